@@ -1,0 +1,75 @@
+#include "caffe2/core/allocator.h"
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+
+#include "caffe2/core/logging.h"
+
+namespace caffe2 {
+namespace {
+
+constexpr int kMaxDeviceTypes = 8;
+constexpr size_t kAlignment = 64;  // a cache line and an AVX-512 register
+
+// Plain aligned memory. Blobs keep their storage between runs of a net, so there is nothing for a
+// cache to win here.
+class CPUAllocator final : public Allocator {
+ public:
+  std::shared_ptr<void> Allocate(size_t nbytes, const Device& /*device*/) override {
+    const size_t rounded = (nbytes + kAlignment - 1) / kAlignment * kAlignment;
+    void* data = rounded < nbytes ? nullptr : std::aligned_alloc(kAlignment, rounded);
+    if (data == nullptr) throw Error(MakeString("out of memory: cannot allocate ", nbytes, " bytes"));
+    return {data, std::free};
+  }
+};
+
+std::array<Allocator*, kMaxDeviceTypes>& Allocators() {
+  static CPUAllocator cpu;
+  static std::array<Allocator*, kMaxDeviceTypes> allocators = {&cpu};
+  return allocators;
+}
+
+void CopyBytesOnHost(size_t nbytes, const void* source, const Device&, void* destination,
+                     const Device&) {
+  std::memcpy(destination, source, nbytes);
+}
+
+std::array<std::array<CopyBytesFn, kMaxDeviceTypes>, kMaxDeviceTypes>& CopyFunctions() {
+  static std::array<std::array<CopyBytesFn, kMaxDeviceTypes>, kMaxDeviceTypes> functions = [] {
+    decltype(functions) table{};
+    table[CPU][CPU] = CopyBytesOnHost;
+    return table;
+  }();
+  return functions;
+}
+
+}  // namespace
+
+Allocator& GetAllocator(DeviceType type) {
+  CAFFE_ENFORCE(type >= 0 && type < kMaxDeviceTypes && Allocators()[type] != nullptr,
+                "this build has no memory for device type ", DeviceTypeName(type));
+  return *Allocators()[type];
+}
+
+void RegisterAllocator(DeviceType type, Allocator* allocator) {
+  CAFFE_ENFORCE(type >= 0 && type < kMaxDeviceTypes);
+  Allocators()[type] = allocator;
+}
+
+void RegisterCopyBytes(DeviceType source, DeviceType destination, CopyBytesFn copy) {
+  CAFFE_ENFORCE(source < kMaxDeviceTypes && destination < kMaxDeviceTypes);
+  CopyFunctions()[source][destination] = copy;
+}
+
+void CopyBytesSync(size_t nbytes, const void* source, const Device& source_device,
+                   void* destination, const Device& destination_device) {
+  if (nbytes == 0) return;
+  CAFFE_ENFORCE(source_device.type < kMaxDeviceTypes && destination_device.type < kMaxDeviceTypes);
+  const CopyBytesFn copy = CopyFunctions()[source_device.type][destination_device.type];
+  CAFFE_ENFORCE(copy != nullptr, "this build cannot copy from ", source_device.ToString(), " to ",
+                destination_device.ToString());
+  copy(nbytes, source, source_device, destination, destination_device);
+}
+
+}  // namespace caffe2

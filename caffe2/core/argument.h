@@ -1,0 +1,48 @@
+// Typed access to the named arguments of an operator or net.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "caffe2/proto/caffe2.pb.h"
+
+namespace caffe2 {
+
+// Reads arguments by name; keeps pointers into the definition, which must outlive it.
+//
+// T is a number, bool, std::string, NetDef or TensorProto. An integer argument serves where a
+// float is asked for; any other mismatch of type, and an integer that does not fit T, throws
+// EnforceNotMet naming the argument.
+class ArgumentHelper {
+ public:
+  ArgumentHelper() = default;
+  explicit ArgumentHelper(const OperatorDef& def);
+  explicit ArgumentHelper(const NetDef& def);
+
+  bool HasArgument(const std::string& name) const { return arguments_.count(name) != 0; }
+  bool HasAnyArgument() const { return !arguments_.empty(); }
+  // The value, or `default_value` if there is no such argument.
+  template <typename T>
+  T GetSingleArgument(const std::string& name, const T& default_value) const;
+  template <typename T>
+  bool HasSingleArgumentOfType(const std::string& name) const;
+  // The list, or `default_value`. A single value counts as a list of one.
+  template <typename T>
+  std::vector<T> GetRepeatedArgument(const std::string& name,
+                                     const std::vector<T>& default_value = {}) const;
+
+ private:
+  const Argument* Find(const std::string& name) const;
+  std::map<std::string, const Argument*> arguments_;
+};
+
+// Sets or replaces an argument. Value: a number, bool, string, NetDef, TensorProto or a vector.
+template <typename T>
+Argument MakeArgument(const std::string& name, const T& value);
+template <typename T>
+void SetArgument(OperatorDef* def, const std::string& name, const T& value);
+// Null if there is none.
+const Argument* FindArgument(const OperatorDef& def, const std::string& name);
+
+}  // namespace caffe2

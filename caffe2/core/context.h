@@ -1,0 +1,64 @@
+// What an operator runs in: a device, its stream and its random numbers.
+#pragma once
+
+#include <cstring>
+
+#include "caffe2/core/allocator.h"
+#include "caffe2/core/device.h"
+#include "caffe2/core/random.h"
+#include "caffe2/core/tensor.h"
+
+namespace caffe2 {
+
+// The device-neutral part, for code that is not templated on the context. One operator owns one
+// context; a context is used by one thread at a time.
+class BaseContext {
+ public:
+  explicit BaseContext(const DeviceOption& option)
+      : device_(ToDevice(option)),
+        random_(option.has_random_seed() ? option.random_seed() : RandomSeed()) {}
+  virtual ~BaseContext() = default;
+  BaseContext(const BaseContext&) = delete;
+  BaseContext& operator=(const BaseContext&) = delete;
+
+  const Device& device() const { return device_; }
+  // Host-side random numbers, seeded by DeviceOption.random_seed where it is set.
+  RandomGenerator& random() { return random_; }
+
+  // Makes this context's device and the given stream current for the calling thread.
+  virtual void SwitchToDevice(int stream_id) = 0;
+  // Waits until all work given to the current stream is done; throws what went wrong in it.
+  virtual void FinishDeviceComputation() = 0;
+
+ private:
+  Device device_;
+  RandomGenerator random_;
+};
+
+// The host. Work is done when the call returns.
+class CPUContext final : public BaseContext {
+ public:
+  static constexpr DeviceType kDeviceType = CPU;
+
+  CPUContext() : CPUContext(DeviceOption()) {}
+  explicit CPUContext(const DeviceOption& option) : BaseContext(option) {}
+
+  void SwitchToDevice(int /*stream_id*/ = 0) override {}
+  void FinishDeviceComputation() override {}
+
+  // Copies n elements of a trivially copyable type.
+  template <typename T>
+  void Copy(size_t n, const T* source, T* destination) {
+    if (n != 0 && source != destination) std::memcpy(destination, source, n * sizeof(T));
+  }
+  // Copies n elements of any copyable type.
+  void CopyItems(TypeMeta meta, size_t n, const void* source, void* destination) {
+    if (meta.copy() != nullptr) {
+      meta.copy()(source, destination, n);
+    } else if (n != 0 && source != destination) {
+      std::memcpy(destination, source, n * meta.itemsize());
+    }
+  }
+};
+
+}  // namespace caffe2

@@ -1,0 +1,28 @@
+// Devices as values.
+#pragma once
+
+#include <string>
+
+#include "caffe2/proto/caffe2.pb.h"
+
+namespace caffe2 {
+
+// One device: CPU (id 0) or the id-th GPU.
+struct Device {
+  DeviceType type = CPU;
+  int id = 0;
+
+  std::string ToString() const;  // "cpu", "cuda:1"
+  friend bool operator==(const Device& a, const Device& b) = default;
+};
+
+// "cpu", "cuda", or the number where there is no name.
+std::string DeviceTypeName(int type);
+
+// Throws EnforceNotMet for a type that is not a DeviceType.
+Device ToDevice(const DeviceOption& option);
+DeviceOption ToDeviceOption(const Device& device);
+// Same type and, but for the CPU, same id; other fields do not count.
+bool IsSameDevice(const DeviceOption& a, const DeviceOption& b);
+
+}  // namespace caffe2

@@ -1,0 +1,101 @@
+// Errors and checks.
+//
+// Everything that can go wrong on input throws an exception derived from Error; libraries never
+// end the process. A check names both values: CAFFE_ENFORCE_EQ(a, b, "blob ", name) fails with
+//   "a == b (3 vs 4): blob data [file.cc:12]".
+// What() is one line; layers on the way out add where it happened with AddContext.
+#pragma once
+
+#include <glog/logging.h>
+
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace caffe2 {
+
+// Base of all errors this library throws.
+class Error : public std::exception {
+ public:
+  explicit Error(std::string message) : message_(std::move(message)) {}
+  const char* what() const noexcept override { return message_.c_str(); }
+  // Appends " (<context>)", for instance the operator and net in which the error arose.
+  void AddContext(const std::string& context) { message_ += " (" + context + ")"; }
+
+ private:
+  std::string message_;
+};
+
+// A violated requirement: bad graph, shape, argument or data.
+class EnforceNotMet : public Error {
+ public:
+  using Error::Error;
+};
+
+// The environment failed: a file, a database, a socket, a store. Carries path or peer in its text.
+class IoError : public Error {
+ public:
+  using Error::Error;
+};
+
+// A wait passed its deadline.
+class TimeoutError : public IoError {
+ public:
+  using IoError::IoError;
+};
+
+// Concatenates its arguments by operator<<.
+template <typename... Args>
+std::string MakeString(const Args&... args) {
+  std::ostringstream stream;
+  (void)(stream << ... << args);
+  return stream.str();
+}
+inline std::string MakeString() { return {}; }
+inline std::string MakeString(const std::string& text) { return text; }
+inline std::string MakeString(const char* text) { return text; }
+
+namespace internal {
+// Builds "<what>: <message> [file:line]" and throws EnforceNotMet; out of line to keep callers small.
+[[noreturn]] void ThrowEnforceNotMet(const char* file, int line, const std::string& what,
+                                     const std::string& message);
+
+template <typename T, typename U>
+std::string CompareText(const char* expression, const T& x, const U& y) {
+  return MakeString(expression, " (", x, " vs ", y, ")");
+}
+}  // namespace internal
+
+}  // namespace caffe2
+
+#define CAFFE_ENFORCE(condition, ...)                                        \
+  do {                                                                       \
+    if (!(condition)) [[unlikely]] {                                         \
+      ::caffe2::internal::ThrowEnforceNotMet(__FILE__, __LINE__, #condition, \
+                                             ::caffe2::MakeString(__VA_ARGS__)); \
+    }                                                                        \
+  } while (false)
+
+#define CAFFE_THROW(...) \
+  ::caffe2::internal::ThrowEnforceNotMet(__FILE__, __LINE__, "", ::caffe2::MakeString(__VA_ARGS__))
+
+// The operands are evaluated once; comparing signed with unsigned is a compile warning as usual.
+#define CAFFE_ENFORCE_COMPARE(x, op, y, ...)                                            \
+  do {                                                                                  \
+    const auto& enforce_x = (x);                                                        \
+    const auto& enforce_y = (y);                                                        \
+    if (!(enforce_x op enforce_y)) [[unlikely]] {                                       \
+      ::caffe2::internal::ThrowEnforceNotMet(                                           \
+          __FILE__, __LINE__,                                                           \
+          ::caffe2::internal::CompareText(#x " " #op " " #y, enforce_x, enforce_y),     \
+          ::caffe2::MakeString(__VA_ARGS__));                                           \
+    }                                                                                   \
+  } while (false)
+
+#define CAFFE_ENFORCE_EQ(x, y, ...) CAFFE_ENFORCE_COMPARE(x, ==, y, ##__VA_ARGS__)
+#define CAFFE_ENFORCE_NE(x, y, ...) CAFFE_ENFORCE_COMPARE(x, !=, y, ##__VA_ARGS__)
+#define CAFFE_ENFORCE_LE(x, y, ...) CAFFE_ENFORCE_COMPARE(x, <=, y, ##__VA_ARGS__)
+#define CAFFE_ENFORCE_LT(x, y, ...) CAFFE_ENFORCE_COMPARE(x, <, y, ##__VA_ARGS__)
+#define CAFFE_ENFORCE_GE(x, y, ...) CAFFE_ENFORCE_COMPARE(x, >=, y, ##__VA_ARGS__)
+#define CAFFE_ENFORCE_GT(x, y, ...) CAFFE_ENFORCE_COMPARE(x, >, y, ##__VA_ARGS__)

@@ -1,0 +1,235 @@
+// Operators: how one is written, registered and made.
+//
+//   template <class Context>
+//   class ReluOp final : public Operator<Context> {
+//    public:
+//     USE_OPERATOR_FUNCTIONS(ReluOp);
+//     bool RunOnDevice() override { ... Input(0), Output(0), this->template GetSingleArgument ... }
+//   };
+//   REGISTER_CPU_OPERATOR(Relu, ReluOp<CPUContext>);
+//   OPERATOR_SCHEMA(Relu).NumInputs(1).NumOutputs(1)...;
+//   REGISTER_GRADIENT(Relu, GetReluGradient);
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "caffe2/core/argument.h"
+#include "caffe2/core/blob.h"
+#include "caffe2/core/context.h"
+#include "caffe2/core/operator_gradient.h"
+#include "caffe2/core/operator_schema.h"
+#include "caffe2/core/registry.h"
+
+namespace caffe2 {
+
+class Workspace;
+
+// One operator of one net, bound to its blobs. Not synchronised: one thread runs it at a time.
+class OperatorBase {
+ public:
+  // Looks the inputs up (throws if one is missing) and creates the outputs.
+  OperatorBase(const OperatorDef& def, Workspace* ws);
+  virtual ~OperatorBase() = default;
+  OperatorBase(const OperatorBase&) = delete;
+  OperatorBase& operator=(const OperatorBase&) = delete;
+
+  // Runs and waits for the result. False if the operator failed in a way it has reported itself.
+  virtual bool Run(int stream_id = 0) = 0;
+  // Starts the work; the same as Run on the host. Finish() waits for it.
+  virtual bool RunAsync(int stream_id = 0) { return Run(stream_id); }
+  virtual void Finish() {}
+  // The random stream this operator draws from, or null.
+  virtual RandomGenerator* random() { return nullptr; }
+
+  bool HasArgument(const std::string& name) const { return arguments_.HasArgument(name); }
+  template <typename T>
+  T GetSingleArgument(const std::string& name, const T& default_value) const {
+    return arguments_.GetSingleArgument<T>(name, default_value);
+  }
+  template <typename T>
+  bool HasSingleArgumentOfType(const std::string& name) const {
+    return arguments_.HasSingleArgumentOfType<T>(name);
+  }
+  template <typename T>
+  std::vector<T> GetRepeatedArgument(const std::string& name,
+                                     const std::vector<T>& default_value = {}) const {
+    return arguments_.GetRepeatedArgument<T>(name, default_value);
+  }
+
+  int InputSize() const { return static_cast<int>(inputs_.size()); }
+  int OutputSize() const { return static_cast<int>(outputs_.size()); }
+  const Blob& InputBlob(int i) const { return *inputs_.at(i); }
+  Blob* OutputBlob(int i) { return outputs_.at(i); }
+  const std::vector<const Blob*>& Inputs() const { return inputs_; }
+  const std::vector<Blob*>& Outputs() const { return outputs_; }
+
+  // Input and output objects of any type. An exception names the blob.
+  template <typename T>
+  const T& Input(int i) const {
+    const Blob& blob = *inputs_[i];
+    if (!blob.IsType<T>()) [[unlikely]] ThrowInputType(i, TypeMeta::Make<T>());
+    return blob.Get<T>();
+  }
+  template <typename T>
+  T* Output(int i) {
+    return outputs_[i]->GetMutable<T>();
+  }
+  template <typename T>
+  bool InputIsType(int i) const {
+    return inputs_[i]->IsType<T>();
+  }
+  bool IsInputOutputAlias(int input, int output) const {
+    return inputs_[input] == outputs_[output];
+  }
+
+  const OperatorDef& debug_def() const { return *def_; }
+  const std::string& type() const { return def_->type(); }
+  const DeviceOption& device_option() const { return def_->device_option(); }
+
+ protected:
+  [[noreturn]] void ThrowInputType(int i, TypeMeta wanted) const;
+
+ private:
+  // Shared by nets that are made from one definition; the arguments point into it.
+  std::shared_ptr<const OperatorDef> def_;
+  ArgumentHelper arguments_;
+  std::vector<const Blob*> inputs_;
+  std::vector<Blob*> outputs_;
+};
+
+// Base of operators that run in a Context: CPUContext or CUDAContext.
+template <class Context>
+class Operator : public OperatorBase {
+ public:
+  Operator(const OperatorDef& def, Workspace* ws)
+      : OperatorBase(def, ws), context_(def.device_option()) {
+    context_.SwitchToDevice(0);  // constructors may allocate
+  }
+
+  // The input tensor; throws, naming the blob, if it is none.
+  const Tensor& Input(int i) const { return OperatorBase::Input<Tensor>(i); }
+  // The output tensor, made on this operator's device if the blob holds none there.
+  Tensor* Output(int i) { return BlobGetMutableTensor(OutputBlobUnchecked(i), context_.device()); }
+  // As above on the host, for outputs that always live there.
+  Tensor* OutputCPU(int i) { return BlobGetMutableTensor(OutputBlobUnchecked(i), Device{}); }
+  // Any object, as in the base class.
+  template <typename T>
+  const T& Input(int i) const {
+    return OperatorBase::Input<T>(i);
+  }
+  template <typename T>
+  T* Output(int i) {
+    return OperatorBase::Output<T>(i);
+  }
+
+  // Reads inputs, writes outputs. Throws on bad input.
+  virtual bool RunOnDevice() = 0;
+
+  bool Run(int stream_id = 0) final {
+    context_.SwitchToDevice(stream_id);
+    const bool ok = RunOnDevice();
+    if constexpr (Context::kDeviceType != CPU) context_.FinishDeviceComputation();
+    return ok;
+  }
+  bool RunAsync(int stream_id = 0) final {
+    context_.SwitchToDevice(stream_id);
+    return RunOnDevice();
+  }
+  void Finish() final { context_.FinishDeviceComputation(); }
+  RandomGenerator* random() final { return &context_.random(); }
+
+ protected:
+  Blob* OutputBlobUnchecked(int i) { return Outputs()[i]; }
+  Context context_;
+};
+
+// Makes Input, Output, context_ and the argument readers usable without this-> in class templates
+// derived from Operator<Context>.
+#define USE_OPERATOR_BASE_FUNCTIONS                       \
+  using ::caffe2::OperatorBase::HasArgument;              \
+  using ::caffe2::OperatorBase::InputSize;                \
+  using ::caffe2::OperatorBase::OutputSize;               \
+  using ::caffe2::OperatorBase::InputBlob;                \
+  using ::caffe2::OperatorBase::OutputBlob;               \
+  using ::caffe2::OperatorBase::Inputs;                   \
+  using ::caffe2::OperatorBase::Outputs;                  \
+  using ::caffe2::OperatorBase::GetSingleArgument;        \
+  using ::caffe2::OperatorBase::GetRepeatedArgument;      \
+  using ::caffe2::OperatorBase::HasSingleArgumentOfType;  \
+  using ::caffe2::OperatorBase::IsInputOutputAlias;       \
+  using ::caffe2::OperatorBase::debug_def
+#define USE_OPERATOR_CONTEXT_FUNCTIONS         \
+  USE_OPERATOR_BASE_FUNCTIONS;                 \
+  using ::caffe2::Operator<Context>::context_; \
+  using ::caffe2::Operator<Context>::Input;    \
+  using ::caffe2::Operator<Context>::Output
+// The same, and a constructor that adds nothing.
+#define USE_OPERATOR_FUNCTIONS(classname) \
+  USE_OPERATOR_CONTEXT_FUNCTIONS;         \
+  using ::caffe2::Operator<Context>::Operator
+
+// Makes the operator: checks the definition against its schema, then tries the engines of
+// def.engine and the preferred ones of the device in turn, then the default implementation. An
+// engine that does not exist is skipped (logged once in a while). Throws EnforceNotMet; an unknown
+// type suggests the nearest name. `net_position` is used in messages only.
+std::unique_ptr<OperatorBase> CreateOperator(const OperatorDef& def, Workspace* ws,
+                                             int net_position = -1);
+
+using OperatorRegistry = Registry<std::string, OperatorBase, const OperatorDef&, Workspace*>;
+// Implementations of one device type by "<Type>" or "<Type>_ENGINE_<ENGINE>".
+OperatorRegistry* DeviceOperatorRegistry(DeviceType type);
+// Engines to try, in order, for operators on a device that name none of theirs.
+void SetGlobalEnginePreference(DeviceType type, std::vector<std::string> engines);
+void SetOperatorEnginePreference(DeviceType type, const std::string& op_type,
+                                 std::vector<std::string> engines);
+// Device types that implement the operator type (in its default engine or any other).
+std::set<DeviceType> DevicesOf(const std::string& op_type);
+// Registered types that look most like `type`, best first; for error messages.
+std::vector<std::string> NearbyOperatorNames(const std::string& type);
+
+// Shapes and types of every blob of the nets, from given ones (blob name -> shape). Operators that
+// cannot be inferred leave their outputs unknown. Throws EnforceNotMet with the operator named
+// when shapes contradict.
+std::map<std::string, TensorShape> InferBlobShapesAndTypes(
+    std::map<std::string, TensorShape> known, const std::vector<const NetDef*>& nets);
+TensorShape GetTensorShapeOfBlob(const Blob& blob);
+
+#define CAFFE2_REGISTER_OPERATOR(device, key, ...)                                           \
+  static ::caffe2::Registerer<std::string, ::caffe2::OperatorBase,                           \
+                              const ::caffe2::OperatorDef&, ::caffe2::Workspace*>            \
+      CAFFE2_ANONYMOUS(operator_registerer_)(                                                \
+          ::caffe2::DeviceOperatorRegistry(device), key,                                     \
+          [](const ::caffe2::OperatorDef& def, ::caffe2::Workspace* ws) {                    \
+            return std::unique_ptr<::caffe2::OperatorBase>(new __VA_ARGS__(def, ws));        \
+          })
+#define REGISTER_CPU_OPERATOR(name, ...) CAFFE2_REGISTER_OPERATOR(::caffe2::CPU, #name, __VA_ARGS__)
+#define REGISTER_CPU_OPERATOR_WITH_ENGINE(name, engine, ...) \
+  CAFFE2_REGISTER_OPERATOR(::caffe2::CPU, #name "_ENGINE_" #engine, __VA_ARGS__)
+#define REGISTER_CUDA_OPERATOR(name, ...) \
+  CAFFE2_REGISTER_OPERATOR(::caffe2::CUDA, #name, __VA_ARGS__)
+#define REGISTER_CUDA_OPERATOR_WITH_ENGINE(name, engine, ...) \
+  CAFFE2_REGISTER_OPERATOR(::caffe2::CUDA, #name "_ENGINE_" #engine, __VA_ARGS__)
+#define REGISTER_CUDNN_OPERATOR(name, ...) \
+  REGISTER_CUDA_OPERATOR_WITH_ENGINE(name, CUDNN, __VA_ARGS__)
+
+// Calls op->template DoRunWithType<T>() for the T of Types... that `meta` is; throws, naming the
+// types that would do, if it is none of them.
+template <typename... Types>
+struct TensorTypes {
+  template <typename Op>
+  static bool Dispatch(Op* op, TypeMeta meta) {
+    bool result = false;
+    const bool found =
+        ((meta.Match<Types>() && ((result = op->template DoRunWithType<Types>()), true)) || ...);
+    if (!found) {
+      CAFFE_THROW("element type ", meta.name(), " is not supported here; supported:",
+                  (std::string() + ... + (" " + TypeName<Types>::Get())));
+    }
+    return result;
+  }
+};
+
+}  // namespace caffe2

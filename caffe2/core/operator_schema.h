@@ -1,0 +1,153 @@
+// What an operator type accepts and produces: checked before it is made, shown in its
+// documentation, used to infer shapes and costs without running.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "caffe2/core/argument.h"
+#include "caffe2/core/registry.h"
+#include "caffe2/proto/caffe2.pb.h"
+
+namespace caffe2 {
+
+// The schema of one operator type, filled by chained calls under OPERATOR_SCHEMA. Methods carry
+// Caffe2's names.
+class OpSchema {
+ public:
+  OpSchema() = default;
+  OpSchema(std::string type, std::string file, int line)
+      : type_(std::move(type)), file_(std::move(file)), line_(line) {}
+
+  // Throws EnforceNotMet that names operator, its inputs and outputs, and the violated rule.
+  void Verify(const OperatorDef& def) const;
+
+  OpSchema& NumInputs(int n) { return NumInputs(n, n); }
+  OpSchema& NumInputs(int min, int max);
+  OpSchema& NumInputs(std::set<int> allowed);
+  OpSchema& NumInputs(std::function<bool(int)> allowed);
+  OpSchema& NumOutputs(int n) { return NumOutputs(n, n); }
+  OpSchema& NumOutputs(int min, int max);
+  OpSchema& NumOutputs(std::set<int> allowed);
+  OpSchema& NumOutputs(std::function<bool(int)> allowed);
+  OpSchema& NumInputsOutputs(std::function<bool(int inputs, int outputs)> allowed);
+  // Number of outputs as a function of the number of inputs.
+  OpSchema& OutputCalculator(std::function<int(int)> calculator);
+
+  // Pairs (input, output) that may be the same blob; none by default.
+  OpSchema& AllowInplace(std::set<std::pair<int, int>> pairs);
+  OpSchema& AllowInplace(std::function<bool(int input, int output)> allowed);
+  OpSchema& AllowOneToOneInplace();
+  // Pairs that must be the same blob.
+  OpSchema& EnforceInplace(std::set<std::pair<int, int>> pairs);
+  OpSchema& EnforceInplace(std::function<bool(int input, int output)> enforced);
+  OpSchema& EnforceOneToOneInplace();
+
+  // Output i has the type and shape of input i.
+  OpSchema& IdenticalTypeAndShape();
+  // All outputs have the type and shape of this input.
+  OpSchema& IdenticalTypeAndShapeOfInput(int index);
+  // The output is one-dimensional, as long as input `index` is in dimension `dim`.
+  OpSchema& IdenticalTypeAndShapeOfInputDim(int index, int dim);
+  // All outputs are scalars of this type.
+  OpSchema& ScalarType(TensorProto::DataType type);
+
+  using TensorInference = std::function<std::vector<TensorShape>(const OperatorDef&,
+                                                                 const std::vector<TensorShape>&)>;
+  OpSchema& TensorInferenceFunction(TensorInference function);
+  bool HasTensorInference() const { return static_cast<bool>(tensor_inference_); }
+  // Shapes of all outputs; unknown_shape is set where one cannot be told. Throws EnforceNotMet for
+  // inputs that cannot work, naming the operator.
+  std::vector<TensorShape> InferTensor(const OperatorDef& def,
+                                       const std::vector<TensorShape>& inputs) const;
+
+  // Work and traffic of one run.
+  struct Cost {
+    uint64_t flops = 0;          // a multiply-add counts 2
+    uint64_t bytes_read = 0;     // inputs, parameters included
+    uint64_t bytes_written = 0;  // outputs
+    uint64_t params_bytes = 0;   // of the bytes read, those of parameters
+  };
+  using CostInference = std::function<Cost(const OperatorDef&, const std::vector<TensorShape>&)>;
+  OpSchema& CostInferenceFunction(CostInference function);
+  bool HasCostInference() const { return static_cast<bool>(cost_inference_); }
+  // Where no function was given: bytes from the inferred shapes and one operation an element.
+  Cost InferCost(const OperatorDef& def, const std::vector<TensorShape>& inputs) const;
+
+  OpSchema& SetDoc(std::string doc);
+  OpSchema& Arg(const char* name, const char* description, bool required = false);
+  OpSchema& ArgIsTest(const char* description) { return Arg("is_test", description); }
+  OpSchema& Input(int index, const char* name, const char* description);
+  OpSchema& Output(int index, const char* name, const char* description);
+  // Calls populator(*this), to share parts between schemas.
+  OpSchema& FillUsing(const std::function<void(OpSchema&)>& populator);
+  // For the use of other operators only; not listed.
+  OpSchema& Private();
+  // Inputs may lie on a device other than the operator's.
+  OpSchema& InputsCanCrossDevices();
+
+  struct Parameter {
+    std::string name;
+    std::string description;
+    bool required = false;
+  };
+  const std::string& type() const { return type_; }
+  const std::string& doc() const { return doc_; }
+  const std::string& file() const { return file_; }
+  int line() const { return line_; }
+  const std::vector<Parameter>& args() const { return args_; }
+  const std::vector<Parameter>& input_desc() const { return inputs_; }
+  const std::vector<Parameter>& output_desc() const { return outputs_; }
+  int min_input() const { return min_input_; }
+  int max_input() const { return max_input_; }
+  int min_output() const { return min_output_; }
+  int max_output() const { return max_output_; }
+  bool private_op() const { return private_; }
+  bool inputs_can_cross_devices() const { return inputs_can_cross_devices_; }
+  bool inplace_allowed(int input, int output) const { return inplace_allowed_(input, output); }
+  bool inplace_enforced(int input, int output) const { return inplace_enforced_(input, output); }
+  // -1 where there is no calculator.
+  int CalculateOutput(int num_inputs) const { return calculator_ ? calculator_(num_inputs) : -1; }
+
+ private:
+  std::string type_, file_, doc_;
+  int line_ = 0;
+  std::vector<Parameter> args_, inputs_, outputs_;
+  int min_input_ = 0, max_input_ = kUnlimited, min_output_ = 0, max_output_ = kUnlimited;
+  bool private_ = false;
+  bool inputs_can_cross_devices_ = false;
+  std::function<bool(int)> num_inputs_allowed_, num_outputs_allowed_;
+  std::function<bool(int, int)> num_inputs_outputs_allowed_;
+  std::function<int(int)> calculator_;
+  std::function<bool(int, int)> inplace_allowed_ = [](int, int) { return false; };
+  std::function<bool(int, int)> inplace_enforced_ = [](int, int) { return false; };
+  TensorInference tensor_inference_;
+  CostInference cost_inference_;
+
+  static constexpr int kUnlimited = 1 << 30;
+};
+
+// All schemas by operator type.
+class OpSchemaRegistry {
+ public:
+  static OpSchema& NewSchema(const std::string& type, const char* file, int line);
+  static const OpSchema* Schema(const std::string& type);  // null if there is none
+  static const std::map<std::string, OpSchema>& All();
+};
+
+#define OPERATOR_SCHEMA(name)                                            \
+  static ::caffe2::OpSchema& CAFFE2_ANONYMOUS(operator_schema_) [[maybe_unused]] = \
+      ::caffe2::OpSchemaRegistry::NewSchema(#name, __FILE__, __LINE__)
+
+// Helpers for inference functions.
+TensorShape CreateTensorShape(const std::vector<int64_t>& dims, TensorProto::DataType type);
+TensorShape UnknownTensorShape();
+std::vector<int64_t> GetDimsVector(const TensorShape& shape);
+int64_t NumelOf(const TensorShape& shape);
+uint64_t NbytesOf(const TensorShape& shape);
+
+}  // namespace caffe2

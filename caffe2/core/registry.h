@@ -1,0 +1,72 @@
+// A map from a key to a factory, filled by static objects before main and read-only afterwards.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "caffe2/core/logging.h"
+
+namespace caffe2 {
+
+// Creates objects of type unique_ptr<Object> from Args by key. Thread-safe: a library loaded at
+// run time may register while another thread creates.
+template <typename Key, typename Object, typename... Args>
+class Registry {
+ public:
+  using Creator = std::function<std::unique_ptr<Object>(Args...)>;
+
+  // Throws EnforceNotMet if the key is taken: two definitions of one name are a bug.
+  void Register(const Key& key, Creator creator) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    CAFFE_ENFORCE(creators_.emplace(key, std::move(creator)).second, "key registered twice: ", key);
+  }
+
+  bool Has(const Key& key) const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return creators_.count(key) != 0;
+  }
+
+  // Null if the key is unknown.
+  std::unique_ptr<Object> Create(const Key& key, Args... args) const {
+    Creator creator;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      auto it = creators_.find(key);
+      if (it == creators_.end()) return nullptr;
+      creator = it->second;
+    }
+    return creator(args...);
+  }
+
+  // Sorted.
+  std::vector<Key> Keys() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    std::vector<Key> keys;
+    for (const auto& entry : creators_) keys.push_back(entry.first);
+    return keys;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<Key, Creator> creators_;
+};
+
+// Registers on construction; used by the REGISTER_* macros as a static object.
+template <typename Key, typename Object, typename... Args>
+struct Registerer {
+  Registerer(Registry<Key, Object, Args...>* registry, const Key& key,
+             typename Registry<Key, Object, Args...>::Creator creator) {
+    registry->Register(key, std::move(creator));
+  }
+};
+
+}  // namespace caffe2
+
+#define CAFFE2_CONCATENATE_IMPL(a, b) a##b
+#define CAFFE2_CONCATENATE(a, b) CAFFE2_CONCATENATE_IMPL(a, b)
+// A name for a static object that is unique within its file.
+#define CAFFE2_ANONYMOUS(prefix) CAFFE2_CONCATENATE(prefix, __COUNTER__)

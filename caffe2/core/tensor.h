@@ -1,0 +1,154 @@
+// A dense multi-dimensional array.
+#pragma once
+
+#include <cstdint>
+#include <array>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "caffe2/core/allocator.h"
+#include "caffe2/core/type_meta.h"
+
+namespace caffe2 {
+
+// Shape, element type, device and (shared) storage, in row-major order.
+//
+// As in Caffe2, memory comes with mutable_data<T>() or raw_mutable_data(): Resize() only sets the
+// shape, and storage that is large enough is kept, so that a net that runs again allocates
+// nothing. Two tensors share storage after ShareData() or View(); a tensor that must grow leaves
+// shared storage and gets its own. Not synchronised: one writer or many readers at a time.
+//
+// A tensor of which only the shape was set holds no data: data<T>() on it throws unless size() is 0.
+class Tensor {
+ public:
+  explicit Tensor(DeviceType type = CPU) : device_{type, 0} {}
+  explicit Tensor(const Device& device) : device_(device) {}
+  Tensor(const std::vector<int64_t>& dims, DeviceType type) : Tensor(type) { Resize(dims); }
+  // A copy of host values, on the CPU.
+  template <typename T>
+  Tensor(const std::vector<int64_t>& dims, const std::vector<T>& values);
+
+  // Copies share no state: use CopyFrom or ShareData and say which is meant.
+  Tensor(const Tensor&) = delete;
+  Tensor& operator=(const Tensor&) = delete;
+  Tensor(Tensor&&) noexcept = default;
+  Tensor& operator=(Tensor&&) noexcept = default;
+
+  const std::vector<int64_t>& sizes() const { return dims_; }
+  const std::vector<int64_t>& dims() const { return dims_; }  // Caffe2's older name
+  int dim() const { return static_cast<int>(dims_.size()); }
+  int ndim() const { return dim(); }
+  // Element count of one axis; i may be negative to count from the end. Throws if out of range.
+  int64_t size(int i) const;
+  int dim32(int i) const;  // throws if it does not fit an int
+  // Number of elements. A tensor with no dimensions is a scalar and has 1; one that was never
+  // resized has 0.
+  int64_t numel() const { return numel_; }
+  int64_t size() const { return numel_; }
+  // Product of the axes before / from axis k.
+  int64_t size_to_dim(int k) const;
+  int64_t size_from_dim(int k) const;
+  // Maps -dim()..dim()-1 to 0..dim()-1; throws if out of range.
+  int canonical_axis_index(int axis) const;
+
+  TypeMeta dtype() const { return meta_; }
+  TypeMeta meta() const { return meta_; }
+  size_t itemsize() const { return meta_.itemsize(); }
+  size_t nbytes() const { return static_cast<size_t>(numel_) * itemsize(); }
+  template <typename T>
+  bool IsType() const {
+    return meta_.Match<T>();
+  }
+  const Device& device() const { return device_; }
+  DeviceType GetDeviceType() const { return device_.type; }
+  // True if there is storage for the whole shape (always for zero elements with a type).
+  bool has_data() const { return meta_ && (data_ != nullptr || numel_ == 0); }
+
+  // Sets the shape. Storage is kept where it is large enough, released otherwise. Throws on a
+  // negative dimension and if the element count overflows an int64.
+  void Resize(const std::vector<int64_t>& dims);
+  template <typename... Ints>
+    requires(std::is_integral_v<Ints> && ...)
+  void Resize(Ints... dims) {
+    const std::array<int64_t, sizeof...(Ints)> list{static_cast<int64_t>(dims)...};
+    ResizeTo(list.data(), list.size());
+  }
+  void ResizeLike(const Tensor& other) { ResizeTo(other.dims_.data(), other.dims_.size()); }
+  // Changes the shape only; throws unless the element counts agree.
+  void Reshape(const std::vector<int64_t>& dims);
+
+  // Writable elements; allocates, and changes the element type if it differs (contents are then
+  // undefined; std::string elements are empty).
+  template <typename T>
+  T* mutable_data() {
+    if (meta_.Match<T>() && data_ != nullptr) [[likely]] return static_cast<T*>(data_.get());
+    return static_cast<T*>(raw_mutable_data(TypeMeta::Make<T>()));
+  }
+  void* raw_mutable_data(TypeMeta meta);
+  void* raw_mutable_data();  // keeps the element type; throws if there is none yet
+  // Throws, naming both types, if T is not the element type or there is no storage.
+  template <typename T>
+  const T* data() const {
+    if (!meta_.Match<T>() || (data_ == nullptr && numel_ != 0)) [[unlikely]] {
+      ThrowBadAccess(TypeMeta::Make<T>());
+    }
+    return static_cast<const T*>(data_.get());
+  }
+  const void* raw_data() const { return data_.get(); }
+
+  // Makes this a deep copy of `source` on this tensor's device (waits for the copy).
+  void CopyFrom(const Tensor& source);
+  // Takes over shape, type, device and storage of `source`, without copying.
+  void ShareData(const Tensor& source);
+  // A tensor over `numel(dims)` elements of this one's storage starting at element `offset`. It
+  // keeps the storage alive. Throws if it would reach past the end.
+  Tensor View(int64_t offset, const std::vector<int64_t>& dims) const;
+  // Uses memory owned by somebody else (or by the deleter in the pointer). The shape must be set.
+  void ShareExternalPointer(std::shared_ptr<void> data, TypeMeta meta, size_t capacity_bytes);
+
+  // Grows the outermost dimension to `outer` keeping contents; capacity grows by at least
+  // growth_percent so that repeated appends cost amortised constant time. CPU only.
+  void ExtendTo(int64_t outer, int growth_percent = 40);
+  void ShrinkTo(int64_t outer);  // keeps the storage
+  void FreeMemory();             // drops storage, keeps shape and type
+
+  size_t capacity_nbytes() const { return capacity_; }
+  bool shares_storage_with(const Tensor& other) const { return data_ && data_ == other.data_; }
+
+  std::string DebugString() const;  // "float [2, 3] on cpu"
+
+ private:
+  void ResizeTo(const int64_t* dims, size_t n);
+  [[noreturn]] void ThrowBadAccess(TypeMeta wanted) const;
+
+  Device device_;
+  TypeMeta meta_;
+  std::vector<int64_t> dims_;
+  int64_t numel_ = 0;
+  std::shared_ptr<void> data_;
+  size_t capacity_ = 0;  // bytes
+};
+
+CAFFE2_TYPE_NAME(Tensor, "Tensor");
+
+// Caffe2's name for a tensor in host memory.
+using TensorCPU = Tensor;
+
+// "[2, 3]"
+std::string ShapeString(const std::vector<int64_t>& dims);
+// Product of dims; throws EnforceNotMet on a negative dimension or overflow, naming the shape.
+int64_t CheckedNumel(const int64_t* dims, size_t n);
+inline int64_t CheckedNumel(const std::vector<int64_t>& dims) {
+  return CheckedNumel(dims.data(), dims.size());
+}
+
+template <typename T>
+Tensor::Tensor(const std::vector<int64_t>& dims, const std::vector<T>& values) : Tensor(CPU) {
+  Resize(dims);
+  CAFFE_ENFORCE_EQ(numel_, static_cast<int64_t>(values.size()));
+  std::copy(values.begin(), values.end(), mutable_data<T>());
+}
+
+}  // namespace caffe2

@@ -1,0 +1,90 @@
+// The blobs and nets of one program, by name.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "caffe2/core/blob.h"
+#include "caffe2/core/net.h"
+
+namespace caffe2 {
+
+// Owns blobs and the nets that run over them. A blob's address stays valid until it is removed,
+// so that operators look blobs up once, when they are made.
+//
+// A child workspace sees its parent's blobs (or, with `forwarded`, some of them under other
+// names); a name it creates itself lies in the child and hides the parent's.
+//
+// Creating and removing blobs and nets must not run at the same time as each other; nets may run
+// in parallel as long as their blobs allow it.
+class Workspace {
+ public:
+  Workspace() = default;
+  explicit Workspace(const Workspace* shared) : shared_(shared) {}
+  // Child name -> parent name; only these of the parent's blobs are visible.
+  Workspace(const Workspace* shared, const std::unordered_map<std::string, std::string>& forwarded);
+  explicit Workspace(std::string root_folder) : root_folder_(std::move(root_folder)) {}
+  ~Workspace();
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+  // Directory against which Load and Save resolve relative database names.
+  const std::string& RootFolder() const { return root_folder_; }
+
+  std::vector<std::string> LocalBlobs() const;  // own blobs only, sorted
+  std::vector<std::string> Blobs() const;       // with the parent's and forwarded ones, sorted
+
+  // The blob of this name, made if there is none here or in the parent.
+  Blob* CreateBlob(const std::string& name);
+  // As CreateBlob, but always in this workspace.
+  Blob* CreateLocalBlob(const std::string& name);
+  bool HasBlob(const std::string& name) const;
+  // Null if there is none.
+  const Blob* GetBlob(const std::string& name) const;
+  Blob* GetBlob(const std::string& name);
+  // True if this workspace owned the blob. Nets that use it must be gone.
+  bool RemoveBlob(const std::string& name);
+  // Throws if `to` exists; nets keep using the blob under its address.
+  Blob* RenameBlob(const std::string& from, const std::string& to);
+  // Makes blobs of another workspace visible here: child name -> parent name.
+  void AddBlobMapping(const Workspace* parent,
+                      const std::unordered_map<std::string, std::string>& forwarded);
+
+  // Makes the net (and its operators). Throws if the name is taken, unless `overwrite`.
+  NetBase* CreateNet(const NetDef& net, bool overwrite = false);
+  NetBase* CreateNet(const std::shared_ptr<const NetDef>& net, bool overwrite = false);
+  NetBase* GetNet(const std::string& name);  // null if there is none
+  void DeleteNet(const std::string& name);
+  std::vector<std::string> Nets() const;
+  // Runs a created net; throws if the name is unknown. False if an operator returned false.
+  bool RunNet(const std::string& name);
+  bool RunNetOnce(const NetDef& net);
+  bool RunOperatorOnce(const OperatorDef& op);
+  bool RunPlan(const PlanDef& plan, const ShouldContinue& should_continue = {});
+
+  // Asks nets and plans that run in this workspace to stop: they fail before their next operator.
+  // Signal handlers may call it. Stays set until cleared.
+  void RequestStop() { stop_requested_.store(true, std::memory_order_relaxed); }
+  void ClearStop() { stop_requested_.store(false, std::memory_order_relaxed); }
+  bool StopRequested() const { return stop_requested_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Forwarded {
+    const Workspace* workspace;
+    std::string name;
+  };
+
+  std::unordered_map<std::string, std::unique_ptr<Blob>> blobs_;
+  std::unordered_map<std::string, Forwarded> forwarded_;
+  const Workspace* shared_ = nullptr;
+  std::string root_folder_ = ".";
+  // After the blobs: nets go first.
+  std::map<std::string, std::unique_ptr<NetBase>> nets_;
+  std::atomic<bool> stop_requested_{false};
+};
+
+}  // namespace caffe2

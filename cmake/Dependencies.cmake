@@ -1,0 +1,22 @@
+# Every library the build uses, all of them packaged by the distribution
+# (scripts/install_dependencies.sh names the packages).
+find_package(Threads REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(Protobuf REQUIRED)
+find_package(gflags CONFIG REQUIRED)
+find_package(glog CONFIG REQUIRED)
+find_package(leveldb CONFIG REQUIRED)
+find_package(dnnl CONFIG REQUIRED)
+find_package(OpenCV REQUIRED COMPONENTS core imgproc imgcodecs)
+
+# Libraries that ship no CMake package everywhere: found by header and library name.
+function(caffe2_find_library name header library)
+  find_path(${name}_INCLUDE_DIR ${header} REQUIRED)
+  find_library(${name}_LIBRARY ${library} REQUIRED)
+  add_library(${name}::${name} INTERFACE IMPORTED)
+  target_include_directories(${name}::${name} SYSTEM INTERFACE ${${name}_INCLUDE_DIR})
+  target_link_libraries(${name}::${name} INTERFACE ${${name}_LIBRARY})
+endfunction()
+caffe2_find_library(Lmdb lmdb.h lmdb)
+caffe2_find_library(HiredisC hiredis/hiredis.h hiredis)
+caffe2_find_library(GlooC gloo/context.h gloo)

@@ -1,0 +1,3 @@
+# cmake --install: programs, libraries, headers and a CMake package; cpack: a .deb.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)

@@ -1,0 +1,24 @@
+# libcaffe2: everything but the image pipeline. It is shared, so that each operator's registrar
+# stays in it whether or not a program names the operator.
+set(objects "")
+foreach(library ${CAFFE2_OBJECT_LIBRARIES})
+  list(APPEND objects $<TARGET_OBJECTS:${library}>)
+endforeach()
+add_library(caffe2 SHARED ${objects} $<TARGET_OBJECTS:caffe2_proto>)
+caffe2_target_settings(caffe2)
+target_link_libraries(caffe2 PRIVATE DNNL::dnnl leveldb::leveldb Lmdb::Lmdb HiredisC::HiredisC
+                                     GlooC::GlooC)
+set_target_properties(caffe2 PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
+
+# libcaffe2_image: decoding and augmentation (OpenCV) and the operators on top of it.
+file(GLOB image_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/db/image_*.cc
+     ${CMAKE_SOURCE_DIR}/operators/image_*.cc)
+if(image_sources)
+  add_library(caffe2_image SHARED ${image_sources})
+  caffe2_target_settings(caffe2_image)
+  target_precompile_headers(caffe2_image REUSE_FROM caffe2_core)
+  target_link_libraries(caffe2_image PUBLIC caffe2 PRIVATE opencv_core opencv_imgproc opencv_imgcodecs)
+  # A program that links it wants its registrars, even if it names none of its symbols.
+  target_link_options(caffe2_image INTERFACE -Wl,--no-as-needed)
+  set_target_properties(caffe2_image PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
+endif()

@@ -1,0 +1,33 @@
+# caffe2_objects(NAME): an object library of every .cc file of the current folder (tests lie
+# elsewhere). A new source file needs no entry in any list.
+#
+# All object libraries share the precompiled header of caffe2_core.
+set(CAFFE2_OBJECT_LIBRARIES "" CACHE INTERNAL "")
+
+set(CAFFE2_PCH
+    <algorithm> <array> <atomic> <cmath> <cstdint> <cstring> <functional> <map> <memory> <mutex>
+    <set> <string> <thread> <unordered_map> <vector> ${CMAKE_SOURCE_DIR}/caffe2/core/logging.h
+    ${CMAKE_BINARY_DIR}/caffe2/proto/caffe2.pb.h)
+
+function(caffe2_target_settings target)
+  target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+  target_link_libraries(${target} PUBLIC protobuf::libprotobuf glog::glog gflags OpenMP::OpenMP_CXX
+                                         Threads::Threads)
+endfunction()
+
+function(caffe2_objects name)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  list(FILTER sources EXCLUDE REGEX "${ARGN}")
+  if(NOT sources)
+    return()
+  endif()
+  add_library(${name} OBJECT ${sources})
+  caffe2_target_settings(${name})
+  add_dependencies(${name} caffe2_proto)
+  if(name STREQUAL "caffe2_core")
+    target_precompile_headers(${name} PRIVATE ${CAFFE2_PCH})
+  else()
+    target_precompile_headers(${name} REUSE_FROM caffe2_core)
+  endif()
+  set(CAFFE2_OBJECT_LIBRARIES ${CAFFE2_OBJECT_LIBRARIES} ${name} CACHE INTERNAL "")
+endfunction()

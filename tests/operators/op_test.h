@@ -1,0 +1,77 @@
+// What every operator test uses: run one operator, compare it with a reference, check its gradient
+// numerically and its shape inference against the real output.
+//
+// Each check notes what it covered; the registry test (registry_test.cc) fails for an operator
+// type that no test covered.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "caffe2/core/operator.h"
+#include "caffe2/core/workspace.h"
+
+namespace caffe2::testing {
+
+// An operator definition; outputs and inputs by name, arguments from MakeArgument.
+OperatorDef Op(const std::string& type, const std::vector<std::string>& inputs,
+               const std::vector<std::string>& outputs, const std::vector<Argument>& args = {});
+
+// Feeds tensors to a workspace.
+template <typename T>
+void Feed(Workspace* ws, const std::string& name, const std::vector<int64_t>& dims,
+          const std::vector<T>& values) {
+  Tensor source(dims, values);
+  BlobGetMutableTensor(ws->CreateBlob(name), Device{})->CopyFrom(source);
+}
+// Uniform float values in [low, high), from a fixed seed; `keep_away` from zero (kinks): values v
+// with |v| < keep_away are moved out by sign.
+std::vector<float> RandomValues(int64_t n, uint64_t seed, float low = -1.f, float high = 1.f,
+                                float keep_away = 0.f);
+void FeedRandom(Workspace* ws, const std::string& name, const std::vector<int64_t>& dims,
+                uint64_t seed, float low = -1.f, float high = 1.f, float keep_away = 0.f);
+
+const Tensor& Fetch(const Workspace& ws, const std::string& name);
+template <typename T>
+std::vector<T> FetchValues(const Workspace& ws, const std::string& name) {
+  const Tensor& tensor = Fetch(ws, name);
+  return {tensor.data<T>(), tensor.data<T>() + tensor.numel()};
+}
+
+// Runs the operator, and compares the shapes and types its schema infers with the real ones
+// (outputs the schema leaves unknown are not compared, but the type counts as not covered then,
+// unless `inference_optional`). Throws what the operator throws.
+void RunOp(Workspace* ws, const OperatorDef& op, bool inference_optional = false);
+
+// RunOp, then output `name` must have shape and values within rtol * |expected| + atol.
+void ExpectTensor(const Workspace& ws, const std::string& name, const std::vector<int64_t>& dims,
+                  const std::vector<float>& expected, float rtol = 1e-5f, float atol = 1e-6f);
+
+// Checks analytic gradients of sum(weight * output[out]) with respect to the float inputs
+// `inputs_to_check` against central differences. The gradient operators come from the type's
+// gradient maker. The weights are random, from a fixed seed. Every input must be fed. Outputs
+// named in `outputs_with_gradient` (indices; default {0}) get a gradient.
+struct GradientOptions {
+  std::vector<int> outputs_with_gradient = {0};
+  float step = 1e-2f;
+  float threshold = 5e-3f;  // on |analytic - numeric| / max(1, |analytic|, |numeric|)
+};
+void CheckGradient(Workspace* ws, const OperatorDef& op, const std::vector<int>& inputs_to_check,
+                   const GradientOptions& options = {});
+
+// The operator must throw, with `text` in the message.
+void ExpectThrows(Workspace* ws, const OperatorDef& op, const std::string& text);
+
+// Notes that `type` was compared with a reference (ExpectTensor cannot know the type; RunOp notes
+// that it ran). Kept by type: ran, gradient checked, inference checked.
+struct Coverage {
+  bool ran = false;
+  bool gradient = false;
+  bool inference = false;
+};
+const std::map<std::string, Coverage>& CoveredTypes();
+
+}  // namespace caffe2::testing
