@@ -1,0 +1,229 @@
+#include "tests/operators/op_test.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "caffe2/core/operator_gradient.h"
+#include "caffe2/core/random.h"
+
+namespace caffe2::testing {
+namespace {
+
+constexpr uint64_t kWeightSeed = 4242;
+
+std::map<std::string, Coverage>& MutableCoverage() {
+  static std::map<std::string, Coverage> coverage;
+  return coverage;
+}
+
+// What the schema says the outputs will be; empty if it cannot say.
+std::vector<TensorShape> InferOutputs(const Workspace& ws, const OperatorDef& op) {
+  const OpSchema* schema = OpSchemaRegistry::Schema(op.type());
+  if (schema == nullptr || !schema->HasTensorInference()) return {};
+  std::vector<TensorShape> inputs;
+  for (const std::string& name : op.input()) {
+    const Blob* blob = ws.GetBlob(name);
+    inputs.push_back(blob != nullptr ? GetTensorShapeOfBlob(*blob) : UnknownTensorShape());
+  }
+  std::vector<TensorShape> outputs = schema->InferTensor(op, inputs);
+  EXPECT_EQ(static_cast<int>(outputs.size()), op.output_size())
+      << op.type() << " infers another number of outputs than it has";
+  return outputs;
+}
+
+// True if every output was inferred. Wrong shapes and types are test failures.
+bool CompareWithInferred(const Workspace& ws, const OperatorDef& op,
+                         const std::vector<TensorShape>& inferred) {
+  if (static_cast<int>(inferred.size()) != op.output_size()) return false;
+  bool complete = true;
+  for (int i = 0; i < op.output_size(); ++i) {
+    const Tensor* output = BlobTensor(*ws.GetBlob(op.output(i)));
+    if (inferred[i].unknown_shape() || output == nullptr) {
+      complete = false;
+      continue;
+    }
+    EXPECT_EQ(GetDimsVector(inferred[i]), output->sizes())
+        << op.type() << ": inferred and real shape of output " << i << " (" << op.output(i) << ")";
+    EXPECT_EQ(TensorProto::DataType_Name(inferred[i].data_type()),
+              TensorProto::DataType_Name(TypeMetaToDataType(output->dtype())))
+        << op.type() << ": inferred and real type of output " << i << " (" << op.output(i) << ")";
+  }
+  return complete;
+}
+
+void FeedTensor(Workspace* ws, const std::string& name, const Tensor& tensor) {
+  BlobGetMutableTensor(ws->CreateBlob(name), Device{})->CopyFrom(tensor);
+}
+
+double WeightedSum(const Tensor& values, const std::vector<float>& weights) {
+  const float* data = values.data<float>();
+  double sum = 0;
+  for (size_t i = 0; i < weights.size(); ++i) sum += static_cast<double>(data[i]) * weights[i];
+  return sum;
+}
+
+// The gradient of an input as a dense array, whichever form the maker gave it.
+std::vector<float> DenseGradient(const Workspace& ws, const GradientWrapper& gradient,
+                                 const Tensor& input) {
+  if (gradient.IsDense()) {
+    EXPECT_EQ(Fetch(ws, gradient.dense).sizes(), input.sizes()) << gradient.dense;
+    return FetchValues<float>(ws, gradient.dense);
+  }
+  std::vector<float> dense(input.numel(), 0.f);
+  const Tensor& indices = Fetch(ws, gradient.indices);
+  const std::vector<float> values = FetchValues<float>(ws, gradient.values);
+  const int64_t row = input.size_from_dim(1);
+  for (int64_t i = 0; i < indices.numel(); ++i) {
+    const int64_t index =
+        indices.IsType<int>() ? indices.data<int>()[i] : indices.data<int64_t>()[i];
+    for (int64_t j = 0; j < row; ++j) dense.at(index * row + j) += values.at(i * row + j);
+  }
+  return dense;
+}
+
+// Runs one operator many times from the same inputs, for numeric gradients.
+class Differentiator {
+ public:
+  Differentiator(Workspace* ws, const OperatorDef& op, const GradientOptions& options)
+      : ws_(ws), op_(op), options_(options) {
+    for (const std::string& name : op.input()) {
+      if (const Tensor* tensor = BlobTensor(*ws->GetBlob(name))) {
+        saved_.emplace(name, Tensor(CPU)).first->second.CopyFrom(*tensor);
+      }
+    }
+    RunOp(ws_, op_, true);
+    for (int i : options.outputs_with_gradient) {
+      const int64_t n = Fetch(*ws, op.output(i)).numel();
+      weights_.push_back(RandomValues(n, kWeightSeed + i, 0.2f, 1.f));
+    }
+  }
+
+  const Tensor& input(int i) const { return saved_.at(op_.input(i)); }
+
+  // Runs the gradient operators on the outputs that are in the workspace now.
+  GradientOpsMeta RunGradient() {
+    std::vector<GradientWrapper> g_output(op_.output_size());
+    for (size_t k = 0; k < weights_.size(); ++k) {
+      const int i = options_.outputs_with_gradient[k];
+      g_output[i].dense = op_.output(i) + "_grad";
+      Feed(ws_, g_output[i].dense, Fetch(*ws_, op_.output(i)).sizes(), weights_[k]);
+    }
+    GradientOpsMeta meta = GetGradientForOp(op_, g_output);
+    for (const OperatorDef& gradient_op : meta.ops) RunOp(ws_, gradient_op);
+    return meta;
+  }
+
+  // The loss with element `index` of input `i` moved by `delta`.
+  double LossAt(int i, int64_t index, float delta) {
+    for (const auto& [name, tensor] : saved_) FeedTensor(ws_, name, tensor);
+    const std::string& name = op_.input(i);
+    BlobGetMutableTensor(ws_->GetBlob(name), Device{})->mutable_data<float>()[index] += delta;
+    CAFFE_ENFORCE(ws_->RunOperatorOnce(op_), op_.type(), " returned false");
+    double loss = 0;
+    for (size_t k = 0; k < weights_.size(); ++k) {
+      loss += WeightedSum(Fetch(*ws_, op_.output(options_.outputs_with_gradient[k])), weights_[k]);
+    }
+    return loss;
+  }
+
+ private:
+  Workspace* ws_;
+  const OperatorDef& op_;
+  const GradientOptions& options_;
+  std::map<std::string, Tensor> saved_;
+  std::vector<std::vector<float>> weights_;
+};
+
+}  // namespace
+
+OperatorDef Op(const std::string& type, const std::vector<std::string>& inputs,
+               const std::vector<std::string>& outputs, const std::vector<Argument>& args) {
+  return GradientMakerBase::CreateOperatorDef(type, "", inputs, outputs, args);
+}
+
+std::vector<float> RandomValues(int64_t n, uint64_t seed, float low, float high, float keep_away) {
+  RandomGenerator random(seed);
+  std::vector<float> values(n);
+  for (float& value : values) {
+    value = low + (high - low) * random.Uniform();
+    if (std::abs(value) < keep_away) value = std::copysign(keep_away, value);
+  }
+  return values;
+}
+
+void FeedRandom(Workspace* ws, const std::string& name, const std::vector<int64_t>& dims,
+                uint64_t seed, float low, float high, float keep_away) {
+  Feed(ws, name, dims, RandomValues(CheckedNumel(dims), seed, low, high, keep_away));
+}
+
+const Tensor& Fetch(const Workspace& ws, const std::string& name) {
+  const Blob* blob = ws.GetBlob(name);
+  CAFFE_ENFORCE(blob != nullptr, "no blob ", name);
+  return blob->Get<Tensor>();
+}
+
+void RunOp(Workspace* ws, const OperatorDef& op, bool inference_optional) {
+  const std::vector<TensorShape> inferred = InferOutputs(*ws, op);
+  CAFFE_ENFORCE(ws->RunOperatorOnce(op), op.type(), " returned false");
+  Coverage& coverage = MutableCoverage()[op.type()];
+  coverage.ran = true;
+  if (CompareWithInferred(*ws, op, inferred) || inference_optional) coverage.inference = true;
+}
+
+void ExpectTensor(const Workspace& ws, const std::string& name, const std::vector<int64_t>& dims,
+                  const std::vector<float>& expected, float rtol, float atol) {
+  const Tensor& tensor = Fetch(ws, name);
+  EXPECT_EQ(tensor.sizes(), dims) << "shape of " << name;
+  ASSERT_EQ(tensor.numel(), static_cast<int64_t>(expected.size())) << "size of " << name;
+  const float* actual = tensor.data<float>();
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (std::isnan(expected[i])) {
+      EXPECT_TRUE(std::isnan(actual[i])) << name << "[" << i << "] is " << actual[i];
+    } else if (actual[i] != expected[i]) {  // equal infinities have no difference
+      EXPECT_NEAR(actual[i], expected[i], rtol * std::abs(expected[i]) + atol)
+          << name << "[" << i << "]";
+    }
+  }
+}
+
+void CheckGradient(Workspace* ws, const OperatorDef& op, const std::vector<int>& inputs_to_check,
+                   const GradientOptions& options) {
+  Differentiator differentiator(ws, op, options);
+  const GradientOpsMeta meta = differentiator.RunGradient();
+  // All analytic gradients first: an in-place operator reuses their blobs.
+  std::vector<std::vector<float>> analytic;
+  for (int i : inputs_to_check) {
+    ASSERT_LT(i, static_cast<int>(meta.g_input.size()));
+    ASSERT_FALSE(meta.g_input[i].IsEmpty()) << op.type() << ": no gradient for input " << i;
+    analytic.push_back(DenseGradient(*ws, meta.g_input[i], differentiator.input(i)));
+  }
+  for (size_t k = 0; k < inputs_to_check.size(); ++k) {
+    const int i = inputs_to_check[k];
+    ASSERT_EQ(static_cast<int64_t>(analytic[k].size()), differentiator.input(i).numel());
+    for (size_t j = 0; j < analytic[k].size(); ++j) {
+      const double up = differentiator.LossAt(i, j, options.step);
+      const double down = differentiator.LossAt(i, j, -options.step);
+      const double numeric = (up - down) / (2.0 * options.step);
+      const double scale = std::max({1.0, std::abs(numeric), std::abs(double{analytic[k][j]})});
+      EXPECT_LE(std::abs(numeric - analytic[k][j]) / scale, options.threshold)
+          << op.type() << ": gradient of input " << i << " (" << op.input(i) << ") at " << j
+          << ": analytic " << analytic[k][j] << ", numeric " << numeric;
+    }
+  }
+  MutableCoverage()[op.type()].gradient = true;
+}
+
+void ExpectThrows(Workspace* ws, const OperatorDef& op, const std::string& text) {
+  try {
+    ws->RunOperatorOnce(op);
+    ADD_FAILURE() << op.type() << " did not throw; expected \"" << text << "\"";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(text), std::string::npos)
+        << "expected \"" << text << "\" in: " << error.what();
+  }
+}
+
+const std::map<std::string, Coverage>& CoveredTypes() { return MutableCoverage(); }
+
+}  // namespace caffe2::testing

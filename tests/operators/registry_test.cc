@@ -1,0 +1,111 @@
+// Every registered CPU operator must be documented and tested. The check runs after all other
+// tests of this program, and only if none was filtered out: it looks at what they covered.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "caffe2/core/operator.h"
+#include "caffe2/core/operator_gradient.h"
+#include "tests/operators/op_test.h"
+
+namespace caffe2::testing {
+namespace {
+
+// More inputs or outputs than this means any number.
+constexpr int kMostNamed = 64;
+
+// Operator types whose output shapes cannot be known before they run, and why.
+const std::map<std::string, std::string>& InferenceExempt() {
+  static const std::map<std::string, std::string> exempt = {};
+  return exempt;
+}
+
+bool EndsWith(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+bool IsGradientType(const std::string& type) {
+  return EndsWith(type, "Gradient") || EndsWith(type, "Grad");
+}
+
+// True if the gradient maker of `type` makes operators.
+bool HasGradientOperators(const std::string& type) {
+  const OperatorDef def;
+  const std::vector<GradientWrapper> g_output;
+  const auto maker = GradientRegistry()->Create(type, def, g_output);
+  return maker != nullptr && dynamic_cast<NoGradient*>(maker.get()) == nullptr &&
+         dynamic_cast<ThrowInTheTowel*>(maker.get()) == nullptr;
+}
+
+void CheckNames(const std::vector<OpSchema::Parameter>& parameters, int most, const char* what,
+                std::vector<std::string>* complaints) {
+  const int needed = most > kMostNamed ? 1 : most;
+  if (static_cast<int>(parameters.size()) < needed) {
+    complaints->push_back(MakeString("names ", parameters.size(), " of ", needed, " ", what));
+    return;
+  }
+  for (const OpSchema::Parameter& parameter : parameters) {
+    if (parameter.name.empty() || parameter.description.empty()) {
+      complaints->push_back(MakeString("has a nameless or undocumented entry in its ", what));
+      return;
+    }
+  }
+}
+
+void CheckCoverage(const std::string& type, std::vector<std::string>* complaints) {
+  const auto found = CoveredTypes().find(type);
+  const Coverage coverage = found == CoveredTypes().end() ? Coverage() : found->second;
+  if (!coverage.ran) complaints->push_back("was run by no test (RunOp)");
+  if (HasGradientOperators(type) && !coverage.gradient) {
+    complaints->push_back("has an unchecked gradient (CheckGradient)");
+  }
+  if (!coverage.inference && InferenceExempt().count(type) == 0) {
+    complaints->push_back("has no, or unchecked, shape inference");
+  }
+}
+
+std::vector<std::string> Complaints(const std::string& type) {
+  const OpSchema* schema = OpSchemaRegistry::Schema(type);
+  if (schema == nullptr) return {"has no schema"};
+  std::vector<std::string> complaints;
+  if (schema->doc().empty()) complaints.push_back("has no doc");
+  CheckNames(schema->input_desc(), schema->max_input(), "inputs", &complaints);
+  CheckNames(schema->output_desc(), schema->max_output(), "outputs", &complaints);
+  if (!IsGradientType(type) && !GradientRegistry()->Has(type)) {
+    complaints.push_back("has no gradient maker, NO_GRADIENT or SHOULD_NOT_DO_GRADIENT");
+  }
+  // Operators of other folders are run by the tests of those folders.
+  const bool tested_here = schema->file().find("operators/") != std::string::npos;
+  if (tested_here) CheckCoverage(type, &complaints);
+  return complaints;
+}
+
+class RegistryCheck : public ::testing::Environment {
+ public:
+  void TearDown() override {
+    const char* wanted = std::getenv("CAFFE2_REGISTRY_CHECK");
+    if (wanted == nullptr || std::string(wanted) != "1") return;
+    if (GTEST_FLAG_GET(filter) != "*" || std::getenv("GTEST_TOTAL_SHARDS") != nullptr) return;
+    std::set<std::string> types;
+    for (const std::string& key : DeviceOperatorRegistry(CPU)->Keys()) {
+      types.insert(key.substr(0, key.find("_ENGINE_")));
+    }
+    std::string report;
+    for (const std::string& type : types) {
+      for (const std::string& complaint : Complaints(type)) {
+        report += "  " + type + " " + complaint + "\n";
+      }
+    }
+    EXPECT_TRUE(report.empty()) << "Operators that lack something:\n" << report;
+  }
+};
+
+const auto* const kRegistryCheck = ::testing::AddGlobalTestEnvironment(new RegistryCheck);
+
+}  // namespace
+}  // namespace caffe2::testing
