@@ -6,7 +6,6 @@ find_package(Protobuf REQUIRED)
 find_package(gflags CONFIG REQUIRED)
 find_package(glog CONFIG REQUIRED)
 find_package(leveldb CONFIG REQUIRED)
-find_package(dnnl CONFIG REQUIRED)
 find_package(OpenCV REQUIRED COMPONENTS core imgproc imgcodecs)
 
 # Libraries that ship no CMake package everywhere: found by header and library name.
@@ -19,4 +18,6 @@ function(caffe2_find_library name header library)
 endfunction()
 caffe2_find_library(Lmdb lmdb.h lmdb)
 caffe2_find_library(HiredisC hiredis/hiredis.h hiredis)
+# oneDNN ships a CMake package too, but Debian's also asks for OpenCL's headers.
+caffe2_find_library(OneDnn oneapi/dnnl/dnnl.h dnnl)
 caffe2_find_library(GlooC gloo/context.h gloo)

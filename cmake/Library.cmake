@@ -6,7 +6,7 @@ foreach(library ${CAFFE2_OBJECT_LIBRARIES})
 endforeach()
 add_library(caffe2 SHARED ${objects} $<TARGET_OBJECTS:caffe2_proto>)
 caffe2_target_settings(caffe2)
-target_link_libraries(caffe2 PRIVATE DNNL::dnnl leveldb::leveldb Lmdb::Lmdb HiredisC::HiredisC
+target_link_libraries(caffe2 PRIVATE OneDnn::OneDnn leveldb::leveldb Lmdb::Lmdb HiredisC::HiredisC
                                      GlooC::GlooC)
 set_target_properties(caffe2 PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
 
@@ -21,4 +21,6 @@ if(image_sources)
   # A program that links it wants its registrars, even if it names none of its symbols.
   target_link_options(caffe2_image INTERFACE -Wl,--no-as-needed)
   set_target_properties(caffe2_image PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
+else()
+  add_library(caffe2_image INTERFACE)
 endif()

@@ -30,13 +30,15 @@ class Blob {
   // Throws EnforceNotMet, naming both types, if the blob does not hold a T.
   template <typename T>
   const T& Get() const {
-    if (!meta_.Match<T>()) [[unlikely]] ThrowWrongType(TypeMeta::Make<T>());
+    if (!meta_.Match<T>()) [[unlikely]]
+      ThrowWrongType(TypeMeta::Make<T>());
     return *static_cast<const T*>(object_.get());
   }
   // The object, made by default construction (a fresh one replaces an object of another type).
   template <typename T>
   T* GetMutable() {
-    if (meta_.Match<T>()) [[likely]] return static_cast<T*>(object_.get());
+    if (meta_.Match<T>()) [[likely]]
+      return static_cast<T*>(object_.get());
     return Reset(std::make_unique<T>());
   }
   // Takes ownership.

@@ -36,7 +36,8 @@ inline float ToFloat(float16 value) {
   const uint32_t exponent = (value.x >> 10) & 0x1f;
   const uint32_t fraction = value.x & 0x3ff;
   if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000 | (fraction << 13));
-  if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
+  if (exponent != 0)
+    return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
   const float magnitude = static_cast<float>(fraction) * 0x1p-24f;  // zero or subnormal
   return sign ? -magnitude : magnitude;
 }

@@ -57,7 +57,8 @@ inline std::string MakeString(const std::string& text) { return text; }
 inline std::string MakeString(const char* text) { return text; }
 
 namespace internal {
-// Builds "<what>: <message> [file:line]" and throws EnforceNotMet; out of line to keep callers small.
+// Builds "<what>: <message> [file:line]" and throws EnforceNotMet; out of line to keep callers
+// small.
 [[noreturn]] void ThrowEnforceNotMet(const char* file, int line, const std::string& what,
                                      const std::string& message);
 
@@ -69,28 +70,28 @@ std::string CompareText(const char* expression, const T& x, const U& y) {
 
 }  // namespace caffe2
 
-#define CAFFE_ENFORCE(condition, ...)                                        \
-  do {                                                                       \
-    if (!(condition)) [[unlikely]] {                                         \
-      ::caffe2::internal::ThrowEnforceNotMet(__FILE__, __LINE__, #condition, \
+#define CAFFE_ENFORCE(condition, ...)                                            \
+  do {                                                                           \
+    if (!(condition)) [[unlikely]] {                                             \
+      ::caffe2::internal::ThrowEnforceNotMet(__FILE__, __LINE__, #condition,     \
                                              ::caffe2::MakeString(__VA_ARGS__)); \
-    }                                                                        \
+    }                                                                            \
   } while (false)
 
 #define CAFFE_THROW(...) \
   ::caffe2::internal::ThrowEnforceNotMet(__FILE__, __LINE__, "", ::caffe2::MakeString(__VA_ARGS__))
 
 // The operands are evaluated once; comparing signed with unsigned is a compile warning as usual.
-#define CAFFE_ENFORCE_COMPARE(x, op, y, ...)                                            \
-  do {                                                                                  \
-    const auto& enforce_x = (x);                                                        \
-    const auto& enforce_y = (y);                                                        \
-    if (!(enforce_x op enforce_y)) [[unlikely]] {                                       \
-      ::caffe2::internal::ThrowEnforceNotMet(                                           \
-          __FILE__, __LINE__,                                                           \
-          ::caffe2::internal::CompareText(#x " " #op " " #y, enforce_x, enforce_y),     \
-          ::caffe2::MakeString(__VA_ARGS__));                                           \
-    }                                                                                   \
+#define CAFFE_ENFORCE_COMPARE(x, op, y, ...)                                        \
+  do {                                                                              \
+    const auto& enforce_x = (x);                                                    \
+    const auto& enforce_y = (y);                                                    \
+    if (!(enforce_x op enforce_y)) [[unlikely]] {                                   \
+      ::caffe2::internal::ThrowEnforceNotMet(                                       \
+          __FILE__, __LINE__,                                                       \
+          ::caffe2::internal::CompareText(#x " " #op " " #y, enforce_x, enforce_y), \
+          ::caffe2::MakeString(__VA_ARGS__));                                       \
+    }                                                                               \
   } while (false)
 
 #define CAFFE_ENFORCE_EQ(x, y, ...) CAFFE_ENFORCE_COMPARE(x, ==, y, ##__VA_ARGS__)

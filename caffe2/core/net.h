@@ -60,15 +60,15 @@ class NetBase {
 
 // NetDef.type -> executor. Known: simple, and dag with its aliases.
 Registry<std::string, NetBase, const std::shared_ptr<const NetDef>&, Workspace*>& NetRegistry();
-#define REGISTER_NET(name, ...)                                                              \
-  static ::caffe2::Registerer<std::string, ::caffe2::NetBase,                                \
-                              const std::shared_ptr<const ::caffe2::NetDef>&,                \
-                              ::caffe2::Workspace*>                                          \
-      CAFFE2_ANONYMOUS(net_registerer_)(                                                     \
-          &::caffe2::NetRegistry(), #name,                                                   \
-          [](const std::shared_ptr<const ::caffe2::NetDef>& net_def, ::caffe2::Workspace* ws) { \
-            return std::unique_ptr<::caffe2::NetBase>(new __VA_ARGS__(net_def, ws));         \
-          })
+#define REGISTER_NET(name, ...)                                                             \
+  static ::caffe2::Registerer<std::string, ::caffe2::NetBase,                               \
+                              const std::shared_ptr<const ::caffe2::NetDef>&,               \
+                              ::caffe2::Workspace*>                                         \
+  CAFFE2_ANONYMOUS(net_registerer_)(                                                        \
+      &::caffe2::NetRegistry(), #name,                                                      \
+      [](const std::shared_ptr<const ::caffe2::NetDef>& net_def, ::caffe2::Workspace* ws) { \
+        return std::unique_ptr<::caffe2::NetBase>(new __VA_ARGS__(net_def, ws));            \
+      })
 
 // Makes the executor that NetDef.type names ("" is simple). Throws for an unknown type and lists
 // the known ones.

@@ -70,7 +70,8 @@ class OperatorBase {
   template <typename T>
   const T& Input(int i) const {
     const Blob& blob = *inputs_[i];
-    if (!blob.IsType<T>()) [[unlikely]] ThrowInputType(i, TypeMeta::Make<T>());
+    if (!blob.IsType<T>()) [[unlikely]]
+      ThrowInputType(i, TypeMeta::Make<T>());
     return blob.Get<T>();
   }
   template <typename T>
@@ -148,18 +149,18 @@ class Operator : public OperatorBase {
 
 // Makes Input, Output, context_ and the argument readers usable without this-> in class templates
 // derived from Operator<Context>.
-#define USE_OPERATOR_BASE_FUNCTIONS                       \
-  using ::caffe2::OperatorBase::HasArgument;              \
-  using ::caffe2::OperatorBase::InputSize;                \
-  using ::caffe2::OperatorBase::OutputSize;               \
-  using ::caffe2::OperatorBase::InputBlob;                \
-  using ::caffe2::OperatorBase::OutputBlob;               \
-  using ::caffe2::OperatorBase::Inputs;                   \
-  using ::caffe2::OperatorBase::Outputs;                  \
-  using ::caffe2::OperatorBase::GetSingleArgument;        \
-  using ::caffe2::OperatorBase::GetRepeatedArgument;      \
-  using ::caffe2::OperatorBase::HasSingleArgumentOfType;  \
-  using ::caffe2::OperatorBase::IsInputOutputAlias;       \
+#define USE_OPERATOR_BASE_FUNCTIONS                      \
+  using ::caffe2::OperatorBase::HasArgument;             \
+  using ::caffe2::OperatorBase::InputSize;               \
+  using ::caffe2::OperatorBase::OutputSize;              \
+  using ::caffe2::OperatorBase::InputBlob;               \
+  using ::caffe2::OperatorBase::OutputBlob;              \
+  using ::caffe2::OperatorBase::Inputs;                  \
+  using ::caffe2::OperatorBase::Outputs;                 \
+  using ::caffe2::OperatorBase::GetSingleArgument;       \
+  using ::caffe2::OperatorBase::GetRepeatedArgument;     \
+  using ::caffe2::OperatorBase::HasSingleArgumentOfType; \
+  using ::caffe2::OperatorBase::IsInputOutputAlias;      \
   using ::caffe2::OperatorBase::debug_def
 #define USE_OPERATOR_CONTEXT_FUNCTIONS         \
   USE_OPERATOR_BASE_FUNCTIONS;                 \
@@ -193,18 +194,18 @@ std::vector<std::string> NearbyOperatorNames(const std::string& type);
 // Shapes and types of every blob of the nets, from given ones (blob name -> shape). Operators that
 // cannot be inferred leave their outputs unknown. Throws EnforceNotMet with the operator named
 // when shapes contradict.
-std::map<std::string, TensorShape> InferBlobShapesAndTypes(
-    std::map<std::string, TensorShape> known, const std::vector<const NetDef*>& nets);
+std::map<std::string, TensorShape> InferBlobShapesAndTypes(std::map<std::string, TensorShape> known,
+                                                           const std::vector<const NetDef*>& nets);
 TensorShape GetTensorShapeOfBlob(const Blob& blob);
 
-#define CAFFE2_REGISTER_OPERATOR(device, key, ...)                                           \
-  static ::caffe2::Registerer<std::string, ::caffe2::OperatorBase,                           \
-                              const ::caffe2::OperatorDef&, ::caffe2::Workspace*>            \
-      CAFFE2_ANONYMOUS(operator_registerer_)(                                                \
-          ::caffe2::DeviceOperatorRegistry(device), key,                                     \
-          [](const ::caffe2::OperatorDef& def, ::caffe2::Workspace* ws) {                    \
-            return std::unique_ptr<::caffe2::OperatorBase>(new __VA_ARGS__(def, ws));        \
-          })
+#define CAFFE2_REGISTER_OPERATOR(device, key, ...)                                               \
+  static ::caffe2::Registerer<std::string, ::caffe2::OperatorBase, const ::caffe2::OperatorDef&, \
+                              ::caffe2::Workspace*>                                              \
+  CAFFE2_ANONYMOUS(operator_registerer_)(                                                        \
+      ::caffe2::DeviceOperatorRegistry(device), key,                                             \
+      [](const ::caffe2::OperatorDef& def, ::caffe2::Workspace* ws) {                            \
+        return std::unique_ptr<::caffe2::OperatorBase>(new __VA_ARGS__(def, ws));                \
+      })
 #define REGISTER_CPU_OPERATOR(name, ...) CAFFE2_REGISTER_OPERATOR(::caffe2::CPU, #name, __VA_ARGS__)
 #define REGISTER_CPU_OPERATOR_WITH_ENGINE(name, engine, ...) \
   CAFFE2_REGISTER_OPERATOR(::caffe2::CPU, #name "_ENGINE_" #engine, __VA_ARGS__)

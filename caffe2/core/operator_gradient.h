@@ -66,9 +66,7 @@ class GradientMakerBase {
   void SetDense(int i, const std::string& name);
   void SetSparse(int i, const std::string& indices, const std::string& values);
 
-  bool HasArgument(const std::string& name) const {
-    return FindArgument(def_, name) != nullptr;
-  }
+  bool HasArgument(const std::string& name) const { return FindArgument(def_, name) != nullptr; }
   static std::string GradientName(const std::string& name) { return name + "_grad"; }
 
   // A list of one operator.
@@ -106,8 +104,8 @@ class ThrowInTheTowel final : public GradientMakerBase {
   std::vector<OperatorDef> GetGradientDefs() override;
 };
 
-using GradientMakerRegistry =
-    Registry<std::string, GradientMakerBase, const OperatorDef&, const std::vector<GradientWrapper>&>;
+using GradientMakerRegistry = Registry<std::string, GradientMakerBase, const OperatorDef&,
+                                       const std::vector<GradientWrapper>&>;
 GradientMakerRegistry* GradientRegistry();
 
 // The gradient of `def` given those of its outputs. Throws EnforceNotMet if its type has no
@@ -115,16 +113,16 @@ GradientMakerRegistry* GradientRegistry();
 GradientOpsMeta GetGradientForOp(const OperatorDef& def,
                                  const std::vector<GradientWrapper>& g_output);
 
-#define REGISTER_GRADIENT(name, ...)                                                           \
-  static ::caffe2::Registerer<std::string, ::caffe2::GradientMakerBase,                        \
-                              const ::caffe2::OperatorDef&,                                    \
-                              const std::vector<::caffe2::GradientWrapper>&>                   \
-      CAFFE2_ANONYMOUS(gradient_registerer_)(                                                  \
-          ::caffe2::GradientRegistry(), #name,                                                 \
-          [](const ::caffe2::OperatorDef& def,                                                 \
-             const std::vector<::caffe2::GradientWrapper>& g_output) {                         \
-            return std::unique_ptr<::caffe2::GradientMakerBase>(new __VA_ARGS__(def, g_output)); \
-          })
+#define REGISTER_GRADIENT(name, ...)                                                         \
+  static ::caffe2::Registerer<std::string, ::caffe2::GradientMakerBase,                      \
+                              const ::caffe2::OperatorDef&,                                  \
+                              const std::vector<::caffe2::GradientWrapper>&>                 \
+  CAFFE2_ANONYMOUS(gradient_registerer_)(                                                    \
+      ::caffe2::GradientRegistry(), #name,                                                   \
+      [](const ::caffe2::OperatorDef& def,                                                   \
+         const std::vector<::caffe2::GradientWrapper>& g_output) {                           \
+        return std::unique_ptr<::caffe2::GradientMakerBase>(new __VA_ARGS__(def, g_output)); \
+      })
 // The operator has no gradient, and needs none.
 #define NO_GRADIENT(name) REGISTER_GRADIENT(name, ::caffe2::NoGradient)
 // A gradient through this operator makes no sense: asking for one is an error.

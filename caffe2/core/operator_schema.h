@@ -56,8 +56,8 @@ class OpSchema {
   // All outputs are scalars of this type.
   OpSchema& ScalarType(TensorProto::DataType type);
 
-  using TensorInference = std::function<std::vector<TensorShape>(const OperatorDef&,
-                                                                 const std::vector<TensorShape>&)>;
+  using TensorInference =
+      std::function<std::vector<TensorShape>(const OperatorDef&, const std::vector<TensorShape>&)>;
   OpSchema& TensorInferenceFunction(TensorInference function);
   bool HasTensorInference() const { return static_cast<bool>(tensor_inference_); }
   // Shapes of all outputs; unknown_shape is set where one cannot be told. Throws EnforceNotMet for
@@ -139,7 +139,7 @@ class OpSchemaRegistry {
   static const std::map<std::string, OpSchema>& All();
 };
 
-#define OPERATOR_SCHEMA(name)                                            \
+#define OPERATOR_SCHEMA(name)                                                      \
   static ::caffe2::OpSchema& CAFFE2_ANONYMOUS(operator_schema_) [[maybe_unused]] = \
       ::caffe2::OpSchemaRegistry::NewSchema(#name, __FILE__, __LINE__)
 

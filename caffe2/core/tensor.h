@@ -1,8 +1,8 @@
 // A dense multi-dimensional array.
 #pragma once
 
-#include <cstdint>
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -20,7 +20,8 @@ namespace caffe2 {
 // nothing. Two tensors share storage after ShareData() or View(); a tensor that must grow leaves
 // shared storage and gets its own. Not synchronised: one writer or many readers at a time.
 //
-// A tensor of which only the shape was set holds no data: data<T>() on it throws unless size() is 0.
+// A tensor of which only the shape was set holds no data: data<T>() on it throws unless size() is
+// 0.
 class Tensor {
  public:
   explicit Tensor(DeviceType type = CPU) : device_{type, 0} {}
@@ -70,8 +71,7 @@ class Tensor {
   // negative dimension and if the element count overflows an int64.
   void Resize(const std::vector<int64_t>& dims);
   template <typename... Ints>
-    requires(std::is_integral_v<Ints> && ...)
-  void Resize(Ints... dims) {
+  requires(std::is_integral_v<Ints>&&...) void Resize(Ints... dims) {
     const std::array<int64_t, sizeof...(Ints)> list{static_cast<int64_t>(dims)...};
     ResizeTo(list.data(), list.size());
   }
@@ -83,7 +83,8 @@ class Tensor {
   // undefined; std::string elements are empty).
   template <typename T>
   T* mutable_data() {
-    if (meta_.Match<T>() && data_ != nullptr) [[likely]] return static_cast<T*>(data_.get());
+    if (meta_.Match<T>() && data_ != nullptr) [[likely]]
+      return static_cast<T*>(data_.get());
     return static_cast<T*>(raw_mutable_data(TypeMeta::Make<T>()));
   }
   void* raw_mutable_data(TypeMeta meta);

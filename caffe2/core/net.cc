@@ -1,0 +1,132 @@
+#include "caffe2/core/net.h"
+
+#include <set>
+#include <unordered_set>
+
+#include "caffe2/core/workspace.h"
+
+namespace caffe2 {
+namespace {
+
+// How an error names an operator of a net that is not made yet.
+std::string Describe(const NetDef& net, int i) {
+  const OperatorDef& op = net.op(i);
+  return MakeString("net ", net.name().empty() ? "(unnamed)" : net.name(), ", operator ", i, ", ",
+                    op.type(), op.name().empty() ? "" : " " + op.name());
+}
+
+// The first operator from `begin` on that writes the blob, or -1.
+int FindWriter(const NetDef& net, const std::string& blob, int begin) {
+  for (int i = begin; i < net.op_size(); ++i) {
+    for (const std::string& output : net.op(i).output()) {
+      if (output == blob) return i;
+    }
+  }
+  return -1;
+}
+
+void CheckInputs(const NetDef& net, const Workspace& ws) {
+  std::unordered_set<std::string> written;
+  for (const std::string& input : net.external_input()) {
+    CAFFE_ENFORCE(ws.HasBlob(input), "net ", net.name(), ": external input ", input,
+                  " does not exist");
+  }
+  auto check = [&](int i, const std::string& blob, const char* kind) {
+    if (written.count(blob) || ws.HasBlob(blob)) return;
+    const int writer = FindWriter(net, blob, i);
+    CAFFE_ENFORCE(writer < 0, Describe(net, i), ": ", kind, " ", blob,
+                  " is written only by operator ", writer, ", ", net.op(writer).type(),
+                  ": the net has a cycle or its operators are out of order");
+    CAFFE_THROW(Describe(net, i), ": ", kind, " ", blob,
+                " does not exist: no operator before this one writes it");
+  };
+  for (int i = 0; i < net.op_size(); ++i) {
+    for (const std::string& input : net.op(i).input()) check(i, input, "input");
+    for (const std::string& input : net.op(i).control_input()) check(i, input, "control input");
+    written.insert(net.op(i).output().begin(), net.op(i).output().end());
+  }
+}
+
+}  // namespace
+
+NetBase::NetBase(const std::shared_ptr<const NetDef>& net_def, Workspace* ws)
+    : ws_(ws),
+      name_(net_def->name()),
+      net_def_(net_def),
+      external_input_(net_def->external_input().begin(), net_def->external_input().end()),
+      external_output_(net_def->external_output().begin(), net_def->external_output().end()) {
+  CheckInputs(*net_def, *ws);
+  operators_.reserve(net_def->op_size());
+  for (int i = 0; i < net_def->op_size(); ++i) {
+    const OperatorDef& op = net_def->op(i);
+    try {
+      if (!op.has_device_option() && net_def->has_device_option()) {
+        OperatorDef placed = op;
+        *placed.mutable_device_option() = net_def->device_option();
+        operators_.push_back(CreateOperator(placed, ws));
+      } else {
+        operators_.push_back(CreateOperator(op, ws));
+      }
+    } catch (Error& error) {
+      error.AddContext(Describe(*net_def, i));
+      throw;
+    }
+  }
+}
+
+std::string NetBase::DescribeOperator(size_t i) const {
+  return Describe(*net_def_, static_cast<int>(i));
+}
+
+void NetBase::RethrowWithContext(size_t i) const {
+  try {
+    throw;
+  } catch (Error& error) {
+    error.AddContext(DescribeOperator(i));
+    throw;
+  } catch (const std::exception& error) {
+    throw Error(MakeString(error.what(), " (", DescribeOperator(i), ")"));
+  }
+}
+
+bool NetBase::RunOperator(size_t i) {
+  if (ws_->StopRequested()) [[unlikely]]
+    throw Error("stopped on request before " + DescribeOperator(i));
+  try {
+    return operators_[i]->Run();
+  } catch (...) {
+    RethrowWithContext(i);
+  }
+}
+
+std::vector<uint64_t> NetBase::RandomState() const {
+  std::vector<uint64_t> state;
+  for (const auto& op : operators_) state.push_back(op->random() ? op->random()->position() : 0);
+  return state;
+}
+
+void NetBase::SetRandomState(const std::vector<uint64_t>& state) {
+  CAFFE_ENFORCE_EQ(state.size(), operators_.size(), "random state of another net than ", name_);
+  for (size_t i = 0; i < state.size(); ++i) {
+    if (operators_[i]->random()) operators_[i]->random()->set_position(state[i]);
+  }
+}
+
+Registry<std::string, NetBase, const std::shared_ptr<const NetDef>&, Workspace*>& NetRegistry() {
+  static auto* registry =
+      new Registry<std::string, NetBase, const std::shared_ptr<const NetDef>&, Workspace*>;
+  return *registry;
+}
+
+std::unique_ptr<NetBase> CreateNet(const std::shared_ptr<const NetDef>& net_def, Workspace* ws) {
+  const std::string type = net_def->type().empty() ? "simple" : net_def->type();
+  auto net = NetRegistry().Create(type, net_def, ws);
+  if (net == nullptr) {
+    std::string known;
+    for (const std::string& key : NetRegistry().Keys()) known += " " + key;
+    CAFFE_THROW("net ", net_def->name(), ": unknown net type ", type, "; known:", known);
+  }
+  return net;
+}
+
+}  // namespace caffe2

@@ -1,0 +1,34 @@
+#include "caffe2/core/net.h"
+#include "caffe2/core/workspace.h"
+
+namespace caffe2 {
+namespace {
+
+// Runs the operators one after the other in the calling thread.
+class SimpleNet final : public NetBase {
+ public:
+  using NetBase::NetBase;
+
+  bool Run() override {
+    size_t i = 0;
+    try {
+      for (const auto& op : operators_) {
+        if (ws_->StopRequested()) [[unlikely]]
+          throw Error("stopped on request");
+        if (!op->Run()) {
+          LOG(ERROR) << "an operator reported failure (" << DescribeOperator(i) << ")";
+          return false;
+        }
+        ++i;
+      }
+    } catch (...) {
+      RethrowWithContext(i);
+    }
+    return true;
+  }
+};
+
+REGISTER_NET(simple, SimpleNet);
+
+}  // namespace
+}  // namespace caffe2

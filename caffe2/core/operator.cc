@@ -1,0 +1,163 @@
+#include "caffe2/core/operator.h"
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+#include "caffe2/core/workspace.h"
+
+namespace caffe2 {
+
+OperatorBase::OperatorBase(const OperatorDef& def, Workspace* ws)
+    : def_(std::make_shared<OperatorDef>(def)), arguments_(*def_) {
+  for (const std::string& input : def.input()) {
+    const Blob* blob = ws->GetBlob(input);
+    CAFFE_ENFORCE(blob != nullptr, "operator ", def.type(), " reads blob ", input,
+                  ", which does not exist");
+    inputs_.push_back(blob);
+  }
+  for (const std::string& output : def.output()) outputs_.push_back(ws->CreateBlob(output));
+}
+
+void OperatorBase::ThrowInputType(int i, TypeMeta wanted) const {
+  CAFFE_THROW("input ", i, ", blob ", def_->input(i), ", holds ", inputs_[i]->TypeName(), " where ",
+              wanted.name(), " is needed");
+}
+
+OperatorRegistry* DeviceOperatorRegistry(DeviceType type) {
+  static auto* registries = new std::array<OperatorRegistry, DeviceType_ARRAYSIZE>;
+  CAFFE_ENFORCE(DeviceType_IsValid(type), "unknown device type ", static_cast<int>(type));
+  return &(*registries)[type];
+}
+
+std::set<DeviceType> DevicesOf(const std::string& op_type) {
+  std::set<DeviceType> devices;
+  for (int type = DeviceType_MIN; type <= DeviceType_MAX; ++type) {
+    const auto device = static_cast<DeviceType>(type);
+    for (const std::string& key : DeviceOperatorRegistry(device)->Keys()) {
+      if (key == op_type || key.rfind(op_type + "_ENGINE_", 0) == 0) devices.insert(device);
+    }
+  }
+  return devices;
+}
+
+namespace {
+
+struct EnginePreferences {
+  std::mutex mutex;
+  std::map<DeviceType, std::vector<std::string>> global = {{CUDA, {"CUDNN"}}};
+  std::map<std::pair<DeviceType, std::string>, std::vector<std::string>> of_operator;
+};
+
+EnginePreferences& Preferences() {
+  static auto* preferences = new EnginePreferences;
+  return *preferences;
+}
+
+std::vector<std::string> SplitEngines(const std::string& list) {
+  std::vector<std::string> engines;
+  std::stringstream stream(list);
+  for (std::string engine; std::getline(stream, engine, ',');) {
+    if (!engine.empty()) engines.push_back(engine);
+  }
+  return engines;
+}
+
+// The engines to try: those the operator names, then the preferred ones.
+std::vector<std::string> EnginesToTry(const OperatorDef& def, DeviceType type) {
+  std::vector<std::string> engines = SplitEngines(def.engine());
+  EnginePreferences& preferences = Preferences();
+  std::lock_guard<std::mutex> lock(preferences.mutex);
+  auto it = preferences.of_operator.find({type, def.type()});
+  const auto& more = it != preferences.of_operator.end() ? it->second : preferences.global[type];
+  engines.insert(engines.end(), more.begin(), more.end());
+  return engines;
+}
+
+int EditDistance(const std::string& a, const std::string& b) {
+  std::vector<int> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    int diagonal = row[0];
+    row[0] = static_cast<int>(i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const bool same = std::tolower(a[i - 1]) == std::tolower(b[j - 1]);
+      const int substitute = diagonal + (same ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
+    }
+  }
+  return row[b.size()];
+}
+
+[[noreturn]] void ThrowUnknownOperator(const OperatorDef& def, DeviceType type) {
+  const std::set<DeviceType> devices = DevicesOf(def.type());
+  if (!devices.empty()) {
+    std::string names;
+    for (DeviceType device : devices) names += (names.empty() ? "" : ", ") + DeviceTypeName(device);
+    CAFFE_THROW("operator ", def.type(), " has no implementation for device ", DeviceTypeName(type),
+                def.engine().empty() ? "" : " and engine " + def.engine(),
+                "; it exists for: ", names);
+  }
+  const std::vector<std::string> nearby = NearbyOperatorNames(def.type());
+  CAFFE_THROW("unknown operator ", def.type(),
+              nearby.empty() ? "" : "; did you mean " + nearby[0] + "?");
+}
+
+}  // namespace
+
+void SetGlobalEnginePreference(DeviceType type, std::vector<std::string> engines) {
+  std::lock_guard<std::mutex> lock(Preferences().mutex);
+  Preferences().global[type] = std::move(engines);
+}
+
+void SetOperatorEnginePreference(DeviceType type, const std::string& op_type,
+                                 std::vector<std::string> engines) {
+  std::lock_guard<std::mutex> lock(Preferences().mutex);
+  Preferences().of_operator[{type, op_type}] = std::move(engines);
+}
+
+std::vector<std::string> NearbyOperatorNames(const std::string& type) {
+  std::set<std::string> names;
+  for (int device = DeviceType_MIN; device <= DeviceType_MAX; ++device) {
+    for (std::string key : DeviceOperatorRegistry(static_cast<DeviceType>(device))->Keys()) {
+      names.insert(key.substr(0, key.find("_ENGINE_")));
+    }
+  }
+  std::vector<std::pair<int, std::string>> ranked;
+  for (const std::string& name : names) {
+    const int distance = EditDistance(type, name);
+    if (distance <= std::max<int>(2, static_cast<int>(type.size()) / 3)) {
+      ranked.emplace_back(distance, name);
+    }
+  }
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<std::string> nearby;
+  for (auto& [distance, name] : ranked) nearby.push_back(name);
+  return nearby;
+}
+
+std::unique_ptr<OperatorBase> CreateOperator(const OperatorDef& def, Workspace* ws,
+                                             int net_position) {
+  try {
+    if (const OpSchema* schema = OpSchemaRegistry::Schema(def.type())) schema->Verify(def);
+    const DeviceType type = ToDevice(def.device_option()).type;
+    OperatorRegistry* registry = DeviceOperatorRegistry(type);
+    for (const std::string& engine : EnginesToTry(def, type)) {
+      auto op = registry->Create(def.type() + "_ENGINE_" + engine, def, ws);
+      if (op != nullptr) return op;
+      VLOG(1) << "engine " << engine << " is not available for operator " << def.type();
+    }
+    auto op = registry->Create(def.type(), def, ws);
+    if (op == nullptr) ThrowUnknownOperator(def, type);
+    return op;
+  } catch (Error& error) {
+    std::string where =
+        net_position < 0 ? "" : MakeString("operator ", net_position, " of the net");
+    if (!def.name().empty()) where += (where.empty() ? "" : ", ") + ("named " + def.name());
+    if (!where.empty()) error.AddContext(where);
+    throw;
+  }
+}
+
+}  // namespace caffe2

@@ -1,0 +1,231 @@
+#include "caffe2/core/plan_executor.h"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "caffe2/core/workspace.h"
+
+namespace caffe2 {
+namespace {
+
+// Calls functions at fixed intervals, each on its own thread, until destroyed. The first exception
+// of one is kept for Finish().
+class PeriodicRunner {
+ public:
+  ~PeriodicRunner() { Stop(); }
+
+  void Start(std::chrono::milliseconds interval, std::function<void()> function) {
+    threads_.emplace_back([this, interval, function = std::move(function)] {
+      std::unique_lock<std::mutex> lock(mutex_);
+      while (!wake_.wait_for(lock, interval, [this] { return stopped_; })) {
+        lock.unlock();
+        try {
+          function();
+        } catch (...) {
+          lock.lock();
+          if (!error_) error_ = std::current_exception();
+          return;
+        }
+        lock.lock();
+      }
+    });
+  }
+
+  // Ends all calls and rethrows what went wrong in one.
+  void Finish() {
+    Stop();
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  void Stop() {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      stopped_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopped_ = false;
+  std::exception_ptr error_;
+  std::vector<std::thread> threads_;
+};
+
+class PlanRunner {
+ public:
+  PlanRunner(const PlanDef& plan, const ShouldContinue& should_continue)
+      : plan_(plan), should_continue_(should_continue) {
+    for (const NetDef& net : plan.network()) {
+      CAFFE_ENFORCE(nets_.emplace(net.name(), &net).second, "plan ", plan.name(), ": net ",
+                    net.name(), " is defined twice");
+    }
+  }
+
+  bool Run(Workspace* ws) {
+    for (const NetDef& net : plan_.network()) ws->CreateNet(net, /*overwrite=*/true);
+    for (const ExecutionStep& step : plan_.execution_step()) {
+      if (!RunStep(ws, step)) return false;
+    }
+    return true;
+  }
+
+ private:
+  bool RunStep(Workspace* ws, const ExecutionStep& step) {
+    std::unique_ptr<Workspace> child;
+    if (step.create_workspace()) {
+      child = std::make_unique<Workspace>(ws);
+      CreateNets(child.get(), step);
+      ws = child.get();
+    }
+    PeriodicRunner periodic;
+    if (step.has_report_net()) {
+      CAFFE_ENFORCE(step.report_interval() > 0, "step ", step.name(),
+                    ": report_net needs a report_interval in seconds");
+      NetBase* net = Net(ws, step, step.report_net());
+      periodic.Start(std::chrono::seconds(step.report_interval()), [net] { net->Run(); });
+    }
+    const bool ok = Iterate(ws, step);
+    periodic.Finish();
+    // A last report covers what happened since the previous one.
+    return ok && (!step.has_report_net() || Net(ws, step, step.report_net())->Run());
+  }
+
+  bool Iterate(Workspace* ws, const ExecutionStep& step) {
+    CAFFE_ENFORCE(!(step.has_should_stop_blob() && step.has_num_iter()), "step ", step.name(),
+                  ": num_iter and should_stop_blob exclude each other");
+    CAFFE_ENFORCE(step.substep_size() == 0 || step.network_size() == 0, "step ", step.name(),
+                  " has both substeps and nets");
+    for (int64_t i = 0; HasIteration(step, i); ++i) {
+      if (should_continue_ && !should_continue_(i)) return false;
+      if (failed_.load() || ws->StopRequested()) return false;
+      if (step.has_criteria_network() && !CriteriaHold(ws, step)) break;
+      if (!RunOnce(ws, step)) return false;
+      if (ShouldStop(*ws, step)) break;
+    }
+    return true;
+  }
+
+  static bool HasIteration(const ExecutionStep& step, int64_t i) {
+    if (step.only_once()) return i == 0;
+    if (step.has_num_iter()) return i < step.num_iter();
+    if (step.has_should_stop_blob() || step.has_criteria_network()) return true;
+    return i == 0;
+  }
+
+  bool RunOnce(Workspace* ws, const ExecutionStep& step) {
+    for (const std::string& name : step.network()) {
+      if (!Net(ws, step, name)->Run()) return false;
+      if (ShouldStop(*ws, step)) return true;
+    }
+    if (step.concurrent_substeps()) return RunConcurrently(ws, step);
+    PeriodicRunner periodic;
+    StartPeriodicSubsteps(&periodic, ws, step);
+    for (const ExecutionStep& substep : step.substep()) {
+      if (substep.has_run_every_ms()) continue;
+      if (!RunStep(ws, substep)) return false;
+      if (ShouldStop(*ws, step)) break;
+    }
+    periodic.Finish();
+    return true;
+  }
+
+  // All substeps (and their instances) at once; the first failure stops the others.
+  bool RunConcurrently(Workspace* ws, const ExecutionStep& step) {
+    PeriodicRunner periodic;
+    StartPeriodicSubsteps(&periodic, ws, step);
+    std::mutex mutex;
+    std::exception_ptr error;
+    std::vector<std::thread> threads;
+    for (const ExecutionStep& substep : step.substep()) {
+      if (substep.has_run_every_ms()) continue;
+      const int instances = std::max(1, substep.num_concurrent_instances());
+      for (int k = 0; k < instances; ++k) {
+        threads.emplace_back([&, this] {
+          try {
+            if (!RunStep(ws, substep)) failed_ = true;
+          } catch (...) {
+            failed_ = true;
+            std::lock_guard<std::mutex> lock(mutex);
+            if (!error) error = std::current_exception();
+          }
+        });
+      }
+    }
+    for (std::thread& thread : threads) thread.join();
+    periodic.Finish();
+    if (error) std::rethrow_exception(error);
+    return !failed_;
+  }
+
+  void StartPeriodicSubsteps(PeriodicRunner* periodic, Workspace* ws, const ExecutionStep& step) {
+    for (const ExecutionStep& substep : step.substep()) {
+      if (!substep.has_run_every_ms()) continue;
+      CAFFE_ENFORCE_GT(substep.run_every_ms(), 0, "step ", substep.name());
+      periodic->Start(std::chrono::milliseconds(substep.run_every_ms()),
+                      [this, ws, &substep] { RunStep(ws, substep); });
+    }
+  }
+
+  NetBase* Net(Workspace* ws, const ExecutionStep& step, const std::string& name) const {
+    NetBase* net = ws->GetNet(name);
+    CAFFE_ENFORCE(net != nullptr, "plan ", plan_.name(), ", step ", step.name(),
+                  ": no net is named ", name);
+    return net;
+  }
+
+  // A step's own workspace has its own nets.
+  void CreateNets(Workspace* ws, const ExecutionStep& step) const {
+    auto create = [&](const std::string& name) {
+      auto it = nets_.find(name);
+      CAFFE_ENFORCE(it != nets_.end(), "plan ", plan_.name(), ", step ", step.name(),
+                    ": no net is named ", name);
+      if (ws->GetNet(name) == nullptr) ws->CreateNet(*it->second);
+    };
+    for (const std::string& name : step.network()) create(name);
+    if (step.has_report_net()) create(step.report_net());
+    if (step.has_criteria_network()) create(step.criteria_network());
+    for (const ExecutionStep& substep : step.substep()) CreateNets(ws, substep);
+  }
+
+  static bool ReadFlag(const Workspace& ws, const std::string& name) {
+    const Blob* blob = ws.GetBlob(name);
+    CAFFE_ENFORCE(blob != nullptr, "the flag blob ", name, " does not exist");
+    const Tensor& flag = blob->Get<Tensor>();
+    CAFFE_ENFORCE_EQ(flag.numel(), 1, "the flag blob ", name, " must hold one bool");
+    return *flag.data<bool>();
+  }
+
+  static bool ShouldStop(const Workspace& ws, const ExecutionStep& step) {
+    return step.has_should_stop_blob() && ReadFlag(ws, step.should_stop_blob());
+  }
+
+  bool CriteriaHold(Workspace* ws, const ExecutionStep& step) const {
+    NetBase* net = Net(ws, step, step.criteria_network());
+    CAFFE_ENFORCE(!net->external_output().empty(), "criteria net ", net->Name(),
+                  " has no external output");
+    CAFFE_ENFORCE(net->Run(), "criteria net ", net->Name(), " failed");
+    return ReadFlag(*ws, net->external_output()[0]);
+  }
+
+  const PlanDef& plan_;
+  const ShouldContinue& should_continue_;
+  std::map<std::string, const NetDef*> nets_;
+  std::atomic<bool> failed_{false};
+};
+
+}  // namespace
+
+bool RunPlanOnWorkspace(Workspace* ws, const PlanDef& plan, const ShouldContinue& should_continue) {
+  return PlanRunner(plan, should_continue).Run(ws);
+}
+
+}  // namespace caffe2

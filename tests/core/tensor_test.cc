@@ -1,0 +1,142 @@
+#include "caffe2/core/tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace caffe2 {
+namespace {
+
+TEST(TensorTest, NewTensorIsEmptyAndScalarHasOneElement) {
+  Tensor tensor;
+  EXPECT_EQ(tensor.numel(), 0);
+  EXPECT_FALSE(tensor.has_data());
+  tensor.Resize();
+  EXPECT_EQ(tensor.numel(), 1);
+  *tensor.mutable_data<float>() = 3.f;
+  EXPECT_EQ(*tensor.data<float>(), 3.f);
+}
+
+TEST(TensorTest, StorageIsKeptWhenTheShapeShrinksAndGrowsBack) {
+  Tensor tensor({4, 8}, CPU);
+  float* data = tensor.mutable_data<float>();
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % 64, 0u);
+  tensor.Resize(2, 8);
+  EXPECT_EQ(tensor.mutable_data<float>(), data);
+  tensor.Resize(4, 8);
+  EXPECT_EQ(tensor.mutable_data<float>(), data);
+  tensor.Resize(5, 8);
+  EXPECT_FALSE(tensor.has_data());
+}
+
+TEST(TensorTest, ChangeOfTypeReusesPlainStorage) {
+  Tensor tensor({4}, CPU);
+  void* data = tensor.mutable_data<float>();
+  EXPECT_EQ(tensor.mutable_data<int32_t>(), data);
+  EXPECT_TRUE(tensor.IsType<int32_t>());
+  tensor.mutable_data<std::string>()[3] = "text";
+  EXPECT_EQ(tensor.data<std::string>()[3], "text");
+  EXPECT_EQ(tensor.data<std::string>()[0], "");
+}
+
+TEST(TensorTest, WrongTypeOrMissingDataThrowsWithBothTypes) {
+  Tensor tensor({2}, CPU);
+  EXPECT_THROW(tensor.data<float>(), EnforceNotMet);
+  tensor.mutable_data<float>();
+  try {
+    tensor.data<int64_t>();
+    FAIL() << "reading float as int64 must throw";
+  } catch (const EnforceNotMet& error) {
+    EXPECT_NE(std::string(error.what()).find("float"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("int64_t"), std::string::npos) << error.what();
+  }
+}
+
+TEST(TensorTest, NegativeAndOverflowingShapesThrow) {
+  Tensor tensor;
+  EXPECT_THROW(tensor.Resize(2, -1), EnforceNotMet);
+  const int64_t big = int64_t{1} << 40;
+  EXPECT_THROW(tensor.Resize(big, big), EnforceNotMet);
+  tensor.Resize(std::numeric_limits<int64_t>::max());
+  EXPECT_THROW(tensor.mutable_data<float>(), EnforceNotMet);
+  Tensor huge({int64_t{1} << 55}, CPU);
+  EXPECT_THROW(huge.mutable_data<float>(), Error);
+}
+
+TEST(TensorTest, SharedStorageIsLeftWhenOneGrows) {
+  Tensor source({3}, std::vector<float>{1, 2, 3});
+  Tensor shared;
+  shared.ShareData(source);
+  shared.mutable_data<float>()[1] = 20;
+  EXPECT_EQ(source.data<float>()[1], 20);
+  shared.Resize(10);
+  shared.mutable_data<float>()[1] = 7;
+  EXPECT_EQ(source.data<float>()[1], 20);
+}
+
+TEST(TensorTest, ViewKeepsStorageAliveAndChecksItsRange) {
+  Tensor view;
+  {
+    Tensor source({2, 3}, std::vector<float>{0, 1, 2, 3, 4, 5});
+    view = source.View(3, {3});
+    EXPECT_THROW(source.View(4, {3}), EnforceNotMet);
+    EXPECT_THROW(source.View(-1, {1}), EnforceNotMet);
+  }
+  EXPECT_EQ(view.data<float>()[0], 3);
+  EXPECT_EQ(view.data<float>()[2], 5);
+}
+
+TEST(TensorTest, CopyFromIsDeepForPlainAndObjectTypes) {
+  Tensor source({2}, std::vector<std::string>{"a", "b"});
+  Tensor copy;
+  copy.CopyFrom(source);
+  source.mutable_data<std::string>()[0] = "changed";
+  EXPECT_EQ(copy.data<std::string>()[0], "a");
+  EXPECT_FALSE(copy.shares_storage_with(source));
+}
+
+TEST(TensorTest, ExtendKeepsContents) {
+  Tensor tensor({2, 2}, std::vector<int32_t>{1, 2, 3, 4});
+  tensor.ExtendTo(50);
+  EXPECT_EQ(tensor.sizes(), (std::vector<int64_t>{50, 2}));
+  EXPECT_EQ(tensor.data<int32_t>()[3], 4);
+  tensor.ShrinkTo(1);
+  EXPECT_EQ(tensor.numel(), 2);
+  EXPECT_THROW(tensor.ShrinkTo(2), EnforceNotMet);
+}
+
+TEST(TensorTest, AxesCountFromEitherEnd) {
+  Tensor tensor({2, 3, 4}, CPU);
+  EXPECT_EQ(tensor.size(-1), 4);
+  EXPECT_EQ(tensor.canonical_axis_index(-3), 0);
+  EXPECT_THROW(tensor.canonical_axis_index(3), EnforceNotMet);
+  EXPECT_EQ(tensor.size_to_dim(2), 6);
+  EXPECT_EQ(tensor.size_from_dim(1), 12);
+}
+
+TEST(HalfTest, ConversionRoundsToNearestEvenAndKeepsSpecials) {
+  EXPECT_EQ(ToFloat16(1.f).x, 0x3c00);
+  EXPECT_EQ(ToFloat16(65504.f).x, 0x7bff);
+  EXPECT_EQ(ToFloat16(65520.f).x, 0x7c00);
+  EXPECT_EQ(ToFloat16(0x1p-24f).x, 1);
+  EXPECT_EQ(ToFloat16(0x1p-25f).x, 0);  // a tie goes to even
+  EXPECT_EQ(ToFloat16(-0.f).x, 0x8000);
+  EXPECT_EQ(ToFloat16(1.f + 0x1p-11f).x, 0x3c00);
+  EXPECT_EQ(ToFloat16(1.f + 3 * 0x1p-11f).x, 0x3c02);
+  // Every finite half value survives the way to float and back.
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const float16 half{static_cast<uint16_t>(bits)};
+    if ((bits & 0x7c00) == 0x7c00 && (bits & 0x3ff)) {
+      EXPECT_TRUE(std::isnan(ToFloat(half)));
+      continue;
+    }
+    EXPECT_EQ(ToFloat16(ToFloat(half)).x, bits);
+  }
+  EXPECT_EQ(ToBFloat16(1.f).x, 0x3f80);
+  EXPECT_EQ(ToBFloat16(1.f + 0x1p-8f).x, 0x3f80);
+  EXPECT_EQ(ToBFloat16(1.f + 3 * 0x1p-8f).x, 0x3f82);
+  EXPECT_TRUE(std::isnan(ToFloat(ToBFloat16(std::numeric_limits<float>::quiet_NaN()))));
+}
+
+}  // namespace
+}  // namespace caffe2
