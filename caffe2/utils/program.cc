@@ -1,0 +1,101 @@
+#include "caffe2/utils/program.h"
+
+#include <gflags/gflags.h>
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <vector>
+
+namespace caffe2 {
+namespace {
+
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+bool IsBoolWord(const std::string& word) {
+  return word == "True" || word == "False" || word == "true" || word == "false";
+}
+
+// True for "--name" or "-name" where name is a bool flag.
+bool IsBareBoolFlag(const std::string& word) {
+  const size_t begin = word.find_first_not_of('-');
+  if (begin == std::string::npos || begin == 0 || begin > 2) return false;
+  gflags::CommandLineFlagInfo info;
+  return gflags::GetCommandLineFlagInfo(word.c_str() + begin, &info) && info.type == "bool";
+}
+
+// Joins "--flag" "True" to "--flag=true", as argparse programs are called.
+std::vector<std::string> JoinBoolValues(int argc, char** argv) {
+  std::vector<std::string> words(argv, argv + argc);
+  for (size_t i = 1; i + 1 < words.size() && words[i] != "--"; ++i) {
+    if (!IsBareBoolFlag(words[i]) || !IsBoolWord(words[i + 1])) continue;
+    words[i] += (words[i + 1][0] == 'T' || words[i + 1][0] == 't') ? "=true" : "=false";
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  }
+  return words;
+}
+
+bool HelpRequested() {
+  std::string value;
+  return (gflags::GetCommandLineOption("help", &value) && value == "true") ||
+         (gflags::GetCommandLineOption("helpshort", &value) && value == "true");
+}
+
+void PrintHelp(const std::string& program, const std::string& usage) {
+  std::printf("%s: %s\n\nFlags:\n", program.c_str(), usage.c_str());
+  std::vector<gflags::CommandLineFlagInfo> flags;
+  gflags::GetAllFlags(&flags);
+  for (const auto& flag : flags) {
+    // The libraries' own flags (gflags, glog) are left to --helpfull.
+    if (flag.filename.find("examples/") == std::string::npos) continue;
+    std::printf("%s", gflags::DescribeOneFlag(flag).c_str());
+  }
+}
+
+int Fail(const std::string& program, std::string message) {
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  std::fprintf(stderr, "%s: %s\n", program.c_str(), message.c_str());
+  return 1;
+}
+
+}  // namespace
+
+int RunProgram(int* argc, char*** argv, const std::string& usage,
+               const std::function<int()>& body) {
+  std::signal(SIGPIPE, SIG_IGN);
+  const std::string program = BaseName((*argv)[0]);
+  gflags::SetUsageMessage(usage);
+  FLAGS_logtostderr = true;
+
+  // Static, because gflags leaves pointers to these words in argv.
+  static std::vector<std::string> words;
+  static std::vector<char*> pointers;
+  words = JoinBoolValues(*argc, *argv);
+  pointers.clear();
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  *argc = static_cast<int>(words.size());
+  *argv = pointers.data();
+  gflags::ParseCommandLineNonHelpFlags(argc, argv, /*remove_flags=*/true);
+  if (HelpRequested()) {
+    PrintHelp(program, usage);
+    return 0;
+  }
+  gflags::HandleCommandLineHelpFlags();
+  static const std::string log_name = program;  // glog keeps the pointer
+  google::InitGoogleLogging(log_name.c_str());
+  int status = 1;
+  try {
+    status = body();
+  } catch (const std::exception& error) {
+    status = Fail(program, error.what());
+  } catch (...) {
+    status = Fail(program, "unknown exception");
+  }
+  google::ShutdownGoogleLogging();
+  return status;
+}
+
+}  // namespace caffe2

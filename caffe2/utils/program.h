@@ -1,0 +1,24 @@
+// What every program's main does: flags, logs, one place that catches.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace caffe2 {
+
+// Parses the command line (gflags), starts the log (glog, to stderr) and runs `body`; returns the
+// exit status for main: what `body` returned, or 1 after an exception, of which one line
+// "<program>: <message>" goes to stderr. What is left in argv are the program name and the
+// arguments that are no flags.
+//
+// `--help` prints `usage` and the program's own flags and returns 0 without running `body`. Bool
+// flags may be followed by their value as a word of its own: `--use_cpu True`. An unknown flag
+// ends the process with gflags' message and status 1. SIGPIPE is ignored: writing to a closed
+// pipe or socket is an ordinary error.
+//
+//   int main(int argc, char** argv) {
+//     return caffe2::RunProgram(&argc, &argv, "Prints ...", [&] { ...; return 0; });
+//   }
+int RunProgram(int* argc, char*** argv, const std::string& usage, const std::function<int()>& body);
+
+}  // namespace caffe2
