@@ -18,6 +18,10 @@ namespace caffe2 {
 template <typename Body>
 void ParallelFor(int64_t n, int64_t grain, const Body& body) {
   if (n <= 0) return;
+  if (n <= grain) {  // the common case of small tensors asks OpenMP nothing
+    body(int64_t{0}, n);
+    return;
+  }
   const int64_t most_parts = (n + grain - 1) / grain;
   const int threads = static_cast<int>(std::min<int64_t>(omp_get_max_threads(), most_parts));
   if (threads <= 1 || omp_in_parallel()) {
