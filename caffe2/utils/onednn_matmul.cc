@@ -1,0 +1,132 @@
+#include "caffe2/utils/onednn_matmul.h"
+
+#include <oneapi/dnnl/dnnl.hpp>
+#include <unordered_map>
+#include <utility>
+
+#include "caffe2/core/logging.h"
+
+namespace caffe2 {
+namespace {
+
+// A net has a few dozen shapes; one that changes its shape each run must not grow for ever.
+constexpr size_t kMostCached = 512;
+
+struct ProblemHash {
+  size_t operator()(const MatMulProblem& p) const {
+    size_t hash = static_cast<size_t>(p.type);
+    for (const int64_t value : {p.batch, p.m, p.n, p.k}) hash = hash * 1000003 + value;
+    for (const bool flag :
+         {p.trans_a, p.trans_b, p.broadcast_a, p.broadcast_b, p.has_bias, p.accumulate}) {
+      hash = hash * 2 + flag;
+    }
+    return hash;
+  }
+};
+
+const dnnl::engine& Engine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+// A row-major matrix of `rows` x `columns`, or the transpose of one that is stored so.
+dnnl::memory::desc MatrixDesc(const MatMulProblem& p, int64_t rows, int64_t columns,
+                              bool transposed, bool broadcast) {
+  const auto type =
+      p.type == MatMulType::kFloat ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::bf16;
+  dnnl::memory::dims dims{rows, columns};
+  dnnl::memory::dims strides{transposed ? 1 : columns, transposed ? rows : 1};
+  if (p.batch > 1) {
+    dims.insert(dims.begin(), broadcast ? 1 : p.batch);
+    strides.insert(strides.begin(), rows * columns);
+  }
+  return {dims, type, strides};
+}
+
+// A primitive with its arguments; only the addresses change between runs.
+class MatMulPrimitive {
+ public:
+  explicit MatMulPrimitive(const MatMulProblem& p)
+      : a_(MatrixDesc(p, p.m, p.k, p.trans_a, p.broadcast_a), Engine(), nullptr),
+        b_(MatrixDesc(p, p.k, p.n, p.trans_b, p.broadcast_b), Engine(), nullptr),
+        c_(MatrixDesc(p, p.m, p.n, false, false), Engine(), nullptr),
+        stream_(Engine()) {
+    if (p.has_bias) {
+      MatMulProblem row = p;
+      row.batch = 1;
+      dnnl::memory::desc desc = MatrixDesc(row, 1, p.n, false, false);
+      if (p.batch > 1) desc = desc.reshape({1, 1, p.n});
+      bias_ = dnnl::memory(desc, Engine(), nullptr);
+    }
+    dnnl::primitive_attr attributes;
+    if (p.accumulate) {
+      dnnl::post_ops ops;
+      ops.append_sum(1.f);
+      attributes.set_post_ops(ops);
+    }
+    primitive_ = dnnl::matmul(PrimitiveDesc(p, attributes));
+    arguments_ = {{DNNL_ARG_SRC, a_.get()}, {DNNL_ARG_WEIGHTS, b_.get()}, {DNNL_ARG_DST, c_.get()}};
+    if (p.has_bias) arguments_.push_back({DNNL_ARG_BIAS, bias_.get()});
+  }
+
+  void Run(const void* a, const void* b, const void* bias, void* c) {
+    a_.set_data_handle(const_cast<void*>(a));
+    b_.set_data_handle(const_cast<void*>(b));
+    c_.set_data_handle(c);
+    if (bias_) bias_.set_data_handle(const_cast<void*>(bias));
+    // The C call takes a plain array; the C++ one would build a map for every run.
+    dnnl::error::wrap_c_api(
+        dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()),
+                               arguments_.data()),
+        "could not execute a matrix product");
+  }
+
+ private:
+  dnnl::matmul::primitive_desc PrimitiveDesc(const MatMulProblem& p,
+                                             const dnnl::primitive_attr& attributes) const {
+#if DNNL_VERSION_MAJOR >= 3
+    if (p.has_bias) {
+      return {Engine(), a_.get_desc(), b_.get_desc(), bias_.get_desc(), c_.get_desc(), attributes};
+    }
+    return {Engine(), a_.get_desc(), b_.get_desc(), c_.get_desc(), attributes};
+#else
+    const auto desc = p.has_bias ? dnnl::matmul::desc(a_.get_desc(), b_.get_desc(),
+                                                      bias_.get_desc(), c_.get_desc())
+                                 : dnnl::matmul::desc(a_.get_desc(), b_.get_desc(), c_.get_desc());
+    return {desc, attributes, Engine()};
+#endif
+  }
+
+  dnnl::memory a_, b_, c_, bias_;
+  dnnl::stream stream_;
+  dnnl::matmul primitive_;
+  std::vector<dnnl_exec_arg_t> arguments_;
+};
+
+}  // namespace
+
+void OneDnnMatMul(const MatMulProblem& problem, const void* a, const void* b, const void* bias,
+                  void* c) {
+  static thread_local std::unordered_map<MatMulProblem, MatMulPrimitive, ProblemHash> cache;
+  try {
+    auto it = cache.find(problem);
+    if (it == cache.end()) {
+      if (cache.size() >= kMostCached) cache.clear();
+      it = cache.try_emplace(problem, problem).first;
+    }
+    it->second.Run(a, b, bias, c);
+  } catch (const dnnl::error& error) {
+    CAFFE_THROW("oneDNN: ", error.what(), " (", problem.batch, " products of ", problem.m, " x ",
+                problem.k, " with ", problem.k, " x ", problem.n, ")");
+  }
+}
+
+void OneDnnSgemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha,
+                 const float* a, const float* b, float beta, float* c) {
+  const dnnl_status_t status = dnnl_sgemm(trans_a ? 'T' : 'N', trans_b ? 'T' : 'N', m, n, k, alpha,
+                                          a, trans_a ? m : k, b, trans_b ? k : n, beta, c, n);
+  CAFFE_ENFORCE_EQ(static_cast<int>(status), static_cast<int>(dnnl_success), "oneDNN: product of ",
+                   m, " x ", k, " with ", k, " x ", n);
+}
+
+}  // namespace caffe2

@@ -1,0 +1,38 @@
+// Matrix products by oneDNN. The only place that knows its matmul interface.
+#pragma once
+
+#include <cstdint>
+
+namespace caffe2 {
+
+enum class MatMulType { kFloat, kBFloat16 };
+
+// c = op(a) op(b) (+ bias) (+ c), for `batch` products of row-major contiguous matrices that lie
+// one after another. Sizes are those of op(a): m x k and op(b): k x n; all are at least 1.
+struct MatMulProblem {
+  int64_t batch = 1;
+  int64_t m = 0;
+  int64_t n = 0;
+  int64_t k = 0;
+  bool trans_a = false;
+  bool trans_b = false;
+  bool broadcast_a = false;  // one matrix a for all products
+  bool broadcast_b = false;
+  bool has_bias = false;    // n elements, added to every row
+  bool accumulate = false;  // adds to what c holds
+  MatMulType type = MatMulType::kFloat;
+
+  friend bool operator==(const MatMulProblem&, const MatMulProblem&) = default;
+};
+
+// Solves the problem on pointers of its type, accumulating in float. Primitives are cached per
+// thread by problem, so that a net that runs again builds none. Throws EnforceNotMet with oneDNN's
+// text if it cannot.
+void OneDnnMatMul(const MatMulProblem& problem, const void* a, const void* b, const void* bias,
+                  void* c);
+
+// c = alpha op(a) op(b) + beta c in float, for alpha and beta other than 0 and 1.
+void OneDnnSgemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha,
+                 const float* a, const float* b, float beta, float* c);
+
+}  // namespace caffe2
