@@ -9,12 +9,12 @@ namespace caffe2 {
 
 // IEEE 754 binary16.
 struct float16 {
-  uint16_t x = 0;
+  uint16_t x;
 };
 
 // The upper half of a float: 8 exponent bits, 7 fraction bits.
 struct bfloat16 {
-  uint16_t x = 0;
+  uint16_t x;
 };
 
 inline bool operator==(float16 a, float16 b) { return a.x == b.x; }
