@@ -46,12 +46,12 @@ void CheckNames(const std::vector<OpSchema::Parameter>& parameters, int most, co
                 std::vector<std::string>* complaints) {
   const int needed = most > kMostNamed ? 1 : most;
   if (static_cast<int>(parameters.size()) < needed) {
-    complaints->push_back(MakeString("names ", parameters.size(), " of ", needed, " ", what));
+    complaints->emplace_back(MakeString("names ", parameters.size(), " of ", needed, " ", what));
     return;
   }
   for (const OpSchema::Parameter& parameter : parameters) {
     if (parameter.name.empty() || parameter.description.empty()) {
-      complaints->push_back(MakeString("has a nameless or undocumented entry in its ", what));
+      complaints->emplace_back(MakeString("has a nameless or undocumented entry in its ", what));
       return;
     }
   }
@@ -60,12 +60,12 @@ void CheckNames(const std::vector<OpSchema::Parameter>& parameters, int most, co
 void CheckCoverage(const std::string& type, std::vector<std::string>* complaints) {
   const auto found = CoveredTypes().find(type);
   const Coverage coverage = found == CoveredTypes().end() ? Coverage() : found->second;
-  if (!coverage.ran) complaints->push_back("was run by no test (RunOp)");
+  if (!coverage.ran) complaints->emplace_back("was run by no test (RunOp)");
   if (HasGradientOperators(type) && !coverage.gradient) {
-    complaints->push_back("has an unchecked gradient (CheckGradient)");
+    complaints->emplace_back("has an unchecked gradient (CheckGradient)");
   }
   if (!coverage.inference && InferenceExempt().count(type) == 0) {
-    complaints->push_back("has no, or unchecked, shape inference");
+    complaints->emplace_back("has no, or unchecked, shape inference");
   }
 }
 
@@ -73,11 +73,11 @@ std::vector<std::string> Complaints(const std::string& type) {
   const OpSchema* schema = OpSchemaRegistry::Schema(type);
   if (schema == nullptr) return {"has no schema"};
   std::vector<std::string> complaints;
-  if (schema->doc().empty()) complaints.push_back("has no doc");
+  if (schema->doc().empty()) complaints.emplace_back("has no doc");
   CheckNames(schema->input_desc(), schema->max_input(), "inputs", &complaints);
   CheckNames(schema->output_desc(), schema->max_output(), "outputs", &complaints);
   if (!IsGradientType(type) && !GradientRegistry()->Has(type)) {
-    complaints.push_back("has no gradient maker, NO_GRADIENT or SHOULD_NOT_DO_GRADIENT");
+    complaints.emplace_back("has no gradient maker, NO_GRADIENT or SHOULD_NOT_DO_GRADIENT");
   }
   // Operators of other folders are run by the tests of those folders.
   const bool tested_here = schema->file().find("operators/") != std::string::npos;

@@ -1,0 +1,75 @@
+#include <limits>
+
+#include "tests/operators/op_test.h"
+
+namespace caffe2::testing {
+namespace {
+
+TEST(ReluTest, ClipsNegativeValues) {
+  Workspace ws;
+  Feed<float>(&ws, "X", {2, 3}, {-1, 0, 2, 3, -4, 0.5f});
+  RunOp(&ws, Op("Relu", {"X"}, {"Y"}));
+  ExpectTensor(ws, "Y", {2, 3}, {0, 0, 2, 3, 0, 0.5f});
+}
+
+TEST(ReluTest, KeepsNan) {
+  Workspace ws;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  Feed<float>(&ws, "X", {2}, {nan, -1});
+  RunOp(&ws, Op("Relu", {"X"}, {"Y"}));
+  ExpectTensor(ws, "Y", {2}, {nan, 0});
+}
+
+TEST(ReluTest, WorksInPlaceAndOnManyElements) {
+  Workspace ws;
+  const int64_t n = 200003;  // several parts and a tail
+  const std::vector<float> x = RandomValues(n, 1);
+  std::vector<float> expected = x;
+  for (float& value : expected) value = std::max(value, 0.f);
+  Feed(&ws, "X", {n}, x);
+  RunOp(&ws, Op("Relu", {"X"}, {"X"}));
+  ExpectTensor(ws, "X", {n}, expected, 0, 0);
+}
+
+TEST(ReluTest, TakesOtherTypes) {
+  Workspace ws;
+  Feed<int>(&ws, "I", {3}, {-3, 0, 4});
+  RunOp(&ws, Op("Relu", {"I"}, {"IY"}));
+  EXPECT_EQ(FetchValues<int>(ws, "IY"), (std::vector<int>{0, 0, 4}));
+
+  Feed<bfloat16>(&ws, "B", {2}, {ToBFloat16(-2.5f), ToBFloat16(1.5f)});
+  RunOp(&ws, Op("Relu", {"B"}, {"BY"}));
+  EXPECT_EQ(FetchValues<bfloat16>(ws, "BY"),
+            (std::vector<bfloat16>{ToBFloat16(0), ToBFloat16(1.5f)}));
+
+  Feed<float16>(&ws, "H", {2}, {ToFloat16(-2.5f), ToFloat16(1.5f)});
+  Feed<float16>(&ws, "dY", {2}, {ToFloat16(3), ToFloat16(4)});
+  RunOp(&ws, Op("ReluGradient", {"H", "dY"}, {"dX"}));
+  EXPECT_EQ(FetchValues<float16>(ws, "dX"), (std::vector<float16>{ToFloat16(0), ToFloat16(4)}));
+}
+
+TEST(ReluTest, TakesEmptyTensors) {
+  Workspace ws;
+  Feed<float>(&ws, "X", {0, 4}, {});
+  RunOp(&ws, Op("Relu", {"X"}, {"Y"}));
+  ExpectTensor(ws, "Y", {0, 4}, {});
+}
+
+TEST(ReluTest, GradientIsNumericOne) {
+  Workspace ws;
+  FeedRandom(&ws, "X", {3, 5}, 7, -1, 1, 0.1f);
+  CheckGradient(&ws, Op("Relu", {"X"}, {"Y"}), {0});
+  CheckGradient(&ws, Op("Relu", {"X"}, {"X"}), {0});
+}
+
+TEST(ReluTest, RejectsBadInput) {
+  Workspace ws;
+  Feed<double>(&ws, "D", {1}, {1.0});
+  ExpectThrows(&ws, Op("Relu", {"D"}, {"Y"}), "double");
+  Feed<float>(&ws, "Y", {2}, {1, 2});
+  Feed<float>(&ws, "dY", {3}, {1, 2, 3});
+  ExpectThrows(&ws, Op("ReluGradient", {"Y", "dY"}, {"dX"}), "[3]");
+}
+
+}  // namespace
+}  // namespace caffe2::testing
