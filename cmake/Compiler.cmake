@@ -17,7 +17,10 @@ set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g")
 
 add_compile_options(-Wall -Wextra -Wno-unused-parameter)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # lets ccache see through PCH
+  add_compile_options(
+    $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>  # lets ccache see through PCH
+    # GCC 12 and 13 report the string concatenation of their own library.
+    -Wno-stringop-overflow -Wno-restrict)
 endif()
 if(CAFFE2_SANITIZE)
   add_compile_options(-fsanitize=${CAFFE2_SANITIZE} -fno-omit-frame-pointer)

@@ -19,7 +19,8 @@ class CPUAllocator final : public Allocator {
   std::shared_ptr<void> Allocate(size_t nbytes, const Device& /*device*/) override {
     const size_t rounded = (nbytes + kAlignment - 1) / kAlignment * kAlignment;
     void* data = rounded < nbytes ? nullptr : std::aligned_alloc(kAlignment, rounded);
-    if (data == nullptr) throw Error(MakeString("out of memory: cannot allocate ", nbytes, " bytes"));
+    if (data == nullptr)
+      throw Error(MakeString("out of memory: cannot allocate ", nbytes, " bytes"));
     return {data, std::free};
   }
 };

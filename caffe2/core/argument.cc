@@ -136,10 +136,10 @@ std::vector<T> ArgumentHelper::GetRepeatedArgument(const std::string& name,
   return values;
 }
 
-#define CAFFE2_INSTANTIATE_ARGUMENT(T)                                                         \
-  template T ArgumentHelper::GetSingleArgument<T>(const std::string&, const T&) const;         \
-  template bool ArgumentHelper::HasSingleArgumentOfType<T>(const std::string&) const;          \
-  template std::vector<T> ArgumentHelper::GetRepeatedArgument<T>(const std::string&,           \
+#define CAFFE2_INSTANTIATE_ARGUMENT(T)                                                 \
+  template T ArgumentHelper::GetSingleArgument<T>(const std::string&, const T&) const; \
+  template bool ArgumentHelper::HasSingleArgumentOfType<T>(const std::string&) const;  \
+  template std::vector<T> ArgumentHelper::GetRepeatedArgument<T>(const std::string&,   \
                                                                  const std::vector<T>&) const;
 CAFFE2_INSTANTIATE_ARGUMENT(float)
 CAFFE2_INSTANTIATE_ARGUMENT(double)
@@ -166,9 +166,15 @@ void SetValue(Argument* a, int64_t value) { a->set_i(value); }
 void SetValue(Argument* a, const std::string& value) { a->set_s(value); }
 void SetValue(Argument* a, const NetDef& value) { *a->mutable_n() = value; }
 void SetValue(Argument* a, const TensorProto& value) { *a->mutable_t() = value; }
-void SetValue(Argument* a, const std::vector<float>& v) { a->mutable_floats()->Add(v.begin(), v.end()); }
-void SetValue(Argument* a, const std::vector<int32_t>& v) { a->mutable_ints()->Add(v.begin(), v.end()); }
-void SetValue(Argument* a, const std::vector<int64_t>& v) { a->mutable_ints()->Add(v.begin(), v.end()); }
+void SetValue(Argument* a, const std::vector<float>& v) {
+  a->mutable_floats()->Add(v.begin(), v.end());
+}
+void SetValue(Argument* a, const std::vector<int32_t>& v) {
+  a->mutable_ints()->Add(v.begin(), v.end());
+}
+void SetValue(Argument* a, const std::vector<int64_t>& v) {
+  a->mutable_ints()->Add(v.begin(), v.end());
+}
 void SetValue(Argument* a, const std::vector<std::string>& v) {
   for (const auto& text : v) a->add_strings(text);
 }
@@ -193,8 +199,8 @@ void SetArgument(OperatorDef* def, const std::string& name, const T& value) {
   *def->add_arg() = MakeArgument(name, value);
 }
 
-#define CAFFE2_INSTANTIATE_MAKE(T)                                      \
-  template Argument MakeArgument<T>(const std::string&, const T&);      \
+#define CAFFE2_INSTANTIATE_MAKE(T)                                 \
+  template Argument MakeArgument<T>(const std::string&, const T&); \
   template void SetArgument<T>(OperatorDef*, const std::string&, const T&);
 CAFFE2_INSTANTIATE_MAKE(float)
 CAFFE2_INSTANTIATE_MAKE(double)

@@ -9,7 +9,8 @@ void Blob::ThrowWrongType(TypeMeta wanted) const {
 Tensor* BlobGetMutableTensor(Blob* blob, const Device& device) {
   if (blob->IsType<Tensor>()) {
     auto* tensor = blob->GetMutable<Tensor>();
-    if (tensor->device() == device) [[likely]] return tensor;
+    if (tensor->device() == device) [[likely]]
+      return tensor;
   }
   return blob->Reset(std::make_unique<Tensor>(device));
 }

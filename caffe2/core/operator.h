@@ -41,6 +41,9 @@ class OperatorBase {
   // Starts the work; the same as Run on the host. Finish() waits for it.
   virtual bool RunAsync(int stream_id = 0) { return Run(stream_id); }
   virtual void Finish() {}
+  // True if a run mostly waits for other processes, so that an executor should give it a thread of
+  // its own instead of one that computes.
+  virtual bool IsCommunication() const { return false; }
   // The random stream this operator draws from, or null.
   virtual RandomGenerator* random() { return nullptr; }
 

@@ -153,8 +153,8 @@ void Tensor::ShareData(const Tensor& source) {
 
 Tensor Tensor::View(int64_t offset, const std::vector<int64_t>& dims) const {
   const int64_t count = CheckedNumel(dims);
-  CAFFE_ENFORCE(offset >= 0 && count <= numel_ - offset, "view of ", count, " elements at ",
-                offset, " reaches past the ", numel_, " elements of shape ", ShapeString(dims_));
+  CAFFE_ENFORCE(offset >= 0 && count <= numel_ - offset, "view of ", count, " elements at ", offset,
+                " reaches past the ", numel_, " elements of shape ", ShapeString(dims_));
   CAFFE_ENFORCE(has_data(), "cannot view a tensor that holds no data");
   Tensor view(device_);
   view.meta_ = meta_;
@@ -200,8 +200,8 @@ void Tensor::ExtendTo(int64_t outer, int growth_percent) {
 }
 
 void Tensor::ShrinkTo(int64_t outer) {
-  CAFFE_ENFORCE(dim() > 0 && outer >= 0 && outer <= dims_[0], "cannot shrink ",
-                ShapeString(dims_), " to ", outer, " rows");
+  CAFFE_ENFORCE(dim() > 0 && outer >= 0 && outer <= dims_[0], "cannot shrink ", ShapeString(dims_),
+                " to ", outer, " rows");
   dims_[0] = outer;
   numel_ = CheckedNumel(dims_);
 }

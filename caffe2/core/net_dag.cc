@@ -1,0 +1,254 @@
+// The parallel executor: independent branches run at the same time.
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "caffe2/core/net.h"
+#include "caffe2/core/operator_graph.h"
+#include "caffe2/core/workspace.h"
+
+namespace caffe2 {
+namespace {
+
+inline void Pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+// Lets threads sleep until something changes, without a lock on the path of the one who changes
+// it: Notify() is one load while nobody sleeps.
+class EventCount {
+ public:
+  void Notify() {
+    if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
+    epoch_.fetch_add(1, std::memory_order_seq_cst);
+    epoch_.notify_all();
+  }
+
+  // Returns once ready() holds: polls for a moment, then sleeps.
+  template <typename Ready>
+  void Await(const Ready& ready) {
+    constexpr int kPolls = 500;  // a few microseconds, less than a sleep and wake-up cost
+    for (int i = 0; i < kPolls; ++i) {
+      if (ready()) return;
+      Pause();
+    }
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    while (true) {
+      const uint32_t epoch = epoch_.load(std::memory_order_seq_cst);
+      if (ready()) break;
+      epoch_.wait(epoch, std::memory_order_seq_cst);
+    }
+    sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+  }
+
+ private:
+  std::atomic<uint32_t> epoch_{0};
+  std::atomic<int> sleepers_{0};
+};
+
+// The chains that are ready to run, first in first out. Every chain is pushed at most once in a
+// run, so slots need not be reused and a position is one atomic increment.
+class ReadyQueue {
+ public:
+  void Init(size_t capacity) { slots_ = std::vector<std::atomic<int>>(capacity); }
+
+  void Reset(const std::vector<int>& ready) {
+    for (auto& slot : slots_) slot.store(kEmpty, std::memory_order_relaxed);
+    for (size_t i = 0; i < ready.size(); ++i) slots_[i].store(ready[i], std::memory_order_relaxed);
+    head_.store(0, std::memory_order_relaxed);
+    tail_.store(ready.size(), std::memory_order_relaxed);
+  }
+
+  void Push(int chain) {
+    slots_[tail_.fetch_add(1, std::memory_order_relaxed)].store(chain, std::memory_order_release);
+    event_.Notify();
+  }
+
+  // The next chain, or -1 once `done` is set.
+  int Pop(const std::atomic<bool>& done) {
+    const size_t ticket = head_.fetch_add(1, std::memory_order_relaxed);
+    int chain = kEmpty;
+    event_.Await([&] {
+      if (ticket < slots_.size()) chain = slots_[ticket].load(std::memory_order_acquire);
+      return chain != kEmpty || done.load(std::memory_order_acquire);
+    });
+    return chain;
+  }
+
+  void NotifyDone() { event_.Notify(); }
+
+ private:
+  static constexpr int kEmpty = -1;
+  std::vector<std::atomic<int>> slots_;
+  std::atomic<size_t> head_{0}, tail_{0};
+  EventCount event_;
+};
+
+// Computing chains run on the calling thread and num_workers - 1 threads more (default: as many as
+// there are processors, at most 4). Operators that wait for other processes run on one further
+// thread, so that communication goes on behind computation even with one worker, and in the order
+// in which it became ready.
+class DagNet final : public NetBase {
+ public:
+  DagNet(const std::shared_ptr<const NetDef>& net_def, Workspace* ws) : NetBase(net_def, ws) {
+    BuildGraph();
+    const int cores = static_cast<int>(std::thread::hardware_concurrency());
+    int workers = std::clamp(cores, 1, 4);
+    if (net_def->num_workers() > 0) workers = std::min(net_def->num_workers(), 64);
+    workers = std::min<int>(workers, std::max<size_t>(1, chains_.size()));
+    for (int i = 1; i < workers; ++i) StartThread(kCompute);
+    if (has_communication_) StartThread(kCommunicate);
+  }
+
+  ~DagNet() override {
+    stopping_.store(true);
+    start_.Notify();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  bool Run() override {
+    if (chains_.empty()) return true;
+    for (size_t c = 0; c < chains_.size(); ++c) {
+      pending_[c].store(num_parents_[c], std::memory_order_relaxed);
+    }
+    remaining_.store(static_cast<int>(chains_.size()), std::memory_order_relaxed);
+    ok_.store(true, std::memory_order_relaxed);
+    error_ = nullptr;
+    queues_[kCompute].Reset(roots_[kCompute]);
+    queues_[kCommunicate].Reset(roots_[kCommunicate]);
+    active_.store(static_cast<int>(threads_.size()), std::memory_order_relaxed);
+    done_.store(false, std::memory_order_release);
+    run_.fetch_add(1, std::memory_order_seq_cst);
+    start_.Notify();
+    Work(kCompute);
+    // The queues are reset by the next run: nobody may still look at them.
+    finished_.Await([this] { return active_.load(std::memory_order_acquire) == 0; });
+    if (error_) std::rethrow_exception(error_);
+    return ok_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  enum Lane { kCompute = 0, kCommunicate = 1 };
+
+  void BuildGraph() {
+    const OperatorGraph graph = BuildOperatorGraph(*net_def_);
+    std::vector<int> lane;
+    for (const auto& op : operators_) {
+      lane.push_back(op->IsCommunication() ? kCommunicate : kCompute);
+      has_communication_ = has_communication_ || op->IsCommunication();
+    }
+    chains_ = BuildChains(graph, lane);
+    std::vector<int> chain_of(operators_.size());
+    for (size_t c = 0; c < chains_.size(); ++c) {
+      for (int op : chains_[c]) chain_of[op] = static_cast<int>(c);
+    }
+    children_.resize(chains_.size());
+    num_parents_.resize(chains_.size());
+    pending_ = std::vector<std::atomic<int>>(chains_.size());
+    for (size_t c = 0; c < chains_.size(); ++c) {
+      lane_.push_back(static_cast<Lane>(lane[chains_[c][0]]));
+      // Within a chain only the first operator has parents outside.
+      std::vector<int> parents;
+      for (int parent : graph.parents[chains_[c][0]]) parents.push_back(chain_of[parent]);
+      std::sort(parents.begin(), parents.end());
+      parents.erase(std::unique(parents.begin(), parents.end()), parents.end());
+      for (int parent : parents) children_[parent].push_back(static_cast<int>(c));
+      num_parents_[c] = static_cast<int>(parents.size());
+      if (parents.empty()) roots_[lane_[c]].push_back(static_cast<int>(c));
+    }
+    for (ReadyQueue& queue : queues_) queue.Init(chains_.size());
+  }
+
+  void StartThread(Lane lane) {
+    threads_.emplace_back([this, lane] {
+      uint64_t seen = 0;
+      while (true) {
+        start_.Await([&] { return run_.load() != seen || stopping_.load(); });
+        if (stopping_.load()) return;
+        seen = run_.load();
+        Work(lane);
+        if (active_.fetch_sub(1, std::memory_order_acq_rel) == 1) finished_.Notify();
+      }
+    });
+  }
+
+  void Work(Lane lane) {
+    while (true) {
+      int chain = queues_[lane].Pop(done_);
+      if (chain < 0) return;
+      while (chain >= 0) chain = RunChain(chain);
+    }
+  }
+
+  // Runs a chain and marks its children; returns one of the same lane to go on with, or -1.
+  int RunChain(int c) {
+    RunOperators(c);
+    int next = -1;
+    for (int child : children_[c]) {
+      if (pending_[child].fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
+      if (next < 0 && lane_[child] == lane_[c]) {
+        next = child;
+      } else {
+        queues_[lane_[child]].Push(child);
+      }
+    }
+    if (remaining_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      done_.store(true, std::memory_order_seq_cst);
+      for (ReadyQueue& queue : queues_) queue.NotifyDone();
+    }
+    return next;
+  }
+
+  // After a failure the remaining chains are only counted down.
+  void RunOperators(int c) {
+    for (int op : chains_[c]) {
+      if (!ok_.load(std::memory_order_relaxed)) return;
+      try {
+        if (RunOperator(op)) continue;
+        LOG(ERROR) << "an operator reported failure (" << DescribeOperator(op) << ")";
+      } catch (...) {
+        std::lock_guard<std::mutex> lock(error_mutex_);
+        if (!error_) error_ = std::current_exception();
+      }
+      ok_.store(false, std::memory_order_relaxed);
+    }
+  }
+
+  std::vector<std::vector<int>> chains_, children_;
+  std::vector<Lane> lane_;
+  std::vector<int> num_parents_;
+  std::vector<int> roots_[2];
+  bool has_communication_ = false;
+
+  // State of a run.
+  std::vector<std::atomic<int>> pending_;  // parents of a chain that are not done
+  std::atomic<int> remaining_{0};          // chains not done
+  std::atomic<bool> done_{true};
+  std::atomic<bool> ok_{true};
+  ReadyQueue queues_[2];
+  std::mutex error_mutex_;
+  std::exception_ptr error_;
+
+  std::vector<std::thread> threads_;
+  std::atomic<uint64_t> run_{0};
+  std::atomic<bool> stopping_{false};
+  std::atomic<int> active_{0};  // threads that have not finished the current run
+  EventCount start_, finished_;
+};
+
+REGISTER_NET(dag, DagNet);
+// Caffe2's other names of executors that run independent branches in parallel.
+REGISTER_NET(async_dag, DagNet);
+REGISTER_NET(async_scheduling, DagNet);
+REGISTER_NET(async_polling, DagNet);
+REGISTER_NET(async_simple, DagNet);
+REGISTER_NET(prof_dag, DagNet);
+
+}  // namespace
+}  // namespace caffe2

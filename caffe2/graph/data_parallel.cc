@@ -1,0 +1,189 @@
+#include "caffe2/graph/data_parallel.h"
+
+#include <algorithm>
+
+#include "caffe2/core/argument.h"
+#include "caffe2/core/operator_gradient.h"
+#include "caffe2/core/operator_schema.h"
+
+namespace caffe2 {
+namespace {
+
+const char kAllreduceWorld[] = "allreduce_0_cw";
+const char kBroadcastWorld[] = "broadcast_0_cw";
+
+OperatorDef MakeOp(const std::string& type, const std::string& name,
+                   const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
+                   const std::vector<Argument>& args = {}) {
+  return GradientMakerBase::CreateOperatorDef(type, name, inputs, outputs, args);
+}
+
+// Index of the last operator that writes each blob.
+std::map<std::string, int> LastWriters(const NetDef& net) {
+  std::map<std::string, int> writers;
+  for (int i = 0; i < net.op_size(); ++i) {
+    for (const std::string& output : net.op(i).output()) writers[output] = i;
+  }
+  return writers;
+}
+
+// Index of the operator that completes a gradient in all replicas.
+int CompletedBy(const std::map<std::string, int>& writers, const ReplicatedBlob& gradient) {
+  int last = -1;
+  for (const std::string& blob : gradient) {
+    auto it = writers.find(blob);
+    CAFFE_ENFORCE(it != writers.end(), "no operator writes the gradient ", blob);
+    last = std::max(last, it->second);
+  }
+  return last;
+}
+
+// Sum over this shard's devices on the first of them.
+void AddLocalSum(std::vector<OperatorDef>* ops, const ReplicatedBlob& blob,
+                 const DataParallelOptions& options) {
+  OperatorDef sum = MakeOp("Sum", "dpm", blob, {blob[0]});
+  *sum.mutable_device_option() = ToDeviceOption(options.devices[0]);
+  ops->push_back(sum);
+}
+
+// Copies from the first device to the others.
+void AddLocalCopies(std::vector<OperatorDef>* ops, const ReplicatedBlob& blob,
+                    const DataParallelOptions& options) {
+  for (size_t d = 1; d < blob.size(); ++d) {
+    OperatorDef copy = MakeOp("Copy", "dpm", {blob[0]}, {blob[d]});
+    *copy.mutable_device_option() = ToDeviceOption(options.devices[d]);
+    ops->push_back(copy);
+  }
+}
+
+// The reduction of one bucket; `previous` is the output the reduction must wait for, or "".
+std::vector<OperatorDef> BucketOps(const std::vector<ReplicatedBlob>& bucket, int index,
+                                   const std::string& previous,
+                                   const DataParallelOptions& options) {
+  std::vector<OperatorDef> ops;
+  if (options.devices.size() > 1) {
+    for (const ReplicatedBlob& gradient : bucket) AddLocalSum(&ops, gradient, options);
+  }
+  if (options.num_shards > 1) {
+    std::vector<std::string> blobs;
+    for (const ReplicatedBlob& gradient : bucket) blobs.push_back(gradient[0]);
+    std::vector<std::string> inputs = {kAllreduceWorld};
+    inputs.insert(inputs.end(), blobs.begin(), blobs.end());
+    OperatorDef reduce = MakeOp("AllreduceBucket", "allreduce_bucket_" + std::to_string(index),
+                                inputs, blobs, {MakeArgument("timeout_ms", options.timeout_ms)});
+    reduce.set_engine(options.engine);
+    *reduce.mutable_device_option() = ToDeviceOption(options.devices[0]);
+    if (!previous.empty()) reduce.add_control_input(previous);
+    ops.push_back(reduce);
+  }
+  for (const ReplicatedBlob& gradient : bucket) AddLocalCopies(&ops, gradient, options);
+  for (OperatorDef& op : ops) op.set_is_gradient_op(true);
+  return ops;
+}
+
+void AddCommonWorlds(NetDef* init_net, const DataParallelOptions& options) {
+  const std::vector<Argument> args = {
+      MakeArgument("size", options.num_shards), MakeArgument("rank", options.shard_id),
+      MakeArgument("timeout_ms", options.timeout_ms), MakeArgument("transport", options.transport),
+      MakeArgument("interface", options.interface)};
+  OperatorDef create = MakeOp("CreateCommonWorld", std::string(kAllreduceWorld) + "_op",
+                              {options.store_handler}, {kAllreduceWorld}, args);
+  OperatorDef clone = MakeOp("CloneCommonWorld", std::string(kBroadcastWorld) + "_op",
+                             {kAllreduceWorld}, {kBroadcastWorld});
+  for (OperatorDef* op : {&create, &clone}) {
+    op->set_engine(options.engine);
+    *op->mutable_device_option() = ToDeviceOption(options.devices[0]);
+    *init_net->add_op() = *op;
+  }
+}
+
+}  // namespace
+
+std::string DeviceScopeName(const Device& device, int index) {
+  return device.type == CPU ? "cpu_" + std::to_string(index) + "/"
+                            : "gpu_" + std::to_string(device.id) + "/";
+}
+
+std::vector<std::vector<ReplicatedBlob>> PlanGradientBuckets(
+    const NetDef& net, const std::vector<ReplicatedBlob>& gradients,
+    const std::map<std::string, TensorShape>& shapes, const DataParallelOptions& options) {
+  const std::map<std::string, int> writers = LastWriters(net);
+  struct Item {
+    int completed_by;
+    const ReplicatedBlob* blob;
+    int64_t nbytes;
+    TensorProto::DataType type;
+  };
+  std::vector<Item> items;
+  for (const ReplicatedBlob& gradient : gradients) {
+    CAFFE_ENFORCE_EQ(gradient.size(), options.devices.size(), "replicas of a gradient");
+    auto shape = shapes.find(gradient[0]);
+    CAFFE_ENFORCE(shape != shapes.end() && !shape->second.unknown_shape(), "the shape of gradient ",
+                  gradient[0], " is not known");
+    items.push_back({CompletedBy(writers, gradient), &gradient,
+                     static_cast<int64_t>(NbytesOf(shape->second)), shape->second.data_type()});
+  }
+  std::stable_sort(items.begin(), items.end(),
+                   [](const Item& a, const Item& b) { return a.completed_by < b.completed_by; });
+
+  std::vector<std::vector<ReplicatedBlob>> buckets;
+  int64_t nbytes = 0;
+  TensorProto::DataType type = TensorProto::UNDEFINED;
+  for (const Item& item : items) {
+    const int64_t limit = buckets.size() <= 1 ? options.first_bucket_bytes : options.bucket_bytes;
+    if (buckets.empty() || nbytes + item.nbytes > limit || item.type != type) {
+      buckets.emplace_back();
+      nbytes = 0;
+      type = item.type;
+    }
+    buckets.back().push_back(*item.blob);
+    nbytes += item.nbytes;
+  }
+  return buckets;
+}
+
+void AddGradientReduction(NetDef* net, const std::vector<std::vector<ReplicatedBlob>>& buckets,
+                          const DataParallelOptions& options) {
+  const std::map<std::string, int> writers = LastWriters(*net);
+  std::multimap<int, OperatorDef> insertions;  // behind which operator -> what, in order
+  std::string previous;
+  int at = -1;
+  for (size_t b = 0; b < buckets.size(); ++b) {
+    // Never before the previous bucket, to keep one order in in-order executors too.
+    for (const ReplicatedBlob& gradient : buckets[b])
+      at = std::max(at, CompletedBy(writers, gradient));
+    for (const OperatorDef& op : BucketOps(buckets[b], static_cast<int>(b), previous, options)) {
+      insertions.emplace(at, op);
+    }
+    previous = buckets[b].back()[0];
+  }
+  NetDef result = *net;
+  result.clear_op();
+  for (int i = 0; i < net->op_size(); ++i) {
+    *result.add_op() = net->op(i);
+    auto [begin, end] = insertions.equal_range(i);
+    for (auto it = begin; it != end; ++it) *result.add_op() = it->second;
+  }
+  if (options.num_shards > 1) result.add_external_input(kAllreduceWorld);
+  *net = std::move(result);
+}
+
+void AddParameterBroadcast(NetDef* init_net, const std::vector<ReplicatedBlob>& blobs,
+                           const DataParallelOptions& options) {
+  if (options.num_shards > 1) AddCommonWorlds(init_net, options);
+  for (const ReplicatedBlob& blob : blobs) {
+    std::vector<OperatorDef> ops;
+    if (options.num_shards > 1) {
+      OperatorDef broadcast =
+          MakeOp("Broadcast", "broadcast_" + blob[0], {kBroadcastWorld, blob[0]}, {blob[0]},
+                 {MakeArgument("root", 0)});
+      broadcast.set_engine(options.engine);
+      *broadcast.mutable_device_option() = ToDeviceOption(options.devices[0]);
+      ops.push_back(broadcast);
+    }
+    AddLocalCopies(&ops, blob, options);
+    for (const OperatorDef& op : ops) *init_net->add_op() = op;
+  }
+}
+
+}  // namespace caffe2

@@ -1,0 +1,304 @@
+#include "caffe2/graph/gradient.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "caffe2/core/logging.h"
+
+namespace caffe2 {
+namespace {
+
+// One value of a blob: its name and how often the name was written before.
+using Version = std::pair<std::string, int>;
+
+// One contribution to the gradient of a value. `op` is the index (in the pass) of the operator
+// that writes it and `outputs` which of its outputs, or -1 if an existing blob is handed through.
+struct Contribution {
+  GradientWrapper gradient;
+  int op = -1;
+  std::vector<int> outputs;
+  std::map<std::string, int> stamps;  // writes of each blob of the gradient when it was made
+};
+
+class BackwardBuilder {
+ public:
+  BackwardBuilder(const NetDef& net, const std::map<std::string, std::string>& losses) : net_(net) {
+    NumberVersions();
+    for (const auto& [loss, gradient] : losses) SeedLoss(loss, gradient);
+  }
+
+  BackwardPass Build() {
+    for (int i = net_.op_size() - 1; i >= 0; --i) {
+      Differentiate(i);
+      for (int k = 0; k < net_.op(i).input_size(); ++k) {
+        const Version value = inputs_[i][k];
+        if (first_use_.at(value) == i) Accumulate(value);
+      }
+    }
+    return std::move(pass_);
+  }
+
+ private:
+  void NumberVersions() {
+    inputs_.resize(net_.op_size());
+    outputs_.resize(net_.op_size());
+    for (int i = 0; i < net_.op_size(); ++i) {
+      for (const std::string& input : net_.op(i).input()) {
+        const Version value{input, current_[input]};
+        inputs_[i].push_back(value);
+        first_use_.emplace(value, i);
+      }
+      for (const std::string& output : net_.op(i).output()) {
+        outputs_[i].push_back({output, ++current_[output]});
+        writer_[outputs_[i].back()] = i;
+      }
+    }
+  }
+
+  void SeedLoss(const std::string& loss, const std::string& gradient) {
+    auto it = current_.find(loss);
+    CAFFE_ENFORCE(it != current_.end(), "net ", net_.name(), " computes no blob ", loss,
+                  " to differentiate");
+    const Version value{loss, it->second};
+    Contribution seed;
+    seed.gradient.dense = gradient;
+    if (gradient.empty()) {
+      seed.gradient.dense = loss + "_autogen_grad";
+      OperatorDef ones = GradientMakerBase::CreateOperatorDef(
+          "ConstantFill", "", {loss}, {seed.gradient.dense}, {MakeArgument("value", 1.0f)});
+      if (auto writer = writer_.find(value); writer != writer_.end()) {
+        const OperatorDef& op = net_.op(writer->second);
+        if (op.has_device_option()) *ones.mutable_device_option() = op.device_option();
+      }
+      ones.set_is_gradient_op(true);
+      Append(ones);
+    }
+    Stamp(&seed);
+    contributions_[value].push_back(seed);
+    // A loss may be read by further operators; else it is complete right away.
+    if (first_use_.count(value) == 0) Accumulate(value);
+  }
+
+  int Append(const OperatorDef& op) {
+    for (const std::string& output : op.output()) ++writes_[output];
+    pass_.ops.push_back(op);
+    return static_cast<int>(pass_.ops.size()) - 1;
+  }
+
+  void Stamp(Contribution* contribution) {
+    for (const std::string* blob : BlobsOf(contribution->gradient)) {
+      contribution->stamps[*blob] = writes_[*blob];
+    }
+  }
+
+  static std::vector<const std::string*> BlobsOf(const GradientWrapper& gradient) {
+    std::vector<const std::string*> blobs;
+    for (const std::string* blob : {&gradient.dense, &gradient.indices, &gradient.values}) {
+      if (!blob->empty()) blobs.push_back(blob);
+    }
+    return blobs;
+  }
+
+  void CheckUnchanged(const Contribution& contribution, const std::string& of) {
+    for (const auto& [blob, stamp] : contribution.stamps) {
+      CAFFE_ENFORCE_EQ(writes_[blob], stamp, "net ", net_.name(), ": the gradient of ", of,
+                       ", blob ", blob, ", was overwritten before its use");
+    }
+  }
+
+  // The complete gradient of a value, or an empty one. Values that nothing reads but that are
+  // losses were seeded; others have none.
+  GradientWrapper GradientOf(const Version& value) {
+    if (contributions_.count(value) && !complete_.count(value)) Accumulate(value);
+    auto it = complete_.find(value);
+    if (it == complete_.end()) return {};
+    CheckUnchanged(it->second, value.first);
+    return it->second.gradient;
+  }
+
+  void Differentiate(int i) {
+    const OperatorDef& op = net_.op(i);
+    std::vector<GradientWrapper> g_output;
+    bool any = false;
+    for (const Version& value : outputs_[i]) {
+      g_output.push_back(GradientOf(value));
+      any = any || !g_output.back().IsEmpty();
+    }
+    if (!any) return;
+    GradientOpsMeta meta;
+    try {
+      meta = GetGradientForOp(op, g_output);
+    } catch (Error& error) {
+      error.AddContext(MakeString("gradient of net ", net_.name(), ", operator ", i, ", ",
+                                  op.type(), ", output ", op.output(0)));
+      throw;
+    }
+    const int begin = static_cast<int>(pass_.ops.size());
+    for (const OperatorDef& gradient_op : meta.ops) {
+      CheckForwardValues(i, gradient_op);
+      Append(gradient_op);
+    }
+    std::set<std::pair<Version, std::string>> seen;
+    for (int k = 0; k < op.input_size(); ++k) {
+      const GradientWrapper& gradient = meta.g_input[k];
+      if (gradient.IsEmpty()) continue;
+      // One operator may read a blob twice and write both gradients under one name.
+      const std::string key = gradient.IsDense() ? gradient.dense : gradient.values;
+      if (!seen.insert({inputs_[i][k], key}).second && FindWriter(begin, key).op >= 0) continue;
+      AddContribution(inputs_[i][k], gradient, begin);
+    }
+  }
+
+  // A gradient operator reads forward values by name: the name must still hold the version that
+  // its forward operator saw.
+  void CheckForwardValues(int i, const OperatorDef& gradient_op) {
+    auto check = [&](const std::string& blob, const Version& value, bool also_output) {
+      if (blob != value.first || also_output) return;
+      CAFFE_ENFORCE_EQ(current_[blob], value.second, "net ", net_.name(), ", operator ", i, ", ",
+                       net_.op(i).type(), ": its gradient needs blob ", blob,
+                       ", which a later operator overwrites");
+    };
+    for (const std::string& blob : gradient_op.input()) {
+      // An in-place operator's gradient reads the name as its output.
+      bool is_output = false;
+      for (const Version& value : outputs_[i]) is_output = is_output || value.first == blob;
+      for (const Version& value : outputs_[i]) check(blob, value, false);
+      for (const Version& value : inputs_[i]) check(blob, value, is_output);
+    }
+  }
+
+  // The last operator from `begin` on that writes the blob, and at which outputs.
+  Contribution FindWriter(int begin, const std::string& blob) const {
+    Contribution found;
+    for (int k = static_cast<int>(pass_.ops.size()) - 1; k >= begin && found.op < 0; --k) {
+      for (int o = 0; o < pass_.ops[k].output_size(); ++o) {
+        if (pass_.ops[k].output(o) != blob) continue;
+        found.op = k;
+        found.outputs.push_back(o);
+      }
+    }
+    return found;
+  }
+
+  void AddContribution(const Version& value, const GradientWrapper& gradient, int begin) {
+    Contribution contribution;
+    if (gradient.IsDense()) contribution = FindWriter(begin, gradient.dense);
+    contribution.gradient = gradient;
+    Stamp(&contribution);
+    contributions_[value].push_back(contribution);
+  }
+
+  // Sums all contributions to a value into one gradient.
+  void Accumulate(const Version& value) {
+    auto it = contributions_.find(value);
+    if (it == contributions_.end() || complete_.count(value)) return;
+    std::vector<Contribution>& parts = it->second;
+    Contribution total = parts[0];
+    if (parts.size() > 1 || parts[0].outputs.size() > 1) {
+      total = parts[0].gradient.IsDense() ? SumDense(value, parts) : ConcatSparse(value, parts);
+      Stamp(&total);
+    }
+    complete_[value] = total;
+    pass_.gradients[value.first] = total.gradient;
+  }
+
+  Contribution SumDense(const Version& value, const std::vector<Contribution>& parts) {
+    OperatorDef sum;
+    sum.set_type("Sum");
+    const std::string name = value.first + "_grad";
+    int count = 0;
+    for (const Contribution& part : parts) {
+      CAFFE_ENFORCE(part.gradient.IsDense(), "net ", net_.name(), ": blob ", value.first,
+                    " gets both dense and sparse gradients");
+      if (part.op < 0) {
+        CheckUnchanged(part, value.first);
+        sum.add_input(part.gradient.dense);
+        continue;
+      }
+      OperatorDef& writer = pass_.ops[part.op];
+      for (int output : part.outputs) {
+        const std::string split =
+            "_" + writer.output(output) + "_autosplit_" + std::to_string(count++);
+        writer.set_output(output, split);
+        sum.add_input(split);
+      }
+      if (writer.has_device_option()) *sum.mutable_device_option() = writer.device_option();
+    }
+    sum.add_output(name);
+    // Sum may write in place of its first input only.
+    for (int k = 1; k < sum.input_size(); ++k) {
+      if (sum.input(k) == name) sum.mutable_input()->SwapElements(0, k);
+    }
+    sum.set_is_gradient_op(true);
+    Append(sum);
+    Contribution total;
+    total.gradient.dense = name;
+    return total;
+  }
+
+  Contribution ConcatSparse(const Version& value, const std::vector<Contribution>& parts) {
+    Contribution total;
+    total.gradient.indices = value.first + "_grad_indices_concat";
+    total.gradient.values = value.first + "_grad_values_concat";
+    OperatorDef indices = GradientMakerBase::CreateOperatorDef(
+        "Concat", "", {}, {total.gradient.indices, total.gradient.indices + "_split"},
+        {MakeArgument("axis", 0)});
+    OperatorDef values = GradientMakerBase::CreateOperatorDef(
+        "Concat", "", {}, {total.gradient.values, total.gradient.values + "_split"},
+        {MakeArgument("axis", 0)});
+    int count = 0;
+    for (const Contribution& part : parts) {
+      CAFFE_ENFORCE(part.gradient.IsSparse(), "net ", net_.name(), ": blob ", value.first,
+                    " gets both dense and sparse gradients");
+      indices.add_input(SplitSparse(part.gradient.indices, count));
+      values.add_input(SplitSparse(part.gradient.values, count));
+      ++count;
+    }
+    for (OperatorDef* op : {&indices, &values}) {
+      op->set_is_gradient_op(true);
+      Append(*op);
+    }
+    return total;
+  }
+
+  // Renames the k-th writer of a sparse part so that the parts do not overwrite each other; blobs
+  // that the pass does not write (the indices of a Gather, say) are used as they are.
+  std::string SplitSparse(const std::string& blob, int k) {
+    int seen = 0;
+    for (OperatorDef& op : pass_.ops) {
+      for (std::string& output : *op.mutable_output()) {
+        if (output != blob) continue;
+        output = "_" + blob + "_autosplit_" + std::to_string(k);
+        ++seen;
+        return output;
+      }
+    }
+    return blob;
+  }
+
+  const NetDef& net_;
+  BackwardPass pass_;
+  std::vector<std::vector<Version>> inputs_, outputs_;  // of each forward operator
+  std::map<std::string, int> current_;                  // last version of each name
+  std::map<Version, int> writer_;                       // forward operator that wrote a value
+  std::map<Version, int> first_use_;                    // first forward operator that reads it
+  std::map<Version, std::vector<Contribution>> contributions_;
+  std::map<Version, Contribution> complete_;
+  std::map<std::string, int> writes_;  // how often the pass wrote each blob
+};
+
+}  // namespace
+
+BackwardPass GetBackwardPass(const NetDef& net, const std::map<std::string, std::string>& losses) {
+  return BackwardBuilder(net, losses).Build();
+}
+
+std::map<std::string, GradientWrapper> AddGradientOperators(
+    NetDef* net, const std::map<std::string, std::string>& losses) {
+  BackwardPass pass = GetBackwardPass(*net, losses);
+  for (const OperatorDef& op : pass.ops) *net->add_op() = op;
+  return pass.gradients;
+}
+
+}  // namespace caffe2
