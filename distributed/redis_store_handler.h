@@ -1,0 +1,25 @@
+// The store in a Redis server.
+#pragma once
+
+#include "distributed/store_handler.h"
+
+namespace caffe2 {
+
+struct RedisOptions {
+  std::string host = "127.0.0.1";
+  int port = 6379;
+  std::string user;      // of an ACL; empty for the default user
+  std::string password;  // never logged
+  int database = 0;
+  milliseconds connect_timeout{5000};
+  // One command, with the attempts to reconnect that it may need.
+  milliseconds command_timeout{10000};
+};
+
+// Connects; throws IoError with host, port and Redis's own words if that fails. Keys are
+// "<prefix>/<key>", or the key itself with an empty prefix. Uses no command beyond AUTH, SELECT,
+// SET, GET, EXISTS, INCRBY, DEL, PEXPIRE and HSET, so that an ACL can be narrow.
+std::unique_ptr<StoreHandler> NewRedisStore(const RedisOptions& options, const std::string& prefix);
+StoreFactory RedisStores(const RedisOptions& options);
+
+}  // namespace caffe2
