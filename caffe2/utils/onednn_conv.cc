@@ -1,0 +1,193 @@
+#include "caffe2/utils/onednn_conv.h"
+
+#include "caffe2/core/tensor.h"
+#include "caffe2/utils/onednn_primitive.h"
+
+namespace caffe2::onednn {
+namespace {
+
+using dnnl::memory;
+using dnnl::prop_kind;
+using Tag = memory::format_tag;
+using Dims = memory::dims;
+
+memory::desc PlainActivation(const Dims& dims, memory::data_type type, bool channels_last) {
+  constexpr Tag kFirst[] = {Tag::ncw, Tag::nchw, Tag::ncdhw};
+  constexpr Tag kLast[] = {Tag::nwc, Tag::nhwc, Tag::ndhwc};
+  const size_t rank = dims.size() - 3;
+  return {dims, type, (channels_last ? kLast : kFirst)[rank]};
+}
+
+// Every memory of a convolution: `given` is the caller's layout; for the filter the primitive may
+// choose its own.
+struct ConvDescs {
+  explicit ConvDescs(const ConvProblem& problem) {
+    const memory::data_type type = ToDataType(problem.type);
+    const memory::data_type filter_type = ToDataType(problem.filter_type);
+    const size_t rank = problem.stride.size();
+    CAFFE_ENFORCE(rank >= 1 && rank <= 3, "a convolution of ", rank, " spatial axes");
+    src = PlainActivation(problem.src, type, problem.channels_last);
+    dst = PlainActivation(problem.dst, type, problem.channels_last);
+    Dims filter = problem.filter;
+    constexpr Tag kFirst[] = {Tag::oiw, Tag::oihw, Tag::oidhw};
+    constexpr Tag kLast[] = {Tag::owi, Tag::ohwi, Tag::odhwi};
+    constexpr Tag kGroupFirst[] = {Tag::goiw, Tag::goihw, Tag::goidhw};
+    constexpr Tag kGroupLast[] = {Tag::abdc, Tag::abdec, Tag::abdefc};
+    Tag tag = (problem.channels_last ? kLast : kFirst)[rank - 1];
+    if (problem.groups > 1) {
+      filter.insert(filter.begin(), problem.groups);
+      filter[1] /= problem.groups;
+      tag = (problem.channels_last ? kGroupLast : kGroupFirst)[rank - 1];
+    }
+    given_filter = {filter, filter_type, tag};
+    any_filter = {filter, type, Tag::any};
+    any_d_filter = {filter, filter_type, Tag::any};
+    if (problem.bias_type) {
+      bias = {{problem.filter[0]}, ToDataType(problem.bias_type), Tag::a};
+    }
+    stride = problem.stride;
+    for (int64_t dilation : problem.dilation) dilates.push_back(dilation - 1);
+    pad_begin = problem.pad_begin;
+    // A tail that the last window does not reach is no padding to oneDNN.
+    for (size_t i = 0; i < rank; ++i) {
+      const int64_t window = (problem.filter[i + 2] - 1) * problem.dilation[i] + 1;
+      pad_end.push_back((problem.dst[i + 2] - 1) * problem.stride[i] + window - problem.src[i + 2] -
+                        problem.pad_begin[i]);
+    }
+  }
+
+  memory::desc src, dst, bias, given_filter, any_filter, any_d_filter;
+  Dims stride, dilates, pad_begin, pad_end;
+};
+
+dnnl::primitive_attr ForwardAttributes(const ConvProblem& problem) {
+  dnnl::post_ops ops;
+  if (problem.add_to_dst) ops.append_sum(1.f);
+#if DNNL_VERSION_MAJOR >= 3
+  if (problem.relu) ops.append_eltwise(dnnl::algorithm::eltwise_relu, 0.f, 0.f);
+#else
+  if (problem.relu) ops.append_eltwise(1.f, dnnl::algorithm::eltwise_relu, 0.f, 0.f);
+#endif
+  dnnl::primitive_attr attr = UserScratchpad();
+  attr.set_post_ops(ops);
+  return attr;
+}
+
+dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvDescs& d, prop_kind kind,
+                                                      const dnnl::primitive_attr& attr) {
+  constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+#if DNNL_VERSION_MAJOR >= 3
+  return {CpuEngine(), kind,      kDirect,     d.src,     d.any_filter, d.bias, d.dst,
+          d.stride,    d.dilates, d.pad_begin, d.pad_end, attr};
+#else
+  return {{kind, kDirect, d.src, d.any_filter, d.bias, d.dst, d.stride, d.dilates, d.pad_begin,
+           d.pad_end},
+          attr,
+          CpuEngine()};
+#endif
+}
+
+// The backward primitives want the forward one as a hint.
+dnnl::convolution_forward::primitive_desc ForwardHint(const ConvDescs& d) {
+  return ForwardDesc(d, prop_kind::forward_training, UserScratchpad());
+}
+
+dnnl::convolution_backward_data::primitive_desc BackwardDataDesc(const ConvDescs& d) {
+  constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+#if DNNL_VERSION_MAJOR >= 3
+  return {CpuEngine(), kDirect,     d.src,     d.any_filter,   d.dst,           d.stride,
+          d.dilates,   d.pad_begin, d.pad_end, ForwardHint(d), UserScratchpad()};
+#else
+  return {{kDirect, d.src, d.any_filter, d.dst, d.stride, d.dilates, d.pad_begin, d.pad_end},
+          UserScratchpad(),
+          CpuEngine(),
+          ForwardHint(d)};
+#endif
+}
+
+dnnl::convolution_backward_weights::primitive_desc BackwardFilterDesc(const ConvDescs& d) {
+  constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+#if DNNL_VERSION_MAJOR >= 3
+  return {CpuEngine(), kDirect,     d.src,     d.any_d_filter, d.bias,          d.dst, d.stride,
+          d.dilates,   d.pad_begin, d.pad_end, ForwardHint(d), UserScratchpad()};
+#else
+  return {{kDirect, d.src, d.any_d_filter, d.bias, d.dst, d.stride, d.dilates, d.pad_begin,
+           d.pad_end},
+          UserScratchpad(),
+          CpuEngine(),
+          ForwardHint(d)};
+#endif
+}
+
+}  // namespace
+
+std::string ConvProblem::ToString() const {
+  return MakeString("convolution of ", type.name(), ShapeString(src), " with ", filter_type.name(),
+                    ShapeString(filter), " to ", ShapeString(dst), " in ", groups, " groups, ",
+                    channels_last ? "NHWC" : "NCHW");
+}
+
+ConvForward::ConvForward(const ConvProblem& problem) : has_bias_(problem.bias_type) {
+  Translate("forward " + problem.ToString(), [&] {
+    const ConvDescs d(problem);
+    const auto pd = ForwardDesc(d, prop_kind::forward_inference, ForwardAttributes(problem));
+    primitive_ = std::make_unique<BoundPrimitive>(dnnl::convolution_forward(pd),
+                                                  pd.scratchpad_desc());
+    primitive_->AddInput(DNNL_ARG_SRC, d.src, pd.src_desc());
+    primitive_->AddInput(DNNL_ARG_WEIGHTS, d.given_filter, pd.weights_desc(),
+                         problem.constant_filter);
+    if (has_bias_) primitive_->AddInput(DNNL_ARG_BIAS, d.bias, pd.bias_desc());
+    primitive_->AddOutput(DNNL_ARG_DST, d.dst, pd.dst_desc());
+  });
+}
+ConvForward::~ConvForward() = default;
+
+void ConvForward::Run(const void* src, const void* filter, const void* bias, void* dst) {
+  if (has_bias_) {
+    primitive_->Run({src, filter, bias, dst});
+  } else {
+    primitive_->Run({src, filter, dst});
+  }
+}
+
+ConvBackwardData::ConvBackwardData(const ConvProblem& problem) {
+  Translate("backward data " + problem.ToString(), [&] {
+    const ConvDescs d(problem);
+    const auto pd = BackwardDataDesc(d);
+    primitive_ = std::make_unique<BoundPrimitive>(dnnl::convolution_backward_data(pd),
+                                                  pd.scratchpad_desc());
+    primitive_->AddInput(DNNL_ARG_DIFF_DST, d.dst, pd.diff_dst_desc());
+    primitive_->AddInput(DNNL_ARG_WEIGHTS, d.given_filter, pd.weights_desc());
+    primitive_->AddOutput(DNNL_ARG_DIFF_SRC, d.src, pd.diff_src_desc());
+  });
+}
+ConvBackwardData::~ConvBackwardData() = default;
+
+void ConvBackwardData::Run(const void* d_dst, const void* filter, void* d_src) {
+  primitive_->Run({d_dst, filter, d_src});
+}
+
+ConvBackwardFilter::ConvBackwardFilter(const ConvProblem& problem)
+    : has_bias_(problem.bias_type) {
+  Translate("backward filter " + problem.ToString(), [&] {
+    const ConvDescs d(problem);
+    const auto pd = BackwardFilterDesc(d);
+    primitive_ = std::make_unique<BoundPrimitive>(dnnl::convolution_backward_weights(pd),
+                                                  pd.scratchpad_desc());
+    primitive_->AddInput(DNNL_ARG_SRC, d.src, pd.src_desc());
+    primitive_->AddInput(DNNL_ARG_DIFF_DST, d.dst, pd.diff_dst_desc());
+    primitive_->AddOutput(DNNL_ARG_DIFF_WEIGHTS, d.given_filter, pd.diff_weights_desc());
+    if (has_bias_) primitive_->AddOutput(DNNL_ARG_DIFF_BIAS, d.bias, pd.diff_bias_desc());
+  });
+}
+ConvBackwardFilter::~ConvBackwardFilter() = default;
+
+void ConvBackwardFilter::Run(const void* src, const void* d_dst, void* d_filter, void* d_bias) {
+  if (has_bias_) {
+    primitive_->Run({src, d_dst, d_filter, d_bias});
+  } else {
+    primitive_->Run({src, d_dst, d_filter});
+  }
+}
+
+}  // namespace caffe2::onednn

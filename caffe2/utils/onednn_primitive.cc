@@ -1,0 +1,137 @@
+#include "caffe2/utils/onednn_primitive.h"
+
+#include "caffe2/core/allocator.h"
+
+namespace caffe2::onednn {
+namespace {
+
+dnnl::stream& ThreadStream() {
+  thread_local dnnl::stream stream(CpuEngine());
+  return stream;
+}
+
+// Memory of this thread that lives until the next call; it only grows.
+char* ThreadScratch(size_t bytes) {
+  thread_local std::shared_ptr<void> memory;
+  thread_local size_t capacity = 0;
+  if (bytes > capacity) {
+    memory.reset();
+    capacity = 0;
+    memory = GetAllocator(CPU).Allocate(bytes, Device{});
+    capacity = bytes;
+  }
+  return static_cast<char*>(memory.get());
+}
+
+dnnl::memory MakeMemory(const dnnl::memory::desc& desc) {
+  return dnnl::memory(desc, CpuEngine(), DNNL_MEMORY_NONE);
+}
+
+void SetAddress(dnnl::memory* memory, const void* address) {
+  // Setting an address makes oneDNN clear the padding of blocked layouts: not on every run.
+  if (memory->get_data_handle() != address) memory->set_data_handle(const_cast<void*>(address));
+}
+
+void Execute(const dnnl::primitive& primitive, const dnnl_exec_arg_t* args, size_t n) {
+  const dnnl_status_t status = dnnl_primitive_execute(primitive.get(), ThreadStream().get(),
+                                                      static_cast<int>(n), args);
+  CAFFE_ENFORCE_EQ(static_cast<int>(status), static_cast<int>(dnnl_success),
+                   "a oneDNN primitive failed");
+}
+
+}  // namespace
+
+const dnnl::engine& CpuEngine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+dnnl::memory::data_type ToDataType(TypeMeta type) {
+  if (type.Match<float>()) return dnnl::memory::data_type::f32;
+  if (type.Match<bfloat16>()) return dnnl::memory::data_type::bf16;
+  CAFFE_THROW("element type ", type.name(), " is not supported here; supported: float bfloat16");
+}
+
+dnnl::primitive_attr UserScratchpad() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
+BoundPrimitive::BoundPrimitive(const dnnl::primitive& primitive,
+                               const dnnl::memory::desc& scratchpad)
+    : primitive_(primitive), scratchpad_(MakeMemory(scratchpad)) {
+  ReserveScratch(scratchpad.get_size());
+  args_.push_back({DNNL_ARG_SCRATCHPAD, scratchpad_.get()});
+}
+
+size_t BoundPrimitive::ReserveScratch(size_t bytes) {
+  constexpr size_t kAlignment = 64;
+  const size_t offset = scratch_bytes_;
+  scratch_bytes_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  return offset;
+}
+
+void BoundPrimitive::AddInput(int arg, const dnnl::memory::desc& given,
+                              const dnnl::memory::desc& wanted, bool constant) {
+  Add(arg, given, wanted, false, constant);
+}
+
+void BoundPrimitive::AddOutput(int arg, const dnnl::memory::desc& given,
+                               const dnnl::memory::desc& wanted) {
+  Add(arg, given, wanted, true, false);
+}
+
+void BoundPrimitive::Add(int arg, const dnnl::memory::desc& given,
+                         const dnnl::memory::desc& wanted, bool output, bool constant) {
+  Slot slot;
+  slot.output = output;
+  slot.constant = constant;
+  slot.given = MakeMemory(given);
+  slot.reordered = given != wanted;
+  if (slot.reordered) {
+    slot.wanted = MakeMemory(wanted);
+    slot.reorder = Translate("a reorder", [&] {
+      return output ? dnnl::reorder(slot.wanted, slot.given)
+                    : dnnl::reorder(slot.given, slot.wanted);
+    });
+    if (constant) {
+      slot.kept = GetAllocator(CPU).Allocate(wanted.get_size(), Device{});
+    } else {
+      slot.scratch_offset = ReserveScratch(wanted.get_size());
+    }
+  } else {
+    slot.wanted = slot.given;
+  }
+  args_.push_back({arg, slot.wanted.get()});
+  slots_.push_back(std::move(slot));
+}
+
+void BoundPrimitive::Run(std::initializer_list<const void*> addresses) {
+  CAFFE_ENFORCE_EQ(addresses.size(), slots_.size());
+  char* scratch = ThreadScratch(scratch_bytes_);
+  SetAddress(&scratchpad_, scratch);
+  const void* const* address = addresses.begin();
+  for (Slot& slot : slots_) {
+    SetAddress(&slot.given, *address);
+    if (slot.reordered) {
+      SetAddress(&slot.wanted, slot.constant ? slot.kept.get() : scratch + slot.scratch_offset);
+      if (!slot.output && !(slot.constant && slot.kept_source == *address)) {
+        const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, slot.given.get()},
+                                        {DNNL_ARG_TO, slot.wanted.get()}};
+        Execute(slot.reorder, args, 2);
+        slot.kept_source = *address;
+      }
+    }
+    ++address;
+  }
+  Execute(primitive_, args_.data(), args_.size());
+  for (Slot& slot : slots_) {
+    if (!slot.reordered || !slot.output) continue;
+    const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, slot.wanted.get()},
+                                    {DNNL_ARG_TO, slot.given.get()}};
+    Execute(slot.reorder, args, 2);
+  }
+}
+
+}  // namespace caffe2::onednn

@@ -1,0 +1,74 @@
+// Inside of the oneDNN wrapper: only onednn_*.cc include this file, as it brings in dnnl.hpp. What
+// differs between oneDNN 2 and 3 is settled here and in the files that include it.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "caffe2/core/type_meta.h"
+#include "dnnl.hpp"
+
+namespace caffe2::onednn {
+
+// The process's one CPU engine.
+const dnnl::engine& CpuEngine();
+// Float and bfloat16; throws for other types.
+dnnl::memory::data_type ToDataType(TypeMeta type);
+// Attributes every primitive is made with: its scratchpad is given by the caller.
+dnnl::primitive_attr UserScratchpad();
+
+// make(), with oneDNN's error turned into EnforceNotMet that says what was being made.
+template <typename Make>
+auto Translate(const std::string& what, const Make& make) {
+  try {
+    return make();
+  } catch (const dnnl::error& error) {
+    CAFFE_THROW("oneDNN cannot make ", what, ": ", error.message);
+  }
+}
+
+// A primitive with its memory objects, and the reorders around it where the caller's layout or
+// type is not the one the primitive wants. Scratch memory is shared by all primitives of a thread,
+// so that it costs the largest need and not the sum. One thread runs it at a time; several threads
+// may take turns.
+class BoundPrimitive {
+ public:
+  BoundPrimitive(const dnnl::primitive& primitive, const dnnl::memory::desc& scratchpad);
+
+  // Arguments, in the order in which Run takes their addresses. `given` is the caller's layout,
+  // `wanted` the primitive's. A constant input that must be reordered is reordered on the first run
+  // and again only when its address changes.
+  void AddInput(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted,
+                bool constant = false);
+  void AddOutput(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted);
+
+  // Runs and waits. Throws EnforceNotMet if oneDNN fails.
+  void Run(std::initializer_list<const void*> addresses);
+
+ private:
+  struct Slot {
+    dnnl::memory given;
+    dnnl::memory wanted;  // the same object as `given` if there is no reorder
+    dnnl::reorder reorder;
+    bool reordered = false;
+    bool output = false;
+    bool constant = false;
+    size_t scratch_offset = 0;
+    std::shared_ptr<void> kept;          // a constant's reordered copy
+    const void* kept_source = nullptr;   // and where it came from
+  };
+
+  void Add(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted, bool output,
+           bool constant);
+  size_t ReserveScratch(size_t bytes);  // returns the offset
+
+  dnnl::primitive primitive_;
+  dnnl::memory scratchpad_;
+  size_t scratch_bytes_ = 0;
+  std::vector<Slot> slots_;
+  std::vector<dnnl_exec_arg_t> args_;
+};
+
+}  // namespace caffe2::onednn
