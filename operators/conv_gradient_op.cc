@@ -90,14 +90,16 @@ void ConvGradientSchema(OpSchema& schema) {
       .NumOutputs(1, 3)
       .FillUsing(DescribeWindow)
       .Arg("group", "As in the forward operator.")
-      .Arg("no_bias", "1: the forward operator has no bias, and there is no output dbias. Default "
-                      "0.")
+      .Arg("no_bias",
+           "1: the forward operator has no bias, and there is no output dbias. Default "
+           "0.")
       .Input(0, "X", "The forward operator's input.")
       .Input(1, "filter", "The forward operator's filter.")
       .Input(2, "dY", "Gradient of the forward output, in its shape and X's type.")
       .Output(0, "dfilter", "Gradient of the filter, in its shape and type.")
-      .Output(1, "dbias", "Gradient of the bias, M values of the filter's type; with no_bias dX "
-                          "takes this place.")
+      .Output(1, "dbias",
+              "Gradient of the bias, M values of the filter's type; with no_bias dX "
+              "takes this place.")
       .Output(2, "dX", "Gradient of X; may be left out, and is not computed then.")
       .TensorInferenceFunction(InferConvGradient)
       .CostInferenceFunction(CostOfConvGradient)
@@ -148,9 +150,8 @@ class GetConvGradient final : public GradientMakerBase {
     if (!ArgumentHelper(Def()).GetSingleArgument<bool>("no_gradient_to_input", false)) {
       outputs.push_back(GI(0));
     }
-    return CreateOperatorDef((fused ? "Conv" : Def().type()) + "Gradient", "",
-                             {I(0), I(1), d_conv}, outputs,
-                             {MakeArgument<int>("no_bias", has_bias ? 0 : 1)});
+    return CreateOperatorDef((fused ? "Conv" : Def().type()) + "Gradient", "", {I(0), I(1), d_conv},
+                             outputs, {MakeArgument<int>("no_bias", has_bias ? 0 : 1)});
   }
 };
 REGISTER_GRADIENT(Conv, GetConvGradient);

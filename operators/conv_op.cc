@@ -70,8 +70,8 @@ class ConvOp final : public Operator<CPUContext> {
     x_dims_ = x.sizes();
     filter_dims_ = filter.sizes();
     y_dims_ = shape.y.ToDims(arguments_.order());
-    problem_ = MakeConvProblem(shape, arguments_.channels_last(), x.dtype(), filter.dtype(),
-                               bias_type);
+    problem_ =
+        MakeConvProblem(shape, arguments_.channels_last(), x.dtype(), filter.dtype(), bias_type);
     problem_.relu = kRelu;
     problem_.add_to_dst = kSum;
     problem_.constant_filter = constant_filter_;
@@ -92,12 +92,15 @@ void DescribeConv(OpSchema& schema) {
       .Arg("constant_filter",
            "1: the filter's contents do not change as long as its storage stays where it is, so "
            "the layout the kernels want is made once and kept. Default 0: made in every run.")
-      .Input(0, "X", "N x C x H x W (NCHW) or N x H x W x C (NHWC); 1 to 3 spatial axes; float or "
-                     "bfloat16.")
-      .Input(1, "filter", "M x C/group x kernel (NCHW) or M x kernel x C/group (NHWC), of X's type "
-                          "or float.")
-      .Output(0, "Y", "N x M x H' x W' or N x H' x W' x M, of X's type, with H' = (H + pads - "
-                      "dilation * (kernel - 1) - 1) / stride + 1.")
+      .Input(0, "X",
+             "N x C x H x W (NCHW) or N x H x W x C (NHWC); 1 to 3 spatial axes; float or "
+             "bfloat16.")
+      .Input(1, "filter",
+             "M x C/group x kernel (NCHW) or M x kernel x C/group (NHWC), of X's type "
+             "or float.")
+      .Output(0, "Y",
+              "N x M x H' x W' or N x H' x W' x M, of X's type, with H' = (H + pads - "
+              "dilation * (kernel - 1) - 1) / stride + 1.")
       .TensorInferenceFunction(InferConv)
       .CostInferenceFunction(CostOfConv);
 }
@@ -107,8 +110,9 @@ void ConvSchema(OpSchema& schema) {
       .NumOutputs(1)
       .FillUsing(DescribeConv)
       .Input(2, "bias", "M values, optional.")
-      .SetDoc("Convolution (in truth cross-correlation, as everywhere in deep learning): each of "
-              "the M filters is slid over the image. Semantics and arguments are Caffe2's.");
+      .SetDoc(
+          "Convolution (in truth cross-correlation, as everywhere in deep learning): each of "
+          "the M filters is slid over the image. Semantics and arguments are Caffe2's.");
 }
 
 constexpr char kFusedDoc[] =
@@ -141,11 +145,13 @@ void ConvSumSchema(OpSchema& schema) {
       .AllowInplace([](int input, int output) { return input >= 2 && output == 0; })
       .FillUsing(DescribeConv)
       .Input(2, "bias_or_Z", "With four inputs M values of bias, with three Z.")
-      .Input(3, "Z", "What is added: Y's shape and type. It is always the last input; Y in its "
-                     "place saves a copy.");
+      .Input(3, "Z",
+             "What is added: Y's shape and type. It is always the last input; Y in its "
+             "place saves a copy.");
 }
-OPERATOR_SCHEMA(ConvSum).FillUsing(ConvSumSchema).SetDoc(
-    std::string("Y = Conv(X, filter, bias) + Z") + kFusedDoc);
+OPERATOR_SCHEMA(ConvSum)
+    .FillUsing(ConvSumSchema)
+    .SetDoc(std::string("Y = Conv(X, filter, bias) + Z") + kFusedDoc);
 OPERATOR_SCHEMA(ConvSumRelu)
     .FillUsing(ConvSumSchema)
     .SetDoc(std::string("Y = max(0, Conv(X, filter, bias) + Z)") + kFusedDoc);

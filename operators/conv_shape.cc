@@ -82,8 +82,7 @@ onednn::ConvProblem MakeConvProblem(const ConvShape& shape, bool channels_last, 
   return problem;
 }
 
-std::vector<TensorShape> InferConv(const OperatorDef& def,
-                                   const std::vector<TensorShape>& inputs) {
+std::vector<TensorShape> InferConv(const OperatorDef& def, const std::vector<TensorShape>& inputs) {
   if (AnyUnknown(inputs, 2)) return {UnknownTensorShape()};
   const StorageOrder order = ReadStorageOrder(ArgumentHelper(def));
   return {CreateTensorShape(ShapeOf(def, inputs).y.ToDims(order), inputs[0].data_type())};
@@ -107,8 +106,7 @@ OpSchema::Cost CostOfConv(const OperatorDef& def, const std::vector<TensorShape>
   return CostOf(ShapeOf(def, inputs).Flops(), inputs, InferConv(def, inputs));
 }
 
-OpSchema::Cost CostOfConvGradient(const OperatorDef& def,
-                                  const std::vector<TensorShape>& inputs) {
+OpSchema::Cost CostOfConvGradient(const OperatorDef& def, const std::vector<TensorShape>& inputs) {
   if (AnyUnknown(inputs, 2)) return {};
   const std::vector<TensorShape> outputs = InferConvGradient(def, inputs);
   const bool no_bias = ArgumentHelper(def).GetSingleArgument<bool>("no_bias", false);

@@ -77,8 +77,8 @@ dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvDescs& d, prop_k
                                                       const dnnl::primitive_attr& attr) {
   constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 #if DNNL_VERSION_MAJOR >= 3
-  return {CpuEngine(), kind,      kDirect,     d.src,     d.any_filter, d.bias, d.dst,
-          d.stride,    d.dilates, d.pad_begin, d.pad_end, attr};
+  return {CpuEngine(), kind,     kDirect,   d.src,       d.any_filter, d.bias,
+          d.dst,       d.stride, d.dilates, d.pad_begin, d.pad_end,    attr};
 #else
   return {{kind, kDirect, d.src, d.any_filter, d.bias, d.dst, d.stride, d.dilates, d.pad_begin,
            d.pad_end},
@@ -108,14 +108,14 @@ dnnl::convolution_backward_data::primitive_desc BackwardDataDesc(const ConvDescs
 dnnl::convolution_backward_weights::primitive_desc BackwardFilterDesc(const ConvDescs& d) {
   constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 #if DNNL_VERSION_MAJOR >= 3
-  return {CpuEngine(), kDirect,     d.src,     d.any_d_filter, d.bias,          d.dst, d.stride,
-          d.dilates,   d.pad_begin, d.pad_end, ForwardHint(d), UserScratchpad()};
+  return {CpuEngine(), kDirect,   d.src,       d.any_d_filter, d.bias,         d.dst,
+          d.stride,    d.dilates, d.pad_begin, d.pad_end,      ForwardHint(d), UserScratchpad()};
 #else
-  return {{kDirect, d.src, d.any_d_filter, d.bias, d.dst, d.stride, d.dilates, d.pad_begin,
-           d.pad_end},
-          UserScratchpad(),
-          CpuEngine(),
-          ForwardHint(d)};
+  return {
+      {kDirect, d.src, d.any_d_filter, d.bias, d.dst, d.stride, d.dilates, d.pad_begin, d.pad_end},
+      UserScratchpad(),
+      CpuEngine(),
+      ForwardHint(d)};
 #endif
 }
 
@@ -131,8 +131,8 @@ ConvForward::ConvForward(const ConvProblem& problem) : has_bias_(problem.bias_ty
   Translate("forward " + problem.ToString(), [&] {
     const ConvDescs d(problem);
     const auto pd = ForwardDesc(d, prop_kind::forward_inference, ForwardAttributes(problem));
-    primitive_ = std::make_unique<BoundPrimitive>(dnnl::convolution_forward(pd),
-                                                  pd.scratchpad_desc());
+    primitive_ =
+        std::make_unique<BoundPrimitive>(dnnl::convolution_forward(pd), pd.scratchpad_desc());
     primitive_->AddInput(DNNL_ARG_SRC, d.src, pd.src_desc());
     primitive_->AddInput(DNNL_ARG_WEIGHTS, d.given_filter, pd.weights_desc(),
                          problem.constant_filter);
@@ -154,8 +154,8 @@ ConvBackwardData::ConvBackwardData(const ConvProblem& problem) {
   Translate("backward data " + problem.ToString(), [&] {
     const ConvDescs d(problem);
     const auto pd = BackwardDataDesc(d);
-    primitive_ = std::make_unique<BoundPrimitive>(dnnl::convolution_backward_data(pd),
-                                                  pd.scratchpad_desc());
+    primitive_ =
+        std::make_unique<BoundPrimitive>(dnnl::convolution_backward_data(pd), pd.scratchpad_desc());
     primitive_->AddInput(DNNL_ARG_DIFF_DST, d.dst, pd.diff_dst_desc());
     primitive_->AddInput(DNNL_ARG_WEIGHTS, d.given_filter, pd.weights_desc());
     primitive_->AddOutput(DNNL_ARG_DIFF_SRC, d.src, pd.diff_src_desc());
@@ -167,8 +167,7 @@ void ConvBackwardData::Run(const void* d_dst, const void* filter, void* d_src) {
   primitive_->Run({d_dst, filter, d_src});
 }
 
-ConvBackwardFilter::ConvBackwardFilter(const ConvProblem& problem)
-    : has_bias_(problem.bias_type) {
+ConvBackwardFilter::ConvBackwardFilter(const ConvProblem& problem) : has_bias_(problem.bias_type) {
   Translate("backward filter " + problem.ToString(), [&] {
     const ConvDescs d(problem);
     const auto pd = BackwardFilterDesc(d);

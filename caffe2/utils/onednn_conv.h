@@ -15,12 +15,13 @@ class BoundPrimitive;
 // One convolution: shapes, layout, types and what is done to the result.
 struct ConvProblem {
   // Logical order whatever the layout; 1 to 3 spatial axes.
-  std::vector<int64_t> src;     // N, C, spatial
-  std::vector<int64_t> filter;  // M, C / groups, kernel
-  std::vector<int64_t> dst;     // N, M, spatial
+  std::vector<int64_t> src;                          // N, C, spatial
+  std::vector<int64_t> filter;                       // M, C / groups, kernel
+  std::vector<int64_t> dst;                          // N, M, spatial
   std::vector<int64_t> stride, dilation, pad_begin;  // one entry a spatial axis
   int64_t groups = 1;
-  // Storage: false is NCHW with filters M, C / groups, kernel; true NHWC with M, kernel, C / groups.
+  // Storage: false is NCHW with filters M, C / groups, kernel; true NHWC with M, kernel, C /
+  // groups.
   bool channels_last = false;
   TypeMeta type;         // of src and dst: float or bfloat16
   TypeMeta filter_type;  // float or bfloat16; converted to `type` on the way

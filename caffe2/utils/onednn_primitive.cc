@@ -33,8 +33,8 @@ void SetAddress(dnnl::memory* memory, const void* address) {
 }
 
 void Execute(const dnnl::primitive& primitive, const dnnl_exec_arg_t* args, size_t n) {
-  const dnnl_status_t status = dnnl_primitive_execute(primitive.get(), ThreadStream().get(),
-                                                      static_cast<int>(n), args);
+  const dnnl_status_t status =
+      dnnl_primitive_execute(primitive.get(), ThreadStream().get(), static_cast<int>(n), args);
   CAFFE_ENFORCE_EQ(static_cast<int>(status), static_cast<int>(dnnl_success),
                    "a oneDNN primitive failed");
 }
@@ -82,8 +82,8 @@ void BoundPrimitive::AddOutput(int arg, const dnnl::memory::desc& given,
   Add(arg, given, wanted, true, false);
 }
 
-void BoundPrimitive::Add(int arg, const dnnl::memory::desc& given,
-                         const dnnl::memory::desc& wanted, bool output, bool constant) {
+void BoundPrimitive::Add(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted,
+                         bool output, bool constant) {
   Slot slot;
   slot.output = output;
   slot.constant = constant;

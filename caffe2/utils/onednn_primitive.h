@@ -56,8 +56,8 @@ class BoundPrimitive {
     bool output = false;
     bool constant = false;
     size_t scratch_offset = 0;
-    std::shared_ptr<void> kept;          // a constant's reordered copy
-    const void* kept_source = nullptr;   // and where it came from
+    std::shared_ptr<void> kept;         // a constant's reordered copy
+    const void* kept_source = nullptr;  // and where it came from
   };
 
   void Add(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted, bool output,
