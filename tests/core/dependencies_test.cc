@@ -1,0 +1,98 @@
+// Dependencies between folders point one way (docs/design/architecture.md): every #include of our
+// own headers is checked against the table below.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Folder -> folders whose headers it may include, besides its own.
+const std::map<std::string, std::set<std::string>>& Allowed() {
+  static const std::map<std::string, std::set<std::string>> allowed = {
+      {"caffe2/proto", {}},
+      {"caffe2/core", {"caffe2/proto"}},
+      {"caffe2/utils", {"caffe2/core", "caffe2/proto"}},
+      {"caffe2/graph", {"caffe2/core", "caffe2/proto"}},
+      {"caffe2/model", {"caffe2/graph", "caffe2/core", "caffe2/proto"}},
+      {"db", {"caffe2/core", "caffe2/utils", "caffe2/proto"}},
+      {"operators", {"caffe2/core", "caffe2/utils", "caffe2/proto", "db"}},
+      {"distributed", {"caffe2/core", "caffe2/utils", "caffe2/proto"}},
+      {"train",
+       {"caffe2/core", "caffe2/utils", "caffe2/proto", "caffe2/graph", "caffe2/model", "db",
+        "distributed"}},
+  };
+  return allowed;
+}
+
+// "caffe2/core" for caffe2/core/x.h, "db" for db/x.h, "" for what is not ours.
+std::string FolderOf(const std::string& path) {
+  const size_t first = path.find('/');
+  if (first == std::string::npos) return "";
+  const std::string top = path.substr(0, first);
+  const size_t second = path.find('/', first + 1);
+  const std::string two = second == std::string::npos ? top : path.substr(0, second);
+  if (Allowed().count(two)) return two;
+  static const std::set<std::string> others = {
+      "db", "operators", "distributed", "train", "examples", "tests", "python", "benchmarks"};
+  return others.count(top) ? top : "";
+}
+
+TEST(DependenciesTest, IncludesPointOneWay) {
+  const fs::path root = CAFFE2_SOURCE_DIR;
+  const std::regex include("^\\s*#\\s*include\\s*\"([^\"]+)\"");
+  int checked = 0;
+  for (const auto& [folder, allowed] : Allowed()) {
+    if (!fs::exists(root / folder)) continue;
+    for (const auto& entry : fs::directory_iterator(root / folder)) {
+      std::ifstream file(entry.path());
+      for (std::string line; std::getline(file, line);) {
+        std::smatch match;
+        if (!std::regex_search(line, match, include)) continue;
+        ++checked;
+        const std::string target = FolderOf(match[1]);
+        EXPECT_TRUE(target.empty() || target == folder || allowed.count(target))
+            << entry.path() << " includes " << match[1] << ": " << folder << " must not depend on "
+            << target;
+      }
+    }
+  }
+  EXPECT_GT(checked, 100);
+}
+
+// A library is used behind its wrapper only.
+TEST(DependenciesTest, ThirdPartyHeadersStayInTheirWrappers) {
+  const fs::path root = CAFFE2_SOURCE_DIR;
+  const std::map<std::string, std::regex> wrappers = {
+      {"lmdb.h", std::regex("db/lmdb[^/]*")},
+      {"leveldb/", std::regex("db/leveldb[^/]*")},
+      {"hiredis/", std::regex("distributed/redis[^/]*")},
+      {"gloo/", std::regex("distributed/gloo[^/]*")},
+      {"opencv2/", std::regex("(db/image[^/]*|operators/image[^/]*|examples/[^/]*)")},
+      {"oneapi/dnnl", std::regex("caffe2/utils/onednn[^/]*")},
+  };
+  const std::regex include("^\\s*#\\s*include\\s*<([^>]+)>");
+  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+    const std::string path = fs::relative(entry.path(), root).string();
+    if (FolderOf(path).empty() || path.rfind("tests/", 0) == 0) continue;
+    if (path.rfind("benchmarks/", 0) == 0 || !entry.is_regular_file()) continue;
+    std::ifstream file(entry.path());
+    for (std::string line; std::getline(file, line);) {
+      std::smatch match;
+      if (!std::regex_search(line, match, include)) continue;
+      for (const auto& [header, allowed] : wrappers) {
+        if (match[1].str().rfind(header, 0) != 0) continue;
+        EXPECT_TRUE(std::regex_match(path, allowed)) << path << " includes " << match[1];
+      }
+    }
+  }
+}
+
+}  // namespace

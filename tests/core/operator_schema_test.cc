@@ -1,0 +1,127 @@
+#include "caffe2/core/operator_schema.h"
+
+#include <gtest/gtest.h>
+
+#include "caffe2/core/logging.h"
+#include "caffe2/core/operator_gradient.h"
+
+namespace caffe2 {
+namespace {
+
+OperatorDef Def(int inputs, int outputs) {
+  OperatorDef def;
+  def.set_type("Test");
+  for (int i = 0; i < inputs; ++i) def.add_input("i" + std::to_string(i));
+  for (int i = 0; i < outputs; ++i) def.add_output("o" + std::to_string(i));
+  return def;
+}
+
+OpSchema Schema() { return OpSchema("Test", __FILE__, __LINE__); }
+
+TEST(OpSchemaTest, CountsOfInputsAndOutputs) {
+  OpSchema schema = Schema();
+  schema.NumInputs(1, 2).NumOutputs({1, 3});
+  EXPECT_NO_THROW(schema.Verify(Def(2, 1)));
+  EXPECT_NO_THROW(schema.Verify(Def(1, 3)));
+  EXPECT_THROW(schema.Verify(Def(0, 1)), EnforceNotMet);
+  EXPECT_THROW(schema.Verify(Def(3, 1)), EnforceNotMet);
+  EXPECT_THROW(schema.Verify(Def(1, 2)), EnforceNotMet);
+  schema.NumInputsOutputs([](int in, int out) { return in + out == 4; });
+  EXPECT_NO_THROW(schema.Verify(Def(1, 3)));
+  EXPECT_THROW(schema.Verify(Def(2, 3)), EnforceNotMet);
+}
+
+TEST(OpSchemaTest, OutputCalculator) {
+  OpSchema schema = Schema();
+  schema.OutputCalculator([](int in) { return 2 * in; });
+  EXPECT_NO_THROW(schema.Verify(Def(2, 4)));
+  EXPECT_THROW(schema.Verify(Def(2, 3)), EnforceNotMet);
+  EXPECT_EQ(schema.CalculateOutput(3), 6);
+}
+
+TEST(OpSchemaTest, InplaceIsForbiddenUnlessAllowed) {
+  OperatorDef same = Def(2, 1);
+  same.set_output(0, "i0");
+  OpSchema schema = Schema();
+  EXPECT_THROW(schema.Verify(same), EnforceNotMet);
+  schema.AllowInplace({{0, 0}});
+  EXPECT_NO_THROW(schema.Verify(same));
+  same.set_output(0, "i1");
+  EXPECT_THROW(schema.Verify(same), EnforceNotMet);
+}
+
+TEST(OpSchemaTest, InplaceMayBeEnforced) {
+  OpSchema schema = Schema();
+  schema.EnforceInplace({{1, 0}});
+  OperatorDef def = Def(2, 1);
+  EXPECT_THROW(schema.Verify(def), EnforceNotMet);
+  def.set_output(0, "i1");
+  EXPECT_NO_THROW(schema.Verify(def));
+}
+
+TEST(OpSchemaTest, RequiredArgument) {
+  OpSchema schema = Schema();
+  schema.Arg("size", "how large", true);
+  OperatorDef def = Def(0, 0);
+  EXPECT_THROW(schema.Verify(def), EnforceNotMet);
+  *def.add_arg() = MakeArgument("size", 3);
+  EXPECT_NO_THROW(schema.Verify(def));
+}
+
+TEST(OpSchemaTest, InferenceOfUnknownInputsIsUnknown) {
+  OpSchema schema = Schema();
+  schema.IdenticalTypeAndShape();
+  const TensorShape known = CreateTensorShape({2, 3}, TensorProto::INT64);
+  EXPECT_EQ(GetDimsVector(schema.InferTensor(Def(1, 1), {known})[0]), (std::vector<int64_t>{2, 3}));
+  EXPECT_TRUE(schema.InferTensor(Def(1, 1), {UnknownTensorShape()})[0].unknown_shape());
+  EXPECT_EQ(schema.InferTensor(Def(1, 1), {known})[0].data_type(), TensorProto::INT64);
+}
+
+TEST(OpSchemaTest, CostWithoutAFunctionComesFromShapes) {
+  OpSchema schema = Schema();
+  schema.IdenticalTypeAndShape();
+  const auto cost = schema.InferCost(Def(1, 1), {CreateTensorShape({2, 3}, TensorProto::FLOAT)});
+  EXPECT_EQ(cost.bytes_read, 24u);
+  EXPECT_EQ(cost.bytes_written, 24u);
+  EXPECT_EQ(cost.flops, 6u);
+}
+
+TEST(ArgumentTest, TypesAndRanges) {
+  OperatorDef def;
+  *def.add_arg() = MakeArgument("i", int64_t{1} << 40);
+  *def.add_arg() = MakeArgument("f", 2.5f);
+  *def.add_arg() = MakeArgument("s", std::string("text"));
+  *def.add_arg() = MakeArgument("list", std::vector<int>{1, 2, 3});
+  *def.add_arg() = MakeArgument("net", [] {
+    NetDef net;
+    net.set_name("inner");
+    return net;
+  }());
+  const ArgumentHelper args(def);
+  EXPECT_EQ(args.GetSingleArgument<int64_t>("i", 0), int64_t{1} << 40);
+  EXPECT_THROW(args.GetSingleArgument<int>("i", 0), EnforceNotMet);
+  EXPECT_FLOAT_EQ(args.GetSingleArgument<float>("f", 0), 2.5f);
+  EXPECT_FLOAT_EQ(args.GetSingleArgument<float>("i", 0), float(int64_t{1} << 40));
+  EXPECT_THROW(args.GetSingleArgument<int>("f", 0), EnforceNotMet);
+  EXPECT_EQ(args.GetSingleArgument<std::string>("s", ""), "text");
+  EXPECT_EQ(args.GetSingleArgument<std::string>("absent", "default"), "default");
+  EXPECT_EQ(args.GetRepeatedArgument<int>("list"), (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(args.GetRepeatedArgument<float>("list"), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(args.GetRepeatedArgument<float>("f"), (std::vector<float>{2.5f}));
+  EXPECT_THROW(args.GetRepeatedArgument<std::string>("list"), EnforceNotMet);
+  EXPECT_EQ(args.GetSingleArgument<NetDef>("net", NetDef()).name(), "inner");
+  EXPECT_TRUE(args.HasSingleArgumentOfType<float>("i"));
+  EXPECT_FALSE(args.HasSingleArgumentOfType<int>("s"));
+}
+
+TEST(ArgumentTest, ContradictingDuplicatesThrow) {
+  OperatorDef def;
+  *def.add_arg() = MakeArgument("i", 1);
+  *def.add_arg() = MakeArgument("i", 1);
+  EXPECT_NO_THROW(ArgumentHelper{def});
+  *def.add_arg() = MakeArgument("i", 2);
+  EXPECT_THROW(ArgumentHelper{def}, EnforceNotMet);
+}
+
+}  // namespace
+}  // namespace caffe2

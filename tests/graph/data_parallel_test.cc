@@ -1,0 +1,125 @@
+#include "caffe2/graph/data_parallel.h"
+
+#include <gtest/gtest.h>
+
+#include "caffe2/core/logging.h"
+#include "caffe2/core/operator_gradient.h"
+#include "caffe2/core/operator_schema.h"
+
+namespace caffe2 {
+namespace {
+
+// A net in which operator i writes gradient g<i>.
+NetDef GradientNet(int n) {
+  NetDef net;
+  net.set_name("train");
+  for (int i = 0; i < n; ++i) {
+    *net.add_op() =
+        GradientMakerBase::CreateOperatorDef("Relu", "", {"x"}, {"cpu_0/g" + std::to_string(i)});
+  }
+  return net;
+}
+
+std::map<std::string, TensorShape> Shapes(const std::vector<int64_t>& elements) {
+  std::map<std::string, TensorShape> shapes;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    shapes["cpu_0/g" + std::to_string(i)] = CreateTensorShape({elements[i]}, TensorProto::FLOAT);
+  }
+  return shapes;
+}
+
+std::vector<ReplicatedBlob> Gradients(const std::vector<int>& order) {
+  std::vector<ReplicatedBlob> gradients;
+  for (int i : order) gradients.push_back({"cpu_0/g" + std::to_string(i)});
+  return gradients;
+}
+
+TEST(PlanGradientBucketsTest, FillsInOrderOfCompletionWhateverTheOrderGiven) {
+  DataParallelOptions options;
+  options.num_shards = 2;
+  options.first_bucket_bytes = 40;
+  options.bucket_bytes = 100;
+  const auto shapes = Shapes({10, 10, 15, 30, 1});
+  const auto buckets =
+      PlanGradientBuckets(GradientNet(5), Gradients({3, 1, 4, 0, 2}), shapes, options);
+  // 40 bytes fill the first bucket; 40 + 60 the second; 120 is larger than any bucket.
+  ASSERT_EQ(buckets.size(), 4u);
+  EXPECT_EQ(buckets[0], Gradients({0}));
+  EXPECT_EQ(buckets[1], Gradients({1, 2}));
+  EXPECT_EQ(buckets[2], Gradients({3}));
+  EXPECT_EQ(buckets[3], Gradients({4}));
+}
+
+TEST(PlanGradientBucketsTest, TypesDoNotShareABucket) {
+  auto shapes = Shapes({1, 1});
+  shapes["cpu_0/g1"].set_data_type(TensorProto::BFLOAT16);
+  EXPECT_EQ(PlanGradientBuckets(GradientNet(2), Gradients({0, 1}), shapes, {}).size(), 2u);
+}
+
+TEST(PlanGradientBucketsTest, UnknownShapeOrUnwrittenGradientThrows) {
+  EXPECT_THROW(PlanGradientBuckets(GradientNet(1), Gradients({0}), {}, {}), EnforceNotMet);
+  EXPECT_THROW(PlanGradientBuckets(GradientNet(1), Gradients({1}), Shapes({1, 1}), {}),
+               EnforceNotMet);
+}
+
+TEST(AddGradientReductionTest, ReducesRightBehindTheLastGradientAndInAFixedOrder) {
+  DataParallelOptions options;
+  options.num_shards = 2;
+  NetDef net = GradientNet(4);
+  AddGradientReduction(&net, {Gradients({0, 1}), Gradients({2, 3})}, options);
+  ASSERT_EQ(net.op_size(), 6);
+  EXPECT_EQ(net.op(2).type(), "AllreduceBucket");
+  EXPECT_EQ(net.op(2).input(0), "allreduce_0_cw");
+  EXPECT_EQ(net.op(2).input(1), "cpu_0/g0");
+  EXPECT_EQ(net.op(2).output(1), "cpu_0/g1");
+  EXPECT_EQ(net.op(2).engine(), "GLOO");
+  EXPECT_EQ(net.op(5).type(), "AllreduceBucket");
+  ASSERT_EQ(net.op(5).control_input_size(), 1);
+  EXPECT_EQ(net.op(5).control_input(0), net.op(2).output(1));
+}
+
+TEST(AddGradientReductionTest, SeveralDevicesOfOneShardAreSummedAndCopied) {
+  DataParallelOptions options;
+  options.devices = {{CUDA, 0}, {CUDA, 2}};
+  NetDef net;
+  for (const char* blob : {"gpu_0/g", "gpu_2/g"}) {
+    *net.add_op() = GradientMakerBase::CreateOperatorDef("Relu", "", {"x"}, {blob});
+  }
+  AddGradientReduction(&net, {{{"gpu_0/g", "gpu_2/g"}}}, options);
+  ASSERT_EQ(net.op_size(), 4);
+  EXPECT_EQ(net.op(2).type(), "Sum");
+  EXPECT_EQ(net.op(2).output(0), "gpu_0/g");
+  EXPECT_EQ(net.op(3).type(), "Copy");
+  EXPECT_EQ(net.op(3).output(0), "gpu_2/g");
+  EXPECT_EQ(net.op(3).device_option().device_id(), 2);
+}
+
+TEST(AddGradientReductionTest, OneReplicaNeedsNothing) {
+  NetDef net = GradientNet(2);
+  AddGradientReduction(&net, {Gradients({0, 1})}, {});
+  EXPECT_EQ(net.op_size(), 2);
+}
+
+TEST(AddParameterBroadcastTest, CreatesWorldsAndBroadcastsFromShardZero) {
+  DataParallelOptions options;
+  options.num_shards = 3;
+  options.shard_id = 1;
+  NetDef net;
+  AddParameterBroadcast(&net, {{"cpu_0/w"}, {"cpu_0/b"}}, options);
+  ASSERT_EQ(net.op_size(), 4);
+  EXPECT_EQ(net.op(0).type(), "CreateCommonWorld");
+  EXPECT_EQ(net.op(0).name(), "allreduce_0_cw_op");
+  EXPECT_EQ(FindArgument(net.op(0), "size")->i(), 3);
+  EXPECT_EQ(FindArgument(net.op(0), "rank")->i(), 1);
+  EXPECT_EQ(net.op(1).type(), "CloneCommonWorld");
+  EXPECT_EQ(net.op(2).type(), "Broadcast");
+  EXPECT_EQ(net.op(3).input(1), "cpu_0/b");
+}
+
+TEST(DeviceScopeNameTest, FollowsCaffe2) {
+  EXPECT_EQ(DeviceScopeName({CPU, 0}, 0), "cpu_0/");
+  EXPECT_EQ(DeviceScopeName({CUDA, 3}, 0), "gpu_3/");
+}
+
+}  // namespace
+}  // namespace caffe2

@@ -1,0 +1,195 @@
+#include "caffe2/graph/gradient.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "caffe2/core/workspace.h"
+
+namespace caffe2 {
+namespace {
+
+OperatorDef Op(const std::string& type, const std::vector<std::string>& inputs,
+               const std::vector<std::string>& outputs, const std::vector<Argument>& args = {}) {
+  return GradientMakerBase::CreateOperatorDef(type, "", inputs, outputs, args);
+}
+
+NetDef Net(const std::vector<OperatorDef>& ops) {
+  NetDef net;
+  net.set_name("test");
+  for (const OperatorDef& op : ops) *net.add_op() = op;
+  return net;
+}
+
+using Values = std::map<std::string, std::vector<float>>;
+
+void Feed(Workspace* ws, const Values& values) {
+  for (const auto& [name, data] : values) {
+    Tensor* tensor = BlobGetMutableTensor(ws->CreateBlob(name), Device{});
+    tensor->Resize(static_cast<int64_t>(data.size()));
+    std::copy(data.begin(), data.end(), tensor->mutable_data<float>());
+  }
+}
+
+float RunForLoss(const NetDef& net, const Values& values, const std::string& loss) {
+  Workspace ws;
+  Feed(&ws, values);
+  EXPECT_TRUE(ws.RunNetOnce(net));
+  const Tensor& tensor = ws.GetBlob(loss)->Get<Tensor>();
+  float sum = 0;
+  for (int64_t i = 0; i < tensor.numel(); ++i) sum += tensor.data<float>()[i];
+  return sum;
+}
+
+// The gradient of the sum of blob `loss` against central differences, for each input.
+void CheckNumerically(const NetDef& net, const Values& values, const std::string& loss) {
+  NetDef full = net;
+  const auto gradients = AddGradientOperators(&full, {{loss, ""}});
+  Workspace ws;
+  Feed(&ws, values);
+  ASSERT_TRUE(ws.RunNetOnce(full));
+  for (const auto& [name, data] : values) {
+    ASSERT_TRUE(gradients.count(name)) << name;
+    const Tensor& gradient = ws.GetBlob(gradients.at(name).dense)->Get<Tensor>();
+    ASSERT_EQ(gradient.numel(), static_cast<int64_t>(data.size()));
+    for (size_t i = 0; i < data.size(); ++i) {
+      const float step = 1e-2f;
+      Values up = values, down = values;
+      up[name][i] += step;
+      down[name][i] -= step;
+      const float numeric = (RunForLoss(net, up, loss) - RunForLoss(net, down, loss)) / (2 * step);
+      EXPECT_NEAR(gradient.data<float>()[i], numeric, 2e-2 * std::max(1.f, std::abs(numeric)))
+          << name << " " << i;
+    }
+  }
+}
+
+std::string ErrorOf(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(GradientTest, AChainOfOperators) {
+  CheckNumerically(Net({Op("Sigmoid", {"x"}, {"y"}), Op("Mul", {"y", "w"}, {"z"})}),
+                   {{"x", {0.3f, -0.6f}}, {"w", {1.5f, 2.f}}}, "z");
+}
+
+TEST(GradientTest, FanOutIsSummedUnderCaffe2sNames) {
+  NetDef net = Net(
+      {Op("Mul", {"x", "a"}, {"y"}), Op("Mul", {"x", "b"}, {"z"}), Op("Mul", {"y", "z"}, {"l"})});
+  CheckNumerically(net, {{"x", {0.5f, 2.f}}, {"a", {1.f, -2.f}}, {"b", {3.f, 0.25f}}}, "l");
+  const BackwardPass pass = GetBackwardPass(net, {{"l", ""}});
+  const OperatorDef& last = pass.ops.back();
+  EXPECT_EQ(last.type(), "Sum");
+  EXPECT_EQ(last.output(0), "x_grad");
+  ASSERT_EQ(last.input_size(), 2);
+  EXPECT_EQ(last.input(0), "_x_grad_autosplit_0");
+  EXPECT_EQ(last.input(1), "_x_grad_autosplit_1");
+  for (const OperatorDef& op : pass.ops) EXPECT_TRUE(op.is_gradient_op());
+}
+
+TEST(GradientTest, OneOperatorThatReadsABlobTwice) {
+  CheckNumerically(Net({Op("Mul", {"x", "x"}, {"y"})}), {{"x", {0.5f, 2.f, -1.f}}}, "y");
+  CheckNumerically(Net({Op("Sum", {"x", "x", "x"}, {"y"})}), {{"x", {0.5f, 2.f}}}, "y");
+}
+
+TEST(GradientTest, AGradientHandedThroughIsSummedWithComputedOnes) {
+  CheckNumerically(Net({Op("Sum", {"x", "w"}, {"y"}), Op("Mul", {"x", "y"}, {"z"})}),
+                   {{"x", {0.5f, 2.f}}, {"w", {1.f, -1.f}}}, "z");
+}
+
+TEST(GradientTest, InPlaceOperators) {
+  CheckNumerically(Net({Op("Mul", {"x", "w"}, {"y"}), Op("Sigmoid", {"y"}, {"y"}),
+                        Op("Tanh", {"y"}, {"y"}), Op("Mul", {"y", "x"}, {"z"})}),
+                   {{"x", {0.5f, 2.f}}, {"w", {1.f, -1.f}}}, "z");
+}
+
+TEST(GradientTest, SeveralLossesAreAdded) {
+  NetDef net = Net({Op("Mul", {"x", "x"}, {"a"}), Op("Sigmoid", {"x"}, {"b"})});
+  const auto gradients = AddGradientOperators(&net, {{"a", ""}, {"b", ""}});
+  Workspace ws;
+  Feed(&ws, {{"x", {0.4f}}});
+  ASSERT_TRUE(ws.RunNetOnce(net));
+  const float s = 1 / (1 + std::exp(-0.4f));
+  EXPECT_NEAR(ws.GetBlob(gradients.at("x").dense)->Get<Tensor>().data<float>()[0],
+              2 * 0.4f + s * (1 - s), 1e-5);
+}
+
+TEST(GradientTest, AnInnerBlobMayBeALossToo) {
+  NetDef net = Net({Op("Mul", {"x", "x"}, {"a"}), Op("Mul", {"a", "a"}, {"b"})});
+  const auto gradients = AddGradientOperators(&net, {{"a", ""}, {"b", ""}});
+  Workspace ws;
+  Feed(&ws, {{"x", {1.5f}}});
+  ASSERT_TRUE(ws.RunNetOnce(net));
+  // d(x^2 + x^4)/dx
+  EXPECT_NEAR(ws.GetBlob(gradients.at("x").dense)->Get<Tensor>().data<float>()[0],
+              2 * 1.5f + 4 * 1.5f * 1.5f * 1.5f, 1e-4);
+}
+
+TEST(GradientTest, AGivenGradientOfTheLossIsUsed) {
+  NetDef net = Net({Op("Mul", {"x", "x"}, {"y"})});
+  const auto gradients = AddGradientOperators(&net, {{"y", "seed"}});
+  Workspace ws;
+  Feed(&ws, {{"x", {3.f}}, {"seed", {10.f}}});
+  ASSERT_TRUE(ws.RunNetOnce(net));
+  EXPECT_FLOAT_EQ(ws.GetBlob(gradients.at("x").dense)->Get<Tensor>().data<float>()[0], 60.f);
+}
+
+TEST(GradientTest, NothingFlowsThroughStopGradientOrUnusedBranches) {
+  NetDef net = Net({Op("Mul", {"x", "w"}, {"y"}), Op("StopGradient", {"y"}, {"s"}),
+                    Op("Mul", {"s", "v"}, {"z"}), Op("Sigmoid", {"u"}, {"unused"})});
+  const BackwardPass pass = GetBackwardPass(net, {{"z", ""}});
+  EXPECT_TRUE(pass.gradients.count("v"));
+  EXPECT_FALSE(pass.gradients.count("x"));
+  EXPECT_FALSE(pass.gradients.count("w"));
+  EXPECT_FALSE(pass.gradients.count("u"));
+}
+
+TEST(GradientTest, RowsThatWereGatheredGetSparseGradients) {
+  const NetDef net =
+      Net({Op("Gather", {"table", "ids"}, {"rows"}), Op("Gather", {"table", "more"}, {"r2"}),
+           Op("Mul", {"rows", "r2"}, {"l"})});
+  const BackwardPass pass = GetBackwardPass(net, {{"l", ""}});
+  const GradientWrapper& gradient = pass.gradients.at("table");
+  EXPECT_TRUE(gradient.IsSparse());
+  EXPECT_FALSE(gradient.IsDense());
+  const OperatorDef& concat = pass.ops.back();
+  EXPECT_EQ(concat.type(), "Concat");
+  EXPECT_EQ(concat.input_size(), 2);
+}
+
+TEST(GradientTest, DeviceOfTheForwardOperatorIsKept) {
+  NetDef net = Net({Op("Mul", {"x", "x"}, {"y"})});
+  net.mutable_op(0)->mutable_device_option()->set_device_type(CUDA);
+  net.mutable_op(0)->mutable_device_option()->set_device_id(3);
+  for (const OperatorDef& op : GetBackwardPass(net, {{"y", ""}}).ops) {
+    EXPECT_EQ(op.device_option().device_type(), CUDA) << op.type();
+    EXPECT_EQ(op.device_option().device_id(), 3) << op.type();
+  }
+}
+
+TEST(GradientTest, ErrorsNameOperatorAndBlob) {
+  const std::string unknown_loss = ErrorOf([] {
+    GetBackwardPass(Net({Op("Mul", {"x", "x"}, {"y"})}), {{"absent", ""}});
+  });
+  EXPECT_NE(unknown_loss.find("absent"), std::string::npos) << unknown_loss;
+
+  const std::string overwritten = ErrorOf([] {
+    GetBackwardPass(Net({Op("Mul", {"x", "w"}, {"y"}), Op("Sigmoid", {"u"}, {"x"})}), {{"y", ""}});
+  });
+  EXPECT_NE(overwritten.find("blob x"), std::string::npos) << overwritten;
+  EXPECT_NE(overwritten.find("overwrites"), std::string::npos) << overwritten;
+
+  const std::string no_gradient = ErrorOf([] {
+    GetBackwardPass(Net({Op("NoSuchOperator", {"x"}, {"y"})}), {{"y", ""}});
+  });
+  EXPECT_NE(no_gradient.find("NoSuchOperator"), std::string::npos) << no_gradient;
+}
+
+}  // namespace
+}  // namespace caffe2
