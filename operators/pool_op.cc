@@ -1,0 +1,182 @@
+// MaxPool and AveragePool with their gradients on the CPU.
+#include "caffe2/core/operator.h"
+#include "operators/conv_pool_shape.h"
+#include "operators/pool_kernels.h"
+
+namespace caffe2 {
+namespace {
+
+// The window of a pooling on an image of these dimensions.
+Window ResolvePool(const WindowArguments& arguments, const ImageShape& x) {
+  CAFFE_ENFORCE(!x.spatial.empty(), "pooling needs an image with spatial axes");
+  const Window window = arguments.Resolve(x.spatial);
+  for (size_t i = 0; i < window.kernel.size(); ++i) {
+    CAFFE_ENFORCE(window.pad_begin[i] < window.kernel[i], "the pad of axis ", i, " is ",
+                  window.pad_begin[i], ", which is not below the kernel ", window.kernel[i]);
+    CAFFE_ENFORCE_EQ(window.dilation[i], 1, "pooling has no dilation");
+  }
+  return window;
+}
+
+template <PoolKind kKind>
+class PoolOpBase : public Operator<CPUContext> {
+ public:
+  PoolOpBase(const OperatorDef& def, Workspace* ws)
+      : Operator<CPUContext>(def, ws),
+        arguments_(ArgumentHelper(def)),
+        count_include_pad_(GetSingleArgument<bool>("count_include_pad", false)) {}
+
+ protected:
+  void Prepare(const Tensor& x) {
+    if (x.sizes() == x_dims_) return;
+    const ImageShape image = ImageShape::FromDims(x.sizes(), arguments_.order());
+    const Window window = ResolvePool(arguments_, image);
+    shape_ = PoolShape::Make(image, window, arguments_.channels_last(), count_include_pad_);
+    y_dims_ = ImageShape{image.batch, image.channels, window.output}.ToDims(arguments_.order());
+    x_dims_ = x.sizes();
+  }
+
+  const WindowArguments arguments_;
+  const bool count_include_pad_;
+  PoolShape shape_;
+  std::vector<int64_t> x_dims_, y_dims_;
+};
+
+template <PoolKind kKind>
+class PoolOp final : public PoolOpBase<kKind> {
+ public:
+  using PoolOpBase<kKind>::PoolOpBase;
+  bool RunOnDevice() override {
+    return TensorTypes<float, bfloat16>::Dispatch(this, this->Input(0).dtype());
+  }
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor& x = this->Input(0);
+    this->Prepare(x);
+    Tensor* y = this->Output(0);
+    y->Resize(this->y_dims_);
+    Pool(kKind, this->shape_, x.data<T>(), y->mutable_data<T>());
+    return true;
+  }
+};
+
+template <PoolKind kKind>
+class PoolGradientOp final : public PoolOpBase<kKind> {
+ public:
+  using PoolOpBase<kKind>::PoolOpBase;
+  bool RunOnDevice() override {
+    return TensorTypes<float, bfloat16>::Dispatch(this, this->Input(0).dtype());
+  }
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor& x = this->Input(0);
+    const Tensor& y = this->Input(1);
+    const Tensor& dy = this->Input(2);
+    this->Prepare(x);
+    CAFFE_ENFORCE(y.sizes() == this->y_dims_ && dy.sizes() == this->y_dims_,
+                  "Y and dY have shapes ", ShapeString(y.sizes()), " and ", ShapeString(dy.sizes()),
+                  ", expected ", ShapeString(this->y_dims_));
+    Tensor* dx = this->Output(0);
+    dx->ResizeLike(x);
+    PoolGradient(kKind, this->shape_, x.data<T>(), y.data<T>(), dy.data<T>(),
+                 dx->mutable_data<T>());
+    return true;
+  }
+};
+
+std::vector<TensorShape> InferPool(const OperatorDef& def, const std::vector<TensorShape>& inputs) {
+  if (inputs[0].unknown_shape()) return {UnknownTensorShape()};
+  const WindowArguments arguments{ArgumentHelper(def)};
+  const ImageShape x = ImageShape::FromDims(GetDimsVector(inputs[0]), arguments.order());
+  const Window window = ResolvePool(arguments, x);
+  const ImageShape y{x.batch, x.channels, window.output};
+  return {CreateTensorShape(y.ToDims(arguments.order()), inputs[0].data_type())};
+}
+
+// One operation a tap of every window.
+OpSchema::Cost CostOfPool(const OperatorDef& def, const std::vector<TensorShape>& inputs) {
+  if (inputs[0].unknown_shape()) return {};
+  const WindowArguments arguments{ArgumentHelper(def)};
+  const ImageShape x = ImageShape::FromDims(GetDimsVector(inputs[0]), arguments.order());
+  const std::vector<TensorShape> outputs = InferPool(def, inputs);
+  OpSchema::Cost cost;
+  cost.flops = static_cast<uint64_t>(NumelOf(outputs[0])) *
+               static_cast<uint64_t>(CheckedNumel(ResolvePool(arguments, x).kernel));
+  cost.bytes_read = NbytesOf(inputs[0]);
+  cost.bytes_written = NbytesOf(outputs[0]);
+  return cost;
+}
+
+void PoolSchema(OpSchema& schema) {
+  schema.NumInputs(1)
+      .NumOutputs(1)
+      .FillUsing(DescribeWindow)
+      .Arg("global_pooling", "1: the window is the whole image. Default 0.")
+      .Input(0, "X",
+             "N x C x H x W (NCHW) or N x H x W x C (NHWC); 1 to 3 spatial axes; float or "
+             "bfloat16.")
+      .Output(0, "Y",
+              "N x C x H' x W' or N x H' x W' x C, of X's type, with H' = (H + pads - "
+              "kernel) / stride + 1.")
+      .TensorInferenceFunction(InferPool)
+      .CostInferenceFunction(CostOfPool);
+}
+
+void MaxPoolSchema(OpSchema& schema) {
+  schema.FillUsing(PoolSchema)
+      .SetDoc("The maximum of every window; pads never win. Semantics and arguments are Caffe2's.");
+}
+
+void AveragePoolSchema(OpSchema& schema) {
+  schema.FillUsing(PoolSchema)
+      .Arg("count_include_pad",
+           "1: divide by the size of the whole window. Default 0: by the part "
+           "of it that lies inside the image.")
+      .SetDoc("The average of every window. Semantics and arguments are Caffe2's.");
+}
+
+void PoolGradientSchema(OpSchema& schema) {
+  schema.NumInputs(3)
+      .NumOutputs(1)
+      .FillUsing(DescribeWindow)
+      .Arg("global_pooling", "As in the forward operator.")
+      .Arg("count_include_pad", "As in the forward operator.")
+      .Input(0, "X", "The forward operator's input.")
+      .Input(1, "Y", "The forward operator's output.")
+      .Input(2, "dY", "Gradient of Y, in its shape and type.")
+      .Output(0, "dX", "Gradient of X, in its shape and type.")
+      .IdenticalTypeAndShapeOfInput(0)
+      .SetDoc(
+          "Gradient of a pooling. That of a maximum goes to every element that equals it, "
+          "ties included, as in Caffe2; that of an average to all in equal parts.");
+}
+
+class GetPoolGradient final : public GradientMakerBase {
+ public:
+  using GradientMakerBase::GradientMakerBase;
+  std::vector<OperatorDef> GetGradientDefs() override {
+    return SingleGradientDef(Def().type() + "Gradient", "",
+                             std::vector<std::string>{I(0), O(0), GO(0)},
+                             std::vector<std::string>{GI(0)});
+  }
+};
+
+#define REGISTER_POOL(name, kind, schema)                                \
+  REGISTER_CPU_OPERATOR(name, PoolOp<PoolKind::kind>);                   \
+  OPERATOR_SCHEMA(name).FillUsing(schema);                               \
+  REGISTER_GRADIENT(name, GetPoolGradient);                              \
+  REGISTER_CPU_OPERATOR(name##Gradient, PoolGradientOp<PoolKind::kind>); \
+  OPERATOR_SCHEMA(name##Gradient).FillUsing(PoolGradientSchema);         \
+  NO_GRADIENT(name##Gradient)
+
+REGISTER_POOL(MaxPool, kMax, MaxPoolSchema);
+REGISTER_POOL(MaxPool1D, kMax, MaxPoolSchema);
+REGISTER_POOL(MaxPool2D, kMax, MaxPoolSchema);
+REGISTER_POOL(MaxPool3D, kMax, MaxPoolSchema);
+REGISTER_POOL(AveragePool, kAverage, AveragePoolSchema);
+REGISTER_POOL(AveragePool1D, kAverage, AveragePoolSchema);
+REGISTER_POOL(AveragePool2D, kAverage, AveragePoolSchema);
+REGISTER_POOL(AveragePool3D, kAverage, AveragePoolSchema);
+
+}  // namespace
+}  // namespace caffe2
