@@ -1,0 +1,32 @@
+// Iter, AtomicIter: the iteration counter; CreateMutex: the lock it may need.
+#pragma once
+
+#include "caffe2/core/operator.h"
+
+namespace caffe2 {
+
+// Adds one to an int64 counter of one element, which always lies on the host.
+template <class Context>
+class IterOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(IterOp);
+  bool RunOnDevice() override;
+};
+
+// The same under a mutex, for nets that share the counter and run at the same time.
+template <class Context>
+class AtomicIterOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(AtomicIterOp);
+  bool RunOnDevice() override;
+};
+
+// Makes a mutex, as a blob of std::unique_ptr<std::mutex>.
+template <class Context>
+class CreateMutexOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(CreateMutexOp);
+  bool RunOnDevice() override;
+};
+
+}  // namespace caffe2

@@ -1,0 +1,20 @@
+// How a learning rate changes with the iteration.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "caffe2/core/argument.h"
+
+namespace caffe2 {
+
+// The factor on the base learning rate at an iteration (counted from 0).
+using LearningRatePolicy = std::function<double(int64_t iteration)>;
+
+// Makes the policy `name` from arguments whose names begin with `prefix`. Throws EnforceNotMet for
+// an unknown name, listing the known ones, and for missing or senseless arguments.
+LearningRatePolicy MakeLearningRatePolicy(const std::string& name, const std::string& prefix,
+                                          const ArgumentHelper& arguments);
+
+}  // namespace caffe2

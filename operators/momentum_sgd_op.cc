@@ -1,0 +1,106 @@
+#include "operators/momentum_sgd_op.h"
+
+#include "caffe2/utils/parallel.h"
+#include "caffe2/utils/simd.h"
+
+namespace caffe2 {
+namespace {
+
+constexpr int64_t kGrain = 1 << 14;  // elements per thread
+
+// Outputs may be the memory of inputs, element by element.
+//   plain:    m' = momentum m + lr g,  g' = m'
+//   Nesterov: m' = momentum m + lr g,  g' = (1 + momentum) m' - momentum m
+// Both are g' = a m' + b m, with (a, b) = (1, 0) or (1 + momentum, -momentum).
+CAFFE2_SIMD_CLONES void Adjust(int64_t n, const float* g, const float* m, float lr, float momentum,
+                               float a, float b, float* g_out, float* m_out) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    const float old = m[i];
+    const float next = momentum * old + lr * g[i];
+    m_out[i] = next;
+    g_out[i] = a * next + b * old;
+  }
+}
+
+// The same in one pass with p' = p - g'.
+CAFFE2_SIMD_CLONES void AdjustAndApply(int64_t n, const float* g, const float* m, const float* p,
+                                       float lr, float momentum, float a, float b, float* g_out,
+                                       float* m_out, float* p_out) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    const float old = m[i];
+    const float next = momentum * old + lr * g[i];
+    const float step = a * next + b * old;
+    m_out[i] = next;
+    g_out[i] = step;
+    p_out[i] = p[i] - step;
+  }
+}
+
+}  // namespace
+
+template <class Context, bool kUpdate>
+void MomentumSgdOp<Context, kUpdate>::Update(int64_t n, const float* grad, const float* moment,
+                                             const float* lr, const float* param, float* grad_out,
+                                             float* moment_out, float* param_out) {
+  const float momentum = momentum_, rate = *lr;
+  const float a = nesterov_ ? 1 + momentum : 1.f, b = nesterov_ ? -momentum : 0.f;
+  ParallelFor(n, kGrain, [=](int64_t begin, int64_t end) {
+    if (kUpdate) {
+      AdjustAndApply(end - begin, grad + begin, moment + begin, param + begin, rate, momentum, a, b,
+                     grad_out + begin, moment_out + begin, param_out + begin);
+    } else {
+      Adjust(end - begin, grad + begin, moment + begin, rate, momentum, a, b, grad_out + begin,
+             moment_out + begin);
+    }
+  });
+}
+
+REGISTER_CPU_OPERATOR(MomentumSGD, MomentumSgdOp<CPUContext, false>);
+REGISTER_CPU_OPERATOR(MomentumSGDUpdate, MomentumSgdOp<CPUContext, true>);
+
+namespace {
+
+void CommonSchema(OpSchema& schema) {
+  schema.Arg("momentum", "(float, default 0) The share of the last step that is kept.")
+      .Arg("nesterov", "(int, default 0) 1 for Nesterov's form.")
+      .Input(0, "grad", "The float gradient.")
+      .Input(1, "moment", "The momentum, shaped like the gradient; zeros at the start.")
+      .Input(2, "lr", "The learning rate, a float scalar; positive to descend.")
+      .Output(0, "output_grad", "The step: what is subtracted from the parameter.")
+      .Output(1, "output_moment", "The new momentum.");
+}
+
+constexpr const char* kFormula =
+    "m' = momentum * m + lr * grad; the step is m', or with nesterov (1 + momentum) * m' - "
+    "momentum * m (Sutskever et al., ICML 2013). ";
+
+}  // namespace
+
+OPERATOR_SCHEMA(MomentumSGD)
+    .NumInputs(3)
+    .NumOutputs(2)
+    .AllowInplace({{0, 0}, {1, 1}})
+    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
+      return std::vector<TensorShape>{in[0], in[1]};
+    })
+    .SetDoc(std::string("The step of gradient descent with momentum. ") + kFormula +
+            "The parameter is left to another operator.")
+    .FillUsing(CommonSchema);
+OPERATOR_SCHEMA(MomentumSGDUpdate)
+    .NumInputs(4)
+    .NumOutputs(3)
+    .AllowInplace({{0, 0}, {1, 1}, {3, 2}})
+    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
+      return std::vector<TensorShape>{in[0], in[1], in[3]};
+    })
+    .SetDoc(std::string("Gradient descent with momentum. ") + kFormula +
+            "The parameter becomes param - step.")
+    .FillUsing(CommonSchema)
+    .Input(3, "param", "The parameter, shaped like the gradient.")
+    .Output(2, "output_param", "The new parameter; most often the same blob.");
+SHOULD_NOT_DO_GRADIENT(MomentumSGD);
+SHOULD_NOT_DO_GRADIENT(MomentumSGDUpdate);
+
+}  // namespace caffe2

@@ -1,0 +1,73 @@
+// SoftmaxWithLoss: softmax and its cross entropy with labels, averaged over the rows.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "caffe2/core/operator.h"
+
+namespace caffe2 {
+
+// What the forward and the gradient operator have in common: their arguments and the check of the
+// label's shape.
+template <class Context>
+class SoftmaxWithLossBase : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  SoftmaxWithLossBase(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        axis_(this->template GetSingleArgument<int>("axis", 1)),
+        scale_(this->template GetSingleArgument<float>("scale", 1.f)),
+        label_prob_(this->template GetSingleArgument<int>("label_prob", 0) != 0) {
+    CAFFE_ENFORCE_GE(scale_, 0);
+  }
+
+ protected:
+  struct Sizes {
+    int64_t n = 0;  // rows
+    int64_t d = 0;  // classes
+  };
+  // Throws EnforceNotMet naming the shapes if labels or weights do not fit the logits.
+  Sizes CheckShapes(const Tensor& x, const Tensor& labels, const Tensor* weights) const;
+
+  int axis_;
+  float scale_;
+  bool label_prob_;
+};
+
+template <class Context>
+class SoftmaxWithLossOp final : public SoftmaxWithLossBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using SoftmaxWithLossBase<Context>::SoftmaxWithLossBase;
+  bool RunOnDevice() override;
+
+ private:
+  Tensor row_losses_{Context::kDeviceType};
+};
+
+template <class Context>
+class SoftmaxWithLossGradientOp final : public SoftmaxWithLossBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using SoftmaxWithLossBase<Context>::SoftmaxWithLossBase;
+  bool RunOnDevice() override;
+};
+
+template <class Context>
+typename SoftmaxWithLossBase<Context>::Sizes SoftmaxWithLossBase<Context>::CheckShapes(
+    const Tensor& x, const Tensor& labels, const Tensor* weights) const {
+  const int axis = x.canonical_axis_index(axis_);
+  const Sizes s{.n = x.size_to_dim(axis), .d = x.size_from_dim(axis)};
+  CAFFE_ENFORCE_EQ(labels.numel(), label_prob_ ? s.n * s.d : s.n, "label ",
+                   ShapeString(labels.sizes()), " for logits ", ShapeString(x.sizes()),
+                   label_prob_ ? ": one probability per class is needed"
+                               : ": one class index per row is needed");
+  if (weights != nullptr) {
+    CAFFE_ENFORCE_EQ(weights->numel(), s.n, "weights ", ShapeString(weights->sizes()),
+                     " for logits ", ShapeString(x.sizes()));
+  }
+  return s;
+}
+
+}  // namespace caffe2

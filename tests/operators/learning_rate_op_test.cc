@@ -1,0 +1,123 @@
+#include <cmath>
+#include <memory>
+#include <mutex>
+
+#include "tests/operators/op_test.h"
+
+namespace caffe2::testing {
+namespace {
+
+Argument Text(const char* name, const std::string& value) { return MakeArgument(name, value); }
+Argument Int(const char* name, int value) { return MakeArgument<int>(name, value); }
+Argument Float(const char* name, float value) { return MakeArgument<float>(name, value); }
+
+// The rate at `iteration` for base_lr 2 and the given arguments.
+float RateAt(int64_t iteration, const std::string& policy, std::vector<Argument> args) {
+  Workspace ws;
+  Feed<int64_t>(&ws, "iter", {1}, {iteration});
+  args.push_back(Text("policy", policy));
+  args.push_back(Float("base_lr", 2));
+  RunOp(&ws, Op("LearningRate", {"iter"}, {"lr"}, args));
+  EXPECT_EQ(Fetch(ws, "lr").dim(), 0);
+  return FetchValues<float>(ws, "lr").at(0);
+}
+
+TEST(LearningRateTest, FollowsEveryPolicy) {
+  EXPECT_FLOAT_EQ(RateAt(123, "fixed", {}), 2);
+  const std::vector<Argument> step{Int("stepsize", 10), Float("gamma", 0.5f)};
+  EXPECT_FLOAT_EQ(RateAt(9, "step", step), 2);
+  EXPECT_FLOAT_EQ(RateAt(25, "step", step), 0.5f);
+  EXPECT_FLOAT_EQ(RateAt(3, "exp", {Float("gamma", 0.5f)}), 0.25f);
+  EXPECT_FLOAT_EQ(RateAt(6, "inv", {Float("gamma", 0.5f), Float("power", 0.5f)}), 1);
+  const std::vector<Argument> poly{Int("max_iter", 100), Float("power", 2)};
+  EXPECT_FLOAT_EQ(RateAt(50, "poly", poly), 0.5f);
+  EXPECT_FLOAT_EQ(RateAt(200, "poly", poly), 0);
+  const std::vector<Argument> warmup{Int("num_iter", 10), Float("start_multiplier", 0.5f)};
+  EXPECT_FLOAT_EQ(RateAt(0, "linearWarmup", warmup), 1);
+  EXPECT_FLOAT_EQ(RateAt(5, "linearWarmup", warmup), 1.5f);
+  EXPECT_FLOAT_EQ(RateAt(10, "linearWarmup", warmup), 2);
+  const std::vector<Argument> constant{Int("num_iter", 10), Float("multiplier", 0.25f)};
+  EXPECT_FLOAT_EQ(RateAt(9, "constantWarmup", constant), 0.5f);
+  EXPECT_FLOAT_EQ(RateAt(10, "constantWarmup", constant), 2);
+}
+
+TEST(LearningRateTest, Alternates) {
+  const auto rates = [](bool active_first) {
+    std::vector<float> rates;
+    for (int i = 0; i < 6; ++i) {
+      rates.push_back(RateAt(
+          i, "alter",
+          {Int("active_first", active_first), Int("active_period", 2), Int("inactive_period", 1)}));
+    }
+    return rates;
+  };
+  EXPECT_EQ(rates(true), (std::vector<float>{2, 2, 0, 2, 2, 0}));
+  EXPECT_EQ(rates(false), (std::vector<float>{0, 2, 2, 0, 2, 2}));
+}
+
+TEST(LearningRateTest, ClimbsAndDescendsTheHill) {
+  const std::vector<Argument> hill{Int("num_iter", 10), Float("start_multiplier", 0.5f),
+                                   Float("gamma", 1), Float("power", 1),
+                                   Float("end_multiplier", 0.1f)};
+  EXPECT_FLOAT_EQ(RateAt(5, "hill", hill), 1.5f);
+  EXPECT_FLOAT_EQ(RateAt(11, "hill", hill), 1);
+  EXPECT_FLOAT_EQ(RateAt(100000, "hill", hill), 0.2f);
+}
+
+TEST(LearningRateTest, ComposesPolicies) {
+  const std::vector<Argument> args{
+      MakeArgument("sub_policy_num_iters", std::vector<int64_t>{10, 20}),
+      Text("sub_policy_0_policy", "fixed"),
+      Float("sub_policy_0_lr_scale", 0.5f),
+      Text("sub_policy_1_policy", "step"),
+      Int("sub_policy_1_stepsize", 20),
+      Float("sub_policy_1_gamma", 0.1f)};
+  EXPECT_FLOAT_EQ(RateAt(9, "composite", args), 1);
+  EXPECT_FLOAT_EQ(RateAt(10, "composite", args), 2);
+  EXPECT_FLOAT_EQ(RateAt(25, "composite", args), 0.2f);
+  EXPECT_FLOAT_EQ(RateAt(45, "composite", args), 0.02f);
+}
+
+TEST(LearningRateTest, RejectsBadArguments) {
+  Workspace ws;
+  Feed<int64_t>(&ws, "iter", {1}, {0});
+  const auto op = [](std::vector<Argument> args) {
+    args.push_back(Float("base_lr", 1));
+    return Op("LearningRate", {"iter"}, {"lr"}, args);
+  };
+  ExpectThrows(&ws, op({Text("policy", "steps")}), "linearWarmup");
+  ExpectThrows(&ws, op({}), "policy");
+  ExpectThrows(&ws, op({Text("policy", "step"), Float("gamma", 1)}), "stepsize");
+  ExpectThrows(&ws, op({Text("policy", "step"), Float("gamma", 1), Int("stepsize", 0)}),
+               "stepsize");
+  Feed<float>(&ws, "iter", {1}, {0});
+  ExpectThrows(&ws, op({Text("policy", "fixed")}), "float");
+}
+
+TEST(IterTest, CountsFromOneOrFromItsInput) {
+  Workspace ws;
+  RunOp(&ws, Op("Iter", {}, {"iter"}));
+  EXPECT_EQ(FetchValues<int64_t>(ws, "iter"), std::vector<int64_t>{1});
+  RunOp(&ws, Op("Iter", {}, {"iter"}));
+  RunOp(&ws, Op("Iter", {"iter"}, {"iter"}));
+  EXPECT_EQ(FetchValues<int64_t>(ws, "iter"), std::vector<int64_t>{3});
+  Feed<int64_t>(&ws, "two", {2}, {0, 0});
+  ExpectThrows(&ws, Op("Iter", {"two"}, {"two"}), "one element");
+  Feed<float>(&ws, "real", {1}, {0});
+  ExpectThrows(&ws, Op("Iter", {"real"}, {"real"}), "int64");
+  ExpectThrows(&ws, Op("Iter", {"iter"}, {"other"}), "in place");
+}
+
+TEST(IterTest, CountsUnderAMutex) {
+  Workspace ws;
+  RunOp(&ws, Op("CreateMutex", {}, {"mutex"}), true);
+  EXPECT_NE(ws.GetBlob("mutex")->Get<std::unique_ptr<std::mutex>>(), nullptr);
+  Feed<int64_t>(&ws, "iter", {1}, {41});
+  RunOp(&ws, Op("AtomicIter", {"mutex", "iter"}, {"iter"}), true);
+  EXPECT_EQ(FetchValues<int64_t>(ws, "iter"), std::vector<int64_t>{42});
+  FeedRandom(&ws, "tensor", {1}, 1);
+  ExpectThrows(&ws, Op("AtomicIter", {"tensor", "iter"}, {"iter"}), "mutex");
+}
+
+}  // namespace
+}  // namespace caffe2::testing
