@@ -1,5 +1,6 @@
 // The 16-bit floating-point types as storage: their bits, and conversion to and from float with
-// round to nearest even. Arithmetic is done in float.
+// round to nearest even. Arithmetic is done in float. Like float they are trivial types: {} is
+// zero, and an element nobody wrote has no defined value.
 #pragma once
 
 #include <bit>
