@@ -1,0 +1,103 @@
+// Gradients of Add, Sub, Mul, Div.
+#include "operators/binary_gradient.h"
+#include "operators/elementwise_ops.h"
+
+namespace caffe2 {
+namespace {
+
+// C = A + B: dA = dC, dB = dC.
+struct AddDerivative {
+  static constexpr bool kReadsOperands = false;
+  template <typename T>
+  static T A(T dc, T, T) {
+    return dc;
+  }
+  template <typename T>
+  static T B(T dc, T, T) {
+    return dc;
+  }
+};
+// C = A - B: dA = dC, dB = -dC.
+struct SubDerivative : AddDerivative {
+  template <typename T>
+  static T B(T dc, T, T) {
+    return -dc;
+  }
+};
+// C = A * B: dA = dC * B, dB = dC * A.
+struct MulDerivative {
+  static constexpr bool kReadsOperands = true;
+  template <typename T>
+  static T A(T dc, T, T b) {
+    return dc * b;
+  }
+  template <typename T>
+  static T B(T dc, T a, T) {
+    return dc * a;
+  }
+};
+// C = A / B: dA = dC / B, dB = -dC * A / B^2.
+struct DivDerivative {
+  static constexpr bool kReadsOperands = true;
+  template <typename T>
+  static T A(T dc, T, T b) {
+    return dc / b;
+  }
+  template <typename T>
+  static T B(T dc, T a, T b) {
+    return -dc * a / (b * b);
+  }
+};
+
+// In place only the sum may be differentiated: the other rules need the overwritten operand.
+class GetAddGradient final : public GradientMakerBase {
+ public:
+  using GradientMakerBase::GradientMakerBase;
+  std::vector<OperatorDef> GetGradientDefs() override {
+    return SingleGradientDef(Def().type() + "Gradient", "",
+                             std::vector<std::string>{GO(0), I(0), I(1)},
+                             std::vector<std::string>{GI(0), GI(1)});
+  }
+};
+class GetMulGradient final : public GradientMakerBase {
+ public:
+  using GradientMakerBase::GradientMakerBase;
+  std::vector<OperatorDef> GetGradientDefs() override {
+    CAFFE_ENFORCE(I(0) != O(0) && I(1) != O(0), "the gradient of ", Def().type(),
+                  " needs both inputs, but the output was written in place: ", O(0));
+    return SingleGradientDef(Def().type() + "Gradient", "",
+                             std::vector<std::string>{GO(0), I(0), I(1)},
+                             std::vector<std::string>{GI(0), GI(1)});
+  }
+};
+
+}  // namespace
+
+REGISTER_CPU_OPERATOR(AddGradient, BinaryGradientOp<CPUContext, AddDerivative>);
+REGISTER_CPU_OPERATOR(SubGradient, BinaryGradientOp<CPUContext, SubDerivative>);
+REGISTER_CPU_OPERATOR(MulGradient, BinaryGradientOp<CPUContext, MulDerivative>);
+REGISTER_CPU_OPERATOR(DivGradient, BinaryGradientOp<CPUContext, DivDerivative>);
+
+OPERATOR_SCHEMA(AddGradient)
+    .FillUsing(DescribeBinaryGradient)
+    .SetDoc("Gradient of Add: dA = dC, dB = dC, summed over the dimensions that were broadcast.");
+OPERATOR_SCHEMA(SubGradient)
+    .FillUsing(DescribeBinaryGradient)
+    .SetDoc("Gradient of Sub: dA = dC, dB = -dC, summed over the dimensions that were broadcast.");
+OPERATOR_SCHEMA(MulGradient)
+    .FillUsing(DescribeBinaryGradient)
+    .SetDoc(
+        "Gradient of Mul: dA = dC * B, dB = dC * A, summed over the dimensions that were "
+        "broadcast.");
+OPERATOR_SCHEMA(DivGradient)
+    .FillUsing(DescribeBinaryGradient)
+    .SetDoc(
+        "Gradient of Div: dA = dC / B, dB = -dC * A / B^2, summed over the dimensions that "
+        "were broadcast.");
+
+REGISTER_GRADIENT(Add, GetAddGradient);
+REGISTER_GRADIENT(Sub, GetAddGradient);
+REGISTER_GRADIENT(Mul, GetMulGradient);
+REGISTER_GRADIENT(Div, GetMulGradient);
+
+}  // namespace caffe2

@@ -1,0 +1,109 @@
+// The gradient of C = f(A, B) with broadcasting, from the derivatives of f.
+#pragma once
+
+#include "operators/elementwise_ops.h"
+#include "operators/reduction.h"
+
+namespace caffe2 {
+
+// Inputs dC, A, B; outputs dA and dB in the shapes of A and B: the derivative where the operand
+// has the shape of C, its sum over the repeated dimensions otherwise. An output may take dC's
+// place if it has dC's shape. Derivative has A(dc, a, b) and B(dc, a, b), which give the
+// summands, and kReadsOperands, which is false if the values of A and B do not matter.
+template <class Context, class Derivative>
+class BinaryGradientOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  BinaryGradientOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws), rule_(ArgumentHelper(this->debug_def())) {}
+
+  bool RunOnDevice() override { return FloatTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor &dC = Input(0), &A = Input(1), &B = Input(2);
+    const BroadcastPlan plan = rule_.Plan(A.sizes(), B.sizes());
+    CAFFE_ENFORCE_EQ(dC.numel(), plan.numel, "the gradient's shape ", ShapeString(dC.sizes()),
+                     " is not that of the result of ", ShapeString(A.sizes()), " and ",
+                     ShapeString(B.sizes()));
+    for (int i : {0, 1}) {
+      CAFFE_ENFORCE(Output(i) != &dC || Input(i + 1).numel() == dC.numel(), "output ", i,
+                    " does not fit in place of the gradient");
+    }
+    const T* dc = dC.data<T>();
+    const T* a = Derivative::kReadsOperands ? A.data<T>() : nullptr;
+    const T* b = Derivative::kReadsOperands ? B.data<T>() : nullptr;
+    // The output that overwrites dC goes last.
+    if (Output(0) == &dC) {
+      GradientOf<1, T>(plan, dc, a, b);
+      GradientOf<0, T>(plan, dc, a, b);
+    } else {
+      GradientOf<0, T>(plan, dc, a, b);
+      GradientOf<1, T>(plan, dc, a, b);
+    }
+    return true;
+  }
+
+ private:
+  template <int operand, typename T, typename R>
+  static void Row(int64_t n, const T* dc, const T* a, int64_t a_stride, const T* b,
+                  int64_t b_stride, R* out) {
+    for (int64_t i = 0; i < n; ++i) {
+      const auto g = Widen(dc[i]);
+      auto x = g, y = g;
+      if constexpr (Derivative::kReadsOperands) {
+        x = Widen(a[i * a_stride]);
+        y = Widen(b[i * b_stride]);
+      }
+      if constexpr (operand == 0) {
+        out[i] = Narrow<R>(Derivative::A(g, x, y));
+      } else {
+        out[i] = Narrow<R>(Derivative::B(g, x, y));
+      }
+    }
+  }
+
+  // The derivative by one operand at every index of C.
+  template <int operand, typename T, typename R>
+  static void Summands(const BroadcastPlan& plan, const T* dc, const T* a, const T* b, R* out) {
+    const int64_t a_stride = plan.a_inner_stride(), b_stride = plan.b_inner_stride();
+    ParallelRows(plan, kElementwiseGrain, [=](int64_t n, int64_t row, int64_t ia, int64_t ib) {
+      Row<operand>(n, dc + row, a + ia, a_stride, b + ib, b_stride, out + row);
+    });
+  }
+
+  template <int operand, typename T>
+  void GradientOf(const BroadcastPlan& plan, const T* dc, const T* a, const T* b) {
+    using Acc = ArithmeticType<T>;
+    const Tensor& like = Input(operand + 1);
+    Tensor* gradient = Output(operand);
+    gradient->ResizeLike(like);
+    if (operand == 0 ? plan.a_full() : plan.b_full()) {
+      Summands<operand>(plan, dc, a, b, gradient->template mutable_data<T>());
+      return;
+    }
+    summands_.Resize(plan.numel);
+    Acc* summands = summands_.template mutable_data<Acc>();
+    Summands<operand>(plan, dc, a, b, summands);
+    BroadcastPlan reduction = plan;
+    if (operand == 0) reduction.b_stride = plan.a_stride;
+    int64_t stride = 1;
+    for (int d = plan.dims - 1; d >= 0; --d) {
+      reduction.a_stride[d] = stride;
+      stride *= plan.size[d];
+    }
+    sums_.Resize(like.numel());
+    Acc* sums = sums_.template mutable_data<Acc>();
+    Reduce<SumReducer>(reduction, summands, like.numel(), sums);
+    T* out = gradient->template mutable_data<T>();
+    for (int64_t i = 0; i < like.numel(); ++i) out[i] = Narrow<T>(sums[i]);
+  }
+
+  BroadcastRule rule_;
+  Tensor summands_{CPU}, sums_{CPU};
+};
+
+// The schema parts that binary gradients have in common.
+void DescribeBinaryGradient(OpSchema& schema);
+
+}  // namespace caffe2

@@ -1,0 +1,37 @@
+// Moving the elements of one tensor to another, unchanged.
+#pragma once
+
+#include "caffe2/core/operator.h"
+
+namespace caffe2 {
+
+// Copies all elements of X, of any type, to Y, whose shape is set and has as many elements. Does
+// nothing if both are the same tensor. Throws if X holds no data.
+template <class Context>
+void CopyElements(const Tensor& X, Tensor* Y, Context* context) {
+  CAFFE_ENFORCE(X.has_data(), "the input of shape ", ShapeString(X.sizes()), " holds no data");
+  if (Y == &X) return;
+  CAFFE_ENFORCE_EQ(X.numel(), Y->numel(), "shapes ", ShapeString(X.sizes()), " and ",
+                   ShapeString(Y->sizes()), " differ in their number of elements");
+  context->CopyItems(X.dtype(), X.numel(), X.raw_data(), Y->raw_mutable_data(X.dtype()));
+}
+
+// Y = X, with its shape.
+template <class Context>
+void CopyTensor(const Tensor& X, Tensor* Y, Context* context) {
+  Y->ResizeLike(X);
+  CopyElements(X, Y, context);
+}
+
+// Output 0 = input 0; further inputs are not read.
+template <class Context>
+class CopyOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(CopyOp);
+  bool RunOnDevice() override {
+    CopyTensor(Input(0), Output(0), &context_);
+    return true;
+  }
+};
+
+}  // namespace caffe2

@@ -1,0 +1,62 @@
+// Base of the operators that make a tensor of a given shape.
+#pragma once
+
+#include <vector>
+
+#include "caffe2/core/operator.h"
+
+namespace caffe2 {
+
+// Where a filler's output shape comes from: the `shape` argument; or, with an input, the input's
+// shape or (input_as_shape) its values, followed by `extra_shape`.
+class FillerShape {
+ public:
+  // Throws for combinations that contradict.
+  FillerShape(const ArgumentHelper& arguments, bool has_input);
+
+  const std::vector<int64_t>& shape() const { return shape_; }
+  const std::vector<int64_t>& extra_shape() const { return extra_shape_; }
+  bool input_as_shape() const { return input_as_shape_; }
+  // Sets the output's shape; `input` may be null. With input_as_shape it must be a
+  // one-dimensional tensor of int64 or int32 in host memory.
+  void Resize(const Tensor* input, Tensor* output) const;
+
+ private:
+  std::vector<int64_t> shape_, extra_shape_;
+  bool input_as_shape_;
+};
+
+// Sets the output's shape, then calls Fill.
+template <class Context>
+class FillerOp : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  FillerOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        shape_(ArgumentHelper(this->debug_def()), this->InputSize() > 0) {}
+
+  bool RunOnDevice() override {
+    Tensor* output = Output(0);
+    shape_.Resize(InputSize() > 0 ? &Input(0) : nullptr, output);
+    return Fill(output);
+  }
+
+ protected:
+  // Writes all elements of the output, whose shape is set.
+  virtual bool Fill(Tensor* output) = 0;
+
+ private:
+  FillerShape shape_;
+};
+
+// Shape inference of a filler whose elements have the given type; the `dtype` argument, if
+// `read_dtype`, overrides it.
+OpSchema::TensorInference InferFiller(TensorProto::DataType type, bool read_dtype = false);
+// The schema parts all fillers have in common.
+void DescribeFiller(OpSchema& schema);
+
+// The `dtype` argument, which Caffe2 writes as a number or as a name ("float", "INT32").
+TensorProto::DataType DataTypeArgument(const ArgumentHelper& arguments, const std::string& name,
+                                       TensorProto::DataType default_type);
+
+}  // namespace caffe2

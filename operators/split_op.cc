@@ -1,0 +1,139 @@
+#include "operators/concat_split.h"
+
+namespace caffe2 {
+
+std::vector<int64_t> SplitLengths(const std::vector<int64_t>& given, int pieces, int64_t size,
+                                  bool add_axis) {
+  std::vector<int64_t> lengths = given;
+  if (lengths.empty()) {
+    CAFFE_ENFORCE_EQ(size % pieces, 0, "a dimension of ", size, " cannot be split into ", pieces,
+                     " equal parts");
+    lengths.assign(pieces, size / pieces);
+  }
+  CAFFE_ENFORCE_EQ(static_cast<int>(lengths.size()), pieces,
+                   "the number of lengths is not that of the outputs");
+  int64_t sum = 0;
+  for (int64_t length : lengths) {
+    CAFFE_ENFORCE(length >= 0 && length <= size && (!add_axis || length == 1),
+                  "a part cannot have length ", length, " in a dimension of ", size);
+    sum += length;
+  }
+  CAFFE_ENFORCE_EQ(sum, size, "the lengths of the parts do not add up to the dimension");
+  return lengths;
+}
+
+namespace {
+
+// The shape of a part of `joined` that has `length` along the axis.
+std::vector<int64_t> PieceShape(std::vector<int64_t> joined, int axis, int64_t length,
+                                bool add_axis) {
+  if (add_axis) {
+    joined.erase(joined.begin() + axis);
+  } else {
+    joined[axis] = length;
+  }
+  return joined;
+}
+
+template <class Context>
+class SplitOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  SplitOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        concat_(ArgumentHelper(this->debug_def())),
+        given_(this->template GetRepeatedArgument<int64_t>("split")) {
+    CAFFE_ENFORCE(given_.empty() || InputSize() == 1,
+                  "the lengths cannot be an argument and an input");
+  }
+
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    CAFFE_ENFORCE(X.has_data(), "the input holds no data");
+    const int axis = concat_.Canonical(X.dim());
+    if (InputSize() == 2) {
+      const Tensor& lengths = Input(1);
+      given_.assign(lengths.data<int32_t>(), lengths.data<int32_t>() + lengths.numel());
+      CAFFE_ENFORCE(!given_.empty(), "the input of lengths is empty");
+    }
+    const std::vector<int64_t> lengths =
+        SplitLengths(given_, OutputSize(), X.size(axis), concat_.add_axis);
+
+    const TypeMeta meta = X.dtype();
+    const char* x = static_cast<const char*>(X.raw_data());
+    const int64_t outer = X.size_to_dim(axis), inner = X.size_from_dim(axis + 1);
+    for (int k = 0; k < OutputSize(); ++k) {
+      Tensor* Y = Output(k);
+      Y->Resize(PieceShape(X.sizes(), axis, lengths[k], concat_.add_axis));
+      const int64_t run = lengths[k] * inner;
+      CopySlab(meta, outer, run, x, X.size(axis) * inner, Y->raw_mutable_data(meta), run,
+               &context_);
+      x += run * meta.itemsize();
+    }
+    return true;
+  }
+
+ private:
+  ConcatAxis concat_;
+  std::vector<int64_t> given_;
+};
+
+class GetSplitGradient final : public GradientMakerBase {
+ public:
+  using GradientMakerBase::GradientMakerBase;
+  std::vector<OperatorDef> GetGradientDefs() override {
+    std::vector<std::string> grads;
+    for (int k = 0; k < Def().output_size(); ++k) {
+      if (!GradOut(k).IsEmpty()) grads.push_back(GO(k));
+    }
+    if (grads.empty()) return {};
+    CAFFE_ENFORCE_EQ(static_cast<int>(grads.size()), Def().output_size(),
+                     "the gradient of Split needs those of all its outputs; give unused outputs "
+                     "one with ZeroGradient");
+    return SingleGradientDef("Concat", "", grads,
+                             std::vector<std::string>{GI(0), MakeString("_", GI(0), "_dims")});
+  }
+};
+
+std::vector<TensorShape> InferSplit(const OperatorDef& def, const std::vector<TensorShape>& in) {
+  const ArgumentHelper arguments(def);
+  const ConcatAxis concat(arguments);
+  if (in.size() == 2 && !concat.add_axis) {
+    return std::vector<TensorShape>(def.output_size(), UnknownTensorShape());
+  }
+  const std::vector<int64_t> dims = GetDimsVector(in[0]);
+  const int axis = concat.Canonical(in[0].dims_size());
+  std::vector<TensorShape> out;
+  for (int64_t length : SplitLengths(arguments.GetRepeatedArgument<int64_t>("split"),
+                                     def.output_size(), dims[axis], concat.add_axis)) {
+    out.push_back(
+        CreateTensorShape(PieceShape(dims, axis, length, concat.add_axis), in[0].data_type()));
+  }
+  return out;
+}
+
+void DescribeSplit(OpSchema& schema) {
+  schema.NumInputs(1, 2)
+      .NumOutputs(1, std::numeric_limits<int>::max())
+      .TensorInferenceFunction(InferSplit)
+      .Arg("axis", "Axis that is split; may be negative. Default: the channels of `order`.")
+      .Arg("split", "The length of each part. Default: equal parts.")
+      .Arg("add_axis", "1: the axis is removed from the outputs, of length 1 each. Default 0.")
+      .Arg("order", "NCHW or NHWC, used where there is no axis. Default NCHW.")
+      .Input(0, "input", "A tensor of any type and shape.")
+      .Input(1, "split", "Optional: the length of each part, int32, in host memory.")
+      .Output(0, "output_0", "First of the parts; as many as there are outputs.");
+}
+
+}  // namespace
+
+REGISTER_CPU_OPERATOR(Split, SplitOp<CPUContext>);
+REGISTER_CPU_OPERATOR(DepthSplit, SplitOp<CPUContext>);
+OPERATOR_SCHEMA(Split).FillUsing(DescribeSplit).SetDoc("Splits a tensor into parts along an axis.");
+OPERATOR_SCHEMA(DepthSplit)
+    .FillUsing(DescribeSplit)
+    .SetDoc("The older name of Split: splits a tensor into parts along an axis.");
+REGISTER_GRADIENT(Split, GetSplitGradient);
+REGISTER_GRADIENT(DepthSplit, GetSplitGradient);
+
+}  // namespace caffe2

@@ -1,0 +1,177 @@
+#include "caffe2/utils/simd.h"
+#include "operators/element_type.h"
+#include "operators/reduction.h"
+
+namespace caffe2 {
+namespace {
+
+// Elements that stay in the first-level cache while all inputs are added to them.
+constexpr int64_t kBlock = 1024;
+
+template <typename T>
+inline void SetScaled(int64_t n, float weight, const T* x, float* y) {
+  for (int64_t i = 0; i < n; ++i) y[i] = weight * Widen(x[i]);
+}
+template <typename T>
+inline void AddScaled(int64_t n, float weight, const T* x, float* y) {
+  for (int64_t i = 0; i < n; ++i) y[i] += weight * Widen(x[i]);
+}
+CAFFE2_SIMD_CLONES void SetScaled(int64_t n, float weight, const float* x, float* y) {
+  SetScaled<float>(n, weight, x, y);
+}
+CAFFE2_SIMD_CLONES void AddScaled(int64_t n, float weight, const float* x, float* y) {
+  AddScaled<float>(n, weight, x, y);
+}
+
+using WeightedSumTypes = TensorTypes<float, float16, bfloat16>;
+
+// The value of a weight input: one float.
+float WeightOf(const Tensor& weight) {
+  CAFFE_ENFORCE_EQ(weight.numel(), 1, "a weight must have one element, but has shape ",
+                   ShapeString(weight.sizes()));
+  return *weight.data<float>();
+}
+
+template <class Context>
+class WeightedSumOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  WeightedSumOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws), weights_(def.input_size() / 2) {}
+
+  bool RunOnDevice() override { return WeightedSumTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor& first = Input(0);
+    for (size_t k = 0; k < weights_.size(); ++k) {
+      const Tensor& X = Input(2 * k);
+      CAFFE_ENFORCE_EQ(X.numel(), first.numel(), "inputs of different sizes: input 0 is ",
+                       ShapeString(first.sizes()), ", input ", 2 * k, " is ",
+                       ShapeString(X.sizes()));
+      X.data<T>();  // of the right type, and with data
+      weights_[k] = WeightOf(Input(2 * k + 1));
+    }
+    Tensor* Y = Output(0);
+    Y->ResizeLike(first);
+    T* y = Y->template mutable_data<T>();
+    ParallelFor(first.numel(), kElementwiseGrain, [this, y](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; i += kBlock) SumBlock(i, std::min(kBlock, end - i), y + i);
+    });
+    return true;
+  }
+
+ private:
+  template <typename T>
+  void SumBlock(int64_t offset, int64_t n, T* y) {
+    if constexpr (std::is_same_v<T, float>) {
+      Accumulate<T>(offset, n, y);
+    } else {
+      float sum[kBlock];
+      Accumulate<T>(offset, n, sum);
+      for (int64_t i = 0; i < n; ++i) y[i] = Narrow<T>(sum[i]);
+    }
+  }
+  // sum may be the data of input 0.
+  template <typename T>
+  void Accumulate(int64_t offset, int64_t n, float* sum) {
+    for (size_t k = 0; k < weights_.size(); ++k) {
+      const T* x = static_cast<const T*>(Input(2 * k).raw_data()) + offset;
+      if (k == 0) {
+        SetScaled(n, weights_[k], x, sum);
+      } else {
+        AddScaled(n, weights_[k], x, sum);
+      }
+    }
+  }
+
+  std::vector<float> weights_;
+};
+
+// dX_k = w_k * dY; with grad_on_w also dw_k = sum(dY * X_k).
+template <class Context>
+class WeightedSumGradientOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  WeightedSumGradientOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        grad_on_w_(this->template GetSingleArgument<bool>("grad_on_w", false)) {
+    CAFFE_ENFORCE_EQ(OutputSize(), (grad_on_w_ ? 2 : 1) * (InputSize() / 2));
+  }
+
+  bool RunOnDevice() override {
+    const Tensor& dY = Input(0);
+    const int64_t n = dY.numel();
+    const float* dy = dY.data<float>();
+    const int pairs = InputSize() / 2;
+    for (int k = 0; k < pairs; ++k) {
+      const float weight = WeightOf(Input(2 * k + 2));
+      Tensor* dX = Output(k);
+      dX->ResizeLike(dY);
+      float* dx = dX->template mutable_data<float>();
+      ParallelFor(n, kElementwiseGrain, [=](int64_t begin, int64_t end) {
+        SetScaled(end - begin, weight, dy + begin, dx + begin);
+      });
+      if (grad_on_w_) WeightGradient(Input(2 * k + 1), dY, Output(pairs + k));
+    }
+    return true;
+  }
+
+ private:
+  void WeightGradient(const Tensor& X, const Tensor& dY, Tensor* dw) {
+    CAFFE_ENFORCE_EQ(X.numel(), dY.numel());
+    const float *x = X.data<float>(), *dy = dY.data<float>();
+    double sum = 0;
+    for (int64_t i = 0; i < X.numel(); ++i) sum += static_cast<double>(x[i]) * dy[i];
+    dw->Resize(1);
+    *dw->template mutable_data<float>() = static_cast<float>(sum);
+  }
+
+  bool grad_on_w_;
+};
+
+class GetWeightedSumGradient final : public GradientMakerBase {
+ public:
+  using GradientMakerBase::GradientMakerBase;
+  std::vector<OperatorDef> GetGradientDefs() override {
+    std::vector<std::string> inputs = {GO(0)}, outputs;
+    for (int i = 0; i < Def().input_size(); ++i) inputs.push_back(I(i));
+    for (int i = 0; i < Def().input_size(); i += 2) outputs.push_back(GI(i));
+    if (ArgumentHelper(Def()).GetSingleArgument<bool>("grad_on_w", false)) {
+      for (int i = 1; i < Def().input_size(); i += 2) outputs.push_back(GI(i));
+    }
+    return SingleGradientDef("WeightedSumGradient", "", inputs, outputs);
+  }
+};
+
+}  // namespace
+
+REGISTER_CPU_OPERATOR(WeightedSum, WeightedSumOp<CPUContext>);
+REGISTER_CPU_OPERATOR(WeightedSumGradient, WeightedSumGradientOp<CPUContext>);
+
+OPERATOR_SCHEMA(WeightedSum)
+    .NumInputs([](int n) { return n > 0 && n % 2 == 0; })
+    .NumOutputs(1)
+    .AllowInplace({{0, 0}})
+    .IdenticalTypeAndShapeOfInput(0)
+    .SetDoc("weighted_sum = weight_0 * data_0 + weight_1 * data_1 + ..., for any number of pairs.")
+    .Arg("grad_on_w", "1: the weights get a gradient too. Default 0.")
+    .Input(0, "data_0", "Float, float16 or bfloat16 tensor; all data inputs have one size.")
+    .Input(1, "weight_0", "Float tensor of one element; further pairs follow.")
+    .Output(0, "weighted_sum", "The sum, shaped like data_0.");
+OPERATOR_SCHEMA(WeightedSumGradient)
+    .NumInputs([](int n) { return n > 2 && n % 2 == 1; })
+    .NumOutputs(1, std::numeric_limits<int>::max())
+    .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
+      const size_t pairs = in.size() / 2;
+      std::vector<TensorShape> out(def.output_size(), CreateTensorShape({1}, TensorProto::FLOAT));
+      for (size_t k = 0; k < pairs && k < out.size(); ++k) out[k] = in[0];
+      return out;
+    })
+    .SetDoc("Gradient of WeightedSum: d(data_k) = weight_k * dY; d(weight_k) = sum(dY * data_k).")
+    .Arg("grad_on_w", "As in WeightedSum.")
+    .Input(0, "dY", "Gradient of the sum; the inputs of WeightedSum follow.")
+    .Output(0, "d_data_0", "Gradients of the data inputs, then with grad_on_w of the weights.");
+REGISTER_GRADIENT(WeightedSum, GetWeightedSumGradient);
+
+}  // namespace caffe2
