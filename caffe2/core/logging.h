@@ -1,7 +1,9 @@
 // Errors and checks.
 //
 // Everything that can go wrong on input throws an exception derived from Error; libraries never
-// end the process. A check names both values: CAFFE_ENFORCE_EQ(a, b, "blob ", name) fails with
+// end the process. A check tells what it was given: CAFFE_ENFORCE(a > 0, "blob ", name) fails with
+//   "blob data [file.cc:12]"  (without a message: "a > 0 [file.cc:12]"),
+// and a comparison names both values: CAFFE_ENFORCE_EQ(a, b, "blob ", name) fails with
 //   "a == b (3 vs 4): blob data [file.cc:12]".
 // What() is one line; layers on the way out add where it happened with AddContext.
 #pragma once
@@ -57,10 +59,12 @@ inline std::string MakeString(const std::string& text) { return text; }
 inline std::string MakeString(const char* text) { return text; }
 
 namespace internal {
-// Builds "<what>: <message> [file:line]" and throws EnforceNotMet; out of line to keep callers
-// small.
-[[noreturn]] void ThrowEnforceNotMet(const char* file, int line, const std::string& what,
-                                     const std::string& message);
+// Throws EnforceNotMet with "<text> [file:line]"; out of line to keep callers small.
+[[noreturn]] void ThrowEnforceNotMet(const char* file, int line, const std::string& text);
+
+inline std::string Join(const std::string& what, const std::string& message) {
+  return message.empty() ? what : what + ": " + message;
+}
 
 template <typename T, typename U>
 std::string CompareText(const char* expression, const T& x, const U& y) {
@@ -70,28 +74,30 @@ std::string CompareText(const char* expression, const T& x, const U& y) {
 
 }  // namespace caffe2
 
-#define CAFFE_ENFORCE(condition, ...)                                            \
-  do {                                                                           \
-    if (!(condition)) [[unlikely]] {                                             \
-      ::caffe2::internal::ThrowEnforceNotMet(__FILE__, __LINE__, #condition,     \
-                                             ::caffe2::MakeString(__VA_ARGS__)); \
-    }                                                                            \
+#define CAFFE_ENFORCE(condition, ...)                                                  \
+  do {                                                                                 \
+    if (!(condition)) [[unlikely]] {                                                   \
+      const std::string enforce_message = ::caffe2::MakeString(__VA_ARGS__);           \
+      ::caffe2::internal::ThrowEnforceNotMet(                                          \
+          __FILE__, __LINE__, enforce_message.empty() ? #condition : enforce_message); \
+    }                                                                                  \
   } while (false)
 
 #define CAFFE_THROW(...) \
-  ::caffe2::internal::ThrowEnforceNotMet(__FILE__, __LINE__, "", ::caffe2::MakeString(__VA_ARGS__))
+  ::caffe2::internal::ThrowEnforceNotMet(__FILE__, __LINE__, ::caffe2::MakeString(__VA_ARGS__))
 
 // The operands are evaluated once; comparing signed with unsigned is a compile warning as usual.
-#define CAFFE_ENFORCE_COMPARE(x, op, y, ...)                                        \
-  do {                                                                              \
-    const auto& enforce_x = (x);                                                    \
-    const auto& enforce_y = (y);                                                    \
-    if (!(enforce_x op enforce_y)) [[unlikely]] {                                   \
-      ::caffe2::internal::ThrowEnforceNotMet(                                       \
-          __FILE__, __LINE__,                                                       \
-          ::caffe2::internal::CompareText(#x " " #op " " #y, enforce_x, enforce_y), \
-          ::caffe2::MakeString(__VA_ARGS__));                                       \
-    }                                                                               \
+#define CAFFE_ENFORCE_COMPARE(x, op, y, ...)                                            \
+  do {                                                                                  \
+    const auto& enforce_x = (x);                                                        \
+    const auto& enforce_y = (y);                                                        \
+    if (!(enforce_x op enforce_y)) [[unlikely]] {                                       \
+      ::caffe2::internal::ThrowEnforceNotMet(                                           \
+          __FILE__, __LINE__,                                                           \
+          ::caffe2::internal::Join(                                                     \
+              ::caffe2::internal::CompareText(#x " " #op " " #y, enforce_x, enforce_y), \
+              ::caffe2::MakeString(__VA_ARGS__)));                                      \
+    }                                                                                   \
   } while (false)
 
 #define CAFFE_ENFORCE_EQ(x, y, ...) CAFFE_ENFORCE_COMPARE(x, ==, y, ##__VA_ARGS__)

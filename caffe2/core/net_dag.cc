@@ -94,6 +94,9 @@ class ReadyQueue {
 // there are processors, at most 4). Operators that wait for other processes run on one further
 // thread, so that communication goes on behind computation even with one worker, and in the order
 // in which it became ready.
+//
+// The net argument in_order = 1 runs the computing operators in definition order (one after the
+// other), with communication behind them: what a net with planned memory needs.
 class DagNet final : public NetBase {
  public:
   DagNet(const std::shared_ptr<const NetDef>& net_def, Workspace* ws) : NetBase(net_def, ws) {
@@ -101,6 +104,7 @@ class DagNet final : public NetBase {
     const int cores = static_cast<int>(std::thread::hardware_concurrency());
     int workers = std::clamp(cores, 1, 4);
     if (net_def->num_workers() > 0) workers = std::min(net_def->num_workers(), 64);
+    if (InOrder()) workers = 1;
     workers = std::min<int>(workers, std::max<size_t>(1, chains_.size()));
     for (int i = 1; i < workers; ++i) StartThread(kCompute);
     if (has_communication_) StartThread(kCommunicate);
@@ -136,13 +140,16 @@ class DagNet final : public NetBase {
  private:
   enum Lane { kCompute = 0, kCommunicate = 1 };
 
+  bool InOrder() const { return ArgumentHelper(*net_def_).GetSingleArgument("in_order", false); }
+
   void BuildGraph() {
-    const OperatorGraph graph = BuildOperatorGraph(*net_def_);
+    OperatorGraph graph = BuildOperatorGraph(*net_def_);
     std::vector<int> lane;
     for (const auto& op : operators_) {
       lane.push_back(op->IsCommunication() ? kCommunicate : kCompute);
       has_communication_ = has_communication_ || op->IsCommunication();
     }
+    if (InOrder()) ChainLane(kCompute, lane, &graph);
     chains_ = BuildChains(graph, lane);
     std::vector<int> chain_of(operators_.size());
     for (size_t c = 0; c < chains_.size(); ++c) {
@@ -163,6 +170,20 @@ class DagNet final : public NetBase {
       if (parents.empty()) roots_[lane_[c]].push_back(static_cast<int>(c));
     }
     for (ReadyQueue& queue : queues_) queue.Init(chains_.size());
+  }
+
+  // Makes each operator of the lane wait for the one before it.
+  static void ChainLane(Lane lane, const std::vector<int>& lane_of, OperatorGraph* graph) {
+    int previous = -1;
+    for (int i = 0; i < static_cast<int>(lane_of.size()); ++i) {
+      if (lane_of[i] != lane) continue;
+      auto& parents = graph->parents[i];
+      if (previous >= 0 && std::find(parents.begin(), parents.end(), previous) == parents.end()) {
+        parents.push_back(previous);
+        graph->children[previous].push_back(i);
+      }
+      previous = i;
+    }
   }
 
   void StartThread(Lane lane) {

@@ -162,6 +162,25 @@ TEST(NetTest, IndependentOperatorsOfADagRunAtTheSameTime) {
   EXPECT_TRUE(ws.CreateNet(net)->Run());
 }
 
+TEST(NetTest, InOrderRunsIndependentOperatorsInDefinitionOrder) {
+  std::vector<int> order;
+  NetDef net = Net("ordered", {}, "dag");
+  for (int i = 0; i < 50; ++i) {
+    const std::string name = "note" + std::to_string(i);
+    TestBodies()[name] = [&order, i](OperatorBase*) {
+      order.push_back(i);
+      return true;
+    };
+    *net.add_op() = BodyOp(name, {}, {"b" + std::to_string(i)});
+  }
+  *net.add_arg() = MakeArgument("in_order", 1);
+  net.set_num_workers(4);
+  Workspace ws;
+  ASSERT_TRUE(ws.CreateNet(net)->Run());
+  ASSERT_EQ(order.size(), 50u);
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+
 TEST(NetTest, MissingInputNamesTheBlob) {
   Workspace ws;
   ExpectContains(ErrorOf([&] { ws.CreateNet(Net("n", {SumPlusOne({"absent"}, {"y"})})); }),

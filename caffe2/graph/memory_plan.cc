@@ -1,0 +1,129 @@
+#include "caffe2/graph/memory_plan.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "caffe2/core/operator_schema.h"
+
+namespace caffe2 {
+namespace {
+
+constexpr int64_t kAlignment = 64;
+
+struct Life {
+  std::string blob;
+  int first, last;  // operator positions, both included
+  int64_t nbytes;
+  int64_t offset = -1;
+};
+
+// Operators whose operands stay where they are: other threads or other blobs hold on to them.
+bool PinsItsOperands(const OperatorDef& op) {
+  static const std::set<std::string> types = {"Alias",     "Allreduce",       "AllreduceBucket",
+                                              "Broadcast", "Allgather",       "ReduceScatter",
+                                              "If",        "While",           "Do",
+                                              "Free",      "RecurrentNetwork"};
+  return types.count(op.type()) != 0;
+}
+
+std::set<std::string> PinnedBlobs(const NetDef& net, const std::set<std::string>& keep) {
+  std::set<std::string> pinned = keep;
+  pinned.insert(net.external_input().begin(), net.external_input().end());
+  pinned.insert(net.external_output().begin(), net.external_output().end());
+  for (const OperatorDef& op : net.op()) {
+    if (!PinsItsOperands(op)) continue;
+    pinned.insert(op.input().begin(), op.input().end());
+    pinned.insert(op.output().begin(), op.output().end());
+  }
+  return pinned;
+}
+
+std::vector<Life> FindLives(const NetDef& net, const std::map<std::string, TensorShape>& shapes,
+                            std::set<std::string> pinned) {
+  std::map<std::string, Life> lives;
+  std::set<std::string> read;
+  for (int i = 0; i < net.op_size(); ++i) {
+    for (const std::string& blob : net.op(i).input()) {
+      read.insert(blob);
+      auto it = lives.find(blob);
+      // Read before the net wrote it: the value comes from elsewhere or from the last run.
+      if (it == lives.end())
+        pinned.insert(blob);
+      else
+        it->second.last = i;
+    }
+    for (const std::string& blob : net.op(i).output()) {
+      auto shape = shapes.find(blob);
+      if (pinned.count(blob)) continue;
+      if (shape == shapes.end() || shape->second.unknown_shape() ||
+          shape->second.data_type() == TensorProto::STRING) {
+        pinned.insert(blob);
+        continue;
+      }
+      const auto nbytes = static_cast<int64_t>(NbytesOf(shape->second));
+      auto [it, inserted] = lives.try_emplace(blob, Life{blob, i, i, nbytes});
+      it->second.last = i;
+      it->second.nbytes = std::max(it->second.nbytes, nbytes);
+    }
+  }
+  std::vector<Life> result;
+  for (auto& [blob, life] : lives) {
+    if (!pinned.count(blob) && read.count(blob) && life.nbytes > 0) result.push_back(life);
+  }
+  return result;
+}
+
+int64_t RoundUp(int64_t nbytes) { return (nbytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+// The lowest offset of the smallest gap between the placed blobs that live at the same time.
+int64_t FindOffset(const Life& life, const std::vector<const Life*>& placed) {
+  int64_t best = -1, best_gap = 0, end = 0;
+  for (const Life* other : placed) {  // by offset
+    if (other->last < life.first || other->first > life.last) continue;
+    const int64_t gap = other->offset - end;
+    if (gap >= RoundUp(life.nbytes) && (best < 0 || gap < best_gap)) {
+      best = end;
+      best_gap = gap;
+    }
+    end = std::max(end, other->offset + RoundUp(other->nbytes));
+  }
+  return best >= 0 ? best : end;
+}
+
+}  // namespace
+
+MemoryPlan PlanMemory(const NetDef& net, const std::map<std::string, TensorShape>& shapes,
+                      const std::set<std::string>& keep) {
+  std::vector<Life> lives = FindLives(net, shapes, PinnedBlobs(net, keep));
+  std::sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) {
+    return a.nbytes != b.nbytes ? a.nbytes > b.nbytes : a.blob < b.blob;
+  });
+  MemoryPlan plan;
+  std::vector<const Life*> placed;
+  for (Life& life : lives) {
+    life.offset = FindOffset(life, placed);
+    auto position =
+        std::upper_bound(placed.begin(), placed.end(), &life,
+                         [](const Life* a, const Life* b) { return a->offset < b->offset; });
+    placed.insert(position, &life);
+    plan.slots[life.blob] = {life.offset, life.nbytes, shapes.at(life.blob)};
+    plan.arena_bytes = std::max(plan.arena_bytes, life.offset + RoundUp(life.nbytes));
+    plan.unplanned_bytes += RoundUp(life.nbytes);
+  }
+  return plan;
+}
+
+void ApplyMemoryPlan(const MemoryPlan& plan, const Device& device, Workspace* ws) {
+  if (plan.arena_bytes == 0) return;
+  const std::shared_ptr<void> arena = GetAllocator(device.type).Allocate(plan.arena_bytes, device);
+  for (const auto& [blob, slot] : plan.slots) {
+    Tensor* tensor = BlobGetMutableTensor(ws->CreateBlob(blob), device);
+    tensor->Resize(GetDimsVector(slot.shape));
+    // The slot belongs to the tensor as long as it holds it; the block goes with the last one.
+    std::shared_ptr<void> data(arena, static_cast<char*>(arena.get()) + slot.offset);
+    tensor->ShareExternalPointer(std::move(data), DataTypeToTypeMeta(slot.shape.data_type()),
+                                 slot.nbytes);
+  }
+}
+
+}  // namespace caffe2
