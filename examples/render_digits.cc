@@ -1,0 +1,95 @@
+// Renders a stand-in for MNIST where the real files cannot be had: digits drawn with random
+// thickness, slant, size and place, in MNIST's file format (IDX).
+//
+//   render_digits --output_dir DIR [--train 60000] [--test 10000] [--seed 1]
+//
+// Writes train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
+// t10k-labels-idx1-ubyte. The same seed gives the same files.
+
+#include <gflags/gflags.h>
+
+#include <fstream>
+#include <opencv2/imgproc.hpp>
+
+#include "caffe2/core/random.h"
+#include "caffe2/utils/program.h"
+
+DEFINE_string(output_dir, "", "existing folder for the four files");
+DEFINE_int32(train, 60000, "images of the training set");
+DEFINE_int32(test, 10000, "images of the test set");
+DEFINE_int64(seed, 1, "seed of the random distortions");
+
+namespace caffe2 {
+namespace {
+
+constexpr int kSide = 28;    // of an image
+constexpr int kCanvas = 84;  // drawn larger, then scaled down smoothly
+
+float Between(RandomGenerator* random, float low, float high) {
+  return low + (high - low) * random->Uniform();
+}
+
+cv::Mat RenderDigit(int digit, RandomGenerator* random) {
+  static const int kFonts[] = {cv::FONT_HERSHEY_SIMPLEX, cv::FONT_HERSHEY_DUPLEX,
+                               cv::FONT_HERSHEY_COMPLEX, cv::FONT_HERSHEY_SCRIPT_SIMPLEX};
+  const int font = kFonts[random->UniformInt(std::size(kFonts))];
+  const int thickness = 4 + static_cast<int>(random->UniformInt(6));
+  const std::string text = std::to_string(digit);
+  int baseline = 0;
+  const cv::Size size = cv::getTextSize(text, font, 2.0, thickness, &baseline);
+  cv::Mat canvas = cv::Mat::zeros(kCanvas, kCanvas, CV_8U);
+  cv::putText(canvas, text, {(kCanvas - size.width) / 2, (kCanvas + size.height) / 2}, font, 2.0,
+              cv::Scalar(255), thickness, cv::LINE_AA);
+  // Rotation, slant, scale and shift, about the centre.
+  const float angle = Between(random, -0.25f, 0.25f), slant = Between(random, -0.3f, 0.3f);
+  const float scale_x = Between(random, 0.8f, 1.2f), scale_y = Between(random, 0.8f, 1.2f);
+  const float c = std::cos(angle), s = std::sin(angle), center = kCanvas / 2.f;
+  const float a = c * scale_x, b = (c * slant - s) * scale_y, d = s * scale_x,
+              e = (s * slant + c) * scale_y;
+  const float shift_x = Between(random, -6, 6), shift_y = Between(random, -6, 6);
+  const cv::Matx23f transform(a, b, center - a * center - b * center + shift_x, d, e,
+                              center - d * center - e * center + shift_y);
+  cv::Mat warped, image;
+  cv::warpAffine(canvas, warped, transform, canvas.size(), cv::INTER_LINEAR);
+  cv::resize(warped, image, {kSide, kSide}, 0, 0, cv::INTER_AREA);
+  return image;
+}
+
+void WriteBigEndian(std::ofstream* file, uint32_t value) {
+  const char bytes[] = {static_cast<char>(value >> 24), static_cast<char>(value >> 16),
+                        static_cast<char>(value >> 8), static_cast<char>(value)};
+  file->write(bytes, sizeof(bytes));
+}
+
+void WriteSet(const std::string& stem, int count, uint64_t seed) {
+  const std::string image_path = FLAGS_output_dir + "/" + stem + "-images-idx3-ubyte";
+  const std::string label_path = FLAGS_output_dir + "/" + stem + "-labels-idx1-ubyte";
+  std::ofstream images(image_path, std::ios::binary), labels(label_path, std::ios::binary);
+  for (uint32_t value : {2051u, static_cast<uint32_t>(count), 28u, 28u}) WriteBigEndian(&images, value);
+  for (uint32_t value : {2049u, static_cast<uint32_t>(count)}) WriteBigEndian(&labels, value);
+  RandomGenerator random(seed);
+  for (int i = 0; i < count; ++i) {
+    const int digit = static_cast<int>(random.UniformInt(10));
+    const cv::Mat image = RenderDigit(digit, &random);
+    images.write(image.ptr<char>(), kSide * kSide);
+    labels.put(static_cast<char>(digit));
+  }
+  images.close();
+  labels.close();
+  if (!images || !labels) throw IoError("cannot write " + image_path + " or " + label_path);
+}
+
+int Run() {
+  CAFFE_ENFORCE(!FLAGS_output_dir.empty(), "--output_dir is needed");
+  CAFFE_ENFORCE(FLAGS_train > 0 && FLAGS_test > 0, "--train and --test must be positive");
+  WriteSet("train", FLAGS_train, FLAGS_seed);
+  WriteSet("t10k", FLAGS_test, FLAGS_seed + 1);
+  return 0;
+}
+
+}  // namespace
+}  // namespace caffe2
+
+int main(int argc, char** argv) {
+  return caffe2::RunProgram(&argc, &argv, "Renders digits in MNIST's file format.", caffe2::Run);
+}

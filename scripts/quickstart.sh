@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# Two shards train ResNet-50 on MNIST on this machine, from nothing: installs what is missing,
+# builds, makes the databases, starts a Redis server and the shards, shows their progress and the
+# run's keys, prints the final test accuracy and cleans up.
+#
+#   scripts/quickstart.sh [--store redis|file] [--shards N] [--model NAME]
+#
+#   --store    where the shards find each other: a Redis server (default) or a shared directory
+#   --shards   number of shards (default 2)
+#   --model    resnet50 (default), resnet18, lenet, mlp, ...
+#
+# MNIST_DIR may name a folder with the real MNIST files.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/dependencies.sh
+. scripts/mnist.sh
+
+store=redis shards=2 model=resnet50
+while [ $# -gt 0 ]; do
+  case $1 in
+    --store) store=${2:?} && shift 2 ;;
+    --shards) shards=${2:?} && shift 2 ;;
+    --model) model=${2:?} && shift 2 ;;
+    -h | --help) sed -n '2,/^set/p' "$0" | sed '$d; s/^# \{0,1\}//' && exit 0 ;;
+    *) echo "error: unknown option $1 (see --help)" >&2 && exit 2 ;;
+  esac
+done
+case $store in redis | file) ;; *) echo "error: --store is redis or file, not $store" >&2 && exit 2 ;; esac
+[[ $shards =~ ^[1-9][0-9]*$ ]] || { echo "error: --shards takes a positive number, not $shards" >&2 && exit 2; }
+
+build=build/release
+bin=$build/bin
+work=$(mktemp -d)
+pids=()
+cleanup() {
+  local status=$?
+  trap - EXIT INT TERM
+  [ ${#pids[@]} -eq 0 ] || kill "${pids[@]}" 2>/dev/null || true
+  wait 2>/dev/null || true
+  rm -rf "$work"
+  exit $status
+}
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+say() { printf '\n== %s\n' "$*"; }
+
+say "Packages"
+install_packages "${BUILD_PACKAGES[@]}" "${RUN_PACKAGES[@]}"
+say "Build ($build)"
+cmake --preset release -DBUILD_TESTS=OFF -DBUILD_BENCHMARKS=OFF >"$work/cmake.log" 2>&1 ||
+  { cat "$work/cmake.log" >&2; exit 1; }
+cmake --build $build
+
+say "MNIST"
+cache=build/quickstart
+mkdir -p $cache
+find_mnist $cache $bin
+echo "Input: $MNIST_KIND"
+make_database() { # STEM DATABASE
+  local images=$MNIST_SOURCE/$1-images-idx3-ubyte labels=$MNIST_SOURCE/$1-labels-idx1-ubyte
+  [ -e "$images" ] || { images+=.gz && labels+=.gz; }
+  $bin/make_mnist_db --image_file "$images" --label_file "$labels" --db lmdb --output_file "$2"
+}
+make_database train "$work/mnist_train_lmdb"
+make_database t10k "$work/mnist_test_lmdb"
+
+run_id=quickstart-$$
+if [ "$store" = redis ]; then
+  say "Redis"
+  port=$(free_port_start=16379; for p in $(seq $free_port_start 16479); do
+    (exec 3<>/dev/tcp/127.0.0.1/$p) 2>/dev/null || { echo "$p"; break; }; done)
+  redis-server --bind 127.0.0.1 --port "$port" --save '' --appendonly no --dir "$work" \
+    >"$work/redis.log" 2>&1 &
+  pids+=($!)
+  for _ in $(seq 50); do
+    redis-cli -p "$port" ping >/dev/null 2>&1 && break
+    sleep 0.1
+  done
+  redis-cli -p "$port" ping >/dev/null || { cat "$work/redis.log" >&2; exit 1; }
+  echo "Redis listens on 127.0.0.1:$port"
+  rendezvous=(--redis_host 127.0.0.1 --redis_port "$port")
+else
+  mkdir "$work/store"
+  rendezvous=()
+fi
+mkdir "$work/models"
+
+# The cores are shared out among the shards.
+threads=$(($(nproc) / shards))
+[ $threads -ge 1 ] || threads=1
+batch=$((64 / shards))
+[ $batch -ge 1 ] || batch=1
+
+say "$shards shards train $model (run_id $run_id, $threads thread(s) each)"
+start=$SECONDS
+shard_pids=()
+for ((i = 0; i < shards; i++)); do
+  command=($bin/resnet50_trainer --use_cpu --model "$model"
+    --num_shards "$shards" --shard_id $i --run_id $run_id ${rendezvous[@]+"${rendezvous[@]}"}
+    --train_data "$work/mnist_train_lmdb" --test_data "$work/mnist_test_lmdb" --db_type lmdb
+    --num_labels 10 --num_channels 3 --image_size 28 --batch_size $batch
+    --epoch_size 38400 --num_epochs 1 --test_epoch_size 10000 --shuffle --mirror=false
+    --base_learning_rate 0.05 --log_every 50
+    --file_store_path "$work/models" --save_model_name "$model")
+  [ "$store" = redis ] || command+=(--rendezvous_path "$work/store")
+  [ $i -gt 0 ] || { printf '%q ' "${command[@]}"; echo; }
+  OMP_NUM_THREADS=$threads "${command[@]}" >"$work/shard_$i.log" 2>&1 &
+  shard_pids+=($!)
+  pids+=($!)
+done
+tail -n +1 -f --pid="${shard_pids[0]}" "$work/shard_0.log" &
+pids+=($!)
+
+show_keys() {
+  if [ "$store" = redis ]; then
+    echo "-- redis-cli --scan --pattern '$run_id/*'"
+    redis-cli -p "$port" --scan --pattern "$run_id/*" | sort
+    echo "-- the status of shard 0"
+    redis-cli -p "$port" hgetall "$run_id/status/0"
+  else
+    echo "-- the run's directory"
+    (cd "$work/store" && find . -type f | sort)
+  fi
+}
+sleep 8
+kill -0 "${shard_pids[0]}" 2>/dev/null && show_keys
+
+failed=0
+for pid in "${shard_pids[@]}"; do wait "$pid" || failed=1; done
+sleep 0.2
+if [ $failed -ne 0 ]; then
+  for ((i = 1; i < shards; i++)); do echo "-- shard $i" && tail -n 5 "$work/shard_$i.log"; done
+  echo "error: a shard failed" >&2
+  exit 1
+fi
+say "Done in $((SECONDS - start)) s"
+if [ "$store" = redis ]; then
+  left=$(redis-cli -p "$port" dbsize | tr -dc 0-9)
+  echo "Keys left in Redis: $left"
+fi
+echo "Input was: $MNIST_KIND"
+grep -E 'Test (loss|accuracy)' "$work/shard_0.log" | tail -n 1
