@@ -99,13 +99,15 @@ class Xavier {
 class Msra {
  public:
   using value_type = float;
-  explicit Msra(const ArgumentHelper&) {}
+  explicit Msra(const ArgumentHelper& arguments)
+      : channels_last_(arguments.GetSingleArgument<std::string>("order", "NCHW") == "NHWC") {}
   void Prepare(const OperatorBase&, const Tensor& output) {
-    scale_ = std::sqrt(2.f / Fan(output, 1));
+    scale_ = std::sqrt(2.f / Fan(output, channels_last_ ? std::max(output.dim() - 1, 1) : 1));
   }
   float Sample(RandomGenerator& random) const { return scale_ * random.Normal(); }
 
  private:
+  bool channels_last_;
   float scale_ = 0;
 };
 
@@ -156,8 +158,9 @@ OPERATOR_SCHEMA(MSRAFill)
     .TensorInferenceFunction(InferFiller(TensorProto::FLOAT))
     .SetDoc(
         "Fills a weight with normally distributed floats of mean 0 and variance 2 / fan_out, "
-        "where fan_out is the number of elements for each index of dimension 1 (He et al., "
-        "\"Delving deep into rectifiers\", 2015).");
+        "where fan_out is the number of elements for each index of the input channels: dimension "
+        "1, or the last one with order NHWC (He et al., \"Delving deep into rectifiers\", 2015).")
+    .Arg("order", "Storage order of the filter: NCHW (default) or NHWC.");
 NO_GRADIENT(UniformFill);
 NO_GRADIENT(UniformIntFill);
 NO_GRADIENT(GaussianFill);

@@ -173,6 +173,9 @@ TEST(FillerOpTest, RandomFillsHaveTheirDistribution) {
   // MSRA: variance 2 / fan_out = 2 / (50 * 25).
   m = FillMoments("MSRAFill", {50, 20, 5, 5});
   EXPECT_NEAR(m.variance * 1250, 2.0, 0.1);
+  // The same filter with its channels last.
+  m = FillMoments("MSRAFill", {50, 5, 5, 20}, {MakeArgument("order", std::string("NHWC"))});
+  EXPECT_NEAR(m.variance * 1250, 2.0, 0.1);
 }
 
 TEST(FillerOpTest, UniformIntFillReachesBothEnds) {
