@@ -1,0 +1,166 @@
+#include "caffe2/model/layers.h"
+
+#include "caffe2/core/logging.h"
+
+namespace caffe2::brew {
+namespace {
+
+// Layers that compute in the model's compute type read casts of the float32 parameters.
+std::string ComputeParameter(ModelHelper* model, const std::string& param) {
+  if (model->options().compute_type == TensorProto::FLOAT) return param;
+  const std::string cast = param + "_cast";
+  model->AddOperator("Cast", {param}, {cast},
+                     {MakeArgument<int>("to", model->options().compute_type)});
+  return cast;
+}
+
+std::string AddPool(ModelHelper* model, const std::string& type, const std::string& input,
+                    const std::string& output, const PoolOptions& options) {
+  const std::string scoped = model->Scoped(output);
+  std::vector<Argument> args = {MakeArgument("order", model->order())};
+  if (options.global_pooling) {
+    args.push_back(MakeArgument("global_pooling", true));
+  } else {
+    args.push_back(MakeArgument("kernel", options.kernel));
+    args.push_back(MakeArgument("stride", options.stride));
+    if (options.pad != 0) args.push_back(MakeArgument("pad", options.pad));
+  }
+  model->AddOperator(type, {input}, {scoped}, args);
+  return scoped;
+}
+
+}  // namespace
+
+std::string Conv(ModelHelper* model, const std::string& input, const std::string& output,
+                 int dim_in, int dim_out, int kernel, const ConvOptions& options) {
+  CAFFE_ENFORCE(options.group > 0 && dim_in % options.group == 0 && dim_out % options.group == 0,
+                "conv ", output, ": ", dim_in, " and ", dim_out, " channels in ", options.group,
+                " groups");
+  const int64_t in = dim_in / options.group;
+  const std::vector<int64_t> shape = model->order() == "NCHW"
+                                         ? std::vector<int64_t>{dim_out, in, kernel, kernel}
+                                         : std::vector<int64_t>{dim_out, kernel, kernel, in};
+  std::vector<std::string> inputs = {input};
+  inputs.push_back(ComputeParameter(
+      model,
+      model->CreateParameter(output + "_w", shape, ParameterTag::kWeight, options.weight_init)));
+  if (!options.no_bias) {
+    inputs.push_back(ComputeParameter(
+        model, model->CreateParameter(output + "_b", {dim_out}, ParameterTag::kBias, "ConstantFill",
+                                      {MakeArgument("value", 0.f)})));
+  }
+  std::vector<Argument> args = {MakeArgument("order", model->order()),
+                                MakeArgument("kernel", kernel),
+                                MakeArgument("stride", options.stride)};
+  if (options.pad != 0) args.push_back(MakeArgument("pad", options.pad));
+  if (options.dilation != 1) args.push_back(MakeArgument("dilation", options.dilation));
+  if (options.group != 1) args.push_back(MakeArgument("group", options.group));
+  // The gradient then has outputs {filter, input} instead of {filter, bias, input}.
+  if (options.no_bias) args.push_back(MakeArgument("no_bias", true));
+  const std::string scoped = model->Scoped(output);
+  model->AddOperator("Conv", inputs, {scoped}, args);
+  return scoped;
+}
+
+std::string FC(ModelHelper* model, const std::string& input, const std::string& output,
+               int64_t dim_in, int64_t dim_out) {
+  const std::string weight =
+      model->CreateParameter(output + "_w", {dim_out, dim_in}, ParameterTag::kWeight, "XavierFill");
+  const std::string bias = model->CreateParameter(output + "_b", {dim_out}, ParameterTag::kBias,
+                                                  "ConstantFill", {MakeArgument("value", 0.f)});
+  const std::string x = CastTo(model, input, output + "_in", TensorProto::FLOAT);
+  const std::string scoped = model->Scoped(output);
+  model->AddOperator("FC", {x, weight, bias}, {scoped});
+  return scoped;
+}
+
+std::string MaxPool(ModelHelper* model, const std::string& input, const std::string& output,
+                    const PoolOptions& options) {
+  return AddPool(model, "MaxPool", input, output, options);
+}
+
+std::string AveragePool(ModelHelper* model, const std::string& input, const std::string& output,
+                        const PoolOptions& options) {
+  return AddPool(model, "AveragePool", input, output, options);
+}
+
+std::string SpatialBN(ModelHelper* model, const std::string& input, const std::string& output,
+                      int dim_in, const SpatialBNOptions& options) {
+  const auto parameter = [&](const char* suffix, ParameterTag tag, float value) {
+    return model->CreateParameter(output + suffix, {dim_in}, tag, "ConstantFill",
+                                  {MakeArgument("value", value)});
+  };
+  const std::string scale = parameter("_s", ParameterTag::kWeight, 1.f);
+  const std::string bias = parameter("_b", ParameterTag::kBias, 0.f);
+  const std::string mean = parameter("_rm", ParameterTag::kComputed, 0.f);
+  const std::string variance = parameter("_riv", ParameterTag::kComputed, 1.f);
+  const std::string scoped = model->Scoped(output);
+  std::vector<std::string> outputs = {scoped};
+  if (!model->is_test()) {
+    outputs.insert(outputs.end(), {mean, variance, scoped + "_sm", scoped + "_siv"});
+  }
+  model->AddOperator(
+      "SpatialBN", {input, scale, bias, mean, variance}, outputs,
+      {MakeArgument("is_test", model->is_test()), MakeArgument("epsilon", options.epsilon),
+       MakeArgument("momentum", options.momentum), MakeArgument("order", model->order())});
+  return scoped;
+}
+
+std::string Relu(ModelHelper* model, const std::string& input, const std::string& output) {
+  const std::string scoped = input == output ? input : model->Scoped(output);
+  model->AddOperator("Relu", {input}, {scoped});
+  return scoped;
+}
+
+std::string Sum(ModelHelper* model, const std::vector<std::string>& inputs,
+                const std::string& output) {
+  const std::string scoped = model->Scoped(output);
+  model->AddOperator("Sum", inputs, {scoped});
+  return scoped;
+}
+
+std::string Dropout(ModelHelper* model, const std::string& input, const std::string& output,
+                    float ratio) {
+  const std::string scoped = model->Scoped(output);
+  std::vector<std::string> outputs = {scoped};
+  if (!model->is_test()) outputs.push_back(model->Scoped("_" + output + "_mask"));
+  model->AddOperator("Dropout", {input}, outputs,
+                     {MakeArgument("ratio", ratio), MakeArgument("is_test", model->is_test())});
+  return scoped;
+}
+
+std::string Softmax(ModelHelper* model, const std::string& input, const std::string& output) {
+  const std::string scoped = model->Scoped(output);
+  model->AddOperator("Softmax", {input}, {scoped});
+  return scoped;
+}
+
+SoftmaxLoss SoftmaxWithLoss(ModelHelper* model, const std::string& input, const std::string& label,
+                            const std::string& softmax, const std::string& loss) {
+  SoftmaxLoss result{model->Scoped(softmax), model->Scoped(loss)};
+  model->AddOperator("SoftmaxWithLoss", {input, label}, {result.softmax, result.loss});
+  return result;
+}
+
+std::string Accuracy(ModelHelper* model, const std::string& scores, const std::string& label,
+                     const std::string& output, int top_k) {
+  const std::string scoped = model->Scoped(output);
+  model->AddOperator("Accuracy", {scores, label}, {scoped}, {MakeArgument("top_k", top_k)});
+  return scoped;
+}
+
+std::string CastTo(ModelHelper* model, const std::string& input, const std::string& output,
+                   TensorProto::DataType type) {
+  if (model->options().compute_type == TensorProto::FLOAT && type == TensorProto::FLOAT) {
+    return input;
+  }
+  const std::string scoped = model->Scoped(output);
+  model->AddOperator("Cast", {input}, {scoped}, {MakeArgument<int>("to", type)});
+  return scoped;
+}
+
+void StopGradient(ModelHelper* model, const std::string& input) {
+  model->AddOperator("StopGradient", {input}, {input});
+}
+
+}  // namespace caffe2::brew

@@ -1,0 +1,78 @@
+// Layers: functions that add the operators and parameters of one layer to a model.
+//
+// Each takes and returns full blob names; `output` is put under the model's name scope. Parameter
+// names follow Caffe2's brew: "<output>_w", "<output>_b"; of SpatialBN "<output>_s", "_b", "_rm",
+// "_riv". Image blobs are {N, C, H, W} or {N, H, W, C} after the model's order.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "caffe2/model/model_helper.h"
+
+namespace caffe2::brew {
+
+struct ConvOptions {
+  int stride = 1;
+  int pad = 0;
+  int dilation = 1;
+  int group = 1;
+  bool no_bias = false;
+  std::string weight_init = "XavierFill";
+};
+std::string Conv(ModelHelper* model, const std::string& input, const std::string& output,
+                 int dim_in, int dim_out, int kernel, const ConvOptions& options = {});
+
+// Output {N, dim_out}; the input is flattened to {N, dim_in}. Runs in float whatever the model's
+// compute type.
+std::string FC(ModelHelper* model, const std::string& input, const std::string& output,
+               int64_t dim_in, int64_t dim_out);
+
+struct PoolOptions {
+  int kernel = 1;
+  int stride = 1;
+  int pad = 0;
+  bool global_pooling = false;  // over the whole image; kernel, stride and pad do not count then
+};
+std::string MaxPool(ModelHelper* model, const std::string& input, const std::string& output,
+                    const PoolOptions& options);
+std::string AveragePool(ModelHelper* model, const std::string& input, const std::string& output,
+                        const PoolOptions& options);
+
+// running = momentum * running + (1 - momentum) * batch, as in Caffe2.
+struct SpatialBNOptions {
+  float epsilon = 1e-3f;
+  float momentum = 0.9f;
+};
+// With the running statistics "_rm" and "_riv" (mean and variance) as computed parameters; with the
+// model's is_test they are only read.
+std::string SpatialBN(ModelHelper* model, const std::string& input, const std::string& output,
+                      int dim_in, const SpatialBNOptions& options = {});
+
+// `output` may equal `input`: in place.
+std::string Relu(ModelHelper* model, const std::string& input, const std::string& output);
+std::string Sum(ModelHelper* model, const std::vector<std::string>& inputs,
+                const std::string& output);
+std::string Dropout(ModelHelper* model, const std::string& input, const std::string& output,
+                    float ratio);
+std::string Softmax(ModelHelper* model, const std::string& input, const std::string& output);
+
+// Softmax over {N, labels} and the mean cross entropy with the int32 `label` {N}.
+struct SoftmaxLoss {
+  std::string softmax;
+  std::string loss;
+};
+SoftmaxLoss SoftmaxWithLoss(ModelHelper* model, const std::string& input, const std::string& label,
+                            const std::string& softmax, const std::string& loss);
+// Share of rows whose label is among the top_k largest scores; runs on the CPU.
+std::string Accuracy(ModelHelper* model, const std::string& scores, const std::string& label,
+                     const std::string& output, int top_k = 1);
+
+// `input` converted to another element type; `input` itself if `type` is FLOAT and so is the
+// model's compute type.
+std::string CastTo(ModelHelper* model, const std::string& input, const std::string& output,
+                   TensorProto::DataType type);
+// Stops the gradient at `input`, in place.
+void StopGradient(ModelHelper* model, const std::string& input);
+
+}  // namespace caffe2::brew

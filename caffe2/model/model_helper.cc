@@ -1,0 +1,123 @@
+#include "caffe2/model/model_helper.h"
+
+#include <algorithm>
+
+#include "caffe2/core/logging.h"
+#include "caffe2/core/random.h"
+#include "caffe2/graph/gradient.h"
+
+namespace caffe2 {
+namespace {
+
+OperatorDef& Append(NetDef* net, const DeviceOption& device, const std::string& type,
+                    const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
+                    const std::vector<Argument>& args) {
+  OperatorDef* op = net->add_op();
+  *op = GradientMakerBase::CreateOperatorDef(type, "", inputs, outputs, args);
+  *op->mutable_device_option() = device;
+  return *op;
+}
+
+}  // namespace
+
+ModelHelper::ModelHelper(const std::string& name, const Options& options)
+    : options_(options), device_(options.device) {
+  CAFFE_ENFORCE(options.order == "NCHW" || options.order == "NHWC",
+                "order must be NCHW or NHWC, not ", options.order);
+  CAFFE_ENFORCE(
+      options.compute_type == TensorProto::FLOAT || options.compute_type == TensorProto::BFLOAT16,
+      "activations can be FLOAT or BFLOAT16, not ",
+      TensorProto::DataType_Name(options.compute_type));
+  net_.set_name(name);
+  param_init_net_.set_name(name + "_init");
+}
+
+OperatorDef& ModelHelper::AddOperator(const std::string& type,
+                                      const std::vector<std::string>& inputs,
+                                      const std::vector<std::string>& outputs,
+                                      const std::vector<Argument>& args) {
+  return Append(&net_, device_, type, inputs, outputs, args);
+}
+
+OperatorDef& ModelHelper::AddInitOperator(const std::string& type,
+                                          const std::vector<std::string>& inputs,
+                                          const std::vector<std::string>& outputs,
+                                          const std::vector<Argument>& args) {
+  return Append(&param_init_net_, device_, type, inputs, outputs, args);
+}
+
+std::string ModelHelper::CreateParameter(const std::string& name, const std::vector<int64_t>& shape,
+                                         ParameterTag tag, const std::string& filler,
+                                         const std::vector<Argument>& args) {
+  const std::string scoped = Scoped(name);
+  const bool taken = std::any_of(parameters_.begin(), parameters_.end(),
+                                 [&](const Parameter& p) { return p.name == scoped; });
+  CAFFE_ENFORCE(!taken, "model ", this->name(), " already has a parameter ", scoped);
+  parameters_.push_back({scoped, tag, shape});
+  net_.add_external_input(scoped);
+  if (options_.init_params) {
+    OperatorDef& op = AddInitOperator(filler, {}, {scoped}, args);
+    *op.add_arg() = MakeArgument("shape", shape);
+    // Fillers that scale by fan-in or fan-out must know which axis is which.
+    *op.add_arg() = MakeArgument("order", order());
+  }
+  return scoped;
+}
+
+std::vector<std::string> ModelHelper::NamesOf(std::initializer_list<ParameterTag> tags) const {
+  std::vector<std::string> names;
+  for (const Parameter& parameter : parameters_) {
+    if (std::find(tags.begin(), tags.end(), parameter.tag) != tags.end()) {
+      names.push_back(parameter.name);
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> ModelHelper::params() const {
+  return NamesOf({ParameterTag::kWeight, ParameterTag::kBias});
+}
+
+std::vector<std::string> ModelHelper::weights() const { return NamesOf({ParameterTag::kWeight}); }
+
+std::vector<std::string> ModelHelper::computed_params() const {
+  return NamesOf({ParameterTag::kComputed});
+}
+
+void ModelHelper::AddGradientOperators(const std::map<std::string, std::string>& losses) {
+  const auto all = caffe2::AddGradientOperators(&net_, losses);
+  for (const std::string& param : params()) {
+    const auto found = all.find(param);
+    if (found != all.end() && !found->second.IsEmpty()) gradients_[param] = found->second;
+  }
+}
+
+const std::string& ModelHelper::Gradient(const std::string& param) const {
+  const auto found = gradients_.find(param);
+  CAFFE_ENFORCE(found != gradients_.end() && found->second.IsDense(), "parameter ", param,
+                " of model ", name(), " has no dense gradient");
+  return found->second.dense;
+}
+
+NameScope::NameScope(ModelHelper* model, const std::string& name)
+    : model_(model), outer_(model->name_scope_) {
+  CAFFE_ENFORCE(!name.empty(), "a name scope needs a name");
+  model->name_scope_ += name + "/";
+}
+
+DeviceScope::DeviceScope(ModelHelper* model, const DeviceOption& device)
+    : model_(model), outer_(model->device_) {
+  model->device_ = device;
+}
+
+void SetRandomSeeds(NetDef* net, uint64_t seed) {
+  for (int i = 0; i < net->op_size(); ++i) {
+    DeviceOption* device = net->mutable_op(i)->mutable_device_option();
+    if (device->has_random_seed()) continue;
+    // Word i of the stream that belongs to the seed: unrelated numbers for neighbouring operators
+    // and for neighbouring seeds.
+    device->set_random_seed(RandomGenerator(seed, static_cast<uint64_t>(i))());
+  }
+}
+
+}  // namespace caffe2

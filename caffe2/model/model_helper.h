@@ -1,0 +1,146 @@
+// Builds a model as NetDefs: one net that makes the parameters, one that runs every iteration.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "caffe2/core/argument.h"
+#include "caffe2/core/operator_gradient.h"
+#include "caffe2/proto/caffe2.pb.h"
+
+namespace caffe2 {
+
+// What a parameter is for. Weights get weight decay, biases do not; computed parameters (running
+// statistics) are written by the forward pass and get no gradient.
+enum class ParameterTag { kWeight, kBias, kComputed };
+
+struct Parameter {
+  std::string name;
+  ParameterTag tag;
+  std::vector<int64_t> shape;
+};
+
+// A model under construction. It only writes NetDefs; nothing runs. Not synchronised.
+//
+// Blobs are named by the caller, under the current name scope. The layer functions (layers.h) add
+// parameters and operators; AddGradientOperators then appends the backward pass, and the optimizers
+// (optimizer.h) the update.
+class ModelHelper {
+ public:
+  struct Options {
+    // Storage order of images, "NCHW" or "NHWC". Filters follow it: {out, in / group, h, w} or
+    // {out, h, w, in / group}.
+    std::string order = "NCHW";
+    // False: parameters are inputs of the net and param_init_net stays empty (test and predictor
+    // nets run on parameters made elsewhere).
+    bool init_params = true;
+    // Layers whose behaviour differs (SpatialBN, Dropout) are built for testing.
+    bool is_test = false;
+    // Element type of activations: FLOAT, or BFLOAT16 with float32 master parameters, of which the
+    // layers use copies cast in the net.
+    TensorProto::DataType compute_type = TensorProto::FLOAT;
+    // Where operators run.
+    DeviceOption device = {};
+  };
+
+  explicit ModelHelper(const std::string& name) : ModelHelper(name, Options()) {}
+  // Throws EnforceNotMet for an unknown order or compute type.
+  ModelHelper(const std::string& name, const Options& options);
+
+  const std::string& name() const { return net_.name(); }
+  const Options& options() const { return options_; }
+  const std::string& order() const { return options_.order; }
+  bool is_test() const { return options_.is_test; }
+  NetDef* net() { return &net_; }
+  NetDef* param_init_net() { return &param_init_net_; }
+  const NetDef& net() const { return net_; }
+  const NetDef& param_init_net() const { return param_init_net_; }
+
+  // `name` under the current name scope: "cpu_0/conv1".
+  std::string Scoped(const std::string& name) const { return name_scope_ + name; }
+
+  // Appends an operator to the net, on the current device; blob names are taken as they are. The
+  // reference stays valid until the next operator is added.
+  OperatorDef& AddOperator(const std::string& type, const std::vector<std::string>& inputs,
+                           const std::vector<std::string>& outputs,
+                           const std::vector<Argument>& args = {});
+  // The same in param_init_net.
+  OperatorDef& AddInitOperator(const std::string& type, const std::vector<std::string>& inputs,
+                               const std::vector<std::string>& outputs,
+                               const std::vector<Argument>& args = {});
+
+  // A parameter made by the filler operator `filler` (XavierFill, ConstantFill, ...) with `args`
+  // besides shape and order. Returns its scoped name. Throws if the name is taken.
+  std::string CreateParameter(const std::string& name, const std::vector<int64_t>& shape,
+                              ParameterTag tag, const std::string& filler,
+                              const std::vector<Argument>& args = {});
+
+  // All parameters in the order of creation.
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  // Names of those with gradients (weights and biases), of weights, and of computed ones.
+  std::vector<std::string> params() const;
+  std::vector<std::string> weights() const;
+  std::vector<std::string> computed_params() const;
+
+  // Appends the gradient operators of the losses: blob -> blob of its gradient, "" for ones. The
+  // gradients of the parameters are in gradients() afterwards.
+  void AddGradientOperators(const std::map<std::string, std::string>& losses);
+  // Parameter -> its gradient. A parameter that the losses do not depend on has none.
+  const std::map<std::string, GradientWrapper>& gradients() const { return gradients_; }
+  // The dense gradient of a parameter; throws EnforceNotMet, naming it, if there is none.
+  const std::string& Gradient(const std::string& param) const;
+
+  // Blobs that hold optimizer state (momentum, iteration): what a checkpoint saves besides the
+  // parameters.
+  const std::vector<std::string>& optimizer_state() const { return optimizer_state_; }
+  void AddOptimizerState(const std::string& blob) { optimizer_state_.push_back(blob); }
+
+ private:
+  friend class NameScope;
+  friend class DeviceScope;
+
+  std::vector<std::string> NamesOf(std::initializer_list<ParameterTag> tags) const;
+
+  Options options_;
+  NetDef net_;
+  NetDef param_init_net_;
+  std::string name_scope_;
+  DeviceOption device_;
+  std::vector<Parameter> parameters_;
+  std::map<std::string, GradientWrapper> gradients_;
+  std::vector<std::string> optimizer_state_;
+};
+
+// While it lives, scoped names of the model begin with "<outer>/<name>/".
+class NameScope {
+ public:
+  NameScope(ModelHelper* model, const std::string& name);
+  ~NameScope() { model_->name_scope_ = outer_; }
+  NameScope(const NameScope&) = delete;
+  NameScope& operator=(const NameScope&) = delete;
+
+ private:
+  ModelHelper* model_;
+  std::string outer_;
+};
+
+// While it lives, operators of the model are added on `device`.
+class DeviceScope {
+ public:
+  DeviceScope(ModelHelper* model, const DeviceOption& device);
+  ~DeviceScope() { model_->device_ = outer_; }
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+
+ private:
+  ModelHelper* model_;
+  DeviceOption outer_;
+};
+
+// Gives every operator of the net that draws random numbers or may do so a seed of its own
+// (DeviceOption.random_seed), derived from `seed` and the operator's position. With the same seed,
+// nets of the same operators draw the same numbers. Operators that have a seed keep it.
+void SetRandomSeeds(NetDef* net, uint64_t seed);
+
+}  // namespace caffe2

@@ -1,0 +1,53 @@
+// Whole networks by name: from the blob of images to the scores of the labels.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "caffe2/model/model_helper.h"
+
+namespace caffe2 {
+
+struct NetworkOptions {
+  int image_size = 227;  // images are image_size x image_size
+  int num_channels = 3;
+  int num_labels = 1000;
+  // Sizes of the hidden layers of `mlp`.
+  std::vector<int> hidden = {500, 500};
+  // Share of the past in the running statistics of SpatialBN. Caffe2's ResNet builder says 0.1: one
+  // batch counts nine tenths, which goes unnoticed only where tests use batch statistics too.
+  float bn_momentum = 0.9f;
+};
+
+// mlp, lenet, resnet18, resnet34, resnet50, resnet101, resnet152, resnet20_cifar.
+const std::vector<std::string>& NetworkNames();
+
+// Adds the network `name` over the images `data` ({N, C, H, W} or {N, H, W, C} after the model's
+// order, of the model's compute type). Returns the blob of scores, float {N, num_labels}, before
+// any softmax. Throws EnforceNotMet for an unknown name (listing the known ones) and for an image
+// too small for the network.
+std::string AddNetwork(ModelHelper* model, const std::string& name, const std::string& data,
+                       const NetworkOptions& options);
+
+// 784-500-500-10 for MNIST: fully connected layers fc1, fc2, ... with Relu between; the last one is
+// `pred`.
+std::string AddMlp(ModelHelper* model, const std::string& data, const NetworkOptions& options);
+
+// The network of Caffe2's MNIST tutorial (after LeCun et al., "Gradient-based learning applied to
+// document recognition", 1998): conv1, pool1, conv2, pool2, fc3, Relu, pred.
+std::string AddLenet(ModelHelper* model, const std::string& data, const NetworkOptions& options);
+
+// Residual networks (He et al., "Deep residual learning for image recognition", 2015) of the given
+// depth: 18, 34 (simple blocks), 50, 101, 152 (bottlenecks), with Caffe2's structure and blob
+// names: the stride of a downsampling bottleneck is on its 3x3 convolution. Images below 64 pixels
+// get a 3x3 stem of stride 1 without pooling, larger ones 7x7 of stride 2 and a 3x3 max pool.
+// The scores are `last_out_L<num_labels>`.
+std::string AddResNet(ModelHelper* model, int depth, const std::string& data,
+                      const NetworkOptions& options);
+
+// The networks for 32x32 images of section 4.2 of the same paper: a 3x3 stem of 16 filters, three
+// groups of `blocks` simple blocks with 16, 32 and 64 filters; 3 blocks make 20 layers.
+std::string AddResNet32x32(ModelHelper* model, int blocks, const std::string& data,
+                           const NetworkOptions& options);
+
+}  // namespace caffe2

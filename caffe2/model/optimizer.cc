@@ -1,0 +1,165 @@
+#include "caffe2/model/optimizer.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "caffe2/core/logging.h"
+
+namespace caffe2 {
+namespace {
+
+constexpr char kIteration[] = "optimizer_iteration";
+constexpr char kIterationMutex[] = "iteration_mutex";
+
+// "cpu" or "gpu0", as Caffe2 ends the names of per-device blobs.
+std::string DeviceSuffix(const DeviceOption& device) {
+  if (device.device_type() == CPU) return "cpu";
+  return MakeString("gpu", device.device_id());
+}
+
+// One float made once, for instance "ONE_0_0" (device type and id).
+std::string AddConstant(ModelHelper* model, const std::string& prefix, float value) {
+  const DeviceOption& device = model->options().device;
+  const std::string name = model->Scoped(
+      MakeString(prefix, "_", static_cast<int>(device.device_type()), "_", device.device_id()));
+  const auto& ops = model->param_init_net()->op();
+  const bool made = std::any_of(ops.begin(), ops.end(), [&](const OperatorDef& op) {
+    return op.output_size() == 1 && op.output(0) == name;
+  });
+  if (!made) {
+    model->AddInitOperator(
+        "ConstantFill", {}, {name},
+        {MakeArgument("shape", std::vector<int64_t>{1}), MakeArgument("value", value)});
+    model->net()->add_external_input(name);
+  }
+  return name;
+}
+
+// `optimizer` is Caffe2's class name. A positive rate descends in the *Update operators, a negative
+// one in those that add.
+std::string AddLearningRate(ModelHelper* model, const std::string& optimizer, float sign,
+                            const LearningRateOptions& options) {
+  const std::string iteration = AddIteration(model);
+  const std::string name =
+      model->Scoped(optimizer + "_0_lr_" + DeviceSuffix(model->options().device));
+  std::vector<Argument> args = {MakeArgument("policy", options.policy),
+                                MakeArgument("base_lr", sign * options.base)};
+  if (options.policy == "step") args.push_back(MakeArgument("stepsize", options.stepsize));
+  if (options.policy == "step" || options.policy == "exp" || options.policy == "inv") {
+    args.push_back(MakeArgument("gamma", options.gamma));
+  }
+  if (options.policy == "inv" || options.policy == "poly") {
+    args.push_back(MakeArgument("power", options.power));
+  }
+  if (options.policy == "poly") args.push_back(MakeArgument("max_iter", options.max_iter));
+  model->AddOperator("LearningRate", {iteration}, {name}, args);
+  return name;
+}
+
+// State of the shape of the parameter, zero at first.
+std::string AddState(ModelHelper* model, const std::string& param, const std::string& suffix) {
+  const std::string name = param + suffix;
+  model->AddInitOperator("ConstantFill", {param}, {name}, {MakeArgument("value", 0.f)});
+  model->net()->add_external_input(name);
+  model->AddOptimizerState(name);
+  return name;
+}
+
+void ForEachParameter(ModelHelper* model,
+                      const std::function<void(const std::string&, const std::string&)>& update) {
+  for (const auto& [param, gradient] : model->gradients()) {
+    CAFFE_ENFORCE(gradient.IsDense(), "the gradient of ", param, " is not dense");
+  }
+  for (const std::string& param : model->params()) {
+    if (model->gradients().count(param) != 0) update(param, model->Gradient(param));
+  }
+}
+
+}  // namespace
+
+std::string AddIteration(ModelHelper* model) {
+  const std::string iteration = kIteration, mutex = kIterationMutex;
+  const auto& state = model->optimizer_state();
+  if (std::find(state.begin(), state.end(), iteration) != state.end()) return iteration;
+  const DeviceScope cpu(model, DeviceOption());
+  model->AddInitOperator(
+      "ConstantFill", {}, {iteration},
+      {MakeArgument("shape", std::vector<int64_t>{1}), MakeArgument("value", int64_t{0}),
+       MakeArgument<int>("dtype", TensorProto::INT64)});
+  model->AddInitOperator("CreateMutex", {}, {mutex});
+  model->net()->add_external_input(iteration);
+  model->net()->add_external_input(mutex);
+  model->AddOperator("AtomicIter", {mutex, iteration}, {iteration});
+  model->AddOptimizerState(iteration);
+  return iteration;
+}
+
+void AddWeightDecay(ModelHelper* model, float weight_decay) {
+  if (weight_decay == 0.f) return;
+  const std::string one = AddConstant(model, "ONE", 1.f);
+  const std::string decay = AddConstant(model, "wd", weight_decay);
+  for (const std::string& weight : model->weights()) {
+    if (model->gradients().count(weight) == 0) continue;
+    const std::string& gradient = model->Gradient(weight);
+    model->AddOperator("WeightedSum", {gradient, one, weight, decay}, {gradient});
+  }
+}
+
+std::string BuildSgd(ModelHelper* model, const SgdOptions& options) {
+  const bool plain = options.momentum == 0.f;
+  const std::string rate =
+      AddLearningRate(model, "SgdOptimizer", plain ? -1.f : 1.f, options.learning_rate);
+  const std::string one = plain ? AddConstant(model, "ONE", 1.f) : "";
+  ForEachParameter(model, [&](const std::string& param, const std::string& gradient) {
+    if (plain) {
+      model->AddOperator("WeightedSum", {param, one, gradient, rate}, {param});
+      return;
+    }
+    const std::string momentum = AddState(model, param, "_momentum");
+    model->AddOperator(
+        "MomentumSGDUpdate", {gradient, momentum, rate, param}, {gradient, momentum, param},
+        {MakeArgument("momentum", options.momentum), MakeArgument("nesterov", options.nesterov)});
+  });
+  return rate;
+}
+
+std::string BuildAdam(ModelHelper* model, const AdamOptions& options) {
+  const std::string rate = AddLearningRate(model, "AdamOptimizer", -1.f, options.learning_rate);
+  ForEachParameter(model, [&](const std::string& param, const std::string& gradient) {
+    const std::string first = AddState(model, param, "_first_moment");
+    const std::string second = AddState(model, param, "_second_moment");
+    model->AddOperator("Adam", {param, first, second, gradient, rate, kIteration},
+                       {param, first, second},
+                       {MakeArgument("beta1", options.beta1), MakeArgument("beta2", options.beta2),
+                        MakeArgument("epsilon", options.epsilon)});
+  });
+  return rate;
+}
+
+std::string BuildAdagrad(ModelHelper* model, const AdagradOptions& options) {
+  const std::string rate = AddLearningRate(model, "AdagradOptimizer", -1.f, options.learning_rate);
+  ForEachParameter(model, [&](const std::string& param, const std::string& gradient) {
+    const std::string sum = AddState(model, param, "_squared_sum");
+    model->AddOperator("Adagrad", {param, sum, gradient, rate}, {param, sum},
+                       {MakeArgument("epsilon", options.epsilon)});
+  });
+  return rate;
+}
+
+std::string BuildRmsProp(ModelHelper* model, const RmsPropOptions& options) {
+  const std::string rate = AddLearningRate(model, "RmsPropOptimizer", -1.f, options.learning_rate);
+  const std::string one = AddConstant(model, "ONE", 1.f);
+  ForEachParameter(model, [&](const std::string& param, const std::string& gradient) {
+    const std::string square = AddState(model, param, "_mean_square");
+    const std::string momentum = AddState(model, param, "_momentum");
+    // The operator turns the gradient into the step, which is then added.
+    model->AddOperator(
+        "RmsProp", {gradient, square, momentum, rate}, {gradient, square, momentum},
+        {MakeArgument("decay", options.decay), MakeArgument("momentum", options.momentum),
+         MakeArgument("epsilon", options.epsilon)});
+    model->AddOperator("WeightedSum", {param, one, gradient, one}, {param});
+  });
+  return rate;
+}
+
+}  // namespace caffe2

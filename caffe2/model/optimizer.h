@@ -1,0 +1,65 @@
+// Optimizers: functions that append the update of all parameters to a model that has its gradient
+// operators. Blob names are those of Caffe2's optimizer.py.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "caffe2/model/model_helper.h"
+
+namespace caffe2 {
+
+// The policy and arguments of the LearningRate operator, which documents them. Arguments that a
+// policy does not know are left out.
+struct LearningRateOptions {
+  float base = 0.1f;             // positive
+  std::string policy = "fixed";  // fixed, step, exp, inv, poly
+  int64_t stepsize = 1;          // step: iterations between changes
+  float gamma = 0.1f;            // step, exp, inv: factor
+  float power = 1.f;             // inv, poly
+  int64_t max_iter = 1;          // poly: iterations until zero
+};
+
+// Adds grad += weight_decay * weight for all weights (not biases). After the gradients are reduced
+// over shards, before the update.
+void AddWeightDecay(ModelHelper* model, float weight_decay);
+
+// Plain or momentum SGD. State: "<param>_momentum". Caffe2: build_sgd.
+struct SgdOptions {
+  LearningRateOptions learning_rate;
+  float momentum = 0.9f;  // 0: plain
+  bool nesterov = true;
+};
+// Each of these returns the blob of the learning rate, for instance "SgdOptimizer_0_lr_cpu".
+std::string BuildSgd(ModelHelper* model, const SgdOptions& options);
+
+// Kingma and Ba, "Adam", 2014. State: "<param>_first_moment", "<param>_second_moment".
+struct AdamOptions {
+  LearningRateOptions learning_rate = {.base = 1e-3f};
+  float beta1 = 0.9f;
+  float beta2 = 0.999f;
+  float epsilon = 1e-8f;
+};
+std::string BuildAdam(ModelHelper* model, const AdamOptions& options);
+
+// Duchi et al., "Adaptive subgradient methods", 2011. State: "<param>_squared_sum".
+struct AdagradOptions {
+  LearningRateOptions learning_rate = {.base = 1e-2f};
+  float epsilon = 1e-4f;
+};
+std::string BuildAdagrad(ModelHelper* model, const AdagradOptions& options);
+
+// Tieleman and Hinton, 2012. State: "<param>_mean_square", "<param>_momentum".
+struct RmsPropOptions {
+  LearningRateOptions learning_rate = {.base = 1e-3f};
+  float decay = 0.9f;
+  float momentum = 0.f;
+  float epsilon = 1e-5f;
+};
+std::string BuildRmsProp(ModelHelper* model, const RmsPropOptions& options);
+
+// The int64 counter "optimizer_iteration" and its "iteration_mutex", on the CPU, counted up once
+// per run of the net. Once per model; the Build functions call it.
+std::string AddIteration(ModelHelper* model);
+
+}  // namespace caffe2
