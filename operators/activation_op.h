@@ -3,6 +3,7 @@
 #pragma once
 
 #include "caffe2/core/operator.h"
+#include "caffe2/utils/parallel.h"
 
 namespace caffe2 {
 
@@ -60,6 +61,41 @@ class ActivationGradientOp final : public Operator<Context> {
  private:
   Function function_;
 };
+
+// The two operators of a float activation on the host. Kernel is made from the operator, and has
+//   void Forward(int64_t n, const float* x, float* y) const;
+//   void Backward(int64_t n, const float* saved, const float* dy, float* dx) const;
+// which are called for parts of the tensor, in several threads.
+constexpr int64_t kActivationGrain = 1 << 13;  // elements per thread
+
+template <class Kernel>
+struct CpuForward {
+  using Types = TensorTypes<float>;
+  explicit CpuForward(const OperatorBase& op) : kernel(op) {}
+  void operator()(int64_t n, const float* x, float* y, CPUContext*) const {
+    ParallelFor(n, kActivationGrain, [&](int64_t begin, int64_t end) {
+      kernel.Forward(end - begin, x + begin, y + begin);
+    });
+  }
+  Kernel kernel;
+};
+
+template <class Kernel>
+struct CpuBackward {
+  using Types = TensorTypes<float>;
+  explicit CpuBackward(const OperatorBase& op) : kernel(op) {}
+  void operator()(int64_t n, const float* saved, const float* dy, float* dx, CPUContext*) const {
+    ParallelFor(n, kActivationGrain, [&](int64_t begin, int64_t end) {
+      kernel.Backward(end - begin, saved + begin, dy + begin, dx + begin);
+    });
+  }
+  Kernel kernel;
+};
+
+template <class Kernel>
+using CpuActivationOp = ActivationOp<CPUContext, CpuForward<Kernel>>;
+template <class Kernel>
+using CpuActivationGradientOp = ActivationGradientOp<CPUContext, CpuBackward<Kernel>>;
 
 // Fills the schema of a forward operator.
 void ActivationSchema(OpSchema& schema);

@@ -1,0 +1,102 @@
+#include "operators/dropout_op.h"
+
+namespace caffe2 {
+
+template <>
+bool DropoutOp<CPUContext>::RunOnDevice() {
+  const Tensor& x = Input(0);
+  const float* x_data = x.data<float>();
+  Tensor* y = Output(0);
+  if (y != &x) y->ResizeLike(x);
+  float* y_data = y->mutable_data<float>();
+  if (is_test_) {
+    context_.Copy(x.numel(), x_data, y_data);
+    return true;
+  }
+  CAFFE_ENFORCE_EQ(OutputSize(), 2, "Dropout in training writes its mask");
+  Tensor* mask = Output(1);
+  mask->ResizeLike(x);
+  bool* keep = mask->mutable_data<bool>();
+  const float scale = 1 / (1 - ratio_);
+  // A random word below this bound, a share of `ratio` of all, drops the element.
+  const auto bound = static_cast<uint64_t>(static_cast<double>(ratio_) * 0x1p32);
+  RandomGenerator& random = context_.random();
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    keep[i] = random() >= bound;
+    y_data[i] = keep[i] ? x_data[i] * scale : 0;
+  }
+  return true;
+}
+
+template <>
+bool DropoutGradientOp<CPUContext>::RunOnDevice() {
+  const Tensor& dy = Input(0);
+  const float* dy_data = dy.data<float>();
+  Tensor* dx = Output(0);
+  if (dx != &dy) dx->ResizeLike(dy);
+  float* dx_data = dx->mutable_data<float>();
+  if (is_test_) {
+    context_.Copy(dy.numel(), dy_data, dx_data);
+    return true;
+  }
+  CAFFE_ENFORCE_EQ(InputSize(), 2, "the gradient of Dropout in training reads its mask");
+  const Tensor& mask = Input(1);
+  CAFFE_ENFORCE_EQ(mask.numel(), dy.numel(), "mask ", ShapeString(mask.sizes()));
+  const bool* keep = mask.data<bool>();
+  const float scale = 1 / (1 - ratio_);
+  for (int64_t i = 0; i < dy.numel(); ++i) dx_data[i] = keep[i] ? dy_data[i] * scale : 0;
+  return true;
+}
+
+REGISTER_CPU_OPERATOR(Dropout, DropoutOp<CPUContext>);
+REGISTER_CPU_OPERATOR(DropoutGrad, DropoutGradientOp<CPUContext>);
+
+OPERATOR_SCHEMA(Dropout)
+    .NumInputs(1)
+    .NumOutputs(1, 2)
+    .AllowInplace({{0, 0}})
+    .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
+      std::vector<TensorShape> out{in[0]};
+      if (def.output_size() > 1) {
+        const bool is_test = ArgumentHelper(def).GetSingleArgument<int>("is_test", 0) != 0;
+        out.push_back(is_test ? UnknownTensorShape()
+                              : CreateTensorShape(GetDimsVector(in[0]), TensorProto::BOOL));
+      }
+      return out;
+    })
+    .SetDoc(
+        "In training, zeroes each element with probability `ratio` and multiplies the others "
+        "by 1 / (1 - ratio) (Srivastava et al., JMLR 2014); in test, copies. The random "
+        "numbers are the operator's own, seeded by device_option.random_seed.")
+    .Arg("ratio", "(float in [0, 1), default 0.5) The probability of a zero.")
+    .ArgIsTest("(int, default 0) 1 copies X and writes no mask.")
+    .Input(0, "X", "A float tensor.")
+    .Output(0, "Y", "The result, shaped like X; may overwrite X.")
+    .Output(1, "mask", "bool, shaped like X: true where the element was kept. Needed in training.");
+OPERATOR_SCHEMA(DropoutGrad)
+    .NumInputs(1, 2)
+    .NumOutputs(1)
+    .AllowInplace({{0, 0}})
+    .IdenticalTypeAndShapeOfInput(0)
+    .SetDoc(
+        "The gradient of Dropout: dX = dY / (1 - ratio) where the mask is true, else 0; in "
+        "test dX = dY.")
+    .Arg("ratio", "As in Dropout.")
+    .ArgIsTest("As in Dropout.")
+    .Input(0, "dY", "The gradient of Y.")
+    .Input(1, "mask", "The mask; absent in test.")
+    .Output(0, "dX", "The gradient of X; may overwrite dY.");
+
+class GetDropoutGradient final : public GradientMakerBase {
+ public:
+  using GradientMakerBase::GradientMakerBase;
+  std::vector<OperatorDef> GetGradientDefs() override {
+    std::vector<std::string> inputs{GO(0)};
+    const bool is_test = ArgumentHelper(Def()).GetSingleArgument<int>("is_test", 0) != 0;
+    if (!is_test) inputs.push_back(O(1));
+    return SingleGradientDef("DropoutGrad", "", inputs, std::vector{GI(0)});
+  }
+};
+REGISTER_GRADIENT(Dropout, GetDropoutGradient);
+
+}  // namespace caffe2

@@ -1,0 +1,122 @@
+#include <cmath>
+#include <functional>
+
+#include "tests/operators/op_test.h"
+
+namespace caffe2::testing {
+namespace {
+
+struct Activation {
+  const char* type;
+  std::function<double(double)> function;
+  std::vector<Argument> args;
+};
+
+const std::vector<Activation>& Activations() {
+  static const std::vector<Activation> activations = {
+      {"Sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, {}},
+      {"Tanh", [](double x) { return std::tanh(x); }, {}},
+      {"Softplus", [](double x) { return std::log1p(std::exp(x)); }, {}},
+      {"Elu",
+       [](double x) { return x > 0 ? x : 0.7 * std::expm1(x); },
+       {MakeArgument<float>("alpha", 0.7f)}},
+      {"LeakyRelu",
+       [](double x) { return x > 0 ? x : 0.3 * x; },
+       {MakeArgument<float>("alpha", 0.3f)}},
+  };
+  return activations;
+}
+
+class ActivationTest : public ::testing::TestWithParam<int> {
+ protected:
+  const Activation& activation() const { return Activations()[GetParam()]; }
+};
+
+TEST_P(ActivationTest, MatchesReference) {
+  Workspace ws;
+  const int64_t n = 50001;  // more than one part
+  FeedRandom(&ws, "X", {n}, 1, -30, 30);
+  std::vector<float> expected;
+  for (const float x : FetchValues<float>(ws, "X")) {
+    expected.push_back(static_cast<float>(activation().function(x)));
+  }
+  RunOp(&ws, Op(activation().type, {"X"}, {"Y"}, activation().args));
+  ExpectTensor(ws, "Y", {n}, expected, 2e-6f, 2e-7f);
+  RunOp(&ws, Op(activation().type, {"X"}, {"X"}, activation().args));
+  ExpectTensor(ws, "X", {n}, expected, 2e-6f, 2e-7f);
+}
+
+TEST_P(ActivationTest, IsPreciseNearZeroAndTakesExtremes) {
+  Workspace ws;
+  std::vector<float> x{0, 1e-20f, -1e-6f, 1e-3f, 0.19f, 0.21f, -0.5f, 80, -80};
+  std::vector<float> expected;
+  for (const float value : x) expected.push_back(static_cast<float>(activation().function(value)));
+  Feed(&ws, "X", {9}, x);
+  RunOp(&ws, Op(activation().type, {"X"}, {"Y"}, activation().args));
+  // Elu near zero may lose digits relative to its value, not to one.
+  ExpectTensor(ws, "Y", {9}, expected, 1e-6f, activation().type == std::string("Elu") ? 1e-7f : 0);
+  const float infinity = INFINITY, nan = NAN;
+  Feed<float>(&ws, "E", {3}, {infinity, -infinity, nan});
+  RunOp(&ws, Op(activation().type, {"E"}, {"Y"}, activation().args));
+  ExpectTensor(ws, "Y", {3},
+               {static_cast<float>(activation().function(INFINITY)),
+                static_cast<float>(activation().function(-INFINITY)), nan});
+}
+
+TEST_P(ActivationTest, GradientIsNumericOne) {
+  Workspace ws;
+  FeedRandom(&ws, "X", {3, 4}, 1, -2, 2, 0.1f);
+  CheckGradient(&ws, Op(activation().type, {"X"}, {"Y"}, activation().args), {0});
+  CheckGradient(&ws, Op(activation().type, {"X"}, {"X"}, activation().args), {0});
+}
+
+TEST_P(ActivationTest, RejectsOtherTypes) {
+  Workspace ws;
+  Feed<int>(&ws, "I", {1}, {1});
+  ExpectThrows(&ws, Op(activation().type, {"I"}, {"Y"}), "int");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ActivationTest, ::testing::Range(0, 5),
+                         [](const auto& info) { return Activations()[info.param].type; });
+
+TEST(PReluTest, HasOneSlopeOrOnePerChannel) {
+  Workspace ws;
+  Feed<float>(&ws, "X", {1, 2, 2}, {-1, 2, -3, -4});
+  Feed<float>(&ws, "one", {1}, {0.5f});
+  Feed<float>(&ws, "two", {2}, {0.5f, 2});
+  RunOp(&ws, Op("PRelu", {"X", "one"}, {"Y"}));
+  ExpectTensor(ws, "Y", {1, 2, 2}, {-0.5f, 2, -1.5f, -2});
+  RunOp(&ws, Op("PRelu", {"X", "two"}, {"Y"}));
+  ExpectTensor(ws, "Y", {1, 2, 2}, {-0.5f, 2, -6, -8});
+  const auto nhwc = MakeArgument<std::string>("order", "NHWC");
+  RunOp(&ws, Op("PRelu", {"X", "two"}, {"X"}, {nhwc}));
+  ExpectTensor(ws, "X", {1, 2, 2}, {-0.5f, 2, -1.5f, -8});
+}
+
+TEST(PReluTest, GradientIsNumericOne) {
+  for (const char* order : {"NCHW", "NHWC"}) {
+    Workspace ws;
+    FeedRandom(&ws, "X", {2, 3, 2, 3}, 1, -1, 1, 0.1f);
+    FeedRandom(&ws, "slope", {3}, 2);
+    FeedRandom(&ws, "one", {1}, 2);
+    const auto arg = MakeArgument<std::string>("order", order);
+    CheckGradient(&ws, Op("PRelu", {"X", "slope"}, {"Y"}, {arg}), {0, 1});
+    CheckGradient(&ws, Op("PRelu", {"X", "one"}, {"Y"}, {arg}), {0, 1});
+  }
+}
+
+TEST(PReluTest, RejectsBadInput) {
+  Workspace ws;
+  FeedRandom(&ws, "X", {2, 3}, 1);
+  FeedRandom(&ws, "slope", {2}, 2);
+  ExpectThrows(&ws, Op("PRelu", {"X", "slope"}, {"Y"}), "slope [2]");
+  ExpectThrows(&ws,
+               Op("PRelu", {"X", "slope"}, {"Y"}, {MakeArgument<std::string>("order", "HWCN")}),
+               "HWCN");
+  GradientWrapper gradient;
+  gradient.dense = "X_grad";
+  EXPECT_THROW(GetGradientForOp(Op("PRelu", {"X", "slope"}, {"X"}), {gradient}), EnforceNotMet);
+}
+
+}  // namespace
+}  // namespace caffe2::testing
