@@ -1,0 +1,275 @@
+#include "caffe2/core/blob_serialization.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <mutex>
+
+namespace caffe2 {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "raw data is little-endian");
+
+// The field of a TensorProto that holds elements of type T, as Caffe2 writes them. Smaller
+// integers and 16-bit floats (their bits) share int32_data.
+template <typename T>
+struct TypedField {
+  static auto* Mutable(TensorProto* proto) { return proto->mutable_int32_data(); }
+  static const auto& Get(const TensorProto& proto) { return proto.int32_data(); }
+};
+#define CAFFE2_TYPED_FIELD(T, field)                                              \
+  template <>                                                                     \
+  struct TypedField<T> {                                                          \
+    static auto* Mutable(TensorProto* proto) { return proto->mutable_##field(); } \
+    static const auto& Get(const TensorProto& proto) { return proto.field(); }    \
+  }
+CAFFE2_TYPED_FIELD(float, float_data);
+CAFFE2_TYPED_FIELD(double, double_data);
+CAFFE2_TYPED_FIELD(int64_t, int64_data);
+CAFFE2_TYPED_FIELD(std::string, string_data);
+#undef CAFFE2_TYPED_FIELD
+
+template <typename T>
+constexpr bool kIsHalf = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
+
+template <typename T>
+auto ToWire(const T& value) {
+  if constexpr (kIsHalf<T>) {
+    return static_cast<int32_t>(value.x);
+  } else {
+    return value;
+  }
+}
+
+// Throws if the wire value does not fit.
+template <typename T, typename Wire>
+T FromWire(const Wire& value) {
+  if constexpr (std::is_same_v<T, Wire>) {
+    return value;
+  } else if constexpr (kIsHalf<T>) {
+    CAFFE_ENFORCE(value >= 0 && value <= 0xffff, "16 bits cannot hold ", value);
+    return {static_cast<uint16_t>(value)};
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return value != 0;
+  } else {
+    CAFFE_ENFORCE(value >= std::numeric_limits<T>::min() && value <= std::numeric_limits<T>::max(),
+                  "value ", value, " does not fit the element type ", TypeName<T>::Get());
+    return static_cast<T>(value);
+  }
+}
+
+// Where the elements are bytes of the tensor as they lie in memory; null if they are not.
+const std::string* RawBytes(const TensorProto& proto) {
+  if (proto.has_raw_data()) return &proto.raw_data();
+  if (proto.has_byte_data()) return &proto.byte_data();
+  return nullptr;
+}
+
+struct WriteElements {
+  const Tensor* tensor;
+  int64_t begin, end;
+  TensorProto* proto;
+
+  template <typename T>
+  void Run() const {
+    auto* field = TypedField<T>::Mutable(proto);
+    field->Reserve(static_cast<int>(end - begin));
+    const T* data = tensor->data<T>();
+    for (int64_t i = begin; i < end; ++i) *field->Add() = ToWire(data[i]);
+  }
+};
+
+struct ReadElements {
+  const TensorProto* proto;
+  int64_t begin, end;
+  Tensor* tensor;
+
+  template <typename T>
+  void Run() const {
+    const int64_t n = end - begin;
+    if constexpr (!std::is_same_v<T, std::string>) {
+      if (const std::string* raw = RawBytes(*proto)) {
+        CAFFE_ENFORCE_EQ(raw->size(), static_cast<size_t>(n) * sizeof(T), "bytes of tensor \"",
+                         proto->name(), "\"");
+        T* data = tensor->mutable_data<T>() + begin;
+        if constexpr (std::is_same_v<T, bool>) {
+          std::transform(raw->begin(), raw->end(), data, [](char byte) { return byte != 0; });
+        } else if (n != 0) {
+          std::memcpy(data, raw->data(), raw->size());
+        }
+        return;
+      }
+    }
+    const auto& field = TypedField<T>::Get(*proto);
+    CAFFE_ENFORCE_EQ(static_cast<int64_t>(field.size()), n, "elements of tensor \"", proto->name(),
+                     "\"");
+    using Wire = std::decay_t<decltype(field[0])>;
+    std::transform(field.begin(), field.end(), tensor->mutable_data<T>() + begin,
+                   FromWire<T, Wire>);
+  }
+};
+
+template <typename Action>
+void DispatchElementType(TypeMeta meta, const Action& action) {
+  const bool found =
+      [&]<typename... Types>(std::tuple<Types...>*) {
+        return ((meta.Match<Types>() && (action.template Run<Types>(), true)) || ...);
+      }(static_cast<std::tuple<float, int32_t, std::string, bool, uint8_t, int8_t, uint16_t,
+                               int16_t, int64_t, float16, bfloat16, double>*>(nullptr));
+  CAFFE_ENFORCE(found, "tensors of ", meta.name(), " cannot be serialized");
+}
+
+class TensorSerializer final : public BlobSerializer {
+ public:
+  void Serialize(const Blob& blob, const std::string& name, const SerializationAcceptor& acceptor,
+                 int64_t chunk_size) override {
+    const Tensor& source = blob.Get<Tensor>();
+    CAFFE_ENFORCE(source.has_data(), "tensor \"", name, "\" holds no data to serialize");
+    Tensor host;
+    if (source.GetDeviceType() != CPU) host.CopyFrom(source);
+    const Tensor& tensor = source.GetDeviceType() == CPU ? source : host;
+
+    int64_t begin = 0;
+    for (int64_t chunk = 0; chunk == 0 || begin < tensor.numel(); ++chunk) {
+      const int64_t end = begin + std::min(chunk_size, tensor.numel() - begin);
+      BlobProto proto;
+      proto.set_name(name);
+      proto.set_type("Tensor");
+      SerializeTensor(tensor, name, begin, end, proto.mutable_tensor());
+      if (source.GetDeviceType() != CPU) {
+        *proto.mutable_tensor()->mutable_device_detail() = ToDeviceOption(source.device());
+      }
+      acceptor(MakeString(name, kChunkIdSeparator, chunk), proto.SerializeAsString());
+      begin = end;
+    }
+  }
+
+  void Deserialize(const BlobProto& proto, Blob* blob) override {
+    CAFFE_ENFORCE(proto.has_tensor(), "blob \"", proto.name(), "\" of type ", proto.type(),
+                  " holds no tensor");
+    const Device device = ToDevice(proto.tensor().device_detail());
+    DeserializeTensor(proto.tensor(), BlobGetMutableTensor(blob, device));
+  }
+};
+
+class StringSerializer final : public BlobSerializer {
+ public:
+  void Serialize(const Blob& blob, const std::string& name, const SerializationAcceptor& acceptor,
+                 int64_t /*chunk_size*/) override {
+    BlobProto proto;
+    proto.set_name(name);
+    proto.set_type("std::string");
+    proto.set_content(blob.Get<std::string>());
+    acceptor(name, proto.SerializeAsString());
+  }
+  void Deserialize(const BlobProto& proto, Blob* blob) override {
+    *blob->GetMutable<std::string>() = proto.content();
+  }
+};
+
+// A mutex has no state worth keeping: reading makes a new one.
+class MutexSerializer final : public BlobSerializer {
+ public:
+  void Serialize(const Blob& /*blob*/, const std::string& name,
+                 const SerializationAcceptor& acceptor, int64_t /*chunk_size*/) override {
+    BlobProto proto;
+    proto.set_name(name);
+    proto.set_type("std::unique_ptr<std::mutex>");
+    proto.set_content("");
+    acceptor(name, proto.SerializeAsString());
+  }
+  void Deserialize(const BlobProto& /*proto*/, Blob* blob) override {
+    *blob->GetMutable<std::unique_ptr<std::mutex>>() = std::make_unique<std::mutex>();
+  }
+};
+
+REGISTER_BLOB_SERIALIZER("Tensor", TensorSerializer);
+REGISTER_BLOB_SERIALIZER("TensorCPU", TensorSerializer);   // in older files
+REGISTER_BLOB_SERIALIZER("TensorCUDA", TensorSerializer);  // in older files
+REGISTER_BLOB_SERIALIZER("std::string", StringSerializer);
+REGISTER_BLOB_SERIALIZER("std::unique_ptr<std::mutex>", MutexSerializer);
+
+}  // namespace
+
+Registry<std::string, BlobSerializer>& BlobSerializerRegistry() {
+  static Registry<std::string, BlobSerializer> registry;
+  return registry;
+}
+
+void SerializeTensor(const Tensor& tensor, const std::string& name, int64_t begin, int64_t end,
+                     TensorProto* proto) {
+  CAFFE_ENFORCE(0 <= begin && begin <= end && end <= tensor.numel(), "elements ", begin, " to ",
+                end, " of tensor \"", name, "\" of ", tensor.numel());
+  CAFFE_ENFORCE_LE(end - begin, std::numeric_limits<int>::max(), "elements in one message");
+  proto->set_name(name);
+  for (const int64_t dim : tensor.sizes()) proto->add_dims(dim);
+  proto->set_data_type(TypeMetaToDataType(tensor.dtype()));
+  proto->mutable_segment()->set_begin(begin);
+  proto->mutable_segment()->set_end(end);
+  DispatchElementType(tensor.dtype(), WriteElements{&tensor, begin, end, proto});
+}
+
+void DeserializeTensor(const TensorProto& proto, Tensor* tensor) {
+  const std::vector<int64_t> dims(proto.dims().begin(), proto.dims().end());
+  const int64_t numel = CheckedNumel(dims);
+  const TypeMeta meta = DataTypeToTypeMeta(proto.data_type());
+  CAFFE_ENFORCE(meta, "tensor \"", proto.name(), "\" has data type ",
+                TensorProto::DataType_Name(proto.data_type()), ", which is not supported");
+  CAFFE_ENFORCE(proto.storage_type() != TensorProto::EXTERNAL, "tensor \"", proto.name(),
+                "\" keeps its data in another file, which is not supported");
+  int64_t begin = 0, end = numel;
+  if (proto.has_segment()) {
+    begin = proto.segment().begin();
+    end = proto.segment().end();
+    CAFFE_ENFORCE(0 <= begin && begin <= end && end <= numel, "tensor \"", proto.name(), "\" of ",
+                  numel, " elements has a segment from ", begin, " to ", end);
+  }
+  if (tensor->GetDeviceType() != CPU) {
+    // The chunk goes through the host; for all but the only chunk that means the whole tensor.
+    Tensor host;
+    if (end - begin < numel && tensor->has_data() && tensor->sizes() == dims)
+      host.CopyFrom(*tensor);
+    DeserializeTensor(proto, &host);
+    tensor->CopyFrom(host);
+    return;
+  }
+  tensor->Resize(dims);
+  if (proto.storage_type() == TensorProto::NO_CONTENT) {
+    tensor->raw_mutable_data(meta);
+    return;
+  }
+  DispatchElementType(meta, ReadElements{&proto, begin, end, tensor});
+}
+
+void SerializeBlob(const Blob& blob, const std::string& name, const SerializationAcceptor& acceptor,
+                   int64_t chunk_size) {
+  CAFFE_ENFORCE_GT(chunk_size, 0, "elements in a chunk");
+  auto serializer = BlobSerializerRegistry().Create(blob.TypeName());
+  CAFFE_ENFORCE(serializer, "blob \"", name, "\" holds ", blob.TypeName(),
+                ", which cannot be serialized");
+  serializer->Serialize(blob, name, acceptor, chunk_size);
+}
+
+std::string SerializeBlob(const Blob& blob, const std::string& name) {
+  std::string bytes;
+  SerializeBlob(
+      blob, name, [&bytes](const std::string&, const std::string& value) { bytes = value; },
+      std::numeric_limits<int64_t>::max());
+  return bytes;
+}
+
+void DeserializeBlob(const BlobProto& proto, Blob* blob) {
+  auto serializer = BlobSerializerRegistry().Create(proto.type());
+  CAFFE_ENFORCE(serializer, "blob \"", proto.name(), "\" has type \"", proto.type(),
+                "\", which cannot be deserialized");
+  serializer->Deserialize(proto, blob);
+}
+
+void DeserializeBlob(const std::string& bytes, Blob* blob) {
+  BlobProto proto;
+  CAFFE_ENFORCE(proto.ParseFromString(bytes), "the ", bytes.size(), " bytes are no BlobProto");
+  DeserializeBlob(proto, blob);
+}
+
+}  // namespace caffe2

@@ -1,0 +1,157 @@
+#include "db/batch_pipeline.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "caffe2/core/logging.h"
+
+namespace caffe2::db {
+
+BatchPipeline::BatchPipeline(DBReader reader, std::unique_ptr<DBReader::Consumer> consumer,
+                             const Options& options, PrepareFn prepare, DecodeFn decode)
+    : reader_(std::move(reader)),
+      consumer_(std::move(consumer)),
+      options_(options),
+      prepare_(std::move(prepare)),
+      decode_(std::move(decode)) {
+  CAFFE_ENFORCE_GT(options_.threads, 0, "decode threads");
+  CAFFE_ENFORCE_GT(options_.depth, 0, "batches in flight");
+  CAFFE_ENFORCE_GT(options_.items_at_once, 0);
+  // One more than are under way: the batch that the net reads.
+  for (int i = 0; i < options_.depth + 1; ++i) {
+    slots_.push_back(std::make_unique<Slot>());
+    free_.push_back(slots_.back().get());
+  }
+  for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { Work(); });
+}
+
+BatchPipeline::~BatchPipeline() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+  }
+  work_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+BatchPipeline::Slot* BatchPipeline::ClaimItems(int* begin, int* end) {
+  for (Slot* slot : under_way_) {
+    if (!slot->read || slot->next_item == options_.batch_size) continue;
+    *begin = slot->next_item;
+    *end = std::min(*begin + options_.items_at_once, options_.batch_size);
+    slot->next_item = *end;
+    return slot;
+  }
+  return nullptr;
+}
+
+void BatchPipeline::ReadSlot(Slot* slot) {
+  slot->batch.error = nullptr;
+  try {
+    consumer_->Read(&slot->batch.source);
+    prepare_(&slot->batch);
+  } catch (...) {
+    slot->batch.error = std::current_exception();
+  }
+}
+
+std::exception_ptr BatchPipeline::DecodeItems(InputBatch* batch, int begin, int end) const {
+  int item = begin;
+  try {
+    for (; item < end; ++item) decode_(batch, item);
+  } catch (Error& error) {
+    error.AddContext("record \"" + batch->source.records[item].key + "\"");
+    return std::current_exception();
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
+void BatchPipeline::Work() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!stop_) {
+    int begin = 0, end = 0;
+    if (Slot* slot = ClaimItems(&begin, &end)) {
+      lock.unlock();
+      const std::exception_ptr error = DecodeItems(&slot->batch, begin, end);
+      lock.lock();
+      if (error && !slot->batch.error) slot->batch.error = error;
+      slot->items_left -= end - begin;
+      if (slot->items_left == 0) done_.notify_all();
+    } else if (!reading_ && !free_.empty()) {
+      Slot* fresh = free_.back();
+      free_.pop_back();
+      fresh->read = false;
+      under_way_.push_back(fresh);
+      reading_ = true;
+      lock.unlock();
+      ReadSlot(fresh);
+      lock.lock();
+      reading_ = false;
+      const bool failed = fresh->batch.error != nullptr;
+      fresh->next_item = failed ? options_.batch_size : 0;
+      fresh->items_left = failed ? 0 : options_.batch_size;
+      fresh->read = true;
+      if (failed) done_.notify_all();
+      work_.notify_all();
+    } else {
+      work_.wait(lock);
+    }
+  }
+}
+
+BatchPipeline::Slot* BatchPipeline::WaitForFront(std::unique_lock<std::mutex>* lock) {
+  done_.wait(*lock, [this] {
+    return !under_way_.empty() && under_way_.front()->read && under_way_.front()->items_left == 0;
+  });
+  Slot* slot = under_way_.front();
+  under_way_.pop_front();
+  return slot;
+}
+
+void BatchPipeline::Recycle(std::unique_lock<std::mutex>* lock, Slot* slot) {
+  free_.push_back(slot);
+  lock->unlock();
+  work_.notify_one();
+  lock->lock();
+}
+
+InputBatch* BatchPipeline::Pop() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (popped_) Recycle(&lock, std::exchange(popped_, nullptr));
+  while (true) {
+    Slot* slot = WaitForFront(&lock);
+    // Batches of before a Restore() are dropped, and so are their errors.
+    if (!consumer_->Commit(slot->batch.source)) {
+      Recycle(&lock, slot);
+      continue;
+    }
+    popped_ = slot;
+    if (!slot->batch.error) return &slot->batch;
+    try {
+      std::rethrow_exception(slot->batch.error);
+    } catch (Error& error) {
+      error.AddContext("database " + reader_.source());
+      throw;
+    }
+  }
+}
+
+void Prefetcher::Attach(const DBReader& reader) {
+  if (reader_ && *reader_ == reader) return;
+  pipeline_.reset();
+  consumer_ = DBReader(reader).NewConsumer(options_.batch_size);
+  reader_ = reader;
+}
+
+InputBatch* Prefetcher::Next(const DBReader& reader) {
+  Attach(reader);
+  if (!pipeline_) {
+    pipeline_ =
+        std::make_unique<BatchPipeline>(reader, std::move(consumer_), options_, prepare_, decode_);
+  }
+  return pipeline_->Pop();
+}
+
+}  // namespace caffe2::db

@@ -1,0 +1,102 @@
+#include "db/db.h"
+
+#include <filesystem>
+#include <vector>
+
+#include "db/random_access_file.h"
+
+namespace caffe2::db {
+namespace {
+
+// Keys in memory, values by seeking. Reading on from the last record needs no seek.
+class KeyIndex final : public RecordIndex {
+ public:
+  explicit KeyIndex(std::unique_ptr<Cursor> cursor) : cursor_(std::move(cursor)) {
+    for (cursor_->SeekToFirst(); cursor_->Valid(); cursor_->Next()) keys_.push_back(cursor_->key());
+    cursor_->SeekToFirst();
+  }
+  int64_t NumRecords() const override { return static_cast<int64_t>(keys_.size()); }
+  bool SupportsRandomAccess() const override { return cursor_->SupportsSeek(); }
+
+  void Read(int64_t i, std::string* key, std::string* value) override {
+    MoveTo(i);
+    if (!cursor_->Valid() || cursor_->key() != keys_[i]) {
+      throw IoError(
+          MakeString("record \"", keys_[i], "\" is gone: the database changed while in use"));
+    }
+    *key = keys_[i];
+    *value = cursor_->value();
+  }
+
+ private:
+  void MoveTo(int64_t i) {
+    constexpr int64_t kWalkAtMost = 16;
+    const bool near = i >= at_ && i - at_ <= kWalkAtMost;
+    if (!near && cursor_->SupportsSeek()) {
+      cursor_->Seek(keys_[i]);
+    } else {
+      if (i < at_) {
+        cursor_->SeekToFirst();
+        at_ = 0;
+      }
+      for (; at_ < i && cursor_->Valid(); ++at_) cursor_->Next();
+    }
+    at_ = i;
+  }
+
+  std::unique_ptr<Cursor> cursor_;
+  std::vector<std::string> keys_;
+  int64_t at_ = 0;
+};
+
+std::string Join(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+}  // namespace
+
+std::unique_ptr<RecordIndex> DB::NewIndex() { return std::make_unique<KeyIndex>(NewCursor()); }
+
+DBRegistryType& DBRegistry() {
+  static DBRegistryType registry;
+  return registry;
+}
+
+std::unique_ptr<DB> CreateDB(const std::string& db_type, const std::string& source, Mode mode) {
+  CAFFE_ENFORCE(DBRegistry().Has(db_type), "unknown db_type \"", db_type, "\" for ", source,
+                "; known: ", Join(DBRegistry().Keys()));
+  CAFFE_ENFORCE(!source.empty(), "the database has no path (db_type ", db_type, ")");
+  return DBRegistry().Create(db_type, source, mode);
+}
+
+bool DBExists(const std::string& db_type, const std::string& source) {
+  CAFFE_ENFORCE(DBRegistry().Has(db_type), "unknown db_type \"", db_type, "\"");
+  std::error_code error;
+  return std::filesystem::exists(source, error);
+}
+
+std::string GuessDBType(const std::string& source) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::is_directory(source, error)) {
+    if (fs::exists(fs::path(source) / "data.mdb", error)) return "lmdb";
+    if (fs::exists(fs::path(source) / "CURRENT", error)) return "leveldb";
+    return "";
+  }
+  if (!fs::is_regular_file(source, error)) return "";
+  try {
+    RandomAccessFile file(source);
+    int32_t lengths[2];
+    if (file.size() < sizeof(lengths)) return "";
+    file.ReadAt(0, lengths, sizeof(lengths));
+    const bool fits = lengths[0] > 0 && lengths[1] > 0 &&
+                      sizeof(lengths) + uint64_t(lengths[0]) + uint64_t(lengths[1]) <= file.size();
+    return fits ? "minidb" : "";
+  } catch (const IoError&) {
+    return "";  // not readable: no guess
+  }
+}
+
+}  // namespace caffe2::db

@@ -1,0 +1,246 @@
+#include "db/db_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <mutex>
+#include <numeric>
+
+#include "caffe2/core/random.h"
+#include "db/random_seed.h"
+
+namespace caffe2::db {
+
+class DBReader::Stream {
+ public:
+  Stream(std::unique_ptr<DB> db, const std::string& db_type, const std::string& source,
+         const DBReaderOptions& options)
+      : db_type_(db_type), source_(source), options_(options), db_(std::move(db)) {
+    CAFFE_ENFORCE(
+        options.num_shards >= 1 && options.shard_id >= 0 && options.shard_id < options.num_shards,
+        "database ", source, ": shard_id ", options.shard_id, " of num_shards ",
+        options.num_shards);
+    index_ = db_->NewIndex();
+    num_records_ = index_->NumRecords();
+    if (num_records_ == 0) throw IoError(MakeString("the database ", source, " is empty"));
+    CAFFE_ENFORCE_LE(options.num_shards, num_records_, "more shards than records in the database ",
+                     source);
+    CAFFE_ENFORCE(!options.shuffle || index_->SupportsRandomAccess(), "the database ", source,
+                  " (db_type ", db_type, ") can only be read in order, not shuffled");
+  }
+
+  const std::string& db_type() const { return db_type_; }
+  const std::string& source() const { return source_; }
+  const DBReaderOptions& options() const { return options_; }
+  int64_t NumRecords() const { return num_records_; }
+
+  std::string KeyAtPosition() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    Record record;
+    ReadRecord(CommittedLocked(), &record);
+    return record.key;
+  }
+
+  void ReadBatch(int n, RecordBatch* batch) {
+    CAFFE_ENFORCE_GT(n, 0);
+    std::lock_guard<std::mutex> lock(mutex_);
+    const int64_t start = CommittedLocked();
+    ReadRange(start, n, batch);
+    Rebase(start + n);
+    batch->generation = generation_;
+  }
+
+  int64_t Committed() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return CommittedLocked();
+  }
+
+  void Restore(int64_t position) {
+    // The place in the whole stream must stay an int64 for a long time to come.
+    CAFFE_ENFORCE(
+        position >= 0 && position < std::numeric_limits<int64_t>::max() / 4 / options_.num_shards,
+        "cannot restore the reader of ", source_, " to position ", position);
+    std::lock_guard<std::mutex> lock(mutex_);
+    Rebase(position);
+  }
+
+  int64_t generation() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return generation_;
+  }
+
+  int64_t AddConsumer(int n) {
+    CAFFE_ENFORCE_GT(n, 0, "records in a batch");
+    std::lock_guard<std::mutex> lock(mutex_);
+    const int64_t position = CommittedLocked();
+    consumers_.push_back({next_id_, n});
+    Rebase(position);
+    return next_id_++;
+  }
+
+  void RemoveConsumer(int64_t id) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const int64_t position = CommittedLocked();
+    consumers_.erase(Find(id));
+    Rebase(position);
+  }
+
+  void Read(int64_t id, RecordBatch* batch) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto self = Find(id);
+    if (!self->active) {
+      const int64_t boundary = RoundBoundary();
+      self->active = true;
+      Rebase(boundary);
+    }
+    int64_t start = base_ + self->batches_read * RoundSize();
+    for (auto other = consumers_.begin(); other != self; ++other) {
+      if (other->active) start += other->n;
+    }
+    ++self->batches_read;
+    batch->generation = generation_;
+    ReadRange(start, self->n, batch);
+  }
+
+  bool Commit(int64_t id, const RecordBatch& batch) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (batch.generation != generation_) return false;
+    const auto self = Find(id);
+    ++self->batches_committed;
+    constexpr int64_t kMostBatchesBehind = 2;
+    const auto behind = [&](const ConsumerState& other) {
+      return other.active &&
+             self->batches_committed - other.batches_committed >= kMostBatchesBehind;
+    };
+    if (std::any_of(consumers_.begin(), consumers_.end(), behind)) {
+      const int64_t boundary = RoundBoundary();
+      for (ConsumerState& other : consumers_) {
+        if (behind(other)) other.active = false;
+      }
+      Rebase(boundary);
+    }
+    return true;
+  }
+
+ private:
+  struct ConsumerState {
+    int64_t id;
+    int n;
+    bool active = true;
+    int64_t batches_read = 0, batches_committed = 0;  // since base_
+  };
+
+  std::vector<ConsumerState>::iterator Find(int64_t id) {
+    return std::find_if(consumers_.begin(), consumers_.end(),
+                        [id](const ConsumerState& consumer) { return consumer.id == id; });
+  }
+
+  int64_t CommittedLocked() const {
+    int64_t position = base_;
+    for (const ConsumerState& consumer : consumers_) {
+      position += consumer.batches_committed * consumer.n;
+    }
+    return position;
+  }
+
+  // Records in one batch for each consumer.
+  int64_t RoundSize() const {
+    int64_t size = 0;
+    for (const ConsumerState& consumer : consumers_) size += consumer.active ? consumer.n : 0;
+    return size;
+  }
+
+  // Where the next round begins that no consumer has a batch of.
+  int64_t RoundBoundary() const {
+    int64_t rounds = 0;
+    for (const ConsumerState& consumer : consumers_) {
+      rounds = std::max(rounds, consumer.batches_committed);
+    }
+    return base_ + rounds * RoundSize();
+  }
+
+  // Deals anew from `position`.
+  void Rebase(int64_t position) {
+    base_ = position;
+    ++generation_;
+    for (ConsumerState& consumer : consumers_) {
+      consumer.batches_read = consumer.batches_committed = 0;
+    }
+  }
+
+  void ReadRange(int64_t start, int n, RecordBatch* batch) {
+    batch->records.resize(n);
+    for (int i = 0; i < n; ++i) ReadRecord(start + i, &batch->records[i]);
+    batch->position_after = start + n;
+  }
+
+  void ReadRecord(int64_t position, Record* record) {
+    const int64_t g = position * options_.num_shards + options_.shard_id;
+    record->global_index = g;
+    int64_t i = g % num_records_;
+    if (options_.shuffle) i = Permutation(g / num_records_)[i];
+    index_->Read(i, &record->key, &record->value);
+  }
+
+  // The order of one epoch: Fisher-Yates over our own generator, so that it is the same
+  // everywhere. Two are kept, since consumers cross the end of an epoch one after the other.
+  const std::vector<int64_t>& Permutation(int64_t epoch) {
+    EpochOrder& order = orders_[epoch % 2];
+    if (order.epoch != epoch) {
+      order.records.resize(num_records_);
+      std::iota(order.records.begin(), order.records.end(), int64_t{0});
+      RandomGenerator random(MixSeed(options_.seed, epoch));
+      for (int64_t i = num_records_ - 1; i > 0; --i) {
+        std::swap(order.records[i], order.records[random.UniformInt(i + 1)]);
+      }
+      order.epoch = epoch;
+    }
+    return order.records;
+  }
+
+  const std::string db_type_, source_;
+  const DBReaderOptions options_;
+  int64_t num_records_ = 0;
+
+  mutable std::mutex mutex_;  // of all below
+  std::unique_ptr<DB> db_;
+  std::unique_ptr<RecordIndex> index_;  // after the database it reads
+  struct EpochOrder {
+    int64_t epoch = -1;
+    std::vector<int64_t> records;
+  };
+  std::array<EpochOrder, 2> orders_;
+  int64_t base_ = 0;  // position at which dealing began
+  int64_t generation_ = 0;
+  int64_t next_id_ = 0;
+  std::vector<ConsumerState> consumers_;  // in order of id
+};
+
+DBReader::DBReader(const std::string& db_type, const std::string& source,
+                   const DBReaderOptions& options)
+    : DBReader(CreateDB(db_type, source, READ), db_type, source, options) {}
+
+DBReader::DBReader(std::unique_ptr<DB> db, const std::string& db_type, const std::string& source,
+                   const DBReaderOptions& options)
+    : stream_(std::make_shared<Stream>(std::move(db), db_type, source, options)) {}
+
+const std::string& DBReader::db_type() const { return stream_->db_type(); }
+const std::string& DBReader::source() const { return stream_->source(); }
+const DBReaderOptions& DBReader::options() const { return stream_->options(); }
+int64_t DBReader::NumRecords() const { return stream_->NumRecords(); }
+std::string DBReader::KeyAtPosition() { return stream_->KeyAtPosition(); }
+void DBReader::ReadBatch(int n, RecordBatch* batch) { stream_->ReadBatch(n, batch); }
+int64_t DBReader::Committed() const { return stream_->Committed(); }
+void DBReader::Restore(int64_t position) { stream_->Restore(position); }
+int64_t DBReader::generation() const { return stream_->generation(); }
+std::unique_ptr<DBReader::Consumer> DBReader::NewConsumer(int n) {
+  return std::unique_ptr<Consumer>(new Consumer(stream_, n));
+}
+
+DBReader::Consumer::Consumer(std::shared_ptr<Stream> stream, int n)
+    : stream_(std::move(stream)), id_(stream_->AddConsumer(n)) {}
+DBReader::Consumer::~Consumer() { stream_->RemoveConsumer(id_); }
+void DBReader::Consumer::Read(RecordBatch* batch) { stream_->Read(id_, batch); }
+bool DBReader::Consumer::Commit(const RecordBatch& batch) { return stream_->Commit(id_, batch); }
+
+}  // namespace caffe2::db

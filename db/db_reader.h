@@ -1,0 +1,109 @@
+// The records of a database as an endless, sharded, optionally shuffled stream.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "caffe2/core/type_meta.h"
+#include "db/db.h"
+
+namespace caffe2::db {
+
+struct Record {
+  std::string key;
+  std::string value;
+  int64_t global_index = 0;  // place in the stream over all shards
+};
+
+struct DBReaderOptions {
+  int num_shards = 1;
+  int shard_id = 0;
+  bool shuffle = false;
+  uint64_t seed = 0;  // of the shuffle
+};
+
+// Records read together, and where they came from.
+struct RecordBatch {
+  std::vector<Record> records;
+  int64_t position_after = 0;  // of the shard, when these records are taken
+  int64_t generation = 0;
+};
+
+// The stream is one epoch after another, each all N records of the database, in its order or
+// shuffled anew by (seed, epoch). Its record g is record g % N of epoch g / N; shard s of S takes
+// g = s, s + S, s + 2S, ... So the shards stay disjoint and in step where N is no multiple of S,
+// and 4 shards that take 16 records each see the 64 that 1 shard sees. The position is the number
+// of records this shard has taken.
+//
+// A handle: copies share one stream. Thread-safe. Opening checks the whole database once.
+class DBReader {
+ public:
+  class Consumer;
+
+  // Throws as CreateDB does; IoError for a database without records; EnforceNotMet for a shard_id
+  // outside [0, num_shards) and for shuffling a database without random access.
+  DBReader(const std::string& db_type, const std::string& source,
+           const DBReaderOptions& options = {});
+  // Over a database that is open already.
+  DBReader(std::unique_ptr<DB> db, const std::string& db_type, const std::string& source,
+           const DBReaderOptions& options = {});
+
+  const std::string& db_type() const;
+  const std::string& source() const;
+  const DBReaderOptions& options() const;
+  int64_t NumRecords() const;
+  // The key of the next record.
+  std::string KeyAtPosition();
+
+  // Takes the next n records, at once for good: for tools that read without a net. `batch` is
+  // reused: its strings keep their memory.
+  void ReadBatch(int n, RecordBatch* batch);
+
+  // The position up to which records were handed to the net (those read ahead do not count).
+  int64_t Committed() const;
+  // Continues at `position` >= 0; what was read ahead is void.
+  void Restore(int64_t position);
+  // Changes whenever what was read ahead has become void.
+  int64_t generation() const;
+
+  // A place to read batches of n > 0 records from, ahead of their use. Several consumers of one
+  // reader (the replicas of a net) are dealt batches in turn, in the order in which they were
+  // made, whatever the timing of their threads. They should run equally often: one that falls two
+  // batches behind the others loses its turn until it runs again.
+  std::unique_ptr<Consumer> NewConsumer(int n);
+
+  // The same stream?
+  friend bool operator==(const DBReader& a, const DBReader& b) = default;
+
+ private:
+  class Stream;
+  std::shared_ptr<Stream> stream_;
+};
+
+class DBReader::Consumer {
+ public:
+  ~Consumer();
+  Consumer(const Consumer&) = delete;
+  Consumer& operator=(const Consumer&) = delete;
+
+  // The next batch of this consumer. One that cannot be read (IoError) counts all the same.
+  void Read(RecordBatch* batch);
+  // Counts the batch as handed to the net, in the order of Read. False if it has become void
+  // (Restore, or the turns changed) and must be dropped.
+  bool Commit(const RecordBatch& batch);
+
+ private:
+  friend class DBReader;
+  Consumer(std::shared_ptr<Stream> stream, int n);
+  std::shared_ptr<Stream> stream_;
+  int64_t id_;
+};
+
+}  // namespace caffe2::db
+
+namespace caffe2 {
+// Blobs hold readers under Caffe2's name.
+CAFFE2_TYPE_NAME(std::unique_ptr<db::DBReader>, "DBReader");
+}  // namespace caffe2

@@ -1,0 +1,111 @@
+// LevelDB. The library knows no read-only mode: opening takes the database's lock, so that one
+// process at a time can use it, and may rewrite its log files.
+#include <leveldb/db.h>
+#include <leveldb/write_batch.h>
+
+#include <filesystem>
+
+#include "db/db.h"
+
+namespace caffe2::db {
+namespace {
+
+void Check(const leveldb::Status& status, const char* what, const std::string& source) {
+  if (status.ok()) return;
+  throw IoError(MakeString("cannot ", what, " LevelDB database ", source, ": ", status.ToString()));
+}
+
+class LevelDBCursor final : public Cursor {
+ public:
+  LevelDBCursor(leveldb::DB* db, const std::string& source) : source_(source) {
+    leveldb::ReadOptions options;
+    options.verify_checksums = true;
+    options.fill_cache = false;
+    iterator_.reset(db->NewIterator(options));
+    SeekToFirst();
+  }
+  bool SupportsSeek() const override { return true; }
+  void Seek(const std::string& key) override {
+    iterator_->Seek(key);
+    CheckIterator();
+  }
+  void SeekToFirst() override {
+    iterator_->SeekToFirst();
+    CheckIterator();
+  }
+  void Next() override {
+    iterator_->Next();
+    CheckIterator();
+  }
+  bool Valid() const override { return iterator_->Valid(); }
+  std::string key() const override { return iterator_->key().ToString(); }
+  std::string value() const override { return iterator_->value().ToString(); }
+
+ private:
+  // A damaged block ends the iteration as the last record does; only the status tells.
+  void CheckIterator() const { Check(iterator_->status(), "read", source_); }
+
+  std::string source_;
+  std::unique_ptr<leveldb::Iterator> iterator_;
+};
+
+class LevelDBTransaction final : public Transaction {
+ public:
+  LevelDBTransaction(leveldb::DB* db, const std::string& source) : db_(db), source_(source) {}
+  void Put(const std::string& key, const std::string& value) override { batch_.Put(key, value); }
+  void Commit() override {
+    leveldb::WriteOptions options;
+    options.sync = true;
+    Check(db_->Write(options, &batch_), "write to", source_);
+    batch_.Clear();
+  }
+
+ private:
+  leveldb::DB* db_;
+  std::string source_;
+  leveldb::WriteBatch batch_;
+};
+
+class LevelDB final : public DB {
+ public:
+  LevelDB(const std::string& source, Mode mode) : source_(source), writable_(mode != READ) {
+    std::error_code error;
+    if (mode == READ &&
+        !std::filesystem::exists(std::filesystem::path(source) / "CURRENT", error)) {
+      const std::string guess = GuessDBType(source);
+      throw IoError(MakeString("there is no LevelDB database at ", source,
+                               guess.empty() ? "" : "; it looks like db_type " + guess));
+    }
+    leveldb::Options options;
+    options.create_if_missing = mode != READ;
+    options.error_if_exists = mode == NEW;
+    options.paranoid_checks = true;
+    options.block_size = 64 << 10;  // as Caffe2 writes
+    options.write_buffer_size = 256 << 20;
+    options.max_open_files = 100;
+    leveldb::DB* db = nullptr;
+    Check(leveldb::DB::Open(options, source, &db), "open", source);
+    db_.reset(db);
+  }
+
+  void Close() override { db_.reset(); }
+  std::unique_ptr<Cursor> NewCursor() override {
+    CAFFE_ENFORCE(db_, "LevelDB database ", source_, " is closed");
+    return std::make_unique<LevelDBCursor>(db_.get(), source_);
+  }
+  std::unique_ptr<Transaction> NewTransaction() override {
+    CAFFE_ENFORCE(db_ && writable_, "LevelDB database ", source_, " is not open for writing");
+    return std::make_unique<LevelDBTransaction>(db_.get(), source_);
+  }
+
+ private:
+  std::string source_;
+  bool writable_;
+  std::unique_ptr<leveldb::DB> db_;
+};
+
+REGISTER_CAFFE2_DB(LevelDB, LevelDB);
+REGISTER_CAFFE2_DB(leveldb, LevelDB);
+
+}  // namespace
+}  // namespace caffe2::db

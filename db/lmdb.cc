@@ -1,0 +1,164 @@
+// LMDB: reading by LmdbFile, writing by liblmdb.
+#include <lmdb.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "db/db.h"
+#include "db/lmdb_file.h"
+
+namespace caffe2::db {
+namespace {
+
+constexpr size_t kMapBytes = size_t{1} << 40;  // address space only, as in Caffe2
+
+// The data file of an environment: a directory as Caffe makes it, or a file (MDB_NOSUBDIR).
+std::string DataFile(const std::string& source) {
+  std::error_code error;
+  if (!std::filesystem::exists(source, error)) {
+    throw IoError(MakeString("there is no LMDB database at ", source));
+  }
+  if (!std::filesystem::is_directory(source, error)) return source;
+  const std::string file = (std::filesystem::path(source) / "data.mdb").string();
+  if (std::filesystem::exists(file, error)) return file;
+  const std::string guess = GuessDBType(source);
+  throw IoError(MakeString("there is no LMDB database at ", source, " (no data.mdb in it)",
+                           guess.empty() ? "" : "; it looks like db_type " + guess));
+}
+
+class LmdbCursor final : public Cursor {
+ public:
+  explicit LmdbCursor(const std::string& file) : file_(file) { SeekToFirst(); }
+  bool SupportsSeek() const override { return true; }
+  void Seek(const std::string& key) override { MoveTo(file_.LowerBound(key)); }
+  void SeekToFirst() override { MoveTo(0); }
+  void Next() override { MoveTo(at_ + 1); }
+  bool Valid() const override { return at_ < file_.num_records(); }
+  std::string key() const override { return key_; }
+  std::string value() const override { return value_; }
+
+ private:
+  void MoveTo(int64_t i) {
+    at_ = i;
+    if (Valid()) file_.Read(i, &key_, &value_);
+  }
+
+  LmdbFile file_;
+  int64_t at_ = 0;
+  std::string key_, value_;
+};
+
+class LmdbIndex final : public RecordIndex {
+ public:
+  explicit LmdbIndex(const std::string& file) : file_(file) {}
+  int64_t NumRecords() const override { return file_.num_records(); }
+  void Read(int64_t i, std::string* key, std::string* value) override { file_.Read(i, key, value); }
+
+ private:
+  LmdbFile file_;
+};
+
+// The writing environment.
+class LmdbWriter {
+ public:
+  explicit LmdbWriter(const std::string& source) : source_(source) {
+    Check(mdb_env_create(&env_), "create");
+    try {
+      Check(mdb_env_set_mapsize(env_, kMapBytes), "set the map size of");
+      Check(mdb_env_open(env_, source.c_str(), 0, 0664), "open");
+    } catch (...) {
+      mdb_env_close(env_);
+      throw;
+    }
+  }
+  ~LmdbWriter() { mdb_env_close(env_); }
+  LmdbWriter(const LmdbWriter&) = delete;
+  LmdbWriter& operator=(const LmdbWriter&) = delete;
+
+  MDB_env* env() { return env_; }
+  void Check(int status, const char* what) const {
+    if (status == MDB_SUCCESS) return;
+    throw IoError(
+        MakeString("cannot ", what, " LMDB database ", source_, ": ", mdb_strerror(status)));
+  }
+
+ private:
+  std::string source_;
+  MDB_env* env_ = nullptr;
+};
+
+class LmdbTransaction final : public Transaction {
+ public:
+  explicit LmdbTransaction(LmdbWriter* writer) : writer_(writer) {}
+  ~LmdbTransaction() override {
+    if (txn_) mdb_txn_abort(txn_);
+  }
+
+  void Put(const std::string& key, const std::string& value) override {
+    if (!txn_) Begin();
+    MDB_val k{key.size(), const_cast<char*>(key.data())};
+    MDB_val v{value.size(), const_cast<char*>(value.data())};
+    writer_->Check(mdb_put(txn_, dbi_, &k, &v, 0), "write to");
+  }
+
+  void Commit() override {
+    if (!txn_) return;
+    MDB_txn* txn = txn_;
+    txn_ = nullptr;  // freed by the commit, whatever it returns
+    writer_->Check(mdb_txn_commit(txn), "commit to");
+  }
+
+ private:
+  void Begin() {
+    writer_->Check(mdb_txn_begin(writer_->env(), nullptr, 0, &txn_), "begin a transaction in");
+    const int status = mdb_dbi_open(txn_, nullptr, 0, &dbi_);
+    if (status != MDB_SUCCESS) {
+      mdb_txn_abort(txn_);
+      txn_ = nullptr;
+      writer_->Check(status, "open");
+    }
+  }
+
+  LmdbWriter* writer_;
+  MDB_txn* txn_ = nullptr;
+  MDB_dbi dbi_ = 0;
+};
+
+class Lmdb final : public DB {
+ public:
+  Lmdb(const std::string& source, Mode mode) : source_(source) {
+    if (mode == READ) {
+      DataFile(source);  // throws if there is none
+      return;
+    }
+    if (mkdir(source.c_str(), 0755) != 0 && (errno != EEXIST || mode == NEW)) {
+      throw IoError(MakeString("cannot make the directory of LMDB database ", source, ": ",
+                               ErrnoText(errno)));
+    }
+    writer_ = std::make_unique<LmdbWriter>(source);
+  }
+
+  void Close() override { writer_.reset(); }
+  // Both see what was committed when they are made.
+  std::unique_ptr<Cursor> NewCursor() override {
+    return std::make_unique<LmdbCursor>(DataFile(source_));
+  }
+  std::unique_ptr<RecordIndex> NewIndex() override {
+    return std::make_unique<LmdbIndex>(DataFile(source_));
+  }
+  std::unique_ptr<Transaction> NewTransaction() override {
+    CAFFE_ENFORCE(writer_, "LMDB database ", source_, " is not open for writing");
+    return std::make_unique<LmdbTransaction>(writer_.get());
+  }
+
+ private:
+  std::string source_;
+  std::unique_ptr<LmdbWriter> writer_;
+};
+
+REGISTER_CAFFE2_DB(LMDB, Lmdb);
+REGISTER_CAFFE2_DB(lmdb, Lmdb);
+
+}  // namespace
+}  // namespace caffe2::db

@@ -1,0 +1,75 @@
+// Reads the data file of an LMDB environment (format of LMDB 0.9: Howard Chu, "MDB: A
+// Memory-Mapped Database and Backend for OpenLDAP", 2011) without the library.
+//
+// liblmdb trusts its file: a truncated one raises SIGBUS in it, a damaged one SIGSEGV or a wrong
+// number of records. Here every page is read into memory and every number in it is checked before
+// use, and opening walks the whole tree once: a database that opens has exactly the records its
+// header counts, in ascending order of keys.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "db/random_access_file.h"
+
+namespace caffe2::db {
+
+// A snapshot of the main database: the one current when it was opened. Takes no lock, writes
+// nothing, works on read-only media. A writer that reuses pages of the snapshot is noticed when a
+// page no longer fits (IoError). Not synchronised. Memory: 16 bytes for each leaf page.
+class LmdbFile {
+ public:
+  // `path` is the data file. Throws IoError with the path and what is wrong.
+  explicit LmdbFile(const std::string& path);
+
+  int64_t num_records() const { return num_records_; }
+  // 0 <= i < num_records().
+  void Read(int64_t i, std::string* key, std::string* value);
+  std::string Key(int64_t i);
+  // The first record whose key is not less than `key`; num_records() if there is none.
+  int64_t LowerBound(std::string_view key);
+
+ private:
+  struct Tree {
+    uint16_t flags = 0;
+    uint16_t depth = 0;
+    uint64_t branch_pages = 0, leaf_pages = 0, overflow_pages = 0, entries = 0, root = 0;
+  };
+  // One entry of a page.
+  struct Node {
+    std::string_view key;
+    std::string_view data;  // inline data, or the 8 bytes of an overflow page number
+    uint64_t child = 0;     // branch pages
+    uint64_t size = 0;      // leaf pages: bytes of the value
+    bool overflow = false;
+  };
+
+  void ReadMeta();
+  bool ParseMetaPage(uint64_t page, uint64_t* transaction, Tree* tree);
+  void Walk();
+  void AddLeaf(uint64_t page, std::string* last_key, uint64_t* overflow_pages);
+  // Reads a page and checks header and every entry.
+  void LoadPage(uint64_t page, bool leaf);
+  Node NodeAt(size_t i) const;  // of the loaded page
+  uint64_t OverflowPages(uint64_t value_bytes) const;
+  // Loads the leaf that holds record i; returns its entry there.
+  size_t LoadLeafOf(int64_t i);
+  [[noreturn]] void ThrowDamaged(uint64_t page, const std::string& what) const;
+
+  RandomAccessFile file_;
+  uint64_t page_size_ = 0;
+  uint64_t last_page_ = 0;
+  Tree tree_;
+  int64_t num_records_ = 0;
+  std::vector<uint64_t> leaves_;       // page numbers in key order
+  std::vector<int64_t> first_record_;  // of each leaf, and the end
+  size_t current_leaf_ = 0;            // where the last record was
+
+  std::vector<char> page_;
+  uint64_t loaded_page_ = 0;  // meta page 0 stands for none
+  size_t loaded_count_ = 0;
+};
+
+}  // namespace caffe2::db
