@@ -1,0 +1,81 @@
+#include "db/record_writer.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+#include "caffe2/proto/caffe2.pb.h"
+#include "caffe2/proto/caffe_datum.pb.h"
+
+namespace caffe2::db {
+
+namespace {
+constexpr int kRecordsInTransaction = 1000;
+}  // namespace
+
+std::string MakeDatum(int channels, int height, int width, std::string_view pixels, int label) {
+  CAFFE_ENFORCE_EQ(static_cast<int64_t>(pixels.size()), int64_t{channels} * height * width,
+                   "bytes of an image of ", channels, "x", height, "x", width);
+  caffe::Datum datum;
+  datum.set_channels(channels);
+  datum.set_height(height);
+  datum.set_width(width);
+  datum.set_data(pixels.data(), pixels.size());
+  datum.set_label(label);
+  return datum.SerializeAsString();
+}
+
+std::string MakeTensorProtos(int dim0, int dim1, int dim2, std::string_view pixels, int label) {
+  CAFFE_ENFORCE_EQ(static_cast<int64_t>(pixels.size()), int64_t{dim0} * dim1 * dim2,
+                   "bytes of an image of ", dim0, "x", dim1, "x", dim2);
+  TensorProtos protos;
+  TensorProto* image = protos.add_protos();
+  for (const int dim : {dim0, dim1, dim2}) image->add_dims(dim);
+  image->set_data_type(TensorProto::BYTE);
+  image->set_byte_data(pixels.data(), pixels.size());
+  TensorProto* label_proto = protos.add_protos();
+  label_proto->set_data_type(TensorProto::INT32);
+  label_proto->add_int32_data(label);
+  return protos.SerializeAsString();
+}
+
+RecordWriter::RecordWriter(const std::string& db_type, const std::string& path)
+    : path_(path), temporary_(MakeString(path, ".tmp.", getpid())) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) {
+    throw IoError(MakeString("cannot make the database ", path, ": something is there already"));
+  }
+  db_ = CreateDB(db_type, temporary_, NEW);
+  transaction_ = db_->NewTransaction();
+}
+
+RecordWriter::~RecordWriter() {
+  transaction_.reset();
+  db_.reset();
+  std::error_code error;  // no file is left after Finish()
+  std::filesystem::remove_all(temporary_, error);
+}
+
+void RecordWriter::Add(const std::string& value) {
+  char key[32];
+  std::snprintf(key, sizeof(key), "%08lld", static_cast<long long>(num_records_));
+  Add(key, value);
+}
+
+void RecordWriter::Add(const std::string& key, const std::string& value) {
+  transaction_->Put(key, value);
+  if (++num_records_ % kRecordsInTransaction == 0) transaction_->Commit();
+}
+
+void RecordWriter::Finish() {
+  transaction_->Commit();
+  transaction_.reset();
+  db_->Close();
+  std::error_code error;
+  std::filesystem::rename(temporary_, path_, error);
+  if (error) throw IoError(MakeString("cannot make the database ", path_, ": ", error.message()));
+}
+
+}  // namespace caffe2::db

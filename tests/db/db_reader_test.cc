@@ -1,0 +1,192 @@
+#include "db/db_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "tests/db/db_test_util.h"
+#include "tests/db/temporary_directory.h"
+
+namespace caffe2::testing {
+namespace {
+
+class DBReaderTest : public ::testing::Test {
+ protected:
+  void SetUp() override { Write(101); }
+  void Write(int n) {
+    WriteDB("minidb", directory_.Path("db"),
+            MakeRecords(n, [](int i) { return std::to_string(i); }));
+  }
+  db::DBReader Reader(const db::DBReaderOptions& options = {}) {
+    return db::DBReader("minidb", directory_.Path("db"), options);
+  }
+  // Values of the next n records.
+  static std::vector<int> Take(db::DBReader reader, int n) {
+    db::RecordBatch batch;
+    reader.ReadBatch(n, &batch);
+    return Values(batch);
+  }
+  static std::vector<int> Values(const db::RecordBatch& batch) {
+    std::vector<int> values;
+    for (const db::Record& record : batch.records) values.push_back(std::stoi(record.value));
+    return values;
+  }
+  // What one shard reads.
+  std::vector<int> Stream(int n, bool shuffle, uint64_t seed = 0) {
+    return Take(Reader({.shuffle = shuffle, .seed = seed}), n);
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(DBReaderTest, ShardsTogetherVisitWhatOneShardVisits) {
+  for (const bool shuffle : {false, true}) {
+    const std::vector<int> whole = Stream(4 * 16 * 20, shuffle, 7);
+    for (const int shards : {1, 2, 3, 4, 7}) {
+      for (int shard = 0; shard < shards; ++shard) {
+        auto reader =
+            Reader({.num_shards = shards, .shard_id = shard, .shuffle = shuffle, .seed = 7});
+        const std::vector<int> part = Take(reader, 1280 / shards);
+        for (size_t i = 0; i < part.size(); ++i) ASSERT_EQ(part[i], whole[shard + i * shards]);
+      }
+    }
+  }
+}
+
+TEST_F(DBReaderTest, EachEpochVisitsEachRecordOnce) {
+  for (const bool shuffle : {false, true}) {
+    const std::vector<int> values = Stream(303, shuffle);
+    for (int epoch = 0; epoch < 3; ++epoch) {
+      const std::set<int> seen(values.begin() + 101 * epoch, values.begin() + 101 * (epoch + 1));
+      EXPECT_EQ(seen.size(), 101u);
+    }
+  }
+}
+
+TEST_F(DBReaderTest, UnshuffledOrderIsTheDatabases) {
+  const std::vector<int> values = Stream(150, false);
+  for (int i = 0; i < 150; ++i) EXPECT_EQ(values[i], i % 101);
+}
+
+TEST_F(DBReaderTest, ShuffleDependsOnSeedAndEpochOnly) {
+  const std::vector<int> a = Stream(202, true, 1);
+  EXPECT_EQ(a, Stream(202, true, 1));
+  EXPECT_NE(a, Stream(202, true, 2));
+  EXPECT_FALSE(std::equal(a.begin(), a.begin() + 101, a.begin() + 101));
+  EXPECT_FALSE(std::is_sorted(a.begin(), a.begin() + 101));
+}
+
+TEST_F(DBReaderTest, ShuffleIsStable) {
+  // The order is part of what a resumed run relies on: it must not change between versions.
+  Write(8);
+  EXPECT_EQ(Stream(8, true, 42), std::vector<int>({2, 7, 1, 5, 6, 4, 0, 3}));
+}
+
+TEST_F(DBReaderTest, RestoreContinuesExactly) {
+  for (const bool shuffle : {false, true}) {
+    auto reader = Reader({.num_shards = 2, .shard_id = 1, .shuffle = shuffle});
+    Take(reader, 57);
+    EXPECT_EQ(reader.Committed(), 57);
+    const std::vector<int> rest = Take(reader, 200);
+    auto resumed = Reader({.num_shards = 2, .shard_id = 1, .shuffle = shuffle});
+    resumed.Restore(57);
+    EXPECT_EQ(resumed.Committed(), 57);
+    EXPECT_EQ(std::stoi(resumed.KeyAtPosition()), rest[0]);
+    EXPECT_EQ(Take(resumed, 200), rest);
+    EXPECT_THROW(resumed.Restore(-1), EnforceNotMet);
+    EXPECT_THROW(resumed.Restore(INT64_MAX), EnforceNotMet);
+  }
+}
+
+TEST_F(DBReaderTest, ReadAheadDoesNotCountUntilCommitted) {
+  auto reader = Reader();
+  auto consumer = reader.NewConsumer(10);
+  db::RecordBatch first, second;
+  consumer->Read(&first);
+  consumer->Read(&second);
+  EXPECT_EQ(reader.Committed(), 0);
+  EXPECT_TRUE(consumer->Commit(first));
+  EXPECT_EQ(reader.Committed(), 10);
+  reader.Restore(50);
+  EXPECT_FALSE(consumer->Commit(second)) << "read before the restore";
+  db::RecordBatch third;
+  consumer->Read(&third);
+  EXPECT_EQ(Values(third)[0], 50);
+  EXPECT_TRUE(consumer->Commit(third));
+  EXPECT_EQ(reader.Committed(), 60);
+}
+
+TEST_F(DBReaderTest, ConsumersAreDealtBatchesInTurnWhateverTheTiming) {
+  auto reader = Reader();
+  auto a = reader.NewConsumer(3), b = reader.NewConsumer(2);
+  db::RecordBatch batch_a[3], batch_b[3];
+  for (auto& batch : batch_b) b->Read(&batch);  // b is quicker
+  for (auto& batch : batch_a) a->Read(&batch);
+  EXPECT_EQ(Values(batch_a[0]), std::vector<int>({0, 1, 2}));
+  EXPECT_EQ(Values(batch_b[0]), std::vector<int>({3, 4}));
+  EXPECT_EQ(Values(batch_a[1]), std::vector<int>({5, 6, 7}));
+  EXPECT_EQ(Values(batch_b[2]), std::vector<int>({13, 14}));
+  EXPECT_TRUE(a->Commit(batch_a[0]));
+  EXPECT_TRUE(b->Commit(batch_b[0]));
+  EXPECT_EQ(reader.Committed(), 5);
+  b.reset();  // its net is gone: a continues alone
+  EXPECT_EQ(reader.Committed(), 5);
+  EXPECT_FALSE(a->Commit(batch_a[1]));
+  a->Read(&batch_a[0]);
+  EXPECT_EQ(Values(batch_a[0]), std::vector<int>({5, 6, 7}));
+}
+
+TEST_F(DBReaderTest, AConsumerThatNeverRunsLosesItsTurn) {
+  auto reader = Reader();
+  auto a = reader.NewConsumer(4), idle = reader.NewConsumer(4);
+  std::vector<int> seen;
+  db::RecordBatch batch;
+  while (seen.size() < 40) {
+    a->Read(&batch);
+    ASSERT_TRUE(a->Commit(batch));
+    for (const int value : Values(batch)) seen.push_back(value);
+  }
+  // From the third batch on the records follow each other.
+  for (size_t i = 9; i < seen.size(); ++i) EXPECT_EQ(seen[i], seen[i - 1] + 1);
+  // When it runs after all, it has its turn again.
+  idle->Read(&batch);
+  EXPECT_TRUE(idle->Commit(batch));
+  EXPECT_EQ(Values(batch)[0], seen.back() + 1 + 4);
+}
+
+TEST_F(DBReaderTest, ReadsFromManyThreads) {
+  auto reader = Reader();
+  std::vector<std::vector<int>> seen(4);
+  std::vector<std::thread> threads;
+  for (auto& values : seen) {
+    threads.emplace_back([&values, reader]() mutable {
+      for (int i = 0; i < 101; ++i) values.push_back(Take(reader, 1)[0]);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::vector<int> counts(101);
+  for (const auto& values : seen) {
+    for (const int value : values) ++counts[value];
+  }
+  EXPECT_EQ(counts, std::vector<int>(101, 4));
+}
+
+TEST_F(DBReaderTest, BadOptionsAreErrors) {
+  EXPECT_THROW(Reader({.num_shards = 0}), EnforceNotMet);
+  EXPECT_THROW(Reader({.num_shards = 2, .shard_id = 2}), EnforceNotMet);
+  EXPECT_THROW(Reader({.num_shards = 2, .shard_id = -1}), EnforceNotMet);
+  EXPECT_THROW(Reader({.num_shards = 102, .shard_id = 0}), EnforceNotMet);
+}
+
+TEST_F(DBReaderTest, EmptyDatabaseIsAnErrorWithThePath) {
+  WriteDB("lmdb", directory_.Path("empty"), {});
+  const std::string message =
+      ThrownMessage<IoError>([&] { db::DBReader("lmdb", directory_.Path("empty")); });
+  EXPECT_NE(message.find("is empty"), std::string::npos) << message;
+  EXPECT_NE(message.find(directory_.Path("empty")), std::string::npos) << message;
+}
+
+}  // namespace
+}  // namespace caffe2::testing
