@@ -172,7 +172,7 @@ TEST_F(DBInputTest, BadRecordsAreErrorsWithKeyAndPath) {
   };
   has(message_of_second_batch("junk"), "no TensorProtos");
   has(message_of_second_batch(db::MakeDatum(1, 1, 1, "x", 1)), "Datum");
-  has(message_of_second_batch(db::MakeTensorProtos(3, 2, 1, "123456", 1)), "[3, 3, 2, 1]");
+  has(message_of_second_batch(db::MakeTensorProtos(3, 2, 1, "123456", 1)), "[3, 2, 3, 1]");
   TensorProtos three;
   three.ParseFromString(values[0]);
   *three.add_protos() = three.protos(0);
