@@ -1,0 +1,296 @@
+#include "distributed/file_store_handler.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+namespace caffe2 {
+
+namespace {
+
+// A file that was just published may look short for a moment on a network file system.
+constexpr milliseconds kShortFileWait{2000};
+constexpr size_t kLongestName = 240;  // leaves room for a counter suffix below NAME_MAX
+
+[[noreturn]] void ThrowErrno(const std::string& what, const std::string& path) {
+  const int error = errno;
+  throw IoError(MakeString("file store: cannot ", what, " ", path, ": ", std::strerror(error)));
+}
+
+// Readable and reversible: letters, digits, '_', '-' and inner '.' stand for themselves.
+std::string EscapeName(const std::string& key) {
+  static const char kHex[] = "0123456789ABCDEF";
+  std::string name;
+  for (const char c : key) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain =
+        byte < 128 && (std::isalnum(byte) || c == '_' || c == '-' || (c == '.' && !name.empty()));
+    if (plain) {
+      name += c;
+    } else {
+      name += {'%', kHex[byte >> 4], kHex[byte & 15]};
+    }
+  }
+  CAFFE_ENFORCE_LE(name.size(), kLongestName, "store key is too long: ", key);
+  return name;
+}
+
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  ~FileDescriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  int get() const { return fd_; }
+  // A network file system may report a full disk only here.
+  bool Close() { return close(std::exchange(fd_, -1)) == 0; }
+
+ private:
+  int fd_;
+};
+
+class FileStoreHandler final : public StoreHandler {
+ public:
+  FileStoreHandler(const std::string& path, const std::string& prefix)
+      : directory_(prefix.empty() ? path : path + "/" + EscapeName(prefix)),
+        owned_(!prefix.empty()) {
+    struct stat info;
+    if (stat(path.c_str(), &info) != 0) ThrowErrno("open directory", path);
+    if (!S_ISDIR(info.st_mode)) throw IoError("file store: " + path + " is not a directory");
+    MakeDirectory();
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    temporary_ = MakeString(directory_, "/.tmp.", EscapeName(host), ".", getpid(), ".");
+  }
+
+  // The last one out takes the directory along; it stays while it holds a key.
+  ~FileStoreHandler() override {
+    if (owned_) rmdir(directory_.c_str());
+  }
+
+  bool SetIfAbsent(const std::string& key, const std::string& value) override {
+    return Publish(EscapeName(key), value);
+  }
+
+  // These stores know no lifetime: keys of a dead run go with RemoveLeftovers().
+  void Put(const std::string& key, const std::string& value, milliseconds) override {
+    CheckValueSize(key, value.size());
+    Replace(key, MakeString(value.size(), "\n") + value);
+  }
+
+  std::optional<std::string> TryGet(const std::string& key) override {
+    const std::string name = EscapeName(key);
+    if (auto value = Read(name)) return value;
+    const auto [index, sum] = LastCount(name);
+    if (index == 0) return std::nullopt;
+    return std::to_string(sum);
+  }
+
+  // A counter is a series of files "<name>+1", "<name>+2", ... each made exclusively and holding
+  // the sum so far: no lock that a dead process could keep.
+  int64_t Add(const std::string& key, int64_t delta) override {
+    const std::string name = EscapeName(key);
+    while (true) {
+      const auto [index, sum] = LastCount(name);
+      if (Publish(MakeString(name, "+", index + 1), std::to_string(sum + delta)))
+        return sum + delta;
+    }
+  }
+
+  bool Check(const std::vector<std::string>& keys) override {
+    // Opening the directory makes a network file system look afresh.
+    FileDescriptor refresh(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    for (const std::string& key : keys) {
+      const std::string path = directory_ + "/" + EscapeName(key);
+      if (access(path.c_str(), F_OK) != 0 && access((path + "+1").c_str(), F_OK) != 0) return false;
+    }
+    return true;
+  }
+
+  bool Remove(const std::string& key) override {
+    const std::string name = EscapeName(key);
+    bool existed = Unlink(directory_ + "/" + name);
+    for (int64_t index = LastCount(name).first; index > 0; --index) {
+      existed = Unlink(MakeString(directory_, "/", name, "+", index)) || existed;
+    }
+    return existed;
+  }
+
+  void Expire(const std::string&, milliseconds) override {}
+
+  void SetFields(const std::string& key, const std::map<std::string, std::string>& fields,
+                 milliseconds) override {
+    std::string text;
+    for (const auto& [name, value] : fields) text += name + ": " + value + "\n";
+    Replace(key, text);
+  }
+
+  void RemoveLeftovers(const std::string& prefix) override {
+    const std::string start = EscapeName(prefix);
+    DIR* directory = opendir(directory_.c_str());
+    if (directory == nullptr) return;
+    std::vector<std::string> names;
+    while (const dirent* entry = readdir(directory)) {
+      const std::string name = entry->d_name;
+      if (name.rfind(start, 0) == 0 && name != "." && name != "..") names.push_back(name);
+    }
+    closedir(directory);
+    for (const std::string& name : names) Unlink(directory_ + "/" + name);
+  }
+
+  std::string Description() const override { return "file store " + directory_; }
+
+ private:
+  void MakeDirectory() {
+    if (owned_ && mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) {
+      ThrowErrno("make directory", directory_);
+    }
+    if (!owned_) return;
+    struct stat info;
+    if (lstat(directory_.c_str(), &info) != 0) ThrowErrno("open directory", directory_);
+    if (!S_ISDIR(info.st_mode)) throw IoError("file store: " + directory_ + " is no directory");
+    if (info.st_uid != geteuid() || (info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+      throw IoError("file store: " + directory_ +
+                    " belongs to another user or is writable by others: refused");
+    }
+  }
+
+  // Writes `content` to a new hidden file, all of it and synced, and returns its path.
+  std::string WriteTemporary(const std::string& content) {
+    static std::atomic<int64_t> count{0};
+    const std::string path = MakeString(temporary_, ++count);
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    int fd = open(path.c_str(), flags, 0600);
+    if (fd < 0 && errno == ENOENT && owned_) {  // the end of an earlier run took the directory
+      MakeDirectory();
+      fd = open(path.c_str(), flags, 0600);
+    }
+    if (fd < 0) ThrowErrno("create", path);
+    FileDescriptor file(fd);
+    size_t written = 0;
+    while (written < content.size()) {
+      const ssize_t n = write(file.get(), content.data() + written, content.size() - written);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) break;
+      written += static_cast<size_t>(n);
+    }
+    if (written < content.size() || fsync(file.get()) != 0 || !file.Close()) {
+      const int error = errno;
+      unlink(path.c_str());
+      errno = error;
+      ThrowErrno("write", path);
+    }
+    return path;
+  }
+
+  // True if this call made file `name`.
+  bool Publish(const std::string& name, const std::string& value) {
+    CheckValueSize(name, value.size());
+    const std::string path = directory_ + "/" + name;
+    if (access(path.c_str(), F_OK) == 0) return false;
+    const std::string temporary = WriteTemporary(MakeString(value.size(), "\n") + value);
+    const bool linked = link(temporary.c_str(), path.c_str()) == 0;
+    const int error = errno;
+    // NFS may lose the answer to a link that was made: the number of links tells.
+    struct stat info;
+    const bool made = linked || (stat(temporary.c_str(), &info) == 0 && info.st_nlink == 2);
+    unlink(temporary.c_str());
+    if (!made && error != EEXIST) {
+      errno = error;
+      ThrowErrno("publish", path);
+    }
+    return made;
+  }
+
+  void Replace(const std::string& key, const std::string& content) {
+    const std::string path = directory_ + "/" + EscapeName(key);
+    const std::string temporary = WriteTemporary(content);
+    if (rename(temporary.c_str(), path.c_str()) == 0) return;
+    const int error = errno;
+    unlink(temporary.c_str());
+    errno = error;
+    ThrowErrno("publish", path);
+  }
+
+  // The value in a file, whose first line says how long it is. Nothing in it is trusted.
+  std::optional<std::string> Read(const std::string& name) {
+    const std::string path = directory_ + "/" + name;
+    for (Deadline deadline(kShortFileWait);; std::this_thread::sleep_for(milliseconds(10))) {
+      FileDescriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+      if (file.get() < 0 && errno == ENOENT) return std::nullopt;
+      if (file.get() < 0) ThrowErrno("read", path);
+      const std::string content = ReadAll(file.get(), path);
+      const size_t line = content.find('\n');
+      const size_t digits = content.find_first_not_of("0123456789");
+      if (line != std::string::npos && line > 0 && line < 10 && digits == line) {
+        const size_t length = std::stoul(content.substr(0, line));
+        if (content.size() - line - 1 == length) return content.substr(line + 1);
+      }
+      if (deadline.expired()) {
+        throw IoError(
+            MakeString("file store: ", path, " (", content.size(),
+                       " bytes) is damaged: its length does not agree with its first line"));
+      }
+    }
+  }
+
+  static std::string ReadAll(int fd, const std::string& path) {
+    struct stat info;
+    if (fstat(fd, &info) != 0) ThrowErrno("read", path);
+    if (!S_ISREG(info.st_mode)) throw IoError("file store: " + path + " is no regular file");
+    std::string content;
+    char buffer[16384];
+    while (true) {
+      const ssize_t n = read(fd, buffer, sizeof buffer);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) ThrowErrno("read", path);
+      if (n == 0) return content;
+      content.append(buffer, static_cast<size_t>(n));
+      CheckValueSize(path, content.size());
+    }
+  }
+
+  // Number of the last file of a counter, 0 if there is none, and the sum in it.
+  std::pair<int64_t, int64_t> LastCount(const std::string& name) {
+    std::pair<int64_t, int64_t> last{0, 0};
+    while (auto text = Read(MakeString(name, "+", last.first + 1))) {
+      char* end = nullptr;
+      last = {last.first + 1, std::strtoll(text->c_str(), &end, 10)};
+      if (text->empty() || *end != '\0') {
+        throw IoError(
+            MakeString("file store: ", directory_, "/", name, "+", last.first, " holds no number"));
+      }
+    }
+    return last;
+  }
+
+  static bool Unlink(const std::string& path) {
+    if (unlink(path.c_str()) == 0) return true;
+    if (errno != ENOENT) ThrowErrno("remove", path);
+    return false;
+  }
+
+  const std::string directory_;
+  const bool owned_;  // the directory is this store's own, not the caller's
+  std::string temporary_;
+};
+
+}  // namespace
+
+std::unique_ptr<StoreHandler> NewFileStore(const std::string& path, const std::string& prefix) {
+  return std::make_unique<FileStoreHandler>(path, prefix);
+}
+
+StoreFactory FileStores(const std::string& path) {
+  return [path](const std::string& prefix) { return NewFileStore(path, prefix); };
+}
+
+}  // namespace caffe2

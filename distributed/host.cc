@@ -1,0 +1,132 @@
+#include "distributed/host.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+
+#include "caffe2/core/logging.h"
+
+namespace caffe2 {
+
+namespace {
+
+// Field 22 of /proc/<pid>/stat and the state before it; {0, 'X'} if there is no such process.
+std::pair<int64_t, char> StartTimeAndState(int64_t pid) {
+  std::ifstream file(MakeString("/proc/", pid, "/stat"));
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  const size_t name_end = text.rfind(')');  // the name may hold blanks and parentheses
+  if (name_end == std::string::npos) return {0, 'X'};
+  std::istringstream fields(text.substr(name_end + 1));
+  char state = 'X';
+  fields >> state;
+  std::string skipped;
+  for (int field = 4; field < 22; ++field) fields >> skipped;
+  int64_t start_time = 0;
+  fields >> start_time;
+  return {start_time, state};
+}
+
+std::string FirstLine(const char* path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::string AddressText(const sockaddr* address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (address->sa_family == AF_INET) {
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, text, sizeof text);
+  } else if (address->sa_family == AF_INET6) {
+    inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr, text,
+              sizeof text);
+  }
+  return text;
+}
+
+}  // namespace
+
+ProcessId ProcessId::Self() {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  return {host, FirstLine("/proc/sys/kernel/random/boot_id"), getpid(),
+          StartTimeAndState(getpid()).first};
+}
+
+bool ProcessId::on_this_host() const {
+  static const ProcessId self = Self();
+  // Containers of one machine share its boot id but not its process ids, and differ in host name.
+  return boot_id == self.boot_id && host == self.host && !boot_id.empty();
+}
+
+bool ProcessId::IsAlive() const {
+  const auto [start, state] = StartTimeAndState(pid);
+  return start == start_time && state != 'Z' && state != 'X';
+}
+
+void IgnoreBrokenPipes() {
+  struct sigaction action;
+  if (sigaction(SIGPIPE, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) {
+    signal(SIGPIPE, SIG_IGN);
+  }
+}
+
+std::string SocketAddress(int fd) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0) return {};
+  return AddressText(reinterpret_cast<sockaddr*>(&address));
+}
+
+std::string RoutedAddress() {
+  // Connecting a datagram socket sends nothing: it asks the routing table.
+  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_in anywhere{};
+  anywhere.sin_family = AF_INET;
+  anywhere.sin_port = htons(9);
+  inet_pton(AF_INET, "192.0.2.1", &anywhere.sin_addr);  // reserved for documentation
+  std::string address;
+  if (fd >= 0 && connect(fd, reinterpret_cast<sockaddr*>(&anywhere), sizeof anywhere) == 0) {
+    address = SocketAddress(fd);
+  }
+  if (fd >= 0) close(fd);
+  return address.empty() ? "127.0.0.1" : address;
+}
+
+bool IsLoopback(const std::string& address) {
+  return address.rfind("127.", 0) == 0 || address == "::1";
+}
+
+std::vector<Interface> ListInterfaces() {
+  std::vector<Interface> found;
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return found;
+  for (const int family : {AF_INET, AF_INET6}) {
+    for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+      if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != family) continue;
+      if ((entry->ifa_flags & IFF_UP) == 0) continue;
+      found.push_back({entry->ifa_name, AddressText(entry->ifa_addr)});
+    }
+  }
+  freeifaddrs(list);
+  return found;
+}
+
+std::string InterfaceAddress(const std::string& name) {
+  std::string known;
+  for (const Interface& interface : ListInterfaces()) {
+    if (interface.name == name || interface.address == name) return interface.address;
+    known += " " + interface.name + "=" + interface.address;
+  }
+  CAFFE_THROW("no network interface ", name, " with an address; there are:", known);
+}
+
+}  // namespace caffe2

@@ -1,0 +1,283 @@
+#include "distributed/redis_store_handler.h"
+
+#include <hiredis/hiredis.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include "distributed/host.h"
+
+namespace caffe2 {
+
+namespace {
+
+struct FreeContext {
+  void operator()(redisContext* context) const { redisFree(context); }
+};
+struct FreeReply {
+  void operator()(void* reply) const { freeReplyObject(reply); }
+};
+using ContextPtr = std::unique_ptr<redisContext, FreeContext>;
+using Reply = std::unique_ptr<redisReply, FreeReply>;
+using Command = std::vector<std::string>;
+
+constexpr milliseconds kFirstRetry{20}, kSlowestRetry{500};
+
+// The server's words, fit for a terminal and a log line: they may come from anybody.
+std::string CleanText(const char* text, size_t length) {
+  constexpr size_t kLongest = 300;
+  std::string clean;
+  for (size_t i = 0; i < std::min(length, kLongest); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    clean += std::isprint(c) ? static_cast<char>(c) : ' ';
+  }
+  return length > kLongest ? clean + "..." : clean;
+}
+
+bool StartsWith(const std::string& text, const char* start) { return text.rfind(start, 0) == 0; }
+
+// What to do about an error that Redis reports, by its first word.
+std::string Advice(const std::string& error) {
+  static const std::vector<std::pair<const char*, const char*>> kAdvice = {
+      {"NOAUTH", "the server wants a password: give it"},
+      {"WRONGPASS", "user or password is wrong"},
+      {"ERR invalid password", "the password is wrong"},
+      {"ERR Client sent AUTH", "the server has no password: give none"},
+      {"NOPERM",
+       "the ACL of this user lacks a permission; distributed/README.md lists the commands"},
+      {"DENIED",
+       "the server is in protected mode: it has no password and serves only its own host. "
+       "Set requirepass in redis.conf (or `redis-cli config set requirepass ...`) and give "
+       "that password here"},
+      {"READONLY", "this server is a read-only replica: use its primary"},
+      {"OOM", "the server's maxmemory is reached"},
+      {"MISCONF", "the server cannot save to its disk and refuses writes"},
+      {"WRONGTYPE", "another program uses this key: choose another run_id"},
+  };
+  for (const auto& [start, advice] : kAdvice) {
+    if (StartsWith(error, start)) return MakeString(" [", advice, "]");
+  }
+  return "";
+}
+
+timeval ToTimeval(milliseconds time) {
+  time = std::max(time, milliseconds(1));  // 0 would mean no limit
+  return {static_cast<time_t>(time.count() / 1000),
+          static_cast<suseconds_t>(time.count() % 1000 * 1000)};
+}
+
+// A connection that broke: the command may be tried again on a new one.
+class ConnectionLost : public IoError {
+ public:
+  using IoError::IoError;
+};
+
+class RedisStoreHandler final : public StoreHandler {
+ public:
+  RedisStoreHandler(const RedisOptions& options, const std::string& prefix)
+      : options_(options), prefix_(prefix.empty() ? "" : prefix + "/") {
+    CAFFE_ENFORCE(!options.host.empty(), "the Redis host is empty");
+    CAFFE_ENFORCE(options.port > 0 && options.port < 65536, "Redis port ", options.port);
+    CAFFE_ENFORCE_GE(options.database, 0);
+    IgnoreBrokenPipes();
+    Retry(Deadline(options.connect_timeout), true, [](const Deadline&) {});
+  }
+
+  bool SetIfAbsent(const std::string& key, const std::string& value) override {
+    CheckValueSize(key, value.size());
+    bool tried = false;
+    bool created = false;
+    Retry(
+        Deadline(options_.command_timeout), true,
+        [&](const Deadline& deadline) {
+          Reply reply = Execute({"SET", prefix_ + key, value, "NX"}, deadline);
+          created = reply->type == REDIS_REPLY_STATUS;
+          // If the first reply was lost, the key may be there because this call made it.
+          if (!created && tried) created = FetchString(key, deadline) == value;
+        },
+        [&] { tried = true; });
+    return created;
+  }
+
+  void Put(const std::string& key, const std::string& value, milliseconds lifetime) override {
+    CheckValueSize(key, value.size());
+    Command command = {"SET", prefix_ + key, value};
+    if (lifetime.count() > 0) {
+      command.push_back("PX");
+      command.push_back(std::to_string(lifetime.count()));
+    }
+    Run(command, REDIS_REPLY_STATUS);
+  }
+
+  std::optional<std::string> TryGet(const std::string& key) override {
+    std::optional<std::string> value;
+    Retry(Deadline(options_.command_timeout), true,
+          [&](const Deadline& deadline) { value = FetchString(key, deadline); });
+    return value;
+  }
+
+  int64_t Add(const std::string& key, int64_t delta) override {
+    int64_t sum = 0;
+    // Not tried again once it was sent: it might count twice.
+    Retry(Deadline(options_.command_timeout), false, [&](const Deadline& deadline) {
+      Reply reply = Execute({"INCRBY", prefix_ + key, std::to_string(delta)}, deadline);
+      ExpectType(*reply, REDIS_REPLY_INTEGER, "INCRBY");
+      sum = reply->integer;
+    });
+    return sum;
+  }
+
+  bool Check(const std::vector<std::string>& keys) override {
+    Command command = {"EXISTS"};
+    for (const std::string& key : keys) command.push_back(prefix_ + key);
+    return Run(command, REDIS_REPLY_INTEGER)->integer == static_cast<int64_t>(keys.size());
+  }
+
+  bool Remove(const std::string& key) override {
+    return Run({"DEL", prefix_ + key}, REDIS_REPLY_INTEGER)->integer > 0;
+  }
+
+  void Expire(const std::string& key, milliseconds lifetime) override {
+    Run({"PEXPIRE", prefix_ + key, std::to_string(lifetime.count())}, REDIS_REPLY_INTEGER);
+  }
+
+  void SetFields(const std::string& key, const std::map<std::string, std::string>& fields,
+                 milliseconds lifetime) override {
+    Command command = {"HSET", prefix_ + key};
+    for (const auto& [name, value] : fields) {
+      command.push_back(name);
+      command.push_back(value);
+    }
+    Run(command, REDIS_REPLY_INTEGER);
+    if (lifetime.count() > 0) Expire(key, lifetime);
+  }
+
+  std::string LocalAddress() override {
+    return connection_ ? SocketAddress(connection_->fd) : std::string();
+  }
+
+  std::string Description() const override {
+    return MakeString("redis ", options_.host, ":", options_.port);
+  }
+
+ private:
+  // Calls body(deadline) on a live connection. When the connection breaks, connects anew and, if
+  // the command is `repeatable` or was not sent yet, tries again until the deadline; calls
+  // `on_lost` before that.
+  template <typename Body>
+  void Retry(const Deadline& deadline, bool repeatable, const Body& body,
+             const std::function<void()>& on_lost = {}) {
+    for (milliseconds pause = kFirstRetry;; pause = std::min(pause * 2, kSlowestRetry)) {
+      bool sent = false;
+      try {
+        if (!connection_) Connect(deadline);
+        sent = true;
+        body(deadline);
+        return;
+      } catch (const ConnectionLost& e) {
+        connection_.reset();
+        if (sent && on_lost) on_lost();
+        if (sent && !repeatable) throw;
+        if (deadline.remaining() <= pause) throw;
+        LOG_EVERY_N(WARNING, 20) << e.what() << "; trying again";
+      }
+      std::this_thread::sleep_for(pause);
+    }
+  }
+
+  Reply Run(const Command& command, int expected_type) {
+    Reply reply;
+    Retry(Deadline(options_.command_timeout), true,
+          [&](const Deadline& deadline) { reply = Execute(command, deadline); });
+    ExpectType(*reply, expected_type, command[0]);
+    return reply;
+  }
+
+  std::optional<std::string> FetchString(const std::string& key, const Deadline& deadline) {
+    Reply reply = Execute({"GET", prefix_ + key}, deadline);
+    if (reply->type == REDIS_REPLY_NIL) return std::nullopt;
+    ExpectType(*reply, REDIS_REPLY_STRING, "GET");
+    CheckValueSize(key, reply->len);
+    return std::string(reply->str, reply->len);
+  }
+
+  void Connect(const Deadline& deadline) {
+    const milliseconds limit = std::min(deadline.remaining(), options_.connect_timeout);
+    ContextPtr context(
+        redisConnectWithTimeout(options_.host.c_str(), options_.port, ToTimeval(limit)));
+    if (!context) throw IoError("out of memory");
+    if (context->err != 0) {
+      throw ConnectionLost(MakeString("cannot connect to ", Description(), ": ",
+                                      CleanText(context->errstr, std::strlen(context->errstr))));
+    }
+    connection_ = std::move(context);
+    try {
+      if (!options_.password.empty()) {
+        Command auth = {"AUTH"};
+        if (!options_.user.empty()) auth.push_back(options_.user);
+        auth.push_back(options_.password);
+        Execute(auth, deadline);
+      }
+      if (options_.database != 0) Execute({"SELECT", std::to_string(options_.database)}, deadline);
+    } catch (...) {
+      connection_.reset();
+      throw;
+    }
+  }
+
+  // One command and its reply. Throws ConnectionLost if there is none in time, IoError with the
+  // server's words if it is an error.
+  Reply Execute(const Command& command, const Deadline& deadline) {
+    std::vector<const char*> arguments;
+    std::vector<size_t> lengths;
+    for (const std::string& argument : command) {
+      arguments.push_back(argument.data());
+      lengths.push_back(argument.size());
+    }
+    redisSetTimeout(connection_.get(), ToTimeval(deadline.remaining()));
+    errno = 0;
+    Reply reply(static_cast<redisReply*>(redisCommandArgv(
+        connection_.get(), static_cast<int>(arguments.size()), arguments.data(), lengths.data())));
+    if (!reply) {
+      const bool late = connection_->err == REDIS_ERR_IO && (errno == EAGAIN || errno == ETIMEDOUT);
+      const char* text = connection_->errstr;
+      throw ConnectionLost(
+          late ? MakeString(Description(), ": no answer to ", command[0], " in time")
+               : MakeString(Description(), ": ", command[0], ": ",
+                            CleanText(text, std::strlen(text))));
+    }
+    if (reply->type == REDIS_REPLY_ERROR) {
+      const std::string error = CleanText(reply->str, reply->len);
+      // A server that is still loading its data set will answer soon.
+      if (StartsWith(error, "LOADING")) throw ConnectionLost(Description() + ": " + error);
+      throw IoError(MakeString(Description(), ": ", command[0], ": ", error, Advice(error)));
+    }
+    return reply;
+  }
+
+  void ExpectType(const redisReply& reply, int type, const std::string& command) const {
+    if (reply.type == type) return;
+    throw IoError(MakeString(Description(), ": unexpected answer to ", command, " (type ",
+                             reply.type, "); is this a Redis server?"));
+  }
+
+  const RedisOptions options_;
+  const std::string prefix_;
+  ContextPtr connection_;
+};
+
+}  // namespace
+
+std::unique_ptr<StoreHandler> NewRedisStore(const RedisOptions& options,
+                                            const std::string& prefix) {
+  return std::make_unique<RedisStoreHandler>(options, prefix);
+}
+
+StoreFactory RedisStores(const RedisOptions& options) {
+  return [options](const std::string& prefix) { return NewRedisStore(options, prefix); };
+}
+
+}  // namespace caffe2

@@ -1,0 +1,59 @@
+#include "distributed/store_handler.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace caffe2 {
+
+namespace {
+// Polls start fast, because shards are mostly started together, and slow down to spare the store.
+constexpr milliseconds kFirstPoll{1}, kSlowestPoll{50};
+}  // namespace
+
+milliseconds Deadline::remaining() const {
+  const auto left = std::chrono::ceil<milliseconds>(end_ - std::chrono::steady_clock::now());
+  return std::max(left, milliseconds(0));
+}
+
+std::string JoinKeys(const std::vector<std::string>& keys) {
+  constexpr size_t kShown = 10;
+  std::string text;
+  for (size_t i = 0; i < keys.size() && i < kShown; ++i) text += (i ? ", " : "") + keys[i];
+  if (keys.size() > kShown) text += MakeString(" and ", keys.size() - kShown, " more");
+  return text;
+}
+
+void CheckValueSize(const std::string& key, size_t bytes) {
+  CAFFE_ENFORCE_LE(bytes, StoreHandler::kMaxValueBytes, "value of store key ", key, " is too long");
+}
+
+void StoreHandler::Set(const std::string& key, const std::string& value) {
+  if (SetIfAbsent(key, value)) return;
+  throw IoError(MakeString("key ", key, " was already set in ", Description(),
+                           " (is the run_id of another run reused?)"));
+}
+
+std::string StoreHandler::Get(const std::string& key, milliseconds timeout) {
+  Deadline deadline(timeout);
+  while (true) {
+    // Another try after the wait: the key may be removed in between.
+    if (auto value = TryGet(key)) return *std::move(value);
+    Wait({key}, deadline.remaining());
+  }
+}
+
+void StoreHandler::Wait(const std::vector<std::string>& keys, milliseconds timeout) {
+  Deadline deadline(timeout);
+  std::vector<std::string> missing = keys;
+  for (milliseconds pause = kFirstPoll;; pause = std::min(pause * 2, kSlowestPoll)) {
+    std::erase_if(missing, [this](const std::string& key) { return Check({key}); });
+    if (missing.empty()) return;
+    const milliseconds left = deadline.remaining();
+    if (left == milliseconds(0)) break;
+    std::this_thread::sleep_for(std::min(pause, left));
+  }
+  throw TimeoutError(MakeString("waited ", timeout.count(), " ms for ", missing.size(), " of ",
+                                keys.size(), " keys in ", Description(), ": ", JoinKeys(missing)));
+}
+
+}  // namespace caffe2

@@ -1,0 +1,67 @@
+// What the tests of stores, runs and communicators share: shards as forked processes or threads,
+// a private Redis server, a temporary directory. Everything is gone when its object is.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "distributed/redis_store_handler.h"
+
+namespace caffe2::testing {
+
+// A directory of its own, removed with what is in it.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  const std::string& path() const { return path_; }
+  std::vector<std::string> Files(const std::string& subdirectory = "") const;
+
+ private:
+  std::string path_;
+};
+
+// A redis-server on a free loopback port; killed by the destructor. started() is false where the
+// program is not installed.
+class PrivateRedis {
+ public:
+  explicit PrivateRedis(const std::vector<std::string>& arguments = {});
+  ~PrivateRedis();
+  bool started() const { return pid_ > 0; }
+  void Signal(int signal) const;
+  RedisOptions options() const;
+
+ private:
+  pid_t pid_ = -1;
+  int port_ = 0;
+};
+
+#define REQUIRE_REDIS(redis) \
+  if (!(redis).started()) GTEST_SKIP() << "redis-server is not installed"
+
+// How a shard process ended.
+struct ShardResult {
+  int status = 0;       // exit status, or 128 + signal
+  std::string message;  // what body returned, or the text of its exception (status 1)
+  double seconds = 0;   // from the start of all shards
+};
+
+// Runs body(shard) in `count` forked processes and returns how each ended. A process that still
+// runs after `limit_seconds` is killed (its status is then 137). `during` runs meanwhile, with the
+// process ids.
+std::vector<ShardResult> RunShards(
+    int count, const std::function<std::string(int shard)>& body, double limit_seconds = 30,
+    const std::function<void(const std::vector<pid_t>& pids)>& during = {});
+
+// Runs body(shard) in threads; rethrows the first exception after all have ended.
+void RunThreads(int count, const std::function<void(int shard)>& body);
+
+// Seconds since `start`.
+double SecondsSince(std::chrono::steady_clock::time_point start);
+void SleepMs(int ms);
+
+}  // namespace caffe2::testing
