@@ -15,7 +15,7 @@ namespace caffe2 {
 namespace {
 
 // A file that was just published may look short for a moment on a network file system.
-constexpr milliseconds kShortFileWait{2000};
+constexpr milliseconds kShortFileWait{500};
 constexpr size_t kLongestName = 240;  // leaves room for a counter suffix below NAME_MAX
 
 [[noreturn]] void ThrowErrno(const std::string& what, const std::string& path) {

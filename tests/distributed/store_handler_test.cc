@@ -101,9 +101,12 @@ TEST_P(StoreHandlerTest, WaitKeepsItsDeadlineAndNamesKeys) {
 TEST_P(StoreHandlerTest, WaitSeesWhatOthersSet) {
   RunThreads(2, [&](int shard) {
     auto store = stores_("run");
-    if (shard == 0) SleepMs(100);
-    if (shard == 0) store->Set("key", "value");
-    if (shard == 1) EXPECT_EQ(store->Get("key", milliseconds(5000)), "value");
+    if (shard == 0) {
+      SleepMs(100);
+      store->Set("key", "value");
+    } else {
+      EXPECT_EQ(store->Get("key", milliseconds(5000)), "value");
+    }
   });
 }
 

@@ -1,0 +1,123 @@
+#include "distributed/collective.h"
+
+#include <cstring>
+#include <mutex>
+#include <set>
+
+namespace caffe2 {
+
+namespace {
+
+// Of all communicators that live, for AbortCommunicators.
+struct LiveCommunicators {
+  std::mutex mutex;
+  std::set<Communicator*> all;
+};
+LiveCommunicators& Live() {
+  static auto* live = new LiveCommunicators;
+  return *live;
+}
+
+}  // namespace
+
+int SuspectOf(const std::exception& error) {
+  if (const auto* lost = dynamic_cast<const PeerLost*>(&error)) return lost->rank();
+  if (const auto* timeout = dynamic_cast<const PeerTimeout*>(&error)) return timeout->rank();
+  return -1;
+}
+
+// What one shard is about to do, in a form that can be gathered and shown.
+struct Communicator::Plan {
+  char text[256] = {};
+};
+
+Communicator::Communicator(int rank, int size) : rank_(rank), size_(size) {
+  CAFFE_ENFORCE_GT(size, 0);
+  CAFFE_ENFORCE(rank >= 0 && rank < size, "rank ", rank, " of ", size);
+}
+
+void Communicator::Register() {
+  std::lock_guard<std::mutex> lock(Live().mutex);
+  Live().all.insert(this);
+}
+
+void Communicator::Unregister() {
+  std::lock_guard<std::mutex> lock(Live().mutex);
+  Live().all.erase(this);
+}
+
+void AbortCommunicators(const std::string& reason) {
+  std::lock_guard<std::mutex> lock(Live().mutex);
+  for (Communicator* communicator : Live().all) communicator->Abort(reason);
+}
+
+void Communicator::Agree(const char* kind, const std::string& name, int64_t count, TypeMeta type,
+                         int root) {
+  CAFFE_ENFORCE_GE(count, 0, kind, " ", name);
+  CAFFE_ENFORCE(root >= 0 && root < size_, kind, " ", name, ": root ", root, " of ", size_);
+  const std::string operation = MakeString(kind, " ", name);
+  std::string detail = MakeString(count, " x ", type.name(), ", root ", root);
+  std::string& agreed = agreed_[operation];
+  if (agreed == detail) {
+    BeginOperation(operation, false);
+    return;
+  }
+  BeginOperation("agreeing on " + operation, true);
+  // The end of a long name tells more than its start: the detail comes first and survives.
+  Plan own;
+  const std::string text = MakeString(kind, " of ", detail, ": ", name);
+  std::memcpy(own.text, text.data(), std::min(text.size(), sizeof own.text - 1));
+  std::vector<Plan> plans(size_);
+  DoAllgather(&own, plans.data(), sizeof own);
+  for (int rank = 1; rank < size_; ++rank) {
+    plans[rank].text[sizeof own.text - 1] = '\0';
+    if (std::memcmp(plans[0].text, plans[rank].text, sizeof own.text) == 0) continue;
+    const std::string message = MakeString("the shards disagree: rank 0 runs ", plans[0].text,
+                                           "; rank ", rank, " runs ", plans[rank].text);
+    Abort(message);
+    CAFFE_THROW(message);
+  }
+  agreed = std::move(detail);
+  BeginOperation(operation, false);
+}
+
+void Communicator::Allreduce(const std::string& name, void* data, int64_t count, TypeMeta type) {
+  Agree("Allreduce", name, count, type, 0);
+  if (size_ > 1 && count > 0) DoAllreduce(data, count, type);
+}
+
+void Communicator::Broadcast(const std::string& name, void* data, int64_t count, TypeMeta type,
+                             int root) {
+  CAFFE_ENFORCE(type.copy() == nullptr, "cannot send elements of type ", type.name());
+  Agree("Broadcast", name, count, type, root);
+  if (size_ > 1 && count > 0) DoBroadcast(data, static_cast<size_t>(count) * type.itemsize(), root);
+}
+
+void Communicator::Allgather(const std::string& name, const void* input, void* output,
+                             int64_t count, TypeMeta type) {
+  CAFFE_ENFORCE(type.copy() == nullptr, "cannot send elements of type ", type.name());
+  Agree("Allgather", name, count, type, 0);
+  if (count > 0) DoAllgather(input, output, static_cast<size_t>(count) * type.itemsize());
+}
+
+void Communicator::ReduceScatter(const std::string& name, void* data,
+                                 const std::vector<int64_t>& counts, TypeMeta type) {
+  CAFFE_ENFORCE_EQ(counts.size(), static_cast<size_t>(size_), "ReduceScatter ", name,
+                   " needs one count for each shard");
+  std::string shown;
+  int64_t total = 0;
+  for (const int64_t count : counts) {
+    CAFFE_ENFORCE_GE(count, 0, "ReduceScatter ", name);
+    total += count;
+    shown += MakeString(" ", count);
+  }
+  Agree("ReduceScatter", name + " in parts of" + shown, total, type, 0);
+  if (size_ > 1 && total > 0) DoReduceScatter(data, counts, type);
+}
+
+void Communicator::Barrier(const std::string& name) {
+  Agree("Barrier", name, 0, TypeMeta(), 0);
+  DoBarrier();
+}
+
+}  // namespace caffe2

@@ -1,0 +1,109 @@
+#include "distributed/common_world_op.h"
+
+namespace caffe2 {
+
+namespace {
+
+class CreateCommonWorldOp final : public CollectiveOp<CPUContext> {
+ public:
+  using CollectiveOp::CollectiveOp;
+
+ private:
+  void RunCollective() override {
+    GlooOptions options;
+    options.name = debug_def().name();
+    CAFFE_ENFORCE(!options.name.empty(),
+                  "CreateCommonWorld needs an operator name: it names the "
+                  "common world in the store");
+    CAFFE_ENFORCE(HasArgument("size") && HasArgument("rank"),
+                  "size and rank are required arguments of CreateCommonWorld ", options.name);
+    options.size = GetSingleArgument<int>("size", 0);
+    options.rank = GetSingleArgument<int>("rank", 0);
+    options.transport = GetSingleArgument<std::string>("transport", "tcp");
+    options.interface = GetSingleArgument<std::string>("interface", "");
+    const int timeout = GetSingleArgument<int>("timeout_ms", -1);
+    if (timeout != -1) options.timeout = milliseconds(timeout);
+    CAFFE_ENFORCE(!GetSingleArgument<bool>("mpi_rendezvous", false),
+                  "this build has no MPI rendezvous: give a store handler");
+    CAFFE_ENFORCE_EQ(InputSize(), 1, "CreateCommonWorld ", options.name, " needs a store handler");
+    StoreHandler* store = Input<std::unique_ptr<StoreHandler>>(0).get();
+    CAFFE_ENFORCE(store != nullptr, "store handler ", debug_def().input(0), " is empty");
+    *OperatorBase::Output<CommonWorld>(0) = ConnectGloo(store, options);
+  }
+};
+
+class CloneCommonWorldOp final : public CollectiveOp<CPUContext> {
+ public:
+  using CollectiveOp::CollectiveOp;
+
+ private:
+  void RunCollective() override {
+    *OperatorBase::Output<CommonWorld>(0) = World()->Clone(OperationName());
+  }
+};
+
+class DestroyCommonWorldOp final : public Operator<CPUContext> {
+ public:
+  using Operator::Operator;
+  bool RunOnDevice() override {
+    CAFFE_ENFORCE(IsInputOutputAlias(0, 0), "DestroyCommonWorld works in place");
+    OperatorBase::Output<CommonWorld>(0)->reset();
+    return true;
+  }
+};
+
+std::vector<TensorShape> UnknownShape(const OperatorDef&, const std::vector<TensorShape>&) {
+  std::vector<TensorShape> out(1);
+  out[0].set_unknown_shape(true);
+  return out;
+}
+
+REGISTER_CPU_OPERATOR(CreateCommonWorld, CreateCommonWorldOp);
+REGISTER_CPU_OPERATOR_WITH_ENGINE(CreateCommonWorld, GLOO, CreateCommonWorldOp);
+OPERATOR_SCHEMA(CreateCommonWorld)
+    .NumInputs(0, 1)
+    .NumOutputs(1)
+    .TensorInferenceFunction(UnknownShape)
+    .SetDoc(
+        "Connects the shards for collective operations. All shards run it with the same operator "
+        "name, which is required: the store then holds their addresses under <name>/<rank>.")
+    .Arg("size", "Number of shards.", true)
+    .Arg("rank", "Number of this shard, from 0.", true)
+    .Arg("transport", "tcp, the only one of this build (default).")
+    .Arg("interface",
+         "Network interface, by name or address (default: the one that reaches the store).")
+    .Arg("mpi_rendezvous", "Not in this build: an error if true (default: false).")
+    .FillUsing(CollectiveArguments)
+    .Input(0, "kv_handler", "unique_ptr<StoreHandler>: where the shards meet.")
+    .Output(0, "comm_world", "shared_ptr<Communicator>: the common world.");
+NO_GRADIENT(CreateCommonWorld);
+
+REGISTER_CPU_OPERATOR(CloneCommonWorld, CloneCommonWorldOp);
+REGISTER_CPU_OPERATOR_WITH_ENGINE(CloneCommonWorld, GLOO, CloneCommonWorldOp);
+OPERATOR_SCHEMA(CloneCommonWorld)
+    .NumInputs(1)
+    .NumOutputs(1)
+    .TensorInferenceFunction(UnknownShape)
+    .SetDoc(
+        "A second common world of the same shards, with connections of its own, so that operations "
+        "on both may overlap. Needs no store.")
+    .FillUsing(CollectiveArguments)
+    .Input(0, "existing_comm_world", "shared_ptr<Communicator> to clone.")
+    .Output(0, "comm_world", "shared_ptr<Communicator>: the new common world.");
+NO_GRADIENT(CloneCommonWorld);
+
+REGISTER_CPU_OPERATOR(DestroyCommonWorld, DestroyCommonWorldOp);
+REGISTER_CPU_OPERATOR_WITH_ENGINE(DestroyCommonWorld, GLOO, DestroyCommonWorldOp);
+OPERATOR_SCHEMA(DestroyCommonWorld)
+    .NumInputs(1)
+    .NumOutputs(1)
+    .EnforceInplace({{0, 0}})
+    .TensorInferenceFunction(UnknownShape)
+    .SetDoc("Closes the connections of a common world.")
+    .Input(0, "common_world", "shared_ptr<Communicator> to close.")
+    .Output(0, "common_world", "The same blob, now empty.");
+NO_GRADIENT(DestroyCommonWorld);
+
+}  // namespace
+
+}  // namespace caffe2

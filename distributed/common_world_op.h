@@ -1,0 +1,84 @@
+// Common worlds, and the base of the operators that use them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "caffe2/core/operator.h"
+#include "caffe2/core/workspace.h"
+#include "distributed/collective.h"
+#include "distributed/gloo_communicator.h"
+
+namespace caffe2 {
+
+using CommonWorld = std::shared_ptr<Communicator>;
+
+// An operator that talks to other shards. With argument status_blob, a failure of the environment
+// (a peer, the store, a deadline) sets that blob to int32 [1] and Run returns false; without it the
+// exception goes on, as those about the graph always do. The blob is [0] at first.
+template <class Context>
+class CollectiveOp : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  CollectiveOp(const OperatorDef& def, Workspace* ws) : Operator<Context>(def, ws) {
+    const auto status_name = this->template GetSingleArgument<std::string>("status_blob", "");
+    if (!status_name.empty()) {
+      status_blob_ = ws->CreateBlob(status_name);
+      SetStatus(0);
+    }
+  }
+
+  bool RunOnDevice() final {
+    if (status_blob_ == nullptr) {
+      RunCollective();
+      return true;
+    }
+    try {
+      RunCollective();
+      return true;
+    } catch (const IoError& error) {
+      LOG(ERROR) << this->type() << " " << OperationName() << ": " << error.what();
+      SetStatus(1);
+      return false;
+    }
+  }
+
+ protected:
+  virtual void RunCollective() = 0;
+
+  // The world in input 0, with the operator's timeout set.
+  Communicator* World() {
+    const CommonWorld& world = this->template Input<CommonWorld>(0);
+    CAFFE_ENFORCE(world != nullptr, "common world ", debug_def().input(0), " was destroyed");
+    if (HasArgument("timeout_ms")) {
+      world->SetTimeout(milliseconds(this->template GetSingleArgument<int>("timeout_ms", 0)));
+    }
+    return world.get();
+  }
+
+  // What messages call the operation: equal on all shards.
+  std::string OperationName() const {
+    if (!debug_def().name().empty()) return debug_def().name();
+    return debug_def().output_size() > 0 ? debug_def().output(0) : debug_def().input(0);
+  }
+
+ private:
+  void SetStatus(int32_t status) {
+    Tensor* tensor = BlobGetMutableTensor(status_blob_, Device{});
+    tensor->Resize(1);
+    *tensor->template mutable_data<int32_t>() = status;
+  }
+
+  Blob* status_blob_ = nullptr;
+};
+
+// Text of the arguments that all of them share.
+inline OpSchema& CollectiveArguments(OpSchema& schema) {
+  return schema
+      .Arg("status_blob",
+           "Blob that is set to int32 [1] if a peer or the store fails; the operator then returns "
+           "false instead of throwing (default: none).")
+      .Arg("timeout_ms", "Limit of the operation (default: that of the common world).");
+}
+
+}  // namespace caffe2

@@ -1,0 +1,476 @@
+#include "distributed/gloo_communicator.h"
+
+#include <gloo/common/error.h>
+#include <gloo/transport/unbound_buffer.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+
+#include "distributed/accumulate.h"
+#include "distributed/gloo_mesh.h"
+#include "distributed/host.h"
+
+namespace caffe2 {
+
+namespace {
+
+// Up to this size whole buffers are exchanged: fewer messages count more than fewer bytes.
+constexpr size_t kSmallBytes = size_t{32} << 10;
+// Up to this size halves are (where the number of shards is a power of two).
+constexpr size_t kMediumBytes = size_t{4} << 20;
+// A ring passes parts of this size on while the next ones arrive.
+constexpr size_t kSegmentBytes = size_t{512} << 10;
+constexpr int64_t kMostSegments = 64;
+
+constexpr uint64_t kSlotsPerOperation = uint64_t{1} << 20;
+constexpr uint64_t kAgreeingSlots = uint64_t{1} << 62;
+
+using Buffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
+
+// Consecutive elements of a buffer.
+struct Range {
+  int64_t begin = 0, end = 0;
+  int64_t size() const { return end - begin; }
+  // Part i of n nearly equal ones.
+  Range Part(int64_t i, int64_t n) const {
+    return {begin + size() * i / n, begin + size() * (i + 1) / n};
+  }
+};
+
+class GlooCommunicator final : public Communicator {
+ public:
+  GlooCommunicator(const GlooOptions& options, std::string address, std::unique_ptr<GlooMesh> mesh)
+      : Communicator(options.rank, options.size),
+        options_(options),
+        address_(std::move(address)),
+        mesh_(std::move(mesh)) {
+    Register();
+  }
+  ~GlooCommunicator() override { Unregister(); }
+
+  std::shared_ptr<Communicator> Clone(const std::string& name) override;
+
+  void SetTimeout(milliseconds timeout) override {
+    CAFFE_ENFORCE_GT(timeout.count(), 0, "timeout of common world ", options_.name);
+    options_.timeout = timeout;
+  }
+
+  void Abort(const std::string& reason) override {
+    std::lock_guard<std::mutex> lock(abort_mutex_);
+    if (aborted_.exchange(true)) return;
+    abort_reason_ = reason;
+    mesh_->Close();
+  }
+
+ protected:
+  void DoAllreduce(void* data, int64_t count, TypeMeta type) override;
+  void DoBroadcast(void* data, size_t bytes, int root) override;
+  void DoAllgather(const void* input, void* output, size_t bytes) override;
+  void DoReduceScatter(void* data, const std::vector<int64_t>& counts, TypeMeta type) override;
+  void DoBarrier() override;
+
+  void BeginOperation(const std::string& description, bool agreeing) override {
+    operation_ = description;
+    deadline_ = Deadline(options_.timeout);
+    // Slots tell messages apart: each operation has its own, and so has each comparison.
+    if (!agreeing) ++operations_;
+    slot_ = (agreeing ? kAgreeingSlots : 0) + operations_ * kSlotsPerOperation;
+    ThrowIfAborted();
+  }
+
+ private:
+  // A message on its way.
+  struct Transfer {
+    Buffer buffer;
+    int peer = 0;
+  };
+
+  Transfer Receive(int peer, void* data, size_t bytes, uint64_t slot);
+  Transfer Send(int peer, const void* data, size_t bytes, uint64_t slot);
+  void WaitReceived(Transfer* transfer);
+  void WaitSent(Transfer* transfer);
+  // Runs a call of Gloo; its exceptions name the peer.
+  template <typename Body>
+  void Guarded(int peer, const Body& body);
+  void ThrowIfAborted();
+  // Sends and receives at the same time.
+  void Exchange(int peer, const void* out, void* in, size_t bytes);
+
+  // All buffers whole, in log2(size) exchanges with partners ever further away.
+  void RecursiveDoubling(char* data, int64_t count, TypeMeta type, int group);
+  // Halves with partners ever nearer, then back. `group` is a power of two.
+  void HalvingDoubling(char* data, int64_t count, TypeMeta type, int group);
+  // The ring: each part travels around once to be summed (after which shard r owns part r + 1),
+  // and once to be spread.
+  void RingReduce(char* data, const std::vector<Range>& parts, TypeMeta type);
+  void RingSpread(char* data, const std::vector<Range>& parts, size_t item);
+  // The shards beyond the largest power of two hand their data to one below it first.
+  template <typename Body>
+  void WithinPowerOfTwo(char* data, int64_t count, TypeMeta type, const Body& body);
+
+  char* Scratch(size_t bytes) {
+    if (scratch_.size() < bytes) scratch_.resize(bytes);
+    return scratch_.data();
+  }
+  uint64_t NextSlot() { return ++slot_; }
+
+  GlooOptions options_;
+  const std::string address_;
+  std::unique_ptr<GlooMesh> mesh_;
+  std::string operation_;
+  Deadline deadline_{milliseconds(0)};
+  uint64_t operations_ = 0;
+  uint64_t slot_ = 0;  // the last one used
+  std::vector<char> scratch_;
+
+  std::atomic<bool> aborted_{false};
+  std::mutex abort_mutex_;
+  std::string abort_reason_;
+};
+
+void GlooCommunicator::ThrowIfAborted() {
+  if (!aborted_) return;
+  std::lock_guard<std::mutex> lock(abort_mutex_);
+  throw PeerLost(operation_ + ": " + abort_reason_, -1);
+}
+
+template <typename Body>
+void GlooCommunicator::Guarded(int peer, const Body& body) {
+  std::string message;
+  try {
+    body();
+    return;
+  } catch (const std::exception& e) {
+    message = e.what();
+  }
+  ThrowIfAborted();
+  const std::string where = operation_ + ": " + mesh_->Describe(peer);
+  const bool late = deadline_.expired();
+  const std::string text =
+      late ? MakeString(where, " did not answer within ", options_.timeout.count(), " ms")
+           : MakeString(where, " is lost: ", message);
+  Abort(text);  // the other shards must not wait for this one
+  if (late) throw PeerTimeout(text, peer);
+  throw PeerLost(text, peer);
+}
+
+GlooCommunicator::Transfer GlooCommunicator::Receive(int peer, void* data, size_t bytes,
+                                                     uint64_t slot) {
+  Transfer transfer;
+  transfer.peer = peer;
+  Guarded(peer, [&] {
+    transfer.buffer = mesh_->context().createUnboundBuffer(data, bytes);
+    transfer.buffer->recv(peer, slot);
+  });
+  return transfer;
+}
+
+GlooCommunicator::Transfer GlooCommunicator::Send(int peer, const void* data, size_t bytes,
+                                                  uint64_t slot) {
+  Transfer transfer;
+  transfer.peer = peer;
+  Guarded(peer, [&] {
+    transfer.buffer = mesh_->context().createUnboundBuffer(const_cast<void*>(data), bytes);
+    transfer.buffer->send(peer, slot);
+  });
+  return transfer;
+}
+
+void GlooCommunicator::WaitReceived(Transfer* transfer) {
+  Guarded(transfer->peer,
+          [&] { transfer->buffer->waitRecv(std::max(deadline_.remaining(), milliseconds(1))); });
+}
+
+void GlooCommunicator::WaitSent(Transfer* transfer) {
+  Guarded(transfer->peer,
+          [&] { transfer->buffer->waitSend(std::max(deadline_.remaining(), milliseconds(1))); });
+}
+
+void GlooCommunicator::Exchange(int peer, const void* out, void* in, size_t bytes) {
+  const uint64_t slot = NextSlot();
+  Transfer received = Receive(peer, in, bytes, slot);
+  Transfer sent = Send(peer, out, bytes, slot);
+  WaitReceived(&received);
+  WaitSent(&sent);
+}
+
+void GlooCommunicator::RecursiveDoubling(char* data, int64_t count, TypeMeta type, int group) {
+  const size_t bytes = static_cast<size_t>(count) * type.itemsize();
+  char* other = Scratch(bytes);
+  for (int distance = 1; distance < group; distance *= 2) {
+    Exchange(rank() ^ distance, data, other, bytes);
+    Accumulate(type, other, data, count);
+  }
+}
+
+void GlooCommunicator::HalvingDoubling(char* data, int64_t count, TypeMeta type, int group) {
+  const size_t item = type.itemsize();
+  char* other = Scratch(static_cast<size_t>((count + 1) / 2) * item);
+  const uint64_t first_slot = slot_ + 1;
+  slot_ += 2 * 32;
+  Range own{0, count};
+  std::vector<Range> given;
+  int step = 0;
+  for (int distance = group / 2; distance > 0; distance /= 2, ++step) {
+    const int peer = rank() ^ distance;
+    const bool upper = (rank() & distance) != 0;
+    const Range kept = own.Part(upper ? 1 : 0, 2), sent = own.Part(upper ? 0 : 1, 2);
+    Transfer in = Receive(peer, other, kept.size() * item, first_slot + step);
+    Transfer out = Send(peer, data + sent.begin * item, sent.size() * item, first_slot + step);
+    WaitReceived(&in);
+    Accumulate(type, other, data + kept.begin * item, kept.size());
+    WaitSent(&out);
+    given.push_back(sent);
+    own = kept;
+  }
+  for (int distance = 1; distance < group; distance *= 2, ++step) {
+    const Range wanted = given.back();
+    given.pop_back();
+    const int peer = rank() ^ distance;
+    Transfer in =
+        Receive(peer, data + wanted.begin * item, wanted.size() * item, first_slot + step);
+    Transfer out = Send(peer, data + own.begin * item, own.size() * item, first_slot + step);
+    WaitReceived(&in);
+    WaitSent(&out);
+    own = {std::min(own.begin, wanted.begin), std::max(own.end, wanted.end)};
+  }
+}
+
+template <typename Body>
+void GlooCommunicator::WithinPowerOfTwo(char* data, int64_t count, TypeMeta type,
+                                        const Body& body) {
+  int group = 1;
+  while (group * 2 <= size()) group *= 2;
+  const size_t bytes = static_cast<size_t>(count) * type.itemsize();
+  const uint64_t slot = NextSlot();
+  NextSlot();
+  if (rank() >= group) {
+    Transfer sent = Send(rank() - group, data, bytes, slot);
+    Transfer received = Receive(rank() - group, data, bytes, slot + 1);
+    WaitSent(&sent);
+    WaitReceived(&received);
+    return;
+  }
+  const bool has_guest = rank() + group < size();
+  if (has_guest) {
+    char* other = Scratch(bytes);
+    Transfer received = Receive(rank() + group, other, bytes, slot);
+    WaitReceived(&received);
+    Accumulate(type, other, data, count);
+  }
+  body(group);
+  if (has_guest) {
+    Transfer sent = Send(rank() + group, data, bytes, slot + 1);
+    WaitSent(&sent);
+  }
+}
+
+void GlooCommunicator::RingReduce(char* data, const std::vector<Range>& parts, TypeMeta type) {
+  const size_t item = type.itemsize();
+  const int n = size(), next = (rank() + 1) % n, previous = (rank() + n - 1) % n;
+  int64_t longest = 0;
+  for (const Range& part : parts) longest = std::max(longest, part.size());
+  const int64_t segments =
+      std::clamp<int64_t>(static_cast<int64_t>(longest * item / kSegmentBytes), 1, kMostSegments);
+  const uint64_t first_slot = slot_ + 1;
+  slot_ += static_cast<uint64_t>(n - 1) * segments;
+  // Two steps may be under way: each has its half of the scratch space.
+  char* scratch = Scratch(2 * longest * item);
+  auto segment_of = [&](int step, int64_t segment) {  // what arrives in this step
+    return parts[(rank() + 2 * n - 1 - step) % n].Part(segment, segments);
+  };
+  auto place_of = [&](int step, int64_t segment) {
+    const Range part = parts[(rank() + 2 * n - 1 - step) % n];
+    return scratch + ((step % 2) * longest + segment_of(step, segment).begin - part.begin) * item;
+  };
+  auto slot_of = [&](int step, int64_t segment) { return first_slot + step * segments + segment; };
+  auto receive = [&](int step, int64_t segment) {
+    return Receive(previous, place_of(step, segment), segment_of(step, segment).size() * item,
+                   slot_of(step, segment));
+  };
+  std::vector<Transfer> incoming, outgoing;
+  for (int64_t s = 0; s < segments; ++s) incoming.push_back(receive(0, s));
+  for (int64_t s = 0; s < segments; ++s) {
+    const Range own = parts[rank()].Part(s, segments);
+    outgoing.push_back(Send(next, data + own.begin * item, own.size() * item, slot_of(0, s)));
+  }
+  for (int step = 0; step < n - 1; ++step) {
+    for (int64_t s = 0; s < segments; ++s) {
+      // The scratch place of the next step was emptied one step ago.
+      if (step + 1 < n - 1) incoming.push_back(receive(step + 1, s));
+      WaitReceived(&incoming[step * segments + s]);
+      const Range range = segment_of(step, s);
+      char* sum = data + range.begin * item;
+      Accumulate(type, place_of(step, s), sum, range.size());
+      if (step + 1 < n - 1) {
+        outgoing.push_back(Send(next, sum, range.size() * item, slot_of(step + 1, s)));
+      }
+    }
+  }
+  for (Transfer& transfer : outgoing) WaitSent(&transfer);
+}
+
+void GlooCommunicator::RingSpread(char* data, const std::vector<Range>& parts, size_t item) {
+  const int n = size(), next = (rank() + 1) % n, previous = (rank() + n - 1) % n;
+  int64_t longest = 0;
+  for (const Range& part : parts) longest = std::max(longest, part.size());
+  const int64_t segments =
+      std::clamp<int64_t>(static_cast<int64_t>(longest * item / kSegmentBytes), 1, kMostSegments);
+  const uint64_t first_slot = slot_ + 1;
+  slot_ += static_cast<uint64_t>(n - 1) * segments;
+  auto range_of = [&](int step, int64_t s) {  // what arrives in this step; -1: what is there
+    return parts[(rank() + 2 * n - step) % n].Part(s, segments);
+  };
+  auto send = [&](int step, int64_t s) {
+    const Range range = range_of(step - 1, s);
+    return Send(next, data + range.begin * item, range.size() * item,
+                first_slot + step * segments + s);
+  };
+  std::vector<Transfer> incoming, outgoing;
+  for (int step = 0; step < n - 1; ++step) {
+    for (int64_t s = 0; s < segments; ++s) {
+      const Range range = range_of(step, s);
+      incoming.push_back(Receive(previous, data + range.begin * item, range.size() * item,
+                                 first_slot + step * segments + s));
+    }
+  }
+  for (int64_t s = 0; s < segments; ++s) outgoing.push_back(send(0, s));
+  for (int step = 0; step < n - 1; ++step) {
+    for (int64_t s = 0; s < segments; ++s) {
+      WaitReceived(&incoming[step * segments + s]);
+      if (step + 1 < n - 1) outgoing.push_back(send(step + 1, s));
+    }
+  }
+  for (Transfer& transfer : outgoing) WaitSent(&transfer);
+}
+
+void GlooCommunicator::DoAllreduce(void* data, int64_t count, TypeMeta type) {
+  auto* bytes = static_cast<char*>(data);
+  const size_t total = static_cast<size_t>(count) * type.itemsize();
+  const bool power_of_two = (size() & (size() - 1)) == 0;
+  if (total <= kSmallBytes || count < size()) {
+    WithinPowerOfTwo(bytes, count, type,
+                     [&](int group) { RecursiveDoubling(bytes, count, type, group); });
+  } else if (power_of_two && size() > 2 && total <= kMediumBytes) {
+    HalvingDoubling(bytes, count, type, size());
+  } else {
+    std::vector<Range> parts;
+    for (int i = 0; i < size(); ++i) parts.push_back(Range{0, count}.Part(i, size()));
+    RingReduce(bytes, parts, type);
+    RingSpread(bytes, parts, type.itemsize());
+  }
+}
+
+void GlooCommunicator::DoReduceScatter(void* data, const std::vector<int64_t>& counts,
+                                       TypeMeta type) {
+  // After the ring shard r owns part r + 1: the parts are numbered so that this is its own.
+  auto* bytes = static_cast<char*>(data);
+  std::vector<Range> parts(size());
+  int64_t begin = 0;
+  for (int i = 0; i < size(); ++i) {
+    parts[(i + 1) % size()] = {begin, begin + counts[i]};
+    begin += counts[i];
+  }
+  RingReduce(bytes, parts, type);
+  const Range own = parts[(rank() + 1) % size()];
+  std::memmove(bytes, bytes + own.begin * type.itemsize(), own.size() * type.itemsize());
+}
+
+void GlooCommunicator::DoBroadcast(void* data, size_t bytes, int root) {
+  // A binomial tree: in each round the shards that have the data send it on.
+  const uint64_t slot = NextSlot();
+  const int position = (rank() - root + size()) % size();
+  int distance = 1;
+  while (distance < size() && (position & distance) == 0) distance *= 2;
+  if (position != 0) {
+    Transfer received = Receive((position - distance + root) % size(), data, bytes, slot);
+    WaitReceived(&received);
+  }
+  std::vector<Transfer> sent;
+  for (distance /= 2; distance > 0; distance /= 2) {
+    if (position + distance < size()) {
+      sent.push_back(Send((position + distance + root) % size(), data, bytes, slot));
+    }
+  }
+  for (Transfer& transfer : sent) WaitSent(&transfer);
+}
+
+void GlooCommunicator::DoAllgather(const void* input, void* output, size_t bytes) {
+  const uint64_t slot = NextSlot();
+  char* out = static_cast<char*>(output);
+  if (out + rank() * bytes != input) std::memcpy(out + rank() * bytes, input, bytes);
+  std::vector<Transfer> received, sent;
+  for (int i = 1; i < size(); ++i) {
+    const int peer = (rank() + size() - i) % size();
+    received.push_back(Receive(peer, out + peer * bytes, bytes, slot));
+  }
+  for (int i = 1; i < size(); ++i) {
+    sent.push_back(Send((rank() + i) % size(), out + rank() * bytes, bytes, slot));
+  }
+  for (Transfer& transfer : received) WaitReceived(&transfer);
+  for (Transfer& transfer : sent) WaitSent(&transfer);
+}
+
+void GlooCommunicator::DoBarrier() {
+  // Dissemination: after round k a shard has heard of 2^k others.
+  char out = 0, in = 0;
+  for (int distance = 1; distance < size(); distance *= 2) {
+    const uint64_t slot = NextSlot();
+    Transfer received = Receive((rank() + size() - distance) % size(), &in, 1, slot);
+    Transfer sent = Send((rank() + distance) % size(), &out, 1, slot);
+    WaitReceived(&received);
+    WaitSent(&sent);
+  }
+}
+
+std::shared_ptr<Communicator> GlooCommunicator::Clone(const std::string& name) {
+  GlooOptions options = options_;
+  options.name = name;
+  // The addresses travel over the connections there are.
+  auto exchange = [&](int attempt, const std::string& text, const Deadline&) {
+    const int64_t longest = 512 + 64 * static_cast<int64_t>(size());
+    CAFFE_ENFORCE_LE(static_cast<int64_t>(text.size()), longest);
+    std::string padded = text;
+    padded.resize(longest, ' ');
+    std::string all(longest * size(), ' ');
+    Allgather(MakeString("addresses of ", name, ", attempt ", attempt), padded.data(), all.data(),
+              longest, TypeMeta::Make<uint8_t>());
+    std::vector<std::string> texts;
+    for (int i = 0; i < size(); ++i) texts.push_back(all.substr(i * longest, longest));
+    return texts;
+  };
+  auto mesh = GlooMesh::Connect(rank(), size(), address_, exchange, options.timeout);
+  return std::make_shared<GlooCommunicator>(options, address_, std::move(mesh));
+}
+
+}  // namespace
+
+std::shared_ptr<Communicator> ConnectGloo(StoreHandler* store, const GlooOptions& options) {
+  CAFFE_ENFORCE_EQ(options.transport, std::string("tcp"),
+                   "this build has Gloo's tcp transport only; use --distributed_transport tcp");
+  CAFFE_ENFORCE_GT(options.timeout.count(), 0, "timeout of common world ", options.name);
+  CAFFE_ENFORCE(options.size > 0 && options.rank >= 0 && options.rank < options.size, "rank ",
+                options.rank, " of ", options.size, " in common world ", options.name);
+  std::string address;
+  if (!options.interface.empty()) address = InterfaceAddress(options.interface);
+  if (address.empty() && options.size == 1) address = "127.0.0.1";
+  if (address.empty()) address = store->LocalAddress();
+  if (address.empty()) address = RoutedAddress();
+  auto exchange = [&](int attempt, const std::string& text, const Deadline& deadline) {
+    const std::string base =
+        attempt == 0 ? options.name + "/" : MakeString(options.name, "/retry", attempt, "/");
+    std::vector<std::string> texts(options.size, text), keys;
+    if (options.size == 1) return texts;
+    store->Set(base + std::to_string(options.rank), text);
+    for (int i = 0; i < options.size; ++i) keys.push_back(base + std::to_string(i));
+    store->Wait(keys, deadline.remaining());
+    for (int i = 0; i < options.size; ++i) texts[i] = store->Get(keys[i], deadline.remaining());
+    return texts;
+  };
+  auto mesh = GlooMesh::Connect(options.rank, options.size, address, exchange, options.timeout);
+  return std::make_shared<GlooCommunicator>(options, address, std::move(mesh));
+}
+
+}  // namespace caffe2

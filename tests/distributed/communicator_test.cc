@@ -1,0 +1,333 @@
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "distributed/accumulate.h"
+#include "distributed/file_store_handler.h"
+#include "distributed/gloo_communicator.h"
+#include "distributed/memory_store_handler.h"
+#include "tests/distributed/test_util.h"
+
+namespace caffe2::testing {
+namespace {
+
+GlooOptions Options(int rank, int size, int timeout_ms = 20000) {
+  GlooOptions options;
+  options.rank = rank;
+  options.size = size;
+  options.name = "world";
+  options.interface = "127.0.0.1";
+  options.timeout = milliseconds(timeout_ms);
+  return options;
+}
+
+// Runs body in `size` threads, each with its communicator.
+void RunRanks(int size, const std::function<void(Communicator*)>& body, int timeout_ms = 20000) {
+  const StoreFactory stores = MemoryStores();
+  RunThreads(size, [&](int rank) {
+    auto store = stores("run");
+    body(ConnectGloo(store.get(), Options(rank, size, timeout_ms)).get());
+  });
+}
+
+class AllreduceTest : public ::testing::TestWithParam<int> {};
+
+TEST_P(AllreduceTest, SumsAndGivesTheSameBitsToAll) {
+  const int size = GetParam();
+  // Below and above the limits of the three algorithms, and sizes that do not divide evenly.
+  const std::vector<int64_t> counts = {1, 2, 3, 17, 1000, 8191, 9001, 100003, 1300001};
+  std::mutex mutex;
+  std::map<int64_t, std::vector<float>> of_rank_0;
+  auto value = [](int rank, int64_t i) { return 0.1f * (rank + 1) + 1e-3f * (i % 977); };
+  RunRanks(size, [&](Communicator* world) {
+    for (const int64_t count : counts) {
+      std::vector<float> data(count);
+      for (int64_t i = 0; i < count; ++i) data[i] = value(world->rank(), i);
+      world->Allreduce(MakeString("x", count), data.data(), count, TypeMeta::Make<float>());
+      std::lock_guard<std::mutex> lock(mutex);
+      if (of_rank_0[count].empty()) of_rank_0[count] = data;
+      EXPECT_EQ(of_rank_0[count], data) << count;  // bit by bit
+      for (int64_t i = 0; i < count; ++i) {
+        double sum = 0;
+        for (int rank = 0; rank < size; ++rank) sum += value(rank, i);
+        ASSERT_NEAR(data[i], sum, 1e-5 * sum) << "element " << i << " of " << count;
+      }
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, AllreduceTest, ::testing::Values(1, 2, 3, 4, 5, 8));
+
+template <typename T>
+void CheckType(Communicator* world, const std::vector<T>& expected, T own) {
+  std::vector<T> data(expected.size(), own);
+  world->Allreduce(TypeName<T>::Get(), data.data(), static_cast<int64_t>(data.size()),
+                   TypeMeta::Make<T>());
+  EXPECT_TRUE(data == expected) << TypeName<T>::Get();
+}
+
+TEST(CommunicatorTest, AllreduceOfEveryType) {
+  RunRanks(3, [](Communicator* world) {
+    const int rank = world->rank();
+    CheckType<double>(world, {0.75, 0.75}, 0.25);
+    CheckType<int32_t>(world, {3, 3}, rank);
+    CheckType<int64_t>(world, {int64_t{3} << 40}, int64_t{rank} << 40);
+    CheckType<uint8_t>(world, {30}, 10);
+    CheckType<float16>(world, {ToFloat16(4.5f)}, ToFloat16(1.5f));
+    CheckType<bfloat16>(world, {ToBFloat16(-7.5f)}, ToBFloat16(-2.5f));
+    bool flag = true;
+    EXPECT_THROW(world->Allreduce("flag", &flag, 1, TypeMeta::Make<bool>()), EnforceNotMet);
+  });
+}
+
+TEST(CommunicatorTest, BroadcastAllgatherReduceScatterBarrier) {
+  for (const int size : {1, 2, 3, 5}) {
+    RunRanks(size, [size](Communicator* world) {
+      const int rank = world->rank();
+      for (int root = 0; root < size; ++root) {
+        std::vector<int32_t> data(10000, rank);
+        world->Broadcast("data", data.data(), 10000, TypeMeta::Make<int32_t>(), root);
+        EXPECT_EQ(data, std::vector<int32_t>(10000, root));
+      }
+      std::vector<float> own(3, static_cast<float>(rank)), all(3 * size);
+      world->Allgather("own", own.data(), all.data(), 3, TypeMeta::Make<float>());
+      for (int i = 0; i < 3 * size; ++i) EXPECT_EQ(all[i], i / 3);
+      // Parts of different sizes, one of them empty.
+      std::vector<int64_t> counts;
+      int64_t total = 0;
+      for (int i = 0; i < size; ++i) counts.push_back(i == 1 ? 0 : 300000 + i);
+      for (const int64_t count : counts) total += count;
+      std::vector<float> data(total);
+      for (int64_t i = 0; i < total; ++i) data[i] = static_cast<float>(i % 1000 + rank);
+      world->ReduceScatter("data", data.data(), counts, TypeMeta::Make<float>());
+      int64_t begin = 0;
+      for (int i = 0; i < rank; ++i) begin += counts[i];
+      for (int64_t i = 0; i < counts[rank]; ++i) {
+        ASSERT_EQ(data[i], size * ((begin + i) % 1000) + size * (size - 1) / 2);
+      }
+      world->Barrier("end");
+    });
+  }
+}
+
+TEST(CommunicatorTest, BarrierHoldsUntilTheLastArrives) {
+  std::atomic<int> arrived{0};
+  RunRanks(4, [&](Communicator* world) {
+    if (world->rank() == 2) SleepMs(200);
+    ++arrived;
+    world->Barrier("all");
+    EXPECT_EQ(arrived, 4);
+  });
+}
+
+TEST(CommunicatorTest, CloneWorksBesideTheFirst) {
+  RunRanks(3, [](Communicator* world) {
+    auto second = world->Clone("second");
+    float a = 1, b = 2;
+    world->Allreduce("a", &a, 1, TypeMeta::Make<float>());
+    second->Allreduce("b", &b, 1, TypeMeta::Make<float>());
+    EXPECT_EQ(a, 3);
+    EXPECT_EQ(b, 6);
+  });
+}
+
+TEST(CommunicatorTest, DisagreementIsNamedOnEveryShard) {
+  struct Case {
+    int64_t count;
+    bool half;
+    const char* name;
+    const char* text;
+  };
+  const Case cases[] = {{101, false, "x", "rank 2 runs Allreduce of 101 x float, root 0: x"},
+                        {100, true, "x", "rank 2 runs Allreduce of 100 x float16, root 0: x"},
+                        {100, false, "y", "rank 2 runs Allreduce of 100 x float, root 0: y"}};
+  for (const Case& wrong : cases) {
+    std::atomic<int> named{0};
+    RunRanks(3, [&](Communicator* world) {
+      std::vector<float> data(200);
+      const bool odd = world->rank() == 2;
+      try {
+        world->Allreduce(odd ? wrong.name : "x", data.data(), odd ? wrong.count : 100,
+                         odd && wrong.half ? TypeMeta::Make<float16>() : TypeMeta::Make<float>());
+        ADD_FAILURE() << "no error on rank " << world->rank();
+      } catch (const EnforceNotMet& e) {
+        EXPECT_NE(std::string(e.what()).find("rank 0 runs Allreduce of 100 x float, root 0: x"),
+                  std::string::npos)
+            << e.what();
+        named += std::string(e.what()).find(wrong.text) != std::string::npos;
+      }
+    });
+    EXPECT_EQ(named, 3);
+  }
+}
+
+TEST(CommunicatorTest, SizeChangedOnOneShardIsATimeoutNotAnAbort) {
+  std::atomic<int> failed{0};
+  RunRanks(
+      2,
+      [&](Communicator* world) {
+        std::vector<float> data(200);
+        world->Allreduce("x", data.data(), 100, TypeMeta::Make<float>());
+        const auto start = std::chrono::steady_clock::now();
+        try {
+          world->Allreduce("x", data.data(), 100 + world->rank(), TypeMeta::Make<float>());
+        } catch (const IoError& e) {
+          ++failed;
+        }
+        EXPECT_LT(SecondsSince(start), 1.5);
+      },
+      1000);
+  EXPECT_EQ(failed, 2);
+}
+
+TEST(CommunicatorTest, AbortEndsAWaitFromAnotherThread) {
+  RunRanks(2, [](Communicator* world) {
+    if (world->rank() == 1) {
+      SleepMs(300);
+      world->Abort("the test says so");
+      return;
+    }
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_THROW(world->Barrier("b"), PeerLost);
+    EXPECT_LT(SecondsSince(start), 2);
+    EXPECT_THROW(world->Barrier("b"), PeerLost);  // it stays broken
+  });
+}
+
+TEST(CommunicatorTest, MissingShardIsNamedAtTheDeadline) {
+  auto store = MemoryStores()("run");
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    ConnectGloo(store.get(), Options(0, 3, 700));
+    FAIL();
+  } catch (const TimeoutError& e) {
+    EXPECT_NE(std::string(e.what()).find("world/1, world/2"), std::string::npos) << e.what();
+  }
+  EXPECT_NEAR(SecondsSince(start), 0.7, 0.2);
+}
+
+TEST(CommunicatorTest, BadOptionsAndHostileAddresses) {
+  const StoreFactory stores = MemoryStores();
+  auto store = stores("run");
+  GlooOptions options = Options(0, 2, 500);
+  options.transport = "ibverbs";
+  EXPECT_THROW(ConnectGloo(store.get(), options), EnforceNotMet);
+  options = Options(2, 2, 500);
+  EXPECT_THROW(ConnectGloo(store.get(), options), EnforceNotMet);
+  options = Options(0, 2, 500);
+  options.interface = "nope0";
+  EXPECT_THROW(ConnectGloo(store.get(), options), EnforceNotMet);
+  for (const char* text : {"", "host=a pid=1 boot=x", "host=a pid=1 boot=x nonsense -",
+                           "host=a pid=1 boot=x 127.0.0.1|70000|-1 -", "\xff\xfe\x00 | | |"}) {
+    auto fresh = MemoryStores()("run");
+    fresh->Set("world/1", text);
+    EXPECT_THROW(ConnectGloo(fresh.get(), Options(0, 2, 500)), IoError) << text;
+  }
+  auto fresh = MemoryStores()("run");
+  fresh->Set("world/1", "host=b pid=1 boot=another 127.0.0.1|4000|-1 -");
+  EXPECT_THROW(ConnectGloo(fresh.get(), Options(0, 2, 500)), EnforceNotMet);
+}
+
+TEST(CommunicatorTest, KilledShardIsNamedWithinSeconds) {
+  TemporaryDirectory directory;
+  const auto results = RunShards(
+      3,
+      [&](int rank) {
+        auto store = NewFileStore(directory.path(), "run");
+        auto world = ConnectGloo(store.get(), Options(rank, 3));
+        std::vector<float> data(100000);
+        for (int i = 0; i < 1000000; ++i) {
+          if (rank == 1 && i == 20) raise(SIGKILL);
+          world->Allreduce("x", data.data(), 100000, TypeMeta::Make<float>());
+        }
+        return std::string("done");
+      },
+      20);
+  EXPECT_EQ(results[1].status, 128 + SIGKILL);
+  for (const int survivor : {0, 2}) {
+    EXPECT_EQ(results[survivor].status, 1);
+    EXPECT_LT(results[survivor].seconds, 5);
+  }
+  // Whoever was told first names the dead one; the other may name that one.
+  const std::string all = results[0].message + results[2].message;
+  EXPECT_NE(all.find("Allreduce x: rank 1 (host "), std::string::npos) << all;
+}
+
+TEST(CommunicatorTest, StoppedShardIsATimeoutAtTheDeadline) {
+  TemporaryDirectory directory;
+  const auto results = RunShards(
+      2,
+      [&](int rank) {
+        auto store = NewFileStore(directory.path(), "run");
+        auto world = ConnectGloo(store.get(), Options(rank, 2, 1500));
+        float x = 1;
+        world->Allreduce("x", &x, 1, TypeMeta::Make<float>());
+        if (rank == 1) raise(SIGSTOP);
+        const auto start = std::chrono::steady_clock::now();
+        try {
+          world->Allreduce("x", &x, 1, TypeMeta::Make<float>());
+        } catch (const PeerTimeout& e) {
+          return MakeString(SuspectOf(e), " ", std::abs(SecondsSince(start) - 1.5) < 0.3, " ",
+                            e.what());
+        }
+        return std::string("no timeout");
+      },
+      6);
+  EXPECT_EQ(results[0].message.rfind("1 1 Allreduce x: rank 1 (host ", 0), 0u)
+      << results[0].message;
+  EXPECT_NE(results[0].message.find("did not answer within 1500 ms"), std::string::npos);
+}
+
+// A stranger connects to the ports of the first attempt before the shards do: they try again.
+TEST(CommunicatorTest, StrayConnectionDoesNotEndTheRun) {
+  TemporaryDirectory directory;
+  const auto results = RunShards(
+      2,
+      [&](int rank) {
+        auto store = NewFileStore(directory.path(), "run");
+        if (rank == 1) {  // gives way to the stranger
+          const std::string text = store->Get("world/0", milliseconds(5000));
+          const size_t bar = text.rfind("127.0.0.1|") + 10;
+          sockaddr_in address{};
+          address.sin_family = AF_INET;
+          address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+          address.sin_port = htons(static_cast<uint16_t>(std::stoi(text.substr(bar))));
+          const int fd = socket(AF_INET, SOCK_STREAM, 0);
+          CAFFE_ENFORCE_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+          const std::string junk(64, '\x5a');
+          CAFFE_ENFORCE_EQ(send(fd, junk.data(), junk.size(), 0), 64);
+          SleepMs(100);
+          close(fd);
+        }
+        auto world = ConnectGloo(store.get(), Options(rank, 2, 9000));
+        float x = 1;
+        world->Allreduce("x", &x, 1, TypeMeta::Make<float>());
+        return std::to_string(x);
+      },
+      20);
+  for (const ShardResult& result : results) {
+    EXPECT_EQ(result.status, 0) << result.message;
+    EXPECT_EQ(result.message, "2.000000");
+  }
+}
+
+TEST(CommunicatorTest, RepeatedWorldsLeakNoDescriptors) {
+  auto count = [] {
+    int open = 0;
+    for (int fd = 0; fd < 1024; ++fd) open += fcntl(fd, F_GETFD) != -1;
+    return open;
+  };
+  RunRanks(2, [](Communicator* world) { world->Barrier("warm up"); });
+  const int before = count();
+  for (int i = 0; i < 10; ++i) RunRanks(3, [](Communicator* world) { world->Barrier("b"); });
+  EXPECT_LE(count(), before + 2);
+}
+
+}  // namespace
+}  // namespace caffe2::testing
