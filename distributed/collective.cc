@@ -4,6 +4,8 @@
 #include <mutex>
 #include <set>
 
+#include "distributed/accumulate.h"
+
 namespace caffe2 {
 
 namespace {
@@ -82,6 +84,7 @@ void Communicator::Agree(const char* kind, const std::string& name, int64_t coun
 }
 
 void Communicator::Allreduce(const std::string& name, void* data, int64_t count, TypeMeta type) {
+  CheckCanAccumulate(type);
   Agree("Allreduce", name, count, type, 0);
   if (size_ > 1 && count > 0) DoAllreduce(data, count, type);
 }
@@ -111,6 +114,7 @@ void Communicator::ReduceScatter(const std::string& name, void* data,
     total += count;
     shown += MakeString(" ", count);
   }
+  CheckCanAccumulate(type);
   Agree("ReduceScatter", name + " in parts of" + shown, total, type, 0);
   if (size_ > 1 && total > 0) DoReduceScatter(data, counts, type);
 }
