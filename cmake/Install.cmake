@@ -1,3 +1,39 @@
 # cmake --install: programs, libraries, headers and a CMake package; cpack: a .deb.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+
+set(headers ${CMAKE_INSTALL_INCLUDEDIR}/doppio)
+get_property(programs DIRECTORY examples PROPERTY BUILDSYSTEM_TARGETS)
+install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS caffe2 caffe2_image EXPORT DoppioTargets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        INCLUDES DESTINATION ${headers})
+foreach(folder caffe2 db operators distributed train)
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/${folder} DESTINATION ${headers} FILES_MATCHING PATTERN "*.h"
+                                                                      PATTERN "*.proto")
+endforeach()
+install(DIRECTORY ${CMAKE_BINARY_DIR}/caffe2/proto DESTINATION ${headers}/caffe2
+        FILES_MATCHING PATTERN "*.pb.h" PATTERN "CMakeFiles" EXCLUDE)
+install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Doppio)
+install(EXPORT DoppioTargets NAMESPACE Doppio:: DESTINATION ${package_dir})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/DoppioConfig.cmake.in
+                              ${CMAKE_BINARY_DIR}/DoppioConfig.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/DoppioConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/DoppioConfig.cmake ${CMAKE_BINARY_DIR}/DoppioConfigVersion.cmake
+        DESTINATION ${package_dir})
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME doppio)
+set(CPACK_PACKAGE_CONTACT "Doppio maintainers <maintainers@doppio.invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_RESOURCE_FILE_LICENSE ${CMAKE_SOURCE_DIR}/LICENSE)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # the packages of the linked libraries
+# Programs look beside themselves; libraries within the package need no entry of their own.
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR}/lib)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+include(CPack)

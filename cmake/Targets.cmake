@@ -10,7 +10,8 @@ set(CAFFE2_PCH
     ${CMAKE_BINARY_DIR}/caffe2/proto/caffe2.pb.h)
 
 function(caffe2_target_settings target)
-  target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
+                                              $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}>)
   target_link_libraries(${target} PUBLIC protobuf::libprotobuf glog::glog gflags OpenMP::OpenMP_CXX
                                          Threads::Threads)
 endfunction()

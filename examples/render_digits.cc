@@ -8,9 +8,11 @@
 
 #include <gflags/gflags.h>
 
+#include <cmath>
 #include <fstream>
 #include <opencv2/imgproc.hpp>
 
+#include "caffe2/core/logging.h"
 #include "caffe2/core/random.h"
 #include "caffe2/utils/program.h"
 
@@ -65,7 +67,8 @@ void WriteSet(const std::string& stem, int count, uint64_t seed) {
   const std::string image_path = FLAGS_output_dir + "/" + stem + "-images-idx3-ubyte";
   const std::string label_path = FLAGS_output_dir + "/" + stem + "-labels-idx1-ubyte";
   std::ofstream images(image_path, std::ios::binary), labels(label_path, std::ios::binary);
-  for (uint32_t value : {2051u, static_cast<uint32_t>(count), 28u, 28u}) WriteBigEndian(&images, value);
+  for (uint32_t value : {2051u, static_cast<uint32_t>(count), 28u, 28u})
+    WriteBigEndian(&images, value);
   for (uint32_t value : {2049u, static_cast<uint32_t>(count)}) WriteBigEndian(&labels, value);
   RandomGenerator random(seed);
   for (int i = 0; i < count; ++i) {
