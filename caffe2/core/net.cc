@@ -28,8 +28,9 @@ int FindWriter(const NetDef& net, const std::string& blob, int begin) {
 void CheckInputs(const NetDef& net, const Workspace& ws) {
   std::unordered_set<std::string> written;
   for (const std::string& input : net.external_input()) {
-    CAFFE_ENFORCE(ws.HasBlob(input), "net ", net.name(), ": external input ", input,
-                  " does not exist");
+    // Init nets exported from ONNX list the blobs they make.
+    CAFFE_ENFORCE(ws.HasBlob(input) || FindWriter(net, input, 0) >= 0, "net ", net.name(),
+                  ": external input ", input, " does not exist");
   }
   auto check = [&](int i, const std::string& blob, const char* kind) {
     if (written.count(blob) || ws.HasBlob(blob)) return;
