@@ -3,11 +3,12 @@
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 
 #include "caffe2/core/logging.h"
 
@@ -17,8 +18,10 @@ namespace {
 std::string ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw IoError(MakeString("cannot open ", path, ": ", std::strerror(errno)));
-  std::string content{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::ostringstream stream;
+  stream << file.rdbuf();
   if (file.bad()) throw IoError(MakeString("cannot read ", path, ": ", std::strerror(errno)));
+  std::string content = stream.str();
   if (content.empty()) throw IoError(MakeString(path, " is empty (or no regular file)"));
   return content;
 }
@@ -77,7 +80,8 @@ class ErrorText final : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, google::protobuf::io::ColumnNumber column,
                 const std::string& message) override {
-    if (text_.empty()) text_ = MakeString("line ", line + 1, ", column ", column + 1, ": ", message);
+    if (text_.empty())
+      text_ = MakeString("line ", line + 1, ", column ", column + 1, ": ", message);
   }
   const std::string& text() const { return text_; }
 
