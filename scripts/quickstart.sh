@@ -44,6 +44,15 @@ trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+# A loopback port on which nobody listens.
+free_port() {
+  local port
+  for port in $(seq 16379 16479); do
+    (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || { echo "$port" && return; }
+  done
+  echo "error: no free port from 16379 to 16479" >&2 && return 1
+}
+
 say() { printf '\n== %s\n' "$*"; }
 
 say "Packages"
@@ -69,8 +78,7 @@ make_database t10k "$work/mnist_test_lmdb"
 run_id=quickstart-$$
 if [ "$store" = redis ]; then
   say "Redis"
-  port=$(free_port_start=16379; for p in $(seq $free_port_start 16479); do
-    (exec 3<>/dev/tcp/127.0.0.1/$p) 2>/dev/null || { echo "$p"; break; }; done)
+  port=$(free_port)
   redis-server --bind 127.0.0.1 --port "$port" --save '' --appendonly no --dir "$work" \
     >"$work/redis.log" 2>&1 &
   pids+=($!)
@@ -82,10 +90,10 @@ if [ "$store" = redis ]; then
   echo "Redis listens on 127.0.0.1:$port"
   rendezvous=(--redis_host 127.0.0.1 --redis_port "$port")
 else
-  mkdir "$work/store"
   rendezvous=()
 fi
-mkdir "$work/models"
+run_dir=$work/run  # models, and the keys of the run where there is no Redis
+mkdir "$run_dir"
 
 # The cores are shared out among the shards.
 threads=$(($(nproc) / shards))
@@ -101,10 +109,9 @@ for ((i = 0; i < shards; i++)); do
     --num_shards "$shards" --shard_id $i --run_id $run_id ${rendezvous[@]+"${rendezvous[@]}"}
     --train_data "$work/mnist_train_lmdb" --test_data "$work/mnist_test_lmdb" --db_type lmdb
     --num_labels 10 --num_channels 3 --image_size 28 --batch_size $batch
-    --epoch_size 38400 --num_epochs 1 --test_epoch_size 10000 --shuffle --mirror=false
+    --epoch_size 38400 --num_epochs 1 --test_epoch_size 10000 --shuffle --nomirror
     --base_learning_rate 0.05 --log_every 50
-    --file_store_path "$work/models" --save_model_name "$model")
-  [ "$store" = redis ] || command+=(--rendezvous_path "$work/store")
+    --file_store_path "$run_dir" --save_model_name "$model" --log_csv '')
   [ $i -gt 0 ] || { printf '%q ' "${command[@]}"; echo; }
   OMP_NUM_THREADS=$threads "${command[@]}" >"$work/shard_$i.log" 2>&1 &
   shard_pids+=($!)
@@ -121,7 +128,7 @@ show_keys() {
     redis-cli -p "$port" hgetall "$run_id/status/0"
   else
     echo "-- the run's directory"
-    (cd "$work/store" && find . -type f | sort)
+    (cd "$run_dir" && find . -type f | sort)
   fi
 }
 sleep 8

@@ -1,0 +1,142 @@
+"""Fixtures for the tests of the programs: tiny databases, a Redis server, running and waiting.
+
+CAFFE2_BIN names the folder of the programs (default: build/release/bin).
+"""
+
+import os
+import pathlib
+import random
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BIN = pathlib.Path(os.environ.get("CAFFE2_BIN", ROOT / "build" / "release" / "bin"))
+LIMIT = 120  # seconds after which a program counts as hung
+
+
+def write_idx(folder, stem, count, seed):
+    """Writes `count` 28x28 images of ten classes that are easy to tell apart, as IDX files."""
+    rng = random.Random(seed)
+    images, labels = bytearray(), bytearray()
+    for _ in range(count):
+        label = rng.randrange(10)
+        pixels = bytearray(rng.randrange(40) for _ in range(28 * 28))
+        for row in range(2 * label + 4, 2 * label + 8):
+            for column in range(4, 24):
+                pixels[row * 28 + column] = 200 + rng.randrange(56)
+        images += pixels
+        labels.append(label)
+    (folder / f"{stem}-images").write_bytes(struct.pack(">4I", 2051, count, 28, 28) + images)
+    (folder / f"{stem}-labels").write_bytes(struct.pack(">2I", 2049, count) + labels)
+
+
+def run(program, *args, env=None, limit=LIMIT, cwd=None):
+    """Runs a program to its end; returns the finished process with its text in `output`."""
+    process = subprocess.run(
+        [str(BIN / program), *map(str, args)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=limit,
+        cwd=cwd,
+        env={**os.environ, "OMP_NUM_THREADS": "1", **(env or {})},
+    )
+    process.output = process.stdout
+    return process
+
+
+class Shards:
+    """Processes that train together."""
+
+    def __init__(self):
+        self.processes = []
+
+    def start(self, *args, cwd=None):
+        process = subprocess.Popen(
+            [str(BIN / "resnet50_trainer"), *map(str, args)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=cwd,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+        self.processes.append(process)
+        return process
+
+    def wait(self, limit=LIMIT):
+        """Waits for all; returns (exit status, output) of each. Fails if one hangs."""
+        deadline = time.monotonic() + limit
+        results = []
+        for process in self.processes:
+            try:
+                output, _ = process.communicate(timeout=max(1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+                output, _ = process.communicate()
+                pytest.fail(f"a shard hangs; its output:\n{output[-2000:]}")
+            results.append((process.returncode, output))
+        return results
+
+    def kill(self):
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+
+
+@pytest.fixture
+def shards():
+    group = Shards()
+    yield group
+    group.kill()
+
+
+@pytest.fixture(scope="session")
+def databases(tmp_path_factory):
+    """A folder with train_lmdb (640 records) and test_lmdb (100 records)."""
+    folder = tmp_path_factory.mktemp("databases")
+    for stem, count in (("train", 640), ("test", 100)):
+        write_idx(folder, stem, count, seed=count)
+        made = run(
+            "make_mnist_db", "--image_file", folder / f"{stem}-images", "--label_file",
+            folder / f"{stem}-labels", "--db", "lmdb", "--output_file", folder / f"{stem}_lmdb",
+        )
+        assert made.returncode == 0, made.output
+    return folder
+
+
+@pytest.fixture(scope="session")
+def redis():
+    """The port of a private Redis server on loopback."""
+    if shutil.which("redis-server") is None:
+        pytest.skip("redis-server is not installed")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    server = subprocess.Popen(
+        ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--save", "",
+         "--appendonly", "no"],
+        stdout=subprocess.DEVNULL,
+    )
+    for _ in range(100):
+        with socket.socket() as client:
+            if client.connect_ex(("127.0.0.1", port)) == 0:
+                break
+        time.sleep(0.05)
+    yield port
+    server.terminate()
+    server.wait()
+
+
+def redis_keys(port):
+    """All keys of the server, sorted."""
+    listed = subprocess.run(
+        ["redis-cli", "-p", str(port), "--scan"], capture_output=True, text=True, check=True
+    )
+    return sorted(listed.stdout.split())

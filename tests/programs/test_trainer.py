@@ -1,0 +1,170 @@
+"""The trainer as its users start it: whole runs of processes, good and bad."""
+
+import signal
+import time
+
+import pytest
+
+from conftest import redis_keys, run
+
+
+def training(databases, models, **flags):
+    """Flags of a short run; `flags` adds or (with None) removes some."""
+    values = {
+        "train_data": databases / "train_lmdb",
+        "test_data": databases / "test_lmdb",
+        "db_type": "lmdb",
+        "model": "lenet",
+        "image_size": 28,
+        "num_channels": 1,
+        "num_labels": 10,
+        "batch_size": 32,
+        "epoch_size": 640,
+        "num_epochs": 1,
+        "base_learning_rate": 0.02,
+        "file_store_path": models,
+        "save_model_name": "model",
+        "log_csv": "",
+        "log_every": 5,
+        **flags,
+    }
+    args = ["--use_cpu"]
+    for name, value in values.items():
+        if value is not None:
+            args += [f"--{name}", str(value)]
+    return args
+
+
+def last_line(output):
+    return [line for line in output.strip().splitlines() if line][-1]
+
+
+def test_one_shard_trains_tests_and_exports(databases, tmp_path):
+    done = run("resnet50_trainer", *training(databases, tmp_path, num_epochs=3))
+    assert done.returncode == 0, done.output
+    assert "Starting epoch 2/3" in done.output
+    assert "Finished iteration" in done.output
+    assert [path.name for path in tmp_path.glob("*.mdl")], done.output
+    assert not list(tmp_path.glob("*tmp*")), "temporary files stay behind"
+
+
+@pytest.mark.parametrize("store", ["redis", "file"])
+def test_two_shards_train_together_and_leave_nothing(store, databases, redis, shards, tmp_path):
+    flags = {"num_shards": 2, "run_id": f"0000-{store}", "batch_size": 16}
+    if store == "redis":
+        flags.update(redis_host="127.0.0.1", redis_port=redis)
+    for shard in range(2):
+        shards.start(*training(databases, tmp_path, shard_id=shard, **flags))
+    for status, output in shards.wait():
+        assert status == 0, output
+    assert [path.name for path in tmp_path.iterdir() if path.suffix != ".mdl"] == []
+    if store == "redis":
+        assert redis_keys(redis) == []
+
+
+def test_the_first_users_command_names_use_cpu_without_a_gpu(databases, tmp_path):
+    done = run(
+        "resnet50_trainer", "--train_data", f"{databases}/train_lmdb/", "--test_data",
+        f"{databases}/test_lmdb/", "--db_type", "lmdb", "--gpus", "0", "--num_gpus", "1",
+        "--num_shards", "2", "--shard_id", "0", "--run_id", "0000", "--redis_host", "127.0.0.1",
+        "--redis_port", "6379", cwd=tmp_path,
+    )
+    if done.returncode == 0:
+        pytest.skip("this machine has a GPU")
+    assert "--use_cpu" in last_line(done.output)
+
+
+def test_gpus_do_not_count_with_use_cpu(databases, tmp_path):
+    done = run("resnet50_trainer", *training(databases, tmp_path, gpus="0", num_gpus=1))
+    assert done.returncode == 0, done.output
+
+
+BAD_FLAGS = {
+    "no training data": ({"train_data": "/nowhere/train"}, "/nowhere/train"),
+    "unknown database type": ({"db_type": "filing_cabinet"}, "filing_cabinet"),
+    "wrong database type": ({"db_type": "minidb"}, "train_lmdb"),
+    "unknown model": ({"model": "resnet51"}, "resnet51"),
+    "no run_id": ({"num_shards": 2}, "run_id"),
+    "bad characters in run_id": ({"num_shards": 2, "run_id": "a b"}, "run_id"),
+    "shard_id too large": ({"num_shards": 2, "shard_id": 2, "run_id": "r"}, "shard_id"),
+    "negative shard_id": ({"num_shards": 2, "shard_id": -1, "run_id": "r"}, "shard_id"),
+    "no shards": ({"num_shards": 0}, "num_shards"),
+    "batch of zero": ({"batch_size": 0}, "batch_size"),
+    "labels out of range": ({"num_labels": 5}, "label"),
+    "models nowhere": ({"file_store_path": "/nowhere"}, "/nowhere"),
+    "float16 on the CPU": ({"dtype": "float16"}, "float16"),
+    "unknown dtype": ({"dtype": "float12"}, "float12"),
+    "no such model to load": ({"load_model_path": "/nowhere/model_3.mdl"}, "/nowhere/model_3.mdl"),
+    "Redis absent": (
+        {"num_shards": 2, "run_id": "r", "redis_host": "127.0.0.1", "redis_port": 1,
+         "rendezvous_timeout": 5},
+        "127.0.0.1",
+    ),
+    "nobody else comes": ({"num_shards": 2, "run_id": "lonely", "rendezvous_timeout": 3}, "1"),
+    "exploding loss": ({"base_learning_rate": 1e6, "weight_decay": 0}, "loss"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FLAGS)
+def test_bad_input_is_one_clear_line(case, databases, tmp_path):
+    flags, expected = BAD_FLAGS[case]
+    begin = time.monotonic()
+    done = run("resnet50_trainer", *training(databases, tmp_path, **flags))
+    assert 0 < done.returncode < 128, f"status {done.returncode}: {done.output[-2000:]}"
+    assert expected in last_line(done.output)
+    assert "terminate called" not in done.output
+    assert time.monotonic() - begin < 60
+    assert not list(tmp_path.glob("*.mdl")), "a failed run wrote a model"
+
+
+def test_a_truncated_database_is_an_error_before_training(databases, tmp_path):
+    broken = tmp_path / "broken_lmdb"
+    broken.mkdir()
+    whole = (databases / "train_lmdb" / "data.mdb").read_bytes()
+    for share in (0.99, 0.6, 0.01, 0):
+        (broken / "data.mdb").write_bytes(whole[: int(len(whole) * share)])
+        done = run("resnet50_trainer", *training(databases, tmp_path, train_data=broken))
+        assert 0 < done.returncode < 128, done.output
+        assert "broken_lmdb" in last_line(done.output)
+        assert "Finished iteration" not in done.output
+
+
+def test_a_killed_shard_is_named_by_the_other(databases, redis, shards, tmp_path):
+    flags = {
+        "num_shards": 2, "run_id": "killed", "redis_host": "127.0.0.1", "redis_port": redis,
+        "batch_size": 16, "epoch_size": 1_000_000, "test_data": None, "collective_timeout": 5,
+    }
+    for shard in range(2):
+        shards.start(*training(databases, tmp_path, shard_id=shard, **flags))
+    time.sleep(4)
+    victim = shards.processes[1]
+    assert victim.poll() is None, victim.communicate()[0]
+    begin = time.monotonic()
+    victim.send_signal(signal.SIGKILL)
+    status, output = shards.wait()[0]
+    assert time.monotonic() - begin < 15
+    assert 0 < status < 128, output
+    assert "shard=1" in last_line(output) or "shard 1" in last_line(output), output[-500:]
+
+
+def test_a_live_run_id_is_refused_and_names_its_holder(databases, redis, shards, tmp_path):
+    flags = {
+        "num_shards": 2, "run_id": "live", "redis_host": "127.0.0.1", "redis_port": redis,
+        "batch_size": 16, "num_epochs": 20,
+    }
+    for shard in range(2):
+        shards.start(*training(databases, tmp_path, shard_id=shard, **flags))
+    time.sleep(3)
+    intruder = run("resnet50_trainer", *training(databases, tmp_path, shard_id=0, **flags))
+    assert 0 < intruder.returncode < 128
+    assert str(shards.processes[0].pid) in last_line(intruder.output), intruder.output[-500:]
+    for status, output in shards.wait():
+        assert status == 0, output
+
+
+def test_ctrl_c_ends_the_run_cleanly(databases, shards, tmp_path):
+    process = shards.start(*training(databases, tmp_path, epoch_size=1_000_000))
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    status, output = shards.wait(limit=30)[0]
+    assert status == 130, output
