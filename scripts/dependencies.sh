@@ -11,10 +11,29 @@ BUILD_PACKAGES=(
 )
 # To build and run the tests and benchmarks.
 TEST_PACKAGES=(
-  libgtest-dev libbenchmark-dev redis-server clang-format python3 python3-venv
+  libgtest-dev redis-server clang-format clang-tidy python3 python3-dev python3-venv
 )
 # To run the quick start.
 RUN_PACKAGES=(redis-server redis-tools wget ca-certificates)
+
+# From PyPI, into a virtual environment: the Python package's build and tests, and the linter.
+PYTHON_PACKAGES=(
+  'numpy>=1.24' 'protobuf>=3.20,<6' 'pybind11>=2.13' 'pytest>=7' 'hypothesis>=6' 'ruff==0.6.9'
+)
+
+# make_python_environment DIR: the virtual environment, made once and again when the list changes.
+# Fails, with a warning, where PyPI cannot be reached.
+make_python_environment() {
+  local dir=$1 stamp=$1/packages.txt
+  [ "$(cat "$stamp" 2>/dev/null)" = "${PYTHON_PACKAGES[*]}" ] && return 0
+  echo "Making the Python environment $dir"
+  if ! { python3 -m venv "$dir" && "$dir/bin/pip" install --quiet --disable-pip-version-check \
+    "${PYTHON_PACKAGES[@]}"; }; then
+    echo "warning: no Python environment: Python's tests and lint will be missing" >&2
+    return 1
+  fi
+  echo "${PYTHON_PACKAGES[*]}" >"$stamp"
+}
 
 # install_packages PACKAGE...: installs those that are missing, with apt-get.
 install_packages() {

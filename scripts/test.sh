@@ -7,6 +7,8 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:-release}
 
+. scripts/dependencies.sh
+make_python_environment build/venv
 scripts/build.sh "$preset" || exit 1
 
 results=build/$preset/test-results
@@ -15,5 +17,11 @@ mkdir -p "$results"
 # Every test program writes its own report, from which the summary counts cases, not programs.
 GTEST_OUTPUT="xml:$PWD/$results/" ctest --test-dir "build/$preset" --output-on-failure
 status=$?
+if [ -x build/venv/bin/pytest ]; then
+  CAFFE2_BIN=$PWD/build/$preset/bin PYTHONPATH=$PWD/build/$preset/python \
+    build/venv/bin/pytest -q -p no:cacheprovider --junitxml="$results/pytest.xml" tests || status=1
+else
+  echo "Python tests: NOT RUN (no pytest)"
+fi
 scripts/summarize_tests.py "$results" || status=1
 exit $status
