@@ -1,0 +1,149 @@
+#include "db/image_codec.h"
+
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
+#include <type_traits>
+
+#include "caffe2/core/logging.h"
+
+namespace caffe2::db {
+namespace {
+
+template <typename Pixel>
+Image<Pixel> FromMat(cv::Mat mat) {
+  auto owner = std::make_shared<cv::Mat>(std::move(mat));
+  Image<Pixel> image;
+  image.view = {owner->ptr<Pixel>(),
+                owner->rows,
+                owner->cols,
+                owner->channels(),
+                static_cast<int64_t>(owner->step1()),
+                owner->channels(),
+                1};
+  image.memory = std::move(owner);
+  return image;
+}
+
+template <typename Pixel>
+constexpr int MatType(int channels) {
+  return CV_MAKETYPE((std::is_same_v<Pixel, float> ? CV_32F : CV_8U), channels);
+}
+
+// Shares the pixels where they are interleaved, copies them otherwise.
+template <typename Pixel>
+cv::Mat ToMat(const ImageView<Pixel>& view) {
+  if (view.channel_stride == 1 && view.column_stride == view.channels) {
+    return cv::Mat(view.height, view.width, MatType<Pixel>(view.channels),
+                   const_cast<Pixel*>(view.data), view.row_stride * sizeof(Pixel));
+  }
+  cv::Mat mat(view.height, view.width, MatType<Pixel>(view.channels));
+  for (int y = 0; y < view.height; ++y) {
+    auto* row = mat.ptr<Pixel>(y);
+    for (int x = 0; x < view.width; ++x) {
+      for (int c = 0; c < view.channels; ++c) *row++ = *view.At(y, x, c);
+    }
+  }
+  return mat;
+}
+
+uint8_t ByteAt(std::string_view bytes, size_t i) { return static_cast<uint8_t>(bytes[i]); }
+
+// The marker behind the entropy-coded data that begins at `at`; npos if the data end first.
+size_t EndOfScan(std::string_view bytes, size_t at) {
+  for (; at + 1 < bytes.size(); ++at) {
+    if (ByteAt(bytes, at) != 0xff) continue;
+    const uint8_t next = ByteAt(bytes, at + 1);
+    const bool within = next == 0x00 || next == 0xff || (next >= 0xd0 && next <= 0xd7);
+    if (!within) return at;
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace
+
+// Segments are walked by their lengths: a thumbnail inside one has an end marker of its own.
+bool HasJpegEnd(std::string_view bytes) {
+  constexpr uint8_t kStart = 0xd8, kEnd = 0xd9, kScan = 0xda, kTemporary = 0x01;
+  if (bytes.size() < 3 || ByteAt(bytes, 0) != 0xff || ByteAt(bytes, 1) != kStart ||
+      ByteAt(bytes, 2) != 0xff) {
+    return true;
+  }
+  size_t at = 2;
+  while (at + 1 < bytes.size()) {
+    if (ByteAt(bytes, at) != 0xff) {  // junk between segments
+      ++at;
+      continue;
+    }
+    const uint8_t marker = ByteAt(bytes, at + 1);
+    if (marker == kEnd) return true;
+    if (marker == 0xff) {  // fill byte
+      ++at;
+      continue;
+    }
+    at += 2;
+    const bool alone = marker <= kTemporary || (marker >= 0xd0 && marker <= kStart);
+    if (alone) continue;
+    if (at + 1 >= bytes.size()) return false;
+    at += static_cast<size_t>(ByteAt(bytes, at)) << 8 | ByteAt(bytes, at + 1);
+    if (marker == kScan) {
+      at = EndOfScan(bytes, at);
+      if (at == std::string_view::npos) return false;
+    }
+  }
+  return false;
+}
+
+Image<uint8_t> DecodeImage(std::string_view bytes, bool color) {
+  CAFFE_ENFORCE(!bytes.empty(), "the encoded image is empty");
+  CAFFE_ENFORCE(HasJpegEnd(bytes), "the JPEG image of ", bytes.size(),
+                " bytes is truncated: it has no end marker");
+  const cv::Mat encoded(1, static_cast<int>(bytes.size()), CV_8U, const_cast<char*>(bytes.data()));
+  cv::Mat decoded;
+  try {
+    decoded = cv::imdecode(encoded, color ? cv::IMREAD_COLOR : cv::IMREAD_GRAYSCALE);
+  } catch (const cv::Exception& error) {
+    CAFFE_THROW("the image of ", bytes.size(), " bytes cannot be decoded: ", error.err);
+  }
+  CAFFE_ENFORCE(!decoded.empty(), "the image of ", bytes.size(), " bytes cannot be decoded");
+  return FromMat<uint8_t>(std::move(decoded));
+}
+
+template <typename Pixel>
+Image<Pixel> ResizeImage(const ImageView<Pixel>& source, int height, int width) {
+  CAFFE_ENFORCE(height > 0 && width > 0, "cannot resize an image to ", height, "x", width);
+  cv::Mat resized;
+  try {
+    cv::resize(ToMat(source), resized, cv::Size(width, height), 0, 0, cv::INTER_AREA);
+  } catch (const cv::Exception& error) {
+    CAFFE_THROW("cannot resize an image of ", source.height, "x", source.width, " to ", height, "x",
+                width, ": ", error.err);
+  }
+  return FromMat<Pixel>(std::move(resized));
+}
+
+template <typename Pixel>
+Image<Pixel> ToGray(const ImageView<Pixel>& source) {
+  CAFFE_ENFORCE_EQ(source.channels, 3, "channels of an image to turn gray");
+  cv::Mat gray;
+  cv::cvtColor(ToMat(source), gray, cv::COLOR_BGR2GRAY);
+  return FromMat<Pixel>(std::move(gray));
+}
+
+template Image<uint8_t> ResizeImage(const ImageView<uint8_t>&, int, int);
+template Image<float> ResizeImage(const ImageView<float>&, int, int);
+template Image<uint8_t> ToGray(const ImageView<uint8_t>&);
+template Image<float> ToGray(const ImageView<float>&);
+
+std::string EncodeImage(const ImageView<uint8_t>& source, const std::string& extension) {
+  std::vector<uint8_t> bytes;
+  bool done = false;
+  try {
+    done = cv::imencode(extension, ToMat(source), bytes);
+  } catch (const cv::Exception& error) {
+    CAFFE_THROW("cannot encode an image as ", extension, ": ", error.err);
+  }
+  CAFFE_ENFORCE(done, "cannot encode an image as ", extension);
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace caffe2::db

@@ -1,0 +1,30 @@
+// Decoding, resizing and colour conversion (OpenCV).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "db/image_view.h"
+
+namespace caffe2::db {
+
+// Decodes a JPEG, PNG or other file that OpenCV reads, to 3 channels (blue, green, red) or 1; EXIF
+// orientation is applied. Throws EnforceNotMet if the bytes are no image or end before it does.
+Image<uint8_t> DecodeImage(std::string_view bytes, bool color);
+
+// To `height` x `width` > 0, by area when it shrinks.
+template <typename Pixel>
+Image<Pixel> ResizeImage(const ImageView<Pixel>& source, int height, int width);
+
+// 3 channels to 1 by the weights of ITU-R BT.601, as OpenCV.
+template <typename Pixel>
+Image<Pixel> ToGray(const ImageView<Pixel>& source);
+
+// An image file of the contents, format by extension (".jpg", ".png"); for the tools and tests.
+std::string EncodeImage(const ImageView<uint8_t>& source, const std::string& extension);
+
+// True if the JPEG data have their end-of-image marker where the format says, or are no JPEG.
+bool HasJpegEnd(std::string_view bytes);
+
+}  // namespace caffe2::db

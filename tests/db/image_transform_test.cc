@@ -1,0 +1,267 @@
+#include "db/image_transform.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "caffe2/core/half.h"
+#include "caffe2/core/logging.h"
+#include "db/image_codec.h"
+
+namespace caffe2::testing {
+namespace {
+
+using db::ImageTransform;
+using db::ImageTransformOptions;
+using db::ImageView;
+
+// Pixels that tell where they come from: 40 y + 7 x + c.
+std::vector<uint8_t> Pixels(int height, int width, int channels) {
+  std::vector<uint8_t> pixels;
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      for (int c = 0; c < channels; ++c) pixels.push_back(static_cast<uint8_t>(40 * y + 7 * x + c));
+    }
+  }
+  return pixels;
+}
+
+ImageTransformOptions TestOptions(int crop, bool color) {
+  ImageTransformOptions options;
+  options.crop = crop;
+  options.color = color;
+  options.is_test = true;
+  return options;
+}
+
+std::vector<float> Apply(const ImageTransformOptions& options, const ImageView<uint8_t>& view,
+                         uint64_t seed = 0, const db::BoundingBox& box = {}) {
+  const ImageTransform transform(options);
+  std::vector<float> out(options.crop * options.crop * transform.channels());
+  transform.Apply(view, box, seed, out.data());
+  return out;
+}
+
+TEST(ImageTransform, CentreCropNormalisedInBothOrders) {
+  const auto pixels = Pixels(4, 6, 3);
+  const auto view = ImageView<uint8_t>::Interleaved(pixels.data(), 4, 6, 3);
+  ImageTransformOptions options = TestOptions(2, true);
+  options.mean = {1, 2, 3};
+  options.std = {2, 4, 8};
+  std::vector<float> nhwc, nchw(12);
+  for (int y = 1; y < 3; ++y) {
+    for (int x = 2; x < 4; ++x) {
+      for (int c = 0; c < 3; ++c) {
+        const float value = static_cast<float>(40 * y + 7 * x + c - (c + 1)) / options.std[c];
+        nhwc.push_back(value);
+        nchw[c * 4 + (y - 1) * 2 + (x - 2)] = value;
+      }
+    }
+  }
+  EXPECT_EQ(Apply(options, view), nhwc);
+  options.channels_first = true;
+  EXPECT_EQ(Apply(options, view), nchw);
+}
+
+TEST(ImageTransform, PlanarFloatAndHalfAgreeWithInterleavedBytes) {
+  const auto pixels = Pixels(5, 5, 3);
+  std::vector<uint8_t> planar(75);
+  std::vector<float> floats(75);
+  for (int i = 0; i < 25; ++i) {
+    for (int c = 0; c < 3; ++c) {
+      planar[c * 25 + i] = pixels[3 * i + c];
+      floats[3 * i + c] = pixels[3 * i + c];
+    }
+  }
+  ImageTransformOptions options = TestOptions(3, true);
+  options.mean = {128};
+  options.std = {128};
+  const auto expected = Apply(options, ImageView<uint8_t>::Interleaved(pixels.data(), 5, 5, 3));
+  EXPECT_EQ(Apply(options, ImageView<uint8_t>::Planar(planar.data(), 5, 5, 3)), expected);
+  std::vector<float> out(27);
+  ImageTransform(options).Apply(ImageView<float>::Interleaved(floats.data(), 5, 5, 3), {}, 0,
+                                out.data());
+  EXPECT_EQ(out, expected);
+  options.output_type = TypeMeta::Make<float16>();
+  std::vector<float16> half(27);
+  ImageTransform(options).Apply(ImageView<uint8_t>::Planar(planar.data(), 5, 5, 3), {}, 0,
+                                half.data());
+  for (int i = 0; i < 27; ++i) EXPECT_EQ(half[i], ToFloat16(expected[i]));
+  options.output_type = TypeMeta::Make<bfloat16>();
+  std::vector<bfloat16> brain(27);
+  ImageTransform(options).Apply(ImageView<uint8_t>::Planar(planar.data(), 5, 5, 3), {}, 0,
+                                brain.data());
+  for (int i = 0; i < 27; ++i) EXPECT_EQ(brain[i], ToBFloat16(expected[i]));
+}
+
+TEST(ImageTransform, GrayIsRepeatedAndColourTurnsGray) {
+  const std::vector<uint8_t> gray = {10, 20, 30, 40};
+  EXPECT_EQ(Apply(TestOptions(2, true), ImageView<uint8_t>::Planar(gray.data(), 2, 2, 1)),
+            std::vector<float>({10, 10, 10, 20, 20, 20, 30, 30, 30, 40, 40, 40}));
+  const std::vector<uint8_t> bgr = {255, 0, 0, 0, 255, 0, 0, 0, 255, 50, 50, 50};
+  EXPECT_EQ(Apply(TestOptions(2, false), ImageView<uint8_t>::Interleaved(bgr.data(), 2, 2, 3)),
+            std::vector<float>({29, 150, 76, 50}));
+}
+
+TEST(ImageTransform, ScaleKeepsTheAspectAndWarpDoesNot) {
+  // Left half 0, right half 200: which side is cut off shows.
+  std::vector<uint8_t> pixels(8 * 16);
+  for (int i = 0; i < 8 * 16; ++i) pixels[i] = i % 16 < 8 ? 0 : 200;
+  const auto view = ImageView<uint8_t>::Planar(pixels.data(), 8, 16, 1);
+  ImageTransformOptions options = TestOptions(4, false);
+  options.scale = 4;  // to 4 x 8, of which the columns 2 to 5 remain
+  EXPECT_EQ(Apply(options, view),
+            std::vector<float>({0, 0, 200, 200, 0, 0, 200, 200, 0, 0, 200, 200, 0, 0, 200, 200}));
+  options.warp = true;
+  EXPECT_EQ(Apply(options, view)[1], 0);
+  EXPECT_EQ(Apply(options, view)[2], 200);
+  options.warp = false;
+  options.scale = -1;
+  options.minsize = 8;  // long enough already: the centre of 8 x 16
+  EXPECT_EQ(Apply(options, view)[1], 0);
+  EXPECT_EQ(Apply(options, view)[2], 200);
+  options.crop = 12;
+  options.minsize = 12;
+  EXPECT_EQ(Apply(options, view)[0], 0);
+}
+
+TEST(ImageTransform, TrainingCropsAndMirrorsAtRandomBySeed) {
+  const auto pixels = Pixels(6, 6, 1);
+  const auto view = ImageView<uint8_t>::Planar(pixels.data(), 6, 6, 1);
+  ImageTransformOptions options = TestOptions(4, false);
+  options.is_test = false;
+  options.mirror = true;
+  std::set<std::vector<float>> seen;
+  int mirrored = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    const auto out = Apply(options, view, seed);
+    EXPECT_EQ(out, Apply(options, view, seed));
+    const int low = static_cast<int>(std::min(out[0], out[3]));
+    const int y = low / 40, x = low % 40 / 7;
+    ASSERT_TRUE(y >= 0 && y <= 2 && x >= 0 && x <= 2);
+    const bool mirror = out[0] > out[3];
+    mirrored += mirror;
+    for (int i = 0; i < 4; ++i) {
+      for (int j = 0; j < 4; ++j) {
+        ASSERT_EQ(out[4 * i + j], 40 * (y + i) % 256 + 7 * (x + (mirror ? 3 - j : j)));
+      }
+    }
+    seen.insert(out);
+  }
+  EXPECT_EQ(seen.size(), 18u) << "9 places, mirrored or not";
+  EXPECT_GT(mirrored, 110);
+  EXPECT_LT(mirrored, 190);
+}
+
+TEST(ImageTransform, RandomScaleAndInceptionStayInside) {
+  const std::vector<uint8_t> pixels(20 * 30 * 3, 77);
+  const auto view = ImageView<uint8_t>::Interleaved(pixels.data(), 20, 30, 3);
+  ImageTransformOptions options = TestOptions(8, true);
+  options.is_test = false;
+  for (const bool inception : {false, true}) {
+    options.scale_jitter = inception ? db::ScaleJitter::kInception : db::ScaleJitter::kNone;
+    options.random_scale_min = inception ? -1 : 8;
+    options.random_scale_max = inception ? -1 : 24;
+    for (uint64_t seed = 0; seed < 100; ++seed) {
+      for (const float value : Apply(options, view, seed)) ASSERT_EQ(value, 77);
+    }
+  }
+}
+
+TEST(ImageTransform, JitterChangesColoursAndDependsOnTheSeedOnly) {
+  const auto pixels = Pixels(4, 4, 3);
+  const auto view = ImageView<uint8_t>::Interleaved(pixels.data(), 4, 4, 3);
+  ImageTransformOptions options = TestOptions(4, true);
+  const auto plain = Apply(options, view);
+  options.color_jitter = options.color_lighting = true;
+  EXPECT_EQ(Apply(options, view), plain) << "none in testing";
+  options.is_test = false;
+  EXPECT_NE(Apply(options, view, 1), plain);
+  EXPECT_EQ(Apply(options, view, 1), Apply(options, view, 1));
+  EXPECT_NE(Apply(options, view, 1), Apply(options, view, 2));
+  // Brightness alone is one factor for all.
+  options.color_lighting = false;
+  options.saturation = options.contrast = 0;
+  const auto bright = Apply(options, view, 3);
+  const float factor = bright[10] / plain[10];
+  EXPECT_GE(factor, 0.6f);
+  EXPECT_LE(factor, 1.4f);
+  for (size_t i = 1; i < plain.size(); ++i) EXPECT_NEAR(bright[i], factor * plain[i], 1e-3);
+}
+
+TEST(ImageTransform, BoundingBoxComesFirst) {
+  const auto pixels = Pixels(6, 6, 1);
+  const auto view = ImageView<uint8_t>::Planar(pixels.data(), 6, 6, 1);
+  const auto out = Apply(TestOptions(2, false), view, 0, {3, 4, 2, 2});
+  EXPECT_EQ(out, std::vector<float>({148, 155, 188, 195}));
+  for (const db::BoundingBox& box : std::vector<db::BoundingBox>{{-1, 0, 2, 2},
+                                                                 {5, 0, 2, 2},
+                                                                 {0, 5, 2, 2},
+                                                                 {0, 0, 7, 2},
+                                                                 {0, 0, 2, 0},
+                                                                 {0, 1 << 30, 2, 1 << 30}}) {
+    EXPECT_THROW(Apply(TestOptions(2, false), view, 0, box), EnforceNotMet);
+  }
+}
+
+TEST(ImageTransform, BadOptionsAndImages) {
+  const std::vector<uint8_t> pixels(64);
+  const auto view = ImageView<uint8_t>::Planar(pixels.data(), 4, 4, 1);
+  EXPECT_THROW(Apply(TestOptions(5, false), view), EnforceNotMet);
+  const auto two = ImageView<uint8_t>::Planar(pixels.data(), 4, 4, 2);
+  EXPECT_THROW(Apply(TestOptions(2, true), two), EnforceNotMet);
+  const auto refuse = [](const std::function<void(ImageTransformOptions*)>& change) {
+    ImageTransformOptions options = TestOptions(4, true);
+    change(&options);
+    EXPECT_THROW(ImageTransform{options}, EnforceNotMet);
+  };
+  refuse([](auto* o) { o->crop = 0; });
+  refuse([](auto* o) { o->scale = o->minsize = 8; });
+  refuse([](auto* o) { o->scale = 3; });
+  refuse([](auto* o) { o->mean = {1, 2}; });
+  refuse([](auto* o) { o->std = {0}; });
+  refuse([](auto* o) { o->std = {NAN}; });
+  refuse([](auto* o) { o->random_scale_min = 2, o->random_scale_max = 8; });
+  refuse([](auto* o) { o->output_type = TypeMeta::Make<int>(); });
+}
+
+TEST(ImageCodec, LosslessRoundTripAndColours) {
+  const auto pixels = Pixels(5, 7, 3);
+  const auto view = ImageView<uint8_t>::Interleaved(pixels.data(), 5, 7, 3);
+  const std::string png = db::EncodeImage(view, ".png");
+  const auto color = db::DecodeImage(png, true);
+  ASSERT_EQ(color.view.channels, 3);
+  for (int y = 0; y < 5; ++y) {
+    for (int x = 0; x < 7; ++x) {
+      for (int c = 0; c < 3; ++c) EXPECT_EQ(*color.view.At(y, x, c), pixels[(y * 7 + x) * 3 + c]);
+    }
+  }
+  EXPECT_EQ(db::DecodeImage(png, false).view.channels, 1);
+}
+
+TEST(ImageCodec, TruncatedFilesAreErrors) {
+  std::vector<uint8_t> pixels(64 * 64 * 3);
+  for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<uint8_t>(i * i >> 5);
+  const auto view = ImageView<uint8_t>::Interleaved(pixels.data(), 64, 64, 3);
+  for (const std::string extension : {".jpg", ".png"}) {
+    const std::string whole = db::EncodeImage(view, extension);
+    EXPECT_EQ(db::DecodeImage(whole, true).view.height, 64);
+    for (size_t size = 0; size < whole.size() - 2; size += 1 + whole.size() / 50) {
+      EXPECT_THROW(db::DecodeImage(std::string_view(whole).substr(0, size), true), EnforceNotMet)
+          << extension << " of " << size << " of " << whole.size() << " bytes";
+    }
+  }
+  EXPECT_THROW(db::DecodeImage("no image", true), EnforceNotMet);
+}
+
+TEST(ImageCodec, EndMarkerOfAThumbnailDoesNotCount) {
+  // SOI, an APP1 segment with an end marker in it, SOS with data, and then nothing.
+  std::string jpeg("\xff\xd8\xff\xe1\x00\x06\xff\xd9\xff\xd9\xff\xda\x00\x02\x11\xff\x00\x22", 18);
+  EXPECT_FALSE(db::HasJpegEnd(jpeg));
+  jpeg += "\xff\xd9";
+  EXPECT_TRUE(db::HasJpegEnd(jpeg));
+}
+
+}  // namespace
+}  // namespace caffe2::testing
