@@ -6,8 +6,6 @@
 namespace caffe2 {
 namespace {
 
-constexpr int64_t kGrain = 1 << 14;  // elements per thread
-
 // Outputs may be the memory of inputs, element by element.
 //   plain:    m' = momentum m + lr g,  g' = m'
 //   Nesterov: m' = momentum m + lr g,  g' = (1 + momentum) m' - momentum m
@@ -46,7 +44,7 @@ void MomentumSgdOp<Context, kUpdate>::Update(int64_t n, const float* grad, const
                                              float* moment_out, float* param_out) {
   const float momentum = momentum_, rate = *lr;
   const float a = nesterov_ ? 1 + momentum : 1.f, b = nesterov_ ? -momentum : 0.f;
-  ParallelFor(n, kGrain, [=](int64_t begin, int64_t end) {
+  ParallelFor(n, kOptimizerGrain, [=](int64_t begin, int64_t end) {
     if (kUpdate) {
       AdjustAndApply(end - begin, grad + begin, moment + begin, param + begin, rate, momentum, a, b,
                      grad_out + begin, moment_out + begin, param_out + begin);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "caffe2/core/operator.h"
+#include "operators/optimizer_check.h"
 
 namespace caffe2 {
 
@@ -18,15 +19,11 @@ class MomentumSgdOp final : public Operator<Context> {
   bool RunOnDevice() override {
     const Tensor &grad = Input(GRAD), &moment = Input(MOMENTUM), &lr = Input(LR);
     const Tensor* param = kUpdate ? &Input(PARAM) : nullptr;
-    CAFFE_ENFORCE_EQ(lr.numel(), 1, "the learning rate must be a scalar");
-    CAFFE_ENFORCE_EQ(grad.numel(), moment.numel(), "gradient ", ShapeString(grad.sizes()),
-                     " and momentum ", ShapeString(moment.sizes()));
-    if (kUpdate) {
-      CAFFE_ENFORCE_EQ(grad.numel(), param->numel(), "gradient ", ShapeString(grad.sizes()),
-                       " and parameter ", ShapeString(param->sizes()));
-    }
+    CheckOptimizerState(grad, moment, "momentum");
+    if (kUpdate) CheckOptimizerState(*param, grad, "gradient");
     const float *grad_data = grad.data<float>(), *moment_data = moment.data<float>();
-    const float *lr_data = lr.data<float>(), *param_data = kUpdate ? param->data<float>() : nullptr;
+    const float *lr_data = CheckLearningRate(lr),
+                *param_data = kUpdate ? param->data<float>() : nullptr;
     Tensor *grad_out = Output(GRAD_OUT), *moment_out = Output(MOMENTUM_OUT);
     grad_out->ResizeLike(grad);
     moment_out->ResizeLike(moment);

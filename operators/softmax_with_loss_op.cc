@@ -80,32 +80,31 @@ bool SoftmaxWithLossGradientOp<CPUContext>::RunOnDevice() {
   const Tensor &x = Input(0), &labels = Input(1);
   const Tensor* weights = weighted ? &Input(2) : nullptr;
   const Tensor &p = Input(weighted ? 3 : 2), &d_loss = Input(weighted ? 4 : 3);
-  const auto [n, d] = CheckShapes(x, labels, weights);
+  const Sizes s = CheckShapes(x, labels, weights);
   CAFFE_ENFORCE_EQ(p.numel(), x.numel(), "softmax ", ShapeString(p.sizes()));
   CAFFE_ENFORCE_EQ(d_loss.numel(), 1, "the gradient of the loss must be a scalar");
   const float* weight_data = weights != nullptr ? weights->data<float>() : nullptr;
   const float* p_data = p.data<float>();
   const float* t_prob = label_prob_ ? labels.data<float>() : nullptr;
   const int* t_index = label_prob_ ? nullptr : labels.data<int>();
-  const double total_weight = SumOfWeights(weight_data, n);
+  const double total_weight = SumOfWeights(weight_data, s.n);
   const double factor = total_weight > 0 ? scale_ / total_weight * *d_loss.data<float>() : 0;
 
   Tensor* dx = Output(0);
   dx->ResizeLike(x);
   float* dx_data = dx->mutable_data<float>();
-  const int64_t classes = d;
-  const int64_t grain = std::max<int64_t>(1, kSerialRows / std::max<int64_t>(1, classes));
-  ParallelFor(n, grain, [=](int64_t begin, int64_t end) {
+  const int64_t grain = std::max<int64_t>(1, kSerialRows / std::max<int64_t>(1, s.d));
+  ParallelFor(s.n, grain, [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const auto row_factor = static_cast<float>(factor * WeightOf(weight_data, i));
-      const float* row = p_data + i * classes;
-      float* out = dx_data + i * classes;
+      const float* row = p_data + i * s.d;
+      float* out = dx_data + i * s.d;
       if (t_prob != nullptr) {
-        const float* t = t_prob + i * classes;
-        for (int64_t j = 0; j < classes; ++j) out[j] = (row[j] - t[j]) * row_factor;
+        const float* t = t_prob + i * s.d;
+        for (int64_t j = 0; j < s.d; ++j) out[j] = (row[j] - t[j]) * row_factor;
       } else {
-        const int64_t label = CheckLabel(t_index[i], i, classes);
-        for (int64_t j = 0; j < classes; ++j) out[j] = row[j] * row_factor;
+        const int64_t label = CheckLabel(t_index[i], i, s.d);
+        for (int64_t j = 0; j < s.d; ++j) out[j] = row[j] * row_factor;
         out[label] -= row_factor;
       }
     }

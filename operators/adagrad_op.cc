@@ -1,0 +1,71 @@
+#include "operators/adagrad_op.h"
+
+#include <cmath>
+
+#include "caffe2/utils/parallel.h"
+#include "caffe2/utils/simd.h"
+#include "operators/optimizer_check.h"
+
+namespace caffe2 {
+namespace {
+
+// Outputs may be the memory of inputs, element by element.
+CAFFE2_SIMD_CLONES void AdagradUpdate(int64_t n, float epsilon, float decay, float lr,
+                                      const float* p, const float* h, const float* g, float* p_out,
+                                      float* h_out) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    const float next = decay * h[i] + g[i] * g[i];
+    h_out[i] = next;
+    p_out[i] = p[i] + lr * g[i] / (std::sqrt(next) + epsilon);
+  }
+}
+
+}  // namespace
+
+template <>
+bool AdagradOp<CPUContext>::RunOnDevice() {
+  const Tensor &param = Input(PARAM), &moment = Input(MOMENT), &grad = Input(GRAD);
+  CheckOptimizerState(param, moment, "moment");
+  CheckOptimizerState(param, grad, "gradient");
+  const float lr = *CheckLearningRate(Input(LR));
+  const float *p = param.data<float>(), *h = moment.data<float>(), *g = grad.data<float>();
+  float* out[4] = {nullptr, nullptr, nullptr, nullptr};
+  for (int i = 0; i < OutputSize(); ++i) {
+    Output(i)->ResizeLike(param);
+    out[i] = Output(i)->mutable_data<float>();
+  }
+  ParallelFor(param.numel(), kOptimizerGrain, [&](int64_t begin, int64_t end) {
+    AdagradUpdate(end - begin, epsilon_, decay_, lr, p + begin, h + begin, g + begin,
+                  out[PARAM_OUT] + begin, out[MOMENT_OUT] + begin);
+    for (int64_t i = begin; out[RATE_OUT] != nullptr && i < end; ++i) {
+      out[RATE_OUT][i] = lr / (std::sqrt(out[MOMENT_OUT][i]) + epsilon_);
+      if (out[UPDATE_OUT] != nullptr) out[UPDATE_OUT][i] = out[RATE_OUT][i] * g[i];
+    }
+  });
+  return true;
+}
+
+REGISTER_CPU_OPERATOR(Adagrad, AdagradOp<CPUContext>);
+
+OPERATOR_SCHEMA(Adagrad)
+    .NumInputs(4)
+    .NumOutputs(2, 4)
+    .AllowInplace({{0, 0}, {1, 1}})
+    .IdenticalTypeAndShapeOfInput(0)
+    .SetDoc(
+        "Adagrad (Duchi et al., JMLR 2011): moment' = decay * moment + grad^2; param' = param "
+        "+ lr * grad / (sqrt(moment') + epsilon). The rate is negative to descend.")
+    .Arg("epsilon", "(float, default 1e-5) Added to the divisor.")
+    .Arg("decay", "(float, default 1) The share of the moment that is kept.")
+    .Input(0, "param", "The float parameter.")
+    .Input(1, "moment", "The sum of squares, shaped like it; zeros at the start.")
+    .Input(2, "grad", "The gradient, shaped like it.")
+    .Input(3, "lr", "The learning rate, a float scalar; negative to descend.")
+    .Output(0, "output_param", "The new parameter; most often the same blob.")
+    .Output(1, "output_moment", "The new sum of squares.")
+    .Output(2, "output_effective_lr", "Optional: the rate of each element.")
+    .Output(3, "output_update", "Optional: what was added to each element.");
+SHOULD_NOT_DO_GRADIENT(Adagrad);
+
+}  // namespace caffe2

@@ -1,0 +1,53 @@
+// ArgMax and ArgMin: where along an axis the extreme element is.
+#pragma once
+
+#include <vector>
+
+#include "caffe2/core/operator.h"
+
+namespace caffe2 {
+
+template <class Context, bool kMax>
+class ArgOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  ArgOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        axis_(this->template GetSingleArgument<int>("axis", -1)),
+        keepdims_(this->template GetSingleArgument<int>("keepdims", 1) != 0) {}
+
+  bool RunOnDevice() override {
+    return TensorTypes<float, double, int, int64_t>::Dispatch(this, Input(0).dtype());
+  }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor& x = Input(0);
+    const int axis = x.canonical_axis_index(axis_);
+    const int64_t n = x.size(axis);
+    CAFFE_ENFORCE(n > 0 || x.numel() != 0 || x.size_to_dim(axis) * x.size_from_dim(axis + 1) == 0,
+                  "axis ", axis, " of X ", ShapeString(x.sizes()), " is empty");
+    std::vector<int64_t> dims = x.sizes();
+    if (keepdims_) {
+      dims[axis] = 1;
+    } else {
+      dims.erase(dims.begin() + axis);
+    }
+    const T* x_data = x.data<T>();
+    Tensor* indices = Output(0);
+    indices->Resize(dims);
+    Find(x.size_to_dim(axis), n, x.size_from_dim(axis + 1), x_data,
+         indices->template mutable_data<int64_t>());
+    return true;
+  }
+
+ private:
+  // X is [outer, n, inner]; writes outer * inner indices.
+  template <typename T>
+  void Find(int64_t outer, int64_t n, int64_t inner, const T* x, int64_t* indices);
+
+  int axis_;
+  bool keepdims_;
+};
+
+}  // namespace caffe2
