@@ -114,9 +114,13 @@ class Differentiator {
     return meta;
   }
 
+  void RestoreInputs() {
+    for (const auto& [name, tensor] : saved_) FeedTensor(ws_, name, tensor);
+  }
+
   // The loss with element `index` of input `i` moved by `delta`.
   double LossAt(int i, int64_t index, float delta) {
-    for (const auto& [name, tensor] : saved_) FeedTensor(ws_, name, tensor);
+    RestoreInputs();
     const std::string& name = op_.input(i);
     BlobGetMutableTensor(ws_->GetBlob(name), Device{})->mutable_data<float>()[index] += delta;
     CAFFE_ENFORCE(ws_->RunOperatorOnce(op_), op_.type(), " returned false");
@@ -211,6 +215,7 @@ void CheckGradient(Workspace* ws, const OperatorDef& op, const std::vector<int>&
           << ": analytic " << analytic[k][j] << ", numeric " << numeric;
     }
   }
+  differentiator.RestoreInputs();
   MutableCoverage()[op.type()].gradient = true;
 }
 
