@@ -278,7 +278,7 @@ TEST(CommunicatorTest, StoppedShardIsATimeoutAtTheDeadline) {
         }
         return std::string("no timeout");
       },
-      6);
+      4);
   EXPECT_EQ(results[0].message.rfind("1 1 Allreduce x: rank 1 (host ", 0), 0u)
       << results[0].message;
   EXPECT_NE(results[0].message.find("did not answer within 1500 ms"), std::string::npos);

@@ -71,7 +71,8 @@ std::vector<std::string> TemporaryDirectory::Files(const std::string& subdirecto
   return names;
 }
 
-PrivateRedis::PrivateRedis(const std::vector<std::string>& arguments) : port_(FreePort()) {
+PrivateRedis::PrivateRedis(const std::vector<std::string>& arguments, int port)
+    : port_(port != 0 ? port : FreePort()) {
   std::vector<std::string> command = {
       "redis-server", "--port", std::to_string(port_), "--save",    "",          "--appendonly",
       "no",           "--bind", "127.0.0.1",           "--logfile", "/dev/null", "--dir",

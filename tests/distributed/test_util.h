@@ -25,11 +25,11 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-// A redis-server on a free loopback port; killed by the destructor. started() is false where the
-// program is not installed.
+// A redis-server on a loopback port, by default a free one; killed by the destructor, and when the
+// thread that made it ends. started() is false where the program is not installed.
 class PrivateRedis {
  public:
-  explicit PrivateRedis(const std::vector<std::string>& arguments = {});
+  explicit PrivateRedis(const std::vector<std::string>& arguments = {}, int port = 0);
   ~PrivateRedis();
   bool started() const { return pid_ > 0; }
   void Signal(int signal) const;

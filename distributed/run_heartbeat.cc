@@ -1,0 +1,190 @@
+#include "distributed/run_heartbeat.h"
+
+#include <ctime>
+#include <utility>
+
+namespace caffe2 {
+
+namespace {
+
+// Leases and the status are renewed with every so-manieth heartbeat.
+constexpr int64_t kRenewEvery = 4;
+
+std::string UtcNow() {
+  char text[32];
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+}  // namespace
+
+RunHeartbeat::RunHeartbeat(const StoreFactory& stores, RunPlace place)
+    : stores_(stores), place_(std::move(place)), thread_([this] { Loop(); }) {}
+
+void RunHeartbeat::Stop() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+  }
+  stop_changed_.notify_all();
+  // A callback that ends the run calls this from the thread itself.
+  if (thread_.joinable() && thread_.get_id() != std::this_thread::get_id()) thread_.join();
+}
+
+void RunHeartbeat::SetComplete(const std::vector<MemberRecord>& members) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  members_ = members;
+}
+
+void RunHeartbeat::UpdateStatus(const ShardStatus& status) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  status_ = status;
+}
+
+void RunHeartbeat::Track(const std::string& key) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  tracked_.insert(key);
+}
+
+std::set<std::string> RunHeartbeat::TakeTracked() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return std::exchange(tracked_, {});
+}
+
+void RunHeartbeat::OnPeerLost(std::function<void(const std::string&)> callback) {
+  std::string line;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    on_peer_lost_ = callback;
+    line = failure_;
+  }
+  if (!line.empty() && callback) callback(line);
+}
+
+void RunHeartbeat::NoteFailure(const std::string& line) {
+  std::function<void(const std::string&)> callback;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!failure_.empty()) return;
+    failure_ = line;
+    callback = on_peer_lost_;
+  }
+  LOG(ERROR) << "run " << place_.options.run_id << ": " << line;
+  if (callback) callback(line);
+}
+
+std::string RunHeartbeat::failure() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return failure_;
+}
+
+std::string RunHeartbeat::Text(int64_t count) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return FormatRecord({{"beat", std::to_string(count)},
+                       {"iteration", std::to_string(status_.iteration)},
+                       {"phase", status_.state}});
+}
+
+void RunHeartbeat::Loop() {
+  std::unique_ptr<StoreHandler> store;
+  for (int64_t count = 1;; ++count) {
+    try {
+      if (!store) store = stores_(place_.options.run_id);
+      Beat(store.get(), count);
+      if (!store_reachable_.exchange(true)) {
+        LOG(INFO) << "the store of run " << place_.options.run_id << " is back";
+      }
+    } catch (const std::exception& e) {
+      // The run has what it needs of the store: it goes on.
+      if (store_reachable_.exchange(false)) {
+        LOG(WARNING) << "run " << place_.options.run_id
+                     << " goes on without its store: " << e.what();
+      }
+    }
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (stop_changed_.wait_for(lock, place_.options.heartbeat, [this] { return stop_; })) return;
+  }
+}
+
+void RunHeartbeat::Beat(StoreHandler* store, int64_t count) {
+  std::set<std::string> tracked;
+  std::vector<MemberRecord> members;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    tracked = tracked_;
+    members = members_;
+  }
+  const bool complete = !members.empty();
+  if (complete && place_.options.num_shards > 1) {
+    WatchNext(store, members[(place_.options.shard_id + 1) % place_.options.num_shards]);
+  }
+  store->Put(place_.Key("heartbeat", place_.options.shard_id), Text(count), place_.options.lease);
+  if (count % kRenewEvery == 1) {
+    Republish(store, complete);
+    PublishStatus(store);
+    for (const std::string& key : tracked) store->Expire(key, place_.key_lifetime());
+  }
+  if (!complete) return;  // the thread that joins looks itself
+  if (const auto failure = FindFailure(store, place_.generation)) NoteFailure(failure->line);
+}
+
+void RunHeartbeat::Republish(StoreHandler* store, bool complete) {
+  const std::string own = place_.Key("member", place_.options.shard_id);
+  const std::string config = place_.Key("config"), ready = place_.Key("ready");
+  if (store->SetIfAbsent(own, place_.self.Format())) {
+    LOG(WARNING) << "the store had lost " << own << " of run " << place_.options.run_id;
+  }
+  store->Expire(own, place_.options.lease);
+  store->SetIfAbsent(config, FormatRecord(place_.config));
+  store->SetIfAbsent("generation", std::to_string(place_.generation));
+  if (complete) store->SetIfAbsent(ready, "1");
+  for (const std::string& key : {config, ready, std::string("generation")}) {
+    store->Expire(key, place_.key_lifetime());
+  }
+}
+
+void RunHeartbeat::PublishStatus(StoreHandler* store) {
+  ShardStatus status;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    status = status_;
+  }
+  store->SetFields(MakeString("status/", place_.options.shard_id),
+                   {{"host", place_.self.process.host},
+                    {"pid", std::to_string(place_.self.process.pid)},
+                    {"devices", place_.options.devices},
+                    {"state", status.state},
+                    {"epoch", std::to_string(status.epoch)},
+                    {"iteration", std::to_string(status.iteration)},
+                    {"images_per_second", MakeString(status.images_per_second)},
+                    {"loss", MakeString(status.loss)},
+                    {"time", UtcNow()}},
+                   place_.key_lifetime());
+}
+
+// When some shards die, at least one of them comes right after one that lives.
+void RunHeartbeat::WatchNext(StoreHandler* store, const MemberRecord& next) {
+  const int shard = (place_.options.shard_id + 1) % place_.options.num_shards;
+  const bool gone = next.process.on_this_host() && !next.process.IsAlive();
+  if (gone && !store_reachable_) {
+    NoteFailure(LostLine(shard, &next, next_heartbeat_.value(),
+                         "its process is gone (the store is unreachable, too)"));
+    return;
+  }
+  if (const auto beat = store->TryGet(place_.Key("heartbeat", shard))) next_heartbeat_.Note(*beat);
+  const bool silent = next_heartbeat_.unchanged_for() > place_.options.lease;
+  if (!gone && !silent) return;
+  // A shard that has left the run took its record along.
+  if (!store->Check({place_.Key("member", shard)}) && !silent) return;
+  const std::string cause =
+      gone ? "its process is gone"
+           : MakeString("no sign of life for ", next_heartbeat_.unchanged_for().count(), " ms");
+  NoteFailure(RecordFailure(store, place_.generation, RunFailure::kLost,
+                            LostLine(shard, &next, next_heartbeat_.value(), cause))
+                  .line);
+}
+
+}  // namespace caffe2

@@ -1,0 +1,468 @@
+#include "distributed/run_membership.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "distributed/prefix_store_handler.h"
+#include "distributed/run_heartbeat.h"
+#include "distributed/run_record.h"
+
+namespace caffe2 {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr milliseconds kFirstPoll{5}, kSlowestPoll{100};
+constexpr milliseconds kProgressEvery{5000}, kCheckMembersEvery{1000};
+constexpr milliseconds kBlameWait{2000};
+
+// What is known of a shard while the run assembles.
+struct Peer {
+  std::optional<MemberRecord> record;
+  ChangeWatch heartbeat;
+};
+
+enum class Life { kAlive, kDead, kUnknown };
+
+std::string ListOf(const std::vector<int>& shards) {
+  std::vector<std::string> names;
+  for (const int shard : shards) names.push_back(std::to_string(shard));
+  return (shards.size() == 1 ? "shard " : "shards ") + JoinKeys(names);
+}
+
+// Notes which keys were set, for their removal.
+class TrackingStore final : public PrefixStoreHandler {
+ public:
+  TrackingStore(std::unique_ptr<StoreHandler> base, const RunPlace& place, RunHeartbeat* heartbeat)
+      : PrefixStoreHandler(std::move(base), std::to_string(place.generation)),
+        place_(place),
+        heartbeat_(heartbeat) {}
+
+  bool SetIfAbsent(const std::string& key, const std::string& value) override {
+    const bool made = PrefixStoreHandler::SetIfAbsent(key, value);
+    if (made) Note(key);
+    return made;
+  }
+  void Put(const std::string& key, const std::string& value, milliseconds lifetime) override {
+    PrefixStoreHandler::Put(key, value, lifetime);
+    Note(key);
+  }
+  int64_t Add(const std::string& key, int64_t delta) override {
+    const int64_t sum = PrefixStoreHandler::Add(key, delta);
+    Note(key);
+    return sum;
+  }
+
+ private:
+  void Note(const std::string& key) {
+    heartbeat_->Track(place_.Key(key));
+    Expire(key, place_.key_lifetime());
+  }
+
+  const RunPlace place_;
+  RunHeartbeat* heartbeat_;
+};
+
+class Membership final : public RunMembership {
+ public:
+  Membership(const StoreFactory& stores, const RunOptions& options) : stores_(stores) {
+    CheckRunId(options.run_id);
+    CAFFE_ENFORCE_GT(options.num_shards, 0, "num_shards");
+    CAFFE_ENFORCE(options.shard_id >= 0 && options.shard_id < options.num_shards, "shard_id ",
+                  options.shard_id, " is not one of 0 to ", options.num_shards - 1);
+    place_.options = options;
+    place_.self = {ProcessId::Self(), NowMs() / 1000};
+    place_.config = options.fingerprint;
+    place_.config["num_shards"] = std::to_string(options.num_shards);
+    place_.config["shard"] = std::to_string(options.shard_id);
+    store_ = stores(options.run_id);
+  }
+
+  ~Membership() override {
+    if (heartbeat_ && !ended_)
+      ReportFailure("the process ended without leaving the run", false, -1);
+  }
+
+  void Join();
+
+  std::unique_ptr<StoreHandler> MakeStore() override {
+    return std::make_unique<TrackingStore>(stores_(place_.options.run_id), place_,
+                                           heartbeat_.get());
+  }
+  void UpdateStatus(const ShardStatus& status) override { heartbeat_->UpdateStatus(status); }
+  void OnPeerLost(std::function<void(const std::string&)> callback) override {
+    heartbeat_->OnPeerLost(std::move(callback));
+  }
+  std::string Failure() const override { return heartbeat_->failure(); }
+  std::string ReportFailure(const std::string& cause, bool peer_error, int suspect) override;
+  void Leave() override;
+  int generation() const override { return place_.generation; }
+  std::string DescribeShard(int shard) const override {
+    const auto& record = peers_.at(shard).record;
+    return MakeString("shard ", shard, record ? " (" + record->Describe() + ")" : "");
+  }
+
+ private:
+  const RunOptions& options() const { return place_.options; }
+
+  void FindGeneration();
+  bool Enter();
+  bool WaitForLeaving();
+  void RefuseIfInUse();
+  void CheckConfig();
+  bool WaitForOthers(const Deadline& deadline);
+  std::vector<int> MissingShards();
+  std::optional<RunFailure> FindDeadMember();
+  void FetchPeer(int shard);
+  Life LifeOf(int shard) const;
+  // Looks until it is certain; not longer than a lease.
+  bool IsLive(int shard);
+  RunFailure CloseAsStale(int shard);
+  int FindCulprit(int suspect);
+  void WithdrawOwnKeys();
+  void RemoveSharedKeys();
+  void RemoveGenerationKeys(const RunPlace& place);
+
+  const StoreFactory stores_;
+  RunPlace place_;
+  std::unique_ptr<StoreHandler> store_;
+  std::unique_ptr<RunHeartbeat> heartbeat_;  // while this shard has its place
+  std::vector<Peer> peers_;                  // constant once all have joined
+  std::string earlier_failure_;              // of the try before, for progress lines
+  bool ended_ = false;
+};
+
+void Membership::Join() {
+  const Deadline deadline(options().join_timeout);
+  while (true) {
+    FindGeneration();
+    if (Enter() && WaitForOthers(deadline)) break;
+    if (deadline.expired()) {
+      throw TimeoutError(MakeString("run ", options().run_id, ": no place in it within ",
+                                    options().join_timeout.count(), " ms"));
+    }
+    std::this_thread::sleep_for(kFirstPoll);
+  }
+  std::vector<MemberRecord> members;
+  for (const Peer& peer : peers_) members.push_back(*peer.record);
+  heartbeat_->SetComplete(members);
+  LOG(INFO) << "run " << options().run_id << ": all " << options().num_shards
+            << " shards joined (generation " << generation() << ")";
+}
+
+// The key "generation" is a hint: the current one is the first from there on that has not failed.
+void Membership::FindGeneration() {
+  auto text = store_->TryGet("generation");
+  if (!text && !store_->SetIfAbsent("generation", "1")) text = store_->TryGet("generation");
+  const int first = text ? std::max(1, std::atoi(text->c_str())) : 1;
+  place_.generation = first;
+  while (const auto failure = FindFailure(store_.get(), place_.generation)) {
+    // What was started before the shards were found to disagree is one of those shards. What was
+    // started afterwards is a new try.
+    if (failure->kind == RunFailure::kConflict && failure->time_ms >= ProcessStartMs()) {
+      failure->Throw();
+    }
+    earlier_failure_ = failure->line;
+    ++place_.generation;
+  }
+  if (place_.generation != first) store_->Put("generation", std::to_string(place_.generation));
+  store_->Expire("generation", place_.key_lifetime());
+  peers_.assign(options().num_shards, Peer());
+}
+
+void Membership::FetchPeer(int shard) {
+  Peer& peer = peers_[shard];
+  const auto text = store_->TryGet(place_.Key("member", shard));
+  peer.record = text ? MemberRecord::Parse(*text) : std::nullopt;
+  if (!peer.record || peer.record->process.on_this_host()) return;
+  if (const auto beat = store_->TryGet(place_.Key("heartbeat", shard))) peer.heartbeat.Note(*beat);
+}
+
+// A process of this host is looked at itself; of another one only the heartbeat tells.
+Life Membership::LifeOf(int shard) const {
+  const Peer& peer = peers_[shard];
+  if (!peer.record) return Life::kDead;
+  if (peer.record->process.on_this_host()) {
+    return peer.record->process.IsAlive() ? Life::kAlive : Life::kDead;
+  }
+  if (peer.heartbeat.unchanged_for() > options().lease) return Life::kDead;
+  return peer.heartbeat.alive() ? Life::kAlive : Life::kUnknown;
+}
+
+bool Membership::IsLive(int shard) {
+  const Deadline deadline(options().lease + options().heartbeat);
+  while (true) {
+    FetchPeer(shard);
+    const Life life = LifeOf(shard);
+    if (life != Life::kUnknown || deadline.expired()) return life == Life::kAlive;
+    std::this_thread::sleep_for(kSlowestPoll);
+  }
+}
+
+RunFailure Membership::CloseAsStale(int shard) {
+  LOG(INFO) << "run " << options().run_id << ": taking over from " << DescribeShard(shard)
+            << ", which is gone";
+  return RecordFailure(store_.get(), generation(), RunFailure::kStale,
+                       DescribeShard(shard) + " is gone");
+}
+
+// Whoever holds the run, or this shard's place in it, must be dead, or this process is refused.
+// Closes a generation of dead processes.
+void Membership::RefuseIfInUse() {
+  const bool complete = store_->Check({place_.Key("ready")});
+  for (int shard = 0; shard < options().num_shards; ++shard) {
+    FetchPeer(shard);
+    if (!peers_[shard].record) continue;
+    const bool may_be_joining = !complete && shard != options().shard_id;
+    const bool live = may_be_joining ? LifeOf(shard) != Life::kDead : IsLive(shard);
+    if (!live && !complete) CloseAsStale(shard);
+    if (!live || may_be_joining) continue;
+    const MemberRecord& holder = *peers_[shard].record;
+    if (complete) {
+      throw RunConflict(MakeString("run_id ", options().run_id, " is in use: shard ", shard, " on ",
+                                   holder.Describe(), " has held it for ", holder.AgeSeconds(),
+                                   " s; use another run_id or end that run"));
+    }
+    throw RunConflict(MakeString("shard ", shard, " of run ", options().run_id,
+                                 " is already held by ", holder.Describe(), ", since ",
+                                 holder.AgeSeconds(), " s"));
+  }
+  if (complete) CloseAsStale(options().shard_id);
+}
+
+void Membership::CheckConfig() {
+  const std::string key = place_.Key("config");
+  if (store_->SetIfAbsent(key, FormatRecord(place_.config))) {
+    store_->Expire(key, place_.key_lifetime());
+    return;
+  }
+  const auto theirs = ParseRecord(store_->Get(key));
+  if (!theirs) throw IoError("the store holds no record of a run under " + key);
+  const std::string difference = DescribeDifference(*theirs, place_.config);
+  if (difference.empty()) return;
+  RecordFailure(store_.get(), generation(), RunFailure::kConflict,
+                MakeString("the shards of run ", options().run_id, " disagree: ", difference))
+      .Throw();
+}
+
+// False if a run of this name is just ending: its keys are gone in a moment, unless its last
+// process died meanwhile.
+bool Membership::WaitForLeaving() {
+  const auto text = store_->TryGet(place_.Key("leaving"));
+  if (!text) return true;
+  const auto last = MemberRecord::Parse(*text);
+  const bool gone = !last || (last->process.on_this_host() && !last->process.IsAlive());
+  if (gone || milliseconds(last->AgeSeconds() * 1000) > options().exit_timeout + options().lease) {
+    RecordFailure(store_.get(), generation(), RunFailure::kStale, "a run that was ending");
+  }
+  std::this_thread::sleep_for(kSlowestPoll);
+  return false;
+}
+
+// True if this shard now has its place in the generation; false if it must look again.
+bool Membership::Enter() {
+  if (!WaitForLeaving()) return false;
+  RefuseIfInUse();
+  if (FindFailure(store_.get(), generation())) return false;
+  CheckConfig();
+  const std::string key = place_.Key("member", options().shard_id);
+  if (!store_->SetIfAbsent(key, place_.self.Format())) return false;
+  store_->Expire(key, options().lease);
+  peers_[options().shard_id].record = place_.self;
+  heartbeat_ = std::make_unique<RunHeartbeat>(stores_, place_);
+  return true;
+}
+
+std::vector<int> Membership::MissingShards() {
+  std::vector<int> missing;
+  for (int shard = 0; shard < options().num_shards; ++shard) {
+    if (shard == options().shard_id) continue;
+    if (peers_[shard].record && LifeOf(shard) == Life::kAlive) continue;
+    FetchPeer(shard);
+    if (LifeOf(shard) != Life::kAlive) missing.push_back(shard);
+  }
+  return missing;
+}
+
+std::optional<RunFailure> Membership::FindDeadMember() {
+  for (int shard = 0; shard < options().num_shards; ++shard) {
+    if (shard == options().shard_id || !peers_[shard].record) continue;
+    FetchPeer(shard);
+    if (peers_[shard].record && LifeOf(shard) == Life::kDead) return CloseAsStale(shard);
+  }
+  return std::nullopt;
+}
+
+// True when all are there; false if this generation turned out to be one of dead processes.
+bool Membership::WaitForOthers(const Deadline& deadline) {
+  auto next_progress = Clock::now() + kProgressEvery, next_check = Clock::now();
+  for (milliseconds pause = kFirstPoll;; pause = std::min(pause * 2, kSlowestPoll)) {
+    const std::vector<int> missing = MissingShards();
+    const size_t joined = options().num_shards - missing.size();
+    auto failure = FindFailure(store_.get(), generation());
+    if (!failure && missing.empty()) {
+      store_->SetIfAbsent(place_.Key("ready"), "1");
+      store_->Expire(place_.Key("ready"), place_.key_lifetime());
+      return true;
+    }
+    if (!failure && Clock::now() >= next_check) {
+      next_check = Clock::now() + kCheckMembersEvery;
+      failure = FindDeadMember();
+    }
+    if (!failure && deadline.expired()) {
+      failure = RecordFailure(
+          store_.get(), generation(), RunFailure::kTimeout,
+          MakeString("run ", options().run_id, ": ", joined, " of ", options().num_shards,
+                     " shards joined within ", options().join_timeout.count() / 1000.0,
+                     " s; missing: ", ListOf(missing)));
+    }
+    if (failure) {
+      WithdrawOwnKeys();
+      heartbeat_.reset();
+      if (failure->kind == RunFailure::kStale) return false;
+      failure->Throw();
+    }
+    if (Clock::now() >= next_progress) {
+      next_progress += kProgressEvery;
+      LOG(INFO) << "run " << options().run_id << ": " << joined << " of " << options().num_shards
+                << " shards joined; waiting for " << ListOf(missing) << " (deadline in "
+                << deadline.remaining().count() / 1000 << " s)"
+                << (earlier_failure_.empty() ? "" : "; the try before: " + earlier_failure_);
+    }
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+// After an error in a collective operation: whose fault it was. The heartbeats are watched for a
+// while, unless a process of this host is seen to be gone or somebody else has found it out.
+int Membership::FindCulprit(int suspect) {
+  const Deadline deadline(kBlameWait);
+  std::vector<ChangeWatch> heartbeats(options().num_shards);
+  while (!deadline.expired()) {
+    for (int shard = 0; shard < options().num_shards; ++shard) {
+      const ProcessId& process = peers_[shard].record->process;
+      if (process.on_this_host() && !process.IsAlive()) return shard;
+      if (!heartbeat_->store_reachable()) continue;
+      const auto beat = store_->TryGet(place_.Key("heartbeat", shard));
+      heartbeats[shard].Note(beat.value_or(""));
+    }
+    if (heartbeat_->store_reachable() && store_->Check({FailureKey(generation())})) return suspect;
+    std::this_thread::sleep_for(kSlowestPoll);
+  }
+  for (int shard = 0; shard < options().num_shards; ++shard) {
+    if (shard != options().shard_id && !heartbeats[shard].alive()) return shard;
+  }
+  return suspect;
+}
+
+std::string Membership::ReportFailure(const std::string& cause, bool peer_error, int suspect) {
+  std::string line = Failure();
+  int culprit = options().shard_id;
+  auto line_of = [&](const std::string& why) {
+    const bool own = culprit == options().shard_id;
+    const MemberRecord* record = culprit < 0 ? nullptr : &*peers_[culprit].record;
+    std::string beat = own ? heartbeat_->Text() : "";
+    if (!own && culprit >= 0 && heartbeat_->store_reachable()) {
+      beat = store_->TryGet(place_.Key("heartbeat", culprit)).value_or("");
+    }
+    return LostLine(culprit, record, beat, why);
+  };
+  try {
+    if (peer_error) culprit = suspect >= 0 && suspect < options().num_shards ? suspect : -1;
+    if (line.empty() && peer_error) culprit = FindCulprit(culprit);
+    if (line.empty() && !heartbeat_->store_reachable()) {
+      line = line_of(cause + " (the store is unreachable)");
+    } else if (line.empty()) {
+      line = RecordFailure(store_.get(), generation(), RunFailure::kLost, line_of(cause)).line;
+    }
+    heartbeat_->NoteFailure(line);
+    ended_ = true;
+    if (heartbeat_->store_reachable()) WithdrawOwnKeys();
+  } catch (const std::exception& e) {
+    if (line.empty()) {
+      line = LostLine(culprit, nullptr, "", MakeString(cause, " (and the store: ", e.what(), ")"));
+    }
+    LOG(WARNING) << "run " << options().run_id << ": its keys are left to expire: " << e.what();
+  }
+  ended_ = true;
+  heartbeat_->Stop();
+  return line;
+}
+
+void Membership::WithdrawOwnKeys() {
+  heartbeat_->Stop();
+  for (const std::string& key : heartbeat_->TakeTracked()) store_->Remove(key);
+  store_->Remove(MakeString("status/", options().shard_id));
+  store_->Remove(place_.Key("heartbeat", options().shard_id));
+  store_->Remove(place_.Key("member", options().shard_id));
+}
+
+// Of a run that has ended well, and what is known of the generations before it. "leaving" goes
+// last: who finds it waits.
+void Membership::RemoveSharedKeys() {
+  for (int old = 1; old < generation(); ++old) {
+    RunPlace place = place_;
+    place.generation = old;
+    RemoveGenerationKeys(place);
+    store_->Remove(place.Key("leaving"));
+    store_->Remove(FailureKey(old));
+    store_->RemoveLeftovers(MakeString(old, "/"));
+  }
+  RemoveGenerationKeys(place_);
+  store_->Remove("generation");
+  store_->Remove(place_.Key("leaving"));
+}
+
+void Membership::RemoveGenerationKeys(const RunPlace& place) {
+  for (int shard = 0; shard < options().num_shards; ++shard) {
+    for (const char* name : {"left", "heartbeat", "member"}) store_->Remove(place.Key(name, shard));
+  }
+  store_->Remove(place.Key("config"));
+  store_->Remove(place.Key("ready"));
+}
+
+void Membership::Leave() {
+  if (ended_ || !heartbeat_) return;
+  ended_ = true;
+  try {
+    const Deadline deadline(options().exit_timeout);
+    const MemberRecord now{place_.self.process, NowMs() / 1000};
+    store_->SetIfAbsent(place_.Key("leaving"), now.Format());
+    store_->SetIfAbsent(place_.Key("left", options().shard_id), "1");
+    store_->Expire(place_.Key("leaving"), place_.key_lifetime());
+    store_->Expire(place_.Key("left", options().shard_id), place_.key_lifetime());
+    std::vector<std::string> left;
+    for (int shard = 0; shard < options().num_shards; ++shard) {
+      left.push_back(place_.Key("left", shard));
+    }
+    store_->Wait(left, deadline.remaining());
+    WithdrawOwnKeys();
+    if (options().shard_id != 0) return;
+    for (int shard = 1; shard < options().num_shards; ++shard) {
+      while (store_->Check({place_.Key("member", shard)}) && !deadline.expired()) {
+        std::this_thread::sleep_for(kFirstPoll);
+      }
+    }
+    RemoveSharedKeys();
+  } catch (const std::exception& e) {
+    heartbeat_->Stop();
+    LOG(WARNING) << "run " << options().run_id << " leaves keys to expire: " << e.what();
+  }
+}
+
+}  // namespace
+
+void RunMembership::ThrowIfFailed() const {
+  const std::string failure = Failure();
+  if (!failure.empty()) throw IoError(failure);
+}
+
+std::unique_ptr<RunMembership> RunMembership::Join(const StoreFactory& stores,
+                                                   const RunOptions& options) {
+  auto membership = std::make_unique<Membership>(stores, options);
+  membership->Join();
+  return membership;
+}
+
+}  // namespace caffe2

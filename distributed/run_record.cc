@@ -1,0 +1,227 @@
+#include "distributed/run_record.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "distributed/run_membership.h"
+
+namespace caffe2 {
+
+namespace {
+
+constexpr size_t kLongestRecord = 65536;
+constexpr size_t kLongestLine = 1000;
+constexpr milliseconds kFailureLifetime{3600000};  // long enough to be found by a person
+const char* const kKindNames[] = {"stale", "conflict", "timeout", "lost"};
+
+bool IsPlain(unsigned char c) { return c > ' ' && c < 127 && c != '%' && c != '='; }
+
+std::string Escape(const std::string& text) {
+  static const char kHex[] = "0123456789ABCDEF";
+  std::string escaped;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (IsPlain(byte)) {
+      escaped += c;
+    } else {
+      escaped += {'%', kHex[byte >> 4], kHex[byte & 15]};
+    }
+  }
+  return escaped;
+}
+
+std::optional<std::string> Unescape(const std::string& text) {
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      if (!IsPlain(static_cast<unsigned char>(text[i]))) return std::nullopt;
+      plain += text[i];
+      continue;
+    }
+    if (i + 2 >= text.size() || !std::isxdigit(static_cast<unsigned char>(text[i + 1])) ||
+        !std::isxdigit(static_cast<unsigned char>(text[i + 2]))) {
+      return std::nullopt;
+    }
+    plain += static_cast<char>(std::strtol(text.substr(i + 1, 2).c_str(), nullptr, 16));
+    i += 2;
+  }
+  return plain;
+}
+
+std::string Shown(const std::string& value) { return value.empty() ? "nothing" : OneLine(value); }
+
+}  // namespace
+
+std::string FormatRecord(const RunRecord& record) {
+  std::string text;
+  for (const auto& [name, value] : record) {
+    text += (text.empty() ? "" : " ") + Escape(name) + "=" + Escape(value);
+  }
+  return text;
+}
+
+std::optional<RunRecord> ParseRecord(const std::string& text) {
+  if (text.size() > kLongestRecord) return std::nullopt;
+  RunRecord record;
+  std::istringstream words(text);
+  std::string word;
+  while (std::getline(words, word, ' ')) {
+    const size_t equals = word.find('=');
+    if (equals == std::string::npos) return std::nullopt;
+    const auto name = Unescape(word.substr(0, equals)), value = Unescape(word.substr(equals + 1));
+    if (!name || !value || !record.emplace(*name, *value).second) return std::nullopt;
+  }
+  if (record.empty()) return std::nullopt;
+  return record;
+}
+
+std::string MemberRecord::Format() const {
+  return FormatRecord({{"host", process.host},
+                       {"boot", process.boot_id},
+                       {"pid", std::to_string(process.pid)},
+                       {"start", std::to_string(process.start_time)},
+                       {"joined", std::to_string(joined)}});
+}
+
+std::optional<MemberRecord> MemberRecord::Parse(const std::string& text) {
+  auto record = ParseRecord(text);
+  if (!record || !record->count("host") || !record->count("pid")) return std::nullopt;
+  MemberRecord member;
+  member.process.host = OneLine((*record)["host"]);
+  member.process.boot_id = (*record)["boot"];
+  member.process.pid = std::strtoll((*record)["pid"].c_str(), nullptr, 10);
+  member.process.start_time = std::strtoll((*record)["start"].c_str(), nullptr, 10);
+  member.joined = std::strtoll((*record)["joined"].c_str(), nullptr, 10);
+  return member;
+}
+
+std::string MemberRecord::Describe() const {
+  return MakeString("host ", process.host, ", pid ", process.pid);
+}
+
+int64_t MemberRecord::AgeSeconds() const { return std::max<int64_t>(0, NowMs() / 1000 - joined); }
+
+int64_t NowMs() {
+  using std::chrono::system_clock;
+  return std::chrono::duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+int64_t ProcessStartMs() {
+  double uptime = 0;
+  std::ifstream("/proc/uptime") >> uptime;
+  const double started = static_cast<double>(ProcessId::Self().start_time) / sysconf(_SC_CLK_TCK);
+  return NowMs() - static_cast<int64_t>((uptime - started) * 1000);
+}
+
+std::string RunFailure::Format() const {
+  return FormatRecord(
+      {{"kind", kKindNames[kind]}, {"time_ms", std::to_string(time_ms)}, {"line", line}});
+}
+
+RunFailure RunFailure::Parse(const std::string& text) {
+  RunFailure failure;
+  failure.line = "unreadable failure record";
+  auto record = ParseRecord(text);
+  if (!record) return failure;
+  for (const Kind kind : {kStale, kConflict, kTimeout, kLost}) {
+    if ((*record)["kind"] == kKindNames[kind]) failure.kind = kind;
+  }
+  failure.time_ms = std::strtoll((*record)["time_ms"].c_str(), nullptr, 10);
+  failure.line = OneLine((*record)["line"]);
+  return failure;
+}
+
+void RunFailure::Throw() const {
+  if (kind == kConflict) throw RunConflict(line);
+  if (kind == kTimeout) throw TimeoutError(line);
+  throw IoError(line);
+}
+
+std::string FailureKey(int generation) { return MakeString(generation, "/failure"); }
+
+std::optional<RunFailure> FindFailure(StoreHandler* store, int generation) {
+  const auto text = store->TryGet(FailureKey(generation));
+  if (!text) return std::nullopt;
+  return RunFailure::Parse(*text);
+}
+
+RunFailure RecordFailure(StoreHandler* store, int generation, RunFailure::Kind kind,
+                         const std::string& line) {
+  const RunFailure own{kind, NowMs(), OneLine(line)};
+  const std::string key = FailureKey(generation);
+  if (!store->SetIfAbsent(key, own.Format())) return FindFailure(store, generation).value_or(own);
+  store->Expire(key, kFailureLifetime);
+  return own;
+}
+
+std::string LostLine(int shard, const MemberRecord* member, const std::string& heartbeat,
+                     const std::string& cause) {
+  RunRecord beat = ParseRecord(heartbeat).value_or(RunRecord());
+  auto known = [](const std::string& text) { return text.empty() ? "unknown" : OneLine(text); };
+  return MakeString("peer lost: shard=", shard < 0 ? "unknown" : std::to_string(shard),
+                    " host=", member ? member->process.host : "unknown",
+                    " pid=", member ? std::to_string(member->process.pid) : "unknown",
+                    " iteration=", known(beat["iteration"]), " phase=", known(beat["phase"]),
+                    " cause=", OneLine(cause));
+}
+
+void ChangeWatch::Note(const std::string& value) {
+  if (seen_ && value == value_) return;
+  alive_ = seen_;
+  seen_ = true;
+  value_ = value;
+  last_change_ = std::chrono::steady_clock::now();
+}
+
+milliseconds ChangeWatch::unchanged_for() const {
+  return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - last_change_);
+}
+
+std::string DescribeDifference(const RunRecord& theirs, const RunRecord& ours) {
+  auto value_of = [](const RunRecord& record, const std::string& name) {
+    auto it = record.find(name);
+    return it == record.end() ? std::string() : it->second;
+  };
+  RunRecord all = theirs;
+  all.insert(ours.begin(), ours.end());
+  // The number of shards first: the others often follow from it.
+  std::vector<std::string> names = {"num_shards"};
+  for (const auto& [name, value] : all) {
+    if (name != "shard" && name != "num_shards") names.push_back(name);
+  }
+  for (const std::string& name : names) {
+    const std::string a = value_of(theirs, name), b = value_of(ours, name);
+    if (a == b) continue;
+    return MakeString(name, " differs: ", Shown(a), " on shard ", value_of(theirs, "shard"), ", ",
+                      Shown(b), " on shard ", value_of(ours, "shard"));
+  }
+  return {};
+}
+
+void CheckRunId(const std::string& run_id) {
+  CAFFE_ENFORCE(!run_id.empty(), "a run with several shards needs a run_id");
+  CAFFE_ENFORCE_LE(run_id.size(), size_t{200}, "run_id is too long");
+  for (const char c : run_id) {
+    const bool allowed =
+        std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-';
+    CAFFE_ENFORCE(allowed && static_cast<unsigned char>(c) < 128, "run_id \"", OneLine(run_id),
+                  "\" may hold letters, digits, '.', '_' and '-' only");
+  }
+}
+
+std::string OneLine(const std::string& text) {
+  std::string line;
+  for (const char c : text.substr(0, kLongestLine)) {
+    const auto byte = static_cast<unsigned char>(c);
+    line += byte < ' ' || byte == 127 ? ' ' : c;
+  }
+  return line;
+}
+
+}  // namespace caffe2

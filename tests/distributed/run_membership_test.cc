@@ -1,0 +1,373 @@
+#include "distributed/run_membership.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "distributed/file_store_handler.h"
+#include "distributed/memory_store_handler.h"
+#include "distributed/run_record.h"
+#include "tests/distributed/test_util.h"
+
+namespace caffe2::testing {
+namespace {
+
+#define EXPECT_HAS(text, part) EXPECT_NE(std::string(text).find(part), std::string::npos) << text
+
+RunOptions Options(int num_shards, int shard_id) {
+  RunOptions options;
+  options.run_id = "run";
+  options.num_shards = num_shards;
+  options.shard_id = shard_id;
+  options.fingerprint = {{"model", "lenet"}, {"batch_size", "64"}};
+  options.join_timeout = milliseconds(5000);
+  options.heartbeat = milliseconds(100);
+  options.lease = milliseconds(1000);
+  options.exit_timeout = milliseconds(3000);
+  return options;
+}
+
+// Over a directory and over Redis.
+class RunMembershipTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == "file") {
+      stores_ = FileStores(directory_.path());
+      return;
+    }
+    redis_ = std::make_unique<PrivateRedis>();
+    REQUIRE_REDIS(*redis_);
+    stores_ = RedisStores(redis_->options());
+  }
+
+  // Joins, calls body, leaves; in processes.
+  std::vector<ShardResult> RunMembers(int count,
+                                      const std::function<std::string(RunMembership*)>& body,
+                                      const std::function<void(RunOptions*)>& change = {},
+                                      double limit_seconds = 20) {
+    return RunShards(
+        count,
+        [&](int shard) {
+          RunOptions options = Options(count, shard);
+          if (change) change(&options);
+          auto run = RunMembership::Join(stores_, options);
+          std::string result = body(run.get());
+          run->Leave();
+          return result;
+        },
+        limit_seconds);
+  }
+
+  // The keys that a clean end must have removed.
+  void ExpectNoKeys() {
+    EXPECT_TRUE(directory_.Files().empty());
+    auto store = stores_("run");
+    for (const char* key :
+         {"generation", "1/config", "1/ready", "1/leaving", "1/left/0", "1/member/0", "1/member/1",
+          "1/heartbeat/0", "1/heartbeat/1", "status/0", "status/1", "1/failure", "1/world/0"}) {
+      EXPECT_FALSE(store->Check({key})) << key;
+    }
+  }
+
+  TemporaryDirectory directory_;
+  std::unique_ptr<PrivateRedis> redis_;
+  StoreFactory stores_;
+};
+
+TEST_P(RunMembershipTest, JoinsAndLeavesWithoutATraceAgainAndAgain) {
+  for (int round = 0; round < 3; ++round) {
+    const auto results = RunMembers(3, [](RunMembership* run) {
+      auto store = run->MakeStore();
+      store->Set(MakeString("world/", getpid()), "x");
+      ShardStatus status;
+      status.state = "training";
+      run->UpdateStatus(status);
+      return MakeString(run->generation(), run->Failure());
+    });
+    for (const ShardResult& result : results) {
+      EXPECT_EQ(result.status, 0);
+      EXPECT_EQ(result.message, "1");
+      EXPECT_LT(result.seconds, 2);
+    }
+    ExpectNoKeys();
+  }
+}
+
+TEST_P(RunMembershipTest, KilledRunIsTakenOverAtOnce) {
+  for (const char* generation : {"1", "2", "3"}) {
+    const bool last = generation[0] == '3';
+    const auto results = RunMembers(2, [&](RunMembership* run) {
+      if (!last) {
+        SleepMs(100);
+        raise(SIGKILL);
+      }
+      return std::to_string(run->generation());
+    });
+    for (const ShardResult& result : results) {
+      EXPECT_EQ(result.status, last ? 0 : 137) << result.message;
+      EXPECT_LT(result.seconds, 2);
+      EXPECT_EQ(result.message, last ? generation : "");
+    }
+  }
+  ExpectNoKeys();
+}
+
+TEST_P(RunMembershipTest, RunThatDiedWhileJoiningIsTakenOver) {
+  RunShards(2, [&](int shard) {
+    std::thread killer([] {
+      SleepMs(300);
+      raise(SIGKILL);
+    });
+    RunMembership::Join(stores_, Options(3, shard));
+    return std::string("joined");
+  });
+  const auto results = RunMembers(3, [](RunMembership* run) { return std::string("ran"); });
+  for (const ShardResult& result : results) EXPECT_EQ(result.message, "ran");
+}
+
+TEST_P(RunMembershipTest, LiveRunIsRefusedToOthersAndGoesOn) {
+  const auto results = RunShards(3, [&](int shard) {
+    if (shard == 2) {  // a whole other run, of one shard
+      SleepMs(600);
+      RunMembership::Join(stores_, Options(1, 0));
+      return std::string("joined");
+    }
+    auto run = RunMembership::Join(stores_, Options(2, shard));
+    SleepMs(1500);
+    run->ThrowIfFailed();
+    run->Leave();
+    return std::string("unharmed");
+  });
+  EXPECT_EQ(results[0].message, "unharmed");
+  EXPECT_EQ(results[1].message, "unharmed");
+  EXPECT_EQ(results[2].status, 1);
+  EXPECT_HAS(results[2].message, "run_id run is in use: shard 0 on host ");
+  EXPECT_HAS(results[2].message, ", pid ");
+  EXPECT_LT(results[2].seconds, 1.6);
+}
+
+TEST_P(RunMembershipTest, SecondShardOfTheSameIdIsRefusedAndTheFirstGroupRuns) {
+  const auto results = RunShards(3, [&](int shard) {
+    const int ids[] = {0, 0, 1};
+    SleepMs(shard * 400);
+    auto run = RunMembership::Join(stores_, Options(2, ids[shard]));
+    run->Leave();
+    return std::string("ran");
+  });
+  EXPECT_EQ(results[0].message, "ran");
+  EXPECT_HAS(results[1].message, "shard 0 of run run is already held by host ");
+  EXPECT_EQ(results[2].message, "ran");
+}
+
+TEST_P(RunMembershipTest, DisagreementIsNamedToAllShards) {
+  const auto results = RunShards(4, [&](int shard) {
+    SleepMs(shard * 100);
+    RunMembership::Join(stores_, Options(shard == 2 ? 5 : 4, shard));
+    return std::string("joined");
+  });
+  for (const ShardResult& result : results) {
+    EXPECT_EQ(result.status, 1);
+    EXPECT_HAS(result.message,
+               "the shards of run run disagree: num_shards differs: 4 on shard 0, 5 on shard 2");
+    EXPECT_LT(result.seconds, 2);
+  }
+  // Tried again with agreement it works.
+  const auto fields = RunMembers(2, [](RunMembership*) { return std::string("ran"); });
+  for (const ShardResult& result : fields) EXPECT_EQ(result.message, "ran");
+}
+
+TEST_P(RunMembershipTest, FingerprintsAreCompared) {
+  const auto results = RunMembers(
+      2, [](RunMembership*) { return std::string("joined"); },
+      [](RunOptions* options) {
+        SleepMs(options->shard_id * 200);
+        if (options->shard_id == 1) options->fingerprint["model"] = "resnet50 \n x";
+      });
+  for (const ShardResult& result : results) {
+    EXPECT_HAS(result.message, "model differs: lenet on shard 0, resnet50   x on shard 1");
+  }
+}
+
+TEST_P(RunMembershipTest, MissingShardsAreListedAtTheDeadline) {
+  const auto results = RunShards(2, [&](int shard) {
+    RunOptions options = Options(4, shard * 2);
+    options.join_timeout = milliseconds(1000);
+    RunMembership::Join(stores_, options);
+    return std::string("joined");
+  });
+  for (const ShardResult& result : results) {
+    EXPECT_EQ(result.message, "run run: 2 of 4 shards joined within 1 s; missing: shards 1, 3");
+    EXPECT_NEAR(result.seconds, 1, 0.4);
+  }
+}
+
+TEST_P(RunMembershipTest, KilledShardIsBlamedAlikeByAll) {
+  const auto results = RunMembers(3, [](RunMembership* run) {
+    std::mutex mutex;
+    std::string told;
+    run->OnPeerLost([&](const std::string& line) {
+      std::lock_guard<std::mutex> lock(mutex);
+      told = line;
+    });
+    ShardStatus status;
+    status.state = "training";
+    status.iteration = 40;
+    run->UpdateStatus(status);
+    SleepMs(400);
+    if (run->DescribeShard(1).find(MakeString("pid ", getpid(), ")")) != std::string::npos) {
+      raise(SIGKILL);
+    }
+    while (run->Failure().empty()) SleepMs(10);
+    SleepMs(50);
+    std::lock_guard<std::mutex> lock(mutex);
+    const std::string line = run->ReportFailure("Allreduce failed", true, 2);
+    return line == told ? line : "told " + told + ", reported " + line;
+  });
+  EXPECT_EQ(results[1].status, 137);
+  EXPECT_EQ(results[0].message, results[2].message);
+  EXPECT_HAS(results[0].message, "peer lost: shard=1 host=");
+  EXPECT_HAS(results[0].message, "iteration=40 phase=training cause=its process is gone");
+  EXPECT_LT(results[0].seconds, 3);
+}
+
+TEST_P(RunMembershipTest, FailureOfOneShardIsKnownToAll) {
+  const auto results = RunMembers(3, [](RunMembership* run) {
+    if (run->DescribeShard(2).find(MakeString("pid ", getpid(), ")")) != std::string::npos) {
+      return run->ReportFailure("loss is\nNaN", false);
+    }
+    // The others see it as an error of communication with whomever.
+    return run->ReportFailure("Allreduce failed", true, 0);
+  });
+  for (const ShardResult& result : results) {
+    EXPECT_HAS(result.message, "peer lost: shard=2 host=");
+    EXPECT_HAS(result.message, "cause=loss is NaN");
+    EXPECT_EQ(result.message, results[0].message);
+  }
+}
+
+TEST_P(RunMembershipTest, StoppedShardIsFoundBySilence) {
+  const auto results = RunShards(
+      3,
+      [&](int shard) {
+        auto run = RunMembership::Join(stores_, Options(3, shard));
+        SleepMs(300);
+        if (shard == 1) raise(SIGSTOP);
+        return run->ReportFailure("Allreduce timed out", true, 0);
+      },
+      4);
+  EXPECT_EQ(results[0].message, results[2].message);
+  EXPECT_HAS(results[0].message, "peer lost: shard=1 ");
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, RunMembershipTest, ::testing::Values("file", "redis"),
+                         [](const auto& info) { return info.param; });
+
+TEST(RunMembershipOptionsTest, BadOptionsAreRefusedBeforeTheStoreIsTouched) {
+  const StoreFactory none = [](const std::string&) -> std::unique_ptr<StoreHandler> {
+    throw IoError("touched");
+  };
+  for (const char* run_id : {"", "a/b", "a b", "a\n", "\xc3\xa4", "a%b"}) {
+    RunOptions options = Options(2, 0);
+    options.run_id = run_id;
+    EXPECT_THROW(RunMembership::Join(none, options), EnforceNotMet) << run_id;
+  }
+  EXPECT_THROW(RunMembership::Join(none, Options(2, 2)), EnforceNotMet);
+  EXPECT_THROW(RunMembership::Join(none, Options(2, -1)), EnforceNotMet);
+  EXPECT_THROW(RunMembership::Join(none, Options(0, 0)), EnforceNotMet);
+}
+
+TEST(RunMembershipRedisTest, RunOutlivesItsStoreAndPublishesAnew) {
+  auto redis = std::make_unique<PrivateRedis>();
+  REQUIRE_REDIS(*redis);
+  RedisOptions redis_options = redis->options();
+  redis_options.command_timeout = milliseconds(300);
+  const StoreFactory stores = RedisStores(redis_options);
+  std::atomic<bool> over{false};
+  std::thread shards([&] {
+    RunThreads(2, [&](int shard) {
+      auto run = RunMembership::Join(stores, Options(2, shard));
+      while (!over) {
+        EXPECT_EQ(run->Failure(), "");
+        SleepMs(20);
+      }
+      run->Leave();
+    });
+  });
+  SleepMs(500);
+  redis.reset();  // the server and all its keys
+  SleepMs(700);
+  redis = std::make_unique<PrivateRedis>(std::vector<std::string>(), redis_options.port);
+  SleepMs(1500);
+  EXPECT_TRUE(stores("run")->Check({"1/member/0", "1/member/1", "1/config", "generation"}));
+  over = true;
+  shards.join();
+  EXPECT_FALSE(stores("run")->Check({"generation"}));
+}
+
+// Of processes on other hosts only the heartbeats tell.
+TEST(RunMembershipRemoteTest, RemoteHolderIsJudgedByItsHeartbeat) {
+  const StoreFactory stores = MemoryStores();
+  auto store = stores("run");
+  MemberRecord remote;
+  remote.process = {"elsewhere", "another-boot", 17, 1};
+  remote.joined = NowMs() / 1000 - 100;
+  store->Set("generation", "1");
+  store->Set("1/config",
+             FormatRecord(
+                 {{"num_shards", "1"}, {"shard", "0"}, {"model", "lenet"}, {"batch_size", "64"}}));
+  store->Set("1/member/0", remote.Format());
+  store->Set("1/ready", "1");
+  std::atomic<bool> stop{false};
+  std::thread heart([&] {
+    for (int i = 0; !stop; ++i, SleepMs(50)) store->Put("1/heartbeat/0", std::to_string(i));
+  });
+  auto start = std::chrono::steady_clock::now();
+  try {
+    RunMembership::Join(stores, Options(1, 0));
+    ADD_FAILURE();
+  } catch (const RunConflict& e) {
+    EXPECT_HAS(e.what(), "shard 0 on host elsewhere, pid 17 has held it for 10");
+  }
+  EXPECT_LT(SecondsSince(start), 1);
+  stop = true;
+  heart.join();
+  start = std::chrono::steady_clock::now();
+  auto run = RunMembership::Join(stores, Options(1, 0));
+  EXPECT_EQ(run->generation(), 2);
+  EXPECT_LT(SecondsSince(start), 3);
+  run->Leave();
+}
+
+TEST(RunRecordTest, RoundTripAndHostileTexts) {
+  const RunRecord record = {{"a", ""}, {"b c", "x=y %\n\x01 \xff"}, {"d", "1"}};
+  const std::string text = FormatRecord(record);
+  for (const char c : text) EXPECT_TRUE(c >= ' ' && c < 127);
+  EXPECT_EQ(ParseRecord(text), record);
+  for (const std::string& bad :
+       {std::string(), std::string("a"), std::string("a=1 a=2"), std::string("a=%"),
+        std::string("a=%G1"), std::string("a=1\nb=2"), std::string("a=1=2"), std::string("\0\0", 2),
+        std::string(100000, 'a') + "=1"}) {
+    EXPECT_EQ(ParseRecord(bad), std::nullopt) << bad.substr(0, 20);
+  }
+  EXPECT_FALSE(MemberRecord::Parse("a=1"));
+  EXPECT_EQ(RunFailure::Parse("garbage").kind, RunFailure::kStale);
+  EXPECT_EQ(OneLine(std::string("a\x1b[0m\n") + std::string(5000, 'b')).size(), 1000u);
+}
+
+TEST(RunRecordTest, ProcessesAreToldApart) {
+  ProcessId self = ProcessId::Self();
+  EXPECT_TRUE(self.on_this_host());
+  EXPECT_TRUE(self.IsAlive());
+  self.start_time += 1;  // a later process with the same pid
+  EXPECT_FALSE(self.IsAlive());
+  self.boot_id = "another";
+  EXPECT_FALSE(self.on_this_host());
+  EXPECT_NEAR(static_cast<double>(ProcessStartMs()), static_cast<double>(NowMs()), 600e3);
+}
+
+}  // namespace
+}  // namespace caffe2::testing
