@@ -33,7 +33,7 @@ Values ReadPerAxis(const ArgumentHelper& arguments, const std::string& name, int
   return values;
 }
 
-Values ReadPads(const ArgumentHelper& arguments) {
+Values ReadGivenPads(const ArgumentHelper& arguments) {
   Values pads;
   if (arguments.HasArgument("pads")) {
     pads = arguments.GetRepeatedArgument<int64_t>("pads");
@@ -72,6 +72,10 @@ StorageOrder ReadStorageOrder(const ArgumentHelper& arguments) {
   CAFFE_THROW("order is \"", order, "\"; known: NCHW NHWC");
 }
 
+std::vector<int64_t> ReadPads(const ArgumentHelper& arguments, size_t rank) {
+  return ExpandAxes("pads", ReadGivenPads(arguments), 2 * rank, 0);
+}
+
 ImageShape ImageShape::FromDims(const std::vector<int64_t>& dims, StorageOrder order) {
   CAFFE_ENFORCE_GE(dims.size(), size_t{2}, "an image of shape ", ShapeString(dims));
   ImageShape shape;
@@ -100,7 +104,7 @@ WindowArguments::WindowArguments(const ArgumentHelper& arguments)
       kernel_(ReadPerAxis(arguments, "kernel", global_pooling_ ? 0 : 1, 0)),
       stride_(ReadPerAxis(arguments, "stride", 1, 1)),
       dilation_(ReadPerAxis(arguments, "dilation", 1, 1)),
-      pads_(ReadPads(arguments)),
+      pads_(ReadGivenPads(arguments)),
       adj_(ReadPerAxis(arguments, "adj", 0, 0)) {
   CAFFE_ENFORCE_GE(group_, 1);
   CAFFE_ENFORCE(legacy_pad_ >= kNotSet && legacy_pad_ <= kCaffePooling, "legacy_pad is ",

@@ -16,6 +16,11 @@ enum class StorageOrder { kNCHW, kNHWC };
 // The `order` argument, NCHW if there is none. Throws for another value.
 StorageOrder ReadStorageOrder(const ArgumentHelper& arguments);
 
+// The pads of `rank` spatial axes, all beginnings, then all ends: `pads`, or `pad` for every side,
+// or pad_t, pad_l, pad_b, pad_r; 0 if there are none. Throws on a negative or huge one, and if the
+// number of pads does not fit.
+std::vector<int64_t> ReadPads(const ArgumentHelper& arguments, size_t rank);
+
 // The meaning of a tensor's axes: N x C x spatial or N x spatial x C, with any number of spatial
 // axes (none too).
 struct ImageShape {
