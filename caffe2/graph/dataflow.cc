@@ -1,0 +1,95 @@
+#include "caffe2/graph/dataflow.h"
+
+#include <algorithm>
+
+#include "caffe2/core/logging.h"
+
+namespace caffe2 {
+namespace {
+
+// Nested nets see the blobs of the net around them without being given them as inputs.
+void CollectNames(const NetDef& net, std::set<std::string>* names) {
+  for (const OperatorDef& op : net.op()) {
+    names->insert(op.input().begin(), op.input().end());
+    names->insert(op.output().begin(), op.output().end());
+    for (const Argument& argument : op.arg()) {
+      if (argument.has_n()) CollectNames(argument.n(), names);
+      for (const NetDef& nested : argument.nets()) CollectNames(nested, names);
+    }
+  }
+}
+
+bool HasBetween(const std::map<std::string, std::vector<int>>& positions, const std::string& blob,
+                int first, int last) {
+  const auto it = positions.find(blob);
+  if (it == positions.end()) return false;
+  const auto next = std::upper_bound(it->second.begin(), it->second.end(), first);
+  return next != it->second.end() && *next < last;
+}
+
+}  // namespace
+
+Dataflow::Dataflow(const NetDef& net, const std::set<std::string>& keep)
+    : net_(&net), writers_(net.op_size()), readers_(net.op_size()), outside_(keep) {
+  outside_.insert(net.external_output().begin(), net.external_output().end());
+  std::map<std::string, std::pair<int, int>> current;  // blob -> operator and output
+  for (int i = 0; i < net.op_size(); ++i) {
+    const OperatorDef& op = net.op(i);
+    auto read = [&](const std::string& blob) {
+      reads_[blob].push_back(i);
+      const auto it = current.find(blob);
+      if (it == current.end()) return -1;
+      const auto [writer, output] = it->second;
+      std::vector<int>& readers = readers_[writer][output];
+      if (readers.empty() || readers.back() != i) readers.push_back(i);
+      return writer;
+    };
+    for (const std::string& blob : op.input()) writers_[i].push_back(read(blob));
+    for (const std::string& blob : op.control_input()) read(blob);
+    readers_[i].resize(op.output_size());
+    for (int j = 0; j < op.output_size(); ++j) {
+      current[op.output(j)] = {i, j};
+      writes_[op.output(j)].push_back(i);
+    }
+    for (const Argument& argument : op.arg()) {
+      if (argument.has_n()) CollectNames(argument.n(), &nested_);
+      for (const NetDef& nested : argument.nets()) CollectNames(nested, &nested_);
+    }
+  }
+}
+
+bool Dataflow::Escapes(int op, int output) const {
+  const std::string& blob = net_->op(op).output(output);
+  return nested_.count(blob) || (outside_.count(blob) && writes_.at(blob).back() == op);
+}
+
+std::string Dataflow::WhyShared(int op, int output, int reader) const {
+  const std::string& blob = net_->op(op).output(output);
+  if (Escapes(op, output)) return blob + " is read from outside the net";
+  for (const int other : ReadersOf(op, output)) {
+    if (other != reader) {
+      return MakeString(blob, " is also read by operator ", other, ", ", net_->op(other).type());
+    }
+  }
+  return "";
+}
+
+bool Dataflow::IsWrittenBetween(const std::string& blob, int first, int last) const {
+  return HasBetween(writes_, blob, first, last);
+}
+
+bool Dataflow::IsTouchedBetween(const std::string& blob, int first, int last) const {
+  return HasBetween(writes_, blob, first, last) || HasBetween(reads_, blob, first, last);
+}
+
+void RemoveOperators(const std::vector<bool>& removed, NetDef* net) {
+  int kept = 0;
+  for (int i = 0; i < net->op_size(); ++i) {
+    if (removed[i]) continue;
+    if (kept != i) net->mutable_op()->SwapElements(kept, i);
+    ++kept;
+  }
+  net->mutable_op()->DeleteSubrange(kept, net->op_size() - kept);
+}
+
+}  // namespace caffe2

@@ -1,0 +1,49 @@
+// Which operator writes what which operator reads, for passes that rewrite nets.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "caffe2/proto/caffe2.pb.h"
+
+namespace caffe2 {
+
+// The dataflow of a net whose operators run in definition order, or as if they did. A blob that is
+// written several times has a version for each write; operators are named by position. Holds a
+// pointer to the net, which must outlive it and not change.
+class Dataflow {
+ public:
+  // Blobs in `keep` are read from outside the net, like its external outputs.
+  explicit Dataflow(const NetDef& net, const std::set<std::string>& keep = {});
+
+  // The operator whose output is input `input` of `op`; -1 if it comes from outside.
+  int WriterOf(int op, int input) const { return writers_[op][input]; }
+  // Operators that read output `output` of `op` before it is overwritten, in order; control
+  // inputs count.
+  const std::vector<int>& ReadersOf(int op, int output) const { return readers_[op][output]; }
+  // True if what `op` writes to `output` may be read from outside the net: it is the last to write
+  // an external output or kept blob, or a nested net names the blob.
+  bool Escapes(int op, int output) const;
+  // Empty if `reader` alone reads output `output` of `op`; otherwise says who else does.
+  std::string WhyShared(int op, int output, int reader) const;
+  // True if an operator in (first, last), both excluded, writes the blob.
+  bool IsWrittenBetween(const std::string& blob, int first, int last) const;
+  bool IsWritten(const std::string& blob) const { return writes_.count(blob) != 0; }
+  // True if an operator in (first, last) reads or writes the blob.
+  bool IsTouchedBetween(const std::string& blob, int first, int last) const;
+
+ private:
+  const NetDef* net_;
+  std::vector<std::vector<int>> writers_;
+  std::vector<std::vector<std::vector<int>>> readers_;
+  std::map<std::string, std::vector<int>> writes_;  // positions, rising
+  std::map<std::string, std::vector<int>> reads_;
+  std::set<std::string> outside_, nested_;
+};
+
+// Removes the operators at the positions marked true.
+void RemoveOperators(const std::vector<bool>& removed, NetDef* net);
+
+}  // namespace caffe2
