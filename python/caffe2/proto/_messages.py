@@ -1,0 +1,43 @@
+"""Builds message classes from the file descriptors beside this module."""
+
+import pathlib
+import re
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.internal import enum_type_wrapper
+
+
+def _load_pool():
+    """The descriptors in a pool of their own: other copies of these messages do not collide."""
+    described = descriptor_pb2.FileDescriptorSet()
+    described.ParseFromString(pathlib.Path(__file__).with_name("descriptors.bin").read_bytes())
+    pool = descriptor_pool.DescriptorPool()
+    for file in described.file:
+        pool.AddSerializedFile(file.SerializeToString())
+    return pool
+
+
+_POOL = _load_pool()
+
+if hasattr(message_factory, "GetMessageClass"):
+    _message_class = message_factory.GetMessageClass
+else:
+    _message_class = message_factory.MessageFactory(_POOL).GetPrototype
+
+
+def _python_name(file_name):
+    """"caffe2/proto/caffe2.proto" -> "caffe2.proto.caffe2_pb2"."""
+    return re.sub(r"\.proto$", "_pb2", file_name).replace("/", ".")
+
+
+def export(file_name, namespace):
+    """Defines the messages, enums and enum values of a .proto file in a module's namespace."""
+    file = _POOL.FindFileByName(file_name)
+    namespace["DESCRIPTOR"] = file
+    for name, descriptor in file.message_types_by_name.items():
+        message = _message_class(descriptor)
+        message.__module__ = _python_name(file_name)
+        namespace[name] = message
+    for name, descriptor in file.enum_types_by_name.items():
+        namespace[name] = enum_type_wrapper.EnumTypeWrapper(descriptor)
+        namespace.update((value.name, value.number) for value in descriptor.values)

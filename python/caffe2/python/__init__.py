@@ -1,0 +1,1 @@
+"""Build, run, inspect and train NetDefs."""

@@ -1,0 +1,118 @@
+"""Gradients of operators and nets; public through caffe2.python.core."""
+
+import collections
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import _import_c_extension as C
+from caffe2.python._operator_def import BlobReference
+
+# The gradient of a blob that was read row by row: rows `indices` have gradients `values`.
+GradientSlice = collections.namedtuple("GradientSlice", ["indices", "values"])
+
+
+def _wrap(gradient):
+    """A GradientWrapper from a blob, a GradientSlice or None."""
+    wrapper = C.GradientWrapper()
+    if isinstance(gradient, GradientSlice):
+        wrapper.indices = str(gradient.indices)
+        wrapper.values = str(gradient.values)
+    elif gradient is not None:
+        wrapper.dense = str(gradient)
+    return wrapper
+
+
+def _unwrap(wrapper):
+    if wrapper.is_empty():
+        return None
+    if wrapper.is_sparse():
+        return GradientSlice(BlobReference(wrapper.indices), BlobReference(wrapper.values))
+    return BlobReference(wrapper.dense)
+
+
+def _parse_op(serialized):
+    op = caffe2_pb2.OperatorDef()
+    op.ParseFromString(serialized)
+    return op
+
+
+class GradientRegistry:
+    """Gradients of operator types: those of the C++ library, and further ones in Python."""
+
+    @classmethod
+    def RegisterGradient(cls, op_type):
+        """Decorator of a function (OperatorDef, output gradients) -> (OperatorDefs, input
+        gradients), where a gradient is a blob, a GradientSlice or None."""
+
+        def decorate(function):
+            def call(serialized, g_output):
+                ops, g_input = function(_parse_op(serialized), [_unwrap(g) for g in g_output])
+                ops = [ops] if isinstance(ops, caffe2_pb2.OperatorDef) else ops
+                return [op.SerializeToString() for op in ops], [_wrap(g) for g in g_input]
+
+            C.register_python_gradient(op_type, call)
+            return function
+
+        return decorate
+
+    @classmethod
+    def GetGradientForOp(cls, op, g_output):
+        """(gradient OperatorDefs, input gradients) of one operator.
+
+        Raises RuntimeError if the operator type has no gradient.
+        """
+        ops, g_input = C.get_gradient_defs(op.SerializeToString(), [_wrap(g) for g in g_output])
+        return [_parse_op(serialized) for serialized in ops], [_unwrap(g) for g in g_input]
+
+    @classmethod
+    def GetBackwardPass(cls, operators, ys, ys_generate_gradient=False):
+        """(gradient OperatorDefs, {blob name: gradient}) of a list of operators.
+
+        Args:
+          operators: OperatorDefs in the order they run.
+          ys: the blobs whose sum is differentiated: a list, or a dict blob -> gradient blob, where
+            None starts from ones.
+
+        Raises RuntimeError if an operator on the way has no gradient.
+        """
+        net = caffe2_pb2.NetDef()
+        net.op.extend(operators)
+        ops, gradients = C.get_backward_pass(net.SerializeToString(), _losses(ys))
+        return ([_parse_op(serialized) for serialized in ops],
+                {name: _unwrap(gradient) for name, gradient in gradients.items()})
+
+
+def _losses(ys):
+    if isinstance(ys, dict):
+        return {str(y): "" if g is None else str(g) for y, g in ys.items()}
+    if isinstance(ys, (list, tuple)):
+        return {str(y): "" for y in ys}
+    raise TypeError(f"ys is a list or a dict of blobs, not {ys!r}")
+
+
+
+
+def get_ssa(net, blob_versions=None):
+    """The operators of a net with versions of their blobs: a list of (inputs, outputs), each a
+    list of (blob, version), and the dict blob -> last version."""
+    proto = net.Proto() if hasattr(net, "Proto") else net
+    versions = collections.defaultdict(int, blob_versions or {})
+    ssa = []
+    for op in proto.op:
+        inputs = [(str(blob), versions[str(blob)]) for blob in op.input]
+        for blob in op.output:
+            versions[str(blob)] += 1
+        ssa.append((inputs, [(str(blob), versions[str(blob)]) for blob in op.output]))
+    return ssa, versions
+
+
+def get_undefined_blobs(ssa):
+    """The blobs that are read before they are written."""
+    undefined = set()
+    for inputs, _ in ssa:
+        undefined |= {name for name, version in inputs if version == 0}
+    return undefined
+
+
+def get_output_producers(ssa):
+    """{(blob, version): index of the operator that writes it}."""
+    return {output: i for i, (_, outputs) in enumerate(ssa) for output in outputs}

@@ -1,0 +1,11 @@
+"""The C++ library as the modules here see it: ``from caffe2.python import _import_c_extension``."""
+
+import atexit
+
+from caffe2.python.caffe2_pybind11_state import *  # noqa: F403
+from caffe2.python.caffe2_pybind11_state import num_cuda_devices, on_module_exit
+
+has_gpu_support = num_cuda_devices() > 0
+
+# Workspaces go while Python is whole: they may hold operators written in Python.
+atexit.register(on_module_exit)

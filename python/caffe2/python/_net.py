@@ -1,0 +1,508 @@
+"""Nets under construction; public through caffe2.python.core."""
+
+import functools
+
+import numpy as np
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python._gradients import GradientRegistry, GradientSlice
+from caffe2.python._operator_def import (
+    _REGISTERED_OPERATORS,
+    BlobReference,
+    CheckOperatorType,
+    CreateOperator,
+    DeviceOption,
+    ScopedBlobReference,
+    ScopedName,
+    _register_python_op,
+    creation_line,
+    rectify_blobs,
+)
+
+# Net name -> {operator index: creation line}, for the messages of errors.
+operator_tracebacks = {}
+
+_CONST_FILLERS = {
+    "f": ("GivenTensorFill", np.float32),
+    "b": ("GivenTensorBoolFill", np.bool_),
+    "S": ("GivenTensorStringFill", object),
+    "U": ("GivenTensorStringFill", object),
+    "O": ("GivenTensorStringFill", object),
+}
+
+
+def _const_filler(dtype):
+    if dtype == np.float64:
+        return "GivenTensorDoubleFill", np.float64
+    if dtype in (np.int64, np.uint32):
+        return "GivenTensorInt64Fill", np.int64
+    if dtype.kind in "iu" and dtype.itemsize <= 4:
+        return "GivenTensorIntFill", np.int32
+    if dtype.kind in _CONST_FILLERS:
+        return _CONST_FILLERS[dtype.kind]
+    raise TypeError(f"a constant cannot hold elements of {dtype}")
+
+
+class Net:
+    """A NetDef under construction.
+
+    Calling an operator type on it adds the operator: ``y = net.Relu(x, "y")``. Outputs may be left
+    out (one output, named after net and operator) or given as their number. Returned are
+    BlobReferences: one, or a tuple of several. Inputs that the net does not define become external
+    inputs.
+    """
+
+    _net_names_used = set()
+
+    @staticmethod
+    def _get_next_net_name(basename):
+        name, index = basename, 1
+        while name in Net._net_names_used:
+            name = f"{basename}_{index}"
+            index += 1
+        Net._net_names_used.add(name)
+        return name
+
+    @classmethod
+    def _reset_used_names(cls):
+        cls._net_names_used.clear()
+
+    def __init__(self, name_or_proto):
+        """From a name, which is made unique in this process ("train", "train_1", ...), or from a
+        NetDef, which is copied."""
+        self._next_name_index = 0
+        self._op_outputs = set()
+        self._external_input_map = set()
+        self._registered_blob_names = set()
+        self._attr_dict = {}
+        self._input_record = None
+        self._output_record = None
+        if isinstance(name_or_proto, caffe2_pb2.NetDef):
+            self._net = caffe2_pb2.NetDef()
+            self._net.CopyFrom(name_or_proto)
+            self._recreate_lookup_tables()
+            self._set_next_name_index()
+            name = Net._get_next_net_name(self._net.name)
+        elif isinstance(name_or_proto, str):
+            self._net = caffe2_pb2.NetDef()
+            name = Net._get_next_net_name(name_or_proto)
+        else:
+            raise TypeError(f"a Net is made from a name or a NetDef, not {name_or_proto!r}")
+        self._net.name = name
+        operator_tracebacks[name] = {}
+
+    def _recreate_lookup_tables(self):
+        self._op_outputs = {blob for op in self._net.op for blob in op.output}
+        self._external_input_map = set(self._net.external_input)
+
+    def _set_next_name_index(self):
+        """Continues the numbers of automatic blob names."""
+        prefix = self._net.name + "_blob_"
+        for blob in self._op_outputs:
+            if blob.startswith(prefix) and blob[len(prefix):].isdigit():
+                self._next_name_index = max(self._next_name_index, int(blob[len(prefix):]) + 1)
+
+    def _InvalidateLookupTables(self):
+        """To be called after a change of Proto() past this class."""
+        self._recreate_lookup_tables()
+
+    # -- Inspection --------------------------------------------------------------------------------
+
+    def Proto(self):
+        """The NetDef itself. Whoever changes its operators calls _InvalidateLookupTables."""
+        return self._net
+
+    def Name(self):
+        return self._net.name
+
+    def __str__(self):
+        return self._net.name
+
+    def __repr__(self):
+        return f"<Net {self._net.name}: {len(self._net.op)} operators>"
+
+    @property
+    def external_inputs(self):
+        return [BlobReference(name, self) for name in self._net.external_input]
+
+    @property
+    def external_outputs(self):
+        return [BlobReference(name, self) for name in self._net.external_output]
+
+    def BlobIsDefined(self, blob):
+        """True if the blob is an external input or an operator writes it."""
+        name = str(blob)
+        return name in self._op_outputs or name in self._external_input_map
+
+    def UsesBlob(self, blob):
+        """True if an operator reads the blob or it is an external input."""
+        name = str(blob)
+        return name in self._external_input_map or any(name in op.input for op in self._net.op)
+
+    def UsedBlobNames(self):
+        return {name for op in self._net.op for name in (*op.input, *op.output)}
+
+    def GetBlobRef(self, blob_name):
+        """The reference of a blob; raises KeyError unless the net defines it."""
+        name = str(blob_name)
+        if not self.BlobIsDefined(name):
+            raise KeyError(f"net {self.Name()} has no blob {name}")
+        return BlobReference(name, self)
+
+    # -- Construction ------------------------------------------------------------------------------
+
+    def __getattr__(self, op_type):
+        if op_type.startswith("_"):
+            raise AttributeError(op_type)
+        CheckOperatorType(op_type)
+        return functools.partial(self._create_and_add, op_type)
+
+    def __dir__(self):
+        return sorted({*super().__dir__(), *_REGISTERED_OPERATORS})
+
+    def _CreateAndAddToSelf(self, op_type, inputs, outputs=None, **kwargs):
+        return self._create_and_add(op_type, inputs, outputs, **kwargs)
+
+    def _create_and_add(self, op_type, inputs=(), outputs=None, **kwargs):
+        inputs = rectify_blobs(inputs)
+        for blob in inputs:
+            if self.BlobIsDefined(blob):
+                continue
+            if blob.Net() is self:
+                raise ValueError(
+                    f"net {self.Name()} does not define its own blob {blob}; is it of another net "
+                    "with the same name, or was its operator removed?")
+            self.AddExternalInput(blob)
+        if outputs is None:
+            outputs = self.NextName(prefix=op_type)
+        elif isinstance(outputs, int):
+            outputs = [self.NextName(prefix=op_type, output_id=i) for i in range(outputs)]
+        outputs = rectify_blobs(outputs, net=self)
+        op = CreateOperator(op_type, inputs, outputs, **kwargs)
+        self._ExtendOps([op])
+        operator_tracebacks[self._net.name][len(self._net.op) - 1] = creation_line()
+        references = tuple(BlobReference(blob, self) for blob in op.output)
+        if not references:
+            return None
+        return references[0] if len(references) == 1 else references
+
+    def _ExtendOps(self, new_ops):
+        self._net.op.extend(new_ops)
+        for op in new_ops:
+            self._op_outputs.update(op.output)
+
+    def _add_external(self, field, blobs):
+        references = []
+        for blob in blobs:
+            reference = rectify_blobs(blob)[0]
+            if field == "external_input":
+                if str(reference) in self._external_input_map:
+                    raise ValueError(f"Net already contains an input named {reference}")
+                self._external_input_map.add(str(reference))
+                self._net.external_input.append(str(reference))
+            else:
+                self._net.external_output.append(str(reference))
+            references.append(BlobReference(str(reference), self))
+        return references[0] if len(references) == 1 else references
+
+    def AddExternalInput(self, *inputs):
+        """Declares blobs that must exist before the net is made; returns their references.
+
+        Raises ValueError if one is declared already.
+        """
+        if not inputs:
+            raise ValueError("AddExternalInput needs at least one blob")
+        return self._add_external("external_input", inputs)
+
+    def AddScopedExternalInputs(self, *inputs):
+        return self.AddExternalInput(*[ScopedBlobReference(str(blob)) for blob in inputs])
+
+    AddExternalInputs = AddExternalInput
+
+    def AddExternalOutput(self, *outputs):
+        """Declares blobs that are read after the net ran."""
+        if not outputs:
+            raise ValueError("AddExternalOutput needs at least one blob")
+        return self._add_external("external_output", outputs)
+
+    AddExternalOutputs = AddExternalOutput
+
+    def AddScopedExternalOutputs(self, *outputs):
+        return self.AddExternalOutput(*[ScopedBlobReference(str(blob)) for blob in outputs])
+
+    def NextBlob(self, prefix="unnamed"):
+        """A reference to a blob that the net does not have yet: `prefix`, or with "_auto_<n>"."""
+        name, index = str(prefix), 0
+        while name in self._registered_blob_names or self.BlobIsDefined(name):
+            name = f"{prefix}_auto_{index}"
+            index += 1
+        self._registered_blob_names.add(name)
+        return BlobReference(name)
+
+    def NextScopedBlob(self, prefix="unnamed"):
+        """NextBlob under the current name scope."""
+        return self.NextBlob(ScopedName(prefix))
+
+    def NextName(self, prefix=None, output_id=None):
+        """A name for the output of an operator: "<net>/<prefix>[_<n>][:<output id>]"."""
+        if prefix is None:
+            name = f"{self._net.name}_blob_{self._next_name_index}"
+            self._next_name_index += 1
+            return name
+        base, index = f"{self._net.name}/{prefix}", 1
+        suffix = "" if output_id is None else f":{output_id}"
+        name = base + suffix
+        while self.BlobIsDefined(ScopedName(name)):
+            index += 1
+            name = f"{base}_{index}{suffix}"
+        return name
+
+    def Const(self, array, blob_out=None, dtype=None):
+        """A blob that holds the array (any shape and element type) whenever the net ran."""
+        array = np.asarray(array, dtype)
+        filler, element = _const_filler(array.dtype)
+        values = array.astype(element).ravel().tolist()
+        return self._create_and_add(
+            filler, [], self.NextName() if blob_out is None else blob_out,
+            arg=[_shape_argument(array.shape), _values_argument(filler, values)])
+
+    def Python(self, f, grad_f=None, python_func_type=None, pass_workspace=False,
+               grad_output_indices=None, grad_input_indices=None):
+        """A function that adds an operator calling ``f(inputs, outputs)`` when it runs:
+        ``net.Python(f)(inputs, outputs)``. See core.CreatePythonOperator."""
+        if python_func_type is not None:
+            instance = python_func_type()
+            f, grad_f = instance.forward, getattr(instance, "backward", None)
+        token = _register_python_op(f, grad_f, pass_workspace)
+        return functools.partial(
+            self._create_and_add, "Python", token=token,
+            grad_output_indices=grad_output_indices, grad_input_indices=grad_input_indices)
+
+    def Print(self, *args, **kwargs):
+        return self._create_and_add("Print", args[0], args[1] if len(args) > 1 else [], **kwargs)
+
+    def LogInfo(self, *msg_or_blobs):
+        """Prints messages and blobs when the net runs."""
+        for item in msg_or_blobs:
+            self.Print(item if isinstance(item, BlobReference) else self.Const(str(item)), [])
+
+    def AddGradientOperators(self, ys, skip=0):
+        """Adds the operators that compute the gradients of the sum of the blobs `ys`.
+
+        Args:
+          ys: a list of blobs, or a dict blob -> blob of its gradient (None: ones).
+          skip: number of first operators to leave out.
+
+        Returns {blob name: BlobReference or GradientSlice} of every blob with a gradient.
+        Raises RuntimeError, naming the operator, if one on the way has no gradient.
+        """
+        operators = self._net.op[skip:] if skip else self._net.op
+        ops, gradients = GradientRegistry.GetBackwardPass(operators, ys)
+        self._ExtendOps(ops)
+        return {name: _with_net(gradient, self) for name, gradient in gradients.items()}
+
+    def AddArgument(self, arg_name, arg_value):
+        from caffe2.python import utils
+
+        self._net.arg.append(utils.MakeArgument(arg_name, arg_value))
+
+    # -- Copies ------------------------------------------------------------------------------------
+
+    def Clone(self, name, blob_remap=None, op_id_mask=None, remap_funcs=None, keep_schema=True):
+        """A copy under another name.
+
+        Args:
+          blob_remap: {old blob: new blob}.
+          op_id_mask: indices of the operators to keep; default all.
+          remap_funcs: {operator type: function(new op, new net, blob map)} that fixes copies.
+        """
+        remap = {str(old): str(new) for old, new in (blob_remap or {}).items()}
+
+        def renamed(blobs):
+            return [remap.get(blob, blob) for blob in blobs]
+
+        proto = self._net
+        new_proto = caffe2_pb2.NetDef()
+        new_proto.CopyFrom(proto)
+        new_proto.name = name
+        for field in ("op", "external_input", "external_output"):
+            new_proto.ClearField(field)
+        new_proto.external_input.extend(renamed(proto.external_input))
+        new_proto.external_output.extend(renamed(proto.external_output))
+        kept = range(len(proto.op)) if op_id_mask is None else op_id_mask
+        for index in kept:
+            op = new_proto.op.add()
+            op.CopyFrom(proto.op[index])
+            op.ClearField("input")
+            op.ClearField("output")
+            op.input.extend(renamed(proto.op[index].input))
+            op.output.extend(renamed(proto.op[index].output))
+        new_net = Net(new_proto)
+        operator_tracebacks[new_net.Name()] = {
+            new: operator_tracebacks[self.Name()].get(old, []) for new, old in enumerate(kept)}
+        for op in new_net._net.op if remap_funcs else ():
+            if op.type in remap_funcs:
+                remap_funcs[op.type](op, new_net, remap)
+        new_net._attr_dict.update(self._attr_dict)
+        if keep_schema:
+            new_net._input_record, new_net._output_record = self._input_record, self._output_record
+        return new_net
+
+    def ClonePartial(self, name, inputs, outputs, remap_funcs=None):
+        """A copy of the operators that compute `outputs` from `inputs`.
+
+        Args:
+          inputs: a list of blobs, or a dict blob -> new name.
+          outputs: a list of blobs.
+
+        Raises ValueError if the outputs need other external inputs.
+        """
+        remap = dict(inputs) if isinstance(inputs, dict) else {blob: blob for blob in inputs}
+        remap = {str(old): str(new) for old, new in remap.items()}
+        needed, kept = {str(blob) for blob in outputs}, []
+        for index in range(len(self._net.op) - 1, -1, -1):
+            op = self._net.op[index]
+            if any(blob in needed and blob not in remap for blob in op.output):
+                kept.append(index)
+                needed.update(op.input)
+        kept.reverse()
+        produced = {blob for index in kept for blob in self._net.op[index].output}
+        missing = needed - produced - set(remap)
+        missing -= self._external_input_map
+        if missing:
+            raise ValueError(f"net {self.Name()} cannot compute {sorted(missing)}")
+        new_net = self.Clone(name, remap, kept, remap_funcs, keep_schema=False)
+        extra = [blob for blob in self._net.external_input if blob in needed and blob not in remap]
+        proto = new_net.Proto()
+        proto.ClearField("external_input")
+        proto.ClearField("external_output")
+        proto.external_input.extend([*remap.values(), *extra])
+        proto.external_output.extend(remap.get(str(blob), str(blob)) for blob in outputs)
+        new_net._recreate_lookup_tables()
+        return new_net, [BlobReference(str(blob), new_net) for blob in proto.external_output]
+
+    def AppendNet(self, net, device_option=None):
+        """Adds the operators, inputs and outputs of another net (or NetDef); returns self."""
+        proto = net.Proto() if isinstance(net, Net) else net
+        operators = list(proto.op)
+        if device_option is not None:
+            operators = [type(op).FromString(op.SerializeToString()) for op in operators]
+            for op in operators:
+                op.device_option.CopyFrom(device_option)
+        own = self.Name()
+        lines = operator_tracebacks.get(proto.name, {})
+        for index, line in lines.items():
+            operator_tracebacks[own][len(self._net.op) + index] = line
+        for blob in proto.external_input:
+            if blob not in self._op_outputs and blob not in self._external_input_map:
+                self.AddExternalInput(BlobReference(blob))
+        self._ExtendOps(operators)
+        existing = set(self._net.external_output)
+        self._net.external_output.extend(b for b in proto.external_output if b not in existing)
+        return self
+
+    # -- Devices and seeds -------------------------------------------------------------------------
+
+    def RunAllOnGPU(self, gpu_id=0, use_cudnn=False):
+        """Places the net on a CUDA device; with `use_cudnn`, prefers the engine CUDNN."""
+        self._net.device_option.CopyFrom(DeviceOption(caffe2_pb2.CUDA, gpu_id))
+        if use_cudnn:
+            for op in self._net.op:
+                op.engine = "CUDNN"
+
+    def set_rand_seed(self, seed=100, sequence_seed=True, seed_on_op_def=False):
+        """Seeds every operator that draws random numbers.
+
+        Args:
+          sequence_seed: operator i gets seed + i instead of the same seed.
+          seed_on_op_def: sets the operators' own device options; else the net's.
+        """
+        if not seed_on_op_def:
+            self._net.device_option.random_seed = seed
+            return
+        for i, op in enumerate(self._net.op):
+            op.device_option.random_seed = seed + i if sequence_seed else seed
+
+    # -- Records -----------------------------------------------------------------------------------
+
+    def input_record(self):
+        return self._input_record
+
+    def output_record(self):
+        return self._output_record
+
+    def set_input_record(self, input_record):
+        """Declares the blobs of a schema record as external inputs."""
+        self._input_record = input_record
+        for blob in input_record.field_blobs():
+            if not self.BlobIsDefined(blob):
+                self.AddExternalInput(blob)
+        return self._input_record
+
+    def set_output_record(self, record):
+        """Declares the blobs of a schema record as external outputs."""
+        for blob in record.field_blobs():
+            if not self.BlobIsDefined(blob):
+                raise ValueError(f"net {self.Name()} does not compute {blob}")
+        self._output_record = record
+        for blob in record.field_blobs():
+            if blob not in self.external_outputs:
+                self.AddExternalOutput(blob)
+
+    def AppendOutputRecordField(self, field_name, record):
+        from caffe2.python import schema
+
+        if self._output_record is None:
+            raise ValueError(f"net {self.Name()} has no output record")
+        for blob in record.field_blobs():
+            self.AddExternalOutput(blob)
+        self._output_record += schema.Struct((field_name, record))
+
+    def add_attribute(self, name, obj):
+        """Appends an object to a named list that travels with the net."""
+        self._attr_dict.setdefault(name, []).append(obj)
+
+    def get_attributes(self, name):
+        return self._attr_dict.get(name, [])
+
+
+def _with_net(gradient, net):
+    if isinstance(gradient, GradientSlice):
+        return GradientSlice(*(BlobReference(blob, net) for blob in gradient))
+    return BlobReference(gradient, net) if gradient is not None else None
+
+
+def _shape_argument(shape):
+    argument = caffe2_pb2.Argument(name="shape")
+    argument.ints.extend(shape)
+    return argument
+
+
+def _values_argument(filler, values):
+    argument = caffe2_pb2.Argument(name="values")
+    if filler == "GivenTensorStringFill":
+        argument.strings.extend(v.encode() if isinstance(v, str) else v for v in values)
+    elif filler in ("GivenTensorFill", "GivenTensorDoubleFill"):
+        argument.floats.extend(values)
+    else:
+        argument.ints.extend(int(value) for value in values)
+    return argument
+
+
+def remap_input(op, blob_name_remapping):
+    """Renames inputs of an OperatorDef in place: {old: new}."""
+    names = [blob_name_remapping.get(name, name) for name in op.input]
+    op.ClearField("input")
+    op.input.extend(names)
+
+
+def clone_and_bind_net(net, name, prefix, blob_remap=None, inputs=None, keep_schema=True):
+    """A copy of a net whose own blobs get a prefix; `inputs` replace its input record's blobs."""
+    remap = dict(blob_remap or {})
+    if inputs is not None:
+        remap.update(zip(map(str, net.input_record().field_blobs()),
+                         map(str, inputs.field_blobs())))
+    for op in net.Proto().op:
+        for blob in op.output:
+            remap.setdefault(blob, prefix + blob)
+    return net.Clone(name, remap, keep_schema=keep_schema), remap

@@ -1,0 +1,270 @@
+"""Execution steps and plans; public through caffe2.python.core."""
+
+import collections
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python._net import Net
+from caffe2.python._operator_def import BlobReference
+
+
+def _as_list(item):
+    if item is None:
+        return []
+    return list(item) if isinstance(item, (list, tuple)) else [item]
+
+
+class ExecutionStep:
+    """What to run, how often and in which order: nets, or substeps."""
+
+    _step_names_used = set()
+
+    @staticmethod
+    def _get_next_step_name(basename):
+        name, index = basename, 1
+        while name in ExecutionStep._step_names_used:
+            name = f"{basename}_{index}"
+            index += 1
+        ExecutionStep._step_names_used.add(name)
+        return name
+
+    def __init__(self, name, nets=None, num_iter=None):
+        self._step = caffe2_pb2.ExecutionStep()
+        self._step.name = name or ExecutionStep._get_next_step_name("step")
+        self._net_dict = collections.OrderedDict()
+        self._is_used = False
+        self._substeps = []
+        for net in _as_list(nets):
+            self.AddNet(net)
+        if num_iter is not None:
+            self._step.num_iter = num_iter
+
+    def Proto(self):
+        return self._step
+
+    def Name(self):
+        return self._step.name
+
+    def __str__(self):
+        return self._step.name
+
+    def HasNets(self):
+        return len(self._step.network) > 0
+
+    def HasSubsteps(self):
+        return len(self._step.substep) > 0
+
+    def Nets(self):
+        return list(self._net_dict.values())
+
+    def Substeps(self):
+        return self._substeps
+
+    def _check_unused(self):
+        if self._is_used:
+            raise ValueError(f"step {self.Name()} is part of another step or a plan already")
+
+    def _notify_is_used(self):
+        self._is_used = True
+
+    def AddNet(self, net):
+        """Adds a net to run. Raises TypeError for anything else, ValueError beside substeps."""
+        self._check_unused()
+        if not isinstance(net, Net):
+            raise TypeError(f"a step runs nets, not {net!r}")
+        if self.HasSubsteps():
+            raise ValueError("a step has nets or substeps, not both")
+        self._step.network.append(net.Name())
+        self._add_net_definition(net)
+
+    def _add_net_definition(self, net):
+        if self._net_dict.setdefault(net.Name(), net) is not net:
+            raise ValueError(f"two nets of step {self.Name()} are named {net.Name()}")
+
+    def AddSubstep(self, substep):
+        """Adds a step to run. Raises ValueError beside nets."""
+        self._check_unused()
+        if self.HasNets():
+            raise ValueError("a step has nets or substeps, not both")
+        if isinstance(substep, ExecutionStep):
+            substep._notify_is_used()
+            if not substep.HasNets() and not substep.HasSubsteps():
+                return self
+            for net in substep.Nets():
+                self._add_net_definition(net)
+            self._substeps.append(substep)
+            self._step.substep.append(substep.Proto())
+        else:
+            self._step.substep.append(substep)
+        return self
+
+    def SetConcurrentSubsteps(self, concurrent_substeps):
+        self._check_unused()
+        self._step.concurrent_substeps = concurrent_substeps
+
+    def SetNumConcurrentInstances(self, num_concurrent_instances):
+        self._check_unused()
+        self._step.num_concurrent_instances = num_concurrent_instances
+
+    def SetOnlyOnce(self, only_once):
+        self._check_unused()
+        self._step.only_once = only_once
+
+    def SetShouldStopBlob(self, should_stop_blob):
+        """Names the bool blob that ends the step when it is true."""
+        self._check_unused()
+        if not isinstance(should_stop_blob, BlobReference):
+            raise TypeError(f"expects a BlobReference, got {should_stop_blob!r}")
+        self._step.should_stop_blob = str(should_stop_blob)
+
+    def SetReportNet(self, report_net, report_interval):
+        """Runs a net every `report_interval` seconds meanwhile."""
+        self._check_unused()
+        self._add_net_definition(report_net)
+        self._step.report_net = report_net.Name()
+        self._step.report_interval = report_interval
+
+    def SetIter(self, num_iter):
+        self._check_unused()
+        self._step.num_iter = num_iter
+
+    def SetCriteriaNet(self, criteria_net):
+        """Repeats the step while the first external output of the net, a bool, is true."""
+        self._check_unused()
+        self._add_net_definition(criteria_net)
+        self._step.criteria_network = criteria_net.Name()
+
+    def SetCreateWorkspace(self, create_workspace):
+        self._check_unused()
+        self._step.create_workspace = create_workspace
+
+    def RunEveryMillis(self, interval):
+        """Runs the step every `interval` milliseconds while its concurrent siblings run."""
+        self._step.run_every_ms = interval
+
+    def get_all_attributes(self, name):
+        """The attributes of this name of all nets of the step."""
+        return [obj for net in self._net_dict.values() for obj in net.get_attributes(name)]
+
+
+class Plan:
+    """Nets and the steps that run them."""
+
+    def __init__(self, name_or_step):
+        self._plan = caffe2_pb2.PlanDef()
+        self._net_dict = collections.OrderedDict()
+        self._steps = []
+        if isinstance(name_or_step, ExecutionStep):
+            self._plan.name = name_or_step.Name()
+            self.AddStep(name_or_step)
+        elif isinstance(name_or_step, str):
+            self._plan.name = name_or_step
+        else:
+            raise TypeError(f"a Plan is made from a name or a step, not {name_or_step!r}")
+
+    def Proto(self):
+        return self._plan
+
+    def Name(self):
+        return self._plan.name
+
+    def __str__(self):
+        return self._plan.name
+
+    def Nets(self):
+        return list(self._net_dict.values())
+
+    def Steps(self):
+        return self._steps
+
+    def AddNets(self, nets):
+        """Adds definitions of nets. Raises ValueError for two of one name."""
+        for net in nets:
+            known = self._net_dict.get(net.Name())
+            if known is net:
+                continue
+            if known is not None:
+                raise ValueError(f"two nets of plan {self.Name()} are named {net.Name()}")
+            self._net_dict[net.Name()] = net
+            self._plan.network.append(net.Proto())
+
+    def AddStep(self, step):
+        """Adds a step, and the definitions of its nets."""
+        if not isinstance(step, ExecutionStep):
+            raise TypeError(f"a plan runs steps, not {step!r}")
+        step._notify_is_used()
+        if not step.HasNets() and not step.HasSubsteps():
+            return
+        self._plan.execution_step.append(step.Proto())
+        self._steps.append(step)
+        self.AddNets(step.Nets())
+
+    def get_all_attributes(self, name):
+        return [obj for net in self._net_dict.values() for obj in net.get_attributes(name)]
+
+
+def to_execution_step(step_or_nets, default_name=None):
+    """A step from a step, a net, a list of them, or None (an empty step)."""
+    if isinstance(step_or_nets, ExecutionStep):
+        return step_or_nets
+    if isinstance(step_or_nets, Net):
+        return ExecutionStep(default_name, step_or_nets)
+    items = _as_list(step_or_nets)
+    if items and all(isinstance(item, Net) for item in items):
+        return ExecutionStep(default_name, items)
+    step = ExecutionStep(default_name)
+    for item in items:
+        step.AddSubstep(to_execution_step(item))
+    return step
+
+
+def execution_step(default_name, steps_or_nets, num_iter=None, report_net=None,
+                   report_interval=None, concurrent_substeps=None, should_stop_blob=None,
+                   only_once=None, num_concurrent_instances=None, create_workspace=False):
+    """A step that runs nets or steps. See the setters of ExecutionStep for the options.
+
+    Raises ValueError if both num_iter and should_stop_blob are given.
+    """
+    if should_stop_blob is not None and num_iter is not None:
+        raise ValueError("Cannot set both should_stop_blob and num_iter")
+    if should_stop_blob is None and num_iter is None:
+        num_iter = 1
+    step = to_execution_step(steps_or_nets, default_name)
+    if isinstance(steps_or_nets, ExecutionStep):
+        step = ExecutionStep(default_name)
+        step.AddSubstep(steps_or_nets)
+    if should_stop_blob is not None:
+        step.SetShouldStopBlob(should_stop_blob)
+    if num_iter is not None:
+        step.SetIter(num_iter)
+    if concurrent_substeps is not None:
+        step.SetConcurrentSubsteps(concurrent_substeps)
+    if report_net is not None:
+        if report_interval is None:
+            raise ValueError("a report net needs a report_interval in seconds")
+        step.SetReportNet(report_net, report_interval)
+    if num_concurrent_instances is not None:
+        step.SetNumConcurrentInstances(num_concurrent_instances)
+    if only_once is not None:
+        step.SetOnlyOnce(only_once)
+    if create_workspace:
+        step.SetCreateWorkspace(True)
+    return step
+
+
+def scoped_execution_step(name, *args, **kwargs):
+    """execution_step with a name that is unique in this process."""
+    return execution_step(ExecutionStep._get_next_step_name(name), *args, **kwargs)
+
+
+def add_nets_in_order(step, net_list):
+    """Appends the nets of a step and its substeps to the list, each once, in order of first use."""
+    if hasattr(step, "Substeps"):
+        for substep in step.Substeps():
+            add_nets_in_order(substep, net_list)
+        nets = step.Nets()
+    else:
+        nets = _as_list(step)
+    for net in nets:
+        if net not in net_list:
+            net_list.append(net)
+    return net_list

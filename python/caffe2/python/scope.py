@@ -1,0 +1,84 @@
+"""The name and device scopes that apply to blobs and operators created in them.
+
+Scopes belong to the thread that opens them.
+"""
+
+import contextlib
+import threading
+
+from caffe2.proto import caffe2_pb2
+
+_NAMESCOPE_SEPARATOR = "/"
+_scopes = threading.local()
+
+
+def CurrentNameScope():
+    """The prefix of names made here, ending in "/" unless it is empty."""
+    return getattr(_scopes, "name", "")
+
+
+def CurrentDeviceScope():
+    """The DeviceOption of operators made here, or None."""
+    return getattr(_scopes, "device", None)
+
+
+@contextlib.contextmanager
+def NameScope(prefix, reset=False):
+    """Puts "<prefix>/" before the names of blobs.
+
+    Args:
+      prefix: str, or None for no addition.
+      reset: True to start from no scope instead of the current one.
+
+    Raises TypeError if the prefix is no string.
+    """
+    if prefix is not None and not isinstance(prefix, str):
+        raise TypeError(f"a name scope is a string, not {prefix!r}")
+    outer = CurrentNameScope()
+    addition = prefix + _NAMESCOPE_SEPARATOR if prefix else ""
+    _scopes.name = addition if reset else outer + addition
+    try:
+        yield
+    finally:
+        _scopes.name = outer
+
+
+@contextlib.contextmanager
+def DeviceScope(scope, node_name=None):
+    """Places operators on the device of the DeviceOption `scope`.
+
+    The node name is `node_name`, else that of `scope`, else that of the scope outside.
+    """
+    if not scope and not node_name:
+        raise ValueError("DeviceScope needs a DeviceOption or a node name")
+    inner = caffe2_pb2.DeviceOption()
+    if scope:
+        inner.CopyFrom(scope)
+    outer = CurrentDeviceScope()
+    if node_name:
+        inner.node_name = node_name
+    elif outer is not None and outer.HasField("node_name") and not inner.HasField("node_name"):
+        inner.node_name = outer.node_name
+    _scopes.device = inner
+    try:
+        yield
+    finally:
+        _scopes.device = outer
+
+
+@contextlib.contextmanager
+def EmptyNameScope():
+    """No name scope, whatever is outside."""
+    with NameScope(None, reset=True):
+        yield
+
+
+@contextlib.contextmanager
+def EmptyDeviceScope():
+    """No device scope, whatever is outside."""
+    outer = CurrentDeviceScope()
+    _scopes.device = None
+    try:
+        yield
+    finally:
+        _scopes.device = outer

@@ -1,0 +1,434 @@
+"""Workspaces: feed and fetch blobs, create and run nets.
+
+All functions work on the current workspace (SwitchWorkspace). Errors of the C++ library are
+RuntimeErrors; where an operator of a net failed, the message ends with the line that created it.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+
+import numpy as np
+from google.protobuf.message import Message
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import _import_c_extension as C
+from caffe2.python import scope, utils
+from caffe2.python._net import Net, operator_tracebacks
+
+Blobs = C.blobs
+CreateBlob = C.create_blob
+CurrentWorkspace = C.current_workspace
+DeserializeBlob = C.deserialize_blob
+RegisteredOperators = C.registered_operators
+RootFolder = C.root_folder
+SwitchWorkspace = C.switch_workspace
+Workspaces = C.workspaces
+NumCudaDevices = C.num_cuda_devices
+Nets = C.nets
+has_gpu_support = C.has_gpu_support
+is_asan = C.is_asan
+
+bfloat16 = utils.bfloat16
+
+
+def GlobalInit(args):
+    """See core.GlobalInit."""
+    from caffe2.python import core
+
+    core.GlobalInit(args)
+
+
+def IsNUMAEnabled():
+    """Whether memory is placed by NUMA node; always False."""
+    return False
+
+
+def StringifyProto(obj):
+    """The bytes of a message, or of the message of a Net, Plan, ModelHelper or operator.
+
+    Raises TypeError for anything else.
+    """
+    if isinstance(obj, bytes):
+        return obj
+    if isinstance(obj, str):
+        return obj.encode()
+    if isinstance(obj, Message):
+        return obj.SerializeToString()
+    if hasattr(obj, "Proto"):
+        return obj.Proto().SerializeToString()
+    raise TypeError(f"Unexpected argument to StringifyProto of type {type(obj).__name__}")
+
+
+def StringifyBlobName(name):
+    """The name of a blob given as a string or a BlobReference; raises TypeError."""
+    if isinstance(name, str):
+        return name
+    if isinstance(name, bytes):
+        return name.decode()
+    if hasattr(name, "GetName"):
+        return str(name)
+    raise TypeError(f"a blob is a string or a BlobReference, not {name!r}")
+
+
+def StringifyNetName(name):
+    """The name of a net given as a string, a Net or a NetDef; raises TypeError."""
+    if isinstance(name, str):
+        return name
+    if isinstance(name, Net):
+        return name.Name()
+    if isinstance(name, bytes):
+        return name.decode()
+    if isinstance(name, caffe2_pb2.NetDef):
+        return name.name
+    if hasattr(name, "Name"):
+        return name.Name()
+    raise TypeError(f"a net is a string or a Net, not {name!r}")
+
+
+# How the library names an operator in an error: net, index.
+_OPERATOR_PATTERN = re.compile(r"net (\S+), operator (\d+), ")
+
+
+def _with_creation_line(error):
+    """The error with the Python line that created the operator it names, or the error itself."""
+    for net, index in _OPERATOR_PATTERN.findall(str(error)):
+        lines = operator_tracebacks.get(net, {}).get(int(index))
+        if lines:
+            file, line, function = lines[0]
+            return RuntimeError(
+                f'{error}\nOperator {index} of net {net} was created at\n'
+                f'  File "{file}", line {line}, in {function}')
+    return error
+
+
+def CallWithExceptionIntercept(func, *args):
+    """Calls a function of the library; errors get the creation line of the operator at fault."""
+    try:
+        return func(*args)
+    except RuntimeError as error:
+        explained = _with_creation_line(error)
+        if explained is error:
+            raise
+        raise explained from error
+
+
+# -- Blobs ---------------------------------------------------------------------------------------
+
+
+def HasBlob(name):
+    return C.has_blob(StringifyBlobName(name))
+
+
+def _device_bytes(device_option):
+    if device_option is None:
+        device_option = scope.CurrentDeviceScope()
+    return "" if device_option is None else device_option.SerializeToString()
+
+
+def _feedable(value):
+    if isinstance(value, caffe2_pb2.TensorProto):
+        return utils.Caffe2TensorToNumpyArray(value)
+    if isinstance(value, (np.ndarray, str, bytes)):
+        return value
+    if isinstance(value, (bool, int, float, list, tuple, np.generic)):
+        return np.asarray(value)
+    return value
+
+
+def FeedBlob(name, arr, device_option=None):
+    """Sets a blob, made if there is none, to a copy of a value.
+
+    Args:
+      name: the blob.
+      arr: an array of any shape and layout; numbers and (nested) lists of them become arrays;
+        str and bytes (not arrays of them) become a C++ string; or a TensorProto.
+      device_option: the device of the tensor; default: the device scope, else the CPU.
+
+    Arrays of str or bytes become tensors of strings, arrays of `workspace.bfloat16` (or of
+    ml_dtypes' bfloat16) tensors of bfloat16. Raises TypeError for what no blob can hold.
+    """
+    return C.feed_blob(StringifyBlobName(name), _feedable(arr), _device_bytes(device_option))
+
+
+def FetchBlob(name):
+    """A copy of a blob: an array of the tensor's shape and type, bytes of a C++ string, or for
+    other C++ objects a line that names the type.
+
+    Raises RuntimeError if there is no such blob.
+    """
+    return C.fetch_blob(StringifyBlobName(name))
+
+
+def FetchBlobs(names):
+    """A list of FetchBlob of each."""
+    return [FetchBlob(name) for name in names]
+
+
+def RemoveBlob(name):
+    """Removes a blob; True if there was one. No net may use it any more."""
+    return C.Workspace.current._remove_blob(StringifyBlobName(name))
+
+
+def SerializeBlob(name):
+    """The blob as bytes (a BlobProto)."""
+    return C.serialize_blob(StringifyBlobName(name))
+
+
+def ResetWorkspace(root_folder=None):
+    """Removes all blobs and nets of the current workspace.
+
+    `root_folder`: where Load and Save look for relative names; made if there is none.
+    """
+    if root_folder is None:
+        return C.reset_workspace("")
+    os.makedirs(root_folder, exist_ok=True)
+    return C.reset_workspace(root_folder)
+
+
+class _BlobDict:
+    """The blobs of the current workspace as a dict of their values: workspace.blobs["x"]."""
+
+    def __getitem__(self, key):
+        if not HasBlob(key):
+            raise KeyError(key)
+        return FetchBlob(key)
+
+    def __setitem__(self, key, value):
+        FeedBlob(key, value)
+
+    def __delitem__(self, key):
+        if not RemoveBlob(key):
+            raise KeyError(key)
+
+    def __len__(self):
+        return len(C.blobs())
+
+    def __iter__(self):
+        return iter(C.blobs())
+
+    def __contains__(self, item):
+        return HasBlob(item)
+
+    def keys(self):
+        return C.blobs()
+
+    def values(self):
+        return [self[key] for key in self]
+
+    def items(self):
+        return [(key, self[key]) for key in self]
+
+
+blobs = _BlobDict()
+
+
+@contextlib.contextmanager
+def WorkspaceGuard(workspace_name):
+    """Makes the workspace of this name the current one, made if there is none, for a while."""
+    current = CurrentWorkspace()
+    SwitchWorkspace(workspace_name, True)
+    try:
+        yield
+    finally:
+        SwitchWorkspace(current)
+
+
+# -- Running -------------------------------------------------------------------------------------
+
+
+def RunOperatorOnce(operator):
+    """Makes an operator from an OperatorDef and runs it."""
+    return C.run_operator_once(StringifyProto(operator))
+
+
+def RunOperatorsOnce(operators):
+    for operator in operators:
+        if not RunOperatorOnce(operator):
+            return False
+    return True
+
+
+def RunNetOnce(net):
+    """Makes a net, runs it and removes it. Its blobs stay."""
+    return CallWithExceptionIntercept(C.run_net_once, StringifyProto(net))
+
+
+def CreateNet(net, overwrite=False, input_blobs=None):
+    """Makes a net, to be run by its name.
+
+    Args:
+      net: a Net or NetDef.
+      overwrite: replaces a net of this name; else that is an error.
+      input_blobs: blobs to make first, empty, if there are none.
+    """
+    for blob in input_blobs or ():
+        C.create_blob(StringifyBlobName(blob))
+    return CallWithExceptionIntercept(C.create_net, StringifyProto(net), overwrite)
+
+
+def DeleteNet(name):
+    return C.delete_net(StringifyNetName(name))
+
+
+def RunNet(name, num_iter=1, allow_fail=False):
+    """Runs a created net.
+
+    Args:
+      name: the net's name, or a Net.
+      num_iter: how often.
+      allow_fail: returns False, instead of raising, where an operator reports failure.
+
+    Raises RuntimeError if the net does not exist or an operator fails; KeyboardInterrupt on
+    Ctrl-C, before the next operator.
+    """
+    try:
+        return C.run_net(name if isinstance(name, str) else StringifyNetName(name), num_iter,
+                         allow_fail)
+    except RuntimeError as error:
+        explained = _with_creation_line(error)
+        if explained is error:
+            raise
+        raise explained from error
+
+
+def RunPlan(plan_or_step):
+    """Makes the nets of a Plan (or PlanDef, or a step) and runs its steps."""
+    from caffe2.python import core
+
+    if isinstance(plan_or_step, core.ExecutionStep):
+        plan_or_step = core.Plan(plan_or_step)
+    return CallWithExceptionIntercept(C.run_plan, StringifyProto(plan_or_step))
+
+
+def BenchmarkNet(name, warmup_runs, main_runs, run_individual):
+    """Milliseconds a run of the net takes on average and, with `run_individual`, each operator."""
+    return C.benchmark_net(StringifyNetName(name), warmup_runs, main_runs, run_individual)
+
+
+def InferShapesAndTypes(nets, blob_dimensions=None, nets_proto=False, blob_types=None):
+    """Shapes and types of the blobs of nets, without running them.
+
+    Args:
+      nets: Nets, ModelHelpers or NetDefs, in the order they run.
+      blob_dimensions: {blob: shape}; default: what is in the workspace.
+      blob_types: {blob: DataType} for blob_dimensions; default float.
+
+    Returns ({blob: list of dimensions}, {blob: DataType}) of the blobs that could be inferred.
+    """
+    nets = nets if isinstance(nets, (list, tuple)) else [nets]
+    serialized = [StringifyProto(net) for net in nets]
+    if blob_dimensions is None:
+        result = C.infer_shapes_and_types_from_workspace(serialized)
+    else:
+        result = C.infer_shapes_and_types_from_map(
+            serialized,
+            {StringifyBlobName(blob): [int(d) for d in dims]
+             for blob, dims in blob_dimensions.items()},
+            {StringifyBlobName(blob): kind for blob, kind in (blob_types or {}).items()})
+    shapes, types = {}, {}
+    for shape in caffe2_pb2.TensorShapes.FromString(result).shapes:
+        if not shape.unknown_shape:
+            shapes[shape.name] = list(shape.dims)
+            types[shape.name] = shape.data_type
+    return shapes, types
+
+
+def Predictor(init_net, predict_net):
+    """See caffe2.python.predictor_class.Predictor."""
+    from caffe2.python.predictor_class import Predictor as Class
+
+    return Class(init_net, predict_net)
+
+
+# -- Immediate mode ------------------------------------------------------------------------------
+
+_immediate_workspace_name = "_CAFFE2_IMMEDIATE"
+_immediate_root_folder = None
+
+
+def IsImmediate():
+    return _immediate_root_folder is not None
+
+
+@contextlib.contextmanager
+def _immediate_guard():
+    with WorkspaceGuard(_immediate_workspace_name):
+        yield
+
+
+def StartImmediate(i_know=False):
+    """Runs every operator also when it is added to a net, in a workspace of its own, so that
+    FetchImmediate shows its result. For trying things out; slow."""
+    global _immediate_root_folder
+    if IsImmediate():
+        return
+    _immediate_root_folder = tempfile.mkdtemp()
+    with _immediate_guard():
+        ResetWorkspace(_immediate_root_folder)
+
+
+def StopImmediate():
+    """Ends immediate mode and forgets its workspace."""
+    global _immediate_root_folder
+    if not IsImmediate():
+        return
+    with _immediate_guard():
+        ResetWorkspace()
+    shutil.rmtree(_immediate_root_folder, ignore_errors=True)
+    _immediate_root_folder = None
+
+
+def RunOperatorImmediate(op):
+    with _immediate_guard():
+        RunOperatorOnce(op)
+
+
+def FetchImmediate(*args, **kwargs):
+    with _immediate_guard():
+        return FetchBlob(*args, **kwargs)
+
+
+def FeedImmediate(*args, **kwargs):
+    with _immediate_guard():
+        return FeedBlob(*args, **kwargs)
+
+
+# -- Methods of the classes Workspace and Blob ---------------------------------------------------
+
+
+def _workspace_run(self, obj):
+    """Runs a Net, Plan, NetDef, PlanDef or OperatorDef once."""
+    proto = obj.Proto() if hasattr(obj, "Proto") else obj
+    runners = {
+        "PlanDef": self._run_plan, "NetDef": self._run_net, "OperatorDef": self._run_operator}
+    name = proto.DESCRIPTOR.name if isinstance(proto, Message) else type(proto).__name__
+    if name not in runners:
+        raise TypeError(f"a workspace runs nets, plans and operators, not {name}")
+    return CallWithExceptionIntercept(runners[name], proto.SerializeToString())
+
+
+def _workspace_create_net(self, net, overwrite=False):
+    return CallWithExceptionIntercept(self._create_net, StringifyProto(net), overwrite)
+
+
+def _workspace_feed_blob(self, name, arr, device_option=None):
+    self.create_blob(StringifyBlobName(name)).feed(arr, device_option)
+
+
+def _workspace_remove_blob(self, name):
+    return self._remove_blob(StringifyBlobName(name))
+
+
+def _blob_feed(self, arr, device_option=None):
+    self._feed(_feedable(arr), _device_bytes(device_option))
+    return True
+
+
+C.Workspace.run = _workspace_run
+C.Workspace.create_net = _workspace_create_net
+C.Workspace.feed_blob = _workspace_feed_blob
+C.Workspace.remove_blob = _workspace_remove_blob
+C.Blob.feed = _blob_feed

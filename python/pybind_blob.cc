@@ -1,0 +1,88 @@
+// Blobs: feed and fetch.
+#include "python/pybind_state.h"
+#include "python/pybind_tensor.h"
+
+namespace caffe2::python {
+namespace {
+
+Device DeviceFromBytes(const std::string& option) {
+  return option.empty() ? Device{} : ToDevice(ParseProto<DeviceOption>(option));
+}
+
+}  // namespace
+
+void FeedBlob(Blob* blob, const py::handle& value, const Device& device) {
+  if (py::isinstance<py::array>(value)) {
+    TensorFromNumpy(py::reinterpret_borrow<py::array>(value), BlobGetMutableTensor(blob, device));
+  } else if (py::isinstance<py::str>(value) || py::isinstance<py::bytes>(value)) {
+    *blob->GetMutable<std::string>() = value.cast<std::string>();
+  } else {
+    throw py::type_error("a blob takes a numpy array, str or bytes, not " +
+                         py::str(py::type::handle_of(value).attr("__name__")).cast<std::string>());
+  }
+}
+
+py::object FetchBlob(const Blob& blob, const std::string& name) {
+  if (const Tensor* tensor = BlobTensor(blob)) {
+    try {
+      return TensorToNumpy(*tensor);
+    } catch (Error& error) {
+      error.AddContext("blob " + name);
+      throw;
+    }
+  }
+  if (blob.IsType<std::string>()) return py::bytes(blob.Get<std::string>());
+  return py::str(name + ", a C++ native class of type " + blob.TypeName() + ".");
+}
+
+void AddBlobs(py::module_& m) {
+  py::class_<Blob>(m, "Blob", "A blob of a workspace; valid until it is removed there.")
+      .def(
+          "fetch", [](const Blob& self) { return FetchBlob(self, "(blob)"); },
+          "A copy of the content, as FetchBlob.")
+      .def(
+          "_feed",
+          [](Blob& self, const py::object& value, const std::string& device) {
+            FeedBlob(&self, value, DeviceFromBytes(device));
+          },
+          py::arg("value"), py::arg("device_option") = "",
+          "Sets the content. `device_option` is a serialized DeviceOption.")
+      .def(
+          "tensor",
+          [](Blob& self) {
+            CAFFE_ENFORCE(self.IsType<Tensor>(), "the blob holds ", self.TypeName(),
+                          ", not a tensor");
+            return self.GetMutable<Tensor>();
+          },
+          py::return_value_policy::reference_internal, "The tensor in the blob, not a copy.")
+      .def("is_tensor", [](const Blob& self) { return self.IsType<Tensor>(); })
+      .def("type_name", &Blob::TypeName, "The C++ type of the content.");
+
+  m.def(
+      "feed_blob",
+      [](const std::string& name, const py::object& value, const std::string& device) {
+        const Device target = DeviceFromBytes(device);
+        try {
+          FeedBlob(CurrentWorkspace()->CreateBlob(name), value, target);
+        } catch (Error& error) {
+          error.AddContext("blob " + name);
+          throw;
+        }
+        return true;
+      },
+      py::arg("name"), py::arg("value"), py::arg("device_option") = "");
+  m.def("fetch_blob", [](const std::string& name) {
+    const Blob* blob = CurrentWorkspace()->GetBlob(name);
+    CAFFE_ENFORCE(blob != nullptr, "Can't find blob: ", name);
+    return FetchBlob(*blob, name);
+  });
+  m.def("create_blob", [](const std::string& name) {
+    CurrentWorkspace()->CreateBlob(name);
+    return true;
+  });
+  m.def("has_blob", [](const std::string& name) { return CurrentWorkspace()->HasBlob(name); });
+  m.def("blobs", [] { return CurrentWorkspace()->Blobs(); });
+  m.def("local_blobs", [] { return CurrentWorkspace()->LocalBlobs(); });
+}
+
+}  // namespace caffe2::python

@@ -1,0 +1,181 @@
+// Nets, plans and single operators: create and run.
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "caffe2/core/net.h"
+#include "python/pybind_state.h"
+
+namespace caffe2::python {
+namespace {
+
+// The workspace in which the main thread runs something, for the signal handler.
+std::atomic<Workspace*> interruptible_workspace{nullptr};
+struct sigaction python_handler;
+
+// Python's own handler only notes the signal, for the interpreter to act on when it runs again.
+void StopAndNote(int signal, siginfo_t* info, void* context) {
+  if (Workspace* ws = interruptible_workspace.load(std::memory_order_relaxed)) ws->RequestStop();
+  if (python_handler.sa_flags & SA_SIGINFO) {
+    python_handler.sa_sigaction(signal, info, context);
+  } else {
+    python_handler.sa_handler(signal);
+  }
+}
+
+// Puts StopAndNote before Python's handler of SIGINT, unless it is there. Python replaces the
+// handler whenever signal.signal is called, so this looks again before each run.
+void HookInterrupt() {
+  struct sigaction current;
+  if (sigaction(SIGINT, nullptr, &current) != 0) return;
+  if (current.sa_flags & SA_SIGINFO) {
+    if (current.sa_sigaction == &StopAndNote) return;
+  } else if (current.sa_handler == SIG_DFL || current.sa_handler == SIG_IGN) {
+    return;  // the signal ends the process, or nothing
+  }
+  python_handler = current;
+  struct sigaction hooked = current;
+  hooked.sa_flags |= SA_SIGINFO;
+  hooked.sa_sigaction = &StopAndNote;
+  sigaction(SIGINT, &hooked, nullptr);
+}
+
+// The main thread's run of a workspace: interrupts reach it while this lives.
+class InterruptScope {
+ public:
+  explicit InterruptScope(Workspace* ws) : ws_(ws) {
+    HookInterrupt();
+    outer_ = interruptible_workspace.exchange(ws, std::memory_order_relaxed);
+  }
+  ~InterruptScope() {
+    interruptible_workspace.store(outer_, std::memory_order_relaxed);
+    if (ws_->StopRequested()) ws_->ClearStop();
+  }
+  InterruptScope(const InterruptScope&) = delete;
+  InterruptScope& operator=(const InterruptScope&) = delete;
+
+ private:
+  Workspace* ws_;
+  Workspace* outer_;
+};
+
+const std::thread::id main_thread = std::this_thread::get_id();
+
+bool RunNetTimes(Workspace* ws, NetBase* net, int num_iter, bool allow_fail) {
+  const bool ok = RunInterruptible(ws, [net, num_iter] {
+    for (int i = 0; i < num_iter; ++i) {
+      if (!net->Run()) return false;
+    }
+    return true;
+  });
+  CAFFE_ENFORCE(ok || allow_fail, "Error running net ", net->Name());
+  return ok;
+}
+
+// Milliseconds: the mean of the main runs of the whole net and, if wanted, of each operator.
+std::vector<float> BenchmarkNet(const std::string& name, int warmup_runs, int main_runs,
+                                bool run_individual) {
+  Workspace* ws = CurrentWorkspace();
+  NetBase* net = ws->GetNet(name);
+  CAFFE_ENFORCE(net != nullptr, "net ", name, " does not exist in this workspace");
+  CAFFE_ENFORCE(warmup_runs >= 0 && main_runs > 0, "cannot run a net ", warmup_runs, " + ",
+                main_runs, " times");
+  using Clock = std::chrono::steady_clock;
+  auto milliseconds = [main_runs](Clock::duration time) {
+    return std::chrono::duration<float, std::milli>(time).count() / static_cast<float>(main_runs);
+  };
+  std::vector<float> results;
+  RunNetTimes(ws, net, warmup_runs, false);
+  const auto begin = Clock::now();
+  RunNetTimes(ws, net, main_runs, false);
+  results.push_back(milliseconds(Clock::now() - begin));
+  if (!run_individual) return results;
+  std::vector<Clock::duration> times(net->operators().size());
+  RunInterruptible(ws, [&] {
+    for (int run = 0; run < main_runs; ++run) {
+      for (size_t i = 0; i < times.size(); ++i) {
+        const auto start = Clock::now();
+        CAFFE_ENFORCE(net->operators()[i]->Run(), "operator ", i, " of net ", name, " failed");
+        times[i] += Clock::now() - start;
+      }
+    }
+    return true;
+  });
+  for (const auto& time : times) results.push_back(milliseconds(time));
+  return results;
+}
+
+}  // namespace
+
+bool RunInterruptible(Workspace* ws, const std::function<bool()>& body) {
+  if (std::this_thread::get_id() != main_thread) {
+    py::gil_scoped_release release;
+    return body();
+  }
+  const InterruptScope scope(ws);
+  try {
+    py::gil_scoped_release release;
+    return body();
+  } catch (const Error&) {
+    if (ws->StopRequested() && PyErr_CheckSignals() != 0) throw py::error_already_set();
+    throw;
+  }
+}
+
+void AddNets(py::module_& m) {
+  py::class_<NetBase>(m, "Net", "A created net; valid until it is deleted in its workspace.")
+      .def("run",
+           [](NetBase& self) {
+             CAFFE_ENFORCE(RunInterruptible(CurrentWorkspace(), [&] { return self.Run(); }),
+                           "Error running net ", self.Name());
+           })
+      .def_property_readonly("name", &NetBase::Name);
+
+  m.def(
+      "create_net",
+      [](const std::string& net, bool overwrite) {
+        CurrentWorkspace()->CreateNet(ParseProto<NetDef>(net), overwrite);
+        return true;
+      },
+      py::arg("net"), py::arg("overwrite") = false);
+  m.def(
+      "run_net",
+      [](const std::string& name, int num_iter, bool allow_fail) {
+        Workspace* ws = CurrentWorkspace();
+        NetBase* net = ws->GetNet(name);
+        CAFFE_ENFORCE(net != nullptr, "net ", name, " does not exist in this workspace");
+        return RunNetTimes(ws, net, num_iter, allow_fail);
+      },
+      py::arg("name"), py::arg("num_iter") = 1, py::arg("allow_fail") = false);
+  m.def("delete_net", [](const std::string& name) {
+    CurrentWorkspace()->DeleteNet(name);
+    return true;
+  });
+  m.def("nets", [] { return CurrentWorkspace()->Nets(); });
+  m.def("run_net_once", [](const std::string& bytes) {
+    Workspace* ws = CurrentWorkspace();
+    auto net = CreateNet(std::make_shared<const NetDef>(ParseProto<NetDef>(bytes)), ws);
+    CAFFE_ENFORCE(RunInterruptible(ws, [&] { return net->Run(); }), "Error running net ",
+                  net->Name());
+    return true;
+  });
+  m.def("run_operator_once", [](const std::string& bytes) {
+    Workspace* ws = CurrentWorkspace();
+    auto op = CreateOperator(ParseProto<OperatorDef>(bytes), ws);
+    CAFFE_ENFORCE(RunInterruptible(ws, [&] { return op->Run(); }), "Error running operator ",
+                  op->type());
+    return true;
+  });
+  m.def("run_plan", [](const std::string& bytes) {
+    Workspace* ws = CurrentWorkspace();
+    const auto plan = ParseProto<PlanDef>(bytes);
+    CAFFE_ENFORCE(RunInterruptible(ws, [&] { return ws->RunPlan(plan); }), "Error running plan ",
+                  plan.name());
+    return true;
+  });
+  m.def("benchmark_net", &BenchmarkNet, py::arg("name"), py::arg("warmup_runs"),
+        py::arg("main_runs"), py::arg("run_individual"));
+}
+
+}  // namespace caffe2::python

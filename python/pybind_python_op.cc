@@ -1,0 +1,145 @@
+// Operators written in Python: net.Python(f).
+#include "caffe2/core/operator.h"
+#include "python/pybind_state.h"
+
+namespace caffe2::python {
+namespace {
+
+constexpr char kGradientSuffix[] = "_gradient";
+
+struct __attribute__((visibility("hidden"))) PythonFunction {
+  py::object function;
+  bool pass_workspace = false;
+};
+
+// By token. Kept for ever: nets may run until the process ends. Guarded by the GIL.
+std::map<std::string, PythonFunction>& Functions() {
+  static auto* functions = new std::map<std::string, PythonFunction>;
+  return *functions;
+}
+
+py::list TensorList(const std::vector<Tensor*>& tensors) {
+  py::list list;
+  for (Tensor* tensor : tensors) {
+    list.append(py::cast(tensor, py::return_value_policy::reference));
+  }
+  return list;
+}
+
+// Calls the function of its token with the inputs and outputs, lists of TensorCPU that are valid
+// during the call.
+class PythonOp : public Operator<CPUContext> {
+ public:
+  PythonOp(const OperatorDef& def, Workspace* ws) : PythonOp(def, ws, GetToken(def)) {}
+
+  bool RunOnDevice() override {
+    std::vector<Tensor*> inputs, outputs;
+    // Python has no const: writing to an input is the function's own fault.
+    for (int i = 0; i < InputSize(); ++i) inputs.push_back(const_cast<Tensor*>(&Input(i)));
+    for (int i = 0; i < OutputSize(); ++i) outputs.push_back(Output(i));
+    const py::gil_scoped_acquire gil;
+    const auto it = Functions().find(token_);
+    CAFFE_ENFORCE(it != Functions().end(), "no Python function is registered as ", token_);
+    try {
+      const PythonFunction& entry = it->second;
+      if (entry.pass_workspace) {
+        entry.function(TensorList(inputs), TensorList(outputs),
+                       py::cast(ws_, py::return_value_policy::reference));
+      } else {
+        entry.function(TensorList(inputs), TensorList(outputs));
+      }
+    } catch (const py::error_already_set& error) {
+      CAFFE_THROW("Exception encountered running PythonOp function: ", error.what());
+    }
+    return true;
+  }
+
+ protected:
+  PythonOp(const OperatorDef& def, Workspace* ws, std::string token)
+      : Operator<CPUContext>(def, ws), ws_(ws), token_(std::move(token)) {
+    CAFFE_ENFORCE(!token_.empty(), "operator Python needs the argument token");
+  }
+  static std::string GetToken(const OperatorDef& def) {
+    return ArgumentHelper(def).GetSingleArgument<std::string>("token", "");
+  }
+
+ private:
+  Workspace* ws_;
+  std::string token_;
+};
+
+class PythonGradientOp final : public PythonOp {
+ public:
+  PythonGradientOp(const OperatorDef& def, Workspace* ws)
+      : PythonOp(def, ws, GetToken(def) + kGradientSuffix) {}
+};
+
+REGISTER_CPU_OPERATOR(Python, PythonOp);
+REGISTER_CPU_OPERATOR(PythonGradient, PythonGradientOp);
+
+OPERATOR_SCHEMA(Python)
+    .AllowInplace([](int, int) { return true; })
+    .SetDoc("Runs a Python function on the inputs. In Python: net.Python(f)(inputs, outputs).")
+    .Arg("token", "Names the function, as register_python_op returned it.", /*required=*/true)
+    .Arg("grad_input_indices", "Inputs that get a gradient; default all.")
+    .Arg("grad_output_indices", "Outputs whose gradient the gradient function reads; default all.");
+OPERATOR_SCHEMA(PythonGradient)
+    .AllowInplace([](int, int) { return true; })
+    .SetDoc(
+        "Runs the gradient function of a Python operator on its inputs, outputs and the "
+        "gradients of its outputs.")
+    .Arg("token", "The token of the forward function.", /*required=*/true);
+
+class GetPythonGradient final : public GradientMakerBase {
+ public:
+  using GradientMakerBase::GradientMakerBase;
+  std::vector<OperatorDef> GetGradientDefs() override {
+    std::vector<std::string> inputs(Def().input().begin(), Def().input().end());
+    inputs.insert(inputs.end(), Def().output().begin(), Def().output().end());
+    for (int i : Indices("grad_output_indices", Def().output_size())) inputs.push_back(GO(i));
+    std::vector<std::string> outputs;
+    for (int i : Indices("grad_input_indices", Def().input_size())) outputs.push_back(GI(i));
+    return SingleGradientDef("PythonGradient", "", inputs, outputs);
+  }
+
+ private:
+  std::vector<int> Indices(const std::string& argument, int size) const {
+    std::vector<int> indices = ArgumentHelper(Def()).GetRepeatedArgument<int>(argument);
+    if (indices.empty()) {
+      for (int i = 0; i < size; ++i) indices.push_back(i);
+    }
+    return indices;
+  }
+};
+REGISTER_GRADIENT(Python, GetPythonGradient);
+NO_GRADIENT(PythonGradient);
+
+std::string RegisterPythonOp(const py::object& function, bool pass_workspace,
+                             const std::string& name) {
+  std::string token = name;
+  if (token.empty()) {
+    const std::string stem =
+        py::str(py::getattr(function, "__name__", py::str("function"))).cast<std::string>();
+    token = stem + ":" + std::to_string(Functions().size());
+  }
+  CAFFE_ENFORCE(Functions().emplace(token, PythonFunction{function, pass_workspace}).second,
+                "a Python function is registered as ", token, " already");
+  return token;
+}
+
+}  // namespace
+
+void AddPythonOperators(py::module_& m) {
+  m.def("register_python_op", &RegisterPythonOp, py::arg("func"), py::arg("pass_workspace"),
+        py::arg("name") = "", "Keeps a function for operators of type Python; returns its token.");
+  m.def(
+      "register_python_gradient_op",
+      [](const std::string& token, const py::object& function) {
+        const auto it = Functions().find(token);
+        CAFFE_ENFORCE(it != Functions().end(), "no Python function is registered as ", token);
+        Functions()[token + kGradientSuffix] = {function, it->second.pass_workspace};
+      },
+      py::arg("token"), py::arg("func"));
+}
+
+}  // namespace caffe2::python

@@ -1,0 +1,63 @@
+// What the files of the Python module share.
+//
+// The module is thin: it converts arguments, holds the named workspaces and calls the library.
+// Messages cross the border as serialized bytes, so that it does not matter which protobuf
+// runtime Python has.
+//
+// Blobs, nets and operators are made and removed with the GIL held, which orders these changes
+// of a workspace; only running releases it.
+#pragma once
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <string>
+
+#include "caffe2/core/workspace.h"
+
+namespace caffe2::python {
+
+namespace py = pybind11;
+
+// Each adds its part to the module.
+void AddBlobs(py::module_& m);
+void AddGlobals(py::module_& m);
+void AddGradients(py::module_& m);
+void AddNets(py::module_& m);
+void AddPythonOperators(py::module_& m);
+void AddSchemas(py::module_& m);
+void AddSerialization(py::module_& m);  // after AddBlobs
+void AddTensors(py::module_& m);
+void AddWorkspaces(py::module_& m);
+
+// The workspace that the functions of the module work on; made on first use.
+Workspace* CurrentWorkspace();
+
+// Raises ValueError, naming the message type, for bytes that are no such message.
+template <typename Proto>
+Proto ParseProto(const std::string& bytes) {
+  Proto proto;
+  if (!proto.ParseFromString(bytes)) {
+    throw py::value_error("these " + std::to_string(bytes.size()) + " bytes are no serialized " +
+                          proto.GetTypeName());
+  }
+  return proto;
+}
+
+template <typename Proto>
+py::bytes ProtoBytes(const Proto& proto) {
+  return proto.SerializeAsString();
+}
+
+// Runs `body` with the GIL released. Meanwhile an interrupt (Ctrl-C) of the main thread stops the
+// nets and plans of `ws`; it is then raised as Python's handler wants it, KeyboardInterrupt as a
+// rule.
+bool RunInterruptible(Workspace* ws, const std::function<bool()>& body);
+
+// Sets the blob: numpy arrays become tensors on `device`, str and bytes become strings. Always
+// copies. Raises TypeError, naming the type, for anything else.
+void FeedBlob(Blob* blob, const py::handle& value, const Device& device);
+// A copy of the content: numpy array, bytes, or for other C++ objects a line that names the type.
+py::object FetchBlob(const Blob& blob, const std::string& name);
+
+}  // namespace caffe2::python

@@ -1,0 +1,176 @@
+#include "python/pybind_tensor.h"
+
+#include <cstring>
+
+namespace caffe2::python {
+namespace {
+
+constexpr size_t kReleaseGilBytes = 1 << 16;  // smaller copies are done before another thread runs
+
+struct NumpyType {
+  TensorProto::DataType type;
+  char kind;
+  int itemsize;
+};
+constexpr NumpyType kNumpyTypes[] = {
+    {TensorProto::FLOAT, 'f', 4}, {TensorProto::DOUBLE, 'f', 8}, {TensorProto::FLOAT16, 'f', 2},
+    {TensorProto::INT8, 'i', 1},  {TensorProto::INT16, 'i', 2},  {TensorProto::INT32, 'i', 4},
+    {TensorProto::INT64, 'i', 8}, {TensorProto::UINT8, 'u', 1},  {TensorProto::UINT16, 'u', 2},
+    {TensorProto::BOOL, 'b', 1},
+};
+
+py::dtype BFloat16Dtype() {
+  py::list fields;
+  fields.append(py::make_tuple("bfloat16", "<u2"));
+  return py::dtype::from_args(fields);
+}
+
+bool IsBFloat16(const py::dtype& dtype) {
+  if (dtype.kind() != 'V' || dtype.itemsize() != 2) return false;
+  const py::object names = dtype.attr("names");
+  if (names.is_none()) return dtype.attr("name").cast<std::string>() == "bfloat16";
+  const auto fields = names.cast<py::tuple>();
+  return fields.size() == 1 && fields[0].cast<std::string>() == "bfloat16";
+}
+
+TypeMeta TypeMetaOf(const py::dtype& dtype) {
+  for (const NumpyType& entry : kNumpyTypes) {
+    if (entry.kind == dtype.kind() && entry.itemsize == dtype.itemsize()) {
+      return DataTypeToTypeMeta(entry.type);
+    }
+  }
+  if (IsBFloat16(dtype)) return TypeMeta::Make<bfloat16>();
+  throw py::type_error("numpy arrays of " + py::str(dtype).cast<std::string>() +
+                       " cannot become tensors; convert them with astype first");
+}
+
+py::dtype DtypeOf(TypeMeta meta) {
+  const TensorProto::DataType type = TypeMetaToDataType(meta);
+  for (const NumpyType& entry : kNumpyTypes) {
+    if (entry.type == type) {
+      return py::dtype(std::string(1, entry.kind) + std::to_string(entry.itemsize));
+    }
+  }
+  CAFFE_ENFORCE(meta.Match<bfloat16>(), "tensors of ", meta.name(), " have no numpy counterpart");
+  return BFloat16Dtype();
+}
+
+std::vector<int64_t> ShapeOf(const py::array& array) {
+  return {array.shape(), array.shape() + array.ndim()};
+}
+
+void StringsFromNumpy(const py::array& array, Tensor* tensor) {
+  const auto objects =
+      py::array::ensure(array.attr("astype")("O"), py::array::c_style | py::array::forcecast);
+  auto* const* items = static_cast<PyObject* const*>(objects.data());
+  Tensor strings(ShapeOf(array), CPU);
+  std::string* data = strings.mutable_data<std::string>();
+  for (int64_t i = 0; i < strings.numel(); ++i) {
+    const py::handle item(items[i]);
+    if (!py::isinstance<py::str>(item) && !py::isinstance<py::bytes>(item)) {
+      throw py::type_error("element " + std::to_string(i) +
+                           " of an object array must be str or bytes, not " +
+                           py::str(py::type::handle_of(item).attr("__name__")).cast<std::string>());
+    }
+    data[i] = item.cast<std::string>();
+  }
+  tensor->CopyFrom(strings);
+}
+
+py::array StringsToNumpy(const Tensor& tensor) {
+  py::array result(py::dtype("O"), tensor.sizes());
+  auto** items = static_cast<PyObject**>(result.mutable_data());
+  const std::string* data = tensor.data<std::string>();
+  for (int64_t i = 0; i < tensor.numel(); ++i) {
+    Py_XDECREF(items[i]);  // numpy fills new object arrays with None
+    items[i] = py::bytes(data[i]).release().ptr();
+  }
+  return result;
+}
+
+// The array in native byte order and row-major layout; itself where it already is.
+py::array Normalized(const py::array& array) {
+  py::object native = array;
+  if (!array.dtype().attr("isnative").cast<bool>()) {
+    native = array.attr("astype")(array.dtype().attr("newbyteorder")("="));
+  }
+  return py::array::ensure(native, py::array::c_style);
+}
+
+void CopyBytes(const void* source, const Device& from, void* destination, const Device& to,
+               size_t nbytes) {
+  if (nbytes == 0) return;
+  if (nbytes < kReleaseGilBytes) {
+    CopyBytesSync(nbytes, source, from, destination, to);
+    return;
+  }
+  py::gil_scoped_release release;
+  CopyBytesSync(nbytes, source, from, destination, to);
+}
+
+}  // namespace
+
+void TensorFromNumpy(const py::array& array, Tensor* tensor) {
+  const char kind = array.dtype().kind();
+  if (kind == 'O' || kind == 'S' || kind == 'U') {
+    StringsFromNumpy(array, tensor);
+    return;
+  }
+  const TypeMeta meta = TypeMetaOf(array.dtype());
+  const py::array source = Normalized(array);
+  tensor->Resize(ShapeOf(source));
+  void* destination = tensor->raw_mutable_data(meta);
+  CopyBytes(source.data(), Device{}, destination, tensor->device(), tensor->nbytes());
+}
+
+py::array TensorToNumpy(const Tensor& tensor) {
+  CAFFE_ENFORCE(tensor.has_data(), "the tensor has a shape, ", ShapeString(tensor.sizes()),
+                ", but no elements yet");
+  if (tensor.IsType<std::string>()) return StringsToNumpy(tensor);
+  py::array result(DtypeOf(tensor.dtype()), tensor.sizes());
+  CopyBytes(tensor.raw_data(), tensor.device(), result.mutable_data(), Device{}, tensor.nbytes());
+  return result;
+}
+
+py::array TensorView(const Tensor& tensor) {
+  CAFFE_ENFORCE(tensor.GetDeviceType() == CPU, "only tensors on the CPU can be viewed, not ",
+                tensor.DebugString());
+  CAFFE_ENFORCE(tensor.has_data(), "the tensor has no elements yet");
+  CAFFE_ENFORCE(!tensor.IsType<std::string>(), "tensors of strings cannot be viewed: fetch them");
+  auto owner = std::make_unique<Tensor>();
+  owner->ShareData(tensor);
+  const void* data = owner->raw_data();
+  const py::capsule base(owner.release(), [](void* p) { delete static_cast<Tensor*>(p); });
+  return py::array(DtypeOf(tensor.dtype()), tensor.sizes(), data, base);
+}
+
+void AddTensors(py::module_& m) {
+  py::class_<Tensor>(m, "TensorCPU", "A tensor in host memory, as Python operators see it.")
+      .def(py::init<>())
+      .def_property_readonly(
+          "data", &TensorView,
+          "numpy array over the tensor's own memory: writing to it changes the tensor.")
+      .def(
+          "feed", [](Tensor& self, const py::array& array) { TensorFromNumpy(array, &self); },
+          py::arg("array"), "Copies a numpy array into the tensor.")
+      .def("fetch", &TensorToNumpy, "A copy as a numpy array.")
+      .def_property_readonly("_shape", [](const Tensor& self) { return self.sizes(); })
+      .def_property_readonly("shape", [](const Tensor& self) { return self.sizes(); })
+      .def(
+          "reshape", [](Tensor& self, const std::vector<int64_t>& dims) { self.Resize(dims); },
+          py::arg("dims"), "Sets the shape; the content is undefined if the size changes.")
+      .def("_reshape", [](Tensor& self, const std::vector<int64_t>& dims) { self.Resize(dims); })
+      .def(
+          "init",
+          [](Tensor& self, const std::vector<int64_t>& dims, int type) {
+            const TypeMeta meta = DataTypeToTypeMeta(static_cast<TensorProto::DataType>(type));
+            CAFFE_ENFORCE(meta, "there is no tensor element type ", type);
+            self.Resize(dims);
+            self.raw_mutable_data(meta);
+          },
+          py::arg("dims"), py::arg("type"),
+          "Allocates elements of a TensorProto.DataType, with undefined content.")
+      .def("__repr__", [](const Tensor& self) { return "<TensorCPU " + self.DebugString() + ">"; });
+}
+
+}  // namespace caffe2::python

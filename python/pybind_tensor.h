@@ -1,0 +1,25 @@
+// Tensors as numpy arrays.
+//
+// Element types map one to one (float16, bool, int8 ... int64, uint8, uint16, float32, float64).
+// Strings are arrays of bytes objects; str is encoded as UTF-8. bfloat16, which numpy lacks, is
+// the structured type [("bfloat16", "<u2")], which holds its bits; the bfloat16 of the ml_dtypes
+// package is accepted too.
+#pragma once
+
+#include <pybind11/numpy.h>
+
+#include "caffe2/core/tensor.h"
+#include "python/pybind_state.h"
+
+namespace caffe2::python {
+
+// Copies the array, of any layout and byte order, to the tensor on its device. Raises TypeError
+// for an element type that tensors do not have.
+void TensorFromNumpy(const py::array& array, Tensor* tensor);
+// A copy. Throws EnforceNotMet if the tensor has no elements yet.
+py::array TensorToNumpy(const Tensor& tensor);
+// An array over the tensor's own storage, which it keeps alive. Writing to it writes to the
+// tensor. The tensor must lie on the CPU and must not hold strings.
+py::array TensorView(const Tensor& tensor);
+
+}  // namespace caffe2::python

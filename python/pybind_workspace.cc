@@ -1,0 +1,147 @@
+// The named workspaces and the class Workspace.
+#include <map>
+#include <memory>
+
+#include "python/pybind_state.h"
+
+namespace caffe2::python {
+namespace {
+
+// Destroyed when the interpreter ends (on_module_exit), while operators written in Python can
+// still be.
+struct Workspaces {
+  std::map<std::string, std::unique_ptr<Workspace>> by_name;
+  Workspace* current = nullptr;
+  std::string current_name = "default";
+
+  void Switch(const std::string& name, bool create) {
+    auto it = by_name.find(name);
+    if (it == by_name.end()) {
+      CAFFE_ENFORCE(create, "there is no workspace ", name,
+                    "; switch with create_if_missing=True to make it");
+      it = by_name.emplace(name, std::make_unique<Workspace>()).first;
+    }
+    current = it->second.get();
+    current_name = name;
+  }
+  void Reset(const std::string& root_folder) {
+    auto& slot = by_name[current_name];
+    slot.reset();
+    slot = root_folder.empty() ? std::make_unique<Workspace>()
+                               : std::make_unique<Workspace>(root_folder);
+    current = slot.get();
+  }
+};
+
+Workspaces& State() {
+  static auto* workspaces = new Workspaces;
+  if (workspaces->current == nullptr) workspaces->Switch(workspaces->current_name, true);
+  return *workspaces;
+}
+
+Blob* GetBlobOrThrow(Workspace& ws, const std::string& name) {
+  Blob* blob = ws.GetBlob(name);
+  CAFFE_ENFORCE(blob != nullptr, "Can't find blob: ", name);
+  return blob;
+}
+
+void AddWorkspaceClass(py::module_& m) {
+  constexpr auto kInside = py::return_value_policy::reference_internal;
+  py::class_<Workspace>(m, "Workspace", "Blobs and nets by name.")
+      .def(py::init<>())
+      .def(py::init([](Workspace* shared) { return std::make_unique<Workspace>(shared); }),
+           py::arg("shared"), py::keep_alive<1, 2>(), "A child that sees the blobs of `shared`.")
+      .def_property_readonly(
+          "nets",
+          [](py::object self) {
+            auto& ws = self.cast<Workspace&>();
+            py::dict nets;
+            for (const std::string& name : ws.Nets()) {
+              nets[py::str(name)] = py::cast(ws.GetNet(name), kInside, self);
+            }
+            return nets;
+          },
+          "Name -> net.")
+      .def_property_readonly(
+          "blobs",
+          [](py::object self) {
+            auto& ws = self.cast<Workspace&>();
+            py::dict blobs;
+            for (const std::string& name : ws.Blobs()) {
+              blobs[py::str(name)] = py::cast(ws.GetBlob(name), kInside, self);
+            }
+            return blobs;
+          },
+          "Name -> blob.")
+      .def(
+          "_create_net",
+          [](Workspace& self, const std::string& net, bool overwrite) {
+            return self.CreateNet(ParseProto<NetDef>(net), overwrite);
+          },
+          py::arg("net"), py::arg("overwrite") = false, kInside)
+      .def("create_blob", &Workspace::CreateBlob, py::arg("name"), kInside,
+           "The blob of this name, made if there is none.")
+      .def("_remove_blob", &Workspace::RemoveBlob, py::arg("name"))
+      .def("has_blob", &Workspace::HasBlob, py::arg("name"))
+      .def("get_blob", &GetBlobOrThrow, py::arg("name"), kInside)
+      .def(
+          "fetch_blob",
+          [](Workspace& self, const std::string& name) {
+            return FetchBlob(*GetBlobOrThrow(self, name), name);
+          },
+          py::arg("name"))
+      .def("_run_net",
+           [](Workspace& self, const std::string& bytes) {
+             auto net = CreateNet(std::make_shared<const NetDef>(ParseProto<NetDef>(bytes)), &self);
+             CAFFE_ENFORCE(RunInterruptible(&self, [&] { return net->Run(); }), "net ", net->Name(),
+                           " failed");
+           })
+      .def("_run_operator",
+           [](Workspace& self, const std::string& bytes) {
+             auto op = CreateOperator(ParseProto<OperatorDef>(bytes), &self);
+             CAFFE_ENFORCE(RunInterruptible(&self, [&] { return op->Run(); }), "operator ",
+                           op->type(), " failed");
+           })
+      .def("_run_plan",
+           [](Workspace& self, const std::string& bytes) {
+             const auto plan = ParseProto<PlanDef>(bytes);
+             CAFFE_ENFORCE(RunInterruptible(&self, [&] { return self.RunPlan(plan); }), "plan ",
+                           plan.name(), " failed");
+           })
+      .def_property_readonly_static("current", [](const py::object& cls) {
+        return py::cast(CurrentWorkspace(), py::return_value_policy::reference);
+      });
+}
+
+}  // namespace
+
+Workspace* CurrentWorkspace() { return State().current; }
+
+void AddWorkspaces(py::module_& m) {
+  AddWorkspaceClass(m);
+  m.def(
+      "switch_workspace",
+      [](const std::string& name, bool create) { State().Switch(name, create); }, py::arg("name"),
+      py::arg("create_if_missing") = false);
+  m.def(
+      "reset_workspace",
+      [](const std::string& root_folder) {
+        State().Reset(root_folder);
+        return true;
+      },
+      py::arg("root_folder") = "");
+  m.def("current_workspace", [] { return State().current_name; });
+  m.def("workspaces", [] {
+    std::vector<std::string> names;
+    for (const auto& entry : State().by_name) names.push_back(entry.first);
+    return names;
+  });
+  m.def("root_folder", [] { return CurrentWorkspace()->RootFolder(); });
+  m.def("on_module_exit", [] {
+    Workspaces& workspaces = State();
+    workspaces.by_name.clear();
+    workspaces.current = nullptr;
+  });
+}
+
+}  // namespace caffe2::python

@@ -1,0 +1,247 @@
+"""Names, operators, nets, gradients and steps of caffe2.python.core."""
+
+import numpy as np
+import pytest
+
+from caffe2.proto import caffe2_pb2, metanet_pb2, predictor_consts_pb2
+from caffe2.python import core, scope, utils, workspace
+
+
+def test_messages():
+    assert caffe2_pb2.CUDA == 1
+    assert caffe2_pb2.TensorProto.FLOAT == 1
+    assert predictor_consts_pb2.PredictorConsts().META_NET_DEF == "!!META_NET_DEF"
+    meta = metanet_pb2.MetaNetDef()
+    meta.nets.add(key="k").value.name = "n"
+    assert metanet_pb2.MetaNetDef.FromString(meta.SerializeToString()) == meta
+
+
+def test_scopes():
+    assert scope.CurrentNameScope() == ""
+    with core.NameScope("a"):
+        with core.NameScope("b"):
+            assert core.ScopedName("x") == "a/b/x"
+            with core.NameScope("c", reset=True):
+                assert core.ScopedName("x") == "c/x"
+        assert str(core.ScopedBlobReference("y")) == "a/y"
+    option = core.DeviceOption(caffe2_pb2.CUDA, 2)
+    with core.DeviceScope(option):
+        assert scope.CurrentDeviceScope() == option
+        with core.EmptyDeviceScope():
+            assert scope.CurrentDeviceScope() is None
+    with pytest.raises(TypeError):
+        with core.NameScope(3):
+            pass
+
+
+def test_blob_reference():
+    blob = core.BlobReference("a/x")
+    assert blob == "a/x" and hash(blob) == hash("a/x")
+    assert blob + "_grad" == "a/x_grad" and "_" + blob == "_a/x"
+    assert blob.GetNameScope() == "a/"
+    net = core.Net("reference")
+    y = net.Relu("x", "y")
+    z = y.Relu([], "z")
+    assert z == "z" and net.Proto().op[1].input == ["y"]
+    with pytest.raises(AttributeError, match="net source"):
+        blob.Relu([], "z")
+
+
+def test_create_operator():
+    with core.DeviceScope(core.DeviceOption(caffe2_pb2.CUDA, 1)), core.NameScope("s"):
+        op = core.CreateOperator("FC", ["x", core.BlobReference("w")], "y", axis=2, name="fc",
+                                 engine="E", nothing=None)
+    assert list(op.input) == ["s/x", "w"] and list(op.output) == ["s/y"]
+    assert op.device_option.device_id == 1 and op.engine == "E"
+    assert [argument.name for argument in op.arg] == ["axis"]
+    assert core.CreateOperator("X", [], [], random_seed=7).device_option.random_seed == 7
+    with pytest.raises(TypeError, match="#1"):
+        core.CreateOperator("FC", ["x", 3], "y")
+    with pytest.raises(ValueError, match="key=k"):
+        core.CreateOperator("FC", "x", "y", k=object())
+
+
+@pytest.mark.parametrize("value, field, stored", [
+    (True, "i", 1), (3, "i", 3), (np.int64(3), "i", 3), (1.5, "f", 1.5), ("s", "s", b"s"),
+    (b"s", "s", b"s"), ([1, 2], "ints", [1, 2]), ((1, 2.5), "floats", [1, 2.5]),
+    (["a", b"b"], "strings", [b"a", b"b"]), (np.array([1.5]), "floats", [1.5]),
+    (caffe2_pb2.NetDef(name="n"), "n", caffe2_pb2.NetDef(name="n")),
+])
+def test_arguments(value, field, stored):
+    argument = utils.MakeArgument("k", value)
+    result = getattr(argument, field)
+    assert (list(result) if isinstance(stored, list) else result) == stored
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "uint8", "bool", "S2"])
+def test_tensor_protos(dtype):
+    values = np.array([[0, 1], [2, 3]]).astype(dtype)
+    back = utils.Caffe2TensorToNumpyArray(utils.NumpyArrayToCaffe2Tensor(values, "t"))
+    np.testing.assert_array_equal(back, values)
+
+
+def test_unknown_operator_suggests():
+    net = core.Net("unknown")
+    with pytest.raises(AttributeError, match="Relu"):
+        net.Rellu("x", "y")
+    with pytest.raises(AttributeError):
+        net._private  # noqa: B018
+
+
+def test_net_names_and_outputs():
+    first, second = core.Net("twice"), core.Net("twice")
+    assert second.Name() == first.Name() + "_1"
+    assert first.Relu("x") == "twice/Relu"
+    assert first.Relu("x") == "twice/Relu_2"
+    outputs = first.Split("x", 2, axis=0)
+    assert [str(o) for o in outputs] == ["twice/Split:0", "twice/Split:1"]
+    assert list(first.Proto().external_input) == ["x"]
+    assert first.NextBlob("x") == "x_auto_0"
+    assert first.NextScopedBlob("new") == "new" and first.NextScopedBlob("new") == "new_auto_0"
+    with pytest.raises(ValueError, match="already contains"):
+        first.AddExternalInput("x")
+    with pytest.raises(KeyError):
+        first.GetBlobRef("none")
+
+
+def test_net_copies():
+    net = core.Net("source")
+    net.Relu("x", "y")
+    net.Sigmoid("y", "z")
+    clone = net.Clone("clone", {"x": "in"})
+    assert list(clone.Proto().external_input) == ["in"]
+    assert clone.Proto().op[0].input == ["in"]
+    part, outputs = net.ClonePartial("part", {"y": "start"}, ["z"])
+    assert [op.type for op in part.Proto().op] == ["Sigmoid"]
+    assert list(part.Proto().external_input) == ["start"] and outputs == ["z"]
+    both = core.Net("both").AppendNet(net).AppendNet(part)
+    assert [op.type for op in both.Proto().op] == ["Relu", "Sigmoid", "Sigmoid"]
+    copy = core.Net(net.Proto())
+    assert copy.Name() == "source_1" and len(copy.Proto().op) == 2
+
+
+@pytest.mark.parametrize("values", [
+    np.float32([[1, 2]]), np.float64([1]), np.int32([1]), np.int64([2**40]), np.array([True]),
+    np.array(["a", "b"]), np.float32(3)])
+def test_const(values):
+    net = core.Net("const")
+    blob = net.Const(values)
+    workspace.RunNetOnce(net)
+    fetched = workspace.FetchBlob(blob)
+    assert fetched.shape == values.shape
+    flat = [x.decode() if isinstance(x, bytes) else x for x in fetched.ravel()]
+    assert flat == values.ravel().tolist()
+
+
+def test_gradient_of_a_small_net():
+    rng = np.random.default_rng(0)
+    x, w, b = (rng.standard_normal(s).astype(np.float32) for s in ((4, 3), (2, 3), (2,)))
+    for name, value in (("x", x), ("w", w), ("b", b)):
+        workspace.FeedBlob(name, value)
+    net = core.Net("small")
+    y = net.Relu(net.FC(["x", "w", "b"], "fc"), "relu")
+    loss = net.AveragedLoss(y, "loss")
+    gradients = net.AddGradientOperators([loss])
+    assert gradients["w"] == "w_grad" and gradients["loss"] == "loss_autogen_grad"
+    workspace.RunNetOnce(net)
+    out = (x @ w.T + b > 0) / np.float32(8)
+    np.testing.assert_allclose(workspace.FetchBlob("w_grad"), out.T @ x, rtol=1e-5)
+    np.testing.assert_allclose(workspace.FetchBlob("b_grad"), out.sum(0), rtol=1e-5)
+    np.testing.assert_allclose(workspace.FetchBlob("x_grad"), out @ w, rtol=1e-5)
+
+
+def test_gradients_of_a_blob_that_is_read_twice_are_summed():
+    net = core.Net("shared")
+    a, b = net.Sigmoid("x", "a"), net.Relu("x", "b")
+    net.Add([a, b], "y")
+    gradients = net.AddGradientOperators({"y": "y_seed"})
+    assert gradients["x"] == "x_grad"
+    sums = [op for op in net.Proto().op if op.type == "Sum"]
+    assert list(sums[-1].input) == ["_x_grad_autosplit_0", "_x_grad_autosplit_1"]
+    x = np.float32([-1.0, 2.0])
+    workspace.FeedBlob("x", x)
+    workspace.FeedBlob("y_seed", np.float32([1.0, 3.0]))
+    workspace.RunNetOnce(net)
+    sigmoid = 1 / (1 + np.exp(-x))
+    expected = (sigmoid * (1 - sigmoid) + (x > 0)) * [1, 3]
+    np.testing.assert_allclose(workspace.FetchBlob("x_grad"), expected, rtol=1e-5)
+
+
+def test_gradient_errors_and_python_gradients():
+    net = core.Net("no_gradient")
+    net.Accuracy(["x", "label"], "accuracy")
+    with pytest.raises(RuntimeError, match="Accuracy"):
+        net.AddGradientOperators(["accuracy"])
+
+    @core.GradientRegistry.RegisterGradient("TestOnlyTwice")
+    def gradient(op, g_output):
+        return [core.CreateOperator("Scale", g_output[0], op.input[0] + "_grad", scale=2.0)], [
+            op.input[0] + "_grad"]
+
+    op = core.CreateOperator("TestOnlyTwice", "x", "y")
+    ops, gradients = core.GradientRegistry.GetBackwardPass([op], ["y"])
+    assert [o.type for o in ops] == ["ConstantFill", "Scale"]
+    assert gradients["x"] == "x_grad"
+
+
+def test_python_operators():
+    def forward(inputs, outputs):
+        outputs[0].feed(inputs[0].data * 2)
+
+    def backward(inputs, outputs):
+        outputs[0].reshape(inputs[2].shape)
+        outputs[0].feed(inputs[2].data * 2)
+
+    net = core.Net("python")
+    net.Python(forward, backward)("x", "y")
+    net.AddGradientOperators({"y": "seed"})
+    workspace.FeedBlob("x", np.float32([1, 2]))
+    workspace.FeedBlob("seed", np.float32([3, 4]))
+    workspace.RunNetOnce(net)
+    np.testing.assert_array_equal(workspace.FetchBlob("y"), [2, 4])
+    np.testing.assert_array_equal(workspace.FetchBlob("x_grad"), [6, 8])
+
+
+def test_exceptions_of_python_operators_pass():
+    def fail(inputs, outputs):
+        raise ValueError("on purpose")
+
+    net = core.Net("failing")
+    net.Python(fail)([], [])
+    with pytest.raises(RuntimeError, match="on purpose"):
+        workspace.RunNetOnce(net)
+
+
+def test_steps():
+    net = core.Net("stepped")
+    step = core.execution_step("outer", [core.execution_step("inner", net, num_iter=2)])
+    assert step.Proto().num_iter == 1 and step.Proto().substep[0].num_iter == 2
+    plan = core.Plan(step)
+    assert [n.name for n in plan.Proto().network] == [net.Name()]
+    with pytest.raises(ValueError, match="part of another"):
+        step.SetIter(3)
+    with pytest.raises(ValueError, match="both"):
+        core.execution_step("x", net, num_iter=1, should_stop_blob=core.BlobReference("b"))
+
+
+def test_ssa():
+    net = core.Net("ssa")
+    net.Relu("x", "y")
+    net.Relu("y", "y")
+    ssa, versions = core.get_ssa(net)
+    assert ssa == [([("x", 0)], [("y", 1)]), ([("y", 1)], [("y", 2)])]
+    assert versions["y"] == 2
+    assert core.get_undefined_blobs(ssa) == {"x"}
+
+
+def test_seeds_make_runs_equal():
+    values = []
+    for _ in range(2):
+        net = core.Net("seeded")
+        net.GaussianFill([], "a", shape=[4])
+        net.GaussianFill([], "b", shape=[4])
+        net.set_rand_seed(5, seed_on_op_def=True)
+        workspace.RunNetOnce(net)
+        values.append(workspace.FetchBlobs(["a", "b"]))
+    np.testing.assert_array_equal(values[0], values[1])
+    assert (values[0][0] != values[0][1]).any()
