@@ -220,6 +220,7 @@ class BackwardBuilder {
       for (int output : part.outputs) {
         const std::string split =
             "_" + writer.output(output) + "_autosplit_" + std::to_string(count++);
+        RenameReads(part.op, writer.output(output), split);
         writer.set_output(output, split);
         sum.add_input(split);
       }
@@ -235,6 +236,15 @@ class BackwardBuilder {
     Contribution total;
     total.gradient.dense = name;
     return total;
+  }
+
+  // Where one gradient takes several operators, later ones may read what operator `writer` wrote.
+  void RenameReads(int writer, const std::string& from, const std::string& to) {
+    for (size_t k = static_cast<size_t>(writer) + 1; k < pass_.ops.size(); ++k) {
+      OperatorDef& op = pass_.ops[k];
+      std::replace(op.mutable_input()->begin(), op.mutable_input()->end(), from, to);
+      if (std::count(op.output().begin(), op.output().end(), from) != 0) return;
+    }
   }
 
   Contribution ConcatSparse(const Version& value, const std::vector<Contribution>& parts) {
