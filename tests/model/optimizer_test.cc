@@ -1,0 +1,117 @@
+#include "caffe2/model/optimizer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "caffe2/core/logging.h"
+#include "caffe2/core/workspace.h"
+#include "caffe2/model/layers.h"
+
+namespace caffe2 {
+namespace {
+
+// One weight w = 3 (and no bias) with the loss w^2 / 2, whose gradient is w.
+class OptimizerTest : public ::testing::Test {
+ protected:
+  OptimizerTest() : model_("m") {
+    model_.CreateParameter("w", {1}, ParameterTag::kWeight, "ConstantFill",
+                           {MakeArgument("value", 3.f)});
+    model_.AddOperator("Mul", {"w", "w"}, {"square"});
+    model_.AddOperator("Scale", {"square"}, {"loss"}, {MakeArgument("scale", 0.5f)});
+    model_.AddGradientOperators({{"loss", ""}});
+  }
+
+  // The weight after each of n updates.
+  std::vector<float> Run(int n) {
+    Workspace ws;
+    EXPECT_TRUE(ws.RunNetOnce(*model_.param_init_net()));
+    ws.CreateNet(*model_.net());
+    std::vector<float> values;
+    for (int i = 0; i < n; ++i) {
+      EXPECT_TRUE(ws.RunNet("m"));
+      values.push_back(*ws.GetBlob("w")->Get<Tensor>().data<float>());
+    }
+    iterations_ = *ws.GetBlob("optimizer_iteration")->Get<Tensor>().data<int64_t>();
+    return values;
+  }
+
+  ModelHelper model_;
+  int64_t iterations_ = 0;
+};
+
+TEST_F(OptimizerTest, PlainSgdSubtractsTheGradient) {
+  EXPECT_EQ(BuildSgd(&model_, {.learning_rate = {.base = 0.5f}, .momentum = 0.f}),
+            "SgdOptimizer_0_lr_cpu");
+  EXPECT_EQ(Run(2), (std::vector<float>{1.5f, 0.75f}));
+  EXPECT_EQ(iterations_, 2);
+  EXPECT_EQ(model_.optimizer_state(), std::vector<std::string>{"optimizer_iteration"});
+}
+
+TEST_F(OptimizerTest, MomentumAccumulates) {
+  BuildSgd(&model_, {.learning_rate = {.base = 0.5f}, .momentum = 0.5f, .nesterov = false});
+  // v1 = 1.5, w1 = 1.5; v2 = 0.75 + 0.75, w2 = 0.
+  EXPECT_EQ(Run(2), (std::vector<float>{1.5f, 0.f}));
+  EXPECT_EQ(model_.optimizer_state(),
+            (std::vector<std::string>{"optimizer_iteration", "w_momentum"}));
+}
+
+TEST_F(OptimizerTest, NesterovLooksAhead) {
+  BuildSgd(&model_, {.learning_rate = {.base = 0.5f}, .momentum = 0.5f, .nesterov = true});
+  // v1 = 1.5, step (1 + 0.5) v1 - 0.5 v0 = 2.25.
+  EXPECT_FLOAT_EQ(Run(1)[0], 0.75f);
+}
+
+TEST_F(OptimizerTest, WeightDecayAddsToTheGradient) {
+  AddWeightDecay(&model_, 0.5f);
+  BuildSgd(&model_, {.learning_rate = {.base = 0.5f}, .momentum = 0.f});
+  EXPECT_FLOAT_EQ(Run(1)[0], 3.f - 0.5f * (3.f + 0.5f * 3.f));
+}
+
+TEST_F(OptimizerTest, StepPolicyDecays) {
+  BuildSgd(&model_,
+           {.learning_rate = {.base = 0.5f, .policy = "step", .stepsize = 2, .gamma = 0.5f},
+            .momentum = 0.f});
+  // The iteration counts from 1, as in Caffe2: the second update is the first with half the rate.
+  const auto values = Run(2);
+  EXPECT_FLOAT_EQ(values[0], 1.5f);
+  EXPECT_FLOAT_EQ(values[1], 1.5f - 0.25f * 1.5f);
+}
+
+TEST_F(OptimizerTest, AdamCorrectsItsMoments) {
+  BuildAdam(&model_, {.learning_rate = {.base = 0.1f}, .epsilon = 0.f});
+  // The counter is 1 at the first update and the operator corrects for one more, as in Caffe2.
+  const double correction = std::sqrt(1 - 0.999 * 0.999) / (1 - 0.9 * 0.9);
+  const double step = 0.1 * correction * (0.1 * 3) / std::sqrt(0.001 * 9);
+  EXPECT_NEAR(Run(1)[0], 3 - step, 1e-4);
+}
+
+TEST_F(OptimizerTest, AdagradDividesByTheSumOfSquares) {
+  BuildAdagrad(&model_, {.learning_rate = {.base = 0.1f}, .epsilon = 0.f});
+  const auto values = Run(2);
+  EXPECT_NEAR(values[0], 2.9f, 1e-5);
+  EXPECT_NEAR(values[1], 2.9f - 0.1f * 2.9f / std::sqrt(9.f + 2.9f * 2.9f), 1e-5);
+}
+
+TEST_F(OptimizerTest, RmsPropDescends) {
+  BuildRmsProp(&model_, {.learning_rate = {.base = 0.1f}});
+  const auto values = Run(5);
+  EXPECT_LT(values[0], 3.f);
+  EXPECT_LT(values[4], values[0]);
+}
+
+TEST(ModelGradientTest, ParametersWithoutInfluenceHaveNone) {
+  ModelHelper model("m");
+  brew::FC(&model, "x", "used", 2, 1);
+  brew::FC(&model, "x", "unused", 2, 1);
+  model.AddGradientOperators({{"used", ""}});
+  EXPECT_EQ(model.Gradient("used_w"), "used_w_grad");
+  EXPECT_THROW(model.Gradient("unused_w"), EnforceNotMet);
+  BuildSgd(&model, {});
+  for (const OperatorDef& op : model.net()->op()) {
+    for (const std::string& input : op.input()) EXPECT_NE(input, "unused_w_momentum");
+  }
+}
+
+}  // namespace
+}  // namespace caffe2

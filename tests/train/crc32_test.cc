@@ -1,0 +1,25 @@
+#include "caffe2/utils/crc32.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace caffe2 {
+namespace {
+
+TEST(Crc32Test, MatchesTheStandardCheckValue) {
+  EXPECT_EQ(Crc32("123456789", 9), 0xcbf43926u);
+  EXPECT_EQ(Crc32("", 0), 0u);
+}
+
+TEST(Crc32Test, ContinuesOverPartsOfAnyLength) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += static_cast<char>(i * 37);
+  const uint32_t whole = Crc32(text.data(), text.size());
+  for (size_t cut = 0; cut <= text.size(); ++cut) {
+    EXPECT_EQ(Crc32(text.data() + cut, text.size() - cut, Crc32(text.data(), cut)), whole) << cut;
+  }
+}
+
+}  // namespace
+}  // namespace caffe2

@@ -1,0 +1,122 @@
+#include "train/options.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "caffe2/core/logging.h"
+#include "db/db.h"
+#include "tests/db/temporary_directory.h"
+#include "tests/train/train_test_util.h"
+
+namespace caffe2 {
+namespace {
+
+class OptionsTest : public ::testing::Test {
+ protected:
+  OptionsTest() : database_(directory_.Path("train.minidb")) {
+    testing::MakeImageDatabase(database_, 10, 8, 2, 1);
+    options_ = testing::SmallRun(database_, "mlp", 8, 2);
+  }
+
+  void ExpectRefused(const std::string& text) const {
+    try {
+      Validate(options_);
+      FAIL() << "accepted; expected: " << text;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+    }
+  }
+
+  testing::TemporaryDirectory directory_;
+  std::string database_;
+  TrainOptions options_;
+};
+
+TEST_F(OptionsTest, AcceptsASmallRun) { EXPECT_NO_THROW(Validate(options_)); }
+
+TEST_F(OptionsTest, EpochsAreWholeGlobalBatches) {
+  options_.schedule.epoch_size = 100;
+  options_.shards.num_shards = 4;
+  EXPECT_EQ(options_.EpochIterations(), 3);  // 100 / (8 * 4)
+}
+
+TEST_F(OptionsTest, ScaleIsCaffe2sInProportion) {
+  const auto scale = [&](int size) {
+    options_.data.image_scale = 0;
+    options_.model.shape.image_size = size;
+    return options_.ImageScale();
+  };
+  EXPECT_EQ(scale(227), 256);
+  EXPECT_EQ(scale(224), 256);
+  EXPECT_EQ(scale(28), 32);
+  EXPECT_EQ(scale(454), 512);
+  options_.data.image_scale = 300;
+  EXPECT_EQ(options_.ImageScale(), 300);
+}
+
+TEST_F(OptionsTest, ShardsMustBeInRangeAndNamed) {
+  options_.shards.num_shards = 2;
+  ExpectRefused("--run_id");
+  options_.shards.run_id = "run";
+  options_.shards.shard_id = 2;
+  ExpectRefused("--shard_id is 2");
+  options_.shards.shard_id = -1;
+  ExpectRefused("--shard_id is -1");
+  options_.shards.num_shards = 0;
+  ExpectRefused("--num_shards is 0");
+}
+
+TEST_F(OptionsTest, DatabasesMustBeThereAndHoldImages) {
+  options_.data.train_data = "";
+  ExpectRefused("--train_data");
+  options_.data.train_data = directory_.Path("none");
+  ExpectRefused(directory_.Path("none"));
+  options_.data.train_data = database_;
+  options_.data.db_type = "lmdb";
+  ExpectRefused(database_);
+  options_.data.db_type = "nodb";
+  ExpectRefused("nodb");
+  const std::string other = directory_.Path("other.minidb");
+  {
+    const auto database = db::CreateDB("minidb", other, db::NEW);
+    const auto transaction = database->NewTransaction();
+    transaction->Put("key", "no image");
+    transaction->Commit();
+    database->Close();
+  }
+  options_.data.db_type = "minidb";
+  options_.data.test_data = other;
+  ExpectRefused("neither a Datum nor a TensorProtos");
+}
+
+TEST_F(OptionsTest, SizesMustFit) {
+  options_.schedule.epoch_size = 7;
+  ExpectRefused("--epoch_size 7");
+  options_.schedule.batch_size = 0;
+  ExpectRefused("--batch_size");
+  options_.schedule.batch_size = 8;
+  options_.schedule.epoch_size = 8;
+  options_.model.shape.num_channels = 2;
+  ExpectRefused("--num_channels");
+  options_.model.shape.num_channels = 1;
+  options_.model.network = "resnet51";
+  ExpectRefused("resnet50");
+  options_.model.network = "mlp";
+  options_.model.dtype = "float8";
+  ExpectRefused("bfloat16");
+}
+
+TEST_F(OptionsTest, DirectoriesMustBeWritable) {
+  options_.output.model_path = [](int) { return std::string("/nonexistent/model.mdl"); };
+  ExpectRefused("/nonexistent");
+  options_.output.model_path = [this](int) { return database_ + "/model.mdl"; };
+  ExpectRefused("is not a directory");
+  options_.output.model_path = nullptr;
+  options_.output.resume = true;
+  options_.output.checkpoint_path = directory_.Path("none");
+  ExpectRefused("--resume");
+}
+
+}  // namespace
+}  // namespace caffe2

@@ -1,0 +1,135 @@
+#include "train/atomic_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "caffe2/core/logging.h"
+#include "caffe2/proto/caffe2.pb.h"
+#include "caffe2/utils/crc32.h"
+
+namespace caffe2 {
+namespace {
+
+constexpr char kKey[] = "!!CHECKSUM";
+
+[[noreturn]] void Fail(const std::string& action, const std::string& path) {
+  throw IoError(MakeString("cannot ", action, " ", path, ": ", std::strerror(errno)));
+}
+
+void Sync(const std::string& path, int flags) {
+  const int fd = open(path.c_str(), flags | O_CLOEXEC);
+  if (fd < 0) Fail("open", path);
+  const bool ok = fsync(fd) == 0;
+  const int error = errno;
+  close(fd);
+  errno = error;
+  if (!ok) Fail("flush", path);
+}
+
+struct CloseFile {
+  void operator()(FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<FILE, CloseFile>;
+
+File Open(const std::string& path, const char* mode) {
+  File file(std::fopen(path.c_str(), mode));
+  if (!file) Fail("open", path);
+  return file;
+}
+
+// The checksum of the first `size` bytes.
+uint32_t ChecksumOf(FILE* file, const std::string& path, long size) {
+  std::vector<char> buffer(1 << 20);
+  uint32_t crc = 0;
+  while (size > 0) {
+    const size_t want = std::min<size_t>(buffer.size(), static_cast<size_t>(size));
+    if (std::fread(buffer.data(), 1, want, file) != want) Fail("read", path);
+    crc = Crc32(buffer.data(), want, crc);
+    size -= static_cast<long>(want);
+  }
+  return crc;
+}
+
+long SizeOf(FILE* file, const std::string& path) {
+  if (std::fseek(file, 0, SEEK_END) != 0) Fail("read", path);
+  const long size = std::ftell(file);
+  std::rewind(file);
+  return size;
+}
+
+// int32 key length, int32 value length, key, value. The same number of bytes for any checksum.
+std::string ChecksumRecord(uint32_t crc) {
+  char digits[9];
+  std::snprintf(digits, sizeof(digits), "%08x", crc);
+  BlobProto blob;
+  blob.set_name(kKey);
+  blob.set_type("std::string");
+  blob.set_content(digits);
+  const std::string key = kKey, value = blob.SerializeAsString();
+  const int32_t lengths[2] = {static_cast<int32_t>(key.size()), static_cast<int32_t>(value.size())};
+  return std::string(reinterpret_cast<const char*>(lengths), sizeof(lengths)) + key + value;
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(const std::string& path)
+    : path_(path), temporary_(MakeString(path, ".", getpid(), ".tmp")) {}
+
+AtomicFile::~AtomicFile() {
+  if (!published_) unlink(temporary_.c_str());
+}
+
+void AtomicFile::Publish() {
+  Sync(temporary_, O_RDONLY);
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) Fail("write", path_);
+  published_ = true;
+  const size_t slash = path_.rfind('/');
+  Sync(slash == std::string::npos ? "." : path_.substr(0, slash + 1), O_RDONLY | O_DIRECTORY);
+}
+
+void AppendChecksum(const std::string& path) {
+  const File file = Open(path, "r+b");
+  const long size = SizeOf(file.get(), path);
+  const std::string record = ChecksumRecord(ChecksumOf(file.get(), path, size));
+  // A stream that was read must be positioned before it is written.
+  if (std::fseek(file.get(), 0, SEEK_END) != 0 ||
+      std::fwrite(record.data(), 1, record.size(), file.get()) != record.size() ||
+      std::fflush(file.get()) != 0) {
+    Fail("write", path);
+  }
+}
+
+bool HasChecksum(const std::string& path) {
+  const File file = Open(path, "rb");
+  const std::string record = ChecksumRecord(0);
+  if (SizeOf(file.get(), path) < static_cast<long>(record.size())) return false;
+  std::string tail(record.size(), '\0');
+  if (std::fseek(file.get(), -static_cast<long>(tail.size()), SEEK_END) != 0 ||
+      std::fread(tail.data(), 1, tail.size(), file.get()) != tail.size()) {
+    Fail("read", path);
+  }
+  return tail.find(kKey) != std::string::npos;
+}
+
+void VerifyChecksum(const std::string& path) {
+  const File file = Open(path, "rb");
+  const long size = SizeOf(file.get(), path);
+  const auto record_bytes = static_cast<long>(ChecksumRecord(0).size());
+  if (size < record_bytes) throw IoError(path + " is cut short: it holds no checksum");
+  const std::string expected = ChecksumRecord(ChecksumOf(file.get(), path, size - record_bytes));
+  std::string found(expected.size(), '\0');
+  if (std::fread(found.data(), 1, found.size(), file.get()) != found.size()) Fail("read", path);
+  if (found != expected) {
+    throw IoError(path + " is damaged or cut short: its checksum does not match");
+  }
+}
+
+}  // namespace caffe2

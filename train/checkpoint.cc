@@ -1,0 +1,140 @@
+#include "train/checkpoint.h"
+
+#include <algorithm>
+
+#include "caffe2/core/logging.h"
+#include "db/db_reader.h"
+#include "train/db_blobs.h"
+
+namespace caffe2 {
+namespace {
+
+constexpr int kVersion = 1;
+constexpr char kHeader[] = "!!CHECKPOINT";
+
+db::DBReader* Reader(const TrainNets& nets, Workspace* ws) {
+  if (nets.reader.empty()) return nullptr;
+  return ws->GetBlob(nets.reader)->GetMutable<std::unique_ptr<db::DBReader>>()->get();
+}
+
+NetBase* TrainNet(const TrainNets& nets, Workspace* ws) {
+  NetBase* net = ws->GetNet(nets.train.name());
+  CAFFE_ENFORCE(net != nullptr, "the training net does not exist yet");
+  return net;
+}
+
+ShardStateProto StateOfShard(const TrainNets& nets, Workspace* ws) {
+  ShardStateProto state;
+  for (const std::string& name : nets.computed_params) {
+    const Tensor& tensor = ws->GetBlob(nets.scope + name)->Get<Tensor>();
+    const float* data = tensor.data<float>();
+    state.mutable_computed_param()->Add(data, data + tensor.numel());
+  }
+  for (const uint64_t position : TrainNet(nets, ws)->RandomState()) {
+    state.add_random_position(position);
+  }
+  if (db::DBReader* reader = Reader(nets, ws)) state.set_data_position(reader->Committed());
+  return state;
+}
+
+// Parameters of the replica and optimizer state: what all shards share.
+std::vector<std::string> SharedBlobs(const TrainNets& nets) {
+  std::vector<std::string> blobs;
+  for (const std::string& param : nets.params) blobs.push_back(nets.scope + param);
+  blobs.insert(blobs.end(), nets.optimizer_state.begin(), nets.optimizer_state.end());
+  return blobs;
+}
+
+void CheckSettings(const CheckpointProto& checkpoint, const TrainOptions& options,
+                   const std::string& path) {
+  auto expected = RunSettings(options);
+  std::string differences;
+  for (const SettingProto& setting : checkpoint.setting()) {
+    const std::string& now = expected[setting.name()];
+    if (now != setting.value()) {
+      differences += " " + setting.name() + " (" + setting.value() + " there, " + now + " now)";
+    }
+  }
+  CAFFE_ENFORCE(differences.empty(), "cannot resume from ", path,
+                ": it is from a run with other settings:", differences);
+}
+
+CheckpointProto ParseHeader(const std::string& bytes, const std::string& path) {
+  CheckpointProto checkpoint;
+  if (!checkpoint.ParseFromString(bytes)) throw IoError(path + " is no checkpoint");
+  CAFFE_ENFORCE_EQ(checkpoint.version(), kVersion, path, " is a checkpoint of another version");
+  return checkpoint;
+}
+
+}  // namespace
+
+void SaveCheckpoint(const std::string& path, const TrainOptions& options, const TrainNets& nets,
+                    const Progress& progress, Workspace* ws, ShardRun* run) {
+  const auto states = run->Gather(StateOfShard(nets, ws).SerializeAsString());
+  if (!run->IsWriter()) return;
+  CheckpointProto checkpoint;
+  checkpoint.set_version(kVersion);
+  for (const auto& [name, value] : RunSettings(options)) {
+    SettingProto* setting = checkpoint.add_setting();
+    setting->set_name(name);
+    setting->set_value(value);
+  }
+  checkpoint.set_total_iterations(progress.total_iterations);
+  checkpoint.set_epoch(progress.epoch);
+  checkpoint.set_epoch_iterations_done(progress.epoch_iterations);
+  checkpoint.set_loss_sum(progress.loss_sum);
+  checkpoint.set_accuracy_sum(progress.accuracy_sum);
+  checkpoint.set_seconds(progress.seconds);
+  for (const std::string& name : nets.computed_params) checkpoint.add_computed_param(name);
+  for (const std::string& state : states) {
+    CAFFE_ENFORCE(checkpoint.add_shard()->ParseFromString(state), "damaged state of a shard");
+  }
+  *ws->CreateBlob(kHeader)->GetMutable<std::string>() = checkpoint.SerializeAsString();
+  std::vector<std::string> blobs = {kHeader};
+  const std::vector<std::string> shared = SharedBlobs(nets);
+  blobs.insert(blobs.end(), shared.begin(), shared.end());
+  SaveBlobs(ws, blobs, path);
+}
+
+CheckpointProto LoadCheckpoint(const std::string& path, const TrainOptions& options,
+                               const TrainNets& nets, Workspace* ws, ShardRun* run) {
+  std::string header;
+  if (run->IsWriter()) {
+    ws->CreateBlob(kHeader);
+    LoadBlobs(ws, {kHeader}, path, /*need_checksum=*/true);
+    header = ws->GetBlob(kHeader)->Get<std::string>();
+    CheckSettings(ParseHeader(header, path), options, path);
+    LoadBlobs(ws, SharedBlobs(nets), path, /*need_checksum=*/false);  // checked just now
+  }
+  const CheckpointProto checkpoint = ParseHeader(run->Broadcast(header), path);
+  CAFFE_ENFORCE_EQ(checkpoint.shard_size(), run->num_shards(), "shards in ", path);
+  CAFFE_ENFORCE(std::equal(nets.computed_params.begin(), nets.computed_params.end(),
+                           checkpoint.computed_param().begin(), checkpoint.computed_param().end()),
+                path, " has other running statistics than the model");
+  return checkpoint;
+}
+
+void RestoreShard(const CheckpointProto& checkpoint, const TrainNets& nets, int shard_id,
+                  Workspace* ws) {
+  const ShardStateProto& state = checkpoint.shard(shard_id);
+  int next = 0;
+  for (const std::string& name : nets.computed_params) {
+    Tensor* tensor = ws->GetBlob(nets.scope + name)->GetMutable<Tensor>();
+    CAFFE_ENFORCE_LE(next + tensor->numel(), state.computed_param_size(),
+                     "running statistics in the checkpoint");
+    const float* values = state.computed_param().data() + next;
+    std::copy(values, values + tensor->numel(), tensor->mutable_data<float>());
+    next += static_cast<int>(tensor->numel());
+  }
+  TrainNet(nets, ws)->SetRandomState(
+      {state.random_position().begin(), state.random_position().end()});
+  if (db::DBReader* reader = Reader(nets, ws)) reader->Restore(state.data_position());
+}
+
+Progress ProgressOf(const CheckpointProto& checkpoint) {
+  return {checkpoint.total_iterations(),      checkpoint.epoch(),
+          checkpoint.epoch_iterations_done(), checkpoint.loss_sum(),
+          checkpoint.accuracy_sum(),          checkpoint.seconds()};
+}
+
+}  // namespace caffe2

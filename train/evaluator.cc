@@ -1,0 +1,94 @@
+#include "train/evaluator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "caffe2/core/logging.h"
+#include "db/db_reader.h"
+
+namespace caffe2 {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+int64_t Rank(const float* scores, int64_t labels, int32_t label) {
+  int64_t better = 0;
+  for (int64_t j = 0; j < labels; ++j) {
+    // Written so that a score that is not a number is never right.
+    better += j < label ? !(scores[j] < scores[label]) : !(scores[j] <= scores[label]);
+  }
+  return better;
+}
+
+void SumOverShards(TestSums* sums, ShardRun* run) {
+  std::vector<double> parts = {static_cast<double>(sums->images), sums->loss,
+                               static_cast<double>(sums->top1), static_cast<double>(sums->top5)};
+  run->Sum(&parts);
+  *sums = {static_cast<int64_t>(parts[0]), parts[1], static_cast<int64_t>(parts[2]),
+           static_cast<int64_t>(parts[3])};
+}
+
+}  // namespace
+
+void AddRows(const Tensor& softmax, const Tensor& label, int64_t rows, TestSums* sums) {
+  CAFFE_ENFORCE_EQ(softmax.dim(), 2);
+  CAFFE_ENFORCE_LE(rows, softmax.size(0));
+  const int64_t labels = softmax.size(1);
+  const float* scores = softmax.data<float>();
+  const int32_t* expected = label.data<int32_t>();
+  for (int64_t i = 0; i < rows; ++i, scores += labels) {
+    const int32_t wanted = expected[i];
+    CAFFE_ENFORCE(wanted >= 0 && wanted < labels, "label ", wanted,
+                  " of a test image is not in 0..", labels - 1);
+    const int64_t rank = Rank(scores, labels, wanted);
+    sums->top1 += rank < 1;
+    sums->top5 += rank < 5;
+    sums->loss -= std::log(std::max(scores[wanted], 1e-20f));
+  }
+  sums->images += rows;
+}
+
+Evaluator::Evaluator(const TrainOptions& options, RecordKind kind, ModelView* view, ShardRun* run)
+    : options_(options), view_(view), run_(run), nets_(BuildTestNets(options, kind)) {
+  Workspace* ws = view->workspace();
+  view->Refresh();  // the net needs its inputs
+  ws->RunNetOnce(nets_.init);
+  ws->CreateNet(nets_.net);
+  records_ = ws->GetBlob(kTestReader)->Get<std::unique_ptr<db::DBReader>>()->NumRecords();
+  const int64_t limit = options.schedule.test_epoch_size;
+  if (limit > 0) records_ = std::min(records_, limit);
+}
+
+int64_t Evaluator::RecordsOfShard() const {
+  const int64_t first = run_->shard_id(), step = run_->num_shards();
+  return first < records_ ? (records_ - first + step - 1) / step : 0;
+}
+
+TestReport Evaluator::Run() {
+  const auto start = Clock::now();
+  Workspace* ws = view_->workspace();
+  view_->Refresh();
+  // From the shard's first record on, whatever the last test read ahead.
+  (*ws->GetBlob(kTestReader)->GetMutable<std::unique_ptr<db::DBReader>>())->Restore(0);
+  TestSums sums;
+  const int64_t records = RecordsOfShard();
+  while (sums.images < records) {
+    ws->RunNet(nets_.net.name());
+    // The last batch goes on with records that were counted already.
+    const int64_t rows = std::min(options_.schedule.batch_size, records - sums.images);
+    AddRows(ws->GetBlob(nets_.softmax)->Get<Tensor>(), ws->GetBlob(nets_.label)->Get<Tensor>(),
+            rows, &sums);
+  }
+  SumOverShards(&sums, run_);
+  TestReport report;
+  report.images = sums.images;
+  const auto images = static_cast<double>(std::max<int64_t>(sums.images, 1));
+  report.loss = sums.loss / images;
+  report.accuracy = static_cast<double>(sums.top1) / images;
+  report.accuracy_top5 = static_cast<double>(sums.top5) / images;
+  report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  return report;
+}
+
+}  // namespace caffe2

@@ -1,0 +1,158 @@
+#include "train/log.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include "caffe2/core/logging.h"
+
+namespace caffe2 {
+namespace {
+
+template <typename... Args>
+std::string Format(const char* format, Args... args) {
+  const int size = std::snprintf(nullptr, 0, format, args...);
+  std::string text(static_cast<size_t>(size) + 1, '\0');
+  std::snprintf(text.data(), text.size(), format, args...);
+  text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+void Caffe2Log::OnEpochStart(int epoch, int num_epochs) {
+  LOG(INFO) << "Starting epoch " << epoch << "/" << num_epochs;
+}
+
+void Caffe2Log::OnIteration(const IterationReport& report) {
+  LOG(INFO) << Format("Finished iteration %lld/%lld of epoch %d (%.2f images/sec)",
+                      static_cast<long long>(report.iteration),
+                      static_cast<long long>(report.epoch_iterations), report.epoch,
+                      report.images_per_second);
+  LOG(INFO) << Format("Training loss: %.6g, accuracy: %.6g", report.loss, report.accuracy);
+  LOG(INFO) << Format("All shards: %.2f images/sec, top-5 accuracy: %.6g, waited for data: %.1f ms",
+                      report.job_images_per_second, report.accuracy_top5,
+                      1e3 * report.data_wait_seconds);
+}
+
+void Caffe2Log::OnTest(const TestReport& report) {
+  LOG(INFO) << Format(
+      "Test accuracy after epoch %d: %.6g, top-5: %.6g, loss: %.6g (%lld images, %.2f images/sec)",
+      report.epoch, report.accuracy, report.accuracy_top5, report.loss,
+      static_cast<long long>(report.images),
+      static_cast<double>(report.images) / std::max(report.seconds, 1e-9));
+}
+
+void Caffe2Log::OnEpochEnd(const EpochReport& report) {
+  LOG(INFO) << Format("Finished epoch %d/%d in %.2f s: loss: %.6g, accuracy: %.6g", report.epoch,
+                      report.num_epochs, report.seconds, report.loss, report.accuracy);
+}
+
+void Caffe2Log::OnModelSaved(const std::string& path) { LOG(INFO) << "Saved model to " << path; }
+
+void MxnetLog::OnIteration(const IterationReport& report) {
+  LOG(INFO) << Format("Epoch[%d] Batch [%lld]\tSpeed: %.2f samples/sec\tTrain-accuracy=%f",
+                      report.epoch, static_cast<long long>(report.iteration),
+                      report.job_images_per_second, report.accuracy);
+}
+
+void MxnetLog::OnTest(const TestReport& report) {
+  LOG(INFO) << Format("Epoch[%d] Validation-accuracy=%f", report.epoch, report.accuracy);
+}
+
+void MxnetLog::OnEpochEnd(const EpochReport& report) {
+  LOG(INFO) << Format("Epoch[%d] Train-accuracy=%f", report.epoch, report.accuracy);
+  LOG(INFO) << Format("Epoch[%d] Time cost=%.3f", report.epoch, report.seconds);
+}
+
+void MxnetLog::OnModelSaved(const std::string& path) {
+  LOG(INFO) << "Saved checkpoint to \"" << path << "\"";
+}
+
+std::string BarText(int64_t done, int64_t total, int width) {
+  const int64_t filled =
+      total > 0 ? std::clamp<int64_t>(done * width / total, 0, width) : int64_t{width};
+  return "[" + std::string(static_cast<size_t>(filled), '#') +
+         std::string(static_cast<size_t>(width - filled), ' ') + "]";
+}
+
+void ProgressBar::Clear() {
+  if (!shown_) return;
+  std::fputs("\r\033[K", stderr);
+  shown_ = false;
+}
+
+void ProgressBar::OnEpochStart(int epoch, int num_epochs) {
+  Clear();
+  log_->OnEpochStart(epoch, num_epochs);
+}
+
+void ProgressBar::OnIteration(const IterationReport& report) {
+  std::fprintf(stderr, "\r\033[Kepoch %d %s %lld/%lld  loss %.4f  accuracy %.4f  %.1f images/sec",
+               report.epoch, BarText(report.iteration, report.epoch_iterations, 30).c_str(),
+               static_cast<long long>(report.iteration),
+               static_cast<long long>(report.epoch_iterations), report.loss, report.accuracy,
+               report.job_images_per_second);
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+void ProgressBar::OnTest(const TestReport& report) {
+  Clear();
+  log_->OnTest(report);
+}
+
+void ProgressBar::OnEpochEnd(const EpochReport& report) {
+  Clear();
+  log_->OnEpochEnd(report);
+}
+
+void ProgressBar::OnModelSaved(const std::string& path) {
+  Clear();
+  log_->OnModelSaved(path);
+}
+
+std::unique_ptr<TrainListener> ForTerminal(std::unique_ptr<TrainListener> log) {
+  if (!isatty(STDERR_FILENO)) return log;
+  return std::make_unique<ProgressBar>(std::move(log));
+}
+
+CsvLog::CsvLog(const std::string& path, const std::string& description)
+    : path_(path), file_(std::fopen(path.c_str(), "w")) {
+  if (!file_) throw IoError(MakeString("cannot write ", path, ": ", std::strerror(errno)));
+  Write("# " + description + "\n");
+  Write(
+      "time_spent,cumulative_time_spent,input_count,cumulative_input_count,"
+      "cumulative_batch_count,inputs_per_sec,accuracy,epoch,learning_rate,loss,test_accuracy\n");
+}
+
+void CsvLog::Write(const std::string& line) {
+  if (std::fputs(line.c_str(), file_.get()) < 0 || std::fflush(file_.get()) != 0) {
+    throw IoError(MakeString("cannot write ", path_, ": ", std::strerror(errno)));
+  }
+}
+
+void CsvLog::OnEpochEnd(const EpochReport& report) {
+  cumulative_seconds_ += report.seconds;
+  cumulative_images_ += report.images;
+  Write(Format("%.6g,%.6g,%lld,%lld,%lld,%.6g,%.9g,%d,%.9g,%.9g,%.9g\n", report.seconds,
+               cumulative_seconds_, static_cast<long long>(report.images),
+               static_cast<long long>(cumulative_images_),
+               static_cast<long long>(report.total_iterations),
+               static_cast<double>(report.images) / std::max(report.seconds, 1e-9), report.accuracy,
+               report.epoch, report.learning_rate, report.loss, report.test_accuracy));
+}
+
+std::string CsvFileName(const std::string& experiment) {
+  const std::time_t now = std::time(nullptr);
+  std::tm local = {};
+  localtime_r(&now, &local);
+  char stamp[32];
+  std::strftime(stamp, sizeof(stamp), "%Y%m%d_%H%M%S", &local);
+  return experiment + "_" + stamp + ".log";
+}
+
+}  // namespace caffe2

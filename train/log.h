@@ -1,0 +1,82 @@
+// The logs of a run: lines in Caffe2's and MXNet's formats, a progress bar, the per-epoch CSV.
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "train/report.h"
+
+namespace caffe2 {
+
+// Lines of Caffe2's resnet50_trainer ("Finished iteration 3/60 of epoch 0 (21.50 images/sec)",
+// "Training loss: 2.1, accuracy: 0.4"), and one with the speed of the whole job.
+class Caffe2Log : public TrainListener {
+ public:
+  void OnEpochStart(int epoch, int num_epochs) override;
+  void OnIteration(const IterationReport& report) override;
+  void OnTest(const TestReport& report) override;
+  void OnEpochEnd(const EpochReport& report) override;
+  void OnModelSaved(const std::string& path) override;
+};
+
+// Lines of MXNet's train_mnist: "Epoch[0] Batch [100]  Speed: 812.3 samples/sec
+// Train-accuracy=0.98", "Epoch[0] Validation-accuracy=0.988".
+class MxnetLog : public TrainListener {
+ public:
+  void OnIteration(const IterationReport& report) override;
+  void OnTest(const TestReport& report) override;
+  void OnEpochEnd(const EpochReport& report) override;
+  void OnModelSaved(const std::string& path) override;
+};
+
+// A bar in one line of a terminal for the iterations; everything else goes to `log`.
+class ProgressBar : public TrainListener {
+ public:
+  explicit ProgressBar(std::unique_ptr<TrainListener> log) : log_(std::move(log)) {}
+  ~ProgressBar() override { Clear(); }
+  void OnEpochStart(int epoch, int num_epochs) override;
+  void OnIteration(const IterationReport& report) override;
+  void OnTest(const TestReport& report) override;
+  void OnEpochEnd(const EpochReport& report) override;
+  void OnModelSaved(const std::string& path) override;
+
+ private:
+  void Clear();
+  std::unique_ptr<TrainListener> log_;
+  bool shown_ = false;
+};
+
+// "[#####     ]" with `width` places, `done` of `total` filled.
+std::string BarText(int64_t done, int64_t total, int width);
+
+// `log`, behind a progress bar if stderr is a terminal.
+std::unique_ptr<TrainListener> ForTerminal(std::unique_ptr<TrainListener> log);
+
+// The file that Caffe2's ModelTrainerLog writes: a comment line, a header, a row per epoch:
+// time_spent,cumulative_time_spent,input_count,cumulative_input_count,cumulative_batch_count,
+// inputs_per_sec,accuracy,epoch,learning_rate,loss,test_accuracy.
+class CsvLog : public TrainListener {
+ public:
+  // Throws IoError if the file cannot be made. `description` is the text of the comment line.
+  CsvLog(const std::string& path, const std::string& description);
+  // Throws IoError if the row cannot be written.
+  void OnEpochEnd(const EpochReport& report) override;
+
+ private:
+  struct Close {
+    void operator()(FILE* file) const { std::fclose(file); }
+  };
+  void Write(const std::string& line);
+
+  std::string path_;
+  std::unique_ptr<FILE, Close> file_;
+  double cumulative_seconds_ = 0;
+  int64_t cumulative_images_ = 0;
+};
+
+// Caffe2's name for the file: "<experiment>_<year><month><day>_<hour><minute><second>.log".
+std::string CsvFileName(const std::string& experiment);
+
+}  // namespace caffe2

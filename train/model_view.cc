@@ -1,0 +1,43 @@
+#include "train/model_view.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "caffe2/core/logging.h"
+
+namespace caffe2 {
+namespace {
+
+std::unordered_map<std::string, std::string> Forwarded(const TrainNets& nets) {
+  std::unordered_map<std::string, std::string> names;
+  for (const std::string& param : nets.params) names[param] = nets.scope + param;
+  return names;
+}
+
+}  // namespace
+
+ModelView::ModelView(const TrainNets& nets, const Workspace* training, ShardRun* run)
+    : nets_(nets), training_(training), run_(run), workspace_(training, Forwarded(nets)) {}
+
+void ModelView::Refresh() {
+  std::vector<double> values;
+  for (const std::string& name : nets_.computed_params) {
+    const Tensor& tensor = training_->GetBlob(nets_.scope + name)->Get<Tensor>();
+    const float* data = tensor.data<float>();
+    values.insert(values.end(), data, data + tensor.numel());
+  }
+  if (values.empty()) return;
+  run_->Sum(&values);
+  const double* next = values.data();
+  for (const std::string& name : nets_.computed_params) {
+    const Tensor& source = training_->GetBlob(nets_.scope + name)->Get<Tensor>();
+    Tensor* copy = BlobGetMutableTensor(workspace_.CreateLocalBlob(name), Device{});
+    copy->ResizeLike(source);
+    float* out = copy->mutable_data<float>();
+    std::transform(next, next + source.numel(), out,
+                   [this](double sum) { return static_cast<float>(sum / run_->num_shards()); });
+    next += source.numel();
+  }
+}
+
+}  // namespace caffe2

@@ -1,0 +1,142 @@
+#include "train/options.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+
+#include "caffe2/core/logging.h"
+#include "db/db.h"
+#include "train/input.h"
+
+namespace caffe2 {
+namespace {
+
+template <typename T>
+void CheckRange(const char* flag, T value, T low, T high) {
+  CAFFE_ENFORCE(value >= low && value <= high, "--", flag, " is ", value, ", must be from ", low,
+                " to ", high);
+}
+
+template <typename T>
+void CheckPositive(const char* flag, T value) {
+  CAFFE_ENFORCE(value > 0, "--", flag, " is ", value, ", must be positive");
+}
+
+void CheckOneOf(const char* flag, const std::string& value, const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), value) != known.end()) return;
+  std::string list;
+  for (const std::string& each : known) list += " " + each;
+  CAFFE_THROW("--", flag, " is ", value, "; known:", list);
+}
+
+std::string DirectoryOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// Makes and removes a file: permissions alone do not tell (root, read-only mounts).
+void CheckWritableDirectory(const std::string& directory) {
+  struct stat status;
+  if (stat(directory.c_str(), &status) != 0) {
+    throw IoError(MakeString("directory ", directory, ": ", std::strerror(errno)));
+  }
+  if (!S_ISDIR(status.st_mode)) throw IoError(directory + " is not a directory");
+  std::string probe = directory + "/.doppio_probe_XXXXXX";
+  const int fd = mkstemp(probe.data());
+  if (fd < 0) {
+    throw IoError(MakeString("cannot write to directory ", directory, ": ", std::strerror(errno)));
+  }
+  close(fd);
+  unlink(probe.c_str());
+}
+
+void ValidateShards(const ShardOptions& shards) {
+  CheckPositive("num_shards", shards.num_shards);
+  CheckRange("shard_id", shards.shard_id, 0, shards.num_shards - 1);
+  CAFFE_ENFORCE(shards.num_shards == 1 || !shards.run_id.empty(), "--num_shards is ",
+                shards.num_shards,
+                ", so --run_id is needed: a name for this run, the same on all shards");
+  CheckRange("redis_port", shards.redis_port, 1, 65535);
+  CheckOneOf("distributed_transport", shards.transport, {"tcp", "ibverbs"});
+  CheckPositive("rendezvous_timeout", shards.rendezvous_timeout);
+  CheckPositive("collective_timeout", shards.collective_timeout);
+  if (shards.num_shards > 1 && shards.redis_host.empty()) {
+    CheckWritableDirectory(shards.file_store_path);
+  }
+}
+
+void ValidateData(const DataOptions& data, const NetworkOptions& shape) {
+  CAFFE_ENFORCE(!data.train_data.empty(), "--train_data is needed: a database, or null");
+  CheckRange("num_channels", shape.num_channels, 1, 3);
+  CAFFE_ENFORCE_NE(shape.num_channels, 2, "--num_channels must be 1 or 3");
+  CheckPositive("image_size", shape.image_size);
+  CheckRange("image_scale", data.image_scale, 0, 1 << 14);
+  CAFFE_ENFORCE(data.image_scale == 0 || data.image_scale >= shape.image_size, "--image_scale ",
+                data.image_scale, " is smaller than --image_size ", shape.image_size);
+  CheckPositive("image_std", data.std);
+  CheckPositive("decode_threads", data.decode_threads);
+  for (const std::string& source : {data.train_data, data.test_data}) {
+    if (!source.empty() && source != kSyntheticData) DetectRecordKind(data.db_type, source);
+  }
+}
+
+void ValidateModel(const ModelOptions& model) {
+  CheckOneOf("model", model.network, NetworkNames());
+  CheckOneOf("order", model.order, {"NCHW", "NHWC"});
+  CheckOneOf("dtype", model.dtype, {"float", "bfloat16"});
+  CheckOneOf("optimizer", model.optimizer, {"sgd", "adam", "adagrad", "rmsprop"});
+  CheckPositive("num_labels", model.shape.num_labels);
+  CheckPositive("base_learning_rate", model.base_learning_rate);
+  CheckRange("momentum", model.momentum, 0.f, 1.f);
+  CAFFE_ENFORCE(std::isfinite(model.base_learning_rate), "--base_learning_rate is not finite");
+  CAFFE_ENFORCE(model.weight_decay >= 0, "--weight_decay is ", model.weight_decay);
+  CheckPositive("lr_step_epochs", model.lr_step_epochs);
+}
+
+void ValidateOutput(const OutputOptions& output, bool writes) {
+  CheckPositive("log_every", output.log_every);
+  CAFFE_ENFORCE(output.checkpoint_every >= 0, "--checkpoint_every is ", output.checkpoint_every);
+  CAFFE_ENFORCE(!output.resume || output.load_model_path.empty(),
+                "--resume and --load_model_path exclude each other");
+  if (!writes) return;
+  if (output.resume && access(output.checkpoint_path.c_str(), R_OK) != 0) {
+    throw IoError(
+        MakeString("--resume: checkpoint ", output.checkpoint_path, ": ", std::strerror(errno)));
+  }
+  if (output.model_path) CheckWritableDirectory(DirectoryOf(output.model_path(1)));
+  if (output.checkpoint_every > 0) CheckWritableDirectory(DirectoryOf(output.checkpoint_path));
+  if (!output.csv_path.empty()) CheckWritableDirectory(DirectoryOf(output.csv_path));
+}
+
+}  // namespace
+
+int TrainOptions::ImageScale() const {
+  if (data.image_scale > 0) return data.image_scale;
+  const int size = model.shape.image_size;
+  if (size >= 224 && size <= 256) return 256;
+  return static_cast<int>(std::lround(size * 256.0 / 227.0));
+}
+
+void Validate(const TrainOptions& options) {
+  ValidateShards(options.shards);
+  const ScheduleOptions& schedule = options.schedule;
+  CheckPositive("batch_size", schedule.batch_size);
+  CheckRange<int64_t>("batch_size", schedule.batch_size, 1, 1 << 20);
+  CheckPositive("epoch_size", schedule.epoch_size);
+  CAFFE_ENFORCE(options.EpochIterations() > 0, "--epoch_size ", schedule.epoch_size,
+                " is smaller than one batch of all shards: ", schedule.batch_size, " x ",
+                options.shards.num_shards);
+  CAFFE_ENFORCE(schedule.num_epochs >= 0, "--num_epochs is ", schedule.num_epochs);
+  CAFFE_ENFORCE(schedule.max_iterations >= 0, "--max_iterations is ", schedule.max_iterations);
+  CAFFE_ENFORCE(schedule.test_epoch_size >= 0, "--test_epoch_size is ", schedule.test_epoch_size);
+  ValidateModel(options.model);
+  ValidateData(options.data, options.model.shape);
+  ValidateOutput(options.output, options.shards.shard_id == 0);
+}
+
+}  // namespace caffe2

@@ -1,0 +1,105 @@
+// What a training run is: all settings of the trainers, checked before anything starts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "caffe2/model/networks.h"
+
+namespace caffe2 {
+
+// How this process finds the others of its run.
+struct ShardOptions {
+  int num_shards = 1;
+  int shard_id = 0;
+  std::string run_id;  // names the run; needed for num_shards > 1
+  // The store: Redis if a host is given, else a directory that all shards share.
+  std::string redis_host;
+  int redis_port = 6379;
+  std::string redis_user;
+  std::string redis_password_file;  // its first line is the password
+  int redis_db = 0;
+  std::string file_store_path = "/tmp";
+  std::string transport = "tcp";
+  std::string interface;              // "" lets the transport choose
+  double rendezvous_timeout = 300.0;  // seconds until all shards have joined
+  double collective_timeout = 60.0;   // seconds that one collective may take
+};
+
+// Where images come from and what is done to them.
+struct DataOptions {
+  std::string train_data;  // database of Datum or TensorProtos records; "null": synthetic images
+  std::string test_data;   // "": no tests
+  std::string db_type = "lmdb";
+  int image_scale = 0;  // shorter side before the crop; 0: see ImageScale()
+  float mean = 128.f;   // subtracted, then divided by std
+  float std = 128.f;
+  bool mirror = true;    // flip half of the training images
+  bool shuffle = false;  // a new order of the training records in each epoch, the same everywhere
+  int decode_threads = 1;
+};
+
+// The network and its update.
+struct ModelOptions {
+  std::string network = "resnet50";
+  NetworkOptions shape;
+  std::string order = "NHWC";
+  std::string dtype = "float";    // of activations: float or bfloat16
+  std::string optimizer = "sgd";  // sgd, adam, adagrad, rmsprop
+  float base_learning_rate = 0.1f;
+  float momentum = 0.9f;
+  bool nesterov = true;
+  float weight_decay = 1e-4f;
+  int lr_step_epochs = 30;  // the rate is multiplied by lr_factor every so many epochs
+  float lr_factor = 0.1f;
+};
+
+// How long.
+struct ScheduleOptions {
+  int64_t batch_size = 32;         // of one shard
+  int64_t epoch_size = 1'500'000;  // images of all shards; rounded down to whole global batches
+  int num_epochs = 1000;
+  int64_t max_iterations = 0;   // of the whole run; 0: no limit
+  int64_t test_epoch_size = 0;  // test at most so many images, in the order of the database; 0: all
+  uint64_t seed = 1;
+};
+
+// What is written, by shard 0 alone.
+struct OutputOptions {
+  // Exported predictor after epoch n (counted from 1); "" exports none.
+  std::function<std::string(int)> model_path;
+  bool keep_all_models = false;  // else the file of the epoch before is removed
+  std::string checkpoint_path;
+  int64_t checkpoint_every = 0;  // iterations; the end of the run counts too; 0: no checkpoints
+  bool resume = false;           // continue from checkpoint_path, which must exist
+  std::string load_model_path;   // start from the parameters of an exported predictor
+  int load_epoch = 0;            // and count epochs from here
+  std::string csv_path;          // one line per epoch (CsvLog); "": none
+  std::string description;       // first line of the CSV: the settings of the run
+  int64_t log_every = 1;         // iterations between log lines
+};
+
+struct TrainOptions {
+  ShardOptions shards;
+  DataOptions data;
+  ModelOptions model;
+  ScheduleOptions schedule;
+  OutputOptions output;
+
+  // Iterations of one epoch, at least 1 after Validate().
+  int64_t EpochIterations() const {
+    return schedule.epoch_size / (schedule.batch_size * shards.num_shards);
+  }
+  // The shorter side of images before the crop to image_size: 256 for the usual crops of 224 to
+  // 256 pixels, as in Caffe2, and in proportion to Caffe2's 256:227 for other sizes.
+  int ImageScale() const;
+};
+
+// Throws EnforceNotMet, naming the flag, on settings that contradict each other or cannot work:
+// ids out of range, a missing run id, an epoch smaller than a global batch, unknown names, missing
+// databases, directories that cannot be written.
+void Validate(const TrainOptions& options);
+
+}  // namespace caffe2

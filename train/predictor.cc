@@ -1,0 +1,136 @@
+#include "train/predictor.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "caffe2/core/logging.h"
+#include "caffe2/core/operator_gradient.h"
+#include "caffe2/proto/predictor_consts.pb.h"
+#include "train/atomic_file.h"
+#include "train/db_blobs.h"
+
+namespace caffe2 {
+namespace {
+
+const PredictorConsts& Names() { return PredictorConsts::default_instance(); }
+
+void AddBlobs(MetaNetDef* meta, const std::string& key, const std::vector<std::string>& names) {
+  BlobsMap* map = meta->add_blobs();
+  map->set_key(key);
+  for (const std::string& name : names) map->add_value(name);
+}
+
+NetDef* AddNet(MetaNetDef* meta, const std::string& key, const std::string& name) {
+  NetsMap* map = meta->add_nets();
+  map->set_key(key);
+  map->mutable_value()->set_name(name);
+  return map->mutable_value();
+}
+
+std::vector<std::string> BlobsOf(const MetaNetDef& meta, const std::string& key) {
+  for (const BlobsMap& map : meta.blobs()) {
+    if (map.key() == key) return {map.value().begin(), map.value().end()};
+  }
+  CAFFE_THROW("no list of blobs ", key);
+}
+
+const NetDef* FindNet(const MetaNetDef& meta, const std::string& key) {
+  for (const NetsMap& map : meta.nets()) {
+    if (map.key() == key) return &map.value();
+  }
+  return nullptr;
+}
+
+const NetDef& NetOf(const MetaNetDef& meta, const std::string& key) {
+  const NetDef* net = FindNet(meta, key);
+  CAFFE_ENFORCE(net != nullptr, "no net ", key);
+  return *net;
+}
+
+// Makes inputs and outputs, zero, so that they have their shapes before anything was fed.
+void AddPredictInit(const PredictorExportMeta& meta, NetDef* net) {
+  for (const auto& [name, shape] : meta.shapes) {
+    *net->add_op() = GradientMakerBase::CreateOperatorDef(
+        "ConstantFill", "", {}, {name}, {MakeArgument("shape", shape), MakeArgument("value", 0.f)});
+  }
+}
+
+void CheckDisjoint(const PredictorExportMeta& meta) {
+  for (const auto* others : {&meta.inputs, &meta.outputs}) {
+    for (const std::string& name : *others) {
+      CAFFE_ENFORCE(
+          std::find(meta.parameters.begin(), meta.parameters.end(), name) == meta.parameters.end(),
+          name, " is a parameter and an input or output of the predictor");
+    }
+  }
+}
+
+Predictor FromMeta(const MetaNetDef& meta) {
+  Predictor predictor;
+  predictor.net = NetOf(meta, Names().predict_net_type());
+  predictor.parameters = BlobsOf(meta, Names().parameters_blob_type());
+  predictor.inputs = BlobsOf(meta, Names().inputs_blob_type());
+  predictor.outputs = BlobsOf(meta, Names().outputs_blob_type());
+  for (const StringMap& entry : meta.applicationspecificinfo()) {
+    predictor.application_info[entry.key()] = entry.value();
+  }
+  return predictor;
+}
+
+}  // namespace
+
+MetaNetDef MakeMetaNetDef(const PredictorExportMeta& meta) {
+  CheckDisjoint(meta);
+  MetaNetDef result;
+  AddBlobs(&result, Names().parameters_blob_type(), meta.parameters);
+  AddBlobs(&result, Names().inputs_blob_type(), meta.inputs);
+  AddBlobs(&result, Names().outputs_blob_type(), meta.outputs);
+  AddPredictInit(meta, AddNet(&result, Names().predict_init_net_type(), "predict-init"));
+  NetDef* global_init = AddNet(&result, Names().global_init_net_type(), "global-init");
+  global_init->add_external_input(Names().predictor_dbreader());
+  *global_init->add_op() = GradientMakerBase::CreateOperatorDef(
+      "Load", "", {Names().predictor_dbreader()}, meta.parameters);
+  *AddNet(&result, Names().predict_net_type(), "") = meta.predict_net;
+  for (const auto& [key, value] : meta.application_info) {
+    StringMap* entry = result.add_applicationspecificinfo();
+    entry->set_key(key);
+    entry->set_value(value);
+  }
+  return result;
+}
+
+void SavePredictor(const PredictorExportMeta& meta, Workspace* ws, const std::string& path) {
+  for (const std::string& name : meta.parameters) {
+    CAFFE_ENFORCE(ws->HasBlob(name), "parameter ", name, " to export does not exist");
+  }
+  const std::string header = Names().meta_net_def();
+  *ws->CreateBlob(header)->GetMutable<std::string>() = MakeMetaNetDef(meta).SerializeAsString();
+  std::vector<std::string> blobs = {header};
+  blobs.insert(blobs.end(), meta.parameters.begin(), meta.parameters.end());
+  SaveBlobs(ws, blobs, path);
+}
+
+Predictor LoadPredictor(const std::string& path, Workspace* ws) {
+  if (access(path.c_str(), R_OK) != 0) {
+    throw IoError(MakeString("cannot read model ", path, ": ", std::strerror(errno)));
+  }
+  if (HasChecksum(path)) VerifyChecksum(path);
+  const std::string reader = Names().predictor_dbreader(), header = Names().meta_net_def();
+  ws->RunOperatorOnce(GradientMakerBase::CreateOperatorDef(
+      "CreateDB", "", {}, {reader},
+      {MakeArgument("db", path), MakeArgument("db_type", std::string("minidb"))}));
+  ws->RunOperatorOnce(GradientMakerBase::CreateOperatorDef("Load", "", {reader}, {header}));
+  MetaNetDef meta;
+  CAFFE_ENFORCE(meta.ParseFromString(ws->GetBlob(header)->Get<std::string>()), path,
+                " is no exported predictor");
+  Predictor predictor = FromMeta(meta);
+  CAFFE_ENFORCE(ws->RunNetOnce(NetOf(meta, Names().global_init_net_type())));
+  if (const NetDef* init = FindNet(meta, Names().predict_init_net_type())) ws->RunNetOnce(*init);
+  for (const std::string& input : predictor.inputs) ws->CreateBlob(input);
+  return predictor;
+}
+
+}  // namespace caffe2

@@ -1,0 +1,55 @@
+// What the training loop tells about a run, and who listens.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace caffe2 {
+
+// One iteration, or the mean over the iterations since the last report.
+struct IterationReport {
+  int epoch = 0;          // counted from 0
+  int64_t iteration = 0;  // of this epoch, counted from 1
+  int64_t epoch_iterations = 0;
+  double loss = 0;      // mean over all shards
+  double accuracy = 0;  // top-1, over all shards
+  double accuracy_top5 = 0;
+  double images_per_second = 0;      // of this shard
+  double job_images_per_second = 0;  // of all shards
+  double data_wait_seconds = 0;      // per iteration, that this shard waited for input
+};
+
+struct EpochReport {
+  int epoch = 0;
+  int num_epochs = 0;
+  double loss = 0;  // mean over the epoch and all shards
+  double accuracy = 0;
+  double seconds = 0;  // of the epoch's iterations; tests and saving not counted
+  int64_t images = 0;  // in this epoch, all shards
+  double learning_rate = 0;
+  int64_t total_iterations = 0;
+  double test_accuracy = -1;  // -1: not tested
+};
+
+struct TestReport {
+  int epoch = 0;
+  int64_t images = 0;  // all shards; every image counted once
+  double loss = 0;
+  double accuracy = 0;
+  double accuracy_top5 = 0;
+  double seconds = 0;
+};
+
+// Listens to the training loop, on the thread that trains. Implementations format; they must not
+// touch the run.
+class TrainListener {
+ public:
+  virtual ~TrainListener() = default;
+  virtual void OnEpochStart(int epoch, int num_epochs) {}
+  virtual void OnIteration(const IterationReport& report) {}
+  virtual void OnTest(const TestReport& report) {}
+  virtual void OnEpochEnd(const EpochReport& report) {}
+  virtual void OnModelSaved(const std::string& path) {}
+};
+
+}  // namespace caffe2

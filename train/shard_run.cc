@@ -1,0 +1,156 @@
+#include "train/shard_run.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "caffe2/core/logging.h"
+#include "caffe2/core/operator_gradient.h"
+#include "distributed/collective.h"
+#include "distributed/file_store_handler.h"
+#include "distributed/redis_store_handler.h"
+#include "train/train_nets.h"
+
+namespace caffe2 {
+namespace {
+
+constexpr char kWorld[] = "control_0_cw";
+constexpr char kValues[] = "control_values";
+constexpr char kGathered[] = "control_gathered";
+constexpr char kEngine[] = "GLOO";
+
+milliseconds Milliseconds(double seconds) {
+  return milliseconds(static_cast<int64_t>(seconds * 1e3));
+}
+
+std::string ReadPassword(const std::string& path) {
+  if (path.empty()) return {};
+  std::ifstream file(path);
+  std::string password;
+  if (!std::getline(file, password)) throw IoError("cannot read the Redis password from " + path);
+  return password;
+}
+
+StoreFactory Stores(const ShardOptions& shards) {
+  if (shards.redis_host.empty()) return FileStores(shards.file_store_path);
+  RedisOptions redis;
+  redis.host = shards.redis_host;
+  redis.port = shards.redis_port;
+  redis.user = shards.redis_user;
+  redis.password = ReadPassword(shards.redis_password_file);
+  redis.database = shards.redis_db;
+  return RedisStores(redis);
+}
+
+std::unique_ptr<RunMembership> Join(const TrainOptions& options) {
+  RunOptions run;
+  run.run_id = options.shards.run_id;
+  run.num_shards = options.shards.num_shards;
+  run.shard_id = options.shards.shard_id;
+  run.fingerprint = RunSettings(options);
+  run.devices = "cpu";
+  run.join_timeout = Milliseconds(options.shards.rendezvous_timeout);
+  run.exit_timeout = Milliseconds(options.shards.collective_timeout);
+  return RunMembership::Join(Stores(options.shards), run);
+}
+
+OperatorDef CreateWorld(const ShardOptions& shards) {
+  OperatorDef op = GradientMakerBase::CreateOperatorDef(
+      "CreateCommonWorld", std::string(kWorld) + "_op", {kStoreHandler}, {kWorld},
+      {MakeArgument("size", shards.num_shards), MakeArgument("rank", shards.shard_id),
+       MakeArgument("timeout_ms", static_cast<int>(shards.collective_timeout * 1e3)),
+       MakeArgument("transport", shards.transport), MakeArgument("interface", shards.interface)});
+  op.set_engine(kEngine);
+  return op;
+}
+
+template <typename T>
+void Feed(Workspace* ws, const std::string& name, const T* values, size_t n) {
+  Tensor* tensor = BlobGetMutableTensor(ws->CreateBlob(name), Device{});
+  tensor->Resize(static_cast<int64_t>(n));
+  std::copy(values, values + n, tensor->mutable_data<T>());
+}
+
+}  // namespace
+
+ShardRun::ShardRun(const TrainOptions& options, Workspace* ws)
+    : ws_(ws), num_shards_(options.shards.num_shards), shard_id_(options.shards.shard_id) {
+  if (num_shards_ == 1) return;
+  membership_ = Join(options);
+  membership_->OnPeerLost([](const std::string& line) { AbortCommunicators(line); });
+  try {
+    *ws->CreateBlob(kStoreHandler)->GetMutable<std::unique_ptr<StoreHandler>>() =
+        membership_->MakeStore();
+    ws->RunOperatorOnce(CreateWorld(options.shards));
+  } catch (const std::exception& error) {
+    throw IoError(ReportFailure(error));
+  }
+}
+
+// The store handler must not outlive the membership; nets that hold the worlds are not run again.
+ShardRun::~ShardRun() {
+  for (const char* name : {kWorld, "allreduce_0_cw", "broadcast_0_cw", kStoreHandler}) {
+    if (Blob* blob = ws_->GetBlob(name)) blob->Reset();
+  }
+}
+
+void ShardRun::RunControl(const std::string& type, size_t count, const std::string& output) {
+  // Operations of one name and size need to be agreed on only once.
+  OperatorDef op = GradientMakerBase::CreateOperatorDef(
+      type, MakeString("control_", type, "_", count), {kWorld, kValues}, {output});
+  op.set_engine(kEngine);
+  ws_->RunOperatorOnce(op);
+}
+
+void ShardRun::Sum(std::vector<double>* values) {
+  if (num_shards_ == 1) return;
+  Feed(ws_, kValues, values->data(), values->size());
+  RunControl("Allreduce", values->size(), kValues);
+  const double* sums = ws_->GetBlob(kValues)->Get<Tensor>().data<double>();
+  std::copy(sums, sums + values->size(), values->begin());
+}
+
+std::vector<std::string> ShardRun::Gather(const std::string& bytes) {
+  if (num_shards_ == 1) return {bytes};
+  std::vector<double> sizes(static_cast<size_t>(num_shards_), 0.0);
+  sizes[static_cast<size_t>(shard_id_)] = static_cast<double>(bytes.size());
+  Sum(&sizes);
+  // All are padded to the longest.
+  const auto longest =
+      std::max<size_t>(1, static_cast<size_t>(*std::max_element(sizes.begin(), sizes.end())));
+  std::vector<uint8_t> padded(longest, 0);
+  std::copy(bytes.begin(), bytes.end(), padded.begin());
+  Feed(ws_, kValues, padded.data(), padded.size());
+  RunControl("Allgather", longest, kGathered);
+  const auto* all = ws_->GetBlob(kGathered)->Get<Tensor>().data<uint8_t>();
+  std::vector<std::string> result;
+  for (size_t s = 0; s < sizes.size(); ++s) {
+    result.emplace_back(reinterpret_cast<const char*>(all + s * longest),
+                        static_cast<size_t>(sizes[s]));
+  }
+  return result;
+}
+
+std::string ShardRun::Broadcast(const std::string& bytes) {
+  return Gather(IsWriter() ? bytes : std::string()).at(0);
+}
+
+void ShardRun::UpdateStatus(const ShardStatus& status) {
+  if (membership_) membership_->UpdateStatus(status);
+}
+
+std::string ShardRun::DescribeShard(int shard) const {
+  return membership_ ? membership_->DescribeShard(shard) : MakeString("shard ", shard);
+}
+
+std::string ShardRun::ReportFailure(const std::exception& cause) {
+  if (!membership_) return cause.what();
+  const bool peer_error = dynamic_cast<const PeerLost*>(&cause) != nullptr ||
+                          dynamic_cast<const PeerTimeout*>(&cause) != nullptr;
+  return membership_->ReportFailure(cause.what(), peer_error, SuspectOf(cause));
+}
+
+void ShardRun::Leave() {
+  if (membership_) membership_->Leave();
+}
+
+}  // namespace caffe2

@@ -1,0 +1,248 @@
+#include "train/train_nets.h"
+
+#include <algorithm>
+
+#include "caffe2/core/logging.h"
+#include "caffe2/core/operator.h"
+#include "caffe2/graph/data_parallel.h"
+#include "caffe2/model/layers.h"
+#include "caffe2/model/networks.h"
+#include "caffe2/model/optimizer.h"
+
+namespace caffe2 {
+namespace {
+
+constexpr int kTopK = 5;
+constexpr char kReader[] = "reader";
+
+ModelHelper::Options HelperOptions(const TrainOptions& options, bool inference) {
+  return {.order = options.model.order,
+          .init_params = !inference,
+          .is_test = inference,
+          .compute_type =
+              options.model.dtype == "bfloat16" ? TensorProto::BFLOAT16 : TensorProto::FLOAT};
+}
+
+std::vector<Device> Devices() { return {Device{}}; }
+
+DataParallelOptions ParallelOptions(const TrainOptions& options) {
+  DataParallelOptions parallel;
+  parallel.devices = Devices();
+  parallel.num_shards = options.shards.num_shards;
+  parallel.shard_id = options.shards.shard_id;
+  parallel.store_handler = kStoreHandler;
+  parallel.transport = options.shards.transport;
+  parallel.interface = options.shards.interface;
+  parallel.timeout_ms = static_cast<int>(options.shards.collective_timeout * 1e3);
+  return parallel;
+}
+
+LearningRateOptions RateOptions(const TrainOptions& options) {
+  return {.base = options.model.base_learning_rate,
+          .policy = "step",
+          .stepsize = options.model.lr_step_epochs * options.EpochIterations(),
+          .gamma = options.model.lr_factor};
+}
+
+std::string AddOptimizer(ModelHelper* model, const TrainOptions& options) {
+  const ModelOptions& settings = options.model;
+  AddWeightDecay(model, settings.weight_decay);
+  const LearningRateOptions rate = RateOptions(options);
+  if (settings.optimizer == "adam") return BuildAdam(model, {.learning_rate = rate});
+  if (settings.optimizer == "adagrad") return BuildAdagrad(model, {.learning_rate = rate});
+  if (settings.optimizer == "rmsprop") {
+    return BuildRmsProp(model, {.learning_rate = rate, .momentum = settings.momentum});
+  }
+  CAFFE_ENFORCE_EQ(settings.optimizer, "sgd");
+  return BuildSgd(
+      model, {.learning_rate = rate, .momentum = settings.momentum, .nesterov = settings.nesterov});
+}
+
+struct ReplicaBlobs {
+  std::string loss, accuracy, accuracy_top5;
+};
+
+// One replica: input, network, loss, accuracy. The gradient starts from the loss divided by the
+// number of replicas of the job, so that their sum is the gradient of the mean.
+ReplicaBlobs AddReplica(ModelHelper* model, const TrainOptions& options, RecordKind kind,
+                        int64_t batch, int replicas) {
+  const std::string data = options.data.train_data == kSyntheticData
+                               ? AddSyntheticInput(model, batch, options)
+                               : AddImageInput(model, kReader, kind, batch, options);
+  const std::string scores = AddNetwork(model, options.model.network, data, options.model.shape);
+  const std::string label = model->Scoped("label");
+  const auto [softmax, loss] = brew::SoftmaxWithLoss(model, scores, label, "softmax", "loss");
+  const std::string scaled = model->Scoped("loss_scaled");
+  model->AddOperator("Scale", {loss}, {scaled}, {MakeArgument("scale", 1.f / replicas)});
+  model->AddGradientOperators({{scaled, ""}});
+  ReplicaBlobs blobs{loss, brew::Accuracy(model, softmax, label, "accuracy"), ""};
+  if (options.model.shape.num_labels > kTopK) {
+    blobs.accuracy_top5 = brew::Accuracy(model, softmax, label, "accuracy_top5", kTopK);
+  }
+  return blobs;
+}
+
+// The same blob in all replicas, by its stripped name.
+ReplicatedBlob Replicated(const std::string& stripped, const std::vector<std::string>& scopes) {
+  ReplicatedBlob blob;
+  for (const std::string& scope : scopes) blob.push_back(scope + stripped);
+  return blob;
+}
+
+// Shapes of the parameters' gradients: those of the parameters.
+std::map<std::string, TensorShape> GradientShapes(const ModelHelper& model) {
+  std::map<std::string, TensorShape> shapes;
+  for (const Parameter& parameter : model.parameters()) {
+    if (model.gradients().count(parameter.name) == 0) continue;
+    TensorShape& shape = shapes[model.Gradient(parameter.name)];
+    for (const int64_t dim : parameter.shape) shape.add_dims(dim);
+    shape.set_data_type(TensorProto::FLOAT);
+  }
+  return shapes;
+}
+
+// The replica's names without its scope.
+std::vector<std::string> Strip(const std::vector<std::string>& names, const std::string& scope) {
+  std::vector<std::string> stripped;
+  for (const std::string& name : names) {
+    if (name.compare(0, scope.size(), scope) == 0) stripped.push_back(name.substr(scope.size()));
+  }
+  return stripped;
+}
+
+void AddReduction(ModelHelper* model, const std::vector<std::string>& scopes, const TrainNets& nets,
+                  const DataParallelOptions& parallel) {
+  std::vector<ReplicatedBlob> gradients;
+  for (const std::string& param : nets.params) {
+    if (model->gradients().count(scopes[0] + param) == 0) continue;
+    ReplicatedBlob blob;
+    for (const std::string& scope : scopes) blob.push_back(model->Gradient(scope + param));
+    gradients.push_back(blob);
+  }
+  AddGradientReduction(
+      model->net(), PlanGradientBuckets(*model->net(), gradients, GradientShapes(*model), parallel),
+      parallel);
+}
+
+NetDef BroadcastNet(const std::vector<std::string>& scopes, const TrainNets& nets,
+                    const DataParallelOptions& parallel) {
+  std::vector<ReplicatedBlob> blobs;
+  for (const auto* names : {&nets.params, &nets.computed_params}) {
+    for (const std::string& name : *names) blobs.push_back(Replicated(name, scopes));
+  }
+  std::vector<std::string> shared;  // blobs outside the replicas, for instance the iteration
+  for (const std::string& name : nets.optimizer_state) {
+    if (name.compare(0, scopes[0].size(), scopes[0]) == 0) {
+      blobs.push_back(Replicated(name.substr(scopes[0].size()), scopes));
+    } else if (name.find('/') == std::string::npos) {
+      blobs.push_back({name});
+    }
+  }
+  NetDef net;
+  net.set_name("broadcast");
+  AddParameterBroadcast(&net, blobs, parallel);
+  return net;
+}
+
+InferenceNets Finish(const ModelHelper& model, const std::string& softmax) {
+  InferenceNets nets;
+  nets.init = model.param_init_net();
+  nets.net = model.net();
+  for (const Parameter& parameter : model.parameters()) nets.params.push_back(parameter.name);
+  nets.softmax = softmax;
+  nets.net.add_external_output(softmax);
+  return nets;
+}
+
+}  // namespace
+
+TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind) {
+  const DataParallelOptions parallel = ParallelOptions(options);
+  const auto devices = static_cast<int>(parallel.devices.size());
+  CAFFE_ENFORCE_EQ(options.schedule.batch_size % devices, 0, "--batch_size must be divisible by ",
+                   devices, " devices");
+  TrainNets nets;
+  ModelHelper model("train", HelperOptions(options, /*inference=*/false));
+  if (options.data.train_data != kSyntheticData) {
+    nets.reader = kReader;
+    AddReader(&model, kReader, options.data.train_data, options, /*train=*/true);
+  }
+  std::vector<std::string> scopes;
+  for (int d = 0; d < devices; ++d) {
+    const std::string prefix = DeviceScopeName(parallel.devices[d], d);
+    const DeviceScope device(&model, ToDeviceOption(parallel.devices[d]));
+    const NameScope scope(&model, prefix.substr(0, prefix.size() - 1));
+    const ReplicaBlobs blobs =
+        AddReplica(&model, options, kind, options.schedule.batch_size / devices,
+                   devices * parallel.num_shards);
+    if (d == 0) {
+      nets.loss = blobs.loss;
+      nets.accuracy = blobs.accuracy;
+      nets.accuracy_top5 = blobs.accuracy_top5;
+    }
+    scopes.push_back(prefix);
+  }
+  nets.scope = scopes[0];
+  nets.params = Strip(model.params(), nets.scope);
+  nets.computed_params = Strip(model.computed_params(), nets.scope);
+  AddReduction(&model, scopes, nets, parallel);
+  nets.learning_rate = AddOptimizer(&model, options);
+  nets.optimizer_state = model.optimizer_state();
+  nets.broadcast = BroadcastNet(scopes, nets, parallel);
+  nets.init = *model.param_init_net();
+  nets.train = *model.net();
+  // The same parameters for any number of shards; augmentation of its own for each shard.
+  const uint64_t seed = options.schedule.seed * 0x10000;
+  SetRandomSeeds(&nets.init, seed);
+  SetRandomSeeds(&nets.train, seed + 1 + static_cast<uint64_t>(options.shards.shard_id));
+  return nets;
+}
+
+InferenceNets BuildTestNets(const TrainOptions& options, RecordKind kind) {
+  ModelHelper model("test", HelperOptions(options, /*inference=*/true));
+  AddReader(&model, kTestReader, options.data.test_data, options, /*train=*/false);
+  const std::string data =
+      AddImageInput(&model, kTestReader, kind, options.schedule.batch_size, options);
+  const std::string scores = AddNetwork(&model, options.model.network, data, options.model.shape);
+  InferenceNets nets = Finish(model, brew::Softmax(&model, scores, "softmax"));
+  nets.label = "label";
+  return nets;
+}
+
+InferenceNets BuildPredictorNets(const TrainOptions& options) {
+  ModelHelper model(options.model.network, HelperOptions(options, /*inference=*/true));
+  model.net()->add_external_input("data");
+  const std::string data = brew::CastTo(&model, "data", "data_cast", model.options().compute_type);
+  const std::string scores = AddNetwork(&model, options.model.network, data, options.model.shape);
+  return Finish(model, brew::Softmax(&model, scores, "softmax"));
+}
+
+std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
+  const ModelOptions& model = options.model;
+  const DataOptions& data = options.data;
+  const auto text = [](const auto& value) { return MakeString(value); };
+  return {{"model", model.network},
+          {"image_size", text(model.shape.image_size)},
+          {"num_channels", text(model.shape.num_channels)},
+          {"num_labels", text(model.shape.num_labels)},
+          {"order", model.order},
+          {"dtype", model.dtype},
+          {"optimizer", model.optimizer},
+          {"base_learning_rate", text(model.base_learning_rate)},
+          {"momentum", text(model.momentum)},
+          {"weight_decay", text(model.weight_decay)},
+          {"lr_step_epochs", text(model.lr_step_epochs)},
+          {"lr_factor", text(model.lr_factor)},
+          {"num_shards", text(options.shards.num_shards)},
+          {"batch_size", text(options.schedule.batch_size)},
+          {"epoch_size", text(options.schedule.epoch_size)},
+          {"test_epoch_size", text(options.schedule.test_epoch_size)},
+          {"seed", text(options.schedule.seed)},
+          {"image_scale", text(options.ImageScale())},
+          {"mirror", text(data.mirror)},
+          {"shuffle", text(data.shuffle)},
+          {"mean", text(data.mean)},
+          {"std", text(data.std)}};
+}
+
+}  // namespace caffe2

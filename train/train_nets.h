@@ -1,0 +1,55 @@
+// The nets of a training run, built from its options.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "caffe2/graph/data_parallel.h"
+#include "caffe2/model/model_helper.h"
+#include "train/input.h"
+#include "train/options.h"
+
+namespace caffe2 {
+
+// The nets of one shard and the blobs in them that a run looks at. Blobs of the replicas lie under
+// their device's scope ("cpu_0/"); `stripped` names are without it.
+struct TrainNets {
+  NetDef init;       // fillers and the reader
+  NetDef broadcast;  // common worlds, and the parameters and optimizer state of shard 0 to all
+  NetDef train;      // one iteration
+
+  std::string scope;                         // of the replica that speaks for the shard: "cpu_0/"
+  std::vector<std::string> params;           // stripped; with gradients
+  std::vector<std::string> computed_params;  // stripped; running statistics
+  std::vector<std::string> optimizer_state;  // full names
+  std::string reader;                        // "" for synthetic data
+  std::string loss, accuracy, accuracy_top5, learning_rate;  // full names; top5 "" for few labels
+};
+
+// Throws EnforceNotMet for options that make no model. `kind` is that of the training database
+// (unused for synthetic data).
+TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind);
+
+// The network on parameters made elsewhere (stripped names), batch norm in test mode.
+struct InferenceNets {
+  NetDef init;  // the reader, if there is one
+  NetDef net;
+  std::vector<std::string> params;  // with the computed ones
+  std::string softmax;              // float {batch, labels}
+  std::string label;                // int32 {batch}; "" for a predictor
+};
+
+// Images and labels of the test database through the network.
+InferenceNets BuildTestNets(const TrainOptions& options, RecordKind kind);
+// From the external input "data" to "softmax".
+InferenceNets BuildPredictorNets(const TrainOptions& options);
+
+// The settings that all shards must agree on and that a resumed run must not change, by the names
+// of their flags.
+std::map<std::string, std::string> RunSettings(const TrainOptions& options);
+
+inline constexpr char kStoreHandler[] = "store_handler";
+inline constexpr char kTestReader[] = "test_reader";
+
+}  // namespace caffe2

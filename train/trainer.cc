@@ -1,0 +1,300 @@
+#include "train/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "caffe2/core/logging.h"
+#include "train/predictor.h"
+
+namespace caffe2 {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+RecordKind KindOf(const TrainOptions& options, const std::string& source) {
+  return source == kSyntheticData ? RecordKind::kDatum
+                                  : DetectRecordKind(options.data.db_type, source);
+}
+
+// How the images of an exported model must be prepared.
+std::map<std::string, std::string> InputInfo(const TrainOptions& options) {
+  return {{"image_size", MakeString(options.model.shape.image_size)},
+          {"image_scale", MakeString(options.ImageScale())},
+          {"num_channels", MakeString(options.model.shape.num_channels)},
+          {"order", options.model.order},
+          {"mean", MakeString(options.data.mean)},
+          {"std", MakeString(options.data.std)}};
+}
+
+}  // namespace
+
+Trainer::Trainer(const TrainOptions& options, std::shared_ptr<TrainListener> listener,
+                 StopFunction stop)
+    : options_(options), listener_(std::move(listener)), stop_(std::move(stop)) {
+  Validate(options_);
+  if (!listener_) listener_ = std::make_shared<TrainListener>();
+}
+
+Trainer::~Trainer() = default;
+
+int Trainer::Run() {
+  nets_ = BuildTrainNets(options_, KindOf(options_, options_.data.train_data));
+  run_ = std::make_unique<ShardRun>(options_, &ws_);
+  try {
+    SetUp();
+    const int signal = Loop();
+    SetState("finished");
+    run_->Leave();
+    return signal;
+  } catch (const std::exception& error) {
+    if (run_->num_shards() == 1) throw;
+    throw IoError(run_->ReportFailure(error));
+  }
+}
+
+void Trainer::SetUp() {
+  CAFFE_ENFORCE(ws_.RunNetOnce(nets_.init));
+  CheckpointProto checkpoint;
+  if (options_.output.resume) {
+    checkpoint = LoadCheckpoint(options_.output.checkpoint_path, options_, nets_, &ws_, run_.get());
+  } else if (!options_.output.load_model_path.empty() && run_->IsWriter()) {
+    LoadModel();
+  }
+  CAFFE_ENFORCE(ws_.RunNetOnce(nets_.broadcast), "the broadcast of the parameters failed");
+  ws_.CreateNet(nets_.train);
+  progress_.epoch = options_.output.load_epoch;
+  if (options_.output.resume) {
+    RestoreShard(checkpoint, nets_, run_->shard_id(), &ws_);
+    progress_ = ProgressOf(checkpoint);
+    LOG(INFO) << "Resumed from " << options_.output.checkpoint_path << ": iteration "
+              << progress_.total_iterations << ", epoch " << progress_.epoch;
+  }
+  view_ = std::make_unique<ModelView>(nets_, &ws_, run_.get());
+  if (!options_.data.test_data.empty()) {
+    evaluator_ = std::make_unique<Evaluator>(options_, KindOf(options_, options_.data.test_data),
+                                             view_.get(), run_.get());
+  }
+  LOG(INFO) << "Using epoch size: "
+            << options_.EpochIterations() * options_.schedule.batch_size * run_->num_shards();
+}
+
+// Parameters by name, without any scope their names may have ("gpu_0/" in models of Caffe2). The
+// rate of the optimizer continues where the epochs before would have left it.
+void Trainer::LoadModel() {
+  Workspace source;
+  const Predictor predictor = LoadPredictor(options_.output.load_model_path, &source);
+  std::map<std::string, std::string> by_name;
+  for (const std::string& name : predictor.parameters) {
+    by_name[name.substr(name.rfind('/') + 1)] = name;
+  }
+  for (const auto* names : {&nets_.params, &nets_.computed_params}) {
+    for (const std::string& name : *names) {
+      CAFFE_ENFORCE(by_name.count(name), options_.output.load_model_path, " has no parameter ",
+                    name);
+      const Tensor& value = source.GetBlob(by_name[name])->Get<Tensor>();
+      Tensor* param = ws_.GetBlob(nets_.scope + name)->GetMutable<Tensor>();
+      CAFFE_ENFORCE(param->sizes() == value.sizes(), "parameter ", name, " is ",
+                    ShapeString(value.sizes()), " in ", options_.output.load_model_path, ", not ",
+                    ShapeString(param->sizes()));
+      param->CopyFrom(value);
+    }
+  }
+  *ws_.GetBlob("optimizer_iteration")->GetMutable<Tensor>()->mutable_data<int64_t>() =
+      options_.output.load_epoch * options_.EpochIterations();
+  LOG(INFO) << "Loaded " << options_.output.load_model_path << ". Reset epoch to "
+            << options_.output.load_epoch;
+}
+
+bool Trainer::LimitReached() const {
+  const int64_t limit = options_.schedule.max_iterations;
+  return stop_signal_ != 0 || (limit > 0 && progress_.total_iterations >= limit);
+}
+
+int Trainer::Loop() {
+  bool ended = LimitReached();
+  while (!ended && progress_.epoch < options_.schedule.num_epochs) ended = RunEpoch();
+  if (options_.output.checkpoint_every > 0 && checkpointed_at_ != progress_.total_iterations) {
+    Checkpoint();
+  }
+  return stop_signal_;
+}
+
+bool Trainer::RunEpoch() {
+  listener_->OnEpochStart(progress_.epoch, options_.schedule.num_epochs);
+  SetState("training");
+  const int64_t iterations = options_.EpochIterations();
+  const int64_t every = options_.output.checkpoint_every;
+  while (progress_.epoch_iterations < iterations && !LimitReached()) {
+    const Status status = RunIteration();
+    const bool last = progress_.epoch_iterations == iterations || LimitReached();
+    Report(status, last);
+    // At the end of an epoch the checkpoint is written when the epoch counts as done.
+    if (every > 0 && progress_.total_iterations % every == 0 &&
+        progress_.epoch_iterations < iterations) {
+      Checkpoint();
+    }
+  }
+  if (stop_signal_ != 0) return true;
+  FinishEpoch();
+  if (every > 0 && progress_.total_iterations % every == 0 &&
+      checkpointed_at_ != progress_.total_iterations) {
+    Checkpoint();
+  }
+  return LimitReached();
+}
+
+Trainer::Status Trainer::RunIteration() {
+  const auto start = Clock::now();
+  CAFFE_ENFORCE(ws_.RunNet(nets_.train.name()), "the training net failed");
+  const double seconds = SecondsSince(start);
+  const Status status = Exchange(Scalar(nets_.loss), Scalar(nets_.accuracy),
+                                 nets_.accuracy_top5.empty() ? 1.0 : Scalar(nets_.accuracy_top5),
+                                 static_cast<double>(options_.schedule.batch_size) / seconds);
+  ++progress_.total_iterations;
+  ++progress_.epoch_iterations;
+  CAFFE_ENFORCE(status.bad_shard < 0, "Exploded gradients: the loss of ",
+                run_->DescribeShard(status.bad_shard), " is ", status.bad_loss, " in iteration ",
+                progress_.epoch_iterations, " of epoch ", progress_.epoch);
+  progress_.loss_sum += status.loss;
+  progress_.accuracy_sum += status.accuracy;
+  progress_.seconds += SecondsSince(start);
+  stop_signal_ = status.stop;
+  pending_.images_per_second += seconds;  // turned into a rate by Report
+  return status;
+}
+
+// Means over the shards. A bad loss travels in a place of its own for each shard, so that all know
+// whose it is; a number that is none would spoil the sums.
+Trainer::Status Trainer::Exchange(double loss, double accuracy, double top5, double rate) {
+  const bool bad = !(loss <= kLargestLoss);
+  const auto shards = static_cast<size_t>(run_->num_shards());
+  const auto self = static_cast<size_t>(run_->shard_id());
+  std::vector<double> values(4 + 3 * shards, 0.0);
+  values[0] = bad ? 0.0 : loss;
+  values[1] = accuracy;
+  values[2] = top5;
+  values[3] = rate;
+  values[4 + self] = bad ? 1.0 : 0.0;
+  values[4 + shards + self] = std::isfinite(loss) ? loss : 0.0;
+  values[4 + 2 * shards + self] = stop_ ? stop_() : 0;
+  run_->Sum(&values);
+  Status status;
+  status.loss = values[0] / run_->num_shards();
+  status.accuracy = values[1] / run_->num_shards();
+  status.accuracy_top5 = values[2] / run_->num_shards();
+  status.images_per_second = values[3];
+  for (size_t s = 0; s < shards; ++s) {
+    status.stop = std::max(status.stop, static_cast<int>(values[4 + 2 * shards + s]));
+    if (values[4 + s] == 0.0 || status.bad_shard >= 0) continue;
+    status.bad_shard = static_cast<int>(s);
+    const double value = values[4 + shards + s];
+    status.bad_loss = value > kLargestLoss ? value : std::nan("");
+  }
+  return status;
+}
+
+void Trainer::Report(const Status& status, bool last) {
+  pending_.loss += status.loss;
+  pending_.accuracy += status.accuracy;
+  pending_.accuracy_top5 += status.accuracy_top5;
+  pending_.job_images_per_second += status.images_per_second;
+  ++pending_iterations_;
+  const bool due = progress_.total_iterations % options_.output.log_every == 0;
+  if (!due && !last) return;
+  const auto n = static_cast<double>(pending_iterations_);
+  IterationReport report;
+  report.epoch = progress_.epoch;
+  report.iteration = progress_.epoch_iterations;
+  report.epoch_iterations = options_.EpochIterations();
+  report.loss = pending_.loss / n;
+  report.accuracy = pending_.accuracy / n;
+  report.accuracy_top5 = pending_.accuracy_top5 / n;
+  report.images_per_second = n * static_cast<double>(options_.schedule.batch_size) /
+                             std::max(pending_.images_per_second, 1e-9);
+  report.job_images_per_second = pending_.job_images_per_second / n;
+  listener_->OnIteration(report);
+  shard_status_.epoch = report.epoch;
+  shard_status_.iteration = report.iteration;
+  shard_status_.images_per_second = report.images_per_second;
+  shard_status_.loss = report.loss;
+  run_->UpdateStatus(shard_status_);
+  pending_ = IterationReport();
+  pending_iterations_ = 0;
+}
+
+// After the last iteration of an epoch, or of a run that ends inside one.
+void Trainer::FinishEpoch() {
+  if (evaluator_) Test();
+  const auto n = static_cast<double>(std::max<int64_t>(progress_.epoch_iterations, 1));
+  EpochReport report;
+  report.epoch = progress_.epoch;
+  report.num_epochs = options_.schedule.num_epochs;
+  report.loss = progress_.loss_sum / n;
+  report.accuracy = progress_.accuracy_sum / n;
+  report.seconds = progress_.seconds;
+  report.images = progress_.epoch_iterations * options_.schedule.batch_size * run_->num_shards();
+  report.learning_rate = std::abs(Scalar(nets_.learning_rate));
+  report.total_iterations = progress_.total_iterations;
+  if (evaluator_) report.test_accuracy = last_test_.accuracy;
+  listener_->OnEpochEnd(report);
+  if (progress_.epoch_iterations < options_.EpochIterations()) return;
+  ++progress_.epoch;
+  progress_.epoch_iterations = 0;
+  progress_.loss_sum = progress_.accuracy_sum = progress_.seconds = 0;
+  if (options_.output.model_path) Export();
+}
+
+void Trainer::Test() {
+  SetState("testing");
+  last_test_ = evaluator_->Run();
+  last_test_.epoch = progress_.epoch;
+  listener_->OnTest(last_test_);
+}
+
+void Trainer::Export() {
+  SetState("saving");
+  view_->Refresh();
+  if (!run_->IsWriter()) return;
+  const InferenceNets nets = BuildPredictorNets(options_);
+  const int64_t side = options_.model.shape.image_size,
+                channels = options_.model.shape.num_channels;
+  PredictorExportMeta meta;
+  meta.predict_net = nets.net;
+  meta.parameters = nets.params;
+  meta.inputs = {"data"};
+  meta.outputs = {nets.softmax};
+  meta.shapes["data"] = options_.model.order == "NCHW"
+                            ? std::vector<int64_t>{1, channels, side, side}
+                            : std::vector<int64_t>{1, side, side, channels};
+  meta.application_info = InputInfo(options_);
+  const std::string path = options_.output.model_path(progress_.epoch);
+  SavePredictor(meta, view_->workspace(), path);
+  if (!options_.output.keep_all_models && progress_.epoch > 1) {
+    std::remove(options_.output.model_path(progress_.epoch - 1).c_str());
+  }
+  listener_->OnModelSaved(path);
+}
+
+void Trainer::Checkpoint() {
+  SetState("saving");
+  SaveCheckpoint(options_.output.checkpoint_path, options_, nets_, progress_, &ws_, run_.get());
+  checkpointed_at_ = progress_.total_iterations;
+  if (run_->IsWriter()) LOG(INFO) << "Wrote checkpoint " << options_.output.checkpoint_path;
+  SetState("training");
+}
+
+void Trainer::SetState(const std::string& state) {
+  shard_status_.state = state;
+  run_->UpdateStatus(shard_status_);
+}
+
+double Trainer::Scalar(const std::string& blob) const {
+  return *ws_.GetBlob(blob)->Get<Tensor>().data<float>();
+}
+
+}  // namespace caffe2
