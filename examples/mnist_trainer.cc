@@ -1,0 +1,99 @@
+// Trains a small network on MNIST: the flags and log lines of MXNet's train_mnist.py.
+#include <cstdio>
+
+#include "caffe2/utils/program.h"
+#include "examples/trainer_flags.h"
+
+DEFINE_string(network, "mlp", "mlp or lenet");
+DEFINE_string(model_prefix, "", "saved models are <prefix>-<epoch>.mdl; empty: none are saved");
+DEFINE_int32(load_epoch, 0, "start from the model saved after this epoch; 0: start anew");
+DEFINE_int32(num_epochs, 20, "epochs");
+DEFINE_int64(num_examples, 60000, "images per epoch, over all shards");
+DEFINE_int64(batch_size, 64, "images per iteration of this shard");
+DEFINE_int64(disp_batches, 100, "iterations between log lines");
+DEFINE_double(lr, 0.05, "initial learning rate");
+DEFINE_double(lr_factor, 0.1, "the learning rate is multiplied by this ...");
+DEFINE_int32(lr_step_epochs, 10, "... every so many epochs");
+DEFINE_double(mom, 0.9, "momentum");
+DEFINE_double(wd, 1e-4, "weight decay");
+DEFINE_string(hidden, "500,500", "sizes of the hidden layers of mlp");
+DEFINE_string(file_store_path, "/tmp", "directory through which shards meet without Redis");
+
+namespace caffe2 {
+namespace {
+
+constexpr int kImageSize = 28;
+constexpr int kLabels = 10;
+
+std::vector<int> HiddenLayers() {
+  std::vector<int> sizes;
+  std::stringstream list(FLAGS_hidden);
+  for (std::string word; std::getline(list, word, ',');) {
+    const bool number = !word.empty() && word.size() < 7 &&
+                        word.find_first_not_of("0123456789") == std::string::npos;
+    CAFFE_ENFORCE(number && std::stoi(word) > 0, "--hidden is ", FLAGS_hidden,
+                  ", must be like 500,500");
+    sizes.push_back(std::stoi(word));
+  }
+  return sizes;
+}
+
+std::string ModelPath(int epoch) {
+  char number[16];
+  std::snprintf(number, sizeof(number), "-%04d.mdl", epoch);
+  return FLAGS_model_prefix + number;
+}
+
+TrainOptions Options() {
+  TrainOptions options = OptionsFromFlags(FLAGS_file_store_path);
+  options.data.mean = 0.f;
+  options.data.std = 256.f;
+  options.data.image_scale = kImageSize;
+  options.data.mirror = false;
+  options.model.network = FLAGS_network;
+  options.model.shape.image_size = kImageSize;
+  options.model.shape.num_channels = 1;
+  options.model.shape.num_labels = kLabels;
+  options.model.shape.hidden = HiddenLayers();
+  options.model.base_learning_rate = static_cast<float>(FLAGS_lr);
+  options.model.momentum = static_cast<float>(FLAGS_mom);
+  options.model.nesterov = false;
+  options.model.weight_decay = static_cast<float>(FLAGS_wd);
+  options.model.lr_factor = static_cast<float>(FLAGS_lr_factor);
+  options.model.lr_step_epochs = FLAGS_lr_step_epochs;
+  options.schedule.batch_size = FLAGS_batch_size;
+  options.schedule.epoch_size = FLAGS_num_examples;
+  options.schedule.num_epochs = FLAGS_num_epochs;
+  OutputOptions& output = options.output;
+  if (!FLAGS_model_prefix.empty()) output.model_path = ModelPath;
+  output.keep_all_models = true;
+  if (output.checkpoint_path.empty()) {
+    output.checkpoint_path =
+        (FLAGS_model_prefix.empty() ? "mnist_" + FLAGS_network : FLAGS_model_prefix) +
+        ".checkpoint";
+  }
+  if (FLAGS_load_epoch > 0) {
+    CAFFE_ENFORCE(!FLAGS_model_prefix.empty(), "--load_epoch needs --model_prefix");
+    output.load_epoch = FLAGS_load_epoch;
+    output.load_model_path = ModelPath(FLAGS_load_epoch);
+  }
+  output.log_every = FLAGS_disp_batches;
+  return options;
+}
+
+int Main() {
+  CAFFE_ENFORCE(FLAGS_network == "mlp" || FLAGS_network == "lenet", "--network is ", FLAGS_network,
+                "; known: mlp lenet");
+  CheckDevice();
+  return Train(Options(), std::make_unique<MxnetLog>());
+}
+
+}  // namespace
+}  // namespace caffe2
+
+int main(int argc, char** argv) {
+  return caffe2::RunProgram(
+      &argc, &argv,
+      "trains a small network on an MNIST database, alone or as one of several shards",
+      caffe2::Main);
+}

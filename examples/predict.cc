@@ -1,0 +1,177 @@
+// Says what is in pictures: the five likeliest labels of each.
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+
+#include "caffe2/core/logging.h"
+#include "caffe2/core/workspace.h"
+#include "caffe2/utils/net_io.h"
+#include "caffe2/utils/program.h"
+#include "db/image_codec.h"
+#include "db/image_transform.h"
+#include "train/predictor.h"
+
+DEFINE_string(model, "", "an exported model (.mdl)");
+DEFINE_string(init_net, "", "in place of --model: the NetDef that makes the parameters");
+DEFINE_string(predict_net, "", "in place of --model: the NetDef that predicts");
+DEFINE_string(class_names, "", "file with the name of label n in line n, from 0");
+DEFINE_int32(top, 5, "labels to print for each picture");
+DEFINE_int32(image_size, 0, "side of the crop that the net sees; 0: as the model says, else 227");
+DEFINE_int32(image_scale, 0, "shorter side before the crop; 0: as the model says, else 256");
+DEFINE_int32(num_channels, 0, "3, or 1 for grey; 0: as the model says, else 3");
+DEFINE_string(order, "", "NCHW or NHWC; empty: as the model says, else NCHW");
+DEFINE_string(mean, "",
+              "subtracted: one number or blue,green,red; empty: as the model says, else 128");
+DEFINE_string(std, "", "divides: one number or blue,green,red; empty: as the model says, else 128");
+
+namespace caffe2 {
+namespace {
+
+// The flag if it is set, else what the model says, else the default.
+std::string Setting(const Predictor& predictor, const std::string& name, const std::string& flag,
+                    const std::string& default_value) {
+  if (!flag.empty() && flag != "0") return flag;
+  const auto found = predictor.application_info.find(name);
+  return found == predictor.application_info.end() ? default_value : found->second;
+}
+
+int Number(const std::string& name, const std::string& text) {
+  const bool number =
+      !text.empty() && text.size() < 6 && text.find_first_not_of("0123456789") == std::string::npos;
+  CAFFE_ENFORCE(number && std::stoi(text) > 0, name, " is ", text, ", must be a positive number");
+  return std::stoi(text);
+}
+
+std::vector<float> Numbers(const std::string& name, const std::string& list) {
+  std::vector<float> values;
+  std::stringstream stream(list);
+  for (std::string word; std::getline(stream, word, ',');) {
+    char* end = nullptr;
+    values.push_back(std::strtof(word.c_str(), &end));
+    CAFFE_ENFORCE(end != word.c_str() && *end == '\0', name, ": ", word, " is no number");
+  }
+  return values;
+}
+
+db::ImageTransformOptions Preparation(const Predictor& predictor) {
+  const auto number = [&](const char* name, int flag, const char* default_value) {
+    return Number(name, Setting(predictor, name, std::to_string(flag), default_value));
+  };
+  db::ImageTransformOptions options;
+  options.is_test = true;
+  options.crop = number("image_size", FLAGS_image_size, "227");
+  options.scale = number("image_scale", FLAGS_image_scale, "256");
+  options.color = number("num_channels", FLAGS_num_channels, "3") == 3;
+  options.channels_first = Setting(predictor, "order", FLAGS_order, "NCHW") == "NCHW";
+  options.mean = Numbers("mean", Setting(predictor, "mean", FLAGS_mean, "128"));
+  options.std = Numbers("std", Setting(predictor, "std", FLAGS_std, "128"));
+  return options;
+}
+
+// The net of --init_net and --predict_net. Its input is the first blob that it reads and that the
+// init net does not make.
+Predictor LoadNets(Workspace* ws) {
+  const NetDef init = ReadNetDef(FLAGS_init_net);
+  Predictor predictor;
+  predictor.net = ReadNetDef(FLAGS_predict_net);
+  CAFFE_ENFORCE(ws->RunNetOnce(init), "the init net failed");
+  std::vector<std::string> made = ws->Blobs();
+  for (const OperatorDef& op : init.op()) {
+    // Some exporters fill the input too, as a place to feed it.
+    if (op.type() == "ConstantFill" && op.output_size() == 1 && op.output(0) == "data") {
+      made.erase(std::remove(made.begin(), made.end(), "data"), made.end());
+    }
+  }
+  for (const std::string& input : predictor.net.external_input()) {
+    if (std::find(made.begin(), made.end(), input) == made.end()) predictor.inputs.push_back(input);
+  }
+  for (const std::string& output : predictor.net.external_output()) {
+    predictor.outputs.push_back(output);
+  }
+  const int ops = predictor.net.op_size();
+  if (predictor.outputs.empty() && ops > 0 && predictor.net.op(ops - 1).output_size() > 0) {
+    predictor.outputs.push_back(predictor.net.op(ops - 1).output(0));
+  }
+  return predictor;
+}
+
+Predictor LoadFromFlags(Workspace* ws) {
+  if (!FLAGS_model.empty()) return LoadPredictor(FLAGS_model, ws);
+  CAFFE_ENFORCE(!FLAGS_init_net.empty() && !FLAGS_predict_net.empty(),
+                "--model is needed, or --init_net and --predict_net");
+  return LoadNets(ws);
+}
+
+std::vector<std::string> ReadLines(const std::string& path) {
+  std::vector<std::string> lines;
+  if (path.empty()) return lines;
+  std::ifstream file(path);
+  if (!file) throw IoError("cannot read " + path);
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  if (!file || bytes.empty()) throw IoError("cannot read picture " + path);
+  return bytes;
+}
+
+void FeedImage(const std::string& path, const db::ImageTransform& transform, Tensor* data) {
+  const auto image = db::DecodeImage(ReadFile(path), transform.options().color);
+  const int64_t side = transform.options().crop, channels = transform.channels();
+  data->Resize(transform.options().channels_first ? std::vector<int64_t>{1, channels, side, side}
+                                                  : std::vector<int64_t>{1, side, side, channels});
+  transform.Apply(image.view, {}, 0, data->mutable_data<float>());
+}
+
+void PrintTop(const std::string& path, const Tensor& scores,
+              const std::vector<std::string>& names) {
+  const float* values = scores.data<float>();
+  std::vector<size_t> order(static_cast<size_t>(scores.numel()));
+  std::iota(order.begin(), order.end(), size_t{0});
+  const size_t top = std::min(order.size(), static_cast<size_t>(std::max(FLAGS_top, 0)));
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(top), order.end(),
+                    [&](size_t a, size_t b) {
+                      return values[a] > values[b] || (values[a] == values[b] && a < b);
+                    });
+  std::printf("%s\n", path.c_str());
+  for (size_t i = 0; i < top; ++i) {
+    const size_t label = order[i];
+    const std::string name = label < names.size() ? names[label] : std::to_string(label);
+    std::printf("%8.4f  %s\n", values[label], name.c_str());
+  }
+}
+
+int Main(int argc, char** argv) {
+  CAFFE_ENFORCE(argc > 1, "no picture is given");
+  const std::vector<std::string> names = ReadLines(FLAGS_class_names);
+  Workspace ws;
+  const Predictor predictor = LoadFromFlags(&ws);
+  CAFFE_ENFORCE(!predictor.inputs.empty() && !predictor.outputs.empty(),
+                "the net has no input or no output");
+  const db::ImageTransform transform(Preparation(predictor));
+  Tensor* data = BlobGetMutableTensor(ws.CreateBlob(predictor.inputs[0]), Device{});
+  NetBase* net = nullptr;
+  for (int i = 1; i < argc; ++i) {
+    FeedImage(argv[i], transform, data);
+    if (net == nullptr) net = ws.CreateNet(predictor.net);
+    CAFFE_ENFORCE(net->Run(), "the net failed");
+    PrintTop(argv[i], ws.GetBlob(predictor.outputs[0])->Get<Tensor>(), names);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace caffe2
+
+int main(int argc, char** argv) {
+  return caffe2::RunProgram(&argc, &argv,
+                            "prints the likeliest labels of pictures (--model M.mdl PICTURE...)",
+                            [&] { return caffe2::Main(argc, argv); });
+}

@@ -1,0 +1,104 @@
+// Trains ResNet-50 and its relatives on images: the flags of Caffe2's resnet50_trainer.py.
+#include <cstdio>
+
+#include "caffe2/utils/program.h"
+#include "examples/trainer_flags.h"
+
+DEFINE_string(model, "resnet50",
+              "resnet18, resnet34, resnet50, resnet101, resnet152, resnet20_cifar, lenet or mlp");
+DEFINE_int32(num_channels, 3, "colour channels: 3, or 1 for grey");
+DEFINE_int32(image_size, 227, "side of the square crop that the network sees");
+DEFINE_int32(image_scale, 0,
+             "shorter side of the image before the crop; 0: 256 for crops of 224 to 256, else "
+             "--image_size x 256 / 227");
+DEFINE_bool(mirror, true, "mirror half of the training images");
+DEFINE_int32(num_labels, 1000, "number of labels");
+DEFINE_int64(batch_size, 32, "images per iteration of this shard, over all its devices");
+DEFINE_int64(epoch_size, 1500000, "images per epoch, over all shards");
+DEFINE_int32(num_epochs, 1000, "epochs");
+DEFINE_double(base_learning_rate, 0.1, "initial learning rate");
+DEFINE_double(weight_decay, 1e-4, "weight decay (L2 regularization)");
+DEFINE_double(bn_momentum, 0.9, "share of the past in the running statistics of batch norm");
+DEFINE_string(file_store_path, "/tmp",
+              "directory of saved models, and through which shards meet without Redis");
+DEFINE_string(rendezvous_path, "",
+              "directory through which shards meet without Redis; empty: --file_store_path");
+DEFINE_string(save_model_name, "resnet50_model", "saved models are <name>_<epoch>.mdl");
+DEFINE_string(load_model_path, "", "saved model (..._<epoch>.mdl) to start from");
+DEFINE_string(log_csv, "auto",
+              "file for one line per epoch; auto: Caffe2's name in the current directory; empty: "
+              "none");
+DEFINE_int64(log_every, 1, "iterations between log lines");
+DEFINE_bool(model_parallel, false, "split the model over GPUs; not available on the CPU");
+DEFINE_int32(cudnn_workspace_limit_mb, 64, "GPU memory for cuDNN; without effect on the CPU");
+DEFINE_bool(float16_compute, false, "update in float16; without effect on the CPU");
+DEFINE_bool(enable_tensor_core, false, "use tensor cores; without effect on the CPU");
+
+namespace caffe2 {
+namespace {
+
+std::string ExperimentName() {
+  char name[128];
+  std::snprintf(name, sizeof(name), "%s_gpu%d_b%lld_L%d_lr%.2f_v2", FLAGS_model.c_str(), 1,
+                static_cast<long long>(FLAGS_batch_size), FLAGS_num_labels,
+                FLAGS_base_learning_rate);
+  return name;
+}
+
+// The N of "..._<N>.mdl"; 0, with a warning, if the name is not of that form.
+int EpochOfModel(const std::string& path) {
+  const size_t dot = path.rfind(".mdl"), underscore = path.rfind('_');
+  if (dot != std::string::npos && underscore != std::string::npos && underscore + 1 < dot) {
+    const std::string digits = path.substr(underscore + 1, dot - underscore - 1);
+    if (digits.size() < 9 && digits.find_first_not_of("0123456789") == std::string::npos) {
+      return std::atoi(digits.c_str());
+    }
+  }
+  LOG(WARNING) << "The format of load_model_path doesn't match! Epochs count from 0.";
+  return 0;
+}
+
+TrainOptions Options() {
+  TrainOptions options = OptionsFromFlags(FLAGS_rendezvous_path.empty() ? FLAGS_file_store_path
+                                                                        : FLAGS_rendezvous_path);
+  options.data.image_scale = FLAGS_image_scale;
+  options.data.mirror = FLAGS_mirror;
+  options.model.network = FLAGS_model;
+  options.model.shape.image_size = FLAGS_image_size;
+  options.model.shape.num_channels = FLAGS_num_channels;
+  options.model.shape.num_labels = FLAGS_num_labels;
+  options.model.shape.bn_momentum = static_cast<float>(FLAGS_bn_momentum);
+  options.model.base_learning_rate = static_cast<float>(FLAGS_base_learning_rate);
+  options.model.weight_decay = static_cast<float>(FLAGS_weight_decay);
+  options.schedule.batch_size = FLAGS_batch_size;
+  options.schedule.epoch_size = FLAGS_epoch_size;
+  options.schedule.num_epochs = FLAGS_num_epochs;
+  OutputOptions& output = options.output;
+  const std::string prefix = FLAGS_file_store_path + "/" + FLAGS_save_model_name;
+  if (!FLAGS_save_model_name.empty()) {
+    output.model_path = [prefix](int epoch) { return MakeString(prefix, "_", epoch, ".mdl"); };
+  }
+  if (output.checkpoint_path.empty()) output.checkpoint_path = prefix + ".checkpoint";
+  output.load_model_path = FLAGS_load_model_path;
+  if (!FLAGS_load_model_path.empty()) output.load_epoch = EpochOfModel(FLAGS_load_model_path);
+  output.csv_path = FLAGS_log_csv == "auto" ? CsvFileName(ExperimentName()) : FLAGS_log_csv;
+  output.description = DescribeFlags();
+  output.log_every = FLAGS_log_every;
+  return options;
+}
+
+int Main() {
+  CAFFE_ENFORCE(!FLAGS_model_parallel, "--model_parallel needs GPUs");
+  CheckDevice();
+  return Train(Options(), std::make_unique<Caffe2Log>());
+}
+
+}  // namespace
+}  // namespace caffe2
+
+int main(int argc, char** argv) {
+  return caffe2::RunProgram(&argc, &argv,
+                            "trains ResNet-50 and other networks on an image database, alone or as "
+                            "one of several shards",
+                            caffe2::Main);
+}

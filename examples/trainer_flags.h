@@ -1,0 +1,165 @@
+// The command-line flags that all trainers share, and their translation to options. Included by
+// the .cc file of one program each.
+#pragma once
+
+#include <gflags/gflags.h>
+#include <omp.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "caffe2/core/logging.h"
+#include "train/log.h"
+#include "train/options.h"
+#include "train/stop_signal.h"
+#include "train/trainer.h"
+
+DEFINE_string(train_data, "", "database of training images (required), or null for random ones");
+DEFINE_string(test_data, "", "database of test images; empty: no tests");
+DEFINE_string(db_type, "lmdb", "kind of the databases: lmdb, leveldb, minidb");
+DEFINE_string(gpus, "", "comma-separated ids of the GPUs to use");
+DEFINE_int32(num_gpus, 1, "number of GPUs to use if --gpus is not given");
+DEFINE_bool(use_cpu, false, "train on the CPU; --gpus and --num_gpus do not count then");
+DEFINE_int32(num_threads, 0, "CPU threads of the operators; 0: OMP_NUM_THREADS or all cores");
+DEFINE_int32(decode_threads, 1, "threads that decode images");
+DEFINE_bool(shuffle, false, "visit the training images in a new order in each epoch");
+DEFINE_uint64(seed, 1, "seed of the initial parameters, the augmentation and the shuffle");
+DEFINE_string(order, "NHWC", "storage order of images and filters: NHWC or NCHW");
+DEFINE_string(dtype, "float", "element type of activations: float or bfloat16");
+DEFINE_string(optimizer, "sgd", "sgd, adam, adagrad or rmsprop");
+
+DEFINE_int32(num_shards, 1, "number of processes that train together");
+DEFINE_int32(shard_id, 0, "number of this process among them, from 0");
+DEFINE_string(run_id, "", "name of the run, the same for all shards; needed for several shards");
+DEFINE_string(redis_host, "", "host of the Redis server through which the shards meet");
+DEFINE_int32(redis_port, 6379, "port of the Redis server");
+DEFINE_string(redis_user, "", "user to log in to Redis as");
+DEFINE_string(redis_password_file, "", "file whose first line is the Redis password");
+DEFINE_int32(redis_db, 0, "number of the Redis database");
+DEFINE_string(distributed_transport, "tcp", "how shards talk: tcp");
+DEFINE_string(distributed_interfaces, "",
+              "comma-separated network interfaces to talk over; only the first is used");
+DEFINE_double(rendezvous_timeout, 300, "seconds to wait until all shards have joined");
+DEFINE_double(collective_timeout, 60, "seconds that one exchange between shards may take");
+
+DEFINE_int64(max_iterations, 0, "end the run after so many iterations; 0: after --num_epochs");
+DEFINE_int64(test_epoch_size, 0, "images to test after each epoch, over all shards; 0: all");
+DEFINE_int64(checkpoint_every, 0, "iterations between checkpoints; 0: none");
+DEFINE_string(checkpoint_path, "", "the checkpoint file; empty: <model name>.checkpoint");
+DEFINE_bool(resume, false, "continue the run whose checkpoint is there, to the bit");
+
+namespace caffe2 {
+
+// One process per shard under mpirun: it says how many there are and which one this is.
+inline void ReadMpiEnvironment(ShardOptions* shards) {
+  const char* size = std::getenv("OMPI_COMM_WORLD_SIZE");
+  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  if (size == nullptr || rank == nullptr) return;
+  shards->num_shards = std::atoi(size);
+  shards->shard_id = std::atoi(rank);
+  // mpirun names each of its runs; the shards must only agree on the name.
+  const char* job = std::getenv("OMPI_MCA_ess_base_jobid");
+  if (shards->run_id.empty() && job != nullptr) shards->run_id = std::string("mpi_") + job;
+}
+
+inline ShardOptions ShardOptionsFromFlags(const std::string& file_store_path) {
+  ShardOptions shards;
+  shards.num_shards = FLAGS_num_shards;
+  shards.shard_id = FLAGS_shard_id;
+  shards.run_id = FLAGS_run_id;
+  shards.redis_host = FLAGS_redis_host;
+  shards.redis_port = FLAGS_redis_port;
+  shards.redis_user = FLAGS_redis_user;
+  shards.redis_password_file = FLAGS_redis_password_file;
+  shards.redis_db = FLAGS_redis_db;
+  shards.file_store_path = file_store_path;
+  shards.transport = FLAGS_distributed_transport;
+  shards.interface = FLAGS_distributed_interfaces.substr(0, FLAGS_distributed_interfaces.find(','));
+  shards.rendezvous_timeout = FLAGS_rendezvous_timeout;
+  shards.collective_timeout = FLAGS_collective_timeout;
+  ReadMpiEnvironment(&shards);
+  return shards;
+}
+
+// What the shared flags say; the program sets the rest.
+inline TrainOptions OptionsFromFlags(const std::string& file_store_path) {
+  TrainOptions options;
+  options.shards = ShardOptionsFromFlags(file_store_path);
+  options.data.train_data = FLAGS_train_data;
+  options.data.test_data = FLAGS_test_data;
+  options.data.db_type = FLAGS_db_type;
+  options.data.shuffle = FLAGS_shuffle;
+  options.data.decode_threads = FLAGS_decode_threads;
+  options.model.order = FLAGS_order;
+  options.model.dtype = FLAGS_dtype;
+  options.model.optimizer = FLAGS_optimizer;
+  options.schedule.max_iterations = FLAGS_max_iterations;
+  options.schedule.test_epoch_size = FLAGS_test_epoch_size;
+  options.schedule.seed = FLAGS_seed;
+  options.output.checkpoint_every = FLAGS_checkpoint_every;
+  options.output.checkpoint_path = FLAGS_checkpoint_path;
+  options.output.resume = FLAGS_resume;
+  return options;
+}
+
+inline void CheckDevice() {
+  CAFFE_ENFORCE(FLAGS_dtype != "float16",
+                "--dtype float16 needs a GPU; on the CPU there are float "
+                "and bfloat16");
+  if (FLAGS_use_cpu) return;
+  throw IoError("no GPU is available to this program; add --use_cpu to train on the CPU");
+}
+
+// All flags of the program that are not at their defaults: "batch_size=16, train_data=...".
+inline std::string DescribeFlags() {
+  std::vector<gflags::CommandLineFlagInfo> flags;
+  gflags::GetAllFlags(&flags);
+  std::string text;
+  for (const auto& flag : flags) {
+    if (flag.filename.find("examples/") == std::string::npos || flag.is_default) continue;
+    text += (text.empty() ? "" : ", ") + flag.name + "=" + flag.current_value;
+  }
+  return text;
+}
+
+// Tells several listeners.
+class Listeners : public TrainListener {
+ public:
+  void Add(std::unique_ptr<TrainListener> listener) { list_.push_back(std::move(listener)); }
+  void OnEpochStart(int epoch, int num_epochs) override {
+    for (auto& each : list_) each->OnEpochStart(epoch, num_epochs);
+  }
+  void OnIteration(const IterationReport& report) override {
+    for (auto& each : list_) each->OnIteration(report);
+  }
+  void OnTest(const TestReport& report) override {
+    for (auto& each : list_) each->OnTest(report);
+  }
+  void OnEpochEnd(const EpochReport& report) override {
+    for (auto& each : list_) each->OnEpochEnd(report);
+  }
+  void OnModelSaved(const std::string& path) override {
+    for (auto& each : list_) each->OnModelSaved(path);
+  }
+
+ private:
+  std::vector<std::unique_ptr<TrainListener>> list_;
+};
+
+// Trains and returns the exit status: 128 + the signal's number if a signal ended the run.
+inline int Train(const TrainOptions& options, std::unique_ptr<TrainListener> log) {
+  if (FLAGS_num_threads > 0) omp_set_num_threads(FLAGS_num_threads);
+  Validate(options);
+  auto listeners = std::make_shared<Listeners>();
+  listeners->Add(ForTerminal(std::move(log)));
+  if (!options.output.csv_path.empty() && options.shards.shard_id == 0) {
+    listeners->Add(std::make_unique<CsvLog>(options.output.csv_path, options.output.description));
+  }
+  const StopSignal signals;
+  Trainer trainer(options, listeners, StopSignal::Received);
+  const int signal = trainer.Run();
+  return signal == 0 ? 0 : 128 + signal;
+}
+
+}  // namespace caffe2
