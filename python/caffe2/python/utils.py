@@ -285,3 +285,21 @@ def debug(f):
         return DebugMode.run(lambda: f(*args, **kwargs))
 
     return wrapper
+
+
+def BuildUniqueMutexIter(init_net, net, iter=None, iter_mutex=None, iter_val=0):
+    """The int64 counter of a training net and its mutex, on the CPU, counted up by each run;
+    made once per net. Returns the counter's BlobReference."""
+    from caffe2.python import core
+
+    iter = iter if iter is not None else core.BlobReference("optimizer_iteration")
+    iter_mutex = iter_mutex if iter_mutex is not None else core.BlobReference("iteration_mutex")
+    counter, mutex = core.BlobReference(str(iter)), core.BlobReference(str(iter_mutex))
+    with core.DeviceScope(core.DeviceOption(caffe2_pb2.CPU)):
+        if not init_net.BlobIsDefined(counter):
+            init_net.ConstantFill([], counter, shape=[1], value=iter_val,
+                                  dtype=core.DataType.INT64)
+            init_net.CreateMutex([], mutex)
+        if str(counter) not in (blob for op in net.Proto().op for blob in op.output):
+            net.AtomicIter([mutex, counter], counter)
+    return core.BlobReference(str(counter), net)

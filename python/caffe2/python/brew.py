@@ -1,0 +1,80 @@
+"""Layers: functions of a ModelHelper that add operators and parameters to it.
+
+``brew.conv(model, "data", "conv1", 3, 64, kernel=7)``. Each takes the model first, then input and
+output blobs. Arguments of model.arg_scope and of brew.arg_scope are passed where the helper takes
+them.
+"""
+
+import functools
+import inspect
+
+from caffe2.python.helpers.algebra import batch_mat_mul, concat, depth_concat, sum, transpose
+from caffe2.python.helpers.arg_scope import arg_scope, get_current_scope
+from caffe2.python.helpers.conv import conv, conv_nd, conv_transpose, group_conv
+from caffe2.python.helpers.fc import fc
+from caffe2.python.helpers.nonlinearity import dropout, prelu, relu, tanh
+from caffe2.python.helpers.normalization import (
+    instance_norm,
+    layer_norm,
+    lrn,
+    softmax,
+    spatial_bn,
+)
+from caffe2.python.helpers.pooling import average_pool, max_pool, max_pool_with_index
+from caffe2.python.helpers.train import (
+    accuracy,
+    add_weight_decay,
+    db_input,
+    image_input,
+    iter,
+)
+from caffe2.python.model_helper import ModelHelper
+
+__all__ = ["Register", "arg_scope", "get_current_scope", "has_helper"]
+
+_registry = {}
+
+
+def _model_of(args, kwargs):
+    model = args[0] if args else kwargs.get("model")
+    if not isinstance(model, ModelHelper):
+        raise RuntimeError(
+            "The first input of helper function should be model. Or you can provide it in kwargs "
+            "as model=<your_model>.")
+    return model
+
+
+def Register(helper):
+    """Makes a function a helper, under its own name; returns it wrapped.
+
+    Raises ValueError if there is one of this name.
+    """
+    name = helper.__name__
+    if name in _registry:
+        raise ValueError(f"Helper {name} already exists. Please change your helper name.")
+    parameters = inspect.signature(helper).parameters
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
+    @functools.wraps(helper)
+    def call(*args, **kwargs):
+        scoped = _model_of(args, kwargs).arg_scope
+        if not takes_any:
+            scoped = {key: value for key, value in scoped.items() if key in parameters}
+        return helper(*args, **{**scoped, **get_current_scope().get(name, {}), **kwargs})
+
+    _registry[name] = call
+    globals()[name] = call
+    return call
+
+
+def has_helper(helper_name):
+    """True if there is a helper of this name."""
+    return helper_name in _registry
+
+
+for _helper in (
+    accuracy, add_weight_decay, average_pool, batch_mat_mul, concat, conv, conv_nd, conv_transpose,
+    db_input, depth_concat, dropout, fc, group_conv, image_input, instance_norm, iter, layer_norm,
+    lrn, max_pool, max_pool_with_index, prelu, relu, softmax, spatial_bn, sum, tanh, transpose,
+):
+    Register(_helper)

@@ -1,0 +1,44 @@
+"""CNNModelHelper: a ModelHelper with the brew helpers as methods, as older scripts use it."""
+
+from caffe2.python import brew
+from caffe2.python.model_helper import ModelHelper
+
+
+class CNNModelHelper(ModelHelper):
+    """``model.Conv("data", "conv1", 3, 64, kernel=7)`` is ``brew.conv(model, ...)``."""
+
+    def __init__(self, order="NCHW", name=None, use_cudnn=True, cudnn_exhaustive_search=False,
+                 ws_nbytes_limit=None, init_params=True, skip_sparse_optim=False,
+                 param_model=None):
+        arg_scope = {"order": order, "use_cudnn": use_cudnn,
+                     "cudnn_exhaustive_search": cudnn_exhaustive_search}
+        if ws_nbytes_limit:
+            arg_scope["ws_nbytes_limit"] = ws_nbytes_limit
+        if order not in ("NHWC", "NCHW"):
+            raise ValueError(f"the order is NCHW or NHWC, not {order!r}")
+        super().__init__(name=name or "CNN", init_params=init_params,
+                         skip_sparse_optim=skip_sparse_optim, param_model=param_model,
+                         arg_scope=arg_scope)
+        self.order = order
+        self.use_cudnn = use_cudnn
+        self.cudnn_exhaustive_search = cudnn_exhaustive_search
+        self.ws_nbytes_limit = ws_nbytes_limit
+
+
+def _method(name):
+    def method(self, *args, **kwargs):
+        return getattr(brew, name)(self, *args, **kwargs)
+
+    method.__doc__ = f"See brew.{name}."
+    return method
+
+
+for _name, _helper in {
+    "Accuracy": "accuracy", "AddWeightDecay": "add_weight_decay", "AveragePool": "average_pool",
+    "Concat": "concat", "Conv": "conv", "ConvNd": "conv_nd", "ConvTranspose": "conv_transpose",
+    "DepthConcat": "depth_concat", "Dropout": "dropout", "FC": "fc", "GroupConv": "group_conv",
+    "ImageInput": "image_input", "InstanceNorm": "instance_norm", "Iter": "iter", "LRN": "lrn",
+    "MaxPool": "max_pool", "PRelu": "prelu", "Relu": "relu", "Softmax": "softmax",
+    "SpatialBN": "spatial_bn", "Sum": "sum", "Tanh": "tanh", "Transpose": "transpose",
+}.items():
+    setattr(CNNModelHelper, _name, _method(_helper))

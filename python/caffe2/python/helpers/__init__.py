@@ -1,0 +1,1 @@
+"""The functions of caffe2.python.brew, by subject."""

@@ -1,0 +1,36 @@
+"""Arguments for all calls of a brew helper within a block."""
+
+import contextlib
+import copy
+import threading
+
+_scopes = threading.local()
+
+
+@contextlib.contextmanager
+def arg_scope(single_helper_or_list, **kwargs):
+    """Passes the arguments to every call of the helpers (one, or a list) in the block:
+
+        with brew.arg_scope([brew.conv, brew.fc], weight_init=("MSRAFill", {})): ...
+
+    Inner scopes add to outer ones; what a call gives itself wins. Raises ValueError for what is no
+    helper.
+    """
+    helpers = single_helper_or_list
+    helpers = list(helpers) if isinstance(helpers, (list, tuple)) else [helpers]
+    if not all(callable(helper) for helper in helpers):
+        raise ValueError("arg_scope takes a helper or a list of them")
+    outer = get_current_scope()
+    inner = copy.deepcopy(outer)
+    for helper in helpers:
+        inner.setdefault(helper.__name__, {}).update(kwargs)
+    _scopes.current = inner
+    try:
+        yield
+    finally:
+        _scopes.current = outer
+
+
+def get_current_scope():
+    """{helper name: {argument: value}} of this thread."""
+    return getattr(_scopes, "current", {})

@@ -1,0 +1,90 @@
+"""Convolutions."""
+
+from caffe2.python.helpers.fc import add_weight_and_bias
+
+
+def _engine_arguments(use_cudnn, cudnn_exhaustive_search, ws_nbytes_limit, kwargs):
+    if use_cudnn:
+        kwargs["engine"] = "CUDNN"
+        kwargs["exhaustive_search"] = cudnn_exhaustive_search
+        if ws_nbytes_limit:
+            kwargs["ws_nbytes_limit"] = ws_nbytes_limit
+
+
+def _conv(model, is_nd, blob_in, blob_out, dim_in, dim_out, kernel, weight_init=None,
+          bias_init=None, WeightInitializer=None, BiasInitializer=None, group=1,
+          transform_inputs=None, use_cudnn=False, order="NCHW", cudnn_exhaustive_search=False,
+          ws_nbytes_limit=None, no_bias=False, **kwargs):
+    blob_out = blob_out or model.net.NextName()
+    kernels = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel] * 2
+    if not is_nd and len(kernels) != 2:
+        raise ValueError(f"conv has a kernel of two dimensions, not {kernel}; see conv_nd")
+    if dim_in % group or dim_out % group:
+        raise ValueError(f"{group} groups do not divide {dim_in} and {dim_out} channels")
+    if order == "NCHW":
+        weight_shape = [dim_out, dim_in // group, *kernels]
+    else:
+        weight_shape = [dim_out, *kernels, dim_in // group]
+    parameters = add_weight_and_bias(
+        model, blob_out, weight_shape, [dim_out], weight_init, bias_init, WeightInitializer,
+        BiasInitializer, use_bias=not no_bias)
+    inputs = [blob_in, *parameters]
+    if transform_inputs is not None:
+        transform_inputs(model, blob_out, inputs)
+    _engine_arguments(use_cudnn, cudnn_exhaustive_search, ws_nbytes_limit, kwargs)
+    if is_nd:
+        kwargs["kernels"] = kernels
+    elif kernels[0] == kernels[1]:
+        kwargs["kernel"] = kernels[0]
+    else:
+        kwargs["kernel_h"], kwargs["kernel_w"] = kernels
+    if group != 1:
+        kwargs["group"] = group
+    return model.net.Conv(inputs, blob_out, order=order, **kwargs)
+
+
+def conv(model, blob_in, blob_out, dim_in, dim_out, kernel, weight_init=None, bias_init=None,
+         WeightInitializer=None, BiasInitializer=None, group=1, transform_inputs=None, **kwargs):
+    """Two-dimensional convolution.
+
+    Args:
+      blob_in: X [N, dim_in, H, W], or [N, H, W, dim_in] for order="NHWC".
+      kernel: its height and width in pixels: an int, or [height, width].
+      no_bias: True for none.
+      **kwargs: stride, pad, dilation and further arguments of the operator Conv.
+
+    Parameters: <blob_out>_w [dim_out, dim_in / group, kh, kw] (NHWC: channels last), <blob_out>_b.
+    Raises ValueError if the groups do not divide the channels.
+    """
+    return _conv(model, False, blob_in, blob_out, dim_in, dim_out, kernel, weight_init, bias_init,
+                 WeightInitializer, BiasInitializer, group, transform_inputs, **kwargs)
+
+
+def conv_nd(model, blob_in, blob_out, dim_in, dim_out, kernel, weight_init=None, bias_init=None,
+            WeightInitializer=None, BiasInitializer=None, group=1, transform_inputs=None,
+            order="NCHW", **kwargs):
+    """Convolution over any number of spatial dimensions: `kernel` is a list with one size each."""
+    return _conv(model, True, blob_in, blob_out, dim_in, dim_out, kernel, weight_init, bias_init,
+                 WeightInitializer, BiasInitializer, group, transform_inputs, order=order, **kwargs)
+
+
+def group_conv(model, blob_in, blob_out, dim_in, dim_out, kernel, weight_init=None,
+               bias_init=None, group=1, **kwargs):
+    """conv with groups: channels are split, and each part has filters of its own."""
+    return conv(model, blob_in, blob_out, dim_in, dim_out, kernel, weight_init, bias_init,
+                group=group, **kwargs)
+
+
+def conv_transpose(model, blob_in, blob_out, dim_in, dim_out, kernel, weight_init=None,
+                   bias_init=None, use_cudnn=False, order="NCHW", cudnn_exhaustive_search=False,
+                   ws_nbytes_limit=None, **kwargs):
+    """Transposed two-dimensional convolution; W is [dim_in, dim_out, kernel, kernel] (NCHW) or
+    [dim_in, kernel, kernel, dim_out]."""
+    blob_out = blob_out or model.net.NextName()
+    window = [kernel, kernel]
+    shape = [dim_in, dim_out, *window] if order == "NCHW" else [dim_in, *window, dim_out]
+    parameters = add_weight_and_bias(
+        model, blob_out, shape, [dim_out], weight_init, bias_init, None, None)
+    _engine_arguments(use_cudnn, cudnn_exhaustive_search, ws_nbytes_limit, kwargs)
+    return model.net.ConvTranspose(
+        [blob_in, *parameters], blob_out, kernel=kernel, order=order, **kwargs)

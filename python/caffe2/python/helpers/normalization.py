@@ -1,0 +1,76 @@
+"""Normalizations and softmax."""
+
+from caffe2.python.modeling import initializers
+from caffe2.python.modeling.parameter_info import ParameterTags
+
+
+def _param(model, name, shape, value, tags, initializer=None):
+    return model.create_param(
+        param_name=name, shape=shape, tags=tags,
+        initializer=initializers.update_initializer(
+            initializer, ("ConstantFill", {"value": value}), ("ConstantFill", {"value": value})))
+
+
+def lrn(model, blob_in, blob_out, order="NCHW", use_cudnn=False, **kwargs):
+    """Local response normalization over channels: size, alpha, beta, bias."""
+    if use_cudnn:
+        kwargs["engine"] = "CUDNN"
+        outputs = [blob_out]
+    else:
+        outputs = [blob_out, f"_{blob_out}_scale"]
+    result = model.net.LRN(blob_in, outputs, order=order, **kwargs)
+    return result if use_cudnn else result[0]
+
+
+def softmax(model, blob_in, blob_out=None, use_cudnn=False, **kwargs):
+    """Softmax over all dimensions from `axis` (default 1) on."""
+    if use_cudnn:
+        kwargs["engine"] = "CUDNN"
+    return model.net.Softmax(blob_in, blob_out, **kwargs)
+
+
+def instance_norm(model, blob_in, blob_out, dim_in, order="NCHW", **kwargs):
+    """Normalizes each channel of each image; parameters <blob_out>_s and _b [dim_in]."""
+    blob_out = blob_out or model.net.NextName()
+    scale = _param(model, blob_out + "_s", [dim_in], 1.0, ParameterTags.WEIGHT)
+    bias = _param(model, blob_out + "_b", [dim_in], 0.0, ParameterTags.BIAS)
+    inputs = [blob_in, scale, bias]
+    if kwargs.get("is_test", False):
+        return model.net.InstanceNorm(inputs, blob_out, order=order, **kwargs)
+    outputs = [blob_out, blob_out + "_sm", blob_out + "_siv"]
+    return model.net.InstanceNorm(inputs, outputs, order=order, **kwargs)[0]
+
+
+def spatial_bn(model, blob_in, blob_out, dim_in, init_scale=1.0, init_bias=0.0,
+               ScaleInitializer=None, BiasInitializer=None, RunningMeanInitializer=None,
+               RunningVarianceInitializer=None, order="NCHW", **kwargs):
+    """Normalizes each channel over the batch.
+
+    Parameters, each [dim_in]: <blob_out>_s and _b, and the running mean _rm and variance _riv,
+    which training updates (with `momentum`) and is_test=True reads.
+    """
+    blob_out = blob_out or model.net.NextName()
+    computed = ParameterTags.COMPUTED_PARAM
+    scale = _param(model, blob_out + "_s", [dim_in], init_scale, ParameterTags.WEIGHT,
+                   ScaleInitializer)
+    bias = _param(model, blob_out + "_b", [dim_in], init_bias, ParameterTags.BIAS, BiasInitializer)
+    mean = _param(model, blob_out + "_rm", [dim_in], 0.0, computed, RunningMeanInitializer)
+    variance = _param(model, blob_out + "_riv", [dim_in], 1.0, computed, RunningVarianceInitializer)
+    inputs = [blob_in, scale, bias, mean, variance]
+    if kwargs.get("is_test", False):
+        return model.net.SpatialBN(inputs, [blob_out], order=order, **kwargs)
+    outputs = [blob_out, mean, variance, blob_out + "_sm", blob_out + "_siv"]
+    return model.net.SpatialBN(inputs, outputs, order=order, **kwargs)[0]
+
+
+def layer_norm(model, blob_in, blob_out, dim_in, axis=1, epsilon=1e-4, initial_scale=1.0,
+               initial_bias=0.0):
+    """Normalizes over the dimensions from `axis` on, then scales and shifts by <blob_out>_scale and
+    <blob_out>_bias [dim_in]."""
+    normalized, _, _ = model.net.LayerNorm(
+        blob_in, [blob_out, blob_out + "_mean", blob_out + "_std"], axis=axis, epsilon=epsilon)
+    scale = _param(model, f"{blob_out}_scale", [dim_in], initial_scale, ParameterTags.WEIGHT)
+    bias = _param(model, f"{blob_out}_bias", [dim_in], initial_bias, ParameterTags.BIAS)
+    scaled = model.net.Mul([normalized, scale], [f"{blob_out}_scaled"],
+                           broadcast=1, axis=axis)
+    return model.net.Add([scaled, bias], [f"{blob_out}_biased"], broadcast=1, axis=axis)

@@ -1,0 +1,59 @@
+"""Input, counting, accuracy and weight decay."""
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import core, scope
+
+
+def _is_cpu(device):
+    return device is None or device.device_type == caffe2_pb2.CPU
+
+
+def accuracy(model, blob_in, blob_out, **kwargs):
+    """The share of [prediction, label] where the label is among the `top_k` (1) best."""
+    device = kwargs.get("device_option", scope.CurrentDeviceScope())
+    if _is_cpu(device) or kwargs.get("top_k", 1) == 1:
+        return model.net.Accuracy(blob_in, blob_out, **kwargs)
+    # More than the best is found on the host only.
+    host = [model.net.CopyGPUToCPU(blob, str(blob) + "_host") for blob in blob_in]
+    with core.DeviceScope(core.DeviceOption(caffe2_pb2.CPU)):
+        return model.net.Accuracy(host, blob_out, **kwargs)
+
+
+def iter(model, blob_out, **kwargs):
+    """An int64 counter on the CPU, counted up by each run."""
+    kwargs.pop("device_option", None)
+    cpu = core.DeviceOption(caffe2_pb2.CPU)
+    counter = model.param_init_net.ConstantFill(
+        [], blob_out, shape=[1], value=0, dtype=core.DataType.INT64, device_option=cpu, **kwargs)
+    return model.net.Iter(counter, blob_out, device_option=cpu, **kwargs)
+
+
+def add_weight_decay(model, weight_decay):
+    """Adds weight_decay * weight to the gradients of all weights; 0 adds nothing."""
+    if weight_decay <= 0.0:
+        return
+    decay = model.param_init_net.ConstantFill([], "wd", shape=[1], value=weight_decay)
+    one = model.param_init_net.ConstantFill([], "ONE", shape=[1], value=1.0)
+    for param in model.weights:
+        gradient = model.param_to_grad[param]
+        model.net.WeightedSum([gradient, one, param, decay], gradient)
+
+
+def db_input(model, blobs_out, batch_size, db, db_type):
+    """Batches of a database of TensorProtos: one blob for each tensor of a record."""
+    reader = model.param_init_net.CreateDB([], "dbreader_" + db, db=db, db_type=db_type)
+    return model.net.TensorProtosDBInput(reader, blobs_out, batch_size=batch_size)
+
+
+def image_input(model, blob_in, blob_out, order="NCHW", use_gpu_transform=False, **kwargs):
+    """Batches of images of a database reader: [data, label, ...], data [N, C, H, W] or NHWC.
+
+    See the operator ImageInput for sizes, mean, std and augmentation.
+    """
+    if order == "NHWC" or use_gpu_transform:
+        if use_gpu_transform:
+            kwargs["use_gpu_transform"] = 1
+        return model.net.ImageInput(blob_in, blob_out, order=order, **kwargs)
+    outputs = model.net.ImageInput(
+        blob_in, [f"{blob_out[0]}_nhwc", *blob_out[1:]], order=order, **kwargs)
+    return [model.net.NHWC2NCHW(outputs[0], blob_out[0]), *outputs[1:]]

@@ -1,0 +1,335 @@
+"""A model: the net that computes, the net that makes its parameters, and the parameters."""
+
+import logging
+from collections import OrderedDict
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import core, scope, workspace
+from caffe2.python.modeling import initializers
+from caffe2.python.modeling.parameter_info import ParameterInfo, ParameterTags
+
+logger = logging.getLogger(__name__)
+
+# Operators that the brew helpers do not wrap but that models may call directly.
+_known_working_ops = {
+    "Accuracy", "Adagrad", "Adam", "Add", "Alias", "AveragedLoss", "BatchMatMul", "BooleanMask",
+    "Cast", "Checkpoint", "Clip", "Concat", "ConstantFill", "Conv", "Copy", "CopyCPUToGPU",
+    "CopyFromCPUInput", "CopyGPUToCPU", "CreateDB", "CrossEntropy", "DequeueBlobs", "Div",
+    "EnqueueBlobs", "EnsureCPUOutput", "Flatten", "FlattenToVec", "Gather", "LabelCrossEntropy",
+    "LearningRate", "MakeTwoClass", "MatMul", "Mul", "NCCLAllreduce", "NCHW2NHWC", "NHWC2NCHW",
+    "PRelu", "PackSegments", "Print", "ReduceFrontMean", "Relu", "Reshape", "Scale",
+    "ScatterAssign", "ScatterWeightedSum", "Sigmoid", "Slice", "Snapshot", "Softmax",
+    "SoftmaxWithLoss", "SpatialBN", "Split", "SquaredL2Distance", "Squeeze", "StopGradient",
+    "Sub", "Sum", "Summarize", "Tanh", "Tile", "Transpose", "UnpackSegments", "WeightedSum",
+    "YellowFin",
+}
+
+_DEFAULT_ARG_SCOPE = {"order": "NCHW", "use_cudnn": True, "cudnn_exhaustive_search": False}
+
+
+class ModelHelper:
+    """A model under construction, filled by the functions of caffe2.python.brew.
+
+    Attributes:
+      net, param_init_net: the net that computes, and the one that makes parameters; run the
+        latter once.
+      params: trainable parameters (BlobReferences); weights and biases are parts of it.
+      param_to_grad: {parameter: gradient}, after AddGradientOperators.
+      arg_scope: arguments that the helpers pass to operators.
+    """
+
+    def __init__(self, name=None, init_params=True, allow_not_known_ops=True,
+                 skip_sparse_optim=False, param_model=None, arg_scope=None):
+        """
+        Args:
+          name: of the net; the other is "<name>_init".
+          init_params: False if the parameters exist already, as for a test net.
+          allow_not_known_ops: whether any operator may be called as a method.
+          param_model: another model whose parameters and init net this one shares.
+          arg_scope: replaces the default {order: NCHW, use_cudnn, cudnn_exhaustive_search}.
+        """
+        self.name = name or "model"
+        self.net = core.Net(self.name)
+        if param_model is not None:
+            self.param_init_net = param_model.param_init_net
+            self.param_to_grad = param_model.param_to_grad
+            self.params = param_model.params
+            self._parameters_info = param_model._parameters_info
+            self._computed_params = param_model._computed_params
+        else:
+            self.param_init_net = core.Net(self.name + "_init")
+            self.param_to_grad = {}
+            self.params = []
+            self._parameters_info = OrderedDict()
+            self._computed_params = []
+        self.gradient_ops_added = False
+        self.init_params = init_params
+        self.allow_not_known_ops = allow_not_known_ops
+        self.skip_sparse_optim = skip_sparse_optim
+        self.weights = []
+        self.biases = []
+        self.grad_map = {}
+        self._arg_scope = dict(_DEFAULT_ARG_SCOPE)
+        if arg_scope is not None:
+            self._arg_scope.update(arg_scope)
+
+    @property
+    def arg_scope(self):
+        return self._arg_scope
+
+    def get_name(self):
+        return self.name
+
+    # -- Parameters --------------------------------------------------------------------------------
+
+    def create_param(self, param_name, shape, initializer, tags=None):
+        """Adds a parameter; returns its BlobReference.
+
+        Args:
+          param_name: a string (the name scope is added) or a BlobReference.
+          shape: list of dimensions.
+          initializer: what fills it (modeling.initializers); not used with init_params=False.
+          tags: ParameterTags, one or several.
+
+        Raises TypeError for another kind of name.
+        """
+        if isinstance(param_name, core.BlobReference):
+            blob = core.BlobReference(str(param_name), self.net)
+        elif isinstance(param_name, str):
+            blob = core.ScopedBlobReference(param_name, self.net)
+        else:
+            raise TypeError(f"a parameter name is a string or a BlobReference, not {param_name!r}")
+        if str(blob) in self._parameters_info:
+            return self._parameters_info[str(blob)].blob
+        if not self.init_params:
+            initializer = initializers.ExternalInitializer()
+        info = initializer.create_param(
+            param_name=core.BlobReference(str(blob)), init_net=self.param_init_net, shape=shape)
+        self._parameters_info[str(blob)] = info
+        self.AddParameter(info.blob, tags)
+        return info.blob
+
+    def get_param_info(self, param):
+        """The ParameterInfo of a parameter; raises KeyError for other blobs."""
+        return self._parameters_info[str(param)]
+
+    def add_param_DEPRECATED(self, param, key=None, shape=None, length=None):
+        self.AddParameter(param)
+        return self.get_param_info(param)
+
+    def AddParameter(self, param, tags=None):
+        """Declares an existing blob a parameter of the model."""
+        tags = set(tags) if isinstance(tags, (list, tuple, set)) else {tags}
+        if str(param) not in self._parameters_info:
+            self._parameters_info[str(param)] = ParameterInfo(
+                param_id=len(self._parameters_info), param=param)
+        if ParameterTags.COMPUTED_PARAM in tags:
+            self._computed_params.append(param)
+        else:
+            self.params.append(param)
+        if ParameterTags.WEIGHT in tags:
+            self.weights.append(param)
+        if ParameterTags.BIAS in tags:
+            self.biases.append(param)
+
+    @staticmethod
+    def _normalize_namescope(namescope):
+        if namescope is None:
+            return scope.CurrentNameScope()
+        if namescope == "" or namescope.endswith(scope._NAMESCOPE_SEPARATOR):
+            return namescope
+        return namescope + scope._NAMESCOPE_SEPARATOR
+
+    def _in_scope(self, params, namescope):
+        namescope = self._normalize_namescope(namescope)
+        if namescope == "":
+            return params[:]
+        return [p for p in params if p.GetNameScope().startswith(namescope)]
+
+    def GetParams(self, namescope=None, top_scope=False):
+        """The trainable parameters under a name scope; default: the current one."""
+        namescope = self._normalize_namescope(namescope)
+        if namescope == "":
+            return self.params[:]
+        if top_scope:
+            return self._in_scope(self.params, namescope)
+        return [p for p in self.params if p.GetNameScope() == namescope]
+
+    def GetComputedParams(self, namescope=None):
+        """Parameters that operators update themselves, as SpatialBN's running mean."""
+        namescope = self._normalize_namescope(namescope)
+        if namescope == "":
+            return self._computed_params[:]
+        return [p for p in self._computed_params if p.GetNameScope() == namescope]
+
+    def GetAllParams(self, namescope=None):
+        return self.GetParams(namescope) + self.GetComputedParams(namescope)
+
+    def GetParameterBlobs(self, namescope=None):
+        return self.GetParams(namescope)
+
+    def GetOptimizationParamInfo(self, params=None):
+        """The ParameterInfo, with gradients, of the parameters that have a gradient."""
+        params = params if params is not None else self.params
+        return [self._info_with_grad(p) for p in params if p in self.param_to_grad]
+
+    def _info_with_grad(self, param):
+        info = self.get_param_info(param)
+        info.grad = self.param_to_grad[param]
+        return info
+
+    # -- Gradients ---------------------------------------------------------------------------------
+
+    def GetParamsToGradient(self, *args, **kwargs):
+        return self.get_param_to_grad(self.params)
+
+    def get_param_to_grad(self, params):
+        """{parameter: gradient} of those that have one.
+
+        Raises RuntimeError before AddGradientOperators.
+        """
+        if not self.gradient_ops_added:
+            raise RuntimeError("You need to call AddGradientOperators() first.")
+        return {p: self.grad_map[str(p)] for p in params if str(p) in self.grad_map}
+
+    def AddGradientOperators(self, *args, **kwargs):
+        """Adds gradients to the net (core.Net.AddGradientOperators) and fills param_to_grad.
+
+        Returns {blob name: gradient}. Raises RuntimeError if called twice.
+        """
+        if self.gradient_ops_added:
+            raise RuntimeError("You cannot run AddGradientOperators twice.")
+        self.Validate()
+        self.gradient_ops_added = True
+        self.grad_map = self.net.AddGradientOperators(*args, **kwargs)
+        self.param_to_grad = self.get_param_to_grad(self.params)
+        for param, grad in self.param_to_grad.items():
+            self.get_param_info(param).grad = grad
+        return self.grad_map
+
+    def Validate(self):
+        """Raises ValueError if a parameter was added twice."""
+        seen, twice = set(), set()
+        for param in self.params:
+            (twice if str(param) in seen else seen).add(str(param))
+        if twice:
+            raise ValueError(f"parameters were added twice: {sorted(twice)}")
+        return True
+
+    # -- Data --------------------------------------------------------------------------------------
+
+    def CreateDB(self, blob_out, db, db_type, **kwargs):
+        """A reader of a database, made by param_init_net."""
+        return self.param_init_net.CreateDB([], blob_out, db=db, db_type=db_type, **kwargs)
+
+    def TensorProtosDBInput(self, unused_blob_in, blob_out, batch_size, db, db_type, **kwargs):
+        """Batches of TensorProtos records of a database."""
+        reader = self.CreateDB("dbreader_" + db, db, db_type)
+        return self.net.TensorProtosDBInput(reader, blob_out, batch_size=batch_size, **kwargs)
+
+    # -- Nets --------------------------------------------------------------------------------------
+
+    def GetDevices(self):
+        """The devices of data_parallel_model, by number."""
+        if not getattr(self, "_devices", None):
+            raise RuntimeError("the model is not data parallel")
+        return self._devices
+
+    def RunAllOnGPU(self, *args, **kwargs):
+        self.param_init_net.RunAllOnGPU(*args, **kwargs)
+        self.net.RunAllOnGPU(*args, **kwargs)
+
+    def Proto(self):
+        return self.net.Proto()
+
+    def InitProto(self):
+        return self.param_init_net.Proto()
+
+    def RunInit(self):
+        workspace.RunNetOnce(self.param_init_net)
+
+    def CreateNet(self):
+        workspace.CreateNet(self.net)
+
+    def Run(self, *args, **kwargs):
+        workspace.RunNet(self.net, *args, **kwargs)
+
+    def __getattr__(self, op_type):
+        """Any operator is a method that adds it to the net."""
+        if op_type.startswith("_"):
+            raise AttributeError(op_type)
+        if not core.IsOperator(op_type):
+            core._operator_def.CheckOperatorType(op_type)
+        if op_type not in _known_working_ops:
+            if not self.allow_not_known_ops:
+                raise AttributeError(f"Operator {op_type} is not known to be safe")
+            logger.debug("operator %s is called on a model directly", op_type)
+        return self.net.__getattr__(op_type)
+
+    def __dir__(self):
+        return sorted({*super().__dir__(), *_known_working_ops})
+
+
+def ExtractPredictorNet(net_proto, input_blobs, output_blobs, device=None, renames=None,
+                        disabled_inputs=None):
+    """The part of a net that computes outputs from inputs, for prediction.
+
+    Args:
+      net_proto: the NetDef.
+      input_blobs, output_blobs: lists of blobs.
+      device: DeviceOption for all operators; default: their own.
+      renames: {blob: new name}.
+      disabled_inputs: blobs whose readers are left out.
+
+    Returns (Net, list of its other external inputs: the parameters). Operators whose is_test
+    argument is 0 run in test mode. Raises ValueError if an input is not read.
+    """
+    renames = {str(old): str(new) for old, new in (renames or {}).items()}
+    rename = lambda blob: renames.get(blob, blob)  # noqa: E731
+    inputs = {str(blob) for blob in input_blobs}
+    outputs = {str(blob) for blob in output_blobs}
+    disabled = {str(blob) for blob in disabled_inputs or ()}
+    known = set(inputs) | (set(net_proto.external_input) - disabled)
+    forward, read = [], set()
+    for op in net_proto.op:
+        if op.is_gradient_op or not set(op.input) <= known or inputs & set(op.output):
+            continue
+        forward.append(op)
+        known.update(op.output)
+    needed, kept = set(outputs), []
+    for op in reversed(forward):
+        if needed & set(op.output):
+            kept.append(op)
+            needed.update(op.input)
+            read.update(op.input)
+    missing = outputs - {blob for op in kept for blob in op.output}
+    if missing:
+        raise ValueError(f"net {net_proto.name} cannot compute {sorted(missing)}")
+    unread = inputs - read
+    if unread:
+        raise ValueError(f"inputs {sorted(unread)} are not used by net {net_proto.name}")
+
+    predict = core.Net(net_proto.name + "_predict")
+    written, externals, operators = set(), [], []
+    for op in reversed(kept):
+        copy = caffe2_pb2.OperatorDef()
+        copy.CopyFrom(op)
+        externals += [b for b in op.input if b not in written and b not in externals]
+        written.update(op.output)
+        for field in ("input", "output"):
+            names = [rename(blob) for blob in getattr(copy, field)]
+            copy.ClearField(field)
+            getattr(copy, field).extend(names)
+        for argument in copy.arg:
+            if argument.name == "is_test":
+                argument.i = 1
+        if device is not None:
+            copy.device_option.CopyFrom(device)
+        operators.append(copy)
+    for blob in externals:
+        predict.AddExternalInput(core.BlobReference(rename(blob)))
+    predict._ExtendOps(operators)
+    for blob in output_blobs:
+        predict.AddExternalOutput(core.BlobReference(rename(str(blob))))
+    parameters = [rename(blob) for blob in externals if blob not in inputs]
+    return predict, parameters

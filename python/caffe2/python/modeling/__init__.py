@@ -1,0 +1,1 @@
+"""Parameters: how they are made and what is known about them."""

@@ -1,0 +1,88 @@
+"""How parameters are made."""
+
+from caffe2.python.core import BlobReference, DataType, ScopedBlobReference
+from caffe2.python.modeling.parameter_info import ParameterInfo
+
+
+class Initializer:
+    """Fills a new blob with an operator: Initializer("XavierFill"), with its arguments."""
+
+    def __init__(self, operator_name=None, **kwargs):
+        self.operator_name = operator_name
+        self.operator_kwargs = kwargs
+
+    def update(self, operator_name, kwargs):
+        """Sets operator and arguments where none were given."""
+        if self.operator_name is None:
+            self.operator_name = operator_name
+            self.operator_kwargs = kwargs
+
+    def create_param(self, param_name, init_net, shape):
+        """Adds the filler to `init_net`; returns the ParameterInfo.
+
+        Raises ValueError if no operator was named.
+        """
+        if self.operator_name is None:
+            raise ValueError(f"no initializer was given for parameter {param_name}")
+        fill = getattr(init_net, self.operator_name)
+        blob = fill([], param_name, shape=shape, **self.operator_kwargs)
+        return ParameterInfo(param_id=None, param=blob, shape=shape)
+
+
+class ExternalInitializer:
+    """For parameters that something else fills before the model runs."""
+
+    def create_param(self, param_name, init_net, shape):
+        if isinstance(param_name, BlobReference):
+            blob = BlobReference(str(param_name), init_net)
+        elif isinstance(param_name, str):
+            blob = ScopedBlobReference(param_name, init_net)
+        else:
+            raise TypeError(f"a parameter name is a string or a BlobReference, not {param_name!r}")
+        return ParameterInfo(param_id=None, param=blob, shape=shape)
+
+
+class _TwoTypesInitializer(Initializer):
+    """Fills a float32 blob and keeps it beside a float16 one."""
+
+    def _fill(self, blob, init_net, shape):
+        fill = getattr(init_net, self.operator_name)
+        return fill([], blob, shape=shape, **self.operator_kwargs)
+
+
+class PseudoFP16Initializer(_TwoTypesInitializer):
+    """For float16 parameters with a float32 copy "<name>_fp32", which the optimizer updates."""
+
+    def create_param(self, param_name, init_net, shape):
+        copy = self._fill(param_name + "_fp32", init_net, shape)
+        blob = init_net.FloatToHalf(copy, param_name)
+        return ParameterInfo(param_id=None, param=blob, shape=shape,
+                             blob_copy={DataType.FLOAT: copy})
+
+
+class ReversePseudoFP16Initializer(_TwoTypesInitializer):
+    """For float32 parameters with a float16 copy "<name>_fp16"."""
+
+    def create_param(self, param_name, init_net, shape):
+        blob = self._fill(param_name + "_fp32", init_net, shape)
+        copy = init_net.FloatToHalf(blob, param_name)
+        return ParameterInfo(param_id=None, param=blob, shape=shape,
+                             blob_copy={DataType.FLOAT16: copy})
+
+
+def update_initializer(initializer_class, operator_name_and_kwargs,
+                       default_operator_name_and_kwargs):
+    """The initializer that a layer's caller asked for, or the layer's default.
+
+    Args:
+      initializer_class: a class, or an object of one; default Initializer.
+      operator_name_and_kwargs, default_operator_name_and_kwargs: (operator type, arguments); the
+        first may be None.
+    """
+    name, kwargs = operator_name_and_kwargs or default_operator_name_and_kwargs
+    if initializer_class is None:
+        return Initializer(name, **kwargs)
+    if isinstance(initializer_class, type):
+        return initializer_class(name, **kwargs)
+    initializer_class.update(name, kwargs)
+    return initializer_class

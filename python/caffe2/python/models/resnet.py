@@ -1,0 +1,175 @@
+"""Residual networks (He et al., 2015) and ResNeXt (Xie et al., 2016)."""
+
+from caffe2.python import brew
+
+_BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3), 101: (3, 4, 23, 3),
+           152: (3, 8, 36, 3)}
+
+
+class ResNetBuilder:
+    """Adds residual blocks one after another. Block b has the blobs comp_b_conv_1,
+    comp_b_spatbn_1, ..., shortcut_projection_b and comp_b_sum_n."""
+
+    def __init__(self, model, prev_blob, no_bias, is_test, bn_epsilon=1e-5, bn_momentum=0.9):
+        self.model = model
+        self.comp_count = 0
+        self.comp_idx = 0
+        self.prev_blob = prev_blob
+        self.is_test = is_test
+        self.bn_epsilon = bn_epsilon
+        self.bn_momentum = bn_momentum
+        self.no_bias = 1 if no_bias else 0
+
+    def add_conv(self, in_filters, out_filters, kernel, stride=1, group=1, pad=0):
+        self.comp_idx += 1
+        self.prev_blob = brew.conv(
+            self.model, self.prev_blob, f"comp_{self.comp_count}_conv_{self.comp_idx}",
+            in_filters, out_filters, weight_init=("MSRAFill", {}), kernel=kernel, stride=stride,
+            group=group, pad=pad, no_bias=self.no_bias)
+        return self.prev_blob
+
+    def add_relu(self):
+        self.prev_blob = brew.relu(self.model, self.prev_blob, self.prev_blob)
+        return self.prev_blob
+
+    def _normalize(self, blob, name, num_filters):
+        return brew.spatial_bn(
+            self.model, blob, name, num_filters, epsilon=self.bn_epsilon,
+            momentum=self.bn_momentum, is_test=self.is_test)
+
+    def add_spatial_bn(self, num_filters):
+        name = f"comp_{self.comp_count}_spatbn_{self.comp_idx}"
+        self.prev_blob = self._normalize(self.prev_blob, name, num_filters)
+        return self.prev_blob
+
+    def _add_shortcut(self, shortcut, input_filters, output_filters, stride, spatial_batch_norm):
+        """Adds the input of the block, through a 1x1 convolution where the shape changes."""
+        if output_filters > input_filters:
+            name = f"shortcut_projection_{self.comp_count}"
+            shortcut = brew.conv(
+                self.model, shortcut, name, input_filters, output_filters,
+                weight_init=("MSRAFill", {}), kernel=1, stride=stride, no_bias=self.no_bias)
+            if spatial_batch_norm:
+                shortcut = self._normalize(shortcut, name + "_spatbn", output_filters)
+        self.prev_blob = brew.sum(
+            self.model, [shortcut, self.prev_blob], f"comp_{self.comp_count}_sum_{self.comp_idx}")
+        self.comp_idx += 1
+        self.add_relu()
+        self.comp_count += 1
+
+    def add_bottleneck(self, input_filters, base_filters, output_filters, stride=1, group=1,
+                       spatial_batch_norm=True):
+        """1x1, 3x3 (with the stride), 1x1, and the shortcut."""
+        self.comp_idx = 0
+        shortcut = self.prev_blob
+        for in_filters, kernel in ((input_filters, 1), (base_filters, 3)):
+            middle = kernel == 3
+            self.add_conv(in_filters, base_filters, kernel=kernel, stride=stride if middle else 1,
+                          group=group if middle else 1, pad=1 if middle else 0)
+            if spatial_batch_norm:
+                self.add_spatial_bn(base_filters)
+            self.add_relu()
+        self.add_conv(base_filters, output_filters, kernel=1)
+        if spatial_batch_norm:
+            self.add_spatial_bn(output_filters)
+        self._add_shortcut(shortcut, input_filters, output_filters, stride, spatial_batch_norm)
+
+    def add_simple_block(self, input_filters, num_filters, down_sampling=False,
+                         spatial_batch_norm=True):
+        """3x3 (with stride 2 to sample down), 3x3, and the shortcut."""
+        self.comp_idx = 0
+        shortcut = self.prev_blob
+        stride = 2 if down_sampling else 1
+        self.add_conv(input_filters, num_filters, kernel=3, stride=stride, pad=1)
+        if spatial_batch_norm:
+            self.add_spatial_bn(num_filters)
+        self.add_relu()
+        self.add_conv(num_filters, num_filters, kernel=3, pad=1)
+        if spatial_batch_norm:
+            self.add_spatial_bn(num_filters)
+        self._add_shortcut(shortcut, input_filters, num_filters, stride, spatial_batch_norm)
+
+
+def _finish(model, last_out, label, no_loss):
+    if no_loss:
+        return last_out
+    if label is not None:
+        return model.SoftmaxWithLoss([last_out, label], ["softmax", "loss"])
+    return brew.softmax(model, last_out, "softmax")
+
+
+def _stem(model, data, num_input_channels, kernel, stride, builder_options, is_test, no_bias):
+    brew.conv(model, data, "conv1", num_input_channels, 64, weight_init=("MSRAFill", {}),
+              kernel=kernel, stride=stride, pad=kernel // 2, no_bias=no_bias)
+    brew.spatial_bn(model, "conv1", "conv1_spatbn_relu", 64, is_test=is_test, **builder_options)
+    brew.relu(model, "conv1_spatbn_relu", "conv1_spatbn_relu")
+    return brew.max_pool(model, "conv1_spatbn_relu", "pool1", kernel=3, stride=2)
+
+
+def create_resnet50(model, data, num_input_channels, num_labels, label=None, is_test=False,
+                    no_loss=False, no_bias=0, conv1_kernel=7, conv1_stride=2,
+                    final_avg_kernel=7):
+    """ResNet-50.
+
+    Args:
+      data: images [N, num_input_channels, H, W] (or NHWC, by the model's arg_scope).
+      label: int32 [N]; then the result is (softmax, loss). Without it, the softmax; with no_loss,
+        the scores "last_out_L<num_labels>" [N, num_labels].
+      final_avg_kernel: unused where the whole image is averaged, which is always.
+    """
+    del final_avg_kernel
+    return create_resnext(
+        model, data, num_input_channels, num_labels, num_layers=50, num_groups=1,
+        num_width_per_group=64, label=label, is_test=is_test, no_loss=no_loss, no_bias=no_bias,
+        conv1_kernel=conv1_kernel, conv1_stride=conv1_stride, bn_epsilon=1e-3)
+
+
+def create_resnext(model, data, num_input_channels, num_labels, num_layers, num_groups,
+                   num_width_per_group, label=None, is_test=False, no_loss=False, no_bias=1,
+                   conv1_kernel=7, conv1_stride=2, final_avg_kernel=7, log=None,
+                   bn_epsilon=1e-5, bn_momentum=0.9):
+    """ResNeXt of 18, 34, 50, 101 or 152 layers; with one group of width 64 it is a ResNet.
+
+    Arguments and result as create_resnet50. Raises ValueError for another number of layers.
+    """
+    if num_layers not in _BLOCKS:
+        raise ValueError(f"no residual network of {num_layers} layers; there are {list(_BLOCKS)}")
+    options = {"epsilon": bn_epsilon, "momentum": bn_momentum}
+    pool = _stem(model, data, num_input_channels, conv1_kernel, conv1_stride, options, is_test,
+                 no_bias)
+    builder = ResNetBuilder(model, pool, no_bias=no_bias, is_test=is_test, bn_epsilon=bn_epsilon,
+                            bn_momentum=bn_momentum)
+    bottleneck = num_layers >= 50
+    filters = 64
+    for group, blocks in enumerate(_BLOCKS[num_layers]):
+        out = (256 if bottleneck else 64) << group
+        for block in range(blocks):
+            down = group > 0 and block == 0
+            if bottleneck:
+                builder.add_bottleneck(
+                    filters, (num_groups * num_width_per_group) << group, out,
+                    stride=2 if down else 1, group=num_groups)
+            else:
+                builder.add_simple_block(filters, out, down_sampling=down)
+            filters = out
+    final_avg = brew.average_pool(model, builder.prev_blob, "final_avg", global_pooling=True)
+    last_out = brew.fc(model, final_avg, f"last_out_L{num_labels}", filters, num_labels)
+    return _finish(model, last_out, label, no_loss)
+
+
+def create_resnet_32x32(model, data, num_input_channels, num_groups, num_labels, is_test=False):
+    """The residual network for images of 32 x 32 pixels, with three groups of num_groups blocks;
+    returns the softmax."""
+    brew.conv(model, data, "conv1", num_input_channels, 16, kernel=3, stride=1, pad=1)
+    builder = ResNetBuilder(model, "conv1", no_bias=0, is_test=is_test)
+    filters = 16
+    for group in range(3):
+        for block in range(num_groups):
+            builder.add_simple_block(filters, 16 << group, down_sampling=group > 0 and block == 0)
+            filters = 16 << group
+    brew.spatial_bn(model, builder.prev_blob, "last_spatbn", filters, epsilon=1e-3,
+                    is_test=is_test)
+    brew.relu(model, "last_spatbn", "last_relu")
+    brew.average_pool(model, "last_relu", "final_avg", kernel=8, stride=1)
+    last_out = brew.fc(model, "final_avg", "last_out", filters, num_labels)
+    return brew.softmax(model, last_out, "softmax")

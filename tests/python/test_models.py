@@ -1,0 +1,259 @@
+"""Models: ModelHelper, brew, optimizers and networks."""
+
+import numpy as np
+import pytest
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import brew, cnn, core, optimizer, workspace
+from caffe2.python.model_helper import ExtractPredictorNet, ModelHelper
+from caffe2.python.modeling import initializers
+from caffe2.python.models import resnet
+
+
+@pytest.fixture(autouse=True)
+def first_instances():
+    optimizer.reset_optimizer_instance_count()
+
+
+def linear_model(name="linear"):
+    """A regression to y = x W^T + b, with x and y external."""
+    model = ModelHelper(name)
+    prediction = brew.fc(model, "x", "prediction", 3, 2, weight_init=("GaussianFill", {}))
+    distance = model.net.SquaredL2Distance([prediction, "y"], "distance")
+    loss = model.net.AveragedLoss(distance, "loss")
+    model.AddGradientOperators([loss])
+    return model
+
+
+def train(model, steps):
+    """Losses of `steps` runs on fixed random data."""
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal((16, 3)).astype(np.float32)
+    workspace.FeedBlob("x", x)
+    workspace.FeedBlob("y", x @ np.float32([[1, -2], [3, 0], [0, 1]]) + 1)
+    workspace.RunNetOnce(model.param_init_net)
+    workspace.CreateNet(model.net, overwrite=True)
+    losses = []
+    for _ in range(steps):
+        workspace.RunNet(model.net)
+        losses.append(float(workspace.FetchBlob("loss")))
+    return losses
+
+
+def test_parameters_and_gradients():
+    model = linear_model()
+    assert [str(p) for p in model.params] == ["prediction_w", "prediction_b"]
+    assert model.weights == ["prediction_w"] and model.biases == ["prediction_b"]
+    assert model.param_to_grad[model.params[0]] == "prediction_w_grad"
+    assert model.get_param_info("prediction_w").shape == [2, 3]
+    with pytest.raises(RuntimeError, match="twice"):
+        model.AddGradientOperators(["loss"])
+    with pytest.raises(AttributeError, match="FC"):
+        model.FD("x", "y")
+
+
+def test_name_scopes_and_shared_parameters():
+    model = ModelHelper("scoped")
+    with core.NameScope("a"):
+        brew.fc(model, "x", "fc", 3, 2)
+        assert model.GetParams() == ["a/fc_w", "a/fc_b"]
+    with core.NameScope("b"):
+        assert model.GetParams() == []
+    assert len(model.GetParams()) == 2
+    test_model = ModelHelper("test", init_params=False)
+    brew.fc(test_model, "x", "fc", 3, 2)
+    assert not test_model.param_init_net.Proto().op
+
+
+@pytest.mark.parametrize("build, arguments", [
+    (optimizer.build_sgd, {"base_learning_rate": 0.1}),
+    (optimizer.build_sgd, {"base_learning_rate": 0.02, "momentum": 0.9, "policy": "step",
+                           "stepsize": 20, "gamma": 0.9}),
+    (optimizer.build_multi_precision_sgd, {"base_learning_rate": 0.02, "momentum": 0.9}),
+    (optimizer.build_adagrad, {"base_learning_rate": 0.9}),
+    (optimizer.build_adam, {"base_learning_rate": 0.2}),
+    (optimizer.build_rms_prop, {"base_learning_rate": 0.1}),
+    (optimizer.build_ftrl, {"alpha": 2.0, "engine": ""}),
+])
+def test_optimizers_learn(build, arguments):
+    model = linear_model()
+    build(model, **arguments)
+    losses = train(model, 60)
+    assert losses[-1] < 0.05 * losses[0]
+
+
+def test_sgd_step_is_exact():
+    model = linear_model()
+    optimizer.add_weight_decay(model, 0.5)
+    optimizer.build_sgd(model, 0.1)
+    # Without the update, for the gradient at the first weights.
+    train(model, 0)
+    w = workspace.FetchBlob("prediction_w")
+    x, y = workspace.FetchBlob("x"), workspace.FetchBlob("y")
+    b = workspace.FetchBlob("prediction_b")
+    error = (x @ w.T + b - y) / len(x)
+    workspace.RunNet(model.net)
+    expected = w - 0.1 * (error.T @ x + 0.5 * w)
+    np.testing.assert_allclose(workspace.FetchBlob("prediction_w"), expected, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        workspace.FetchBlob("prediction_b"), b - 0.1 * error.sum(0), rtol=1e-4, atol=1e-6)
+
+
+def test_names_of_optimizer_blobs():
+    model = linear_model()
+    built = optimizer.build_sgd(model, 0.1, momentum=0.9)
+    blobs = {blob for op in model.net.Proto().op for blob in op.output}
+    assert {"SgdOptimizer_0_lr_cpu", "optimizer_iteration", "prediction_w_momentum"} <= blobs
+    assert [str(b) for b in built.get_auxiliary_parameters().local] == [
+        "prediction_w_momentum", "prediction_b_momentum"]
+    train(model, 3)
+    assert workspace.FetchBlob("optimizer_iteration") == 3
+
+
+def test_arg_scope():
+    model = ModelHelper("args", arg_scope={"order": "NHWC"})
+    with brew.arg_scope([brew.conv], stride=2, weight_init=("MSRAFill", {})):
+        with brew.arg_scope(brew.conv, pad=1):
+            brew.conv(model, "data", "conv", 3, 8, kernel=3)
+            brew.conv(model, "conv", "conv2", 8, 8, kernel=3, stride=1)
+    arguments = [{a.name: a for a in op.arg} for op in model.net.Proto().op]
+    assert arguments[0]["stride"].i == 2 and arguments[0]["pad"].i == 1
+    assert arguments[1]["stride"].i == 1
+    assert arguments[0]["order"].s == b"NHWC"
+    assert model.param_init_net.Proto().op[0].type == "MSRAFill"
+    assert model.get_param_info("conv_w").shape == [8, 3, 3, 3]
+    with pytest.raises(RuntimeError, match="should be model"):
+        brew.fc("x", "y", 1, 1)
+
+    def double(model, blob_in, blob_out):
+        return model.net.Scale(blob_in, blob_out, scale=2.0)
+
+    brew.Register(double)
+    assert brew.has_helper("double")
+    assert brew.double(model, "x", "xx") == "xx"
+
+
+def image_helpers():
+    return {
+        "conv": lambda m: brew.conv(m, "x", "y", 4, 6, kernel=3, pad=1, group=2),
+        "conv no bias": lambda m: brew.conv(m, "x", "y", 4, 6, kernel=[3, 1], no_bias=True),
+        "conv_nd": lambda m: brew.conv_nd(m, "x", "y", 4, 6, kernel=[3, 3]),
+        "conv_transpose": lambda m: brew.conv_transpose(m, "x", "y", 4, 6, kernel=2, stride=2),
+        "max_pool": lambda m: brew.max_pool(m, "x", "y", kernel=2, stride=2),
+        "average_pool": lambda m: brew.average_pool(m, "x", "y", kernel=2, stride=2),
+        "lrn": lambda m: brew.lrn(m, "x", "y", size=3, alpha=1e-4, beta=0.75, use_cudnn=False),
+        "spatial_bn": lambda m: brew.spatial_bn(m, "x", "y", 4),
+        "spatial_bn test": lambda m: brew.spatial_bn(m, "x", "y", 4, is_test=True),
+        "instance_norm": lambda m: brew.instance_norm(m, "x", "y", 4),
+        "softmax": lambda m: brew.softmax(m, "x", "y"),
+        "relu": lambda m: brew.relu(m, "x", "y"),
+        "tanh": lambda m: brew.tanh(m, "x", "y"),
+        "prelu": lambda m: brew.prelu(m, "x", "y", num_channels=4),
+        "dropout": lambda m: brew.dropout(m, "x", "y", ratio=0.5, is_test=False),
+        "dropout test": lambda m: brew.dropout(m, "x", "y", ratio=0.5, is_test=True),
+        "concat": lambda m: brew.concat(m, ["x", "x"], "y"),
+        "depth_concat": lambda m: brew.depth_concat(m, ["x", "x"], "y"),
+        "sum": lambda m: brew.sum(m, ["x", "x"], "y"),
+    }
+
+
+@pytest.mark.parametrize("name", image_helpers())
+def test_helpers_run(name):
+    model = ModelHelper("helper")
+    blob = image_helpers()[name](model)
+    workspace.FeedBlob("x", np.random.default_rng(0).standard_normal((2, 4, 8, 8), np.float32))
+    workspace.RunNetOnce(model.param_init_net)
+    workspace.RunNetOnce(model.net)
+    assert np.isfinite(workspace.FetchBlob(blob)).all()
+    assert blob == "y"
+
+
+def test_layer_norm():
+    model = ModelHelper("layer_norm")
+    blob = brew.layer_norm(model, "x", "y", 5, initial_scale=2.0, initial_bias=1.0)
+    x = np.random.default_rng(0).standard_normal((3, 5), np.float32)
+    workspace.FeedBlob("x", x)
+    workspace.RunNetOnce(model.param_init_net)
+    workspace.RunNetOnce(model.net)
+    expected = 2 * (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True) + 1
+    np.testing.assert_allclose(workspace.FetchBlob(blob), expected, atol=1e-3)
+
+
+def test_resnet50_builds_runs_and_has_the_names_of_caffe2():
+    model = ModelHelper("resnet", arg_scope={"order": "NCHW"})
+    softmax, loss = resnet.create_resnet50(model, "data", 3, 10, label="label", no_bias=True)
+    model.AddGradientOperators([loss])
+    optimizer.build_sgd(model, 0.1, momentum=0.9)
+    types = [op.type for op in model.net.Proto().op]
+    assert types.count("Conv") == 53 and types.count("SpatialBN") == 53
+    assert types.count("MomentumSGDUpdate") == 161
+    blobs = {blob for op in model.net.Proto().op for blob in op.output}
+    assert {"comp_0_conv_1", "comp_15_sum_3", "shortcut_projection_13_spatbn", "pool1",
+            "last_out_L10"} <= blobs
+    shapes, _ = workspace.InferShapesAndTypes(
+        [model.param_init_net, model.net], {"data": [2, 3, 64, 64], "label": [2]})
+    assert shapes["last_out_L10"] == [2, 10]
+    assert shapes["comp_0_sum_3"] == [2, 256, 15, 15]
+
+
+def test_resnext_trains():
+    model = ModelHelper("resnext")
+    softmax, loss = resnet.create_resnext(model, "data", 3, 10, 18, 1, 64, label="label")
+    model.AddGradientOperators([loss])
+    optimizer.build_sgd(model, 0.05, momentum=0.9)
+    rng = np.random.default_rng(0)
+    workspace.FeedBlob("data", rng.standard_normal((4, 3, 32, 32), np.float32))
+    workspace.FeedBlob("label", np.arange(4, dtype=np.int32))
+    workspace.RunNetOnce(model.param_init_net)
+    workspace.CreateNet(model.net)
+    losses = []
+    for _ in range(8):
+        workspace.RunNet(model.net)
+        losses.append(float(workspace.FetchBlob("loss")))
+    assert losses[-1] < losses[0]
+    with pytest.raises(ValueError, match="51"):
+        resnet.create_resnext(model, "data", 3, 10, 51, 1, 64)
+
+
+def test_extract_predictor_net():
+    model = linear_model()
+    net, parameters = ExtractPredictorNet(
+        model.net.Proto(), ["x"], ["prediction"], renames={"x": "in"})
+    assert [op.type for op in net.Proto().op] == ["FC"]
+    assert parameters == ["prediction_w", "prediction_b"]
+    assert net.Proto().op[0].input[0] == "in"
+    with pytest.raises(ValueError, match="nothing"):
+        ExtractPredictorNet(model.net.Proto(), ["x"], ["nothing"])
+
+
+def test_cnn_model_helper():
+    model = cnn.CNNModelHelper(order="NCHW", name="old")
+    conv = model.Conv("data", "conv", 3, 4, kernel=3)
+    relu = model.Relu(conv, conv)
+    model.FC(model.MaxPool(relu, "pool", kernel=2, stride=2), "fc", 4 * 3 * 3, 5)
+    workspace.FeedBlob("data", np.ones((1, 3, 8, 8), np.float32))
+    workspace.RunNetOnce(model.param_init_net)
+    workspace.RunNetOnce(model.net)
+    assert workspace.FetchBlob("fc").shape == (1, 5)
+    with pytest.raises(ValueError, match="CHWN"):
+        cnn.CNNModelHelper(order="CHWN")
+
+
+def test_initializers():
+    model = ModelHelper("init")
+    blob = model.create_param("p", [3], initializers.Initializer("ConstantFill", value=2.0))
+    model.create_param("q", [3], initializers.ExternalInitializer())
+    workspace.RunNetOnce(model.param_init_net)
+    assert workspace.FetchBlob(blob).tolist() == [2, 2, 2]
+    assert not workspace.HasBlob("q")
+    with pytest.raises(TypeError):
+        model.create_param(3, [1], initializers.Initializer("ConstantFill"))
+    with pytest.raises(ValueError, match="parameter r"):
+        model.create_param("r", [1], initializers.Initializer())
+
+
+def test_devices_of_updates():
+    option = core.DeviceOption(caffe2_pb2.CUDA, 1)
+    assert optimizer.get_param_device("w", "w_grad", {"w": option}) == option
+    assert optimizer.get_param_device("w", "w_grad", {"w_grad": option}) == option
+    assert optimizer.get_param_device("w", "w_grad").device_type == caffe2_pb2.CPU
