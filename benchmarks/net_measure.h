@@ -1,0 +1,69 @@
+// What the programs that time whole nets share.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "caffe2/core/workspace.h"
+
+namespace caffe2::benchmark {
+
+using Clock = std::chrono::steady_clock;
+
+inline double SecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Images per second of each run after a warm-up, until `min_seconds` have passed, at least 7 runs.
+inline std::vector<double> MeasureRates(NetBase* net, int batch, double min_seconds) {
+  for (int i = 0; i < 2; ++i) CAFFE_ENFORCE(net->Run());
+  std::vector<double> rates;
+  const Clock::time_point start = Clock::now();
+  while (rates.size() < 7 || (SecondsSince(start) < min_seconds && rates.size() < 20'000)) {
+    const Clock::time_point begin = Clock::now();
+    CAFFE_ENFORCE(net->Run());
+    rates.push_back(batch / SecondsSince(begin));
+  }
+  std::sort(rates.begin(), rates.end());
+  return rates;
+}
+
+// One JSON object on one line.
+inline void PrintRates(const std::string& name, const std::vector<double>& rates) {
+  std::printf(
+      "{\"peer\": \"doppio\", \"case\": \"%s\", \"unit\": \"img/s\", \"median\": %.4f, "
+      "\"min\": %.4f, \"max\": %.4f, \"n\": %zu}\n",
+      name.c_str(), rates[rates.size() / 2], rates.front(), rates.back(), rates.size());
+  std::fflush(stdout);
+}
+
+// Milliseconds a run by operator type, largest first: the mean over `runs`, to stderr.
+inline void PrintOperatorTimes(const NetBase& net, int runs) {
+  std::map<std::string, std::pair<double, int>> by_type;
+  double total = 0;
+  for (int i = 0; i < runs; ++i) {
+    for (const auto& op : net.operators()) {
+      const Clock::time_point begin = Clock::now();
+      CAFFE_ENFORCE(op->Run());
+      const double milliseconds = SecondsSince(begin) * 1e3 / runs;
+      auto& [sum, count] = by_type[op->type()];
+      sum += milliseconds;
+      count += i == 0;
+      total += milliseconds;
+    }
+  }
+  std::vector<std::pair<double, std::string>> order;
+  for (const auto& [type, time] : by_type) order.emplace_back(time.first, type);
+  std::sort(order.rbegin(), order.rend());
+  for (const auto& [time, type] : order) {
+    std::fprintf(stderr, "%10.3f ms %5.1f %%  %4d  %s\n", time, 100 * time / total,
+                 by_type[type].second, type.c_str());
+  }
+  std::fprintf(stderr, "%10.3f ms in all\n", total);
+}
+
+}  // namespace caffe2::benchmark

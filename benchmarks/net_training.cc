@@ -1,0 +1,109 @@
+// Images per second of training: forward, backward, weight decay and momentum SGD.
+//
+//   net_training --model resnet50 --image_size 224 --batch 16 --dtype bfloat16
+//
+// Prints one JSON line, as torch_bench.py does; --profile adds a table of operators to stderr.
+// OMP_NUM_THREADS sets the number of threads.
+
+#include <gflags/gflags.h>
+
+#include "benchmarks/net_measure.h"
+#include "caffe2/graph/fusion.h"
+#include "caffe2/graph/memory_plan.h"
+#include "caffe2/model/layers.h"
+#include "caffe2/model/networks.h"
+#include "caffe2/model/optimizer.h"
+#include "caffe2/utils/program.h"
+
+DEFINE_string(model, "resnet50", "a network of caffe2/model");
+DEFINE_int32(batch, 16, "images a step");
+DEFINE_int32(image_size, 224, "height and width");
+DEFINE_int32(channels, 3, "channels of an image");
+DEFINE_int32(labels, 1000, "classes");
+DEFINE_string(dtype, "float", "float or bfloat16 activations");
+DEFINE_string(order, "NHWC", "NHWC or NCHW");
+DEFINE_string(fuse, "all", "off, bn or all");
+DEFINE_bool(memory_plan, true, "share memory between blobs");
+DEFINE_double(min_seconds, 10, "measured at least this long");
+DEFINE_bool(profile, false, "print milliseconds by operator type");
+
+namespace caffe2 {
+namespace {
+
+void FeedInputs(Workspace* ws) {
+  Tensor* data = BlobGetMutableTensor(ws->CreateBlob("data"), Device{});
+  if (FLAGS_order == "NHWC")
+    data->Resize(FLAGS_batch, FLAGS_image_size, FLAGS_image_size, FLAGS_channels);
+  else
+    data->Resize(FLAGS_batch, FLAGS_channels, FLAGS_image_size, FLAGS_image_size);
+  RandomGenerator random(1);
+  float* values = data->mutable_data<float>();
+  for (int64_t i = 0; i < data->numel(); ++i) {
+    values[i] = static_cast<float>(static_cast<double>(random() >> 8) / 0x1p24) * 2 - 1;
+  }
+  Tensor* label = BlobGetMutableTensor(ws->CreateBlob("label"), Device{});
+  label->Resize(FLAGS_batch);
+  for (int i = 0; i < FLAGS_batch; ++i) {
+    label->mutable_data<int>()[i] = static_cast<int>(random() % FLAGS_labels);
+  }
+}
+
+void BuildModel(ModelHelper* model) {
+  std::string data = "data";
+  if (model->options().compute_type != TensorProto::FLOAT) {
+    data = brew::CastTo(model, data, "data_cast", model->options().compute_type);
+  }
+  NetworkOptions network;
+  network.image_size = FLAGS_image_size;
+  network.num_channels = FLAGS_channels;
+  network.num_labels = FLAGS_labels;
+  const std::string scores = AddNetwork(model, FLAGS_model, data, network);
+  const auto loss = brew::SoftmaxWithLoss(model, scores, "label", "softmax", "loss");
+  FuseOperators(model->net(), {ParseFusionLevel(FLAGS_fuse), {loss.loss}});
+  model->AddGradientOperators({{loss.loss, ""}});
+  AddWeightDecay(model, 1e-4f);
+  SgdOptions sgd;
+  sgd.learning_rate.base = 1e-3f;
+  sgd.nesterov = false;
+  BuildSgd(model, sgd);
+}
+
+int Run() {
+  CAFFE_ENFORCE(FLAGS_dtype == "float" || FLAGS_dtype == "bfloat16", "dtype is ", FLAGS_dtype);
+  CAFFE_ENFORCE(FLAGS_batch > 0 && FLAGS_labels > 0, "batch and labels must be positive");
+  ModelHelper::Options options;
+  options.order = FLAGS_order;
+  if (FLAGS_dtype == "bfloat16") options.compute_type = TensorProto::BFLOAT16;
+  ModelHelper model("training", options);
+  BuildModel(&model);
+
+  Workspace ws;
+  CAFFE_ENFORCE(ws.RunNetOnce(*model.param_init_net()));
+  FeedInputs(&ws);
+  if (FLAGS_memory_plan) {
+    std::map<std::string, TensorShape> shapes;
+    for (const std::string& blob : ws.Blobs()) {
+      shapes[blob] = GetTensorShapeOfBlob(*ws.GetBlob(blob));
+    }
+    shapes = InferBlobShapesAndTypes(shapes, {model.net()});
+    const MemoryPlan plan = PlanMemory(*model.net(), shapes, {"loss"});
+    std::fprintf(stderr, "memory plan: %.1f MiB instead of %.1f\n",
+                 static_cast<double>(plan.arena_bytes) / (1 << 20),
+                 static_cast<double>(plan.unplanned_bytes) / (1 << 20));
+    ApplyMemoryPlan(plan, Device{}, &ws);
+  }
+  NetBase* net = ws.CreateNet(*model.net());
+  const auto rates = benchmark::MeasureRates(net, FLAGS_batch, FLAGS_min_seconds);
+  benchmark::PrintRates(MakeString(FLAGS_model, "/train/b", FLAGS_batch, "/", FLAGS_dtype, "/",
+                                   FLAGS_order, "/fuse=", FLAGS_fuse),
+                        rates);
+  if (FLAGS_profile) benchmark::PrintOperatorTimes(*net, 3);
+  return 0;
+}
+
+}  // namespace
+}  // namespace caffe2
+
+int main(int argc, char** argv) {
+  return caffe2::RunProgram(&argc, &argv, "Times training steps of a network.", caffe2::Run);
+}
