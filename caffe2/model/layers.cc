@@ -5,15 +5,6 @@
 namespace caffe2::brew {
 namespace {
 
-// Layers that compute in the model's compute type read casts of the float32 parameters.
-std::string ComputeParameter(ModelHelper* model, const std::string& param) {
-  if (model->options().compute_type == TensorProto::FLOAT) return param;
-  const std::string cast = param + "_cast";
-  model->AddOperator("Cast", {param}, {cast},
-                     {MakeArgument<int>("to", model->options().compute_type)});
-  return cast;
-}
-
 std::string AddPool(ModelHelper* model, const std::string& type, const std::string& input,
                     const std::string& output, const PoolOptions& options) {
   const std::string scoped = model->Scoped(output);
@@ -41,13 +32,11 @@ std::string Conv(ModelHelper* model, const std::string& input, const std::string
                                          ? std::vector<int64_t>{dim_out, in, kernel, kernel}
                                          : std::vector<int64_t>{dim_out, kernel, kernel, in};
   std::vector<std::string> inputs = {input};
-  inputs.push_back(ComputeParameter(
-      model,
-      model->CreateParameter(output + "_w", shape, ParameterTag::kWeight, options.weight_init)));
+  inputs.push_back(
+      model->CreateParameter(output + "_w", shape, ParameterTag::kWeight, options.weight_init));
   if (!options.no_bias) {
-    inputs.push_back(ComputeParameter(
-        model, model->CreateParameter(output + "_b", {dim_out}, ParameterTag::kBias, "ConstantFill",
-                                      {MakeArgument("value", 0.f)})));
+    inputs.push_back(model->CreateParameter(output + "_b", {dim_out}, ParameterTag::kBias,
+                                            "ConstantFill", {MakeArgument("value", 0.f)}));
   }
   std::vector<Argument> args = {MakeArgument("order", model->order()),
                                 MakeArgument("kernel", kernel),
@@ -155,7 +144,10 @@ std::string CastTo(ModelHelper* model, const std::string& input, const std::stri
     return input;
   }
   const std::string scoped = model->Scoped(output);
-  model->AddOperator("Cast", {input}, {scoped}, {MakeArgument<int>("to", type)});
+  const TensorProto::DataType from =
+      type == TensorProto::FLOAT ? model->options().compute_type : TensorProto::FLOAT;
+  model->AddOperator("Cast", {input}, {scoped},
+                     {MakeArgument<int>("to", type), MakeArgument<int>("from_type", from)});
   return scoped;
 }
 

@@ -37,8 +37,8 @@ class ModelHelper {
     bool init_params = true;
     // Layers whose behaviour differs (SpatialBN, Dropout) are built for testing.
     bool is_test = false;
-    // Element type of activations: FLOAT, or BFLOAT16 with float32 master parameters, of which the
-    // layers use copies cast in the net.
+    // Element type of activations: FLOAT, or BFLOAT16 with float32 parameters and parameter
+    // gradients, which the operators convert as they run.
     TensorProto::DataType compute_type = TensorProto::FLOAT;
     // Where operators run.
     DeviceOption device = {};
