@@ -300,6 +300,6 @@ def BuildUniqueMutexIter(init_net, net, iter=None, iter_mutex=None, iter_val=0):
             init_net.ConstantFill([], counter, shape=[1], value=iter_val,
                                   dtype=core.DataType.INT64)
             init_net.CreateMutex([], mutex)
-        if str(counter) not in (blob for op in net.Proto().op for blob in op.output):
+        if str(counter) not in net._op_outputs:
             net.AtomicIter([mutex, counter], counter)
     return core.BlobReference(str(counter), net)

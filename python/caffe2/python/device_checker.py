@@ -1,0 +1,59 @@
+"""Compares the results of operators and nets on several devices."""
+
+import numpy as np
+
+from caffe2.python import workspace
+
+
+class DeviceChecker:
+    """Runs on each device and compares with the first.
+
+    Args:
+      threshold: the largest difference of two elements.
+      device_options: DeviceOptions.
+    """
+
+    def __init__(self, threshold, device_options):
+        self._threshold = threshold
+        self._device_options = device_options
+
+    def _agree(self, results, names):
+        for name, *values in zip(names, *results):
+            for value in values[1:]:
+                if not np.allclose(value, values[0], rtol=self._threshold, atol=self._threshold):
+                    print(f"{name} differs between devices:\n{values[0]}\n{value}")
+                    return False
+        return True
+
+    def CheckSimple(self, op, inputs, outputs_to_check, input_device_options=None):
+        """True if the outputs (given by index) of an operator agree on all devices."""
+        input_device_options = input_device_options or {}
+        results = []
+        with workspace.WorkspaceGuard("_device_check_"):
+            for device in self._device_options:
+                op.device_option.CopyFrom(device)
+                for name, value in zip(op.input, inputs):
+                    workspace.FeedBlob(name, value, input_device_options.get(name, device))
+                workspace.RunOperatorOnce(op)
+                results.append([workspace.FetchBlob(op.output[i]) for i in outputs_to_check])
+                workspace.ResetWorkspace()
+        return self._agree(results, [op.output[i] for i in outputs_to_check])
+
+    def CheckNet(self, net, inputs=None, blobs_to_check=None, ignore=None):
+        """True if the blobs (default: all that are written) of a net agree on all devices."""
+        proto = type(net)()
+        proto.CopyFrom(net)
+        ignore = {str(blob) for blob in ignore or ()}
+        names = blobs_to_check or sorted({blob for op in proto.op for blob in op.output})
+        names = [name for name in names if name not in ignore]
+        results = []
+        with workspace.WorkspaceGuard("_device_check_"):
+            for device in self._device_options:
+                for name, value in (inputs or {}).items():
+                    workspace.FeedBlob(name, value, device)
+                for op in proto.op:
+                    op.device_option.CopyFrom(device)
+                workspace.RunNetOnce(proto)
+                results.append([workspace.FetchBlob(name) for name in names])
+                workspace.ResetWorkspace()
+        return self._agree(results, names)

@@ -1,0 +1,74 @@
+"""Logs of training runs: one CSV line per epoch."""
+
+import abc
+import datetime
+import logging
+import time
+from collections import OrderedDict
+
+logger = logging.getLogger("experiment_logger")
+
+
+class ExternalLogger(abc.ABC):
+    """Somewhere else to log to."""
+
+    @abc.abstractmethod
+    def set_runtime_args(self, runtime_args):
+        """Takes note of the arguments of the run."""
+
+    @abc.abstractmethod
+    def log(self, log_dict):
+        """Logs {key: value}."""
+
+
+class ModelTrainerLog:
+    """Writes "<expname>_<date>_<time>.log" in the current directory: the arguments, a header and a
+    line for each call of `log`."""
+
+    def __init__(self, expname, runtime_args, external_loggers=None):
+        now = datetime.datetime.fromtimestamp(time.time())
+        self.experiment_id = now.strftime("%Y%m%d_%H%M%S")
+        self.filename = f"{expname}_{self.experiment_id}.log"
+        self.headers = None
+        self.start_time = self.last_time = time.time()
+        self.last_input_count = 0
+        self.cumulative_batch_count = 0
+        self.external_loggers = external_loggers or []
+        for external in self.external_loggers:
+            external.set_runtime_args(runtime_args)
+        self.logstr(f"# {runtime_args}")
+
+    def logstr(self, str):
+        """Writes a line to the file and the logger."""
+        with open(self.filename, "a") as file:
+            file.write(str + "\n")
+        logger.info(str)
+
+    def log(self, input_count, batch_count, additional_values):
+        """Logs a line.
+
+        Args:
+          input_count: examples so far.
+          batch_count: batches since the last call.
+          additional_values: {key: value} of further columns.
+        """
+        now = time.time()
+        seconds = now - self.last_time
+        inputs = input_count - self.last_input_count
+        self.cumulative_batch_count += batch_count
+        values = OrderedDict([
+            ("time_spent", seconds),
+            ("cumulative_time_spent", now - self.start_time),
+            ("input_count", inputs),
+            ("cumulative_input_count", input_count),
+            ("cumulative_batch_count", self.cumulative_batch_count),
+            ("inputs_per_sec", inputs / seconds if seconds > 0 else 0),
+        ])
+        values.update(sorted(additional_values.items()))
+        for external in self.external_loggers:
+            external.log(values)
+        if self.headers is None:
+            self.headers = list(values)
+            self.logstr(",".join(self.headers))
+        self.logstr(",".join(str(value) for value in values.values()))
+        self.last_time, self.last_input_count = now, input_count

@@ -1,0 +1,156 @@
+"""Compares gradients with differences of function values."""
+
+import numpy as np
+
+from caffe2.python import core, workspace
+
+
+class _Function:
+    """The loss 0.5 * sum(y^2) over outputs of operators, and its gradient at the inputs."""
+
+    def __init__(self, forward, backward, inputs, gradients, outputs):
+        self._forward = forward
+        self._backward = backward
+        self._inputs = inputs
+        self._gradients = gradients
+        self._outputs = outputs
+
+    def _feed(self, values):
+        for name, value in zip(self._inputs, values):
+            workspace.FeedBlob(name, value)
+
+    def loss(self, values):
+        self._feed(values)
+        workspace.RunOperatorsOnce(self._forward)
+        outputs = (workspace.FetchBlob(name).astype(np.float64) for name in self._outputs)
+        return sum(float((y**2).sum()) for y in outputs) / 2
+
+    def gradient(self, values, index):
+        self.loss(values)
+        for name in self._outputs:
+            workspace.FeedBlob(name + "_grad", workspace.FetchBlob(name))
+        workspace.RunOperatorsOnce(self._backward)
+        gradient = self._gradients[index]
+        if not isinstance(gradient, core.GradientSlice):
+            return workspace.FetchBlob(gradient)
+        dense = np.zeros(values[index].shape, np.float64)
+        rows = workspace.FetchBlob(gradient.indices)
+        np.add.at(dense, rows, workspace.FetchBlob(gradient.values))
+        return dense
+
+
+def _estimate(function, values, index, stepsize):
+    """The gradient at input `index` by central differences."""
+    values = [np.array(value) for value in values]
+    flat = values[index].reshape(-1)
+    estimate = np.zeros(flat.shape, np.float64)
+    for i in range(flat.size):
+        saved = flat[i]
+        flat[i] = saved + stepsize
+        plus = function.loss(values)
+        flat[i] = saved - stepsize
+        minus = function.loss(values)
+        flat[i] = saved
+        estimate[i] = (plus - minus) / (2 * stepsize)
+    return estimate.reshape(values[index].shape)
+
+
+class GradientChecker:
+    """Checks the gradients of single operators.
+
+    Args:
+      stepsize: of the differences, absolute.
+      threshold: the largest error of an element, relative to it where it is larger than 1.
+      device_option: where the operators run; default: as they say.
+      workspace_name: a workspace for the check, emptied by it.
+    """
+
+    def __init__(self, stepsize, threshold, device_option=None, workspace_name="gradient_check",
+                 input_device_options=None):
+        self._stepsize = stepsize
+        self._threshold = threshold
+        self._device_option = device_option
+        self._workspace_name = workspace_name
+        self._input_device_options = input_device_options or {}
+
+    def CheckSimple(self, op, inputs, outputs_to_check, outputs_with_grads, grad_ops=None,
+                    input_device_options=None, ensure_outputs_are_inferred=False):
+        """Checks the gradient of an operator at one input.
+
+        Args:
+          op: the OperatorDef.
+          inputs: arrays, one for each input.
+          outputs_to_check: the index of the input whose gradient is checked.
+          outputs_with_grads: indices of the outputs that the loss is made of.
+          grad_ops: (gradient operators, gradients of the inputs); default: the registered ones.
+
+        Returns (True if it agrees, gradient, estimate). Raises ValueError if the input has no
+        gradient.
+        """
+        if self._device_option is not None:
+            op.device_option.CopyFrom(self._device_option)
+        g_output = [None] * len(op.output)
+        for i in outputs_with_grads:
+            g_output[i] = op.output[i] + "_grad"
+        backward, g_input = grad_ops or core.GradientRegistry.GetGradientForOp(op, g_output)
+        if g_input[outputs_to_check] is None:
+            raise ValueError(f"{op.type} has no gradient at input {outputs_to_check}")
+        function = _Function([op], backward, list(op.input), g_input,
+                             [op.output[i] for i in outputs_with_grads])
+        with workspace.WorkspaceGuard(self._workspace_name):
+            estimate = _estimate(function, inputs, outputs_to_check, self._stepsize)
+            gradient = function.gradient(inputs, outputs_to_check)
+            workspace.ResetWorkspace()
+        if gradient.shape != estimate.shape:
+            raise ValueError(f"the gradient of {op.type} has shape {gradient.shape}, its input "
+                             f"{estimate.shape}")
+        scale = np.maximum(np.maximum(np.abs(gradient), np.abs(estimate)), 1)
+        good = bool((np.abs(gradient - estimate) <= scale * self._threshold).all())
+        return good, gradient, estimate
+
+
+class NetGradientChecker:
+    """Checks the gradients of nets."""
+
+    @staticmethod
+    def Check(net, outputs_with_grad, input_values, input_to_check=None, step_size=0.0001,
+              threshold=0.05, print_net=True):
+        """Raises AssertionError unless the gradient of the sum of the outputs agrees with
+        differences.
+
+        Args:
+          outputs_with_grad: blobs.
+          input_values: {blob: array}.
+          input_to_check: the input whose gradient is checked; default: the first.
+        """
+        names = [str(name) for name in input_values]
+        checked = names[0] if input_to_check is None else str(input_to_check)
+        outputs = [str(output) for output in outputs_with_grad]
+        values = {str(name): np.array(value) for name, value in input_values.items()}
+        full = core.Net(net.Proto())
+        gradients = full.AddGradientOperators(outputs)
+
+        def total():
+            for name in names:
+                workspace.FeedBlob(name, values[name])
+            workspace.RunNetOnce(net)
+            return sum(float(workspace.FetchBlob(y).astype(np.float64).sum()) for y in outputs)
+
+        with workspace.WorkspaceGuard("_net_gradient_check_"):
+            total()
+            flat = values[checked].reshape(-1)
+            estimate = np.zeros(flat.shape)
+            for i in range(flat.size):
+                saved = flat[i]
+                flat[i] = saved + step_size
+                plus = total()
+                flat[i] = saved - step_size
+                minus = total()
+                flat[i] = saved
+                estimate[i] = (plus - minus) / (2 * step_size)
+            total()
+            workspace.RunNetOnce(full)
+            gradient = workspace.FetchBlob(gradients[checked]).reshape(-1)
+            workspace.ResetWorkspace()
+        np.testing.assert_allclose(gradient, estimate, rtol=threshold, atol=threshold)
+        return gradient, estimate

@@ -1,0 +1,300 @@
+"""Property-based tests of operators with hypothesis.
+
+    class TestRelu(hu.HypothesisTestCase):
+        @given(X=hu.tensor(), **hu.gcs)
+        def test_relu(self, X, gc, dc):
+            op = core.CreateOperator("Relu", ["X"], ["Y"])
+            self.assertReferenceChecks(gc, op, [X], lambda X: [np.maximum(X, 0)])
+            self.assertDeviceChecks(dc, op, [X], [0])
+            self.assertGradientChecks(gc, op, [X], 0, [0])
+
+gc is one device option, dc the list of all.
+"""
+
+import contextlib
+import functools
+import time
+
+import hypothesis
+import hypothesis.extra.numpy
+import hypothesis.strategies as st
+import numpy as np
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import core, device_checker, gradient_checker, test_util, workspace
+
+# Operators are compiled and cached on first use: a deadline would fail at random.
+hypothesis.settings.register_profile("caffe2", deadline=None, max_examples=20, print_blob=True)
+hypothesis.settings.load_profile("caffe2")
+
+cpu_do = caffe2_pb2.DeviceOption()
+gpu_do = caffe2_pb2.DeviceOption(device_type=caffe2_pb2.CUDA)
+device_options = [cpu_do] + ([gpu_do] if workspace.has_gpu_support else [])
+
+gcs = {"gc": st.sampled_from(device_options), "dc": st.just(device_options)}
+gcs_cpu_only = {"gc": st.just(cpu_do), "dc": st.just([cpu_do])}
+gcs_gpu_only = {"gc": st.just(gpu_do), "dc": st.just([gpu_do])}
+
+
+def is_sandcastle():
+    return False
+
+
+def is_travis():
+    return False
+
+
+def floats(min_value=-1e3, max_value=1e3, **kwargs):
+    """Finite float32 numbers."""
+    return st.floats(min_value=float(np.float32(min_value)), max_value=float(np.float32(max_value)),
+                     width=32, allow_nan=False, allow_infinity=False, **kwargs)
+
+
+def dims(min_value=1, max_value=5):
+    return st.integers(min_value=min_value, max_value=max_value)
+
+
+def elements_of_type(dtype=np.float32, filter_=None):
+    """Numbers of an element type: floats in [-1, 1], small integers, booleans."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "f":
+        width = 8 * dtype.itemsize
+        elements = st.floats(min_value=-1.0, max_value=1.0, width=width)
+    elif dtype.kind == "b":
+        elements = st.booleans()
+    elif dtype == np.int64:
+        elements = st.integers(min_value=-(2**31), max_value=2**31 - 1)
+    elif dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        elements = st.integers(min_value=int(info.min), max_value=int(info.max))
+    else:
+        raise ValueError(f"no strategy for elements of {dtype}")
+    return elements if filter_ is None else elements.filter(filter_)
+
+
+def arrays(dims, dtype=np.float32, elements=None):
+    """Arrays of a shape."""
+    if elements is None:
+        elements = elements_of_type(dtype)
+    return hypothesis.extra.numpy.arrays(dtype, dims, elements=elements, fill=st.nothing())
+
+
+def _shapes(min_dim, max_dim, **kwargs):
+    return st.lists(dims(**kwargs), min_size=min_dim, max_size=max_dim)
+
+
+def tensor(min_dim=1, max_dim=4, dtype=np.float32, elements=None, **kwargs):
+    """Arrays of min_dim to max_dim dimensions; min_value and max_value bound each."""
+    return _shapes(min_dim, max_dim, **kwargs).flatmap(
+        lambda shape: arrays(shape, dtype, elements))
+
+
+def tensor1d(min_len=1, max_len=64, dtype=np.float32, elements=None):
+    return tensor(1, 1, dtype, elements, min_value=min_len, max_value=max_len)
+
+
+def tensors(n, min_dim=1, max_dim=4, dtype=np.float32, elements=None, **kwargs):
+    """Lists of n arrays of one shape."""
+    return _shapes(min_dim, max_dim, **kwargs).flatmap(
+        lambda shape: st.lists(arrays(shape, dtype, elements), min_size=n, max_size=n))
+
+
+def tensors1d(n, min_len=1, max_len=64, dtype=np.float32, elements=None):
+    return tensors(n, 1, 1, dtype, elements, min_value=min_len, max_value=max_len)
+
+
+def segment_ids(size, is_sorted):
+    """int32 arrays of `size` segment numbers."""
+    if size == 0:
+        return st.just(np.empty([0], np.int32))
+    if is_sorted:
+        steps = st.lists(st.booleans(), min_size=size, max_size=size)
+        return steps.map(lambda x: np.cumsum(x, dtype=np.int32) - np.int32(x[0]))
+    numbers = st.integers(min_value=0, max_value=2 * size)
+    return st.lists(numbers, min_size=size, max_size=size).map(lambda x: np.array(x, np.int32))
+
+
+def lengths(size, min_segments=None, max_segments=None, **kwargs):
+    """int32 arrays of segment lengths that add up to `size`."""
+    low = 0 if min_segments is None else min_segments
+    high = size if max_segments is None else max_segments
+    if low == high == 0:
+        return st.just(np.empty([0], np.int32))
+    ends = st.lists(st.integers(0, size), min_size=max(low - 1, 0), max_size=max(high - 1, 0))
+    return ends.map(lambda cuts: np.diff([0, *sorted(cuts), size]).astype(np.int32))
+
+
+def segmented_tensor(min_dim=1, max_dim=4, dtype=np.float32, is_sorted=True, elements=None,
+                     segment_generator=segment_ids, allow_empty=False, **kwargs):
+    """Pairs (array, segments of its rows)."""
+    generator = functools.partial(segment_generator, is_sorted=is_sorted)
+    least = 0 if allow_empty else 1
+    shapes = st.tuples(st.integers(least, 5), _shapes(min_dim - 1, max_dim - 1, **kwargs))
+    return shapes.flatmap(lambda s: st.tuples(
+        arrays([s[0], *s[1]], dtype, elements), generator(s[0])))
+
+
+def lengths_tensor(min_segments=None, max_segments=None, *args, **kwargs):
+    """Pairs (array, lengths of segments of its rows)."""
+
+    def generator(size, is_sorted):
+        return lengths(size, min_segments=min_segments, max_segments=max_segments)
+
+    return segmented_tensor(*args, segment_generator=generator, **kwargs)
+
+
+def sparse_segmented_tensor(min_dim=1, max_dim=4, dtype=np.float32, is_sorted=True, elements=None,
+                            allow_empty=False, segment_generator=segment_ids, itype=np.int64,
+                            **kwargs):
+    """Triples (array, int64 row numbers, segments of these)."""
+    least = 0 if allow_empty else 1
+    shapes = st.tuples(_shapes(min_dim, max_dim, **kwargs), st.integers(least, 5))
+    return shapes.flatmap(lambda s: st.tuples(
+        arrays(s[0], dtype, elements),
+        arrays([s[1]], itype, st.integers(0, s[0][0] - 1)),
+        segment_generator(s[1], is_sorted=is_sorted)))
+
+
+def sparse_lengths_tensor(**kwargs):
+    return sparse_segmented_tensor(
+        segment_generator=lambda size, is_sorted: lengths(size), **kwargs)
+
+
+@contextlib.contextmanager
+def temp_workspace(name="temp_ws"):
+    """An empty current workspace for the block."""
+    with workspace.WorkspaceGuard(name):
+        workspace.ResetWorkspace()
+        yield
+        workspace.ResetWorkspace()
+
+
+def runOpBenchmark(device_option, op, inputs, input_device_options=None, iterations=10):
+    """Milliseconds that each of `iterations` runs of an operator takes."""
+    with temp_workspace():
+        _feed(op, inputs, device_option, input_device_options)
+        op.device_option.CopyFrom(device_option)
+        net = caffe2_pb2.NetDef(name="test_op_benchmark", op=[op])
+        workspace.CreateNet(net)
+        times = []
+        for _ in range(iterations):
+            begin = time.perf_counter()
+            workspace.RunNet(net)
+            times.append((time.perf_counter() - begin) * 1e3)
+        return times
+
+
+def _feed(op, inputs, device_option, input_device_options=None):
+    options = input_device_options or {}
+    for name, value in zip(op.input, inputs):
+        workspace.FeedBlob(name, value, options.get(name, device_option))
+
+
+class HypothesisTestCase(test_util.TestCase):
+    """Assertions about operators, each in a workspace of its own."""
+
+    def setUp(self):
+        super().setUp()
+        np.random.seed(0)
+
+    def assertDeviceChecks(self, device_options, op, inputs, outputs_to_check,
+                           input_device_options=None, threshold=0.01):
+        """All devices give the same outputs (indices)."""
+        checker = device_checker.DeviceChecker(threshold, device_options)
+        self.assertTrue(checker.CheckSimple(op, inputs, outputs_to_check, input_device_options))
+
+    def assertGradientChecks(self, device_option, op, inputs, outputs_to_check,
+                             outputs_with_grads, grad_ops=None, threshold=0.005, stepsize=0.05,
+                             input_device_options=None, ensure_outputs_are_inferred=False):
+        """The gradient at input `outputs_to_check` agrees with differences of the outputs
+        `outputs_with_grads`."""
+        checker = gradient_checker.GradientChecker(
+            stepsize, threshold, device_option, "gradient_check_" + op.type, input_device_options)
+        good, gradient, estimate = checker.CheckSimple(
+            op, inputs, outputs_to_check, outputs_with_grads, grad_ops)
+        self.assertEqual(gradient.shape, estimate.shape)
+        self.assertTrue(good, f"gradient of {op.type} at input {outputs_to_check}:\n{gradient}\n"
+                              f"by differences:\n{estimate}")
+
+    def assertReferenceChecks(self, device_option, op, inputs, reference,
+                              input_device_options=None, threshold=1e-4, output_to_grad=None,
+                              grad_reference=None, atol=None, outputs_to_check=None,
+                              ensure_outputs_are_inferred=False):
+        """The outputs agree with those of a Python function.
+
+        Args:
+          reference: function of the inputs -> tuple of outputs.
+          output_to_grad: an output; then also its gradient is checked, against
+          grad_reference: function (gradient of the output, outputs, inputs) -> tuple of gradients
+            of the inputs, None where there is none.
+
+        Returns the outputs.
+        """
+        op.device_option.CopyFrom(device_option)
+        with temp_workspace():
+            if len(op.input) > len(inputs):
+                raise ValueError(f"{len(inputs)} values for {len(op.input)} inputs")
+            _feed(op, inputs, device_option, input_device_options)
+            workspace.RunNetOnce(caffe2_pb2.NetDef(name="opnet", op=[op]))
+            expected = reference(*inputs)
+            if not isinstance(expected, (tuple, list)):
+                raise TypeError("a reference returns a tuple or list of outputs")
+            indices = range(len(op.output)) if outputs_to_check is None else outputs_to_check
+            outputs = [workspace.FetchBlob(op.output[i]) for i in indices]
+            for i, value, wanted in zip(indices, outputs, expected):
+                self._assert_output(op.output[i], value, np.asarray(wanted), threshold, atol)
+            if grad_reference is not None:
+                if output_to_grad is None:
+                    raise ValueError("a gradient reference needs output_to_grad")
+                self._assert_gradients(op, inputs, expected, output_to_grad, grad_reference,
+                                       threshold)
+            return outputs
+
+    def _assert_output(self, name, value, wanted, threshold, atol):
+        if value.dtype.kind in "OSU" or wanted.dtype.kind in "OSU":
+            self.assertEqual([_text(x) for x in value.ravel()], [_text(x) for x in wanted.ravel()])
+            return
+        np.testing.assert_allclose(value, wanted, rtol=threshold,
+                                   atol=threshold if atol is None else atol,
+                                   err_msg=f"output {name} is not matching the reference")
+
+    def _assert_gradients(self, op, inputs, outputs, output_to_grad, grad_reference, threshold):
+        gradient = np.random.rand(*np.shape(outputs[0])).astype(np.float32)
+        wrapped = [output_to_grad + "_grad" if o == output_to_grad else None for o in op.output]
+        operators, g_input = core.GradientRegistry.GetGradientForOp(op, wrapped)
+        workspace.FeedBlob(output_to_grad + "_grad", gradient, op.device_option)
+        workspace.RunOperatorsOnce(operators)
+        for blob, wanted in zip(g_input, grad_reference(gradient, outputs, inputs)):
+            if wanted is not None:
+                np.testing.assert_allclose(workspace.FetchBlob(blob), wanted, rtol=threshold,
+                                           atol=threshold)
+
+    def assertValidationChecks(self, device_option, op, inputs, validator,
+                               input_device_options=None, as_kwargs=True, init_net=None):
+        """The validator, called with inputs and outputs (by name, or as two lists), passes."""
+        op.device_option.CopyFrom(device_option)
+        with temp_workspace():
+            _feed(op, inputs, device_option, input_device_options)
+            if init_net:
+                workspace.RunNetOnce(init_net)
+            workspace.RunOperatorOnce(op)
+            outputs = [workspace.FetchBlob(name) for name in op.output]
+            if as_kwargs:
+                validator(**dict(zip([*op.input, *op.output], [*inputs, *outputs])))
+            else:
+                validator(inputs=inputs, outputs=outputs)
+
+    def assertRunOpRaises(self, device_option, op, inputs, input_device_options=None,
+                          exception=(Exception,), regexp=None):
+        """Running the operator fails, with a message that the pattern fits."""
+        op.device_option.CopyFrom(device_option)
+        with temp_workspace():
+            _feed(op, inputs, device_option, input_device_options)
+            if regexp is None:
+                self.assertRaises(exception, workspace.RunOperatorOnce, op)
+            else:
+                self.assertRaisesRegex(exception, regexp, workspace.RunOperatorOnce, op)
+
+
+def _text(value):
+    return value.decode() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,1 @@
+"""Models for prediction: export and import."""

@@ -1,0 +1,54 @@
+"""Helpers of unit tests."""
+
+import unittest
+
+import numpy as np
+
+from caffe2.python import _import_c_extension as C
+from caffe2.python import core, workspace
+
+
+def rand_array(*dims):
+    """Uniform float32 numbers in [-0.5, 0.5) of the given shape."""
+    return np.array(np.random.rand(*dims) - 0.5, dtype=np.float32)
+
+
+def randBlob(name, type, *dims, **kwargs):
+    """Feeds random numbers of an element type: uniform in [offset, offset + multiplier)."""
+    offset, multiplier = kwargs.get("offset", 0), kwargs.get("multiplier", 1)
+    workspace.FeedBlob(name, np.array(np.random.rand(*dims) * multiplier + offset, dtype=type))
+
+
+def randBlobFloat32(name, *dims, **kwargs):
+    randBlob(name, np.float32, *dims, **kwargs)
+
+
+def randBlobsFloat32(names, *dims, **kwargs):
+    for name in names:
+        randBlobFloat32(name, *dims, **kwargs)
+
+
+def numOps(net):
+    return len(net.Proto().op)
+
+
+def caffe2_flatten(input, axis=1):
+    """The array as the operator Flatten shapes it: two dimensions, split at `axis`."""
+    rows = int(np.prod(input.shape[:axis]))
+    return input.reshape(rows, -1)
+
+
+class TestCase(unittest.TestCase):
+    """Each test has an empty current workspace and `self.ws`, another one."""
+
+    @classmethod
+    def setUpClass(cls):
+        workspace.GlobalInit(["caffe2", "--caffe2_log_level=0"])
+        core.SetEnginePref({}, {})
+
+    def setUp(self):
+        self.ws = C.Workspace()
+        workspace.ResetWorkspace()
+
+    def tearDown(self):
+        workspace.ResetWorkspace()

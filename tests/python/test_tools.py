@@ -1,0 +1,109 @@
+"""Checkers, hypothesis, guards and logs."""
+
+import argparse
+import subprocess
+import sys
+
+import hypothesis.strategies as st
+import numpy as np
+from hypothesis import given
+
+import caffe2.python.hypothesis_test_util as hu
+from caffe2.python import (
+    core,
+    dyndep,
+    experiment_util,
+    gradient_checker,
+    test_util,
+    timeout_guard,
+    workspace,
+)
+
+
+class TestOperators(hu.HypothesisTestCase):
+    @given(X=hu.tensor(elements=hu.floats(0.1, 1)), alpha=st.floats(0.5, 2), **hu.gcs)
+    def test_scale(self, X, alpha, gc, dc):
+        op = core.CreateOperator("Scale", ["X"], ["Y"], scale=alpha)
+        self.assertReferenceChecks(
+            gc, op, [X], lambda X: [X * np.float32(alpha)], output_to_grad="Y",
+            grad_reference=lambda g, outputs, inputs: [g * np.float32(alpha)])
+        self.assertDeviceChecks(dc, op, [X], [0])
+        self.assertGradientChecks(gc, op, [X], 0, [0])
+
+    @given(pair=hu.tensors(2), **hu.gcs_cpu_only)
+    def test_wrong_expectations_fail(self, pair, gc, dc):
+        op = core.CreateOperator("Add", ["X", "Z"], ["Y"])
+        self.assertValidationChecks(
+            gc, op, pair, lambda X, Z, Y: np.testing.assert_allclose(Y, X + Z))
+        with self.assertRaises(AssertionError):
+            self.assertReferenceChecks(gc, op, pair, lambda X, Z: [X + Z + 1])
+        with self.assertRaises(AssertionError):
+            self.assertRunOpRaises(gc, op, pair)
+
+    @given(**hu.gcs_cpu_only)
+    def test_bad_operators_raise(self, gc, dc):
+        op = core.CreateOperator("Add", ["X", "Z"], ["Y"])
+        values = [np.ones((2, 3), np.float32), np.ones((4, 5), np.float32)]
+        self.assertRunOpRaises(gc, op, values, exception=RuntimeError)
+
+    @given(pair=hu.lengths_tensor(), segmented=hu.segmented_tensor(),
+           sparse=hu.sparse_segmented_tensor())
+    def test_strategies(self, pair, segmented, sparse):
+        assert pair[1].sum() == len(pair[0]) and (pair[1] >= 0).all()
+        assert len(segmented[0]) == len(segmented[1]) and (np.diff(segmented[1]) >= 0).all()
+        assert len(sparse[1]) == len(sparse[2]) and sparse[1].max() < len(sparse[0])
+
+    def test_workspace_of_the_test(self):
+        self.ws.feed_blob("x", test_util.rand_array(2, 3))
+        assert self.ws.fetch_blob("x").shape == (2, 3)
+
+
+def test_gradient_checker_finds_wrong_gradients():
+    op = core.CreateOperator("Sigmoid", ["x"], ["y"])
+    wrong = ([core.CreateOperator("Scale", "y_grad", "x_grad", scale=2.0)], ["x_grad"])
+    checker = gradient_checker.GradientChecker(0.05, 0.005)
+    x = np.float32([0.3, -1])
+    assert checker.CheckSimple(op, [x], 0, [0])[0]
+    assert not checker.CheckSimple(op, [x], 0, [0], grad_ops=wrong)[0]
+
+
+def test_net_gradient_checker():
+    net = core.Net("checked")
+    net.Sigmoid(net.FC(["x", "w", "b"], "fc"), "y")
+    values = {name: test_util.rand_array(*shape)
+              for name, shape in {"x": (2, 3), "w": (4, 3), "b": (4,)}.items()}
+    for name in values:
+        gradient_checker.NetGradientChecker.Check(
+            net, ["y"], values, input_to_check=name, step_size=0.01)
+
+
+def test_timeout_guard():
+    with timeout_guard.CompleteInTimeOrDie(5):
+        pass
+    late = subprocess.run(
+        [sys.executable, "-c", "import time\nfrom caffe2.python import timeout_guard\n"
+         "with timeout_guard.CompleteInTimeOrDie(0.1):\n  time.sleep(20)"],
+        stderr=subprocess.PIPE, text=True, timeout=60)
+    assert late.returncode != 0
+    assert "did not finish in time" in late.stderr and "KeyboardInterrupt" in late.stderr
+
+
+
+def test_benchmark_and_experiment_log(tmp_path, monkeypatch):
+    op = core.CreateOperator("Relu", ["x"], ["y"])
+    assert len(hu.runOpBenchmark(hu.cpu_do, op, [np.ones(3, np.float32)], iterations=4)) == 4
+    monkeypatch.chdir(tmp_path)
+    log = experiment_util.ModelTrainerLog("run", argparse.Namespace(batch_size=3))
+    log.log(10, 2, {"loss": 0.5, "accuracy": 1.0})
+    log.log(30, 2, {"loss": 0.25, "accuracy": 1.0})
+    lines = (tmp_path / log.filename).read_text().splitlines()
+    assert lines[0] == "# Namespace(batch_size=3)"
+    assert lines[1].split(",")[-3:] == ["inputs_per_sec", "accuracy", "loss"]
+    assert lines[3].split(",")[2:5] == ["20", "30", "4"]
+
+
+def test_dyndep_ignores_what_is_no_file(capsys):
+    dyndep.InitOpsLibrary("@/caffe2/caffe2/distributed:file_store_handler_ops")
+    assert "Ignoring" in capsys.readouterr().out
+    assert dyndep.GetImportedOpsLibraries() == set()
+    assert workspace.CurrentWorkspace() == "default"
