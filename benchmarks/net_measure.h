@@ -5,10 +5,12 @@
 #include <chrono>
 #include <cstdio>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "caffe2/core/workspace.h"
+#include "caffe2/graph/memory_plan.h"
 
 namespace caffe2::benchmark {
 
@@ -16,6 +18,28 @@ using Clock = std::chrono::steady_clock;
 
 inline double SecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Feeds blob "data" with uniform values in [-1, 1).
+inline void FeedImages(const std::vector<int64_t>& shape, Workspace* ws) {
+  Tensor* data = BlobGetMutableTensor(ws->CreateBlob("data"), Device{});
+  data->Resize(shape);
+  RandomGenerator random(1);
+  float* values = data->mutable_data<float>();
+  for (int64_t i = 0; i < data->numel(); ++i) values[i] = 2 * random.Uniform() - 1;
+}
+
+// Plans the memory of the net from the shapes of its inputs in the workspace.
+inline void ShareMemory(const NetDef& net, const std::set<std::string>& keep, Workspace* ws) {
+  std::map<std::string, TensorShape> shapes;
+  for (const std::string& blob : ws->Blobs()) {
+    shapes[blob] = GetTensorShapeOfBlob(*ws->GetBlob(blob));
+  }
+  const MemoryPlan plan = PlanMemory(net, InferBlobShapesAndTypes(shapes, {&net}), keep);
+  std::fprintf(stderr, "memory plan: %.1f MiB instead of %.1f\n",
+               static_cast<double>(plan.arena_bytes) / (1 << 20),
+               static_cast<double>(plan.unplanned_bytes) / (1 << 20));
+  ApplyMemoryPlan(plan, Device{}, ws);
 }
 
 // Images per second of each run after a warm-up, until `min_seconds` have passed, at least 7 runs.

@@ -9,7 +9,6 @@
 
 #include "benchmarks/net_measure.h"
 #include "caffe2/graph/fusion.h"
-#include "caffe2/graph/memory_plan.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/model/networks.h"
 #include "caffe2/model/optimizer.h"
@@ -31,20 +30,15 @@ namespace caffe2 {
 namespace {
 
 void FeedInputs(Workspace* ws) {
-  Tensor* data = BlobGetMutableTensor(ws->CreateBlob("data"), Device{});
-  if (FLAGS_order == "NHWC")
-    data->Resize(FLAGS_batch, FLAGS_image_size, FLAGS_image_size, FLAGS_channels);
-  else
-    data->Resize(FLAGS_batch, FLAGS_channels, FLAGS_image_size, FLAGS_image_size);
-  RandomGenerator random(1);
-  float* values = data->mutable_data<float>();
-  for (int64_t i = 0; i < data->numel(); ++i) {
-    values[i] = static_cast<float>(static_cast<double>(random() >> 8) / 0x1p24) * 2 - 1;
-  }
+  const std::vector<int64_t> shape =
+      FLAGS_order == "NHWC"
+          ? std::vector<int64_t>{FLAGS_batch, FLAGS_image_size, FLAGS_image_size, FLAGS_channels}
+          : std::vector<int64_t>{FLAGS_batch, FLAGS_channels, FLAGS_image_size, FLAGS_image_size};
+  benchmark::FeedImages(shape, ws);
   Tensor* label = BlobGetMutableTensor(ws->CreateBlob("label"), Device{});
   label->Resize(FLAGS_batch);
   for (int i = 0; i < FLAGS_batch; ++i) {
-    label->mutable_data<int>()[i] = static_cast<int>(random() % FLAGS_labels);
+    label->mutable_data<int>()[i] = i % FLAGS_labels;
   }
 }
 
@@ -80,18 +74,7 @@ int Run() {
   Workspace ws;
   CAFFE_ENFORCE(ws.RunNetOnce(*model.param_init_net()));
   FeedInputs(&ws);
-  if (FLAGS_memory_plan) {
-    std::map<std::string, TensorShape> shapes;
-    for (const std::string& blob : ws.Blobs()) {
-      shapes[blob] = GetTensorShapeOfBlob(*ws.GetBlob(blob));
-    }
-    shapes = InferBlobShapesAndTypes(shapes, {model.net()});
-    const MemoryPlan plan = PlanMemory(*model.net(), shapes, {"loss"});
-    std::fprintf(stderr, "memory plan: %.1f MiB instead of %.1f\n",
-                 static_cast<double>(plan.arena_bytes) / (1 << 20),
-                 static_cast<double>(plan.unplanned_bytes) / (1 << 20));
-    ApplyMemoryPlan(plan, Device{}, &ws);
-  }
+  if (FLAGS_memory_plan) benchmark::ShareMemory(*model.net(), {"loss"}, &ws);
   NetBase* net = ws.CreateNet(*model.net());
   const auto rates = benchmark::MeasureRates(net, FLAGS_batch, FLAGS_min_seconds);
   benchmark::PrintRates(MakeString(FLAGS_model, "/train/b", FLAGS_batch, "/", FLAGS_dtype, "/",

@@ -18,9 +18,7 @@ void ImageNetBuilder::Parameter(const std::string& blob, const std::vector<int64
   tensor->Resize(dims);
   RandomGenerator random(seed_++);
   float* data = tensor->mutable_data<float>();
-  for (int64_t i = 0; i < tensor->numel(); ++i) {
-    data[i] = low + (high - low) * static_cast<float>(static_cast<double>(random() >> 8) / 0x1p24);
-  }
+  for (int64_t i = 0; i < tensor->numel(); ++i) data[i] = low + (high - low) * random.Uniform();
   net_.add_external_input(blob);
 }
 

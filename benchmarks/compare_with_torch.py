@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Times nets here and in PyTorch in one run, in turns, and prints the ratios.
+
+    compare_with_torch.py --bin build/release/bin --torch_bench path/to/torch_bench.py
+
+The peer is a program that takes --model --mode --batch --dtype --layout --threads --min-seconds and
+prints one JSON object with "median", images a second (TORCH_BENCH names it too). It runs with its
+own defaults and tuned: with tcmalloc in place of glibc's allocator and an OpenMP BLAS, where those
+libraries are found. Each figure is the median over the rounds; the last column divides ours by the
+best of the peer's. On a machine that does other work, more rounds help, and so does a scheduling
+prefix: --prefix "chrt -f 50" (root only).
+"""
+import argparse
+import glob
+import json
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+
+# Name: our program and flags, the peer's flags, batch.
+SMALL = ["--image_size", "28", "--channels", "1", "--labels", "10"]
+CIFAR = ["--image_size", "32", "--labels", "10"]
+CASES = {
+    "resnet50 training float32": ("net_training", "resnet50", [], "train", 16, "float"),
+    "resnet50 training bfloat16": ("net_training", "resnet50", [], "train", 16, "bfloat16"),
+    "resnet50 inference float32": ("net_inference", "resnet50", [], "infer_frozen", 32, "float"),
+    "resnet50 inference bfloat16":
+        ("net_inference", "resnet50", [], "infer_frozen", 32, "bfloat16"),
+    "resnet18 32x32 training float32": ("net_training", "resnet18", CIFAR, "train", 128, "float"),
+    "resnet18 32x32 training bfloat16":
+        ("net_training", "resnet18", CIFAR, "train", 128, "bfloat16"),
+    "lenet training float32": ("net_training", "lenet", SMALL, "train", 64, "float"),
+    "mlp training float32": ("net_training", "mlp", SMALL, "train", 64, "float"),
+}
+
+
+def parse_args():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", default="build/release/bin", help="our programs")
+    parser.add_argument("--torch_bench", default=os.environ.get("TORCH_BENCH"))
+    parser.add_argument("--python", default="/usr/bin/python3", help="Python that has torch")
+    parser.add_argument("--only", default="", help="cases whose name contains this")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--min_seconds", type=float, default=5)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--layouts", default="nhwc,nchw", help="the peer's, the best counts")
+    parser.add_argument("--prefix", default="", help="put before every command")
+    args = parser.parse_args()
+    if not args.torch_bench:
+        parser.error("name the peer by --torch_bench or TORCH_BENCH")
+    return args
+
+
+def tuned_environment():
+    """What makes PyTorch faster on few cores, as far as it is installed."""
+    libraries = "/usr/lib/*"
+    environment = {}
+    tcmalloc = sorted(glob.glob(libraries + "/libtcmalloc_minimal.so.4"))
+    if tcmalloc:
+        environment["LD_PRELOAD"] = tcmalloc[0]
+    blas = sorted(glob.glob(libraries + "/openblas-openmp/libblas.so.3"))
+    if blas:
+        environment["LD_LIBRARY_PATH"] = os.path.dirname(blas[0])
+    return environment
+
+
+def median_of(command, args, environment):
+    """The "median" of the JSON line a program prints; None, with its error shown, if it fails."""
+    result = subprocess.run(shlex.split(args.prefix) + command, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, check=False,
+                            env={**os.environ, **environment})
+    lines = [line for line in result.stdout.splitlines() if line.startswith("{")]
+    if result.returncode != 0 or not lines:
+        print(f"{shlex.join(command)} failed: {result.stderr.strip()[-500:]}", file=sys.stderr)
+        return None
+    return json.loads(lines[-1])["median"]
+
+
+def our_command(case, args):
+    program, model, flags, _, batch, dtype = case
+    return [os.path.join(args.bin, program), "--model", model, *flags, "--batch", str(batch),
+            "--dtype", dtype, "--min_seconds", str(args.min_seconds)]
+
+
+def peer_command(case, layout, args):
+    _, model, flags, mode, batch, dtype = case
+    name = "resnet18_cifar" if flags is CIFAR else model
+    return [args.python, args.torch_bench, "--model", name, "--mode", mode, "--batch", str(batch),
+            "--dtype", "bf16" if dtype == "bfloat16" else "fp32", "--layout", layout,
+            "--threads", str(args.threads), "--min-seconds", str(args.min_seconds)]
+
+
+def compare(case, args):
+    """Medians over the rounds: ours, and the peer's best layout by default and tuned."""
+    layouts = args.layouts.split(",") if "resnet" in case[1] else ["nchw"]
+    variants = {"ours": (our_command(case, args), {"OMP_NUM_THREADS": str(args.threads)})}
+    for layout in layouts:
+        variants["default", layout] = (peer_command(case, layout, args), {})
+        variants["tuned", layout] = (peer_command(case, layout, args), tuned_environment())
+    samples = {name: [] for name in variants}
+    for _ in range(args.rounds):
+        for name, (command, environment) in variants.items():
+            value = median_of(command, args, environment)
+            if value is not None:
+                samples[name].append(value)
+    medians = {name: statistics.median(v) for name, v in samples.items() if v}
+    best = {kind: max((v for name, v in medians.items() if name[0] == kind), default=None)
+            for kind in ("default", "tuned")}
+    return medians.get("ours"), best["default"], best["tuned"]
+
+
+def text(value):
+    return f"{value:12.1f}" if value is not None else f"{'-':>12}"
+
+
+def main():
+    args = parse_args()
+    print(f"{'images/s':34}{'ours':>12}{'torch':>12}{'tuned':>12}{'ours/best':>12}")
+    for name, case in CASES.items():
+        if args.only not in name:
+            continue
+        ours, default, tuned = compare(case, args)
+        peers = [value for value in (default, tuned) if value is not None]
+        ratio = f"{ours / max(peers):12.2f}" if ours is not None and peers else f"{'-':>12}"
+        print(f"{name:34}{text(ours)}{text(default)}{text(tuned)}{ratio}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

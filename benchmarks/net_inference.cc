@@ -1,0 +1,71 @@
+// Images per second of inference: SpatialBN folded into weights, operators fused.
+//
+//   net_inference --model resnet50 --image_size 224 --batch 32 --dtype bfloat16
+//
+// Prints one JSON line, as torch_bench.py does; --profile adds a table of operators to stderr.
+// OMP_NUM_THREADS sets the number of threads.
+
+#include <gflags/gflags.h>
+
+#include "benchmarks/net_measure.h"
+#include "caffe2/graph/inference.h"
+#include "caffe2/model/layers.h"
+#include "caffe2/model/networks.h"
+#include "caffe2/utils/program.h"
+
+DEFINE_string(model, "resnet50", "a network of caffe2/model");
+DEFINE_int32(batch, 32, "images a run");
+DEFINE_int32(image_size, 224, "height and width");
+DEFINE_int32(channels, 3, "channels of an image");
+DEFINE_int32(labels, 1000, "classes");
+DEFINE_string(dtype, "float", "float or bfloat16 activations");
+DEFINE_string(order, "NHWC", "NHWC or NCHW");
+DEFINE_bool(optimize, true, "fold and fuse");
+DEFINE_double(min_seconds, 10, "measured at least this long");
+DEFINE_bool(profile, false, "print milliseconds by operator type");
+
+namespace caffe2 {
+namespace {
+
+int Run() {
+  CAFFE_ENFORCE(FLAGS_dtype == "float" || FLAGS_dtype == "bfloat16", "dtype is ", FLAGS_dtype);
+  CAFFE_ENFORCE(FLAGS_batch > 0, "batch must be positive");
+  ModelHelper::Options options;
+  options.order = FLAGS_order;
+  options.is_test = true;
+  if (FLAGS_dtype == "bfloat16") options.compute_type = TensorProto::BFLOAT16;
+  ModelHelper model("inference", options);
+  std::string data = "data";
+  if (FLAGS_dtype == "bfloat16") {
+    data = brew::CastTo(&model, data, "data_cast", TensorProto::BFLOAT16);
+  }
+  NetworkOptions network;
+  network.image_size = FLAGS_image_size;
+  network.num_channels = FLAGS_channels;
+  network.num_labels = FLAGS_labels;
+  const std::string scores = AddNetwork(&model, FLAGS_model, data, network);
+  model.net()->add_external_output(scores);
+
+  Workspace ws;
+  CAFFE_ENFORCE(ws.RunNetOnce(*model.param_init_net()));
+  const std::vector<int64_t> shape =
+      FLAGS_order == "NHWC"
+          ? std::vector<int64_t>{FLAGS_batch, FLAGS_image_size, FLAGS_image_size, FLAGS_channels}
+          : std::vector<int64_t>{FLAGS_batch, FLAGS_channels, FLAGS_image_size, FLAGS_image_size};
+  benchmark::FeedImages(shape, &ws);
+  if (FLAGS_optimize) OptimizeForInference(model.net(), &ws);
+  benchmark::ShareMemory(*model.net(), {}, &ws);
+  NetBase* net = ws.CreateNet(*model.net());
+  const auto rates = benchmark::MeasureRates(net, FLAGS_batch, FLAGS_min_seconds);
+  benchmark::PrintRates(
+      MakeString(FLAGS_model, "/infer/b", FLAGS_batch, "/", FLAGS_dtype, "/", FLAGS_order), rates);
+  if (FLAGS_profile) benchmark::PrintOperatorTimes(*net, 3);
+  return 0;
+}
+
+}  // namespace
+}  // namespace caffe2
+
+int main(int argc, char** argv) {
+  return caffe2::RunProgram(&argc, &argv, "Times inference of a network.", caffe2::Run);
+}
