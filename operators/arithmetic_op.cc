@@ -45,19 +45,19 @@ struct DivFunctor {
 
 CAFFE2_SIMD_CLONES void AddRow(int64_t n, const float* a, int64_t a_stride, const float* b,
                                int64_t b_stride, float* c) {
-  BinaryRow<AddFunctor>(n, a, a_stride, b, b_stride, c);
+  BinaryRow(AddFunctor(), n, a, a_stride, b, b_stride, c);
 }
 CAFFE2_SIMD_CLONES void SubRow(int64_t n, const float* a, int64_t a_stride, const float* b,
                                int64_t b_stride, float* c) {
-  BinaryRow<SubFunctor>(n, a, a_stride, b, b_stride, c);
+  BinaryRow(SubFunctor(), n, a, a_stride, b, b_stride, c);
 }
 CAFFE2_SIMD_CLONES void MulRow(int64_t n, const float* a, int64_t a_stride, const float* b,
                                int64_t b_stride, float* c) {
-  BinaryRow<MulFunctor>(n, a, a_stride, b, b_stride, c);
+  BinaryRow(MulFunctor(), n, a, a_stride, b, b_stride, c);
 }
 CAFFE2_SIMD_CLONES void DivRow(int64_t n, const float* a, int64_t a_stride, const float* b,
                                int64_t b_stride, float* c) {
-  BinaryRow<DivFunctor>(n, a, a_stride, b, b_stride, c);
+  BinaryRow(DivFunctor(), n, a, a_stride, b, b_stride, c);
 }
 
 void DescribeArithmetic(OpSchema& schema) {

@@ -120,7 +120,10 @@ std::vector<int64_t> BroadcastRule::OutputShape(const std::vector<int64_t>& a,
 
 BroadcastPlan BroadcastRule::Plan(const std::vector<int64_t>& a,
                                   const std::vector<int64_t>& b) const {
-  return legacy ? MakeBroadcastPlan(a, AlignLegacy(a, b, axis)) : MakeBroadcastPlan(a, b);
+  // The common cases need no aligned copy of b's shape, and so no memory.
+  if (!legacy || a == b) return MakeBroadcastPlan(a, b);
+  if (CheckedNumel(b) == 1) return MakeBroadcastPlan(a, {});
+  return MakeBroadcastPlan(a, AlignLegacy(a, b, axis));
 }
 
 }  // namespace caffe2

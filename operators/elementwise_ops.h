@@ -92,35 +92,37 @@ class BinaryElementwiseOp final : public Operator<Context> {
   Kernel kernel_;
 };
 
-// Y[i] = F(X[i]) on the host. F is constructed from the operator if it takes arguments.
+// F, made from the operator if it takes arguments.
+template <class F>
+F MakeFunctor(const OperatorBase& op) {
+  if constexpr (std::is_constructible_v<F, const OperatorBase&>) {
+    return F(op);
+  } else {
+    return F();
+  }
+}
+
+// Y[i] = F(X[i]) on the host.
 template <class F>
 class CpuUnary {
  public:
-  explicit CpuUnary(const OperatorBase& op) : f_(Make(op)) {}
+  explicit CpuUnary(const OperatorBase& op) : f_(MakeFunctor<F>(op)) {}
 
   template <typename T, typename R>
   void operator()(int64_t n, const T* x, R* y, CPUContext*) const {
-    ParallelFor(n, kElementwiseGrain, [this, x, y](int64_t begin, int64_t end) {
-      const F f = f_;
+    ParallelFor(n, kElementwiseGrain, [f = f_, x, y](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) y[i] = Narrow<R>(f(Widen(x[i])));
     });
   }
 
  private:
-  static F Make(const OperatorBase& op) {
-    if constexpr (std::is_constructible_v<F, const OperatorBase&>) {
-      return F(op);
-    } else {
-      return F();
-    }
-  }
   F f_;
 };
 
 // One row of a plan: c[i] = f(a[i * a_stride], b[i * b_stride]) with strides 0 or 1.
 template <class F, typename T, typename R>
-inline void BinaryRow(int64_t n, const T* a, int64_t a_stride, const T* b, int64_t b_stride, R* c) {
-  constexpr F f;
+inline void BinaryRow(const F& f, int64_t n, const T* a, int64_t a_stride, const T* b,
+                      int64_t b_stride, R* c) {
   if (a_stride != 0 && b_stride != 0) {
     for (int64_t i = 0; i < n; ++i) c[i] = Narrow<R>(f(Widen(a[i]), Widen(b[i])));
   } else if (a_stride != 0) {
@@ -135,23 +137,28 @@ inline void BinaryRow(int64_t n, const T* a, int64_t a_stride, const T* b, int64
   }
 }
 
-// The float rows of F go through F::FloatRow where F has one (a function compiled for several
-// instruction sets).
+// C[i] = F(A[i], B[i]) on the host. The float rows of F go through F::FloatRow where F has one (a
+// function compiled for several instruction sets).
 template <class F>
-struct CpuBinary {
-  explicit CpuBinary(const OperatorBase&) {}
+class CpuBinary {
+ public:
+  explicit CpuBinary(const OperatorBase& op) : f_(MakeFunctor<F>(op)) {}
 
   template <typename T, typename R>
   void operator()(const BroadcastPlan& plan, const T* a, const T* b, R* c, CPUContext*) const {
     const int64_t a_stride = plan.a_inner_stride(), b_stride = plan.b_inner_stride();
-    ParallelRows(plan, kElementwiseGrain, [=](int64_t n, int64_t row, int64_t ia, int64_t ib) {
-      if constexpr (requires { F::FloatRow(n, a, a_stride, b, b_stride, c); }) {
-        F::FloatRow(n, a + ia, a_stride, b + ib, b_stride, c + row);
-      } else {
-        BinaryRow<F>(n, a + ia, a_stride, b + ib, b_stride, c + row);
-      }
-    });
+    ParallelRows(plan, kElementwiseGrain,
+                 [=, this](int64_t n, int64_t row, int64_t ia, int64_t ib) {
+                   if constexpr (requires { F::FloatRow(n, a, a_stride, b, b_stride, c); }) {
+                     F::FloatRow(n, a + ia, a_stride, b + ib, b_stride, c + row);
+                   } else {
+                     BinaryRow(f_, n, a + ia, a_stride, b + ib, b_stride, c + row);
+                   }
+                 });
   }
+
+ private:
+  F f_;
 };
 
 // Shape inference of a binary operator; the result has A's type unless one is given.

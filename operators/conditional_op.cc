@@ -1,0 +1,86 @@
+// Conditional, Find.
+#include <unordered_map>
+
+#include "operators/element_type.h"
+
+namespace caffe2 {
+namespace {
+
+template <class Context>
+class ConditionalOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(ConditionalOp);
+  bool RunOnDevice() override {
+    const Tensor &condition = Input(0), &yes = Input(1), &no = Input(2);
+    CAFFE_ENFORCE(
+        yes.sizes() == no.sizes() && yes.dtype() == no.dtype() && yes.has_data() && no.has_data(),
+        "the choices differ: ", yes.DebugString(), " and ", no.DebugString());
+    CAFFE_ENFORCE(condition.dim() == 1 && yes.dim() >= 1 && condition.numel() == yes.size(0),
+                  "there must be one condition for each row: condition ",
+                  ShapeString(condition.sizes()), ", data ", ShapeString(yes.sizes()));
+    const bool* choose = condition.data<bool>();
+    Tensor* Y = Output(0);
+    Y->ResizeLike(yes);
+    const TypeMeta meta = yes.dtype();
+    const int64_t width = yes.size_from_dim(1);
+    const size_t row = width * meta.itemsize();
+    char* y = static_cast<char*>(Y->raw_mutable_data(meta));
+    for (int64_t i = 0; i < condition.numel(); ++i) {
+      const Tensor& source = choose[i] ? yes : no;
+      context_.CopyItems(meta, width, static_cast<const char*>(source.raw_data()) + i * row,
+                         y + i * row);
+    }
+    return true;
+  }
+};
+
+template <class Context>
+class FindOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(FindOp);
+  bool RunOnDevice() override { return IntegerTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor &index = Input(0), &query = Input(1);
+    const T *values = index.data<T>(), *wanted = query.data<T>();
+    std::unordered_map<T, T> positions;
+    for (int64_t i = 0; i < index.numel(); ++i) positions[values[i]] = static_cast<T>(i);
+    const T missing = this->template GetSingleArgument<T>("missing_value", -1);
+    Tensor* Y = Output(0);
+    Y->ResizeLike(query);
+    T* y = Y->template mutable_data<T>();
+    for (int64_t i = 0; i < query.numel(); ++i) {
+      const auto found = positions.find(wanted[i]);
+      y[i] = found == positions.end() ? missing : found->second;
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+REGISTER_CPU_OPERATOR(Conditional, ConditionalOp<CPUContext>);
+REGISTER_CPU_OPERATOR(Find, FindOp<CPUContext>);
+OPERATOR_SCHEMA(Conditional)
+    .NumInputs(3)
+    .NumOutputs(1)
+    .IdenticalTypeAndShapeOfInput(1)
+    .SetDoc("Row by row, the first choice where the condition is true, the second elsewhere.")
+    .Input(0, "Condition", "Bool, one element for each row.")
+    .Input(1, "DataT", "Rows where the condition is true, of any type.")
+    .Input(2, "DataF", "Rows where it is false; of DataT's type and shape.")
+    .Output(0, "DataO", "The chosen rows.");
+OPERATOR_SCHEMA(Find)
+    .NumInputs(2)
+    .NumOutputs(1)
+    .IdenticalTypeAndShapeOfInput(1)
+    .SetDoc("For each query its position in the index; the last one if it is there twice.")
+    .Arg("missing_value", "What stands for a query that is not there. Default -1.")
+    .Input(0, "index", "int32 or int64 values.")
+    .Input(1, "query", "Values looked for, of the index's type.")
+    .Output(0, "query_indices", "Their positions, of the same type and shape.");
+SHOULD_NOT_DO_GRADIENT(Conditional);
+SHOULD_NOT_DO_GRADIENT(Find);
+
+}  // namespace caffe2

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "caffe2/core/type_meta.h"
+
+namespace caffe2 {
+
+// A number that several threads count up and down.
+class Counter {
+ public:
+  explicit Counter(int64_t count) : count_(count) {}
+  int64_t value() const { return count_.load(); }
+  // Counts, and returns the value from before.
+  int64_t Add(int64_t step) { return count_.fetch_add(step); }
+  int64_t Reset(int64_t count) { return count_.exchange(count); }
+
+ private:
+  std::atomic<int64_t> count_;
+};
+CAFFE2_TYPE_NAME(std::unique_ptr<Counter>, "std::unique_ptr<caffe2::Counter<int64_t>>");
+
+}  // namespace caffe2

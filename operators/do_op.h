@@ -1,0 +1,52 @@
+// Do: a net with a scope of its own.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "caffe2/core/net.h"
+#include "caffe2/core/operator.h"
+#include "caffe2/core/workspace.h"
+
+namespace caffe2 {
+
+// The workspaces of the runs of a Do operator that a backward pass has not come back to. Lies in a
+// blob; CreateScope empties it. Not synchronised.
+class WorkspaceStack {
+ public:
+  using Bindings = std::unordered_map<std::string, std::string>;  // inner name -> outer name
+
+  bool empty() const { return stack_.empty(); }
+  void Clear() { stack_.clear(); }
+  // A new workspace that sees the bound blobs of `parent`.
+  std::shared_ptr<Workspace> Push(const Workspace* parent, const Bindings& bindings);
+  // The last workspace pushed; a new one if there is none.
+  std::shared_ptr<Workspace> Reuse(const Workspace* parent, const Bindings& bindings);
+  // Takes the last workspace off, and binds further names in it; names it has itself keep their
+  // meaning. Throws if there is none.
+  std::shared_ptr<Workspace> Pop(const Workspace* parent, const Bindings& bindings);
+
+ private:
+  std::vector<std::shared_ptr<Workspace>> stack_;
+};
+CAFFE2_TYPE_NAME(WorkspaceStack, "caffe2::detail::WorkspaceStack");
+
+// Runs the net argument in a workspace of its own. The last input and output is the blob of the
+// WorkspaceStack.
+class DoOp final : public Operator<CPUContext> {
+ public:
+  DoOp(const OperatorDef& def, Workspace* ws);
+  bool RunOnDevice() override;
+
+ private:
+  void CopyForwardedTensors(Workspace* inner) const;
+
+  Workspace* parent_;
+  NetDef net_def_;
+  WorkspaceStack::Bindings bindings_;
+  bool is_gradient_, copy_external_blobs_, reuse_workspace_;
+};
+
+}  // namespace caffe2

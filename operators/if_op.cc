@@ -1,0 +1,98 @@
+// If, While: control flow over nets that are arguments.
+#include "caffe2/core/net.h"
+#include "caffe2/core/operator.h"
+
+namespace caffe2 {
+namespace {
+
+// The net in the argument `name`, made in the operator's own workspace; null if there is none.
+std::unique_ptr<NetBase> NetArgument(const OperatorBase& op, const std::string& name,
+                                     Workspace* ws) {
+  if (!op.HasArgument(name)) return nullptr;
+  return CreateNet(std::make_shared<const NetDef>(op.GetSingleArgument<NetDef>(name, NetDef())),
+                   ws);
+}
+
+bool ReadCondition(const OperatorBase& op) {
+  const Tensor& condition = op.Input<Tensor>(0);
+  CAFFE_ENFORCE_EQ(condition.numel(), 1, "the condition must be one bool, but has shape ",
+                   ShapeString(condition.sizes()));
+  return *condition.data<bool>();
+}
+
+class IfOp final : public Operator<CPUContext> {
+ public:
+  IfOp(const OperatorDef& def, Workspace* ws)
+      : Operator<CPUContext>(def, ws),
+        then_net_(NetArgument(*this, "then_net", ws)),
+        else_net_(NetArgument(*this, "else_net", ws)) {}
+
+  bool RunOnDevice() override {
+    NetBase* net = ReadCondition(*this) ? then_net_.get() : else_net_.get();
+    return net == nullptr || net->Run();
+  }
+
+ private:
+  std::unique_ptr<NetBase> then_net_, else_net_;
+};
+
+class WhileOp final : public Operator<CPUContext> {
+ public:
+  WhileOp(const OperatorDef& def, Workspace* ws)
+      : Operator<CPUContext>(def, ws),
+        loop_net_(NetArgument(*this, "loop_net", ws)),
+        cond_net_(NetArgument(*this, "cond_net", ws)) {}
+
+  bool RunOnDevice() override {
+    while (true) {
+      if (cond_net_ != nullptr && !cond_net_->Run()) return false;
+      if (!ReadCondition(*this)) return true;
+      if (!loop_net_->Run()) return false;
+    }
+  }
+
+ private:
+  std::unique_ptr<NetBase> loop_net_, cond_net_;
+};
+
+// What the nets do to the outputs is theirs to say.
+std::vector<TensorShape> InferNothing(const OperatorDef& def, const std::vector<TensorShape>&) {
+  return std::vector<TensorShape>(def.output_size(), UnknownTensorShape());
+}
+
+void DescribeControl(OpSchema& schema) {
+  schema.NumInputs(1, std::numeric_limits<int>::max())
+      .NumOutputs(0, std::numeric_limits<int>::max())
+      .AllowInplace([](int, int) { return true; })
+      .TensorInferenceFunction(InferNothing)
+      .Input(0, "condition",
+             "One bool, in host memory. Further inputs are the blobs that the "
+             "nets read.")
+      .Output(0, "output", "First of the blobs that the nets write.");
+}
+
+}  // namespace
+
+REGISTER_CPU_OPERATOR(If, IfOp);
+REGISTER_CPU_OPERATOR(While, WhileOp);
+OPERATOR_SCHEMA(If)
+    .FillUsing(DescribeControl)
+    .SetDoc(
+        "Runs one net if the condition is true, and another, if there is one, otherwise. The "
+        "nets work in the operator's workspace. There is no gradient maker for it here: the "
+        "gradient needs those of whole nets, which the model builder makes.")
+    .Arg("then_net", "The net that runs if the condition is true.", true)
+    .Arg("else_net", "The net that runs otherwise. Default: nothing.");
+OPERATOR_SCHEMA(While)
+    .FillUsing(DescribeControl)
+    .SetDoc(
+        "Runs a net as long as the condition is true: each time first the condition net, if "
+        "there is one, then the test of the condition, then the loop net. The nets work in the "
+        "operator's workspace. There is no gradient maker for it here: the gradient needs "
+        "those of whole nets, which the model builder makes.")
+    .Arg("loop_net", "The body of the loop.", true)
+    .Arg("cond_net", "Writes the condition. Default: the body does.");
+SHOULD_NOT_DO_GRADIENT(If);
+SHOULD_NOT_DO_GRADIENT(While);
+
+}  // namespace caffe2

@@ -1,0 +1,61 @@
+// Operators that show tensors to a person.
+#pragma once
+
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "caffe2/core/operator.h"
+#include "caffe2/core/workspace.h"
+
+namespace caffe2 {
+
+// Where lines about one blob go: the log, or with `to_file` the file "<root folder of the
+// workspace>/<blob><extension>", in which slashes of the blob's name become '#'. Throws IoError if
+// the file cannot be written.
+class BlobLog {
+ public:
+  BlobLog(const Workspace& ws, const std::string& blob, const std::string& extension, bool to_file);
+  void WriteLine(const std::string& line);
+
+ private:
+  std::string path_;
+  std::unique_ptr<std::ofstream> file_;
+};
+
+template <class Context>
+class PrintOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  PrintOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        limit_(this->template GetSingleArgument<int>("limit", 0)),
+        every_n_(this->template GetSingleArgument<int>("every_n", 1)),
+        log_(*ws, def.input(0), ".log", this->template GetSingleArgument<bool>("to_file", false)) {
+    CAFFE_ENFORCE_GE(limit_, 0, "the argument limit must not be negative");
+    CAFFE_ENFORCE_GE(every_n_, 1, "the argument every_n must be positive");
+  }
+  bool RunOnDevice() override;
+
+ private:
+  int limit_, every_n_;
+  int64_t runs_ = 0;
+  BlobLog log_;
+};
+
+// Output (optional): [min, max, mean, standard deviation] of the input; also logged.
+template <class Context>
+class SummarizeOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  SummarizeOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        log_(*ws, def.input(0), ".summary",
+             this->template GetSingleArgument<bool>("to_file", false)) {}
+  bool RunOnDevice() override;
+
+ private:
+  BlobLog log_;
+};
+
+}  // namespace caffe2

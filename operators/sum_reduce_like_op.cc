@@ -1,0 +1,56 @@
+#include "operators/reduction.h"
+
+namespace caffe2 {
+namespace {
+
+template <class Context>
+class SumReduceLikeOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  SumReduceLikeOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws), rule_(ArgumentHelper(this->debug_def())) {
+    rule_.legacy = true;  // this operator is the gradient of that rule
+  }
+
+  bool RunOnDevice() override {
+    return TensorTypes<float, double>::Dispatch(this, Input(0).dtype());
+  }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor &A = Input(0), &B = Input(1);
+    const T* a = A.data<T>();
+    const BroadcastPlan plan = rule_.Plan(A.sizes(), B.sizes());
+    Tensor* C = Output(0);
+    C->ResizeLike(B);
+    Reduce<SumReducer>(plan, a, C->numel(), C->template mutable_data<T>());
+    return true;
+  }
+
+ private:
+  BroadcastRule rule_;
+};
+
+}  // namespace
+
+REGISTER_CPU_OPERATOR(SumReduceLike, SumReduceLikeOp<CPUContext>);
+OPERATOR_SCHEMA(SumReduceLike)
+    .NumInputs(2)
+    .NumOutputs(1)
+    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
+      return std::vector<TensorShape>{CreateTensorShape(GetDimsVector(in[1]), in[0].data_type())};
+    })
+    .SetDoc(
+        "Sums A to the shape of B, which is a contiguous part of A's: what the gradient of an "
+        "operator with broadcast=1 does to that of its second operand.")
+    .Arg("axis",
+         "The dimension of A at which the shape of B begins. Default -1: B's shape is the "
+         "end of A's.")
+    .Arg("axis_str", "In place of axis: one letter of `order`.")
+    .Arg("order", "Meaning of the letters of axis_str. Default NCHW.")
+    .Input(0, "A", "A float or double tensor.")
+    .Input(1, "B", "Gives the shape; its values are not read.")
+    .Output(0, "C", "The sums, in the shape of B.");
+SHOULD_NOT_DO_GRADIENT(SumReduceLike);
+
+}  // namespace caffe2
