@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "operators/shape_input.h"
+
 namespace caffe2 {
 
 FillerShape::FillerShape(const ArgumentHelper& arguments, bool has_input)
@@ -27,15 +29,7 @@ void FillerShape::Resize(const Tensor* input, Tensor* output) const {
     output->ResizeLike(*input);
     return;
   }
-  std::vector<int64_t> dims = input->sizes();
-  if (input_as_shape_) {
-    CAFFE_ENFORCE_EQ(input->dim(), 1, "with input_as_shape the input must be one-dimensional");
-    if (input->IsType<int32_t>()) {
-      dims.assign(input->data<int32_t>(), input->data<int32_t>() + input->numel());
-    } else {
-      dims.assign(input->data<int64_t>(), input->data<int64_t>() + input->numel());
-    }
-  }
+  std::vector<int64_t> dims = input_as_shape_ ? ReadIntegers(*input) : input->sizes();
   dims.insert(dims.end(), extra_shape_.begin(), extra_shape_.end());
   output->Resize(dims);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "operators/copy_elements.h"
+#include "operators/shape_input.h"
 
 namespace caffe2 {
 
@@ -24,7 +25,7 @@ class ReshapeOp final : public Operator<Context> {
     const Tensor& X = Input(0);
     const std::vector<int64_t> old_shape = X.sizes();
     const std::vector<int64_t> shape =
-        ResolveShape(old_shape, InputSize() == 2 ? ReadShape(Input(1)) : shape_);
+        ResolveShape(old_shape, InputSize() == 2 ? ReadIntegers(Input(1)) : shape_);
     // Before output 0, which may be the very input.
     Tensor* old = this->OutputCPU(1);
     old->Resize(static_cast<int64_t>(old_shape.size()));
@@ -36,14 +37,6 @@ class ReshapeOp final : public Operator<Context> {
   }
 
  private:
-  static std::vector<int64_t> ReadShape(const Tensor& shape) {
-    CAFFE_ENFORCE_EQ(shape.dim(), 1, "the shape input must be one-dimensional");
-    if (shape.IsType<int32_t>()) {
-      return {shape.data<int32_t>(), shape.data<int32_t>() + shape.numel()};
-    }
-    return {shape.data<int64_t>(), shape.data<int64_t>() + shape.numel()};
-  }
-
   std::vector<int64_t> shape_;
 };
 

@@ -1,5 +1,6 @@
 #include "operators/broadcast.h"
 #include "operators/copy_elements.h"
+#include "operators/shape_input.h"
 
 namespace caffe2 {
 namespace {
@@ -63,18 +64,10 @@ class SliceBase : public Operator<Context> {
  protected:
   Box ReadBox(const std::vector<int64_t>& dims, bool from_inputs) {
     if (!from_inputs) return ResolveBox(starts_, ends_, dims);
-    return ResolveBox(ReadBounds(Input(1)), ReadBounds(Input(2)), dims);
+    return ResolveBox(ReadIntegers(Input(1)), ReadIntegers(Input(2)), dims);
   }
 
  private:
-  static std::vector<int64_t> ReadBounds(const Tensor& bounds) {
-    CAFFE_ENFORCE_EQ(bounds.dim(), 1, "starts and ends must be one-dimensional");
-    if (bounds.IsType<int32_t>()) {
-      return {bounds.data<int32_t>(), bounds.data<int32_t>() + bounds.numel()};
-    }
-    return {bounds.data<int64_t>(), bounds.data<int64_t>() + bounds.numel()};
-  }
-
   std::vector<int64_t> starts_, ends_;
 };
 

@@ -1,12 +1,8 @@
 #include "operators/concat_split.h"
+#include "operators/shape_input.h"
 
 namespace caffe2 {
 namespace {
-
-int64_t ScalarInput(const Tensor& tensor, const char* name) {
-  CAFFE_ENFORCE_EQ(tensor.numel(), 1, "the input ", name, " must have one element");
-  return tensor.IsType<int64_t>() ? *tensor.data<int64_t>() : *tensor.data<int32_t>();
-}
 
 // The arguments `tiles` and `axis`, or inputs 1 and 2 in their place.
 template <class Context>
@@ -20,8 +16,8 @@ class TileBase : public Operator<Context> {
 
  protected:
   void ReadTiles() {
-    if (InputSize() > 1) tiles_ = ScalarInput(Input(1), "tiles");
-    if (InputSize() > 2) axis_ = static_cast<int>(ScalarInput(Input(2), "axis"));
+    if (InputSize() > 1) tiles_ = ReadInteger(Input(1));
+    if (InputSize() > 2) axis_ = static_cast<int>(ReadInteger(Input(2)));
     CAFFE_ENFORCE_GE(tiles_, 0, "tiles must not be negative");
   }
   int64_t tiles_;

@@ -95,13 +95,13 @@ TEST(DoOpTest, InnerBlobsStayInside) {
   ExpectTensor(ws, "Y", {1}, {30});
   EXPECT_FALSE(ws.HasBlob("local"));
   EXPECT_FALSE(ws.HasBlob("in"));
-  RunOp(&ws, Op("HasScope", {"scope"}, {"has"}));
+  RunOp(&ws, Op("HasScope", {"scope"}, {"has"}), true);
   EXPECT_TRUE(*Fetch(ws, "has").data<bool>());
   Feed<float>(&ws, "X", {1}, {4});
   RunOp(&ws, Do(net, {MakeArgument("reuse_workspace", 1)}), true);
   ExpectTensor(ws, "Y", {1}, {40});
   RunOp(&ws, Op("CreateScope", {}, {"scope"}), true);
-  RunOp(&ws, Op("HasScope", {"scope"}, {"has"}));
+  RunOp(&ws, Op("HasScope", {"scope"}, {"has"}), true);
   EXPECT_FALSE(*Fetch(ws, "has").data<bool>());
 }
 
@@ -153,11 +153,11 @@ TEST(CounterOpTest, CountsUpAndDown) {
   Workspace ws;
   RunOp(&ws, Op("CreateCounter", {}, {"c"}, {MakeArgument("init_count", 2)}), true);
   const auto count = [&ws](const char* type) {
-    RunOp(&ws, Op(type, {"c"}, {"value"}));
+    RunOp(&ws, Op(type, {"c"}, {"value"}), true);  // the input is no tensor
     return *Fetch(ws, "value").data<int64_t>();
   };
   const auto question = [&ws](const char* type) {
-    RunOp(&ws, Op(type, {"c"}, {"value"}));
+    RunOp(&ws, Op(type, {"c"}, {"value"}), true);  // the input is no tensor
     return *Fetch(ws, "value").data<bool>();
   };
   EXPECT_EQ(count("CountUp"), 2);
