@@ -1,0 +1,59 @@
+"""Predictor: an init net and a predict net with a workspace of their own."""
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import _import_c_extension as C
+from caffe2.python import utils
+
+
+def _net(net):
+    if isinstance(net, (bytes, str)):
+        return utils.TryReadProtoWithClass(caffe2_pb2.NetDef, net)
+    return net.Proto() if hasattr(net, "Proto") else net
+
+
+class Predictor:
+    """Runs `init_net` once and `predict_net` for each call.
+
+    Args:
+      init_net, predict_net: NetDefs, Nets, or serialized NetDefs.
+
+    The inputs are the external inputs of the predict net that the init net does not fill; if it
+    fills them all, as some exported models do, any of them.
+    """
+
+    def __init__(self, init_net, predict_net):
+        init, predict = _net(init_net), _net(predict_net)
+        self._workspace = C.Workspace()
+        self._workspace.run(init)
+        written = {blob for op in init.op for blob in op.output}
+        self._external = list(predict.external_input)
+        self.inputs = [blob for blob in self._external if blob not in written] or self._external
+        self.outputs = list(predict.external_output)
+        for blob in self.inputs:
+            self._workspace.create_blob(blob)
+        named = caffe2_pb2.NetDef()
+        named.CopyFrom(predict)
+        named.name = predict.name or "predict"
+        self._net = self._workspace.create_net(named)
+
+    def run(self, inputs):
+        """A list of the outputs.
+
+        Args:
+          inputs: {blob: array}, or a list of arrays for the first of `self.inputs`.
+
+        Raises ValueError for other inputs, RuntimeError if the net fails.
+        """
+        if not isinstance(inputs, dict):
+            if len(inputs) > len(self.inputs):
+                raise ValueError(f"{len(inputs)} values for the inputs {self.inputs}")
+            inputs = dict(zip(self.inputs, inputs))
+        unknown = {str(blob) for blob in inputs} - set(self._external)
+        if unknown:
+            raise ValueError(f"{sorted(unknown)} are no inputs; there are {self.inputs}")
+        for blob, value in inputs.items():
+            self._workspace.feed_blob(blob, value)
+        self._net.run()
+        return [self._workspace.fetch_blob(blob) for blob in self.outputs]
+
+    __call__ = run

@@ -1,0 +1,102 @@
+"""Exported models, models of Caffe2 itself, and drawings of nets."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import brew, core, net_drawer, workspace
+from caffe2.python.model_helper import ModelHelper
+from caffe2.python.predictor import mobile_exporter
+
+
+def small_model():
+    model = ModelHelper("small")
+    brew.softmax(model, brew.fc(model, "x", "fc", 3, 2), "softmax")
+    workspace.RunNetOnce(model.param_init_net)
+    return model
+
+
+def test_exported_model_predicts_the_same():
+    model = small_model()
+    x = np.float32([[1, 2, 3]])
+    workspace.FeedBlob("x", x)
+    workspace.RunNetOnce(model.net)
+    expected = workspace.FetchBlob("softmax")
+    init_net, predict_net = mobile_exporter.Export(workspace, model.net, model.params)
+    assert list(predict_net.external_output) == ["softmax"]
+    workspace.ResetWorkspace()
+    predictor = workspace.Predictor(init_net.SerializeToString(), predict_net.SerializeToString())
+    np.testing.assert_array_equal(predictor.run([x])[0], expected)
+    np.testing.assert_array_equal(predictor.run({"x": x})[0], expected)
+    assert workspace.Blobs() == []
+    with pytest.raises(ValueError, match="no inputs"):
+        predictor.run({"z": x})
+    with pytest.raises(ValueError, match="2 values"):
+        predictor.run([x, x])
+
+
+@pytest.mark.parametrize("values", [
+    np.float32([[1.5]]), np.float64([1e300]), np.int32([1, 2]), np.int64([2**40]),
+    np.array([True, False]), np.array([b"a", b"bc"], dtype=object)])
+def test_exported_tensors(values):
+    net = caffe2_pb2.NetDef()
+    mobile_exporter.add_tensor(net, "t", values)
+    if values.dtype == np.float64:
+        # Arguments hold floats: the range of double is lost, as in Caffe2.
+        assert net.op[0].type == "GivenTensorDoubleFill"
+        return
+    workspace.RunNetOnce(net)
+    fetched = workspace.FetchBlob("t")
+    assert fetched.dtype == values.dtype and fetched.tolist() == values.tolist()
+
+
+def test_export_refuses():
+    with pytest.raises(TypeError, match="complex64"):
+        mobile_exporter.add_tensor(caffe2_pb2.NetDef(), "t", np.zeros(1, np.complex64))
+    model = small_model()
+    model.AddGradientOperators(["softmax"])
+    with pytest.raises(ValueError, match="gradients"):
+        mobile_exporter.Export(workspace, model.net, model.params)
+
+
+@pytest.mark.parametrize("name, shape, classes", [
+    ("squeezenet", (1, 3, 227, 227), 1000), ("lenet_mnist", (1, 1, 28, 28), 10)])
+def test_models_of_caffe2_run(name, shape, classes):
+    folder = pathlib.Path(os.environ.get("CAFFE2_TEST_DATA", "."), "caffe2_models", name)
+    if not folder.exists():
+        pytest.skip(f"CAFFE2_TEST_DATA has no caffe2_models/{name}")
+    nets = [(folder / file).read_bytes() for file in ("init_net.pb", "predict_net.pb")]
+    predictor = workspace.Predictor(*nets)
+    image = np.random.default_rng(0).random(shape, np.float32)
+    scores = predictor.run({"data": image})[0].ravel()
+    assert scores.size == classes and np.isfinite(scores).all()
+    assert abs(scores.sum() - 1) < 1e-3
+
+
+def test_drawings(tmp_path):
+    net = core.Net("drawn")
+    net.Relu("x", "y")
+    net.Relu("y", "y")
+    graph = net_drawer.GetPydotGraph(net)
+    assert set(graph.nodes) == {"blob x", "Relu#0", "blob y", "Relu#1", "blob y 1"}
+    assert graph.edges[-1] == ("Relu#1", "blob y 1")
+    minimal = net_drawer.GetPydotGraphMinimal(net.Proto().op, minimal_dependency=True)
+    assert minimal.edges == [("Relu#0 y", "Relu#1 y")]
+    net_drawer.GetGraphInJson(net, tmp_path / "net.json")
+    assert len(json.loads((tmp_path / "net.json").read_text())["edges"]) == 4
+    (tmp_path / "net.pb").write_bytes(net.Proto().SerializeToString())
+    subprocess.run([sys.executable, "-m", "caffe2.python.net_drawer", "--input",
+                    tmp_path / "net.pb", "--output", tmp_path / "net.dot"], check=True)
+    assert "digraph" in (tmp_path / "net.dot").read_text()
+    if shutil.which("dot"):
+        assert b"<svg" in graph.create_svg()
+    else:
+        with pytest.raises(RuntimeError, match="Graphviz"):
+            graph.create_svg()
