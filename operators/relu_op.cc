@@ -22,15 +22,24 @@ CAFFE2_SIMD_CLONES void Relu16(int64_t n, const uint16_t* x, uint16_t* y) {
 void Relu(int64_t n, const bfloat16* x, bfloat16* y) { Relu16(n, &x->x, &y->x); }
 void Relu(int64_t n, const float16* x, float16* y) { Relu16(n, &x->x, &y->x); }
 
+// Both operands are read whatever the sign: a load under a condition would become a branch.
 CAFFE2_SIMD_CLONES void ReluGradient(int64_t n, const float* y, const float* dy, float* dx) {
-  for (int64_t i = 0; i < n; ++i) dx[i] = y[i] > 0 ? dy[i] : 0;
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    const float gradient = dy[i];
+    dx[i] = y[i] > 0 ? gradient : 0;
+  }
 }
 CAFFE2_SIMD_CLONES void ReluGradient(int64_t n, const int* y, const int* dy, int* dx) {
   for (int64_t i = 0; i < n; ++i) dx[i] = y[i] > 0 ? dy[i] : 0;
 }
 CAFFE2_SIMD_CLONES void ReluGradient16(int64_t n, const uint16_t* y, const uint16_t* dy,
                                        uint16_t* dx) {
-  for (int64_t i = 0; i < n; ++i) dx[i] = static_cast<int16_t>(y[i]) > 0 ? dy[i] : 0;
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    const uint16_t gradient = dy[i];
+    dx[i] = static_cast<int16_t>(y[i]) > 0 ? gradient : 0;
+  }
 }
 void ReluGradient(int64_t n, const bfloat16* y, const bfloat16* dy, bfloat16* dx) {
   ReluGradient16(n, &y->x, &dy->x, &dx->x);
