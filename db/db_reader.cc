@@ -50,6 +50,15 @@ class DBReader::Stream {
     batch->generation = generation_;
   }
 
+  void Visit(const VisitFn& visit) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    Record record;
+    for (int64_t i = 0; i < num_records_; ++i) {
+      index_->Read(i, &record.key, &record.value);
+      if (!visit(record.key, record.value)) return;
+    }
+  }
+
   int64_t Committed() const {
     std::lock_guard<std::mutex> lock(mutex_);
     return CommittedLocked();
@@ -230,6 +239,7 @@ const DBReaderOptions& DBReader::options() const { return stream_->options(); }
 int64_t DBReader::NumRecords() const { return stream_->NumRecords(); }
 std::string DBReader::KeyAtPosition() { return stream_->KeyAtPosition(); }
 void DBReader::ReadBatch(int n, RecordBatch* batch) { stream_->ReadBatch(n, batch); }
+void DBReader::Visit(const VisitFn& visit) const { stream_->Visit(visit); }
 int64_t DBReader::Committed() const { return stream_->Committed(); }
 void DBReader::Restore(int64_t position) { stream_->Restore(position); }
 int64_t DBReader::generation() const { return stream_->generation(); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,6 +61,11 @@ class DBReader {
   // Takes the next n records, at once for good: for tools that read without a net. `batch` is
   // reused: its strings keep their memory.
   void ReadBatch(int n, RecordBatch* batch);
+
+  // Calls visit(key, value) for every record of the database, in its own order, until it returns
+  // false. Neither shards nor the position count.
+  using VisitFn = std::function<bool(const std::string& key, const std::string& value)>;
+  void Visit(const VisitFn& visit) const;
 
   // The position up to which records were handed to the net (those read ahead do not count).
   int64_t Committed() const;

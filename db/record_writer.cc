@@ -12,7 +12,7 @@
 namespace caffe2::db {
 
 namespace {
-constexpr int kRecordsInTransaction = 1000;
+constexpr size_t kTransactionBytes = 16 << 20;
 }  // namespace
 
 std::string MakeDatum(int channels, int height, int width, std::string_view pixels, int label) {
@@ -41,10 +41,11 @@ std::string MakeTensorProtos(int dim0, int dim1, int dim2, std::string_view pixe
   return protos.SerializeAsString();
 }
 
-RecordWriter::RecordWriter(const std::string& db_type, const std::string& path)
+RecordWriter::RecordWriter(const std::string& db_type, const std::string& path, bool overwrite_file)
     : path_(path), temporary_(MakeString(path, ".tmp.", getpid())) {
   std::error_code error;
-  if (std::filesystem::exists(path, error)) {
+  const bool replace = overwrite_file && !std::filesystem::is_directory(path, error);
+  if (std::filesystem::exists(path, error) && !replace) {
     throw IoError(MakeString("cannot make the database ", path, ": something is there already"));
   }
   db_ = CreateDB(db_type, temporary_, NEW);
@@ -66,7 +67,11 @@ void RecordWriter::Add(const std::string& value) {
 
 void RecordWriter::Add(const std::string& key, const std::string& value) {
   transaction_->Put(key, value);
-  if (++num_records_ % kRecordsInTransaction == 0) transaction_->Commit();
+  ++num_records_;
+  pending_bytes_ += key.size() + value.size();
+  if (pending_bytes_ < kTransactionBytes) return;
+  transaction_->Commit();
+  pending_bytes_ = 0;
 }
 
 void RecordWriter::Finish() {

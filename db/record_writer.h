@@ -17,10 +17,11 @@ std::string MakeDatum(int channels, int height, int width, std::string_view pixe
 std::string MakeTensorProtos(int dim0, int dim1, int dim2, std::string_view pixels, int label);
 
 // Writes a new database that appears at its path with Finish(), whole: until then it has a
-// temporary name beside it, and goes if the writer goes. Throws IoError; also if the path is taken.
+// temporary name beside it, and goes if the writer goes. Throws IoError; also if the path is taken,
+// but for a file if `overwrite_file`.
 class RecordWriter {
  public:
-  RecordWriter(const std::string& db_type, const std::string& path);
+  RecordWriter(const std::string& db_type, const std::string& path, bool overwrite_file = false);
   ~RecordWriter();
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
@@ -36,6 +37,7 @@ class RecordWriter {
   std::unique_ptr<DB> db_;
   std::unique_ptr<Transaction> transaction_;
   int64_t num_records_ = 0;
+  size_t pending_bytes_ = 0;  // not yet committed
 };
 
 }  // namespace caffe2::db

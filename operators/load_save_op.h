@@ -1,0 +1,133 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "caffe2/core/operator.h"
+#include "caffe2/core/workspace.h"
+#include "db/db_reader.h"
+
+namespace caffe2 {
+
+// The database that an operator names, against the workspace's root folder unless its argument
+// absolute_path is set.
+std::string ResolveDBPath(const OperatorBase& op, const Workspace& ws, const std::string& path);
+
+// `name` without what comes up to the end of `prefix` in it; as it is if it does not hold it.
+std::string StripPrefix(const std::string& name, const std::string& prefix);
+
+// Writes blobs, in the order given, as one database that appears whole or not at all. Throws
+// IoError (path and reason), and EnforceNotMet for two blobs of one name.
+void SaveBlobs(const std::vector<const Blob*>& blobs, const std::vector<std::string>& names,
+               const std::string& db_type, const std::string& path);
+
+struct LoadOptions {
+  std::string add_prefix, strip_prefix;
+  bool keep_device = false;
+  bool load_all = false;
+  bool allow_incomplete = false;
+  DeviceOption device;             // of the loaded tensors, unless keep_device
+  std::vector<std::string> names;  // wanted blobs, as they are called after the prefixes
+  std::vector<Blob*> outputs;      // one for each name
+  Workspace* ws = nullptr;         // where load_all makes blobs
+};
+
+// Reads blobs of one or more databases. Throws EnforceNotMet if a wanted blob is missing or not
+// whole, or if one is found in two databases.
+class BlobLoader {
+ public:
+  explicit BlobLoader(const LoadOptions& options);
+  void Read(const db::DBReader& reader);
+  // Checks that everything wanted is there.
+  void Finish();
+
+ private:
+  struct State {
+    int source = 0;     // number of the database
+    int64_t total = 0;  // elements; 1 for what is no tensor
+    int64_t loaded = 0;
+  };
+
+  void Take(const std::string& key, const std::string& value);
+  Blob* Target(const std::string& name);
+
+  const LoadOptions options_;
+  std::map<std::string, Blob*> wanted_;
+  std::map<std::string, State> states_;  // of what was found, by name
+  int sources_ = 0;
+};
+
+template <class Context>
+class SaveOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  SaveOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        db_type_(this->template GetSingleArgument<std::string>("db_type", "")),
+        path_(ResolveDBPath(*this, *ws, this->template GetSingleArgument<std::string>("db", ""))),
+        names_(this->template GetRepeatedArgument<std::string>("blob_name_overrides")) {
+    CAFFE_ENFORCE(!db_type_.empty(), "Save needs db_type");
+    if (names_.empty()) {
+      const auto prefix = this->template GetSingleArgument<std::string>("strip_prefix", "");
+      for (const std::string& name : def.input()) names_.push_back(StripPrefix(name, prefix));
+    }
+    CAFFE_ENFORCE_EQ(static_cast<int>(names_.size()), InputSize(),
+                     "blob_name_overrides and inputs");
+  }
+
+  bool RunOnDevice() override {
+    SaveBlobs(Inputs(), names_, db_type_, path_);
+    return true;
+  }
+
+ private:
+  std::string db_type_, path_;
+  std::vector<std::string> names_;
+};
+
+template <class Context>
+class LoadOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  LoadOp(const OperatorDef& def, Workspace* ws) : Operator<Context>(def, ws), ws_(ws) {
+    options_.add_prefix = this->template GetSingleArgument<std::string>("add_prefix", "");
+    options_.strip_prefix = this->template GetSingleArgument<std::string>("strip_prefix", "");
+    options_.keep_device = this->template GetSingleArgument<int>("keep_device", 0) != 0;
+    options_.load_all = this->template GetSingleArgument<int>("load_all", 0) != 0;
+    options_.allow_incomplete = this->template GetSingleArgument<int>("allow_incomplete", 0) != 0;
+    options_.device = def.device_option();
+    options_.names = this->template GetRepeatedArgument<std::string>("source_blob_names");
+    options_.ws = ws;
+    if (options_.names.empty()) options_.names.assign(def.output().begin(), def.output().end());
+    CAFFE_ENFORCE(options_.names.size() == Outputs().size() || options_.load_all,
+                  "source_blob_names (", options_.names.size(), ") and outputs (", OutputSize(),
+                  ") differ");
+    paths_ = this->template GetRepeatedArgument<std::string>("dbs");
+    const auto path = this->template GetSingleArgument<std::string>("db", "");
+    if (!path.empty()) paths_.push_back(path);
+    CAFFE_ENFORCE(InputSize() > 0 || !paths_.empty(), "Load needs db, dbs or a reader as input");
+  }
+
+  bool RunOnDevice() override {
+    options_.outputs = Outputs();
+    BlobLoader loader(options_);
+    for (int i = 0; i < InputSize(); ++i) {
+      loader.Read(*OperatorBase::Input<std::unique_ptr<db::DBReader>>(i));
+    }
+    const auto db_type = this->template GetSingleArgument<std::string>("db_type", "");
+    for (size_t i = 0; InputSize() == 0 && i < paths_.size(); ++i) {
+      loader.Read(db::DBReader(db_type, ResolveDBPath(*this, *ws_, paths_[i])));
+    }
+    loader.Finish();
+    return true;
+  }
+
+ private:
+  Workspace* ws_;
+  LoadOptions options_;
+  std::vector<std::string> paths_;
+};
+
+}  // namespace caffe2
