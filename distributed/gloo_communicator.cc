@@ -16,12 +16,14 @@ namespace caffe2 {
 
 namespace {
 
+// The limits are those measured best over loopback (benchmarks/allreduce).
+//
 // Up to this size whole buffers are exchanged: fewer messages count more than fewer bytes.
-constexpr size_t kSmallBytes = size_t{32} << 10;
+constexpr size_t kSmallBytes = size_t{256} << 10;
 // Up to this size halves are (where the number of shards is a power of two).
-constexpr size_t kMediumBytes = size_t{4} << 20;
+constexpr size_t kMediumBytes = size_t{2} << 20;
 // A ring passes parts of this size on while the next ones arrive.
-constexpr size_t kSegmentBytes = size_t{512} << 10;
+constexpr size_t kSegmentBytes = size_t{4} << 20;
 constexpr int64_t kMostSegments = 64;
 
 constexpr uint64_t kSlotsPerOperation = uint64_t{1} << 20;
@@ -353,7 +355,7 @@ void GlooCommunicator::DoAllreduce(void* data, int64_t count, TypeMeta type) {
   if (total <= kSmallBytes || count < size()) {
     WithinPowerOfTwo(bytes, count, type,
                      [&](int group) { RecursiveDoubling(bytes, count, type, group); });
-  } else if (power_of_two && size() > 2 && total <= kMediumBytes) {
+  } else if (power_of_two && total <= kMediumBytes) {
     HalvingDoubling(bytes, count, type, size());
   } else {
     std::vector<Range> parts;

@@ -41,7 +41,7 @@ class AllreduceTest : public ::testing::TestWithParam<int> {};
 TEST_P(AllreduceTest, SumsAndGivesTheSameBitsToAll) {
   const int size = GetParam();
   // Below and above the limits of the three algorithms, and sizes that do not divide evenly.
-  const std::vector<int64_t> counts = {1, 2, 3, 17, 1000, 8191, 9001, 100003, 1300001};
+  const std::vector<int64_t> counts = {1, 2, 3, 17, 1000, 70001, 100003, 1300001, 5000011};
   std::mutex mutex;
   std::map<int64_t, std::vector<float>> of_rank_0;
   auto value = [](int rank, int64_t i) { return 0.1f * (rank + 1) + 1e-3f * (i % 977); };
