@@ -270,17 +270,18 @@ std::unique_ptr<GlooMesh> GlooMesh::Connect(int rank, int size, const std::strin
                                             const Exchange& exchange, milliseconds timeout) {
   IgnoreBrokenPipes();
   const Deadline deadline(timeout);
+  // Once all shards listen, connecting is quick, or something is wrong.
+  const milliseconds attempt_limit = std::min(timeout / 3, milliseconds(2000 + 100 * size));
   for (int attempt = 0;; ++attempt) {
     auto mesh = std::make_unique<Mesh>(rank, size);
     const std::vector<std::string> texts =
         exchange(attempt, mesh->Listen(address, deadline.remaining()), deadline);
     try {
-      // By now all shards listen: connecting is quick, or something is wrong.
-      mesh->ConnectAll(texts, Deadline(std::min(deadline.remaining(), timeout / 3)));
+      mesh->ConnectAll(texts, Deadline(std::min(deadline.remaining(), attempt_limit)));
       mesh->SetTimeout(timeout);
       return mesh;
     } catch (const IoError& e) {
-      if (deadline.remaining() < timeout / 3) throw;
+      if (deadline.remaining() < attempt_limit) throw;
       LOG(WARNING) << "connecting the shards failed, trying again: " << e.what();
     }
   }

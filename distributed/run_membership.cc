@@ -16,6 +16,7 @@ using Clock = std::chrono::steady_clock;
 constexpr milliseconds kFirstPoll{5}, kSlowestPoll{100};
 constexpr milliseconds kProgressEvery{5000}, kCheckMembersEvery{1000};
 constexpr milliseconds kBlameWait{2000};
+constexpr int64_t kStartTimeError = 100;  // ms; the kernel counts in ticks
 
 // What is known of a shard while the run assembles.
 struct Peer {
@@ -160,7 +161,8 @@ void Membership::FindGeneration() {
   while (const auto failure = FindFailure(store_.get(), place_.generation)) {
     // What was started before the shards were found to disagree is one of those shards. What was
     // started afterwards is a new try.
-    if (failure->kind == RunFailure::kConflict && failure->time_ms >= ProcessStartMs()) {
+    if (failure->kind == RunFailure::kConflict &&
+        failure->time_ms >= ProcessStartMs() - kStartTimeError) {
       failure->Throw();
     }
     earlier_failure_ = failure->line;

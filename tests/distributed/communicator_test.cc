@@ -180,7 +180,7 @@ TEST(CommunicatorTest, SizeChangedOnOneShardIsATimeoutNotAnAbort) {
         } catch (const IoError& e) {
           ++failed;
         }
-        EXPECT_LT(SecondsSince(start), 1.5);
+        EXPECT_LT(SecondsSince(start), 1 + kSlackSeconds);
       },
       1000);
   EXPECT_EQ(failed, 2);
@@ -195,7 +195,7 @@ TEST(CommunicatorTest, AbortEndsAWaitFromAnotherThread) {
     }
     const auto start = std::chrono::steady_clock::now();
     EXPECT_THROW(world->Barrier("b"), PeerLost);
-    EXPECT_LT(SecondsSince(start), 2);
+    EXPECT_LT(SecondsSince(start), 0.3 + kSlackSeconds);
     EXPECT_THROW(world->Barrier("b"), PeerLost);  // it stays broken
   });
 }
@@ -209,7 +209,8 @@ TEST(CommunicatorTest, MissingShardIsNamedAtTheDeadline) {
   } catch (const TimeoutError& e) {
     EXPECT_NE(std::string(e.what()).find("world/1, world/2"), std::string::npos) << e.what();
   }
-  EXPECT_NEAR(SecondsSince(start), 0.7, 0.2);
+  EXPECT_GE(SecondsSince(start), 0.69);
+  EXPECT_LT(SecondsSince(start), 0.7 + kSlackSeconds);
 }
 
 TEST(CommunicatorTest, BadOptionsAndHostileAddresses) {
@@ -252,7 +253,7 @@ TEST(CommunicatorTest, KilledShardIsNamedWithinSeconds) {
   EXPECT_EQ(results[1].status, 128 + SIGKILL);
   for (const int survivor : {0, 2}) {
     EXPECT_EQ(results[survivor].status, 1);
-    EXPECT_LT(results[survivor].seconds, 5);
+    EXPECT_LT(results[survivor].seconds, 1 + 2 * kSlackSeconds);
   }
   // Whoever was told first names the dead one; the other may name that one.
   const std::string all = results[0].message + results[2].message;
@@ -273,12 +274,11 @@ TEST(CommunicatorTest, StoppedShardIsATimeoutAtTheDeadline) {
         try {
           world->Allreduce("x", &x, 1, TypeMeta::Make<float>());
         } catch (const PeerTimeout& e) {
-          return MakeString(SuspectOf(e), " ", std::abs(SecondsSince(start) - 1.5) < 0.3, " ",
-                            e.what());
+          return MakeString(SuspectOf(e), " ", (SecondsSince(start) >= 1.4), " ", e.what());
         }
         return std::string("no timeout");
       },
-      4);
+      8);
   EXPECT_EQ(results[0].message.rfind("1 1 Allreduce x: rank 1 (host ", 0), 0u)
       << results[0].message;
   EXPECT_NE(results[0].message.find("did not answer within 1500 ms"), std::string::npos);
