@@ -240,6 +240,21 @@ def test_infer_shapes_and_types():
     assert workspace.InferShapesAndTypes([net])[0]["y"] == [5, 3]
 
 
+def test_immediate_mode():
+    workspace.StartImmediate()
+    try:
+        net = core.Net("immediate")
+        net.AveragedLoss(net.ConstantFill([], "x", shape=[4], value=2.0), "loss")
+        assert workspace.FetchImmediate("loss") == 2
+        net.AddGradientOperators(["loss"])
+        assert workspace.FetchImmediate("x_grad").tolist() == [0.25] * 4
+        assert not workspace.HasBlob("x")
+    finally:
+        workspace.StopImmediate()
+    net.Relu("x", "y")
+    assert not workspace.IsImmediate()
+
+
 def test_flags():
     core.GlobalInit(["caffe2", "--caffe2_log_level=2"])
     assert core.GetGlobalInitArgs() == ["--caffe2_log_level=2"]

@@ -22,6 +22,9 @@ from caffe2.python._operator_def import (
 # Net name -> {operator index: creation line}, for the messages of errors.
 operator_tracebacks = {}
 
+# Functions called with each operator that a net gets; workspace.StartImmediate adds one.
+operator_observers = []
+
 _CONST_FILLERS = {
     "f": ("GivenTensorFill", np.float32),
     "b": ("GivenTensorBoolFill", np.bool_),
@@ -181,6 +184,8 @@ class Net:
         op = CreateOperator(op_type, inputs, outputs, **kwargs)
         self._ExtendOps([op])
         operator_tracebacks[self._net.name][len(self._net.op) - 1] = creation_line()
+        for observe in operator_observers:
+            observe(op)
         references = tuple(BlobReference(blob, self) for blob in op.output)
         if not references:
             return None
@@ -299,6 +304,9 @@ class Net:
         operators = self._net.op[skip:] if skip else self._net.op
         ops, gradients = GradientRegistry.GetBackwardPass(operators, ys)
         self._ExtendOps(ops)
+        for op in ops if operator_observers else ():
+            for observe in operator_observers:
+                observe(op)
         return {name: _with_net(gradient, self) for name, gradient in gradients.items()}
 
     def AddArgument(self, arg_name, arg_value):

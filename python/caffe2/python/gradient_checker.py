@@ -39,17 +39,17 @@ class _Function:
         return dense
 
 
-def _estimate(function, values, index, stepsize):
-    """The gradient at input `index` by central differences."""
+def _estimate(loss, values, index, stepsize):
+    """The gradient of loss(values) at values[index] by central differences."""
     values = [np.array(value) for value in values]
     flat = values[index].reshape(-1)
     estimate = np.zeros(flat.shape, np.float64)
     for i in range(flat.size):
         saved = flat[i]
         flat[i] = saved + stepsize
-        plus = function.loss(values)
+        plus = loss(values)
         flat[i] = saved - stepsize
-        minus = function.loss(values)
+        minus = loss(values)
         flat[i] = saved
         estimate[i] = (plus - minus) / (2 * stepsize)
     return estimate.reshape(values[index].shape)
@@ -98,7 +98,7 @@ class GradientChecker:
         function = _Function([op], backward, list(op.input), g_input,
                              [op.output[i] for i in outputs_with_grads])
         with workspace.WorkspaceGuard(self._workspace_name):
-            estimate = _estimate(function, inputs, outputs_to_check, self._stepsize)
+            estimate = _estimate(function.loss, inputs, outputs_to_check, self._stepsize)
             gradient = function.gradient(inputs, outputs_to_check)
             workspace.ResetWorkspace()
         if gradient.shape != estimate.shape:
@@ -124,33 +124,23 @@ class NetGradientChecker:
           input_to_check: the input whose gradient is checked; default: the first.
         """
         names = [str(name) for name in input_values]
-        checked = names[0] if input_to_check is None else str(input_to_check)
+        index = 0 if input_to_check is None else names.index(str(input_to_check))
         outputs = [str(output) for output in outputs_with_grad]
-        values = {str(name): np.array(value) for name, value in input_values.items()}
         full = core.Net(net.Proto())
         gradients = full.AddGradientOperators(outputs)
 
-        def total():
-            for name in names:
-                workspace.FeedBlob(name, values[name])
+        def total(values):
+            for name, value in zip(names, values):
+                workspace.FeedBlob(name, value)
             workspace.RunNetOnce(net)
             return sum(float(workspace.FetchBlob(y).astype(np.float64).sum()) for y in outputs)
 
         with workspace.WorkspaceGuard("_net_gradient_check_"):
-            total()
-            flat = values[checked].reshape(-1)
-            estimate = np.zeros(flat.shape)
-            for i in range(flat.size):
-                saved = flat[i]
-                flat[i] = saved + step_size
-                plus = total()
-                flat[i] = saved - step_size
-                minus = total()
-                flat[i] = saved
-                estimate[i] = (plus - minus) / (2 * step_size)
-            total()
+            values = list(input_values.values())
+            estimate = _estimate(total, values, index, step_size)
+            total(values)
             workspace.RunNetOnce(full)
-            gradient = workspace.FetchBlob(gradients[checked]).reshape(-1)
+            gradient = workspace.FetchBlob(gradients[names[index]])
             workspace.ResetWorkspace()
         np.testing.assert_allclose(gradient, estimate, rtol=threshold, atol=threshold)
         return gradient, estimate

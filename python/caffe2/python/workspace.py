@@ -16,7 +16,7 @@ from google.protobuf.message import Message
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import scope, utils
-from caffe2.python._net import Net, operator_tracebacks
+from caffe2.python._net import Net, operator_observers, operator_tracebacks
 
 Blobs = C.blobs
 CreateBlob = C.create_blob
@@ -368,6 +368,7 @@ def StartImmediate(i_know=False):
     _immediate_root_folder = tempfile.mkdtemp()
     with _immediate_guard():
         ResetWorkspace(_immediate_root_folder)
+    operator_observers.append(RunOperatorImmediate)
 
 
 def StopImmediate():
@@ -375,6 +376,7 @@ def StopImmediate():
     global _immediate_root_folder
     if not IsImmediate():
         return
+    operator_observers.remove(RunOperatorImmediate)
     with _immediate_guard():
         ResetWorkspace()
     shutil.rmtree(_immediate_root_folder, ignore_errors=True)

@@ -1,20 +1,16 @@
 """Activations and dropout."""
 
-
-def _with_engine(use_cudnn, kwargs):
-    if use_cudnn:
-        kwargs["engine"] = "CUDNN"
-    return kwargs
+from caffe2.python.helpers.engine import with_engine
 
 
 def relu(model, blob_in, blob_out, use_cudnn=False, order="NCHW", **kwargs):
     """max(x, 0); may be in place."""
-    return model.net.Relu(blob_in, blob_out, order=order, **_with_engine(use_cudnn, kwargs))
+    return model.net.Relu(blob_in, blob_out, order=order, **with_engine(use_cudnn, kwargs))
 
 
 def tanh(model, blob_in, blob_out, use_cudnn=False, order="NCHW", **kwargs):
     """Hyperbolic tangent; may be in place."""
-    return model.net.Tanh(blob_in, blob_out, order=order, **_with_engine(use_cudnn, kwargs))
+    return model.net.Tanh(blob_in, blob_out, order=order, **with_engine(use_cudnn, kwargs))
 
 
 def prelu(model, blob_in, blob_out, num_channels=1, slope_init=None, **kwargs):
@@ -34,7 +30,7 @@ def prelu(model, blob_in, blob_out, num_channels=1, slope_init=None, **kwargs):
 def dropout(model, blob_in, blob_out, use_cudnn=False, **kwargs):
     """Zeroes elements at random with probability `ratio` and scales the others; nothing for
     is_test=True."""
-    kwargs = _with_engine(use_cudnn, kwargs)
+    kwargs = with_engine(use_cudnn, kwargs)
     if kwargs.get("is_test", False):
         return model.net.Dropout(blob_in, [blob_out], **kwargs)
     return model.net.Dropout(blob_in, [blob_out, f"_{blob_out}_mask"], **kwargs)[0]

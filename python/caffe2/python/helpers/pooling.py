@@ -1,20 +1,16 @@
 """Pooling."""
 
-
-def _with_engine(use_cudnn, kwargs):
-    if use_cudnn:
-        kwargs["engine"] = "CUDNN"
-    return kwargs
+from caffe2.python.helpers.engine import with_engine
 
 
 def max_pool(model, blob_in, blob_out, use_cudnn=False, order="NCHW", **kwargs):
     """The maximum of each window: kernel, stride, pad in pixels, or global_pooling=True."""
-    return model.net.MaxPool(blob_in, blob_out, order=order, **_with_engine(use_cudnn, kwargs))
+    return model.net.MaxPool(blob_in, blob_out, order=order, **with_engine(use_cudnn, kwargs))
 
 
 def average_pool(model, blob_in, blob_out, use_cudnn=False, order="NCHW", **kwargs):
     """The mean of each window: kernel, stride, pad in pixels, or global_pooling=True."""
-    return model.net.AveragePool(blob_in, blob_out, order=order, **_with_engine(use_cudnn, kwargs))
+    return model.net.AveragePool(blob_in, blob_out, order=order, **with_engine(use_cudnn, kwargs))
 
 
 def max_pool_with_index(model, blob_in, blob_out, order="NCHW", **kwargs):
