@@ -11,7 +11,7 @@ DEFINE_int32(num_epochs, 20, "epochs");
 DEFINE_int64(num_examples, 60000, "images per epoch, over all shards");
 DEFINE_int64(batch_size, 64, "images per iteration of this shard");
 DEFINE_int64(disp_batches, 100, "iterations between log lines");
-DEFINE_double(lr, 0.05, "initial learning rate");
+DEFINE_double(lr, 0.02, "initial learning rate");
 DEFINE_double(lr_factor, 0.1, "the learning rate is multiplied by this ...");
 DEFINE_int32(lr_step_epochs, 10, "... every so many epochs");
 DEFINE_double(mom, 0.9, "momentum");

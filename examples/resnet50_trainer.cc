@@ -18,6 +18,8 @@ DEFINE_int64(epoch_size, 1500000, "images per epoch, over all shards");
 DEFINE_int32(num_epochs, 1000, "epochs");
 DEFINE_double(base_learning_rate, 0.1, "initial learning rate");
 DEFINE_double(weight_decay, 1e-4, "weight decay (L2 regularization)");
+DEFINE_bool(small_stem, false,
+            "start ResNets with a 3x3 convolution that keeps the resolution, for small images");
 DEFINE_double(bn_momentum, 0.9, "share of the past in the running statistics of batch norm");
 DEFINE_string(file_store_path, "/tmp",
               "directory of saved models, and through which shards meet without Redis");
@@ -67,6 +69,7 @@ TrainOptions Options() {
   options.model.shape.image_size = FLAGS_image_size;
   options.model.shape.num_channels = FLAGS_num_channels;
   options.model.shape.num_labels = FLAGS_num_labels;
+  options.model.shape.small_stem = FLAGS_small_stem;
   options.model.shape.bn_momentum = static_cast<float>(FLAGS_bn_momentum);
   options.model.base_learning_rate = static_cast<float>(FLAGS_base_learning_rate);
   options.model.weight_decay = static_cast<float>(FLAGS_weight_decay);

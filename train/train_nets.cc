@@ -225,6 +225,7 @@ std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
           {"image_size", text(model.shape.image_size)},
           {"num_channels", text(model.shape.num_channels)},
           {"num_labels", text(model.shape.num_labels)},
+          {"small_stem", text(model.shape.small_stem)},
           {"order", model.order},
           {"dtype", model.dtype},
           {"optimizer", model.optimizer},

@@ -151,10 +151,8 @@ bool Trainer::RunEpoch() {
 Trainer::Status Trainer::RunIteration() {
   const auto start = Clock::now();
   CAFFE_ENFORCE(ws_.RunNet(nets_.train.name()), "the training net failed");
-  const double seconds = SecondsSince(start);
   const Status status = Exchange(Scalar(nets_.loss), Scalar(nets_.accuracy),
-                                 nets_.accuracy_top5.empty() ? 1.0 : Scalar(nets_.accuracy_top5),
-                                 static_cast<double>(options_.schedule.batch_size) / seconds);
+                                 nets_.accuracy_top5.empty() ? 1.0 : Scalar(nets_.accuracy_top5));
   ++progress_.total_iterations;
   ++progress_.epoch_iterations;
   CAFFE_ENFORCE(status.bad_shard < 0, "Exploded gradients: the loss of ",
@@ -162,37 +160,36 @@ Trainer::Status Trainer::RunIteration() {
                 progress_.epoch_iterations, " of epoch ", progress_.epoch);
   progress_.loss_sum += status.loss;
   progress_.accuracy_sum += status.accuracy;
-  progress_.seconds += SecondsSince(start);
+  const double seconds = SecondsSince(start);
+  progress_.seconds += seconds;
+  pending_seconds_ += seconds;
   stop_signal_ = status.stop;
-  pending_.images_per_second += seconds;  // turned into a rate by Report
   return status;
 }
 
 // Means over the shards. A bad loss travels in a place of its own for each shard, so that all know
 // whose it is; a number that is none would spoil the sums.
-Trainer::Status Trainer::Exchange(double loss, double accuracy, double top5, double rate) {
+Trainer::Status Trainer::Exchange(double loss, double accuracy, double top5) {
   const bool bad = !(loss <= kLargestLoss);
   const auto shards = static_cast<size_t>(run_->num_shards());
   const auto self = static_cast<size_t>(run_->shard_id());
-  std::vector<double> values(4 + 3 * shards, 0.0);
+  std::vector<double> values(3 + 3 * shards, 0.0);
   values[0] = bad ? 0.0 : loss;
   values[1] = accuracy;
   values[2] = top5;
-  values[3] = rate;
-  values[4 + self] = bad ? 1.0 : 0.0;
-  values[4 + shards + self] = std::isfinite(loss) ? loss : 0.0;
-  values[4 + 2 * shards + self] = stop_ ? stop_() : 0;
+  values[3 + self] = bad ? 1.0 : 0.0;
+  values[3 + shards + self] = std::isfinite(loss) ? loss : 0.0;
+  values[3 + 2 * shards + self] = stop_ ? stop_() : 0;
   run_->Sum(&values);
   Status status;
   status.loss = values[0] / run_->num_shards();
   status.accuracy = values[1] / run_->num_shards();
   status.accuracy_top5 = values[2] / run_->num_shards();
-  status.images_per_second = values[3];
   for (size_t s = 0; s < shards; ++s) {
-    status.stop = std::max(status.stop, static_cast<int>(values[4 + 2 * shards + s]));
-    if (values[4 + s] == 0.0 || status.bad_shard >= 0) continue;
+    status.stop = std::max(status.stop, static_cast<int>(values[3 + 2 * shards + s]));
+    if (values[3 + s] == 0.0 || status.bad_shard >= 0) continue;
     status.bad_shard = static_cast<int>(s);
-    const double value = values[4 + shards + s];
+    const double value = values[3 + shards + s];
     status.bad_loss = value > kLargestLoss ? value : std::nan("");
   }
   return status;
@@ -202,7 +199,6 @@ void Trainer::Report(const Status& status, bool last) {
   pending_.loss += status.loss;
   pending_.accuracy += status.accuracy;
   pending_.accuracy_top5 += status.accuracy_top5;
-  pending_.job_images_per_second += status.images_per_second;
   ++pending_iterations_;
   const bool due = progress_.total_iterations % options_.output.log_every == 0;
   if (!due && !last) return;
@@ -214,16 +210,17 @@ void Trainer::Report(const Status& status, bool last) {
   report.loss = pending_.loss / n;
   report.accuracy = pending_.accuracy / n;
   report.accuracy_top5 = pending_.accuracy_top5 / n;
-  report.images_per_second = n * static_cast<double>(options_.schedule.batch_size) /
-                             std::max(pending_.images_per_second, 1e-9);
-  report.job_images_per_second = pending_.job_images_per_second / n;
+  report.images_per_second =
+      n * static_cast<double>(options_.schedule.batch_size) / std::max(pending_seconds_, 1e-9);
+  report.job_images_per_second = report.images_per_second * run_->num_shards();  // they keep step
   listener_->OnIteration(report);
   shard_status_.epoch = report.epoch;
   shard_status_.iteration = report.iteration;
   shard_status_.images_per_second = report.images_per_second;
   shard_status_.loss = report.loss;
   run_->UpdateStatus(shard_status_);
-  pending_ = IterationReport();
+  pending_ = Status();
+  pending_seconds_ = 0;
   pending_iterations_ = 0;
 }
 

@@ -46,11 +46,11 @@ class Trainer {
   const TrainNets& nets() const { return nets_; }
 
  private:
-  // What the shards tell each other after an iteration; sums over shards.
+  // What the shards tell each other after an iteration.
   struct Status {
-    double loss = 0, accuracy = 0, accuracy_top5 = 0, images_per_second = 0;
-    int stop = 0;        // largest signal
-    int bad_shard = -1;  // with a loss that is no number or too large
+    double loss = 0, accuracy = 0, accuracy_top5 = 0;  // means over the shards
+    int stop = 0;                                      // largest signal
+    int bad_shard = -1;                                // with a loss that is no number or too large
     double bad_loss = 0;
   };
 
@@ -60,7 +60,7 @@ class Trainer {
   // True if the run must end after this epoch.
   bool RunEpoch();
   Status RunIteration();
-  Status Exchange(double loss, double accuracy, double top5, double rate);
+  Status Exchange(double loss, double accuracy, double top5);
   void Report(const Status& status, bool last);
   void FinishEpoch();
   void Test();
@@ -81,7 +81,8 @@ class Trainer {
   Progress progress_;
   TestReport last_test_;
   ShardStatus shard_status_;
-  IterationReport pending_;  // sums since the last report
+  Status pending_;  // sums since the last report
+  double pending_seconds_ = 0;
   int64_t pending_iterations_ = 0;
   int stop_signal_ = 0;
   int64_t checkpointed_at_ = -1;  // total iterations

@@ -14,6 +14,9 @@ struct NetworkOptions {
   int num_labels = 1000;
   // Sizes of the hidden layers of `mlp`.
   std::vector<int> hidden = {500, 500};
+  // ResNets: a 3x3 stem of stride 1 without pooling, which keeps the resolution of small images
+  // (and costs 16 times as much), instead of 7x7 of stride 2 and a 3x3 max pool.
+  bool small_stem = false;
   // Share of the past in the running statistics of SpatialBN. Caffe2's ResNet builder says 0.1: one
   // batch counts nine tenths, which goes unnoticed only where tests use batch statistics too.
   float bn_momentum = 0.9f;
@@ -39,8 +42,7 @@ std::string AddLenet(ModelHelper* model, const std::string& data, const NetworkO
 
 // Residual networks (He et al., "Deep residual learning for image recognition", 2015) of the given
 // depth: 18, 34 (simple blocks), 50, 101, 152 (bottlenecks), with Caffe2's structure and blob
-// names: the stride of a downsampling bottleneck is on its 3x3 convolution. Images below 64 pixels
-// get a 3x3 stem of stride 1 without pooling, larger ones 7x7 of stride 2 and a 3x3 max pool.
+// names: the stride of a downsampling bottleneck is on its 3x3 convolution.
 // The scores are `last_out_L<num_labels>`.
 std::string AddResNet(ModelHelper* model, int depth, const std::string& data,
                       const NetworkOptions& options);

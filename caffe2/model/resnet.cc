@@ -9,9 +9,6 @@
 namespace caffe2 {
 namespace {
 
-// Smaller images keep their resolution through the stem.
-constexpr int kSmallestImageForLargeStem = 64;
-
 // Adds residual blocks one after another; names blobs as Caffe2's ResNetBuilder: block b has
 // comp_b_conv_1, comp_b_spatbn_1, ..., shortcut_projection_b and comp_b_sum_n.
 class ResNetBuilder {
@@ -90,7 +87,7 @@ class ResNetBuilder {
 // The stem; its normalization and Relu share the blob conv1_spatbn_relu.
 std::string AddStem(ModelHelper* model, const std::string& data, int filters,
                     const NetworkOptions& options) {
-  const bool large = options.image_size >= kSmallestImageForLargeStem;
+  const bool large = !options.small_stem;
   std::string blob = brew::Conv(
       model, data, "conv1", options.num_channels, filters, large ? 7 : 3,
       {.stride = large ? 2 : 1, .pad = large ? 3 : 1, .no_bias = true, .weight_init = "MSRAFill"});
@@ -150,7 +147,7 @@ std::string AddResNet(ModelHelper* model, int depth, const std::string& data,
 std::string AddResNet32x32(ModelHelper* model, int blocks, const std::string& data,
                            const NetworkOptions& options) {
   NetworkOptions small = options;
-  small.image_size = kSmallestImageForLargeStem - 1;  // the small stem at any size
+  small.small_stem = true;
   ResNetBuilder builder(model, AddStem(model, data, 16, small), options);
   int filters = 16;
   for (int group = 0; group < 3; ++group) {

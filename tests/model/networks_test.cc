@@ -97,10 +97,12 @@ TEST(NetworksTest, DepthsHaveTheirNumberOfConvolutions) {
   }
 }
 
-TEST(NetworksTest, SmallImagesKeepTheirResolutionInTheStem) {
-  const ModelHelper model = Build("resnet18", {.image_size = 32});
+TEST(NetworksTest, TheSmallStemKeepsTheResolution) {
+  const ModelHelper model = Build("resnet18", {.image_size = 32, .small_stem = true});
   EXPECT_EQ(ShapeOf(model, "conv1_w"), (std::vector<int64_t>{64, 3, 3, 3}));
   EXPECT_EQ(CountTypes(model.net())["MaxPool"], 0);
+  const ModelHelper large = Build("resnet18", {.image_size = 32});
+  EXPECT_EQ(CountTypes(large.net())["MaxPool"], 1);
 }
 
 TEST(NetworksTest, TestNetsOnlyReadRunningStatistics) {
