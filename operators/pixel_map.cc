@@ -3,19 +3,14 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "caffe2/core/half.h"
 #include "caffe2/core/tensor.h"
+#include "caffe2/utils/narrow_float.h"
 #include "caffe2/utils/parallel.h"
 
 namespace caffe2 {
 namespace {
 
 constexpr int64_t kGrain = 1 << 14;  // values per thread
-
-float Widen(float value) { return value; }
-float Widen(bfloat16 value) { return ToFloat(value); }
-void Store(float value, float* to) { *to = value; }
-void Store(float value, bfloat16* to) { *to = ToBFloat16(value); }
 
 int64_t GrainOf(int64_t values) {
   return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, values));

@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "caffe2/core/half.h"
+#include "caffe2/utils/narrow_float.h"
 #include "caffe2/utils/parallel.h"
 #include "caffe2/utils/simd.h"
 
@@ -31,13 +31,10 @@ struct Row {
   }
 };
 
-inline float Widen(float value) { return value; }
-inline float Widen(bfloat16 value) { return ToFloat(value); }
-
 // Calls element(out, in) for every tap of every window of the row, as offsets of elements; in runs
 // along the channels if there are several, else along the columns, so that the loop vectorises.
 template <typename Element>
-[[gnu::always_inline]] inline void ForEachTap(const Row& row, const Element& element) {
+CAFFE2_INLINE void ForEachTap(const Row& row, const Element& element) {
   if (row.channels > 1) {
     for (int64_t out = 0; out < row.output; ++out) {
       const int64_t end = row.TapEnd(out);
@@ -66,21 +63,21 @@ template <typename Element>
 }
 
 template <typename T>
-[[gnu::always_inline]] inline void MaxTaps(const Row& row, const T* x, float* y) {
+CAFFE2_INLINE void MaxTaps(const Row& row, const T* x, float* y) {
   ForEachTap(row, [=](int64_t out, int64_t in) {
     const float value = Widen(x[in]);
     y[out] = (value > y[out]) | (value != value) ? value : y[out];  // a NaN wins
   });
 }
 template <typename T>
-[[gnu::always_inline]] inline void SumTaps(const Row& row, const T* x, float* y) {
+CAFFE2_INLINE void SumTaps(const Row& row, const T* x, float* y) {
   ForEachTap(row, [=](int64_t out, int64_t in) { y[out] += Widen(x[in]); });
 }
 template <typename T>
-[[gnu::always_inline]] inline void MaxGradientTaps(const Row& row, const T* x, const T* y,
-                                                   const T* dy, float* dx) {
+CAFFE2_INLINE void MaxGradientTaps(const Row& row, const T* x, const T* y, const T* dy, float* dx) {
   ForEachTap(row, [=](int64_t out, int64_t in) {
-    dx[in] += Widen(x[in]) == Widen(y[out]) ? Widen(dy[out]) : 0.f;
+    const float g = Widen(dy[out]);  // read in any case, so that there is no branch
+    dx[in] += Widen(x[in]) == Widen(y[out]) ? g : 0.f;
   });
 }
 // Plain functions, as clones cannot be templates.
@@ -106,8 +103,8 @@ CAFFE2_SIMD_CLONES void Scale(int64_t n, float scale, const float* from, float* 
 CAFFE2_SIMD_CLONES void Scale(int64_t n, float scale, const bfloat16* from, float* to) {
   for (int64_t i = 0; i < n; ++i) to[i] = scale * Widen(from[i]);
 }
-CAFFE2_SIMD_CLONES void Store(int64_t n, const float* from, bfloat16* to) {
-  for (int64_t i = 0; i < n; ++i) to[i] = ToBFloat16(from[i]);
+CAFFE2_SIMD_CLONES void StoreAll(int64_t n, const float* from, bfloat16* to) {
+  for (int64_t i = 0; i < n; ++i) Store(from[i], to + i);
 }
 // The windows of one pooling, row by row.
 template <typename T>
@@ -133,7 +130,7 @@ class Pooling {
         T* to = y + r * output_row_;
         float* sum = Sum(to, &buffer);
         ForwardRow(kind, x, r, sum);
-        if constexpr (!kInPlace) Store(output_row_, sum, to);
+        if constexpr (!kInPlace) StoreAll(output_row_, sum, to);
       }
     });
   }
@@ -147,7 +144,7 @@ class Pooling {
         float* sum = Sum(to, &buffer);
         std::fill_n(sum, input_row_, 0.f);
         BackwardRow(kind, x, y, dy, r, scaled.data(), sum);
-        if constexpr (!kInPlace) Store(input_row_, sum, to);
+        if constexpr (!kInPlace) StoreAll(input_row_, sum, to);
       }
     });
   }

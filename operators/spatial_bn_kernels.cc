@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "caffe2/core/half.h"
 #include "caffe2/core/tensor.h"
+#include "caffe2/utils/narrow_float.h"
 #include "caffe2/utils/parallel.h"
 #include "caffe2/utils/simd.h"
 
@@ -16,21 +16,14 @@ constexpr int64_t kChunk = 8192;     // elements that stay in cache between two 
 constexpr int64_t kLeastChunkRows = 8;
 constexpr int64_t kLeastBlockRows = 32;  // keeps partial sums small against the image
 
-#define CAFFE2_INLINE [[gnu::always_inline]] inline
-
-CAFFE2_INLINE float Widen(float value) { return value; }
-CAFFE2_INLINE float Widen(bfloat16 value) { return ToFloat(value); }
-CAFFE2_INLINE void Store(float value, float* to) { *to = value; }
-CAFFE2_INLINE void Store(float value, bfloat16* to) { *to = ToBFloat16(value); }
-
 // A parameter along a run of elements: each channel's own (NHWC) or one for all (NCHW).
 struct Each {
   const float* values;
-  float operator[](int64_t i) const { return values[i]; }
+  CAFFE2_INLINE float operator[](int64_t i) const { return values[i]; }
 };
 struct Same {
   float value;
-  float operator[](int64_t) const { return value; }
+  CAFFE2_INLINE float operator[](int64_t) const { return value; }
 };
 
 // Along one run of elements ---------------------------------------------------------------------
@@ -71,10 +64,12 @@ CAFFE2_INLINE void InputGradientRun(int64_t n, const T* x, const T* dy, P mean, 
 
 template <typename T>
 CAFFE2_INLINE void SumRun(int64_t n, const T* x, float* sum) {
+#pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) sum[i] += Widen(x[i]);
 }
 template <typename T, typename P>
 CAFFE2_INLINE void SquareRun(int64_t n, const T* x, P mean, float* sum) {
+#pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {
     const float centred = Widen(x[i]) - mean[i];
     sum[i] += centred * centred;

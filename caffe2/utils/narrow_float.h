@@ -1,0 +1,27 @@
+// Float and bfloat16 elements for loops that compute in float, in forms that vectorise: without
+// branches, and forced inline, as clones (utils/simd.h) are made before the compiler inlines what
+// it likes.
+#pragma once
+
+#include <cstdint>
+
+#include "caffe2/core/half.h"
+
+#define CAFFE2_INLINE __attribute__((always_inline)) inline
+
+namespace caffe2 {
+
+CAFFE2_INLINE float Widen(float value) { return value; }
+CAFFE2_INLINE float Widen(bfloat16 value) {
+  return __builtin_bit_cast(float, static_cast<uint32_t>(value.x) << 16);
+}
+
+CAFFE2_INLINE void Store(float value, float* to) { *to = value; }
+// As ToBFloat16: to nearest even, a NaN stays one.
+CAFFE2_INLINE void Store(float value, bfloat16* to) {
+  const auto bits = __builtin_bit_cast(uint32_t, value);
+  const uint32_t rounded = bits + 0x7fff + ((bits >> 16) & 1);
+  to->x = static_cast<uint16_t>((value != value ? bits | 0x400000 : rounded) >> 16);
+}
+
+}  // namespace caffe2
