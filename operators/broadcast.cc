@@ -71,6 +71,12 @@ BroadcastPlan BroadcastPlan::Part(int d, int64_t begin, int64_t end) const {
 
 BroadcastPlan MakeBroadcastPlan(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
   BroadcastPlan plan;
+  if (a == b) {
+    plan.dims = 1;
+    plan.size[0] = plan.numel = CheckedNumel(a);
+    plan.a_stride[0] = plan.b_stride[0] = 1;
+    return plan;
+  }
   plan.numel = 1;
   int64_t a_stride = 1, b_stride = 1;
   for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {

@@ -16,7 +16,7 @@ namespace caffe2 {
 // stride of 0 means that the operand has one value for the whole dimension. Strides count
 // elements of dense row-major operands. Holds no heap memory.
 struct BroadcastPlan {
-  static constexpr int kMaxDims = 16;
+  static constexpr int kMaxDims = 8;
 
   int dims = 0;  // at least 1 after planning
   std::array<int64_t, kMaxDims> size{};

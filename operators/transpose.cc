@@ -43,9 +43,9 @@ Layout MakeLayout(const std::vector<int64_t>& dims, const std::vector<int>& axes
 template <typename T>
 void TransposeTile(int64_t rows, int64_t columns, const T* x, int64_t x_stride, T* y,
                    int64_t y_stride) {
-  constexpr int64_t kTile = 16;
-  for (int64_t i0 = 0; i0 < rows; i0 += kTile) {
-    const int64_t i1 = std::min(rows, i0 + kTile);
+  constexpr int64_t kRows = 16;
+  for (int64_t i0 = 0; i0 < rows; i0 += kRows) {
+    const int64_t i1 = std::min(rows, i0 + kRows);
     for (int64_t j = 0; j < columns; ++j) {
       for (int64_t i = i0; i < i1; ++i) y[j * y_stride + i] = x[i * x_stride + j];
     }
@@ -54,7 +54,8 @@ void TransposeTile(int64_t rows, int64_t columns, const T* x, int64_t x_stride, 
 
 template <typename T>
 void Transpose(const Layout& layout, const T* x, T* y) {
-  constexpr int64_t kTile = 16;
+  // Several cache lines of each row of x, so that the processor's prefetching sees them coming.
+  constexpr int64_t kTile = 64;
   const int last = static_cast<int>(layout.size.size()) - 1;
   // The dimension along which x is contiguous: the last of y too if only outer ones move.
   const int unit = static_cast<int>(std::find(layout.x_stride.begin(), layout.x_stride.end(), 1) -
