@@ -1,0 +1,42 @@
+// Copies a database into one of another type.
+#include <gflags/gflags.h>
+
+#include <cstdio>
+
+#include "caffe2/core/logging.h"
+#include "caffe2/utils/program.h"
+#include "db/db.h"
+#include "db/record_writer.h"
+
+DEFINE_string(input_db, "", "Path of the database to read.");
+DEFINE_string(input_db_type, "", "Its type: lmdb, leveldb or minidb.");
+DEFINE_string(output_db, "", "Path of the database to make.");
+DEFINE_string(output_db_type, "", "Its type: lmdb, leveldb or minidb.");
+
+namespace caffe2 {
+namespace {
+
+int Run() {
+  CAFFE_ENFORCE(!FLAGS_input_db.empty() && !FLAGS_output_db.empty(),
+                "--input_db and --output_db are needed");
+  const auto input = db::CreateDB(FLAGS_input_db_type, FLAGS_input_db, db::READ);
+  const auto index = input->NewIndex();
+  db::RecordWriter writer(FLAGS_output_db_type, FLAGS_output_db);
+  std::string key, value;
+  for (int64_t i = 0; i < index->NumRecords(); ++i) {
+    index->Read(i, &key, &value);
+    writer.Add(key, value);
+  }
+  writer.Finish();
+  std::printf("%lld records in %s\n", static_cast<long long>(writer.num_records()),
+              FLAGS_output_db.c_str());
+  return 0;
+}
+
+}  // namespace
+}  // namespace caffe2
+
+int main(int argc, char** argv) {
+  return caffe2::RunProgram(&argc, &argv, "Copies a database into one of another type.",
+                            caffe2::Run);
+}

@@ -1,0 +1,165 @@
+// Makes a database from image files and a list of their labels.
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "caffe2/core/logging.h"
+#include "caffe2/core/random.h"
+#include "caffe2/proto/caffe2.pb.h"
+#include "caffe2/proto/caffe_datum.pb.h"
+#include "caffe2/utils/program.h"
+#include "db/image_codec.h"
+#include "db/random_access_file.h"
+#include "db/record_writer.h"
+
+DEFINE_string(input_folder, "", "Folder that the paths in the list begin at.");
+DEFINE_string(list_file, "", "Text file of lines \"path label\".");
+DEFINE_string(output_db_name, "", "Path of the database to make.");
+DEFINE_string(db, "lmdb", "Type of the database: lmdb, leveldb or minidb.");
+DEFINE_string(format, "tensorprotos", "Records: tensorprotos (Caffe2) or datum (Caffe).");
+DEFINE_bool(raw, false,
+            "Store pixels; otherwise the files as they are, or encoded as JPEG if they "
+            "are rescaled.");
+DEFINE_bool(color, true, "Pixels have 3 channels, otherwise 1.");
+DEFINE_int32(scale, 0, "Rescale the shorter side to this length; 0 keeps the size.");
+DEFINE_bool(warp, false, "Rescale both sides to that length.");
+DEFINE_bool(shuffle, false, "Store the images in random order.");
+DEFINE_int64(seed, 0, "Seed of that order.");
+
+namespace caffe2 {
+namespace {
+
+struct Entry {
+  std::string path;
+  int label;
+};
+
+std::vector<Entry> ReadList() {
+  std::ifstream file(FLAGS_list_file);
+  if (!file) throw IoError(MakeString("cannot open ", FLAGS_list_file));
+  std::vector<Entry> entries;
+  for (std::string line; std::getline(file, line);) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    // The label is the last word: paths may hold blanks.
+    const size_t end = line.find_last_not_of(" \t\r") + 1;
+    const size_t blank = line.find_last_of(" \t", end - 1);
+    int label = 0, length = 0;
+    const bool good = blank != std::string::npos &&
+                      std::sscanf(line.c_str() + blank, "%d%n", &label, &length) == 1 &&
+                      blank + static_cast<size_t>(length) == end;
+    CAFFE_ENFORCE(good, FLAGS_list_file, " line ", entries.size() + 1, ": \"", line,
+                  "\" is not \"path label\"");
+    entries.push_back({line.substr(0, line.find_last_not_of(" \t", blank) + 1), label});
+  }
+  CAFFE_ENFORCE(!entries.empty(), FLAGS_list_file, " lists no image");
+  if (FLAGS_shuffle) {
+    RandomGenerator random(static_cast<uint64_t>(FLAGS_seed));
+    for (size_t i = entries.size() - 1; i > 0; --i) {
+      std::swap(entries[i], entries[random.UniformInt(i + 1)]);
+    }
+  }
+  return entries;
+}
+
+std::string ReadWhole(const std::string& path) {
+  db::RandomAccessFile file(path);
+  std::string bytes(file.size(), '\0');
+  file.ReadAt(0, bytes.data(), bytes.size());
+  return bytes;
+}
+
+db::Image<uint8_t> Rescale(db::Image<uint8_t> image) {
+  if (FLAGS_scale == 0) return image;
+  const int shorter = std::min(image.view.height, image.view.width);
+  const auto side = [&](int old) {
+    return FLAGS_warp ? FLAGS_scale : static_cast<int>(int64_t{old} * FLAGS_scale / shorter);
+  };
+  return db::ResizeImage(image.view, side(image.view.height), side(image.view.width));
+}
+
+// The pixels in row, column, channel order, or channel, row, column order.
+std::string PixelsOf(const db::ImageView<uint8_t>& view, bool channels_first) {
+  std::string pixels;
+  pixels.reserve(size_t{1} * view.height * view.width * view.channels);
+  const int outer = channels_first ? view.channels : 1, inner = channels_first ? 1 : view.channels;
+  for (int c = 0; c < outer; ++c) {
+    for (int y = 0; y < view.height; ++y) {
+      for (int x = 0; x < view.width; ++x) {
+        for (int k = 0; k < inner; ++k) pixels.push_back(static_cast<char>(*view.At(y, x, c + k)));
+      }
+    }
+  }
+  return pixels;
+}
+
+std::string EncodedRecord(const std::string& file, int label) {
+  if (FLAGS_format == "datum") {
+    caffe::Datum datum;
+    datum.set_data(file);
+    datum.set_label(label);
+    datum.set_encoded(true);
+    return datum.SerializeAsString();
+  }
+  TensorProtos protos;
+  TensorProto* image = protos.add_protos();
+  image->set_data_type(TensorProto::STRING);
+  image->add_dims(1);
+  image->add_string_data(file);
+  TensorProto* label_proto = protos.add_protos();
+  label_proto->set_data_type(TensorProto::INT32);
+  label_proto->add_int32_data(label);
+  return protos.SerializeAsString();
+}
+
+std::string MakeRecord(const Entry& entry) {
+  const std::string path = (std::filesystem::path(FLAGS_input_folder) / entry.path).string();
+  const std::string file = ReadWhole(path);
+  try {
+    // Decoded in any case: a file that cannot be shows now and not in training.
+    const auto image = Rescale(db::DecodeImage(file, FLAGS_color));
+    if (!FLAGS_raw) {
+      const std::string encoded = FLAGS_scale == 0 ? file : db::EncodeImage(image.view, ".jpg");
+      return EncodedRecord(encoded, entry.label);
+    }
+    const bool datum = FLAGS_format == "datum";
+    const std::string pixels = PixelsOf(image.view, datum);
+    const int height = image.view.height, width = image.view.width, channels = image.view.channels;
+    return datum ? db::MakeDatum(channels, height, width, pixels, entry.label)
+                 : db::MakeTensorProtos(height, width, channels, pixels, entry.label);
+  } catch (Error& error) {
+    error.AddContext(path);
+    throw;
+  }
+}
+
+int Run() {
+  CAFFE_ENFORCE(!FLAGS_list_file.empty() && !FLAGS_output_db_name.empty(),
+                "--list_file and --output_db_name are needed");
+  CAFFE_ENFORCE(FLAGS_format == "datum" || FLAGS_format == "tensorprotos",
+                "--format is datum or tensorprotos, not \"", FLAGS_format, "\"");
+  CAFFE_ENFORCE(FLAGS_scale >= 0 && FLAGS_scale <= 1 << 16, "--scale ", FLAGS_scale);
+  const std::vector<Entry> entries = ReadList();
+  db::RecordWriter writer(FLAGS_db, FLAGS_output_db_name);
+  for (const Entry& entry : entries) {
+    char key[32];
+    std::snprintf(key, sizeof(key), "%08lld_", static_cast<long long>(writer.num_records()));
+    writer.Add(key + entry.path, MakeRecord(entry));
+  }
+  writer.Finish();
+  std::printf("%lld records in %s\n", static_cast<long long>(writer.num_records()),
+              FLAGS_output_db_name.c_str());
+  return 0;
+}
+
+}  // namespace
+}  // namespace caffe2
+
+int main(int argc, char** argv) {
+  return caffe2::RunProgram(
+      &argc, &argv, "Makes a database from image files and a list of their labels.", caffe2::Run);
+}
