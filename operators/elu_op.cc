@@ -6,15 +6,25 @@
 namespace caffe2 {
 namespace {
 
+// Both values are computed before one is chosen: compilers vectorise no branch around a
+// multiplication, as it may trap.
 struct EluKernel {
   explicit EluKernel(const OperatorBase& op) : alpha(op.GetSingleArgument<float>("alpha", 1.f)) {}
   CAFFE2_SIMD_CLONES void Forward(int64_t n, const float* x, float* y) const {
+    const float limit = alpha;
 #pragma omp simd
-    for (int64_t i = 0; i < n; ++i) y[i] = x[i] > 0 ? x[i] : alpha * (Exp(x[i]) - 1.f);
+    for (int64_t i = 0; i < n; ++i) {
+      const float curve = limit * (Exp(x[i]) - 1.f);
+      y[i] = x[i] > 0 ? x[i] : curve;
+    }
   }
   CAFFE2_SIMD_CLONES void Backward(int64_t n, const float* y, const float* dy, float* dx) const {
+    const float limit = alpha;
 #pragma omp simd
-    for (int64_t i = 0; i < n; ++i) dx[i] = y[i] > 0 ? dy[i] : dy[i] * (y[i] + alpha);
+    for (int64_t i = 0; i < n; ++i) {
+      const float scaled = dy[i] * (y[i] + limit);
+      dx[i] = y[i] > 0 ? dy[i] : scaled;
+    }
   }
   float alpha;
 };

@@ -5,16 +5,26 @@
 namespace caffe2 {
 namespace {
 
+// Both values are computed before one is chosen: compilers vectorise no branch around a
+// multiplication, as it may trap.
 struct LeakyReluKernel {
   explicit LeakyReluKernel(const OperatorBase& op)
       : alpha(op.GetSingleArgument<float>("alpha", 0.01f)) {}
   CAFFE2_SIMD_CLONES void Forward(int64_t n, const float* x, float* y) const {
+    const float slope = alpha;
 #pragma omp simd
-    for (int64_t i = 0; i < n; ++i) y[i] = x[i] > 0 ? x[i] : alpha * x[i];
+    for (int64_t i = 0; i < n; ++i) {
+      const float scaled = slope * x[i];
+      y[i] = x[i] > 0 ? x[i] : scaled;
+    }
   }
   CAFFE2_SIMD_CLONES void Backward(int64_t n, const float* y, const float* dy, float* dx) const {
+    const float slope = alpha;
 #pragma omp simd
-    for (int64_t i = 0; i < n; ++i) dx[i] = y[i] > 0 ? dy[i] : alpha * dy[i];
+    for (int64_t i = 0; i < n; ++i) {
+      const float scaled = slope * dy[i];
+      dx[i] = y[i] > 0 ? dy[i] : scaled;
+    }
   }
   float alpha;
 };

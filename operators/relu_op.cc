@@ -10,13 +10,16 @@ constexpr int64_t kGrain = 1 << 15;  // elements per thread
 
 // A NaN stays one, as in max.
 CAFFE2_SIMD_CLONES void Relu(int64_t n, const float* x, float* y) {
+#pragma omp simd
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] < 0 ? 0 : x[i];
 }
 CAFFE2_SIMD_CLONES void Relu(int64_t n, const int* x, int* y) {
+#pragma omp simd
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] < 0 ? 0 : x[i];
 }
 // Both 16-bit formats have the sign in the highest bit: negative values become zero.
 CAFFE2_SIMD_CLONES void Relu16(int64_t n, const uint16_t* x, uint16_t* y) {
+#pragma omp simd
   for (int64_t i = 0; i < n; ++i) y[i] = static_cast<int16_t>(x[i]) < 0 ? 0 : x[i];
 }
 void Relu(int64_t n, const bfloat16* x, bfloat16* y) { Relu16(n, &x->x, &y->x); }
@@ -31,6 +34,7 @@ CAFFE2_SIMD_CLONES void ReluGradient(int64_t n, const float* y, const float* dy,
   }
 }
 CAFFE2_SIMD_CLONES void ReluGradient(int64_t n, const int* y, const int* dy, int* dx) {
+#pragma omp simd
   for (int64_t i = 0; i < n; ++i) dx[i] = y[i] > 0 ? dy[i] : 0;
 }
 CAFFE2_SIMD_CLONES void ReluGradient16(int64_t n, const uint16_t* y, const uint16_t* dy,
