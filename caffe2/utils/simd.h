@@ -8,8 +8,13 @@
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Chosen by what the processor can do; names of processors ("arch=haswell") would match only these.
+#if __GNUC__ >= 12
 #define CAFFE2_SIMD_CLONES \
-  __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define CAFFE2_SIMD_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
 #else
 #define CAFFE2_SIMD_CLONES
 #endif
