@@ -23,6 +23,7 @@ constexpr int kMostNamed = 64;
 const std::map<std::string, std::string>& InferenceExempt() {
   static const std::map<std::string, std::string> exempt = {
       {"CreateDB", "its output is no tensor"},
+      {"ImageInput", "its input is no tensor, and shapes are inferred from tensors only"},
       {"Load", "the shapes are those in the file"},
       {"TensorProtosDBInput", "the shapes are those of the records"},
   };
