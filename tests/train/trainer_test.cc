@@ -1,0 +1,277 @@
+#include "train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <thread>
+
+#include "caffe2/core/logging.h"
+#include "tests/db/temporary_directory.h"
+#include "tests/train/train_test_util.h"
+#include "train/predictor.h"
+
+namespace caffe2 {
+namespace {
+
+// Keeps what the loop reports.
+class Recorder : public TrainListener {
+ public:
+  void OnIteration(const IterationReport& report) override { iterations.push_back(report); }
+  void OnTest(const TestReport& report) override { tests.push_back(report); }
+  void OnEpochEnd(const EpochReport& report) override { epochs.push_back(report); }
+  void OnModelSaved(const std::string& path) override { models.push_back(path); }
+
+  std::vector<IterationReport> iterations;
+  std::vector<TestReport> tests;
+  std::vector<EpochReport> epochs;
+  std::vector<std::string> models;
+};
+
+struct ShardResult {
+  std::string state;
+  std::shared_ptr<Recorder> log = std::make_shared<Recorder>();
+  std::string error;
+  int signal = 0;
+};
+
+class TrainerTest : public ::testing::Test {
+ protected:
+  static constexpr int kSide = 16, kLabels = 4;
+
+  TrainerTest() : database_(directory_.Path("train.minidb")) {
+    testing::MakeImageDatabase(database_, 101, kSide, kLabels, 1);
+  }
+
+  TrainOptions Small(const std::string& network) const {
+    return testing::SmallRun(database_, network, kSide, kLabels);
+  }
+
+  // Runs all shards of the options as threads that meet in the test's directory.
+  std::vector<ShardResult> Run(TrainOptions options, int num_shards = 1,
+                               Trainer::StopFunction stop = nullptr) {
+    options.shards.num_shards = num_shards;
+    options.shards.run_id = "run" + std::to_string(++runs_);
+    options.shards.file_store_path = directory_.Path(".");
+    options.shards.rendezvous_timeout = 60;
+    std::vector<ShardResult> results(static_cast<size_t>(num_shards));
+    std::vector<std::thread> threads;
+    for (int shard = 0; shard < num_shards; ++shard) {
+      threads.emplace_back([&, shard] {
+        TrainOptions own = options;
+        own.shards.shard_id = shard;
+        ShardResult& result = results[static_cast<size_t>(shard)];
+        try {
+          Trainer trainer(own, result.log, shard == num_shards - 1 ? stop : nullptr);
+          result.signal = trainer.Run();
+          result.state = testing::StateDigest(&trainer);
+        } catch (const std::exception& error) {
+          result.error = error.what();
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const ShardResult& result : results) {
+      if (!errors_expected_) {
+        EXPECT_EQ(result.error, "");
+      }
+    }
+    return results;
+  }
+
+  testing::TemporaryDirectory directory_;
+  std::string database_;
+  bool errors_expected_ = false;
+
+ private:
+  int runs_ = 0;
+};
+
+TEST_F(TrainerTest, LearnsAndReports) {
+  TrainOptions options = Small("mlp");
+  options.data.test_data = database_;
+  options.schedule.num_epochs = 8;
+  const auto result = Run(options);
+  const Recorder& log = *result[0].log;
+  EXPECT_EQ(log.iterations.size(), 80u);
+  EXPECT_EQ(log.epochs.size(), 8u);
+  EXPECT_LT(log.epochs.back().loss, log.epochs.front().loss);
+  ASSERT_EQ(log.tests.size(), 8u);
+  EXPECT_EQ(log.tests.back().images, 101);
+  EXPECT_GT(log.tests.back().accuracy, 0.9);
+  EXPECT_EQ(log.epochs.back().images, 80);
+  EXPECT_EQ(log.iterations[9].iteration, 10);
+}
+
+TEST_F(TrainerTest, ReportsMeansOfSeveralIterations) {
+  TrainOptions options = Small("mlp");
+  const auto each = Run(options);
+  options.output.log_every = 4;
+  const auto some = Run(options);
+  ASSERT_EQ(some[0].log->iterations.size(), 3u);  // after 4, 8 and the last of 10
+  double sum = 0;
+  for (int i = 0; i < 4; ++i) sum += each[0].log->iterations[i].loss;
+  EXPECT_NEAR(some[0].log->iterations[0].loss, sum / 4, 1e-6);
+}
+
+TEST_F(TrainerTest, TheSeedDecides) {
+  TrainOptions options = Small("mlp");
+  const std::string first = Run(options)[0].state;
+  EXPECT_EQ(first, Run(options)[0].state);
+  options.schedule.seed = 2;
+  EXPECT_NE(first, Run(options)[0].state);
+}
+
+// Of a network with running statistics, whose test reads copies of them.
+TEST_F(TrainerTest, TestsExportsAndCheckpointsChangeNoBit) {
+  TrainOptions options = Small("resnet20_cifar");
+  options.schedule.epoch_size = 24;
+  options.schedule.num_epochs = 2;
+  const std::string plain = Run(options)[0].state;
+  options.data.test_data = database_;
+  options.output.model_path = [this](int epoch) {
+    return directory_.Path("model_" + std::to_string(epoch));
+  };
+  options.output.checkpoint_path = directory_.Path("checkpoint");
+  options.output.checkpoint_every = 2;
+  EXPECT_EQ(plain, Run(options)[0].state);
+  EXPECT_TRUE(std::filesystem::exists(directory_.Path("model_2")));
+  EXPECT_FALSE(std::filesystem::exists(directory_.Path("model_1")));  // only the newest is kept
+  EXPECT_TRUE(std::filesystem::exists(directory_.Path("checkpoint")));
+}
+
+class ResumeTest : public TrainerTest, public ::testing::WithParamInterface<int> {};
+
+TEST_P(ResumeTest, ContinuesToTheBit) {
+  const int shards = GetParam();
+  TrainOptions options = Small("resnet20_cifar");
+  options.data.shuffle = true;
+  options.data.mirror = true;
+  options.data.image_scale = kSide + 3;
+  options.schedule.batch_size = 4;
+  options.schedule.epoch_size = 4 * 4 * shards;
+  options.schedule.num_epochs = 100;
+  options.model.lr_step_epochs = 1;
+  options.model.lr_factor = 0.7f;
+  options.schedule.max_iterations = 10;
+  const auto whole = Run(options, shards);
+
+  options.output.checkpoint_path = directory_.Path("checkpoint");
+  options.output.checkpoint_every = 100;  // and at the end
+  options.schedule.max_iterations = 7;    // inside an epoch
+  Run(options, shards);
+  options.output.resume = true;
+  options.schedule.max_iterations = 10;
+  const auto resumed = Run(options, shards);
+  for (int s = 0; s < shards; ++s) {
+    EXPECT_EQ(whole[s].state, resumed[s].state) << "shard " << s;
+    ASSERT_EQ(resumed[s].log->iterations.size(), 3u);
+    EXPECT_EQ(whole[s].log->iterations[9].loss, resumed[s].log->iterations[2].loss);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shards, ResumeTest, ::testing::Values(1, 2, 4));
+
+TEST_F(TrainerTest, ResumingRefusesOtherSettingsAndDamage) {
+  TrainOptions options = Small("mlp");
+  options.output.checkpoint_path = directory_.Path("checkpoint");
+  options.output.checkpoint_every = 5;
+  Run(options);
+  errors_expected_ = true;
+  options.output.resume = true;
+  TrainOptions other = options;
+  other.schedule.batch_size = 4;
+  EXPECT_NE(Run(other)[0].error.find("batch_size (8 there, 4 now)"), std::string::npos);
+  std::filesystem::resize_file(directory_.Path("checkpoint"), 500);
+  EXPECT_NE(Run(options)[0].error.find("checksum"), std::string::npos);
+}
+
+// Without batch norm, shards change only where the images of a batch are computed.
+TEST_F(TrainerTest, ShardsOfSmallBatchesLearnAsOneOfALargeBatch) {
+  TrainOptions options = Small("lenet");
+  options.model.base_learning_rate = 0.002f;
+  options.schedule.batch_size = 16;
+  options.schedule.epoch_size = 160;
+  const auto one = Run(options);
+  options.schedule.batch_size = 4;
+  const auto four = Run(options, 4);
+  const auto& expected = one[0].log->iterations;
+  for (const ShardResult& shard : four) {
+    ASSERT_EQ(shard.log->iterations.size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_NEAR(shard.log->iterations[i].loss, expected[i].loss, 2e-5 * (i + 1)) << i;
+    }
+  }
+}
+
+TEST_F(TrainerTest, EveryImageIsTestedOnceWhateverTheShards) {
+  TrainOptions options = Small("mlp");
+  options.data.test_data = database_;
+  const TestReport one = Run(options)[0].log->tests.at(0);
+  EXPECT_EQ(one.images, 101);
+  options.schedule.test_epoch_size = 3;
+  for (const ShardResult& shard : Run(options, 4)) {  // shard 3 has nothing to test
+    EXPECT_EQ(shard.log->tests.at(0).images, 3);
+  }
+  options.schedule.test_epoch_size = 0;
+  for (const ShardResult& shard : Run(options, 3)) {
+    EXPECT_EQ(shard.log->tests.at(0).images, 101);
+  }
+}
+
+TEST_F(TrainerTest, ALossThatExplodesEndsAllShards) {
+  TrainOptions options = Small("mlp");
+  options.model.base_learning_rate = 1e6f;
+  options.schedule.num_epochs = 5;
+  errors_expected_ = true;
+  for (const ShardResult& shard : Run(options, 2)) {
+    EXPECT_NE(shard.error.find("Exploded gradients"), std::string::npos) << shard.error;
+  }
+}
+
+TEST_F(TrainerTest, AStopOfOneShardEndsAllWithACheckpoint) {
+  TrainOptions options = Small("mlp");
+  options.output.checkpoint_path = directory_.Path("checkpoint");
+  options.output.checkpoint_every = 1000;
+  int asked = 0;
+  const auto results = Run(options, 2, [&] { return ++asked < 3 ? 0 : 15; });
+  for (const ShardResult& shard : results) {
+    EXPECT_EQ(shard.signal, 15);
+    EXPECT_EQ(shard.log->iterations.size(), 3u);
+  }
+  EXPECT_TRUE(std::filesystem::exists(directory_.Path("checkpoint")));
+}
+
+TEST_F(TrainerTest, ExportedModelsPredictAndLoad) {
+  TrainOptions options = Small("mlp");
+  options.schedule.num_epochs = 4;
+  options.output.model_path = [this](int) { return directory_.Path("model_4.mdl"); };
+  options.output.keep_all_models = true;
+  const auto trained = Run(options);
+  Workspace ws;
+  const Predictor predictor = LoadPredictor(directory_.Path("model_4.mdl"), &ws);
+  EXPECT_EQ(predictor.inputs, std::vector<std::string>{"data"});
+  EXPECT_EQ(predictor.outputs, std::vector<std::string>{"softmax"});
+  EXPECT_EQ(predictor.application_info.at("image_size"), std::to_string(kSide));
+  EXPECT_TRUE(ws.RunNetOnce(predictor.net));  // on the zeros that the file makes
+  EXPECT_EQ(ws.GetBlob("softmax")->Get<Tensor>().sizes(), (std::vector<int64_t>{1, kLabels}));
+
+  options.output.load_model_path = directory_.Path("model_4.mdl");
+  options.output.load_epoch = 4;
+  options.output.model_path = nullptr;
+  options.schedule.num_epochs = 5;
+  const auto loaded = Run(options);
+  EXPECT_NEAR(loaded[0].log->epochs.at(0).loss, trained[0].log->epochs.back().loss, 0.3);
+  EXPECT_EQ(loaded[0].log->epochs.at(0).epoch, 4);
+}
+
+TEST_F(TrainerTest, TrainsOnSyntheticImages) {
+  TrainOptions options = Small("resnet20_cifar");
+  options.data.train_data = "null";
+  options.schedule.epoch_size = 24;
+  EXPECT_EQ(Run(options)[0].log->iterations.size(), 3u);
+}
+
+}  // namespace
+}  // namespace caffe2
