@@ -13,7 +13,7 @@ import pytest
 from caffe2.proto import caffe2_pb2
 from caffe2.python import brew, core, net_drawer, workspace
 from caffe2.python.model_helper import ModelHelper
-from caffe2.python.predictor import mobile_exporter
+from caffe2.python.predictor import mobile_exporter, predictor_exporter
 
 
 def small_model():
@@ -64,6 +64,25 @@ def test_export_refuses():
     model.AddGradientOperators(["softmax"])
     with pytest.raises(ValueError, match="gradients"):
         mobile_exporter.Export(workspace, model.net, model.params)
+
+
+def test_predictor_in_one_file(tmp_path):
+    model = small_model()
+    x = np.float32([[1, 2, 3]])
+    workspace.FeedBlob("x", x)
+    workspace.RunNetOnce(model.net)
+    expected = workspace.FetchBlob("softmax")
+    path = str(tmp_path / "model.minidb")
+    meta = predictor_exporter.PredictorExportMeta(
+        model.net, model.params, ["x"], ["softmax"], shapes={"x": (1, 3)})
+    predictor_exporter.save_to_db("minidb", path, meta)
+    workspace.ResetWorkspace()
+    name = predictor_exporter.prepare_prediction_net(path, "minidb")
+    workspace.FeedBlob("x", x)
+    workspace.RunNet(name)
+    np.testing.assert_array_equal(workspace.FetchBlob("softmax"), expected)
+    with pytest.raises(ValueError, match="disjoint"):
+        predictor_exporter.PredictorExportMeta(model.net, ["x"], ["x"], [])
 
 
 @pytest.mark.parametrize("name, shape, classes", [
