@@ -69,8 +69,8 @@ def tuned_environment():
 
 def median_of(command, args, environment):
     """The "median" of the JSON line a program prints; None, with its error shown, if it fails."""
-    result = subprocess.run(shlex.split(args.prefix) + command, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, check=False,
+    result = subprocess.run(shlex.split(args.prefix) + command, capture_output=True,
+                            text=True, check=False,
                             env={**os.environ, **environment})
     lines = [line for line in result.stdout.splitlines() if line.startswith("{")]
     if result.returncode != 0 or not lines:
