@@ -41,6 +41,7 @@ int Run() {
   }
   NetworkOptions network;
   network.image_size = FLAGS_image_size;
+  network.small_stem = FLAGS_image_size < 64;
   network.num_channels = FLAGS_channels;
   network.num_labels = FLAGS_labels;
   const std::string scores = AddNetwork(&model, FLAGS_model, data, network);

@@ -46,6 +46,7 @@ std::string Conv(ModelHelper* model, const std::string& input, const std::string
   if (options.group != 1) args.push_back(MakeArgument("group", options.group));
   // The gradient then has outputs {filter, input} instead of {filter, bias, input}.
   if (options.no_bias) args.push_back(MakeArgument("no_bias", true));
+  if (options.no_gradient_to_input) args.push_back(MakeArgument("no_gradient_to_input", true));
   const std::string scoped = model->Scoped(output);
   model->AddOperator("Conv", inputs, {scoped}, args);
   return scoped;

@@ -18,6 +18,7 @@ struct ConvOptions {
   int dilation = 1;
   int group = 1;
   bool no_bias = false;
+  bool no_gradient_to_input = false;  // for the first layer, whose input is data
   std::string weight_init = "XavierFill";
 };
 std::string Conv(ModelHelper* model, const std::string& input, const std::string& output,

@@ -78,7 +78,8 @@ std::string AddLenet(ModelHelper* model, const std::string& data, const NetworkO
   const int side2 = (side1 - kKernel + 1) / 2;
   CAFFE_ENFORCE_GE(options.image_size, 16, "lenet: the image is too small");
   const brew::PoolOptions pool{.kernel = 2, .stride = 2};
-  std::string blob = brew::Conv(model, data, "conv1", options.num_channels, 20, kKernel);
+  std::string blob = brew::Conv(model, data, "conv1", options.num_channels, 20, kKernel,
+                                {.no_gradient_to_input = true});
   blob = brew::MaxPool(model, blob, "pool1", pool);
   blob = brew::Conv(model, blob, "conv2", 20, 50, kKernel);
   blob = brew::MaxPool(model, blob, "pool2", pool);

@@ -88,9 +88,12 @@ class ResNetBuilder {
 std::string AddStem(ModelHelper* model, const std::string& data, int filters,
                     const NetworkOptions& options) {
   const bool large = !options.small_stem;
-  std::string blob = brew::Conv(
-      model, data, "conv1", options.num_channels, filters, large ? 7 : 3,
-      {.stride = large ? 2 : 1, .pad = large ? 3 : 1, .no_bias = true, .weight_init = "MSRAFill"});
+  std::string blob = brew::Conv(model, data, "conv1", options.num_channels, filters, large ? 7 : 3,
+                                {.stride = large ? 2 : 1,
+                                 .pad = large ? 3 : 1,
+                                 .no_bias = true,
+                                 .no_gradient_to_input = true,
+                                 .weight_init = "MSRAFill"});
   blob =
       brew::SpatialBN(model, blob, "conv1_spatbn_relu", filters, {.momentum = options.bn_momentum});
   blob = brew::Relu(model, blob, blob);
