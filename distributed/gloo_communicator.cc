@@ -467,7 +467,13 @@ std::shared_ptr<Communicator> ConnectGloo(StoreHandler* store, const GlooOptions
     if (options.size == 1) return texts;
     store->Set(base + std::to_string(options.rank), text);
     for (int i = 0; i < options.size; ++i) keys.push_back(base + std::to_string(i));
-    store->Wait(keys, deadline.remaining());
+    try {
+      store->Wait(keys, deadline.remaining());
+    } catch (const TimeoutError& e) {
+      int missing = 0;
+      while (missing + 1 < options.size && store->Check({keys[missing]})) ++missing;
+      throw PeerTimeout(e.what(), missing);
+    }
     for (int i = 0; i < options.size; ++i) texts[i] = store->Get(keys[i], deadline.remaining());
     return texts;
   };

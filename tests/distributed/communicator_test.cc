@@ -206,7 +206,8 @@ TEST(CommunicatorTest, MissingShardIsNamedAtTheDeadline) {
   try {
     ConnectGloo(store.get(), Options(0, 3, 700));
     FAIL();
-  } catch (const TimeoutError& e) {
+  } catch (const PeerTimeout& e) {
+    EXPECT_EQ(e.rank(), 1);
     EXPECT_NE(std::string(e.what()).find("world/1, world/2"), std::string::npos) << e.what();
   }
   EXPECT_GE(SecondsSince(start), 0.69);
