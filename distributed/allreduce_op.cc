@@ -1,7 +1,5 @@
 // Sums over all shards: of one tensor, and of many as one transfer.
 
-#include <cstring>
-
 #include "distributed/accumulate.h"
 #include "distributed/common_world_op.h"
 
@@ -19,20 +17,12 @@ class AllreduceOp final : public CollectiveOp<Context> {
 
  private:
   void RunCollective() override {
-    const Tensor& first = Input(1);
+    this->CheckLocalCopies(InputSize());
+    this->AddLocalCopies(InputSize());
     Tensor* sum = Output(0);
-    for (int i = 2; i < InputSize(); ++i) {
-      CAFFE_ENFORCE(Input(i).dtype() == first.dtype() && Input(i).sizes() == first.sizes(),
-                    "Allreduce input ", i, " (", debug_def().input(i), ") is ",
-                    Input(i).DebugString(), ", input 1 is ", first.DebugString());
-      Accumulate(first.dtype(), Input(i).raw_data(), sum->raw_mutable_data(), first.numel());
-    }
     this->World()->Allreduce(this->OperationName(), sum->raw_mutable_data(), sum->numel(),
                              sum->dtype());
-    for (int i = 1; i < OutputSize(); ++i) {
-      context_.CopyItems(sum->dtype(), sum->numel(), sum->raw_data(),
-                         Output(i)->raw_mutable_data());
-    }
+    this->SpreadLocally(sum->numel());
   }
 };
 

@@ -1,6 +1,5 @@
 // Broadcast, Barrier, Allgather and ReduceScatter.
 
-#include "distributed/accumulate.h"
 #include "distributed/common_world_op.h"
 
 namespace caffe2 {
@@ -15,19 +14,11 @@ class BroadcastOp final : public CollectiveOp<Context> {
 
  private:
   void RunCollective() override {
-    const Tensor& first = Input(1);
-    for (int i = 2; i < InputSize(); ++i) {
-      CAFFE_ENFORCE(Input(i).dtype() == first.dtype() && Input(i).numel() == first.numel(),
-                    "Broadcast input ", i, " (", debug_def().input(i), ") is ",
-                    Input(i).DebugString(), ", input 1 is ", first.DebugString());
-    }
+    this->CheckLocalCopies(InputSize());
     Tensor* data = Output(0);
     this->World()->Broadcast(this->OperationName(), data->raw_mutable_data(), data->numel(),
                              data->dtype(), this->template GetSingleArgument<int>("root", 0));
-    for (int i = 1; i < OutputSize(); ++i) {
-      context_.CopyItems(data->dtype(), data->numel(), data->raw_data(),
-                         Output(i)->raw_mutable_data());
-    }
+    this->SpreadLocally(data->numel());
   }
 };
 
@@ -51,6 +42,7 @@ class AllgatherOp final : public CollectiveOp<Context> {
     const TypeMeta type = first.dtype();
     Communicator* world = this->World();
     std::vector<int64_t> dims = first.sizes();
+    this->CheckLocalCopies(InputSize());
     CAFFE_ENFORCE(!dims.empty(), "Allgather needs a dimension to join along");
     dims[0] *= (InputSize() - 1) * world->size();
     Tensor* gathered = Output(0);
@@ -60,9 +52,6 @@ class AllgatherOp final : public CollectiveOp<Context> {
     const int64_t count = (InputSize() - 1) * first.numel();
     own += world->rank() * count * type.itemsize();
     for (int i = 1; i < InputSize(); ++i) {
-      CAFFE_ENFORCE(Input(i).dtype() == type && Input(i).sizes() == first.sizes(),
-                    "Allgather input ", i, " (", debug_def().input(i), ") is ",
-                    Input(i).DebugString(), ", input 1 is ", first.DebugString());
       context_.CopyItems(type, first.numel(), Input(i).raw_data(), own + (i - 1) * first.nbytes());
     }
     world->Allgather(this->OperationName(), own, gathered->raw_mutable_data(type), count, type);
@@ -86,18 +75,11 @@ class ReduceScatterOp final : public CollectiveOp<Context> {
     for (const int64_t part : parts) total += part;
     CAFFE_ENFORCE_EQ(total, data->numel(), "ReduceScatter: sum of the counts and size of ",
                      debug_def().input(1));
-    for (int i = 2; i < InputSize() - 1; ++i) {
-      CAFFE_ENFORCE(Input(i).dtype() == data->dtype() && Input(i).numel() == data->numel(),
-                    "ReduceScatter input ", i, " is ", Input(i).DebugString(), ", input 1 is ",
-                    data->DebugString());
-      Accumulate(data->dtype(), Input(i).raw_data(), data->raw_mutable_data(), data->numel());
-    }
+    this->CheckLocalCopies(InputSize() - 1);
+    this->AddLocalCopies(InputSize() - 1);
     Communicator* world = this->World();
     world->ReduceScatter(this->OperationName(), data->raw_mutable_data(), parts, data->dtype());
-    for (int i = 1; i < OutputSize(); ++i) {
-      context_.CopyItems(data->dtype(), parts[world->rank()], data->raw_data(),
-                         Output(i)->raw_mutable_data());
-    }
+    this->SpreadLocally(parts[world->rank()]);
   }
 };
 

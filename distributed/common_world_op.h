@@ -6,6 +6,7 @@
 
 #include "caffe2/core/operator.h"
 #include "caffe2/core/workspace.h"
+#include "distributed/accumulate.h"
 #include "distributed/collective.h"
 #include "distributed/gloo_communicator.h"
 
@@ -54,6 +55,31 @@ class CollectiveOp : public Operator<Context> {
       world->SetTimeout(milliseconds(this->template GetSingleArgument<int>("timeout_ms", 0)));
     }
     return world.get();
+  }
+
+  // Inputs 2 to end - 1 are copies of input 1 on other devices of this shard: throws unless they
+  // have its type and size.
+  void CheckLocalCopies(int end) const {
+    const Tensor& first = Input(1);
+    for (int i = 2; i < end; ++i) {
+      CAFFE_ENFORCE(Input(i).dtype() == first.dtype() && Input(i).sizes() == first.sizes(),
+                    this->type(), " input ", i, " (", debug_def().input(i), ") is ",
+                    Input(i).DebugString(), ", input 1 is ", first.DebugString());
+    }
+  }
+  // Adds the local copies to output 0, which is input 1.
+  void AddLocalCopies(int end) {
+    Tensor* sum = Output(0);
+    for (int i = 2; i < end; ++i) {
+      Accumulate(sum->dtype(), Input(i).raw_data(), sum->raw_mutable_data(), sum->numel());
+    }
+  }
+  // Gives the first `count` elements of output 0 to the other outputs.
+  void SpreadLocally(int64_t count) {
+    const Tensor& source = *Output(0);
+    for (int i = 1; i < OutputSize(); ++i) {
+      context_.CopyItems(source.dtype(), count, source.raw_data(), Output(i)->raw_mutable_data());
+    }
   }
 
   // What messages call the operation: equal on all shards.

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -140,7 +141,8 @@ class FileStoreHandler final : public StoreHandler {
     std::vector<std::string> names;
     while (const dirent* entry = readdir(directory)) {
       const std::string name = entry->d_name;
-      if (name.rfind(start, 0) == 0 && name != "." && name != "..") names.push_back(name);
+      const bool wanted = name.rfind(start, 0) == 0 && name != "." && name != "..";
+      if (wanted || IsAbandoned(name)) names.push_back(name);
     }
     closedir(directory);
     for (const std::string& name : names) Unlink(directory_ + "/" + name);
@@ -161,6 +163,15 @@ class FileStoreHandler final : public StoreHandler {
       throw IoError("file store: " + directory_ +
                     " belongs to another user or is writable by others: refused");
     }
+  }
+
+  // Whether `name` is a temporary file of a process of this host that is gone.
+  bool IsAbandoned(const std::string& name) const {
+    std::string start = temporary_.substr(directory_.size() + 1);  // ".tmp.<host>.<pid>."
+    start.resize(start.rfind('.', start.size() - 2) + 1);
+    if (name.rfind(start, 0) != 0) return false;
+    const long pid = std::strtol(name.c_str() + start.size(), nullptr, 10);
+    return pid > 0 && kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
   }
 
   // Writes `content` to a new hidden file, all of it and synced, and returns its path.

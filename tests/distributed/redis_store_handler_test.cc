@@ -14,16 +14,6 @@
 namespace caffe2::testing {
 namespace {
 
-std::string ErrorOf(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return "no error";
-}
-#define EXPECT_HAS(text, part) EXPECT_NE(std::string(text).find(part), std::string::npos) << text
-
 // A server that answers everything with one fixed text, then closes the connection.
 class FakeServer {
  public:

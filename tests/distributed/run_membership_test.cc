@@ -16,8 +16,6 @@
 namespace caffe2::testing {
 namespace {
 
-#define EXPECT_HAS(text, part) EXPECT_NE(std::string(text).find(part), std::string::npos) << text
-
 RunOptions Options(int num_shards, int shard_id) {
   RunOptions options;
   options.run_id = "run";

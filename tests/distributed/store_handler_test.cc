@@ -16,16 +16,6 @@
 namespace caffe2::testing {
 namespace {
 
-std::string ErrorOf(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return "no error";
-}
-#define EXPECT_HAS(text, part) EXPECT_NE(std::string(text).find(part), std::string::npos) << text
-
 // The contract, the same for every kind of store.
 class StoreHandlerTest : public ::testing::TestWithParam<std::string> {
  protected:
@@ -151,7 +141,14 @@ TEST(FileStoreHandlerTest, NamesAreReadableAndPrivate) {
     EXPECT_EQ(info.st_mode & 0777, 0700u);
     std::ifstream status(directory.path() + "/run.1/status%2F0");
     EXPECT_EQ(std::string((std::istreambuf_iterator<char>(status)), {}), "host: a\npid: 17\n");
+    // Of a process that is gone, and of this one.
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    std::ofstream(MakeString(directory.path(), "/run.1/.tmp.", host, ".4194305.1")) << "x";
+    const std::string own = MakeString(".tmp.", host, ".", getpid(), ".0");
+    std::ofstream(directory.path() + "/run.1/" + own) << "x";
     store->RemoveLeftovers("1/");
+    unlink((directory.path() + "/run.1/" + own).c_str());
     EXPECT_EQ(directory.Files("run.1"), (std::vector<std::string>{"%2E.", "status%2F0"}));
     store->RemoveLeftovers("");
   }

@@ -43,6 +43,15 @@ void WriteAll(int fd, const std::string& text) {
 
 }  // namespace
 
+std::string ErrorOf(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }

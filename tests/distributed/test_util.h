@@ -60,6 +60,10 @@ std::vector<ShardResult> RunShards(
 // Runs body(shard) in threads; rethrows the first exception after all have ended.
 void RunThreads(int count, const std::function<void(int shard)>& body);
 
+// The text of the exception that body throws; "no error" if it throws none.
+std::string ErrorOf(const std::function<void()>& body);
+#define EXPECT_HAS(text, part) EXPECT_NE(std::string(text).find(part), std::string::npos) << text
+
 // Seconds since `start`.
 double SecondsSince(std::chrono::steady_clock::time_point start);
 void SleepMs(int ms);
