@@ -72,22 +72,19 @@ db::ImageTransformOptions Preparation(const Predictor& predictor) {
   return options;
 }
 
-// The net of --init_net and --predict_net. Its input is the first blob that it reads and that the
-// init net does not make.
+// The net of --init_net and --predict_net. Its input is the first blob that it reads and the init
+// net does not make; exporters that make the input too, as a place to feed it, list it first.
 Predictor LoadNets(Workspace* ws) {
   const NetDef init = ReadNetDef(FLAGS_init_net);
   Predictor predictor;
   predictor.net = ReadNetDef(FLAGS_predict_net);
+  if (predictor.net.name().empty()) predictor.net.set_name("predict");
   CAFFE_ENFORCE(ws->RunNetOnce(init), "the init net failed");
-  std::vector<std::string> made = ws->Blobs();
-  for (const OperatorDef& op : init.op()) {
-    // Some exporters fill the input too, as a place to feed it.
-    if (op.type() == "ConstantFill" && op.output_size() == 1 && op.output(0) == "data") {
-      made.erase(std::remove(made.begin(), made.end(), "data"), made.end());
-    }
-  }
   for (const std::string& input : predictor.net.external_input()) {
-    if (std::find(made.begin(), made.end(), input) == made.end()) predictor.inputs.push_back(input);
+    if (!ws->HasBlob(input)) predictor.inputs.push_back(input);
+  }
+  if (predictor.inputs.empty() && predictor.net.external_input_size() > 0) {
+    predictor.inputs.push_back(predictor.net.external_input(0));
   }
   for (const std::string& output : predictor.net.external_output()) {
     predictor.outputs.push_back(output);
