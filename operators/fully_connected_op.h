@@ -30,14 +30,25 @@ inline FullyConnectedSizes GetFullyConnectedSizes(const Tensor& x, const Tensor&
   return sizes;
 }
 
-template <class Context, bool kTransposed>
-class FullyConnectedOp final : public Operator<Context> {
+// What the forward and the gradient operator have in common: their arguments.
+template <class Context>
+class FullyConnectedBase : public Operator<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
-  FullyConnectedOp(const OperatorDef& def, Workspace* ws)
+  FullyConnectedBase(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws),
         axis_(this->template GetSingleArgument<int>("axis", 1)),
         axis_w_(this->template GetSingleArgument<int>("axis_w", 1)) {}
+
+ protected:
+  int axis_, axis_w_;
+};
+
+template <class Context, bool kTransposed>
+class FullyConnectedOp final : public FullyConnectedBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using FullyConnectedBase<Context>::FullyConnectedBase;
 
   bool RunOnDevice() override {
     return TensorTypes<float, bfloat16>::Dispatch(this, Input(X).dtype());
@@ -46,11 +57,11 @@ class FullyConnectedOp final : public Operator<Context> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor &x = Input(X), &w = Input(W), &b = Input(B);
-    const auto s = GetFullyConnectedSizes(x, w, axis_, axis_w_, kTransposed);
+    const auto s = GetFullyConnectedSizes(x, w, this->axis_, this->axis_w_, kTransposed);
     CAFFE_ENFORCE(b.dim() == 1 && b.size(0) == s.n, "bias ", ShapeString(b.sizes()), " for W ",
                   ShapeString(w.sizes()), "; wanted [", s.n, "]");
     Tensor* y = Output(Y);
-    const int axis = x.canonical_axis_index(axis_);
+    const int axis = x.canonical_axis_index(this->axis_);
     y_dims_.assign(x.sizes().begin(), x.sizes().begin() + axis);
     y_dims_.push_back(s.n);
     y->Resize(y_dims_);
@@ -62,20 +73,16 @@ class FullyConnectedOp final : public Operator<Context> {
  private:
   enum { X, W, B };
   enum { Y };
-  int axis_, axis_w_;
   std::vector<int64_t> y_dims_;  // kept, so that a run allocates nothing
 };
 
 // With dY as an m x n matrix: dW = dY^T X (X^T dY if transposed), db = the column sums of dY,
 // dX = dY W (dY W^T if transposed).
 template <class Context, bool kTransposed>
-class FullyConnectedGradientOp final : public Operator<Context> {
+class FullyConnectedGradientOp final : public FullyConnectedBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
-  FullyConnectedGradientOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws),
-        axis_(this->template GetSingleArgument<int>("axis", 1)),
-        axis_w_(this->template GetSingleArgument<int>("axis_w", 1)) {}
+  using FullyConnectedBase<Context>::FullyConnectedBase;
 
   bool RunOnDevice() override {
     return TensorTypes<float, bfloat16>::Dispatch(this, Input(X).dtype());
@@ -84,7 +91,7 @@ class FullyConnectedGradientOp final : public Operator<Context> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor &x = Input(X), &w = Input(W), &dy = Input(DY);
-    const auto s = GetFullyConnectedSizes(x, w, axis_, axis_w_, kTransposed);
+    const auto s = GetFullyConnectedSizes(x, w, this->axis_, this->axis_w_, kTransposed);
     CAFFE_ENFORCE_EQ(dy.numel(), s.m * s.n, "dY ", ShapeString(dy.sizes()), " for X ",
                      ShapeString(x.sizes()), " and W ", ShapeString(w.sizes()));
     const T* dy_data = dy.data<T>();
@@ -111,7 +118,6 @@ class FullyConnectedGradientOp final : public Operator<Context> {
  private:
   enum { X, W, DY };
   enum { DW, DB, DX };
-  int axis_, axis_w_;
 };
 
 }  // namespace caffe2

@@ -1,10 +1,11 @@
 #include "caffe2/utils/onednn_matmul.h"
 
-#include <oneapi/dnnl/dnnl.hpp>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "caffe2/core/logging.h"
+#include "caffe2/utils/onednn_primitive.h"
 
 namespace caffe2 {
 namespace {
@@ -24,10 +25,7 @@ struct ProblemHash {
   }
 };
 
-const dnnl::engine& Engine() {
-  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  return engine;
-}
+using onednn::CpuEngine;
 
 // A row-major matrix of `rows` x `columns`, or the transpose of one that is stored so.
 dnnl::memory::desc MatrixDesc(const MatMulProblem& p, int64_t rows, int64_t columns,
@@ -47,16 +45,16 @@ dnnl::memory::desc MatrixDesc(const MatMulProblem& p, int64_t rows, int64_t colu
 class MatMulPrimitive {
  public:
   explicit MatMulPrimitive(const MatMulProblem& p)
-      : a_(MatrixDesc(p, p.m, p.k, p.trans_a, p.broadcast_a), Engine(), nullptr),
-        b_(MatrixDesc(p, p.k, p.n, p.trans_b, p.broadcast_b), Engine(), nullptr),
-        c_(MatrixDesc(p, p.m, p.n, false, false), Engine(), nullptr),
-        stream_(Engine()) {
+      : a_(MatrixDesc(p, p.m, p.k, p.trans_a, p.broadcast_a), CpuEngine(), nullptr),
+        b_(MatrixDesc(p, p.k, p.n, p.trans_b, p.broadcast_b), CpuEngine(), nullptr),
+        c_(MatrixDesc(p, p.m, p.n, false, false), CpuEngine(), nullptr),
+        stream_(CpuEngine()) {
     if (p.has_bias) {
       MatMulProblem row = p;
       row.batch = 1;
       dnnl::memory::desc desc = MatrixDesc(row, 1, p.n, false, false);
       if (p.batch > 1) desc = desc.reshape({1, 1, p.n});
-      bias_ = dnnl::memory(desc, Engine(), nullptr);
+      bias_ = dnnl::memory(desc, CpuEngine(), nullptr);
     }
     dnnl::primitive_attr attributes;
     if (p.accumulate) {
@@ -86,14 +84,15 @@ class MatMulPrimitive {
                                              const dnnl::primitive_attr& attributes) const {
 #if DNNL_VERSION_MAJOR >= 3
     if (p.has_bias) {
-      return {Engine(), a_.get_desc(), b_.get_desc(), bias_.get_desc(), c_.get_desc(), attributes};
+      return {CpuEngine(),      a_.get_desc(), b_.get_desc(),
+              bias_.get_desc(), c_.get_desc(), attributes};
     }
-    return {Engine(), a_.get_desc(), b_.get_desc(), c_.get_desc(), attributes};
+    return {CpuEngine(), a_.get_desc(), b_.get_desc(), c_.get_desc(), attributes};
 #else
     const auto desc = p.has_bias ? dnnl::matmul::desc(a_.get_desc(), b_.get_desc(),
                                                       bias_.get_desc(), c_.get_desc())
                                  : dnnl::matmul::desc(a_.get_desc(), b_.get_desc(), c_.get_desc());
-    return {desc, attributes, Engine()};
+    return {desc, attributes, CpuEngine()};
 #endif
   }
 
