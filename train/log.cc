@@ -33,9 +33,8 @@ void Caffe2Log::OnIteration(const IterationReport& report) {
                       static_cast<long long>(report.epoch_iterations), report.epoch,
                       report.images_per_second);
   LOG(INFO) << Format("Training loss: %.6g, accuracy: %.6g", report.loss, report.accuracy);
-  LOG(INFO) << Format("All shards: %.2f images/sec, top-5 accuracy: %.6g, waited for data: %.1f ms",
-                      report.job_images_per_second, report.accuracy_top5,
-                      1e3 * report.data_wait_seconds);
+  LOG(INFO) << Format("All shards: %.2f images/sec, top-5 accuracy: %.6g",
+                      report.job_images_per_second, report.accuracy_top5);
 }
 
 void Caffe2Log::OnTest(const TestReport& report) {

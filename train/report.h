@@ -16,7 +16,6 @@ struct IterationReport {
   double accuracy_top5 = 0;
   double images_per_second = 0;      // of this shard
   double job_images_per_second = 0;  // of all shards
-  double data_wait_seconds = 0;      // per iteration, that this shard waited for input
 };
 
 struct EpochReport {
