@@ -20,6 +20,8 @@ DEFINE_double(base_learning_rate, 0.1, "initial learning rate");
 DEFINE_double(weight_decay, 1e-4, "weight decay (L2 regularization)");
 DEFINE_bool(small_stem, false,
             "start ResNets with a 3x3 convolution that keeps the resolution, for small images");
+DEFINE_bool(zero_init_residual, false,
+            "start the blocks of ResNets as identities, for larger learning rates");
 DEFINE_double(bn_momentum, 0.9, "share of the past in the running statistics of batch norm");
 DEFINE_string(file_store_path, "/tmp",
               "directory of saved models, and through which shards meet without Redis");
@@ -70,6 +72,7 @@ TrainOptions Options() {
   options.model.shape.num_channels = FLAGS_num_channels;
   options.model.shape.num_labels = FLAGS_num_labels;
   options.model.shape.small_stem = FLAGS_small_stem;
+  options.model.shape.residual_scale = FLAGS_zero_init_residual ? 0.f : 1.f;
   options.model.shape.bn_momentum = static_cast<float>(FLAGS_bn_momentum);
   options.model.base_learning_rate = static_cast<float>(FLAGS_base_learning_rate);
   options.model.weight_decay = static_cast<float>(FLAGS_weight_decay);

@@ -80,7 +80,7 @@ std::string SpatialBN(ModelHelper* model, const std::string& input, const std::s
     return model->CreateParameter(output + suffix, {dim_in}, tag, "ConstantFill",
                                   {MakeArgument("value", value)});
   };
-  const std::string scale = parameter("_s", ParameterTag::kWeight, 1.f);
+  const std::string scale = parameter("_s", ParameterTag::kWeight, options.initial_scale);
   const std::string bias = parameter("_b", ParameterTag::kBias, 0.f);
   const std::string mean = parameter("_rm", ParameterTag::kComputed, 0.f);
   const std::string variance = parameter("_riv", ParameterTag::kComputed, 1.f);

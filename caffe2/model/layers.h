@@ -44,6 +44,7 @@ std::string AveragePool(ModelHelper* model, const std::string& input, const std:
 struct SpatialBNOptions {
   float epsilon = 1e-3f;
   float momentum = 0.9f;
+  float initial_scale = 1.f;
 };
 // With the running statistics "_rm" and "_riv" (mean and variance) as computed parameters; with the
 // model's is_test they are only read.

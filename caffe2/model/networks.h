@@ -17,6 +17,10 @@ struct NetworkOptions {
   // ResNets: a 3x3 stem of stride 1 without pooling, which keeps the resolution of small images
   // (and costs 16 times as much), instead of 7x7 of stride 2 and a 3x3 max pool.
   bool small_stem = false;
+  // ResNets: initial scale of the last normalization of each block. 0 makes the blocks start as
+  // identities, which allows larger learning rates (Goyal et al., "Accurate, large minibatch SGD",
+  // 2017); Caffe2 starts with 1.
+  float residual_scale = 1.f;
   // Share of the past in the running statistics of SpatialBN. Caffe2's ResNet builder says 0.1: one
   // batch counts nine tenths, which goes unnoticed only where tests use batch statistics too.
   float bn_momentum = 0.9f;

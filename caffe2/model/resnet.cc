@@ -14,7 +14,7 @@ namespace {
 class ResNetBuilder {
  public:
   ResNetBuilder(ModelHelper* model, const std::string& blob, const NetworkOptions& options)
-      : model_(model), blob_(blob), bn_{.momentum = options.bn_momentum} {}
+      : model_(model), blob_(blob), options_(options) {}
 
   const std::string& blob() const { return blob_; }
 
@@ -26,7 +26,7 @@ class ResNetBuilder {
     AddRelu();
     AddConv(base_filters, base_filters, {.kernel = 3, .stride = downsample ? 2 : 1, .pad = 1});
     AddRelu();
-    AddConv(base_filters, output_filters, {.kernel = 1});
+    AddConv(base_filters, output_filters, {.kernel = 1}, options_.residual_scale);
     AddShortcut(input, input_filters, output_filters, downsample);
   }
 
@@ -36,7 +36,7 @@ class ResNetBuilder {
     layer_ = 0;
     AddConv(input_filters, filters, {.kernel = 3, .stride = downsample ? 2 : 1, .pad = 1});
     AddRelu();
-    AddConv(filters, filters, {.kernel = 3, .pad = 1});
+    AddConv(filters, filters, {.kernel = 3, .pad = 1}, options_.residual_scale);
     AddShortcut(input, input_filters, filters, downsample);
   }
 
@@ -48,18 +48,20 @@ class ResNetBuilder {
   };
 
   // Convolution without bias, then batch normalization.
-  void AddConv(int in, int out, const Window& window) {
+  void AddConv(int in, int out, const Window& window, float scale = 1.f) {
     ++layer_;
     blob_ = AddConvAndNorm(blob_, MakeString("comp_", block_, "_conv_", layer_),
-                           MakeString("comp_", block_, "_spatbn_", layer_), in, out, window);
+                           MakeString("comp_", block_, "_spatbn_", layer_), in, out, window, scale);
   }
 
   std::string AddConvAndNorm(const std::string& input, const std::string& conv,
-                             const std::string& norm, int in, int out, const Window& window) {
+                             const std::string& norm, int in, int out, const Window& window,
+                             float scale = 1.f) {
     const std::string blob = brew::Conv(
         model_, input, conv, in, out, window.kernel,
         {.stride = window.stride, .pad = window.pad, .no_bias = true, .weight_init = "MSRAFill"});
-    return brew::SpatialBN(model_, blob, norm, out, bn_);
+    return brew::SpatialBN(model_, blob, norm, out,
+                           {.momentum = options_.bn_momentum, .initial_scale = scale});
   }
 
   void AddRelu() { blob_ = brew::Relu(model_, blob_, blob_); }
@@ -79,7 +81,7 @@ class ResNetBuilder {
 
   ModelHelper* model_;
   std::string blob_;
-  brew::SpatialBNOptions bn_;
+  const NetworkOptions& options_;
   int block_ = 0;
   int layer_ = 0;
 };
