@@ -5,6 +5,7 @@
 #include "caffe2/core/logging.h"
 #include "caffe2/core/operator.h"
 #include "caffe2/graph/data_parallel.h"
+#include "caffe2/graph/fusion.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/model/networks.h"
 #include "caffe2/model/optimizer.h"
@@ -74,6 +75,8 @@ ReplicaBlobs AddReplica(ModelHelper* model, const TrainOptions& options, RecordK
   const auto [softmax, loss] = brew::SoftmaxWithLoss(model, scores, label, "softmax", "loss");
   const std::string scaled = model->Scoped("loss_scaled");
   model->AddOperator("Scale", {loss}, {scaled}, {MakeArgument("scale", 1.f / replicas)});
+  // Before the backward pass, so that the gradients are fused too.
+  FuseOperators(model->net(), {});
   model->AddGradientOperators({{scaled, ""}});
   ReplicaBlobs blobs{loss, brew::Accuracy(model, softmax, label, "accuracy"), ""};
   if (options.model.shape.num_labels > kTopK) {
@@ -172,9 +175,10 @@ TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind) {
     const std::string prefix = DeviceScopeName(parallel.devices[d], d);
     const DeviceScope device(&model, ToDeviceOption(parallel.devices[d]));
     const NameScope scope(&model, prefix.substr(0, prefix.size() - 1));
+    const int64_t batch = options.schedule.batch_size / devices;
     const ReplicaBlobs blobs =
-        AddReplica(&model, options, kind, options.schedule.batch_size / devices,
-                   devices * parallel.num_shards);
+        AddReplica(&model, options, kind, batch, devices * parallel.num_shards);
+    nets.input_shapes.merge(ImageInputShapes(model, batch, options.model.shape));
     if (d == 0) {
       nets.loss = blobs.loss;
       nets.accuracy = blobs.accuracy;
@@ -191,6 +195,11 @@ TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind) {
   nets.broadcast = BroadcastNet(scopes, nets, parallel);
   nets.init = *model.param_init_net();
   nets.train = *model.net();
+  if (parallel.num_shards > 1) {
+    // Gradients are reduced on a thread of their own while the backward pass goes on.
+    nets.train.set_type("dag");
+    *nets.train.add_arg() = MakeArgument("in_order", 1);
+  }
   // The same parameters for any number of shards; augmentation of its own for each shard.
   const uint64_t seed = options.schedule.seed * 0x10000;
   SetRandomSeeds(&nets.init, seed);

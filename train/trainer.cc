@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "caffe2/core/logging.h"
+#include "caffe2/graph/memory_plan.h"
 #include "train/predictor.h"
 
 namespace caffe2 {
@@ -66,6 +67,7 @@ void Trainer::SetUp() {
     LoadModel();
   }
   CAFFE_ENFORCE(ws_.RunNetOnce(nets_.broadcast), "the broadcast of the parameters failed");
+  PlanMemory();
   ws_.CreateNet(nets_.train);
   progress_.epoch = options_.output.load_epoch;
   if (options_.output.resume) {
@@ -81,6 +83,23 @@ void Trainer::SetUp() {
   }
   LOG(INFO) << "Using epoch size: "
             << options_.EpochIterations() * options_.schedule.batch_size * run_->num_shards();
+}
+
+// Activations and gradients that are never alive together share memory. Parameters and synthetic
+// input lie in the workspace already.
+void Trainer::PlanMemory() {
+  std::map<std::string, TensorShape> shapes = nets_.input_shapes;
+  for (const std::string& name : ws_.Blobs()) {
+    const TensorShape shape = GetTensorShapeOfBlob(*ws_.GetBlob(name));
+    if (!shape.unknown_shape()) shapes[name] = shape;
+  }
+  const MemoryPlan plan =
+      caffe2::PlanMemory(nets_.train, InferBlobShapesAndTypes(shapes, {&nets_.train}),
+                         {nets_.loss, nets_.accuracy, nets_.accuracy_top5, nets_.learning_rate});
+  ApplyMemoryPlan(plan, Device{}, &ws_);
+  constexpr double kMiB = 1 << 20;
+  LOG(INFO) << "Planned memory: " << plan.slots.size() << " blobs in " << plan.arena_bytes / kMiB
+            << " MiB instead of " << plan.unplanned_bytes / kMiB;
 }
 
 // Parameters by name, without any scope their names may have ("gpu_0/" in models of Caffe2). The

@@ -55,6 +55,7 @@ class Trainer {
   };
 
   void SetUp();
+  void PlanMemory();
   void LoadModel();
   int Loop();
   // True if the run must end after this epoch.

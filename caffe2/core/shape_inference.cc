@@ -10,6 +10,7 @@ TensorShape GetTensorShapeOfBlob(const Blob& blob) {
 
 std::map<std::string, TensorShape> InferBlobShapesAndTypes(std::map<std::string, TensorShape> known,
                                                            const std::vector<const NetDef*>& nets) {
+  const std::map<std::string, TensorShape> given = known;
   for (const NetDef* net : nets) {
     for (const OperatorDef& op : net->op()) {
       std::vector<TensorShape> inputs;
@@ -22,7 +23,9 @@ std::map<std::string, TensorShape> InferBlobShapesAndTypes(std::map<std::string,
           schema ? schema->InferTensor(op, inputs)
                  : std::vector<TensorShape>(op.output_size(), UnknownTensorShape());
       for (int i = 0; i < op.output_size(); ++i) {
-        known[op.output(i)] = outputs[i];
+        auto it = given.find(op.output(i));
+        known[op.output(i)] =
+            outputs[i].unknown_shape() && it != given.end() ? it->second : outputs[i];
         known[op.output(i)].set_name(op.output(i));
       }
     }
