@@ -195,8 +195,8 @@ std::set<DeviceType> DevicesOf(const std::string& op_type);
 std::vector<std::string> NearbyOperatorNames(const std::string& type);
 
 // Shapes and types of every blob of the nets, from given ones (blob name -> shape). Operators that
-// cannot be inferred leave their outputs as given, else unknown. Throws EnforceNotMet with the operator named
-// when shapes contradict.
+// cannot be inferred leave their outputs as given, else unknown. Throws EnforceNotMet with the
+// operator named when shapes contradict.
 std::map<std::string, TensorShape> InferBlobShapesAndTypes(std::map<std::string, TensorShape> known,
                                                            const std::vector<const NetDef*>& nets);
 TensorShape GetTensorShapeOfBlob(const Blob& blob);
