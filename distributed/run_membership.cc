@@ -337,11 +337,12 @@ bool Membership::WaitForOthers(const Deadline& deadline) {
 }
 
 // After an error in a collective operation: whose fault it was. The heartbeats are watched for a
-// while, unless a process of this host is seen to be gone or somebody else has found it out.
+// while, unless a process of this host is seen to be gone or somebody else has found it out. A slow
+// store can make several shards look silent at once: then for as long as a lease.
 int Membership::FindCulprit(int suspect) {
-  const Deadline deadline(kBlameWait);
+  const Deadline deadline(kBlameWait), longest(std::max(kBlameWait, options().lease));
   std::vector<ChangeWatch> heartbeats(options().num_shards);
-  while (!deadline.expired()) {
+  while (true) {
     for (int shard = 0; shard < options().num_shards; ++shard) {
       const ProcessId& process = peers_[shard].record->process;
       if (process.on_this_host() && !process.IsAlive()) return shard;
@@ -350,12 +351,17 @@ int Membership::FindCulprit(int suspect) {
       heartbeats[shard].Note(beat.value_or(""));
     }
     if (heartbeat_->store_reachable() && store_->Check({FailureKey(generation())})) return suspect;
+    std::vector<int> silent;
+    for (int shard = 0; shard < options().num_shards; ++shard) {
+      // Three heartbeats; a shard may have sent its last one while we began to look.
+      const bool quiet = heartbeats[shard].unchanged_for() > kBlameWait * 3 / 4;
+      if (shard != options().shard_id && quiet) silent.push_back(shard);
+    }
+    if (deadline.expired() && (silent.size() <= 1 || longest.expired())) {
+      return silent.size() == 1 ? silent[0] : suspect;
+    }
     std::this_thread::sleep_for(kSlowestPoll);
   }
-  for (int shard = 0; shard < options().num_shards; ++shard) {
-    if (shard != options().shard_id && !heartbeats[shard].alive()) return shard;
-  }
-  return suspect;
 }
 
 std::string Membership::ReportFailure(const std::string& cause, bool peer_error, int suspect) {

@@ -10,5 +10,5 @@ shift || true
 install_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-cmake --preset "$preset" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+cmake --preset "$preset" -DBUILD_TESTS=ON -DBUILD_BENCHMARKS=ON >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
 cmake --build "build/$preset" ${1:+--target "$@"}

@@ -60,7 +60,7 @@ install_packages "${BUILD_PACKAGES[@]}" "${RUN_PACKAGES[@]}"
 say "Build ($build)"
 cmake --preset release -DBUILD_TESTS=OFF -DBUILD_BENCHMARKS=OFF >"$work/cmake.log" 2>&1 ||
   { cat "$work/cmake.log" >&2; exit 1; }
-cmake --build $build
+cmake --build $build --target resnet50_trainer make_mnist_db render_digits
 
 say "MNIST"
 cache=build/quickstart

@@ -18,8 +18,11 @@ mkdir -p "$results"
 GTEST_OUTPUT="xml:$PWD/$results/" ctest --test-dir "build/$preset" --output-on-failure
 status=$?
 if [ -x build/venv/bin/pytest ]; then
-  CAFFE2_BIN=$PWD/build/$preset/bin PYTHONPATH=$PWD/build/$preset/python \
-    build/venv/bin/pytest -q -p no:cacheprovider --junitxml="$results/pytest.xml" tests || status=1
+  for suite in programs python; do
+    CAFFE2_BIN=$PWD/build/$preset/bin PYTHONPATH=$PWD/build/$preset/python \
+      build/venv/bin/pytest -q -p no:cacheprovider --junitxml="$results/$suite.xml" \
+      "tests/$suite" || status=1
+  done
 else
   echo "Python tests: NOT RUN (no pytest)"
 fi
