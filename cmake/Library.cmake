@@ -8,6 +8,7 @@ add_library(caffe2 SHARED ${objects} $<TARGET_OBJECTS:caffe2_proto>)
 caffe2_target_settings(caffe2)
 target_link_libraries(caffe2 PRIVATE OneDnn::OneDnn leveldb::leveldb Lmdb::Lmdb HiredisC::HiredisC
                                      GlooC::GlooC ZLIB::ZLIB)
+target_compile_features(caffe2 INTERFACE cxx_std_20)  # for those who include its headers
 set_target_properties(caffe2 PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
 
 # libcaffe2_image: decoding and augmentation (OpenCV) and the operators on top of it.
