@@ -3,6 +3,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "caffe2/core/net_observer.h"
 #include "caffe2/core/workspace.h"
 
 namespace caffe2 {
@@ -75,6 +76,37 @@ NetBase::NetBase(const std::shared_ptr<const NetDef>& net_def, Workspace* ws)
   }
 }
 
+NetBase::~NetBase() = default;
+
+NetObserver* NetBase::AttachObserver(std::unique_ptr<NetObserver> observer) {
+  return observers_.emplace_back(std::move(observer)).get();
+}
+
+std::unique_ptr<NetObserver> NetBase::DetachObserver(const NetObserver* observer) {
+  for (auto it = observers_.begin(); it != observers_.end(); ++it) {
+    if (it->get() != observer) continue;
+    std::unique_ptr<NetObserver> detached = std::move(*it);
+    observers_.erase(it);
+    return detached;
+  }
+  return nullptr;
+}
+
+NetBase::ObservedRun::ObservedRun(const NetBase* net) : net_(net) {
+  for (const auto& observer : net_->observers_) observer->NetStarts();
+}
+
+NetBase::ObservedRun::~ObservedRun() {
+  for (const auto& observer : net_->observers_) observer->NetStops();
+}
+
+bool NetBase::RunObserved(size_t i) {
+  for (const auto& observer : observers_) observer->OperatorStarts(i);
+  const bool ok = operators_[i]->Run();
+  for (const auto& observer : observers_) observer->OperatorStops(i);
+  return ok;
+}
+
 std::string NetBase::DescribeOperator(size_t i) const {
   return Describe(*net_def_, static_cast<int>(i));
 }
@@ -94,7 +126,7 @@ bool NetBase::RunOperator(size_t i) {
   if (ws_->StopRequested()) [[unlikely]]
     throw Error("stopped on request before " + DescribeOperator(i));
   try {
-    return operators_[i]->Run();
+    return observers_.empty() ? operators_[i]->Run() : RunObserved(i);
   } catch (...) {
     RethrowWithContext(i);
   }

@@ -12,6 +12,7 @@
 
 namespace caffe2 {
 
+class NetObserver;
 class Workspace;
 
 // Asked between iterations of a plan; false ends it. The argument is the iteration.
@@ -23,7 +24,7 @@ class NetBase {
   // Checks the definition against the workspace: every input must exist there or be written by an
   // earlier operator. Throws EnforceNotMet that names net, operator and blob.
   NetBase(const std::shared_ptr<const NetDef>& net_def, Workspace* ws);
-  virtual ~NetBase() = default;
+  virtual ~NetBase();
   NetBase(const NetBase&) = delete;
   NetBase& operator=(const NetBase&) = delete;
 
@@ -39,13 +40,33 @@ class NetBase {
   // In the order of the definition.
   const std::vector<std::unique_ptr<OperatorBase>>& operators() const { return operators_; }
 
+  // Observers are told of every run from now on. They must not change while the net runs.
+  NetObserver* AttachObserver(std::unique_ptr<NetObserver> observer);
+  // Null if this net has no such observer.
+  std::unique_ptr<NetObserver> DetachObserver(const NetObserver* observer);
+  size_t NumObservers() const { return observers_.size(); }
+
   // The positions of all operators' random streams, and their restoration (sizes must agree).
   std::vector<uint64_t> RandomState() const;
   void SetRandomState(const std::vector<uint64_t>& state);
 
  protected:
+  // Tells the observers when a run of the net begins and ends; executors hold one during Run().
+  class ObservedRun {
+   public:
+    explicit ObservedRun(const NetBase* net);
+    ~ObservedRun();
+    ObservedRun(const ObservedRun&) = delete;
+    ObservedRun& operator=(const ObservedRun&) = delete;
+
+   private:
+    const NetBase* net_;
+  };
+
   // Runs operator i, with context added to errors; throws if a stop was requested.
   bool RunOperator(size_t i);
+  // Runs operator i and nothing else but telling the observers.
+  bool RunObserved(size_t i);
   // "net "train", operator 3 (Conv "conv1")": how errors name an operator.
   std::string DescribeOperator(size_t i) const;
   [[noreturn]] void RethrowWithContext(size_t i) const;
@@ -56,6 +77,7 @@ class NetBase {
   std::vector<std::string> external_input_;
   std::vector<std::string> external_output_;
   std::vector<std::unique_ptr<OperatorBase>> operators_;
+  std::vector<std::unique_ptr<NetObserver>> observers_;
 };
 
 // NetDef.type -> executor. Known: simple, and dag with its aliases.

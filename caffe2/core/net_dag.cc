@@ -117,6 +117,7 @@ class DagNet final : public NetBase {
   }
 
   bool Run() override {
+    const ObservedRun observed(this);
     if (chains_.empty()) return true;
     for (size_t c = 0; c < chains_.size(); ++c) {
       pending_[c].store(num_parents_[c], std::memory_order_relaxed);

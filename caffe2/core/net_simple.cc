@@ -10,12 +10,14 @@ class SimpleNet final : public NetBase {
   using NetBase::NetBase;
 
   bool Run() override {
+    const ObservedRun observed(this);
+    const bool observe = NumObservers() != 0;
     size_t i = 0;
     try {
       for (const auto& op : operators_) {
         if (ws_->StopRequested()) [[unlikely]]
           throw Error("stopped on request");
-        if (!op->Run()) {
+        if (!(observe ? RunObserved(i) : op->Run())) {
           LOG(ERROR) << "an operator reported failure (" << DescribeOperator(i) << ")";
           return false;
         }

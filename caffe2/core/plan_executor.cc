@@ -73,7 +73,9 @@ class PlanRunner {
   bool Run(Workspace* ws) {
     for (const NetDef& net : plan_.network()) ws->CreateNet(net, /*overwrite=*/true);
     for (const ExecutionStep& step : plan_.execution_step()) {
-      if (!RunStep(ws, step)) return false;
+      if (RunStep(ws, step)) continue;
+      if (error_) std::rethrow_exception(error_);
+      return false;
     }
     return true;
   }
@@ -138,12 +140,12 @@ class PlanRunner {
     return true;
   }
 
-  // All substeps (and their instances) at once; the first failure stops the others.
+  // All substeps (and their instances) at once; the first failure stops the others, those too that
+  // wait for something (a queue) which will not come any more.
   bool RunConcurrently(Workspace* ws, const ExecutionStep& step) {
     PeriodicRunner periodic;
     StartPeriodicSubsteps(&periodic, ws, step);
-    std::mutex mutex;
-    std::exception_ptr error;
+    std::atomic<bool> stopped_here{false};
     std::vector<std::thread> threads;
     for (const ExecutionStep& substep : step.substep()) {
       if (substep.has_run_every_ms()) continue;
@@ -151,19 +153,28 @@ class PlanRunner {
       for (int k = 0; k < instances; ++k) {
         threads.emplace_back([&, this] {
           try {
-            if (!RunStep(ws, substep)) failed_ = true;
+            if (RunStep(ws, substep)) return;
+            Fail(nullptr);
           } catch (...) {
-            failed_ = true;
-            std::lock_guard<std::mutex> lock(mutex);
-            if (!error) error = std::current_exception();
+            Fail(std::current_exception());
           }
+          if (ws->StopRequested()) return;
+          stopped_here = true;
+          ws->RequestStop();
         });
       }
     }
     for (std::thread& thread : threads) thread.join();
+    if (stopped_here) ws->ClearStop();
     periodic.Finish();
-    if (error) std::rethrow_exception(error);
     return !failed_;
+  }
+
+  // Notes the first failure of a concurrent step, and its exception if it was one: what others
+  // throw when they are stopped because of it says nothing new.
+  void Fail(const std::exception_ptr& error) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!failed_.exchange(true)) error_ = error;
   }
 
   void StartPeriodicSubsteps(PeriodicRunner* periodic, Workspace* ws, const ExecutionStep& step) {
@@ -220,6 +231,8 @@ class PlanRunner {
   const ShouldContinue& should_continue_;
   std::map<std::string, const NetDef*> nets_;
   std::atomic<bool> failed_{false};
+  std::mutex mutex_;
+  std::exception_ptr error_;  // of the step that failed first
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ Workspace::~Workspace() = default;
 
 void Workspace::AddBlobMapping(const Workspace* parent,
                                const std::unordered_map<std::string, std::string>& forwarded) {
+  if (parent_ == nullptr) parent_ = parent;
   for (const auto& [name, parent_name] : forwarded) {
     CAFFE_ENFORCE(parent->HasBlob(parent_name), "blob ", parent_name,
                   " is not in the parent workspace");

@@ -24,7 +24,7 @@ namespace caffe2 {
 class Workspace {
  public:
   Workspace() = default;
-  explicit Workspace(const Workspace* shared) : shared_(shared) {}
+  explicit Workspace(const Workspace* shared) : shared_(shared), parent_(shared) {}
   // Child name -> parent name; only these of the parent's blobs are visible.
   Workspace(const Workspace* shared, const std::unordered_map<std::string, std::string>& forwarded);
   explicit Workspace(std::string root_folder) : root_folder_(std::move(root_folder)) {}
@@ -67,10 +67,15 @@ class Workspace {
   bool RunPlan(const PlanDef& plan, const ShouldContinue& should_continue = {});
 
   // Asks nets and plans that run in this workspace to stop: they fail before their next operator.
-  // Signal handlers may call it. Stays set until cleared.
+  // So do those in its children, and operators that wait for others give up. Signal handlers may
+  // call it. Stays set until cleared.
   void RequestStop() { stop_requested_.store(true, std::memory_order_relaxed); }
   void ClearStop() { stop_requested_.store(false, std::memory_order_relaxed); }
-  bool StopRequested() const { return stop_requested_.load(std::memory_order_relaxed); }
+  // True if a stop of this workspace or of a parent was requested.
+  bool StopRequested() const {
+    return stop_requested_.load(std::memory_order_relaxed) ||
+           (parent_ != nullptr && parent_->StopRequested());
+  }
 
  private:
   struct Forwarded {
@@ -80,7 +85,8 @@ class Workspace {
 
   std::unordered_map<std::string, std::unique_ptr<Blob>> blobs_;
   std::unordered_map<std::string, Forwarded> forwarded_;
-  const Workspace* shared_ = nullptr;
+  const Workspace* shared_ = nullptr;  // all of its blobs are seen
+  const Workspace* parent_ = nullptr;  // shared_, or the workspace of the forwarded blobs
   std::string root_folder_ = ".";
   // After the blobs: nets go first.
   std::map<std::string, std::unique_ptr<NetBase>> nets_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <thread>
 
 #include "tests/core/test_operators.h"
 
@@ -184,6 +185,22 @@ TEST_F(PlanTest, AnErrorInAConcurrentSubstepEndsThePlan) {
   EXPECT_THROW(ws_.RunPlan(plan_), EnforceNotMet);
 }
 
+TEST_F(PlanTest, AFailedSubstepStopsOthersThatWait) {
+  TestBodies()["fail"] = [](OperatorBase*) { return false; };
+  TestBodies()["wait"] = [&](OperatorBase*) {
+    while (!ws_.StopRequested()) std::this_thread::yield();
+    return false;
+  };
+  *plan_.add_network() = Net("failer", {BodyOp("fail", {}, {"f"})});
+  *plan_.add_network() = Net("waiter", {BodyOp("wait", {}, {"w"})});
+  ExecutionStep* step = AddStep("");
+  step->set_concurrent_substeps(true);
+  step->add_substep()->add_network("waiter");
+  step->add_substep()->add_network("failer");
+  EXPECT_FALSE(ws_.RunPlan(plan_));
+  EXPECT_FALSE(ws_.StopRequested());
+}
+
 TEST_F(PlanTest, MistakesAreNamed) {
   AddStep("absent");
   EXPECT_THROW(ws_.RunPlan(plan_), EnforceNotMet);
@@ -198,6 +215,19 @@ TEST_F(PlanTest, ShouldContinueEndsThePlan) {
   AddStep("count")->set_num_iter(10);
   EXPECT_FALSE(ws_.RunPlan(plan_, [](int64_t i) { return i < 4; }));
   EXPECT_EQ(count_, 4);
+}
+
+TEST(WorkspaceStopTest, AStopReachesChildrenAndNoParent) {
+  Workspace ws;
+  ws.CreateBlob("x");
+  Workspace child(&ws), grandchild(&child, {{"y", "x"}});
+  child.RequestStop();
+  EXPECT_FALSE(ws.StopRequested());
+  EXPECT_TRUE(grandchild.StopRequested());
+  child.ClearStop();
+  ws.RequestStop();
+  EXPECT_TRUE(child.StopRequested());
+  EXPECT_TRUE(grandchild.StopRequested());
 }
 
 TEST(RandomGeneratorTest, KnownAnswersOfPhilox) {

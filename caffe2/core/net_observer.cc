@@ -1,0 +1,120 @@
+#include "caffe2/core/net_observer.h"
+
+#include <atomic>
+#include <chrono>
+#include <sstream>
+#include <vector>
+
+#include "caffe2/core/net.h"
+
+namespace caffe2 {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Sums of times that several threads add to.
+class TimeSum {
+ public:
+  void Start() { start_.store(Now(), std::memory_order_relaxed); }
+  void Stop() {
+    total_.fetch_add(Now() - start_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    count_.fetch_add(1, std::memory_order_relaxed);
+  }
+  int64_t count() const { return count_.load(std::memory_order_relaxed); }
+  double milliseconds() const {
+    const Clock::duration total(total_.load(std::memory_order_relaxed));
+    return std::chrono::duration<double, std::milli>(total).count();
+  }
+
+ private:
+  static Clock::rep Now() { return Clock::now().time_since_epoch().count(); }
+
+  std::atomic<Clock::rep> start_{0}, total_{0};
+  std::atomic<int64_t> count_{0};
+};
+
+float Mean(double total, int64_t count) {
+  return count == 0 ? 0.f : static_cast<float>(total / static_cast<double>(count));
+}
+
+class TimeObserver : public NetObserver {
+ public:
+  explicit TimeObserver(const NetBase* net) : net_(net), operators_(net->operators().size()) {}
+
+  void NetStarts() override { run_.Start(); }
+  void NetStops() override { run_.Stop(); }
+  void OperatorStarts(size_t i) override { operators_[i].Start(); }
+  void OperatorStops(size_t i) override { operators_[i].Stop(); }
+
+  float AverageTime() const override { return Mean(run_.milliseconds(), run_.count()); }
+  float AverageTimeChildren() const override {
+    double total = 0;
+    int64_t count = 0;
+    for (const TimeSum& sum : operators_) {
+      total += sum.milliseconds();
+      count += sum.count();
+    }
+    return Mean(total, count);
+  }
+  std::string DebugInfo() const override {
+    return MakeString("net ", net_->Name(), ": ", AverageTime(), " ms a run over ", run_.count(),
+                      " runs, ", AverageTimeChildren(), " ms an operator");
+  }
+
+ protected:
+  const NetBase* net_;
+  TimeSum run_;
+  std::vector<TimeSum> operators_;
+};
+
+class ProfileObserver final : public TimeObserver {
+ public:
+  using TimeObserver::TimeObserver;
+
+  std::string DebugInfo() const override {
+    std::ostringstream text;
+    text << TimeObserver::DebugInfo() << "\n";
+    for (size_t i = 0; i < operators_.size(); ++i) {
+      const OperatorDef& op = net_->net_def().op(static_cast<int>(i));
+      text << "operator " << i << " " << op.type() << (op.name().empty() ? "" : " ") << op.name()
+           << ": " << Mean(operators_[i].milliseconds(), operators_[i].count()) << " ms, "
+           << operators_[i].count() << " runs\n";
+    }
+    return text.str();
+  }
+};
+
+class RunCountObserver final : public NetObserver {
+ public:
+  explicit RunCountObserver(const NetBase* /*net*/) {}
+  void OperatorStops(size_t /*i*/) override { count_.fetch_add(1, std::memory_order_relaxed); }
+  std::string DebugInfo() const override {
+    return "This operator runs " + std::to_string(count_.load()) + " times.";
+  }
+
+ private:
+  std::atomic<int64_t> count_{0};
+};
+
+REGISTER_NET_OBSERVER(TimeObserver, TimeObserver);
+REGISTER_NET_OBSERVER(ProfileObserver, ProfileObserver);
+REGISTER_NET_OBSERVER(RunCountObserver, RunCountObserver);
+
+}  // namespace
+
+Registry<std::string, NetObserver, const NetBase*>& NetObserverRegistry() {
+  static auto* registry = new Registry<std::string, NetObserver, const NetBase*>;
+  return *registry;
+}
+
+std::unique_ptr<NetObserver> CreateNetObserver(const std::string& type, const NetBase* net) {
+  auto observer = NetObserverRegistry().Create(type, net);
+  if (observer == nullptr) {
+    std::string known;
+    for (const std::string& key : NetObserverRegistry().Keys()) known += " " + key;
+    CAFFE_THROW("unknown observer type ", type, "; known:", known);
+  }
+  return observer;
+}
+
+}  // namespace caffe2
