@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -23,6 +24,12 @@ const std::vector<Activation>& Activations() {
       {"LeakyRelu",
        [](double x) { return x > 0 ? x : 0.3 * x; },
        {MakeArgument<float>("alpha", 0.3f)}},
+      {"Selu",
+       [](double x) { return 1.5 * (x > 0 ? x : 0.7 * std::expm1(x)); },
+       {MakeArgument<float>("alpha", 0.7f), MakeArgument<float>("scale", 1.5f)}},
+      {"ThresholdedRelu",
+       [](double x) { return x <= 0.05 ? 0 : x; },
+       {MakeArgument<float>("alpha", 0.05f)}},
   };
   return activations;
 }
@@ -76,8 +83,44 @@ TEST_P(ActivationTest, RejectsOtherTypes) {
   ExpectThrows(&ws, Op(activation().type, {"I"}, {"Y"}), "int");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ActivationTest, ::testing::Range(0, 5),
+INSTANTIATE_TEST_SUITE_P(All, ActivationTest, ::testing::Range(0, 7),
                          [](const auto& info) { return Activations()[info.param].type; });
+
+// Activations whose gradient needs the input, so that they cannot overwrite it.
+TEST(ActivationOfInputTest, MatchReferences) {
+  Workspace ws;
+  FeedRandom(&ws, "X", {40}, 1, -8, 8);
+  FeedRandom(&ws, "P", {40}, 2, -0.2f, 1.2f);
+  std::vector<float> softsign, swish, logit;
+  for (const double x : FetchValues<float>(ws, "X")) {
+    softsign.push_back(static_cast<float>(x / (1 + std::abs(x))));
+    swish.push_back(static_cast<float>(x / (1 + std::exp(-x))));
+  }
+  for (const double x : FetchValues<float>(ws, "P")) {
+    const double p = std::min(std::max(x, 0.1), 0.9);
+    logit.push_back(static_cast<float>(std::log(p / (1 - p))));
+  }
+  RunOp(&ws, Op("Softsign", {"X"}, {"Y"}));
+  ExpectTensor(ws, "Y", {40}, softsign);
+  RunOp(&ws, Op("Swish", {"X"}, {"Y"}));
+  ExpectTensor(ws, "Y", {40}, swish);
+  RunOp(&ws, Op("Logit", {"P"}, {"Y"}, {MakeArgument<float>("eps", 0.1f)}));
+  ExpectTensor(ws, "Y", {40}, logit, 1e-5f, 1e-5f);
+  ExpectThrows(&ws, Op("Logit", {"P"}, {"Y"}, {MakeArgument<float>("eps", 0.5f)}), "eps");
+  ExpectThrows(&ws, Op("Selu", {"X"}, {"Y"}, {MakeArgument<float>("scale", 0.9f)}), "scale");
+}
+
+TEST(ActivationOfInputTest, GradientsAreNumericOnes) {
+  Workspace ws;
+  FeedRandom(&ws, "X", {3, 4}, 1, -2, 2, 0.1f);
+  FeedRandom(&ws, "P", {3, 4}, 2, 0.2f, 0.8f);
+  CheckGradient(&ws, Op("Softsign", {"X"}, {"Y"}), {0});
+  CheckGradient(&ws, Op("Swish", {"X"}, {"Y"}), {0});
+  CheckGradient(&ws, Op("Logit", {"P"}, {"Y"}), {0});
+  GradientWrapper gradient;
+  gradient.dense = "X_grad";
+  EXPECT_THROW(GetGradientForOp(Op("Softsign", {"X"}, {"X"}), {gradient}), EnforceNotMet);
+}
 
 TEST(PReluTest, HasOneSlopeOrOnePerChannel) {
   Workspace ws;

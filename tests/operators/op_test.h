@@ -39,7 +39,8 @@ const Tensor& Fetch(const Workspace& ws, const std::string& name);
 template <typename T>
 std::vector<T> FetchValues(const Workspace& ws, const std::string& name) {
   const Tensor& tensor = Fetch(ws, name);
-  return {tensor.data<T>(), tensor.data<T>() + tensor.numel()};
+  // Parentheses: in braces, two pointers would make a list of two bools.
+  return std::vector<T>(tensor.data<T>(), tensor.data<T>() + tensor.numel());
 }
 
 // Runs the operator, and compares the shapes and types its schema infers with the real ones
