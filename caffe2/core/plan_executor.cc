@@ -215,8 +215,11 @@ class PlanRunner {
     return *flag.data<bool>();
   }
 
+  // Not as long as nothing wrote the blob.
   static bool ShouldStop(const Workspace& ws, const ExecutionStep& step) {
-    return step.has_should_stop_blob() && ReadFlag(ws, step.should_stop_blob());
+    if (!step.has_should_stop_blob()) return false;
+    const Blob* blob = ws.GetBlob(step.should_stop_blob());
+    return (blob == nullptr || blob->meta()) && ReadFlag(ws, step.should_stop_blob());
   }
 
   bool CriteriaHold(Workspace* ws, const ExecutionStep& step) const {
