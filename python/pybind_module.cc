@@ -77,5 +77,6 @@ PYBIND11_MODULE(caffe2_pybind11_state, m) {
   AddWorkspaces(m);
   AddSchemas(m);
   AddGradients(m);
+  AddGraphPasses(m);
   AddPythonOperators(m);
 }

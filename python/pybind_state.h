@@ -23,6 +23,7 @@ namespace py = pybind11;
 void AddBlobs(py::module_& m);
 void AddGlobals(py::module_& m);
 void AddGradients(py::module_& m);
+void AddGraphPasses(py::module_& m);
 void AddNets(py::module_& m);
 void AddPythonOperators(py::module_& m);
 void AddSchemas(py::module_& m);

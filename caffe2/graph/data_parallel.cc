@@ -81,22 +81,6 @@ std::vector<OperatorDef> BucketOps(const std::vector<ReplicatedBlob>& bucket, in
   return ops;
 }
 
-void AddCommonWorlds(NetDef* init_net, const DataParallelOptions& options) {
-  const std::vector<Argument> args = {
-      MakeArgument("size", options.num_shards), MakeArgument("rank", options.shard_id),
-      MakeArgument("timeout_ms", options.timeout_ms), MakeArgument("transport", options.transport),
-      MakeArgument("interface", options.interface)};
-  OperatorDef create = MakeOp("CreateCommonWorld", std::string(kAllreduceWorld) + "_op",
-                              {options.store_handler}, {kAllreduceWorld}, args);
-  OperatorDef clone = MakeOp("CloneCommonWorld", std::string(kBroadcastWorld) + "_op",
-                             {kAllreduceWorld}, {kBroadcastWorld});
-  for (OperatorDef* op : {&create, &clone}) {
-    op->set_engine(options.engine);
-    *op->mutable_device_option() = ToDeviceOption(options.devices[0]);
-    *init_net->add_op() = *op;
-  }
-}
-
 }  // namespace
 
 std::string DeviceScopeName(const Device& device, int index) {
@@ -168,9 +152,24 @@ void AddGradientReduction(NetDef* net, const std::vector<std::vector<ReplicatedB
   *net = std::move(result);
 }
 
-void AddParameterBroadcast(NetDef* init_net, const std::vector<ReplicatedBlob>& blobs,
-                           const DataParallelOptions& options) {
-  if (options.num_shards > 1) AddCommonWorlds(init_net, options);
+void AddCommonWorlds(NetDef* init_net, const DataParallelOptions& options) {
+  const std::vector<Argument> args = {
+      MakeArgument("size", options.num_shards), MakeArgument("rank", options.shard_id),
+      MakeArgument("timeout_ms", options.timeout_ms), MakeArgument("transport", options.transport),
+      MakeArgument("interface", options.interface)};
+  OperatorDef create = MakeOp("CreateCommonWorld", std::string(kAllreduceWorld) + "_op",
+                              {options.store_handler}, {kAllreduceWorld}, args);
+  OperatorDef clone = MakeOp("CloneCommonWorld", std::string(kBroadcastWorld) + "_op",
+                             {kAllreduceWorld}, {kBroadcastWorld});
+  for (OperatorDef* op : {&create, &clone}) {
+    op->set_engine(options.engine);
+    *op->mutable_device_option() = ToDeviceOption(options.devices[0]);
+    *init_net->add_op() = *op;
+  }
+}
+
+void AddBlobBroadcast(NetDef* net, const std::vector<ReplicatedBlob>& blobs,
+                      const DataParallelOptions& options) {
   for (const ReplicatedBlob& blob : blobs) {
     std::vector<OperatorDef> ops;
     if (options.num_shards > 1) {
@@ -182,8 +181,14 @@ void AddParameterBroadcast(NetDef* init_net, const std::vector<ReplicatedBlob>& 
       ops.push_back(broadcast);
     }
     AddLocalCopies(&ops, blob, options);
-    for (const OperatorDef& op : ops) *init_net->add_op() = op;
+    for (const OperatorDef& op : ops) *net->add_op() = op;
   }
+}
+
+void AddParameterBroadcast(NetDef* init_net, const std::vector<ReplicatedBlob>& blobs,
+                           const DataParallelOptions& options) {
+  if (options.num_shards > 1) AddCommonWorlds(init_net, options);
+  AddBlobBroadcast(init_net, blobs, options);
 }
 
 }  // namespace caffe2

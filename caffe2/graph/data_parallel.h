@@ -52,8 +52,16 @@ void AddGradientReduction(NetDef* net, const std::vector<std::vector<ReplicatedB
                           const DataParallelOptions& options);
 
 // Adds to `init_net` the creation of the common worlds "allreduce_0_cw" and "broadcast_0_cw" of
-// all shards, and the broadcast of the blobs from replica 0 of shard 0 to all others. Without
-// other shards, only the copies between devices.
+// all shards.
+void AddCommonWorlds(NetDef* init_net, const DataParallelOptions& options);
+
+// Adds to `net` the broadcast of the blobs from replica 0 of shard 0 to all others, on
+// "broadcast_0_cw". Without other shards, only the copies between devices. A blob may have fewer
+// replicas than there are devices: those of the first ones.
+void AddBlobBroadcast(NetDef* net, const std::vector<ReplicatedBlob>& blobs,
+                      const DataParallelOptions& options);
+
+// AddCommonWorlds, if there are other shards, and AddBlobBroadcast.
 void AddParameterBroadcast(NetDef* init_net, const std::vector<ReplicatedBlob>& blobs,
                            const DataParallelOptions& options);
 

@@ -26,6 +26,24 @@ bool PinsItsOperands(const OperatorDef& op) {
   return types.count(op.type()) != 0;
 }
 
+// Blobs that operators name in arguments, as those with nested nets do.
+void AddBlobsOfArguments(const OperatorDef& op, std::set<std::string>* blobs) {
+  for (const Argument& arg : op.arg()) {
+    blobs->insert(arg.s());
+    blobs->insert(arg.strings().begin(), arg.strings().end());
+    std::vector<const NetDef*> nets;
+    if (arg.has_n()) nets.push_back(&arg.n());
+    for (const NetDef& net : arg.nets()) nets.push_back(&net);
+    for (const NetDef* net : nets) {
+      for (const OperatorDef& nested : net->op()) {
+        blobs->insert(nested.input().begin(), nested.input().end());
+        blobs->insert(nested.output().begin(), nested.output().end());
+        AddBlobsOfArguments(nested, blobs);
+      }
+    }
+  }
+}
+
 std::set<std::string> PinnedBlobs(const NetDef& net, const std::set<std::string>& keep) {
   std::set<std::string> pinned = keep;
   pinned.insert(net.external_input().begin(), net.external_input().end());
@@ -111,6 +129,69 @@ MemoryPlan PlanMemory(const NetDef& net, const std::map<std::string, TensorShape
     plan.unplanned_bytes += RoundUp(life.nbytes);
   }
   return plan;
+}
+
+std::map<std::string, std::string> PlanSharedBlobs(
+    const NetDef& net, const std::set<std::string>& candidates,
+    const std::map<std::string, TensorShape>& shapes) {
+  std::set<std::string> pinned = PinnedBlobs(net, {});
+  std::map<std::string, std::string> devices;
+  std::map<std::string, TensorShape> known;
+  for (const OperatorDef& op : net.op()) {
+    AddBlobsOfArguments(op, &pinned);
+    for (const std::string& blob : op.output()) {
+      devices.emplace(blob, ToDevice(op.device_option()).ToString());
+      auto shape = shapes.find(blob);
+      const bool has_shape = shape != shapes.end() && !shape->second.unknown_shape();
+      known[blob] = has_shape ? shape->second : CreateTensorShape({1}, TensorProto::FLOAT);
+      if (!candidates.count(blob)) pinned.insert(blob);
+    }
+  }
+  std::vector<Life> lives = FindLives(net, known, std::move(pinned));
+  std::stable_sort(lives.begin(), lives.end(),
+                   [](const Life& a, const Life& b) { return a.first < b.first; });
+
+  struct Owner {
+    const Life* first;  // who gives the shared blob its name
+    int last;           // until when it is taken
+    int64_t nbytes;
+  };
+  std::vector<Owner> owners;
+  std::map<std::string, std::string> shared;
+  for (const Life& life : lives) {
+    Owner* best = nullptr;
+    for (Owner& owner : owners) {
+      const std::string& name = owner.first->blob;
+      if (owner.last >= life.first || devices[name] != devices[life.blob] ||
+          known[name].data_type() != known[life.blob].data_type()) {
+        continue;
+      }
+      if (best == nullptr ||
+          std::abs(owner.nbytes - life.nbytes) < std::abs(best->nbytes - life.nbytes)) {
+        best = &owner;
+      }
+    }
+    if (best == nullptr) {
+      owners.push_back({&life, life.last, life.nbytes});
+      continue;
+    }
+    shared[life.blob] = best->first->blob;
+    best->last = life.last;
+    best->nbytes = std::max(best->nbytes, life.nbytes);
+  }
+  return shared;
+}
+
+void RenameBlobs(const std::map<std::string, std::string>& renamed, NetDef* net) {
+  auto rename = [&renamed](std::string* blob) {
+    auto it = renamed.find(*blob);
+    if (it != renamed.end()) *blob = it->second;
+  };
+  for (OperatorDef& op : *net->mutable_op()) {
+    for (std::string& blob : *op.mutable_input()) rename(&blob);
+    for (std::string& blob : *op.mutable_output()) rename(&blob);
+    for (std::string& blob : *op.mutable_control_input()) rename(&blob);
+  }
 }
 
 void ApplyMemoryPlan(const MemoryPlan& plan, const Device& device, Workspace* ws) {

@@ -34,6 +34,18 @@ struct MemoryPlan {
 MemoryPlan PlanMemory(const NetDef& net, const std::map<std::string, TensorShape>& shapes,
                       const std::set<std::string>& keep = {});
 
+// Lets blobs that are not alive at the same time be one blob, for callers that keep the memory of
+// blobs in the workspace: {blob: the first blob it shares with}, for those that share. A blob is
+// alive as for PlanMemory, which says also which of the `candidates` are left out; candidates whose
+// shape is not in `shapes` are taken to have one size. Blobs of different devices or, where
+// known, element types do not share. Greedy: each blob takes the free one of the nearest size.
+std::map<std::string, std::string> PlanSharedBlobs(
+    const NetDef& net, const std::set<std::string>& candidates,
+    const std::map<std::string, TensorShape>& shapes);
+
+// Renames blobs of operators, {old: new}: inputs, outputs and control inputs.
+void RenameBlobs(const std::map<std::string, std::string>& renamed, NetDef* net);
+
 // Allocates the block on `device` and makes the planned blobs of the workspace views of it. Call
 // it before the net first runs, and again if shapes change; a tensor that outgrows its slot gets
 // memory of its own.

@@ -123,5 +123,42 @@ TEST(MemoryPlanTest, APlannedNetGivesTheSameResult) {
   EXPECT_EQ(ws.GetBlob("c")->Get<Tensor>().raw_data(), storage);
 }
 
+TEST(SharedBlobsTest, AChainAlternatesBetweenTwoBlobs) {
+  NetDef net;
+  for (int i = 0; i < 5; ++i) {
+    *net.add_op() = Op("Relu", {"b" + std::to_string(i)}, {"b" + std::to_string(i + 1)});
+  }
+  const auto shared = PlanSharedBlobs(net, {"b1", "b2", "b3", "b4"}, {});
+  const std::map<std::string, std::string> expected = {{"b3", "b1"}, {"b4", "b2"}};
+  EXPECT_EQ(shared, expected);
+  RenameBlobs(shared, &net);
+  EXPECT_EQ(net.op(2).input(0), "b2");
+  EXPECT_EQ(net.op(2).output(0), "b1");
+  EXPECT_EQ(net.op(4).output(0), "b5");
+}
+
+TEST(SharedBlobsTest, LikeSizesShareAndTypesDevicesAndNestedNetsDoNot) {
+  NetDef net;
+  *net.add_op() = Op("Relu", {"x"}, {"small"});
+  *net.add_op() = Op("Relu", {"x"}, {"large"});
+  *net.add_op() = Op("Sum", {"small", "large"}, {"sum"});
+  *net.add_op() = Op("Relu", {"x"}, {"next"});
+  *net.add_op() = Op("Relu", {"next"}, {"next"});
+  std::map<std::string, TensorShape> shapes =
+      Shapes({{"small", 1}, {"large", 100}, {"sum", 5}, {"next", 90}});
+  const std::set<std::string> all = {"small", "large", "next"};
+  EXPECT_EQ(PlanSharedBlobs(net, all, shapes).at("next"), "large");
+  shapes["next"].set_data_type(TensorProto::INT32);
+  EXPECT_TRUE(PlanSharedBlobs(net, all, shapes).empty());
+  shapes["next"].set_data_type(TensorProto::FLOAT);
+  net.mutable_op(3)->mutable_device_option()->set_device_type(CUDA);
+  EXPECT_TRUE(PlanSharedBlobs(net, all, shapes).empty());
+  net.mutable_op(3)->clear_device_option();
+  OperatorDef* loop = net.add_op();
+  *loop = Op("While", {"condition"}, {});
+  *loop->add_arg() = MakeArgument("loop_net", net);
+  EXPECT_TRUE(PlanSharedBlobs(net, all, shapes).empty());
+}
+
 }  // namespace
 }  // namespace caffe2

@@ -147,20 +147,12 @@ class ModelHelper:
         return [p for p in params if p.GetNameScope().startswith(namescope)]
 
     def GetParams(self, namescope=None, top_scope=False):
-        """The trainable parameters under a name scope; default: the current one."""
-        namescope = self._normalize_namescope(namescope)
-        if namescope == "":
-            return self.params[:]
-        if top_scope:
-            return self._in_scope(self.params, namescope)
-        return [p for p in self.params if p.GetNameScope() == namescope]
+        """The trainable parameters under a name scope (default: the current one) or deeper."""
+        return self._in_scope(self.params, namescope)
 
     def GetComputedParams(self, namescope=None):
         """Parameters that operators update themselves, as SpatialBN's running mean."""
-        namescope = self._normalize_namescope(namescope)
-        if namescope == "":
-            return self._computed_params[:]
-        return [p for p in self._computed_params if p.GetNameScope() == namescope]
+        return self._in_scope(self._computed_params, namescope)
 
     def GetAllParams(self, namescope=None):
         return self.GetParams(namescope) + self.GetComputedParams(namescope)
@@ -169,8 +161,9 @@ class ModelHelper:
         return self.GetParams(namescope)
 
     def GetOptimizationParamInfo(self, params=None):
-        """The ParameterInfo, with gradients, of the parameters that have a gradient."""
-        params = params if params is not None else self.params
+        """The ParameterInfo, with gradients, of the parameters (default: those of the current name
+        scope) that have a gradient."""
+        params = params if params is not None else self.GetParams()
         return [self._info_with_grad(p) for p in params if p in self.param_to_grad]
 
     def _info_with_grad(self, param):

@@ -123,7 +123,7 @@ class Optimizer:
 
     def _zeros_like(self, param_init_net, param, suffix):
         """State of the shape of the parameter."""
-        blob = param_init_net.ConstantFill([param], str(param) + suffix, value=0.0)
+        blob = param_init_net.ConstantFill([param], param + suffix, value=0.0)
         self._aux_params.local.append(blob)
         return blob
 
@@ -179,7 +179,7 @@ class SgdOptimizer(Optimizer):
         if self.lars is not None and not self._is_sparse(param_info):
             if not 0 <= self.lars < 1:
                 raise ValueError(f"lars must lie in [0, 1), not {self.lars}")
-            self.add_lr_multiplier(net.Lars([param, grad], str(param) + "_lars_rescale",
+            self.add_lr_multiplier(net.Lars([param, grad], param + "_lars_rescale",
                                             offset=self.lars))
         rate = self._learning_rate(net, param_init_net)
         if self.momentum:
@@ -222,7 +222,7 @@ class MultiPrecisionSgdOptimizer(SgdOptimizer):
         grad = param_info.grad
         rate = self._learning_rate(net, param_init_net)
         momentum = self._zeros_like(param_init_net, master, "_momentum")
-        grad_fp32 = net.HalfToFloat(grad, str(grad) + "_fp32")
+        grad_fp32 = net.HalfToFloat(grad, grad + "_fp32")
         net.MomentumSGDUpdate([grad_fp32, momentum, rate, master], [grad_fp32, momentum, master],
                               momentum=self.momentum, nesterov=self.nesterov)
         net.FloatToHalf(master, param_info.blob)
@@ -305,7 +305,7 @@ class FtrlOptimizer(_AlphaOptimizer):
         if self.alpha <= 0:
             return
         state = param_init_net.ConstantFill(
-            [param], str(param) + "_ftrl_nz", extra_shape=[2], value=0.0)
+            [param], param + "_ftrl_nz", extra_shape=[2], value=0.0)
         self._aux_params.local.append(state)
         arguments = {"alpha": self.alpha, "beta": self.beta, "lambda1": self.lambda1,
                      "lambda2": self.lambda2, "engine": self.engine}
@@ -405,7 +405,7 @@ def _norm_ratio(model, params, max_gradient_norm):
     squares = []
     for info in params:
         values = info.grad.values if isinstance(info.grad, core.GradientSlice) else info.grad
-        squares.append(net.SumSqrElements(values, str(values) + "_squared_sum"))
+        squares.append(net.SumSqrElements(values, values + "_squared_sum"))
     norm = net.Sqrt(net.Sum(squares, "grad_squared_sum"), "global_gradient_norm")
     limit = model.param_init_net.ConstantFill(
         [], "max_gradient_norm", shape=[], value=float(max_gradient_norm))
@@ -418,7 +418,8 @@ def _build(model, optimizer, weights_only=False, use_param_info_optim=True,
     """Adds the update of all parameters (or of weights only) that have a gradient."""
     model.Validate()
     devices = _param_to_device(model)
-    params = model.GetOptimizationParamInfo(model.weights if weights_only else None)
+    params = [info for info in model.GetOptimizationParamInfo()
+              if not weights_only or info.blob in model.weights]
     optimizer._allow_injection = allow_lr_injection
     if max_gradient_norm is not None:
         optimizer.add_lr_multiplier(_norm_ratio(model, params, max_gradient_norm))

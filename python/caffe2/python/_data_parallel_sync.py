@@ -1,0 +1,205 @@
+"""What joins the replicas of a data-parallel model: sums, broadcasts and barriers.
+
+Part of data_parallel_model. Over several shards (processes) these are collective operators, whose
+common worlds the init net makes; see distributed/README.md.
+"""
+
+import logging
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import _import_c_extension as C
+from caffe2.python import core, workspace
+from caffe2.python._data_parallel_replicas import (
+    device_scope_name,
+    replace_proto,
+    replicas_of,
+    stripBlobName,
+)
+
+log = logging.getLogger("data_parallel_model")
+
+_DEFAULT_TIMEOUT_SEC = 30
+_ALLREDUCE_WORLD = "allreduce_0_cw"
+_BROADCAST_WORLD = "broadcast_0_cw"
+
+
+def check_rendezvous(rendezvous):
+    """Raises ValueError, saying what is wrong, for a rendezvous that cannot join shards."""
+    if rendezvous is None:
+        return
+    missing = {"num_shards", "shard_id"} - set(rendezvous)
+    if missing:
+        raise ValueError(f"the rendezvous lacks {sorted(missing)}")
+    shards, shard = rendezvous["num_shards"], rendezvous["shard_id"]
+    if not 0 <= shard < shards:
+        raise ValueError(f"shard_id {shard} is not one of {shards} shards")
+    if rendezvous.get("engine", "GLOO") != "GLOO":
+        raise ValueError(f"shards are joined by the engine GLOO, not {rendezvous['engine']!r}")
+    if rendezvous.get("mpi_rendezvous"):
+        raise ValueError("there is no rendezvous through MPI: give a kv_handler, the blob of a "
+                         "RedisStoreHandlerCreate or FileStoreHandlerCreate")
+    if shards > 1 and not rendezvous.get("kv_handler"):
+        raise ValueError("several shards need a kv_handler, the blob of their store")
+
+
+def num_shards(model):
+    return 1 if model._rendezvous is None else model._rendezvous["num_shards"]
+
+
+def _options(model, timeout_sec=_DEFAULT_TIMEOUT_SEC):
+    options = C.DataParallelOptions([
+        core.DeviceOption(model._device_type, device).SerializeToString()
+        for device in model._devices])
+    options.timeout_ms = int(timeout_sec * 1000)
+    if num_shards(model) > 1:
+        rendezvous = model._rendezvous
+        options.num_shards = rendezvous["num_shards"]
+        options.shard_id = rendezvous["shard_id"]
+        options.store_handler = str(rendezvous["kv_handler"])
+        options.transport = rendezvous.get("transport", "tcp")
+        options.interface = rendezvous.get("interface") or ""
+    else:
+        options.first_bucket_bytes = options.bucket_bytes = 0  # nothing to send: no buckets
+    return options
+
+
+def _apply(net, function, *args):
+    """Replaces the NetDef of a net by what a pass of the library makes of it."""
+    replace_proto(net, caffe2_pb2.NetDef.FromString(
+        function(net.Proto().SerializeToString(), *args)))
+
+
+def add_common_worlds(model):
+    """Lets the init net connect the shards, once; closes the connections in the exit nets."""
+    if num_shards(model) == 1 or model.param_init_net.BlobIsDefined(_ALLREDUCE_WORLD):
+        return
+    handler = str(model._rendezvous["kv_handler"])
+    if not model.param_init_net.BlobIsDefined(handler):
+        model.param_init_net.AddExternalInput(core.BlobReference(handler))
+    _apply(model.param_init_net, C.add_common_worlds, _options(model))
+    for net in model._rendezvous.get("exit_nets") or ():
+        for world in (_BROADCAST_WORLD, _ALLREDUCE_WORLD):
+            world = core.BlobReference(world)
+            net.DestroyCommonWorld(world, world, engine="GLOO")
+
+
+def broadcast(model, net, names):
+    """Adds to `net` the broadcast of blobs from the first device of shard 0 to all others."""
+    add_common_worlds(model)
+    world = core.BlobReference(_BROADCAST_WORLD)
+    if num_shards(model) > 1 and not net.BlobIsDefined(world):
+        net.AddExternalInput(world)
+    _apply(net, C.add_blob_broadcast, [replicas_of(model, name) for name in names],
+           _options(model))
+
+
+def copy_computed_params(model):
+    """Gives all devices of this shard the running statistics of its first one."""
+    if len(model._devices) == 1 or model._shared_model:
+        return
+    for name in model._computed_param_names:
+        blobs = replicas_of(model, name)
+        for device, blob in zip(model._devices[1:], blobs[1:]):
+            model.net.Copy(core.BlobReference(blobs[0]), core.BlobReference(blob), name="dpm",
+                           device_option=core.DeviceOption(model._device_type, device))
+
+
+def reduce_gradients(model):
+    """Adds the sums of all gradients over devices and shards, in the order in which the backward
+    pass completes them, each bucket as soon as it is complete."""
+    add_common_worlds(model)
+    dense, shapes = [], caffe2_pb2.TensorShapes()
+    known, types = workspace.InferShapesAndTypes([model.param_init_net], {})
+    param_of = {str(grad): str(param) for param, grad in model.param_to_grad.items()
+                if not isinstance(grad, core.GradientSlice)}
+    for name in model._grad_names:
+        replicas = model._device_grouped_blobs[name]
+        first = replicas[model._devices[0]]
+        if isinstance(first, core.GradientSlice):
+            _join_sparse_gradient(model, [replicas[device] for device in model._devices])
+            continue
+        param = param_of[str(first)]
+        if param not in known:
+            raise ValueError(f"the shape of parameter {param} cannot be inferred from the init net")
+        shapes.shapes.add(name=str(first), dims=known[param], data_type=types[param])
+        dense.append(replicas_of(model, name))
+    if len(model._devices) * num_shards(model) > 1 and dense:
+        _apply(model.net, C.add_gradient_reduction, dense, shapes.SerializeToString(),
+               _options(model))
+
+
+def _join_sparse_gradient(model, slices):
+    """Gives every device of the shard the rows of all of them."""
+    if num_shards(model) > 1:
+        raise ValueError(f"the gradient of {stripBlobName(slices[0])} is sparse, which cannot be "
+                         "summed over shards")
+    if len(slices) == 1:
+        return
+    first = core.DeviceOption(model._device_type, model._devices[0])
+    for part in ("indices", "values"):
+        blobs = [getattr(piece, part) for piece in slices]
+        with core.DeviceScope(first):
+            joined, _ = model.net.Concat(
+                blobs, [str(blobs[0]) + "_concat", str(blobs[0]) + "_concat_splitinfo"], axis=0,
+                name="dpm")
+        for device, blob in zip(model._devices, blobs):
+            model.net.Copy(joined, blob, name="dpm",
+                           device_option=core.DeviceOption(model._device_type, device))
+
+
+def sum_params(model, net, names):
+    """Adds to `net` the sum of blobs over all devices and shards; it is on the first device."""
+    add_common_worlds(model)
+    device = core.DeviceOption(model._device_type, model._devices[0])
+    sums = []
+    with core.DeviceScope(device):
+        for name in names:
+            blobs = [core.BlobReference(blob) for blob in replicas_of(model, name)]
+            sums.append(net.Sum(blobs, blobs[0], name="dpm") if len(blobs) > 1 else blobs[0])
+        if num_shards(model) > 1:
+            world = core.BlobReference(_ALLREDUCE_WORLD)
+            net.AllreduceBucket([world, *sums], sums, engine="GLOO", name=f"{net.Name()}_sum",
+                                timeout_ms=_DEFAULT_TIMEOUT_SEC * 1000)
+
+
+_barriers_made = 0
+
+
+def create_barrier_net(model, init_net, name, timeout_sec):
+    """A net that waits for all shards; `init_net` gets the making of its common world."""
+    global _barriers_made
+    suffix = f"_{_barriers_made}" if _barriers_made else ""
+    _barriers_made += 1
+    rendezvous = model._rendezvous
+    with core.DeviceScope(core.DeviceOption(caffe2_pb2.CPU)):
+        world = init_net.CreateCommonWorld(
+            core.BlobReference(str(rendezvous["kv_handler"])),
+            core.BlobReference(f"{name}_barrier_cw{suffix}"),
+            name=f"{name}_barrier_cw{suffix}_op", size=rendezvous["num_shards"],
+            rank=rendezvous["shard_id"], engine="GLOO", timeout_ms=int(timeout_sec * 1000),
+            transport=rendezvous.get("transport", "tcp"),
+            interface=rendezvous.get("interface") or "")
+        net = core.Net(f"{name}_barrier_net")
+        net.Barrier(world, [], engine="GLOO", name=f"{name}_barrier",
+                    timeout_ms=int(timeout_sec * 1000))
+    return net
+
+
+def barrier_of_epochs(model, timeout_sec):
+    """Puts a barrier before the nets of the model, so that shards that are early wait."""
+    if num_shards(model) == 1:
+        return
+    init_net = core.Net("barrier_init_net")
+    barrier = create_barrier_net(model, init_net, "pre_training", timeout_sec)
+    model._data_parallel_model_init_nets.insert(0, init_net)
+    model._data_parallel_model_nets.insert(0, barrier)
+
+
+def add_blobs_to_sync(model, names):
+    """Notes the replicas of blobs that are no parameters."""
+    for name in names:
+        if name.startswith(model._device_prefix + "_"):
+            raise ValueError(f"give blobs without the name of a device, not {name}")
+        model._device_grouped_blobs[name] = {
+            device: core.BlobReference(device_scope_name(model, device) + name)
+            for device in model._devices}

@@ -1,0 +1,442 @@
+"""Synchronous data-parallel training over the devices of several processes ("shards").
+
+``Parallelize`` lets the caller's functions build one replica of the model on each device, under the
+name scopes "gpu_0/", "gpu_1/", ... or "cpu_0/", ..., and adds what joins them: the sum of the
+gradients over all devices and shards, started for each bucket of gradients as soon as the backward
+pass has computed them, and the broadcast of the initial parameters from the first device of
+shard 0.
+"""
+
+import copy
+import logging
+import os
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import _data_parallel_sync as sync
+from caffe2.python import core, memonger, model_helper, scope, workspace
+from caffe2.python._data_parallel_batch_norm import combine_spatial_bn as _combine_spatial_bn
+from caffe2.python._data_parallel_replicas import (
+    blobs_of_init_net,
+    check_devices_of_operators,
+    device_scope_name,
+    for_each_device,
+    group_by_device,
+    keep_params_of_first_device,
+    share_params_of_first_device,
+    stripBlobName,
+    validate_params,
+)
+from caffe2.python.data_parallel_bmuf import (
+    Parallelize_BMUF,
+    Parallelize_CPU_BMUF,
+    Parallelize_GPU_BMUF,
+)
+
+__all__ = [
+    "AddBlobSync", "AddDistributedBlobSync", "ConvertNetForDevice", "ExtractPredictorNet",
+    "FinalizeAfterCheckpoint", "GetCheckpointParams", "GetLearningRateBlobNames",
+    "OptimizeGradientMemory", "Parallelize", "Parallelize_BMUF", "Parallelize_CPU",
+    "Parallelize_CPU_BMUF", "Parallelize_GPU", "Parallelize_GPU_BMUF", "RunInitNet", "RunNet",
+    "RunWarmup", "Synchronize", "stripBlobName",
+]
+
+log = logging.getLogger("data_parallel_model")
+
+
+def Parallelize_GPU(*args, **kwargs):
+    """Parallelize on CUDA devices."""
+    kwargs["cpu_device"] = False
+    Parallelize(*args, **kwargs)
+
+
+def Parallelize_CPU(*args, **kwargs):
+    """Parallelize on the CPU: the devices are replicas that share its cores."""
+    kwargs["cpu_device"] = True
+    Parallelize(*args, **kwargs)
+
+
+def Parallelize(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
+                param_update_builder_fun=None, optimizer_builder_fun=None,
+                post_sync_builder_fun=None, devices=None, rendezvous=None, net_type="dag",
+                broadcast_computed_params=True, optimize_gradient_memory=False,
+                dynamic_memory_management=False, blobs_to_keep=None, use_nccl=False,
+                max_concurrent_distributed_ops=16, cpu_device=False, num_threads_per_device=4,
+                shared_model=False, combine_spatial_bn=False, pre_grad_net_transformer_fun=None,
+                net_transformer_fun=None, ideep=False, barrier_net_timeout_sec=300):
+    """Makes a model data parallel.
+
+    Args:
+      model_helper_obj: an empty ModelHelper.
+      input_builder_fun: function(model) that adds the inputs of one replica.
+      forward_pass_builder_fun: function(model, loss_scale) that adds the rest and returns the list
+        of its losses, each scaled by loss_scale = 1 / (devices * shards).
+      param_update_builder_fun: function(model) that updates the parameters of one replica; or
+      optimizer_builder_fun: function(model), called once, that adds an optimizer for all and
+        returns it. Without both the model is for testing: no gradients.
+      post_sync_builder_fun: function(model), for each replica, after the parameters are equal.
+      devices: numbers of the devices; default: all GPUs, or one CPU replica for each core.
+      rendezvous: None for one process, else a dict with num_shards, shard_id, kv_handler (blob of a
+        RedisStoreHandlerCreate or FileStoreHandlerCreate), engine ("GLOO"), transport, interface
+        and exit_nets (None, or a list of nets that get the closing of the connections).
+      net_type: the net's executor.
+      broadcast_computed_params: every run, gives the running statistics of the first device to the
+        others of this shard.
+      optimize_gradient_memory: lets gradients share memory (see memonger.share_grad_blobs).
+      dynamic_memory_management: frees blobs behind their last use, except `blobs_to_keep`.
+      use_nccl, max_concurrent_distributed_ops: without effect: sums are grouped into buckets, and
+        one order of them holds on all shards.
+      cpu_device: replicas run on the CPU.
+      num_threads_per_device: threads of the executor.
+      shared_model: CPU replicas share one copy of the parameters.
+      combine_spatial_bn: SpatialBN normalizes over the batches of all devices of the shard.
+      pre_grad_net_transformer_fun: function(model), called before the gradients are added.
+      net_transformer_fun: function(model, number of devices, prefix, device type), after it.
+      ideep: another name of cpu_device.
+      barrier_net_timeout_sec: how long RunNet waits for other shards before its first iteration.
+
+    Raises ValueError for contradicting arguments or replicas that differ; RuntimeError if a CUDA
+    device does not exist.
+    """
+    model = model_helper_obj
+    if param_update_builder_fun is not None and optimizer_builder_fun is not None:
+        raise ValueError(
+            "Can only specify one of param_update_builder_fun, optimizer_builder_fun")
+    if optimize_gradient_memory and dynamic_memory_management:
+        raise ValueError("optimize_gradient_memory and dynamic_memory_management exclude another")
+    trains = param_update_builder_fun is not None or optimizer_builder_fun is not None
+    _set_up(model, devices, rendezvous, net_type, cpu_device or ideep, num_threads_per_device,
+            shared_model)
+    if not trains and model.init_params:
+        log.warning("Model %s is used for testing but has init_params=True, which would initialize "
+                    "its parameters again", model.name)
+    earlier_params = copy.copy(model.params)
+    losses = _build_replicas(model, input_builder_fun, forward_pass_builder_fun, trains)
+    _note_params(model, earlier_params)
+    if pre_grad_net_transformer_fun is not None:
+        pre_grad_net_transformer_fun(model)
+    if trains:
+        _add_gradients(model, losses)
+    if net_transformer_fun is not None:
+        net_transformer_fun(model, len(model._devices), model._device_prefix, model._device_type)
+    if not trains:
+        log.info("no updates of parameters: only the forward pass")
+        return
+    if combine_spatial_bn:
+        _combine_spatial_bn(model)
+    _note_gradients(model, earlier_params)
+    if broadcast_computed_params:
+        sync.copy_computed_params(model)
+    sync.reduce_gradients(model)
+    all_params = model.GetParams("")
+    if model._shared_model:
+        keep_params_of_first_device(model)
+    if param_update_builder_fun is not None:
+        for_each_device(model, lambda device: param_update_builder_fun(model))
+    else:
+        model._optimizer = optimizer_builder_fun(model)
+    blobs, names = blobs_of_init_net(model)
+    _note_replicas(model, blobs)
+    check_devices_of_operators(model.net, model)
+    model.net.AddArgument("first_iter_only_one_worker", 1)
+    sync.broadcast(model, model.param_init_net, names)
+    if post_sync_builder_fun is not None:
+        for_each_device(model, lambda device: post_sync_builder_fun(model))
+    if optimize_gradient_memory:
+        OptimizeGradientMemory(model, None, set(), False)
+    if dynamic_memory_management:
+        _free_blobs_when_used(model, blobs_to_keep)
+    if model._shared_model:
+        share_params_of_first_device(model, all_params)
+    sync.barrier_of_epochs(model, barrier_net_timeout_sec)
+
+
+def _devices_of(devices, cpu_device):
+    """The numbers of the devices. Raises RuntimeError for CUDA devices that do not exist."""
+    if cpu_device:
+        return list(devices) if devices is not None else list(range(os.cpu_count()))
+    available = workspace.NumCudaDevices()
+    devices = list(devices) if devices is not None else list(range(available))
+    if not devices or max(devices) >= available:
+        raise RuntimeError(
+            f"CUDA devices {devices or ''} are asked for, but there are {available}; use "
+            "Parallelize_CPU, or cpu_device=True, to train on the CPU")
+    return devices
+
+
+def _set_up(model, devices, rendezvous, net_type, cpu_device, num_threads_per_device,
+            shared_model):
+    """Sets what all functions here read of a model. Raises as Parallelize does."""
+    if not isinstance(model, model_helper.ModelHelper):
+        raise TypeError(f"a ModelHelper is made data parallel, not {model!r}")
+    outer = scope.CurrentDeviceScope()
+    if outer is not None and outer.device_type != caffe2_pb2.CPU:
+        raise ValueError(f"Parallelize must not be called in the device scope {outer}")
+    sync.check_rendezvous(rendezvous)
+    if shared_model and not cpu_device:
+        raise ValueError("Shared model only supported on CPU")
+    model._devices = _devices_of(devices, cpu_device)
+    model._device_type = caffe2_pb2.CPU if cpu_device else caffe2_pb2.CUDA
+    model._device_prefix = "cpu" if cpu_device else "gpu"
+    model._shared_model = shared_model
+    model._rendezvous = rendezvous
+    model._sync_barrier_net = None
+    model._checkpoint_net = None
+    model._optimizer = None
+    model._grad_names = []
+    model._data_parallel_model_init_nets = [model.param_init_net]
+    model._data_parallel_model_nets = [model.net]
+    log.info("Parallelizing model for devices: %s", model._devices)
+    proto = model.net.Proto()
+    proto.type = net_type
+    proto.num_workers = len(model._devices) * num_threads_per_device
+    if rendezvous is not None:
+        proto.num_workers += 8  # for what waits for other shards
+
+
+def _build_replicas(model, input_builder_fun, forward_pass_builder_fun, trains):
+    """Adds the replicas; returns {device: losses}."""
+    loss_scale = 1.0 / (len(model._devices) * sync.num_shards(model))
+    losses = {}
+
+    def build(device):
+        input_builder_fun(model)
+        losses[device] = forward_pass_builder_fun(model, loss_scale)
+        if not trains:
+            return
+        if not isinstance(losses[device], list):
+            raise ValueError("Model builder function must return list of loss blobs, not "
+                             f"{losses[device]!r}")
+        for loss in losses[device]:
+            if not isinstance(loss, core.BlobReference):
+                raise ValueError(f"Model builder func must return list of loss blobs, not {loss!r}")
+
+    for_each_device(model, build)
+    validate_params(model.params)
+    return losses
+
+
+def _note_params(model, earlier_params):
+    model._device_grouped_blobs = group_by_device(model, model.params, earlier_params)
+    computed = group_by_device(model, model.GetComputedParams(""))
+    model._device_grouped_blobs.update(computed)
+    model._param_names = list(model._device_grouped_blobs)
+    model._computed_param_names = list(computed)
+
+
+def _add_gradients(model, losses):
+    """Adds the backward pass, which starts from ones on the device of each loss."""
+    starts = {}
+    for device in model._devices:
+        with core.DeviceScope(core.DeviceOption(model._device_type, device)):
+            for loss in losses[device]:
+                starts[str(loss)] = str(model.ConstantFill(loss, loss + "_grad", value=1.0))
+    model.AddGradientOperators(starts)
+    model._losses_by_gpu = losses
+
+
+def _note_gradients(model, earlier_params):
+    validate_params(model.params)
+    gradients = [model.param_to_grad[param] for param in model.params[len(earlier_params):]
+                 if param in model.param_to_grad]
+    grouped = group_by_device(model, gradients)
+    model._device_grouped_blobs.update(grouped)
+    model._grad_names = list(grouped)
+
+
+def _note_replicas(model, blobs):
+    """Adds blobs to the groups; those of a shared model may be on the first device only."""
+    for blob in blobs:
+        device = int(str(blob)[len(model._device_prefix) + 1:].partition("/")[0])
+        model._device_grouped_blobs.setdefault(stripBlobName(blob), {})[device] = blob
+    if model._shared_model:
+        shared = set(model._param_names) - set(model._computed_param_names)
+        for name in shared:
+            replicas = model._device_grouped_blobs[name]
+            model._device_grouped_blobs[name] = {
+                model._devices[0]: replicas[model._devices[0]]}
+
+
+# -- Running ---------------------------------------------------------------------------------------
+
+
+def RunInitNet(model):
+    """Runs the init nets of the model and creates the nets that RunNet runs."""
+    for net in model._data_parallel_model_init_nets:
+        workspace.RunNetOnce(net)
+    for net in model._data_parallel_model_nets:
+        workspace.CreateNet(net[0] if isinstance(net, tuple) else net)
+
+
+def RunWarmup(model):
+    """Runs a BMUF model's first iterations, then gives its parameters to all devices."""
+    workspace.RunNet(model.net, model._warmup_iterations)
+    workspace.RunNetOnce(model._warmup_broadcast)
+
+
+def RunNet(model, num_iterations):
+    """Runs `num_iterations` iterations, after all shards have come here; then, for BMUF, the
+    update of the global model."""
+    for net in model._data_parallel_model_nets:
+        if isinstance(net, tuple):
+            workspace.RunNet(net[0].Proto().name, net[1])
+        elif net is model.net:
+            workspace.RunNet(net.Proto().name, num_iterations)
+        else:
+            workspace.RunNet(net.Proto().name)
+
+
+def Synchronize(model, timeout_sec=sync._DEFAULT_TIMEOUT_SEC):
+    """Waits until all shards have come here; nothing for one shard.
+
+    Raises RuntimeError if one does not within `timeout_sec` seconds, ValueError if the time differs
+    from that of the first call.
+    """
+    if sync.num_shards(model) == 1:
+        return
+    if model._sync_barrier_net is None:
+        log.info("Creating synchronization barrier net")
+        init_net = core.Net("sync_barrier_init_net")
+        model._sync_barrier_net = sync.create_barrier_net(model, init_net, "sync", timeout_sec)
+        workspace.RunNetOnce(init_net)
+        workspace.CreateNet(model._sync_barrier_net)
+        model._sync_barrier_net_timeout = timeout_sec
+    if model._sync_barrier_net_timeout != timeout_sec:
+        raise ValueError(f"Must use fixed timeout, {model._sync_barrier_net_timeout} != "
+                         f"{timeout_sec}")
+    workspace.RunNet(model._sync_barrier_net)
+
+
+# -- Checkpoints -----------------------------------------------------------------------------------
+
+
+def GetCheckpointParams(model):
+    """The set of blobs to save: what the init net fills on the first device, and the counters of
+    iterations that are on no device of the model."""
+    blobs, _ = blobs_of_init_net(model)
+    first = device_scope_name(model, model._devices[0])
+    kept = {blob for blob in blobs if str(blob).startswith(first)}
+    for op in model.net.Proto().op:
+        if op.type in ("Iter", "AtomicIter") and \
+                not op.output[0].startswith(model._device_prefix + "_"):
+            kept.add(op.output[0])
+    return kept
+
+
+def FinalizeAfterCheckpoint(model, blobs=None):
+    """Gives the blobs of the first device of shard 0, after they were loaded, to all others.
+
+    `blobs`: default: all that the init net fills.
+    """
+    if model._checkpoint_net is None:
+        names = blobs_of_init_net(model)[1] if blobs is None else sorted(
+            {stripBlobName(blob) for blob in blobs})
+        sync.add_blobs_to_sync(
+            model, [name for name in names if name not in model._device_grouped_blobs])
+        model._checkpoint_net = core.Net("checkpoint_sync_net")
+        sync.broadcast(model, model._checkpoint_net, names)
+        workspace.CreateNet(model._checkpoint_net)
+    log.info("Run checkpoint net")
+    workspace.RunNet(model._checkpoint_net.Proto().name)
+
+
+def AddBlobSync(model, blobs, net=None):
+    """Adds to the net (default: the model's) the broadcast of blobs, named without device, from the
+    first device of shard 0 to all others."""
+    sync.add_blobs_to_sync(model, [str(blob) for blob in blobs])
+    sync.broadcast(model, net or model.net, sorted({str(blob) for blob in blobs}))
+
+
+def AddDistributedBlobSync(model, blobs):
+    """Adds the sums of blobs, which are on no device of the model, over all shards."""
+    if sync.num_shards(model) == 1:
+        return
+    sync.add_common_worlds(model)
+    world = core.BlobReference(sync._ALLREDUCE_WORLD)
+    with core.DeviceScope(core.DeviceOption(caffe2_pb2.CPU)):
+        for blob in blobs:
+            blob = core.BlobReference(str(blob))
+            model.net.Allreduce([world, blob], [blob], engine="GLOO", name=f"blob_sync_{blob}")
+
+
+# -- Nets ------------------------------------------------------------------------------------------
+
+
+def ConvertNetForDevice(net, device=None):
+    """A copy of a net with all its blobs and operators on one device: blob "w" is "gpu_0/w".
+
+    Raises ValueError if the net has recurrent operators, whose step nets would not change.
+    """
+    device = device or scope.CurrentDeviceScope()
+    prefix = "gpu" if core.IsGPUDeviceType(device.device_type) else "cpu"
+    name_scope = f"{prefix}_{device.device_id}/"
+    converted = copy.deepcopy(net)
+    proto = converted.Proto()
+    for op in proto.op:
+        if op.type.startswith("RecurrentNetwork"):
+            raise ValueError(f"operator {op.type} cannot be converted for a device")
+        for blobs in (op.input, op.output, op.control_input):
+            blobs[:] = [name_scope + blob for blob in blobs]
+        op.device_option.CopyFrom(device)
+    for blobs in (proto.external_input, proto.external_output):
+        blobs[:] = [name_scope + blob for blob in blobs]
+    converted._InvalidateLookupTables()
+    return converted
+
+
+def GetLearningRateBlobNames(model):
+    """The blobs that hold the learning rates."""
+    if model._optimizer is None:
+        return [op.output[0] for op in model.net.Proto().op if op.type == "LearningRate"]
+    if model._device_type == caffe2_pb2.CPU:
+        return [model._optimizer.get_cpu_blob_name("lr")]
+    return [model._optimizer.get_gpu_blob_name("lr", device) for device in model._devices]
+
+
+def ExtractPredictorNet(model, inputs, outputs, device):
+    """(the net that computes `outputs` from `inputs`, its parameters), all without the name scope
+    of a device, from the replica of the first device."""
+    prefix = device_scope_name(model, model._devices[0])
+    proto = model.net.Proto()
+    renames = {blob: blob[len(prefix):] for op in proto.op for blob in (*op.input, *op.output)
+               if blob.startswith(prefix)}
+    return model_helper.ExtractPredictorNet(
+        net_proto=proto, input_blobs=[prefix + str(blob) for blob in inputs],
+        output_blobs=[prefix + str(blob) for blob in outputs], device=device, renames=renames)
+
+
+# -- Memory ----------------------------------------------------------------------------------------
+
+
+def OptimizeGradientMemory(model, input_shapes, excluded_blobs, recycle_activations):
+    """Lets gradients of each replica share memory; before the net is created.
+
+    Args:
+      input_shapes: {input blob, without device: shape}, from which sizes are inferred; None: not.
+      excluded_blobs: blobs, without device, that keep memory of their own.
+      recycle_activations: gradients may take the memory of activations, too.
+    """
+    shapes = None
+    if input_shapes is not None:
+        shapes, _ = workspace.InferShapesAndTypes(
+            [model.param_init_net, model.net],
+            {device_scope_name(model, device) + name: shape
+             for name, shape in input_shapes.items() for device in model._devices})
+    for device in model._devices:
+        prefix = device_scope_name(model, device)
+        model.net._net = memonger.share_grad_blobs(
+            model.net, model._losses_by_gpu[device], set(model.param_to_grad.values()), prefix,
+            dont_share_blobs={prefix + blob for blob in excluded_blobs},
+            share_activations=recycle_activations, blob_shapes=shapes)
+        model.net._InvalidateLookupTables()
+
+
+def _free_blobs_when_used(model, blobs_to_keep):
+    kept = set()
+    for device in model._devices:
+        prefix = device_scope_name(model, device)
+        kept.update(prefix + str(blob) for blob in blobs_to_keep or ())
+        kept.update(map(str, model._losses_by_gpu[device]))
+    if sync.num_shards(model) > 1:
+        kept.update(map(str, model.param_to_grad.values()))
+    model.net._net = memonger.release_blobs_when_used(model.net.Proto(), kept)
+    model.net._InvalidateLookupTables()

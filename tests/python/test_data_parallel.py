@@ -1,0 +1,296 @@
+"""data_parallel_model: replicas on the CPU, in one and in several processes."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+
+import data_parallel_worker as worker
+import numpy as np
+import pytest
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import brew, core, memonger, optimizer, workspace
+from caffe2.python import data_parallel_model as dpm
+from caffe2.python.model_helper import ModelHelper
+from caffe2.python.modeling import initializers
+
+
+@pytest.fixture(autouse=True)
+def first_instances():
+    optimizer.reset_optimizer_instance_count()
+
+
+def reference(first):
+    """The trajectory of the weights from `first`, in double, by the formulas of the gradient."""
+    w, b = first.astype(np.float64), np.full(worker.OUTPUTS, 0.5)
+    momentum_w, momentum_b = np.zeros_like(w), np.zeros_like(b)
+    trajectory = [w]
+    for x, y in worker.batches():
+        error = (x @ w.T + b - y) / len(x)
+        momentum_w = 0.9 * momentum_w + 0.05 * error.T @ x
+        momentum_b = 0.9 * momentum_b + 0.05 * error.sum(0)
+        w, b = w - momentum_w, b - momentum_b
+        trajectory.append(w)
+    return np.stack(trajectory)
+
+
+@pytest.mark.parametrize("devices, arguments", [
+    ([0], {}),
+    ([0, 1], {}),
+    ([0, 1], {"shared_model": True}),
+    ([0, 1, 2, 3], {"net_type": "simple"}),
+    ([0, 1], {"optimize_gradient_memory": True}),
+    ([0, 1], {"dynamic_memory_management": True}),
+])
+def test_trajectory_is_that_of_the_whole_batch(devices, arguments):
+    model = ModelHelper("one_process")
+    worker.build(model, devices, None, **arguments)
+    trajectory = worker.train(model, 0, 1, devices)
+    np.testing.assert_allclose(trajectory, reference(trajectory[0]), rtol=1e-5, atol=1e-6)
+    for device in devices if "shared_model" not in arguments else ():
+        np.testing.assert_array_equal(workspace.FetchBlob(f"cpu_{device}/w"), trajectory[-1])
+
+
+class _RedisServer:
+    def __init__(self, folder):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.process = subprocess.Popen(
+            ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
+             "--dir", str(folder)], stdout=subprocess.DEVNULL)
+        for _ in range(100):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            time.sleep(0.1)
+        raise RuntimeError("redis-server does not answer")
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+@pytest.fixture(params=["file", "redis"])
+def store(request, tmp_path):
+    if request.param == "file":
+        yield f"file:{tmp_path}"
+        return
+    if shutil.which("redis-server") is None:
+        pytest.skip("no redis-server")
+    server = _RedisServer(tmp_path)
+    yield f"redis:{server.port}"
+    server.close()
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_two_processes_train_as_one(store, devices, tmp_path):
+    workers = [
+        subprocess.Popen(
+            [sys.executable, worker.__file__, str(shard), "2", str(devices), store,
+             str(tmp_path / f"shard_{shard}.npz")],
+            stderr=subprocess.PIPE, env=dict(os.environ, OMP_NUM_THREADS="1"))
+        for shard in range(2)]
+    errors = [process.communicate(timeout=120)[1].decode() for process in workers]
+    assert [process.returncode for process in workers] == [0, 0], errors
+    shards = [np.load(tmp_path / f"shard_{shard}.npz") for shard in range(2)]
+    trajectory = shards[0]["trajectory"]
+    np.testing.assert_array_equal(trajectory, shards[1]["trajectory"])
+    np.testing.assert_allclose(trajectory, reference(trajectory[0]), rtol=1e-5, atol=1e-6)
+    for shard in shards:
+        np.testing.assert_array_equal(shard["loaded"], np.full_like(trajectory[0], 4))
+
+
+def image_model(devices, combine_spatial_bn):
+    """A convolution, SpatialBN and Relu over images of 4 channels, 8 in all."""
+    model = ModelHelper("image", arg_scope={"order": "NCHW"})
+
+    def add_forward(model, loss_scale):
+        x = brew.conv(model, "x", "conv", 4, 6, 3, pad=1, weight_init=("GaussianFill", {}))
+        x = brew.relu(model, brew.spatial_bn(model, x, "bn", 6), "relu")
+        x = brew.fc(model, brew.average_pool(model, x, "pool", global_pooling=True), "fc", 6, 2)
+        loss = model.net.AveragedLoss(model.net.SquaredL2Distance([x, "y"], "distance"), "loss")
+        return [model.net.Scale(loss, scale=loss_scale)]
+
+    dpm.Parallelize_CPU(
+        model, lambda model: None, add_forward,
+        lambda model: optimizer.build_sgd(model, 0.1, momentum=0.9), devices=devices,
+        combine_spatial_bn=combine_spatial_bn)
+    model.param_init_net.set_rand_seed(3, seed_on_op_def=True)
+    return model
+
+
+def train_images(devices, combine_spatial_bn, steps=3):
+    workspace.ResetWorkspace()
+    model = image_model(devices, combine_spatial_bn)
+    rng = np.random.default_rng(2)
+    x = rng.standard_normal((8, 4, 5, 5)).astype(np.float32)
+    x[4:] *= 3  # other statistics on the second device
+    y = rng.standard_normal((8, 2)).astype(np.float32)
+    rows = 8 // len(devices)
+    for device in devices:
+        workspace.FeedBlob(f"cpu_{device}/x", x[device * rows:(device + 1) * rows])
+        workspace.FeedBlob(f"cpu_{device}/y", y[device * rows:(device + 1) * rows])
+    workspace.RunNetOnce(model.param_init_net)
+    first = {name: workspace.FetchBlob(f"cpu_0/{name}") for name in ("conv_w", "fc_w")}
+    workspace.CreateNet(model.net)
+    workspace.RunNet(model.net, steps)
+    names = ("conv_w", "bn_s", "bn_b", "bn_rm", "bn_riv", "fc_w")
+    return first, {name: workspace.FetchBlob(f"cpu_0/{name}") for name in names}
+
+
+def test_combined_batch_normalization_is_that_of_the_whole_batch():
+    first_one, one = train_images([0], False)
+    first_two, two = train_images([0, 1], True)
+    for name in first_one:
+        np.testing.assert_array_equal(first_one[name], first_two[name])
+    for name, expected in one.items():
+        np.testing.assert_allclose(two[name], expected, rtol=2e-4, atol=2e-5, err_msg=name)
+    _, apart = train_images([0, 1], False)
+    assert abs(apart["conv_w"] - one["conv_w"]).max() > 1e-3
+
+
+def test_blob_names_and_checkpoint_params():
+    model = image_model([0, 1], False)
+    assert {"cpu_0/conv_w", "cpu_1/conv_w"} <= {str(p) for p in model.params}
+    assert model._device_grouped_blobs["fc_w_grad"][1] == "cpu_1/fc_w_grad"
+    assert {str(blob) for blob in dpm.GetCheckpointParams(model)} == {
+        "optimizer_iteration",
+        *("cpu_0/" + name for name in (
+            "conv_w", "conv_w_momentum", "conv_b", "conv_b_momentum", "bn_s", "bn_s_momentum",
+            "bn_b", "bn_b_momentum", "bn_rm", "bn_riv", "fc_w", "fc_w_momentum", "fc_b",
+            "fc_b_momentum"))}
+    assert dpm.stripBlobName("cpu_0/a/b") == "a/b"
+    net, params = dpm.ExtractPredictorNet(model, ["x"], ["fc"], None)
+    assert "conv_w" in params and net.Proto().op[0].input[0] == "x"
+
+
+def test_sums_start_behind_the_last_replica_of_a_gradient():
+    model = image_model([0, 1], False)
+    ops = list(model.net.Proto().op)
+    sums = {op.input[0]: i for i, op in enumerate(ops) if op.name == "dpm" and op.type == "Sum"}
+    assert len(sums) == len(model._grad_names)
+    for blob, at in sums.items():
+        writers = [i for i, op in enumerate(ops[:at])
+                   if {blob, blob.replace("cpu_0", "cpu_1")} & set(op.output)]
+        assert len(writers) == 2 and at > max(writers)
+    # The classifier's gradients are known first, and reduced before the rest is computed.
+    last = max(i for i, op in enumerate(ops) if op.type == "ConvGradient")
+    assert sums["cpu_0/fc_w_grad"] < last < sums["cpu_0/conv_w_grad"]
+
+
+def test_sparse_gradients_are_joined():
+    model = ModelHelper("sparse")
+
+    def add_forward(model, loss_scale):
+        table = model.create_param("table", [4, 2], initializers.Initializer("ConstantFill"))
+        rows = model.net.Gather([table, "ids"], "rows")
+        loss = model.net.AveragedLoss(model.net.SumElements(rows, "sum"), "loss")
+        return [model.net.Scale(loss, scale=loss_scale)]
+
+    dpm.Parallelize_CPU(model, lambda model: None, add_forward,
+                        lambda model: optimizer.build_sgd(model, 0.5), devices=[0, 1])
+    workspace.FeedBlob("cpu_0/ids", np.array([0, 1]))
+    workspace.FeedBlob("cpu_1/ids", np.array([1, 3]))
+    dpm.RunInitNet(model)
+    dpm.RunNet(model, 1)
+    expected = -0.25 * np.array([[1, 1], [2, 2], [0, 0], [1, 1]])
+    for device in (0, 1):
+        np.testing.assert_allclose(workspace.FetchBlob(f"cpu_{device}/table"), expected)
+
+
+def test_refusals():
+    arguments = (lambda model: None, lambda model, loss_scale: [])
+    with pytest.raises(RuntimeError, match="CUDA devices .0, 1. are asked for, but there are"):
+        dpm.Parallelize_GPU(ModelHelper("gpu"), *arguments, devices=[0, 1])
+    with pytest.raises(ValueError, match="Can only specify one"):
+        dpm.Parallelize_CPU(ModelHelper("both"), *arguments, lambda m: None, lambda m: None)
+    with pytest.raises(ValueError, match="list of loss blobs"):
+        dpm.Parallelize_CPU(ModelHelper("loss"), arguments[0], lambda m, s: "loss",
+                            lambda m: None, devices=[0])
+    for rendezvous, message in [
+            ({"num_shards": 2}, "lacks .'shard_id'"),
+            ({"num_shards": 2, "shard_id": 2, "kv_handler": "s"}, "shard_id 2 is not one of 2"),
+            ({"num_shards": 2, "shard_id": 0}, "need a kv_handler"),
+            ({"num_shards": 2, "shard_id": 0, "mpi_rendezvous": True}, "through MPI"),
+            ({"num_shards": 2, "shard_id": 0, "engine": "X"}, "by the engine GLOO")]:
+        with pytest.raises(ValueError, match=message):
+            dpm.Parallelize_CPU(ModelHelper("shards"), *arguments, rendezvous=rendezvous)
+
+
+def test_net_for_device():
+    net = core.Net("for_device")
+    net.Relu(net.AddExternalInput("a"), "b")
+    device = core.DeviceOption(caffe2_pb2.CPU, 1)
+    converted = dpm.ConvertNetForDevice(net, device)
+    op = converted.Proto().op[0]
+    assert (list(op.input), list(op.output)) == (["cpu_1/a"], ["cpu_1/b"])
+    assert list(converted.Proto().external_input) == ["cpu_1/a"]
+    assert op.device_option == device
+    assert list(net.Proto().op[0].input) == ["a"]
+
+
+def test_learning_rate_blobs_and_synchronize():
+    model = ModelHelper("rates")
+    worker.build(model, [0, 1], None)
+    assert dpm.GetLearningRateBlobNames(model) == ["SgdOptimizer_0_lr_cpu"]
+    dpm.Synchronize(model)  # one shard: nothing to wait for
+    dpm.AddBlobSync(model, ["extra"])
+    for device, value in ((0, 3.0), (1, 4.0)):
+        workspace.FeedBlob(f"cpu_{device}/extra", np.float32([value]))
+    worker.train(model, 0, 1, [0, 1])
+    assert workspace.FetchBlob("cpu_1/extra") == [3.0]
+
+
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_bmuf_follows_its_formula(nesterov):
+    model = ModelHelper("bmuf")
+
+    def add_forward(model, loss_scale):
+        w = model.create_param("w", [2], initializers.Initializer("ConstantFill", value=0.0))
+        loss = model.net.AveragedLoss(model.net.SquaredL2Distance(
+            [model.net.ExpandDims(w, "row", dims=[0]), "target"], "distance"), "loss")
+        return [loss]
+
+    def add_update(model):
+        optimizer.build_sgd(model, 0.25)
+
+    dpm.Parallelize_CPU_BMUF(model, lambda model: None, add_forward, add_update,
+                             block_learning_rate=0.8, devices=[0, 1], nesterov=nesterov,
+                             warmup_iterations=1)
+    targets = np.float32([[1, 2], [3, -4]])
+    for device in (0, 1):
+        workspace.FeedBlob(f"cpu_{device}/target", targets[device:device + 1])
+    dpm.RunInitNet(model)
+    dpm.RunWarmup(model)
+    w = np.stack([0.25 * targets[0]] * 2)  # one step on device 0, given to both
+    np.testing.assert_allclose([workspace.FetchBlob(f"cpu_{d}/w") for d in (0, 1)], w)
+    g, v, previous = w[0], np.zeros(2), np.zeros(2)
+    for _ in range(3):
+        dpm.RunNet(model, 2)
+        for _ in range(2):
+            w = w - 0.25 * (w - targets)
+        v, previous = 0.5 * v + 0.8 * (w.mean(0) - g), v
+        g = g + v - (0.5 * (v - previous) if nesterov else 0)
+        w = np.stack([g, g])
+        for device in (0, 1):
+            np.testing.assert_allclose(workspace.FetchBlob(f"cpu_{device}/w"), g, rtol=1e-5)
+    np.testing.assert_allclose(workspace.FetchBlob("cpu_0/w_v"), v, rtol=1e-5)
+
+
+def count_blobs(proto):
+    return len({blob for op in proto.op for blob in (*op.input, *op.output)})
+
+
+def test_gradients_share_memory():
+    model = image_model([0], False)
+    plain = model.net.Proto()
+    shared = memonger.share_grad_blobs(
+        model.net, model._losses_by_gpu[0], set(model.param_to_grad.values()), "cpu_0/")
+    with_activations = memonger.share_grad_blobs(
+        model.net, model._losses_by_gpu[0], set(model.param_to_grad.values()), "cpu_0/",
+        share_activations=True, dont_share_blobs={"cpu_0/x", "cpu_0/y"})
+    assert count_blobs(plain) > count_blobs(shared) > count_blobs(with_activations)
