@@ -465,6 +465,7 @@ std::shared_ptr<Communicator> ConnectGloo(StoreHandler* store, const GlooOptions
         attempt == 0 ? options.name + "/" : MakeString(options.name, "/retry", attempt, "/");
     std::vector<std::string> texts(options.size, text), keys;
     if (options.size == 1) return texts;
+    store->SetDeadline(deadline);
     store->Set(base + std::to_string(options.rank), text);
     for (int i = 0; i < options.size; ++i) keys.push_back(base + std::to_string(i));
     try {

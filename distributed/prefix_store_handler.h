@@ -41,6 +41,9 @@ class PrefixStoreHandler : public StoreHandler {
                  milliseconds lifetime) override {
     base_->SetFields(prefix_ + key, fields, lifetime);
   }
+  void SetDeadline(const std::optional<Deadline>& deadline) override {
+    base_->SetDeadline(deadline);
+  }
   void RemoveLeftovers(const std::string& prefix) override {
     base_->RemoveLeftovers(prefix_ + prefix);
   }

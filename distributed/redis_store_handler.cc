@@ -25,6 +25,8 @@ using Reply = std::unique_ptr<redisReply, FreeReply>;
 using Command = std::vector<std::string>;
 
 constexpr milliseconds kFirstRetry{20}, kSlowestRetry{500};
+constexpr milliseconds kWarnEvery{10000};
+constexpr milliseconds kLeastTime{1000};  // more than a server that is well ever needs
 
 // The server's words, fit for a terminal and a log line: they may come from anybody.
 std::string CleanText(const char* text, size_t length) {
@@ -83,7 +85,7 @@ class RedisStoreHandler final : public StoreHandler {
     CAFFE_ENFORCE(options.port > 0 && options.port < 65536, "Redis port ", options.port);
     CAFFE_ENFORCE_GE(options.database, 0);
     IgnoreBrokenPipes();
-    Retry(Deadline(options.connect_timeout), true, [](const Deadline&) {});
+    Retry(options.connect_timeout, true, [](const Deadline&) {});
   }
 
   bool SetIfAbsent(const std::string& key, const std::string& value) override {
@@ -91,7 +93,7 @@ class RedisStoreHandler final : public StoreHandler {
     bool tried = false;
     bool created = false;
     Retry(
-        Deadline(options_.command_timeout), true,
+        options_.command_timeout, true,
         [&](const Deadline& deadline) {
           Reply reply = Execute({"SET", prefix_ + key, value, "NX"}, deadline);
           created = reply->type == REDIS_REPLY_STATUS;
@@ -114,7 +116,7 @@ class RedisStoreHandler final : public StoreHandler {
 
   std::optional<std::string> TryGet(const std::string& key) override {
     std::optional<std::string> value;
-    Retry(Deadline(options_.command_timeout), true,
+    Retry(options_.command_timeout, true,
           [&](const Deadline& deadline) { value = FetchString(key, deadline); });
     return value;
   }
@@ -122,7 +124,7 @@ class RedisStoreHandler final : public StoreHandler {
   int64_t Add(const std::string& key, int64_t delta) override {
     int64_t sum = 0;
     // Not tried again once it was sent: it might count twice.
-    Retry(Deadline(options_.command_timeout), false, [&](const Deadline& deadline) {
+    Retry(options_.command_timeout, false, [&](const Deadline& deadline) {
       Reply reply = Execute({"INCRBY", prefix_ + key, std::to_string(delta)}, deadline);
       ExpectType(*reply, REDIS_REPLY_INTEGER, "INCRBY");
       sum = reply->integer;
@@ -155,6 +157,8 @@ class RedisStoreHandler final : public StoreHandler {
     if (lifetime.count() > 0) Expire(key, lifetime);
   }
 
+  void SetDeadline(const std::optional<Deadline>& deadline) override { deadline_ = deadline; }
+
   std::string LocalAddress() override {
     return connection_ ? SocketAddress(connection_->fd) : std::string();
   }
@@ -164,25 +168,36 @@ class RedisStoreHandler final : public StoreHandler {
   }
 
  private:
-  // Calls body(deadline) on a live connection. When the connection breaks, connects anew and, if
-  // the command is `repeatable` or was not sent yet, tries again until the deadline; calls
-  // `on_lost` before that.
+  // Calls body(deadline of this attempt) on a live connection. When the connection breaks or gives
+  // no answer for `timeout`, connects anew and, if the command is `repeatable` or was not sent yet,
+  // tries again until the deadline that was set, or else the timeout; calls `on_lost` before that.
   template <typename Body>
-  void Retry(const Deadline& deadline, bool repeatable, const Body& body,
+  void Retry(milliseconds timeout, bool repeatable, const Body& body,
              const std::function<void()>& on_lost = {}) {
+    const milliseconds limit =
+        deadline_ ? std::max(deadline_->remaining(), std::min(timeout, kLeastTime)) : timeout;
+    const Deadline end(limit);
+    Deadline next_warning(milliseconds(0));
     for (milliseconds pause = kFirstRetry;; pause = std::min(pause * 2, kSlowestRetry)) {
       bool sent = false;
       try {
-        if (!connection_) Connect(deadline);
+        const Deadline attempt(std::min(timeout, end.remaining()));
+        if (!connection_) Connect(attempt);
         sent = true;
-        body(deadline);
+        body(attempt);
         return;
       } catch (const ConnectionLost& e) {
         connection_.reset();
         if (sent && on_lost) on_lost();
         if (sent && !repeatable) throw;
-        if (deadline.remaining() <= pause) throw;
-        LOG_EVERY_N(WARNING, 20) << e.what() << "; trying again";
+        if (end.remaining() <= pause) {
+          if (limit <= timeout) throw;
+          throw ConnectionLost(MakeString(e.what(), "; tried for ", limit.count() / 1000.0, " s"));
+        }
+        if (next_warning.expired()) {
+          LOG(WARNING) << e.what() << "; trying again";
+          next_warning = Deadline(kWarnEvery);
+        }
       }
       std::this_thread::sleep_for(pause);
     }
@@ -190,7 +205,7 @@ class RedisStoreHandler final : public StoreHandler {
 
   Reply Run(const Command& command, int expected_type) {
     Reply reply;
-    Retry(Deadline(options_.command_timeout), true,
+    Retry(options_.command_timeout, true,
           [&](const Deadline& deadline) { reply = Execute(command, deadline); });
     ExpectType(*reply, expected_type, command[0]);
     return reply;
@@ -267,6 +282,7 @@ class RedisStoreHandler final : public StoreHandler {
   const RedisOptions options_;
   const std::string prefix_;
   ContextPtr connection_;
+  std::optional<Deadline> deadline_;
 };
 
 }  // namespace

@@ -12,7 +12,8 @@ struct RedisOptions {
   std::string password;  // never logged
   int database = 0;
   milliseconds connect_timeout{5000};
-  // One command, with the attempts to reconnect that it may need.
+  // One command, with the attempts to reconnect that it may need. Where SetDeadline() allows more,
+  // a connection without an answer is given up for a new one after this time.
   milliseconds command_timeout{10000};
 };
 

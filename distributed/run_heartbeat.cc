@@ -44,14 +44,16 @@ void RunHeartbeat::UpdateStatus(const ShardStatus& status) {
   status_ = status;
 }
 
-void RunHeartbeat::Track(const std::string& key) {
+void RunHeartbeat::Track(const std::string& key, const std::optional<std::string>& value) {
   std::lock_guard<std::mutex> lock(mutex_);
-  tracked_.insert(key);
+  tracked_[key] = value;
 }
 
 std::set<std::string> RunHeartbeat::TakeTracked() {
   std::lock_guard<std::mutex> lock(mutex_);
-  return std::exchange(tracked_, {});
+  std::set<std::string> keys;
+  for (const auto& [key, value] : std::exchange(tracked_, {})) keys.insert(key);
+  return keys;
 }
 
 void RunHeartbeat::OnPeerLost(std::function<void(const std::string&)> callback) {
@@ -93,6 +95,8 @@ void RunHeartbeat::Loop() {
   for (int64_t count = 1;; ++count) {
     try {
       if (!store) store = stores_(place_.options.run_id);
+      // Soon enough to tell that the store is gone before others take this shard for dead.
+      store->SetDeadline(Deadline(place_.options.lease / 4));
       Beat(store.get(), count);
       if (!store_reachable_.exchange(true)) {
         LOG(INFO) << "the store of run " << place_.options.run_id << " is back";
@@ -110,7 +114,7 @@ void RunHeartbeat::Loop() {
 }
 
 void RunHeartbeat::Beat(StoreHandler* store, int64_t count) {
-  std::set<std::string> tracked;
+  TrackedKeys tracked;
   std::vector<MemberRecord> members;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -123,18 +127,22 @@ void RunHeartbeat::Beat(StoreHandler* store, int64_t count) {
   }
   store->Put(place_.Key("heartbeat", place_.options.shard_id), Text(count), place_.options.lease);
   if (count % kRenewEvery == 1) {
-    Republish(store, complete);
+    const bool lost = Republish(store, complete);
     PublishStatus(store);
-    for (const std::string& key : tracked) store->Expire(key, place_.key_lifetime());
+    for (const auto& [key, value] : tracked) {
+      if (lost && value) store->SetIfAbsent(key, *value);
+      store->Expire(key, place_.key_lifetime());
+    }
   }
   if (!complete) return;  // the thread that joins looks itself
   if (const auto failure = FindFailure(store, place_.generation)) NoteFailure(failure->line);
 }
 
-void RunHeartbeat::Republish(StoreHandler* store, bool complete) {
+bool RunHeartbeat::Republish(StoreHandler* store, bool complete) {
   const std::string own = place_.Key("member", place_.options.shard_id);
   const std::string config = place_.Key("config"), ready = place_.Key("ready");
-  if (store->SetIfAbsent(own, place_.self.Format())) {
+  const bool lost = store->SetIfAbsent(own, place_.self.Format());
+  if (lost) {
     LOG(WARNING) << "the store had lost " << own << " of run " << place_.options.run_id;
   }
   store->Expire(own, place_.options.lease);
@@ -144,6 +152,7 @@ void RunHeartbeat::Republish(StoreHandler* store, bool complete) {
   for (const std::string& key : {config, ready, std::string("generation")}) {
     store->Expire(key, place_.key_lifetime());
   }
+  return lost;
 }
 
 void RunHeartbeat::PublishStatus(StoreHandler* store) {

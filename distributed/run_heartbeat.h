@@ -4,7 +4,9 @@
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -44,8 +46,9 @@ class RunHeartbeat {
   void SetComplete(const std::vector<MemberRecord>& members);
 
   void UpdateStatus(const ShardStatus& status);
-  // A key whose lease is to be renewed; TakeTracked() ends that.
-  void Track(const std::string& key);
+  // A key whose lease is to be renewed, and which is set anew if the store loses it (unless there
+  // is no value); TakeTracked() ends that.
+  void Track(const std::string& key, const std::optional<std::string>& value);
   std::set<std::string> TakeTracked();
   void OnPeerLost(std::function<void(const std::string&)> callback);
   // The first line counts: it is logged and given to the callback.
@@ -56,9 +59,12 @@ class RunHeartbeat {
   std::string Text(int64_t count = 0) const;
 
  private:
+  using TrackedKeys = std::map<std::string, std::optional<std::string>>;
+
   void Loop();
   void Beat(StoreHandler* store, int64_t count);
-  void Republish(StoreHandler* store, bool complete);
+  // True if the store had lost what this shard published.
+  bool Republish(StoreHandler* store, bool complete);
   void PublishStatus(StoreHandler* store);
   void WatchNext(StoreHandler* store, const MemberRecord& next);
 
@@ -74,7 +80,7 @@ class RunHeartbeat {
   ShardStatus status_;
   std::string failure_;
   std::function<void(const std::string&)> on_peer_lost_;
-  std::set<std::string> tracked_;
+  TrackedKeys tracked_;
 
   std::thread thread_;
 };

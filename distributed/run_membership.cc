@@ -15,7 +15,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds kFirstPoll{5}, kSlowestPoll{100};
 constexpr milliseconds kProgressEvery{5000}, kCheckMembersEvery{1000};
-constexpr milliseconds kBlameWait{2000};
+// A living shard's heartbeat stays unchanged no longer than three beats; nor, on a machine that is
+// overloaded, than this.
+constexpr milliseconds kShortestSilence{1500};
+constexpr milliseconds kEndWait{2000};    // for a store that does not answer when a run ends
 constexpr int64_t kStartTimeError = 100;  // ms; the kernel counts in ticks
 
 // What is known of a shard while the run assembles.
@@ -42,22 +45,22 @@ class TrackingStore final : public PrefixStoreHandler {
 
   bool SetIfAbsent(const std::string& key, const std::string& value) override {
     const bool made = PrefixStoreHandler::SetIfAbsent(key, value);
-    if (made) Note(key);
+    if (made) Note(key, value);
     return made;
   }
   void Put(const std::string& key, const std::string& value, milliseconds lifetime) override {
     PrefixStoreHandler::Put(key, value, lifetime);
-    Note(key);
+    Note(key, value);
   }
   int64_t Add(const std::string& key, int64_t delta) override {
     const int64_t sum = PrefixStoreHandler::Add(key, delta);
-    Note(key);
+    Note(key, std::nullopt);  // of the sum each shard knows but a part
     return sum;
   }
 
  private:
-  void Note(const std::string& key) {
-    heartbeat_->Track(place_.Key(key));
+  void Note(const std::string& key, const std::optional<std::string>& value) {
+    heartbeat_->Track(place_.Key(key), value);
     Expire(key, place_.key_lifetime());
   }
 
@@ -72,6 +75,9 @@ class Membership final : public RunMembership {
     CAFFE_ENFORCE_GT(options.num_shards, 0, "num_shards");
     CAFFE_ENFORCE(options.shard_id >= 0 && options.shard_id < options.num_shards, "shard_id ",
                   options.shard_id, " is not one of 0 to ", options.num_shards - 1);
+    CAFFE_ENFORCE(options.heartbeat.count() > 0 && options.lease >= options.heartbeat * 4,
+                  "a lease of ", options.lease.count(), " ms for heartbeats every ",
+                  options.heartbeat.count(), " ms");
     place_.options = options;
     place_.self = {ProcessId::Self(), NowMs() / 1000};
     place_.config = options.fingerprint;
@@ -136,6 +142,7 @@ class Membership final : public RunMembership {
 
 void Membership::Join() {
   const Deadline deadline(options().join_timeout);
+  store_->SetDeadline(deadline);
   while (true) {
     FindGeneration();
     if (Enter() && WaitForOthers(deadline)) break;
@@ -148,6 +155,7 @@ void Membership::Join() {
   std::vector<MemberRecord> members;
   for (const Peer& peer : peers_) members.push_back(*peer.record);
   heartbeat_->SetComplete(members);
+  store_->SetDeadline(std::nullopt);
   LOG(INFO) << "run " << options().run_id << ": all " << options().num_shards
             << " shards joined (generation " << generation() << ")";
 }
@@ -336,11 +344,12 @@ bool Membership::WaitForOthers(const Deadline& deadline) {
   }
 }
 
-// After an error in a collective operation: whose fault it was. The heartbeats are watched for a
-// while, unless a process of this host is seen to be gone or somebody else has found it out. A slow
+// After an error in a collective operation: whose fault it was. The heartbeats are watched for four
+// beats, unless a process of this host is seen to be gone or somebody else has found it out. A slow
 // store can make several shards look silent at once: then for as long as a lease.
 int Membership::FindCulprit(int suspect) {
-  const Deadline deadline(kBlameWait), longest(std::max(kBlameWait, options().lease));
+  const milliseconds silence = std::max(options().heartbeat * 3, kShortestSilence);
+  const Deadline deadline(silence * 4 / 3), longest(std::max(silence * 4 / 3, options().lease));
   std::vector<ChangeWatch> heartbeats(options().num_shards);
   while (true) {
     for (int shard = 0; shard < options().num_shards; ++shard) {
@@ -353,8 +362,8 @@ int Membership::FindCulprit(int suspect) {
     if (heartbeat_->store_reachable() && store_->Check({FailureKey(generation())})) return suspect;
     std::vector<int> silent;
     for (int shard = 0; shard < options().num_shards; ++shard) {
-      // Three heartbeats; a shard may have sent its last one while we began to look.
-      const bool quiet = heartbeats[shard].unchanged_for() > kBlameWait * 3 / 4;
+      // Shorter than the watch: a shard may have sent its last beat while we began to look.
+      const bool quiet = heartbeats[shard].unchanged_for() > silence;
       if (shard != options().shard_id && quiet) silent.push_back(shard);
     }
     if (deadline.expired() && (silent.size() <= 1 || longest.expired())) {
@@ -377,6 +386,7 @@ std::string Membership::ReportFailure(const std::string& cause, bool peer_error,
     return LostLine(culprit, record, beat, why);
   };
   try {
+    store_->SetDeadline(Deadline(kEndWait));
     if (peer_error) culprit = suspect >= 0 && suspect < options().num_shards ? suspect : -1;
     if (line.empty() && peer_error) culprit = FindCulprit(culprit);
     if (line.empty() && !heartbeat_->store_reachable()) {
@@ -434,6 +444,7 @@ void Membership::Leave() {
   if (ended_ || !heartbeat_) return;
   ended_ = true;
   try {
+    store_->SetDeadline(Deadline(kEndWait));
     const Deadline deadline(options().exit_timeout);
     const MemberRecord now{place_.self.process, NowMs() / 1000};
     store_->SetIfAbsent(place_.Key("leaving"), now.Format());

@@ -31,7 +31,7 @@ struct RunOptions {
 
   milliseconds join_timeout{300000};  // all shards must have joined by then
   milliseconds heartbeat{500};        // between two signs of life
-  milliseconds lease{10000};          // a shard silent for so long counts as dead
+  milliseconds lease{10000};          // a shard silent for so long counts as dead; >= 4 heartbeats
   milliseconds exit_timeout{30000};   // Leave() waits no longer for the other shards
 };
 
@@ -87,8 +87,8 @@ class RunMembership {
   // This shard has to give up because of `cause` (an exception's text, one line). If `suspect` is
   // -1 and the cause is no communication error, the fault is this shard's own: it becomes the
   // run's failure unless another was recorded before. With `peer_error` set the fault is another
-  // shard's: waits up to 2 s for whoever saw it first, else names the shard whose heartbeat
-  // stopped, else `suspect`. Returns the line all shards print. Never throws.
+  // shard's: waits up to four heartbeats (2 s) for whoever saw it first, else names the shard whose
+  // heartbeat stopped, else `suspect`. Returns the line all shards print. Never throws.
   virtual std::string ReportFailure(const std::string& cause, bool peer_error,
                                     int suspect = -1) = 0;
 

@@ -69,6 +69,10 @@ class StoreHandler {
   // "name: value" of one file otherwise.
   virtual void SetFields(const std::string& key, const std::map<std::string, std::string>& fields,
                          milliseconds lifetime) = 0;
+  // From now on a store that cannot be reached is tried again until `deadline` (for a second if
+  // that has passed), which may be earlier or later than the store's own time limit; without a
+  // deadline that limit holds again.
+  virtual void SetDeadline(const std::optional<Deadline>& deadline) {}
   // Removes what a dead run left under keys that begin with `prefix`, in stores without expiry.
   virtual void RemoveLeftovers(const std::string& prefix) {}
 

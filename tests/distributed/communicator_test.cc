@@ -285,38 +285,72 @@ TEST(CommunicatorTest, StoppedShardIsATimeoutAtTheDeadline) {
   EXPECT_NE(results[0].message.find("did not answer within 1500 ms"), std::string::npos);
 }
 
-// A stranger connects to the ports of the first attempt before the shards do: they try again.
-TEST(CommunicatorTest, StrayConnectionDoesNotEndTheRun) {
+// A stranger connects to the ports of the first attempt before the shards do, and sends something:
+// if the shard would have listened there, they try again. Later nobody listens.
+class StrangerTest : public ::testing::TestWithParam<std::pair<const char*, std::string>> {
+ protected:
+  // A socket that is connected to the port, or -1.
+  static int ConnectTo(int port) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) return fd;
+    close(fd);
+    return -1;
+  }
+  // Where one of two ranks waits for the other, by what it published.
+  static int PortOf(const std::string& text) {
+    return std::stoi(text.substr(text.rfind("127.0.0.1|") + 10));
+  }
+};
+
+TEST_P(StrangerTest, DoesNotEndTheRun) {
   TemporaryDirectory directory;
   const auto results = RunShards(
       2,
       [&](int rank) {
         auto store = NewFileStore(directory.path(), "run");
         if (rank == 1) {  // gives way to the stranger
-          const std::string text = store->Get("world/0", milliseconds(5000));
-          const size_t bar = text.rfind("127.0.0.1|") + 10;
-          sockaddr_in address{};
-          address.sin_family = AF_INET;
-          address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-          address.sin_port = htons(static_cast<uint16_t>(std::stoi(text.substr(bar))));
-          const int fd = socket(AF_INET, SOCK_STREAM, 0);
-          CAFFE_ENFORCE_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-          const std::string junk(64, '\x5a');
-          CAFFE_ENFORCE_EQ(send(fd, junk.data(), junk.size(), 0), 64);
+          const int fd = ConnectTo(PortOf(store->Get("world/0", milliseconds(5000))));
+          CAFFE_ENFORCE_GE(fd, 0);
+          const std::string& sent = GetParam().second;
+          send(fd, sent.data(), sent.size(), MSG_NOSIGNAL);
           SleepMs(100);
-          close(fd);
         }
         auto world = ConnectGloo(store.get(), Options(rank, 2, 9000));
         float x = 1;
+        world->Allreduce("x", &x, 1, TypeMeta::Make<float>());
+        for (const char* key : {"world/0", "world/1", "world/retry1/0", "world/retry1/1"}) {
+          if (const auto text = store->TryGet(key)) {
+            CAFFE_ENFORCE_LT(ConnectTo(PortOf(*text)), 0, key, " still listens");
+          }
+        }
         world->Allreduce("x", &x, 1, TypeMeta::Make<float>());
         return std::to_string(x);
       },
       20);
   for (const ShardResult& result : results) {
     EXPECT_EQ(result.status, 0) << result.message;
-    EXPECT_EQ(result.message, "2.000000");
+    EXPECT_EQ(result.message, "4.000000");
   }
 }
+
+// What would be the start of a message of Gloo: six 64-bit words.
+std::string Preamble(uint64_t opcode) {
+  const uint64_t words[6] = {48 + 8, opcode, 7, 0, 8, 0};
+  return std::string(reinterpret_cast<const char*>(words), sizeof words);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sends, StrangerTest,
+                         ::testing::Values(std::pair("Nothing", ""),
+                                           std::pair("Junk", std::string(64, '\x5a')),
+                                           std::pair("Zeros", std::string(4096, '\0')),
+                                           std::pair("Http", "GET / HTTP/1.1\r\n\r\n"),
+                                           std::pair("Message2", Preamble(2)),
+                                           std::pair("Message3", Preamble(3))),
+                         [](const auto& info) { return info.param.first; });
 
 TEST(CommunicatorTest, RepeatedWorldsLeakNoDescriptors) {
   auto count = [] {

@@ -150,6 +150,31 @@ TEST(RedisStoreHandlerTest, StoppedServerHonoursTheDeadlineAndContinuesAfterward
   EXPECT_EQ(store->Get("key"), "1");
 }
 
+TEST(RedisStoreHandlerTest, DeadlinesReplaceTheCommandTimeout) {
+  PrivateRedis redis;
+  REQUIRE_REDIS(redis);
+  RedisOptions options = redis.options();
+  options.command_timeout = milliseconds(200);
+  auto store = NewRedisStore(options, "run");
+  redis.Signal(SIGSTOP);
+  store->SetDeadline(Deadline(milliseconds(20000)));
+  std::thread waker([&] {
+    SleepMs(1200);
+    redis.Signal(SIGCONT);
+  });
+  EXPECT_TRUE(store->SetIfAbsent("key", "1"));  // also if an attempt before was carried out late
+  waker.join();
+  EXPECT_EQ(store->Get("key"), "1");
+  redis.Signal(SIGSTOP);
+  store->SetDeadline(Deadline(milliseconds(1500)));
+  const auto start = std::chrono::steady_clock::now();
+  const std::string error = ErrorOf([&] { store->TryGet("key"); });
+  EXPECT_HAS(error, "no answer to GET in time; tried for 1.");
+  EXPECT_GE(SecondsSince(start), 1.3);
+  EXPECT_LT(SecondsSince(start), 1.5 + kSlackSeconds);
+  redis.Signal(SIGCONT);
+}
+
 TEST(RedisStoreHandlerTest, ReconnectsToARestartedServer) {
   auto redis = std::make_unique<PrivateRedis>();
   REQUIRE_REDIS(*redis);

@@ -307,6 +307,115 @@ TEST(RunMembershipRedisTest, RunOutlivesItsStoreAndPublishesAnew) {
   EXPECT_FALSE(stores("run")->Check({"generation"}));
 }
 
+// Joins two shards, the second one late, after `disturb` has done something to the server.
+void JoinDespite(const std::function<void(std::unique_ptr<PrivateRedis>*)>& disturb) {
+  auto redis = std::make_unique<PrivateRedis>();
+  REQUIRE_REDIS(*redis);
+  RedisOptions redis_options = redis->options();
+  redis_options.command_timeout = milliseconds(200);
+  const StoreFactory stores = RedisStores(redis_options);
+  std::atomic<bool> disturbed{false};
+  std::thread shards([&] {
+    RunThreads(2, [&](int shard) {
+      while (shard == 1 && !disturbed) SleepMs(10);
+      auto run = RunMembership::Join(stores, Options(2, shard));
+      EXPECT_EQ(run->generation(), 1);
+      run->Leave();
+    });
+  });
+  stores("run")->Wait({"1/member/0", "1/heartbeat/0"});
+  disturb(&redis);
+  disturbed = true;
+  shards.join();
+  EXPECT_FALSE(stores("run")->Check({"generation"}));
+}
+
+TEST(RunMembershipRedisTest, ShardsJoinAlthoughTheServerStopsForAWhile) {
+  JoinDespite([](std::unique_ptr<PrivateRedis>* redis) {
+    (*redis)->Signal(SIGSTOP);
+    SleepMs(1500);
+    (*redis)->Signal(SIGCONT);
+  });
+}
+
+TEST(RunMembershipRedisTest, ShardsJoinAlthoughTheServerIsRestartedEmpty) {
+  JoinDespite([](std::unique_ptr<PrivateRedis>* redis) {
+    const int port = (*redis)->options().port;
+    redis->reset();
+    SleepMs(700);
+    *redis = std::make_unique<PrivateRedis>(std::vector<std::string>(), port);
+  });
+}
+
+TEST(RunMembershipRedisTest, AServerThatStopsForGoodEndsJoiningAtItsDeadline) {
+  PrivateRedis redis;
+  REQUIRE_REDIS(redis);
+  RedisOptions redis_options = redis.options();
+  redis_options.command_timeout = milliseconds(200);
+  const StoreFactory stores = RedisStores(redis_options);
+  std::thread stopper([&] {
+    stores("run")->Wait({"1/member/0"});
+    redis.Signal(SIGSTOP);
+  });
+  RunOptions options = Options(2, 0);
+  options.join_timeout = milliseconds(2000);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_HAS(ErrorOf([&] { RunMembership::Join(stores, options); }), "in time");
+  EXPECT_GE(SecondsSince(start), 1.8);
+  EXPECT_LT(SecondsSince(start), 2 + kSlackSeconds);
+  stopper.join();
+}
+
+// What a shard has published for its common worlds comes back, too.
+TEST(RunMembershipRedisTest, KeysOfTheRunSurviveARestartOfTheServer) {
+  auto redis = std::make_unique<PrivateRedis>();
+  REQUIRE_REDIS(*redis);
+  const RedisOptions redis_options = redis->options();
+  const StoreFactory stores = RedisStores(redis_options);
+  auto run = RunMembership::Join(stores, Options(1, 0));
+  run->MakeStore()->Set("world/0", "address");
+  redis.reset();
+  redis = std::make_unique<PrivateRedis>(std::vector<std::string>(), redis_options.port);
+  EXPECT_EQ(stores("run")->Get("1/world/0"), "address");
+  run->Leave();
+  EXPECT_FALSE(stores("run")->Check({"1/world/0"}));
+}
+
+// Shard 0 of three, of which the others are made of keys: a slow heartbeat makes nobody look dead.
+TEST(RunMembershipBlameTest, TheWatchFollowsTheHeartbeat) {
+  const StoreFactory stores = MemoryStores();
+  RunOptions options = Options(3, 0);
+  options.heartbeat = milliseconds(1800);
+  options.lease = milliseconds(8000);
+  auto store = stores("run");
+  MemberRecord remote;
+  remote.process = {"elsewhere", "another-boot", 17, 1};
+  remote.joined = NowMs() / 1000;
+  std::atomic<bool> stop{false};
+  auto beat = [&](int shard, int64_t count) {
+    store->Put(MakeString("1/member/", shard), remote.Format());
+    store->Put(MakeString("1/heartbeat/", shard), std::to_string(count));
+  };
+  std::thread hearts([&] {
+    for (int64_t i = 0; !stop; ++i, SleepMs(50)) {
+      beat(2, i);
+      if (i < 10 || i % 50 == 0) beat(1, i);  // every 2.5 s
+    }
+  });
+  auto run = RunMembership::Join(stores, options);
+  const std::string beats = store->Get("1/heartbeat/1");
+  while (store->Get("1/heartbeat/1") == beats) SleepMs(10);
+  EXPECT_HAS(run->ReportFailure("Allreduce failed", true, 2), "peer lost: shard=2 ");
+  stop = true;
+  hearts.join();
+}
+
+TEST(RunMembershipOptionsTest, ALeaseIsLongerThanAFewHeartbeats) {
+  RunOptions options = Options(1, 0);
+  options.lease = options.heartbeat * 3;
+  EXPECT_HAS(ErrorOf([&] { RunMembership::Join(MemoryStores(), options); }), "a lease of 300 ms");
+}
+
 // Of processes on other hosts only the heartbeats tell.
 TEST(RunMembershipRemoteTest, RemoteHolderIsJudgedByItsHeartbeat) {
   const StoreFactory stores = MemoryStores();

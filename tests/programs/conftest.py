@@ -111,27 +111,53 @@ def databases(tmp_path_factory):
     return folder
 
 
+class RedisServer:
+    """A private Redis server on loopback. Skips the test where redis-server is not installed."""
+
+    def __init__(self, *options):
+        if shutil.which("redis-server") is None:
+            pytest.skip("redis-server is not installed")
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.process = None
+        self.options = options
+        self.start()
+
+    def start(self):
+        """Starts it (again), without any keys, and waits until it listens."""
+        self.process = subprocess.Popen(
+            ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port), "--save", "",
+             "--appendonly", "no", *self.options],
+            stdout=subprocess.DEVNULL,
+        )
+        for _ in range(100):
+            with socket.socket() as client:
+                if client.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            time.sleep(0.05)
+        pytest.fail("redis-server does not start")
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
 @pytest.fixture(scope="session")
 def redis():
-    """The port of a private Redis server on loopback."""
-    if shutil.which("redis-server") is None:
-        pytest.skip("redis-server is not installed")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    server = subprocess.Popen(
-        ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--save", "",
-         "--appendonly", "no"],
-        stdout=subprocess.DEVNULL,
-    )
-    for _ in range(100):
-        with socket.socket() as client:
-            if client.connect_ex(("127.0.0.1", port)) == 0:
-                break
-        time.sleep(0.05)
-    yield port
-    server.terminate()
-    server.wait()
+    """The port of a Redis server that all tests share."""
+    server = RedisServer()
+    yield server.port
+    server.kill()
+
+
+@pytest.fixture
+def redis_server():
+    """A RedisServer of the test's own."""
+    server = RedisServer()
+    yield server
+    server.kill()
 
 
 def redis_keys(port):

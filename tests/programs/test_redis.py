@@ -1,0 +1,128 @@
+"""Runs whose Redis server stops, dies, comes back or wants a password."""
+
+import signal
+import time
+
+import pytest
+
+from conftest import RedisServer, redis_keys, run
+from test_trainer import last_line, training
+
+
+def flags_of(port, **flags):
+    """Flags of one of two shards that meet through the server at the port."""
+    return {
+        "num_shards": 2, "run_id": "faults", "redis_host": "127.0.0.1", "redis_port": port,
+        "batch_size": 16, "test_data": None, "collective_timeout": 20, **flags,
+    }
+
+
+def wait_for_line(process, text, limit=60):
+    """Reads the output of a shard up to a line that contains `text`."""
+    deadline = time.monotonic() + limit
+    for line in process.stdout:
+        if text in line:
+            return
+        assert time.monotonic() < deadline, f"no {text!r} after {limit} s"
+    pytest.fail(f"a shard ended without {text!r}")
+
+
+def model_bytes(folder):
+    """The exported model of a run, the same for the same parameters."""
+    (path,) = folder.glob("*.mdl")
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("fault", ["killed", "stopped", "restarted"])
+def test_training_goes_on_without_redis(fault, databases, redis_server, shards, tmp_path):
+    folders = {name: tmp_path / name for name in ("control", "run")}
+    for folder in folders.values():
+        folder.mkdir()
+    flags = flags_of(redis_server.port, epoch_size=640, num_epochs=3)
+    for name, folder in folders.items():
+        for shard in range(2):
+            shards.start(*training(databases, folder, shard_id=shard, **flags))
+        if name == "run":
+            wait_for_line(shards.processes[0], "Finished iteration")
+            if fault == "stopped":
+                redis_server.process.send_signal(signal.SIGSTOP)
+            else:
+                redis_server.kill()
+            if fault == "restarted":
+                redis_server.start()
+        for status, output in shards.wait():
+            assert status == 0, output
+        shards.processes.clear()
+    assert model_bytes(folders["run"]) == model_bytes(folders["control"])
+    if fault == "restarted":
+        assert redis_keys(redis_server.port) == []
+
+
+def test_shards_meet_although_redis_pauses(databases, redis_server, shards, tmp_path):
+    flags = flags_of(redis_server.port, rendezvous_timeout=60)
+    shards.start(*training(databases, tmp_path, shard_id=0, **flags))
+    while not any(key.endswith("/member/0") for key in redis_keys(redis_server.port)):
+        time.sleep(0.05)
+    redis_server.process.send_signal(signal.SIGSTOP)
+    time.sleep(12)  # longer than one command may take
+    shards.start(*training(databases, tmp_path, shard_id=1, **flags))
+    time.sleep(1)
+    redis_server.process.send_signal(signal.SIGCONT)
+    for status, output in shards.wait():
+        assert status == 0, output
+    assert redis_keys(redis_server.port) == []
+
+
+def test_redis_that_dies_while_shards_meet_is_named_at_the_deadline(
+    databases, redis_server, shards, tmp_path
+):
+    flags = flags_of(redis_server.port, rendezvous_timeout=8)
+    begin = time.monotonic()
+    shards.start(*training(databases, tmp_path, shard_id=0, **flags))
+    while not any(key.endswith("/member/0") for key in redis_keys(redis_server.port)):
+        time.sleep(0.05)
+    redis_server.kill()
+    ((status, output),) = shards.wait()
+    assert 0 < status < 128
+    assert f"redis 127.0.0.1:{redis_server.port}" in last_line(output)
+    assert "refused" in last_line(output)
+    assert 6 < time.monotonic() - begin < 40
+
+
+def test_a_shard_that_dies_after_redis_is_named(databases, redis_server, shards, tmp_path):
+    flags = flags_of(redis_server.port, epoch_size=1_000_000)
+    for shard in range(2):
+        shards.start(*training(databases, tmp_path, shard_id=shard, **flags))
+    wait_for_line(shards.processes[0], "Finished iteration")
+    redis_server.kill()
+    time.sleep(1)
+    shards.processes[1].kill()
+    begin = time.monotonic()
+    status, output = shards.wait()[0]
+    assert time.monotonic() - begin < 15
+    assert 0 < status < 128, output
+    assert "shard=1" in last_line(output), output[-500:]
+    assert "store is unreachable" in last_line(output) or "store:" in last_line(output)
+
+
+@pytest.mark.parametrize(
+    "password, expected", [(None, "NOAUTH"), ("wrong", "WRONGPASS"), ("right", "")]
+)
+def test_passwords(password, expected, databases, shards, tmp_path):
+    server = RedisServer("--requirepass", "right")
+    try:
+        flags = flags_of(server.port, rendezvous_timeout=10)
+        if password is not None:
+            (tmp_path / "password").write_text(password + "\n")
+            flags["redis_password_file"] = tmp_path / "password"
+        if not expected:
+            for shard in range(2):
+                shards.start(*training(databases, tmp_path, shard_id=shard, **flags))
+            assert [status for status, _ in shards.wait()] == [0, 0]
+            return
+        done = run("resnet50_trainer", *training(databases, tmp_path, shard_id=0, **flags))
+        assert 0 < done.returncode < 128
+        assert expected in last_line(done.output)
+        assert "wrong " not in done.output.replace("is wrong", "")
+    finally:
+        server.kill()
