@@ -1,7 +1,6 @@
 #include "operators/do_op.h"
 
-#include <algorithm>
-#include <set>
+#include "caffe2/core/do_bindings.h"
 
 namespace caffe2 {
 
@@ -25,40 +24,6 @@ std::shared_ptr<Workspace> WorkspaceStack::Pop(const Workspace* parent, const Bi
 }
 
 namespace {
-
-// The outer blobs in the order in which outer_blobs_idx counts them: the inputs, then the outputs
-// that are no inputs, without the scope.
-std::vector<std::string> OuterNames(const OperatorDef& def) {
-  const int inputs = def.input_size(), outputs = def.output_size();
-  CAFFE_ENFORCE(inputs > 0 && outputs > 0 && def.input(inputs - 1) == def.output(outputs - 1),
-                "the last input and the last output must be the same scope blob");
-  std::vector<std::string> names(def.input().begin(), def.input().end() - 1);
-  for (int i = 0; i + 1 < outputs; ++i) {
-    if (std::find(names.begin(), names.end(), def.output(i)) == names.end()) {
-      names.push_back(def.output(i));
-    }
-  }
-  return names;
-}
-
-WorkspaceStack::Bindings ReadBindings(const OperatorDef& def) {
-  const ArgumentHelper arguments(def);
-  const auto inner = arguments.GetRepeatedArgument<std::string>("inner_blobs");
-  const auto index = arguments.GetRepeatedArgument<int>("outer_blobs_idx");
-  const std::vector<std::string> outer = OuterNames(def);
-  CAFFE_ENFORCE_EQ(inner.size(), index.size(), "inner_blobs and outer_blobs_idx differ in length");
-  WorkspaceStack::Bindings bindings;
-  std::set<int> used;
-  for (size_t i = 0; i < inner.size(); ++i) {
-    CAFFE_ENFORCE(index[i] >= 0 && index[i] < static_cast<int>(outer.size()), "outer_blobs_idx ",
-                  index[i], " is out of range for ", outer.size(), " blobs");
-    CAFFE_ENFORCE(used.insert(index[i]).second, "outer blob ", outer[index[i]], " is bound twice");
-    CAFFE_ENFORCE(bindings.emplace(inner[i], outer[index[i]]).second, "inner blob ", inner[i],
-                  " is bound twice");
-  }
-  CAFFE_ENFORCE_EQ(used.size(), outer.size(), "not all outer blobs are bound");
-  return bindings;
-}
 
 class CreateScopeOp final : public Operator<CPUContext> {
  public:
@@ -87,7 +52,7 @@ DoOp::DoOp(const OperatorDef& def, Workspace* ws)
     : Operator<CPUContext>(def, ws),
       parent_(ws),
       net_def_(GetSingleArgument<NetDef>("net", NetDef())),
-      bindings_(ReadBindings(def)),
+      bindings_(ReadDoBindings(def)),
       is_gradient_(def.is_gradient_op()),
       copy_external_blobs_(GetSingleArgument<bool>("copy_external_blobs", false)),
       reuse_workspace_(GetSingleArgument<bool>("reuse_workspace", false)) {
@@ -133,8 +98,8 @@ OPERATOR_SCHEMA(Do)
     .SetDoc(
         "Runs a net in a workspace of its own, in which it sees the blobs that are bound and "
         "no others. Workspaces are kept on a stack, so that a gradient net (is_gradient_op), "
-        "run in reverse order, finds the inner blobs of its forward run. There is no gradient "
-        "maker for it here: the model builder makes the gradient net.")
+        "run in reverse order, finds the inner blobs of its forward run. Its gradient is made in "
+        "caffe2/graph/do_gradient.cc.")
     .Arg("net", "The net.", true)
     .Arg("inner_blobs", "Names under which the net sees the outer blobs.")
     .Arg("outer_blobs_idx",
@@ -144,6 +109,9 @@ OPERATOR_SCHEMA(Do)
          "1: keep copies of the bound tensors with the scope, as they are "
          "after the run. Default 0.")
     .Arg("reuse_workspace", "1: run in the last workspace of the stack. Default 0.")
+    .Arg("saved_fwd_blobs",
+         "Of a gradient: the inner blobs of the forward run that its net reads. Says so to the "
+         "reader; not used.")
     .Input(0, "input",
            "First of the outer blobs that are read; the last input is the scope, a "
            "blob made by CreateScope.")
@@ -162,7 +130,6 @@ OPERATOR_SCHEMA(HasScope)
     .SetDoc("Whether a scope holds workspaces that no gradient has come back to.")
     .Input(0, "scope", "The stack of workspaces.")
     .Output(0, "has_scope", "One bool.");
-SHOULD_NOT_DO_GRADIENT(Do);
 NO_GRADIENT(CreateScope);
 NO_GRADIENT(HasScope);
 

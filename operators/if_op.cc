@@ -79,8 +79,8 @@ OPERATOR_SCHEMA(If)
     .FillUsing(DescribeControl)
     .SetDoc(
         "Runs one net if the condition is true, and another, if there is one, otherwise. The "
-        "nets work in the operator's workspace. There is no gradient maker for it here: the "
-        "gradient needs those of whole nets, which the model builder makes.")
+        "nets work in the operator's workspace. Its gradient is made in "
+        "caffe2/graph/if_gradient.cc.")
     .Arg("then_net", "The net that runs if the condition is true.", true)
     .Arg("else_net", "The net that runs otherwise. Default: nothing.");
 OPERATOR_SCHEMA(While)
@@ -88,11 +88,9 @@ OPERATOR_SCHEMA(While)
     .SetDoc(
         "Runs a net as long as the condition is true: each time first the condition net, if "
         "there is one, then the test of the condition, then the loop net. The nets work in the "
-        "operator's workspace. There is no gradient maker for it here: the gradient needs "
-        "those of whole nets, which the model builder makes.")
+        "operator's workspace. Its gradient, made in caffe2/graph/while_gradient.cc, needs a "
+        "body that is one Do operator.")
     .Arg("loop_net", "The body of the loop.", true)
     .Arg("cond_net", "Writes the condition. Default: the body does.");
-SHOULD_NOT_DO_GRADIENT(If);
-SHOULD_NOT_DO_GRADIENT(While);
 
 }  // namespace caffe2

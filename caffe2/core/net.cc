@@ -3,6 +3,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "caffe2/core/nested_net.h"
 #include "caffe2/core/net_observer.h"
 #include "caffe2/core/workspace.h"
 
@@ -45,7 +46,8 @@ void CheckInputs(const NetDef& net, const Workspace& ws) {
   for (int i = 0; i < net.op_size(); ++i) {
     for (const std::string& input : net.op(i).input()) check(i, input, "input");
     for (const std::string& input : net.op(i).control_input()) check(i, input, "control input");
-    written.insert(net.op(i).output().begin(), net.op(i).output().end());
+    const Operands operands = OperandsOf(net.op(i));
+    written.insert(operands.writes.begin(), operands.writes.end());
   }
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "caffe2/core/logging.h"
+#include "caffe2/core/nested_net.h"
 
 namespace caffe2 {
 namespace {
@@ -21,9 +22,31 @@ struct Contribution {
   std::map<std::string, int> stamps;  // writes of each blob of the gradient when it was made
 };
 
+void AddMissing(const std::vector<std::string>& names,
+                google::protobuf::RepeatedPtrField<std::string>* list) {
+  for (const std::string& name : names) {
+    if (std::find(list->begin(), list->end(), name) == list->end()) *list->Add() = name;
+  }
+}
+
+// The net with all blobs that If and While touch as their inputs and outputs. Where they may leave
+// the earlier value of an output, that is an input too.
+NetDef WithAllOperands(const NetDef& net) {
+  NetDef full = net;
+  for (OperatorDef& op : *full.mutable_op()) {
+    if (!RunsNestedNets(op)) continue;
+    const Operands operands = OperandsOf(op);
+    AddMissing(operands.reads, op.mutable_input());
+    AddMissing(operands.may_keep, op.mutable_input());
+    AddMissing(operands.writes, op.mutable_output());
+  }
+  return full;
+}
+
 class BackwardBuilder {
  public:
-  BackwardBuilder(const NetDef& net, const std::map<std::string, std::string>& losses) : net_(net) {
+  BackwardBuilder(const NetDef& net, const std::map<std::string, std::string>& losses)
+      : net_(WithAllOperands(net)) {
     NumberVersions();
     for (const auto& [loss, gradient] : losses) SeedLoss(loss, gradient);
   }
@@ -160,6 +183,8 @@ class BackwardBuilder {
                        ", which a later operator overwrites");
     };
     for (const std::string& blob : gradient_op.input()) {
+      // Of this input of CopyOnDeviceLike only the device counts.
+      if (gradient_op.type() == "CopyOnDeviceLike" && blob == gradient_op.input(1)) continue;
       // An in-place operator's gradient reads the name as its output.
       bool is_output = false;
       for (const Version& value : outputs_[i]) is_output = is_output || value.first == blob;
@@ -201,6 +226,7 @@ class BackwardBuilder {
     }
     complete_[value] = total;
     pass_.gradients[value.first] = total.gradient;
+    if (value.second == 0) pass_.input_gradients[value.first] = total.gradient;
   }
 
   Contribution SumDense(const Version& value, const std::vector<Contribution>& parts) {
@@ -287,7 +313,7 @@ class BackwardBuilder {
     return blob;
   }
 
-  const NetDef& net_;
+  const NetDef net_;
   BackwardPass pass_;
   std::vector<std::vector<Version>> inputs_, outputs_;  // of each forward operator
   std::map<std::string, int> current_;                  // last version of each name

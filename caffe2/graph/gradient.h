@@ -13,6 +13,8 @@ namespace caffe2 {
 struct BackwardPass {
   std::vector<OperatorDef> ops;
   std::map<std::string, GradientWrapper> gradients;
+  // Those of the values that blobs have before the net runs.
+  std::map<std::string, GradientWrapper> input_gradients;
 };
 
 // Differentiates the sum of the losses through `net`. `losses` maps each loss blob to the blob that
@@ -23,7 +25,7 @@ struct BackwardPass {
 // contributions are _x_grad_autosplit_<k>, added by Sum (sparse ones are concatenated). In-place
 // operators are told apart by version. A blob that is read nowhere on the way to a loss, or only
 // through operators that stop gradients, has none. If a blob name was written several times, the
-// map holds the gradient of the earliest version.
+// map holds the gradient of the earliest version. For If, While and Do see control_gradient.h.
 //
 // Throws EnforceNotMet, naming operator and blob: no operator computes a loss; an operator on the
 // way has no gradient; a gradient needs a value that a later operator has overwritten; dense and

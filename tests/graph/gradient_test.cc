@@ -3,76 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 
-#include "caffe2/core/workspace.h"
+#include "tests/graph/gradient_check.h"
 
-namespace caffe2 {
+namespace caffe2::testing {
 namespace {
-
-OperatorDef Op(const std::string& type, const std::vector<std::string>& inputs,
-               const std::vector<std::string>& outputs, const std::vector<Argument>& args = {}) {
-  return GradientMakerBase::CreateOperatorDef(type, "", inputs, outputs, args);
-}
-
-NetDef Net(const std::vector<OperatorDef>& ops) {
-  NetDef net;
-  net.set_name("test");
-  for (const OperatorDef& op : ops) *net.add_op() = op;
-  return net;
-}
-
-using Values = std::map<std::string, std::vector<float>>;
-
-void Feed(Workspace* ws, const Values& values) {
-  for (const auto& [name, data] : values) {
-    Tensor* tensor = BlobGetMutableTensor(ws->CreateBlob(name), Device{});
-    tensor->Resize(static_cast<int64_t>(data.size()));
-    std::copy(data.begin(), data.end(), tensor->mutable_data<float>());
-  }
-}
-
-float RunForLoss(const NetDef& net, const Values& values, const std::string& loss) {
-  Workspace ws;
-  Feed(&ws, values);
-  EXPECT_TRUE(ws.RunNetOnce(net));
-  const Tensor& tensor = ws.GetBlob(loss)->Get<Tensor>();
-  float sum = 0;
-  for (int64_t i = 0; i < tensor.numel(); ++i) sum += tensor.data<float>()[i];
-  return sum;
-}
-
-// The gradient of the sum of blob `loss` against central differences, for each input.
-void CheckNumerically(const NetDef& net, const Values& values, const std::string& loss) {
-  NetDef full = net;
-  const auto gradients = AddGradientOperators(&full, {{loss, ""}});
-  Workspace ws;
-  Feed(&ws, values);
-  ASSERT_TRUE(ws.RunNetOnce(full));
-  for (const auto& [name, data] : values) {
-    ASSERT_TRUE(gradients.count(name)) << name;
-    const Tensor& gradient = ws.GetBlob(gradients.at(name).dense)->Get<Tensor>();
-    ASSERT_EQ(gradient.numel(), static_cast<int64_t>(data.size()));
-    for (size_t i = 0; i < data.size(); ++i) {
-      const float step = 1e-2f;
-      Values up = values, down = values;
-      up[name][i] += step;
-      down[name][i] -= step;
-      const float numeric = (RunForLoss(net, up, loss) - RunForLoss(net, down, loss)) / (2 * step);
-      EXPECT_NEAR(gradient.data<float>()[i], numeric, 2e-2 * std::max(1.f, std::abs(numeric)))
-          << name << " " << i;
-    }
-  }
-}
-
-std::string ErrorOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "";
-}
 
 TEST(GradientTest, AChainOfOperators) {
   CheckNumerically(Net({Op("Sigmoid", {"x"}, {"y"}), Op("Mul", {"y", "w"}, {"z"})}),
@@ -194,4 +129,4 @@ TEST(GradientTest, ErrorsNameOperatorAndBlob) {
 }
 
 }  // namespace
-}  // namespace caffe2
+}  // namespace caffe2::testing

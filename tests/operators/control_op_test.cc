@@ -79,6 +79,20 @@ TEST(WhileOpTest, CountsDown) {
   ExpectTensor(ws, "X", {1}, {128});
 }
 
+// Whole nets: tests/graph/control_gradient_test.cc.
+TEST(IfOpTest, Gradient) {
+  Workspace ws;
+  Feed<float>(&ws, "X", {2}, {0.4f, -1});
+  const OperatorDef op =
+      Op("If", {"C", "X"}, {"Y"},
+         {MakeArgument("then_net", Net("then", {Op("Sigmoid", {"X"}, {"Y"})})),
+          MakeArgument("else_net", Net("else", {Op("Mul", {"X", "X"}, {"Y"})}))});
+  for (const bool condition : {true, false}) {
+    FeedBool(&ws, "C", condition);
+    CheckGradient(&ws, op, {1});
+  }
+}
+
 OperatorDef Do(const NetDef& net, std::vector<Argument> args = {}) {
   args.push_back(MakeArgument("net", net));
   args.push_back(MakeArgument("inner_blobs", std::vector<std::string>{"in", "out"}));
@@ -103,6 +117,38 @@ TEST(DoOpTest, InnerBlobsStayInside) {
   RunOp(&ws, Op("CreateScope", {}, {"scope"}), true);
   RunOp(&ws, Op("HasScope", {"scope"}, {"has"}), true);
   EXPECT_FALSE(*Fetch(ws, "has").data<bool>());
+}
+
+TEST(DoOpTest, Gradient) {
+  Workspace ws;
+  Feed<float>(&ws, "X", {2}, {0.4f, -1});
+  RunOp(&ws, Op("CreateScope", {}, {"scope"}), true);
+  CheckGradient(
+      &ws,
+      Do(Net("inner", {Op("Sigmoid", {"in"}, {"local"}), Op("Mul", {"local", "in"}, {"out"})})),
+      {0});
+}
+
+TEST(WhileOpTest, Gradient) {
+  Workspace ws;
+  Feed<float>(&ws, "Y", {2}, {0.4f, -1});
+  Feed<int32_t>(&ws, "i", {1}, {3});
+  Feed<int32_t>(&ws, "one", {1}, {1});
+  Feed<int32_t>(&ws, "zero", {1}, {0});
+  FeedBool(&ws, "C", true);
+  RunOp(&ws, Op("CreateScope", {}, {"scope"}), true);
+  const OperatorDef body =
+      Op("Do", {"Y", "i", "one", "scope"}, {"Y", "i", "scope"},
+         {MakeArgument("net", Net("inner", {Scale("y", "t", 1.5f), Op("Sigmoid", {"t"}, {"y"}),
+                                            Op("Sub", {"n", "one"}, {"n"})})),
+          MakeArgument("inner_blobs", std::vector<std::string>{"y", "n", "one"}),
+          MakeArgument("outer_blobs_idx", std::vector<int>{0, 1, 2}),
+          MakeArgument("copy_external_blobs", 1)});
+  const OperatorDef loop =
+      Op("While", {"C", "Y", "i", "one", "zero"}, {"Y", "i", "C"},
+         {MakeArgument("loop_net", Net("loop", {body})),
+          MakeArgument("cond_net", Net("condition", {Op("GT", {"i", "zero"}, {"C"})}))});
+  CheckGradient(&ws, loop, {1});
 }
 
 // Two forward runs, then two gradient runs in reverse order: each finds what its own forward run
