@@ -51,16 +51,34 @@ DEFINE_bool(resume, false, "continue the run whose checkpoint is there, to the b
 
 namespace caffe2 {
 
-// One process per shard under mpirun: it says how many there are and which one this is.
+// The number in an environment variable, which a flag that was given must not contradict.
+inline int NumberOfMpi(const char* variable, const char* flag, int flag_value) {
+  const std::string text = std::getenv(variable);
+  const bool number = !text.empty() && text.size() < 10 &&
+                      text.find_first_not_of("0123456789") == std::string::npos;
+  CAFFE_ENFORCE(number, variable, " of the environment is ", text, ", must be a number");
+  CAFFE_ENFORCE(
+      gflags::GetCommandLineFlagInfoOrDie(flag).is_default || std::stoi(text) == flag_value, "--",
+      flag, " is ", flag_value, ", but mpirun says ", text, " (", variable,
+      "): leave the flag out");
+  return std::stoi(text);
+}
+
+// One process per shard under mpirun (Open MPI's, or one that sets PMI's variables): it says how
+// many there are and which one this is.
 inline void ReadMpiEnvironment(ShardOptions* shards) {
-  const char* size = std::getenv("OMPI_COMM_WORLD_SIZE");
-  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
-  if (size == nullptr || rank == nullptr) return;
-  shards->num_shards = std::atoi(size);
-  shards->shard_id = std::atoi(rank);
-  // mpirun names each of its runs; the shards must only agree on the name.
-  const char* job = std::getenv("OMPI_MCA_ess_base_jobid");
-  if (shards->run_id.empty() && job != nullptr) shards->run_id = std::string("mpi_") + job;
+  for (const auto& [size, rank] : {std::pair{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+                                   std::pair{"PMI_SIZE", "PMI_RANK"}}) {
+    if (std::getenv(size) == nullptr || std::getenv(rank) == nullptr) continue;
+    shards->num_shards = NumberOfMpi(size, "num_shards", shards->num_shards);
+    shards->shard_id = NumberOfMpi(rank, "shard_id", shards->shard_id);
+    // Open MPI names each of its runs; the shards must only agree on the name.
+    const char* job = std::getenv("OMPI_MCA_ess_base_jobid");
+    if (shards->run_id.empty() && job != nullptr) shards->run_id = std::string("mpi_") + job;
+    LOG(INFO) << "mpirun: shard " << shards->shard_id << " of " << shards->num_shards << ", run_id "
+              << shards->run_id;
+    return;
+  }
 }
 
 inline ShardOptions ShardOptionsFromFlags(const std::string& file_store_path) {

@@ -65,6 +65,7 @@ int Fail(const std::string& program, std::string message) {
 int RunProgram(int* argc, char*** argv, const std::string& usage,
                const std::function<int()>& body) {
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   const std::string program = BaseName((*argv)[0]);
   gflags::SetUsageMessage(usage);
   FLAGS_logtostderr = true;

@@ -13,8 +13,8 @@ namespace caffe2 {
 //
 // `--help` prints `usage` and the program's own flags and returns 0 without running `body`. Bool
 // flags may be followed by their value as a word of its own: `--use_cpu True`. An unknown flag
-// ends the process with gflags' message and status 1. SIGPIPE is ignored: writing to a closed
-// pipe or socket is an ordinary error.
+// ends the process with gflags' message and status 1. SIGPIPE and SIGXFSZ are ignored: writing to a
+// closed pipe or socket, or more than a file may hold, is an ordinary error.
 //
 //   int main(int argc, char** argv) {
 //     return caffe2::RunProgram(&argc, &argv, "Prints ...", [&] { ...; return 0; });

@@ -51,6 +51,37 @@ def run(program, *args, env=None, limit=LIMIT, cwd=None):
     return process
 
 
+def training(databases, models, **flags):
+    """Flags of a short run; `flags` adds or (with None) removes some."""
+    values = {
+        "train_data": databases / "train_lmdb",
+        "test_data": databases / "test_lmdb",
+        "db_type": "lmdb",
+        "model": "lenet",
+        "image_size": 28,
+        "num_channels": 1,
+        "num_labels": 10,
+        "batch_size": 32,
+        "epoch_size": 640,
+        "num_epochs": 1,
+        "base_learning_rate": 0.02,
+        "file_store_path": models,
+        "save_model_name": "model",
+        "log_csv": "",
+        "log_every": 5,
+        **flags,
+    }
+    args = ["--use_cpu"]
+    for name, value in values.items():
+        if value is not None:
+            args += [f"--{name}", str(value)]
+    return args
+
+
+def last_line(output):
+    return [line for line in output.strip().splitlines() if line][-1]
+
+
 class Shards:
     """Processes that train together."""
 

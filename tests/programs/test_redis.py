@@ -5,8 +5,7 @@ import time
 
 import pytest
 
-from conftest import RedisServer, redis_keys, run
-from test_trainer import last_line, training
+from conftest import RedisServer, last_line, redis_keys, run, training
 
 
 def flags_of(port, **flags):
