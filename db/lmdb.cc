@@ -79,8 +79,9 @@ class LmdbWriter {
   MDB_env* env() { return env_; }
   void Check(int status, const char* what) const {
     if (status == MDB_SUCCESS) return;
-    throw IoError(
-        MakeString("cannot ", what, " LMDB database ", source_, ": ", mdb_strerror(status)));
+    // LMDB has no other word for a write that was cut short.
+    throw IoError(MakeString("cannot ", what, " LMDB database ", source_, ": ",
+                             mdb_strerror(status), status == EIO ? " (is the disk full?)" : ""));
   }
 
  private:

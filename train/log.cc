@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 
 #include "caffe2/core/logging.h"
 
@@ -122,10 +123,17 @@ std::unique_ptr<TrainListener> ForTerminal(std::unique_ptr<TrainListener> log) {
 CsvLog::CsvLog(const std::string& path, const std::string& description)
     : path_(path), file_(std::fopen(path.c_str(), "w")) {
   if (!file_) throw IoError(MakeString("cannot write ", path, ": ", std::strerror(errno)));
-  Write("# " + description + "\n");
-  Write(
-      "time_spent,cumulative_time_spent,input_count,cumulative_input_count,"
-      "cumulative_batch_count,inputs_per_sec,accuracy,epoch,learning_rate,loss,test_accuracy\n");
+  try {
+    Write(
+        "# " + description + "\n" +
+        "time_spent,cumulative_time_spent,input_count,cumulative_input_count,"
+        "cumulative_batch_count,inputs_per_sec,accuracy,epoch,learning_rate,loss,test_accuracy\n");
+  } catch (const IoError&) {
+    // Without its header the file is of no use. What is no file (a device) stays.
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::remove(path, ignored);
+    throw;
+  }
 }
 
 void CsvLog::Write(const std::string& line) {

@@ -4,10 +4,14 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <vector>
+
+#include "caffe2/core/logging.h"
 
 namespace caffe2 {
 namespace {
@@ -90,6 +94,9 @@ int RunProgram(int* argc, char*** argv, const std::string& usage,
   int status = 1;
   try {
     status = body();
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      throw IoError(MakeString("cannot write the output: ", std::strerror(errno)));
+    }
   } catch (const std::exception& error) {
     status = Fail(program, error.what());
   } catch (...) {

@@ -36,10 +36,14 @@ def write_idx(folder, stem, count, seed):
     (folder / f"{stem}-labels").write_bytes(struct.pack(">2I", 2049, count) + labels)
 
 
-def run(program, *args, env=None, limit=LIMIT, cwd=None):
-    """Runs a program to its end; returns the finished process with its text in `output`."""
+def run(program, *args, env=None, limit=LIMIT, cwd=None, file_kib=None):
+    """Runs a program to its end; returns the finished process with its text in `output`.
+
+    With `file_kib`, no file that it writes may grow beyond so many KiB, as if the disk were full.
+    """
+    limited = [] if file_kib is None else ["bash", "-c", 'ulimit -f "$0"; exec "$@"', str(file_kib)]
     process = subprocess.run(
-        [str(BIN / program), *map(str, args)],
+        [*limited, str(BIN / program), *map(str, args)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -1,0 +1,78 @@
+"""What a full disk gets: one clear line, a status, nothing half-written."""
+
+import os
+import subprocess
+
+import pytest
+
+from conftest import BIN, last_line, run, training, write_idx
+
+FULL = ("No space left", "File too large", "disk full")
+
+
+def check_full(done, *names):
+    """Asserts that a program ended with one line that says why and names the file."""
+    assert 0 < done.returncode < 128, f"status {done.returncode}: {done.output[-2000:]}"
+    line = last_line(done.output)
+    assert any(text in line for text in FULL), line
+    for name in names:
+        assert name in line
+
+
+@pytest.mark.parametrize("kind", ["lmdb", "leveldb", "minidb"])
+def test_databases(kind, databases, tmp_path):
+    write_idx(tmp_path, "digits", 640, seed=1)
+    made = run(
+        "make_mnist_db", "--image_file", tmp_path / "digits-images", "--label_file",
+        tmp_path / "digits-labels", "--db", kind, "--output_file", tmp_path / "database",
+        file_kib=100,
+    )
+    check_full(made, "database")
+    copied = run(
+        "convert_db", "--input_db", databases / "train_lmdb", "--input_db_type", "lmdb",
+        "--output_db", tmp_path / "copy", "--output_db_type", kind, file_kib=100,
+    )
+    check_full(copied, "copy")
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == ["digits-images", "digits-labels"]
+
+
+def test_models_and_checkpoints(databases, tmp_path):
+    flags = training(databases, tmp_path, log_csv="")
+    check_full(run("resnet50_trainer", *flags, file_kib=100), "model_1.mdl")
+    assert list(tmp_path.iterdir()) == []
+    checkpoint = tmp_path / "checkpoint"
+    flags = training(databases, tmp_path, save_model_name="", checkpoint_path=checkpoint,
+                     checkpoint_every=5, max_iterations=5)
+    assert run("resnet50_trainer", *flags).returncode == 0
+    whole = checkpoint.read_bytes()
+    flags = training(databases, tmp_path, save_model_name="", checkpoint_path=checkpoint,
+                     checkpoint_every=5, max_iterations=15)
+    check_full(run("resnet50_trainer", *flags, "--resume", file_kib=100), "checkpoint")
+    assert checkpoint.read_bytes() == whole, "the checkpoint before is harmed"
+    assert list(tmp_path.iterdir()) == [checkpoint]
+
+
+def test_the_log_of_epochs(databases, tmp_path):
+    flags = training(databases, tmp_path, save_model_name="", log_csv=tmp_path / "epochs.csv")
+    check_full(run("resnet50_trainer", *flags, file_kib=0), "epochs.csv")
+    assert list(tmp_path.iterdir()) == []
+    flags = training(databases, tmp_path, save_model_name="", log_csv="/dev/full")
+    check_full(run("resnet50_trainer", *flags), "/dev/full")
+
+
+def test_the_file_store(databases, tmp_path):
+    flags = training(databases, tmp_path, num_shards=2, shard_id=0, run_id="full",
+                     rendezvous_timeout=5)
+    check_full(run("resnet50_trainer", *flags, file_kib=0), "full")
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_standard_output():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [str(BIN / "print_registered_core_operators")], stdout=full, stderr=subprocess.PIPE,
+            text=True, env=os.environ,
+        )
+    assert done.returncode == 1
+    assert "No space left" in done.stderr
