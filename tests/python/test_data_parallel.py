@@ -123,9 +123,11 @@ def image_model(devices, combine_spatial_bn):
     return model
 
 
-def train_images(devices, combine_spatial_bn, steps=3):
+def train_images(devices, combine_spatial_bn, steps=3, share=False):
     workspace.ResetWorkspace()
     model = image_model(devices, combine_spatial_bn)
+    if share:
+        dpm.OptimizeGradientMemory(model, {"x": [8 // len(devices), 4, 5, 5]}, {"x", "y"}, True)
     rng = np.random.default_rng(2)
     x = rng.standard_normal((8, 4, 5, 5)).astype(np.float32)
     x[4:] *= 3  # other statistics on the second device
@@ -149,6 +151,9 @@ def test_combined_batch_normalization_is_that_of_the_whole_batch():
         np.testing.assert_array_equal(first_one[name], first_two[name])
     for name, expected in one.items():
         np.testing.assert_allclose(two[name], expected, rtol=2e-4, atol=2e-5, err_msg=name)
+    _, shared = train_images([0, 1], True, share=True)
+    for name, expected in two.items():
+        np.testing.assert_array_equal(shared[name], expected)
     _, apart = train_images([0, 1], False)
     assert abs(apart["conv_w"] - one["conv_w"]).max() > 1e-3
 

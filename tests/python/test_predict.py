@@ -77,9 +77,9 @@ def test_predictor_in_one_file(tmp_path):
         model.net, model.params, ["x"], ["softmax"], shapes={"x": (1, 3)})
     predictor_exporter.save_to_db("minidb", path, meta)
     workspace.ResetWorkspace()
-    name = predictor_exporter.prepare_prediction_net(path, "minidb")
+    net = predictor_exporter.prepare_prediction_net(path, "minidb")
     workspace.FeedBlob("x", x)
-    workspace.RunNet(name)
+    workspace.RunNet(net)
     np.testing.assert_array_equal(workspace.FetchBlob("softmax"), expected)
     with pytest.raises(ValueError, match="disjoint"):
         predictor_exporter.PredictorExportMeta(model.net, ["x"], ["x"], [])

@@ -120,6 +120,10 @@ def Parallelize(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
         net_transformer_fun(model, len(model._devices), model._device_prefix, model._device_type)
     if not trains:
         log.info("no updates of parameters: only the forward pass")
+        if model._shared_model:
+            all_params = model.GetParams("")
+            keep_params_of_first_device(model)
+            share_params_of_first_device(model, all_params)
         return
     if combine_spatial_bn:
         _combine_spatial_bn(model)

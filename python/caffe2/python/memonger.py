@@ -37,13 +37,13 @@ def _shape_messages(blob_shapes):
     return shapes.SerializeToString()
 
 
-def _share(proto, candidates, blob_shapes=None):
-    """The net with shared blobs, named "__m<n>_shared"."""
+def _share(proto, candidates, namescope="", blob_shapes=None):
+    """The net with shared blobs, named "<namescope>__m<n>_shared"."""
     serialized = proto.SerializeToString()
     shared_with = C.plan_shared_blobs(serialized, candidates, _shape_messages(blob_shapes))
     names = {}
     for owner in shared_with.values():
-        names.setdefault(owner, f"__m{len(names)}_shared")
+        names.setdefault(owner, f"{namescope}__m{len(names)}_shared")
     renamed = {blob: names[owner] for blob, owner in shared_with.items()}
     renamed.update(names)
     log.info("Memonger: %d blobs share the memory of %d", len(renamed), len(names))
@@ -76,7 +76,7 @@ def share_grad_blobs(net, losses, param_grads, namescope, dont_share_blobs=None,
             if share_activations:
                 candidates.update(op.input)
     return _share(proto, {blob for blob in candidates - own if blob.startswith(namescope)},
-                  blob_shapes)
+                  namescope, blob_shapes)
 
 
 def optimize_inference_for_dag(net, input_blobs, namescope=""):
@@ -88,7 +88,7 @@ def optimize_inference_for_dag(net, input_blobs, namescope=""):
     if any(op.is_gradient_op for op in proto.op):
         raise ValueError(f"net {proto.name} has gradients; see share_grad_blobs")
     written = {blob for op in proto.op for blob in op.output if blob.startswith(namescope)}
-    return _share(proto, written - {str(blob) for blob in input_blobs})
+    return _share(proto, written - {str(blob) for blob in input_blobs}, namescope)
 
 
 def optimize_inference_fast(net, static_blobs):

@@ -141,11 +141,11 @@ def load_from_db(filename, db_type, device_option=None):
 
 
 def prepare_prediction_net(filename, db_type, device_option=None):
-    """Loads a model into the current workspace and makes its net; returns the net's name."""
+    """Loads a model into the current workspace and creates its net; returns the Net."""
     meta_net_def = load_from_db(filename, db_type, device_option)
     for key in (predictor_constants.GLOBAL_INIT_NET_TYPE,
                 predictor_constants.PREDICT_INIT_NET_TYPE):
         workspace.RunNetOnce(utils.GetNet(meta_net_def, key))
-    net = utils.GetNet(meta_net_def, predictor_constants.PREDICT_NET_TYPE)
+    net = core.Net(utils.GetNet(meta_net_def, predictor_constants.PREDICT_NET_TYPE))
     workspace.CreateNet(net, overwrite=True)
-    return net.name
+    return net
