@@ -74,7 +74,9 @@ PYBIND11_MODULE(caffe2_pybind11_state, m) {
   AddBlobs(m);
   AddSerialization(m);
   AddNets(m);
+  AddObservers(m);
   AddWorkspaces(m);
+  AddDatabases(m);
   AddSchemas(m);
   AddGradients(m);
   AddGraphPasses(m);

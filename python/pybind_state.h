@@ -21,10 +21,12 @@ namespace py = pybind11;
 
 // Each adds its part to the module.
 void AddBlobs(py::module_& m);
+void AddDatabases(py::module_& m);
 void AddGlobals(py::module_& m);
 void AddGradients(py::module_& m);
 void AddGraphPasses(py::module_& m);
 void AddNets(py::module_& m);
+void AddObservers(py::module_& m);
 void AddPythonOperators(py::module_& m);
 void AddSchemas(py::module_& m);
 void AddSerialization(py::module_& m);  // after AddBlobs

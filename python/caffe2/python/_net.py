@@ -5,6 +5,7 @@ import functools
 import numpy as np
 
 from caffe2.proto import caffe2_pb2
+from caffe2.python import _import_c_extension as C
 from caffe2.python._gradients import GradientRegistry, GradientSlice
 from caffe2.python._operator_def import (
     _REGISTERED_OPERATORS,
@@ -313,6 +314,25 @@ class Net:
         from caffe2.python import utils
 
         self._net.arg.append(utils.MakeArgument(arg_name, arg_value))
+
+    # -- Observers ---------------------------------------------------------------------------------
+
+    def AddObserver(self, observer_type):
+        """Watches the net, which must have been created in the current workspace.
+
+        Args:
+          observer_type: TimeObserver, ProfileObserver or RunCountObserver.
+
+        Returns an object with average_time() (ms), average_time_children() (ms) and debug_info().
+        """
+        return C.add_observer_to_net(self.Name(), observer_type)
+
+    def RemoveObserver(self, observer):
+        """Ends an observer, which is not valid any more."""
+        C.remove_observer_from_net(self.Name(), observer)
+
+    def NumObservers(self):
+        return C.num_observers_on_net(self.Name())
 
     # -- Copies ------------------------------------------------------------------------------------
 

@@ -1,0 +1,97 @@
+"""Types of columns: between numpy and the library; public through caffe2.python.schema."""
+
+import collections
+
+import numpy as np
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python._operator_def import BlobReference
+
+_Type = caffe2_pb2.TensorProto
+
+_DATA_TYPES = (
+    (np.dtype(str), _Type.STRING),
+    (np.dtype(bytes), _Type.STRING),
+    (np.dtype(object), _Type.STRING),
+    (np.dtype(np.float32), _Type.FLOAT),
+    (np.dtype(np.float64), _Type.DOUBLE),
+    (np.dtype(np.float16), _Type.FLOAT16),
+    (np.dtype(np.bool_), _Type.BOOL),
+    (np.dtype(np.int8), _Type.INT8),
+    (np.dtype(np.int16), _Type.INT16),
+    (np.dtype(np.int32), _Type.INT32),
+    (np.dtype(np.int64), _Type.INT64),
+    (np.dtype(np.uint8), _Type.UINT8),
+    (np.dtype(np.uint16), _Type.UINT16),
+)
+
+
+class Metadata(collections.namedtuple(
+        "Metadata", ["categorical_limit", "expected_value", "feature_specs"])):
+    """What is known of a column besides its type.
+
+    Fields: `categorical_limit`, the number that all its integers lie below; `expected_value`, how
+    large a value (for lengths: a length) is as a rule; `feature_specs`, free.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, categorical_limit=None, expected_value=None, feature_specs=None):
+        return super().__new__(cls, categorical_limit, expected_value, feature_specs)
+
+
+def data_type_for_dtype(dtype):
+    """The DataType of a numpy dtype (its element shape does not count); raises TypeError."""
+    base = np.dtype(dtype).base
+    for candidate, data_type in _DATA_TYPES:
+        if base == candidate or (base.kind in "SU" and candidate.kind == base.kind):
+            return data_type
+    raise TypeError(f"Unknown dtype: {base}")
+
+
+def dtype_for_core_type(core_type):
+    """The numpy type of a DataType; raises TypeError."""
+    for dtype, data_type in _DATA_TYPES:
+        if data_type == core_type:
+            return str if data_type == _Type.STRING else dtype.type
+    raise TypeError(f"Unknown core type: {core_type}")
+
+
+def scalar_type(dtype, blob):
+    """(dtype, blob) of a column: data that is given as number or list becomes an array."""
+    if isinstance(dtype, tuple) and dtype[0] == np.void:
+        raise TypeError(f"Cannot set the Scalar with type {dtype} for blob {blob}: the element "
+                        "shape of an unknown type")
+    if isinstance(dtype, tuple) and isinstance(dtype[1], int):
+        dtype = dtype[0], (dtype[1],)  # numpy once took (type, 1) for the type alone
+    if dtype is not None:
+        dtype = np.dtype(dtype)
+    if blob is not None and not isinstance(blob, BlobReference):
+        blob = _as_array(dtype, blob)
+        if dtype is None:
+            dtype = np.dtype((blob.dtype, blob.shape[1:]))
+        elif blob.ndim > 1 and dtype.base != np.void:
+            dtype = np.dtype((dtype.base, blob.shape[1:]))
+    if dtype is None:
+        dtype = np.dtype(np.void)
+    if dtype.fields:
+        raise TypeError("Cannot create Scalar with a structured dtype. Use from_dtype instead.")
+    return dtype, blob
+
+
+def _as_array(dtype, data):
+    """The data as an array of rows."""
+    given_shape = isinstance(data, np.ndarray)
+    if dtype is None or dtype == np.void:
+        array = np.asarray(data)
+    elif given_shape and data.dtype == np.dtype("O"):
+        array = data
+    else:
+        array = np.array(data, dtype=dtype.base)
+    if array.dtype.kind in "SU":
+        array = array.astype(object)
+    if given_shape:
+        return array
+    if array.size == 0 and dtype is not None:
+        return array.reshape((0, *dtype.shape))
+    return array.reshape(1) if array.ndim == 0 else array

@@ -1,0 +1,406 @@
+"""Readers and writers: where records come from and go to.
+
+A Reader adds to a net the operators that read the next record and tell whether there was one; a
+Writer those that write one. Subclass them for new sources, or wrap them: `ReaderWithLimit`,
+`ReaderWithTimeLimit`, `ReaderWithDelay`, `CompositeReader`. A Pipe has both ends: what its writers
+write, its readers read (queue_util.Queue). A ReaderBuilder makes equal readers, for several threads
+or nodes.
+"""
+
+import time
+
+import numpy as np
+
+from caffe2.python import core
+from caffe2.python.schema import Field, Struct, from_blob_list
+
+
+class Reader:
+    """Reads records of a schema, which may be unknown until it is set.
+
+    Subclasses define either `read(net)` -> (should_stop, fields), which adds to a net, or
+    `read_ex(local_init_net, local_finish_net)` -> (nets, should_stop, fields), which makes nets of
+    its own. `should_stop` is a bool blob: true where nothing was read any more.
+    """
+
+    def __init__(self, schema=None):
+        if schema is not None and not isinstance(schema, Field):
+            raise TypeError(f"the schema of a reader is a schema.Field, not {schema!r}")
+        self._schema = schema
+
+    def schema(self):
+        """The schema. Raises ValueError if it is not known."""
+        if self._schema is None:
+            raise ValueError("Schema not provided for this reader.")
+        return self._schema
+
+    def _set_schema(self, schema):
+        self._schema = schema
+
+    def setup_ex(self, init_net, finish_net):
+        """Adds what happens once before the first and after the last read."""
+
+    def read_ex(self, local_init_net, local_finish_net):
+        """(nets to run in order, should_stop blob, list of field blobs).
+
+        `local_init_net` and `local_finish_net` run once in each thread that reads.
+        """
+        read_net = core.Net("reader_body")
+        should_stop, fields = self.read(read_net)
+        return [read_net], should_stop, fields
+
+    def read(self, read_net):
+        """Adds the reading of one record to a net; returns (should_stop, list of field blobs)."""
+        raise NotImplementedError("Readers must implement `read` or `read_ex`.")
+
+    def read_record_ex(self, local_init_net, local_finish_net):
+        """As read_ex, with a record of the schema instead of the list."""
+        nets, should_stop, fields = self.read_ex(local_init_net, local_finish_net)
+        return nets, should_stop, self._record(fields)
+
+    def read_record(self, read_net):
+        """As read, with a record of the schema instead of the list."""
+        should_stop, fields = self.read(read_net)
+        return should_stop, self._record(fields)
+
+    def _record(self, fields):
+        return from_blob_list(self._schema, fields) if self._schema is not None else fields
+
+    def reset(self, net):
+        """Adds to a net what makes the reader begin again."""
+        raise NotImplementedError("This reader cannot be reset.")
+
+    def execution_step(self, reader_net_name=None, external_should_stop=None):
+        """A step that reads until the end, or until the blob `external_should_stop` is true.
+
+        Returns (step, list of field blobs). Beside the step, concurrent steps may use the fields.
+        """
+        reader_net = core.Net(reader_net_name or "reader")
+        should_stop, fields = self.read_record(reader_net)
+        if external_should_stop is not None:
+            should_stop = reader_net.Or([external_should_stop, should_stop])
+        step = core.execution_step(
+            f"{reader_net_name or 'reader'}_step", reader_net, should_stop_blob=should_stop)
+        return step, fields
+
+
+class Writer:
+    """Writes records. Subclasses define `write` or `write_ex`."""
+
+    _schema = None
+
+    def schema(self):
+        return self._schema
+
+    def write(self, writer_net, fields):
+        """Adds the writing of a list of blobs to a net."""
+        raise NotImplementedError("Writers must implement `write` or `write_ex`.")
+
+    def write_record(self, writer_net, fields):
+        """As write, from a record; its schema becomes that of the writer."""
+        if isinstance(fields, Field):
+            self._schema = fields
+            fields = fields.field_blobs()
+        self.write(writer_net, fields)
+
+    def setup_ex(self, init_net, finish_net):
+        """Adds what happens once before the first and after the last write."""
+        self.commit(finish_net)
+
+    def write_ex(self, fields, local_init_net, local_finish_net, stop_blob):
+        """A list of nets that write a list of blobs; they set the bool `stop_blob` when nothing
+        more can be written."""
+        write_net = core.Net("write_net")
+        self.write(write_net, fields)
+        return [write_net]
+
+    def write_record_ex(self, fields, local_init_net, local_finish_net, stop_blob=None):
+        """As write_ex, from a record."""
+        if isinstance(fields, Field):
+            self._schema = fields
+            fields = fields.field_blobs()
+        if stop_blob is None:
+            stop_blob = local_init_net.NextName("dequeue_status")
+        local_init_net.ConstantFill(
+            [], [stop_blob], shape=[], value=False, dtype=core.DataType.BOOL)
+        nets = self.write_ex(fields, local_init_net, local_finish_net, stop_blob)
+        return nets, stop_blob
+
+    def commit(self, finish_net):
+        """Adds what makes the records written so far complete."""
+
+
+class ReaderBuilder:
+    """Makes equal readers of one source, for several threads or nodes."""
+
+    def schema(self):
+        raise NotImplementedError("A ReaderBuilder must have a schema.")
+
+    def setup(self, **kwargs):
+        """Called once before the first reader is made; may return attributes to pass on."""
+        raise NotImplementedError("A ReaderBuilder must implement `setup`.")
+
+    def new_reader(self, **kwargs):
+        raise NotImplementedError("A ReaderBuilder must implement `new_reader`.")
+
+
+class PipedReaderBuilder(ReaderBuilder):
+    """Makes the readers of another builder, each behind a pipeline.
+
+    Args:
+      builder: the other builder.
+      piper: function(reader=..., **kwargs) -> a Reader, or something with `reader()`; for instance
+        ``lambda reader, **kw: pipe(reader, processor=f)``.
+    """
+
+    def __init__(self, builder, piper):
+        self._builder = builder
+        self._piper = piper
+
+    def schema(self):
+        return self._builder.schema()
+
+    def setup(self, **kwargs):
+        return self._builder.setup(**kwargs)
+
+    def new_reader(self, **kwargs):
+        output = self._piper(reader=self._builder.new_reader(**kwargs), **kwargs)
+        return output if isinstance(output, Reader) else output.reader()
+
+
+class Pipe:
+    """Something with a writing and a reading end.
+
+    Args:
+      schema: of the records; else that of the first record written.
+      obj_key: attribute of the task group under which the pipe is set up (`setup` is called with
+        the init net of the group).
+    """
+
+    def __init__(self, schema=None, obj_key=None):
+        self._num_writers = 0
+        self._num_readers = 0
+        self._schema = schema
+        self._obj_key = obj_key
+
+    def schema(self):
+        return self._schema
+
+    def setup(self, global_init_net):
+        """Adds the making of the pipe, once."""
+
+    def reader(self):
+        raise NotImplementedError("A Pipe must implement `reader`.")
+
+    def writer(self):
+        raise NotImplementedError("A Pipe must implement `writer`.")
+
+    def num_readers(self):
+        return self._num_readers
+
+    def num_writers(self):
+        return self._num_writers
+
+    def _new_writer(self, writer_schema, writer_init_net):
+        """Notes a writer; raises ValueError if its schema is not that of the pipe."""
+        if writer_schema is not None and self._schema is None:
+            self._schema = writer_schema
+        self._num_writers += 1
+        self._register(writer_init_net)
+
+    def _new_reader(self, reader_init_net):
+        self._num_readers += 1
+        self._register(reader_init_net)
+
+    def _register(self, init_net):
+        if self._obj_key is not None:
+            init_net.add_attribute(self._obj_key, self)
+
+
+class CounterReader(Reader):
+    """Reads no data, only the number of the record: int64, 0, 1, 2, ... without end."""
+
+    def __init__(self):
+        Reader.__init__(self, schema=Struct(("iter", np.int64)))
+        self.counter = None
+        self.should_stop = None
+
+    def setup_ex(self, global_init_net, global_finish_net):
+        if self.counter is None:
+            self.counter = global_init_net.CreateCounter([], init_count=0)
+            self.should_stop = global_init_net.ConstantFill(
+                [], shape=[], dtype=core.DataType.BOOL, value=False)
+
+    def read_ex(self, local_init_net, local_finish_net):
+        count_net = core.Net("limited_reader_counter")
+        value = count_net.CountUp([self.counter], 1)
+        return [count_net], self.should_stop, [value]
+
+
+class ReaderWithLimitBase(Reader):
+    """Reads from another reader until a condition ends it. `data_finished()` is a blob that is true
+    if the other reader came to its end, false if the condition did it.
+
+    Subclasses define `setup_limiter(init_net, finish_net)` and `check_limiter_condition(net)`,
+    which adds to a net and returns a bool blob: whether to end before the next record.
+    """
+
+    def __init__(self, reader):
+        Reader.__init__(self, schema=reader._schema)
+        self.reader = reader
+        self.net = core.Net("reader_with_limit")
+        self._data_finished = self.net.AddExternalInput(
+            core.ScopedBlobReference(self.net.NextName("data_finished")))
+
+    def setup_ex(self, global_init_net, global_finish_net):
+        global_init_net.ConstantFill(
+            [], [self._data_finished], shape=[], value=False, dtype=core.DataType.BOOL)
+        self.reader.setup_ex(global_init_net, global_finish_net)
+        self.setup_limiter(global_init_net, global_finish_net)
+
+    def read_ex(self, local_init_net, local_finish_net):
+        limit_net = core.Net("limited_reader_condition")
+        should_stop = self.check_limiter_condition(limit_net)
+        nets, local_data_finished, fields = self.reader.read_ex(local_init_net, local_finish_net)
+        self._set_schema(self.reader._schema)
+        # A step looks at its stop blob after each net, so one blob can tell of both ends.
+        end_net = core.Net("limited_reader_end")
+        end_net.Copy([local_data_finished], [should_stop])
+        end_net.Or([self._data_finished, local_data_finished], [self._data_finished])
+        return [limit_net, *nets, end_net], should_stop, fields
+
+    def setup_limiter(self, global_init_net, global_finish_net):
+        raise NotImplementedError("A reader with a limit must implement `setup_limiter`.")
+
+    def check_limiter_condition(self, stop_condition_net):
+        raise NotImplementedError(
+            "A reader with a limit must implement `check_limiter_condition`.")
+
+    def data_finished(self):
+        return self._data_finished
+
+
+class ReaderWithLimit(ReaderWithLimitBase):
+    """Reads at most `num_iter` records over all threads; None: no limit."""
+
+    def __init__(self, reader, num_iter=1):
+        ReaderWithLimitBase.__init__(self, reader)
+        self.num_iter = num_iter
+        self.counter = None
+        if num_iter is not None:
+            self.counter = self.net.AddExternalInput(
+                core.ScopedBlobReference(self.net.NextName("counter")))
+
+    def setup_limiter(self, global_init_net, global_finish_net):
+        if self.counter is not None:
+            global_init_net.CreateCounter([], [self.counter], init_count=int(self.num_iter))
+
+    def check_limiter_condition(self, stop_condition_net):
+        if self.counter is not None:
+            return stop_condition_net.CountDown([self.counter], 1)
+        return stop_condition_net.ConstantFill(
+            [], 1, shape=[], value=False, dtype=core.DataType.BOOL)
+
+
+class ReaderWithTimeLimit(ReaderWithLimitBase):
+    """Reads for `duration` seconds from the first setup on; 0: no limit."""
+
+    def __init__(self, reader, duration=0):
+        ReaderWithLimitBase.__init__(self, reader)
+        self.duration = duration
+        self._deadline = None
+
+    def setup_limiter(self, global_init_net, global_finish_net):
+        def start(inputs, outputs):
+            self._deadline = time.monotonic() + self.duration
+
+        global_init_net.Python(start)([], [])
+
+    def check_limiter_condition(self, stop_condition_net):
+        def check(inputs, outputs):
+            late = self.duration > 0 and time.monotonic() >= self._deadline
+            outputs[0].feed(np.array(late))
+
+        return stop_condition_net.Python(check)([], 1)
+
+
+class ReaderWithDelay(Reader):
+    """Waits `delay` seconds before each record of another reader; for tests."""
+
+    def __init__(self, reader, delay):
+        Reader.__init__(self, schema=reader._schema)
+        self.reader = reader
+        self.delay = delay
+
+    def setup_ex(self, global_init_net, global_finish_net):
+        self.reader.setup_ex(global_init_net, global_finish_net)
+
+    def read_ex(self, local_init_net, local_finish_net):
+        net = core.Net("reader_body")
+        net.Python(lambda inputs, outputs: time.sleep(self.delay))([], [])
+        nets, should_stop, fields = self.reader.read_ex(local_init_net, local_finish_net)
+        return [net, *nets], should_stop, fields
+
+
+class CompositeReader(Reader):
+    """Reads one record from each of several readers: a Struct of them under the names given. Ends
+    with the first reader that ends."""
+
+    def __init__(self, names, readers):
+        if len(names) != len(readers):
+            raise ValueError(f"{len(names)} names for {len(readers)} readers")
+        self._names, self._readers = names, readers
+        Reader.__init__(self, Struct(*[
+            (name, reader.schema()) for name, reader in zip(names, readers)]))
+
+    def setup_ex(self, init_net, finish_net):
+        for reader in self._readers:
+            reader.setup_ex(init_net, finish_net)
+
+    def read_ex(self, local_init_net, local_finish_net):
+        should_stop = local_init_net.ConstantFill(
+            [], local_init_net.NextName("composite_should_stop"), shape=[], value=False,
+            dtype=core.DataType.BOOL)
+        nets, fields = [], []
+        for reader in self._readers:
+            reader_nets, reader_stop, record = reader.read_record_ex(
+                local_init_net, local_finish_net)
+            stop_net = core.Net("composite_reader_stop")
+            stop_net.Copy([reader_stop], [should_stop])
+            nets += [*reader_nets, stop_net]
+            fields += record.field_blobs()
+        return nets, should_stop, fields
+
+    def reset(self, net):
+        for reader in self._readers:
+            reader.reset(net)
+
+
+class CompositeReaderBuilder(ReaderBuilder):
+    """Makes CompositeReaders over the readers of several builders."""
+
+    def __init__(self, names, reader_builders):
+        self._names = names
+        self._reader_builders = reader_builders
+        self._schema = Struct(*[
+            (name, builder.schema()) for name, builder in zip(names, reader_builders)])
+
+    def schema(self):
+        return self._schema
+
+    def setup(self, **kwargs):
+        attributes = {}
+        for builder in self._reader_builders:
+            attributes.update(builder.setup(**kwargs) or {})
+        return attributes
+
+    def new_reader(self, **kwargs):
+        readers = [builder.new_reader(**kwargs) for builder in self._reader_builders]
+        return CompositeReader(self._names, readers)
+
+
+__all__ = [
+    "CompositeReader", "CompositeReaderBuilder", "CounterReader", "Pipe", "PipedReaderBuilder",
+    "Reader", "ReaderBuilder", "ReaderWithDelay", "ReaderWithLimit", "ReaderWithLimitBase",
+    "ReaderWithTimeLimit", "Writer",
+]

@@ -1,0 +1,195 @@
+"""Nets, steps and plans as readable text.
+
+``print(net_printer.to_string(net))`` shows one line for each operator::
+
+    net "train" (simple):
+      inputs: data, w, b
+      y = FC(data, w, b)
+      y_relu = Relu(y, order="NCHW")  # CUDA:1, engine CUDNN
+"""
+
+import os
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import core
+
+# Longer lists of values are cut.
+_MOST_VALUES = 8
+_INDENT = "  "
+
+
+def format_value(argument):
+    """The value of an Argument as Python would write it, cut if it is long."""
+    for field in ("f", "i", "s"):
+        if argument.HasField(field):
+            return _literal(getattr(argument, field))
+    if argument.HasField("n"):
+        return f"<net {argument.n.name}>"
+    values = [_literal(value)
+              for field in ("floats", "ints", "strings") for value in getattr(argument, field)]
+    values += [f"<net {net.name}>" for net in argument.nets]
+    shown = values[:_MOST_VALUES]
+    if len(values) > _MOST_VALUES:
+        shown.append(f"... {len(values)} values")
+    return f"[{', '.join(shown)}]"
+
+
+def _literal(value):
+    if isinstance(value, bytes):
+        try:
+            value = value.decode()
+        except UnicodeDecodeError:
+            return f"<{len(value)} bytes>"
+        if len(value) > 64:
+            return f"<{len(value)} bytes>"
+        return f'"{value}"'
+    return f"{value:.7g}" if isinstance(value, float) else str(value)
+
+
+def format_device_option(option):
+    """ "CUDA:1", with the random seed and node if they are set; "" for the CPU alone."""
+    parts = []
+    if option.device_type != caffe2_pb2.CPU:
+        name = caffe2_pb2.DeviceType.Name(option.device_type)
+        parts.append(f"{name}:{option.device_id}")
+    if option.random_seed:
+        parts.append(f"seed {option.random_seed}")
+    if option.node_name:
+        parts.append(f"node {option.node_name}")
+    return ", ".join(parts)
+
+
+def factor_prefix(names):
+    """The names with a common scope written once: a/[x, y]."""
+    prefix = os.path.commonprefix(list(names)) if len(names) > 1 else ""
+    prefix = prefix[: prefix.rfind("/") + 1]
+    if not prefix:
+        return ", ".join(names)
+    return f"{prefix}[{', '.join(name[len(prefix):] for name in names)}]"
+
+
+def call(op, inputs=None, outputs=None, factor_prefixes=False):
+    """ "y = Type(x, argument=value)"; `inputs` and `outputs` are lists of text."""
+    def names(blobs):
+        return factor_prefix(blobs) if factor_prefixes else ", ".join(blobs)
+
+    text = f"{op}({names(inputs or [])})"
+    return f"{names(outputs)} = {text}" if outputs else text
+
+
+def _operator_lines(op, indent, factor_prefixes):
+    text = call(op.type, list(op.input), list(op.output), factor_prefixes)[:-1]
+    nested = []
+    for argument in sorted(op.arg, key=lambda argument: argument.name):
+        text += "" if text.endswith("(") else ", "
+        text += f"{argument.name}={format_value(argument)}"
+        nested += [argument.n] if argument.HasField("n") else list(argument.nets)
+    notes = [format_device_option(op.device_option)]
+    notes.append(f"engine {op.engine}" if op.engine else "")
+    notes.append(f'name "{op.name}"' if op.name else "")
+    notes.append(f"after {', '.join(op.control_input)}" if op.control_input else "")
+    notes = ", ".join(note for note in notes if note)
+    lines = [f"{indent}{text})" + (f"  # {notes}" if notes else "")]
+    for net in nested:
+        lines += _net_lines(net, indent + _INDENT, factor_prefixes)
+    return lines
+
+
+def _net_lines(net, indent="", factor_prefixes=False):
+    device = format_device_option(net.device_option)
+    header = f'{indent}net "{net.name}" ({net.type or "simple"})'
+    lines = [header + (f" on {device}" if device else "") + ":"]
+    indent += _INDENT
+    for title, blobs in (("inputs", net.external_input), ("outputs", net.external_output)):
+        if blobs:
+            names = factor_prefix(blobs) if factor_prefixes else ", ".join(blobs)
+            lines.append(f"{indent}{title}: {names}")
+    for op in net.op:
+        lines += _operator_lines(op, indent, factor_prefixes)
+    return lines
+
+
+def _step_lines(step, indent=""):
+    notes = []
+    for field, text in (("num_iter", "{} times"), ("should_stop_blob", "until {}"),
+                        ("criteria_network", "while net {}"), ("report_net", "reports by net {}"),
+                        ("run_every_ms", "every {} ms"),
+                        ("num_concurrent_instances", "{} instances")):
+        if step.HasField(field):
+            notes.append(text.format(getattr(step, field)))
+    for field, text in (("concurrent_substeps", "concurrently"), ("only_once", "only once"),
+                        ("create_workspace", "in a workspace of its own")):
+        if getattr(step, field):
+            notes.append(text)
+    lines = [f'{indent}step "{step.name}"' + (f" ({', '.join(notes)})" if notes else "") + ":"]
+    lines += [f'{indent}{_INDENT}run net "{name}"' for name in step.network]
+    for substep in step.substep:
+        lines += _step_lines(substep, indent + _INDENT)
+    return lines
+
+
+def _plan_lines(plan, factor_prefixes=False):
+    lines = [f'plan "{plan.name}":']
+    for net in plan.network:
+        lines += _net_lines(net, _INDENT, factor_prefixes)
+    for step in plan.execution_step:
+        lines += _step_lines(step, _INDENT)
+    return lines
+
+
+def _as_message(obj):
+    if isinstance(obj, core.ExecutionStep):
+        return core.Plan(_copy_of_step(obj)).Proto() if obj._net_dict else obj.Proto()
+    return obj.Proto() if hasattr(obj, "Proto") else obj
+
+
+def _copy_of_step(step):
+    # Taking the step itself into a plan would end its construction.
+    copy = core.ExecutionStep(step.Name())
+    copy._step.CopyFrom(step.Proto())
+    copy._net_dict.update(step._net_dict)
+    return copy
+
+
+def to_string(obj, factor_prefixes=False):
+    """A Net, ExecutionStep, Plan, ModelHelper or message of these as text.
+
+    `factor_prefixes` writes a common scope of inputs or outputs once. Raises TypeError for anything
+    else.
+    """
+    message = _as_message(obj)
+    if isinstance(message, caffe2_pb2.NetDef):
+        lines = _net_lines(message, factor_prefixes=factor_prefixes)
+    elif isinstance(message, caffe2_pb2.PlanDef):
+        lines = _plan_lines(message, factor_prefixes)
+    elif isinstance(message, caffe2_pb2.ExecutionStep):
+        lines = _step_lines(message)
+    elif isinstance(message, caffe2_pb2.OperatorDef):
+        lines = _operator_lines(message, "", factor_prefixes)
+    else:
+        raise TypeError(f"cannot print {type(obj).__name__}")
+    return "\n".join(lines) + "\n"
+
+
+def debug_net(net):
+    """Prints a net."""
+    print(to_string(net), end="")
+
+
+def analyze(obj):
+    """Checks that every blob an operator reads exists then: an external input, or written before.
+
+    Args:
+      obj: a Net, Plan or step; the nets of a plan are checked each on its own.
+
+    Raises ValueError that names net, operator and blob.
+    """
+    message = _as_message(obj)
+    for net in message.network if isinstance(message, caffe2_pb2.PlanDef) else [message]:
+        known = set(net.external_input)
+        for i, op in enumerate(net.op):
+            for blob in op.input:
+                if blob not in known:
+                    raise ValueError(
+                        f"net {net.name}, operator {i} ({op.type}): input {blob} is not defined")
+            known.update(op.output)

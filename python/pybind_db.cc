@@ -1,0 +1,47 @@
+// Databases of records: C.create_db, DB, Cursor, Transaction.
+#include "db/db.h"
+#include "python/pybind_state.h"
+
+namespace caffe2::python {
+
+void AddDatabases(py::module_& m) {
+  using db::Cursor;
+  using db::DB;
+  using db::Transaction;
+  py::enum_<db::Mode>(m, "Mode", "How a database is opened.")
+      .value("read", db::READ)
+      .value("write", db::WRITE)
+      .value("new", db::NEW)
+      .export_values();
+  py::class_<Transaction>(m, "Transaction", "Adds records; what is not committed is dropped.")
+      .def(
+          "put",
+          [](Transaction& self, const std::string& key, const std::string& value) {
+            self.Put(key, value);
+          },
+          py::arg("key"), py::arg("value"))
+      .def("commit", &Transaction::Commit, "Makes the records put so far durable.");
+  py::class_<Cursor>(m, "Cursor", "Walks the records of a database in its order.")
+      .def("supports_seek", &Cursor::SupportsSeek)
+      .def(
+          "seek", [](Cursor& self, const std::string& key) { self.Seek(key); }, py::arg("key"),
+          "To the record with this key, or the first one behind it.")
+      .def("seek_to_first", &Cursor::SeekToFirst)
+      .def("next", &Cursor::Next)
+      .def("valid", &Cursor::Valid, "False behind the last record.")
+      .def(
+          "key", [](const Cursor& self) { return py::bytes(self.key()); },
+          "The key of the current record.")
+      .def(
+          "value", [](const Cursor& self) { return py::bytes(self.value()); },
+          "The value of the current record.");
+  py::class_<DB>(m, "DB", "A database of records (key, value).")
+      .def("new_transaction", &DB::NewTransaction, py::keep_alive<0, 1>())
+      .def("new_cursor", &DB::NewCursor, py::keep_alive<0, 1>(), "At the first record.")
+      .def("close", &DB::Close, "Ends writing: a new database exists in full after that.");
+  m.def("create_db", &db::CreateDB, py::arg("db_type"), py::arg("source"), py::arg("mode"),
+        "Opens a database.");
+  m.def("registered_dbs", [] { return db::DBRegistry().Keys(); });
+}
+
+}  // namespace caffe2::python

@@ -1,0 +1,182 @@
+"""Printing, drawing and timing of nets; databases; observers."""
+
+import argparse
+import io
+import os
+from contextlib import redirect_stdout
+
+import numpy as np
+import pytest
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import (
+    _import_c_extension as C,
+)
+from caffe2.python import (
+    convnet_benchmarks,
+    core,
+    lmdb_create_example,
+    model_helper,
+    net_printer,
+    visualize,
+    workspace,
+)
+
+
+def small_net(name="printed"):
+    net = core.Net(name)
+    net.AddExternalInput("scope/x", "scope/w", "scope/b")
+    with core.DeviceScope(core.DeviceOption(caffe2_pb2.CPU, random_seed=7)):
+        net.FC(["scope/x", "scope/w", "scope/b"], "scope/y", axis=1, engine="PLAIN")
+    net.Concat(["scope/y", "scope/y"], ["z", "split"], order="NCHW", name="joined")
+    net.GivenTensorFill([], "many", shape=[20], values=np.arange(20.0))
+    net.AddExternalOutput("z")
+    return net
+
+
+def test_net_as_text():
+    text = net_printer.to_string(small_net("printed_net"))
+    assert text.splitlines() == [
+        'net "printed_net" (simple):',
+        "  inputs: scope/x, scope/w, scope/b",
+        "  outputs: z",
+        "  scope/y = FC(scope/x, scope/w, scope/b, axis=1)  # seed 7, engine PLAIN",
+        '  z, split = Concat(scope/y, scope/y, order="NCHW")  # name "joined"',
+        "  many = GivenTensorFill(shape=[20], values=[0, 1, 2, 3, 4, 5, 6, 7, ... 20 values])"]
+    assert "FC(scope/[x, w, b], axis=1)" in net_printer.to_string(small_net(), True)
+    with pytest.raises(TypeError, match="int"):
+        net_printer.to_string(3)
+
+
+def test_plan_and_nested_nets_as_text():
+    inner = core.Net("inner_net")
+    inner.ConstantFill([], "c", shape=[1])
+    outer = core.Net("outer_net")
+    outer.If(["flag"], [], then_net=inner.Proto())
+    step = core.execution_step("several", outer, num_iter=3)
+    text = net_printer.to_string(core.Plan(step))
+    assert 'step "several" (3 times):' in text and 'run net "outer_net"' in text
+    assert "    If(flag, then_net=<net inner_net>)\n      net \"inner_net\"" in text
+    with redirect_stdout(io.StringIO()) as printed:
+        net_printer.debug_net(inner)
+    assert printed.getvalue() == net_printer.to_string(inner)
+
+
+def test_undefined_blobs_are_found():
+    net = small_net()
+    net_printer.analyze(net)
+    proto = caffe2_pb2.NetDef()
+    proto.CopyFrom(net.Proto())
+    proto.op[1].input[0] = "absent"
+    with pytest.raises(ValueError, match="operator 1 .Concat.: input absent"):
+        net_printer.analyze(proto)
+
+
+def test_patches_are_laid_in_a_grid():
+    patches = np.stack([np.full((2, 3), i / 5, np.float32) for i in range(5)])
+    grid = visualize.PatchVisualizer(gap=1).grid(patches, bg_func=np.max)
+    assert grid.shape == (2 * 3 - 1, 3 * 4 - 1)  # 2 rows of 3
+    np.testing.assert_allclose(grid[0:2, 4:7], 0.2)
+    np.testing.assert_allclose(grid[3:5, 0:3], 0.6)
+    np.testing.assert_allclose(grid[2], 0.8)  # the gap
+    colour = np.random.RandomState(0).rand(4, 3, 8, 6) * 255
+    assert visualize.PatchVisualizer().grid(visualize.ChannelLast(colour)).shape == (17, 13, 3)
+    np.testing.assert_array_equal(visualize.ChannelFirst(visualize.ChannelLast(colour)), colour)
+    with pytest.raises(ValueError):
+        visualize.ChannelLast(np.zeros(3))
+
+
+def test_images_are_drawn():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    images = np.random.RandomState(0).rand(4, 3, 8, 6) * 255
+    assert visualize.NCHW.ShowImages(images).get_array().shape == (17, 13, 3)
+    assert visualize.NHWC.ShowChannels(images[0]).get_array().shape is not None
+
+
+def test_lmdb_example(tmp_path):
+    path = str(tmp_path / "lmdb")
+    checksum = lmdb_create_example.create_db(path, num_images=8, size=(3, 4, 4))
+    lmdb_create_example.read_db_with_caffe2(path, checksum, num_images=8, batch_size=4)
+    with pytest.raises(ValueError, match="written"):
+        lmdb_create_example.read_db_with_caffe2(path, checksum + 1, num_images=8, batch_size=4)
+
+
+@pytest.mark.parametrize("db_type", ["minidb", "lmdb", "leveldb"])
+def test_databases(tmp_path, db_type):
+    path = str(tmp_path / "db")
+    assert db_type in C.registered_dbs()
+    database = C.create_db(db_type, path, C.Mode.new)
+    transaction = database.new_transaction()
+    records = [(b"a", b"\x00\xff"), (b"b", b"2"), (b"c", b"3")]
+    for key, value in records:
+        transaction.put(key, value)
+    transaction.commit()
+    del transaction
+    database.close()
+    cursor = C.create_db(db_type, path, C.Mode.read).new_cursor()
+    read = []
+    while cursor.valid():
+        read.append((cursor.key(), cursor.value()))
+        cursor.next()
+    assert read == records
+    cursor.seek_to_first()
+    assert cursor.key() == b"a"
+    if cursor.supports_seek():
+        cursor.seek("b")
+        assert cursor.value() == b"2"
+    with pytest.raises(RuntimeError, match="absent"):
+        C.create_db(db_type, str(tmp_path / "absent"), C.Mode.read)
+    with pytest.raises(RuntimeError, match="unknown db_type"):
+        C.create_db("nodb", path, C.Mode.read)
+
+
+def test_observers():
+    net = core.Net("watched")
+    net.Python(lambda inputs, outputs: None)([], [])
+    net.ConstantFill([], "x", shape=[1])
+    with pytest.raises(RuntimeError, match="does not exist"):
+        net.AddObserver("TimeObserver")
+    workspace.CreateNet(net)
+    time, count = net.AddObserver("TimeObserver"), net.AddObserver("RunCountObserver")
+    profile = net.AddObserver("ProfileObserver")
+    assert net.NumObservers() == 3
+    workspace.RunNet(net, num_iter=4)
+    assert time.average_time() > 0 and time.average_time_children() > 0
+    assert 2 * time.average_time_children() <= time.average_time()
+    assert count.debug_info() == "This operator runs 8 times."
+    assert "operator 1 ConstantFill" in profile.debug_info()
+    net.RemoveObserver(count)
+    assert net.NumObservers() == 2
+    with pytest.raises(RuntimeError, match="NoObserver"):
+        net.AddObserver("NoObserver")
+
+
+@pytest.mark.parametrize("name", sorted(convnet_benchmarks.MODELS))
+def test_benchmark_nets_fit_together(name):
+    model, size = convnet_benchmarks.MODELS[name]("NCHW", 0)
+    shape = [2, size] if name == "MLP" else [2, 3, size, size]
+    shapes, _ = workspace.InferShapesAndTypes(
+        [model.param_init_net, model.net], {"data": shape, "label": [2]},
+        blob_types={"data": core.DataType.FLOAT, "label": core.DataType.INT32})
+    assert shapes["loss"] == [] and shapes["pred" if name != "ResNet50" else "softmax"] == [2, 1000]
+    model.AddGradientOperators(["loss"])
+    convnet_benchmarks.AddParameterUpdate(model)
+    assert set(model.param_to_grad) == set(model.params)
+
+
+def test_benchmark_program(tmp_path, monkeypatch):
+    def tiny(order, cudnn_ws):
+        model = model_helper.ModelHelper(name="MLP_tiny")
+        convnet_benchmarks._classifier(model, "data", [10, 1000])
+        return model, 10
+
+    monkeypatch.chdir(tmp_path)
+    args = convnet_benchmarks.GetArgumentParser().parse_args([
+        "--model", "MLP", "--cpu", "--batch_size", "2", "--iterations", "2",
+        "--warmup_iterations", "1", "--layer_wise_benchmark", "--dump_model"])
+    assert isinstance(args, argparse.Namespace)
+    with redirect_stdout(io.StringIO()) as printed:
+        assert convnet_benchmarks.Benchmark(tiny, args) > 0
+    assert "images/s" in printed.getvalue() and "FCGradient" in printed.getvalue()
+    assert os.path.exists("MLP.pbtxt")
