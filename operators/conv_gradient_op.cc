@@ -15,6 +15,7 @@ class ConvGradientOp final : public Operator<CPUContext> {
   ConvGradientOp(const OperatorDef& def, Workspace* ws)
       : Operator<CPUContext>(def, ws),
         arguments_(ArgumentHelper(def)),
+        algorithm_(ReadConvAlgorithm(ArgumentHelper(def))),
         no_bias_(GetSingleArgument<bool>("no_bias", false)),
         input_gradient_(OutputSize() > (no_bias_ ? 1 : 2)) {
     CAFFE_ENFORCE(OutputSize() >= (no_bias_ ? 1 : 2) && OutputSize() <= (no_bias_ ? 2 : 3),
@@ -71,12 +72,14 @@ class ConvGradientOp final : public Operator<CPUContext> {
     dy_dims_ = shape.y.ToDims(arguments_.order());
     problem_ = MakeConvProblem(shape, arguments_.channels_last(), x.dtype(), filter.dtype(),
                                no_bias_ ? TypeMeta() : filter.dtype());
+    problem_.algorithm = algorithm_;
     if (shape.x.batch == 0) return;
     backward_filter_.emplace(problem_);
     if (input_gradient_) backward_data_.emplace(problem_);
   }
 
   const WindowArguments arguments_;
+  const onednn::ConvAlgorithm algorithm_;
   const bool no_bias_;
   const bool input_gradient_;
   std::vector<int64_t> x_dims_, filter_dims_, dy_dims_;
@@ -89,6 +92,7 @@ void ConvGradientSchema(OpSchema& schema) {
   schema.NumInputs(3)
       .NumOutputs(1, 3)
       .FillUsing(DescribeWindow)
+      .FillUsing(DescribeConvAlgorithm)
       .Arg("group", "As in the forward operator.")
       .Arg("no_bias",
            "1: the forward operator has no bias, and there is no output dbias. Default "

@@ -18,6 +18,7 @@ class ConvOp final : public Operator<CPUContext> {
   ConvOp(const OperatorDef& def, Workspace* ws)
       : Operator<CPUContext>(def, ws),
         arguments_(ArgumentHelper(def)),
+        algorithm_(ReadConvAlgorithm(ArgumentHelper(def))),
         constant_filter_(GetSingleArgument<bool>("constant_filter", false)),
         has_bias_(InputSize() > (kSum ? 3 : 2)) {
     CAFFE_ENFORCE(!arguments_.global_pooling(), "a convolution has no global_pooling");
@@ -72,6 +73,7 @@ class ConvOp final : public Operator<CPUContext> {
     y_dims_ = shape.y.ToDims(arguments_.order());
     problem_ =
         MakeConvProblem(shape, arguments_.channels_last(), x.dtype(), filter.dtype(), bias_type);
+    problem_.algorithm = algorithm_;
     problem_.relu = kRelu;
     problem_.add_to_dst = kSum;
     problem_.constant_filter = constant_filter_;
@@ -79,6 +81,7 @@ class ConvOp final : public Operator<CPUContext> {
   }
 
   const WindowArguments arguments_;
+  const onednn::ConvAlgorithm algorithm_;
   const bool constant_filter_;
   const bool has_bias_;
   std::vector<int64_t> x_dims_, filter_dims_, y_dims_;
@@ -89,6 +92,7 @@ class ConvOp final : public Operator<CPUContext> {
 void DescribeConv(OpSchema& schema) {
   schema.FillUsing(DescribeWindow)
       .Arg("group", "Number of groups that channels and filters fall into, default 1.")
+      .FillUsing(DescribeConvAlgorithm)
       .Arg("constant_filter",
            "1: the filter's contents do not change as long as its storage stays where it is, so "
            "the layout the kernels want is made once and kept. Default 0: made in every run.")

@@ -29,6 +29,11 @@ struct ConvShape {
 onednn::ConvProblem MakeConvProblem(const ConvShape& shape, bool channels_last, TypeMeta type,
                                     TypeMeta filter_type, TypeMeta bias_type);
 
+// The argument `algo`, whose names are those of Caffe2's NNPACK engine: WINOGRAD, DIRECT; AUTO and
+// those that are not known here leave the choice to the backend.
+onednn::ConvAlgorithm ReadConvAlgorithm(const ArgumentHelper& arguments);
+void DescribeConvAlgorithm(OpSchema& schema);
+
 // For the schemas of Conv, its fused forms and ConvGradient.
 std::vector<TensorShape> InferConv(const OperatorDef& def, const std::vector<TensorShape>& inputs);
 std::vector<TensorShape> InferConvGradient(const OperatorDef& def,

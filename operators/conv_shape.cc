@@ -82,6 +82,20 @@ onednn::ConvProblem MakeConvProblem(const ConvShape& shape, bool channels_last, 
   return problem;
 }
 
+onednn::ConvAlgorithm ReadConvAlgorithm(const ArgumentHelper& arguments) {
+  const auto name = arguments.GetSingleArgument<std::string>("algo", "AUTO");
+  if (name == "DIRECT") return onednn::ConvAlgorithm::kDirect;
+  if (name == "WINOGRAD") return onednn::ConvAlgorithm::kWinograd;
+  return onednn::ConvAlgorithm::kAuto;
+}
+
+void DescribeConvAlgorithm(OpSchema& schema) {
+  schema.Arg("algo",
+             "How 3x3 convolutions of stride 1 are computed on the CPU: DIRECT, WINOGRAD (faster, "
+             "with a few more bits of rounding error) or AUTO, the default: whichever is faster "
+             "for the shape.");
+}
+
 std::vector<TensorShape> InferConv(const OperatorDef& def, const std::vector<TensorShape>& inputs) {
   if (AnyUnknown(inputs, 2)) return {UnknownTensorShape()};
   const StorageOrder order = ReadStorageOrder(ArgumentHelper(def));

@@ -1,5 +1,8 @@
 #include "caffe2/utils/onednn_conv.h"
 
+#include <algorithm>
+
+#include "caffe2/core/logging.h"
 #include "caffe2/core/tensor.h"
 #include "caffe2/utils/onednn_primitive.h"
 
@@ -18,16 +21,21 @@ memory::desc PlainActivation(const Dims& dims, memory::data_type type, bool chan
   return {dims, type, (channels_last ? kLast : kFirst)[rank]};
 }
 
-// Every memory of a convolution: `given` is the caller's layout; for the filter the primitive may
-// choose its own.
+// Every memory of a convolution: `given` is the caller's layout; the others are the primitive's. A
+// direct one works on the caller's activations as they are; Winograd works in float and wants
+// layouts of its own.
 struct ConvDescs {
-  explicit ConvDescs(const ConvProblem& problem) {
-    const memory::data_type type = ToDataType(problem.type);
+  ConvDescs(const ConvProblem& problem, dnnl::algorithm how) : algorithm(how) {
+    const bool winograd = how == dnnl::algorithm::convolution_winograd;
+    const memory::data_type given_type = ToDataType(problem.type);
+    const memory::data_type type = winograd ? memory::data_type::f32 : given_type;
     const memory::data_type filter_type = ToDataType(problem.filter_type);
     const size_t rank = problem.stride.size();
     CAFFE_ENFORCE(rank >= 1 && rank <= 3, "a convolution of ", rank, " spatial axes");
-    src = PlainActivation(problem.src, type, problem.channels_last);
-    dst = PlainActivation(problem.dst, type, problem.channels_last);
+    given_src = PlainActivation(problem.src, given_type, problem.channels_last);
+    given_dst = PlainActivation(problem.dst, given_type, problem.channels_last);
+    src = winograd ? memory::desc(problem.src, type, Tag::any) : given_src;
+    dst = winograd ? memory::desc(problem.dst, type, Tag::any) : given_dst;
     Dims filter = problem.filter;
     constexpr Tag kFirst[] = {Tag::oiw, Tag::oihw, Tag::oidhw};
     constexpr Tag kLast[] = {Tag::owi, Tag::ohwi, Tag::odhwi};
@@ -43,7 +51,8 @@ struct ConvDescs {
     any_filter = {filter, type, Tag::any};
     any_d_filter = {filter, filter_type, Tag::any};
     if (problem.bias_type) {
-      bias = {{problem.filter[0]}, ToDataType(problem.bias_type), Tag::a};
+      given_bias = {{problem.filter[0]}, ToDataType(problem.bias_type), Tag::a};
+      bias = winograd ? memory::desc({problem.filter[0]}, type, Tag::a) : given_bias;
     }
     stride = problem.stride;
     for (int64_t dilation : problem.dilation) dilates.push_back(dilation - 1);
@@ -56,7 +65,9 @@ struct ConvDescs {
     }
   }
 
-  memory::desc src, dst, bias, given_filter, any_filter, any_d_filter;
+  dnnl::algorithm algorithm;
+  memory::desc given_src, given_dst, given_bias, given_filter;
+  memory::desc src, dst, bias, any_filter, any_d_filter;
   Dims stride, dilates, pad_begin, pad_end;
 };
 
@@ -75,12 +86,11 @@ dnnl::primitive_attr ForwardAttributes(const ConvProblem& problem) {
 
 dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvDescs& d, prop_kind kind,
                                                       const dnnl::primitive_attr& attr) {
-  constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 #if DNNL_VERSION_MAJOR >= 3
-  return {CpuEngine(), kind,     kDirect,   d.src,       d.any_filter, d.bias,
-          d.dst,       d.stride, d.dilates, d.pad_begin, d.pad_end,    attr};
+  return {CpuEngine(), kind,     d.algorithm, d.src,       d.any_filter, d.bias,
+          d.dst,       d.stride, d.dilates,   d.pad_begin, d.pad_end,    attr};
 #else
-  return {{kind, kDirect, d.src, d.any_filter, d.bias, d.dst, d.stride, d.dilates, d.pad_begin,
+  return {{kind, d.algorithm, d.src, d.any_filter, d.bias, d.dst, d.stride, d.dilates, d.pad_begin,
            d.pad_end},
           attr,
           CpuEngine()};
@@ -93,12 +103,11 @@ dnnl::convolution_forward::primitive_desc ForwardHint(const ConvDescs& d) {
 }
 
 dnnl::convolution_backward_data::primitive_desc BackwardDataDesc(const ConvDescs& d) {
-  constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 #if DNNL_VERSION_MAJOR >= 3
-  return {CpuEngine(), kDirect,     d.src,     d.any_filter,   d.dst,           d.stride,
+  return {CpuEngine(), d.algorithm, d.src,     d.any_filter,   d.dst,           d.stride,
           d.dilates,   d.pad_begin, d.pad_end, ForwardHint(d), UserScratchpad()};
 #else
-  return {{kDirect, d.src, d.any_filter, d.dst, d.stride, d.dilates, d.pad_begin, d.pad_end},
+  return {{d.algorithm, d.src, d.any_filter, d.dst, d.stride, d.dilates, d.pad_begin, d.pad_end},
           UserScratchpad(),
           CpuEngine(),
           ForwardHint(d)};
@@ -106,20 +115,56 @@ dnnl::convolution_backward_data::primitive_desc BackwardDataDesc(const ConvDescs
 }
 
 dnnl::convolution_backward_weights::primitive_desc BackwardFilterDesc(const ConvDescs& d) {
-  constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 #if DNNL_VERSION_MAJOR >= 3
-  return {CpuEngine(), kDirect,   d.src,       d.any_d_filter, d.bias,         d.dst,
-          d.stride,    d.dilates, d.pad_begin, d.pad_end,      ForwardHint(d), UserScratchpad()};
+  return {CpuEngine(), d.algorithm, d.src,       d.any_d_filter, d.bias,         d.dst,
+          d.stride,    d.dilates,   d.pad_begin, d.pad_end,      ForwardHint(d), UserScratchpad()};
 #else
-  return {
-      {kDirect, d.src, d.any_d_filter, d.bias, d.dst, d.stride, d.dilates, d.pad_begin, d.pad_end},
-      UserScratchpad(),
-      CpuEngine(),
-      ForwardHint(d)};
+  return {{d.algorithm, d.src, d.any_d_filter, d.bias, d.dst, d.stride, d.dilates, d.pad_begin,
+           d.pad_end},
+          UserScratchpad(),
+          CpuEngine(),
+          ForwardHint(d)};
 #endif
 }
 
+// make(descriptors), by Winograd if the problem asks for it and oneDNN can.
+template <typename Make>
+void MakePrimitive(const char* direction, const ConvProblem& problem, const Make& make) {
+  const bool winograd = problem.algorithm == ConvAlgorithm::kWinograd ||
+                        (problem.algorithm == ConvAlgorithm::kAuto && PrefersWinograd(problem));
+  if (winograd) {
+    try {
+      make(ConvDescs(problem, dnnl::algorithm::convolution_winograd));
+      return;
+    } catch (const std::exception& error) {
+      VLOG(1) << "no Winograd " << direction << ' ' << problem.ToString() << ": " << error.what();
+    }
+  }
+  Translate(direction + (" " + problem.ToString()),
+            [&] { make(ConvDescs(problem, dnnl::algorithm::convolution_direct)); });
+}
+
 }  // namespace
+
+bool PrefersWinograd(const ConvProblem& problem) {
+  const auto all = [](const std::vector<int64_t>& values, int64_t value) {
+    return std::all_of(values.begin(), values.end(), [=](int64_t v) { return v == value; });
+  };
+  if (problem.stride.size() != 2 || problem.groups != 1 || problem.filter[2] != 3 ||
+      problem.filter[3] != 3 || !all(problem.stride, 1) || !all(problem.dilation, 1)) {
+    return false;
+  }
+  // Few channels leave nothing to save, few tiles do not pay for transforming the filter. A direct
+  // convolution in bfloat16 is twice as fast: there it takes more, and tiles must fit the image.
+  const bool narrow = problem.type.Match<bfloat16>();
+  const int64_t least_channels = narrow ? 128 : 32, least_tiles = narrow ? 512 : 64;
+  constexpr int64_t kTile = 4;
+  const int64_t down = (problem.dst[2] + kTile - 1) / kTile;
+  const int64_t across = (problem.dst[3] + kTile - 1) / kTile;
+  const bool fits = 10 * down * across * kTile * kTile <= 11 * problem.dst[2] * problem.dst[3];
+  return std::min(problem.filter[0], problem.filter[1]) >= least_channels &&
+         problem.dst[0] * down * across >= least_tiles && (fits || !narrow);
+}
 
 std::string ConvProblem::ToString() const {
   return MakeString("convolution of ", type.name(), ShapeString(src), " with ", filter_type.name(),
@@ -128,16 +173,23 @@ std::string ConvProblem::ToString() const {
 }
 
 ConvForward::ConvForward(const ConvProblem& problem) : has_bias_(problem.bias_type) {
-  Translate("forward " + problem.ToString(), [&] {
-    const ConvDescs d(problem);
-    const auto pd = ForwardDesc(d, prop_kind::forward_inference, ForwardAttributes(problem));
+  MakePrimitive("forward", problem, [&](const ConvDescs& d) {
+    // For inference Winograd's filter has a form of its own, to which NHWC cannot be reordered.
+    const auto kind = d.algorithm == dnnl::algorithm::convolution_winograd
+                          ? prop_kind::forward_training
+                          : prop_kind::forward_inference;
+    const auto pd = ForwardDesc(d, kind, ForwardAttributes(problem));
     primitive_ =
         std::make_unique<BoundPrimitive>(dnnl::convolution_forward(pd), pd.scratchpad_desc());
-    primitive_->AddInput(DNNL_ARG_SRC, d.src, pd.src_desc());
+    primitive_->AddInput(DNNL_ARG_SRC, d.given_src, pd.src_desc());
     primitive_->AddInput(DNNL_ARG_WEIGHTS, d.given_filter, pd.weights_desc(),
                          problem.constant_filter);
-    if (has_bias_) primitive_->AddInput(DNNL_ARG_BIAS, d.bias, pd.bias_desc());
-    primitive_->AddOutput(DNNL_ARG_DST, d.dst, pd.dst_desc());
+    if (has_bias_) primitive_->AddInput(DNNL_ARG_BIAS, d.given_bias, pd.bias_desc());
+    if (problem.add_to_dst) {
+      primitive_->AddInOut(DNNL_ARG_DST, d.given_dst, pd.dst_desc());
+    } else {
+      primitive_->AddOutput(DNNL_ARG_DST, d.given_dst, pd.dst_desc());
+    }
   });
 }
 ConvForward::~ConvForward() = default;
@@ -151,14 +203,13 @@ void ConvForward::Run(const void* src, const void* filter, const void* bias, voi
 }
 
 ConvBackwardData::ConvBackwardData(const ConvProblem& problem) {
-  Translate("backward data " + problem.ToString(), [&] {
-    const ConvDescs d(problem);
+  MakePrimitive("backward data", problem, [&](const ConvDescs& d) {
     const auto pd = BackwardDataDesc(d);
     primitive_ =
         std::make_unique<BoundPrimitive>(dnnl::convolution_backward_data(pd), pd.scratchpad_desc());
-    primitive_->AddInput(DNNL_ARG_DIFF_DST, d.dst, pd.diff_dst_desc());
+    primitive_->AddInput(DNNL_ARG_DIFF_DST, d.given_dst, pd.diff_dst_desc());
     primitive_->AddInput(DNNL_ARG_WEIGHTS, d.given_filter, pd.weights_desc());
-    primitive_->AddOutput(DNNL_ARG_DIFF_SRC, d.src, pd.diff_src_desc());
+    primitive_->AddOutput(DNNL_ARG_DIFF_SRC, d.given_src, pd.diff_src_desc());
   });
 }
 ConvBackwardData::~ConvBackwardData() = default;
@@ -168,15 +219,14 @@ void ConvBackwardData::Run(const void* d_dst, const void* filter, void* d_src) {
 }
 
 ConvBackwardFilter::ConvBackwardFilter(const ConvProblem& problem) : has_bias_(problem.bias_type) {
-  Translate("backward filter " + problem.ToString(), [&] {
-    const ConvDescs d(problem);
+  MakePrimitive("backward filter", problem, [&](const ConvDescs& d) {
     const auto pd = BackwardFilterDesc(d);
     primitive_ = std::make_unique<BoundPrimitive>(dnnl::convolution_backward_weights(pd),
                                                   pd.scratchpad_desc());
-    primitive_->AddInput(DNNL_ARG_SRC, d.src, pd.src_desc());
-    primitive_->AddInput(DNNL_ARG_DIFF_DST, d.dst, pd.diff_dst_desc());
+    primitive_->AddInput(DNNL_ARG_SRC, d.given_src, pd.src_desc());
+    primitive_->AddInput(DNNL_ARG_DIFF_DST, d.given_dst, pd.diff_dst_desc());
     primitive_->AddOutput(DNNL_ARG_DIFF_WEIGHTS, d.given_filter, pd.diff_weights_desc());
-    if (has_bias_) primitive_->AddOutput(DNNL_ARG_DIFF_BIAS, d.bias, pd.diff_bias_desc());
+    if (has_bias_) primitive_->AddOutput(DNNL_ARG_DIFF_BIAS, d.given_bias, pd.diff_bias_desc());
   });
 }
 ConvBackwardFilter::~ConvBackwardFilter() = default;

@@ -12,6 +12,15 @@ namespace caffe2::onednn {
 
 class BoundPrimitive;
 
+// How a convolution is computed. Winograd's F(4x4, 3x3) (Lavin and Gray, "Fast algorithms for
+// convolutional neural networks", 2016) takes a quarter of the multiplications of a direct 3x3
+// convolution, at the price of a few more bits of rounding error.
+enum class ConvAlgorithm {
+  kAuto,      // by a fixed rule on the shapes, see PrefersWinograd
+  kDirect,    //
+  kWinograd,  // where oneDNN has it, else direct
+};
+
 // One convolution: shapes, layout, types and what is done to the result.
 struct ConvProblem {
   // Logical order whatever the layout; 1 to 3 spatial axes.
@@ -32,10 +41,16 @@ struct ConvProblem {
   // Forward only: the filter keeps its contents as long as it keeps its address, so its reordered
   // form may be kept from run to run.
   bool constant_filter = false;
+  ConvAlgorithm algorithm = ConvAlgorithm::kAuto;
 
   bool operator==(const ConvProblem&) const = default;
   std::string ToString() const;
 };
+
+// What kAuto does: true where Winograd was measured to be faster than the direct convolution,
+// layout changes included. It depends on the problem alone, so that results do not vary from run to
+// run.
+bool PrefersWinograd(const ConvProblem& problem);
 
 // Each is made once for a problem (throws EnforceNotMet if oneDNN cannot do it) and then run by one
 // thread at a time. Filters, and whatever else oneDNN wants in its own layout, are reordered in

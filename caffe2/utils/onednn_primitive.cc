@@ -39,6 +39,11 @@ void Execute(const dnnl::primitive& primitive, const dnnl_exec_arg_t* args, size
                    "a oneDNN primitive failed");
 }
 
+void Reorder(const dnnl::reorder& reorder, const dnnl::memory& from, const dnnl::memory& to) {
+  const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, from.get()}, {DNNL_ARG_TO, to.get()}};
+  Execute(reorder, args, 2);
+}
+
 }  // namespace
 
 const dnnl::engine& CpuEngine() {
@@ -74,28 +79,34 @@ size_t BoundPrimitive::ReserveScratch(size_t bytes) {
 
 void BoundPrimitive::AddInput(int arg, const dnnl::memory::desc& given,
                               const dnnl::memory::desc& wanted, bool constant) {
-  Add(arg, given, wanted, false, constant);
+  Add(arg, given, wanted, constant ? Access::kReadConstant : Access::kRead);
 }
 
 void BoundPrimitive::AddOutput(int arg, const dnnl::memory::desc& given,
                                const dnnl::memory::desc& wanted) {
-  Add(arg, given, wanted, true, false);
+  Add(arg, given, wanted, Access::kWrite);
+}
+
+void BoundPrimitive::AddInOut(int arg, const dnnl::memory::desc& given,
+                              const dnnl::memory::desc& wanted) {
+  Add(arg, given, wanted, Access::kReadWrite);
 }
 
 void BoundPrimitive::Add(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted,
-                         bool output, bool constant) {
+                         Access access) {
   Slot slot;
-  slot.output = output;
-  slot.constant = constant;
+  slot.input = access != Access::kWrite;
+  slot.output = access == Access::kWrite || access == Access::kReadWrite;
+  slot.constant = access == Access::kReadConstant;
   slot.given = MakeMemory(given);
   slot.reordered = given != wanted;
   if (slot.reordered) {
     slot.wanted = MakeMemory(wanted);
-    slot.reorder = Translate("a reorder", [&] {
-      return output ? dnnl::reorder(slot.wanted, slot.given)
-                    : dnnl::reorder(slot.given, slot.wanted);
+    Translate("a reorder", [&] {
+      if (slot.input) slot.before = dnnl::reorder(slot.given, slot.wanted);
+      if (slot.output) slot.after = dnnl::reorder(slot.wanted, slot.given);
     });
-    if (constant) {
+    if (slot.constant) {
       slot.kept = GetAllocator(CPU).Allocate(wanted.get_size(), Device{});
     } else {
       slot.scratch_offset = ReserveScratch(wanted.get_size());
@@ -116,10 +127,8 @@ void BoundPrimitive::Run(std::initializer_list<const void*> addresses) {
     SetAddress(&slot.given, *address);
     if (slot.reordered) {
       SetAddress(&slot.wanted, slot.constant ? slot.kept.get() : scratch + slot.scratch_offset);
-      if (!slot.output && !(slot.constant && slot.kept_source == *address)) {
-        const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, slot.given.get()},
-                                        {DNNL_ARG_TO, slot.wanted.get()}};
-        Execute(slot.reorder, args, 2);
+      if (slot.input && !(slot.constant && slot.kept_source == *address)) {
+        Reorder(slot.before, slot.given, slot.wanted);
         slot.kept_source = *address;
       }
     }
@@ -127,10 +136,7 @@ void BoundPrimitive::Run(std::initializer_list<const void*> addresses) {
   }
   Execute(primitive_, args_.data(), args_.size());
   for (Slot& slot : slots_) {
-    if (!slot.reordered || !slot.output) continue;
-    const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, slot.wanted.get()},
-                                    {DNNL_ARG_TO, slot.given.get()}};
-    Execute(slot.reorder, args, 2);
+    if (slot.reordered && slot.output) Reorder(slot.after, slot.wanted, slot.given);
   }
 }
 

@@ -43,6 +43,8 @@ class BoundPrimitive {
   void AddInput(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted,
                 bool constant = false);
   void AddOutput(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted);
+  // An output whose old contents the primitive reads.
+  void AddInOut(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted);
 
   // Runs and waits. Throws EnforceNotMet if oneDNN fails.
   void Run(std::initializer_list<const void*> addresses);
@@ -50,9 +52,10 @@ class BoundPrimitive {
  private:
   struct Slot {
     dnnl::memory given;
-    dnnl::memory wanted;  // the same object as `given` if there is no reorder
-    dnnl::reorder reorder;
+    dnnl::memory wanted;          // the same object as `given` if there is no reorder
+    dnnl::reorder before, after;  // of the primitive, where it reads and where it writes
     bool reordered = false;
+    bool input = false;
     bool output = false;
     bool constant = false;
     size_t scratch_offset = 0;
@@ -60,8 +63,9 @@ class BoundPrimitive {
     const void* kept_source = nullptr;  // and where it came from
   };
 
-  void Add(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted, bool output,
-           bool constant);
+  enum class Access { kRead, kReadConstant, kWrite, kReadWrite };
+  void Add(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted,
+           Access access);
   size_t ReserveScratch(size_t bytes);  // returns the offset
 
   dnnl::primitive primitive_;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "operators/conv_op.h"
 #include "tests/operators/image_reference.h"
 #include "tests/operators/op_test.h"
 
@@ -244,6 +245,85 @@ INSTANTIATE_TEST_SUITE_P(All, ConvTest,
                            return std::get<0>(info.param).name + "_" +
                                   OrderName(std::get<1>(info.param));
                          });
+
+// 64 tiles of odd edges; Winograd's gradients are held against the direct ones, which the numeric
+// gradients above vouch for.
+class ConvAlgorithmTest : public ::testing::TestWithParam<bool> {
+ protected:
+  ConvAlgorithmTest() {
+    FeedImage(&ws_, "X", c_.x, x_, nhwc_);
+    FeedImage(&ws_, "w", c_.filter, filter_, nhwc_);
+    Feed(&ws_, "b", {48}, bias_);
+    FeedImage(&ws_, "Z", c_.y, z_, nhwc_);
+  }
+  std::vector<Argument> Args(const std::string& algorithm) const {
+    return {MakeArgument<int>("kernel", 3), MakeArgument<int>("pad", 1),
+            MakeArgument<std::string>("order", OrderName(nhwc_)),
+            MakeArgument<std::string>("algo", algorithm)};
+  }
+
+  const bool nhwc_ = GetParam();
+  const Case c_ = {
+      "winograd", {11, 32, 9, 7}, {48, 32, 3, 3}, {11, 48, 9, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1,
+      {}};
+  const std::vector<float> x_ = RandomValues(CheckedNumel(c_.x), 1);
+  const std::vector<float> filter_ = RandomValues(CheckedNumel(c_.filter), 2);
+  const std::vector<float> bias_ = RandomValues(48, 3);
+  const std::vector<float> z_ = RandomValues(CheckedNumel(c_.y), 4);
+  Workspace ws_;
+};
+
+TEST_P(ConvAlgorithmTest, AllGiveTheSameUpToRounding) {
+  const std::vector<float> conv = Reference(c_, x_, filter_, bias_);
+  std::vector<float> sum_relu;
+  for (size_t i = 0; i < conv.size(); ++i) sum_relu.push_back(std::max(0.f, conv[i] + z_[i]));
+  for (const char* algorithm : {"AUTO", "DIRECT", "WINOGRAD", "UNKNOWN"}) {
+    SCOPED_TRACE(algorithm);
+    const auto args = Args(algorithm);
+    RunOp(&ws_, Op("Conv", {"X", "w", "b"}, {"Y"}, args));
+    ExpectImage(ws_, "Y", c_.y, conv, nhwc_, 1e-4f, 1e-4f);
+    RunOp(&ws_, Op("ConvSumRelu", {"X", "w", "b", "Z"}, {"Y"}, args));
+    ExpectImage(ws_, "Y", c_.y, sum_relu, nhwc_, 1e-4f, 1e-4f);
+  }
+}
+
+TEST_P(ConvAlgorithmTest, GradientsAgree) {
+  for (const char* algorithm : {"DIRECT", "WINOGRAD"}) {
+    const std::string prefix = algorithm;
+    RunOp(&ws_, Op("ConvGradient", {"X", "w", "Z"}, {prefix + "dw", prefix + "db", prefix + "dX"},
+                   Args(algorithm)));
+  }
+  for (const char* name : {"dw", "db", "dX"}) {
+    SCOPED_TRACE(name);
+    const Tensor& direct = ws_.GetBlob("DIRECT" + std::string(name))->Get<Tensor>();
+    const float* values = direct.data<float>();
+    ExpectTensor(ws_, "WINOGRAD" + std::string(name), direct.sizes(),
+                 std::vector<float>(values, values + direct.numel()), 1e-3f, 1e-4f);
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Orders, ConvAlgorithmTest, ::testing::Bool(),
+                         [](const auto& info) { return OrderName(info.param); });
+
+TEST(Conv, WinogradIsForManyChannelsAndTiles) {
+  onednn::ConvProblem problem;
+  problem.src = problem.dst = {128, 64, 32, 32};
+  problem.filter = {64, 64, 3, 3};
+  problem.stride = problem.dilation = problem.pad_begin = {1, 1};
+  problem.type = TypeMeta::Make<float>();
+  EXPECT_TRUE(onednn::PrefersWinograd(problem));
+  const auto refused = [&](auto change) {
+    onednn::ConvProblem other = problem;
+    change(&other);
+    return !onednn::PrefersWinograd(other);
+  };
+  EXPECT_TRUE(refused([](auto* p) { p->stride = {2, 2}; }));
+  EXPECT_TRUE(refused([](auto* p) { p->dilation = {2, 1}; }));
+  EXPECT_TRUE(refused([](auto* p) { p->groups = 2; }));
+  EXPECT_TRUE(refused([](auto* p) { p->filter = {64, 64, 3, 5}; }));
+  EXPECT_TRUE(refused([](auto* p) { p->filter[1] = p->src[1] = 3; }));
+  EXPECT_TRUE(refused([](auto* p) { p->src = p->dst = {1, 64, 16, 16}; }));
+  EXPECT_TRUE(refused([](auto* p) { p->type = TypeMeta::Make<bfloat16>(); }));
+}
 
 TEST(Conv, FusedGradients) {
   Workspace ws;
