@@ -156,7 +156,12 @@ int Main(int argc, char** argv) {
   Tensor* data = BlobGetMutableTensor(ws.CreateBlob(predictor.inputs[0]), Device{});
   NetBase* net = nullptr;
   for (int i = 1; i < argc; ++i) {
-    FeedImage(argv[i], transform, data);
+    try {
+      FeedImage(argv[i], transform, data);
+    } catch (Error& error) {
+      error.AddContext(MakeString("picture ", argv[i]));
+      throw;
+    }
     if (net == nullptr) net = ws.CreateNet(predictor.net);
     CAFFE_ENFORCE(net->Run(), "the net failed");
     PrintTop(argv[i], ws.GetBlob(predictor.outputs[0])->Get<Tensor>(), names);

@@ -67,6 +67,7 @@ std::string AddImageInput(ModelHelper* model, const std::string& reader, RecordK
                       MakeArgument("scale", options.ImageScale()),
                       MakeArgument("crop", options.model.shape.image_size),
                       MakeArgument("mirror", data.mirror && !model->is_test()),
+                      MakeArgument("num_labels", options.model.shape.num_labels),
                       MakeArgument("decode_threads", data.decode_threads),
                       MakeArgument("is_test", model->is_test())});
   if (transpose) model->AddOperator("NHWC2NCHW", {nhwc}, {images});

@@ -59,6 +59,7 @@ BAD_FLAGS = {
     "negative shard_id": ({"num_shards": 2, "shard_id": -1, "run_id": "r"}, "shard_id"),
     "no shards": ({"num_shards": 0}, "num_shards"),
     "batch of zero": ({"batch_size": 0}, "batch_size"),
+    "epoch smaller than a batch": ({"batch_size": 64, "epoch_size": 63}, "epoch_size"),
     "labels out of range": ({"num_labels": 5}, "label"),
     "models nowhere": ({"file_store_path": "/nowhere"}, "/nowhere"),
     "float16 on the CPU": ({"dtype": "float16"}, "float16"),
