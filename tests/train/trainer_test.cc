@@ -1,6 +1,7 @@
 #include "train/trainer.h"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <exception>
@@ -59,6 +60,7 @@ class TrainerTest : public ::testing::Test {
     std::vector<std::thread> threads;
     for (int shard = 0; shard < num_shards; ++shard) {
       threads.emplace_back([&, shard] {
+        omp_set_num_threads(1);  // nets as small as these only wait for each other's threads
         TrainOptions own = options;
         own.shards.shard_id = shard;
         ShardResult& result = results[static_cast<size_t>(shard)];
@@ -143,31 +145,37 @@ TEST_F(TrainerTest, TestsExportsAndCheckpointsChangeNoBit) {
 
 class ResumeTest : public TrainerTest, public ::testing::WithParamInterface<int> {};
 
+// Of a network with running statistics and momentum, over shuffled, cropped and mirrored images,
+// with a rate that falls, stopped in the middle of an epoch: 17 + 23 iterations against 40.
 TEST_P(ResumeTest, ContinuesToTheBit) {
+  constexpr int kWhole = 40, kFirst = 17;
   const int shards = GetParam();
   TrainOptions options = Small("resnet20_cifar");
   options.data.shuffle = true;
   options.data.mirror = true;
   options.data.image_scale = kSide + 3;
   options.schedule.batch_size = 4;
-  options.schedule.epoch_size = 4 * 4 * shards;
+  options.schedule.epoch_size = 4 * 6 * shards;
   options.schedule.num_epochs = 100;
   options.model.lr_step_epochs = 1;
   options.model.lr_factor = 0.7f;
-  options.schedule.max_iterations = 10;
+  options.schedule.max_iterations = kWhole;
   const auto whole = Run(options, shards);
 
   options.output.checkpoint_path = directory_.Path("checkpoint");
   options.output.checkpoint_every = 100;  // and at the end
-  options.schedule.max_iterations = 7;    // inside an epoch
+  options.schedule.max_iterations = kFirst;
   Run(options, shards);
   options.output.resume = true;
-  options.schedule.max_iterations = 10;
+  options.schedule.max_iterations = kWhole;
   const auto resumed = Run(options, shards);
   for (int s = 0; s < shards; ++s) {
     EXPECT_EQ(whole[s].state, resumed[s].state) << "shard " << s;
-    ASSERT_EQ(resumed[s].log->iterations.size(), 3u);
-    EXPECT_EQ(whole[s].log->iterations[9].loss, resumed[s].log->iterations[2].loss);
+    ASSERT_EQ(whole[s].log->iterations.size(), size_t{kWhole});
+    ASSERT_EQ(resumed[s].log->iterations.size(), size_t{kWhole - kFirst});
+    for (int i = kFirst; i < kWhole; ++i) {
+      EXPECT_EQ(whole[s].log->iterations[i].loss, resumed[s].log->iterations[i - kFirst].loss) << i;
+    }
   }
 }
 
@@ -189,12 +197,14 @@ TEST_F(TrainerTest, ResumingRefusesOtherSettingsAndDamage) {
 
 // Without batch norm, shards change only where the images of a batch are computed.
 TEST_F(TrainerTest, ShardsOfSmallBatchesLearnAsOneOfALargeBatch) {
-  TrainOptions options = Small("lenet");
+  const std::string database = directory_.Path("digits.minidb");
+  testing::MakeImageDatabase(database, 700, 28, 10, 2);  // of MNIST's shape
+  TrainOptions options = testing::SmallRun(database, "lenet", 28, 10);
   options.model.base_learning_rate = 0.002f;
-  options.schedule.batch_size = 16;
-  options.schedule.epoch_size = 160;
+  options.schedule.batch_size = 64;
+  options.schedule.epoch_size = 640;
   const auto one = Run(options);
-  options.schedule.batch_size = 4;
+  options.schedule.batch_size = 16;
   const auto four = Run(options, 4);
   const auto& expected = one[0].log->iterations;
   for (const ShardResult& shard : four) {
