@@ -28,6 +28,9 @@ DEFINE_uint64(seed, 1, "seed of the initial parameters, the augmentation and the
 DEFINE_string(order, "NHWC", "storage order of images and filters: NHWC or NCHW");
 DEFINE_string(dtype, "float", "element type of activations: float or bfloat16");
 DEFINE_string(optimizer, "sgd", "sgd, adam, adagrad or rmsprop");
+DEFINE_string(lr_policy, "step",
+              "how the learning rate falls: step (by steps of epochs) or poly (in a straight line, "
+              "to zero at the end of the last epoch)");
 
 DEFINE_int32(num_shards, 1, "number of processes that train together");
 DEFINE_int32(shard_id, 0, "number of this process among them, from 0");
@@ -112,6 +115,7 @@ inline TrainOptions OptionsFromFlags(const std::string& file_store_path) {
   options.model.order = FLAGS_order;
   options.model.dtype = FLAGS_dtype;
   options.model.optimizer = FLAGS_optimizer;
+  options.model.lr_policy = FLAGS_lr_policy;
   options.schedule.max_iterations = FLAGS_max_iterations;
   options.schedule.test_epoch_size = FLAGS_test_epoch_size;
   options.schedule.seed = FLAGS_seed;

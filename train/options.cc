@@ -90,6 +90,7 @@ void ValidateModel(const ModelOptions& model) {
   CheckOneOf("order", model.order, {"NCHW", "NHWC"});
   CheckOneOf("dtype", model.dtype, {"float", "bfloat16"});
   CheckOneOf("optimizer", model.optimizer, {"sgd", "adam", "adagrad", "rmsprop"});
+  CheckOneOf("lr_policy", model.lr_policy, {"step", "poly"});
   CheckPositive("num_labels", model.shape.num_labels);
   CheckPositive("base_learning_rate", model.base_learning_rate);
   CheckRange("momentum", model.momentum, 0.f, 1.f);

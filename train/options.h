@@ -52,7 +52,10 @@ struct ModelOptions {
   float momentum = 0.9f;
   bool nesterov = true;
   float weight_decay = 1e-4f;
-  int lr_step_epochs = 30;  // the rate is multiplied by lr_factor every so many epochs
+  // step: the rate is multiplied by lr_factor every lr_step_epochs epochs; poly: it falls in a
+  // straight line to zero at the end of the last epoch.
+  std::string lr_policy = "step";
+  int lr_step_epochs = 30;
   float lr_factor = 0.1f;
 };
 

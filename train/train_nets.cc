@@ -40,9 +40,10 @@ DataParallelOptions ParallelOptions(const TrainOptions& options) {
 
 LearningRateOptions RateOptions(const TrainOptions& options) {
   return {.base = options.model.base_learning_rate,
-          .policy = "step",
+          .policy = options.model.lr_policy,
           .stepsize = options.model.lr_step_epochs * options.EpochIterations(),
-          .gamma = options.model.lr_factor};
+          .gamma = options.model.lr_factor,
+          .max_iter = options.schedule.num_epochs * options.EpochIterations()};
 }
 
 std::string AddOptimizer(ModelHelper* model, const TrainOptions& options) {
@@ -241,6 +242,7 @@ std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
           {"base_learning_rate", text(model.base_learning_rate)},
           {"momentum", text(model.momentum)},
           {"weight_decay", text(model.weight_decay)},
+          {"lr_policy", model.lr_policy},
           {"lr_step_epochs", text(model.lr_step_epochs)},
           {"lr_factor", text(model.lr_factor)},
           {"num_shards", text(options.shards.num_shards)},

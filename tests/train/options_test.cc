@@ -107,6 +107,11 @@ TEST_F(OptionsTest, SizesMustFit) {
   ExpectRefused("bfloat16");
 }
 
+TEST_F(OptionsTest, NamesMustBeKnown) {
+  options_.model.lr_policy = "cosines";
+  ExpectRefused("--lr_policy is cosines");
+}
+
 TEST_F(OptionsTest, DirectoriesMustBeWritable) {
   options_.output.model_path = [](int) { return std::string("/nonexistent/model.mdl"); };
   ExpectRefused("/nonexistent");

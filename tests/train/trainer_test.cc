@@ -117,6 +117,17 @@ TEST_F(TrainerTest, ReportsMeansOfSeveralIterations) {
   EXPECT_NEAR(some[0].log->iterations[0].loss, sum / 4, 1e-6);
 }
 
+TEST_F(TrainerTest, TheLearningRateFallsToZero) {
+  TrainOptions options = Small("mlp");
+  options.model.lr_policy = "poly";
+  options.schedule.num_epochs = 4;
+  const auto epochs = Run(options)[0].log->epochs;
+  ASSERT_EQ(epochs.size(), 4u);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_NEAR(epochs[i].learning_rate, options.model.base_learning_rate * (3 - i) / 4, 1e-7);
+  }
+}
+
 TEST_F(TrainerTest, TheSeedDecides) {
   TrainOptions options = Small("mlp");
   const std::string first = Run(options)[0].state;
