@@ -52,18 +52,12 @@ class DestroyCommonWorldOp final : public Operator<CPUContext> {
   }
 };
 
-std::vector<TensorShape> UnknownShape(const OperatorDef&, const std::vector<TensorShape>&) {
-  std::vector<TensorShape> out(1);
-  out[0].set_unknown_shape(true);
-  return out;
-}
-
 REGISTER_CPU_OPERATOR(CreateCommonWorld, CreateCommonWorldOp);
 REGISTER_CPU_OPERATOR_WITH_ENGINE(CreateCommonWorld, GLOO, CreateCommonWorldOp);
 OPERATOR_SCHEMA(CreateCommonWorld)
     .NumInputs(0, 1)
     .NumOutputs(1)
-    .TensorInferenceFunction(UnknownShape)
+    .NonTensorOutputs({0})
     .SetDoc(
         "Connects the shards for collective operations. All shards run it with the same operator "
         "name, which is required: the store then holds their addresses under <name>/<rank>.")
@@ -83,7 +77,7 @@ REGISTER_CPU_OPERATOR_WITH_ENGINE(CloneCommonWorld, GLOO, CloneCommonWorldOp);
 OPERATOR_SCHEMA(CloneCommonWorld)
     .NumInputs(1)
     .NumOutputs(1)
-    .TensorInferenceFunction(UnknownShape)
+    .NonTensorOutputs({0})
     .SetDoc(
         "A second common world of the same shards, with connections of its own, so that operations "
         "on both may overlap. Needs no store.")
@@ -98,7 +92,8 @@ OPERATOR_SCHEMA(DestroyCommonWorld)
     .NumInputs(1)
     .NumOutputs(1)
     .EnforceInplace({{0, 0}})
-    .TensorInferenceFunction(UnknownShape)
+    .NonTensorInputs({0})
+    .NonTensorOutputs({0})
     .SetDoc("Closes the connections of a common world.")
     .Input(0, "common_world", "shared_ptr<Communicator> to close.")
     .Output(0, "common_world", "The same blob, now empty.");

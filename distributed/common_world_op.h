@@ -98,9 +98,9 @@ class CollectiveOp : public Operator<Context> {
   Blob* status_blob_ = nullptr;
 };
 
-// Text of the arguments that all of them share.
+// What all of them share: input 0 is a common world or the store it is made from.
 inline OpSchema& CollectiveArguments(OpSchema& schema) {
-  return schema
+  return schema.NonTensorInputs({0})
       .Arg("status_blob",
            "Blob that is set to int32 [1] if a peer or the store fails; the operator then returns "
            "false instead of throwing (default: none).")

@@ -60,12 +60,6 @@ class MemoryStoreHandlerCreateOp final : public StoreHandlerCreateOp {
   }
 };
 
-std::vector<TensorShape> UnknownShape(const OperatorDef&, const std::vector<TensorShape>&) {
-  std::vector<TensorShape> out(1);
-  out[0].set_unknown_shape(true);
-  return out;
-}
-
 constexpr char kHandlerText[] = "unique_ptr<StoreHandler>: the connection.";
 constexpr char kPrefixText[] =
     "All keys of this handler begin with it: the run_id (default: none).";
@@ -74,7 +68,7 @@ REGISTER_CPU_OPERATOR(FileStoreHandlerCreate, FileStoreHandlerCreateOp);
 OPERATOR_SCHEMA(FileStoreHandlerCreate)
     .NumInputs(0)
     .NumOutputs(1)
-    .TensorInferenceFunction(UnknownShape)
+    .NonTensorOutputs({0})
     .SetDoc("Makes a store handler over a directory that all shards see.")
     .Arg("path", "Directory; must exist.", true)
     .Arg("prefix", kPrefixText)
@@ -85,7 +79,7 @@ REGISTER_CPU_OPERATOR(RedisStoreHandlerCreate, RedisStoreHandlerCreateOp);
 OPERATOR_SCHEMA(RedisStoreHandlerCreate)
     .NumInputs(0)
     .NumOutputs(1)
-    .TensorInferenceFunction(UnknownShape)
+    .NonTensorOutputs({0})
     .SetDoc("Makes a store handler over a Redis server; connects at once.")
     .Arg("host", "Name or address of the server.", true)
     .Arg("port", "Port (default: 6379).")
@@ -101,7 +95,7 @@ REGISTER_CPU_OPERATOR(MemoryStoreHandlerCreate, MemoryStoreHandlerCreateOp);
 OPERATOR_SCHEMA(MemoryStoreHandlerCreate)
     .NumInputs(0)
     .NumOutputs(1)
-    .TensorInferenceFunction(UnknownShape)
+    .NonTensorOutputs({0})
     .SetDoc("Makes a store handler over this process's memory, for shards that are threads.")
     .Arg("prefix", kPrefixText)
     .Output(0, "handler", kHandlerText);

@@ -82,6 +82,7 @@ constexpr char kTimeoutText[] = "Limit of the wait (default: 30000).";
 REGISTER_CPU_OPERATOR(StoreSet, StoreSetOp);
 OPERATOR_SCHEMA(StoreSet)
     .NumInputs(2)
+    .NonTensorInputs({0})
     .NumOutputs(0)
     .SetDoc("Publishes a blob in a store, serialized as a BlobProto. The key must be new.")
     .Arg("blob_name", "Key (default: the name of the blob).")
@@ -92,6 +93,7 @@ NO_GRADIENT(StoreSet);
 REGISTER_CPU_OPERATOR(StoreGet, StoreGetOp);
 OPERATOR_SCHEMA(StoreGet)
     .NumInputs(1)
+    .NonTensorInputs({0})
     .NumOutputs(1)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>&) {
       std::vector<TensorShape> out(1);
@@ -108,6 +110,7 @@ NO_GRADIENT(StoreGet);
 REGISTER_CPU_OPERATOR(StoreAdd, StoreAddOp);
 OPERATOR_SCHEMA(StoreAdd)
     .NumInputs(1)
+    .NonTensorInputs({0})
     .NumOutputs(1)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>&) {
       std::vector<TensorShape> out(1);
@@ -125,6 +128,7 @@ NO_GRADIENT(StoreAdd);
 REGISTER_CPU_OPERATOR(StoreWait, StoreWaitOp);
 OPERATOR_SCHEMA(StoreWait)
     .NumInputs(1, 2)
+    .NonTensorInputs({0})
     .NumOutputs(0)
     .SetDoc("Waits until keys exist in a store.")
     .Arg("blob_names", "The keys, unless input 1 names them.")

@@ -21,6 +21,7 @@ REGISTER_CPU_OPERATOR(WeightedSampleDequeueBlobs, WeightedSampleDequeueBlobsOp<C
 OPERATOR_SCHEMA(CreateBlobsQueue)
     .NumInputs(0)
     .NumOutputs(1)
+    .NonTensorOutputs({0})
     .SetDoc("Makes a bounded first-in-first-out queue of records, each a fixed number of blobs.")
     .Arg("capacity", "Records that fit; at least 1. Default 1.")
     .Arg("num_blobs", "Blobs of a record; at least 1. Default 1.")

@@ -17,6 +17,7 @@ REGISTER_CPU_OPERATOR(CreateDB, CreateDBOp<CPUContext>);
 OPERATOR_SCHEMA(CreateDB)
     .NumInputs(0)
     .NumOutputs(1)
+    .NonTensorOutputs({0})
     .SetDoc(R"DOC(
 Opens a database of records and creates a reader over it, for TensorProtosDBInput, ImageInput and
 Load. The whole structure of the database is checked once. The reader is an endless stream of

@@ -22,9 +22,17 @@ std::vector<TensorShape> InferImageInput(const OperatorDef& def, const std::vect
   const bool channels_first = args.GetSingleArgument<std::string>("order", "NHWC") == "NCHW";
   shapes[0] = channels_first ? CreateTensorShape({n, channels, crop, crop}, type)
                              : CreateTensorShape({n, crop, crop, channels}, type);
-  // The type of TensorProtos labels is that in the records.
-  if (shapes.size() > 1 && args.GetSingleArgument<int>("use_caffe_datum", 0) != 0) {
-    shapes[1] = CreateTensorShape({n}, TensorProto::INT32);
+  // In TensorProtos the type of labels and further outputs is that of the records.
+  const bool datum = args.GetSingleArgument<int>("use_caffe_datum", 0) != 0;
+  if (shapes.size() < 2) return shapes;
+  shapes[1] = CreateTensorShape({n}, datum ? TensorProto::INT32 : TensorProto::UNDEFINED);
+  if (args.GetSingleArgument<int>("label_type", 0) != 0) {
+    shapes[1].add_dims(args.GetSingleArgument<int>("num_labels", 0));
+  }
+  const auto sizes = args.GetRepeatedArgument<int>("output_sizes");
+  for (size_t i = 2; i < shapes.size(); ++i) {
+    const int64_t size = i - 2 < sizes.size() ? sizes[i - 2] : 1;
+    shapes[i] = CreateTensorShape({n, size}, TensorProto::UNDEFINED);
   }
   return shapes;
 }
@@ -32,6 +40,7 @@ std::vector<TensorShape> InferImageInput(const OperatorDef& def, const std::vect
 OPERATOR_SCHEMA(ImageInput)
     .NumInputs(0, 1)
     .NumOutputs([](int n) { return n >= 2; })
+    .NonTensorInputs({0})
     .TensorInferenceFunction(InferImageInput)
     .SetDoc(R"DOC(
 Reads images and labels from a database, ahead of their use, in threads of its own. Each image is

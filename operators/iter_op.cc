@@ -68,6 +68,7 @@ OPERATOR_SCHEMA(AtomicIter)
     .NumInputs(2)
     .NumOutputs(1)
     .EnforceInplace({{1, 0}})
+    .NonTensorInputs({0})
     .IdenticalTypeAndShapeOfInput(1)
     .SetDoc(
         "Adds one to an iteration counter while it holds a mutex, so that nets that run at the "
@@ -78,6 +79,7 @@ OPERATOR_SCHEMA(AtomicIter)
 OPERATOR_SCHEMA(CreateMutex)
     .NumInputs(0)
     .NumOutputs(1)
+    .NonTensorOutputs({0})
     .SetDoc("Makes a mutex, for AtomicIter.")
     .Output(0, "mutex", "A blob that holds a std::unique_ptr<std::mutex>.");
 NO_GRADIENT(Iter);

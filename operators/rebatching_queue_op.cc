@@ -73,6 +73,7 @@ REGISTER_CPU_OPERATOR(CloseRebatchingQueue, CloseRebatchingQueueOp);
 OPERATOR_SCHEMA(CreateRebatchingQueue)
     .NumInputs(0)
     .NumOutputs(1)
+    .NonTensorOutputs({0})
     .SetDoc("Makes a bounded first-in-first-out queue whose elements are stacked when read.")
     .Arg("capacity", "Elements that fit; at least 1. Default 1.")
     .Arg("num_blobs", "Tensors of an element; at least 1. Default 1.")

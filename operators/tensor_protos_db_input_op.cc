@@ -133,6 +133,7 @@ REGISTER_CPU_OPERATOR(TensorProtosDBInput, TensorProtosDBInputOp<CPUContext>);
 
 OPERATOR_SCHEMA(TensorProtosDBInput)
     .NumInputs(1)
+    .NonTensorInputs({0})
     .NumOutputs([](int n) { return n > 0; })
     .SetDoc(R"DOC(
 Reads records that are serialized TensorProtos, one output for each tensor of a record. Records

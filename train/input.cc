@@ -1,7 +1,6 @@
 #include "train/input.h"
 
 #include "caffe2/core/logging.h"
-#include "caffe2/core/operator_schema.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/proto/caffe_datum.pb.h"
 #include "db/db.h"
@@ -86,14 +85,6 @@ std::string AddSyntheticInput(ModelHelper* model, int64_t batch, const TrainOpti
   model->net()->add_external_input(images);
   model->net()->add_external_input(label);
   return FinishInput(model, images);
-}
-
-std::map<std::string, TensorShape> ImageInputShapes(const ModelHelper& model, int64_t batch,
-                                                    const NetworkOptions& shape) {
-  const int64_t side = shape.image_size;
-  const std::string images = model.Scoped(model.order() == "NCHW" ? "data_nhwc" : "data");
-  return {{images, CreateTensorShape({batch, side, side, shape.num_channels}, TensorProto::FLOAT)},
-          {model.Scoped("label"), CreateTensorShape({batch}, TensorProto::INT32)}};
 }
 
 }  // namespace caffe2

@@ -1,7 +1,6 @@
 // The input side of the nets: image records from a database, or synthetic images.
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "caffe2/model/model_helper.h"
@@ -31,8 +30,5 @@ void AddReader(ModelHelper* model, const std::string& reader, const std::string&
 std::string AddImageInput(ModelHelper* model, const std::string& reader, RecordKind kind,
                           int64_t batch, const TrainOptions& options);
 std::string AddSyntheticInput(ModelHelper* model, int64_t batch, const TrainOptions& options);
-// Shapes of what AddImageInput's operator writes: nothing can be inferred from a reader.
-std::map<std::string, TensorShape> ImageInputShapes(const ModelHelper& model, int64_t batch,
-                                                    const NetworkOptions& shape);
 
 }  // namespace caffe2

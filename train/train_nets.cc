@@ -179,7 +179,6 @@ TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind) {
     const int64_t batch = options.schedule.batch_size / devices;
     const ReplicaBlobs blobs =
         AddReplica(&model, options, kind, batch, devices * parallel.num_shards);
-    nets.input_shapes.merge(ImageInputShapes(model, batch, options.model.shape));
     if (d == 0) {
       nets.loss = blobs.loss;
       nets.accuracy = blobs.accuracy;

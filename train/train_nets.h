@@ -24,7 +24,6 @@ struct TrainNets {
   std::vector<std::string> computed_params;  // stripped; running statistics
   std::vector<std::string> optimizer_state;  // full names
   std::string reader;                        // "" for synthetic data
-  std::map<std::string, TensorShape> input_shapes;           // of what the input operators write
   std::string loss, accuracy, accuracy_top5, learning_rate;  // full names; top5 "" for few labels
 };
 

@@ -88,7 +88,7 @@ void Trainer::SetUp() {
 // Activations and gradients that are never alive together share memory. Parameters and synthetic
 // input lie in the workspace already.
 void Trainer::PlanMemory() {
-  std::map<std::string, TensorShape> shapes = nets_.input_shapes;
+  std::map<std::string, TensorShape> shapes;
   for (const std::string& name : ws_.Blobs()) {
     const TensorShape shape = GetTensorShapeOfBlob(*ws_.GetBlob(name));
     if (!shape.unknown_shape()) shapes[name] = shape;

@@ -101,6 +101,15 @@ OpSchema& OpSchema::ScalarType(TensorProto::DataType type) {
   });
 }
 
+OpSchema& OpSchema::NonTensorInputs(std::set<int> indices) {
+  non_tensor_inputs_ = std::move(indices);
+  return *this;
+}
+OpSchema& OpSchema::NonTensorOutputs(std::set<int> indices) {
+  non_tensor_outputs_ = std::move(indices);
+  return *this;
+}
+
 OpSchema& OpSchema::TensorInferenceFunction(TensorInference function) {
   tensor_inference_ = std::move(function);
   return *this;
@@ -110,7 +119,9 @@ std::vector<TensorShape> OpSchema::InferTensor(const OperatorDef& def,
                                                const std::vector<TensorShape>& inputs) const {
   std::vector<TensorShape> shapes;
   bool known = static_cast<bool>(tensor_inference_);
-  for (const TensorShape& input : inputs) known = known && !input.unknown_shape();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (is_tensor_input(static_cast<int>(i))) known = known && !inputs[i].unknown_shape();
+  }
   if (known) {
     try {
       Verify(def);
@@ -122,6 +133,9 @@ std::vector<TensorShape> OpSchema::InferTensor(const OperatorDef& def,
     }
   }
   shapes.resize(def.output_size(), UnknownTensorShape());
+  for (const int output : non_tensor_outputs_) {
+    if (output < def.output_size()) shapes[output] = UnknownTensorShape();
+  }
   return shapes;
 }
 
@@ -247,6 +261,7 @@ int64_t NumelOf(const TensorShape& shape) {
 }
 
 uint64_t NbytesOf(const TensorShape& shape) {
+  if (shape.data_type() == TensorProto::UNDEFINED) return 0;
   return static_cast<uint64_t>(NumelOf(shape)) * DataTypeToTypeMeta(shape.data_type()).itemsize();
 }
 

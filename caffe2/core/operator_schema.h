@@ -56,12 +56,20 @@ class OpSchema {
   // All outputs are scalars of this type.
   OpSchema& ScalarType(TensorProto::DataType type);
 
+  // Inputs and outputs that hold other objects than tensors (a reader, a counter, a scope): they
+  // have no shape, and inference does not wait for one.
+  OpSchema& NonTensorInputs(std::set<int> indices);
+  OpSchema& NonTensorOutputs(std::set<int> indices);
+  bool is_tensor_input(int index) const { return non_tensor_inputs_.count(index) == 0; }
+  bool is_tensor_output(int index) const { return non_tensor_outputs_.count(index) == 0; }
+
   using TensorInference =
       std::function<std::vector<TensorShape>(const OperatorDef&, const std::vector<TensorShape>&)>;
   OpSchema& TensorInferenceFunction(TensorInference function);
   bool HasTensorInference() const { return static_cast<bool>(tensor_inference_); }
-  // Shapes of all outputs; unknown_shape is set where one cannot be told. Throws EnforceNotMet for
-  // inputs that cannot work, naming the operator.
+  // Shapes of all outputs; unknown_shape is set where one cannot be told, and the type is UNDEFINED
+  // where only the type cannot. Nothing can be told while the shape of an input tensor is unknown.
+  // Throws EnforceNotMet for inputs that cannot work, naming the operator.
   std::vector<TensorShape> InferTensor(const OperatorDef& def,
                                        const std::vector<TensorShape>& inputs) const;
 
@@ -125,6 +133,7 @@ class OpSchema {
   std::function<int(int)> calculator_;
   std::function<bool(int, int)> inplace_allowed_ = [](int, int) { return false; };
   std::function<bool(int, int)> inplace_enforced_ = [](int, int) { return false; };
+  std::set<int> non_tensor_inputs_, non_tensor_outputs_;
   TensorInference tensor_inference_;
   CostInference cost_inference_;
 
@@ -147,7 +156,9 @@ class OpSchemaRegistry {
 TensorShape CreateTensorShape(const std::vector<int64_t>& dims, TensorProto::DataType type);
 TensorShape UnknownTensorShape();
 std::vector<int64_t> GetDimsVector(const TensorShape& shape);
+// 0 for an unknown shape.
 int64_t NumelOf(const TensorShape& shape);
+// 0 for an unknown shape or type.
 uint64_t NbytesOf(const TensorShape& shape);
 
 }  // namespace caffe2

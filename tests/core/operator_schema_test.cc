@@ -77,6 +77,28 @@ TEST(OpSchemaTest, InferenceOfUnknownInputsIsUnknown) {
   EXPECT_EQ(schema.InferTensor(Def(1, 1), {known})[0].data_type(), TensorProto::INT64);
 }
 
+TEST(OpSchemaTest, InferenceDoesNotWaitForWhatIsNoTensor) {
+  OpSchema schema = Schema();
+  schema.NonTensorInputs({0}).NonTensorOutputs({1}).TensorInferenceFunction(
+      [](const OperatorDef&, const std::vector<TensorShape>& in) {
+        return std::vector<TensorShape>{in[1], in[1]};
+      });
+  const TensorShape known = CreateTensorShape({2, 3}, TensorProto::INT64);
+  const auto shapes = schema.InferTensor(Def(2, 2), {UnknownTensorShape(), known});
+  EXPECT_EQ(GetDimsVector(shapes[0]), (std::vector<int64_t>{2, 3}));
+  EXPECT_TRUE(shapes[1].unknown_shape());
+  EXPECT_TRUE(schema.InferTensor(Def(2, 2), {known, UnknownTensorShape()})[0].unknown_shape());
+  EXPECT_FALSE(schema.is_tensor_input(0));
+  EXPECT_TRUE(schema.is_tensor_input(1));
+  EXPECT_FALSE(schema.is_tensor_output(1));
+}
+
+TEST(OpSchemaTest, AnUnknownTypeHasNoBytes) {
+  const TensorShape shape = CreateTensorShape({2, 3}, TensorProto::UNDEFINED);
+  EXPECT_EQ(NumelOf(shape), 6);
+  EXPECT_EQ(NbytesOf(shape), 0u);
+}
+
 TEST(OpSchemaTest, CostWithoutAFunctionComesFromShapes) {
   OpSchema schema = Schema();
   schema.IdenticalTypeAndShape();

@@ -110,10 +110,10 @@ TEST(IterTest, CountsFromOneOrFromItsInput) {
 
 TEST(IterTest, CountsUnderAMutex) {
   Workspace ws;
-  RunOp(&ws, Op("CreateMutex", {}, {"mutex"}), true);
+  RunOp(&ws, Op("CreateMutex", {}, {"mutex"}));
   EXPECT_NE(ws.GetBlob("mutex")->Get<std::unique_ptr<std::mutex>>(), nullptr);
   Feed<int64_t>(&ws, "iter", {1}, {41});
-  RunOp(&ws, Op("AtomicIter", {"mutex", "iter"}, {"iter"}), true);
+  RunOp(&ws, Op("AtomicIter", {"mutex", "iter"}, {"iter"}));
   EXPECT_EQ(FetchValues<int64_t>(ws, "iter"), std::vector<int64_t>{42});
   FeedRandom(&ws, "tensor", {1}, 1);
   ExpectThrows(&ws, Op("AtomicIter", {"tensor", "iter"}, {"iter"}), "mutex");

@@ -22,13 +22,9 @@ constexpr int kMostNamed = 64;
 // Operator types whose output shapes cannot be known before they run, and why.
 const std::map<std::string, std::string>& InferenceExempt() {
   static const std::map<std::string, std::string> exempt = {
-      {"CreateBlobsQueue", "its output is no tensor"},
-      {"CreateDB", "its output is no tensor"},
-      {"CreateRebatchingQueue", "its output is no tensor"},
       {"DequeueBlobs", "the shapes are those of the records"},
       {"DequeueRebatchingQueue", "the shapes are those of the records"},
       {"EnqueueBlobs", "it moves its inputs away"},
-      {"ImageInput", "its input is no tensor, and shapes are inferred from tensors only"},
       {"Load", "the shapes are those in the file"},
       {"SafeDequeueBlobs", "the shapes are those of the records"},
       {"SafeEnqueueBlobs", "it moves its inputs away"},
