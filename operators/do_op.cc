@@ -1,6 +1,7 @@
 #include "operators/do_op.h"
 
 #include "caffe2/core/do_bindings.h"
+#include "caffe2/core/nested_net.h"
 
 namespace caffe2 {
 
@@ -55,7 +56,8 @@ DoOp::DoOp(const OperatorDef& def, Workspace* ws)
       bindings_(ReadDoBindings(def)),
       is_gradient_(def.is_gradient_op()),
       copy_external_blobs_(GetSingleArgument<bool>("copy_external_blobs", false)),
-      reuse_workspace_(GetSingleArgument<bool>("reuse_workspace", false)) {
+      reuse_workspace_(GetSingleArgument<bool>("reuse_workspace", false)),
+      random_state_(CountOperators(net_def_)) {
   CAFFE_ENFORCE(!reuse_workspace_ || !is_gradient_, "a gradient cannot reuse the workspace");
   CAFFE_ENFORCE(!reuse_workspace_ || !copy_external_blobs_,
                 "reuse_workspace and copy_external_blobs exclude each other");
@@ -69,7 +71,9 @@ bool DoOp::RunOnDevice() {
                                                               : stack->Push(parent_, bindings_);
   NetBase* net = inner->GetNet(net_def_.name());
   if (net == nullptr) net = inner->CreateNet(net_def_);
+  net->SetRandomState(random_state_);
   const bool ok = net->Run();
+  random_state_ = net->RandomState();
   if (copy_external_blobs_ && !is_gradient_) CopyForwardedTensors(inner.get());
   return ok;
 }
@@ -119,11 +123,13 @@ OPERATOR_SCHEMA(Do)
 OPERATOR_SCHEMA(CreateScope)
     .NumInputs(0)
     .NumOutputs(1)
+    .NonTensorOutputs({0})
     .SetDoc("Makes an empty scope for Do, or empties one.")
     .Output(0, "scope", "The stack of workspaces.");
 OPERATOR_SCHEMA(HasScope)
     .NumInputs(1)
     .NumOutputs(1)
+    .NonTensorInputs({0})
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>&) {
       return std::vector<TensorShape>{CreateTensorShape({1}, TensorProto::BOOL)};
     })

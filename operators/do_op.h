@@ -40,6 +40,10 @@ class DoOp final : public Operator<CPUContext> {
   DoOp(const OperatorDef& def, Workspace* ws);
   bool RunOnDevice() override;
 
+  // Every run may make its net anew; its random numbers go on where those of the last run ended.
+  std::vector<uint64_t> NestedRandomState() const override { return random_state_; }
+  void SetNestedRandomState(const std::vector<uint64_t>& state) override { random_state_ = state; }
+
  private:
   void CopyForwardedTensors(Workspace* inner) const;
 
@@ -47,6 +51,7 @@ class DoOp final : public Operator<CPUContext> {
   NetDef net_def_;
   WorkspaceStack::Bindings bindings_;
   bool is_gradient_, copy_external_blobs_, reuse_workspace_;
+  std::vector<uint64_t> random_state_;
 };
 
 }  // namespace caffe2

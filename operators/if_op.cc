@@ -1,4 +1,5 @@
 // If, While: control flow over nets that are arguments.
+#include "caffe2/core/nested_net.h"
 #include "caffe2/core/net.h"
 #include "caffe2/core/operator.h"
 
@@ -11,6 +12,24 @@ std::unique_ptr<NetBase> NetArgument(const OperatorBase& op, const std::string& 
   if (!op.HasArgument(name)) return nullptr;
   return CreateNet(std::make_shared<const NetDef>(op.GetSingleArgument<NetDef>(name, NetDef())),
                    ws);
+}
+
+// The random state of two nets, either of which may be null.
+std::vector<uint64_t> RandomStateOf(const NetBase* first, const NetBase* second) {
+  std::vector<uint64_t> state;
+  for (const NetBase* net : {first, second}) {
+    if (net == nullptr) continue;
+    const std::vector<uint64_t> part = net->RandomState();
+    state.insert(state.end(), part.begin(), part.end());
+  }
+  return state;
+}
+
+void SetRandomStateOf(NetBase* first, NetBase* second, const std::vector<uint64_t>& state) {
+  const auto split =
+      state.begin() + static_cast<int64_t>(first == nullptr ? 0 : CountOperators(first->net_def()));
+  if (first != nullptr) first->SetRandomState({state.begin(), split});
+  if (second != nullptr) second->SetRandomState({split, state.end()});
 }
 
 bool ReadCondition(const OperatorBase& op) {
@@ -32,6 +51,13 @@ class IfOp final : public Operator<CPUContext> {
     return net == nullptr || net->Run();
   }
 
+  std::vector<uint64_t> NestedRandomState() const override {
+    return RandomStateOf(then_net_.get(), else_net_.get());
+  }
+  void SetNestedRandomState(const std::vector<uint64_t>& state) override {
+    SetRandomStateOf(then_net_.get(), else_net_.get(), state);
+  }
+
  private:
   std::unique_ptr<NetBase> then_net_, else_net_;
 };
@@ -49,6 +75,13 @@ class WhileOp final : public Operator<CPUContext> {
       if (!ReadCondition(*this)) return true;
       if (!loop_net_->Run()) return false;
     }
+  }
+
+  std::vector<uint64_t> NestedRandomState() const override {
+    return RandomStateOf(loop_net_.get(), cond_net_.get());
+  }
+  void SetNestedRandomState(const std::vector<uint64_t>& state) override {
+    SetRandomStateOf(loop_net_.get(), cond_net_.get(), state);
   }
 
  private:

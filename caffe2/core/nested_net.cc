@@ -43,6 +43,15 @@ Names SurelyWritten(const Operands& operands) {
 
 }  // namespace
 
+size_t CountOperators(const NetDef& net) {
+  size_t count = static_cast<size_t>(net.op_size());
+  for (const OperatorDef& op : net.op()) {
+    if (!RunsNestedNets(op) && op.type() != "Do") continue;
+    for (const Argument& argument : op.arg()) count += CountOperators(argument.n());
+  }
+  return count;
+}
+
 bool RunsNestedNets(const OperatorDef& op) { return op.type() == "If" || op.type() == "While"; }
 
 Operands OperandsOf(const OperatorDef& op) {

@@ -16,6 +16,9 @@ struct Operands {
   std::vector<std::string> may_keep;  // of the writes, those that a run need not reach
 };
 
+// The operators of the net, with those of the nets that its If, While and Do run.
+size_t CountOperators(const NetDef& net);
+
 // True for If and While: the nets in their arguments see all blobs around them. (Do has nets too,
 // but these see only what its inputs and outputs bind.)
 bool RunsNestedNets(const OperatorDef& op);

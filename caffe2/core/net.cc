@@ -136,14 +136,23 @@ bool NetBase::RunOperator(size_t i) {
 
 std::vector<uint64_t> NetBase::RandomState() const {
   std::vector<uint64_t> state;
-  for (const auto& op : operators_) state.push_back(op->random() ? op->random()->position() : 0);
+  for (const auto& op : operators_) {
+    state.push_back(op->random() ? op->random()->position() : 0);
+    const std::vector<uint64_t> nested = op->NestedRandomState();
+    state.insert(state.end(), nested.begin(), nested.end());
+  }
   return state;
 }
 
 void NetBase::SetRandomState(const std::vector<uint64_t>& state) {
-  CAFFE_ENFORCE_EQ(state.size(), operators_.size(), "random state of another net than ", name_);
-  for (size_t i = 0; i < state.size(); ++i) {
-    if (operators_[i]->random()) operators_[i]->random()->set_position(state[i]);
+  CAFFE_ENFORCE_EQ(state.size(), RandomState().size(), "random state of another net than ", name_);
+  auto next = state.begin();
+  for (const auto& op : operators_) {
+    if (op->random()) op->random()->set_position(*next);
+    ++next;
+    const auto end = next + static_cast<int64_t>(op->NestedRandomState().size());
+    op->SetNestedRandomState({next, end});
+    next = end;
   }
 }
 

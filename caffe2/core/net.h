@@ -46,7 +46,8 @@ class NetBase {
   std::unique_ptr<NetObserver> DetachObserver(const NetObserver* observer);
   size_t NumObservers() const { return observers_.size(); }
 
-  // The positions of all operators' random streams, and their restoration (sizes must agree).
+  // The positions of all operators' random streams, each operator's followed by those of the nets
+  // it runs (If, While, Do), and their restoration. One number for each of CountOperators(net_def).
   std::vector<uint64_t> RandomState() const;
   void SetRandomState(const std::vector<uint64_t>& state);
 

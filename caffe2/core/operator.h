@@ -46,6 +46,10 @@ class OperatorBase {
   virtual bool IsCommunication() const { return false; }
   // The random stream this operator draws from, or null.
   virtual RandomGenerator* random() { return nullptr; }
+  // The random state of the nets it runs (NetBase::RandomState of each), and its restoration. The
+  // size is always the same.
+  virtual std::vector<uint64_t> NestedRandomState() const { return {}; }
+  virtual void SetNestedRandomState(const std::vector<uint64_t>& /*state*/) {}
 
   bool HasArgument(const std::string& name) const { return arguments_.HasArgument(name); }
   template <typename T>

@@ -112,11 +112,17 @@ DeviceScope::DeviceScope(ModelHelper* model, const DeviceOption& device)
 
 void SetRandomSeeds(NetDef* net, uint64_t seed) {
   for (int i = 0; i < net->op_size(); ++i) {
-    DeviceOption* device = net->mutable_op(i)->mutable_device_option();
-    if (device->has_random_seed()) continue;
+    OperatorDef* op = net->mutable_op(i);
+    DeviceOption* device = op->mutable_device_option();
     // Word i of the stream that belongs to the seed: unrelated numbers for neighbouring operators
     // and for neighbouring seeds.
-    device->set_random_seed(RandomGenerator(seed, static_cast<uint64_t>(i))());
+    if (!device->has_random_seed()) {
+      device->set_random_seed(RandomGenerator(seed, static_cast<uint64_t>(i))());
+    }
+    uint64_t nested_seed = uint64_t{device->random_seed()} << 8;
+    for (Argument& argument : *op->mutable_arg()) {
+      if (argument.has_n()) SetRandomSeeds(argument.mutable_n(), nested_seed++);
+    }
   }
 }
 

@@ -140,7 +140,8 @@ class DeviceScope {
 
 // Gives every operator of the net that draws random numbers or may do so a seed of its own
 // (DeviceOption.random_seed), derived from `seed` and the operator's position. With the same seed,
-// nets of the same operators draw the same numbers. Operators that have a seed keep it.
+// nets of the same operators draw the same numbers. Operators that have a seed keep it; nets in
+// arguments get theirs from the seed of their operator.
 void SetRandomSeeds(NetDef* net, uint64_t seed);
 
 }  // namespace caffe2

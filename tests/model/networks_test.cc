@@ -177,5 +177,18 @@ TEST(ModelHelperTest, SeedsDifferByOperatorAndBySeed) {
   EXPECT_NE(seeds(1)[0], seeds(1)[1]);
 }
 
+TEST(ModelHelperTest, NestedNetsGetSeedsToo) {
+  NetDef inner, net;
+  inner.add_op()->set_type("UniformFill");
+  OperatorDef* op = net.add_op();
+  op->set_type("If");
+  *op->add_arg() = MakeArgument("then_net", inner);
+  *op->add_arg() = MakeArgument("else_net", inner);
+  SetRandomSeeds(&net, 7);
+  const auto seed_of = [op](int arg) { return op->arg(arg).n().op(0).device_option(); };
+  EXPECT_TRUE(seed_of(0).has_random_seed());
+  EXPECT_NE(seed_of(0).random_seed(), seed_of(1).random_seed());
+}
+
 }  // namespace
 }  // namespace caffe2

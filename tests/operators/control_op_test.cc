@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "caffe2/core/blob_serialization.h"
 #include "caffe2/core/net.h"
 #include "tests/operators/op_test.h"
 
@@ -103,26 +104,26 @@ OperatorDef Do(const NetDef& net, std::vector<Argument> args = {}) {
 TEST(DoOpTest, InnerBlobsStayInside) {
   Workspace ws;
   Feed<float>(&ws, "X", {1}, {3});
-  RunOp(&ws, Op("CreateScope", {}, {"scope"}), true);
+  RunOp(&ws, Op("CreateScope", {}, {"scope"}));
   const NetDef net = Net("inner", {Scale("in", "local", 2), Scale("local", "out", 5)});
   RunOp(&ws, Do(net), true);
   ExpectTensor(ws, "Y", {1}, {30});
   EXPECT_FALSE(ws.HasBlob("local"));
   EXPECT_FALSE(ws.HasBlob("in"));
-  RunOp(&ws, Op("HasScope", {"scope"}, {"has"}), true);
+  RunOp(&ws, Op("HasScope", {"scope"}, {"has"}));
   EXPECT_TRUE(*Fetch(ws, "has").data<bool>());
   Feed<float>(&ws, "X", {1}, {4});
   RunOp(&ws, Do(net, {MakeArgument("reuse_workspace", 1)}), true);
   ExpectTensor(ws, "Y", {1}, {40});
-  RunOp(&ws, Op("CreateScope", {}, {"scope"}), true);
-  RunOp(&ws, Op("HasScope", {"scope"}, {"has"}), true);
+  RunOp(&ws, Op("CreateScope", {}, {"scope"}));
+  RunOp(&ws, Op("HasScope", {"scope"}, {"has"}));
   EXPECT_FALSE(*Fetch(ws, "has").data<bool>());
 }
 
 TEST(DoOpTest, Gradient) {
   Workspace ws;
   Feed<float>(&ws, "X", {2}, {0.4f, -1});
-  RunOp(&ws, Op("CreateScope", {}, {"scope"}), true);
+  RunOp(&ws, Op("CreateScope", {}, {"scope"}));
   CheckGradient(
       &ws,
       Do(Net("inner", {Op("Sigmoid", {"in"}, {"local"}), Op("Mul", {"local", "in"}, {"out"})})),
@@ -136,7 +137,7 @@ TEST(WhileOpTest, Gradient) {
   Feed<int32_t>(&ws, "one", {1}, {1});
   Feed<int32_t>(&ws, "zero", {1}, {0});
   FeedBool(&ws, "C", true);
-  RunOp(&ws, Op("CreateScope", {}, {"scope"}), true);
+  RunOp(&ws, Op("CreateScope", {}, {"scope"}));
   const OperatorDef body =
       Op("Do", {"Y", "i", "one", "scope"}, {"Y", "i", "scope"},
          {MakeArgument("net", Net("inner", {Scale("y", "t", 1.5f), Op("Sigmoid", {"t"}, {"y"}),
@@ -155,7 +156,7 @@ TEST(WhileOpTest, Gradient) {
 // left behind.
 TEST(DoOpTest, GradientRunsFindTheirScope) {
   Workspace ws;
-  RunOp(&ws, Op("CreateScope", {}, {"scope"}), true);
+  RunOp(&ws, Op("CreateScope", {}, {"scope"}));
   const NetDef net = Net("inner", {Scale("in", "local", 2), Scale("local", "out", 5)});
   const auto copy = MakeArgument("copy_external_blobs", 1);
   for (const float x : {3.f, 7.f}) {
@@ -180,7 +181,7 @@ TEST(DoOpTest, GradientRunsFindTheirScope) {
 TEST(DoOpTest, RefusesBadBindings) {
   Workspace ws;
   Feed<float>(&ws, "X", {1}, {3});
-  RunOp(&ws, Op("CreateScope", {}, {"scope"}), true);
+  RunOp(&ws, Op("CreateScope", {}, {"scope"}));
   const auto bound = [](std::vector<std::string> inner, std::vector<int> index) {
     return Op("Do", {"X", "scope"}, {"Y", "scope"},
               {MakeArgument("net", Net("inner", {})), MakeArgument("inner_blobs", inner),
@@ -195,15 +196,67 @@ TEST(DoOpTest, RefusesBadBindings) {
                "same scope");
 }
 
+// Random numbers of nets inside of operators go on from run to run, and where a checkpoint left
+// off.
+TEST(ControlOpTest, RandomStateOfNestedNets) {
+  const auto draw = [](const std::string& blob, uint32_t seed) {
+    OperatorDef op =
+        Op("UniformFill", {}, {blob}, {MakeArgument("shape", std::vector<int64_t>{3})});
+    op.mutable_device_option()->set_random_seed(seed);
+    return op;
+  };
+  const OperatorDef in_do = Op("Do", {"scope"}, {"D", "scope"},
+                               {MakeArgument("net", Net("inner", {draw("d", 1)})),
+                                MakeArgument("inner_blobs", std::vector<std::string>{"d"}),
+                                MakeArgument("outer_blobs_idx", std::vector<int>{0})});
+  const NetDef net =
+      Net("random",
+          {Op("CreateScope", {}, {"scope"}), draw("A", 2),
+           Op("If", {"C"}, {"D", "scope"},
+              {MakeArgument("then_net", Net("then", {in_do})),
+               MakeArgument("else_net", Net("else", {draw("E", 3)}))}),
+           Op("While", {"C"}, {"B", "C"},
+              {MakeArgument("loop_net", Net("loop", {draw("B", 4), Op("Not", {"C"}, {"C"})}))}),
+           draw("F", 5)});
+  const auto run = [](Workspace* ws, bool condition) {
+    FeedBool(ws, "C", condition);
+    ASSERT_TRUE(ws->RunNet("random"));
+  };
+  const auto make = [&net](Workspace* ws) {
+    FeedBool(ws, "C", true);
+    return ws->CreateNet(net);
+  };
+  Workspace ws, resumed;
+  NetBase* original = make(&ws);
+  run(&ws, true);
+  const std::vector<float> first = FetchValues<float>(ws, "D");
+  run(&ws, true);
+  EXPECT_NE(FetchValues<float>(ws, "D"), first) << "every run draws the same numbers";
+  run(&ws, false);
+  const std::vector<uint64_t> state = original->RandomState();
+  EXPECT_EQ(state.size(), 10u);
+  make(&resumed)->SetRandomState(state);
+  run(&resumed, false);
+  run(&resumed, true);
+  run(&ws, false);
+  run(&ws, true);
+  for (const char* blob : {"A", "B", "D", "E", "F"}) {
+    EXPECT_EQ(FetchValues<float>(resumed, blob), FetchValues<float>(ws, blob)) << blob;
+  }
+  std::vector<uint64_t> short_state = state;
+  short_state.pop_back();
+  EXPECT_THROW(original->SetRandomState(short_state), EnforceNotMet);
+}
+
 TEST(CounterOpTest, CountsUpAndDown) {
   Workspace ws;
-  RunOp(&ws, Op("CreateCounter", {}, {"c"}, {MakeArgument("init_count", 2)}), true);
+  RunOp(&ws, Op("CreateCounter", {}, {"c"}, {MakeArgument("init_count", 2)}));
   const auto count = [&ws](const char* type) {
-    RunOp(&ws, Op(type, {"c"}, {"value"}), true);  // the input is no tensor
+    RunOp(&ws, Op(type, {"c"}, {"value"}));
     return *Fetch(ws, "value").data<int64_t>();
   };
   const auto question = [&ws](const char* type) {
-    RunOp(&ws, Op(type, {"c"}, {"value"}), true);  // the input is no tensor
+    RunOp(&ws, Op(type, {"c"}, {"value"}));
     return *Fetch(ws, "value").data<bool>();
   };
   EXPECT_EQ(count("CountUp"), 2);
@@ -221,6 +274,27 @@ TEST(CounterOpTest, CountsUpAndDown) {
   Feed<float>(&ws, "X", {1}, {1});
   ExpectThrows(&ws, Op("CountUp", {"X"}, {"value"}), "X");
   ExpectThrows(&ws, Op("CreateCounter", {}, {"c"}, {MakeArgument("init_count", -1)}), "negative");
+}
+
+// The bytes that Caffe2 writes.
+TEST(CounterOpTest, IsSerializedAsOneNumber) {
+  Workspace ws;
+  RunOp(&ws, Op("CreateCounter", {}, {"c"}, {MakeArgument("init_count", 41)}));
+  RunOp(&ws, Op("CountUp", {"c"}, {"value"}));
+  const std::string bytes = SerializeBlob(*ws.GetBlob("c"), "c");
+  BlobProto proto;
+  ASSERT_TRUE(proto.ParseFromString(bytes));
+  EXPECT_EQ(proto.type(), "std::unique_ptr<Counter<int64_t>>");
+  EXPECT_EQ(proto.tensor().data_type(), TensorProto::INT64);
+  EXPECT_EQ(proto.tensor().dims_size(), 1);
+  EXPECT_EQ(proto.tensor().int64_data(0), 42);
+  DeserializeBlob(bytes, ws.CreateBlob("d"));
+  RunOp(&ws, Op("RetrieveCount", {"d"}, {"value"}));
+  EXPECT_EQ(*Fetch(ws, "value").data<int64_t>(), 42);
+  proto.mutable_tensor()->set_data_type(TensorProto::FLOAT);
+  proto.mutable_tensor()->clear_int64_data();
+  proto.mutable_tensor()->add_float_data(1);
+  EXPECT_THROW(DeserializeBlob(proto, ws.CreateBlob("d")), EnforceNotMet);
 }
 
 class PrintOpTest : public ::testing::Test {
