@@ -1,30 +1,9 @@
 // Readers as blobs in checkpoints (DBReaderProto).
-#include <google/protobuf/unknown_field_set.h>
-
-#include <optional>
-
 #include "caffe2/core/blob_serialization.h"
 #include "db/db_reader.h"
 
 namespace caffe2::db {
 namespace {
-
-// What Caffe2's message has no field for travels in fields that its readers pass over.
-enum ExtraField { kPosition = 100, kNumShards = 101, kShardId = 102, kShuffle = 103, kSeed = 104 };
-
-void SetExtra(DBReaderProto* proto, ExtraField field, uint64_t value) {
-  proto->GetReflection()->MutableUnknownFields(proto)->AddVarint(field, value);
-}
-
-std::optional<uint64_t> GetExtra(const DBReaderProto& proto, ExtraField field) {
-  const auto& fields = proto.GetReflection()->GetUnknownFields(proto);
-  for (int i = 0; i < fields.field_count(); ++i) {
-    const auto& candidate = fields.field(i);
-    const bool varint = candidate.type() == google::protobuf::UnknownField::TYPE_VARINT;
-    if (varint && candidate.number() == field) return candidate.varint();
-  }
-  return std::nullopt;
-}
 
 // The place of a key in the database, for files of Caffe2, which hold no position.
 int64_t PositionOfKey(const DBReader& reader, const std::string& key) {
@@ -52,11 +31,11 @@ class DBReaderSerializer final : public BlobSerializer {
     proto.set_source(reader.source());
     proto.set_db_type(reader.db_type());
     proto.set_key(reader.KeyAtPosition());
-    SetExtra(&proto, kPosition, static_cast<uint64_t>(reader.Committed()));
-    SetExtra(&proto, kNumShards, static_cast<uint64_t>(reader.options().num_shards));
-    SetExtra(&proto, kShardId, static_cast<uint64_t>(reader.options().shard_id));
-    SetExtra(&proto, kShuffle, reader.options().shuffle ? 1 : 0);
-    SetExtra(&proto, kSeed, reader.options().seed);
+    proto.set_position(reader.Committed());
+    proto.set_num_shards(reader.options().num_shards);
+    proto.set_shard_id(reader.options().shard_id);
+    proto.set_shuffle(reader.options().shuffle);
+    proto.set_seed(reader.options().seed);
     BlobProto blob_proto;
     blob_proto.set_name(name);
     blob_proto.set_type("DBReader");
@@ -69,13 +48,13 @@ class DBReaderSerializer final : public BlobSerializer {
     CAFFE_ENFORCE(proto.ParseFromString(blob_proto.content()), "blob \"", blob_proto.name(),
                   "\" holds no DBReaderProto");
     DBReaderOptions options;
-    options.num_shards = static_cast<int>(GetExtra(proto, kNumShards).value_or(1));
-    options.shard_id = static_cast<int>(GetExtra(proto, kShardId).value_or(0));
-    options.shuffle = GetExtra(proto, kShuffle).value_or(0) != 0;
-    options.seed = GetExtra(proto, kSeed).value_or(0);
+    options.num_shards = proto.num_shards();
+    options.shard_id = proto.shard_id();
+    options.shuffle = proto.shuffle();
+    options.seed = proto.seed();
     auto reader = std::make_unique<DBReader>(proto.db_type(), proto.source(), options);
-    if (const auto position = GetExtra(proto, kPosition)) {
-      reader->Restore(static_cast<int64_t>(*position));
+    if (proto.has_position()) {
+      reader->Restore(proto.position());
     } else if (!proto.key().empty()) {
       reader->Restore(PositionOfKey(*reader, proto.key()));
     }

@@ -1,6 +1,7 @@
 // Counters: CreateCounter, ResetCounter, CountUp, CountDown, CheckCounterDone, RetrieveCount.
 #include "operators/counter_op.h"
 
+#include "caffe2/core/blob_serialization.h"
 #include "caffe2/core/operator.h"
 
 namespace caffe2 {
@@ -60,8 +61,38 @@ struct Retrieve {
   static int64_t Run(Counter* counter, int64_t) { return counter->value(); }
 };
 
+// As in Caffe2: a BlobProto with a tensor of one int64.
+class CounterSerializer final : public BlobSerializer {
+ public:
+  void Serialize(const Blob& blob, const std::string& name, const SerializationAcceptor& acceptor,
+                 int64_t /*chunk_size*/) override {
+    const auto& counter = blob.Get<std::unique_ptr<Counter>>();
+    CAFFE_ENFORCE(counter != nullptr, "the counter \"", name, "\" was not created");
+    BlobProto proto;
+    proto.set_name(name);
+    proto.set_type(blob.TypeName());
+    TensorProto* tensor = proto.mutable_tensor();
+    tensor->set_name(name);
+    tensor->set_data_type(TensorProto::INT64);
+    tensor->add_dims(1);
+    tensor->add_int64_data(counter->value());
+    acceptor(name, proto.SerializeAsString());
+  }
+
+  void Deserialize(const BlobProto& proto, Blob* blob) override {
+    Tensor value;
+    DeserializeTensor(proto.tensor(), &value);
+    CAFFE_ENFORCE(value.IsType<int64_t>() && value.numel() == 1, "the counter \"", proto.name(),
+                  "\" is ", value.DebugString(), " where one int64 is needed");
+    *blob->GetMutable<std::unique_ptr<Counter>>() =
+        std::make_unique<Counter>(*value.data<int64_t>());
+  }
+};
+REGISTER_BLOB_SERIALIZER(TypeName<std::unique_ptr<Counter>>::Get(), CounterSerializer);
+
 void DescribeCounter(OpSchema& schema) {
-  schema.NumInputs(1).NumOutputs(1).Input(0, "counter", "A counter made by CreateCounter.");
+  schema.NumInputs(1).NumOutputs(1).NonTensorInputs({0}).Input(0, "counter",
+                                                               "A counter made by CreateCounter.");
 }
 
 }  // namespace
@@ -76,6 +107,7 @@ REGISTER_CPU_OPERATOR(RetrieveCount, CounterOp<Retrieve>);
 OPERATOR_SCHEMA(CreateCounter)
     .NumInputs(0)
     .NumOutputs(1)
+    .NonTensorOutputs({0})
     .SetDoc("Makes a counter.")
     .Arg("init_count", "Its value; not negative. Default 0.")
     .Output(0, "counter", "The counter, a blob that is no tensor.");

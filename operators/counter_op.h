@@ -19,6 +19,6 @@ class Counter {
  private:
   std::atomic<int64_t> count_;
 };
-CAFFE2_TYPE_NAME(std::unique_ptr<Counter>, "std::unique_ptr<caffe2::Counter<int64_t>>");
+CAFFE2_TYPE_NAME(std::unique_ptr<Counter>, "std::unique_ptr<Counter<int64_t>>");
 
 }  // namespace caffe2
