@@ -1,8 +1,10 @@
 #include "caffe2/graph/data_parallel.h"
 
 #include <algorithm>
+#include <set>
 
 #include "caffe2/core/argument.h"
+#include "caffe2/core/nested_net.h"
 #include "caffe2/core/operator_gradient.h"
 #include "caffe2/core/operator_schema.h"
 
@@ -18,21 +20,29 @@ OperatorDef MakeOp(const std::string& type, const std::string& name,
   return GradientMakerBase::CreateOperatorDef(type, name, inputs, outputs, args);
 }
 
-// Index of the last operator that writes each blob.
-std::map<std::string, int> LastWriters(const NetDef& net) {
-  std::map<std::string, int> writers;
+// Index of the operator behind which each blob that is written may be changed: the last that writes
+// it or reads it in the backward pass. A gradient may be handed through to a parameter and to an
+// activation whose gradients are still to be computed from it.
+std::map<std::string, int> LastUses(const NetDef& net) {
+  std::map<std::string, int> uses;
   for (int i = 0; i < net.op_size(); ++i) {
-    for (const std::string& output : net.op(i).output()) writers[output] = i;
+    const Operands operands = OperandsOf(net.op(i));
+    if (net.op(i).is_gradient_op()) {
+      for (const std::string& blob : operands.reads) {
+        if (uses.count(blob)) uses[blob] = i;
+      }
+    }
+    for (const std::string& blob : operands.writes) uses[blob] = i;
   }
-  return writers;
+  return uses;
 }
 
 // Index of the operator that completes a gradient in all replicas.
-int CompletedBy(const std::map<std::string, int>& writers, const ReplicatedBlob& gradient) {
+int CompletedBy(const std::map<std::string, int>& uses, const ReplicatedBlob& gradient) {
   int last = -1;
   for (const std::string& blob : gradient) {
-    auto it = writers.find(blob);
-    CAFFE_ENFORCE(it != writers.end(), "no operator writes the gradient ", blob);
+    auto it = uses.find(blob);
+    CAFFE_ENFORCE(it != uses.end(), "no operator writes the gradient ", blob);
     last = std::max(last, it->second);
   }
   return last;
@@ -91,7 +101,7 @@ std::string DeviceScopeName(const Device& device, int index) {
 std::vector<std::vector<ReplicatedBlob>> PlanGradientBuckets(
     const NetDef& net, const std::vector<ReplicatedBlob>& gradients,
     const std::map<std::string, TensorShape>& shapes, const DataParallelOptions& options) {
-  const std::map<std::string, int> writers = LastWriters(net);
+  const std::map<std::string, int> uses = LastUses(net);
   struct Item {
     int completed_by;
     const ReplicatedBlob* blob;
@@ -99,12 +109,14 @@ std::vector<std::vector<ReplicatedBlob>> PlanGradientBuckets(
     TensorProto::DataType type;
   };
   std::vector<Item> items;
+  std::set<std::string> seen;
   for (const ReplicatedBlob& gradient : gradients) {
     CAFFE_ENFORCE_EQ(gradient.size(), options.devices.size(), "replicas of a gradient");
+    if (!seen.insert(gradient[0]).second) continue;  // of two parameters
     auto shape = shapes.find(gradient[0]);
     CAFFE_ENFORCE(shape != shapes.end() && !shape->second.unknown_shape(), "the shape of gradient ",
                   gradient[0], " is not known");
-    items.push_back({CompletedBy(writers, gradient), &gradient,
+    items.push_back({CompletedBy(uses, gradient), &gradient,
                      static_cast<int64_t>(NbytesOf(shape->second)), shape->second.data_type()});
   }
   std::stable_sort(items.begin(), items.end(),
@@ -128,14 +140,14 @@ std::vector<std::vector<ReplicatedBlob>> PlanGradientBuckets(
 
 void AddGradientReduction(NetDef* net, const std::vector<std::vector<ReplicatedBlob>>& buckets,
                           const DataParallelOptions& options) {
-  const std::map<std::string, int> writers = LastWriters(*net);
+  const std::map<std::string, int> uses = LastUses(*net);
   std::multimap<int, OperatorDef> insertions;  // behind which operator -> what, in order
   std::string previous;
   int at = -1;
   for (size_t b = 0; b < buckets.size(); ++b) {
     // Never before the previous bucket, to keep one order in in-order executors too.
     for (const ReplicatedBlob& gradient : buckets[b])
-      at = std::max(at, CompletedBy(writers, gradient));
+      at = std::max(at, CompletedBy(uses, gradient));
     for (const OperatorDef& op : BucketOps(buckets[b], static_cast<int>(b), previous, options)) {
       insertions.emplace(at, op);
     }

@@ -38,8 +38,10 @@ using ReplicatedBlob = std::vector<std::string>;
 // Groups gradients into buckets in the order in which `net` completes them, so that a bucket can
 // be reduced while the rest of the backward pass still runs. Each bucket holds at most
 // bucket_bytes (the first: first_bucket_bytes), or a single larger gradient; gradients of
-// different element types do not share a bucket. `shapes` must hold the first replica of each
-// gradient. The result depends on the definitions alone: all shards form the same buckets.
+// different element types do not share a bucket. A blob that is the gradient of several parameters
+// is reduced once, and behind the gradient operators that read it. `shapes` must hold the first
+// replica of each gradient. The result depends on the definitions alone: all shards form the same
+// buckets.
 std::vector<std::vector<ReplicatedBlob>> PlanGradientBuckets(
     const NetDef& net, const std::vector<ReplicatedBlob>& gradients,
     const std::map<std::string, TensorShape>& shapes, const DataParallelOptions& options);

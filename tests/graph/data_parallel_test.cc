@@ -5,6 +5,7 @@
 #include "caffe2/core/logging.h"
 #include "caffe2/core/operator_gradient.h"
 #include "caffe2/core/operator_schema.h"
+#include "caffe2/graph/gradient.h"
 
 namespace caffe2 {
 namespace {
@@ -76,6 +77,39 @@ TEST(AddGradientReductionTest, ReducesRightBehindTheLastGradientAndInAFixedOrder
   EXPECT_EQ(net.op(5).type(), "AllreduceBucket");
   ASSERT_EQ(net.op(5).control_input_size(), 1);
   EXPECT_EQ(net.op(5).control_input(0), net.op(2).output(1));
+}
+
+// The gradient of a Sum is handed through to its inputs: the parameter's is the activation's, which
+// the backward pass goes on reading, and may be that of two parameters.
+TEST(AddGradientReductionTest, AGradientThatOthersReadIsReducedBehindThemAndOnce) {
+  DataParallelOptions options;
+  options.num_shards = 2;
+  NetDef net;
+  const auto add = [&net](const char* type, const std::vector<std::string>& inputs,
+                          const std::vector<std::string>& outputs) {
+    *net.add_op() = GradientMakerBase::CreateOperatorDef(type, "", inputs, outputs);
+  };
+  add("Mul", {"x", "w"}, {"h"});
+  add("Sum", {"h", "p", "q"}, {"y"});
+  const auto gradients = AddGradientOperators(&net, {{"y", ""}});
+  add("Scale", {gradients.at("p").dense}, {"update"});
+  EXPECT_EQ(gradients.at("p").dense, gradients.at("q").dense);
+  std::vector<ReplicatedBlob> blobs;
+  std::map<std::string, TensorShape> shapes;
+  for (const char* parameter : {"p", "q", "w"}) {
+    blobs.push_back({gradients.at(parameter).dense});
+    shapes[blobs.back()[0]] = CreateTensorShape({4}, TensorProto::FLOAT);
+  }
+  const int backward = net.op_size() - 1;
+  AddGradientReduction(&net, PlanGradientBuckets(net, blobs, shapes, options), options);
+  int reduced = 0;
+  for (int i = 0; i < net.op_size(); ++i) {
+    if (net.op(i).type() != "AllreduceBucket") continue;
+    EXPECT_GE(i, backward) << "before the operator that reads what it changes";
+    EXPECT_LT(i, net.op_size() - 1) << "behind the update";
+    reduced += net.op(i).output_size();
+  }
+  EXPECT_EQ(reduced, 2);
 }
 
 TEST(AddGradientReductionTest, SeveralDevicesOfOneShardAreSummedAndCopied) {
