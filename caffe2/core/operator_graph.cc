@@ -4,6 +4,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "caffe2/core/nested_net.h"
+
 namespace caffe2 {
 
 OperatorGraph BuildOperatorGraph(const NetDef& net) {
@@ -19,9 +21,10 @@ OperatorGraph BuildOperatorGraph(const NetDef& net) {
     access.readers.push_back(i);
   };
   for (int i = 0; i < net.op_size(); ++i) {
-    for (const std::string& blob : net.op(i).input()) read(i, blob);
+    const Operands operands = OperandsOf(net.op(i));
+    for (const std::string& blob : operands.reads) read(i, blob);
     for (const std::string& blob : net.op(i).control_input()) read(i, blob);
-    for (const std::string& blob : net.op(i).output()) {
+    for (const std::string& blob : operands.writes) {
       Access& access = blobs[blob];
       if (access.last_writer >= 0 && access.last_writer != i) parents[i].insert(access.last_writer);
       for (int reader : access.readers) {

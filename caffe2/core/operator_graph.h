@@ -9,7 +9,8 @@ namespace caffe2 {
 
 // Dependencies between the operators of a net, derived from blob names in definition order: an
 // operator comes after the last writer of each blob it reads or names as control input, and after
-// all earlier readers and the last writer of each blob it writes. Hence any order that respects
+// all earlier readers and the last writer of each blob it writes. What nets inside of an operator
+// touch counts. Hence any order that respects
 // them gives the results of the definition order. Indices are positions in the NetDef; the lists
 // are sorted and free of duplicates.
 struct OperatorGraph {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "caffe2/core/logging.h"
+#include "caffe2/core/nested_net.h"
 
 namespace caffe2 {
 namespace {
@@ -50,6 +51,15 @@ Dataflow::Dataflow(const NetDef& net, const std::set<std::string>& keep)
     for (int j = 0; j < op.output_size(); ++j) {
       current[op.output(j)] = {i, j};
       writes_[op.output(j)].push_back(i);
+    }
+    if (RunsNestedNets(op)) {
+      const Operands operands = OperandsOf(op);
+      for (const std::string& blob : operands.reads) reads_[blob].push_back(i);
+      for (const std::string& blob : operands.writes) {
+        writes_[blob].push_back(i);
+        // Nobody's output from here on, unless it is listed.
+        if (std::count(op.output().begin(), op.output().end(), blob) == 0) current.erase(blob);
+      }
     }
     for (const Argument& argument : op.arg()) {
       if (argument.has_n()) CollectNames(argument.n(), &nested_);

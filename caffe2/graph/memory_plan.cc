@@ -49,6 +49,7 @@ std::set<std::string> PinnedBlobs(const NetDef& net, const std::set<std::string>
   pinned.insert(net.external_input().begin(), net.external_input().end());
   pinned.insert(net.external_output().begin(), net.external_output().end());
   for (const OperatorDef& op : net.op()) {
+    AddBlobsOfArguments(op, &pinned);
     if (!PinsItsOperands(op)) continue;
     pinned.insert(op.input().begin(), op.input().end());
     pinned.insert(op.output().begin(), op.output().end());
@@ -138,7 +139,6 @@ std::map<std::string, std::string> PlanSharedBlobs(
   std::map<std::string, std::string> devices;
   std::map<std::string, TensorShape> known;
   for (const OperatorDef& op : net.op()) {
-    AddBlobsOfArguments(op, &pinned);
     for (const std::string& blob : op.output()) {
       devices.emplace(blob, ToDevice(op.device_option()).ToString());
       auto shape = shapes.find(blob);

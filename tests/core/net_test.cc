@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "caffe2/core/operator_graph.h"
 #include "tests/core/test_operators.h"
 
 namespace caffe2 {
@@ -146,6 +147,17 @@ TEST_P(NetTypeTest, AnEmptyNetRuns) {
 
 INSTANTIATE_TEST_SUITE_P(AllTypes, NetTypeTest,
                          ::testing::Values("simple", "dag", "async_scheduling"));
+
+// What a nested net touches orders operators too, listed or not.
+TEST(OperatorGraphTest, NestedNetsCount) {
+  NetDef nested = Net("nested", {SumPlusOne({"a"}, {"b"})}, "");
+  OperatorDef conditional =
+      GradientMakerBase::CreateOperatorDef("If", "", {"c"}, {}, {MakeArgument("then_net", nested)});
+  const NetDef net = Net("net", {SumPlusOne({}, {"a"}), conditional, SumPlusOne({"b"}, {"d"})}, "");
+  const OperatorGraph graph = BuildOperatorGraph(net);
+  EXPECT_EQ(graph.parents[1], std::vector<int>{0});
+  EXPECT_EQ(graph.parents[2], std::vector<int>{1});
+}
 
 TEST(NetTest, IndependentOperatorsOfADagRunAtTheSameTime) {
   std::atomic<int> inside{0};

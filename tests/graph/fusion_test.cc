@@ -146,6 +146,14 @@ TEST(FusionRefusalTest, OperatorsBetweenThatTouchTheBlobsForbidIt) {
   EXPECT_EQ(between("data", "conv"), plain);
   EXPECT_EQ(between("bn_rm", "z"), plain);
   EXPECT_EQ(between("data", "z"), std::vector<std::string>({"Conv", "Relu", "SpatialBNRelu"}));
+  // A nested net that writes the input of the head.
+  EXPECT_EQ(TypesAfter([](ImageNetBuilder* b) {
+              NetDef nested;
+              nested.add_op()->add_output("conv");
+              SetArgument(b->Add("If", {"data"}, "y"), "then_net", nested);
+              b->net().mutable_op()->SwapElements(2, 3);
+            }),
+            std::vector<std::string>({"Conv", "SpatialBN", "If", "Relu"}));
 }
 
 // One operator cannot write two gradients of one blob.

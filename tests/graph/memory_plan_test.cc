@@ -51,6 +51,21 @@ TEST(MemoryPlanTest, WhatOthersReadKeepsItsOwnMemory) {
   EXPECT_TRUE(plan.slots.count("y"));
 }
 
+// Nets inside of operators see blobs that the operator does not list.
+TEST(MemoryPlanTest, WhatNestedNetsTouchKeepsItsOwnMemory) {
+  NetDef nested, net;
+  *nested.add_op() = Op("Sum", {"a", "b"}, {"a"});
+  *net.add_op() = Op("Relu", {"x"}, {"a"});
+  *net.add_op() = Op("Relu", {"a"}, {"b"});
+  *net.add_op() = Op("Relu", {"b"}, {"c"});
+  *net.add_op() = Op("If", {"condition"}, {});
+  *net.mutable_op(3)->add_arg() = MakeArgument("then_net", nested);
+  *net.add_op() = Op("Relu", {"c"}, {"d"});
+  const MemoryPlan plan = PlanMemory(net, Shapes({{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}}));
+  ASSERT_EQ(plan.slots.size(), 1u);
+  EXPECT_TRUE(plan.slots.count("c"));
+}
+
 TEST(MemoryPlanTest, BlobsThatLiveAtTheSameTimeNeverOverlap) {
   std::mt19937 random(3);
   for (int trial = 0; trial < 50; ++trial) {
