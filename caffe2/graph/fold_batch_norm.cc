@@ -99,7 +99,8 @@ class Folder {
     const float* bias =
         folded.input_size() > 2 ? FloatTensor(folded.input(2))->data<float>() : nullptr;
     const int64_t channels = filter.size(0), size = filter.size_from_dim(1);
-    const std::string prefix = folded.output(0) + "_folded";
+    std::string prefix = folded.output(0) + "_folded";
+    while (!prefixes_.insert(prefix).second) prefix += "_";  // another Conv that writes this blob
     float* new_filter = MakeParameter(prefix + "_w", filter.sizes());
     float* new_bias = MakeParameter(prefix + "_b", {channels});
     for (int64_t c = 0; c < channels; ++c) {
@@ -129,6 +130,7 @@ class Folder {
   Workspace* ws_;
   const Dataflow flow_;
   std::vector<bool> removed_;
+  std::set<std::string> prefixes_;  // of the new parameters
 };
 
 }  // namespace

@@ -24,7 +24,8 @@ bool BypassIdentity(int i, const Dataflow& flow, NetDef* net) {
   if (from == to) return true;
   if (flow.Escapes(i, 0)) return false;
   const std::vector<int>& readers = flow.ReadersOf(i, 0);
-  if (!readers.empty() && flow.IsWrittenBetween(to, i, readers.back())) return false;
+  // Nor by the last reader: not every operator can write in place of its input.
+  if (!readers.empty() && flow.IsWrittenBetween(to, i, readers.back() + 1)) return false;
   for (const int reader : readers) {
     OperatorDef* op = net->mutable_op(reader);
     std::replace(op->mutable_input()->begin(), op->mutable_input()->end(), from, to);

@@ -71,6 +71,25 @@ TEST(FoldBatchNormTest, RefusesWhatIsNotConstantOrReadElsewhere) {
   EXPECT_EQ(TypesOf(plain.builder.net()), std::vector<std::string>({"Conv"}));
 }
 
+// Blobs may be used again: the parameters of both layers must stay apart.
+TEST(FoldBatchNormTest, ConvolutionsThatWriteOneBlob) {
+  Workspace ws;
+  ImageNetBuilder builder(&ws, "NCHW", /*is_test=*/true);
+  std::string x = builder.Input("data", 1, 2, 3);
+  for (const char* prefix : {"first", "second"}) {
+    const std::string y = builder.Conv(x, prefix, 2, 2, 1);
+    x = builder.Norm(y, std::string(prefix) + "_bn", 2);
+    const int conv = builder.net().op_size() - 2;
+    builder.net().mutable_op(conv)->set_output(0, "shared");
+    builder.net().mutable_op(conv + 1)->set_input(0, "shared");
+  }
+  ASSERT_TRUE(ws.RunNetOnce(builder.net()));
+  const std::vector<float> plain = ValuesOf(ws, x);
+  EXPECT_EQ(FoldBatchNorm(&builder.net(), &ws), 2);
+  ASSERT_TRUE(ws.RunNetOnce(builder.net()));
+  ExpectClose(ValuesOf(ws, x), plain, 1e-5f, x);
+}
+
 // Dropout between two Relu, with what `change` does to the three.
 std::vector<std::string> TypesAfter(const std::function<void(NetDef*)>& change) {
   Workspace ws;
@@ -102,6 +121,8 @@ TEST(RemoveIdentitiesTest, KeepsThoseWhoseOutputIsNeeded) {
               net->mutable_op(2)->set_output(0, "a");
             }),
             std::vector<std::string>({"Relu", "Dropout", "Relu", "Relu"}));
+  // The reader would write in place of its input, which not all operators can.
+  EXPECT_EQ(TypesAfter([](NetDef* net) { net->mutable_op(2)->set_output(0, "a"); }), plain);
 }
 
 }  // namespace
