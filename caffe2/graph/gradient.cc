@@ -229,6 +229,13 @@ class BackwardBuilder {
     if (value.second == 0) pass_.input_gradients[value.first] = total.gradient;
   }
 
+  // Gradients that no operator of the pass makes are added where the value is read.
+  void PlaceLikeReader(const Version& value, OperatorDef* op) const {
+    const auto reader = first_use_.find(value);
+    if (reader == first_use_.end() || !net_.op(reader->second).has_device_option()) return;
+    *op->mutable_device_option() = net_.op(reader->second).device_option();
+  }
+
   Contribution SumDense(const Version& value, const std::vector<Contribution>& parts) {
     OperatorDef sum;
     sum.set_type("Sum");
@@ -252,6 +259,7 @@ class BackwardBuilder {
       }
       if (writer.has_device_option()) *sum.mutable_device_option() = writer.device_option();
     }
+    if (!sum.has_device_option()) PlaceLikeReader(value, &sum);
     sum.add_output(name);
     // Sum may write in place of its first input only.
     for (int k = 1; k < sum.input_size(); ++k) {
@@ -292,6 +300,7 @@ class BackwardBuilder {
       ++count;
     }
     for (OperatorDef* op : {&indices, &values}) {
+      PlaceLikeReader(value, op);
       op->set_is_gradient_op(true);
       Append(*op);
     }

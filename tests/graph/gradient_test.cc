@@ -108,6 +108,15 @@ TEST(GradientTest, DeviceOfTheForwardOperatorIsKept) {
     EXPECT_EQ(op.device_option().device_type(), CUDA) << op.type();
     EXPECT_EQ(op.device_option().device_id(), 3) << op.type();
   }
+  // Sums of gradients that operators hand through, and of sparse ones.
+  NetDef handed = Net({Op("Sum", {"x", "w"}, {"y"}), Op("Sum", {"x", "y"}, {"z"}),
+                       Op("Gather", {"table", "ids"}, {"a"}), Op("Gather", {"table", "ids"}, {"b"}),
+                       Op("Mul", {"a", "b"}, {"c"}), Op("Mul", {"c", "z"}, {"l"})});
+  for (OperatorDef& op : *handed.mutable_op())
+    *op.mutable_device_option() = net.op(0).device_option();
+  for (const OperatorDef& op : GetBackwardPass(handed, {{"l", ""}}).ops) {
+    EXPECT_EQ(op.device_option().device_id(), 3) << op.type();
+  }
 }
 
 TEST(GradientTest, ErrorsNameOperatorAndBlob) {
