@@ -166,6 +166,7 @@ class BackwardBuilder {
     for (int k = 0; k < op.input_size(); ++k) {
       const GradientWrapper& gradient = meta.g_input[k];
       if (gradient.IsEmpty()) continue;
+      CheckForwardValue(i, gradient.indices);  // of a Gather, say
       // One operator may read a blob twice and write both gradients under one name.
       const std::string key = gradient.IsDense() ? gradient.dense : gradient.values;
       if (!seen.insert({inputs_[i][k], key}).second && FindWriter(begin, key).op >= 0) continue;
@@ -176,20 +177,25 @@ class BackwardBuilder {
   // A gradient operator reads forward values by name: the name must still hold the version that
   // its forward operator saw.
   void CheckForwardValues(int i, const OperatorDef& gradient_op) {
-    auto check = [&](const std::string& blob, const Version& value, bool also_output) {
-      if (blob != value.first || also_output) return;
-      CAFFE_ENFORCE_EQ(current_[blob], value.second, "net ", net_.name(), ", operator ", i, ", ",
-                       net_.op(i).type(), ": its gradient needs blob ", blob,
-                       ", which a later operator overwrites");
-    };
     for (const std::string& blob : gradient_op.input()) {
       // Of this input of CopyOnDeviceLike only the device counts.
       if (gradient_op.type() == "CopyOnDeviceLike" && blob == gradient_op.input(1)) continue;
-      // An in-place operator's gradient reads the name as its output.
-      bool is_output = false;
-      for (const Version& value : outputs_[i]) is_output = is_output || value.first == blob;
-      for (const Version& value : outputs_[i]) check(blob, value, false);
-      for (const Version& value : inputs_[i]) check(blob, value, is_output);
+      CheckForwardValue(i, blob);
+    }
+  }
+
+  void CheckForwardValue(int i, const std::string& blob) {
+    // An in-place operator's gradient reads the name as its output.
+    const auto& outputs = outputs_[i];
+    const auto& values = std::any_of(outputs.begin(), outputs.end(),
+                                     [&blob](const Version& value) { return value.first == blob; })
+                             ? outputs
+                             : inputs_[i];
+    for (const Version& value : values) {
+      if (value.first != blob) continue;
+      CAFFE_ENFORCE_EQ(current_[blob], value.second, "net ", net_.name(), ", operator ", i, ", ",
+                       net_.op(i).type(), ": its gradient needs blob ", blob,
+                       ", which a later operator overwrites");
     }
   }
 

@@ -131,6 +131,14 @@ TEST(GradientTest, ErrorsNameOperatorAndBlob) {
   EXPECT_NE(overwritten.find("blob x"), std::string::npos) << overwritten;
   EXPECT_NE(overwritten.find("overwrites"), std::string::npos) << overwritten;
 
+  const std::string indices = ErrorOf([] {
+    GetBackwardPass(
+        Net({Op("Gather", {"table", "ids"}, {"rows"}), Op("Copy", {"others"}, {"ids"})}),
+        {{"rows", ""}});
+  });
+  EXPECT_NE(indices.find("blob ids, which a later operator overwrites"), std::string::npos)
+      << indices;
+
   const std::string no_gradient = ErrorOf([] {
     GetBackwardPass(Net({Op("NoSuchOperator", {"x"}, {"y"})}), {{"y", ""}});
   });
