@@ -54,6 +54,6 @@ def image_input(model, blob_in, blob_out, order="NCHW", use_gpu_transform=False,
         if use_gpu_transform:
             kwargs["use_gpu_transform"] = 1
         return model.net.ImageInput(blob_in, blob_out, order=order, **kwargs)
-    outputs = model.net.ImageInput(
-        blob_in, [f"{blob_out[0]}_nhwc", *blob_out[1:]], order=order, **kwargs)
+    # On the CPU the operator writes NHWC, as in Caffe2.
+    outputs = model.net.ImageInput(blob_in, [f"{blob_out[0]}_nhwc", *blob_out[1:]], **kwargs)
     return [model.net.NHWC2NCHW(outputs[0], blob_out[0]), *outputs[1:]]
