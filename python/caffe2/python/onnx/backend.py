@@ -1,0 +1,486 @@
+"""Runs ONNX models: turns them into NetDefs. Operator sets 6 to 21, the operators of convolutional
+networks (`_TRANSLATORS`)."""
+
+import collections
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+from onnx.backend import base
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import _import_c_extension as C
+from caffe2.python import core, workspace
+from caffe2.python.onnx.helper import fill_operator
+
+_OLDEST_OPSET, _NEWEST_OPSET = 6, 21
+
+_SAME_MEANING = {
+    "Abs": "Abs", "Add": "Add", "And": "And", "Ceil": "Ceil", "Div": "Div", "Equal": "EQ",
+    "Exp": "Exp", "Floor": "Floor", "Identity": "Copy", "Log": "Log", "MatMul": "MatMul",
+    "Max": "Max", "Mean": "Mean", "Min": "Min", "Mul": "Mul", "Neg": "Negative", "Not": "Not",
+    "Or": "Or", "Pow": "Pow", "Relu": "Relu", "Shape": "Shape", "Sigmoid": "Sigmoid",
+    "Softplus": "Softplus", "Softsign": "Softsign", "Sqrt": "Sqrt", "Sub": "Sub", "Sum": "Sum",
+    "Tanh": "Tanh",
+}
+
+
+class _Node:
+    """A NodeProto while it is translated."""
+
+    def __init__(self, node, opset, constants):
+        self.type, self.opset = node.op_type, opset
+        self.input, self.output = list(node.input), list(node.output)
+        while self.input and not self.input[-1]:
+            self.input.pop()
+        self.operators = []
+        self._attributes = {
+            attribute.name: onnx.helper.get_attribute_value(attribute)
+            for attribute in node.attribute}
+        self._constants = constants
+
+    def fail(self, why):
+        raise NotImplementedError(f"ONNX node {self.type} ({', '.join(self.output)}): {why}")
+
+    def attribute(self, name, default=None):
+        value = self._attributes.get(name, default)
+        return value.decode() if isinstance(value, bytes) else value
+
+    def constant(self, i, default=None):
+        """The value of input i, which must be an initializer or a Constant."""
+        if i >= len(self.input) or not self.input[i]:
+            return default
+        if self.input[i] not in self._constants:
+            self.fail(f"input {i} ({self.input[i]}) must be a constant")
+        return self._constants[self.input[i]]
+
+    def values(self, name, i, default=None):
+        """A list that is an attribute in old operator sets and input i in new ones."""
+        if name in self._attributes:
+            return [int(value) for value in self._attributes[name]]
+        value = self.constant(i)
+        return default if value is None else [int(v) for v in np.ravel(value)]
+
+    def new_name(self, suffix):
+        return f"{self.output[0]}_{suffix}_{len(self.operators)}"
+
+    def add(self, op_type, inputs, outputs, **arguments):
+        """Adds an operator; returns its first output."""
+        outputs = [outputs] if isinstance(outputs, str) else list(outputs)
+        with core.NameScope("", reset=True):
+            self.operators.append(core.CreateOperator(op_type, inputs, outputs, **arguments))
+        return outputs[0]
+
+    def constant_value(self, name):
+        return self._constants.get(name)
+
+
+def _window(node, default_kernel=None):
+    """Arguments of convolution and pooling."""
+    kernel = node.attribute("kernel_shape", default_kernel)
+    if not kernel:
+        node.fail("kernel_shape is missing")
+    arguments = {"kernels": list(kernel), "order": "NCHW"}
+    for name in ("strides", "dilations"):
+        if node.attribute(name):
+            arguments[name] = list(node.attribute(name))
+    auto_pad = node.attribute("auto_pad", "NOTSET")
+    if auto_pad == "SAME_UPPER":
+        arguments["legacy_pad"] = 2
+    elif auto_pad not in ("NOTSET", "VALID"):
+        node.fail(f"auto_pad is {auto_pad}")
+    elif node.attribute("pads") and auto_pad == "NOTSET":
+        arguments["pads"] = list(node.attribute("pads"))
+    return arguments
+
+
+def _conv(node):
+    weight = node.constant_value(node.input[1])
+    arguments = _window(node, None if weight is None else weight.shape[2:])
+    arguments["group"] = node.attribute("group", 1)
+    if node.type == "ConvTranspose":
+        if node.attribute("output_shape"):
+            node.fail("output_shape")
+        if node.attribute("output_padding"):
+            arguments["adjs"] = list(node.attribute("output_padding"))
+    node.add(node.type, node.input, node.output, **arguments)
+
+
+def _pool(node):
+    arguments = _window(node)
+    if len(node.output) > 1:
+        node.fail("the output of indices")
+    if node.attribute("ceil_mode", 0):
+        pads = arguments.pop("pads", [0, 0, 0, 0])
+        count = len(pads) // 2
+        if pads[:count] != pads[count:] or len(set(pads[:count])) != 1:
+            node.fail("ceil_mode with different pads")
+        arguments.update(legacy_pad=3, pad=pads[0])
+    if node.type == "AveragePool" and node.attribute("count_include_pad", 0):
+        arguments["count_include_pad"] = 1
+    node.add(node.type, node.input, node.output, **arguments)
+
+
+def _global_pool(node):
+    node.add(node.type.replace("Global", ""), node.input, node.output, global_pooling=1,
+             order="NCHW")
+
+
+def _batch_normalization(node):
+    if node.attribute("training_mode", 0):
+        node.fail("training_mode")
+    node.add("SpatialBN", node.input, node.output[:1], epsilon=node.attribute("epsilon", 1e-5),
+             is_test=1, order="NCHW")
+
+
+def _gemm(node):
+    alpha, beta = node.attribute("alpha", 1.0), node.attribute("beta", 1.0)
+    trans_a, trans_b = node.attribute("transA", 0), node.attribute("transB", 0)
+    bias = node.constant_value(node.input[2]) if len(node.input) > 2 else None
+    if alpha == beta == 1 and not trans_a and bias is not None and bias.ndim == 1:
+        node.add("FC" if trans_b else "FCTransposed", node.input, node.output)
+        return
+    x = node.add("MatMul", node.input[:2], node.new_name("product"), trans_a=trans_a,
+                 trans_b=trans_b)
+    x = node.add("Scale", [x], node.new_name("scaled"), scale=float(alpha))
+    if len(node.input) > 2:
+        bias = node.add("Scale", [node.input[2]], node.new_name("bias"), scale=float(beta))
+        node.add("Add", [x, bias], node.output)
+    else:
+        node.add("Copy", [x], node.output)
+
+
+def _softmax(node):
+    if node.opset < 13:
+        node.add("Softmax", node.input, node.output, axis=node.attribute("axis", 1))
+        return
+    axis = node.attribute("axis", -1)
+    if axis != -1:
+        # Along one axis only: it is brought to the end. The rank is not known, so only axis 1 of
+        # images, [N, C, H, W], is taken.
+        if axis != 1 or node.attribute("_rank") not in (None, 2, 4):
+            node.fail(f"softmax along axis {axis}")
+        if node.attribute("_rank") == 4:
+            x = node.add("NCHW2NHWC", node.input, node.new_name("last"))
+            x = node.add("Softmax", [x], node.new_name("softmax"), axis=3)
+            node.add("NHWC2NCHW", [x], node.output)
+            return
+    node.add("Softmax", node.input, node.output, axis=axis)
+
+
+def _clip(node):
+    arguments = {}
+    for i, name in ((1, "min"), (2, "max")):
+        limit = node.attribute(name) if node.opset < 11 else node.constant(i)
+        if limit is not None:
+            arguments[name] = float(limit)
+    node.add("Clip", node.input[:1], node.output, **arguments)
+
+
+def _reshape(node):
+    unused = node.new_name("old_shape")
+    shape = node.values("shape", 1) if node.attribute("shape") or \
+        node.constant_value((node.input + [""])[1]) is not None else None
+    if shape is not None:
+        node.add("Reshape", node.input[:1], [node.output[0], unused], shape=shape)
+    else:
+        node.add("Reshape", node.input, [node.output[0], unused])
+
+
+def _axes(node):
+    node.add("ExpandDims" if node.type == "Unsqueeze" else "Squeeze", node.input[:1], node.output,
+             dims=node.values("axes", 1))
+
+
+def _slice(node):
+    starts, ends = node.values("starts", 1), node.values("ends", 2)
+    axes = node.values("axes", 3, list(range(len(starts))))
+    if any(step != 1 for step in node.values("steps", 4, [1])):
+        node.fail("steps other than 1")
+    rank = node.attribute("_rank") or max(axes) + 1
+    if min(axes) < 0 or rank <= max(axes):
+        node.fail("negative axes")
+    all_starts, all_ends = [0] * rank, [-1] * rank
+    for axis, start, end in zip(axes, starts, ends):
+        # In Caffe2, -1 is the end and -2 one before it.
+        all_starts[axis] = start - (start < 0)
+        all_ends[axis] = -1 if end >= np.iinfo(np.int32).max else end - (end < 0)
+    node.add("Slice", node.input[:1], node.output, starts=all_starts, ends=all_ends)
+
+
+def _split(node):
+    arguments = {"axis": node.attribute("axis", 0)}
+    sizes = node.values("split", 1)
+    if sizes:
+        arguments["split"] = sizes
+    node.add("Split", node.input[:1], node.output, **arguments)
+
+
+def _pad(node):
+    pads = node.values("pads", 1)
+    value = node.attribute("value", 0.0) if node.opset < 11 else node.constant(2, 0.0)
+    if len(pads) != 8 or any(pads[:2]) or any(pads[4:6]):
+        node.fail(f"pads {pads}: only height and width of images can be padded")
+    top, left, bottom, right = pads[2], pads[3], pads[6], pads[7]
+    node.add("PadImage", node.input[:1], node.output, pad_t=top, pad_l=left, pad_b=bottom,
+             pad_r=right, mode=node.attribute("mode", "constant"), value=float(value))
+
+
+def _resize(node):
+    if node.attribute("mode", "nearest") != "nearest":
+        node.fail(f"mode {node.attribute('mode')}")
+    if node.type == "Upsample":
+        scales = node.attribute("scales")
+        scales = node.constant(1) if scales is None else scales
+    else:
+        scales = node.constant(1 if node.opset < 11 else 2)
+        if node.opset >= 11 and (
+                node.attribute("coordinate_transformation_mode", "half_pixel") != "asymmetric"
+                or node.attribute("nearest_mode", "round_prefer_floor") != "floor"):
+            node.fail("another rounding than asymmetric, floor")
+    if scales is None or len(scales) != 4 or scales[0] != 1 or scales[1] != 1:
+        node.fail("only height and width of images can be scaled, by constant factors")
+    node.add("ResizeNearest", node.input[:1], node.output, order="NCHW",
+             height_scale=float(scales[2]), width_scale=float(scales[3]))
+
+
+def _reduce(node):
+    arguments = {"keepdims": node.attribute("keepdims", 1)}
+    axes = node.values("axes", 1)
+    if axes is not None:
+        arguments["axes"] = axes
+    node.add(node.type, node.input[:1], node.output, **arguments)
+
+
+def _cast(node):
+    from caffe2.python.onnx.frontend import _CAFFE2_TYPES
+
+    kind = node.attribute("to")
+    if kind not in _CAFFE2_TYPES:
+        node.fail(f"element type {kind}")
+    node.add("Cast", node.input, node.output, to=_CAFFE2_TYPES[kind])
+
+
+def _reciprocal(node):
+    node.add("Pow", node.input, node.output, exponent=-1.0)
+
+
+def _prelu(node):
+    # [C, 1, 1] or [1] in ONNX, one row here.
+    slope = node.new_name("slope")
+    node.add("Reshape", [node.input[1]], [slope, node.new_name("old_shape")], shape=[-1])
+    node.add("PRelu", [node.input[0], slope], node.output, order="NCHW")
+
+
+def _constant_of_shape(node):
+    value = node.attribute("value")
+    value = np.zeros(1, np.float32) if value is None else numpy_helper.to_array(value)
+    shape = [int(size) for size in node.constant(0)]
+    node.operators.append(fill_operator(np.full(shape, value[0], value.dtype), node.output[0]))
+
+
+def _with_arguments(op_type, outputs=None, **names):
+    """A translation that renames attributes: caffe2=(onnx, default)."""
+    def translate(node):
+        arguments = {name: node.attribute(onnx_name, default)
+                     for name, (onnx_name, default) in names.items()}
+        node.add(op_type, node.input[:1] if outputs == "one input" else node.input,
+                 node.output[:1], **arguments)
+
+    return translate
+
+
+def _concat(node):
+    node.add("Concat", node.input, [node.output[0], node.new_name("lengths")],
+             axis=node.attribute("axis", 1))
+
+
+_TRANSLATORS = {
+    **{name: _with_arguments(caffe2_name) for name, caffe2_name in _SAME_MEANING.items()},
+    "AveragePool": _pool, "BatchNormalization": _batch_normalization, "Cast": _cast, "Clip": _clip,
+    "Concat": _concat, "ConstantOfShape": _constant_of_shape, "Conv": _conv,
+    "ConvTranspose": _conv, "Dropout": _with_arguments("Copy", "one input"), "Gemm": _gemm,
+    "GlobalAveragePool": _global_pool, "GlobalMaxPool": _global_pool, "MaxPool": _pool,
+    "PRelu": _prelu, "Pad": _pad, "Reciprocal": _reciprocal, "ReduceMean": _reduce,
+    "ReduceSum": _reduce, "Reshape": _reshape, "Resize": _resize, "Slice": _slice,
+    "Softmax": _softmax, "Split": _split, "Squeeze": _axes, "Unsqueeze": _axes,
+    "Upsample": _resize,
+    "Elu": _with_arguments("Elu", alpha=("alpha", 1.0)),
+    "Flatten": _with_arguments("Flatten", axis=("axis", 1)),
+    "Gather": _with_arguments("Gather", axis=("axis", 0)),
+    "InstanceNormalization": _with_arguments("InstanceNorm", epsilon=("epsilon", 1e-5)),
+    "LRN": _with_arguments("LRN", size=("size", None), alpha=("alpha", 1e-4),
+                           beta=("beta", 0.75), bias=("bias", 1.0)),
+    "LeakyRelu": _with_arguments("LeakyRelu", alpha=("alpha", 0.01)),
+    "Selu": _with_arguments("Selu", alpha=("alpha", 1.6732632423543772),
+                            scale=("gamma", 1.0507009873554805)),
+    "Transpose": _with_arguments("Transpose", axes=("perm", None)),
+}
+
+
+def _ranks(model):
+    """{blob: rank} as far as ONNX's own inference knows."""
+    inferred = onnx.shape_inference.infer_shapes(model).graph
+    values = [*inferred.input, *inferred.value_info, *inferred.output]
+    ranks = {value.name: len(value.type.tensor_type.shape.dim) for value in values
+             if value.type.tensor_type.HasField("shape")}
+    ranks.update({tensor.name: len(tensor.dims) for tensor in inferred.initializer})
+    return ranks
+
+
+def _constant_of(node):
+    value = onnx.helper.get_attribute_value(node.attribute[0])
+    if isinstance(value, onnx.TensorProto):
+        return numpy_helper.to_array(value)
+    array = np.asarray(value)
+    return array.astype(np.float32) if array.dtype == np.float64 else array
+
+
+def _place(nets, device):
+    """Puts nets on "CPU", "CUDA" or "CUDA:1"."""
+    kind, _, number = str(device).partition(":")
+    for net in nets if kind != "CPU" else ():
+        net.device_option.device_type = caffe2_pb2.DeviceType.Value(kind)
+        net.device_option.device_id = int(number or 0)
+
+
+def _translate_node(node, opset, constants, ranks):
+    """The OperatorDefs of one node; raises NotImplementedError that names it."""
+    translated = _Node(node, opset, constants)
+    if node.op_type not in _TRANSLATORS or node.domain not in ("", "ai.onnx"):
+        translated.fail("this type is not among those that can be run")
+    if node.input:
+        translated._attributes["_rank"] = ranks.get(node.input[0])
+    _TRANSLATORS[node.op_type](translated)
+    return translated.operators
+
+
+def _opset_of(model):
+    versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
+    version = versions[0] if versions else 1
+    if not _OLDEST_OPSET <= version <= _NEWEST_OPSET:
+        raise NotImplementedError(f"operator set {version} of ONNX; {_OLDEST_OPSET} to "
+                                  f"{_NEWEST_OPSET} are known")
+    return version
+
+
+class Caffe2Rep(base.BackendRep):
+    """A model that is ready to run, in a workspace of its own."""
+
+    def __init__(self, init_net, predict_net, uninitialized):
+        self.init_net, self.predict_net = init_net, predict_net
+        self.uninitialized = uninitialized
+        self.workspace = C.Workspace()
+        self.workspace.run(init_net)
+        for name in uninitialized:
+            self.workspace.create_blob(name)
+        self._net = self.workspace.create_net(predict_net)
+
+    def run(self, inputs, **kwargs):
+        """A namedtuple of the outputs (fields _0, _1, ... where the names are no identifiers).
+
+        Args:
+          inputs: {name: array}, arrays in the order of the inputs, or one array.
+
+        Raises ValueError for a wrong number or name of inputs.
+        """
+        if isinstance(inputs, np.ndarray):
+            inputs = [inputs]
+        if not isinstance(inputs, dict):
+            if len(inputs) > len(self.uninitialized):
+                raise ValueError(f"{len(inputs)} values for the inputs {self.uninitialized}")
+            inputs = dict(zip(self.uninitialized, inputs))
+        unknown = set(inputs) - set(self.predict_net.external_input)
+        if unknown:
+            raise ValueError(f"{sorted(unknown)} are no inputs; there are {self.uninitialized}")
+        for name, value in inputs.items():
+            self.workspace.feed_blob(name, np.asarray(value))
+        workspace.CallWithExceptionIntercept(self._net.run)
+        names = list(self.predict_net.external_output)
+        outputs = collections.namedtuple("Outputs", names, rename=True)
+        return outputs(*[self.workspace.fetch_blob(name) for name in names])
+
+
+class Caffe2Backend(base.Backend):
+    """ONNX's interface for backends: prepare, run_model, run_node."""
+
+    @classmethod
+    def onnx_graph_to_caffe2_net(cls, model, device="CPU", opset_version=None):
+        """(init net, predict net) as NetDefs. Raises NotImplementedError for what cannot be run."""
+        if not cls.supports_device(device):
+            raise NotImplementedError(f"device {device}")
+        opset = opset_version or _opset_of(model)
+        init_net = caffe2_pb2.NetDef(name=model.graph.name + "_init")
+        predict_net = caffe2_pb2.NetDef(name=model.graph.name + "_predict")
+        constants = {}
+
+        def add_constant(name, array):
+            constants[name] = array
+            init_net.op.append(fill_operator(array, name))
+            init_net.external_output.append(name)
+
+        for tensor in model.graph.initializer:
+            add_constant(tensor.name, numpy_helper.to_array(tensor))
+        ranks = _ranks(model)
+        for node in model.graph.node:
+            if node.op_type == "Constant":
+                add_constant(node.output[0], _constant_of(node))
+            else:
+                predict_net.op.extend(_translate_node(node, opset, constants, ranks))
+        inputs = [value.name for value in model.graph.input if value.name not in constants]
+        predict_net.external_input.extend([*inputs, *constants])
+        predict_net.external_output.extend(value.name for value in model.graph.output)
+        _place([init_net, predict_net], device)
+        return init_net, predict_net
+
+    @classmethod
+    def prepare(cls, model, device="CPU", **kwargs):
+        """A Caffe2Rep of a checked model."""
+        super().prepare(model, device, **kwargs)
+        init_net, predict_net = cls.onnx_graph_to_caffe2_net(model, device)
+        made = set(init_net.external_output)
+        return Caffe2Rep(init_net, predict_net,
+                         [name for name in predict_net.external_input if name not in made])
+
+    @classmethod
+    def run_model(cls, model, inputs, device="CPU", **kwargs):
+        """prepare(model).run(inputs)."""
+        return cls.prepare(model, device, **kwargs).run(inputs)
+
+    @classmethod
+    def run_node(cls, node, inputs, device="CPU", outputs_info=None, opset_version=None, **kwargs):
+        """Runs one node on arrays (a list, or a dict by name)."""
+        if not isinstance(inputs, dict):
+            inputs = dict(zip(node.input, inputs))
+        values = {name: np.asarray(value) for name, value in inputs.items()}
+        operators = _translate_node(node, opset_version or _NEWEST_OPSET, values,
+                                    {name: value.ndim for name, value in values.items()})
+        ws = C.Workspace()
+        for name, value in values.items():
+            ws.feed_blob(name, value)
+        for operator in operators:
+            ws.run(operator)
+        outputs = collections.namedtuple("Outputs", list(node.output), rename=True)
+        return outputs(*[ws.fetch_blob(name) for name in node.output])
+
+    @classmethod
+    def supports_device(cls, device_str):
+        kind = str(device_str).split(":")[0]
+        return kind == "CPU" or (kind == "CUDA" and C.num_cuda_devices() > 0)
+
+    @classmethod
+    def is_compatible(cls, model, device="CPU", **kwargs):
+        """True if the model can be run."""
+        try:
+            cls.onnx_graph_to_caffe2_net(model, device)
+        except NotImplementedError:
+            return False
+        return True
+
+
+onnx_graph_to_caffe2_net = Caffe2Backend.onnx_graph_to_caffe2_net
+prepare = Caffe2Backend.prepare
+run_model = Caffe2Backend.run_model
+run_node = Caffe2Backend.run_node
+supports_device = Caffe2Backend.supports_device
+is_compatible = Caffe2Backend.is_compatible
