@@ -1,0 +1,329 @@
+"""Trains ResNet-50 (or ResNeXt) on images, on the devices of one or several machines.
+
+    python resnet50_trainer.py --train_data train-lmdb --test_data test-lmdb --num_shards 2 \
+        --shard_id 0 --run_id run1 --redis_host redis.example --use_cpu
+
+The databases hold Datum records (make_image_db --format datum); `--train_data null` means random
+images, to see how fast it goes. All shards need the same run_id and meet through Redis, through
+--file_store_path, or under mpirun. Each epoch ends with a test and a saved model.
+"""
+
+import argparse
+import logging
+import os
+import time
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import (
+    brew,
+    core,
+    data_parallel_model,
+    dyndep,
+    experiment_util,
+    model_helper,
+    optimizer,
+    timeout_guard,
+    workspace,
+)
+from caffe2.python.models import resnet
+from caffe2.python.predictor import predictor_exporter as pred_exp
+from caffe2.python.predictor import predictor_py_utils as pred_utils
+from caffe2.python.predictor.predictor_constants import predictor_constants
+
+logging.basicConfig()
+log = logging.getLogger("resnet50_trainer")
+log.setLevel(logging.INFO)
+
+dyndep.InitOpsLibrary("@/caffe2/caffe2/distributed:file_store_handler_ops")
+dyndep.InitOpsLibrary("@/caffe2/caffe2/distributed:redis_store_handler_ops")
+
+# Momentum and step schedule of the paper.
+MOMENTUM, NESTEROV = 0.9, 1
+EPOCHS_PER_STEP, STEP_FACTOR = 30, 0.1
+TEST_BATCHES = 100
+
+
+def add_image_input(model, reader, batch_size, args, is_test):
+    """Images "data" [batch, channels, size, size] about -1 to 1 and "label" [batch]."""
+    data, _ = brew.image_input(
+        model, reader, ["data", "label"], batch_size=batch_size, output_type=args.dtype,
+        use_gpu_transform=not args.use_cpu, use_caffe_datum=True,
+        mean_per_channel=args.image_mean_per_channel, std_per_channel=args.image_std_per_channel,
+        mean=128.0, std=128.0, scale=256, crop=args.image_size, mirror=1, is_test=is_test)
+    model.StopGradient(data, data)
+
+
+def add_null_input(model, batch_size, args):
+    """Random images and labels, made once."""
+    suffix = "_fp32" if args.dtype == "float16" else ""
+    data = model.param_init_net.GaussianFill(
+        [], ["data" + suffix],
+        shape=[batch_size, args.num_channels, args.image_size, args.image_size])
+    if suffix:
+        model.param_init_net.FloatToHalf(data, "data")
+    model.param_init_net.ConstantFill(
+        [], ["label"], shape=[batch_size], value=1, dtype=core.DataType.INT32)
+
+
+def forward_pass(model, loss_scale, args, is_test=False):
+    """The net, its loss and its accuracy; returns the loss."""
+    pred = resnet.create_resnext(
+        model, "data", num_input_channels=args.num_channels, num_labels=args.num_labels,
+        num_layers=args.num_layers, num_groups=args.resnext_num_groups,
+        num_width_per_group=args.resnext_width_per_group, no_bias=True, no_loss=True,
+        is_test=is_test)
+    if args.dtype == "float16":
+        pred = model.net.HalfToFloat(pred, pred + "_fp32")
+    softmax, loss = model.SoftmaxWithLoss([pred, "label"], ["softmax", "loss"])
+    loss = model.Scale(loss, scale=loss_scale)
+    brew.accuracy(model, [softmax, "label"], "accuracy", top_k=1)
+    brew.accuracy(model, [softmax, "label"], "accuracy_top5", top_k=5)
+    return [loss]
+
+
+def add_optimizer(model, args, iterations_per_epoch):
+    options = {"momentum": MOMENTUM, "nesterov": NESTEROV, "policy": "step", "gamma": STEP_FACTOR,
+               "stepsize": EPOCHS_PER_STEP * iterations_per_epoch}
+    if args.float16_compute:
+        return optimizer.build_fp16_sgd(
+            model, args.base_learning_rate, weight_decay=args.weight_decay, **options)
+    optimizer.add_weight_decay(model, args.weight_decay)
+    return optimizer.build_multi_precision_sgd(model, args.base_learning_rate, **options)
+
+
+def make_rendezvous(args):
+    """How the shards meet, or None for a single one; sets args.num_shards and args.shard_id."""
+    interface = args.distributed_interfaces.split(",")[0]
+    under_mpi = int(os.environ.get("OMPI_COMM_WORLD_SIZE", 1)) > 1
+    if under_mpi:
+        args.num_shards = int(os.environ["OMPI_COMM_WORLD_SIZE"])
+        args.shard_id = int(os.environ["OMPI_COMM_WORLD_RANK"])
+    if args.num_shards == 1:
+        return None
+    rendezvous = {
+        "kv_handler": None, "num_shards": args.num_shards, "shard_id": args.shard_id,
+        "engine": "GLOO", "transport": args.distributed_transport, "interface": interface,
+        "mpi_rendezvous": under_mpi, "exit_nets": None}
+    if not under_mpi:
+        if args.redis_host is not None:
+            op_type = "RedisStoreHandlerCreate"
+            where = {"host": args.redis_host, "port": args.redis_port}
+        else:
+            op_type, where = "FileStoreHandlerCreate", {"path": args.file_store_path}
+        rendezvous["kv_handler"] = "store_handler"
+        workspace.RunOperatorOnce(core.CreateOperator(
+            op_type, [], ["store_handler"], prefix=args.run_id, **where))
+    return rendezvous
+
+
+def build_model(name, db, args, per_device, rendezvous, iterations_per_epoch=None):
+    """A created data-parallel model; for testing unless `iterations_per_epoch` is given."""
+    trains = iterations_per_epoch is not None
+    model = model_helper.ModelHelper(name=name, init_params=trains, arg_scope={
+        "order": "NCHW", "use_cudnn": True, "cudnn_exhaustive_search": True,
+        "ws_nbytes_limit": args.cudnn_workspace_limit_mb * 1024 * 1024})
+    if db == "null":
+        input_builder = lambda model: add_null_input(model, per_device, args)  # noqa: E731
+    else:
+        shards = {"num_shards": args.num_shards, "shard_id": args.shard_id}
+        reader = model.CreateDB(name + "_reader", db=db, db_type=args.db_type, **shards)
+        input_builder = lambda model: add_image_input(  # noqa: E731
+            model, reader, per_device, args, is_test=not trains)
+    data_parallel_model.Parallelize(
+        model, input_builder_fun=input_builder,
+        forward_pass_builder_fun=lambda model, loss_scale: forward_pass(
+            model, loss_scale, args, is_test=not trains),
+        optimizer_builder_fun=(
+            lambda model: add_optimizer(model, args, iterations_per_epoch)) if trains else None,
+        devices=args.devices, rendezvous=rendezvous if trains else None,
+        optimize_gradient_memory=False, use_nccl=args.use_nccl, cpu_device=args.use_cpu,
+        shared_model=args.use_cpu and rendezvous is None, combine_spatial_bn=False)
+    if trains:
+        data_parallel_model.OptimizeGradientMemory(model, {}, set(), False)
+    workspace.RunNetOnce(model.param_init_net)
+    workspace.CreateNet(model.net)
+    return model
+
+
+def mean_over_devices(model, blob):
+    values = [float(workspace.FetchBlob(f"{model._device_prefix}_{device}/{blob}"))
+              for device in model._devices]
+    return sum(values) / len(values)
+
+
+def run_test(model, args, total_batch_size):
+    """(top-1, top-5) accuracy."""
+    count = TEST_BATCHES
+    if args.test_epoch_size is not None:
+        count = max(1, args.test_epoch_size // total_batch_size // args.num_shards)
+    top1 = top5 = 0.0
+    for _ in range(count):
+        workspace.RunNet(model.net)
+        top1 += mean_over_devices(model, "accuracy") / count
+        top5 += mean_over_devices(model, "accuracy_top5") / count
+    return top1, top5
+
+
+def run_epoch(args, epoch, model, test_model, total_batch_size, explog):
+    """Trains for an epoch, tests and logs; returns the number of the next epoch."""
+    iterations = int(args.epoch_size / total_batch_size / args.num_shards)
+    log.info("Starting epoch %d/%d", epoch, args.num_epochs)
+    for i in range(iterations):
+        # The first iteration waits for the other shards.
+        timeout = args.first_iter_timeout if i == 0 else args.timeout
+        with timeout_guard.CompleteInTimeOrDie(timeout):
+            start = time.time()
+            workspace.RunNet(model.net)
+            seconds = time.time() - start
+        log.info("Finished iteration %d/%d of epoch %d (%.2f images/sec)", i + 1, iterations,
+                 epoch, total_batch_size / seconds)
+        loss, accuracy = mean_over_devices(model, "loss"), mean_over_devices(model, "accuracy")
+        log.info("Training loss: %s, accuracy: %s", loss, accuracy)
+        if not loss < 40:
+            raise RuntimeError(f"Exploded gradients: the loss is {loss}")
+    top1, top5 = run_test(test_model, args, total_batch_size) if test_model else (-1, -1)
+    rates = data_parallel_model.GetLearningRateBlobNames(model)
+    explog.log(
+        input_count=(epoch + 1) * iterations * total_batch_size, batch_count=iterations,
+        additional_values={
+            "accuracy": mean_over_devices(model, "accuracy"), "epoch": epoch, "loss": loss,
+            "learning_rate": float(workspace.FetchBlob(rates[0]).ravel()[0]),
+            "top1_test_accuracy": top1, "top5_test_accuracy": top5})
+    return epoch + 1
+
+
+def model_path(args, epoch):
+    return os.path.join(args.file_store_path, f"{args.save_model_name}_{epoch}.mdl")
+
+
+def save_model(args, model, epoch):
+    """Writes the model of the first device, and removes that of the epoch before."""
+    prefix = f"{model._device_prefix}_{model._devices[0]}/"
+    # Random images are made once, like parameters.
+    inputs = {prefix + "data", prefix + "data_fp32", prefix + "label"}
+    params = {str(blob) for blob in data_parallel_model.GetCheckpointParams(model)} - inputs
+    pred_exp.save_to_db("minidb", model_path(args, epoch), pred_exp.PredictorExportMeta(
+        predict_net=model.net.Proto(), parameters=sorted(params), inputs=[prefix + "data"],
+        outputs=[prefix + "softmax"],
+        shapes={prefix + "softmax": (1, args.num_labels),
+                prefix + "data": (args.num_channels, args.image_size, args.image_size)}))
+    if os.path.isfile(model_path(args, epoch - 1)):
+        os.remove(model_path(args, epoch - 1))
+
+
+def load_model(path, model):
+    """Reads the parameters of a saved model (and its iteration) into the workspace."""
+    log.info("Loading path: %s", path)
+    meta = pred_exp.load_from_db(path, "minidb")
+    for kind in (predictor_constants.GLOBAL_INIT_NET_TYPE,
+                 predictor_constants.PREDICT_INIT_NET_TYPE):
+        net = core.Net(pred_utils.GetNet(meta, kind))
+        if model._device_type != caffe2_pb2.CPU:
+            net.RunAllOnGPU()
+        workspace.RunNetOnce(net)
+    # Counted on the CPU wherever the model is.
+    iteration = workspace.FetchBlob("optimizer_iteration")
+    workspace.FeedBlob("optimizer_iteration", iteration, core.DeviceOption(caffe2_pb2.CPU))
+
+
+def resume(args, model):
+    """Loads --load_model_path; returns the epoch to go on with."""
+    load_model(args.load_model_path, model)
+    data_parallel_model.FinalizeAfterCheckpoint(model)
+    suffix = os.path.splitext(args.load_model_path)[0].rpartition("_")[2]
+    if not suffix.isdigit():
+        log.warning("The format of load_model_path doesn't match!")
+        return 0
+    log.info("Reset epoch to %s", suffix)
+    return int(suffix)
+
+
+def train(args):
+    if args.gpus is not None:
+        args.devices = [int(device) for device in args.gpus.split(",")]
+    else:
+        args.devices = list(range(args.num_gpus))
+    num_devices = len(args.devices)
+    log.info("Running on %s: %s", "CPU replicas" if args.use_cpu else "GPUs", args.devices)
+    if args.batch_size % num_devices:
+        raise ValueError(f"--batch_size {args.batch_size} is not divisible by {num_devices}")
+    rendezvous = make_rendezvous(args)
+    global_batch_size = args.batch_size * args.num_shards
+    iterations_per_epoch = args.epoch_size // global_batch_size
+    if iterations_per_epoch == 0:
+        raise ValueError(f"--epoch_size {args.epoch_size} is less than one batch of all shards, "
+                         f"{global_batch_size}")
+    args.epoch_size = iterations_per_epoch * global_batch_size
+    log.info("Using epoch size: %d", args.epoch_size)
+
+    per_device = args.batch_size // num_devices
+    model = build_model("resnet50", args.train_data, args, per_device, rendezvous,
+                        iterations_per_epoch)
+    test_model = None
+    if args.test_data is not None:
+        log.info("----- Create test net ----")
+        test_model = build_model("resnet50_test", args.test_data, args, per_device, rendezvous)
+    epoch = 0
+    if args.load_model_path is not None:
+        epoch = resume(args, model)
+    explog = experiment_util.ModelTrainerLog(
+        f"resnet{args.num_layers}_gpu{num_devices}_b{args.batch_size}_L{args.num_labels}"
+        f"_lr{args.base_learning_rate:.2f}_v2", args)
+    while epoch < args.num_epochs:
+        epoch = run_epoch(args, epoch, model, test_model, args.batch_size, explog)
+        save_model(args, model, epoch)
+
+
+def _truth(text):
+    """Caffe2 took any text for true; so do we, but for what clearly says no."""
+    return text.lower() not in ("", "0", "false", "no")
+
+
+def parse_args():
+    parser = argparse.ArgumentParser(description="Caffe2: ResNet-50 training")
+    add = parser.add_argument
+    add("--train_data", required=True, help="training database, or 'null' for random data")
+    add("--test_data", help="test database")
+    add("--db_type", default="lmdb", help="type of the databases")
+    add("--gpus", help="comma-separated numbers of the devices")
+    add("--num_gpus", type=int, default=1, help="number of devices, instead of --gpus")
+    add("--num_channels", type=int, default=3, help="channels of an image")
+    add("--image_size", type=int, default=227, help="side of the images the net sees")
+    add("--num_labels", type=int, default=1000, help="classes")
+    add("--batch_size", type=int, default=32, help="images in a batch, over all devices here")
+    add("--epoch_size", type=int, default=1500000, help="images in an epoch, over all shards")
+    add("--test_epoch_size", type=int, help=f"images of a test; default: {TEST_BATCHES} batches")
+    add("--num_epochs", type=int, default=1000, help="epochs")
+    add("--base_learning_rate", type=float, default=0.1)
+    add("--weight_decay", type=float, default=1e-4)
+    add("--cudnn_workspace_limit_mb", type=int, default=64, help="workspace of cuDNN in MB")
+    add("--num_layers", type=int, default=50, choices=[18, 34, 50, 101, 152])
+    add("--resnext_num_groups", type=int, default=1, help="groups of ResNeXt; 1: ResNet")
+    add("--resnext_width_per_group", type=int, default=64, help="channels of a group")
+    add("--image_mean_per_channel", type=float, nargs="+", help="mean of each channel")
+    add("--image_std_per_channel", type=float, nargs="+", help="deviation of each channel")
+    add("--num_shards", type=int, default=1, help="machines (processes) that train together")
+    add("--shard_id", type=int, default=0, help="which of them this is")
+    add("--run_id", help="name of the run, the same on all shards")
+    add("--redis_host", help="host of the Redis through which shards meet")
+    add("--redis_port", type=int, default=6379)
+    add("--file_store_path", default="/tmp", help="where models go, and shards meet without Redis")
+    add("--save_model_name", default="resnet50_model", help="name of the saved models")
+    add("--load_model_path", help="saved model to go on from")
+    add("--use_cpu", type=_truth, nargs="?", const=True, default=False, help="train on the CPU")
+    add("--use_nccl", action="store_true", help="sum gradients of one host by NCCL")
+    add("--dtype", default="float", choices=["float", "float16"], help="type of the activations")
+    add("--float16_compute", action="store_true", help="update float16 parameters in float16")
+    add("--distributed_transport", default="tcp", help="tcp or ibverbs")
+    add("--distributed_interfaces", default="", help="network interface to use")
+    add("--first_iter_timeout", type=int, default=600, help="seconds for the first iteration")
+    add("--timeout", type=int, default=60, help="seconds for every other iteration")
+    args = parser.parse_args()
+    if args.num_shards > 1 and not args.run_id:
+        parser.error("several shards need a --run_id")
+    return args
+
+
+if __name__ == "__main__":
+    workspace.GlobalInit(["caffe2", "--caffe2_log_level=2"])
+    train(parse_args())
