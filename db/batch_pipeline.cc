@@ -102,9 +102,14 @@ void BatchPipeline::Work() {
 }
 
 BatchPipeline::Slot* BatchPipeline::WaitForFront(std::unique_lock<std::mutex>* lock) {
-  done_.wait(*lock, [this] {
+  const auto ready = [this] {
     return !under_way_.empty() && under_way_.front()->read && under_way_.front()->items_left == 0;
-  });
+  };
+  if (!ready()) {
+    const auto start = std::chrono::steady_clock::now();
+    done_.wait(*lock, ready);
+    reader_.AddWait(std::chrono::steady_clock::now() - start);
+  }
   Slot* slot = under_way_.front();
   under_way_.pop_front();
   return slot;

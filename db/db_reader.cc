@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <limits>
 #include <mutex>
 #include <numeric>
@@ -58,6 +59,9 @@ class DBReader::Stream {
       if (!visit(record.key, record.value)) return;
     }
   }
+
+  void AddWait(std::chrono::nanoseconds wait) { waited_ += wait.count(); }
+  double WaitedSeconds() const { return 1e-9 * static_cast<double>(waited_.load()); }
 
   int64_t Committed() const {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -211,6 +215,8 @@ class DBReader::Stream {
   const DBReaderOptions options_;
   int64_t num_records_ = 0;
 
+  std::atomic<int64_t> waited_{0};  // ns
+
   mutable std::mutex mutex_;  // of all below
   std::unique_ptr<DB> db_;
   std::unique_ptr<RecordIndex> index_;  // after the database it reads
@@ -240,6 +246,9 @@ int64_t DBReader::NumRecords() const { return stream_->NumRecords(); }
 std::string DBReader::KeyAtPosition() { return stream_->KeyAtPosition(); }
 void DBReader::ReadBatch(int n, RecordBatch* batch) { stream_->ReadBatch(n, batch); }
 void DBReader::Visit(const VisitFn& visit) const { stream_->Visit(visit); }
+void DBReader::AddWait(std::chrono::nanoseconds wait) const { stream_->AddWait(wait); }
+double DBReader::WaitedSeconds() const { return stream_->WaitedSeconds(); }
+
 int64_t DBReader::Committed() const { return stream_->Committed(); }
 void DBReader::Restore(int64_t position) { stream_->Restore(position); }
 int64_t DBReader::generation() const { return stream_->generation(); }

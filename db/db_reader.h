@@ -1,6 +1,7 @@
 // The records of a database as an endless, sharded, optionally shuffled stream.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -79,6 +80,10 @@ class DBReader {
   // made, whatever the timing of their threads. They should run equally often: one that falls two
   // batches behind the others loses its turn until it runs again.
   std::unique_ptr<Consumer> NewConsumer(int n);
+
+  // Time that nets have waited, because batches of this stream were not ready.
+  void AddWait(std::chrono::nanoseconds wait) const;
+  double WaitedSeconds() const;
 
   // The same stream?
   friend bool operator==(const DBReader& a, const DBReader& b) = default;

@@ -6,7 +6,9 @@ MNIST_FILES=(
   "t10k-images-idx3-ubyte 8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"
   "t10k-labels-idx1-ubyte f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"
 )
+# MNIST_MIRROR, if it is set, is asked first.
 MNIST_MIRRORS=(
+  ${MNIST_MIRROR:+"$MNIST_MIRROR"}
   https://ossci-datasets.s3.amazonaws.com/mnist
   https://storage.googleapis.com/cvdf-datasets/mnist
 )

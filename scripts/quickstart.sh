@@ -9,7 +9,7 @@
 #   --shards   number of shards (default 2)
 #   --model    resnet50 (default), resnet18, lenet, mlp, ...
 #
-# MNIST_DIR may name a folder with the real MNIST files.
+# MNIST_DIR may name a folder with the real MNIST files, MNIST_MIRROR a URL to fetch them from.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/dependencies.sh
@@ -30,14 +30,20 @@ case $store in redis | file) ;; *) echo "error: --store is redis or file, not $s
 
 build=build/release
 bin=$build/bin
+cache=build/quickstart
 work=$(mktemp -d)
-pids=()
+pids=()        # all that runs in the background
+shard_pids=()  # the shards among it: they end first, while their store is there
 cleanup() {
   local status=$?
   trap - EXIT INT TERM
+  if [ ${#shard_pids[@]} -gt 0 ]; then
+    kill "${shard_pids[@]}" 2>/dev/null || true
+    wait "${shard_pids[@]}" 2>/dev/null || true
+  fi
   [ ${#pids[@]} -eq 0 ] || kill "${pids[@]}" 2>/dev/null || true
   wait 2>/dev/null || true
-  rm -rf "$work"
+  rm -rf "$work" $cache/mnist/*.part
   exit $status
 }
 trap cleanup EXIT
@@ -63,7 +69,6 @@ cmake --preset release -DBUILD_TESTS=OFF -DBUILD_BENCHMARKS=OFF >"$work/cmake.lo
 cmake --build $build --target resnet50_trainer make_mnist_db render_digits
 
 say "MNIST"
-cache=build/quickstart
 mkdir -p $cache
 find_mnist $cache $bin
 echo "Input: $MNIST_KIND"
@@ -103,7 +108,6 @@ batch=$((64 / shards))
 
 say "$shards shards train $model (run_id $run_id, $threads thread(s) each)"
 start=$SECONDS
-shard_pids=()
 for ((i = 0; i < shards; i++)); do
   command=($bin/resnet50_trainer --use_cpu --model "$model"
     --num_shards "$shards" --shard_id $i --run_id $run_id ${rendezvous[@]+"${rendezvous[@]}"}
@@ -121,7 +125,9 @@ tail -n +1 -f --pid="${shard_pids[0]}" "$work/shard_0.log" &
 pids+=($!)
 
 show_keys() {
-  if [ "$store" = redis ]; then
+  if [ "$shards" -eq 1 ]; then
+    echo "-- a run of one shard keeps no keys"
+  elif [ "$store" = redis ]; then
     echo "-- redis-cli --scan --pattern '$run_id/*'"
     redis-cli -p "$port" --scan --pattern "$run_id/*" | sort
     echo "-- the status of shard 0"
@@ -131,8 +137,13 @@ show_keys() {
     (cd "$run_dir" && find . -type f | sort)
   fi
 }
-sleep 8
-kill -0 "${shard_pids[0]}" 2>/dev/null && show_keys
+# Once it trains, and has published that (every two seconds).
+until grep -q 'Finished iteration' "$work/shard_0.log"; do
+  kill -0 "${shard_pids[0]}" 2>/dev/null || break
+  sleep 0.2
+done
+sleep 2.5
+if kill -0 "${shard_pids[0]}" 2>/dev/null; then show_keys; fi
 
 failed=0
 for pid in "${shard_pids[@]}"; do wait "$pid" || failed=1; done

@@ -34,8 +34,8 @@ void Caffe2Log::OnIteration(const IterationReport& report) {
                       static_cast<long long>(report.epoch_iterations), report.epoch,
                       report.images_per_second);
   LOG(INFO) << Format("Training loss: %.6g, accuracy: %.6g", report.loss, report.accuracy);
-  LOG(INFO) << Format("All shards: %.2f images/sec, top-5 accuracy: %.6g",
-                      report.job_images_per_second, report.accuracy_top5);
+  LOG(INFO) << Format("All shards: %.2f images/sec, top-5 accuracy: %.6g, input wait: %.1f %%",
+                      report.job_images_per_second, report.accuracy_top5, 100 * report.input_wait);
 }
 
 void Caffe2Log::OnTest(const TestReport& report) {

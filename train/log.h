@@ -11,7 +11,8 @@
 namespace caffe2 {
 
 // Lines of Caffe2's resnet50_trainer ("Finished iteration 3/60 of epoch 0 (21.50 images/sec)",
-// "Training loss: 2.1, accuracy: 0.4"), and one with the speed of the whole job.
+// "Training loss: 2.1, accuracy: 0.4"), and one with the speed of the whole job and the share of
+// the time that this shard waited for images.
 class Caffe2Log : public TrainListener {
  public:
   void OnEpochStart(int epoch, int num_epochs) override;

@@ -16,6 +16,7 @@ struct IterationReport {
   double accuracy_top5 = 0;
   double images_per_second = 0;      // of this shard
   double job_images_per_second = 0;  // of all shards
+  double input_wait = 0;             // share of the time that this shard waited for images
 };
 
 struct EpochReport {

@@ -6,6 +6,7 @@
 
 #include "caffe2/core/logging.h"
 #include "caffe2/graph/memory_plan.h"
+#include "db/db_reader.h"
 #include "train/predictor.h"
 
 namespace caffe2 {
@@ -232,6 +233,9 @@ void Trainer::Report(const Status& status, bool last) {
   report.images_per_second =
       n * static_cast<double>(options_.schedule.batch_size) / std::max(pending_seconds_, 1e-9);
   report.job_images_per_second = report.images_per_second * run_->num_shards();  // they keep step
+  const double waited = WaitedForInput();
+  report.input_wait = (waited - waited_before_) / std::max(pending_seconds_, 1e-9);
+  waited_before_ = waited;
   listener_->OnIteration(report);
   shard_status_.epoch = report.epoch;
   shard_status_.iteration = report.iteration;
@@ -302,6 +306,11 @@ void Trainer::Checkpoint() {
   checkpointed_at_ = progress_.total_iterations;
   if (run_->IsWriter()) LOG(INFO) << "Wrote checkpoint " << options_.output.checkpoint_path;
   SetState("training");
+}
+
+double Trainer::WaitedForInput() const {
+  if (nets_.reader.empty()) return 0;
+  return ws_.GetBlob(nets_.reader)->Get<std::unique_ptr<db::DBReader>>()->WaitedSeconds();
 }
 
 void Trainer::SetState(const std::string& state) {

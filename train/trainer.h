@@ -67,6 +67,7 @@ class Trainer {
   void Test();
   void Export();
   void Checkpoint();
+  double WaitedForInput() const;  // seconds since the run began
   void SetState(const std::string& state);
   bool LimitReached() const;
   double Scalar(const std::string& blob) const;
@@ -84,6 +85,7 @@ class Trainer {
   ShardStatus shard_status_;
   Status pending_;  // sums since the last report
   double pending_seconds_ = 0;
+  double waited_before_ = 0;  // of the reader, in seconds, at the last report
   int64_t pending_iterations_ = 0;
   int stop_signal_ = 0;
   int64_t checkpointed_at_ = -1;  // total iterations

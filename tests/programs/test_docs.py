@@ -1,0 +1,73 @@
+"""What the documents say about programs and flags, against what the programs say themselves."""
+
+import functools
+import re
+
+import pytest
+
+from conftest import BIN, ROOT, run
+
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/install.md", "examples/README.md",
+             "train/README.md", "distributed/README.md", "db/README.md", "scripts/README.md"]
+SOURCES = sorted(path.stem for path in (ROOT / "examples").glob("*.cc"))
+# Flags of programs that are not ours, and of our scripts.
+OTHERS = {"help", "install", "prefix", "preset", "scan", "pattern", "tidy", "store", "shards",
+          "gtest_filter", "requirepass", "rank"}
+
+
+@functools.cache
+def flags_of(program):
+    """The default of every flag of a program, by name, as --help prints them."""
+    done = run(program, "--help")
+    assert done.returncode == 0, done.output
+    found = re.findall(r"-(\w+) \(.*?\)\s+type:\s+\w+\s+default:\s+(\S*)", done.output, re.DOTALL)
+    return {name: default.strip('"') for name, default in found}
+
+
+@pytest.mark.parametrize("program", SOURCES)
+def test_every_program_describes_itself(program):
+    done = run(program, "--help")
+    assert done.returncode == 0
+    assert re.match(rf"{program}: \S.+\n\nFlags:\n", done.output), done.output[:200]
+    assert all(text.strip() for text in re.findall(r"-\w+ \((.*?)\) type", done.output, re.DOTALL))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_flags_in_documents_exist(document):
+    known = set(OTHERS)
+    for program in SOURCES:
+        known |= flags_of(program).keys()
+    text = (ROOT / document).read_text()
+    named = {name.replace("-", "_") for name in re.findall(r"(?<![\w-])--([a-z][\w-]*)", text)}
+    unknown = {name for name in named if name not in known and name.removeprefix("no") not in known}
+    assert not unknown
+
+
+def test_the_table_of_the_trainers_flags_is_right():
+    flags = flags_of("resnet50_trainer")
+    lines = (ROOT / "README.md").read_text().splitlines()
+    table = [line.split("|")[1:3] for line in lines if line.startswith("| `--")]
+    assert len(table) > 15
+    for first, defaults in table:
+        names = re.findall(r"`--(\w+)`", first)
+        assert set(names) <= flags.keys()
+        defaults = [text.strip().strip("`") for text in defaults.split(",")]
+        # A blank stands for no value, for each of the flags if it stands alone.
+        stated_defaults = defaults if len(defaults) > 1 else defaults * len(names)
+        assert len(stated_defaults) == len(names), names
+        for name, stated in zip(names, stated_defaults):
+            real = flags[name]
+            if stated in ("", "off"):
+                assert real in ("", "false"), name
+            else:
+                assert real == stated or float(real) == float(stated), name
+
+
+@pytest.mark.parametrize("document", ["README.md", "examples/README.md"])
+def test_every_program_is_in_the_tables(document):
+    text = (ROOT / document).read_text()
+    missing = [program for program in SOURCES if f"`{program}`" not in text]
+    assert not missing
+    named = re.findall(r"^\| (`.*?) \|", text[text.index("| program |"):], re.MULTILINE)
+    for name in re.findall(r"`(\w+)`", " ".join(named)):
+        assert (BIN / name).exists(), name

@@ -1,0 +1,131 @@
+"""The scripts: what they say about wrong options, and where they take MNIST from."""
+
+import functools
+import hashlib
+import http.server
+import os
+import pathlib
+import subprocess
+import threading
+
+import pytest
+
+from conftest import BIN, ROOT
+
+NAMES = ["train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz", "t10k-images-idx3-ubyte.gz",
+         "t10k-labels-idx1-ubyte.gz"]
+
+
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        (["--store", "memory"], "memory"),
+        (["--shards", "0"], "--shards"),
+        (["--shards", "two"], "two"),
+        (["--unknown"], "--unknown"),
+        (["--model"], ""),
+    ],
+)
+def test_quickstart_refuses_wrong_options(options, expected):
+    done = subprocess.run(
+        ["bash", str(ROOT / "scripts/quickstart.sh"), *options], capture_output=True, text=True,
+        timeout=20,
+    )
+    assert 0 < done.returncode < 128
+    assert expected in done.stderr
+    assert "Build" not in done.stdout
+
+
+def test_quickstart_describes_itself():
+    done = subprocess.run(
+        ["bash", str(ROOT / "scripts/quickstart.sh"), "--help"], capture_output=True, text=True,
+        timeout=20, check=True,
+    )
+    for option in ("--store", "--shards", "--model", "MNIST_DIR"):
+        assert option in done.stdout
+
+
+@pytest.fixture
+def mirror(tmp_path):
+    """(folder, URL) of files that a local HTTP server gives."""
+    folder = tmp_path / "mirror"
+    folder.mkdir()
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Handler, directory=str(folder))
+    )
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield folder, f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+
+
+def find_mnist(cache, url, sums=None, **environment):
+    """Runs find_mnist of scripts/mnist.sh with one mirror; returns its (status, kind, stderr).
+
+    `sums` are the expected checksums, by name without ".gz"; those of MNIST if none are given.
+    """
+    entries = " ".join(f'"{name} {value}"' for name, value in (sums or {}).items())
+    known = f"MNIST_FILES=({entries})" if sums else ""
+    script = f"""
+        unset MNIST_DIR http_proxy; . scripts/mnist.sh; MNIST_MIRRORS=({url}); {known}
+        {" ".join(f"{name}={value}" for name, value in environment.items())}
+        find_mnist {cache} {BIN} && echo "$MNIST_KIND"
+    """
+    done = subprocess.run(["bash", "-c", script], cwd=ROOT, capture_output=True, text=True,
+                          timeout=300)
+    return done.returncode, done.stdout.strip(), done.stderr
+
+
+def test_mnist_is_downloaded_once_and_checked(mirror, tmp_path):
+    folder, url = mirror
+    cache = tmp_path / "cache"
+    sums = {}
+    for name in NAMES:
+        (folder / name).write_bytes(name.encode())
+        sums[name.removesuffix(".gz")] = hashlib.sha256(name.encode()).hexdigest()
+    status, kind, _ = find_mnist(cache, url, sums)
+    assert (status, kind) == (0, "the real MNIST files, downloaded")
+    assert sorted(path.name for path in (cache / "mnist").iterdir()) == sorted(NAMES)
+    for name in NAMES:
+        (folder / name).unlink()
+    assert find_mnist(cache, url, sums)[1] == "the real MNIST files, downloaded"
+
+
+def test_a_download_with_another_checksum_is_refused(mirror, tmp_path):
+    folder, url = mirror
+    cache = tmp_path / "cache"
+    (cache / "drawn_digits").mkdir(parents=True)
+    (cache / "drawn_digits" / "complete").touch()
+    for name in NAMES:
+        (folder / name).write_bytes(b"something else")
+    status, kind, errors = find_mnist(cache, url)
+    assert status == 0
+    assert kind.startswith("DRAWN DIGITS, not MNIST")
+    assert "another checksum" in errors
+    assert list((cache / "mnist").iterdir()) == []
+
+
+def test_the_real_files_of_a_mirror(mirror, tmp_path):
+    folder, url = mirror
+    data = pathlib.Path(os.environ.get("CAFFE2_TEST_DATA", "/nowhere")) / "mnist"
+    if not data.exists():
+        pytest.skip("CAFFE2_TEST_DATA names no folder with mnist/")
+    for name in NAMES:
+        (folder / name).symlink_to(data / name)
+    assert find_mnist(tmp_path / "cache", url)[1] == "the real MNIST files, downloaded"
+
+
+def test_mnist_dir_must_hold_all_files(mirror, tmp_path):
+    (tmp_path / NAMES[0]).touch()
+    status, _, errors = find_mnist(tmp_path / "cache", mirror[1], MNIST_DIR=tmp_path)
+    assert status != 0
+    assert "holds no train-labels-idx1-ubyte" in errors
+    for name in NAMES:
+        (tmp_path / name).touch()
+    status, kind, _ = find_mnist(tmp_path / "cache", mirror[1], MNIST_DIR=tmp_path)
+    assert (status, kind) == (0, f"the real MNIST files in {tmp_path}")
