@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <thread>
 
+#include "db/batch_pipeline.h"
 #include "tests/db/db_test_util.h"
 #include "tests/db/temporary_directory.h"
 
@@ -40,6 +42,21 @@ class DBReaderTest : public ::testing::Test {
 
   TemporaryDirectory directory_;
 };
+
+TEST_F(DBReaderTest, CountsTheTimeThatNetsWait) {
+  const db::DBReader reader = Reader();
+  const auto start = std::chrono::steady_clock::now();
+  {
+    db::BatchPipeline pipeline(
+        reader, db::DBReader(reader).NewConsumer(1), {}, [](db::InputBatch*) {},
+        [](db::InputBatch*, int) { std::this_thread::sleep_for(std::chrono::milliseconds(10)); });
+    for (int i = 0; i < 20; ++i) pipeline.Pop();
+  }
+  const std::chrono::duration<double> all = std::chrono::steady_clock::now() - start;
+  EXPECT_GT(reader.WaitedSeconds(), 0);
+  EXPECT_LT(reader.WaitedSeconds(), all.count());
+  EXPECT_EQ(Reader().WaitedSeconds(), 0);  // another stream
+}
 
 TEST_F(DBReaderTest, ShardsTogetherVisitWhatOneShardVisits) {
   for (const bool shuffle : {false, true}) {
