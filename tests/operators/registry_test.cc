@@ -26,6 +26,8 @@ const std::map<std::string, std::string>& InferenceExempt() {
       {"DequeueRebatchingQueue", "the shapes are those of the records"},
       {"EnqueueBlobs", "it moves its inputs away"},
       {"Load", "the shapes are those in the file"},
+      {"RecurrentNetworkGradient",
+       "its last input is no tensor, and shapes are inferred from tensors only"},
       {"SafeDequeueBlobs", "the shapes are those of the records"},
       {"SafeEnqueueBlobs", "it moves its inputs away"},
       {"TensorProtosDBInput", "the shapes are those of the records"},

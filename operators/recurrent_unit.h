@@ -1,0 +1,98 @@
+// What LSTMUnit and GRUUnit share: the element-wise part of one step of a recurrent cell, on a
+// batch whose sequences may differ in length.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "caffe2/core/operator.h"
+#include "caffe2/utils/parallel.h"
+
+namespace caffe2 {
+
+template <class Context>
+class RecurrentUnitBase : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  RecurrentUnitBase(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        drop_states_(this->template GetSingleArgument<bool>("drop_states", false)),
+        has_lengths_(this->template GetSingleArgument<bool>("sequence_lengths", true)) {}
+
+ protected:
+  // One step of a batch: N rows of D units.
+  struct Step {
+    int64_t rows = 0;
+    int64_t units = 0;
+    int64_t timestep = 0;
+    const int32_t* lengths = nullptr;  // null: all sequences go on
+
+    bool Ended(int64_t row) const { return lengths != nullptr && timestep >= lengths[row]; }
+    // Rows for one thread: an element costs tens of operations.
+    int64_t Grain() const { return std::max<int64_t>(1, 2048 / std::max<int64_t>(1, units)); }
+  };
+
+  // Checks that the state is [.., N, D] and the gates, at the input after it, [.., N, blocks * D],
+  // and reads the inputs behind them: the lengths, unless sequence_lengths is 0, and the timestep.
+  // `input` becomes the index of the input behind those.
+  Step ReadStep(int state, int blocks, int* input) const {
+    const Tensor &states = Input(state), &gates = Input(state + 1);
+    CAFFE_ENFORCE(states.dim() >= 2 && gates.dim() >= 2, "states ", ShapeString(states.sizes()),
+                  " and gates ", ShapeString(gates.sizes()), " must be [1, N, D]");
+    Step step;
+    step.units = states.size(-1);
+    step.rows = states.size_to_dim(states.dim() - 1);
+    CAFFE_ENFORCE(
+        gates.size(-1) == blocks * step.units && gates.size_to_dim(gates.dim() - 1) == step.rows,
+        "gates ", ShapeString(gates.sizes()), " do not hold ", blocks, " blocks for states ",
+        ShapeString(states.sizes()));
+    *input = state + 2;
+    if (has_lengths_) {
+      const Tensor& lengths = Input((*input)++);
+      CAFFE_ENFORCE_EQ(lengths.numel(), step.rows, "sequence lengths for states ",
+                       ShapeString(states.sizes()));
+      step.lengths = lengths.data<int32_t>();
+    }
+    const Tensor& timestep = Input((*input)++);
+    CAFFE_ENFORCE_EQ(timestep.numel(), 1, "the timestep is one int32");
+    step.timestep = *timestep.data<int32_t>();
+    return step;
+  }
+
+  // The floats of input i, which must be as many as those of input `like`.
+  const float* DataLike(int i, int like) const {
+    CAFFE_ENFORCE_EQ(Input(i).numel(), Input(like).numel(), "inputs ", i, " and ", like,
+                     " have shapes ", ShapeString(Input(i).sizes()), " and ",
+                     ShapeString(Input(like).sizes()));
+    return Input(i).template data<float>();
+  }
+
+  // Output i in the shape of input `like`.
+  float* OutputLike(int i, int like) {
+    Tensor* output = Output(i);
+    output->ResizeLike(Input(like));
+    return output->template mutable_data<float>();
+  }
+
+  bool drop_states_, has_lengths_;
+};
+
+// What a state becomes (or its gradient was) in a row whose sequence has ended: 0, or as before.
+inline void KeepOrDrop(bool drop, int64_t n, const float* from, float* to) {
+  if (drop) {
+    std::fill_n(to, n, 0.f);
+  } else {
+    std::copy_n(from, n, to);
+  }
+}
+
+// Arguments of both units.
+inline void DescribeRecurrentUnit(OpSchema& schema) {
+  schema
+      .Arg("drop_states",
+           "1: states become 0 where the sequence has ended; else they keep their last value.")
+      .Arg("sequence_lengths", "0: there is no input with lengths. Default 1.");
+}
+
+}  // namespace caffe2
