@@ -7,6 +7,7 @@ from caffe2.proto import caffe2_pb2
 from caffe2.python import core, scope, workspace
 from caffe2.python.modeling import initializers
 from caffe2.python.modeling.parameter_info import ParameterInfo, ParameterTags
+from caffe2.python.modeling.parameter_sharing import parameter_sharing_context
 
 logger = logging.getLogger(__name__)
 
@@ -86,7 +87,8 @@ class ModelHelper:
         """Adds a parameter; returns its BlobReference.
 
         Args:
-          param_name: a string (the name scope is added) or a BlobReference.
+          param_name: a string (the name scope is added, or the one that ParameterSharing names in
+            its place) or a BlobReference.
           shape: list of dimensions.
           initializer: what fills it (modeling.initializers); not used with init_params=False.
           tags: ParameterTags, one or several.
@@ -96,7 +98,8 @@ class ModelHelper:
         if isinstance(param_name, core.BlobReference):
             blob = core.BlobReference(str(param_name), self.net)
         elif isinstance(param_name, str):
-            blob = core.ScopedBlobReference(param_name, self.net)
+            blob = core.BlobReference(
+                parameter_sharing_context.get_parameter_name(param_name), self.net)
         else:
             raise TypeError(f"a parameter name is a string or a BlobReference, not {param_name!r}")
         if str(blob) in self._parameters_info:

@@ -1,0 +1,154 @@
+"""Attention over the outputs of an encoder, for the cells of caffe2.python.rnn_cell.
+
+Shapes: L encoder steps, N batch, E encoder_output_dim. Every function takes the model of the step
+net and a scope for names, and returns the blobs
+  attention_weighted_encoder_context [1, N, E], the mean of encoder outputs by weight,
+  attention_weights_3d [N, L, 1], the weights,
+and a list of blobs that are cheaper to recompute for the gradient than to keep.
+Sources: D. Bahdanau et al., arXiv:1409.0473 (regular); arXiv:1601.03317 (recurrent); M. Luong et
+al., arXiv:1508.04025 (dot); Z. Tu et al., arXiv:1601.04811 (soft coverage).
+"""
+
+from caffe2.python import brew
+
+
+class AttentionType:
+    """How the weights are computed from the decoder's state."""
+
+    Regular, Recurrent, Dot, SoftCoverage = range(4)
+
+
+def _scoped(scope, name):
+    """Full names: the blobs of a step net are not named by the name scope."""
+    return f"{scope}/{name}"
+
+
+def _weighted_context(model, encoder_outputs_transposed, encoder_output_dim, weights, scope):
+    context = brew.batch_mat_mul(
+        model, [encoder_outputs_transposed, weights],
+        _scoped(scope, "attention_weighted_encoder_context"))  # [N, E, 1]
+    context, _ = model.net.Reshape(
+        context, [context, _scoped(scope, "attention_weighted_encoder_context_old_shape")],
+        shape=[1, -1, encoder_output_dim])
+    return context
+
+
+def _weights(model, logits, scope, encoder_lengths):
+    """Softmax of the logits [N, L, 1] over encoder steps, of those before the length if given."""
+    if encoder_lengths is not None:
+        logits = model.net.SequenceMask(
+            [logits, encoder_lengths], ["masked_attention_logits"], mode="sequence")
+    return brew.softmax(
+        model, logits, _scoped(scope, "attention_weights_3d"), engine="CUDNN", axis=1)
+
+
+def _logits_of_sum(model, hidden_encoder_sum, encoder_output_dim, scope):
+    """v . tanh(sum), with the sum [L, N, E] overwritten; [N, L, 1]."""
+    hidden_encoder_sum = model.net.Tanh(hidden_encoder_sum, hidden_encoder_sum)
+    logits = brew.fc(
+        model, hidden_encoder_sum, _scoped(scope, "attention_logits"), dim_in=encoder_output_dim,
+        dim_out=1, axis=2, freeze_bias=True)
+    return brew.transpose(
+        model, logits, _scoped(scope, "attention_logits_transposed"), axes=[1, 0, 2])
+
+
+def _project(model, state, dim_in, dim_out, scope, name):
+    """A fully connected layer on a state [1, N, dim_in], as [N, dim_out]."""
+    output = brew.fc(model, state, _scoped(scope, name), dim_in=dim_in, dim_out=dim_out, axis=2)
+    return model.net.Squeeze(output, output, dims=[0])
+
+
+def _attend(model, logits, encoder_output_dim, encoder_outputs_transposed, scope,
+            encoder_lengths):
+    weights = _weights(model, logits, scope, encoder_lengths)
+    context = _weighted_context(
+        model, encoder_outputs_transposed, encoder_output_dim, weights, scope)
+    return context, weights
+
+
+def apply_recurrent_attention(
+        model, encoder_output_dim, encoder_outputs_transposed, weighted_encoder_outputs,
+        decoder_hidden_state_t, decoder_hidden_state_dim,
+        attention_weighted_encoder_context_t_prev, scope, encoder_lengths=None):
+    """Weights from v . tanh(W_e encoder + W_c previous context + W_h hidden state)."""
+    context = _project(
+        model, attention_weighted_encoder_context_t_prev, encoder_output_dim, encoder_output_dim,
+        scope, "weighted_prev_attention_context")
+    hidden = _project(
+        model, decoder_hidden_state_t, decoder_hidden_state_dim, encoder_output_dim, scope,
+        "weighted_decoder_hidden_state")
+    state = model.net.Add(
+        [context, hidden], _scoped(scope, "decoder_hidden_encoder_outputs_sum_tmp"))
+    total = model.net.Add(
+        [weighted_encoder_outputs, state], _scoped(scope, "decoder_hidden_encoder_outputs_sum"),
+        broadcast=1)
+    logits = _logits_of_sum(model, total, encoder_output_dim, scope)
+    context, weights = _attend(
+        model, logits, encoder_output_dim, encoder_outputs_transposed, scope, encoder_lengths)
+    return context, weights, [total]
+
+
+def apply_regular_attention(
+        model, encoder_output_dim, encoder_outputs_transposed, weighted_encoder_outputs,
+        decoder_hidden_state_t, decoder_hidden_state_dim, scope, encoder_lengths=None):
+    """Weights from v . tanh(W_e encoder + W_h hidden state)."""
+    hidden = _project(
+        model, decoder_hidden_state_t, decoder_hidden_state_dim, encoder_output_dim, scope,
+        "weighted_decoder_hidden_state")
+    total = model.net.Add(
+        [weighted_encoder_outputs, hidden], _scoped(scope, "decoder_hidden_encoder_outputs_sum"),
+        broadcast=1)
+    logits = _logits_of_sum(model, total, encoder_output_dim, scope)
+    context, weights = _attend(
+        model, logits, encoder_output_dim, encoder_outputs_transposed, scope, encoder_lengths)
+    return context, weights, [total]
+
+
+def apply_dot_attention(
+        model, encoder_output_dim, encoder_outputs_transposed, decoder_hidden_state_t,
+        decoder_hidden_state_dim, scope, encoder_lengths=None):
+    """Weights from encoder . hidden state, projected if their dimensions differ."""
+    hidden = decoder_hidden_state_t
+    if decoder_hidden_state_dim != encoder_output_dim:
+        hidden = brew.fc(
+            model, hidden, _scoped(scope, "weighted_decoder_hidden_state"),
+            dim_in=decoder_hidden_state_dim, dim_out=encoder_output_dim, axis=2)
+    squeezed = model.net.Squeeze(
+        hidden, _scoped(scope, "squeezed_weighted_decoder_hidden_state"), dims=[0])
+    expanded = model.net.ExpandDims(
+        squeezed, _scoped(scope, "expanddims_squeezed_weighted_decoder_hidden_state"),
+        dims=[2])  # [N, E, 1]
+    logits = model.net.BatchMatMul(
+        [encoder_outputs_transposed, expanded], _scoped(scope, "attention_logits"), trans_a=1)
+    context, weights = _attend(
+        model, logits, encoder_output_dim, encoder_outputs_transposed, scope, encoder_lengths)
+    return context, weights, []
+
+
+def apply_soft_coverage_attention(
+        model, encoder_output_dim, encoder_outputs_transposed, weighted_encoder_outputs,
+        decoder_hidden_state_t, decoder_hidden_state_dim, scope, encoder_lengths, coverage_t_prev,
+        coverage_weights):
+    """Regular attention that also sees how much each encoder step was attended to before.
+
+    coverage_t_prev is [1, N, L], coverage_weights [L, N, E]. The new coverage is the fourth result.
+    """
+    hidden = _project(
+        model, decoder_hidden_state_t, decoder_hidden_state_dim, encoder_output_dim, scope,
+        "weighted_decoder_hidden_state")
+    match = model.net.Add(
+        [weighted_encoder_outputs, hidden],
+        _scoped(scope, "decoder_hidden_encoder_outputs_sum_tmp"), broadcast=1)
+    coverage = model.net.Squeeze(coverage_t_prev, _scoped(scope, "coverage_t_prev_2d"), dims=[0])
+    coverage = brew.transpose(model, coverage, _scoped(scope, "coverage_t_prev_transposed"))
+    scaled = model.net.Mul(
+        [coverage_weights, coverage], _scoped(scope, "scaled_coverage_weights"), broadcast=1,
+        axis=0)
+    total = model.net.Add([match, scaled], _scoped(scope, "decoder_hidden_encoder_outputs_sum"))
+    logits = _logits_of_sum(model, total, encoder_output_dim, scope)
+    context, weights = _attend(
+        model, logits, encoder_output_dim, encoder_outputs_transposed, scope, encoder_lengths)
+    weights_2d = model.net.Squeeze(weights, _scoped(scope, "attention_weights_2d"), dims=[2])
+    coverage_t = model.net.Add(
+        [coverage_t_prev, weights_2d], _scoped(scope, "coverage_t"), broadcast=1)
+    return context, weights, [total], coverage_t

@@ -1,0 +1,69 @@
+"""The gated recurrent unit (K. Cho et al., arXiv:1406.1078)."""
+
+import functools
+
+from caffe2.python import brew, rnn_cell
+
+
+class GRUCell(rnn_cell.RNNCell):
+    """h = u h_prev + (1 - u) tanh(W_o (r h_prev) + x_o), with r and u the reset and update gates.
+
+    The products with the reset gate need products of their own in between, so that they are
+    operators of the step net; the rest is GRUUnit. With linear_before_reset the output is
+    tanh(r (W_o h_prev) + x_o), as in cuDNN. forget_bias and memory_optimization have no effect.
+    """
+
+    def __init__(self, input_size, hidden_size, forget_bias, memory_optimization,
+                 drop_states=False, linear_before_reset=False, initializer=None, **kwargs):
+        super().__init__(
+            initializer=initializer or rnn_cell.BasicRNNInitializer(hidden_size), **kwargs)
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.forget_bias = float(forget_bias)
+        self.memory_optimization = memory_optimization
+        self.drop_states = drop_states
+        self.linear_before_reset = linear_before_reset
+
+    def _gate(self, model, state, name):
+        return brew.fc(
+            model, state, name, dim_in=self.hidden_size, dim_out=self.hidden_size, axis=2)
+
+    def apply_override(self, model, input_t, seq_lengths, states, timestep, extra_inputs=None):
+        hidden_t_prev = states[0]
+        input_t_reset, input_t_update, input_t_output = model.net.Split(
+            [input_t], ["input_t_reset", "input_t_update", "input_t_output"], axis=2)
+        reset_gate_t = self._gate(model, hidden_t_prev, "reset_gate_t")
+        update_gate_t = self._gate(model, hidden_t_prev, "update_gate_t")
+        reset_gate_t = model.net.Sum([reset_gate_t, input_t_reset], reset_gate_t)
+        reset = model.net.Sigmoid(reset_gate_t, "reset_gate_t_sigmoid")
+        if self.linear_before_reset:
+            output_gate_t = self._gate(model, hidden_t_prev, "output_gate_t")
+            output_gate_t = model.net.Mul([reset, output_gate_t], "output_gate_t_mul")
+        else:
+            modified = model.net.Mul([reset, hidden_t_prev], "modified_hidden_t_prev")
+            output_gate_t = self._gate(model, modified, "output_gate_t")
+        update_gate_t = model.net.Sum([update_gate_t, input_t_update], update_gate_t)
+        output_gate_t = model.net.Sum([output_gate_t, input_t_output], "output_gate_t_summed")
+        gates_t, _ = model.net.Concat(
+            [reset_gate_t, update_gate_t, output_gate_t], ["gates_t", "_gates_t_concat_dims"],
+            axis=2)
+        inputs = [hidden_t_prev, gates_t]
+        inputs += [timestep] if seq_lengths is None else [seq_lengths, timestep]
+        hidden_t = model.net.GRUUnit(
+            inputs, ["hidden_t"], forget_bias=self.forget_bias, drop_states=self.drop_states,
+            sequence_lengths=(seq_lengths is not None))
+        model.net.AddExternalOutputs(hidden_t)
+        return (hidden_t,)
+
+    def prepare_input(self, model, input_blob):
+        return brew.fc(model, input_blob, self.scope("i2h"), dim_in=self.input_size,
+                       dim_out=3 * self.hidden_size, axis=2)
+
+    def get_state_names_override(self):
+        return ["hidden_t"]
+
+    def get_output_dim(self):
+        return self.hidden_size
+
+
+GRU = functools.partial(rnn_cell._LSTM, GRUCell)

@@ -1,0 +1,62 @@
+"""Parameters that layers in different name scopes share."""
+
+import contextlib
+
+from caffe2.python import scope
+
+
+class ParameterSharingContext:
+    """Which name scopes take their parameters from which others."""
+
+    def __init__(self):
+        self._overrides = []  # of each open ParameterSharing, inner last
+
+    def _resolve(self, name_scope):
+        overrides = {key: value for context in self._overrides for key, value in context.items()}
+        prefixes = [key for key in overrides if name_scope.startswith(key)]
+        if not prefixes:
+            return name_scope
+        longest = max(prefixes, key=len)
+        return self._resolve(overrides[longest]) + name_scope[len(longest):]
+
+    def get_parameter_name(self, name):
+        """The full name of a parameter that is created as `name` in the current name scope."""
+        return self._resolve(scope.CurrentNameScope()) + name
+
+    def add_scope_overrides(self, shared_scopes):
+        self._overrides.append(shared_scopes)
+
+    def pop(self):
+        self._overrides.pop()
+
+
+parameter_sharing_context = ParameterSharingContext()
+
+
+def _with_separator(name_scope):
+    if name_scope and not name_scope.endswith(scope._NAMESCOPE_SEPARATOR):
+        return name_scope + scope._NAMESCOPE_SEPARATOR
+    return name_scope
+
+
+@contextlib.contextmanager
+def ParameterSharing(shared_scopes):
+    """Within the block, parameters created in a name scope are those of another:
+
+        with ParameterSharing({"decoder": "encoder"}), core.NameScope("decoder"):
+            brew.fc(model, x, "fc", 4, 4)  # reads encoder/fc_w and encoder/fc_b
+
+    Scopes are relative to the current one; "" is that one itself. Raises ValueError if a scope
+    would take its parameters from within itself.
+    """
+    current = scope.CurrentNameScope()
+    overrides = {}
+    for taker, giver in shared_scopes.items():
+        if giver.startswith(taker):
+            raise ValueError(f"scope {taker} cannot take parameters from {giver}, within itself")
+        overrides[_with_separator(current + taker)] = _with_separator(current + giver)
+    parameter_sharing_context.add_scope_overrides(overrides)
+    try:
+        yield
+    finally:
+        parameter_sharing_context.pop()
