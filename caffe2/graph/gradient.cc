@@ -148,13 +148,15 @@ class BackwardBuilder {
       g_output.push_back(GradientOf(value));
       any = any || !g_output.back().IsEmpty();
     }
-    if (!any) return;
+    // An operator without outputs that gives its input a gradient all the same.
+    if (!any && op.type() != "ZeroGradient") return;
     GradientOpsMeta meta;
     try {
       meta = GetGradientForOp(op, g_output);
     } catch (Error& error) {
       error.AddContext(MakeString("gradient of net ", net_.name(), ", operator ", i, ", ",
-                                  op.type(), ", output ", op.output(0)));
+                                  op.type(), op.output_size() == 0 ? "" : ", output ",
+                                  op.output_size() == 0 ? "" : op.output(0)));
       throw;
     }
     const int begin = static_cast<int>(pass_.ops.size());
@@ -251,7 +253,6 @@ class BackwardBuilder {
       CAFFE_ENFORCE(part.gradient.IsDense(), "net ", net_.name(), ": blob ", value.first,
                     " gets both dense and sparse gradients");
       if (part.op < 0) {
-        CheckUnchanged(part, value.first);
         sum.add_input(part.gradient.dense);
         continue;
       }
@@ -260,12 +261,18 @@ class BackwardBuilder {
         const std::string split =
             "_" + writer.output(output) + "_autosplit_" + std::to_string(count++);
         RenameReads(part.op, writer.output(output), split);
+        --writes_[writer.output(output)];
         writer.set_output(output, split);
         sum.add_input(split);
       }
       if (writer.has_device_option()) *sum.mutable_device_option() = writer.device_option();
     }
     if (!sum.has_device_option()) PlaceLikeReader(value, &sum);
+    // Now that contributions have names of their own: a loss that is read on the way to another
+    // has a gradient that is given under the name they would have had.
+    for (const Contribution& part : parts) {
+      if (part.op < 0) CheckUnchanged(part, value.first);
+    }
     sum.add_output(name);
     // Sum may write in place of its first input only.
     for (int k = 1; k < sum.input_size(); ++k) {

@@ -77,6 +77,27 @@ TEST(GradientTest, AGivenGradientOfTheLossIsUsed) {
   EXPECT_FLOAT_EQ(ws.GetBlob(gradients.at("x").dense)->Get<Tensor>().data<float>()[0], 60.f);
 }
 
+// y is a loss and read on the way to another, and its given gradient has the name of the sum.
+TEST(GradientTest, GivenGradientOfABlobThatIsReadToo) {
+  NetDef net = Net({Op("Mul", {"x", "x"}, {"y"}), Op("Mul", {"y", "w"}, {"z"})});
+  const auto gradients = AddGradientOperators(&net, {{"y", "y_grad"}, {"z", "z_grad"}});
+  Workspace ws;
+  Feed(&ws, {{"x", {3.f}}, {"w", {2.f}}, {"y_grad", {10.f}}, {"z_grad", {1.f}}});
+  ASSERT_TRUE(ws.RunNetOnce(net));
+  EXPECT_FLOAT_EQ(ws.GetBlob(gradients.at("x").dense)->Get<Tensor>().data<float>()[0], 72.f);
+}
+
+TEST(GradientTest, ZeroGradientIsOne) {
+  NetDef net = Net(
+      {Op("Mul", {"x", "w"}, {"y"}), Op("ZeroGradient", {"y"}, {}), Op("Mul", {"u", "u"}, {"l"})});
+  const auto gradients = AddGradientOperators(&net, {{"l", ""}});
+  Workspace ws;
+  Feed(&ws, {{"x", {3.f}}, {"w", {2.f}}, {"u", {5.f}}});
+  ASSERT_TRUE(ws.RunNetOnce(net));
+  EXPECT_FLOAT_EQ(ws.GetBlob(gradients.at("x").dense)->Get<Tensor>().data<float>()[0], 0.f);
+  EXPECT_FLOAT_EQ(ws.GetBlob(gradients.at("u").dense)->Get<Tensor>().data<float>()[0], 10.f);
+}
+
 TEST(GradientTest, NothingFlowsThroughStopGradientOrUnusedBranches) {
   NetDef net = Net({Op("Mul", {"x", "w"}, {"y"}), Op("StopGradient", {"y"}, {"s"}),
                     Op("Mul", {"s", "v"}, {"z"}), Op("Sigmoid", {"u"}, {"unused"})});
