@@ -71,10 +71,11 @@ def check_gradients(model, blobs, step=1e-2, threshold=2e-2):
         assert abs(numeric).max() > 1e-3, f"{blob} has no influence"
 
 
-def numpy_lstm(x, lengths, h, c, scope, forget_bias=0.0, drop_states=False):
+def numpy_lstm(x, lengths, h, c, scope, forget_bias=0.0, drop_states=False, input_scope=None):
     """(h_all, h_last, c_all, c_last) in double, with the parameters in the workspace."""
-    w_in, b_in, w, b = (workspace.FetchBlob(f"{scope}/{name}").astype(np.float64)
-                        for name in ("i2h_w", "i2h_b", "gates_t_w", "gates_t_b"))
+    w_in, b_in = (workspace.FetchBlob(f"{input_scope or scope}/i2h_{name}").astype(np.float64)
+                  for name in "wb")
+    w, b = (workspace.FetchBlob(f"{scope}/gates_t_{name}").astype(np.float64) for name in "wb")
     h, c, h_all, c_all = h[0].astype(np.float64), c[0].astype(np.float64), [], []
     for t, x_t in enumerate(x):
         i, f, o, g = np.split(x_t @ w_in.T + b_in + h @ w.T + b, 4, axis=1)
@@ -128,7 +129,8 @@ def test_layers_of_lstm_equal_numpy():
     x, lengths = workspace.FetchBlobs(["x", "lengths"])
     for layer in range(2):
         initial = workspace.FetchBlobs(states[2 * layer:2 * layer + 2])
-        expected = numpy_lstm(x, lengths, *initial, f"LSTM/layer_{layer}")
+        expected = numpy_lstm(x, lengths, *initial, f"LSTM/layer_{layer}",
+                              input_scope="LSTM" if layer == 0 else None)
         for blob, value in zip(outputs[4 * layer:], expected):
             np.testing.assert_allclose(workspace.FetchBlob(blob), value, rtol=1e-4, atol=1e-6)
         x = expected[0]

@@ -2,7 +2,7 @@
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import attention, brew, core, scope
-from caffe2.python._rnn_cell_base import RNNCell, _RectifyName
+from caffe2.python._rnn_cell_base import RNNCell, _RectifyName, _RectifyNames
 from caffe2.python.attention import AttentionType
 from caffe2.python.modeling.parameter_sharing import ParameterSharing
 
@@ -62,7 +62,8 @@ class MultiRNNCellInitializer:
 class MultiRNNCell(RNNCell):
     """Layers: the output of each cell is the input of the next.
 
-    Names of layer i lie under "<name>/layer_<i>/". The layers in `residual_output_layers` (not
+    Names of layer i lie under "<name>/layer_<i>/", but for what layer 0 computes from the input of
+    all steps at once, which lies under "<name>/". The layers in `residual_output_layers` (not
     layer 0) add their input to their output.
     """
 
@@ -306,7 +307,8 @@ class UnrolledCell(RNNCell):
         step_inputs = model.net.Split(
             inputs, [f"{inputs}_timestep_{t}" for t in range(self.T)], axis=0)
         step_inputs = [step_inputs] if self.T == 1 else step_inputs
-        states, all_states = initial_states, []
+        states, seq_lengths = _RectifyNames(initial_states), _RectifyName(seq_lengths)
+        all_states = []
         for t in range(self.T):
             step = f"timestep_{t}"
             with ParameterSharing({step: ""}), scope.NameScope(step):
