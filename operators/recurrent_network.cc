@@ -42,6 +42,8 @@ NetDef ReadStepNet(const OperatorDef& def, const std::string& argument) {
   }
   // Some builders name the executor that ran steps in parallel; it knew no other order of results.
   if (net.type() == "rnn") net.set_type("simple");
+  // What a net declares and does not read need not exist.
+  net.clear_external_input();
   return net;
 }
 

@@ -259,6 +259,7 @@ TEST(RecurrentNetworkTest, TextNetAndNamesOutside) {
   std::string text;
   NetDef step = LstmStep(false);
   step.set_type("rnn");
+  step.add_external_input("declared_only");
   google::protobuf::TextFormat::PrintToString(step, &text);
   SetArgument(&op, "step_net", text);
   RunOp(&ws, op, true);

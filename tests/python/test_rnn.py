@@ -6,9 +6,10 @@ import pathlib
 import numpy as np
 import pytest
 
+from caffe2.proto import caffe2_pb2
 from caffe2.python import brew, core, gru_cell, recurrent, rnn_cell, workspace
 from caffe2.python.attention import AttentionType
-from caffe2.python.model_helper import ModelHelper
+from caffe2.python.model_helper import ExtractPredictorNet, ModelHelper
 from caffe2.python.modeling.parameter_sharing import ParameterSharing
 
 STEPS, BATCH, DIM, UNITS = 4, 3, 5, 2
@@ -349,6 +350,28 @@ def test_errors():
     loss = model.net.SumElements(output, "loss")
     with pytest.raises(RuntimeError, match="forward pass only"):
         model.AddGradientOperators([loss])
+
+
+def test_extracted_predictor():
+    model = ModelHelper("lstm")
+    output, *_ = rnn_cell.LSTM(model, "x", "lengths", ("h", "c"), DIM, UNITS, scope="LSTM")
+    feed_inputs()
+    add_loss(model, output)
+    run(model)
+    expected = workspace.FetchBlob(output)
+    predict, parameters = ExtractPredictorNet(
+        model.net.Proto(), ["x", "lengths"], [output],
+        device=core.DeviceOption(caffe2_pb2.CPU, random_seed=3),
+        renames={"x": "data", "LSTM/gates_t_w": "weights", str(output): "prediction"})
+    assert "weights" in parameters and "h" in parameters
+    op = next(op for op in predict.Proto().op if op.type == "RecurrentNetwork")
+    arguments = {argument.name: argument for argument in op.arg}
+    assert "backward_step_net" not in arguments
+    assert all(step.device_option.random_seed == 3 for step in arguments["step_net"].n.op)
+    workspace.FeedBlob("data", workspace.FetchBlob("x"))
+    workspace.FeedBlob("weights", workspace.FetchBlob("LSTM/gates_t_w"))
+    workspace.RunNetOnce(predict)
+    np.testing.assert_array_equal(workspace.FetchBlob("prediction"), expected)
 
 
 def test_parameter_sharing():

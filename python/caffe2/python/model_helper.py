@@ -4,7 +4,7 @@ import logging
 from collections import OrderedDict
 
 from caffe2.proto import caffe2_pb2
-from caffe2.python import core, scope, workspace
+from caffe2.python import core, recurrent, scope, workspace
 from caffe2.python.modeling import initializers
 from caffe2.python.modeling.parameter_info import ParameterInfo, ParameterTags
 from caffe2.python.modeling.parameter_sharing import parameter_sharing_context
@@ -321,6 +321,8 @@ def ExtractPredictorNet(net_proto, input_blobs, output_blobs, device=None, renam
                 argument.i = 1
         if device is not None:
             copy.device_option.CopyFrom(device)
+        if copy.type == "RecurrentNetwork":
+            recurrent.prepare_for_prediction(copy, device, rename)
         operators.append(copy)
     for blob in externals:
         predict.AddExternalInput(core.BlobReference(rename(blob)))

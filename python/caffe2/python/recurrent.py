@@ -182,6 +182,32 @@ def recurrent_net(net, cell_net, inputs, initial_cell_inputs, links, timestep=No
     return results[:-1]
 
 
+def prepare_for_prediction(op, device=None, rename=lambda blob: blob):
+    """Changes a RecurrentNetwork for prediction, in place: without a backward step net, with its
+    step net on `device` (default: where it is), and with other names for blobs."""
+    kept = [arg for arg in op.arg
+            if not arg.name.startswith("backward_") and arg.name != "param_grads"]
+    for arg in kept:
+        if arg.name in ("link_external", "link_internal", "alias_src", "alias_dst",
+                        "recurrent_states"):
+            names = [rename(name.decode()).encode() for name in arg.strings]
+            arg.ClearField("strings")
+            arg.strings.extend(names)
+    step_net = next(arg.n for arg in kept if arg.name == "step_net")
+    for part in (*step_net.op, step_net):
+        fields = ("input", "output") if part is not step_net else (
+            "external_input", "external_output")
+        for field in fields:
+            names = [rename(name) for name in getattr(part, field)]
+            part.ClearField(field)
+            getattr(part, field).extend(names)
+    for step_op in step_net.op if device is not None else ():
+        step_op.device_option.CopyFrom(device)
+    kept = [type(arg).FromString(arg.SerializeToString()) for arg in kept]
+    op.ClearField("arg")
+    op.arg.extend(kept)
+
+
 def set_rnn_executor_config(rnn_op, num_threads=None, max_cuda_streams=None):
     """Sets arguments of Caffe2's parallel executor of steps on a RecurrentNetwork or its gradient.
     They are kept with the operator and have no effect here.
