@@ -17,12 +17,26 @@ struct Life {
   int64_t offset = -1;
 };
 
-// Operators whose operands stay where they are: other threads or other blobs hold on to them.
+// Operators whose operands stay where they are: other threads or other blobs hold on to them, or
+// the operator itself counts on what it wrote when it ran last.
 bool PinsItsOperands(const OperatorDef& op) {
-  static const std::set<std::string> types = {"Alias",     "Allreduce",       "AllreduceBucket",
-                                              "Broadcast", "Allgather",       "ReduceScatter",
-                                              "If",        "While",           "Do",
-                                              "Free",      "RecurrentNetwork"};
+  static const std::set<std::string> types = {"Alias",
+                                              "Allreduce",
+                                              "AllreduceBucket",
+                                              "Broadcast",
+                                              "Allgather",
+                                              "ReduceScatter",
+                                              "If",
+                                              "While",
+                                              "Do",
+                                              "Free",
+                                              "RecurrentNetwork",
+                                              "Iter",
+                                              "EnqueueBlobs",
+                                              "SafeEnqueueBlobs",
+                                              "DequeueBlobs",
+                                              "SafeDequeueBlobs",
+                                              "WeightedSampleDequeueBlobs"};
   return types.count(op.type()) != 0;
 }
 

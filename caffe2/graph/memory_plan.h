@@ -28,9 +28,9 @@ struct MemoryPlan {
 // disjoint memory (greedy best fit, largest first).
 //
 // Left out, each with its own memory as before: external inputs and outputs, blobs in `keep` (what
-// is fetched, saved or read elsewhere), operands of communication and of operators that alias
-// their input (Alias), blobs that operators name in arguments (nested nets), and blobs that no
-// operator reads. The plan holds for executors that run
+// is fetched, saved or read elsewhere), operands of communication, of queues, and of operators
+// that alias their input (Alias) or keep their output (Iter), blobs that operators name in
+// arguments (nested nets), and blobs that no operator reads. The plan holds for executors that run
 // computing operators in definition order: `simple`, and `dag` with the net argument in_order = 1.
 MemoryPlan PlanMemory(const NetDef& net, const std::map<std::string, TensorShape>& shapes,
                       const std::set<std::string>& keep = {});

@@ -66,6 +66,18 @@ TEST(MemoryPlanTest, WhatNestedNetsTouchKeepsItsOwnMemory) {
   EXPECT_TRUE(plan.slots.count("c"));
 }
 
+// Operators that keep what an output held, or that hand the memory of a blob on.
+TEST(MemoryPlanTest, OutputsThatOutliveTheRunKeepTheirOwnMemory) {
+  NetDef net;
+  *net.add_op() = Op("Iter", {}, {"iter"});
+  *net.add_op() = Op("SafeDequeueBlobs", {"queue"}, {"record", "closed"});
+  *net.add_op() = Op("Sum", {"iter", "record"}, {"moved"});
+  *net.add_op() = Op("EnqueueBlobs", {"other_queue", "moved"}, {"moved"});
+  *net.add_op() = Op("Relu", {"closed"}, {"y"});
+  EXPECT_TRUE(PlanMemory(net, Shapes({{"iter", 1}, {"record", 1}, {"closed", 1}, {"moved", 1}}))
+                  .slots.empty());
+}
+
 TEST(MemoryPlanTest, BlobsThatLiveAtTheSameTimeNeverOverlap) {
   std::mt19937 random(3);
   for (int trial = 0; trial < 50; ++trial) {
