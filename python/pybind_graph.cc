@@ -1,6 +1,7 @@
 // Passes of caffe2/graph over nets.
 #include "caffe2/graph/data_parallel.h"
 #include "caffe2/graph/memory_plan.h"
+#include "caffe2/graph/transform.h"
 #include "python/pybind_state.h"
 
 namespace caffe2::python {
@@ -91,6 +92,13 @@ void AddGraphPasses(py::module_& m) {
       },
       py::arg("net"), py::arg("shapes"), py::arg("keep") = std::set<std::string>(),
       "(bytes that the blobs of a net need if they share memory, bytes without sharing).");
+  m.def(
+      "apply_transform",
+      [](const std::string& name, const std::string& net) {
+        return ProtoBytes(ApplyTransform(name, ParseProto<NetDef>(net)));
+      },
+      py::arg("name"), py::arg("net"), "The net after a transform.");
+  m.def("transforms", &TransformNames, "The names of the transforms.");
 }
 
 }  // namespace caffe2::python

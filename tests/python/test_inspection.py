@@ -180,3 +180,20 @@ def test_benchmark_program(tmp_path, monkeypatch):
         assert convnet_benchmarks.Benchmark(tiny, args) > 0
     assert "images/s" in printed.getvalue() and "FCGradient" in printed.getvalue()
     assert os.path.exists("MLP.pbtxt")
+
+
+def test_transforms():
+    init, net = core.Net("init"), core.Net("twice")
+    init.GaussianFill([], "x", shape=[64, 64])
+    net.AddExternalInput("x")
+    net.Sum([net.Sigmoid("x"), net.Sigmoid("x")], "y")
+    net.AddExternalOutput("y")
+    proto = workspace.ApplyTransform("CommonSubexpressionElimination", net)
+    assert [op.type for op in proto.op] == ["Sigmoid", "Sum"] and len(net.Proto().op) == 3
+    for threshold, count in ((0.0, 2), (1e9, 3)):
+        faster = workspace.ApplyTransformIfFaster(
+            "CommonSubexpressionElimination", net, init, 1, 2, threshold)
+        assert len(faster.op) == count
+    assert not workspace.HasBlob("x")
+    with pytest.raises(RuntimeError, match="RemoveIdentities"):
+        workspace.ApplyTransform("Unknown", net)

@@ -336,6 +336,36 @@ def InferShapesAndTypes(nets, blob_dimensions=None, nets_proto=False, blob_types
     return shapes, types
 
 
+def ApplyTransform(transform_key, net):
+    """The NetDef that a transform makes of a net (or NetDef).
+
+    Args:
+      transform_key: CommonSubexpressionElimination, FuseOperators or RemoveIdentities.
+
+    Raises RuntimeError, with the known names, for another one.
+    """
+    return caffe2_pb2.NetDef.FromString(C.apply_transform(transform_key, StringifyProto(net)))
+
+
+def ApplyTransformIfFaster(transform_key, net, init_net, warmup_runs=5, main_runs=10,
+                           improvement_threshold=1.01):
+    """The transformed NetDef if it runs faster by this factor, else the NetDef as it was.
+
+    `init_net` makes what the net needs to run; both run in a workspace of their own.
+    """
+    original = caffe2_pb2.NetDef.FromString(StringifyProto(net))
+    transformed = ApplyTransform(transform_key, net)
+    times = []
+    with WorkspaceGuard("_CAFFE2_TRANSFORM"):
+        for candidate in (original, transformed):
+            ResetWorkspace()
+            RunNetOnce(init_net)
+            CreateNet(candidate, overwrite=True)
+            times.append(BenchmarkNet(candidate.name, warmup_runs, main_runs, False)[0])
+        ResetWorkspace()
+    return transformed if times[0] > times[1] * improvement_threshold else original
+
+
 def Predictor(init_net, predict_net):
     """See caffe2.python.predictor_class.Predictor."""
     from caffe2.python.predictor_class import Predictor as Class
