@@ -21,10 +21,12 @@ namespace {
 // Up to this size whole buffers are exchanged: fewer messages count more than fewer bytes.
 constexpr size_t kSmallBytes = size_t{256} << 10;
 // Up to this size halves are (where the number of shards is a power of two).
-constexpr size_t kMediumBytes = size_t{2} << 20;
-// A ring passes parts of this size on while the next ones arrive.
-constexpr size_t kSegmentBytes = size_t{4} << 20;
+constexpr size_t kMediumBytes = size_t{1} << 20;
+// A ring passes on segments of at most this size, of which so many are under way at a time: what
+// arrives is then still in the cache when it is added.
+constexpr size_t kSegmentBytes = size_t{512} << 10;
 constexpr int64_t kMostSegments = 64;
+constexpr int64_t kUnderWay = 2;
 
 constexpr uint64_t kSlotsPerOperation = uint64_t{1} << 20;
 constexpr uint64_t kAgreeingSlots = uint64_t{1} << 62;
@@ -40,6 +42,19 @@ struct Range {
     return {begin + size() * i / n, begin + size() * (i + 1) / n};
   }
 };
+
+int64_t Longest(const std::vector<Range>& parts) {
+  int64_t longest = 0;
+  for (const Range& part : parts) longest = std::max(longest, part.size());
+  return longest;
+}
+
+// Into how many segments a ring cuts each part.
+int64_t Segments(const std::vector<Range>& parts, size_t item) {
+  const auto bytes = static_cast<size_t>(Longest(parts)) * item;
+  return std::clamp<int64_t>(static_cast<int64_t>((bytes + kSegmentBytes - 1) / kSegmentBytes), 1,
+                             kMostSegments);
+}
 
 class GlooCommunicator final : public Communicator {
  public:
@@ -104,6 +119,12 @@ class GlooCommunicator final : public Communicator {
   void RecursiveDoubling(char* data, int64_t count, TypeMeta type, int group);
   // Halves with partners ever nearer, then back. `group` is a power of two.
   void HalvingDoubling(char* data, int64_t count, TypeMeta type, int group);
+  // Passes parts on around the ring, beginning with part `first`, in segments, a few of which are
+  // under way at a time, so that they stay in the cache. Message i is received at place(i, range);
+  // arrived(i, range) runs before the range is sent on.
+  template <typename Place, typename Arrived>
+  void AroundTheRing(char* data, const std::vector<Range>& parts, int first, size_t item,
+                     const Place& place, const Arrived& arrived);
   // The ring: each part travels around once to be summed (after which shard r owns part r + 1),
   // and once to be spread.
   void RingReduce(char* data, const std::vector<Range>& parts, TypeMeta type);
@@ -269,83 +290,55 @@ void GlooCommunicator::WithinPowerOfTwo(char* data, int64_t count, TypeMeta type
   }
 }
 
-void GlooCommunicator::RingReduce(char* data, const std::vector<Range>& parts, TypeMeta type) {
-  const size_t item = type.itemsize();
+template <typename Place, typename Arrived>
+void GlooCommunicator::AroundTheRing(char* data, const std::vector<Range>& parts, int first,
+                                     size_t item, const Place& place, const Arrived& arrived) {
   const int n = size(), next = (rank() + 1) % n, previous = (rank() + n - 1) % n;
-  int64_t longest = 0;
-  for (const Range& part : parts) longest = std::max(longest, part.size());
-  const int64_t segments =
-      std::clamp<int64_t>(static_cast<int64_t>(longest * item / kSegmentBytes), 1, kMostSegments);
+  const int64_t segments = Segments(parts, item), messages = (n - 1) * segments;
   const uint64_t first_slot = slot_ + 1;
-  slot_ += static_cast<uint64_t>(n - 1) * segments;
-  // Two steps may be under way: each has its half of the scratch space.
-  char* scratch = Scratch(2 * longest * item);
-  auto segment_of = [&](int step, int64_t segment) {  // what arrives in this step
-    return parts[(rank() + 2 * n - 1 - step) % n].Part(segment, segments);
-  };
-  auto place_of = [&](int step, int64_t segment) {
-    const Range part = parts[(rank() + 2 * n - 1 - step) % n];
-    return scratch + ((step % 2) * longest + segment_of(step, segment).begin - part.begin) * item;
-  };
-  auto slot_of = [&](int step, int64_t segment) { return first_slot + step * segments + segment; };
-  auto receive = [&](int step, int64_t segment) {
-    return Receive(previous, place_of(step, segment), segment_of(step, segment).size() * item,
-                   slot_of(step, segment));
+  slot_ += static_cast<uint64_t>(messages);
+  // The range of message i when sent; what is received is one part further back.
+  auto range_of = [&](int64_t i, int back) {
+    return parts[(first + 2 * n - back - i / segments) % n].Part(i % segments, segments);
   };
   std::vector<Transfer> incoming, outgoing;
-  for (int64_t s = 0; s < segments; ++s) incoming.push_back(receive(0, s));
-  for (int64_t s = 0; s < segments; ++s) {
-    const Range own = parts[rank()].Part(s, segments);
-    outgoing.push_back(Send(next, data + own.begin * item, own.size() * item, slot_of(0, s)));
-  }
-  for (int step = 0; step < n - 1; ++step) {
-    for (int64_t s = 0; s < segments; ++s) {
-      // The scratch place of the next step was emptied one step ago.
-      if (step + 1 < n - 1) incoming.push_back(receive(step + 1, s));
-      WaitReceived(&incoming[step * segments + s]);
-      const Range range = segment_of(step, s);
-      char* sum = data + range.begin * item;
-      Accumulate(type, place_of(step, s), sum, range.size());
-      if (step + 1 < n - 1) {
-        outgoing.push_back(Send(next, sum, range.size() * item, slot_of(step + 1, s)));
-      }
+  auto receive = [&](int64_t i) {
+    const Range range = range_of(i, 1);
+    incoming.push_back(Receive(previous, place(i, range), range.size() * item, first_slot + i));
+  };
+  auto send = [&](int64_t i) {
+    const Range range = range_of(i, 0);
+    outgoing.push_back(Send(next, data + range.begin * item, range.size() * item, first_slot + i));
+  };
+  for (int64_t i = 0; i < std::min(kUnderWay, messages); ++i) receive(i);
+  for (int64_t i = 0; i < messages; ++i) {
+    for (int64_t j = outgoing.size(); j < std::min(i + kUnderWay, messages) && j - segments < i;
+         ++j) {
+      send(j);
     }
+    WaitReceived(&incoming[i]);
+    arrived(i, range_of(i, 1));
+    if (i + kUnderWay < messages) receive(i + kUnderWay);
   }
   for (Transfer& transfer : outgoing) WaitSent(&transfer);
 }
 
+void GlooCommunicator::RingReduce(char* data, const std::vector<Range>& parts, TypeMeta type) {
+  const auto item = static_cast<int64_t>(type.itemsize());
+  const int64_t place_bytes = (Longest(parts) / Segments(parts, item) + 1) * item;
+  char* scratch = Scratch(kUnderWay * place_bytes);
+  const auto place_of = [=](int64_t i) { return scratch + i % kUnderWay * place_bytes; };
+  AroundTheRing(
+      data, parts, rank(), item, [&](int64_t i, Range) { return place_of(i); },
+      [&](int64_t i, Range range) {
+        Accumulate(type, place_of(i), data + range.begin * item, range.size());
+      });
+}
+
 void GlooCommunicator::RingSpread(char* data, const std::vector<Range>& parts, size_t item) {
-  const int n = size(), next = (rank() + 1) % n, previous = (rank() + n - 1) % n;
-  int64_t longest = 0;
-  for (const Range& part : parts) longest = std::max(longest, part.size());
-  const int64_t segments =
-      std::clamp<int64_t>(static_cast<int64_t>(longest * item / kSegmentBytes), 1, kMostSegments);
-  const uint64_t first_slot = slot_ + 1;
-  slot_ += static_cast<uint64_t>(n - 1) * segments;
-  auto range_of = [&](int step, int64_t s) {  // what arrives in this step; -1: what is there
-    return parts[(rank() + 2 * n - step) % n].Part(s, segments);
-  };
-  auto send = [&](int step, int64_t s) {
-    const Range range = range_of(step - 1, s);
-    return Send(next, data + range.begin * item, range.size() * item,
-                first_slot + step * segments + s);
-  };
-  std::vector<Transfer> incoming, outgoing;
-  for (int step = 0; step < n - 1; ++step) {
-    for (int64_t s = 0; s < segments; ++s) {
-      const Range range = range_of(step, s);
-      incoming.push_back(Receive(previous, data + range.begin * item, range.size() * item,
-                                 first_slot + step * segments + s));
-    }
-  }
-  for (int64_t s = 0; s < segments; ++s) outgoing.push_back(send(0, s));
-  for (int step = 0; step < n - 1; ++step) {
-    for (int64_t s = 0; s < segments; ++s) {
-      WaitReceived(&incoming[step * segments + s]);
-      if (step + 1 < n - 1) outgoing.push_back(send(step + 1, s));
-    }
-  }
-  for (Transfer& transfer : outgoing) WaitSent(&transfer);
+  AroundTheRing(
+      data, parts, rank() + 1, item,
+      [&](int64_t, Range range) { return data + range.begin * item; }, [](int64_t, Range) {});
 }
 
 void GlooCommunicator::DoAllreduce(void* data, int64_t count, TypeMeta type) {
