@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from caffe2.proto import caffe2_pb2
-from caffe2.python import brew, core, gru_cell, recurrent, rnn_cell, workspace
+from caffe2.python import brew, core, gradient_checker, gru_cell, recurrent, rnn_cell, workspace
 from caffe2.python.attention import AttentionType
 from caffe2.python.model_helper import ExtractPredictorNet, ModelHelper
 from caffe2.python.modeling.parameter_sharing import ParameterSharing
@@ -258,22 +258,26 @@ def test_attention(kind, optimize):
 
 
 def test_unrolled_equals_recurrent():
-    results = []
+    models, outputs = [], []
     for unroll in (None, STEPS):
-        workspace.ResetWorkspace()
         model = ModelHelper("lstm")
         output, last, _, _, params = rnn_cell.LSTM(
             model, "x", "lengths", ("h", "c"), DIM, UNITS, scope="LSTM", return_params=True,
             static_rnn_unroll_size=unroll)
-        assert len(model.params) == 4
-        feed_inputs()
-        add_loss(model, output)
-        run(model)
-        results.append([workspace.FetchBlob(b) for b in (
-            output, last, "x_grad", *(model.param_to_grad[p] for p in model.params))])
         assert params["recurrent"] == {"weights": "LSTM/gates_t_w", "biases": "LSTM/gates_t_b"}
-    for recurrent_value, unrolled_value in zip(*results):
-        np.testing.assert_allclose(recurrent_value, unrolled_value, rtol=1e-4, atol=1e-5)
+        assert len(model.params) == 4
+        models.append(model)
+        outputs.append([output, last])
+        workspace.RunNetOnce(model.param_init_net)
+    randomize_parameters(models[0])
+    feed_inputs()
+    nets = [model.net for model in models]
+    inputs = ["x", "h", "c", *models[0].params]
+    gradient_checker.NetGradientChecker.CompareNets(
+        nets, outputs, [0], inputs, threshold=1e-5)
+    with pytest.raises(AssertionError, match="output 1 of net lstm"):
+        gradient_checker.NetGradientChecker.CompareNets(
+            nets, [outputs[0], [outputs[1][0], "c"]], [0], inputs, threshold=1e-5)
 
 
 def test_dropout_cell():

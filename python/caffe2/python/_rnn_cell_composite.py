@@ -130,7 +130,7 @@ class MultiRNNCell(RNNCell):
         return self.state_names
 
     def get_output_state_index(self):
-        return self.output_indices[-1]
+        return sum(self._state_counts[:-1]) + self.cells[-1].get_output_state_index()
 
     def get_output_dim(self):
         return self.cells[-1].get_output_dim()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from caffe2.python import core, workspace
+from caffe2.python import core, net_drawer, workspace
 
 
 class _Function:
@@ -109,8 +109,53 @@ class GradientChecker:
         return good, gradient, estimate
 
 
+def _dense(gradient, like):
+    """The value of a gradient; a GradientSlice as an array of the shape of the blob `like`."""
+    if not isinstance(gradient, core.GradientSlice):
+        return workspace.FetchBlob(gradient)
+    dense = np.zeros_like(workspace.FetchBlob(like))
+    np.add.at(dense, workspace.FetchBlob(gradient.indices), workspace.FetchBlob(gradient.values))
+    return dense
+
+
 class NetGradientChecker:
     """Checks the gradients of nets."""
+
+    @staticmethod
+    def CompareNets(nets, outputs, outputs_with_grad_ids, inputs_with_grads, input_values=None,
+                    threshold=0.0000001, print_net_images=False):
+        """Raises AssertionError unless nets have the same outputs and gradients.
+
+        Args:
+          nets: Nets over blobs of the current workspace.
+          outputs: for each net the list of its outputs.
+          outputs_with_grad_ids: indices of the outputs whose sum is differentiated.
+          inputs_with_grads: blobs whose gradients are compared.
+          input_values: {blob: array} to feed first.
+          threshold: largest difference, absolute and relative.
+          print_net_images: True to draw each net with its gradients to caffe2_net_<i><name>.png.
+        """
+        for name, value in (input_values or {}).items():
+            workspace.FeedBlob(str(name), value)
+        results = []
+        for i, (net, net_outputs) in enumerate(zip(nets, outputs)):
+            full = net.Clone(net.Name() + "_copy")
+            gradients = full.AddGradientOperators([net_outputs[k] for k in outputs_with_grad_ids])
+            for name in inputs_with_grads:
+                assert str(name) in gradients, f"net {net.Name()} has no gradient of {name}"
+            if print_net_images:
+                net_drawer.GetPydotGraph(full).write_png(f"caffe2_net_{i}{full.Name()}.png")
+            workspace.RunNetOnce(full)
+            results.append((
+                [workspace.FetchBlob(output) for output in net_outputs],
+                [_dense(gradients[str(name)], str(name)) for name in inputs_with_grads]))
+        for net, result in zip(nets[1:], results[1:]):
+            for what, first, other in zip(("output", "gradient"), results[0], result):
+                assert len(first) == len(other), f"net {net.Name()} has {len(other)} {what}s"
+                for k, (expected, actual) in enumerate(zip(first, other)):
+                    np.testing.assert_allclose(
+                        actual, expected, rtol=threshold, atol=threshold,
+                        err_msg=f"{what} {k} of net {net.Name()} and of {nets[0].Name()} differ")
 
     @staticmethod
     def Check(net, outputs_with_grad, input_values, input_to_check=None, step_size=0.0001,

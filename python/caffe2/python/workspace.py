@@ -31,6 +31,9 @@ Nets = C.nets
 has_gpu_support = C.has_gpu_support
 is_asan = C.is_asan
 
+# The device type of GPUs in this build.
+GpuDeviceType = caffe2_pb2.CUDA
+
 bfloat16 = utils.bfloat16
 
 
