@@ -1,0 +1,437 @@
+"""The extension module of caffe2.python; made by scripts/make_stub.py."""
+
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+import numpy
+
+class Blob:
+    """A blob of a workspace; valid until it is removed there."""
+    def _feed(self: Blob, value: object, device_option: str | bytes = '') -> None:
+        """Sets the content. `device_option` is a serialized DeviceOption."""
+    def deserialize(self: Blob, bytes: str | bytes) -> None:
+        """Sets the content from a serialized BlobProto."""
+    def fetch(self: Blob) -> object:
+        """A copy of the content, as FetchBlob."""
+    def is_tensor(self: Blob) -> bool:
+        ...
+    def serialize(self: Blob, name: str | bytes) -> bytes:
+        """The content as a serialized BlobProto of this name."""
+    def tensor(self: Blob) -> TensorCPU:
+        """The tensor in the blob, not a copy."""
+    def type_name(self: Blob) -> str:
+        """The C++ type of the content."""
+
+class Cursor:
+    """Walks the records of a database in its order."""
+    def key(self: Cursor) -> bytes:
+        """The key of the current record."""
+    def next(self: Cursor) -> None:
+        ...
+    def seek(self: Cursor, key: str | bytes) -> None:
+        """To the record with this key, or the first one behind it."""
+    def seek_to_first(self: Cursor) -> None:
+        ...
+    def supports_seek(self: Cursor) -> bool:
+        ...
+    def valid(self: Cursor) -> bool:
+        """False behind the last record."""
+    def value(self: Cursor) -> bytes:
+        """The value of the current record."""
+
+class DB:
+    """A database of records (key, value)."""
+    def close(self: DB) -> None:
+        """Ends writing: a new database exists in full after that."""
+    def new_cursor(self: DB) -> Cursor:
+        """At the first record."""
+    def new_transaction(self: DB) -> Transaction:
+        ...
+
+class DataParallelOptions:
+    """The devices and shards of a data-parallel model."""
+    def __init__(self: DataParallelOptions, devices: Sequence[str | bytes]) -> None:
+        ...
+    @property
+    def bucket_bytes(self) -> int:
+        ...
+    @bucket_bytes.setter
+    def bucket_bytes(self, value: Any) -> None: ...
+    @property
+    def engine(self) -> str:
+        ...
+    @engine.setter
+    def engine(self, value: Any) -> None: ...
+    @property
+    def first_bucket_bytes(self) -> int:
+        ...
+    @first_bucket_bytes.setter
+    def first_bucket_bytes(self, value: Any) -> None: ...
+    @property
+    def interface(self) -> str:
+        ...
+    @interface.setter
+    def interface(self, value: Any) -> None: ...
+    @property
+    def num_shards(self) -> int:
+        ...
+    @num_shards.setter
+    def num_shards(self, value: Any) -> None: ...
+    @property
+    def shard_id(self) -> int:
+        ...
+    @shard_id.setter
+    def shard_id(self, value: Any) -> None: ...
+    @property
+    def store_handler(self) -> str:
+        ...
+    @store_handler.setter
+    def store_handler(self, value: Any) -> None: ...
+    @property
+    def timeout_ms(self) -> int:
+        ...
+    @timeout_ms.setter
+    def timeout_ms(self, value: Any) -> None: ...
+    @property
+    def transport(self) -> str:
+        ...
+    @transport.setter
+    def transport(self, value: Any) -> None: ...
+
+class GradientWrapper:
+    """The gradient of a blob: dense, sparse or none."""
+    def __init__(self: GradientWrapper) -> None:
+        ...
+    @property
+    def dense(self) -> str:
+        ...
+    @dense.setter
+    def dense(self, value: Any) -> None: ...
+    @property
+    def indices(self) -> str:
+        ...
+    @indices.setter
+    def indices(self, value: Any) -> None: ...
+    def is_dense(self: GradientWrapper) -> bool:
+        ...
+    def is_empty(self: GradientWrapper) -> bool:
+        ...
+    def is_sparse(self: GradientWrapper) -> bool:
+        ...
+    @property
+    def values(self) -> str:
+        ...
+    @values.setter
+    def values(self, value: Any) -> None: ...
+
+class Mode:
+    """How a database is opened."""
+    read: Mode
+    write: Mode
+    new: Mode
+
+class Net:
+    """A created net; valid until it is deleted in its workspace."""
+    @property
+    def name(self) -> str:
+        ...
+    def run(self: Net) -> None:
+        ...
+
+class Observer:
+    """Watches a net; valid until it is removed from it."""
+    def average_time(self: Observer) -> float:
+        """Milliseconds of a run of the net, on average."""
+    def average_time_children(self: Observer) -> float:
+        """Milliseconds of a run of an operator, on average."""
+    def debug_info(self: Observer) -> str:
+        """What was seen, as text."""
+
+class OpSchema:
+    """What an operator type accepts and produces."""
+    class Argument:
+        @property
+        def description(self) -> str:
+            ...
+        @property
+        def name(self) -> str:
+            ...
+        @property
+        def required(self) -> bool:
+            ...
+    def CalculateOutput(self: OpSchema, num_inputs: int) -> int:
+        """The number of outputs, or -1 if the schema cannot tell."""
+    def _infer_tensor(self: OpSchema, op: str | bytes, input_shapes: Sequence[str | bytes]) -> list[bytes]:
+        ...
+    @property
+    def args(self) -> list[OpSchema.Argument]:
+        ...
+    @property
+    def doc(self) -> str:
+        ...
+    @property
+    def file(self) -> str:
+        ...
+    @staticmethod
+    def get(type: str | bytes) -> OpSchema:
+        """The schema of a type, or None."""
+    def inplace_allowed(self: OpSchema, input: int, output: int) -> bool:
+        ...
+    def inplace_enforced(self: OpSchema, input: int, output: int) -> bool:
+        ...
+    @property
+    def input_desc(self) -> list[tuple[str, str]]:
+        ...
+    @property
+    def inputs_can_cross_devices(self) -> bool:
+        ...
+    @property
+    def line(self) -> int:
+        ...
+    @property
+    def max_input(self) -> int:
+        ...
+    @property
+    def max_output(self) -> int:
+        ...
+    @property
+    def min_input(self) -> int:
+        ...
+    @property
+    def min_output(self) -> int:
+        ...
+    @property
+    def output_desc(self) -> list[tuple[str, str]]:
+        ...
+    @property
+    def private(self) -> bool:
+        ...
+    @property
+    def type(self) -> str:
+        ...
+
+class TensorCPU:
+    """A tensor in host memory, as Python operators see it."""
+    def __init__(self: TensorCPU) -> None:
+        ...
+    def _reshape(self: TensorCPU, arg0: Sequence[int]) -> None:
+        ...
+    @property
+    def _shape(self) -> list[int]:
+        ...
+    @property
+    def data(self) -> numpy.ndarray:
+        ...
+    def feed(self: TensorCPU, array: numpy.ndarray) -> None:
+        """Copies a numpy array into the tensor."""
+    def fetch(self: TensorCPU) -> numpy.ndarray:
+        """A copy as a numpy array."""
+    def init(self: TensorCPU, dims: Sequence[int], type: int) -> None:
+        """Allocates elements of a TensorProto.DataType, with undefined content."""
+    def reshape(self: TensorCPU, dims: Sequence[int]) -> None:
+        """Sets the shape; the content is undefined if the size changes."""
+    @property
+    def shape(self) -> list[int]:
+        ...
+
+class Transaction:
+    """Adds records; what is not committed is dropped."""
+    def commit(self: Transaction) -> None:
+        """Makes the records put so far durable."""
+    def put(self: Transaction, key: str | bytes, value: str | bytes) -> None:
+        ...
+
+class Workspace:
+    """Blobs and nets by name."""
+    def __init__(self, *args: Any, **kwargs: Any) -> Any:
+        ...
+    def _create_net(self: Workspace, net: str | bytes, overwrite: bool = False) -> Net:
+        ...
+    def _remove_blob(self: Workspace, name: str | bytes) -> bool:
+        ...
+    def _run_net(self: Workspace, arg0: str | bytes) -> None:
+        ...
+    def _run_operator(self: Workspace, arg0: str | bytes) -> None:
+        ...
+    def _run_plan(self: Workspace, arg0: str | bytes) -> None:
+        ...
+    @property
+    def blobs(self) -> dict:
+        ...
+    def create_blob(self: Workspace, name: str | bytes) -> Blob:
+        """The blob of this name, made if there is none."""
+    @property
+    def current(self) -> object:
+        ...
+    def fetch_blob(self: Workspace, name: str | bytes) -> object:
+        ...
+    def get_blob(self: Workspace, name: str | bytes) -> Blob:
+        ...
+    def has_blob(self: Workspace, name: str | bytes) -> bool:
+        ...
+    @property
+    def nets(self) -> dict:
+        ...
+
+def add_blob_broadcast(net: str | bytes, blobs: Sequence[Sequence[str | bytes]], options: DataParallelOptions) -> bytes:
+    """The net with the broadcast of the blobs from the first device of shard 0 to all others."""
+
+def add_common_worlds(init_net: str | bytes, options: DataParallelOptions) -> bytes:
+    ...
+
+def add_gradient_reduction(net: str | bytes, gradients: Sequence[Sequence[str | bytes]], shapes: str | bytes, options: DataParallelOptions) -> bytes:
+    """The net with the sums of the gradients over devices and shards; `gradients` holds the blobs of all devices of each, `shapes` (TensorShapes) those of the first device."""
+
+def add_observer_to_net(net_name: str | bytes, observer_type: str | bytes) -> Observer:
+    ...
+
+def apply_transform(name: str | bytes, net: str | bytes) -> bytes:
+    """The net after a transform."""
+
+def benchmark_net(name: str | bytes, warmup_runs: int, main_runs: int, run_individual: bool) -> list[float]:
+    ...
+
+def blobs() -> list[str]:
+    ...
+
+def create_blob(arg0: str | bytes) -> bool:
+    ...
+
+def create_db(db_type: str | bytes, source: str | bytes, mode: Mode) -> DB:
+    """Opens a database."""
+
+def create_net(net: str | bytes, overwrite: bool = False) -> bool:
+    ...
+
+def current_workspace() -> str:
+    ...
+
+define_caffe2_no_operator_schema: bool
+
+def delete_net(arg0: str | bytes) -> bool:
+    ...
+
+def deserialize_blob(arg0: str | bytes, arg1: str | bytes) -> None:
+    ...
+
+def feed_blob(name: str | bytes, value: object, device_option: str | bytes = '') -> bool:
+    ...
+
+def fetch_blob(arg0: str | bytes) -> object:
+    ...
+
+def get_backward_pass(net: str | bytes, losses: Mapping[str | bytes, str | bytes]) -> tuple[list[bytes], dict[str, GradientWrapper]]:
+    """The operators to append to a net, and blob -> GradientWrapper. `losses` maps each loss to its gradient blob, or to '' to start from ones."""
+
+def get_gradient_defs(op: str | bytes, g_output: Sequence[GradientWrapper]) -> tuple[list[bytes], list[GradientWrapper]]:
+    """The gradient operators of one operator, and the gradients of its inputs."""
+
+def global_init(args: Sequence[str | bytes]) -> None:
+    """Sets flags; the first word is the program's name."""
+
+def has_blob(arg0: str | bytes) -> bool:
+    ...
+
+def has_gradient(arg0: str | bytes) -> bool:
+    ...
+
+has_mkldnn: bool
+
+def infer_shapes_and_types_from_map(nets: Sequence[str | bytes], dims: Mapping[str | bytes, Sequence[int]], types: Mapping[str | bytes, int] = {}) -> bytes:
+    ...
+
+def infer_shapes_and_types_from_workspace(arg0: Sequence[str | bytes]) -> bytes:
+    ...
+
+is_asan: bool
+
+def local_blobs() -> list[str]:
+    ...
+
+def nearby_opnames(type: str | bytes) -> list[str]:
+    """Registered types that look most like this one, best first."""
+
+def nets() -> list[str]:
+    ...
+
+new: Mode
+
+def num_cuda_devices() -> int:
+    ...
+
+def num_observers_on_net(net_name: str | bytes) -> int:
+    ...
+
+def on_module_exit() -> None:
+    ...
+
+def op_registry_key(arg0: str | bytes, arg1: str | bytes) -> str:
+    ...
+
+def plan_memory(net: str | bytes, shapes: str | bytes, keep: AbstractSet[str | bytes] = set()) -> tuple[int, int]:
+    """(bytes that the blobs of a net need if they share memory, bytes without sharing)."""
+
+def plan_shared_blobs(net: str | bytes, candidates: AbstractSet[str | bytes], shapes: str | bytes = '') -> dict[str, str]:
+    """{blob: blob it shares with}, of candidates that are not alive at the same time."""
+
+read: Mode
+
+def register_python_gradient(type: str | bytes, Any: Callable) -> None:
+    ...
+
+def register_python_gradient_op(token: str | bytes, func: object) -> None:
+    ...
+
+def register_python_op(func: object, pass_workspace: bool, name: str | bytes = '') -> str:
+    """Keeps a function for operators of type Python; returns its token."""
+
+def registered_dbs() -> list[str]:
+    ...
+
+def registered_operators() -> list[str]:
+    ...
+
+def remove_observer_from_net(net_name: str | bytes, observer: Observer) -> None:
+    ...
+
+def rename_blobs(net: str | bytes, renamed: Mapping[str | bytes, str | bytes]) -> bytes:
+    ...
+
+def reset_workspace(root_folder: str | bytes = '') -> bool:
+    ...
+
+def root_folder() -> str:
+    ...
+
+def run_net(name: str | bytes, num_iter: int = 1, allow_fail: bool = False) -> bool:
+    ...
+
+def run_net_once(arg0: str | bytes) -> bool:
+    ...
+
+def run_operator_once(arg0: str | bytes) -> bool:
+    ...
+
+def run_plan(arg0: str | bytes) -> bool:
+    ...
+
+def serialize_blob(arg0: str | bytes) -> bytes:
+    ...
+
+def set_global_engine_pref(arg0: Mapping[int, Sequence[str | bytes]]) -> None:
+    ...
+
+def set_op_engine_pref(arg0: str | bytes, arg1: Mapping[int, Sequence[str | bytes]]) -> None:
+    ...
+
+def switch_workspace(name: str | bytes, create_if_missing: bool = False) -> None:
+    ...
+
+def transforms() -> list[str]:
+    """The names of the transforms."""
+
+def workspaces() -> list[str]:
+    ...
+
+write: Mode
