@@ -315,6 +315,16 @@ class Net:
 
         self._net.arg.append(utils.MakeArgument(arg_name, arg_value))
 
+    def DeduplicateGradientSlices(self, g, aggregator="sum"):
+        """A GradientSlice of distinct indices, each with the "sum" or "mean" of its rows in `g`."""
+        reduce = {"sum": "UnsortedSegmentSum", "mean": "UnsortedSegmentMean"}.get(
+            aggregator.lower())
+        if reduce is None:
+            raise ValueError(f"{aggregator} is not supported")
+        unique, positions = self._create_and_add("Unique", [g.indices], 2, engine="SparseHash")
+        return GradientSlice(
+            indices=unique, values=self._create_and_add(reduce, [g.values, positions], 1))
+
     # -- Observers ---------------------------------------------------------------------------------
 
     def AddObserver(self, observer_type):

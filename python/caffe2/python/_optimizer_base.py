@@ -1,0 +1,159 @@
+"""The base of all optimizers; public through caffe2.python.optimizer."""
+
+from collections import defaultdict, namedtuple
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import core, scope, utils, workspace
+from caffe2.python.modeling.parameter_info import ParameterInfo
+
+_OPTIMIZER_ITERATION_NAME = "optimizer_iteration"
+
+# State of an optimizer: blobs of one parameter (local) and of all (shared).
+AuxOptimizerParams = namedtuple("AuxOptimizerParams", ["local", "shared"])
+
+_instances = defaultdict(int)
+
+
+def reset_optimizer_instance_count():
+    """Starts the numbers in the names of optimizers' blobs from 0 again."""
+    _instances.clear()
+
+
+def _current_device():
+    return scope.CurrentDeviceScope() or caffe2_pb2.DeviceOption()
+
+
+def _device_suffix(device):
+    node = f"_{device.node_name}" if device.node_name else ""
+    return f"{node}_gpu{device.device_id}" if device.device_type else f"{node}_cpu"
+
+
+class Optimizer:
+    """Adds the update of one parameter to a net; one object serves all parameters of a model."""
+
+    def __init__(self):
+        self._aux_params = AuxOptimizerParams(local=[], shared=[])
+        self._instance_num = _instances[self.__class__.__name__]
+        _instances[self.__class__.__name__] += 1
+        self._lr_multiplier = None
+        self._lr_multiplier_on_gpu = False
+
+    def __call__(self, net, param_init_net, param, grad=None):
+        """Adds the update of `param`: a ParameterInfo, or a blob with its gradient."""
+        if grad is None:
+            if not isinstance(param, ParameterInfo) or param.grad is None:
+                raise ValueError(f"parameter {param} has no gradient")
+            info = param
+        else:
+            blob = core.BlobReference(param) if isinstance(param, str) else param
+            info = ParameterInfo(param_id=None, param=blob, grad=grad)
+        self._run(net, param_init_net, info)
+
+    def _run(self, net, param_init_net, param_info):
+        raise NotImplementedError("an Optimizer defines _run")
+
+    @property
+    def attributes(self):
+        """What the optimizer was built with."""
+        return {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
+
+    def get_cpu_blob_name(self, base_str, node_name=""):
+        return f"{type(self).__name__}_{self._instance_num}_{base_str}{node_name}_cpu"
+
+    def get_gpu_blob_name(self, base_str, gpu_id, node_name=""):
+        return f"{type(self).__name__}_{self._instance_num}_{base_str}{node_name}_gpu{gpu_id}"
+
+    def make_unique_blob_name(self, base_str):
+        """The name of a blob of this optimizer on the current device."""
+        suffix = _device_suffix(_current_device())
+        return f"{type(self).__name__}_{self._instance_num}_{base_str}{suffix}"
+
+    def build_lr(self, net, param_init_net, base_learning_rate, learning_rate_blob=None,
+                 policy="fixed", iter_val=0, **kwargs):
+        """(the blob of the learning rate, made once per device, and of the iteration).
+
+        The blob holds -base_learning_rate: to be added.
+        """
+        iteration = utils.BuildUniqueMutexIter(
+            param_init_net, net, iter=_OPTIMIZER_ITERATION_NAME, iter_val=iter_val)
+        if learning_rate_blob is None:
+            learning_rate_blob = self.make_unique_blob_name("lr")
+        if net.BlobIsDefined(learning_rate_blob):
+            rate = core.BlobReference(learning_rate_blob, net)
+        else:
+            rate = net.LearningRate(
+                [iteration], core.BlobReference(learning_rate_blob),
+                base_lr=-base_learning_rate, policy=policy, **kwargs)
+        if self._lr_multiplier is not None:
+            rate = net.Mul([rate, self._lr_multiplier],
+                           self.make_unique_blob_name("scaled_lr"), broadcast=1)
+        return rate, iteration
+
+    def add_lr_multiplier(self, lr_multiplier, is_gpu_blob=False):
+        """Multiplies the learning rate with a blob of one float."""
+        self._lr_multiplier = lr_multiplier
+        self._lr_multiplier_on_gpu = is_gpu_blob
+
+    def _add_lars(self, net, param_info):
+        """Scales the learning rate of a dense parameter by layer-wise adaptive rate scaling (You et
+        al., 2017), if `self.lars`, the offset of the divisor, is set."""
+        if self.lars is None or self._is_sparse(param_info):
+            return
+        if self.lars < 0:
+            raise ValueError(f"lars must not be negative, as {self.lars}")
+        name = self.make_unique_blob_name(param_info.name.replace("/", "_") + "_lars")
+        self.add_lr_multiplier(net.Lars([param_info.blob, param_info.grad],
+                                        core.BlobReference(name), offset=self.lars))
+
+    def _deduplicated(self, net, param_info):
+        """The gradient; of a sparse one, rows of one index are joined if it was asked for."""
+        if self._is_sparse(param_info) and self.sparse_dedup_aggregator:
+            return net.DeduplicateGradientSlices(param_info.grad, self.sparse_dedup_aggregator)
+        return param_info.grad
+
+    def get_auxiliary_parameters(self):
+        """The blobs of the optimizer's state, to be saved with the parameters."""
+        return self._aux_params
+
+    def scale_learning_rate(self, scale):
+        """Multiplies the learning rate of updates that are built from now on."""
+        self.alpha *= scale
+
+    def _share(self, blob):
+        if blob not in self._aux_params.shared:
+            self._aux_params.shared.append(blob)
+
+    def _zeros_like(self, param_init_net, param, suffix):
+        """State of the shape of the parameter."""
+        blob = param_init_net.ConstantFill([param], param + suffix, value=0.0)
+        self._aux_params.local.append(blob)
+        return blob
+
+    def _zeros_of_rows(self, param_init_net, param, suffix):
+        """State of one float for each row of the parameter."""
+        shapes, _ = workspace.InferShapesAndTypes([param_init_net], {})
+        if str(param) not in shapes:
+            raise ValueError(f"the number of rows of {param} cannot be inferred")
+        blob = param_init_net.ConstantFill(
+            [], param + suffix, shape=[shapes[str(param)][0]], value=0.0)
+        self._aux_params.local.append(blob)
+        return blob
+
+    @staticmethod
+    def _constant(param_init_net, prefix, value):
+        """One float, made once per device: "ONE_0_0" (device type and id)."""
+        device = _current_device()
+        node = f"_{device.node_name}" if device.node_name else ""
+        name = f"{prefix}_{device.device_type}_{device.device_id}{node}"
+        if param_init_net.BlobIsDefined(core.ScopedName(name)):
+            return core.ScopedBlobReference(name, param_init_net)
+        return param_init_net.ConstantFill([], name, shape=[1], value=value)
+
+    @staticmethod
+    def _is_sparse(param_info):
+        return isinstance(param_info.grad, core.GradientSlice)
+
+    def _require_dense(self, param_info):
+        if self._is_sparse(param_info):
+            raise ValueError(
+                f"{type(self).__name__} does not support the sparse gradient of {param_info.name}")

@@ -1,0 +1,132 @@
+"""Tests that every optimizer has to pass: mix the classes into a unittest.TestCase that defines
+build_optimizer(model, **kwargs) and check_optimizer(optimizer)."""
+
+import numpy as np
+
+from caffe2.python import brew, core, optimizer, workspace
+from caffe2.python.model_helper import ModelHelper
+from caffe2.python.modeling.initializers import Initializer
+
+
+class OptimizerTestBase:
+    """Regressions that the optimizer has to solve.
+
+    Attribute that a test may set: _num_steps, how long it trains.
+    """
+
+    _num_steps = 2000
+
+    def build_optimizer(self, model, **kwargs):
+        raise NotImplementedError("a test of an optimizer defines build_optimizer")
+
+    def check_optimizer(self, optimizer):
+        raise NotImplementedError("a test of an optimizer defines check_optimizer")
+
+    def _createDense(self):
+        """(model, weights to find [1, 10], data [200, 10], labels [200, 1]) of a linear
+        regression."""
+        perfect_model = np.array([2, 6, 5, 0, 1, 2, -1, 3, -2, 4]).astype(np.float32)
+        np.random.seed(123)
+        data = np.random.randint(2, size=(200, perfect_model.size)).astype(np.float32)
+        label = np.dot(data, perfect_model)[:, np.newaxis].astype(np.float32)
+        model = ModelHelper(name="test", arg_scope={"order": "NCHW"})
+        out = brew.fc(model, "data", "fc", perfect_model.size, 1, ("ConstantFill", {}),
+                      ("ConstantFill", {}))
+        sq = model.net.SquaredL2Distance([out, "label"], "sq")
+        loss = model.net.AveragedLoss(sq, "avg_loss")
+        model.AddGradientOperators([loss])
+        return model, perfect_model, data, label
+
+    def testDense(self):
+        model, perfect_model, data, label = self._createDense()
+        built = self.build_optimizer(model)
+        workspace.FeedBlob("data", data[:1])
+        workspace.FeedBlob("label", label[:1])
+        workspace.RunNetOnce(model.param_init_net)
+        workspace.CreateNet(model.net, True)
+        for _ in range(self._num_steps):
+            row = np.random.randint(data.shape[0])
+            workspace.FeedBlob("data", data[row:row + 1])
+            workspace.FeedBlob("label", label[row:row + 1])
+            workspace.RunNet(model.net.Proto().name)
+        np.testing.assert_allclose(
+            perfect_model[np.newaxis, :], workspace.FetchBlob("fc_w"), atol=1e-2)
+        self.check_optimizer(built)
+
+    def testSparse(self):
+        """Weights are rows of a table that Gather reads; every step trains one of them."""
+        perfect_model = np.array([2, 6, 5, 0, 1]).astype(np.float32)
+        model = ModelHelper(name="test_sparse")
+        table = model.create_param(
+            "table", [perfect_model.size, 1], Initializer("ConstantFill", value=0.0))
+        rows = model.net.Gather([table, "indices"], "rows")
+        loss = model.net.AveragedLoss(
+            model.net.SquaredL2Distance([rows, "label"], "sq"), "avg_loss")
+        model.AddGradientOperators([loss])
+        try:
+            built = self.build_optimizer(model)
+        except ValueError as error:
+            if "does not support the sparse gradient" not in str(error):
+                raise
+            return
+        workspace.FeedBlob("indices", np.array([0], dtype=np.int32))
+        workspace.FeedBlob("label", perfect_model[:1, np.newaxis])
+        workspace.RunNetOnce(model.param_init_net)
+        workspace.CreateNet(model.net, True)
+        np.random.seed(123)
+        for _ in range(self._num_steps):
+            row = np.random.randint(perfect_model.size)
+            workspace.FeedBlob("indices", np.array([row], dtype=np.int32))
+            workspace.FeedBlob("label", perfect_model[row:row + 1, np.newaxis])
+            workspace.RunNet(model.net.Proto().name)
+        np.testing.assert_allclose(
+            perfect_model[:, np.newaxis], workspace.FetchBlob("table"), atol=1e-2)
+        self.check_optimizer(built)
+
+
+class LRModificationTestBase:
+    """Tests of what scales the learning rate, for optimizers whose build function takes
+    max_gradient_norm and allow_lr_injection. Needs OptimizerTestBase."""
+
+    def _gradient_ratio_reference(self, model, params, max_gradient_norm):
+        sum_squared_norms = 0.0
+        for param in params:
+            grad = model.param_to_grad[param]
+            values = grad.values if isinstance(grad, core.GradientSlice) else grad
+            sum_squared_norms += np.linalg.norm(workspace.FetchBlob(values)) ** 2
+        return max_gradient_norm / max(max_gradient_norm, np.sqrt(sum_squared_norms))
+
+    def test_global_norm_based_gradient_clipping(self):
+        model, _, data, label = self._createDense()
+        built = self.build_optimizer(model, max_gradient_norm=1.0)
+        params = [p for p in model.GetParams(top_scope=True) if p in model.param_to_grad]
+        # The last operators are the updates, which may change gradients in place.
+        workspace.FeedBlob("data", data[:1])
+        workspace.FeedBlob("label", label[:1])
+        workspace.RunNetOnce(model.param_init_net)
+        self.assertIsNotNone(built._lr_multiplier)
+        names = {str(model.param_to_grad[p]) for p in params}
+        operators = model.net.Proto().op
+        first_update = next((i for i, op in enumerate(operators)
+                             if names & set(op.output) and not op.is_gradient_op), len(operators))
+        workspace.RunNetOnce(model.net.Clone("before_updates", op_id_mask=range(first_update)))
+        reference = self._gradient_ratio_reference(model, params, 1.0)
+        ratio = workspace.FetchBlob("norm_clipped_grad_update/norm_ratio")
+        np.testing.assert_almost_equal(ratio, reference, decimal=5)
+        self.assertLess(reference, 1.0)
+
+    def test_lr_injection(self):
+        model, _, data, label = self._createDense()
+        built = self.build_optimizer(model, max_gradient_norm=1, allow_lr_injection=True)
+        workspace.FeedBlob("data", data[:1])
+        workspace.FeedBlob("label", label[:1])
+        workspace.RunNetOnce(model.param_init_net)
+        workspace.CreateNet(model.net, True)
+        self.assertIsNotNone(built._lr_multiplier)
+        self.assertEqual(optimizer.get_lr_injection(), 1)
+        optimizer.set_lr_injection(0)
+        self.assertEqual(optimizer.get_lr_injection(), 0)
+        before = workspace.FetchBlob("fc_w")
+        workspace.RunNet(model.net.Proto().name)
+        self.assertEqual(workspace.FetchBlob("lr_multiplier"), 0)
+        np.testing.assert_array_equal(workspace.FetchBlob("fc_w"), before)
