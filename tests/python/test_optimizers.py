@@ -82,7 +82,7 @@ class TestAdam(_Keeps, LRModificationTestBase, unittest.TestCase):
 
 class TestRmsProp(_Keeps, LRModificationTestBase, unittest.TestCase):
     def build_optimizer(self, model, **kwargs):
-        return optimizer.build_rms_prop(model, base_learning_rate=0.1, epsilon=0.1, **kwargs)
+        return optimizer.build_rms_prop(model, base_learning_rate=0.02, epsilon=0.1, **kwargs)
 
 
 @needs("YellowFin")
