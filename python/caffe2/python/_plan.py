@@ -203,9 +203,14 @@ class Plan:
 
 
 def to_execution_step(step_or_nets, default_name=None):
-    """A step from a step, a net, a list of them, or None (an empty step)."""
+    """A step from a step, a net, a NetBuilder, a list of them, or None (an empty step)."""
+    from caffe2.python.net_builder import NetBuilder
+
     if isinstance(step_or_nets, ExecutionStep):
         return step_or_nets
+    if isinstance(step_or_nets, NetBuilder):
+        return execution_step(step_or_nets.name or default_name, step_or_nets.get(),
+                              should_stop_blob=step_or_nets._stop_blob)
     if isinstance(step_or_nets, Net):
         return ExecutionStep(default_name, step_or_nets)
     items = _as_list(step_or_nets)

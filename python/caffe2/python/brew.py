@@ -10,8 +10,22 @@ import inspect
 
 from caffe2.python.helpers.algebra import batch_mat_mul, concat, depth_concat, sum, transpose
 from caffe2.python.helpers.arg_scope import arg_scope, get_current_scope
-from caffe2.python.helpers.conv import conv, conv_nd, conv_transpose, group_conv
+from caffe2.python.helpers.control_ops import cond, loop
+from caffe2.python.helpers.conv import (
+    conv,
+    conv_nd,
+    conv_transpose,
+    group_conv,
+    group_conv_deprecated,
+)
 from caffe2.python.helpers.fc import fc
+from caffe2.python.helpers.fc_variants import (
+    elementwise_linear,
+    fc_decomp,
+    fc_prune,
+    fc_sparse,
+    packed_fc,
+)
 from caffe2.python.helpers.nonlinearity import dropout, prelu, relu, tanh
 from caffe2.python.helpers.normalization import (
     instance_norm,
@@ -27,6 +41,7 @@ from caffe2.python.helpers.train import (
     db_input,
     image_input,
     iter,
+    video_input,
 )
 from caffe2.python.model_helper import ModelHelper
 
@@ -73,8 +88,10 @@ def has_helper(helper_name):
 
 
 for _helper in (
-    accuracy, add_weight_decay, average_pool, batch_mat_mul, concat, conv, conv_nd, conv_transpose,
-    db_input, depth_concat, dropout, fc, group_conv, image_input, instance_norm, iter, layer_norm,
-    lrn, max_pool, max_pool_with_index, prelu, relu, softmax, spatial_bn, sum, tanh, transpose,
+    accuracy, add_weight_decay, average_pool, batch_mat_mul, concat, cond, conv, conv_nd,
+    conv_transpose, db_input, depth_concat, dropout, elementwise_linear, fc, fc_decomp, fc_prune,
+    fc_sparse, group_conv, group_conv_deprecated, image_input, instance_norm, iter, layer_norm,
+    loop, lrn, max_pool, max_pool_with_index, packed_fc, prelu, relu, softmax, spatial_bn, sum,
+    tanh, transpose, video_input,
 ):
     Register(_helper)

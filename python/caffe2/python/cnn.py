@@ -36,7 +36,9 @@ def _method(name):
 for _name, _helper in {
     "Accuracy": "accuracy", "AddWeightDecay": "add_weight_decay", "AveragePool": "average_pool",
     "Concat": "concat", "Conv": "conv", "ConvNd": "conv_nd", "ConvTranspose": "conv_transpose",
-    "DepthConcat": "depth_concat", "Dropout": "dropout", "FC": "fc", "GroupConv": "group_conv",
+    "DepthConcat": "depth_concat", "Dropout": "dropout", "FC": "fc", "FC_Decomp": "fc_decomp",
+    "FC_Prune": "fc_prune", "FC_Sparse": "fc_sparse", "GroupConv": "group_conv",
+    "GroupConv_Deprecated": "group_conv_deprecated", "PackedFC": "packed_fc",
     "ImageInput": "image_input", "InstanceNorm": "instance_norm", "Iter": "iter", "LRN": "lrn",
     "MaxPool": "max_pool", "PRelu": "prelu", "Relu": "relu", "Softmax": "softmax",
     "SpatialBN": "spatial_bn", "Sum": "sum", "Tanh": "tanh", "Transpose": "transpose",

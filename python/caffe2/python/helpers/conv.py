@@ -75,6 +75,25 @@ def group_conv(model, blob_in, blob_out, dim_in, dim_out, kernel, weight_init=No
                 group=group, **kwargs)
 
 
+def group_conv_deprecated(model, blob_in, blob_out, dim_in, dim_out, kernel, weight_init=None,
+                          bias_init=None, group=1, use_cudnn=False, order="NCHW",
+                          cudnn_exhaustive_search=False, ws_nbytes_limit=None, **kwargs):
+    """group_conv as one conv for each group, with parameters <blob_out>_gconv_<i>_w and _b, as
+    older models have them."""
+    if dim_in % group or dim_out % group:
+        raise ValueError(f"{group} groups do not divide {dim_in} and {dim_out} channels")
+    parts = model.net.DepthSplit(
+        blob_in, [f"_{blob_out}_gconv_split_{i}" for i in range(group)],
+        dimensions=[dim_in // group] * group, order=order) if group > 1 else [blob_in]
+    outputs = [
+        _conv(model, False, part, f"{blob_out}_gconv_{i}", dim_in // group, dim_out // group,
+              kernel, weight_init, bias_init, use_cudnn=use_cudnn, order=order,
+              cudnn_exhaustive_search=cudnn_exhaustive_search, ws_nbytes_limit=ws_nbytes_limit,
+              **kwargs)
+        for i, part in enumerate(parts)]
+    return model.net.Concat(outputs, [blob_out, f"_{blob_out}_concat_dims"], order=order)[0]
+
+
 def conv_transpose(model, blob_in, blob_out, dim_in, dim_out, kernel, weight_init=None,
                    bias_init=None, use_cudnn=False, order="NCHW", cudnn_exhaustive_search=False,
                    ws_nbytes_limit=None, **kwargs):

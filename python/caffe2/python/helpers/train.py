@@ -57,3 +57,8 @@ def image_input(model, blob_in, blob_out, order="NCHW", use_gpu_transform=False,
     # On the CPU the operator writes NHWC, as in Caffe2.
     outputs = model.net.ImageInput(blob_in, [f"{blob_out[0]}_nhwc", *blob_out[1:]], **kwargs)
     return [model.net.NHWC2NCHW(outputs[0], blob_out[0]), *outputs[1:]]
+
+
+def video_input(model, blob_in, blob_out, **kwargs):
+    """Batches of clips of a database reader; needs the operator VideoInput."""
+    return model.net.VideoInput(blob_in, blob_out, **kwargs)

@@ -1,0 +1,378 @@
+"""Trainings as jobs, which save what they know after each epoch and resume from there.
+
+A Job has groups of tasks: to initialize, for one epoch, and to end. A JobRunner runs them in a
+session; a checkpoint manager saves and loads the blobs of the session's workspace.
+"""
+
+import logging
+import os
+
+from caffe2.python import context, core
+from caffe2.python.net_builder import ops
+from caffe2.python.task import Node, Task, TaskGroup, TaskOutput, WorkspaceType
+
+logger = logging.getLogger(__name__)
+
+
+@context.define_context()
+class Job:
+    """A training. Within ``with Job() as job:`` new tasks belong to `epoch_group`; open the others
+    (``with job.init_group:``) for theirs.
+
+    Args:
+      init_group: tasks that make the parameters; in the session's own workspace.
+      epoch_group: tasks of one epoch.
+      download_group: tasks that run after what was saved is loaded.
+      exit_group: tasks that run last.
+      stop_conditions: TaskOutputs: the training ends after the epoch in which one of them is true.
+      nodes_to_checkpoint: names of the nodes whose blobs are saved; default: those of init_group.
+    """
+
+    def __init__(self, init_group=None, epoch_group=None, download_group=None, exit_group=None,
+                 stop_conditions=None, nodes_to_checkpoint=None):
+        self.init_group = init_group or TaskGroup(workspace_type=WorkspaceType.GLOBAL)
+        self.epoch_group = epoch_group or TaskGroup()
+        self.download_group = download_group or TaskGroup()
+        self.exit_group = exit_group or TaskGroup()
+        self.stop_conditions = stop_conditions or []
+        self._nodes_to_checkpoint = nodes_to_checkpoint
+
+    def nodes_to_checkpoint(self):
+        return self._nodes_to_checkpoint or self.init_group.used_nodes()
+
+    def compile(self, session_class):
+        """The same job for sessions of one class, with all plans made."""
+        self._nodes_to_checkpoint = self.nodes_to_checkpoint()
+        self.init_group = session_class.compile(self.init_group)
+        self.epoch_group = session_class.compile(self.epoch_group)
+        self.download_group = session_class.compile(self.download_group)
+        self.exit_group = session_class.compile(self.exit_group)
+
+    def __enter__(self):
+        self.epoch_group.__enter__()
+
+    def __exit__(self, *error):
+        self.epoch_group.__exit__(*error)
+
+    def add_stop_condition(self, output):
+        """Adds a bool blob, or TaskOutput: true ends the training. Blobs need a current Task."""
+        if isinstance(output, core.BlobReference):
+            output = Task(outputs=[output], group=self.epoch_group).outputs()[0]
+        if not isinstance(output, TaskOutput):
+            raise TypeError(f"a stop condition is a blob or a TaskOutput, not {output!r}")
+        self.stop_conditions.append(output)
+
+
+def get_ckpt_filename(node_name, epoch):
+    """The name of the file of one node and epoch: "<node>.<epoch>"."""
+    return f"{node_name}.{epoch}"
+
+
+def db_name(epoch, node_name, db_prefix, path_prefix=None):
+    """The path of the checkpoint of one node and epoch: in the directory `db_prefix`, or behind
+    `path_prefix`, which is put before the file's name as it is."""
+    filename = get_ckpt_filename(node_name, epoch)
+    return path_prefix + filename if path_prefix else os.path.join(db_prefix, filename)
+
+
+class CheckpointManager:
+    """Saves and loads the blobs of one node; each method gives the Task that does it.
+
+    Args:
+      db_prefix: directory of the checkpoints.
+      node_name: the node.
+      db_type: of the databases, for instance "minidb".
+      metadata_handler: an object with write(...), last_epoch(...) and set_params(...) that keeps
+        account of checkpoints; None: none does.
+    """
+
+    BLOB_NAMES = "blob_names"
+
+    def __init__(self, db_prefix, node_name, db_type, metadata_handler=None):
+        self._db_prefix = db_prefix
+        self._node_name = node_name
+        self._db_type = db_type
+        self._metadata_handler = metadata_handler
+        # Names the blobs that there were after initialization; saved with them.
+        self._blob_names = core.BlobReference(self.BLOB_NAMES)
+        self._names_output = None
+        self._path_prefix = None
+        self._path_type = None
+
+    def _database(self, epoch, path_prefix=None, path_type=None):
+        """The arguments of Load and Save."""
+        return {
+            "db": db_name(epoch, self._node_name, self._db_prefix,
+                          path_prefix or self._path_prefix),
+            "db_type": path_type or self._path_type or self._db_type, "absolute_path": True}
+
+    def init(self, nodes=None, retrieve_from_epoch=None, path_prefix=None, path_type=None):
+        """Notes which blobs there are: those of now, or those of a saved epoch.
+
+        Raises ValueError for several nodes.
+        """
+        if nodes is not None and len(nodes) != 1:
+            raise ValueError(f"CheckpointManager only supports single node, not {nodes}; see "
+                             "MultiNodeCheckpointManager")
+        with Task(outputs=[self._blob_names]) as task:
+            if retrieve_from_epoch is None:
+                ops.GetAllBlobNames([], self._blob_names, include_shared=False)
+            else:
+                ops.Load([], self._blob_names, keep_device=True,
+                         **self._database(retrieve_from_epoch, path_prefix, path_type))
+        self._names_output = task.outputs()[0]
+        return task
+
+    def blob_list(self):
+        """The names of the blobs that are saved. Raises ValueError before init ran."""
+        if self._names_output is None:
+            raise ValueError("the checkpoint manager is not initialized")
+        return [name.decode() if isinstance(name, bytes) else str(name)
+                for name in self._names_output.fetch().tolist()]
+
+    def load(self, epoch, path_prefix=None, path_type=None):
+        """Loads all blobs of an epoch."""
+        with Task() as task:
+            ops.Load([], [core.BlobReference(name) for name in self.blob_list()],
+                     keep_device=True, **self._database(epoch, path_prefix, path_type))
+        return task
+
+    def load_blobs_from_checkpoint(self, blob_names, epoch):
+        """Loads some blobs of an epoch; those that it lacks are left alone."""
+        with Task() as task:
+            ops.Load([], [core.BlobReference(str(name)) for name in blob_names],
+                     allow_incomplete=True, **self._database(epoch))
+        return task
+
+    def check_db_exists(self, epoch):
+        """Looks whether an epoch was saved: the task's output is a bool."""
+        with Task() as task:
+            database = self._database(epoch)
+            exists = ops.DBExists([], core.BlobReference(f"{self._node_name}/db_exists"),
+                                  db_name=database["db"], db_type=database["db_type"],
+                                  absolute_path=True)
+            task.add_output(exists)
+        return task
+
+    def save(self, epoch):
+        """Saves all blobs."""
+        logger.info("Saving checkpoint of epoch %s of %s", epoch, self._node_name)
+        with Task() as task:
+            ops.Save([core.BlobReference(name) for name in self.blob_list()], [],
+                     **self._database(epoch))
+        return task
+
+    def report_checkpoint_stats(self, action_name):
+        """The task that would report how long saving took; this manager measures nothing."""
+        return None
+
+    def write_checkpoint_metadata(self, epoch):
+        """Tells the metadata handler, if there is one, that an epoch was saved."""
+        if self._metadata_handler is not None:
+            self._metadata_handler.write(epoch=epoch)
+
+    def get_resume_from_epoch_id(self, user_epoch=None):
+        """The epoch to resume from: what the metadata handler says, else `user_epoch`."""
+        if self._metadata_handler is None:
+            return user_epoch
+        return self._metadata_handler.last_epoch(user_epoch=user_epoch)
+
+    def set_params(self, nodes, path_prefix=None, path_type=None):
+        """Sets where checkpoints of other places are read from."""
+        self._path_prefix = path_prefix
+        self._path_type = path_type
+        if self._metadata_handler is not None:
+            self._metadata_handler.set_params(
+                db_prefix=self._db_prefix, db_type=self._db_type, node_names=[str(self._node_name)],
+                path_prefix=path_prefix, path_type=path_type)
+
+    def cp_accessible(self, epoch=None):
+        """Whether checkpoints can be read and written, as far as the metadata handler knows."""
+        if self._metadata_handler is None:
+            return True
+        return self._metadata_handler.cp_accessible(epoch)
+
+
+class MultiNodeCheckpointManager:
+    """Saves and loads the blobs of several nodes, each in a file of its own; methods give groups of
+    tasks. See CheckpointManager."""
+
+    def __init__(self, db_prefix, db_type, metadata_handler=None):
+        self._node_managers = None
+        self._db_prefix = db_prefix
+        self._db_type = db_type
+        self._metadata_handler = metadata_handler
+
+    def _make_managers(self, nodes, path_prefix=None, path_type=None):
+        """Raises ValueError if other nodes were named before."""
+        names = [str(node) for node in nodes]
+        if self._node_managers is None:
+            self._node_managers = [
+                (name, CheckpointManager(self._db_prefix, name, self._db_type)) for name in names]
+            for _, manager in self._node_managers:
+                # All nodes of a LocalSession share one workspace.
+                manager._blob_names = core.BlobReference(
+                    f"{manager._node_name}/{CheckpointManager.BLOB_NAMES}")
+                manager.set_params(None, path_prefix, path_type)
+        elif [name for name, _ in self._node_managers] != names:
+            raise ValueError(f"the nodes were {[name for name, _ in self._node_managers]} before, "
+                             f"now they are {names}")
+
+    def _task_group(self, function, *args, **kwargs):
+        if self._node_managers is None:
+            raise ValueError("init must be called previously.")
+        with TaskGroup(WorkspaceType.GLOBAL) as group:
+            for name, manager in self._node_managers:
+                with Node(name):
+                    function(manager, *args, **kwargs)
+        return group
+
+    def init(self, nodes, retrieve_from_epoch=None, path_prefix=None, path_type=None):
+        self._make_managers(nodes, path_prefix, path_type)
+        return self._task_group(CheckpointManager.init, nodes=None,
+                                retrieve_from_epoch=retrieve_from_epoch, path_prefix=path_prefix,
+                                path_type=path_type)
+
+    def load(self, epoch, path_prefix=None, path_type=None):
+        return self._task_group(CheckpointManager.load, epoch, path_prefix, path_type)
+
+    def load_blobs_locally(self, nodes, blob_names, epoch, session):
+        """Loads some blobs, each from the nodes that saved it, into the session's workspace.
+
+        Returns whether all checkpoints exist; nothing is loaded if not.
+        """
+        self._make_managers(nodes)
+        for _, manager in self._node_managers:
+            check = manager.check_db_exists(epoch)
+            session.run(check)
+            if not check.outputs()[0].fetch():
+                logger.error("there is no checkpoint %s", manager._database(epoch)["db"])
+                return False
+        session.run(self._task_group(
+            CheckpointManager.load_blobs_from_checkpoint, blob_names, epoch))
+        return True
+
+    def get_ckpt_db_name(self, node_name, epoch):
+        """The path of a node's checkpoint. Raises ValueError for an unknown node."""
+        for name, manager in self._node_managers or ():
+            if name == str(node_name):
+                return manager._database(epoch)["db"]
+        raise ValueError(f"there is no node {node_name}")
+
+    def save(self, epoch):
+        return self._task_group(CheckpointManager.save, epoch)
+
+    def report_checkpoint_stats(self, action_name):
+        return None
+
+    def write_checkpoint_metadata(self, epoch):
+        if self._metadata_handler is not None:
+            self._metadata_handler.write(epoch=epoch)
+
+    def get_resume_from_epoch_id(self, user_epoch=None):
+        if self._metadata_handler is None:
+            return user_epoch
+        return self._metadata_handler.last_epoch(user_epoch=user_epoch)
+
+    def set_params(self, nodes, path_prefix=None, path_type=None):
+        self._make_managers(nodes, path_prefix, path_type)
+        if self._metadata_handler is not None:
+            self._metadata_handler.set_params(
+                db_prefix=self._db_prefix, db_type=self._db_type,
+                node_names=[str(node) for node in nodes], path_prefix=path_prefix,
+                path_type=path_type)
+
+    def cp_accessible(self, epoch=None):
+        if self._metadata_handler is None:
+            return True
+        return self._metadata_handler.cp_accessible(epoch)
+
+
+class UploadTaskGroupBuilder:
+    """Makes the tasks that upload a checkpoint."""
+
+    def build(self, epoch, checkpoint_manager):
+        """Returns a TaskGroup."""
+        raise NotImplementedError("an UploadTaskGroupBuilder defines build")
+
+
+class JobRunner:
+    """Runs a job.
+
+    Args:
+      checkpoint_manager: None saves nothing.
+      resume_from_epoch: the epoch to load first; None starts anew.
+      upload_task_group_builder: uploads what was saved.
+      nodes_to_checkpoint: default: those of the job.
+    """
+
+    def __init__(self, job, checkpoint_manager=None, resume_from_epoch=None,
+                 upload_task_group_builder=None, nodes_to_checkpoint=None):
+        self.job = job
+        self.checkpoint_manager = checkpoint_manager
+        self.resume_from_epoch = resume_from_epoch
+        self.upload_task_group_builder = upload_task_group_builder
+        self.nodes_to_checkpoint = nodes_to_checkpoint or job.nodes_to_checkpoint()
+
+    def train(self, session):
+        """Runs the job to its end; returns the number of its last epoch, from 1."""
+        self._prepare(session)
+        epoch = 1 if self.resume_from_epoch is None else self.resume_from_epoch + 1
+        while True:
+            logger.info("Starting epoch %s", epoch)
+            session.run(self.job.epoch_group)
+            stop = any(bool(output.fetch()) for output in self.job.stop_conditions)
+            if self.checkpoint_manager is not None:
+                self.save_checkpoints(epoch, session)
+            if stop or not self.job.stop_conditions:
+                break
+            epoch += 1
+        logger.info("Stopped after epoch %s", epoch)
+        session.run(self.job.exit_group)
+        return epoch
+
+    __call__ = train
+
+    def _prepare(self, session):
+        manager = self.checkpoint_manager
+        if manager is not None:
+            self.resume_from_epoch = manager.get_resume_from_epoch_id(self.resume_from_epoch)
+        session.run(self.job.init_group)
+        if manager is not None:
+            session.run(manager.init(self.nodes_to_checkpoint,
+                                     retrieve_from_epoch=self.resume_from_epoch))
+            if self.resume_from_epoch is None:
+                self.save_checkpoints(0, session)
+            else:
+                session.run(manager.load(self.resume_from_epoch))
+        session.run(self.job.download_group)
+
+    def load_blobs_from_checkpoints(self, blob_names, epoch, session):
+        """Loads some blobs of an epoch. Returns False if it was not saved completely."""
+        if self.checkpoint_manager is None:
+            raise ValueError("Checkpoint manager is None")
+        return self.checkpoint_manager.load_blobs_locally(
+            self.nodes_to_checkpoint, blob_names, epoch, session)
+
+    def save_checkpoints(self, epoch, session):
+        """Saves all blobs. A failure is logged, and the training goes on."""
+        try:
+            session.run(self.checkpoint_manager.save(epoch))
+            self.checkpoint_manager.write_checkpoint_metadata(epoch)
+            if self.upload_task_group_builder is not None:
+                session.run(self.upload_task_group_builder.build(epoch, self.checkpoint_manager))
+        except RuntimeError as error:
+            logger.error("the checkpoint of epoch %s was not saved: %s", epoch, error)
+
+
+def epoch_limiter(job, num_epochs):
+    """Ends a job after `num_epochs` epochs; the count is saved with its blobs."""
+    with job.init_group:
+        init_net = core.Net("epoch_counter_init")
+        counter = init_net.CreateCounter([], init_count=num_epochs - 1)
+        Task(step=init_net)
+    with job.epoch_group:
+        finish_net = core.Net("epoch_counter_finish")
+        finished = finish_net.CountDown(counter)
+        output = Task(step=finish_net, outputs=finished).outputs()[0]
+    job.add_stop_condition(output)

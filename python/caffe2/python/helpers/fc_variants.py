@@ -1,0 +1,86 @@
+"""Fully connected layers with packed, decomposed, pruned or sparse weights."""
+
+from caffe2.python.helpers.fc import add_weight_and_bias
+from caffe2.python.modeling import initializers
+from caffe2.python.modeling.parameter_info import ParameterTags
+
+
+def _param(model, name, shape, init, default, tags=None):
+    initializer = initializers.update_initializer(None, init, default)
+    return model.create_param(param_name=name, shape=shape, initializer=initializer, tags=tags)
+
+
+def packed_fc(model, blob_in, blob_out, dim_in, dim_out, weight_init=None, bias_init=None,
+              WeightInitializer=None, BiasInitializer=None, **kwargs):
+    """fc. Weights are laid out for the processor by the operator FC itself."""
+    blob_out = blob_out or model.net.NextName()
+    parameters = add_weight_and_bias(model, blob_out, [dim_out, dim_in], [dim_out], weight_init,
+                                     bias_init, WeightInitializer, BiasInitializer)
+    return model.net.FC([blob_in, *parameters], blob_out, **kwargs)
+
+
+def fc_decomp(model, blob_in, blob_out, dim_in, dim_out, rank_approx=5, weight_init=None,
+              bias_init=None, WeightInitializer=None, BiasInitializer=None, **kwargs):
+    """Y = (X V) U^T + b, a layer with weights of low rank.
+
+    Args:
+      blob_in: X [N, dim_in].
+      blob_out: Y [N, dim_out]; parameters <blob_out>_u [dim_out, rank_approx], _v [dim_in,
+        rank_approx] and _b [dim_out].
+    """
+    blob_out = blob_out or model.net.NextName()
+    default = ("XavierFill", {})
+    u = _param(model, blob_out + "_u", [dim_out, rank_approx], weight_init, default,
+               ParameterTags.WEIGHT)
+    v = _param(model, blob_out + "_v", [dim_in, rank_approx], weight_init, default,
+               ParameterTags.WEIGHT)
+    b = _param(model, blob_out + "_b", [dim_out], bias_init, ("ConstantFill", {}),
+               ParameterTags.BIAS)
+    return model.net.FC([model.net.MatMul([blob_in, v], blob_out + "_xv"), u, b], blob_out,
+                        **kwargs)
+
+
+def fc_prune(model, blob_in, blob_out, dim_in, dim_out, weight_init=None, bias_init=None,
+             mask_init=None, threshold=0.00001, need_compress_rate=False, comp_lb=0.05, **kwargs):
+    """fc that sets small weights to zero while it trains; needs the operator FC_Prune.
+
+    Further state: <blob_out>_mask, _ag_dw and _mask_seq, as the weights [dim_out, dim_in]. Returns
+    the list of the outputs [Y, compression rate] with need_compress_rate.
+    """
+    blob_out = blob_out or model.net.NextName()
+    shape, zeros = [dim_out, dim_in], ("ConstantFill", {"value": 0.0})
+    weight, bias = add_weight_and_bias(
+        model, blob_out, shape, [dim_out], weight_init, bias_init, None, None)
+    computed = ParameterTags.COMPUTED_PARAM
+    mask = _param(model, blob_out + "_m", shape, mask_init, ("ConstantFill", {"value": 1.0}),
+                  computed)
+    ag_dw = _param(model, blob_out + "_ag_dw", shape, None, zeros, computed)
+    mask_seq = _param(model, blob_out + "_mask_seq", shape, None, zeros, computed)
+    thres = _param(model, blob_out + "_thres", [1], None,
+                   ("ConstantFill", {"value": threshold}), computed)
+    bound = _param(model, blob_out + "_comp_lb", [1], None, ("ConstantFill", {"value": comp_lb}),
+                   computed)
+    outputs = [blob_out, blob_out + "_compress_rate"] if need_compress_rate else [blob_out]
+    return model.net.FC_Prune(
+        [blob_in, weight, mask, bias, ag_dw, mask_seq, thres, bound], outputs,
+        need_compress_rate=need_compress_rate, **kwargs)
+
+
+def fc_sparse(model, blob_in, blob_out, w_csr, iw, jw, bias, **kwargs):
+    """fc whose weights are in compressed rows: values, row starts and columns; needs the operator
+    FC_Sparse, and a model that does not make parameters."""
+    if model.init_params:
+        raise ValueError("fc_sparse only takes weights that exist")
+    return model.net.FC_Sparse([blob_in, w_csr, iw, jw, bias], blob_out or model.net.NextName(),
+                               **kwargs)
+
+
+def elementwise_linear(model, blob_in, blob_out, dim, weight_init=None, bias_init=None, **kwargs):
+    """Y = X * w + b with one w and b for each column: X and Y [N, dim]; parameters <blob_out>_w (1
+    at first) and _b (0) [dim]."""
+    blob_out = blob_out or model.net.NextName()
+    w = _param(model, blob_out + "_w", [dim], weight_init, ("ConstantFill", {"value": 1.0}),
+               ParameterTags.WEIGHT)
+    b = _param(model, blob_out + "_b", [dim], bias_init, ("ConstantFill", {"value": 0.0}),
+               ParameterTags.BIAS)
+    return model.net.ElementwiseLinear([blob_in, w, b], blob_out, **kwargs)

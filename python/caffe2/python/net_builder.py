@@ -1,0 +1,429 @@
+"""Nets and steps as one writes a program:
+
+    with NetBuilder() as nb:
+        count = ops.Const(0)
+        with ops.loop(10):
+            ops.Add([count, ops.Const(1)], [count])
+    workspace.RunPlan(to_execution_step(nb))
+
+`ops` adds to the innermost NetBuilder. A Task is one.
+"""
+
+from caffe2.python import context, core
+from caffe2.python.control_ops_util import add_if_op, add_while_op
+from caffe2.python.task import Task, TaskGroup
+
+
+@context.define_context()
+class NetBuilder:
+    """An ordered list of nets and steps under construction.
+
+    Args:
+      name: of the nets that are made on the way.
+      initial_scope: blobs that nets of control operators may use besides those of this builder.
+    """
+
+    def __init__(self, name=None, initial_scope=None, _stop_blob_required=False, _stop_blob=None,
+                 _fullname=None, _use_control_ops=False):
+        parent = NetBuilder.current(required=False)
+        names = [parent.name if parent is not None else None, name]
+        self.name = _fullname or "/".join(part for part in names if part)
+        self._frozen = False
+        self._stop_blob = _stop_blob
+        self._stop_blob_required = _stop_blob_required
+        self._current_net = None
+        self._children = []
+        self._use_control_ops = _use_control_ops
+        outer = parent._lexical_scope() if parent is not None and parent._use_control_ops else ()
+        self._outer_scope = set(outer) | {str(blob) for blob in initial_scope or ()}
+
+    def _lexical_scope(self):
+        """The blobs that nets written here may use."""
+        scope = set(self._outer_scope)
+        for child in self._children:
+            if isinstance(child, core.Net):
+                scope.update(child.Proto().external_input)
+                scope.update(blob for op in child.Proto().op for blob in op.output)
+        return scope
+
+    def stop_blob(self):
+        """The bool blob that ends this builder's step when it is true, made if there is none; to be
+        set in the current net."""
+        if self._stop_blob is None:
+            net = self.current_net()
+            self._stop_blob = core.BlobReference(net.NextName("stop_blob"), net=net)
+            net.Const(False, blob_out=self._stop_blob)
+            if self._current_net is not self._children[0]:
+                init = core.Net("stop_blob_init")
+                init.Const(False, blob_out=self._stop_blob)
+                self._children.insert(0, init)
+        return self._stop_blob
+
+    def stop_if(self, blob):
+        """Ends the step here if the bool blob is true."""
+        stop = self.stop_blob()
+        self.current_net().Or([stop, blob], [stop])
+        self._current_net = None
+
+    def _assert_mutable(self):
+        if self._frozen:
+            raise ValueError("This NetBuilder has been built already.")
+
+    def add(self, child):
+        """Appends a net, step or NetBuilder; operators go to a net until something else follows."""
+        self._assert_mutable()
+        self._current_net = child if isinstance(child, core.Net) else None
+        self._children.append(child)
+        return child
+
+    def current_net(self, name=None):
+        """The net that operators go to; a new one with `name`."""
+        self._assert_mutable()
+        if self._current_net is None or name is not None:
+            self.add(core.Net(name or self.name or "net"))
+        return self._current_net
+
+    def freeze(self):
+        for child in self._children:
+            if hasattr(child, "freeze"):
+                child.freeze()
+        self._current_net = None
+        self._frozen = True
+
+    def get(self):
+        """The list of nets and steps; the builder cannot change after it."""
+        self.freeze()
+        return self._children
+
+    def __exit__(self, error_type, *unused):
+        self.freeze()
+        if error_type is not None:
+            return
+        if self._stop_blob_required and self._stop_blob is None:
+            raise ValueError("This NetBuilder requires a stop condition (stop_if or stop_blob)")
+
+    def __str__(self):
+        return self.name or "Un-named NetBuilder"
+
+
+class Operations:
+    """What net_builder.ops offers: all operators, and control flow. Used on the current
+    NetBuilder."""
+
+    def net(self, net=None, name=None):
+        """The current net; or adds a given one."""
+        builder = NetBuilder.current()
+        if net is not None:
+            if name is not None:
+                raise ValueError("Cannot provide both `net` and `name`")
+            builder.add(net)
+            return net
+        return builder.current_net(name=name)
+
+    def __getattr__(self, op_type):
+        if op_type.startswith("__"):
+            raise AttributeError(op_type)
+        return getattr(self.net(), op_type)
+
+    def stop(self):
+        """Ends the current step here."""
+        self.stop_if(self.Const(True))
+
+    def stop_if(self, blob):
+        """Ends the current step here if the bool blob is true."""
+        NetBuilder.current().stop_if(blob)
+
+    def loop(self, iters=None, name=None):
+        """``with ops.loop(iters) as loop``: repeats the block `iters` times (a number or a blob),
+        or until it is stopped. loop.iter() is the number of the iteration, a blob."""
+        return NetBuilder.current().add(_Loop(iters, name=name))
+
+    def stop_guard(self, has_stopped_blob=None, name=None):
+        """A block of its own to stop; guard.has_stopped() is then true, a bool blob."""
+        return NetBuilder.current().add(
+            _StopGuard(has_stopped_blob=has_stopped_blob, name=name))
+
+    def If(self, cond, name=None):
+        """A block that runs if the bool blob is true. The builder's other operators follow it."""
+        return NetBuilder.current().add(_RunIf(cond, name=name))
+
+    def Else(self, name=None):
+        """A block that runs if that of the If right before it did not."""
+        return NetBuilder.current().add(_RunElse(self._last_if(), name=name))
+
+    def _last_if(self):
+        children = NetBuilder.current()._children
+        if not children or not isinstance(children[-1], _RunIf):
+            raise ValueError("Else must follow If")
+        return children[-1]
+
+    def IfNet(self, cond, name=None):
+        """Like If, but the block becomes an operator, whose gradient is defined. Blobs that the
+        block makes are its own; those that it writes and that were there before change."""
+        return _IfNet(cond, name=name)
+
+    def ElseNet(self, name=None):
+        """The else branch of the IfNet right before it."""
+        return _ElseNet(name=name)
+
+    def WhileNet(self, name=None):
+        """A loop that becomes an operator: a ConditionNet and the body follow within the block."""
+        return _WhileNet(name=name)
+
+    def ConditionNet(self, name=None):
+        """The condition of a WhileNet: ops.Condition(blob) is its last statement."""
+        return _ConditionNet(name=name)
+
+    def Condition(self, blob):
+        builder = NetBuilder.current()
+        if not isinstance(builder, _ConditionNet):
+            raise ValueError("Condition belongs in a ConditionNet")
+        builder.set_condition(blob)
+
+    def task_init(self):
+        """Operators that run once, before the task does."""
+        setup = _SetupBuilder(_SetupBuilder.INIT)
+        self.net().add_attribute(Task.TASK_SETUP, setup)
+        return setup
+
+    def task_exit(self):
+        """Operators that run once, after the task."""
+        setup = _SetupBuilder(_SetupBuilder.EXIT)
+        self.net().add_attribute(Task.TASK_SETUP, setup)
+        return setup
+
+    def task_instance_init(self):
+        """Operators that run before each instance of the task."""
+        setup = _SetupBuilder(_SetupBuilder.INIT)
+        self.net().add_attribute(Task.TASK_INSTANCE_SETUP, setup)
+        return setup
+
+    def task_instance_exit(self):
+        """Operators that run after each instance of the task."""
+        setup = _SetupBuilder(_SetupBuilder.EXIT)
+        self.net().add_attribute(Task.TASK_INSTANCE_SETUP, setup)
+        return setup
+
+    def local_init(self):
+        """Operators that run once on the node, before all of its tasks."""
+        setup = _SetupBuilder(_SetupBuilder.INIT)
+        self.net().add_attribute(TaskGroup.LOCAL_SETUP, setup)
+        return setup
+
+    def local_exit(self):
+        """Operators that run once on the node, after all of its tasks."""
+        setup = _SetupBuilder(_SetupBuilder.EXIT)
+        self.net().add_attribute(TaskGroup.LOCAL_SETUP, setup)
+        return setup
+
+    def task_reporter(self, interval_ms=1000, name=None):
+        """Operators that run every `interval_ms` milliseconds while the task runs."""
+        return _ReporterBuilder(interval_ms, net=self.net(), name=name)
+
+
+ops = Operations()
+
+
+class _ReporterBuilder(NetBuilder):
+    def __init__(self, interval_ms, net=None, name=None):
+        super().__init__(name)
+        self._net = net
+        self.interval_ms = interval_ms
+
+    def __exit__(self, error_type, *args):
+        super().__exit__(error_type, *args)
+        if error_type is None:
+            step = core.to_execution_step(self)
+            step.RunEveryMillis(self.interval_ms)
+            self._net.add_attribute(Task.REPORT_STEP, step)
+
+
+class _SetupBuilder(NetBuilder):
+    INIT, EXIT = "init", "exit"
+
+    def __init__(self, type, name=None):
+        super().__init__(name)
+        self.type = type
+
+    def setup(self, net):
+        return core.to_execution_step(self) if self.type == self.INIT else None
+
+    def exit(self, net):
+        return core.to_execution_step(self) if self.type == self.EXIT else None
+
+
+class _RunOnce(NetBuilder):
+    """A block that runs at most once."""
+
+    def __exit__(self, error_type, *args):
+        if error_type is None and self._stop_blob is not None:
+            self.current_net().Const(True, blob_out=self._stop_blob)
+        super().__exit__(error_type, *args)
+
+
+class _StopGuard(_RunOnce):
+    def __init__(self, has_stopped_blob=None, name=None):
+        super().__init__(name)
+        self._stopped = has_stopped_blob
+        self._ran = False
+
+    def __enter__(self):
+        super().__enter__()
+        if self._stopped is None:
+            self._stopped = self.current_net().Const(True)
+        else:
+            self.current_net().Const(True, blob_out=self._stopped)
+        return self
+
+    def __exit__(self, error_type, *args):
+        if error_type is None:
+            self._ran = True
+            self.current_net().Const(False, blob_out=self._stopped)
+        super().__exit__(error_type, *args)
+
+    def has_stopped(self):
+        """The bool blob: whether the block was stopped. Raises ValueError within the block."""
+        if not self._ran:
+            raise ValueError("Context not used yet.")
+        return self._stopped
+
+
+class _Loop(NetBuilder):
+    def __init__(self, iters=None, name=None):
+        super().__init__(name, _stop_blob_required=True)
+        if iters is not None:
+            outer = NetBuilder.current().current_net()
+            self._inc = outer.Const(1)
+            self._iter = outer.Const(0)
+            self._num_iters = iters if isinstance(iters, core.BlobReference) else outer.Const(iters)
+        else:
+            self._num_iters = None
+
+    def iter(self):
+        """The number of the iteration, from 0: a blob."""
+        if self._num_iters is None:
+            raise ValueError("This loop does not have a number of iterations.")
+        return self._iter
+
+    def __enter__(self):
+        super().__enter__()
+        if self._num_iters is not None:
+            self.stop_if(self.current_net().GE([self._iter, self._num_iters]))
+        return self
+
+    def __exit__(self, error_type, *args):
+        if error_type is None and self._num_iters is not None:
+            self.current_net().Add([self._iter, self._inc], [self._iter])
+        super().__exit__(error_type, *args)
+
+
+class _RunIf(_RunOnce):
+    def __init__(self, cond_blob=None, name=None, _already_ran=None):
+        super().__init__(name)
+        if not isinstance(cond_blob, core.BlobReference) and cond_blob is not None:
+            raise TypeError(f"a condition is a blob, not {cond_blob!r}")
+        outer = NetBuilder.current().current_net()
+        self._is_else = cond_blob is None
+        self._already_ran = _already_ran if self._is_else else outer.Const(False)
+        if not self._is_else:
+            # What is tested is the value before the block, which may change the condition.
+            self._cond = outer.Copy(cond_blob)
+
+    def __enter__(self):
+        super().__enter__()
+        if self._is_else:
+            self.stop_if(self._already_ran)
+        else:
+            self.stop_if(self.current_net().Not(self._cond))
+        self.current_net().Const(True, blob_out=self._already_ran)
+        return self
+
+
+class _RunElse(_RunIf):
+    def __init__(self, if_ctx, name=None):
+        super().__init__(None, name=name, _already_ran=if_ctx._already_ran)
+
+
+class _ControlNet(NetBuilder):
+    """A block that becomes the net argument of a control operator."""
+
+    def __init__(self, name=None):
+        self._outer = NetBuilder.current()
+        super().__init__(name, _use_control_ops=True)
+        self._outer_scope |= self._outer._lexical_scope()
+
+    def _net_of_block(self):
+        """The block as one net. Raises ValueError if it holds steps."""
+        nets = self._children
+        if not all(isinstance(net, core.Net) for net in nets):
+            raise ValueError("a control operator holds operators only, no steps")
+        if len(nets) == 1:
+            return nets[0]
+        joined = core.Net(self.name or "control")
+        for net in nets:
+            joined.AppendNet(net)
+        return joined
+
+    def __exit__(self, error_type, *args):
+        super().__exit__(error_type, *args)
+        if error_type is None:
+            self._finish()
+
+
+class _IfNet(_ControlNet):
+    def __init__(self, cond_blob, name=None):
+        super().__init__(name)
+        self._cond = cond_blob
+
+    def _finish(self):
+        outer = self._outer
+        self._scope = outer._lexical_scope()
+        net = outer.current_net()
+        add_if_op(net, self._cond, self._scope, self._net_of_block())
+        outer._last_if_net = (net, len(net.Proto().op), self)
+
+
+class _ElseNet(_ControlNet):
+    def __init__(self, name=None):
+        super().__init__(name)
+        last = getattr(self._outer, "_last_if_net", None)
+        if last is None or len(last[0].Proto().op) != last[1]:
+            raise ValueError("ElseNet must follow IfNet")
+        self._net, _, self._if = last
+
+    def _finish(self):
+        # The If is made anew, with both branches.
+        proto = self._net.Proto()
+        first = next(i for i in range(len(proto.op) - 1, -1, -1) if proto.op[i].type == "If")
+        del proto.op[first - 1:]  # with the CreateScope before it
+        self._net._InvalidateLookupTables()
+        add_if_op(self._net, self._if._cond, self._if._scope, self._if._net_of_block(),
+                  self._net_of_block())
+
+
+class _ConditionNet(_ControlNet):
+    def __init__(self, name=None):
+        super().__init__(name)
+        if not isinstance(self._outer, _WhileNet):
+            raise ValueError("ConditionNet belongs in a WhileNet")
+        self._condition = None
+
+    def set_condition(self, blob):
+        self._condition = blob
+
+    def _finish(self):
+        if self._condition is None:
+            raise ValueError("a ConditionNet ends with Condition(blob)")
+        self._outer._condition_net = self._net_of_block()
+        self._outer._condition = self._condition
+
+
+class _WhileNet(_ControlNet):
+    _condition_net = None
+
+    def _finish(self):
+        if self._condition_net is None:
+            raise ValueError("a WhileNet begins with a ConditionNet")
+        outer = self._outer
+        add_while_op(outer.current_net(), self._condition, outer._lexical_scope(),
+                     self._net_of_block(), self._condition_net)

@@ -1,0 +1,111 @@
+"""Sessions: what runs tasks and groups of them."""
+
+from caffe2.python import core, workspace
+from caffe2.python.task import _NO_GROUP, Cluster, Task, TaskGroup, WorkspaceType
+
+
+class CompiledRunnable:
+    """What a session made of a task or group, for sessions of its class."""
+
+    def __init__(self, obj, session_class):
+        self.obj = obj
+        self.session_class = session_class
+
+
+class Session:
+    """Base of what runs tasks: ``session.run(task_or_group)``.
+
+    Subclasses define _compile_task_group(group, setup_net_list) and _run_compiled(compiled). After
+    close(), nothing runs any more.
+    """
+
+    def __init__(self):
+        self._open = True
+
+    def is_open(self):
+        return self._open
+
+    @classmethod
+    def compile(cls, runnable, workspace_type=None, setup_net_list=None):
+        """The CompiledRunnable of a Task, TaskGroup, net, step or CompiledRunnable."""
+        if isinstance(runnable, CompiledRunnable):
+            if runnable.session_class is not cls:
+                raise ValueError("Runnable was compiled for different session type. Need: "
+                                 f"{cls.__name__}, got: {runnable.session_class.__name__}")
+            return runnable
+        if isinstance(runnable, TaskGroup):
+            group = runnable
+            if group._workspace_type is None:
+                group._workspace_type = workspace_type
+        else:
+            group = TaskGroup(workspace_type or WorkspaceType.GLOBAL)
+            task = runnable
+            if not isinstance(task, Task):
+                task = Task(step=core.to_execution_step(runnable), group=_NO_GROUP)
+            group.add(task)
+        return CompiledRunnable(cls._compile_task_group(group, setup_net_list), cls)
+
+    def run(self, runnable, workspace_type=None, setup_net_list=None):
+        """Runs a Task, TaskGroup, net or step; what it was compiled to is kept for the next time.
+
+        Raises RuntimeError if the session is closed, or the plan fails.
+        """
+        if not self.is_open():
+            raise RuntimeError("Session is closed.")
+        slot = f"_compiled_for_{type(self).__name__}"
+        compiled = getattr(runnable, slot, None)
+        if compiled is None:
+            compiled = self.compile(runnable, workspace_type, setup_net_list)
+            setattr(runnable, slot, compiled)
+        self._run_compiled(compiled.obj)
+
+    def close(self):
+        if self.is_open():
+            self._do_close()
+            self._open = False
+
+    def _do_close(self):
+        """Releases what the session holds."""
+
+    def __enter__(self):
+        if not self._open:
+            raise RuntimeError("Session already closed.")
+        return self
+
+    def __exit__(self, error_type, value, traceback):
+        if error_type is None:
+            self.close()
+
+
+class LocalSession(Session):
+    """Runs tasks in this process, those of all nodes at once, in a workspace (default: the current
+    one). Groups of the type WorkspaceType.PRIVATE run in a child of it, which sees its blobs but
+    keeps new ones to itself, apart from outputs."""
+
+    def __init__(self, ws=None):
+        Session.__init__(self)
+        self._ws = ws or workspace.C.Workspace.current
+
+    @classmethod
+    def _compile_task_group(cls, task_group, setup_net_list=None):
+        with Cluster():
+            task = task_group.to_task()
+        plan = core.Plan("task_group_plan")
+        if setup_net_list:
+            plan.AddStep(core.execution_step("setup", setup_net_list))
+        plan.AddStep(task.get_step())
+        return plan, task.output_list(), task.workspace_type()
+
+    def _run_compiled(self, compiled):
+        plan, output_list, workspace_type = compiled
+        outputs = [str(name) for name in output_list.names()]
+        for name in outputs:
+            self._ws.create_blob(name)  # here, not in the child
+        output_list.set_values(outputs, _fetch_func=self._fetch_output)
+        if workspace_type == WorkspaceType.PRIVATE:
+            workspace.C.Workspace(self._ws).run(plan)
+        else:
+            self._ws.run(plan)
+
+    def _fetch_output(self, output):
+        return self._ws.fetch_blob(str(output))

@@ -1,0 +1,299 @@
+"""net_builder, control, tasks, sessions, checkpoints: programs whose results are known."""
+
+import numpy as np
+import pytest
+
+from caffe2.python import brew, checkpoint, context, control, core, workspace
+from caffe2.python.model_helper import ModelHelper
+from caffe2.python.net_builder import NetBuilder, ops
+from caffe2.python.session import LocalSession
+from caffe2.python.task import Cluster, Node, Task, TaskGroup, WorkspaceType, final_output
+
+
+def run(builder):
+    workspace.RunPlan(core.to_execution_step(builder))
+
+
+def value(blob):
+    return workspace.FetchBlob(str(blob))
+
+
+def test_contexts():
+    @context.define_context()
+    class Scope:
+        pass
+
+    with pytest.raises(RuntimeError, match="is missing"):
+        Scope.current()
+    assert Scope.current(required=False) is None
+    with Scope() as outer:
+        assert Scope.current() is outer
+        with Scope() as inner:
+            assert Scope.current() is inner
+        assert Scope.current() is outer
+    with pytest.raises(TypeError, match="Wrong context type"):
+        Scope.current(3)
+
+    @Scope()
+    def decorated():
+        return Scope.current()
+
+    assert isinstance(decorated(), Scope)
+
+
+def test_loops_and_branches_of_steps():
+    with NetBuilder() as builder:
+        total, count = ops.Const(0), ops.Const(0)
+        with ops.loop(10) as loop:
+            ops.Add([total, loop.iter()], [total])
+            with ops.If(ops.GE([loop.iter(), ops.Const(6)])):
+                ops.Add([count, ops.Const(1)], [count])
+            with ops.Else():
+                ops.Add([count, ops.Const(100)], [count])
+        with ops.loop():
+            ops.Add([total, ops.Const(1)], [total])
+            ops.stop_if(ops.GE([total, ops.Const(1000)]))
+    run(builder)
+    assert (value(total), value(count)) == (1000, 604)
+
+
+def test_stop_guards():
+    with NetBuilder() as builder:
+        reached = ops.Const(0)
+        with ops.stop_guard() as stopped:
+            ops.stop_if(ops.Const(True))
+            ops.Const(1, blob_out=reached)
+        with ops.stop_guard() as passed:
+            ops.stop_if(ops.Const(False))
+            ops.Const(2, blob_out=reached)
+    run(builder)
+    assert value(reached) == 2
+    assert value(stopped.has_stopped()) and not value(passed.has_stopped())
+    with pytest.raises(ValueError, match="requires a stop condition"):
+        with NetBuilder():
+            with ops.loop():
+                ops.Const(1)
+
+
+@pytest.mark.parametrize("x, expected", [(10.0, 10 + 28), (2.0, -2 + 28)])
+def test_control_operators(x, expected):
+    with NetBuilder(_use_control_ops=True) as builder:
+        given, y, i = ops.Const(x), ops.Const(0.0), ops.Const(0.0)
+        with ops.IfNet(ops.GT([given, ops.Const(3.0)])):
+            ops.Add([y, given], [y])
+        with ops.ElseNet():
+            ops.Sub([y, given], [y])
+        with ops.WhileNet():
+            with ops.ConditionNet():
+                ops.Condition(ops.LT([i, ops.Const(7.0)]))
+            ops.Add([i, ops.Const(1.0)], [i])
+            ops.Add([y, i], [y])
+    run(builder)
+    assert value(y) == expected
+
+
+@pytest.mark.parametrize("condition, slope", [(True, 3.0), (False, -2.0)])
+def test_brew_cond_has_a_gradient(condition, slope):
+    model = ModelHelper("cond")
+    branches = []
+    for scale in (3.0, -2.0):
+        branch = ModelHelper("branch")
+        branch.net.Scale(core.BlobReference("x"), core.BlobReference("y"), scale=scale)
+        branches.append(branch)
+    model.net.AddExternalInput("x", "condition")
+    model.net.ConstantFill([], "y", shape=[2])
+    brew.cond(model, "condition", ["x", "y"], *branches)
+    loss = model.net.SumElements("y", "loss")
+    gradients = model.AddGradientOperators([loss])
+    workspace.FeedBlob("x", np.float32([1, 2]))
+    workspace.FeedBlob("condition", np.array([condition]))
+    workspace.RunNetOnce(model.net)
+    assert value("loss") == 3 * slope
+    np.testing.assert_array_equal(value(gradients["x"]), [slope, slope])
+
+
+def test_brew_loop():
+    model, body, test = ModelHelper("loop"), ModelHelper("body"), ModelHelper("test")
+    x, one = core.BlobReference("x"), core.BlobReference("one")
+    body.net.Add([x, one], x)
+    test.net.LT([x, core.BlobReference("limit")], core.BlobReference("go"))
+    for name, number in (("x", 0), ("one", 1), ("limit", 5)):
+        workspace.FeedBlob(name, np.float32([number]))
+        model.net.AddExternalInput(name)
+    brew.loop(model, core.BlobReference("go"), ["x", "one", "limit"], body, test)
+    workspace.RunNetOnce(model.net)
+    assert value("x") == 5
+    with pytest.raises(ValueError, match="reads .'x'., which are undefined"):
+        brew.loop(model, core.BlobReference("go"), ["one"], body)
+
+
+class _Counting:
+    """Blobs and nets for the tests of control: `count` counts up, conditions compare it."""
+
+    def __init__(self):
+        init = core.Net("init")
+        self.count = init.ConstantFill([], "count", shape=[1], value=0, dtype=core.DataType.INT32)
+        self.init = init
+        one = init.ConstantFill([], "one", shape=[1], value=1, dtype=core.DataType.INT32)
+        self.up = core.Net("up")
+        self.up.Add([self.count, one], [self.count])
+
+    def less_than(self, limit):
+        net = core.Net("less")
+        bound = net.ConstantFill([], 1, shape=[1], value=limit, dtype=core.DataType.INT32)
+        net.AddExternalOutput(net.LT([self.count, bound]))
+        return net
+
+    def run(self, step):
+        workspace.RunPlan(core.execution_step("all", [core.to_execution_step(self.init), step]))
+        return int(value("count")[0])
+
+
+def test_control_steps():
+    def counted(make):
+        workspace.ResetWorkspace()
+        counting = _Counting()
+        return counting.run(make(counting))
+
+    assert counted(lambda c: control.Do("d", c.up, c.up)) == 2
+    assert counted(lambda c: control.For("f", c.up, 7)) == 7
+    assert counted(lambda c: control.While("w", c.less_than(5), c.up)) == 5
+    assert counted(lambda c: control.While("w", c.less_than(0), c.up)) == 0
+    assert counted(lambda c: control.Until("u", control.NotNet(c.less_than(4)), c.up)) == 4
+    assert counted(lambda c: control.DoWhile("dw", c.less_than(0), c.up)) == 1
+    assert counted(lambda c: control.DoWhile("dw", c.less_than(3), c.up)) == 3
+    assert counted(lambda c: control.DoUntil("du", control.NotNet(c.less_than(6)), c.up)) == 6
+    two = lambda c: control.Do("two", c.up, c.up)  # noqa: E731
+    assert counted(lambda c: control.If("i", c.less_than(1), c.up)) == 1
+    assert counted(lambda c: control.If("i", c.less_than(0), c.up)) == 0
+    assert counted(lambda c: control.If("i", c.less_than(1), c.up, two(c))) == 1
+    assert counted(lambda c: control.IfNot("i", c.less_than(1), c.up, two(c))) == 2
+    assert counted(lambda c: control.Switch(
+        "s", (c.less_than(0), c.up), (c.less_than(1), two(c)), (c.less_than(2), c.up))) == 2
+    assert counted(lambda c: control.SwitchNot(
+        "s", (c.less_than(1), c.up), (c.less_than(0), two(c)))) == 2
+    for relation, expected in (("And", 0), ("Or", 1)):
+        assert counted(lambda c: control.If("c", control.CombineConditions(  # noqa: B023
+            "combined", [c.less_than(1), c.less_than(0)], relation), c.up)) == expected  # noqa: B023
+
+
+def test_tasks_setup_and_outputs():
+    with Cluster() as cluster, TaskGroup() as group:
+        with Task():
+            with ops.task_init():
+                start = ops.Const(5)
+            first = final_output(ops.Add([start, ops.Const(2)]))
+            with ops.task_exit():
+                ops.Const(-1, blob_out=start)
+        with Node("other"), Task():
+            second = final_output([ops.Const(np.float64([1, 2])), ops.Const("text")])
+    assert cluster.nodes() == ["local", "other"]
+    assert group.used_nodes() == ["local", "other"]
+    with pytest.raises(ValueError, match="not set yet"):
+        first.get()
+    session = LocalSession()
+    for _ in range(2):
+        session.run(group)
+        assert first.fetch() == 7
+        np.testing.assert_array_equal(second.fetch()[0], [1, 2])
+    with pytest.raises(ValueError, match="already used"):
+        with group:
+            Task()
+        group.add(Task(group=None))
+    session.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        session.run(group)
+
+
+def test_private_groups_keep_their_blobs():
+    for kind, seen in ((WorkspaceType.PRIVATE, False), (WorkspaceType.GLOBAL, True)):
+        with TaskGroup(kind) as group, Task():
+            blob = ops.Const(1)
+        LocalSession().run(group)
+        assert workspace.HasBlob(str(blob)) == seen
+
+
+def test_instances_of_a_task():
+    init = core.Net("init")
+    counter = init.CreateCounter([], init_count=0)
+    workspace.RunNetOnce(init)
+    with TaskGroup() as group, Task(num_instances=4):
+        ops.CountUp([counter])
+    LocalSession().run(group)
+    read = core.Net("read")
+    read.RetrieveCount([counter], "read")
+    workspace.RunNetOnce(read)
+    assert value("read") == 4
+
+
+def build_job(node=None):
+    """A job of 4 epochs that adds 1 to "total" 3 times in each."""
+    init = core.Net("init")
+    one = init.ConstantFill([], "one", shape=[1], value=1.0)
+    total = init.ConstantFill([], "total", shape=[1], value=0.0)
+    epoch = core.Net("epoch")
+    epoch.Add([total, one], [total])
+    with checkpoint.Job() as job:
+        with job.init_group, Node(node or "local"):
+            Task(step=init)
+        with Node(node or "local"):
+            Task(step=core.execution_step("epoch", epoch, num_iter=3))
+        checkpoint.epoch_limiter(job, 4)
+    return job
+
+
+@pytest.mark.parametrize("multi_node", [False, True])
+def test_checkpoints_resume(multi_node, tmp_path):
+    def manager():
+        if multi_node:
+            return checkpoint.MultiNodeCheckpointManager(str(tmp_path), "minidb")
+        return checkpoint.CheckpointManager(str(tmp_path), "local", "minidb")
+
+    job = build_job()
+    job.compile(LocalSession)
+    runner = checkpoint.JobRunner(job, manager())
+    with LocalSession() as session:
+        assert runner.train(session) == 4
+    assert value("total") == 12
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"local.{i}" for i in range(5)]
+
+    for epoch in (1, 3):
+        workspace.ResetWorkspace()
+        job = build_job()
+        job.compile(LocalSession)
+        runner = checkpoint.JobRunner(job, manager(), resume_from_epoch=epoch)
+        with LocalSession() as session:
+            assert runner.train(session) == 4
+        assert value("total") == 12
+
+
+def test_blobs_of_an_epoch(tmp_path):
+    manager = checkpoint.MultiNodeCheckpointManager(str(tmp_path), "minidb")
+    runner = checkpoint.JobRunner(build_job(), manager)
+    session = LocalSession()
+    runner.train(session)
+    assert manager.get_ckpt_db_name("local", 2) == str(tmp_path / "local.2")
+    workspace.FeedBlob("total", np.float32([-1]))
+    assert runner.load_blobs_from_checkpoints(["total"], 2, session)
+    assert value("total") == 6
+    assert not runner.load_blobs_from_checkpoints(["total"], 9, session)
+
+
+def test_job_without_checkpoints_and_uploads(tmp_path):
+    uploaded = []
+
+    class Builder(checkpoint.UploadTaskGroupBuilder):
+        def build(self, epoch, checkpoint_manager):
+            uploaded.append(epoch)
+            with TaskGroup(WorkspaceType.GLOBAL) as group:
+                Task()
+            return group
+
+    assert checkpoint.JobRunner(build_job())(LocalSession()) == 4
+    workspace.ResetWorkspace()
+    manager = checkpoint.CheckpointManager(str(tmp_path), "local", "minidb")
+    checkpoint.JobRunner(
+        build_job(), manager, upload_task_group_builder=Builder()).train(LocalSession())
+    assert uploaded == [0, 1, 2, 3, 4]
+    assert checkpoint.db_name(3, "node", "/dir") == "/dir/node.3"
+    assert checkpoint.db_name(3, "node", "/dir", path_prefix="s3:x_") == "s3:x_node.3"
