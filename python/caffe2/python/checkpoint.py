@@ -369,7 +369,8 @@ def epoch_limiter(job, num_epochs):
     """Ends a job after `num_epochs` epochs; the count is saved with its blobs."""
     with job.init_group:
         init_net = core.Net("epoch_counter_init")
-        counter = init_net.CreateCounter([], init_count=num_epochs - 1)
+        counter = init_net.CreateCounter(
+            [], core.BlobReference("epoch_counter"), init_count=num_epochs - 1)
         Task(step=init_net)
     with job.epoch_group:
         finish_net = core.Net("epoch_counter_finish")

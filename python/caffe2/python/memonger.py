@@ -7,11 +7,14 @@ they did.
 
 import collections
 import enum
+import heapq
 import logging
+
+import numpy as np
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
-from caffe2.python import core
+from caffe2.python import core, workspace
 
 log = logging.getLogger("memonger")
 
@@ -19,6 +22,14 @@ log = logging.getLogger("memonger")
 LiveRange = collections.namedtuple("LiveRange", ["defined", "used", "size"])
 Optimization = collections.namedtuple("Optimization", ["net", "assignments", "blob_assignments"])
 Statistics = collections.namedtuple("Statistics", ["baseline_nbytes", "optimized_nbytes"])
+
+# Bytes of the elements of tensors.
+_SIZES = {
+    core.DataType.FLOAT: 4, core.DataType.DOUBLE: 8, core.DataType.FLOAT16: 2,
+    core.DataType.INT8: 1, core.DataType.UINT8: 1, core.DataType.INT16: 2,
+    core.DataType.UINT16: 2, core.DataType.INT32: 4, core.DataType.INT64: 8,
+    core.DataType.BOOL: 1,
+}
 
 
 class AssignmentAlgorithm(enum.Enum):
@@ -126,3 +137,291 @@ def release_blobs_when_used(netproto, dont_free_blobs, selector_fun=None):
             result.op.append(core.CreateOperator(
                 "Free", [reference], [reference], device_option=op.device_option))
     return result
+
+
+def estimate_memory_usage(protos, shapes, types, devicescope):
+    """(all bytes, most bytes at one time, {operator type: bytes}) that nets allocate for blobs.
+
+    Args:
+      protos: NetDefs in the order they run; Free operators give memory back.
+      shapes, types: {blob: shape} and {blob: DataType}, from workspace.InferShapesAndTypes; blobs
+        that they lack count nothing.
+      devicescope: DeviceOption: only its operators count.
+    """
+    def nbytes(blob):
+        if blob not in shapes or blob not in types:
+            log.warning("the size of %s is not known", blob)
+            return 0
+        return int(np.prod(shapes[blob])) * _SIZES.get(types[blob], 0)
+
+    total = current = most = 0
+    by_type, alive = collections.defaultdict(int), set()
+    operators = [(op, op.device_option if op.HasField("device_option") else proto.device_option)
+                 for proto in protos for op in proto.op]
+    for op, device in operators:
+        if not core.device_option_equal(device, devicescope):
+            continue
+        for blob in op.output:
+            if op.type == "Free":
+                current -= nbytes(blob) if blob in alive else 0
+                alive.discard(blob)
+            elif blob not in alive:
+                alive.add(blob)
+                total += nbytes(blob)
+                current += nbytes(blob)
+                by_type[op.type] += nbytes(blob)
+        most = max(most, current)
+    return total, most, by_type
+
+
+# -- Assignments in steps --------------------------------------------------------------------------
+
+
+class InterferenceGraph:
+    """Operators, as nodes 0 to n - 1, and which must run before which."""
+
+    def __init__(self, size):
+        self.successors = [set() for _ in range(size)]
+        self.predecessors = [set() for _ in range(size)]
+
+    def add_edge(self, first, second):
+        self.successors[first].add(second)
+        self.predecessors[second].add(first)
+
+
+def compute_interference_graph(ops):
+    """The graph of a list of operators: writers before readers, and readers before whoever writes
+    the same blob again."""
+    graph = InterferenceGraph(len(ops))
+    writer, readers = {}, collections.defaultdict(set)
+    for i, op in enumerate(ops):
+        for blob in (*op.input, *op.control_input):
+            if blob in writer:
+                graph.add_edge(writer[blob], i)
+            readers[blob].add(i)
+        for blob in op.output:
+            for before in {*readers[blob], *([writer[blob]] if blob in writer else ())} - {i}:
+                graph.add_edge(before, i)
+            writer[blob], readers[blob] = i, set()
+    return graph
+
+
+def topological_sort_traversal(g):
+    """Operators in an order in which they can run: the first one ready first."""
+    missing = [len(before) for before in g.predecessors]
+    ready = [i for i, count in enumerate(missing) if count == 0]
+    order = []
+    while ready:
+        i = heapq.heappop(ready)
+        order.append(i)
+        for after in g.successors[i]:
+            missing[after] -= 1
+            if missing[after] == 0:
+                heapq.heappush(ready, after)
+    if len(order) != len(missing):
+        raise ValueError("the operators depend on each other in a circle")
+    return order
+
+
+def topological_sort_traversal_longest_path(g):
+    """As topological_sort_traversal, but each operator's longest chain of predecessors runs first
+    and the short ones right before it, which keeps the lives of blobs short."""
+    heights = {}
+    for i in topological_sort_traversal(g):
+        heights[i] = 1 + max((heights[before] for before in g.predecessors[i]), default=0)
+    order, done = [], set()
+    sinks = [i for i, after in enumerate(g.successors) if not after]
+    stack = sorted(sinks, key=lambda i: (heights[i], -i))
+    while stack:
+        i = stack[-1]
+        todo = [before for before in g.predecessors[i] if before not in done]
+        if todo:
+            stack += sorted(todo, key=lambda before: (heights[before], -before))
+            continue
+        stack.pop()
+        if i not in done:
+            done.add(i)
+            order.append(i)
+    return order
+
+
+def compute_ranges(linearized_ops, blob_sizes=None):
+    """{blob: LiveRange} of operators in the order they run. `defined` is None for blobs that come
+    from outside, `used` for those that nothing reads."""
+    ranges = {}
+    for i, op in enumerate(linearized_ops):
+        for blob in op.input:
+            known = ranges.get(blob, LiveRange(None, None, None))
+            ranges[blob] = known._replace(used=i)
+        for blob in op.output:
+            known = ranges.get(blob, LiveRange(None, None, None))
+            if known.defined is None and known.used is None:
+                known = known._replace(defined=i)
+            ranges[blob] = known
+    if blob_sizes is not None:
+        ranges = {blob: known._replace(size=blob_sizes[blob]) for blob, known in ranges.items()}
+    return ranges
+
+
+def is_compatible(candidate_range, assignment, static_blobs):
+    """Whether a blob may follow those of an assignment, a list of (blob, LiveRange)."""
+    name, last = assignment[-1]
+    if name in static_blobs or None in (candidate_range.defined, last.defined, last.used):
+        return False
+    return candidate_range.defined > last.used
+
+
+def _size(known):
+    """Bytes of a LiveRange; where sizes are not known, all count the same."""
+    return 1 if known.size is None else known.size
+
+
+def _get_max_size(assignment):
+    return max((_size(known) for _, known in assignment), default=0)
+
+
+def get_memory_usage(assignments):
+    """Bytes of assignments whose ranges have sizes; else their number."""
+    return sum(_get_max_size(assignment) for assignment in assignments)
+
+
+def compute_assignments_greedy(ranges_sorted, init_assignments=None):
+    """Appends each (blob, LiveRange), in the order of last use, to the assignment of the nearest
+    size that is free, or to a new one."""
+    assignments = init_assignments or []
+    placed = {name for assignment in assignments for name, _ in assignment}
+    for name, known in ranges_sorted:
+        if name in placed:
+            continue
+        free = [a for a in assignments if is_compatible(known, a, ())]
+        if free:
+            min(free, key=lambda a: abs(_get_max_size(a) - _size(known))).append((name, known))
+        else:
+            assignments.append([(name, known)])
+    return assignments
+
+
+def compute_assignments_dp(ranges_sorted, init_assignment=None, counter=None):
+    """The assignments of the least memory, by trying all; exponential in the number of blobs.
+
+    `counter`: a list of one number, to which the number of tried assignments is added.
+    """
+    best, best_bytes = None, None
+
+    def extend(index, assignments, nbytes):
+        nonlocal best, best_bytes
+        if counter is not None:
+            counter[0] += 1
+        if best is not None and nbytes >= best_bytes:
+            return
+        if index == len(ranges_sorted):
+            best, best_bytes = [list(assignment) for assignment in assignments], nbytes
+            return
+        blob = ranges_sorted[index]
+        for i, assignment in enumerate(assignments):
+            if is_compatible(blob[1], assignment, ()):
+                larger = max(_size(blob[1]), _get_max_size(assignment))
+                assignments[i] = [*assignment, blob]
+                extend(index + 1, assignments, nbytes + larger - _get_max_size(assignment))
+                assignments[i] = assignment
+        assignments.append([blob])
+        extend(index + 1, assignments, nbytes + _size(blob[1]))
+        assignments.pop()
+
+    first = [list(assignment) for assignment in init_assignment or []]
+    extend(0, first, get_memory_usage(first))
+    return best
+
+
+def compute_assignments(ranges, static_blobs, algo):
+    """Lists of (blob, LiveRange), each of which can share memory; static blobs have their own."""
+    def last_use(item):
+        known = item[1]
+        return (float("inf") if known.used is None else known.used, known.defined or 0)
+
+    ordered = sorted(ranges.items(), key=last_use)
+    shared = [item for item in ordered if item[0] not in static_blobs]
+    if algo == AssignmentAlgorithm.DYNAMIC_PROGRAMMING:
+        assignments = compute_assignments_dp(shared)
+    elif algo == AssignmentAlgorithm.GREEDY:
+        assignments = compute_assignments_greedy(shared)
+    else:
+        raise ValueError(f"Invalid algo name {algo!r}")
+    return assignments + [[item] for item in ordered if item[0] in static_blobs]
+
+
+def compute_blob_assignments(assignments):
+    """{blob: the last blob of its assignment}, for assignments of several."""
+    return {blob: assignment[-1][0] for assignment in assignments if len(assignment) > 1
+            for blob, _ in assignment}
+
+
+def apply_assignments(net, blob_assignments):
+    """Renames blobs of a NetDef in place."""
+    renamed = {str(old): str(new) for old, new in blob_assignments.items()}
+    net.CopyFrom(caffe2_pb2.NetDef.FromString(C.rename_blobs(net.SerializeToString(), renamed)))
+
+
+def optimize_interference(net, static_blobs, ordering_function=topological_sort_traversal,
+                          blob_sizes=None, algo=AssignmentAlgorithm.GREEDY):
+    """Orders the operators of a NetDef and lets its blobs share memory.
+
+    Args:
+      static_blobs: blobs with memory of their own, such as parameters and what is fetched.
+      ordering_function: topological_sort_traversal, or the one with _longest_path.
+      blob_sizes: {blob: bytes}, see collect_blob_sizes.
+      algo: an AssignmentAlgorithm.
+
+    Returns an Optimization: the new NetDef, and who shares with whom.
+    """
+    order = ordering_function(compute_interference_graph(net.op))
+    optimized = caffe2_pb2.NetDef()
+    optimized.CopyFrom(net)
+    optimized.ClearField("op")
+    optimized.op.extend(net.op[i] for i in order)
+    static = {*map(str, static_blobs), *net.external_input, *net.external_output}
+    assignments = compute_assignments(compute_ranges(optimized.op, blob_sizes), static, algo)
+    blob_assignments = compute_blob_assignments(assignments)
+    apply_assignments(optimized, blob_assignments)
+    return Optimization(net=optimized, assignments=assignments, blob_assignments=blob_assignments)
+
+
+def blob_nbytes(blob):
+    """Bytes of a blob of the workspace; 0 if it has none."""
+    if not workspace.HasBlob(blob):
+        log.warning("there is no blob %s", blob)
+        return 0
+    return getattr(workspace.FetchBlob(blob), "nbytes", 0)
+
+
+def collect_blob_sizes(net):
+    """{blob: bytes}, after the NetDef has run."""
+    return {blob: blob_nbytes(blob) for op in net.op for blob in (*op.input, *op.output)}
+
+
+def compute_statistics(assignments):
+    """Statistics: bytes of all blobs in the workspace, and of those that remain when they share."""
+    sizes = [[blob_nbytes(blob) for blob, _ in assignment] for assignment in assignments]
+    return Statistics(baseline_nbytes=sum(map(sum, sizes)),
+                      optimized_nbytes=sum(map(max, sizes)))
+
+
+def verify_inplace_blobs(net_a, net_b):
+    """Whether the same operators of two NetDefs work in place."""
+    def in_place(op):
+        return {(i, o) for i, x in enumerate(op.input) for o, y in enumerate(op.output) if x == y}
+
+    return len(net_a.op) == len(net_b.op) and all(
+        in_place(a) == in_place(b) for a, b in zip(net_a.op, net_b.op))
+
+
+def verify_graph_equality(net_a, net_b):
+    """Whether two NetDefs have the same operators, and each reads what the same one wrote."""
+    def sources(net):
+        writer, found = {}, []
+        for i, op in enumerate(net.op):
+            found.append((op.type, [writer.get(blob) for blob in op.input]))
+            writer.update({blob: (i, k) for k, blob in enumerate(op.output)})
+        return found
+
+    return sources(net_a) == sources(net_b)

@@ -1,0 +1,43 @@
+"""Modifiers that compute something of some blobs of a net, for reports."""
+
+import numpy as np
+
+from caffe2.python import core, schema
+from caffe2.python.modeling.net_modifier import NetModifier
+
+
+class BlobReport(NetModifier):
+    """Adds to a net, for each of `blobs` that it has, the operators of the subclass's method
+    _compute(net, blob, name), which returns {output field: blob}.
+
+    Args:
+      logging_frequency: every how many runs the results are printed; 0: never.
+    """
+
+    def __init__(self, blobs, logging_frequency):
+        self._blobs = list(blobs)
+        self._logging_frequency = logging_frequency
+        self._suffix = ""
+
+    def _compute(self, net, blob):
+        raise NotImplementedError("a BlobReport defines _compute")
+
+    def field_name_suffix(self):
+        return self._suffix
+
+    def modify_net(self, net, init_net=None, grad_map=None, blob_to_device=None,
+                   modify_output_record=False):
+        """Raises ValueError if the net has not one of the blobs."""
+        for blob_name in self._blobs:
+            blob = core.BlobReference(str(blob_name))
+            if not net.BlobIsDefined(blob):
+                raise ValueError(f"blob {blob} is not defined in net {net.Name()}")
+            device = (blob_to_device or {}).get(str(blob))
+            with core.DeviceScope(device) if device else core.EmptyDeviceScope():
+                outputs = self._compute(net, blob)
+            for field, output in outputs.items():
+                if self._logging_frequency >= 1:
+                    net.Print(output, [], every_n=self._logging_frequency)
+                if modify_output_record:
+                    net.AppendOutputRecordField(
+                        str(blob) + field, schema.Scalar(np.float32, output))
