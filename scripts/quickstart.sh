@@ -84,7 +84,8 @@ run_id=quickstart-$$
 if [ "$store" = redis ]; then
   say "Redis"
   port=$(free_port)
-  redis-server --bind 127.0.0.1 --port "$port" --save '' --appendonly no --dir "$work" \
+  # In a session of its own, as the shards: Ctrl-C reaches this script alone, which ends them in order.
+  setsid redis-server --bind 127.0.0.1 --port "$port" --save '' --appendonly no --dir "$work" \
     >"$work/redis.log" 2>&1 &
   pids+=($!)
   for _ in $(seq 50); do
@@ -117,7 +118,7 @@ for ((i = 0; i < shards; i++)); do
     --optimizer adam --base_learning_rate 0.002 --lr_policy poly --zero_init_residual --log_every 50
     --file_store_path "$run_dir" --save_model_name "$model" --log_csv '')
   [ $i -gt 0 ] || { printf '%q ' "${command[@]}"; echo; }
-  OMP_NUM_THREADS=$threads "${command[@]}" >"$work/shard_$i.log" 2>&1 &
+  OMP_NUM_THREADS=$threads setsid "${command[@]}" >"$work/shard_$i.log" 2>&1 &
   shard_pids+=($!)
   pids+=($!)
 done
