@@ -1,5 +1,5 @@
 # Every library the build uses, all of them packaged by the distribution
-# (scripts/install_dependencies.sh names the packages).
+# (scripts/dependencies.sh names the packages).
 find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(Protobuf REQUIRED)

@@ -1,0 +1,143 @@
+"""The programs around training do what they say: database tools, predict, benchmarks, resuming."""
+
+import random
+import re
+
+import pytest
+
+from conftest import last_line, run, training
+
+
+def succeed(program, *args, **options):
+    """Runs a program that must succeed; returns its output."""
+    done = run(program, *args, **options)
+    assert done.returncode == 0, done.output
+    return done.output
+
+
+def write_picture(path, bright_row):
+    """Writes a grey 28x28 picture like those of the databases, of label (bright_row - 4) / 2."""
+    pixels = bytearray(20 for _ in range(28 * 28))
+    for row in range(bright_row, bright_row + 4):
+        pixels[row * 28 + 4 : row * 28 + 24] = bytes([230] * 20)
+    path.write_bytes(b"P5 28 28 255\n" + pixels)
+
+
+def test_split_db_deals_out_all_records(databases):
+    output = succeed("split_db", "--input_db", databases / "test_lmdb", "--input_db_type", "lmdb",
+                     "--splits", 3)
+    assert "100 records in 3 databases" in output
+    counts = []
+    for i in range(3):
+        part = f"{databases}/test_lmdb_split_{i}"
+        copied = succeed("convert_db", "--input_db", part, "--input_db_type", "lmdb",
+                         "--output_db", f"{part}.minidb", "--output_db_type", "minidb")
+        counts.append(int(re.search(r"(\d+) records", copied).group(1)))
+    assert sorted(counts) == [33, 33, 34]
+
+
+def test_db_throughput_measures(databases):
+    output = succeed("db_throughput", "--input_db", databases / "train_lmdb", "--input_db_type",
+                     "lmdb", "--report_interval", 5, "--repeat", 1)
+    assert "640 records, opened and checked" in output
+    assert re.search(r"\d+ records/s", output)
+
+
+def test_make_image_db(tmp_path):
+    lines = []
+    for label in range(10):
+        write_picture(tmp_path / f"{label}.pgm", 2 * label + 4)
+        lines.append(f"{label}.pgm {label}\n")
+    (tmp_path / "list").write_text("".join(lines))
+    flags = ["--input_folder", tmp_path, "--list_file", tmp_path / "list", "--db", "lmdb"]
+    output = succeed("make_image_db", *flags, "--output_db_name", tmp_path / "pictures")
+    assert output.startswith("10 records in ")
+    (tmp_path / "list").write_text("absent.pgm 1\n")
+    done = run("make_image_db", *flags, "--output_db_name", tmp_path / "other")
+    assert 0 < done.returncode < 128
+    assert "absent.pgm" in last_line(done.output)
+    assert not list(tmp_path.glob("other*"))
+
+
+def test_make_cifar_db(tmp_path):
+    rng = random.Random(1)
+    for name, count in (("data_batch_1", 4), ("data_batch_2", 3), ("test_batch", 2)):
+        records = [bytes([label]) + rng.randbytes(3072) for label in range(count)]
+        (tmp_path / f"{name}.bin").write_bytes(b"".join(records))
+    flags = ["--input_folder", tmp_path, "--output_train_db_name", tmp_path / "train",
+             "--output_test_db_name", tmp_path / "test"]
+    output = succeed("make_cifar_db", *flags)
+    assert "7 records" in output and "2 records" in output
+    (tmp_path / "data_batch_1.bin").write_bytes(b"cut")
+    done = run("make_cifar_db", "--input_folder", tmp_path, "--output_train_db_name",
+               tmp_path / "cut")
+    assert 0 < done.returncode < 128
+    assert "data_batch_1.bin" in last_line(done.output)
+    assert not list(tmp_path.glob("cut*"))
+
+
+def test_predict_names_what_the_model_was_trained_on(databases, tmp_path):
+    succeed("resnet50_trainer", *training(databases, tmp_path, num_epochs=3, mirror="false"))
+    (model,) = tmp_path.glob("*.mdl")
+    names = tmp_path / "names"
+    names.write_text("".join(f"class {label}\n" for label in range(10)))
+    for label in (0, 3, 9):
+        write_picture(tmp_path / f"{label}.pgm", 2 * label + 4)
+    pictures = [tmp_path / f"{label}.pgm" for label in (0, 3, 9)]
+    lines = succeed("predict", "--model", model, "--class_names", names, *pictures).splitlines()
+    assert len(lines) == 3 * 6
+    for i, label in enumerate((0, 3, 9)):
+        assert lines[6 * i] == str(pictures[i])
+        probabilities = [float(line.split()[0]) for line in lines[6 * i + 1 : 6 * i + 6]]
+        assert lines[6 * i + 1].endswith(f"class {label}")
+        assert probabilities == sorted(probabilities, reverse=True)
+        assert 0.5 < sum(probabilities) <= 1.001
+
+
+def test_mnist_trainer_goes_on_from_an_epoch(databases, tmp_path):
+    flags = ["--use_cpu", "--train_data", databases / "train_lmdb", "--test_data",
+             databases / "test_lmdb", "--num_examples", 640, "--model_prefix", tmp_path / "mlp"]
+    output = succeed("mnist_trainer", *flags, "--num_epochs", 2)
+    assert "Epoch[1] Validation-accuracy=" in output
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["mlp-0001.mdl", "mlp-0002.mdl"]
+    output = succeed("mnist_trainer", *flags, "--num_epochs", 3, "--load_epoch", 2)
+    assert "Epoch[0]" not in output
+    assert "Epoch[2] Validation-accuracy=" in output
+    done = run("mnist_trainer", *flags, "--num_epochs", 9, "--load_epoch", 8)
+    assert 0 < done.returncode < 128
+    assert "mlp-0008.mdl" in last_line(done.output)
+
+
+@pytest.mark.parametrize("num_shards", [1, 2, 4])
+def test_a_run_of_40_is_one_of_17_and_23(num_shards, databases, shards, tmp_path):
+    """Models of a run that was stopped inside an epoch are those of one that was not."""
+    models = {}
+    for name, parts in (("whole", [40]), ("parts", [17, 40])):
+        folder = tmp_path / name
+        folder.mkdir()
+        for i, iterations in enumerate(parts):
+            flags = training(
+                databases, folder, num_shards=num_shards, run_id=f"{name}{i}", model="mlp",
+                batch_size=4, epoch_size=4 * 10 * num_shards, num_epochs=4, test_data=None,
+                max_iterations=iterations, checkpoint_every=1000, shuffle="true",
+                checkpoint_path=folder / "checkpoint",
+            )
+            for shard in range(num_shards):
+                resume = ["--resume"] if i > 0 else []
+                shards.start(*flags, "--shard_id", shard, *resume)
+            for status, output in shards.wait():
+                assert status == 0, output
+            shards.processes.clear()
+        models[name] = (folder / "model_4.mdl").read_bytes()
+    assert models["whole"] == models["parts"]
+
+
+def test_speed_benchmark_times_each_operator(tmp_path):
+    net = tmp_path / "net.pbtxt"
+    net.write_text('op { type: "Relu" input: "x" output: "y" } op { type: "Copy" input: "y" '
+                   'output: "z" }')
+    output = succeed("speed_benchmark", "--net", net, "--input", "x", "--input_dims", "2,3",
+                     "--iter", 5, "--warmup", 1, "--run_individual", "true")
+    assert "Milliseconds per iter" in output
+    assert "(, Relu)" in output and "(, Copy)" in output
