@@ -1,6 +1,9 @@
 """Schemas, readers and writers, queues."""
 
+import os
 import pickle
+import signal
+import threading
 
 import numpy as np
 import pytest
@@ -357,3 +360,16 @@ def test_record_queue_processes_in_threads():
     assert sorted(seen) == list(range(0, 40, 2))
     with pytest.raises(ValueError, match="positive"):
         record_queue.RecordQueue(source.schema(), num_threads=0)
+
+
+def test_interrupt_ends_waiting_for_a_queue():
+    workspace.RunOperatorOnce(core.CreateOperator("CreateBlobsQueue", [], ["queue"]))
+    net = core.Net("waiting")
+    net.DequeueBlobs(["queue"], ["value"])
+    plan = core.Plan("waiting_plan")
+    plan.AddStep(core.execution_step("own_workspace", net, create_workspace=True))
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        workspace.RunPlan(plan)
+    timer.join()
