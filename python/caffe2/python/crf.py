@@ -1,0 +1,176 @@
+"""A linear-chain conditional random field on top of scores for each word (J. Lafferty et al., 2001).
+
+One sequence at a time: the scores ("predictions") are [T, num_classes] and the labels [T]. The
+transitions [num_classes + 2, num_classes + 2] hold the score of class j behind class i; the last
+two classes are the begin and the end of the sequence.
+"""
+
+import numpy as np
+
+from caffe2.python import core, recurrent
+from caffe2.python.model_helper import ModelHelper
+from caffe2.python.modeling.parameter_info import ParameterTags
+
+# The score of what cannot be.
+_LOW_SCORE = -1000.0
+
+
+class CRFWithLoss:
+    """The loss log(sum over all labelings of e^score) - score of the right labeling, where the
+    score of a labeling is the sum of its predictions and transitions.
+
+    Args:
+      transitions_blob: default: a new parameter crf_transitions, uniform in [-1, 1].
+    """
+
+    def __init__(self, model, num_classes, transitions_blob=None):
+        self.model = model
+        self.num_classes = num_classes
+        self.num_classes_padded = num_classes + 2
+        if transitions_blob is None:
+            transitions_blob = model.param_init_net.UniformFill(
+                [], [core.ScopedBlobReference("crf_transitions")],
+                shape=[self.num_classes_padded] * 2, min=-1.0, max=1.0)
+        self.transitions = transitions_blob
+        model.AddParameter(transitions_blob, ParameterTags.WEIGHT)
+
+    def crf_loss(self, predictions, labels, seq_lengths=None):
+        """Adds the loss to the model: a scalar blob. `seq_lengths` is not used."""
+        net = self.model.net
+        # Both parts see the same transitions, though others may update them meanwhile.
+        transitions = net.Copy(
+            self.transitions, core.ScopedBlobReference("transitions_snapshot"))
+        unary = self._gather_entries_sum(predictions, labels)
+        padded = self.pad_predictions(
+            predictions, self.model.param_init_net, net, self.num_classes)
+        binary = self._path_binary_scores(self._pad_labels(labels), transitions)
+        path = net.Add([binary, unary], core.ScopedBlobReference("path_total"))
+        first = self.model.param_init_net.ConstantFill(
+            [], shape=[1], value=0, dtype=core.DataType.INT32)
+        initial = net.Gather(
+            [padded, first], core.ScopedBlobReference("rnn_initial"), dense_gradient=True)
+        rest, _ = net.RemovePadding([padded], 2, padding_width=1, end_padding_width=0)
+        rest = net.ExpandDims([rest], core.ScopedBlobReference("rnn_input_data"), dims=[1])
+        all_paths = self._crf_forward(rest, initial, transitions)
+        return net.Sub([all_paths, path], core.ScopedBlobReference("crf_loss"))
+
+    @staticmethod
+    def pad_predictions(predictions, init_net, net, num_classes):
+        """Predictions [T + 2, num_classes + 2] with a begin and an end, which nothing else is."""
+        width = num_classes + 2
+
+        def only(index, name):
+            scores = np.full((1, width), _LOW_SCORE, np.float32)
+            scores[0, index] = 0
+            return init_net.GivenTensorFill([], name, shape=[1, width], values=scores)
+
+        begin, end = only(num_classes, "b_scores"), only(num_classes + 1, "e_scores")
+        zero = init_net.ConstantFill([], shape=[1], value=0, dtype=core.DataType.INT32)
+        length = net.Cast(net.Gather([net.Shape([predictions]), zero]), to="int32")
+        column = net.ConstantFill([net.LengthsRangeFill(length)], value=_LOW_SCORE)
+        column = net.ExpandDims(column, dims=[1])
+        wide, _ = net.Concat([predictions, column, column], 2, axis=1)
+        padded, _ = net.Concat([begin, wide, end], 2, axis=0)
+        return padded
+
+    def _pad_labels(self, labels):
+        init_net = self.model.param_init_net
+        begin, end = (
+            init_net.ConstantFill([], shape=[1], value=value, dtype=core.DataType.INT64)
+            for value in (self.num_classes, self.num_classes + 1))
+        labels = self.model.net.Cast([labels], to="int64")
+        padded, _ = self.model.net.Concat([begin, labels, end], 2, axis=0)
+        return padded
+
+    def _path_binary_scores(self, labels, transitions):
+        """The sum of transitions[labels[t], labels[t + 1]]."""
+        net = self.model.net
+        columns, _ = net.RemovePadding([labels], 2, padding_width=1, end_padding_width=0)
+        rows, _ = net.RemovePadding([labels], 2, padding_width=0, end_padding_width=1)
+        width = net.ConstantFill(
+            [rows], value=self.num_classes_padded, dtype=core.DataType.INT64)
+        flat = net.Add([net.Mul([rows, width]), columns])
+        entries = net.Gather([net.FlattenToVec([transitions]), flat], dense_gradient=True)
+        return net.ReduceFrontSum(entries)
+
+    def _gather_entries_sum(self, predictions, labels):
+        """The sum of predictions[t, labels[t]]."""
+        net = self.model.net
+        size = self.model.param_init_net.ConstantFill(
+            [], shape=[1], value=self.num_classes, dtype=core.DataType.INT64)
+        chosen = net.OneHot([net.Cast([labels], to="int64"), size])
+        chosen = net.Cast(chosen, to="float")
+        scores = net.DotProduct([net.StopGradient(net.FlattenToVec(chosen)),
+                                 net.FlattenToVec(predictions)])
+        return net.ReduceFrontSum([scores])
+
+    def _crf_forward(self, input_blob, initial_state, transitions):
+        """The logarithm of the sum over all labelings: a scalar."""
+        net = self.model.net
+        last = self.build_crf_net(input_blob, initial_state, transitions)
+        last, _ = net.Reshape([last], 2, shape=(self.num_classes_padded,))
+        total = net.SortedSegmentRangeLogSumExp([last, self._one_segment()])
+        total, _ = net.Reshape(total, 2, shape=())
+        return total
+
+    def _one_segment(self, *name):
+        return self.model.param_init_net.ConstantFill(
+            [], *name, value=0, shape=[self.num_classes_padded], dtype=core.DataType.INT32)
+
+    def build_crf_net(self, input_blob, initial_state, transitions):
+        """Adds the recursion state[j] = x_t[j] + log sum_i e^(state[i] + transitions[i, j]), over
+        input_blob [T, 1, C] from initial_state [1, C]; returns the last state [1, 1, C]."""
+        width = self.num_classes_padded
+        step = ModelHelper("crf_step", param_model=self.model)
+        net = step.net
+
+        def s(name):
+            return core.BlobReference(f"crf_net/{name}")
+
+        input_t, previous, _ = net.AddExternalInputs(
+            core.BlobReference("input_t"), core.BlobReference("cell_t_prev"), transitions)
+        segment = self._one_segment([s("zero_segment_id")])
+        column = net.Transpose(previous, [s("prev_transpose")], axes=(0, 2, 1))
+        column = net.Tile(column, [s("prev_tiled")], tiles=width, axis=2)
+        row = net.Tile(input_t, [s("input_t_tiled")], tiles=width, axis=1)
+        scores = net.Add([column, row], [s("input_with_prev")])
+        scores = net.Add([scores, transitions], [s("prev_with_transitions")], broadcast=1)
+        scores, _ = net.Reshape(
+            scores, [s("all_with_transitions_reshaped"), s("all_with_transitions_orig")],
+            shape=(width, width))
+        state = net.SortedSegmentRangeLogSumExp([scores, segment], [s("cell_t")])
+        net.AddExternalOutputs(state)
+        _, last = recurrent.recurrent_net(
+            net=self.model.net, cell_net=net, inputs=[(input_t, input_blob)],
+            initial_cell_inputs=[(previous, initial_state)], links={previous: state},
+            scope="crf_net", outputs_with_grads=(1,))
+        return last
+
+    def update_predictions(self, classes):
+        """Predictions [T, num_classes] in which the class of the best labeling has, for each word,
+        changed places with the highest score."""
+        padded = self.pad_predictions(
+            classes, self.model.param_init_net, self.model.net, self.num_classes)
+        return self.model.net.Python(_follow_best_path)(
+            [padded, self.transitions], core.ScopedBlobReference("post_crf_classes"))
+
+
+def _best_path(predictions, transitions):
+    """The labeling with the highest score (A. Viterbi, 1967), for padded predictions."""
+    score, back = predictions[0], []
+    for row in predictions[1:]:
+        candidates = score[:, np.newaxis] + transitions
+        back.append(candidates.argmax(axis=0))
+        score = row + candidates.max(axis=0)
+    path = [int(score.argmax())]
+    for origins in reversed(back):
+        path.append(int(origins[path[-1]]))
+    return path[::-1]
+
+
+def _follow_best_path(inputs, outputs):
+    predictions, transitions = np.array(inputs[0].data), np.array(inputs[1].data)
+    for row, label in zip(predictions, _best_path(predictions, transitions)):
+        best = row.argmax()
+        row[[label, best]] = row[[best, label]]
+    outputs[0].feed(np.ascontiguousarray(predictions[1:-1, :-2]))
