@@ -1,4 +1,4 @@
-"""A linear-chain conditional random field on top of scores for each word (J. Lafferty et al., 2001).
+"""A linear-chain conditional random field over scores of each word (J. Lafferty et al., 2001).
 
 One sequence at a time: the scores ("predictions") are [T, num_classes] and the labels [T]. The
 transitions [num_classes + 2, num_classes + 2] hold the score of class j behind class i; the last

@@ -79,7 +79,8 @@ def update_initializer(initializer_class, operator_name_and_kwargs,
       operator_name_and_kwargs, default_operator_name_and_kwargs: (operator type, arguments); the
         first may be None.
     """
-    name, kwargs = operator_name_and_kwargs or default_operator_name_and_kwargs
+    # Scripts pass longer tuples; what follows the arguments never had an effect.
+    name, kwargs = (operator_name_and_kwargs or default_operator_name_and_kwargs)[:2]
     if initializer_class is None:
         return Initializer(name, **kwargs)
     if isinstance(initializer_class, type):
