@@ -348,6 +348,7 @@ INSTANTIATE_TEST_SUITE_P(Sends, StrangerTest,
                                            std::pair("Junk", std::string(64, '\x5a')),
                                            std::pair("Zeros", std::string(4096, '\0')),
                                            std::pair("Http", "GET / HTTP/1.1\r\n\r\n"),
+                                           std::pair("Message0", Preamble(0)),
                                            std::pair("Message2", Preamble(2)),
                                            std::pair("Message3", Preamble(3))),
                          [](const auto& info) { return info.param.first; });
