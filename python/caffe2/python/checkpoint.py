@@ -75,7 +75,44 @@ def db_name(epoch, node_name, db_prefix, path_prefix=None):
     return path_prefix + filename if path_prefix else os.path.join(db_prefix, filename)
 
 
-class CheckpointManager:
+class _Metadata:
+    """The account that a metadata handler, if there is one, keeps of checkpoints."""
+
+    def __init__(self, db_prefix, db_type, metadata_handler):
+        self._db_prefix = db_prefix
+        self._db_type = db_type
+        self._metadata_handler = metadata_handler
+
+    def report_checkpoint_stats(self, action_name):
+        """The task that would report how long saving took; nothing measures it."""
+        return None
+
+    def write_checkpoint_metadata(self, epoch):
+        """Notes that an epoch was saved."""
+        if self._metadata_handler is not None:
+            self._metadata_handler.write(epoch=epoch)
+
+    def get_resume_from_epoch_id(self, user_epoch=None):
+        """The epoch to resume from: what the handler says, else `user_epoch`."""
+        if self._metadata_handler is None:
+            return user_epoch
+        return self._metadata_handler.last_epoch(user_epoch=user_epoch)
+
+    def cp_accessible(self, epoch=None):
+        """Whether checkpoints can be read and written, as far as the handler knows."""
+        if self._metadata_handler is None:
+            return True
+        return self._metadata_handler.cp_accessible(epoch)
+
+    def _set_handler_params(self, nodes, path_prefix, path_type):
+        if self._metadata_handler is not None:
+            self._metadata_handler.set_params(
+                db_prefix=self._db_prefix, db_type=self._db_type,
+                node_names=[str(node) for node in nodes], path_prefix=path_prefix,
+                path_type=path_type)
+
+
+class CheckpointManager(_Metadata):
     """Saves and loads the blobs of one node; each method gives the Task that does it.
 
     Args:
@@ -89,10 +126,8 @@ class CheckpointManager:
     BLOB_NAMES = "blob_names"
 
     def __init__(self, db_prefix, node_name, db_type, metadata_handler=None):
-        self._db_prefix = db_prefix
+        super().__init__(db_prefix, db_type, metadata_handler)
         self._node_name = node_name
-        self._db_type = db_type
-        self._metadata_handler = metadata_handler
         # Names the blobs that there were after initialization; saved with them.
         self._blob_names = core.BlobReference(self.BLOB_NAMES)
         self._names_output = None
@@ -162,46 +197,20 @@ class CheckpointManager:
                      **self._database(epoch))
         return task
 
-    def report_checkpoint_stats(self, action_name):
-        """The task that would report how long saving took; this manager measures nothing."""
-        return None
-
-    def write_checkpoint_metadata(self, epoch):
-        """Tells the metadata handler, if there is one, that an epoch was saved."""
-        if self._metadata_handler is not None:
-            self._metadata_handler.write(epoch=epoch)
-
-    def get_resume_from_epoch_id(self, user_epoch=None):
-        """The epoch to resume from: what the metadata handler says, else `user_epoch`."""
-        if self._metadata_handler is None:
-            return user_epoch
-        return self._metadata_handler.last_epoch(user_epoch=user_epoch)
-
     def set_params(self, nodes, path_prefix=None, path_type=None):
         """Sets where checkpoints of other places are read from."""
         self._path_prefix = path_prefix
         self._path_type = path_type
-        if self._metadata_handler is not None:
-            self._metadata_handler.set_params(
-                db_prefix=self._db_prefix, db_type=self._db_type, node_names=[str(self._node_name)],
-                path_prefix=path_prefix, path_type=path_type)
-
-    def cp_accessible(self, epoch=None):
-        """Whether checkpoints can be read and written, as far as the metadata handler knows."""
-        if self._metadata_handler is None:
-            return True
-        return self._metadata_handler.cp_accessible(epoch)
+        self._set_handler_params([self._node_name], path_prefix, path_type)
 
 
-class MultiNodeCheckpointManager:
+class MultiNodeCheckpointManager(_Metadata):
     """Saves and loads the blobs of several nodes, each in a file of its own; methods give groups of
     tasks. See CheckpointManager."""
 
     def __init__(self, db_prefix, db_type, metadata_handler=None):
+        super().__init__(db_prefix, db_type, metadata_handler)
         self._node_managers = None
-        self._db_prefix = db_prefix
-        self._db_type = db_type
-        self._metadata_handler = metadata_handler
 
     def _make_managers(self, nodes, path_prefix=None, path_type=None):
         """Raises ValueError if other nodes were named before."""
@@ -262,30 +271,9 @@ class MultiNodeCheckpointManager:
     def save(self, epoch):
         return self._task_group(CheckpointManager.save, epoch)
 
-    def report_checkpoint_stats(self, action_name):
-        return None
-
-    def write_checkpoint_metadata(self, epoch):
-        if self._metadata_handler is not None:
-            self._metadata_handler.write(epoch=epoch)
-
-    def get_resume_from_epoch_id(self, user_epoch=None):
-        if self._metadata_handler is None:
-            return user_epoch
-        return self._metadata_handler.last_epoch(user_epoch=user_epoch)
-
     def set_params(self, nodes, path_prefix=None, path_type=None):
         self._make_managers(nodes, path_prefix, path_type)
-        if self._metadata_handler is not None:
-            self._metadata_handler.set_params(
-                db_prefix=self._db_prefix, db_type=self._db_type,
-                node_names=[str(node) for node in nodes], path_prefix=path_prefix,
-                path_type=path_type)
-
-    def cp_accessible(self, epoch=None):
-        if self._metadata_handler is None:
-            return True
-        return self._metadata_handler.cp_accessible(epoch)
+        self._set_handler_params(nodes, path_prefix, path_type)
 
 
 class UploadTaskGroupBuilder:

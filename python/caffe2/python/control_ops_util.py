@@ -34,18 +34,19 @@ def _do_net(outer_net, net, lexical_scope, name):
     return do_net, inputs, outputs, scope_blob
 
 
-def _add(outer_net, op_type, cond_blob, parts, arguments):
-    """Adds the control operator over its nets, from (inputs, outputs, scope blob) of each."""
-    inputs = [str(cond_blob)] if op_type == "If" else []
-    outputs = []
-    for part_inputs, part_outputs, scope_blob in parts:
-        # What one branch may leave alone is read, too.
-        inputs += [*part_inputs, str(scope_blob)]
-        outputs += [*part_outputs, str(scope_blob)]
-    if op_type == "While":
-        inputs = [str(cond_blob), *inputs]
-    first = inputs[0]
-    inputs = [first, *dict.fromkeys(blob for blob in inputs[1:] if blob != first)]
+def _add(outer_net, op_type, cond_blob, lexical_scope, nets):
+    """Adds the control operator over its nets, {argument: Net or None}."""
+    inputs, outputs, arguments = [], [], {}
+    for argument, net in nets.items():
+        if net is None:
+            continue
+        do_net, read, written, scope_blob = _do_net(outer_net, net, lexical_scope,
+                                                    f"do_{argument}")
+        inputs += [*read, str(scope_blob)]
+        outputs += [*written, str(scope_blob)]
+        arguments[argument] = do_net.Proto()
+    condition = str(cond_blob)
+    inputs = [condition, *dict.fromkeys(blob for blob in inputs if blob != condition)]
     outer_net.__getattr__(op_type)(
         [core.BlobReference(blob) for blob in inputs],
         [core.BlobReference(blob) for blob in dict.fromkeys(outputs)], **arguments)
@@ -61,27 +62,13 @@ def add_if_op(if_net, cond_blob, lexical_scope, then_net, else_net=None):
 
     Raises ValueError if a net reads a blob that is not there.
     """
-    parts, arguments = [], {}
-    for name, net in (("then", then_net), ("else", else_net)):
-        if net is None:
-            continue
-        do_net, *part = _do_net(if_net, net, lexical_scope, f"do_{name}")
-        parts.append(part)
-        arguments[f"{name}_net"] = do_net.Proto()
-    _add(if_net, "If", cond_blob, parts, arguments)
+    _add(if_net, "If", cond_blob, lexical_scope, {"then_net": then_net, "else_net": else_net})
 
 
 def add_while_op(while_net, cond_blob, lexical_scope, loop_body_net, condition_body_net=None):
     """Adds to `while_net` a While operator: the condition net, if there is one, writes `cond_blob`
     before each iteration; else the loop body does. Otherwise as add_if_op."""
-    scope = {*map(str, lexical_scope), str(cond_blob)}
     if not while_net.BlobIsDefined(cond_blob):
         while_net.Const(False, blob_out=cond_blob)
-    parts, arguments = [], {}
-    for name, net in (("loop", loop_body_net), ("cond", condition_body_net)):
-        if net is None:
-            continue
-        do_net, *part = _do_net(while_net, net, scope, f"do_{name}")
-        parts.append(part)
-        arguments[f"{name}_net"] = do_net.Proto()
-    _add(while_net, "While", cond_blob, parts, arguments)
+    _add(while_net, "While", cond_blob, {*map(str, lexical_scope), str(cond_blob)},
+         {"loop_net": loop_body_net, "cond_net": condition_body_net})

@@ -180,41 +180,34 @@ class Operations:
             raise ValueError("Condition belongs in a ConditionNet")
         builder.set_condition(blob)
 
+    def _setup(self, attribute, type):
+        setup = _SetupBuilder(type)
+        self.net().add_attribute(attribute, setup)
+        return setup
+
     def task_init(self):
         """Operators that run once, before the task does."""
-        setup = _SetupBuilder(_SetupBuilder.INIT)
-        self.net().add_attribute(Task.TASK_SETUP, setup)
-        return setup
+        return self._setup(Task.TASK_SETUP, _SetupBuilder.INIT)
 
     def task_exit(self):
         """Operators that run once, after the task."""
-        setup = _SetupBuilder(_SetupBuilder.EXIT)
-        self.net().add_attribute(Task.TASK_SETUP, setup)
-        return setup
+        return self._setup(Task.TASK_SETUP, _SetupBuilder.EXIT)
 
     def task_instance_init(self):
         """Operators that run before each instance of the task."""
-        setup = _SetupBuilder(_SetupBuilder.INIT)
-        self.net().add_attribute(Task.TASK_INSTANCE_SETUP, setup)
-        return setup
+        return self._setup(Task.TASK_INSTANCE_SETUP, _SetupBuilder.INIT)
 
     def task_instance_exit(self):
         """Operators that run after each instance of the task."""
-        setup = _SetupBuilder(_SetupBuilder.EXIT)
-        self.net().add_attribute(Task.TASK_INSTANCE_SETUP, setup)
-        return setup
+        return self._setup(Task.TASK_INSTANCE_SETUP, _SetupBuilder.EXIT)
 
     def local_init(self):
         """Operators that run once on the node, before all of its tasks."""
-        setup = _SetupBuilder(_SetupBuilder.INIT)
-        self.net().add_attribute(TaskGroup.LOCAL_SETUP, setup)
-        return setup
+        return self._setup(TaskGroup.LOCAL_SETUP, _SetupBuilder.INIT)
 
     def local_exit(self):
         """Operators that run once on the node, after all of its tasks."""
-        setup = _SetupBuilder(_SetupBuilder.EXIT)
-        self.net().add_attribute(TaskGroup.LOCAL_SETUP, setup)
-        return setup
+        return self._setup(TaskGroup.LOCAL_SETUP, _SetupBuilder.EXIT)
 
     def task_reporter(self, interval_ms=1000, name=None):
         """Operators that run every `interval_ms` milliseconds while the task runs."""
