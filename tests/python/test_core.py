@@ -245,3 +245,44 @@ def test_seeds_make_runs_equal():
         values.append(workspace.FetchBlobs(["a", "b"]))
     np.testing.assert_array_equal(values[0], values[1])
     assert (values[0][0] != values[0][1]).any()
+
+
+def gpu_net():
+    """Blob "a" on the host is read by two operators of a GPU, whose result the host reads."""
+    gpu = core.DeviceOption(caffe2_pb2.CUDA, 1)
+    net = core.Net("across")
+    net.AddExternalInput("a")
+    net.Relu("a", "b", device_option=gpu)
+    net.Sum(["a", "b"], "c", device_option=gpu)
+    net.Relu("c", "d")
+    net.Relu("d", "d")
+    return net, gpu
+
+
+def test_copies_between_devices():
+    net, gpu = gpu_net()
+    cpu = core.DeviceOption(caffe2_pb2.CPU)
+    assert core.device_equal(core.InferBlobDevices(net)["c"], gpu)
+    copied, devices = core.InjectCrossDeviceCopies(net, {"a": cpu})
+    assert [(op.type, list(op.input), list(op.output)) for op in copied.Proto().op] == [
+        ("CopyCPUToGPU", ["a"], ["a_gpu_1"]), ("Relu", ["a_gpu_1"], ["b"]),
+        ("Sum", ["a_gpu_1", "b"], ["c"]), ("CopyGPUToCPU", ["c"], ["c_cpu"]),
+        ("Relu", ["c_cpu"], ["d"]), ("Relu", ["d"], ["d"])]
+    assert core.device_equal(devices["a_gpu_1"], gpu)
+    with pytest.raises(ValueError, match="No device information found for blob a"):
+        core.InjectCrossDeviceCopies(net)
+    # A later net takes the copies that there are.
+    nets, _ = core.InjectDeviceCopiesAmongNets([net, gpu_net()[0].Clone("second")], {"a": cpu})
+    assert nets[1].Proto().op[0].type == "Relu"
+    assert "a_gpu_1" in nets[1].Proto().external_input
+
+
+def test_small_utilities():
+    images = np.zeros((2, 3, 4, 5))
+    assert utils.NCHW2NHWC(images).shape == (2, 4, 5, 3)
+    assert utils.NHWC2NCHW(utils.NCHW2NHWC(images)).shape == images.shape
+    op = core.CreateOperator("Relu", "x", "y", order="NCHW", axis=3)
+    assert utils.ArgsToDict(op.arg) == {"order": b"NCHW", "axis": 3}
+    assert utils.EnumClassKeyVals(core.DataType)["FLOAT"] == 1
+    assert utils.GetContentFromProto(op, {caffe2_pb2.OperatorDef: lambda o: o.type}) == "Relu"
+    assert utils.GetContentFromProto(op, {}) is None

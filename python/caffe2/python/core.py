@@ -3,6 +3,16 @@
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import _operator_def, scope, utils
+from caffe2.python._devices import (
+    InferBlobDevices,
+    InferOpBlobDevices,
+    InjectCrossDeviceCopies,
+    InjectDeviceCopiesAmongNets,
+    InjectDeviceCopiesAmongNetsWithoutB2D,
+    RemapEntry,
+    copy_func_between_devices,
+    device_equal,
+)
 from caffe2.python._gradients import (
     GradientRegistry,
     GradientSlice,
@@ -35,7 +45,10 @@ from caffe2.python._plan import (
 __all__ = [
     "BlobReference", "CreateOperator", "CreatePythonOperator", "DataType", "DeviceOption",
     "DeviceScope", "EmptyDeviceScope", "ExecutionStep", "GetGlobalInitArgs", "GlobalInit",
-    "GradientRegistry", "GradientSlice", "IsGPUDeviceType", "IsOperator", "IsOperatorWithEngine",
+    "GradientRegistry", "GradientSlice", "InferBlobDevices", "InferOpBlobDevices",
+    "InjectCrossDeviceCopies", "InjectDeviceCopiesAmongNets",
+    "InjectDeviceCopiesAmongNetsWithoutB2D", "IsGPUDeviceType", "RemapEntry",
+    "copy_func_between_devices", "device_equal", "IsOperator", "IsOperatorWithEngine",
     "NameScope", "Net", "Plan", "RefreshRegisteredOperators", "ScopedBlobReference", "ScopedName",
     "SetEnginePref", "SetGlobalEnginePref", "SetOpEnginePref", "SetPerOpEnginePref",
     "add_nets_in_order", "clone_and_bind_net", "device_option_equal", "execution_step",

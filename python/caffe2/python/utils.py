@@ -303,3 +303,36 @@ def BuildUniqueMutexIter(init_net, net, iter=None, iter_mutex=None, iter_val=0):
         if str(counter) not in net._op_outputs:
             net.AtomicIter([mutex, counter], counter)
     return core.BlobReference(str(counter), net)
+
+
+def NHWC2NCHW(tensor):
+    """An array [N, ..., C] as [N, C, ...], a view."""
+    if tensor.ndim < 1:
+        raise ValueError("a scalar has no channels")
+    return np.moveaxis(tensor, -1, 1) if tensor.ndim > 1 else tensor
+
+
+def NCHW2NHWC(tensor):
+    """An array [N, C, ...] as [N, ..., C], a view."""
+    if tensor.ndim < 2:
+        raise ValueError(f"an array of shape {tensor.shape} has no channels")
+    return np.moveaxis(tensor, 1, -1)
+
+
+def GetContentFromProto(obj, function_map):
+    """function(message) of the first type of `function_map`, {message class: function}, that the
+    message has; None if it has none."""
+    for cls, function in function_map.items():
+        if isinstance(obj, cls):
+            return function(obj)
+    return None
+
+
+def EnumClassKeyVals(cls):
+    """{name: value} of the public attributes of a class."""
+    return {name: value for name, value in vars(cls).items() if not name.startswith("_")}
+
+
+def ArgsToDict(args):
+    """{name: value} of Arguments."""
+    return {argument.name: GetArgFromArgument(argument) for argument in args}
