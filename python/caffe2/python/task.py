@@ -316,7 +316,10 @@ class Task:
                  name=None, num_instances=None):
         if not name and isinstance(step, core.ExecutionStep):
             name = step.Proto().name
-        self.node = str(node if node is not None else Node.current(None))
+        if node is None:
+            node = Node.current()
+            Cluster.current().add_node(node)  # the default node may be older than the cluster
+        self.node = str(node)
         self.group = None if group is _NO_GROUP else TaskGroup.current(group, required=False)
         self.name = Task._get_next_name(self.node, self.group, name)
         if self.group is not None:
