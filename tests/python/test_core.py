@@ -89,7 +89,7 @@ def test_unknown_operator_suggests():
 
 
 def test_net_names_and_outputs():
-    first, second = core.Net("twice"), core.Net("twice")
+    first, second = core.Net("named_twice"), core.Net("named_twice")
     assert second.Name() == first.Name() + "_1"
     assert first.Relu("x") == "twice/Relu"
     assert first.Relu("x") == "twice/Relu_2"
