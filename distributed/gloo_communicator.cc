@@ -25,7 +25,6 @@ constexpr size_t kMediumBytes = size_t{1} << 20;
 // A ring passes on segments of at most this size, of which so many are under way at a time: what
 // arrives is then still in the cache when it is added.
 constexpr size_t kSegmentBytes = size_t{512} << 10;
-constexpr int64_t kMostSegments = 64;
 constexpr int64_t kUnderWay = 2;
 
 constexpr uint64_t kSlotsPerOperation = uint64_t{1} << 20;
@@ -52,8 +51,7 @@ int64_t Longest(const std::vector<Range>& parts) {
 // Into how many segments a ring cuts each part.
 int64_t Segments(const std::vector<Range>& parts, size_t item) {
   const auto bytes = static_cast<size_t>(Longest(parts)) * item;
-  return std::clamp<int64_t>(static_cast<int64_t>((bytes + kSegmentBytes - 1) / kSegmentBytes), 1,
-                             kMostSegments);
+  return std::max<int64_t>(1, static_cast<int64_t>((bytes + kSegmentBytes - 1) / kSegmentBytes));
 }
 
 class GlooCommunicator final : public Communicator {

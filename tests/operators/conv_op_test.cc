@@ -1,9 +1,10 @@
+#include "operators/conv_op.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "operators/conv_op.h"
 #include "tests/operators/image_reference.h"
 #include "tests/operators/op_test.h"
 
