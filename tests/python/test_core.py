@@ -91,10 +91,10 @@ def test_unknown_operator_suggests():
 def test_net_names_and_outputs():
     first, second = core.Net("named_twice"), core.Net("named_twice")
     assert second.Name() == first.Name() + "_1"
-    assert first.Relu("x") == "twice/Relu"
-    assert first.Relu("x") == "twice/Relu_2"
+    assert first.Relu("x") == "named_twice/Relu"
+    assert first.Relu("x") == "named_twice/Relu_2"
     outputs = first.Split("x", 2, axis=0)
-    assert [str(o) for o in outputs] == ["twice/Split:0", "twice/Split:1"]
+    assert [str(o) for o in outputs] == ["named_twice/Split:0", "named_twice/Split:1"]
     assert list(first.Proto().external_input) == ["x"]
     assert first.NextBlob("x") == "x_auto_0"
     assert first.NextScopedBlob("new") == "new" and first.NextScopedBlob("new") == "new_auto_0"
