@@ -1,0 +1,211 @@
+"""Datasets in memory: one blob for each column of a schema, which readers walk and writers extend.
+
+A List column holds the lengths, one for each row, and the items of all rows one after the other, so
+that any nesting is a few flat tensors. Cursors (CreateTreeCursor) know how many items a row has.
+"""
+
+import numpy as np
+
+from caffe2.python import core
+from caffe2.python.dataio import Reader, Writer
+from caffe2.python.schema import Field, InitEmptyRecord, from_blob_list, from_column_list
+
+
+class _DatasetReader(Reader):
+    def __init__(self, dataset, name, batch_size=1, enforce_batch_size=False):
+        Reader.__init__(self, dataset.content())
+        self.dataset = dataset
+        self.name = name or f"{dataset.name}_cursor"
+        self.batch_size = batch_size
+        self.enforce_batch_size = enforce_batch_size
+        self.cursor = None
+
+    def setup_ex(self, init_net, exit_net):
+        if self.cursor is None:
+            self.cursor = init_net.CreateTreeCursor(
+                [], init_net.NextScopedBlob(self.name), fields=self.dataset.fields)
+
+    def read(self, read_net):
+        if self.cursor is None:
+            raise RuntimeError("a reader needs setup_ex (or Dataset.reader(init_net)) first")
+        content = self.dataset.content()
+        with core.NameScope(read_net.NextName(self.name)):
+            fields = _blob_list(read_net.ReadNextBatch(
+                [self.cursor, *content.field_blobs()], content.field_names(),
+                batch_size=self.batch_size, enforce_batch_size=self.enforce_batch_size))
+        return read_net.IsEmpty([fields[0]]), fields
+
+    def reset(self, net):
+        net.ResetCursor([self.cursor], [])
+
+
+class _DatasetRandomReader(Reader):
+    def __init__(self, dataset, name, indices, batch_size=1, loop_over=False,
+                 enforce_batch_size=False):
+        Reader.__init__(self, dataset.content())
+        self.dataset = dataset
+        self.cursor = None
+        self.name = name or f"{dataset.name}_cursor"
+        self.indices = indices
+        self.batch_size = batch_size
+        self.loop_over = loop_over
+        self.enforce_batch_size = enforce_batch_size
+        self.offsets = None
+
+    def setup_ex(self, init_net, exit_net):
+        if self.cursor is None:
+            self.cursor = init_net.CreateTreeCursor(
+                [], init_net.NextScopedBlob(self.name), fields=self.dataset.fields)
+
+    def reset(self, net):
+        net.ResetCursor([self.cursor], [])
+
+    def computeoffset(self, net):
+        """Adds what finds where each row lies; to be run before the first read."""
+        self.offsets = net.ComputeOffset(
+            [self.cursor, *self.dataset.content().field_blobs()], "offsets")
+
+    def sort_and_shuffle(self, net, sort_by_field=None, shuffle_size=1, batch_size=1):
+        """Adds the making of an order of rows: sorted by a column in groups of `shuffle_size`
+        batches, whose batches are shuffled."""
+        content = self.dataset.content()
+        column = -1
+        if sort_by_field:
+            column = content.field_names().index(sort_by_field)
+        self.indices = net.SortAndShuffle(
+            [self.cursor, *content.field_blobs()], "indices", sort_by_field_idx=column,
+            shuffle_size=shuffle_size, batch_size=batch_size)
+
+    def read(self, read_net):
+        content = self.dataset.content()
+        with core.NameScope(read_net.NextName(self.name)):
+            fields = _blob_list(read_net.ReadRandomBatch(
+                [self.cursor, self.indices, self.offsets, *content.field_blobs()],
+                content.field_names(), batch_size=self.batch_size,
+                enforce_batch_size=self.enforce_batch_size, loop_over=self.loop_over))
+        return read_net.IsEmpty([fields[0]]), fields
+
+
+class _DatasetWriter(Writer):
+    def __init__(self, content):
+        self._content = content
+        self.mutex = None
+
+    def setup_ex(self, init_net, exit_net):
+        if self.mutex is None:
+            self.mutex = init_net.CreateMutex([])
+
+    def write(self, writer_net, fields):
+        """Appends the records in the blobs `fields` (one per column), all columns at once."""
+        if self.mutex is None:
+            raise RuntimeError("a writer needs setup_ex (or Dataset.writer(init_net)) first")
+        content = self._content.field_blobs()
+        if len(fields) != len(content):
+            raise ValueError(f"{len(fields)} blobs for {len(content)} columns")
+        writer_net.CheckDatasetConsistency(fields, [], fields=self._content.field_names())
+        writer_net.AtomicAppend([self.mutex, *content, *fields], content)
+
+    def commit(self, finish_net):
+        """Nothing is left to do."""
+
+
+def Const(net, value, dtype=None, name=None):
+    """A blob that holds the value whenever the net ran."""
+    name = net.NextName() if name is None else name
+    return net.Const(np.asarray(value, dtype=dtype), name)
+
+
+def execution_step_with_progress(name, init_net, substeps, rows_read):
+    """A step that prints the row counter `rows_read` every five seconds meanwhile."""
+    report_net = core.Net("report_net")
+    report_net.Print([rows_read], [])
+    return core.execution_step(
+        name, substeps, report_net=report_net, concurrent_substeps=True, report_interval=5)
+
+
+class Dataset:
+    """A schema and the blobs of its columns.
+
+    Args:
+      fields: a Struct, or the names of columns.
+      name: begins the names of the blobs.
+    """
+
+    def __init__(self, fields, name=None):
+        if isinstance(fields, (list, tuple)):
+            fields = from_column_list(fields)
+        if not isinstance(fields, Field):
+            raise TypeError(f"a dataset has a schema or a list of columns, not {fields!r}")
+        self.schema = fields
+        self.fields = fields.field_names()
+        self.name = name or "dataset"
+        self.field_blobs = fields.field_blobs() if fields.has_blobs() else None
+
+    def trim(self, net, multiple_of):
+        """Adds the removal of the last rows, so that their number is a multiple."""
+        blobs = self.get_blobs()
+        net.TrimDataset(blobs, blobs, fields=self.fields, multiple_of=multiple_of)
+
+    def init_empty(self, init_net):
+        """Adds the making of the blobs, without rows."""
+        self.field_blobs = InitEmptyRecord(
+            init_net, self.schema.clone(keep_blobs=False)).field_blobs()
+
+    def init_from_dataframe(self, net, dataframe):
+        """Adds the making of the blobs from a pandas DataFrame with the columns of this schema."""
+        missing = [name for name in self.fields if name not in dataframe.columns]
+        if missing:
+            raise ValueError(f"the data frame lacks the columns {missing}")
+        self.field_blobs = []
+        for name, dtype in zip(self.fields, self.field_types()):
+            values = dataframe[name].values
+            self.field_blobs.append(Const(
+                net, values, None if dtype.base == np.void else dtype.base,
+                net.NextScopedBlob(name)))
+
+    def get_blobs(self):
+        """The blobs of the columns. Raises ValueError before they are made."""
+        if self.field_blobs is None:
+            raise ValueError("the dataset has no blobs yet: call init_empty")
+        return self.field_blobs
+
+    def content(self):
+        """The record of the whole data."""
+        return from_blob_list(self.schema, self.get_blobs())
+
+    def field_names(self):
+        return self.fields
+
+    def field_types(self):
+        return self.schema.field_types()
+
+    def reader(self, init_net=None, cursor_name=None, batch_size=1, enforce_batch_size=False):
+        """A Reader of `batch_size` rows at a time, in order; several threads may share it.
+
+        With `enforce_batch_size`, rows that make no full batch at the end are left out.
+        """
+        reader = _DatasetReader(self, cursor_name, batch_size, enforce_batch_size)
+        if init_net is not None:
+            reader.setup_ex(init_net, None)
+        return reader
+
+    def random_reader(self, init_net, indices=None, cursor_name=None, batch_size=1,
+                      loop_over=False, enforce_batch_size=False):
+        """A Reader of rows in the order of the blob `indices` (int64), or in that of
+        `sort_and_shuffle`. Run what `computeoffset` adds before reading."""
+        reader = _DatasetRandomReader(
+            self, cursor_name, indices, batch_size, loop_over, enforce_batch_size)
+        if init_net is not None:
+            reader.setup_ex(init_net, None)
+        return reader
+
+    def writer(self, init_net=None):
+        """A Writer that appends; several threads may share it."""
+        writer = _DatasetWriter(self.content())
+        if init_net is not None:
+            writer.setup_ex(init_net, None)
+        return writer
+
+
+def _blob_list(blobs):
+    return list(blobs) if isinstance(blobs, tuple) else [blobs]

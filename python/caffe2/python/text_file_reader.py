@@ -1,0 +1,34 @@
+"""Reads text files of tab-separated columns."""
+
+from caffe2.python.dataio import Reader
+from caffe2.python.schema import Scalar, Struct, data_type_for_dtype
+
+
+class TextFileReader(Reader):
+    """Reads lines, gzipped or not, each with a field for every column of the schema.
+
+    Args:
+      init_net: the net that opens the file.
+      filename: its path.
+      schema: a Struct of Scalars, in the order of the fields.
+      num_passes: how often to read the file.
+      batch_size: lines in a record.
+    """
+
+    def __init__(self, init_net, filename, schema, num_passes=1, batch_size=1):
+        if not isinstance(schema, Struct):
+            raise TypeError(f"the schema of a text file is a Struct, not {schema!r}")
+        for name, child in schema.get_children():
+            if not isinstance(child, Scalar):
+                raise TypeError(f"columns of a text file are Scalars; {name} is {child!r}")
+        Reader.__init__(self, schema)
+        self._reader = init_net.CreateTextFileReader(
+            [], filename=filename, num_passes=num_passes,
+            field_types=[data_type_for_dtype(dtype) for dtype in schema.field_types()])
+        self._batch_size = batch_size
+
+    def read(self, net):
+        blobs = net.TextFileReaderRead(
+            [self._reader], len(self.schema().field_names()), batch_size=self._batch_size)
+        fields = list(blobs) if isinstance(blobs, tuple) else [blobs]
+        return net.IsEmpty([fields[0]]), fields

@@ -1,0 +1,120 @@
+"""Datasets, and readers of files."""
+
+import numpy as np
+import pytest
+
+from caffe2.python import core, schema, workspace
+from caffe2.python.dataset import Const, Dataset
+from caffe2.python.db_file_reader import DBFileReader
+from caffe2.python.schema import List, Struct
+from caffe2.python.text_file_reader import TextFileReader
+
+pytestmark = pytest.mark.skipif(
+    not core.IsOperator("CreateTreeCursor"), reason="the library has no operators of datasets")
+
+ROWS = Struct(("id", np.int64), ("items", List(np.float32)))
+# Rows (1, [10]), (2, []), (3, [30, 31]), (4, [40]).
+VALUES = [[1, 2, 3, 4], [1, 0, 2, 1], [10, 30, 31, 40]]
+
+
+def fed_dataset(name="data"):
+    net = core.Net("fill_" + name)
+    dataset = Dataset(ROWS, name)
+    dataset.init_empty(net)
+    record = schema.NewRecord(net, ROWS)
+    schema.FeedRecord(record, VALUES)
+    dataset.writer(net).write_record(net, record)
+    workspace.RunNetOnce(net)
+    return dataset
+
+
+def read_all(reader):
+    """The arrays of all records."""
+    net = core.Net("read")
+    stop, fields = reader.read(net)
+    workspace.CreateNet(net)
+    records = []
+    while True:
+        workspace.RunNet(net)
+        if workspace.FetchBlob(stop):
+            return records
+        records.append([workspace.FetchBlob(field).tolist() for field in fields])
+
+
+def test_dataset_is_written_and_read():
+    dataset = fed_dataset()
+    for blob, expected in zip(dataset.get_blobs(), VALUES):
+        np.testing.assert_array_equal(workspace.FetchBlob(blob), expected)
+    init = core.Net("init")
+    reader = dataset.reader(init, batch_size=3)
+    workspace.RunNetOnce(init)
+    batches = [[[1, 2, 3], [1, 0, 2], [10, 30, 31]], [[4], [1], [40]]]
+    assert read_all(reader) == batches
+    again = core.Net("again")
+    reader.reset(again)
+    workspace.RunNetOnce(again)
+    assert read_all(reader) == batches
+
+
+def test_dataset_is_read_in_a_given_order():
+    dataset = fed_dataset()
+    workspace.FeedBlob("order", np.array([2, 0, 3, 1], np.int64))
+    init = core.Net("init")
+    reader = dataset.random_reader(init, core.BlobReference("order"), batch_size=2)
+    workspace.RunNetOnce(init)
+    offsets = core.Net("offsets")
+    reader.computeoffset(offsets)
+    workspace.RunNetOnce(offsets)
+    assert read_all(reader) == [[[3, 1], [2, 1], [30, 31, 10]], [[4, 2], [1, 0], [40]]]
+
+
+def test_dataset_is_trimmed():
+    dataset = fed_dataset()
+    net = core.Net("trim")
+    dataset.trim(net, multiple_of=3)
+    workspace.RunNetOnce(net)
+    assert [workspace.FetchBlob(blob).tolist() for blob in dataset.get_blobs()] == [
+        [1, 2, 3], [1, 0, 2], [10, 30, 31]]
+
+
+def test_mistakes_with_datasets_are_named():
+    with pytest.raises(ValueError, match="init_empty"):
+        Dataset(ROWS).content()
+    with pytest.raises(TypeError):
+        Dataset(3)
+    dataset = fed_dataset()
+    net = core.Net("mistakes")
+    with pytest.raises(RuntimeError, match="setup_ex"):
+        dataset.reader().read(net)
+    with pytest.raises(ValueError, match="1 blobs for 3 columns"):
+        dataset.writer(net).write(net, [Const(net, [1])])
+
+
+def test_database_of_columns(tmp_path):
+    workspace.FeedBlob("label", np.array([1, 2, 3], np.int32))
+    workspace.FeedBlob("image", np.arange(6, dtype=np.float32).reshape(3, 2))
+    path = str(tmp_path / "db")
+    workspace.RunOperatorOnce(core.CreateOperator(
+        "Save", ["image", "label"], [], db=path, db_type="minidb", absolute_path=True))
+    workspace.ResetWorkspace()
+    reader = DBFileReader(path, "minidb", batch_size=2)
+    assert sorted(reader.schema().field_names()) == ["image", "label"]
+    init = core.Net("init")
+    reader.setup_ex(init, None)
+    workspace.RunNetOnce(init)
+    images = reader.schema().field_names().index("image")
+    records = read_all(reader)
+    assert [record[images] for record in records] == [[[0, 1], [2, 3]], [[4, 5]]]
+
+
+def test_text_files(tmp_path):
+    path = tmp_path / "rows.txt"
+    path.write_text("a\t1\t0.5\nb\t2\t1.5\nc\t3\t2.5\n")
+    columns = Struct(("name", str), ("count", np.int32), ("value", np.float32))
+    init = core.Net("init")
+    reader = TextFileReader(init, str(path), columns, batch_size=2)
+    workspace.RunNetOnce(init)
+    assert read_all(reader) == [
+        [[b"a", b"b"], [1, 2], [0.5, 1.5]], [[b"c"], [3], [2.5]]]
+    with pytest.raises(TypeError, match="Scalars"):
+        TextFileReader(init, str(path), ROWS)
