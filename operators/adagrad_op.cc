@@ -7,9 +7,7 @@
 #include "operators/optimizer_check.h"
 
 namespace caffe2 {
-namespace {
 
-// Outputs may be the memory of inputs, element by element.
 CAFFE2_SIMD_CLONES void AdagradUpdate(int64_t n, float epsilon, float decay, float lr,
                                       const float* p, const float* h, const float* g, float* p_out,
                                       float* h_out) {
@@ -20,8 +18,6 @@ CAFFE2_SIMD_CLONES void AdagradUpdate(int64_t n, float epsilon, float decay, flo
     p_out[i] = p[i] + lr * g[i] / (std::sqrt(next) + epsilon);
   }
 }
-
-}  // namespace
 
 template <>
 bool AdagradOp<CPUContext>::RunOnDevice() {

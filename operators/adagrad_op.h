@@ -5,6 +5,11 @@
 
 namespace caffe2 {
 
+// moment' = decay * moment + grad^2, param' = param + lr * grad / (sqrt(moment') + epsilon), for n
+// elements on the host. Outputs may be the memory of inputs, element by element.
+void AdagradUpdate(int64_t n, float epsilon, float decay, float lr, const float* param,
+                   const float* moment, const float* grad, float* param_out, float* moment_out);
+
 template <class Context>
 class AdagradOp final : public Operator<Context> {
  public:

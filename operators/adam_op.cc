@@ -7,20 +7,21 @@
 #include "operators/optimizer_check.h"
 
 namespace caffe2 {
-namespace {
 
-struct AdamFactors {
-  float beta1, beta2, epsilon;
-  float correction;  // sqrt(1 - beta2^t) / (1 - beta1^t)
-  float lr;
-};
+AdamFactors MakeAdamFactors(const AdamArguments& arguments, const Tensor& iter, float lr) {
+  CAFFE_ENFORCE_EQ(iter.numel(), 1, "the iteration counter has one element");
+  const auto t = static_cast<double>(*iter.data<int64_t>() + 1);
+  const double correction =
+      std::sqrt(1 - std::pow(arguments.beta2, t)) / (1 - std::pow(arguments.beta1, t));
+  return {arguments, static_cast<float>(correction), lr};
+}
 
-// Outputs may be the memory of inputs, element by element. grad_out may be null.
 CAFFE2_SIMD_CLONES void AdamUpdate(int64_t n, const AdamFactors& f, const float* p, const float* m1,
                                    const float* m2, const float* g, float* p_out, float* m1_out,
                                    float* m2_out, float* grad_out) {
-  const float keep1 = f.beta1, keep2 = f.beta2, take1 = 1 - f.beta1, take2 = 1 - f.beta2;
-  const float epsilon = f.epsilon, correction = f.correction, lr = f.lr;
+  const float keep1 = f.arguments.beta1, keep2 = f.arguments.beta2;
+  const float take1 = 1 - keep1, take2 = 1 - keep2;
+  const float epsilon = f.arguments.epsilon, correction = f.correction, lr = f.lr;
   if (grad_out != nullptr) {
 #pragma omp simd
     for (int64_t i = 0; i < n; ++i) {
@@ -44,8 +45,6 @@ CAFFE2_SIMD_CLONES void AdamUpdate(int64_t n, const AdamFactors& f, const float*
   }
 }
 
-}  // namespace
-
 template <>
 bool AdamOp<CPUContext>::RunOnDevice() {
   const Tensor &param = Input(PARAM), &m1 = Input(MOMENT_1), &m2 = Input(MOMENT_2),
@@ -53,12 +52,7 @@ bool AdamOp<CPUContext>::RunOnDevice() {
   CheckOptimizerState(param, m1, "moment_1");
   CheckOptimizerState(param, m2, "moment_2");
   CheckOptimizerState(param, grad, "gradient");
-  CAFFE_ENFORCE_EQ(iter.numel(), 1, "the iteration counter has one element");
-  const auto t = static_cast<double>(*iter.data<int64_t>() + 1);
-  const AdamFactors factors{
-      beta1_, beta2_, epsilon_,
-      static_cast<float>(std::sqrt(1 - std::pow(beta2_, t)) / (1 - std::pow(beta1_, t))),
-      *CheckLearningRate(Input(LR))};
+  const AdamFactors factors = MakeAdamFactors(arguments_, iter, *CheckLearningRate(Input(LR)));
   const float *p = param.data<float>(), *m1_data = m1.data<float>(), *m2_data = m2.data<float>(),
               *g = grad.data<float>();
   float* out[4] = {nullptr, nullptr, nullptr, nullptr};

@@ -5,21 +5,40 @@
 
 namespace caffe2 {
 
+struct AdamArguments {
+  explicit AdamArguments(const OperatorBase& op)
+      : beta1(op.GetSingleArgument<float>("beta1", 0.9f)),
+        beta2(op.GetSingleArgument<float>("beta2", 0.999f)),
+        epsilon(op.GetSingleArgument<float>("epsilon", 1e-5f)) {}
+  float beta1, beta2, epsilon;
+};
+
+// What the updates of one run have in common.
+struct AdamFactors {
+  AdamArguments arguments;
+  float correction;  // sqrt(1 - beta2^t) / (1 - beta1^t), with t = iter + 1
+  float lr;
+};
+// `iter`: int64 of one element, on the host.
+AdamFactors MakeAdamFactors(const AdamArguments& arguments, const Tensor& iter, float lr);
+
+// The update of n elements on the host. Outputs may be the memory of inputs, element by element.
+// step_out may be null.
+void AdamUpdate(int64_t n, const AdamFactors& factors, const float* param, const float* moment_1,
+                const float* moment_2, const float* grad, float* param_out, float* moment_1_out,
+                float* moment_2_out, float* step_out);
+
 template <class Context>
 class AdamOp final : public Operator<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
-  AdamOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws),
-        beta1_(this->template GetSingleArgument<float>("beta1", 0.9f)),
-        beta2_(this->template GetSingleArgument<float>("beta2", 0.999f)),
-        epsilon_(this->template GetSingleArgument<float>("epsilon", 1e-5f)) {}
+  AdamOp(const OperatorDef& def, Workspace* ws) : Operator<Context>(def, ws), arguments_(*this) {}
   bool RunOnDevice() override;
 
  private:
   enum { PARAM, MOMENT_1, MOMENT_2, GRAD, LR, ITER };
   enum { PARAM_OUT, MOMENT_1_OUT, MOMENT_2_OUT, GRAD_OUT };
-  float beta1_, beta2_, epsilon_;
+  AdamArguments arguments_;
 };
 
 }  // namespace caffe2

@@ -1,7 +1,9 @@
 // Checked row numbers.
 #pragma once
 
-#include "caffe2/core/logging.h"
+#include <vector>
+
+#include "caffe2/core/tensor.h"
 
 namespace caffe2 {
 
@@ -12,6 +14,24 @@ void CheckIndices(int64_t n, const Index* indices, int64_t rows) {
     CAFFE_ENFORCE(indices[i] >= 0 && indices[i] < rows, "index ", indices[i], " at position ", i,
                   " is out of range for ", rows, " rows");
   }
+}
+
+// An int32 or int64 tensor as a list; throws, naming `what` and the type, for another one.
+inline std::vector<int64_t> ReadIntegers(const Tensor& tensor, const char* what) {
+  const int64_t n = tensor.numel();
+  if (tensor.IsType<int32_t>()) {
+    return {tensor.data<int32_t>(), tensor.data<int32_t>() + n};
+  }
+  CAFFE_ENFORCE(tensor.IsType<int64_t>(), what, " must be int32 or int64, not ",
+                tensor.dtype().name());
+  return {tensor.data<int64_t>(), tensor.data<int64_t>() + n};
+}
+
+// The same, checked by CheckIndices.
+inline std::vector<int64_t> ReadIndices(const Tensor& indices, int64_t rows) {
+  std::vector<int64_t> list = ReadIntegers(indices, "indices");
+  CheckIndices(static_cast<int64_t>(list.size()), list.data(), rows);
+  return list;
 }
 
 }  // namespace caffe2

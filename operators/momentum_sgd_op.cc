@@ -7,11 +7,9 @@ namespace caffe2 {
 namespace {
 
 // Outputs may be the memory of inputs, element by element.
-//   plain:    m' = momentum m + lr g,  g' = m'
-//   Nesterov: m' = momentum m + lr g,  g' = (1 + momentum) m' - momentum m
-// Both are g' = a m' + b m, with (a, b) = (1, 0) or (1 + momentum, -momentum).
-CAFFE2_SIMD_CLONES void Adjust(int64_t n, const float* g, const float* m, float lr, float momentum,
-                               float a, float b, float* g_out, float* m_out) {
+CAFFE2_SIMD_CLONES void Adjust(int64_t n, const float* g, const float* m, float lr,
+                               const MomentumFactors& f, float* g_out, float* m_out) {
+  const float momentum = f.momentum, a = f.a, b = f.b;
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
     const float old = m[i];
@@ -21,10 +19,12 @@ CAFFE2_SIMD_CLONES void Adjust(int64_t n, const float* g, const float* m, float 
   }
 }
 
-// The same in one pass with p' = p - g'.
-CAFFE2_SIMD_CLONES void AdjustAndApply(int64_t n, const float* g, const float* m, const float* p,
-                                       float lr, float momentum, float a, float b, float* g_out,
+}  // namespace
+
+CAFFE2_SIMD_CLONES void MomentumUpdate(int64_t n, const float* g, const float* m, const float* p,
+                                       float lr, const MomentumFactors& f, float* g_out,
                                        float* m_out, float* p_out) {
+  const float momentum = f.momentum, a = f.a, b = f.b;
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
     const float old = m[i];
@@ -36,20 +36,18 @@ CAFFE2_SIMD_CLONES void AdjustAndApply(int64_t n, const float* g, const float* m
   }
 }
 
-}  // namespace
-
 template <class Context, bool kUpdate>
 void MomentumSgdOp<Context, kUpdate>::Update(int64_t n, const float* grad, const float* moment,
                                              const float* lr, const float* param, float* grad_out,
                                              float* moment_out, float* param_out) {
-  const float momentum = momentum_, rate = *lr;
-  const float a = nesterov_ ? 1 + momentum : 1.f, b = nesterov_ ? -momentum : 0.f;
+  const float rate = *lr;
+  const MomentumFactors f = factors_;
   ParallelFor(n, kOptimizerGrain, [=](int64_t begin, int64_t end) {
     if (kUpdate) {
-      AdjustAndApply(end - begin, grad + begin, moment + begin, param + begin, rate, momentum, a, b,
+      MomentumUpdate(end - begin, grad + begin, moment + begin, param + begin, rate, f,
                      grad_out + begin, moment_out + begin, param_out + begin);
     } else {
-      Adjust(end - begin, grad + begin, moment + begin, rate, momentum, a, b, grad_out + begin,
+      Adjust(end - begin, grad + begin, moment + begin, rate, f, grad_out + begin,
              moment_out + begin);
     }
   });

@@ -6,15 +6,32 @@
 
 namespace caffe2 {
 
+// A step from momentum: m' = momentum m + lr g and
+//   plain:    step = m'
+//   Nesterov: step = (1 + momentum) m' - momentum m
+// Both are step = a m' + b m, with (a, b) = (1, 0) or (1 + momentum, -momentum).
+struct MomentumFactors {
+  MomentumFactors(float momentum, bool nesterov)
+      : momentum(momentum), a(nesterov ? 1 + momentum : 1.f), b(nesterov ? -momentum : 0.f) {}
+  // Reads the arguments momentum and nesterov.
+  explicit MomentumFactors(const OperatorBase& op)
+      : MomentumFactors(op.GetSingleArgument<float>("momentum", 0.f),
+                        op.GetSingleArgument<int>("nesterov", 0) != 0) {}
+  float momentum, a, b;
+};
+
+// The step g_out, the new momentum and p' = p - step of n elements on the host. Outputs may be the
+// memory of inputs, element by element.
+void MomentumUpdate(int64_t n, const float* g, const float* m, const float* p, float lr,
+                    const MomentumFactors& factors, float* g_out, float* m_out, float* p_out);
+
 // With kUpdate also writes the parameter.
 template <class Context, bool kUpdate>
 class MomentumSgdOp final : public Operator<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   MomentumSgdOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws),
-        momentum_(this->template GetSingleArgument<float>("momentum", 0.f)),
-        nesterov_(this->template GetSingleArgument<int>("nesterov", 0) != 0) {}
+      : Operator<Context>(def, ws), factors_(*this) {}
 
   bool RunOnDevice() override {
     const Tensor &grad = Input(GRAD), &moment = Input(MOMENTUM), &lr = Input(LR);
@@ -46,8 +63,7 @@ class MomentumSgdOp final : public Operator<Context> {
   void Update(int64_t n, const float* grad, const float* moment, const float* lr,
               const float* param, float* grad_out, float* moment_out, float* param_out);
 
-  float momentum_;
-  bool nesterov_;
+  MomentumFactors factors_;
 };
 
 }  // namespace caffe2

@@ -1,0 +1,94 @@
+// SparseAdagrad and RowWiseSparseAdagrad: Adagrad of the rows that a sparse gradient names.
+#include <cmath>
+
+#include "operators/adagrad_op.h"
+#include "operators/optimizer_check.h"
+
+namespace caffe2 {
+namespace {
+
+// kRowWise: the moment holds one number a row, the sum of the rows' mean squares.
+template <class Context, bool kRowWise>
+class SparseAdagradOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  SparseAdagradOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        epsilon_(this->template GetSingleArgument<float>("epsilon", 1e-5f)) {}
+
+  bool RunOnDevice() override {
+    const Tensor &param = Input(PARAM), &moment = Input(MOMENT), &grad = Input(GRAD);
+    const RowUpdate update = CheckRowUpdate(param, Input(INDICES), grad);
+    if (kRowWise) {
+      CAFFE_ENFORCE_EQ(moment.numel(), param.size(0), "moment ", ShapeString(moment.sizes()),
+                       " for the rows of parameter ", ShapeString(param.sizes()));
+    } else {
+      CheckOptimizerState(param, moment, "moment");
+    }
+    const float lr = *CheckLearningRate(Input(LR));
+    const float* g = grad.data<float>();
+    float* p = Output(0)->template mutable_data<float>();
+    float* h = Output(1)->template mutable_data<float>();
+    for (const int64_t row : update.rows) {
+      if (kRowWise) {
+        UpdateRow(update.width, lr, g, p + row * update.width, h + row);
+      } else {
+        float *p_row = p + row * update.width, *h_row = h + row * update.width;
+        AdagradUpdate(update.width, epsilon_, 1.f, lr, p_row, h_row, g, p_row, h_row);
+      }
+      g += update.width;
+    }
+    return true;
+  }
+
+ private:
+  enum { PARAM, MOMENT, INDICES, GRAD, LR };
+
+  void UpdateRow(int64_t n, float lr, const float* g, float* p, float* h) const {
+    float squares = 0;
+    for (int64_t i = 0; i < n; ++i) squares += g[i] * g[i];
+    *h += n == 0 ? 0.f : squares / static_cast<float>(n);
+    const float step = lr / (std::sqrt(*h) + epsilon_);
+    for (int64_t i = 0; i < n; ++i) p[i] += step * g[i];
+  }
+
+  float epsilon_;
+};
+
+void Describe(OpSchema& schema) {
+  schema.NumInputs(5)
+      .NumOutputs(2)
+      .EnforceOneToOneInplace()
+      .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
+        return std::vector<TensorShape>{in[0], in[1]};
+      })
+      .Arg("epsilon", "(float, default 1e-5) Added to the divisor.")
+      .Input(0, "param", "The float parameter; updated.")
+      .Input(2, "indices", "int32 or int64: the rows to update.")
+      .Input(3, "grad", "Their gradients, one row for each index.")
+      .Input(4, "lr", "The learning rate, a float scalar; negative to descend.")
+      .Output(0, "output_param", "The parameter, in place.")
+      .Output(1, "output_moment_1", "The moment, in place.");
+}
+
+}  // namespace
+
+using SparseAdagrad = SparseAdagradOp<CPUContext, false>;
+using RowWiseSparseAdagrad = SparseAdagradOp<CPUContext, true>;
+REGISTER_CPU_OPERATOR(SparseAdagrad, SparseAdagrad);
+REGISTER_CPU_OPERATOR(RowWiseSparseAdagrad, RowWiseSparseAdagrad);
+
+OPERATOR_SCHEMA(SparseAdagrad)
+    .FillUsing(Describe)
+    .SetDoc("Adagrad of the rows of a parameter that have a gradient; the others are left alone.")
+    .Input(1, "moment", "The sum of squares, shaped like the parameter; updated.");
+OPERATOR_SCHEMA(RowWiseSparseAdagrad)
+    .FillUsing(Describe)
+    .SetDoc(
+        "Adagrad of the rows of a parameter that have a gradient, with one rate for each row: "
+        "moment[row] += mean(grad^2), param[row] += lr * grad / (sqrt(moment[row]) + epsilon).")
+    .Input(1, "moment", "One number for each row of the parameter; updated.");
+SHOULD_NOT_DO_GRADIENT(SparseAdagrad);
+SHOULD_NOT_DO_GRADIENT(RowWiseSparseAdagrad);
+
+}  // namespace caffe2

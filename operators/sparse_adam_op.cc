@@ -1,0 +1,111 @@
+// SparseAdam and RowWiseSparseAdam: Adam of the rows that a sparse gradient names.
+#include <cmath>
+
+#include "operators/adam_op.h"
+#include "operators/optimizer_check.h"
+
+namespace caffe2 {
+namespace {
+
+// kRowWise: the second moment holds one number a row, of the rows' mean squares.
+template <class Context, bool kRowWise>
+class SparseAdamOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  SparseAdamOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws), arguments_(*this) {}
+
+  bool RunOnDevice() override {
+    const Tensor &param = Input(PARAM), &second = Input(MOMENT_2), &grad = Input(GRAD);
+    const RowUpdate update = CheckRowUpdate(param, Input(INDICES), grad);
+    CheckOptimizerState(param, Input(MOMENT_1), "moment_1");
+    if (kRowWise) {
+      CAFFE_ENFORCE_EQ(second.numel(), param.size(0), "moment_2 ", ShapeString(second.sizes()),
+                       " for the rows of parameter ", ShapeString(param.sizes()));
+    } else {
+      CheckOptimizerState(param, second, "moment_2");
+    }
+    const AdamFactors factors =
+        MakeAdamFactors(arguments_, Input(ITER), *CheckLearningRate(Input(LR)));
+    const float* g = grad.data<float>();
+    float* p = Output(0)->template mutable_data<float>();
+    float* m1 = Output(1)->template mutable_data<float>();
+    float* m2 = Output(2)->template mutable_data<float>();
+    for (const int64_t row : update.rows) {
+      const int64_t at = row * update.width;
+      if (kRowWise) {
+        UpdateRow(update.width, factors, g, p + at, m1 + at, m2 + row);
+      } else {
+        AdamUpdate(update.width, factors, p + at, m1 + at, m2 + at, g, p + at, m1 + at, m2 + at,
+                   nullptr);
+      }
+      g += update.width;
+    }
+    return true;
+  }
+
+ private:
+  enum { PARAM, MOMENT_1, MOMENT_2, INDICES, GRAD, LR, ITER };
+
+  void UpdateRow(int64_t n, const AdamFactors& f, const float* g, float* p, float* m1,
+                 float* m2) const {
+    const float beta1 = arguments_.beta1, beta2 = arguments_.beta2;
+    float squares = 0;
+    for (int64_t i = 0; i < n; ++i) squares += g[i] * g[i];
+    const float mean = n == 0 ? 0.f : squares / static_cast<float>(n);
+    *m2 = beta2 * *m2 + (1 - beta2) * mean;
+    const float factor = f.lr * f.correction / (std::sqrt(*m2) + arguments_.epsilon);
+    for (int64_t i = 0; i < n; ++i) {
+      m1[i] = beta1 * m1[i] + (1 - beta1) * g[i];
+      p[i] += factor * m1[i];
+    }
+  }
+
+  AdamArguments arguments_;
+};
+
+void Describe(OpSchema& schema) {
+  schema.NumInputs(7)
+      .NumOutputs(3)
+      .EnforceOneToOneInplace()
+      .InputsCanCrossDevices()
+      .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
+        return std::vector<TensorShape>{in[0], in[1], in[2]};
+      })
+      .Arg("beta1", "(float, default 0.9) The share of the first moment that is kept.")
+      .Arg("beta2", "(float, default 0.999) The share of the second moment that is kept.")
+      .Arg("epsilon", "(float, default 1e-5) Added to the divisor.")
+      .Input(0, "param", "The float parameter; updated.")
+      .Input(1, "moment_1", "The first moment, shaped like it; updated.")
+      .Input(3, "indices", "int32 or int64: the rows to update.")
+      .Input(4, "grad", "Their gradients, one row for each index.")
+      .Input(5, "lr", "The learning rate, a float scalar; negative to descend.")
+      .Input(6, "iter", "The iteration from 0, int64 of one element, on the host.")
+      .Output(0, "output_param", "The parameter, in place.")
+      .Output(1, "output_moment_1", "The first moment, in place.")
+      .Output(2, "output_moment_2", "The second moment, in place.");
+}
+
+}  // namespace
+
+using SparseAdam = SparseAdamOp<CPUContext, false>;
+using RowWiseSparseAdam = SparseAdamOp<CPUContext, true>;
+REGISTER_CPU_OPERATOR(SparseAdam, SparseAdam);
+REGISTER_CPU_OPERATOR(RowWiseSparseAdam, RowWiseSparseAdam);
+
+OPERATOR_SCHEMA(SparseAdam)
+    .FillUsing(Describe)
+    .SetDoc(
+        "Adam of the rows of a parameter that have a gradient; the moments of the others are not "
+        "decayed.")
+    .Input(2, "moment_2", "The second moment, shaped like the parameter; updated.");
+OPERATOR_SCHEMA(RowWiseSparseAdam)
+    .FillUsing(Describe)
+    .SetDoc(
+        "Adam of the rows of a parameter that have a gradient, with one second moment for each "
+        "row, of the mean of grad^2 over the row.")
+    .Input(2, "moment_2", "One number for each row of the parameter; updated.");
+SHOULD_NOT_DO_GRADIENT(SparseAdam);
+SHOULD_NOT_DO_GRADIENT(RowWiseSparseAdam);
+
+}  // namespace caffe2

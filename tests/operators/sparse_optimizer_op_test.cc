@@ -1,0 +1,262 @@
+// Optimizers of rows, ScatterAssign, SparseNormalize, YellowFin.
+#include <algorithm>
+#include <cmath>
+
+#include "tests/operators/op_test.h"
+
+namespace caffe2::testing {
+namespace {
+
+// A parameter of 5 rows of 3, two states, and gradients of rows 3 and 1.
+class SparseOptimizerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    FeedRandom(&ws, "p", {5, 3}, 1);
+    FeedRandom(&ws, "m", {5, 3}, 2);
+    FeedRandom(&ws, "v", {5, 3}, 3, 0, 1);
+    FeedRandom(&ws, "row_v", {5}, 4, 0, 1);
+    FeedRandom(&ws, "g", {2, 3}, 5);
+    Feed<int64_t>(&ws, "i", {2}, {3, 1});
+    Feed<float>(&ws, "lr", {1}, {-0.1f});
+    Feed<int64_t>(&ws, "iter", {1}, {4});
+    FeedRandom(&ws, "short", {2}, 6);
+    Feed<int32_t>(&ws, "beyond", {2}, {0, 5});
+  }
+
+  // Applies the dense operator to the rows alone; the sparse one must do the same to them and
+  // leave the others as they are. `states`: names of the parameter and what changes with it.
+  void ExpectSameAsDense(const OperatorDef& sparse, OperatorDef dense,
+                         const std::vector<std::string>& states) {
+    std::vector<std::vector<float>> expected;
+    for (const std::string& name : states) {
+      expected.push_back(FetchValues<float>(ws, name));
+      RunOp(&ws, Op("Gather", {name, "i"}, {name + "_rows"}));
+    }
+    for (std::string* name : Names(&dense)) {
+      if (std::find(states.begin(), states.end(), *name) != states.end()) *name += "_rows";
+    }
+    RunOp(&ws, Op("Copy", {"g"}, {"g_copy"}));
+    ASSERT_TRUE(ws.RunOperatorOnce(dense));
+    RunOp(&ws, Op("Copy", {"g_copy"}, {"g"}));
+    RunOp(&ws, sparse);
+    const std::vector<int64_t> rows = FetchValues<int64_t>(ws, "i");
+    for (size_t k = 0; k < states.size(); ++k) {
+      const std::vector<float> updated = FetchValues<float>(ws, states[k] + "_rows");
+      const size_t width = updated.size() / rows.size();
+      for (size_t r = 0; r < rows.size(); ++r) {
+        std::copy_n(&updated[r * width], width, &expected[k][rows[r] * width]);
+      }
+      EXPECT_EQ(FetchValues<float>(ws, states[k]), expected[k])
+          << sparse.type() << " " << states[k];
+    }
+  }
+
+  static std::vector<std::string*> Names(OperatorDef* op) {
+    std::vector<std::string*> names;
+    for (std::string& name : *op->mutable_input()) names.push_back(&name);
+    for (std::string& name : *op->mutable_output()) names.push_back(&name);
+    return names;
+  }
+
+  Workspace ws;
+};
+
+TEST_F(SparseOptimizerTest, UpdateRowsAsTheDenseOnesDo) {
+  const std::vector<Argument> epsilon{MakeArgument<float>("epsilon", 1e-2f)};
+  ExpectSameAsDense(Op("SparseAdagrad", {"p", "v", "i", "g", "lr"}, {"p", "v"}, epsilon),
+                    Op("Adagrad", {"p", "v", "g", "lr"}, {"p", "v"}, epsilon), {"p", "v"});
+  const std::vector<Argument> adam{MakeArgument<float>("beta1", 0.8f),
+                                   MakeArgument<float>("beta2", 0.95f)};
+  ExpectSameAsDense(
+      Op("SparseAdam", {"p", "m", "v", "i", "g", "lr", "iter"}, {"p", "m", "v"}, adam),
+      Op("Adam", {"p", "m", "v", "g", "lr", "iter"}, {"p", "m", "v"}, adam), {"p", "m", "v"});
+  for (const int nesterov : {0, 1}) {
+    const std::vector<Argument> momentum{MakeArgument<float>("momentum", 0.9f),
+                                         MakeArgument("nesterov", nesterov)};
+    ExpectSameAsDense(
+        Op("SparseMomentumSGDUpdate", {"g", "m", "lr", "p", "i"}, {"g", "m", "p"}, momentum),
+        Op("MomentumSGDUpdate", {"g", "m", "lr", "p"}, {"g", "m", "p"}, momentum), {"m", "p"});
+  }
+  FeedRandom(&ws, "nz", {5, 3, 2}, 7, 0.1f, 1);
+  ExpectSameAsDense(Op("SparseFtrl", {"p", "nz", "i", "g"}, {"p", "nz"}),
+                    Op("Ftrl", {"p", "nz", "g"}, {"p", "nz"}), {"p", "nz"});
+  Feed<float>(&ws, "alpha", {1}, {0.3f});
+  ExpectSameAsDense(Op("SparseFtrl", {"p", "nz", "i", "g", "alpha"}, {"p", "nz"}),
+                    Op("Ftrl", {"p", "nz", "g", "alpha"}, {"p", "nz"}), {"p", "nz"});
+}
+
+TEST_F(SparseOptimizerTest, RowsThatComeTwiceAreUpdatedTwice) {
+  Feed<float>(&ws, "p", {2, 1}, {1, 5});
+  Feed<float>(&ws, "v", {2, 1}, {0, 0});
+  Feed<float>(&ws, "g", {2, 1}, {3, 4});
+  Feed<int32_t>(&ws, "i", {2}, {0, 0});
+  RunOp(&ws, Op("SparseAdagrad", {"p", "v", "i", "g", "lr"}, {"p", "v"},
+                {MakeArgument<float>("epsilon", 0.f)}));
+  ExpectTensor(ws, "v", {2, 1}, {25, 0});
+  ExpectTensor(ws, "p", {2, 1}, {1 - 0.1f - 0.08f, 5});
+}
+
+TEST_F(SparseOptimizerTest, RowWiseOnesHaveOneRateForEachRow) {
+  auto p = FetchValues<float>(ws, "p"), m = FetchValues<float>(ws, "m"),
+       v = FetchValues<float>(ws, "row_v");
+  const auto g = FetchValues<float>(ws, "g");
+  const auto mean_square = [&g](int r) {
+    return (g[3 * r] * g[3 * r] + g[3 * r + 1] * g[3 * r + 1] + g[3 * r + 2] * g[3 * r + 2]) / 3;
+  };
+  for (int r = 0; r < 2; ++r) {
+    const int row = r == 0 ? 3 : 1;
+    v[row] += mean_square(r);
+    for (int j = 0; j < 3; ++j) {
+      p[row * 3 + j] -= 0.1f / (std::sqrt(v[row]) + 1e-2f) * g[3 * r + j];
+    }
+  }
+  const std::vector<Argument> epsilon{MakeArgument<float>("epsilon", 1e-2f)};
+  RunOp(&ws, Op("RowWiseSparseAdagrad", {"p", "row_v", "i", "g", "lr"}, {"p", "row_v"}, epsilon));
+  ExpectTensor(ws, "p", {5, 3}, p);
+  ExpectTensor(ws, "row_v", {5}, v);
+
+  const double correction = std::sqrt(1 - std::pow(0.999, 5)) / (1 - std::pow(0.9, 5));
+  for (int r = 0; r < 2; ++r) {
+    const int row = r == 0 ? 3 : 1;
+    v[row] = 0.999f * v[row] + 0.001f * mean_square(r);
+    for (int j = 0; j < 3; ++j) {
+      float& first = m[row * 3 + j];
+      first = 0.9f * first + 0.1f * g[3 * r + j];
+      p[row * 3 + j] -= static_cast<float>(0.1 * correction * first / (std::sqrt(v[row]) + 1e-2));
+    }
+  }
+  RunOp(&ws, Op("RowWiseSparseAdam", {"p", "m", "row_v", "i", "g", "lr", "iter"},
+                {"p", "m", "row_v"}, epsilon));
+  ExpectTensor(ws, "p", {5, 3}, p);
+  ExpectTensor(ws, "m", {5, 3}, m);
+  ExpectTensor(ws, "row_v", {5}, v);
+}
+
+TEST_F(SparseOptimizerTest, RejectBadInput) {
+  ExpectThrows(&ws, Op("SparseAdagrad", {"p", "v", "beyond", "g", "lr"}, {"p", "v"}),
+               "index 5 at position 1");
+  ExpectThrows(&ws, Op("SparseAdagrad", {"p", "v", "g", "g", "lr"}, {"p", "v"}), "int32 or int64");
+  ExpectThrows(&ws, Op("SparseAdagrad", {"p", "short", "i", "g", "lr"}, {"p", "short"}),
+               "moment [2]");
+  ExpectThrows(&ws, Op("RowWiseSparseAdagrad", {"p", "v", "i", "g", "lr"}, {"p", "v"}),
+               "for the rows");
+  ExpectThrows(&ws, Op("SparseAdam", {"p", "m", "v", "i", "short", "lr", "iter"}, {"p", "m", "v"}),
+               "gradient [2]");
+  ExpectThrows(&ws, Op("SparseMomentumSGDUpdate", {"g", "m", "short", "p", "i"}, {"g", "m", "p"}),
+               "scalar");
+  ExpectThrows(&ws, Op("SparseFtrl", {"p", "v", "i", "g"}, {"p", "v"}), "two values");
+  ExpectThrows(&ws, Op("SparseAdagrad", {"p", "v", "i", "g", "lr"}, {"q", "v"}), "place");
+}
+
+TEST(SparseNormalizeTest, ScalesRows) {
+  Workspace ws;
+  const std::vector<float> p{3, 4, 0.3f, 0.4f, 6, 8, 0, 0};
+  Feed(&ws, "p", {4, 2}, p);
+  Feed<int32_t>(&ws, "i", {3}, {0, 1, 3});
+  RunOp(&ws, Op("SparseNormalize", {"p", "i"}, {"p"}));
+  ExpectTensor(ws, "p", {4, 2}, {0.6f, 0.8f, 0.3f, 0.4f, 6, 8, 0, 0});
+  Feed(&ws, "p", {4, 2}, p);
+  FeedRandom(&ws, "g", {3, 2}, 1);
+  RunOp(&ws, Op("SparseNormalize", {"p", "i", "g"}, {"p"},
+                {MakeArgument<int>("use_max_norm", 0), MakeArgument<float>("norm", 2.f)}));
+  ExpectTensor(ws, "p", {4, 2}, {1.2f, 1.6f, 1.2f, 1.6f, 6, 8, 0, 0});
+  Feed<int32_t>(&ws, "i", {1}, {-1});
+  ExpectThrows(&ws, Op("SparseNormalize", {"p", "i"}, {"p"}), "index -1");
+}
+
+TEST(ScatterAssignTest, WritesRows) {
+  Workspace ws;
+  Feed<float>(&ws, "X", {3, 2}, {1, 2, 3, 4, 5, 6});
+  Feed<int64_t>(&ws, "i", {2}, {2, 0});
+  Feed<float>(&ws, "S", {2, 2}, {10, 20, 30, 40});
+  RunOp(&ws, Op("ScatterAssign", {"X", "i", "S"}, {"X"}));
+  ExpectTensor(ws, "X", {3, 2}, {30, 40, 3, 4, 10, 20});
+  Feed<std::string>(&ws, "T", {2}, {"a", "b"});
+  Feed<std::string>(&ws, "U", {1}, {"c"});
+  Feed<int32_t>(&ws, "one", {1}, {1});
+  RunOp(&ws, Op("ScatterAssign", {"T", "one", "U"}, {"T"}));
+  EXPECT_EQ(FetchValues<std::string>(ws, "T"), (std::vector<std::string>{"a", "c"}));
+  ExpectThrows(&ws, Op("ScatterAssign", {"X", "one", "U"}, {"X"}), "one element type");
+  ExpectThrows(&ws, Op("ScatterAssign", {"X", "one", "S"}, {"X"}), "must hold 1 rows");
+}
+
+// The formulas of the paper, for one iteration after another, in double.
+struct YellowFinReference {
+  double lr = 0.5, mu = 0.3, beta = 0.9;
+  std::vector<double> p, m, g_mean, curvature;
+  double norm = 0, norm2 = 0, log_min = 0, log_max = 0, distance = 0;
+
+  double Average(double value, double* average) const {
+    *average = beta * *average + (1 - beta) * value;
+    return *average;
+  }
+  void Step(const std::vector<float>& g, int t, size_t window) {
+    double squares = 0, mean = 0;
+    const double unbias = 1 / (1 - std::pow(beta, t));
+    for (size_t i = 0; i < g.size(); ++i) {
+      m[i] = mu * m[i] + lr * g[i];
+      p[i] -= m[i];
+      squares += g[i] * g[i];
+      mean += std::pow(unbias * Average(g[i], &g_mean[i]), 2);
+    }
+    Average(squares, &norm2);
+    Average(std::sqrt(squares), &norm);
+    curvature.push_back(std::log(squares));
+    if (curvature.size() > window) curvature.erase(curvature.begin());
+    const auto [low, high] = std::minmax_element(curvature.begin(), curvature.end());
+    const double h_min = std::exp(unbias * Average(*low, &log_min));
+    const double h_max = std::exp(unbias * Average(*high, &log_max));
+    const double variance = std::max(unbias * norm2 - mean, 1e-6);
+    const double d = unbias * Average(norm / norm2, &distance);
+    if (t == 1) return;
+    // Bisection for the root of (1 - x)^3 = p x in [0, 1].
+    const double pull = d * d * h_min * h_min / 2 / variance;
+    double low_x = 0, high_x = 1;
+    for (int k = 0; k < 100; ++k) {
+      const double x = (low_x + high_x) / 2;
+      (std::pow(1 - x, 3) > pull * x ? low_x : high_x) = x;
+    }
+    const double ratio = std::sqrt(h_max / h_min);
+    const double next = std::max(low_x * low_x, std::pow((ratio - 1) / (ratio + 1), 2));
+    Average(next, &mu);
+    Average(std::pow(1 - std::sqrt(next), 2) / h_min, &lr);
+  }
+};
+
+TEST(YellowFinTest, FollowsThePaper) {
+  Workspace ws;
+  const int n = 6, window = 3;
+  FeedRandom(&ws, "p", {n}, 1);
+  for (const char* name : {"m", "ga", "g2a"}) Feed(&ws, name, {n}, std::vector<float>(n));
+  Feed<float>(&ws, "lr", {1}, {0.5f});
+  Feed<float>(&ws, "mu", {1}, {0.3f});
+  Feed(&ws, "cw", {window}, std::vector<float>(window));
+  Feed(&ws, "sm", {5}, std::vector<float>(5));
+  YellowFinReference reference;
+  for (const float value : FetchValues<float>(ws, "p")) reference.p.push_back(value);
+  reference.m.resize(n);
+  reference.g_mean.resize(n);
+  const std::vector<std::string> state{"p", "m", "lr", "mu", "cw", "ga", "g2a", "sm"};
+  std::vector<std::string> inputs = state;
+  inputs.insert(inputs.end(), {"g", "t"});
+  const OperatorDef op =
+      Op("YellowFin", inputs, state,
+         {MakeArgument("curv_win_width", window), MakeArgument<float>("beta", 0.9f)});
+  for (int t = 1; t <= 6; ++t) {
+    FeedRandom(&ws, "g", {n}, 10 + t);
+    Feed<int64_t>(&ws, "t", {1}, {t});
+    reference.Step(FetchValues<float>(ws, "g"), t, window);
+    RunOp(&ws, op);
+    EXPECT_NEAR(FetchValues<float>(ws, "lr")[0], reference.lr, 1e-4) << t;
+    EXPECT_NEAR(FetchValues<float>(ws, "mu")[0], reference.mu, 1e-4) << t;
+    const std::vector<float> p = FetchValues<float>(ws, "p");
+    for (int i = 0; i < n; ++i) EXPECT_NEAR(p[i], reference.p[i], 1e-4) << t;
+  }
+  Feed<int64_t>(&ws, "t", {1}, {0});
+  ExpectThrows(&ws, op, "counts from 1");
+  Feed(&ws, "cw", {2}, std::vector<float>(2));
+  ExpectThrows(&ws, op, "curv_win");
+}
+
+}  // namespace
+}  // namespace caffe2::testing
