@@ -139,7 +139,7 @@ TEST_P(SegmentOpTest, RejectsBadInput) {
 INSTANTIATE_TEST_SUITE_P(All, SegmentOpTest, ::testing::ValuesIn(Cases()),
                          [](const auto& info) { return info.param.type; });
 
-TEST(LengthsOpTest, WeightsGetGradients) {
+TEST(LengthsReductionTest, WeightsGetGradients) {
   Workspace ws;
   FeedAll(&ws);
   const auto grad = MakeArgument("grad_on_weights", 1);
@@ -149,7 +149,7 @@ TEST(LengthsOpTest, WeightsGetGradients) {
 }
 
 // The older gradient operators, without indices, that saved nets hold.
-TEST(LengthsOpTest, GradientsWithoutIndicesAreTheSame) {
+TEST(LengthsReductionTest, GradientsWithoutIndicesAreTheSame) {
   Workspace ws;
   FeedAll(&ws);
   FeedRandom(&ws, "dY", {4, 2, 2}, 9);
@@ -176,7 +176,7 @@ TEST(LengthsOpTest, GradientsWithoutIndicesAreTheSame) {
   ExpectThrows(&ws, Op("LengthsSumGradient", {"dY", "lengths"}, {"dX"}), "gradient [4, 2, 2]");
 }
 
-TEST(LengthsOpTest, SparseOnesReadHalfPrecision) {
+TEST(LengthsReductionTest, SparseOnesReadHalfPrecision) {
   Workspace ws;
   FeedAll(&ws);
   RunOp(&ws, Op("FloatToHalf", {"T"}, {"T16"}));
@@ -186,7 +186,7 @@ TEST(LengthsOpTest, SparseOnesReadHalfPrecision) {
   EXPECT_EQ(FetchValues<float>(ws, "Y"), FetchValues<float>(ws, "Y16"));
 }
 
-TEST(LengthsOpTest, PositionsHaveWeights) {
+TEST(LengthsReductionTest, PositionsHaveWeights) {
   Workspace ws;
   Feed<float>(&ws, "T", {3, 1}, {1, 10, 100});
   Feed<float>(&ws, "W", {2}, {2, 3});

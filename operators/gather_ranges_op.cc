@@ -1,0 +1,167 @@
+// GatherRanges, GatherRangesToDense: parts of a list, named by offset and length.
+#include <algorithm>
+#include <unordered_map>
+
+#include "caffe2/core/operator.h"
+#include "operators/indices.h"
+
+namespace caffe2 {
+namespace {
+
+// RANGES [examples, ranges, 2]: offset and length in DATA.
+struct Ranges {
+  int64_t examples = 0, per_example = 0;
+  std::vector<int64_t> values;
+
+  int64_t offset(int64_t example, int64_t i) const { return values[At(example, i)]; }
+  int64_t length(int64_t example, int64_t i) const { return values[At(example, i) + 1]; }
+
+  static Ranges Read(const Tensor& ranges, int64_t size) {
+    CAFFE_ENFORCE(ranges.dim() == 3 && ranges.size(2) == 2, "RANGES ", ShapeString(ranges.sizes()),
+                  " must be [examples, ranges, 2]");
+    Ranges result{ranges.size(0), ranges.size(1), ReadIntegers(ranges, "RANGES")};
+    for (size_t i = 0; i < result.values.size(); i += 2) {
+      const int64_t offset = result.values[i], length = result.values[i + 1];
+      CAFFE_ENFORCE(offset >= 0 && length >= 0 && offset <= size && length <= size - offset,
+                    "range of ", length, " from ", offset, " in a list of ", size);
+    }
+    return result;
+  }
+
+ private:
+  int64_t At(int64_t example, int64_t i) const { return 2 * (example * per_example + i); }
+};
+
+class GatherRangesOp final : public Operator<CPUContext> {
+ public:
+  using Operator<CPUContext>::Operator;
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    CAFFE_ENFORCE(X.dim() == 1 && X.has_data(), "DATA ", ShapeString(X.sizes()),
+                  " must be one-dimensional");
+    const Ranges ranges = Ranges::Read(Input(1), X.size(0));
+    Tensor* lengths = Output(1);
+    lengths->Resize(ranges.examples);
+    int32_t* length = lengths->mutable_data<int32_t>();
+    int64_t total = 0;
+    for (int64_t e = 0; e < ranges.examples; ++e) {
+      int64_t sum = 0;
+      for (int64_t i = 0; i < ranges.per_example; ++i) sum += ranges.length(e, i);
+      CAFFE_ENFORCE_LE(sum, std::numeric_limits<int32_t>::max(), "length of example ", e);
+      length[e] = static_cast<int32_t>(sum);
+      total += sum;
+    }
+    Tensor* Y = Output(0);
+    Y->Resize(total);
+    const TypeMeta meta = X.dtype();
+    const char* x = static_cast<const char*>(X.raw_data());
+    char* y = static_cast<char*>(Y->raw_mutable_data(meta));
+    for (int64_t e = 0; e < ranges.examples; ++e) {
+      for (int64_t i = 0; i < ranges.per_example; ++i) {
+        const int64_t n = ranges.length(e, i);
+        context_.CopyItems(meta, n, x + ranges.offset(e, i) * meta.itemsize(), y);
+        y += n * meta.itemsize();
+      }
+    }
+    return true;
+  }
+};
+
+// One output for each range of an example, [examples, length of the range].
+class GatherRangesToDenseOp final : public Operator<CPUContext> {
+ public:
+  GatherRangesToDenseOp(const OperatorDef& def, Workspace* ws)
+      : Operator<CPUContext>(def, ws), lengths_(GetRepeatedArgument<int64_t>("lengths")) {
+    CAFFE_ENFORCE_EQ(static_cast<int>(lengths_.size()), OutputSize(),
+                     "lengths, one for each output");
+    for (const int64_t length : lengths_) CAFFE_ENFORCE_GT(length, 0, "a length");
+  }
+
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    CAFFE_ENFORCE(X.dim() == 1 && X.has_data(), "DATA ", ShapeString(X.sizes()),
+                  " must be one-dimensional");
+    const Ranges ranges = Ranges::Read(Input(1), X.size(0));
+    CAFFE_ENFORCE_EQ(ranges.per_example, OutputSize(), "ranges of an example, and outputs");
+    std::vector<int64_t> keys;
+    if (InputSize() > 2) {
+      CAFFE_ENFORCE(Input(2).sizes() == X.sizes(), "KEY ", ShapeString(Input(2).sizes()),
+                    " for DATA ", ShapeString(X.sizes()));
+      keys = ReadIntegers(Input(2), "KEY");
+    }
+    for (int i = 0; i < OutputSize(); ++i) GatherRange(X, ranges, keys, i);
+    return true;
+  }
+
+ private:
+  void GatherRange(const Tensor& X, const Ranges& ranges, const std::vector<int64_t>& keys, int i) {
+    const int64_t length = lengths_[i];
+    const TypeMeta meta = X.dtype();
+    CAFFE_ENFORCE(meta.copy() == nullptr, "DATA of ", meta.name(), " has no zero to fill with");
+    Tensor* Y = Output(i);
+    Y->Resize(ranges.examples, length);
+    const char* x = static_cast<const char*>(X.raw_data());
+    char* y = static_cast<char*>(Y->raw_mutable_data(meta));
+    std::vector<int64_t> order(length);
+    for (int64_t e = 0; e < ranges.examples; ++e, y += length * meta.itemsize()) {
+      const int64_t n = ranges.length(e, i), offset = ranges.offset(e, i);
+      if (n == 0) {  // an example that lacks the feature
+        std::fill_n(y, length * meta.itemsize(), 0);
+        continue;
+      }
+      CAFFE_ENFORCE_EQ(n, length, "the length of range ", i, " of example ", e,
+                       ", and the one in the argument lengths");
+      for (int64_t k = 0; k < n; ++k) order[k] = offset + k;
+      if (!keys.empty()) {
+        std::stable_sort(order.begin(), order.end(),
+                         [&keys](int64_t a, int64_t b) { return keys[a] < keys[b]; });
+      }
+      for (int64_t k = 0; k < n; ++k) {
+        context_.CopyItems(meta, 1, x + order[k] * meta.itemsize(), y + k * meta.itemsize());
+      }
+    }
+  }
+
+  std::vector<int64_t> lengths_;
+};
+
+}  // namespace
+
+REGISTER_CPU_OPERATOR(GatherRanges, GatherRangesOp);
+REGISTER_CPU_OPERATOR(GatherRangesToDense, GatherRangesToDenseOp);
+OPERATOR_SCHEMA(GatherRanges)
+    .NumInputs(2)
+    .NumOutputs(2)
+    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
+      std::vector<TensorShape> out{UnknownTensorShape(), UnknownTensorShape()};
+      if (in[1].dims_size() > 0) out[1] = CreateTensorShape({in[1].dims(0)}, TensorProto::INT32);
+      return out;
+    })
+    .SetDoc("Puts the ranges of each example one after another.")
+    .Input(0, "DATA", "A list of any type.")
+    .Input(1, "RANGES", "int32 or int64 [examples, ranges, 2]: offset and length in DATA.")
+    .Output(0, "OUTPUT", "The elements of all ranges of all examples.")
+    .Output(1, "LENGTHS", "int32: how many each example has.");
+OPERATOR_SCHEMA(GatherRangesToDense)
+    .NumInputs(2, 3)
+    .NumOutputs(1, 1 << 30)
+    .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
+      std::vector<TensorShape> out;
+      for (const int64_t length : ArgumentHelper(def).GetRepeatedArgument<int64_t>("lengths")) {
+        out.push_back(CreateTensorShape({in[1].dims_size() > 0 ? in[1].dims(0) : 0, length},
+                                        in[0].data_type()));
+      }
+      return out;
+    })
+    .SetDoc(
+        "One matrix for each range of an example: range i of example e is row e of output i. "
+        "Ranges of length 0 give zeros; others must have the length in the argument.")
+    .Arg("lengths", "(list of int > 0) The length of each range.", true)
+    .Input(0, "DATA", "A list of numbers.")
+    .Input(1, "RANGES", "int32 or int64 [examples, ranges, 2]: offset and length in DATA.")
+    .Input(2, "KEY", "Optional int32 or int64, like DATA: ranges are sorted by these.")
+    .Output(0, "OUTPUT", "[examples, length of range 0]; further ones follow.");
+SHOULD_NOT_DO_GRADIENT(GatherRanges);
+SHOULD_NOT_DO_GRADIENT(GatherRangesToDense);
+
+}  // namespace caffe2

@@ -1,0 +1,256 @@
+// Lengths and what says the same: segment ids, ranges, weights; LengthsTile, LengthsGather.
+#include <cmath>
+
+#include "operators/element_type.h"
+#include "operators/gradient_rule.h"
+#include "operators/indices.h"
+#include "operators/segments.h"
+
+namespace caffe2 {
+namespace {
+
+class LengthsToSegmentIdsOp final : public Operator<CPUContext> {
+ public:
+  using Operator<CPUContext>::Operator;
+  bool RunOnDevice() override {
+    const Segments segments = Segments::FromLengths(Input(0));
+    Tensor* ids = Output(0);
+    ids->Resize(segments.size());
+    int32_t* id = ids->mutable_data<int32_t>();
+    for (int64_t s = 0; s < segments.count(); ++s) {
+      id = std::fill_n(id, segments.length(s), static_cast<int32_t>(s));
+    }
+    return true;
+  }
+};
+
+class LengthsToRangesOp final : public Operator<CPUContext> {
+ public:
+  using Operator<CPUContext>::Operator;
+  bool RunOnDevice() override {
+    const Segments segments = Segments::FromLengths(Input(0));
+    CAFFE_ENFORCE_LE(segments.size(), std::numeric_limits<int32_t>::max(), "sum of the lengths");
+    Tensor* ranges = Output(0);
+    ranges->Resize(segments.count(), 2);
+    int32_t* range = ranges->mutable_data<int32_t>();
+    int64_t offset = 0;
+    for (int64_t s = 0; s < segments.count(); offset += segments.length(s), ++s) {
+      *range++ = static_cast<int32_t>(offset);
+      *range++ = static_cast<int32_t>(segments.length(s));
+    }
+    return true;
+  }
+};
+
+// kRanges: the offset of each segment beside its length.
+template <bool kRanges>
+class SegmentIdsToLengthsOp final : public Operator<CPUContext> {
+ public:
+  using Operator<CPUContext>::Operator;
+  bool RunOnDevice() override {
+    const Tensor& ids = Input(0);
+    const std::vector<int64_t> values = ReadIntegers(ids, "segment_ids");
+    CAFFE_ENFORCE(ids.dim() == 1 && std::is_sorted(values.begin(), values.end()),
+                  "segment ids must be one-dimensional and sorted");
+    CAFFE_ENFORCE(values.empty() || values[0] >= 0, "segment id ", values[0]);
+    const int64_t least = InputSize() > 1 && Input(1).dim() > 0 ? Input(1).size(0) : 0;
+    const int64_t count = std::max(least, values.empty() ? 0 : CountOf(values.back()));
+    CAFFE_ENFORCE_LE(count, int64_t{1} << 31, "number of segments");
+    std::vector<int32_t> lengths(count);
+    for (const int64_t id : values) ++lengths[id];
+    Tensor* Y = Output(0);
+    if (kRanges) {
+      Y->Resize(count, 2);
+    } else {
+      Y->Resize(count);
+    }
+    int32_t* y = Y->mutable_data<int32_t>();
+    int32_t offset = 0;
+    for (const int32_t length : lengths) {
+      if (kRanges) *y++ = offset;
+      *y++ = length;
+      offset += length;
+    }
+    return true;
+  }
+
+ private:
+  static int64_t CountOf(int64_t last) {
+    CAFFE_ENFORCE_LT(last, int64_t{1} << 31, "segment id");
+    return last + 1;
+  }
+};
+
+class LengthsToWeightsOp final : public Operator<CPUContext> {
+ public:
+  LengthsToWeightsOp(const OperatorDef& def, Workspace* ws)
+      : Operator<CPUContext>(def, ws), power_(GetSingleArgument<float>("power", 0.5f)) {}
+  bool RunOnDevice() override {
+    const Segments segments = Segments::FromLengths(Input(0));
+    Tensor* weights = Output(0);
+    weights->Resize(segments.size());
+    float* weight = weights->mutable_data<float>();
+    for (int64_t s = 0; s < segments.count(); ++s) {
+      const int64_t n = segments.length(s);
+      weight = std::fill_n(weight, n, std::pow(static_cast<float>(n), -power_));
+    }
+    return true;
+  }
+
+ private:
+  float power_;
+};
+
+class LengthsToShapeOp final : public Operator<CPUContext> {
+ public:
+  using Operator<CPUContext>::Operator;
+  bool RunOnDevice() override {
+    const Tensor& lengths = Input(0);
+    CAFFE_ENFORCE_EQ(lengths.dim(), 1, "lengths must be one-dimensional");
+    const std::vector<int64_t> values = ReadIntegers(lengths, "lengths");
+    CAFFE_ENFORCE(!values.empty(), "there are no lengths");
+    for (const int64_t value : values) {
+      CAFFE_ENFORCE_EQ(value, values[0], "lengths that are not all the same");
+    }
+    Tensor* shape = Output(0);
+    shape->Resize(2);
+    shape->mutable_data<int32_t>()[0] = static_cast<int32_t>(values.size());
+    shape->mutable_data<int32_t>()[1] = static_cast<int32_t>(values[0]);
+    return true;
+  }
+};
+
+// The rows of a tensor one after another, each `repeats(row)` times, or those of a list.
+class LengthsTileOp final : public Operator<CPUContext> {
+ public:
+  using Operator<CPUContext>::Operator;
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    const Segments segments = Segments::FromLengths(Input(1));
+    CAFFE_ENFORCE(X.dim() >= 1 && X.size(0) == segments.count() && X.has_data(), "there are ",
+                  segments.count(), " lengths for DATA ", ShapeString(X.sizes()));
+    std::vector<int64_t> dims = X.sizes();
+    dims[0] = segments.size();
+    CheckedNumel(dims);
+    Tensor* Y = Output(0);
+    Y->Resize(dims);
+    const int64_t width = X.size_from_dim(1);
+    const size_t row = width * X.itemsize();
+    const char* x = static_cast<const char*>(X.raw_data());
+    char* y = static_cast<char*>(Y->raw_mutable_data(X.dtype()));
+    for (int64_t s = 0; s < segments.count(); ++s) {
+      for (int64_t k = 0; k < segments.length(s); ++k, y += row) {
+        context_.CopyItems(X.dtype(), width, x + s * row, y);
+      }
+    }
+    return true;
+  }
+};
+
+// The entries of the segments that the indices name.
+class LengthsGatherOp final : public Operator<CPUContext> {
+ public:
+  using Operator<CPUContext>::Operator;
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(), "ITEMS must have rows");
+    const Segments segments = Segments::FromLengths(Input(1), X.size(0));
+    const std::vector<int64_t> indices = ReadIndices(Input(2), segments.count());
+    std::vector<int64_t> dims = X.sizes();
+    dims[0] = 0;
+    for (const int64_t s : indices) dims[0] += segments.length(s);
+    Tensor* Y = Output(0);
+    Y->Resize(dims);
+    const int64_t width = X.size_from_dim(1);
+    const size_t row = width * X.itemsize();
+    const char* x = static_cast<const char*>(X.raw_data());
+    char* y = static_cast<char*>(Y->raw_mutable_data(X.dtype()));
+    for (const int64_t s : indices) {
+      const int64_t n = segments.length(s);
+      if (n == 0) continue;
+      context_.CopyItems(X.dtype(), n * width, x + segments.entry(s, 0) * row, y);
+      y += n * row;
+    }
+    return true;
+  }
+};
+
+void DescribeLengths(OpSchema& schema) {
+  schema.NumInputs(1).NumOutputs(1).Input(0, "lengths",
+                                          "int32 or int64, one-dimensional, none negative.");
+}
+
+}  // namespace
+
+REGISTER_CPU_OPERATOR(LengthsToSegmentIds, LengthsToSegmentIdsOp);
+REGISTER_CPU_OPERATOR(LengthsToRanges, LengthsToRangesOp);
+REGISTER_CPU_OPERATOR(SegmentIdsToLengths, SegmentIdsToLengthsOp<false>);
+REGISTER_CPU_OPERATOR(SegmentIdsToRanges, SegmentIdsToLengthsOp<true>);
+REGISTER_CPU_OPERATOR(LengthsToWeights, LengthsToWeightsOp);
+REGISTER_CPU_OPERATOR(LengthsToShape, LengthsToShapeOp);
+REGISTER_CPU_OPERATOR(LengthsTile, LengthsTileOp);
+REGISTER_CPU_OPERATOR(LengthsGather, LengthsGatherOp);
+
+OPERATOR_SCHEMA(LengthsToSegmentIds)
+    .FillUsing(DescribeLengths)
+    .SetDoc("Segment numbers in place of lengths: [1, 3, 0, 2] becomes [0, 1, 1, 1, 3, 3].")
+    .Output(0, "segment_ids", "int32: the segment of each entry.");
+OPERATOR_SCHEMA(LengthsToRanges)
+    .FillUsing(DescribeLengths)
+    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
+      if (in[0].dims_size() != 1) return std::vector<TensorShape>{UnknownTensorShape()};
+      return std::vector<TensorShape>{CreateTensorShape({in[0].dims(0), 2}, TensorProto::INT32)};
+    })
+    .SetDoc("Offset and length in place of lengths: [1, 3] becomes [[0, 1], [1, 3]].")
+    .Output(0, "ranges", "int32 [number of lengths, 2].");
+OPERATOR_SCHEMA(SegmentIdsToLengths)
+    .NumInputs(1, 2)
+    .NumOutputs(1)
+    .SetDoc("Lengths in place of segment numbers: [0, 0, 2] becomes [2, 0, 1].")
+    .Input(0, "segment_ids", "int32 or int64, sorted, none negative.")
+    .Input(1, "data", "Optional: there are at least as many lengths as it has rows.")
+    .Output(0, "lengths", "int32, one for each segment up to the last one that occurs.");
+OPERATOR_SCHEMA(SegmentIdsToRanges)
+    .NumInputs(1, 2)
+    .NumOutputs(1)
+    .SetDoc("Offset and length in place of segment numbers: [0, 0, 1] becomes [[0, 2], [2, 1]].")
+    .Input(0, "segment_ids", "int32 or int64, sorted, none negative.")
+    .Input(1, "data", "Optional: there are at least as many ranges as it has rows.")
+    .Output(0, "ranges", "int32 [number of segments, 2].");
+OPERATOR_SCHEMA(LengthsToWeights)
+    .FillUsing(DescribeLengths)
+    .SetDoc("For each entry 1 / length^power of its segment: [2, 0, 3] gives 5 weights.")
+    .Arg("power", "(float, default 0.5) The power.")
+    .Output(0, "weights", "Float, one for each entry.");
+OPERATOR_SCHEMA(LengthsToShape)
+    .FillUsing(DescribeLengths)
+    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>&) {
+      return std::vector<TensorShape>{CreateTensorShape({2}, TensorProto::INT32)};
+    })
+    .SetDoc("The shape [number, length] of segments that have all the same length.")
+    .Output(0, "shape", "int32 of two elements.");
+OPERATOR_SCHEMA(LengthsTile)
+    .NumInputs(2)
+    .NumOutputs(1)
+    .SetDoc("Repeats each row of DATA as often as its length says.")
+    .Input(0, "DATA", "A tensor of any type with at least one dimension.")
+    .Input(1, "LENGTHS", "int32 or int64, one for each row, none negative.")
+    .Output(0, "OUTPUT", "The rows; how many there are is known at run time only.");
+OPERATOR_SCHEMA(LengthsGather)
+    .NumInputs(3)
+    .NumOutputs(1)
+    .SetDoc("The rows of the segments that INDICES names, one segment after another.")
+    .Input(0, "ITEMS", "A tensor of any type with at least one dimension.")
+    .Input(1, "LENGTHS", "int32 or int64: how many rows each segment has.")
+    .Input(2, "INDICES", "int32 or int64: the segments to take.")
+    .Output(0, "OUTPUT", "Their rows; how many there are is known at run time only.");
+NO_GRADIENT(LengthsToSegmentIds);
+NO_GRADIENT(LengthsToRanges);
+NO_GRADIENT(SegmentIdsToLengths);
+NO_GRADIENT(SegmentIdsToRanges);
+NO_GRADIENT(LengthsToWeights);
+NO_GRADIENT(LengthsToShape);
+REGISTER_GRADIENT(LengthsTile, GradientRule<"LengthsSum: GO0 I1 -> GI0">);
+SHOULD_NOT_DO_GRADIENT(LengthsGather);
+
+}  // namespace caffe2

@@ -1,0 +1,148 @@
+// ReversePackedSegs, RemoveDataBlocks, PadEmptySamples.
+#include <algorithm>
+
+#include "operators/element_type.h"
+#include "operators/gradient_rule.h"
+#include "operators/indices.h"
+#include "operators/segments.h"
+
+namespace caffe2 {
+namespace {
+
+// X is [longest, batch, ...]: the first lengths[b] steps of each sequence are turned round.
+class ReversePackedSegsOp final : public Operator<CPUContext> {
+ public:
+  using Operator<CPUContext>::Operator;
+  bool RunOnDevice() override {
+    const Tensor &X = Input(0), &lengths = Input(1);
+    CAFFE_ENFORCE(X.dim() >= 2 && X.has_data(), "data ", ShapeString(X.sizes()),
+                  " must be [steps, batch, ...]");
+    const std::vector<int64_t> length = ReadIntegers(lengths, "lengths");
+    const int64_t steps = X.size(0), batch = X.size(1), width = X.size_from_dim(2);
+    CAFFE_ENFORCE_EQ(static_cast<int64_t>(length.size()), batch, "lengths, for data ",
+                     ShapeString(X.sizes()));
+    Tensor* Y = Output(0);
+    Y->ResizeLike(X);
+    const TypeMeta meta = X.dtype();
+    const size_t row = width * meta.itemsize();
+    const char* x = static_cast<const char*>(X.raw_data());
+    char* y = static_cast<char*>(Y->raw_mutable_data(meta));
+    for (int64_t b = 0; b < batch; ++b) {
+      CAFFE_ENFORCE(length[b] >= 0 && length[b] <= steps, "length ", length[b], " of sequence ", b,
+                    " for data ", ShapeString(X.sizes()));
+      for (int64_t t = 0; t < steps; ++t) {
+        const int64_t from = t < length[b] ? length[b] - 1 - t : t;
+        context_.CopyItems(meta, width, x + (from * batch + b) * row, y + (t * batch + b) * row);
+      }
+    }
+    return true;
+  }
+};
+
+class RemoveDataBlocksOp final : public Operator<CPUContext> {
+ public:
+  using Operator<CPUContext>::Operator;
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(), "the data must have rows");
+    const std::vector<int64_t> indices = ReadIndices(Input(1), X.size(0));
+    std::vector<bool> removed(X.size(0), false);
+    for (const int64_t index : indices) removed[index] = true;
+    std::vector<int64_t> dims = X.sizes();
+    dims[0] -= std::count(removed.begin(), removed.end(), true);
+    Tensor* Y = Output(0);
+    Y->Resize(dims);
+    const TypeMeta meta = X.dtype();
+    const int64_t width = X.size_from_dim(1);
+    const size_t row = width * meta.itemsize();
+    const char* x = static_cast<const char*>(X.raw_data());
+    char* y = static_cast<char*>(Y->raw_mutable_data(meta));
+    for (size_t i = 0; i < removed.size(); ++i, x += row) {
+      if (removed[i]) continue;
+      context_.CopyItems(meta, width, x, y);
+      y += row;
+    }
+    return true;
+  }
+};
+
+// An empty sample gets one entry of zeros.
+class PadEmptySamplesOp final : public Operator<CPUContext> {
+ public:
+  using Operator<CPUContext>::Operator;
+  bool RunOnDevice() override {
+    const Segments segments = Segments::FromLengths(Input(0));
+    CAFFE_ENFORCE_EQ(OutputSize(), InputSize(), "outputs, one for each input");
+    Tensor* lengths = Output(0);
+    lengths->Resize(segments.count());
+    for (int64_t s = 0; s < segments.count(); ++s) {
+      lengths->mutable_data<int32_t>()[s] =
+          static_cast<int32_t>(std::max<int64_t>(1, segments.length(s)));
+    }
+    lengths->mutable_data<int32_t>();
+    for (int i = 1; i < InputSize(); ++i) PadFeature(segments, Input(i), Output(i));
+    return true;
+  }
+
+ private:
+  void PadFeature(const Segments& segments, const Tensor& X, Tensor* Y) {
+    CAFFE_ENFORCE(X.dim() >= 1 && X.size(0) == segments.size() && X.has_data(), "features ",
+                  ShapeString(X.sizes()), " for lengths that add up to ", segments.size());
+    int64_t empty = 0;
+    for (int64_t s = 0; s < segments.count(); ++s) empty += segments.length(s) == 0 ? 1 : 0;
+    std::vector<int64_t> dims = X.sizes();
+    dims[0] += empty;
+    Y->Resize(dims);
+    const TypeMeta meta = X.dtype();
+    const int64_t width = X.size_from_dim(1);
+    const size_t row = width * meta.itemsize();
+    const char* x = static_cast<const char*>(X.raw_data());
+    char* y = static_cast<char*>(Y->raw_mutable_data(meta));
+    std::vector<std::string> no_strings(meta == TypeMeta::Make<std::string>() ? width : 0);
+    for (int64_t s = 0; s < segments.count(); ++s) {
+      const int64_t n = segments.length(s);
+      if (n == 0 && meta.copy() == nullptr) {
+        std::fill_n(y, row, 0);
+      } else if (n == 0) {
+        CAFFE_ENFORCE(meta == TypeMeta::Make<std::string>(), "no pad of ", meta.name());
+        context_.CopyItems(meta, width, no_strings.data(), y);
+      } else {
+        context_.CopyItems(meta, n * width, x, y);
+      }
+      x += n * row;
+      y += std::max<int64_t>(1, n) * row;
+    }
+  }
+};
+
+}  // namespace
+
+REGISTER_CPU_OPERATOR(ReversePackedSegs, ReversePackedSegsOp);
+REGISTER_CPU_OPERATOR(RemoveDataBlocks, RemoveDataBlocksOp);
+REGISTER_CPU_OPERATOR(PadEmptySamples, PadEmptySamplesOp);
+OPERATOR_SCHEMA(ReversePackedSegs)
+    .NumInputs(2)
+    .NumOutputs(1)
+    .IdenticalTypeAndShapeOfInput(0)
+    .SetDoc("Turns the steps of each sequence round; what follows its end stays where it is.")
+    .Input(0, "data", "[steps, batch, ...] of any type.")
+    .Input(1, "lengths", "int32 or int64: the length of each of the sequences.")
+    .Output(0, "reversed data", "The result, shaped like the data.");
+OPERATOR_SCHEMA(RemoveDataBlocks)
+    .NumInputs(2)
+    .NumOutputs(1)
+    .SetDoc("The rows of data that are not named. How many there are is known at run time only.")
+    .Input(0, "data", "A tensor of any type with at least one dimension.")
+    .Input(1, "indices", "int32 or int64: the rows to leave out; one may come twice.")
+    .Output(0, "shrunk data", "The other rows, in order.");
+OPERATOR_SCHEMA(PadEmptySamples)
+    .NumInputs(1, 1 << 30)
+    .NumOutputs(1, 1 << 30)
+    .SetDoc("Gives each sample of length 0 one entry of zeros (or empty strings).")
+    .Input(0, "lengths", "int32 or int64: entries of each sample. Features follow.")
+    .Output(0, "out_lengths", "int32: none is 0. The features follow.");
+REGISTER_GRADIENT(ReversePackedSegs, GradientRule<"ReversePackedSegs: GO0 I1 -> GI0">);
+SHOULD_NOT_DO_GRADIENT(RemoveDataBlocks);
+SHOULD_NOT_DO_GRADIENT(PadEmptySamples);
+
+}  // namespace caffe2
