@@ -1,0 +1,104 @@
+// Dictionaries from keys to consecutive numbers, as blobs.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "caffe2/core/tensor.h"
+
+namespace caffe2 {
+
+// What does not depend on the type of the keys. Number 0 stands for unknown keys; known ones count
+// from 1.
+class IndexBase {
+ public:
+  virtual ~IndexBase() = default;
+  // Entries, the unknown one included.
+  virtual int64_t Size() const = 0;
+  virtual TypeMeta KeyType() const = 0;
+  // Replaces the entries by a list of different keys, which get the numbers 1, 2, ...
+  virtual void Load(const Tensor& keys, int64_t skip) = 0;
+  // The keys by number, from 1.
+  virtual void Store(Tensor* keys) const = 0;
+
+  // No more keys are added from now on.
+  void Freeze() { frozen_.store(true); }
+  bool frozen() const { return frozen_.load(); }
+  int64_t max_elements() const { return max_elements_; }
+
+ protected:
+  explicit IndexBase(int64_t max_elements) : max_elements_(max_elements) {
+    CAFFE_ENFORCE_GT(max_elements, 0, "the argument max_elements");
+  }
+
+ private:
+  const int64_t max_elements_;
+  std::atomic<bool> frozen_{false};
+};
+CAFFE2_TYPE_NAME(std::unique_ptr<IndexBase>, "std::unique_ptr<caffe2::IndexBase>");
+
+// Keys of one type. Threads may use it at the same time.
+template <typename T>
+class Index final : public IndexBase {
+ public:
+  // max_elements counts the unknown entry too.
+  explicit Index(int64_t max_elements) : IndexBase(max_elements) {}
+
+  // The numbers of n keys. New keys are added, or get 0 once the index is frozen. Throws when it
+  // is full.
+  void Get(const T* keys, int64_t* numbers, int64_t n) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (int64_t i = 0; i < n; ++i) {
+      const auto found = numbers_.find(keys[i]);
+      if (found != numbers_.end()) {
+        numbers[i] = found->second;
+      } else {
+        numbers[i] = frozen() ? 0 : Add(keys[i]);
+      }
+    }
+  }
+
+  int64_t Size() const override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return static_cast<int64_t>(numbers_.size()) + 1;
+  }
+  TypeMeta KeyType() const override { return TypeMeta::Make<T>(); }
+
+  void Load(const Tensor& keys, int64_t skip) override {
+    CAFFE_ENFORCE(keys.numel() >= skip, "there are ", keys.numel(), " keys, of which ", skip,
+                  " are to be skipped");
+    CAFFE_ENFORCE_LT(keys.numel() - skip, max_elements(), "the number of keys");
+    const T* data = keys.data<T>();
+    std::unordered_map<T, int64_t> numbers;
+    for (int64_t i = skip; i < keys.numel(); ++i) {
+      CAFFE_ENFORCE(numbers.emplace(data[i], i - skip + 1).second, "key ", data[i],
+                    " occurs twice");
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    numbers_.swap(numbers);
+  }
+
+  void Store(Tensor* keys) const override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    keys->Resize(static_cast<int64_t>(numbers_.size()));
+    T* data = keys->mutable_data<T>();
+    for (const auto& [key, number] : numbers_) data[number - 1] = key;
+  }
+
+ private:
+  int64_t Add(const T& key) {
+    const auto number = static_cast<int64_t>(numbers_.size()) + 1;
+    CAFFE_ENFORCE_LT(number, max_elements(), "the index is full at key ", key);
+    numbers_.emplace(key, number);
+    return number;
+  }
+
+  mutable std::mutex mutex_;
+  std::unordered_map<T, int64_t> numbers_;
+};
+
+}  // namespace caffe2

@@ -1,0 +1,43 @@
+// Reading tab separated text files line by line.
+#pragma once
+
+#include <fstream>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "caffe2/core/type_meta.h"
+
+namespace caffe2 {
+
+// A file whose lines have a fixed number of fields, separated by tabs. A backslash takes the
+// meaning of the character behind it away. Threads may share a reader: they get different lines.
+class TextFileReader {
+ public:
+  // field_types: of each field. The file is read num_passes times, without end if it is 0. Throws
+  // IoError naming the file if it cannot be opened.
+  TextFileReader(std::string file, int64_t num_passes, std::vector<TypeMeta> field_types);
+
+  // The fields of the next lines, at most max_lines, one after another; none at the end. Throws
+  // EnforceNotMet that names file and line if a line has another number of fields.
+  std::vector<std::string> Read(int64_t max_lines);
+
+  const std::vector<TypeMeta>& field_types() const { return field_types_; }
+  const std::string& file() const { return file_; }
+
+ private:
+  void Open();
+  bool ReadLine(std::vector<std::string>* fields);
+
+  const std::string file_;
+  const int64_t num_passes_;
+  const std::vector<TypeMeta> field_types_;
+  std::mutex mutex_;
+  std::ifstream stream_;
+  int64_t passes_ = 0;  // that were ended
+  int64_t line_ = 0;    // read in this pass
+};
+CAFFE2_TYPE_NAME(std::unique_ptr<TextFileReader>,
+                 "std::unique_ptr<caffe2::TextFileReaderInstance>");
+
+}  // namespace caffe2
