@@ -336,6 +336,7 @@ REGISTER_CPU_OPERATOR(TrimDataset, TrimDatasetOp);
 REGISTER_BLOB_SERIALIZER("std::unique_ptr<TreeCursor>", TreeCursorSerializer);
 
 OPERATOR_SCHEMA(CreateTreeCursor)
+    .NonTensorOutputs({0})
     .NumInputs(0)
     .NumOutputs(1)
     .FillUsing(DescribeFields)
@@ -345,6 +346,7 @@ OPERATOR_SCHEMA(CreateTreeCursor)
         "each list is.")
     .Output(0, "cursor", "The cursor, a blob that is no tensor; at the beginning.");
 OPERATOR_SCHEMA(ResetCursor)
+    .NonTensorInputs({0})
     .NumInputs(1)
     .NumOutputs(0)
     .SetDoc("Puts a cursor back to the beginning.")
@@ -356,6 +358,7 @@ OPERATOR_SCHEMA(CheckDatasetConsistency)
     .SetDoc("Fails, naming the column, unless all columns have the rows that the lengths ask for.")
     .Input(0, "field_0", "The first column; the others follow.");
 OPERATOR_SCHEMA(ReadNextBatch)
+    .NonTensorInputs({0})
     .NumInputs(1, kAny)
     .NumOutputs(1, kAny)
     .SetDoc(
@@ -366,12 +369,14 @@ OPERATOR_SCHEMA(ReadNextBatch)
     .Input(0, "cursor", "A cursor made by CreateTreeCursor; it moves on. The columns follow.")
     .Output(0, "field_0", "Rows of the first column; the others follow.");
 OPERATOR_SCHEMA(ComputeOffset)
+    .NonTensorInputs({0})
     .NumInputs(1, kAny)
     .NumOutputs(1)
     .SetDoc("For each record the rows, at every level, at which it begins; and the end.")
     .Input(0, "cursor", "A cursor made by CreateTreeCursor. The columns follow.")
     .Output(0, "offsets", "int64 [records + 1, levels].");
 OPERATOR_SCHEMA(SortAndShuffle)
+    .NonTensorInputs({0})
     .NumInputs(1, kAny)
     .NumOutputs(1)
     .SetDoc(
@@ -383,6 +388,7 @@ OPERATOR_SCHEMA(SortAndShuffle)
     .Input(0, "cursor", "A cursor made by CreateTreeCursor. The columns follow.")
     .Output(0, "indices", "int64: the numbers of the records, in this order.");
 OPERATOR_SCHEMA(ReadRandomBatch)
+    .NonTensorInputs({0})
     .NumInputs(3, kAny)
     .NumOutputs(1, kAny)
     .SetDoc("ReadNextBatch, in an order that is given.")

@@ -137,6 +137,7 @@ class IndexSerializer final : public BlobSerializer {
 void DescribeCreate(OpSchema& schema) {
   schema.NumInputs(0)
       .NumOutputs(1)
+      .NonTensorOutputs({0})
       .Arg("max_elements", "(int > 0, default 2^31 - 1) The most entries, number 0 included.")
       .Output(0, "handle", "The index, a blob that is no tensor.");
 }
@@ -144,6 +145,8 @@ void DescribeCreate(OpSchema& schema) {
 void DescribeInPlace(OpSchema& schema) {
   schema.NumOutputs(1)
       .EnforceInplace({{0, 0}})
+      .NonTensorInputs({0})
+      .NonTensorOutputs({0})
       .Input(0, "handle", "The index.")
       .Output(0, "handle", "The same index.");
 }
@@ -170,6 +173,7 @@ OPERATOR_SCHEMA(StringIndexCreate)
     .FillUsing(DescribeCreate)
     .SetDoc("Makes an empty index of strings, which get the numbers 1, 2, ...");
 OPERATOR_SCHEMA(IndexGet)
+    .NonTensorInputs({0})
     .NumInputs(2)
     .NumOutputs(1)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
@@ -188,6 +192,7 @@ OPERATOR_SCHEMA(IndexLoad)
     .Arg("skip_first_entry", "(int, default 0) 1: the first key stands for number 0.")
     .Input(1, "items", "Keys; they get the numbers 1, 2, ...");
 OPERATOR_SCHEMA(IndexStore)
+    .NonTensorInputs({0})
     .NumInputs(1)
     .NumOutputs(1)
     .SetDoc("The keys of an index in the order of their numbers, from 1.")
@@ -198,6 +203,7 @@ OPERATOR_SCHEMA(IndexFreeze)
     .FillUsing(DescribeInPlace)
     .SetDoc("Lets an index take no more keys.");
 OPERATOR_SCHEMA(IndexSize)
+    .NonTensorInputs({0})
     .NumInputs(1)
     .NumOutputs(1)
     .ScalarType(TensorProto::INT64)

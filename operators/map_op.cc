@@ -139,6 +139,7 @@ REGISTER_BLOB_SERIALIZER("(std::unordered_map<int64_t, int32_t>)", MapSerializer
 REGISTER_BLOB_SERIALIZER("(std::unordered_map<int64_t, int64_t>)", MapSerializer);
 
 OPERATOR_SCHEMA(CreateMap)
+    .NonTensorOutputs({0})
     .NumInputs(0)
     .NumOutputs(1)
     .SetDoc("Makes an empty map between integers.")
@@ -146,6 +147,7 @@ OPERATOR_SCHEMA(CreateMap)
     .Arg("value_dtype", "The type of the values; as above.")
     .Output(0, "map", "The map, a blob that is no tensor.");
 OPERATOR_SCHEMA(KeyValueToMap)
+    .NonTensorOutputs({0})
     .NumInputs(2)
     .NumOutputs(1)
     .SetDoc("Makes a map of keys and values. Of equal keys the first counts.")
@@ -153,6 +155,7 @@ OPERATOR_SCHEMA(KeyValueToMap)
     .Input(1, "values", "int32 or int64, as many.")
     .Output(0, "map", "The map, a blob that is no tensor.");
 OPERATOR_SCHEMA(MapToKeyValue)
+    .NonTensorInputs({0})
     .NumInputs(1)
     .NumOutputs(2)
     .SetDoc("The keys of a map in ascending order, and their values.")

@@ -137,6 +137,7 @@ class TextFileReaderReadOp final : public Operator<CPUContext> {
 REGISTER_CPU_OPERATOR(CreateTextFileReader, CreateTextFileReaderOp);
 REGISTER_CPU_OPERATOR(TextFileReaderRead, TextFileReaderReadOp);
 OPERATOR_SCHEMA(CreateTextFileReader)
+    .NonTensorOutputs({0})
     .NumInputs(0)
     .NumOutputs(1)
     .SetDoc("Opens a text file of tab separated fields; a backslash escapes tab and newline.")
@@ -147,6 +148,7 @@ OPERATOR_SCHEMA(CreateTextFileReader)
          true)
     .Output(0, "handler", "The reader, a blob that is no tensor.");
 OPERATOR_SCHEMA(TextFileReaderRead)
+    .NonTensorInputs({0})
     .NumInputs(1)
     .NumOutputs(1, 1 << 30)
     .SetDoc("Reads lines. At the end of the file there are fewer, and then none.")

@@ -194,7 +194,7 @@ TEST(TensorVectorTest, CollectsASample) {
         Op("CollectTensor", {"v", "w", "X", "Y"}, {"v", "w"}, {MakeArgument("num_to_collect", 3)}),
         true);
   Copy(&ws, "v", "v");
-  RunOp(&ws, Op("TensorVectorSize", {"v"}, {"size"}), true);
+  RunOp(&ws, Op("TensorVectorSize", {"v"}, {"size"}));
   EXPECT_EQ(*Fetch(ws, "size").data<int32_t>(), 3);
   RunOp(&ws, Op("ConcatTensorVector", {"v"}, {"x"}), true);
   RunOp(&ws, Op("ConcatTensorVector", {"w"}, {"y"}), true);
