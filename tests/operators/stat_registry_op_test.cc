@@ -1,0 +1,49 @@
+#include <algorithm>
+
+#include "tests/operators/op_test.h"
+
+namespace caffe2::testing {
+namespace {
+
+using Longs = std::vector<int64_t>;
+using Strings = std::vector<std::string>;
+
+TEST(StatRegistryTest, SumsByName) {
+  Workspace ws;
+  RunOp(&ws, Op("StatRegistryCreate", {}, {"r"}), true);
+  Feed<std::string>(&ws, "k", {3}, {"b", "a", "b"});
+  Feed<int64_t>(&ws, "v", {3}, {1, 10, 2});
+  RunOp(&ws, Op("StatRegistryUpdate", {"k", "v", "r"}, {}), true);
+  const auto keep = MakeArgument("reset", 0);
+  RunOp(&ws, Op("StatRegistryExport", {"r"}, {"keys", "values", "times"}, {keep}), true);
+  EXPECT_EQ(FetchValues<std::string>(ws, "keys"), (Strings{"a", "b"}));
+  EXPECT_EQ(FetchValues<int64_t>(ws, "values"), (Longs{10, 3}));
+  const OperatorDef reset = Op("StatRegistryExport", {"r"}, {"keys", "values", "times"});
+  RunOp(&ws, reset, true);
+  EXPECT_EQ(FetchValues<int64_t>(ws, "values"), (Longs{10, 3}));
+  RunOp(&ws, reset, true);
+  EXPECT_EQ(FetchValues<int64_t>(ws, "values"), (Longs{0, 0}));
+  Feed<int64_t>(&ws, "v", {1}, {1});
+  ExpectThrows(&ws, Op("StatRegistryUpdate", {"k", "v", "r"}, {}), "keys and values");
+}
+
+TEST(StatRegistryTest, TimersAddUp) {
+  Workspace ws;
+  RunOp(&ws, Op("TimerBegin", {}, {"my_timer"}), true);
+  RunOp(&ws, Op("TimerGet", {"my_timer"}, {"first"}), true);
+  RunOp(&ws, Op("TimerGetAndEnd", {"my_timer"}, {"second"}), true);
+  RunOp(&ws, Op("TimerEnd", {"my_timer"}, {}), true);
+  EXPECT_LE(*Fetch(ws, "first").data<int64_t>(), *Fetch(ws, "second").data<int64_t>());
+  RunOp(&ws, Op("StatRegistryExport", {}, {"keys", "values", "times"}), true);
+  const auto keys = FetchValues<std::string>(ws, "keys");
+  const auto values = FetchValues<int64_t>(ws, "values");
+  const auto found = std::find(keys.begin(), keys.end(), "my_timer/time_ns/count");
+  ASSERT_NE(found, keys.end());
+  EXPECT_EQ(values[found - keys.begin()], 2);
+  RunOp(&ws, Op("WallClockTime", {}, {"t"}));
+  EXPECT_GT(*Fetch(ws, "t").data<int64_t>(), 0);
+  ExpectThrows(&ws, Op("TimerGet", {"t"}, {"x"}), "t");
+}
+
+}  // namespace
+}  // namespace caffe2::testing
