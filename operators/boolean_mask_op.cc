@@ -4,6 +4,7 @@
 #include "caffe2/core/operator.h"
 #include "operators/gradient_rule.h"
 #include "operators/indices.h"
+#include "operators/row_copier.h"
 
 namespace caffe2 {
 namespace {
@@ -21,18 +22,11 @@ class BooleanMaskOp final : public Operator<CPUContext> {
     for (int64_t i = 0; i < X.size(0); ++i) {
       if (keep[i]) rows.push_back(i);
     }
-    std::vector<int64_t> dims = X.sizes();
-    dims[0] = static_cast<int64_t>(rows.size());
-    Output(0)->Resize(dims);
-    const int64_t width = X.size_from_dim(1);
-    const size_t bytes = width * X.itemsize();
-    const char* x = static_cast<const char*>(X.raw_data());
-    char* y = static_cast<char*>(Output(0)->raw_mutable_data(X.dtype()));
-    for (size_t i = 0; i < rows.size(); ++i) {
-      context_.CopyItems(X.dtype(), width, x + rows[i] * bytes, y + i * bytes);
-    }
+    const auto count = static_cast<int64_t>(rows.size());
+    RowCopier copier(X, count, Output(0));
+    for (const int64_t row : rows) copier.Append(row);
     if (OutputSize() > 1) {
-      Output(1)->Resize(dims[0]);
+      Output(1)->Resize(count);
       std::copy(rows.begin(), rows.end(), Output(1)->mutable_data<int64_t>());
     }
     return true;

@@ -2,7 +2,7 @@
 #include <map>
 
 #include "operators/dataset_op.h"
-#include "operators/indices.h"
+#include "operators/row_copier.h"
 
 namespace caffe2 {
 namespace {
@@ -103,17 +103,7 @@ void TreeFields::Check(const std::vector<const Tensor*>& columns) const {
 }
 
 void CopyRows(const Tensor& X, int64_t begin, int64_t count, Tensor* Y) {
-  CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(), "X must have rows");
-  CAFFE_ENFORCE(begin >= 0 && count >= 0 && count <= X.size(0) - begin, "rows from ", begin, " to ",
-                begin + count, " of ", ShapeString(X.sizes()));
-  std::vector<int64_t> dims = X.sizes();
-  dims[0] = count;
-  Y->Resize(dims);
-  const TypeMeta meta = X.dtype();
-  const int64_t width = X.size_from_dim(1);
-  const char* from =
-      static_cast<const char*>(X.raw_data()) + begin * width * static_cast<int64_t>(X.itemsize());
-  CPUContext().CopyItems(meta, count * width, from, Y->raw_mutable_data(meta));
+  RowCopier(X, count, Y).Append(begin, count);
 }
 
 void AppendRows(const Tensor& X, Tensor* Y) {
@@ -134,7 +124,7 @@ void AppendRows(const Tensor& X, Tensor* Y) {
   const int64_t old = Y->numel();
   Y->ExtendTo(Y->size(0) + X.size(0));
   char* to = static_cast<char*>(Y->raw_mutable_data()) + old * static_cast<int64_t>(X.itemsize());
-  CPUContext().CopyItems(X.dtype(), X.numel(), X.raw_data(), to);
+  CopyItems(X.dtype(), X.numel(), X.raw_data(), to);
 }
 
 }  // namespace caffe2

@@ -8,6 +8,7 @@
 
 #include "caffe2/core/blob_serialization.h"
 #include "operators/indices.h"
+#include "operators/row_copier.h"
 
 namespace caffe2 {
 namespace {
@@ -235,7 +236,6 @@ class ReadRandomBatchOp final : public CursorOp {
   // Rows [offset[r], offset[r + 1]) of each record r; offsets lie `stride` apart.
   void Gather(const Tensor& X, const std::vector<int64_t>& records, const int64_t* offset,
               int64_t stride, Tensor* Y) {
-    CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(), "a column must have rows");
     int64_t total = 0;
     for (const int64_t r : records) {
       const int64_t begin = offset[r * stride], end = offset[(r + 1) * stride];
@@ -243,17 +243,9 @@ class ReadRandomBatchOp final : public CursorOp {
                     end, " of a column ", ShapeString(X.sizes()));
       total += end - begin;
     }
-    std::vector<int64_t> dims = X.sizes();
-    dims[0] = total;
-    Y->Resize(dims);
-    const int64_t width = X.size_from_dim(1);
-    const size_t row = width * X.itemsize();
-    const char* x = static_cast<const char*>(X.raw_data());
-    char* y = static_cast<char*>(Y->raw_mutable_data(X.dtype()));
+    RowCopier rows(X, total, Y);
     for (const int64_t r : records) {
-      const int64_t begin = offset[r * stride], count = offset[(r + 1) * stride] - begin;
-      context_.CopyItems(X.dtype(), count * width, x + begin * row, y);
-      y += count * row;
+      rows.Append(offset[r * stride], offset[(r + 1) * stride] - offset[r * stride]);
     }
   }
 

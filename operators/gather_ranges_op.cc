@@ -4,6 +4,7 @@
 
 #include "caffe2/core/operator.h"
 #include "operators/indices.h"
+#include "operators/row_copier.h"
 
 namespace caffe2 {
 namespace {
@@ -51,16 +52,10 @@ class GatherRangesOp final : public Operator<CPUContext> {
       length[e] = static_cast<int32_t>(sum);
       total += sum;
     }
-    Tensor* Y = Output(0);
-    Y->Resize(total);
-    const TypeMeta meta = X.dtype();
-    const char* x = static_cast<const char*>(X.raw_data());
-    char* y = static_cast<char*>(Y->raw_mutable_data(meta));
+    RowCopier elements(X, total, Output(0));
     for (int64_t e = 0; e < ranges.examples; ++e) {
       for (int64_t i = 0; i < ranges.per_example; ++i) {
-        const int64_t n = ranges.length(e, i);
-        context_.CopyItems(meta, n, x + ranges.offset(e, i) * meta.itemsize(), y);
-        y += n * meta.itemsize();
+        elements.Append(ranges.offset(e, i), ranges.length(e, i));
       }
     }
     return true;

@@ -4,6 +4,7 @@
 #include "operators/element_type.h"
 #include "operators/gradient_rule.h"
 #include "operators/indices.h"
+#include "operators/row_copier.h"
 #include "operators/segments.h"
 
 namespace caffe2 {
@@ -120,7 +121,7 @@ class LengthsToShapeOp final : public Operator<CPUContext> {
   }
 };
 
-// The rows of a tensor one after another, each `repeats(row)` times, or those of a list.
+// Each row of a tensor as often as its length says.
 class LengthsTileOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
@@ -129,19 +130,9 @@ class LengthsTileOp final : public Operator<CPUContext> {
     const Segments segments = Segments::FromLengths(Input(1));
     CAFFE_ENFORCE(X.dim() >= 1 && X.size(0) == segments.count() && X.has_data(), "there are ",
                   segments.count(), " lengths for DATA ", ShapeString(X.sizes()));
-    std::vector<int64_t> dims = X.sizes();
-    dims[0] = segments.size();
-    CheckedNumel(dims);
-    Tensor* Y = Output(0);
-    Y->Resize(dims);
-    const int64_t width = X.size_from_dim(1);
-    const size_t row = width * X.itemsize();
-    const char* x = static_cast<const char*>(X.raw_data());
-    char* y = static_cast<char*>(Y->raw_mutable_data(X.dtype()));
+    RowCopier rows(X, segments.size(), Output(0));
     for (int64_t s = 0; s < segments.count(); ++s) {
-      for (int64_t k = 0; k < segments.length(s); ++k, y += row) {
-        context_.CopyItems(X.dtype(), width, x + s * row, y);
-      }
+      for (int64_t k = 0; k < segments.length(s); ++k) rows.Append(s);
     }
     return true;
   }
@@ -156,20 +147,11 @@ class LengthsGatherOp final : public Operator<CPUContext> {
     CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(), "ITEMS must have rows");
     const Segments segments = Segments::FromLengths(Input(1), X.size(0));
     const std::vector<int64_t> indices = ReadIndices(Input(2), segments.count());
-    std::vector<int64_t> dims = X.sizes();
-    dims[0] = 0;
-    for (const int64_t s : indices) dims[0] += segments.length(s);
-    Tensor* Y = Output(0);
-    Y->Resize(dims);
-    const int64_t width = X.size_from_dim(1);
-    const size_t row = width * X.itemsize();
-    const char* x = static_cast<const char*>(X.raw_data());
-    char* y = static_cast<char*>(Y->raw_mutable_data(X.dtype()));
+    int64_t total = 0;
+    for (const int64_t s : indices) total += segments.length(s);
+    RowCopier rows(X, total, Output(0));
     for (const int64_t s : indices) {
-      const int64_t n = segments.length(s);
-      if (n == 0) continue;
-      context_.CopyItems(X.dtype(), n * width, x + segments.entry(s, 0) * row, y);
-      y += n * row;
+      if (segments.length(s) > 0) rows.Append(segments.entry(s, 0), segments.length(s));
     }
     return true;
   }

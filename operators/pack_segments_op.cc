@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "caffe2/core/operator.h"
-#include "operators/copy_elements.h"
 #include "operators/gradient_rule.h"
 #include "operators/segments.h"
 

@@ -1,6 +1,7 @@
 // AddPadding, RemovePadding, GatherPadding: rows before and behind each segment.
 #include "caffe2/core/operator.h"
 #include "operators/gradient_rule.h"
+#include "operators/row_copier.h"
 #include "operators/segments.h"
 
 namespace caffe2 {
@@ -102,20 +103,11 @@ class RemovePaddingOp final : public PaddingBase {
       CAFFE_ENFORCE_GE(segments.length(s), start_ + end_, "length of segment ", s,
                        ", which is to lose its padding");
     }
-    std::vector<int64_t> dims = X.sizes();
-    dims[0] -= segments.count() * (start_ + end_);
-    Tensor* Y = Output(0);
-    Y->Resize(dims);
-    const TypeMeta meta = X.dtype();
-    const int64_t width = X.size_from_dim(1);
-    const size_t row = width * meta.itemsize();
-    const char* x = static_cast<const char*>(X.raw_data());
-    char* y = static_cast<char*>(Y->raw_mutable_data(meta));
+    RowCopier rows(X, X.size(0) - segments.count() * (start_ + end_), Output(0));
+    int64_t begin = start_;
     for (int64_t s = 0; s < segments.count(); ++s) {
-      const int64_t n = segments.length(s) - start_ - end_;
-      context_.CopyItems(meta, n * width, x + start_ * row, y);
-      x += segments.length(s) * row;
-      y += n * row;
+      rows.Append(begin, segments.length(s) - start_ - end_);
+      begin += segments.length(s);
     }
     if (OutputSize() > 1) WriteLengths(segments, -(start_ + end_), 1, Output(1));
     return true;

@@ -1,4 +1,6 @@
 // Schemas of the operators of segment_reduction.h.
+#include <cctype>
+
 #include "operators/segment_reduction.h"
 
 namespace caffe2 {
@@ -65,13 +67,18 @@ std::vector<TensorShape> InferGradient(SegmentGradientSpec spec,
 }  // namespace
 
 void DescribeSegmentReduction(OpSchema& schema, SegmentSpec spec) {
-  const std::string from = spec.sparse ? "Looks rows of DATA up by index and " : "Of DATA, it ";
+  std::string doc = Formula(spec.reducer);
+  if (spec.sparse) {
+    doc = "Looks rows of DATA up by index and " + doc;
+  } else {
+    doc[0] = static_cast<char>(std::toupper(doc[0]));
+  }
   schema.NumInputs(spec.num_inputs())
       .NumOutputs(1)
       .TensorInferenceFunction([spec](const OperatorDef& def, const std::vector<TensorShape>& in) {
         return InferReduction(def, spec, in);
       })
-      .SetDoc(from + Formula(spec.reducer) + " A segment without rows gives 0.")
+      .SetDoc(doc + " A segment without rows gives 0.")
       .Input(0, "DATA", "Rows: a float tensor (or float16) of at least one dimension.")
       .Output(0, "OUTPUT", "Float: one row for each segment.");
   if (spec.weighted()) {

@@ -5,6 +5,8 @@
 namespace caffe2 {
 namespace {
 
+constexpr int64_t kMostSegments = int64_t{1} << 31;  // ids are int32 in Caffe2
+
 std::vector<int64_t> ReadIds(const Tensor& ids, int64_t entries) {
   CAFFE_ENFORCE(ids.dim() == 1 && ids.numel() == entries, "segment ids ", ShapeString(ids.sizes()),
                 " must be one for each of ", entries, " entries");
@@ -53,7 +55,10 @@ Segments Segments::FromIds(const Tensor& ids, int64_t entries, int64_t count) {
   const std::vector<int64_t> values = ReadIds(ids, entries);
   if (count < 0) {
     count = 0;
-    for (const int64_t id : values) count = std::max(count, id + 1);
+    for (const int64_t id : values) {
+      CAFFE_ENFORCE_LT(id, kMostSegments, "segment id");
+      count = std::max(count, id + 1);
+    }
   }
   CheckIndices(entries, values.data(), count);
   // A counting sort, which is stable.

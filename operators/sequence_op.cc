@@ -4,6 +4,7 @@
 #include "operators/element_type.h"
 #include "operators/gradient_rule.h"
 #include "operators/indices.h"
+#include "operators/row_copier.h"
 #include "operators/segments.h"
 
 namespace caffe2 {
@@ -48,19 +49,9 @@ class RemoveDataBlocksOp final : public Operator<CPUContext> {
     const std::vector<int64_t> indices = ReadIndices(Input(1), X.size(0));
     std::vector<bool> removed(X.size(0), false);
     for (const int64_t index : indices) removed[index] = true;
-    std::vector<int64_t> dims = X.sizes();
-    dims[0] -= std::count(removed.begin(), removed.end(), true);
-    Tensor* Y = Output(0);
-    Y->Resize(dims);
-    const TypeMeta meta = X.dtype();
-    const int64_t width = X.size_from_dim(1);
-    const size_t row = width * meta.itemsize();
-    const char* x = static_cast<const char*>(X.raw_data());
-    char* y = static_cast<char*>(Y->raw_mutable_data(meta));
-    for (size_t i = 0; i < removed.size(); ++i, x += row) {
-      if (removed[i]) continue;
-      context_.CopyItems(meta, width, x, y);
-      y += row;
+    RowCopier rows(X, std::count(removed.begin(), removed.end(), false), Output(0));
+    for (size_t i = 0; i < removed.size(); ++i) {
+      if (!removed[i]) rows.Append(static_cast<int64_t>(i));
     }
     return true;
   }

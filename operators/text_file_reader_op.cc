@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cstring>
+#include <functional>
 
 #include "caffe2/core/operator.h"
 

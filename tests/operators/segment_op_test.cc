@@ -208,6 +208,8 @@ TEST(UnsortedSegmentTest, TakesTheNumberOfSegments) {
   ExpectThrows(&ws,
                Op("UnsortedSegmentSum", {"X", "any"}, {"Y"}, {MakeArgument("num_segments", 4)}),
                "out of range for 4");
+  Feed<int64_t>(&ws, "any", {6}, {0, 1, 2, 3, 4, INT64_MAX});
+  ExpectThrows(&ws, Op("UnsortedSegmentSum", {"X", "any"}, {"Y"}), "segment id");
 }
 
 TEST(SegmentRangeTest, MatchReferencesAndGradients) {
