@@ -8,6 +8,7 @@
 #include <gflags/gflags.h>
 
 #include "benchmarks/net_measure.h"
+#include "caffe2/core/device_backend.h"
 #include "caffe2/graph/fusion.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/model/networks.h"
@@ -21,6 +22,7 @@ DEFINE_int32(channels, 3, "channels of an image");
 DEFINE_int32(labels, 1000, "classes");
 DEFINE_string(dtype, "float", "float or bfloat16 activations");
 DEFINE_string(order, "NHWC", "NHWC or NCHW");
+DEFINE_string(device, "cpu", "cpu or cuda");
 DEFINE_string(fuse, "all", "off, bn or all");
 DEFINE_bool(memory_plan, true, "share memory between blobs");
 DEFINE_double(min_seconds, 10, "measured at least this long");
@@ -66,8 +68,12 @@ void BuildModel(ModelHelper* model) {
 int Run() {
   CAFFE_ENFORCE(FLAGS_dtype == "float" || FLAGS_dtype == "bfloat16", "dtype is ", FLAGS_dtype);
   CAFFE_ENFORCE(FLAGS_batch > 0 && FLAGS_labels > 0, "batch and labels must be positive");
+  CAFFE_ENFORCE(FLAGS_device == "cpu" || FLAGS_device == "cuda", "device is ", FLAGS_device);
+  const Device device{FLAGS_device == "cuda" ? CUDA : CPU, 0};
+  CheckDevice(device);
   ModelHelper::Options options;
   options.order = FLAGS_order;
+  options.device = ToDeviceOption(device);
   if (FLAGS_dtype == "bfloat16") options.compute_type = TensorProto::BFLOAT16;
   ModelHelper model("training", options);
   BuildModel(&model);
@@ -75,12 +81,14 @@ int Run() {
   Workspace ws;
   CAFFE_ENFORCE(ws.RunNetOnce(*model.param_init_net()));
   FeedInputs(&ws);
-  if (FLAGS_memory_plan) benchmark::ShareMemory(*model.net(), {"loss"}, &ws);
+  for (const char* name : {"data", "label"}) benchmark::MoveTo(device, name, &ws);
+  if (FLAGS_memory_plan) benchmark::ShareMemory(*model.net(), {"loss"}, &ws, device);
   NetBase* net = ws.CreateNet(*model.net());
   const auto rates = benchmark::MeasureRates(net, FLAGS_batch, FLAGS_min_seconds);
-  benchmark::PrintRates(MakeString(FLAGS_model, "/train/b", FLAGS_batch, "/", FLAGS_dtype, "/",
-                                   FLAGS_order, "/fuse=", FLAGS_fuse),
-                        rates);
+  benchmark::PrintRates(
+      MakeString(FLAGS_model, "/train/b", FLAGS_batch, "/", FLAGS_dtype, "/", FLAGS_order,
+                 "/fuse=", FLAGS_fuse, device.type == CPU ? "" : "/cuda"),
+      rates);
   if (FLAGS_profile) benchmark::PrintOperatorTimes(*net, 3);
   return 0;
 }

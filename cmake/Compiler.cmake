@@ -4,12 +4,14 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 # -fPIC everywhere, instead of -fPIE for programs: one precompiled header then serves both.
 set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
-add_compile_options(-fPIC)
+add_compile_options($<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:-fPIC>)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
-# Programs find the libraries beside them, in the build tree and when installed.
+# Programs find the libraries beside them, in the build tree and when installed, and (by the older
+# kind of tag, which what they load inherits) what those need, in a bundle.
 set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib")
+add_link_options(-Wl,--disable-new-dtags)
 
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
@@ -17,12 +19,12 @@ endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g")
 
-add_compile_options(-Wall -Wextra -Wno-unused-parameter)
+add_compile_options("$<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:-Wall;-Wextra;-Wno-unused-parameter>")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(
     $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>  # lets ccache see through PCH
     # GCC 12 and 13 report the string concatenation of their own library.
-    -Wno-stringop-overflow -Wno-restrict -Wno-array-bounds)
+    "$<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow;-Wno-restrict;-Wno-array-bounds>")
 endif()
 if(CAFFE2_SANITIZE)
   add_compile_options(-fsanitize=${CAFFE2_SANITIZE} -fno-omit-frame-pointer)

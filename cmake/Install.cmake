@@ -8,6 +8,10 @@ install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS caffe2 caffe2_image EXPORT DoppioTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION ${headers})
+install(TARGETS caffe2_image_files LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(CAFFE2_CUDA)
+  install(TARGETS caffe2_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 foreach(folder caffe2 db operators distributed train)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/${folder} DESTINATION ${headers} FILES_MATCHING PATTERN "*.h"
                                                                       PATTERN "*.proto")

@@ -1,50 +1,15 @@
 #include "db/image_codec.h"
 
-#include <opencv2/imgcodecs.hpp>
+#include <dlfcn.h>
+
 #include <opencv2/imgproc.hpp>
-#include <type_traits>
 
 #include "caffe2/core/logging.h"
+#include "db/image_file_codec.h"
+#include "db/image_mat.h"
 
 namespace caffe2::db {
 namespace {
-
-template <typename Pixel>
-Image<Pixel> FromMat(cv::Mat mat) {
-  auto owner = std::make_shared<cv::Mat>(std::move(mat));
-  Image<Pixel> image;
-  image.view = {owner->ptr<Pixel>(),
-                owner->rows,
-                owner->cols,
-                owner->channels(),
-                static_cast<int64_t>(owner->step1()),
-                owner->channels(),
-                1};
-  image.memory = std::move(owner);
-  return image;
-}
-
-template <typename Pixel>
-constexpr int MatType(int channels) {
-  return CV_MAKETYPE((std::is_same_v<Pixel, float> ? CV_32F : CV_8U), channels);
-}
-
-// Shares the pixels where they are interleaved, copies them otherwise.
-template <typename Pixel>
-cv::Mat ToMat(const ImageView<Pixel>& view) {
-  if (view.channel_stride == 1 && view.column_stride == view.channels) {
-    return cv::Mat(view.height, view.width, MatType<Pixel>(view.channels),
-                   const_cast<Pixel*>(view.data), view.row_stride * sizeof(Pixel));
-  }
-  cv::Mat mat(view.height, view.width, MatType<Pixel>(view.channels));
-  for (int y = 0; y < view.height; ++y) {
-    auto* row = mat.ptr<Pixel>(y);
-    for (int x = 0; x < view.width; ++x) {
-      for (int c = 0; c < view.channels; ++c) *row++ = *view.At(y, x, c);
-    }
-  }
-  return mat;
-}
 
 uint8_t ByteAt(std::string_view bytes, size_t i) { return static_cast<uint8_t>(bytes[i]); }
 
@@ -57,6 +22,22 @@ size_t EndOfScan(std::string_view bytes, size_t at) {
     if (!within) return at;
   }
   return std::string_view::npos;
+}
+
+// Kept for the life of the process.
+const ImageFileCodec* LoadFileCodec() {
+  void* library = dlopen(kImageFileCodecLibrary, RTLD_NOW | RTLD_LOCAL);
+  void* symbol = library != nullptr ? dlsym(library, "caffe2_image_file_codec") : nullptr;
+  if (symbol == nullptr) {
+    const char* error = dlerror();
+    throw IoError(MakeString("image files cannot be decoded here: ", error ? error : ""));
+  }
+  return static_cast<const ImageFileCodec*>(symbol);
+}
+
+const ImageFileCodec& FileCodec() {
+  static const ImageFileCodec* codec = LoadFileCodec();
+  return *codec;
 }
 
 }  // namespace
@@ -97,15 +78,7 @@ Image<uint8_t> DecodeImage(std::string_view bytes, bool color) {
   CAFFE_ENFORCE(!bytes.empty(), "the encoded image is empty");
   CAFFE_ENFORCE(HasJpegEnd(bytes), "the JPEG image of ", bytes.size(),
                 " bytes is truncated: it has no end marker");
-  const cv::Mat encoded(1, static_cast<int>(bytes.size()), CV_8U, const_cast<char*>(bytes.data()));
-  cv::Mat decoded;
-  try {
-    decoded = cv::imdecode(encoded, color ? cv::IMREAD_COLOR : cv::IMREAD_GRAYSCALE);
-  } catch (const cv::Exception& error) {
-    CAFFE_THROW("the image of ", bytes.size(), " bytes cannot be decoded: ", error.err);
-  }
-  CAFFE_ENFORCE(!decoded.empty(), "the image of ", bytes.size(), " bytes cannot be decoded");
-  return FromMat<uint8_t>(std::move(decoded));
+  return FileCodec().decode(bytes, color);
 }
 
 template <typename Pixel>
@@ -135,15 +108,7 @@ template Image<uint8_t> ToGray(const ImageView<uint8_t>&);
 template Image<float> ToGray(const ImageView<float>&);
 
 std::string EncodeImage(const ImageView<uint8_t>& source, const std::string& extension) {
-  std::vector<uint8_t> bytes;
-  bool done = false;
-  try {
-    done = cv::imencode(extension, ToMat(source), bytes);
-  } catch (const cv::Exception& error) {
-    CAFFE_THROW("cannot encode an image as ", extension, ": ", error.err);
-  }
-  CAFFE_ENFORCE(done, "cannot encode an image as ", extension);
-  return {bytes.begin(), bytes.end()};
+  return FileCodec().encode(source, extension);
 }
 
 }  // namespace caffe2::db

@@ -84,7 +84,6 @@ TrainOptions Options() {
 int Main() {
   CAFFE_ENFORCE(FLAGS_network == "mlp" || FLAGS_network == "lenet", "--network is ", FLAGS_network,
                 "; known: mlp lenet");
-  CheckDevice();
   return Train(Options(), std::make_unique<MxnetLog>());
 }
 

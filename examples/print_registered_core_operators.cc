@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "caffe2/core/device_backend.h"
 #include "caffe2/core/logging.h"
 #include "caffe2/core/operator.h"
 #include "caffe2/utils/program.h"
@@ -17,6 +18,7 @@ int Main() {
   CAFFE_ENFORCE(FLAGS_device == "cpu" || FLAGS_device == "cuda", "--device is ", FLAGS_device,
                 "; known: cpu cuda");
   const DeviceType device = FLAGS_device == "cpu" ? CPU : CUDA;
+  CAFFE_ENFORCE(LoadDeviceBackend(device), DeviceProblem(device));
   for (const std::string& key : DeviceOperatorRegistry(device)->Keys()) {
     std::printf("%s\n", key.c_str());
     const OpSchema* schema = FLAGS_doc ? OpSchemaRegistry::Schema(key) : nullptr;

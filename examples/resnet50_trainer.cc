@@ -95,7 +95,6 @@ TrainOptions Options() {
 
 int Main() {
   CAFFE_ENFORCE(!FLAGS_model_parallel, "--model_parallel needs GPUs");
-  CheckDevice();
   return Train(Options(), std::make_unique<Caffe2Log>());
 }
 

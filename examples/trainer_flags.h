@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "caffe2/core/logging.h"
+#include "caffe2/core/device_backend.h"
 #include "train/log.h"
 #include "train/options.h"
 #include "train/stop_signal.h"
@@ -103,9 +103,37 @@ inline ShardOptions ShardOptionsFromFlags(const std::string& file_store_path) {
   return shards;
 }
 
+// The device that --use_cpu, --gpus and --num_gpus ask for.
+inline Device DeviceFromFlags() {
+  CAFFE_ENFORCE(FLAGS_dtype != "float16",
+                "--dtype float16 is not implemented; there are float and bfloat16");
+  if (FLAGS_use_cpu) return {};
+  const int count = NumDevices(CUDA);
+  if (count == 0) {
+    throw IoError("no GPU is available to this program; add --use_cpu to train on the CPU (" +
+                  DeviceProblem(CUDA) + ")");
+  }
+  const bool several =
+      FLAGS_gpus.empty() ? FLAGS_num_gpus != 1 : FLAGS_gpus.find(',') != std::string::npos;
+  CAFFE_ENFORCE(!several, "one process trains on one GPU; start a shard for each of them");
+  Device device{CUDA, 0};
+  if (!FLAGS_gpus.empty()) {
+    size_t end = 0;
+    try {
+      device.id = std::stoi(FLAGS_gpus, &end);
+    } catch (const std::exception&) {
+      end = 0;
+    }
+    CAFFE_ENFORCE(end == FLAGS_gpus.size(), "--gpus is ", FLAGS_gpus, ", not the number of a GPU");
+  }
+  CheckDevice(device);
+  return device;
+}
+
 // What the shared flags say; the program sets the rest.
 inline TrainOptions OptionsFromFlags(const std::string& file_store_path) {
   TrainOptions options;
+  options.device = DeviceFromFlags();
   options.shards = ShardOptionsFromFlags(file_store_path);
   options.data.train_data = FLAGS_train_data;
   options.data.test_data = FLAGS_test_data;
@@ -123,14 +151,6 @@ inline TrainOptions OptionsFromFlags(const std::string& file_store_path) {
   options.output.checkpoint_path = FLAGS_checkpoint_path;
   options.output.resume = FLAGS_resume;
   return options;
-}
-
-inline void CheckDevice() {
-  CAFFE_ENFORCE(FLAGS_dtype != "float16",
-                "--dtype float16 needs a GPU; on the CPU there are float "
-                "and bfloat16");
-  if (FLAGS_use_cpu) return;
-  throw IoError("no GPU is available to this program; add --use_cpu to train on the CPU");
 }
 
 // All flags of the program that are not at their defaults: "batch_size=16, train_data=...".

@@ -5,6 +5,7 @@
 
 #include "caffe2/core/operator.h"
 #include "caffe2/utils/math.h"
+#include "caffe2/utils/product_types.h"
 
 namespace caffe2 {
 
@@ -39,7 +40,7 @@ class BatchMatMulOp final : public Operator<Context> {
         broadcast_(this->template GetSingleArgument<int>("broadcast", 0) != 0) {}
 
   bool RunOnDevice() override {
-    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
+    return math::ProductTypes<Context, TensorTypes>::Dispatch(this, Input(0).dtype());
   }
 
   template <typename T>

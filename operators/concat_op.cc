@@ -19,9 +19,6 @@ int ConcatAxis::Canonical(int joined_dims) const {
   return axis < 0 ? axis + joined_dims : axis;
 }
 
-namespace {
-
-// The shape of the joined tensor. Throws if the pieces do not go together.
 std::vector<int64_t> JoinedShape(const std::vector<std::vector<int64_t>>& pieces,
                                  const ConcatAxis& concat) {
   std::vector<int64_t> shape = pieces[0];
@@ -46,49 +43,7 @@ std::vector<int64_t> JoinedShape(const std::vector<std::vector<int64_t>>& pieces
   return shape;
 }
 
-template <class Context>
-class ConcatOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  ConcatOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws), concat_(ArgumentHelper(this->debug_def())) {}
-
-  bool RunOnDevice() override {
-    std::vector<std::vector<int64_t>> pieces;
-    for (int k = 0; k < InputSize(); ++k) {
-      CAFFE_ENFORCE(Input(k).has_data() && Input(k).dtype() == Input(0).dtype(), "input ", k, " (",
-                    Input(k).DebugString(), ") has not the type of input 0 (",
-                    Input(0).DebugString(), ") or holds no data");
-      pieces.push_back(Input(k).sizes());
-    }
-    Tensor* Y = Output(0);
-    Y->Resize(JoinedShape(pieces, concat_));
-    const int axis = concat_.Canonical(Y->dim());
-    WriteLengths(axis);
-
-    const TypeMeta meta = Input(0).dtype();
-    char* y = static_cast<char*>(Y->raw_mutable_data(meta));
-    const int64_t outer = Y->size_to_dim(axis), y_run = Y->size_from_dim(axis);
-    for (int k = 0; k < InputSize(); ++k) {
-      const int64_t run = outer == 0 ? 0 : Input(k).numel() / outer;
-      CopySlab(meta, outer, run, Input(k).raw_data(), run, y, y_run, &context_);
-      y += run * meta.itemsize();
-    }
-    return true;
-  }
-
- private:
-  void WriteLengths(int axis) {
-    Tensor* lengths = this->OutputCPU(1);
-    lengths->Resize(InputSize());
-    int32_t* data = lengths->template mutable_data<int32_t>();
-    for (int k = 0; k < InputSize(); ++k) {
-      data[k] = concat_.add_axis ? 1 : Input(k).dim32(axis);
-    }
-  }
-
-  ConcatAxis concat_;
-};
+namespace {
 
 class GetConcatGradient final : public GradientMakerBase {
  public:

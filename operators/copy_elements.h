@@ -34,4 +34,17 @@ class CopyOp final : public Operator<Context> {
   }
 };
 
+// Output 0 shares the storage of input 0.
+template <class Context>
+class AliasOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(AliasOp);
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    CAFFE_ENFORCE(X.has_data(), "the input of shape ", ShapeString(X.sizes()), " holds no data");
+    Output(0)->ShareData(X);
+    return true;
+  }
+};
+
 }  // namespace caffe2

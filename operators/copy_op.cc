@@ -5,19 +5,6 @@
 namespace caffe2 {
 namespace {
 
-// Output 0 shares the storage of input 0.
-template <class Context>
-class AliasOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_FUNCTIONS(AliasOp);
-  bool RunOnDevice() override {
-    const Tensor& X = Input(0);
-    CAFFE_ENFORCE(X.has_data(), "the input of shape ", ShapeString(X.sizes()), " holds no data");
-    Output(0)->ShareData(X);
-    return true;
-  }
-};
-
 void DescribeCopy(OpSchema& schema) {
   schema.NumInputs(1)
       .NumOutputs(1)
@@ -60,6 +47,14 @@ OPERATOR_SCHEMA(CopyFromCPUInput)
     .FillUsing(DescribeCopy)
     .InputsCanCrossDevices()
     .SetDoc("Copies an input in host memory to the operator's device.");
+OPERATOR_SCHEMA(CopyCPUToGPU)
+    .FillUsing(DescribeCopy)
+    .InputsCanCrossDevices()
+    .SetDoc("Copies an input in host memory to the operator's GPU.");
+OPERATOR_SCHEMA(CopyGPUToCPU)
+    .FillUsing(DescribeCopy)
+    .InputsCanCrossDevices()
+    .SetDoc("Copies an input on the operator's GPU to host memory, and waits for the copy.");
 OPERATOR_SCHEMA(CopyOnDeviceLike)
     .NumInputs(2)
     .NumOutputs(1)
@@ -82,6 +77,8 @@ OPERATOR_SCHEMA(Alias)
 
 REGISTER_GRADIENT(Copy, GetCopyGradient);
 REGISTER_GRADIENT(CopyFromCPUInput, GetCopyGradient);
+REGISTER_GRADIENT(CopyCPUToGPU, GetCopyGradient);
+REGISTER_GRADIENT(CopyGPUToCPU, GetCopyGradient);
 REGISTER_GRADIENT(CopyOnDeviceLike, GetCopyGradient);
 REGISTER_GRADIENT(EnsureCPUOutput, GetCopyGradient);
 REGISTER_GRADIENT(Alias, GetAliasGradient);

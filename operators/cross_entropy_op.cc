@@ -21,14 +21,6 @@ Sizes RowsOf(const Tensor& x) {
   return x.dim() == 1 ? Sizes{1, x.size(0)} : Sizes{x.size(0), x.size_from_dim(1)};
 }
 
-Sizes CheckIndexLabels(const Tensor& x, const Tensor& labels) {
-  const Sizes s = RowsOf(x);
-  CAFFE_ENFORCE(labels.numel() == s.n && (labels.dim() <= 1 || labels.size_from_dim(1) == 1),
-                "label ", ShapeString(labels.sizes()), " for probabilities ",
-                ShapeString(x.sizes()), ": one class index per row is needed");
-  return s;
-}
-
 Sizes CheckDistributionLabels(const Tensor& x, const Tensor& labels) {
   CAFFE_ENFORCE(labels.sizes() == x.sizes(), "label ", ShapeString(labels.sizes()),
                 " for probabilities ", ShapeString(x.sizes()), ": the shapes must agree");
@@ -41,10 +33,19 @@ void CheckRowGradient(const Tensor& dy, int64_t n) {
 
 }  // namespace
 
+int64_t CheckIndexLabels(const Tensor& x, const Tensor& labels) {
+  const Sizes s = RowsOf(x);
+  CAFFE_ENFORCE(labels.numel() == s.n && (labels.dim() <= 1 || labels.size_from_dim(1) == 1),
+                "label ", ShapeString(labels.sizes()), " for probabilities ",
+                ShapeString(x.sizes()), ": one class index per row is needed");
+  return s.n;
+}
+
 template <>
 bool LabelCrossEntropyOp<CPUContext>::RunOnDevice() {
   const Tensor &x = Input(0), &labels = Input(1);
-  const Sizes s = CheckIndexLabels(x, labels);
+  CheckIndexLabels(x, labels);
+  const Sizes s = RowsOf(x);
   const float* x_data = x.data<float>();
   const int* label_data = labels.data<int>();
   Tensor* y = Output(0);
@@ -60,7 +61,8 @@ bool LabelCrossEntropyOp<CPUContext>::RunOnDevice() {
 template <>
 bool LabelCrossEntropyGradientOp<CPUContext>::RunOnDevice() {
   const Tensor &x = Input(0), &labels = Input(1), &dy = Input(2);
-  const Sizes s = CheckIndexLabels(x, labels);
+  CheckIndexLabels(x, labels);
+  const Sizes s = RowsOf(x);
   CheckRowGradient(dy, s.n);
   const float *x_data = x.data<float>(), *dy_data = dy.data<float>();
   const int* label_data = labels.data<int>();

@@ -5,6 +5,10 @@
 
 namespace caffe2 {
 
+// The number of rows of X: its first axis; a vector is one row. Throws, naming shapes, unless there
+// is one class index a row.
+int64_t CheckIndexLabels(const Tensor& x, const Tensor& labels);
+
 // Y[i] = -log X[i, label[i]]
 template <class Context>
 class LabelCrossEntropyOp final : public Operator<Context> {

@@ -18,7 +18,7 @@ class FillerShape {
   const std::vector<int64_t>& extra_shape() const { return extra_shape_; }
   bool input_as_shape() const { return input_as_shape_; }
   // Sets the output's shape; `input` may be null. With input_as_shape it must be a
-  // one-dimensional tensor of int64 or int32 in host memory.
+  // one-dimensional tensor of int64 or int32.
   void Resize(const Tensor* input, Tensor* output) const;
 
  private:
@@ -37,7 +37,7 @@ class FillerOp : public Operator<Context> {
 
   bool RunOnDevice() override {
     Tensor* output = Output(0);
-    shape_.Resize(InputSize() > 0 ? &Input(0) : nullptr, output);
+    shape_.Resize(InputSize() > 0 ? &this->template Input<Tensor>(0) : nullptr, output);
     return Fill(output);
   }
 

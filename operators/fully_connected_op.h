@@ -5,6 +5,7 @@
 
 #include "caffe2/core/operator.h"
 #include "caffe2/utils/math.h"
+#include "caffe2/utils/product_types.h"
 
 namespace caffe2 {
 
@@ -51,7 +52,7 @@ class FullyConnectedOp final : public FullyConnectedBase<Context> {
   using FullyConnectedBase<Context>::FullyConnectedBase;
 
   bool RunOnDevice() override {
-    return TensorTypes<float, bfloat16>::Dispatch(this, Input(X).dtype());
+    return math::ProductTypes<Context, TensorTypes>::Dispatch(this, Input(X).dtype());
   }
 
   template <typename T>
@@ -85,7 +86,7 @@ class FullyConnectedGradientOp final : public FullyConnectedBase<Context> {
   using FullyConnectedBase<Context>::FullyConnectedBase;
 
   bool RunOnDevice() override {
-    return TensorTypes<float, bfloat16>::Dispatch(this, Input(X).dtype());
+    return math::ProductTypes<Context, TensorTypes>::Dispatch(this, Input(X).dtype());
   }
 
   template <typename T>

@@ -3,6 +3,7 @@
 
 #include "caffe2/core/operator.h"
 #include "caffe2/utils/math.h"
+#include "caffe2/utils/product_types.h"
 
 namespace caffe2 {
 
@@ -18,7 +19,7 @@ class MatMulOp final : public Operator<Context> {
         trans_b_(this->template GetSingleArgument<int>("trans_b", 0) != 0) {}
 
   bool RunOnDevice() override {
-    return TensorTypes<float, bfloat16>::Dispatch(this, Input(A).dtype());
+    return math::ProductTypes<Context, TensorTypes>::Dispatch(this, Input(A).dtype());
   }
 
   template <typename T>

@@ -1,51 +1,13 @@
 // MaxPool and AveragePool with their gradients on the CPU.
-#include "caffe2/core/operator.h"
-#include "operators/conv_pool_shape.h"
-#include "operators/pool_kernels.h"
+#include "operators/pool_op.h"
 
 namespace caffe2 {
 namespace {
 
-// The window of a pooling on an image of these dimensions.
-Window ResolvePool(const WindowArguments& arguments, const ImageShape& x) {
-  CAFFE_ENFORCE(!x.spatial.empty(), "pooling needs an image with spatial axes");
-  const Window window = arguments.Resolve(x.spatial);
-  for (size_t i = 0; i < window.kernel.size(); ++i) {
-    CAFFE_ENFORCE(window.pad_begin[i] < window.kernel[i], "the pad of axis ", i, " is ",
-                  window.pad_begin[i], ", which is not below the kernel ", window.kernel[i]);
-    CAFFE_ENFORCE_EQ(window.dilation[i], 1, "pooling has no dilation");
-  }
-  return window;
-}
-
 template <PoolKind kKind>
-class PoolOpBase : public Operator<CPUContext> {
+class PoolOp final : public PoolOpBase<CPUContext> {
  public:
-  PoolOpBase(const OperatorDef& def, Workspace* ws)
-      : Operator<CPUContext>(def, ws),
-        arguments_(ArgumentHelper(def)),
-        count_include_pad_(GetSingleArgument<bool>("count_include_pad", false)) {}
-
- protected:
-  void Prepare(const Tensor& x) {
-    if (x.sizes() == x_dims_) return;
-    const ImageShape image = ImageShape::FromDims(x.sizes(), arguments_.order());
-    const Window window = ResolvePool(arguments_, image);
-    shape_ = PoolShape::Make(image, window, arguments_.channels_last(), count_include_pad_);
-    y_dims_ = ImageShape{image.batch, image.channels, window.output}.ToDims(arguments_.order());
-    x_dims_ = x.sizes();
-  }
-
-  const WindowArguments arguments_;
-  const bool count_include_pad_;
-  PoolShape shape_;
-  std::vector<int64_t> x_dims_, y_dims_;
-};
-
-template <PoolKind kKind>
-class PoolOp final : public PoolOpBase<kKind> {
- public:
-  using PoolOpBase<kKind>::PoolOpBase;
+  using PoolOpBase<CPUContext>::PoolOpBase;
   bool RunOnDevice() override {
     return TensorTypes<float, bfloat16>::Dispatch(this, this->Input(0).dtype());
   }
@@ -61,9 +23,9 @@ class PoolOp final : public PoolOpBase<kKind> {
 };
 
 template <PoolKind kKind>
-class PoolGradientOp final : public PoolOpBase<kKind> {
+class PoolGradientOp final : public PoolOpBase<CPUContext> {
  public:
-  using PoolOpBase<kKind>::PoolOpBase;
+  using PoolOpBase<CPUContext>::PoolOpBase;
   bool RunOnDevice() override {
     return TensorTypes<float, bfloat16>::Dispatch(this, this->Input(0).dtype());
   }

@@ -24,8 +24,8 @@ class ReshapeOp final : public Operator<Context> {
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
     const std::vector<int64_t> old_shape = X.sizes();
-    const std::vector<int64_t> shape =
-        ResolveShape(old_shape, InputSize() == 2 ? ReadIntegers(Input(1)) : shape_);
+    const std::vector<int64_t> shape = ResolveShape(
+        old_shape, InputSize() == 2 ? ReadIntegers(this->template Input<Tensor>(1)) : shape_);
     // Before output 0, which may be the very input.
     Tensor* old = this->OutputCPU(1);
     old->Resize(static_cast<int64_t>(old_shape.size()));

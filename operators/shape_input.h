@@ -4,12 +4,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "caffe2/core/device_backend.h"
 #include "caffe2/core/tensor.h"
 
 namespace caffe2 {
 
-// The values of a one-dimensional int64 or int32 tensor in host memory; throws for any other.
-inline std::vector<int64_t> ReadIntegers(const Tensor& tensor) {
+// The values of a one-dimensional int64 or int32 tensor; throws for any other.
+inline std::vector<int64_t> ReadIntegers(const Tensor& on_any_device) {
+  Tensor copy(CPU);
+  const Tensor& tensor = OnHost(on_any_device, &copy);
   CAFFE_ENFORCE_EQ(tensor.dim(), 1, "a list of integers must be one-dimensional");
   if (tensor.IsType<int32_t>()) {
     return {tensor.data<int32_t>(), tensor.data<int32_t>() + tensor.numel()};
@@ -17,8 +20,10 @@ inline std::vector<int64_t> ReadIntegers(const Tensor& tensor) {
   return {tensor.data<int64_t>(), tensor.data<int64_t>() + tensor.numel()};
 }
 
-// The value of an int64 or int32 tensor of one element in host memory; throws for any other.
-inline int64_t ReadInteger(const Tensor& tensor) {
+// The value of an int64 or int32 tensor of one element; throws for any other.
+inline int64_t ReadInteger(const Tensor& on_any_device) {
+  Tensor copy(CPU);
+  const Tensor& tensor = OnHost(on_any_device, &copy);
   CAFFE_ENFORCE_EQ(tensor.numel(), 1, "a number must be a tensor of one element");
   return tensor.IsType<int32_t>() ? *tensor.data<int32_t>() : *tensor.data<int64_t>();
 }

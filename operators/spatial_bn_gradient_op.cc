@@ -10,16 +10,11 @@
 namespace caffe2 {
 namespace {
 
-// Where each form has its inputs (-1: it has none).
-struct GradientInputs {
-  int scale, bias, y, dy, mean, inverse_std, sum_dscale;
-};
-
 template <BatchNormEpilogue kEpilogue>
-class SpatialBNGradientOp final : public SpatialBNOpBase {
+class SpatialBNGradientOp final : public SpatialBNOpBase<CPUContext> {
  public:
   SpatialBNGradientOp(const OperatorDef& def, Workspace* ws)
-      : SpatialBNOpBase(def, ws),
+      : SpatialBNOpBase<CPUContext>(def, ws),
         multi_batch_(!is_test_ && kAt.sum_dscale >= 0 && InputSize() == 7) {
     CAFFE_ENFORCE(multi_batch_ || num_batches_ == 1, "num_batches is ", num_batches_,
                   ", but the sums over the batches are no inputs");
@@ -66,10 +61,7 @@ class SpatialBNGradientOp final : public SpatialBNOpBase {
   }
 
  private:
-  static constexpr GradientInputs kAt =
-      kEpilogue == BatchNormEpilogue::kNone   ? GradientInputs{1, -1, -1, 2, 3, 4, 5}
-      : kEpilogue == BatchNormEpilogue::kRelu ? GradientInputs{1, 2, -1, 3, 4, 5, -1}
-                                              : GradientInputs{1, -1, 2, 3, 4, 5, -1};
+  static constexpr BatchNormGradientInputs kAt = kBatchNormGradientInputs<kEpilogue>;
 
   // Says where the Relu was open. Returns where the masked gradient goes, if anywhere.
   template <typename T>

@@ -8,10 +8,10 @@ namespace {
 
 // X, scale, bias, mean, var, [sums, sumsqs], [Z] -> Y, [mean, var, saved_mean, saved_inv_std].
 template <BatchNormEpilogue kEpilogue>
-class SpatialBNOp final : public SpatialBNOpBase {
+class SpatialBNOp final : public SpatialBNOpBase<CPUContext> {
  public:
   SpatialBNOp(const OperatorDef& def, Workspace* ws)
-      : SpatialBNOpBase(def, ws),
+      : SpatialBNOpBase<CPUContext>(def, ws),
         momentum_(GetSingleArgument<float>("momentum", 0.9f)),
         multi_batch_(!kSum && InputSize() == 7) {
     CAFFE_ENFORCE(momentum_ >= 0 && momentum_ <= 1, "momentum is ", momentum_);

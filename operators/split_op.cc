@@ -22,9 +22,6 @@ std::vector<int64_t> SplitLengths(const std::vector<int64_t>& given, int pieces,
   return lengths;
 }
 
-namespace {
-
-// The shape of a part of `joined` that has `length` along the axis.
 std::vector<int64_t> PieceShape(std::vector<int64_t> joined, int axis, int64_t length,
                                 bool add_axis) {
   if (add_axis) {
@@ -35,48 +32,7 @@ std::vector<int64_t> PieceShape(std::vector<int64_t> joined, int axis, int64_t l
   return joined;
 }
 
-template <class Context>
-class SplitOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  SplitOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws),
-        concat_(ArgumentHelper(this->debug_def())),
-        given_(this->template GetRepeatedArgument<int64_t>("split")) {
-    CAFFE_ENFORCE(given_.empty() || InputSize() == 1,
-                  "the lengths cannot be an argument and an input");
-  }
-
-  bool RunOnDevice() override {
-    const Tensor& X = Input(0);
-    CAFFE_ENFORCE(X.has_data(), "the input holds no data");
-    const int axis = concat_.Canonical(X.dim());
-    if (InputSize() == 2) {
-      const Tensor& lengths = Input(1);
-      given_.assign(lengths.data<int32_t>(), lengths.data<int32_t>() + lengths.numel());
-      CAFFE_ENFORCE(!given_.empty(), "the input of lengths is empty");
-    }
-    const std::vector<int64_t> lengths =
-        SplitLengths(given_, OutputSize(), X.size(axis), concat_.add_axis);
-
-    const TypeMeta meta = X.dtype();
-    const char* x = static_cast<const char*>(X.raw_data());
-    const int64_t outer = X.size_to_dim(axis), inner = X.size_from_dim(axis + 1);
-    for (int k = 0; k < OutputSize(); ++k) {
-      Tensor* Y = Output(k);
-      Y->Resize(PieceShape(X.sizes(), axis, lengths[k], concat_.add_axis));
-      const int64_t run = lengths[k] * inner;
-      CopySlab(meta, outer, run, x, X.size(axis) * inner, Y->raw_mutable_data(meta), run,
-               &context_);
-      x += run * meta.itemsize();
-    }
-    return true;
-  }
-
- private:
-  ConcatAxis concat_;
-  std::vector<int64_t> given_;
-};
+namespace {
 
 class GetSplitGradient final : public GradientMakerBase {
  public:

@@ -2,6 +2,7 @@
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
+#include "caffe2/core/device_backend.h"
 #include "python/pybind_state.h"
 
 namespace caffe2::python {
@@ -60,7 +61,7 @@ void AddGlobals(py::module_& m) {
 #else
       false;
 #endif
-  m.def("num_cuda_devices", [] { return 0; });  // the library has no CUDA backend
+  m.def("num_cuda_devices", [] { return NumDevices(CUDA); });
 }
 
 }  // namespace caffe2::python

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "caffe2/core/logging.h"
+#include "caffe2/core/device_backend.h"
 #include "db/db_reader.h"
 #include "train/db_blobs.h"
 
@@ -26,7 +26,8 @@ NetBase* TrainNet(const TrainNets& nets, Workspace* ws) {
 ShardStateProto StateOfShard(const TrainNets& nets, Workspace* ws) {
   ShardStateProto state;
   for (const std::string& name : nets.computed_params) {
-    const Tensor& tensor = ws->GetBlob(nets.scope + name)->Get<Tensor>();
+    Tensor copy(CPU);
+    const Tensor& tensor = OnHost(ws->GetBlob(nets.scope + name)->Get<Tensor>(), &copy);
     const float* data = tensor.data<float>();
     state.mutable_computed_param()->Add(data, data + tensor.numel());
   }
@@ -123,7 +124,7 @@ void RestoreShard(const CheckpointProto& checkpoint, const TrainNets& nets, int 
     CAFFE_ENFORCE_LE(next + tensor->numel(), state.computed_param_size(),
                      "running statistics in the checkpoint");
     const float* values = state.computed_param().data() + next;
-    std::copy(values, values + tensor->numel(), tensor->mutable_data<float>());
+    tensor->CopyFrom(Tensor(tensor->sizes(), std::vector<float>(values, values + tensor->numel())));
     next += static_cast<int>(tensor->numel());
   }
   TrainNet(nets, ws)->SetRandomState(

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "caffe2/core/logging.h"
+#include "caffe2/core/device_backend.h"
 #include "db/db_reader.h"
 
 namespace caffe2 {
@@ -77,8 +77,9 @@ TestReport Evaluator::Run() {
     ws->RunNet(nets_.net.name());
     // The last batch goes on with records that were counted already.
     const int64_t rows = std::min(options_.schedule.batch_size, records - sums.images);
-    AddRows(ws->GetBlob(nets_.softmax)->Get<Tensor>(), ws->GetBlob(nets_.label)->Get<Tensor>(),
-            rows, &sums);
+    Tensor copy(CPU);
+    AddRows(OnHost(ws->GetBlob(nets_.softmax)->Get<Tensor>(), &copy),
+            ws->GetBlob(nets_.label)->Get<Tensor>(), rows, &sums);
   }
   SumOverShards(&sums, run_);
   TestReport report;

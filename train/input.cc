@@ -8,6 +8,26 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kHostSuffix[] = "_host";
+
+// True if the model runs on the host, where images are decoded.
+bool RunsOnHost(const ModelHelper& model) { return model.options().device.device_type() == CPU; }
+
+// Where an operator of the host writes a blob that the model reads as `name`.
+std::string HostName(const ModelHelper& model, const std::string& name) {
+  return RunsOnHost(model) ? name : name + kHostSuffix;
+}
+
+void CopyFromHost(ModelHelper* model, const std::string& name) {
+  if (!RunsOnHost(*model)) model->AddOperator("CopyCPUToGPU", {name + kHostSuffix}, {name});
+}
+
+void AddOnHost(ModelHelper* model, const std::string& type, const std::vector<std::string>& inputs,
+               const std::vector<std::string>& outputs, const std::vector<Argument>& args) {
+  const DeviceScope host(model, DeviceOption());
+  model->AddOperator(type, inputs, outputs, args);
+}
+
 std::vector<int64_t> ImageShape(const ModelHelper& model, int64_t batch,
                                 const NetworkOptions& shape) {
   const int64_t side = shape.image_size, channels = shape.num_channels;
@@ -40,6 +60,7 @@ RecordKind DetectRecordKind(const std::string& db_type, const std::string& sourc
 
 void AddReader(ModelHelper* model, const std::string& reader, const std::string& source,
                const TrainOptions& options, bool train) {
+  const DeviceScope host(model, DeviceOption());
   std::vector<Argument> args = {MakeArgument("db", source),
                                 MakeArgument("db_type", options.data.db_type),
                                 MakeArgument("num_shards", options.shards.num_shards),
@@ -58,17 +79,20 @@ std::string AddImageInput(ModelHelper* model, const std::string& reader, RecordK
   const std::string images = model->Scoped("data"), label = model->Scoped("label");
   const bool transpose = model->order() == "NCHW";
   const std::string nhwc = transpose ? images + "_nhwc" : images;
-  model->AddOperator("ImageInput", {reader}, {nhwc, label},
-                     {MakeArgument("batch_size", batch),
-                      MakeArgument("use_caffe_datum", kind == RecordKind::kDatum),
-                      MakeArgument("color", options.model.shape.num_channels == 3),
-                      MakeArgument("mean", data.mean), MakeArgument("std", data.std),
-                      MakeArgument("scale", options.ImageScale()),
-                      MakeArgument("crop", options.model.shape.image_size),
-                      MakeArgument("mirror", data.mirror && !model->is_test()),
-                      MakeArgument("num_labels", options.model.shape.num_labels),
-                      MakeArgument("decode_threads", data.decode_threads),
-                      MakeArgument("is_test", model->is_test())});
+  // In tests labels stay on the host, where they are compared.
+  const std::string host_label = model->is_test() ? label : HostName(*model, label);
+  AddOnHost(model, "ImageInput", {reader}, {HostName(*model, nhwc), host_label},
+            {MakeArgument("batch_size", batch),
+             MakeArgument("use_caffe_datum", kind == RecordKind::kDatum),
+             MakeArgument("color", options.model.shape.num_channels == 3),
+             MakeArgument("mean", data.mean), MakeArgument("std", data.std),
+             MakeArgument("scale", options.ImageScale()),
+             MakeArgument("crop", options.model.shape.image_size),
+             MakeArgument("mirror", data.mirror && !model->is_test()),
+             MakeArgument("decode_threads", data.decode_threads),
+             MakeArgument("is_test", model->is_test())});
+  CopyFromHost(model, nhwc);
+  if (!model->is_test()) CopyFromHost(model, label);
   if (transpose) model->AddOperator("NHWC2NCHW", {nhwc}, {images});
   return FinishInput(model, images);
 }

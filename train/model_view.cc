@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "caffe2/core/logging.h"
+#include "caffe2/core/device_backend.h"
 
 namespace caffe2 {
 namespace {
@@ -22,7 +22,8 @@ ModelView::ModelView(const TrainNets& nets, const Workspace* training, ShardRun*
 void ModelView::Refresh() {
   std::vector<double> values;
   for (const std::string& name : nets_.computed_params) {
-    const Tensor& tensor = training_->GetBlob(nets_.scope + name)->Get<Tensor>();
+    Tensor copy(CPU);
+    const Tensor& tensor = OnHost(training_->GetBlob(nets_.scope + name)->Get<Tensor>(), &copy);
     const float* data = tensor.data<float>();
     values.insert(values.end(), data, data + tensor.numel());
   }
@@ -31,12 +32,13 @@ void ModelView::Refresh() {
   const double* next = values.data();
   for (const std::string& name : nets_.computed_params) {
     const Tensor& source = training_->GetBlob(nets_.scope + name)->Get<Tensor>();
-    Tensor* copy = BlobGetMutableTensor(workspace_.CreateLocalBlob(name), Device{});
-    copy->ResizeLike(source);
-    float* out = copy->mutable_data<float>();
+    Tensor mean(CPU);
+    mean.ResizeLike(source);
+    float* out = mean.mutable_data<float>();
     std::transform(next, next + source.numel(), out,
                    [this](double sum) { return static_cast<float>(sum / run_->num_shards()); });
     next += source.numel();
+    BlobGetMutableTensor(workspace_.CreateLocalBlob(name), source.device())->CopyFrom(mean);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "caffe2/core/device.h"
 #include "caffe2/model/networks.h"
 
 namespace caffe2 {
@@ -90,6 +91,7 @@ struct TrainOptions {
   ModelOptions model;
   ScheduleOptions schedule;
   OutputOptions output;
+  Device device;  // where the network runs; input is read and decoded on the host
 
   // Iterations of one epoch, at least 1 after Validate().
   int64_t EpochIterations() const {

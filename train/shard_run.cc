@@ -47,7 +47,7 @@ std::unique_ptr<RunMembership> Join(const TrainOptions& options) {
   run.num_shards = options.shards.num_shards;
   run.shard_id = options.shards.shard_id;
   run.fingerprint = RunSettings(options);
-  run.devices = "cpu";
+  run.devices = options.device.type == CPU ? "cpu" : MakeString("gpu ", options.device.id);
   run.join_timeout = Milliseconds(options.shards.rendezvous_timeout);
   run.exit_timeout = Milliseconds(options.shards.collective_timeout);
   return RunMembership::Join(Stores(options.shards), run);

@@ -16,19 +16,19 @@ namespace {
 constexpr int kTopK = 5;
 constexpr char kReader[] = "reader";
 
-ModelHelper::Options HelperOptions(const TrainOptions& options, bool inference) {
+ModelHelper::Options HelperOptions(const TrainOptions& options, bool inference,
+                                   const Device& device) {
   return {.order = options.model.order,
           .init_params = !inference,
           .is_test = inference,
           .compute_type =
-              options.model.dtype == "bfloat16" ? TensorProto::BFLOAT16 : TensorProto::FLOAT};
+              options.model.dtype == "bfloat16" ? TensorProto::BFLOAT16 : TensorProto::FLOAT,
+          .device = ToDeviceOption(device)};
 }
-
-std::vector<Device> Devices() { return {Device{}}; }
 
 DataParallelOptions ParallelOptions(const TrainOptions& options) {
   DataParallelOptions parallel;
-  parallel.devices = Devices();
+  parallel.devices = {options.device};
   parallel.num_shards = options.shards.num_shards;
   parallel.shard_id = options.shards.shard_id;
   parallel.store_handler = kStoreHandler;
@@ -166,7 +166,7 @@ TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind) {
   CAFFE_ENFORCE_EQ(options.schedule.batch_size % devices, 0, "--batch_size must be divisible by ",
                    devices, " devices");
   TrainNets nets;
-  ModelHelper model("train", HelperOptions(options, /*inference=*/false));
+  ModelHelper model("train", HelperOptions(options, /*inference=*/false, options.device));
   if (options.data.train_data != kSyntheticData) {
     nets.reader = kReader;
     AddReader(&model, kReader, options.data.train_data, options, /*train=*/true);
@@ -208,7 +208,7 @@ TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind) {
 }
 
 InferenceNets BuildTestNets(const TrainOptions& options, RecordKind kind) {
-  ModelHelper model("test", HelperOptions(options, /*inference=*/true));
+  ModelHelper model("test", HelperOptions(options, /*inference=*/true, options.device));
   AddReader(&model, kTestReader, options.data.test_data, options, /*train=*/false);
   const std::string data =
       AddImageInput(&model, kTestReader, kind, options.schedule.batch_size, options);
@@ -219,7 +219,7 @@ InferenceNets BuildTestNets(const TrainOptions& options, RecordKind kind) {
 }
 
 InferenceNets BuildPredictorNets(const TrainOptions& options) {
-  ModelHelper model(options.model.network, HelperOptions(options, /*inference=*/true));
+  ModelHelper model(options.model.network, HelperOptions(options, /*inference=*/true, Device{}));
   model.net()->add_external_input("data");
   const std::string data = brew::CastTo(&model, "data", "data_cast", model.options().compute_type);
   const std::string scores = AddNetwork(&model, options.model.network, data, options.model.shape);

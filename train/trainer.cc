@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "caffe2/core/logging.h"
+#include "caffe2/core/device_backend.h"
 #include "caffe2/graph/memory_plan.h"
 #include "db/db_reader.h"
 #include "train/predictor.h"
@@ -94,10 +94,17 @@ void Trainer::PlanMemory() {
     const TensorShape shape = GetTensorShapeOfBlob(*ws_.GetBlob(name));
     if (!shape.unknown_shape()) shapes[name] = shape;
   }
+  std::set<std::string> keep = {nets_.loss, nets_.accuracy, nets_.accuracy_top5,
+                                nets_.learning_rate};
+  // What the host writes for another device lies elsewhere than the plan's block.
+  for (const OperatorDef& op : nets_.train.op()) {
+    if (ToDevice(op.device_option()) != options_.device) {
+      keep.insert(op.output().begin(), op.output().end());
+    }
+  }
   const MemoryPlan plan =
-      caffe2::PlanMemory(nets_.train, InferBlobShapesAndTypes(shapes, {&nets_.train}),
-                         {nets_.loss, nets_.accuracy, nets_.accuracy_top5, nets_.learning_rate});
-  ApplyMemoryPlan(plan, Device{}, &ws_);
+      caffe2::PlanMemory(nets_.train, InferBlobShapesAndTypes(shapes, {&nets_.train}), keep);
+  ApplyMemoryPlan(plan, options_.device, &ws_);
   constexpr double kMiB = 1 << 20;
   LOG(INFO) << "Planned memory: " << plan.slots.size() << " blobs in " << plan.arena_bytes / kMiB
             << " MiB instead of " << plan.unplanned_bytes / kMiB;
@@ -293,7 +300,14 @@ void Trainer::Export() {
                             : std::vector<int64_t>{1, side, side, channels};
   meta.application_info = InputInfo(options_);
   const std::string path = options_.output.model_path(progress_.epoch);
-  SavePredictor(meta, view_->workspace(), path);
+  // Files of predictors hold tensors of the host, whatever they were trained on.
+  Workspace host;
+  for (const std::string& name : meta.parameters) {
+    const Tensor& parameter = view_->workspace()->GetBlob(name)->Get<Tensor>();
+    Tensor* copy = BlobGetMutableTensor(host.CreateBlob(name), Device{});
+    parameter.GetDeviceType() == CPU ? copy->ShareData(parameter) : copy->CopyFrom(parameter);
+  }
+  SavePredictor(meta, &host, path);
   if (!options_.output.keep_all_models && progress_.epoch > 1) {
     std::remove(options_.output.model_path(progress_.epoch - 1).c_str());
   }
@@ -319,7 +333,8 @@ void Trainer::SetState(const std::string& state) {
 }
 
 double Trainer::Scalar(const std::string& blob) const {
-  return *ws_.GetBlob(blob)->Get<Tensor>().data<float>();
+  Tensor copy(CPU);
+  return *OnHost(ws_.GetBlob(blob)->Get<Tensor>(), &copy).data<float>();
 }
 
 }  // namespace caffe2

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "caffe2/core/device_backend.h"
 #include "caffe2/core/logging.h"
 
 namespace caffe2 {
@@ -28,7 +29,7 @@ class CPUAllocator final : public Allocator {
     const bool large = rounded >= kLargeBlock;
     void* data = nullptr;
     if (rounded < nbytes || posix_memalign(&data, large ? kHugePage : kAlignment, rounded) != 0) {
-      throw Error(MakeString("out of memory: cannot allocate ", nbytes, " bytes"));
+      throw OutOfMemoryError(MakeString("out of memory: cannot allocate ", nbytes, " bytes"));
     }
 #ifdef MADV_HUGEPAGE
     // Advice: without huge pages the memory is as good, only slower.
@@ -61,6 +62,7 @@ std::array<std::array<CopyBytesFn, kMaxDeviceTypes>, kMaxDeviceTypes>& CopyFunct
 }  // namespace
 
 Allocator& GetAllocator(DeviceType type) {
+  if (type != CPU) LoadDeviceBackend(type);
   CAFFE_ENFORCE(type >= 0 && type < kMaxDeviceTypes && Allocators()[type] != nullptr,
                 "this build has no memory for device type ", DeviceTypeName(type));
   return *Allocators()[type];

@@ -3,6 +3,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "caffe2/core/device_backend.h"
 #include "caffe2/core/nested_net.h"
 #include "caffe2/core/net_observer.h"
 #include "caffe2/core/workspace.h"
@@ -104,7 +105,8 @@ NetBase::ObservedRun::~ObservedRun() {
 
 bool NetBase::RunObserved(size_t i) {
   for (const auto& observer : observers_) observer->OperatorStarts(i);
-  const bool ok = operators_[i]->Run();
+  const bool ok = StartOperator(operators_[i].get());
+  operators_[i]->Finish();  // observers look at the work, not at its start
   for (const auto& observer : observers_) observer->OperatorStops(i);
   return ok;
 }
@@ -128,7 +130,7 @@ bool NetBase::RunOperator(size_t i) {
   if (ws_->StopRequested()) [[unlikely]]
     throw Error("stopped on request before " + DescribeOperator(i));
   try {
-    return observers_.empty() ? operators_[i]->Run() : RunObserved(i);
+    return observers_.empty() ? StartOperator(operators_[i].get()) : RunObserved(i);
   } catch (...) {
     RethrowWithContext(i);
   }

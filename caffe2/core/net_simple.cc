@@ -1,3 +1,4 @@
+#include "caffe2/core/device_backend.h"
 #include "caffe2/core/net.h"
 #include "caffe2/core/workspace.h"
 
@@ -17,7 +18,7 @@ class SimpleNet final : public NetBase {
       for (const auto& op : operators_) {
         if (ws_->StopRequested()) [[unlikely]]
           throw Error("stopped on request");
-        if (!(observe ? RunObserved(i) : op->Run())) {
+        if (!(observe ? RunObserved(i) : StartOperator(op.get()))) {
           LOG(ERROR) << "an operator reported failure (" << DescribeOperator(i) << ")";
           return false;
         }
@@ -26,6 +27,7 @@ class SimpleNet final : public NetBase {
     } catch (...) {
       RethrowWithContext(i);
     }
+    FinishOperators(operators_);
     return true;
   }
 };

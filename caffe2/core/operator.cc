@@ -4,6 +4,7 @@
 #include <array>
 #include <sstream>
 
+#include "caffe2/core/device_backend.h"
 #include "caffe2/core/workspace.h"
 
 namespace caffe2 {
@@ -90,6 +91,20 @@ int EditDistance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
+// The operator of a device that has another one's work done by the CPU.
+constexpr char kHostFallback[] = "HostFallback";
+
+// Once for each type: it is slow, and may not be what the user expects.
+void TellOfFallback(const std::string& op_type, const Device& device) {
+  static std::mutex mutex;
+  static auto* told = new std::set<std::string>;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (told->insert(op_type).second) {
+    LOG(INFO) << "operator " << op_type << " has no version for " << device.ToString()
+              << ": the host does its work, with copies before and after";
+  }
+}
+
 [[noreturn]] void ThrowUnknownOperator(const OperatorDef& def, DeviceType type) {
   const std::set<DeviceType> devices = DevicesOf(def.type());
   if (!devices.empty()) {
@@ -141,7 +156,9 @@ std::unique_ptr<OperatorBase> CreateOperator(const OperatorDef& def, Workspace* 
                                              int net_position) {
   try {
     if (const OpSchema* schema = OpSchemaRegistry::Schema(def.type())) schema->Verify(def);
-    const DeviceType type = ToDevice(def.device_option()).type;
+    const Device device = ToDevice(def.device_option());
+    const DeviceType type = device.type;
+    if (type != CPU) CheckDevice(device);
     OperatorRegistry* registry = DeviceOperatorRegistry(type);
     for (const std::string& engine : EnginesToTry(def, type)) {
       auto op = registry->Create(def.type() + "_ENGINE_" + engine, def, ws);
@@ -149,6 +166,10 @@ std::unique_ptr<OperatorBase> CreateOperator(const OperatorDef& def, Workspace* 
       VLOG(1) << "engine " << engine << " is not available for operator " << def.type();
     }
     auto op = registry->Create(def.type(), def, ws);
+    if (op == nullptr && type != CPU && DeviceOperatorRegistry(CPU)->Has(def.type())) {
+      op = registry->Create(kHostFallback, def, ws);
+      if (op != nullptr) TellOfFallback(def.type(), device);
+    }
     if (op == nullptr) ThrowUnknownOperator(def, type);
     return op;
   } catch (Error& error) {

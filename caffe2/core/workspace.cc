@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "caffe2/core/device_backend.h"
 #include "caffe2/core/plan_executor.h"
 
 namespace caffe2 {
@@ -118,7 +119,12 @@ bool Workspace::RunNetOnce(const NetDef& net) {
   return caffe2::CreateNet(std::make_shared<const NetDef>(net), this)->Run();
 }
 
-bool Workspace::RunOperatorOnce(const OperatorDef& op) { return CreateOperator(op, this)->Run(); }
+bool Workspace::RunOperatorOnce(const OperatorDef& def) {
+  const auto op = CreateOperator(def, this);
+  const bool ok = StartOperator(op.get());
+  op->Finish();
+  return ok;
+}
 
 bool Workspace::RunPlan(const PlanDef& plan, const ShouldContinue& should_continue) {
   return RunPlanOnWorkspace(this, plan, should_continue);

@@ -20,10 +20,11 @@ const std::map<std::string, std::set<std::string>>& Allowed() {
       {"caffe2/proto", {}},
       {"caffe2/core", {"caffe2/proto"}},
       {"caffe2/utils", {"caffe2/core", "caffe2/proto"}},
+      {"caffe2/cuda", {"caffe2/core", "caffe2/utils", "caffe2/proto"}},
       {"caffe2/graph", {"caffe2/core", "caffe2/proto"}},
       {"caffe2/model", {"caffe2/graph", "caffe2/core", "caffe2/proto"}},
       {"db", {"caffe2/core", "caffe2/utils", "caffe2/proto"}},
-      {"operators", {"caffe2/core", "caffe2/utils", "caffe2/proto", "db"}},
+      {"operators", {"caffe2/core", "caffe2/utils", "caffe2/cuda", "caffe2/proto", "db"}},
       {"distributed", {"caffe2/core", "caffe2/utils", "caffe2/proto"}},
       {"train",
        {"caffe2/core", "caffe2/utils", "caffe2/proto", "caffe2/graph", "caffe2/model", "db",
@@ -77,6 +78,9 @@ TEST(DependenciesTest, ThirdPartyHeadersStayInTheirWrappers) {
       {"gloo/", std::regex("distributed/gloo[^/]*")},
       {"opencv2/", std::regex("(db/image[^/]*|operators/image[^/]*|examples/[^/]*)")},
       {"oneapi/dnnl", std::regex("caffe2/utils/onednn[^/]*")},
+      {"cuda_runtime", std::regex("caffe2/cuda/(runtime.cc|launch.h)")},
+      {"cublas", std::regex("caffe2/cuda/matmul.cc")},
+      {"cudnn", std::regex("caffe2/cuda/c(udnn|onvolution)[^/]*")},
   };
   const std::regex include("^\\s*#\\s*include\\s*<([^>]+)>");
   for (const auto& entry : fs::recursive_directory_iterator(root)) {

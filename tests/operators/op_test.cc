@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 
+#include "caffe2/core/device_backend.h"
 #include "caffe2/core/operator_gradient.h"
 #include "caffe2/core/random.h"
+#include "tests/operators/test_device.h"
 
 namespace caffe2::testing {
 namespace {
@@ -15,6 +18,88 @@ constexpr uint64_t kWeightSeed = 4242;
 std::map<std::string, Coverage>& MutableCoverage() {
   static std::map<std::string, Coverage> coverage;
   return coverage;
+}
+
+bool HasCudaVersion(const std::string& type) {
+  const auto* registry = DeviceOperatorRegistry(CUDA);
+  return registry->Has(type) || registry->Has(type + "_ENGINE_CUDNN");
+}
+
+// Without a device: skips the test, which is a failure where REQUIRE_GPU=1 says that there is one.
+void SkipWithoutDevice() {
+  const char* required = std::getenv("REQUIRE_GPU");
+  if (required != nullptr && std::string(required) == "1") {
+    FAIL() << "REQUIRE_GPU=1, but: " << DeviceProblem(CUDA);
+  }
+  GTEST_SKIP() << "no CUDA device: " << DeviceProblem(CUDA);
+}
+void SkipWithoutVersion(const std::string& type) { GTEST_SKIP() << type << " has no CUDA version"; }
+
+// A copy of the blob's tensor on the device; text and objects that are no tensors stay on the host.
+void CopyToDevice(const Blob& source, Blob* destination) {
+  const Tensor* tensor = BlobTensor(source);
+  CAFFE_ENFORCE(tensor != nullptr, "an input of a CUDA operator is no tensor");
+  const bool plain = !tensor->dtype() || tensor->dtype().copy() == nullptr;
+  const Device device = plain ? Device{CUDA, 0} : Device{};
+  BlobGetMutableTensor(destination, device)->CopyFrom(*tensor);
+}
+
+// Copies an output back; one that shares storage with an input there does so here.
+void CopyToHost(const Tensor& tensor, const std::string& name, const OperatorDef& op,
+                const Workspace& device_ws, Workspace* ws) {
+  Tensor* host = BlobGetMutableTensor(ws->CreateBlob(name), Device{});
+  for (const std::string& input : op.input()) {
+    const Tensor* source = BlobTensor(*device_ws.GetBlob(input));
+    if (input != name && source != nullptr && source->shares_storage_with(tensor)) {
+      host->ShareData(ws->GetBlob(input)->Get<Tensor>());
+      return;
+    }
+  }
+  host->CopyFrom(tensor);
+}
+
+void RunOnCuda(Workspace* ws, OperatorDef op) {
+  Workspace device_ws;
+  for (const std::string& name : op.input()) {
+    const Blob* blob = ws->GetBlob(name);
+    if (blob != nullptr) CopyToDevice(*blob, device_ws.CreateBlob(name));
+  }
+  op.mutable_device_option()->set_device_type(CUDA);
+  CAFFE_ENFORCE(device_ws.RunOperatorOnce(op), op.type(), " returned false");
+  for (const std::string& name : op.output()) {
+    const Tensor* tensor = BlobTensor(*device_ws.GetBlob(name));
+    if (tensor != nullptr) CopyToHost(*tensor, name, op, device_ws, ws);
+  }
+}
+
+// Text exists in host memory only.
+bool IsAboutText(const Workspace& ws, const OperatorDef& op) {
+  for (const std::string& name : op.input()) {
+    const Blob* blob = ws.GetBlob(name);
+    const Tensor* tensor = blob != nullptr ? BlobTensor(*blob) : nullptr;
+    if (tensor != nullptr && tensor->IsType<std::string>()) return true;
+  }
+  for (const Argument& argument : op.arg()) {
+    if (argument.name() == "dtype" && argument.i() == TensorProto::STRING) return true;
+  }
+  return false;
+}
+
+// Runs the operator on the device under test, or else on the host; false if it was to run on a
+// device and did not.
+bool RunOnTestDevice(Workspace* ws, const OperatorDef& op) {
+  if (TestsCuda() && !IsAboutText(*ws, op)) {
+    if (NumDevices(CUDA) == 0) {
+      SkipWithoutDevice();
+    } else if (!HasCudaVersion(op.type())) {
+      SkipWithoutVersion(op.type());
+    } else {
+      RunOnCuda(ws, op);
+      return true;
+    }
+  }
+  CAFFE_ENFORCE(ws->RunOperatorOnce(op), op.type(), " returned false");
+  return !TestsCuda();
 }
 
 // What the schema says the outputs will be; empty if there is none.
@@ -146,6 +231,14 @@ class Differentiator {
 
 }  // namespace
 
+bool TestsCuda() {
+  static const bool cuda = [] {
+    const char* device = std::getenv("CAFFE2_TEST_DEVICE");
+    return device != nullptr && std::string(device) == "cuda";
+  }();
+  return cuda;
+}
+
 OperatorDef Op(const std::string& type, const std::vector<std::string>& inputs,
                const std::vector<std::string>& outputs, const std::vector<Argument>& args) {
   return GradientMakerBase::CreateOperatorDef(type, "", inputs, outputs, args);
@@ -174,9 +267,9 @@ const Tensor& Fetch(const Workspace& ws, const std::string& name) {
 
 void RunOp(Workspace* ws, const OperatorDef& op, bool inference_optional) {
   const std::vector<TensorShape> inferred = InferOutputs(*ws, op);
-  CAFFE_ENFORCE(ws->RunOperatorOnce(op), op.type(), " returned false");
+  const bool ran = RunOnTestDevice(ws, op);
   Coverage& coverage = MutableCoverage()[op.type()];
-  coverage.ran = true;
+  coverage.ran = coverage.ran || ran;
   if (CompareWithInferred(*ws, op, inferred) || inference_optional) coverage.inference = true;
 }
 
@@ -226,7 +319,7 @@ void CheckGradient(Workspace* ws, const OperatorDef& op, const std::vector<int>&
 
 void ExpectThrows(Workspace* ws, const OperatorDef& op, const std::string& text) {
   try {
-    ws->RunOperatorOnce(op);
+    RunOnTestDevice(ws, op);
     ADD_FAILURE() << op.type() << " did not throw; expected \"" << text << "\"";
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find(text), std::string::npos)

@@ -9,9 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "caffe2/core/device_backend.h"
 #include "caffe2/core/operator.h"
 #include "caffe2/core/operator_gradient.h"
 #include "tests/operators/op_test.h"
+#include "tests/operators/test_device.h"
 
 namespace caffe2::testing {
 namespace {
@@ -108,16 +110,36 @@ std::vector<std::string> Complaints(const std::string& type) {
   return complaints;
 }
 
+std::set<std::string> TypesOf(DeviceType device) {
+  std::set<std::string> types;
+  for (const std::string& key : DeviceOperatorRegistry(device)->Keys()) {
+    types.insert(key.substr(0, key.find("_ENGINE_")));
+  }
+  return types;
+}
+
+// With operators under test on a device: what has a version there must have run there.
+std::string NotRunOnCuda() {
+  std::string report;
+  if (NumDevices(CUDA) == 0) return report;
+  for (const std::string& type : TypesOf(CUDA)) {
+    const auto found = CoveredTypes().find(type);
+    if (found == CoveredTypes().end() || !found->second.ran) report += "  " + type + "\n";
+  }
+  return report;
+}
+
 class RegistryCheck : public ::testing::Environment {
  public:
   void TearDown() override {
     if (GTEST_FLAG_GET(filter) != "*" || std::getenv("GTEST_TOTAL_SHARDS") != nullptr) return;
-    std::set<std::string> types;
-    for (const std::string& key : DeviceOperatorRegistry(CPU)->Keys()) {
-      types.insert(key.substr(0, key.find("_ENGINE_")));
+    if (TestsCuda()) {
+      const std::string missing = NotRunOnCuda();
+      EXPECT_TRUE(missing.empty()) << "CUDA operators that no test ran:\n" << missing;
+      return;
     }
     std::string report;
-    for (const std::string& type : types) {
+    for (const std::string& type : TypesOf(CPU)) {
       for (const std::string& complaint : Complaints(type)) {
         report += "  " + type + " " + complaint + "\n";
       }

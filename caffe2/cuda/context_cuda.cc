@@ -1,0 +1,113 @@
+#include "caffe2/cuda/context_cuda.h"
+
+#include "caffe2/core/device_backend.h"
+#include "caffe2/core/logging.h"
+
+namespace caffe2 {
+namespace {
+
+// The same words as the CPU operators use.
+void ThrowReport(const cuda::KernelReport& report) {
+  switch (report.kind) {
+    case cuda::KernelReport::kLabelOutOfRange:
+      CAFFE_THROW("label ", report.label, " of row ", report.row, " is out of range for ",
+                  report.classes, " classes");
+    case cuda::KernelReport::kDivisionByZero:
+      CAFFE_THROW("integer division by zero at element ", report.row);
+    case cuda::KernelReport::kLabelSum:
+      CAFFE_THROW("label probabilities of row ", report.row, " add up to ", report.value,
+                  ", not 1");
+    case cuda::KernelReport::kNegativeLabel:
+      CAFFE_THROW("label probability of row ", report.row, " is negative");
+    default:
+      CAFFE_THROW("a kernel reported an unknown failure, ", report.kind);
+  }
+}
+
+// Storage on a device, which goes back to the pool of its compute stream.
+class CudaAllocator final : public Allocator {
+ public:
+  std::shared_ptr<void> Allocate(size_t nbytes, const Device& device) override {
+    CheckDevice(device);
+    void* data = cuda::Allocate(nbytes, device.id);
+    if (data == nullptr) {
+      const cuda::FreeMemory memory = cuda::MemoryOf(device.id);
+      throw OutOfMemoryError(MakeString("out of memory on ", device.ToString(),
+                                        ": cannot allocate ", nbytes, " bytes; ", memory.free,
+                                        " of ", memory.total, " are free"));
+    }
+    return {data, [id = device.id](void* p) { cuda::Free(p, id); }};
+  }
+};
+
+// Ordered after all work of both devices, and done when it returns.
+void CopyBetweenDevices(size_t nbytes, const void* source, const Device& source_device,
+                        void* destination, const Device& destination_device) {
+  const Device& device = source_device.type == CUDA ? source_device : destination_device;
+  cuda::SetDevice(device.id);
+  const cuda::Stream stream = cuda::GetStream(device.id, 0);
+  if (source_device.type == CUDA && destination_device.type == CUDA &&
+      source_device.id != destination_device.id) {
+    cuda::WaitFor(stream, cuda::GetStream(destination_device.id, 0));
+  }
+  cuda::CopyAsync(destination, source, nbytes, stream);
+  cuda::Synchronize(stream);
+}
+
+const bool kRegistered = [] {
+  static CudaAllocator allocator;
+  RegisterAllocator(CUDA, &allocator);
+  RegisterCopyBytes(CPU, CUDA, CopyBetweenDevices);
+  RegisterCopyBytes(CUDA, CPU, CopyBetweenDevices);
+  RegisterCopyBytes(CUDA, CUDA, CopyBetweenDevices);
+  RegisterDeviceBackend(CUDA, {cuda::DeviceCount, cuda::DeviceProblem});
+  return true;
+}();
+
+}  // namespace
+
+template <>
+const Tensor& Operator<CUDAContext>::Input(int i) const {
+  const auto& tensor = OperatorBase::Input<Tensor>(i);
+  CAFFE_ENFORCE(tensor.GetDeviceType() == CUDA, "input ", i, ", blob ", debug_def().input(i),
+                ", lies on ", tensor.device().ToString(), ", but operator ", type(), " runs on ",
+                context_.device().ToString(), ": a copy between the devices is missing");
+  return tensor;
+}
+
+CUDAContext::CUDAContext(const DeviceOption& option) : BaseContext(option) {
+  CheckDevice(device());
+}
+
+void CUDAContext::SwitchToDevice(int stream_id) {
+  cuda::SetDevice(device_id());
+  stream_ = cuda::GetStream(device_id(), stream_id);
+}
+
+void CUDAContext::FinishDeviceComputation() {
+  cuda::Synchronize(stream_);
+  cuda::KernelReport* report = this->report();
+  if (report->kind == cuda::KernelReport::kNone) return;
+  const cuda::KernelReport copy = *report;
+  *report = {};
+  ThrowReport(copy);
+}
+
+void CUDAContext::CopyItems(TypeMeta meta, size_t n, const void* source, void* destination) {
+  CAFFE_ENFORCE(meta.copy() == nullptr, "elements of type ", meta.name(),
+                " exist in host memory only");
+  CopyBytes(n * meta.itemsize(), source, destination);
+}
+
+void CUDAContext::CopyBytes(size_t nbytes, const void* source, void* destination) {
+  if (nbytes == 0 || source == destination) return;
+  cuda::CopyAsync(destination, source, nbytes, stream_);
+}
+
+CudaScalar ReadScalar(const Tensor& tensor, const char* what) {
+  CAFFE_ENFORCE_EQ(tensor.numel(), 1, what, " must be a scalar, of one element");
+  const float* data = tensor.data<float>();
+  return tensor.GetDeviceType() == CUDA ? CudaScalar{data, 0.f} : CudaScalar{nullptr, *data};
+}
+
+}  // namespace caffe2

@@ -1,0 +1,54 @@
+// The context of operators that run on an NVIDIA GPU.
+#pragma once
+
+#include "caffe2/core/operator.h"
+#include "caffe2/cuda/runtime.h"
+
+namespace caffe2 {
+
+// Launches work on one device, in stream order; results are there after FinishDeviceComputation().
+// All contexts of a device share its compute stream (stream 0), so that operators of one net, and
+// of nets in several threads, follow each other without events.
+class CUDAContext final : public BaseContext {
+ public:
+  static constexpr DeviceType kDeviceType = CUDA;
+
+  // Throws EnforceNotMet, in one line, if the device is not there.
+  explicit CUDAContext(const DeviceOption& option);
+
+  void SwitchToDevice(int stream_id = 0) override;
+  // Also throws what kernels have reported: labels out of range and the like.
+  void FinishDeviceComputation() override;
+
+  cuda::Stream stream() const { return stream_; }
+  int device_id() const { return device().id; }
+  cuda::KernelReport* report() const { return cuda::ReportOf(device_id()); }
+
+  // Copies n elements of a trivially copyable type on this device or between it and the host.
+  template <typename T>
+  void Copy(size_t n, const T* source, T* destination) {
+    CopyBytes(n * sizeof(T), source, destination);
+  }
+  // Throws for types that are not plain bytes.
+  void CopyItems(TypeMeta meta, size_t n, const void* source, void* destination);
+  void CopyBytes(size_t nbytes, const void* source, void* destination);
+
+ private:
+  cuda::Stream stream_ = nullptr;
+};
+
+// A CUDA operator reads device memory: Input(i) throws, naming the blob, for a tensor that lies on
+// the host. Inputs that may lie anywhere are read by Input<Tensor>(i).
+template <>
+const Tensor& Operator<CUDAContext>::Input(int i) const;
+
+// One float that steers an operator (a learning rate, the gradient of a loss): in host memory it is
+// read now and passed by value, on the device its address is passed.
+struct CudaScalar {
+  const float* address = nullptr;
+  float value = 0;
+};
+// Throws unless the tensor holds one float.
+CudaScalar ReadScalar(const Tensor& tensor, const char* what);
+
+}  // namespace caffe2

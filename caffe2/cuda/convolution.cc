@@ -1,0 +1,206 @@
+#include "caffe2/cuda/convolution.h"
+
+#include <map>
+#include <mutex>
+
+#include "caffe2/core/device_backend.h"
+#include "caffe2/cuda/cudnn_graph.h"
+#include "caffe2/cuda/matmul.h"
+#include "caffe2/cuda/runtime.h"
+
+namespace caffe2::cuda {
+namespace {
+
+constexpr int64_t kX = 1, kFilter = 2, kY = 3;  // ids of the tensors
+
+cudnnDataType_t DataType(TypeMeta type) {
+  if (type.Match<float>()) return CUDNN_DATA_FLOAT;
+  if (type.Match<float16>()) return CUDNN_DATA_HALF;
+  CAFFE_ENFORCE(type.Match<bfloat16>(),
+                "convolutions on CUDA devices are for float, float16 and "
+                "bfloat16, not ",
+                type.name());
+  return CUDNN_DATA_BFLOAT16;
+}
+
+// cuDNN wants two spatial axes at least.
+std::vector<int64_t> WithTwoAxes(std::vector<int64_t> values, size_t before, int64_t fill) {
+  if (values.size() == before + 1) values.insert(values.begin() + before, fill);
+  return values;
+}
+
+// Strides of a dense array of these logical dimensions.
+std::vector<int64_t> StridesOf(const std::vector<int64_t>& dims, bool channels_last) {
+  std::vector<int64_t> strides(dims.size());
+  int64_t stride = 1;
+  if (channels_last) {
+    strides[1] = 1;
+    stride = dims[1];
+  }
+  for (size_t d = dims.size() - 1; d >= 2; --d) {
+    strides[d] = stride;
+    stride *= dims[d];
+  }
+  if (!channels_last) {
+    strides[1] = stride;
+    stride *= dims[1];
+  }
+  strides[0] = stride;
+  return strides;
+}
+
+CudnnDescriptor TensorOf(int64_t id, const ConvProblem& problem, const std::vector<int64_t>& dims) {
+  const std::vector<int64_t> full = WithTwoAxes(dims, 2, 1);
+  return CudnnTensor(id, DataType(problem.type), full, StridesOf(full, problem.channels_last));
+}
+
+CudnnDescriptor ConvolutionOf(const ConvProblem& problem) {
+  const std::vector<int64_t> stride = WithTwoAxes(problem.stride, 0, 1);
+  CudnnDescriptor convolution(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, "convolution");
+  convolution.Set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT)
+      .Set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, CUDNN_CROSS_CORRELATION)
+      .Set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64,
+           static_cast<int64_t>(stride.size()))
+      .Set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, WithTwoAxes(problem.pad_begin, 0, 0))
+      .Set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, WithTwoAxes(problem.pad_end, 0, 0))
+      .Set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, stride)
+      .Set(CUDNN_ATTR_CONVOLUTION_DILATIONS, WithTwoAxes(problem.dilation, 0, 1))
+      .Finalize();
+  return convolution;
+}
+
+// How the operation of a direction names its parts.
+struct Names {
+  cudnnBackendDescriptorType_t type;
+  cudnnBackendAttributeName_t x, filter, y, convolution, alpha, beta;
+};
+Names NamesOf(ConvDirection direction) {
+  switch (direction) {
+    case ConvDirection::kForward:
+      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
+    case ConvDirection::kBackwardData:
+      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
+    default:
+      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
+  }
+}
+
+const char* NameOf(ConvDirection direction) {
+  return direction == ConvDirection::kForward        ? "the convolution"
+         : direction == ConvDirection::kBackwardData ? "the input gradient of the convolution"
+                                                     : "the filter gradient of the convolution";
+}
+
+CudnnPlan MakePlan(ConvDirection direction, const ConvProblem& problem, const CudnnTarget& target) {
+  const CudnnDescriptor x = TensorOf(kX, problem, problem.x);
+  const CudnnDescriptor filter = TensorOf(kFilter, problem, problem.filter);
+  const CudnnDescriptor y = TensorOf(kY, problem, problem.y);
+  const CudnnDescriptor convolution = ConvolutionOf(problem);
+  const Names names = NamesOf(direction);
+  CudnnDescriptor operation(names.type, NameOf(direction));
+  operation.Set(names.x, x)
+      .Set(names.filter, filter)
+      .Set(names.y, y)
+      .Set(names.convolution, convolution)
+      .Set(names.alpha, CUDNN_TYPE_FLOAT, 1.f)
+      .Set(names.beta, CUDNN_TYPE_FLOAT, 0.f)
+      .Finalize();
+  const CudnnDescriptor graph = CudnnGraph({&operation}, target);
+  const CudnnPlanRules rules{.tensor_cores = !problem.type.Match<float>() || AllowTf32()};
+  return ChooseCudnnPlan(graph, target, rules,
+                         MakeString(NameOf(direction), " ", problem.ToString()));
+}
+
+// Plans of one device, kept as long as the process.
+struct Device {
+  std::mutex mutex;
+  cudnnHandle_t handle = nullptr;
+  std::map<std::string, CudnnPlan> plans;
+};
+
+Device& DeviceOf(int id) {
+  static std::mutex mutex;
+  static auto* devices = new std::map<int, Device>;
+  std::lock_guard<std::mutex> lock(mutex);
+  Device& device = (*devices)[id];
+  if (device.handle == nullptr) CheckCudnn(cudnnCreate(&device.handle), "start");
+  return device;
+}
+
+// Workspace of one run; work that is launched later may use the memory again.
+class Workspace {
+ public:
+  Workspace(int64_t nbytes, int device) : device_(device) {
+    if (nbytes == 0) return;
+    data_ = Allocate(nbytes, device);
+    if (data_ == nullptr) {
+      const FreeMemory memory = MemoryOf(device);
+      throw OutOfMemoryError(MakeString("out of memory on cuda:", device, ": cannot allocate ",
+                                        nbytes, " bytes of workspace for cuDNN; ", memory.free,
+                                        " of ", memory.total, " are free"));
+    }
+  }
+  ~Workspace() {
+    if (data_ != nullptr) Free(data_, device_);
+  }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  void* get() const { return data_; }
+
+ private:
+  int device_;
+  void* data_ = nullptr;
+};
+
+}  // namespace
+
+void Convolve(ConvDirection direction, const ConvProblem& problem, const void* x,
+              const void* filter, const void* y, void* result, int device_id, Stream stream) {
+  Device& device = DeviceOf(device_id);
+  std::lock_guard<std::mutex> lock(device.mutex);
+  const std::string key = MakeString(NameOf(direction), problem.ToString());
+  auto found = device.plans.find(key);
+  if (found == device.plans.end()) {
+    found =
+        device.plans.emplace(key, MakePlan(direction, problem, {.handle = device.handle})).first;
+  }
+  const CudnnPlan& plan = found->second;
+  CheckCudnn(cudnnSetStream(device.handle, stream), "stream");
+  const Workspace workspace(plan.workspace_bytes, device_id);
+  // cuDNN's interface takes pointers to what it only reads without const.
+  void* data[3] = {const_cast<void*>(x), const_cast<void*>(filter), const_cast<void*>(y)};
+  data[direction == ConvDirection::kForward        ? 2
+       : direction == ConvDirection::kBackwardData ? 0
+                                                   : 1] = result;
+  RunCudnnPlan(device.handle, plan, {kX, kFilter, kY}, {data[0], data[1], data[2]},
+               workspace.get());
+}
+
+ConvPlanDescription PlanConvolution(ConvDirection direction, const ConvProblem& problem,
+                                    const std::string& device_json) {
+  const CudnnDescriptor device = CudnnDevice(device_json);
+  const CudnnPlan plan = MakePlan(direction, problem, {.device = &device});
+  return {plan.engine, plan.workspace_bytes};
+}
+
+std::string DescribeDevice(int device) { return CudnnDeviceJson(device); }
+
+}  // namespace caffe2::cuda

@@ -1,0 +1,214 @@
+#include "caffe2/cuda/cudnn_graph.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace caffe2::cuda {
+namespace {
+
+constexpr int kMostCandidates = 32;  // of one heuristic
+
+bool Contains(const std::vector<cudnnBackendNumericalNote_t>& notes,
+              cudnnBackendNumericalNote_t note) {
+  return std::find(notes.begin(), notes.end(), note) != notes.end();
+}
+
+// Why the engine may not be used; empty if it may.
+std::string Objection(const CudnnDescriptor& engine, const CudnnPlanRules& rules) {
+  const auto notes = engine.GetList<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
+                                                                 CUDNN_TYPE_NUMERICAL_NOTE);
+  if (Contains(notes, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) return "it is not deterministic";
+  if (Contains(notes, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) {
+    return "it sums in less than float";
+  }
+  if (!rules.tensor_cores && (Contains(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE) ||
+                              Contains(notes, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS))) {
+    return "it rounds float inputs";
+  }
+  return "";
+}
+
+std::vector<CudnnDescriptor> Candidates(const CudnnDescriptor& graph, const CudnnTarget& target,
+                                        cudnnBackendHeurMode_t mode) {
+  CudnnDescriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, "heuristic");
+  heuristic.Set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph)
+      .Set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode);
+  if (target.device != nullptr) heuristic.Set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *target.device);
+  heuristic.Finalize();
+  std::vector<CudnnDescriptor> candidates;
+  std::array<cudnnBackendDescriptor_t, kMostCandidates> raw{};
+  for (auto& descriptor : raw) {
+    candidates.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, "engine configuration");
+    descriptor = candidates.back().get();
+  }
+  int64_t count = 0;
+  CheckCudnn(
+      cudnnBackendGetAttribute(heuristic.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                               CUDNN_TYPE_BACKEND_DESCRIPTOR, kMostCandidates, &count, raw.data()),
+      "engine configurations");
+  const auto found = std::clamp<int64_t>(count, 0, kMostCandidates);
+  candidates.erase(candidates.begin() + found, candidates.end());
+  return candidates;
+}
+
+CudnnPlan MakePlan(const CudnnDescriptor& candidate, const CudnnTarget& target,
+                   const CudnnPlanRules& rules) {
+  CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR, "engine");
+  candidate.Get(CUDNN_ATTR_ENGINECFG_ENGINE, &engine);
+  const std::string objection = Objection(engine, rules);
+  if (!objection.empty()) throw Error(objection);
+  CudnnPlan plan{CudnnDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, "plan")};
+  plan.engine = engine.GetInt(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
+  plan.plan.Set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, candidate);
+  if (target.device != nullptr) {
+    plan.plan.Set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *target.device);
+  } else {
+    plan.plan.Set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, target.handle);
+  }
+  plan.plan.Finalize();
+  plan.workspace_bytes = plan.plan.GetInt(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
+  if (plan.workspace_bytes > rules.most_workspace_bytes) {
+    throw Error(MakeString("it needs ", plan.workspace_bytes, " bytes of workspace"));
+  }
+  return plan;
+}
+
+std::string ReadJson(const CudnnDescriptor& device) {
+  int64_t size = 0;
+  CheckCudnn(cudnnBackendGetAttribute(device.get(), CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
+                                      CUDNN_TYPE_CHAR, 0, &size, nullptr),
+             "size of the device description");
+  std::string json(size, '\0');
+  CheckCudnn(cudnnBackendGetAttribute(device.get(), CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
+                                      CUDNN_TYPE_CHAR, size, &size, json.data()),
+             "device description");
+  return json.substr(0, json.find('\0'));
+}
+
+}  // namespace
+
+void CheckCudnn(cudnnStatus_t status, const std::string& what) {
+  if (status == CUDNN_STATUS_SUCCESS) [[likely]]
+    return;
+  std::array<char, 1024> detail{};
+  cudnnGetLastErrorString(detail.data(), detail.size());
+  throw Error(MakeString("cuDNN: ", what, ": ", cudnnGetErrorString(status),
+                         detail[0] == '\0' ? "" : " ", detail.data()));
+}
+
+CudnnDescriptor::CudnnDescriptor(cudnnBackendDescriptorType_t type, std::string name)
+    : name_(std::move(name)) {
+  CheckCudnn(cudnnBackendCreateDescriptor(type, &descriptor_), name_);
+}
+CudnnDescriptor::~CudnnDescriptor() {
+  if (descriptor_ != nullptr) cudnnBackendDestroyDescriptor(descriptor_);
+}
+CudnnDescriptor::CudnnDescriptor(CudnnDescriptor&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, nullptr)), name_(std::move(other.name_)) {}
+CudnnDescriptor& CudnnDescriptor::operator=(CudnnDescriptor&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(name_, other.name_);
+  return *this;
+}
+
+CudnnDescriptor& CudnnDescriptor::SetArray(cudnnBackendAttributeName_t attribute,
+                                           cudnnBackendAttributeType_t type, int64_t count,
+                                           const void* values) {
+  CheckCudnn(cudnnBackendSetAttribute(descriptor_, attribute, type, count, values),
+             MakeString("attribute ", static_cast<int>(attribute), " of a ", name_));
+  return *this;
+}
+
+CudnnDescriptor& CudnnDescriptor::Finalize() {
+  CheckCudnn(cudnnBackendFinalize(descriptor_), name_);
+  return *this;
+}
+
+int64_t CudnnDescriptor::GetInt(cudnnBackendAttributeName_t attribute) const {
+  int64_t value = 0, count = 0;
+  CheckCudnn(cudnnBackendGetAttribute(descriptor_, attribute, CUDNN_TYPE_INT64, 1, &count, &value),
+             name_);
+  return value;
+}
+
+void CudnnDescriptor::Get(cudnnBackendAttributeName_t attribute, CudnnDescriptor* value) const {
+  int64_t count = 0;
+  CheckCudnn(cudnnBackendGetAttribute(descriptor_, attribute, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
+                                      &count, &value->descriptor_),
+             name_);
+}
+
+CudnnDescriptor CudnnTensor(int64_t id, cudnnDataType_t type, const std::vector<int64_t>& dims,
+                            const std::vector<int64_t>& strides) {
+  CudnnDescriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR, "tensor");
+  tensor.Set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type)
+      .Set(CUDNN_ATTR_TENSOR_DIMENSIONS, dims)
+      .Set(CUDNN_ATTR_TENSOR_STRIDES, strides)
+      .Set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, id)
+      .Set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, int64_t{16})
+      .Finalize();
+  return tensor;
+}
+
+CudnnDescriptor CudnnGraph(const std::vector<const CudnnDescriptor*>& operations,
+                           const CudnnTarget& target) {
+  std::vector<cudnnBackendDescriptor_t> raw;
+  for (const CudnnDescriptor* operation : operations) raw.push_back(operation->get());
+  CudnnDescriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, "operation graph");
+  graph.SetArray(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                 static_cast<int64_t>(raw.size()), raw.data());
+  if (target.handle != nullptr) {
+    graph.Set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, target.handle);
+  }
+  graph.Finalize();
+  return graph;
+}
+
+CudnnPlan ChooseCudnnPlan(const CudnnDescriptor& graph, const CudnnTarget& target,
+                          const CudnnPlanRules& rules, const std::string& what) {
+  std::string reason = "no candidate";
+  for (const auto mode : {CUDNN_HEUR_MODE_INSTANT, CUDNN_HEUR_MODE_FALLBACK}) {
+    try {
+      for (const CudnnDescriptor& candidate : Candidates(graph, target, mode)) {
+        try {
+          return MakePlan(candidate, target, rules);
+        } catch (const Error& error) {
+          reason = error.what();
+          VLOG(2) << what << ": a plan of cuDNN is passed over: " << reason;
+        }
+      }
+    } catch (const Error& error) {  // a heuristic that does not know this graph
+      reason = error.what();
+    }
+  }
+  CAFFE_THROW("cuDNN has no plan for ", what, "; the last one failed because: ", reason);
+}
+
+void RunCudnnPlan(cudnnHandle_t handle, const CudnnPlan& plan, const std::vector<int64_t>& ids,
+                  const std::vector<void*>& data, void* workspace) {
+  CudnnDescriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, "variant pack");
+  pack.Set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids)
+      .SetArray(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
+                static_cast<int64_t>(data.size()), data.data())
+      .Set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, workspace)
+      .Finalize();
+  CheckCudnn(cudnnBackendExecute(handle, plan.plan.get(), pack.get()), "run");
+}
+
+CudnnDescriptor CudnnDevice(const std::string& json) {
+  CudnnDescriptor device(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, "device description");
+  device
+      .SetArray(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+                static_cast<int64_t>(json.size()) + 1, json.c_str())
+      .Finalize();
+  return device;
+}
+
+std::string CudnnDeviceJson(int id) {
+  CudnnDescriptor device(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, "device description");
+  device.Set(CUDNN_ATTR_DEVICEPROP_DEVICE_ID, CUDNN_TYPE_INT32, int32_t{id}).Finalize();
+  return ReadJson(device);
+}
+
+}  // namespace caffe2::cuda

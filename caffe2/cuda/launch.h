@@ -1,0 +1,21 @@
+// Launching kernels; only for nvcc.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "caffe2/cuda/stream.h"
+
+namespace caffe2::cuda {
+
+// Throws Error, naming the kernel, if CUDA refuses the launch. In runtime.cc, so that .cu files
+// need no logging.
+void CheckLaunch(const char* name, int status);
+
+template <typename... Parameters, typename... Arguments>
+void Launch(const char* name, void (*kernel)(Parameters...), dim3 grid, dim3 block, Stream stream,
+            Arguments... arguments) {
+  kernel<<<grid, block, 0, stream>>>(static_cast<Parameters>(arguments)...);
+  CheckLaunch(name, cudaGetLastError());
+}
+
+}  // namespace caffe2::cuda

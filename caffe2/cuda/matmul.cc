@@ -1,0 +1,174 @@
+#include "caffe2/cuda/matmul.h"
+
+#include <cublasLt.h>
+
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "caffe2/core/device_backend.h"
+#include "caffe2/cuda/runtime.h"
+
+namespace caffe2::cuda {
+namespace {
+
+constexpr size_t kWorkspaceBytes = 32 << 20;  // what NVIDIA recommends for Hopper
+
+void Check(cublasStatus_t status, const char* call) {
+  if (status == CUBLAS_STATUS_SUCCESS) [[likely]]
+    return;
+  throw Error(MakeString(call, ": ", cublasLtGetStatusString(status)));
+}
+#define CHECK_CUBLAS(call) Check((call), #call)
+
+cudaDataType_t DataType(TypeMeta type) {
+  if (type.Match<float>()) return CUDA_R_32F;
+  if (type.Match<float16>()) return CUDA_R_16F;
+  CAFFE_ENFORCE(type.Match<bfloat16>(),
+                "matrix products on CUDA devices are for float, float16 and "
+                "bfloat16, not ",
+                type.name());
+  return CUDA_R_16BF;
+}
+
+// cuBLASLt sees column-major matrices: ours transposed. c^T = op(b)^T op(a)^T, so that b comes
+// first, and the bias, one value a column of c, is one a row of c^T, as its epilogue wants it.
+class Plan {
+ public:
+  Plan(const MatmulProblem& p, bool aligned, const void* bias, cublasLtHandle_t handle)
+      : problem_(p), aligned_(aligned) {
+    const cudaDataType_t type = DataType(p.type);
+    const bool tf32 = p.type.Match<float>() && AllowTf32();
+    CHECK_CUBLAS(cublasLtMatmulDescCreate(
+        &operation_, tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    const cublasOperation_t first = p.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const cublasOperation_t second = p.trans_a ? CUBLAS_OP_T : CUBLAS_OP_N;
+    Set(CUBLASLT_MATMUL_DESC_TRANSA, first);
+    Set(CUBLASLT_MATMUL_DESC_TRANSB, second);
+    if (p.has_bias) {
+      Set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+      Set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type);
+      Set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);  // its alignment counts
+    }
+    b_ = MakeLayout(type, p.trans_b ? p.k : p.n, p.trans_b ? p.n : p.k, p.b_stride);
+    a_ = MakeLayout(type, p.trans_a ? p.m : p.k, p.trans_a ? p.k : p.m, p.a_stride);
+    c_ = MakeLayout(type, p.n, p.m, p.c_stride);
+    ChooseAlgorithm(handle);
+  }
+
+  void Run(cublasLtHandle_t handle, const void* a, const void* b, const void* bias, void* c,
+           void* workspace, Stream stream) {
+    if (problem_.has_bias) Set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    CHECK_CUBLAS(cublasLtMatmul(handle, operation_, &problem_.alpha, b, b_, a, a_, &problem_.beta,
+                                c, c_, c, c_, &algorithm_, workspace, kWorkspaceBytes, stream));
+  }
+
+ private:
+  template <typename T>
+  void Set(cublasLtMatmulDescAttributes_t attribute, const T& value) {
+    CHECK_CUBLAS(cublasLtMatmulDescSetAttribute(operation_, attribute, &value, sizeof(value)));
+  }
+
+  cublasLtMatrixLayout_t MakeLayout(cudaDataType_t type, int64_t rows, int64_t columns,
+                                    int64_t stride) {
+    cublasLtMatrixLayout_t layout = nullptr;
+    CHECK_CUBLAS(cublasLtMatrixLayoutCreate(&layout, type, rows, columns, rows));
+    if (problem_.batch == 1) return layout;
+    const auto batch = static_cast<int32_t>(problem_.batch);
+    CHECK_CUBLAS(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
+                                                  &batch, sizeof(batch)));
+    CHECK_CUBLAS(cublasLtMatrixLayoutSetAttribute(
+        layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof(stride)));
+    return layout;
+  }
+
+  void ChooseAlgorithm(cublasLtHandle_t handle) {
+    cublasLtMatmulPreference_t preference = nullptr;
+    CHECK_CUBLAS(cublasLtMatmulPreferenceCreate(&preference));
+    const size_t workspace = kWorkspaceBytes;
+    CHECK_CUBLAS(cublasLtMatmulPreferenceSetAttribute(
+        preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof(workspace)));
+    // Tensors begin at multiples of 256 bytes, but views and matrices of a batch need not.
+    const uint32_t alignment = aligned_ ? 16 : static_cast<uint32_t>(problem_.type.itemsize());
+    for (const auto attribute :
+         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+      CHECK_CUBLAS(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &alignment,
+                                                        sizeof(alignment)));
+    }
+    cublasLtMatmulHeuristicResult_t result;
+    int found = 0;
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(handle, operation_, b_, a_, c_, c_,
+                                                                 preference, 1, &result, &found);
+    cublasLtMatmulPreferenceDestroy(preference);
+    Check(status, "cublasLtMatmulAlgoGetHeuristic");
+    CAFFE_ENFORCE(found > 0, "cuBLASLt has no algorithm for a product of ", problem_.m, " x ",
+                  problem_.k, " by ", problem_.k, " x ", problem_.n, " ", problem_.type.name());
+    algorithm_ = result.algo;
+  }
+
+  MatmulProblem problem_;
+  bool aligned_;  // all operands begin at multiples of 16 bytes
+  cublasLtMatmulDesc_t operation_ = nullptr;
+  cublasLtMatrixLayout_t a_ = nullptr, b_ = nullptr, c_ = nullptr;
+  cublasLtMatmulAlgo_t algorithm_;
+};
+
+// Plans of one device, kept as long as the process: networks have a few dozen.
+struct Device {
+  std::mutex mutex;
+  cublasLtHandle_t handle = nullptr;
+  void* workspace = nullptr;  // one: the products of a device follow each other
+  std::map<std::string, Plan> plans;
+};
+
+Device& DeviceOf(int id) {
+  static std::mutex mutex;
+  static auto* devices = new std::map<int, Device>;
+  std::lock_guard<std::mutex> lock(mutex);
+  Device& device = (*devices)[id];
+  if (device.handle == nullptr) {
+    CHECK_CUBLAS(cublasLtCreate(&device.handle));
+    device.workspace = Allocate(kWorkspaceBytes, id);
+    if (device.workspace == nullptr) {
+      throw OutOfMemoryError(MakeString("out of memory on cuda:", id, ": cannot allocate ",
+                                        kWorkspaceBytes, " bytes for cuBLASLt"));
+    }
+  }
+  return device;
+}
+
+std::string KeyOf(const MatmulProblem& p, bool aligned) {
+  return MakeString(p.type.name(), ' ', aligned, p.trans_a, p.trans_b, p.has_bias, ' ', p.m, ' ',
+                    p.n, ' ', p.k, ' ', p.alpha, ' ', p.beta, ' ', p.batch, ' ', p.a_stride, ' ',
+                    p.b_stride, ' ', p.c_stride);
+}
+
+}  // namespace
+
+bool AllowTf32() {
+  static const bool allow = [] {
+    const char* value = std::getenv("CAFFE2_CUDA_TF32");
+    return value != nullptr && std::string(value) == "1";
+  }();
+  return allow;
+}
+
+void Matmul(const MatmulProblem& problem, const void* a, const void* b, const void* bias, void* c,
+            int device_id, Stream stream) {
+  Device& device = DeviceOf(device_id);
+  std::lock_guard<std::mutex> lock(device.mutex);
+  const bool aligned = (reinterpret_cast<uintptr_t>(a) | reinterpret_cast<uintptr_t>(b) |
+                        reinterpret_cast<uintptr_t>(c)) %
+                           16 ==
+                       0;
+  const std::string key = KeyOf(problem, aligned);
+  auto plan = device.plans.find(key);
+  if (plan == device.plans.end()) {
+    plan = device.plans.try_emplace(key, problem, aligned, bias, device.handle).first;
+  }
+  plan->second.Run(device.handle, a, b, bias, c, device.workspace, stream);
+}
+
+}  // namespace caffe2::cuda

@@ -1,0 +1,192 @@
+#include "caffe2/cuda/runtime.h"
+
+#include <cuda_runtime_api.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "caffe2/core/logging.h"
+
+namespace caffe2::cuda {
+namespace {
+
+void Check(cudaError_t status, const char* call) {
+  if (status == cudaSuccess) [[likely]]
+    return;
+  cudaGetLastError();  // an error that is reported is over, unless it is of the kind that stays
+  throw Error(MakeString(call, ": ", cudaGetErrorString(status), " (", cudaGetErrorName(status),
+                         "); it may come from work launched earlier"));
+}
+#define CHECK_CUDA(call) Check((call), #call)
+
+std::string Version(int version) { return MakeString(version / 1000, ".", version % 1000 / 10); }
+
+struct DeviceList {
+  int count = 0;
+  std::string problem;
+
+  DeviceList() {
+    int driver = 0, toolkit = 0, found = 0;
+    cudaRuntimeGetVersion(&toolkit);
+    if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) {
+      cudaGetLastError();
+      problem = "no NVIDIA driver is installed on this machine";
+      return;
+    }
+    // A newer minor version of the toolkit runs on any driver of the same major version.
+    if (driver / 1000 < toolkit / 1000) {
+      problem = MakeString("the NVIDIA driver supports CUDA ", Version(driver),
+                           ", which is older than the CUDA ", Version(toolkit),
+                           " this program was built with; update the driver");
+      return;
+    }
+    const cudaError_t status = cudaGetDeviceCount(&found);
+    if (status != cudaSuccess || found == 0) {
+      cudaGetLastError();
+      problem = status == cudaSuccess
+                    ? "the NVIDIA driver sees no GPU"
+                    : MakeString("no GPU can be used: ", cudaGetErrorString(status));
+      return;
+    }
+    count = found;
+  }
+};
+
+const DeviceList& Devices() {
+  static const DeviceList devices;
+  return devices;
+}
+
+// Everything this process keeps of one device. Made once, never destroyed: the driver may be gone
+// before static objects are.
+struct DeviceState {
+  DeviceProperties properties;
+  cudaMemPool_t pool = nullptr;
+  KernelReport* report = nullptr;
+  std::mutex mutex;
+  std::map<int, cudaStream_t> streams;
+  cudaStream_t compute = nullptr;
+};
+
+DeviceState* MakeState(int device) {
+  auto* state = new DeviceState;
+  cudaDeviceProp properties;
+  CHECK_CUDA(cudaGetDeviceProperties(&properties, device));
+  state->properties = {properties.name, properties.multiProcessorCount, properties.totalGlobalMem};
+  CHECK_CUDA(cudaSetDevice(device));
+  CHECK_CUDA(cudaStreamCreateWithFlags(&state->compute, cudaStreamNonBlocking));
+  state->streams[0] = state->compute;
+  CHECK_CUDA(cudaDeviceGetDefaultMemPool(&state->pool, device));
+  uint64_t keep_all = UINT64_MAX;
+  CHECK_CUDA(cudaMemPoolSetAttribute(state->pool, cudaMemPoolAttrReleaseThreshold, &keep_all));
+  void* report = nullptr;
+  CHECK_CUDA(cudaHostAlloc(&report, sizeof(KernelReport), cudaHostAllocMapped));
+  state->report = new (report) KernelReport{};
+  return state;
+}
+
+DeviceState& State(int device) {
+  static std::mutex mutex;
+  static auto* states = new std::vector<DeviceState*>(Devices().count, nullptr);
+  std::lock_guard<std::mutex> lock(mutex);
+  CAFFE_ENFORCE(device >= 0 && device < static_cast<int>(states->size()),
+                "there is no device cuda:", device, "; this machine has ", states->size());
+  DeviceState*& state = (*states)[device];
+  if (state == nullptr) state = MakeState(device);
+  return *state;
+}
+
+}  // namespace
+
+int DeviceCount() { return Devices().count; }
+std::string DeviceProblem() { return Devices().problem; }
+const DeviceProperties& Properties(int device) { return State(device).properties; }
+
+void SetDevice(int device) { CHECK_CUDA(cudaSetDevice(device)); }
+
+Stream GetStream(int device, int stream_id) {
+  DeviceState& state = State(device);
+  if (stream_id == 0) return state.compute;
+  std::lock_guard<std::mutex> lock(state.mutex);
+  cudaStream_t& stream = state.streams[stream_id];
+  if (stream == nullptr) {
+    CHECK_CUDA(cudaSetDevice(device));
+    CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  }
+  return stream;
+}
+
+void Synchronize(Stream stream) { CHECK_CUDA(cudaStreamSynchronize(stream)); }
+
+void WaitFor(Stream waiting, Stream stream) {
+  cudaEvent_t event = nullptr;
+  CHECK_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  // The event's resources go when the streams have passed it.
+  const std::unique_ptr<CUevent_st, cudaError_t (*)(cudaEvent_t)> owner(event, cudaEventDestroy);
+  CHECK_CUDA(cudaEventRecord(event, stream));
+  CHECK_CUDA(cudaStreamWaitEvent(waiting, event, 0));
+}
+
+void* Allocate(size_t nbytes, int device) {
+  DeviceState& state = State(device);
+  void* data = nullptr;
+  const cudaError_t status = cudaMallocFromPoolAsync(&data, nbytes, state.pool, state.compute);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    return nullptr;
+  }
+  Check(status, "cudaMallocFromPoolAsync");
+  return data;
+}
+
+void Free(void* data, int device) {
+  // Tensors of static objects go after the driver has: their memory went with it.
+  const cudaError_t status = cudaFreeAsync(data, State(device).compute);
+  if (status != cudaSuccess && status != cudaErrorCudartUnloading) {
+    LOG(ERROR) << "cudaFreeAsync: " << cudaGetErrorString(status);
+  }
+}
+
+FreeMemory MemoryOf(int device) {
+  DeviceState& state = State(device);
+  CHECK_CUDA(cudaSetDevice(device));
+  FreeMemory memory;
+  CHECK_CUDA(cudaMemGetInfo(&memory.free, &memory.total));
+  uint64_t reserved = 0, used = 0;
+  CHECK_CUDA(cudaMemPoolGetAttribute(state.pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
+  CHECK_CUDA(cudaMemPoolGetAttribute(state.pool, cudaMemPoolAttrUsedMemCurrent, &used));
+  memory.free += reserved - used;
+  return memory;
+}
+
+void* AllocatePinned(size_t nbytes) {
+  void* data = nullptr;
+  CHECK_CUDA(cudaHostAlloc(&data, nbytes, cudaHostAllocPortable));
+  return data;
+}
+
+void FreePinned(void* data) { CHECK_CUDA(cudaFreeHost(data)); }
+
+void CopyAsync(void* destination, const void* source, size_t nbytes, Stream stream) {
+  CHECK_CUDA(cudaMemcpyAsync(destination, source, nbytes, cudaMemcpyDefault, stream));
+}
+
+void CopyRowsAsync(void* destination, size_t destination_stride, const void* source,
+                   size_t source_stride, size_t row_bytes, size_t rows, Stream stream) {
+  CHECK_CUDA(cudaMemcpy2DAsync(destination, destination_stride, source, source_stride, row_bytes,
+                               rows, cudaMemcpyDefault, stream));
+}
+
+void SetBytesAsync(void* destination, int value, size_t nbytes, Stream stream) {
+  CHECK_CUDA(cudaMemsetAsync(destination, value, nbytes, stream));
+}
+
+// Declared in launch.h, which only nvcc can read.
+void CheckLaunch(const char* name, int status);
+void CheckLaunch(const char* name, int status) { Check(static_cast<cudaError_t>(status), name); }
+
+KernelReport* ReportOf(int device) { return State(device).report; }
+
+}  // namespace caffe2::cuda

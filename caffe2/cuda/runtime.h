@@ -1,0 +1,68 @@
+// Devices, streams, memory and copies: everything the host code of the backend asks of CUDA.
+//
+// Every function throws Error with CUDA's own text and the name of the call that failed. Errors of
+// kernels that ran earlier may appear at any call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "caffe2/cuda/stream.h"
+
+namespace caffe2::cuda {
+
+// Number of devices; 0 if there is no driver or it is older than the toolkit.
+int DeviceCount();
+// Why DeviceCount is 0, in one line; empty if it is not.
+std::string DeviceProblem();
+
+struct DeviceProperties {
+  std::string name;
+  int multiprocessors = 0;
+  size_t total_memory = 0;  // bytes
+};
+const DeviceProperties& Properties(int device);
+
+// Makes the device current for the calling thread.
+void SetDevice(int device);
+
+// Stream 0 of a device computes; others are made when first asked for. All live for ever.
+Stream GetStream(int device, int stream_id);
+void Synchronize(Stream stream);
+// `waiting` goes on only when all that is in `stream` now is done.
+void WaitFor(Stream waiting, Stream stream);
+
+// Memory of a device from its stream-ordered pool. Null if there is not enough.
+void* Allocate(size_t nbytes, int device);
+// Given out again to work that is launched later on the compute stream.
+void Free(void* data, int device);
+struct FreeMemory {
+  size_t free = 0, total = 0;  // bytes; what the pool keeps unused counts as free
+};
+FreeMemory MemoryOf(int device);
+
+// Page-locked host memory, which devices read and write without a detour and at the same address.
+void* AllocatePinned(size_t nbytes);
+void FreePinned(void* data);
+
+// Between any two places, in stream order. The host side of a copy from pageable memory may be
+// reused when the call returns; of pinned memory, and of any destination, when the stream is done.
+void CopyAsync(void* destination, const void* source, size_t nbytes, Stream stream);
+// `rows` rows of `row_bytes`, which lie so many bytes apart; on one device.
+void CopyRowsAsync(void* destination, size_t destination_stride, const void* source,
+                   size_t source_stride, size_t row_bytes, size_t rows, Stream stream);
+void SetBytesAsync(void* destination, int value, size_t nbytes, Stream stream);
+
+// What kernels report that only they can see, in pinned memory; one for each device, written by the
+// first thread that finds something, read and cleared after a synchronisation.
+struct KernelReport {
+  enum Kind : int32_t { kNone, kLabelOutOfRange, kDivisionByZero, kLabelSum, kNegativeLabel };
+  int32_t kind;
+  int32_t label;
+  int64_t row, classes;
+  double value;
+};
+KernelReport* ReportOf(int device);
+
+}  // namespace caffe2::cuda

@@ -1,0 +1,110 @@
+// Fills of CUDA tensors, and conversions of their elements.
+#include "caffe2/cuda/context_cuda.h"
+#include "operators/cast_op.h"
+#include "operators/constant_fill_op.h"
+#include "operators/elementwise_kernels.h"
+#include "operators/elementwise_ops.h"
+#include "operators/host_fallback_op.h"
+
+namespace caffe2 {
+namespace {
+
+class CudaConstantFillOp final : public FillerOp<CUDAContext> {
+ public:
+  CudaConstantFillOp(const OperatorDef& def, Workspace* ws)
+      : FillerOp<CUDAContext>(def, ws),
+        filler_(ArgumentHelper(debug_def()), ConstantFillType(debug_def())) {
+    CAFFE_ENFORCE(filler_.meta().copy() == nullptr, "text exists in host memory only");
+    filler_.Fill(1, &bits_);
+  }
+
+ protected:
+  bool Fill(Tensor* output) override {
+    void* data = output->raw_mutable_data(filler_.meta());
+    LaunchFill(output->numel(), filler_.meta().itemsize(), bits_, data, context_.stream());
+    return true;
+  }
+
+ private:
+  ConstantFiller filler_;
+  uint64_t bits_ = 0;
+};
+
+Number NumberOf(TypeMeta type) {
+  static const std::vector<std::pair<TypeMeta, Number>> numbers = {
+      {TypeMeta::Make<float>(), Number::kFloat},
+      {TypeMeta::Make<double>(), Number::kDouble},
+      {TypeMeta::Make<float16>(), Number::kFloat16},
+      {TypeMeta::Make<bfloat16>(), Number::kBFloat16},
+      {TypeMeta::Make<bool>(), Number::kBool},
+      {TypeMeta::Make<int8_t>(), Number::kInt8},
+      {TypeMeta::Make<int16_t>(), Number::kInt16},
+      {TypeMeta::Make<int32_t>(), Number::kInt32},
+      {TypeMeta::Make<int64_t>(), Number::kInt64},
+      {TypeMeta::Make<uint8_t>(), Number::kUInt8},
+      {TypeMeta::Make<uint16_t>(), Number::kUInt16}};
+  for (const auto& [meta, number] : numbers) {
+    if (meta == type) return number;
+  }
+  CAFFE_THROW("no number: ", type.name());
+}
+
+class CudaCastOp final : public Operator<CUDAContext> {
+ public:
+  CudaCastOp(const OperatorDef& def, Workspace* ws)
+      : Operator<CUDAContext>(def, ws),
+        to_(DataTypeArgument(ArgumentHelper(debug_def()), "to", TensorProto::FLOAT)) {}
+
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    CAFFE_ENFORCE(X.has_data(), "the input of shape ", ShapeString(X.sizes()), " holds no data");
+    CAFFE_ENFORCE(FindConversion(TypeMetaToDataType(X.dtype()), to_) != nullptr, "cannot cast ",
+                  X.dtype().name(), " to ", TensorProto::DataType_Name(to_));
+    const TypeMeta to = DataTypeToTypeMeta(to_);
+    Tensor* Y = Output(0);
+    Y->ResizeLike(X);
+    LaunchConvert(X.numel(), NumberOf(X.dtype()), X.raw_data(), NumberOf(to),
+                  Y->raw_mutable_data(to), context_.stream());
+    return true;
+  }
+
+ private:
+  TensorProto::DataType to_;
+};
+
+struct CudaConvert {
+  explicit CudaConvert(const OperatorBase&) {}
+  template <typename T, typename R>
+  void operator()(int64_t n, const T* x, R* y, CUDAContext* context) const {
+    LaunchConvert(n, NumberOf(TypeMeta::Make<T>()), x, NumberOf(TypeMeta::Make<R>()), y,
+                  context->stream());
+  }
+};
+template <typename From, typename To>
+using Convert = UnaryElementwiseOp<TensorTypes<From>, CUDAContext, CudaConvert, FixedType<To>>;
+using FloatToHalf = Convert<float, float16>;
+using HalfToFloat = Convert<float16, float>;
+
+REGISTER_CUDA_OPERATOR(ConstantFill, CudaConstantFillOp);
+REGISTER_CUDA_OPERATOR(Cast, CudaCastOp);
+REGISTER_CUDA_OPERATOR(FloatToHalf, FloatToHalf);
+REGISTER_CUDA_OPERATOR(HalfToFloat, HalfToFloat);
+
+// Initialisation, with the numbers of the CPU, and one number from the host's iteration.
+REGISTER_CUDA_OPERATOR(LearningRate, HostFallbackOp);
+REGISTER_CUDA_OPERATOR(UniformFill, HostFallbackOp);
+REGISTER_CUDA_OPERATOR(UniformIntFill, HostFallbackOp);
+REGISTER_CUDA_OPERATOR(GaussianFill, HostFallbackOp);
+REGISTER_CUDA_OPERATOR(XavierFill, HostFallbackOp);
+REGISTER_CUDA_OPERATOR(MSRAFill, HostFallbackOp);
+REGISTER_CUDA_OPERATOR(UniqueUniformFill, HostFallbackOp);
+REGISTER_CUDA_OPERATOR(DiagonalFill, HostFallbackOp);
+REGISTER_CUDA_OPERATOR(Range, HostFallbackOp);
+REGISTER_CUDA_OPERATOR(GivenTensorFill, HostFallbackOp);
+REGISTER_CUDA_OPERATOR(GivenTensorDoubleFill, HostFallbackOp);
+REGISTER_CUDA_OPERATOR(GivenTensorBoolFill, HostFallbackOp);
+REGISTER_CUDA_OPERATOR(GivenTensorIntFill, HostFallbackOp);
+REGISTER_CUDA_OPERATOR(GivenTensorInt64Fill, HostFallbackOp);
+
+}  // namespace
+}  // namespace caffe2

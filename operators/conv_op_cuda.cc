@@ -1,0 +1,244 @@
+// Convolution and its gradients on CUDA devices: cuDNN, and one pass for bias, sum and Relu.
+#include <optional>
+
+#include "caffe2/cuda/context_cuda.h"
+#include "caffe2/cuda/convolution.h"
+#include "operators/channel_kernels.h"
+#include "operators/conv_op.h"
+#include "operators/elementwise_kernels.h"
+
+namespace caffe2 {
+namespace {
+
+using ImageTypes = TensorTypes<float, float16, bfloat16>;
+
+// The shapes of the last run, and what follows from them.
+class PreparedConv {
+ public:
+  explicit PreparedConv(const OperatorDef& def) : arguments_(ArgumentHelper(def)) {
+    CAFFE_ENFORCE(!arguments_.global_pooling(), "a convolution has no global_pooling");
+  }
+
+  void Prepare(const Tensor& x, const Tensor& filter) {
+    CAFFE_ENFORCE(x.has_data() && filter.has_data(), "the input or the filter holds no data");
+    CAFFE_ENFORCE(filter.dtype() == x.dtype() || filter.IsType<float>(), "the filter has type ",
+                  filter.dtype().name(), ", X ", x.dtype().name());
+    if (x.sizes() == x_dims_ && filter.sizes() == filter_dims_ && x.dtype() == problem_.type) {
+      return;
+    }
+    const ConvShape shape = ConvShape::Make(arguments_, x.sizes(), filter.sizes());
+    x_dims_ = x.sizes();
+    filter_dims_ = filter.sizes();
+    y_dims_ = shape.y.ToDims(arguments_.order());
+    problem_ = {.x = shape.x.Logical(),
+                .filter = shape.filter,
+                .y = shape.y.Logical(),
+                .stride = shape.window.stride,
+                .dilation = shape.window.dilation,
+                .pad_begin = shape.window.pad_begin,
+                .pad_end = shape.window.pad_end,
+                .channels_last = arguments_.channels_last(),
+                .type = x.dtype()};
+    layout_ = {shape.y.batch, shape.y.channels, shape.y.SpatialSize(), arguments_.channels_last()};
+  }
+
+  const cuda::ConvProblem& problem() const { return problem_; }
+  const std::vector<int64_t>& y_dims() const { return y_dims_; }
+  const ChannelLayout& layout() const { return layout_; }  // of Y
+  bool empty() const { return problem_.x[0] == 0; }
+
+ private:
+  const WindowArguments arguments_;
+  std::vector<int64_t> x_dims_, filter_dims_, y_dims_;
+  cuda::ConvProblem problem_;
+  ChannelLayout layout_;
+};
+
+// Converts n numbers between float and T.
+template <typename T>
+constexpr Number kNumberOf = Number::kFloat;
+template <>
+constexpr Number kNumberOf<float16> = Number::kFloat16;
+template <>
+constexpr Number kNumberOf<bfloat16> = Number::kBFloat16;
+
+// A filter or bias as T: itself, or a converted copy in `copy`.
+template <typename T>
+const T* As(const Tensor& tensor, Tensor* copy, CUDAContext* context) {
+  if (tensor.IsType<T>()) return tensor.data<T>();
+  copy->ResizeLike(tensor);
+  T* converted = copy->mutable_data<T>();
+  LaunchConvert(tensor.numel(), Number::kFloat, tensor.data<float>(), kNumberOf<T>, converted,
+                context->stream());
+  return converted;
+}
+
+// What is done to the convolution's result in the same pass; as on the CPU.
+enum class Epilogue { kNone, kRelu, kSum, kSumRelu };
+
+template <Epilogue kEpilogue>
+class CudaConvOp final : public Operator<CUDAContext> {
+ public:
+  CudaConvOp(const OperatorDef& def, Workspace* ws)
+      : Operator<CUDAContext>(def, ws), conv_(def), has_bias_(InputSize() > (kSum ? 3 : 2)) {
+    for (int i = 0; i < InputSize(); ++i) {
+      CAFFE_ENFORCE(!IsInputOutputAlias(i, 0) || (kSum && i == InputSize() - 1), "input ", i,
+                    " and the output are the same blob ", def.output(0));
+    }
+  }
+
+  bool RunOnDevice() override { return ImageTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor &x = Input(0), &filter = Input(1);
+    CheckBias(filter);
+    conv_.Prepare(x, filter);
+    if (kSum) CheckSummand(x);
+    // Y may be Z: the convolution then goes elsewhere first.
+    Tensor apart(context_.device()), filter_copy(context_.device()), bias_copy(context_.device());
+    const bool in_place = kSum && IsInputOutputAlias(InputSize() - 1, 0);
+    const T* z = kSum && !in_place ? Input(InputSize() - 1).template data<T>() : nullptr;
+    Tensor* y = Output(0);
+    if (!in_place) y->Resize(conv_.y_dims());
+    T* y_data = y->template mutable_data<T>();
+    if (y->numel() == 0) return true;
+    if (in_place) {
+      apart.ResizeLike(*y);
+      context_.Copy(y->numel(), y_data, apart.mutable_data<T>());
+      z = apart.data<T>();
+    }
+    cuda::Convolve(cuda::ConvDirection::kForward, conv_.problem(), x.data<T>(),
+                   As<T>(filter, &filter_copy, &context_), nullptr, y_data, context_.device_id(),
+                   context_.stream());
+    if (!has_bias_ && kEpilogue == Epilogue::kNone) return true;
+    const T* bias = has_bias_ ? As<T>(Input(2), &bias_copy, &context_) : nullptr;
+    LaunchChannelEpilogue(conv_.layout(), bias, z, kRelu, y_data, context_.stream());
+    return true;
+  }
+
+ private:
+  static constexpr bool kSum = kEpilogue == Epilogue::kSum || kEpilogue == Epilogue::kSumRelu;
+  static constexpr bool kRelu = kEpilogue == Epilogue::kRelu || kEpilogue == Epilogue::kSumRelu;
+
+  void CheckBias(const Tensor& filter) {
+    if (!has_bias_) return;
+    const Tensor& bias = Input(2);
+    CAFFE_ENFORCE(bias.has_data() && bias.dim() == 1 && bias.size(0) == filter.size(0), "the bias ",
+                  bias.DebugString(), " does not fit the filter ", filter.DebugString());
+  }
+  void CheckSummand(const Tensor& x) {
+    const Tensor& z = Input(InputSize() - 1);
+    CAFFE_ENFORCE(z.sizes() == conv_.y_dims(), "Z has shape ", ShapeString(z.sizes()), ", Y ",
+                  ShapeString(conv_.y_dims()));
+    CAFFE_ENFORCE(z.dtype() == x.dtype(), "Z has type ", z.dtype().name());
+  }
+
+  PreparedConv conv_;
+  const bool has_bias_;
+};
+
+// X, filter, dY -> dfilter, [dbias], [dX].
+class CudaConvGradientOp final : public Operator<CUDAContext> {
+ public:
+  CudaConvGradientOp(const OperatorDef& def, Workspace* ws)
+      : Operator<CUDAContext>(def, ws),
+        conv_(def),
+        no_bias_(GetSingleArgument<bool>("no_bias", false)),
+        input_gradient_(OutputSize() > (no_bias_ ? 1 : 2)) {
+    CAFFE_ENFORCE(OutputSize() >= (no_bias_ ? 1 : 2) && OutputSize() <= (no_bias_ ? 2 : 3),
+                  "outputs are dfilter", no_bias_ ? "" : ", dbias", " and possibly dX");
+  }
+
+  bool RunOnDevice() override { return ImageTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor &x = Input(0), &filter = Input(1), &dy = Input(2);
+    CAFFE_ENFORCE(dy.has_data(), "an input of the gradient holds no data");
+    CAFFE_ENFORCE(dy.dtype() == x.dtype(), "dY has type ", dy.dtype().name(), ", X ",
+                  x.dtype().name());
+    conv_.Prepare(x, filter);
+    CAFFE_ENFORCE(dy.sizes() == conv_.y_dims(), "dY has shape ", ShapeString(dy.sizes()), ", Y ",
+                  ShapeString(conv_.y_dims()));
+    FilterGradient<T>(x, filter, dy);
+    if (!no_bias_) BiasGradient<T>(filter, dy);
+    if (input_gradient_) InputGradient<T>(x, filter, dy);
+    return true;
+  }
+
+ private:
+  template <typename T>
+  void FilterGradient(const Tensor& x, const Tensor& filter, const Tensor& dy) {
+    Tensor* output = Output(0);
+    output->ResizeLike(filter);
+    void* data = output->raw_mutable_data(filter.dtype());
+    if (conv_.empty()) {  // a sum over nothing
+      cuda::SetBytesAsync(data, 0, output->nbytes(), context_.stream());
+      return;
+    }
+    Tensor apart(context_.device());
+    const bool convert = !filter.IsType<T>();
+    apart.ResizeLike(filter);
+    T* gradient = convert ? apart.mutable_data<T>() : static_cast<T*>(data);
+    cuda::Convolve(cuda::ConvDirection::kBackwardFilter, conv_.problem(), x.data<T>(), nullptr,
+                   dy.data<T>(), gradient, context_.device_id(), context_.stream());
+    if (convert) {
+      LaunchConvert(filter.numel(), kNumberOf<T>, gradient, Number::kFloat, data,
+                    context_.stream());
+    }
+  }
+
+  template <typename T>
+  void BiasGradient(const Tensor& filter, const Tensor& dy) {
+    Tensor* output = Output(1);
+    output->Resize(filter.size(0));
+    void* data = output->raw_mutable_data(filter.dtype());
+    if (conv_.empty()) {
+      cuda::SetBytesAsync(data, 0, output->nbytes(), context_.stream());
+      return;
+    }
+    Tensor scratch(context_.device()), apart(context_.device());
+    scratch.Resize(BatchNormScratch(conv_.layout()));
+    const bool convert = !filter.IsType<T>();
+    apart.Resize(filter.size(0));
+    T* sums = convert ? apart.mutable_data<T>() : static_cast<T*>(data);
+    LaunchChannelSums(conv_.layout(), dy.data<T>(), scratch.mutable_data<float>(), sums,
+                      context_.stream());
+    if (convert) {
+      LaunchConvert(filter.size(0), kNumberOf<T>, sums, Number::kFloat, data, context_.stream());
+    }
+  }
+
+  template <typename T>
+  void InputGradient(const Tensor& x, const Tensor& filter, const Tensor& dy) {
+    Tensor* dx = Output(OutputSize() - 1);
+    dx->ResizeLike(x);
+    T* data = dx->mutable_data<T>();
+    if (conv_.empty()) return;
+    Tensor filter_copy(context_.device());
+    cuda::Convolve(cuda::ConvDirection::kBackwardData, conv_.problem(), nullptr,
+                   As<T>(filter, &filter_copy, &context_), dy.data<T>(), data, context_.device_id(),
+                   context_.stream());
+  }
+
+  PreparedConv conv_;
+  const bool no_bias_;
+  const bool input_gradient_;
+};
+
+using Conv = CudaConvOp<Epilogue::kNone>;
+REGISTER_CUDA_OPERATOR(Conv, Conv);
+REGISTER_CUDA_OPERATOR(Conv1D, Conv);
+REGISTER_CUDA_OPERATOR(Conv2D, Conv);
+REGISTER_CUDA_OPERATOR(Conv3D, Conv);
+REGISTER_CUDA_OPERATOR(ConvRelu, CudaConvOp<Epilogue::kRelu>);
+REGISTER_CUDA_OPERATOR(ConvSum, CudaConvOp<Epilogue::kSum>);
+REGISTER_CUDA_OPERATOR(ConvSumRelu, CudaConvOp<Epilogue::kSumRelu>);
+REGISTER_CUDA_OPERATOR(ConvGradient, CudaConvGradientOp);
+REGISTER_CUDA_OPERATOR(Conv1DGradient, CudaConvGradientOp);
+REGISTER_CUDA_OPERATOR(Conv2DGradient, CudaConvGradientOp);
+REGISTER_CUDA_OPERATOR(Conv3DGradient, CudaConvGradientOp);
+
+}  // namespace
+}  // namespace caffe2

@@ -1,0 +1,54 @@
+// Copies on CUDA devices and between devices, and operators that give elements another shape.
+#include "caffe2/cuda/context_cuda.h"
+#include "operators/copy_elements.h"
+#include "operators/flatten_op.h"
+#include "operators/reshape_op.h"
+
+namespace caffe2 {
+namespace {
+
+// Input 0 wherever it lies -> this device; CopyOnDeviceLike: the device of input 1.
+template <bool kLikeInput>
+class CopyToDeviceOp final : public Operator<CUDAContext> {
+ public:
+  using Operator<CUDAContext>::Operator;
+  bool RunOnDevice() override {
+    const Tensor& X = Input<Tensor>(0);
+    const Device device = kLikeInput ? Input<Tensor>(1).device() : context_.device();
+    Tensor* Y = BlobGetMutableTensor(OutputBlob(0), device);
+    // What is not on this device alone is waited for: other streams may go on with it.
+    if (X.device() == context_.device() && device == context_.device()) {
+      CopyTensor(X, Y, &context_);
+    } else {
+      Y->CopyFrom(X);
+    }
+    return true;
+  }
+};
+
+// Input 0 wherever it lies -> host memory.
+class CopyToHostOp final : public Operator<CUDAContext> {
+ public:
+  using Operator<CUDAContext>::Operator;
+  bool RunOnDevice() override {
+    OutputCPU(0)->CopyFrom(Input<Tensor>(0));
+    return true;
+  }
+};
+
+REGISTER_CUDA_OPERATOR(Copy, CopyToDeviceOp<false>);
+REGISTER_CUDA_OPERATOR(CopyFromCPUInput, CopyToDeviceOp<false>);
+REGISTER_CUDA_OPERATOR(CopyCPUToGPU, CopyToDeviceOp<false>);
+REGISTER_CUDA_OPERATOR(CopyOnDeviceLike, CopyToDeviceOp<true>);
+REGISTER_CUDA_OPERATOR(CopyGPUToCPU, CopyToHostOp);
+REGISTER_CUDA_OPERATOR(EnsureCPUOutput, CopyToHostOp);
+REGISTER_CUDA_OPERATOR(Alias, AliasOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(StopGradient, CopyOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(NegateGradient, CopyOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(Flatten, FlattenOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(FlattenToVec, FlattenToVecOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(ResizeLike, ResizeLikeOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(Reshape, ReshapeOp<CUDAContext>);
+
+}  // namespace
+}  // namespace caffe2

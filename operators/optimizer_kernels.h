@@ -1,0 +1,53 @@
+// Updates of parameters on CUDA devices. Pointers are device memory, and outputs may be inputs,
+// element by element. The learning rate is read on the device where `address` is not null.
+#pragma once
+
+#include <cstdint>
+
+#include "caffe2/cuda/stream.h"
+
+namespace caffe2 {
+
+struct Rate {
+  const float* address = nullptr;
+  float value = 0;
+};
+
+struct MomentumSgdUpdate {
+  Rate lr;
+  float momentum = 0;
+  bool nesterov = false;
+  const float *grad = nullptr, *moment = nullptr;
+  const float* param = nullptr;  // null: the parameter is left to another operator
+  float *grad_out = nullptr, *moment_out = nullptr, *param_out = nullptr;
+};
+void LaunchMomentumSgd(int64_t n, const MomentumSgdUpdate& update, cuda::Stream stream);
+
+struct AdamUpdate {
+  Rate lr;
+  float beta1 = 0, beta2 = 0, epsilon = 0;
+  float correction = 0;  // sqrt(1 - beta2^t) / (1 - beta1^t)
+  const float *param = nullptr, *moment1 = nullptr, *moment2 = nullptr, *grad = nullptr;
+  float *param_out = nullptr, *moment1_out = nullptr, *moment2_out = nullptr;
+  float* grad_out = nullptr;  // may be null
+};
+void LaunchAdam(int64_t n, const AdamUpdate& update, cuda::Stream stream);
+
+struct AdagradUpdate {
+  Rate lr;
+  float epsilon = 0, decay = 0;
+  const float *param = nullptr, *moment = nullptr, *grad = nullptr;
+  float *param_out = nullptr, *moment_out = nullptr;
+  float *rate_out = nullptr, *update_out = nullptr;  // may be null
+};
+void LaunchAdagrad(int64_t n, const AdagradUpdate& update, cuda::Stream stream);
+
+struct RmsPropUpdate {
+  Rate lr;
+  float decay = 0, momentum = 0, epsilon = 0;
+  const float *grad = nullptr, *mean_squares = nullptr, *moment = nullptr;
+  float *grad_out = nullptr, *mean_squares_out = nullptr, *moment_out = nullptr;
+};
+void LaunchRmsProp(int64_t n, const RmsPropUpdate& update, cuda::Stream stream);
+
+}  // namespace caffe2

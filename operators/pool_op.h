@@ -1,0 +1,47 @@
+// MaxPool and AveragePool: what their forward and gradient operators share on all devices.
+#pragma once
+
+#include "caffe2/core/operator.h"
+#include "operators/conv_pool_shape.h"
+#include "operators/pool_kernels.h"
+
+namespace caffe2 {
+
+// The window of a pooling on an image of these dimensions.
+inline Window ResolvePool(const WindowArguments& arguments, const ImageShape& x) {
+  CAFFE_ENFORCE(!x.spatial.empty(), "pooling needs an image with spatial axes");
+  const Window window = arguments.Resolve(x.spatial);
+  for (size_t i = 0; i < window.kernel.size(); ++i) {
+    CAFFE_ENFORCE(window.pad_begin[i] < window.kernel[i], "the pad of axis ", i, " is ",
+                  window.pad_begin[i], ", which is not below the kernel ", window.kernel[i]);
+    CAFFE_ENFORCE_EQ(window.dilation[i], 1, "pooling has no dilation");
+  }
+  return window;
+}
+
+template <class Context>
+class PoolOpBase : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  PoolOpBase(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        arguments_(ArgumentHelper(def)),
+        count_include_pad_(this->template GetSingleArgument<bool>("count_include_pad", false)) {}
+
+ protected:
+  void Prepare(const Tensor& x) {
+    if (x.sizes() == x_dims_) return;
+    const ImageShape image = ImageShape::FromDims(x.sizes(), arguments_.order());
+    const Window window = ResolvePool(arguments_, image);
+    shape_ = PoolShape::Make(image, window, arguments_.channels_last(), count_include_pad_);
+    y_dims_ = ImageShape{image.batch, image.channels, window.output}.ToDims(arguments_.order());
+    x_dims_ = x.sizes();
+  }
+
+  const WindowArguments arguments_;
+  const bool count_include_pad_;
+  PoolShape shape_;
+  std::vector<int64_t> x_dims_, y_dims_;
+};
+
+}  // namespace caffe2

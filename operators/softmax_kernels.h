@@ -1,0 +1,53 @@
+// Softmax, losses and accuracy of rows on CUDA devices. Pointers are device memory; arrays of n x d
+// elements are row-major. T: float, float16, bfloat16; losses are float. A label out of range, and
+// probabilities that are none, are reported, and their rows count as NaN.
+#pragma once
+
+#include <cstdint>
+
+#include "caffe2/cuda/runtime.h"
+
+namespace caffe2 {
+
+// y = softmax of each row of x, which may be the same array.
+template <typename T>
+void LaunchSoftmax(int64_t n, int64_t d, const T* x, T* y, cuda::Stream stream);
+// dx = y * (dy - sum of y * dy over the row); dx may be dy.
+template <typename T>
+void LaunchSoftmaxGradient(int64_t n, int64_t d, const T* y, const T* dy, T* dx,
+                           cuda::Stream stream);
+
+// The labels of n rows: a class each, or a probability for each class, with a weight a row (null:
+// 1).
+struct RowLabels {
+  const int* index = nullptr;
+  const float* probability = nullptr;
+  const float* weight = nullptr;
+};
+// p = softmax(x); losses[i] = weight of row i times its cross entropy.
+template <typename T>
+void LaunchSoftmaxLosses(int64_t n, int64_t d, const T* x, const RowLabels& labels, T* p,
+                         float* losses, cuda::KernelReport* report, cuda::Stream stream);
+// *loss = scale * (sum of losses) / (sum of weights, or n); 0 if the weights add up to 0.
+void LaunchAverageLoss(int64_t n, const float* losses, const float* weights, float scale,
+                       float* loss, cuda::Stream stream);
+// dx = (p - labels) * weight * scale / (sum of weights) * d_loss. `factor` holds one float.
+template <typename T>
+void LaunchSoftmaxLossGradient(int64_t n, int64_t d, const T* p, const RowLabels& labels,
+                               const float* d_loss, float scale, float* factor, T* dx,
+                               cuda::KernelReport* report, cuda::Stream stream);
+
+// y[i] = -log(max(x[i, label[i]], 1e-20)), and its gradient.
+void LaunchLabelCrossEntropy(int64_t n, int64_t d, const float* x, const int* labels, float* y,
+                             cuda::KernelReport* report, cuda::Stream stream);
+void LaunchLabelCrossEntropyGradient(int64_t n, int64_t d, const float* x, const int* labels,
+                                     const float* dy, float* dx, cuda::KernelReport* report,
+                                     cuda::Stream stream);
+
+// hits[i] = 1 if fewer than k classes of row i are predicted better than its label, else 0; of
+// equal ones the first is the better, and a NaN is never right.
+template <typename T>
+void LaunchTopHits(int64_t n, int64_t d, int k, const T* x, const int* labels, float* hits,
+                   cuda::KernelReport* report, cuda::Stream stream);
+
+}  // namespace caffe2

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Makes an archive that runs on machines without our packages:
+#   scripts/make_bundle.sh [--tests] [preset] [ARCHIVE.tar.xz]
+# In it, under doppio/: bin (programs), lib (our libraries and all they need but for those of the C
+# and C++ runtime and of CUDA), python (the package) and scripts. It runs where glibc and libstdc++
+# are as new as here, unpacked anywhere. Not in it: libcaffe2_image_files and OpenCV's codecs behind
+# it (over 130 libraries); programs that decode image files say so.
+# --tests adds the test programs and benchmarks that scripts/gpu_check.sh runs.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+with_tests=
+[ "${1:-}" = --tests ] && with_tests=1 && shift
+build=build/${1:-release}
+archive=$(realpath -m "${2:-build/doppio.tar.xz}")
+[ -e "$build/bin/resnet50_trainer" ] || { echo "error: build first: scripts/build.sh" >&2 && exit 1; }
+stage=$(mktemp -d)
+trap 'rm -rf "$stage"' EXIT
+root=$stage/doppio
+
+cmake --install "$build" --prefix "$root" --strip >"$stage/install.log"
+rm -rf "$root/include" "$root/share" "$root"/lib/cmake "$root"/lib/libcaffe2_image_files*
+[ -d "$root/lib" ] || { echo "error: libraries were not installed into lib" >&2 && exit 1; }
+if [ -d "$build/python" ]; then
+  cmake --install "$build" --prefix "$root/python" --component python --strip >>"$stage/install.log"
+  rm -rf "$root/python/caffe2/lib"
+  ln -s ../../lib "$root/python/caffe2/lib"
+fi
+mkdir -p "$root/scripts"
+cp scripts/gpu_check.sh scripts/mnist.sh "$root/scripts"
+if [ -n "$with_tests" ]; then
+  for program in operators_test cuda_test net_training; do
+    [ ! -e "$build/bin/$program" ] || install -s "$build/bin/$program" "$root/bin"
+  done
+  cp benchmarks/torch_training.py "$root/scripts"
+fi
+
+# Libraries that belong to the system or to CUDA.
+skip='^(ld-linux.*|lib(c|m|dl|pthread|rt|resolv|util)|libstdc\+\+|libgcc_s|libcuda.*|libcublas.*|libcudnn.*|libnccl|libnv.*)\.so'
+export LD_LIBRARY_PATH=$root/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+find "$root" -type f \( -perm -u+x -o -name '*.so*' \) ! -name '*.sh' ! -name '*.py' |
+  xargs -r ldd 2>/dev/null | awk '$3 ~ /^\// { print $3 }' | sort -u | while read -r library; do
+  name=$(basename "$library")
+  [[ $name =~ $skip || -e $root/lib/$name ]] || cp -L "$library" "$root/lib/$name"
+done
+
+tar -C "$stage" -cf - doppio | xz -T0 -6 >"$archive"
+echo "$archive: $(du -m "$archive" | cut -f1) MiB packed, $(du -sm "$root" | cut -f1) MiB unpacked," \
+  "$(find "$root/lib" -type f | wc -l) libraries"

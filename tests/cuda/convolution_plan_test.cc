@@ -1,0 +1,106 @@
+// cuDNN's plans for an H200, made from its description: no GPU is needed.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "caffe2/core/logging.h"
+#include "caffe2/cuda/convolution.h"
+
+namespace caffe2::cuda {
+namespace {
+
+std::string H200() {
+  std::ifstream file(CAFFE2_SOURCE_DIR "/tests/cuda/h200.json");
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+struct Layer {
+  int64_t channels, filters, size, kernel, stride;
+};
+
+// The convolutions of ResNet-50 (v1.5).
+const std::vector<Layer>& Layers() {
+  static const std::vector<Layer> layers = {
+      {3, 64, 224, 7, 2},     {64, 64, 56, 1, 1},    {64, 64, 56, 3, 1},    {64, 256, 56, 1, 1},
+      {256, 64, 56, 1, 1},    {256, 128, 56, 1, 1},  {128, 128, 56, 3, 2},  {128, 512, 28, 1, 1},
+      {256, 512, 56, 1, 2},   {512, 128, 28, 1, 1},  {128, 128, 28, 3, 1},  {512, 256, 28, 1, 1},
+      {256, 256, 28, 3, 2},   {256, 1024, 14, 1, 1}, {512, 1024, 28, 1, 2}, {1024, 256, 14, 1, 1},
+      {256, 256, 14, 3, 1},   {1024, 512, 14, 1, 1}, {512, 512, 14, 3, 2},  {512, 2048, 7, 1, 1},
+      {1024, 2048, 14, 1, 2}, {2048, 512, 7, 1, 1},  {512, 512, 7, 3, 1}};
+  return layers;
+}
+
+ConvProblem ProblemOf(const Layer& layer, TypeMeta type, bool channels_last, int64_t batch) {
+  const int64_t pad = layer.kernel / 2, out = (layer.size - 1) / layer.stride + 1;
+  ConvProblem problem;
+  problem.x = {batch, layer.channels, layer.size, layer.size};
+  problem.filter = {layer.filters, layer.channels, layer.kernel, layer.kernel};
+  problem.y = {batch, layer.filters, out, out};
+  problem.stride = {layer.stride, layer.stride};
+  problem.dilation = {1, 1};
+  problem.pad_begin = problem.pad_end = {pad, pad};
+  problem.channels_last = channels_last;
+  problem.type = type;
+  return problem;
+}
+
+void ExpectPlans(TypeMeta type, bool channels_last) {
+  const std::string device = H200();
+  for (const Layer& layer : Layers()) {
+    const ConvProblem problem = ProblemOf(layer, type, channels_last, 256);
+    for (const auto direction :
+         {ConvDirection::kForward, ConvDirection::kBackwardData, ConvDirection::kBackwardFilter}) {
+      if (layer.channels == 3 && direction == ConvDirection::kBackwardData) continue;  // images
+      try {
+        const ConvPlanDescription plan = PlanConvolution(direction, problem, device);
+        EXPECT_GE(plan.engine, 0);
+        EXPECT_LE(plan.workspace_bytes, int64_t{1} << 30);
+      } catch (const Error& error) {
+        ADD_FAILURE() << error.what();
+      }
+    }
+  }
+}
+
+TEST(ConvolutionPlanTest, Float16ChannelsLast) { ExpectPlans(TypeMeta::Make<float16>(), true); }
+TEST(ConvolutionPlanTest, BFloat16ChannelsLast) { ExpectPlans(TypeMeta::Make<bfloat16>(), true); }
+TEST(ConvolutionPlanTest, FloatChannelsFirst) { ExpectPlans(TypeMeta::Make<float>(), false); }
+TEST(ConvolutionPlanTest, FloatChannelsLast) { ExpectPlans(TypeMeta::Make<float>(), true); }
+
+// One spatial axis, three of them, groups and dilation.
+TEST(ConvolutionPlanTest, UnusualShapes) {
+  ConvProblem line;
+  line.x = {2, 4, 9};
+  line.filter = {6, 4, 3};
+  line.y = {2, 6, 7};
+  line.stride = line.dilation = {1};
+  line.pad_begin = line.pad_end = {0};
+  line.type = TypeMeta::Make<float>();
+  EXPECT_GE(PlanConvolution(ConvDirection::kForward, line, H200()).engine, 0);
+
+  ConvProblem grouped = ProblemOf({8, 16, 12, 3, 1}, TypeMeta::Make<float>(), false, 2);
+  grouped.filter[1] = 4;  // two groups
+  EXPECT_GE(PlanConvolution(ConvDirection::kForward, grouped, H200()).engine, 0);
+
+  ConvProblem volume;
+  volume.x = {1, 4, 5, 6, 7};
+  volume.filter = {8, 4, 3, 3, 3};
+  volume.y = {1, 8, 3, 4, 5};
+  volume.stride = volume.dilation = {1, 1, 1};
+  volume.pad_begin = volume.pad_end = {0, 0, 0};
+  volume.type = TypeMeta::Make<float>();
+  EXPECT_GE(PlanConvolution(ConvDirection::kForward, volume, H200()).engine, 0);
+}
+
+TEST(ConvolutionPlanTest, RefusesTypesItDoesNotHave) {
+  ConvProblem problem = ProblemOf({4, 4, 8, 3, 1}, TypeMeta::Make<double>(), false, 1);
+  EXPECT_THROW(PlanConvolution(ConvDirection::kForward, problem, H200()), EnforceNotMet);
+}
+
+}  // namespace
+}  // namespace caffe2::cuda

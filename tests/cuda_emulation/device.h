@@ -1,0 +1,74 @@
+// CUDA kernels as host code, for tests without a GPU: included before everything else in .cu files
+// that the host compiler compiles.
+//
+// A launch runs block after block; the threads of a block are coroutines that take turns at
+// barriers and shuffles. Races between threads of a warp are not found, and a barrier that not all
+// threads reach is (it throws).
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+
+#include "caffe2/cuda/stream.h"
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __shared__ static thread_local
+
+struct dim3 {
+  unsigned x = 1, y = 1, z = 1;
+  dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
+};
+
+namespace caffe2::cuda::emulation {
+
+struct Position {
+  dim3 thread_index, block_index, block_size, grid_size;
+};
+// Of the thread that is running.
+Position& Current();
+
+// Runs `thread` once for every thread of the grid.
+void RunGrid(const char* name, dim3 grid, dim3 block, const std::function<void()>& thread);
+void BlockBarrier();
+// Returns the value that the thread `lane_mask` away in the warp has given.
+uint64_t Exchange(uint64_t value, int lane_mask);
+
+}  // namespace caffe2::cuda::emulation
+
+#define threadIdx (::caffe2::cuda::emulation::Current().thread_index)
+#define blockIdx (::caffe2::cuda::emulation::Current().block_index)
+#define blockDim (::caffe2::cuda::emulation::Current().block_size)
+#define gridDim (::caffe2::cuda::emulation::Current().grid_size)
+
+inline void __syncthreads() { ::caffe2::cuda::emulation::BlockBarrier(); }
+
+template <typename T>
+T __shfl_xor_sync(unsigned /*mask*/, T value, int lane_mask) {
+  static_assert(sizeof(T) <= sizeof(uint64_t));
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T));
+  bits = ::caffe2::cuda::emulation::Exchange(bits, lane_mask);
+  std::memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+
+inline int atomicCAS(int* address, int expected, int desired) {
+  const int old = *address;
+  if (old == expected) *address = desired;
+  return old;
+}
+
+namespace caffe2::cuda {
+
+template <typename... Parameters, typename... Arguments>
+void Launch(const char* name, void (*kernel)(Parameters...), dim3 grid, dim3 block, Stream,
+            Arguments... arguments) {
+  emulation::RunGrid(name, grid, block, [&] { kernel(static_cast<Parameters>(arguments)...); });
+}
+
+}  // namespace caffe2::cuda

@@ -1,0 +1,101 @@
+// caffe2/cuda/runtime.h on the host, for tests without a GPU: two devices whose memory is ordinary
+// memory and whose work is done when a call returns. Device 1 has 1 MB of it, so that running out
+// can be tested.
+#include "caffe2/cuda/runtime.h"
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "caffe2/core/logging.h"
+
+namespace caffe2::cuda {
+namespace {
+
+constexpr int kDevices = 2;
+
+struct Pool {
+  std::mutex mutex;
+  std::map<void*, size_t> blocks;
+  size_t used = 0, total = 0;
+};
+
+Pool& PoolOf(int device) {
+  static auto* pools = [] {
+    auto* made = new std::array<Pool, kDevices>;
+    (*made)[0].total = size_t{8} << 30;
+    (*made)[1].total = size_t{1} << 20;
+    return made;
+  }();
+  return pools->at(device);
+}
+
+}  // namespace
+
+int DeviceCount() { return kDevices; }
+std::string DeviceProblem() { return ""; }
+
+const DeviceProperties& Properties(int device) {
+  static const DeviceProperties properties{"emulated GPU", 2, size_t{8} << 30};
+  CAFFE_ENFORCE(device >= 0 && device < kDevices, "there is no device cuda:", device);
+  return properties;
+}
+
+void SetDevice(int) {}
+Stream GetStream(int, int) { return nullptr; }
+void Synchronize(Stream) {}
+void WaitFor(Stream, Stream) {}
+
+void* Allocate(size_t nbytes, int device) {
+  Pool& pool = PoolOf(device);
+  std::lock_guard<std::mutex> lock(pool.mutex);
+  if (nbytes > pool.total - pool.used) return nullptr;
+  void* data = std::aligned_alloc(256, (nbytes + 255) / 256 * 256);
+  if (data == nullptr) return nullptr;
+  std::memset(data, 0xff, nbytes);  // NaN: whoever reads what nobody wrote is seen
+  pool.blocks[data] = nbytes;
+  pool.used += nbytes;
+  return data;
+}
+
+void Free(void* data, int device) {
+  Pool& pool = PoolOf(device);
+  std::lock_guard<std::mutex> lock(pool.mutex);
+  const auto found = pool.blocks.find(data);
+  CHECK(found != pool.blocks.end()) << "memory of another device, or freed twice";
+  pool.used -= found->second;
+  pool.blocks.erase(found);
+  std::free(data);
+}
+
+FreeMemory MemoryOf(int device) {
+  Pool& pool = PoolOf(device);
+  std::lock_guard<std::mutex> lock(pool.mutex);
+  return {pool.total - pool.used, pool.total};
+}
+
+void* AllocatePinned(size_t nbytes) { return std::malloc(nbytes); }
+void FreePinned(void* data) { std::free(data); }
+
+void CopyAsync(void* destination, const void* source, size_t nbytes, Stream) {
+  std::memcpy(destination, source, nbytes);
+}
+void CopyRowsAsync(void* destination, size_t destination_stride, const void* source,
+                   size_t source_stride, size_t row_bytes, size_t rows, Stream) {
+  for (size_t i = 0; i < rows; ++i) {
+    std::memcpy(static_cast<char*>(destination) + i * destination_stride,
+                static_cast<const char*>(source) + i * source_stride, row_bytes);
+  }
+}
+void SetBytesAsync(void* destination, int value, size_t nbytes, Stream) {
+  std::memset(destination, value, nbytes);
+}
+
+KernelReport* ReportOf(int device) {
+  static std::array<KernelReport, kDevices> reports{};
+  return &reports.at(device);
+}
+
+}  // namespace caffe2::cuda

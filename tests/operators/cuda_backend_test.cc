@@ -1,0 +1,151 @@
+// Nets and operators on CUDA devices, beyond what single operators' tests see. Runs where a device
+// is, which may be the emulated one (CAFFE2_TEST_DEVICE=cuda).
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "caffe2/core/device_backend.h"
+#include "caffe2/core/net.h"
+#include "tests/operators/op_test.h"
+#include "tests/operators/test_device.h"
+
+namespace caffe2::testing {
+namespace {
+
+// Without a device there is nothing to test, and op_test.h says how that is counted.
+#define NEED_CUDA()                                                   \
+  if (!TestsCuda()) GTEST_SKIP() << "CAFFE2_TEST_DEVICE is not cuda"; \
+  if (NumDevices(CUDA) == 0) GTEST_SKIP() << "no CUDA device: " << DeviceProblem(CUDA)
+
+OperatorDef OnCuda(OperatorDef op, int id = 0) {
+  op.mutable_device_option()->set_device_type(CUDA);
+  op.mutable_device_option()->set_device_id(id);
+  return op;
+}
+
+bool IsEmulated() {
+  const char* library = std::getenv("CAFFE2_CUDA_LIBRARY");
+  return library != nullptr && std::string(library).find("emulated") != std::string::npos;
+}
+
+std::string ErrorOf(Workspace* ws, const OperatorDef& op) {
+  try {
+    ws->RunOperatorOnce(op);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(CudaBackendTest, NamesWhatIsMissing) {
+  if (NumDevices(CUDA) > 0) GTEST_SKIP() << "a CUDA device is here";
+  Workspace ws;
+  const std::string error = ErrorOf(&ws, OnCuda(Op("ConstantFill", {}, {"y"})));
+  EXPECT_NE(error.find("no device of type cuda is there: "), std::string::npos) << error;
+  EXPECT_FALSE(DeviceProblem(CUDA).empty());
+  EXPECT_EQ(error.find('\n'), std::string::npos) << "more than one line: " << error;
+}
+
+TEST(CudaBackendTest, RefusesDevicesThatAreNotThere) {
+  NEED_CUDA();
+  Workspace ws;
+  const std::string error = ErrorOf(&ws, OnCuda(Op("ConstantFill", {}, {"y"}), 99));
+  EXPECT_NE(error.find("there is no device cuda:99"), std::string::npos) << error;
+}
+
+TEST(CudaBackendTest, ValuesSurviveTheTripToTheDevice) {
+  NEED_CUDA();
+  Workspace ws;
+  const std::vector<float> values = RandomValues(1000, 1);
+  Feed(&ws, "x", {10, 100}, values);
+  ws.RunOperatorOnce(OnCuda(Op("CopyCPUToGPU", {"x"}, {"on_device"})));
+  EXPECT_EQ(Fetch(ws, "on_device").GetDeviceType(), CUDA);
+  ws.RunOperatorOnce(OnCuda(Op("CopyGPUToCPU", {"on_device"}, {"back"})));
+  EXPECT_EQ(FetchValues<float>(ws, "back"), values);
+}
+
+TEST(CudaBackendTest, OperatorsOfTheHostRefuseDeviceTensors) {
+  NEED_CUDA();
+  Workspace ws;
+  ws.RunOperatorOnce(
+      OnCuda(Op("ConstantFill", {}, {"x"}, {MakeArgument("shape", std::vector<int64_t>{4})})));
+  const std::string error = ErrorOf(&ws, Op("Relu", {"x"}, {"y"}));
+  EXPECT_NE(error.find("blob x, lies on cuda:0, but operator Relu runs on the host"),
+            std::string::npos)
+      << error;
+}
+
+TEST(CudaBackendTest, OperatorsOfTheDeviceRefuseHostTensors) {
+  NEED_CUDA();
+  Workspace ws;
+  FeedRandom(&ws, "x", {4}, 1);
+  const std::string error = ErrorOf(&ws, OnCuda(Op("Relu", {"x"}, {"y"})));
+  EXPECT_NE(error.find("blob x, lies on cpu, but operator Relu runs on cuda:0"), std::string::npos)
+      << error;
+}
+
+TEST(CudaBackendTest, OutOfMemoryNamesOperatorBlobAndBytes) {
+  NEED_CUDA();
+  if (!IsEmulated()) GTEST_SKIP() << "the emulated device 1 has little memory";
+  Workspace ws;
+  const std::string error =
+      ErrorOf(&ws, OnCuda(Op("ConstantFill", {}, {"huge"},
+                             {MakeArgument("shape", std::vector<int64_t>{1024, 1024})}),
+                          1));
+  EXPECT_EQ(error,
+            "out of memory on cuda:1: cannot allocate 4194304 bytes; 1048576 of 1048576 are free "
+            "(for blob huge [1024, 1024] of operator ConstantFill)");
+}
+
+// A net of every executor, with host and device operators that follow each other.
+class CudaNetTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(CudaNetTest, TrainsAsTheHostDoes) {
+  NEED_CUDA();
+  NetDef net;
+  net.set_name("train");
+  net.set_type(GetParam());
+  *net.add_op() = Op("FC", {"x", "w", "b"}, {"fc"});
+  *net.add_op() = Op("SoftmaxWithLoss", {"fc", "label"}, {"softmax", "loss"});
+  *net.add_op() = Op("ConstantFill", {"loss"}, {"loss_grad"}, {MakeArgument("value", 1.f)});
+  *net.add_op() =
+      Op("SoftmaxWithLossGradient", {"fc", "label", "softmax", "loss_grad"}, {"fc_grad"});
+  *net.add_op() = Op("FCGradient", {"x", "w", "fc_grad"}, {"w_grad", "b_grad"});
+  *net.add_op() = Op("MomentumSGDUpdate", {"w_grad", "m", "lr", "w"}, {"w_grad", "m", "w"},
+                     {MakeArgument("momentum", 0.9f)});
+  std::vector<float> losses[2];
+  for (const bool on_device : {false, true}) {
+    Workspace ws;
+    FeedRandom(&ws, "x", {8, 5}, 1);
+    FeedRandom(&ws, "w", {3, 5}, 2);
+    FeedRandom(&ws, "b", {3}, 3);
+    Feed(&ws, "label", {8}, std::vector<int>{0, 1, 2, 0, 1, 2, 0, 1});
+    Feed(&ws, "m", {3, 5}, std::vector<float>(15, 0.f));
+    Feed(&ws, "lr", {1}, std::vector<float>{0.1f});
+    NetDef placed = net;
+    if (on_device) {
+      placed.mutable_device_option()->set_device_type(CUDA);
+      for (const char* name : {"x", "w", "b", "label", "m"}) {
+        ws.RunOperatorOnce(OnCuda(Op("CopyCPUToGPU", {name}, {std::string(name) + "_device"})));
+        ws.GetBlob(name)->swap(*ws.GetBlob(std::string(name) + "_device"));
+      }
+    }
+    NetBase* runnable = ws.CreateNet(placed);
+    for (int i = 0; i < 5; ++i) {
+      ASSERT_TRUE(runnable->Run());
+      Tensor loss(CPU);
+      loss.CopyFrom(Fetch(ws, "loss"));
+      losses[on_device].push_back(*loss.data<float>());
+    }
+  }
+  EXPECT_LT(losses[0].back(), losses[0].front());
+  for (size_t i = 0; i < losses[0].size(); ++i) {
+    EXPECT_NEAR(losses[0][i], losses[1][i], 1e-5f) << "iteration " << i;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Executors, CudaNetTest, ::testing::Values("simple", "dag"));
+
+}  // namespace
+}  // namespace caffe2::testing

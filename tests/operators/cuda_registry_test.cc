@@ -1,0 +1,106 @@
+// The operators of the trainers have CUDA versions of their own; the host does the work of others,
+// but for those listed here, with the reason why they run on the host only.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "caffe2/core/device_backend.h"
+#include "caffe2/core/operator.h"
+#include "caffe2/graph/fusion.h"
+#include "caffe2/model/layers.h"
+#include "caffe2/model/networks.h"
+#include "caffe2/model/optimizer.h"
+#include "tests/operators/op_test.h"
+
+namespace caffe2::testing {
+namespace {
+
+// Type -> why it runs on the host only.
+const std::map<std::string, std::string>& HostOnly() {
+  static const std::map<std::string, std::string> reasons = [] {
+    std::map<std::string, std::string> made;
+    const auto add = [&made](const std::string& reason, const std::set<std::string>& types) {
+      for (const std::string& type : types) made[type] = reason;
+    };
+    add("it steers the host: counters, rates and conditions are single numbers there",
+        {"AtomicIter", "CheckCounterDone", "CountDown", "CountUp", "CreateCounter", "CreateMutex",
+         "HasElements", "IsEmpty", "Iter", "ResetCounter", "RetrieveCount"});
+    add("it runs nets, whose operators have devices of their own",
+        {"CreateScope", "Do", "HasScope", "If", "While"});
+    add("it reads or writes files, databases or text",
+        {"Checkpoint", "CreateDB", "DBExists", "GivenTensorByteStringToUInt8Fill",
+         "GivenTensorStringFill", "ImageInput", "Load", "Print", "Save", "Snapshot", "Summarize",
+         "TensorProtosDBInput"});
+    add("it is about stores and other processes; collectives of CUDA tensors wait for NCCL",
+        {"Allgather", "Allreduce", "AllreduceBucket", "Barrier", "Broadcast", "CloneCommonWorld",
+         "CreateCommonWorld", "DestroyCommonWorld", "FileStoreHandlerCreate",
+         "MemoryStoreHandlerCreate", "RedisStoreHandlerCreate", "ReduceScatter", "StoreAdd",
+         "StoreGet", "StoreSet", "StoreWait"});
+    add("it works on blobs of any kind", {"Free"});
+    return made;
+  }();
+  return reasons;
+}
+
+// What the training nets of LeNet and of the ResNets are made of, with fusion.
+std::set<std::string> TypesOfTrainers() {
+  std::set<std::string> types;
+  for (const std::string network : {"lenet", "resnet20_cifar", "resnet50"}) {
+    ModelHelper model("m", {});
+    NetworkOptions shape;
+    shape.image_size = network == "lenet" ? 28 : network == "resnet50" ? 224 : 32;
+    const std::string scores = AddNetwork(&model, network, "data", shape);
+    const auto [softmax, loss] = brew::SoftmaxWithLoss(&model, scores, "label", "softmax", "loss");
+    brew::Accuracy(&model, softmax, "label", "accuracy");
+    FuseOperators(model.net(), {});
+    model.AddGradientOperators({{loss, ""}});
+    AddWeightDecay(&model, 1e-4f);
+    if (network == "lenet") {
+      BuildAdam(&model, {});
+    } else {
+      BuildSgd(&model, {});
+    }
+    for (const NetDef* net : {model.net(), model.param_init_net()}) {
+      for (const OperatorDef& op : net->op()) types.insert(op.type());
+    }
+  }
+  return types;
+}
+
+std::set<std::string> TypesOf(DeviceType device) {
+  std::set<std::string> types;
+  for (const std::string& key : DeviceOperatorRegistry(device)->Keys()) {
+    types.insert(key.substr(0, key.find("_ENGINE_")));
+  }
+  return types;
+}
+
+TEST(CudaRegistryTest, WhatIsListedAsHostOnlyIs) {
+  if (!LoadDeviceBackend(CUDA)) GTEST_SKIP() << DeviceProblem(CUDA);
+  const std::set<std::string> cpu = TypesOf(CPU), cuda = TypesOf(CUDA);
+  for (const auto& [type, reason] : HostOnly()) {
+    EXPECT_TRUE(cpu.count(type)) << type << " does not exist";
+    EXPECT_FALSE(cuda.count(type)) << type << " has a CUDA version";
+  }
+}
+
+TEST(CudaRegistryTest, EveryOperatorOfTheTrainersHasACudaVersion) {
+  if (!LoadDeviceBackend(CUDA)) GTEST_SKIP() << DeviceProblem(CUDA);
+  const std::set<std::string> cuda = TypesOf(CUDA);
+  for (const std::string& type : TypesOfTrainers()) {
+    EXPECT_TRUE(cuda.count(type) || HostOnly().count(type)) << type;
+  }
+}
+
+TEST(CudaRegistryTest, CudaOperatorsHaveSchemas) {
+  if (!LoadDeviceBackend(CUDA)) GTEST_SKIP() << DeviceProblem(CUDA);
+  for (const std::string& type : TypesOf(CUDA)) {
+    if (type == "HostFallback") continue;  // it stands for others
+    EXPECT_NE(OpSchemaRegistry::Schema(type), nullptr) << type;
+  }
+}
+
+}  // namespace
+}  // namespace caffe2::testing
