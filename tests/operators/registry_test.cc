@@ -27,6 +27,7 @@ const std::map<std::string, std::string>& InferenceExempt() {
       {"DequeueBlobs", "the shapes are those of the records"},
       {"DequeueRebatchingQueue", "the shapes are those of the records"},
       {"EnqueueBlobs", "it moves its inputs away"},
+      {"GetAllBlobNames", "the shape is the number of blobs"},
       {"Load", "the shapes are those in the file"},
       {"RecurrentNetworkGradient",
        "its last input is no tensor, and shapes are inferred from tensors only"},
