@@ -23,7 +23,7 @@ struct MomentumSgdUpdate {
 };
 void LaunchMomentumSgd(int64_t n, const MomentumSgdUpdate& update, cuda::Stream stream);
 
-struct AdamUpdate {
+struct AdamStep {
   Rate lr;
   float beta1 = 0, beta2 = 0, epsilon = 0;
   float correction = 0;  // sqrt(1 - beta2^t) / (1 - beta1^t)
@@ -31,16 +31,16 @@ struct AdamUpdate {
   float *param_out = nullptr, *moment1_out = nullptr, *moment2_out = nullptr;
   float* grad_out = nullptr;  // may be null
 };
-void LaunchAdam(int64_t n, const AdamUpdate& update, cuda::Stream stream);
+void LaunchAdam(int64_t n, const AdamStep& update, cuda::Stream stream);
 
-struct AdagradUpdate {
+struct AdagradStep {
   Rate lr;
   float epsilon = 0, decay = 0;
   const float *param = nullptr, *moment = nullptr, *grad = nullptr;
   float *param_out = nullptr, *moment_out = nullptr;
   float *rate_out = nullptr, *update_out = nullptr;  // may be null
 };
-void LaunchAdagrad(int64_t n, const AdagradUpdate& update, cuda::Stream stream);
+void LaunchAdagrad(int64_t n, const AdagradStep& update, cuda::Stream stream);
 
 struct RmsPropUpdate {
   Rate lr;

@@ -23,8 +23,8 @@ void LaunchMomentumSgd(int64_t n, const MomentumSgdUpdate& update, cuda::Stream 
   });
 }
 
-void LaunchAdam(int64_t n, const AdamUpdate& update, cuda::Stream stream) {
-  const AdamUpdate u = update;
+void LaunchAdam(int64_t n, const AdamStep& update, cuda::Stream stream) {
+  const AdamStep u = update;
   cuda::ForEach("Adam", n, stream, [=] __device__(int64_t i) {
     const float g = u.grad[i];
     const float first = u.beta1 * u.moment1[i] + (1 - u.beta1) * g;
@@ -37,8 +37,8 @@ void LaunchAdam(int64_t n, const AdamUpdate& update, cuda::Stream stream) {
   });
 }
 
-void LaunchAdagrad(int64_t n, const AdagradUpdate& update, cuda::Stream stream) {
-  const AdagradUpdate u = update;
+void LaunchAdagrad(int64_t n, const AdagradStep& update, cuda::Stream stream) {
+  const AdagradStep u = update;
   cuda::ForEach("Adagrad", n, stream, [=] __device__(int64_t i) {
     const float g = u.grad[i], lr = ValueOf(u.lr);
     const float next = u.decay * u.moment[i] + g * g;

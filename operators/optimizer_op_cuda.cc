@@ -69,7 +69,7 @@ bool AdamOp<CUDAContext>::RunOnDevice() {
   CheckOptimizerState(param, moment2, "moment_2");
   CheckOptimizerState(param, grad, "gradient");
   const auto t = static_cast<double>(ReadInteger(Input<Tensor>(ITER)) + 1);
-  AdamUpdate u;
+  AdamStep u;
   u.lr = RateOf(Input<Tensor>(LR));
   u.beta1 = beta1_;
   u.beta2 = beta2_;
@@ -92,7 +92,7 @@ bool AdagradOp<CUDAContext>::RunOnDevice() {
   const Tensor &param = Input(PARAM), &moment = Input(MOMENT), &grad = Input(GRAD);
   CheckOptimizerState(param, moment, "moment");
   CheckOptimizerState(param, grad, "gradient");
-  AdagradUpdate u;
+  AdagradStep u;
   u.lr = RateOf(Input<Tensor>(LR));
   u.epsilon = epsilon_;
   u.decay = decay_;
