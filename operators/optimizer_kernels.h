@@ -13,7 +13,7 @@ struct Rate {
   float value = 0;
 };
 
-struct MomentumSgdUpdate {
+struct MomentumSgdStep {
   Rate lr;
   float momentum = 0;
   bool nesterov = false;
@@ -21,7 +21,7 @@ struct MomentumSgdUpdate {
   const float* param = nullptr;  // null: the parameter is left to another operator
   float *grad_out = nullptr, *moment_out = nullptr, *param_out = nullptr;
 };
-void LaunchMomentumSgd(int64_t n, const MomentumSgdUpdate& update, cuda::Stream stream);
+void LaunchMomentumSgd(int64_t n, const MomentumSgdStep& update, cuda::Stream stream);
 
 struct AdamStep {
   Rate lr;
@@ -42,12 +42,12 @@ struct AdagradStep {
 };
 void LaunchAdagrad(int64_t n, const AdagradStep& update, cuda::Stream stream);
 
-struct RmsPropUpdate {
+struct RmsPropStep {
   Rate lr;
   float decay = 0, momentum = 0, epsilon = 0;
   const float *grad = nullptr, *mean_squares = nullptr, *moment = nullptr;
   float *grad_out = nullptr, *mean_squares_out = nullptr, *moment_out = nullptr;
 };
-void LaunchRmsProp(int64_t n, const RmsPropUpdate& update, cuda::Stream stream);
+void LaunchRmsProp(int64_t n, const RmsPropStep& update, cuda::Stream stream);
 
 }  // namespace caffe2

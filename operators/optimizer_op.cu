@@ -11,8 +11,8 @@ __device__ inline float ValueOf(const Rate& rate) {
 }  // namespace
 
 // m' = momentum m + lr g; the step is m', or with Nesterov (1 + momentum) m' - momentum m.
-void LaunchMomentumSgd(int64_t n, const MomentumSgdUpdate& update, cuda::Stream stream) {
-  const MomentumSgdUpdate u = update;
+void LaunchMomentumSgd(int64_t n, const MomentumSgdStep& update, cuda::Stream stream) {
+  const MomentumSgdStep u = update;
   cuda::ForEach("MomentumSGD", n, stream, [=] __device__(int64_t i) {
     const float old = u.moment[i];
     const float next = u.momentum * old + ValueOf(u.lr) * u.grad[i];
@@ -50,8 +50,8 @@ void LaunchAdagrad(int64_t n, const AdagradStep& update, cuda::Stream stream) {
   });
 }
 
-void LaunchRmsProp(int64_t n, const RmsPropUpdate& update, cuda::Stream stream) {
-  const RmsPropUpdate u = update;
+void LaunchRmsProp(int64_t n, const RmsPropStep& update, cuda::Stream stream) {
+  const RmsPropStep u = update;
   cuda::ForEach("RmsProp", n, stream, [=] __device__(int64_t i) {
     const float g = u.grad[i], old = u.mean_squares[i];
     const float mean_square = old + (1 - u.decay) * (g * g - old);

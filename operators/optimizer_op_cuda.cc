@@ -1,14 +1,12 @@
 // MomentumSGD, MomentumSGDUpdate, Adam, Adagrad and RmsProp on CUDA devices. Learning rate and
 // iteration may lie in host memory; a rate on the device is read there.
-#include <cmath>
-
+#include "caffe2/core/device_backend.h"
 #include "caffe2/cuda/context_cuda.h"
 #include "operators/adagrad_op.h"
 #include "operators/adam_op.h"
 #include "operators/optimizer_check.h"
 #include "operators/optimizer_kernels.h"
 #include "operators/rmsprop_op.h"
-#include "operators/shape_input.h"
 
 namespace caffe2 {
 namespace {
@@ -37,7 +35,7 @@ class CudaMomentumSgdOp final : public Operator<CUDAContext> {
     const Tensor &grad = Input(0), &moment = Input(1);
     CheckOptimizerState(grad, moment, "momentum");
     if (kUpdate) CheckOptimizerState(Input(3), grad, "gradient");
-    MomentumSgdUpdate u;
+    MomentumSgdStep u;
     u.lr = RateOf(Input<Tensor>(2));
     u.momentum = momentum_;
     u.nesterov = nesterov_;
@@ -68,13 +66,15 @@ bool AdamOp<CUDAContext>::RunOnDevice() {
   CheckOptimizerState(param, moment1, "moment_1");
   CheckOptimizerState(param, moment2, "moment_2");
   CheckOptimizerState(param, grad, "gradient");
-  const auto t = static_cast<double>(ReadInteger(Input<Tensor>(ITER)) + 1);
+  Tensor copy(CPU);
+  const AdamFactors factors =
+      MakeAdamFactors(arguments_, OnHost(Input<Tensor>(ITER), &copy), /*lr=*/0.f);
   AdamStep u;
   u.lr = RateOf(Input<Tensor>(LR));
-  u.beta1 = beta1_;
-  u.beta2 = beta2_;
-  u.epsilon = epsilon_;
-  u.correction = static_cast<float>(std::sqrt(1 - std::pow(beta2_, t)) / (1 - std::pow(beta1_, t)));
+  u.beta1 = arguments_.beta1;
+  u.beta2 = arguments_.beta2;
+  u.epsilon = arguments_.epsilon;
+  u.correction = factors.correction;
   u.param = param.data<float>();
   u.moment1 = moment1.data<float>();
   u.moment2 = moment2.data<float>();
@@ -112,7 +112,7 @@ bool RmsPropOp<CUDAContext>::RunOnDevice() {
   const Tensor &grad = Input(GRAD), &mean_squares = Input(MEAN_SQUARES), &moment = Input(MOMENTUM);
   CheckOptimizerState(grad, mean_squares, "mean squares");
   CheckOptimizerState(grad, moment, "momentum");
-  RmsPropUpdate u;
+  RmsPropStep u;
   u.lr = RateOf(Input<Tensor>(LR));
   u.decay = decay_;
   u.momentum = momentum_;
