@@ -41,7 +41,7 @@ class CudaMomentumSgdOp final : public Operator<CUDAContext> {
     u.nesterov = nesterov_;
     u.grad = grad.data<float>();
     u.moment = moment.data<float>();
-    u.param = kUpdate ? Input(3).data<float>() : nullptr;
+    u.param = kUpdate ? Input(3).template data<float>() : nullptr;
     u.grad_out = OptionalOutput(this, 0, grad);
     u.moment_out = OptionalOutput(this, 1, moment);
     if (kUpdate) u.param_out = OptionalOutput(this, 2, Input(3));
