@@ -19,7 +19,7 @@ void ActivationSchema(OpSchema& schema) {
       .NumOutputs(1)
       .AllowInplace({{0, 0}})
       .IdenticalTypeAndShape()
-      .Input(0, "X", "A tensor of any shape.")
+      .Input(0, "X", "A float or bfloat16 tensor of any shape.")
       .Output(0, "Y", "The result, of the type and shape of X; may overwrite X.");
 }
 

@@ -4,6 +4,7 @@
 
 #include "caffe2/core/operator.h"
 #include "caffe2/utils/parallel.h"
+#include "operators/wide_rows.h"
 
 namespace caffe2 {
 
@@ -62,19 +63,27 @@ class ActivationGradientOp final : public Operator<Context> {
   Function function_;
 };
 
-// The two operators of a float activation on the host. Kernel is made from the operator, and has
+// The two operators of an activation on the host, for float and bfloat16. Kernel is made from the
+// operator, and has
 //   void Forward(int64_t n, const float* x, float* y) const;
 //   void Backward(int64_t n, const float* saved, const float* dy, float* dx) const;
-// which are called for parts of the tensor, in several threads.
+// which are called for parts of the tensor, in several threads; y may be x, and dx saved or dy.
 constexpr int64_t kActivationGrain = 1 << 13;  // elements per thread
 
 template <class Kernel>
 struct CpuForward {
-  using Types = TensorTypes<float>;
+  using Types = TensorTypes<float, bfloat16>;
   explicit CpuForward(const OperatorBase& op) : kernel(op) {}
-  void operator()(int64_t n, const float* x, float* y, CPUContext*) const {
+  template <typename T>
+  void operator()(int64_t n, const T* x, T* y, CPUContext*) const {
     ParallelFor(n, kActivationGrain, [&](int64_t begin, int64_t end) {
-      kernel.Forward(end - begin, x + begin, y + begin);
+      WideInput<T> wide_x;
+      WideOutput<T> wide_y;
+      for (int64_t i = begin; i < end; i += kWideBlock) {
+        const int64_t size = std::min(kWideBlock, end - i);
+        kernel.Forward(size, wide_x.Row(size, x + i), wide_y.Row(size, y + i));
+        wide_y.Store();
+      }
     });
   }
   Kernel kernel;
@@ -82,11 +91,19 @@ struct CpuForward {
 
 template <class Kernel>
 struct CpuBackward {
-  using Types = TensorTypes<float>;
+  using Types = TensorTypes<float, bfloat16>;
   explicit CpuBackward(const OperatorBase& op) : kernel(op) {}
-  void operator()(int64_t n, const float* saved, const float* dy, float* dx, CPUContext*) const {
+  template <typename T>
+  void operator()(int64_t n, const T* saved, const T* dy, T* dx, CPUContext*) const {
     ParallelFor(n, kActivationGrain, [&](int64_t begin, int64_t end) {
-      kernel.Backward(end - begin, saved + begin, dy + begin, dx + begin);
+      WideInput<T> wide_saved, wide_dy;
+      WideOutput<T> wide_dx;
+      for (int64_t i = begin; i < end; i += kWideBlock) {
+        const int64_t size = std::min(kWideBlock, end - i);
+        kernel.Backward(size, wide_saved.Row(size, saved + i), wide_dy.Row(size, dy + i),
+                        wide_dx.Row(size, dx + i));
+        wide_dx.Store();
+      }
     });
   }
   Kernel kernel;

@@ -1,14 +1,17 @@
 #include "operators/dropout_op.h"
 
+#include "caffe2/utils/narrow_float.h"
+
 namespace caffe2 {
 
 template <>
-bool DropoutOp<CPUContext>::RunOnDevice() {
+template <typename T>
+bool DropoutOp<CPUContext>::DoRunWithType() {
   const Tensor& x = Input(0);
-  const float* x_data = x.data<float>();
+  const T* x_data = x.data<T>();
   Tensor* y = Output(0);
   if (y != &x) y->ResizeLike(x);
-  float* y_data = y->mutable_data<float>();
+  T* y_data = y->mutable_data<T>();
   if (is_test_) {
     context_.Copy(x.numel(), x_data, y_data);
     return true;
@@ -23,18 +26,19 @@ bool DropoutOp<CPUContext>::RunOnDevice() {
   RandomGenerator& random = context_.random();
   for (int64_t i = 0; i < x.numel(); ++i) {
     keep[i] = random() >= bound;
-    y_data[i] = keep[i] ? x_data[i] * scale : 0;
+    Store(keep[i] ? Widen(x_data[i]) * scale : 0, &y_data[i]);
   }
   return true;
 }
 
 template <>
-bool DropoutGradientOp<CPUContext>::RunOnDevice() {
+template <typename T>
+bool DropoutGradientOp<CPUContext>::DoRunWithType() {
   const Tensor& dy = Input(0);
-  const float* dy_data = dy.data<float>();
+  const T* dy_data = dy.data<T>();
   Tensor* dx = Output(0);
   if (dx != &dy) dx->ResizeLike(dy);
-  float* dx_data = dx->mutable_data<float>();
+  T* dx_data = dx->mutable_data<T>();
   if (is_test_) {
     context_.Copy(dy.numel(), dy_data, dx_data);
     return true;
@@ -44,7 +48,9 @@ bool DropoutGradientOp<CPUContext>::RunOnDevice() {
   CAFFE_ENFORCE_EQ(mask.numel(), dy.numel(), "mask ", ShapeString(mask.sizes()));
   const bool* keep = mask.data<bool>();
   const float scale = 1 / (1 - ratio_);
-  for (int64_t i = 0; i < dy.numel(); ++i) dx_data[i] = keep[i] ? dy_data[i] * scale : 0;
+  for (int64_t i = 0; i < dy.numel(); ++i) {
+    Store(keep[i] ? Widen(dy_data[i]) * scale : 0, &dx_data[i]);
+  }
   return true;
 }
 
@@ -70,7 +76,7 @@ OPERATOR_SCHEMA(Dropout)
         "numbers are the operator's own, seeded by device_option.random_seed.")
     .Arg("ratio", "(float in [0, 1), default 0.5) The probability of a zero.")
     .ArgIsTest("(int, default 0) 1 copies X and writes no mask.")
-    .Input(0, "X", "A float tensor.")
+    .Input(0, "X", "A float or bfloat16 tensor.")
     .Output(0, "Y", "The result, shaped like X; may overwrite X.")
     .Output(1, "mask", "bool, shaped like X: true where the element was kept. Needed in training.");
 OPERATOR_SCHEMA(DropoutGrad)

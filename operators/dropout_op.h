@@ -27,7 +27,11 @@ class DropoutOp final : public DropoutBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using DropoutBase<Context>::DropoutBase;
-  bool RunOnDevice() override;
+  bool RunOnDevice() override {
+    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
+  }
+  template <typename T>
+  bool DoRunWithType();
 };
 
 template <class Context>
@@ -35,7 +39,11 @@ class DropoutGradientOp final : public DropoutBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using DropoutBase<Context>::DropoutBase;
-  bool RunOnDevice() override;
+  bool RunOnDevice() override {
+    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
+  }
+  template <typename T>
+  bool DoRunWithType();
 };
 
 }  // namespace caffe2

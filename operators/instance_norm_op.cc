@@ -14,11 +14,12 @@ float InverseDeviation(double variance, float epsilon) {
 }  // namespace
 
 template <>
-bool InstanceNormOp<CPUContext>::RunOnDevice() {
+template <typename T>
+bool InstanceNormOp<CPUContext>::DoRunWithType() {
   const Tensor &x = Input(0), &scale = Input(1), &bias = Input(2);
   const Layout l = GetLayout(x, scale, bias);
-  const float *x_data = x.data<float>(), *scale_data = scale.data<float>(),
-              *bias_data = bias.data<float>();
+  const T* x_data = x.data<T>();
+  const float *scale_data = scale.data<float>(), *bias_data = bias.data<float>();
   float* saved[2] = {nullptr, nullptr};  // mean, inv_stdev
   for (int i = 1; i < OutputSize(); ++i) {
     Output(i)->Resize(l.images, l.channels);
@@ -26,7 +27,7 @@ bool InstanceNormOp<CPUContext>::RunOnDevice() {
   }
   Tensor* y = Output(0);
   if (y != &x) y->ResizeLike(x);
-  float* y_data = y->mutable_data<float>();
+  T* y_data = y->mutable_data<T>();
   for (int64_t n = 0; n < l.images; ++n) {
     for (int64_t c = 0; c < l.channels; ++c) {
       const int64_t begin = n * l.channels * l.size + c * l.channel_stride;
@@ -37,7 +38,7 @@ bool InstanceNormOp<CPUContext>::RunOnDevice() {
       if (saved[1] != nullptr) saved[1][n * l.channels + c] = inverse;
       for (int64_t i = 0; i < l.size; ++i) {
         const int64_t at = begin + i * l.stride;
-        y_data[at] = (x_data[at] - mean) * inverse * scale_data[c] + bias_data[c];
+        Store((Widen(x_data[at]) - mean) * inverse * scale_data[c] + bias_data[c], &y_data[at]);
       }
     }
   }
@@ -48,7 +49,8 @@ bool InstanceNormOp<CPUContext>::RunOnDevice() {
 //   d_bias += sum dy,  d_scale += sum dy z
 //   dx = scale / stdev * (dy - mean(dy) - z mean(dy z))
 template <>
-bool InstanceNormGradientOp<CPUContext>::RunOnDevice() {
+template <typename T>
+bool InstanceNormGradientOp<CPUContext>::DoRunWithType() {
   const Tensor &x = Input(0), &scale = Input(1), &bias = Input(2), &dy = Input(3);
   const Layout l = GetLayout(x, scale, bias);
   CAFFE_ENFORCE_EQ(dy.numel(), x.numel(), "dY ", ShapeString(dy.sizes()), " for X ",
@@ -58,13 +60,14 @@ bool InstanceNormGradientOp<CPUContext>::RunOnDevice() {
     CAFFE_ENFORCE_EQ(Input(i).numel(), l.images * l.channels, "input ", i);
     saved[i - 4] = Input(i).data<float>();
   }
-  const float *x_data = x.data<float>(), *scale_data = scale.data<float>(),
-              *dy_data = dy.data<float>();
+  const T *x_data = x.data<T>(), *dy_data = dy.data<T>();
+  const float* scale_data = scale.data<float>();
   Tensor *dx = Output(0), *d_scale = Output(1), *d_bias = Output(2);
   dx->ResizeLike(x);
   d_scale->ResizeLike(scale);
   d_bias->ResizeLike(bias);
-  float *dx_data = dx->mutable_data<float>(), *d_scale_data = d_scale->mutable_data<float>(),
+  T* dx_data = dx->mutable_data<T>();
+  float *d_scale_data = d_scale->mutable_data<float>(),
         *d_bias_data = d_bias->mutable_data<float>();
   for (int64_t c = 0; c < l.channels; ++c) {
     double scale_sum = 0, bias_sum = 0;
@@ -83,8 +86,9 @@ bool InstanceNormGradientOp<CPUContext>::RunOnDevice() {
       const auto mean_product = static_cast<float>(product / static_cast<double>(l.size));
       for (int64_t i = 0; i < l.size; ++i) {
         const int64_t at = begin + i * l.stride;
-        const float z = (x_data[at] - mean) * inverse;
-        dx_data[at] = scale_data[c] * inverse * (dy_data[at] - mean_dy - z * mean_product);
+        const float z = (Widen(x_data[at]) - mean) * inverse;
+        Store(scale_data[c] * inverse * (Widen(dy_data[at]) - mean_dy - z * mean_product),
+              &dx_data[at]);
       }
     }
     d_scale_data[c] = static_cast<float>(scale_sum);
@@ -106,7 +110,7 @@ OPERATOR_SCHEMA(InstanceNorm)
       const int64_t channels = in[0].dims(order == "NCHW" ? 1 : in[0].dims_size() - 1);
       std::vector<TensorShape> out{in[0]};
       out.resize(def.output_size(),
-                 CreateTensorShape({in[0].dims(0), channels}, in[0].data_type()));
+                 CreateTensorShape({in[0].dims(0), channels}, TensorProto::FLOAT));
       return out;
     })
     .SetDoc(
@@ -115,12 +119,12 @@ OPERATOR_SCHEMA(InstanceNorm)
         "element's channel in its image.")
     .Arg("epsilon", "(float >= 0, default 1e-5) Added to the variance.")
     .Arg("order", "(string, default NCHW) NCHW or NHWC.")
-    .Input(0, "X", "A float tensor of at least three axes.")
+    .Input(0, "X", "A float or bfloat16 tensor of at least three axes.")
     .Input(1, "scale", "One float a channel.")
     .Input(2, "bias", "One float a channel.")
     .Output(0, "Y", "The result, shaped like X; may overwrite X if no gradient is needed.")
-    .Output(1, "mean", "Optional: the means, [N, C].")
-    .Output(2, "inv_stdev", "Optional: 1 / sqrt(variance + epsilon), [N, C].");
+    .Output(1, "mean", "Optional: the means, float, [N, C].")
+    .Output(2, "inv_stdev", "Optional: 1 / sqrt(variance + epsilon), float, [N, C].");
 OPERATOR_SCHEMA(InstanceNormGradient)
     .NumInputs(4, 6)
     .NumOutputs(3)

@@ -55,7 +55,11 @@ class InstanceNormOp final : public InstanceNormBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using InstanceNormBase<Context>::InstanceNormBase;
-  bool RunOnDevice() override;
+  bool RunOnDevice() override {
+    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
+  }
+  template <typename T>
+  bool DoRunWithType();
 };
 
 template <class Context>
@@ -63,7 +67,11 @@ class InstanceNormGradientOp final : public InstanceNormBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using InstanceNormBase<Context>::InstanceNormBase;
-  bool RunOnDevice() override;
+  bool RunOnDevice() override {
+    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
+  }
+  template <typename T>
+  bool DoRunWithType();
 };
 
 }  // namespace caffe2

@@ -16,19 +16,20 @@ int64_t RowGrain(int64_t d) { return std::max<int64_t>(1, kGrain / std::max<int6
 }  // namespace
 
 template <>
-bool LayerNormOp<CPUContext>::RunOnDevice() {
+template <typename T>
+bool LayerNormOp<CPUContext>::DoRunWithType() {
   const Tensor& x = Input(0);
   const int axis = x.canonical_axis_index(axis_);
   const int64_t rows = x.size_to_dim(axis), d = x.size_from_dim(axis);
   std::vector<int64_t> row_dims(x.sizes().begin(), x.sizes().begin() + axis);
   row_dims.push_back(1);
-  const float* x_data = x.data<float>();
+  const T* x_data = x.data<T>();
   Tensor *y = Output(0), *mean = Output(1), *stdev = Output(2);
   y->ResizeLike(x);
   mean->Resize(row_dims);
   stdev->Resize(row_dims);
-  float *y_data = y->mutable_data<float>(), *mean_data = mean->mutable_data<float>(),
-        *stdev_data = stdev->mutable_data<float>();
+  T* y_data = y->mutable_data<T>();
+  float *mean_data = mean->mutable_data<float>(), *stdev_data = stdev->mutable_data<float>();
   ParallelFor(rows, RowGrain(d), [=, this](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const RowMoments moments = MomentsOf(d, 1, x_data + i * d);
@@ -36,7 +37,7 @@ bool LayerNormOp<CPUContext>::RunOnDevice() {
       stdev_data[i] = static_cast<float>(std::sqrt(moments.variance + epsilon_));
       const float scale = 1 / stdev_data[i];
       for (int64_t j = i * d; j < (i + 1) * d; ++j) {
-        y_data[j] = (x_data[j] - mean_data[i]) * scale;
+        Store((Widen(x_data[j]) - mean_data[i]) * scale, &y_data[j]);
       }
     }
   });
@@ -45,18 +46,19 @@ bool LayerNormOp<CPUContext>::RunOnDevice() {
 
 // dX = (dY - mean(dY) - Y mean(dY Y)) / stdev, means over the row
 template <>
-bool LayerNormGradientOp<CPUContext>::RunOnDevice() {
+template <typename T>
+bool LayerNormGradientOp<CPUContext>::DoRunWithType() {
   const Tensor &dy = Input(0), &y = Input(1), &stdev = Input(3), &x = Input(4);
   const int axis = x.canonical_axis_index(axis_);
   const int64_t rows = x.size_to_dim(axis), d = x.size_from_dim(axis);
   CAFFE_ENFORCE(dy.numel() == x.numel() && y.numel() == x.numel() && stdev.numel() == rows, "dY ",
                 ShapeString(dy.sizes()), ", Y ", ShapeString(y.sizes()), " and stdev ",
                 ShapeString(stdev.sizes()), " for X ", ShapeString(x.sizes()));
-  const float *dy_data = dy.data<float>(), *y_data = y.data<float>(),
-              *stdev_data = stdev.data<float>();
+  const T *dy_data = dy.data<T>(), *y_data = y.data<T>();
+  const float* stdev_data = stdev.data<float>();
   Tensor* dx = Output(0);
   dx->ResizeLike(x);
-  float* dx_data = dx->mutable_data<float>();
+  T* dx_data = dx->mutable_data<T>();
   ParallelFor(rows, RowGrain(d), [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const RowDots dots = DotsOf(d, 1, dy_data + i * d, y_data + i * d);
@@ -64,7 +66,7 @@ bool LayerNormGradientOp<CPUContext>::RunOnDevice() {
       const auto mean_product = static_cast<float>(dots.dot / static_cast<double>(d));
       const float scale = 1 / stdev_data[i];
       for (int64_t j = i * d; j < (i + 1) * d; ++j) {
-        dx_data[j] = (dy_data[j] - mean_dy - y_data[j] * mean_product) * scale;
+        Store((Widen(dy_data[j]) - mean_dy - Widen(y_data[j]) * mean_product) * scale, &dx_data[j]);
       }
     }
   });
@@ -85,7 +87,7 @@ OPERATOR_SCHEMA(LayerNorm)
                     ShapeString(dims));
       dims.resize(axis < 0 ? axis + ndim : axis);
       dims.push_back(1);
-      const TensorShape rows = CreateTensorShape(dims, in[0].data_type());
+      const TensorShape rows = CreateTensorShape(dims, TensorProto::FLOAT);
       return std::vector<TensorShape>{in[0], rows, rows};
     })
     .SetDoc(
@@ -95,10 +97,10 @@ OPERATOR_SCHEMA(LayerNorm)
          "(int, default 1) The rows are the axes before this one, their elements the "
          "others.")
     .Arg("epsilon", "(float >= 0, default 0.001) Added to the variance.")
-    .Input(0, "X", "A float tensor.")
+    .Input(0, "X", "A float or bfloat16 tensor.")
     .Output(0, "Y", "The result, shaped like X.")
-    .Output(1, "mean", "The mean of each row: the axes before `axis`, then 1.")
-    .Output(2, "stdev", "The standard deviation of each row, shaped like the mean.");
+    .Output(1, "mean", "Float, the mean of each row: the axes before `axis`, then 1.")
+    .Output(2, "stdev", "Float, the standard deviation of each row, shaped like the mean.");
 OPERATOR_SCHEMA(LayerNormGradient)
     .NumInputs(5)
     .NumOutputs(1)

@@ -15,7 +15,11 @@ class LayerNormOp final : public Operator<Context> {
         epsilon_(this->template GetSingleArgument<float>("epsilon", 1e-3f)) {
     CAFFE_ENFORCE_GE(epsilon_, 0, "argument epsilon");
   }
-  bool RunOnDevice() override;
+  bool RunOnDevice() override {
+    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
+  }
+  template <typename T>
+  bool DoRunWithType();
 
  private:
   int axis_;
@@ -28,7 +32,11 @@ class LayerNormGradientOp final : public Operator<Context> {
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   LayerNormGradientOp(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws), axis_(this->template GetSingleArgument<int>("axis", 1)) {}
-  bool RunOnDevice() override;
+  bool RunOnDevice() override {
+    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
+  }
+  template <typename T>
+  bool DoRunWithType();
 
  private:
   int axis_;

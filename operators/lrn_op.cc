@@ -6,6 +6,7 @@
 
 #include "caffe2/utils/parallel.h"
 #include "caffe2/utils/simd.h"
+#include "operators/wide_rows.h"
 
 namespace caffe2 {
 namespace {
@@ -53,23 +54,28 @@ int64_t ImageGrain(int64_t image) {
 }  // namespace
 
 template <>
-bool LrnOp<CPUContext>::RunOnDevice() {
+template <typename T>
+bool LrnOp<CPUContext>::DoRunWithType() {
   const Tensor& x = Input(0);
   const Layout l = GetLayout(x);
   const int64_t image = l.channels * l.inner;
-  const float* x_data = x.data<float>();
+  const T* x_data = x.data<T>();
   Tensor* y = Output(0);
   Tensor* scale = OutputSize() > 1 ? Output(1) : &own_scale_;
   y->ResizeLike(x);
   scale->ResizeLike(x);
-  float *y_data = y->mutable_data<float>(), *scale_data = scale->mutable_data<float>();
+  T *y_data = y->mutable_data<T>(), *scale_data = scale->mutable_data<T>();
   ParallelFor(l.outer, ImageGrain(image), [&](int64_t begin, int64_t end) {
+    WideInput<T> wide_x;
+    WideOutput<T> wide_y, wide_scale;
     for (int64_t i = begin; i < end; ++i) {
-      ComputeScale(l.channels, l.inner, size_, alpha_, bias_, x_data + i * image,
-                   scale_data + i * image);
-    }
-    for (int64_t i = begin * image; i < end * image; ++i) {
-      y_data[i] = x_data[i] * std::pow(scale_data[i], -beta_);
+      const float* from = wide_x.Row(image, x_data + i * image);
+      float* factor = wide_scale.Row(image, scale_data + i * image);
+      float* to = wide_y.Row(image, y_data + i * image);
+      ComputeScale(l.channels, l.inner, size_, alpha_, bias_, from, factor);
+      for (int64_t k = 0; k < image; ++k) to[k] = from[k] * std::pow(factor[k], -beta_);
+      wide_scale.Store();
+      wide_y.Store();
     }
   });
   return true;
@@ -78,33 +84,34 @@ bool LrnOp<CPUContext>::RunOnDevice() {
 // dX[c] = scale[c]^-beta dY[c]
 //         - 2 alpha beta / size X[c] * (sum of dY Y / scale over the window around c)
 template <>
-bool LrnGradientOp<CPUContext>::RunOnDevice() {
+template <typename T>
+bool LrnGradientOp<CPUContext>::DoRunWithType() {
   const Tensor &x = Input(0), &y = Input(1), &dy = Input(2);
   const Layout l = GetLayout(x);
   const int64_t image = l.channels * l.inner;
   CAFFE_ENFORCE(y.numel() == x.numel() && dy.numel() == x.numel(), "Y ", ShapeString(y.sizes()),
                 " and dY ", ShapeString(dy.sizes()), " for X ", ShapeString(x.sizes()));
-  const float *x_data = x.data<float>(), *y_data = y.data<float>(), *dy_data = dy.data<float>();
+  const T *x_data = x.data<T>(), *y_data = y.data<T>(), *dy_data = dy.data<T>();
   Tensor* dx = Output(0);
   dx->ResizeLike(x);
-  scale_.ResizeLike(x);
-  ratio_.ResizeLike(x);
-  float *dx_data = dx->mutable_data<float>(), *scale = scale_.mutable_data<float>(),
-        *ratio = ratio_.mutable_data<float>();
+  T* dx_data = dx->mutable_data<T>();
   const float factor = 2 * alpha_ * beta_ / static_cast<float>(size_);
   ParallelFor(l.outer, ImageGrain(image), [&](int64_t begin, int64_t end) {
+    WideInput<T> wide_x, wide_y, wide_dy;
+    WideOutput<T> wide_dx;
+    std::vector<float> scale(image), ratio(image);
     for (int64_t i = begin; i < end; ++i) {
-      ComputeScale(l.channels, l.inner, size_, alpha_, bias_, x_data + i * image,
-                   scale + i * image);
-    }
-    for (int64_t i = begin * image; i < end * image; ++i) {
-      ratio[i] = dy_data[i] * y_data[i] / scale[i];
-    }
-    for (int64_t i = begin; i < end; ++i) {
-      SumAcrossChannels(l.channels, l.inner, size_, ratio + i * image, dx_data + i * image, AddTo);
-    }
-    for (int64_t i = begin * image; i < end * image; ++i) {
-      dx_data[i] = std::pow(scale[i], -beta_) * dy_data[i] - factor * x_data[i] * dx_data[i];
+      const float* from = wide_x.Row(image, x_data + i * image);
+      const float* result = wide_y.Row(image, y_data + i * image);
+      const float* gradient = wide_dy.Row(image, dy_data + i * image);
+      float* to = wide_dx.Row(image, dx_data + i * image);
+      ComputeScale(l.channels, l.inner, size_, alpha_, bias_, from, scale.data());
+      for (int64_t k = 0; k < image; ++k) ratio[k] = gradient[k] * result[k] / scale[k];
+      SumAcrossChannels(l.channels, l.inner, size_, ratio.data(), to, AddTo);
+      for (int64_t k = 0; k < image; ++k) {
+        to[k] = std::pow(scale[k], -beta_) * gradient[k] - factor * from[k] * to[k];
+      }
+      wide_dx.Store();
     }
   });
   return true;
@@ -134,7 +141,7 @@ OPERATOR_SCHEMA(LRN)
         "Local response normalization across channels (Krizhevsky et al., NIPS 2012): Y = X * "
         "scale ^ -beta, where scale = bias + alpha / size * (sum of X^2 over the window of "
         "channels around the element).")
-    .Input(0, "X", "A float tensor of four axes.")
+    .Input(0, "X", "A float or bfloat16 tensor of four axes.")
     .Output(0, "Y", "The result, shaped like X.")
     .Output(1, "scale", "Optional: the scale, shaped like X.");
 OPERATOR_SCHEMA(LRNGradient)

@@ -50,7 +50,11 @@ class LrnOp final : public LrnBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using LrnBase<Context>::LrnBase;
-  bool RunOnDevice() override;
+  bool RunOnDevice() override {
+    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
+  }
+  template <typename T>
+  bool DoRunWithType();
 
  private:
   Tensor own_scale_{Context::kDeviceType};  // where the scale is no output
@@ -61,10 +65,11 @@ class LrnGradientOp final : public LrnBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using LrnBase<Context>::LrnBase;
-  bool RunOnDevice() override;
-
- private:
-  Tensor scale_{Context::kDeviceType}, ratio_{Context::kDeviceType};
+  bool RunOnDevice() override {
+    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
+  }
+  template <typename T>
+  bool DoRunWithType();
 };
 
 }  // namespace caffe2

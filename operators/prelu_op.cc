@@ -1,20 +1,25 @@
 #include "operators/prelu_op.h"
 
+#include "caffe2/utils/narrow_float.h"
+
 namespace caffe2 {
 
 template <>
-bool PReluOp<CPUContext>::RunOnDevice() {
+template <typename T>
+bool PReluOp<CPUContext>::DoRunWithType() {
   const Tensor &x = Input(0), &slope = Input(1);
   const Sizes s = GetSizes(x, slope);
-  const float *x_data = x.data<float>(), *slope_data = slope.data<float>();
+  const T* x_data = x.data<T>();
+  const float* slope_data = slope.data<float>();
   Tensor* y = Output(0);
   if (y != &x) y->ResizeLike(x);
-  float* y_data = y->mutable_data<float>();
+  T* y_data = y->mutable_data<T>();
   for (int64_t o = 0; o < s.outer; ++o) {
     for (int64_t c = 0; c < s.channels; ++c) {
       const int64_t begin = (o * s.channels + c) * s.inner;
       for (int64_t i = begin; i < begin + s.inner; ++i) {
-        y_data[i] = x_data[i] > 0 ? x_data[i] : slope_data[c] * x_data[i];
+        const float value = Widen(x_data[i]);
+        Store(value > 0 ? value : slope_data[c] * value, &y_data[i]);
       }
     }
   }
@@ -22,25 +27,27 @@ bool PReluOp<CPUContext>::RunOnDevice() {
 }
 
 template <>
-bool PReluGradientOp<CPUContext>::RunOnDevice() {
+template <typename T>
+bool PReluGradientOp<CPUContext>::DoRunWithType() {
   const Tensor &x = Input(1), &slope = Input(2), &dy = Input(3);
   const Sizes s = GetSizes(x, slope);
   CAFFE_ENFORCE_EQ(dy.numel(), x.numel(), "gradient ", ShapeString(dy.sizes()), " for X ",
                    ShapeString(x.sizes()));
-  const float *x_data = x.data<float>(), *slope_data = slope.data<float>(),
-              *dy_data = dy.data<float>();
+  const T *x_data = x.data<T>(), *dy_data = dy.data<T>();
+  const float* slope_data = slope.data<float>();
   Tensor *dx = Output(0), *d_slope = Output(1);
   dx->ResizeLike(x);
   d_slope->ResizeLike(slope);
-  float *dx_data = dx->mutable_data<float>(), *d_slope_data = d_slope->mutable_data<float>();
+  T* dx_data = dx->mutable_data<T>();
+  float* d_slope_data = d_slope->mutable_data<float>();
   for (int64_t c = 0; c < s.channels; ++c) {
     double sum = 0;
     for (int64_t o = 0; o < s.outer; ++o) {
       const int64_t begin = (o * s.channels + c) * s.inner;
       for (int64_t i = begin; i < begin + s.inner; ++i) {
-        const float gradient = dy_data[i];  // dX may overwrite it
-        if (!(x_data[i] > 0)) sum += static_cast<double>(gradient) * x_data[i];
-        dx_data[i] = x_data[i] > 0 ? gradient : slope_data[c] * gradient;
+        const float value = Widen(x_data[i]), gradient = Widen(dy_data[i]);
+        if (!(value > 0)) sum += static_cast<double>(gradient) * value;
+        Store(value > 0 ? gradient : slope_data[c] * gradient, &dx_data[i]);
       }
     }
     d_slope_data[c] = static_cast<float>(sum);
@@ -60,7 +67,7 @@ OPERATOR_SCHEMA(PRelu)
         "The rectifier with learned slopes (He et al., ICCV 2015): Y = X where X > 0, else "
         "slope * X.")
     .Arg("order", "(string, default NCHW) NCHW or NHWC: where the channels of X are.")
-    .Input(0, "X", "A float tensor.")
+    .Input(0, "X", "A float or bfloat16 tensor.")
     .Input(1, "slope", "Float slopes: one for all, or one for each channel.")
     .Output(0, "Y", "The result, shaped like X; may overwrite X if no gradient is needed.");
 OPERATOR_SCHEMA(PReluGradient)

@@ -45,7 +45,11 @@ class PReluOp final : public PReluBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using PReluBase<Context>::PReluBase;
-  bool RunOnDevice() override;
+  bool RunOnDevice() override {
+    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
+  }
+  template <typename T>
+  bool DoRunWithType();
 };
 
 // dX = dY where X > 0, else slope * dY; d_slope = sum of X * dY over the X <= 0 of the channel
@@ -54,7 +58,11 @@ class PReluGradientOp final : public PReluBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using PReluBase<Context>::PReluBase;
-  bool RunOnDevice() override;
+  bool RunOnDevice() override {
+    return TensorTypes<float, bfloat16>::Dispatch(this, Input(1).dtype());
+  }
+  template <typename T>
+  bool DoRunWithType();
 };
 
 }  // namespace caffe2

@@ -1,6 +1,7 @@
 // ReduceFront* and ReduceBack*: reductions over the first or the last dimensions, for each result
 // over all elements or over as many as an input says.
 #include "operators/reduction.h"
+#include "operators/wide_rows.h"
 
 namespace caffe2 {
 namespace {
@@ -48,7 +49,7 @@ const int32_t* Lengths(const OperatorBase& op, int input, const Layout& layout) 
 
 struct SumRule {
   using Reducer = SumReducer;
-  using Types = TensorTypes<float, double, int32_t, int64_t>;
+  using Types = TensorTypes<float, double, bfloat16, int32_t, int64_t>;
   static constexpr bool kReadsValues = false;
   template <typename T>
   static T Finish(T sum, int64_t) {
@@ -60,7 +61,7 @@ struct SumRule {
   }
 };
 struct MeanRule : SumRule {
-  using Types = TensorTypes<float, double>;
+  using Types = TensorTypes<float, double, bfloat16>;
   template <typename T>
   static T Finish(T sum, int64_t count) {
     return count == 0 ? T(0) : sum / static_cast<T>(count);
@@ -72,7 +73,7 @@ struct MeanRule : SumRule {
 };
 struct MaxRule {
   using Reducer = MaxReducer;
-  using Types = TensorTypes<float, double, int32_t, int64_t>;
+  using Types = TensorTypes<float, double, bfloat16, int32_t, int64_t>;
   static constexpr bool kReadsValues = true;
   template <typename T>
   static T Finish(T max, int64_t count) {
@@ -103,7 +104,8 @@ class ReduceSideOp final : public Operator<Context> {
     const int32_t* lengths = Lengths(*this, 1, layout);
     Tensor* Y = Output(0);
     Y->Resize(ReducedShape(X.sizes(), reduced_, side));
-    T* y = Y->template mutable_data<T>();
+    WideOutput<T> wide_y;
+    ArithmeticType<T>* y = wide_y.Row(layout.results, Y->template mutable_data<T>());
     if (lengths == nullptr) {
       const bool front = side == Side::kFront;
       Reduce<typename Rule::Reducer>(
@@ -117,14 +119,17 @@ class ReduceSideOp final : public Operator<Context> {
       if (lengths != nullptr) y[j] = ReduceStrided(count, x + j * layout.result_stride, layout);
       y[j] = Rule::Finish(y[j], count);
     }
+    wide_y.Store();
     return true;
   }
 
  private:
   template <typename T>
-  static T ReduceStrided(int64_t count, const T* x, const Layout& layout) {
-    T value = Rule::Reducer::template Init<T>();
-    for (int64_t k = 0; k < count; ++k) value = Rule::Reducer::Combine(value, x[k * layout.stride]);
+  static ArithmeticType<T> ReduceStrided(int64_t count, const T* x, const Layout& layout) {
+    auto value = Rule::Reducer::template Init<ArithmeticType<T>>();
+    for (int64_t k = 0; k < count; ++k) {
+      value = Rule::Reducer::Combine(value, Widen(x[k * layout.stride]));
+    }
     return value;
   }
 
@@ -141,7 +146,7 @@ class ReduceSideGradientOp final : public Operator<Context> {
         reduced_(this->template GetSingleArgument<int>("num_reduce_dim", 1)) {}
 
   bool RunOnDevice() override {
-    return TensorTypes<float, double>::Dispatch(this, Input(0).dtype());
+    return TensorTypes<float, double, bfloat16>::Dispatch(this, Input(0).dtype());
   }
 
   template <typename T>
@@ -165,15 +170,16 @@ class ReduceSideGradientOp final : public Operator<Context> {
       const int64_t count = lengths == nullptr ? layout.count : lengths[j];
       for (int64_t k = 0; k < layout.count; ++k) {
         const int64_t i = j * layout.result_stride + k * layout.stride;
-        T value = T(0);
+        ArithmeticType<T> value = 0;
         if (k < count) {
+          const auto g = Widen(dy[j]);
           if constexpr (Rule::kReadsValues) {
-            value = Rule::Derivative(dy[j], x[i], y[j], count);
+            value = Rule::Derivative(g, Widen(x[i]), Widen(y[j]), count);
           } else {
-            value = Rule::Derivative(dy[j], dy[j], dy[j], count);
+            value = Rule::Derivative(g, g, g, count);
           }
         }
-        dx[i] = value;
+        dx[i] = Narrow<T>(value);
       }
     }
     return true;
@@ -206,7 +212,7 @@ void DescribeReduceSide(OpSchema& schema) {
             ReducedShape(GetDimsVector(in[0]), reduced, side), in[0].data_type())};
       })
       .Arg("num_reduce_dim", "Number of dimensions that are reduced. Default 1.")
-      .Input(0, "X", "A float or double tensor (for sum and maximum int32 or int64 too).")
+      .Input(0, "X", "A float, bfloat16 or double tensor (for sum and maximum int32 or int64 too).")
       .Input(1, "lengths", "Optional int32: over how many elements each result goes.")
       .Output(0, "Y", "The dimensions that are left.");
 }

@@ -109,7 +109,7 @@ void DescribeReduce(OpSchema& schema) {
             ReduceAxes(ArgumentHelper(def)).OutputShape(GetDimsVector(in[0])), in[0].data_type())};
       })
       .FillUsing(DescribeAxes)
-      .Input(0, "data", "A float, double, int32 or int64 tensor.")
+      .Input(0, "data", "A float, bfloat16, double, int32 or int64 tensor.")
       .Output(0, "reduced", "One value for each index of the axes that are kept.");
 }
 void DescribeReduceGradient(OpSchema& schema) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "operators/reduction.h"
+#include "operators/wide_rows.h"
 
 namespace caffe2 {
 
@@ -35,7 +36,7 @@ class ReduceOp final : public Operator<Context> {
       : Operator<Context>(def, ws), axes_(ArgumentHelper(this->debug_def())) {}
 
   bool RunOnDevice() override {
-    return TensorTypes<float, int32_t, int64_t, double>::Dispatch(this, Input(0).dtype());
+    return TensorTypes<float, int32_t, int64_t, double, bfloat16>::Dispatch(this, Input(0).dtype());
   }
 
   template <typename T>
@@ -45,10 +46,12 @@ class ReduceOp final : public Operator<Context> {
     const BroadcastPlan plan = MakeBroadcastPlan(X.sizes(), axes_.KeptShape(X.sizes()));
     Tensor* Y = Output(0);
     Y->Resize(axes_.OutputShape(X.sizes()));
-    T* y = Y->template mutable_data<T>();
+    WideOutput<T> wide_y;
+    ArithmeticType<T>* y = wide_y.Row(Y->numel(), Y->template mutable_data<T>());
     Reduce<R>(plan, x, Y->numel(), y);
     const int64_t count = Y->numel() == 0 ? 0 : X.numel() / Y->numel();
     for (int64_t i = 0; i < Y->numel(); ++i) y[i] = F::Finish(y[i], count);
+    wide_y.Store();
     return true;
   }
 
@@ -65,7 +68,7 @@ class ReduceGradientOp final : public Operator<Context> {
       : Operator<Context>(def, ws), axes_(ArgumentHelper(this->debug_def())) {}
 
   bool RunOnDevice() override {
-    return TensorTypes<float, double>::Dispatch(this, Input(0).dtype());
+    return TensorTypes<float, double, bfloat16>::Dispatch(this, Input(0).dtype());
   }
 
   template <typename T>
@@ -84,7 +87,7 @@ class ReduceGradientOp final : public Operator<Context> {
     ParallelRows(plan, kElementwiseGrain, [=](int64_t n, int64_t row, int64_t, int64_t iy) {
       for (int64_t i = 0; i < n; ++i) {
         const int64_t j = iy + i * stride;
-        dx[row + i] = F::Derivative(dy[j], x[row + i], y[j], count);
+        dx[row + i] = Narrow<T>(F::Derivative(Widen(dy[j]), Widen(x[row + i]), Widen(y[j]), count));
       }
     });
     return true;

@@ -78,7 +78,8 @@ OPERATOR_SCHEMA(Relu)
     .FillUsing(ActivationSchema)
     .SetDoc(
         "The rectifier Y = max(X, 0), element by element; for float, bfloat16, float16 and "
-        "int32 tensors. A NaN stays a NaN.");
+        "int32 tensors. A NaN stays a NaN.")
+    .Input(0, "X", "A tensor of any shape.");
 OPERATOR_SCHEMA(ReluGradient)
     .FillUsing(ActivationGradientSchemaOfOutput)
     .SetDoc("The gradient of Relu: dX = dY where Y > 0, else 0.");

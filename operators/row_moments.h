@@ -1,8 +1,10 @@
-// Sums over strided rows, in double, that normalizations share.
+// Sums over strided rows of float or bfloat16, in double, that normalizations share.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+
+#include "caffe2/utils/narrow_float.h"
 
 namespace caffe2 {
 
@@ -13,13 +15,14 @@ struct RowMoments {
 
 // Of x[0], x[stride], ..., n values; zeros if there are none. Two passes, so that a large mean does
 // not swallow the variance.
-inline RowMoments MomentsOf(int64_t n, int64_t stride, const float* x) {
+template <typename T>
+RowMoments MomentsOf(int64_t n, int64_t stride, const T* x) {
   const auto count = static_cast<double>(std::max<int64_t>(1, n));
   double sum = 0, squares = 0;
-  for (int64_t i = 0; i < n; ++i) sum += x[i * stride];
+  for (int64_t i = 0; i < n; ++i) sum += Widen(x[i * stride]);
   const double mean = sum / count;
   for (int64_t i = 0; i < n; ++i) {
-    const double distance = x[i * stride] - mean;
+    const double distance = Widen(x[i * stride]) - mean;
     squares += distance * distance;
   }
   return {mean, squares / count};
@@ -30,11 +33,13 @@ struct RowDots {
   double dot = 0;  // of a * b
 };
 
-inline RowDots DotsOf(int64_t n, int64_t stride, const float* a, const float* b) {
+template <typename T>
+RowDots DotsOf(int64_t n, int64_t stride, const T* a, const T* b) {
   RowDots dots;
   for (int64_t i = 0; i < n; ++i) {
-    dots.sum += a[i * stride];
-    dots.dot += static_cast<double>(a[i * stride]) * b[i * stride];
+    const double value = Widen(a[i * stride]);
+    dots.sum += value;
+    dots.dot += value * Widen(b[i * stride]);
   }
   return dots;
 }

@@ -6,6 +6,7 @@
 #include "caffe2/utils/parallel.h"
 #include "caffe2/utils/simd.h"
 #include "caffe2/utils/vector_math.h"
+#include "operators/wide_rows.h"
 
 namespace caffe2 {
 namespace {
@@ -42,40 +43,52 @@ CAFFE2_SIMD_CLONES void SoftmaxGradientRow(int64_t d, const float* y, const floa
 
 }  // namespace
 
-void SoftmaxRows(int64_t rows, int64_t d, const float* x, float* y, float* log_sums) {
+template <typename T>
+void SoftmaxRows(int64_t rows, int64_t d, const T* x, T* y, float* log_sums) {
   ParallelFor(rows, RowGrain(d), [=](int64_t begin, int64_t end) {
+    WideInput<T> wide_x;
+    WideOutput<T> wide_y;
     for (int64_t i = begin; i < end; ++i) {
-      const float log_sum = SoftmaxRow(d, x + i * d, y + i * d);
+      const float log_sum = SoftmaxRow(d, wide_x.Row(d, x + i * d), wide_y.Row(d, y + i * d));
+      wide_y.Store();
       if (log_sums != nullptr) log_sums[i] = log_sum;
     }
   });
 }
 
+template void SoftmaxRows(int64_t, int64_t, const float*, float*, float*);
+template void SoftmaxRows(int64_t, int64_t, const bfloat16*, bfloat16*, float*);
+
 template <>
-bool SoftmaxOp<CPUContext>::RunOnDevice() {
+template <typename T>
+bool SoftmaxOp<CPUContext>::DoRunWithType() {
   const Tensor& x = Input(0);
   const int axis = x.canonical_axis_index(axis_);
-  const float* x_data = x.data<float>();
+  const T* x_data = x.data<T>();
   Tensor* y = Output(0);
   if (y != &x) y->ResizeLike(x);
-  SoftmaxRows(x.size_to_dim(axis), x.size_from_dim(axis), x_data, y->mutable_data<float>(),
-              nullptr);
+  SoftmaxRows(x.size_to_dim(axis), x.size_from_dim(axis), x_data, y->mutable_data<T>(), nullptr);
   return true;
 }
 
 template <>
-bool SoftmaxGradientOp<CPUContext>::RunOnDevice() {
+template <typename T>
+bool SoftmaxGradientOp<CPUContext>::DoRunWithType() {
   const Tensor &y = Input(0), &dy = Input(1);
   CAFFE_ENFORCE_EQ(y.numel(), dy.numel(), "Y ", ShapeString(y.sizes()), " and dY ",
                    ShapeString(dy.sizes()));
   const int64_t d = y.size_from_dim(y.canonical_axis_index(axis_));
-  const float *y_data = y.data<float>(), *dy_data = dy.data<float>();
+  const T *y_data = y.data<T>(), *dy_data = dy.data<T>();
   Tensor* dx = Output(0);
   if (dx != &dy) dx->ResizeLike(y);
-  float* dx_data = dx->mutable_data<float>();
+  T* dx_data = dx->mutable_data<T>();
   ParallelFor(d == 0 ? 0 : y.numel() / d, RowGrain(d), [=](int64_t begin, int64_t end) {
+    WideInput<T> wide_y, wide_dy;
+    WideOutput<T> wide_dx;
     for (int64_t i = begin; i < end; ++i) {
-      SoftmaxGradientRow(d, y_data + i * d, dy_data + i * d, dx_data + i * d);
+      SoftmaxGradientRow(d, wide_y.Row(d, y_data + i * d), wide_dy.Row(d, dy_data + i * d),
+                         wide_dx.Row(d, dx_data + i * d));
+      wide_dx.Store();
     }
   });
   return true;
@@ -91,7 +104,7 @@ OPERATOR_SCHEMA(Softmax)
     .IdenticalTypeAndShape()
     .SetDoc("Y[i, j] = exp(X[i, j]) / sum_k exp(X[i, k]), with X seen as a matrix.")
     .Arg("axis", "(int, default 1) The rows are the axes before this one, the columns the others.")
-    .Input(0, "X", "The logits, a float tensor.")
+    .Input(0, "X", "The logits, a float or bfloat16 tensor.")
     .Output(0, "Y", "The probabilities, shaped like X; may overwrite X.");
 
 OPERATOR_SCHEMA(SoftmaxGradient)

@@ -17,9 +17,7 @@ template <class Context>
 class SwishOp final : public Operator<Context> {
  public:
   USE_OPERATOR_FUNCTIONS(SwishOp);
-  bool RunOnDevice() override {
-    return TensorTypes<float, double>::Dispatch(this, Input(0).dtype());
-  }
+  bool RunOnDevice() override { return FloatTypes::Dispatch(this, Input(0).dtype()); }
   template <typename T>
   bool DoRunWithType() {
     const Tensor& X = Input(0);
@@ -28,7 +26,7 @@ class SwishOp final : public Operator<Context> {
     const T* x = X.data<T>();
     T* y = Y->template mutable_data<T>();
     ParallelFor(X.numel(), kActivationGrain, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) y[i] = x[i] * Sigmoid(x[i]);
+      for (int64_t i = begin; i < end; ++i) y[i] = Narrow<T>(Widen(x[i]) * Sigmoid(Widen(x[i])));
     });
     return true;
   }
@@ -39,9 +37,7 @@ template <class Context>
 class SwishGradientOp final : public Operator<Context> {
  public:
   USE_OPERATOR_FUNCTIONS(SwishGradientOp);
-  bool RunOnDevice() override {
-    return TensorTypes<float, double>::Dispatch(this, Input(0).dtype());
-  }
+  bool RunOnDevice() override { return FloatTypes::Dispatch(this, Input(0).dtype()); }
   template <typename T>
   bool DoRunWithType() {
     const Tensor &X = Input(0), &Y = Input(1), &dY = Input(2);
@@ -53,7 +49,10 @@ class SwishGradientOp final : public Operator<Context> {
     dX->ResizeLike(X);
     T* dx = dX->template mutable_data<T>();
     ParallelFor(X.numel(), kActivationGrain, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) dx[i] = dy[i] * (y[i] + Sigmoid(x[i]) * (1 - y[i]));
+      for (int64_t i = begin; i < end; ++i) {
+        const auto value = Widen(y[i]);
+        dx[i] = Narrow<T>(Widen(dy[i]) * (value + Sigmoid(Widen(x[i])) * (1 - value)));
+      }
     });
     return true;
   }
@@ -69,7 +68,7 @@ OPERATOR_SCHEMA(Swish)
     .NumOutputs(1)
     .IdenticalTypeAndShape()
     .SetDoc("Y = X / (1 + exp(-X)), element by element (Ramachandran et al., 2017).")
-    .Input(0, "X", "A float or double tensor of any shape.")
+    .Input(0, "X", "A floating-point tensor of any shape.")
     .Output(0, "Y", "The result, of its type and shape.");
 OPERATOR_SCHEMA(SwishGradient)
     .NumInputs(3)

@@ -1,0 +1,18 @@
+#include "operators/wide_rows.h"
+
+#include "caffe2/utils/narrow_float.h"
+#include "caffe2/utils/simd.h"
+
+namespace caffe2 {
+
+CAFFE2_SIMD_CLONES void WidenRow(int64_t n, const bfloat16* from, float* to) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) to[i] = Widen(from[i]);
+}
+
+CAFFE2_SIMD_CLONES void NarrowRow(int64_t n, const float* from, bfloat16* to) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) Store(from[i], &to[i]);
+}
+
+}  // namespace caffe2

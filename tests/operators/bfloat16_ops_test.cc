@@ -1,0 +1,194 @@
+// Operators on bfloat16 tensors against themselves on the same values as float: the result must be
+// the float one up to rounding, forward and backward.
+#include <cmath>
+#include <ostream>
+
+#include "caffe2/core/operator_gradient.h"
+#include "tests/operators/op_test.h"
+
+namespace caffe2::testing {
+namespace {
+
+struct Input {
+  std::vector<int64_t> dims;
+  bool parameter = false;  // float, of values that bfloat16 can hold: some operators round it
+  float low = -2, high = 2;
+};
+
+struct Case {
+  const char* type;
+  std::vector<Input> inputs;
+  std::vector<Argument> args = {};
+  int outputs = 1;
+  int gradients = 1;  // of how many outputs, from the first
+};
+
+void PrintTo(const Case& c, std::ostream* out) { *out << c.type; }
+
+// More than one block of widened elements, in none of which the number is whole.
+const std::vector<int64_t> kImage = {2, 8, 9, 11};
+
+std::vector<Case> Cases() {
+  const Input image{kImage}, positive{kImage, false, 0.3f, 3};
+  const Input channels{{8}, true};
+  const auto alpha = MakeArgument("alpha", 0.3f);
+  const auto nhwc = MakeArgument<std::string>("order", "NHWC");
+  const std::vector<Argument> lrn = {MakeArgument("size", 3), MakeArgument("alpha", 0.5f),
+                                     MakeArgument("beta", 0.75f)};
+  std::vector<Case> cases = {
+      {"Relu", {image}},
+      {"LeakyRelu", {image}, {alpha}},
+      {"Elu", {image}, {alpha}},
+      {"Selu", {image}},
+      {"ThresholdedRelu", {image}, {alpha}},
+      {"Sigmoid", {image}},
+      {"Tanh", {image}},
+      {"Softplus", {image}},
+      {"Softsign", {image}},
+      {"Logit", {{kImage, false, 0.1f, 0.9f}}},
+      {"Swish", {image}},
+      {"PRelu", {image, channels}},
+      {"PRelu", {{{2, 9, 11, 8}}, channels}, {nhwc}},
+      {"PRelu", {image, {{1}, true}}},
+      {"Dropout", {image}, {MakeArgument("ratio", 0.3f)}, 2},
+      {"Dropout", {image}, {MakeArgument("is_test", 1)}},
+      {"Softmax", {image}, {MakeArgument("axis", 2)}},
+      {"LayerNorm", {image}, {MakeArgument("axis", 1)}, 3},
+      {"InstanceNorm", {image, channels, channels}, {}, 3},
+      {"InstanceNorm", {{{2, 9, 11, 8}}, channels, channels}, {nhwc}},
+      {"LRN", {image}, lrn, 2},
+      {"LRN", {{{2, 9, 11, 8}}}, {lrn[0], lrn[1], lrn[2], nhwc}},
+      {"MatMul", {{{17, 20}}, {{20, 9}}}},
+      {"BatchMatMul", {{{3, 17, 20}}, {{3, 20, 9}}}},
+      {"ConvTranspose", {image, {{8, 4, 3, 3}, true}}, {MakeArgument("kernel", 3)}},
+      {"Concat", {image, {{2, 3, 9, 11}}}, {}, 2},
+      {"Split", {image}, {}, 2, 2},
+      {"Transpose", {image}},
+      {"NCHW2NHWC", {image}},
+      {"NHWC2NCHW", {image}},
+      {"ChannelShuffle", {image}, {MakeArgument("group", 2)}},
+      {"PadImage", {image}, {MakeArgument("pad", 2), MakeArgument<std::string>("mode", "reflect")}},
+      {"ResizeNearest",
+       {image},
+       {MakeArgument("width_scale", 2.f), MakeArgument("height_scale", 2.f)}},
+      {"Scale", {image}, {MakeArgument("scale", 1.7f)}},
+      {"Clip", {image}, {MakeArgument("min", -1.f), MakeArgument("max", 0.7f)}},
+      {"Abs", {image}},
+      {"Negative", {image}},
+      {"Sqr", {image}},
+      {"Exp", {image}},
+      {"Sqrt", {positive}},
+      {"Log", {positive}},
+      {"Sum", {image, image, image}},
+  };
+  for (const char* type : {"Add", "Sub", "Mul"}) {
+    cases.push_back({type, {image, image}});
+    cases.push_back({type, {image, {{11}}}, {MakeArgument("broadcast", 1)}});
+  }
+  cases.push_back({"Div", {image, positive}});
+  for (const char* type : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1"}) {
+    cases.push_back({type, {image}, {MakeArgument("axes", std::vector<int>{2, 3})}});
+  }
+  cases.push_back({"ReduceL2", {image}, {MakeArgument("axes", std::vector<int>{0, 1})}});
+  for (const char* type : {"ReduceFrontSum", "ReduceFrontMean", "ReduceFrontMax", "ReduceBackSum",
+                           "ReduceBackMean", "ReduceBackMax"}) {
+    cases.push_back({type, {image}, {MakeArgument("num_reduce_dim", 2)}});
+  }
+  return cases;
+}
+
+// The values of a float or bfloat16 tensor.
+std::vector<float> FloatValues(const Tensor& tensor) {
+  if (tensor.IsType<float>()) {
+    return std::vector<float>(tensor.data<float>(), tensor.data<float>() + tensor.numel());
+  }
+  std::vector<float> values;
+  const bfloat16* data = tensor.data<bfloat16>();
+  for (int64_t i = 0; i < tensor.numel(); ++i) values.push_back(ToFloat(data[i]));
+  return values;
+}
+
+void FeedRounded(Workspace* ws, const std::string& name, const std::vector<int64_t>& dims,
+                 const std::vector<float>& values) {
+  std::vector<bfloat16> rounded;
+  for (const float value : values) rounded.push_back(ToBFloat16(value));
+  Feed(ws, name, dims, rounded);
+}
+
+// `to` gets every tensor of `from`, with bfloat16 widened to float.
+void CopyWidened(const Workspace& from, Workspace* to) {
+  for (const std::string& name : from.Blobs()) {
+    const Tensor& tensor = Fetch(from, name);
+    if (tensor.IsType<bfloat16>()) {
+      Feed(to, name, tensor.sizes(), FloatValues(tensor));
+    } else {
+      BlobGetMutableTensor(to->CreateBlob(name), Device{})->CopyFrom(tensor);
+    }
+  }
+}
+
+// The tensor of bfloat16 (or of statistics and parameters) is the float one up to rounding.
+void ExpectClose(const Workspace& narrow, const Workspace& wide, const std::string& name) {
+  SCOPED_TRACE(name);
+  const Tensor &result = Fetch(narrow, name), &reference = Fetch(wide, name);
+  ASSERT_EQ(result.sizes(), reference.sizes());
+  if (!reference.IsType<float>()) {
+    EXPECT_EQ(result.dtype(), reference.dtype());
+    return;
+  }
+  const std::vector<float> values = FloatValues(result), expected = FloatValues(reference);
+  for (size_t i = 0; i < values.size(); ++i) {
+    ASSERT_NEAR(values[i], expected[i], std::fabs(expected[i]) / 128 + 1e-5f) << "element " << i;
+  }
+}
+
+std::string Name(const char* kind, size_t i) { return kind + std::to_string(i); }
+
+class BFloat16Test : public ::testing::TestWithParam<Case> {};
+
+TEST_P(BFloat16Test, IsTheFloatResultRounded) {
+  const Case& c = GetParam();
+  Workspace narrow, wide;
+  std::vector<std::string> inputs, outputs;
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    const auto& [dims, parameter, low, high] = c.inputs[i];
+    inputs.push_back(Name("X", i));
+    const int64_t n = CheckedNumel(dims.data(), static_cast<int>(dims.size()));
+    FeedRounded(&narrow, inputs[i], dims, RandomValues(n, i + 1, low, high, 0.01f));
+    if (parameter) Feed(&narrow, inputs[i], dims, FloatValues(Fetch(narrow, inputs[i])));
+  }
+  for (int i = 0; i < c.outputs; ++i) outputs.push_back(Name("Y", i));
+  OperatorDef op = Op(c.type, inputs, outputs, c.args);
+  op.mutable_device_option()->set_random_seed(5);
+
+  CopyWidened(narrow, &wide);
+  RunOp(&narrow, op);
+  RunOp(&wide, op);
+  EXPECT_TRUE(Fetch(narrow, "Y0").IsType<bfloat16>());
+  for (const std::string& name : outputs) ExpectClose(narrow, wide, name);
+
+  std::vector<GradientWrapper> gradients(c.outputs);
+  for (int i = 0; i < c.gradients; ++i) {
+    gradients[i].dense = Name("dY", i);
+    const Tensor& y = Fetch(narrow, outputs[i]);
+    FeedRounded(&narrow, gradients[i].dense, y.sizes(), RandomValues(y.numel(), 9, 0.2f, 1));
+  }
+  CopyWidened(narrow, &wide);
+  const GradientOpsMeta meta = GetGradientForOp(op, gradients);
+  for (const OperatorDef& gradient_op : meta.ops) {
+    RunOp(&narrow, gradient_op);
+    RunOp(&wide, gradient_op);
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const std::string& name = meta.g_input[i].dense;
+    EXPECT_EQ(Fetch(narrow, name).dtype(), Fetch(narrow, inputs[i]).dtype()) << name;
+    ExpectClose(narrow, wide, name);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BFloat16Test, ::testing::ValuesIn(Cases()), [](const auto& info) {
+  return std::string(info.param.type) + "_" + std::to_string(info.index);
+});
+
+}  // namespace
+}  // namespace caffe2::testing
