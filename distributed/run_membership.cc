@@ -447,6 +447,10 @@ void Membership::Leave() {
     store_->SetDeadline(Deadline(kEndWait));
     const Deadline deadline(options().exit_timeout);
     const MemberRecord now{place_.self.process, NowMs() / 1000};
+    // A store that was restarted has lost it; shard 0 takes its absence for the end of this shard.
+    const std::string member = place_.Key("member", options().shard_id);
+    store_->SetIfAbsent(member, now.Format());
+    store_->Expire(member, place_.key_lifetime());
     store_->SetIfAbsent(place_.Key("leaving"), now.Format());
     store_->SetIfAbsent(place_.Key("left", options().shard_id), "1");
     store_->Expire(place_.Key("leaving"), place_.key_lifetime());

@@ -14,6 +14,7 @@ class CopyToDeviceOp final : public Operator<CUDAContext> {
   using Operator<CUDAContext>::Operator;
   bool RunOnDevice() override {
     const Tensor& X = Input<Tensor>(0);
+    CAFFE_ENFORCE(X.has_data(), "the input of shape ", ShapeString(X.sizes()), " holds no data");
     const Device device = kLikeInput ? Input<Tensor>(1).device() : context_.device();
     Tensor* Y = BlobGetMutableTensor(OutputBlob(0), device);
     // What is not on this device alone is waited for: other streams may go on with it.
@@ -31,7 +32,9 @@ class CopyToHostOp final : public Operator<CUDAContext> {
  public:
   using Operator<CUDAContext>::Operator;
   bool RunOnDevice() override {
-    OutputCPU(0)->CopyFrom(Input<Tensor>(0));
+    const Tensor& X = Input<Tensor>(0);
+    CAFFE_ENFORCE(X.has_data(), "the input of shape ", ShapeString(X.sizes()), " holds no data");
+    OutputCPU(0)->CopyFrom(X);
     return true;
   }
 };

@@ -83,6 +83,7 @@ std::string AddImageInput(ModelHelper* model, const std::string& reader, RecordK
   const std::string host_label = model->is_test() ? label : HostName(*model, label);
   AddOnHost(model, "ImageInput", {reader}, {HostName(*model, nhwc), host_label},
             {MakeArgument("batch_size", batch),
+             MakeArgument("num_labels", options.model.shape.num_labels),
              MakeArgument("use_caffe_datum", kind == RecordKind::kDatum),
              MakeArgument("color", options.model.shape.num_channels == 3),
              MakeArgument("mean", data.mean), MakeArgument("std", data.std),

@@ -5,6 +5,7 @@
 
 #include "caffe2/core/operator_gradient.h"
 #include "tests/operators/op_test.h"
+#include "tests/operators/test_device.h"
 
 namespace caffe2::testing {
 namespace {
@@ -148,6 +149,9 @@ class BFloat16Test : public ::testing::TestWithParam<Case> {};
 
 TEST_P(BFloat16Test, IsTheFloatResultRounded) {
   const Case& c = GetParam();
+  if (TestsCuda() && c.type.rfind("Reduce", 0) == 0) {
+    GTEST_SKIP() << "reductions on CUDA devices do not take bfloat16";
+  }
   Workspace narrow, wide;
   std::vector<std::string> inputs, outputs;
   for (size_t i = 0; i < c.inputs.size(); ++i) {

@@ -55,6 +55,17 @@ TEST(CudaBackendTest, RefusesDevicesThatAreNotThere) {
   EXPECT_NE(error.find("there is no device cuda:99"), std::string::npos) << error;
 }
 
+TEST(CudaBackendTest, CopiesBetweenHostAndDeviceAreOperators) {
+  NEED_CUDA();
+  Workspace ws;
+  FeedRandom(&ws, "X", {3, 4}, 1);
+  const std::vector<float> values = FetchValues<float>(ws, "X");
+  for (const char* type : {"CopyCPUToGPU", "CopyGPUToCPU"}) {
+    RunOp(&ws, Op(type, {"X"}, {"Y"}));
+    ExpectTensor(ws, "Y", {3, 4}, values);
+  }
+}
+
 TEST(CudaBackendTest, ValuesSurviveTheTripToTheDevice) {
   NEED_CUDA();
   Workspace ws;

@@ -422,7 +422,7 @@ def test_char_rnn_learns(tmp_path):
          "--hidden_size", "32"]))
     model.CreateModel()
     model.Initialize()
-    losses = [model.TrainIteration() for _ in range(120)]
+    losses = [model.TrainIteration() for _ in range(240)]
     assert abs(losses[0] - np.log(model.D)) < 0.5
     assert np.mean(losses[-10:]) < 0.5 * losses[0]
     assert len(model.GenerateText(20, "t")) == 21
