@@ -2,6 +2,7 @@
 // the float one up to rounding, forward and backward.
 #include <cmath>
 #include <ostream>
+#include <string>
 
 #include "caffe2/core/operator_gradient.h"
 #include "tests/operators/op_test.h"
@@ -149,7 +150,7 @@ class BFloat16Test : public ::testing::TestWithParam<Case> {};
 
 TEST_P(BFloat16Test, IsTheFloatResultRounded) {
   const Case& c = GetParam();
-  if (TestsCuda() && c.type.rfind("Reduce", 0) == 0) {
+  if (TestsCuda() && std::string(c.type).starts_with("Reduce")) {
     GTEST_SKIP() << "reductions on CUDA devices do not take bfloat16";
   }
   Workspace narrow, wide;
