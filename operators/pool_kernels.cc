@@ -8,6 +8,7 @@
 #include "caffe2/utils/narrow_float.h"
 #include "caffe2/utils/parallel.h"
 #include "caffe2/utils/simd.h"
+#include "operators/wide_rows.h"
 
 namespace caffe2 {
 namespace {
@@ -103,9 +104,6 @@ CAFFE2_SIMD_CLONES void Scale(int64_t n, float scale, const float* from, float* 
 CAFFE2_SIMD_CLONES void Scale(int64_t n, float scale, const bfloat16* from, float* to) {
   for (int64_t i = 0; i < n; ++i) to[i] = scale * Widen(from[i]);
 }
-CAFFE2_SIMD_CLONES void StoreAll(int64_t n, const float* from, bfloat16* to) {
-  for (int64_t i = 0; i < n; ++i) Store(from[i], to + i);
-}
 // The windows of one pooling, row by row.
 template <typename T>
 class Pooling {
@@ -130,7 +128,7 @@ class Pooling {
         T* to = y + r * output_row_;
         float* sum = Sum(to, &buffer);
         ForwardRow(kind, x, r, sum);
-        if constexpr (!kInPlace) StoreAll(output_row_, sum, to);
+        if constexpr (!kInPlace) NarrowRow(output_row_, sum, to);
       }
     });
   }
@@ -144,7 +142,7 @@ class Pooling {
         float* sum = Sum(to, &buffer);
         std::fill_n(sum, input_row_, 0.f);
         BackwardRow(kind, x, y, dy, r, scaled.data(), sum);
-        if constexpr (!kInPlace) StoreAll(input_row_, sum, to);
+        if constexpr (!kInPlace) NarrowRow(input_row_, sum, to);
       }
     });
   }

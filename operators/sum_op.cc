@@ -1,6 +1,6 @@
 #include "caffe2/utils/simd.h"
 #include "operators/copy_elements.h"
-#include "operators/element_type.h"
+#include "operators/wide_rows.h"
 
 namespace caffe2 {
 namespace {
@@ -16,10 +16,6 @@ template <typename T>
 inline void AddPair(int64_t n, const T* a, const T* b, ArithmeticType<T>* sum) {
   for (int64_t i = 0; i < n; ++i) sum[i] = Widen(a[i]) + Widen(b[i]);
 }
-template <typename T>
-inline void Round(int64_t n, const ArithmeticType<T>* sum, T* y) {
-  for (int64_t i = 0; i < n; ++i) y[i] = Narrow<T>(sum[i]);
-}
 CAFFE2_SIMD_CLONES void AddTo(int64_t n, const float* x, float* sum) { AddTo<float>(n, x, sum); }
 CAFFE2_SIMD_CLONES void AddPair(int64_t n, const float* a, const float* b, float* sum) {
   AddPair<float>(n, a, b, sum);
@@ -29,9 +25,6 @@ CAFFE2_SIMD_CLONES void AddTo(int64_t n, const bfloat16* x, float* sum) {
 }
 CAFFE2_SIMD_CLONES void AddPair(int64_t n, const bfloat16* a, const bfloat16* b, float* sum) {
   AddPair<bfloat16>(n, a, b, sum);
-}
-CAFFE2_SIMD_CLONES void Round(int64_t n, const float* sum, bfloat16* y) {
-  Round<bfloat16>(n, sum, y);
 }
 
 template <class Context>
@@ -75,7 +68,7 @@ class SumOp final : public Operator<Context> {
     } else {
       float sum[kBlock];
       Accumulate<T>(offset, n, sum);
-      Round(n, sum, y);
+      NarrowRow(n, sum, y);
     }
   }
   template <typename T>

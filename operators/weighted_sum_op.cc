@@ -1,6 +1,6 @@
 #include "caffe2/utils/simd.h"
-#include "operators/element_type.h"
 #include "operators/reduction.h"
+#include "operators/wide_rows.h"
 
 namespace caffe2 {
 namespace {
@@ -69,7 +69,7 @@ class WeightedSumOp final : public Operator<Context> {
     } else {
       float sum[kBlock];
       Accumulate<T>(offset, n, sum);
-      for (int64_t i = 0; i < n; ++i) y[i] = Narrow<T>(sum[i]);
+      NarrowRow(n, sum, y);
     }
   }
   // sum may be the data of input 0.

@@ -15,4 +15,12 @@ CAFFE2_SIMD_CLONES void NarrowRow(int64_t n, const float* from, bfloat16* to) {
   for (int64_t i = 0; i < n; ++i) Store(from[i], &to[i]);
 }
 
+void WidenRow(int64_t n, const float16* from, float* to) {
+  for (int64_t i = 0; i < n; ++i) to[i] = Widen(from[i]);
+}
+
+void NarrowRow(int64_t n, const float* from, float16* to) {
+  for (int64_t i = 0; i < n; ++i) to[i] = Narrow<float16>(from[i]);
+}
+
 }  // namespace caffe2

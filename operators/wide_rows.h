@@ -1,5 +1,5 @@
-// How kernels over rows of float serve bfloat16 too: a row is widened into a buffer, and the result
-// rounded once. Rows of types that arithmetic is done in are used where they lie.
+// How kernels over rows of float serve 16-bit types too: a row is widened into a buffer, and the
+// result rounded once. Rows of types that arithmetic is done in are used where they lie.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,9 @@ namespace caffe2 {
 
 // to[i] = from[i], exactly; and rounded to nearest even. The arrays must not overlap.
 void WidenRow(int64_t n, const bfloat16* from, float* to);
+void WidenRow(int64_t n, const float16* from, float* to);
 void NarrowRow(int64_t n, const float* from, bfloat16* to);
+void NarrowRow(int64_t n, const float* from, float16* to);
 
 // Elements of which a few widened copies stay in the first-level cache.
 constexpr int64_t kWideBlock = 1024;
