@@ -1,6 +1,6 @@
 // GatherRanges, GatherRangesToDense: parts of a list, named by offset and length.
 #include <algorithm>
-#include <unordered_map>
+#include <numeric>
 
 #include "caffe2/core/operator.h"
 #include "operators/indices.h"
@@ -91,30 +91,25 @@ class GatherRangesToDenseOp final : public Operator<CPUContext> {
  private:
   void GatherRange(const Tensor& X, const Ranges& ranges, const std::vector<int64_t>& keys, int i) {
     const int64_t length = lengths_[i];
-    const TypeMeta meta = X.dtype();
-    CAFFE_ENFORCE(meta.copy() == nullptr, "DATA of ", meta.name(), " has no zero to fill with");
-    Tensor* Y = Output(i);
-    Y->Resize(ranges.examples, length);
-    const char* x = static_cast<const char*>(X.raw_data());
-    char* y = static_cast<char*>(Y->raw_mutable_data(meta));
+    CAFFE_ENFORCE(X.dtype().copy() == nullptr, "DATA must be numbers, not ", X.dtype().name());
+    RowCopier elements(X, CheckedNumel({ranges.examples, length}), Output(i));
     std::vector<int64_t> order(length);
-    for (int64_t e = 0; e < ranges.examples; ++e, y += length * meta.itemsize()) {
+    for (int64_t e = 0; e < ranges.examples; ++e) {
       const int64_t n = ranges.length(e, i), offset = ranges.offset(e, i);
       if (n == 0) {  // an example that lacks the feature
-        std::fill_n(y, length * meta.itemsize(), 0);
+        elements.AppendZeros(length);
         continue;
       }
       CAFFE_ENFORCE_EQ(n, length, "the length of range ", i, " of example ", e,
                        ", and the one in the argument lengths");
-      for (int64_t k = 0; k < n; ++k) order[k] = offset + k;
+      std::iota(order.begin(), order.end(), offset);
       if (!keys.empty()) {
         std::stable_sort(order.begin(), order.end(),
                          [&keys](int64_t a, int64_t b) { return keys[a] < keys[b]; });
       }
-      for (int64_t k = 0; k < n; ++k) {
-        context_.CopyItems(meta, 1, x + order[k] * meta.itemsize(), y + k * meta.itemsize());
-      }
+      for (const int64_t k : order) elements.Append(k);
     }
+    Output(i)->Reshape({ranges.examples, length});
   }
 
   std::vector<int64_t> lengths_;

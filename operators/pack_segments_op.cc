@@ -1,10 +1,10 @@
 // PackSegments and UnpackSegments: segments of rows as one padded tensor, and back.
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "caffe2/core/operator.h"
 #include "operators/gradient_rule.h"
+#include "operators/row_copier.h"
 #include "operators/segments.h"
 
 namespace caffe2 {
@@ -41,40 +41,26 @@ class PackSegmentsOp final : public Operator<CPUContext> {
       CAFFE_ENFORCE_GE(Input(2).dim(), 2, "the packed tensor that gives the length");
       length = Input(2).size(1);
     }
+    const int64_t rows = CheckedNumel({segments.count(), length});
+    RowCopier copier(X, rows, Output(0));
+    for (int64_t s = 0; s < segments.count(); ++s) {
+      const int64_t n = std::min(length, segments.length(s));
+      copier.Append(segments.entry(s, 0), n);
+      if (pad_minf_) {
+        copier.AppendValue(length - n, -std::numeric_limits<float>::infinity());
+      } else {
+        copier.AppendZeros(length - n);
+      }
+    }
     std::vector<int64_t> dims = X.sizes();
     dims[0] = length;
     dims.insert(dims.begin(), segments.count());
-    Tensor* Y = Output(0);
-    Y->Resize(dims);
-    const int64_t width = X.size_from_dim(1);
-    const TypeMeta meta = X.dtype();
-    char* y = static_cast<char*>(Y->raw_mutable_data(meta));
-    Pad(Y);
-    const size_t row = width * meta.itemsize();
-    const char* x = static_cast<const char*>(X.raw_data());
-    for (int64_t s = 0; s < segments.count(); ++s) {
-      const int64_t n = std::min(length, segments.length(s));
-      if (n == 0) continue;
-      context_.CopyItems(meta, n * width, x + segments.entry(s, 0) * row, y + s * length * row);
-    }
+    Output(0)->Reshape(dims);
     if (presence_) WritePresence(segments, length);
     return true;
   }
 
  private:
-  // Minus infinity for floats if asked for, else 0 or the empty string.
-  void Pad(Tensor* Y) const {
-    if (Y->IsType<std::string>()) {
-      std::fill_n(Y->mutable_data<std::string>(), Y->numel(), std::string());
-    } else if (Y->IsType<float>()) {
-      std::fill_n(Y->mutable_data<float>(), Y->numel(),
-                  pad_minf_ ? -std::numeric_limits<float>::infinity() : 0.f);
-    } else {
-      CAFFE_ENFORCE(!pad_minf_, "pad_minf is for float data, not for ", Y->dtype().name());
-      CAFFE_ENFORCE(Y->dtype().copy() == nullptr, "data of ", Y->dtype().name(), " has no pad");
-      if (Y->numel() > 0) std::memset(Y->raw_mutable_data(), 0, Y->nbytes());
-    }
-  }
   void WritePresence(const Segments& segments, int64_t length) {
     Tensor* mask = Output(1);
     mask->Resize(segments.count(), length);
@@ -112,22 +98,12 @@ class UnpackSegmentsOp final : public Operator<CPUContext> {
                     " of segment ", s, " in a tensor ", ShapeString(X.sizes()));
       total += Unpacked(segments.length(s), length);
     }
-    std::vector<int64_t> dims(X.sizes().begin() + 1, X.sizes().end());
-    dims[0] = total;
-    Tensor* Y = Output(0);
-    Y->Resize(dims);
-    const int64_t width = X.size_from_dim(2);
-    const TypeMeta meta = X.dtype();
-    CAFFE_ENFORCE(!restore_ || meta.copy() == nullptr, "restore_cut is for numbers");
-    const size_t row = width * meta.itemsize();
-    const char* x = static_cast<const char*>(X.raw_data());
-    char* y = static_cast<char*>(Y->raw_mutable_data(meta));
+    CAFFE_ENFORCE(!restore_ || X.dtype().copy() == nullptr, "restore_cut is for numbers");
+    RowCopier rows(X, total, Output(0), 2);
     for (int64_t s = 0; s < segments.count(); ++s) {
       const int64_t n = std::min(length, segments.length(s));
-      context_.CopyItems(meta, n * width, x + s * length * row, y);
-      const int64_t cut = Unpacked(segments.length(s), length) - n;
-      if (cut > 0) std::memset(y + n * row, 0, cut * row);
-      y += (n + cut) * row;
+      rows.Append(s * length, n);
+      rows.AppendZeros(Unpacked(segments.length(s), length) - n);
     }
     return true;
   }

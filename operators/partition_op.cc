@@ -3,6 +3,7 @@
 
 #include "caffe2/core/operator.h"
 #include "operators/indices.h"
+#include "operators/row_copier.h"
 #include "operators/segments.h"
 
 namespace caffe2 {
@@ -38,21 +39,12 @@ class PartitionBase : public Operator<CPUContext> {
                                    Input(first_).sizes().begin()),
                     "input ", k, " ", ShapeString(X.sizes()),
                     " does not begin with the keys' shape ", ShapeString(Input(first_).sizes()));
-      const int64_t width = X.size_from_dim(num_dims);
-      const size_t row = width * X.itemsize();
-      std::vector<char*> to(parts_);
+      std::vector<RowCopier> rows;
       for (int64_t p = 0; p < parts_; ++p) {
-        std::vector<int64_t> dims{counts[p]};
-        dims.insert(dims.end(), X.sizes().begin() + num_dims, X.sizes().end());
-        Tensor* Y = Output(static_cast<int>(p * InputSize()) + k);
-        Y->Resize(dims);
-        to[p] = static_cast<char*>(Y->raw_mutable_data(X.dtype()));
+        rows.emplace_back(X, counts[p], Output(static_cast<int>(p * InputSize()) + k), num_dims);
       }
-      const char* x = static_cast<const char*>(X.raw_data());
-      for (size_t i = 0; i < keys.size(); ++i, x += row) {
-        const int64_t p = PartOf(keys[i], parts_);
-        context_.CopyItems(X.dtype(), width, x, to[p]);
-        to[p] += row;
+      for (size_t i = 0; i < keys.size(); ++i) {
+        rows[PartOf(keys[i], parts_)].Append(static_cast<int64_t>(i));
       }
     }
     if (pack_) DivideKeys();

@@ -81,27 +81,10 @@ class PadEmptySamplesOp final : public Operator<CPUContext> {
                   ShapeString(X.sizes()), " for lengths that add up to ", segments.size());
     int64_t empty = 0;
     for (int64_t s = 0; s < segments.count(); ++s) empty += segments.length(s) == 0 ? 1 : 0;
-    std::vector<int64_t> dims = X.sizes();
-    dims[0] += empty;
-    Y->Resize(dims);
-    const TypeMeta meta = X.dtype();
-    const int64_t width = X.size_from_dim(1);
-    const size_t row = width * meta.itemsize();
-    const char* x = static_cast<const char*>(X.raw_data());
-    char* y = static_cast<char*>(Y->raw_mutable_data(meta));
-    std::vector<std::string> no_strings(meta == TypeMeta::Make<std::string>() ? width : 0);
+    RowCopier rows(X, X.size(0) + empty, Y);
     for (int64_t s = 0; s < segments.count(); ++s) {
-      const int64_t n = segments.length(s);
-      if (n == 0 && meta.copy() == nullptr) {
-        std::fill_n(y, row, 0);
-      } else if (n == 0) {
-        CAFFE_ENFORCE(meta == TypeMeta::Make<std::string>(), "no pad of ", meta.name());
-        context_.CopyItems(meta, width, no_strings.data(), y);
-      } else {
-        context_.CopyItems(meta, n * width, x, y);
-      }
-      x += n * row;
-      y += std::max<int64_t>(1, n) * row;
+      rows.Append(segments.entry(s, 0), segments.length(s));
+      if (segments.length(s) == 0) rows.AppendZeros(1);
     }
   }
 };
