@@ -1,7 +1,7 @@
 // Writing datasets and packing records: Append, AtomicAppend, CreateTensorVector, TensorVectorSize,
 // ConcatTensorVector, CollectTensor, PackRecords, UnPackRecords.
-#include "caffe2/core/blob_serialization.h"
 #include "operators/dataset_op.h"
+#include "operators/tensor_list.h"
 
 namespace caffe2 {
 namespace {
@@ -175,25 +175,12 @@ class TensorVectorSerializer final : public BlobSerializer {
                  int64_t /*chunk_size*/) override {
     const Pointer& vector = blob.Get<Pointer>();
     CAFFE_ENFORCE(vector != nullptr, "the tensor vector \"", name, "\" was not created");
-    TensorProtos protos;
-    for (const Tensor& tensor : *vector) {
-      SerializeTensor(tensor, name, 0, tensor.numel(), protos.add_protos());
-    }
-    BlobProto proto;
-    proto.set_name(name);
-    proto.set_type(blob.TypeName());
-    proto.set_content(protos.SerializeAsString());
-    acceptor(name, proto.SerializeAsString());
+    std::vector<const Tensor*> tensors;
+    for (const Tensor& tensor : *vector) tensors.push_back(&tensor);
+    SerializeTensorList(blob, name, tensors, acceptor);
   }
   void Deserialize(const BlobProto& proto, Blob* blob) override {
-    TensorProtos protos;
-    CAFFE_ENFORCE(protos.ParseFromString(proto.content()), "blob \"", proto.name(),
-                  "\" holds no tensors");
-    auto vector = std::make_unique<TensorVector>(protos.protos_size());
-    for (int i = 0; i < protos.protos_size(); ++i) {
-      DeserializeTensor(protos.protos(i), &(*vector)[i]);
-    }
-    *blob->GetMutable<Pointer>() = std::move(vector);
+    *blob->GetMutable<Pointer>() = std::make_unique<TensorVector>(DeserializeTensorList(proto));
   }
 };
 

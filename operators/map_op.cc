@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "caffe2/core/blob_serialization.h"
 #include "caffe2/core/operator.h"
+#include "operators/tensor_list.h"
 
 namespace caffe2 {
 namespace {
@@ -106,22 +106,12 @@ class MapSerializer final : public BlobSerializer {
                  int64_t /*chunk_size*/) override {
     Tensor keys, values;
     VisitMap(blob, [&](const auto& map) { ListMap(map, &keys, &values); });
-    TensorProtos protos;
-    SerializeTensor(keys, name, 0, keys.numel(), protos.add_protos());
-    SerializeTensor(values, name, 0, values.numel(), protos.add_protos());
-    BlobProto proto;
-    proto.set_name(name);
-    proto.set_type(blob.TypeName());
-    proto.set_content(protos.SerializeAsString());
-    acceptor(name, proto.SerializeAsString());
+    SerializeTensorList(blob, name, {&keys, &values}, acceptor);
   }
   void Deserialize(const BlobProto& proto, Blob* blob) override {
-    TensorProtos protos;
-    CAFFE_ENFORCE(protos.ParseFromString(proto.content()) && protos.protos_size() == 2, "blob \"",
-                  proto.name(), "\" holds no keys and values");
-    Tensor keys, values;
-    DeserializeTensor(protos.protos(0), &keys);
-    DeserializeTensor(protos.protos(1), &values);
+    const std::vector<Tensor> tensors = DeserializeTensorList(proto);
+    CAFFE_ENFORCE_EQ(tensors.size(), 2u, "blob \"", proto.name(), "\" holds no keys and values");
+    const Tensor &keys = tensors[0], &values = tensors[1];
     DispatchMap(keys.dtype(), values.dtype(), [&]<typename Key, typename Value>(Key, Value) {
       FillMap(keys, values, blob->GetMutable<IntegerMap<Key, Value>>());
     });
