@@ -131,50 +131,52 @@ void Arguments(OpSchema& schema) {
 }  // namespace
 
 OPERATOR_SCHEMA(SoftmaxWithLoss)
-    .NumInputs(2, 3)
-    .NumOutputs(2)
-    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
-      return std::vector<TensorShape>{in[0], CreateTensorShape({}, in[0].data_type())};
-    })
     .FillUsing(Arguments)
+    .FillUsing(DescribeSoftmaxLoss)
     .SetDoc(
         "The softmax P of the logits and its cross entropy with the labels: loss = scale * "
         "(sum over rows of weight * -log P[row, label]) / (sum of weights), or 0 if the "
         "weights add up to 0. A class index out of range is an error.")
     .Input(0, "logits", "A float tensor, seen as an N x D matrix.")
     .Input(1, "labels", "int32 of N elements, or float of N x D with label_prob.")
-    .Input(2, "weight_tensor", "Optional: a float weight for each of the N rows.")
-    .Output(0, "softmax", "The probabilities, shaped like the logits.")
-    .Output(1, "loss", "A float scalar.");
+    .Input(2, "weight_tensor", "Optional: a float weight for each of the N rows.");
 
 OPERATOR_SCHEMA(SoftmaxWithLossGradient)
-    .NumInputs(4, 5)
-    .NumOutputs(1)
-    .IdenticalTypeAndShapeOfInput(0)
     .FillUsing(Arguments)
+    .FillUsing(DescribeSoftmaxLossGradient)
     .SetDoc(
         "The gradient of SoftmaxWithLoss with respect to the logits. With weights they are "
-        "input 2, and the last two inputs follow them.")
-    .Input(0, "logits", "As in SoftmaxWithLoss.")
-    .Input(1, "labels", "As in SoftmaxWithLoss.")
-    .Input(2, "softmax", "The first output of SoftmaxWithLoss.")
-    .Input(3, "d_loss", "The gradient of the loss, a scalar.")
-    .Input(4, "d_loss_with_weights", "The gradient of the loss where input 2 holds weights.")
-    .Output(0, "d_logits", "The gradient of the logits, shaped like them.");
+        "input 2, and the last two inputs follow them.");
 
-class GetSoftmaxWithLossGradient final : public GradientMakerBase {
- public:
-  using GradientMakerBase::GradientMakerBase;
-  std::vector<OperatorDef> GetGradientDefs() override {
-    CAFFE_ENFORCE(GradOut(0).IsEmpty(), "no gradient flows through the softmax output ", O(0),
-                  " of SoftmaxWithLoss; use Softmax");
-    std::vector<std::string> inputs{I(0), I(1)};
-    if (Def().input_size() > 2) inputs.push_back(I(2));
-    inputs.push_back(O(0));
-    inputs.push_back(GO(1));
-    return SingleGradientDef("SoftmaxWithLossGradient", "", inputs, std::vector{GI(0)});
-  }
-};
-REGISTER_GRADIENT(SoftmaxWithLoss, GetSoftmaxWithLossGradient);
+void DescribeSoftmaxLoss(OpSchema& schema) {
+  schema.NumInputs(2, 3)
+      .NumOutputs(2)
+      .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
+        return std::vector<TensorShape>{in[0], CreateTensorShape({}, in[0].data_type())};
+      })
+      .Output(0, "softmax", "The probabilities, shaped like the logits.")
+      .Output(1, "loss", "A float scalar.");
+}
+void DescribeSoftmaxLossGradient(OpSchema& schema) {
+  schema.NumInputs(4, 5)
+      .NumOutputs(1)
+      .IdenticalTypeAndShapeOfInput(0)
+      .Input(0, "logits", "As in the forward operator.")
+      .Input(1, "labels", "As in the forward operator.")
+      .Input(2, "softmax", "The first output of the forward operator.")
+      .Input(3, "d_loss", "The gradient of the loss, a scalar.")
+      .Input(4, "d_loss_with_weights", "The gradient of the loss where input 2 holds weights.")
+      .Output(0, "d_logits", "The gradient of the logits, shaped like them.");
+}
+
+std::vector<OperatorDef> SoftmaxLossGradientMaker::GetGradientDefs() {
+  CAFFE_ENFORCE(GradOut(0).IsEmpty(), "no gradient flows through the softmax output ", O(0), " of ",
+                Def().type(), "; use Softmax");
+  std::vector<std::string> inputs(Def().input().begin(), Def().input().end());
+  inputs.push_back(O(0));
+  inputs.push_back(GO(1));
+  return SingleGradientDef(Def().type() + "Gradient", "", inputs, std::vector{GI(0)});
+}
+REGISTER_GRADIENT(SoftmaxWithLoss, SoftmaxLossGradientMaker);
 
 }  // namespace caffe2

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "caffe2/core/operator.h"
+#include "caffe2/core/operator_gradient.h"
 
 namespace caffe2 {
 
@@ -69,5 +70,17 @@ typename SoftmaxWithLossBase<Context>::Sizes SoftmaxWithLossBase<Context>::Check
   }
   return s;
 }
+
+// What the schemas of losses of a softmax share: (logits, labels, [weights]) -> (softmax, loss),
+// and (logits, labels, [weights], softmax, d_loss) -> d_logits.
+void DescribeSoftmaxLoss(OpSchema& schema);
+void DescribeSoftmaxLossGradient(OpSchema& schema);
+
+// Makes "<type>Gradient" of such a loss. Throws if the softmax output has a gradient.
+class SoftmaxLossGradientMaker final : public GradientMakerBase {
+ public:
+  using GradientMakerBase::GradientMakerBase;
+  std::vector<OperatorDef> GetGradientDefs() override;
+};
 
 }  // namespace caffe2

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "operators/element_type.h"
-#include "operators/gradient_rule.h"
 #include "operators/label_check.h"
+#include "operators/softmax_with_loss_op.h"
 
 namespace caffe2 {
 namespace {
@@ -143,54 +143,27 @@ void Arguments(OpSchema& schema) {
       .Arg("order", "The storage order; only NCHW.");
 }
 
-class GetSpatialSoftmaxWithLossGradient final : public GradientMakerBase {
- public:
-  using GradientMakerBase::GradientMakerBase;
-  std::vector<OperatorDef> GetGradientDefs() override {
-    CAFFE_ENFORCE(GradOut(0).IsEmpty(), "no gradient flows through the softmax output ", O(0),
-                  " of SpatialSoftmaxWithLoss");
-    std::vector<std::string> inputs(Def().input().begin(), Def().input().end());
-    inputs.push_back(O(0));
-    inputs.push_back(GO(1));
-    return SingleGradientDef("SpatialSoftmaxWithLossGradient", "", inputs, std::vector{GI(0)});
-  }
-};
-
 }  // namespace
 
 REGISTER_CPU_OPERATOR(SpatialSoftmaxWithLoss, SpatialSoftmaxWithLossOp<CPUContext>);
 REGISTER_CPU_OPERATOR(SpatialSoftmaxWithLossGradient, SpatialSoftmaxWithLossGradientOp<CPUContext>);
 
 OPERATOR_SCHEMA(SpatialSoftmaxWithLoss)
-    .NumInputs(2, 3)
-    .NumOutputs(2)
-    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
-      return std::vector<TensorShape>{in[0], CreateTensorShape({}, in[0].data_type())};
-    })
     .FillUsing(Arguments)
+    .FillUsing(DescribeSoftmaxLoss)
     .SetDoc(
         "For each pixel the softmax P over the channels of the logits, and the cross entropy with "
         "its label: loss = scale * (sum over pixels of weight * -log P[label]) / (sum of "
         "weights), or 0 if nothing counts. Pixels of label -1 have weight 0.")
     .Input(0, "logits", "A float tensor N x C x H x W.")
     .Input(1, "labels", "int32 N x H x W: the class of each pixel, or -1.")
-    .Input(2, "weight_tensor", "Optional: a float weight for each pixel, N x H x W.")
-    .Output(0, "softmax", "The probabilities, shaped like the logits.")
-    .Output(1, "loss", "A float scalar.");
+    .Input(2, "weight_tensor", "Optional: a float weight for each pixel, N x H x W.");
 OPERATOR_SCHEMA(SpatialSoftmaxWithLossGradient)
-    .NumInputs(4, 5)
-    .NumOutputs(1)
-    .IdenticalTypeAndShapeOfInput(0)
     .FillUsing(Arguments)
+    .FillUsing(DescribeSoftmaxLossGradient)
     .SetDoc(
         "The gradient of SpatialSoftmaxWithLoss for the logits. With weights they are input 2, "
-        "and the last two inputs follow them.")
-    .Input(0, "logits", "As in the forward operator.")
-    .Input(1, "labels", "As in the forward operator.")
-    .Input(2, "softmax", "The first output of the forward operator.")
-    .Input(3, "d_loss", "The gradient of the loss, a scalar.")
-    .Input(4, "d_loss_with_weights", "The gradient of the loss where input 2 holds weights.")
-    .Output(0, "d_logits", "The gradient of the logits, shaped like them.");
-REGISTER_GRADIENT(SpatialSoftmaxWithLoss, GetSpatialSoftmaxWithLossGradient);
+        "and the last two inputs follow them.");
+REGISTER_GRADIENT(SpatialSoftmaxWithLoss, SoftmaxLossGradientMaker);
 
 }  // namespace caffe2
