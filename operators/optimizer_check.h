@@ -11,6 +11,13 @@ inline void CheckOptimizerState(const Tensor& param, const Tensor& state, const 
                    " for parameter ", ShapeString(param.sizes()));
 }
 
+// The same for a state of one number for each row of the parameter.
+inline void CheckRowWiseState(const Tensor& param, const Tensor& state, const char* name) {
+  CAFFE_ENFORCE(param.dim() >= 1 && state.numel() == param.size(0), name, " ",
+                ShapeString(state.sizes()), " for the rows of parameter ",
+                ShapeString(param.sizes()));
+}
+
 // An update of some rows of a parameter, in the order of `rows` (a row may come twice).
 struct RowUpdate {
   std::vector<int64_t> rows;

@@ -150,18 +150,26 @@ class GatherPaddingOp final : public PaddingBase {
   }
 };
 
-// dX are the rows between the pads; the pads get the sums of theirs. The lengths with the pads are
-// needed: those of the output, if there were any.
-class GetAddPaddingGradient final : public GradientMakerBase {
+// The inputs of the gradient operators: the gradient and, if the rows are segments, the lengths
+// that it has, those of the second output.
+class PaddingGradientMaker : public GradientMakerBase {
  public:
   using GradientMakerBase::GradientMakerBase;
+
+ protected:
+  std::vector<std::string> GradientInputs() {
+    if (Def().input_size() == 1) return {GO(0)};
+    CAFFE_ENFORCE_GT(Def().output_size(), 1, "the gradient of ", Def().type(),
+                     " with lengths needs its second output");
+    return {GO(0), O(1)};
+  }
+};
+// dX are the rows between the pads; the pads get the sums of theirs.
+class GetAddPaddingGradient final : public PaddingGradientMaker {
+ public:
+  using PaddingGradientMaker::PaddingGradientMaker;
   std::vector<OperatorDef> GetGradientDefs() override {
-    std::vector<std::string> inputs{GO(0)};
-    if (Def().input_size() > 1) {
-      CAFFE_ENFORCE_GT(Def().output_size(), 1,
-                       "the gradient of AddPadding with lengths needs its second output");
-      inputs.push_back(O(1));
-    }
+    const std::vector<std::string> inputs = GradientInputs();
     std::vector<OperatorDef> ops{CreateOperatorDef("RemovePadding", "", inputs, {GI(0)})};
     if (Def().input_size() > 2) {
       std::vector<std::string> pads{GI(2)};
@@ -171,22 +179,17 @@ class GetAddPaddingGradient final : public GradientMakerBase {
     return ops;
   }
 };
-class GetRemovePaddingGradient final : public GradientMakerBase {
+class GetRemovePaddingGradient final : public PaddingGradientMaker {
  public:
-  using GradientMakerBase::GradientMakerBase;
+  using PaddingGradientMaker::PaddingGradientMaker;
   std::vector<OperatorDef> GetGradientDefs() override {
-    std::vector<std::string> inputs{GO(0)};
-    if (Def().input_size() > 1) {
-      CAFFE_ENFORCE_GT(Def().output_size(), 1,
-                       "the gradient of RemovePadding with lengths needs its second output");
-      inputs.push_back(O(1));
-    }
-    return SingleGradientDef("AddPadding", "", inputs, std::vector{GI(0)});
+    return SingleGradientDef("AddPadding", "", GradientInputs(), std::vector{GI(0)});
   }
 };
 
-void Arguments(OpSchema& schema) {
-  schema.Arg("padding_width", "(int >= 0, default 1) Rows before each segment.")
+void Describe(OpSchema& schema) {
+  schema.NumOutputs(1, 2)
+      .Arg("padding_width", "(int >= 0, default 1) Rows before each segment.")
       .Arg("end_padding_width", "(int >= 0) Rows behind each. Default: as many as before.")
       .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
         std::vector<TensorShape> out(def.output_size(), UnknownTensorShape());
@@ -202,28 +205,23 @@ REGISTER_CPU_OPERATOR(RemovePadding, RemovePaddingOp);
 REGISTER_CPU_OPERATOR(GatherPadding, GatherPaddingOp);
 OPERATOR_SCHEMA(AddPadding)
     .NumInputs(1, 4)
-    .NumOutputs(1, 2)
-    .FillUsing(Arguments)
+    .FillUsing(Describe)
     .SetDoc("Puts rows before and behind each segment of rows.")
     .Input(0, "data_in", "Rows of float, double, int32, int64 or bool.")
-    .Input(1, "lengths", "Optional int32 or int64: the lengths of the segments. Default: one.")
     .Input(2, "start_padding", "Optional: the row that is put before each. Default: zeros.")
     .Input(3, "end_padding", "Optional: the row that is put behind. Default: start_padding.")
     .Output(0, "data_out", "The rows and the pads.")
     .Output(1, "lengths_out", "Optional: the new lengths.");
 OPERATOR_SCHEMA(RemovePadding)
     .NumInputs(1, 2)
-    .NumOutputs(1, 2)
-    .FillUsing(Arguments)
+    .FillUsing(Describe)
     .SetDoc("Takes the first and last rows of each segment away.")
     .Input(0, "data_in", "Rows of any type.")
-    .Input(1, "lengths", "Optional int32 or int64: the lengths of the segments. Default: one.")
     .Output(0, "data_out", "The other rows.")
     .Output(1, "lengths_out", "Optional: the new lengths.");
 OPERATOR_SCHEMA(GatherPadding)
     .NumInputs(1, 2)
-    .NumOutputs(1, 2)
-    .FillUsing(Arguments)
+    .FillUsing(Describe)
     .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
       std::vector<int64_t> dims = GetDimsVector(in[0]);
       if (!dims.empty()) dims.erase(dims.begin());
@@ -232,7 +230,6 @@ OPERATOR_SCHEMA(GatherPadding)
     })
     .SetDoc("The sums of all first and of all last rows of the segments.")
     .Input(0, "data_in", "Float rows.")
-    .Input(1, "lengths", "Optional int32 or int64: the lengths of the segments. Default: one.")
     .Output(0, "padding_sum", "The sum of the first rows (of all, if it is the only output).")
     .Output(1, "end_padding_sum", "Optional: the sum of the last rows.");
 REGISTER_GRADIENT(AddPadding, GetAddPaddingGradient);

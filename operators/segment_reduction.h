@@ -119,4 +119,12 @@ void DescribeSegmentGradient(OpSchema& schema, SegmentGradientSpec spec);
   OPERATOR_SCHEMA(name).FillUsing(                                       \
       [](OpSchema& schema) { DescribeSegmentGradient(schema, gradient_spec); })
 
+// Registers the operator `name`, which reduces segments that ids name, its gradient operator
+// <name>Gradient, and its gradient maker.
+#define REGISTER_ID_SEGMENT_REDUCTION(name, form, reducer, sparse)                   \
+  constexpr SegmentSpec k##name{SegmentForm::form, SegmentReducer::reducer, sparse}; \
+  REGISTER_SEGMENT_REDUCTION(name, k##name);                                         \
+  REGISTER_SEGMENT_GRADIENT(name##Gradient, SegmentGradientSpec{k##name});           \
+  REGISTER_GRADIENT(name, RegisteredSegmentGradientMaker<k##name>)
+
 }  // namespace caffe2

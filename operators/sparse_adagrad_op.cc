@@ -20,8 +20,7 @@ class SparseAdagradOp final : public Operator<Context> {
     const Tensor &param = Input(PARAM), &moment = Input(MOMENT), &grad = Input(GRAD);
     const RowUpdate update = CheckRowUpdate(param, Input(INDICES), grad);
     if (kRowWise) {
-      CAFFE_ENFORCE_EQ(moment.numel(), param.size(0), "moment ", ShapeString(moment.sizes()),
-                       " for the rows of parameter ", ShapeString(param.sizes()));
+      CheckRowWiseState(param, moment, "moment");
     } else {
       CheckOptimizerState(param, moment, "moment");
     }

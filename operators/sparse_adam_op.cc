@@ -20,8 +20,7 @@ class SparseAdamOp final : public Operator<Context> {
     const RowUpdate update = CheckRowUpdate(param, Input(INDICES), grad);
     CheckOptimizerState(param, Input(MOMENT_1), "moment_1");
     if (kRowWise) {
-      CAFFE_ENFORCE_EQ(second.numel(), param.size(0), "moment_2 ", ShapeString(second.sizes()),
-                       " for the rows of parameter ", ShapeString(param.sizes()));
+      CheckRowWiseState(param, second, "moment_2");
     } else {
       CheckOptimizerState(param, second, "moment_2");
     }
