@@ -423,7 +423,7 @@ std::shared_ptr<Communicator> GlooCommunicator::Clone(const std::string& name) {
   options.name = name;
   // The addresses travel over the connections there are.
   auto exchange = [&](int attempt, const std::string& text, const Deadline&) {
-    const int64_t longest = 512 + 64 * static_cast<int64_t>(size());
+    const int64_t longest = 512 + 80 * static_cast<int64_t>(size());
     CAFFE_ENFORCE_LE(static_cast<int64_t>(text.size()), longest);
     std::string padded = text;
     padded.resize(longest, ' ');

@@ -4,48 +4,38 @@
 #include <gloo/common/error.h>
 #include <gloo/transport/context.h>
 #include <gloo/transport/tcp/address.h>
-#include <gloo/transport/tcp/device.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
 #include <cstring>
-#include <map>
 #include <mutex>
+#include <random>
 #include <sstream>
 #include <thread>
 
 #include "distributed/collective.h"
+#include "distributed/gloo_transport.h"
 #include "distributed/host.h"
 
 namespace caffe2 {
 
 namespace {
 
-// One device, with its one thread, for each address; a forked child needs its own.
-std::shared_ptr<gloo::transport::Device> SharedDevice(const std::string& address) {
-  static auto* mutex = new std::mutex;
-  static auto* devices =
-      new std::map<std::pair<pid_t, std::string>, std::shared_ptr<gloo::transport::Device>>;
-  std::lock_guard<std::mutex> lock(*mutex);
-  auto& device = (*devices)[{getpid(), address}];
-  if (!device) {
-    try {
-      device = gloo::transport::tcp::CreateDevice(gloo::transport::tcp::attr(address.c_str()));
-    } catch (const std::exception& e) {
-      throw IoError(MakeString("cannot listen on address ", address, ": ", e.what()));
-    }
-  }
-  return device;
-}
-
+// Where a shard waits for one other, and the word by which it knows that one: who cannot read the
+// store does not have it.
 struct Endpoint {
   sockaddr_storage socket{};
   ssize_t sequence = -1;
+  uint64_t password = 0;
 };
 
-// "10.0.0.1|40123|-1" and back: Gloo is given bytes of our making only.
-std::string EndpointText(const gloo::transport::Address& address) {
+uint64_t NewPassword() {
+  std::random_device random;
+  return uint64_t{random()} << 32 | random();
+}
+
+// "10.0.0.1|40123|-1|1234567890" and back: Gloo is given bytes of our making only.
+std::string EndpointText(const gloo::transport::Address& address, uint64_t password) {
   const gloo::transport::tcp::Address tcp(address.bytes());
   char text[INET6_ADDRSTRLEN] = "";
   const sockaddr_storage& socket = tcp.getSockaddr();
@@ -59,18 +49,20 @@ std::string EndpointText(const gloo::transport::Address& address) {
     inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
     port = ntohs(v6.sin6_port);
   }
-  return MakeString(text, "|", port, "|", tcp.getSeq());
+  return MakeString(text, "|", port, "|", tcp.getSeq(), "|", password);
 }
 
 Endpoint ParseEndpoint(const std::string& text, GlooPeer* peer) {
   std::istringstream stream(text);
-  std::string address, port_text, sequence_text;
+  std::string address, port_text, sequence_text, password_text;
   std::getline(stream, address, '|');
   std::getline(stream, port_text, '|');
-  std::getline(stream, sequence_text);
+  std::getline(stream, sequence_text, '|');
+  std::getline(stream, password_text);
   Endpoint endpoint;
   const long port = std::strtol(port_text.c_str(), nullptr, 10);
   endpoint.sequence = std::strtol(sequence_text.c_str(), nullptr, 10);
+  endpoint.password = std::strtoull(password_text.c_str(), nullptr, 10);
   auto& v4 = reinterpret_cast<sockaddr_in&>(endpoint.socket);
   auto& v6 = reinterpret_cast<sockaddr_in6&>(endpoint.socket);
   if (inet_pton(AF_INET, address.c_str(), &v4.sin_addr) == 1) {
@@ -89,8 +81,8 @@ Endpoint ParseEndpoint(const std::string& text, GlooPeer* peer) {
 
 // What the ends of a new connection tell each other, to know a stranger from a shard.
 struct Greeting {
-  char magic[8] = {'d', 'o', 'p', 'p', 'i', 'o', '0', '1'};
-  uint64_t world = 0;  // hash of all the shards' addresses
+  char magic[8] = {'d', 'o', 'p', 'p', 'i', 'o', '0', '2'};
+  uint64_t password = 0;  // that the receiver has published for the sender, in this attempt
   int32_t from = 0, to = 0;
 };
 
@@ -99,7 +91,7 @@ constexpr uint64_t kGreetedSlot = kGreetingSlot - 1;
 
 class Mesh final : public GlooMesh, public gloo::Context {
  public:
-  Mesh(int rank, int size) : gloo::Context(rank, size), peers_(size) {}
+  Mesh(int rank, int size) : gloo::Context(rank, size), peers_(size), passwords_(size) {}
   ~Mesh() override { Close(); }
 
   gloo::Context& context() override { return *this; }
@@ -116,14 +108,16 @@ class Mesh final : public GlooMesh, public gloo::Context {
   // Starts to listen, and describes where.
   std::string Listen(const std::string& address, milliseconds timeout) {
     const ProcessId self = ProcessId::Self();
-    device_ = SharedDevice(address);
-    transportContext_ = device_->createContext(rank, size);
+    transportContext_ = CreateTcpContext(address, rank, size);
     // Gloo waits five times this long for a connection.
     transportContext_->setTimeout(std::max(timeout / 5, milliseconds(1)));
     std::string text = MakeString("host=", self.host, " pid=", self.pid, " boot=", self.boot_id);
     for (int i = 0; i < size; ++i) {
       text += " ";
-      if (i != rank) text += EndpointText(transportContext_->createPair(i)->address());
+      passwords_[i] = NewPassword();
+      if (i != rank) {
+        text += EndpointText(transportContext_->createPair(i)->address(), passwords_[i]);
+      }
       if (i == rank) text += "-";
     }
     return text;
@@ -143,7 +137,7 @@ class Mesh final : public GlooMesh, public gloo::Context {
         getPair(i)->connect(address.bytes());
       });
     }
-    Greet(Hash(texts), deadline);
+    Greet(endpoints, deadline);
   }
 
   void SetTimeout(milliseconds timeout) {
@@ -175,15 +169,6 @@ class Mesh final : public GlooMesh, public gloo::Context {
     bool done_ = false;
     std::thread thread_;
   };
-
-  // FNV-1a: the same in every build.
-  static uint64_t Hash(const std::vector<std::string>& texts) {
-    uint64_t hash = 14695981039346656037u;
-    for (const std::string& text : texts) {
-      for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-    }
-    return hash;
-  }
 
   Endpoint ParsePeer(int i, const std::string& text) {
     std::istringstream stream(text);
@@ -218,10 +203,10 @@ class Mesh final : public GlooMesh, public gloo::Context {
   }
 
   // Both ends of every connection say who they are; then each confirms that all of its peers did.
-  void Greet(uint64_t world, const Deadline& deadline) {
+  void Greet(const std::vector<Endpoint>& endpoints, const Deadline& deadline) {
     std::vector<Greeting> out(size), in(size);
     for (int i = 0; i < size; ++i) {
-      out[i].world = world;
+      out[i].password = endpoints[i].password;
       out[i].from = rank;
       out[i].to = i;
     }
@@ -229,7 +214,7 @@ class Mesh final : public GlooMesh, public gloo::Context {
     for (int i = 0; i < size; ++i) {
       if (i == rank) continue;
       const bool right = std::memcmp(in[i].magic, out[i].magic, sizeof in[i].magic) == 0 &&
-                         in[i].world == world && in[i].from == i && in[i].to == rank;
+                         in[i].password == passwords_[i] && in[i].from == i && in[i].to == rank;
       if (!right) throw PeerLost(MakeString("a stranger answers in place of ", Describe(i)), i);
     }
     std::vector<char> greeted_out(size), greeted_in(size);
@@ -257,6 +242,7 @@ class Mesh final : public GlooMesh, public gloo::Context {
   }
 
   std::vector<GlooPeer> peers_;
+  std::vector<uint64_t> passwords_;  // by which the peers are known
 };
 
 }  // namespace

@@ -338,20 +338,31 @@ TEST_P(StrangerTest, DoesNotEndTheRun) {
 }
 
 // What would be the start of a message of Gloo: six 64-bit words.
-std::string Preamble(uint64_t opcode) {
-  const uint64_t words[6] = {48 + 8, opcode, 7, 0, 8, 0};
+std::string Preamble(uint64_t opcode, uint64_t slot = 7, uint64_t nbytes = 8) {
+  const uint64_t words[6] = {48 + nbytes, opcode, slot, 0, nbytes, 0};
   return std::string(reinterpret_cast<const char*>(words), sizeof words);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sends, StrangerTest,
-                         ::testing::Values(std::pair("Nothing", ""),
-                                           std::pair("Junk", std::string(64, '\x5a')),
-                                           std::pair("Zeros", std::string(4096, '\0')),
-                                           std::pair("Http", "GET / HTTP/1.1\r\n\r\n"),
-                                           std::pair("Message0", Preamble(0)),
-                                           std::pair("Message2", Preamble(2)),
-                                           std::pair("Message3", Preamble(3))),
-                         [](const auto& info) { return info.param.first; });
+// The greeting that shard 1 owes shard 0, but for the password.
+std::string Impostor() {
+  const uint64_t password = 1;
+  const int32_t from_to[2] = {1, 0};
+  std::string greeting = "doppio02";
+  greeting.append(reinterpret_cast<const char*>(&password), sizeof password);
+  greeting.append(reinterpret_cast<const char*>(from_to), sizeof from_to);
+  return Preamble(1, ~uint64_t{0}, greeting.size()) + greeting;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Sends, StrangerTest,
+    ::testing::Values(std::pair("Nothing", ""), std::pair("Junk", std::string(64, '\x5a')),
+                      std::pair("Zeros", std::string(4096, '\0')),
+                      std::pair("Http", "GET / HTTP/1.1\r\n\r\n"),
+                      std::pair("Message0", Preamble(0)), std::pair("Message1", Preamble(1)),
+                      std::pair("TooLong", Preamble(1, ~uint64_t{0}, 1 << 20)),
+                      std::pair("Impostor", Impostor()), std::pair("Message2", Preamble(2)),
+                      std::pair("Message3", Preamble(3))),
+    [](const auto& info) { return info.param.first; });
 
 TEST(CommunicatorTest, RepeatedWorldsLeakNoDescriptors) {
   auto count = [] {
