@@ -98,7 +98,7 @@ def test_net_names_and_outputs():
     assert list(first.Proto().external_input) == ["x"]
     assert first.NextBlob("x") == "x_auto_0"
     assert first.NextScopedBlob("new") == "new" and first.NextScopedBlob("new") == "new_auto_0"
-    with pytest.raises(ValueError, match="already contains"):
+    with pytest.raises(AssertionError, match="already contains"):
         first.AddExternalInput("x")
     with pytest.raises(KeyError):
         first.GetBlobRef("none")
@@ -113,7 +113,7 @@ def test_net_copies():
     assert clone.Proto().op[0].input == ["in"]
     part, outputs = net.ClonePartial("part", {"y": "start"}, ["z"])
     assert [op.type for op in part.Proto().op] == ["Sigmoid"]
-    assert list(part.Proto().external_input) == ["start"] and outputs == ["z"]
+    assert list(part.Proto().external_input) == ["start"] and outputs == ["part/z"]
     both = core.Net("both").AppendNet(net).AppendNet(part)
     assert [op.type for op in both.Proto().op] == ["Relu", "Sigmoid", "Sigmoid"]
     copy = core.Net(net.Proto())
@@ -269,8 +269,14 @@ def test_copies_between_devices():
         ("Sum", ["a_gpu_1", "b"], ["c"]), ("CopyGPUToCPU", ["c"], ["c_cpu"]),
         ("Relu", ["c_cpu"], ["d"]), ("Relu", ["d"], ["d"])]
     assert core.device_equal(devices["a_gpu_1"], gpu)
+    # An external input of unknown device is where the net is.
+    unplaced, devices = core.InjectCrossDeviceCopies(net)
+    assert core.device_equal(devices["a"], cpu)
+    assert [op.type for op in unplaced.Proto().op] == [op.type for op in copied.Proto().op]
+    undefined = core.Net("undefined")
+    undefined.Proto().op.add(type="Relu", input=["a"], output=["b"])
     with pytest.raises(ValueError, match="No device information found for blob a"):
-        core.InjectCrossDeviceCopies(net)
+        core.InjectCrossDeviceCopies(undefined)
     # A later net takes the copies that there are.
     nets, _ = core.InjectDeviceCopiesAmongNets([net, gpu_net()[0].Clone("second")], {"a": cpu})
     assert nets[1].Proto().op[0].type == "Relu"

@@ -23,7 +23,7 @@ def test_contexts():
     class Scope:
         pass
 
-    with pytest.raises(RuntimeError, match="is missing"):
+    with pytest.raises(AssertionError, match="is missing"):
         Scope.current()
     assert Scope.current(required=False) is None
     with Scope() as outer:
@@ -31,7 +31,7 @@ def test_contexts():
         with Scope() as inner:
             assert Scope.current() is inner
         assert Scope.current() is outer
-    with pytest.raises(TypeError, match="Wrong context type"):
+    with pytest.raises(AssertionError, match="Wrong context type"):
         Scope.current(3)
 
     @Scope()
@@ -39,6 +39,25 @@ def test_contexts():
         return Scope.current()
 
     assert isinstance(decorated(), Scope)
+
+
+def test_contexts_by_inheritance():
+    class Base(context.Managed):
+        pass
+
+    class Derived(Base):
+        pass
+
+    class Default(context.DefaultManaged):
+        pass
+
+    with pytest.raises(AssertionError, match="is missing"):
+        Base.current()
+    with Base() as base, Default() as default, Derived() as derived:
+        assert Base.current() is derived and Derived.current() is derived
+        assert Default.current() is default and Base.current(value=base) is base
+    assert Base.current(required=False) is None
+    assert isinstance(Default.current(), Default)
 
 
 def test_loops_and_branches_of_steps():

@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import given
 
 import caffe2.python.hypothesis_test_util as hu
+import caffe2.python.serialized_test.serialized_test_util as serial
 from caffe2.python import (
     core,
     dyndep,
@@ -18,6 +19,7 @@ from caffe2.python import (
     timeout_guard,
     workspace,
 )
+from caffe2.python.hip_test_util import run_in_hip
 
 
 class TestOperators(hu.HypothesisTestCase):
@@ -107,3 +109,26 @@ def test_dyndep_ignores_what_is_no_file(capsys):
     assert "Ignoring" in capsys.readouterr().out
     assert dyndep.GetImportedOpsLibraries() == set()
     assert workspace.CurrentWorkspace() == "default"
+
+
+def test_serialized_inputs_are_reproducible():
+    seen = []
+
+    @serial.given(X=hu.tensor(dtype=np.int64), bound=hu.floats(max_value=0.1), **hu.gcs)
+    def collect(X, bound, gc, dc):
+        assert (X >= 0).all() and np.float32(bound) == bound and -1e3 <= bound <= np.float32(0.1)
+        assert not run_in_hip(gc, dc)
+        seen.append((X.tobytes(), bound))
+
+    collect()
+    first = list(seen)
+    seen.clear()
+    collect()
+    assert seen == first and len(set(first)) > 1
+
+
+@given(values=hu.arrays([5], dtype=np.int32, elements=st.integers(0, 9), unique=True),
+       unbounded=hu.floats(allow_nan=True, allow_infinity=True))
+def test_strategies(values, unbounded):
+    assert len(set(values.tolist())) == 5
+    assert isinstance(unbounded, float)

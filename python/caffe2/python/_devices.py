@@ -15,8 +15,8 @@ _HOST_OUTPUT = {"CopyGPUToCPU", "EnsureCPUOutput", "Iter", "AtomicIter", "Shape"
 
 
 def device_equal(src, dst):
-    """True if two device options name the same device of the same node."""
-    return device_option_equal(src, dst, ignore_node_name=False)
+    """True if two device options name the same device, of whatever node."""
+    return device_option_equal(src, dst)
 
 
 def InferOpBlobDevices(op):
@@ -66,12 +66,13 @@ def InjectCrossDeviceCopies(net, blob_to_device=None, blob_remap=None, placeHold
     """A copy of a net in which operators that need a blob of another device read a copy of it.
 
     Args:
-      blob_to_device: {blob: DeviceOption} of the external inputs; changed in place.
+      blob_to_device: {blob: DeviceOption} of the external inputs, where it is not that of the net;
+        changed in place.
       blob_remap: {(blob, serialized device): copy} of copies that earlier nets made, likewise.
       placeHolderOps: types of operators that read blobs on any device.
 
-    Returns (Net, blob_to_device). Raises ValueError for inputs whose device is not known, or a blob
-    that operators of different devices write.
+    Returns (Net, blob_to_device). Raises ValueError for inputs that nothing defines, or a blob that
+    operators of different devices write.
     """
     blob_to_device = {} if blob_to_device is None else blob_to_device
     blob_remap = {} if blob_remap is None else blob_remap
@@ -83,6 +84,8 @@ def InjectCrossDeviceCopies(net, blob_to_device=None, blob_remap=None, placeHold
         input_devices, output_devices = InferOpBlobDevices(op)
         renamed = {}
         for blob, device in zip(op.input, input_devices):
+            if blob not in blob_to_device and blob in net.Proto().external_input:
+                blob_to_device[blob] = net.Proto().device_option
             if blob not in blob_to_device:
                 raise ValueError(f"No device information found for blob {blob}.")
             if op.type in (placeHolderOps or ()) or device_equal(blob_to_device[blob], device):

@@ -113,6 +113,21 @@ def get_undefined_blobs(ssa):
     return undefined
 
 
+def get_op_ids_in_path(ssa, blob_versions, inputs, outputs):
+    """Indices, in order, of the operators that make the last versions of the blobs `outputs`, where
+    the last versions of `inputs` are given. `ssa` and `blob_versions` are get_ssa's."""
+    given = {(str(blob), blob_versions[str(blob)]) for blob in inputs}
+    producers = get_output_producers(ssa)
+    wanted = [(str(blob), blob_versions[str(blob)]) for blob in outputs]
+    used = set()
+    while wanted:
+        blob = wanted.pop()
+        if blob not in given and blob in producers and producers[blob] not in used:
+            used.add(producers[blob])
+            wanted += ssa[producers[blob]][0]
+    return sorted(used)
+
+
 def get_output_producers(ssa):
     """{(blob, version): index of the operator that writes it}."""
     return {output: i for i, (_, outputs) in enumerate(ssa) for output in outputs}

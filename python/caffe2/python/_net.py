@@ -6,19 +6,32 @@ import numpy as np
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
-from caffe2.python._gradients import GradientRegistry, GradientSlice
+from caffe2.python._gradients import (
+    GradientRegistry,
+    GradientSlice,
+    get_op_ids_in_path,
+    get_ssa,
+    get_undefined_blobs,
+)
+from caffe2.python._net_rewrite import (
+    OPERATORS_OF_NETS,
+    place_on_gpu,
+    remap_input,
+    rename_in_arguments,
+    set_external_blobs,
+)
 from caffe2.python._operator_def import (
     _REGISTERED_OPERATORS,
     BlobReference,
     CheckOperatorType,
     CreateOperator,
-    DeviceOption,
     ScopedBlobReference,
     ScopedName,
     _register_python_op,
     creation_line,
     rectify_blobs,
 )
+from caffe2.python.scope import NameScope
 
 # Net name -> {operator index: creation line}, for the messages of errors.
 operator_tracebacks = {}
@@ -110,6 +123,11 @@ class Net:
         """To be called after a change of Proto() past this class."""
         self._recreate_lookup_tables()
 
+    def _CheckLookupTables(self):
+        """Raises AssertionError where Proto() was changed past this class."""
+        assert self._op_outputs >= {blob for op in self._net.op for blob in op.output}
+        assert self._external_input_map >= set(self._net.external_input)
+
     # -- Inspection --------------------------------------------------------------------------------
 
     def Proto(self):
@@ -197,28 +215,23 @@ class Net:
         for op in new_ops:
             self._op_outputs.update(op.output)
 
-    def _add_external(self, field, blobs):
-        references = []
-        for blob in blobs:
-            reference = rectify_blobs(blob)[0]
-            if field == "external_input":
-                if str(reference) in self._external_input_map:
-                    raise ValueError(f"Net already contains an input named {reference}")
-                self._external_input_map.add(str(reference))
-                self._net.external_input.append(str(reference))
-            else:
-                self._net.external_output.append(str(reference))
-            references.append(BlobReference(str(reference), self))
-        return references[0] if len(references) == 1 else references
-
     def AddExternalInput(self, *inputs):
         """Declares blobs that must exist before the net is made; returns their references.
 
-        Raises ValueError if one is declared already.
+        Raises AssertionError if one is declared already, ValueError without blobs.
         """
-        if not inputs:
-            raise ValueError("AddExternalInput needs at least one blob")
-        return self._add_external("external_input", inputs)
+        references = self._references("AddExternalInput", inputs)
+        for reference in references:
+            assert str(reference) not in self._external_input_map, (
+                f"Net already contains an input named {reference}")
+            self._external_input_map.add(str(reference))
+            self._net.external_input.append(str(reference))
+        return references[0] if len(references) == 1 else references
+
+    def _references(self, what, blobs):
+        if not blobs:
+            raise ValueError(f"{what} needs at least one blob")
+        return [BlobReference(str(rectify_blobs(blob)[0]), self) for blob in blobs]
 
     def AddScopedExternalInputs(self, *inputs):
         return self.AddExternalInput(*[ScopedBlobReference(str(blob)) for blob in inputs])
@@ -227,9 +240,9 @@ class Net:
 
     def AddExternalOutput(self, *outputs):
         """Declares blobs that are read after the net ran."""
-        if not outputs:
-            raise ValueError("AddExternalOutput needs at least one blob")
-        return self._add_external("external_output", outputs)
+        references = self._references("AddExternalOutput", outputs)
+        self._net.external_output.extend(map(str, references))
+        return references[0] if len(references) == 1 else references
 
     AddExternalOutputs = AddExternalOutput
 
@@ -292,6 +305,51 @@ class Net:
         for item in msg_or_blobs:
             self.Print(item if isinstance(item, BlobReference) else self.Const(str(item)), [])
 
+    def PopulateProtoWithFileName(self):
+        """Names each operator after the line that created it: "file:line:function"."""
+        lines = operator_tracebacks.get(self.Name(), {})
+        for i, op in enumerate(self._net.op):
+            if lines.get(i):
+                op.name = ":".join(map(str, lines[i][0]))
+
+    def insert_op_at_idx(self, op, op_idx):
+        """Adds an operator before the operator of this index."""
+        behind = list(caffe2_pb2.NetDef(op=self._net.op[op_idx:]).op)
+        del self._net.op[op_idx:]
+        self._net.op.extend([op, *behind])
+        self._op_outputs.update(op.output)
+        lines = operator_tracebacks[self.Name()]
+        operator_tracebacks[self.Name()] = {
+            i + (i >= op_idx): line for i, line in lines.items()}
+
+    def reroute_tensor(self, tensor, new_producer, can_modify=None):
+        """Puts an operator behind the blob `tensor`, and its first output in place of it.
+
+        Args:
+          tensor: a blob that one operator writes, or an external input.
+          new_producer: an operator that reads it.
+          can_modify: operators that shall read the new blob; others keep reading the old one.
+
+        External outputs become the new blob. Returns the number of operators changed. Raises
+        ValueError if the new operator does not read the blob.
+        """
+        tensor, new_tensor = str(tensor), new_producer.output[0]
+        if tensor not in new_producer.input:
+            raise ValueError(f"{new_producer.type} does not read {tensor}")
+        writers = {blob: i for i, op in enumerate(self._net.op) for blob in op.output}
+        for blob in new_producer.input:
+            if not self.BlobIsDefined(blob):
+                self.AddExternalInput(BlobReference(blob))
+        consumers = [op for op in self._net.op if op in (can_modify or ())]
+        for op in consumers:
+            remap_input(op, {tensor: new_tensor})
+        self.insert_op_at_idx(
+            new_producer, max(writers.get(blob, -1) for blob in new_producer.input) + 1)
+        outputs = [new_tensor if b == tensor else b for b in self._net.external_output]
+        self._net.ClearField("external_output")
+        self._net.external_output.extend(outputs)
+        return len(consumers)
+
     def AddGradientOperators(self, ys, skip=0):
         """Adds the operators that compute the gradients of the sum of the blobs `ys`.
 
@@ -346,13 +404,16 @@ class Net:
 
     # -- Copies ------------------------------------------------------------------------------------
 
-    def Clone(self, name, blob_remap=None, op_id_mask=None, remap_funcs=None, keep_schema=True):
+    def Clone(self, name, blob_remap=None, op_id_mask=None, remap_funcs=None, keep_schema=True,
+              update_external_list=False):
         """A copy under another name.
 
         Args:
           blob_remap: {old blob: new blob}.
           op_id_mask: indices of the operators to keep; default all.
           remap_funcs: {operator type: function(new op, new net, blob map)} that fixes copies.
+          update_external_list: True if external inputs and outputs shall be those of the kept
+            operators: what they read and do not write before, what they write and do not read.
         """
         remap = {str(old): str(new) for old, new in (blob_remap or {}).items()}
 
@@ -375,6 +436,10 @@ class Net:
             op.ClearField("output")
             op.input.extend(renamed(proto.op[index].input))
             op.output.extend(renamed(proto.op[index].output))
+            if remap and op.type in OPERATORS_OF_NETS:
+                rename_in_arguments(op, remap)
+        if update_external_list:
+            set_external_blobs(new_proto)
         new_net = Net(new_proto)
         operator_tracebacks[new_net.Name()] = {
             new: operator_tracebacks[self.Name()].get(old, []) for new, old in enumerate(kept)}
@@ -387,37 +452,39 @@ class Net:
         return new_net
 
     def ClonePartial(self, name, inputs, outputs, remap_funcs=None):
-        """A copy of the operators that compute `outputs` from `inputs`.
+        """A copy of the operators that compute `outputs` from `inputs`, as (net, output blobs).
+
+        What they compute has names under "<name>/". Other external inputs keep their names and
+        become external inputs of the copy.
 
         Args:
           inputs: a list of blobs, or a dict blob -> new name.
           outputs: a list of blobs.
 
-        Raises ValueError if the outputs need other external inputs.
+        Raises AssertionError for an output that the net does not define, and where computing the
+        outputs would compute an input anew.
         """
-        remap = dict(inputs) if isinstance(inputs, dict) else {blob: blob for blob in inputs}
-        remap = {str(old): str(new) for old, new in remap.items()}
-        needed, kept = {str(blob) for blob in outputs}, []
-        for index in range(len(self._net.op) - 1, -1, -1):
-            op = self._net.op[index]
-            if any(blob in needed and blob not in remap for blob in op.output):
-                kept.append(index)
-                needed.update(op.input)
-        kept.reverse()
-        produced = {blob for index in kept for blob in self._net.op[index].output}
-        missing = needed - produced - set(remap)
-        missing -= self._external_input_map
-        if missing:
-            raise ValueError(f"net {self.Name()} cannot compute {sorted(missing)}")
-        new_net = self.Clone(name, remap, kept, remap_funcs, keep_schema=False)
-        extra = [blob for blob in self._net.external_input if blob in needed and blob not in remap]
+        pairs = inputs.items() if isinstance(inputs, dict) else [(blob, blob) for blob in inputs]
+        remap = {str(old): str(new) for old, new in pairs}
+        undefined = [str(blob) for blob in outputs if not self.BlobIsDefined(blob)]
+        assert not undefined, f"net {self.Name()} does not define {undefined}"
+        ssa, versions = get_ssa(self, dict.fromkeys(remap, 0))
+        kept = get_op_ids_in_path(ssa, versions, remap, outputs)
+        anew = set(kept) & set(get_op_ids_in_path(ssa, versions, [], remap))
+        assert not anew, (f"net {self.Name()} would compute inputs of its clone anew in operators "
+                          f"{sorted(anew)}")
+        extra = sorted(get_undefined_blobs([ssa[index] for index in kept]) - set(remap))
+        for blob in {blob for index in kept for blob in self._net.op[index].output}:
+            if blob not in remap and blob not in extra:
+                remap[blob] = f"{name}/{blob}" if name else blob
+        new_net = self.Clone(name, remap, kept, remap_funcs)
         proto = new_net.Proto()
         proto.ClearField("external_input")
         proto.ClearField("external_output")
-        proto.external_input.extend([*remap.values(), *extra])
+        proto.external_input.extend([str(new) for _, new in pairs] + extra)
         proto.external_output.extend(remap.get(str(blob), str(blob)) for blob in outputs)
         new_net._recreate_lookup_tables()
-        return new_net, [BlobReference(str(blob), new_net) for blob in proto.external_output]
+        return new_net, [BlobReference(blob, new_net) for blob in proto.external_output]
 
     def AppendNet(self, net, device_option=None):
         """Adds the operators, inputs and outputs of another net (or NetDef); returns self."""
@@ -443,10 +510,7 @@ class Net:
 
     def RunAllOnGPU(self, gpu_id=0, use_cudnn=False):
         """Places the net on a CUDA device; with `use_cudnn`, prefers the engine CUDNN."""
-        self._net.device_option.CopyFrom(DeviceOption(caffe2_pb2.CUDA, gpu_id))
-        if use_cudnn:
-            for op in self._net.op:
-                op.engine = "CUDNN"
+        place_on_gpu(self._net, gpu_id, use_cudnn)
 
     def set_rand_seed(self, seed=100, sequence_seed=True, seed_on_op_def=False):
         """Seeds every operator that draws random numbers.
@@ -470,7 +534,12 @@ class Net:
         return self._output_record
 
     def set_input_record(self, input_record):
-        """Declares the blobs of a schema record as external inputs."""
+        """Declares the blobs of a schema record, made if it has none, as external inputs."""
+        if not input_record.has_blobs():
+            from caffe2.python import schema
+
+            with NameScope(self.Name()):
+                input_record = schema.NewRecord(self, input_record)
         self._input_record = input_record
         for blob in input_record.field_blobs():
             if not self.BlobIsDefined(blob):
@@ -525,13 +594,6 @@ def _values_argument(filler, values):
     else:
         argument.ints.extend(int(value) for value in values)
     return argument
-
-
-def remap_input(op, blob_name_remapping):
-    """Renames inputs of an OperatorDef in place: {old: new}."""
-    names = [blob_name_remapping.get(name, name) for name in op.input]
-    op.ClearField("input")
-    op.input.extend(names)
 
 
 def clone_and_bind_net(net, name, prefix, blob_remap=None, inputs=None, keep_schema=True):

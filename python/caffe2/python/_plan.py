@@ -38,6 +38,29 @@ class ExecutionStep:
         if num_iter is not None:
             self._step.num_iter = num_iter
 
+    @classmethod
+    def create_from_proto(cls, step_proto, nets):
+        """A step from its message.
+
+        Args:
+          step_proto: an ExecutionStep message.
+          nets: {name in the message: Net}.
+        """
+        step = cls(step_proto.name)
+        step._step.CopyFrom(step_proto)
+        step._step.ClearField("network")
+        step._step.ClearField("substep")
+        for name in step_proto.network:
+            step.AddNet(nets[name])
+        for substep in step_proto.substep:
+            step.AddSubstep(cls.create_from_proto(substep, nets))
+        for field in ("report_net", "criteria_network"):
+            if step_proto.HasField(field):
+                net = nets[getattr(step_proto, field)]
+                step._add_net_definition(net)
+                setattr(step._step, field, net.Name())
+        return step
+
     def Proto(self):
         return self._step
 
@@ -160,6 +183,18 @@ class Plan:
             self._plan.name = name_or_step
         else:
             raise TypeError(f"a Plan is made from a name or a step, not {name_or_step!r}")
+
+    @classmethod
+    def create_from_proto(cls, plan_proto):
+        """A Plan from a PlanDef, with copies of its nets under new names."""
+        plan = cls(plan_proto.name)
+        plan._plan.CopyFrom(plan_proto)
+        plan._plan.ClearField("network")
+        plan._plan.ClearField("execution_step")
+        nets = {net.name: Net(net) for net in plan_proto.network}
+        for step in plan_proto.execution_step:
+            plan.AddStep(ExecutionStep.create_from_proto(step, nets))
+        return plan
 
     def Proto(self):
         return self._plan

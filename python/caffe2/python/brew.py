@@ -62,11 +62,11 @@ def _model_of(args, kwargs):
 def Register(helper):
     """Makes a function a helper, under its own name; returns it wrapped.
 
-    Raises ValueError if there is one of this name.
+    Raises AttributeError if there is one of this name.
     """
     name = helper.__name__
     if name in _registry:
-        raise ValueError(f"Helper {name} already exists. Please change your helper name.")
+        raise AttributeError(f"Helper {name} already exists. Please change your helper name.")
     parameters = inspect.signature(helper).parameters
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
@@ -82,9 +82,9 @@ def Register(helper):
     return call
 
 
-def has_helper(helper_name):
-    """True if there is a helper of this name."""
-    return helper_name in _registry
+def has_helper(helper_or_name):
+    """True if there is a helper of this name, or of the name of this function."""
+    return getattr(helper_or_name, "__name__", helper_or_name) in _registry
 
 
 for _helper in (

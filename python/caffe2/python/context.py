@@ -17,15 +17,15 @@ class _ContextRegistry:
 _registry = _ContextRegistry()
 
 
-def get_active_context(cls, val=None, required=True):
-    """`val`, or the innermost current object of a context class.
+def get_active_context(cls, value=None, required=True):
+    """`value`, or the innermost current object of a context class.
 
-    Raises TypeError for a value of another class, RuntimeError if there is none and it is required.
+    Raises AssertionError for a value of another class, and if there is none and it is required.
     """
-    if val is not None:
-        if not isinstance(val, cls):
-            raise TypeError(f"Wrong context type. Expected: {cls}, got {type(val)}.")
-        return val
+    if value is not None:
+        if not isinstance(value, cls):
+            raise AssertionError(f"Wrong context type. Expected: {cls}, got {type(value)}.")
+        return value
     stack = _registry.stack(cls._ctx_class)
     if stack:
         return stack[-1]
@@ -33,20 +33,27 @@ def get_active_context(cls, val=None, required=True):
         stack.append(cls())
         return stack[-1]
     if required:
-        raise RuntimeError(f"Context of type {cls} is missing.")
+        raise AssertionError(f"Context of type {cls} is missing.")
     return None
+
+
+def _context_classes(obj):
+    """The class of an object and those of its bases of which it is current."""
+    return [cls for cls in type(obj).__mro__ if "_ctx_class" in vars(cls)]
 
 
 def _enter(self):
     enter = self._ctx_own_enter
     if enter is not None:
         enter()
-    _registry.stack(self._ctx_class).append(self)
+    for cls in _context_classes(self):
+        _registry.stack(cls).append(self)
     return self
 
 
 def _exit(self, *error):
-    _registry.stack(self._ctx_class).pop()
+    for cls in _context_classes(self):
+        _registry.stack(cls).pop()
     leave = self._ctx_own_exit
     if leave is not None:
         leave(*error)
@@ -79,3 +86,22 @@ def define_context(arg_name=None, allow_default=False):
         return cls
 
     return decorate
+
+
+class Managed:
+    """Base of classes with define_context()."""
+
+    _ctx_own_enter = _ctx_own_exit = None
+    _ctx_allow_default = False
+    __enter__, __exit__, __call__ = _enter, _exit, _call
+    current = classmethod(get_active_context)
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        cls._ctx_class = cls
+
+
+class DefaultManaged(Managed):
+    """Base of classes with define_context(allow_default=True)."""
+
+    _ctx_allow_default = True

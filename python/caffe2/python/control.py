@@ -21,6 +21,8 @@ def _blob_of(condition):
         return condition, GetConditionBlobFromNet(condition)
     if isinstance(condition, core.BlobReference):
         return None, condition
+    if isinstance(condition, str):
+        return None, core.BlobReference(condition)
     raise TypeError(f"a condition is a net or a blob, not {condition!r}")
 
 

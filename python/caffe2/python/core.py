@@ -16,6 +16,7 @@ from caffe2.python._devices import (
 from caffe2.python._gradients import (
     GradientRegistry,
     GradientSlice,
+    get_op_ids_in_path,
     get_output_producers,
     get_ssa,
     get_undefined_blobs,
@@ -52,8 +53,8 @@ __all__ = [
     "NameScope", "Net", "Plan", "RefreshRegisteredOperators", "ScopedBlobReference", "ScopedName",
     "SetEnginePref", "SetGlobalEnginePref", "SetOpEnginePref", "SetPerOpEnginePref",
     "add_nets_in_order", "clone_and_bind_net", "device_option_equal", "execution_step",
-    "get_output_producers", "get_ssa", "get_undefined_blobs", "remap_input", "remap_proto",
-    "scope", "scoped_execution_step", "to_execution_step", "utils",
+    "get_op_ids_in_path", "get_output_producers", "get_ssa", "get_undefined_blobs", "remap_input",
+    "remap_proto", "scope", "scoped_execution_step", "to_execution_step", "utils",
 ]
 
 NameScope = scope.NameScope

@@ -28,12 +28,26 @@ hypothesis.settings.register_profile("caffe2", deadline=None, max_examples=20, p
 hypothesis.settings.load_profile("caffe2")
 
 cpu_do = caffe2_pb2.DeviceOption()
-gpu_do = caffe2_pb2.DeviceOption(device_type=caffe2_pb2.CUDA)
-device_options = [cpu_do] + ([gpu_do] if workspace.has_gpu_support else [])
+cuda_do = caffe2_pb2.DeviceOption(device_type=caffe2_pb2.CUDA)
+hip_do = caffe2_pb2.DeviceOption(device_type=caffe2_pb2.HIP)
+gpu_do = cuda_do
+_gpu_options = [gpu_do] if workspace.has_gpu_support else []
+device_options = [cpu_do, *_gpu_options]
+# Also every further GPU.
+expanded_device_options = [cpu_do] + [
+    caffe2_pb2.DeviceOption(device_type=caffe2_pb2.CUDA, device_id=i)
+    for i in range(workspace.NumGpuDevices())]
 
-gcs = {"gc": st.sampled_from(device_options), "dc": st.just(device_options)}
-gcs_cpu_only = {"gc": st.just(cpu_do), "dc": st.just([cpu_do])}
-gcs_gpu_only = {"gc": st.just(gpu_do), "dc": st.just([gpu_do])}
+
+def _devices(options):
+    """The arguments gc and dc of a test over these device options; no test without a device."""
+    return {"gc": st.sampled_from(options) if options else st.nothing(), "dc": st.just(options)}
+
+
+gcs = _devices(device_options)
+gcs_cpu_only = _devices([cpu_do])
+gcs_gpu_only = gcs_cuda_only = _devices(_gpu_options)
+gcs_no_hip = gcs
 
 
 def is_sandcastle():
@@ -44,10 +58,17 @@ def is_travis():
     return False
 
 
-def floats(min_value=-1e3, max_value=1e3, **kwargs):
-    """Finite float32 numbers."""
-    return st.floats(min_value=float(np.float32(min_value)), max_value=float(np.float32(max_value)),
-                     width=32, allow_nan=False, allow_infinity=False, **kwargs)
+def floats(min_value=None, max_value=None, allow_nan=False, allow_infinity=False, width=32,
+           **kwargs):
+    """st.floats of float32 numbers: bounds are rounded, and ±1e3 unless it may be more."""
+    if not allow_nan and not allow_infinity:
+        min_value = -1e3 if min_value is None else min_value
+        max_value = 1e3 if max_value is None else max_value
+    if width == 32:
+        min_value, max_value = (None if bound is None else float(np.float32(bound))
+                                for bound in (min_value, max_value))
+    return st.floats(min_value=min_value, max_value=max_value, allow_nan=allow_nan,
+                     allow_infinity=allow_infinity, width=width, **kwargs)
 
 
 def dims(min_value=1, max_value=5):
@@ -55,38 +76,36 @@ def dims(min_value=1, max_value=5):
 
 
 def elements_of_type(dtype=np.float32, filter_=None):
-    """Numbers of an element type: floats in [-1, 1], small integers, booleans."""
+    """Numbers of an element type: floats in [-1, 1], integers from 0 on, booleans."""
     dtype = np.dtype(dtype)
     if dtype.kind == "f":
         width = 8 * dtype.itemsize
         elements = st.floats(min_value=-1.0, max_value=1.0, width=width)
     elif dtype.kind == "b":
         elements = st.booleans()
-    elif dtype == np.int64:
-        elements = st.integers(min_value=-(2**31), max_value=2**31 - 1)
     elif dtype.kind in "iu":
-        info = np.iinfo(dtype)
-        elements = st.integers(min_value=int(info.min), max_value=int(info.max))
+        elements = st.integers(min_value=0, max_value=int(np.iinfo(dtype).max))
     else:
         raise ValueError(f"no strategy for elements of {dtype}")
     return elements if filter_ is None else elements.filter(filter_)
 
 
-def arrays(dims, dtype=np.float32, elements=None):
-    """Arrays of a shape."""
+def arrays(dims, dtype=np.float32, elements=None, unique=False):
+    """Arrays of a shape, of distinct elements if `unique`."""
     if elements is None:
         elements = elements_of_type(dtype)
-    return hypothesis.extra.numpy.arrays(dtype, dims, elements=elements, fill=st.nothing())
+    return hypothesis.extra.numpy.arrays(dtype, dims, elements=elements, fill=st.nothing(),
+                                         unique=unique)
 
 
 def _shapes(min_dim, max_dim, **kwargs):
     return st.lists(dims(**kwargs), min_size=min_dim, max_size=max_dim)
 
 
-def tensor(min_dim=1, max_dim=4, dtype=np.float32, elements=None, **kwargs):
+def tensor(min_dim=1, max_dim=4, dtype=np.float32, elements=None, unique=False, **kwargs):
     """Arrays of min_dim to max_dim dimensions; min_value and max_value bound each."""
     return _shapes(min_dim, max_dim, **kwargs).flatmap(
-        lambda shape: arrays(shape, dtype, elements))
+        lambda shape: arrays(shape, dtype, elements, unique))
 
 
 def tensor1d(min_len=1, max_len=64, dtype=np.float32, elements=None):

@@ -1,7 +1,7 @@
 """A model: the net that computes, the net that makes its parameters, and the parameters."""
 
+import collections
 import logging
-from collections import OrderedDict
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import core, recurrent, scope, workspace
@@ -61,7 +61,7 @@ class ModelHelper:
             self.param_init_net = core.Net(self.name + "_init")
             self.param_to_grad = {}
             self.params = []
-            self._parameters_info = OrderedDict()
+            self._parameters_info = collections.OrderedDict()
             self._computed_params = []
         self.gradient_ops_added = False
         self.init_params = init_params
@@ -203,14 +203,14 @@ class ModelHelper:
             self.get_param_info(param).grad = grad
         return self.grad_map
 
+    def _Validate(self):
+        """The names of parameters that were added twice, sorted."""
+        counts = collections.Counter(map(str, self.params))
+        return sorted(name for name, count in counts.items() if count > 1)
+
     def Validate(self):
-        """Raises ValueError if a parameter was added twice."""
-        seen, twice = set(), set()
-        for param in self.params:
-            (twice if str(param) in seen else seen).add(str(param))
-        if twice:
-            raise ValueError(f"parameters were added twice: {sorted(twice)}")
-        return True
+        """Raises AssertionError if a parameter was added twice."""
+        assert not self._Validate(), f"parameters were added twice: {self._Validate()}"
 
     # -- Data --------------------------------------------------------------------------------------
 

@@ -27,8 +27,12 @@ RootFolder = C.root_folder
 SwitchWorkspace = C.switch_workspace
 Workspaces = C.workspaces
 NumCudaDevices = C.num_cuda_devices
+NumGpuDevices = C.num_cuda_devices
 Nets = C.nets
 has_gpu_support = C.has_gpu_support
+has_cuda_support = C.has_gpu_support
+has_hip_support = False
+has_fbgemm = False
 is_asan = C.is_asan
 
 # The device type of GPUs in this build.
@@ -47,6 +51,11 @@ def GlobalInit(args):
 def IsNUMAEnabled():
     """Whether memory is placed by NUMA node; always False."""
     return False
+
+
+def GetNumNUMANodes():
+    """The number of NUMA nodes that memory is placed on; -1, as none is chosen."""
+    return -1
 
 
 def StringifyProto(obj):
@@ -245,6 +254,11 @@ def WorkspaceGuard(workspace_name):
 def RunOperatorOnce(operator):
     """Makes an operator from an OperatorDef and runs it."""
     return C.run_operator_once(StringifyProto(operator))
+
+
+def RunOperatorMultiple(operator, num_runs):
+    """RunOperatorOnce, num_runs times."""
+    return all(RunOperatorOnce(operator) for _ in range(num_runs))
 
 
 def RunOperatorsOnce(operators):

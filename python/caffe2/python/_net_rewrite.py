@@ -1,0 +1,51 @@
+"""Changes of NetDefs and OperatorDefs in place; used by core.Net."""
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python._operator_def import DeviceOption
+
+# Operators that hold nets over the same blobs, or names of blobs, in arguments.
+OPERATORS_OF_NETS = {"If", "AsyncIf", "While", "RecurrentNetwork", "RecurrentNetworkGradient"}
+
+
+def rename_in_arguments(op, remap):
+    """Renames blobs in the arguments of an operator, in place: {old: new}."""
+    for argument in op.arg:
+        argument.strings[:] = [
+            remap.get(text.decode(), text.decode()).encode() for text in argument.strings]
+        for nested in argument.n.op if argument.HasField("n") else ():
+            nested.input[:] = [remap.get(blob, blob) for blob in nested.input]
+            nested.output[:] = [remap.get(blob, blob) for blob in nested.output]
+            if nested.type in OPERATORS_OF_NETS:
+                rename_in_arguments(nested, remap)
+        if argument.HasField("n"):
+            for blobs in (argument.n.external_input, argument.n.external_output):
+                blobs[:] = [remap.get(blob, blob) for blob in blobs]
+
+
+def set_external_blobs(proto):
+    """Derives the external inputs and outputs of a NetDef from its operators."""
+    read, written, used = {}, {}, set()
+    for op in proto.op:
+        for blob in op.input:
+            (used.add if blob in written else read.setdefault)(blob)
+        written.update(dict.fromkeys(op.output))
+    proto.external_input[:] = read
+    proto.external_output[:] = [blob for blob in written if blob not in used]
+
+
+def place_on_gpu(proto, gpu_id, use_cudnn):
+    """Places a NetDef, and the steps of recurrent networks in it, on a CUDA device."""
+    proto.device_option.CopyFrom(DeviceOption(caffe2_pb2.CUDA, gpu_id))
+    for op in proto.op:
+        if use_cudnn:
+            op.engine = "CUDNN"
+        for argument in op.arg if op.type == "RecurrentNetwork" else ():
+            if argument.name == "step_net":
+                place_on_gpu(argument.n, gpu_id, use_cudnn)
+
+
+def remap_input(op, blob_name_remapping):
+    """Renames inputs of an OperatorDef in place: {old: new}."""
+    names = [blob_name_remapping.get(name, name) for name in op.input]
+    op.ClearField("input")
+    op.input.extend(names)

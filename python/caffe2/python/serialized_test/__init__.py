@@ -1,0 +1,1 @@
+"""Operator tests with reproducible inputs."""
