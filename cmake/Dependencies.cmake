@@ -7,6 +7,7 @@ find_package(gflags CONFIG REQUIRED)
 find_package(glog CONFIG REQUIRED)
 find_package(leveldb CONFIG REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(JPEG REQUIRED)  # libjpeg-turbo
 find_package(OpenCV REQUIRED COMPONENTS core imgproc imgcodecs)
 
 # Libraries that ship no CMake package everywhere: found by header and library name.

@@ -14,7 +14,7 @@ set_target_properties(caffe2 PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
 target_link_libraries(caffe2 PRIVATE ${CMAKE_DL_LIBS})
 set_target_properties(caffe2 PROPERTIES BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
 
-# libcaffe2_image: decoding and augmentation (OpenCV) and the operators on top of it.
+# libcaffe2_image: decoding and augmentation (libjpeg-turbo, OpenCV) and the operators on top of it.
 file(GLOB image_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/db/image_*.cc
      ${CMAKE_SOURCE_DIR}/operators/image_*.cc)
 list(FILTER image_sources EXCLUDE REGEX "/image_file_codec_opencv[.]cc$")
@@ -22,13 +22,14 @@ if(image_sources)
   add_library(caffe2_image SHARED ${image_sources})
   caffe2_target_settings(caffe2_image)
   target_precompile_headers(caffe2_image REUSE_FROM caffe2_core)
-  target_link_libraries(caffe2_image PUBLIC caffe2 PRIVATE opencv_core opencv_imgproc ${CMAKE_DL_LIBS})
+  target_link_libraries(caffe2_image PUBLIC caffe2 PRIVATE JPEG::JPEG opencv_core opencv_imgproc
+                                                           ${CMAKE_DL_LIBS})
   # A program that links it wants its registrars, even if it names none of its symbols.
   target_link_options(caffe2_image INTERFACE -Wl,--no-as-needed)
   set_target_properties(caffe2_image PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0 BUILD_RPATH
                                                 "$ORIGIN" INSTALL_RPATH "$ORIGIN")
 
-  # libcaffe2_image_files: the formats of image files, loaded when the first one is decoded.
+  # libcaffe2_image_files: formats of image files but JPEG, loaded when the first one is decoded.
   add_library(caffe2_image_files SHARED ${CMAKE_SOURCE_DIR}/db/image_file_codec_opencv.cc)
   caffe2_target_settings(caffe2_image_files)
   target_precompile_headers(caffe2_image_files REUSE_FROM caffe2_core)

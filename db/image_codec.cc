@@ -6,23 +6,11 @@
 
 #include "caffe2/core/logging.h"
 #include "db/image_file_codec.h"
+#include "db/image_jpeg.h"
 #include "db/image_mat.h"
 
 namespace caffe2::db {
 namespace {
-
-uint8_t ByteAt(std::string_view bytes, size_t i) { return static_cast<uint8_t>(bytes[i]); }
-
-// The marker behind the entropy-coded data that begins at `at`; npos if the data end first.
-size_t EndOfScan(std::string_view bytes, size_t at) {
-  for (; at + 1 < bytes.size(); ++at) {
-    if (ByteAt(bytes, at) != 0xff) continue;
-    const uint8_t next = ByteAt(bytes, at + 1);
-    const bool within = next == 0x00 || next == 0xff || (next >= 0xd0 && next <= 0xd7);
-    if (!within) return at;
-  }
-  return std::string_view::npos;
-}
 
 // Kept for the life of the process.
 const ImageFileCodec* LoadFileCodec() {
@@ -42,43 +30,9 @@ const ImageFileCodec& FileCodec() {
 
 }  // namespace
 
-// Segments are walked by their lengths: a thumbnail inside one has an end marker of its own.
-bool HasJpegEnd(std::string_view bytes) {
-  constexpr uint8_t kStart = 0xd8, kEnd = 0xd9, kScan = 0xda, kTemporary = 0x01;
-  if (bytes.size() < 3 || ByteAt(bytes, 0) != 0xff || ByteAt(bytes, 1) != kStart ||
-      ByteAt(bytes, 2) != 0xff) {
-    return true;
-  }
-  size_t at = 2;
-  while (at + 1 < bytes.size()) {
-    if (ByteAt(bytes, at) != 0xff) {  // junk between segments
-      ++at;
-      continue;
-    }
-    const uint8_t marker = ByteAt(bytes, at + 1);
-    if (marker == kEnd) return true;
-    if (marker == 0xff) {  // fill byte
-      ++at;
-      continue;
-    }
-    at += 2;
-    const bool alone = marker <= kTemporary || (marker >= 0xd0 && marker <= kStart);
-    if (alone) continue;
-    if (at + 1 >= bytes.size()) return false;
-    at += static_cast<size_t>(ByteAt(bytes, at)) << 8 | ByteAt(bytes, at + 1);
-    if (marker == kScan) {
-      at = EndOfScan(bytes, at);
-      if (at == std::string_view::npos) return false;
-    }
-  }
-  return false;
-}
-
 Image<uint8_t> DecodeImage(std::string_view bytes, bool color) {
   CAFFE_ENFORCE(!bytes.empty(), "the encoded image is empty");
-  CAFFE_ENFORCE(HasJpegEnd(bytes), "the JPEG image of ", bytes.size(),
-                " bytes is truncated: it has no end marker");
-  return FileCodec().decode(bytes, color);
+  return IsJpeg(bytes) ? DecodeJpeg(bytes, color) : FileCodec().decode(bytes, color);
 }
 
 template <typename Pixel>

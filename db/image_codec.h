@@ -1,4 +1,4 @@
-// Decoding, resizing and colour conversion (OpenCV).
+// Decoding, resizing and colour conversion (libjpeg-turbo for JPEG, else OpenCV).
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 namespace caffe2::db {
 
 // Decodes a JPEG, PNG or other file that OpenCV reads, to 3 channels (blue, green, red) or 1; EXIF
-// orientation is applied. Throws EnforceNotMet if the bytes are no image or end before it does.
+// orientation is applied. Throws EnforceNotMet if the bytes are no image or end before it does,
+// and, of JPEG (image_jpeg.h), if damage shows while they are decoded.
 Image<uint8_t> DecodeImage(std::string_view bytes, bool color);
 
 // To `height` x `width` > 0, by area when it shrinks.
@@ -23,8 +24,5 @@ Image<Pixel> ToGray(const ImageView<Pixel>& source);
 
 // An image file of the contents, format by extension (".jpg", ".png"); for the tools and tests.
 std::string EncodeImage(const ImageView<uint8_t>& source, const std::string& extension);
-
-// True if the JPEG data have their end-of-image marker where the format says, or are no JPEG.
-bool HasJpegEnd(std::string_view bytes);
 
 }  // namespace caffe2::db

@@ -1,5 +1,5 @@
-// The formats of image files, in a library of its own: OpenCV's codecs pull in over a hundred
-// libraries, which only programs that decode image files shall need.
+// The formats of image files but JPEG, in a library of its own: OpenCV's codecs pull in over a
+// hundred libraries, which only programs that decode image files shall need.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace caffe2::db {
 
-// As DecodeImage, but that truncation need not be noticed, and EncodeImage (db/image_codec.h).
+// As DecodeImage and EncodeImage (db/image_codec.h). It encodes JPEG too.
 struct ImageFileCodec {
   Image<uint8_t> (*decode)(std::string_view bytes, bool color);
   std::string (*encode)(const ImageView<uint8_t>& source, const std::string& extension);

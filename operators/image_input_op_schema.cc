@@ -54,8 +54,8 @@ Encoded images come out in blue, green, red order, raw ones in that of the recor
 repeated over 3 channels where color is 1.
 
 What is random depends on seed and the place of the record in the reader's stream alone. An image
-that cannot be decoded (truncated, too small, not of the size it says) is an error that names the
-key and the database.
+that cannot be decoded (truncated, damaged, too small, not of the size it says) is an error that
+names the key and the database.
 )DOC")
     .Arg("batch_size", "Images in a batch.", /*required=*/true)
     .Arg("crop", "Height and width of the output.", /*required=*/true)

@@ -4,7 +4,7 @@
 # In it, under doppio/: bin (programs), lib (our libraries and all they need but for those of the C
 # and C++ runtime and of CUDA), python (the package) and scripts. It runs where glibc and libstdc++
 # are as new as here, unpacked anywhere. Not in it: libcaffe2_image_files and OpenCV's codecs behind
-# it (over 130 libraries); programs that decode image files say so.
+# it (over 130 libraries): of image files it decodes JPEG, and says so of others.
 # --tests adds the test programs and benchmarks that scripts/gpu_check.sh runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."

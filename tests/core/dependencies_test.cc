@@ -77,6 +77,7 @@ TEST(DependenciesTest, ThirdPartyHeadersStayInTheirWrappers) {
       {"hiredis/", std::regex("distributed/redis[^/]*")},
       {"gloo/", std::regex("distributed/gloo[^/]*")},
       {"opencv2/", std::regex("(db/image[^/]*|operators/image[^/]*|examples/[^/]*)")},
+      {"jpeglib.h", std::regex("db/image_jpeg[^/]*")},
       {"oneapi/dnnl", std::regex("caffe2/utils/onednn[^/]*")},
       {"cuda_runtime", std::regex("caffe2/cuda/(runtime.cc|launch.h)")},
       {"cublas", std::regex("caffe2/cuda/matmul.cc")},

@@ -7,7 +7,6 @@
 
 #include "caffe2/core/half.h"
 #include "caffe2/core/logging.h"
-#include "db/image_codec.h"
 
 namespace caffe2::testing {
 namespace {
@@ -224,43 +223,6 @@ TEST(ImageTransform, BadOptionsAndImages) {
   refuse([](auto* o) { o->std = {NAN}; });
   refuse([](auto* o) { o->random_scale_min = 2, o->random_scale_max = 8; });
   refuse([](auto* o) { o->output_type = TypeMeta::Make<int>(); });
-}
-
-TEST(ImageCodec, LosslessRoundTripAndColours) {
-  const auto pixels = Pixels(5, 7, 3);
-  const auto view = ImageView<uint8_t>::Interleaved(pixels.data(), 5, 7, 3);
-  const std::string png = db::EncodeImage(view, ".png");
-  const auto color = db::DecodeImage(png, true);
-  ASSERT_EQ(color.view.channels, 3);
-  for (int y = 0; y < 5; ++y) {
-    for (int x = 0; x < 7; ++x) {
-      for (int c = 0; c < 3; ++c) EXPECT_EQ(*color.view.At(y, x, c), pixels[(y * 7 + x) * 3 + c]);
-    }
-  }
-  EXPECT_EQ(db::DecodeImage(png, false).view.channels, 1);
-}
-
-TEST(ImageCodec, TruncatedFilesAreErrors) {
-  std::vector<uint8_t> pixels(64 * 64 * 3);
-  for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<uint8_t>(i * i >> 5);
-  const auto view = ImageView<uint8_t>::Interleaved(pixels.data(), 64, 64, 3);
-  for (const std::string extension : {".jpg", ".png"}) {
-    const std::string whole = db::EncodeImage(view, extension);
-    EXPECT_EQ(db::DecodeImage(whole, true).view.height, 64);
-    for (size_t size = 0; size < whole.size() - 2; size += 1 + whole.size() / 50) {
-      EXPECT_THROW(db::DecodeImage(std::string_view(whole).substr(0, size), true), EnforceNotMet)
-          << extension << " of " << size << " of " << whole.size() << " bytes";
-    }
-  }
-  EXPECT_THROW(db::DecodeImage("no image", true), EnforceNotMet);
-}
-
-TEST(ImageCodec, EndMarkerOfAThumbnailDoesNotCount) {
-  // SOI, an APP1 segment with an end marker in it, SOS with data, and then nothing.
-  std::string jpeg("\xff\xd8\xff\xe1\x00\x06\xff\xd9\xff\xd9\xff\xda\x00\x02\x11\xff\x00\x22", 18);
-  EXPECT_FALSE(db::HasJpegEnd(jpeg));
-  jpeg += "\xff\xd9";
-  EXPECT_TRUE(db::HasJpegEnd(jpeg));
 }
 
 }  // namespace

@@ -265,7 +265,8 @@ TEST_F(ImageInputTest, BadRecordsAreErrorsThatNameKeyAndDatabase) {
   ExpectHas(ErrorOf(EncodedDatum(png.substr(0, png.size() / 2), 1), InputOp(1, 2)), "decoded");
   const auto good = db::DecodeImage(PngOf(50, 50, 7), true);
   const std::string jpeg = db::EncodeImage(good.view, ".jpg");
-  ExpectHas(ErrorOf(EncodedDatum(jpeg.substr(0, jpeg.size() - 10), 1), InputOp(1, 2)), "truncated");
+  ExpectHas(ErrorOf(EncodedDatum(jpeg.substr(0, jpeg.size() - 10), 1), InputOp(1, 2)),
+            "Premature end");
 }
 
 TEST_F(ImageInputTest, ABadRecordSpoilsItsBatchOnly) {

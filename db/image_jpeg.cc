@@ -1,0 +1,188 @@
+#include "db/image_jpeg.h"
+
+#include <csetjmp>
+#include <cstddef>
+#include <cstdio>
+
+// It needs the two above.
+#include <jpeglib.h>
+// It needs the one above.
+#include <jerror.h>
+
+#include <opencv2/imgproc.hpp>
+#include <string>
+
+#include "caffe2/core/logging.h"
+#include "db/image_mat.h"
+
+namespace caffe2::db {
+namespace {
+
+constexpr int kEndOfImage = 0xd9, kMaxPadding = 16;
+constexpr int64_t kMaxPixels = int64_t{1} << 30;  // as OpenCV
+
+// libjpeg reports errors by a function that must not return. It is C, so no exception may pass
+// through it: errors jump back into ReadHeader and ReadPixels, which hold no objects.
+class Decoder {
+ public:
+  Decoder() {
+    info_.err = jpeg_std_error(&errors_);
+    errors_.error_exit = [](j_common_ptr info) { Jump(info); };
+    errors_.emit_message = [](j_common_ptr info, int level) {
+      if (level < 0 && IsDamage(*info->err)) Jump(info);
+    };
+    info_.client_data = this;
+    jpeg_create_decompress(&info_);
+  }
+  ~Decoder() { jpeg_destroy_decompress(&info_); }
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+
+  // False on an error (what() says which).
+  bool ReadHeader(std::string_view bytes) {
+    if (setjmp(jump_) != 0) return false;
+    jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+    jpeg_save_markers(&info_, JPEG_APP0 + 1, 0xffff);  // EXIF
+    jpeg_read_header(&info_, TRUE);
+    return true;
+  }
+
+  bool ReadPixels(J_COLOR_SPACE colors, uint8_t* pixels, size_t row_bytes) {
+    if (setjmp(jump_) != 0) return false;
+    info_.out_color_space = colors;
+    jpeg_start_decompress(&info_);
+    while (info_.output_scanline < info_.output_height) {
+      JSAMPROW row = pixels + info_.output_scanline * row_bytes;
+      jpeg_read_scanlines(&info_, &row, 1);
+    }
+    jpeg_finish_decompress(&info_);
+    return true;
+  }
+
+  const jpeg_decompress_struct& info() const { return info_; }
+  const char* what() const { return what_; }
+
+ private:
+  // Other warnings are about what does not matter here, unknown versions of headers for instance.
+  static bool IsDamage(const jpeg_error_mgr& error) {
+    switch (error.msg_code) {
+      case JWRN_EXTRANEOUS_DATA:
+        return error.msg_parm.i[1] != kEndOfImage || error.msg_parm.i[0] > kMaxPadding;
+      case JWRN_BOGUS_PROGRESSION:
+      case JWRN_HIT_MARKER:
+      case JWRN_HUFF_BAD_CODE:
+      case JWRN_JPEG_EOF:
+      case JWRN_MUST_RESYNC:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  [[noreturn]] static void Jump(j_common_ptr info) {
+    auto* decoder = static_cast<Decoder*>(info->client_data);
+    info->err->format_message(info, decoder->what_);
+    std::longjmp(decoder->jump_, 1);
+  }
+
+  jpeg_decompress_struct info_{};
+  jpeg_error_mgr errors_{};
+  std::jmp_buf jump_;
+  char what_[JMSG_LENGTH_MAX] = "";
+};
+
+// Numbers of a TIFF file, as which EXIF data are written. Outside of the data they are 0.
+class Tiff {
+ public:
+  explicit Tiff(std::string_view bytes) : bytes_(bytes), little_(bytes.substr(0, 2) == "II") {}
+
+  uint32_t Short(size_t at) const {
+    if (at + 2 > bytes_.size()) return 0;
+    const uint32_t first = Byte(at), second = Byte(at + 1);
+    return little_ ? second << 8 | first : first << 8 | second;
+  }
+  uint32_t Long(size_t at) const {
+    return little_ ? Short(at + 2) << 16 | Short(at) : Short(at) << 16 | Short(at + 2);
+  }
+
+ private:
+  uint32_t Byte(size_t at) const { return static_cast<uint8_t>(bytes_[at]); }
+
+  const std::string_view bytes_;
+  const bool little_;
+};
+
+// 1 (upright) to 8; 1 where the file does not say.
+uint32_t ExifOrientation(const jpeg_decompress_struct& info) {
+  constexpr std::string_view kExif("Exif\0\0", 6);
+  constexpr uint32_t kOrientation = 0x112, kEntryBytes = 12;
+  for (const jpeg_marker_struct* marker = info.marker_list; marker != nullptr;
+       marker = marker->next) {
+    const std::string_view data(reinterpret_cast<const char*>(marker->data), marker->data_length);
+    if (data.substr(0, kExif.size()) != kExif) continue;
+    const Tiff tiff(data.substr(kExif.size()));
+    const size_t directory = tiff.Long(4);
+    const uint32_t entries = tiff.Short(directory);
+    for (uint32_t i = 0; i < entries; ++i) {
+      const size_t entry = directory + 2 + i * kEntryBytes;
+      if (tiff.Short(entry) != kOrientation) continue;
+      const uint32_t orientation = tiff.Short(entry + 8);
+      return orientation >= 1 && orientation <= 8 ? orientation : 1;
+    }
+  }
+  return 1;
+}
+
+// Orientations 2, 3 and 4 are mirrored left to right, turned by half, mirrored top to bottom; 5 to
+// 8 are the same as 1 to 4 after rows and columns have been exchanged.
+cv::Mat Upright(cv::Mat image, uint32_t orientation) {
+  constexpr int kNone = 2, kLeftRight = 1, kBoth = -1, kTopDown = 0;
+  constexpr int kFlips[] = {kNone, kLeftRight, kBoth, kTopDown};
+  if (orientation > 4) cv::transpose(image, image);
+  const int flip = kFlips[(orientation - 1) % 4];
+  if (flip != kNone) cv::flip(image, image, flip);
+  return image;
+}
+
+// Inks as Adobe writes them: 255 is none.
+cv::Mat BgrFromCmyk(const cv::Mat& cmyk) {
+  cv::Mat bgr(cmyk.rows, cmyk.cols, CV_8UC3);
+  for (int y = 0; y < cmyk.rows; ++y) {
+    const auto* in = cmyk.ptr<uint8_t>(y);
+    auto* out = bgr.ptr<uint8_t>(y);
+    for (int x = 0; x < cmyk.cols; ++x, in += 4, out += 3) {
+      for (int c = 0; c < 3; ++c)
+        out[c] = static_cast<uint8_t>(in[3] - ((255 - in[2 - c]) * in[3] >> 8));
+    }
+  }
+  return bgr;
+}
+
+}  // namespace
+
+bool IsJpeg(std::string_view bytes) { return bytes.substr(0, 3) == "\xff\xd8\xff"; }
+
+Image<uint8_t> DecodeJpeg(std::string_view bytes, bool color) {
+  Decoder decoder;
+  const auto check = [&](bool ok) {
+    CAFFE_ENFORCE(ok, "the JPEG image of ", bytes.size(),
+                  " bytes cannot be decoded: ", decoder.what());
+  };
+  check(decoder.ReadHeader(bytes));
+  const jpeg_decompress_struct& info = decoder.info();
+  const uint32_t orientation = ExifOrientation(info);  // the decoder forgets it
+  const int height = static_cast<int>(info.image_height),
+            width = static_cast<int>(info.image_width);
+  CAFFE_ENFORCE_LE(int64_t{height} * width, kMaxPixels, "pixels of a JPEG image");
+  const bool inks = info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK;
+  const J_COLOR_SPACE colors = inks ? JCS_CMYK : color ? JCS_EXT_BGR : JCS_GRAYSCALE;
+  cv::Mat image(height, width, CV_8UC(inks ? 4 : color ? 3 : 1));
+  check(decoder.ReadPixels(colors, image.data, image.step));
+  if (inks) {
+    image = BgrFromCmyk(image);
+    if (!color) cv::cvtColor(image, image, cv::COLOR_BGR2GRAY);
+  }
+  return FromMat<uint8_t>(Upright(std::move(image), orientation));
+}
+
+}  // namespace caffe2::db

@@ -1,0 +1,193 @@
+#include "db/image_codec.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <opencv2/imgcodecs.hpp>
+
+// It needs <cstdio> and <cstddef>.
+#include <jpeglib.h>
+
+#include "caffe2/core/logging.h"
+#include "caffe2/core/random.h"
+
+namespace caffe2::testing {
+namespace {
+
+using db::ImageView;
+
+// Smooth, with some noise: what photographs are like to an encoder.
+std::vector<uint8_t> Photograph(int height, int width, int channels) {
+  RandomGenerator random(7);
+  std::vector<uint8_t> pixels;
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      for (int c = 0; c < channels; ++c) {
+        const int noise = static_cast<int>(random() % 16);
+        pixels.push_back(static_cast<uint8_t>((y * (c + 2) + x * 3) % 200 + noise));
+      }
+    }
+  }
+  return pixels;
+}
+
+std::string EncodedPhotograph(int channels, const std::string& extension) {
+  const auto pixels = Photograph(60, 45, channels);
+  return db::EncodeImage(ImageView<uint8_t>::Interleaved(pixels.data(), 60, 45, channels),
+                         extension);
+}
+
+// An EXIF segment that holds the orientation alone, behind the start marker.
+std::string WithOrientation(const std::string& jpeg, char orientation, bool little_endian) {
+  std::string exif("Exif\0\0", 6);
+  exif += little_endian ? std::string("II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0", 18)
+                        : std::string("MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01", 18);
+  exif += little_endian ? std::string{orientation, 0, 0, 0} : std::string{0, orientation, 0, 0};
+  exif += std::string(4, '\0');
+  const std::string segment = "\xff\xe1" + std::string{0, static_cast<char>(exif.size() + 2)};
+  return jpeg.substr(0, 2) + segment + exif + jpeg.substr(2);
+}
+
+// A JPEG file of four inks.
+std::string CmykJpeg(int height, int width) {
+  auto pixels = Photograph(height, width, 4);
+  jpeg_compress_struct info{};
+  jpeg_error_mgr errors{};
+  info.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&info);
+  unsigned char* bytes = nullptr;
+  unsigned long size = 0;
+  jpeg_mem_dest(&info, &bytes, &size);
+  info.image_height = height;
+  info.image_width = width;
+  info.input_components = 4;
+  info.in_color_space = JCS_CMYK;
+  jpeg_set_defaults(&info);
+  jpeg_start_compress(&info, TRUE);
+  for (int y = 0; y < height; ++y) {
+    JSAMPROW row = pixels.data() + y * width * 4;
+    jpeg_write_scanlines(&info, &row, 1);
+  }
+  jpeg_finish_compress(&info);
+  jpeg_destroy_compress(&info);
+  std::string jpeg(bytes, bytes + size);
+  std::free(bytes);
+  return jpeg;
+}
+
+void ExpectAsOpenCvDecodes(const std::string& file, bool color, int tolerance = 0) {
+  const std::vector<char> bytes(file.begin(), file.end());
+  const cv::Mat expected = cv::imdecode(bytes, color ? cv::IMREAD_COLOR : cv::IMREAD_GRAYSCALE);
+  const auto image = db::DecodeImage(file, color);
+  const ImageView<uint8_t>& view = image.view;
+  ASSERT_EQ(view.height, expected.rows);
+  ASSERT_EQ(view.width, expected.cols);
+  ASSERT_EQ(view.channels, expected.channels());
+  for (int y = 0; y < view.height; ++y) {
+    for (int x = 0; x < view.width; ++x) {
+      for (int c = 0; c < view.channels; ++c) {
+        const int pixel = expected.ptr<uint8_t>(y)[x * view.channels + c];
+        ASSERT_NEAR(*view.At(y, x, c), pixel, tolerance) << y << " " << x << " " << c;
+      }
+    }
+  }
+}
+
+TEST(ImageCodec, LosslessRoundTripAndColours) {
+  const auto pixels = Photograph(60, 45, 3);
+  const auto color = db::DecodeImage(EncodedPhotograph(3, ".png"), true);
+  ASSERT_EQ(color.view.channels, 3);
+  for (int y = 0; y < 60; ++y) {
+    for (int x = 0; x < 45; ++x) {
+      for (int c = 0; c < 3; ++c) EXPECT_EQ(*color.view.At(y, x, c), pixels[(y * 45 + x) * 3 + c]);
+    }
+  }
+  EXPECT_EQ(db::DecodeImage(EncodedPhotograph(3, ".png"), false).view.channels, 1);
+}
+
+TEST(ImageCodec, JpegAsOpenCv) {
+  for (const bool color : {true, false}) {
+    ExpectAsOpenCvDecodes(EncodedPhotograph(3, ".jpg"), color);
+    ExpectAsOpenCvDecodes(EncodedPhotograph(1, ".jpg"), color);
+  }
+  ExpectAsOpenCvDecodes(CmykJpeg(60, 45), true);
+  ExpectAsOpenCvDecodes(CmykJpeg(60, 45), false, 1);  // it rounds otherwise
+}
+
+TEST(ImageCodec, ExifOrientationAsOpenCv) {
+  const std::string jpeg = EncodedPhotograph(3, ".jpg");
+  for (char orientation = 0; orientation <= 9; ++orientation) {
+    ExpectAsOpenCvDecodes(WithOrientation(jpeg, orientation, true), true);
+    ExpectAsOpenCvDecodes(WithOrientation(jpeg, orientation, false), false);
+  }
+  EXPECT_EQ(db::DecodeImage(WithOrientation(jpeg, 6, true), true).view.height, 45);
+}
+
+// Lengths and places that lead out of the segment.
+TEST(ImageCodec, DamagedExifIsIgnored) {
+  const std::string jpeg = WithOrientation(EncodedPhotograph(3, ".jpg"), 6, true);
+  for (size_t at = 12; at < 12 + 26; ++at) {
+    std::string damaged = jpeg;
+    damaged[at] = '\xff';
+    EXPECT_EQ(db::DecodeImage(damaged, true).view.channels, 3) << at;
+  }
+}
+
+TEST(ImageCodec, TruncatedFilesAreErrors) {
+  for (const std::string extension : {".jpg", ".png"}) {
+    const std::string whole = EncodedPhotograph(3, extension);
+    EXPECT_EQ(db::DecodeImage(whole, true).view.height, 60);
+    for (size_t size = 0; size < whole.size() - 2; size += 1 + whole.size() / 50) {
+      EXPECT_THROW(db::DecodeImage(std::string_view(whole).substr(0, size), true), EnforceNotMet)
+          << extension << " of " << size << " of " << whole.size() << " bytes";
+    }
+  }
+  const std::string jpeg = EncodedPhotograph(3, ".jpg");
+  EXPECT_THROW(db::DecodeImage(std::string_view(jpeg).substr(0, jpeg.size() - 2), true),
+               EnforceNotMet);
+  EXPECT_THROW(db::DecodeImage("no image", true), EnforceNotMet);
+}
+
+TEST(ImageCodec, DamageInsideOfJpegIsAnError) {
+  const std::string whole = EncodedPhotograph(3, ".jpg");
+  const size_t data = whole.size() / 2;
+  const auto replaced = [&](const std::string& part) {
+    std::string damaged = whole;
+    return damaged.replace(data, part.size(), part);
+  };
+  // An end marker, another marker, and a code that no table holds.
+  for (const std::string& part : {std::string("\xff\xd9"), std::string("\xff\xd3"),
+                                  std::string("\xff\0\xff\0\xff\0\xff\0\xff\0\xff\0", 12)}) {
+    EXPECT_THROW(db::DecodeImage(replaced(part), true), EnforceNotMet);
+    EXPECT_THROW(db::DecodeImage(replaced(part), false), EnforceNotMet);
+  }
+}
+
+TEST(ImageCodec, PaddingAndBytesBehindTheEndAreNoDamage) {
+  const std::string whole = EncodedPhotograph(3, ".jpg");
+  const std::string padded = whole.substr(0, whole.size() - 2) + std::string(4, '\0') + "\xff\xd9";
+  for (const std::string& file : {padded, whole + std::string(1000, 'x')}) {
+    ExpectAsOpenCvDecodes(file, true);
+  }
+}
+
+// Damage is an error or, where the decoder does not stumble, gives an image.
+TEST(ImageCodec, NoDamageCrashes) {
+  const std::string whole = EncodedPhotograph(3, ".jpg");
+  RandomGenerator random(3);
+  int refused = 0;
+  for (int round = 0; round < 300; ++round) {
+    std::string damaged = whole;
+    for (int k = 0; k < 4; ++k) damaged[random() % damaged.size()] = static_cast<char>(random());
+    try {
+      EXPECT_GT(db::DecodeImage(damaged, true).view.height, 0);
+    } catch (const EnforceNotMet&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 100);
+}
+
+}  // namespace
+}  // namespace caffe2::testing
