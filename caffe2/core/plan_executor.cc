@@ -71,7 +71,10 @@ class PlanRunner {
   }
 
   bool Run(Workspace* ws) {
-    for (const NetDef& net : plan_.network()) ws->CreateNet(net, /*overwrite=*/true);
+    for (const NetDef& net : plan_.network()) ws->DeleteNet(net.name());
+    for (const ExecutionStep& step : plan_.execution_step()) {
+      if (!step.create_workspace()) CreateNets(ws, step);
+    }
     for (const ExecutionStep& step : plan_.execution_step()) {
       if (RunStep(ws, step)) continue;
       if (error_) std::rethrow_exception(error_);
@@ -193,18 +196,22 @@ class PlanRunner {
     return net;
   }
 
-  // A step's own workspace has its own nets.
+  // Those that the step runs in `ws`, once each. Nets of substeps with workspaces of their own are
+  // created there only: here they would make blobs, which those workspaces would then share.
   void CreateNets(Workspace* ws, const ExecutionStep& step) const {
     auto create = [&](const std::string& name) {
+      if (ws->GetNet(name) != nullptr) return;
       auto it = nets_.find(name);
       CAFFE_ENFORCE(it != nets_.end(), "plan ", plan_.name(), ", step ", step.name(),
                     ": no net is named ", name);
-      if (ws->GetNet(name) == nullptr) ws->CreateNet(*it->second);
+      ws->CreateNet(*it->second);
     };
     for (const std::string& name : step.network()) create(name);
+    for (const ExecutionStep& substep : step.substep()) {
+      if (!substep.create_workspace()) CreateNets(ws, substep);
+    }
     if (step.has_report_net()) create(step.report_net());
     if (step.has_criteria_network()) create(step.criteria_network());
-    for (const ExecutionStep& substep : step.substep()) CreateNets(ws, substep);
   }
 
   static bool ReadFlag(const Workspace& ws, const std::string& name) {

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
+#include <condition_variable>
+#include <mutex>
+#include <set>
 #include <thread>
 
 #include "tests/core/test_operators.h"
@@ -159,6 +163,44 @@ TEST_F(PlanTest, InstancesRunInTheirOwnWorkspaces) {
   substep->set_create_workspace(true);
   EXPECT_TRUE(ws_.RunPlan(plan_));
   EXPECT_EQ(count_, 4);
+}
+
+TEST_F(PlanTest, InstancesShareOnlyBlobsThatWereThereBefore) {
+  std::mutex mutex;
+  std::condition_variable all_here;
+  std::multiset<const void*> shared, own;
+  TestBodies()["note"] = [&](OperatorBase* op) {
+    std::unique_lock<std::mutex> lock(mutex);
+    shared.insert(op->Inputs()[0]);
+    own.insert(op->Outputs()[0]);
+    all_here.notify_all();
+    // Together, so that no blob takes the place of one that is gone already.
+    return all_here.wait_for(lock, std::chrono::minutes(1), [&] { return own.size() == 4; });
+  };
+  *plan_.add_network() = Net("note", {BodyOp("note", {"c"}, {"own"})});
+  AddStep("count");  // makes c
+  ExecutionStep* step = AddStep("");
+  step->set_concurrent_substeps(true);
+  ExecutionStep* instance = step->add_substep();
+  instance->set_num_concurrent_instances(4);
+  instance->set_create_workspace(true);
+  ExecutionStep* nested = instance->add_substep();  // one more workspace within each
+  nested->set_create_workspace(true);
+  nested->add_network("note");
+  EXPECT_TRUE(ws_.RunPlan(plan_));
+  EXPECT_EQ(shared.count(ws_.GetBlob("c")), 4);
+  EXPECT_EQ(std::set<const void*>(own.begin(), own.end()).size(), 4);
+  EXPECT_FALSE(ws_.HasBlob("own"));
+}
+
+TEST_F(PlanTest, NetsAreCreatedInTheOrderOfTheSteps) {
+  plan_.clear_network();
+  *plan_.add_network() = Net("second", {BodyOp("count", {"c"}, {"d"})});
+  *plan_.add_network() = Net("count", {BodyOp("count", {}, {"c"})});
+  AddStep("count");
+  AddStep("second");
+  EXPECT_TRUE(ws_.RunPlan(plan_));
+  EXPECT_EQ(count_, 2);
 }
 
 TEST_F(PlanTest, ReportNetRunsAtTheEndAtLeast) {

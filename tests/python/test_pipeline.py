@@ -48,9 +48,7 @@ class Collector(dataio.Writer):
 
 
 @pytest.mark.parametrize("threads", [
-    {"num_threads": 1}, {"num_threads": 3},
-    pytest.param({"num_runtime_threads": 3}, marks=pytest.mark.xfail(
-        reason="concurrent instances of one step share blobs and at times lose a record"))])
+    {"num_threads": 1}, {"num_threads": 3}, {"num_runtime_threads": 3}])
 def test_pipe_processes_records_in_threads(threads):
     def double(record):
         return Struct(("value", ops.Add([record.value(), record.value()])))

@@ -1,5 +1,7 @@
 """net_builder, control, tasks, sessions, checkpoints: programs whose results are known."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -243,6 +245,45 @@ def test_instances_of_a_task():
     read.RetrieveCount([counter], "read")
     workspace.RunNetOnce(read)
     assert value("read") == 4
+
+
+def test_setup_runs_once_and_outside_of_the_instances():
+    ran = []
+
+    def note(what):
+        ops.Python(lambda inputs, outputs: ran.append(what))([], [])
+
+    with TaskGroup() as group:
+        with Task(num_instances=2):
+            with ops.local_init():
+                note("local init")
+            with ops.task_init():
+                note("init")
+            with ops.task_instance_init():
+                note("instance init")
+            note("body")
+            with ops.task_instance_exit():
+                note("instance exit")
+            with ops.task_exit():
+                note("exit")
+    LocalSession().run(group)
+    assert sorted(ran[2:-1]) == 2 * ["body"] + 2 * ["instance exit"] + 2 * ["instance init"]
+    assert ran[:2] + ran[-1:] == ["local init", "init", "exit"]
+
+
+def test_tasks_of_a_private_group_share_no_names():
+    all_wrote = threading.Barrier(3, timeout=60)
+
+    def task(number):
+        with Task():
+            blob = ops.Const(number, blob_out=core.BlobReference("same_name"))
+            ops.Python(lambda inputs, outputs: all_wrote.wait())([], [])
+            return final_output(ops.Copy(blob))
+
+    with TaskGroup() as group:
+        outputs = [task(i) for i in range(3)]
+    LocalSession().run(group)
+    assert [output.fetch() for output in outputs] == [0, 1, 2]
 
 
 def build_job(node=None):

@@ -193,14 +193,20 @@ class TaskGroup:
             report = core.execution_step(f"{node}:report_net", net)
             report.RunEveryMillis(int(interval * 1000))
             reports = [*reports, report]
-        init_nets, exit_nets = get_setup_nets(TaskGroup.LOCAL_SETUP, steps, self)
+        if self.workspace_type() == WorkspaceType.PRIVATE:
+            # Tasks may make blobs of the same name; they share what the setup makes, and outputs.
+            for step in steps:
+                step.Proto().create_workspace = True
+        init_nets, exit_nets = get_setup_nets(TaskGroup.LOCAL_SETUP, [*steps, *reports], self)
         # A single task needs no step of concurrent substeps around it.
         step = steps[0]
         if len(steps) > 1 or reports:
             step = core.execution_step(f"{node}:body", [*steps, *reports], concurrent_substeps=True)
         step = add_setup_steps(step, init_nets, exit_nets, f"{node}:node_task")
-        return Task(node=node, step=step, outputs=outputs, name="grouped_by_node",
+        task = Task(node=node, step=step, outputs=outputs, name="grouped_by_node",
                     group=_NO_GROUP, workspace_type=self.workspace_type())
+        task._step_with_setup = step  # the tasks' own setups are in it
+        return task
 
     def to_task(self, node=None):
         """One task with all of the group, as if its nodes were one."""
