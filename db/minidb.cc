@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "caffe2/utils/temporary_file.h"
 #include "db/db.h"
 #include "db/random_access_file.h"
 
@@ -97,7 +98,7 @@ class MiniDBIndex final : public RecordIndex {
 class MiniDBWriter {
  public:
   MiniDBWriter(const std::string& path, Mode mode) : path_(path), temporary_(path) {
-    if (mode == NEW) temporary_ = MakeString(path, ".tmp.", getpid());
+    if (mode == NEW) temporary_ = TemporaryBeside(path);
     const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (mode == NEW ? O_TRUNC : O_APPEND);
     fd_ = open(temporary_.c_str(), flags, 0664);
     if (fd_ < 0) Throw("create");

@@ -1,13 +1,12 @@
 #include "db/record_writer.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
 
 #include "caffe2/proto/caffe2.pb.h"
 #include "caffe2/proto/caffe_datum.pb.h"
+#include "caffe2/utils/temporary_file.h"
 
 namespace caffe2::db {
 
@@ -42,7 +41,7 @@ std::string MakeTensorProtos(int dim0, int dim1, int dim2, std::string_view pixe
 }
 
 RecordWriter::RecordWriter(const std::string& db_type, const std::string& path, bool overwrite_file)
-    : path_(path), temporary_(MakeString(path, ".tmp.", getpid())) {
+    : path_(path), temporary_(TemporaryBeside(path)) {
   std::error_code error;
   const bool replace = overwrite_file && !std::filesystem::is_directory(path, error);
   if (std::filesystem::exists(path, error) && !replace) {

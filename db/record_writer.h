@@ -17,8 +17,8 @@ std::string MakeDatum(int channels, int height, int width, std::string_view pixe
 std::string MakeTensorProtos(int dim0, int dim1, int dim2, std::string_view pixels, int label);
 
 // Writes a new database that appears at its path with Finish(), whole: until then it has a
-// temporary name beside it, and goes if the writer goes. Throws IoError; also if the path is taken,
-// but for a file if `overwrite_file`.
+// temporary name beside it (temporary_file.h), and goes if the writer goes. Throws IoError; also if
+// the path is taken, but for a file if `overwrite_file`.
 class RecordWriter {
  public:
   RecordWriter(const std::string& db_type, const std::string& path, bool overwrite_file = false);

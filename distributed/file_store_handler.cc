@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 #include <thread>
+
+#include "caffe2/utils/temporary_file.h"
 
 namespace caffe2 {
 
@@ -169,9 +170,7 @@ class FileStoreHandler final : public StoreHandler {
   bool IsAbandoned(const std::string& name) const {
     std::string start = temporary_.substr(directory_.size() + 1);  // ".tmp.<host>.<pid>."
     start.resize(start.rfind('.', start.size() - 2) + 1);
-    if (name.rfind(start, 0) != 0) return false;
-    const long pid = std::strtol(name.c_str() + start.size(), nullptr, 10);
-    return pid > 0 && kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
+    return IsOfDeadProcess(name, start);
   }
 
   // Writes `content` to a new hidden file, all of it and synced, and returns its path.

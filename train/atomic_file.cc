@@ -14,6 +14,7 @@
 #include "caffe2/core/logging.h"
 #include "caffe2/proto/caffe2.pb.h"
 #include "caffe2/utils/crc32.h"
+#include "caffe2/utils/temporary_file.h"
 
 namespace caffe2 {
 namespace {
@@ -80,8 +81,7 @@ std::string ChecksumRecord(uint32_t crc) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(const std::string& path)
-    : path_(path), temporary_(MakeString(path, ".", getpid(), ".tmp")) {}
+AtomicFile::AtomicFile(const std::string& path) : path_(path), temporary_(TemporaryBeside(path)) {}
 
 AtomicFile::~AtomicFile() {
   if (!published_) unlink(temporary_.c_str());

@@ -7,6 +7,7 @@ namespace caffe2 {
 
 // A temporary file beside `path` that takes its place on Publish(): until then (and if Publish is
 // never reached) a file of the name `path` stays as it was. The caller writes to temporary_path().
+// What processes that were killed meanwhile have left goes with the next one of this name.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);

@@ -1,7 +1,10 @@
 #include "train/atomic_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -49,6 +52,31 @@ TEST(AtomicFileTest, LeavesNothingWhenNotPublished) {
   }
   EXPECT_EQ(ReadText(path), "old");
   EXPECT_EQ(FilesIn(directory.Path(".")), 1u);
+}
+
+// A process that is killed while it writes leaves its file to the next one.
+TEST(AtomicFileTest, RemovesWhatDeadProcessesLeft) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.Path("model");
+  const pid_t child = fork();
+  if (child == 0) {
+    const AtomicFile file(path);
+    WriteText(file.temporary_path(), "half");
+    WriteText(file.temporary_path() + ".tmp", "half");
+    raise(SIGKILL);
+  }
+  waitpid(child, nullptr, 0);
+  EXPECT_EQ(FilesIn(directory.Path(".")), 2u);
+  const std::string of_another = AtomicFile(directory.Path("model_2")).temporary_path();
+  WriteText(of_another, "kept");
+  const std::string of_another_host = path + ".tmp.elsewhere.4194305";
+  WriteText(of_another_host, "kept");
+  AtomicFile file(path);
+  EXPECT_EQ(FilesIn(directory.Path(".")), 2u);
+  WriteText(file.temporary_path(), "new");
+  file.Publish();
+  EXPECT_EQ(ReadText(of_another), "kept");
+  EXPECT_EQ(ReadText(of_another_host), "kept");
 }
 
 TEST(AtomicFileTest, PublishingNothingIsAnError) {
