@@ -90,6 +90,9 @@ std::string AddImageInput(ModelHelper* model, const std::string& reader, RecordK
              MakeArgument("scale", options.ImageScale()),
              MakeArgument("crop", options.model.shape.image_size),
              MakeArgument("mirror", data.mirror && !model->is_test()),
+             // With the place of a record in the stream it decides on its crop and mirroring: the
+             // same whatever the number of shards.
+             MakeArgument("seed", static_cast<int64_t>(options.schedule.seed)),
              MakeArgument("decode_threads", data.decode_threads),
              MakeArgument("is_test", model->is_test())});
   CopyFromHost(model, nhwc);

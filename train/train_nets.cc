@@ -200,7 +200,7 @@ TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind) {
     nets.train.set_type("dag");
     *nets.train.add_arg() = MakeArgument("in_order", 1);
   }
-  // The same parameters for any number of shards; augmentation of its own for each shard.
+  // The same parameters for any number of shards; Dropout and its like of its own for each shard.
   const uint64_t seed = options.schedule.seed * 0x10000;
   SetRandomSeeds(&nets.init, seed);
   SetRandomSeeds(&nets.train, seed + 1 + static_cast<uint64_t>(options.shards.shard_id));

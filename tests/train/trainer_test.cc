@@ -210,12 +210,16 @@ TEST_F(TrainerTest, ResumingRefusesOtherSettingsAndDamage) {
   EXPECT_NE(Run(options)[0].error.find("checksum"), std::string::npos);
 }
 
-// Without batch norm, shards change only where the images of a batch are computed.
+// Without batch norm, shards change only where the images of a batch are computed: their order,
+// crops and mirroring are the same.
 TEST_F(TrainerTest, ShardsOfSmallBatchesLearnAsOneOfALargeBatch) {
   const std::string database = directory_.Path("digits.minidb");
   testing::MakeImageDatabase(database, 700, 28, 10, 2);  // of MNIST's shape
   TrainOptions options = testing::SmallRun(database, "lenet", 28, 10);
   options.model.base_learning_rate = 0.002f;
+  options.data.shuffle = true;
+  options.data.mirror = true;
+  options.data.image_scale = 31;
   options.schedule.batch_size = 64;
   options.schedule.epoch_size = 640;
   const auto one = Run(options);
