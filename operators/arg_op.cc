@@ -11,7 +11,7 @@ void ArgOp<Context, kMax>::Find(int64_t outer, int64_t n, int64_t inner, const T
       const T* line = x + o * n * inner + i;
       int64_t best = 0;
       for (int64_t j = 1; j < n; ++j) {
-        const T value = line[j * inner], extreme = line[best * inner];
+        const auto value = Widen(line[j * inner]), extreme = Widen(line[best * inner]);
         if (kMax ? value > extreme : value < extreme) best = j;
       }
       indices[o * inner + i] = best;
@@ -44,7 +44,7 @@ void ArgSchema(OpSchema& schema) {
       })
       .Arg("axis", "(int, default -1) The axis.")
       .Arg("keepdims", "(int, default 1) 1 keeps the axis with size 1, 0 removes it.")
-      .Input(0, "X", "A float, double, int32 or int64 tensor.")
+      .Input(0, "X", "A tensor of numbers.")
       .Output(0, "indices", "int64 positions along the axis.");
 }
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "caffe2/core/operator.h"
+#include "operators/element_type.h"
 
 namespace caffe2 {
 
@@ -16,9 +16,7 @@ class ArgOp final : public Operator<Context> {
         axis_(this->template GetSingleArgument<int>("axis", -1)),
         keepdims_(this->template GetSingleArgument<int>("keepdims", 1) != 0) {}
 
-  bool RunOnDevice() override {
-    return TensorTypes<float, double, int, int64_t>::Dispatch(this, Input(0).dtype());
-  }
+  bool RunOnDevice() override { return NumericTypes::Dispatch(this, Input(0).dtype()); }
 
   template <typename T>
   bool DoRunWithType() {

@@ -4,8 +4,9 @@
 namespace caffe2 {
 namespace {
 
-using EqualityTypes = TensorTypes<float, int32_t, int64_t, double, bool, uint8_t>;
-using OrderTypes = TensorTypes<float, int32_t, int64_t, double, uint8_t>;
+using EqualityTypes =
+    TensorTypes<float, int32_t, int64_t, double, float16, bfloat16, bool, uint8_t>;
+using OrderTypes = TensorTypes<float, int32_t, int64_t, double, float16, bfloat16, uint8_t>;
 
 #define CAFFE2_COMPARISON_FUNCTOR(name, op) \
   struct name {                             \

@@ -1,11 +1,11 @@
 // Max, Min and Mean over any number of tensors of one shape.
-#include "operators/copy_elements.h"
 #include "operators/reduction.h"
+#include "operators/wide_rows.h"
 
 namespace caffe2 {
 namespace {
 
-using VariadicTypes = TensorTypes<float, int32_t, int64_t, double>;
+using MeanTypes = TensorTypes<float, float16, bfloat16>;
 
 struct MeanFunctor : SumReducer {
   // What is left to do with the sum of n inputs.
@@ -32,18 +32,35 @@ class VariadicOp final : public Operator<Context> {
       Input(k).template data<T>();  // of the right type, and with data
     }
     Tensor* Y = Output(0);
-    CopyTensor(first, Y, &context_);
+    Y->ResizeLike(first);
     T* y = Y->template mutable_data<T>();
     ParallelFor(first.numel(), kElementwiseGrain, [this, y](int64_t begin, int64_t end) {
-      for (int k = 1; k < InputSize(); ++k) {
-        const T* x = static_cast<const T*>(Input(k).raw_data());
-        for (int64_t i = begin; i < end; ++i) y[i] = F::Combine(y[i], x[i]);
-      }
-      if constexpr (requires { F::Finish(*y, 1); }) {
-        for (int64_t i = begin; i < end; ++i) y[i] = F::Finish(y[i], InputSize());
+      WideInput<T> input;
+      WideOutput<T> output;
+      for (int64_t i = begin; i < end; i += kWideBlock) {
+        const int64_t n = std::min(kWideBlock, end - i);
+        Combine(i, n, &input, output.Row(n, y + i));
+        output.Store();
       }
     });
     return true;
+  }
+
+ private:
+  // Combines elements [offset, offset + n) of all inputs; `result` may be those of input 0.
+  template <typename T>
+  void Combine(int64_t offset, int64_t n, WideInput<T>* input, ArithmeticType<T>* result) {
+    for (int k = 0; k < InputSize(); ++k) {
+      const auto* x = input->Row(n, static_cast<const T*>(Input(k).raw_data()) + offset);
+      if (k == 0) {
+        if (x != result) std::copy_n(x, n, result);
+      } else {
+        for (int64_t i = 0; i < n; ++i) result[i] = F::Combine(result[i], x[i]);
+      }
+    }
+    if constexpr (requires { F::Finish(*result, 1); }) {
+      for (int64_t i = 0; i < n; ++i) result[i] = F::Finish(result[i], InputSize());
+    }
   }
 };
 
@@ -52,7 +69,7 @@ template <class Context>
 class SelectGradientOp final : public Operator<Context> {
  public:
   USE_OPERATOR_FUNCTIONS(SelectGradientOp);
-  bool RunOnDevice() override { return VariadicTypes::Dispatch(this, Input(0).dtype()); }
+  bool RunOnDevice() override { return NumericTypes::Dispatch(this, Input(0).dtype()); }
 
   template <typename T>
   bool DoRunWithType() {
@@ -69,7 +86,7 @@ class SelectGradientOp final : public Operator<Context> {
       dX->ResizeLike(X);
       T* dx = dX->template mutable_data<T>();
       ParallelFor(X.numel(), kElementwiseGrain, [=](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) dx[i] = x[i] == y[i] ? dy[i] : T(0);
+        for (int64_t i = begin; i < end; ++i) dx[i] = Widen(x[i]) == Widen(y[i]) ? dy[i] : T{};
       });
     }
     return true;
@@ -81,16 +98,19 @@ template <class Context>
 class MeanGradientOp final : public Operator<Context> {
  public:
   USE_OPERATOR_FUNCTIONS(MeanGradientOp);
-  bool RunOnDevice() override {
+  bool RunOnDevice() override { return MeanTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
     const Tensor& dY = Input(0);
-    const float* dy = dY.data<float>();
-    const float scale = 1.f / OutputSize();
+    const T* dy = dY.data<T>();
+    const float scale = 1.f / static_cast<float>(OutputSize());
     // The output that may overwrite dY goes last.
     for (int k = OutputSize() - 1; k >= 0; --k) {
       Tensor* dX = Output(k);
       dX->ResizeLike(dY);
-      float* dx = dX->template mutable_data<float>();
-      for (int64_t i = 0; i < dY.numel(); ++i) dx[i] = scale * dy[i];
+      T* dx = dX->template mutable_data<T>();
+      for (int64_t i = 0; i < dY.numel(); ++i) dx[i] = Narrow<T>(scale * Widen(dy[i]));
     }
     return true;
   }
@@ -140,9 +160,9 @@ void DescribeSelectGradient(OpSchema& schema) {
 
 }  // namespace
 
-REGISTER_CPU_OPERATOR(Max, VariadicOp<CPUContext, MaxReducer, VariadicTypes>);
-REGISTER_CPU_OPERATOR(Min, VariadicOp<CPUContext, MinReducer, VariadicTypes>);
-REGISTER_CPU_OPERATOR(Mean, VariadicOp<CPUContext, MeanFunctor, TensorTypes<float>>);
+REGISTER_CPU_OPERATOR(Max, VariadicOp<CPUContext, MaxReducer, NumericTypes>);
+REGISTER_CPU_OPERATOR(Min, VariadicOp<CPUContext, MinReducer, NumericTypes>);
+REGISTER_CPU_OPERATOR(Mean, VariadicOp<CPUContext, MeanFunctor, MeanTypes>);
 REGISTER_CPU_OPERATOR(MaxGradient, SelectGradientOp<CPUContext>);
 REGISTER_CPU_OPERATOR(MinGradient, SelectGradientOp<CPUContext>);
 REGISTER_CPU_OPERATOR(MeanGradient, MeanGradientOp<CPUContext>);

@@ -5,7 +5,7 @@
 namespace caffe2 {
 namespace {
 
-using PowTypes = TensorTypes<float, double>;
+using PowTypes = FloatTypes;
 
 class ScalarPowFunctor {
  public:
@@ -89,7 +89,7 @@ OPERATOR_SCHEMA(Pow)
     })
     .SetDoc("Y = X^exponent, element by element.")
     .Arg("exponent", "The exponent, where it is not an input.")
-    .Input(0, "X", "A float or double tensor.")
+    .Input(0, "X", "A tensor of a floating-point type.")
     .Input(1, "exponent", "Optional: exponents, which broadcast against X; of X's type.")
     .Output(0, "Y", "The powers.");
 OPERATOR_SCHEMA(PowGradient)

@@ -1,4 +1,5 @@
 #include "operators/reduction.h"
+#include "operators/wide_rows.h"
 
 namespace caffe2 {
 namespace {
@@ -12,9 +13,7 @@ class SumReduceLikeOp final : public Operator<Context> {
     rule_.legacy = true;  // this operator is the gradient of that rule
   }
 
-  bool RunOnDevice() override {
-    return TensorTypes<float, double>::Dispatch(this, Input(0).dtype());
-  }
+  bool RunOnDevice() override { return FloatTypes::Dispatch(this, Input(0).dtype()); }
 
   template <typename T>
   bool DoRunWithType() {
@@ -23,7 +22,9 @@ class SumReduceLikeOp final : public Operator<Context> {
     const BroadcastPlan plan = rule_.Plan(A.sizes(), B.sizes());
     Tensor* C = Output(0);
     C->ResizeLike(B);
-    Reduce<SumReducer>(plan, a, C->numel(), C->template mutable_data<T>());
+    WideOutput<T> sums;
+    Reduce<SumReducer>(plan, a, C->numel(), sums.Row(C->numel(), C->template mutable_data<T>()));
+    sums.Store();
     return true;
   }
 
@@ -48,7 +49,7 @@ OPERATOR_SCHEMA(SumReduceLike)
          "end of A's.")
     .Arg("axis_str", "In place of axis: one letter of `order`.")
     .Arg("order", "Meaning of the letters of axis_str. Default NCHW.")
-    .Input(0, "A", "A float or double tensor.")
+    .Input(0, "A", "A tensor of a floating-point type; 16-bit ones are summed in float.")
     .Input(1, "B", "Gives the shape; its values are not read.")
     .Output(0, "C", "The sums, in the shape of B.");
 SHOULD_NOT_DO_GRADIENT(SumReduceLike);

@@ -27,9 +27,10 @@ template <typename T>
 void SelectBest(const T* x, int64_t n, int64_t stride, int64_t count, std::vector<int64_t>* order) {
   order->resize(n);
   std::iota(order->begin(), order->end(), int64_t{0});
-  std::partial_sort(
-      order->begin(), order->begin() + count, order->end(),
-      [=](int64_t i, int64_t j) { return Before(x[i * stride], i, x[j * stride], j); });
+  std::partial_sort(order->begin(), order->begin() + count, order->end(),
+                    [=](int64_t i, int64_t j) {
+                      return Before(Widen(x[i * stride]), i, Widen(x[j * stride]), j);
+                    });
 }
 
 }  // namespace
@@ -55,7 +56,7 @@ bool TopKOp<CPUContext>::DoRunWithType() {
     flat_data = Output(2)->mutable_data<int64_t>();
     std::fill_n(flat_data, values->numel(), kNoElement);
   }
-  std::fill_n(value_data, values->numel(), T{0});
+  std::fill_n(value_data, values->numel(), T{});
   std::fill_n(index_data, values->numel(), kNoElement);
   std::vector<int64_t> order;
   for (int64_t o = 0; o < outer; ++o) {
@@ -86,7 +87,7 @@ bool TopKGradientOp<CPUContext>::DoRunWithType() {
   Tensor* dx = Output(0);
   dx->ResizeLike(x);
   T* dx_data = dx->mutable_data<T>();
-  std::fill_n(dx_data, dx->numel(), T{0});
+  std::fill_n(dx_data, dx->numel(), T{});
   for (int64_t at = 0; at < d_values.numel(); ++at) {
     const int64_t index = index_data[at];
     if (index == kNoElement) continue;
@@ -122,10 +123,10 @@ OPERATOR_SCHEMA(TopK)
     .SetDoc(
         "The k largest elements along an axis, in descending order; of equal ones the first "
         "comes first. Where the axis has fewer than k elements, the rest has value 0 and index "
-        "-1. For float, double, int32 and int64 tensors.")
+        "-1.")
     .Arg("k", "(int > 0) How many.", true)
     .Arg("axis", "(int, default -1) The axis.")
-    .Input(0, "X", "A tensor of at least one axis.")
+    .Input(0, "X", "A tensor of numbers, of at least one axis.")
     .Output(0, "values", "The shape of X with size k at the axis.")
     .Output(1, "indices", "int64: the positions of the values along the axis.")
     .Output(2, "flattened_indices", "Optional: int64 vector of their positions in the whole of X.");

@@ -1,7 +1,7 @@
 // TopK: the k largest elements along an axis.
 #pragma once
 
-#include "caffe2/core/operator.h"
+#include "operators/element_type.h"
 
 namespace caffe2 {
 
@@ -26,9 +26,7 @@ class TopKOp final : public TopKBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using TopKBase<Context>::TopKBase;
-  bool RunOnDevice() override {
-    return TensorTypes<float, int, int64_t, double>::Dispatch(this, Input(0).dtype());
-  }
+  bool RunOnDevice() override { return NumericTypes::Dispatch(this, Input(0).dtype()); }
   template <typename T>
   bool DoRunWithType();
 };
@@ -38,9 +36,7 @@ class TopKGradientOp final : public TopKBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using TopKBase<Context>::TopKBase;
-  bool RunOnDevice() override {
-    return TensorTypes<float, int, int64_t, double>::Dispatch(this, Input(0).dtype());
-  }
+  bool RunOnDevice() override { return NumericTypes::Dispatch(this, Input(0).dtype()); }
   template <typename T>
   bool DoRunWithType();
 };

@@ -82,6 +82,12 @@ std::vector<Case> Cases() {
       {"Sqrt", {positive}},
       {"Log", {positive}},
       {"Sum", {image, image, image}},
+      {"Mean", {image, image, image}},
+      {"Max", {image, image, image}},
+      {"Min", {image, image, image}},
+      {"Pow", {image}, {MakeArgument("exponent", 2.f)}},
+      {"Pow", {positive, image}},
+      {"TopK", {image}, {MakeArgument("k", 3), MakeArgument("axis", 1)}, 2},
   };
   for (const char* type : {"Add", "Sub", "Mul"}) {
     cases.push_back({type, {image, image}});
@@ -189,6 +195,41 @@ TEST_P(BFloat16Test, IsTheFloatResultRounded) {
     EXPECT_EQ(Fetch(narrow, name).dtype(), Fetch(narrow, inputs[i]).dtype()) << name;
     ExpectClose(narrow, wide, name);
   }
+}
+
+// Operators without gradient, on values of which some are equal.
+TEST(BFloat16ComparisonTest, IsTheFloatResult) {
+  Workspace narrow, wide;
+  std::vector<float> a = RandomValues(66, 1), b = RandomValues(66, 2);
+  std::copy_n(a.begin(), 20, b.begin());
+  FeedRounded(&narrow, "A", {6, 11}, a);
+  FeedRounded(&narrow, "B", {6, 11}, b);
+  CopyWidened(narrow, &wide);
+  for (const char* type : {"EQ", "NE", "LT", "LE", "GT", "GE", "ArgMax", "ArgMin"}) {
+    SCOPED_TRACE(type);
+    const bool unary = std::string(type).starts_with("Arg");
+    const OperatorDef op =
+        Op(type, unary ? std::vector<std::string>{"A"} : std::vector<std::string>{"A", "B"}, {"C"});
+    RunOp(&narrow, op);
+    RunOp(&wide, op);
+    if (unary) {
+      EXPECT_EQ(FetchValues<int64_t>(narrow, "C"), FetchValues<int64_t>(wide, "C"));
+    } else {
+      EXPECT_EQ(FetchValues<bool>(narrow, "C"), FetchValues<bool>(wide, "C"));
+    }
+  }
+}
+
+TEST(BFloat16ComparisonTest, SumReduceLikeRoundsOnce) {
+  Workspace narrow, wide;
+  FeedRounded(&narrow, "A", {40, 11}, RandomValues(440, 1, 0.1f, 1));
+  FeedRounded(&narrow, "B", {11}, RandomValues(11, 2));
+  CopyWidened(narrow, &wide);
+  const OperatorDef op = Op("SumReduceLike", {"A", "B"}, {"C"});
+  RunOp(&narrow, op);
+  RunOp(&wide, op);
+  EXPECT_TRUE(Fetch(narrow, "C").IsType<bfloat16>());
+  ExpectClose(narrow, wide, "C");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BFloat16Test, ::testing::ValuesIn(Cases()), [](const auto& info) {
