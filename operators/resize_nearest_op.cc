@@ -1,7 +1,8 @@
-// ResizeNearest and its gradient on the CPU.
+// ResizeNearest, UpsampleNearest and their gradients on the CPU.
 #include <cmath>
 
 #include "caffe2/core/operator.h"
+#include "operators/gradient_rule.h"
 #include "operators/pixel_map.h"
 
 namespace caffe2 {
@@ -21,30 +22,44 @@ std::vector<int64_t> MapAxis(const char* name, int64_t size, float scale) {
   return map;
 }
 
-// The arguments, resolved for an image of this shape.
+// The scales, resolved for an image of this shape.
 struct ResizeShape {
   PixelPlanes planes;
   PixelMap map;
   std::vector<int64_t> output;
 
-  static ResizeShape Make(const ArgumentHelper& arguments, const std::vector<int64_t>& dims) {
-    const StorageOrder order = ReadStorageOrder(arguments);
-    ResizeShape shape;
-    shape.planes = PixelPlanes::Make(dims, order);
-    shape.map.rows = MapAxis("height_scale", shape.planes.height,
-                             arguments.GetSingleArgument<float>("height_scale", 1.f));
-    shape.map.columns = MapAxis("width_scale", shape.planes.width,
-                                arguments.GetSingleArgument<float>("width_scale", 1.f));
+  ResizeShape(const std::vector<int64_t>& dims, StorageOrder order, const char* height_argument,
+              float height_scale, const char* width_argument, float width_scale)
+      : planes(PixelPlanes::Make(dims, order)) {
+    map.rows = MapAxis(height_argument, planes.height, height_scale);
+    map.columns = MapAxis(width_argument, planes.width, width_scale);
     ImageShape image = ImageShape::FromDims(dims, order);
-    image.spatial = {static_cast<int64_t>(shape.map.rows.size()),
-                     static_cast<int64_t>(shape.map.columns.size())};
-    shape.output = image.ToDims(order);
-    return shape;
+    image.spatial = {static_cast<int64_t>(map.rows.size()),
+                     static_cast<int64_t>(map.columns.size())};
+    output = image.ToDims(order);
+  }
+};
+
+// What the operators resize by: their arguments, and where their gradients find X and dY.
+struct ByScales {
+  static constexpr int kDY = 0, kX = 1;
+  static ResizeShape Make(const ArgumentHelper& arguments, const std::vector<int64_t>& dims) {
+    return {dims,           ReadStorageOrder(arguments),
+            "height_scale", arguments.GetSingleArgument<float>("height_scale", 1.f),
+            "width_scale",  arguments.GetSingleArgument<float>("width_scale", 1.f)};
+  }
+};
+struct ByInteger {
+  static constexpr int kX = 0, kDY = 1;
+  static ResizeShape Make(const ArgumentHelper& arguments, const std::vector<int64_t>& dims) {
+    const auto scale = static_cast<float>(arguments.GetSingleArgument<int>("scale", 2));
+    return {dims, ReadStorageOrder(arguments), "scale", scale, "scale", scale};
   }
 };
 
 // X -> Y.
-class ResizeNearestOp final : public Operator<CPUContext> {
+template <class Scale>
+class ResizeOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
@@ -53,7 +68,7 @@ class ResizeNearestOp final : public Operator<CPUContext> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor& x = Input(0);
-    const auto shape = ResizeShape::Make(ArgumentHelper(debug_def()), x.sizes());
+    const ResizeShape shape = Scale::Make(ArgumentHelper(debug_def()), x.sizes());
     Tensor* y = Output(0);
     y->Resize(shape.output);
     GatherPixels(shape.planes, shape.map, 0.f, x.data<T>(), y->template mutable_data<T>());
@@ -61,8 +76,9 @@ class ResizeNearestOp final : public Operator<CPUContext> {
   }
 };
 
-// dY, X -> dX.
-class ResizeNearestGradientOp final : public Operator<CPUContext> {
+// dY and X -> dX.
+template <class Scale>
+class ResizeGradientOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
@@ -70,9 +86,8 @@ class ResizeNearestGradientOp final : public Operator<CPUContext> {
   }
   template <typename T>
   bool DoRunWithType() {
-    const Tensor& dy = Input(0);
-    const Tensor& x = Input(1);
-    const auto shape = ResizeShape::Make(ArgumentHelper(debug_def()), x.sizes());
+    const Tensor &dy = Input(Scale::kDY), &x = Input(Scale::kX);
+    const ResizeShape shape = Scale::Make(ArgumentHelper(debug_def()), x.sizes());
     CAFFE_ENFORCE(dy.sizes() == shape.output, "dY has shape ", ShapeString(dy.sizes()), ", Y ",
                   ShapeString(shape.output));
     Tensor* dx = Output(0);
@@ -82,10 +97,11 @@ class ResizeNearestGradientOp final : public Operator<CPUContext> {
   }
 };
 
+template <class Scale>
 std::vector<TensorShape> InferResize(const OperatorDef& def,
                                      const std::vector<TensorShape>& inputs) {
   if (inputs[0].unknown_shape()) return {UnknownTensorShape()};
-  const auto shape = ResizeShape::Make(ArgumentHelper(def), GetDimsVector(inputs[0]));
+  const ResizeShape shape = Scale::Make(ArgumentHelper(def), GetDimsVector(inputs[0]));
   return {CreateTensorShape(shape.output, inputs[0].data_type())};
 }
 
@@ -96,28 +112,25 @@ void DescribeScales(OpSchema& schema) {
       .Arg("order", "NCHW (default) or NHWC.");
 }
 
-class GetResizeNearestGradient final : public GradientMakerBase {
- public:
-  using GradientMakerBase::GradientMakerBase;
-  std::vector<OperatorDef> GetGradientDefs() override {
-    return SingleGradientDef("ResizeNearestGradient", "", std::vector<std::string>{GO(0), I(0)},
-                             std::vector<std::string>{GI(0)});
-  }
-};
+void DescribeInteger(OpSchema& schema) {
+  schema.NumOutputs(1)
+      .Arg("scale", "(int > 0, default 2) How many times as high and wide Y is.")
+      .Arg("order", "NCHW (default) or NHWC.");
+}
 
-REGISTER_CPU_OPERATOR(ResizeNearest, ResizeNearestOp);
+REGISTER_CPU_OPERATOR(ResizeNearest, ResizeOp<ByScales>);
 OPERATOR_SCHEMA(ResizeNearest)
     .NumInputs(1)
     .FillUsing(DescribeScales)
-    .TensorInferenceFunction(InferResize)
+    .TensorInferenceFunction(InferResize<ByScales>)
     .Input(0, "X", "N x C x H x W (NCHW) or N x H x W x C (NHWC), float or bfloat16.")
     .Output(0, "Y", "The same with floor(H * height_scale) rows of floor(W * width_scale) pixels.")
     .SetDoc(
         "Resizes images: row i of Y is row floor(i / height_scale) of X, columns likewise. "
         "Semantics are Caffe2's.");
-REGISTER_GRADIENT(ResizeNearest, GetResizeNearestGradient);
+REGISTER_GRADIENT(ResizeNearest, GradientRule<"GO0 I0 -> GI0">);
 
-REGISTER_CPU_OPERATOR(ResizeNearestGradient, ResizeNearestGradientOp);
+REGISTER_CPU_OPERATOR(ResizeNearestGradient, ResizeGradientOp<ByScales>);
 OPERATOR_SCHEMA(ResizeNearestGradient)
     .NumInputs(2)
     .FillUsing(DescribeScales)
@@ -127,6 +140,27 @@ OPERATOR_SCHEMA(ResizeNearestGradient)
     .Output(0, "dX", "Gradient of X: a pixel gets the sum over its copies.")
     .SetDoc("Gradient of ResizeNearest.");
 NO_GRADIENT(ResizeNearestGradient);
+
+REGISTER_CPU_OPERATOR(UpsampleNearest, ResizeOp<ByInteger>);
+OPERATOR_SCHEMA(UpsampleNearest)
+    .NumInputs(1)
+    .FillUsing(DescribeInteger)
+    .TensorInferenceFunction(InferResize<ByInteger>)
+    .Input(0, "X", "N x C x H x W (NCHW) or N x H x W x C (NHWC), float or bfloat16.")
+    .Output(0, "Y", "The same, `scale` times as high and wide.")
+    .SetDoc("Enlarges images: every pixel becomes scale x scale of them.");
+REGISTER_GRADIENT(UpsampleNearest, GradientRule<"I0 GO0 -> GI0">);
+
+REGISTER_CPU_OPERATOR(UpsampleNearestGradient, ResizeGradientOp<ByInteger>);
+OPERATOR_SCHEMA(UpsampleNearestGradient)
+    .NumInputs(2)
+    .FillUsing(DescribeInteger)
+    .IdenticalTypeAndShapeOfInput(0)
+    .Input(0, "X", "The forward operator's input, for its shape.")
+    .Input(1, "dY", "Gradient of Y.")
+    .Output(0, "dX", "Gradient of X: a pixel gets the sum over its copies.")
+    .SetDoc("Gradient of UpsampleNearest.");
+NO_GRADIENT(UpsampleNearestGradient);
 
 }  // namespace
 }  // namespace caffe2

@@ -73,6 +73,8 @@ std::vector<Case> Cases() {
       {"ResizeNearest",
        {image},
        {MakeArgument("width_scale", 2.f), MakeArgument("height_scale", 2.f)}},
+      {"UpsampleNearest", {image}},
+      {"AffineChannel", {image, channels, channels}, {MakeArgument("is_learnable", 1)}},
       {"Scale", {image}, {MakeArgument("scale", 1.7f)}},
       {"Clip", {image}, {MakeArgument("min", -1.f), MakeArgument("max", 0.7f)}},
       {"Abs", {image}},
