@@ -1,4 +1,4 @@
-// Optimizers of rows, ScatterAssign, SparseNormalize, YellowFin.
+// Optimizers of rows, Wngrad, Storm, GFtrl, ScatterAssign, SparseNormalize, YellowFin.
 #include <algorithm>
 #include <cmath>
 
@@ -146,6 +146,95 @@ TEST_F(SparseOptimizerTest, RejectBadInput) {
                "scalar");
   ExpectThrows(&ws, Op("SparseFtrl", {"p", "v", "i", "g"}, {"p", "v"}), "two values");
   ExpectThrows(&ws, Op("SparseAdagrad", {"p", "v", "i", "g", "lr"}, {"q", "v"}), "place");
+}
+
+// The rows of a sparse gradient as rows of zeros but for these.
+std::vector<float> Dense(const std::vector<float>& g) {
+  std::vector<float> dense(15, 0.f);
+  std::copy_n(g.begin(), 3, dense.begin() + 9);
+  std::copy_n(g.begin() + 3, 3, dense.begin() + 3);
+  return dense;
+}
+
+TEST_F(SparseOptimizerTest, WngradHasOneRateForAll) {
+  Feed<float>(&ws, "b", {1}, {2});
+  const auto p = FetchValues<float>(ws, "p"), g = FetchValues<float>(ws, "g"), dense = Dense(g);
+  const float rate = -0.1f / 2.5f;
+  double squares = 0;
+  std::vector<float> expected = p, update;
+  for (size_t i = 0; i < p.size(); ++i) {
+    squares += double{dense[i]} * dense[i];
+    expected[i] += rate * dense[i];
+    update.push_back(rate * dense[i]);
+  }
+  const auto b = static_cast<float>(2 + squares / 2.5);
+  Feed(&ws, "dense", {5, 3}, dense);
+  const auto epsilon = MakeArgument("epsilon", 0.5f);
+  RunOp(&ws, Op("Wngrad", {"p", "b", "dense", "lr"}, {"p1", "b1", "rate", "update"}, {epsilon}));
+  ExpectTensor(ws, "p1", {5, 3}, expected);
+  ExpectTensor(ws, "b1", {1}, {b});
+  ExpectTensor(ws, "rate", {1}, {rate});
+  ExpectTensor(ws, "update", {5, 3}, update);
+  RunOp(&ws, Op("SparseWngrad", {"p", "b", "i", "g", "lr"}, {"p", "b"}, {epsilon}));
+  ExpectTensor(ws, "p", {5, 3}, expected);
+  ExpectTensor(ws, "b", {1}, {b});
+  ExpectThrows(&ws, Op("Wngrad", {"p", "m", "dense", "lr"}, {"p1", "b1"}), "seq_b");
+  ExpectThrows(&ws, Op("SparseWngrad", {"p", "b", "beyond", "g", "lr"}, {"p", "b"}), "index 5");
+}
+
+TEST_F(SparseOptimizerTest, StormCorrectsItsMomentum) {
+  Feed<float>(&ws, "s", {1}, {0.7f});
+  const auto p = FetchValues<float>(ws, "p"), m = FetchValues<float>(ws, "m");
+  const auto g = FetchValues<float>(ws, "g"), dense = Dense(g);
+  double sum = 0.7;
+  for (const float value : g) sum += double{value} * value;
+  const double rate = -0.1 * std::pow(0.2 + sum, -1.0 / 3), alpha = 3 * rate * rate;
+  std::vector<float> p_dense, m_dense, p_rows = p, m_rows = m;
+  for (size_t i = 0; i < p.size(); ++i) {
+    m_dense.push_back(static_cast<float>(dense[i] + (1 - alpha) * (m[i] - dense[i])));
+    p_dense.push_back(static_cast<float>(p[i] + rate * m_dense[i]));
+    const bool updated = i / 3 == 3 || i / 3 == 1;
+    if (updated) m_rows[i] = m_dense[i];
+    if (updated) p_rows[i] = p_dense[i];
+  }
+  Feed(&ws, "dense", {5, 3}, dense);
+  const std::vector<Argument> args{MakeArgument("momentum", 3.f), MakeArgument("beta", 0.2f)};
+  RunOp(&ws, Op("Storm", {"p", "m", "s", "dense", "lr"}, {"p1", "m1", "s1"}, args));
+  ExpectTensor(ws, "p1", {5, 3}, p_dense);
+  ExpectTensor(ws, "m1", {5, 3}, m_dense);
+  ExpectTensor(ws, "s1", {1}, {static_cast<float>(sum)});
+  RunOp(&ws, Op("SparseStorm", {"p", "m", "s", "g", "i", "lr"}, {"p", "m", "s"}, args));
+  ExpectTensor(ws, "p", {5, 3}, p_rows);
+  ExpectTensor(ws, "m", {5, 3}, m_rows);
+  ExpectTensor(ws, "s", {1}, {static_cast<float>(sum)});
+  ExpectThrows(&ws, Op("Storm", {"p", "m", "v", "dense", "lr"}, {"p", "m", "v"}), "grad_sq_sum");
+  ExpectThrows(&ws, Op("SparseStorm", {"p", "m", "s", "short", "i", "lr"}, {"p", "m", "s"}),
+               "gradient [2]");
+}
+
+// With one row a group is one element: Ftrl. Columns whose z is short become 0.
+TEST(GFtrlTest, DropsWholeColumns) {
+  Workspace ws;
+  const std::vector<Argument> args{MakeArgument("alpha", 0.3f), MakeArgument("lambda1", 0.4f)};
+  FeedRandom(&ws, "p", {1, 8}, 1);
+  FeedRandom(&ws, "nz", {1, 8, 2}, 2, 0.1f, 1);
+  FeedRandom(&ws, "g", {1, 8}, 3);
+  RunOp(&ws, Op("Ftrl", {"p", "nz", "g"}, {"expected", "expected_nz"}, args));
+  RunOp(&ws, Op("GFtrl", {"p", "nz", "g"}, {"q", "q_nz"}, args));
+  ExpectTensor(ws, "q", {1, 8}, FetchValues<float>(ws, "expected"));
+  ExpectTensor(ws, "q_nz", {1, 8, 2}, FetchValues<float>(ws, "expected_nz"));
+
+  // n = 0, z = 0: z' = g, n' = g^2. |z'| is 5 in column 0, 1 in column 1; lambda1 sqrt(2) is 2.
+  Feed<float>(&ws, "p", {2, 2}, {1, 1, 1, 1});
+  Feed<float>(&ws, "nz", {2, 2, 2}, std::vector<float>(8));
+  Feed<float>(&ws, "g", {2, 2}, {3, 0.6f, 4, 0.8f});
+  Feed<float>(&ws, "alpha", {1}, {1e6f});  // keeps sigma * w small
+  RunOp(&ws, Op("GFtrl", {"p", "nz", "g", "alpha"}, {"p", "nz"},
+                {MakeArgument("lambda1", std::sqrt(2.f)), MakeArgument("lambda2", 0.5f)}));
+  ExpectTensor(ws, "p", {2, 2}, {3 * -0.6f / 0.5f, 0, 4 * -0.6f / 0.5f, 0}, 1e-4f);
+  Feed<float>(&ws, "alpha", {1}, {0});
+  ExpectThrows(&ws, Op("GFtrl", {"p", "nz", "g", "alpha"}, {"p", "nz"}), "alpha");
+  ExpectThrows(&ws, Op("GFtrl", {"p", "alpha", "g"}, {"p", "alpha"}), "two values");
 }
 
 TEST(SparseNormalizeTest, ScalesRows) {

@@ -70,6 +70,22 @@ class TestFtrl(_Keeps, unittest.TestCase):
                                     lambda2=0.0, **kwargs)
 
 
+class TestGFtrl(_Keeps, unittest.TestCase):
+    def build_optimizer(self, model, **kwargs):
+        return optimizer.build_gftrl(model, engine="", alpha=1.0, beta=0.1, lambda1=0.0,
+                                     lambda2=0.0, **kwargs)
+
+
+class TestWngrad(_Keeps, LRModificationTestBase, unittest.TestCase):
+    def build_optimizer(self, model, **kwargs):
+        return optimizer.build_wngrad(model, base_learning_rate=25.0, **kwargs)
+
+
+class TestStorm(_Keeps, LRModificationTestBase, unittest.TestCase):
+    def build_optimizer(self, model, **kwargs):
+        return optimizer.build_storm(model, base_learning_rate=2.0, **kwargs)
+
+
 @needs("SparseAdam")
 class TestAdam(_Keeps, LRModificationTestBase, unittest.TestCase):
     shared = True

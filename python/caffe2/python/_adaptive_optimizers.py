@@ -20,6 +20,12 @@ class _AlphaOptimizer(Optimizer):
         return self.build_lr(net, param_init_net, self.alpha, policy=self.policy,
                              **self.init_kwargs)
 
+    def _vector(self, param_init_net, param, suffix, size, value):
+        """State of `size` floats."""
+        blob = param_init_net.ConstantFill([], param + suffix, shape=[size], value=value)
+        self._aux_params.local.append(blob)
+        return blob
+
 
 class AdagradOptimizer(_AlphaOptimizer):
     """Duchi et al., "Adaptive subgradient methods", 2011. State: "<param>_squared_sum";
@@ -80,6 +86,97 @@ class FtrlOptimizer(_AlphaOptimizer):
             net.SparseFtrl([param, state, grad.indices, grad.values], [param, state], **arguments)
         else:
             net.Ftrl([param, state, grad], [param, state], **arguments)
+
+
+class GFtrlOptimizer(_AlphaOptimizer):
+    """Group lasso Ftrl, of dense parameters: drops whole columns. State: "<param>_gftrl_nz"
+    [..., 2]."""
+
+    def __init__(self, alpha=0.01, beta=1e-4, lambda1=0, lambda2=0, sparse_dedup_aggregator=None,
+                 engine=""):
+        super().__init__(alpha, "fixed", {})
+        self.beta = beta
+        self.lambda1 = lambda1
+        self.lambda2 = lambda2
+        self.sparse_dedup_aggregator = sparse_dedup_aggregator
+        self.engine = engine
+
+    def _run(self, net, param_init_net, param_info):
+        self._require_dense(param_info)
+        if self.alpha <= 0:
+            return
+        param = param_info.blob
+        state = param_init_net.ConstantFill(
+            [param], param + "_gftrl_nz", extra_shape=[2], value=0.0)
+        self._aux_params.local.append(state)
+        net.GFtrl([param, state, param_info.grad], [param, state], alpha=self.alpha,
+                  beta=self.beta, lambda1=self.lambda1, lambda2=self.lambda2, engine=self.engine)
+
+
+class WngradOptimizer(_AlphaOptimizer):
+    """Wu, Ward and Bottou, "WNGrad", 2018. State: "<param>_moment", one float that begins with
+    moment_init. With output_effective_lr (and _and_update) the rate (and the step) are written to
+    "<param>_effective_lr" ("<param>_update")."""
+
+    def __init__(self, alpha=1.0, epsilon=1e-9, policy="fixed", sparse_dedup_aggregator=None,
+                 engine="", moment_init=100.0, lars=None, output_effective_lr=False,
+                 output_effective_lr_and_update=False, **kwargs):
+        super().__init__(alpha, policy, kwargs)
+        self.epsilon = epsilon
+        self.sparse_dedup_aggregator = sparse_dedup_aggregator
+        self.engine = engine
+        self.moment_init = moment_init
+        self.lars = lars
+        self.output_effective_lr = output_effective_lr
+        self.output_effective_lr_and_update = output_effective_lr_and_update
+
+    def _run(self, net, param_init_net, param_info):
+        self._add_lars(net, param_info)
+        param, grad = param_info.blob, self._deduplicated(net, param_info)
+        rates = self._rate(net, param_init_net)
+        if rates is None:
+            return
+        moment = self._vector(param_init_net, param, "_moment", 1, self.moment_init)
+        outputs = [param, moment]
+        arguments = {"epsilon": self.epsilon, "engine": self.engine}
+        if self._is_sparse(param_info):
+            net.SparseWngrad(
+                [param, moment, grad.indices, grad.values, rates[0]], outputs, **arguments)
+            return
+        if self.output_effective_lr or self.output_effective_lr_and_update:
+            outputs.append(param + "_effective_lr")
+        if self.output_effective_lr_and_update:
+            outputs.append(param + "_update")
+        net.Wngrad([param, moment, grad, rates[0]], outputs, **arguments)
+
+
+class StormOptimizer(_AlphaOptimizer):
+    """Cutkosky and Orabona, "Momentum-based variance reduction", 2019. State: "<param>_momentum",
+    and "<param>_grad_sq_sum", one float that begins with grad_sq_init."""
+
+    def __init__(self, lr=0.1, momentum=10.0, beta=0.1, grad_sq_init=0.01, policy="fixed",
+                 sparse_dedup_aggregator=None, lars=None, **kwargs):
+        super().__init__(lr, policy, kwargs)
+        self.momentum = momentum
+        self.beta = beta
+        self.grad_sq_init = grad_sq_init
+        self.sparse_dedup_aggregator = sparse_dedup_aggregator
+        self.lars = lars
+
+    def _run(self, net, param_init_net, param_info):
+        self._add_lars(net, param_info)
+        param, grad = param_info.blob, self._deduplicated(net, param_info)
+        rates = self._rate(net, param_init_net)
+        if rates is None:
+            return
+        state = [param, self._zeros_like(param_init_net, param, "_momentum"),
+                 self._vector(param_init_net, param, "_grad_sq_sum", 1, self.grad_sq_init)]
+        arguments = {"momentum": self.momentum, "beta": self.beta}
+        if self._is_sparse(param_info):
+            net.SparseStorm(
+                [*state, grad.values, grad.indices, rates[0]], state, **arguments)
+        else:
+            net.Storm([*state, grad, rates[0]], state, **arguments)
 
 
 class AdamOptimizer(_AlphaOptimizer):
@@ -162,19 +259,14 @@ class YellowFinOptimizer(_AlphaOptimizer):
     def _run(self, net, param_init_net, param_info):
         self._require_dense(param_info)
         param = param_info.blob
-
-        def vector(suffix, size, value):
-            blob = param_init_net.ConstantFill([], param + suffix, shape=[size], value=value)
-            self._aux_params.local.append(blob)
-            return blob
-
         moment = self._zeros_like(param_init_net, param, "_moment")
-        lr_avg = vector("_lr_avg", 1, self.alpha)
-        mu_avg = vector("_mu_avg", 1, self.mu)
-        curv_win = vector("_curv_win", self.curv_win_width, 0.0)
+        lr_avg = self._vector(param_init_net, param, "_lr_avg", 1, self.alpha)
+        mu_avg = self._vector(param_init_net, param, "_mu_avg", 1, self.mu)
+        curv_win = self._vector(param_init_net, param, "_curv_win", self.curv_win_width, 0.0)
         g_avg = self._zeros_like(param_init_net, param, "_g_avg")
         g2_avg = self._zeros_like(param_init_net, param, "_g2_avg")
-        scalars = vector("_scalars_memory", self._NUM_SCALARS, 0.0)
+        scalars = self._vector(
+            param_init_net, param, "_scalars_memory", self._NUM_SCALARS, 0.0)
         iteration = utils.BuildUniqueMutexIter(param_init_net, net)
         self._share(iteration)
         state = [param, moment, lr_avg, mu_avg, curv_win, g_avg, g2_avg, scalars]

@@ -12,7 +12,10 @@ from caffe2.python._adaptive_optimizers import (
     AdagradOptimizer,
     AdamOptimizer,
     FtrlOptimizer,
+    GFtrlOptimizer,
     RmsPropOptimizer,
+    StormOptimizer,
+    WngradOptimizer,
     YellowFinOptimizer,
 )
 from caffe2.python._optimizer_base import (
@@ -29,12 +32,13 @@ from caffe2.python._sgd_optimizers import (
 )
 
 __all__ = [
-    "AdagradOptimizer", "AdamOptimizer", "AuxOptimizerParams", "FP16SgdOptimizer",
-    "FtrlOptimizer", "MultiPrecisionSgdOptimizer", "Optimizer", "RmsPropOptimizer",
-    "SgdOptimizer", "WeightDecayBuilder", "YellowFinOptimizer", "_OPTIMIZER_ITERATION_NAME",
-    "add_weight_decay", "build_adagrad", "build_adam", "build_fp16_sgd", "build_ftrl",
-    "build_multi_precision_sgd", "build_rms_prop", "build_sgd", "build_yellowfin",
-    "get_lr_injection", "get_param_device", "reset_optimizer_instance_count", "set_lr_injection",
+    "AdagradOptimizer", "AdamOptimizer", "AuxOptimizerParams", "FP16SgdOptimizer", "FtrlOptimizer",
+    "GFtrlOptimizer", "MultiPrecisionSgdOptimizer", "Optimizer", "RmsPropOptimizer", "SgdOptimizer",
+    "StormOptimizer", "WeightDecayBuilder", "WngradOptimizer", "YellowFinOptimizer",
+    "_OPTIMIZER_ITERATION_NAME", "add_weight_decay", "build_adagrad", "build_adam",
+    "build_fp16_sgd", "build_ftrl", "build_gftrl", "build_multi_precision_sgd", "build_rms_prop",
+    "build_sgd", "build_storm", "build_wngrad", "build_yellowfin", "get_lr_injection",
+    "get_param_device", "reset_optimizer_instance_count", "set_lr_injection",
 ]
 
 _LEARNING_RATE_INJECTION = "lr_injection"
@@ -162,6 +166,25 @@ def build_fp16_sgd(model, base_learning_rate, **kwargs):
 def build_ftrl(model, engine="SIMD", **kwargs):
     """FtrlOptimizer: alpha, beta, lambda1, lambda2."""
     return _build(model, FtrlOptimizer(engine=engine, **kwargs))
+
+
+def build_gftrl(model, engine="", **kwargs):
+    """GFtrlOptimizer: alpha, beta, lambda1, lambda2."""
+    return _build(model, GFtrlOptimizer(engine=engine, **kwargs))
+
+
+def build_wngrad(model, base_learning_rate, max_gradient_norm=None, allow_lr_injection=False,
+                 **kwargs):
+    """WngradOptimizer: epsilon, moment_init, policy."""
+    return _build(model, WngradOptimizer(alpha=base_learning_rate, **kwargs),
+                  max_gradient_norm=max_gradient_norm, allow_lr_injection=allow_lr_injection)
+
+
+def build_storm(model, base_learning_rate, max_gradient_norm=None, allow_lr_injection=False,
+                **kwargs):
+    """StormOptimizer: momentum, beta, grad_sq_init, policy."""
+    return _build(model, StormOptimizer(lr=base_learning_rate, **kwargs),
+                  max_gradient_norm=max_gradient_norm, allow_lr_injection=allow_lr_injection)
 
 
 def build_adagrad(model, base_learning_rate, parameters=None, max_gradient_norm=None,
