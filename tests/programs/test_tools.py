@@ -77,7 +77,7 @@ def test_make_cifar_db(tmp_path):
 
 
 def test_predict_names_what_the_model_was_trained_on(databases, tmp_path):
-    succeed("resnet50_trainer", *training(databases, tmp_path, num_epochs=3, mirror="false"))
+    succeed("resnet50_trainer", *training(databases, tmp_path, num_epochs=6, mirror="false"))
     (model,) = tmp_path.glob("*.mdl")
     names = tmp_path / "names"
     names.write_text("".join(f"class {label}\n" for label in range(10)))
