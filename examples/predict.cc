@@ -173,7 +173,7 @@ int Main(int argc, char** argv) {
 }  // namespace caffe2
 
 int main(int argc, char** argv) {
-  return caffe2::RunProgram(&argc, &argv,
-                            "prints the likeliest labels of pictures (--model M.mdl PICTURE...)",
-                            [&] { return caffe2::Main(argc, argv); });
+  return caffe2::RunProgram(
+      &argc, &argv, "prints the likeliest labels of pictures (--model M.mdl PICTURE...)",
+      [&] { return caffe2::Main(argc, argv); }, caffe2::Arguments::kAny);
 }

@@ -66,8 +66,8 @@ int Fail(const std::string& program, std::string message) {
 
 }  // namespace
 
-int RunProgram(int* argc, char*** argv, const std::string& usage,
-               const std::function<int()>& body) {
+int RunProgram(int* argc, char*** argv, const std::string& usage, const std::function<int()>& body,
+               Arguments arguments) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   const std::string program = BaseName((*argv)[0]);
@@ -93,6 +93,8 @@ int RunProgram(int* argc, char*** argv, const std::string& usage,
   google::InitGoogleLogging(log_name.c_str());
   int status = 1;
   try {
+    CAFFE_ENFORCE(*argc == 1 || arguments == Arguments::kAny, "unexpected argument \"", (*argv)[1],
+                  "\": flags are written --name=value (see --help)");
     status = body();
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       throw IoError(MakeString("cannot write the output: ", std::strerror(errno)));

@@ -8,8 +8,8 @@ namespace caffe2 {
 
 // Parses the command line (gflags), starts the log (glog, to stderr) and runs `body`; returns the
 // exit status for main: what `body` returned, or 1 after an exception, of which one line
-// "<program>: <message>" goes to stderr. What is left in argv are the program name and the
-// arguments that are no flags.
+// "<program>: <message>" goes to stderr. What is left in argv are the program name and, where the
+// program takes such, the arguments that are no flags; elsewhere they are errors.
 //
 // `--help` prints `usage` and the program's own flags and returns 0 without running `body`. Bool
 // flags may be followed by their value as a word of its own: `--use_cpu True`. An unknown flag
@@ -19,6 +19,8 @@ namespace caffe2 {
 //   int main(int argc, char** argv) {
 //     return caffe2::RunProgram(&argc, &argv, "Prints ...", [&] { ...; return 0; });
 //   }
-int RunProgram(int* argc, char*** argv, const std::string& usage, const std::function<int()>& body);
+enum class Arguments { kFlagsOnly, kAny };
+int RunProgram(int* argc, char*** argv, const std::string& usage, const std::function<int()>& body,
+               Arguments arguments = Arguments::kFlagsOnly);
 
 }  // namespace caffe2

@@ -87,6 +87,12 @@ def test_bad_input_is_one_clear_line(case, databases, tmp_path):
     assert not list(tmp_path.glob("*.mdl")), "a failed run wrote a model"
 
 
+def test_a_stray_argument_is_an_error(databases, tmp_path):
+    done = run("resnet50_trainer", *training(databases, tmp_path), "--shuffle", "no")
+    assert done.returncode == 1
+    assert 'unexpected argument "no"' in last_line(done.output)
+
+
 def test_a_truncated_database_is_an_error_before_training(databases, tmp_path):
     broken = tmp_path / "broken_lmdb"
     broken.mkdir()
