@@ -6,15 +6,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "caffe2/utils/narrow_float.h"
 #include "operators/element_type.h"
 
 namespace caffe2 {
-
-// to[i] = from[i], exactly; and rounded to nearest even. The arrays must not overlap.
-void WidenRow(int64_t n, const bfloat16* from, float* to);
-void WidenRow(int64_t n, const float16* from, float* to);
-void NarrowRow(int64_t n, const float* from, bfloat16* to);
-void NarrowRow(int64_t n, const float* from, float16* to);
 
 // Elements of which a few widened copies stay in the first-level cache.
 constexpr int64_t kWideBlock = 1024;

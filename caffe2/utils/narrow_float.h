@@ -1,4 +1,4 @@
-// Float and bfloat16 elements for loops that compute in float, in forms that vectorise: without
+// Float and 16-bit elements for loops that compute in float, in forms that vectorise: without
 // branches, and forced inline, as clones (utils/simd.h) are made before the compiler inlines what
 // it likes.
 #pragma once
@@ -23,5 +23,11 @@ CAFFE2_INLINE void Store(float value, bfloat16* to) {
   const uint32_t rounded = bits + 0x7fff + ((bits >> 16) & 1);
   to->x = static_cast<uint16_t>((value != value ? bits | 0x400000 : rounded) >> 16);
 }
+
+// to[i] = from[i], exactly; and rounded to nearest even. The arrays must not overlap.
+void WidenRow(int64_t n, const bfloat16* from, float* to);
+void WidenRow(int64_t n, const float16* from, float* to);
+void NarrowRow(int64_t n, const float* from, bfloat16* to);
+void NarrowRow(int64_t n, const float* from, float16* to);
 
 }  // namespace caffe2

@@ -1,10 +1,13 @@
 #include "caffe2/utils/onednn_conv.h"
 
+#include <omp.h>
+
 #include <algorithm>
 
 #include "caffe2/core/logging.h"
 #include "caffe2/core/tensor.h"
 #include "caffe2/utils/onednn_primitive.h"
+#include "caffe2/utils/onednn_winograd.h"
 
 namespace caffe2::onednn {
 namespace {
@@ -127,26 +130,45 @@ dnnl::convolution_backward_weights::primitive_desc BackwardFilterDesc(const Conv
 #endif
 }
 
-// make(descriptors), by Winograd if the problem asks for it and oneDNN can.
+bool WantsWinograd(const ConvProblem& problem, ConvDirection direction) {
+  return problem.algorithm == ConvAlgorithm::kWinograd ||
+         (problem.algorithm == ConvAlgorithm::kAuto && PrefersWinograd(problem, direction));
+}
+
+// By the Winograd of onednn_winograd.h; MakePrimitive knows oneDNN's own.
+bool WantsNarrowWinograd(const ConvProblem& problem, ConvDirection direction) {
+  return WantsWinograd(problem, direction) && WinogradSupports(problem);
+}
+
+// make(descriptors), by oneDNN's Winograd if the problem asks for it and oneDNN can.
 template <typename Make>
-void MakePrimitive(const char* direction, const ConvProblem& problem, const Make& make) {
-  const bool winograd = problem.algorithm == ConvAlgorithm::kWinograd ||
-                        (problem.algorithm == ConvAlgorithm::kAuto && PrefersWinograd(problem));
-  if (winograd) {
+void MakePrimitive(ConvDirection direction, const ConvProblem& problem, const Make& make) {
+  constexpr const char* kNames[] = {"forward ", "backward data ", "backward filter "};
+  const std::string what = kNames[static_cast<int>(direction)] + problem.ToString();
+  if (WantsWinograd(problem, direction) && problem.type.Match<float>()) {
     try {
       make(ConvDescs(problem, dnnl::algorithm::convolution_winograd));
       return;
     } catch (const std::exception& error) {
-      VLOG(1) << "no Winograd " << direction << ' ' << problem.ToString() << ": " << error.what();
+      VLOG(1) << "no Winograd " << what << ": " << error.what();
     }
   }
-  Translate(direction + (" " + problem.ToString()),
-            [&] { make(ConvDescs(problem, dnnl::algorithm::convolution_direct)); });
+  Translate(what, [&] { make(ConvDescs(problem, dnnl::algorithm::convolution_direct)); });
+}
+
+// Processors with AMX do direct convolutions in bfloat16 faster than anybody transforms tiles.
+bool MultipliesTiles() {
+  static const bool amx = [] {
+    const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+    const auto wanted = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_amx);
+    return (isa & wanted) == wanted;
+  }();
+  return amx;
 }
 
 }  // namespace
 
-bool PrefersWinograd(const ConvProblem& problem) {
+bool PrefersWinograd(const ConvProblem& problem, ConvDirection direction) {
   const auto all = [](const std::vector<int64_t>& values, int64_t value) {
     return std::all_of(values.begin(), values.end(), [=](int64_t v) { return v == value; });
   };
@@ -154,16 +176,19 @@ bool PrefersWinograd(const ConvProblem& problem) {
       problem.filter[3] != 3 || !all(problem.stride, 1) || !all(problem.dilation, 1)) {
     return false;
   }
-  // Few channels leave nothing to save, few tiles do not pay for transforming the filter. A direct
-  // convolution in bfloat16 is twice as fast: there it takes more, and tiles must fit the image.
-  const bool narrow = problem.type.Match<bfloat16>();
-  const int64_t least_channels = narrow ? 128 : 32, least_tiles = narrow ? 512 : 64;
-  constexpr int64_t kTile = 4;
-  const int64_t down = (problem.dst[2] + kTile - 1) / kTile;
-  const int64_t across = (problem.dst[3] + kTile - 1) / kTile;
-  const bool fits = 10 * down * across * kTile * kTile <= 11 * problem.dst[2] * problem.dst[3];
-  return std::min(problem.filter[0], problem.filter[1]) >= least_channels &&
-         problem.dst[0] * down * across >= least_tiles && (fits || !narrow);
+  const int64_t channels = std::min(problem.filter[0], problem.filter[1]);
+  const auto tiles = [&](int64_t size) {
+    const int64_t down = (problem.dst[2] + size - 1) / size;
+    const int64_t across = (problem.dst[3] + size - 1) / size;
+    return problem.dst[0] * down * across;
+  };
+  // Few channels leave nothing to save, few tiles do not pay for transforming the filter.
+  if (problem.type.Match<float>()) return channels >= 32 && tiles(4) >= 64;
+  // Each thread sums a filter's gradient of its own.
+  const int64_t least_tiles =
+      direction == ConvDirection::kBackwardFilter ? std::max(196, 98 * omp_get_max_threads()) : 512;
+  return WinogradSupports(problem) && !MultipliesTiles() && channels >= 64 &&
+         tiles(2) >= least_tiles;
 }
 
 std::string ConvProblem::ToString() const {
@@ -173,7 +198,11 @@ std::string ConvProblem::ToString() const {
 }
 
 ConvForward::ConvForward(const ConvProblem& problem) : has_bias_(problem.bias_type) {
-  MakePrimitive("forward", problem, [&](const ConvDescs& d) {
+  if (WantsNarrowWinograd(problem, ConvDirection::kForward)) {
+    winograd_ = std::make_unique<WinogradCorrelation>(problem, WinogradCorrelation::kForward);
+    return;
+  }
+  MakePrimitive(ConvDirection::kForward, problem, [&](const ConvDescs& d) {
     // For inference Winograd's filter has a form of its own, to which NHWC cannot be reordered.
     const auto kind = d.algorithm == dnnl::algorithm::convolution_winograd
                           ? prop_kind::forward_training
@@ -195,6 +224,7 @@ ConvForward::ConvForward(const ConvProblem& problem) : has_bias_(problem.bias_ty
 ConvForward::~ConvForward() = default;
 
 void ConvForward::Run(const void* src, const void* filter, const void* bias, void* dst) {
+  if (winograd_) return winograd_->Run(src, filter, bias, dst);
   if (has_bias_) {
     primitive_->Run({src, filter, bias, dst});
   } else {
@@ -203,7 +233,11 @@ void ConvForward::Run(const void* src, const void* filter, const void* bias, voi
 }
 
 ConvBackwardData::ConvBackwardData(const ConvProblem& problem) {
-  MakePrimitive("backward data", problem, [&](const ConvDescs& d) {
+  if (WantsNarrowWinograd(problem, ConvDirection::kBackwardData)) {
+    winograd_ = std::make_unique<WinogradCorrelation>(problem, WinogradCorrelation::kBackwardData);
+    return;
+  }
+  MakePrimitive(ConvDirection::kBackwardData, problem, [&](const ConvDescs& d) {
     const auto pd = BackwardDataDesc(d);
     primitive_ =
         std::make_unique<BoundPrimitive>(dnnl::convolution_backward_data(pd), pd.scratchpad_desc());
@@ -215,11 +249,16 @@ ConvBackwardData::ConvBackwardData(const ConvProblem& problem) {
 ConvBackwardData::~ConvBackwardData() = default;
 
 void ConvBackwardData::Run(const void* d_dst, const void* filter, void* d_src) {
+  if (winograd_) return winograd_->Run(d_dst, filter, nullptr, d_src);
   primitive_->Run({d_dst, filter, d_src});
 }
 
 ConvBackwardFilter::ConvBackwardFilter(const ConvProblem& problem) : has_bias_(problem.bias_type) {
-  MakePrimitive("backward filter", problem, [&](const ConvDescs& d) {
+  if (WantsNarrowWinograd(problem, ConvDirection::kBackwardFilter)) {
+    winograd_ = std::make_unique<WinogradFilterGradient>(problem);
+    return;
+  }
+  MakePrimitive(ConvDirection::kBackwardFilter, problem, [&](const ConvDescs& d) {
     const auto pd = BackwardFilterDesc(d);
     primitive_ = std::make_unique<BoundPrimitive>(dnnl::convolution_backward_weights(pd),
                                                   pd.scratchpad_desc());
@@ -232,6 +271,7 @@ ConvBackwardFilter::ConvBackwardFilter(const ConvProblem& problem) : has_bias_(p
 ConvBackwardFilter::~ConvBackwardFilter() = default;
 
 void ConvBackwardFilter::Run(const void* src, const void* d_dst, void* d_filter, void* d_bias) {
+  if (winograd_) return winograd_->Run(src, d_dst, d_filter, d_bias);
   if (has_bias_) {
     primitive_->Run({src, d_dst, d_filter, d_bias});
   } else {

@@ -11,14 +11,17 @@
 namespace caffe2::onednn {
 
 class BoundPrimitive;
+class WinogradCorrelation;
+class WinogradFilterGradient;
 
-// How a convolution is computed. Winograd's F(4x4, 3x3) (Lavin and Gray, "Fast algorithms for
-// convolutional neural networks", 2016) takes a quarter of the multiplications of a direct 3x3
-// convolution, at the price of a few more bits of rounding error.
+// How a convolution is computed. Winograd's algorithm (Lavin and Gray, "Fast algorithms for
+// convolutional neural networks", 2016) takes fewer multiplications than a direct 3x3 convolution,
+// at the price of a few more bits of rounding error: a quarter in float, by oneDNN's F(4x4, 3x3);
+// 4 / 9 in bfloat16, by the F(2x2, 3x3) of onednn_winograd.h (NHWC only).
 enum class ConvAlgorithm {
   kAuto,      // by a fixed rule on the shapes, see PrefersWinograd
   kDirect,    //
-  kWinograd,  // where oneDNN has it, else direct
+  kWinograd,  // where there is one, else direct
 };
 
 // One convolution: shapes, layout, types and what is done to the result.
@@ -47,10 +50,12 @@ struct ConvProblem {
   std::string ToString() const;
 };
 
+enum class ConvDirection { kForward, kBackwardData, kBackwardFilter };
+
 // What kAuto does: true where Winograd was measured to be faster than the direct convolution,
-// layout changes included. It depends on the problem alone, so that results do not vary from run to
-// run.
-bool PrefersWinograd(const ConvProblem& problem);
+// layout changes included. It depends on the problem, the kind of processor and the number of
+// threads alone, so that results do not vary from run to run.
+bool PrefersWinograd(const ConvProblem& problem, ConvDirection direction);
 
 // Each is made once for a problem (throws EnforceNotMet if oneDNN cannot do it) and then run by one
 // thread at a time. Filters, and whatever else oneDNN wants in its own layout, are reordered in
@@ -63,8 +68,9 @@ class ConvForward {
   void Run(const void* src, const void* filter, const void* bias, void* dst);
 
  private:
+  std::unique_ptr<WinogradCorrelation> winograd_;  // one of the two
   std::unique_ptr<BoundPrimitive> primitive_;
-  bool has_bias_;
+  const bool has_bias_;
 };
 
 // d src = transposed convolution of d dst.
@@ -75,6 +81,7 @@ class ConvBackwardData {
   void Run(const void* d_dst, const void* filter, void* d_src);
 
  private:
+  std::unique_ptr<WinogradCorrelation> winograd_;  // one of the two
   std::unique_ptr<BoundPrimitive> primitive_;
 };
 
@@ -86,8 +93,9 @@ class ConvBackwardFilter {
   void Run(const void* src, const void* d_dst, void* d_filter, void* d_bias);
 
  private:
+  std::unique_ptr<WinogradFilterGradient> winograd_;  // one of the two
   std::unique_ptr<BoundPrimitive> primitive_;
-  bool has_bias_;
+  const bool has_bias_;
 };
 
 }  // namespace caffe2::onednn

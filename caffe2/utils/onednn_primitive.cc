@@ -1,6 +1,7 @@
 #include "caffe2/utils/onednn_primitive.h"
 
 #include "caffe2/core/allocator.h"
+#include "caffe2/utils/thread_scratch.h"
 
 namespace caffe2::onednn {
 namespace {
@@ -8,19 +9,6 @@ namespace {
 dnnl::stream& ThreadStream() {
   thread_local dnnl::stream stream(CpuEngine());
   return stream;
-}
-
-// Memory of this thread that lives until the next call; it only grows.
-char* ThreadScratch(size_t bytes) {
-  thread_local std::shared_ptr<void> memory;
-  thread_local size_t capacity = 0;
-  if (bytes > capacity) {
-    memory.reset();
-    capacity = 0;
-    memory = GetAllocator(CPU).Allocate(bytes, Device{});
-    capacity = bytes;
-  }
-  return static_cast<char*>(memory.get());
 }
 
 dnnl::memory MakeMemory(const dnnl::memory::desc& desc) {

@@ -311,11 +311,12 @@ TEST(Conv, WinogradIsForManyChannelsAndTiles) {
   problem.filter = {64, 64, 3, 3};
   problem.stride = problem.dilation = problem.pad_begin = {1, 1};
   problem.type = TypeMeta::Make<float>();
-  EXPECT_TRUE(onednn::PrefersWinograd(problem));
+  constexpr auto kForward = onednn::ConvDirection::kForward;
+  EXPECT_TRUE(onednn::PrefersWinograd(problem, kForward));
   const auto refused = [&](auto change) {
     onednn::ConvProblem other = problem;
     change(&other);
-    return !onednn::PrefersWinograd(other);
+    return !onednn::PrefersWinograd(other, kForward);
   };
   EXPECT_TRUE(refused([](auto* p) { p->stride = {2, 2}; }));
   EXPECT_TRUE(refused([](auto* p) { p->dilation = {2, 1}; }));
@@ -323,7 +324,7 @@ TEST(Conv, WinogradIsForManyChannelsAndTiles) {
   EXPECT_TRUE(refused([](auto* p) { p->filter = {64, 64, 3, 5}; }));
   EXPECT_TRUE(refused([](auto* p) { p->filter[1] = p->src[1] = 3; }));
   EXPECT_TRUE(refused([](auto* p) { p->src = p->dst = {1, 64, 16, 16}; }));
-  EXPECT_TRUE(refused([](auto* p) { p->type = TypeMeta::Make<bfloat16>(); }));
+  EXPECT_TRUE(refused([](auto* p) { p->type = TypeMeta::Make<bfloat16>(); })) << "in NCHW";
 }
 
 TEST(Conv, FusedGradients) {

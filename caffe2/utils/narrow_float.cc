@@ -1,6 +1,5 @@
-#include "operators/wide_rows.h"
-
 #include "caffe2/utils/narrow_float.h"
+
 #include "caffe2/utils/simd.h"
 
 namespace caffe2 {
@@ -16,11 +15,11 @@ CAFFE2_SIMD_CLONES void NarrowRow(int64_t n, const float* from, bfloat16* to) {
 }
 
 void WidenRow(int64_t n, const float16* from, float* to) {
-  for (int64_t i = 0; i < n; ++i) to[i] = Widen(from[i]);
+  for (int64_t i = 0; i < n; ++i) to[i] = ToFloat(from[i]);
 }
 
 void NarrowRow(int64_t n, const float* from, float16* to) {
-  for (int64_t i = 0; i < n; ++i) to[i] = Narrow<float16>(from[i]);
+  for (int64_t i = 0; i < n; ++i) to[i] = ToFloat16(from[i]);
 }
 
 }  // namespace caffe2
