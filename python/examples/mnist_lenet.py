@@ -6,26 +6,14 @@
     python mnist_lenet.py --train_data mnist-train-lmdb --test_data mnist-test-lmdb
 """
 
-import argparse
 import logging
 
-import numpy as np
+import image_classifier
 
-from caffe2.python import brew, core, model_helper, optimizer, workspace
-from caffe2.python.predictor import mobile_exporter
+from caffe2.python import brew, core, model_helper, optimizer
 from caffe2.python.predictor import predictor_exporter as pe
 
 logging.basicConfig(level=logging.INFO)
-log = logging.getLogger("mnist_lenet")
-
-
-def add_input(model, batch_size, db, db_type):
-    """Images [batch, 1, 28, 28] with values 0 to 1, and their digits."""
-    data_uint8, label = brew.db_input(
-        model, blobs_out=["data_uint8", "label"], batch_size=batch_size, db=db, db_type=db_type)
-    data = model.net.Cast(data_uint8, "data", to=core.DataType.FLOAT)
-    data = model.net.Scale(data, data, scale=float(1.0 / 256))
-    return model.net.StopGradient(data, data), label
 
 
 def add_lenet(model, data):
@@ -40,85 +28,40 @@ def add_lenet(model, data):
     return brew.softmax(model, pred, "softmax")
 
 
-def add_training(model, softmax, label, args):
+def add_training_operators(model, softmax, label, args):
     xent = model.LabelCrossEntropy([softmax, label], "xent")
     loss = model.AveragedLoss(xent, "loss")
+    brew.accuracy(model, [softmax, label], "accuracy")
     model.AddGradientOperators([loss])
     optimizer.build_sgd(
         model, base_learning_rate=args.base_learning_rate, policy="step", stepsize=1, gamma=0.999)
 
 
-def build(name, db, args, train):
-    """A created model; its accuracy is the blob "accuracy"."""
-    model = model_helper.ModelHelper(
-        name=name, arg_scope={"order": "NCHW"}, init_params=train)
-    data, label = add_input(model, args.batch_size, db, args.db_type)
-    softmax = add_lenet(model, data)
-    brew.accuracy(model, [softmax, label], "accuracy")
-    if train:
-        add_training(model, softmax, label, args)
-    workspace.RunNetOnce(model.param_init_net)
-    workspace.CreateNet(model.net, overwrite=True)
-    return model
-
-
 def train(args):
-    model = build("mnist_train", args.train_data, args, train=True)
-    for i in range(args.iterations):
-        workspace.RunNet(model.net)
-        if i % 50 == 0 or i + 1 == args.iterations:
-            log.info("iteration %d: loss %.4f, accuracy %.3f", i,
-                     workspace.FetchBlob("loss"), workspace.FetchBlob("accuracy"))
+    model = model_helper.ModelHelper(name="train_net", arg_scope=image_classifier.ARG_SCOPE)
+    data, label = image_classifier.add_input(model, args, args.train_data)
+    add_training_operators(model, add_lenet(model, data), label, args)
+    image_classifier.create(model)
+    image_classifier.run_training(model, args.iterations)
 
 
-def test(args):
-    """The accuracy on the test data."""
-    model = build("mnist_test", args.test_data, args, train=False)
-    accuracies = []
-    for _ in range(args.test_iterations):
-        workspace.RunNet(model.net)
-        accuracies.append(float(workspace.FetchBlob("accuracy")))
-    log.info("test accuracy: %.4f", np.mean(accuracies))
-    return np.mean(accuracies)
-
-
-def export(args):
+def export(prefix):
     """Writes <prefix>.minidb, and <prefix>_init_net.pb with <prefix>_predict_net.pb."""
-    model = model_helper.ModelHelper(
-        name="mnist_deploy", arg_scope={"order": "NCHW"}, init_params=False)
-    model.net.AddExternalInput("data")
-    add_lenet(model, "data")
-    model.net.AddExternalOutput("softmax")
-    pe.save_to_db("minidb", args.save_model_name + ".minidb", pe.PredictorExportMeta(
+    model = image_classifier.export(add_lenet, prefix)
+    pe.save_to_db("minidb", prefix + ".minidb", pe.PredictorExportMeta(
         predict_net=model.net.Proto(), parameters=[str(p) for p in model.params],
         inputs=["data"], outputs=["softmax"]))
-    init_net, predict_net = mobile_exporter.Export(workspace, model.net, model.params)
-    for net, suffix in ((init_net, "_init_net.pb"), (predict_net, "_predict_net.pb")):
-        with open(args.save_model_name + suffix, "wb") as f:
-            f.write(net.SerializeToString())
-
-
-def parse_args():
-    parser = argparse.ArgumentParser(description="LeNet on MNIST")
-    parser.add_argument("--train_data", required=True, help="training database of TensorProtos")
-    parser.add_argument("--test_data", help="test database")
-    parser.add_argument("--db_type", default="lmdb", help="type of the databases")
-    parser.add_argument("--batch_size", type=int, default=64, help="images in a batch")
-    parser.add_argument("--iterations", type=int, default=200, help="batches to train on")
-    parser.add_argument("--test_iterations", type=int, default=100, help="batches to test on")
-    parser.add_argument("--base_learning_rate", type=float, default=0.1)
-    parser.add_argument("--save_model_name", help="path prefix of the exported model")
-    return parser.parse_args()
 
 
 def main():
-    args = parse_args()
+    args = image_classifier.make_parser(
+        "LeNet on MNIST", batch_size=64, iterations=200, base_learning_rate=0.1).parse_args()
     core.GlobalInit(["caffe2", "--caffe2_log_level=1"])
     train(args)
     if args.test_data:
-        test(args)
+        image_classifier.test(add_lenet, args)
     if args.save_model_name:
-        export(args)
+        export(args.save_model_name)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,86 @@
+"""What the examples that classify small pictures share: reading, running, flags, export."""
+
+import argparse
+import logging
+
+import numpy as np
+
+from caffe2.python import brew, core, model_helper, workspace
+from caffe2.python.predictor import mobile_exporter
+
+ARG_SCOPE = {"order": "NCHW"}
+LOG_EVERY = 50  # iterations
+
+log = logging.getLogger("image_classifier")
+
+
+def add_input(model, args, db):
+    """Images [batch, channels, height, width] with values from 0 to less than 1, and their classes,
+    int32 [batch], from a database of TensorProtos."""
+    data_uint8, label = brew.db_input(
+        model, blobs_out=["data_uint8", "label"], batch_size=args.batch_size, db=db,
+        db_type=args.db_type)
+    data = model.net.Cast(data_uint8, "data", to=core.DataType.FLOAT)
+    data = model.net.Scale(data, data, scale=float(1.0 / 256))
+    return model.net.StopGradient(data, data), label
+
+
+def create(model):
+    """Initializes the parameters that the model defines and creates its net."""
+    workspace.RunNetOnce(model.param_init_net)
+    workspace.CreateNet(model.net, overwrite=True)
+
+
+def run_training(model, iterations):
+    """Runs the net so often; logs its blobs "loss" and "accuracy"."""
+    for i in range(iterations):
+        workspace.RunNet(model.net)
+        if i % LOG_EVERY == 0 or i + 1 == iterations:
+            log.info("iteration %d: loss %.4f, accuracy %.3f", i,
+                     workspace.FetchBlob("loss"), workspace.FetchBlob("accuracy"))
+
+
+def test(add_model, args):
+    """Logs and returns the mean accuracy, 0 to 1, over args.test_iterations batches of test data.
+
+    `add_model(model, data)` adds the network and returns its softmax; the parameters are those in
+    the workspace.
+    """
+    model = model_helper.ModelHelper(name="test_net", arg_scope=ARG_SCOPE, init_params=False)
+    data, label = add_input(model, args, args.test_data)
+    brew.accuracy(model, [add_model(model, data), label], "accuracy")
+    create(model)
+    accuracies = []
+    for _ in range(args.test_iterations):
+        workspace.RunNet(model.net)
+        accuracies.append(float(workspace.FetchBlob("accuracy")))
+    log.info("test accuracy: %.4f", np.mean(accuracies))
+    return np.mean(accuracies)
+
+
+def export(add_model, prefix):
+    """Writes <prefix>_init_net.pb and <prefix>_predict_net.pb, "data" to "softmax"; returns the
+    model."""
+    model = model_helper.ModelHelper(name="deploy_net", arg_scope=ARG_SCOPE, init_params=False)
+    model.net.AddExternalInput("data")
+    add_model(model, "data")
+    model.net.AddExternalOutput("softmax")
+    init_net, predict_net = mobile_exporter.Export(workspace, model.net, model.params)
+    for net, suffix in ((init_net, "_init_net.pb"), (predict_net, "_predict_net.pb")):
+        with open(prefix + suffix, "wb") as f:
+            f.write(net.SerializeToString())
+    return model
+
+
+def make_parser(description, batch_size, iterations, base_learning_rate):
+    """The flags of all such examples, with the defaults given."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--train_data", required=True, help="training database of TensorProtos")
+    parser.add_argument("--test_data", help="test database")
+    parser.add_argument("--db_type", default="lmdb", help="type of the databases")
+    parser.add_argument("--batch_size", type=int, default=batch_size, help="images in a batch")
+    parser.add_argument("--iterations", type=int, default=iterations, help="batches to train on")
+    parser.add_argument("--test_iterations", type=int, default=100, help="batches to test on")
+    parser.add_argument("--base_learning_rate", type=float, default=base_learning_rate)
+    parser.add_argument("--save_model_name", help="path prefix of what is written")
+    return parser
