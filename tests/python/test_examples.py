@@ -92,10 +92,10 @@ def test_mnist_lenet(tmp_path):
 def test_cifar10(tmp_path):
     data = write_db(tmp_path / "db", tensor_protos((3, 32, 32), 200))
     log = run("cifar10.py", "--train_data", data, "--test_data", data, "--batch_size", "20",
-              "--iterations", "60", "--test_iterations", "10", "--base_learning_rate", "0.003",
+              "--iterations", "60", "--test_iterations", "10",
               "--checkpoint_every", "50", "--save_model_name", "cifar", cwd=tmp_path)
-    losses = [float(text) for text in re.findall(r"loss ([0-9.]+)", log)]
-    assert losses[-1] < losses[0] and 0 <= accuracy_in(log) <= 1
+    assert accuracy_in(log) > 0.9
+    check_exported(tmp_path / "cifar", (3, 32, 32))
     assert (tmp_path / "cifar_00050.lmdb").exists()
     assert (tmp_path / "cifar_init_net.pb").exists()
 
