@@ -9,9 +9,6 @@ from caffe2.python.db_file_reader import DBFileReader
 from caffe2.python.schema import List, Struct
 from caffe2.python.text_file_reader import TextFileReader
 
-pytestmark = pytest.mark.skipif(
-    not core.IsOperator("CreateTreeCursor"), reason="the library has no operators of datasets")
-
 ROWS = Struct(("id", np.int64), ("items", List(np.float32)))
 # Rows (1, [10]), (2, []), (3, [30, 31]), (4, [40]).
 VALUES = [[1, 2, 3, 4], [1, 0, 2, 1], [10, 30, 31, 40]]

@@ -11,12 +11,9 @@ from caffe2.python import brew, core, gradient_checker, gru_cell, recurrent, rnn
 from caffe2.python.attention import AttentionType
 from caffe2.python.model_helper import ExtractPredictorNet, ModelHelper
 from caffe2.python.modeling.parameter_sharing import ParameterSharing
+from caffe2.python.rnn.rnn_cell_test_util import _prepare_rnn, sigmoid
 
 STEPS, BATCH, DIM, UNITS = 4, 3, 5, 2
-
-
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
 
 
 def feed_inputs(states=("h", "c"), units=UNITS, seed=0):
@@ -88,6 +85,20 @@ def numpy_lstm(x, lengths, h, c, scope, forget_bias=0.0, drop_states=False, inpu
         h_all.append(h)
         c_all.append(c)
     return np.array(h_all), h[np.newaxis], np.array(c_all), c[np.newaxis]
+
+
+@pytest.mark.parametrize("two_d", [True, False])
+def test_prepared_networks_run(two_d):
+    np.random.seed(0)
+    outputs, net, inputs = _prepare_rnn(
+        STEPS, BATCH, DIM, rnn_cell.LSTM, [0], 0.5, two_d_initial_states=two_d, dim_out=[3, UNITS])
+    assert [str(blob) for blob in inputs] == [
+        "state_0/layer_0", "state_1/layer_0", "state_0/layer_1", "state_1/layer_1",
+        "test_name_scope/input_blob"]
+    assert workspace.FetchBlob(inputs[0]).shape == ((BATCH, 3) if two_d else (1, BATCH, 3))
+    workspace.FeedBlob(inputs[-1], np.random.randn(STEPS, BATCH, DIM).astype(np.float32))
+    workspace.RunNetOnce(net)
+    assert workspace.FetchBlob(outputs[0]).shape == (STEPS, BATCH, UNITS)
 
 
 @pytest.mark.parametrize("with_lengths", [True, False])

@@ -145,32 +145,3 @@ class CRFWithLoss:
             initial_cell_inputs=[(previous, initial_state)], links={previous: state},
             scope="crf_net", outputs_with_grads=(1,))
         return last
-
-    def update_predictions(self, classes):
-        """Predictions [T, num_classes] in which the class of the best labeling has, for each word,
-        changed places with the highest score."""
-        padded = self.pad_predictions(
-            classes, self.model.param_init_net, self.model.net, self.num_classes)
-        return self.model.net.Python(_follow_best_path)(
-            [padded, self.transitions], core.ScopedBlobReference("post_crf_classes"))
-
-
-def _best_path(predictions, transitions):
-    """The labeling with the highest score (A. Viterbi, 1967), for padded predictions."""
-    score, back = predictions[0], []
-    for row in predictions[1:]:
-        candidates = score[:, np.newaxis] + transitions
-        back.append(candidates.argmax(axis=0))
-        score = row + candidates.max(axis=0)
-    path = [int(score.argmax())]
-    for origins in reversed(back):
-        path.append(int(origins[path[-1]]))
-    return path[::-1]
-
-
-def _follow_best_path(inputs, outputs):
-    predictions, transitions = np.array(inputs[0].data), np.array(inputs[1].data)
-    for row, label in zip(predictions, _best_path(predictions, transitions)):
-        best = row.argmax()
-        row[[label, best]] = row[[best, label]]
-    outputs[0].feed(np.ascontiguousarray(predictions[1:-1, :-2]))

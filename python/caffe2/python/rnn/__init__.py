@@ -1,0 +1,1 @@
+"""Utilities for tests of recurrent networks."""
