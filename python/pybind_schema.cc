@@ -49,6 +49,22 @@ std::vector<py::bytes> InferOperator(const OpSchema& schema, const std::string& 
   return outputs;
 }
 
+// (floating-point operations, bytes written) of one run on blobs of the current workspace.
+std::pair<uint64_t, uint64_t> OperatorCost(const std::string& op,
+                                           const std::vector<std::string>& input_blobs) {
+  const auto def = ParseProto<OperatorDef>(op);
+  const OpSchema* schema = OpSchemaRegistry::Schema(def.type());
+  CAFFE_ENFORCE(schema != nullptr, "operator ", def.type(), " has no schema");
+  std::vector<TensorShape> shapes;
+  for (const std::string& name : input_blobs) {
+    const Blob* blob = CurrentWorkspace()->GetBlob(name);
+    CAFFE_ENFORCE(blob != nullptr, "Can't find blob: ", name);
+    shapes.push_back(GetTensorShapeOfBlob(*blob));
+  }
+  const OpSchema::Cost cost = schema->InferCost(def, shapes);
+  return {cost.flops, cost.bytes_written};
+}
+
 // (arguments, inputs or outputs) as pairs (name, description).
 std::vector<std::pair<std::string, std::string>> Pairs(
     const std::vector<OpSchema::Parameter>& parameters) {
@@ -89,6 +105,7 @@ void AddSchemas(py::module_& m) {
            "The number of outputs, or -1 if the schema cannot tell.")
       .def("_infer_tensor", &InferOperator, py::arg("op"), py::arg("input_shapes"));
 
+  m.def("get_operator_cost", &OperatorCost, py::arg("op"), py::arg("input_blobs"));
   m.def("registered_operators", &RegisteredOperators);
   m.def("op_registry_key", [](const std::string& type, const std::string& engine) {
     return engine.empty() || engine == "DEFAULT" ? type : type + "_ENGINE_" + engine;

@@ -166,6 +166,48 @@ def test_net_life_cycle():
         workspace.RunNet(net)
 
 
+def test_a_plan_in_the_background():
+    go, net = threading.Event(), core.Net("background")
+    net.Python(lambda inputs, outputs: go.wait(60))([], [])
+    net.ConstantFill([], "made_in_background", shape=[2], value=1.0)
+    plan = workspace.RunPlanInBackground(core.execution_step("step", net))
+    assert not plan.is_done()
+    with pytest.raises(RuntimeError, match="not done"):
+        plan.is_succeeded()
+    go.set()
+    plan._thread.join(60)
+    assert plan.is_done() and plan.is_succeeded()
+    assert workspace.FetchBlob("made_in_background").tolist() == [1, 1]
+    wrong = core.Net("wrong_in_background")
+    wrong.Relu("made_in_background", "y")
+    wrong.Reshape("y", ["z", "old"], shape=[3])
+    plan = workspace.RunPlanInBackground(core.execution_step("wrong", wrong))
+    plan._thread.join(60)
+    assert not plan.is_succeeded()
+
+
+def test_cost_of_an_operator():
+    for name, shape in (("x", (4, 8)), ("w", (2, 8)), ("b", (2,))):
+        workspace.FeedBlob(name, np.zeros(shape, np.float32))
+    operator = core.CreateOperator("FC", ["x", "w", "b"], ["y"])
+    flops, written = workspace.GetOperatorCost(operator, ["x", "w", "b"])
+    assert written == 4 * 2 * 4
+    assert flops in (4 * 2 * 8 * 2, 4 * 2 * (8 * 2 + 1))  # with or without the bias
+    with pytest.raises(RuntimeError, match="Can't find blob: absent"):
+        workspace.GetOperatorCost(operator, ["x", "w", "absent"])
+
+
+def test_stats_are_read_and_kept():
+    net = core.Net("stats")
+    net.GivenTensorStringFill([], "keys", shape=[2], values=["test/a", "test/b"])
+    net.GivenTensorInt64Fill([], "values", shape=[2], values=[3, 4])
+    net.StatRegistryUpdate(["keys", "values"], [])
+    workspace.RunNetOnce(net)
+    before = workspace.GetStats()
+    assert before["test/b"] - before["test/a"] == 1
+    assert workspace.GetStats() == before
+
+
 def test_errors_name_operator_and_creation_line():
     workspace.FeedBlob("x", np.zeros((2, 3), np.float32))
     net = core.Net("wrong")

@@ -9,3 +9,12 @@ has_gpu_support = num_cuda_devices() > 0
 
 # Workspaces go while Python is whole: they may hold operators written in Python.
 atexit.register(on_module_exit)
+
+
+def __getattr__(name):
+    # A class in Python, built on the library: it cannot be imported before it.
+    if name == "Predictor":
+        from caffe2.python.predictor_class import Predictor
+
+        return Predictor
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

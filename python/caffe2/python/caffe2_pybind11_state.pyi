@@ -327,6 +327,9 @@ def get_backward_pass(net: str | bytes, losses: Mapping[str | bytes, str | bytes
 def get_gradient_defs(op: str | bytes, g_output: Sequence[GradientWrapper]) -> tuple[list[bytes], list[GradientWrapper]]:
     """The gradient operators of one operator, and the gradients of its inputs."""
 
+def get_operator_cost(op: str | bytes, input_blobs: Sequence[str | bytes]) -> tuple[int, int]:
+    ...
+
 def global_init(args: Sequence[str | bytes]) -> None:
     """Sets flags; the first word is the program's name."""
 

@@ -5,10 +5,12 @@ RuntimeErrors; where an operator of a net failed, the message ends with the line
 """
 
 import contextlib
+import logging
 import os
 import re
 import shutil
 import tempfile
+import threading
 
 import numpy as np
 from google.protobuf.message import Message
@@ -17,6 +19,8 @@ from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import scope, utils
 from caffe2.python._net import Net, operator_observers, operator_tracebacks
+
+log = logging.getLogger(__name__)
 
 Blobs = C.blobs
 CreateBlob = C.create_blob
@@ -318,6 +322,63 @@ def RunPlan(plan_or_step):
     if isinstance(plan_or_step, core.ExecutionStep):
         plan_or_step = core.Plan(plan_or_step)
     return CallWithExceptionIntercept(C.run_plan, StringifyProto(plan_or_step))
+
+
+class BackgroundPlan:
+    """A plan that runs in a thread of its own; see RunPlanInBackground."""
+
+    def __init__(self, plan_bytes):
+        ws = C.Workspace.current  # whichever is current later
+        self._error = None
+        self._thread = threading.Thread(target=self._run, args=(ws, plan_bytes))
+        self._thread.start()
+
+    def _run(self, ws, plan_bytes):
+        try:
+            CallWithExceptionIntercept(ws._run_plan, plan_bytes)
+        except Exception as error:  # for is_succeeded
+            self._error = error
+            log.error("A plan in the background failed: %s", error)
+
+    def is_done(self):
+        return not self._thread.is_alive()
+
+    def is_succeeded(self):
+        """Whether the plan ended well. Raises RuntimeError if it is not done."""
+        if not self.is_done():
+            raise RuntimeError("the plan is not done yet")
+        return self._error is None
+
+
+def RunPlanInBackground(plan_or_step):
+    """Starts what RunPlan would run, in the workspace that is current now, and returns at once: a
+    BackgroundPlan. Its failure is logged."""
+    from caffe2.python import core
+
+    if isinstance(plan_or_step, core.ExecutionStep):
+        plan_or_step = core.Plan(plan_or_step)
+    return BackgroundPlan(StringifyProto(plan_or_step))
+
+
+def GetOperatorCost(operator, blobs):
+    """(floating-point operations, bytes written) of a run of an operator on the blobs `blobs` of
+    the workspace, by their shapes; a multiply-add counts 2.
+
+    Raises RuntimeError if a blob is missing, or the operator cannot take their shapes.
+    """
+    return C.get_operator_cost(
+        StringifyProto(operator), [StringifyBlobName(blob) for blob in blobs])
+
+
+def GetStats():
+    """{name: sum, an int} of the global registry of statistics (StatRegistryUpdate)."""
+    ws = C.Workspace()
+    operator = caffe2_pb2.OperatorDef(
+        type="StatRegistryExport", output=["keys", "values", "timestamps"])
+    operator.arg.add(name="reset", i=0)
+    ws._run_operator(operator.SerializeToString())
+    return {key.decode() if isinstance(key, bytes) else key: int(value)
+            for key, value in zip(ws.fetch_blob("keys"), ws.fetch_blob("values"))}
 
 
 def BenchmarkNet(name, warmup_runs, main_runs, run_individual):
