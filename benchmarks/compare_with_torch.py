@@ -6,9 +6,10 @@
 The peer is a program that takes --model --mode --batch --dtype --layout --threads --min-seconds and
 prints one JSON object with "median", images a second (TORCH_BENCH names it too). It runs with its
 own defaults and tuned: with tcmalloc in place of glibc's allocator and an OpenMP BLAS, where those
-libraries are found. Each figure is the median over the rounds; the last column divides ours by the
-best of the peer's. On a machine that does other work, more rounds help, and so does a scheduling
-prefix: --prefix "chrt -f 50" (root only).
+libraries are found. Each figure is the median over the rounds; the column after the speeds divides
+ours by the best of the peer's. The last two are the largest resident memory of a process, ours and
+the least of the peer's. On a machine that does other work, more rounds help, and so does a
+scheduling prefix: --prefix "chrt -f 50" (root only).
 """
 import argparse
 import glob
@@ -18,6 +19,7 @@ import shlex
 import statistics
 import subprocess
 import sys
+import tempfile
 
 # Name: our program and flags, the peer's flags, batch.
 SMALL = ["--image_size", "28", "--channels", "1", "--labels", "10"]
@@ -67,16 +69,21 @@ def tuned_environment():
     return environment
 
 
-def median_of(command, args, environment):
-    """The "median" of the JSON line a program prints; None, with its error shown, if it fails."""
-    result = subprocess.run(shlex.split(args.prefix) + command, capture_output=True,
-                            text=True, check=False,
-                            env={**os.environ, **environment})
-    lines = [line for line in result.stdout.splitlines() if line.startswith("{")]
-    if result.returncode != 0 or not lines:
-        print(f"{shlex.join(command)} failed: {result.stderr.strip()[-500:]}", file=sys.stderr)
-        return None
-    return json.loads(lines[-1])["median"]
+def measure(command, args, environment):
+    """The "median" of the JSON line a program prints and its peak memory in MiB; None, with its
+    error shown, if it fails."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        process = subprocess.Popen(shlex.split(args.prefix) + command, stdout=out, stderr=err,
+                                   env={**os.environ, **environment})
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        lines = [line for line in out if line.startswith("{")]
+        if status != 0 or not lines:
+            print(f"{shlex.join(command)} failed: {err.read().strip()[-500:]}", file=sys.stderr)
+            return None
+    return json.loads(lines[-1])["median"], usage.ru_maxrss / 1024
 
 
 def our_command(case, args):
@@ -94,7 +101,8 @@ def peer_command(case, layout, args):
 
 
 def compare(case, args):
-    """Medians over the rounds: ours, and the peer's best layout by default and tuned."""
+    """Medians over the rounds: our speed, the peer's best layout by default and tuned; our memory
+    and the least of the peer's."""
     layouts = args.layouts.split(",") if "resnet" in case[1] else ["nchw"]
     variants = {"ours": (our_command(case, args), {"OMP_NUM_THREADS": str(args.threads)})}
     for layout in layouts:
@@ -103,13 +111,17 @@ def compare(case, args):
     samples = {name: [] for name in variants}
     for _ in range(args.rounds):
         for name, (command, environment) in variants.items():
-            value = median_of(command, args, environment)
+            value = measure(command, args, environment)
             if value is not None:
                 samples[name].append(value)
-    medians = {name: statistics.median(v) for name, v in samples.items() if v}
-    best = {kind: max((v for name, v in medians.items() if name[0] == kind), default=None)
+    speed = {name: statistics.median(v[0] for v in values) for name, values in samples.items()
+             if values}
+    memory = {name: statistics.median(v[1] for v in values) for name, values in samples.items()
+              if values}
+    best = {kind: max((v for name, v in speed.items() if name[0] == kind), default=None)
             for kind in ("default", "tuned")}
-    return medians.get("ours"), best["default"], best["tuned"]
+    least = min((v for name, v in memory.items() if name != "ours"), default=None)
+    return speed.get("ours"), best["default"], best["tuned"], memory.get("ours"), least
 
 
 def text(value):
@@ -118,14 +130,16 @@ def text(value):
 
 def main():
     args = parse_args()
-    print(f"{'images/s':34}{'ours':>12}{'torch':>12}{'tuned':>12}{'ours/best':>12}")
+    print(f"{'images/s':34}{'ours':>12}{'torch':>12}{'tuned':>12}{'ours/best':>12}"
+          f"{'MiB':>12}{'torch MiB':>12}")
     for name, case in CASES.items():
         if args.only not in name:
             continue
-        ours, default, tuned = compare(case, args)
+        ours, default, tuned, memory, peer_memory = compare(case, args)
         peers = [value for value in (default, tuned) if value is not None]
         ratio = f"{ours / max(peers):12.2f}" if ours is not None and peers else f"{'-':>12}"
-        print(f"{name:34}{text(ours)}{text(default)}{text(tuned)}{ratio}", flush=True)
+        print(f"{name:34}{text(ours)}{text(default)}{text(tuned)}{ratio}"
+              f"{text(memory)}{text(peer_memory)}", flush=True)
 
 
 if __name__ == "__main__":
