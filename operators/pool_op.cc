@@ -46,15 +46,6 @@ class PoolGradientOp final : public PoolOpBase<CPUContext> {
   }
 };
 
-std::vector<TensorShape> InferPool(const OperatorDef& def, const std::vector<TensorShape>& inputs) {
-  if (inputs[0].unknown_shape()) return {UnknownTensorShape()};
-  const WindowArguments arguments{ArgumentHelper(def)};
-  const ImageShape x = ImageShape::FromDims(GetDimsVector(inputs[0]), arguments.order());
-  const Window window = ResolvePool(arguments, x);
-  const ImageShape y{x.batch, x.channels, window.output};
-  return {CreateTensorShape(y.ToDims(arguments.order()), inputs[0].data_type())};
-}
-
 // One operation a tap of every window.
 OpSchema::Cost CostOfPool(const OperatorDef& def, const std::vector<TensorShape>& inputs) {
   if (inputs[0].unknown_shape()) return {};

@@ -19,6 +19,17 @@ inline Window ResolvePool(const WindowArguments& arguments, const ImageShape& x)
   return window;
 }
 
+// Shape inference of a pooling.
+inline std::vector<TensorShape> InferPool(const OperatorDef& def,
+                                          const std::vector<TensorShape>& inputs) {
+  if (inputs[0].unknown_shape()) return {UnknownTensorShape()};
+  const WindowArguments arguments{ArgumentHelper(def)};
+  const ImageShape x = ImageShape::FromDims(GetDimsVector(inputs[0]), arguments.order());
+  const Window window = ResolvePool(arguments, x);
+  const ImageShape y{x.batch, x.channels, window.output};
+  return {CreateTensorShape(y.ToDims(arguments.order()), inputs[0].data_type())};
+}
+
 template <class Context>
 class PoolOpBase : public Operator<Context> {
  public:
