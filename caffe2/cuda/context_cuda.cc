@@ -44,11 +44,12 @@ class CudaAllocator final : public Allocator {
 void CopyBetweenDevices(size_t nbytes, const void* source, const Device& source_device,
                         void* destination, const Device& destination_device) {
   const Device& device = source_device.type == CUDA ? source_device : destination_device;
-  cuda::SetDevice(device.id);
-  const cuda::Stream stream = cuda::GetStream(device.id, 0);
+  const cuda::Stream stream = cuda::GetStream(device.id, cuda::kComputeStream);
   if (source_device.type == CUDA && destination_device.type == CUDA &&
       source_device.id != destination_device.id) {
-    cuda::WaitFor(stream, cuda::GetStream(destination_device.id, 0));
+    cuda::Event event(destination_device.id);
+    event.Record(cuda::GetStream(destination_device.id, cuda::kComputeStream));
+    event.Delay(stream);
   }
   cuda::CopyAsync(destination, source, nbytes, stream);
   cuda::Synchronize(stream);

@@ -1,7 +1,9 @@
 #include "caffe2/cuda/convolution.h"
 
+#include <array>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "caffe2/core/device_backend.h"
 #include "caffe2/cuda/cudnn_graph.h"
@@ -49,9 +51,23 @@ std::vector<int64_t> StridesOf(const std::vector<int64_t>& dims, bool channels_l
   return strides;
 }
 
-CudnnDescriptor TensorOf(int64_t id, const ConvProblem& problem, const std::vector<int64_t>& dims) {
+constexpr int64_t kAlignment = 16;  // bytes, of tensors that are no views
+
+CudnnDescriptor TensorOf(int64_t id, const ConvProblem& problem, const std::vector<int64_t>& dims,
+                         int64_t alignment) {
   const std::vector<int64_t> full = WithTwoAxes(dims, 2, 1);
-  return CudnnTensor(id, DataType(problem.type), full, StridesOf(full, problem.channels_last));
+  return CudnnTensor(id, DataType(problem.type), full, StridesOf(full, problem.channels_last),
+                     alignment);
+}
+
+// What all the arrays begin at multiples of: kAlignment, or the size of an element.
+int64_t AlignmentOf(const std::array<void*, 3>& data, TypeMeta type) {
+  for (const void* array : data) {
+    if (reinterpret_cast<uintptr_t>(array) % kAlignment != 0) {
+      return static_cast<int64_t>(type.itemsize());
+    }
+  }
+  return kAlignment;
 }
 
 CudnnDescriptor ConvolutionOf(const ConvProblem& problem) {
@@ -109,10 +125,11 @@ const char* NameOf(ConvDirection direction) {
                                                      : "the filter gradient of the convolution";
 }
 
-CudnnPlan MakePlan(ConvDirection direction, const ConvProblem& problem, const CudnnTarget& target) {
-  const CudnnDescriptor x = TensorOf(kX, problem, problem.x);
-  const CudnnDescriptor filter = TensorOf(kFilter, problem, problem.filter);
-  const CudnnDescriptor y = TensorOf(kY, problem, problem.y);
+CudnnPlan MakePlan(ConvDirection direction, const ConvProblem& problem, const CudnnTarget& target,
+                   int64_t alignment = kAlignment) {
+  const CudnnDescriptor x = TensorOf(kX, problem, problem.x, alignment);
+  const CudnnDescriptor filter = TensorOf(kFilter, problem, problem.filter, alignment);
+  const CudnnDescriptor y = TensorOf(kY, problem, problem.y, alignment);
   const CudnnDescriptor convolution = ConvolutionOf(problem);
   const Names names = NamesOf(direction);
   CudnnDescriptor operation(names.type, NameOf(direction));
@@ -174,22 +191,25 @@ class Workspace {
 
 void Convolve(ConvDirection direction, const ConvProblem& problem, const void* x,
               const void* filter, const void* y, void* result, int device_id, Stream stream) {
+  // cuDNN's interface takes pointers to what it only reads without const.
+  std::array<void*, 3> data = {const_cast<void*>(x), const_cast<void*>(filter),
+                               const_cast<void*>(y)};
+  data[direction == ConvDirection::kForward        ? 2
+       : direction == ConvDirection::kBackwardData ? 0
+                                                   : 1] = result;
+  const int64_t alignment = AlignmentOf(data, problem.type);
   Device& device = DeviceOf(device_id);
   std::lock_guard<std::mutex> lock(device.mutex);
-  const std::string key = MakeString(NameOf(direction), problem.ToString());
+  const std::string key =
+      MakeString(NameOf(direction), " ", problem.ToString(), " aligned to ", alignment);
   auto found = device.plans.find(key);
   if (found == device.plans.end()) {
-    found =
-        device.plans.emplace(key, MakePlan(direction, problem, {.handle = device.handle})).first;
+    CudnnPlan made = MakePlan(direction, problem, {.handle = device.handle}, alignment);
+    found = device.plans.emplace(key, std::move(made)).first;
   }
   const CudnnPlan& plan = found->second;
   CheckCudnn(cudnnSetStream(device.handle, stream), "stream");
   const Workspace workspace(plan.workspace_bytes, device_id);
-  // cuDNN's interface takes pointers to what it only reads without const.
-  void* data[3] = {const_cast<void*>(x), const_cast<void*>(filter), const_cast<void*>(y)};
-  data[direction == ConvDirection::kForward        ? 2
-       : direction == ConvDirection::kBackwardData ? 0
-                                                   : 1] = result;
   RunCudnnPlan(device.handle, plan, {kX, kFilter, kY}, {data[0], data[1], data[2]},
                workspace.get());
 }

@@ -61,9 +61,9 @@ class CudnnDescriptor {
   std::string name_;
 };
 
-// A dense tensor that a graph names by `id`.
+// A dense tensor that a graph names by `id` and that begins at a multiple of `alignment` bytes.
 CudnnDescriptor CudnnTensor(int64_t id, cudnnDataType_t type, const std::vector<int64_t>& dims,
-                            const std::vector<int64_t>& strides);
+                            const std::vector<int64_t>& strides, int64_t alignment);
 
 // The device that plans are made for: this machine's, through a handle, or one that is described.
 struct CudnnTarget {

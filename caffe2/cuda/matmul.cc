@@ -128,13 +128,11 @@ Device& DeviceOf(int id) {
   static auto* devices = new std::map<int, Device>;
   std::lock_guard<std::mutex> lock(mutex);
   Device& device = (*devices)[id];
-  if (device.handle == nullptr) {
-    CHECK_CUBLAS(cublasLtCreate(&device.handle));
-    device.workspace = Allocate(kWorkspaceBytes, id);
-    if (device.workspace == nullptr) {
-      throw OutOfMemoryError(MakeString("out of memory on cuda:", id, ": cannot allocate ",
-                                        kWorkspaceBytes, " bytes for cuBLASLt"));
-    }
+  if (device.handle == nullptr) CHECK_CUBLAS(cublasLtCreate(&device.handle));
+  if (device.workspace == nullptr) device.workspace = Allocate(kWorkspaceBytes, id);
+  if (device.workspace == nullptr) {
+    throw OutOfMemoryError(MakeString("out of memory on cuda:", id, ": cannot allocate ",
+                                      kWorkspaceBytes, " bytes for cuBLASLt"));
   }
   return device;
 }
@@ -160,7 +158,7 @@ void Matmul(const MatmulProblem& problem, const void* a, const void* b, const vo
   Device& device = DeviceOf(device_id);
   std::lock_guard<std::mutex> lock(device.mutex);
   const bool aligned = (reinterpret_cast<uintptr_t>(a) | reinterpret_cast<uintptr_t>(b) |
-                        reinterpret_cast<uintptr_t>(c)) %
+                        reinterpret_cast<uintptr_t>(bias) | reinterpret_cast<uintptr_t>(c)) %
                            16 ==
                        0;
   const std::string key = KeyOf(problem, aligned);

@@ -70,17 +70,37 @@ struct DeviceState {
   cudaStream_t compute = nullptr;
 };
 
-DeviceState* MakeState(int device) {
-  auto* state = new DeviceState;
+// The device that the thread has made current, or -1. A thread that has never chosen keeps what the
+// first guard sets: going back to device 0 would start a context there.
+thread_local int current_device = -1;
+
+// Lets kernels and copies of the other devices reach the memory of the pool where the hardware can.
+void ShareWithPeers(cudaMemPool_t pool, int device) {
+  for (int peer = 0; peer < Devices().count; ++peer) {
+    int reachable = 0;
+    if (peer == device) continue;
+    CHECK_CUDA(cudaDeviceCanAccessPeer(&reachable, peer, device));
+    if (reachable == 0) continue;
+    cudaMemAccessDesc access{};
+    access.location.type = cudaMemLocationTypeDevice;
+    access.location.id = peer;
+    access.flags = cudaMemAccessFlagsProtReadWrite;
+    CHECK_CUDA(cudaMemPoolSetAccess(pool, &access, 1));
+  }
+}
+
+std::unique_ptr<DeviceState> MakeState(int device) {
+  auto state = std::make_unique<DeviceState>();
   cudaDeviceProp properties;
   CHECK_CUDA(cudaGetDeviceProperties(&properties, device));
   state->properties = {properties.name, properties.multiProcessorCount, properties.totalGlobalMem};
-  CHECK_CUDA(cudaSetDevice(device));
+  const DeviceGuard guard(device);
   CHECK_CUDA(cudaStreamCreateWithFlags(&state->compute, cudaStreamNonBlocking));
-  state->streams[0] = state->compute;
+  state->streams[kComputeStream] = state->compute;
   CHECK_CUDA(cudaDeviceGetDefaultMemPool(&state->pool, device));
   uint64_t keep_all = UINT64_MAX;
   CHECK_CUDA(cudaMemPoolSetAttribute(state->pool, cudaMemPoolAttrReleaseThreshold, &keep_all));
+  ShareWithPeers(state->pool, device);
   void* report = nullptr;
   CHECK_CUDA(cudaHostAlloc(&report, sizeof(KernelReport), cudaHostAllocMapped));
   state->report = new (report) KernelReport{};
@@ -94,7 +114,7 @@ DeviceState& State(int device) {
   CAFFE_ENFORCE(device >= 0 && device < static_cast<int>(states->size()),
                 "there is no device cuda:", device, "; this machine has ", states->size());
   DeviceState*& state = (*states)[device];
-  if (state == nullptr) state = MakeState(device);
+  if (state == nullptr) state = MakeState(device).release();
   return *state;
 }
 
@@ -104,15 +124,28 @@ int DeviceCount() { return Devices().count; }
 std::string DeviceProblem() { return Devices().problem; }
 const DeviceProperties& Properties(int device) { return State(device).properties; }
 
-void SetDevice(int device) { CHECK_CUDA(cudaSetDevice(device)); }
+void SetDevice(int device) {
+  CHECK_CUDA(cudaSetDevice(device));
+  current_device = device;
+}
+
+DeviceGuard::DeviceGuard(int device) : before_(current_device) {
+  if (before_ != device) SetDevice(device);
+}
+DeviceGuard::~DeviceGuard() {
+  if (before_ < 0 || before_ == current_device) return;
+  current_device = before_;
+  const cudaError_t status = cudaSetDevice(before_);
+  if (status != cudaSuccess) LOG(ERROR) << "cudaSetDevice: " << cudaGetErrorString(status);
+}
 
 Stream GetStream(int device, int stream_id) {
   DeviceState& state = State(device);
-  if (stream_id == 0) return state.compute;
+  if (stream_id == kComputeStream) return state.compute;
   std::lock_guard<std::mutex> lock(state.mutex);
   cudaStream_t& stream = state.streams[stream_id];
   if (stream == nullptr) {
-    CHECK_CUDA(cudaSetDevice(device));
+    const DeviceGuard guard(device);
     CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   }
   return stream;
@@ -120,17 +153,33 @@ Stream GetStream(int device, int stream_id) {
 
 void Synchronize(Stream stream) { CHECK_CUDA(cudaStreamSynchronize(stream)); }
 
-void WaitFor(Stream waiting, Stream stream) {
-  cudaEvent_t event = nullptr;
-  CHECK_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-  // The event's resources go when the streams have passed it.
-  const std::unique_ptr<CUevent_st, cudaError_t (*)(cudaEvent_t)> owner(event, cudaEventDestroy);
-  CHECK_CUDA(cudaEventRecord(event, stream));
-  CHECK_CUDA(cudaStreamWaitEvent(waiting, event, 0));
+Event::Event(int device) {
+  const DeviceGuard guard(device);
+  CHECK_CUDA(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
 }
+Event::~Event() {
+  // Streams that are still to pass it keep what they need of it.
+  const cudaError_t status = cudaEventDestroy(event_);
+  if (status != cudaSuccess && status != cudaErrorCudartUnloading) {
+    LOG(ERROR) << "cudaEventDestroy: " << cudaGetErrorString(status);
+  }
+}
+void Event::Record(Stream stream) { CHECK_CUDA(cudaEventRecord(event_, stream)); }
+bool Event::Done() const {
+  const cudaError_t status = cudaEventQuery(event_);
+  if (status == cudaErrorNotReady) {
+    cudaGetLastError();
+    return false;
+  }
+  Check(status, "cudaEventQuery");
+  return true;
+}
+void Event::Synchronize() const { CHECK_CUDA(cudaEventSynchronize(event_)); }
+void Event::Delay(Stream waiting) const { CHECK_CUDA(cudaStreamWaitEvent(waiting, event_, 0)); }
 
 void* Allocate(size_t nbytes, int device) {
   DeviceState& state = State(device);
+  const DeviceGuard guard(device);
   void* data = nullptr;
   const cudaError_t status = cudaMallocFromPoolAsync(&data, nbytes, state.pool, state.compute);
   if (status == cudaErrorMemoryAllocation) {
@@ -151,7 +200,7 @@ void Free(void* data, int device) {
 
 FreeMemory MemoryOf(int device) {
   DeviceState& state = State(device);
-  CHECK_CUDA(cudaSetDevice(device));
+  const DeviceGuard guard(device);
   FreeMemory memory;
   CHECK_CUDA(cudaMemGetInfo(&memory.free, &memory.total));
   uint64_t reserved = 0, used = 0;

@@ -24,14 +24,45 @@ struct DeviceProperties {
 };
 const DeviceProperties& Properties(int device);
 
-// Makes the device current for the calling thread.
+// Makes the device current for the calling thread: kernels are launched on it. No other function
+// here changes which one is current for a thread that has called this.
 void SetDevice(int device);
+// The same until it goes out of scope.
+class DeviceGuard {
+ public:
+  explicit DeviceGuard(int device);
+  ~DeviceGuard();
+  DeviceGuard(const DeviceGuard&) = delete;
+  DeviceGuard& operator=(const DeviceGuard&) = delete;
 
-// Stream 0 of a device computes; others are made when first asked for. All live for ever.
+ private:
+  const int before_;
+};
+
+// Streams of a device by number, made when first asked for. All live for ever.
+enum StreamId { kComputeStream, kCopyStream, kCommunicationStream };
 Stream GetStream(int device, int stream_id);
 void Synchronize(Stream stream);
-// `waiting` goes on only when all that is in `stream` now is done.
-void WaitFor(Stream waiting, Stream stream);
+
+// A mark in the work of one device, which can be set again and again. Used by one thread at a time.
+class Event {
+ public:
+  explicit Event(int device);
+  ~Event();
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  // Marks what `stream`, one of this device, holds now.
+  void Record(Stream stream);
+  // True if all that was marked is done, or nothing was. Throws what went wrong in it.
+  bool Done() const;
+  void Synchronize() const;  // waits until Done()
+  // `waiting`, of any device, goes on only when all that is marked is done.
+  void Delay(Stream waiting) const;
+
+ private:
+  CUevent_st* event_ = nullptr;
+};
 
 // Memory of a device from its stream-ordered pool. Null if there is not enough.
 void* Allocate(size_t nbytes, int device);

@@ -34,6 +34,8 @@ Position& Current();
 
 // Runs `thread` once for every thread of the grid.
 void RunGrid(const char* name, dim3 grid, dim3 block, const std::function<void()>& thread);
+// Throws unless the stream is one of the device that is current for the calling thread.
+void CheckStream(const char* kernel, Stream stream);
 void BlockBarrier();
 // Returns the value that the thread `lane_mask` away in the warp has given.
 uint64_t Exchange(uint64_t value, int lane_mask);
@@ -66,8 +68,9 @@ inline int atomicCAS(int* address, int expected, int desired) {
 namespace caffe2::cuda {
 
 template <typename... Parameters, typename... Arguments>
-void Launch(const char* name, void (*kernel)(Parameters...), dim3 grid, dim3 block, Stream,
+void Launch(const char* name, void (*kernel)(Parameters...), dim3 grid, dim3 block, Stream stream,
             Arguments... arguments) {
+  emulation::CheckStream(name, stream);
   emulation::RunGrid(name, grid, block, [&] { kernel(static_cast<Parameters>(arguments)...); });
 }
 

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "caffe2/core/logging.h"
+#include "tests/cuda_emulation/device.h"
 
 namespace caffe2::cuda {
 namespace {
@@ -32,6 +33,15 @@ Pool& PoolOf(int device) {
   return pools->at(device);
 }
 
+thread_local int current_device = -1;
+
+// A stream is an entry of a table, so that its device can be told.
+constexpr int kStreams = 8;  // of a device
+std::array<std::array<char, kStreams>, kDevices> stream_table;
+int DeviceOf(Stream stream) {
+  return static_cast<int>(reinterpret_cast<char*>(stream) - stream_table[0].data()) / kStreams;
+}
+
 }  // namespace
 
 int DeviceCount() { return kDevices; }
@@ -43,10 +53,32 @@ const DeviceProperties& Properties(int device) {
   return properties;
 }
 
-void SetDevice(int) {}
-Stream GetStream(int, int) { return nullptr; }
+void SetDevice(int device) { current_device = device; }
+DeviceGuard::DeviceGuard(int device) : before_(current_device) { current_device = device; }
+DeviceGuard::~DeviceGuard() { current_device = before_; }
+
+Stream GetStream(int device, int stream_id) {
+  return reinterpret_cast<Stream>(&stream_table.at(device).at(stream_id));
+}
 void Synchronize(Stream) {}
-void WaitFor(Stream, Stream) {}
+
+Event::Event(int device) : event_(reinterpret_cast<CUevent_st*>(GetStream(device, 0))) {}
+Event::~Event() = default;
+void Event::Record(Stream stream) {
+  CAFFE_ENFORCE_EQ(DeviceOf(stream), DeviceOf(reinterpret_cast<Stream>(event_)),
+                   "an event of another device than the stream's");
+}
+bool Event::Done() const { return true; }
+void Event::Synchronize() const {}
+void Event::Delay(Stream) const {}
+
+namespace emulation {
+void CheckStream(const char* kernel, Stream stream) {
+  CAFFE_ENFORCE(stream == nullptr || DeviceOf(stream) == current_device, "kernel ", kernel,
+                " is launched on a stream of device ", DeviceOf(stream), ", but device ",
+                current_device, " is current");
+}
+}  // namespace emulation
 
 void* Allocate(size_t nbytes, int device) {
   Pool& pool = PoolOf(device);
