@@ -70,7 +70,7 @@ void Communicator::Agree(const char* kind, const std::string& name, int64_t coun
   const std::string text = MakeString(kind, " of ", detail, ": ", name);
   std::memcpy(own.text, text.data(), std::min(text.size(), sizeof own.text - 1));
   std::vector<Plan> plans(size_);
-  DoAllgather(&own, plans.data(), sizeof own);
+  GatherPlans(&own, plans.data(), sizeof own);
   for (int rank = 1; rank < size_; ++rank) {
     plans[rank].text[sizeof own.text - 1] = '\0';
     if (std::memcmp(plans[0].text, plans[rank].text, sizeof own.text) == 0) continue;

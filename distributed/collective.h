@@ -37,6 +37,10 @@ int SuspectOf(const std::exception& error);
 // Buffers are the caller's, on the device the communicator was made for. Used by one thread at a
 // time, but for Abort().
 //
+// On the host an operation is done when its call returns. Those of device memory only start it,
+// behind what the device's compute stream holds at the call: the buffer is the operation's until
+// Await() has returned, which also throws what went wrong.
+//
 // Every operation carries a name. Before its first use, and when its size or type changes, the
 // shards compare what they are about to do; a disagreement throws EnforceNotMet, naming both, on
 // every shard. Other failures throw PeerLost or PeerTimeout with rank, host and address of the
@@ -65,6 +69,8 @@ class Communicator {
   void ReduceScatter(const std::string& name, void* data, const std::vector<int64_t>& counts,
                      TypeMeta type);
   void Barrier(const std::string& name);
+  // Waits until all operations that were started are done.
+  virtual void Await() {}
 
   // A second world of the same shards, so that operations on both may overlap. Collective.
   virtual std::shared_ptr<Communicator> Clone(const std::string& name) = 0;
@@ -88,6 +94,10 @@ class Communicator {
   virtual void DoAllgather(const void* input, void* output, size_t bytes) = 0;
   virtual void DoReduceScatter(void* data, const std::vector<int64_t>& counts, TypeMeta type) = 0;
   virtual void DoBarrier() = 0;
+  // The plans of all shards, in host memory, done when it returns.
+  virtual void GatherPlans(const void* own, void* all, size_t bytes) {
+    DoAllgather(own, all, bytes);
+  }
   // Called before each operation, and before the comparison (`agreeing`) that may precede it. A
   // shard that compares while another one runs the operation must not take the one's messages for
   // the other's.

@@ -1,87 +1,10 @@
 // Broadcast, Barrier, Allgather and ReduceScatter.
 
-#include "distributed/common_world_op.h"
+#include "distributed/collective_op.h"
 
 namespace caffe2 {
 
 namespace {
-
-template <class Context>
-class BroadcastOp final : public CollectiveOp<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  using CollectiveOp<Context>::CollectiveOp;
-
- private:
-  void RunCollective() override {
-    this->CheckLocalCopies(InputSize());
-    Tensor* data = Output(0);
-    this->World()->Broadcast(this->OperationName(), data->raw_mutable_data(), data->numel(),
-                             data->dtype(), this->template GetSingleArgument<int>("root", 0));
-    this->SpreadLocally(data->numel());
-  }
-};
-
-class BarrierOp final : public CollectiveOp<CPUContext> {
- public:
-  using CollectiveOp::CollectiveOp;
-
- private:
-  void RunCollective() override { World()->Barrier(OperationName()); }
-};
-
-template <class Context>
-class AllgatherOp final : public CollectiveOp<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  using CollectiveOp<Context>::CollectiveOp;
-
- private:
-  void RunCollective() override {
-    const Tensor& first = Input(1);
-    const TypeMeta type = first.dtype();
-    Communicator* world = this->World();
-    std::vector<int64_t> dims = first.sizes();
-    this->CheckLocalCopies(InputSize());
-    CAFFE_ENFORCE(!dims.empty(), "Allgather needs a dimension to join along");
-    dims[0] *= (InputSize() - 1) * world->size();
-    Tensor* gathered = Output(0);
-    CAFFE_ENFORCE(!this->IsInputOutputAlias(1, 0), "Allgather does not work in place");
-    gathered->Resize(dims);
-    auto* own = static_cast<char*>(gathered->raw_mutable_data(type));
-    const int64_t count = (InputSize() - 1) * first.numel();
-    own += world->rank() * count * type.itemsize();
-    for (int i = 1; i < InputSize(); ++i) {
-      context_.CopyItems(type, first.numel(), Input(i).raw_data(), own + (i - 1) * first.nbytes());
-    }
-    world->Allgather(this->OperationName(), own, gathered->raw_mutable_data(type), count, type);
-  }
-};
-
-// As Caffe2's: the tensors between the common world and the counts are local copies.
-template <class Context>
-class ReduceScatterOp final : public CollectiveOp<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  using CollectiveOp<Context>::CollectiveOp;
-
- private:
-  void RunCollective() override {
-    const Tensor& counts_input = Input(InputSize() - 1);
-    const auto* counts = counts_input.template data<int32_t>();
-    const std::vector<int64_t> parts(counts, counts + counts_input.numel());
-    Tensor* data = Output(0);
-    int64_t total = 0;
-    for (const int64_t part : parts) total += part;
-    CAFFE_ENFORCE_EQ(total, data->numel(), "ReduceScatter: sum of the counts and size of ",
-                     debug_def().input(1));
-    this->CheckLocalCopies(InputSize() - 1);
-    this->AddLocalCopies(InputSize() - 1);
-    Communicator* world = this->World();
-    world->ReduceScatter(this->OperationName(), data->raw_mutable_data(), parts, data->dtype());
-    this->SpreadLocally(parts[world->rank()]);
-  }
-};
 
 std::vector<TensorShape> AllgatherShape(const OperatorDef&, const std::vector<TensorShape>& in) {
   // The number of shards is known only when it runs.
@@ -110,8 +33,8 @@ OPERATOR_SCHEMA(Broadcast)
     .Output(0, "Y", "The root's values, in place of X; further outputs likewise.");
 NO_GRADIENT(Broadcast);
 
-REGISTER_CPU_OPERATOR(Barrier, BarrierOp);
-REGISTER_CPU_OPERATOR_WITH_ENGINE(Barrier, GLOO, BarrierOp);
+REGISTER_CPU_OPERATOR(Barrier, BarrierOp<CPUContext>);
+REGISTER_CPU_OPERATOR_WITH_ENGINE(Barrier, GLOO, BarrierOp<CPUContext>);
 OPERATOR_SCHEMA(Barrier)
     .NumInputs(1)
     .NumOutputs(0)

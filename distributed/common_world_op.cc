@@ -2,6 +2,33 @@
 
 namespace caffe2 {
 
+GlooOptions WorldOptions(const OperatorBase& op) {
+  GlooOptions options;
+  options.name = op.debug_def().name();
+  CAFFE_ENFORCE(!options.name.empty(),
+                "CreateCommonWorld needs an operator name: it names the "
+                "common world in the store");
+  CAFFE_ENFORCE(op.HasArgument("size") && op.HasArgument("rank"),
+                "size and rank are required arguments of CreateCommonWorld ", options.name);
+  options.size = op.GetSingleArgument<int>("size", 0);
+  options.rank = op.GetSingleArgument<int>("rank", 0);
+  options.transport = op.GetSingleArgument<std::string>("transport", "tcp");
+  options.interface = op.GetSingleArgument<std::string>("interface", "");
+  const int timeout = op.GetSingleArgument<int>("timeout_ms", -1);
+  if (timeout != -1) options.timeout = milliseconds(timeout);
+  CAFFE_ENFORCE(!op.GetSingleArgument<bool>("mpi_rendezvous", false),
+                "this build has no MPI rendezvous: give a store handler");
+  return options;
+}
+
+StoreHandler* WorldStore(const OperatorBase& op) {
+  CAFFE_ENFORCE_EQ(op.InputSize(), 1, "CreateCommonWorld ", op.debug_def().name(),
+                   " needs a store handler");
+  StoreHandler* store = op.Input<std::unique_ptr<StoreHandler>>(0).get();
+  CAFFE_ENFORCE(store != nullptr, "store handler ", op.debug_def().input(0), " is empty");
+  return store;
+}
+
 namespace {
 
 class CreateCommonWorldOp final : public CollectiveOp<CPUContext> {
@@ -10,45 +37,7 @@ class CreateCommonWorldOp final : public CollectiveOp<CPUContext> {
 
  private:
   void RunCollective() override {
-    GlooOptions options;
-    options.name = debug_def().name();
-    CAFFE_ENFORCE(!options.name.empty(),
-                  "CreateCommonWorld needs an operator name: it names the "
-                  "common world in the store");
-    CAFFE_ENFORCE(HasArgument("size") && HasArgument("rank"),
-                  "size and rank are required arguments of CreateCommonWorld ", options.name);
-    options.size = GetSingleArgument<int>("size", 0);
-    options.rank = GetSingleArgument<int>("rank", 0);
-    options.transport = GetSingleArgument<std::string>("transport", "tcp");
-    options.interface = GetSingleArgument<std::string>("interface", "");
-    const int timeout = GetSingleArgument<int>("timeout_ms", -1);
-    if (timeout != -1) options.timeout = milliseconds(timeout);
-    CAFFE_ENFORCE(!GetSingleArgument<bool>("mpi_rendezvous", false),
-                  "this build has no MPI rendezvous: give a store handler");
-    CAFFE_ENFORCE_EQ(InputSize(), 1, "CreateCommonWorld ", options.name, " needs a store handler");
-    StoreHandler* store = Input<std::unique_ptr<StoreHandler>>(0).get();
-    CAFFE_ENFORCE(store != nullptr, "store handler ", debug_def().input(0), " is empty");
-    *OperatorBase::Output<CommonWorld>(0) = ConnectGloo(store, options);
-  }
-};
-
-class CloneCommonWorldOp final : public CollectiveOp<CPUContext> {
- public:
-  using CollectiveOp::CollectiveOp;
-
- private:
-  void RunCollective() override {
-    *OperatorBase::Output<CommonWorld>(0) = World()->Clone(OperationName());
-  }
-};
-
-class DestroyCommonWorldOp final : public Operator<CPUContext> {
- public:
-  using Operator::Operator;
-  bool RunOnDevice() override {
-    CAFFE_ENFORCE(IsInputOutputAlias(0, 0), "DestroyCommonWorld works in place");
-    OperatorBase::Output<CommonWorld>(0)->reset();
-    return true;
+    *OperatorBase::Output<CommonWorld>(0) = ConnectGloo(WorldStore(*this), WorldOptions(*this));
   }
 };
 
@@ -63,7 +52,7 @@ OPERATOR_SCHEMA(CreateCommonWorld)
         "name, which is required: the store then holds their addresses under <name>/<rank>.")
     .Arg("size", "Number of shards.", true)
     .Arg("rank", "Number of this shard, from 0.", true)
-    .Arg("transport", "tcp, the only one of this build (default).")
+    .Arg("transport", "tcp, the only one of this build (default); NCCL chooses its own.")
     .Arg("interface",
          "Network interface, by name or address (default: the one that reaches the store).")
     .Arg("mpi_rendezvous", "Not in this build: an error if true (default: false).")
@@ -72,8 +61,8 @@ OPERATOR_SCHEMA(CreateCommonWorld)
     .Output(0, "comm_world", "shared_ptr<Communicator>: the common world.");
 NO_GRADIENT(CreateCommonWorld);
 
-REGISTER_CPU_OPERATOR(CloneCommonWorld, CloneCommonWorldOp);
-REGISTER_CPU_OPERATOR_WITH_ENGINE(CloneCommonWorld, GLOO, CloneCommonWorldOp);
+REGISTER_CPU_OPERATOR(CloneCommonWorld, CloneCommonWorldOp<CPUContext>);
+REGISTER_CPU_OPERATOR_WITH_ENGINE(CloneCommonWorld, GLOO, CloneCommonWorldOp<CPUContext>);
 OPERATOR_SCHEMA(CloneCommonWorld)
     .NumInputs(1)
     .NumOutputs(1)
@@ -86,8 +75,8 @@ OPERATOR_SCHEMA(CloneCommonWorld)
     .Output(0, "comm_world", "shared_ptr<Communicator>: the new common world.");
 NO_GRADIENT(CloneCommonWorld);
 
-REGISTER_CPU_OPERATOR(DestroyCommonWorld, DestroyCommonWorldOp);
-REGISTER_CPU_OPERATOR_WITH_ENGINE(DestroyCommonWorld, GLOO, DestroyCommonWorldOp);
+REGISTER_CPU_OPERATOR(DestroyCommonWorld, DestroyCommonWorldOp<CPUContext>);
+REGISTER_CPU_OPERATOR_WITH_ENGINE(DestroyCommonWorld, GLOO, DestroyCommonWorldOp<CPUContext>);
 OPERATOR_SCHEMA(DestroyCommonWorld)
     .NumInputs(1)
     .NumOutputs(1)

@@ -6,9 +6,9 @@
 
 #include "caffe2/core/operator.h"
 #include "caffe2/core/workspace.h"
-#include "distributed/accumulate.h"
 #include "distributed/collective.h"
 #include "distributed/gloo_communicator.h"
+#include "distributed/local_copies.h"
 
 namespace caffe2 {
 
@@ -28,6 +28,9 @@ class CollectiveOp : public Operator<Context> {
       SetStatus(0);
     }
   }
+
+  // On devices it starts operations, and must do so in the order of the computation.
+  bool IsCommunication() const final { return Context::kDeviceType == CPU; }
 
   bool RunOnDevice() final {
     if (status_blob_ == nullptr) {
@@ -69,16 +72,14 @@ class CollectiveOp : public Operator<Context> {
   }
   // Adds the local copies to output 0, which is input 1.
   void AddLocalCopies(int end) {
-    Tensor* sum = Output(0);
-    for (int i = 2; i < end; ++i) {
-      Accumulate(sum->dtype(), Input(i).raw_data(), sum->raw_mutable_data(), sum->numel());
-    }
+    for (int i = 2; i < end; ++i) AddCopy(Input(i), Output(0), &context_);
   }
-  // Gives the first `count` elements of output 0 to the other outputs.
+  // Gives the first `count` elements of output 0 to the other outputs, each on its own device.
   void SpreadLocally(int64_t count) {
     const Tensor& source = *Output(0);
     for (int i = 1; i < OutputSize(); ++i) {
-      context_.CopyItems(source.dtype(), count, source.raw_data(), Output(i)->raw_mutable_data());
+      GiveCopy(source, count,
+               BlobGetMutableTensor(this->OutputBlob(i), this->Input(i + 1).device()), &context_);
     }
   }
 
@@ -98,6 +99,28 @@ class CollectiveOp : public Operator<Context> {
   Blob* status_blob_ = nullptr;
 };
 
+template <class Context>
+class CloneCommonWorldOp final : public CollectiveOp<Context> {
+ public:
+  using CollectiveOp<Context>::CollectiveOp;
+
+ private:
+  void RunCollective() override {
+    *OperatorBase::template Output<CommonWorld>(0) = this->World()->Clone(this->OperationName());
+  }
+};
+
+template <class Context>
+class DestroyCommonWorldOp final : public Operator<Context> {
+ public:
+  using Operator<Context>::Operator;
+  bool RunOnDevice() override {
+    CAFFE_ENFORCE(this->IsInputOutputAlias(0, 0), "DestroyCommonWorld works in place");
+    OperatorBase::template Output<CommonWorld>(0)->reset();
+    return true;
+  }
+};
+
 // What all of them share: input 0 is a common world or the store it is made from.
 inline OpSchema& CollectiveArguments(OpSchema& schema) {
   return schema.NonTensorInputs({0})
@@ -106,5 +129,10 @@ inline OpSchema& CollectiveArguments(OpSchema& schema) {
            "false instead of throwing (default: none).")
       .Arg("timeout_ms", "Limit of the operation (default: that of the common world).");
 }
+
+// The settings of a common world in the arguments of CreateCommonWorld.
+GlooOptions WorldOptions(const OperatorBase& op);
+// The store in input 0; throws if there is none.
+StoreHandler* WorldStore(const OperatorBase& op);
 
 }  // namespace caffe2

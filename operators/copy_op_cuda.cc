@@ -17,12 +17,13 @@ class CopyToDeviceOp final : public Operator<CUDAContext> {
     CAFFE_ENFORCE(X.has_data(), "the input of shape ", ShapeString(X.sizes()), " holds no data");
     const Device device = kLikeInput ? Input<Tensor>(1).device() : context_.device();
     Tensor* Y = BlobGetMutableTensor(OutputBlob(0), device);
-    // What is not on this device alone is waited for: other streams may go on with it.
-    if (X.device() == context_.device() && device == context_.device()) {
-      CopyTensor(X, Y, &context_);
-    } else {
+    if (X.device().type != CUDA || device.type != CUDA) {
       Y->CopyFrom(X);
+      return true;
     }
+    if (IsInputOutputAlias(0, 0)) return true;
+    Y->ResizeLike(X);
+    CopyInOrder(X.nbytes(), X.raw_data(), X.device(), Y->raw_mutable_data(X.dtype()), device);
     return true;
   }
 };

@@ -40,32 +40,44 @@ class CudaAllocator final : public Allocator {
   }
 };
 
-// Ordered after all work of both devices, and done when it returns.
-void CopyBetweenDevices(size_t nbytes, const void* source, const Device& source_device,
-                        void* destination, const Device& destination_device) {
+// Ordered after all work of both devices' compute streams, and done when it returns.
+void CopyAndWait(size_t nbytes, const void* source, const Device& source_device, void* destination,
+                 const Device& destination_device) {
+  CopyInOrder(nbytes, source, source_device, destination, destination_device);
   const Device& device = source_device.type == CUDA ? source_device : destination_device;
-  const cuda::Stream stream = cuda::GetStream(device.id, cuda::kComputeStream);
-  if (source_device.type == CUDA && destination_device.type == CUDA &&
-      source_device.id != destination_device.id) {
-    cuda::Event event(destination_device.id);
-    event.Record(cuda::GetStream(destination_device.id, cuda::kComputeStream));
-    event.Delay(stream);
-  }
-  cuda::CopyAsync(destination, source, nbytes, stream);
-  cuda::Synchronize(stream);
+  cuda::Synchronize(cuda::GetStream(device.id, cuda::kComputeStream));
 }
 
 const bool kRegistered = [] {
   static CudaAllocator allocator;
   RegisterAllocator(CUDA, &allocator);
-  RegisterCopyBytes(CPU, CUDA, CopyBetweenDevices);
-  RegisterCopyBytes(CUDA, CPU, CopyBetweenDevices);
-  RegisterCopyBytes(CUDA, CUDA, CopyBetweenDevices);
+  RegisterCopyBytes(CPU, CUDA, CopyAndWait);
+  RegisterCopyBytes(CUDA, CPU, CopyAndWait);
+  RegisterCopyBytes(CUDA, CUDA, CopyAndWait);
   RegisterDeviceBackend(CUDA, {cuda::DeviceCount, cuda::DeviceProblem});
   return true;
 }();
 
 }  // namespace
+
+void CopyInOrder(size_t nbytes, const void* source, const Device& source_device, void* destination,
+                 const Device& destination_device) {
+  const Device& device = source_device.type == CUDA ? source_device : destination_device;
+  const Device& other = destination_device.type == CUDA ? destination_device : source_device;
+  const cuda::Stream stream = cuda::GetStream(device.id, cuda::kComputeStream);
+  const cuda::Stream other_stream = cuda::GetStream(other.id, cuda::kComputeStream);
+  if (stream == other_stream) {
+    cuda::CopyAsync(destination, source, nbytes, stream);
+    return;
+  }
+  cuda::Event ready(other.id);
+  ready.Record(other_stream);
+  ready.Delay(stream);
+  cuda::CopyAsync(destination, source, nbytes, stream);
+  cuda::Event copied(device.id);
+  copied.Record(stream);
+  copied.Delay(other_stream);
+}
 
 template <>
 const Tensor& Operator<CUDAContext>::Input(int i) const {

@@ -37,6 +37,12 @@ class CUDAContext final : public BaseContext {
   cuda::Stream stream_ = nullptr;
 };
 
+// Copies between two devices, or a device and the host, in the order of the compute streams of
+// both: what they do later comes behind it. Host memory may be pageable and is then free at once
+// when it is the source; as destination it holds the copy when the device's compute stream is done.
+void CopyInOrder(size_t nbytes, const void* source, const Device& source_device, void* destination,
+                 const Device& destination_device);
+
 // A CUDA operator reads device memory: Input(i) throws, naming the blob, for a tensor that lies on
 // the host. Inputs that may lie anywhere are read by Input<Tensor>(i).
 template <>

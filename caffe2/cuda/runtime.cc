@@ -216,7 +216,12 @@ void* AllocatePinned(size_t nbytes) {
   return data;
 }
 
-void FreePinned(void* data) { CHECK_CUDA(cudaFreeHost(data)); }
+void FreePinned(void* data) {
+  const cudaError_t status = cudaFreeHost(data);
+  if (status != cudaSuccess && status != cudaErrorCudartUnloading) {
+    LOG(ERROR) << "cudaFreeHost: " << cudaGetErrorString(status);
+  }
+}
 
 void CopyAsync(void* destination, const void* source, size_t nbytes, Stream stream) {
   CHECK_CUDA(cudaMemcpyAsync(destination, source, nbytes, cudaMemcpyDefault, stream));

@@ -48,22 +48,46 @@ int CompletedBy(const std::map<std::string, int>& uses, const ReplicatedBlob& gr
   return last;
 }
 
+// Names of operations are the same on all shards, whatever their devices are.
+std::string WithoutScope(const std::string& blob, const DataParallelOptions& options) {
+  const std::string scope = DeviceScopeName(options.devices[0], 0);
+  return blob.compare(0, scope.size(), scope) == 0 ? blob.substr(scope.size()) : blob;
+}
+
+OperatorDef OnDevice(OperatorDef op, const Device& device) {
+  *op.mutable_device_option() = ToDeviceOption(device);
+  return op;
+}
+
+bool OnGpus(const DataParallelOptions& options) { return options.devices[0].type != CPU; }
+
 // Sum over this shard's devices on the first of them.
-void AddLocalSum(std::vector<OperatorDef>* ops, const ReplicatedBlob& blob,
-                 const DataParallelOptions& options) {
-  OperatorDef sum = MakeOp("Sum", "dpm", blob, {blob[0]});
-  *sum.mutable_device_option() = ToDeviceOption(options.devices[0]);
-  ops->push_back(sum);
+OperatorDef LocalSum(const ReplicatedBlob& blob, const DataParallelOptions& options) {
+  // Between GPUs the reader must be ordered behind each of the writers: Sum does not know of other
+  // devices.
+  return OnDevice(MakeOp(OnGpus(options) ? "NCCLReduce" : "Sum", "dpm", blob, {blob[0]}),
+                  options.devices[0]);
 }
 
 // Copies from the first device to the others.
 void AddLocalCopies(std::vector<OperatorDef>* ops, const ReplicatedBlob& blob,
                     const DataParallelOptions& options) {
   for (size_t d = 1; d < blob.size(); ++d) {
-    OperatorDef copy = MakeOp("Copy", "dpm", {blob[0]}, {blob[d]});
-    *copy.mutable_device_option() = ToDeviceOption(options.devices[d]);
-    ops->push_back(copy);
+    ops->push_back(OnDevice(MakeOp("Copy", "dpm", {blob[0]}, {blob[d]}), options.devices[d]));
   }
+}
+
+// An operator of the shards' common world, in place on the first replicas of a bucket.
+OperatorDef WorldOp(const std::string& type, const std::string& name,
+                    const std::vector<ReplicatedBlob>& blobs, const DataParallelOptions& options) {
+  std::vector<std::string> outputs;
+  for (const ReplicatedBlob& blob : blobs) outputs.push_back(blob[0]);
+  std::vector<std::string> inputs = {kAllreduceWorld};
+  inputs.insert(inputs.end(), outputs.begin(), outputs.end());
+  OperatorDef op =
+      MakeOp(type, name, inputs, outputs, {MakeArgument("timeout_ms", options.timeout_ms)});
+  op.set_engine(options.engine);
+  return OnDevice(op, options.devices[0]);
 }
 
 // The reduction of one bucket; `previous` is the output the reduction must wait for, or "".
@@ -72,23 +96,49 @@ std::vector<OperatorDef> BucketOps(const std::vector<ReplicatedBlob>& bucket, in
                                    const DataParallelOptions& options) {
   std::vector<OperatorDef> ops;
   if (options.devices.size() > 1) {
-    for (const ReplicatedBlob& gradient : bucket) AddLocalSum(&ops, gradient, options);
+    for (const ReplicatedBlob& gradient : bucket) ops.push_back(LocalSum(gradient, options));
   }
   if (options.num_shards > 1) {
-    std::vector<std::string> blobs;
-    for (const ReplicatedBlob& gradient : bucket) blobs.push_back(gradient[0]);
-    std::vector<std::string> inputs = {kAllreduceWorld};
-    inputs.insert(inputs.end(), blobs.begin(), blobs.end());
-    OperatorDef reduce = MakeOp("AllreduceBucket", "allreduce_bucket_" + std::to_string(index),
-                                inputs, blobs, {MakeArgument("timeout_ms", options.timeout_ms)});
-    reduce.set_engine(options.engine);
-    *reduce.mutable_device_option() = ToDeviceOption(options.devices[0]);
+    OperatorDef reduce =
+        WorldOp("AllreduceBucket", "allreduce_bucket_" + std::to_string(index), bucket, options);
+    if (OnGpus(options)) *reduce.add_arg() = MakeArgument("async", true);
     if (!previous.empty()) reduce.add_control_input(previous);
     ops.push_back(reduce);
   }
-  for (const ReplicatedBlob& gradient : bucket) AddLocalCopies(&ops, gradient, options);
-  for (OperatorDef& op : ops) op.set_is_gradient_op(true);
+  if (options.num_shards == 1 || !OnGpus(options)) {
+    for (const ReplicatedBlob& gradient : bucket) AddLocalCopies(&ops, gradient, options);
+  }
   return ops;
+}
+
+// What ends the reductions that were only started.
+std::vector<OperatorDef> AwaitOps(const std::vector<std::vector<ReplicatedBlob>>& buckets,
+                                  const DataParallelOptions& options) {
+  std::vector<ReplicatedBlob> gradients;
+  for (const auto& bucket : buckets)
+    gradients.insert(gradients.end(), bucket.begin(), bucket.end());
+  std::vector<OperatorDef> ops = {
+      WorldOp("AwaitCollectives", "await_allreduce", gradients, options)};
+  for (const ReplicatedBlob& gradient : gradients) AddLocalCopies(&ops, gradient, options);
+  return ops;
+}
+
+// Index of the operator behind `begin` before which the sums must be there: the first that reads a
+// gradient, or the end.
+int FirstReader(const NetDef& net, int begin,
+                const std::vector<std::vector<ReplicatedBlob>>& buckets) {
+  std::set<std::string> gradients;
+  for (const auto& bucket : buckets) {
+    for (const ReplicatedBlob& gradient : bucket) {
+      gradients.insert(gradient.begin(), gradient.end());
+    }
+  }
+  for (int i = begin; i < net.op_size(); ++i) {
+    for (const std::string& blob : OperandsOf(net.op(i)).reads) {
+      if (gradients.count(blob)) return i;
+    }
+  }
+  return net.op_size();
 }
 
 }  // namespace
@@ -153,12 +203,19 @@ void AddGradientReduction(NetDef* net, const std::vector<std::vector<ReplicatedB
     }
     previous = buckets[b].back()[0];
   }
+  if (OnGpus(options) && options.num_shards > 1 && !buckets.empty()) {
+    const int reader = FirstReader(*net, at + 1, buckets);
+    for (const OperatorDef& op : AwaitOps(buckets, options)) insertions.emplace(reader - 1, op);
+  }
   NetDef result = *net;
   result.clear_op();
   for (int i = 0; i < net->op_size(); ++i) {
     *result.add_op() = net->op(i);
     auto [begin, end] = insertions.equal_range(i);
-    for (auto it = begin; it != end; ++it) *result.add_op() = it->second;
+    for (auto it = begin; it != end; ++it) {
+      *result.add_op() = it->second;
+      result.mutable_op(result.op_size() - 1)->set_is_gradient_op(true);
+    }
   }
   if (options.num_shards > 1) result.add_external_input(kAllreduceWorld);
   *net = std::move(result);
@@ -186,8 +243,8 @@ void AddBlobBroadcast(NetDef* net, const std::vector<ReplicatedBlob>& blobs,
     std::vector<OperatorDef> ops;
     if (options.num_shards > 1) {
       OperatorDef broadcast =
-          MakeOp("Broadcast", "broadcast_" + blob[0], {kBroadcastWorld, blob[0]}, {blob[0]},
-                 {MakeArgument("root", 0)});
+          MakeOp("Broadcast", "broadcast_" + WithoutScope(blob[0], options),
+                 {kBroadcastWorld, blob[0]}, {blob[0]}, {MakeArgument("root", 0)});
       broadcast.set_engine(options.engine);
       *broadcast.mutable_device_option() = ToDeviceOption(options.devices[0]);
       ops.push_back(broadcast);

@@ -20,7 +20,7 @@ struct DataParallelOptions {
   int shard_id = 0;
   // Blob of the store through which the shards find each other; needed for num_shards > 1.
   std::string store_handler = "store_handler";
-  std::string engine = "GLOO";
+  std::string engine = "GLOO";  // what carries the exchange between shards: GLOO or NCCL
   std::string transport = "tcp";
   std::string interface;                 // network interface; "" lets the transport choose
   int timeout_ms = 30'000;               // of creating a common world and of each collective
@@ -49,7 +49,8 @@ std::vector<std::vector<ReplicatedBlob>> PlanGradientBuckets(
 // Adds to `net` the reduction of each bucket, in place, right behind the operator that completes
 // it: over this shard's devices and, for num_shards > 1, over the shards (operator
 // AllreduceBucket on the blob "allreduce_0_cw"). The reductions are chained by control inputs,
-// which fixes their order on every shard.
+// which fixes their order on every shard. On GPUs they are only started there, so that the backward
+// pass goes on, and AwaitCollectives ends them before the first operator that reads a sum.
 void AddGradientReduction(NetDef* net, const std::vector<std::vector<ReplicatedBlob>>& buckets,
                           const DataParallelOptions& options);
 

@@ -23,6 +23,7 @@ bool PinsItsOperands(const OperatorDef& op) {
   static const std::set<std::string> types = {"Alias",
                                               "Allreduce",
                                               "AllreduceBucket",
+                                              "AwaitCollectives",
                                               "Broadcast",
                                               "Allgather",
                                               "ReduceScatter",

@@ -25,7 +25,7 @@ const std::map<std::string, std::set<std::string>>& Allowed() {
       {"caffe2/model", {"caffe2/graph", "caffe2/core", "caffe2/proto"}},
       {"db", {"caffe2/core", "caffe2/utils", "caffe2/proto"}},
       {"operators", {"caffe2/core", "caffe2/utils", "caffe2/cuda", "caffe2/proto", "db"}},
-      {"distributed", {"caffe2/core", "caffe2/utils", "caffe2/proto"}},
+      {"distributed", {"caffe2/core", "caffe2/utils", "caffe2/cuda", "caffe2/proto"}},
       {"train",
        {"caffe2/core", "caffe2/utils", "caffe2/proto", "caffe2/graph", "caffe2/model", "db",
         "distributed"}},
@@ -81,6 +81,7 @@ TEST(DependenciesTest, ThirdPartyHeadersStayInTheirWrappers) {
       {"oneapi/dnnl", std::regex("caffe2/utils/onednn[^/]*")},
       {"cuda_runtime", std::regex("caffe2/cuda/(runtime.cc|launch.h)")},
       {"cublas", std::regex("caffe2/cuda/matmul.cc")},
+      {"nccl", std::regex("caffe2/cuda/nccl.cc")},
       {"cudnn", std::regex("caffe2/cuda/c(udnn|onvolution)[^/]*")},
   };
   const std::regex include("^\\s*#\\s*include\\s*<([^>]+)>");

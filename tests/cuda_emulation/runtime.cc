@@ -1,4 +1,4 @@
-// caffe2/cuda/runtime.h on the host, for tests without a GPU: two devices whose memory is ordinary
+// caffe2/cuda/runtime.h on the host, for tests without a GPU: three devices whose memory is ordinary
 // memory and whose work is done when a call returns. Device 1 has 1 MB of it, so that running out
 // can be tested.
 #include "caffe2/cuda/runtime.h"
@@ -15,7 +15,7 @@
 namespace caffe2::cuda {
 namespace {
 
-constexpr int kDevices = 2;
+constexpr int kDevices = 3;
 
 struct Pool {
   std::mutex mutex;
@@ -28,6 +28,7 @@ Pool& PoolOf(int device) {
     auto* made = new std::array<Pool, kDevices>;
     (*made)[0].total = size_t{8} << 30;
     (*made)[1].total = size_t{1} << 20;
+    (*made)[2].total = size_t{8} << 30;
     return made;
   }();
   return pools->at(device);

@@ -121,11 +121,31 @@ TEST(AddGradientReductionTest, SeveralDevicesOfOneShardAreSummedAndCopied) {
   }
   AddGradientReduction(&net, {{{"gpu_0/g", "gpu_2/g"}}}, options);
   ASSERT_EQ(net.op_size(), 4);
-  EXPECT_EQ(net.op(2).type(), "Sum");
+  EXPECT_EQ(net.op(2).type(), "NCCLReduce");
   EXPECT_EQ(net.op(2).output(0), "gpu_0/g");
   EXPECT_EQ(net.op(3).type(), "Copy");
   EXPECT_EQ(net.op(3).output(0), "gpu_2/g");
   EXPECT_EQ(net.op(3).device_option().device_id(), 2);
+}
+
+TEST(AddGradientReductionTest, OnGpusSumsAreAwaitedBeforeTheFirstReader) {
+  DataParallelOptions options;
+  options.devices = {{CUDA, 0}};
+  options.num_shards = 2;
+  options.engine = "NCCL";
+  NetDef net;
+  for (const char* blob : {"a", "b", "other"}) {
+    *net.add_op() = GradientMakerBase::CreateOperatorDef("Relu", "", {"x"}, {blob});
+  }
+  *net.add_op() = GradientMakerBase::CreateOperatorDef("Sum", "", {"w", "a"}, {"w"});
+  AddGradientReduction(&net, {{{"a"}}, {{"b"}}}, options);
+  std::vector<std::string> types;
+  for (const OperatorDef& op : net.op()) types.push_back(op.type());
+  EXPECT_EQ(types, (std::vector<std::string>{"Relu", "AllreduceBucket", "Relu", "AllreduceBucket",
+                                             "Relu", "AwaitCollectives", "Sum"}));
+  EXPECT_TRUE(ArgumentHelper(net.op(1)).GetSingleArgument("async", false));
+  EXPECT_EQ(net.op(3).engine(), "NCCL");
+  EXPECT_EQ(net.op(5).output(1), "b");
 }
 
 TEST(AddGradientReductionTest, OneReplicaNeedsNothing) {

@@ -110,6 +110,25 @@ TEST(CudaBackendTest, OutOfMemoryNamesOperatorBlobAndBytes) {
             "(for blob huge [1024, 1024] of operator ConstantFill)");
 }
 
+// Work on one device that follows work on another: copies there and back, and sums over both.
+TEST(CudaBackendTest, DevicesExchangeTensors) {
+  NEED_CUDA();
+  const int last = NumDevices(CUDA) - 1;
+  if (last == 0) GTEST_SKIP() << "two devices are needed";
+  Workspace ws;
+  Feed(&ws, "host", {3}, std::vector<float>{1, 2, 3});
+  ws.RunOperatorOnce(OnCuda(Op("CopyCPUToGPU", {"host"}, {"a"}), 0));
+  ws.RunOperatorOnce(OnCuda(Op("Copy", {"a"}, {"b"}), last));
+  ws.RunOperatorOnce(OnCuda(Op("Scale", {"b"}, {"b"}, {MakeArgument("scale", 10.f)}), last));
+  EXPECT_EQ(Fetch(ws, "b").device(), (Device{CUDA, last}));
+  ws.RunOperatorOnce(OnCuda(Op("NCCLAllreduce", {"a", "b"}, {"a", "b"}), 0));
+  for (const auto& [name, id] : {std::pair{"a", 0}, {"b", last}}) {
+    EXPECT_EQ(Fetch(ws, name).device(), (Device{CUDA, id}));
+    ws.RunOperatorOnce(OnCuda(Op("CopyGPUToCPU", {name}, {"back"}), id));
+    ExpectTensor(ws, "back", {3}, {11, 22, 33});
+  }
+}
+
 // A net of every executor, with host and device operators that follow each other.
 class CudaNetTest : public ::testing::TestWithParam<const char*> {};
 

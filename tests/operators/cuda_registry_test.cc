@@ -33,11 +33,9 @@ const std::map<std::string, std::string>& HostOnly() {
         {"Checkpoint", "CreateDB", "DBExists", "GivenTensorByteStringToUInt8Fill",
          "GivenTensorStringFill", "ImageInput", "Load", "Print", "Save", "Snapshot", "Summarize",
          "TensorProtosDBInput"});
-    add("it is about stores and other processes; collectives of CUDA tensors wait for NCCL",
-        {"Allgather", "Allreduce", "AllreduceBucket", "Barrier", "Broadcast", "CloneCommonWorld",
-         "CreateCommonWorld", "DestroyCommonWorld", "FileStoreHandlerCreate",
-         "MemoryStoreHandlerCreate", "RedisStoreHandlerCreate", "ReduceScatter", "StoreAdd",
-         "StoreGet", "StoreSet", "StoreWait"});
+    add("it is about stores",
+        {"FileStoreHandlerCreate", "MemoryStoreHandlerCreate", "RedisStoreHandlerCreate",
+         "StoreAdd", "StoreGet", "StoreSet", "StoreWait"});
     add("it works on blobs of any kind", {"Free"});
     return made;
   }();

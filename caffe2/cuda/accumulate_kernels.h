@@ -1,0 +1,15 @@
+// Launchers behind accumulate.h, which has one for any type.
+#pragma once
+
+#include <cstdint>
+
+#include "caffe2/cuda/stream.h"
+
+namespace caffe2::cuda {
+
+template <typename T>
+void LaunchAccumulate(int64_t n, const T* x, T* sum, Stream stream);
+template <typename T>
+void LaunchScaleInPlace(int64_t n, float scale, T* x, Stream stream);
+
+}  // namespace caffe2::cuda

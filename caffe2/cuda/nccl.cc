@@ -1,0 +1,213 @@
+#include "caffe2/cuda/nccl.h"
+
+#include <dlfcn.h>
+#include <nccl.h>
+
+#include <cstring>
+#include <utility>
+
+#include "caffe2/core/logging.h"
+#include "caffe2/cuda/runtime.h"
+
+namespace caffe2::cuda {
+namespace {
+
+// The functions of libnccl that are used. It is loaded by the first group, so that programs start
+// on machines without it.
+struct Library {
+  decltype(&ncclGetUniqueId) get_unique_id = nullptr;
+  decltype(&ncclCommInitRankConfig) init = nullptr;
+  decltype(&ncclCommGetAsyncError) async_error = nullptr;
+  decltype(&ncclCommFinalize) finalize = nullptr;
+  decltype(&ncclCommDestroy) destroy = nullptr;
+  decltype(&ncclCommAbort) abort = nullptr;
+  decltype(&ncclGetErrorString) error_string = nullptr;
+  decltype(&ncclGetLastError) last_error = nullptr;
+  decltype(&ncclAllReduce) all_reduce = nullptr;
+  decltype(&ncclBroadcast) broadcast = nullptr;
+  decltype(&ncclAllGather) all_gather = nullptr;
+  decltype(&ncclReduce) reduce = nullptr;
+  decltype(&ncclGroupStart) group_start = nullptr;
+  decltype(&ncclGroupEnd) group_end = nullptr;
+  std::string problem;
+
+  Library() {
+    void* handle = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) {
+      problem = MakeString("NCCL cannot be loaded: ", dlerror());
+      return;
+    }
+    Find(handle, "ncclGetUniqueId", &get_unique_id);
+    Find(handle, "ncclCommInitRankConfig", &init);
+    Find(handle, "ncclCommGetAsyncError", &async_error);
+    Find(handle, "ncclCommFinalize", &finalize);
+    Find(handle, "ncclCommDestroy", &destroy);
+    Find(handle, "ncclCommAbort", &abort);
+    Find(handle, "ncclGetErrorString", &error_string);
+    Find(handle, "ncclGetLastError", &last_error);
+    Find(handle, "ncclAllReduce", &all_reduce);
+    Find(handle, "ncclBroadcast", &broadcast);
+    Find(handle, "ncclAllGather", &all_gather);
+    Find(handle, "ncclReduce", &reduce);
+    Find(handle, "ncclGroupStart", &group_start);
+    Find(handle, "ncclGroupEnd", &group_end);
+  }
+
+ private:
+  template <typename F>
+  void Find(void* handle, const char* name, F* function) {
+    *function = reinterpret_cast<F>(dlsym(handle, name));
+    if (*function == nullptr) problem = MakeString("NCCL is too old: it has no ", name);
+  }
+};
+
+const Library& Nccl() {
+  static const auto* library = new Library;
+  if (!library->problem.empty()) throw Error(library->problem);
+  return *library;
+}
+
+[[noreturn]] void Throw(ncclResult_t status, const char* what, ncclComm_t comm) {
+  const char* detail = Nccl().last_error(comm);
+  const std::string more =
+      detail != nullptr && *detail != '\0' ? MakeString(" (", detail, ")") : "";
+  throw Error(MakeString("NCCL: ", what, ": ", Nccl().error_string(status), more));
+}
+
+ncclDataType_t DataType(TypeMeta type) {
+  if (type.Match<float>()) return ncclFloat32;
+  if (type.Match<double>()) return ncclFloat64;
+  if (type.Match<float16>()) return ncclFloat16;
+  if (type.Match<bfloat16>()) return ncclBfloat16;
+  if (type.Match<int32_t>()) return ncclInt32;
+  if (type.Match<int64_t>()) return ncclInt64;
+  CAFFE_ENFORCE(type.Match<uint8_t>(), "NCCL cannot add elements of type ", type.name());
+  return ncclUint8;
+}
+
+}  // namespace
+
+NcclId MakeNcclId() {
+  ncclUniqueId id;
+  static_assert(sizeof(id) == sizeof(NcclId));
+  const ncclResult_t status = Nccl().get_unique_id(&id);
+  if (status != ncclSuccess) Throw(status, "making the id of a group", nullptr);
+  NcclId made;
+  std::memcpy(made.data(), &id, sizeof(id));
+  return made;
+}
+
+struct NcclGroup::State {
+  State(int device_id, Stream group_stream, std::function<void()> wait_function)
+      : device(device_id), stream(group_stream), wait(std::move(wait_function)), end(device_id) {}
+
+  const int device;
+  const Stream stream;
+  const std::function<void()> wait;
+  Event end;  // of the operation that was started last
+  ncclComm_t comm = nullptr;
+
+  // The communicator does not block: a call may go on in NCCL's own thread, and what it puts into
+  // the stream is there only when this has returned.
+  void Settle(ncclResult_t status, const char* what) {
+    while (status == ncclInProgress) {
+      wait();
+      ncclResult_t progress = ncclSuccess;
+      const ncclResult_t asked = Nccl().async_error(comm, &progress);
+      status = asked != ncclSuccess ? asked : progress;
+    }
+    if (status != ncclSuccess) Throw(status, what, comm);
+  }
+
+  template <typename Call>
+  void Start(const char* what, const Call& call) {
+    CAFFE_ENFORCE(comm != nullptr, "the NCCL group was aborted");
+    const DeviceGuard guard(device);
+    Settle(call(), what);
+    end.Record(stream);
+  }
+};
+
+NcclGroup::NcclGroup(const NcclId& id, int rank, int size, int device, Stream stream,
+                     std::function<void()> wait)
+    : state_(std::make_unique<State>(device, stream, std::move(wait))) {
+  ncclUniqueId unique;
+  std::memcpy(&unique, id.data(), sizeof(unique));
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  const DeviceGuard guard(device);
+  try {
+    state_->Settle(Nccl().init(&state_->comm, size, unique, rank, &config), "joining a group");
+  } catch (...) {
+    Abort();
+    throw;
+  }
+}
+
+NcclGroup::~NcclGroup() {
+  if (state_->comm == nullptr) return;
+  try {
+    // What is on its way to others is delivered first; who is gone must not hold this one up.
+    state_->Settle(Nccl().finalize(state_->comm), "leaving a group");
+    Nccl().destroy(state_->comm);
+  } catch (const std::exception& error) {
+    LOG(WARNING) << error.what();
+    Abort();
+  }
+}
+
+void NcclGroup::Allreduce(void* data, int64_t count, TypeMeta type) {
+  const ncclDataType_t kind = DataType(type);
+  state_->Start("Allreduce", [&] {
+    return Nccl().all_reduce(data, data, count, kind, ncclSum, state_->comm, state_->stream);
+  });
+}
+
+void NcclGroup::Broadcast(void* data, size_t bytes, int root) {
+  state_->Start("Broadcast", [&] {
+    return Nccl().broadcast(data, data, bytes, ncclUint8, root, state_->comm, state_->stream);
+  });
+}
+
+void NcclGroup::Allgather(const void* input, void* output, size_t bytes) {
+  state_->Start("Allgather", [&] {
+    return Nccl().all_gather(input, output, bytes, ncclUint8, state_->comm, state_->stream);
+  });
+}
+
+void NcclGroup::ReduceParts(void* data, const std::vector<int64_t>& counts, TypeMeta type) {
+  const ncclDataType_t kind = DataType(type);
+  state_->Start("ReduceScatter", [&] {
+    auto* part = static_cast<char*>(data);
+    ncclResult_t status = Nccl().group_start();
+    for (size_t root = 0; status == ncclSuccess && root < counts.size(); ++root) {
+      status = Nccl().reduce(part, part, counts[root], kind, ncclSum, static_cast<int>(root),
+                             state_->comm, state_->stream);
+      if (status == ncclInProgress) status = ncclSuccess;  // the end of the group tells
+      part += counts[root] * type.itemsize();
+    }
+    const ncclResult_t ended = Nccl().group_end();
+    return status != ncclSuccess ? status : ended;
+  });
+}
+
+bool NcclGroup::Done() {
+  CAFFE_ENFORCE(state_->comm != nullptr, "the NCCL group was aborted");
+  ncclResult_t progress = ncclSuccess;
+  const ncclResult_t asked = Nccl().async_error(state_->comm, &progress);
+  if (asked != ncclSuccess) Throw(asked, "asking for errors", state_->comm);
+  if (progress == ncclInProgress) return false;
+  if (progress != ncclSuccess) Throw(progress, "an operation failed", state_->comm);
+  return state_->end.Done();
+}
+
+void NcclGroup::Abort() {
+  ncclComm_t comm = std::exchange(state_->comm, nullptr);
+  if (comm == nullptr) return;
+  const ncclResult_t status = Nccl().abort(comm);
+  if (status != ncclSuccess && status != ncclInProgress) {
+    LOG(WARNING) << "NCCL: aborting a group: " << Nccl().error_string(status);
+  }
+}
+
+}  // namespace caffe2::cuda

@@ -1,0 +1,103 @@
+// Sums over all shards: of one tensor, and of many as one transfer.
+#pragma once
+
+#include "distributed/common_world_op.h"
+
+namespace caffe2 {
+
+// The blobs after the common world are copies of one tensor on local devices: they are summed
+// here, reduced once, and the result is given to all.
+template <class Context>
+class AllreduceOp final : public CollectiveOp<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using CollectiveOp<Context>::CollectiveOp;
+
+ private:
+  void RunCollective() override {
+    this->CheckLocalCopies(InputSize());
+    this->AddLocalCopies(InputSize());
+    Tensor* sum = Output(0);
+    this->World()->Allreduce(this->OperationName(), sum->raw_mutable_data(), sum->numel(),
+                             sum->dtype());
+    this->World()->Await();
+    this->SpreadLocally(sum->numel());
+  }
+};
+
+// Different tensors of one element type, reduced as one.
+template <class Context>
+class AllreduceBucketOp final : public CollectiveOp<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  AllreduceBucketOp(const OperatorDef& def, Workspace* ws)
+      : CollectiveOp<Context>(def, ws),
+        scale_(this->template GetSingleArgument<float>("scale", 1.f)),
+        flat_(this->template GetSingleArgument<bool>("flat", false)),
+        async_(this->template GetSingleArgument<bool>("async", false)) {}
+
+ private:
+  void RunCollective() override {
+    const TypeMeta type = Input(1).dtype();
+    int64_t count = 0;
+    bool adjacent = true;  // views of one arena, in order: nothing to copy
+    const char *begin = nullptr, *end = nullptr;
+    for (int i = 1; i < InputSize(); ++i) {
+      const Tensor& tensor = Input(i);
+      CAFFE_ENFORCE(tensor.dtype() == type, "AllreduceBucket input ", i, " (", debug_def().input(i),
+                    ") is ", tensor.DebugString(), ", input 1 is ", Input(1).DebugString());
+      if (tensor.numel() == 0) continue;
+      const auto* data = static_cast<const char*>(tensor.raw_data());
+      if (begin == nullptr) begin = end = data;
+      adjacent = adjacent && (flat_ ? data >= end : data == end);
+      end = data + tensor.nbytes();
+      count += tensor.numel();
+    }
+    CAFFE_ENFORCE(adjacent || !flat_, "AllreduceBucket ", this->OperationName(),
+                  " is flat, but its inputs do not lie one after the other");
+    if (!adjacent || count == 0) {
+      CopyThroughBuffer(count, type);
+      return;
+    }
+    Reduce(const_cast<char*>(begin), (end - begin) / static_cast<int64_t>(type.itemsize()), type,
+           !async_ || scale_ != 1.f);
+  }
+
+  void Reduce(void* data, int64_t count, TypeMeta type, bool wait) {
+    this->World()->Allreduce(this->OperationName(), data, count, type);
+    if (wait) this->World()->Await();
+    ScaleCopy(type, scale_, data, count, &context_);
+  }
+
+  void CopyThroughBuffer(int64_t count, TypeMeta type) {
+    buffer_.Resize(count);
+    char* packed = static_cast<char*>(buffer_.raw_mutable_data(type));
+    for (int i = 1; i < InputSize(); ++i) {
+      context_.CopyItems(type, Input(i).numel(), Input(i).raw_data(), packed);
+      packed += Input(i).nbytes();
+    }
+    packed -= count * type.itemsize();
+    Reduce(packed, count, type, true);
+    for (int i = 0; i < OutputSize(); ++i) {
+      Tensor* tensor = Output(i);
+      context_.CopyItems(type, tensor->numel(), packed, tensor->raw_mutable_data());
+      packed += tensor->nbytes();
+    }
+  }
+
+  const float scale_;
+  const bool flat_, async_;
+  Tensor buffer_{context_.device()};
+};
+
+// Ends what asynchronous operators of the common world have started.
+template <class Context>
+class AwaitCollectivesOp final : public CollectiveOp<Context> {
+ public:
+  using CollectiveOp<Context>::CollectiveOp;
+
+ private:
+  void RunCollective() override { this->World()->Await(); }
+};
+
+}  // namespace caffe2

@@ -1,0 +1,55 @@
+// Collectives of CUDA tensors. The engine of CreateCommonWorld says what carries them: NCCL, or
+// Gloo through page-locked host memory.
+#include "caffe2/cuda/context_cuda.h"
+#include "distributed/allreduce_op.h"
+#include "distributed/collective_op.h"
+#include "distributed/nccl_communicator_cuda.h"
+#include "distributed/staged_communicator_cuda.h"
+
+namespace caffe2 {
+namespace {
+
+class CreateGlooWorldOp final : public CollectiveOp<CUDAContext> {
+ public:
+  using CollectiveOp::CollectiveOp;
+
+ private:
+  void RunCollective() override {
+    const GlooOptions options = WorldOptions(*this);
+    *OperatorBase::Output<CommonWorld>(0) = StageThroughHost(
+        ConnectGloo(WorldStore(*this), options), context_.device_id(), options.timeout);
+  }
+};
+
+class CreateNcclWorldOp final : public CollectiveOp<CUDAContext> {
+ public:
+  using CollectiveOp::CollectiveOp;
+
+ private:
+  void RunCollective() override {
+    *OperatorBase::Output<CommonWorld>(0) =
+        ConnectNccl(WorldStore(*this), WorldOptions(*this), context_.device_id());
+  }
+};
+
+REGISTER_CUDA_OPERATOR(CreateCommonWorld, CreateGlooWorldOp);
+REGISTER_CUDA_OPERATOR_WITH_ENGINE(CreateCommonWorld, GLOO, CreateGlooWorldOp);
+REGISTER_CUDA_OPERATOR_WITH_ENGINE(CreateCommonWorld, NCCL, CreateNcclWorldOp);
+
+// The operators are the same for all engines.
+#define REGISTER_COLLECTIVE(type, ...)                         \
+  REGISTER_CUDA_OPERATOR(type, __VA_ARGS__);                   \
+  REGISTER_CUDA_OPERATOR_WITH_ENGINE(type, GLOO, __VA_ARGS__); \
+  REGISTER_CUDA_OPERATOR_WITH_ENGINE(type, NCCL, __VA_ARGS__)
+REGISTER_COLLECTIVE(CloneCommonWorld, CloneCommonWorldOp<CUDAContext>);
+REGISTER_COLLECTIVE(DestroyCommonWorld, DestroyCommonWorldOp<CUDAContext>);
+REGISTER_COLLECTIVE(Allreduce, AllreduceOp<CUDAContext>);
+REGISTER_COLLECTIVE(AllreduceBucket, AllreduceBucketOp<CUDAContext>);
+REGISTER_COLLECTIVE(AwaitCollectives, AwaitCollectivesOp<CUDAContext>);
+REGISTER_COLLECTIVE(Broadcast, BroadcastOp<CUDAContext>);
+REGISTER_COLLECTIVE(Barrier, BarrierOp<CUDAContext>);
+REGISTER_COLLECTIVE(Allgather, AllgatherOp<CUDAContext>);
+REGISTER_COLLECTIVE(ReduceScatter, ReduceScatterOp<CUDAContext>);
+
+}  // namespace
+}  // namespace caffe2

@@ -1,0 +1,216 @@
+#include "distributed/nccl_communicator_cuda.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "caffe2/core/tensor.h"
+#include "caffe2/cuda/nccl.h"
+#include "caffe2/cuda/runtime.h"
+
+namespace caffe2 {
+namespace {
+
+constexpr auto kPoll = std::chrono::microseconds(50);
+
+// Operations run on the device's communication stream, so that the compute stream goes on. NCCL
+// knows neither deadlines nor who is missing: whoever waits looks at the clock, and aborts.
+class NcclCommunicator final : public Communicator {
+ public:
+  NcclCommunicator(const cuda::NcclId& id, const GlooOptions& options, int device)
+      : Communicator(options.rank, options.size),
+        name_(options.name),
+        timeout_(options.timeout),
+        device_(device),
+        compute_(cuda::GetStream(device, cuda::kComputeStream)),
+        stream_(cuda::GetStream(device, cuda::kCommunicationStream)),
+        before_(device),
+        operation_("joining common world " + options.name),
+        deadline_(options.timeout) {
+    group_ = std::make_unique<cuda::NcclGroup>(id, rank(), size(), device, stream_,
+                                               [this] { CheckAndSleep(); });
+    Register();
+  }
+  ~NcclCommunicator() override {
+    Unregister();
+    deadline_ = Deadline(timeout_);
+    group_.reset();
+  }
+
+  std::shared_ptr<Communicator> Clone(const std::string& name) override;
+
+  void SetTimeout(milliseconds timeout) override {
+    CAFFE_ENFORCE_GT(timeout.count(), 0, "timeout of common world ", name_);
+    timeout_ = timeout;
+  }
+
+  // Whoever waits, or the next operation, sees it.
+  void Abort(const std::string& reason) override {
+    std::lock_guard<std::mutex> lock(abort_mutex_);
+    if (!aborted_.exchange(true)) abort_reason_ = reason;
+  }
+
+  void Await() override {
+    if (!waiting_) return;
+    before_.Synchronize();  // the time that the device computes does not count
+    deadline_ = Deadline(timeout_);
+    Guarded([this] {
+      while (!group_->Done()) CheckAndSleep();
+    });
+    waiting_ = false;
+  }
+
+ protected:
+  void DoAllreduce(void* data, int64_t count, TypeMeta type) override {
+    Start([&] { group_->Allreduce(data, count, type); });
+  }
+  void DoBroadcast(void* data, size_t bytes, int root) override {
+    Start([&] { group_->Broadcast(data, bytes, root); });
+  }
+  void DoAllgather(const void* input, void* output, size_t bytes) override {
+    Start([&] { group_->Allgather(input, output, bytes); });
+  }
+  void DoReduceScatter(void* data, const std::vector<int64_t>& counts, TypeMeta type) override {
+    Start([&] { group_->ReduceParts(data, counts, type); });
+    Await();
+    int64_t begin = 0;
+    for (int i = 0; i < rank(); ++i) begin += counts[i];
+    if (begin == 0 || counts[rank()] == 0) return;
+    // Through memory of its own: the part and its place may overlap.
+    const size_t bytes = counts[rank()] * type.itemsize();
+    Tensor part = Scratch(bytes);
+    auto* to = static_cast<char*>(data);
+    cuda::CopyAsync(part.raw_mutable_data(), to + begin * type.itemsize(), bytes, compute_);
+    cuda::CopyAsync(to, part.raw_data(), bytes, compute_);
+  }
+  void DoBarrier() override {
+    char one = 0;
+    std::vector<char> all(size());
+    GatherPlans(&one, all.data(), 1);
+  }
+
+  void GatherPlans(const void* own, void* all, size_t bytes) override {
+    Tensor gathered = Scratch(bytes * size());
+    auto* data = static_cast<char*>(gathered.raw_mutable_data());
+    char* place = data + rank() * bytes;
+    cuda::CopyAsync(place, own, bytes, compute_);
+    Start([&] { group_->Allgather(place, data, bytes); });
+    Await();
+    cuda::CopyAsync(all, data, bytes * size(), compute_);
+    cuda::Synchronize(compute_);
+  }
+
+  void BeginOperation(const std::string& description, bool /*agreeing*/) override {
+    operation_ = description;
+    ThrowIfAborted();
+  }
+
+ private:
+  Tensor Scratch(size_t bytes) const {
+    Tensor scratch(Device{CUDA, device_});
+    scratch.Resize(static_cast<int64_t>(bytes));
+    scratch.mutable_data<uint8_t>();
+    return scratch;
+  }
+
+  template <typename Body>
+  void Start(const Body& body) {
+    before_.Record(compute_);
+    before_.Delay(stream_);
+    deadline_ = Deadline(timeout_);
+    Guarded(body);
+    waiting_ = true;
+  }
+
+  // Ends NCCL's operations if the body fails: the stream must not wait for ever.
+  template <typename Body>
+  void Guarded(const Body& body) {
+    try {
+      body();
+    } catch (const IoError&) {
+      group_->Abort();
+      throw;
+    } catch (const std::exception& error) {
+      const std::string text = operation_ + ": " + error.what();
+      Abort(text);
+      group_->Abort();
+      throw PeerLost(text, -1);
+    }
+  }
+
+  void ThrowIfAborted() {
+    if (!aborted_) return;
+    std::lock_guard<std::mutex> lock(abort_mutex_);
+    throw PeerLost(operation_ + ": " + abort_reason_, -1);
+  }
+
+  void CheckAndSleep() {
+    ThrowIfAborted();
+    if (deadline_.expired()) {
+      const std::string text =
+          MakeString(operation_, ": another shard did not answer within ", timeout_.count(), " ms");
+      Abort(text);
+      throw PeerTimeout(text, -1);
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
+
+  const std::string name_;
+  milliseconds timeout_;
+  const int device_;
+  const cuda::Stream compute_, stream_;
+  cuda::Event before_;  // what the compute stream held when the last operation was started
+  std::string operation_;
+  Deadline deadline_;
+  bool waiting_ = false;
+  std::unique_ptr<cuda::NcclGroup> group_;
+
+  std::atomic<bool> aborted_{false};
+  std::mutex abort_mutex_;
+  std::string abort_reason_;
+};
+
+std::shared_ptr<Communicator> NcclCommunicator::Clone(const std::string& name) {
+  BeginOperation("cloning common world " + name, false);
+  const cuda::NcclId id = rank() == 0 ? cuda::MakeNcclId() : cuda::NcclId{};
+  std::vector<cuda::NcclId> all(size());
+  GatherPlans(&id, all.data(), sizeof(id));
+  GlooOptions options;
+  options.rank = rank();
+  options.size = size();
+  options.name = name;
+  options.timeout = timeout_;
+  return std::make_shared<NcclCommunicator>(all[0], options, device_);
+}
+
+}  // namespace
+
+std::shared_ptr<Communicator> ConnectNccl(StoreHandler* store, const GlooOptions& options,
+                                          int device) {
+  CAFFE_ENFORCE_GT(options.timeout.count(), 0, "timeout of common world ", options.name);
+  CAFFE_ENFORCE(options.size > 0 && options.rank >= 0 && options.rank < options.size, "rank ",
+                options.rank, " of ", options.size, " in common world ", options.name);
+  if (!options.interface.empty()) setenv("NCCL_SOCKET_IFNAME", options.interface.c_str(), 0);
+  const Deadline deadline(options.timeout);
+  const std::string key = options.name + "/nccl_id";
+  store->SetDeadline(deadline);
+  cuda::NcclId id;
+  if (options.rank == 0) {
+    id = cuda::MakeNcclId();
+    store->Set(key, std::string(id.begin(), id.end()));
+  } else {
+    std::string text;
+    try {
+      text = store->Get(key, deadline.remaining());
+    } catch (const TimeoutError& error) {
+      throw PeerTimeout(error.what(), 0);
+    }
+    CAFFE_ENFORCE_EQ(text.size(), id.size(), "the NCCL id in ", key);
+    std::copy(text.begin(), text.end(), id.begin());
+  }
+  return std::make_shared<NcclCommunicator>(id, options, device);
+}
+
+}  // namespace caffe2

@@ -1,0 +1,270 @@
+// Collectives of CUDA tensors, through Gloo and NCCL. Shards are threads; they run where a device
+// is, which may be the emulated one (CAFFE2_TEST_DEVICE=cuda).
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "caffe2/core/device_backend.h"
+#include "caffe2/core/operator.h"
+#include "caffe2/core/workspace.h"
+#include "distributed/collective.h"
+#include "tests/distributed/test_util.h"
+
+namespace caffe2::testing {
+namespace {
+
+using Names = std::vector<std::string>;
+
+std::string NewPrefix() {
+  static std::atomic<int> count{0};
+  return "device_run" + std::to_string(++count);
+}
+
+// One shard, on a device of its own for NCCL, which wants that, and else on device 0 with the
+// others.
+class Shard {
+ public:
+  Shard(const std::string& engine, const std::string& prefix, int size, int rank, int timeout_ms)
+      : engine_(engine), device_{CUDA, engine == "NCCL" ? rank : 0} {
+    Run(MakeOp("MemoryStoreHandlerCreate", {}, {"store"},
+               {MakeArgument<std::string>("prefix", prefix)}, Device{}));
+    OperatorDef create =
+        MakeOp("CreateCommonWorld", {"store"}, {"cw"},
+               {MakeArgument("size", size), MakeArgument("rank", rank),
+                MakeArgument<std::string>("interface", engine == "NCCL" ? "" : "127.0.0.1"),
+                MakeArgument("timeout_ms", timeout_ms)});
+    create.set_name("cw_op");
+    Run(create);
+  }
+
+  OperatorDef MakeOp(const std::string& type, const Names& inputs, const Names& outputs,
+                     const std::vector<Argument>& args = {}) const {
+    return MakeOp(type, inputs, outputs, args, device_);
+  }
+  OperatorDef MakeOp(const std::string& type, const Names& inputs, const Names& outputs,
+                     const std::vector<Argument>& args, const Device& device) const {
+    OperatorDef op = GradientMakerBase::CreateOperatorDef(type, "", inputs, outputs, args);
+    op.set_engine(engine_);
+    *op.mutable_device_option() = ToDeviceOption(device);
+    return op;
+  }
+  void Run(const OperatorDef& op) { CAFFE_ENFORCE(ws.RunOperatorOnce(op), op.type(), " failed"); }
+
+  void Feed(const std::string& name, const std::vector<float>& values) {
+    Feed(name, values, device_);
+  }
+  void Feed(const std::string& name, const std::vector<float>& values, const Device& device) {
+    BlobGetMutableTensor(ws.CreateBlob(name), device)
+        ->CopyFrom(Tensor({static_cast<int64_t>(values.size())}, values));
+  }
+  std::vector<float> Fetch(const std::string& name) {
+    Tensor copy(CPU);
+    const Tensor& tensor = OnHost(ws.GetBlob(name)->Get<Tensor>(), &copy);
+    return {tensor.data<float>(), tensor.data<float>() + tensor.numel()};
+  }
+  const Device& device() const { return device_; }
+
+  Workspace ws;
+
+ private:
+  const std::string engine_;
+  const Device device_;
+};
+
+// The parameter is the engine.
+class DeviceCollectiveTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    const char* wanted = std::getenv("CAFFE2_TEST_DEVICE");
+    if (wanted == nullptr || std::string(wanted) != "cuda") {
+      GTEST_SKIP() << "CAFFE2_TEST_DEVICE is not cuda";
+    }
+    const int needed = GetParam() == "NCCL" ? 2 : 1, count = NumDevices(CUDA);
+    if (count >= needed) return;
+    const char* required = std::getenv("REQUIRE_GPU");
+    if (count == 0 && required != nullptr && std::string(required) == "1") {
+      FAIL() << "REQUIRE_GPU=1, but: " << DeviceProblem(CUDA);
+    }
+    GTEST_SKIP() << needed << " CUDA devices are needed, " << count << " are there";
+  }
+
+  static void RunShards(const std::function<void(Shard*, int rank)>& body, int timeout_ms = 20000) {
+    const std::string prefix = NewPrefix();
+    RunThreads(2, [&](int rank) {
+      Shard shard(GetParam(), prefix, 2, rank, timeout_ms);
+      body(&shard, rank);
+    });
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Engines, DeviceCollectiveTest, ::testing::Values("GLOO", "NCCL"),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(DeviceCollectiveTest, AllreduceSumsWhatLiesOnTheDevices) {
+  RunShards([](Shard* shard, int rank) {
+    for (int run = 1; run <= 2; ++run) {
+      shard->Feed("x", {1.f * rank, 10.f * run, -2.f});
+      shard->Run(shard->MakeOp("Allreduce", {"cw", "x"}, {"x"}));
+      EXPECT_EQ(shard->Fetch("x"), (std::vector<float>{1.f, 20.f * run, -4.f}));
+      EXPECT_EQ(shard->ws.GetBlob("x")->Get<Tensor>().device(), shard->device());
+    }
+  });
+}
+
+TEST_P(DeviceCollectiveTest, LocalCopiesAreAddedAndReceiveTheSum) {
+  RunShards([](Shard* shard, int rank) {
+    shard->Feed("x", {1.f, 2.f});
+    shard->Feed("copy", {10.f, 20.f * rank});
+    shard->Run(shard->MakeOp("Allreduce", {"cw", "x", "copy"}, {"x", "copy"}));
+    for (const char* name : {"x", "copy"}) {
+      EXPECT_EQ(shard->Fetch(name), (std::vector<float>{22.f, 24.f}));
+    }
+  });
+}
+
+TEST_P(DeviceCollectiveTest, BucketsOfSeparateTensorsAreScaled) {
+  RunShards([](Shard* shard, int rank) {
+    shard->Feed("a", {1.f, 1.f * rank});
+    shard->Feed("b", {4.f});
+    shard->Run(shard->MakeOp("AllreduceBucket", {"cw", "a", "b"}, {"a", "b"},
+                             {MakeArgument("scale", 0.5f)}));
+    EXPECT_EQ(shard->Fetch("a"), (std::vector<float>{1.f, 0.5f}));
+    EXPECT_EQ(shard->Fetch("b"), (std::vector<float>{4.f}));
+  });
+}
+
+// Two flat buckets are under way when something else is computed.
+TEST_P(DeviceCollectiveTest, WhatWasStartedIsThereAfterAwait) {
+  RunShards([](Shard* shard, int rank) {
+    const std::vector<Argument> args = {MakeArgument("flat", true), MakeArgument("async", true)};
+    for (int run = 0; run < 3; ++run) {
+      shard->Feed("arena", std::vector<float>(16, 1.f * rank + run));
+      const Tensor& arena = shard->ws.GetBlob("arena")->Get<Tensor>();
+      for (const auto& [name, offset] : {std::pair{"a", 0}, {"b", 4}, {"c", 8}}) {
+        BlobGetMutableTensor(shard->ws.CreateBlob(name), shard->device())
+            ->ShareData(arena.View(offset, {3}));
+      }
+      OperatorDef first = shard->MakeOp("AllreduceBucket", {"cw", "a", "b"}, {"a", "b"}, args);
+      OperatorDef second = shard->MakeOp("AllreduceBucket", {"cw", "c"}, {"c"}, args);
+      first.set_name("first");
+      second.set_name("second");
+      shard->Run(first);
+      shard->Run(second);
+      shard->Run(shard->MakeOp("AwaitCollectives", {"cw", "a", "b", "c"}, {"a", "b", "c"}));
+      const float sum = 1.f + 2 * run, own = 1.f * rank + run;
+      std::vector<float> expected(16, own);
+      for (const int i : {0, 1, 2, 3, 4, 5, 6, 8, 9, 10}) expected[i] = sum;
+      EXPECT_EQ(shard->Fetch("arena"), expected) << run;
+    }
+  });
+}
+
+TEST_P(DeviceCollectiveTest, BroadcastOfDeviceAndHostTensors) {
+  RunShards([](Shard* shard, int rank) {
+    const OperatorDef broadcast =
+        shard->MakeOp("Broadcast", {"cw", "x"}, {"x"}, {MakeArgument("root", 1)});
+    for (const Device& device : {shard->device(), Device{}}) {
+      shard->ws.RemoveBlob("x");
+      shard->Feed("x", {1.f * rank, 7.f}, device);
+      shard->Run(broadcast);
+      EXPECT_EQ(shard->Fetch("x"), (std::vector<float>{1.f, 7.f}));
+      EXPECT_EQ(shard->ws.GetBlob("x")->Get<Tensor>().device(), device);
+    }
+  });
+}
+
+TEST_P(DeviceCollectiveTest, AllgatherReduceScatterBarrierAndClone) {
+  RunShards([](Shard* shard, int rank) {
+    OperatorDef clone = shard->MakeOp("CloneCommonWorld", {"cw"}, {"cw2"});
+    clone.set_name("cw2_op");
+    shard->Run(clone);
+    for (const char* world : {"cw", "cw2"}) {
+      shard->Feed("x", {1.f * rank, 2.f});
+      shard->Run(shard->MakeOp("Allgather", {world, "x"}, {"all"}));
+      EXPECT_EQ(shard->Fetch("all"), (std::vector<float>{0.f, 2.f, 1.f, 2.f}));
+      shard->Feed("y", {1.f, 2.f, 3.f + rank});
+      BlobGetMutableTensor(shard->ws.CreateBlob("counts"), Device{})
+          ->CopyFrom(Tensor({2}, std::vector<int32_t>{1, 2}));
+      shard->Run(shard->MakeOp("ReduceScatter", {world, "y", "counts"}, {"y"}));
+      std::vector<float> part = shard->Fetch("y");
+      part.resize(rank == 0 ? 1 : 2);
+      EXPECT_EQ(part, rank == 0 ? std::vector<float>({2.f}) : std::vector<float>({4.f, 7.f}));
+      shard->Run(shard->MakeOp("Barrier", {world}, {}));
+    }
+    shard->Run(shard->MakeOp("DestroyCommonWorld", {"cw2"}, {"cw2"}));
+  });
+}
+
+TEST_P(DeviceCollectiveTest, DisagreementNamesBothSides) {
+  RunShards([](Shard* shard, int rank) {
+    shard->Feed("x", std::vector<float>(3 + rank, 1.f));
+    const std::string error = ErrorOf([&] {
+      shard->Run(shard->MakeOp("Allreduce", {"cw", "x"}, {"x"}));
+    });
+    EXPECT_HAS(error, "the shards disagree: rank 0 runs Allreduce of 3 x float");
+    EXPECT_HAS(error, "rank 1 runs Allreduce of 4 x float");
+  });
+}
+
+TEST_P(DeviceCollectiveTest, AShardThatDoesNotComeIsNotWaitedForForEver) {
+  std::atomic<bool> over{false};
+  RunShards(
+      [&over](Shard* shard, int rank) {
+        if (rank == 1) {
+          while (!over) SleepMs(10);
+          return;
+        }
+        shard->Feed("x", {1.f});
+        const std::string error = ErrorOf([&] {
+          shard->Run(shard->MakeOp("Allreduce", {"cw", "x"}, {"x"}));
+        });
+        over = true;
+        EXPECT_HAS(error, "did not answer within 500 ms");
+      },
+      500);
+}
+
+// The shards of this test share a process: all worlds are aborted at once where that ends waiting
+// by itself, which for Gloo it is the other side that does.
+TEST_P(DeviceCollectiveTest, AbortEndsWaiting) {
+  std::atomic<bool> over{false};
+  RunShards([&over](Shard* shard, int rank) {
+    if (rank == 1) {
+      SleepMs(200);
+      if (GetParam() == "NCCL") {
+        AbortCommunicators("shard 7 is gone");
+      } else {
+        shard->ws.GetBlob("cw")->Get<std::shared_ptr<Communicator>>()->Abort("shard 7 is gone");
+      }
+      while (!over) SleepMs(10);
+      return;
+    }
+    shard->Feed("x", {1.f});
+    const std::string error = ErrorOf([&] {
+      shard->Run(shard->MakeOp("Allreduce", {"cw", "x"}, {"x"}));
+    });
+    over = true;
+    EXPECT_HAS(error, GetParam() == "NCCL" ? "shard 7 is gone" : "is lost");
+  });
+}
+
+// What a machine with one GPU can see of NCCL.
+TEST(DeviceNcclTest, OneShardIsAWorld) {
+  const char* wanted = std::getenv("CAFFE2_TEST_DEVICE");
+  if (wanted == nullptr || std::string(wanted) != "cuda") {
+    GTEST_SKIP() << "CAFFE2_TEST_DEVICE is not cuda";
+  }
+  if (NumDevices(CUDA) == 0) GTEST_SKIP() << DeviceProblem(CUDA);
+  Shard shard("NCCL", NewPrefix(), 1, 0, 20000);
+  shard.Feed("x", {1.f, 2.f});
+  shard.Run(shard.MakeOp("Allgather", {"cw", "x"}, {"all"}));
+  EXPECT_EQ(shard.Fetch("all"), (std::vector<float>{1.f, 2.f}));
+  shard.Run(shard.MakeOp("Allreduce", {"cw", "x"}, {"x"}));
+  shard.Run(shard.MakeOp("Barrier", {"cw"}, {}));
+  EXPECT_EQ(shard.Fetch("x"), (std::vector<float>{1.f, 2.f}));
+}
+
+}  // namespace
+}  // namespace caffe2::testing
