@@ -7,7 +7,9 @@
 
 #include <cstdlib>
 #include <memory>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "caffe2/core/device_backend.h"
 #include "train/log.h"
@@ -43,6 +45,9 @@ DEFINE_int32(redis_db, 0, "number of the Redis database");
 DEFINE_string(distributed_transport, "tcp", "how shards talk: tcp");
 DEFINE_string(distributed_interfaces, "",
               "comma-separated network interfaces to talk over; only the first is used");
+DEFINE_bool(
+    use_nccl, false,
+    "sum gradients between GPUs by NCCL instead of Gloo; each shard needs a GPU of its own");
 DEFINE_double(rendezvous_timeout, 300, "seconds to wait until all shards have joined");
 DEFINE_double(collective_timeout, 60, "seconds that one exchange between shards may take");
 
@@ -96,6 +101,7 @@ inline ShardOptions ShardOptionsFromFlags(const std::string& file_store_path) {
   shards.redis_db = FLAGS_redis_db;
   shards.file_store_path = file_store_path;
   shards.transport = FLAGS_distributed_transport;
+  shards.use_nccl = FLAGS_use_nccl;
   shards.interface = FLAGS_distributed_interfaces.substr(0, FLAGS_distributed_interfaces.find(','));
   shards.rendezvous_timeout = FLAGS_rendezvous_timeout;
   shards.collective_timeout = FLAGS_collective_timeout;
@@ -103,37 +109,35 @@ inline ShardOptions ShardOptionsFromFlags(const std::string& file_store_path) {
   return shards;
 }
 
-// The device that --use_cpu, --gpus and --num_gpus ask for.
-inline Device DeviceFromFlags() {
+// The devices that --use_cpu, --gpus and --num_gpus ask for.
+inline std::vector<Device> DevicesFromFlags() {
   CAFFE_ENFORCE(FLAGS_dtype != "float16",
                 "--dtype float16 is not implemented; there are float and bfloat16");
-  if (FLAGS_use_cpu) return {};
-  const int count = NumDevices(CUDA);
-  if (count == 0) {
+  if (FLAGS_use_cpu) return {Device{}};
+  if (NumDevices(CUDA) == 0) {
     throw IoError("no GPU is available to this program; add --use_cpu to train on the CPU (" +
                   DeviceProblem(CUDA) + ")");
   }
-  const bool several =
-      FLAGS_gpus.empty() ? FLAGS_num_gpus != 1 : FLAGS_gpus.find(',') != std::string::npos;
-  CAFFE_ENFORCE(!several, "one process trains on one GPU; start a shard for each of them");
-  Device device{CUDA, 0};
-  if (!FLAGS_gpus.empty()) {
-    size_t end = 0;
-    try {
-      device.id = std::stoi(FLAGS_gpus, &end);
-    } catch (const std::exception&) {
-      end = 0;
-    }
-    CAFFE_ENFORCE(end == FLAGS_gpus.size(), "--gpus is ", FLAGS_gpus, ", not the number of a GPU");
+  std::vector<Device> devices;
+  if (FLAGS_gpus.empty()) {
+    CAFFE_ENFORCE(FLAGS_num_gpus > 0, "--num_gpus is ", FLAGS_num_gpus, ", must be positive");
+    for (int id = 0; id < FLAGS_num_gpus; ++id) devices.push_back({CUDA, id});
   }
-  CheckDevice(device);
-  return device;
+  std::stringstream list(FLAGS_gpus);
+  for (std::string item; std::getline(list, item, ',');) {
+    const bool number = !item.empty() && item.size() < 6 &&
+                        item.find_first_not_of("0123456789") == std::string::npos;
+    CAFFE_ENFORCE(number, "--gpus is ", FLAGS_gpus, ", not a list of numbers of GPUs: ", item);
+    devices.push_back({CUDA, std::stoi(item)});
+  }
+  for (const Device& device : devices) CheckDevice(device);
+  return devices;
 }
 
 // What the shared flags say; the program sets the rest.
 inline TrainOptions OptionsFromFlags(const std::string& file_store_path) {
   TrainOptions options;
-  options.device = DeviceFromFlags();
+  options.devices = DevicesFromFlags();
   options.shards = ShardOptionsFromFlags(file_store_path);
   options.data.train_data = FLAGS_train_data;
   options.data.test_data = FLAGS_test_data;

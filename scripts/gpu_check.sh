@@ -41,11 +41,10 @@ failed=0
 rows=()
 row() { rows+=("$(printf '%-34s %s' "$1" "$2")"); }
 
-# run LABEL PROGRAM...: notes passed, failed and skipped tests.
+# run_tests LABEL PROGRAM [FILTER]: notes passed, failed and skipped tests.
 run_tests() {
   local label=$1 log=$out/$2.log status=0
-  shift
-  CAFFE2_TEST_DEVICE=cuda timeout 200 "$bin/$1" >"$log" 2>&1 || status=$?
+  CAFFE2_TEST_DEVICE=cuda timeout 200 "$bin/$2" --gtest_filter="${3:-*}" >"$log" 2>&1 || status=$?
   local passed skipped
   passed=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' "$log" | head -1)
   skipped=$(sed -n 's/^\[  SKIPPED \] \([0-9]*\) test.*/\1/p' "$log" | head -1)
@@ -55,6 +54,8 @@ run_tests() {
   row "$label" "${passed:-0} passed, ${bad:-0} failed, ${skipped:-0} skipped (exit $status)"
 }
 run_tests "operator tests on the GPU" operators_test
+run_tests "collectives of GPU tensors" distributed_test '*Device*'
+run_tests "training on the GPU" train_test '*DeviceTrainer*'
 [ ! -x "$bin/cuda_test" ] || run_tests "cuDNN plans" cuda_test
 
 # LeNet on MNIST, or on digits drawn here.

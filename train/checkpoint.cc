@@ -23,11 +23,20 @@ NetBase* TrainNet(const TrainNets& nets, Workspace* ws) {
   return net;
 }
 
+// Those of all replicas of the shard.
+std::vector<std::string> RunningStatistics(const TrainNets& nets) {
+  std::vector<std::string> blobs;
+  for (const std::string& scope : nets.scopes) {
+    for (const std::string& name : nets.computed_params) blobs.push_back(scope + name);
+  }
+  return blobs;
+}
+
 ShardStateProto StateOfShard(const TrainNets& nets, Workspace* ws) {
   ShardStateProto state;
-  for (const std::string& name : nets.computed_params) {
+  for (const std::string& name : RunningStatistics(nets)) {
     Tensor copy(CPU);
-    const Tensor& tensor = OnHost(ws->GetBlob(nets.scope + name)->Get<Tensor>(), &copy);
+    const Tensor& tensor = OnHost(ws->GetBlob(name)->Get<Tensor>(), &copy);
     const float* data = tensor.data<float>();
     state.mutable_computed_param()->Add(data, data + tensor.numel());
   }
@@ -119,8 +128,8 @@ void RestoreShard(const CheckpointProto& checkpoint, const TrainNets& nets, int 
                   Workspace* ws) {
   const ShardStateProto& state = checkpoint.shard(shard_id);
   int next = 0;
-  for (const std::string& name : nets.computed_params) {
-    Tensor* tensor = ws->GetBlob(nets.scope + name)->GetMutable<Tensor>();
+  for (const std::string& name : RunningStatistics(nets)) {
+    Tensor* tensor = ws->GetBlob(name)->GetMutable<Tensor>();
     CAFFE_ENFORCE_LE(next + tensor->numel(), state.computed_param_size(),
                      "running statistics in the checkpoint");
     const float* values = state.computed_param().data() + next;

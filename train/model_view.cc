@@ -22,10 +22,14 @@ ModelView::ModelView(const TrainNets& nets, const Workspace* training, ShardRun*
 void ModelView::Refresh() {
   std::vector<double> values;
   for (const std::string& name : nets_.computed_params) {
-    Tensor copy(CPU);
-    const Tensor& tensor = OnHost(training_->GetBlob(nets_.scope + name)->Get<Tensor>(), &copy);
-    const float* data = tensor.data<float>();
-    values.insert(values.end(), data, data + tensor.numel());
+    const size_t begin = values.size();
+    for (const std::string& scope : nets_.scopes) {
+      Tensor copy(CPU);
+      const Tensor& tensor = OnHost(training_->GetBlob(scope + name)->Get<Tensor>(), &copy);
+      const float* data = tensor.data<float>();
+      values.resize(begin + tensor.numel(), 0.0);
+      for (int64_t i = 0; i < tensor.numel(); ++i) values[begin + i] += data[i];
+    }
   }
   if (values.empty()) return;
   run_->Sum(&values);
@@ -35,8 +39,9 @@ void ModelView::Refresh() {
     Tensor mean(CPU);
     mean.ResizeLike(source);
     float* out = mean.mutable_data<float>();
+    const auto replicas = static_cast<double>(run_->num_shards() * nets_.scopes.size());
     std::transform(next, next + source.numel(), out,
-                   [this](double sum) { return static_cast<float>(sum / run_->num_shards()); });
+                   [replicas](double sum) { return static_cast<float>(sum / replicas); });
     next += source.numel();
     BlobGetMutableTensor(workspace_.CreateLocalBlob(name), source.device())->CopyFrom(mean);
   }

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "caffe2/core/device_backend.h"
 #include "caffe2/core/logging.h"
 #include "db/db.h"
 #include "train/input.h"
@@ -99,6 +100,23 @@ void ValidateModel(const ModelOptions& model) {
   CheckPositive("lr_step_epochs", model.lr_step_epochs);
 }
 
+void ValidateDevices(const TrainOptions& options) {
+  const std::vector<Device>& devices = options.devices;
+  CAFFE_ENFORCE(!devices.empty(), "no device to train on");
+  for (const Device& device : devices) {
+    CAFFE_ENFORCE(device.type == devices[0].type,
+                  "devices of several types: ", devices[0].ToString(), " and ", device.ToString());
+    CAFFE_ENFORCE(device.type == CPU || std::count(devices.begin(), devices.end(), device) == 1,
+                  "device ", device.ToString(), " is named twice");
+    CheckDevice(device);
+  }
+  CAFFE_ENFORCE_EQ(options.schedule.batch_size % static_cast<int64_t>(devices.size()), 0,
+                   "--batch_size ", options.schedule.batch_size, " cannot be shared by ",
+                   devices.size(), " devices");
+  CAFFE_ENFORCE(!options.shards.use_nccl || devices[0].type == CUDA,
+                "--use_nccl is for training on GPUs");
+}
+
 void ValidateOutput(const OutputOptions& output, bool writes) {
   CheckPositive("log_every", output.log_every);
   CAFFE_ENFORCE(output.checkpoint_every >= 0, "--checkpoint_every is ", output.checkpoint_every);
@@ -135,6 +153,7 @@ void Validate(const TrainOptions& options) {
   CAFFE_ENFORCE(schedule.num_epochs >= 0, "--num_epochs is ", schedule.num_epochs);
   CAFFE_ENFORCE(schedule.max_iterations >= 0, "--max_iterations is ", schedule.max_iterations);
   CAFFE_ENFORCE(schedule.test_epoch_size >= 0, "--test_epoch_size is ", schedule.test_epoch_size);
+  ValidateDevices(options);
   ValidateModel(options.model);
   ValidateData(options.data, options.model.shape);
   ValidateOutput(options.output, options.shards.shard_id == 0);

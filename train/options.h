@@ -27,6 +27,7 @@ struct ShardOptions {
   std::string interface;              // "" lets the transport choose
   double rendezvous_timeout = 300.0;  // seconds until all shards have joined
   double collective_timeout = 60.0;   // seconds that one collective may take
+  bool use_nccl = false;              // gradients between GPUs by NCCL instead of Gloo
 };
 
 // Where images come from and what is done to them.
@@ -91,7 +92,9 @@ struct TrainOptions {
   ModelOptions model;
   ScheduleOptions schedule;
   OutputOptions output;
-  Device device;  // where the network runs; input is read and decoded on the host
+  // Where the network runs: on each device a replica, which gets an equal part of each batch. Input
+  // is read and decoded on the host.
+  std::vector<Device> devices = {Device{}};
 
   // Iterations of one epoch, at least 1 after Validate().
   int64_t EpochIterations() const {

@@ -41,13 +41,22 @@ StoreFactory Stores(const ShardOptions& shards) {
   return RedisStores(redis);
 }
 
+// "cpu" or "gpu 0,1".
+std::string DescribeDevices(const std::vector<Device>& devices) {
+  if (devices[0].type == CPU) return "cpu";
+  std::string text;
+  for (const Device& device : devices)
+    text += (text.empty() ? "gpu " : ",") + MakeString(device.id);
+  return text;
+}
+
 std::unique_ptr<RunMembership> Join(const TrainOptions& options) {
   RunOptions run;
   run.run_id = options.shards.run_id;
   run.num_shards = options.shards.num_shards;
   run.shard_id = options.shards.shard_id;
   run.fingerprint = RunSettings(options);
-  run.devices = options.device.type == CPU ? "cpu" : MakeString("gpu ", options.device.id);
+  run.devices = DescribeDevices(options.devices);
   run.join_timeout = Milliseconds(options.shards.rendezvous_timeout);
   run.exit_timeout = Milliseconds(options.shards.collective_timeout);
   return RunMembership::Join(Stores(options.shards), run);

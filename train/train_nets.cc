@@ -28,7 +28,8 @@ ModelHelper::Options HelperOptions(const TrainOptions& options, bool inference,
 
 DataParallelOptions ParallelOptions(const TrainOptions& options) {
   DataParallelOptions parallel;
-  parallel.devices = {options.device};
+  parallel.devices = options.devices;
+  parallel.engine = options.shards.use_nccl ? "NCCL" : "GLOO";
   parallel.num_shards = options.shards.num_shards;
   parallel.shard_id = options.shards.shard_id;
   parallel.store_handler = kStoreHandler;
@@ -138,7 +139,7 @@ NetDef BroadcastNet(const std::vector<std::string>& scopes, const TrainNets& net
   for (const std::string& name : nets.optimizer_state) {
     if (name.compare(0, scopes[0].size(), scopes[0]) == 0) {
       blobs.push_back(Replicated(name.substr(scopes[0].size()), scopes));
-    } else if (name.find('/') == std::string::npos) {
+    } else {
       blobs.push_back({name});
     }
   }
@@ -163,10 +164,8 @@ InferenceNets Finish(const ModelHelper& model, const std::string& softmax) {
 TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind) {
   const DataParallelOptions parallel = ParallelOptions(options);
   const auto devices = static_cast<int>(parallel.devices.size());
-  CAFFE_ENFORCE_EQ(options.schedule.batch_size % devices, 0, "--batch_size must be divisible by ",
-                   devices, " devices");
   TrainNets nets;
-  ModelHelper model("train", HelperOptions(options, /*inference=*/false, options.device));
+  ModelHelper model("train", HelperOptions(options, /*inference=*/false, options.devices[0]));
   if (options.data.train_data != kSyntheticData) {
     nets.reader = kReader;
     AddReader(&model, kReader, options.data.train_data, options, /*train=*/true);
@@ -186,16 +185,22 @@ TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind) {
     }
     scopes.push_back(prefix);
   }
+  nets.scopes = scopes;
   nets.scope = scopes[0];
   nets.params = Strip(model.params(), nets.scope);
   nets.computed_params = Strip(model.computed_params(), nets.scope);
   AddReduction(&model, scopes, nets, parallel);
   nets.learning_rate = AddOptimizer(&model, options);
-  nets.optimizer_state = model.optimizer_state();
+  for (const std::string& name : model.optimizer_state()) {
+    const bool of_replica = name.find('/') != std::string::npos;
+    if (!of_replica || name.compare(0, nets.scope.size(), nets.scope) == 0) {
+      nets.optimizer_state.push_back(name);
+    }
+  }
   nets.broadcast = BroadcastNet(scopes, nets, parallel);
   nets.init = *model.param_init_net();
   nets.train = *model.net();
-  if (parallel.num_shards > 1) {
+  if (parallel.num_shards > 1 && options.devices[0].type == CPU) {
     // Gradients are reduced on a thread of their own while the backward pass goes on.
     nets.train.set_type("dag");
     *nets.train.add_arg() = MakeArgument("in_order", 1);
@@ -208,7 +213,7 @@ TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind) {
 }
 
 InferenceNets BuildTestNets(const TrainOptions& options, RecordKind kind) {
-  ModelHelper model("test", HelperOptions(options, /*inference=*/true, options.device));
+  ModelHelper model("test", HelperOptions(options, /*inference=*/true, options.devices[0]));
   AddReader(&model, kTestReader, options.data.test_data, options, /*train=*/false);
   const std::string data =
       AddImageInput(&model, kTestReader, kind, options.schedule.batch_size, options);
@@ -245,6 +250,7 @@ std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
           {"lr_step_epochs", text(model.lr_step_epochs)},
           {"lr_factor", text(model.lr_factor)},
           {"num_shards", text(options.shards.num_shards)},
+          {"num_devices", text(options.devices.size())},
           {"batch_size", text(options.schedule.batch_size)},
           {"epoch_size", text(options.schedule.epoch_size)},
           {"test_epoch_size", text(options.schedule.test_epoch_size)},

@@ -19,12 +19,14 @@ struct TrainNets {
   NetDef broadcast;  // common worlds, and the parameters and optimizer state of shard 0 to all
   NetDef train;      // one iteration
 
-  std::string scope;                         // of the replica that speaks for the shard: "cpu_0/"
+  std::vector<std::string> scopes;           // of the replicas of this shard: "gpu_0/", "gpu_1/"
+  std::string scope;                         // the first, which speaks for the shard
   std::vector<std::string> params;           // stripped; with gradients
   std::vector<std::string> computed_params;  // stripped; running statistics
-  std::vector<std::string> optimizer_state;  // full names
+  std::vector<std::string> optimizer_state;  // full names, of the first replica and of no replica
   std::string reader;                        // "" for synthetic data
-  std::string loss, accuracy, accuracy_top5, learning_rate;  // full names; top5 "" for few labels
+  // Full names; those of the first replica. top5 is "" for few labels.
+  std::string loss, accuracy, accuracy_top5, learning_rate;
 };
 
 // Throws EnforceNotMet for options that make no model. `kind` is that of the training database

@@ -94,20 +94,29 @@ void Trainer::PlanMemory() {
     const TensorShape shape = GetTensorShapeOfBlob(*ws_.GetBlob(name));
     if (!shape.unknown_shape()) shapes[name] = shape;
   }
-  std::set<std::string> keep = {nets_.loss, nets_.accuracy, nets_.accuracy_top5,
-                                nets_.learning_rate};
-  // What the host writes for another device lies elsewhere than the plan's block.
-  for (const OperatorDef& op : nets_.train.op()) {
-    if (ToDevice(op.device_option()) != options_.device) {
+  shapes = InferBlobShapesAndTypes(shapes, {&nets_.train});
+  // Each device has a block of its own; what other devices and the host write lies elsewhere.
+  const std::vector<Device>& devices = options_.devices;
+  for (auto it = devices.begin(); it != devices.end(); ++it) {
+    const Device device = *it;
+    if (std::find(devices.begin(), it, device) != it) continue;  // replicas on the CPU share it
+    std::set<std::string> keep = {nets_.learning_rate};
+    for (const std::string& scope : nets_.scopes) {
+      for (const std::string* name : {&nets_.loss, &nets_.accuracy, &nets_.accuracy_top5}) {
+        if (!name->empty()) keep.insert(scope + name->substr(nets_.scope.size()));
+      }
+    }
+    for (const OperatorDef& op : nets_.train.op()) {
+      if (ToDevice(op.device_option()) == device) continue;
       keep.insert(op.output().begin(), op.output().end());
     }
+    const MemoryPlan plan = caffe2::PlanMemory(nets_.train, shapes, keep);
+    ApplyMemoryPlan(plan, device, &ws_);
+    constexpr double kMiB = 1 << 20;
+    LOG(INFO) << "Planned memory of " << device.ToString() << ": " << plan.slots.size()
+              << " blobs in " << plan.arena_bytes / kMiB << " MiB instead of "
+              << plan.unplanned_bytes / kMiB;
   }
-  const MemoryPlan plan =
-      caffe2::PlanMemory(nets_.train, InferBlobShapesAndTypes(shapes, {&nets_.train}), keep);
-  ApplyMemoryPlan(plan, options_.device, &ws_);
-  constexpr double kMiB = 1 << 20;
-  LOG(INFO) << "Planned memory: " << plan.slots.size() << " blobs in " << plan.arena_bytes / kMiB
-            << " MiB instead of " << plan.unplanned_bytes / kMiB;
 }
 
 // Parameters by name, without any scope their names may have ("gpu_0/" in models of Caffe2). The
@@ -178,8 +187,9 @@ bool Trainer::RunEpoch() {
 Trainer::Status Trainer::RunIteration() {
   const auto start = Clock::now();
   CAFFE_ENFORCE(ws_.RunNet(nets_.train.name()), "the training net failed");
-  const Status status = Exchange(Scalar(nets_.loss), Scalar(nets_.accuracy),
-                                 nets_.accuracy_top5.empty() ? 1.0 : Scalar(nets_.accuracy_top5));
+  const Status status =
+      Exchange(MeanOfReplicas(nets_.loss), MeanOfReplicas(nets_.accuracy),
+               nets_.accuracy_top5.empty() ? 1.0 : MeanOfReplicas(nets_.accuracy_top5));
   ++progress_.total_iterations;
   ++progress_.epoch_iterations;
   CAFFE_ENFORCE(status.bad_shard < 0, "Exploded gradients: the loss of ",
@@ -330,6 +340,14 @@ double Trainer::WaitedForInput() const {
 void Trainer::SetState(const std::string& state) {
   shard_status_.state = state;
   run_->UpdateStatus(shard_status_);
+}
+
+double Trainer::MeanOfReplicas(const std::string& blob) const {
+  double sum = 0;
+  for (const std::string& scope : nets_.scopes) {
+    sum += Scalar(scope + blob.substr(nets_.scope.size()));
+  }
+  return sum / static_cast<double>(nets_.scopes.size());
 }
 
 double Trainer::Scalar(const std::string& blob) const {

@@ -71,6 +71,8 @@ class Trainer {
   void SetState(const std::string& state);
   bool LimitReached() const;
   double Scalar(const std::string& blob) const;
+  // Over the replicas of this shard, of a blob of the first one.
+  double MeanOfReplicas(const std::string& blob) const;
 
   const TrainOptions options_;
   std::shared_ptr<TrainListener> listener_;

@@ -53,7 +53,7 @@ std::string ModelHelper::CreateParameter(const std::string& name, const std::vec
   const bool taken = std::any_of(parameters_.begin(), parameters_.end(),
                                  [&](const Parameter& p) { return p.name == scoped; });
   CAFFE_ENFORCE(!taken, "model ", this->name(), " already has a parameter ", scoped);
-  parameters_.push_back({scoped, tag, shape});
+  parameters_.push_back({scoped, tag, shape, device_});
   net_.add_external_input(scoped);
   if (options_.init_params) {
     OperatorDef& op = AddInitOperator(filler, {}, {scoped}, args);

@@ -19,6 +19,7 @@ struct Parameter {
   std::string name;
   ParameterTag tag;
   std::vector<int64_t> shape;
+  DeviceOption device = {};  // where it lies, and its update runs
 };
 
 // A model under construction. It only writes NetDefs; nothing runs. Not synchronised.
@@ -59,6 +60,9 @@ class ModelHelper {
 
   // `name` under the current name scope: "cpu_0/conv1".
   std::string Scoped(const std::string& name) const { return name_scope_ + name; }
+
+  // Where operators are added: options().device, or that of the innermost DeviceScope.
+  const DeviceOption& device() const { return device_; }
 
   // Appends an operator to the net, on the current device; blob names are taken as they are. The
   // reference stays valid until the next operator is added.

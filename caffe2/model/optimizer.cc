@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "caffe2/core/logging.h"
 
@@ -19,7 +20,7 @@ std::string DeviceSuffix(const DeviceOption& device) {
 
 // One float made once, for instance "ONE_0_0" (device type and id).
 std::string AddConstant(ModelHelper* model, const std::string& prefix, float value) {
-  const DeviceOption& device = model->options().device;
+  const DeviceOption device = model->device();
   const std::string name = model->Scoped(
       MakeString(prefix, "_", static_cast<int>(device.device_type()), "_", device.device_id()));
   const auto& ops = model->param_init_net()->op();
@@ -36,7 +37,8 @@ std::string AddConstant(ModelHelper* model, const std::string& prefix, float val
 }
 
 // `optimizer` is Caffe2's class name. A positive rate descends in the *Update operators, a negative
-// one in those that add.
+// one in those that add. One number, made on the host, whatever the device: operators of devices
+// take it as an argument.
 std::string AddLearningRate(ModelHelper* model, const std::string& optimizer, float sign,
                             const LearningRateOptions& options) {
   const std::string iteration = AddIteration(model);
@@ -52,6 +54,7 @@ std::string AddLearningRate(ModelHelper* model, const std::string& optimizer, fl
     args.push_back(MakeArgument("power", options.power));
   }
   if (options.policy == "poly") args.push_back(MakeArgument("max_iter", options.max_iter));
+  const DeviceScope host(model, DeviceOption());
   model->AddOperator("LearningRate", {iteration}, {name}, args);
   return name;
 }
@@ -65,13 +68,17 @@ std::string AddState(ModelHelper* model, const std::string& param, const std::st
   return name;
 }
 
+// update(parameter, gradient), on the device of the parameter.
 void ForEachParameter(ModelHelper* model,
                       const std::function<void(const std::string&, const std::string&)>& update) {
   for (const auto& [param, gradient] : model->gradients()) {
     CAFFE_ENFORCE(gradient.IsDense(), "the gradient of ", param, " is not dense");
   }
-  for (const std::string& param : model->params()) {
-    if (model->gradients().count(param) != 0) update(param, model->Gradient(param));
+  for (const Parameter& parameter : model->parameters()) {
+    if (parameter.tag == ParameterTag::kComputed) continue;
+    if (model->gradients().count(parameter.name) == 0) continue;
+    const DeviceScope device(model, parameter.device);
+    update(parameter.name, model->Gradient(parameter.name));
   }
 }
 
@@ -96,22 +103,23 @@ std::string AddIteration(ModelHelper* model) {
 
 void AddWeightDecay(ModelHelper* model, float weight_decay) {
   if (weight_decay == 0.f) return;
-  const std::string one = AddConstant(model, "ONE", 1.f);
-  const std::string decay = AddConstant(model, "wd", weight_decay);
-  for (const std::string& weight : model->weights()) {
-    if (model->gradients().count(weight) == 0) continue;
-    const std::string& gradient = model->Gradient(weight);
-    model->AddOperator("WeightedSum", {gradient, one, weight, decay}, {gradient});
-  }
+  const std::vector<std::string> weights = model->weights();
+  const std::set<std::string> decaying(weights.begin(), weights.end());
+  ForEachParameter(model, [&](const std::string& param, const std::string& gradient) {
+    if (decaying.count(param) == 0) return;
+    const std::string one = AddConstant(model, "ONE", 1.f);
+    const std::string decay = AddConstant(model, "wd", weight_decay);
+    model->AddOperator("WeightedSum", {gradient, one, param, decay}, {gradient});
+  });
 }
 
 std::string BuildSgd(ModelHelper* model, const SgdOptions& options) {
   const bool plain = options.momentum == 0.f;
   const std::string rate =
       AddLearningRate(model, "SgdOptimizer", plain ? -1.f : 1.f, options.learning_rate);
-  const std::string one = plain ? AddConstant(model, "ONE", 1.f) : "";
   ForEachParameter(model, [&](const std::string& param, const std::string& gradient) {
     if (plain) {
+      const std::string one = AddConstant(model, "ONE", 1.f);
       model->AddOperator("WeightedSum", {param, one, gradient, rate}, {param});
       return;
     }
@@ -148,8 +156,8 @@ std::string BuildAdagrad(ModelHelper* model, const AdagradOptions& options) {
 
 std::string BuildRmsProp(ModelHelper* model, const RmsPropOptions& options) {
   const std::string rate = AddLearningRate(model, "RmsPropOptimizer", -1.f, options.learning_rate);
-  const std::string one = AddConstant(model, "ONE", 1.f);
   ForEachParameter(model, [&](const std::string& param, const std::string& gradient) {
+    const std::string one = AddConstant(model, "ONE", 1.f);
     const std::string square = AddState(model, param, "_mean_square");
     const std::string momentum = AddState(model, param, "_momentum");
     // The operator turns the gradient into the step, which is then added.

@@ -4,10 +4,12 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <thread>
 
+#include "caffe2/core/device_backend.h"
 #include "caffe2/core/logging.h"
 #include "tests/db/temporary_directory.h"
 #include "tests/train/train_test_util.h"
@@ -63,6 +65,7 @@ class TrainerTest : public ::testing::Test {
         omp_set_num_threads(1);  // nets as small as these only wait for each other's threads
         TrainOptions own = options;
         own.shards.shard_id = shard;
+        if (adjust_) adjust_(&own);
         ShardResult& result = results[static_cast<size_t>(shard)];
         try {
           Trainer trainer(own, result.log, shard == num_shards - 1 ? stop : nullptr);
@@ -85,6 +88,7 @@ class TrainerTest : public ::testing::Test {
   testing::TemporaryDirectory directory_;
   std::string database_;
   bool errors_expected_ = false;
+  std::function<void(TrainOptions*)> adjust_;  // of each shard's options
 
  private:
   int runs_ = 0;
@@ -300,6 +304,83 @@ TEST_F(TrainerTest, TrainsOnSyntheticImages) {
   options.data.train_data = "null";
   options.schedule.epoch_size = 24;
   EXPECT_EQ(Run(options)[0].log->iterations.size(), 3u);
+}
+
+// On GPUs, which may be emulated (CAFFE2_TEST_DEVICE=cuda). A network without batch norm learns the
+// same however its batch is divided.
+class DeviceTrainerTest : public TrainerTest {
+ protected:
+  void SetUp() override {
+    const char* wanted = std::getenv("CAFFE2_TEST_DEVICE");
+    if (wanted == nullptr || std::string(wanted) != "cuda") {
+      GTEST_SKIP() << "CAFFE2_TEST_DEVICE is not cuda";
+    }
+    if (NumDevices(CUDA) == 0) GTEST_SKIP() << DeviceProblem(CUDA);
+    options_ = Small("mlp");
+    options_.data.test_data = database_;
+    expected_ = Run(options_)[0].log;
+    options_.devices = {{CUDA, 0}};
+  }
+
+  // The last device; the emulated ones between have little memory.
+  static int LastDevice() { return NumDevices(CUDA) - 1; }
+
+  void ExpectSameLosses(const std::vector<ShardResult>& shards) {
+    for (const ShardResult& shard : shards) {
+      ASSERT_EQ(shard.log->iterations.size(), expected_->iterations.size());
+      for (size_t i = 0; i < expected_->iterations.size(); ++i) {
+        EXPECT_NEAR(shard.log->iterations[i].loss, expected_->iterations[i].loss, 2e-5 * (i + 1));
+      }
+      EXPECT_NEAR(shard.log->tests.at(0).loss, expected_->tests.at(0).loss, 1e-3);
+    }
+  }
+
+  TrainOptions options_;
+  std::shared_ptr<Recorder> expected_;
+};
+
+TEST_F(DeviceTrainerTest, OneDeviceLearnsAsTheHost) { ExpectSameLosses(Run(options_)); }
+
+TEST_F(DeviceTrainerTest, ReplicasOnTwoDevicesLearnAsOne) {
+  if (NumDevices(CUDA) < 2) GTEST_SKIP() << "two devices are needed";
+  options_.devices.push_back({CUDA, LastDevice()});
+  ExpectSameLosses(Run(options_));
+}
+
+TEST_F(DeviceTrainerTest, ShardsShareADeviceThroughGloo) {
+  options_.schedule.batch_size = 4;
+  ExpectSameLosses(Run(options_, 2));
+}
+
+TEST_F(DeviceTrainerTest, ShardsExchangeByNccl) {
+  if (NumDevices(CUDA) < 2) GTEST_SKIP() << "two devices are needed";
+  options_.schedule.batch_size = 4;
+  options_.shards.use_nccl = true;
+  adjust_ = [](TrainOptions* own) {
+    own->devices = {{CUDA, own->shards.shard_id == 0 ? 0 : LastDevice()}};
+  };
+  ExpectSameLosses(Run(options_, 2));
+}
+
+TEST_F(DeviceTrainerTest, ShardsOfSeveralDevicesLearnAsOne) {
+  if (NumDevices(CUDA) < 2) GTEST_SKIP() << "two devices are needed";
+  options_.schedule.batch_size = 4;
+  options_.devices.push_back({CUDA, LastDevice()});
+  ExpectSameLosses(Run(options_, 2));
+}
+
+TEST_F(DeviceTrainerTest, RefusesDevicesThatMakeNoSense) {
+  errors_expected_ = true;
+  const auto error_of = [this](const std::vector<Device>& devices) {
+    options_.devices = devices;
+    return Run(options_)[0].error;
+  };
+  EXPECT_NE(error_of({{CUDA, 99}}).find("there is no device cuda:99"), std::string::npos);
+  EXPECT_NE(error_of({{CUDA, 0}, {CUDA, 0}}).find("cuda:0 is named twice"), std::string::npos);
+  EXPECT_NE(error_of({{CUDA, 0}, {}}).find("devices of several types"), std::string::npos);
+  options_.schedule.batch_size = 7;
+  EXPECT_NE(error_of({{CUDA, 0}, {CUDA, LastDevice()}}).find("--batch_size 7 cannot be shared"),
+            std::string::npos);
 }
 
 }  // namespace
