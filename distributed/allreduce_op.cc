@@ -48,8 +48,9 @@ OPERATOR_SCHEMA(AllreduceBucket)
         "in memory are not copied.")
     .Arg("scale", "Factor of the sums (default: 1).")
     .Arg("flat",
-         "The tensors are views of one block, in order; what lies between them is summed, too "
-         "(default: false).")
+         "The tensors are views of one block, in order; fewer than 256 bytes between them are "
+         "summed, "
+         "too (default: false).")
     .Arg("async",
          "On CUDA devices the reduction of tensors that need no copy is only started: the outputs "
          "hold the sums after AwaitCollectives (default: false).")

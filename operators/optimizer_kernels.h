@@ -17,11 +17,16 @@ struct MomentumSgdStep {
   Rate lr;
   float momentum = 0;
   bool nesterov = false;
+  float decay = 0;  // times the parameter, is added to the gradient
   const float *grad = nullptr, *moment = nullptr;
   const float* param = nullptr;  // null: the parameter is left to another operator
-  float *grad_out = nullptr, *moment_out = nullptr, *param_out = nullptr;
+  float *grad_out = nullptr, *moment_out = nullptr, *param_out = nullptr;  // grad_out may be null
 };
 void LaunchMomentumSgd(int64_t n, const MomentumSgdStep& update, cuda::Stream stream);
+// Many parameters in blocks of n elements, a multiple of `chunk`, which is one of 4: those of chunk
+// i decay by decays[i] (on the device). The blocks are aligned to 16 bytes.
+void LaunchFlatMomentumSgd(int64_t n, int64_t chunk, const float* decays,
+                           const MomentumSgdStep& update, cuda::Stream stream);
 
 struct AdamStep {
   Rate lr;

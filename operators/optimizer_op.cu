@@ -10,17 +10,59 @@ __device__ inline float ValueOf(const Rate& rate) {
 
 }  // namespace
 
-// m' = momentum m + lr g; the step is m', or with Nesterov (1 + momentum) m' - momentum m.
+namespace {
+
+// m' = momentum m + lr (g + decay p); the step is m', or with Nesterov (1 + momentum) m' - momentum
+// m.
+struct Moved {
+  float moment, step;
+};
+__device__ inline Moved Move(const MomentumSgdStep& u, float lr, float g, float old) {
+  const float next = u.momentum * old + lr * g;
+  return {next, u.nesterov ? (1 + u.momentum) * next - u.momentum * old : next};
+}
+
+using Floats = cuda::Pack<float, 4>;
+
+__global__ void FlatMomentumSgdKernel(int64_t packs, int64_t chunk_packs, const float* decays,
+                                      MomentumSgdStep u) {
+  const float lr = ValueOf(u.lr);
+  for (int64_t i = cuda::GlobalThread(); i < packs; i += cuda::GlobalThreads()) {
+    const Floats g = reinterpret_cast<const Floats*>(u.grad)[i];
+    Floats m = reinterpret_cast<const Floats*>(u.moment)[i];
+    Floats p = reinterpret_cast<const Floats*>(u.param)[i];
+    const float decay = decays[i / chunk_packs];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      const Moved moved = Move(u, lr, g.v[k] + decay * p.v[k], m.v[k]);
+      m.v[k] = moved.moment;
+      p.v[k] -= moved.step;
+    }
+    reinterpret_cast<Floats*>(u.moment_out)[i] = m;
+    reinterpret_cast<Floats*>(u.param_out)[i] = p;
+  }
+}
+
+}  // namespace
+
 void LaunchMomentumSgd(int64_t n, const MomentumSgdStep& update, cuda::Stream stream) {
   const MomentumSgdStep u = update;
   cuda::ForEach("MomentumSGD", n, stream, [=] __device__(int64_t i) {
-    const float old = u.moment[i];
-    const float next = u.momentum * old + ValueOf(u.lr) * u.grad[i];
-    const float step = u.nesterov ? (1 + u.momentum) * next - u.momentum * old : next;
-    u.moment_out[i] = next;
-    u.grad_out[i] = step;
-    if (u.param != nullptr) u.param_out[i] = u.param[i] - step;
+    const float p = u.param != nullptr ? u.param[i] : 0.f;
+    const float g = u.decay != 0.f ? u.grad[i] + u.decay * p : u.grad[i];
+    const Moved moved = Move(u, ValueOf(u.lr), g, u.moment[i]);
+    u.moment_out[i] = moved.moment;
+    if (u.grad_out != nullptr) u.grad_out[i] = moved.step;
+    if (u.param != nullptr) u.param_out[i] = p - moved.step;
   });
+}
+
+void LaunchFlatMomentumSgd(int64_t n, int64_t chunk, const float* decays,
+                           const MomentumSgdStep& update, cuda::Stream stream) {
+  if (n == 0) return;
+  const int64_t packs = n / 4;
+  cuda::Launch("FlatMomentumSGD", FlatMomentumSgdKernel, cuda::BlocksFor(packs), cuda::kThreads,
+               stream, packs, chunk / 4, decays, update);
 }
 
 void LaunchAdam(int64_t n, const AdamStep& update, cuda::Stream stream) {

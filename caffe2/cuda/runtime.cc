@@ -2,12 +2,14 @@
 
 #include <cuda_runtime_api.h>
 
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "caffe2/core/logging.h"
+#include "caffe2/cuda/graph.h"
 
 namespace caffe2::cuda {
 namespace {
@@ -118,6 +120,58 @@ DeviceState& State(int device) {
   return *state;
 }
 
+// Memory of a recording: what is given back while it lasts is given out again, in the order of the
+// recording, and stays with the graph.
+struct Recording {
+  int device = 0;
+  std::multimap<size_t, void*> idle;  // by size
+  std::map<void*, size_t> in_use;
+  std::vector<void*> from_before;     // given back meanwhile: the pool gets it afterwards
+};
+thread_local Recording* recording = nullptr;
+bool IsRecording(int device) { return recording != nullptr && recording->device == device; }
+
+// Comes from the pool by another stream: the compute stream would record the allocation.
+void* AllocateForRecording(size_t nbytes, cudaMemPool_t pool) {
+  const auto idle = recording->idle.lower_bound(nbytes);
+  if (idle != recording->idle.end()) {
+    void* data = idle->second;
+    recording->in_use[data] = idle->first;
+    recording->idle.erase(idle);
+    return data;
+  }
+  const Stream stream = GetStream(recording->device, kCopyStream);
+  void* data = nullptr;
+  const cudaError_t status = cudaMallocFromPoolAsync(&data, nbytes, pool, stream);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    return nullptr;
+  }
+  Check(status, "cudaMallocFromPoolAsync");
+  recording->in_use[data] = nbytes;
+  CHECK_CUDA(cudaStreamSynchronize(stream));
+  return data;
+}
+
+void FreeInRecording(void* data) {
+  const auto block = recording->in_use.find(data);
+  if (block == recording->in_use.end()) {
+    recording->from_before.push_back(data);
+    return;
+  }
+  recording->idle.emplace(block->second, data);
+  recording->in_use.erase(block);
+}
+
+// Host memory is read and written when a graph runs, not when it is recorded.
+void CheckRecordable(const void* data) {
+  cudaPointerAttributes attributes;
+  CHECK_CUDA(cudaPointerGetAttributes(&attributes, data));
+  if (attributes.type != cudaMemoryTypeDevice) {
+    throw Error("copies from and to the host cannot be recorded in a CUDA graph");
+  }
+}
+
 }  // namespace
 
 int DeviceCount() { return Devices().count; }
@@ -180,6 +234,7 @@ void Event::Delay(Stream waiting) const { CHECK_CUDA(cudaStreamWaitEvent(waiting
 void* Allocate(size_t nbytes, int device) {
   DeviceState& state = State(device);
   const DeviceGuard guard(device);
+  if (IsRecording(device)) return AllocateForRecording(nbytes, state.pool);
   void* data = nullptr;
   const cudaError_t status = cudaMallocFromPoolAsync(&data, nbytes, state.pool, state.compute);
   if (status == cudaErrorMemoryAllocation) {
@@ -191,6 +246,10 @@ void* Allocate(size_t nbytes, int device) {
 }
 
 void Free(void* data, int device) {
+  if (IsRecording(device)) {
+    FreeInRecording(data);
+    return;
+  }
   // Tensors of static objects go after the driver has: their memory went with it.
   const cudaError_t status = cudaFreeAsync(data, State(device).compute);
   if (status != cudaSuccess && status != cudaErrorCudartUnloading) {
@@ -224,11 +283,19 @@ void FreePinned(void* data) {
 }
 
 void CopyAsync(void* destination, const void* source, size_t nbytes, Stream stream) {
+  if (recording != nullptr) {
+    CheckRecordable(destination);
+    CheckRecordable(source);
+  }
   CHECK_CUDA(cudaMemcpyAsync(destination, source, nbytes, cudaMemcpyDefault, stream));
 }
 
 void CopyRowsAsync(void* destination, size_t destination_stride, const void* source,
                    size_t source_stride, size_t row_bytes, size_t rows, Stream stream) {
+  if (recording != nullptr) {
+    CheckRecordable(destination);
+    CheckRecordable(source);
+  }
   CHECK_CUDA(cudaMemcpy2DAsync(destination, destination_stride, source, source_stride, row_bytes,
                                rows, cudaMemcpyDefault, stream));
 }
@@ -242,5 +309,56 @@ void CheckLaunch(const char* name, int status);
 void CheckLaunch(const char* name, int status) { Check(static_cast<cudaError_t>(status), name); }
 
 KernelReport* ReportOf(int device) { return State(device).report; }
+
+struct Graph::State {
+  cudaStream_t stream = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  Recording memory;
+
+  ~State() {
+    const cudaError_t status =
+        executable != nullptr ? cudaGraphExecDestroy(executable) : cudaSuccess;
+    if (status != cudaSuccess && status != cudaErrorCudartUnloading) {
+      LOG(ERROR) << "cudaGraphExecDestroy: " << cudaGetErrorString(status);
+    }
+    for (const auto& [size, data] : memory.idle) Free(data, memory.device);
+  }
+};
+
+Graph::Graph(int device, const std::function<void()>& body) : state_(std::make_unique<State>()) {
+  const DeviceGuard guard(device);
+  state_->memory.device = device;
+  state_->stream = GetStream(device, kComputeStream);
+  CAFFE_ENFORCE(recording == nullptr, "a CUDA graph is recorded while another one is");
+  // Relaxed: what this thread does elsewhere, such as allocating, is none of the graph's business.
+  CHECK_CUDA(cudaStreamBeginCapture(state_->stream, cudaStreamCaptureModeRelaxed));
+  recording = &state_->memory;
+  std::exception_ptr error;
+  try {
+    body();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  recording = nullptr;
+  cudaGraph_t graph = nullptr;
+  const cudaError_t status = cudaStreamEndCapture(state_->stream, &graph);
+  const std::unique_ptr<CUgraph_st, cudaError_t (*)(cudaGraph_t)> owner(graph, cudaGraphDestroy);
+  for (void* data : state_->memory.from_before) Free(data, device);
+  if (error != nullptr) {
+    cudaGetLastError();
+    std::rethrow_exception(error);
+  }
+  Check(status, "cudaStreamEndCapture");
+  CAFFE_ENFORCE(state_->memory.in_use.empty(),
+                "memory that outlives it was allocated while a CUDA graph was recorded");
+  CHECK_CUDA(cudaGraphInstantiate(&state_->executable, graph, 0));
+}
+
+Graph::~Graph() = default;
+
+void Graph::Launch() {
+  const DeviceGuard guard(state_->memory.device);
+  CHECK_CUDA(cudaGraphLaunch(state_->executable, state_->stream));
+}
 
 }  // namespace caffe2::cuda

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "caffe2/core/logging.h"
+#include "tests/cuda_emulation/device.h"
 
 namespace caffe2::cuda {
 namespace {
@@ -120,14 +121,16 @@ void ConvolveAs(ConvDirection direction, const ConvProblem& problem, const void*
 
 void Convolve(ConvDirection direction, const ConvProblem& problem, const void* x,
               const void* filter, const void* y, void* result, int /*device*/, Stream /*stream*/) {
-  if (problem.type.Match<float>()) {
-    ConvolveAs<float>(direction, problem, x, filter, y, result);
-  } else if (problem.type.Match<float16>()) {
-    ConvolveAs<float16>(direction, problem, x, filter, y, result);
-  } else {
-    CAFFE_ENFORCE(problem.type.Match<bfloat16>(), "no convolution of ", problem.type.name());
-    ConvolveAs<bfloat16>(direction, problem, x, filter, y, result);
-  }
+  emulation::Perform([=] {
+    if (problem.type.Match<float>()) {
+      ConvolveAs<float>(direction, problem, x, filter, y, result);
+    } else if (problem.type.Match<float16>()) {
+      ConvolveAs<float16>(direction, problem, x, filter, y, result);
+    } else {
+      CAFFE_ENFORCE(problem.type.Match<bfloat16>(), "no convolution of ", problem.type.name());
+      ConvolveAs<bfloat16>(direction, problem, x, filter, y, result);
+    }
+  });
 }
 
 }  // namespace caffe2::cuda

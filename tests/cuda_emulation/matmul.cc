@@ -2,6 +2,7 @@
 #include "caffe2/cuda/matmul.h"
 
 #include "caffe2/core/logging.h"
+#include "tests/cuda_emulation/device.h"
 
 namespace caffe2::cuda {
 namespace {
@@ -46,14 +47,16 @@ bool AllowTf32() { return false; }
 
 void Matmul(const MatmulProblem& problem, const void* a, const void* b, const void* bias, void* c,
             int /*device*/, Stream /*stream*/) {
-  if (problem.type.Match<float>()) {
-    MultiplyAll<float>(problem, a, b, bias, c);
-  } else if (problem.type.Match<float16>()) {
-    MultiplyAll<float16>(problem, a, b, bias, c);
-  } else {
-    CAFFE_ENFORCE(problem.type.Match<bfloat16>(), "no product of ", problem.type.name());
-    MultiplyAll<bfloat16>(problem, a, b, bias, c);
-  }
+  emulation::Perform([=] {
+    if (problem.type.Match<float>()) {
+      MultiplyAll<float>(problem, a, b, bias, c);
+    } else if (problem.type.Match<float16>()) {
+      MultiplyAll<float16>(problem, a, b, bias, c);
+    } else {
+      CAFFE_ENFORCE(problem.type.Match<bfloat16>(), "no product of ", problem.type.name());
+      MultiplyAll<bfloat16>(problem, a, b, bias, c);
+    }
+  });
 }
 
 }  // namespace caffe2::cuda

@@ -1,15 +1,21 @@
-// caffe2/cuda/runtime.h on the host, for tests without a GPU: three devices whose memory is ordinary
-// memory and whose work is done when a call returns. Device 1 has 1 MB of it, so that running out
-// can be tested.
+// caffe2/cuda/runtime.h on the host, for tests without a GPU: three devices whose memory is
+// ordinary memory and whose work is done when a call returns. Device 1 has 1 MB of it, so that
+// running out can be tested.
 #include "caffe2/cuda/runtime.h"
 
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "caffe2/core/logging.h"
+#include "caffe2/cuda/graph.h"
 #include "tests/cuda_emulation/device.h"
 
 namespace caffe2::cuda {
@@ -36,6 +42,19 @@ Pool& PoolOf(int device) {
 
 thread_local int current_device = -1;
 
+// What a graph will do, and the memory that is its own.
+struct Recording {
+  std::vector<std::function<void()>> work;
+  std::vector<void*> idle;  // given back meanwhile
+  std::set<void*> in_use;
+  std::vector<std::pair<void*, int>> from_before;
+};
+thread_local Recording* recording = nullptr;
+
+void CheckNotRecording(const char* what) {
+  if (recording != nullptr) throw Error(std::string(what) + " cannot be recorded in a CUDA graph");
+}
+
 // A stream is an entry of a table, so that its device can be told.
 constexpr int kStreams = 8;  // of a device
 std::array<std::array<char, kStreams>, kDevices> stream_table;
@@ -61,7 +80,7 @@ DeviceGuard::~DeviceGuard() { current_device = before_; }
 Stream GetStream(int device, int stream_id) {
   return reinterpret_cast<Stream>(&stream_table.at(device).at(stream_id));
 }
-void Synchronize(Stream) {}
+void Synchronize(Stream) { CheckNotRecording("waiting for a stream"); }
 
 Event::Event(int device) : event_(reinterpret_cast<CUevent_st*>(GetStream(device, 0))) {}
 Event::~Event() = default;
@@ -69,8 +88,11 @@ void Event::Record(Stream stream) {
   CAFFE_ENFORCE_EQ(DeviceOf(stream), DeviceOf(reinterpret_cast<Stream>(event_)),
                    "an event of another device than the stream's");
 }
-bool Event::Done() const { return true; }
-void Event::Synchronize() const {}
+bool Event::Done() const {
+  CheckNotRecording("asking for an event");
+  return true;
+}
+void Event::Synchronize() const { CheckNotRecording("waiting for an event"); }
 void Event::Delay(Stream) const {}
 
 namespace emulation {
@@ -78,6 +100,10 @@ void CheckStream(const char* kernel, Stream stream) {
   CAFFE_ENFORCE(stream == nullptr || DeviceOf(stream) == current_device, "kernel ", kernel,
                 " is launched on a stream of device ", DeviceOf(stream), ", but device ",
                 current_device, " is current");
+}
+void Perform(std::function<void()> work) {
+  if (recording == nullptr) return work();
+  recording->work.push_back(std::move(work));
 }
 }  // namespace emulation
 
@@ -90,10 +116,19 @@ void* Allocate(size_t nbytes, int device) {
   std::memset(data, 0xff, nbytes);  // NaN: whoever reads what nobody wrote is seen
   pool.blocks[data] = nbytes;
   pool.used += nbytes;
+  if (recording != nullptr) recording->in_use.insert(data);
   return data;
 }
 
 void Free(void* data, int device) {
+  if (recording != nullptr) {
+    if (recording->in_use.erase(data) != 0) {
+      recording->idle.push_back(data);
+    } else {
+      recording->from_before.emplace_back(data, device);
+    }
+    return;
+  }
   Pool& pool = PoolOf(device);
   std::lock_guard<std::mutex> lock(pool.mutex);
   const auto found = pool.blocks.find(data);
@@ -112,23 +147,74 @@ FreeMemory MemoryOf(int device) {
 void* AllocatePinned(size_t nbytes) { return std::malloc(nbytes); }
 void FreePinned(void* data) { std::free(data); }
 
+namespace {
+// True if the address lies in memory of a device.
+bool IsOfDevice(const void* data) {
+  for (int device = 0; device < kDevices; ++device) {
+    Pool& pool = PoolOf(device);
+    std::lock_guard<std::mutex> lock(pool.mutex);
+    auto block = pool.blocks.upper_bound(const_cast<void*>(data));
+    if (block == pool.blocks.begin()) continue;
+    --block;
+    if (data < static_cast<char*>(block->first) + block->second) return true;
+  }
+  return false;
+}
+void CheckCopy(const void* destination, const void* source) {
+  if (recording == nullptr || (IsOfDevice(destination) && IsOfDevice(source))) return;
+  CheckNotRecording("a copy from or to the host");
+}
+}  // namespace
+
 void CopyAsync(void* destination, const void* source, size_t nbytes, Stream) {
-  std::memcpy(destination, source, nbytes);
+  CheckCopy(destination, source);
+  emulation::Perform([=] { std::memcpy(destination, source, nbytes); });
 }
 void CopyRowsAsync(void* destination, size_t destination_stride, const void* source,
                    size_t source_stride, size_t row_bytes, size_t rows, Stream) {
-  for (size_t i = 0; i < rows; ++i) {
-    std::memcpy(static_cast<char*>(destination) + i * destination_stride,
-                static_cast<const char*>(source) + i * source_stride, row_bytes);
-  }
+  CheckCopy(destination, source);
+  emulation::Perform([=] {
+    for (size_t i = 0; i < rows; ++i) {
+      std::memcpy(static_cast<char*>(destination) + i * destination_stride,
+                  static_cast<const char*>(source) + i * source_stride, row_bytes);
+    }
+  });
 }
 void SetBytesAsync(void* destination, int value, size_t nbytes, Stream) {
-  std::memset(destination, value, nbytes);
+  emulation::Perform([=] { std::memset(destination, value, nbytes); });
 }
 
 KernelReport* ReportOf(int device) {
   static std::array<KernelReport, kDevices> reports{};
   return &reports.at(device);
+}
+
+struct Graph::State {
+  int device = 0;
+  Recording memory;
+  ~State() {
+    for (void* data : memory.idle) Free(data, device);
+  }
+};
+
+Graph::Graph(int device, const std::function<void()>& body) : state_(std::make_unique<State>()) {
+  state_->device = device;
+  recording = &state_->memory;
+  std::exception_ptr error;
+  try {
+    body();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  recording = nullptr;
+  for (const auto& [data, owner] : state_->memory.from_before) Free(data, owner);
+  if (error != nullptr) std::rethrow_exception(error);
+  CAFFE_ENFORCE(state_->memory.in_use.empty(),
+                "memory that outlives it was allocated while a CUDA graph was recorded");
+}
+Graph::~Graph() = default;
+void Graph::Launch() {
+  for (const auto& work : state_->memory.work) work();
 }
 
 }  // namespace caffe2::cuda

@@ -1,0 +1,140 @@
+#include "caffe2/graph/flat_update.h"
+
+#include <gtest/gtest.h>
+
+#include "caffe2/core/argument.h"
+#include "caffe2/core/operator_gradient.h"
+#include "caffe2/core/random.h"
+
+namespace caffe2 {
+namespace {
+
+using Names = std::vector<std::string>;
+
+void Add(NetDef* net, const std::string& type, const Names& inputs, const Names& outputs,
+         const std::vector<Argument>& args = {}) {
+  *net->add_op() = GradientMakerBase::CreateOperatorDef(type, "", inputs, outputs, args);
+}
+
+// The gradients of three parameters of a little net (2 x each of them), decay of two, and updates.
+NetDef TrainingNet(int buckets = 0) {
+  NetDef net;
+  for (const char* param : {"w", "b", "v"}) {
+    Add(&net, "Scale", {param}, {std::string(param) + "_grad"}, {MakeArgument("scale", 2.f)});
+  }
+  if (buckets > 0) Add(&net, "AllreduceBucket", {"cw", "v_grad", "b_grad"}, {"v_grad", "b_grad"});
+  if (buckets > 1) Add(&net, "AllreduceBucket", {"cw", "w_grad"}, {"w_grad"});
+  for (const std::string param : {"w", "v"}) {
+    Add(&net, "WeightedSum", {param + "_grad", "one", param, "wd"}, {param + "_grad"});
+  }
+  for (const std::string param : {"w", "b", "v"}) {
+    const std::string gradient = param + "_grad", momentum = param + "_momentum";
+    Add(&net, "MomentumSGDUpdate", {gradient, momentum, "lr", param}, {gradient, momentum, param},
+        {MakeArgument("momentum", 0.9f), MakeArgument("nesterov", 1)});
+  }
+  return net;
+}
+
+NetDef InitNet() {
+  NetDef net;
+  for (const auto& [name, value] : {std::pair{"one", 1.f}, {"wd", 0.1f}, {"lr", 0.01f}}) {
+    Add(&net, "ConstantFill", {}, {name},
+        {MakeArgument("shape", std::vector<int64_t>{1}), MakeArgument("value", value)});
+  }
+  for (const auto& [name, size] : {std::pair{"w", 70}, {"b", 3}, {"v", 64}}) {
+    const std::vector<int64_t> shape = {size};
+    Add(&net, "UniformFill", {}, {name}, {MakeArgument("shape", shape)});
+    net.mutable_op(net.op_size() - 1)->mutable_device_option()->set_random_seed(size);
+    Add(&net, "ConstantFill", {}, {std::string(name) + "_momentum"},
+        {MakeArgument("shape", shape)});
+  }
+  return net;
+}
+
+Names TypesOf(const NetDef& net) {
+  Names types;
+  for (const OperatorDef& op : net.op()) types.push_back(op.type());
+  return types;
+}
+
+TEST(FuseUpdatesTest, ComputesTheSameInBlocks) {
+  const NetDef init = InitNet(), plain = TrainingNet();
+  NetDef fused = plain;
+  const std::vector<FlatGroup> groups = FuseUpdates(init, &fused);
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].params, (Names{"w", "b", "v"}));
+  EXPECT_EQ(TypesOf(fused), (Names{"Scale", "Scale", "Scale", "MultiMomentumSGDUpdate"}));
+  EXPECT_EQ(ArgumentHelper(fused.op(3)).GetRepeatedArgument<float>("weight_decay"),
+            (std::vector<float>{0.1f, 0.f, 0.1f}));
+  Workspace expected, actual;
+  for (Workspace* ws : {&expected, &actual}) ASSERT_TRUE(ws->RunNetOnce(init));
+  PlaceFlat(groups[0], &actual);
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(expected.RunNetOnce(plain));
+    ASSERT_TRUE(actual.RunNetOnce(fused));
+  }
+  for (const char* name : {"w", "b", "v", "w_momentum", "b_momentum", "v_momentum"}) {
+    const Tensor &a = expected.GetBlob(name)->Get<Tensor>(),
+                 &b = actual.GetBlob(name)->Get<Tensor>();
+    ASSERT_EQ(a.sizes(), b.sizes());
+    for (int64_t i = 0; i < a.numel(); ++i) {
+      EXPECT_NEAR(a.data<float>()[i], b.data<float>()[i], 1e-6f) << name << " " << i;
+    }
+  }
+  // Still where they were placed: 70 elements take 128.
+  const auto* w = actual.GetBlob("w")->Get<Tensor>().data<float>();
+  const auto* w_grad = actual.GetBlob("w_grad")->Get<Tensor>().data<float>();
+  EXPECT_EQ(actual.GetBlob("v")->Get<Tensor>().data<float>() - w, 128 + 64);
+  EXPECT_EQ(actual.GetBlob("v_grad")->Get<Tensor>().data<float>() - w_grad, 128 + 64);
+}
+
+TEST(FuseUpdatesTest, BucketsAreSlicesInTheirOrder) {
+  NetDef net = TrainingNet(2);
+  const std::vector<FlatGroup> groups = FuseUpdates(InitNet(), &net);
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].gradients, (Names{"v_grad", "b_grad", "w_grad"}));
+  for (const int bucket : {3, 4}) {
+    EXPECT_TRUE(ArgumentHelper(net.op(bucket)).GetSingleArgument("flat", false)) << bucket;
+  }
+}
+
+TEST(FuseUpdatesTest, LeavesAloneWhatOthersTouch) {
+  const auto groups_with = [](const std::string& type, const Names& inputs, const Names& outputs,
+                              int position) {
+    NetDef net, plain = TrainingNet();
+    for (int i = 0; i <= plain.op_size(); ++i) {
+      if (i == position) Add(&net, type, inputs, outputs);
+      if (i < plain.op_size()) *net.add_op() = plain.op(i);
+    }
+    return FuseUpdates(InitNet(), &net).size();
+  };
+  EXPECT_EQ(groups_with("Copy", {"other"}, {"another"}, 6), 1u);
+  EXPECT_EQ(groups_with("Copy", {"w"}, {"another"}, 7), 0u) << "between two updates";
+  EXPECT_EQ(groups_with("Copy", {"w_grad"}, {"step"}, 8), 0u) << "reads the step";
+  EXPECT_EQ(groups_with("Copy", {"w"}, {"next"}, 8), 1u) << "reads the new parameter";
+}
+
+TEST(FuseUpdatesTest, DecayIsTakenOnlyFromKnownConstants) {
+  NetDef init = InitNet(), net = TrainingNet();
+  init.mutable_op()->DeleteSubrange(0, 1);  // "one" comes from elsewhere
+  const std::vector<FlatGroup> groups = FuseUpdates(init, &net);
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(TypesOf(net), (Names{"Scale", "Scale", "Scale", "WeightedSum", "WeightedSum",
+                                 "MultiMomentumSGDUpdate"}));
+}
+
+TEST(FuseUpdatesTest, OtherRatesAndDevicesMakeOtherGroups) {
+  NetDef net = TrainingNet();
+  net.mutable_op(net.op_size() - 1)->mutable_device_option()->set_device_type(CUDA);
+  std::vector<FlatGroup> groups = FuseUpdates(InitNet(), &net);
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].params, (Names{"w", "b"}));
+}
+
+TEST(PlaceFlatTest, NamesWhatIsMissing) {
+  Workspace ws;
+  EXPECT_THROW(PlaceFlat({Device{}, {"g"}, {"m"}, {"p"}}, &ws), EnforceNotMet);
+}
+
+}  // namespace
+}  // namespace caffe2
