@@ -22,6 +22,8 @@ DEFINE_string(test_data, "", "database of test images; empty: no tests");
 DEFINE_string(db_type, "lmdb", "kind of the databases: lmdb, leveldb, minidb");
 DEFINE_string(gpus, "", "comma-separated ids of the GPUs to use");
 DEFINE_int32(num_gpus, 1, "number of GPUs to use if --gpus is not given");
+DEFINE_bool(cuda_graph, false,
+            "record the work of an iteration on a GPU once, and start it by one call afterwards");
 DEFINE_bool(use_cpu, false, "train on the CPU; --gpus and --num_gpus do not count then");
 DEFINE_int32(num_threads, 0, "CPU threads of the operators; 0: OMP_NUM_THREADS or all cores");
 DEFINE_int32(decode_threads, 1, "threads that decode images");
@@ -138,6 +140,7 @@ inline std::vector<Device> DevicesFromFlags() {
 inline TrainOptions OptionsFromFlags(const std::string& file_store_path) {
   TrainOptions options;
   options.devices = DevicesFromFlags();
+  options.cuda_graph = FLAGS_cuda_graph;
   options.shards = ShardOptionsFromFlags(file_store_path);
   options.data.train_data = FLAGS_train_data;
   options.data.test_data = FLAGS_test_data;

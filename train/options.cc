@@ -115,6 +115,8 @@ void ValidateDevices(const TrainOptions& options) {
                    devices.size(), " devices");
   CAFFE_ENFORCE(!options.shards.use_nccl || devices[0].type == CUDA,
                 "--use_nccl is for training on GPUs");
+  CAFFE_ENFORCE(!options.cuda_graph || devices[0].type == CUDA,
+                "--cuda_graph is for training on GPUs");
 }
 
 void ValidateOutput(const OutputOptions& output, bool writes) {

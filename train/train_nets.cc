@@ -200,11 +200,13 @@ TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind) {
   nets.broadcast = BroadcastNet(scopes, nets, parallel);
   nets.init = *model.param_init_net();
   nets.train = *model.net();
+  if (options.devices[0].type != CPU) nets.flat_groups = FuseUpdates(nets.init, &nets.train);
   if (parallel.num_shards > 1 && options.devices[0].type == CPU) {
     // Gradients are reduced on a thread of their own while the backward pass goes on.
     nets.train.set_type("dag");
     *nets.train.add_arg() = MakeArgument("in_order", 1);
   }
+  if (options.cuda_graph && options.devices[0].type == CUDA) nets.train.set_type("cuda_graph");
   // The same parameters for any number of shards; Dropout and its like of its own for each shard.
   const uint64_t seed = options.schedule.seed * 0x10000;
   SetRandomSeeds(&nets.init, seed);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "caffe2/graph/data_parallel.h"
+#include "caffe2/graph/flat_update.h"
 #include "caffe2/model/model_helper.h"
 #include "train/input.h"
 #include "train/options.h"
@@ -27,6 +28,7 @@ struct TrainNets {
   std::string reader;                        // "" for synthetic data
   // Full names; those of the first replica. top5 is "" for few labels.
   std::string loss, accuracy, accuracy_top5, learning_rate;
+  std::vector<FlatGroup> flat_groups;  // to be placed before the net runs; none on the CPU
 };
 
 // Throws EnforceNotMet for options that make no model. `kind` is that of the training database

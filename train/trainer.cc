@@ -68,6 +68,7 @@ void Trainer::SetUp() {
     LoadModel();
   }
   CAFFE_ENFORCE(ws_.RunNetOnce(nets_.broadcast), "the broadcast of the parameters failed");
+  for (const FlatGroup& group : nets_.flat_groups) PlaceFlat(group, &ws_);
   PlanMemory();
   ws_.CreateNet(nets_.train);
   progress_.epoch = options_.output.load_epoch;
@@ -101,6 +102,9 @@ void Trainer::PlanMemory() {
     const Device device = *it;
     if (std::find(devices.begin(), it, device) != it) continue;  // replicas on the CPU share it
     std::set<std::string> keep = {nets_.learning_rate};
+    for (const FlatGroup& group : nets_.flat_groups) {
+      keep.insert(group.gradients.begin(), group.gradients.end());
+    }
     for (const std::string& scope : nets_.scopes) {
       for (const std::string* name : {&nets_.loss, &nets_.accuracy, &nets_.accuracy_top5}) {
         if (!name->empty()) keep.insert(scope + name->substr(nets_.scope.size()));

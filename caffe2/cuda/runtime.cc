@@ -126,7 +126,7 @@ struct Recording {
   int device = 0;
   std::multimap<size_t, void*> idle;  // by size
   std::map<void*, size_t> in_use;
-  std::vector<void*> from_before;     // given back meanwhile: the pool gets it afterwards
+  std::vector<void*> from_before;  // given back meanwhile: the pool gets it afterwards
 };
 thread_local Recording* recording = nullptr;
 bool IsRecording(int device) { return recording != nullptr && recording->device == device; }

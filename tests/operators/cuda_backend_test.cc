@@ -175,7 +175,50 @@ TEST_P(CudaNetTest, TrainsAsTheHostDoes) {
     EXPECT_NEAR(losses[0][i], losses[1][i], 1e-5f) << "iteration " << i;
   }
 }
-INSTANTIATE_TEST_SUITE_P(Executors, CudaNetTest, ::testing::Values("simple", "dag"));
+INSTANTIATE_TEST_SUITE_P(Executors, CudaNetTest, ::testing::Values("simple", "dag", "cuda_graph"));
+
+// Graphs are recorded in the third run. Values, random numbers and shapes that change afterwards
+// must be seen all the same; `simple` tells what is right.
+TEST(CudaGraphNetTest, FollowsValuesRandomNumbersAndShapes) {
+  NEED_CUDA();
+  NetDef net;
+  net.mutable_device_option()->set_device_type(CUDA);
+  net.mutable_device_option()->set_random_seed(7);
+  *net.add_op() = Op("CopyCPUToGPU", {"host"}, {"x"});
+  *net.add_op() = Op("FC", {"x", "w", "b"}, {"fc"});
+  *net.add_op() = Op("Relu", {"fc"}, {"fc"});
+  *net.add_op() = Op("Dropout", {"fc"}, {"dropped", "mask"}, {MakeArgument("ratio", 0.5f)});
+  *net.add_op() = Op("Scale", {"dropped"}, {"scaled"}, {MakeArgument("scale", 3.f)});
+  *net.add_op() = Op("FCGradient", {"x", "w", "scaled"}, {"w_grad", "b_grad"});
+  *net.add_op() = Op("Softmax", {"scaled"}, {"y"});
+  Workspace expected, actual;
+  for (Workspace* ws : {&expected, &actual}) {
+    FeedRandom(ws, "host", {4, 5}, 1);
+    for (const auto& [name, dims] :
+         {std::pair{"w", std::vector<int64_t>{3, 5}}, {"b", std::vector<int64_t>{3}}}) {
+      FeedRandom(ws, "values", dims, dims.size());
+      ws->RunOperatorOnce(OnCuda(Op("CopyCPUToGPU", {"values"}, {name})));
+    }
+    net.set_name("net");
+    net.set_type(ws == &actual ? "cuda_graph" : "simple");
+    ws->CreateNet(net);
+  }
+  for (int run = 0; run < 9; ++run) {
+    for (Workspace* ws : {&expected, &actual}) {
+      FeedRandom(ws, "host", {run < 6 ? 4 : 6, 5}, 10 + run);
+      ASSERT_TRUE(ws->RunNet("net"));
+    }
+    for (const char* name : {"y", "w_grad", "b_grad"}) {
+      Tensor wanted(CPU), found(CPU);
+      wanted.CopyFrom(Fetch(expected, name));
+      found.CopyFrom(Fetch(actual, name));
+      ASSERT_EQ(wanted.sizes(), found.sizes()) << run;
+      for (int64_t i = 0; i < wanted.numel(); ++i) {
+        EXPECT_EQ(wanted.data<float>()[i], found.data<float>()[i]) << name << " in run " << run;
+      }
+    }
+  }
+}
 
 }  // namespace
 }  // namespace caffe2::testing

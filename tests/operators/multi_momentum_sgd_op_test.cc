@@ -82,8 +82,7 @@ TEST_P(MultiMomentumSgdTest, OfFlatBlocks) {
   Feed(&ws, "lr", {1}, std::vector<float>{0.3f});
   const auto place = [&](const std::string& role, const std::vector<std::vector<float>>& values) {
     Tensor block(device);
-    block.Resize(64 * 7);
-    block.CopyFrom(Tensor({64 * 7}, std::vector<float>(64 * 7, 0.f)));
+    block.CopyFrom(Tensor({64 * 8}, std::vector<float>(64 * 8, 0.f)));
     int64_t offset = 0;
     for (size_t i = 0; i < kSizes.size(); ++i) {
       Tensor view = block.View(offset, {kSizes[i]});

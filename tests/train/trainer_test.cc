@@ -341,6 +341,11 @@ class DeviceTrainerTest : public TrainerTest {
 
 TEST_F(DeviceTrainerTest, OneDeviceLearnsAsTheHost) { ExpectSameLosses(Run(options_)); }
 
+TEST_F(DeviceTrainerTest, RecordedIterationsLearnTheSame) {
+  options_.cuda_graph = true;
+  ExpectSameLosses(Run(options_));
+}
+
 TEST_F(DeviceTrainerTest, ReplicasOnTwoDevicesLearnAsOne) {
   if (NumDevices(CUDA) < 2) GTEST_SKIP() << "two devices are needed";
   options_.devices.push_back({CUDA, LastDevice()});
