@@ -159,6 +159,9 @@ std::unique_ptr<OperatorBase> CreateOperator(const OperatorDef& def, Workspace* 
     const Device device = ToDevice(def.device_option());
     const DeviceType type = device.type;
     if (type == CUDA) CheckDevice(device);  // other types have no backend: nothing is found below
+    // The name under which an engine is registered is no type: it has no schema that checks it.
+    CAFFE_ENFORCE(def.type().find("_ENGINE_") == std::string::npos, "unknown operator ", def.type(),
+                  "; an engine is named by the field engine");
     OperatorRegistry* registry = DeviceOperatorRegistry(type);
     for (const std::string& engine : EnginesToTry(def, type)) {
       auto op = registry->Create(def.type() + "_ENGINE_" + engine, def, ws);

@@ -218,6 +218,14 @@ TEST(NetTest, UnknownOperatorSuggestsTheNearestName) {
                  {"net n", "operator 0", "unknown operator TestSumPlusOn", "TestSumPlusOne?"});
 }
 
+TEST(NetTest, ATypeDoesNotNameAnEngine) {
+  Workspace ws;
+  OperatorDef op = SumPlusOne({}, {"y"});
+  op.set_type("TestSumPlusOne_ENGINE_FAST");
+  ExpectContains(ErrorOf([&] { ws.CreateNet(Net("n", {op})); }),
+                 {"unknown operator TestSumPlusOne_ENGINE_FAST", "field engine"});
+}
+
 TEST(NetTest, UnknownNetTypeListsTheKnownOnes) {
   Workspace ws;
   ExpectContains(ErrorOf([&] { ws.CreateNet(Net("n", {}, "hovercraft")); }),
