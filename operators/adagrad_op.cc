@@ -8,14 +8,16 @@
 
 namespace caffe2 {
 
-CAFFE2_SIMD_CLONES void AdagradUpdate(int64_t n, float epsilon, float decay, float lr,
+CAFFE2_SIMD_CLONES void AdagradUpdate(int64_t n, const AdagradArguments& arguments, float lr,
                                       const float* p, const float* h, const float* g, float* p_out,
                                       float* h_out) {
+  const auto [epsilon, decay, weight_decay] = arguments;
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
-    const float next = decay * h[i] + g[i] * g[i];
+    const float slope = g[i] + weight_decay * p[i];
+    const float next = decay * h[i] + slope * slope;
     h_out[i] = next;
-    p_out[i] = p[i] + lr * g[i] / (std::sqrt(next) + epsilon);
+    p_out[i] = p[i] + lr * slope / (std::sqrt(next) + epsilon);
   }
 }
 
@@ -32,11 +34,15 @@ bool AdagradOp<CPUContext>::RunOnDevice() {
     out[i] = Output(i)->mutable_data<float>();
   }
   ParallelFor(param.numel(), kOptimizerGrain, [&](int64_t begin, int64_t end) {
-    AdagradUpdate(end - begin, epsilon_, decay_, lr, p + begin, h + begin, g + begin,
+    // Before the update, which may be in place.
+    for (int64_t i = begin; out[UPDATE_OUT] != nullptr && i < end; ++i) {
+      out[UPDATE_OUT][i] = g[i] + arguments_.weight_decay * p[i];
+    }
+    AdagradUpdate(end - begin, arguments_, lr, p + begin, h + begin, g + begin,
                   out[PARAM_OUT] + begin, out[MOMENT_OUT] + begin);
     for (int64_t i = begin; out[RATE_OUT] != nullptr && i < end; ++i) {
-      out[RATE_OUT][i] = lr / (std::sqrt(out[MOMENT_OUT][i]) + epsilon_);
-      if (out[UPDATE_OUT] != nullptr) out[UPDATE_OUT][i] = out[RATE_OUT][i] * g[i];
+      out[RATE_OUT][i] = lr / (std::sqrt(out[MOMENT_OUT][i]) + arguments_.epsilon);
+      if (out[UPDATE_OUT] != nullptr) out[UPDATE_OUT][i] *= out[RATE_OUT][i];
     }
   });
   return true;
@@ -50,10 +56,12 @@ OPERATOR_SCHEMA(Adagrad)
     .AllowInplace({{0, 0}, {1, 1}})
     .IdenticalTypeAndShapeOfInput(0)
     .SetDoc(
-        "Adagrad (Duchi et al., JMLR 2011): moment' = decay * moment + grad^2; param' = param "
-        "+ lr * grad / (sqrt(moment') + epsilon). The rate is negative to descend.")
+        "Adagrad (Duchi et al., JMLR 2011): g = grad + weight_decay * param; moment' = decay * "
+        "moment + g^2; param' = param + lr * g / (sqrt(moment') + epsilon). The rate is negative "
+        "to descend.")
     .Arg("epsilon", "(float, default 1e-5) Added to the divisor.")
     .Arg("decay", "(float, default 1) The share of the moment that is kept.")
+    .Arg("weight_decay", "(float, default 0) The share of the parameter added to the gradient.")
     .Input(0, "param", "The float parameter.")
     .Input(1, "moment", "The sum of squares, shaped like it; zeros at the start.")
     .Input(2, "grad", "The gradient, shaped like it.")

@@ -1,6 +1,8 @@
 // The gradient of C = f(A, B) with broadcasting, from the derivatives of f.
 #pragma once
 
+#include <algorithm>
+
 #include "operators/elementwise_ops.h"
 #include "operators/reduction.h"
 
@@ -78,6 +80,10 @@ class BinaryGradientOp final : public Operator<Context> {
     const Tensor& like = Input(operand + 1);
     Tensor* gradient = Output(operand);
     gradient->ResizeLike(like);
+    if (plan.numel == 0) {
+      std::fill_n(gradient->template mutable_data<T>(), like.numel(), Narrow<T>(Acc(0)));
+      return;
+    }
     if (operand == 0 ? plan.a_full() : plan.b_full()) {
       Summands<operand>(plan, dc, a, b, gradient->template mutable_data<T>());
       return;

@@ -104,14 +104,40 @@ class BooleanUnmaskOp final : public Operator<CPUContext> {
   }
 };
 
-// The rows that were kept get the gradient's rows.
+// Inputs mask, dY; output dX: the rows that were kept get the gradient's rows, the others 0.
+class BooleanMaskGradientOp final : public Operator<CPUContext> {
+ public:
+  using Operator<CPUContext>::Operator;
+  bool RunOnDevice() override {
+    const Tensor &mask = Input(0), &dY = Input(1);
+    CAFFE_ENFORCE_GE(dY.dim(), 1, "the gradient must have rows");
+    const bool* kept = mask.data<bool>();
+    CAFFE_ENFORCE_EQ(std::count(kept, kept + mask.numel(), true), dY.size(0),
+                     "rows of the gradient ", ShapeString(dY.sizes()));
+    std::vector<int64_t> shape = dY.sizes();
+    shape[0] = mask.numel();
+    Tensor* dX = Output(0);
+    dX->Resize(shape);
+    const int64_t row = dY.size_from_dim(1);
+    const float* dy = dY.data<float>();
+    float* dx = dX->mutable_data<float>();
+    for (int64_t i = 0; i < mask.numel(); ++i, dx += row) {
+      if (kept[i]) {
+        std::copy_n(dy, row, dx);
+        dy += row;
+      } else {
+        std::fill_n(dx, row, 0.f);
+      }
+    }
+    return true;
+  }
+};
+
 class GetBooleanMaskGradient final : public GradientMakerBase {
  public:
   using GradientMakerBase::GradientMakerBase;
   std::vector<OperatorDef> GetGradientDefs() override {
-    CAFFE_ENFORCE_GT(Def().output_size(), 1,
-                     "the gradient of BooleanMask needs its second output, the indices");
-    return SingleGradientDef("SparseToDense", "", std::vector<std::string>{O(1), GO(0), I(0)},
+    return SingleGradientDef("BooleanMaskGradient", "", std::vector<std::string>{I(1), GO(0)},
                              std::vector<std::string>{GI(0)});
   }
 };
@@ -119,6 +145,7 @@ class GetBooleanMaskGradient final : public GradientMakerBase {
 }  // namespace
 
 REGISTER_CPU_OPERATOR(BooleanMask, BooleanMaskOp);
+REGISTER_CPU_OPERATOR(BooleanMaskGradient, BooleanMaskGradientOp);
 REGISTER_CPU_OPERATOR(BooleanMaskLengths, BooleanMaskLengthsOp);
 REGISTER_CPU_OPERATOR(BooleanUnmask, BooleanUnmaskOp);
 OPERATOR_SCHEMA(BooleanMask)
@@ -126,11 +153,23 @@ OPERATOR_SCHEMA(BooleanMask)
     .NumOutputs(1, 2)
     .SetDoc(
         "The rows of data at which the mask is true. How many there are is known at run time "
-        "only. The gradient, which needs the second output, is 0 for the other rows.")
+        "only. The gradient is 0 for the other rows.")
     .Input(0, "data", "A tensor of any type with at least one dimension.")
     .Input(1, "mask", "Bool, one for each row.")
     .Output(0, "masked_data", "The rows that are kept.")
     .Output(1, "masked_indices", "Optional int64: their numbers.");
+OPERATOR_SCHEMA(BooleanMaskGradient)
+    .NumInputs(2)
+    .NumOutputs(1)
+    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
+      std::vector<int64_t> shape = GetDimsVector(in[1]);
+      if (!shape.empty()) shape[0] = in[0].dims(0);
+      return std::vector<TensorShape>{CreateTensorShape(shape, in[1].data_type())};
+    })
+    .SetDoc("The gradient of BooleanMask: dY where the mask is true, else 0.")
+    .Input(0, "mask", "Bool, one for each row.")
+    .Input(1, "dY", "The gradient of the rows that were kept, float.")
+    .Output(0, "dX", "The gradient of all rows.");
 OPERATOR_SCHEMA(BooleanMaskLengths)
     .NumInputs(2)
     .NumOutputs(1)

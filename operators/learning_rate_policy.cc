@@ -106,6 +106,25 @@ LearningRatePolicy ConstantWarmup(const Arguments& a) {
   return [=](int64_t i) { return i >= num_iter ? 1.0 : multiplier; };
 }
 
+// multiplier_1, then multiplier_2.
+LearningRatePolicy Gate(const Arguments& a) {
+  const double first = a.Float("multiplier_1", 1), second = a.Float("multiplier_2", 1);
+  const int64_t num_iter = a.NotNegative("num_iter");
+  return [=](int64_t i) { return i >= num_iter ? second : first; };
+}
+
+// multiplier_1 until num_iter_1, then in a straight line to multiplier_2, which is a lower bound.
+LearningRatePolicy Slope(const Arguments& a) {
+  const int64_t start = a.NotNegative("num_iter_1"), end = a.NotNegative("num_iter_2");
+  const double first = a.Float("multiplier_1", 1), second = a.Float("multiplier_2", 1);
+  CAFFE_ENFORCE_LT(start, end, "num_iter_1 and num_iter_2 of learning rate policy slope");
+  return [=](int64_t i) {
+    if (i < start) return first;
+    const double part = static_cast<double>(i - start) / static_cast<double>(end - start);
+    return std::max(first + part * (second - first), second);
+  };
+}
+
 // A linear rise, then the fall of inv, down to end_multiplier.
 LearningRatePolicy Hill(const Arguments& a) {
   const int64_t num_iter = a.NotNegative("num_iter");
@@ -117,11 +136,12 @@ LearningRatePolicy Hill(const Arguments& a) {
   };
 }
 
-// One policy after another, the i-th for sub_policy_num_iters[i] iterations; the last one stays.
+// One policy after another, the i-th for sub_policy_num_iters[i] iterations counted from 1 (the
+// first one also in iteration 0); the last one stays.
 LearningRatePolicy Composite(const Arguments& a) {
   const auto lengths = a.all().GetRepeatedArgument<int64_t>(a.prefix() + "sub_policy_num_iters");
   CAFFE_ENFORCE(!lengths.empty(), "learning rate policy composite needs sub_policy_num_iters");
-  std::vector<std::pair<int64_t, LearningRatePolicy>> parts;  // with the iteration of their end
+  std::vector<std::pair<int64_t, LearningRatePolicy>> parts;  // with their last iteration
   int64_t end = 0;
   for (size_t k = 0; k < lengths.size(); ++k) {
     CAFFE_ENFORCE_GT(lengths[k], 0, "argument sub_policy_num_iters");
@@ -134,7 +154,7 @@ LearningRatePolicy Composite(const Arguments& a) {
   }
   return [parts = std::move(parts)](int64_t i) {
     for (const auto& [part_end, policy] : parts) {
-      if (i < part_end) return policy(i);
+      if (i <= part_end) return policy(i);
     }
     return parts.back().second(i);
   };
@@ -155,6 +175,8 @@ LearningRatePolicy MakeLearningRatePolicy(const std::string& name, const std::st
       {"constantWarmup", ConstantWarmup},
       {"hill", Hill},
       {"composite", Composite},
+      {"gate", Gate},
+      {"slope", Slope},
   };
   const auto it = makers.find(name);
   if (it == makers.end()) {

@@ -59,7 +59,8 @@ class BatchOneHotOp final : public Operator<CPUContext> {
   }
 };
 
-// n boundaries make n + 1 buckets: bucket b holds boundary[b - 1] < x <= boundary[b].
+// n boundaries make n + 1 buckets: bucket b holds boundary[b - 1] < x <= boundary[b]. Of the
+// buckets that equal boundaries make, the middle one holds their value.
 class BatchBucketOneHotOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
@@ -77,7 +78,8 @@ class BatchBucketOneHotOp final : public Operator<CPUContext> {
       for (int64_t j = 0, first = 0; j < lists.count(); ++j, ++x) {
         const float* list = boundary + first;
         const int64_t n = lists.length(j);
-        y[std::lower_bound(list, list + n, *x) - list] = 1;
+        const auto [low, high] = std::equal_range(list, list + n, *x);
+        y[((low - list) + (high - list)) / 2] = 1;
         y += n + 1;
         first += n;
       }

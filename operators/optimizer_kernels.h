@@ -40,7 +40,7 @@ void LaunchAdam(int64_t n, const AdamStep& update, cuda::Stream stream);
 
 struct AdagradStep {
   Rate lr;
-  float epsilon = 0, decay = 0;
+  float epsilon = 0, decay = 0, weight_decay = 0;
   const float *param = nullptr, *moment = nullptr, *grad = nullptr;
   float *param_out = nullptr, *moment_out = nullptr;
   float *rate_out = nullptr, *update_out = nullptr;  // may be null

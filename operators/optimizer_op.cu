@@ -82,7 +82,7 @@ void LaunchAdam(int64_t n, const AdamStep& update, cuda::Stream stream) {
 void LaunchAdagrad(int64_t n, const AdagradStep& update, cuda::Stream stream) {
   const AdagradStep u = update;
   cuda::ForEach("Adagrad", n, stream, [=] __device__(int64_t i) {
-    const float g = u.grad[i], lr = ValueOf(u.lr);
+    const float g = u.grad[i] + u.weight_decay * u.param[i], lr = ValueOf(u.lr);
     const float next = u.decay * u.moment[i] + g * g;
     const float rate = lr / (sqrtf(next) + u.epsilon);
     u.moment_out[i] = next;

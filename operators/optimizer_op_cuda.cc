@@ -94,8 +94,9 @@ bool AdagradOp<CUDAContext>::RunOnDevice() {
   CheckOptimizerState(param, grad, "gradient");
   AdagradStep u;
   u.lr = RateOf(Input<Tensor>(LR));
-  u.epsilon = epsilon_;
-  u.decay = decay_;
+  u.epsilon = arguments_.epsilon;
+  u.decay = arguments_.decay;
+  u.weight_decay = arguments_.weight_decay;
   u.param = param.data<float>();
   u.moment = moment.data<float>();
   u.grad = grad.data<float>();

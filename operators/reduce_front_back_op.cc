@@ -152,9 +152,10 @@ class ReduceSideGradientOp final : public Operator<Context> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor &dY = Input(0), &X = Input(1);
-    const Layout layout(X.sizes(), reduced_, side);
+    const std::vector<int64_t> shape = InputShape(X);
+    const Layout layout(shape, reduced_, side);
     CAFFE_ENFORCE_EQ(dY.numel(), layout.results, "the gradient's shape ", ShapeString(dY.sizes()),
-                     " is not that of the reduction of ", ShapeString(X.sizes()));
+                     " is not that of the reduction of ", ShapeString(shape));
     const int32_t* lengths = Lengths(*this, Rule::kReadsValues ? 3 : 2, layout);
     const T* dy = dY.data<T>();
     const T *x = nullptr, *y = nullptr;
@@ -164,7 +165,7 @@ class ReduceSideGradientOp final : public Operator<Context> {
       CAFFE_ENFORCE_EQ(Input(2).numel(), dY.numel());
     }
     Tensor* dX = Output(0);
-    dX->ResizeLike(X);
+    dX->Resize(shape);
     T* dx = dX->template mutable_data<T>();
     for (int64_t j = 0; j < layout.results; ++j) {
       const int64_t count = lengths == nullptr ? layout.count : lengths[j];
@@ -186,6 +187,12 @@ class ReduceSideGradientOp final : public Operator<Context> {
   }
 
  private:
+  // Where only the shape of X matters, a vector of int64 is the shape.
+  static std::vector<int64_t> InputShape(const Tensor& X) {
+    if (Rule::kReadsValues || X.dim() != 1 || !X.template IsType<int64_t>()) return X.sizes();
+    return {X.template data<int64_t>(), X.template data<int64_t>() + X.numel()};
+  }
+
   int reduced_;
 };
 
@@ -219,10 +226,13 @@ void DescribeReduceSide(OpSchema& schema) {
 void DescribeReduceSideGradient(OpSchema& schema) {
   schema.NumInputs(2, 3)
       .NumOutputs(1)
-      .IdenticalTypeAndShapeOfInput(1)
+      .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
+        const bool is_shape = in[1].data_type() == TensorProto::INT64;
+        return std::vector<TensorShape>{is_shape ? UnknownTensorShape() : in[1]};
+      })
       .Arg("num_reduce_dim", "As in the forward operator.")
       .Input(0, "dY", "Gradient of the output.")
-      .Input(1, "X", "Input of the forward operator.")
+      .Input(1, "X", "Input of the forward operator, or its shape, one-dimensional int64.")
       .Input(2, "lengths", "Optional: the lengths given to the forward operator.")
       .Output(0, "dX", "Gradient of the input.");
 }

@@ -4,10 +4,12 @@ namespace caffe2 {
 
 std::vector<int64_t> ResolveShape(const std::vector<int64_t>& old_shape,
                                   const std::vector<int64_t>& wanted) {
+  const int64_t numel = CheckedNumel(old_shape);
   std::vector<int64_t> shape = wanted;
   int unknown = -1;
   for (size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] == 0) {
+    // The dimensions of an empty tensor may be 0 themselves.
+    if (shape[i] == 0 && numel != 0) {
       CAFFE_ENFORCE_LT(i, old_shape.size(), "shape ", ShapeString(wanted),
                        " keeps a dimension that ", ShapeString(old_shape), " does not have");
       shape[i] = old_shape[i];
@@ -18,8 +20,10 @@ std::vector<int64_t> ResolveShape(const std::vector<int64_t>& old_shape,
       shape[i] = 1;
     }
   }
-  const int64_t numel = CheckedNumel(old_shape), known = CheckedNumel(shape);
-  if (unknown >= 0) {
+  const int64_t known = CheckedNumel(shape);
+  if (unknown >= 0 && numel == 0) {
+    shape[unknown] = 0;
+  } else if (unknown >= 0) {
     CAFFE_ENFORCE(known != 0 && numel % known == 0, "cannot reshape ", ShapeString(old_shape),
                   " to ", ShapeString(wanted));
     shape[unknown] = numel / known;
@@ -63,7 +67,8 @@ OPERATOR_SCHEMA(Reshape)
     .TensorInferenceFunction(InferReshape)
     .SetDoc(
         "Gives a tensor another shape, and the old one as second output. A dimension of 0 "
-        "keeps the old dimension at its place; one of -1 stands for what is left.")
+        "keeps the old dimension at its place (or is 0 where data is empty); one of -1 stands "
+        "for what is left.")
     .Arg("shape", "The new shape, unless it is an input.")
     .Input(0, "data", "A tensor of any type and shape.")
     .Input(1, "new_shape", "Optional: the new shape, one-dimensional int64, in host memory.")

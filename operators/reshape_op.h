@@ -5,8 +5,9 @@
 
 namespace caffe2 {
 
-// The shape that `wanted` asks for, given the old one: 0 keeps the dimension at that place, and at
-// most one -1 stands for what is left. Throws, naming both, if the element counts differ.
+// The shape that `wanted` asks for, given the old one: 0 keeps the dimension at that place (is 0 if
+// there are no elements), and at most one -1 stands for what is left. Throws, naming both, if the
+// element counts differ.
 std::vector<int64_t> ResolveShape(const std::vector<int64_t>& old_shape,
                                   const std::vector<int64_t>& wanted);
 

@@ -14,7 +14,8 @@ class SparseAdagradOp final : public Operator<Context> {
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   SparseAdagradOp(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws),
-        epsilon_(this->template GetSingleArgument<float>("epsilon", 1e-5f)) {}
+        arguments_{this->template GetSingleArgument<float>("epsilon", 1e-5f), 1.f,
+                   this->template GetSingleArgument<float>("weight_decay", 0.f)} {}
 
   bool RunOnDevice() override {
     const Tensor &param = Input(PARAM), &moment = Input(MOMENT), &grad = Input(GRAD);
@@ -33,7 +34,7 @@ class SparseAdagradOp final : public Operator<Context> {
         UpdateRow(update.width, lr, g, p + row * update.width, h + row);
       } else {
         float *p_row = p + row * update.width, *h_row = h + row * update.width;
-        AdagradUpdate(update.width, epsilon_, 1.f, lr, p_row, h_row, g, p_row, h_row);
+        AdagradUpdate(update.width, arguments_, lr, p_row, h_row, g, p_row, h_row);
       }
       g += update.width;
     }
@@ -44,14 +45,15 @@ class SparseAdagradOp final : public Operator<Context> {
   enum { PARAM, MOMENT, INDICES, GRAD, LR };
 
   void UpdateRow(int64_t n, float lr, const float* g, float* p, float* h) const {
+    auto slope = [&](int64_t i) { return g[i] + arguments_.weight_decay * p[i]; };
     float squares = 0;
-    for (int64_t i = 0; i < n; ++i) squares += g[i] * g[i];
+    for (int64_t i = 0; i < n; ++i) squares += slope(i) * slope(i);
     *h += n == 0 ? 0.f : squares / static_cast<float>(n);
-    const float step = lr / (std::sqrt(*h) + epsilon_);
-    for (int64_t i = 0; i < n; ++i) p[i] += step * g[i];
+    const float step = lr / (std::sqrt(*h) + arguments_.epsilon);
+    for (int64_t i = 0; i < n; ++i) p[i] += step * slope(i);
   }
 
-  float epsilon_;
+  AdagradArguments arguments_;
 };
 
 void Describe(OpSchema& schema) {
@@ -62,6 +64,7 @@ void Describe(OpSchema& schema) {
         return std::vector<TensorShape>{in[0], in[1]};
       })
       .Arg("epsilon", "(float, default 1e-5) Added to the divisor.")
+      .Arg("weight_decay", "(float, default 0) The share of a row that is added to its gradient.")
       .Input(0, "param", "The float parameter; updated.")
       .Input(2, "indices", "int32 or int64: the rows to update.")
       .Input(3, "grad", "Their gradients, one row for each index.")

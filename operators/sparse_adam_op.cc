@@ -30,15 +30,21 @@ class SparseAdamOp final : public Operator<Context> {
     float* p = Output(0)->template mutable_data<float>();
     float* m1 = Output(1)->template mutable_data<float>();
     float* m2 = Output(2)->template mutable_data<float>();
+    float* step = nullptr;
+    if (OutputSize() > 3) {
+      Output(3)->ResizeLike(grad);
+      step = Output(3)->template mutable_data<float>();
+    }
     for (const int64_t row : update.rows) {
       const int64_t at = row * update.width;
       if (kRowWise) {
-        UpdateRow(update.width, factors, g, p + at, m1 + at, m2 + row);
+        UpdateRow(update.width, factors, g, p + at, m1 + at, m2 + row, step);
       } else {
         AdamUpdate(update.width, factors, p + at, m1 + at, m2 + at, g, p + at, m1 + at, m2 + at,
-                   nullptr);
+                   step);
       }
       g += update.width;
+      if (step != nullptr) step += update.width;
     }
     return true;
   }
@@ -46,17 +52,18 @@ class SparseAdamOp final : public Operator<Context> {
  private:
   enum { PARAM, MOMENT_1, MOMENT_2, INDICES, GRAD, LR, ITER };
 
-  void UpdateRow(int64_t n, const AdamFactors& f, const float* g, float* p, float* m1,
-                 float* m2) const {
+  void UpdateRow(int64_t n, const AdamFactors& f, const float* g, float* p, float* m1, float* m2,
+                 float* step) const {
     const float beta1 = arguments_.beta1, beta2 = arguments_.beta2;
     float squares = 0;
     for (int64_t i = 0; i < n; ++i) squares += g[i] * g[i];
     const float mean = n == 0 ? 0.f : squares / static_cast<float>(n);
     *m2 = beta2 * *m2 + (1 - beta2) * mean;
-    const float factor = f.lr * f.correction / (std::sqrt(*m2) + arguments_.epsilon);
+    const float factor = f.correction / (std::sqrt(*m2) + arguments_.epsilon);
     for (int64_t i = 0; i < n; ++i) {
       m1[i] = beta1 * m1[i] + (1 - beta1) * g[i];
-      p[i] += factor * m1[i];
+      p[i] += f.lr * factor * m1[i];
+      if (step != nullptr) step[i] = factor * m1[i];
     }
   }
 
@@ -65,11 +72,13 @@ class SparseAdamOp final : public Operator<Context> {
 
 void Describe(OpSchema& schema) {
   schema.NumInputs(7)
-      .NumOutputs(3)
-      .EnforceOneToOneInplace()
+      .NumOutputs(3, 4)
+      .EnforceInplace({{0, 0}, {1, 1}, {2, 2}})
       .InputsCanCrossDevices()
-      .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
-        return std::vector<TensorShape>{in[0], in[1], in[2]};
+      .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
+        std::vector<TensorShape> out{in[0], in[1], in[2]};
+        if (def.output_size() > 3) out.push_back(in[4]);
+        return out;
       })
       .Arg("beta1", "(float, default 0.9) The share of the first moment that is kept.")
       .Arg("beta2", "(float, default 0.999) The share of the second moment that is kept.")
@@ -82,7 +91,8 @@ void Describe(OpSchema& schema) {
       .Input(6, "iter", "The iteration from 0, int64 of one element, on the host.")
       .Output(0, "output_param", "The parameter, in place.")
       .Output(1, "output_moment_1", "The first moment, in place.")
-      .Output(2, "output_moment_2", "The second moment, in place.");
+      .Output(2, "output_moment_2", "The second moment, in place.")
+      .Output(3, "output_grad", "Optional: what the rate was multiplied with, shaped like grad.");
 }
 
 }  // namespace

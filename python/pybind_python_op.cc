@@ -8,6 +8,7 @@ namespace {
 constexpr char kGradientSuffix[] = "_gradient";
 
 struct __attribute__((visibility("hidden"))) PythonFunction {
+  // Or a tuple (builder, args, kwargs) whose call gives the function of one operator.
   py::object function;
   bool pass_workspace = false;
 };
@@ -28,9 +29,13 @@ py::list TensorList(const std::vector<Tensor*>& tensors) {
 
 // Calls the function of its token with the inputs and outputs, lists of TensorCPU that are valid
 // during the call.
-class PythonOp : public Operator<CPUContext> {
+class __attribute__((visibility("hidden"))) PythonOp : public Operator<CPUContext> {
  public:
   PythonOp(const OperatorDef& def, Workspace* ws) : PythonOp(def, ws, GetToken(def)) {}
+  ~PythonOp() override {
+    const py::gil_scoped_acquire gil;
+    function_ = py::object();
+  }
 
   bool RunOnDevice() override {
     std::vector<Tensor*> inputs, outputs;
@@ -38,15 +43,12 @@ class PythonOp : public Operator<CPUContext> {
     for (int i = 0; i < InputSize(); ++i) inputs.push_back(const_cast<Tensor*>(&Input(i)));
     for (int i = 0; i < OutputSize(); ++i) outputs.push_back(Output(i));
     const py::gil_scoped_acquire gil;
-    const auto it = Functions().find(token_);
-    CAFFE_ENFORCE(it != Functions().end(), "no Python function is registered as ", token_);
     try {
-      const PythonFunction& entry = it->second;
-      if (entry.pass_workspace) {
-        entry.function(TensorList(inputs), TensorList(outputs),
-                       py::cast(ws_, py::return_value_policy::reference));
+      if (pass_workspace_) {
+        function_(TensorList(inputs), TensorList(outputs),
+                  py::cast(ws_, py::return_value_policy::reference));
       } else {
-        entry.function(TensorList(inputs), TensorList(outputs));
+        function_(TensorList(inputs), TensorList(outputs));
       }
     } catch (const py::error_already_set& error) {
       CAFFE_THROW("Exception encountered running PythonOp function: ", error.what());
@@ -55,9 +57,22 @@ class PythonOp : public Operator<CPUContext> {
   }
 
  protected:
-  PythonOp(const OperatorDef& def, Workspace* ws, std::string token)
-      : Operator<CPUContext>(def, ws), ws_(ws), token_(std::move(token)) {
-    CAFFE_ENFORCE(!token_.empty(), "operator Python needs the argument token");
+  PythonOp(const OperatorDef& def, Workspace* ws, const std::string& token)
+      : Operator<CPUContext>(def, ws), ws_(ws) {
+    CAFFE_ENFORCE(!GetToken(def).empty(), "operator Python needs the argument token");
+    const py::gil_scoped_acquire gil;
+    const auto it = Functions().find(token);
+    CAFFE_ENFORCE(it != Functions().end(), "no Python function is registered as ", token);
+    pass_workspace_ = it->second.pass_workspace;
+    function_ = it->second.function;
+    if (!py::isinstance<py::tuple>(function_)) return;
+    const py::tuple builder = function_;
+    CAFFE_ENFORCE_EQ(builder.size(), 3, "a builder is (function, args, kwargs)");
+    try {
+      function_ = builder[0](*py::tuple(builder[1]), **py::dict(builder[2]));
+    } catch (const py::error_already_set& error) {
+      CAFFE_THROW("Exception encountered building PythonOp function: ", error.what());
+    }
   }
   static std::string GetToken(const OperatorDef& def) {
     return ArgumentHelper(def).GetSingleArgument<std::string>("token", "");
@@ -65,7 +80,8 @@ class PythonOp : public Operator<CPUContext> {
 
  private:
   Workspace* ws_;
-  std::string token_;
+  bool pass_workspace_ = false;
+  py::object function_;
 };
 
 class PythonGradientOp final : public PythonOp {
@@ -118,8 +134,10 @@ std::string RegisterPythonOp(const py::object& function, bool pass_workspace,
                              const std::string& name) {
   std::string token = name;
   if (token.empty()) {
+    const bool builds = py::isinstance<py::tuple>(function);
+    const py::object named = builds ? py::object(py::tuple(function)[0]) : function;
     const std::string stem =
-        py::str(py::getattr(function, "__name__", py::str("function"))).cast<std::string>();
+        py::str(py::getattr(named, "__name__", py::str("function"))).cast<std::string>();
     token = stem + ":" + std::to_string(Functions().size());
   }
   CAFFE_ENFORCE(Functions().emplace(token, PythonFunction{function, pass_workspace}).second,
@@ -131,7 +149,9 @@ std::string RegisterPythonOp(const py::object& function, bool pass_workspace,
 
 void AddPythonOperators(py::module_& m) {
   m.def("register_python_op", &RegisterPythonOp, py::arg("func"), py::arg("pass_workspace"),
-        py::arg("name") = "", "Keeps a function for operators of type Python; returns its token.");
+        py::arg("name") = "",
+        "Keeps a function for operators of type Python, or a tuple (builder, args, kwargs) that "
+        "each operator calls for one of its own; returns its token.");
   m.def(
       "register_python_gradient_op",
       [](const std::string& token, const py::object& function) {

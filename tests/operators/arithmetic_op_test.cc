@@ -183,5 +183,21 @@ TEST(ArithmeticOpTest, RefusesBadInput) {
                "together");
 }
 
+TEST(BinaryGradientTest, SumsOverNothingAreZero) {
+  Workspace ws;
+  Feed<float>(&ws, "A", {1}, {3});
+  Feed<float>(&ws, "B", {0, 2}, {});
+  Feed<float>(&ws, "dC", {0, 2}, {});
+  for (const char* type : {"Add", "Sub", "Mul", "Div"}) {
+    Feed<float>(&ws, "A_grad", {1}, {7});
+    GradientWrapper dense;
+    dense.dense = "dC";
+    const OperatorDef op = Op(type, {"A", "B"}, {"C"});
+    RunOp(&ws, op);
+    for (const OperatorDef& gradient : GetGradientForOp(op, {dense}).ops) RunOp(&ws, gradient);
+    ExpectTensor(ws, "A_grad", {1}, {0});
+  }
+}
+
 }  // namespace
 }  // namespace caffe2::testing

@@ -112,6 +112,28 @@ TEST(ReshapeOpTest, Shapes) {
   }
 }
 
+TEST(ReshapeOpTest, EmptyTensorsTakeZerosAsTheyAre) {
+  using Shape = std::vector<int64_t>;
+  struct Case {
+    Shape old, wanted, expected;
+  };
+  const std::vector<Case> cases = {{{0, 0}, {0, 0, 0}, {0, 0, 0}},
+                                   {{2, 0}, {-1, 0}, {0, 0}},
+                                   {{0}, {1, -1}, {1, 0}},
+                                   {{1, 0}, {0}, {0}},
+                                   {{0}, {0, -1}, {0, 0}}};
+  for (const auto& [old, wanted, expected] : cases) {
+    Workspace ws;
+    Feed<float>(&ws, "X", old, {});
+    RunOp(&ws, Op("Reshape", {"X"}, {"Y", "old"}, {MakeArgument("shape", wanted)}));
+    ExpectTensor(ws, "Y", expected, {});
+  }
+  Workspace ws;
+  Feed<float>(&ws, "X", {0, 3}, {});
+  ExpectThrows(&ws, Op("Reshape", {"X"}, {"Y", "old"}, {MakeArgument("shape", Shape{2, 3})}),
+               "cannot reshape");
+}
+
 TEST(ReshapeOpTest, GradientAndErrors) {
   Workspace ws;
   FeedRandom(&ws, "X", {2, 3}, 1);

@@ -72,10 +72,22 @@ TEST(LearningRateTest, ComposesPolicies) {
       Text("sub_policy_1_policy", "step"),
       Int("sub_policy_1_stepsize", 20),
       Float("sub_policy_1_gamma", 0.1f)};
-  EXPECT_FLOAT_EQ(RateAt(9, "composite", args), 1);
-  EXPECT_FLOAT_EQ(RateAt(10, "composite", args), 2);
+  EXPECT_FLOAT_EQ(RateAt(10, "composite", args), 1);
+  EXPECT_FLOAT_EQ(RateAt(11, "composite", args), 2);
   EXPECT_FLOAT_EQ(RateAt(25, "composite", args), 0.2f);
   EXPECT_FLOAT_EQ(RateAt(45, "composite", args), 0.02f);
+}
+
+TEST(LearningRateTest, GateAndSlopeChangeOnce) {
+  const std::vector<Argument> gate{Int("num_iter", 10), Float("multiplier_1", 0.5f),
+                                   Float("multiplier_2", 0.25f)};
+  EXPECT_FLOAT_EQ(RateAt(9, "gate", gate), 1);
+  EXPECT_FLOAT_EQ(RateAt(10, "gate", gate), 0.5f);
+  const std::vector<Argument> slope{Int("num_iter_1", 10), Float("multiplier_1", 1),
+                                    Int("num_iter_2", 20), Float("multiplier_2", 0.5f)};
+  EXPECT_FLOAT_EQ(RateAt(9, "slope", slope), 2);
+  EXPECT_FLOAT_EQ(RateAt(15, "slope", slope), 1.5f);
+  EXPECT_FLOAT_EQ(RateAt(30, "slope", slope), 1);
 }
 
 TEST(LearningRateTest, RejectsBadArguments) {

@@ -205,6 +205,8 @@ TEST(BooleanMaskTest, KeepsRows) {
   ExpectTensor(ws, "Y", {2, 2}, {1, 2, 5, 6});
   EXPECT_EQ(FetchValues<int64_t>(ws, "i"), (Dims{0, 2}));
   CheckGradient(&ws, op, {0});
+  CheckGradient(&ws, Op("BooleanMask", {"X", "M"}, {"Y"}), {0});
+  ExpectThrows(&ws, Op("BooleanMaskGradient", {"M", "X"}, {"dX"}), "rows of the gradient");
   Feed<bool>(&ws, "short", {2}, std::vector<bool>{true, false});
   ExpectThrows(&ws, Op("BooleanMask", {"X", "short"}, {"Y"}), "mask [2]");
 

@@ -77,6 +77,19 @@ TEST_F(OptimizerTest, AdagradSumsSquares) {
   Expect("p", param);
 }
 
+TEST_F(OptimizerTest, AdagradDecaysWeights) {
+  const std::vector<Argument> args{MakeArgument<float>("weight_decay", 0.5f)};
+  const auto slope = All([&](int64_t i) { return g[i] + 0.5 * p[i]; });
+  const auto moment = All([&](int64_t i) { return v[i] + slope[i] * slope[i]; });
+  const auto update =
+      All([&](int64_t i) { return -0.1 * slope[i] / (std::sqrt(moment[i]) + 1e-5); });
+  const auto param = All([&](int64_t i) { return p[i] + update[i]; });
+  RunOp(&ws, Op("Adagrad", {"p", "v", "g", "lr"}, {"p", "v", "rate", "update"}, args));
+  Expect("v", moment);
+  Expect("update", update);
+  Expect("p", param);
+}
+
 TEST_F(OptimizerTest, RmsPropDividesByTheMean) {
   const std::vector<Argument> args{MakeArgument<float>("decay", 0.8f),
                                    MakeArgument<float>("momentum", 0.5f),

@@ -253,5 +253,16 @@ TEST(NanCheckOpTest, FailsOnNanAndInfinity) {
   ExpectThrows(&ws, Op("NanCheck", {"bad"}, {"bad"}), "element 0 is -inf");
 }
 
+TEST(ReduceSideGradientTest, TakesAShape) {
+  Workspace ws;
+  Feed<float>(&ws, "dY", {2}, {3, 6});
+  Feed<int64_t>(&ws, "shape", {2}, {2, 3});
+  RunOp(&ws, Op("ReduceBackMeanGradient", {"dY", "shape"}, {"dX"}), true);
+  ExpectTensor(ws, "dX", {2, 3}, {1, 1, 1, 2, 2, 2});
+  Feed<int64_t>(&ws, "shape", {2}, {3, 2});
+  RunOp(&ws, Op("ReduceFrontSumGradient", {"dY", "shape"}, {"dX"}), true);
+  ExpectTensor(ws, "dX", {3, 2}, {3, 6, 3, 6, 3, 6});
+}
+
 }  // namespace
 }  // namespace caffe2::testing

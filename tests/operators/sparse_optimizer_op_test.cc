@@ -62,9 +62,10 @@ class SparseOptimizerTest : public ::testing::Test {
 };
 
 TEST_F(SparseOptimizerTest, UpdateRowsAsTheDenseOnesDo) {
-  const std::vector<Argument> epsilon{MakeArgument<float>("epsilon", 1e-2f)};
-  ExpectSameAsDense(Op("SparseAdagrad", {"p", "v", "i", "g", "lr"}, {"p", "v"}, epsilon),
-                    Op("Adagrad", {"p", "v", "g", "lr"}, {"p", "v"}, epsilon), {"p", "v"});
+  const std::vector<Argument> adagrad{MakeArgument<float>("epsilon", 1e-2f),
+                                      MakeArgument<float>("weight_decay", 0.25f)};
+  ExpectSameAsDense(Op("SparseAdagrad", {"p", "v", "i", "g", "lr"}, {"p", "v"}, adagrad),
+                    Op("Adagrad", {"p", "v", "g", "lr"}, {"p", "v"}, adagrad), {"p", "v"});
   const std::vector<Argument> adam{MakeArgument<float>("beta1", 0.8f),
                                    MakeArgument<float>("beta2", 0.95f)};
   ExpectSameAsDense(
@@ -116,17 +117,20 @@ TEST_F(SparseOptimizerTest, RowWiseOnesHaveOneRateForEachRow) {
   ExpectTensor(ws, "row_v", {5}, v);
 
   const double correction = std::sqrt(1 - std::pow(0.999, 5)) / (1 - std::pow(0.9, 5));
+  std::vector<float> steps;
   for (int r = 0; r < 2; ++r) {
     const int row = r == 0 ? 3 : 1;
     v[row] = 0.999f * v[row] + 0.001f * mean_square(r);
     for (int j = 0; j < 3; ++j) {
       float& first = m[row * 3 + j];
       first = 0.9f * first + 0.1f * g[3 * r + j];
-      p[row * 3 + j] -= static_cast<float>(0.1 * correction * first / (std::sqrt(v[row]) + 1e-2));
+      steps.push_back(static_cast<float>(correction * first / (std::sqrt(v[row]) + 1e-2)));
+      p[row * 3 + j] -= 0.1f * steps.back();
     }
   }
   RunOp(&ws, Op("RowWiseSparseAdam", {"p", "m", "row_v", "i", "g", "lr", "iter"},
-                {"p", "m", "row_v"}, epsilon));
+                {"p", "m", "row_v", "steps"}, epsilon));
+  ExpectTensor(ws, "steps", {2, 3}, steps);
   ExpectTensor(ws, "p", {5, 3}, p);
   ExpectTensor(ws, "m", {5, 3}, m);
   ExpectTensor(ws, "row_v", {5}, v);

@@ -183,6 +183,12 @@ TEST(BatchOneHotTest, MarksValues) {
   Feed<float>(&ws, "b", {3}, {0.1f, 1, 3});
   RunOp(&ws, Op("BatchBucketOneHot", {"F", "n", "b"}, {"Y"}));
   ExpectTensor(ws, "Y", {2, 5}, {1, 0, 0, 0, 1, 0, 0, 1, 1, 0});
+  // Three equal boundaries: their value lies between them.
+  Feed<float>(&ws, "F1", {4, 1}, {-1, 0, 1, 2});
+  Feed<float>(&ws, "b1", {4}, {0, 0, 0, 1});
+  Feed<int32_t>(&ws, "n1", {1}, {4});
+  RunOp(&ws, Op("BatchBucketOneHot", {"F1", "n1", "b1"}, {"Y"}));
+  ExpectTensor(ws, "Y", {4, 5}, {1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1});
   Feed<int64_t>(&ws, "size", {1}, {4});
   ExpectThrows(&ws, Op("SegmentOneHot", {"n", "i", "size"}, {"Y"}), "index 4");
   Feed<int32_t>(&ws, "n", {1}, {3});

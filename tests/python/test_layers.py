@@ -94,9 +94,15 @@ def test_reports_of_blobs(x):
     GetEntryFromBlobs(["y"], 0, i1=2, i2=3)(model.net)
     workspace.RunNetOnce(model.net)
     l2, mean, entry = fetch("y_l2_norm", "y_averaged_l1_norm", "y_2_3")
-    np.testing.assert_allclose(l2, np.linalg.norm(x), rtol=1e-5)
-    np.testing.assert_allclose(mean, abs(x).mean(), rtol=1e-5)
+    assert l2.shape == mean.shape == (1,)
+    np.testing.assert_allclose(l2, [np.linalg.norm(x) ** 2], rtol=1e-5)
+    np.testing.assert_allclose(mean, [abs(x).mean()], rtol=1e-5)
     assert entry == x[2, 3]
+    net = model.net.Clone("row")
+    ComputeNormForBlobs(["y"], 0, p=1, row_index=2)(net, modify_output_record=True)
+    assert net.output_record().field_names() == ["y_row_2_l1_norm"]
+    workspace.RunNetOnce(net)
+    np.testing.assert_allclose(*fetch("y_row_2_l1_norm"), [abs(x[2]).sum()], rtol=1e-5)
     with pytest.raises(ValueError, match="not defined"):
         ComputeNormForBlobs(["z"], 0)(model.net)
     with pytest.raises(ValueError, match="not L3"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from caffe2.proto import caffe2_pb2
-from caffe2.python import core, schema, workspace
+from caffe2.python import brew, core, model_helper, schema, workspace
 
 
 def shapes_of(net):
@@ -135,3 +135,24 @@ def test_recurrent_steps_go_to_the_gpu_with_their_net():
     for proto in (net.Proto(), nested):
         assert proto.device_option.device_type == caffe2_pb2.CUDA
         assert proto.device_option.device_id == 2 and proto.op[0].engine == "CUDNN"
+
+
+def test_complete_net_and_back():
+    model = model_helper.ModelHelper("first")
+    brew.fc(model, "x", "y", 3, 2)
+    model.net.Proto().type = "dag"
+    complete = model.GetCompleteNet()
+    assert [op.type for op in complete.Proto().op] == ["XavierFill", "ConstantFill", "FC"]
+    assert complete.Proto().type == "dag"
+    other = model_helper.ModelHelper("second")
+    other.ConstructInitTrainNetfromNet(complete)
+    assert shapes_of(other.param_init_net) == shapes_of(model.param_init_net)
+    assert shapes_of(other.net) == shapes_of(model.net)
+    assert other.net.Proto().type == "dag"
+    assert list(other.net.Proto().external_input) == ["x", "y_w", "y_b"]
+
+
+def test_records_without_blobs():
+    record = schema.Struct(("x", schema.Scalar(np.float32, core.BlobReference("b"))))
+    assert record.has_blobs() and not record.clone_schema().has_blobs()
+    assert record.clone_schema() == record

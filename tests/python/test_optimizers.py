@@ -53,9 +53,6 @@ class TestAdagrad(_Keeps, LRModificationTestBase, unittest.TestCase):
     def build_optimizer(self, model, **kwargs):
         return optimizer.build_adagrad(model, base_learning_rate=1.0, lars=0.5, **kwargs)
 
-    # The rate of a layer takes the place of the ratio of norms.
-    test_lr_injection = None
-
 
 @needs("RowWiseSparseAdagrad")
 class TestRowWiseAdagrad(_Keeps, LRModificationTestBase, unittest.TestCase):
@@ -101,6 +98,21 @@ class TestAdam(_Keeps, LRModificationTestBase, unittest.TestCase):
 class TestRmsProp(_Keeps, LRModificationTestBase, unittest.TestCase):
     def build_optimizer(self, model, **kwargs):
         return optimizer.build_rms_prop(model, base_learning_rate=0.02, epsilon=0.1, **kwargs)
+
+
+class TestAdadelta(_Keeps, LRModificationTestBase, unittest.TestCase):
+    def build_optimizer(self, model, **kwargs):
+        return optimizer.build_adadelta(model, base_learning_rate=1.0, decay=0.995, **kwargs)
+
+
+class TestDecayAdagrad(_Keeps, LRModificationTestBase, unittest.TestCase):
+    def build_optimizer(self, model, **kwargs):
+        return optimizer.build_decay_adagrad(model, base_learning_rate=1.0, **kwargs)
+
+    def check_optimizer(self, built):
+        # The iteration is state where the gradient is dense.
+        self.shared = self._testMethodName != "testSparse"
+        super().check_optimizer(built)
 
 
 @needs("YellowFin")

@@ -113,6 +113,62 @@ def test_control_operators(x, expected):
     assert value(y) == expected
 
 
+def test_conditions_that_follow_each_other():
+    with NetBuilder() as builder:
+        seen = [ops.Const(0) for _ in range(3)]
+        with ops.loop(10) as loop:
+            with ops.If(ops.GE([loop.iter(), ops.Const(7)])) as branch:
+                ops.Add([seen[0], ops.Const(1)], [seen[0]])
+            with branch.Elif(ops.GE([loop.iter(), ops.Const(5)])) as branch:
+                ops.Add([seen[1], ops.Const(1)], [seen[1]])
+            with branch.Else() as branch:
+                ops.Add([seen[2], ops.Const(1)], [seen[2]])
+            with pytest.raises(ValueError, match="nothing follows Else"):
+                branch.Elif(ops.Const(True))
+    run(builder)
+    assert [value(blob) for blob in seen] == [3, 2, 5]
+
+
+def test_else_and_condition_of_control_operators():
+    with NetBuilder(_use_control_ops=True) as builder:
+        y, i = ops.Const(0.0), ops.Const(0.0)
+        with ops.IfNet(ops.GT([i, ops.Const(3.0)])):
+            ops.Add([y, ops.Const(1.0)], [y])
+        with ops.Else():
+            ops.Sub([y, ops.Const(100.0)], [y])
+        with ops.WhileNet():
+            with ops.Condition():
+                ops.Add([i, ops.Const(1.0)], [i])
+                ops.LT([i, ops.Const(4.0)])
+            ops.Add([y, i], [y])
+    run(builder)
+    assert value(y) == -100 + 1 + 2 + 3
+    with pytest.raises(ValueError, match="Else must follow"):
+        with NetBuilder():
+            ops.Else()
+
+
+def test_each_operator_builds_its_own_function():
+    calls = []
+
+    def builder(name):
+        state = []
+
+        def function(inputs, outputs):
+            state.append(name)
+            calls.append(len(state))
+
+        return function
+
+    op = core.CreatePythonOperator((builder, ["f"], {}), [], [])
+    net = core.Net("built")
+    net.Proto().op.extend([op, op])
+    workspace.CreateNet(net)
+    workspace.RunNet(net)
+    workspace.RunNet(net)
+    assert calls == [1, 1, 2, 2]
+
+
 @pytest.mark.parametrize("condition, slope", [(True, 3.0), (False, -2.0)])
 def test_brew_cond_has_a_gradient(condition, slope):
     model = ModelHelper("cond")

@@ -298,7 +298,7 @@ def test_immediate_mode():
 
 
 def test_flags():
-    core.GlobalInit(["caffe2", "--caffe2_log_level=2"])
-    assert core.GetGlobalInitArgs() == ["--caffe2_log_level=2"]
+    core.GlobalInit(["caffe2", "a_word", "--caffe2_log_level=2"])
+    assert core.GetGlobalInitArgs() == ["a_word", "--caffe2_log_level=2"]
     with pytest.raises(ValueError, match="no_such_flag"):
         core.GlobalInit(["caffe2", "--no_such_flag=1"])

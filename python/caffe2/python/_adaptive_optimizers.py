@@ -33,10 +33,12 @@ class AdagradOptimizer(_AlphaOptimizer):
     each row."""
 
     def __init__(self, alpha=0.01, epsilon=1e-4, decay=1, policy="fixed",
-                 sparse_dedup_aggregator=None, rowWise=False, engine="", lars=None, **kwargs):
+                 sparse_dedup_aggregator=None, rowWise=False, engine="", lars=None,
+                 weight_decay=0.0, **kwargs):
         super().__init__(alpha, policy, kwargs)
         self.epsilon = epsilon
         self.decay = decay
+        self.weight_decay = weight_decay
         self.sparse_dedup_aggregator = sparse_dedup_aggregator
         self.rowWise = rowWise
         self.engine = engine
@@ -55,10 +57,11 @@ class AdagradOptimizer(_AlphaOptimizer):
         if self._is_sparse(param_info):
             add = net.RowWiseSparseAdagrad if self.rowWise else net.SparseAdagrad
             add([param, squared_sum, grad.indices, grad.values, rates[0]], [param, squared_sum],
-                epsilon=self.epsilon, engine=self.engine)
+                epsilon=self.epsilon, weight_decay=self.weight_decay, engine=self.engine)
             return
         net.Adagrad([param, squared_sum, grad, rates[0]], [param, squared_sum],
-                    epsilon=self.epsilon, decay=float(self.decay), engine=self.engine)
+                    epsilon=self.epsilon, decay=float(self.decay),
+                    weight_decay=self.weight_decay, engine=self.engine)
 
 
 class FtrlOptimizer(_AlphaOptimizer):

@@ -230,11 +230,7 @@ def CreateOperator(operator_type, inputs, outputs, name="", control_input=None,
 
 
 def _register_python_op(f, grad_f, pass_workspace):
-    """The token of a Python function, or of what (function, args, kwargs) returns."""
-    if isinstance(f, tuple):
-        f = f[0](*f[1], **f[2])
-    if isinstance(grad_f, tuple):
-        grad_f = grad_f[0](*grad_f[1], **grad_f[2])
+    """The token of a Python function, or of a tuple (builder, args, kwargs)."""
     token = C.register_python_op(f, pass_workspace, "")
     if grad_f:
         C.register_python_gradient_op(token, grad_f)
@@ -247,7 +243,8 @@ def CreatePythonOperator(f, inputs, outputs, grad_f=None, pass_workspace=False,
 
     The lists hold TensorCPU objects: read ``.data``, set outputs with ``.reshape`` and ``.data``
     or with ``.feed``. ``grad_f(inputs, outputs)`` gets inputs, outputs and output gradients.
-    `f` may be a tuple (builder, args, kwargs) whose call gives the function.
+    `f` may be a tuple (builder, args, kwargs), whose call gives the function, for each operator
+    when it is made.
     """
     if python_func_type is not None:
         instance = python_func_type(*f[1], **f[2]) if isinstance(f, tuple) else f

@@ -37,6 +37,7 @@ class Optimizer:
         _instances[self.__class__.__name__] += 1
         self._lr_multiplier = None
         self._lr_multiplier_on_gpu = False
+        self._local_lr_multiplier = None  # of the parameter that is being updated
 
     def __call__(self, net, param_init_net, param, grad=None):
         """Adds the update of `param`: a ParameterInfo, or a blob with its gradient."""
@@ -87,6 +88,9 @@ class Optimizer:
         if self._lr_multiplier is not None:
             rate = net.Mul([rate, self._lr_multiplier],
                            self.make_unique_blob_name("scaled_lr"), broadcast=1)
+        if self._local_lr_multiplier is not None:
+            rate = net.Mul([rate, self._local_lr_multiplier],
+                           self.make_unique_blob_name("local_scaled_lr"), broadcast=1)
         return rate, iteration
 
     def add_lr_multiplier(self, lr_multiplier, is_gpu_blob=False):
@@ -97,13 +101,14 @@ class Optimizer:
     def _add_lars(self, net, param_info):
         """Scales the learning rate of a dense parameter by layer-wise adaptive rate scaling (You et
         al., 2017), if `self.lars`, the offset of the divisor, is set."""
+        self._local_lr_multiplier = None
         if self.lars is None or self._is_sparse(param_info):
             return
         if self.lars < 0:
             raise ValueError(f"lars must not be negative, as {self.lars}")
         name = self.make_unique_blob_name(param_info.name.replace("/", "_") + "_lars")
-        self.add_lr_multiplier(net.Lars([param_info.blob, param_info.grad],
-                                        core.BlobReference(name), offset=self.lars))
+        self._local_lr_multiplier = net.Lars([param_info.blob, param_info.grad],
+                                             core.BlobReference(name), offset=self.lars)
 
     def _deduplicated(self, net, param_info):
         """The gradient; of a sparse one, rows of one index are joined if it was asked for."""

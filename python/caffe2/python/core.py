@@ -75,6 +75,10 @@ for _name, _number in caffe2_pb2.TensorProto.DataType.items():
 def __getattr__(name):
     if name == "_REGISTERED_OPERATORS":
         return _operator_def._REGISTERED_OPERATORS
+    if name == "workspace":
+        from caffe2.python import workspace
+
+        return workspace
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -82,11 +86,12 @@ def GlobalInit(args):
     """Sets flags of the library: a list whose first word is the program's name, for instance
     ``["caffe2", "--caffe2_log_level=2"]``.
 
-    Raises ValueError for what is no flag.
+    Raises ValueError for a flag that is not of the form --name=value.
     """
     global _global_init_args
     args = [args] if isinstance(args, str) else list(args)
-    C.global_init(args)
+    # As Caffe2 does, leaves words that are no flags to the program.
+    C.global_init(args[:1] + [arg for arg in args[1:] if arg.startswith("-")])
     _global_init_args = args[1:]
 
 

@@ -41,7 +41,7 @@ class _Function:
 
 def _estimate(loss, values, index, stepsize):
     """The gradient of loss(values) at values[index] by central differences."""
-    values = [np.array(value) for value in values]
+    values = [np.array(value, order="C") for value in values]
     flat = values[index].reshape(-1)
     estimate = np.zeros(flat.shape, np.float64)
     for i in range(flat.size):
@@ -161,7 +161,7 @@ class NetGradientChecker:
     def Check(net, outputs_with_grad, input_values, input_to_check=None, step_size=0.0001,
               threshold=0.05, print_net=True):
         """Raises AssertionError unless the gradient of the sum of the outputs agrees with
-        differences.
+        differences. Runs in the current workspace, which has the parameters of the net.
 
         Args:
           outputs_with_grad: blobs.
@@ -180,12 +180,10 @@ class NetGradientChecker:
             workspace.RunNetOnce(net)
             return sum(float(workspace.FetchBlob(y).astype(np.float64).sum()) for y in outputs)
 
-        with workspace.WorkspaceGuard("_net_gradient_check_"):
-            values = list(input_values.values())
-            estimate = _estimate(total, values, index, step_size)
-            total(values)
-            workspace.RunNetOnce(full)
-            gradient = workspace.FetchBlob(gradients[names[index]])
-            workspace.ResetWorkspace()
+        values = list(input_values.values())
+        estimate = _estimate(total, values, index, step_size)
+        total(values)
+        workspace.RunNetOnce(full)
+        gradient = workspace.FetchBlob(gradients[names[index]])
         np.testing.assert_allclose(gradient, estimate, rtol=threshold, atol=threshold)
         return gradient, estimate

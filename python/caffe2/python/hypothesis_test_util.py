@@ -245,7 +245,7 @@ class HypothesisTestCase(test_util.TestCase):
           reference: function of the inputs -> tuple of outputs.
           output_to_grad: an output; then also its gradient is checked, against
           grad_reference: function (gradient of the output, outputs, inputs) -> tuple of gradients
-            of the inputs, None where there is none.
+            of the inputs: None where there is none, (values, rows) of a sparse one.
 
         Returns the outputs.
         """
@@ -284,9 +284,14 @@ class HypothesisTestCase(test_util.TestCase):
         workspace.FeedBlob(output_to_grad + "_grad", gradient, op.device_option)
         workspace.RunOperatorsOnce(operators)
         for blob, wanted in zip(g_input, grad_reference(gradient, outputs, inputs)):
-            if wanted is not None:
-                np.testing.assert_allclose(workspace.FetchBlob(blob), wanted, rtol=threshold,
-                                           atol=threshold)
+            if wanted is None:
+                continue
+            if isinstance(blob, core.GradientSlice):
+                wanted, rows = wanted
+                np.testing.assert_array_equal(workspace.FetchBlob(blob.indices), rows)
+                blob = blob.values
+            np.testing.assert_allclose(workspace.FetchBlob(blob), wanted, rtol=threshold,
+                                       atol=threshold)
 
     def assertValidationChecks(self, device_option, op, inputs, validator,
                                input_device_options=None, as_kwargs=True, init_net=None):

@@ -11,6 +11,8 @@ from caffe2.python.modeling.parameter_sharing import parameter_sharing_context
 
 logger = logging.getLogger(__name__)
 
+_INIT_NET_MARK = "/param_init_net"
+
 # Operators that the brew helpers do not wrap but that models may call directly.
 _known_working_ops = {
     "Accuracy", "Adagrad", "Adam", "Add", "Alias", "AveragedLoss", "BatchMatMul", "BooleanMask",
@@ -202,6 +204,26 @@ class ModelHelper:
         for param, grad in self.param_to_grad.items():
             self.get_param_info(param).grad = grad
         return self.grad_map
+
+    def GetCompleteNet(self):
+        """param_init_net and net as one Net, "<name>_complete_net"."""
+        complete = self.param_init_net.Clone(self.name + "_complete_net", keep_schema=True)
+        # By this ConstructInitTrainNetfromNet tells them apart.
+        for op in complete.Proto().op:
+            op.debug_info += _INIT_NET_MARK
+        complete.AppendNet(self.net)
+        if self.net.Proto().HasField("type"):
+            complete.Proto().type = self.net.Proto().type
+        return complete
+
+    def ConstructInitTrainNetfromNet(self, net):
+        """Takes param_init_net and net from what GetCompleteNet of another model has given."""
+        starts = [op.debug_info.endswith(_INIT_NET_MARK) for op in net.Proto().op]
+        init = [i for i, is_init in enumerate(starts) if is_init]
+        main = [i for i, is_init in enumerate(starts) if not is_init]
+        self.param_init_net = net.Clone(self.name + "_init", op_id_mask=init,
+                                        update_external_list=True)
+        self.net = net.Clone(self.name, op_id_mask=main, update_external_list=True)
 
     def _Validate(self):
         """The names of parameters that were added twice, sorted."""

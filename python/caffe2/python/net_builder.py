@@ -144,18 +144,20 @@ class Operations:
             _StopGuard(has_stopped_blob=has_stopped_blob, name=name))
 
     def If(self, cond, name=None):
-        """A block that runs if the bool blob is true. The builder's other operators follow it."""
+        """A block that runs if the bool blob is true. The builder's other operators follow it.
+
+        ``with ops.If(a) as c: ...``, ``with c.Elif(b) as c: ...``, ``with c.Else(): ...``
+        """
         return NetBuilder.current().add(_RunIf(cond, name=name))
 
     def Else(self, name=None):
-        """A block that runs if that of the If right before it did not."""
-        return NetBuilder.current().add(_RunElse(self._last_if(), name=name))
-
-    def _last_if(self):
-        children = NetBuilder.current()._children
-        if not children or not isinstance(children[-1], _RunIf):
+        """A block that runs if that of the If, Elif or IfNet right before it did not."""
+        builder = NetBuilder.current()
+        if _follows_if_net(builder):
+            return _ElseNet(name=name)
+        if not builder._children or not isinstance(builder._children[-1], _RunIf):
             raise ValueError("Else must follow If")
-        return children[-1]
+        return builder._children[-1].Else(name)
 
     def IfNet(self, cond, name=None):
         """Like If, but the block becomes an operator, whose gradient is defined. Blobs that the
@@ -167,14 +169,18 @@ class Operations:
         return _ElseNet(name=name)
 
     def WhileNet(self, name=None):
-        """A loop that becomes an operator: a ConditionNet and the body follow within the block."""
+        """A loop that becomes an operator: within the block, ``with ops.Condition():`` computes a
+        bool blob as its last output, and the body follows."""
         return _WhileNet(name=name)
 
     def ConditionNet(self, name=None):
-        """The condition of a WhileNet: ops.Condition(blob) is its last statement."""
+        """A Condition block that says by ops.Condition(blob) which blob is meant."""
         return _ConditionNet(name=name)
 
-    def Condition(self, blob):
+    def Condition(self, blob=None, name=None):
+        """The condition of a WhileNet: a block, or within ConditionNet its result, a bool blob."""
+        if blob is None:
+            return _ConditionNet(name=name)
         builder = NetBuilder.current()
         if not isinstance(builder, _ConditionNet):
             raise ValueError("Condition belongs in a ConditionNet")
@@ -317,24 +323,34 @@ class _RunIf(_RunOnce):
             raise TypeError(f"a condition is a blob, not {cond_blob!r}")
         outer = NetBuilder.current().current_net()
         self._is_else = cond_blob is None
-        self._already_ran = _already_ran if self._is_else else outer.Const(False)
+        self._follows = _already_ran is not None
+        self._already_ran = _already_ran if self._follows else outer.Const(False)
         if not self._is_else:
             # What is tested is the value before the block, which may change the condition.
             self._cond = outer.Copy(cond_blob)
 
     def __enter__(self):
         super().__enter__()
-        if self._is_else:
+        if self._follows:
             self.stop_if(self._already_ran)
-        else:
+        if not self._is_else:
             self.stop_if(self.current_net().Not(self._cond))
         self.current_net().Const(True, blob_out=self._already_ran)
         return self
 
+    def Elif(self, cond, name=None):
+        """A block that runs if no block before it did and the bool blob is true."""
+        return self._next(cond, name)
 
-class _RunElse(_RunIf):
-    def __init__(self, if_ctx, name=None):
-        super().__init__(None, name=name, _already_ran=if_ctx._already_ran)
+    def Else(self, name=None):
+        """A block that runs if no block before it did."""
+        return self._next(None, name)
+
+    def _next(self, cond, name):
+        if self._is_else:
+            raise ValueError("nothing follows Else")
+        return NetBuilder.current().add(
+            _RunIf(cond, name=name or self.name, _already_ran=self._already_ran))
 
 
 class _ControlNet(NetBuilder):
@@ -376,13 +392,19 @@ class _IfNet(_ControlNet):
         outer._last_if_net = (net, len(net.Proto().op), self)
 
 
+def _follows_if_net(builder):
+    """True if the last operator of a builder is an IfNet without an else branch."""
+    net, size, _ = getattr(builder, "_last_if_net", (None, 0, None))
+    return (net is not None and len(net.Proto().op) == size and builder._children
+            and builder._children[-1] is net)
+
+
 class _ElseNet(_ControlNet):
     def __init__(self, name=None):
         super().__init__(name)
-        last = getattr(self._outer, "_last_if_net", None)
-        if last is None or len(last[0].Proto().op) != last[1]:
+        if not _follows_if_net(self._outer):
             raise ValueError("ElseNet must follow IfNet")
-        self._net, _, self._if = last
+        self._net, _, self._if = self._outer._last_if_net
 
     def _finish(self):
         # The If is made anew, with both branches.
@@ -398,16 +420,20 @@ class _ConditionNet(_ControlNet):
     def __init__(self, name=None):
         super().__init__(name)
         if not isinstance(self._outer, _WhileNet):
-            raise ValueError("ConditionNet belongs in a WhileNet")
+            raise ValueError("Condition belongs in a WhileNet")
         self._condition = None
 
     def set_condition(self, blob):
         self._condition = blob
 
     def _finish(self):
+        net = self._net_of_block()
         if self._condition is None:
-            raise ValueError("a ConditionNet ends with Condition(blob)")
-        self._outer._condition_net = self._net_of_block()
+            operators = net.Proto().op
+            if not operators or not operators[-1].output:
+                raise ValueError("a condition ends with an operator that computes it")
+            self._condition = core.BlobReference(operators[-1].output[0], net)
+        self._outer._condition_net = net
         self._outer._condition = self._condition
 
 
@@ -416,7 +442,7 @@ class _WhileNet(_ControlNet):
 
     def _finish(self):
         if self._condition_net is None:
-            raise ValueError("a WhileNet begins with a ConditionNet")
+            raise ValueError("a WhileNet begins with a Condition")
         outer = self._outer
         add_while_op(outer.current_net(), self._condition, outer._lexical_scope(),
                      self._net_of_block(), self._condition_net)

@@ -24,6 +24,7 @@ from caffe2.python._optimizer_base import (
     Optimizer,
     reset_optimizer_instance_count,
 )
+from caffe2.python._rate_optimizers import AdadeltaOptimizer, DecayAdagradOptimizer
 from caffe2.python._sgd_optimizers import (
     FP16SgdOptimizer,
     MultiPrecisionSgdOptimizer,
@@ -32,13 +33,15 @@ from caffe2.python._sgd_optimizers import (
 )
 
 __all__ = [
-    "AdagradOptimizer", "AdamOptimizer", "AuxOptimizerParams", "FP16SgdOptimizer", "FtrlOptimizer",
-    "GFtrlOptimizer", "MultiPrecisionSgdOptimizer", "Optimizer", "RmsPropOptimizer", "SgdOptimizer",
+    "AdadeltaOptimizer", "AdagradOptimizer", "AdamOptimizer", "AuxOptimizerParams",
+    "DecayAdagradOptimizer", "FP16SgdOptimizer", "FtrlOptimizer", "GFtrlOptimizer",
+    "MultiPrecisionSgdOptimizer", "Optimizer", "RmsPropOptimizer", "SgdOptimizer",
     "StormOptimizer", "WeightDecayBuilder", "WngradOptimizer", "YellowFinOptimizer",
-    "_OPTIMIZER_ITERATION_NAME", "add_weight_decay", "build_adagrad", "build_adam",
-    "build_fp16_sgd", "build_ftrl", "build_gftrl", "build_multi_precision_sgd", "build_rms_prop",
-    "build_sgd", "build_storm", "build_wngrad", "build_yellowfin", "get_lr_injection",
-    "get_param_device", "reset_optimizer_instance_count", "set_lr_injection",
+    "_OPTIMIZER_ITERATION_NAME", "add_weight_decay", "build_adadelta", "build_adagrad",
+    "build_adam", "build_decay_adagrad", "build_fp16_sgd", "build_ftrl", "build_gftrl",
+    "build_multi_precision_sgd", "build_rms_prop", "build_sgd", "build_storm", "build_wngrad",
+    "build_yellowfin", "get_lr_injection", "get_param_device", "reset_optimizer_instance_count",
+    "set_lr_injection",
 ]
 
 _LEARNING_RATE_INJECTION = "lr_injection"
@@ -211,3 +214,17 @@ def build_rms_prop(model, base_learning_rate, max_gradient_norm=None, allow_lr_i
 def build_yellowfin(model, base_learning_rate=0.1, **kwargs):
     """YellowFinOptimizer: mu, beta, curv_win_width, zero_debias, epsilon."""
     return _build(model, YellowFinOptimizer(alpha=base_learning_rate, **kwargs))
+
+
+def build_adadelta(model, base_learning_rate, parameters=None, max_gradient_norm=None,
+                   allow_lr_injection=False, **kwargs):
+    """AdadeltaOptimizer: epsilon, decay, policy."""
+    return _build(model, AdadeltaOptimizer(alpha=base_learning_rate, **kwargs),
+                  max_gradient_norm=max_gradient_norm, allow_lr_injection=allow_lr_injection)
+
+
+def build_decay_adagrad(model, base_learning_rate, max_gradient_norm=None,
+                        allow_lr_injection=False, **kwargs):
+    """DecayAdagradOptimizer: beta1, epsilon, weight_decay, policy."""
+    return _build(model, DecayAdagradOptimizer(alpha=base_learning_rate, **kwargs),
+                  max_gradient_norm=max_gradient_norm, allow_lr_injection=allow_lr_injection)

@@ -23,11 +23,10 @@ class OptimizerTestBase:
         raise NotImplementedError("a test of an optimizer defines check_optimizer")
 
     def _createDense(self):
-        """(model, weights to find [1, 10], data [200, 10], labels [200, 1]) of a linear
-        regression."""
-        perfect_model = np.array([2, 6, 5, 0, 1, 2, -1, 3, -2, 4]).astype(np.float32)
+        """(model, weights to find [5], data [20, 5], labels [20, 1]) of a regression."""
+        perfect_model = np.array([2, 6, 5, 0, 1]).astype(np.float32)
         np.random.seed(123)
-        data = np.random.randint(2, size=(200, perfect_model.size)).astype(np.float32)
+        data = np.random.randint(2, size=(20, perfect_model.size)).astype(np.float32)
         label = np.dot(data, perfect_model)[:, np.newaxis].astype(np.float32)
         model = ModelHelper(name="test", arg_scope={"order": "NCHW"})
         out = brew.fc(model, "data", "fc", perfect_model.size, 1, ("ConstantFill", {}),

@@ -89,6 +89,10 @@ class Field:
     def clone(self, keep_blobs=True):
         raise NotImplementedError("Field is abstract")
 
+    def clone_schema(self):
+        """A copy without blobs."""
+        return self.clone(keep_blobs=False)
+
     def __eq__(self, other):
         return isinstance(other, Field) and equal_schemas(self, other)
 

@@ -57,6 +57,11 @@ def IsNUMAEnabled():
     return False
 
 
+def GetCuDNNVersion():
+    """0: no version of cuDNN is told to Python."""
+    return 0
+
+
 def GetNumNUMANodes():
     """The number of NUMA nodes that memory is placed on; -1, as none is chosen."""
     return -1

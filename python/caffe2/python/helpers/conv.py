@@ -4,6 +4,9 @@ from caffe2.python.helpers.fc import add_weight_and_bias
 
 
 def _engine_arguments(use_cudnn, cudnn_exhaustive_search, ws_nbytes_limit, kwargs):
+    engine = kwargs.get("engine")
+    if engine is not None and bool(use_cudnn) != (engine == "CUDNN"):
+        raise ValueError(f"use_cudnn={use_cudnn} contradicts the engine {engine!r}")
     if use_cudnn:
         kwargs["engine"] = "CUDNN"
         kwargs["exhaustive_search"] = cudnn_exhaustive_search
@@ -54,7 +57,8 @@ def conv(model, blob_in, blob_out, dim_in, dim_out, kernel, weight_init=None, bi
       **kwargs: stride, pad, dilation and further arguments of the operator Conv.
 
     Parameters: <blob_out>_w [dim_out, dim_in / group, kh, kw] (NHWC: channels last), <blob_out>_b.
-    Raises ValueError if the groups do not divide the channels.
+    Raises ValueError if the groups do not divide the channels, or if use_cudnn and engine
+    contradict each other.
     """
     return _conv(model, False, blob_in, blob_out, dim_in, dim_out, kernel, weight_init, bias_init,
                  WeightInitializer, BiasInitializer, group, transform_inputs, **kwargs)

@@ -39,5 +39,8 @@ class BlobReport(NetModifier):
                 if self._logging_frequency >= 1:
                     net.Print(output, [], every_n=self._logging_frequency)
                 if modify_output_record:
-                    net.AppendOutputRecordField(
-                        str(blob) + field, schema.Scalar(np.float32, output))
+                    column = schema.Scalar((np.float32, (1,)), output)
+                    if net.output_record() is None:
+                        net.set_output_record(schema.Struct((str(blob) + field, column)))
+                    else:
+                        net.AppendOutputRecordField(str(blob) + field, column)

@@ -1,11 +1,15 @@
 """Reports norms of blobs."""
 
+from caffe2.python import core
 from caffe2.python.modeling._blob_report import BlobReport
 
 
 class ComputeNormForBlobs(BlobReport):
-    """The L1 or L2 norm of each blob (not squared for p = 2), or with compute_averaged_norm of its
-    mean element, in "<blob>_l<p>_norm"."""
+    """The L1 norm, or the square of the L2 norm, of each blob, or with compute_averaged_norm of its
+    mean element, in "<blob>_l<p>_norm", float of shape [1].
+
+    With `row_index`, of this row of matrices alone, in "<blob>_row_<i>_l<p>_norm".
+    """
 
     def __init__(self, blobs, logging_frequency, p=2, compute_averaged_norm=False, row_index=None):
         if p not in (1, 2):
@@ -14,15 +18,16 @@ class ComputeNormForBlobs(BlobReport):
         self._p = p
         self._averaged = compute_averaged_norm
         self._row_index = row_index
-        averaged = "_averaged" if compute_averaged_norm else ""
-        row = f"_row_{row_index}" if row_index is not None and row_index >= 0 else ""
-        self._suffix = f"{averaged}_l{p}_norm{row}"
+        self._suffix = f"{'_averaged' if compute_averaged_norm else ''}_l{p}_norm"
 
     def _compute(self, net, blob):
-        output = net.NextScopedBlob(prefix=blob + self._suffix)
+        row = ""
         if self._row_index is not None and self._row_index >= 0:
-            blob = net.Slice([blob], net.NextScopedBlob(prefix=output + "_row"),
+            row = f"_row_{self._row_index}"
+            blob = net.Slice([blob], net.NextScopedBlob(prefix=blob + row),
                              starts=[self._row_index, 0], ends=[self._row_index + 1, -1])
-        parts = net.Sqr(blob) if self._p == 2 else net.Abs(blob)
-        total = net.SumElements(parts, average=self._averaged)
-        return {self._suffix: net.Sqrt(total, output) if self._p == 2 else net.Copy(total, output)}
+        numbers = net.Cast(blob, net.NextScopedBlob(prefix=blob + "_float"), to=core.DataType.FLOAT)
+        norm = net.LpNorm(numbers, net.NextScopedBlob(prefix=blob + self._suffix), p=self._p,
+                          average=self._averaged)
+        net.StopGradient(norm, net.NextScopedBlob(norm + "_stop_gradient"))
+        return {row + self._suffix: norm}

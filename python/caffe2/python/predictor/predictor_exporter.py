@@ -114,8 +114,11 @@ def set_model_info(meta_net_def, project_str, model_class_str, version):
     meta_net_def.modelInfo.version = version
 
 
-def save_to_db(db_type, db_destination, predictor_export_meta):
-    """Writes nets and parameters (from the current workspace) to a new database."""
+def save_to_db(db_type, db_destination, predictor_export_meta, use_ideep=False):
+    """Writes nets and parameters (from the current workspace) to a new database.
+
+    `use_ideep` is without effect: parameters have one layout on the CPU.
+    """
     workspace.FeedBlob(predictor_constants.META_NET_DEF,
                        get_meta_net_def(predictor_export_meta).SerializeToString())
     workspace.RunOperatorOnce(core.CreateOperator(
