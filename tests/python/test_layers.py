@@ -159,3 +159,12 @@ def test_deduplicated_rows():
     indices, values = fetch(str(rows.indices), str(rows.values))
     found = {int(i): tuple(v) for i, v in zip(indices, values)}
     assert found == {1: (3, 4), 3: (6, 8)}
+
+
+def test_engines_do_not_contradict_use_cudnn():
+    model = model_helper.ModelHelper("engines")
+    assert brew.conv(model, "x", "a", 3, 4, 1, use_cudnn=True, engine="CUDNN") == "a"
+    assert brew.conv(model, "x", "b", 3, 4, 1, use_cudnn=False, engine="OTHER") == "b"
+    for use_cudnn, engine in ((True, "OTHER"), (True, ""), (False, "CUDNN")):
+        with pytest.raises(ValueError, match="contradicts"):
+            brew.conv(model, "x", "c", 3, 4, 1, use_cudnn=use_cudnn, engine=engine)

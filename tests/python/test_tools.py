@@ -132,3 +132,21 @@ def test_serialized_inputs_are_reproducible():
 def test_strategies(values, unbounded):
     assert len(set(values.tolist())) == 5
     assert isinstance(unbounded, float)
+
+
+def test_gradient_checks_take_arrays_of_any_layout():
+    X = np.arange(1, 7, dtype=np.float32).reshape(2, 3).T
+    checker = gradient_checker.GradientChecker(0.01, 0.005)
+    good, gradient, estimate = checker.CheckSimple(
+        core.CreateOperator("Sqr", "X", "Y"), [X], 0, [0])
+    assert good and gradient.any()
+    np.testing.assert_allclose(estimate, 2 * X**3, rtol=1e-2)
+
+
+def test_gradient_checks_of_nets_use_the_parameters_there_are():
+    workspace.FeedBlob("w", np.float32([2, 3]))
+    net = core.Net("with_parameter")
+    net.Mul(["x", "w"], "y")
+    gradient, _ = gradient_checker.NetGradientChecker.Check(
+        net, ["y"], {"x": np.float32([1, 1])}, step_size=0.1)
+    np.testing.assert_array_equal(gradient, [2, 3])
