@@ -191,6 +191,7 @@ void Describe(OpSchema& schema) {
   schema.NumOutputs(1, 2)
       .Arg("padding_width", "(int >= 0, default 1) Rows before each segment.")
       .Arg("end_padding_width", "(int >= 0) Rows behind each. Default: as many as before.")
+      .Input(1, "lengths", "Optional int32 or int64: the lengths of the segments. Default: one.")
       .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
         std::vector<TensorShape> out(def.output_size(), UnknownTensorShape());
         if (def.output_size() > 1 && in.size() > 1) out[1] = in[1];
