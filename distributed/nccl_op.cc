@@ -1,5 +1,7 @@
 #include "distributed/nccl_op.h"
 
+#include <climits>
+
 #include "caffe2/core/operator_schema.h"
 
 namespace caffe2 {
@@ -21,10 +23,11 @@ std::vector<TensorShape> FirstDimension(const OperatorDef& def, const std::vecto
 }
 
 OpSchema& Members(OpSchema& schema) {
-  return schema.NumInputs(1, 32).InputsCanCrossDevices().Input(
-      0, "X",
-      "Tensor of the first member, on the operator's device; further inputs likewise, each "
-      "on its member's device. float, double, float16, bfloat16, int32, int64, uint8.");
+  return schema.NumInputs(1, INT_MAX)
+      .InputsCanCrossDevices()
+      .Input(0, "X",
+             "Tensor of the first member, on the operator's device; further inputs likewise, each "
+             "on its member's device. float, double, float16, bfloat16, int32, int64, uint8.");
 }
 OpSchema& OneOutputEach(OpSchema& schema) {
   return schema.FillUsing(Members)
