@@ -3,9 +3,8 @@
 
 #include <vector>
 
-#include "caffe2/core/operator.h"
 #include "caffe2/utils/math.h"
-#include "caffe2/utils/product_types.h"
+#include "operators/activation_types.h"
 
 namespace caffe2 {
 
@@ -39,9 +38,7 @@ class BatchMatMulOp final : public Operator<Context> {
         trans_b_(this->template GetSingleArgument<int>("trans_b", 0) != 0),
         broadcast_(this->template GetSingleArgument<int>("broadcast", 0) != 0) {}
 
-  bool RunOnDevice() override {
-    return math::ProductTypes<Context, TensorTypes>::Dispatch(this, Input(0).dtype());
-  }
+  bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(0).dtype()); }
 
   template <typename T>
   bool DoRunWithType() {

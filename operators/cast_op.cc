@@ -74,27 +74,12 @@ ConvertFunction FindConversion(TensorProto::DataType from, TensorProto::DataType
 }
 
 template <>
-CastOp<CPUContext>::CastOp(const OperatorDef& def, Workspace* ws)
-    : Operator<CPUContext>(def, ws),
-      to_(DataTypeArgument(ArgumentHelper(debug_def()), "to", TensorProto::FLOAT)) {}
-
-template <>
-bool CastOp<CPUContext>::RunOnDevice() {
-  const Tensor& X = Input(0);
-  Tensor* Y = Output(0);
-  CAFFE_ENFORCE(X.has_data(), "the input of shape ", ShapeString(X.sizes()), " holds no data");
-  const ConvertFunction convert = FindConversion(TypeMetaToDataType(X.dtype()), to_);
-  CAFFE_ENFORCE(convert != nullptr, "cannot cast ", X.dtype().name(), " to ",
-                TensorProto::DataType_Name(to_));
-  Y->ResizeLike(X);
-  const char* x = static_cast<const char*>(X.raw_data());
-  const size_t x_size = X.itemsize();
-  const TypeMeta to = DataTypeToTypeMeta(to_);
-  char* y = static_cast<char*>(Y->raw_mutable_data(to));
-  ParallelFor(X.numel(), kElementwiseGrain, [=](int64_t begin, int64_t end) {
-    convert(end - begin, x + begin * x_size, y + begin * to.itemsize());
+void CastOp<CPUContext>::Convert(ConvertFunction on_host, int64_t n, TypeMeta from, const void* x,
+                                 TypeMeta to, void* y) {
+  ParallelFor(n, kElementwiseGrain, [=](int64_t begin, int64_t end) {
+    on_host(end - begin, static_cast<const char*>(x) + begin * from.itemsize(),
+            static_cast<char*>(y) + begin * to.itemsize());
   });
-  return true;
 }
 
 REGISTER_CPU_OPERATOR(Cast, CastOp<CPUContext>);

@@ -17,10 +17,28 @@ template <class Context>
 class CastOp final : public Operator<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
-  CastOp(const OperatorDef& def, Workspace* ws);
-  bool RunOnDevice() override;
+  CastOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        to_(DataTypeArgument(ArgumentHelper(this->debug_def()), "to", TensorProto::FLOAT)) {}
+
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    CAFFE_ENFORCE(X.has_data(), "the input of shape ", ShapeString(X.sizes()), " holds no data");
+    const ConvertFunction convert = FindConversion(TypeMetaToDataType(X.dtype()), to_);
+    CAFFE_ENFORCE(convert != nullptr, "cannot cast ", X.dtype().name(), " to ",
+                  TensorProto::DataType_Name(to_));
+    const TypeMeta to = DataTypeToTypeMeta(to_);
+    Tensor* Y = Output(0);
+    Y->ResizeLike(X);
+    Convert(convert, X.numel(), X.dtype(), X.raw_data(), to, Y->raw_mutable_data(to));
+    return true;
+  }
 
  private:
+  // `on_host` is the conversion for host memory.
+  void Convert(ConvertFunction on_host, int64_t n, TypeMeta from, const void* x, TypeMeta to,
+               void* y);
+
   TensorProto::DataType to_;
 };
 

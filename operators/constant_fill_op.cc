@@ -65,6 +65,11 @@ void ConstantFiller::Read(const ArgumentHelper& arguments, TensorProto::DataType
   }
 }
 
+template <>
+void ConstantFillOp<CPUContext>::FillOnDevice(int64_t n, void* data) {
+  filler_.Fill(n, data);
+}
+
 REGISTER_CPU_OPERATOR(ConstantFill, ConstantFillOp<CPUContext>);
 OPERATOR_SCHEMA(ConstantFill)
     .FillUsing(DescribeFiller)

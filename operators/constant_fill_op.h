@@ -15,6 +15,9 @@ class ConstantFiller {
     Read(arguments, type);
   }
   TypeMeta meta() const { return meta_; }
+  // The bytes of the value, lowest first; not for text.
+  uint64_t bits() const { return bits_; }
+  // In host memory.
   void Fill(int64_t n, void* data) const { fill_(*this, n, data); }
 
  private:
@@ -38,11 +41,13 @@ class ConstantFillOp final : public FillerOp<Context> {
 
  protected:
   bool Fill(Tensor* output) override {
-    filler_.Fill(output->numel(), output->raw_mutable_data(filler_.meta()));
+    FillOnDevice(output->numel(), output->raw_mutable_data(filler_.meta()));
     return true;
   }
 
  private:
+  void FillOnDevice(int64_t n, void* data);
+
   ConstantFiller filler_;
 };
 

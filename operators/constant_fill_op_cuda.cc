@@ -9,27 +9,6 @@
 namespace caffe2 {
 namespace {
 
-class CudaConstantFillOp final : public FillerOp<CUDAContext> {
- public:
-  CudaConstantFillOp(const OperatorDef& def, Workspace* ws)
-      : FillerOp<CUDAContext>(def, ws),
-        filler_(ArgumentHelper(debug_def()), ConstantFillType(debug_def())) {
-    CAFFE_ENFORCE(filler_.meta().copy() == nullptr, "text exists in host memory only");
-    filler_.Fill(1, &bits_);
-  }
-
- protected:
-  bool Fill(Tensor* output) override {
-    void* data = output->raw_mutable_data(filler_.meta());
-    LaunchFill(output->numel(), filler_.meta().itemsize(), bits_, data, context_.stream());
-    return true;
-  }
-
- private:
-  ConstantFiller filler_;
-  uint64_t bits_ = 0;
-};
-
 Number NumberOf(TypeMeta type) {
   static const std::vector<std::pair<TypeMeta, Number>> numbers = {
       {TypeMeta::Make<float>(), Number::kFloat},
@@ -49,29 +28,6 @@ Number NumberOf(TypeMeta type) {
   CAFFE_THROW("no number: ", type.name());
 }
 
-class CudaCastOp final : public Operator<CUDAContext> {
- public:
-  CudaCastOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CUDAContext>(def, ws),
-        to_(DataTypeArgument(ArgumentHelper(debug_def()), "to", TensorProto::FLOAT)) {}
-
-  bool RunOnDevice() override {
-    const Tensor& X = Input(0);
-    CAFFE_ENFORCE(X.has_data(), "the input of shape ", ShapeString(X.sizes()), " holds no data");
-    CAFFE_ENFORCE(FindConversion(TypeMetaToDataType(X.dtype()), to_) != nullptr, "cannot cast ",
-                  X.dtype().name(), " to ", TensorProto::DataType_Name(to_));
-    const TypeMeta to = DataTypeToTypeMeta(to_);
-    Tensor* Y = Output(0);
-    Y->ResizeLike(X);
-    LaunchConvert(X.numel(), NumberOf(X.dtype()), X.raw_data(), NumberOf(to),
-                  Y->raw_mutable_data(to), context_.stream());
-    return true;
-  }
-
- private:
-  TensorProto::DataType to_;
-};
-
 struct CudaConvert {
   explicit CudaConvert(const OperatorBase&) {}
   template <typename T, typename R>
@@ -85,8 +41,6 @@ using Convert = UnaryElementwiseOp<TensorTypes<From>, CUDAContext, CudaConvert, 
 using FloatToHalf = Convert<float, float16>;
 using HalfToFloat = Convert<float16, float>;
 
-REGISTER_CUDA_OPERATOR(ConstantFill, CudaConstantFillOp);
-REGISTER_CUDA_OPERATOR(Cast, CudaCastOp);
 REGISTER_CUDA_OPERATOR(FloatToHalf, FloatToHalf);
 REGISTER_CUDA_OPERATOR(HalfToFloat, HalfToFloat);
 
@@ -107,4 +61,20 @@ REGISTER_CUDA_OPERATOR(GivenTensorIntFill, HostFallbackOp);
 REGISTER_CUDA_OPERATOR(GivenTensorInt64Fill, HostFallbackOp);
 
 }  // namespace
+
+template <>
+void ConstantFillOp<CUDAContext>::FillOnDevice(int64_t n, void* data) {
+  CAFFE_ENFORCE(filler_.meta().copy() == nullptr, "text exists in host memory only");
+  LaunchFill(n, filler_.meta().itemsize(), filler_.bits(), data, context_.stream());
+}
+
+template <>
+void CastOp<CUDAContext>::Convert(ConvertFunction, int64_t n, TypeMeta from, const void* x,
+                                  TypeMeta to, void* y) {
+  LaunchConvert(n, NumberOf(from), x, NumberOf(to), y, context_.stream());
+}
+
+REGISTER_CUDA_OPERATOR(ConstantFill, ConstantFillOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(Cast, CastOp<CUDAContext>);
+
 }  // namespace caffe2

@@ -1,57 +1,23 @@
 #include "operators/dropout_op.h"
 
-#include "caffe2/utils/narrow_float.h"
+#include "operators/element_type.h"
 
 namespace caffe2 {
 
 template <>
 template <typename T>
-bool DropoutOp<CPUContext>::DoRunWithType() {
-  const Tensor& x = Input(0);
-  const T* x_data = x.data<T>();
-  Tensor* y = Output(0);
-  if (y != &x) y->ResizeLike(x);
-  T* y_data = y->mutable_data<T>();
-  if (is_test_) {
-    context_.Copy(x.numel(), x_data, y_data);
-    return true;
-  }
-  CAFFE_ENFORCE_EQ(OutputSize(), 2, "Dropout in training writes its mask");
-  Tensor* mask = Output(1);
-  mask->ResizeLike(x);
-  bool* keep = mask->mutable_data<bool>();
-  const float scale = 1 / (1 - ratio_);
-  // A random word below this bound, a share of `ratio` of all, drops the element.
-  const auto bound = static_cast<uint64_t>(static_cast<double>(ratio_) * 0x1p32);
+void DropoutOp<CPUContext>::Drop(int64_t n, const T* x, uint64_t bound, bool* keep, T* y) {
   RandomGenerator& random = context_.random();
-  for (int64_t i = 0; i < x.numel(); ++i) {
+  for (int64_t i = 0; i < n; ++i) {
     keep[i] = random() >= bound;
-    Store(keep[i] ? Widen(x_data[i]) * scale : 0, &y_data[i]);
+    y[i] = Narrow<T>(keep[i] ? Widen(x[i]) * scale() : 0.f);
   }
-  return true;
 }
 
 template <>
 template <typename T>
-bool DropoutGradientOp<CPUContext>::DoRunWithType() {
-  const Tensor& dy = Input(0);
-  const T* dy_data = dy.data<T>();
-  Tensor* dx = Output(0);
-  if (dx != &dy) dx->ResizeLike(dy);
-  T* dx_data = dx->mutable_data<T>();
-  if (is_test_) {
-    context_.Copy(dy.numel(), dy_data, dx_data);
-    return true;
-  }
-  CAFFE_ENFORCE_EQ(InputSize(), 2, "the gradient of Dropout in training reads its mask");
-  const Tensor& mask = Input(1);
-  CAFFE_ENFORCE_EQ(mask.numel(), dy.numel(), "mask ", ShapeString(mask.sizes()));
-  const bool* keep = mask.data<bool>();
-  const float scale = 1 / (1 - ratio_);
-  for (int64_t i = 0; i < dy.numel(); ++i) {
-    Store(keep[i] ? Widen(dy_data[i]) * scale : 0, &dx_data[i]);
-  }
-  return true;
+void DropoutGradientOp<CPUContext>::DropGradient(int64_t n, const T* dy, const bool* keep, T* dx) {
+  for (int64_t i = 0; i < n; ++i) dx[i] = Narrow<T>(keep[i] ? Widen(dy[i]) * scale() : 0.f);
 }
 
 REGISTER_CPU_OPERATOR(Dropout, DropoutOp<CPUContext>);

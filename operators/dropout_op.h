@@ -5,6 +5,8 @@
 
 namespace caffe2 {
 
+using DropoutTypes = TensorTypes<float, float16, bfloat16>;
+
 // What the forward and the gradient operator have in common: their arguments.
 template <class Context>
 class DropoutBase : public Operator<Context> {
@@ -18,6 +20,9 @@ class DropoutBase : public Operator<Context> {
   }
 
  protected:
+  // What the elements that are kept are multiplied by, so that sums keep their mean.
+  float scale() const { return 1 / (1 - ratio_); }
+
   float ratio_;
   bool is_test_;
 };
@@ -27,11 +32,31 @@ class DropoutOp final : public DropoutBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using DropoutBase<Context>::DropoutBase;
-  bool RunOnDevice() override {
-    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
-  }
+  bool RunOnDevice() override { return DropoutTypes::Dispatch(this, Input(0).dtype()); }
   template <typename T>
-  bool DoRunWithType();
+  bool DoRunWithType() {
+    const Tensor& x = Input(0);
+    const T* x_data = x.data<T>();
+    Tensor* y = Output(0);
+    if (y != &x) y->ResizeLike(x);
+    T* y_data = y->template mutable_data<T>();
+    if (this->is_test_) {
+      context_.Copy(x.numel(), x_data, y_data);
+      return true;
+    }
+    CAFFE_ENFORCE_EQ(OutputSize(), 2, "Dropout in training writes its mask");
+    Tensor* mask = Output(1);
+    mask->ResizeLike(x);
+    // A random word below this bound, a share of `ratio` of all, drops the element.
+    const auto bound = static_cast<uint64_t>(static_cast<double>(this->ratio_) * 0x1p32);
+    Drop(x.numel(), x_data, bound, mask->template mutable_data<bool>(), y_data);
+    return true;
+  }
+
+ private:
+  // keep[i] = the next random word is at least `bound`; y = x * scale() where it is kept, else 0.
+  template <typename T>
+  void Drop(int64_t n, const T* x, uint64_t bound, bool* keep, T* y);
 };
 
 template <class Context>
@@ -39,11 +64,29 @@ class DropoutGradientOp final : public DropoutBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using DropoutBase<Context>::DropoutBase;
-  bool RunOnDevice() override {
-    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
-  }
+  bool RunOnDevice() override { return DropoutTypes::Dispatch(this, Input(0).dtype()); }
   template <typename T>
-  bool DoRunWithType();
+  bool DoRunWithType() {
+    const Tensor& dy = Input(0);
+    const T* dy_data = dy.data<T>();
+    Tensor* dx = Output(0);
+    if (dx != &dy) dx->ResizeLike(dy);
+    T* dx_data = dx->template mutable_data<T>();
+    if (this->is_test_) {
+      context_.Copy(dy.numel(), dy_data, dx_data);
+      return true;
+    }
+    CAFFE_ENFORCE_EQ(InputSize(), 2, "the gradient of Dropout in training reads its mask");
+    const Tensor& mask = Input(1);
+    CAFFE_ENFORCE_EQ(mask.numel(), dy.numel(), "mask ", ShapeString(mask.sizes()));
+    DropGradient(dy.numel(), dy_data, mask.data<bool>(), dx_data);
+    return true;
+  }
+
+ private:
+  // dx = dy * scale() where it was kept, else 0.
+  template <typename T>
+  void DropGradient(int64_t n, const T* dy, const bool* keep, T* dx);
 };
 
 }  // namespace caffe2

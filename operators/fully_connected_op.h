@@ -3,9 +3,8 @@
 
 #include <vector>
 
-#include "caffe2/core/operator.h"
 #include "caffe2/utils/math.h"
-#include "caffe2/utils/product_types.h"
+#include "operators/activation_types.h"
 
 namespace caffe2 {
 
@@ -51,9 +50,7 @@ class FullyConnectedOp final : public FullyConnectedBase<Context> {
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using FullyConnectedBase<Context>::FullyConnectedBase;
 
-  bool RunOnDevice() override {
-    return math::ProductTypes<Context, TensorTypes>::Dispatch(this, Input(X).dtype());
-  }
+  bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(X).dtype()); }
 
   template <typename T>
   bool DoRunWithType() {
@@ -85,9 +82,7 @@ class FullyConnectedGradientOp final : public FullyConnectedBase<Context> {
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using FullyConnectedBase<Context>::FullyConnectedBase;
 
-  bool RunOnDevice() override {
-    return math::ProductTypes<Context, TensorTypes>::Dispatch(this, Input(X).dtype());
-  }
+  bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(X).dtype()); }
 
   template <typename T>
   bool DoRunWithType() {

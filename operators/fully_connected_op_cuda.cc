@@ -6,11 +6,6 @@
 
 namespace caffe2 {
 
-template <template <typename...> class List>
-struct math::ProductTypesOf<CUDAContext, List> {
-  using type = List<float, float16, bfloat16>;
-};
-
 REGISTER_CUDA_OPERATOR(FC, FullyConnectedOp<CUDAContext, false>);
 REGISTER_CUDA_OPERATOR(FCTransposed, FullyConnectedOp<CUDAContext, true>);
 REGISTER_CUDA_OPERATOR(FCGradient, FullyConnectedGradientOp<CUDAContext, false>);

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "caffe2/core/operator.h"
+#include "operators/activation_types.h"
 
 namespace caffe2 {
 
@@ -55,9 +55,7 @@ class InstanceNormOp final : public InstanceNormBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using InstanceNormBase<Context>::InstanceNormBase;
-  bool RunOnDevice() override {
-    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
-  }
+  bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(0).dtype()); }
   template <typename T>
   bool DoRunWithType();
 };
@@ -67,9 +65,7 @@ class InstanceNormGradientOp final : public InstanceNormBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using InstanceNormBase<Context>::InstanceNormBase;
-  bool RunOnDevice() override {
-    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
-  }
+  bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(0).dtype()); }
   template <typename T>
   bool DoRunWithType();
 };

@@ -1,7 +1,7 @@
 // LayerNorm: each row is brought to mean 0 and variance 1.
 #pragma once
 
-#include "caffe2/core/operator.h"
+#include "operators/activation_types.h"
 
 namespace caffe2 {
 
@@ -15,9 +15,7 @@ class LayerNormOp final : public Operator<Context> {
         epsilon_(this->template GetSingleArgument<float>("epsilon", 1e-3f)) {
     CAFFE_ENFORCE_GE(epsilon_, 0, "argument epsilon");
   }
-  bool RunOnDevice() override {
-    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
-  }
+  bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(0).dtype()); }
   template <typename T>
   bool DoRunWithType();
 
@@ -32,9 +30,7 @@ class LayerNormGradientOp final : public Operator<Context> {
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   LayerNormGradientOp(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws), axis_(this->template GetSingleArgument<int>("axis", 1)) {}
-  bool RunOnDevice() override {
-    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
-  }
+  bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(0).dtype()); }
   template <typename T>
   bool DoRunWithType();
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "caffe2/core/operator.h"
+#include "operators/activation_types.h"
 
 namespace caffe2 {
 
@@ -50,9 +50,7 @@ class LrnOp final : public LrnBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using LrnBase<Context>::LrnBase;
-  bool RunOnDevice() override {
-    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
-  }
+  bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(0).dtype()); }
   template <typename T>
   bool DoRunWithType();
 
@@ -65,9 +63,7 @@ class LrnGradientOp final : public LrnBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using LrnBase<Context>::LrnBase;
-  bool RunOnDevice() override {
-    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
-  }
+  bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(0).dtype()); }
   template <typename T>
   bool DoRunWithType();
 };

@@ -1,9 +1,8 @@
 // MatMul: the product of two tensors seen as matrices.
 #pragma once
 
-#include "caffe2/core/operator.h"
 #include "caffe2/utils/math.h"
-#include "caffe2/utils/product_types.h"
+#include "operators/activation_types.h"
 
 namespace caffe2 {
 
@@ -18,9 +17,7 @@ class MatMulOp final : public Operator<Context> {
         trans_a_(this->template GetSingleArgument<int>("trans_a", 0) != 0),
         trans_b_(this->template GetSingleArgument<int>("trans_b", 0) != 0) {}
 
-  bool RunOnDevice() override {
-    return math::ProductTypes<Context, TensorTypes>::Dispatch(this, Input(A).dtype());
-  }
+  bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(A).dtype()); }
 
   template <typename T>
   bool DoRunWithType() {

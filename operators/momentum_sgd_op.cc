@@ -36,25 +36,23 @@ CAFFE2_SIMD_CLONES void MomentumUpdate(int64_t n, const float* g, const float* m
   }
 }
 
-template <class Context, bool kUpdate>
-void MomentumSgdOp<Context, kUpdate>::Update(int64_t n, const float* grad, const float* moment,
-                                             const float* lr, const float* param, float* grad_out,
-                                             float* moment_out, float* param_out) {
-  const float rate = *lr;
-  const MomentumFactors f = factors_;
-  ParallelFor(n, kOptimizerGrain, [=](int64_t begin, int64_t end) {
-    if (kUpdate) {
-      MomentumUpdate(end - begin, grad + begin, moment + begin, param + begin, rate, f,
-                     grad_out + begin, moment_out + begin, param_out + begin);
+template <>
+void MomentumSgdOp<CPUContext>::Update(int64_t n, const Tensor& lr, const Step& step) {
+  const float rate = *CheckLearningRate(lr);
+  ParallelFor(n, kOptimizerGrain, [this, rate, &step](int64_t begin, int64_t end) {
+    const float *g = step.grad + begin, *m = step.moment + begin;
+    float *g_out = step.grad_out + begin, *m_out = step.moment_out + begin;
+    if (step.param == nullptr) {
+      Adjust(end - begin, g, m, rate, factors_, g_out, m_out);
     } else {
-      Adjust(end - begin, grad + begin, moment + begin, rate, f, grad_out + begin,
-             moment_out + begin);
+      MomentumUpdate(end - begin, g, m, step.param + begin, rate, factors_, g_out, m_out,
+                     step.param_out + begin);
     }
   });
 }
 
-REGISTER_CPU_OPERATOR(MomentumSGD, MomentumSgdOp<CPUContext, false>);
-REGISTER_CPU_OPERATOR(MomentumSGDUpdate, MomentumSgdOp<CPUContext, true>);
+REGISTER_CPU_OPERATOR(MomentumSGD, MomentumSgdOp<CPUContext>);
+REGISTER_CPU_OPERATOR(MomentumSGDUpdate, MomentumSgdOp<CPUContext>);
 
 namespace {
 

@@ -25,8 +25,8 @@ struct MomentumFactors {
 void MomentumUpdate(int64_t n, const float* g, const float* m, const float* p, float lr,
                     const MomentumFactors& factors, float* g_out, float* m_out, float* p_out);
 
-// With kUpdate also writes the parameter.
-template <class Context, bool kUpdate>
+// MomentumSGD, and MomentumSGDUpdate, which also writes the parameter.
+template <class Context>
 class MomentumSgdOp final : public Operator<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
@@ -34,34 +34,37 @@ class MomentumSgdOp final : public Operator<Context> {
       : Operator<Context>(def, ws), factors_(*this) {}
 
   bool RunOnDevice() override {
-    const Tensor &grad = Input(GRAD), &moment = Input(MOMENTUM), &lr = Input(LR);
-    const Tensor* param = kUpdate ? &Input(PARAM) : nullptr;
+    const Tensor &grad = Input(GRAD), &moment = Input(MOMENTUM);
     CheckOptimizerState(grad, moment, "momentum");
-    if (kUpdate) CheckOptimizerState(*param, grad, "gradient");
-    const float *grad_data = grad.data<float>(), *moment_data = moment.data<float>();
-    const float *lr_data = CheckLearningRate(lr),
-                *param_data = kUpdate ? param->data<float>() : nullptr;
-    Tensor *grad_out = Output(GRAD_OUT), *moment_out = Output(MOMENTUM_OUT);
-    grad_out->ResizeLike(grad);
-    moment_out->ResizeLike(moment);
-    float* param_out = nullptr;
-    if (kUpdate) {
-      Output(PARAM_OUT)->ResizeLike(*param);
-      param_out = Output(PARAM_OUT)->template mutable_data<float>();
+    Step step;
+    step.grad = grad.data<float>();
+    step.moment = moment.data<float>();
+    if (InputSize() > PARAM) {
+      CheckOptimizerState(Input(PARAM), grad, "gradient");
+      step.param = Input(PARAM).template data<float>();
+      step.param_out = Like(Input(PARAM), PARAM_OUT);
     }
-    Update(grad.numel(), grad_data, moment_data, lr_data, param_data,
-           grad_out->template mutable_data<float>(), moment_out->template mutable_data<float>(),
-           param_out);
+    step.grad_out = Like(grad, GRAD_OUT);
+    step.moment_out = Like(moment, MOMENTUM_OUT);
+    // The rate may lie in host memory.
+    Update(grad.numel(), this->template Input<Tensor>(LR), step);
     return true;
   }
 
  private:
   enum { GRAD, MOMENTUM, LR, PARAM };
   enum { GRAD_OUT, MOMENTUM_OUT, PARAM_OUT };
+  struct Step {
+    const float *grad = nullptr, *moment = nullptr;
+    const float* param = nullptr;  // null: the parameter is left to another operator
+    float *grad_out = nullptr, *moment_out = nullptr, *param_out = nullptr;
+  };
 
-  // The parameter pointers are null without kUpdate.
-  void Update(int64_t n, const float* grad, const float* moment, const float* lr,
-              const float* param, float* grad_out, float* moment_out, float* param_out);
+  float* Like(const Tensor& input, int output) {
+    Output(output)->ResizeLike(input);
+    return Output(output)->template mutable_data<float>();
+  }
+  void Update(int64_t n, const Tensor& lr, const Step& step);
 
   MomentumFactors factors_;
 };

@@ -12,7 +12,8 @@ void MultiMomentumSgdOp<CUDAContext>::Update(const Tensor& lr) {
     MomentumSgdStep step;
     step.lr = {rate.address, rate.value};
     step.momentum = factors_.momentum;
-    step.nesterov = factors_.b != 0.f;
+    step.a = factors_.a;
+    step.b = factors_.b;
     step.decay = one.decay;
     step.grad = one.grad;
     step.moment = one.moment;

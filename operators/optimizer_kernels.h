@@ -13,10 +13,10 @@ struct Rate {
   float value = 0;
 };
 
+// m' = momentum m + lr g; the step is a m' + b m (MomentumFactors, operators/momentum_sgd_op.h).
 struct MomentumSgdStep {
   Rate lr;
-  float momentum = 0;
-  bool nesterov = false;
+  float momentum = 0, a = 1, b = 0;
   float decay = 0;  // times the parameter, is added to the gradient
   const float *grad = nullptr, *moment = nullptr;
   const float* param = nullptr;  // null: the parameter is left to another operator

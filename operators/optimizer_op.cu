@@ -12,14 +12,12 @@ __device__ inline float ValueOf(const Rate& rate) {
 
 namespace {
 
-// m' = momentum m + lr (g + decay p); the step is m', or with Nesterov (1 + momentum) m' - momentum
-// m.
 struct Moved {
   float moment, step;
 };
 __device__ inline Moved Move(const MomentumSgdStep& u, float lr, float g, float old) {
   const float next = u.momentum * old + lr * g;
-  return {next, u.nesterov ? (1 + u.momentum) * next - u.momentum * old : next};
+  return {next, u.a * next + u.b * old};
 }
 
 using Floats = cuda::Pack<float, 4>;

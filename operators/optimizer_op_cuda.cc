@@ -4,6 +4,7 @@
 #include "caffe2/cuda/context_cuda.h"
 #include "operators/adagrad_op.h"
 #include "operators/adam_op.h"
+#include "operators/momentum_sgd_op.h"
 #include "operators/optimizer_check.h"
 #include "operators/optimizer_kernels.h"
 #include "operators/rmsprop_op.h"
@@ -23,41 +24,23 @@ float* OptionalOutput(Operator<CUDAContext>* op, int i, const Tensor& like) {
   return op->Output(i)->mutable_data<float>();
 }
 
-template <bool kUpdate>
-class CudaMomentumSgdOp final : public Operator<CUDAContext> {
- public:
-  CudaMomentumSgdOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CUDAContext>(def, ws),
-        momentum_(GetSingleArgument<float>("momentum", 0.f)),
-        nesterov_(GetSingleArgument<int>("nesterov", 0) != 0) {}
-
-  bool RunOnDevice() override {
-    const Tensor &grad = Input(0), &moment = Input(1);
-    CheckOptimizerState(grad, moment, "momentum");
-    if (kUpdate) CheckOptimizerState(Input(3), grad, "gradient");
-    MomentumSgdStep u;
-    u.lr = RateOf(Input<Tensor>(2));
-    u.momentum = momentum_;
-    u.nesterov = nesterov_;
-    u.grad = grad.data<float>();
-    u.moment = moment.data<float>();
-    u.param = kUpdate ? Input(3).template data<float>() : nullptr;
-    u.grad_out = OptionalOutput(this, 0, grad);
-    u.moment_out = OptionalOutput(this, 1, moment);
-    if (kUpdate) u.param_out = OptionalOutput(this, 2, Input(3));
-    LaunchMomentumSgd(grad.numel(), u, context_.stream());
-    return true;
-  }
-
- private:
-  float momentum_;
-  bool nesterov_;
-};
-
-REGISTER_CUDA_OPERATOR(MomentumSGD, CudaMomentumSgdOp<false>);
-REGISTER_CUDA_OPERATOR(MomentumSGDUpdate, CudaMomentumSgdOp<true>);
-
 }  // namespace
+
+template <>
+void MomentumSgdOp<CUDAContext>::Update(int64_t n, const Tensor& lr, const Step& step) {
+  MomentumSgdStep u;
+  u.lr = RateOf(lr);
+  u.momentum = factors_.momentum;
+  u.a = factors_.a;
+  u.b = factors_.b;
+  u.grad = step.grad;
+  u.moment = step.moment;
+  u.param = step.param;
+  u.grad_out = step.grad_out;
+  u.moment_out = step.moment_out;
+  u.param_out = step.param_out;
+  LaunchMomentumSgd(n, u, context_.stream());
+}
 
 template <>
 bool AdamOp<CUDAContext>::RunOnDevice() {
@@ -128,6 +111,8 @@ bool RmsPropOp<CUDAContext>::RunOnDevice() {
   return true;
 }
 
+REGISTER_CUDA_OPERATOR(MomentumSGD, MomentumSgdOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(MomentumSGDUpdate, MomentumSgdOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(Adam, AdamOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(Adagrad, AdagradOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(RmsProp, RmsPropOp<CUDAContext>);

@@ -1,42 +1,22 @@
 // NCHW2NHWC and NHWC2NCHW; each is the other's gradient.
-#include "caffe2/core/operator.h"
-#include "operators/conv_pool_shape.h"
+#include "operators/order_switch_op.h"
+
 #include "operators/matrix_transpose.h"
 
 namespace caffe2 {
-namespace {
-
-constexpr StorageOrder Other(StorageOrder order) {
-  return order == StorageOrder::kNCHW ? StorageOrder::kNHWC : StorageOrder::kNCHW;
+static void TransposeMatrices(int64_t batch, int64_t rows, int64_t columns, size_t element_bytes,
+                              const void* from, void* to, CPUContext*) {
+  TransposeMatrices(batch, rows, columns, element_bytes, from, to);
 }
 
-// X in the order kFrom -> Y in the other one. Elements of any type that can be copied bytewise.
-template <StorageOrder kFrom>
-class OrderSwitchOp final : public Operator<CPUContext> {
- public:
-  using Operator<CPUContext>::Operator;
-
-  bool RunOnDevice() override {
-    const Tensor& x = Input(0);
-    CAFFE_ENFORCE(x.has_data() && x.dtype().copy() == nullptr, "cannot reorder ", x.DebugString());
-    const ImageShape image = ImageShape::FromDims(x.sizes(), kFrom);
-    Tensor* y = Output(0);
-    y->Resize(image.ToDims(Other(kFrom)));
-    void* to = y->raw_mutable_data(x.dtype());
-    const int64_t spatial = image.SpatialSize();
-    const bool channels_first = kFrom == StorageOrder::kNCHW;
-    TransposeMatrices(image.batch, channels_first ? image.channels : spatial,
-                      channels_first ? spatial : image.channels, x.itemsize(), x.raw_data(), to);
-    return true;
-  }
-};
+namespace {
 
 template <StorageOrder kFrom>
 std::vector<TensorShape> InferOrderSwitch(const OperatorDef&,
                                           const std::vector<TensorShape>& inputs) {
   if (inputs[0].unknown_shape()) return {UnknownTensorShape()};
   const ImageShape image = ImageShape::FromDims(GetDimsVector(inputs[0]), kFrom);
-  return {CreateTensorShape(image.ToDims(Other(kFrom)), inputs[0].data_type())};
+  return {CreateTensorShape(image.ToDims(OtherOrder(kFrom)), inputs[0].data_type())};
 }
 
 class GetOrderSwitchGradient final : public GradientMakerBase {
@@ -48,8 +28,8 @@ class GetOrderSwitchGradient final : public GradientMakerBase {
   }
 };
 
-using NCHW2NHWC = OrderSwitchOp<StorageOrder::kNCHW>;
-using NHWC2NCHW = OrderSwitchOp<StorageOrder::kNHWC>;
+using NCHW2NHWC = OrderSwitchOp<CPUContext, StorageOrder::kNCHW>;
+using NHWC2NCHW = OrderSwitchOp<CPUContext, StorageOrder::kNHWC>;
 
 REGISTER_CPU_OPERATOR(NCHW2NHWC, NCHW2NHWC);
 OPERATOR_SCHEMA(NCHW2NHWC)

@@ -2,49 +2,18 @@
 #include "operators/pool_op.h"
 
 namespace caffe2 {
+template <typename T>
+void Pool(PoolKind kind, const PoolShape& shape, const T* x, T* y, CPUContext*) {
+  Pool(kind, shape, x, y);
+}
+template <typename T>
+void PoolGradient(PoolKind kind, const PoolShape& shape, const T* x, const T* y, const T* dy, T* dx,
+                  CPUContext*) {
+  PoolGradient(kind, shape, x, y, dy, dx);
+}
+
 namespace {
 
-template <PoolKind kKind>
-class PoolOp final : public PoolOpBase<CPUContext> {
- public:
-  using PoolOpBase<CPUContext>::PoolOpBase;
-  bool RunOnDevice() override {
-    return TensorTypes<float, bfloat16>::Dispatch(this, this->Input(0).dtype());
-  }
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor& x = this->Input(0);
-    this->Prepare(x);
-    Tensor* y = this->Output(0);
-    y->Resize(this->y_dims_);
-    Pool(kKind, this->shape_, x.data<T>(), y->mutable_data<T>());
-    return true;
-  }
-};
-
-template <PoolKind kKind>
-class PoolGradientOp final : public PoolOpBase<CPUContext> {
- public:
-  using PoolOpBase<CPUContext>::PoolOpBase;
-  bool RunOnDevice() override {
-    return TensorTypes<float, bfloat16>::Dispatch(this, this->Input(0).dtype());
-  }
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor& x = this->Input(0);
-    const Tensor& y = this->Input(1);
-    const Tensor& dy = this->Input(2);
-    this->Prepare(x);
-    CAFFE_ENFORCE(y.sizes() == this->y_dims_ && dy.sizes() == this->y_dims_,
-                  "Y and dY have shapes ", ShapeString(y.sizes()), " and ", ShapeString(dy.sizes()),
-                  ", expected ", ShapeString(this->y_dims_));
-    Tensor* dx = this->Output(0);
-    dx->ResizeLike(x);
-    PoolGradient(kKind, this->shape_, x.data<T>(), y.data<T>(), dy.data<T>(),
-                 dx->mutable_data<T>());
-    return true;
-  }
-};
 
 // One operation a tap of every window.
 OpSchema::Cost CostOfPool(const OperatorDef& def, const std::vector<TensorShape>& inputs) {
@@ -114,12 +83,12 @@ class GetPoolGradient final : public GradientMakerBase {
   }
 };
 
-#define REGISTER_POOL(name, kind, schema)                                \
-  REGISTER_CPU_OPERATOR(name, PoolOp<PoolKind::kind>);                   \
-  OPERATOR_SCHEMA(name).FillUsing(schema);                               \
-  REGISTER_GRADIENT(name, GetPoolGradient);                              \
-  REGISTER_CPU_OPERATOR(name##Gradient, PoolGradientOp<PoolKind::kind>); \
-  OPERATOR_SCHEMA(name##Gradient).FillUsing(PoolGradientSchema);         \
+#define REGISTER_POOL(name, kind, schema)                                            \
+  REGISTER_CPU_OPERATOR(name, PoolOp<CPUContext, PoolKind::kind>);                   \
+  OPERATOR_SCHEMA(name).FillUsing(schema);                                           \
+  REGISTER_GRADIENT(name, GetPoolGradient);                                          \
+  REGISTER_CPU_OPERATOR(name##Gradient, PoolGradientOp<CPUContext, PoolKind::kind>); \
+  OPERATOR_SCHEMA(name##Gradient).FillUsing(PoolGradientSchema);                     \
   NO_GRADIENT(name##Gradient)
 
 REGISTER_POOL(MaxPool, kMax, MaxPoolSchema);

@@ -1,7 +1,7 @@
 // MaxPool and AveragePool: what their forward and gradient operators share on all devices.
 #pragma once
 
-#include "caffe2/core/operator.h"
+#include "operators/activation_types.h"
 #include "operators/conv_pool_shape.h"
 #include "operators/pool_kernels.h"
 
@@ -53,6 +53,46 @@ class PoolOpBase : public Operator<Context> {
   const bool count_include_pad_;
   PoolShape shape_;
   std::vector<int64_t> x_dims_, y_dims_;
+};
+
+// Pool and PoolGradient of the context's device, with the context as last parameter, are found by
+// their argument.
+template <class Context, PoolKind kKind>
+class PoolOp final : public PoolOpBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using PoolOpBase<Context>::PoolOpBase;
+  bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(0).dtype()); }
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor& x = Input(0);
+    this->Prepare(x);
+    Tensor* y = Output(0);
+    y->Resize(this->y_dims_);
+    Pool(kKind, this->shape_, x.data<T>(), y->template mutable_data<T>(), &context_);
+    return true;
+  }
+};
+
+template <class Context, PoolKind kKind>
+class PoolGradientOp final : public PoolOpBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using PoolOpBase<Context>::PoolOpBase;
+  bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(0).dtype()); }
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor &x = Input(0), &y = Input(1), &dy = Input(2);
+    this->Prepare(x);
+    CAFFE_ENFORCE(y.sizes() == this->y_dims_ && dy.sizes() == this->y_dims_,
+                  "Y and dY have shapes ", ShapeString(y.sizes()), " and ", ShapeString(dy.sizes()),
+                  ", expected ", ShapeString(this->y_dims_));
+    Tensor* dx = Output(0);
+    dx->ResizeLike(x);
+    PoolGradient(kKind, this->shape_, x.data<T>(), y.data<T>(), dy.data<T>(),
+                 dx->template mutable_data<T>(), &context_);
+    return true;
+  }
 };
 
 }  // namespace caffe2

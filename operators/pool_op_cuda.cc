@@ -6,8 +6,6 @@
 namespace caffe2 {
 namespace {
 
-using ImageTypes = TensorTypes<float, float16, bfloat16>;
-
 PoolLayout LayoutOf(const PoolShape& shape, PoolKind kind) {
   PoolLayout layout;
   layout.max = kind == PoolKind::kMax;
@@ -25,45 +23,21 @@ PoolLayout LayoutOf(const PoolShape& shape, PoolKind kind) {
   return layout;
 }
 
-template <PoolKind kKind>
-class CudaPoolOp final : public PoolOpBase<CUDAContext> {
- public:
-  using PoolOpBase<CUDAContext>::PoolOpBase;
-  bool RunOnDevice() override { return ImageTypes::Dispatch(this, Input(0).dtype()); }
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor& x = Input(0);
-    Prepare(x);
-    Tensor* y = Output(0);
-    y->Resize(y_dims_);
-    LaunchPool(LayoutOf(shape_, kKind), x.data<T>(), y->mutable_data<T>(), context_.stream());
-    return true;
-  }
-};
+}  // namespace
 
-template <PoolKind kKind>
-class CudaPoolGradientOp final : public PoolOpBase<CUDAContext> {
- public:
-  using PoolOpBase<CUDAContext>::PoolOpBase;
-  bool RunOnDevice() override { return ImageTypes::Dispatch(this, Input(0).dtype()); }
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor &x = Input(0), &y = Input(1), &dy = Input(2);
-    Prepare(x);
-    CAFFE_ENFORCE(y.sizes() == y_dims_ && dy.sizes() == y_dims_, "Y and dY have shapes ",
-                  ShapeString(y.sizes()), " and ", ShapeString(dy.sizes()), ", expected ",
-                  ShapeString(y_dims_));
-    Tensor* dx = Output(0);
-    dx->ResizeLike(x);
-    LaunchPoolGradient(LayoutOf(shape_, kKind), x.data<T>(), y.data<T>(), dy.data<T>(),
-                       dx->mutable_data<T>(), context_.stream());
-    return true;
-  }
-};
+template <typename T>
+void Pool(PoolKind kind, const PoolShape& shape, const T* x, T* y, CUDAContext* context) {
+  LaunchPool(LayoutOf(shape, kind), x, y, context->stream());
+}
+template <typename T>
+void PoolGradient(PoolKind kind, const PoolShape& shape, const T* x, const T* y, const T* dy, T* dx,
+                  CUDAContext* context) {
+  LaunchPoolGradient(LayoutOf(shape, kind), x, y, dy, dx, context->stream());
+}
 
-#define REGISTER_CUDA_POOL(name, kind)                      \
-  REGISTER_CUDA_OPERATOR(name, CudaPoolOp<PoolKind::kind>); \
-  REGISTER_CUDA_OPERATOR(name##Gradient, CudaPoolGradientOp<PoolKind::kind>)
+#define REGISTER_CUDA_POOL(name, kind)                               \
+  REGISTER_CUDA_OPERATOR(name, PoolOp<CUDAContext, PoolKind::kind>); \
+  REGISTER_CUDA_OPERATOR(name##Gradient, PoolGradientOp<CUDAContext, PoolKind::kind>)
 
 REGISTER_CUDA_POOL(MaxPool, kMax);
 REGISTER_CUDA_POOL(MaxPool1D, kMax);
@@ -74,5 +48,4 @@ REGISTER_CUDA_POOL(AveragePool1D, kAverage);
 REGISTER_CUDA_POOL(AveragePool2D, kAverage);
 REGISTER_CUDA_POOL(AveragePool3D, kAverage);
 
-}  // namespace
 }  // namespace caffe2

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "caffe2/core/operator.h"
+#include "operators/activation_types.h"
 
 namespace caffe2 {
 
@@ -45,9 +45,7 @@ class PReluOp final : public PReluBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using PReluBase<Context>::PReluBase;
-  bool RunOnDevice() override {
-    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
-  }
+  bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(0).dtype()); }
   template <typename T>
   bool DoRunWithType();
 };
@@ -58,9 +56,7 @@ class PReluGradientOp final : public PReluBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using PReluBase<Context>::PReluBase;
-  bool RunOnDevice() override {
-    return TensorTypes<float, bfloat16>::Dispatch(this, Input(1).dtype());
-  }
+  bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(1).dtype()); }
   template <typename T>
   bool DoRunWithType();
 };

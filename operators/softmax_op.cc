@@ -61,37 +61,22 @@ template void SoftmaxRows(int64_t, int64_t, const bfloat16*, bfloat16*, float*);
 
 template <>
 template <typename T>
-bool SoftmaxOp<CPUContext>::DoRunWithType() {
-  const Tensor& x = Input(0);
-  const int axis = x.canonical_axis_index(axis_);
-  const T* x_data = x.data<T>();
-  Tensor* y = Output(0);
-  if (y != &x) y->ResizeLike(x);
-  SoftmaxRows(x.size_to_dim(axis), x.size_from_dim(axis), x_data, y->mutable_data<T>(), nullptr);
-  return true;
+void SoftmaxOp<CPUContext>::Rows(int64_t rows, int64_t d, const T* x, T* y) {
+  SoftmaxRows(rows, d, x, y, nullptr);
 }
 
 template <>
 template <typename T>
-bool SoftmaxGradientOp<CPUContext>::DoRunWithType() {
-  const Tensor &y = Input(0), &dy = Input(1);
-  CAFFE_ENFORCE_EQ(y.numel(), dy.numel(), "Y ", ShapeString(y.sizes()), " and dY ",
-                   ShapeString(dy.sizes()));
-  const int64_t d = y.size_from_dim(y.canonical_axis_index(axis_));
-  const T *y_data = y.data<T>(), *dy_data = dy.data<T>();
-  Tensor* dx = Output(0);
-  if (dx != &dy) dx->ResizeLike(y);
-  T* dx_data = dx->mutable_data<T>();
-  ParallelFor(d == 0 ? 0 : y.numel() / d, RowGrain(d), [=](int64_t begin, int64_t end) {
+void SoftmaxGradientOp<CPUContext>::Rows(int64_t rows, int64_t d, const T* y, const T* dy, T* dx) {
+  ParallelFor(rows, RowGrain(d), [=](int64_t begin, int64_t end) {
     WideInput<T> wide_y, wide_dy;
     WideOutput<T> wide_dx;
     for (int64_t i = begin; i < end; ++i) {
-      SoftmaxGradientRow(d, wide_y.Row(d, y_data + i * d), wide_dy.Row(d, dy_data + i * d),
-                         wide_dx.Row(d, dx_data + i * d));
+      SoftmaxGradientRow(d, wide_y.Row(d, y + i * d), wide_dy.Row(d, dy + i * d),
+                         wide_dx.Row(d, dx + i * d));
       wide_dx.Store();
     }
   });
-  return true;
 }
 
 REGISTER_CPU_OPERATOR(Softmax, SoftmaxOp<CPUContext>);

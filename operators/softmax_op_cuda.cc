@@ -7,56 +7,13 @@
 #include "operators/cross_entropy_op.h"
 #include "operators/elementwise_kernels.h"
 #include "operators/softmax_kernels.h"
+#include "operators/softmax_op.h"
 #include "operators/softmax_with_loss_op.h"
 
 namespace caffe2 {
 namespace {
 
-using LogitTypes = TensorTypes<float, float16, bfloat16>;
-
-class CudaSoftmaxOp final : public Operator<CUDAContext> {
- public:
-  CudaSoftmaxOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CUDAContext>(def, ws), axis_(GetSingleArgument<int>("axis", 1)) {}
-  bool RunOnDevice() override { return LogitTypes::Dispatch(this, Input(0).dtype()); }
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor& x = Input(0);
-    const int axis = x.canonical_axis_index(axis_);
-    const T* x_data = x.data<T>();
-    Tensor* y = Output(0);
-    if (y != &x) y->ResizeLike(x);
-    LaunchSoftmax(x.size_to_dim(axis), x.size_from_dim(axis), x_data, y->mutable_data<T>(),
-                  context_.stream());
-    return true;
-  }
-
- private:
-  int axis_;
-};
-
-class CudaSoftmaxGradientOp final : public Operator<CUDAContext> {
- public:
-  CudaSoftmaxGradientOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CUDAContext>(def, ws), axis_(GetSingleArgument<int>("axis", 1)) {}
-  bool RunOnDevice() override { return LogitTypes::Dispatch(this, Input(0).dtype()); }
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor &y = Input(0), &dy = Input(1);
-    CAFFE_ENFORCE_EQ(y.numel(), dy.numel(), "Y ", ShapeString(y.sizes()), " and dY ",
-                     ShapeString(dy.sizes()));
-    const int axis = y.canonical_axis_index(axis_);
-    const T *y_data = y.data<T>(), *dy_data = dy.data<T>();
-    Tensor* dx = Output(0);
-    if (dx != &dy) dx->ResizeLike(y);
-    LaunchSoftmaxGradient(y.size_to_dim(axis), y.size_from_dim(axis), y_data, dy_data,
-                          dx->mutable_data<T>(), context_.stream());
-    return true;
-  }
-
- private:
-  int axis_;
-};
+using LogitTypes = ActivationTypes<CUDAContext>;
 
 RowLabels LabelsOf(const Tensor& labels, const Tensor* weights, bool probabilities) {
   RowLabels rows;
@@ -176,8 +133,6 @@ class CudaAccuracyOp final : public Operator<CUDAContext> {
   int top_k_;
 };
 
-REGISTER_CUDA_OPERATOR(Softmax, CudaSoftmaxOp);
-REGISTER_CUDA_OPERATOR(SoftmaxGradient, CudaSoftmaxGradientOp);
 REGISTER_CUDA_OPERATOR(SoftmaxWithLoss, CudaSoftmaxWithLossOp);
 REGISTER_CUDA_OPERATOR(SoftmaxWithLossGradient, CudaSoftmaxWithLossGradientOp);
 REGISTER_CUDA_OPERATOR(LabelCrossEntropy, CudaLabelCrossEntropyOp);
@@ -185,6 +140,21 @@ REGISTER_CUDA_OPERATOR(LabelCrossEntropyGradient, CudaLabelCrossEntropyGradientO
 REGISTER_CUDA_OPERATOR(Accuracy, CudaAccuracyOp);
 
 }  // namespace
+
+template <>
+template <typename T>
+void SoftmaxOp<CUDAContext>::Rows(int64_t rows, int64_t d, const T* x, T* y) {
+  LaunchSoftmax(rows, d, x, y, context_.stream());
+}
+
+template <>
+template <typename T>
+void SoftmaxGradientOp<CUDAContext>::Rows(int64_t rows, int64_t d, const T* y, const T* dy, T* dx) {
+  LaunchSoftmaxGradient(rows, d, y, dy, dx, context_.stream());
+}
+
+REGISTER_CUDA_OPERATOR(Softmax, SoftmaxOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(SoftmaxGradient, SoftmaxGradientOp<CUDAContext>);
 
 // The mean of all elements.
 template <>

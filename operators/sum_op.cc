@@ -1,5 +1,6 @@
+#include "operators/sum_op.h"
+
 #include "caffe2/utils/simd.h"
-#include "operators/copy_elements.h"
 #include "operators/wide_rows.h"
 
 namespace caffe2 {
@@ -27,60 +28,26 @@ CAFFE2_SIMD_CLONES void AddPair(int64_t n, const bfloat16* a, const bfloat16* b,
   AddPair<bfloat16>(n, a, b, sum);
 }
 
-template <class Context>
-class SumOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_FUNCTIONS(SumOp);
+// sum = elements [offset, offset + n) of all inputs, of which there are two at least. sum may be
+// the elements of the first one.
+template <typename T>
+void Accumulate(const std::vector<const void*>& inputs, int64_t offset, int64_t n,
+                ArithmeticType<T>* sum) {
+  const auto from = [&](size_t k) { return static_cast<const T*>(inputs[k]) + offset; };
+  AddPair(n, from(0), from(1), sum);
+  for (size_t k = 2; k < inputs.size(); ++k) AddTo(n, from(k), sum);
+}
 
-  bool RunOnDevice() override {
-    const Tensor& first = Input(0);
-    for (int i = 1; i < InputSize(); ++i) {
-      CAFFE_ENFORCE(Input(i).sizes() == first.sizes(), "inputs of different shapes: input 0 is ",
-                    ShapeString(first.sizes()), ", input ", i, " is ",
-                    ShapeString(Input(i).sizes()));
-    }
-    if (InputSize() == 1) {
-      CopyTensor(first, Output(0), &context_);
-      return true;
-    }
-    return NumericTypes::Dispatch(this, first.dtype());
+template <typename T>
+void SumBlock(const std::vector<const void*>& inputs, int64_t offset, int64_t n, T* y) {
+  if constexpr (std::is_same_v<T, ArithmeticType<T>>) {
+    Accumulate<T>(inputs, offset, n, y);
+  } else {
+    float sum[kBlock];
+    Accumulate<T>(inputs, offset, n, sum);
+    NarrowRow(n, sum, y);
   }
-
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor& first = Input(0);
-    for (int i = 0; i < InputSize(); ++i) Input(i).template data<T>();  // one type, with data
-    Tensor* Y = Output(0);
-    Y->ResizeLike(first);
-    T* y = Y->template mutable_data<T>();
-    ParallelFor(first.numel(), kElementwiseGrain, [this, y](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; i += kBlock) SumBlock(i, std::min(kBlock, end - i), y + i);
-    });
-    return true;
-  }
-
- private:
-  // y = the sum of elements [offset, offset + n) of all inputs. y may be input 0.
-  template <typename T>
-  void SumBlock(int64_t offset, int64_t n, T* y) {
-    if constexpr (std::is_same_v<T, ArithmeticType<T>>) {
-      Accumulate<T>(offset, n, y);
-    } else {
-      float sum[kBlock];
-      Accumulate<T>(offset, n, sum);
-      NarrowRow(n, sum, y);
-    }
-  }
-  template <typename T>
-  void Accumulate(int64_t offset, int64_t n, ArithmeticType<T>* sum) {
-    AddPair(n, InputData<T>(0) + offset, InputData<T>(1) + offset, sum);
-    for (int k = 2; k < InputSize(); ++k) AddTo(n, InputData<T>(k) + offset, sum);
-  }
-  template <typename T>
-  const T* InputData(int i) const {
-    return static_cast<const T*>(Input(i).raw_data());
-  }
-};
+}
 
 class GetSumGradient final : public GradientMakerBase {
  public:
@@ -92,6 +59,16 @@ class GetSumGradient final : public GradientMakerBase {
 };
 
 }  // namespace
+
+template <>
+template <typename T>
+void SumOp<CPUContext>::Add(int64_t n, T* y) {
+  ParallelFor(n, kElementwiseGrain, [this, y](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i += kBlock) {
+      SumBlock(inputs_, i, std::min(kBlock, end - i), y + i);
+    }
+  });
+}
 
 REGISTER_CPU_OPERATOR(Sum, SumOp<CPUContext>);
 OPERATOR_SCHEMA(Sum)

@@ -1,12 +1,8 @@
+#include "operators/transpose_op.h"
+
 #include <numeric>
 
-#include "caffe2/core/operator.h"
-#include "operators/transpose.h"
-
 namespace caffe2 {
-namespace {
-
-// The `axes` argument for a tensor of `dims` dimensions; without it they are reversed.
 std::vector<int> AxesFor(const std::vector<int>& given, int dims) {
   std::vector<int> axes = given;
   if (axes.empty()) {
@@ -23,27 +19,14 @@ std::vector<int64_t> Permuted(const std::vector<int64_t>& dims, const std::vecto
   return permuted;
 }
 
-template <class Context>
-class TransposeOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  TransposeOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws), axes_(this->template GetRepeatedArgument<int>("axes")) {}
+template <>
+void TransposeOp<CPUContext>::Permute(const std::vector<int64_t>& dims,
+                                      const std::vector<int>& axes, size_t itemsize, const void* x,
+                                      void* y) {
+  TransposeElements(dims, axes, itemsize, x, y);
+}
 
-  bool RunOnDevice() override {
-    const Tensor& X = Input(0);
-    CAFFE_ENFORCE(X.has_data() && X.dtype().copy() == nullptr, "cannot transpose ",
-                  X.DebugString());
-    const std::vector<int> axes = AxesFor(axes_, X.dim());
-    Tensor* Y = Output(0);
-    Y->Resize(Permuted(X.sizes(), axes));
-    TransposeElements(X.sizes(), axes, X.itemsize(), X.raw_data(), Y->raw_mutable_data(X.dtype()));
-    return true;
-  }
-
- private:
-  std::vector<int> axes_;
-};
+namespace {
 
 // The gradient goes back through the inverse permutation.
 class GetTransposeGradient final : public GradientMakerBase {

@@ -1,3 +1,5 @@
+#include "operators/weighted_sum_op.h"
+
 #include "caffe2/utils/simd.h"
 #include "operators/reduction.h"
 #include "operators/wide_rows.h"
@@ -23,8 +25,6 @@ CAFFE2_SIMD_CLONES void AddScaled(int64_t n, float weight, const float* x, float
   AddScaled<float>(n, weight, x, y);
 }
 
-using WeightedSumTypes = TensorTypes<float, float16, bfloat16>;
-
 // The value of a weight input: one float.
 float WeightOf(const Tensor& weight) {
   CAFFE_ENFORCE_EQ(weight.numel(), 1, "a weight must have one element, but has shape ",
@@ -32,61 +32,35 @@ float WeightOf(const Tensor& weight) {
   return *weight.data<float>();
 }
 
-template <class Context>
-class WeightedSumOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  WeightedSumOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws), weights_(def.input_size() / 2) {}
-
-  bool RunOnDevice() override { return WeightedSumTypes::Dispatch(this, Input(0).dtype()); }
-
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor& first = Input(0);
-    for (size_t k = 0; k < weights_.size(); ++k) {
-      const Tensor& X = Input(2 * k);
-      CAFFE_ENFORCE_EQ(X.numel(), first.numel(), "inputs of different sizes: input 0 is ",
-                       ShapeString(first.sizes()), ", input ", 2 * k, " is ",
-                       ShapeString(X.sizes()));
-      X.data<T>();  // of the right type, and with data
-      weights_[k] = WeightOf(Input(2 * k + 1));
-    }
-    Tensor* Y = Output(0);
-    Y->ResizeLike(first);
-    T* y = Y->template mutable_data<T>();
-    ParallelFor(first.numel(), kElementwiseGrain, [this, y](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; i += kBlock) SumBlock(i, std::min(kBlock, end - i), y + i);
-    });
-    return true;
-  }
-
- private:
-  template <typename T>
-  void SumBlock(int64_t offset, int64_t n, T* y) {
-    if constexpr (std::is_same_v<T, float>) {
-      Accumulate<T>(offset, n, y);
-    } else {
-      float sum[kBlock];
-      Accumulate<T>(offset, n, sum);
-      NarrowRow(n, sum, y);
-    }
-  }
-  // sum may be the data of input 0.
-  template <typename T>
-  void Accumulate(int64_t offset, int64_t n, float* sum) {
-    for (size_t k = 0; k < weights_.size(); ++k) {
-      const T* x = static_cast<const T*>(Input(2 * k).raw_data()) + offset;
-      if (k == 0) {
-        SetScaled(n, weights_[k], x, sum);
-      } else {
-        AddScaled(n, weights_[k], x, sum);
-      }
-    }
-  }
-
-  std::vector<float> weights_;
+// One scaled input of a sum.
+struct Term {
+  const void* x;
+  float weight;
 };
+
+// sum = elements [offset, offset + n) of the scaled inputs. It may be those of the first one.
+template <typename T>
+void Accumulate(const std::vector<Term>& terms, int64_t offset, int64_t n, float* sum) {
+  for (size_t k = 0; k < terms.size(); ++k) {
+    const T* x = static_cast<const T*>(terms[k].x) + offset;
+    if (k == 0) {
+      SetScaled(n, terms[k].weight, x, sum);
+    } else {
+      AddScaled(n, terms[k].weight, x, sum);
+    }
+  }
+}
+
+template <typename T>
+void SumBlock(const std::vector<Term>& terms, int64_t offset, int64_t n, T* y) {
+  if constexpr (std::is_same_v<T, float>) {
+    Accumulate<T>(terms, offset, n, y);
+  } else {
+    float sum[kBlock];
+    Accumulate<T>(terms, offset, n, sum);
+    NarrowRow(n, sum, y);
+  }
+}
 
 // dX_k = w_k * dY; with grad_on_w also dw_k = sum(dY * X_k).
 template <class Context>
@@ -145,6 +119,20 @@ class GetWeightedSumGradient final : public GradientMakerBase {
 };
 
 }  // namespace
+
+template <>
+template <typename T>
+void WeightedSumOp<CPUContext>::Add(int64_t n, T* y) {
+  std::vector<Term> terms;
+  for (int k = 0; k < InputSize(); k += 2) {
+    terms.push_back({Input(k).raw_data(), WeightOf(Input(k + 1))});
+  }
+  ParallelFor(n, kElementwiseGrain, [&terms, y](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i += kBlock) {
+      SumBlock(terms, i, std::min(kBlock, end - i), y + i);
+    }
+  });
+}
 
 REGISTER_CPU_OPERATOR(WeightedSum, WeightedSumOp<CPUContext>);
 REGISTER_CPU_OPERATOR(WeightedSumGradient, WeightedSumGradientOp<CPUContext>);
