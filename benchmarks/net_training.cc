@@ -2,15 +2,17 @@
 //
 //   net_training --model resnet50 --image_size 224 --batch 16 --dtype bfloat16
 //
-// Prints one JSON line, as torch_bench.py does; --profile adds a table of operators to stderr.
+// Prints one JSON line, as torch_training.py does; --profile adds the time of each type of operator
+// to stderr, --table 40 what each operator takes beside what memory and arithmetic allow.
 // OMP_NUM_THREADS sets the number of threads.
 
 #include <gflags/gflags.h>
 
-#include "benchmarks/net_measure.h"
+#include "benchmarks/operator_table.h"
 #include "caffe2/core/device_backend.h"
 #include "caffe2/graph/fusion.h"
 #include "caffe2/model/layers.h"
+#include "caffe2/model/loss_scale.h"
 #include "caffe2/model/networks.h"
 #include "caffe2/model/optimizer.h"
 #include "caffe2/utils/program.h"
@@ -20,13 +22,17 @@ DEFINE_int32(batch, 16, "images a step");
 DEFINE_int32(image_size, 224, "height and width");
 DEFINE_int32(channels, 3, "channels of an image");
 DEFINE_int32(labels, 1000, "classes");
-DEFINE_string(dtype, "float", "float or bfloat16 activations");
+DEFINE_string(dtype, "float", "float, bfloat16 or float16 activations");
 DEFINE_string(order, "NHWC", "NHWC or NCHW");
 DEFINE_string(device, "cpu", "cpu or cuda");
 DEFINE_string(fuse, "all", "off, bn or all");
 DEFINE_bool(memory_plan, true, "share memory between blobs");
 DEFINE_double(min_seconds, 10, "measured at least this long");
 DEFINE_bool(profile, false, "print milliseconds by operator type");
+DEFINE_int32(table, 0, "print so many lines of the table of operators beside their floors");
+// The ceilings of that table; the defaults were measured on an H200.
+DEFINE_double(memory_gbs, 4300, "device memory, GB/s read and written");
+DEFINE_double(tflops, 0, "products, TFLOP/s; 0: 790 for 16-bit types, 67 for float");
 
 namespace caffe2 {
 namespace {
@@ -57,7 +63,9 @@ void BuildModel(ModelHelper* model) {
   const std::string scores = AddNetwork(model, FLAGS_model, data, network);
   const auto loss = brew::SoftmaxWithLoss(model, scores, "label", "softmax", "loss");
   FuseOperators(model->net(), {ParseFusionLevel(FLAGS_fuse), {loss.loss}});
-  model->AddGradientOperators({{loss.loss, ""}});
+  const bool half = model->options().compute_type == TensorProto::FLOAT16;
+  model->AddGradientOperators({{loss.loss, half ? AddLossScale(model, {}) : ""}});
+  AddGradientUnscaling(model, {});
   AddWeightDecay(model, 1e-4f);
   SgdOptions sgd;
   sgd.learning_rate.base = 1e-3f;
@@ -66,7 +74,10 @@ void BuildModel(ModelHelper* model) {
 }
 
 int Run() {
-  CAFFE_ENFORCE(FLAGS_dtype == "float" || FLAGS_dtype == "bfloat16", "dtype is ", FLAGS_dtype);
+  const std::map<std::string, TensorProto::DataType> types = {{"float", TensorProto::FLOAT},
+                                                              {"bfloat16", TensorProto::BFLOAT16},
+                                                              {"float16", TensorProto::FLOAT16}};
+  CAFFE_ENFORCE(types.count(FLAGS_dtype), "dtype is ", FLAGS_dtype);
   CAFFE_ENFORCE(FLAGS_batch > 0 && FLAGS_labels > 0, "batch and labels must be positive");
   CAFFE_ENFORCE(FLAGS_device == "cpu" || FLAGS_device == "cuda", "device is ", FLAGS_device);
   const Device device{FLAGS_device == "cuda" ? CUDA : CPU, 0};
@@ -74,7 +85,7 @@ int Run() {
   ModelHelper::Options options;
   options.order = FLAGS_order;
   options.device = ToDeviceOption(device);
-  if (FLAGS_dtype == "bfloat16") options.compute_type = TensorProto::BFLOAT16;
+  options.compute_type = types.at(FLAGS_dtype);
   ModelHelper model("training", options);
   BuildModel(&model);
 
@@ -90,6 +101,10 @@ int Run() {
                  "/fuse=", FLAGS_fuse, device.type == CPU ? "" : "/cuda"),
       rates);
   if (FLAGS_profile) benchmark::PrintOperatorTimes(*net, 3);
+  if (FLAGS_table > 0) {
+    const double tflops = FLAGS_tflops > 0 ? FLAGS_tflops : FLAGS_dtype == "float" ? 67 : 790;
+    benchmark::PrintOperatorTable(*net, ws, {FLAGS_memory_gbs * 1e9, tflops * 1e12}, FLAGS_table);
+  }
   return 0;
 }
 

@@ -35,7 +35,7 @@ DEFINE_string(log_csv, "auto",
 DEFINE_int64(log_every, 1, "iterations between log lines");
 DEFINE_bool(model_parallel, false, "split the model over GPUs; not available on the CPU");
 DEFINE_int32(cudnn_workspace_limit_mb, 64, "GPU memory for cuDNN; without effect on the CPU");
-DEFINE_bool(float16_compute, false, "update in float16; without effect on the CPU");
+DEFINE_bool(float16_compute, false, "update in float16; without effect: parameters are float32");
 DEFINE_bool(enable_tensor_core, false, "use tensor cores; without effect on the CPU");
 
 namespace caffe2 {

@@ -30,7 +30,11 @@ DEFINE_int32(decode_threads, 1, "threads that decode images");
 DEFINE_bool(shuffle, false, "visit the training images in a new order in each epoch");
 DEFINE_uint64(seed, 1, "seed of the initial parameters, the augmentation and the shuffle");
 DEFINE_string(order, "NHWC", "storage order of images and filters: NHWC or NCHW");
-DEFINE_string(dtype, "float", "element type of activations: float or bfloat16");
+DEFINE_string(
+    dtype, "float",
+    "element type of activations: float, bfloat16, or float16 (GPUs only, with loss scaling)");
+DEFINE_double(loss_scale, 0,
+              "what the loss is multiplied by for float16, a power of two; 0: found and followed");
 DEFINE_string(optimizer, "sgd", "sgd, adam, adagrad or rmsprop");
 DEFINE_string(lr_policy, "step",
               "how the learning rate falls: step (by steps of epochs) or poly (in a straight line, "
@@ -113,8 +117,6 @@ inline ShardOptions ShardOptionsFromFlags(const std::string& file_store_path) {
 
 // The devices that --use_cpu, --gpus and --num_gpus ask for.
 inline std::vector<Device> DevicesFromFlags() {
-  CAFFE_ENFORCE(FLAGS_dtype != "float16",
-                "--dtype float16 is not implemented; there are float and bfloat16");
   if (FLAGS_use_cpu) return {Device{}};
   if (NumDevices(CUDA) == 0) {
     throw IoError("no GPU is available to this program; add --use_cpu to train on the CPU (" +
@@ -149,6 +151,7 @@ inline TrainOptions OptionsFromFlags(const std::string& file_store_path) {
   options.data.decode_threads = FLAGS_decode_threads;
   options.model.order = FLAGS_order;
   options.model.dtype = FLAGS_dtype;
+  options.model.loss_scale = static_cast<float>(FLAGS_loss_scale);
   options.model.optimizer = FLAGS_optimizer;
   options.model.lr_policy = FLAGS_lr_policy;
   options.schedule.max_iterations = FLAGS_max_iterations;

@@ -33,6 +33,13 @@ bool AdagradOp<CPUContext>::RunOnDevice() {
     Output(i)->ResizeLike(param);
     out[i] = Output(i)->mutable_data<float>();
   }
+  if (IsSet(FoundInf(this, FOUND_INF))) {
+    KeepState({{&param, out[PARAM_OUT]}, {&moment, out[MOMENT_OUT]}}, out[UPDATE_OUT]);
+    for (int64_t i = 0; out[RATE_OUT] != nullptr && i < param.numel(); ++i) {
+      out[RATE_OUT][i] = lr / (std::sqrt(h[i]) + arguments_.epsilon);
+    }
+    return true;
+  }
   ParallelFor(param.numel(), kOptimizerGrain, [&](int64_t begin, int64_t end) {
     // Before the update, which may be in place.
     for (int64_t i = begin; out[UPDATE_OUT] != nullptr && i < end; ++i) {
@@ -51,7 +58,7 @@ bool AdagradOp<CPUContext>::RunOnDevice() {
 REGISTER_CPU_OPERATOR(Adagrad, AdagradOp<CPUContext>);
 
 OPERATOR_SCHEMA(Adagrad)
-    .NumInputs(4)
+    .NumInputs(4, 5)
     .NumOutputs(2, 4)
     .AllowInplace({{0, 0}, {1, 1}})
     .IdenticalTypeAndShapeOfInput(0)
@@ -66,6 +73,7 @@ OPERATOR_SCHEMA(Adagrad)
     .Input(1, "moment", "The sum of squares, shaped like it; zeros at the start.")
     .Input(2, "grad", "The gradient, shaped like it.")
     .Input(3, "lr", "The learning rate, a float scalar; negative to descend.")
+    .Input(4, "found_inf", kFoundInfDoc)
     .Output(0, "output_param", "The new parameter; most often the same blob.")
     .Output(1, "output_moment", "The new sum of squares.")
     .Output(2, "output_effective_lr", "Optional: the rate of each element.")

@@ -29,7 +29,7 @@ class AdagradOp final : public Operator<Context> {
   bool RunOnDevice() override;
 
  private:
-  enum { PARAM, MOMENT, GRAD, LR };
+  enum { PARAM, MOMENT, GRAD, LR, FOUND_INF };
   enum { PARAM_OUT, MOMENT_OUT, RATE_OUT, UPDATE_OUT };
   AdagradArguments arguments_;
 };

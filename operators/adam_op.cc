@@ -60,6 +60,11 @@ bool AdamOp<CPUContext>::RunOnDevice() {
     Output(i)->ResizeLike(param);
     out[i] = Output(i)->mutable_data<float>();
   }
+  if (IsSet(FoundInf(this, FOUND_INF))) {
+    KeepState({{&param, out[PARAM_OUT]}, {&m1, out[MOMENT_1_OUT]}, {&m2, out[MOMENT_2_OUT]}},
+              out[GRAD_OUT]);
+    return true;
+  }
   ParallelFor(param.numel(), kOptimizerGrain, [&](int64_t begin, int64_t end) {
     AdamUpdate(end - begin, factors, p + begin, m1_data + begin, m2_data + begin, g + begin,
                out[PARAM_OUT] + begin, out[MOMENT_1_OUT] + begin, out[MOMENT_2_OUT] + begin,
@@ -71,7 +76,7 @@ bool AdamOp<CPUContext>::RunOnDevice() {
 REGISTER_CPU_OPERATOR(Adam, AdamOp<CPUContext>);
 
 OPERATOR_SCHEMA(Adam)
-    .NumInputs(6)
+    .NumInputs(6, 7)
     .NumOutputs(3, 4)
     .AllowInplace({{0, 0}, {1, 1}, {2, 2}})
     .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
@@ -93,6 +98,7 @@ OPERATOR_SCHEMA(Adam)
     .Input(3, "grad", "The gradient, shaped like it.")
     .Input(4, "lr", "The learning rate, a float scalar; negative to descend.")
     .Input(5, "iter", "The iteration from 0, int64 of one element, on the host.")
+    .Input(6, "found_inf", kFoundInfDoc)
     .Output(0, "output_param", "The new parameter; most often the same blob.")
     .Output(1, "output_moment_1", "The new first moment.")
     .Output(2, "output_moment_2", "The new second moment.")

@@ -36,7 +36,7 @@ class AdamOp final : public Operator<Context> {
   bool RunOnDevice() override;
 
  private:
-  enum { PARAM, MOMENT_1, MOMENT_2, GRAD, LR, ITER };
+  enum { PARAM, MOMENT_1, MOMENT_2, GRAD, LR, ITER, FOUND_INF };
   enum { PARAM_OUT, MOMENT_1_OUT, MOMENT_2_OUT, GRAD_OUT };
   AdamArguments arguments_;
 };

@@ -1,12 +1,8 @@
 // EQ, NE, LT, LE, GT, GE, and the logical operators And, Or, Xor, Not.
-#include "operators/elementwise_ops.h"
+#include "operators/comparison_op.h"
 
 namespace caffe2 {
 namespace {
-
-using EqualityTypes =
-    TensorTypes<float, int32_t, int64_t, double, float16, bfloat16, bool, uint8_t>;
-using OrderTypes = TensorTypes<float, int32_t, int64_t, double, float16, bfloat16, uint8_t>;
 
 #define CAFFE2_COMPARISON_FUNCTOR(name, op) \
   struct name {                             \

@@ -1,6 +1,7 @@
 // Copies on CUDA devices and between devices, and operators that give elements another shape.
 #include "caffe2/cuda/context_cuda.h"
 #include "operators/copy_elements.h"
+#include "operators/expand_squeeze_op.h"
 #include "operators/flatten_op.h"
 #include "operators/reshape_op.h"
 
@@ -53,6 +54,15 @@ REGISTER_CUDA_OPERATOR(Flatten, FlattenOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(FlattenToVec, FlattenToVecOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(ResizeLike, ResizeLikeOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(Reshape, ReshapeOp<CUDAContext>);
+
+using ExpandDims = NewShapeOp<CUDAContext, ExpandRule>;
+using Squeeze = NewShapeOp<CUDAContext, SqueezeRule>;
+using PrependDim = NewShapeOp<CUDAContext, PrependRule>;
+using MergeDim = NewShapeOp<CUDAContext, MergeRule>;
+REGISTER_CUDA_OPERATOR(ExpandDims, ExpandDims);
+REGISTER_CUDA_OPERATOR(Squeeze, Squeeze);
+REGISTER_CUDA_OPERATOR(PrependDim, PrependDim);
+REGISTER_CUDA_OPERATOR(MergeDim, MergeDim);
 
 }  // namespace
 }  // namespace caffe2

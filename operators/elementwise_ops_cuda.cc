@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "caffe2/cuda/context_cuda.h"
-#include "operators/elementwise_kernels.h"
+#include "operators/broadcast_strides.h"
 #include "operators/elementwise_ops.h"
 
 namespace caffe2 {
@@ -18,17 +18,6 @@ struct CudaUnary {
 };
 template <class Types, UnaryFunction kFunction>
 using Unary = UnaryElementwiseOp<Types, CUDAContext, CudaUnary<kFunction>>;
-
-Strides StridesOf(const BroadcastPlan& plan) {
-  Strides space;
-  space.dims = plan.dims;
-  for (int d = 0; d < plan.dims; ++d) {
-    space.size[d] = plan.size[d];
-    space.stride[0][d] = plan.a_stride[d];
-    space.stride[1][d] = plan.b_stride[d];
-  }
-  return space;
-}
 
 template <BinaryFunction kFunction>
 struct CudaBinary {

@@ -3,6 +3,7 @@
 
 #include "caffe2/core/operator.h"
 #include "operators/optimizer_check.h"
+#include "operators/optimizer_kernels.h"
 
 namespace caffe2 {
 
@@ -25,48 +26,53 @@ struct MomentumFactors {
 void MomentumUpdate(int64_t n, const float* g, const float* m, const float* p, float lr,
                     const MomentumFactors& factors, float* g_out, float* m_out, float* p_out);
 
-// MomentumSGD, and MomentumSGDUpdate, which also writes the parameter.
-template <class Context>
+// MomentumSGD, and MomentumSGDUpdate and its forms for float16, which also write the parameter.
+// Tensors are of T, and arithmetic is in float.
+template <class Context, typename T = float>
 class MomentumSgdOp final : public Operator<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   MomentumSgdOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws), factors_(*this) {}
+      : Operator<Context>(def, ws), updates_(OutputSize() > PARAM_OUT), factors_(*this) {
+    step_.momentum = factors_.momentum;
+    step_.a = factors_.a;
+    step_.b = factors_.b;
+    step_.weight_decay = this->template GetSingleArgument<float>("weight_decay", 0.f);
+    CAFFE_ENFORCE(updates_ || step_.weight_decay == 0, "weight_decay needs the parameter");
+  }
 
   bool RunOnDevice() override {
     const Tensor &grad = Input(GRAD), &moment = Input(MOMENTUM);
     CheckOptimizerState(grad, moment, "momentum");
-    Step step;
-    step.grad = grad.data<float>();
-    step.moment = moment.data<float>();
-    if (InputSize() > PARAM) {
+    step_.grad = grad.data<T>();
+    step_.moment = moment.data<T>();
+    if (updates_) {
       CheckOptimizerState(Input(PARAM), grad, "gradient");
-      step.param = Input(PARAM).template data<float>();
-      step.param_out = Like(Input(PARAM), PARAM_OUT);
+      step_.param = Input(PARAM).template data<T>();
+      step_.param_out = Like(Input(PARAM), PARAM_OUT);
     }
-    step.grad_out = Like(grad, GRAD_OUT);
-    step.moment_out = Like(moment, MOMENTUM_OUT);
+    step_.grad_out = Like(grad, GRAD_OUT);
+    step_.moment_out = Like(moment, MOMENTUM_OUT);
+    step_.found_inf = FoundInf(this, FOUND_INF);
     // The rate may lie in host memory.
-    Update(grad.numel(), this->template Input<Tensor>(LR), step);
+    Update(grad.numel(), this->template Input<Tensor>(LR));
     return true;
   }
 
  private:
-  enum { GRAD, MOMENTUM, LR, PARAM };
+  enum { GRAD, MOMENTUM, LR, PARAM, FOUND_INF };
   enum { GRAD_OUT, MOMENTUM_OUT, PARAM_OUT };
-  struct Step {
-    const float *grad = nullptr, *moment = nullptr;
-    const float* param = nullptr;  // null: the parameter is left to another operator
-    float *grad_out = nullptr, *moment_out = nullptr, *param_out = nullptr;
-  };
 
-  float* Like(const Tensor& input, int output) {
+  T* Like(const Tensor& input, int output) {
     Output(output)->ResizeLike(input);
-    return Output(output)->template mutable_data<float>();
+    return Output(output)->template mutable_data<T>();
   }
-  void Update(int64_t n, const Tensor& lr, const Step& step);
+  // Does step_, all of which but the rate is set.
+  void Update(int64_t n, const Tensor& lr);
 
-  MomentumFactors factors_;
+  const bool updates_;
+  const MomentumFactors factors_;
+  MomentumSgdStep<T> step_;
 };
 
 }  // namespace caffe2

@@ -9,12 +9,12 @@ template <>
 void MultiMomentumSgdOp<CUDAContext>::Update(const Tensor& lr) {
   const CudaScalar rate = ReadScalar(lr, "the learning rate");
   const auto step_of = [&](const One& one) {
-    MomentumSgdStep step;
+    MomentumSgdStep<float> step;
     step.lr = {rate.address, rate.value};
     step.momentum = factors_.momentum;
     step.a = factors_.a;
     step.b = factors_.b;
-    step.decay = one.decay;
+    step.weight_decay = one.decay;
     step.grad = one.grad;
     step.moment = one.moment;
     step.param = one.param;

@@ -1,6 +1,11 @@
 // Checks that optimizer operators share.
 #pragma once
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "caffe2/core/operator.h"
 #include "operators/indices.h"
 
 namespace caffe2 {
@@ -42,6 +47,27 @@ inline const float* CheckLearningRate(const Tensor& lr) {
   CAFFE_ENFORCE_EQ(lr.numel(), 1, "the learning rate must be a scalar");
   return lr.data<float>();
 }
+
+// The optional input i of an update, found_inf of CheckFiniteAndUnscale; null if there is none.
+template <class Context>
+const float* FoundInf(const Operator<Context>* op, int i) {
+  if (op->InputSize() <= i) return nullptr;
+  CAFFE_ENFORCE_EQ(op->Input(i).numel(), 1, "found_inf must be a scalar");
+  return op->Input(i).template data<float>();
+}
+// Whether it says that an update on the host is to be skipped.
+inline bool IsSet(const float* found_inf) { return found_inf != nullptr && *found_inf != 0; }
+// What an update on the host that is skipped does: copies state to where its outputs are (which may
+// be the same memory), and sets the step, if it is an output, to zero.
+inline void KeepState(const std::vector<std::pair<const Tensor*, float*>>& state, float* step) {
+  for (const auto& [from, to] : state) {
+    if (from->raw_data() != to) std::copy_n(from->data<float>(), from->numel(), to);
+  }
+  if (step != nullptr) std::fill_n(step, state.front().first->numel(), 0.f);
+}
+inline constexpr const char* kFoundInfDoc =
+    "Optional float scalar (CheckFiniteAndUnscale): if it is not 0, nothing is updated, and the "
+    "step is 0.";
 
 // Elements a thread updates at least.
 constexpr int64_t kOptimizerGrain = 1 << 14;

@@ -1,5 +1,7 @@
 // Updates of parameters on CUDA devices. Pointers are device memory, and outputs may be inputs,
-// element by element. The learning rate is read on the device where `address` is not null.
+// element by element. The learning rate is read on the device where `address` is not null. Where
+// `found_inf` is not null and not zero, a gradient is not finite: the step is zero, and state
+// stays.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +15,27 @@ struct Rate {
   float value = 0;
 };
 
-// m' = momentum m + lr g; the step is a m' + b m (MomentumFactors, operators/momentum_sgd_op.h).
+// m' = momentum m + lr (g + weight_decay p); the step is a m' + b m (MomentumFactors,
+// operators/momentum_sgd_op.h), and p' = p - step. T: float or float16, computed in float.
+template <typename T>
 struct MomentumSgdStep {
   Rate lr;
-  float momentum = 0, a = 1, b = 0;
-  float decay = 0;  // times the parameter, is added to the gradient
-  const float *grad = nullptr, *moment = nullptr;
-  const float* param = nullptr;  // null: the parameter is left to another operator
-  float *grad_out = nullptr, *moment_out = nullptr, *param_out = nullptr;  // grad_out may be null
+  float momentum = 0, a = 1, b = 0, weight_decay = 0;
+  const float* found_inf = nullptr;
+  const T *grad = nullptr, *moment = nullptr;
+  const T* param = nullptr;  // null: the parameter is left to another operator
+  T *grad_out = nullptr, *moment_out = nullptr, *param_out = nullptr;  // grad_out may be null
 };
-void LaunchMomentumSgd(int64_t n, const MomentumSgdStep& update, cuda::Stream stream);
+template <typename T>
+void LaunchMomentumSgd(int64_t n, const MomentumSgdStep<T>& update, cuda::Stream stream);
 // Many parameters in blocks of n elements, a multiple of `chunk`, which is one of 4: those of chunk
 // i decay by decays[i] (on the device). The blocks are aligned to 16 bytes.
 void LaunchFlatMomentumSgd(int64_t n, int64_t chunk, const float* decays,
-                           const MomentumSgdStep& update, cuda::Stream stream);
+                           const MomentumSgdStep<float>& update, cuda::Stream stream);
 
 struct AdamStep {
   Rate lr;
+  const float* found_inf = nullptr;
   float beta1 = 0, beta2 = 0, epsilon = 0;
   float correction = 0;  // sqrt(1 - beta2^t) / (1 - beta1^t)
   const float *param = nullptr, *moment1 = nullptr, *moment2 = nullptr, *grad = nullptr;
@@ -40,6 +46,7 @@ void LaunchAdam(int64_t n, const AdamStep& update, cuda::Stream stream);
 
 struct AdagradStep {
   Rate lr;
+  const float* found_inf = nullptr;
   float epsilon = 0, decay = 0, weight_decay = 0;
   const float *param = nullptr, *moment = nullptr, *grad = nullptr;
   float *param_out = nullptr, *moment_out = nullptr;
@@ -49,6 +56,7 @@ void LaunchAdagrad(int64_t n, const AdagradStep& update, cuda::Stream stream);
 
 struct RmsPropStep {
   Rate lr;
+  const float* found_inf = nullptr;
   float decay = 0, momentum = 0, epsilon = 0;
   const float *grad = nullptr, *mean_squares = nullptr, *moment = nullptr;
   float *grad_out = nullptr, *mean_squares_out = nullptr, *moment_out = nullptr;

@@ -4,18 +4,21 @@
 namespace caffe2 {
 namespace {
 
+using cuda::Narrow;
+using cuda::Widen;
+
 __device__ inline float ValueOf(const Rate& rate) {
   return rate.address != nullptr ? *rate.address : rate.value;
 }
 
-}  // namespace
-
-namespace {
+__device__ inline bool IsSet(const float* flag) { return flag != nullptr && *flag != 0; }
 
 struct Moved {
   float moment, step;
 };
-__device__ inline Moved Move(const MomentumSgdStep& u, float lr, float g, float old) {
+template <typename T>
+__device__ inline Moved Move(const MomentumSgdStep<T>& u, float lr, float g, float old) {
+  if (IsSet(u.found_inf)) return {old, 0.f};
   const float next = u.momentum * old + lr * g;
   return {next, u.a * next + u.b * old};
 }
@@ -23,7 +26,7 @@ __device__ inline Moved Move(const MomentumSgdStep& u, float lr, float g, float 
 using Floats = cuda::Pack<float, 4>;
 
 __global__ void FlatMomentumSgdKernel(int64_t packs, int64_t chunk_packs, const float* decays,
-                                      MomentumSgdStep u) {
+                                      MomentumSgdStep<float> u) {
   const float lr = ValueOf(u.lr);
   for (int64_t i = cuda::GlobalThread(); i < packs; i += cuda::GlobalThreads()) {
     const Floats g = reinterpret_cast<const Floats*>(u.grad)[i];
@@ -43,20 +46,23 @@ __global__ void FlatMomentumSgdKernel(int64_t packs, int64_t chunk_packs, const 
 
 }  // namespace
 
-void LaunchMomentumSgd(int64_t n, const MomentumSgdStep& update, cuda::Stream stream) {
-  const MomentumSgdStep u = update;
+template <typename T>
+void LaunchMomentumSgd(int64_t n, const MomentumSgdStep<T>& update, cuda::Stream stream) {
+  const MomentumSgdStep<T> u = update;
   cuda::ForEach("MomentumSGD", n, stream, [=] __device__(int64_t i) {
-    const float p = u.param != nullptr ? u.param[i] : 0.f;
-    const float g = u.decay != 0.f ? u.grad[i] + u.decay * p : u.grad[i];
-    const Moved moved = Move(u, ValueOf(u.lr), g, u.moment[i]);
-    u.moment_out[i] = moved.moment;
-    if (u.grad_out != nullptr) u.grad_out[i] = moved.step;
-    if (u.param != nullptr) u.param_out[i] = p - moved.step;
+    const float p = u.param != nullptr ? Widen(u.param[i]) : 0.f;
+    const float g = Widen(u.grad[i]) + u.weight_decay * p;
+    const Moved moved = Move(u, ValueOf(u.lr), g, Widen(u.moment[i]));
+    u.moment_out[i] = Narrow<T>(moved.moment);
+    if (u.grad_out != nullptr) u.grad_out[i] = Narrow<T>(moved.step);
+    if (u.param != nullptr) u.param_out[i] = Narrow<T>(p - moved.step);
   });
 }
+template void LaunchMomentumSgd(int64_t, const MomentumSgdStep<float>&, cuda::Stream);
+template void LaunchMomentumSgd(int64_t, const MomentumSgdStep<float16>&, cuda::Stream);
 
 void LaunchFlatMomentumSgd(int64_t n, int64_t chunk, const float* decays,
-                           const MomentumSgdStep& update, cuda::Stream stream) {
+                           const MomentumSgdStep<float>& update, cuda::Stream stream) {
   if (n == 0) return;
   const int64_t packs = n / 4;
   cuda::Launch("FlatMomentumSGD", FlatMomentumSgdKernel, cuda::BlocksFor(packs), cuda::kThreads,
@@ -67,9 +73,11 @@ void LaunchAdam(int64_t n, const AdamStep& update, cuda::Stream stream) {
   const AdamStep u = update;
   cuda::ForEach("Adam", n, stream, [=] __device__(int64_t i) {
     const float g = u.grad[i];
-    const float first = u.beta1 * u.moment1[i] + (1 - u.beta1) * g;
-    const float second = u.beta2 * u.moment2[i] + (1 - u.beta2) * g * g;
-    const float step = u.correction * first / (sqrtf(second) + u.epsilon);
+    const float old1 = u.moment1[i], old2 = u.moment2[i];
+    const bool skip = IsSet(u.found_inf);
+    const float first = skip ? old1 : u.beta1 * old1 + (1 - u.beta1) * g;
+    const float second = skip ? old2 : u.beta2 * old2 + (1 - u.beta2) * g * g;
+    const float step = skip ? 0.f : u.correction * first / (sqrtf(second) + u.epsilon);
     u.moment1_out[i] = first;
     u.moment2_out[i] = second;
     if (u.grad_out != nullptr) u.grad_out[i] = step;
@@ -80,8 +88,10 @@ void LaunchAdam(int64_t n, const AdamStep& update, cuda::Stream stream) {
 void LaunchAdagrad(int64_t n, const AdagradStep& update, cuda::Stream stream) {
   const AdagradStep u = update;
   cuda::ForEach("Adagrad", n, stream, [=] __device__(int64_t i) {
-    const float g = u.grad[i] + u.weight_decay * u.param[i], lr = ValueOf(u.lr);
-    const float next = u.decay * u.moment[i] + g * g;
+    const bool skip = IsSet(u.found_inf);
+    const float slope = u.grad[i] + u.weight_decay * u.param[i];
+    const float g = skip ? 0.f : slope, lr = ValueOf(u.lr), old = u.moment[i];
+    const float next = skip ? old : u.decay * old + g * g;
     const float rate = lr / (sqrtf(next) + u.epsilon);
     u.moment_out[i] = next;
     u.param_out[i] = u.param[i] + lr * g / (sqrtf(next) + u.epsilon);
@@ -93,13 +103,13 @@ void LaunchAdagrad(int64_t n, const AdagradStep& update, cuda::Stream stream) {
 void LaunchRmsProp(int64_t n, const RmsPropStep& update, cuda::Stream stream) {
   const RmsPropStep u = update;
   cuda::ForEach("RmsProp", n, stream, [=] __device__(int64_t i) {
-    const float g = u.grad[i], old = u.mean_squares[i];
-    const float mean_square = old + (1 - u.decay) * (g * g - old);
-    const float step =
-        u.momentum * u.moment[i] + ValueOf(u.lr) * g / sqrtf(u.epsilon + mean_square);
+    const bool skip = IsSet(u.found_inf);
+    const float g = u.grad[i], old = u.mean_squares[i], last = u.moment[i];
+    const float mean_square = skip ? old : old + (1 - u.decay) * (g * g - old);
+    const float step = u.momentum * last + ValueOf(u.lr) * g / sqrtf(u.epsilon + mean_square);
     u.mean_squares_out[i] = mean_square;
-    u.moment_out[i] = step;
-    u.grad_out[i] = step;
+    u.moment_out[i] = skip ? last : step;
+    u.grad_out[i] = skip ? 0.f : step;
   });
 }
 

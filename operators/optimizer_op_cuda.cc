@@ -1,4 +1,4 @@
-// MomentumSGD, MomentumSGDUpdate, Adam, Adagrad and RmsProp on CUDA devices. Learning rate and
+// MomentumSGD and its forms, Adam, Adagrad and RmsProp on CUDA devices. Learning rate and
 // iteration may lie in host memory; a rate on the device is read there.
 #include "caffe2/core/device_backend.h"
 #include "caffe2/cuda/context_cuda.h"
@@ -27,19 +27,14 @@ float* OptionalOutput(Operator<CUDAContext>* op, int i, const Tensor& like) {
 }  // namespace
 
 template <>
-void MomentumSgdOp<CUDAContext>::Update(int64_t n, const Tensor& lr, const Step& step) {
-  MomentumSgdStep u;
-  u.lr = RateOf(lr);
-  u.momentum = factors_.momentum;
-  u.a = factors_.a;
-  u.b = factors_.b;
-  u.grad = step.grad;
-  u.moment = step.moment;
-  u.param = step.param;
-  u.grad_out = step.grad_out;
-  u.moment_out = step.moment_out;
-  u.param_out = step.param_out;
-  LaunchMomentumSgd(n, u, context_.stream());
+void MomentumSgdOp<CUDAContext, float>::Update(int64_t n, const Tensor& lr) {
+  step_.lr = RateOf(lr);
+  LaunchMomentumSgd(n, step_, context_.stream());
+}
+template <>
+void MomentumSgdOp<CUDAContext, float16>::Update(int64_t n, const Tensor& lr) {
+  step_.lr = RateOf(lr);
+  LaunchMomentumSgd(n, step_, context_.stream());
 }
 
 template <>
@@ -54,6 +49,7 @@ bool AdamOp<CUDAContext>::RunOnDevice() {
       MakeAdamFactors(arguments_, OnHost(Input<Tensor>(ITER), &copy), /*lr=*/0.f);
   AdamStep u;
   u.lr = RateOf(Input<Tensor>(LR));
+  u.found_inf = FoundInf(this, FOUND_INF);
   u.beta1 = arguments_.beta1;
   u.beta2 = arguments_.beta2;
   u.epsilon = arguments_.epsilon;
@@ -77,6 +73,7 @@ bool AdagradOp<CUDAContext>::RunOnDevice() {
   CheckOptimizerState(param, grad, "gradient");
   AdagradStep u;
   u.lr = RateOf(Input<Tensor>(LR));
+  u.found_inf = FoundInf(this, FOUND_INF);
   u.epsilon = arguments_.epsilon;
   u.decay = arguments_.decay;
   u.weight_decay = arguments_.weight_decay;
@@ -98,6 +95,7 @@ bool RmsPropOp<CUDAContext>::RunOnDevice() {
   CheckOptimizerState(grad, moment, "momentum");
   RmsPropStep u;
   u.lr = RateOf(Input<Tensor>(LR));
+  u.found_inf = FoundInf(this, FOUND_INF);
   u.decay = decay_;
   u.momentum = momentum_;
   u.epsilon = epsilon_;
@@ -113,6 +111,9 @@ bool RmsPropOp<CUDAContext>::RunOnDevice() {
 
 REGISTER_CUDA_OPERATOR(MomentumSGD, MomentumSgdOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(MomentumSGDUpdate, MomentumSgdOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(FP32MomentumSGDUpdate, MomentumSgdOp<CUDAContext>);
+using FP16MomentumSgdOp = MomentumSgdOp<CUDAContext, float16>;
+REGISTER_CUDA_OPERATOR(FP16MomentumSGDUpdate, FP16MomentumSgdOp);
 REGISTER_CUDA_OPERATOR(Adam, AdamOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(Adagrad, AdagradOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(RmsProp, RmsPropOp<CUDAContext>);

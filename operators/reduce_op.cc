@@ -1,5 +1,8 @@
 #include "operators/reduce_op.h"
 
+#include "operators/reduction.h"
+#include "operators/wide_rows.h"
+
 namespace caffe2 {
 
 std::vector<bool> ReduceAxes::Reduced(const std::vector<int64_t>& shape) const {
@@ -38,6 +41,7 @@ namespace {
 
 // Y = sum(X): dX = dY.
 struct SumRule {
+  using Reducer = SumReducer;
   template <typename T>
   static T Finish(T value, int64_t) {
     return value;
@@ -49,11 +53,9 @@ struct SumRule {
 };
 // Y = sum(X) / n: dX = dY / n.
 struct MeanRule {
+  using Reducer = SumReducer;
   template <typename T>
   static T Finish(T value, int64_t count) {
-    if constexpr (std::is_integral_v<T>) {
-      CAFFE_ENFORCE_GT(count, 0, "the mean of no integers");
-    }
     return value / static_cast<T>(count);
   }
   template <typename T>
@@ -62,7 +64,9 @@ struct MeanRule {
   }
 };
 // Y = max(X) or min(X): dX = dY where X is Y.
+template <class R>
 struct ExtremeRule : SumRule {
+  using Reducer = R;
   template <typename T>
   static T Derivative(T dy, T x, T y, int64_t) {
     return x == y ? dy : T(0);
@@ -70,6 +74,7 @@ struct ExtremeRule : SumRule {
 };
 // Y = sum(|X|): dX = dY * sign(X).
 struct L1Rule : SumRule {
+  using Reducer = AbsSumReducer;
   template <typename T>
   static T Derivative(T dy, T x, T, int64_t) {
     return x == T(0) ? T(0) : x > T(0) ? dy : -dy;
@@ -77,6 +82,7 @@ struct L1Rule : SumRule {
 };
 // Y = sqrt(sum(X^2)): dX = dY * X / Y.
 struct L2Rule {
+  using Reducer = SquareSumReducer;
   template <typename T>
   static T Finish(T value, int64_t) {
     return static_cast<T>(std::sqrt(value));
@@ -86,6 +92,25 @@ struct L2Rule {
     return y == T(0) ? T(0) : dy * x / y;
   }
 };
+
+// Calls f with the rule of the reduction.
+template <class F>
+void WithRule(Reduction reduction, const F& f) {
+  switch (reduction) {
+    case Reduction::kSum:
+      return f(SumRule());
+    case Reduction::kMean:
+      return f(MeanRule());
+    case Reduction::kMax:
+      return f(ExtremeRule<MaxReducer>());
+    case Reduction::kMin:
+      return f(ExtremeRule<MinReducer>());
+    case Reduction::kL1:
+      return f(L1Rule());
+    case Reduction::kL2:
+      return f(L2Rule());
+  }
+}
 
 class GetReduceGradient final : public GradientMakerBase {
  public:
@@ -109,7 +134,7 @@ void DescribeReduce(OpSchema& schema) {
             ReduceAxes(ArgumentHelper(def)).OutputShape(GetDimsVector(in[0])), in[0].data_type())};
       })
       .FillUsing(DescribeAxes)
-      .Input(0, "data", "A float, bfloat16, double, int32 or int64 tensor.")
+      .Input(0, "data", "A float, bfloat16, float16, double, int32 or int64 tensor.")
       .Output(0, "reduced", "One value for each index of the axes that are kept.");
 }
 void DescribeReduceGradient(OpSchema& schema) {
@@ -125,18 +150,42 @@ void DescribeReduceGradient(OpSchema& schema) {
 
 }  // namespace
 
-REGISTER_CPU_OPERATOR(ReduceSum, ReduceOp<CPUContext, SumReducer, SumRule>);
-REGISTER_CPU_OPERATOR(ReduceMean, ReduceOp<CPUContext, SumReducer, MeanRule>);
-REGISTER_CPU_OPERATOR(ReduceMax, ReduceOp<CPUContext, MaxReducer, ExtremeRule>);
-REGISTER_CPU_OPERATOR(ReduceMin, ReduceOp<CPUContext, MinReducer, ExtremeRule>);
-REGISTER_CPU_OPERATOR(ReduceL1, ReduceOp<CPUContext, AbsSumReducer, L1Rule>);
-REGISTER_CPU_OPERATOR(ReduceL2, ReduceOp<CPUContext, SquareSumReducer, L2Rule>);
-REGISTER_CPU_OPERATOR(ReduceSumGradient, ReduceGradientOp<CPUContext, SumRule>);
-REGISTER_CPU_OPERATOR(ReduceMeanGradient, ReduceGradientOp<CPUContext, MeanRule>);
-REGISTER_CPU_OPERATOR(ReduceMaxGradient, ReduceGradientOp<CPUContext, ExtremeRule>);
-REGISTER_CPU_OPERATOR(ReduceMinGradient, ReduceGradientOp<CPUContext, ExtremeRule>);
-REGISTER_CPU_OPERATOR(ReduceL1Gradient, ReduceGradientOp<CPUContext, L1Rule>);
-REGISTER_CPU_OPERATOR(ReduceL2Gradient, ReduceGradientOp<CPUContext, L2Rule>);
+template <typename T>
+void ReduceTo(Reduction reduction, const BroadcastPlan& plan, const T* x, int64_t results,
+              int64_t count, T* y, CPUContext*) {
+  WideOutput<T> wide_y;
+  ArithmeticType<T>* sums = wide_y.Row(results, y);
+  WithRule(reduction, [=, &plan]<class Rule>(Rule) {
+    Reduce<typename Rule::Reducer>(plan, x, results, sums);
+    for (int64_t j = 0; j < results; ++j) sums[j] = Rule::Finish(sums[j], count);
+  });
+  wide_y.Store();
+}
+
+template <typename T>
+void ReduceGradientTo(Reduction reduction, const BroadcastPlan& plan, int64_t count, const T* dy,
+                      const T* x, const T* y, T* dx, CPUContext*) {
+  const int64_t stride = plan.b_inner_stride();
+  WithRule(reduction, [=, &plan]<class Rule>(Rule) {
+    ParallelRows(plan, kElementwiseGrain, [=](int64_t n, int64_t row, int64_t, int64_t iy) {
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t j = iy + i * stride;
+        dx[row + i] =
+            Narrow<T>(Rule::Derivative(Widen(dy[j]), Widen(x[row + i]), Widen(y[j]), count));
+      }
+    });
+  });
+}
+
+#define REGISTER_REDUCE(name, kind)                                   \
+  REGISTER_CPU_OPERATOR(name, ReduceOp<CPUContext, Reduction::kind>); \
+  REGISTER_CPU_OPERATOR(name##Gradient, ReduceGradientOp<CPUContext, Reduction::kind>)
+REGISTER_REDUCE(ReduceSum, kSum);
+REGISTER_REDUCE(ReduceMean, kMean);
+REGISTER_REDUCE(ReduceMax, kMax);
+REGISTER_REDUCE(ReduceMin, kMin);
+REGISTER_REDUCE(ReduceL1, kL1);
+REGISTER_REDUCE(ReduceL2, kL2);
 
 OPERATOR_SCHEMA(ReduceSum).FillUsing(DescribeReduce).SetDoc("The sum over the axes.");
 OPERATOR_SCHEMA(ReduceMean).FillUsing(DescribeReduce).SetDoc("The mean over the axes.");

@@ -1,8 +1,9 @@
 // ReduceSum and its kin: reductions over chosen axes.
 #pragma once
 
-#include "operators/reduction.h"
-#include "operators/wide_rows.h"
+#include "operators/broadcast.h"
+#include "operators/element_type.h"
+#include "operators/reduction_kind.h"
 
 namespace caffe2 {
 
@@ -26,18 +27,18 @@ class ReduceAxes {
   bool keepdims_;
 };
 
-// Y = the reduction R of X over the axes; F::Finish(value, count) completes each result of `count`
-// elements.
-template <class Context, class R, class F>
+using ReduceTypes = TensorTypes<float, int32_t, int64_t, double, float16, bfloat16>;
+
+// Y = the reduction of X over the axes. ReduceTo of the device, found by its last argument, does
+// the work: y[j] = the reduction of the `count` elements of x that the plan maps to j < results.
+template <class Context, Reduction kReduction>
 class ReduceOp final : public Operator<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   ReduceOp(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws), axes_(ArgumentHelper(this->debug_def())) {}
 
-  bool RunOnDevice() override {
-    return TensorTypes<float, int32_t, int64_t, double, bfloat16>::Dispatch(this, Input(0).dtype());
-  }
+  bool RunOnDevice() override { return ReduceTypes::Dispatch(this, Input(0).dtype()); }
 
   template <typename T>
   bool DoRunWithType() {
@@ -46,12 +47,11 @@ class ReduceOp final : public Operator<Context> {
     const BroadcastPlan plan = MakeBroadcastPlan(X.sizes(), axes_.KeptShape(X.sizes()));
     Tensor* Y = Output(0);
     Y->Resize(axes_.OutputShape(X.sizes()));
-    WideOutput<T> wide_y;
-    ArithmeticType<T>* y = wide_y.Row(Y->numel(), Y->template mutable_data<T>());
-    Reduce<R>(plan, x, Y->numel(), y);
-    const int64_t count = Y->numel() == 0 ? 0 : X.numel() / Y->numel();
-    for (int64_t i = 0; i < Y->numel(); ++i) y[i] = F::Finish(y[i], count);
-    wide_y.Store();
+    const int64_t results = Y->numel(), count = results == 0 ? 0 : X.numel() / results;
+    CAFFE_ENFORCE(
+        !std::is_integral_v<T> || kReduction != Reduction::kMean || count > 0 || results == 0,
+        "the mean of no integers");
+    ReduceTo(kReduction, plan, x, results, count, Y->template mutable_data<T>(), &context_);
     return true;
   }
 
@@ -59,17 +59,16 @@ class ReduceOp final : public Operator<Context> {
   ReduceAxes axes_;
 };
 
-// Inputs dY, X, Y; dX = F::Derivative(dy, x, y, count) at every element of X.
-template <class Context, class F>
+// Inputs dY, X, Y. ReduceGradientTo of the device: dx = the derivative by each element of x of the
+// result y that the plan maps it to.
+template <class Context, Reduction kReduction>
 class ReduceGradientOp final : public Operator<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   ReduceGradientOp(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws), axes_(ArgumentHelper(this->debug_def())) {}
 
-  bool RunOnDevice() override {
-    return TensorTypes<float, double, bfloat16>::Dispatch(this, Input(0).dtype());
-  }
+  bool RunOnDevice() override { return FloatTypes::Dispatch(this, Input(0).dtype()); }
 
   template <typename T>
   bool DoRunWithType() {
@@ -78,18 +77,11 @@ class ReduceGradientOp final : public Operator<Context> {
     CAFFE_ENFORCE(dY.sizes() == axes_.OutputShape(X.sizes()) && Y.numel() == dY.numel(),
                   "the gradient's shape ", ShapeString(dY.sizes()),
                   " is not that of the reduction of ", ShapeString(X.sizes()));
-    const T *dy = dY.data<T>(), *x = X.data<T>(), *y = Y.data<T>();
     Tensor* dX = Output(0);
     dX->ResizeLike(X);
-    T* dx = dX->template mutable_data<T>();
     const int64_t count = dY.numel() == 0 ? 0 : X.numel() / dY.numel();
-    const int64_t stride = plan.b_inner_stride();
-    ParallelRows(plan, kElementwiseGrain, [=](int64_t n, int64_t row, int64_t, int64_t iy) {
-      for (int64_t i = 0; i < n; ++i) {
-        const int64_t j = iy + i * stride;
-        dx[row + i] = Narrow<T>(F::Derivative(Widen(dy[j]), Widen(x[row + i]), Widen(y[j]), count));
-      }
-    });
+    ReduceGradientTo(kReduction, plan, count, dY.data<T>(), X.data<T>(), Y.data<T>(),
+                     dX->template mutable_data<T>(), &context_);
     return true;
   }
 

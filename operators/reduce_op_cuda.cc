@@ -3,6 +3,7 @@
 #include "caffe2/cuda/reduction_kernels.h"
 #include "operators/channel_kernels.h"
 #include "operators/elementwise_kernels.h"
+#include "operators/reduce_front_back_op.h"
 #include "operators/reduce_kernels.h"
 #include "operators/reduce_op.h"
 #include "operators/spatial_bn_kernels.h"
@@ -16,73 +17,46 @@ void AddDimension(int64_t size, int64_t x_stride, int64_t y_stride, Strides* spa
   space->stride[1][space->dims++] = y_stride;
 }
 
-template <Reduction kReduction>
-class CudaReduceOp final : public Operator<CUDAContext> {
- public:
-  CudaReduceOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CUDAContext>(def, ws), axes_(ArgumentHelper(debug_def())) {}
+}  // namespace
 
-  bool RunOnDevice() override {
-    return TensorTypes<float, int32_t, int64_t, double>::Dispatch(this, Input(0).dtype());
+template <typename T>
+void ReduceTo(Reduction reduction, const BroadcastPlan& plan, const T* x, int64_t results,
+              int64_t count, T* y, CUDAContext* context) {
+  Strides kept, summed;
+  for (int d = 0; d < plan.dims; ++d) {
+    AddDimension(plan.size[d], plan.a_stride[d], 0, plan.b_stride[d] != 0 ? &kept : &summed);
   }
+  LaunchReduce(reduction, kept, summed, results, count, x, y, context->stream());
+}
 
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor& X = Input(0);
-    const T* x = X.data<T>();
-    const BroadcastPlan plan = MakeBroadcastPlan(X.sizes(), axes_.KeptShape(X.sizes()));
-    Strides kept, summed;
-    for (int d = 0; d < plan.dims; ++d) {
-      AddDimension(plan.size[d], plan.a_stride[d], 0, plan.b_stride[d] != 0 ? &kept : &summed);
-    }
-    Tensor* Y = Output(0);
-    Y->Resize(axes_.OutputShape(X.sizes()));
-    const int64_t count = Y->numel() == 0 ? 0 : X.numel() / Y->numel();
-    CAFFE_ENFORCE(
-        !std::is_integral_v<T> || kReduction != Reduction::kMean || count > 0 || Y->numel() == 0,
-        "the mean of no integers");
-    LaunchReduce(kReduction, kept, summed, Y->numel(), count, x, Y->template mutable_data<T>(),
-                 context_.stream());
-    return true;
+template <typename T>
+void ReduceGradientTo(Reduction reduction, const BroadcastPlan& plan, int64_t count, const T* dy,
+                      const T* x, const T* y, T* dx, CUDAContext* context) {
+  Strides space;
+  for (int d = 0; d < plan.dims; ++d) {
+    AddDimension(plan.size[d], plan.a_stride[d], plan.b_stride[d], &space);
   }
+  LaunchReduceGradient(reduction, space, plan.numel, count, dy, x, y, dx, context->stream());
+}
 
- private:
-  ReduceAxes axes_;
-};
+static SideLayout LayoutOf(const ReduceSideLayout& layout, const int32_t* lengths) {
+  return {layout.results, layout.count, layout.result_stride, layout.stride, lengths};
+}
 
-// dY, X, Y -> dX.
-template <Reduction kReduction>
-class CudaReduceGradientOp final : public Operator<CUDAContext> {
- public:
-  CudaReduceGradientOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CUDAContext>(def, ws), axes_(ArgumentHelper(debug_def())) {}
+template <typename T>
+void ReduceSideTo(Reduction reduction, const ReduceSideLayout& layout, const int32_t* lengths,
+                  const T* x, T* y, CUDAContext* context) {
+  LaunchReduceSide(reduction, LayoutOf(layout, lengths), x, y, context->stream());
+}
 
-  bool RunOnDevice() override {
-    return TensorTypes<float, double>::Dispatch(this, Input(0).dtype());
-  }
+template <typename T>
+void ReduceSideGradientTo(Reduction reduction, const ReduceSideLayout& layout,
+                          const int32_t* lengths, const T* dy, const T* x, const T* y, T* dx,
+                          CUDAContext* context) {
+  LaunchReduceSideGradient(reduction, LayoutOf(layout, lengths), dy, x, y, dx, context->stream());
+}
 
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor &dY = Input(0), &X = Input(1), &Y = Input(2);
-    const BroadcastPlan plan = MakeBroadcastPlan(X.sizes(), axes_.KeptShape(X.sizes()));
-    CAFFE_ENFORCE(dY.sizes() == axes_.OutputShape(X.sizes()) && Y.numel() == dY.numel(),
-                  "the gradient's shape ", ShapeString(dY.sizes()),
-                  " is not that of the reduction of ", ShapeString(X.sizes()));
-    Strides space;
-    for (int d = 0; d < plan.dims; ++d) {
-      AddDimension(plan.size[d], plan.a_stride[d], plan.b_stride[d], &space);
-    }
-    Tensor* dX = Output(0);
-    dX->ResizeLike(X);
-    const int64_t count = dY.numel() == 0 ? 0 : X.numel() / dY.numel();
-    LaunchReduceGradient(kReduction, space, X.numel(), count, dY.data<T>(), X.data<T>(),
-                         Y.data<T>(), dX->template mutable_data<T>(), context_.stream());
-    return true;
-  }
-
- private:
-  ReduceAxes axes_;
-};
+namespace {
 
 // One number of a whole tensor.
 template <cuda::Total kTotal, class Types>
@@ -179,15 +153,26 @@ class CudaChannelStatsOp final : public Operator<CUDAContext> {
   const StorageOrder order_;
 };
 
-#define REGISTER_CUDA_REDUCE(name, kind)                       \
-  REGISTER_CUDA_OPERATOR(name, CudaReduceOp<Reduction::kind>); \
-  REGISTER_CUDA_OPERATOR(name##Gradient, CudaReduceGradientOp<Reduction::kind>)
+#define REGISTER_CUDA_REDUCE(name, kind)                                \
+  REGISTER_CUDA_OPERATOR(name, ReduceOp<CUDAContext, Reduction::kind>); \
+  REGISTER_CUDA_OPERATOR(name##Gradient, ReduceGradientOp<CUDAContext, Reduction::kind>)
 REGISTER_CUDA_REDUCE(ReduceSum, kSum);
 REGISTER_CUDA_REDUCE(ReduceMean, kMean);
 REGISTER_CUDA_REDUCE(ReduceMax, kMax);
 REGISTER_CUDA_REDUCE(ReduceMin, kMin);
 REGISTER_CUDA_REDUCE(ReduceL1, kL1);
 REGISTER_CUDA_REDUCE(ReduceL2, kL2);
+
+#define REGISTER_CUDA_REDUCE_SIDE(name, side, kind)                                     \
+  REGISTER_CUDA_OPERATOR(name, ReduceSideOp<CUDAContext, Side::side, Reduction::kind>); \
+  REGISTER_CUDA_OPERATOR(name##Gradient,                                                \
+                         ReduceSideGradientOp<CUDAContext, Side::side, Reduction::kind>)
+REGISTER_CUDA_REDUCE_SIDE(ReduceFrontSum, kFront, kSum);
+REGISTER_CUDA_REDUCE_SIDE(ReduceFrontMean, kFront, kMean);
+REGISTER_CUDA_REDUCE_SIDE(ReduceFrontMax, kFront, kMax);
+REGISTER_CUDA_REDUCE_SIDE(ReduceBackSum, kBack, kSum);
+REGISTER_CUDA_REDUCE_SIDE(ReduceBackMean, kBack, kMean);
+REGISTER_CUDA_REDUCE_SIDE(ReduceBackMax, kBack, kMax);
 
 using SumElements = CudaElementsOp<cuda::Total::kSum, FloatTypes>;
 using SumElementsInt = CudaElementsOp<cuda::Total::kSum, IntegerTypes>;

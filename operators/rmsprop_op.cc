@@ -37,6 +37,10 @@ bool RmsPropOp<CPUContext>::RunOnDevice() {
     Output(i)->ResizeLike(grad);
     out[i] = Output(i)->mutable_data<float>();
   }
+  if (IsSet(FoundInf(this, FOUND_INF))) {
+    KeepState({{&ms, out[MEAN_SQUARES_OUT]}, {&mom, out[MOMENTUM_OUT]}}, out[GRAD_OUT]);
+    return true;
+  }
   ParallelFor(grad.numel(), kOptimizerGrain, [&](int64_t begin, int64_t end) {
     RmsPropUpdate(end - begin, decay_, momentum_, epsilon_, lr, g + begin, ms_data + begin,
                   mom_data + begin, out[GRAD_OUT] + begin, out[MEAN_SQUARES_OUT] + begin,
@@ -48,7 +52,7 @@ bool RmsPropOp<CPUContext>::RunOnDevice() {
 REGISTER_CPU_OPERATOR(RmsProp, RmsPropOp<CPUContext>);
 
 OPERATOR_SCHEMA(RmsProp)
-    .NumInputs(4)
+    .NumInputs(4, 5)
     .NumOutputs(3)
     .AllowInplace({{0, 0}, {1, 1}, {2, 2}})
     .IdenticalTypeAndShapeOfInput(0)
@@ -63,6 +67,7 @@ OPERATOR_SCHEMA(RmsProp)
     .Input(1, "mean_squares", "Shaped like the gradient.")
     .Input(2, "momentum", "The last step, shaped like the gradient; zeros at the start.")
     .Input(3, "lr", "The learning rate, a float scalar.")
+    .Input(4, "found_inf", kFoundInfDoc)
     .Output(0, "output_grad", "The step.")
     .Output(1, "output_mean_squares", "The new mean squares.")
     .Output(2, "output_momentum", "The step, for the next run.");

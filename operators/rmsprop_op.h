@@ -17,7 +17,7 @@ class RmsPropOp final : public Operator<Context> {
   bool RunOnDevice() override;
 
  private:
-  enum { GRAD, MEAN_SQUARES, MOMENTUM, LR };
+  enum { GRAD, MEAN_SQUARES, MOMENTUM, LR, FOUND_INF };
   enum { GRAD_OUT, MEAN_SQUARES_OUT, MOMENTUM_OUT };
   float decay_, momentum_, epsilon_;
 };

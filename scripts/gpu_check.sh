@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Everything that needs a GPU, in one go and under 8 minutes on 16 cores:
 #   scripts/gpu_check.sh [BUNDLE.tar.xz]
-# Runs the operator tests on the GPU (a skipped one counts as failed), trains LeNet to 98 %, and times
-# ResNet-50 beside PyTorch where that is installed. Programs come from the bundle
+# Starts the programs and the Python package, runs the operator tests on the GPU (a skipped one counts
+# as failed), trains LeNet to 98 %, times ResNet-50 beside PyTorch where that is installed, and prints
+# the table of its operators beside what memory and arithmetic allow. Programs come from the bundle
 # (scripts/make_bundle.sh --tests), from the folder above this script if that is an unpacked one, or
 # from build/release, which is built if need be. Prints a table last; logs go to OUT (default: a new
 # folder under /tmp), with cuDNN's description of the device. Exits with 1 if anything failed.
@@ -34,12 +35,37 @@ PYTHON
 )
 export LD_LIBRARY_PATH=$root/lib:${packages:+$packages:}/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export REQUIRE_GPU=1
-nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.sm,power.limit --format=csv,noheader |
-  tee "$out/gpu.txt"
-
 failed=0
 rows=()
 row() { rows+=("$(printf '%-34s %s' "$1" "$2")"); }
+
+# What needs no GPU: the libraries are found, and the package fits this Python.
+if ! operators=$("$bin/print_registered_core_operators" --device cuda 2>"$out/start.log" | wc -l); then
+  echo "gpu_check: FAILED; the programs do not start:" && tail -3 "$out/start.log"
+  exit 1
+fi
+row "CUDA operators" "$operators"
+module=$(find "$root/python/" -name 'caffe2_pybind11_state*.so' 2>/dev/null | head -1)
+python_tag=$(python3 -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))' 2>/dev/null)
+if [ -z "$module" ]; then
+  row "Python package" "not in this build"
+elif [[ $module != *$python_tag ]]; then
+  row "Python package" "is for another Python ($(basename "$module")): programs only"
+elif PYTHONPATH=$root/python python3 -c 'from caffe2.python import core, workspace' 2>"$out/python.log"; then
+  row "Python package" "imports"
+else
+  failed=1 && row "Python package" "$(tail -1 "$out/python.log")"
+fi
+
+# Everything from here on needs one.
+if ! "$bin/net_training" --device cuda --model mlp --image_size 28 --channels 1 --labels 10 --batch 8 \
+  --min_seconds 0 >>"$out/start.log" 2>&1; then
+  printf '%s\n' "${rows[@]}"
+  echo "gpu_check: FAILED; no step on a GPU: $(tail -1 "$out/start.log")"
+  exit 1
+fi
+nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.sm,power.limit --format=csv,noheader |
+  tee "$out/gpu.txt"
 
 # run_tests LABEL PROGRAM [FILTER]: notes passed, failed and skipped tests.
 run_tests() {
@@ -79,24 +105,27 @@ fi
 
 # ResNet-50 training on synthetic input, ours and PyTorch's in turns.
 median() { sed -n 's/.*"median": *\([0-9.]*\).*/\1/p' | tail -1; }
-for batch in 256 512; do
-  for dtype in float bfloat16; do
-    ours=() theirs=()
-    for round in 1 2; do
-      ours+=("$("$bin/net_training" --device cuda --model resnet50 --image_size 224 --batch $batch \
-        --dtype $dtype --min_seconds 5 2>>"$out/resnet50.log" | tee -a "$out/resnet50.log" | median)")
-      if python3 -c 'import torch, torchvision' 2>/dev/null; then
-        theirs+=("$(timeout 100 python3 "$scripts/torch_training.py" --batch $batch --dtype $dtype \
-          2>>"$out/torch.log" | tee -a "$out/torch.log" | median)")
-      fi
-    done
-    [ -n "${ours[0]}" ] || failed=1
-    row "ResNet-50 training $dtype b$batch" \
-      "${ours[*]:-none} images/s; PyTorch eager ${theirs[*]:-not run}"
+for case in 256/float 256/bfloat16 256/float16 512/float16; do
+  batch=${case%/*} dtype=${case#*/}
+  ours=() theirs=()
+  for round in 1 2; do
+    ours+=("$("$bin/net_training" --device cuda --model resnet50 --image_size 224 --batch $batch \
+      --dtype $dtype --min_seconds 5 2>>"$out/resnet50.log" | tee -a "$out/resnet50.log" | median)")
+    if python3 -c 'import torch, torchvision' 2>/dev/null; then
+      theirs+=("$(timeout 100 python3 "$scripts/torch_training.py" --batch $batch --dtype $dtype \
+        2>>"$out/torch.log" | tee -a "$out/torch.log" | median)")
+    fi
   done
+  [ -n "${ours[0]}" ] || failed=1
+  row "ResNet-50 training $dtype b$batch" \
+    "${ours[*]:-none} images/s; PyTorch eager ${theirs[*]:-not run}"
 done
-"$bin/net_training" --device cuda --model resnet50 --image_size 224 --batch 256 --dtype bfloat16 \
-  --min_seconds 1 --profile >"$out/profile.log" 2>&1
+for dtype in float16 bfloat16; do
+  "$bin/net_training" --device cuda --model resnet50 --image_size 224 --batch 256 --dtype $dtype \
+    --min_seconds 1 --profile --table 200 >"$out/operators_$dtype.txt" 2>"$out/profile_$dtype.txt" ||
+    failed=1
+done
+grep -v '"peer"' "$out/operators_float16.txt" | sed -n '1,25p;$p'
 
 printf '\n'
 printf '%s\n' "${rows[@]}" | tee "$out/summary.txt"

@@ -89,7 +89,7 @@ void ValidateData(const DataOptions& data, const NetworkOptions& shape) {
 void ValidateModel(const ModelOptions& model) {
   CheckOneOf("model", model.network, NetworkNames());
   CheckOneOf("order", model.order, {"NCHW", "NHWC"});
-  CheckOneOf("dtype", model.dtype, {"float", "bfloat16"});
+  CheckOneOf("dtype", model.dtype, {"float", "bfloat16", "float16"});
   CheckOneOf("optimizer", model.optimizer, {"sgd", "adam", "adagrad", "rmsprop"});
   CheckOneOf("lr_policy", model.lr_policy, {"step", "poly"});
   CheckPositive("num_labels", model.shape.num_labels);
@@ -98,6 +98,8 @@ void ValidateModel(const ModelOptions& model) {
   CAFFE_ENFORCE(std::isfinite(model.base_learning_rate), "--base_learning_rate is not finite");
   CAFFE_ENFORCE(model.weight_decay >= 0, "--weight_decay is ", model.weight_decay);
   CheckPositive("lr_step_epochs", model.lr_step_epochs);
+  CAFFE_ENFORCE(model.loss_scale >= 0 && std::isfinite(model.loss_scale), "--loss_scale is ",
+                model.loss_scale);
 }
 
 void ValidateDevices(const TrainOptions& options) {
@@ -157,6 +159,8 @@ void Validate(const TrainOptions& options) {
   CAFFE_ENFORCE(schedule.test_epoch_size >= 0, "--test_epoch_size is ", schedule.test_epoch_size);
   ValidateDevices(options);
   ValidateModel(options.model);
+  CAFFE_ENFORCE(options.model.dtype != "float16" || options.devices[0].type != CPU,
+                "--dtype float16 is for GPUs; on the CPU there are float and bfloat16");
   ValidateData(options.data, options.model.shape);
   ValidateOutput(options.output, options.shards.shard_id == 0);
 }

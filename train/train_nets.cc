@@ -7,6 +7,7 @@
 #include "caffe2/graph/data_parallel.h"
 #include "caffe2/graph/fusion.h"
 #include "caffe2/model/layers.h"
+#include "caffe2/model/loss_scale.h"
 #include "caffe2/model/networks.h"
 #include "caffe2/model/optimizer.h"
 
@@ -16,13 +17,23 @@ namespace {
 constexpr int kTopK = 5;
 constexpr char kReader[] = "reader";
 
+TensorProto::DataType ComputeType(const ModelOptions& model) {
+  return model.dtype == "bfloat16"  ? TensorProto::BFLOAT16
+         : model.dtype == "float16" ? TensorProto::FLOAT16
+                                    : TensorProto::FLOAT;
+}
+
+LossScaleOptions ScaleOptions(const ModelOptions& model) {
+  if (model.loss_scale == 0) return {};
+  return {.scale = model.loss_scale, .dynamic = false};
+}
+
 ModelHelper::Options HelperOptions(const TrainOptions& options, bool inference,
                                    const Device& device) {
   return {.order = options.model.order,
           .init_params = !inference,
           .is_test = inference,
-          .compute_type =
-              options.model.dtype == "bfloat16" ? TensorProto::BFLOAT16 : TensorProto::FLOAT,
+          .compute_type = ComputeType(options.model),
           .device = ToDeviceOption(device)};
 }
 
@@ -49,6 +60,7 @@ LearningRateOptions RateOptions(const TrainOptions& options) {
 
 std::string AddOptimizer(ModelHelper* model, const TrainOptions& options) {
   const ModelOptions& settings = options.model;
+  AddGradientUnscaling(model, ScaleOptions(settings));
   AddWeightDecay(model, settings.weight_decay);
   const LearningRateOptions rate = RateOptions(options);
   if (settings.optimizer == "adam") return BuildAdam(model, {.learning_rate = rate});
@@ -79,7 +91,9 @@ ReplicaBlobs AddReplica(ModelHelper* model, const TrainOptions& options, RecordK
   model->AddOperator("Scale", {loss}, {scaled}, {MakeArgument("scale", 1.f / replicas)});
   // Before the backward pass, so that the gradients are fused too.
   FuseOperators(model->net(), {});
-  model->AddGradientOperators({{scaled, ""}});
+  const bool half = model->options().compute_type == TensorProto::FLOAT16;
+  model->AddGradientOperators(
+      {{scaled, half ? AddLossScale(model, ScaleOptions(options.model)) : ""}});
   ReplicaBlobs blobs{loss, brew::Accuracy(model, softmax, label, "accuracy"), ""};
   if (options.model.shape.num_labels > kTopK) {
     blobs.accuracy_top5 = brew::Accuracy(model, softmax, label, "accuracy_top5", kTopK);
@@ -226,7 +240,10 @@ InferenceNets BuildTestNets(const TrainOptions& options, RecordKind kind) {
 }
 
 InferenceNets BuildPredictorNets(const TrainOptions& options) {
-  ModelHelper model(options.model.network, HelperOptions(options, /*inference=*/true, Device{}));
+  ModelHelper::Options helper = HelperOptions(options, /*inference=*/true, Device{});
+  // Predictors run on any device.
+  if (helper.compute_type == TensorProto::FLOAT16) helper.compute_type = TensorProto::FLOAT;
+  ModelHelper model(options.model.network, helper);
   model.net()->add_external_input("data");
   const std::string data = brew::CastTo(&model, "data", "data_cast", model.options().compute_type);
   const std::string scores = AddNetwork(&model, options.model.network, data, options.model.shape);
@@ -244,6 +261,7 @@ std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
           {"small_stem", text(model.shape.small_stem)},
           {"order", model.order},
           {"dtype", model.dtype},
+          {"loss_scale", text(model.loss_scale)},
           {"optimizer", model.optimizer},
           {"base_learning_rate", text(model.base_learning_rate)},
           {"momentum", text(model.momentum)},

@@ -1,5 +1,7 @@
 #include "caffe2/model/layers.h"
 
+#include <algorithm>
+
 #include "caffe2/core/logging.h"
 
 namespace caffe2::brew {
@@ -18,6 +20,21 @@ std::string AddPool(ModelHelper* model, const std::string& type, const std::stri
   }
   model->AddOperator(type, {input}, {scoped}, args);
   return scoped;
+}
+
+// Whether the blob holds float whatever the model computes in: what an FC made, and what is behind
+// it.
+bool IsFloat(const ModelHelper& model, const std::string& blob) {
+  std::string name = blob;
+  const auto& ops = model.net().op();
+  for (int i = ops.size() - 1; i >= 0; --i) {
+    const OperatorDef& op = ops[i];
+    if (std::find(op.output().begin(), op.output().end(), name) == op.output().end()) continue;
+    if (op.type() == "FC") return true;
+    if (op.type() == "Cast" || op.input_size() == 0) return false;
+    name = op.input(0);
+  }
+  return false;
 }
 
 }  // namespace
@@ -58,7 +75,8 @@ std::string FC(ModelHelper* model, const std::string& input, const std::string& 
       model->CreateParameter(output + "_w", {dim_out, dim_in}, ParameterTag::kWeight, "XavierFill");
   const std::string bias = model->CreateParameter(output + "_b", {dim_out}, ParameterTag::kBias,
                                                   "ConstantFill", {MakeArgument("value", 0.f)});
-  const std::string x = CastTo(model, input, output + "_in", TensorProto::FLOAT);
+  const std::string x =
+      IsFloat(*model, input) ? input : CastTo(model, input, output + "_in", TensorProto::FLOAT);
   const std::string scoped = model->Scoped(output);
   model->AddOperator("FC", {x, weight, bias}, {scoped});
   return scoped;

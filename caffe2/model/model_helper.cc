@@ -24,10 +24,10 @@ ModelHelper::ModelHelper(const std::string& name, const Options& options)
     : options_(options), device_(options.device) {
   CAFFE_ENFORCE(options.order == "NCHW" || options.order == "NHWC",
                 "order must be NCHW or NHWC, not ", options.order);
+  const TensorProto::DataType type = options.compute_type;
   CAFFE_ENFORCE(
-      options.compute_type == TensorProto::FLOAT || options.compute_type == TensorProto::BFLOAT16,
-      "activations can be FLOAT or BFLOAT16, not ",
-      TensorProto::DataType_Name(options.compute_type));
+      type == TensorProto::FLOAT || type == TensorProto::FLOAT16 || type == TensorProto::BFLOAT16,
+      "activations can be FLOAT, FLOAT16 or BFLOAT16, not ", TensorProto::DataType_Name(type));
   net_.set_name(name);
   param_init_net_.set_name(name + "_init");
 }

@@ -38,8 +38,8 @@ class ModelHelper {
     bool init_params = true;
     // Layers whose behaviour differs (SpatialBN, Dropout) are built for testing.
     bool is_test = false;
-    // Element type of activations: FLOAT, or BFLOAT16 with float32 parameters and parameter
-    // gradients, which the operators convert as they run.
+    // Element type of activations: FLOAT, or BFLOAT16 or FLOAT16 (GPUs only; see loss_scale.h) with
+    // float32 parameters and parameter gradients, which the operators convert as they run.
     TensorProto::DataType compute_type = TensorProto::FLOAT;
     // Where operators run.
     DeviceOption device = {};
@@ -100,6 +100,16 @@ class ModelHelper {
   const std::vector<std::string>& optimizer_state() const { return optimizer_state_; }
   void AddOptimizerState(const std::string& blob) { optimizer_state_.push_back(blob); }
 
+  // A replica whose loss is scaled (loss_scale.h): the name scope of its parameters, and its
+  // device.
+  struct ScaledReplica {
+    std::string scope;
+    DeviceOption device;
+  };
+  const std::vector<ScaledReplica>& scaled_replicas() const { return scaled_replicas_; }
+  // Marks the current name scope and device as one.
+  void AddScaledReplica() { scaled_replicas_.push_back({name_scope_, device_}); }
+
  private:
   friend class NameScope;
   friend class DeviceScope;
@@ -114,6 +124,7 @@ class ModelHelper {
   std::vector<Parameter> parameters_;
   std::map<std::string, GradientWrapper> gradients_;
   std::vector<std::string> optimizer_state_;
+  std::vector<ScaledReplica> scaled_replicas_;
 };
 
 // While it lives, scoped names of the model begin with "<outer>/<name>/".

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "caffe2/core/logging.h"
+#include "caffe2/model/loss_scale.h"
 
 namespace caffe2 {
 namespace {
@@ -68,6 +69,15 @@ std::string AddState(ModelHelper* model, const std::string& param, const std::st
   return name;
 }
 
+// An update that is skipped where the parameter's gradient is not finite.
+void AddUpdate(ModelHelper* model, const std::string& param, const std::string& type,
+               std::vector<std::string> inputs, const std::vector<std::string>& outputs,
+               const std::vector<Argument>& args) {
+  const std::string found_inf = FoundInfOf(*model, param);
+  if (!found_inf.empty()) inputs.push_back(found_inf);
+  model->AddOperator(type, inputs, outputs, args);
+}
+
 // update(parameter, gradient), on the device of the parameter.
 void ForEachParameter(ModelHelper* model,
                       const std::function<void(const std::string&, const std::string&)>& update) {
@@ -114,7 +124,8 @@ void AddWeightDecay(ModelHelper* model, float weight_decay) {
 }
 
 std::string BuildSgd(ModelHelper* model, const SgdOptions& options) {
-  const bool plain = options.momentum == 0.f;
+  // The sum of a plain step cannot be skipped.
+  const bool plain = options.momentum == 0.f && model->scaled_replicas().empty();
   const std::string rate =
       AddLearningRate(model, "SgdOptimizer", plain ? -1.f : 1.f, options.learning_rate);
   ForEachParameter(model, [&](const std::string& param, const std::string& gradient) {
@@ -124,8 +135,9 @@ std::string BuildSgd(ModelHelper* model, const SgdOptions& options) {
       return;
     }
     const std::string momentum = AddState(model, param, "_momentum");
-    model->AddOperator(
-        "MomentumSGDUpdate", {gradient, momentum, rate, param}, {gradient, momentum, param},
+    AddUpdate(
+        model, param, "MomentumSGDUpdate", {gradient, momentum, rate, param},
+        {gradient, momentum, param},
         {MakeArgument("momentum", options.momentum), MakeArgument("nesterov", options.nesterov)});
   });
   return rate;
@@ -136,10 +148,10 @@ std::string BuildAdam(ModelHelper* model, const AdamOptions& options) {
   ForEachParameter(model, [&](const std::string& param, const std::string& gradient) {
     const std::string first = AddState(model, param, "_first_moment");
     const std::string second = AddState(model, param, "_second_moment");
-    model->AddOperator("Adam", {param, first, second, gradient, rate, kIteration},
-                       {param, first, second},
-                       {MakeArgument("beta1", options.beta1), MakeArgument("beta2", options.beta2),
-                        MakeArgument("epsilon", options.epsilon)});
+    AddUpdate(model, param, "Adam", {param, first, second, gradient, rate, kIteration},
+              {param, first, second},
+              {MakeArgument("beta1", options.beta1), MakeArgument("beta2", options.beta2),
+               MakeArgument("epsilon", options.epsilon)});
   });
   return rate;
 }
@@ -148,8 +160,8 @@ std::string BuildAdagrad(ModelHelper* model, const AdagradOptions& options) {
   const std::string rate = AddLearningRate(model, "AdagradOptimizer", -1.f, options.learning_rate);
   ForEachParameter(model, [&](const std::string& param, const std::string& gradient) {
     const std::string sum = AddState(model, param, "_squared_sum");
-    model->AddOperator("Adagrad", {param, sum, gradient, rate}, {param, sum},
-                       {MakeArgument("epsilon", options.epsilon)});
+    AddUpdate(model, param, "Adagrad", {param, sum, gradient, rate}, {param, sum},
+              {MakeArgument("epsilon", options.epsilon)});
   });
   return rate;
 }
@@ -161,10 +173,10 @@ std::string BuildRmsProp(ModelHelper* model, const RmsPropOptions& options) {
     const std::string square = AddState(model, param, "_mean_square");
     const std::string momentum = AddState(model, param, "_momentum");
     // The operator turns the gradient into the step, which is then added.
-    model->AddOperator(
-        "RmsProp", {gradient, square, momentum, rate}, {gradient, square, momentum},
-        {MakeArgument("decay", options.decay), MakeArgument("momentum", options.momentum),
-         MakeArgument("epsilon", options.epsilon)});
+    AddUpdate(model, param, "RmsProp", {gradient, square, momentum, rate},
+              {gradient, square, momentum},
+              {MakeArgument("decay", options.decay), MakeArgument("momentum", options.momentum),
+               MakeArgument("epsilon", options.epsilon)});
     model->AddOperator("WeightedSum", {param, one, gradient, one}, {param});
   });
   return rate;

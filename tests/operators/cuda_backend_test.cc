@@ -3,11 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/net.h"
+#include "caffe2/core/random.h"
+#include "caffe2/graph/fusion.h"
+#include "caffe2/model/layers.h"
+#include "caffe2/model/loss_scale.h"
+#include "caffe2/model/networks.h"
+#include "caffe2/model/optimizer.h"
 #include "tests/operators/op_test.h"
 #include "tests/operators/test_device.h"
 
@@ -37,6 +44,14 @@ std::string ErrorOf(Workspace* ws, const OperatorDef& op) {
     return error.what();
   }
   return "";
+}
+
+// The values of a tensor wherever it lies.
+template <typename T>
+std::vector<T> OnHost(const Workspace& ws, const std::string& name) {
+  Tensor copy(CPU);
+  copy.CopyFrom(Fetch(ws, name));
+  return std::vector<T>(copy.data<T>(), copy.data<T>() + copy.numel());
 }
 
 TEST(CudaBackendTest, NamesWhatIsMissing) {
@@ -218,6 +233,89 @@ TEST(CudaGraphNetTest, FollowsValuesRandomNumbersAndShapes) {
       }
     }
   }
+}
+
+// LeNet on a fixed batch: on the host in float, on the device in 16 bits. Returns the losses.
+std::vector<float> TrainLenet(TensorProto::DataType type, const LossScaleOptions& scale,
+                              int iterations, Workspace* ws) {
+  const bool on_device = type != TensorProto::FLOAT;
+  ModelHelper model("lenet", {.order = "NHWC",
+                              .compute_type = type,
+                              .device = ToDeviceOption(on_device ? Device{CUDA, 0} : Device{})});
+  NetworkOptions shape;
+  shape.image_size = 16;
+  shape.num_channels = 1;
+  shape.num_labels = 10;
+  const std::string data = brew::CastTo(&model, "data", "data_cast", type);
+  const std::string scores = AddNetwork(&model, "lenet", data, shape);
+  const auto [softmax, loss] = brew::SoftmaxWithLoss(&model, scores, "label", "softmax", "loss");
+  FuseOperators(model.net(), {});
+  model.AddGradientOperators(
+      {{loss, type == TensorProto::FLOAT16 ? AddLossScale(&model, scale) : ""}});
+  AddGradientUnscaling(&model, scale);
+  AddWeightDecay(&model, 1e-3f);
+  SgdOptions sgd;
+  sgd.learning_rate.base = 0.02f;
+  BuildSgd(&model, sgd);
+  SetRandomSeeds(model.param_init_net(), 1);
+  ws->RunNetOnce(*model.param_init_net());
+  FeedRandom(ws, "data", {10, 16, 16, 1}, 5);
+  std::vector<int> labels(10);
+  std::iota(labels.begin(), labels.end(), 0);
+  Feed(ws, "label", {10}, labels);
+  if (on_device) {
+    for (const char* name : {"data", "label"}) {
+      ws->RunOperatorOnce(OnCuda(Op("CopyCPUToGPU", {name}, {"moved"})));
+      ws->GetBlob(name)->swap(*ws->GetBlob("moved"));
+    }
+  }
+  NetBase* net = ws->CreateNet(*model.net());
+  std::vector<float> losses;
+  for (int i = 0; i < iterations; ++i) {
+    EXPECT_TRUE(net->Run());
+    losses.push_back(OnHost<float>(*ws, loss)[0]);
+  }
+  return losses;
+}
+
+TEST(MixedPrecisionTest, LossesFollowThoseOfFloat) {
+  NEED_CUDA();
+  constexpr int kIterations = 6;
+  Workspace host;
+  const std::vector<float> expected = TrainLenet(TensorProto::FLOAT, {}, kIterations, &host);
+  EXPECT_LT(expected.back(), 0.97f * expected.front());
+  for (const auto& [type, tolerance] :
+       {std::pair{TensorProto::FLOAT16, 5e-3f}, std::pair{TensorProto::BFLOAT16, 4e-2f}}) {
+    for (const bool dynamic : {true, false}) {
+      Workspace ws;
+      const std::vector<float> losses =
+          TrainLenet(type, {.scale = 1024.f, .dynamic = dynamic}, kIterations, &ws);
+      for (int i = 0; i < kIterations; ++i) {
+        EXPECT_NEAR(losses[i], expected[i], tolerance * expected[i])
+            << TensorProto::DataType_Name(type) << " iteration " << i;
+      }
+    }
+  }
+}
+
+TEST(MixedPrecisionTest, StepsThatOverflowAreSkippedAndLowerTheScale) {
+  NEED_CUDA();
+  Workspace ws;
+  constexpr float kTooLarge = 0x1p24f;
+  const std::vector<float> losses = TrainLenet(TensorProto::FLOAT16, {.scale = kTooLarge}, 3, &ws);
+  EXPECT_EQ(losses[0], losses[1]) << "a skipped step changes no parameter";
+  EXPECT_EQ(losses[1], losses[2]);
+  EXPECT_EQ(OnHost<float>(ws, "loss_scale")[0], kTooLarge / 8);
+  EXPECT_EQ(OnHost<float>(ws, "found_inf")[0], 1.f);
+  for (const float value : OnHost<float>(ws, "conv1_w_momentum")) EXPECT_EQ(value, 0.f);
+}
+
+TEST(MixedPrecisionTest, TheScaleGrowsWhileNothingOverflows) {
+  NEED_CUDA();
+  Workspace ws;
+  TrainLenet(TensorProto::FLOAT16, {.scale = 64.f, .growth_interval = 2}, 4, &ws);
+  EXPECT_EQ(OnHost<float>(ws, "loss_scale")[0], 256.f);
+  EXPECT_EQ(OnHost<int>(ws, "loss_scale_good_steps")[0], 0);
 }
 
 }  // namespace

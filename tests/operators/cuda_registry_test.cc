@@ -42,6 +42,124 @@ const std::map<std::string, std::string>& HostOnly() {
   return reasons;
 }
 
+// Operators of networks and optimizers whose work the host does, between two copies: no kernel yet.
+// Their gradients too.
+const std::set<std::string>& HostWork() {
+  static const std::set<std::string> types = {"ArgMax", "ChannelShuffle", "ClipTensorByNorm",
+                                              "ConvTranspose", "Ftrl", "Gather", "Lars", "PadImage",
+                                              "ResizeNearest", "SigmoidCrossEntropyWithLogits",
+                                              "Slice", "SquaredL2Distance", "Tile", "TopK",
+                                              // What they tell is read on the host.
+                                              "Shape", "Size"};
+  return types;
+}
+
+// What networks and optimizers are made of besides.
+const std::set<std::string>& WithKernels() {
+  static const std::set<std::string> types = {"Abs",
+                                              "Accuracy",
+                                              "Adagrad",
+                                              "Adam",
+                                              "Add",
+                                              "And",
+                                              "AveragePool",
+                                              "AveragedLoss",
+                                              "BatchMatMul",
+                                              "Cast",
+                                              "CheckFiniteAndUnscale",
+                                              "Clip",
+                                              "Concat",
+                                              "ConstantFill",
+                                              "Conv",
+                                              "Copy",
+                                              "Div",
+                                              "Dropout",
+                                              "EQ",
+                                              "Elu",
+                                              "Exp",
+                                              "ExpandDims",
+                                              "FC",
+                                              "FP16MomentumSGDUpdate",
+                                              "FP32MomentumSGDUpdate",
+                                              "Flatten",
+                                              "FlattenToVec",
+                                              "FloatToHalf",
+                                              "GE",
+                                              "GT",
+                                              "HalfToFloat",
+                                              "InstanceNorm",
+                                              "InstanceNormGradient",
+                                              "LE",
+                                              "LRN",
+                                              "LRNGradient",
+                                              "LT",
+                                              "LabelCrossEntropy",
+                                              "LayerNorm",
+                                              "LayerNormGradient",
+                                              "LeakyRelu",
+                                              "Log",
+                                              "MatMul",
+                                              "MaxPool",
+                                              "MergeDim",
+                                              "MomentumSGD",
+                                              "MomentumSGDUpdate",
+                                              "Mul",
+                                              "NCHW2NHWC",
+                                              "NE",
+                                              "NHWC2NCHW",
+                                              "Negative",
+                                              "Not",
+                                              "Or",
+                                              "PRelu",
+                                              "PReluGradient",
+                                              "PrependDim",
+                                              "ReduceBackMax",
+                                              "ReduceBackMaxGradient",
+                                              "ReduceBackMean",
+                                              "ReduceBackMeanGradient",
+                                              "ReduceBackSum",
+                                              "ReduceBackSumGradient",
+                                              "ReduceFrontMax",
+                                              "ReduceFrontMaxGradient",
+                                              "ReduceFrontMean",
+                                              "ReduceFrontMeanGradient",
+                                              "ReduceFrontSum",
+                                              "ReduceFrontSumGradient",
+                                              "ReduceL1",
+                                              "ReduceL2",
+                                              "ReduceMax",
+                                              "ReduceMean",
+                                              "ReduceMin",
+                                              "ReduceSum",
+                                              "Relu",
+                                              "Reshape",
+                                              "ResizeLike",
+                                              "RmsProp",
+                                              "Scale",
+                                              "Sigmoid",
+                                              "Sign",
+                                              "Softmax",
+                                              "SoftmaxWithLoss",
+                                              "Softplus",
+                                              "SpatialBN",
+                                              "Split",
+                                              "Sqr",
+                                              "Sqrt",
+                                              "Squeeze",
+                                              "StopGradient",
+                                              "Sub",
+                                              "Sum",
+                                              "SumElements",
+                                              "SumSqrElements",
+                                              "Tanh",
+                                              "Transpose",
+                                              "UpdateLossScale",
+                                              "WeightedSum",
+                                              "Where",
+                                              "Xor"};
+  return types;
+}
+
 // What the training nets of LeNet and of the ResNets are made of, with fusion.
 std::set<std::string> TypesOfTrainers() {
   std::set<std::string> types;
@@ -81,6 +199,16 @@ TEST(CudaRegistryTest, WhatIsListedAsHostOnlyIs) {
   for (const auto& [type, reason] : HostOnly()) {
     EXPECT_TRUE(cpu.count(type)) << type << " does not exist";
     EXPECT_FALSE(cuda.count(type)) << type << " has a CUDA version";
+  }
+}
+
+TEST(CudaRegistryTest, OperatorsOfNetworksHaveKernelsOrAreListed) {
+  if (!LoadDeviceBackend(CUDA)) GTEST_SKIP() << DeviceProblem(CUDA);
+  const std::set<std::string> cpu = TypesOf(CPU), cuda = TypesOf(CUDA);
+  for (const std::string& type : WithKernels()) EXPECT_TRUE(cuda.count(type)) << type;
+  for (const std::string& type : HostWork()) {
+    EXPECT_TRUE(cpu.count(type)) << type << " does not exist";
+    EXPECT_FALSE(cuda.count(type)) << type << " has a CUDA version: move it to WithKernels";
   }
 }
 

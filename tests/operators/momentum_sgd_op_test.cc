@@ -8,10 +8,11 @@ struct State {
 };
 
 State Reference(const std::vector<float>& g, const std::vector<float>& m,
-                const std::vector<float>& p, double lr, double momentum, bool nesterov) {
+                const std::vector<float>& p, double lr, double momentum, bool nesterov,
+                double weight_decay = 0) {
   State s;
   for (size_t i = 0; i < g.size(); ++i) {
-    const double next = momentum * m[i] + lr * g[i];
+    const double next = momentum * m[i] + lr * (g[i] + weight_decay * p[i]);
     const double step = nesterov ? (1 + momentum) * next - momentum * m[i] : next;
     s.step.push_back(static_cast<float>(step));
     s.moment.push_back(static_cast<float>(next));
@@ -46,6 +47,53 @@ TEST(MomentumSgdTest, MatchesReferenceInAndOutOfPlace) {
   }
 }
 
+// A float16 tensor of the given one's values, rounded; also writes them back as float.
+void FeedHalf(Workspace* ws, const std::string& name, std::vector<float>* values) {
+  std::vector<float16> half;
+  for (float& value : *values) {
+    half.push_back(ToFloat16(value));
+    value = ToFloat(half.back());
+  }
+  Feed(ws, name, {static_cast<int64_t>(half.size())}, half);
+}
+
+std::vector<float> FetchHalf(const Workspace& ws, const std::string& name) {
+  std::vector<float> values;
+  for (const float16 value : FetchValues<float16>(ws, name)) values.push_back(ToFloat(value));
+  return values;
+}
+
+TEST(MomentumSgdTest, DecaysWeightsInFloat32AndFloat16) {
+  const int64_t n = 1003;
+  std::vector<float> g = RandomValues(n, 1), m = RandomValues(n, 2), p = RandomValues(n, 3);
+  for (const int nesterov : {0, 1}) {
+    const std::vector<Argument> args{MakeArgument("momentum", 0.9f),
+                                     MakeArgument("nesterov", nesterov),
+                                     MakeArgument("weight_decay", 0.25f)};
+    Workspace ws;
+    Feed<float>(&ws, "lr", {}, {0.1f});
+    FeedHalf(&ws, "g", &g);
+    FeedHalf(&ws, "m", &m);
+    FeedHalf(&ws, "p", &p);
+    const State expected = Reference(g, m, p, 0.1f, 0.9f, nesterov != 0, 0.25);
+    RunOp(&ws, Op("FP16MomentumSGDUpdate", {"g", "m", "lr", "p"}, {"g", "m", "p"}, args));
+    const std::vector<float> step = FetchHalf(ws, "g"), moment = FetchHalf(ws, "m"),
+                             param = FetchHalf(ws, "p");
+    for (int64_t i = 0; i < n; ++i) {
+      EXPECT_NEAR(step[i], expected.step[i], 1e-3f);
+      EXPECT_NEAR(moment[i], expected.moment[i], 1e-3f);
+      EXPECT_NEAR(param[i], expected.param[i], 1e-3f);
+    }
+    Feed(&ws, "g", {n}, g);
+    Feed(&ws, "m", {n}, m);
+    Feed(&ws, "p", {n}, p);
+    RunOp(&ws, Op("FP32MomentumSGDUpdate", {"g", "m", "lr", "p"}, {"g", "m", "p"}, args));
+    ExpectTensor(ws, "g", {n}, expected.step);
+    ExpectTensor(ws, "m", {n}, expected.moment);
+    ExpectTensor(ws, "p", {n}, expected.param);
+  }
+}
+
 TEST(MomentumSgdTest, RejectsBadShapes) {
   Workspace ws;
   FeedRandom(&ws, "g", {3}, 1);
@@ -55,6 +103,9 @@ TEST(MomentumSgdTest, RejectsBadShapes) {
   ExpectThrows(&ws, Op("MomentumSGDUpdate", {"g", "m", "lr", "p"}, {"g", "m", "p"}),
                "momentum [2]");
   ExpectThrows(&ws, Op("MomentumSGD", {"g", "g", "p"}, {"a", "b"}), "scalar");
+  ExpectThrows(&ws,
+               Op("MomentumSGD", {"g", "g", "lr"}, {"a", "b"}, {MakeArgument("weight_decay", 1.f)}),
+               "weight_decay needs the parameter");
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
-// Operators on bfloat16 tensors against themselves on the same values as float: the result must be
-// the float one up to rounding, forward and backward.
+// Operators on bfloat16 and, on CUDA devices, float16 tensors against themselves on the same values
+// as float: the result must be the float one up to rounding, forward and backward.
 #include <cmath>
 #include <ostream>
 #include <string>
 
+#include "caffe2/core/device_backend.h"
 #include "caffe2/core/operator_gradient.h"
 #include "tests/operators/op_test.h"
 #include "tests/operators/test_device.h"
@@ -13,7 +14,7 @@ namespace {
 
 struct Input {
   std::vector<int64_t> dims;
-  bool parameter = false;  // float, of values that bfloat16 can hold: some operators round it
+  bool parameter = false;  // float, of values that 16 bits can hold: some operators round it
   float low = -2, high = 2;
 };
 
@@ -107,37 +108,48 @@ std::vector<Case> Cases() {
   return cases;
 }
 
-// The values of a float or bfloat16 tensor.
+bfloat16 RoundTo(float value, bfloat16) { return ToBFloat16(value); }
+float16 RoundTo(float value, float16) { return ToFloat16(value); }
+
+// What the result may differ by: four times the rounding of one operation.
+template <typename T>
+constexpr float kTolerance = std::is_same_v<T, bfloat16> ? 0x1p-7f : 0x1p-9f;
+
+// The values of a tensor of float or T.
+template <typename T>
 std::vector<float> FloatValues(const Tensor& tensor) {
   if (tensor.IsType<float>()) {
     return std::vector<float>(tensor.data<float>(), tensor.data<float>() + tensor.numel());
   }
   std::vector<float> values;
-  const bfloat16* data = tensor.data<bfloat16>();
+  const T* data = tensor.data<T>();
   for (int64_t i = 0; i < tensor.numel(); ++i) values.push_back(ToFloat(data[i]));
   return values;
 }
 
+template <typename T>
 void FeedRounded(Workspace* ws, const std::string& name, const std::vector<int64_t>& dims,
                  const std::vector<float>& values) {
-  std::vector<bfloat16> rounded;
-  for (const float value : values) rounded.push_back(ToBFloat16(value));
+  std::vector<T> rounded;
+  for (const float value : values) rounded.push_back(RoundTo(value, T{}));
   Feed(ws, name, dims, rounded);
 }
 
-// `to` gets every tensor of `from`, with bfloat16 widened to float.
+// `to` gets every tensor of `from`, with T widened to float.
+template <typename T>
 void CopyWidened(const Workspace& from, Workspace* to) {
   for (const std::string& name : from.Blobs()) {
     const Tensor& tensor = Fetch(from, name);
-    if (tensor.IsType<bfloat16>()) {
-      Feed(to, name, tensor.sizes(), FloatValues(tensor));
+    if (tensor.IsType<T>()) {
+      Feed(to, name, tensor.sizes(), FloatValues<T>(tensor));
     } else {
       BlobGetMutableTensor(to->CreateBlob(name), Device{})->CopyFrom(tensor);
     }
   }
 }
 
-// The tensor of bfloat16 (or of statistics and parameters) is the float one up to rounding.
+// The tensor of T (or of statistics and parameters) is the float one up to rounding.
+template <typename T>
 void ExpectClose(const Workspace& narrow, const Workspace& wide, const std::string& name) {
   SCOPED_TRACE(name);
   const Tensor &result = Fetch(narrow, name), &reference = Fetch(wide, name);
@@ -146,47 +158,43 @@ void ExpectClose(const Workspace& narrow, const Workspace& wide, const std::stri
     EXPECT_EQ(result.dtype(), reference.dtype());
     return;
   }
-  const std::vector<float> values = FloatValues(result), expected = FloatValues(reference);
+  const std::vector<float> values = FloatValues<T>(result), expected = FloatValues<T>(reference);
   for (size_t i = 0; i < values.size(); ++i) {
-    ASSERT_NEAR(values[i], expected[i], std::fabs(expected[i]) / 128 + 1e-5f) << "element " << i;
+    ASSERT_NEAR(values[i], expected[i], std::fabs(expected[i]) * kTolerance<T> + 1e-5f)
+        << "element " << i;
   }
 }
 
 std::string Name(const char* kind, size_t i) { return kind + std::to_string(i); }
 
-class BFloat16Test : public ::testing::TestWithParam<Case> {};
-
-TEST_P(BFloat16Test, IsTheFloatResultRounded) {
-  const Case& c = GetParam();
-  if (TestsCuda() && std::string(c.type).starts_with("Reduce")) {
-    GTEST_SKIP() << "reductions on CUDA devices do not take bfloat16";
-  }
+template <typename T>
+void Compare(const Case& c) {
   Workspace narrow, wide;
   std::vector<std::string> inputs, outputs;
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     const auto& [dims, parameter, low, high] = c.inputs[i];
     inputs.push_back(Name("X", i));
     const int64_t n = CheckedNumel(dims.data(), static_cast<int>(dims.size()));
-    FeedRounded(&narrow, inputs[i], dims, RandomValues(n, i + 1, low, high, 0.01f));
-    if (parameter) Feed(&narrow, inputs[i], dims, FloatValues(Fetch(narrow, inputs[i])));
+    FeedRounded<T>(&narrow, inputs[i], dims, RandomValues(n, i + 1, low, high, 0.01f));
+    if (parameter) Feed(&narrow, inputs[i], dims, FloatValues<T>(Fetch(narrow, inputs[i])));
   }
   for (int i = 0; i < c.outputs; ++i) outputs.push_back(Name("Y", i));
   OperatorDef op = Op(c.type, inputs, outputs, c.args);
   op.mutable_device_option()->set_random_seed(5);
 
-  CopyWidened(narrow, &wide);
+  CopyWidened<T>(narrow, &wide);
   RunOp(&narrow, op);
   RunOp(&wide, op);
-  EXPECT_TRUE(Fetch(narrow, "Y0").IsType<bfloat16>());
-  for (const std::string& name : outputs) ExpectClose(narrow, wide, name);
+  EXPECT_TRUE(Fetch(narrow, "Y0").IsType<T>());
+  for (const std::string& name : outputs) ExpectClose<T>(narrow, wide, name);
 
   std::vector<GradientWrapper> gradients(c.outputs);
   for (int i = 0; i < c.gradients; ++i) {
     gradients[i].dense = Name("dY", i);
     const Tensor& y = Fetch(narrow, outputs[i]);
-    FeedRounded(&narrow, gradients[i].dense, y.sizes(), RandomValues(y.numel(), 9, 0.2f, 1));
+    FeedRounded<T>(&narrow, gradients[i].dense, y.sizes(), RandomValues(y.numel(), 9, 0.2f, 1));
   }
-  CopyWidened(narrow, &wide);
+  CopyWidened<T>(narrow, &wide);
   const GradientOpsMeta meta = GetGradientForOp(op, gradients);
   for (const OperatorDef& gradient_op : meta.ops) {
     RunOp(&narrow, gradient_op);
@@ -195,7 +203,7 @@ TEST_P(BFloat16Test, IsTheFloatResultRounded) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const std::string& name = meta.g_input[i].dense;
     EXPECT_EQ(Fetch(narrow, name).dtype(), Fetch(narrow, inputs[i]).dtype()) << name;
-    ExpectClose(narrow, wide, name);
+    ExpectClose<T>(narrow, wide, name);
   }
 }
 
@@ -204,9 +212,9 @@ TEST(BFloat16ComparisonTest, IsTheFloatResult) {
   Workspace narrow, wide;
   std::vector<float> a = RandomValues(66, 1), b = RandomValues(66, 2);
   std::copy_n(a.begin(), 20, b.begin());
-  FeedRounded(&narrow, "A", {6, 11}, a);
-  FeedRounded(&narrow, "B", {6, 11}, b);
-  CopyWidened(narrow, &wide);
+  FeedRounded<bfloat16>(&narrow, "A", {6, 11}, a);
+  FeedRounded<bfloat16>(&narrow, "B", {6, 11}, b);
+  CopyWidened<bfloat16>(narrow, &wide);
   for (const char* type : {"EQ", "NE", "LT", "LE", "GT", "GE", "ArgMax", "ArgMin"}) {
     SCOPED_TRACE(type);
     const bool unary = std::string(type).starts_with("Arg");
@@ -224,17 +232,29 @@ TEST(BFloat16ComparisonTest, IsTheFloatResult) {
 
 TEST(BFloat16ComparisonTest, SumReduceLikeRoundsOnce) {
   Workspace narrow, wide;
-  FeedRounded(&narrow, "A", {40, 11}, RandomValues(440, 1, 0.1f, 1));
-  FeedRounded(&narrow, "B", {11}, RandomValues(11, 2));
-  CopyWidened(narrow, &wide);
+  FeedRounded<bfloat16>(&narrow, "A", {40, 11}, RandomValues(440, 1, 0.1f, 1));
+  FeedRounded<bfloat16>(&narrow, "B", {11}, RandomValues(11, 2));
+  CopyWidened<bfloat16>(narrow, &wide);
   const OperatorDef op = Op("SumReduceLike", {"A", "B"}, {"C"});
   RunOp(&narrow, op);
   RunOp(&wide, op);
   EXPECT_TRUE(Fetch(narrow, "C").IsType<bfloat16>());
-  ExpectClose(narrow, wide, "C");
+  ExpectClose<bfloat16>(narrow, wide, "C");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, BFloat16Test, ::testing::ValuesIn(Cases()), [](const auto& info) {
+class SixteenBitTest : public ::testing::TestWithParam<Case> {};
+
+TEST_P(SixteenBitTest, BFloat16IsTheFloatResultRounded) { Compare<bfloat16>(GetParam()); }
+
+TEST_P(SixteenBitTest, Float16IsTheFloatResultRounded) {
+  if (!TestsCuda()) GTEST_SKIP() << "float16 is for CUDA devices";
+  if (NumDevices(CUDA) == 0 || !DeviceOperatorRegistry(CUDA)->Has(GetParam().type)) {
+    GTEST_SKIP() << "no CUDA version or no device";
+  }
+  Compare<float16>(GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SixteenBitTest, ::testing::ValuesIn(Cases()), [](const auto& info) {
   return std::string(info.param.type) + "_" + std::to_string(info.index);
 });
 

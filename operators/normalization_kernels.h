@@ -1,0 +1,81 @@
+// InstanceNorm, LayerNorm, LRN and PRelu on CUDA devices. Pointers are device memory; T is float,
+// float16 or bfloat16; values of a channel or row are float. Sums are formed in double, in a fixed
+// order.
+#pragma once
+
+#include <cstdint>
+
+#include "caffe2/cuda/stream.h"
+
+namespace caffe2 {
+
+// `rows` rows of `size` elements that share mean and deviation. Row r holds channel r % channels of
+// image r / channels: element i lies at image * channels * size + channel * channel_stride + i *
+// stride.
+struct RowLayout {
+  int64_t rows = 0, size = 0, channels = 1, channel_stride = 0, stride = 1;
+};
+
+// y = (x - mean) / deviation * scale[channel] + bias[channel], with deviation = sqrt(variance +
+// epsilon). Scale and bias may be null; the means and the deviations, or their inverses, are
+// written where not null. y may be x.
+template <typename T>
+struct RowNormalization {
+  const T* x = nullptr;
+  const float *scale = nullptr, *bias = nullptr;
+  float epsilon = 0;
+  float *mean = nullptr, *deviation = nullptr, *inverse_deviation = nullptr;
+  T* y = nullptr;
+};
+template <typename T>
+void LaunchNormalizeRows(const RowLayout& layout, const RowNormalization<T>& normalization,
+                         cuda::Stream stream);
+
+// With z = (x - mean) / deviation: dx = scale / deviation * (dy - mean(dy) - z mean(dy z)), and for
+// each row the sums of dy and of dy z, where not null. z may be given instead of x. Either
+// inverse_deviation or deviation is given, or both are computed from x.
+template <typename T>
+struct RowNormalizationGradient {
+  const T *x = nullptr, *z = nullptr, *dy = nullptr;
+  const float* scale = nullptr;  // null: 1
+  const float *mean = nullptr, *deviation = nullptr, *inverse_deviation = nullptr;
+  float epsilon = 0;
+  double *sum_dy = nullptr, *sum_dyz = nullptr;
+  T* dx = nullptr;
+};
+template <typename T>
+void LaunchNormalizeRowsGradient(const RowLayout& layout,
+                                 const RowNormalizationGradient<T>& gradient, cuda::Stream stream);
+// dscale[c] and dbias[c] = the sums of the rows of channel c.
+void LaunchAddRows(const RowLayout& layout, const double* sum_dyz, const double* sum_dy,
+                   float* dscale, float* dbias, cuda::Stream stream);
+
+// X as [outer, channels, inner].
+struct AcrossChannels {
+  int64_t outer = 0, channels = 0, inner = 0;
+};
+struct LrnWindow {
+  int size = 1;  // channels, odd
+  float alpha = 0, beta = 0, bias = 0;
+};
+// scale = bias + alpha / size * (sum of x^2 over the window), y = x * scale^-beta. scale is of T,
+// or null.
+template <typename T>
+void LaunchLrn(const AcrossChannels& layout, const LrnWindow& window, const T* x, T* y, T* scale,
+               cuda::Stream stream);
+// `scratch` holds an element for each of x.
+template <typename T>
+void LaunchLrnGradient(const AcrossChannels& layout, const LrnWindow& window, const T* x,
+                       const T* y, const T* dy, float* scratch, T* dx, cuda::Stream stream);
+
+// y = x where x > 0, else slope[channel] * x.
+template <typename T>
+void LaunchPRelu(const AcrossChannels& layout, const T* x, const float* slope, T* y,
+                 cuda::Stream stream);
+// `scratch` holds PReluScratch(layout) doubles.
+int64_t PReluScratch(const AcrossChannels& layout);
+template <typename T>
+void LaunchPReluGradient(const AcrossChannels& layout, const T* x, const float* slope, const T* dy,
+                         double* scratch, T* dx, float* dslope, cuda::Stream stream);
+
+}  // namespace caffe2

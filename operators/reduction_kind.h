@@ -1,0 +1,8 @@
+#pragma once
+
+namespace caffe2 {
+
+// The sum, mean, maximum, minimum, sum of absolute values, root of the sum of squares.
+enum class Reduction { kSum, kMean, kMax, kMin, kL1, kL2 };
+
+}  // namespace caffe2
