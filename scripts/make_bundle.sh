@@ -29,9 +29,7 @@ fi
 mkdir -p "$root/scripts"
 cp scripts/gpu_check.sh scripts/mnist.sh "$root/scripts"
 if [ -n "$with_tests" ]; then
-  for program in operators_test distributed_test train_test cuda_test net_training; do
-    [ ! -e "$build/bin/$program" ] || install -s "$build/bin/$program" "$root/bin"
-  done
+  cmake --install "$build" --prefix "$root" --component tests --strip >>"$stage/install.log"
   cp benchmarks/torch_training.py "$root/scripts"
 fi
 
