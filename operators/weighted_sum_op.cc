@@ -62,6 +62,15 @@ void SumBlock(const std::vector<Term>& terms, int64_t offset, int64_t n, T* y) {
   }
 }
 
+template <typename T>
+void SumTerms(const std::vector<Term>& terms, int64_t n, T* y) {
+  ParallelFor(n, kElementwiseGrain, [&terms, y](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i += kBlock) {
+      SumBlock(terms, i, std::min(kBlock, end - i), y + i);
+    }
+  });
+}
+
 // dX_k = w_k * dY; with grad_on_w also dw_k = sum(dY * X_k).
 template <class Context>
 class WeightedSumGradientOp final : public Operator<Context> {
@@ -127,11 +136,7 @@ void WeightedSumOp<CPUContext>::Add(int64_t n, T* y) {
   for (int k = 0; k < InputSize(); k += 2) {
     terms.push_back({Input(k).raw_data(), WeightOf(Input(k + 1))});
   }
-  ParallelFor(n, kElementwiseGrain, [&terms, y](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; i += kBlock) {
-      SumBlock(terms, i, std::min(kBlock, end - i), y + i);
-    }
-  });
+  SumTerms(terms, n, y);
 }
 
 REGISTER_CPU_OPERATOR(WeightedSum, WeightedSumOp<CPUContext>);

@@ -35,6 +35,9 @@ PYTHON
 )
 export LD_LIBRARY_PATH=$root/lib:${packages:+$packages:}/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export REQUIRE_GPU=1
+# Convolution plans are measured once and kept for all that follows.
+export CAFFE2_CUDA_PLAN_CACHE=$out/plans
+mkdir -p "$CAFFE2_CUDA_PLAN_CACHE"
 failed=0
 rows=()
 row() { rows+=("$(printf '%-34s %s' "$1" "$2")"); }

@@ -1,13 +1,17 @@
 #include "caffe2/cuda/convolution.h"
 
+#include <cuda_runtime.h>
+
 #include <array>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <utility>
 
 #include "caffe2/core/device_backend.h"
 #include "caffe2/cuda/cudnn_graph.h"
 #include "caffe2/cuda/matmul.h"
+#include "caffe2/cuda/plan_cache.h"
 #include "caffe2/cuda/runtime.h"
 
 namespace caffe2::cuda {
@@ -125,8 +129,8 @@ const char* NameOf(ConvDirection direction) {
                                                      : "the filter gradient of the convolution";
 }
 
-CudnnPlan MakePlan(ConvDirection direction, const ConvProblem& problem, const CudnnTarget& target,
-                   int64_t alignment = kAlignment) {
+std::vector<CudnnPlan> MakePlans(ConvDirection direction, const ConvProblem& problem,
+                                 const CudnnTarget& target, int64_t alignment, size_t most) {
   const CudnnDescriptor x = TensorOf(kX, problem, problem.x, alignment);
   const CudnnDescriptor filter = TensorOf(kFilter, problem, problem.filter, alignment);
   const CudnnDescriptor y = TensorOf(kY, problem, problem.y, alignment);
@@ -142,8 +146,8 @@ CudnnPlan MakePlan(ConvDirection direction, const ConvProblem& problem, const Cu
       .Finalize();
   const CudnnDescriptor graph = CudnnGraph({&operation}, target);
   const CudnnPlanRules rules{.tensor_cores = !problem.type.Match<float>() || AllowTf32()};
-  return ChooseCudnnPlan(graph, target, rules,
-                         MakeString(NameOf(direction), " ", problem.ToString()));
+  return ListCudnnPlans(graph, target, rules,
+                        MakeString(NameOf(direction), " ", problem.ToString()), most);
 }
 
 // Plans of one device, kept as long as the process.
@@ -187,6 +191,76 @@ class Workspace {
   void* data_ = nullptr;
 };
 
+// One run of a plan with the arrays of the problem.
+struct Run {
+  cudnnHandle_t handle;
+  std::vector<void*> data;  // x, filter, y
+  int device;
+  Stream stream;
+
+  void operator()(const CudnnPlan& plan) const {
+    const Workspace workspace(plan.workspace_bytes, device);
+    RunCudnnPlan(handle, plan, {kX, kFilter, kY}, data, workspace.get());
+  }
+};
+
+void CheckCuda(cudaError_t status) {
+  if (status != cudaSuccess) throw Error(MakeString("CUDA: ", cudaGetErrorString(status)));
+}
+
+double MillisecondsOf(const Run& run, const CudnnPlan& plan) {
+  constexpr int kRuns = 3;
+  cudaEvent_t events[2];
+  for (cudaEvent_t& event : events) CheckCuda(cudaEventCreate(&event));
+  const auto destroy = [&events](void*) {
+    for (cudaEvent_t event : events) cudaEventDestroy(event);
+  };
+  const std::unique_ptr<void, decltype(destroy)> at_end(&events, destroy);
+  CheckCuda(cudaEventRecord(events[0], run.stream));
+  for (int i = 0; i < kRuns; ++i) run(plan);
+  CheckCuda(cudaEventRecord(events[1], run.stream));
+  CheckCuda(cudaEventSynchronize(events[1]));
+  float milliseconds = 0;
+  CheckCuda(cudaEventElapsedTime(&milliseconds, events[0], events[1]));
+  return milliseconds / kRuns;
+}
+
+// Whether plans may be measured now: where the choice is kept, as another one the next time would
+// give other bits; and not in a stream that is captured, which runs nothing.
+bool MayMeasure(Stream stream) {
+  if (!PlanCache::Default().is_kept()) return false;
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  CheckCuda(cudaStreamIsCapturing(stream, &status));
+  return status == cudaStreamCaptureStatusNone;
+}
+
+// The plan in the cache, or the fastest of those that the heuristics rank first. Measuring writes
+// the same result again and again.
+CudnnPlan ChoosePlan(ConvDirection direction, const ConvProblem& problem, int64_t alignment,
+                     const Run& run) {
+  constexpr size_t kMostPlans = 8;
+  const CudnnTarget target{.handle = run.handle};
+  const std::string key = MakeString("cuDNN ", cudnnGetVersion(), ", ", Properties(run.device).name,
+                                     ", ", AllowTf32() ? "TF32, " : "", NameOf(direction), " ",
+                                     problem.ToString(), " aligned to ", alignment);
+  if (const auto text = PlanCache::Default().Find(key)) {
+    try {
+      return ReadCudnnPlan(*text, target);
+    } catch (const Error& error) {
+      LOG(WARNING) << "a plan in the cache is of no use (" << key << "): " << error.what();
+    }
+  }
+  if (!MayMeasure(run.stream)) {
+    return std::move(MakePlans(direction, problem, target, alignment, 1).front());
+  }
+  std::vector<CudnnPlan> plans = MakePlans(direction, problem, target, alignment, kMostPlans);
+  const int n = static_cast<int>(plans.size());
+  const int best = n == 1 ? 0 : FastestOf(n, [&](int i) { return MillisecondsOf(run, plans[i]); });
+  VLOG(1) << key << ": plan " << best << " of " << n << ", engine " << plans[best].engine;
+  PlanCache::Default().Add(key, CudnnPlanText(plans[best]));
+  return std::move(plans[best]);
+}
+
 }  // namespace
 
 void Convolve(ConvDirection direction, const ConvProblem& problem, const void* x,
@@ -200,25 +274,27 @@ void Convolve(ConvDirection direction, const ConvProblem& problem, const void* x
   const int64_t alignment = AlignmentOf(data, problem.type);
   Device& device = DeviceOf(device_id);
   std::lock_guard<std::mutex> lock(device.mutex);
+  CheckCudnn(cudnnSetStream(device.handle, stream), "stream");
+  const Run run{device.handle, {data.begin(), data.end()}, device_id, stream};
   const std::string key =
       MakeString(NameOf(direction), " ", problem.ToString(), " aligned to ", alignment);
   auto found = device.plans.find(key);
   if (found == device.plans.end()) {
-    CudnnPlan made = MakePlan(direction, problem, {.handle = device.handle}, alignment);
-    found = device.plans.emplace(key, std::move(made)).first;
+    found = device.plans.emplace(key, ChoosePlan(direction, problem, alignment, run)).first;
   }
-  const CudnnPlan& plan = found->second;
-  CheckCudnn(cudnnSetStream(device.handle, stream), "stream");
-  const Workspace workspace(plan.workspace_bytes, device_id);
-  RunCudnnPlan(device.handle, plan, {kX, kFilter, kY}, {data[0], data[1], data[2]},
-               workspace.get());
+  run(found->second);
 }
 
 ConvPlanDescription PlanConvolution(ConvDirection direction, const ConvProblem& problem,
-                                    const std::string& device_json) {
+                                    const std::string& device_json, int most) {
   const CudnnDescriptor device = CudnnDevice(device_json);
-  const CudnnPlan plan = MakePlan(direction, problem, {.device = &device});
-  return {plan.engine, plan.workspace_bytes};
+  const CudnnTarget target{.device = &device};
+  const std::vector<CudnnPlan> plans = MakePlans(direction, problem, target, kAlignment, most);
+  const CudnnPlan& first = plans.front();
+  // A plan that the cache could not give back would be measured in every process.
+  const CudnnPlan again = ReadCudnnPlan(CudnnPlanText(first), target);
+  CAFFE_ENFORCE_EQ(again.workspace_bytes, first.workspace_bytes, "a plan read back differs");
+  return {first.engine, first.workspace_bytes, static_cast<int>(plans.size())};
 }
 
 std::string DescribeDevice(int device) { return CudnnDeviceJson(device); }

@@ -52,20 +52,32 @@ std::vector<CudnnDescriptor> Candidates(const CudnnDescriptor& graph, const Cudn
   return candidates;
 }
 
+bool CompilesAtRunTime(const CudnnDescriptor& engine) {
+  const auto notes = engine.GetList<cudnnBackendBehaviorNote_t>(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE,
+                                                                CUDNN_TYPE_BEHAVIOR_NOTE);
+  return std::find(notes.begin(), notes.end(), CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) !=
+         notes.end();
+}
+
+void SetTarget(const CudnnTarget& target, CudnnDescriptor* plan) {
+  if (target.device != nullptr) {
+    plan->Set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *target.device);
+  } else {
+    plan->Set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, target.handle);
+  }
+}
+
 CudnnPlan MakePlan(const CudnnDescriptor& candidate, const CudnnTarget& target,
-                   const CudnnPlanRules& rules) {
+                   const CudnnPlanRules& rules, bool may_compile) {
   CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR, "engine");
   candidate.Get(CUDNN_ATTR_ENGINECFG_ENGINE, &engine);
   const std::string objection = Objection(engine, rules);
   if (!objection.empty()) throw Error(objection);
+  if (!may_compile && CompilesAtRunTime(engine)) throw Error("it is compiled at run time");
   CudnnPlan plan{CudnnDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, "plan")};
   plan.engine = engine.GetInt(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
   plan.plan.Set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, candidate);
-  if (target.device != nullptr) {
-    plan.plan.Set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *target.device);
-  } else {
-    plan.plan.Set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, target.handle);
-  }
+  SetTarget(target, &plan.plan);
   plan.plan.Finalize();
   plan.workspace_bytes = plan.plan.GetInt(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
   if (plan.workspace_bytes > rules.most_workspace_bytes) {
@@ -74,16 +86,18 @@ CudnnPlan MakePlan(const CudnnDescriptor& candidate, const CudnnTarget& target,
   return plan;
 }
 
-std::string ReadJson(const CudnnDescriptor& device) {
+// An attribute that is text.
+std::string ReadText(const CudnnDescriptor& descriptor, cudnnBackendAttributeName_t attribute,
+                     const std::string& what) {
   int64_t size = 0;
-  CheckCudnn(cudnnBackendGetAttribute(device.get(), CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
-                                      CUDNN_TYPE_CHAR, 0, &size, nullptr),
-             "size of the device description");
-  std::string json(size, '\0');
-  CheckCudnn(cudnnBackendGetAttribute(device.get(), CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
-                                      CUDNN_TYPE_CHAR, size, &size, json.data()),
-             "device description");
-  return json.substr(0, json.find('\0'));
+  CheckCudnn(
+      cudnnBackendGetAttribute(descriptor.get(), attribute, CUDNN_TYPE_CHAR, 0, &size, nullptr),
+      "size of the text of a " + what);
+  std::string text(size, '\0');
+  CheckCudnn(cudnnBackendGetAttribute(descriptor.get(), attribute, CUDNN_TYPE_CHAR, size, &size,
+                                      text.data()),
+             "text of a " + what);
+  return text.substr(0, text.find('\0'));
 }
 
 }  // namespace
@@ -165,14 +179,17 @@ CudnnDescriptor CudnnGraph(const std::vector<const CudnnDescriptor*>& operations
   return graph;
 }
 
-CudnnPlan ChooseCudnnPlan(const CudnnDescriptor& graph, const CudnnTarget& target,
-                          const CudnnPlanRules& rules, const std::string& what) {
+std::vector<CudnnPlan> ListCudnnPlans(const CudnnDescriptor& graph, const CudnnTarget& target,
+                                      const CudnnPlanRules& rules, const std::string& what,
+                                      size_t most) {
+  std::vector<CudnnPlan> plans;
   std::string reason = "no candidate";
   for (const auto mode : {CUDNN_HEUR_MODE_INSTANT, CUDNN_HEUR_MODE_FALLBACK}) {
     try {
       for (const CudnnDescriptor& candidate : Candidates(graph, target, mode)) {
+        if (plans.size() == most) return plans;
         try {
-          return MakePlan(candidate, target, rules);
+          plans.push_back(MakePlan(candidate, target, rules, /*may_compile=*/plans.empty()));
         } catch (const Error& error) {
           reason = error.what();
           VLOG(2) << what << ": a plan of cuDNN is passed over: " << reason;
@@ -181,8 +198,29 @@ CudnnPlan ChooseCudnnPlan(const CudnnDescriptor& graph, const CudnnTarget& targe
     } catch (const Error& error) {  // a heuristic that does not know this graph
       reason = error.what();
     }
+    if (!plans.empty()) return plans;
   }
   CAFFE_THROW("cuDNN has no plan for ", what, "; the last one failed because: ", reason);
+}
+
+CudnnPlan ChooseCudnnPlan(const CudnnDescriptor& graph, const CudnnTarget& target,
+                          const CudnnPlanRules& rules, const std::string& what) {
+  return std::move(ListCudnnPlans(graph, target, rules, what, 1).front());
+}
+
+std::string CudnnPlanText(const CudnnPlan& plan) {
+  return ReadText(plan.plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, "plan");
+}
+
+CudnnPlan ReadCudnnPlan(const std::string& text, const CudnnTarget& target) {
+  CudnnPlan plan{CudnnDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, "plan")};
+  SetTarget(target, &plan.plan);
+  plan.plan
+      .SetArray(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+                static_cast<int64_t>(text.size()) + 1, text.c_str())
+      .Finalize();
+  plan.workspace_bytes = plan.plan.GetInt(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
+  return plan;
 }
 
 void RunCudnnPlan(cudnnHandle_t handle, const CudnnPlan& plan, const std::vector<int64_t>& ids,
@@ -208,7 +246,7 @@ CudnnDescriptor CudnnDevice(const std::string& json) {
 std::string CudnnDeviceJson(int id) {
   CudnnDescriptor device(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, "device description");
   device.Set(CUDNN_ATTR_DEVICEPROP_DEVICE_ID, CUDNN_TYPE_INT32, int32_t{id}).Finalize();
-  return ReadJson(device);
+  return ReadText(device, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, "device description");
 }
 
 }  // namespace caffe2::cuda

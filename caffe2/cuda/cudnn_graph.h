@@ -84,8 +84,18 @@ struct CudnnPlanRules {
   bool tensor_cores = true;  // they round float inputs to TF32
   int64_t most_workspace_bytes = int64_t{1} << 30;
 };
-// The plan that cuDNN's heuristics rank first among those that obey the rules and give the same
-// bits every time. Throws EnforceNotMet with the last reason if there is none.
+// The plans that obey the rules and give the same bits every time, at most `most` of them, in the
+// order in which cuDNN's heuristics rank them; behind the first, only those that need no
+// compilation at run time, which takes up to two seconds each. Throws EnforceNotMet with the last
+// reason if there is none.
+std::vector<CudnnPlan> ListCudnnPlans(const CudnnDescriptor& graph, const CudnnTarget& target,
+                                      const CudnnPlanRules& rules, const std::string& what,
+                                      size_t most);
+// A plan as text, and back, for the same version of cuDNN and kind of device. The text of a plan
+// that was compiled at run time holds its kernel. Both throw Error.
+std::string CudnnPlanText(const CudnnPlan& plan);
+CudnnPlan ReadCudnnPlan(const std::string& text, const CudnnTarget& target);
+// The first of ListCudnnPlans.
 CudnnPlan ChooseCudnnPlan(const CudnnDescriptor& graph, const CudnnTarget& target,
                           const CudnnPlanRules& rules, const std::string& what);
 

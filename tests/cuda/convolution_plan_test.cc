@@ -72,6 +72,18 @@ TEST(ConvolutionPlanTest, BFloat16ChannelsLast) { ExpectPlans(TypeMeta::Make<bfl
 TEST(ConvolutionPlanTest, FloatChannelsFirst) { ExpectPlans(TypeMeta::Make<float>(), false); }
 TEST(ConvolutionPlanTest, FloatChannelsLast) { ExpectPlans(TypeMeta::Make<float>(), true); }
 
+TEST(ConvolutionPlanTest, ThereIsAChoiceForMostLayers) {
+  int with_choice = 0;
+  for (const Layer& layer : Layers()) {
+    const ConvProblem problem = ProblemOf(layer, TypeMeta::Make<float16>(), true, 256);
+    const auto plan = PlanConvolution(ConvDirection::kForward, problem, H200(), 8);
+    EXPECT_GE(plan.candidates, 1);
+    EXPECT_LE(plan.candidates, 8);
+    with_choice += plan.candidates > 1;
+  }
+  EXPECT_GE(with_choice, 12);
+}
+
 // One spatial axis, three of them, groups and dilation.
 TEST(ConvolutionPlanTest, UnusualShapes) {
   ConvProblem line;

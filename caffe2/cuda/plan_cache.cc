@@ -1,0 +1,95 @@
+#include "caffe2/cuda/plan_cache.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "caffe2/core/logging.h"
+
+namespace caffe2::cuda {
+namespace {
+
+constexpr int kRounds = 5;  // the first is the warm-up
+
+// FNV-1a, the same in every build.
+uint64_t HashOf(const std::string& text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+}  // namespace
+
+PlanCache& PlanCache::Default() {
+  static const char* folder = std::getenv("CAFFE2_CUDA_PLAN_CACHE");
+  static PlanCache cache(folder != nullptr ? folder : "");
+  return cache;
+}
+
+std::string PlanCache::PathOf(const std::string& key) const {
+  char name[24];
+  std::snprintf(name, sizeof(name), "/%016llx.plan", static_cast<unsigned long long>(HashOf(key)));
+  return folder_ + name;
+}
+
+std::optional<std::string> PlanCache::Find(const std::string& key) const {
+  if (folder_.empty()) return std::nullopt;
+  std::ifstream file(PathOf(key));
+  std::string first;
+  if (!std::getline(file, first) || first != key) return std::nullopt;
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void PlanCache::Add(const std::string& key, const std::string& text) const {
+  if (folder_.empty()) return;
+  CAFFE_ENFORCE(key.find('\n') == std::string::npos, "a key is one line: ", key);
+  const std::string path = PathOf(key), temporary = MakeString(path, ".", getpid());
+  std::ofstream file(temporary, std::ios::binary);
+  file << key << '\n' << text;
+  file.close();
+  if (!file || std::rename(temporary.c_str(), path.c_str()) != 0) {
+    LOG(WARNING) << "cannot keep a plan in " << path;
+    std::remove(temporary.c_str());
+  }
+}
+
+int FastestOf(int n, const std::function<double(int)>& measure) {
+  std::vector<std::vector<double>> times(n);
+  std::vector<bool> works(n, true);
+  std::string reason = "there is no candidate";
+  for (int round = 0; round < kRounds; ++round) {
+    for (int i = 0; i < n; ++i) {
+      if (!works[i]) continue;
+      try {
+        const double time = measure(i);
+        if (round > 0) times[i].push_back(time);
+      } catch (const Error& error) {
+        reason = error.what();
+        VLOG(1) << "candidate " << i << " is passed over: " << reason;
+        works[i] = false;
+      }
+    }
+  }
+  int best = -1;
+  double least = 0;
+  for (int i = 0; i < n; ++i) {
+    if (!works[i]) continue;
+    std::sort(times[i].begin(), times[i].end());
+    const double median = times[i][times[i].size() / 2];
+    if (best < 0 || median < least) {
+      best = i;
+      least = median;
+    }
+  }
+  CAFFE_ENFORCE_GE(best, 0, "no candidate works: ", reason);
+  return best;
+}
+
+}  // namespace caffe2::cuda

@@ -1,0 +1,37 @@
+// Choices that were measured once, kept in a folder for the next process.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace caffe2::cuda {
+
+// Texts by key, one file each, whose name is a hash of the key and whose first line is the key.
+// What cannot be read or written is logged and then not there: a cache must not stop a run.
+// Thread-safe; processes may share a folder, as files appear whole.
+class PlanCache {
+ public:
+  // No folder, no cache.
+  explicit PlanCache(std::string folder) : folder_(std::move(folder)) {}
+  // Of the folder that the environment variable CAFFE2_CUDA_PLAN_CACHE names.
+  static PlanCache& Default();
+
+  bool is_kept() const { return !folder_.empty(); }
+  std::optional<std::string> Find(const std::string& key) const;
+  void Add(const std::string& key, const std::string& text) const;
+
+ private:
+  std::string PathOf(const std::string& key) const;
+
+  std::string folder_;
+};
+
+// The candidate, of n, whose median of several measured times is least: measure(i) gives one time
+// in any unit, and throws Error if candidate i does not work; such candidates are logged and passed
+// over. All are measured in turns, so that a clock that changes meets all of them. Throws
+// EnforceNotMet if none works.
+int FastestOf(int n, const std::function<double(int)>& measure);
+
+}  // namespace caffe2::cuda
