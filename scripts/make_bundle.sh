@@ -25,6 +25,7 @@ if [ -d "$build/python" ]; then
   cmake --install "$build" --prefix "$root/python" --component python --strip >>"$stage/install.log"
   rm -rf "$root/python/caffe2/lib"
   ln -s ../../lib "$root/python/caffe2/lib"
+  (cd python && find caffe2 -name '*.py*' ! -path '*__pycache__*' -exec cp --parents {} "$root/python" \;)
 fi
 mkdir -p "$root/scripts"
 cp scripts/gpu_check.sh scripts/mnist.sh "$root/scripts"
