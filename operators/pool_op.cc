@@ -14,7 +14,6 @@ void PoolGradient(PoolKind kind, const PoolShape& shape, const T* x, const T* y,
 
 namespace {
 
-
 // One operation a tap of every window.
 OpSchema::Cost CostOfPool(const OperatorDef& def, const std::vector<TensorShape>& inputs) {
   if (inputs[0].unknown_shape()) return {};
