@@ -36,11 +36,11 @@ class IsMemberOfOp final : public Operator<Context> {
   std::unordered_set<T> Values() const {
     if (has_values_) {
       const std::vector<T> values = this->template GetRepeatedArgument<T>("value");
-      return {values.begin(), values.end()};
+      return std::unordered_set<T>(values.begin(), values.end());
     }
     const Tensor& values = Input(1);
     const T* data = values.data<T>();
-    return {data, data + values.numel()};
+    return std::unordered_set<T>(data, data + values.numel());  // braces would list two bools
   }
 
   bool has_values_;

@@ -1,7 +1,5 @@
 #include "caffe2/cuda/convolution.h"
 
-#include <cuda_runtime.h>
-
 #include <array>
 #include <map>
 #include <memory>
@@ -204,35 +202,9 @@ struct Run {
   }
 };
 
-void CheckCuda(cudaError_t status) {
-  if (status != cudaSuccess) throw Error(MakeString("CUDA: ", cudaGetErrorString(status)));
-}
-
-double MillisecondsOf(const Run& run, const CudnnPlan& plan) {
-  constexpr int kRuns = 3;
-  cudaEvent_t events[2];
-  for (cudaEvent_t& event : events) CheckCuda(cudaEventCreate(&event));
-  const auto destroy = [&events](void*) {
-    for (cudaEvent_t event : events) cudaEventDestroy(event);
-  };
-  const std::unique_ptr<void, decltype(destroy)> at_end(&events, destroy);
-  CheckCuda(cudaEventRecord(events[0], run.stream));
-  for (int i = 0; i < kRuns; ++i) run(plan);
-  CheckCuda(cudaEventRecord(events[1], run.stream));
-  CheckCuda(cudaEventSynchronize(events[1]));
-  float milliseconds = 0;
-  CheckCuda(cudaEventElapsedTime(&milliseconds, events[0], events[1]));
-  return milliseconds / kRuns;
-}
-
 // Whether plans may be measured now: where the choice is kept, as another one the next time would
-// give other bits; and not in a stream that is captured, which runs nothing.
-bool MayMeasure(Stream stream) {
-  if (!PlanCache::Default().is_kept()) return false;
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  CheckCuda(cudaStreamIsCapturing(stream, &status));
-  return status == cudaStreamCaptureStatusNone;
-}
+// give other bits; and not in a stream that is recorded, which runs nothing.
+bool MayMeasure(Stream stream) { return PlanCache::Default().is_kept() && !IsRecorded(stream); }
 
 // The plan in the cache, or the fastest of those that the heuristics rank first. Measuring writes
 // the same result again and again.
@@ -255,7 +227,11 @@ CudnnPlan ChoosePlan(ConvDirection direction, const ConvProblem& problem, int64_
   }
   std::vector<CudnnPlan> plans = MakePlans(direction, problem, target, alignment, kMostPlans);
   const int n = static_cast<int>(plans.size());
-  const int best = n == 1 ? 0 : FastestOf(n, [&](int i) { return MillisecondsOf(run, plans[i]); });
+  const int best = n == 1 ? 0 : FastestOf(n, [&](int i) {
+    return MillisecondsOf(run.stream, [&] {
+      for (int repeat = 0; repeat < 3; ++repeat) run(plans[i]);
+    });
+  });
   VLOG(1) << key << ": plan " << best << " of " << n << ", engine " << plans[best].engine;
   PlanCache::Default().Add(key, CudnnPlanText(plans[best]));
   return std::move(plans[best]);

@@ -9,10 +9,9 @@ namespace caffe2::math {
 namespace {
 
 template <typename T>
-void Multiply(cuda::MatmulProblem problem, const T* a, const T* b, const T* bias, T* c,
+void Multiply(const cuda::MatmulProblem& problem, const T* a, const T* b, const T* bias, T* c,
               CUDAContext* context) {
   if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return;
-  problem.type = TypeMeta::Make<T>();
   if (problem.k == 0) {
     CAFFE_ENFORCE(bias == nullptr && problem.beta == 0, "a product over no elements");
     cuda::SetBytesAsync(c, 0, problem.batch * problem.m * problem.n * sizeof(T), context->stream());
@@ -26,7 +25,8 @@ void Multiply(cuda::MatmulProblem problem, const T* a, const T* b, const T* bias
 template <typename T, class Context>
 void Gemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha, const T* a,
           const T* b, float beta, T* c, Context* context) {
-  Multiply<T>({.trans_a = trans_a,
+  Multiply<T>({.type = TypeMeta::Make<T>(),
+               .trans_a = trans_a,
                .trans_b = trans_b,
                .m = m,
                .n = n,
@@ -43,15 +43,22 @@ void GemmBias(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const
     cuda::LaunchRepeatRow(m, n, bias, c, context->stream());
     return;
   }
-  Multiply<T>({.trans_a = trans_a, .trans_b = trans_b, .m = m, .n = n, .k = k, .has_bias = true}, a,
-              b, bias, c, context);
+  Multiply<T>({.type = TypeMeta::Make<T>(),
+               .trans_a = trans_a,
+               .trans_b = trans_b,
+               .m = m,
+               .n = n,
+               .k = k,
+               .has_bias = true},
+              a, b, bias, c, context);
 }
 
 template <typename T, class Context>
 void GemmBatched(bool trans_a, bool trans_b, int64_t batch, int64_t m, int64_t n, int64_t k,
                  const T* a, bool broadcast_a, const T* b, bool broadcast_b, T* c,
                  Context* context) {
-  Multiply<T>({.trans_a = trans_a,
+  Multiply<T>({.type = TypeMeta::Make<T>(),
+               .trans_a = trans_a,
                .trans_b = trans_b,
                .m = m,
                .n = n,

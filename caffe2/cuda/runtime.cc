@@ -231,6 +231,28 @@ bool Event::Done() const {
 void Event::Synchronize() const { CHECK_CUDA(cudaEventSynchronize(event_)); }
 void Event::Delay(Stream waiting) const { CHECK_CUDA(cudaStreamWaitEvent(waiting, event_, 0)); }
 
+bool IsRecorded(Stream stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  CHECK_CUDA(cudaStreamIsCapturing(stream, &status));
+  return status != cudaStreamCaptureStatusNone;
+}
+
+double MillisecondsOf(Stream stream, const std::function<void()>& body) {
+  const auto make = [] {
+    cudaEvent_t event = nullptr;
+    CHECK_CUDA(cudaEventCreate(&event));
+    return std::unique_ptr<CUevent_st, cudaError_t (*)(cudaEvent_t)>(event, cudaEventDestroy);
+  };
+  const auto begin = make(), end = make();
+  CHECK_CUDA(cudaEventRecord(begin.get(), stream));
+  body();
+  CHECK_CUDA(cudaEventRecord(end.get(), stream));
+  CHECK_CUDA(cudaEventSynchronize(end.get()));
+  float milliseconds = 0;
+  CHECK_CUDA(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()));
+  return milliseconds;
+}
+
 void* Allocate(size_t nbytes, int device) {
   DeviceState& state = State(device);
   const DeviceGuard guard(device);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "caffe2/cuda/stream.h"
@@ -63,6 +64,12 @@ class Event {
  private:
   CUevent_st* event_ = nullptr;
 };
+
+// True while a Graph (graph.h) records what is put into the stream, which is not done then.
+bool IsRecorded(Stream stream);
+// How long the device takes for what `body` puts into the stream, one of the current device; waits
+// for it.
+double MillisecondsOf(Stream stream, const std::function<void()>& body);
 
 // Memory of a device from its stream-ordered pool. Null if there is not enough.
 void* Allocate(size_t nbytes, int device);

@@ -235,6 +235,11 @@ TEST(IsMemberOfTest, LooksUpValues) {
   RunOp(&ws, Op("IsMemberOf", {"S", "set"}, {"Y"}));
   EXPECT_EQ(FetchValues<bool>(ws, "Y")[0], false);
   EXPECT_EQ(FetchValues<bool>(ws, "Y")[1], true);
+  Feed<bool>(&ws, "B", {2}, {true, false});
+  Feed<bool>(&ws, "falses", {3}, {false, false, false});
+  RunOp(&ws, Op("IsMemberOf", {"B", "falses"}, {"Y"}));
+  EXPECT_EQ(FetchValues<bool>(ws, "Y")[0], false);
+  EXPECT_EQ(FetchValues<bool>(ws, "Y")[1], true);
   ExpectThrows(&ws, Op("IsMemberOf", {"X", "X"}, {"Y"}, {values}), "either from");
   ExpectThrows(&ws, Op("IsMemberOf", {"X"}, {"Y"}), "either from");
   Feed<float>(&ws, "F", {1}, {1});

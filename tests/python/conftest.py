@@ -1,8 +1,12 @@
 """Fixtures of the Python tests. Without the package each test file is one skipped test."""
 
 import importlib.util
+import signal
 
 import pytest
+
+# A shell's background job starts with Ctrl-C ignored, which would keep tests of it waiting for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _why_unavailable():
