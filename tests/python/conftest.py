@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-# A shell's background job starts with Ctrl-C ignored, which would keep tests of it waiting for ever.
+# A shell's background job starts with Ctrl-C ignored, which would keep tests of it waiting.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
