@@ -12,191 +12,13 @@
 #include "caffe2/utils/narrow_float.h"
 #include "caffe2/utils/onednn_primitive.h"
 #include "caffe2/utils/parallel.h"
-#include "caffe2/utils/simd.h"
 #include "caffe2/utils/thread_scratch.h"
+#include "caffe2/utils/winograd_transforms.h"
 
 namespace caffe2::onednn {
 namespace {
 
 using dnnl::memory;
-
-// A transformed tile or filter is 4 x 4 numbers for each channel. They lie in 16 planes, so that
-// each position is one matrix of tiles (or filters) by channels.
-constexpr int64_t kPlanes = 16;
-
-// As Store, for a value whose lower half is zero if it is a NaN: one that was a bfloat16, or came
-// of sums of such.
-CAFFE2_INLINE void Round(float value, bfloat16* to) {
-  const auto bits = __builtin_bit_cast(uint32_t, value);
-  to->x = static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-
-// ---- The transforms of one tile or filter, for all channels. `plane` is the distance of planes in
-// elements. In the paper's names: B^T d B, A dY A^T, A^T m A, G g G^T and G^T dU G.
-
-// 4 x 4 pixels to 16 planes.
-CAFFE2_SIMD_CLONES void TransformInput(const bfloat16* const* pixels, int64_t channels,
-                                       int64_t plane, bfloat16* to) {
-#pragma omp simd
-  for (int64_t c = 0; c < channels; ++c) {
-    float t[4][4];
-#pragma GCC unroll 4
-    for (int x = 0; x < 4; ++x) {
-      const float d0 = Widen(pixels[x][c]), d1 = Widen(pixels[4 + x][c]);
-      const float d2 = Widen(pixels[8 + x][c]), d3 = Widen(pixels[12 + x][c]);
-      t[0][x] = d0 - d2;
-      t[1][x] = d1 + d2;
-      t[2][x] = d2 - d1;
-      t[3][x] = d1 - d3;
-    }
-#pragma GCC unroll 4
-    for (int y = 0; y < 4; ++y) {
-      Round(t[y][0] - t[y][2], &to[(4 * y + 0) * plane + c]);
-      Round(t[y][1] + t[y][2], &to[(4 * y + 1) * plane + c]);
-      Round(t[y][2] - t[y][1], &to[(4 * y + 2) * plane + c]);
-      Round(t[y][1] - t[y][3], &to[(4 * y + 3) * plane + c]);
-    }
-  }
-}
-
-// 2 x 2 pixels of a result's gradient to 16 planes.
-CAFFE2_SIMD_CLONES void TransformOutputGradient(const bfloat16* const* pixels, int64_t channels,
-                                                int64_t plane, bfloat16* to) {
-#pragma omp simd
-  for (int64_t c = 0; c < channels; ++c) {
-    float t[4][2];
-#pragma GCC unroll 2
-    for (int x = 0; x < 2; ++x) {
-      const float top = Widen(pixels[x][c]), bottom = Widen(pixels[2 + x][c]);
-      t[0][x] = top;
-      t[1][x] = top + bottom;
-      t[2][x] = top - bottom;
-      t[3][x] = -bottom;
-    }
-#pragma GCC unroll 4
-    for (int y = 0; y < 4; ++y) {
-      Round(t[y][0], &to[(4 * y + 0) * plane + c]);
-      Round(t[y][0] + t[y][1], &to[(4 * y + 1) * plane + c]);
-      Round(t[y][0] - t[y][1], &to[(4 * y + 2) * plane + c]);
-      Round(-t[y][1], &to[(4 * y + 3) * plane + c]);
-    }
-  }
-}
-
-struct Epilogue {
-  const float* bias;  // one a channel
-  bool add;           // what the pixels hold
-  bool relu;
-};
-
-// 16 planes to 2 x 2 pixels.
-template <bool kAdd, bool kRelu>
-CAFFE2_INLINE void TransformOutput(const float* from, int64_t plane, int64_t channels,
-                                   const float* bias, bfloat16* const* pixels) {
-#pragma omp simd
-  for (int64_t c = 0; c < channels; ++c) {
-    float t[2][4];
-#pragma GCC unroll 4
-    for (int x = 0; x < 4; ++x) {
-      const float m0 = from[x * plane + c], m1 = from[(4 + x) * plane + c];
-      const float m2 = from[(8 + x) * plane + c], m3 = from[(12 + x) * plane + c];
-      t[0][x] = m0 + m1 + m2;
-      t[1][x] = m1 - m2 - m3;
-    }
-#pragma GCC unroll 2
-    for (int y = 0; y < 2; ++y) {
-      float left = t[y][0] + t[y][1] + t[y][2] + bias[c];
-      float right = t[y][1] - t[y][2] - t[y][3] + bias[c];
-      if constexpr (kAdd) {
-        left += Widen(pixels[2 * y][c]);
-        right += Widen(pixels[2 * y + 1][c]);
-      }
-      if constexpr (kRelu) {  // a NaN stays one
-        left = left < 0 ? 0 : left;
-        right = right < 0 ? 0 : right;
-      }
-      Round(left, &pixels[2 * y][c]);
-      Round(right, &pixels[2 * y + 1][c]);
-    }
-  }
-}
-
-CAFFE2_SIMD_CLONES void StoreOutput(const float* from, int64_t plane, int64_t channels,
-                                    const Epilogue& epilogue, bfloat16* const* pixels) {
-  const float* bias = epilogue.bias;
-  if (epilogue.add) {
-    if (epilogue.relu) {
-      TransformOutput<true, true>(from, plane, channels, bias, pixels);
-    } else {
-      TransformOutput<true, false>(from, plane, channels, bias, pixels);
-    }
-  } else if (epilogue.relu) {
-    TransformOutput<false, true>(from, plane, channels, bias, pixels);
-  } else {
-    TransformOutput<false, false>(from, plane, channels, bias, pixels);
-  }
-}
-
-// 3 x 3 rows of `channels`, the first at `filter` and the next `step` elements further, to 16
-// planes.
-CAFFE2_SIMD_CLONES void TransformFilterRows(const float* filter, int64_t step, int64_t channels,
-                                            int64_t plane, bfloat16* to) {
-#pragma omp simd
-  for (int64_t c = 0; c < channels; ++c) {
-    float t[4][3];
-#pragma GCC unroll 3
-    for (int x = 0; x < 3; ++x) {
-      const float g0 = filter[x * step + c], g1 = filter[(3 + x) * step + c];
-      const float g2 = filter[(6 + x) * step + c];
-      t[0][x] = g0;
-      t[1][x] = 0.5f * (g0 + g1 + g2);
-      t[2][x] = 0.5f * (g0 - g1 + g2);
-      t[3][x] = g2;
-    }
-#pragma GCC unroll 4
-    for (int y = 0; y < 4; ++y) {
-      Store(t[y][0], &to[(4 * y + 0) * plane + c]);
-      Store(0.5f * (t[y][0] + t[y][1] + t[y][2]), &to[(4 * y + 1) * plane + c]);
-      Store(0.5f * (t[y][0] - t[y][1] + t[y][2]), &to[(4 * y + 2) * plane + c]);
-      Store(t[y][2], &to[(4 * y + 3) * plane + c]);
-    }
-  }
-}
-
-// 16 planes to 3 x 3 rows of `channels`, one after another.
-CAFFE2_SIMD_CLONES void TransformFilterGradient(const float* from, int64_t plane, int64_t channels,
-                                                float* to) {
-#pragma omp simd
-  for (int64_t c = 0; c < channels; ++c) {
-    float t[3][4];
-#pragma GCC unroll 4
-    for (int x = 0; x < 4; ++x) {
-      const float u0 = from[x * plane + c], u1 = from[(4 + x) * plane + c];
-      const float u2 = from[(8 + x) * plane + c], u3 = from[(12 + x) * plane + c];
-      t[0][x] = u0 + 0.5f * (u1 + u2);
-      t[1][x] = 0.5f * (u1 - u2);
-      t[2][x] = 0.5f * (u1 + u2) + u3;
-    }
-#pragma GCC unroll 3
-    for (int y = 0; y < 3; ++y) {
-      to[(3 * y + 0) * channels + c] = t[y][0] + 0.5f * (t[y][1] + t[y][2]);
-      to[(3 * y + 1) * channels + c] = 0.5f * (t[y][1] - t[y][2]);
-      to[(3 * y + 2) * channels + c] = 0.5f * (t[y][1] + t[y][2]) + t[y][3];
-    }
-  }
-}
-
-CAFFE2_SIMD_CLONES void AddRow(int64_t n, const float* from, float* to) {
-#pragma omp simd
-  for (int64_t i = 0; i < n; ++i) to[i] += from[i];
-}
-
-CAFFE2_SIMD_CLONES void AddRow(int64_t n, const bfloat16* from, float* to) {
-#pragma omp simd
-  for (int64_t i = 0; i < n; ++i) to[i] += Widen(from[i]);
-}
-
-// ---- Images and tiles.
 
 struct Image {
   int64_t batch, height, width, channels;
@@ -342,7 +164,7 @@ class PlaneProducts {
 // For each plane a matrix; `transposed`: its transpose is what lies there.
 memory::desc Planes(int64_t rows, int64_t columns, memory::data_type type,
                     bool transposed = false) {
-  return {{kPlanes, rows, columns},
+  return {{kWinogradPlanes, rows, columns},
           type,
           transposed ? memory::format_tag::acb : memory::format_tag::abc};
 }
@@ -383,7 +205,7 @@ const float* AsFloat(TypeMeta type, const void* data, int64_t offset, int64_t n,
 
 // Tiles that are not there add nothing to sums over tiles.
 void ZeroTiles(int64_t begin, int64_t end, int64_t channels, bfloat16* planes) {
-  for (int64_t plane = 0; plane < kPlanes; ++plane) {
+  for (int64_t plane = 0; plane < kWinogradPlanes; ++plane) {
     bfloat16* first = planes + plane * end * channels;
     std::fill(first + begin * channels, first + end * channels, bfloat16{});
   }
@@ -411,19 +233,19 @@ class WinogradCorrelation::Plan {
   Plan(const Image& in, const Image& out, int64_t pad_top, int64_t pad_left, bool turned)
       : in(in),
         out(out),
-        tiles(
-            out, pad_top, pad_left,
-            CachedTiles(kPlanes * (sizeof(bfloat16) * in.channels + sizeof(float) * out.channels))),
+        tiles(out, pad_top, pad_left,
+              CachedTiles(kWinogradPlanes *
+                          (sizeof(bfloat16) * in.channels + sizeof(float) * out.channels))),
         plane_tiles(tiles.PlaneTiles(in.channels * sizeof(bfloat16), out.channels * sizeof(float))),
         in_plane(plane_tiles * in.channels),
         out_plane(plane_tiles * out.channels),
-        filter_elements(kPlanes * in.channels * out.channels),
+        filter_elements(kWinogradPlanes * in.channels * out.channels),
         filter(Planes(in.channels, out.channels, memory::data_type::bf16, !turned)),
         product(Planes(plane_tiles, in.channels, memory::data_type::bf16),
                 {filter.dims(), memory::data_type::bf16, memory::format_tag::any},
                 Planes(plane_tiles, out.channels, memory::data_type::f32), false),
-        in_planes(worker.Add<bfloat16>(kPlanes * in_plane)),
-        out_planes(worker.Add<float>(kPlanes * out_plane)),
+        in_planes(worker.Add<bfloat16>(kWinogradPlanes * in_plane)),
+        out_planes(worker.Add<float>(kWinogradPlanes * out_plane)),
         outside(worker.Add<bfloat16>(out.channels)),
         product_scratch(worker.Add<char>(product.scratch_bytes())) {}
 
@@ -450,7 +272,8 @@ class WinogradCorrelation::Worker {
         zeros_(plan.in.channels),
         product_(plan.product, in_planes_, filter, out_planes_, scratch + plan.product_scratch) {}
 
-  void RunChunk(int64_t chunk, const bfloat16* in, const Epilogue& epilogue, bfloat16* out) {
+  void RunChunk(int64_t chunk, const bfloat16* in, const WinogradEpilogue& epilogue,
+                bfloat16* out) {
     const Tiles& tiles = plan_.tiles;
     const int64_t rows = tiles.RowsOf(chunk);
     tiles.ForRows(chunk, rows, [&](int64_t n, int64_t y, int64_t x, int64_t tile) {
@@ -463,8 +286,8 @@ class WinogradCorrelation::Worker {
     tiles.ForRows(chunk, rows, [&](int64_t n, int64_t y, int64_t x, int64_t tile) {
       bfloat16* pixels[4];
       FindPixels<2>(plan_.out, n, 2 * y, 2 * x, out, outside_, pixels);
-      StoreOutput(out_planes_ + tile * plan_.out.channels, plan_.out_plane, plan_.out.channels,
-                  epilogue, pixels);
+      TransformOutput(out_planes_ + tile * plan_.out.channels, plan_.out_plane, plan_.out.channels,
+                      epilogue, pixels);
     });
   }
 
@@ -497,7 +320,8 @@ void WinogradCorrelation::TransformFilter(const void* filter, bfloat16* planes) 
     for (int64_t m = begin; m < end; ++m) {
       const float* rows =
           AsFloat(problem_.filter_type, filter, m * 9 * channels, 9 * channels, &buffer);
-      TransformFilterRows(rows + first, step, channels, filters * channels, planes + m * channels);
+      caffe2::TransformFilter(rows + first, step, channels, filters * channels,
+                              planes + m * channels);
     }
   });
 }
@@ -523,7 +347,7 @@ void WinogradCorrelation::Run(const void* in, const void* filter, const void* bi
     if (keep) kept_filter_source_ = filter;
   }
   std::vector<float> bias_buffer(plan.out.channels);
-  const Epilogue epilogue{
+  const WinogradEpilogue epilogue{
       bias ? AsFloat(problem_.bias_type, bias, 0, plan.out.channels, &bias_buffer)
            : bias_buffer.data(),
       !turned_ && problem_.add_to_dst, !turned_ && problem_.relu};
@@ -543,15 +367,15 @@ class WinogradFilterGradient::Plan {
       : in(in),
         out(out),
         tiles(out, pad_top, pad_left,
-              CachedTiles(kPlanes * sizeof(bfloat16) * (in.channels + out.channels))),
+              CachedTiles(kWinogradPlanes * sizeof(bfloat16) * (in.channels + out.channels))),
         plane_tiles(
             tiles.PlaneTiles(in.channels * sizeof(bfloat16), out.channels * sizeof(bfloat16))),
-        filter_elements(kPlanes * in.channels * out.channels),
+        filter_elements(kWinogradPlanes * in.channels * out.channels),
         product(Planes(out.channels, plane_tiles, memory::data_type::bf16, true),
                 Planes(plane_tiles, in.channels, memory::data_type::bf16),
                 Planes(out.channels, in.channels, memory::data_type::f32), true),
-        in_planes(worker.Add<bfloat16>(kPlanes * plane_tiles * in.channels)),
-        out_planes(worker.Add<bfloat16>(kPlanes * plane_tiles * out.channels)),
+        in_planes(worker.Add<bfloat16>(kWinogradPlanes * plane_tiles * in.channels)),
+        out_planes(worker.Add<bfloat16>(kWinogradPlanes * plane_tiles * out.channels)),
         filter_planes(worker.Add<float>(filter_elements)),
         product_scratch(worker.Add<char>(product.scratch_bytes())) {}
 
@@ -635,7 +459,7 @@ void WinogradFilterGradient::Run(const void* src, const void* d_dst, void* d_fil
     for (int64_t m = begin; m < end; ++m) {
       for (int64_t part = 1; part < parts; ++part) {
         const float* more = Worker::Sums(plan, scratch + part * plan.worker.bytes());
-        for (int64_t plane = 0; plane < kPlanes; ++plane) {
+        for (int64_t plane = 0; plane < kWinogradPlanes; ++plane) {
           const int64_t row = (plane * filters + m) * channels;
           AddRow(channels, more + row, sums + row);
         }
