@@ -19,6 +19,9 @@ struct FtrlArguments {
 void FtrlUpdate(int64_t n, const FtrlArguments& arguments, float alpha, const float* w,
                 const float* state, const float* g, float* w_out, float* state_out);
 
+// Arguments but lambda1, inputs and outputs of the operators of this family.
+void DescribeFtrl(OpSchema& schema);
+
 template <class Context>
 class FtrlOp final : public Operator<Context> {
  public:

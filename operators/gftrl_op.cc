@@ -56,26 +56,13 @@ class GFtrlOp final : public Operator<CPUContext> {
 
 REGISTER_CPU_OPERATOR(GFtrl, GFtrlOp);
 OPERATOR_SCHEMA(GFtrl)
-    .NumInputs(3, 4)
-    .NumOutputs(2)
-    .AllowInplace({{0, 0}, {1, 1}})
-    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
-      return std::vector<TensorShape>{in[0], in[1]};
-    })
+    .FillUsing(DescribeFtrl)
     .SetDoc(
         "Ftrl with group lasso, for a parameter of D rows: n and z change as in Ftrl; a column is "
         "0 where its |z'| <= lambda1 sqrt(D), else w' = z' (lambda1 sqrt(D) / |z'| - 1) / ((beta + "
         "sqrt(n')) / alpha + lambda2).")
-    .Arg("alpha", "(float > 0, default 0.005) The learning rate, unless given as an input.")
-    .Arg("beta", "(float, default 1) Slows the first steps.")
     .Arg("lambda1", "(float, default 0.001) The weight of the group lasso.")
-    .Arg("lambda2", "(float, default 0.001) The L2 regularization.")
-    .Input(0, "var", "The float parameter w: a row for each output, a column for each feature.")
-    .Input(1, "n_z", "Its state: n and z of each element in turn, [..., 2]; zeros at the start.")
-    .Input(2, "grad", "The gradient g, shaped like the parameter.")
-    .Input(3, "alpha", "Optional: the learning rate, a float scalar.")
-    .Output(0, "output_var", "The new parameter; most often the same blob.")
-    .Output(1, "output_n_z", "The new state.");
+    .Input(0, "var", "The float parameter w: a row for each output, a column for each feature.");
 SHOULD_NOT_DO_GRADIENT(GFtrl);
 
 }  // namespace caffe2

@@ -91,18 +91,9 @@ class FtrlOptimizer(_AlphaOptimizer):
             net.Ftrl([param, state, grad], [param, state], **arguments)
 
 
-class GFtrlOptimizer(_AlphaOptimizer):
+class GFtrlOptimizer(FtrlOptimizer):
     """Group lasso Ftrl, of dense parameters: drops whole columns. State: "<param>_gftrl_nz"
     [..., 2]."""
-
-    def __init__(self, alpha=0.01, beta=1e-4, lambda1=0, lambda2=0, sparse_dedup_aggregator=None,
-                 engine=""):
-        super().__init__(alpha, "fixed", {})
-        self.beta = beta
-        self.lambda1 = lambda1
-        self.lambda2 = lambda2
-        self.sparse_dedup_aggregator = sparse_dedup_aggregator
-        self.engine = engine
 
     def _run(self, net, param_init_net, param_info):
         self._require_dense(param_info)
