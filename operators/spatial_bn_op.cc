@@ -6,19 +6,11 @@
 namespace caffe2 {
 namespace {
 
-// X, scale, bias, mean, var, [sums, sumsqs], [Z] -> Y, [mean, var, saved_mean, saved_inv_std].
 template <BatchNormEpilogue kEpilogue>
-class SpatialBNOp final : public SpatialBNOpBase<CPUContext> {
+class SpatialBNOp final : public SpatialBNForwardBase<CPUContext> {
  public:
   SpatialBNOp(const OperatorDef& def, Workspace* ws)
-      : SpatialBNOpBase<CPUContext>(def, ws),
-        momentum_(GetSingleArgument<float>("momentum", 0.9f)),
-        multi_batch_(!kSum && InputSize() == 7) {
-    CAFFE_ENFORCE(momentum_ >= 0 && momentum_ <= 1, "momentum is ", momentum_);
-    CAFFE_ENFORCE_EQ(OutputSize(), is_test_ ? 1 : 5, "outputs with is_test ", is_test_);
-    CAFFE_ENFORCE(multi_batch_ || num_batches_ == 1, "num_batches is ", num_batches_,
-                  ", but the sums over the batches are no inputs");
-  }
+      : SpatialBNForwardBase<CPUContext>(def, ws, kEpilogue) {}
 
   bool RunOnDevice() override {
     return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
@@ -32,12 +24,7 @@ class SpatialBNOp final : public SpatialBNOpBase<CPUContext> {
     const float* bias = ChannelInput(2, shape);
     const float* mean = ChannelInput(3, shape);
     const float* variance = ChannelInput(4, shape);
-    const T* z = nullptr;
-    if (kSum) {
-      CAFFE_ENFORCE(Input(5).sizes() == x.sizes(), "Z has shape ", ShapeString(Input(5).sizes()),
-                    ", X ", ShapeString(x.sizes()));
-      z = Input(5).data<T>();
-    }
+    const T* z = Addend<T>(x);
     factor_.resize(shape.channels);
     if (is_test_) {
       for (int64_t c = 0; c < shape.channels; ++c) factor_[c] = scale[c] * InverseStd(variance[c]);
@@ -54,8 +41,6 @@ class SpatialBNOp final : public SpatialBNOpBase<CPUContext> {
   }
 
  private:
-  static constexpr bool kSum = kEpilogue == BatchNormEpilogue::kSumRelu;
-
   // Fills the saved statistics and moves the running ones. Returns 1 / standard deviation.
   template <typename T>
   float* ComputeStatistics(const ChannelShape& shape, const Tensor& x) {
@@ -91,8 +76,6 @@ class SpatialBNOp final : public SpatialBNOpBase<CPUContext> {
     return saved;
   }
 
-  const float momentum_;
-  const bool multi_batch_;
   std::vector<float> factor_;  // scale / standard deviation
 };
 

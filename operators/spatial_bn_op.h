@@ -49,6 +49,38 @@ class SpatialBNOpBase : public Operator<Context> {
   const int num_batches_;
 };
 
+// The same for the forward operator and its fused forms: X, scale, bias, mean, var, [sums, sumsqs],
+// [Z] -> Y, [mean, var, saved_mean, saved_inv_std].
+template <class Context>
+class SpatialBNForwardBase : public SpatialBNOpBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  SpatialBNForwardBase(const OperatorDef& def, Workspace* ws, BatchNormEpilogue epilogue)
+      : SpatialBNOpBase<Context>(def, ws),
+        adds_(epilogue == BatchNormEpilogue::kSumRelu),
+        momentum_(this->template GetSingleArgument<float>("momentum", 0.9f)),
+        multi_batch_(!adds_ && InputSize() == 7) {
+    CAFFE_ENFORCE(momentum_ >= 0 && momentum_ <= 1, "momentum is ", momentum_);
+    CAFFE_ENFORCE_EQ(OutputSize(), this->is_test_ ? 1 : 5, "outputs with is_test ", this->is_test_);
+    CAFFE_ENFORCE(multi_batch_ || this->num_batches_ == 1, "num_batches is ", this->num_batches_,
+                  ", but the sums over the batches are no inputs");
+  }
+
+ protected:
+  // Z in X's shape and type, null for the forms without a sum.
+  template <typename T>
+  const T* Addend(const Tensor& x) const {
+    if (!adds_) return nullptr;
+    CAFFE_ENFORCE(Input(5).sizes() == x.sizes(), "Z has shape ", ShapeString(Input(5).sizes()),
+                  ", X ", ShapeString(x.sizes()));
+    return Input(5).template data<T>();
+  }
+
+  const bool adds_;  // Z
+  const float momentum_;
+  const bool multi_batch_;
+};
+
 // Where each form of the gradient has its inputs (-1: it has none).
 struct BatchNormGradientInputs {
   int scale, bias, y, dy, mean, inverse_std, sum_dscale;

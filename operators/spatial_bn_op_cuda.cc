@@ -19,17 +19,10 @@ float* ResizeScratch(const ChannelLayout& layout, Tensor* scratch) {
 }
 
 template <BatchNormEpilogue kEpilogue>
-class CudaSpatialBNOp final : public SpatialBNOpBase<CUDAContext> {
+class CudaSpatialBNOp final : public SpatialBNForwardBase<CUDAContext> {
  public:
   CudaSpatialBNOp(const OperatorDef& def, Workspace* ws)
-      : SpatialBNOpBase<CUDAContext>(def, ws),
-        momentum_(GetSingleArgument<float>("momentum", 0.9f)),
-        multi_batch_(!kSum && InputSize() == 7) {
-    CAFFE_ENFORCE(momentum_ >= 0 && momentum_ <= 1, "momentum is ", momentum_);
-    CAFFE_ENFORCE_EQ(OutputSize(), is_test_ ? 1 : 5, "outputs with is_test ", is_test_);
-    CAFFE_ENFORCE(multi_batch_ || num_batches_ == 1, "num_batches is ", num_batches_,
-                  ", but the sums over the batches are no inputs");
-  }
+      : SpatialBNForwardBase<CUDAContext>(def, ws, kEpilogue) {}
 
   bool RunOnDevice() override { return ImageTypes::Dispatch(this, Input(0).dtype()); }
 
@@ -40,12 +33,7 @@ class CudaSpatialBNOp final : public SpatialBNOpBase<CUDAContext> {
     const ChannelLayout layout = LayoutOf(x, order_);
     const float *scale = ChannelInput(1, shape), *bias = ChannelInput(2, shape);
     const float *mean = ChannelInput(3, shape), *spread = ChannelInput(4, shape);
-    const T* z = nullptr;
-    if (kSum) {
-      CAFFE_ENFORCE(Input(5).sizes() == x.sizes(), "Z has shape ", ShapeString(Input(5).sizes()),
-                    ", X ", ShapeString(x.sizes()));
-      z = Input(5).data<T>();
-    }
+    const T* z = Addend<T>(x);
     if (!is_test_) {
       ComputeStatistics<T>(shape, layout, x);
       mean = Output(3)->template data<float>();
@@ -60,8 +48,6 @@ class CudaSpatialBNOp final : public SpatialBNOpBase<CUDAContext> {
   }
 
  private:
-  static constexpr bool kSum = kEpilogue == BatchNormEpilogue::kSumRelu;
-
   template <typename T>
   void ComputeStatistics(const ChannelShape& shape, const ChannelLayout& layout, const Tensor& x) {
     BatchNormStatistics to;
@@ -86,9 +72,6 @@ class CudaSpatialBNOp final : public SpatialBNOpBase<CUDAContext> {
     LaunchBatchNormStatistics(layout, x.data<T>(), to, ResizeScratch(layout, &scratch),
                               context_.stream());
   }
-
-  const float momentum_;
-  const bool multi_batch_;
 };
 
 template <BatchNormEpilogue kEpilogue>
