@@ -19,6 +19,25 @@ std::map<std::string, PythonFunction>& Functions() {
   return *functions;
 }
 
+// A Python exception on its way through nets, which add to its text where it arose.
+class __attribute__((visibility("hidden"))) PythonError final : public Error {
+ public:
+  explicit PythonError(const py::error_already_set& error)
+      : Error("raised by a Python operator"),
+        error_(std::make_shared<py::error_already_set>(error)) {}
+
+  // Raises the exception again, with its traceback and a note of the operator and net.
+  void Raise() const {
+    const py::object exception = error_->value();
+    if (py::hasattr(exception, "add_note")) exception.attr("add_note")(what());  // from 3.11 on
+    PyErr_Restore(error_->type().inc_ref().ptr(), exception.inc_ref().ptr(),
+                  error_->trace().inc_ref().ptr());
+  }
+
+ private:
+  std::shared_ptr<py::error_already_set> error_;
+};
+
 py::list TensorList(const std::vector<Tensor*>& tensors) {
   py::list list;
   for (Tensor* tensor : tensors) {
@@ -28,7 +47,7 @@ py::list TensorList(const std::vector<Tensor*>& tensors) {
 }
 
 // Calls the function of its token with the inputs and outputs, lists of TensorCPU that are valid
-// during the call.
+// during the call. What the function raises, the run of the net raises.
 class __attribute__((visibility("hidden"))) PythonOp : public Operator<CPUContext> {
  public:
   PythonOp(const OperatorDef& def, Workspace* ws) : PythonOp(def, ws, GetToken(def)) {}
@@ -51,7 +70,7 @@ class __attribute__((visibility("hidden"))) PythonOp : public Operator<CPUContex
         function_(TensorList(inputs), TensorList(outputs));
       }
     } catch (const py::error_already_set& error) {
-      CAFFE_THROW("Exception encountered running PythonOp function: ", error.what());
+      throw PythonError(error);
     }
     return true;
   }
@@ -71,7 +90,7 @@ class __attribute__((visibility("hidden"))) PythonOp : public Operator<CPUContex
     try {
       function_ = builder[0](*py::tuple(builder[1]), **py::dict(builder[2]));
     } catch (const py::error_already_set& error) {
-      CAFFE_THROW("Exception encountered building PythonOp function: ", error.what());
+      throw PythonError(error);
     }
   }
   static std::string GetToken(const OperatorDef& def) {
@@ -148,6 +167,13 @@ std::string RegisterPythonOp(const py::object& function, bool pass_workspace,
 }  // namespace
 
 void AddPythonOperators(py::module_& m) {
+  py::register_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const PythonError& error) {
+      error.Raise();
+    }
+  });
   m.def("register_python_op", &RegisterPythonOp, py::arg("func"), py::arg("pass_workspace"),
         py::arg("name") = "",
         "Keeps a function for operators of type Python, or a tuple (builder, args, kwargs) that "

@@ -59,6 +59,8 @@ std::vector<int64_t> ShapeOf(const py::array& array) {
   return {array.shape(), array.shape() + array.ndim()};
 }
 
+py::tuple ShapeTuple(const Tensor& tensor) { return py::tuple(py::cast(tensor.sizes())); }
+
 void StringsFromNumpy(const py::array& array, Tensor* tensor) {
   const auto objects =
       py::array::ensure(array.attr("astype")("O"), py::array::c_style | py::array::forcecast);
@@ -148,14 +150,19 @@ void AddTensors(py::module_& m) {
   py::class_<Tensor>(m, "TensorCPU", "A tensor in host memory, as Python operators see it.")
       .def(py::init<>())
       .def_property_readonly(
-          "data", &TensorView,
-          "numpy array over the tensor's own memory: writing to it changes the tensor.")
+          "data",
+          [](Tensor& self) {
+            if (!self.has_data()) self.raw_mutable_data(TypeMeta::Make<float>());
+            return TensorView(self);
+          },
+          "numpy array over the tensor's own memory: writing to it changes the tensor. One without "
+          "elements becomes one of floats.")
       .def(
           "feed", [](Tensor& self, const py::array& array) { TensorFromNumpy(array, &self); },
           py::arg("array"), "Copies a numpy array into the tensor.")
       .def("fetch", &TensorToNumpy, "A copy as a numpy array.")
-      .def_property_readonly("_shape", [](const Tensor& self) { return self.sizes(); })
-      .def_property_readonly("shape", [](const Tensor& self) { return self.sizes(); })
+      .def_property_readonly("_shape", &ShapeTuple)
+      .def_property_readonly("shape", &ShapeTuple)
       .def(
           "reshape", [](Tensor& self, const std::vector<int64_t>& dims) { self.Resize(dims); },
           py::arg("dims"), "Sets the shape; the content is undefined if the size changes.")

@@ -1,10 +1,12 @@
 """Names, operators, nets, gradients and steps of caffe2.python.core."""
 
+import sys
+
 import numpy as np
 import pytest
 
 from caffe2.proto import caffe2_pb2, metanet_pb2, predictor_consts_pb2
-from caffe2.python import core, scope, utils, workspace
+from caffe2.python import core, schema, scope, utils, workspace
 
 
 def test_messages():
@@ -202,14 +204,64 @@ def test_python_operators():
     np.testing.assert_array_equal(workspace.FetchBlob("x_grad"), [6, 8])
 
 
-def test_exceptions_of_python_operators_pass():
+class _OwnError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("net_type", ["simple", "dag"])
+def test_exceptions_of_python_operators_come_through(net_type):
     def fail(inputs, outputs):
-        raise ValueError("on purpose")
+        raise _OwnError("on purpose")
 
     net = core.Net("failing")
+    net.Proto().type = net_type
     net.Python(fail)([], [])
-    with pytest.raises(RuntimeError, match="on purpose"):
+    with pytest.raises(_OwnError) as caught:
         workspace.RunNetOnce(net)
+    assert str(caught.value) == "on purpose"
+    assert caught.traceback[-1].name == "fail"
+    if sys.version_info >= (3, 11):
+        notes = "\n".join(caught.value.__notes__)
+        assert f"net {net.Name()}, operator 0, Python" in notes
+        assert "test_core.py" in notes
+
+
+def test_exceptions_of_builders_of_python_operators_come_through():
+    def build():
+        raise _OwnError("cannot build")
+
+    with pytest.raises(_OwnError, match="cannot build"):
+        workspace.RunOperatorOnce(core.CreatePythonOperator((build, [], {}), [], []))
+
+
+def test_python_operators_see_shapes_as_tuples_and_make_floats():
+    def double(inputs, outputs):
+        assert inputs[0].shape == (2, 3)
+        outputs[0].reshape(inputs[0].shape)
+        outputs[0].data[...] = inputs[0].data * 2
+
+    workspace.FeedBlob("x", np.arange(6, dtype=np.int32).reshape(2, 3))
+    workspace.RunOperatorOnce(core.CreatePythonOperator(double, ["x"], ["y"]))
+    result = workspace.FetchBlob("y")
+    assert result.dtype == np.float32
+    np.testing.assert_array_equal(result, [[0, 2, 4], [6, 8, 10]])
+
+
+def test_external_inputs_from_records():
+    net = core.Net("with_records")
+    references = net.AddExternalInput(schema.Struct(("x", np.float32), ("y", schema.List(int))))
+    assert references == ["x", "y:lengths", "y:values"] == net.external_inputs
+    with pytest.raises(AssertionError, match="x"):
+        net.AddExternalInput(schema.Struct(("x", np.float32)))
+    record = schema.Struct(("a", schema.Scalar(blob=core.BlobReference("blob"))))
+    assert net.AddExternalInput(record) == "blob"
+
+
+def test_extra_info_of_device_scopes_adds_up():
+    with core.DeviceScope(core.DeviceOption(0, extra_info=["a:1"])):
+        with core.DeviceScope(core.DeviceOption(0, extra_info=["b:2"])):
+            assert core.CreateOperator("Relu", "x", "y").device_option.extra_info == ["a:1", "b:2"]
+        assert scope.CurrentDeviceScope().extra_info == ["a:1"]
 
 
 def test_steps():

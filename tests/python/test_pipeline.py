@@ -103,7 +103,7 @@ def test_a_failing_processor_ends_all_tasks():
 
     with TaskGroup() as group:
         pipe(pipe(Numbers(10), processor=fail), output=Collector(), num_threads=2)
-    with pytest.raises(RuntimeError, match="planned failure"):
+    with pytest.raises(ValueError, match="planned failure"):
         LocalSession().run(group)
 
 
