@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 
 from caffe2.python import core, schema, workspace
+from caffe2.python.cached_reader import CachedReader
+from caffe2.python.dataio import CompositeReaderBuilder, PipedReaderBuilder, ReaderBuilder
 from caffe2.python.dataset import Const, Dataset
 from caffe2.python.db_file_reader import DBFileReader
+from caffe2.python.pipeline import pipe
 from caffe2.python.schema import List, Struct
+from caffe2.python.session import LocalSession
+from caffe2.python.task import TaskGroup
 from caffe2.python.text_file_reader import TextFileReader
 
 ROWS = Struct(("id", np.int64), ("items", List(np.float32)))
@@ -115,3 +120,67 @@ def test_text_files(tmp_path):
         [[b"a", b"b"], [1, 2], [0.5, 1.5]], [[b"c"], [3], [2.5]]]
     with pytest.raises(TypeError, match="Scalars"):
         TextFileReader(init, str(path), ROWS)
+
+
+def _rows_read(reader, into, ws):
+    """The ids of the rows that a pipeline in a workspace reads, sorted."""
+    session = LocalSession(ws)
+    init = core.Net("destination")
+    destination = Dataset(ROWS, into)
+    destination.init_empty(init)
+    session.run(init)
+    with TaskGroup() as group:
+        pipe(reader, destination.writer(), num_runtime_threads=2)
+    session.run(group)
+    return sorted(ws.fetch_blob(str(destination.get_blobs()[0])).tolist())
+
+
+def test_a_cached_reader_reads_its_source_once(tmp_path):
+    path = str(tmp_path / "cache")
+    source = fed_dataset()
+    ws = workspace.C.Workspace.current
+    for _ in range(2):
+        reader = CachedReader(source.reader(), path, batch_size=3)
+        LocalSession(ws).run(reader.build_cache_step())
+        assert _rows_read(reader, "read_back", ws) == [1, 2, 3, 4]
+        workspace.FeedBlob(source.get_blobs()[0], np.int64([5, 6, 7, 8]))
+    reader = CachedReader(source.reader(), path)
+    LocalSession(ws).run(reader.build_cache_step(overwrite=True))
+    assert _rows_read(reader, "read_anew", ws) == [5, 6, 7, 8]
+
+
+def test_a_database_is_loaded_to_the_workspace_that_reads_it(tmp_path):
+    dataset = fed_dataset()
+    path = str(tmp_path / "db")
+    workspace.RunOperatorOnce(core.CreateOperator(
+        "Save", dataset.get_blobs(), [], db=path, db_type="minidb", absolute_path=True,
+        blob_name_overrides=dataset.field_names()))
+    workspace.ResetWorkspace()
+    reader = DBFileReader(path, "minidb", field_names=dataset.field_names())
+    assert [t.base for t in reader.schema().field_types()] == [np.int64, np.int32, np.float32]
+    assert _rows_read(reader, "elsewhere", workspace.C.Workspace()) == [1, 2, 3, 4]
+    assert workspace.Blobs() == []
+    with pytest.raises(ValueError, match="has no .'other'."):
+        DBFileReader(path, "minidb", field_names=["other"])
+
+
+def test_composite_readers_of_datasets():
+    builders = []
+    for name in ("a", "b"):
+        class Builder(ReaderBuilder):
+            dataset = fed_dataset(name)
+
+            def schema(self):
+                return self.dataset.schema
+
+            def setup(self, **kwargs):
+                return {}
+
+            def new_reader(self, **kwargs):
+                return self.dataset
+
+        builders.append(Builder())
+    reader = CompositeReaderBuilder(["x", "y"], builders).new_reader()
+    assert reader.schema().field_names()[::3] == ["x:id", "y:id"]
+    with pytest.raises(TypeError, match="is no Reader"):
+        PipedReaderBuilder(builders[0], lambda reader: 3).new_reader()

@@ -10,10 +10,11 @@ import sys
 import numpy as np
 import pytest
 
-from caffe2.proto import caffe2_pb2
+from caffe2.proto import caffe2_pb2, metanet_pb2
 from caffe2.python import brew, core, net_drawer, workspace
 from caffe2.python.model_helper import ModelHelper
-from caffe2.python.predictor import mobile_exporter, predictor_exporter
+from caffe2.python.predictor import mobile_exporter, predictor_exporter, predictor_py_utils
+from caffe2.python.predictor.predictor_constants import predictor_constants as constants
 
 
 def small_model():
@@ -55,6 +56,27 @@ def test_exported_tensors(values):
     workspace.RunNetOnce(net)
     fetched = workspace.FetchBlob("t")
     assert fetched.dtype == values.dtype and fetched.tolist() == values.tolist()
+
+
+def test_blob_lists_of_models_are_replaced():
+    meta = metanet_pb2.MetaNetDef()
+    predictor_py_utils.AddBlobs(meta, "inputs", ["a", "b"])
+    predictor_py_utils.ReplaceBlobs(meta, "inputs", ["c"])
+    assert predictor_py_utils.GetBlobs(meta, "inputs") == ["c"]
+    with pytest.raises(KeyError, match="outputs"):
+        predictor_py_utils.ReplaceBlobs(meta, "outputs", ["c"])
+
+
+def test_models_are_loaded_to_the_device_scope(tmp_path):
+    model = small_model()
+    meta = predictor_exporter.PredictorExportMeta(
+        model.net, model.params, ["x"], ["softmax"], {"x": [1, 3], "softmax": [1, 2]})
+    path = str(tmp_path / "model")
+    predictor_exporter.save_to_db("minidb", path, meta)
+    with core.DeviceScope(core.DeviceOption(caffe2_pb2.CPU, 1)):
+        loaded = predictor_exporter.load_from_db(path, "minidb")
+    init_net = predictor_py_utils.GetNet(loaded, constants.GLOBAL_INIT_NET_TYPE)
+    assert {op.device_option.device_id for op in init_net.op} == {1}
 
 
 def test_export_refuses():

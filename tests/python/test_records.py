@@ -75,12 +75,35 @@ def test_structs_are_added_and_subtracted():
     left = Struct(("x", a), ("s:y", b))
     assert left + Struct(("s", Struct(("z", a)))) == Struct(
         ("x", a), ("s", Struct(("y", b), ("z", a))))
-    with pytest.raises(TypeError, match="defined twice"):
+    with pytest.raises(TypeError, match="only Structs can be merged"):
         left + Struct(("x", b))
     assert left - Struct(("s:y", b)) == Struct(("x", a))
     assert left - Struct(("other", b)) == left
     with pytest.raises(TypeError, match="cannot remove"):
         left - Struct(("s", b))
+
+
+def test_two_columns_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="two fields have the name a"):
+        Struct(("a", Scalar()), ("a", Scalar()))
+    with pytest.raises(TypeError, match="a Scalar and a Struct"):
+        Struct(("a", Scalar()), ("a:b", Scalar()))
+
+
+def test_lists_with_evicted_values():
+    blobs = [core.BlobReference(name) for name in ("n", "v", "e")]
+    window = schema.ListWithEvicted(Scalar(np.float32, blobs[1]), *blobs[::2])
+    record = Struct(("window", window))
+    names = ["window:lengths", "window:values", "window:_evicted_values"]
+    assert record.field_names() == names
+    assert record.field_blobs() == blobs
+    assert [t.base for t in record.field_types()] == [np.int32, np.float32, np.int64]
+    assert record["window:_evicted_values"]() == "e"
+    assert record.clone_schema() == record and not record.clone_schema().has_blobs()
+    again = schema.from_column_list(names[::-1], record.field_types()[::-1], blobs[::-1])
+    assert isinstance(again.window, schema.ListWithEvicted) and again == record
+    with pytest.raises(TypeError, match="Scalar"):
+        schema.ListWithEvicted(np.float32, evicted_values=Struct(("a", np.int64)))
 
 
 def test_columns_in_any_order_make_the_schema():
@@ -319,7 +342,7 @@ def test_failed_producer_frees_the_waiting_consumer():
     plan.AddStep(core.execution_step("both", [
         core.execution_step("p", producer), core.execution_step("c", consumer)],
         concurrent_substeps=True))
-    with pytest.raises(RuntimeError, match="planned failure"):
+    with pytest.raises(ValueError, match="planned failure"):
         workspace.RunPlan(plan)
 
 

@@ -6,6 +6,7 @@ import sys
 
 import hypothesis.strategies as st
 import numpy as np
+import pytest
 from hypothesis import given
 
 import caffe2.python.hypothesis_test_util as hu
@@ -15,6 +16,7 @@ from caffe2.python import (
     dyndep,
     experiment_util,
     gradient_checker,
+    lazy_dyndep,
     test_util,
     timeout_guard,
     workspace,
@@ -109,6 +111,45 @@ def test_dyndep_ignores_what_is_no_file(capsys):
     assert "Ignoring" in capsys.readouterr().out
     assert dyndep.GetImportedOpsLibraries() == set()
     assert workspace.CurrentWorkspace() == "default"
+
+
+def test_lazy_libraries_are_loaded_when_an_operator_is_missed(tmp_path):
+    broken = tmp_path / "broken.so"
+    broken.write_bytes(b"no library")
+    seen = []
+    lazy_dyndep.SetErrorHandler(seen.append)
+    try:
+        lazy_dyndep.RegisterOpsLibrary(str(broken))
+        assert core.IsOperator("Relu") and seen == []
+        assert not core.IsOperator("NoSuchOperator")
+        assert isinstance(seen[0], OSError)
+        workspace.CreateNet(core.Net("nothing_pending"))
+        assert len(seen) == 1
+        lazy_dyndep.SetErrorHandler(None)
+        lazy_dyndep.RegisterOpsLibrary(str(broken))
+        with pytest.raises(OSError, match="broken"):
+            workspace.CreateNet(core.Net("pending"))
+        workspace.CreateNet(core.Net("not_tried_again"))
+    finally:
+        lazy_dyndep.SetErrorHandler(None)
+    assert str(broken) not in lazy_dyndep.GetImportedOpsLibraries()
+
+
+def test_inputs_are_filled_at_random():
+    net = core.Net("filled")
+    net.Concat(["x", "y"], ["joined", "split"], axis=0)
+    net.Gather(["joined", "rows"], "gathered")
+    types = [["float", "float"], ["float", "int64_t"]]
+    workspace.FillRandomNetworkInputs(net, [[[2, 3], [4, 3]], [[6, 3], [5]]], types)
+    assert workspace.FetchBlob("x").shape == (2, 3)
+    assert workspace.FetchBlob("rows").dtype == np.int64
+    assert not workspace.HasBlob("joined")
+    workspace.RunNetOnce(net)
+    assert workspace.FetchBlob("gathered").shape == (5, 3)
+    with pytest.raises(RuntimeError, match="1 lists of shapes"):
+        workspace.FillRandomNetworkInputs(net, [[[2, 3], [4, 3]]], types)
+    with pytest.raises(RuntimeError, match="Concat"):
+        workspace.FillRandomNetworkInputs(net, [[[2, 3]], [[6, 3], [5]]], types)
 
 
 def test_serialized_inputs_are_reproducible():

@@ -218,6 +218,8 @@ class Net:
     def AddExternalInput(self, *inputs):
         """Declares blobs that must exist before the net is made; returns their references.
 
+        Records and schemas stand for their columns: their blobs, or blobs of the same names.
+
         Raises AssertionError if one is declared already, ValueError without blobs.
         """
         references = self._references("AddExternalInput", inputs)
@@ -231,7 +233,12 @@ class Net:
     def _references(self, what, blobs):
         if not blobs:
             raise ValueError(f"{what} needs at least one blob")
-        return [BlobReference(str(rectify_blobs(blob)[0]), self) for blob in blobs]
+        names = []
+        for blob in blobs:
+            if hasattr(blob, "field_names"):  # a schema.Field
+                blob = blob.field_blobs() if blob.has_blobs() else blob.field_names()
+            names += map(str, rectify_blobs(blob))
+        return [BlobReference(name, self) for name in names]
 
     def AddScopedExternalInputs(self, *inputs):
         return self.AddExternalInput(*[ScopedBlobReference(str(blob)) for blob in inputs])
@@ -239,7 +246,7 @@ class Net:
     AddExternalInputs = AddExternalInput
 
     def AddExternalOutput(self, *outputs):
-        """Declares blobs that are read after the net ran."""
+        """Declares blobs, or the columns of records, that are read after the net ran."""
         references = self._references("AddExternalOutput", outputs)
         self._net.external_output.extend(map(str, references))
         return references[0] if len(references) == 1 else references

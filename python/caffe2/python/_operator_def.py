@@ -10,21 +10,45 @@ from caffe2.python import scope, utils
 
 _REGISTERED_OPERATORS = frozenset(C.registered_operators())
 
+# Functions that load libraries of operators when one is looked for; see lazy_dyndep.
+_lazy_imports = []
 
-def RefreshRegisteredOperators():
-    """Takes note of operators that were registered since, for instance by a loaded library."""
+
+def RegisterLazyImport(load):
+    """Lets a function be called, once, before the next operator that is not known is looked for,
+    and before the next net is made."""
+    _lazy_imports.append(load)
+
+
+def TriggerLazyImport():
+    """Calls the functions of RegisterLazyImport that were not called yet."""
+    while _lazy_imports:
+        _lazy_imports.pop(0)()
+
+
+def RefreshRegisteredOperators(trigger_lazy=True):
+    """Takes note of operators that were registered since, for instance by a loaded library; with
+    `trigger_lazy`, loads first what lazy_dyndep was told of."""
     global _REGISTERED_OPERATORS
+    if trigger_lazy:
+        TriggerLazyImport()
     _REGISTERED_OPERATORS = frozenset(C.registered_operators())
+
+
+def _is_registered(key):
+    if key not in _REGISTERED_OPERATORS and _lazy_imports:
+        RefreshRegisteredOperators()
+    return key in _REGISTERED_OPERATORS
 
 
 def IsOperator(op_type):
     """True if the operator type is implemented, on any device."""
-    return op_type in _REGISTERED_OPERATORS
+    return _is_registered(op_type)
 
 
 def IsOperatorWithEngine(op_type, engine):
     """True if the operator type has an implementation under the name of an engine."""
-    return C.op_registry_key(op_type, engine) in _REGISTERED_OPERATORS
+    return _is_registered(C.op_registry_key(op_type, engine))
 
 
 def CheckOperatorType(op_type):
@@ -36,12 +60,18 @@ def CheckOperatorType(op_type):
 
 
 def DeviceOption(device_type, cuda_gpu_id=0, random_seed=None, node_name=None, numa_node_id=None,
-                 device_id=None):
+                 extra_info=None, device_id=None):
     """A DeviceOption.
 
     Args:
       device_type: caffe2_pb2.CPU or caffe2_pb2.CUDA.
       cuda_gpu_id, device_id: the number of the device; two names of one thing.
+      random_seed: of the operators that draw random numbers.
+      node_name: the machine, for plans over several.
+      numa_node_id: of memory, on the CPU only.
+      extra_info: a list of strings that travel with the operators.
+
+    Raises ValueError for a NUMA node of a GPU.
     """
     option = caffe2_pb2.DeviceOption()
     option.device_type = device_type
@@ -54,6 +84,7 @@ def DeviceOption(device_type, cuda_gpu_id=0, random_seed=None, node_name=None, n
         if device_type != caffe2_pb2.CPU:
             raise ValueError("a NUMA node can be named for the CPU only")
         option.numa_node_id = numa_node_id
+    option.extra_info.extend(extra_info or ())
     return option
 
 

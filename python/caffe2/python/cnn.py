@@ -1,6 +1,7 @@
 """CNNModelHelper: a ModelHelper with the brew helpers as methods, as older scripts use it."""
 
-from caffe2.python import brew
+from caffe2.proto import caffe2_pb2
+from caffe2.python import brew, core
 from caffe2.python.model_helper import ModelHelper
 
 
@@ -23,6 +24,33 @@ class CNNModelHelper(ModelHelper):
         self.use_cudnn = use_cudnn
         self.cudnn_exhaustive_search = cudnn_exhaustive_search
         self.ws_nbytes_limit = ws_nbytes_limit
+
+    # Initializers, as `weight_init` and `bias_init` take them.
+
+    @property
+    def XavierInit(self):
+        return "XavierFill", {}
+
+    @property
+    def MSRAInit(self):
+        return "MSRAFill", {}
+
+    @property
+    def ZeroInit(self):
+        return "ConstantFill", {}
+
+    def ConstantInit(self, value):
+        return "ConstantFill", {"value": value}
+
+    @property
+    def CPU(self):
+        """The DeviceOption of the CPU."""
+        return core.DeviceOption(caffe2_pb2.CPU)
+
+    @property
+    def GPU(self):
+        """The DeviceOption of the first GPU."""
+        return core.DeviceOption(caffe2_pb2.CUDA, 0)
 
 
 def _method(name):

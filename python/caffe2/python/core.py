@@ -30,8 +30,10 @@ from caffe2.python._operator_def import (
     IsOperator,
     IsOperatorWithEngine,
     RefreshRegisteredOperators,
+    RegisterLazyImport,
     ScopedBlobReference,
     ScopedName,
+    TriggerLazyImport,
     device_option_equal,
 )
 from caffe2.python._plan import (
@@ -44,17 +46,18 @@ from caffe2.python._plan import (
 )
 
 __all__ = [
-    "BlobReference", "CreateOperator", "CreatePythonOperator", "DataType", "DeviceOption",
-    "DeviceScope", "EmptyDeviceScope", "ExecutionStep", "GetGlobalInitArgs", "GlobalInit",
-    "GradientRegistry", "GradientSlice", "InferBlobDevices", "InferOpBlobDevices",
-    "InjectCrossDeviceCopies", "InjectDeviceCopiesAmongNets",
-    "InjectDeviceCopiesAmongNetsWithoutB2D", "IsGPUDeviceType", "RemapEntry",
-    "copy_func_between_devices", "device_equal", "IsOperator", "IsOperatorWithEngine",
-    "NameScope", "Net", "Plan", "RefreshRegisteredOperators", "ScopedBlobReference", "ScopedName",
-    "SetEnginePref", "SetGlobalEnginePref", "SetOpEnginePref", "SetPerOpEnginePref",
-    "add_nets_in_order", "clone_and_bind_net", "device_option_equal", "execution_step",
-    "get_op_ids_in_path", "get_output_producers", "get_ssa", "get_undefined_blobs", "remap_input",
-    "remap_proto", "scope", "scoped_execution_step", "to_execution_step", "utils",
+    "add_nets_in_order", "BlobReference", "clone_and_bind_net", "copy_func_between_devices",
+    "CreateOperator", "CreatePythonOperator", "DataType", "device_equal", "device_option_equal",
+    "DeviceOption", "DeviceScope", "EmptyDeviceScope", "execution_step", "ExecutionStep",
+    "get_op_ids_in_path", "get_output_producers", "get_ssa", "get_undefined_blobs",
+    "GetGlobalInitArgs", "GlobalInit", "GradientRegistry", "GradientSlice", "InferBlobDevices",
+    "InferOpBlobDevices", "InjectCrossDeviceCopies", "InjectDeviceCopiesAmongNets",
+    "InjectDeviceCopiesAmongNetsWithoutB2D", "IsGPUDeviceType", "IsOperator",
+    "IsOperatorWithEngine", "NameScope", "Net", "Plan", "RefreshRegisteredOperators",
+    "RegisterLazyImport", "remap_input", "remap_proto", "RemapEntry", "scope",
+    "scoped_execution_step", "ScopedBlobReference", "ScopedName", "SetEnginePref",
+    "SetGlobalEnginePref", "SetOpEnginePref", "SetPerOpEnginePref", "to_execution_step",
+    "TriggerLazyImport", "utils",
 ]
 
 NameScope = scope.NameScope

@@ -54,6 +54,13 @@ class CRFWithLoss:
         all_paths = self._crf_forward(rest, initial, transitions)
         return net.Sub([all_paths, path], core.ScopedBlobReference("crf_loss"))
 
+    def update_predictions(self, classes):
+        """Adds the best labeling of the scores `classes` [T, num_classes] as a whole: the blob of
+        crf_predict.apply_crf."""
+        from caffe2.python import crf_predict  # which needs this module
+
+        return crf_predict.crf_update_predictions(self.model, self, classes)
+
     @staticmethod
     def pad_predictions(predictions, init_net, net, num_classes):
         """Predictions [T + 2, num_classes + 2] with a begin and an end, which nothing else is."""

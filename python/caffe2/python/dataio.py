@@ -164,8 +164,16 @@ class PipedReaderBuilder(ReaderBuilder):
         return self._builder.setup(**kwargs)
 
     def new_reader(self, **kwargs):
-        output = self._piper(reader=self._builder.new_reader(**kwargs), **kwargs)
-        return output if isinstance(output, Reader) else output.reader()
+        return _as_reader(self._piper(reader=self._builder.new_reader(**kwargs), **kwargs))
+
+
+def _as_reader(source):
+    """A Reader, or the reader of something that has one; raises TypeError."""
+    if isinstance(source, Reader):
+        return source
+    if not hasattr(source, "reader"):
+        raise TypeError(f"{source!r} is no Reader, and has none")
+    return source.reader()
 
 
 class Pipe:
@@ -377,7 +385,8 @@ class CompositeReader(Reader):
 
 
 class CompositeReaderBuilder(ReaderBuilder):
-    """Makes CompositeReaders over the readers of several builders."""
+    """Makes CompositeReaders over the readers of several builders, which may also give something
+    with `reader()`, such as a Dataset."""
 
     def __init__(self, names, reader_builders):
         self._names = names
@@ -395,8 +404,8 @@ class CompositeReaderBuilder(ReaderBuilder):
         return attributes
 
     def new_reader(self, **kwargs):
-        readers = [builder.new_reader(**kwargs) for builder in self._reader_builders]
-        return CompositeReader(self._names, readers)
+        sources = [builder.new_reader(**kwargs) for builder in self._reader_builders]
+        return CompositeReader(self._names, [_as_reader(source) for source in sources])
 
 
 __all__ = [

@@ -2,18 +2,19 @@
 
 import os
 
+from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
-from caffe2.python import core, workspace
+from caffe2.python import core
 from caffe2.python.dataio import Reader
 from caffe2.python.dataset import Dataset
-from caffe2.python.schema import from_column_list
+from caffe2.python.schema import dtype_for_core_type, from_column_list
 
 # Between the name of a blob and the number of its part, in the keys of a database.
 _CHUNK_SEPARATOR = "#%"
 
 
 class DBFileReader(Reader):
-    """Loads a database into memory and reads its rows.
+    """Loads a database into memory, when its setup runs, and reads its rows.
 
     Args:
       db_path, db_type: the database, whose blobs are named as the columns.
@@ -21,6 +22,9 @@ class DBFileReader(Reader):
       batch_size: rows in a record.
       loop_over: begin again at the end.
       field_names: the columns, in order; default: all blobs of the database, by name.
+
+    Raises ValueError without a path or for a column that the database lacks, TypeError for one that
+    is no tensor.
     """
 
     def __init__(self, db_path, db_type, name=None, batch_size=100, loop_over=False,
@@ -31,38 +35,44 @@ class DBFileReader(Reader):
         self.name = name or f"{os.path.basename(db_path)}_db_file_reader"
         self.batch_size = batch_size
         self.loop_over = loop_over
-        names = list(field_names) if field_names else self._field_names_of_db()
-        Reader.__init__(self, self._load_schema(names))
-        self.ds = Dataset(self._schema, self.name)
+        self.ds = self._dataset(field_names)
+        Reader.__init__(self, self.ds.content())
         self.ds_reader = None
 
-    def _field_names_of_db(self):
+    def _dataset(self, field_names):
+        """The columns, by the blobs they are loaded to."""
+        types = self._types_of_db()
+        names = list(field_names or types)
+        missing = sorted(set(names) - set(types))
+        if missing:
+            raise ValueError(f"the database {self.db_path} has no {missing}, only {list(types)}")
+        return Dataset(from_column_list(
+            names, [types[name] for name in names],
+            [core.BlobReference(self._blob_name(name)) for name in names]), self.name)
+
+    def _types_of_db(self):
+        """{blob: type of a column}, from the first part of each."""
         cursor = C.create_db(self.db_type, self.db_path, C.Mode.read).new_cursor()
-        names = []
+        types = {}
         while cursor.valid():
             name = cursor.key().decode().split(_CHUNK_SEPARATOR)[0]
-            if name not in names:
-                names.append(name)
+            if name not in types:
+                blob = caffe2_pb2.BlobProto.FromString(cursor.value())
+                if not blob.HasField("tensor"):
+                    raise TypeError(f"blob {name} of {self.db_path} is no tensor but {blob.type}")
+                dtype = dtype_for_core_type(blob.tensor.data_type)
+                types[name] = dtype if dtype is str else (dtype, tuple(blob.tensor.dims[1:]))
             cursor.next()
-        return names
+        return types
 
     def _blob_name(self, column):
         return f"{self.name}/{column}"
 
-    def _load_schema(self, names):
-        """Loads the columns; returns the record over them, with the types they have."""
-        blobs = [core.BlobReference(self._blob_name(name)) for name in names]
-        workspace.RunOperatorOnce(core.CreateOperator(
-            "Load", [], blobs, db=self.db_path, db_type=self.db_type, absolute_path=True,
-            source_blob_names=names))
-        values = [workspace.FetchBlob(blob) for blob in blobs]
-        types = [str if value.dtype.kind == "O" else (value.dtype, value.shape[1:])
-                 for value in values]
-        return from_column_list(names, types, blobs)
-
     def setup_ex(self, init_net, finish_net):
         if self.ds_reader is not None:
             return
+        init_net.Load([], self.ds.get_blobs(), db=self.db_path, db_type=self.db_type,
+                      absolute_path=True, source_blob_names=self.ds.field_names())
         if self.loop_over:
             order = init_net.NextScopedBlob(f"{self.name}_order")
             self.ds_reader = self.ds.random_reader(

@@ -10,8 +10,10 @@ _lock = Lock()
 _imported = set()
 
 
-def InitOpsLibrary(name):
+def InitOpsLibrary(name, trigger_lazy=True):
     """Loads a shared library, whose operators are then known.
+
+    `trigger_lazy` loads those of lazy_dyndep, too.
 
     A path that is no file, as the targets of Caffe2's own build that older scripts name
     ("@/caffe2/caffe2/distributed:file_store_handler_ops"), is ignored: these operators are part of
@@ -24,7 +26,7 @@ def InitOpsLibrary(name):
         if name not in _imported:
             ctypes.CDLL(name, ctypes.RTLD_GLOBAL)
             _imported.add(name)
-    core.RefreshRegisteredOperators()
+    core.RefreshRegisteredOperators(trigger_lazy)
 
 
 def GetImportedOpsLibraries():

@@ -47,7 +47,8 @@ def NameScope(prefix, reset=False):
 def DeviceScope(scope, node_name=None):
     """Places operators on the device of the DeviceOption `scope`.
 
-    The node name is `node_name`, else that of `scope`, else that of the scope outside.
+    The node name is `node_name`, else that of `scope`, else that of the scope outside. Its
+    extra_info is that of the scope outside, then its own.
     """
     if not scope and not node_name:
         raise ValueError("DeviceScope needs a DeviceOption or a node name")
@@ -59,6 +60,8 @@ def DeviceScope(scope, node_name=None):
         inner.node_name = node_name
     elif outer is not None and outer.HasField("node_name") and not inner.HasField("node_name"):
         inner.node_name = outer.node_name
+    if outer is not None:
+        inner.extra_info[:] = [*outer.extra_info, *inner.extra_info]
     _scopes.device = inner
     try:
         yield

@@ -2,6 +2,7 @@
 
 All functions work on the current workspace (SwitchWorkspace). Errors of the C++ library are
 RuntimeErrors; where an operator of a net failed, the message ends with the line that created it.
+What a Python operator raises comes through as it is.
 """
 
 import contextlib
@@ -19,6 +20,7 @@ from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import scope, utils
 from caffe2.python._net import Net, operator_observers, operator_tracebacks
+from caffe2.python._operator_def import TriggerLazyImport
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +31,7 @@ DeserializeBlob = C.deserialize_blob
 RegisteredOperators = C.registered_operators
 RootFolder = C.root_folder
 SwitchWorkspace = C.switch_workspace
+Workspace = C.Workspace
 Workspaces = C.workspaces
 NumCudaDevices = C.num_cuda_devices
 NumGpuDevices = C.num_cuda_devices
@@ -109,19 +112,30 @@ def StringifyNetName(name):
     raise TypeError(f"a net is a string or a Net, not {name!r}")
 
 
+GetNetName = StringifyNetName
+
 # How the library names an operator in an error: net, index.
 _OPERATOR_PATTERN = re.compile(r"net (\S+), operator (\d+), ")
 
 
 def _with_creation_line(error):
-    """The error with the Python line that created the operator it names, or the error itself."""
-    for net, index in _OPERATOR_PATTERN.findall(str(error)):
+    """The error with the Python line that created the operator it names, or the error itself.
+
+    An exception of a Python operator stays what it is, with notes (from Python 3.11 on).
+    """
+    notes = getattr(error, "__notes__", ())
+    text = "\n".join(notes) or str(error)
+    for net, index in _OPERATOR_PATTERN.findall(text):
         lines = operator_tracebacks.get(net, {}).get(int(index))
-        if lines:
-            file, line, function = lines[0]
-            return RuntimeError(
-                f'{error}\nOperator {index} of net {net} was created at\n'
-                f'  File "{file}", line {line}, in {function}')
+        if not lines:
+            continue
+        file, line, function = lines[0]
+        created = (f'Operator {index} of net {net} was created at\n'
+                   f'  File "{file}", line {line}, in {function}')
+        if notes:
+            error.add_note(created)
+            return error
+        return RuntimeError(f"{error}\n{created}")
     return error
 
 
@@ -129,7 +143,7 @@ def CallWithExceptionIntercept(func, *args):
     """Calls a function of the library; errors get the creation line of the operator at fault."""
     try:
         return func(*args)
-    except RuntimeError as error:
+    except Exception as error:
         explained = _with_creation_line(error)
         if explained is error:
             raise
@@ -262,6 +276,7 @@ def WorkspaceGuard(workspace_name):
 
 def RunOperatorOnce(operator):
     """Makes an operator from an OperatorDef and runs it."""
+    TriggerLazyImport()
     return C.run_operator_once(StringifyProto(operator))
 
 
@@ -279,6 +294,7 @@ def RunOperatorsOnce(operators):
 
 def RunNetOnce(net):
     """Makes a net, runs it and removes it. Its blobs stay."""
+    TriggerLazyImport()
     return CallWithExceptionIntercept(C.run_net_once, StringifyProto(net))
 
 
@@ -290,6 +306,7 @@ def CreateNet(net, overwrite=False, input_blobs=None):
       overwrite: replaces a net of this name; else that is an error.
       input_blobs: blobs to make first, empty, if there are none.
     """
+    TriggerLazyImport()
     for blob in input_blobs or ():
         C.create_blob(StringifyBlobName(blob))
     return CallWithExceptionIntercept(C.create_net, StringifyProto(net), overwrite)
@@ -307,21 +324,16 @@ def RunNet(name, num_iter=1, allow_fail=False):
       num_iter: how often.
       allow_fail: returns False, instead of raising, where an operator reports failure.
 
-    Raises RuntimeError if the net does not exist or an operator fails; KeyboardInterrupt on
-    Ctrl-C, before the next operator.
+    Raises RuntimeError if the net does not exist or an operator fails, what a Python operator
+    raised, and KeyboardInterrupt on Ctrl-C, before the next operator.
     """
-    try:
-        return C.run_net(name if isinstance(name, str) else StringifyNetName(name), num_iter,
-                         allow_fail)
-    except RuntimeError as error:
-        explained = _with_creation_line(error)
-        if explained is error:
-            raise
-        raise explained from error
+    return CallWithExceptionIntercept(
+        C.run_net, name if isinstance(name, str) else StringifyNetName(name), num_iter, allow_fail)
 
 
 def RunPlan(plan_or_step):
     """Makes the nets of a Plan (or PlanDef, or a step) and runs its steps."""
+    TriggerLazyImport()
     from caffe2.python import core
 
     if isinstance(plan_or_step, core.ExecutionStep):
@@ -417,6 +429,43 @@ def InferShapesAndTypes(nets, blob_dimensions=None, nets_proto=False, blob_types
             shapes[shape.name] = list(shape.dims)
             types[shape.name] = shape.data_type
     return shapes, types
+
+
+# Element types of FillRandomNetworkInputs by the names that C++ has for them; others are numpy's.
+_FILLER_TYPES = {
+    "float": "float32", "double": "float64", "int": "int32", "int64_t": "int64",
+    "uint8_t": "uint8", "uint16_t": "uint16", "int8_t": "int8"}
+
+
+def FillRandomNetworkInputs(net, input_dims, input_types):
+    """Feeds the blobs that a net reads and does not write before with random numbers between 0 and
+    1, for trying out how fast it runs; integers are 0 or 1.
+
+    Args:
+      net: a Net or NetDef.
+      input_dims: for each operator the list of the shapes of its inputs.
+      input_types: likewise of their element types: "float", "int", "int64_t", ...
+
+    Raises RuntimeError where these lists do not fit the net.
+    """
+    operators = caffe2_pb2.NetDef.FromString(StringifyProto(net)).op
+    if not len(operators) == len(input_dims) == len(input_types):
+        raise RuntimeError(f"{len(input_dims)} lists of shapes and {len(input_types)} of types for "
+                           f"{len(operators)} operators")
+    known = set()
+    for op, shapes, types in zip(operators, input_dims, input_types):
+        if not len(op.input) == len(shapes) == len(types):
+            raise RuntimeError(f"{len(shapes)} shapes and {len(types)} types for the inputs "
+                               f"{list(op.input)} of {op.type}")
+        for blob, shape, kind in zip(op.input, shapes, types):
+            if blob not in known:
+                dtype = np.dtype(_FILLER_TYPES.get(kind, kind))
+                values = np.random.rand(*shape)
+                if dtype.kind in "iub":
+                    values = values.round()
+                FeedBlob(blob, values.astype(dtype))
+        known.update(op.input)
+        known.update(op.output)
 
 
 def ApplyTransform(transform_key, net):

@@ -3,7 +3,7 @@
 import collections
 
 from caffe2.proto import caffe2_pb2, metanet_pb2
-from caffe2.python import core, workspace
+from caffe2.python import core, scope, workspace
 from caffe2.python.predictor import predictor_py_utils as utils
 from caffe2.python.predictor.predictor_constants import predictor_constants
 
@@ -130,16 +130,26 @@ def save_to_db(db_type, db_destination, predictor_export_meta, use_ideep=False):
 
 def load_from_db(filename, db_type, device_option=None):
     """The MetaNetDef of a database, which stays open in the current workspace for
-    GLOBAL_INIT_NET_TYPE to read the parameters."""
+    GLOBAL_INIT_NET_TYPE to read the parameters.
+
+    `device_option` (default: the device scope) becomes that of the nets, and of all operators of
+    the two init nets, so that the parameters are loaded to it.
+    """
     reader = core.BlobReference(predictor_constants.PREDICTOR_DBREADER)
     record = core.BlobReference(predictor_constants.META_NET_DEF)
-    workspace.RunOperatorOnce(core.CreateOperator(
-        "CreateDB", [], [reader], db=filename, db_type=db_type))
-    workspace.RunOperatorOnce(core.CreateOperator("Load", [reader], [record]))
+    with core.EmptyDeviceScope():
+        workspace.RunOperatorOnce(core.CreateOperator(
+            "CreateDB", [], [reader], db=filename, db_type=db_type))
+        workspace.RunOperatorOnce(core.CreateOperator("Load", [reader], [record]))
     meta_net_def = metanet_pb2.MetaNetDef.FromString(workspace.FetchBlob(str(record)))
+    device_option = device_option or scope.CurrentDeviceScope()
     if device_option is not None:
+        init_nets = (predictor_constants.GLOBAL_INIT_NET_TYPE,
+                     predictor_constants.PREDICT_INIT_NET_TYPE)
         for entry in meta_net_def.nets:
             entry.value.device_option.CopyFrom(device_option)
+            for op in entry.value.op if entry.key in init_nets else ():
+                op.device_option.CopyFrom(device_option)
     return meta_net_def
 
 

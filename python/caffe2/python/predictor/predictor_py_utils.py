@@ -53,6 +53,15 @@ def AddBlobs(meta_net_def, blob_name, blob_def):
     entry.value.extend(str(blob) for blob in blob_def)
 
 
+def ReplaceBlobs(meta_net_def, blob_name, blob_def):
+    """Replaces the blob names of a key. Raises KeyError if the model has none of this key."""
+    for entry in meta_net_def.blobs:
+        if entry.key == blob_name:
+            entry.value[:] = [str(blob) for blob in blob_def]
+            return
+    raise KeyError(f"the model has no blobs {blob_name!r}")
+
+
 def GetApplicationSpecificInfo(meta_net_def, key):
     """The text of a key, or None."""
     for entry in meta_net_def.applicationSpecificInfo:

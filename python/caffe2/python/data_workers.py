@@ -1,0 +1,216 @@
+"""Threads that fetch the input of a net in Python, ahead of its runs.
+
+    def fetch(worker_id, batch_size):
+        return [images, labels]  # arrays; any number of rows
+    workers = data_workers.init_data_input_workers(
+        model, ["data", "label"], fetch, batch_size=32, num_worker_threads=4)
+    workers.start()
+    workspace.RunNetOnce(model.param_init_net)
+    workspace.CreateNet(model.net)
+    ...
+    workers.stop()
+
+The fetching threads fill a bounded buffer; one more thread cuts its contents into batches and puts
+them, all blobs of a batch together, into a queue that the net reads. Stop the workers before
+workspace.ResetWorkspace.
+"""
+
+import logging
+import queue
+import threading
+import time
+
+import numpy as np
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import core, scope, workspace
+from caffe2.python.parallel_workers import (
+    Metrics,
+    State,
+    Worker,
+    WorkerCoordinator,
+    global_coordinator,
+    run_worker,
+)
+
+log = logging.getLogger("data_workers")
+
+# Batches that wait in the queue of the net.
+_QUEUE_CAPACITY = 4
+# How often a thread that waits looks whether it shall end, in seconds.
+_POLL_SECONDS = 0.2
+_LOG_INTERVAL_SECONDS = 60
+
+
+def init_data_input_workers(net, input_blob_names, fetch_fun, batch_size, num_worker_threads=2,
+                            input_source_name="train", max_buffered_batches=800, init_fun=None,
+                            external_loggers=None, dont_rebatch=False, batch_columns=None,
+                            timeout=600):
+    """Adds the input of a net from Python threads, under the current name and device scope.
+
+    Args:
+      net: a Net, or a ModelHelper.
+      input_blob_names: the blobs that get the input.
+      fetch_fun: function(worker id, batch_size) -> list of arrays, one for each blob, all with the
+        same number of rows; called by the threads, possibly at the same time.
+      batch_size: rows of a batch.
+      num_worker_threads: how many threads fetch.
+      input_source_name: what stop_coordinator knows these workers by.
+      max_buffered_batches: results of fetch_fun that may wait.
+      init_fun: function(worker coordinator, global coordinator), called before they start.
+      external_loggers: {name: object with log(dict)}, which get times in seconds.
+      dont_rebatch: hands the arrays on as they are fetched, instead of cutting and joining them
+        into batches of exactly `batch_size` rows.
+      batch_columns: for each blob the dimension that counts the rows; default 0.
+      timeout: how long a run of the net waits for a batch, in seconds.
+
+    A failure of `fetch_fun` is logged and ends the workers; a run of the net then fails. Returns
+    the GlobalWorkerCoordinator; its start() starts the threads.
+    """
+    net = getattr(net, "net", net)
+    metrics = Metrics(external_loggers)
+    feeder = BatchFeeder(net, input_blob_names, batch_size, input_source_name,
+                         max_buffered_batches, metrics, dont_rebatch, batch_columns, timeout)
+    worker_ids = global_coordinator.get_new_worker_ids(num_worker_threads)
+    coordinator = WorkerCoordinator(input_source_name, worker_ids, init_fun, feeder)
+    for worker_id in worker_ids:
+        worker = DataWorker(coordinator, worker_id, fetch_fun, metrics, batch_size, feeder)
+        coordinator.add_thread(run_worker, coordinator, worker)
+    coordinator.add_thread(enqueuer, coordinator, feeder)
+    global_coordinator.add(coordinator)
+    return global_coordinator
+
+
+class BatchFeeder(State):
+    """The way of the data from the fetching threads to the net."""
+
+    def __init__(self, net, input_blob_names, batch_size, input_source_name, max_buffered_batches,
+                 metrics, dont_rebatch=False, batch_columns=None, timeout=600):
+        self._names = [core.ScopedName(str(name)) for name in input_blob_names]
+        self._batch_size = batch_size
+        self._source = input_source_name
+        self._buffer = queue.Queue(maxsize=max_buffered_batches)
+        self._metrics = metrics
+        self._dont_rebatch = dont_rebatch
+        self._columns = list(batch_columns or [0] * len(self._names))
+        if len(self._columns) != len(self._names):
+            raise ValueError(f"{len(self._columns)} batch_columns for {len(self._names)} blobs")
+        self._device = scope.CurrentDeviceScope()
+        self._inputs = 0  # rows put so far
+        self._counting = threading.Lock()
+        self._logged = (time.monotonic(), 0)
+        self._rest = None
+        self._add_queue(net, timeout)
+
+    def _add_queue(self, net, timeout):
+        """Makes the queue, and lets the net read it."""
+        place = scope.CurrentNameScope()
+        self._queue = core.BlobReference(f"{place}{self._source}_input_queue_{self._names[0]}")
+        self._staged = [core.BlobReference(f"{name}_{self._source}_enqueue")
+                        for name in self._names]
+        with core.DeviceScope(core.DeviceOption(caffe2_pb2.CPU)):
+            workspace.RunOperatorOnce(core.CreateOperator(
+                "CreateBlobsQueue", [], [self._queue], num_blobs=len(self._names),
+                capacity=_QUEUE_CAPACITY))
+            self._enqueue_operator = core.CreateOperator(
+                "EnqueueBlobs", [self._queue, *self._staged], self._staged)
+        for name in (*self._names, *self._staged):
+            workspace.CreateBlob(str(name))  # here, not in a thread
+        if not net.BlobIsDefined(self._queue):
+            net.AddExternalInput(self._queue)
+        net.DequeueBlobs(self._queue, [core.BlobReference(name) for name in self._names],
+                         timeout_secs=float(timeout))
+
+    def stop(self):
+        workspace.RunOperatorOnce(core.CreateOperator("CloseBlobsQueue", [self._queue], []))
+
+    def put(self, chunk, coordinator):
+        """Buffers what was fetched; waits while the buffer is full.
+
+        Raises ValueError for another number of arrays than blobs, or different numbers of rows.
+        """
+        chunk = [np.asarray(array) for array in chunk]
+        if len(chunk) != len(self._names):
+            raise ValueError(f"{len(chunk)} arrays were fetched for the blobs {self._names}")
+        rows = {array.shape[column] for array, column in zip(chunk, self._columns)}
+        if len(rows) != 1:
+            raise ValueError(f"arrays with different numbers of rows, {sorted(rows)}, were fetched "
+                             f"for the blobs {self._names}")
+        while coordinator.is_active():
+            try:
+                self._buffer.put(chunk, timeout=_POLL_SECONDS)
+            except queue.Full:
+                continue
+            with self._counting:
+                self._inputs += rows.pop()
+            return
+
+    def next_batch(self, coordinator):
+        """The arrays of the next batch; None when the coordinator ends."""
+        while coordinator.is_active():
+            if self._rest is not None and self._rows(self._rest) >= self._batch_size:
+                return self._cut()
+            try:
+                chunk = self._buffer.get(timeout=_POLL_SECONDS)
+            except queue.Empty:
+                continue
+            if self._dont_rebatch:
+                return chunk
+            if self._rest is not None:
+                chunk = [np.concatenate(pair, axis=column)
+                         for *pair, column in zip(self._rest, chunk, self._columns)]
+            self._rest = chunk
+        return None
+
+    def _rows(self, chunk):
+        return chunk[0].shape[self._columns[0]]
+
+    def _cut(self):
+        """A batch off the rows that are left of what was fetched."""
+        parts = [np.split(array, [self._batch_size], axis=column)
+                 for array, column in zip(self._rest, self._columns)]
+        self._rest = [behind for _, behind in parts]
+        return [batch for batch, _ in parts]
+
+    def enqueue(self, batch):
+        """Hands a batch to the net; waits while its queue is full."""
+        start = time.monotonic()
+        for staged, array in zip(self._staged, batch):
+            workspace.FeedBlob(staged, array, device_option=self._device)
+        workspace.RunOperatorOnce(self._enqueue_operator)
+        self._metrics.put_metric("enqueue_time", time.monotonic() - start)
+        self._log_inputs()
+
+    def _log_inputs(self):
+        since, before = self._logged
+        now, inputs = time.monotonic(), self._inputs
+        if now - since >= _LOG_INTERVAL_SECONDS:
+            log.info("%s: %.1f rows a second", self._source, (inputs - before) / (now - since))
+            self._logged = now, inputs
+
+
+class DataWorker(Worker):
+    """Fetches input."""
+
+    def __init__(self, coordinator, worker_id, worker_fun, metrics, batch_size, feeder):
+        Worker.__init__(self, coordinator, worker_id, worker_fun, metrics)
+        self._batch_size = batch_size
+        self._feeder = feeder
+
+    def run(self):
+        chunk = self._worker_fun(self._worker_id, self._batch_size)
+        if chunk is None:
+            raise ValueError("the fetch function returned None")
+        self._feeder.put(chunk, self._coordinator)
+
+
+def enqueuer(coordinator, feeder):
+    """What the thread does that fills the queue of the net."""
+    while coordinator.is_active():
+        try:
+            batch = feeder.next_batch(coordinator)
+            if batch is not None:
+                feeder.enqueue(batch)
+        except Exception:
+            if coordinator.is_active():
+                coordinator.fail("putting a batch into the queue failed")

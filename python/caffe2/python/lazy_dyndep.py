@@ -1,0 +1,32 @@
+"""Shared libraries of operators that are loaded when an unknown operator is looked for, or a net is
+made."""
+
+import functools
+
+from caffe2.python import core, dyndep
+from caffe2.python.dyndep import GetImportedOpsLibraries
+
+__all__ = ["GetImportedOpsLibraries", "RegisterOpsLibrary", "SetErrorHandler"]
+
+_error_handler = None
+
+
+def RegisterOpsLibrary(name):
+    """Notes a shared library for dyndep.InitOpsLibrary."""
+    core.RegisterLazyImport(functools.partial(_load, name))
+
+
+def SetErrorHandler(handler):
+    """Lets a function of the exception (OSError) be called where a library cannot be loaded, in
+    place of raising it; None: raises."""
+    global _error_handler
+    _error_handler = handler
+
+
+def _load(name):
+    try:
+        dyndep.InitOpsLibrary(name, trigger_lazy=False)
+    except OSError as error:
+        if _error_handler is None:
+            raise
+        _error_handler(error)
