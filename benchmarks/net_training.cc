@@ -10,6 +10,7 @@
 
 #include "benchmarks/operator_table.h"
 #include "caffe2/core/device_backend.h"
+#include "caffe2/graph/conv_norm_fusion.h"
 #include "caffe2/graph/fusion.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/model/loss_scale.h"
@@ -26,6 +27,7 @@ DEFINE_string(dtype, "float", "float, bfloat16 or float16 activations");
 DEFINE_string(order, "NHWC", "NHWC or NCHW");
 DEFINE_string(device, "cpu", "cpu or cuda");
 DEFINE_string(fuse, "all", "off, bn or all");
+DEFINE_string(fuse_conv, "auto", "none, stats, prologue; auto: what the trainers choose");
 DEFINE_bool(memory_plan, true, "share memory between blobs");
 DEFINE_double(min_seconds, 10, "measured at least this long");
 DEFINE_bool(profile, false, "print milliseconds by operator type");
@@ -63,6 +65,11 @@ void BuildModel(ModelHelper* model) {
   const std::string scores = AddNetwork(model, FLAGS_model, data, network);
   const auto loss = brew::SoftmaxWithLoss(model, scores, "label", "softmax", "loss");
   FuseOperators(model->net(), {ParseFusionLevel(FLAGS_fuse), {loss.loss}});
+  FuseConvolutionsWithNorms(
+      model->net(), FLAGS_fuse_conv == "auto"
+                        ? ChooseConvNormFusion(ToDevice(model->options().device).type, FLAGS_order,
+                                               model->options().compute_type)
+                        : ParseConvNormFusion(FLAGS_fuse_conv));
   const bool half = model->options().compute_type == TensorProto::FLOAT16;
   model->AddGradientOperators({{loss.loss, half ? AddLossScale(model, {}) : ""}});
   AddGradientUnscaling(model, {});
@@ -97,8 +104,8 @@ int Run() {
   NetBase* net = ws.CreateNet(*model.net());
   const auto rates = benchmark::MeasureRates(net, FLAGS_batch, FLAGS_min_seconds);
   benchmark::PrintRates(
-      MakeString(FLAGS_model, "/train/b", FLAGS_batch, "/", FLAGS_dtype, "/", FLAGS_order,
-                 "/fuse=", FLAGS_fuse, device.type == CPU ? "" : "/cuda"),
+      MakeString(FLAGS_model, "/train/b", FLAGS_batch, "/", FLAGS_dtype, "/", FLAGS_order, "/fuse=",
+                 FLAGS_fuse, "/fuse_conv=", FLAGS_fuse_conv, device.type == CPU ? "" : "/cuda"),
       rates);
   if (FLAGS_profile) benchmark::PrintOperatorTimes(*net, 3);
   if (FLAGS_table > 0) {

@@ -33,6 +33,10 @@ DEFINE_string(order, "NHWC", "storage order of images and filters: NHWC or NCHW"
 DEFINE_string(
     dtype, "float",
     "element type of activations: float, bfloat16, or float16 (GPUs only, with loss scaling)");
+DEFINE_string(
+    fuse_conv, "auto",
+    "GPUs, NHWC: fuse convolutions with the batch normalization around them: none, stats, "
+    "prologue; auto: prologue for float16, stats for bfloat16");
 DEFINE_double(loss_scale, 0,
               "what the loss is multiplied by for float16, a power of two; 0: found and followed");
 DEFINE_string(optimizer, "sgd", "sgd, adam, adagrad or rmsprop");
@@ -152,6 +156,7 @@ inline TrainOptions OptionsFromFlags(const std::string& file_store_path) {
   options.model.order = FLAGS_order;
   options.model.dtype = FLAGS_dtype;
   options.model.loss_scale = static_cast<float>(FLAGS_loss_scale);
+  options.model.fuse_conv = FLAGS_fuse_conv;
   options.model.optimizer = FLAGS_optimizer;
   options.model.lr_policy = FLAGS_lr_policy;
   options.schedule.max_iterations = FLAGS_max_iterations;

@@ -301,7 +301,19 @@ void LaunchBatchNormGradient(const ChannelLayout& layout, const BatchNormGradien
   });
   if (in.sum_dscale == nullptr) SumGradients(layout, in, to, parts, sums, stream);
   FinishGradientSums(layout, in, to, parts, sums, stream);
-  ApplyGradient(layout, in, to, stream);
+  if (in.dx != nullptr) ApplyGradient(layout, in, to, stream);
+}
+
+void LaunchNormRows(int64_t channels, const float* scale, const float* bias, float* norm,
+                    cuda::Stream stream) {
+  cuda::ForEach("NormRows", channels, stream, [=] __device__(int64_t c) {
+    const float mean = norm[c], inverse_std = norm[channels + c];
+    const float factor = scale[c] * inverse_std;
+    norm[2 * channels + c] = scale[c];
+    norm[3 * channels + c] = bias[c];
+    norm[4 * channels + c] = factor;
+    norm[5 * channels + c] = bias[c] - mean * factor;
+  });
 }
 
 template <typename T>

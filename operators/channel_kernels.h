@@ -54,11 +54,16 @@ struct BatchNormGradient {
   int num_batches = 1;
   float *dscale = nullptr, *dbias = nullptr;
   T* dz = nullptr;  // where the gradient behind the Relu goes, if anywhere
-  T* dx = nullptr;
+  T* dx = nullptr;  // null: only the sums are wanted, and dz
 };
 template <typename T>
 void LaunchBatchNormGradient(const ChannelLayout& layout, const BatchNormGradient<T>& gradient,
                              float* scratch, cuda::Stream stream);
+
+// Fills the rows scale, bias, factor and shift of a norm (NormRow of norm_conv_op.h), whose rows
+// mean and inverse_std are there.
+void LaunchNormRows(int64_t channels, const float* scale, const float* bias, float* norm,
+                    cuda::Stream stream);
 
 // y = act(y + bias[channel] + z), in place; bias and z may be null, act is Relu or nothing. `bias`
 // is of T.

@@ -1,77 +1,38 @@
 // Convolution and its gradients on CUDA devices: cuDNN, and one pass for bias, sum and Relu.
-#include <optional>
-
-#include "caffe2/cuda/context_cuda.h"
-#include "caffe2/cuda/convolution.h"
-#include "operators/channel_kernels.h"
-#include "operators/conv_op.h"
-#include "operators/elementwise_kernels.h"
+#include "operators/conv_op_cuda.h"
 
 namespace caffe2 {
+
+PreparedConv::PreparedConv(const OperatorDef& def) : arguments_(ArgumentHelper(def)) {
+  CAFFE_ENFORCE(!arguments_.global_pooling(), "a convolution has no global_pooling");
+}
+
+void PreparedConv::Prepare(const Tensor& x, const Tensor& filter) {
+  CAFFE_ENFORCE(x.has_data() && filter.has_data(), "the input or the filter holds no data");
+  CAFFE_ENFORCE(filter.dtype() == x.dtype() || filter.IsType<float>(), "the filter has type ",
+                filter.dtype().name(), ", X ", x.dtype().name());
+  if (x.sizes() == x_dims_ && filter.sizes() == filter_dims_ && x.dtype() == problem_.type) {
+    return;
+  }
+  const ConvShape shape = ConvShape::Make(arguments_, x.sizes(), filter.sizes());
+  x_dims_ = x.sizes();
+  filter_dims_ = filter.sizes();
+  y_dims_ = shape.y.ToDims(arguments_.order());
+  problem_ = {.x = shape.x.Logical(),
+              .filter = shape.filter,
+              .y = shape.y.Logical(),
+              .stride = shape.window.stride,
+              .dilation = shape.window.dilation,
+              .pad_begin = shape.window.pad_begin,
+              .pad_end = shape.window.pad_end,
+              .channels_last = arguments_.channels_last(),
+              .type = x.dtype()};
+  layout_ = {shape.y.batch, shape.y.channels, shape.y.SpatialSize(), arguments_.channels_last()};
+}
+
 namespace {
 
 using ImageTypes = TensorTypes<float, float16, bfloat16>;
-
-// The shapes of the last run, and what follows from them.
-class PreparedConv {
- public:
-  explicit PreparedConv(const OperatorDef& def) : arguments_(ArgumentHelper(def)) {
-    CAFFE_ENFORCE(!arguments_.global_pooling(), "a convolution has no global_pooling");
-  }
-
-  void Prepare(const Tensor& x, const Tensor& filter) {
-    CAFFE_ENFORCE(x.has_data() && filter.has_data(), "the input or the filter holds no data");
-    CAFFE_ENFORCE(filter.dtype() == x.dtype() || filter.IsType<float>(), "the filter has type ",
-                  filter.dtype().name(), ", X ", x.dtype().name());
-    if (x.sizes() == x_dims_ && filter.sizes() == filter_dims_ && x.dtype() == problem_.type) {
-      return;
-    }
-    const ConvShape shape = ConvShape::Make(arguments_, x.sizes(), filter.sizes());
-    x_dims_ = x.sizes();
-    filter_dims_ = filter.sizes();
-    y_dims_ = shape.y.ToDims(arguments_.order());
-    problem_ = {.x = shape.x.Logical(),
-                .filter = shape.filter,
-                .y = shape.y.Logical(),
-                .stride = shape.window.stride,
-                .dilation = shape.window.dilation,
-                .pad_begin = shape.window.pad_begin,
-                .pad_end = shape.window.pad_end,
-                .channels_last = arguments_.channels_last(),
-                .type = x.dtype()};
-    layout_ = {shape.y.batch, shape.y.channels, shape.y.SpatialSize(), arguments_.channels_last()};
-  }
-
-  const cuda::ConvProblem& problem() const { return problem_; }
-  const std::vector<int64_t>& y_dims() const { return y_dims_; }
-  const ChannelLayout& layout() const { return layout_; }  // of Y
-  bool empty() const { return problem_.x[0] == 0; }
-
- private:
-  const WindowArguments arguments_;
-  std::vector<int64_t> x_dims_, filter_dims_, y_dims_;
-  cuda::ConvProblem problem_;
-  ChannelLayout layout_;
-};
-
-// Converts n numbers between float and T.
-template <typename T>
-constexpr Number kNumberOf = Number::kFloat;
-template <>
-constexpr Number kNumberOf<float16> = Number::kFloat16;
-template <>
-constexpr Number kNumberOf<bfloat16> = Number::kBFloat16;
-
-// A filter or bias as T: itself, or a converted copy in `copy`.
-template <typename T>
-const T* As(const Tensor& tensor, Tensor* copy, CUDAContext* context) {
-  if (tensor.IsType<T>()) return tensor.data<T>();
-  copy->ResizeLike(tensor);
-  T* converted = copy->mutable_data<T>();
-  LaunchConvert(tensor.numel(), Number::kFloat, tensor.data<float>(), kNumberOf<T>, converted,
-                context->stream());
-  return converted;
-}
 
 // What is done to the convolution's result in the same pass; as on the CPU.
 enum class Epilogue { kNone, kRelu, kSum, kSumRelu };

@@ -196,8 +196,10 @@ class GetSpatialBNGradient final : public GradientMakerBase {
     inputs.push_back(GO(0));
     inputs.push_back(is_test ? I(3) : O(3));
     inputs.push_back(is_test ? I(4) : O(4));
-    // The blobs of the forward sums hold those of the gradients by the time this runs.
-    if (Def().input_size() == 7 && !is_test) {
+    // Sums over several batches: their blobs hold those of the gradients by the time this runs. The
+    // fused forms take sums of their own batch only.
+    const bool own_sums = ArgumentHelper(Def()).GetSingleArgument<bool>("own_sums", false);
+    if (Def().type() == "SpatialBN" && Def().input_size() == 7 && !is_test && !own_sums) {
       inputs.push_back(I(5));
       inputs.push_back(I(6));
     }

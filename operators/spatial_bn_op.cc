@@ -55,9 +55,9 @@ class SpatialBNOp final : public SpatialBNForwardBase<CPUContext> {
       std::fill_n(saved, channels, 0.f);
       return saved;
     }
-    if (multi_batch_) {
-      const float* sums = ChannelInput(5, shape);
-      const float* squares = ChannelInput(6, shape);
+    if (sums_are_given_) {
+      const float* sums = ChannelInput(sums_, shape);
+      const float* squares = ChannelInput(sums_ + 1, shape);
       for (int64_t c = 0; c < channels; ++c) {
         const double mean = sums[c] / count;
         saved_mean[c] = static_cast<float>(mean);
@@ -126,6 +126,10 @@ constexpr char kDoc[] =
     "sqrt(var + epsilon) + bias (Ioffe and Szegedy, arXiv:1502.03167). Semantics and blobs are "
     "Caffe2's.";
 
+constexpr char kOwnSums[] =
+    "Sum of every channel of X (ConvStats); optional, saves the pass over X that forms it.";
+constexpr char kOwnSquares[] = "Sum of squares, likewise.";
+
 using SpatialBN = SpatialBNOp<BatchNormEpilogue::kNone>;
 using SpatialBNRelu = SpatialBNOp<BatchNormEpilogue::kRelu>;
 using SpatialBNSumRelu = SpatialBNOp<BatchNormEpilogue::kSumRelu>;
@@ -138,25 +142,32 @@ OPERATOR_SCHEMA(SpatialBN)
     .Arg("num_batches",
          "Number of batches, of this size each, that the input sums are of; "
          "default 1.")
+    .Arg("own_sums",
+         "1: the input sums are of this batch alone (ConvStats), and the gradient forms its own. "
+         "Default 0: the blobs of the sums hold those of the gradient when that runs.")
     .Input(5, "sums", "Sum of every channel over all num_batches batches (ChannelStats); optional.")
     .Input(6, "sumsqs", "Sum of squares, likewise.")
     .SetDoc(kDoc);
 
 REGISTER_CPU_OPERATOR(SpatialBNRelu, SpatialBNRelu);
 OPERATOR_SCHEMA(SpatialBNRelu)
-    .NumInputs(5)
+    .NumInputs({5, 7})
     .AllowInplace({{0, 0}})
     .FillUsing(DescribeSpatialBN)
+    .Input(5, "sums", kOwnSums)
+    .Input(6, "sumsqs", kOwnSquares)
     .SetDoc(
         "Y = max(0, SpatialBN(X)) in one pass over X and Y. Its gradient tells from X where "
         "the Relu was open, so that Y need not be kept.");
 
 REGISTER_CPU_OPERATOR(SpatialBNSumRelu, SpatialBNSumRelu);
 OPERATOR_SCHEMA(SpatialBNSumRelu)
-    .NumInputs(6)
+    .NumInputs({6, 8})
     .AllowInplace({{0, 0}, {5, 0}})
     .FillUsing(DescribeSpatialBN)
     .Input(5, "Z", "What is added before the Relu: X's shape and type.")
+    .Input(6, "sums", kOwnSums)
+    .Input(7, "sumsqs", kOwnSquares)
     .SetDoc("Y = max(0, SpatialBN(X) + Z), the end of a residual block, in one pass.");
 
 }  // namespace

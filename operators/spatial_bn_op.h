@@ -49,8 +49,8 @@ class SpatialBNOpBase : public Operator<Context> {
   const int num_batches_;
 };
 
-// The same for the forward operator and its fused forms: X, scale, bias, mean, var, [sums, sumsqs],
-// [Z] -> Y, [mean, var, saved_mean, saved_inv_std].
+// The same for the forward operator and its fused forms: X, scale, bias, mean, var, [Z], [sums,
+// sumsqs] -> Y, [mean, var, saved_mean, saved_inv_std].
 template <class Context>
 class SpatialBNForwardBase : public SpatialBNOpBase<Context> {
  public:
@@ -59,10 +59,11 @@ class SpatialBNForwardBase : public SpatialBNOpBase<Context> {
       : SpatialBNOpBase<Context>(def, ws),
         adds_(epilogue == BatchNormEpilogue::kSumRelu),
         momentum_(this->template GetSingleArgument<float>("momentum", 0.9f)),
-        multi_batch_(!adds_ && InputSize() == 7) {
+        sums_(adds_ ? 6 : 5),
+        sums_are_given_(InputSize() > sums_) {
     CAFFE_ENFORCE(momentum_ >= 0 && momentum_ <= 1, "momentum is ", momentum_);
     CAFFE_ENFORCE_EQ(OutputSize(), this->is_test_ ? 1 : 5, "outputs with is_test ", this->is_test_);
-    CAFFE_ENFORCE(multi_batch_ || this->num_batches_ == 1, "num_batches is ", this->num_batches_,
+    CAFFE_ENFORCE(sums_are_given_ || this->num_batches_ == 1, "num_batches is ", this->num_batches_,
                   ", but the sums over the batches are no inputs");
   }
 
@@ -78,7 +79,8 @@ class SpatialBNForwardBase : public SpatialBNOpBase<Context> {
 
   const bool adds_;  // Z
   const float momentum_;
-  const bool multi_batch_;
+  const int sums_;  // the input
+  const bool sums_are_given_;
 };
 
 // Where each form of the gradient has its inputs (-1: it has none).

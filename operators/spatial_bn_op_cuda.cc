@@ -64,9 +64,9 @@ class CudaSpatialBNOp final : public SpatialBNForwardBase<CUDAContext> {
       cuda::SetBytesAsync(to.saved_inverse_std, 0, bytes, context_.stream());
       return;
     }
-    if (multi_batch_) {
-      to.sums = ChannelInput(5, shape);
-      to.square_sums = ChannelInput(6, shape);
+    if (sums_are_given_) {
+      to.sums = ChannelInput(sums_, shape);
+      to.square_sums = ChannelInput(sums_ + 1, shape);
     }
     Tensor scratch(context_.device());
     LaunchBatchNormStatistics(layout, x.data<T>(), to, ResizeScratch(layout, &scratch),

@@ -48,9 +48,10 @@ struct ModelOptions {
   std::string network = "resnet50";
   NetworkOptions shape;
   std::string order = "NHWC";
-  std::string dtype = "float";    // of activations: float, bfloat16, or float16 (GPUs only)
-  float loss_scale = 0.f;         // for float16; 0: dynamic
-  std::string optimizer = "sgd";  // sgd, adam, adagrad, rmsprop
+  std::string dtype = "float";     // of activations: float, bfloat16, or float16 (GPUs only)
+  float loss_scale = 0.f;          // for float16; 0: dynamic
+  std::string fuse_conv = "auto";  // auto, or a word of ParseConvNormFusion
+  std::string optimizer = "sgd";   // sgd, adam, adagrad, rmsprop
   float base_learning_rate = 0.1f;
   float momentum = 0.9f;
   bool nesterov = true;

@@ -4,6 +4,7 @@
 
 #include "caffe2/core/logging.h"
 #include "caffe2/core/operator.h"
+#include "caffe2/graph/conv_norm_fusion.h"
 #include "caffe2/graph/data_parallel.h"
 #include "caffe2/graph/fusion.h"
 #include "caffe2/model/layers.h"
@@ -35,6 +36,13 @@ ModelHelper::Options HelperOptions(const TrainOptions& options, bool inference,
           .is_test = inference,
           .compute_type = ComputeType(options.model),
           .device = ToDeviceOption(device)};
+}
+
+ConvNormFusion FusionOf(const TrainOptions& options) {
+  const ModelOptions& model = options.model;
+  return model.fuse_conv == "auto"
+             ? ChooseConvNormFusion(options.devices[0].type, model.order, ComputeType(model))
+             : ParseConvNormFusion(model.fuse_conv);
 }
 
 DataParallelOptions ParallelOptions(const TrainOptions& options) {
@@ -91,6 +99,7 @@ ReplicaBlobs AddReplica(ModelHelper* model, const TrainOptions& options, RecordK
   model->AddOperator("Scale", {loss}, {scaled}, {MakeArgument("scale", 1.f / replicas)});
   // Before the backward pass, so that the gradients are fused too.
   FuseOperators(model->net(), {});
+  FuseConvolutionsWithNorms(model->net(), FusionOf(options));
   const bool half = model->options().compute_type == TensorProto::FLOAT16;
   model->AddGradientOperators(
       {{scaled, half ? AddLossScale(model, ScaleOptions(options.model)) : ""}});
@@ -262,6 +271,7 @@ std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
           {"order", model.order},
           {"dtype", model.dtype},
           {"loss_scale", text(model.loss_scale)},
+          {"fuse_conv", model.fuse_conv},
           {"optimizer", model.optimizer},
           {"base_learning_rate", text(model.base_learning_rate)},
           {"momentum", text(model.momentum)},

@@ -154,13 +154,15 @@ void CudnnDescriptor::Get(cudnnBackendAttributeName_t attribute, CudnnDescriptor
 }
 
 CudnnDescriptor CudnnTensor(int64_t id, cudnnDataType_t type, const std::vector<int64_t>& dims,
-                            const std::vector<int64_t>& strides, int64_t alignment) {
+                            const std::vector<int64_t>& strides, int64_t alignment,
+                            bool is_virtual) {
   CudnnDescriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR, "tensor");
   tensor.Set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type)
       .Set(CUDNN_ATTR_TENSOR_DIMENSIONS, dims)
       .Set(CUDNN_ATTR_TENSOR_STRIDES, strides)
       .Set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, id)
       .Set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, alignment)
+      .Set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, is_virtual)
       .Finalize();
   return tensor;
 }
@@ -201,11 +203,6 @@ std::vector<CudnnPlan> ListCudnnPlans(const CudnnDescriptor& graph, const CudnnT
     if (!plans.empty()) return plans;
   }
   CAFFE_THROW("cuDNN has no plan for ", what, "; the last one failed because: ", reason);
-}
-
-CudnnPlan ChooseCudnnPlan(const CudnnDescriptor& graph, const CudnnTarget& target,
-                          const CudnnPlanRules& rules, const std::string& what) {
-  return std::move(ListCudnnPlans(graph, target, rules, what, 1).front());
 }
 
 std::string CudnnPlanText(const CudnnPlan& plan) {

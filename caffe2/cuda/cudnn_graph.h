@@ -61,9 +61,11 @@ class CudnnDescriptor {
   std::string name_;
 };
 
-// A dense tensor that a graph names by `id` and that begins at a multiple of `alignment` bytes.
+// A dense tensor that a graph names by `id` and that begins at a multiple of `alignment` bytes; a
+// virtual one is never in memory.
 CudnnDescriptor CudnnTensor(int64_t id, cudnnDataType_t type, const std::vector<int64_t>& dims,
-                            const std::vector<int64_t>& strides, int64_t alignment);
+                            const std::vector<int64_t>& strides, int64_t alignment,
+                            bool is_virtual = false);
 
 // The device that plans are made for: this machine's, through a handle, or one that is described.
 struct CudnnTarget {
@@ -95,9 +97,6 @@ std::vector<CudnnPlan> ListCudnnPlans(const CudnnDescriptor& graph, const CudnnT
 // that was compiled at run time holds its kernel. Both throw Error.
 std::string CudnnPlanText(const CudnnPlan& plan);
 CudnnPlan ReadCudnnPlan(const std::string& text, const CudnnTarget& target);
-// The first of ListCudnnPlans.
-CudnnPlan ChooseCudnnPlan(const CudnnDescriptor& graph, const CudnnTarget& target,
-                          const CudnnPlanRules& rules, const std::string& what);
 
 // Arrays of a graph by the ids of their tensors.
 void RunCudnnPlan(cudnnHandle_t handle, const CudnnPlan& plan, const std::vector<int64_t>& ids,

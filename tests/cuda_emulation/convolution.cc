@@ -1,9 +1,13 @@
-// caffe2/cuda/convolution.h by plain loops.
+// caffe2/cuda/convolution.h and fused_convolution.h by plain loops.
 #include "caffe2/cuda/convolution.h"
 
+#include <algorithm>
 #include <array>
+#include <functional>
+#include <numeric>
 
 #include "caffe2/core/logging.h"
+#include "caffe2/cuda/fused_convolution.h"
 #include "tests/cuda_emulation/device.h"
 
 namespace caffe2::cuda {
@@ -24,6 +28,10 @@ Index Full(const std::vector<int64_t>& dims, size_t before, int64_t fill) {
   Index index{};
   for (size_t i = 0; i < full.size(); ++i) index[5 - full.size() + i] = full[i];
   return index;
+}
+
+int64_t ElementsOf(const std::vector<int64_t>& dims) {
+  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
 }
 
 int64_t Offset(const Index& dims, const Index& at, bool channels_last) {
@@ -117,7 +125,100 @@ void ConvolveAs(ConvDirection direction, const ConvProblem& problem, const void*
                         static_cast<const T*>(y), static_cast<T*>(result));
 }
 
+// As cuDNN's engines on Hopper.
+bool HasEngine(const ConvProblem& problem, bool normed) {
+  return problem.channels_last && problem.x[1] == problem.filter[1] &&
+         (problem.type.Match<float16>() || (!normed && problem.type.Match<bfloat16>()));
+}
+
+template <typename T>
+std::vector<T> Normed(const ConvProblem& problem, const NormedInput& norm, const T* x) {
+  std::vector<T> normed(ElementsOf(problem.x));
+  const auto *factor = static_cast<const T*>(norm.factor),
+             *shift = static_cast<const T*>(norm.shift);
+  for (size_t i = 0; i < normed.size(); ++i) {
+    const size_t c = i % problem.x[1];
+    Store(std::max(0.f, Widen(x[i]) * Widen(factor[c]) + Widen(shift[c])), &normed[i]);
+  }
+  return normed;
+}
+
+template <typename T>
+void StatsAs(const ConvProblem& problem, const NormedInput* norm, const T* x, const T* filter, T* y,
+             float* sums, float* square_sums) {
+  std::vector<T> normed;
+  if (norm) normed = Normed(problem, *norm, x);
+  Loops<T>(problem).Run(ConvDirection::kForward, norm ? normed.data() : x, filter, nullptr, y);
+  const int64_t channels = problem.y[1];
+  std::fill_n(sums, channels, 0.f);
+  std::fill_n(square_sums, channels, 0.f);
+  for (int64_t i = 0; i < ElementsOf(problem.y); ++i) {
+    const float value = Widen(y[i]);
+    sums[i % channels] += value;
+    square_sums[i % channels] += value * value;
+  }
+}
+
+void BackwardDataAs16(const ConvProblem& problem, const NormedInput& norm, const float16* x,
+                      const float16* filter, const float16* dy, const NormedInputGradient& to) {
+  const int64_t channels = problem.x[1];
+  auto* g = static_cast<float16*>(to.g);
+  Loops<float16>(problem).Run(ConvDirection::kBackwardData, nullptr, filter, dy, g);
+  std::fill_n(to.dscale, channels, 0.f);
+  std::fill_n(to.dbias, channels, 0.f);
+  for (int64_t i = 0; i < ElementsOf(problem.x); ++i) {
+    const int64_t c = i % channels;
+    const float unit = (Widen(x[i]) - norm.mean[c]) * norm.inverse_std[c];
+    if (unit * norm.scale[c] + norm.bias[c] <= 0) Store(0, &g[i]);
+    to.dbias[c] += Widen(g[i]);
+    to.dscale[c] += Widen(g[i]) * unit;
+  }
+}
+
 }  // namespace
+
+bool ConvolveWithStats(const ConvProblem& problem, const NormedInput* norm, const void* x,
+                       const void* filter, void* y, float* sums, float* square_sums, int /*device*/,
+                       Stream /*stream*/) {
+  if (!HasEngine(problem, norm != nullptr)) return false;
+  const NormedInput by = norm ? *norm : NormedInput();
+  const bool normed = norm != nullptr;
+  emulation::Perform([=] {
+    const auto run = [&]<typename T>(const T* typed_x) {
+      StatsAs(problem, normed ? &by : nullptr, typed_x, static_cast<const T*>(filter),
+              static_cast<T*>(y), sums, square_sums);
+    };
+    if (problem.type.Match<float16>()) {
+      run(static_cast<const float16*>(x));
+    } else {
+      run(static_cast<const bfloat16*>(x));
+    }
+  });
+  return true;
+}
+
+bool ConvolveNormedBackwardFilter(const ConvProblem& problem, const NormedInput& norm,
+                                  const void* x, const void* dy, void* dfilter, int /*device*/,
+                                  Stream /*stream*/) {
+  if (!HasEngine(problem, true)) return false;
+  emulation::Perform([=] {
+    const auto normed = Normed(problem, norm, static_cast<const float16*>(x));
+    Loops<float16>(problem).Run(ConvDirection::kBackwardFilter, normed.data(), nullptr,
+                                static_cast<const float16*>(dy), static_cast<float16*>(dfilter));
+  });
+  return true;
+}
+
+bool ConvolveNormedBackwardData(const ConvProblem& problem, const NormedInput& norm, const void* x,
+                                const void* filter, const void* dy, const NormedInputGradient& to,
+                                int /*device*/, Stream /*stream*/) {
+  if (!HasEngine(problem, true)) return false;
+  emulation::Perform([=] {
+    BackwardDataAs16(problem, norm, static_cast<const float16*>(x),
+                     static_cast<const float16*>(filter), static_cast<const float16*>(dy), to);
+  });
+  return true;
+}
 
 void Convolve(ConvDirection direction, const ConvProblem& problem, const void* x,
               const void* filter, const void* y, void* result, int /*device*/, Stream /*stream*/) {

@@ -12,16 +12,8 @@ using testing::ImageNetBuilder;
 using testing::TypesOf;
 using testing::ValuesOf;
 
-// A net of two residual blocks with a loss, in a workspace of its own.
-struct ResidualNet {
-  ResidualNet(const std::string& order, bool is_test) : builder(&ws, order, is_test) {
-    std::string x = builder.Input("data", 2, 4, 6);
-    x = builder.Relu(builder.Norm(builder.Conv(x, "conv", 4, 8, 3), "bn", 8), "bn");
-    x = builder.ResidualBlock(x, "a", 8, 8);
-    x = builder.ResidualBlock(x, "b", 8, 12);
-    builder.Fc(builder.AveragePool(x, "pool"), "fc", 12, 3);
-    builder.Add("AveragedLoss", {"fc"}, "loss");
-  }
+struct FusedResidualNet : testing::ResidualNet {
+  using ResidualNet::ResidualNet;
 
   void Run(FusionLevel level) {
     removed = FuseOperators(&builder.net(), {level, {}});
@@ -29,8 +21,6 @@ struct ResidualNet {
     ASSERT_TRUE(ws.RunNetOnce(builder.net()));
   }
 
-  Workspace ws;
-  ImageNetBuilder builder;
   int removed = 0;
   std::map<std::string, GradientWrapper> gradients;
 };
@@ -39,7 +29,7 @@ class FusionTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(FusionTest, TrainingComputesTheSame) {
   for (const bool is_test : {false, true}) {
-    ResidualNet plain(GetParam(), is_test), fused(GetParam(), is_test);
+    FusedResidualNet plain(GetParam(), is_test), fused(GetParam(), is_test);
     plain.Run(FusionLevel::kOff);
     fused.Run(FusionLevel::kAll);
     EXPECT_EQ(plain.removed, 0);

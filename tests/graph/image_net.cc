@@ -103,6 +103,15 @@ std::string ImageNetBuilder::ResidualBlock(const std::string& x, const std::stri
   return Relu(Sum(shortcut, y, prefix + "_sum"), prefix + "_out");
 }
 
+ResidualNet::ResidualNet(const std::string& order, bool is_test) : builder(&ws, order, is_test) {
+  std::string x = builder.Input("data", 2, 4, 6);
+  x = builder.Relu(builder.Norm(builder.Conv(x, "conv", 4, 8, 3), "bn", 8), "bn");
+  x = builder.ResidualBlock(x, "a", 8, 8);
+  x = builder.ResidualBlock(x, "b", 8, 12);
+  builder.Fc(builder.AveragePool(x, "pool"), "fc", 12, 3);
+  builder.Add("AveragedLoss", {"fc"}, "loss");
+}
+
 std::vector<std::string> TypesOf(const NetDef& net) {
   std::vector<std::string> types;
   for (const OperatorDef& op : net.op()) types.push_back(op.type());

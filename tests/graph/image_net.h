@@ -43,6 +43,14 @@ class ImageNetBuilder {
   NetDef net_;
 };
 
+// Two residual blocks, the second with a projection, and a loss, in a workspace of its own.
+struct ResidualNet {
+  ResidualNet(const std::string& order, bool is_test);
+
+  Workspace ws;
+  ImageNetBuilder builder;
+};
+
 std::vector<std::string> TypesOf(const NetDef& net);
 int CountType(const NetDef& net, const std::string& type);
 // The blob's values as float, whatever its type.

@@ -10,6 +10,7 @@
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/net.h"
 #include "caffe2/core/random.h"
+#include "caffe2/graph/conv_norm_fusion.h"
 #include "caffe2/graph/fusion.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/model/loss_scale.h"
@@ -235,34 +236,45 @@ TEST(CudaGraphNetTest, FollowsValuesRandomNumbersAndShapes) {
   }
 }
 
-// LeNet on a fixed batch: on the host in float, on the device in 16 bits. Returns the losses.
-std::vector<float> TrainLenet(TensorProto::DataType type, const LossScaleOptions& scale,
-                              int iterations, Workspace* ws) {
+struct Training {
+  std::string network;
+  int64_t batch, channels, image_size;
+  float learning_rate;
+};
+constexpr int kLabels = 10;
+
+// Trains on a fixed batch: on the host in float, on the device in 16 bits. Returns the losses.
+std::vector<float> Train(const Training& training, TensorProto::DataType type,
+                         const LossScaleOptions& scale, ConvNormFusion fusion, int iterations,
+                         Workspace* ws) {
   const bool on_device = type != TensorProto::FLOAT;
-  ModelHelper model("lenet", {.order = "NHWC",
-                              .compute_type = type,
-                              .device = ToDeviceOption(on_device ? Device{CUDA, 0} : Device{})});
+  ModelHelper model(training.network,
+                    {.order = "NHWC",
+                     .compute_type = type,
+                     .device = ToDeviceOption(on_device ? Device{CUDA, 0} : Device{})});
   NetworkOptions shape;
-  shape.image_size = 16;
-  shape.num_channels = 1;
-  shape.num_labels = 10;
+  shape.image_size = training.image_size;
+  shape.num_channels = training.channels;
+  shape.num_labels = kLabels;
   const std::string data = brew::CastTo(&model, "data", "data_cast", type);
-  const std::string scores = AddNetwork(&model, "lenet", data, shape);
+  const std::string scores = AddNetwork(&model, training.network, data, shape);
   const auto [softmax, loss] = brew::SoftmaxWithLoss(&model, scores, "label", "softmax", "loss");
   FuseOperators(model.net(), {});
+  FuseConvolutionsWithNorms(model.net(), fusion);
   model.AddGradientOperators(
       {{loss, type == TensorProto::FLOAT16 ? AddLossScale(&model, scale) : ""}});
   AddGradientUnscaling(&model, scale);
   AddWeightDecay(&model, 1e-3f);
   SgdOptions sgd;
-  sgd.learning_rate.base = 0.02f;
+  sgd.learning_rate.base = training.learning_rate;
   BuildSgd(&model, sgd);
   SetRandomSeeds(model.param_init_net(), 1);
   ws->RunNetOnce(*model.param_init_net());
-  FeedRandom(ws, "data", {10, 16, 16, 1}, 5);
-  std::vector<int> labels(10);
+  const int64_t size = training.image_size;
+  FeedRandom(ws, "data", {training.batch, size, size, training.channels}, 5);
+  std::vector<int> labels(training.batch);
   std::iota(labels.begin(), labels.end(), 0);
-  Feed(ws, "label", {10}, labels);
+  Feed(ws, "label", {training.batch}, labels);
   if (on_device) {
     for (const char* name : {"data", "label"}) {
       ws->RunOperatorOnce(OnCuda(Op("CopyCPUToGPU", {name}, {"moved"})));
@@ -278,18 +290,21 @@ std::vector<float> TrainLenet(TensorProto::DataType type, const LossScaleOptions
   return losses;
 }
 
+const Training kLenet{"lenet", 10, 1, 16, 0.02f};
+
 TEST(MixedPrecisionTest, LossesFollowThoseOfFloat) {
   NEED_CUDA();
   constexpr int kIterations = 6;
   Workspace host;
-  const std::vector<float> expected = TrainLenet(TensorProto::FLOAT, {}, kIterations, &host);
+  const std::vector<float> expected =
+      Train(kLenet, TensorProto::FLOAT, {}, ConvNormFusion::kNone, kIterations, &host);
   EXPECT_LT(expected.back(), 0.97f * expected.front());
   for (const auto& [type, tolerance] :
        {std::pair{TensorProto::FLOAT16, 5e-3f}, std::pair{TensorProto::BFLOAT16, 4e-2f}}) {
     for (const bool dynamic : {true, false}) {
       Workspace ws;
-      const std::vector<float> losses =
-          TrainLenet(type, {.scale = 1024.f, .dynamic = dynamic}, kIterations, &ws);
+      const std::vector<float> losses = Train(kLenet, type, {.scale = 1024.f, .dynamic = dynamic},
+                                              ConvNormFusion::kNone, kIterations, &ws);
       for (int i = 0; i < kIterations; ++i) {
         EXPECT_NEAR(losses[i], expected[i], tolerance * expected[i])
             << TensorProto::DataType_Name(type) << " iteration " << i;
@@ -298,11 +313,33 @@ TEST(MixedPrecisionTest, LossesFollowThoseOfFloat) {
   }
 }
 
+// With normalization inside of the convolutions, by engines for it or in parts.
+TEST(MixedPrecisionTest, ResidualNetsWithFusedNormsFollowFloat) {
+  NEED_CUDA();
+  constexpr int kIterations = 3;
+  const Training training{"resnet20_cifar", 4, 3, 8, 3e-4f};
+  Workspace host;
+  const std::vector<float> expected =
+      Train(training, TensorProto::FLOAT, {}, ConvNormFusion::kNone, kIterations, &host);
+  EXPECT_LT(expected.back(), expected.front());
+  for (const auto& [type, tolerance] :
+       {std::pair{TensorProto::FLOAT16, 1e-2f}, std::pair{TensorProto::BFLOAT16, 5e-2f}}) {
+    Workspace ws;
+    const std::vector<float> losses = Train(training, type, {.scale = 1024.f, .dynamic = false},
+                                            ConvNormFusion::kPrologue, kIterations, &ws);
+    for (int i = 0; i < kIterations; ++i) {
+      EXPECT_NEAR(losses[i], expected[i], tolerance * expected[i])
+          << TensorProto::DataType_Name(type) << " iteration " << i;
+    }
+  }
+}
+
 TEST(MixedPrecisionTest, StepsThatOverflowAreSkippedAndLowerTheScale) {
   NEED_CUDA();
   Workspace ws;
   constexpr float kTooLarge = 0x1p24f;
-  const std::vector<float> losses = TrainLenet(TensorProto::FLOAT16, {.scale = kTooLarge}, 3, &ws);
+  const std::vector<float> losses =
+      Train(kLenet, TensorProto::FLOAT16, {.scale = kTooLarge}, ConvNormFusion::kNone, 3, &ws);
   EXPECT_EQ(losses[0], losses[1]) << "a skipped step changes no parameter";
   EXPECT_EQ(losses[1], losses[2]);
   EXPECT_EQ(OnHost<float>(ws, "loss_scale")[0], kTooLarge / 8);
@@ -313,7 +350,8 @@ TEST(MixedPrecisionTest, StepsThatOverflowAreSkippedAndLowerTheScale) {
 TEST(MixedPrecisionTest, TheScaleGrowsWhileNothingOverflows) {
   NEED_CUDA();
   Workspace ws;
-  TrainLenet(TensorProto::FLOAT16, {.scale = 64.f, .growth_interval = 2}, 4, &ws);
+  Train(kLenet, TensorProto::FLOAT16, {.scale = 64.f, .growth_interval = 2}, ConvNormFusion::kNone,
+        4, &ws);
   EXPECT_EQ(OnHost<float>(ws, "loss_scale")[0], 256.f);
   EXPECT_EQ(OnHost<int>(ws, "loss_scale_good_steps")[0], 0);
 }

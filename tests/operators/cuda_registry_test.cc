@@ -8,6 +8,7 @@
 
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/operator.h"
+#include "caffe2/graph/conv_norm_fusion.h"
 #include "caffe2/graph/fusion.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/model/networks.h"
@@ -160,7 +161,7 @@ const std::set<std::string>& WithKernels() {
   return types;
 }
 
-// What the training nets of LeNet and of the ResNets are made of, with fusion.
+// What the training nets of LeNet and of the ResNets are made of, with all fusions.
 std::set<std::string> TypesOfTrainers() {
   std::set<std::string> types;
   for (const std::string network : {"lenet", "resnet20_cifar", "resnet50"}) {
@@ -171,6 +172,7 @@ std::set<std::string> TypesOfTrainers() {
     const auto [softmax, loss] = brew::SoftmaxWithLoss(&model, scores, "label", "softmax", "loss");
     brew::Accuracy(&model, softmax, "label", "accuracy");
     FuseOperators(model.net(), {});
+    FuseConvolutionsWithNorms(model.net(), ConvNormFusion::kPrologue);
     model.AddGradientOperators({{loss, ""}});
     AddWeightDecay(&model, 1e-4f);
     if (network == "lenet") {

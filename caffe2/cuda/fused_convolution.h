@@ -1,0 +1,56 @@
+// Convolutions in training together with the batch normalization around them, in one pass over
+// memory: where cuDNN has an engine for it.
+//
+// Each function returns false, and has done nothing, if there is none; it is logged once for each
+// problem. cuDNN 9 has them on Hopper for float16, channels last, one group; for bfloat16 the first
+// without a norm alone. Plans are chosen and kept as Convolve says (convolution.h). Thread-safe.
+#pragma once
+
+#include <string>
+
+#include "caffe2/cuda/convolution.h"
+
+namespace caffe2::cuda {
+
+// False for types and storages for which there are no such engines anywhere.
+inline bool MayFuse(const ConvProblem& problem) {
+  return problem.channels_last && problem.type.itemsize() == 2;
+}
+
+// relu(x * factor + shift), with a value for each channel: the convolution's input, normalized as
+// it is read and nowhere in memory.
+struct NormedInput {
+  const void *factor = nullptr, *shift = nullptr;  // of the problem's type
+  // What they come from: factor = scale * inverse_std, shift = bias - mean * factor.
+  const float *mean = nullptr, *inverse_std = nullptr, *scale = nullptr, *bias = nullptr;
+};
+
+// y, and for each of its channels the sum and the sum of squares. `norm` may be null: x is then
+// taken as it is.
+bool ConvolveWithStats(const ConvProblem& problem, const NormedInput* norm, const void* x,
+                       const void* filter, void* y, float* sums, float* square_sums, int device,
+                       Stream stream);
+
+// The filter's gradient, of the normalized input.
+bool ConvolveNormedBackwardFilter(const ConvProblem& problem, const NormedInput& norm,
+                                  const void* x, const void* dy, void* dfilter, int device,
+                                  Stream stream);
+
+// g: the gradient behind the normalization, that is the convolution's input gradient where the Relu
+// was open; and for each channel dscale = sum of g * (x - mean) * inverse_std, dbias = sum of g.
+// `scratch` holds 3 floats a channel.
+struct NormedInputGradient {
+  void* g = nullptr;
+  float *dscale = nullptr, *dbias = nullptr, *scratch = nullptr;
+};
+bool ConvolveNormedBackwardData(const ConvProblem& problem, const NormedInput& norm, const void* x,
+                                const void* filter, const void* dy, const NormedInputGradient& to,
+                                int device, Stream stream);
+
+// What these would start from on a described device, as PlanConvolution; throws Error where there
+// is no engine.
+enum class FusedConvolution { kStats, kNormedStats, kNormedBackwardFilter, kNormedBackwardData };
+ConvPlanDescription PlanFusedConvolution(FusedConvolution form, const ConvProblem& problem,
+                                         const std::string& device_json, int most = 1);
+
+}  // namespace caffe2::cuda

@@ -1,0 +1,171 @@
+#include "caffe2/graph/conv_norm_fusion.h"
+
+#include "caffe2/core/operator.h"
+#include "caffe2/graph/dataflow.h"
+
+namespace caffe2 {
+namespace {
+
+std::string OrderOf(const OperatorDef& op) {
+  return ArgumentHelper(op).GetSingleArgument<std::string>("order", "NCHW");
+}
+
+// One walk over a net: finds the places of one rewriting, then changes the operators there.
+class Rewriter {
+ public:
+  Rewriter(NetDef* net, const std::set<std::string>& keep) : net_(net), flow_(*net, keep) {}
+  virtual ~Rewriter() = default;
+
+  int Run() {
+    for (int i = 0; i < net_->op_size(); ++i) {
+      const int writer = net_->op(i).input_size() == 0 ? -1 : flow_.WriterOf(i, 0);
+      if (writer < 0 || !IsPair(writer, i)) continue;
+      const std::string reason = WhyNot(writer, i);
+      if (reason.empty()) {
+        pairs_.emplace_back(writer, i);
+      } else {
+        VLOG(1) << "net " << net_->name() << ": operators " << writer << " and " << i << " ("
+                << net_->op(i).output(0) << ") stay apart: " << reason;
+      }
+    }
+    for (const auto& [first, second] : pairs_) {
+      Rewrite(net_->mutable_op(first), net_->mutable_op(second));
+    }
+    return static_cast<int>(pairs_.size());
+  }
+
+ protected:
+  virtual bool IsPair(int first, int second) const = 0;
+  virtual std::string WhyNot(int first, int second) const = 0;
+  virtual void Rewrite(OperatorDef* first, OperatorDef* second) const = 0;
+
+  const std::string& TypeOf(int op) const { return net_->op(op).type(); }
+  const DeviceOption& DeviceOf(int op) const {
+    return net_->op(op).has_device_option() ? net_->op(op).device_option() : net_->device_option();
+  }
+  std::string WhyNotTogether(int first, int second, const std::string& type) const {
+    if (!IsSameDevice(DeviceOf(first), DeviceOf(second))) return "they lie on different devices";
+    if (OrderOf(net_->op(first)) != OrderOf(net_->op(second))) return "their orders differ";
+    const Device device = ToDevice(DeviceOf(first));
+    if (!DevicesOf(type).count(device.type)) {
+      return type + " does not exist on " + device.ToString();
+    }
+    return "";
+  }
+
+  NetDef* net_;
+  const Dataflow flow_;
+
+ private:
+  std::vector<std::pair<int, int>> pairs_;
+};
+
+// Conv, then the normalization of its result.
+class StatsRewriter final : public Rewriter {
+ public:
+  using Rewriter::Rewriter;
+
+ private:
+  bool IsPair(int conv, int norm) const override {
+    return TypeOf(conv) == "Conv" && InputsBesidesSums(TypeOf(norm)) > 0;
+  }
+  std::string WhyNot(int conv, int norm) const override {
+    if (net_->op(conv).input_size() != 2) return "the convolution has a bias";
+    if (net_->op(norm).output_size() != 5) return "the normalization takes running statistics";
+    if (net_->op(norm).input_size() != InputsBesidesSums(TypeOf(norm))) return "the sums are given";
+    for (const std::string& sums : SumsOf(net_->op(conv))) {
+      if (flow_.IsWritten(sums)) return sums + " exists";
+    }
+    return WhyNotTogether(conv, norm, "ConvStats");
+  }
+  void Rewrite(OperatorDef* conv, OperatorDef* norm) const override {
+    for (const std::string& sums : SumsOf(*conv)) {
+      if (conv->output_size() < 3) conv->add_output(sums);
+      norm->add_input(sums);
+    }
+    conv->set_type("ConvStats");
+    if (norm->type() == "SpatialBN") SetArgument(norm, "own_sums", 1);
+  }
+  // Of a normalization; 0 for other types.
+  static int InputsBesidesSums(const std::string& type) {
+    return type == "SpatialBN" || type == "SpatialBNRelu" ? 5 : type == "SpatialBNSumRelu" ? 6 : 0;
+  }
+  static std::vector<std::string> SumsOf(const OperatorDef& conv) {
+    return {conv.output(0) + "_sum", conv.output(0) + "_sumsq"};
+  }
+};
+
+// SpatialBNRelu with sums given, then the convolution of its result.
+class PrologueRewriter final : public Rewriter {
+ public:
+  using Rewriter::Rewriter;
+
+ private:
+  bool IsPair(int norm, int conv) const override {
+    return TypeOf(norm) == "SpatialBNRelu" && TypeOf(conv) == "ConvStats";
+  }
+  std::string WhyNot(int norm, int conv) const override {
+    const OperatorDef& op = net_->op(norm);
+    const int source = flow_.WriterOf(norm, 0);
+    if (op.input_size() != 7) return "its sums are not given";
+    if (source < 0 || !flow_.WhyShared(source, 0, norm).empty()) {
+      return op.input(0) + " is read elsewhere";
+    }
+    const std::string shared = flow_.WhyShared(norm, 0, conv);
+    if (!shared.empty()) return shared;
+    for (int i : {3, 4}) {
+      if (flow_.Escapes(norm, i) || !flow_.ReadersOf(norm, i).empty()) {
+        return op.output(i) + " is read";
+      }
+    }
+    if (flow_.IsWrittenBetween(op.input(0), norm, conv)) return op.input(0) + " is overwritten";
+    if (flow_.IsWritten(NormOf(op))) return NormOf(op) + " exists";
+    return WhyNotTogether(norm, conv, "NormReluConvStats");
+  }
+  void Rewrite(OperatorDef* norm, OperatorDef* conv) const override {
+    const OperatorDef before = *norm;
+    norm->set_type("SpatialBNFinalize");
+    norm->clear_input();
+    norm->clear_output();
+    for (int i : {0, 5, 6, 1, 2, 3, 4}) norm->add_input(before.input(i));
+    norm->add_output(before.input(0));
+    norm->add_output(NormOf(before));
+    for (int i : {1, 2}) norm->add_output(before.output(i));
+    const std::string filter = conv->input(1);
+    conv->set_type("NormReluConvStats");
+    conv->clear_input();
+    for (const std::string& input : {before.input(0), NormOf(before), filter}) {
+      conv->add_input(input);
+    }
+  }
+  static std::string NormOf(const OperatorDef& norm) { return norm.output(0) + "_norm"; }
+};
+
+}  // namespace
+
+ConvNormFusion ParseConvNormFusion(const std::string& word) {
+  if (word == "none") return ConvNormFusion::kNone;
+  if (word == "stats") return ConvNormFusion::kStats;
+  if (word == "prologue") return ConvNormFusion::kPrologue;
+  CAFFE_THROW("unknown fusion \"", word, "\"; known: none, stats, prologue");
+}
+
+ConvNormFusion ChooseConvNormFusion(DeviceType device, const std::string& order,
+                                    TensorProto::DataType type) {
+  if (device != CUDA || order != "NHWC") return ConvNormFusion::kNone;
+  if (type == TensorProto::FLOAT16) return ConvNormFusion::kPrologue;
+  return type == TensorProto::BFLOAT16 ? ConvNormFusion::kStats : ConvNormFusion::kNone;
+}
+
+int FuseConvolutionsWithNorms(NetDef* net, ConvNormFusion fusion,
+                              const std::set<std::string>& keep) {
+  if (fusion == ConvNormFusion::kNone) return 0;
+  const int with_stats = StatsRewriter(net, keep).Run();
+  const int with_prologue =
+      fusion == ConvNormFusion::kPrologue ? PrologueRewriter(net, keep).Run() : 0;
+  VLOG(1) << "net " << net->name() << ": " << with_stats << " convolutions give statistics, "
+          << with_prologue << " normalize their input";
+  return with_stats;
+}
+
+}  // namespace caffe2

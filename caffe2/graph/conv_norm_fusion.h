@@ -1,0 +1,36 @@
+// Fusion of convolutions with the batch normalization around them, for training on devices that
+// have engines for it.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "caffe2/proto/caffe2.pb.h"
+
+namespace caffe2 {
+
+enum class ConvNormFusion {
+  kNone,
+  // Conv + SpatialBN, SpatialBNRelu or SpatialBNSumRelu -> ConvStats + the same with the sums
+  // given: no pass over memory for the statistics.
+  kStats,
+  // Besides, SpatialBNRelu + ConvStats -> SpatialBNFinalize + NormReluConvStats: the normalized
+  // image is nowhere in memory. The backward pass masks and sums as it forms input gradients.
+  kPrologue,
+};
+
+// "none", "stats" or "prologue"; throws EnforceNotMet for another word.
+ConvNormFusion ParseConvNormFusion(const std::string& word);
+
+// What is a gain on a device: prologues for float16, statistics for bfloat16 in NHWC on CUDA
+// devices, else nothing.
+ConvNormFusion ChooseConvNormFusion(DeviceType device, const std::string& order,
+                                    TensorProto::DataType type);
+
+// Rewrites `net`, which FuseOperators has been through, before its backward pass. Returns the
+// number of convolutions it changed. What is rewritten computes the same but for rounding; blobs in
+// `keep` stay. Each refusal is logged with its reason at VLOG(1).
+int FuseConvolutionsWithNorms(NetDef* net, ConvNormFusion fusion,
+                              const std::set<std::string>& keep = {});
+
+}  // namespace caffe2

@@ -1,0 +1,52 @@
+// What the CUDA classes of convolutions share.
+#pragma once
+
+#include <vector>
+
+#include "caffe2/cuda/context_cuda.h"
+#include "caffe2/cuda/convolution.h"
+#include "operators/channel_kernels.h"
+#include "operators/conv_op.h"
+#include "operators/elementwise_kernels.h"
+
+namespace caffe2 {
+
+// The shapes of the last run, and what follows from them.
+class PreparedConv {
+ public:
+  // Throws EnforceNotMet if the arguments are not those of a convolution.
+  explicit PreparedConv(const OperatorDef& def);
+  // Throws EnforceNotMet, naming shapes, if input and filter do not fit the arguments.
+  void Prepare(const Tensor& x, const Tensor& filter);
+
+  const cuda::ConvProblem& problem() const { return problem_; }
+  const std::vector<int64_t>& y_dims() const { return y_dims_; }
+  const ChannelLayout& layout() const { return layout_; }  // of Y
+  bool empty() const { return problem_.x[0] == 0; }
+
+ private:
+  const WindowArguments arguments_;
+  std::vector<int64_t> x_dims_, filter_dims_, y_dims_;
+  cuda::ConvProblem problem_;
+  ChannelLayout layout_;
+};
+
+template <typename T>
+constexpr Number kNumberOf = Number::kFloat;
+template <>
+inline constexpr Number kNumberOf<float16> = Number::kFloat16;
+template <>
+inline constexpr Number kNumberOf<bfloat16> = Number::kBFloat16;
+
+// A filter or bias as T: itself, or a converted copy in `copy`.
+template <typename T>
+const T* As(const Tensor& tensor, Tensor* copy, CUDAContext* context) {
+  if (tensor.IsType<T>()) return tensor.data<T>();
+  copy->ResizeLike(tensor);
+  T* converted = copy->mutable_data<T>();
+  LaunchConvert(tensor.numel(), Number::kFloat, tensor.data<float>(), kNumberOf<T>, converted,
+                context->stream());
+  return converted;
+}
+
+}  // namespace caffe2

@@ -1,0 +1,232 @@
+#include "operators/norm_conv_op.h"
+
+#include "operators/conv_op.h"
+#include "operators/spatial_bn_kernels.h"
+
+namespace caffe2 {
+
+const float* NormRowOf(const Tensor& norm, int rows, int row, int64_t channels) {
+  CAFFE_ENFORCE(norm.dim() == 2 && norm.size(0) == rows && norm.size(1) == channels, "a norm of ",
+                channels, " channels has shape ", rows, " x ", channels, ", not ",
+                ShapeString(norm.sizes()));
+  return norm.data<float>() + row * channels;
+}
+
+float* ResizeNorm(int rows, int64_t channels, Tensor* norm) {
+  norm->Resize(rows, channels);
+  return norm->mutable_data<float>();
+}
+
+void OperatorParts::Add(const std::string& type, const std::vector<std::string>& inputs,
+                        const std::vector<std::string>& outputs,
+                        const std::vector<Argument>& more) {
+  OperatorDef part = def_;
+  part.set_type(type);
+  part.clear_input();
+  part.clear_output();
+  for (const std::string& input : inputs) part.add_input(input);
+  for (const std::string& output : outputs) part.add_output(output);
+  for (const Argument& argument : more) *part.add_arg() = argument;
+  parts_.push_back(CreateOperator(part, &workspace_));
+}
+
+void OperatorParts::Run() {
+  for (const auto& part : parts_) {
+    CAFFE_ENFORCE(part->RunAsync(), "the part ", part->type(), " failed");
+  }
+}
+
+// The CPU has no engines for the whole.
+template <>
+struct NormConvDevice<CPUContext>::State {
+  StorageOrder order;
+
+  ChannelShape ShapeOf(const Tensor& x) const { return ChannelShape::Make(x.sizes(), order); }
+};
+
+template <>
+NormConvDevice<CPUContext>::NormConvDevice(const OperatorDef& def)
+    : state_(new State{ReadStorageOrder(ArgumentHelper(def))}) {}
+
+template <>
+bool NormConvDevice<CPUContext>::Forward(const Tensor&, const Tensor*, const Tensor&, Tensor*,
+                                         Tensor*, Tensor*, CPUContext*) {
+  return false;
+}
+template <>
+bool NormConvDevice<CPUContext>::Backward(const Tensor&, const Tensor&, const Tensor&,
+                                          const Tensor&, Tensor*, Tensor*, Tensor*, CPUContext*) {
+  return false;
+}
+
+namespace {
+
+struct Normalizer {
+  const ChannelShape shape;
+  const Tensor &x, &norm;
+  Tensor* y;
+
+  template <typename T>
+  bool DoRunWithType() {
+    const auto row = [&](int r) { return NormRowOf(norm, kNormRows, r, shape.channels); };
+    y->ResizeLike(x);
+    NormalizeChannels(shape, x.data<T>(), row(kMeanRow), row(kFactorRow), row(kBiasRow),
+                      static_cast<const T*>(nullptr), true, y->mutable_data<T>());
+    return true;
+  }
+};
+
+struct GradientMasker {
+  const ChannelShape shape;
+  const Tensor &x, &norm, &y, &dy;
+  Tensor *g, *dnorm;
+
+  template <typename T>
+  bool DoRunWithType() {
+    const int64_t channels = shape.channels;
+    NormalizeGradient<T> in;
+    in.x = x.data<T>();
+    in.dy = dy.data<T>();
+    in.mean = NormRowOf(norm, kNormRows, kMeanRow, channels);
+    in.mask = ReluMask::kFromY;
+    in.y = y.data<T>();
+    g->ResizeLike(x);
+    float* sums = ResizeNorm(kNormGradientRows, channels, dnorm);
+    float *d_scale = sums + kDScaleRow * channels, *d_bias = sums + kDBiasRow * channels;
+    ChannelGradientSums(shape, in, d_bias, d_scale, g->mutable_data<T>());
+    const float* inverse_std = NormRowOf(norm, kNormRows, kInverseStdRow, channels);
+    for (int64_t c = 0; c < channels; ++c) d_scale[c] *= inverse_std[c];
+    return true;
+  }
+};
+
+using ImageTypes = TensorTypes<float, bfloat16>;
+
+}  // namespace
+
+template <>
+void NormConvDevice<CPUContext>::Normalize(const Tensor& x, const Tensor& norm, Tensor* y,
+                                           CPUContext*) {
+  Normalizer normalizer{state_->ShapeOf(x), x, norm, y};
+  ImageTypes::Dispatch(&normalizer, x.dtype());
+}
+template <>
+void NormConvDevice<CPUContext>::MaskGradient(const Tensor& x, const Tensor& norm, const Tensor& y,
+                                              const Tensor& dy, Tensor* g, Tensor* dnorm,
+                                              CPUContext*) {
+  GradientMasker masker{state_->ShapeOf(x), x, norm, y, dy, g, dnorm};
+  ImageTypes::Dispatch(&masker, x.dtype());
+}
+
+namespace {
+
+TensorShape PerChannel(const TensorShape& y, const OperatorDef& def, int rows) {
+  if (y.unknown_shape()) return UnknownTensorShape();
+  const int64_t channels =
+      ImageShape::FromDims(GetDimsVector(y), ReadStorageOrder(ArgumentHelper(def))).channels;
+  return rows == 1 ? CreateTensorShape({channels}, TensorProto::FLOAT)
+                   : CreateTensorShape({rows, channels}, TensorProto::FLOAT);
+}
+
+// `inputs` without the norm are those of Conv.
+std::vector<TensorShape> InferConvStats(const OperatorDef& def,
+                                        const std::vector<TensorShape>& inputs) {
+  const TensorShape y = InferConv(def, {inputs.front(), inputs.back()})[0];
+  return {y, PerChannel(y, def, 1), PerChannel(y, def, 1)};
+}
+OpSchema::Cost CostOfConvStats(const OperatorDef& def, const std::vector<TensorShape>& inputs) {
+  return CostOfConv(def, {inputs.front(), inputs.back()});
+}
+
+std::vector<TensorShape> InferGradient(const OperatorDef& def,
+                                       const std::vector<TensorShape>& inputs) {
+  return {inputs[2], inputs[0], PerChannel(inputs[0], def, kNormGradientRows)};
+}
+
+void DescribeConvStats(OpSchema& schema) {
+  schema.NumOutputs(3)
+      .FillUsing(DescribeWindow)
+      .Arg("group", "Number of groups that channels and filters fall into, default 1.")
+      .FillUsing(DescribeConvAlgorithm)
+      .TensorInferenceFunction(InferConvStats)
+      .CostInferenceFunction(CostOfConvStats)
+      .Output(0, "Y", "As of Conv.")
+      .Output(1, "sum", "Sum of every channel of Y over batch and space, M values, float.")
+      .Output(2, "sumsq", "Sum of squares, likewise.");
+}
+constexpr char kX[] = "N x C x spatial (NCHW) or N x spatial x C (NHWC), of a type Conv takes.";
+constexpr char kFilter[] = "As of Conv, of X's type or float.";
+constexpr char kNorm[] =
+    "How X is normalized, from SpatialBNFinalize: 6 x C, float; rows mean, 1 / deviation, scale, "
+    "bias, factor, shift.";
+
+using PlainConvStats = ConvStatsOp<CPUContext, false>;
+using NormReluConvStats = ConvStatsOp<CPUContext, true>;
+
+REGISTER_CPU_OPERATOR(ConvStats, PlainConvStats);
+OPERATOR_SCHEMA(ConvStats)
+    .NumInputs(2)
+    .FillUsing(DescribeConvStats)
+    .Input(0, "X", kX)
+    .Input(1, "filter", kFilter)
+    .SetDoc(
+        "Conv without bias, and the sums of ChannelStats of its result, which batch normalization "
+        "needs: in one pass where the device has an engine for it.");
+
+REGISTER_CPU_OPERATOR(NormReluConvStats, NormReluConvStats);
+OPERATOR_SCHEMA(NormReluConvStats)
+    .NumInputs(3)
+    .FillUsing(DescribeConvStats)
+    .Input(0, "X", kX)
+    .Input(1, "norm", kNorm)
+    .Input(2, "filter", kFilter)
+    .SetDoc(
+        "ConvStats of max(0, factor * X + shift), which is the normalized X behind a Relu: in one "
+        "pass that leaves it nowhere in memory, where the device has an engine for it.");
+
+REGISTER_CPU_OPERATOR(NormReluConvStatsGradient, NormReluConvStatsGradientOp<CPUContext>);
+OPERATOR_SCHEMA(NormReluConvStatsGradient)
+    .NumInputs(4)
+    .NumOutputs(3)
+    .FillUsing(DescribeWindow)
+    .Arg("group", "As in the forward operator.")
+    .FillUsing(DescribeConvAlgorithm)
+    .TensorInferenceFunction(InferGradient)
+    .Input(0, "X", "The forward operator's input.")
+    .Input(1, "norm", kNorm)
+    .Input(2, "filter", "The forward operator's filter.")
+    .Input(3, "dY", "Gradient of Y, in its shape and type.")
+    .Output(0, "dfilter", "Gradient of the filter, in its shape and type.")
+    .Output(1, "g", "Gradient of the normalized X (not of X), in X's shape and type.")
+    .Output(2, "dnorm",
+            "2 x C, float: sum of g * (X - mean) / deviation, which is the gradient of "
+            "scale, and sum of g, that of bias.")
+    .SetDoc("Gradient of NormReluConvStats; SpatialBNFinalizeGradient makes X's gradient of it.");
+NO_GRADIENT(NormReluConvStatsGradient);
+
+// The sums are for batch normalization, whose own gradient accounts for what they depend on.
+class GetConvStatsGradient final : public GradientMakerBase {
+ public:
+  using GradientMakerBase::GradientMakerBase;
+  std::vector<OperatorDef> GetGradientDefs() override {
+    for (int i : {1, 2}) {
+      CAFFE_ENFORCE(GradOut(i).IsEmpty(), Def().type(), " has no gradient of its sums (",
+                    Def().output(i), ")");
+    }
+    if (Def().type() == "NormReluConvStats") {
+      return {CreateOperatorDef("NormReluConvStatsGradient", "", {I(0), I(1), I(2), GO(0)},
+                                {GI(2), GI(0), GI(1)})};
+    }
+    std::vector<std::string> outputs = {GI(1)};
+    if (!ArgumentHelper(Def()).GetSingleArgument<bool>("no_gradient_to_input", false)) {
+      outputs.push_back(GI(0));
+    }
+    return {CreateOperatorDef("ConvGradient", "", {I(0), I(1), GO(0)}, outputs,
+                              {MakeArgument<int>("no_bias", 1)})};
+  }
+};
+REGISTER_GRADIENT(ConvStats, GetConvStatsGradient);
+REGISTER_GRADIENT(NormReluConvStats, GetConvStatsGradient);
+
+}  // namespace
+}  // namespace caffe2

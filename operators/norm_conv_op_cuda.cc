@@ -1,0 +1,178 @@
+// Convolutions with batch normalization around them on CUDA devices: cuDNN's fused engines, or the
+// parts.
+#include "caffe2/cuda/fused_convolution.h"
+#include "operators/conv_op_cuda.h"
+#include "operators/norm_conv_op.h"
+
+namespace caffe2 {
+
+template <>
+struct NormConvDevice<CUDAContext>::State {
+  PreparedConv conv;
+  StorageOrder order;
+
+  ChannelLayout LayoutOf(const Tensor& x) const {
+    const ImageShape shape = ImageShape::FromDims(x.sizes(), order);
+    return {shape.batch, shape.channels, shape.SpatialSize(), order == StorageOrder::kNHWC};
+  }
+};
+
+template <>
+NormConvDevice<CUDAContext>::NormConvDevice(const OperatorDef& def)
+    : state_(new State{PreparedConv(def), ReadStorageOrder(ArgumentHelper(def))}) {}
+
+namespace {
+
+using ImageTypes = TensorTypes<float, float16, bfloat16>;
+
+// Calls f with a null pointer to the type of the image's elements; returns what it returns.
+template <class F>
+struct TypeCaller {
+  const F& f;
+  template <typename T>
+  bool DoRunWithType() {
+    return f(static_cast<const T*>(nullptr));
+  }
+};
+template <class F>
+bool WithTypeOf(const Tensor& image, const F& f) {
+  TypeCaller<F> caller{f};
+  return ImageTypes::Dispatch(&caller, image.dtype());
+}
+
+float* Resize(int64_t n, Tensor* tensor) {
+  tensor->Resize(n);
+  return tensor->mutable_data<float>();
+}
+
+// The rows of `norm`, and factor and shift also as T, in `copy`.
+template <typename T>
+cuda::NormedInput NormedBy(const Tensor& norm, int64_t channels, Tensor* copy,
+                           CUDAContext* context) {
+  const auto row = [&](int r) { return NormRowOf(norm, kNormRows, r, channels); };
+  copy->Resize(2 * channels);
+  T* converted = copy->mutable_data<T>();
+  static_assert(kShiftRow == kFactorRow + 1);
+  LaunchConvert(2 * channels, Number::kFloat, row(kFactorRow), kNumberOf<T>, converted,
+                context->stream());
+  return {.factor = converted,
+          .shift = converted + channels,
+          .mean = row(kMeanRow),
+          .inverse_std = row(kInverseStdRow),
+          .scale = row(kScaleRow),
+          .bias = row(kBiasRow)};
+}
+
+}  // namespace
+
+template <>
+void NormConvDevice<CUDAContext>::Normalize(const Tensor& x, const Tensor& norm, Tensor* y,
+                                            CUDAContext* context) {
+  const ChannelLayout layout = state_->LayoutOf(x);
+  const auto row = [&](int r) { return NormRowOf(norm, kNormRows, r, layout.channels); };
+  y->ResizeLike(x);
+  WithTypeOf(x, [&]<typename T>(const T* none) {
+    LaunchBatchNormApply(layout, x.data<T>(), row(kMeanRow), row(kInverseStdRow),
+                         /*is_variance=*/false, 0, row(kScaleRow), row(kBiasRow), none,
+                         /*relu=*/true, y->mutable_data<T>(), context->stream());
+    return true;
+  });
+}
+
+template <>
+void NormConvDevice<CUDAContext>::MaskGradient(const Tensor& x, const Tensor& norm, const Tensor& y,
+                                               const Tensor& dy, Tensor* g, Tensor* dnorm,
+                                               CUDAContext* context) {
+  const ChannelLayout layout = state_->LayoutOf(x);
+  const auto row = [&](int r) { return NormRowOf(norm, kNormRows, r, layout.channels); };
+  g->ResizeLike(x);
+  float* sums = ResizeNorm(kNormGradientRows, layout.channels, dnorm);
+  Tensor scratch(context->device());
+  WithTypeOf(x, [&]<typename T>(const T*) {
+    BatchNormGradient<T> in;
+    in.x = x.data<T>();
+    in.y = y.data<T>();
+    in.dy = dy.data<T>();
+    in.scale = row(kScaleRow);
+    in.mean = row(kMeanRow);
+    in.spread = row(kInverseStdRow);
+    in.dz = g->mutable_data<T>();
+    in.dscale = sums + kDScaleRow * layout.channels;
+    in.dbias = sums + kDBiasRow * layout.channels;
+    LaunchBatchNormGradient(layout, in, Resize(BatchNormScratch(layout), &scratch),
+                            context->stream());
+    return true;
+  });
+}
+
+template <>
+bool NormConvDevice<CUDAContext>::Forward(const Tensor& x, const Tensor* norm, const Tensor& filter,
+                                          Tensor* y, Tensor* sums, Tensor* square_sums,
+                                          CUDAContext* context) {
+  PreparedConv& conv = state_->conv;
+  conv.Prepare(x, filter);
+  if (conv.empty() || !cuda::MayFuse(conv.problem())) return false;
+  y->Resize(conv.y_dims());
+  const int64_t filters = conv.layout().channels;
+  float *sum = Resize(filters, sums), *square_sum = Resize(filters, square_sums);
+  Tensor filter_copy(context->device()), norm_copy(context->device());
+  return WithTypeOf(x, [&]<typename T>(const T*) {
+    cuda::NormedInput normed;
+    if (norm) normed = NormedBy<T>(*norm, conv.problem().x[1], &norm_copy, context);
+    return cuda::ConvolveWithStats(conv.problem(), norm ? &normed : nullptr, x.data<T>(),
+                                   As<T>(filter, &filter_copy, context), y->mutable_data<T>(), sum,
+                                   square_sum, context->device_id(), context->stream());
+  });
+}
+
+template <>
+bool NormConvDevice<CUDAContext>::Backward(const Tensor& x, const Tensor& norm,
+                                           const Tensor& filter, const Tensor& dy, Tensor* dfilter,
+                                           Tensor* g, Tensor* dnorm, CUDAContext* context) {
+  PreparedConv& conv = state_->conv;
+  conv.Prepare(x, filter);
+  CAFFE_ENFORCE(dy.sizes() == conv.y_dims(), "dY has shape ", ShapeString(dy.sizes()), ", Y ",
+                ShapeString(conv.y_dims()));
+  if (conv.empty() || !cuda::MayFuse(conv.problem())) return false;
+  const int64_t channels = conv.problem().x[1];
+  g->ResizeLike(x);
+  dfilter->ResizeLike(filter);
+  float* dnorm_data = ResizeNorm(kNormGradientRows, channels, dnorm);
+  Tensor filter_copy(context->device()), norm_copy(context->device()), apart(context->device()),
+      scratch(context->device());
+  return WithTypeOf(x, [&]<typename T>(const T*) {
+    const cuda::NormedInput normed = NormedBy<T>(norm, channels, &norm_copy, context);
+    const cuda::NormedInputGradient to{.g = g->mutable_data<T>(),
+                                       .dscale = dnorm_data + kDScaleRow * channels,
+                                       .dbias = dnorm_data + kDBiasRow * channels,
+                                       .scratch = Resize(3 * channels, &scratch)};
+    if (!cuda::ConvolveNormedBackwardData(conv.problem(), normed, x.data<T>(),
+                                          As<T>(filter, &filter_copy, context), dy.data<T>(), to,
+                                          context->device_id(), context->stream())) {
+      return false;
+    }
+    const bool convert = !filter.IsType<T>();
+    apart.ResizeLike(filter);
+    T* gradient = (convert ? &apart : dfilter)->template mutable_data<T>();
+    if (!cuda::ConvolveNormedBackwardFilter(conv.problem(), normed, x.data<T>(), dy.data<T>(),
+                                            gradient, context->device_id(), context->stream())) {
+      return false;
+    }
+    if (convert) {
+      LaunchConvert(filter.numel(), kNumberOf<T>, gradient, Number::kFloat,
+                    dfilter->mutable_data<float>(), context->stream());
+    }
+    return true;
+  });
+}
+
+namespace {
+
+using PlainConvStats = ConvStatsOp<CUDAContext, false>;
+using NormReluConvStats = ConvStatsOp<CUDAContext, true>;
+REGISTER_CUDA_OPERATOR(ConvStats, PlainConvStats);
+REGISTER_CUDA_OPERATOR(NormReluConvStats, NormReluConvStats);
+REGISTER_CUDA_OPERATOR(NormReluConvStatsGradient, NormReluConvStatsGradientOp<CUDAContext>);
+
+}  // namespace
+}  // namespace caffe2

@@ -1,0 +1,59 @@
+// cuDNN's engines for convolutions with batch normalization around them, on an H200, from its
+// description: no GPU is needed.
+#include "caffe2/cuda/fused_convolution.h"
+#include "tests/cuda/resnet50_layers.h"
+
+namespace caffe2::cuda {
+namespace {
+
+using testing::H200;
+using testing::Layer;
+using testing::Layers;
+using testing::ProblemOf;
+
+bool HasPlan(FusedConvolution form, const Layer& layer, TypeMeta type, std::string* reason) {
+  try {
+    const auto plan = PlanFusedConvolution(form, ProblemOf(layer, type, true, 256), H200());
+    return plan.engine >= 0 && plan.workspace_bytes <= int64_t{1} << 30;
+  } catch (const Error& error) {
+    *reason = error.what();
+    return false;
+  }
+}
+
+// The layers behind a normalization and a Relu that nothing else reads: the second and third of
+// each block.
+bool IsInsideOfBlock(const Layer& layer) {
+  return layer.kernel == 3 || (layer.filters == 4 * layer.channels && layer.stride == 1);
+}
+
+TEST(FusedConvolutionPlanTest, Float16) {
+  std::string reason;
+  int inside = 0;
+  for (const Layer& layer : Layers()) {
+    if (layer.channels == 3) continue;
+    const TypeMeta type = TypeMeta::Make<float16>();
+    EXPECT_TRUE(HasPlan(FusedConvolution::kStats, layer, type, &reason)) << reason;
+    if (!IsInsideOfBlock(layer)) continue;
+    ++inside;
+    for (const auto form : {FusedConvolution::kNormedStats, FusedConvolution::kNormedBackwardFilter,
+                            FusedConvolution::kNormedBackwardData}) {
+      EXPECT_TRUE(HasPlan(form, layer, type, &reason)) << reason;
+    }
+  }
+  EXPECT_EQ(inside, 11);
+}
+
+// Only float16 has engines that normalize on the way in.
+TEST(FusedConvolutionPlanTest, BFloat16HasNone) {
+  std::string reason;
+  const Layer layer{64, 64, 56, 3, 1};
+  EXPECT_FALSE(
+      HasPlan(FusedConvolution::kNormedBackwardFilter, layer, TypeMeta::Make<bfloat16>(), &reason));
+  EXPECT_NE(reason.find("cuDNN has no plan for the filter gradient of the normed convolution"),
+            std::string::npos)
+      << reason;
+}
+
+}  // namespace
+}  // namespace caffe2::cuda

@@ -1,0 +1,126 @@
+#include "caffe2/graph/conv_norm_fusion.h"
+
+#include "caffe2/graph/fusion.h"
+#include "caffe2/graph/gradient.h"
+#include "tests/graph/image_net.h"
+
+namespace caffe2 {
+namespace {
+
+using testing::CountType;
+using testing::ExpectClose;
+using testing::ValuesOf;
+
+// As FuseOperators leaves it.
+struct ResidualNet : testing::ResidualNet {
+  explicit ResidualNet(const std::string& order, bool is_test = false)
+      : testing::ResidualNet(order, is_test) {
+    FuseOperators(&builder.net(), {FusionLevel::kAll, {}});
+  }
+};
+
+class ConvNormFusionTest
+    : public ::testing::TestWithParam<std::tuple<std::string, ConvNormFusion>> {};
+
+TEST_P(ConvNormFusionTest, TrainingComputesTheSame) {
+  const auto& [order, fusion] = GetParam();
+  ResidualNet plain(order), fused(order);
+  EXPECT_EQ(FuseConvolutionsWithNorms(&plain.builder.net(), ConvNormFusion::kNone), 0);
+  EXPECT_EQ(FuseConvolutionsWithNorms(&fused.builder.net(), fusion), 6);
+  const bool prologue = fusion == ConvNormFusion::kPrologue;
+  const NetDef& net = fused.builder.net();
+  // The first normalization is read by the first block's convolution and its shortcut.
+  EXPECT_EQ(CountType(net, "NormReluConvStats"), prologue ? 2 : 0);
+  EXPECT_EQ(CountType(net, "ConvStats"), prologue ? 4 : 6);
+  EXPECT_EQ(CountType(net, "SpatialBNFinalize"), prologue ? 2 : 0);
+  EXPECT_EQ(CountType(net, "Conv"), 0);
+  const auto expected = AddGradientOperators(&plain.builder.net(), {{"loss", ""}});
+  const auto found = AddGradientOperators(&fused.builder.net(), {{"loss", ""}});
+  for (int run = 0; run < 2; ++run) {
+    ASSERT_TRUE(plain.ws.RunNetOnce(plain.builder.net()));
+    ASSERT_TRUE(fused.ws.RunNetOnce(net));
+    for (const char* blob : {"fc", "bn_rm", "a_bn1_rm", "a_bn1_riv", "b_bn2_riv"}) {
+      ExpectClose(ValuesOf(fused.ws, blob), ValuesOf(plain.ws, blob), 1e-5f, blob);
+    }
+  }
+  int compared = 0;
+  for (const auto& blob : plain.builder.net().external_input()) {
+    const auto gradient = expected.find(blob);
+    if (gradient == expected.end()) continue;
+    ASSERT_TRUE(found.count(blob)) << blob;
+    ExpectClose(ValuesOf(fused.ws, found.at(blob).dense),
+                ValuesOf(plain.ws, gradient->second.dense), 1e-5f, blob);
+    ++compared;
+  }
+  EXPECT_GE(compared, 20);
+}
+
+INSTANTIATE_TEST_SUITE_P(Orders, ConvNormFusionTest,
+                         ::testing::Combine(::testing::Values("NCHW", "NHWC"),
+                                            ::testing::Values(ConvNormFusion::kStats,
+                                                              ConvNormFusion::kPrologue)));
+
+TEST(ConvNormFusionRefusalTest, NetsThatTestStay) {
+  ResidualNet test("NHWC", true);
+  const std::string before = test.builder.net().SerializeAsString();
+  EXPECT_EQ(FuseConvolutionsWithNorms(&test.builder.net(), ConvNormFusion::kPrologue), 0);
+  EXPECT_EQ(test.builder.net().SerializeAsString(), before);
+}
+
+int Prologues(const std::function<void(NetDef*)>& change, const std::set<std::string>& keep = {}) {
+  ResidualNet net("NHWC");
+  change(&net.builder.net());
+  FuseConvolutionsWithNorms(&net.builder.net(), ConvNormFusion::kPrologue, keep);
+  return CountType(net.builder.net(), "NormReluConvStats");
+}
+
+// What somebody else reads has to be in memory.
+TEST(ConvNormFusionRefusalTest, NormalizedImagesThatAreReadElsewhereStay) {
+  const auto nothing = [](NetDef*) {};
+  EXPECT_EQ(Prologues(nothing), 2);
+  EXPECT_EQ(Prologues(nothing, {"a_bn1"}), 1);
+  EXPECT_EQ(Prologues(nothing, {"a_bn1_sm"}), 1);
+  EXPECT_EQ(Prologues([](NetDef* net) { net->add_external_output("b_bn1"); }), 1);
+  const auto reads = [](const std::string& blob) {
+    return [blob](NetDef* net) {
+      OperatorDef* op = net->add_op();
+      op->set_type("Relu");
+      op->add_input(blob);
+      op->add_output("copy");
+    };
+  };
+  EXPECT_EQ(Prologues(reads("a_bn1")), 1);
+  EXPECT_EQ(Prologues(reads("a_conv1")), 1);  // what is normalized
+  EXPECT_EQ(Prologues(reads("a_bn1_siv")), 1);
+}
+
+TEST(ConvNormFusionRefusalTest, DevicesOrdersAndBiases) {
+  const auto stats = [](const std::function<void(NetDef*)>& change) {
+    ResidualNet net("NHWC");
+    change(&net.builder.net());
+    return FuseConvolutionsWithNorms(&net.builder.net(), ConvNormFusion::kStats);
+  };
+  EXPECT_EQ(stats([](NetDef*) {}), 6);
+  EXPECT_EQ(stats([](NetDef* net) {
+              net->mutable_op(0)->mutable_device_option()->set_device_type(CUDA);
+            }),
+            5);
+  EXPECT_EQ(
+      stats([](NetDef* net) { SetArgument<std::string>(net->mutable_op(0), "order", "NCHW"); }), 5);
+  EXPECT_EQ(stats([](NetDef* net) { net->mutable_op(0)->add_input("bias"); }), 5);
+}
+
+TEST(ConvNormFusionChoiceTest, ByDeviceOrderAndType) {
+  EXPECT_EQ(ChooseConvNormFusion(CUDA, "NHWC", TensorProto::FLOAT16), ConvNormFusion::kPrologue);
+  EXPECT_EQ(ChooseConvNormFusion(CUDA, "NHWC", TensorProto::BFLOAT16), ConvNormFusion::kStats);
+  EXPECT_EQ(ChooseConvNormFusion(CUDA, "NHWC", TensorProto::FLOAT), ConvNormFusion::kNone);
+  EXPECT_EQ(ChooseConvNormFusion(CUDA, "NCHW", TensorProto::FLOAT16), ConvNormFusion::kNone);
+  EXPECT_EQ(ChooseConvNormFusion(CPU, "NHWC", TensorProto::BFLOAT16), ConvNormFusion::kNone);
+  EXPECT_EQ(ParseConvNormFusion("none"), ConvNormFusion::kNone);
+  EXPECT_EQ(ParseConvNormFusion("stats"), ConvNormFusion::kStats);
+  EXPECT_EQ(ParseConvNormFusion("prologue"), ConvNormFusion::kPrologue);
+  EXPECT_THROW(ParseConvNormFusion("all"), EnforceNotMet);
+}
+
+}  // namespace
+}  // namespace caffe2
