@@ -19,6 +19,8 @@ struct AdamFactors {
   float correction;  // sqrt(1 - beta2^t) / (1 - beta1^t), with t = iter + 1
   float lr;
 };
+// The correction at an iteration, counted from 0.
+float AdamCorrection(const AdamArguments& arguments, int64_t iter);
 // `iter`: int64 of one element, on the host.
 AdamFactors MakeAdamFactors(const AdamArguments& arguments, const Tensor& iter, float lr);
 

@@ -34,13 +34,15 @@ __device__ inline RandomBlock Philox(uint64_t seed, uint64_t index) {
 }  // namespace
 
 template <typename T>
-void LaunchDropout(int64_t n, const T* x, uint64_t seed, uint64_t position, uint64_t bound,
-                   float scale, bool* keep, T* y, cuda::Stream stream) {
-  // One block of random words a turn: up to four elements, fewer at both ends.
-  const uint64_t first = position / 4;
-  const auto blocks = static_cast<int64_t>((position + n + 3) / 4 - first);
-  cuda::ForEach("Dropout", n == 0 ? 0 : blocks, stream, [=] __device__(int64_t b) {
-    const RandomBlock random = Philox(seed, first + b);
+void LaunchDropout(int64_t n, const T* x, const RandomPlace& place, uint64_t bound, float scale,
+                   bool* keep, T* y, cuda::Stream stream) {
+  // One block of random words a turn: up to four elements, fewer at both ends, wherever it begins.
+  const RandomPlace from = place;
+  const int64_t blocks = n == 0 ? 0 : (n + 3 + 3) / 4;
+  cuda::ForEach("Dropout", blocks, stream, [=] __device__(int64_t b) {
+    const uint64_t position = from.address != nullptr ? *from.address : from.position;
+    const uint64_t first = position / 4;
+    const RandomBlock random = Philox(from.seed, first + b);
     for (int k = 0; k < 4; ++k) {
       const int64_t i = static_cast<int64_t>((first + b) * 4 + k - position);
       if (i < 0 || i >= n) continue;
@@ -60,7 +62,7 @@ void LaunchDropoutGradient(int64_t n, const T* dy, const bool* keep, float scale
 }
 
 #define INSTANTIATE(T)                                                                          \
-  template void LaunchDropout<T>(int64_t, const T*, uint64_t, uint64_t, uint64_t, float, bool*, \
+  template void LaunchDropout<T>(int64_t, const T*, const RandomPlace&, uint64_t, float, bool*, \
                                  T*, cuda::Stream);                                             \
   template void LaunchDropoutGradient<T>(int64_t, const T*, const bool*, float, T*, cuda::Stream)
 INSTANTIATE(float);

@@ -1,5 +1,6 @@
 // Dropout on CUDA devices: it drops the same elements as on the CPU.
 #include "caffe2/cuda/context_cuda.h"
+#include "caffe2/cuda/host_values.h"
 #include "operators/dropout_kernels.h"
 #include "operators/dropout_op.h"
 
@@ -9,8 +10,18 @@ template <>
 template <typename T>
 void DropoutOp<CUDAContext>::Drop(int64_t n, const T* x, uint64_t bound, bool* keep, T* y) {
   RandomGenerator& random = context_.random();
-  LaunchDropout(n, x, random.seed(), random.position(), bound, scale(), keep, y, context_.stream());
-  random.set_position(random.position() + n);
+  const auto take = [&random, n] {
+    const uint64_t position = random.position();
+    random.set_position(position + n);
+    return position;
+  };
+  RandomPlace place{random.seed()};
+  if (cuda::HostValues* values = cuda::RecordedHostValues()) {
+    place.address = values->Add<uint64_t>(take);
+  } else {
+    place.position = take();
+  }
+  LaunchDropout(n, x, place, bound, scale(), keep, y, context_.stream());
 }
 
 template <>

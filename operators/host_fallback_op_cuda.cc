@@ -1,3 +1,4 @@
+#include "caffe2/cuda/host_values.h"
 #include "operators/host_fallback_op.h"
 
 namespace caffe2 {
@@ -18,6 +19,9 @@ HostFallbackOp::HostFallbackOp(const OperatorDef& def, Workspace* ws)
 }
 
 bool HostFallbackOp::RunOnDevice() {
+  if (cuda::RecordedHostValues() != nullptr) {
+    throw Error("it has no CUDA version and runs on the host");
+  }
   for (int i = 0; i < InputSize(); ++i) {
     BlobGetMutableTensor(host_.GetBlob(debug_def().input(i)), Device{})->CopyFrom(Input<Tensor>(i));
   }

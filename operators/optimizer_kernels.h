@@ -1,5 +1,5 @@
 // Updates of parameters on CUDA devices. Pointers are device memory, and outputs may be inputs,
-// element by element. The learning rate is read on the device where `address` is not null. Where
+// element by element. A Rate is read on the device where its `address` is not null. Where
 // `found_inf` is not null and not zero, a gradient is not finite: the step is zero, and state
 // stays.
 #pragma once
@@ -37,7 +37,7 @@ struct AdamStep {
   Rate lr;
   const float* found_inf = nullptr;
   float beta1 = 0, beta2 = 0, epsilon = 0;
-  float correction = 0;  // sqrt(1 - beta2^t) / (1 - beta1^t)
+  Rate correction;  // sqrt(1 - beta2^t) / (1 - beta1^t)
   const float *param = nullptr, *moment1 = nullptr, *moment2 = nullptr, *grad = nullptr;
   float *param_out = nullptr, *moment1_out = nullptr, *moment2_out = nullptr;
   float* grad_out = nullptr;  // may be null

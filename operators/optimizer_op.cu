@@ -77,7 +77,7 @@ void LaunchAdam(int64_t n, const AdamStep& update, cuda::Stream stream) {
     const bool skip = IsSet(u.found_inf);
     const float first = skip ? old1 : u.beta1 * old1 + (1 - u.beta1) * g;
     const float second = skip ? old2 : u.beta2 * old2 + (1 - u.beta2) * g * g;
-    const float step = skip ? 0.f : u.correction * first / (sqrtf(second) + u.epsilon);
+    const float step = skip ? 0.f : ValueOf(u.correction) * first / (sqrtf(second) + u.epsilon);
     u.moment1_out[i] = first;
     u.moment2_out[i] = second;
     if (u.grad_out != nullptr) u.grad_out[i] = step;

@@ -2,6 +2,7 @@
 // iteration may lie in host memory; a rate on the device is read there.
 #include "caffe2/core/device_backend.h"
 #include "caffe2/cuda/context_cuda.h"
+#include "caffe2/cuda/host_values.h"
 #include "operators/adagrad_op.h"
 #include "operators/adam_op.h"
 #include "operators/momentum_sgd_op.h"
@@ -15,6 +16,21 @@ namespace {
 Rate RateOf(const Tensor& lr) {
   const CudaScalar scalar = ReadScalar(lr, "the learning rate");
   return {scalar.address, scalar.value};
+}
+
+// Adam's correction at the iteration that the tensor holds, on the host or, which waits for it, on
+// the device.
+Rate CorrectionOf(const AdamArguments& arguments, const Tensor& iter) {
+  CAFFE_ENFORCE_EQ(iter.numel(), 1, "the iteration counter has one element");
+  cuda::HostValues* values = cuda::RecordedHostValues();
+  if (values != nullptr && iter.GetDeviceType() == CPU) {
+    const auto correction = [arguments, count = iter.data<int64_t>()] {
+      return AdamCorrection(arguments, *count);
+    };
+    return {values->AddOf<float>(iter, correction), 0.f};
+  }
+  Tensor copy(CPU);
+  return {nullptr, AdamCorrection(arguments, *OnHost(iter, &copy).data<int64_t>())};
 }
 
 // An output shaped like `like`, or null if the operator does not have it.
@@ -44,16 +60,13 @@ bool AdamOp<CUDAContext>::RunOnDevice() {
   CheckOptimizerState(param, moment1, "moment_1");
   CheckOptimizerState(param, moment2, "moment_2");
   CheckOptimizerState(param, grad, "gradient");
-  Tensor copy(CPU);
-  const AdamFactors factors =
-      MakeAdamFactors(arguments_, OnHost(Input<Tensor>(ITER), &copy), /*lr=*/0.f);
   AdamStep u;
   u.lr = RateOf(Input<Tensor>(LR));
   u.found_inf = FoundInf(this, FOUND_INF);
   u.beta1 = arguments_.beta1;
   u.beta2 = arguments_.beta2;
   u.epsilon = arguments_.epsilon;
-  u.correction = factors.correction;
+  u.correction = CorrectionOf(arguments_, Input<Tensor>(ITER));
   u.param = param.data<float>();
   u.moment1 = moment1.data<float>();
   u.moment2 = moment2.data<float>();

@@ -2,6 +2,7 @@
 
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/logging.h"
+#include "caffe2/cuda/host_values.h"
 
 namespace caffe2 {
 namespace {
@@ -120,7 +121,11 @@ void CUDAContext::CopyBytes(size_t nbytes, const void* source, void* destination
 CudaScalar ReadScalar(const Tensor& tensor, const char* what) {
   CAFFE_ENFORCE_EQ(tensor.numel(), 1, what, " must be a scalar, of one element");
   const float* data = tensor.data<float>();
-  return tensor.GetDeviceType() == CUDA ? CudaScalar{data, 0.f} : CudaScalar{nullptr, *data};
+  if (tensor.GetDeviceType() == CUDA) return {data, 0.f};
+  if (cuda::HostValues* values = cuda::RecordedHostValues()) {
+    return {values->AddOf<float>(tensor, [data] { return *data; }), 0.f};
+  }
+  return {nullptr, *data};
 }
 
 }  // namespace caffe2

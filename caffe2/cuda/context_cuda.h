@@ -49,7 +49,8 @@ template <>
 const Tensor& Operator<CUDAContext>::Input(int i) const;
 
 // One float that steers an operator (a learning rate, the gradient of a loss): in host memory it is
-// read now and passed by value, on the device its address is passed.
+// read now and passed by value, on the device its address is passed. While a CUDA graph is recorded
+// that of a tensor in host memory is the address of a copy, which is made before each run.
 struct CudaScalar {
   const float* address = nullptr;
   float value = 0;

@@ -1,20 +1,24 @@
 // The executor "cuda_graph": runs of CUDA operators are recorded once and then started by one call.
 
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "caffe2/core/device_backend.h"
+#include "caffe2/core/nested_net.h"
 #include "caffe2/core/net.h"
 #include "caffe2/core/workspace.h"
 #include "caffe2/cuda/graph.h"
+#include "caffe2/cuda/host_values.h"
 
 namespace caffe2 {
 namespace {
 
-// Runs before anything is recorded: they allocate, choose plans, and show who draws random numbers.
+// Runs before anything is recorded: they allocate and choose plans.
 constexpr int kWarmUpRuns = 2;
 
 // What an operator saw when it was recorded: its graph is of use as long as nothing of it changes.
@@ -23,15 +27,35 @@ struct Operand {
   std::vector<int64_t> dims;
 };
 
+// True if the two lists share an element.
+bool Meet(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  return std::any_of(a.begin(), a.end(), [&b](const std::string& name) {
+    return std::find(b.begin(), b.end(), name) != b.end();
+  });
+}
+
+// True if the bytes of the two tensors overlap.
+bool Overlap(const Tensor& a, const Tensor& b) {
+  if (!a.has_data() || !b.has_data() || a.device() != b.device()) return false;
+  const auto *a_begin = static_cast<const char*>(a.raw_data()),
+             *b_begin = static_cast<const char*>(b.raw_data());
+  return std::less<>()(a_begin, b_begin + b.nbytes()) &&
+         std::less<>()(b_begin, a_begin + a.nbytes());
+}
+
 // Operators run in definition order, as those of `simple`. An operator is recorded unless it runs
-// on the host, has an operand that is no tensor of its device (whose value or meaning it reads as
-// it runs), draws random numbers, or turns out to do what a graph cannot hold, such as to wait.
-// Those run between the graphs. Where a tensor has moved or changed its shape, the rest of the run
-// goes one by one, and the next run records again.
+// on the host, has an operand that is no tensor of its device, or turns out to do what a graph
+// cannot hold, such as to wait, or to pass a value of the host to a kernel other than through
+// HostValues. Those run between the graphs, or before all of a graph that they have nothing in
+// common with: what moves the iteration and the learning rate runs before the iteration. Where a
+// tensor has moved or changed its shape, the rest of the run goes one by one, and the next run
+// records again.
 class CudaGraphNet final : public NetBase {
  public:
   CudaGraphNet(const std::shared_ptr<const NetDef>& net_def, Workspace* ws)
-      : NetBase(net_def, ws), obstacles_(operators_.size()) {}
+      : NetBase(net_def, ws), obstacles_(operators_.size()), order_(operators_.size()) {
+    std::iota(order_.begin(), order_.end(), size_t{0});
+  }
 
   bool Run() override {
     const ObservedRun observed(this);
@@ -49,18 +73,17 @@ class CudaGraphNet final : public NetBase {
   }
 
  private:
-  // Operators [begin, end): recorded as one, or run one by one.
+  // Operators order_[begin, end): recorded as one, or run one by one.
   struct Segment {
     size_t begin = 0, end = 0;
     std::unique_ptr<cuda::Graph> graph;
+    std::unique_ptr<cuda::HostValues> values;
     std::vector<Operand> operands;
   };
 
   bool RunOneByOne(size_t begin) {
-    for (size_t i = begin; i < operators_.size(); ++i) {
-      const uint64_t before = RandomPosition(i);
-      if (!RunOne(i)) return false;
-      if (RandomPosition(i) != before) obstacles_[i] = "it draws random numbers";
+    for (size_t k = begin; k < order_.size(); ++k) {
+      if (!RunOne(order_[k])) return false;
     }
     return true;
   }
@@ -81,11 +104,12 @@ class CudaGraphNet final : public NetBase {
           segments_.clear();
           return RunOneByOne(begin);
         }
+        segment.values->Send();
         segment.graph->Launch();
         continue;
       }
-      for (size_t i = segment.begin; i < segment.end; ++i) {
-        if (!RunOne(i)) return false;
+      for (size_t k = segment.begin; k < segment.end; ++k) {
+        if (!RunOne(order_[k])) return false;
       }
     }
     return true;
@@ -101,45 +125,111 @@ class CudaGraphNet final : public NetBase {
     for (size_t i = 0; i < operators_.size(); ++i) {
       if (obstacles_[i].empty()) obstacles_[i] = ObstacleOf(*operators_[i]);
     }
-    for (size_t begin = 0; begin < operators_.size();) {
-      size_t end = begin + 1;
-      while (end < operators_.size() && Continues(begin, end)) ++end;
-      Segment segment{begin, end, nullptr, {}};
-      if (obstacles_[begin].empty() && !TryToRecord(&segment)) {
-        continue;  // an operator of it was found to be an obstacle
-      }
-      segments_.push_back(std::move(segment));
-      begin = end;
-    }
+    do {
+      segments_.clear();
+      Arrange();
+    } while (!TryToRecordAll());
     Describe();
   }
 
-  bool Continues(size_t begin, size_t i) const {
-    const bool recorded = obstacles_[begin].empty();
-    return obstacles_[i].empty() == recorded &&
+  // False if an operator was found to be an obstacle.
+  bool TryToRecordAll() {
+    for (size_t begin = 0; begin < order_.size();) {
+      size_t end = begin + 1;
+      while (end < order_.size() && Continues(begin, end)) ++end;
+      Segment segment{begin, end, nullptr, nullptr, {}};
+      if (obstacles_[order_[begin]].empty() && !TryToRecord(&segment)) return false;
+      segments_.push_back(std::move(segment));
+      begin = end;
+    }
+    return true;
+  }
+
+  // Moves operators that are not recorded in front of those that are, as far as the result is the
+  // same, so that these become longer graphs.
+  void Arrange() {
+    order_.clear();
+    for (size_t i = 0; i < operators_.size(); ++i) {
+      size_t place = order_.size();
+      if (!obstacles_[i].empty() && !operators_[i]->IsCommunication()) {
+        while (place > 0 && obstacles_[order_[place - 1]].empty() &&
+               AreIndependent(order_[place - 1], i)) {
+          --place;
+        }
+        // Anywhere else than before all of them it would part them as well.
+        if (place > 0 && obstacles_[order_[place - 1]].empty()) place = order_.size();
+      }
+      order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(place), i);
+    }
+  }
+
+  // True if the two operators may change places.
+  bool AreIndependent(size_t a, size_t b) const {
+    const OperatorDef &def_a = operators_[a]->debug_def(), &def_b = operators_[b]->debug_def();
+    const Operands of_a = OperandsOf(def_a), of_b = OperandsOf(def_b);
+    if (Meet(of_a.writes, of_b.writes) || Meet(of_a.writes, of_b.reads) ||
+        Meet(of_a.reads, of_b.writes) || RunsNestedNets(def_b)) {
+      return false;
+    }
+    // Blobs of different names may share memory.
+    const auto disturbs = [this](size_t writer, size_t other) {
+      std::vector<const Blob*> operands = operators_[other]->Inputs();
+      const std::vector<Blob*>& outputs = operators_[other]->Outputs();
+      operands.insert(operands.end(), outputs.begin(), outputs.end());
+      for (const Blob* output : operators_[writer]->Outputs()) {
+        for (const Blob* operand : operands) {
+          const Tensor *written = BlobTensor(*output), *touched = BlobTensor(*operand);
+          if (written && touched && Overlap(*written, *touched)) return true;
+        }
+      }
+      return false;
+    };
+    return !disturbs(a, b) && !disturbs(b, a);
+  }
+
+  bool Continues(size_t begin, size_t k) const {
+    const size_t first = order_[begin], next = order_[k];
+    const bool recorded = obstacles_[first].empty();
+    return obstacles_[next].empty() == recorded &&
            (!recorded ||
-            IsSameDevice(operators_[begin]->device_option(), operators_[i]->device_option()));
+            IsSameDevice(operators_[first]->device_option(), operators_[next]->device_option()));
   }
 
   bool TryToRecord(Segment* segment) {
-    size_t i = segment->begin;
+    size_t k = segment->begin;
     const std::vector<uint64_t> random = RandomState();
+    const int device = operators_[order_[k]]->device_option().device_id();
     try {
-      segment->graph = std::make_unique<cuda::Graph>(
-          operators_[segment->begin]->device_option().device_id(), [&] {
-            for (i = segment->begin; i < segment->end; ++i) operators_[i]->RunAsync();
-          });
+      segment->values = std::make_unique<cuda::HostValues>(device);
+      const cuda::HostValuesScope scope(segment->values.get());
+      segment->graph = std::make_unique<cuda::Graph>(device, [&] {
+        for (; k < segment->end; ++k) RecordOne(order_[k], *segment->values);
+      });
     } catch (const std::exception& error) {
       SetRandomState(random);
       // An operator, or all of them: what the graph does not like is then not known.
-      const bool found = i < segment->end;
-      for (size_t k = found ? i : segment->begin; k < (found ? i + 1 : segment->end); ++k) {
-        obstacles_[k] = error.what();
+      const bool found = k < segment->end;
+      for (size_t i = found ? k : segment->begin; i < (found ? k + 1 : segment->end); ++i) {
+        obstacles_[order_[i]] = error.what();
       }
       return false;
     }
     segment->operands = OperandsOfSegment(*segment);
     return true;
+  }
+
+  // Throws if what the operator does would not be right again and again.
+  void RecordOne(size_t i, const cuda::HostValues& values) {
+    OperatorBase& op = *operators_[i];
+    const uint64_t before = RandomPosition(i);
+    op.RunAsync();
+    if (RandomPosition(i) != before) throw Error("it draws random numbers");
+    for (size_t k = 0; k < op.Inputs().size(); ++k) {
+      const Tensor* input = BlobTensor(*op.Inputs()[k]);
+      if (input->GetDeviceType() == CPU && !values.IsSource(*input)) {
+        throw Error(MakeString("input ", k, " lies on the host"));
+      }
+    }
   }
 
   // Why the operator cannot be recorded, as far as can be seen from outside; "" if it may be.
@@ -150,7 +240,9 @@ class CudaGraphNet final : public NetBase {
       const bool input = i < op.Inputs().size();
       const Blob& blob = input ? *op.Inputs()[i] : *op.Outputs()[i - op.Inputs().size()];
       const Tensor* tensor = BlobTensor(blob);
-      if (tensor == nullptr || tensor->device() != device) {
+      const bool fits = tensor != nullptr &&
+                        (tensor->device() == device || (input && tensor->GetDeviceType() == CPU));
+      if (!fits) {
         return MakeString(input ? "input " : "output ", input ? i : i - op.Inputs().size(),
                           " is no tensor on ", device.ToString());
       }
@@ -160,9 +252,10 @@ class CudaGraphNet final : public NetBase {
 
   template <typename F>
   void ForEachOperand(const Segment& segment, const F& f) const {
-    for (size_t i = segment.begin; i < segment.end; ++i) {
-      for (const Blob* blob : operators_[i]->Inputs()) f(BlobTensor(*blob));
-      for (const Blob* blob : operators_[i]->Outputs()) f(BlobTensor(*blob));
+    for (size_t k = segment.begin; k < segment.end; ++k) {
+      const OperatorBase& op = *operators_[order_[k]];
+      for (const Blob* blob : op.Inputs()) f(BlobTensor(*blob));
+      for (const Blob* blob : op.Outputs()) f(BlobTensor(*blob));
     }
   }
 
@@ -203,6 +296,7 @@ class CudaGraphNet final : public NetBase {
 
   int runs_ = 0;
   std::vector<std::string> obstacles_;  // of each operator; "" for those that are recorded
+  std::vector<size_t> order_;           // in which the operators run
   std::vector<Segment> segments_;       // empty until recorded
 };
 

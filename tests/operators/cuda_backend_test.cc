@@ -1,8 +1,11 @@
 // Nets and operators on CUDA devices, beyond what single operators' tests see. Runs where a device
 // is, which may be the emulated one (CAFFE2_TEST_DEVICE=cuda).
+#include <glog/logging.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -234,6 +237,116 @@ TEST(CudaGraphNetTest, FollowsValuesRandomNumbersAndShapes) {
       }
     }
   }
+}
+
+// The lines that are logged while it lives.
+class LogLines final : public google::LogSink {
+ public:
+  LogLines() { google::AddLogSink(this); }
+  ~LogLines() override { google::RemoveLogSink(this); }
+  void send(google::LogSeverity, const char*, const char*, int, const struct ::tm*,
+            const char* message, size_t length) override {
+    lines_.emplace_back(message, length);
+  }
+  bool Contain(const std::string& text) const {
+    return std::any_of(lines_.begin(), lines_.end(), [&text](const std::string& line) {
+      return line.find(text) != std::string::npos;
+    });
+  }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+// The iteration and the rate are computed on the host in the middle of the net, and Dropout draws
+// numbers: one graph holds all the rest, and follows them.
+TEST(CudaGraphNetTest, WholeIterationsWithOptimizersAreOneGraph) {
+  NEED_CUDA();
+  NetDef net;
+  net.mutable_device_option()->set_device_type(CUDA);
+  net.mutable_device_option()->set_random_seed(3);
+  const auto add_on_host = [&net](OperatorDef op) {
+    op.mutable_device_option()->set_device_type(CPU);
+    *net.add_op() = op;
+  };
+  *net.add_op() = Op("FC", {"x", "w", "b"}, {"fc"});
+  *net.add_op() = Op("Dropout", {"fc"}, {"dropped", "mask"}, {MakeArgument("ratio", 0.3f)});
+  *net.add_op() = Op("FCGradient", {"x", "w", "dropped"}, {"w_grad", "b_grad"});
+  add_on_host(Op("Iter", {"iter"}, {"iter"}));
+  add_on_host(Op("LearningRate", {"iter"}, {"lr"},
+                 {MakeArgument("policy", std::string("exp")), MakeArgument("base_lr", -0.1f),
+                  MakeArgument("gamma", 0.7f)}));
+  *net.add_op() = Op("Adam", {"w", "m1", "m2", "w_grad", "lr", "iter"}, {"w", "m1", "m2"});
+  *net.add_op() = Op("MomentumSGDUpdate", {"b_grad", "m", "lr", "b"}, {"b_grad", "m", "b"},
+                     {MakeArgument("momentum", 0.9f)});
+  Workspace expected, actual;
+  for (Workspace* ws : {&expected, &actual}) {
+    for (const auto& [name, dims] : std::map<std::string, std::vector<int64_t>>{{"x", {4, 5}},
+                                                                                {"w", {3, 5}},
+                                                                                {"b", {3}},
+                                                                                {"m1", {3, 5}},
+                                                                                {"m2", {3, 5}},
+                                                                                {"m", {3}}}) {
+      if (name[0] == 'm') {
+        Feed(ws, "values", dims, std::vector<float>(name == "m" ? 3 : 15, 0.f));
+      } else {
+        FeedRandom(ws, "values", dims, name[0]);
+      }
+      ws->RunOperatorOnce(OnCuda(Op("CopyCPUToGPU", {"values"}, {name})));
+    }
+    Feed(ws, "iter", {1}, std::vector<int64_t>{0});
+    net.set_name("net");
+    net.set_type(ws == &actual ? "cuda_graph" : "simple");
+    ws->CreateNet(net);
+  }
+  const LogLines log;
+  for (int run = 0; run < 7; ++run) {
+    // A counter that jumps, as when a checkpoint is loaded.
+    for (Workspace* ws : {&expected, &actual}) {
+      if (run == 5) *ws->GetBlob("iter")->GetMutable<Tensor>()->mutable_data<int64_t>() = 40;
+      ASSERT_TRUE(ws->RunNet("net"));
+    }
+    for (const char* name : {"w", "b", "m1", "m2", "m", "dropped"}) {
+      EXPECT_EQ(OnHost<float>(expected, name), OnHost<float>(actual, name))
+          << name << " in run " << run;
+    }
+  }
+  EXPECT_TRUE(log.Contain("net net: 5 of 7 operators recorded in 1 CUDA graphs"));
+  EXPECT_FALSE(log.Contain("not recorded"));
+}
+
+// An operator that draws on the host, and one that reads a shape there, do not become part of a
+// graph, and still follow what changes.
+TEST(CudaGraphNetTest, NamesWhatStaysOutOfTheGraph) {
+  NEED_CUDA();
+  NetDef net;
+  net.set_name("net");
+  net.set_type("cuda_graph");
+  net.mutable_device_option()->set_device_type(CUDA);
+  *net.add_op() = Op("Scale", {"x"}, {"scaled"}, {MakeArgument("scale", 2.f)});
+  *net.add_op() = Op("Reshape", {"scaled", "shape"}, {"y", "old_shape"});
+  *net.add_op() =
+      Op("UniformFill", {}, {"noise"}, {MakeArgument("shape", std::vector<int64_t>{2})});
+  *net.add_op() = Op("Scale", {"y"}, {"z"}, {MakeArgument("scale", 2.f)});
+  Workspace ws;
+  FeedRandom(&ws, "values", {6}, 1);
+  ws.RunOperatorOnce(OnCuda(Op("CopyCPUToGPU", {"values"}, {"x"})));
+  Feed(&ws, "shape", {2}, std::vector<int64_t>{2, 3});
+  ws.CreateNet(net);
+  const LogLines log;
+  std::vector<float> last;
+  for (int run = 0; run < 6; ++run) {
+    const std::vector<int64_t> shape =
+        run < 4 ? std::vector<int64_t>{2, 3} : std::vector<int64_t>{3, 2};
+    Feed(&ws, "shape", {2}, shape);
+    ASSERT_TRUE(ws.RunNet("net"));
+    EXPECT_EQ(Fetch(ws, "z").sizes(), shape);
+    const std::vector<float> noise = OnHost<float>(ws, "noise");
+    EXPECT_NE(noise, last) << "run " << run;
+    last = noise;
+  }
+  EXPECT_TRUE(log.Contain("operator 1, Reshape: output 1 is no tensor"));
+  EXPECT_TRUE(log.Contain("operator 2, UniformFill: it has no CUDA version"));
 }
 
 struct Training {
