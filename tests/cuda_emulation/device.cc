@@ -1,5 +1,8 @@
+// Fibers jump between stacks, which the checked longjmp takes for an error.
+#undef _FORTIFY_SOURCE
 #include "tests/cuda_emulation/device.h"
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -14,13 +17,16 @@ namespace {
 constexpr int kWarp = 32;
 constexpr size_t kStackBytes = 64 << 10;
 
-// One thread of the block that is running.
+// A stack that runs threads of a block, one after another as long as none of them waits; while one
+// waits, another fiber runs those that have not begun. Only the first switch to a fiber is one of
+// ucontext.h, which asks the kernel for the signal mask each time.
 struct Fiber {
-  ucontext_t context;
   std::unique_ptr<char[]> stack{new char[kStackBytes]};
-  dim3 index;
+  ucontext_t start;
+  jmp_buf state;
+  bool started = false, idle = true;
+  dim3 index;  // of the thread that it runs
   int warp = 0, lane = 0;
-  bool done = false;
 };
 
 // How many have arrived at a barrier, and how often it has opened.
@@ -52,26 +58,19 @@ class Block {
  public:
   void Run(const char* name, dim3 size, const std::function<void()>& thread) {
     thread_ = &thread;
-    const int count = static_cast<int>(size.x * size.y * size.z);
-    Prepare(size, count);
-    int remaining = count;
-    while (remaining > 0) {
+    size_ = size;
+    Prepare();
+    while (begun_ < count_) {
+      Fiber* fiber = IdleFiber();
+      Resume(fiber);
+      if (!fiber->idle) waiting_.push_back(fiber);
+    }
+    while (!waiting_.empty()) {
       const uint64_t before = progress_;
-      for (int i = 0; i < count; ++i) {
-        Fiber& fiber = *fibers_[i];
-        if (fiber.done) continue;
-        running_ = &fiber;
-        Current().thread_index = fiber.index;
-        swapcontext(&scheduler_, &fiber.context);
-        if (!fiber.done) continue;
-        --remaining;
-        ++progress_;
-        block_gate_.Leave();
-        warps_[fiber.warp].gate.Leave();
-      }
+      for (Fiber* fiber : waiting_) Resume(fiber);
+      std::erase_if(waiting_, [](const Fiber* fiber) { return fiber->idle; });
       // Every thread had its turn: somebody must have come further.
-      CAFFE_ENFORCE(progress_ != before, "kernel ", name, ": ", remaining,
-                    " threads wait at a barrier that the others do not reach");
+      if (progress_ == before) Abandon(name);
     }
   }
 
@@ -88,24 +87,63 @@ class Block {
   }
 
  private:
-  void Prepare(dim3 size, int count) {
-    while (static_cast<int>(fibers_.size()) < count) fibers_.push_back(std::make_unique<Fiber>());
-    warps_.assign((count + kWarp - 1) / kWarp, {});
+  void Prepare() {
+    count_ = static_cast<int>(size_.x * size_.y * size_.z);
+    begun_ = 0;
+    warps_.assign((count_ + kWarp - 1) / kWarp, {});
+    for (int i = 0; i < count_; ++i) ++warps_[i / kWarp].gate.members;
     block_gate_ = {};
-    block_gate_.members = count;
-    for (int i = 0; i < count; ++i) {
-      Fiber& fiber = *fibers_[i];
-      fiber.index = dim3(i % size.x, i / size.x % size.y, i / (size.x * size.y));
-      fiber.warp = i / kWarp;
-      fiber.lane = i % kWarp;
-      fiber.done = false;
-      ++warps_[fiber.warp].gate.members;
-      getcontext(&fiber.context);
-      fiber.context.uc_stack.ss_sp = fiber.stack.get();
-      fiber.context.uc_stack.ss_size = kStackBytes;
-      fiber.context.uc_link = &scheduler_;
-      makecontext(&fiber.context, &Block::Enter, 0);
+    block_gate_.members = count_;
+  }
+
+  Fiber* IdleFiber() {
+    if (idle_.empty()) {
+      Prepare(idle_.emplace_back(fibers_.emplace_back(std::make_unique<Fiber>()).get()));
     }
+    Fiber* fiber = idle_.back();
+    idle_.pop_back();
+    return fiber;
+  }
+  [[gnu::noinline]] static void Prepare(Fiber* fiber) {
+    getcontext(&fiber->start);
+    fiber->start.uc_stack.ss_sp = fiber->stack.get();
+    fiber->start.uc_stack.ss_size = kStackBytes;
+    makecontext(&fiber->start, &Block::Enter, 0);
+  }
+
+  // Runs the fiber until its thread waits or all threads have begun. What returns twice is not
+  // inlined.
+  [[gnu::noinline]] void Resume(Fiber* fiber) {
+    running_ = fiber;
+    Current().thread_index = fiber->index;
+    if (_setjmp(scheduler_) != 0) return;
+    if (fiber->started) _longjmp(fiber->state, 1);
+    fiber->started = true;
+    setcontext(&fiber->start);
+  }
+  [[gnu::noinline]] void Yield(Fiber* self) {
+    if (_setjmp(self->state) == 0) _longjmp(scheduler_, 1);
+  }
+
+  static void Enter();
+  [[noreturn]] void RunThreads(Fiber* self) {
+    for (;;) {
+      while (begun_ < count_) RunThread(begun_++, self);
+      self->idle = true;
+      idle_.push_back(self);
+      Yield(self);
+    }
+  }
+  void RunThread(int i, Fiber* self) {
+    self->idle = false;
+    self->index = dim3(i % size_.x, i / size_.x % size_.y, i / (size_.x * size_.y));
+    self->warp = i / kWarp;
+    self->lane = i % kWarp;
+    Current().thread_index = self->index;
+    (*thread_)();
+    ++progress_;
+    block_gate_.Leave();
+    warps_[self->warp].gate.Leave();
   }
 
   void Await(Gate* gate) {
@@ -113,17 +151,27 @@ class Block {
     const uint64_t generation = gate->generation;
     ++progress_;
     gate->Arrive();
-    while (gate->generation == generation) swapcontext(&self->context, &scheduler_);
+    while (gate->generation == generation) Yield(self);
   }
 
-  static void Enter();
+  [[noreturn]] void Abandon(const char* name) {
+    const size_t waiting = waiting_.size();
+    waiting_.clear();
+    idle_.clear();
+    fibers_.clear();
+    CAFFE_THROW("kernel ", name, ": ", waiting,
+                " threads wait at a barrier that the others do not reach");
+  }
 
   std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::vector<Fiber*> idle_, waiting_;
   std::vector<Warp> warps_;
   Gate block_gate_;
-  ucontext_t scheduler_;
+  jmp_buf scheduler_;
   Fiber* running_ = nullptr;
   const std::function<void()>* thread_ = nullptr;
+  dim3 size_;
+  int count_ = 0, begun_ = 0;
   uint64_t progress_ = 0;
 };
 
@@ -134,16 +182,12 @@ Block& CurrentBlock() {
 
 void Block::Enter() {
   Block& block = CurrentBlock();
-  (*block.thread_)();
-  block.running_->done = true;
+  block.RunThreads(block.running_);
 }
 
 }  // namespace
 
-Position& Current() {
-  static thread_local Position position;
-  return position;
-}
+constinit thread_local Position current_position;
 
 void RunGrid(const char* name, dim3 grid, dim3 block, const std::function<void()>& thread) {
   CAFFE_ENFORCE(grid.x > 0 && grid.y > 0 && grid.z > 0 && grid.y < 65536 && grid.z < 65536,

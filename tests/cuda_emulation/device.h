@@ -21,7 +21,7 @@
 
 struct dim3 {
   unsigned x = 1, y = 1, z = 1;
-  dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
+  constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 
 namespace caffe2::cuda::emulation {
@@ -29,8 +29,9 @@ namespace caffe2::cuda::emulation {
 struct Position {
   dim3 thread_index, block_index, block_size, grid_size;
 };
+extern constinit thread_local Position current_position;
 // Of the thread that is running.
-Position& Current();
+inline Position& Current() { return current_position; }
 
 // Runs `thread` once for every thread of the grid.
 void RunGrid(const char* name, dim3 grid, dim3 block, const std::function<void()>& thread);
