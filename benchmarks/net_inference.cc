@@ -18,7 +18,9 @@ DEFINE_int32(batch, 32, "images a run");
 DEFINE_int32(image_size, 224, "height and width");
 DEFINE_int32(channels, 3, "channels of an image");
 DEFINE_int32(labels, 1000, "classes");
-DEFINE_string(dtype, "float", "float or bfloat16 activations");
+DEFINE_string(dtype, "float", "float, bfloat16 or float16 activations");
+DEFINE_string(device, "cpu", "cpu or cuda");
+DEFINE_bool(cuda_graph, false, "record a run and start it by one call");
 DEFINE_string(order, "NHWC", "NHWC or NCHW");
 DEFINE_bool(optimize, true, "fold and fuse");
 DEFINE_double(min_seconds, 10, "measured at least this long");
@@ -27,26 +29,32 @@ DEFINE_bool(profile, false, "print milliseconds by operator type");
 namespace caffe2 {
 namespace {
 
-int Run() {
-  CAFFE_ENFORCE(FLAGS_dtype == "float" || FLAGS_dtype == "bfloat16", "dtype is ", FLAGS_dtype);
-  CAFFE_ENFORCE(FLAGS_batch > 0, "batch must be positive");
-  ModelHelper::Options options;
-  options.order = FLAGS_order;
-  options.is_test = true;
-  if (FLAGS_dtype == "bfloat16") options.compute_type = TensorProto::BFLOAT16;
-  ModelHelper model("inference", options);
+ModelHelper BuildModel(const Device& device) {
+  const std::map<std::string, TensorProto::DataType> types = {{"float", TensorProto::FLOAT},
+                                                              {"bfloat16", TensorProto::BFLOAT16},
+                                                              {"float16", TensorProto::FLOAT16}};
+  CAFFE_ENFORCE(types.count(FLAGS_dtype), "dtype is ", FLAGS_dtype);
+  ModelHelper model("inference", {.order = FLAGS_order,
+                                  .is_test = true,
+                                  .compute_type = types.at(FLAGS_dtype),
+                                  .device = ToDeviceOption(device)});
   std::string data = "data";
-  if (FLAGS_dtype == "bfloat16") {
-    data = brew::CastTo(&model, data, "data_cast", TensorProto::BFLOAT16);
-  }
+  if (FLAGS_dtype != "float") data = brew::CastTo(&model, data, "data_cast", types.at(FLAGS_dtype));
   NetworkOptions network;
   network.image_size = FLAGS_image_size;
   network.small_stem = FLAGS_image_size < 64;
   network.num_channels = FLAGS_channels;
   network.num_labels = FLAGS_labels;
-  const std::string scores = AddNetwork(&model, FLAGS_model, data, network);
-  model.net()->add_external_output(scores);
+  model.net()->add_external_output(AddNetwork(&model, FLAGS_model, data, network));
+  return model;
+}
 
+int Run() {
+  CAFFE_ENFORCE(FLAGS_batch > 0, "batch must be positive");
+  CAFFE_ENFORCE(FLAGS_device == "cpu" || FLAGS_device == "cuda", "device is ", FLAGS_device);
+  const Device device{FLAGS_device == "cuda" ? CUDA : CPU, 0};
+  CheckDevice(device);
+  ModelHelper model = BuildModel(device);
   Workspace ws;
   CAFFE_ENFORCE(ws.RunNetOnce(*model.param_init_net()));
   const std::vector<int64_t> shape =
@@ -54,12 +62,15 @@ int Run() {
           ? std::vector<int64_t>{FLAGS_batch, FLAGS_image_size, FLAGS_image_size, FLAGS_channels}
           : std::vector<int64_t>{FLAGS_batch, FLAGS_channels, FLAGS_image_size, FLAGS_image_size};
   benchmark::FeedImages(shape, &ws);
+  benchmark::MoveTo(device, "data", &ws);
   if (FLAGS_optimize) OptimizeForInference(model.net(), &ws);
-  benchmark::ShareMemory(*model.net(), {}, &ws);
+  benchmark::ShareMemory(*model.net(), {}, &ws, device);
+  if (FLAGS_cuda_graph) model.net()->set_type("cuda_graph");
   NetBase* net = ws.CreateNet(*model.net());
   const auto rates = benchmark::MeasureRates(net, FLAGS_batch, FLAGS_min_seconds);
-  benchmark::PrintRates(
-      MakeString(FLAGS_model, "/infer/b", FLAGS_batch, "/", FLAGS_dtype, "/", FLAGS_order), rates);
+  benchmark::PrintRates(MakeString(FLAGS_model, "/infer/b", FLAGS_batch, "/", FLAGS_dtype, "/",
+                                   FLAGS_order, device.type == CPU ? "" : "/cuda"),
+                        rates, device);
   if (FLAGS_profile) benchmark::PrintOperatorTimes(*net, 3);
   return 0;
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "caffe2/core/device_backend.h"
 #include "caffe2/core/workspace.h"
 #include "caffe2/graph/memory_plan.h"
 
@@ -65,12 +66,14 @@ inline std::vector<double> MeasureRates(NetBase* net, int batch, double min_seco
   return rates;
 }
 
-// One JSON object on one line.
-inline void PrintRates(const std::string& name, const std::vector<double>& rates) {
+// One JSON object on one line: images a second, and the most of the device's memory in use.
+inline void PrintRates(const std::string& name, const std::vector<double>& rates,
+                       const Device& device) {
   std::printf(
       "{\"peer\": \"doppio\", \"case\": \"%s\", \"unit\": \"img/s\", \"median\": %.4f, "
-      "\"min\": %.4f, \"max\": %.4f, \"n\": %zu}\n",
-      name.c_str(), rates[rates.size() / 2], rates.front(), rates.back(), rates.size());
+      "\"min\": %.4f, \"max\": %.4f, \"n\": %zu, \"peak_mib\": %.0f}\n",
+      name.c_str(), rates[rates.size() / 2], rates.front(), rates.back(), rates.size(),
+      static_cast<double>(PeakMemory(device)) / (1 << 20));
   std::fflush(stdout);
 }
 

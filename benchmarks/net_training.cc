@@ -11,6 +11,7 @@
 #include "benchmarks/operator_table.h"
 #include "caffe2/core/device_backend.h"
 #include "caffe2/graph/conv_norm_fusion.h"
+#include "caffe2/graph/flat_update.h"
 #include "caffe2/graph/fusion.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/model/loss_scale.h"
@@ -29,6 +30,8 @@ DEFINE_string(device, "cpu", "cpu or cuda");
 DEFINE_string(fuse, "all", "off, bn or all");
 DEFINE_string(fuse_conv, "auto", "none, stats, prologue; auto: what the trainers choose");
 DEFINE_bool(memory_plan, true, "share memory between blobs");
+DEFINE_bool(cuda_graph, false,
+            "record a step and start it by one call, as --cuda_graph of trainers");
 DEFINE_double(min_seconds, 10, "measured at least this long");
 DEFINE_bool(profile, false, "print milliseconds by operator type");
 DEFINE_int32(table, 0, "print so many lines of the table of operators beside their floors");
@@ -97,16 +100,22 @@ int Run() {
   BuildModel(&model);
 
   Workspace ws;
+  // As the trainers do on GPUs.
+  const std::vector<FlatGroup> groups = device.type == CPU
+                                            ? std::vector<FlatGroup>()
+                                            : FuseUpdates(*model.param_init_net(), model.net());
   CAFFE_ENFORCE(ws.RunNetOnce(*model.param_init_net()));
+  for (const FlatGroup& group : groups) PlaceFlat(group, &ws);
   FeedInputs(&ws);
   for (const char* name : {"data", "label"}) benchmark::MoveTo(device, name, &ws);
   if (FLAGS_memory_plan) benchmark::ShareMemory(*model.net(), {"loss"}, &ws, device);
+  if (FLAGS_cuda_graph) model.net()->set_type("cuda_graph");
   NetBase* net = ws.CreateNet(*model.net());
   const auto rates = benchmark::MeasureRates(net, FLAGS_batch, FLAGS_min_seconds);
   benchmark::PrintRates(
       MakeString(FLAGS_model, "/train/b", FLAGS_batch, "/", FLAGS_dtype, "/", FLAGS_order, "/fuse=",
                  FLAGS_fuse, "/fuse_conv=", FLAGS_fuse_conv, device.type == CPU ? "" : "/cuda"),
-      rates);
+      rates, device);
   if (FLAGS_profile) benchmark::PrintOperatorTimes(*net, 3);
   if (FLAGS_table > 0) {
     const double tflops = FLAGS_tflops > 0 ? FLAGS_tflops : FLAGS_dtype == "float" ? 67 : 790;

@@ -1,5 +1,8 @@
-// Convolution and its gradients on CUDA devices: cuDNN, and one pass for bias, sum and Relu.
+// Convolution and its gradients on CUDA devices: cuDNN, with bias, sum and Relu in the same pass
+// where it has an engine for them, else in one more.
 #include "operators/conv_op_cuda.h"
+
+#include "caffe2/cuda/fused_convolution.h"
 
 namespace caffe2 {
 
@@ -41,7 +44,10 @@ template <Epilogue kEpilogue>
 class CudaConvOp final : public Operator<CUDAContext> {
  public:
   CudaConvOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CUDAContext>(def, ws), conv_(def), has_bias_(InputSize() > (kSum ? 3 : 2)) {
+      : Operator<CUDAContext>(def, ws),
+        conv_(def),
+        constant_filter_(GetSingleArgument<bool>("constant_filter", false)),
+        has_bias_(InputSize() > (kSum ? 3 : 2)) {
     for (int i = 0; i < InputSize(); ++i) {
       CAFFE_ENFORCE(!IsInputOutputAlias(i, 0) || (kSum && i == InputSize() - 1), "input ", i,
                     " and the output are the same blob ", def.output(0));
@@ -69,11 +75,17 @@ class CudaConvOp final : public Operator<CUDAContext> {
       context_.Copy(y->numel(), y_data, apart.mutable_data<T>());
       z = apart.data<T>();
     }
-    cuda::Convolve(cuda::ConvDirection::kForward, conv_.problem(), x.data<T>(),
-                   As<T>(filter, &filter_copy, &context_), nullptr, y_data, context_.device_id(),
-                   context_.stream());
-    if (!has_bias_ && kEpilogue == Epilogue::kNone) return true;
+    const T* filter_data =
+        constant_filter_ ? KeptFilter<T>(filter) : As<T>(filter, &filter_copy, &context_);
     const T* bias = has_bias_ ? As<T>(Input(2), &bias_copy, &context_) : nullptr;
+    if (has_bias_ &&
+        cuda::ConvolveWithBias(conv_.problem(), x.data<T>(), filter_data, bias, z, kRelu, y_data,
+                               context_.device_id(), context_.stream())) {
+      return true;
+    }
+    cuda::Convolve(cuda::ConvDirection::kForward, conv_.problem(), x.data<T>(), filter_data,
+                   nullptr, y_data, context_.device_id(), context_.stream());
+    if (!has_bias_ && kEpilogue == Epilogue::kNone) return true;
     LaunchChannelEpilogue(conv_.layout(), bias, z, kRelu, y_data, context_.stream());
     return true;
   }
@@ -95,8 +107,23 @@ class CudaConvOp final : public Operator<CUDAContext> {
     CAFFE_ENFORCE(z.dtype() == x.dtype(), "Z has type ", z.dtype().name());
   }
 
+  // As<T>, done once for each place that filters lie in.
+  template <typename T>
+  const T* KeptFilter(const Tensor& filter) {
+    if (filter.IsType<T>()) return filter.data<T>();
+    if (kept_from_ != filter.raw_data() || !kept_filter_.IsType<T>() ||
+        kept_filter_.sizes() != filter.sizes()) {
+      As<T>(filter, &kept_filter_, &context_);
+      kept_from_ = filter.raw_data();
+    }
+    return kept_filter_.template data<T>();
+  }
+
   PreparedConv conv_;
+  const bool constant_filter_;
   const bool has_bias_;
+  Tensor kept_filter_{context_.device()};
+  const void* kept_from_ = nullptr;
 };
 
 // X, filter, dY -> dfilter, [dbias], [dX].

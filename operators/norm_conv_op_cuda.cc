@@ -111,7 +111,7 @@ bool NormConvDevice<CUDAContext>::Forward(const Tensor& x, const Tensor* norm, c
                                           CUDAContext* context) {
   PreparedConv& conv = state_->conv;
   conv.Prepare(x, filter);
-  if (conv.empty() || !cuda::MayFuse(conv.problem())) return false;
+  if (conv.empty() || !cuda::MayFuseNorm(conv.problem())) return false;
   y->Resize(conv.y_dims());
   const int64_t filters = conv.layout().channels;
   float *sum = Resize(filters, sums), *square_sum = Resize(filters, square_sums);
@@ -133,7 +133,7 @@ bool NormConvDevice<CUDAContext>::Backward(const Tensor& x, const Tensor& norm,
   conv.Prepare(x, filter);
   CAFFE_ENFORCE(dy.sizes() == conv.y_dims(), "dY has shape ", ShapeString(dy.sizes()), ", Y ",
                 ShapeString(conv.y_dims()));
-  if (conv.empty() || !cuda::MayFuse(conv.problem())) return false;
+  if (conv.empty() || !cuda::MayFuseNorm(conv.problem())) return false;
   const int64_t channels = conv.problem().x[1];
   g->ResizeLike(x);
   dfilter->ResizeLike(filter);

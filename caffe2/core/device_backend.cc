@@ -1,6 +1,7 @@
 #include "caffe2/core/device_backend.h"
 
 #include <dlfcn.h>
+#include <sys/resource.h>
 
 #include <array>
 #include <atomic>
@@ -99,6 +100,14 @@ void CheckDevice(const Device& device) {
                 " is there: ", DeviceProblem(device.type));
   CAFFE_ENFORCE(device.id >= 0 && device.id < count, "there is no device ", device.ToString(),
                 "; this machine has ", count);
+}
+
+size_t PeakMemory(const Device& device) {
+  CheckDevice(device);
+  if (device.type != CPU) return Find(device.type)->peak_memory(device.id);
+  rusage usage{};
+  CAFFE_ENFORCE(getrusage(RUSAGE_SELF, &usage) == 0, "getrusage failed");
+  return static_cast<size_t>(usage.ru_maxrss) << 10;
 }
 
 bool StartOperator(OperatorBase* op) {

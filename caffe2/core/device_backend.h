@@ -20,8 +20,9 @@ class OutOfMemoryError : public Error {
 // What the library of a device type tells the core. It also registers an allocator, copies and
 // operators when it is loaded.
 struct DeviceBackend {
-  int (*count)() = nullptr;            // devices there are; 0 if they cannot be used
-  std::string (*problem)() = nullptr;  // why there is none, in one line
+  int (*count)() = nullptr;                     // devices there are; 0 if they cannot be used
+  std::string (*problem)() = nullptr;           // why there is none, in one line
+  size_t (*peak_memory)(int device) = nullptr;  // as PeakMemory
 };
 
 // Called during static initialisation of the library.
@@ -38,6 +39,10 @@ int NumDevices(DeviceType type);
 std::string DeviceProblem(DeviceType type);
 // Throws EnforceNotMet, in one line, unless the device is there.
 void CheckDevice(const Device& device);
+
+// The most bytes of the device's memory that this process had in use at a time; of the host those
+// resident. Throws EnforceNotMet if there is no such device.
+size_t PeakMemory(const Device& device);
 
 // The tensor itself if it lies in host memory, else a copy of it there (which waits for the
 // device).

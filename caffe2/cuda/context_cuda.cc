@@ -55,7 +55,8 @@ const bool kRegistered = [] {
   RegisterCopyBytes(CPU, CUDA, CopyAndWait);
   RegisterCopyBytes(CUDA, CPU, CopyAndWait);
   RegisterCopyBytes(CUDA, CUDA, CopyAndWait);
-  RegisterDeviceBackend(CUDA, {cuda::DeviceCount, cuda::DeviceProblem});
+  RegisterDeviceBackend(CUDA, {cuda::DeviceCount, cuda::DeviceProblem,
+                               [](int device) { return cuda::MemoryOf(device).peak; }});
   return true;
 }();
 

@@ -26,6 +26,8 @@ enum Id : int64_t {
   kFactorDy,
   kFactorX,
   kConstant,
+  kZ,
+  kOutputBias,
 };
 
 using Tensor = CudnnOperations::Tensor;
@@ -34,6 +36,29 @@ cudnnDataType_t TypeOf(const ConvProblem& problem) {
   return problem.type.Match<float16>()    ? CUDNN_DATA_HALF
          : problem.type.Match<bfloat16>() ? CUDNN_DATA_BFLOAT16
                                           : CUDNN_DATA_FLOAT;
+}
+
+bool Sums(FusedConvolution form) {
+  return form == FusedConvolution::kSumBias || form == FusedConvolution::kSumBiasRelu;
+}
+bool Clips(FusedConvolution form) {
+  return form == FusedConvolution::kBiasRelu || form == FusedConvolution::kSumBiasRelu;
+}
+
+void AddBias(FusedConvolution form, const ConvProblem& problem, CudnnOperations* operations) {
+  const auto inside = [&] { return operations->Inside(problem.y); };
+  Tensor value = inside();
+  operations->Convolve(ConvDirection::kForward, operations->Array(kX, problem.x),
+                       operations->Array(kFilter, problem.filter), value);
+  const auto apply = [&](cudnnPointwiseMode_t mode, Tensor b, Tensor to) {
+    operations->Pointwise(mode, value, b, to);
+    value = to;
+  };
+  const Tensor y = operations->Array(kY, problem.y);
+  if (Sums(form)) apply(CUDNN_POINTWISE_ADD, operations->Array(kZ, problem.y), inside());
+  apply(CUDNN_POINTWISE_ADD, operations->Channels(kOutputBias, problem.y[1], TypeOf(problem)),
+        Clips(form) ? inside() : y);
+  if (Clips(form)) apply(CUDNN_POINTWISE_RELU_FWD, nullptr, y);
 }
 
 // relu(x * factor + shift)
@@ -106,6 +131,8 @@ void Build(FusedConvolution form, const ConvProblem& problem, CudnnOperations* o
       return AddBackwardFilter(problem, operations);
     case FusedConvolution::kNormedBackwardData:
       return AddBackwardData(problem, operations);
+    default:
+      return AddBias(form, problem, operations);
   }
 }
 
@@ -117,8 +144,16 @@ const char* NameOf(FusedConvolution form) {
       return "the normed convolution with sums of channels";
     case FusedConvolution::kNormedBackwardFilter:
       return "the filter gradient of the normed convolution";
-    default:
+    case FusedConvolution::kNormedBackwardData:
       return "the input gradient of the normed convolution";
+    case FusedConvolution::kBias:
+      return "the convolution with bias";
+    case FusedConvolution::kBiasRelu:
+      return "the convolution with bias and Relu";
+    case FusedConvolution::kSumBias:
+      return "the convolution with sum and bias";
+    default:
+      return "the convolution with sum, bias and Relu";
   }
 }
 
@@ -151,6 +186,18 @@ class Arrays {
 };
 
 }  // namespace
+
+bool ConvolveWithBias(const ConvProblem& problem, const void* x, const void* filter,
+                      const void* bias, const void* z, bool relu, void* y, int device,
+                      Stream stream) {
+  Arrays arrays;
+  arrays.Add(kX, x).Add(kFilter, filter).Add(kOutputBias, bias).Add(kY, y);
+  if (z != nullptr) arrays.Add(kZ, z);
+  const FusedConvolution form =
+      z != nullptr ? (relu ? FusedConvolution::kSumBiasRelu : FusedConvolution::kSumBias)
+                   : (relu ? FusedConvolution::kBiasRelu : FusedConvolution::kBias);
+  return arrays.Run(form, problem, device, stream);
+}
 
 bool ConvolveWithStats(const ConvProblem& problem, const NormedInput* norm, const void* x,
                        const void* filter, void* y, float* sums, float* square_sums, int device,

@@ -1,9 +1,8 @@
-// Convolutions in training together with the batch normalization around them, in one pass over
-// memory: where cuDNN has an engine for it.
+// Convolutions together with what stands before and behind them, in one pass over memory: where
+// cuDNN has an engine for it.
 //
 // Each function returns false, and has done nothing, if there is none; it is logged once for each
-// problem. cuDNN 9 has them on Hopper for float16, channels last, one group; for bfloat16 the first
-// without a norm alone. Plans are chosen and kept as Convolve says (convolution.h). Thread-safe.
+// problem. Plans are chosen and kept as Convolve says (convolution.h). Thread-safe.
 #pragma once
 
 #include <string>
@@ -12,8 +11,16 @@
 
 namespace caffe2::cuda {
 
-// False for types and storages for which there are no such engines anywhere.
-inline bool MayFuse(const ConvProblem& problem) {
+// y = act(convolution of x + z + bias), rounded once; z may be null, act is Relu or nothing. `bias`
+// holds a value of the problem's type for each channel of y. z and y must not overlap.
+bool ConvolveWithBias(const ConvProblem& problem, const void* x, const void* filter,
+                      const void* bias, const void* z, bool relu, void* y, int device,
+                      Stream stream);
+
+// Batch normalization in training. cuDNN 9 has engines for it on Hopper for float16, channels last,
+// one group; for bfloat16 that of ConvolveWithStats without a norm alone. False for types and
+// storages for which there are none anywhere.
+inline bool MayFuseNorm(const ConvProblem& problem) {
   return problem.channels_last && problem.type.itemsize() == 2;
 }
 
@@ -49,7 +56,16 @@ bool ConvolveNormedBackwardData(const ConvProblem& problem, const NormedInput& n
 
 // What these would start from on a described device, as PlanConvolution; throws Error where there
 // is no engine.
-enum class FusedConvolution { kStats, kNormedStats, kNormedBackwardFilter, kNormedBackwardData };
+enum class FusedConvolution {
+  kBias,
+  kBiasRelu,
+  kSumBias,
+  kSumBiasRelu,
+  kStats,
+  kNormedStats,
+  kNormedBackwardFilter,
+  kNormedBackwardData
+};
 ConvPlanDescription PlanFusedConvolution(FusedConvolution form, const ConvProblem& problem,
                                          const std::string& device_json, int most = 1);
 

@@ -284,10 +284,12 @@ FreeMemory MemoryOf(int device) {
   const DeviceGuard guard(device);
   FreeMemory memory;
   CHECK_CUDA(cudaMemGetInfo(&memory.free, &memory.total));
-  uint64_t reserved = 0, used = 0;
+  uint64_t reserved = 0, used = 0, peak = 0;
   CHECK_CUDA(cudaMemPoolGetAttribute(state.pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
   CHECK_CUDA(cudaMemPoolGetAttribute(state.pool, cudaMemPoolAttrUsedMemCurrent, &used));
+  CHECK_CUDA(cudaMemPoolGetAttribute(state.pool, cudaMemPoolAttrUsedMemHigh, &peak));
   memory.free += reserved - used;
+  memory.peak = peak;
   return memory;
 }
 

@@ -77,6 +77,7 @@ void* Allocate(size_t nbytes, int device);
 void Free(void* data, int device);
 struct FreeMemory {
   size_t free = 0, total = 0;  // bytes; what the pool keeps unused counts as free
+  size_t peak = 0;             // the most of the pool that was in use at a time
 };
 FreeMemory MemoryOf(int device);
 

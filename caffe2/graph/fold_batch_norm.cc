@@ -1,7 +1,9 @@
 #include <cmath>
+#include <map>
 #include <vector>
 
 #include "caffe2/core/argument.h"
+#include "caffe2/core/device_backend.h"
 #include "caffe2/graph/dataflow.h"
 #include "caffe2/graph/inference.h"
 
@@ -41,14 +43,15 @@ class Folder {
   }
 
  private:
-  // The values of a float parameter; null if there are none.
-  const Tensor* FloatTensor(const std::string& blob) const {
+  // A float parameter; null if there is none with values.
+  const Tensor* Parameter(const std::string& blob) const {
     const Blob* found = ws_->GetBlob(blob);
     const Tensor* tensor = found != nullptr ? BlobTensor(*found) : nullptr;
-    return tensor != nullptr && tensor->IsType<float>() && tensor->has_data() &&
-                   tensor->GetDeviceType() == CPU
-               ? tensor
-               : nullptr;
+    return tensor != nullptr && tensor->IsType<float>() && tensor->has_data() ? tensor : nullptr;
+  }
+  // Its values, in host memory.
+  const float* ValuesOf(const std::string& blob) {
+    return OnHost(*Parameter(blob), &copies_[blob]).data<float>();
   }
 
   std::string WhyNot(int conv, int norm) const {
@@ -65,26 +68,24 @@ class Folder {
     parameters.insert(parameters.end(), norm_op.input().begin() + 1, norm_op.input().end());
     for (const std::string& blob : parameters) {
       if (flow_.IsWritten(blob)) return "the net writes " + blob;
-      if (FloatTensor(blob) == nullptr) return blob + " is no float tensor in memory";
+      if (Parameter(blob) == nullptr) return blob + " is no float tensor in memory";
     }
-    const Tensor* filter = FloatTensor(conv_op.input(1));
+    const Tensor* filter = Parameter(conv_op.input(1));
     if (filter->dim() < 3) return conv_op.input(1) + " is no filter";
     for (size_t i = 1; i < parameters.size(); ++i) {
-      if (FloatTensor(parameters[i])->numel() != filter->size(0)) {
+      if (Parameter(parameters[i])->numel() != filter->size(0)) {
         return parameters[i] + " has not one value a channel";
       }
     }
     return "";
   }
 
-  ChannelMap MapOf(const OperatorDef& norm) const {
+  ChannelMap MapOf(const OperatorDef& norm) {
     const double epsilon = ArgumentHelper(norm).GetSingleArgument<float>("epsilon", 1e-5f);
-    const float* scale = FloatTensor(norm.input(1))->data<float>();
-    const float* bias = FloatTensor(norm.input(2))->data<float>();
-    const float* mean = FloatTensor(norm.input(3))->data<float>();
-    const float* variance = FloatTensor(norm.input(4))->data<float>();
+    const float *scale = ValuesOf(norm.input(1)), *bias = ValuesOf(norm.input(2));
+    const float *mean = ValuesOf(norm.input(3)), *variance = ValuesOf(norm.input(4));
     ChannelMap map;
-    for (int64_t c = 0; c < FloatTensor(norm.input(1))->numel(); ++c) {
+    for (int64_t c = 0; c < Parameter(norm.input(1))->numel(); ++c) {
       map.factor.push_back(static_cast<float>(scale[c] / std::sqrt(variance[c] + epsilon)));
       map.offset.push_back(bias[c] - map.factor[c] * mean[c]);
     }
@@ -95,20 +96,21 @@ class Folder {
   OperatorDef Fold(int conv, int norm) {
     OperatorDef folded = net_->op(conv);
     const ChannelMap map = MapOf(net_->op(norm));
-    const Tensor& filter = *FloatTensor(folded.input(1));
-    const float* bias =
-        folded.input_size() > 2 ? FloatTensor(folded.input(2))->data<float>() : nullptr;
+    const Tensor& filter = *Parameter(folded.input(1));
+    const float* weights = ValuesOf(folded.input(1));
+    const float* bias = folded.input_size() > 2 ? ValuesOf(folded.input(2)) : nullptr;
     const int64_t channels = filter.size(0), size = filter.size_from_dim(1);
-    std::string prefix = folded.output(0) + "_folded";
-    while (!prefixes_.insert(prefix).second) prefix += "_";  // another Conv that writes this blob
-    float* new_filter = MakeParameter(prefix + "_w", filter.sizes());
-    float* new_bias = MakeParameter(prefix + "_b", {channels});
+    std::vector<float> new_filter(channels * size), new_bias(channels);
     for (int64_t c = 0; c < channels; ++c) {
       for (int64_t i = 0; i < size; ++i) {
-        new_filter[c * size + i] = map.factor[c] * filter.data<float>()[c * size + i];
+        new_filter[c * size + i] = map.factor[c] * weights[c * size + i];
       }
       new_bias[c] = map.offset[c] + (bias != nullptr ? map.factor[c] * bias[c] : 0.f);
     }
+    std::string prefix = folded.output(0) + "_folded";
+    while (!prefixes_.insert(prefix).second) prefix += "_";  // another Conv that writes this blob
+    AddParameter(prefix + "_w", Tensor(filter.sizes(), new_filter), filter.device());
+    AddParameter(prefix + "_b", Tensor({channels}, new_bias), filter.device());
     folded.set_input(1, prefix + "_w");
     if (bias == nullptr) folded.add_input();
     folded.set_input(2, prefix + "_b");
@@ -117,20 +119,20 @@ class Folder {
     return folded;
   }
 
-  float* MakeParameter(const std::string& blob, const std::vector<int64_t>& dims) {
+  // Beside the parameter that it replaces.
+  void AddParameter(const std::string& blob, const Tensor& values, const Device& device) {
     CAFFE_ENFORCE(!ws_->HasBlob(blob) || !flow_.IsWritten(blob), "net ", net_->name(), " writes ",
                   blob, ", the name of a folded parameter");
-    Tensor* tensor = BlobGetMutableTensor(ws_->CreateLocalBlob(blob), Device{});
-    tensor->Resize(dims);
+    BlobGetMutableTensor(ws_->CreateLocalBlob(blob), device)->CopyFrom(values);
     net_->add_external_input(blob);
-    return tensor->mutable_data<float>();
   }
 
   NetDef* net_;
   Workspace* ws_;
   const Dataflow flow_;
   std::vector<bool> removed_;
-  std::set<std::string> prefixes_;  // of the new parameters
+  std::set<std::string> prefixes_;        // of the new parameters
+  std::map<std::string, Tensor> copies_;  // of parameters on devices
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// cuDNN's engines for convolutions with batch normalization around them, on an H200, from its
-// description: no GPU is needed.
+// cuDNN's engines for convolutions with what stands around them, on an H200, from its description:
+// no GPU is needed.
 #include "caffe2/cuda/fused_convolution.h"
 #include "tests/cuda/resnet50_layers.h"
 
@@ -11,9 +11,11 @@ using testing::Layer;
 using testing::Layers;
 using testing::ProblemOf;
 
-bool HasPlan(FusedConvolution form, const Layer& layer, TypeMeta type, std::string* reason) {
+bool HasPlan(FusedConvolution form, const Layer& layer, TypeMeta type, std::string* reason,
+             bool channels_last = true) {
   try {
-    const auto plan = PlanFusedConvolution(form, ProblemOf(layer, type, true, 256), H200());
+    const auto plan =
+        PlanFusedConvolution(form, ProblemOf(layer, type, channels_last, 256), H200());
     return plan.engine >= 0 && plan.workspace_bytes <= int64_t{1} << 30;
   } catch (const Error& error) {
     *reason = error.what();
@@ -27,7 +29,22 @@ bool IsInsideOfBlock(const Layer& layer) {
   return layer.kernel == 3 || (layer.filters == 4 * layer.channels && layer.stride == 1);
 }
 
-TEST(FusedConvolutionPlanTest, Float16) {
+TEST(FusedConvolutionPlanTest, BiasSumAndReluOfAllTypes) {
+  std::string reason;
+  for (const TypeMeta type :
+       {TypeMeta::Make<float>(), TypeMeta::Make<float16>(), TypeMeta::Make<bfloat16>()}) {
+    for (const bool channels_last : {false, true}) {
+      for (const Layer& layer : Layers()) {
+        for (const auto form : {FusedConvolution::kBias, FusedConvolution::kBiasRelu,
+                                FusedConvolution::kSumBias, FusedConvolution::kSumBiasRelu}) {
+          EXPECT_TRUE(HasPlan(form, layer, type, &reason, channels_last)) << reason;
+        }
+      }
+    }
+  }
+}
+
+TEST(FusedConvolutionPlanTest, NormsInFloat16) {
   std::string reason;
   int inside = 0;
   for (const Layer& layer : Layers()) {

@@ -131,6 +131,23 @@ bool HasEngine(const ConvProblem& problem, bool normed) {
          (problem.type.Match<float16>() || (!normed && problem.type.Match<bfloat16>()));
 }
 
+// Bias, sum and Relu behind a convolution; no groups.
+template <typename T>
+void BiasAs(const ConvProblem& problem, const void* x, const void* filter, const void* bias,
+            const void* z, bool relu, void* y) {
+  auto* to = static_cast<T*>(y);
+  Loops<T>(problem).Run(ConvDirection::kForward, static_cast<const T*>(x),
+                        static_cast<const T*>(filter), nullptr, to);
+  const int64_t channels = problem.y[1];
+  const int64_t image = ElementsOf(problem.y) / std::max<int64_t>(1, problem.y[0] * channels);
+  for (int64_t i = 0; i < ElementsOf(problem.y); ++i) {
+    const int64_t c = problem.channels_last ? i % channels : i / image % channels;
+    float value = Widen(to[i]) + Widen(static_cast<const T*>(bias)[c]);
+    if (z != nullptr) value += Widen(static_cast<const T*>(z)[i]);
+    Store(relu && value < 0 ? 0.f : value, &to[i]);
+  }
+}
+
 template <typename T>
 std::vector<T> Normed(const ConvProblem& problem, const NormedInput& norm, const T* x) {
   std::vector<T> normed(ElementsOf(problem.x));
@@ -176,6 +193,19 @@ void BackwardDataAs16(const ConvProblem& problem, const NormedInput& norm, const
 }
 
 }  // namespace
+
+bool ConvolveWithBias(const ConvProblem& problem, const void* x, const void* filter,
+                      const void* bias, const void* z, bool relu, void* y, int /*device*/,
+                      Stream /*stream*/) {
+  if (problem.x[1] != problem.filter[1]) return false;
+  emulation::Perform([=] {
+    const auto run = problem.type.Match<float>()     ? BiasAs<float>
+                     : problem.type.Match<float16>() ? BiasAs<float16>
+                                                     : BiasAs<bfloat16>;
+    run(problem, x, filter, bias, z, relu, y);
+  });
+  return true;
+}
 
 bool ConvolveWithStats(const ConvProblem& problem, const NormedInput* norm, const void* x,
                        const void* filter, void* y, float* sums, float* square_sums, int /*device*/,

@@ -26,7 +26,7 @@ constexpr int kDevices = 3;
 struct Pool {
   std::mutex mutex;
   std::map<void*, size_t> blocks;
-  size_t used = 0, total = 0;
+  size_t used = 0, total = 0, peak = 0;
 };
 
 Pool& PoolOf(int device) {
@@ -116,6 +116,7 @@ void* Allocate(size_t nbytes, int device) {
   std::memset(data, 0xff, nbytes);  // NaN: whoever reads what nobody wrote is seen
   pool.blocks[data] = nbytes;
   pool.used += nbytes;
+  pool.peak = std::max(pool.peak, pool.used);
   if (recording != nullptr) recording->in_use.insert(data);
   return data;
 }
@@ -141,7 +142,7 @@ void Free(void* data, int device) {
 FreeMemory MemoryOf(int device) {
   Pool& pool = PoolOf(device);
   std::lock_guard<std::mutex> lock(pool.mutex);
-  return {pool.total - pool.used, pool.total};
+  return {pool.total - pool.used, pool.total, pool.peak};
 }
 
 void* AllocatePinned(size_t nbytes) { return std::malloc(nbytes); }

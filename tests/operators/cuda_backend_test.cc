@@ -15,6 +15,7 @@
 #include "caffe2/core/random.h"
 #include "caffe2/graph/conv_norm_fusion.h"
 #include "caffe2/graph/fusion.h"
+#include "caffe2/graph/inference.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/model/loss_scale.h"
 #include "caffe2/model/networks.h"
@@ -347,6 +348,39 @@ TEST(CudaGraphNetTest, NamesWhatStaysOutOfTheGraph) {
   }
   EXPECT_TRUE(log.Contain("operator 1, Reshape: output 1 is no tensor"));
   EXPECT_TRUE(log.Contain("operator 2, UniformFill: it has no CUDA version"));
+}
+
+// Scores of a residual net in test mode, as it is on the host and made fast for inference on the
+// device: there batch normalization is folded into filters on the device, too.
+TEST(InferenceTest, FoldedNetsOnADeviceGiveTheSameScores) {
+  NEED_CUDA();
+  std::vector<std::vector<float>> scores;
+  for (const bool on_device : {false, true}) {
+    const Device device = on_device ? Device{CUDA, 0} : Device{};
+    ModelHelper model("m", {.order = "NHWC", .is_test = true, .device = ToDeviceOption(device)});
+    NetworkOptions shape;
+    shape.image_size = 8;
+    shape.num_labels = 10;
+    const std::string output = AddNetwork(&model, "resnet20_cifar", "data", shape);
+    model.net()->add_external_output(output);
+    SetRandomSeeds(model.param_init_net(), 1);
+    Workspace ws;
+    ws.RunNetOnce(*model.param_init_net());
+    FeedRandom(&ws, "data", {2, 8, 8, 3}, 5);
+    if (on_device) {
+      ws.RunOperatorOnce(OnCuda(Op("CopyCPUToGPU", {"data"}, {"moved"})));
+      ws.GetBlob("data")->swap(*ws.GetBlob("moved"));
+      OptimizeForInference(model.net(), &ws);
+      for (const OperatorDef& op : model.net()->op()) {
+        EXPECT_EQ(op.type().find("SpatialBN"), std::string::npos) << op.type();
+      }
+    }
+    NetBase* net = ws.CreateNet(*model.net());
+    for (int run = 0; run < 2; ++run) EXPECT_TRUE(net->Run());  // the second one keeps filters
+    scores.push_back(OnHost<float>(ws, output));
+  }
+  ASSERT_EQ(scores[0].size(), scores[1].size());
+  for (size_t i = 0; i < scores[0].size(); ++i) EXPECT_NEAR(scores[0][i], scores[1][i], 1e-3f);
 }
 
 struct Training {
