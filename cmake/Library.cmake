@@ -9,7 +9,8 @@ caffe2_target_settings(caffe2)
 target_link_libraries(caffe2 PRIVATE OneDnn::OneDnn leveldb::leveldb Lmdb::Lmdb HiredisC::HiredisC
                                      GlooC::GlooC ZLIB::ZLIB)
 target_compile_features(caffe2 INTERFACE cxx_std_20)  # for those who include its headers
-set_target_properties(caffe2 PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
+# One file and the linker's link to it: a wheel, which cannot hold links, then holds it once.
+set_target_properties(caffe2 PROPERTIES SOVERSION 0)
 # It loads libcaffe2_cuda from its own folder.
 target_link_libraries(caffe2 PRIVATE ${CMAKE_DL_LIBS})
 set_target_properties(caffe2 PROPERTIES BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
@@ -26,16 +27,15 @@ if(image_sources)
                                                            ${CMAKE_DL_LIBS})
   # A program that links it wants its registrars, even if it names none of its symbols.
   target_link_options(caffe2_image INTERFACE -Wl,--no-as-needed)
-  set_target_properties(caffe2_image PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0 BUILD_RPATH
-                                                "$ORIGIN" INSTALL_RPATH "$ORIGIN")
+  set_target_properties(caffe2_image PROPERTIES SOVERSION 0 BUILD_RPATH "$ORIGIN" INSTALL_RPATH
+                                                                                "$ORIGIN")
 
   # libcaffe2_image_files: formats of image files but JPEG, loaded when the first one is decoded.
   add_library(caffe2_image_files SHARED ${CMAKE_SOURCE_DIR}/db/image_file_codec_opencv.cc)
   caffe2_target_settings(caffe2_image_files)
   target_precompile_headers(caffe2_image_files REUSE_FROM caffe2_core)
   target_link_libraries(caffe2_image_files PRIVATE caffe2 opencv_core opencv_imgcodecs)
-  set_target_properties(caffe2_image_files PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0
-                                                      INSTALL_RPATH "$ORIGIN")
+  set_target_properties(caffe2_image_files PROPERTIES SOVERSION 0 INSTALL_RPATH "$ORIGIN")
   add_dependencies(caffe2_image caffe2_image_files)
 else()
   add_library(caffe2_image INTERFACE)
