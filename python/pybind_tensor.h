@@ -22,4 +22,7 @@ py::array TensorToNumpy(const Tensor& tensor);
 // tensor. The tensor must lie on the CPU and must not hold strings.
 py::array TensorView(const Tensor& tensor);
 
+// The methods that share tensors with other libraries.
+void AddDlpack(py::class_<Tensor>& tensor);
+
 }  // namespace caffe2::python
