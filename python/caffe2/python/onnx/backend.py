@@ -1,4 +1,4 @@
-"""Runs ONNX models: turns them into NetDefs. Operator sets 6 to 21, the operators of convolutional
+"""Runs ONNX models: turns them into NetDefs. Operator sets 6 to 28, the operators of convolutional
 networks (`_TRANSLATORS`)."""
 
 import collections
@@ -13,7 +13,7 @@ from caffe2.python import _import_c_extension as C
 from caffe2.python import core, workspace
 from caffe2.python.onnx.helper import fill_operator
 
-_OLDEST_OPSET, _NEWEST_OPSET = 6, 21
+_OLDEST_OPSET, _NEWEST_OPSET = 6, 28
 
 _SAME_MEANING = {
     "Abs": "Abs", "Add": "Add", "And": "And", "Ceil": "Ceil", "Div": "Div", "Equal": "EQ",
