@@ -247,6 +247,10 @@ def train(args):
     log.info("Running on %s: %s", "CPU replicas" if args.use_cpu else "GPUs", args.devices)
     if args.batch_size % num_devices:
         raise ValueError(f"--batch_size {args.batch_size} is not divisible by {num_devices}")
+    if args.use_nccl:
+        log.warning("--use_nccl has no effect here: gradients are summed between the GPUs of a "
+                    "machine by copies and between shards by Gloo. build/release/bin/"
+                    "resnet50_trainer --use_nccl exchanges them by NCCL.")
     rendezvous = make_rendezvous(args)
     global_batch_size = args.batch_size * args.num_shards
     iterations_per_epoch = args.epoch_size // global_batch_size
@@ -311,7 +315,7 @@ def parse_args():
     add("--save_model_name", default="resnet50_model", help="name of the saved models")
     add("--load_model_path", help="saved model to go on from")
     add("--use_cpu", type=_truth, nargs="?", const=True, default=False, help="train on the CPU")
-    add("--use_nccl", action="store_true", help="sum gradients of one host by NCCL")
+    add("--use_nccl", action="store_true", help="for Caffe2's scripts; without effect")
     add("--dtype", default="float", choices=["float", "float16"], help="type of the activations")
     add("--float16_compute", action="store_true", help="update float16 parameters in float16")
     add("--distributed_transport", default="tcp", help="tcp or ibverbs")

@@ -108,7 +108,8 @@ def test_resnet_trains_tests_saves_and_resumes(tmp_path):
     data = write_db(tmp_path / "db", datums(36, 4, 32))
     flags = [*RESNET, "--train_data", data, "--test_data", data, "--test_epoch_size", "16",
              "--num_gpus", "2", "--file_store_path", str(tmp_path)]
-    log = run("resnet50_trainer.py", *flags, "--num_epochs", "1", cwd=tmp_path)
+    log = run("resnet50_trainer.py", *flags, "--num_epochs", "1", "--use_nccl", cwd=tmp_path)
+    assert "--use_nccl has no effect" in log
     assert "Finished iteration 2/2 of epoch 0" in log and "Training loss" in log
     model = tmp_path / "resnet50_model_1.mdl"
     assert model.exists()
