@@ -17,8 +17,10 @@ void FeedBlob(Blob* blob, const py::handle& value, const Device& device) {
   } else if (py::isinstance<py::str>(value) || py::isinstance<py::bytes>(value)) {
     *blob->GetMutable<std::string>() = value.cast<std::string>();
   } else {
-    throw py::type_error("a blob takes a numpy array, str or bytes, not " +
-                         py::str(py::type::handle_of(value).attr("__name__")).cast<std::string>());
+    throw py::type_error(
+        "a blob takes a numpy array, numbers and lists of them, str, bytes or a "
+        "TensorProto, not " +
+        py::str(py::type::handle_of(value).attr("__name__")).cast<std::string>());
   }
 }
 

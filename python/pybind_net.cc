@@ -123,6 +123,18 @@ bool RunInterruptible(Workspace* ws, const std::function<bool()>& body) {
   }
 }
 
+void RunOperator(const OperatorDef& def, Workspace* ws) {
+  try {
+    auto op = CreateOperator(def, ws);
+    CAFFE_ENFORCE(RunInterruptible(ws, [&] { return op->Run(); }), "Error running operator ",
+                  def.type());
+  } catch (Error& error) {
+    error.AddContext("operator " + def.type() +
+                     (def.output_size() ? " that writes " + def.output(0) : ""));
+    throw;
+  }
+}
+
 void AddNets(py::module_& m) {
   py::class_<NetBase>(m, "Net", "A created net; valid until it is deleted in its workspace.")
       .def("run",
@@ -162,9 +174,7 @@ void AddNets(py::module_& m) {
   });
   m.def("run_operator_once", [](const std::string& bytes) {
     Workspace* ws = CurrentWorkspace();
-    auto op = CreateOperator(ParseProto<OperatorDef>(bytes), ws);
-    CAFFE_ENFORCE(RunInterruptible(ws, [&] { return op->Run(); }), "Error running operator ",
-                  op->type());
+    RunOperator(ParseProto<OperatorDef>(bytes), ws);
     return true;
   });
   m.def("run_plan", [](const std::string& bytes) {

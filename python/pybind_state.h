@@ -57,6 +57,9 @@ py::bytes ProtoBytes(const Proto& proto) {
 // rule.
 bool RunInterruptible(Workspace* ws, const std::function<bool()>& body);
 
+// Makes an operator and runs it, as RunInterruptible; errors name it.
+void RunOperator(const OperatorDef& def, Workspace* ws);
+
 // Sets the blob: numpy arrays become tensors on `device`, str and bytes become strings. Always
 // copies. Raises TypeError, naming the type, for anything else.
 void FeedBlob(Blob* blob, const py::handle& value, const Device& device);

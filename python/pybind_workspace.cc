@@ -98,9 +98,7 @@ void AddWorkspaceClass(py::module_& m) {
            })
       .def("_run_operator",
            [](Workspace& self, const std::string& bytes) {
-             auto op = CreateOperator(ParseProto<OperatorDef>(bytes), &self);
-             CAFFE_ENFORCE(RunInterruptible(&self, [&] { return op->Run(); }), "operator ",
-                           op->type(), " failed");
+             RunOperator(ParseProto<OperatorDef>(bytes), &self);
            })
       .def("_run_plan",
            [](Workspace& self, const std::string& bytes) {

@@ -110,7 +110,7 @@ def _member(key, value, inner):
         result = re.search(r"-> (.*)$", (value.fget.__doc__ or "").split("\n")[0])
         result = _plain(result[1]) if result else "Any"
         text = f"{inner}@property\n{inner}def {key}(self) -> {result}:\n"
-        text += _documentation(value.fget.__doc__, inner + "    ")
+        text += _documentation(value.__doc__, inner + "    ")
         if value.fset is not None:
             text += f"{inner}@{key}.setter\n{inner}def {key}(self, value: Any) -> None: ...\n"
         return text

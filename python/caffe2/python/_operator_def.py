@@ -1,8 +1,10 @@
 """Names, blob references and operator definitions; public through caffe2.python.core."""
 
+import difflib
 import functools
 import os
 import sys
+import warnings
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
@@ -218,6 +220,61 @@ def rectify_blobs(blobs, net=None):
     raise TypeError(f"Unknown input/output type: {blobs!r} of type {type(blobs)}.")
 
 
+class UnknownArgumentWarning(UserWarning):
+    """An operator was given an argument that its type does not have, and that it will not see.
+
+    Caffe2 takes such arguments in silence, and scripts rely on it. To make them errors:
+    ``warnings.simplefilter("error", core.UnknownArgumentWarning)``.
+    """
+
+
+# What model helpers hand to every operator (arg_scope), or what chooses between implementations
+# that there is one of here.
+_ARGUMENTS_OF_ALL = frozenset((
+    "order", "is_test", "init_params", "use_cudnn", "use_gpu_transform", "cudnn_exhaustive_search",
+    "exhaustive_search", "ws_nbytes_limit", "deterministic", "shared_buffer", "float16_compute",
+    "math_mode", "enable_tensor_core", "allow_broadcast_fastpath",
+    "convolution_transform_strategy"))
+# What Caffe2's scripts and modules give besides, without need.
+_ARGUMENTS_OF_CAFFE2 = {
+    "ChannelShuffle": {"kernel"}, "DecayAdagrad": {"beta2"}, "GRUUnit": {"forget_bias"},
+    "RecurrentNetwork": {"backward_link_external", "backward_link_offset"},
+}
+_warned_of_arguments = {}
+
+
+@functools.cache
+def _argument_names(op_type):
+    """The arguments that the schema of an operator type describes; None if there is no schema."""
+    schema = C.OpSchema.get(op_type)
+    if schema is None:
+        return None
+    names = {arg.name for arg in schema.args} | _ARGUMENTS_OF_CAFFE2.get(op_type, set())
+    # Sizes of windows are described once, and given for all axes or each.
+    for name in names & {"kernel", "stride", "dilation", "adj"}:
+        names |= {name + "s", name + "_h", name + "_w"}
+    if "pad" in names:
+        names |= {"pads", "pad_t", "pad_l", "pad_b", "pad_r"}
+    return frozenset(names)
+
+
+def _warn_of_unknown_arguments(op_type, names):
+    """One warning for each line of the caller that gives an argument the type does not have."""
+    known = _argument_names(op_type)
+    if known is None or known.issuperset(names):
+        return
+    for name in sorted(set(names) - known - _ARGUMENTS_OF_ALL):
+        near = difflib.get_close_matches(name, known, 1)
+        if near:
+            hint = f"; did you mean {near[0]}?"
+        else:
+            hint = f"; it has: {', '.join(sorted(known))}" if known else ""
+        file, line, _ = (creation_line() or [("<caffe2>", 1, "")])[0]
+        warnings.warn_explicit(
+            f"operator {op_type} has no argument {name}{hint}", UnknownArgumentWarning, file, line,
+            registry=_warned_of_arguments)
+
+
 def CreateOperator(operator_type, inputs, outputs, name="", control_input=None,
                    device_option=None, arg=None, engine=None, debug_info=None, **kwargs):
     """An OperatorDef.
@@ -229,7 +286,8 @@ def CreateOperator(operator_type, inputs, outputs, name="", control_input=None,
       engine: the implementation to use, or a comma-separated list, best first.
       **kwargs: further arguments of the operator; None stands for "not given".
 
-    Raises TypeError for what cannot be a blob, ValueError for what cannot be an argument.
+    Raises TypeError for what cannot be a blob, ValueError for what cannot be an argument. An argument
+    that the operator type does not have is kept, with an UnknownArgumentWarning.
     """
     operator = caffe2_pb2.OperatorDef()
     operator.type = operator_type
@@ -257,6 +315,7 @@ def CreateOperator(operator_type, inputs, outputs, name="", control_input=None,
     for key, value in kwargs.items():
         if value is not None:
             operator.arg.append(utils.MakeArgument(key, value))
+    _warn_of_unknown_arguments(operator_type, kwargs)
     return operator
 
 

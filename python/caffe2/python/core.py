@@ -34,6 +34,7 @@ from caffe2.python._operator_def import (
     ScopedBlobReference,
     ScopedName,
     TriggerLazyImport,
+    UnknownArgumentWarning,
     device_option_equal,
 )
 from caffe2.python._plan import (
@@ -57,7 +58,7 @@ __all__ = [
     "RegisterLazyImport", "remap_input", "remap_proto", "RemapEntry", "scope",
     "scoped_execution_step", "ScopedBlobReference", "ScopedName", "SetEnginePref",
     "SetGlobalEnginePref", "SetOpEnginePref", "SetPerOpEnginePref", "to_execution_step",
-    "TriggerLazyImport", "utils",
+    "TriggerLazyImport", "UnknownArgumentWarning", "utils",
 ]
 
 NameScope = scope.NameScope

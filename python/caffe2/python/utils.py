@@ -170,7 +170,9 @@ def MakeArgument(key, value):
         argument.s = value.SerializeToString()
     elif hasattr(value, "GetName"):  # a BlobReference
         argument.s = str(value).encode()
-    elif not (isinstance(value, collections.abc.Iterable) and _set_list(argument, list(value))):
+    elif (isinstance(value, collections.abc.Mapping)
+          or not isinstance(value, collections.abc.Iterable)
+          or not _set_list(argument, list(value))):
         raise ValueError(
             f"Unknown argument type: key={key} value={value!r}, value type={type(value)}")
     return argument

@@ -6,6 +6,7 @@ What a Python operator raises comes through as it is.
 """
 
 import contextlib
+import difflib
 import logging
 import os
 import re
@@ -160,7 +161,18 @@ def HasBlob(name):
 def _device_bytes(device_option):
     if device_option is None:
         device_option = scope.CurrentDeviceScope()
-    return "" if device_option is None else device_option.SerializeToString()
+    if device_option is None:
+        return ""
+    if not isinstance(device_option, caffe2_pb2.DeviceOption):
+        raise TypeError(f"a device_option is a DeviceOption (core.DeviceOption makes one), not "
+                        f"{device_option!r}")
+    return device_option.SerializeToString()
+
+
+def _with_near_names(error, name, names):
+    """The error, with the names most like `name`, which is none of `names`."""
+    near = difflib.get_close_matches(name, names, 3)
+    return RuntimeError(f"{error}; did you mean {', '.join(near)}?") if near else error
 
 
 def _feedable(value):
@@ -194,7 +206,13 @@ def FetchBlob(name):
 
     Raises RuntimeError if there is no such blob.
     """
-    return C.fetch_blob(StringifyBlobName(name))
+    name = StringifyBlobName(name)
+    try:
+        return C.fetch_blob(name)
+    except RuntimeError as error:
+        if C.has_blob(name):
+            raise
+        raise _with_near_names(error, name, C.blobs()) from None
 
 
 def FetchBlobs(names):
@@ -327,8 +345,13 @@ def RunNet(name, num_iter=1, allow_fail=False):
     Raises RuntimeError if the net does not exist or an operator fails, what a Python operator
     raised, and KeyboardInterrupt on Ctrl-C, before the next operator.
     """
-    return CallWithExceptionIntercept(
-        C.run_net, name if isinstance(name, str) else StringifyNetName(name), num_iter, allow_fail)
+    name = name if isinstance(name, str) else StringifyNetName(name)
+    try:
+        return CallWithExceptionIntercept(C.run_net, name, num_iter, allow_fail)
+    except RuntimeError as error:
+        if name in C.nets():
+            raise
+        raise _with_near_names(error, name, C.nets()) from None
 
 
 def RunPlan(plan_or_step):

@@ -1,0 +1,79 @@
+"""Errors say what was wrong, where, and what was probably meant."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from caffe2.python import brew, core, model_helper, workspace
+
+
+def test_values_that_no_blob_takes():
+    for value in (None, {"a": 1}, object(), {1, 2}):
+        with pytest.raises(TypeError, match=f"a blob takes .* not {type(value).__name__}"):
+            workspace.FeedBlob("x", value)
+    for dtype in ("c8", "u4", "u8", "M8[s]"):
+        with pytest.raises(TypeError, match="astype"):
+            workspace.FeedBlob("x", np.zeros(3, dtype))
+    with pytest.raises(TypeError, match="DeviceOption.*'gpu'"):
+        workspace.FeedBlob("x", np.zeros(3), device_option="gpu")
+
+
+def test_missing_blobs_and_nets_come_with_near_names():
+    workspace.FeedBlob("conv1_w", np.zeros(3))
+    with pytest.raises(RuntimeError, match="conv1_v.*did you mean conv1_w"):
+        workspace.FetchBlob("conv1_v")
+    with pytest.raises(RuntimeError, match="qqq") as error:
+        workspace.FetchBlob("qqq")
+    assert "did you mean" not in str(error.value)
+    net = core.Net("train")
+    workspace.CreateNet(net)
+    with pytest.raises(RuntimeError, match=f"trian.*did you mean {net.Name()}"):
+        workspace.RunNet("trian")
+
+
+def test_unknown_operators_come_with_near_names():
+    with pytest.raises(AttributeError, match="Rely.*Did you mean.*Relu"):
+        core.Net("n").Rely("x", "y")
+    with pytest.raises(RuntimeError, match="unknown operator Rely; did you mean Relu"):
+        workspace.RunOperatorOnce(core.CreateOperator("Rely", "x", "y"))
+
+
+def test_unknown_arguments_warn_at_the_line_of_the_caller():
+    net = core.Net("n")
+    with pytest.warns(core.UnknownArgumentWarning, match="Conv has no argument kernal; did you "
+                      "mean kernel") as caught:
+        net.Conv(["x", "w"], "y", kernal=3)
+    assert caught[0].filename == __file__
+    assert net.Proto().op[0].arg[0].name == "kernal"  # kept
+    with pytest.warns(core.UnknownArgumentWarning, match="it has: .*ratio"):
+        net.Dropout("y", ["z", "mask"], qqqqqq=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", core.UnknownArgumentWarning)
+        model = model_helper.ModelHelper("m", arg_scope={"order": "NCHW", "use_cudnn": True,
+                                                         "ws_nbytes_limit": 1})
+        with pytest.raises(core.UnknownArgumentWarning, match="stride"):
+            brew.conv(model, "x", "y", 3, 4, kernel=3, strid=2)
+
+
+def test_known_arguments_do_not_warn():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", core.UnknownArgumentWarning)
+        net = core.Net("n")
+        net.Conv(["x", "w"], "y", kernel_h=3, kernel_w=3, pads=[1, 1, 1, 1], strides=[1, 1],
+                 order="NHWC", exhaustive_search=True, ws_nbytes_limit=1)
+        net.MaxPool("y", "z", kernels=[2, 2], pad_t=1, pad_l=1, pad_b=1, pad_r=1)
+        net.ConvTranspose(["z", "v"], "u", kernel=3, adjs=[1, 1])
+        net.Relu("u", "u", order="NCHW", cudnn_exhaustive_search=True)
+
+
+def test_arguments_of_the_wrong_kind():
+    with pytest.raises(ValueError, match="key=kernel.*object"):
+        core.CreateOperator("Conv", ["x", "w"], "y", kernel=object())
+    with pytest.raises(ValueError, match="key=kernel.*dict"):
+        core.CreateOperator("Conv", ["x", "w"], "y", kernel={"a": 1})
+    workspace.FeedBlob("x", np.zeros((1, 3, 8, 8), np.float32))
+    workspace.FeedBlob("w", np.zeros((4, 3, 3, 3), np.float32))
+    for kernel in ("3", 3.5, [3, 3]):
+        with pytest.raises(RuntimeError, match="argument kernel.*integer.*Conv"):
+            workspace.RunOperatorOnce(core.CreateOperator("Conv", ["x", "w"], "y", kernel=kernel))
