@@ -30,6 +30,9 @@ import numpy
 _INHERITED = {"__module__", "__doc__", "__weakref__", "__dict__", "__new__", "__members__",
               "__class__", "__getstate__", "__setstate__"}
 
+# Special methods that the stub declares.
+_SPECIAL = {"__init__", "__dlpack__", "__dlpack_device__"}
+
 
 def _signature(name, doc):
     """(parameters, result) of the signature that begins a docstring, in types of this file."""
@@ -49,7 +52,7 @@ def _plain(text):
                   "numpy.ndarray", text)
     text = re.sub(r"(typing|collections\.abc)\.", "", text)
     text = re.sub(r"typing_extensions\.\w+|types\.CapsuleType|capsule", "Any", text)
-    text = re.sub(r"\b(Buffer|function|handle)\b", "Any", text)
+    text = re.sub(r"\b(Buffer|function|handle)\b(?!:)", "Any", text)
     text = re.sub(r"[\w:]*::[\w:]+", "Any", text)
     text = re.sub(r"\bSet\[", "AbstractSet[", text)
     return re.sub(r"Supports(Int|Float) \| SupportsIndex", lambda kind: kind[1].lower(), text)
@@ -59,10 +62,12 @@ def _documentation(doc, indent):
     """The docstring behind the signature, indented; "..." if there is none."""
     lines = inspect.cleandoc(doc or "").split("\n")
     text = "\n".join(lines[1:]).strip() if lines[0].endswith(")") or "->" in lines[0] else ""
-    if not text or "Overloaded function" in (doc or ""):
-        return f"{indent}...\n"
-    joined = " ".join(text.split())
-    return f'{indent}"""{joined}"""\n'
+    return _docstring("" if "Overloaded function" in (doc or "") else text, indent)
+
+
+def _docstring(text, indent):
+    joined = " ".join((text or "").split())
+    return f'{indent}"""{joined}"""\n' if joined else f"{indent}...\n"
 
 
 def _function(name, function, indent="", decorator=""):
@@ -88,7 +93,7 @@ def _class(name, cls, indent=""):
     if members:
         lines += [f"{inner}{member}: {name}\n" for member in members]
     for key, value in sorted(vars(cls).items()):
-        if key in _INHERITED or (key.startswith("__") and key != "__init__") or \
+        if key in _INHERITED or (key.startswith("__") and key not in _SPECIAL) or \
                 (members and (key in members or key in ("name", "value", "__init__"))):
             continue
         if key.startswith("_pybind11"):
@@ -110,7 +115,7 @@ def _member(key, value, inner):
         result = re.search(r"-> (.*)$", (value.fget.__doc__ or "").split("\n")[0])
         result = _plain(result[1]) if result else "Any"
         text = f"{inner}@property\n{inner}def {key}(self) -> {result}:\n"
-        text += _documentation(value.__doc__, inner + "    ")
+        text += _docstring(value.__doc__, inner + "    ")
         if value.fset is not None:
             text += f"{inner}@{key}.setter\n{inner}def {key}(self, value: Any) -> None: ...\n"
         return text

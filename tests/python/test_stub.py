@@ -1,7 +1,9 @@
 """The type stub of the extension module declares what the module has."""
 
 import ast
+import inspect
 import pathlib
+import re
 
 import pytest
 
@@ -46,6 +48,44 @@ def test_members_of_classes(stub):
             continue
         members = {member for member in declared(node.body) if not member.startswith("__")}
         assert members == real_names(cls) - added.get(name, set()), f"{name}: {_HELP}"
+
+
+def parameters(doc):
+    """The names of the parameters in the signature that begins a docstring of pybind11, or None
+    where it has several or none."""
+    signature = (doc or "").split("\n")[0]
+    match = re.match(r"\w+\((.*)\) -> ", signature)
+    if match is None or "Overloaded function" in doc:
+        return None
+    names, depth = [], 0
+    for part in re.split(r"([\[\](){}<>,])", match[1].replace("->", "")):
+        depth += {"[": 1, "(": 1, "{": 1, "<": 1, "]": -1, ")": -1, "}": -1, ">": -1}.get(part, 0)
+        name = re.match(r"\s*(\w+):", part)
+        if depth == 0 and name:
+            names.append(name[1])
+    return names
+
+
+def test_parameters_are_those_of_the_module(stub):
+    checked = 0
+    scopes = [(module, stub.body)] + [
+        (getattr(module, name), node.body) for name, node in declared(stub.body).items()
+        if isinstance(node, ast.ClassDef)]
+    for namespace, body in scopes:
+        for name, node in declared(body).items():
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            function = inspect.getattr_static(namespace, name)
+            if isinstance(function, property):
+                continue
+            expected = parameters(getattr(function, "__func__", function).__doc__)
+            if expected is None:
+                continue
+            arguments = node.args
+            stubbed = [a.arg for a in arguments.posonlyargs + arguments.args + arguments.kwonlyargs]
+            assert stubbed == expected, f"{namespace.__name__}.{name}: {_HELP}"
+            checked += 1
+    assert checked > 100
 
 
 def test_parameters_of_functions(stub):

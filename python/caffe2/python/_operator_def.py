@@ -286,8 +286,8 @@ def CreateOperator(operator_type, inputs, outputs, name="", control_input=None,
       engine: the implementation to use, or a comma-separated list, best first.
       **kwargs: further arguments of the operator; None stands for "not given".
 
-    Raises TypeError for what cannot be a blob, ValueError for what cannot be an argument. An argument
-    that the operator type does not have is kept, with an UnknownArgumentWarning.
+    Raises TypeError for what cannot be a blob, ValueError for what cannot be an argument. One that
+    the operator type does not have is kept, with an UnknownArgumentWarning.
     """
     operator = caffe2_pb2.OperatorDef()
     operator.type = operator_type

@@ -213,27 +213,35 @@ class OpSchema:
 
 class TensorCPU:
     """A tensor in host memory, as Python operators see it."""
+    def __dlpack__(self: TensorCPU, *, stream: object = None, max_version: tuple[int, int] | None = None, dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> Any:
+        """A DLPack capsule over the tensor's own memory, which lives as long as it is used: numpy.from_dlpack(tensor), torch.from_dlpack(tensor). BufferError for strings, other devices than the CPU and tensors without elements."""
+    def __dlpack_device__(self: TensorCPU) -> tuple[int, int]:
+        ...
     def __init__(self: TensorCPU) -> None:
         ...
     def _reshape(self: TensorCPU, arg0: Sequence[int]) -> None:
         ...
     @property
-    def _shape(self) -> list[int]:
+    def _shape(self) -> tuple:
         ...
     @property
     def data(self) -> numpy.ndarray:
-        ...
+        """numpy array over the tensor's own memory: writing to it changes the tensor. One without elements becomes one of floats."""
     def feed(self: TensorCPU, array: numpy.ndarray) -> None:
         """Copies a numpy array into the tensor."""
     def fetch(self: TensorCPU) -> numpy.ndarray:
         """A copy as a numpy array."""
+    def from_dlpack(self: TensorCPU, source: object) -> None:
+        """Makes this the memory of an array of another library (an object with __dlpack__, or a capsule), without a copy: what writes to one is seen by the other. BufferError unless it lies on the CPU, row-major, writable, with elements that tensors have."""
     def init(self: TensorCPU, dims: Sequence[int], type: int) -> None:
         """Allocates elements of a TensorProto.DataType, with undefined content."""
     def reshape(self: TensorCPU, dims: Sequence[int]) -> None:
         """Sets the shape; the content is undefined if the size changes."""
     @property
-    def shape(self) -> list[int]:
+    def shape(self) -> tuple:
         ...
+    def to_dlpack(self: TensorCPU) -> Any:
+        """The capsule of __dlpack__, in the layout that all versions of DLPack know."""
 
 class Transaction:
     """Adds records; what is not committed is dropped."""
@@ -258,7 +266,7 @@ class Workspace:
         ...
     @property
     def blobs(self) -> dict:
-        ...
+        """Name -> blob."""
     def create_blob(self: Workspace, name: str | bytes) -> Blob:
         """The blob of this name, made if there is none."""
     @property
@@ -272,7 +280,7 @@ class Workspace:
         ...
     @property
     def nets(self) -> dict:
-        ...
+        """Name -> net."""
 
 def add_blob_broadcast(net: str | bytes, blobs: Sequence[Sequence[str | bytes]], options: DataParallelOptions) -> bytes:
     """The net with the broadcast of the blobs from the first device of shard 0 to all others."""
@@ -380,14 +388,14 @@ def plan_shared_blobs(net: str | bytes, candidates: AbstractSet[str | bytes], sh
 
 read: Mode
 
-def register_python_gradient(type: str | bytes, Any: Callable) -> None:
+def register_python_gradient(type: str | bytes, function: Callable) -> None:
     ...
 
 def register_python_gradient_op(token: str | bytes, func: object) -> None:
     ...
 
 def register_python_op(func: object, pass_workspace: bool, name: str | bytes = '') -> str:
-    """Keeps a function for operators of type Python; returns its token."""
+    """Keeps a function for operators of type Python, or a tuple (builder, args, kwargs) that each operator calls for one of its own; returns its token."""
 
 def registered_dbs() -> list[str]:
     ...

@@ -18,7 +18,8 @@ class Predictor:
       init_net, predict_net: NetDefs, Nets, or serialized NetDefs.
 
     The inputs are the external inputs of the predict net that the init net does not fill; if it
-    fills them all, as some exported models do, any of them.
+    fills them all, as some exported models do, any of them. The outputs are its external outputs,
+    or, if it names none, the first output of its last operator.
     """
 
     def __init__(self, init_net, predict_net):
@@ -29,6 +30,8 @@ class Predictor:
         self._external = list(predict.external_input)
         self.inputs = [blob for blob in self._external if blob not in written] or self._external
         self.outputs = list(predict.external_output)
+        if not self.outputs and predict.op:
+            self.outputs = list(predict.op[-1].output[:1])
         for blob in self.inputs:
             self._workspace.create_blob(blob)
         named = caffe2_pb2.NetDef()
