@@ -73,7 +73,7 @@ def _docstring(text, indent):
 def _function(name, function, indent="", decorator=""):
     doc = function.__doc__ or ""
     if "Overloaded function" in doc:
-        parameters, result = "*args: Any, **kwargs: Any", "Any"
+        parameters, result = "*args: Any, **kwargs: Any", "None" if name == "__init__" else "Any"
         if indent and not decorator:
             parameters = "self, " + parameters
     else:
@@ -92,6 +92,10 @@ def _class(name, cls, indent=""):
     members = getattr(cls, "__members__", None)
     if members:
         lines += [f"{inner}{member}: {name}\n" for member in members]
+        lines += [f"{inner}__members__: dict[str, {name}]\n"]
+        lines += [f"{inner}@property\n{inner}def {key}(self) -> {kind}: ...\n"
+                  for key, kind in (("name", "str"), ("value", "int"))]
+        lines += [f"{inner}def {key}(self) -> int: ...\n" for key in ("__int__", "__index__")]
     for key, value in sorted(vars(cls).items()):
         if key in _INHERITED or (key.startswith("__") and key not in _SPECIAL) or \
                 (members and (key in members or key in ("name", "value", "__init__"))):

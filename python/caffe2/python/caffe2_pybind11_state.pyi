@@ -130,6 +130,13 @@ class Mode:
     read: Mode
     write: Mode
     new: Mode
+    __members__: dict[str, Mode]
+    @property
+    def name(self) -> str: ...
+    @property
+    def value(self) -> int: ...
+    def __int__(self) -> int: ...
+    def __index__(self) -> int: ...
 
 class Net:
     """A created net; valid until it is deleted in its workspace."""
@@ -252,7 +259,7 @@ class Transaction:
 
 class Workspace:
     """Blobs and nets by name."""
-    def __init__(self, *args: Any, **kwargs: Any) -> Any:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         ...
     def _create_net(self: Workspace, net: str | bytes, overwrite: bool = False) -> Net:
         ...
