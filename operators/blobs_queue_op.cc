@@ -73,16 +73,20 @@ what they had then.
     .Output(1, "status", "The last output, a bool scalar: true if there is no record any more.");
 OPERATOR_SCHEMA(WeightedSampleDequeueBlobs)
     .NumInputs([](int inputs) { return inputs >= 1; })
-    .NumOutputs([](int outputs) { return outputs >= 1; })
+    .NumOutputs([](int outputs) { return outputs >= 2; })
     .SetDoc(R"DOC(
-Takes a record out of one of several queues, drawn at random anew each time; waits for one. Fails if
-the queue that was drawn is closed and empty.
+Takes a record out of one of several queues, drawn at random anew each time; waits for one. Tells
+whether the queue that was drawn is closed and empty: the blobs keep what they had then.
 )DOC")
     .Arg("weights", "The weight of each queue; not negative. Default: all alike.")
-    .Arg("table_idx_blob", "Output that gets the index of the queue. Default -1: none.")
-    .Input(0, "queues", "Queues made by CreateBlobsQueue, with as many blobs as there are outputs.")
-    .Output(0, "blobs",
-            "The blobs of the record and, in place table_idx_blob, the index as an int32 scalar.");
+    .Arg("table_idx_blob",
+         "Output that gets the index of the queue, an int32 scalar: the one behind the status, or, "
+         "as in Caffe2, one of the blobs, which loses what came from the queue. Default -1: none.")
+    .Input(0, "queues", "Queues made by CreateBlobsQueue, with equally many blobs.")
+    .Output(0, "blobs", "The blobs of the record, as many as the queues have.")
+    .Output(1, "status",
+            "Behind the blobs, a bool scalar: true if there is no record any more. One more output "
+            "may follow, for table_idx_blob.");
 
 NO_GRADIENT(CreateBlobsQueue);
 NO_GRADIENT(EnqueueBlobs);

@@ -189,18 +189,26 @@ class WeightedSampleDequeueBlobsOp final : public Operator<Context> {
     const double drawn = this->context_.random().UniformDouble() * cumulative_.back();
     int chosen = 0;
     while (chosen + 1 < this->InputSize() && cumulative_[chosen] <= drawn) ++chosen;
+    const auto queue = QueueOf<BlobsQueue>(*this, chosen);
     std::vector<Blob*> blobs = this->Outputs();
-    if (index_output_ >= 0) blobs.erase(blobs.begin() + index_output_);
-    if (!QueueOf<BlobsQueue>(*this, chosen)->Read(blobs, 0, stop_)) return false;
-    if (index_output_ >= 0) {
-      Tensor* index = this->OutputCPU(index_output_);
-      index->Resize();
-      *index->template mutable_data<int>() = chosen;
-    }
+    const int more = this->OutputSize() - static_cast<int>(queue->num_blobs());
+    CAFFE_ENFORCE(more == 1 || more == 2, this->OutputSize(), " outputs for queue ", chosen,
+                  " of records of ", queue->num_blobs(), " blobs");
+    blobs.resize(queue->num_blobs());
+    const bool read = queue->Read(blobs, 0, stop_);
+    WriteScalar(static_cast<int>(queue->num_blobs()), !read);
+    if (index_output_ >= 0) WriteScalar(index_output_, chosen);
     return true;
   }
 
  private:
+  template <typename T>
+  void WriteScalar(int output, T value) {
+    Tensor* scalar = this->OutputCPU(output);
+    scalar->Resize();
+    *scalar->template mutable_data<T>() = value;
+  }
+
   int index_output_;
   WhileWaiting stop_;
   std::vector<double> cumulative_;

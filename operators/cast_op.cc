@@ -11,6 +11,8 @@ template <typename To, typename From>
 To ConvertNumber(From value) {
   if constexpr (std::is_same_v<To, bool>) {
     return value != From(0);
+  } else if constexpr (std::is_same_v<To, std::string>) {
+    return std::to_string(value);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     // The bounds, as floating-point numbers just outside the range of To or on its edge.
     constexpr From low = static_cast<From>(std::numeric_limits<To>::min());
@@ -37,6 +39,7 @@ struct NumberTypes {
   static ConvertFunction FindTo(TypeMeta to) {
     ConvertFunction found = nullptr;
     ((to.Match<Types>() && ((found = &Convert<From, Types>), true)) || ...);
+    if (to.Match<std::string>()) found = &Convert<From, std::string>;
     return found;
   }
   static ConvertFunction Find(TypeMeta from, TypeMeta to) {
@@ -93,7 +96,8 @@ OPERATOR_SCHEMA(Cast)
     })
     .SetDoc(
         "Converts the elements to another type. Floating point to integer rounds towards "
-        "zero; what does not fit becomes the nearest number that does, and NaN becomes 0.")
+        "zero; what does not fit becomes the nearest number that does, and NaN becomes 0. A string "
+        "(in host memory only) has the number as C's %d or %f write it.")
     .Arg("to", "TensorProto.DataType of the output, as number or name. Default FLOAT.")
     .Arg("from_type", "Type of the input; needed for the gradient only.")
     .Input(0, "input", "A tensor of numbers or bools.")

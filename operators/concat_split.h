@@ -90,6 +90,23 @@ class ConcatOp final : public Operator<Context> {
   ConcatAxis concat_;
 };
 
+// Copies X to the outputs of an operator, which get the given lengths, one behind the other, along
+// an axis.
+template <class Context>
+void WritePieces(const Tensor& X, int axis, const std::vector<int64_t>& lengths, bool add_axis,
+                 Operator<Context>* op, Context* context) {
+  const TypeMeta meta = X.dtype();
+  const char* x = static_cast<const char*>(X.raw_data());
+  const int64_t outer = X.size_to_dim(axis), inner = X.size_from_dim(axis + 1);
+  for (int k = 0; k < op->OutputSize(); ++k) {
+    Tensor* Y = op->Output(k);
+    Y->Resize(PieceShape(X.sizes(), axis, lengths[k], add_axis));
+    const int64_t run = lengths[k] * inner;
+    CopySlab(meta, outer, run, x, X.size(axis) * inner, Y->raw_mutable_data(meta), run, context);
+    x += run * meta.itemsize();
+  }
+}
+
 // X, [lengths] -> pieces.
 template <class Context>
 class SplitOp final : public Operator<Context> {
@@ -116,17 +133,7 @@ class SplitOp final : public Operator<Context> {
     const std::vector<int64_t> lengths =
         SplitLengths(given_, OutputSize(), X.size(axis), concat_.add_axis);
 
-    const TypeMeta meta = X.dtype();
-    const char* x = static_cast<const char*>(X.raw_data());
-    const int64_t outer = X.size_to_dim(axis), inner = X.size_from_dim(axis + 1);
-    for (int k = 0; k < OutputSize(); ++k) {
-      Tensor* Y = Output(k);
-      Y->Resize(PieceShape(X.sizes(), axis, lengths[k], concat_.add_axis));
-      const int64_t run = lengths[k] * inner;
-      CopySlab(meta, outer, run, x, X.size(axis) * inner, Y->raw_mutable_data(meta), run,
-               &context_);
-      x += run * meta.itemsize();
-    }
+    WritePieces(X, axis, lengths, concat_.add_axis, this, &context_);
     return true;
   }
 

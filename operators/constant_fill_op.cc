@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "caffe2/core/device_backend.h"
 #include "operators/element_type.h"
 
 namespace caffe2 {
@@ -65,6 +66,18 @@ void ConstantFiller::Read(const ArgumentHelper& arguments, TensorProto::DataType
   }
 }
 
+void ConstantFiller::SetValue(const Tensor& on_any_device) {
+  Tensor copy(CPU);
+  const Tensor& value = OnHost(on_any_device, &copy);
+  CAFFE_ENFORCE(value.numel() == 1 && value.dtype() == meta_, "the value ", value.DebugString(),
+                " must be one element of ", meta_.name());
+  if (meta_.Match<std::string>()) {
+    text_ = *value.data<std::string>();
+  } else {
+    std::memcpy(&bits_, value.raw_data(), meta_.itemsize());
+  }
+}
+
 template <>
 void ConstantFillOp<CPUContext>::FillOnDevice(int64_t n, void* data) {
   filler_.Fill(n, data);
@@ -73,6 +86,9 @@ void ConstantFillOp<CPUContext>::FillOnDevice(int64_t n, void* data) {
 REGISTER_CPU_OPERATOR(ConstantFill, ConstantFillOp<CPUContext>);
 OPERATOR_SCHEMA(ConstantFill)
     .FillUsing(DescribeFiller)
+    .NumInputs(0, 2)
+    .Input(1, "value",
+           "Optional: the value, one element of type `dtype`, in place of the argument.")
     .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
       return InferFiller(ConstantFillType(def))(def, in);
     })

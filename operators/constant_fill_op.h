@@ -14,6 +14,8 @@ class ConstantFiller {
   ConstantFiller(const ArgumentHelper& arguments, TensorProto::DataType type) {
     Read(arguments, type);
   }
+  // Takes the value of a tensor of one element. Throws unless it is of the same type.
+  void SetValue(const Tensor& value);
   TypeMeta meta() const { return meta_; }
   // The bytes of the value, lowest first; not for text.
   uint64_t bits() const { return bits_; }
@@ -37,10 +39,14 @@ class ConstantFillOp final : public FillerOp<Context> {
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   ConstantFillOp(const OperatorDef& def, Workspace* ws)
       : FillerOp<Context>(def, ws),
-        filler_(ArgumentHelper(this->debug_def()), ConstantFillType(this->debug_def())) {}
+        filler_(ArgumentHelper(this->debug_def()), ConstantFillType(this->debug_def())) {
+    CAFFE_ENFORCE(InputSize() < 2 || !this->HasArgument("value"),
+                  "the value cannot be an argument and an input");
+  }
 
  protected:
   bool Fill(Tensor* output) override {
+    if (InputSize() == 2) filler_.SetValue(Input(1));
     FillOnDevice(output->numel(), output->raw_mutable_data(filler_.meta()));
     return true;
   }

@@ -38,6 +38,7 @@ REGISTER_CPU_OPERATOR(CopyFromCPUInput, CopyOp<CPUContext>);
 REGISTER_CPU_OPERATOR(CopyOnDeviceLike, CopyOp<CPUContext>);
 REGISTER_CPU_OPERATOR(EnsureCPUOutput, CopyOp<CPUContext>);
 REGISTER_CPU_OPERATOR(Alias, AliasOp<CPUContext>);
+REGISTER_CPU_OPERATOR(AliasWithName, AliasOp<CPUContext>);
 
 OPERATOR_SCHEMA(Copy)
     .FillUsing(DescribeCopy)
@@ -74,6 +75,12 @@ OPERATOR_SCHEMA(Alias)
     .SetDoc(
         "Makes the output another name of the input's data: no copy. Writing to one writes to "
         "both, as long as neither is resized.");
+OPERATOR_SCHEMA(AliasWithName)
+    .FillUsing(DescribeCopy)
+    .AllowInplace({{0, 0}})
+    .SetDoc("Alias, with a name for those who read the net.")
+    .Arg("name", "The name; not read.")
+    .Arg("is_backward", "Whether the blob is one of the backward pass; not read.");
 
 REGISTER_GRADIENT(Copy, GetCopyGradient);
 REGISTER_GRADIENT(CopyFromCPUInput, GetCopyGradient);
@@ -82,5 +89,6 @@ REGISTER_GRADIENT(CopyGPUToCPU, GetCopyGradient);
 REGISTER_GRADIENT(CopyOnDeviceLike, GetCopyGradient);
 REGISTER_GRADIENT(EnsureCPUOutput, GetCopyGradient);
 REGISTER_GRADIENT(Alias, GetAliasGradient);
+REGISTER_GRADIENT(AliasWithName, GetAliasGradient);
 
 }  // namespace caffe2

@@ -62,11 +62,21 @@ class GatherRangesOp final : public Operator<CPUContext> {
   }
 };
 
+// Ranges of one output so far that had no elements, or others than they should have.
+struct OddRanges {
+  int64_t empty = 0, mismatched = 0;
+};
+
 // One output for each range of an example, [examples, length of the range].
 class GatherRangesToDenseOp final : public Operator<CPUContext> {
  public:
   GatherRangesToDenseOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CPUContext>(def, ws), lengths_(GetRepeatedArgument<int64_t>("lengths")) {
+      : Operator<CPUContext>(def, ws),
+        lengths_(GetRepeatedArgument<int64_t>("lengths")),
+        min_observation_(GetSingleArgument<int64_t>("min_observation", 10000)),
+        max_mismatched_ratio_(GetSingleArgument<float>("max_mismatched_ratio", 0.9f)),
+        max_empty_ratio_(GetSingleArgument<float>("max_empty_ratio", 1)),
+        odd_(OutputSize()) {
     CAFFE_ENFORCE_EQ(static_cast<int>(lengths_.size()), OutputSize(),
                      "lengths, one for each output");
     for (const int64_t length : lengths_) CAFFE_ENFORCE_GT(length, 0, "a length");
@@ -84,11 +94,25 @@ class GatherRangesToDenseOp final : public Operator<CPUContext> {
                     " for DATA ", ShapeString(X.sizes()));
       keys = ReadIntegers(Input(2), "KEY");
     }
-    for (int i = 0; i < OutputSize(); ++i) GatherRange(X, ranges, keys, i);
+    seen_ += ranges.examples;
+    for (int i = 0; i < OutputSize(); ++i) {
+      GatherRange(X, ranges, keys, i);
+      CheckRatio("elements other than the argument lengths says", i, odd_[i].mismatched,
+                 max_mismatched_ratio_);
+      CheckRatio("no elements", i, odd_[i].empty, max_empty_ratio_);
+    }
     return true;
   }
 
  private:
+  // A share of 1 allows all.
+  void CheckRatio(const char* what, int i, int64_t count, float max_ratio) const {
+    if (max_ratio >= 1) return;
+    const auto most = static_cast<double>(std::max(seen_, min_observation_)) * max_ratio;
+    CAFFE_ENFORCE(static_cast<double>(count) <= most, "range ", i, " had ", what, " in ", count,
+                  " of ", seen_, " examples, more than ", most);
+  }
+
   void GatherRange(const Tensor& X, const Ranges& ranges, const std::vector<int64_t>& keys, int i) {
     const int64_t length = lengths_[i];
     CAFFE_ENFORCE(X.dtype().copy() == nullptr, "DATA must be numbers, not ", X.dtype().name());
@@ -96,12 +120,16 @@ class GatherRangesToDenseOp final : public Operator<CPUContext> {
     std::vector<int64_t> order(length);
     for (int64_t e = 0; e < ranges.examples; ++e) {
       const int64_t n = ranges.length(e, i), offset = ranges.offset(e, i);
-      if (n == 0) {  // an example that lacks the feature
+      if (n != length) {
         elements.AppendZeros(length);
+        if (n == 0) {  // an example that lacks the feature
+          ++odd_[i].empty;
+        } else if (odd_[i].mismatched++ == 0) {
+          LOG(WARNING) << "range " << i << " of an example has " << n << " elements in place of "
+                       << length << ": such ranges become zeros";
+        }
         continue;
       }
-      CAFFE_ENFORCE_EQ(n, length, "the length of range ", i, " of example ", e,
-                       ", and the one in the argument lengths");
       std::iota(order.begin(), order.end(), offset);
       if (!keys.empty()) {
         std::stable_sort(order.begin(), order.end(),
@@ -113,6 +141,10 @@ class GatherRangesToDenseOp final : public Operator<CPUContext> {
   }
 
   std::vector<int64_t> lengths_;
+  int64_t min_observation_;
+  float max_mismatched_ratio_, max_empty_ratio_;
+  int64_t seen_ = 0;  // examples since the operator was made
+  std::vector<OddRanges> odd_;
 };
 
 }  // namespace
@@ -145,8 +177,16 @@ OPERATOR_SCHEMA(GatherRangesToDense)
     })
     .SetDoc(
         "One matrix for each range of an example: range i of example e is row e of output i. "
-        "Ranges of length 0 give zeros; others must have the length in the argument.")
+        "Ranges of any other length than the argument says become zeros; too many of them, of all "
+        "examples since the operator was made, are an error.")
     .Arg("lengths", "(list of int > 0) The length of each range.", true)
+    .Arg("min_observation",
+         "(int, default 10000) While there were fewer examples, shares are of so many.")
+    .Arg("max_mismatched_ratio",
+         "(float, default 0.9) The largest share of ranges of an output that may have elements, "
+         "but not as many as they should.")
+    .Arg("max_empty_ratio",
+         "(float, default 1) The largest share of ranges of an output that may have none.")
     .Input(0, "DATA", "A list of numbers.")
     .Input(1, "RANGES", "int32 or int64 [examples, ranges, 2]: offset and length in DATA.")
     .Input(2, "KEY", "Optional int32 or int64, like DATA: ranges are sorted by these.")

@@ -130,7 +130,7 @@ OPERATOR_SCHEMA(IndexHash)
     .IdenticalTypeAndShapeOfInput(0)
     .SetDoc("Hashes ids to [0, modulo). Equal seeds give Caffe2's hashes.")
     .Arg("seed", "(int, default 0) Makes another hash.")
-    .Arg("modulo", "(int > 0) How many values there are.", true)
+    .Arg("modulo", "(int > 0) How many values there are; it must be given to run.")
     .Input(0, "Indices", "int32 or int64 ids.")
     .Output(0, "HashedIndices", "The hashes, of their type and shape; may overwrite them.");
 SHOULD_NOT_DO_GRADIENT(MergeIdLists);

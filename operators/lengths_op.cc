@@ -43,6 +43,27 @@ class LengthsToRangesOp final : public Operator<CPUContext> {
   }
 };
 
+class LengthsToOffsetsOp final : public Operator<CPUContext> {
+ public:
+  LengthsToOffsetsOp(const OperatorDef& def, Workspace* ws)
+      : Operator<CPUContext>(def, ws),
+        last_(GetSingleArgument<bool>("include_last_offset", false)) {}
+  bool RunOnDevice() override {
+    const Segments segments = Segments::FromLengths(Input(0));
+    CAFFE_ENFORCE_LE(segments.size(), std::numeric_limits<int32_t>::max(), "sum of the lengths");
+    Output(0)->Resize(segments.count() + (last_ ? 1 : 0));
+    int32_t* offset = Output(0)->mutable_data<int32_t>();
+    for (int64_t s = 0; s < segments.count(); ++s) {
+      *offset++ = static_cast<int32_t>(segments.entry(s, 0));
+    }
+    if (last_) *offset = static_cast<int32_t>(segments.size());
+    return true;
+  }
+
+ private:
+  bool last_;
+};
+
 // kRanges: the offset of each segment beside its length.
 template <bool kRanges>
 class SegmentIdsToLengthsOp final : public Operator<CPUContext> {
@@ -166,6 +187,7 @@ void DescribeLengths(OpSchema& schema) {
 
 REGISTER_CPU_OPERATOR(LengthsToSegmentIds, LengthsToSegmentIdsOp);
 REGISTER_CPU_OPERATOR(LengthsToRanges, LengthsToRangesOp);
+REGISTER_CPU_OPERATOR(LengthsToOffsets, LengthsToOffsetsOp);
 REGISTER_CPU_OPERATOR(SegmentIdsToLengths, SegmentIdsToLengthsOp<false>);
 REGISTER_CPU_OPERATOR(SegmentIdsToRanges, SegmentIdsToLengthsOp<true>);
 REGISTER_CPU_OPERATOR(LengthsToWeights, LengthsToWeightsOp);
@@ -177,6 +199,18 @@ OPERATOR_SCHEMA(LengthsToSegmentIds)
     .FillUsing(DescribeLengths)
     .SetDoc("Segment numbers in place of lengths: [1, 3, 0, 2] becomes [0, 1, 1, 1, 3, 3].")
     .Output(0, "segment_ids", "int32: the segment of each entry.");
+OPERATOR_SCHEMA(LengthsToOffsets)
+    .NumInputs(1)
+    .NumOutputs(1)
+    .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
+      const bool last = ArgumentHelper(def).GetSingleArgument<bool>("include_last_offset", false);
+      return std::vector<TensorShape>{
+          CreateTensorShape({NumelOf(in[0]) + (last ? 1 : 0)}, TensorProto::INT32)};
+    })
+    .SetDoc("Where each segment begins: [1, 3, 0, 2] gives [0, 1, 4, 4].")
+    .Arg("include_last_offset", "(bool, default 0) 1: the sum of all lengths follows.")
+    .Input(0, "lengths", "int32 or int64, one-dimensional.")
+    .Output(0, "offsets", "int32: the offset of each segment.");
 OPERATOR_SCHEMA(LengthsToRanges)
     .FillUsing(DescribeLengths)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
@@ -228,6 +262,7 @@ OPERATOR_SCHEMA(LengthsGather)
     .Output(0, "OUTPUT", "Their rows; how many there are is known at run time only.");
 NO_GRADIENT(LengthsToSegmentIds);
 NO_GRADIENT(LengthsToRanges);
+NO_GRADIENT(LengthsToOffsets);
 NO_GRADIENT(SegmentIdsToLengths);
 NO_GRADIENT(SegmentIdsToRanges);
 NO_GRADIENT(LengthsToWeights);

@@ -48,9 +48,9 @@ class LengthsSplitOp final : public Operator<CPUContext> {
  public:
   LengthsSplitOp(const OperatorDef& def, Workspace* ws)
       : Operator<CPUContext>(def, ws), parts_(GetSingleArgument<int64_t>("n_split", 0)) {
-    CAFFE_ENFORCE((InputSize() == 2) != (parts_ > 0),
-                  "the number of parts comes either from the argument n_split, which must be "
-                  "positive, or from input 1");
+    CAFFE_ENFORCE(InputSize() == 2 || parts_ > 0,
+                  "the number of parts comes from input 1 or the argument n_split, which must be "
+                  "positive");
   }
   bool RunOnDevice() override {
     const Segments segments = Segments::FromLengths(Input(0));
@@ -101,7 +101,7 @@ OPERATOR_SCHEMA(LengthsSplit)
     .SetDoc(
         "Splits each length into parts that are as equal as possible, the larger ones first: [9, "
         "4] in 3 parts becomes [3, 3, 3, 2, 1, 1].")
-    .Arg("n_split", "(int > 0) The number of parts, unless input 1 holds it.")
+    .Arg("n_split", "(int > 0) The number of parts; not read if input 1 holds it.")
     .Input(0, "LENGTHS", "int32 or int64, one-dimensional.")
     .Input(1, "n_split", "Optional: the number of parts, one int32, in host memory.")
     .Output(0, "Y", "int32: the parts of all lengths.");

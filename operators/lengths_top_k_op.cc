@@ -26,8 +26,8 @@ class LengthsTopKOp final : public Operator<CPUContext> {
     CAFFE_ENFORCE_EQ(X.dim(), 1, "X ", ShapeString(X.sizes()), " must be one-dimensional");
     const Segments segments = Segments::FromLengths(Input(1), X.numel());
     const float* x = X.data<float>();
-    Output(0)->Resize(segments.count() * k_);
-    Output(1)->Resize(segments.count() * k_);
+    Output(0)->Resize(segments.count(), k_);
+    Output(1)->Resize(segments.count(), k_);
     float* value = Output(0)->mutable_data<float>();
     int32_t* index = Output(1)->mutable_data<int32_t>();
     std::fill_n(value, segments.count() * k_, 0.f);
@@ -93,9 +93,10 @@ OPERATOR_SCHEMA(LengthsTopK)
       if (in[1].dims_size() != 1) {
         return std::vector<TensorShape>{UnknownTensorShape(), UnknownTensorShape()};
       }
-      const int64_t n = in[1].dims(0) * ArgumentHelper(def).GetSingleArgument<int64_t>("k", -1);
-      return std::vector<TensorShape>{CreateTensorShape({n}, TensorProto::FLOAT),
-                                      CreateTensorShape({n}, TensorProto::INT32)};
+      const std::vector<int64_t> dims{in[1].dims(0),
+                                      ArgumentHelper(def).GetSingleArgument<int64_t>("k", -1)};
+      return std::vector<TensorShape>{CreateTensorShape(dims, TensorProto::FLOAT),
+                                      CreateTensorShape(dims, TensorProto::INT32)};
     })
     .SetDoc(
         "The k largest elements of each segment, in descending order; where it has fewer, the rest "
@@ -103,7 +104,7 @@ OPERATOR_SCHEMA(LengthsTopK)
     .Arg("k", "(int > 0) How many.", true)
     .Input(0, "DATA", "Float, one-dimensional.")
     .Input(1, "LENGTHS", "int32 or int64: how many elements each segment has.")
-    .Output(0, "TopKValue", "k values for each segment, one after another.")
+    .Output(0, "TopKValue", "Segments x k: the values.")
     .Output(1, "TopKIndices", "int32: their positions in their segments.");
 OPERATOR_SCHEMA(LengthsTopKGradient)
     .NumInputs(3)

@@ -119,21 +119,26 @@ class GatherPaddingOp final : public PaddingBase {
  public:
   using PaddingBase::PaddingBase;
   bool RunOnDevice() override {
+    return TensorTypes<float, double, int32_t, int64_t>::Dispatch(this, Input(0).dtype());
+  }
+
+  template <typename T>
+  bool DoRunWithType() {
     const Tensor& X = Input(0);
     const Segments segments = ReadSegments(X, 1);
     const int64_t width = X.size_from_dim(1);
     const std::vector<int64_t> dims(X.sizes().begin() + 1, X.sizes().end());
-    float* sums[2] = {nullptr, nullptr};
+    T* sums[2] = {nullptr, nullptr};
     for (int k = 0; k < 2; ++k) {
       if (k < OutputSize()) {
         Output(k)->Resize(dims);
-        sums[k] = Output(k)->mutable_data<float>();
-        std::fill_n(sums[k], width, 0.f);
+        sums[k] = Output(k)->mutable_data<T>();
+        std::fill_n(sums[k], width, T(0));
       } else {
         sums[k] = sums[0];  // one pad for both ends
       }
     }
-    const float* x = X.data<float>();
+    const T* x = X.data<T>();
     for (int64_t s = 0; s < segments.count(); ++s) {
       CAFFE_ENFORCE_GE(segments.length(s), start_ + end_, "length of padded segment ", s);
       const int64_t last = (segments.length(s) - end_) * width;
@@ -145,7 +150,8 @@ class GatherPaddingOp final : public PaddingBase {
   }
 
  private:
-  static void Add(int64_t rows, int64_t width, const float* x, float* sum) {
+  template <typename T>
+  static void Add(int64_t rows, int64_t width, const T* x, T* sum) {
     for (int64_t i = 0; i < rows * width; ++i) sum[i % width] += x[i];
   }
 };
@@ -230,7 +236,7 @@ OPERATOR_SCHEMA(GatherPadding)
                                       CreateTensorShape(dims, in[0].data_type()));
     })
     .SetDoc("The sums of all first and of all last rows of the segments.")
-    .Input(0, "data_in", "Float rows.")
+    .Input(0, "data_in", "Rows of float, double, int32 or int64.")
     .Output(0, "padding_sum", "The sum of the first rows (of all, if it is the only output).")
     .Output(1, "end_padding_sum", "Optional: the sum of the last rows.");
 REGISTER_GRADIENT(AddPadding, GetAddPaddingGradient);

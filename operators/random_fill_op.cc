@@ -1,5 +1,7 @@
 #include "operators/random_fill_op.h"
 
+#include "caffe2/core/half.h"
+
 namespace caffe2 {
 namespace {
 
@@ -12,13 +14,20 @@ class Bounds {
         min_(arguments.GetSingleArgument<T>("min", 0)),
         max_(arguments.GetSingleArgument<T>("max", default_max)) {}
 
-  void Read(const OperatorBase& op) {
+  // Of inputs that leave an empty range, the output gets no rows, as in Caffe2.
+  void Read(const OperatorBase& op, Tensor* output) {
     if (op.InputSize() == 3) {
       CAFFE_ENFORCE(!given_, "min and max cannot be arguments and inputs");
       const auto &min = op.Input<Tensor>(1), &max = op.Input<Tensor>(2);
       CAFFE_ENFORCE(min.numel() == 1 && max.numel() == 1, "min and max must have one element");
       min_ = *min.data<T>();
       max_ = *max.data<T>();
+      if (min_ > max_ && std::is_integral_v<T> && output->dim() > 0) {
+        std::vector<int64_t> dims = output->sizes();
+        dims[0] = 0;
+        output->Resize(dims);
+        return;
+      }
     }
     CAFFE_ENFORCE(min_ <= max_, "the range is empty: min ", min_, ", max ", max_);
   }
@@ -35,7 +44,7 @@ class Uniform {
  public:
   using value_type = float;
   explicit Uniform(const ArgumentHelper& arguments) : bounds_(arguments, 1.f) {}
-  void Prepare(const OperatorBase& op, const Tensor&) { bounds_.Read(op); }
+  void Prepare(const OperatorBase& op, Tensor* output) { bounds_.Read(op, output); }
   float Sample(RandomGenerator& random) const {
     return bounds_.min() + (bounds_.max() - bounds_.min()) * random.Uniform();
   }
@@ -49,7 +58,7 @@ class UniformInt {
  public:
   using value_type = int32_t;
   explicit UniformInt(const ArgumentHelper& arguments) : bounds_(arguments, 1) {}
-  void Prepare(const OperatorBase& op, const Tensor&) { bounds_.Read(op); }
+  void Prepare(const OperatorBase& op, Tensor* output) { bounds_.Read(op, output); }
   int32_t Sample(RandomGenerator& random) const {
     const int64_t min = bounds_.min(), max = bounds_.max();
     return static_cast<int32_t>(min + static_cast<int64_t>(random.UniformInt(max - min + 1)));
@@ -57,6 +66,17 @@ class UniformInt {
 
  private:
   Bounds<int32_t> bounds_;
+};
+
+class Float16Uniform {
+ public:
+  using value_type = float16;
+  explicit Float16Uniform(const ArgumentHelper& arguments) : floats_(arguments) {}
+  void Prepare(const OperatorBase& op, Tensor* output) { floats_.Prepare(op, output); }
+  float16 Sample(RandomGenerator& random) const { return ToFloat16(floats_.Sample(random)); }
+
+ private:
+  Uniform floats_;
 };
 
 class Gaussian {
@@ -67,7 +87,7 @@ class Gaussian {
         std_(arguments.GetSingleArgument<float>("std", 1.f)) {
     CAFFE_ENFORCE_GE(std_, 0.f, "the argument std must not be negative");
   }
-  void Prepare(const OperatorBase&, const Tensor&) {}
+  void Prepare(const OperatorBase&, Tensor*) {}
   float Sample(RandomGenerator& random) const { return mean_ + std_ * random.Normal(); }
 
  private:
@@ -86,9 +106,7 @@ class Xavier {
  public:
   using value_type = float;
   explicit Xavier(const ArgumentHelper&) {}
-  void Prepare(const OperatorBase&, const Tensor& output) {
-    scale_ = std::sqrt(3.f / Fan(output, 0));
-  }
+  void Prepare(const OperatorBase&, Tensor* output) { scale_ = std::sqrt(3.f / Fan(*output, 0)); }
   float Sample(RandomGenerator& random) const { return scale_ * (2.f * random.Uniform() - 1.f); }
 
  private:
@@ -101,8 +119,8 @@ class Msra {
   using value_type = float;
   explicit Msra(const ArgumentHelper& arguments)
       : channels_last_(arguments.GetSingleArgument<std::string>("order", "NCHW") == "NHWC") {}
-  void Prepare(const OperatorBase&, const Tensor& output) {
-    scale_ = std::sqrt(2.f / Fan(output, channels_last_ ? std::max(output.dim() - 1, 1) : 1));
+  void Prepare(const OperatorBase&, Tensor* output) {
+    scale_ = std::sqrt(2.f / Fan(*output, channels_last_ ? std::max(output->dim() - 1, 1) : 1));
   }
   float Sample(RandomGenerator& random) const { return scale_ * random.Normal(); }
 
@@ -122,6 +140,7 @@ void DescribeRange(OpSchema& schema) {
 }  // namespace
 
 REGISTER_CPU_OPERATOR(UniformFill, RandomFillOp<CPUContext, Uniform>);
+REGISTER_CPU_OPERATOR(Float16UniformFill, RandomFillOp<CPUContext, Float16Uniform>);
 REGISTER_CPU_OPERATOR(UniformIntFill, RandomFillOp<CPUContext, UniformInt>);
 REGISTER_CPU_OPERATOR(GaussianFill, RandomFillOp<CPUContext, Gaussian>);
 REGISTER_CPU_OPERATOR(XavierFill, RandomFillOp<CPUContext, Xavier>);
@@ -133,10 +152,21 @@ OPERATOR_SCHEMA(UniformFill)
     .SetDoc("Fills the output with floats drawn uniformly from [min, max).")
     .Arg("min", "Lower bound. Default 0.")
     .Arg("max", "Upper bound. Default 1.");
+OPERATOR_SCHEMA(Float16UniformFill)
+    .FillUsing(DescribeFiller)
+    .TensorInferenceFunction(InferFiller(TensorProto::FLOAT16))
+    .SetDoc("UniformFill, rounded to float16: an element may be equal to max.")
+    .Arg("min", "Lower bound. Default 0.")
+    .Arg("max", "Upper bound. Default 1.");
 OPERATOR_SCHEMA(UniformIntFill)
     .FillUsing(DescribeRange)
-    .TensorInferenceFunction(InferFiller(TensorProto::INT32))
-    .SetDoc("Fills the output with int32 numbers drawn uniformly from min to max, both included.")
+    .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
+      if (in.size() == 3) return std::vector<TensorShape>{UnknownTensorShape()};
+      return InferFiller(TensorProto::INT32)(def, in);
+    })
+    .SetDoc(
+        "Fills the output with int32 numbers drawn uniformly from min to max, both included. If "
+        "they are inputs and min is above max, the output has no rows.")
     .Arg("min", "Smallest number. Default 0.")
     .Arg("max", "Largest number. Default 1.");
 OPERATOR_SCHEMA(GaussianFill)
@@ -162,6 +192,7 @@ OPERATOR_SCHEMA(MSRAFill)
         "1, or the last one with order NHWC (He et al., \"Delving deep into rectifiers\", 2015).")
     .Arg("order", "Storage order of the filter: NCHW (default) or NHWC.");
 NO_GRADIENT(UniformFill);
+NO_GRADIENT(Float16UniformFill);
 NO_GRADIENT(UniformIntFill);
 NO_GRADIENT(GaussianFill);
 NO_GRADIENT(XavierFill);

@@ -7,7 +7,7 @@
 
 namespace caffe2 {
 
-// A distribution: Sample(generator) after Prepare(output), which may look at the shape.
+// A distribution: Sample(generator) after Prepare(operator, output), which may look at the shape.
 template <class Context, class Distribution>
 class RandomFillOp final : public FillerOp<Context> {
  public:
@@ -18,7 +18,7 @@ class RandomFillOp final : public FillerOp<Context> {
  protected:
   bool Fill(Tensor* output) override {
     using T = typename Distribution::value_type;
-    distribution_.Prepare(*this, *output);
+    distribution_.Prepare(*this, output);
     T* data = output->template mutable_data<T>();
     const int64_t n = output->numel();
     for (int64_t i = 0; i < n; ++i) data[i] = distribution_.Sample(context_.random());

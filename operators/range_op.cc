@@ -21,7 +21,7 @@ class RangeOp final : public Operator<Context> {
     const T start = InputSize() == 1 ? T(0) : Value<T>(0);
     const T stop = Value<T>(InputSize() == 1 ? 0 : 1);
     const T step = InputSize() == 3 ? Value<T>(2) : T(1);
-    CAFFE_ENFORCE(step != T(0), "the step must not be 0");
+    CAFFE_ENFORCE(step != T(0), "Step size cannot be 0");
     const double exact = std::ceil((static_cast<double>(stop) - static_cast<double>(start)) / step);
     CAFFE_ENFORCE(exact <= 0x1p62, "the range from ", start, " to ", stop, " by ", step,
                   " is too long");

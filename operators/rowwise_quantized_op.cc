@@ -1,7 +1,7 @@
 // Matrices of one byte an element, with a scale and a bias for each row: x = q * scale + bias.
 //
 // In the fused form a row is its bytes, then scale and bias as floats; otherwise scale and bias are
-// a tensor of their own.
+// a tensor of their own. Conversions of the fused form take rows along the last axis of any tensor.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -22,15 +22,16 @@ struct Row {
 };
 
 // The quantized matrix in input `data`; scales and biases are in input `scale_bias` (N x 2), or in
-// the rows if it is negative.
+// the rows if it is negative. With `any_shape` the rows are those along the last axis of any
+// tensor.
 class QuantizedMatrix {
  public:
-  QuantizedMatrix(const OperatorBase& op, int data, int scale_bias) {
+  QuantizedMatrix(const OperatorBase& op, int data, int scale_bias, bool any_shape = false) {
     const Tensor& matrix = op.Input<Tensor>(data);
-    CAFFE_ENFORCE_EQ(matrix.dim(), 2, "quantized data ", ShapeString(matrix.sizes()),
-                     " must be a matrix");
-    rows_ = matrix.size(0);
-    stride_ = matrix.size(1);
+    CAFFE_ENFORCE(matrix.dim() == 2 || (any_shape && matrix.dim() > 0), "quantized data ",
+                  ShapeString(matrix.sizes()), " must be a matrix");
+    rows_ = matrix.size_to_dim(matrix.dim() - 1);
+    stride_ = matrix.size(matrix.dim() - 1);
     values_ = matrix.data<uint8_t>();
     if (scale_bias < 0) {
       CAFFE_ENFORCE_GE(stride_, kFusedBytes, "bytes of a fused row");
@@ -77,14 +78,15 @@ class QuantizeRowsOp final : public Operator<CPUContext> {
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE(X.dim() >= 1 && (!kFused || X.dim() == 2), "X ", ShapeString(X.sizes()),
-                  " must be a matrix");
-    const int64_t rows = X.size(0), width = X.size_from_dim(1);
+    CAFFE_ENFORCE_GE(X.dim(), 1, "X must have rows");
+    const int row_axis = kFused ? X.dim() - 1 : 1;
+    const int64_t rows = X.size_to_dim(row_axis), width = X.size_from_dim(row_axis);
     CAFFE_ENFORCE_GT(width, 0, "elements of a row of X");
     const int64_t stride = width + (kFused ? kFusedBytes : 0);
     const float* x = X.data<float>();
-    Output(0)->Resize(rows, stride);
-    if (!kFused) Output(0)->ResizeLike(X);
+    std::vector<int64_t> dims = X.sizes();
+    if (kFused) dims.back() = stride;
+    Output(0)->Resize(dims);
     uint8_t* q = Output(0)->mutable_data<uint8_t>();
     float* scale_bias = nullptr;
     if (!kFused) {
@@ -127,11 +129,14 @@ class DequantizeRowsOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
-    const QuantizedMatrix matrix(*this, 0, kFused ? -1 : 1);
-    std::vector<int64_t> indices;
-    if (kGather) indices = ReadIndices(Input(1), matrix.rows());
-    std::vector<int64_t> dims = kGather ? Input(1).sizes() : std::vector<int64_t>{matrix.rows()};
-    dims.push_back(matrix.width());
+    const QuantizedMatrix matrix(*this, 0, kFused ? -1 : 1, /*any_shape=*/kFused && !kGather);
+    std::vector<int64_t> indices, dims = Input(0).sizes();
+    if (kGather) {
+      indices = ReadIndices(Input(1), matrix.rows());
+      dims = Input(1).sizes();
+      dims.push_back(0);
+    }
+    dims.back() = matrix.width();
     Output(0)->Resize(dims);
     float* y = Output(0)->mutable_data<float>();
     std::fill_n(y, Output(0)->numel(), 0.f);
@@ -180,10 +185,9 @@ class SparseLengthsQuantizedOp final : public Operator<CPUContext> {
 template <bool kFused>
 std::vector<TensorShape> InferQuantize(const OperatorDef&, const std::vector<TensorShape>& in) {
   std::vector<int64_t> dims = GetDimsVector(in[0]);
-  CAFFE_ENFORCE(!dims.empty() && (!kFused || dims.size() == 2), "X ", ShapeString(dims),
-                " must be a matrix");
+  CAFFE_ENFORCE(!dims.empty(), "X must have rows");
   const int64_t rows = dims[0];
-  if (kFused) dims[1] += kFusedBytes;
+  if (kFused) dims.back() += kFusedBytes;
   std::vector<TensorShape> out{CreateTensorShape(dims, TensorProto::UINT8)};
   if (!kFused) out.push_back(CreateTensorShape({rows, 2}, TensorProto::FLOAT));
   return out;
@@ -240,19 +244,21 @@ OPERATOR_SCHEMA(FloatToFused8BitRowwiseQuantized)
     .NumInputs(1)
     .NumOutputs(1)
     .TensorInferenceFunction(InferQuantize<true>)
-    .SetDoc("Quantizes each row of a matrix to 256 levels from its least to its largest element.")
-    .Input(0, "input", "A float matrix N x D.")
-    .Output(0, "output", "uint8 N x (D + 8): the rows, each followed by its scale and bias.");
+    .SetDoc("Quantizes each row to 256 levels from its least to its largest element.")
+    .Input(0, "input", "A float tensor [..., D], of rows along the last axis.")
+    .Output(0, "output", "uint8 [..., D + 8]: the rows, each followed by its scale and bias.");
 OPERATOR_SCHEMA(Fused8BitRowwiseQuantizedToFloat)
     .NumInputs(1)
     .NumOutputs(1)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
-      return std::vector<TensorShape>{
-          CreateTensorShape({in[0].dims(0), in[0].dims(1) - kFusedBytes}, TensorProto::FLOAT)};
+      std::vector<int64_t> dims = GetDimsVector(in[0]);
+      CAFFE_ENFORCE(!dims.empty(), "quantized data must have rows");
+      dims.back() -= kFusedBytes;
+      return std::vector<TensorShape>{CreateTensorShape(dims, TensorProto::FLOAT)};
     })
     .FillUsing(DescribeData<true>)
     .SetDoc("The inverse of FloatToFused8BitRowwiseQuantized, but for rounding.")
-    .Output(0, "output", "Float N x D.");
+    .Output(0, "output", "Float [..., D].");
 OPERATOR_SCHEMA(FloatToRowwiseQuantized8Bits)
     .NumInputs(1)
     .NumOutputs(2)

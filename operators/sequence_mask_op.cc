@@ -33,8 +33,6 @@ class SequenceMaskOp final : public Operator<Context> {
                         : this->template GetSingleArgument<float>(
                               "fill_val", -std::numeric_limits<float>::infinity())) {
     CAFFE_ENFORCE_GE(radius_, 0, "the argument radius");
-    CAFFE_ENFORCE(!this->HasArgument("batch") || mode_ != MaskMode::kSequence,
-                  "the mode sequence takes no batch");
     CAFFE_ENFORCE_GE(batch_, -1, "the argument batch");
   }
 

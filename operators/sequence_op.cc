@@ -46,7 +46,8 @@ class RemoveDataBlocksOp final : public Operator<CPUContext> {
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
     CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(), "the data must have rows");
-    const std::vector<int64_t> indices = ReadIndices(Input(1), X.size(0));
+    std::vector<int64_t> indices;  // an empty list may be of any type
+    if (Input(1).numel() > 0) indices = ReadIndices(Input(1), X.size(0));
     std::vector<bool> removed(X.size(0), false);
     for (const int64_t index : indices) removed[index] = true;
     RowCopier rows(X, std::count(removed.begin(), removed.end(), false), Output(0));

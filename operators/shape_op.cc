@@ -50,11 +50,20 @@ class SizeOp final : public Operator<Context> {
 struct SizeFunctor {
   static int64_t Value(int64_t size) { return size; }
 };
-struct HasElementsFunctor {
-  static bool Value(int64_t size) { return size > 0; }
-};
 struct IsEmptyFunctor {
   static bool Value(int64_t size) { return size == 0; }
+};
+
+class HasElementsOp final : public Operator<CPUContext> {
+ public:
+  using Operator<CPUContext>::Operator;
+  bool RunOnDevice() override {
+    bool any = false;
+    for (int i = 0; i < InputSize(); ++i) any = any || Input(i).numel() > 0;
+    Output(0)->Resize();
+    *Output(0)->mutable_data<bool>() = any;
+    return true;
+  }
 };
 
 class FreeOp final : public Operator<CPUContext> {
@@ -66,18 +75,11 @@ class FreeOp final : public Operator<CPUContext> {
   }
 };
 
-void DescribeQuestion(OpSchema& schema) {
-  schema.NumInputs(1)
-      .NumOutputs(1)
-      .ScalarType(TensorProto::BOOL)
-      .Input(0, "tensor", "A tensor of any type.");
-}
-
 }  // namespace
 
 REGISTER_CPU_OPERATOR(Shape, ShapeOp<CPUContext>);
 REGISTER_CPU_OPERATOR(Size, SizeOp<CPUContext, SizeFunctor>);
-REGISTER_CPU_OPERATOR(HasElements, SizeOp<CPUContext, HasElementsFunctor>);
+REGISTER_CPU_OPERATOR(HasElements, HasElementsOp);
 REGISTER_CPU_OPERATOR(IsEmpty, SizeOp<CPUContext, IsEmptyFunctor>);
 REGISTER_CPU_OPERATOR(Free, FreeOp);
 
@@ -102,12 +104,18 @@ OPERATOR_SCHEMA(Size)
     .Input(0, "X", "A tensor of any type.")
     .Output(0, "size", "An int64 scalar, in host memory.");
 OPERATOR_SCHEMA(HasElements)
-    .FillUsing(DescribeQuestion)
-    .SetDoc("Whether a tensor has elements.")
+    .NumInputs(1, std::numeric_limits<int>::max())
+    .NumOutputs(1)
+    .ScalarType(TensorProto::BOOL)
+    .SetDoc("Whether one of some tensors has elements.")
+    .Input(0, "tensor", "A tensor of any type; more may follow.")
     .Output(0, "has_elements", "A bool scalar, in host memory.");
 OPERATOR_SCHEMA(IsEmpty)
-    .FillUsing(DescribeQuestion)
+    .NumInputs(1)
+    .NumOutputs(1)
+    .ScalarType(TensorProto::BOOL)
     .SetDoc("Whether a tensor has no elements.")
+    .Input(0, "tensor", "A tensor of any type.")
     .Output(0, "is_empty", "A bool scalar, in host memory.");
 OPERATOR_SCHEMA(Free)
     .NumInputs(1, std::numeric_limits<int>::max())

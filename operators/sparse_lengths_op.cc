@@ -11,6 +11,7 @@ constexpr SegmentSpec kPositional{SegmentForm::kLengths, SegmentReducer::kPositi
                                   true};
 
 constexpr SegmentGradientSpec kSumWithIndices{.forward = kSum, .with_indices = true};
+constexpr SegmentGradientSpec kMeanWithIndices{.forward = kMean, .with_indices = true};
 constexpr SegmentGradientSpec kWeightedWithIndices{.forward = kWeightedSum, .with_indices = true};
 constexpr SegmentGradientSpec kWithWeights{
     .forward = kWeightedSum, .with_data = true, .with_indices = true};
@@ -27,6 +28,7 @@ REGISTER_SEGMENT_GRADIENT(SparseLengthsMeanGradient, SegmentGradientSpec{kMean})
 REGISTER_SEGMENT_GRADIENT(SparseLengthsWeightedSumGradient, SegmentGradientSpec{kWeightedSum});
 REGISTER_SEGMENT_GRADIENT(SparseLengthsWeightedSumWithMainInputGradient, kWithWeights);
 REGISTER_SEGMENT_GRADIENT(SparseLengthsIndicesInGradientSumGradient, kSumWithIndices);
+REGISTER_SEGMENT_GRADIENT(SparseLengthsIndicesInGradientMeanGradient, kMeanWithIndices);
 REGISTER_SEGMENT_GRADIENT(SparseLengthsIndicesInGradientWeightedSumGradient, kWeightedWithIndices);
 REGISTER_SEGMENT_GRADIENT(SparseLengthsIndicesInGradientWeightedSumWithMainInputGradient,
                           kWithWeights);

@@ -101,8 +101,9 @@ class SparseToDenseMaskOp final : public SparseToDenseMaskBase {
   // Negative ids are damage; a few of them are tolerated.
   void Skip(int64_t id) {
     if (id >= 0) return;
+    ++skipped_;
     CAFFE_ENFORCE_LT(skipped_, max_skipped_, "too many negative feature ids; the last one is ", id);
-    if (++skipped_ == 1) LOG(WARNING) << "SparseToDenseMask skips the feature id " << id;
+    if (skipped_ == 1) LOG(WARNING) << "SparseToDenseMask skips the feature id " << id;
   }
 
   bool presence_;
@@ -178,7 +179,8 @@ OPERATOR_SCHEMA(SparseToDenseMask)
         "Of equal ids in one sample the last one counts.")
     .Arg("mask", "(list of int) The feature ids, each once.", true)
     .Arg("return_presence_mask", "(bool, default 0) 1: there is a second output.")
-    .Arg("max_skipped_indices", "(int, default 1000) More negative ids than this are an error.")
+    .Arg("max_skipped_indices",
+         "(int, default 1000) So many negative ids, of all runs, are an error.")
     .Input(0, "indices", "int32 or int64: the feature ids of all samples, one after another.")
     .Input(1, "values", "Their values, of any type: one row for each id.")
     .Input(2, "default_value", "A value.")

@@ -1,4 +1,5 @@
 #include "operators/concat_split.h"
+#include "operators/segments.h"
 
 namespace caffe2 {
 
@@ -33,6 +34,40 @@ std::vector<int64_t> PieceShape(std::vector<int64_t> joined, int axis, int64_t l
 }
 
 namespace {
+
+// X, lengths -> pieces, each as long as its share of the lengths adds up to.
+class SplitByLengthsOp final : public Operator<CPUContext> {
+ public:
+  SplitByLengthsOp(const OperatorDef& def, Workspace* ws)
+      : Operator<CPUContext>(def, ws),
+        concat_(ArgumentHelper(debug_def())),
+        scaled_(GetSingleArgument<bool>("use_scaling_lengths", false)) {}
+
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    CAFFE_ENFORCE(X.has_data(), "the input holds no data");
+    const int axis = concat_.Canonical(X.dim());
+    const Segments given = Segments::FromLengths(Input(1));
+    CAFFE_ENFORCE_EQ(given.count() % OutputSize(), 0, given.count(),
+                     " lengths cannot be shared by ", OutputSize(), " outputs");
+    int64_t scale = 1;
+    if (scaled_ && given.size() > 0) {
+      CAFFE_ENFORCE_EQ(X.size(axis) % given.size(), 0, "a dimension of ", X.size(axis),
+                       " is no multiple of the sum of the lengths, ", given.size());
+      scale = X.size(axis) / given.size();
+    }
+    const int64_t share = given.count() / OutputSize();
+    std::vector<int64_t> lengths(OutputSize(), 0);
+    for (int64_t i = 0; i < given.count(); ++i) lengths[i / share] += scale * given.length(i);
+    lengths = SplitLengths(lengths, OutputSize(), X.size(axis), /*add_axis=*/false);
+    WritePieces(X, axis, lengths, /*add_axis=*/false, this, &context_);
+    return true;
+  }
+
+ private:
+  ConcatAxis concat_;
+  bool scaled_;
+};
 
 class GetSplitGradient final : public GradientMakerBase {
  public:
@@ -85,11 +120,26 @@ void DescribeSplit(OpSchema& schema) {
 
 REGISTER_CPU_OPERATOR(Split, SplitOp<CPUContext>);
 REGISTER_CPU_OPERATOR(DepthSplit, SplitOp<CPUContext>);
+REGISTER_CPU_OPERATOR(SplitByLengths, SplitByLengthsOp);
 OPERATOR_SCHEMA(Split).FillUsing(DescribeSplit).SetDoc("Splits a tensor into parts along an axis.");
 OPERATOR_SCHEMA(DepthSplit)
     .FillUsing(DescribeSplit)
     .SetDoc("The older name of Split: splits a tensor into parts along an axis.");
+OPERATOR_SCHEMA(SplitByLengths)
+    .NumInputs(2)
+    .NumOutputs(1, std::numeric_limits<int>::max())
+    .SetDoc(
+        "Splits a tensor into parts along an axis. The lengths are dealt to the outputs, the same "
+        "number to each in order; a part is as long as its lengths add up to.")
+    .Arg("axis", "Axis that is split; may be negative. Default: the channels of `order`.")
+    .Arg("order", "NCHW or NHWC, used where there is no axis. Default NCHW.")
+    .Arg("use_scaling_lengths",
+         "1: the lengths are multiplied so that they add up to the dimension. Default 0: they do.")
+    .Input(0, "input", "A tensor of any type and shape.")
+    .Input(1, "lengths", "int32 or int64, a multiple of the number of outputs.")
+    .Output(0, "output_0", "First of the parts; as many as there are outputs.");
 REGISTER_GRADIENT(Split, GetSplitGradient);
+REGISTER_GRADIENT(SplitByLengths, GetSplitGradient);
 REGISTER_GRADIENT(DepthSplit, GetSplitGradient);
 
 }  // namespace caffe2

@@ -1,34 +1,12 @@
 // StatRegistryCreate, StatRegistryUpdate, StatRegistryExport: named sums; TimerBegin, TimerEnd,
 // TimerGet, TimerGetAndEnd, WallClockTime: times.
 #include <chrono>
-#include <map>
-#include <mutex>
 
 #include "caffe2/core/operator.h"
+#include "operators/stat_registry.h"
 
 namespace caffe2 {
 
-// Sums by name. Threads may share one.
-class StatRegistry {
- public:
-  void Add(const std::string& key, int64_t value) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    sums_[key] += value;
-  }
-  // The sums by name; with `reset` they are 0 afterwards.
-  std::map<std::string, int64_t> Export(bool reset) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    std::map<std::string, int64_t> sums = sums_;
-    for (auto& [key, sum] : sums_) {
-      if (reset) sum = 0;
-    }
-    return sums;
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<std::string, int64_t> sums_;
-};
 CAFFE2_TYPE_NAME(std::unique_ptr<StatRegistry>, "std::unique_ptr<caffe2::StatRegistry>");
 
 // A time from begin to now or end, in nanoseconds.
@@ -50,11 +28,6 @@ namespace {
 
 using RegistryPtr = std::unique_ptr<StatRegistry>;
 using TimerPtr = std::unique_ptr<Timer>;
-
-StatRegistry* GlobalRegistry() {
-  static StatRegistry registry;
-  return &registry;
-}
 
 int64_t WallClockNanoseconds() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -78,7 +51,7 @@ class StatRegistryOp : public Operator<CPUContext> {
  protected:
   // The registry in input i, or the global one if there is no such input.
   StatRegistry* Registry(int i) const {
-    if (InputSize() <= i) return GlobalRegistry();
+    if (InputSize() <= i) return StatRegistry::Global();
     const auto& registry = Input<RegistryPtr>(i);
     CAFFE_ENFORCE(registry != nullptr, "the registry was not created");
     return registry.get();
@@ -138,8 +111,8 @@ class TimerReadOp final : public Operator<CPUContext> {
     CAFFE_ENFORCE(timer != nullptr, "the timer was not begun");
     const int64_t nanoseconds = timer->Nanoseconds();
     if (kEnd) {
-      GlobalRegistry()->Add(debug_def().input(0) + "/time_ns/sum", nanoseconds);
-      GlobalRegistry()->Add(debug_def().input(0) + "/time_ns/count", 1);
+      StatRegistry::Global()->Add(debug_def().input(0) + "/time_ns/sum", nanoseconds);
+      StatRegistry::Global()->Add(debug_def().input(0) + "/time_ns/count", 1);
     }
     if (OutputSize() == 0) return true;
     Output(0)->Resize();
@@ -159,6 +132,11 @@ class WallClockTimeOp final : public Operator<CPUContext> {
 };
 
 }  // namespace
+
+StatRegistry* StatRegistry::Global() {
+  static StatRegistry registry;
+  return &registry;
+}
 
 REGISTER_CPU_OPERATOR(StatRegistryCreate, StatRegistryCreateOp);
 REGISTER_CPU_OPERATOR(StatRegistryUpdate, StatRegistryUpdateOp);

@@ -1,10 +1,17 @@
-// WeightedSample: a random column of each row, drawn by weights.
+// WeightedSample: a random column of each row, drawn by weights. WeightedMultiSampling: random
+// elements of a list.
+#include <algorithm>
 #include <cmath>
 
 #include "caffe2/core/operator.h"
 
 namespace caffe2 {
 namespace {
+
+void CheckWeight(float weight, const char* what, int64_t i, int64_t row) {
+  CAFFE_ENFORCE(weight >= 0 && std::isfinite(weight), "weight ", i, " of ", what, " ", row, " is ",
+                weight);
+}
 
 class WeightedSampleOp final : public Operator<CPUContext> {
  public:
@@ -22,15 +29,15 @@ class WeightedSampleOp final : public Operator<CPUContext> {
     const int64_t columns = W.size(1), rows = columns == 0 ? 0 : W.size(0);
     Output(0)->Resize(rows);
     int* index = Output(0)->mutable_data<int>();
-    float* value = nullptr;
-    if (values != nullptr) {
+    float* value = nullptr;  // null without values, and without rows
+    if (InputSize() > 1) {
       Output(1)->Resize(rows);
       value = Output(1)->mutable_data<float>();
     }
     for (int64_t i = 0; i < rows; ++i, weights += columns) {
       const int64_t drawn = Draw(i, columns, weights);
       index[i] = static_cast<int>(drawn);
-      if (value != nullptr) value[i] = values[i * columns + drawn];
+      if (InputSize() > 1) value[i] = values[i * columns + drawn];
     }
     return true;
   }
@@ -40,8 +47,7 @@ class WeightedSampleOp final : public Operator<CPUContext> {
     double sum = 0;
     int64_t last = 0;  // that can be drawn
     for (int64_t j = 0; j < n; ++j) {
-      CAFFE_ENFORCE(weights[j] >= 0 && std::isfinite(weights[j]), "weight ", j, " of row ", row,
-                    " is ", weights[j]);
+      CheckWeight(weights[j], "row", j, row);
       sum += weights[j];
       if (weights[j] > 0) last = j;
     }
@@ -55,9 +61,74 @@ class WeightedSampleOp final : public Operator<CPUContext> {
   }
 };
 
+class WeightedMultiSamplingOp final : public Operator<CPUContext> {
+ public:
+  WeightedMultiSamplingOp(const OperatorDef& def, Workspace* ws)
+      : Operator<CPUContext>(def, ws), samples_(GetSingleArgument<int64_t>("num_samples", 0)) {
+    CAFFE_ENFORCE_GE(samples_, 0, "the argument num_samples");
+    CAFFE_ENFORCE(InputSize() == 1 || !HasArgument("num_samples"),
+                  "num_samples cannot be given together with an input that has the shape");
+  }
+
+  bool RunOnDevice() override {
+    const Tensor& W = Input(0);
+    CAFFE_ENFORCE_EQ(W.dim(), 1, "weights ", ShapeString(W.sizes()), " must be one-dimensional");
+    const float* weights = W.data<float>();
+    std::vector<double> sums;
+    for (int64_t i = 0; i < W.numel(); ++i) {
+      CheckWeight(weights[i], "input", i, 0);
+      sums.push_back((sums.empty() ? 0 : sums.back()) + weights[i]);
+    }
+    if (sums.empty()) {
+      Output(0)->Resize(0);
+    } else if (InputSize() > 1) {
+      Output(0)->ResizeLike(Input(1));
+    } else {
+      Output(0)->Resize(samples_);
+    }
+    int32_t* index = Output(0)->mutable_data<int32_t>();
+    if (Output(0)->numel() == 0) return true;
+    CAFFE_ENFORCE_GT(sums.back(), 0, "the sum of the weights");
+    for (int64_t i = 0; i < Output(0)->numel(); ++i) index[i] = Draw(sums);
+    return true;
+  }
+
+ private:
+  int32_t Draw(const std::vector<double>& sums) {
+    const double drawn = context_.random().UniformDouble() * sums.back();
+    auto found = std::upper_bound(sums.begin(), sums.end(), drawn);
+    // Rounded up to the sum of all: the last element that can be drawn.
+    if (found == sums.end()) found = std::lower_bound(sums.begin(), sums.end(), sums.back());
+    return static_cast<int32_t>(found - sums.begin());
+  }
+
+  int64_t samples_;
+};
+
 }  // namespace
 
 REGISTER_CPU_OPERATOR(WeightedSample, WeightedSampleOp);
+REGISTER_CPU_OPERATOR(WeightedMultiSampling, WeightedMultiSamplingOp);
+OPERATOR_SCHEMA(WeightedMultiSampling)
+    .NumInputs(1, 2)
+    .NumOutputs(1)
+    .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
+      std::vector<int64_t> dims{0};
+      if (NumelOf(in[0]) > 0) {
+        dims = in.size() > 1 ? GetDimsVector(in[1])
+                             : std::vector<int64_t>{ArgumentHelper(def).GetSingleArgument<int64_t>(
+                                   "num_samples", 0)};
+      }
+      return std::vector<TensorShape>{CreateTensorShape(dims, TensorProto::INT32)};
+    })
+    .SetDoc(
+        "Draws elements of a list, with probabilities in proportion to weights; one may be drawn "
+        "several times.")
+    .Arg("num_samples", "(int >= 0, default 0) How many, unless input 1 says it.")
+    .Input(0, "sampling_weights", "Float, one-dimensional, none negative, with one above 0.")
+    .Input(1, "shape_tensor", "Optional: a tensor with the shape of the output; it is not read.")
+    .Output(0, "indices", "int32: the elements that were drawn; none if there are no weights.");
+SHOULD_NOT_DO_GRADIENT(WeightedMultiSampling);
 OPERATOR_SCHEMA(WeightedSample)
     .NumInputs(1, 2)
     .NumOutputs(1, 2)

@@ -178,8 +178,8 @@ TEST_F(BlobsQueueTest, WeightsChooseTheQueue) {
     Enqueue(2, "q2");
   }
   OperatorDef op =
-      Op("WeightedSampleDequeueBlobs", {"q0", "q1", "q2"}, {"index", "y"},
-         {MakeArgument("weights", std::vector<float>{1, 0, 3}), MakeArgument("table_idx_blob", 0)});
+      Op("WeightedSampleDequeueBlobs", {"q0", "q1", "q2"}, {"y", "status", "index"},
+         {MakeArgument("weights", std::vector<float>{1, 0, 3}), MakeArgument("table_idx_blob", 2)});
   op.mutable_device_option()->set_random_seed(3);
   NetDef net;
   net.set_name("sampler");
@@ -191,10 +191,22 @@ TEST_F(BlobsQueueTest, WeightsChooseTheQueue) {
     ASSERT_TRUE(created->Run());
     const int index = FetchValues<int>(ws_, "index")[0];
     EXPECT_EQ(FetchValues<float>(ws_, "y")[0], index);
+    EXPECT_FALSE(*testing::Fetch(ws_, "status").data<bool>());
     from_last += index == 2;
   }
   // Binomial(300, 3/4): mean 225, standard deviation 7.5.
   EXPECT_NEAR(from_last, 225, 38);
+
+  // Without an output of its own the index takes the place of a blob, as in Caffe2.
+  RunOp(&ws_, Op("WeightedSampleDequeueBlobs", {"q0"}, {"y", "status"},
+                 {MakeArgument("table_idx_blob", 0)}));
+  EXPECT_EQ(FetchValues<int>(ws_, "y")[0], 0);
+  for (const char* queue : {"q0", "q2"}) RunOp(&ws_, Op("CloseBlobsQueue", {queue}, {}), true);
+  while (!*testing::Fetch(ws_, "status").data<bool>()) {
+    RunOp(&ws_, Op("WeightedSampleDequeueBlobs", {"q0"}, {"y", "status"}));
+  }
+  testing::ExpectThrows(&ws_, Op("WeightedSampleDequeueBlobs", {"q0"}, {"a", "b", "c", "d"}),
+                        "4 outputs");
 }
 
 TEST_F(BlobsQueueTest, MistakesAreNamed) {
@@ -215,7 +227,7 @@ TEST_F(BlobsQueueTest, MistakesAreNamed) {
   ExpectThrows(&ws_, Op("EnqueueBlobs", {"queue", "x"}, {"y"}), "");
   ExpectThrows(&ws_, Op("DequeueBlobs", {"x"}, {"y"}), "x");
   ExpectThrows(&ws_,
-               Op("WeightedSampleDequeueBlobs", {"queue"}, {"y"},
+               Op("WeightedSampleDequeueBlobs", {"queue"}, {"y", "status"},
                   {MakeArgument("weights", std::vector<float>{0})}),
                "weights");
 }

@@ -217,6 +217,17 @@ TEST(CollectAndDistributeTest, GivesProposalsToLevelsBySize) {
   ExpectTensor(ws, "l4", {1, 5}, {1, 0, 0, 223, 223});
   ExpectTensor(ws, "l5", {1, 5}, {0, 0, 0, 447, 447});
   EXPECT_EQ(FetchValues<int>(ws, "restore"), (Ints{0, 2, 3, 1}));
+  // The halves do the same.
+  RunOp(&ws, Op("CollectRpnProposals", {"r2", "r3", "p2", "p3"}, {"best"}, args), true);
+  EXPECT_EQ(FetchValues<float>(ws, "best"), FetchValues<float>(ws, "rois"));
+  const std::vector<std::string> parts{"m2", "m3", "m4", "m5", "back"};
+  RunOp(&ws, Op("DistributeFpnProposals", {"best"}, parts), true);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(FetchValues<float>(ws, parts[i]), FetchValues<float>(ws, outputs[i + 1]));
+  }
+  EXPECT_EQ(FetchValues<int>(ws, "back"), FetchValues<int>(ws, "restore"));
+  ExpectThrows(&ws, Op("DistributeFpnProposals", {"best"}, {"m2", "back"}), "each RoI level");
+  ExpectThrows(&ws, Op("DistributeFpnProposals", {"p2"}, parts), "must be n x 5");
   Feed<float>(&ws, "p3", {1}, {0.7f});
   ExpectThrows(&ws, op, "one for each roi");
   ExpectThrows(&ws, Op(op.type(), {"r2", "p2"}, outputs, args), "two for each RPN level");
@@ -358,6 +369,36 @@ TEST(UpsampleNearestTest, RepeatsPixels) {
       &ws, Op("UpsampleNearest", {"X"}, {"Y"}, {scale, MakeArgument<std::string>("order", "NHWC")}),
       {0});
   ExpectThrows(&ws, Op("UpsampleNearest", {"X"}, {"Y"}, {MakeArgument("scale", 0)}), "scale");
+}
+
+TEST(RMACRegionsTest, CoversImages) {
+  Workspace ws;
+  const auto scales = [](int n) { return MakeArgument("scales", n); };
+  FeedRandom(&ws, "X", {2, 1, 4, 4}, 1);
+  RunOp(&ws, Op("RMACRegions", {"X"}, {"R"}, {scales(2)}), true);
+  // The whole image; then two by two squares of side 2 at 0 and 2, column by column.
+  const Floats one{0, 0, 3, 3, 0, 0, 1, 1, 0, 2, 1, 3, 2, 0, 3, 1, 2, 2, 3, 3};
+  Floats expected;
+  for (int image = 0; image < 2; ++image) {
+    for (int i = 0; i < 5; ++i) {
+      expected.push_back(static_cast<float>(image));
+      expected.insert(expected.end(), one.begin() + 4 * i, one.begin() + 4 * i + 4);
+    }
+  }
+  ExpectTensor(ws, "R", {10, 5}, expected);
+  // Steps of 3 / 1, 3 / 2, ... leave an overlap of 2 / 5, 7 / 10, ...: one square more.
+  FeedRandom(&ws, "X", {1, 1, 5, 8}, 1);
+  RunOp(&ws, Op("RMACRegions", {"X"}, {"R"}, {scales(1)}), true);
+  ExpectTensor(ws, "R", {2, 5}, {0, 0, 0, 4, 4, 0, 3, 0, 7, 4});
+  FeedRandom(&ws, "X", {1, 1, 8, 5}, 1);
+  RunOp(&ws, Op("RMACRegions", {"X"}, {"R"}, {scales(1)}), true);
+  ExpectTensor(ws, "R", {2, 5}, {0, 0, 0, 4, 4, 0, 0, 3, 4, 7});
+  // A pixel has no squares of scale 2.
+  FeedRandom(&ws, "X", {1, 1, 1, 1}, 1);
+  RunOp(&ws, Op("RMACRegions", {"X"}, {"R"}, {scales(3)}), true);
+  ExpectTensor(ws, "R", {1, 5}, {0, 0, 0, 0, 0});
+  FeedRandom(&ws, "X", {1, 1, 0, 1}, 1);
+  ExpectThrows(&ws, Op("RMACRegions", {"X"}, {"R"}), "batch of images");
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
-// What prepares features: BatchBoxCox, Percentile, PiecewiseLinearTransform, SquareRootDivide,
-// BernoulliJSD, WeightedSample, lists of ids, BatchSparseToDense.
+// What prepares features: BatchBoxCox, Percentile, BisectPercentile, PiecewiseLinearTransform,
+// SquareRootDivide, BernoulliJSD, WeightedSample, WeightedMultiSampling,
+// SparseDropoutWithReplacement, BatchBucketize, NGramFromCategorical, Perplexity,
+// FindDuplicateElements, lists of ids, BatchSparseToDense.
 #include <cmath>
 
 #include "tests/operators/op_test.h"
@@ -39,6 +41,33 @@ TEST(PercentileTest, InterpolatesBetweenPoints) {
   Feed<int32_t>(&ws, "lengths", {3}, {4, 1, 1});
   Feed<float>(&ws, "map", {6, 2}, {1, 0, 4, 0, 3, 0, 6, 0, 8, 0, 8, 0});
   ExpectThrows(&ws, op, "sorted");
+}
+
+TEST(BisectPercentileTest, StepsAtPoints) {
+  Workspace ws;
+  const std::vector<Argument> args{
+      MakeArgument("percentile_raw", Floats{1, 2, 4, 5}),
+      MakeArgument("percentile_mapping", Floats{0.1f, 0.4f, 0.9f, 0.5f}),
+      MakeArgument("percentile_lower", Floats{0, 0.3f, 0.8f, 0.2f}),
+      MakeArgument("percentile_upper", Floats{0.2f, 0.5f, 1, 0.7f}),
+      MakeArgument("lengths", std::vector<int64_t>{3, 1})};
+  const OperatorDef op = Op("BisectPercentile", {"X"}, {"Y"}, args);
+  Feed<float>(&ws, "X", {6, 2}, {0, 4, 1, 5, 1.5f, 6, 2, 5, 3, 5, 4.5f, 5});
+  RunOp(&ws, op);
+  ExpectTensor(ws, "Y", {6, 2}, {0, 0, 0.1f, 0.5f, 0.25f, 1, 0.4f, 0.5f, 0.65f, 0.5f, 1, 0.5f});
+  Feed<float>(&ws, "X", {2, 3}, {0, 0, 0, 0, 0, 0});
+  ExpectThrows(&ws, op, "must be N x 2");
+  const auto with = [&args](const std::string& name, const auto& value) {
+    std::vector<Argument> changed = args;
+    for (Argument& arg : changed) {
+      if (arg.name() == name) arg = MakeArgument(name, value);
+    }
+    return Op("BisectPercentile", {"X"}, {"Y"}, changed);
+  };
+  ExpectThrows(&ws, with("lengths", std::vector<int64_t>{3, 2}), "length 2 of feature 1");
+  ExpectThrows(&ws, with("lengths", std::vector<int64_t>{3}), "the sum of lengths");
+  ExpectThrows(&ws, with("percentile_raw", Floats{1, 1, 4, 5}), "must increase");
+  ExpectThrows(&ws, with("percentile_lower", Floats{1}), "have 4, 4, 1 and 4 points");
 }
 
 TEST(PiecewiseLinearTransformTest, IsConstantOutsideOfItsBounds) {
@@ -137,10 +166,135 @@ TEST(WeightedSampleTest, DrawsInProportionToWeights) {
   Feed<float>(&ws, "W", {2, 0}, {});
   RunOp(&ws, Op("WeightedSample", {"W"}, {"I"}));
   EXPECT_EQ(Fetch(ws, "I").sizes(), Longs{0});
+  Feed<float>(&ws, "W", {0, 0}, {});
+  RunOp(&ws, Op("WeightedSample", {"W", "W"}, {"I", "fresh"}));
+  EXPECT_EQ(Fetch(ws, "fresh").sizes(), Longs{0});
   Feed<float>(&ws, "W", {1, 2}, {0, 0});
   ExpectThrows(&ws, Op("WeightedSample", {"W"}, {"I"}), "sum of the weights of row 0");
   Feed<float>(&ws, "W", {1, 2}, {2, -1});
   ExpectThrows(&ws, Op("WeightedSample", {"W"}, {"I"}), "weight 1 of row 0 is -1");
+}
+
+TEST(WeightedMultiSamplingTest, DrawsInProportionToWeights) {
+  Workspace ws;
+  Feed<float>(&ws, "W", {4}, {0, 1, 3, 0});
+  OperatorDef op = Op("WeightedMultiSampling", {"W"}, {"I"}, {MakeArgument("num_samples", 4000)});
+  op.mutable_device_option()->set_random_seed(3);
+  RunOp(&ws, op);
+  int count[4] = {};
+  for (const int index : FetchValues<int32_t>(ws, "I")) ++count[index];
+  EXPECT_EQ(count[1] + count[2], 4000);
+  EXPECT_NEAR(count[2], 3000, 150);  // more than 5 standard deviations
+  Feed<float>(&ws, "like", {2, 3}, Floats(6));
+  RunOp(&ws, Op("WeightedMultiSampling", {"W", "like"}, {"I"}));
+  EXPECT_EQ(Fetch(ws, "I").sizes(), (Longs{2, 3}));
+  ExpectThrows(&ws, Op("WeightedMultiSampling", {"W", "like"}, {"I"}, {op.arg(0)}), "together");
+  Feed<float>(&ws, "W", {2}, {0, 0});
+  ExpectThrows(&ws, op, "the sum of the weights");
+  Feed<float>(&ws, "W", {2}, {1, -1});
+  ExpectThrows(&ws, op, "weight 1 of input 0 is -1");
+  Feed<float>(&ws, "W", {0}, {});
+  RunOp(&ws, op);
+  EXPECT_EQ(Fetch(ws, "I").sizes(), Longs{0});
+}
+
+TEST(SparseDropoutWithReplacementTest, ReplacesWholeLists) {
+  Workspace ws;
+  constexpr int kLists = 1000;
+  Longs ids;
+  for (int i = 0; i < kLists; ++i) ids.insert(ids.end(), {2 * i, 2 * i + 1});
+  Feed(&ws, "X", {2 * kLists}, ids);
+  Feed(&ws, "n", {kLists}, Ints(kLists, 2));
+  const auto dropout = [](float ratio) {
+    OperatorDef op = Op("SparseDropoutWithReplacement", {"X", "n"}, {"Y", "m"},
+                        {MakeArgument("ratio", ratio), MakeArgument("replacement_value", -1)});
+    op.mutable_device_option()->set_random_seed(3);
+    return op;
+  };
+  RunOp(&ws, dropout(0.25f), true);
+  const auto y = FetchValues<int64_t>(ws, "Y");
+  size_t at = 0;
+  int dropped = 0;
+  const auto lengths = FetchValues<int32_t>(ws, "m");
+  for (int i = 0; i < kLists; ++i) {
+    if (lengths[i] == 1) {
+      ++dropped;
+      EXPECT_EQ(y[at++], -1);
+    } else {
+      EXPECT_EQ(lengths[i], 2);
+      EXPECT_EQ(y[at++], 2 * i);
+      EXPECT_EQ(y[at++], 2 * i + 1);
+    }
+  }
+  EXPECT_EQ(at, y.size());
+  EXPECT_NEAR(dropped, 250, 70);  // 5 standard deviations
+  RunOp(&ws, dropout(0), true);
+  EXPECT_EQ(FetchValues<int64_t>(ws, "Y"), ids);
+  Feed<int64_t>(&ws, "X", {0}, {});
+  Feed<int32_t>(&ws, "n", {1}, {0});
+  RunOp(&ws, dropout(1), true);
+  EXPECT_EQ(FetchValues<int64_t>(ws, "Y"), Longs{-1});
+  ExpectThrows(&ws, dropout(1.5f), "from 0 to 1");
+}
+
+TEST(BatchBucketizeTest, CountsBoundariesBelow) {
+  Workspace ws;
+  Feed<float>(&ws, "X", {3, 3}, {1, 9, 5, 2, 9, 6, 3, 9, 0});
+  Feed<int32_t>(&ws, "i", {2}, {2, 0});
+  Feed<float>(&ws, "b", {3}, {5, 1, 2});
+  Feed<int32_t>(&ws, "n", {2}, {1, 2});
+  const OperatorDef op = Op("BatchBucketize", {"X", "i", "b", "n"}, {"Y"});
+  RunOp(&ws, op);
+  EXPECT_EQ(Fetch(ws, "Y").sizes(), (Longs{3, 2}));
+  EXPECT_EQ(FetchValues<int32_t>(ws, "Y"), (Ints{0, 0, 1, 1, 0, 2}));
+  Feed<float>(&ws, "b", {3}, {5, 2, 1});
+  ExpectThrows(&ws, op, "boundaries of feature 1 must be sorted");
+  Feed<int32_t>(&ws, "n", {3}, {1, 1, 1});
+  ExpectThrows(&ws, op, "one for each of INDICES");
+  Feed<int32_t>(&ws, "i", {2}, {3, 0});
+  ExpectThrows(&ws, op, "index 3");
+}
+
+TEST(NGramFromCategoricalTest, CountsInMixedBases) {
+  Workspace ws;
+  // Column 2 has the values 10, 20, 30; column 0 has 7, 5.
+  const auto op = [](const Longs& limits) {
+    return Op("NGramFromCategorical", {"X"}, {"Y"},
+              {MakeArgument("col_ids", Longs{2, 0}), MakeArgument("categorical_limits", limits),
+               MakeArgument("vals", Longs{10, 20, 30, 7, 5})});
+  };
+  Feed<float>(&ws, "X", {3, 3}, {5, 0, 30, 7, 0, 19.6f, 4, 0, 10});
+  RunOp(&ws, op({3, 2}));
+  EXPECT_EQ(FetchValues<int32_t>(ws, "Y"), (Ints{2 + 3, 1, 0}));
+  ExpectThrows(&ws, op({3, 1}), "the sum of categorical_limits");
+  ExpectThrows(&ws, op({3, 3}), "with 2 vals left");
+  ExpectThrows(&ws, op({5}), "one for each of col_ids");
+  Feed<float>(&ws, "X", {1, 2}, {1, 2});
+  ExpectThrows(&ws, op({3, 2}), "index 2");
+}
+
+TEST(PerplexityTest, IsTheInverseGeometricMean) {
+  Workspace ws;
+  Feed<float>(&ws, "X", {3}, {0.5f, 0.25f, 1});
+  RunOp(&ws, Op("Perplexity", {"X"}, {"Y"}));
+  ExpectTensor(ws, "Y", {}, {2});
+  Feed(&ws, "X", {1000}, Floats(1000, 0.01f));  // whose product is 0 as a float
+  RunOp(&ws, Op("Perplexity", {"X"}, {"Y"}));
+  ExpectTensor(ws, "Y", {}, {100});
+  Feed<float>(&ws, "X", {1, 1}, {1});
+  ExpectThrows(&ws, Op("Perplexity", {"X"}, {"Y"}), "one-dimensional");
+}
+
+TEST(FindDuplicateElementsTest, NamesLaterPlaces) {
+  Workspace ws;
+  Feed<std::string>(&ws, "X", {5}, {"a", "b", "a", "c", "a"});
+  RunOp(&ws, Op("FindDuplicateElements", {"X"}, {"I"}), true);
+  EXPECT_EQ(FetchValues<int64_t>(ws, "I"), (Longs{2, 4}));
+  Feed<int32_t>(&ws, "X", {2}, {1, 2});
+  RunOp(&ws, Op("FindDuplicateElements", {"X"}, {"I"}), true);
+  EXPECT_EQ(Fetch(ws, "I").sizes(), Longs{0});
+  Feed<int32_t>(&ws, "X", {1, 2}, {1, 2});
+  ExpectThrows(&ws, Op("FindDuplicateElements", {"X"}, {"I"}), "one-dimensional");
 }
 
 TEST(IdListTest, MergesSplitsAndHashes) {

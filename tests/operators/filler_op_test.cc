@@ -203,6 +203,44 @@ TEST(FillerOpTest, RangeOfRandomFillsMayComeFromInputs) {
                "arguments and inputs");
 }
 
+TEST(FillerOpTest, IntegersFromAnEmptyRangeAreNone) {
+  Workspace ws;
+  Feed<float>(&ws, "like", {5, 2}, std::vector<float>(10));
+  Feed<int32_t>(&ws, "min", {1}, {4});
+  Feed<int32_t>(&ws, "max", {1}, {3});
+  RunOp(&ws, Op("UniformIntFill", {"like", "min", "max"}, {"Y"}), true);
+  EXPECT_EQ(Fetch(ws, "Y").sizes(), (std::vector<int64_t>{0, 2}));
+  ExpectThrows(&ws, Op("UniformIntFill", {}, {"Y"}, {kShape23, MakeArgument("min", 2)}),
+               "range is empty");
+}
+
+TEST(FillerOpTest, UniformFillOfHalfPrecision) {
+  Workspace ws;
+  RunOp(&ws, Seeded(Op("Float16UniformFill", {}, {"Y"},
+                       {MakeArgument("shape", 1000), MakeArgument("min", 2.f),
+                        MakeArgument("max", 6.f)})));
+  RunOp(&ws, Op("HalfToFloat", {"Y"}, {"Z"}));
+  const Moments m = MomentsOf(FetchValues<float>(ws, "Z"));
+  EXPECT_GE(m.min, 2.f);
+  EXPECT_LE(m.max, 6.f);
+  EXPECT_NEAR(m.mean, 4, 0.2);
+  EXPECT_NEAR(m.variance, 16 / 12., 0.2);
+}
+
+TEST(FillerOpTest, ConstantMayComeFromAnInput) {
+  Workspace ws;
+  Feed<float>(&ws, "like", {2, 1}, {0, 0});
+  Feed<int32_t>(&ws, "v", {1}, {7});
+  const auto type = MakeArgument("dtype", static_cast<int>(TensorProto::INT32));
+  RunOp(&ws, Op("ConstantFill", {"like", "v"}, {"Y"}, {type}));
+  EXPECT_EQ(FetchValues<int32_t>(ws, "Y"), (std::vector<int32_t>{7, 7}));
+  ExpectThrows(&ws, Op("ConstantFill", {"like", "v"}, {"Y"}), "one element of float");
+  ExpectThrows(&ws, Op("ConstantFill", {"like", "v"}, {"Y"}, {type, MakeArgument("value", 1)}),
+               "argument and an input");
+  Feed<int32_t>(&ws, "v", {2}, {7, 8});
+  ExpectThrows(&ws, Op("ConstantFill", {"like", "v"}, {"Y"}, {type}), "one element of int");
+}
+
 TEST(FillerOpTest, SeedFixesTheValues) {
   const auto draw = [](uint32_t seed) {
     Workspace ws;

@@ -31,6 +31,22 @@ TEST(GatherOpTest, Gradients) {
   CheckGradient(&ws, Op("Gather", {"X", "i"}, {"Y"}, {MakeArgument("dense_gradient", 1)}), {0});
   CheckGradient(&ws, Op("Gather", {"X", "i"}, {"Y"}, {MakeArgument("axis", 2)}), {0});
   CheckGradient(&ws, Op("BatchGather", {"X", "i"}, {"Y"}), {0});
+  // Each element of the batch with indices of its own.
+  const auto outer = MakeArgument("match_outer", 1);
+  Feed<int32_t>(&ws, "own", {3, 3}, {0, 1, 1, 1, 1, 0, 0, 0, 0});
+  RunOp(&ws, Op("BatchGather", {"X", "own"}, {"Y"}, {outer}));
+  const auto x = FetchValues<float>(ws, "X");
+  std::vector<float> expected;
+  for (int b = 0; b < 3; ++b) {
+    for (int i = 0; i < 3; ++i) {
+      const int row = FetchValues<int32_t>(ws, "own")[b * 3 + i];
+      for (int j = 0; j < 2; ++j) expected.push_back(x[(b * 2 + row) * 2 + j]);
+    }
+  }
+  ExpectTensor(ws, "Y", {3, 3, 2}, expected);
+  CheckGradient(&ws, Op("BatchGather", {"X", "own"}, {"Y"}, {outer}), {0});
+  CheckGradient(&ws, Op("Gather", {"X", "own"}, {"Y"}, {outer, MakeArgument("axis", 1)}), {0});
+  ExpectThrows(&ws, Op("BatchGather", {"X", "i"}, {"Y"}, {outer}), "must be those of the data");
   GradientWrapper dense;
   dense.dense = "dY";
   const GradientOpsMeta meta = GetGradientForOp(Op("Gather", {"X", "i"}, {"Y"}), {dense});
@@ -91,7 +107,7 @@ TEST(RangeOpTest, Counts) {
   EXPECT_EQ(FetchValues<int32_t>(ws, "Y"), (std::vector<int32_t>{5, 3, 1}));
   RunOp(&ws, Op("Range", {"five", "one"}, {"Y"}), true);
   EXPECT_EQ(Fetch(ws, "Y").numel(), 0);
-  ExpectThrows(&ws, Op("Range", {"one", "five", "zero"}, {"Y"}), "must not be 0");
+  ExpectThrows(&ws, Op("Range", {"one", "five", "zero"}, {"Y"}), "Step size cannot be 0");
   Feed<double>(&ws, "huge", {1}, {1e300});
   ExpectThrows(&ws, Op("Range", {"huge"}, {"Y"}), "too long");
 
@@ -191,6 +207,10 @@ TEST(ShapeOpTest, AnswersQuestions) {
     RunOp(&ws, Op("IsEmpty", {empty ? "none" : "X"}, {"Y"}));
     EXPECT_EQ(*Fetch(ws, "Y").data<bool>(), empty);
   }
+  RunOp(&ws, Op("HasElements", {"none", "X"}, {"Y"}));
+  EXPECT_TRUE(*Fetch(ws, "Y").data<bool>());
+  RunOp(&ws, Op("HasElements", {"none", "none"}, {"Y"}));
+  EXPECT_FALSE(*Fetch(ws, "Y").data<bool>());
   ExpectThrows(&ws, Op("Shape", {"X"}, {"Y"}, {MakeArgument("axes", 3)}), "out of range");
   RunOp(&ws, Op("Free", {"X", "none"}, {"X", "none"}), true);
   EXPECT_FALSE(ws.GetBlob("X")->IsType<Tensor>());

@@ -84,7 +84,16 @@ TEST_F(LengthsTest, ArePaddedAndSplit) {
   Feed<int32_t>(&ws, "long", {3}, {9, 4, 5});
   RunOp(&ws, Op("LengthsSplit", {"long", "three"}, {"Y"}), true);
   ExpectInts("Y", {9}, {3, 3, 3, 2, 1, 1, 2, 2, 1});
-  ExpectThrows(&ws, Op("LengthsSplit", {"long"}, {"Y"}), "either from");
+  RunOp(&ws, Op("LengthsSplit", {"long", "three"}, {"Y"}, {MakeArgument("n_split", 2)}), true);
+  EXPECT_EQ(Fetch(ws, "Y").numel(), 9);  // the input counts
+  ExpectThrows(&ws, Op("LengthsSplit", {"long"}, {"Y"}), "argument n_split");
+}
+
+TEST_F(LengthsTest, BecomeOffsets) {
+  RunOp(&ws, Op("LengthsToOffsets", {"lengths"}, {"Y"}));
+  ExpectInts("Y", {4}, {0, 1, 4, 4});
+  RunOp(&ws, Op("LengthsToOffsets", {"lengths"}, {"Y"}, {MakeArgument("include_last_offset", 1)}));
+  ExpectInts("Y", {5}, {0, 1, 4, 4, 6});
 }
 
 TEST_F(LengthsTest, RejectBadInput) {
@@ -158,6 +167,10 @@ TEST_F(LengthsTest, PaddingIsPutAndTaken) {
   ExpectTensor(ws, "last", {1}, {-8});
   RunOp(&ws, Op("GatherPadding", {"Y", "m"}, {"all"}, widths));
   ExpectTensor(ws, "all", {1}, {-10});
+  Feed<double>(&ws, "wide", {3, 1}, {0.5, 7, 1e300});
+  RunOp(&ws, Op("GatherPadding", {"wide"}, {"first", "last"}));
+  EXPECT_EQ(FetchValues<double>(ws, "first"), std::vector<double>{0.5});
+  EXPECT_EQ(FetchValues<double>(ws, "last"), std::vector<double>{1e300});
   RunOp(&ws, Op("AddPadding", {"X"}, {"Y"}), true);
   ExpectTensor(ws, "Y", {5, 1}, {0, 1, 2, 3, 0});
 
@@ -182,6 +195,9 @@ TEST_F(LengthsTest, SequencesAreReversedAndShrunk) {
   Feed<int32_t>(&ws, "i", {3}, {2, 0, 2});
   RunOp(&ws, Op("RemoveDataBlocks", {"X", "i"}, {"Y"}), true);
   ExpectTensor(ws, "Y", {1, 2}, {2, 20});
+  Feed<double>(&ws, "i", {0}, {});  // numpy's type of an empty list
+  RunOp(&ws, Op("RemoveDataBlocks", {"X", "i"}, {"Y"}), true);
+  ExpectTensor(ws, "Y", {3, 2}, {1, 10, 2, 20, 3, 30});
   Feed<int32_t>(&ws, "n", {2}, {4, 2});
   ExpectThrows(&ws, reverse, "length 4 of sequence 0");
   Feed<int32_t>(&ws, "i", {1}, {3});
@@ -256,6 +272,7 @@ TEST(SequenceMaskTest, FillsByMode) {
   };
   const auto batch = MakeArgument("batch", 0);
   check("sequence", {"X", "all"}, {}, [&](int i, int j) { return j >= lengths[i]; });
+  check("sequence", {"X", "n"}, {batch}, [&](int i, int j) { return j >= lengths[i % rows]; });
   check("window", {"X", "all"}, {MakeArgument("radius", 1)},
         [&](int i, int j) { return std::abs(j - lengths[i]) > 1; });
   check("window", {"X", "n"}, {MakeArgument("radius", 1), batch},
@@ -332,10 +349,22 @@ TEST(GatherRangesTest, TakesParts) {
   Feed<int64_t>(&ws, "K", {6}, {0, 0, 9, 8, 0, 0});
   RunOp(&ws, Op("GatherRangesToDense", {"X", "R", "K"}, {"A", "B"}, {lengths}));
   EXPECT_EQ(FetchValues<int32_t>(ws, "B"), (Ints{4, 3, 0, 0}));
-  ExpectThrows(&ws,
-               Op("GatherRangesToDense", {"X", "R"}, {"A", "B"},
-                  {MakeArgument("lengths", std::vector<int>{1, 3})}),
-               "length of range 1 of example 0");
+  // Range 1 has other lengths in half of the examples, and none in the other half.
+  const auto gather = [](float mismatched, float empty, int least) {
+    return Op("GatherRangesToDense", {"X", "R"}, {"A", "B"},
+              {MakeArgument("lengths", std::vector<int>{1, 3}),
+               MakeArgument("max_mismatched_ratio", mismatched),
+               MakeArgument("max_empty_ratio", empty), MakeArgument("min_observation", least)});
+  };
+  RunOp(&ws, gather(0.5f, 0.5f, 2));
+  EXPECT_EQ(FetchValues<int32_t>(ws, "B"), (Ints{0, 0, 0, 0, 0, 0}));
+  RunOp(&ws, gather(0.1f, 1, 10));
+  ExpectThrows(&ws, gather(0.4f, 1, 2), "range 1 had elements other");
+  ExpectThrows(&ws, gather(1, 0.4f, 2), "range 1 had no elements in 1 of 2 examples");
+  // What counts is all the operator has seen.
+  const auto often = CreateOperator(gather(0.25f, 1, 4), &ws);
+  EXPECT_TRUE(often->Run());
+  EXPECT_THROW(often->Run(), EnforceNotMet);
   Feed<int32_t>(&ws, "R", {1, 1, 2}, {5, 2});
   ExpectThrows(&ws, Op("GatherRanges", {"X", "R"}, {"Y", "n"}), "range of 2 from 5");
 }

@@ -41,6 +41,23 @@ TEST_F(RowwiseQuantizedTest, RoundsToLevels) {
   ExpectThrows(&ws, Op("FloatToFused8BitRowwiseQuantized", {"bad"}, {"F"}), "inf");
 }
 
+TEST_F(RowwiseQuantizedTest, RowsLieAlongTheLastAxis) {
+  RunOp(&ws, Op("FloatToFused8BitRowwiseQuantized", {"X"}, {"F"}));
+  const auto x = FetchValues<float>(ws, "X");
+  const auto f = FetchValues<uint8_t>(ws, "F");
+  for (const std::vector<int64_t>& dims : {std::vector<int64_t>{2, 2, 3}, {3}}) {
+    const auto n = static_cast<int64_t>(dims.size() == 1 ? 3 : 12);
+    Feed<float>(&ws, "shaped", dims, {x.begin(), x.begin() + n});
+    RunOp(&ws, Op("FloatToFused8BitRowwiseQuantized", {"shaped"}, {"G"}));
+    RunOp(&ws, Op("Fused8BitRowwiseQuantizedToFloat", {"G"}, {"H"}));
+    EXPECT_EQ(FetchValues<uint8_t>(ws, "G"),
+              (std::vector<uint8_t>{f.begin(), f.begin() + n / 3 * 11}));
+    EXPECT_EQ(Fetch(ws, "G").size(static_cast<int>(dims.size()) - 1), 11);
+    EXPECT_EQ(Fetch(ws, "H").sizes(), dims);
+  }
+  ExpectThrows(&ws, Op("GatherFused8BitRowwise", {"G", "i"}, {"A"}), "must be a matrix");
+}
+
 TEST_F(RowwiseQuantizedTest, SumsAreThoseOfTheFloats) {
   RunOp(&ws, Op("Fused8BitRowwiseQuantizedToFloat", {"F"}, {"D"}));
   ExpectSame(Op("GatherFused8BitRowwise", {"F", "i"}, {"A"}), Op("Gather", {"D", "i"}, {"B"}));

@@ -169,6 +169,8 @@ TEST(LengthsReductionTest, GradientsWithoutIndicesAreTheSame) {
     RunOp(&ws, Op(name, {"W", "dY", "lengths", "T", "index"}, {"dX", "dW"}));
     EXPECT_EQ(FetchValues<float>(ws, "dX"), FetchValues<float>(ws, "newer"));
   }
+  same("SparseLengthsMeanGradient", "SparseLengthsIndicesInGradientMeanGradient",
+       {"dY", "lengths"});
   RunOp(&ws, Op("SparseLengthsMeanGradient", {"dY", "lengths"}, {"dX"}), true);
   RunOp(&ws, Op("LengthsMeanGradient", {"dY", "lengths"}, {"dX2"}), true);
   EXPECT_EQ(FetchValues<float>(ws, "dX"), FetchValues<float>(ws, "dX2"));

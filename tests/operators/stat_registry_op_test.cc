@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <limits>
+#include <map>
 
 #include "tests/operators/op_test.h"
 
@@ -43,6 +45,73 @@ TEST(StatRegistryTest, TimersAddUp) {
   RunOp(&ws, Op("WallClockTime", {}, {"t"}));
   EXPECT_GT(*Fetch(ws, "t").data<int64_t>(), 0);
   ExpectThrows(&ws, Op("TimerGet", {"t"}, {"x"}), "t");
+}
+
+// The statistics of the process, which start again at 0.
+std::map<std::string, int64_t> Export() {
+  Workspace ws;
+  RunOp(&ws, Op("StatRegistryExport", {}, {"keys", "values", "times"}), true);
+  const auto keys = FetchValues<std::string>(ws, "keys");
+  const auto values = FetchValues<int64_t>(ws, "values");
+  std::map<std::string, int64_t> sums;
+  for (size_t i = 0; i < keys.size(); ++i) sums[keys[i]] = values[i];
+  return sums;
+}
+
+OperatorDef Put(const std::string& type, const std::string& name, std::vector<Argument> args = {}) {
+  args.push_back(MakeArgument("stat_name", name));
+  return Op(type, {"v"}, {}, args);
+}
+
+TEST(StatPutTest, AddsToTheStatisticsOfTheProcess) {
+  Workspace ws;
+  const auto expand = MakeArgument("magnitude_expand", 100);
+  for (const float value : {1.259f, 3.f, -2.f}) {
+    Feed<float>(&ws, "v", {1}, {value});
+    RunOp(&ws, Put("AveragePut", "mean", {expand}), true);
+    RunOp(&ws, Put("IncrementPut", "total", {expand}), true);
+    RunOp(&ws, Put("StdDevPut", "deviation", {expand}), true);
+  }
+  auto sums = Export();
+  EXPECT_EQ(sums.at("mean/stat_value/sum"), 125 + 300 - 200);
+  EXPECT_EQ(sums.at("mean/stat_value/count"), 3);
+  EXPECT_EQ(sums.at("total/stat_value"), 125 + 300 - 200);
+  EXPECT_EQ(sums.at("deviation/stat_value/sum"), 125 + 300 - 200);
+  EXPECT_EQ(sums.at("deviation/stat_value/count"), 3);
+  EXPECT_EQ(sums.at("deviation/stat_value/sumoffset"), 175 - 325);
+  EXPECT_EQ(sums.at("deviation/stat_value/sumsqoffset"), 175 * 175 + 325 * 325);
+  Feed<int64_t>(&ws, "v", {2}, {5, 6});
+  RunOp(&ws, Op("IncrementPut", {"v"}, {}), true);
+  EXPECT_EQ(Export().at("v/stat_value"), 5);
+}
+
+TEST(StatPutTest, BoundsWhatDoesNotFit) {
+  Workspace ws;
+  const std::vector<Argument> bound{MakeArgument("bound", 1), MakeArgument("magnitude_expand", 10)};
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  Feed<double>(&ws, "v", {}, {1e18});
+  ExpectThrows(&ws, Put("AveragePut", "large", {bound[1]}), "cannot be 1e+18 times 10");
+  for (int i = 0; i < 2; ++i) RunOp(&ws, Put("StdDevPut", "large", bound), true);
+  auto sums = Export();
+  EXPECT_EQ(sums.at("large/stat_value/sum"), kMost);
+  EXPECT_EQ(sums.at("large/stat_value/count"), 2);
+  Feed<double>(&ws, "v", {}, {-1e18});
+  RunOp(&ws, Put("StdDevPut", "large", bound), true);
+  sums = Export();
+  EXPECT_EQ(sums.at("large/stat_value/sum"), std::numeric_limits<int64_t>::min());
+  EXPECT_EQ(sums.at("large/stat_value/sumsqoffset"), kMost);
+  Feed<double>(&ws, "v", {}, {std::numeric_limits<double>::quiet_NaN()});
+  RunOp(&ws, Put("IncrementPut", "nan", bound), true);
+  EXPECT_EQ(Export().at("nan/stat_value"), 0);
+  ExpectThrows(&ws, Put("IncrementPut", "nan"), "nan");
+}
+
+TEST(StatPutTest, TakesADefaultForNothing) {
+  Workspace ws;
+  Feed<float>(&ws, "v", {0}, {});
+  RunOp(&ws, Put("AveragePut", "empty", {MakeArgument("default_value", 16.f)}), true);
+  EXPECT_EQ(Export().at("empty/stat_value/sum"), 16);
+  ExpectThrows(&ws, Put("AveragePut", "empty"), "default_value");
 }
 
 }  // namespace

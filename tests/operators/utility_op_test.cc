@@ -246,7 +246,7 @@ TEST(LengthsTopKTest, SortsSegments) {
   Feed<int32_t>(&ws, "n", {3}, {3, 0, 2});
   const OperatorDef op = Op("LengthsTopK", {"X", "n"}, {"Y", "I"}, {MakeArgument("k", 2)});
   RunOp(&ws, op);
-  ExpectTensor(ws, "Y", {6}, {3, 2, 0, 0, 5, 5});
+  ExpectTensor(ws, "Y", {3, 2}, {3, 2, 0, 0, 5, 5});
   EXPECT_EQ(FetchValues<int32_t>(ws, "I"), (Ints{0, 2, -1, -1, 0, 1}));
   Feed<float>(&ws, "dY", {6}, {1, 2, 3, 4, 5, 6});
   RunOp(&ws, Op("LengthsTopKGradient", {"n", "I", "dY"}, {"dX"}, {MakeArgument("k", 2)}), true);

@@ -1,0 +1,43 @@
+// FindDuplicateElements: where a list repeats itself.
+#include <unordered_set>
+
+#include "caffe2/core/operator.h"
+
+namespace caffe2 {
+namespace {
+
+class FindDuplicateElementsOp final : public Operator<CPUContext> {
+ public:
+  using Operator<CPUContext>::Operator;
+  bool RunOnDevice() override {
+    return TensorTypes<float, double, int32_t, int64_t, std::string>::Dispatch(this,
+                                                                               Input(0).dtype());
+  }
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor& X = Input(0);
+    CAFFE_ENFORCE_EQ(X.dim(), 1, "data ", ShapeString(X.sizes()), " must be one-dimensional");
+    const T* x = X.data<T>();
+    std::unordered_set<T> seen;
+    std::vector<int64_t> repeated;
+    for (int64_t i = 0; i < X.numel(); ++i) {
+      if (!seen.insert(x[i]).second) repeated.push_back(i);
+    }
+    Output(0)->Resize(static_cast<int64_t>(repeated.size()));
+    std::copy(repeated.begin(), repeated.end(), Output(0)->mutable_data<int64_t>());
+    return true;
+  }
+};
+
+}  // namespace
+
+REGISTER_CPU_OPERATOR(FindDuplicateElements, FindDuplicateElementsOp);
+OPERATOR_SCHEMA(FindDuplicateElements)
+    .NumInputs(1)
+    .NumOutputs(1)
+    .SetDoc("The places of elements that are equal to an earlier one.")
+    .Input(0, "data", "float, double, int32, int64 or strings, one-dimensional.")
+    .Output(0, "indices", "int64: the places in order; how many is known at run time only.");
+SHOULD_NOT_DO_GRADIENT(FindDuplicateElements);
+
+}  // namespace caffe2

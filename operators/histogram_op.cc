@@ -1,0 +1,235 @@
+// Histogram, SelfBinningHistogram, AccumulateHistogram: how many elements lie in each bin.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "caffe2/core/operator.h"
+
+namespace caffe2 {
+namespace {
+
+using HistogramTypes = TensorTypes<float, double>;
+
+// Bins between given edges.
+class HistogramOp final : public Operator<CPUContext> {
+ public:
+  HistogramOp(const OperatorDef& def, Workspace* ws)
+      : Operator<CPUContext>(def, ws), edges_(GetRepeatedArgument<float>("bin_edges")) {
+    CAFFE_ENFORCE_GE(edges_.size(), 2u, "Number of bin edges must be greater than or equal to 2");
+    CAFFE_ENFORCE(std::is_sorted(edges_.begin(), edges_.end(), std::less_equal<float>()),
+                  "bin_edges must be a strictly increasing sequence of values");
+  }
+
+  bool RunOnDevice() override {
+    const auto bins = static_cast<int64_t>(edges_.size()) - 1;
+    Output(0)->Resize(bins);
+    std::fill_n(Output(0)->mutable_data<int64_t>(), bins, int64_t{0});
+    return HistogramTypes::Dispatch(this, Input(0).dtype());
+  }
+
+  template <typename T>
+  bool DoRunWithType() {
+    int64_t* counts = Output(0)->mutable_data<int64_t>();
+    for (int i = 0; i < InputSize(); ++i) {
+      const T* x = Input(i).data<T>();
+      std::for_each_n(x, Input(i).numel(), [&](T value) {
+        const auto above = std::upper_bound(edges_.begin(), edges_.end(), value);
+        if (above == edges_.begin() || above == edges_.end()) return;
+        ++counts[above - edges_.begin() - 1];
+      });
+    }
+    return true;
+  }
+
+ private:
+  std::vector<float> edges_;
+};
+
+// Bins from the least to the largest element.
+class SelfBinningHistogramOp final : public Operator<CPUContext> {
+ public:
+  SelfBinningHistogramOp(const OperatorDef& def, Workspace* ws)
+      : Operator<CPUContext>(def, ws),
+        bins_(GetSingleArgument<int64_t>("num_bins", 0)),
+        log_start_(GetSingleArgument<float>("logspacing_start", 1e-24f)),
+        absolute_(GetSingleArgument<bool>("abs", false)) {
+    CAFFE_ENFORCE_GE(bins_, 1, "Number of bins must be greater than or equal to 1.");
+    const auto spacing = GetSingleArgument<std::string>("bin_spacing", "linear");
+    CAFFE_ENFORCE(spacing == "linear" || spacing == "logarithmic", "bin_spacing is \"", spacing,
+                  "\", and must be linear or logarithmic");
+    logarithmic_ = spacing == "logarithmic";
+    CAFFE_ENFORCE(log_start_ > 0, "logspacing_start is ", log_start_, ", and must be positive");
+  }
+
+  bool RunOnDevice() override { return HistogramTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const int64_t n = CheckedNumel({bins_ + 1});
+    Output(0)->Resize(n);
+    Output(1)->Resize(n);
+    T* edges = Output(0)->mutable_data<T>();
+    int64_t* counts = Output(1)->mutable_data<int64_t>();
+    std::fill_n(edges, n, T(0));
+    std::fill_n(counts, n, int64_t{0});
+
+    T least = std::numeric_limits<T>::infinity(), most = -least;
+    ForEachElement<T>([&](T x) {
+      CAFFE_ENFORCE(std::isfinite(x), "an element is ", x, ", which is in no bin");
+      least = std::min(least, x);
+      most = std::max(most, x);
+    });
+    if (least > most) return true;  // there are no elements
+    if (logarithmic_) {
+      least = std::max(least, static_cast<T>(log_start_));
+      most = std::max(most, least);
+    }
+    const bool one_bin = !FillEdges(least, most, edges);
+    ForEachElement<T>([&](T x) {
+      const auto above = one_bin ? edges : std::upper_bound(edges, edges + n, x);
+      ++counts[above == edges ? 0 : above - edges - 1];
+    });
+    return true;
+  }
+
+ private:
+  template <typename T, typename Body>
+  void ForEachElement(const Body& body) const {
+    for (int i = 0; i < InputSize(); ++i) {
+      const T* x = Input(i).data<T>();
+      for (int64_t k = 0; k < Input(i).numel(); ++k) body(absolute_ ? std::abs(x[k]) : x[k]);
+    }
+  }
+
+  // The edges of all bins. The last lies just above `most`, so that it has `most` below it. False,
+  // with all edges `least`, if the bins have no width.
+  template <typename T>
+  bool FillEdges(T least, T most, T* edges) const {
+    const T low = logarithmic_ ? std::log(least) : least;
+    const T high = logarithmic_ ? std::log(most) : most;
+    // Each divided, not their difference, which may be infinite.
+    const auto bins = static_cast<T>(bins_);
+    const T width = high / bins - low / bins;
+    if (!(width > 0)) {
+      std::fill_n(edges, bins_ + 1, least);
+      return false;
+    }
+    for (int64_t i = 0; i < bins_; ++i) {
+      const T edge = low + static_cast<T>(i) * width;
+      edges[i] = std::clamp(logarithmic_ ? std::exp(edge) : edge, least, most);
+    }
+    edges[0] = least;
+    edges[bins_] = std::nextafter(most, std::numeric_limits<T>::infinity());
+    return true;
+  }
+
+  int64_t bins_;
+  float log_start_;
+  bool absolute_, logarithmic_ = false;
+};
+
+// Bins of one width between two bounds, and one on each side; of this input and of all so far.
+class AccumulateHistogramOp final : public Operator<CPUContext> {
+ public:
+  AccumulateHistogramOp(const OperatorDef& def, Workspace* ws)
+      : Operator<CPUContext>(def, ws),
+        lower_(GetSingleArgument<float>("lower_bound", 0)),
+        upper_(GetSingleArgument<float>("upper_bound", 1)),
+        buckets_(GetSingleArgument<int64_t>("num_buckets", 1)) {
+    CAFFE_ENFORCE_GT(buckets_, 0, "the argument num_buckets");
+    CAFFE_ENFORCE(upper_ > lower_, "upper_bound ", upper_, " must be above lower_bound ", lower_);
+    so_far_.resize(CheckedNumel({buckets_ + 2}), 0);
+  }
+
+  bool RunOnDevice() override {
+    const auto n = static_cast<int64_t>(so_far_.size());
+    const Tensor& X = Input(0);
+    const float* x = X.data<float>();
+    Output(0)->Resize(n);
+    int64_t* counts = Output(0)->mutable_data<int64_t>();
+    std::fill_n(counts, n, int64_t{0});
+    for (int64_t i = 0; i < X.numel(); ++i) ++counts[Bucket(x[i])];
+    for (int64_t b = 0; b < n; ++b) so_far_[b] += counts[b];
+    Output(1)->Resize(n);
+    std::copy(so_far_.begin(), so_far_.end(), Output(1)->mutable_data<int64_t>());
+    return true;
+  }
+
+ private:
+  int64_t Bucket(float x) const {
+    if (x < lower_) return 0;
+    if (!(x < upper_)) return buckets_ + 1;  // NaN too
+    const float width = (upper_ - lower_) / static_cast<float>(buckets_);
+    return std::min(static_cast<int64_t>((x - lower_) / width), buckets_ - 1) + 1;
+  }
+
+  float lower_, upper_;
+  int64_t buckets_;
+  std::vector<int64_t> so_far_;
+};
+
+}  // namespace
+
+REGISTER_CPU_OPERATOR(Histogram, HistogramOp);
+REGISTER_CPU_OPERATOR(SelfBinningHistogram, SelfBinningHistogramOp);
+REGISTER_CPU_OPERATOR(AccumulateHistogram, AccumulateHistogramOp);
+OPERATOR_SCHEMA(Histogram)
+    .NumInputs(1, 1 << 30)
+    .NumOutputs(1)
+    .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>&) {
+      const auto edges = ArgumentHelper(def).GetRepeatedArgument<float>("bin_edges").size();
+      return std::vector<TensorShape>{
+          CreateTensorShape({static_cast<int64_t>(edges) - 1}, TensorProto::INT64)};
+    })
+    .SetDoc(
+        "How many elements of all inputs lie in each bin. A bin has its lower edge, but not its "
+        "upper one; elements outside of all bins are not counted.")
+    .Arg("bin_edges", "(list of float, strictly increasing, at least 2) Where bins begin and end.",
+         true)
+    .Input(0, "X", "A tensor of float or double; more may follow, of the same type.")
+    .Output(0, "histogram", "int64: the count of each bin, one fewer than there are edges.");
+OPERATOR_SCHEMA(SelfBinningHistogram)
+    .NumInputs(1, 1 << 30)
+    .NumOutputs(2)
+    .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
+      const int64_t n = ArgumentHelper(def).GetSingleArgument<int64_t>("num_bins", 0) + 1;
+      return std::vector<TensorShape>{CreateTensorShape({n}, in[0].data_type()),
+                                      CreateTensorShape({n}, TensorProto::INT64)};
+    })
+    .SetDoc(
+        "How many elements of all inputs lie in each of some bins between the least and the "
+        "largest of them. Without elements all edges and counts are 0; where all are equal, all "
+        "edges are that element and the first bin has them all. An infinite element and NaN are "
+        "errors.")
+    .Arg("num_bins", "(int > 0) How many bins.", true)
+    .Arg("bin_spacing",
+         "linear (default): bins of one width. logarithmic: edges with one ratio, from "
+         "logspacing_start or the least element if that is larger; the first bin has all that is "
+         "smaller too.")
+    .Arg("logspacing_start", "(float > 0, default 1e-24) The least edge of logarithmic bins.")
+    .Arg("abs", "(bool, default 0) 1: count absolute values.")
+    .Input(0, "X", "A tensor of float or double; more may follow, of the same type.")
+    .Output(0, "histogram_values", "The num_bins + 1 edges, of the inputs' type.")
+    .Output(1, "histogram_counts", "int64: the count of each bin, and a last one that is 0.");
+OPERATOR_SCHEMA(AccumulateHistogram)
+    .NumInputs(1)
+    .NumOutputs(2)
+    .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>&) {
+      const int64_t n = ArgumentHelper(def).GetSingleArgument<int64_t>("num_buckets", 1) + 2;
+      return std::vector<TensorShape>(2, CreateTensorShape({n}, TensorProto::INT64));
+    })
+    .SetDoc(
+        "How many elements lie in each of some buckets of one width: in this input, and in all "
+        "inputs since the operator was made. The first count is of what is below lower_bound, the "
+        "last of what is not below upper_bound.")
+    .Arg("lower_bound", "(float, default 0) Where the buckets begin.")
+    .Arg("upper_bound", "(float, default 1) Where they end.")
+    .Arg("num_buckets", "(int > 0, default 1) How many there are between.")
+    .Input(0, "X", "A float tensor.")
+    .Output(0, "CUR_HIST", "int64, num_buckets + 2: the counts of this input.")
+    .Output(1, "ACC_HIST", "The counts of all inputs so far.");
+SHOULD_NOT_DO_GRADIENT(Histogram);
+SHOULD_NOT_DO_GRADIENT(SelfBinningHistogram);
+SHOULD_NOT_DO_GRADIENT(AccumulateHistogram);
+
+}  // namespace caffe2

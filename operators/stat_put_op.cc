@@ -1,0 +1,139 @@
+// AveragePut, IncrementPut, StdDevPut: numbers of a net among the statistics of the process.
+#include <cmath>
+#include <limits>
+
+#include "operators/element_type.h"
+#include "operators/stat_registry.h"
+
+namespace caffe2 {
+namespace {
+
+constexpr double kLimit = 0x1p63;
+
+// The value without its fraction, or the nearest int64; 0 for NaN.
+int64_t ToInt64(double value) {
+  if (std::isnan(value)) return 0;
+  if (std::abs(value) < kLimit) return static_cast<int64_t>(value);
+  return value < 0 ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
+}
+
+// Statistics are integers: a number is multiplied by magnitude_expand and cut off to one.
+class StatPutOp : public Operator<CPUContext> {
+ public:
+  StatPutOp(const OperatorDef& def, Workspace* ws)
+      : Operator<CPUContext>(def, ws),
+        name_(GetSingleArgument<std::string>("stat_name", def.input(0)) + "/stat_value"),
+        factor_(GetSingleArgument<int64_t>("magnitude_expand", 1)),
+        bound_(GetSingleArgument<bool>("bound", false)),
+        has_default_(HasArgument("default_value")),
+        default_(GetSingleArgument<float>("default_value", 0)) {}
+
+  bool RunOnDevice() override {
+    if (Input(0).numel() == 0) {
+      CAFFE_ENFORCE(has_default_, "there is neither a value for ", name_, " nor a default_value");
+      Put(ToInteger(default_));
+      return true;
+    }
+    return NumericTypes::Dispatch(this, Input(0).dtype());
+  }
+  template <typename T>
+  bool DoRunWithType() {
+    Put(ToInteger(static_cast<double>(Widen(*Input(0).data<T>()))));
+    return true;
+  }
+
+ protected:
+  // Adds to a sum of this statistic, or of the part "/..." of it.
+  void Add(const std::string& part, int64_t value) {
+    StatRegistry::Global()->Add(name_ + part, value);
+  }
+  int64_t First(int64_t value) { return StatRegistry::Global()->First(name_, value); }
+
+ private:
+  virtual void Put(int64_t value) = 0;
+
+  int64_t ToInteger(double value) const {
+    const double product = value * static_cast<double>(factor_);
+    CAFFE_ENFORCE(bound_ || std::abs(product) < kLimit, "the statistic ", name_, " cannot be ",
+                  value, " times ", factor_);
+    return ToInt64(product);
+  }
+
+  std::string name_;
+  int64_t factor_;
+  bool bound_, has_default_;
+  double default_;
+};
+
+class AveragePutOp final : public StatPutOp {
+ public:
+  using StatPutOp::StatPutOp;
+
+ private:
+  void Put(int64_t value) override {
+    Add("/sum", value);
+    Add("/count", 1);
+  }
+};
+
+class IncrementPutOp final : public StatPutOp {
+ public:
+  using StatPutOp::StatPutOp;
+
+ private:
+  void Put(int64_t value) override { Add("", value); }
+};
+
+// Sums of differences from the first value, as squares of large numbers near to each other would
+// leave nothing of their variance.
+class StdDevPutOp final : public StatPutOp {
+ public:
+  using StatPutOp::StatPutOp;
+
+ private:
+  void Put(int64_t value) override {
+    const int64_t first = First(value);
+    // As doubles, which cannot overflow: exact where sums of squares could be.
+    const double offset = static_cast<double>(value) - static_cast<double>(first);
+    Add("/sum", value);
+    Add("/count", 1);
+    Add("/sumoffset", ToInt64(offset));
+    Add("/sumsqoffset", ToInt64(offset * offset));
+  }
+};
+
+void Describe(OpSchema& schema) {
+  schema.NumInputs(1)
+      .NumOutputs(0)
+      .Arg("stat_name", "The name of the statistic. Default: the name of the input.")
+      .Arg("magnitude_expand",
+           "(int, default 1) Sums are integers: values are multiplied by this, then cut off.")
+      .Arg("bound",
+           "(bool, default 0) 1: what does not fit int64 becomes the nearest number that does, and "
+           "NaN 0. 0: it is an error.")
+      .Arg("default_value", "(float) The value if the input is empty. Default: that is an error.")
+      .Input(0, "value", "A tensor of numbers, of which the first counts.");
+}
+
+}  // namespace
+
+REGISTER_CPU_OPERATOR(AveragePut, AveragePutOp);
+REGISTER_CPU_OPERATOR(IncrementPut, IncrementPutOp);
+REGISTER_CPU_OPERATOR(StdDevPut, StdDevPutOp);
+OPERATOR_SCHEMA(AveragePut)
+    .FillUsing(Describe)
+    .SetDoc(
+        "Adds a value to <stat_name>/stat_value/sum and 1 to <stat_name>/stat_value/count, which "
+        "StatRegistryExport gives.");
+OPERATOR_SCHEMA(IncrementPut)
+    .FillUsing(Describe)
+    .SetDoc("Adds a value to <stat_name>/stat_value, which StatRegistryExport gives.");
+OPERATOR_SCHEMA(StdDevPut).FillUsing(Describe).SetDoc(
+    "AveragePut, and adds the difference d between the value and the first one ever put to "
+    "<stat_name>/stat_value/sumoffset, its square to <stat_name>/stat_value/sumsqoffset: the "
+    "variance is (sumsqoffset - sumoffset^2 / count) / (count - 1).");
+SHOULD_NOT_DO_GRADIENT(AveragePut);
+SHOULD_NOT_DO_GRADIENT(IncrementPut);
+SHOULD_NOT_DO_GRADIENT(StdDevPut);
+
+}  // namespace caffe2

@@ -1,0 +1,50 @@
+// Named sums of a process or a part of it.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace caffe2 {
+
+// a + b, or the nearest int64 where the sum is none.
+inline int64_t SaturatingAdd(int64_t a, int64_t b) {
+  int64_t sum;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return b < 0 ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
+}
+
+// Sums by name. Threads may share one. A sum that does not fit int64 stays at the nearest.
+class StatRegistry {
+ public:
+  void Add(const std::string& key, int64_t value) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    int64_t& sum = sums_[key];
+    sum = SaturatingAdd(sum, value);
+  }
+  // The first value that this was called with for the key.
+  int64_t First(const std::string& key, int64_t value) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return first_.emplace(key, value).first->second;
+  }
+  // The sums by name; with `reset` they are 0 afterwards.
+  std::map<std::string, int64_t> Export(bool reset) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::map<std::string, int64_t> sums = sums_;
+    for (auto& [key, sum] : sums_) {
+      if (reset) sum = 0;
+    }
+    return sums;
+  }
+
+  // That of the process.
+  static StatRegistry* Global();
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, int64_t> sums_, first_;
+};
+
+}  // namespace caffe2

@@ -1,0 +1,129 @@
+// Histogram, SelfBinningHistogram, AccumulateHistogram.
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "tests/operators/op_test.h"
+
+namespace caffe2::testing {
+namespace {
+
+using Floats = std::vector<float>;
+using Doubles = std::vector<double>;
+using Longs = std::vector<int64_t>;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+TEST(HistogramTest, CountsBetweenEdges) {
+  Workspace ws;
+  const OperatorDef op =
+      Op("Histogram", {"X", "Y"}, {"H"}, {MakeArgument("bin_edges", Floats{-2, -1, 0, 2, 5, 9})});
+  Feed<float>(&ws, "X", {2, 4}, {-2, -2, 0, 0, 0, 1, 2, 3});
+  Feed<float>(&ws, "Y", {7}, {4, 6, 9, 9.5f, -2.5f, kInfinity, kNaN});
+  RunOp(&ws, op);
+  EXPECT_EQ(FetchValues<int64_t>(ws, "H"), (Longs{2, 0, 4, 3, 1}));
+  Feed<double>(&ws, "X", {0}, {});
+  Feed<double>(&ws, "Y", {1}, {-0.5});
+  RunOp(&ws, op);
+  EXPECT_EQ(FetchValues<int64_t>(ws, "H"), (Longs{0, 1, 0, 0, 0}));
+  Feed<float>(&ws, "Y", {1}, {1});
+  ExpectThrows(&ws, op, "where double is asked for");
+  Feed<int32_t>(&ws, "X", {1}, {1});
+  ExpectThrows(&ws, op, "supported: float double");
+  const auto edges = [](const Floats& list) {
+    return Op("Histogram", {"Y"}, {"H"}, {MakeArgument("bin_edges", list)});
+  };
+  ExpectThrows(&ws, edges({1}), "greater than or equal to 2");
+  ExpectThrows(&ws, edges({1, 1}), "strictly increasing");
+}
+
+std::vector<Argument> Bins(int64_t bins, const std::string& spacing, bool absolute = false) {
+  return {MakeArgument("num_bins", bins), MakeArgument("bin_spacing", spacing),
+          MakeArgument("abs", absolute)};
+}
+
+TEST(SelfBinningHistogramTest, DividesTheRange) {
+  Workspace ws;
+  Feed<double>(&ws, "X", {11}, {-2, -2, 0, 0, 0, 1, 2, 3, 4, 6, 9});
+  RunOp(&ws, Op("SelfBinningHistogram", {"X"}, {"V", "C"}, Bins(5, "linear")));
+  EXPECT_EQ(FetchValues<int64_t>(ws, "C"), (Longs{5, 2, 2, 1, 1, 0}));
+  const auto values = FetchValues<double>(ws, "V");
+  for (int i = 0; i < 6; ++i) EXPECT_NEAR(values[i], -2 + 2.2 * i, 1e-12);
+  EXPECT_GT(values[5], 9);
+  RunOp(&ws, Op("SelfBinningHistogram", {"X"}, {"V", "C"}, Bins(5, "linear", true)));
+  EXPECT_EQ(FetchValues<int64_t>(ws, "C"), (Longs{4, 4, 1, 1, 1, 0}));
+}
+
+TEST(SelfBinningHistogramTest, SpacesByRatio) {
+  Workspace ws;
+  Feed<float>(&ws, "X", {4}, {-3, 0.5f, 0, 1});
+  Feed<float>(&ws, "Y", {3}, {4, 30, 100});
+  std::vector<Argument> args = Bins(4, "logarithmic");
+  args.push_back(MakeArgument("logspacing_start", 0.01f));
+  const OperatorDef op = Op("SelfBinningHistogram", {"X", "Y"}, {"V", "C"}, args);
+  RunOp(&ws, op);
+  ExpectTensor(ws, "V", {5}, {0.01f, 0.1f, 1, 10, 100}, 1e-5f);
+  // 1 lies on an edge up to rounding: what counts is the edge that the operator gives.
+  const auto edges = FetchValues<float>(ws, "V");
+  const int one = edges[2] > 1 ? 1 : 2;
+  Longs expected{2, 1, 1, 2, 0};
+  ++expected[one];
+  EXPECT_EQ(FetchValues<int64_t>(ws, "C"), expected);
+  // All above the start: bins begin at the least element.
+  Feed<float>(&ws, "X", {1}, {8});
+  Feed<float>(&ws, "Y", {2}, {32, 128});
+  RunOp(&ws, op);
+  ExpectTensor(ws, "V", {5}, {8, 16, 32, 64, 128}, 1e-5f);
+}
+
+TEST(SelfBinningHistogramTest, WorksAtTheEdges) {
+  Workspace ws;
+  for (const std::string spacing : {"linear", "logarithmic"}) {
+    const OperatorDef op = Op("SelfBinningHistogram", {"X"}, {"V", "C"}, Bins(3, spacing));
+    Feed<float>(&ws, "X", {0}, {});
+    RunOp(&ws, op);
+    ExpectTensor(ws, "V", {4}, {0, 0, 0, 0});
+    EXPECT_EQ(FetchValues<int64_t>(ws, "C"), (Longs{0, 0, 0, 0}));
+    Feed<float>(&ws, "X", {2}, {7, 7});
+    RunOp(&ws, op);
+    ExpectTensor(ws, "V", {4}, {7, 7, 7, 7});
+    EXPECT_EQ(FetchValues<int64_t>(ws, "C"), (Longs{2, 0, 0, 0}));
+    constexpr float kMost = std::numeric_limits<float>::max();
+    Feed<float>(&ws, "X", {3}, {-kMost, 0, kMost});
+    RunOp(&ws, op);
+    const auto counts = FetchValues<int64_t>(ws, "C");
+    EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), int64_t{0}), 3);
+    EXPECT_EQ(counts[3], 0);
+    for (const float bad : {kNaN, kInfinity}) {
+      Feed<float>(&ws, "X", {2}, {1, bad});
+      ExpectThrows(&ws, op, "in no bin");
+    }
+  }
+  ExpectThrows(&ws, Op("SelfBinningHistogram", {"X"}, {"V", "C"}, Bins(0, "linear")),
+               "greater than or equal to 1");
+  ExpectThrows(&ws, Op("SelfBinningHistogram", {"X"}, {"V", "C"}, Bins(1, "cubic")), "cubic");
+}
+
+TEST(AccumulateHistogramTest, AddsUp) {
+  Workspace ws;
+  Feed<float>(&ws, "X", {2, 4}, {0, 0.1f, 1, 1.5f, 2.5f, 3.5f, 4.1f, kNaN});
+  const OperatorDef op = Op("AccumulateHistogram", {"X"}, {"now", "all"},
+                            {MakeArgument("lower_bound", 0.1f), MakeArgument("upper_bound", 4.1f),
+                             MakeArgument("num_buckets", 4)});
+  RunOp(&ws, op);
+  EXPECT_EQ(FetchValues<int64_t>(ws, "now"), (Longs{1, 2, 1, 1, 1, 2}));
+  EXPECT_EQ(FetchValues<int64_t>(ws, "all"), (Longs{1, 2, 1, 1, 1, 2}));
+  const auto twice = CreateOperator(op, &ws);
+  twice->Run();
+  Feed<float>(&ws, "X", {1}, {-1});
+  twice->Run();
+  EXPECT_EQ(FetchValues<int64_t>(ws, "now"), (Longs{1, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(FetchValues<int64_t>(ws, "all"), (Longs{2, 2, 1, 1, 1, 2}));
+  ExpectThrows(&ws,
+               Op("AccumulateHistogram", {"X"}, {"a", "b"}, {MakeArgument("upper_bound", -1.f)}),
+               "must be above");
+}
+
+}  // namespace
+}  // namespace caffe2::testing
