@@ -2,7 +2,7 @@
 //
 //   net_training --model resnet50 --image_size 224 --batch 16 --dtype bfloat16
 //
-// Prints one JSON line, as torch_training.py does; --profile adds the time of each type of operator
+// Prints one JSON line, as torch_gpu.py does; --profile adds the time of each type of operator
 // to stderr, --table 40 what each operator takes beside what memory and arithmetic allow.
 // OMP_NUM_THREADS sets the number of threads.
 

@@ -2,8 +2,9 @@
 # Everything that needs a GPU, in one go and under 8 minutes on 16 cores:
 #   scripts/gpu_check.sh [BUNDLE.tar.xz]
 # Starts the programs and the Python package, runs the operator tests on the GPU (a skipped one counts
-# as failed), trains LeNet to 98 %, times ResNet-50 beside PyTorch where that is installed, and prints
-# the table of its operators beside what memory and arithmetic allow. Programs come from the bundle
+# as failed), trains LeNet to 98 %, compares losses with the host's, times training and inference
+# beside PyTorch where that is installed (gpu_speed.sh), and prints the table of operators beside what
+# memory and arithmetic allow. Programs come from the bundle
 # (scripts/make_bundle.sh --tests), from the folder above this script if that is an unpacked one, or
 # from build/release, which is built if need be. Prints a table last; logs go to OUT (default: a new
 # folder under /tmp), with cuDNN's description of the device. Exits with 1 if anything failed.
@@ -106,29 +107,34 @@ else
   row "LeNet" "no input" && failed=1
 fi
 
-# ResNet-50 training on synthetic input, ours and PyTorch's in turns.
-median() { sed -n 's/.*"median": *\([0-9.]*\).*/\1/p' | tail -1; }
-for case in 256/float 256/bfloat16 256/float16 512/float16; do
-  batch=${case%/*} dtype=${case#*/}
-  ours=() theirs=()
-  for round in 1 2; do
-    ours+=("$("$bin/net_training" --device cuda --model resnet50 --image_size 224 --batch $batch \
-      --dtype $dtype --min_seconds 5 2>>"$out/resnet50.log" | tee -a "$out/resnet50.log" | median)")
-    if python3 -c 'import torch, torchvision' 2>/dev/null; then
-      theirs+=("$(timeout 100 python3 "$scripts/torch_training.py" --batch $batch --dtype $dtype \
-        2>>"$out/torch.log" | tee -a "$out/torch.log" | median)")
-    fi
+# Losses on the GPU beside those on the host, from the same parameters and data: the largest
+# relative difference over the iterations that the log shows.
+# compare_losses LABEL PROGRAM FLAGS...
+compare_losses() {
+  local label=$1 program=$2 device
+  shift 2
+  for device in --use_cpu "--gpus 0"; do
+    # shellcheck disable=SC2086 # the flag and its value
+    (cd "$work" && timeout 100 "$bin/$program" $device "$@") 2>&1 |
+      tee -a "$out/losses.log" | sed -n 's/.*Training loss: \([0-9.e+-]*\),.*/\1/p' \
+      >"$work/losses${device%% *}"
   done
-  [ -n "${ours[0]}" ] || failed=1
-  row "ResNet-50 training $dtype b$batch" \
-    "${ours[*]:-none} images/s; PyTorch eager ${theirs[*]:-not run}"
-done
-for dtype in float16 bfloat16; do
-  "$bin/net_training" --device cuda --model resnet50 --image_size 224 --batch 256 --dtype $dtype \
-    --min_seconds 1 --profile --table 200 >"$out/operators_$dtype.txt" 2>"$out/profile_$dtype.txt" ||
-    failed=1
-done
-grep -v '"peer"' "$out/operators_float16.txt" | sed -n '1,25p;$p'
+  local difference
+  difference=$(paste "$work/losses--use_cpu" "$work/losses--gpus" | awk '
+    NF == 2 { d = ($1 - $2) / $1; if (d < 0) d = -d; if (d > worst) worst = d; n++ }
+    NF != 2 { bad = 1 }
+    END { if (n > 0 && !bad) printf "%.1e over %d iterations", worst, n }')
+  row "$label" "${difference:-no losses}"
+  awk "BEGIN { exit !(\"${difference%% *}\" != \"\" && \"${difference%% *}\" + 0 <= 1e-3) }" || failed=1
+}
+if [ -n "${accuracy:-}" ]; then
+  compare_losses "LeNet loss, GPU against CPU" mnist_trainer --network lenet --train_data "$work/train" \
+    --batch_size 64 --max_iterations 50 --disp_batches 1
+fi
+compare_losses "ResNet-50 loss, GPU against CPU" resnet50_trainer --train_data null --model resnet50 \
+  --image_size 224 --batch_size 16 --epoch_size 80 --num_epochs 1 --base_learning_rate 0.01
+
+. "$scripts/gpu_speed.sh"
 
 printf '\n'
 printf '%s\n' "${rows[@]}" | tee "$out/summary.txt"
