@@ -13,6 +13,7 @@
 #include "caffe2/graph/conv_norm_fusion.h"
 #include "caffe2/graph/flat_update.h"
 #include "caffe2/graph/fusion.h"
+#include "caffe2/graph/gradient_sum.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/model/loss_scale.h"
 #include "caffe2/model/networks.h"
@@ -75,6 +76,7 @@ void BuildModel(ModelHelper* model) {
                         : ParseConvNormFusion(FLAGS_fuse_conv));
   const bool half = model->options().compute_type == TensorProto::FLOAT16;
   model->AddGradientOperators({{loss.loss, half ? AddLossScale(model, {}) : ""}});
+  if (FLAGS_device != "cpu") FuseGradientSums(model->net());
   AddGradientUnscaling(model, {});
   AddWeightDecay(model, 1e-4f);
   SgdOptions sgd;

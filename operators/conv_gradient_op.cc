@@ -2,14 +2,48 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <type_traits>
 
 #include "caffe2/core/operator.h"
+#include "caffe2/utils/parallel.h"
 #include "operators/conv_op.h"
 
 namespace caffe2 {
+
+void CheckConvGradientSummand(const OperatorBase& op, bool input_gradient) {
+  CAFFE_ENFORCE(input_gradient && op.IsInputOutputAlias(3, op.OutputSize() - 1),
+                "what is added to dX (", op.debug_def().input(3), ") must be the blob of dX");
+}
+void CheckConvGradientSummand(const Tensor& summand, const Tensor& x) {
+  CAFFE_ENFORCE(summand.sizes() == x.sizes() && summand.dtype() == x.dtype(),
+                "what is added to dX is ", summand.DebugString(), ", X ", x.DebugString());
+}
+
 namespace {
 
-// X, filter, dY -> dfilter, [dbias], [dX].
+// sum += x, element by element.
+struct Adder {
+  const Tensor& x;
+  Tensor* sum;
+
+  template <typename T>
+  bool DoRunWithType() {
+    const T* from = x.data<T>();
+    T* to = sum->mutable_data<T>();
+    ParallelFor(x.numel(), int64_t{1} << 14, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        if constexpr (std::is_same_v<T, float>) {
+          to[i] += from[i];
+        } else {
+          to[i] = ToBFloat16(ToFloat(to[i]) + ToFloat(from[i]));
+        }
+      }
+    });
+    return true;
+  }
+};
+
+// X, filter, dY, [S] -> dfilter, [dbias], [dX].
 class ConvGradientOp final : public Operator<CPUContext> {
  public:
   ConvGradientOp(const OperatorDef& def, Workspace* ws)
@@ -17,9 +51,11 @@ class ConvGradientOp final : public Operator<CPUContext> {
         arguments_(ArgumentHelper(def)),
         algorithm_(ReadConvAlgorithm(ArgumentHelper(def))),
         no_bias_(GetSingleArgument<bool>("no_bias", false)),
-        input_gradient_(OutputSize() > (no_bias_ ? 1 : 2)) {
+        input_gradient_(OutputSize() > (no_bias_ ? 1 : 2)),
+        adds_(InputSize() > 3) {
     CAFFE_ENFORCE(OutputSize() >= (no_bias_ ? 1 : 2) && OutputSize() <= (no_bias_ ? 2 : 3),
                   "outputs are dfilter", no_bias_ ? "" : ", dbias", " and possibly dX");
+    if (adds_) CheckConvGradientSummand(*this, input_gradient_);
   }
 
   bool RunOnDevice() override {
@@ -41,16 +77,27 @@ class ConvGradientOp final : public Operator<CPUContext> {
     } else {
       backward_filter_->Run(x.raw_data(), dy.raw_data(), d_filter_data, d_bias_data);
     }
-    if (input_gradient_) {
-      Tensor* dx = Output(OutputSize() - 1);
-      dx->ResizeLike(x);
-      void* dx_data = dx->raw_mutable_data(x.dtype());
-      if (x.size(0) != 0) backward_data_->Run(dy.raw_data(), filter.raw_data(), dx_data);
-    }
+    if (input_gradient_) InputGradient(x, filter, dy);
     return true;
   }
 
  private:
+  void InputGradient(const Tensor& x, const Tensor& filter, const Tensor& dy) {
+    Tensor* dx = Output(OutputSize() - 1);
+    if (adds_) CheckConvGradientSummand(*dx, x);
+    dx->ResizeLike(x);
+    if (x.size(0) == 0) return (void)dx->raw_mutable_data(x.dtype());
+    if (!adds_) {
+      backward_data_->Run(dy.raw_data(), filter.raw_data(), dx->raw_mutable_data(x.dtype()));
+      return;
+    }
+    Tensor apart;
+    apart.ResizeLike(x);
+    backward_data_->Run(dy.raw_data(), filter.raw_data(), apart.raw_mutable_data(x.dtype()));
+    Adder adder{apart, dx};
+    TensorTypes<float, bfloat16>::Dispatch(&adder, x.dtype());
+  }
+
   void Prepare(const Tensor& x, const Tensor& filter, const Tensor& dy) {
     CAFFE_ENFORCE(x.has_data() && filter.has_data() && dy.has_data(),
                   "an input of the gradient holds no data");
@@ -82,6 +129,7 @@ class ConvGradientOp final : public Operator<CPUContext> {
   const onednn::ConvAlgorithm algorithm_;
   const bool no_bias_;
   const bool input_gradient_;
+  const bool adds_;  // to S, the blob of dX
   std::vector<int64_t> x_dims_, filter_dims_, dy_dims_;
   onednn::ConvProblem problem_;
   std::optional<onednn::ConvBackwardFilter> backward_filter_;
@@ -89,8 +137,9 @@ class ConvGradientOp final : public Operator<CPUContext> {
 };
 
 void ConvGradientSchema(OpSchema& schema) {
-  schema.NumInputs(3)
+  schema.NumInputs(3, 4)
       .NumOutputs(1, 3)
+      .AllowInplace([](int input, int output) { return input == 3 && output > 0; })
       .FillUsing(DescribeWindow)
       .FillUsing(DescribeConvAlgorithm)
       .Arg("group", "As in the forward operator.")
@@ -100,6 +149,7 @@ void ConvGradientSchema(OpSchema& schema) {
       .Input(0, "X", "The forward operator's input.")
       .Input(1, "filter", "The forward operator's filter.")
       .Input(2, "dY", "Gradient of the forward output, in its shape and X's type.")
+      .Input(3, "S", "What is added to dX, optional: the blob of dX, with X's shape and type.")
       .Output(0, "dfilter", "Gradient of the filter, in its shape and type.")
       .Output(1, "dbias",
               "Gradient of the bias, M values of the filter's type; with no_bias dX "

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "caffe2/core/operator_schema.h"
+#include "caffe2/core/operator.h"
 #include "caffe2/core/tensor.h"
 #include "caffe2/utils/onednn_conv.h"
 #include "operators/conv_pool_shape.h"
@@ -33,6 +33,10 @@ onednn::ConvProblem MakeConvProblem(const ConvShape& shape, bool channels_last, 
 // those that are not known here leave the choice to the backend.
 onednn::ConvAlgorithm ReadConvAlgorithm(const ArgumentHelper& arguments);
 void DescribeConvAlgorithm(OpSchema& schema);
+
+// ConvGradient's fourth input: it must be the blob of dX, and hold an image like X.
+void CheckConvGradientSummand(const OperatorBase& op, bool input_gradient);
+void CheckConvGradientSummand(const Tensor& summand, const Tensor& x);
 
 // For the schemas of Conv, its fused forms and ConvGradient.
 std::vector<TensorShape> InferConv(const OperatorDef& def, const std::vector<TensorShape>& inputs);

@@ -126,16 +126,18 @@ class CudaConvOp final : public Operator<CUDAContext> {
   const void* kept_from_ = nullptr;
 };
 
-// X, filter, dY -> dfilter, [dbias], [dX].
+// X, filter, dY, [S] -> dfilter, [dbias], [dX].
 class CudaConvGradientOp final : public Operator<CUDAContext> {
  public:
   CudaConvGradientOp(const OperatorDef& def, Workspace* ws)
       : Operator<CUDAContext>(def, ws),
         conv_(def),
         no_bias_(GetSingleArgument<bool>("no_bias", false)),
-        input_gradient_(OutputSize() > (no_bias_ ? 1 : 2)) {
+        input_gradient_(OutputSize() > (no_bias_ ? 1 : 2)),
+        adds_(InputSize() > 3) {
     CAFFE_ENFORCE(OutputSize() >= (no_bias_ ? 1 : 2) && OutputSize() <= (no_bias_ ? 2 : 3),
                   "outputs are dfilter", no_bias_ ? "" : ", dbias", " and possibly dX");
+    if (adds_) CheckConvGradientSummand(*this, input_gradient_);
   }
 
   bool RunOnDevice() override { return ImageTypes::Dispatch(this, Input(0).dtype()); }
@@ -201,18 +203,20 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
   template <typename T>
   void InputGradient(const Tensor& x, const Tensor& filter, const Tensor& dy) {
     Tensor* dx = Output(OutputSize() - 1);
+    if (adds_) CheckConvGradientSummand(*dx, x);
     dx->ResizeLike(x);
     T* data = dx->mutable_data<T>();
     if (conv_.empty()) return;
     Tensor filter_copy(context_.device());
     cuda::Convolve(cuda::ConvDirection::kBackwardData, conv_.problem(), nullptr,
                    As<T>(filter, &filter_copy, &context_), dy.data<T>(), data, context_.device_id(),
-                   context_.stream());
+                   context_.stream(), adds_);
   }
 
   PreparedConv conv_;
   const bool no_bias_;
   const bool input_gradient_;
+  const bool adds_;  // to S, the blob of dX
 };
 
 using Conv = CudaConvOp<Epilogue::kNone>;

@@ -7,6 +7,7 @@
 #include "caffe2/graph/conv_norm_fusion.h"
 #include "caffe2/graph/data_parallel.h"
 #include "caffe2/graph/fusion.h"
+#include "caffe2/graph/gradient_sum.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/model/loss_scale.h"
 #include "caffe2/model/networks.h"
@@ -103,6 +104,7 @@ ReplicaBlobs AddReplica(ModelHelper* model, const TrainOptions& options, RecordK
   const bool half = model->options().compute_type == TensorProto::FLOAT16;
   model->AddGradientOperators(
       {{scaled, half ? AddLossScale(model, ScaleOptions(options.model)) : ""}});
+  if (options.devices[0].type != CPU) FuseGradientSums(model->net());
   ReplicaBlobs blobs{loss, brew::Accuracy(model, softmax, label, "accuracy"), ""};
   if (options.model.shape.num_labels > kTopK) {
     blobs.accuracy_top5 = brew::Accuracy(model, softmax, label, "accuracy_top5", kTopK);

@@ -1,5 +1,8 @@
 #include "caffe2/cuda/convolution.h"
 
+#include <functional>
+#include <numeric>
+
 #include "caffe2/cuda/cudnn_operations.h"
 #include "caffe2/cuda/cudnn_work.h"
 #include "caffe2/cuda/matmul.h"
@@ -9,13 +12,34 @@ namespace {
 
 constexpr int64_t kX = 1, kFilter = 2, kY = 3;  // ids of the arrays
 
-CudnnWork WorkOf(ConvDirection direction, const ConvProblem& problem, int64_t alignment) {
+// The array that a direction writes.
+int64_t ResultOf(ConvDirection direction) {
+  return direction == ConvDirection::kForward        ? kY
+         : direction == ConvDirection::kBackwardData ? kX
+                                                     : kFilter;
+}
+
+int64_t BytesOf(ConvDirection direction, const ConvProblem& problem) {
+  const auto& dims = direction == ConvDirection::kForward        ? problem.y
+                     : direction == ConvDirection::kBackwardData ? problem.x
+                                                                 : problem.filter;
+  return std::accumulate(dims.begin(), dims.end(), static_cast<int64_t>(problem.type.itemsize()),
+                         std::multiplies<>());
+}
+
+CudnnWork WorkOf(ConvDirection direction, const ConvProblem& problem, int64_t alignment, bool add) {
   CudnnWork work;
-  work.key = MakeString(NameOf(direction), " ", problem.ToString(), " aligned to ", alignment);
+  work.key = MakeString(NameOf(direction), add ? " added to it " : " ", problem.ToString(),
+                        " aligned to ", alignment);
+  if (add) {
+    work.changed = ResultOf(direction);
+    work.changed_bytes = BytesOf(direction, problem);
+  }
   work.graph = [=](const CudnnTarget& target) {
     CudnnOperations operations(problem, alignment);
     operations.Convolve(direction, operations.Array(kX, problem.x),
-                        operations.Array(kFilter, problem.filter), operations.Array(kY, problem.y));
+                        operations.Array(kFilter, problem.filter), operations.Array(kY, problem.y),
+                        add);
     return operations.Graph(target);
   };
   work.rules.tensor_cores = !problem.type.Match<float>() || AllowTf32();
@@ -25,21 +49,22 @@ CudnnWork WorkOf(ConvDirection direction, const ConvProblem& problem, int64_t al
 }  // namespace
 
 void Convolve(ConvDirection direction, const ConvProblem& problem, const void* x,
-              const void* filter, const void* y, void* result, int device, Stream stream) {
+              const void* filter, const void* y, void* result, int device, Stream stream,
+              bool add) {
   CudnnArrays arrays{
       {kX, kFilter, kY},
       {const_cast<void*>(x), const_cast<void*>(filter), const_cast<void*>(y)},
   };
-  arrays.data[direction == ConvDirection::kForward        ? 2
-              : direction == ConvDirection::kBackwardData ? 0
-                                                          : 1] = result;
+  for (size_t i = 0; i < arrays.ids.size(); ++i) {
+    if (arrays.ids[i] == ResultOf(direction)) arrays.data[i] = result;
+  }
   const int64_t alignment = AlignmentOf(arrays.data, problem.type);
-  RunCudnnWork(WorkOf(direction, problem, alignment), arrays, device, stream);
+  RunCudnnWork(WorkOf(direction, problem, alignment, add), arrays, device, stream);
 }
 
 ConvPlanDescription PlanConvolution(ConvDirection direction, const ConvProblem& problem,
-                                    const std::string& device_json, int most) {
-  return DescribeCudnnWork(WorkOf(direction, problem, kFullAlignment), device_json, most);
+                                    const std::string& device_json, int most, bool add) {
+  return DescribeCudnnWork(WorkOf(direction, problem, kFullAlignment, add), device_json, most);
 }
 
 std::string DescribeDevice(int device) { return CudnnDeviceJson(device); }

@@ -31,15 +31,16 @@ struct ConvProblem {
   std::string ToString() const;
 };
 
-// Runs it; the array that the direction writes is overwritten. A plan is made once for each
-// problem, direction and device, and kept; its workspace comes from the device's pool for the
-// duration of the run. The plan is the one that cuDNN's heuristics list first; or, if the
-// environment variable CAFFE2_CUDA_PLAN_CACHE names a folder, the fastest of the first eight,
+// Runs it; the array that the direction writes is overwritten, or with `add` is added to. A plan is
+// made once for each problem, direction and device, and kept; its workspace comes from the device's
+// pool for the duration of the run. The plan is the one that cuDNN's heuristics list first; or, if
+// the environment variable CAFFE2_CUDA_PLAN_CACHE names a folder, the fastest of the first eight,
 // measured on the arrays of the first run that is not captured and kept there, so that later runs
 // give the same bits. Float problems use tensor cores only if AllowTf32(). Thread-safe. Throws
 // EnforceNotMet if cuDNN has no plan, OutOfMemoryError if the workspace does not fit.
 void Convolve(ConvDirection direction, const ConvProblem& problem, const void* x,
-              const void* filter, const void* y, void* result, int device, Stream stream);
+              const void* filter, const void* y, void* result, int device, Stream stream,
+              bool add = false);
 
 // What Convolve would start from on a device described as cuDNN describes devices (JSON); needs no
 // GPU.
@@ -49,7 +50,7 @@ struct ConvPlanDescription {
   int candidates = 0;  // of which measurement would choose, at most `most`
 };
 ConvPlanDescription PlanConvolution(ConvDirection direction, const ConvProblem& problem,
-                                    const std::string& device_json, int most = 1);
+                                    const std::string& device_json, int most = 1, bool add = false);
 // cuDNN's description of a device of this machine.
 std::string DescribeDevice(int device);
 

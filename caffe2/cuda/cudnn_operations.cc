@@ -138,7 +138,8 @@ CudnnOperations::Tensor CudnnOperations::Channels(int64_t id, int64_t channels,
   return Own(CudnnTensor(id, type, dims, StridesOf(dims, true), kFullAlignment));
 }
 
-void CudnnOperations::Convolve(ConvDirection direction, Tensor x, Tensor filter, Tensor y) {
+void CudnnOperations::Convolve(ConvDirection direction, Tensor x, Tensor filter, Tensor y,
+                               bool add) {
   const CudnnDescriptor* convolution = Own(ConvolutionOf(problem_));
   const Names names = NamesOf(direction);
   Operation(names.type, NameOf(direction))
@@ -147,7 +148,7 @@ void CudnnOperations::Convolve(ConvDirection direction, Tensor x, Tensor filter,
       .Set(names.y, *y)
       .Set(names.convolution, *convolution)
       .Set(names.alpha, CUDNN_TYPE_FLOAT, 1.f)
-      .Set(names.beta, CUDNN_TYPE_FLOAT, 0.f)
+      .Set(names.beta, CUDNN_TYPE_FLOAT, add ? 1.f : 0.f)
       .Finalize();
 }
 

@@ -28,8 +28,8 @@ class CudnnOperations {
   // One value for each of `channels`.
   Tensor Channels(int64_t id, int64_t channels, cudnnDataType_t type);
 
-  // The direction says which of the three is written.
-  void Convolve(ConvDirection direction, Tensor x, Tensor filter, Tensor y);
+  // The direction says which of the three is written, or with `add` added to.
+  void Convolve(ConvDirection direction, Tensor x, Tensor filter, Tensor y, bool add = false);
   // y = mode(x, b); b may be null.
   void Pointwise(cudnnPointwiseMode_t mode, Tensor x, Tensor b, Tensor y);
   // dx = dy where x is above zero, else 0.

@@ -16,6 +16,9 @@ struct CudnnWork {
   std::string key;
   std::function<CudnnDescriptor(const CudnnTarget&)> graph;
   CudnnPlanRules rules;
+  // The array that a run adds to, if any, and its size: plans are measured with other memory in its
+  // place.
+  int64_t changed = -1, changed_bytes = 0;
 };
 
 // Arrays by the ids of their tensors. The library's interface takes pointers to what it only reads

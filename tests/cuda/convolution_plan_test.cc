@@ -44,6 +44,15 @@ TEST(ConvolutionPlanTest, ThereIsAChoiceForMostLayers) {
   EXPECT_GE(with_choice, 12);
 }
 
+// Input gradients that are added to what is there.
+TEST(ConvolutionPlanTest, InputGradientsCanAdd) {
+  for (const Layer& layer : Layers()) {
+    if (layer.channels == 3) continue;
+    const ConvProblem problem = ProblemOf(layer, TypeMeta::Make<float16>(), true, 256);
+    EXPECT_GE(PlanConvolution(ConvDirection::kBackwardData, problem, H200(), 1, true).engine, 0);
+  }
+}
+
 // One spatial axis, three of them, groups and dilation.
 TEST(ConvolutionPlanTest, UnusualShapes) {
   ConvProblem line;

@@ -54,12 +54,14 @@ class Loops {
         channels_last_(p.channels_last) {}
 
   // Adds up a * b for all triples of elements (x, filter, y) that the convolution joins: the sums
-  // go to the one of them that `result` is.
-  void Run(ConvDirection direction, const T* x, const T* filter, const T* y, T* result) const {
+  // go to the one of them that `result` is, or with `add` are added to it.
+  void Run(ConvDirection direction, const T* x, const T* filter, const T* y, T* result,
+           bool add = false) const {
     const Index& of = direction == ConvDirection::kForward        ? y_
                       : direction == ConvDirection::kBackwardData ? x_
                                                                   : filter_;
     std::vector<double> sums(of[0] * of[1] * of[2] * of[3] * of[4], 0.0);
+    for (size_t i = 0; add && i < sums.size(); ++i) sums[i] = Widen(result[i]);
     ForTriples([&](int64_t ix, int64_t iw, int64_t iy) {
       switch (direction) {
         case ConvDirection::kForward:
@@ -120,9 +122,9 @@ class Loops {
 
 template <typename T>
 void ConvolveAs(ConvDirection direction, const ConvProblem& problem, const void* x,
-                const void* filter, const void* y, void* result) {
+                const void* filter, const void* y, void* result, bool add) {
   Loops<T>(problem).Run(direction, static_cast<const T*>(x), static_cast<const T*>(filter),
-                        static_cast<const T*>(y), static_cast<T*>(result));
+                        static_cast<const T*>(y), static_cast<T*>(result), add);
 }
 
 // As cuDNN's engines on Hopper.
@@ -251,15 +253,16 @@ bool ConvolveNormedBackwardData(const ConvProblem& problem, const NormedInput& n
 }
 
 void Convolve(ConvDirection direction, const ConvProblem& problem, const void* x,
-              const void* filter, const void* y, void* result, int /*device*/, Stream /*stream*/) {
+              const void* filter, const void* y, void* result, int /*device*/, Stream /*stream*/,
+              bool add) {
   emulation::Perform([=] {
     if (problem.type.Match<float>()) {
-      ConvolveAs<float>(direction, problem, x, filter, y, result);
+      ConvolveAs<float>(direction, problem, x, filter, y, result, add);
     } else if (problem.type.Match<float16>()) {
-      ConvolveAs<float16>(direction, problem, x, filter, y, result);
+      ConvolveAs<float16>(direction, problem, x, filter, y, result, add);
     } else {
       CAFFE_ENFORCE(problem.type.Match<bfloat16>(), "no convolution of ", problem.type.name());
-      ConvolveAs<bfloat16>(direction, problem, x, filter, y, result);
+      ConvolveAs<bfloat16>(direction, problem, x, filter, y, result, add);
     }
   });
 }

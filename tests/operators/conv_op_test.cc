@@ -327,6 +327,33 @@ TEST(Conv, WinogradIsForManyChannelsAndTiles) {
   EXPECT_TRUE(refused([](auto* p) { p->type = TypeMeta::Make<bfloat16>(); })) << "in NCHW";
 }
 
+// dX is added to what its blob holds.
+TEST(Conv, GradientAddsToWhatIsThere) {
+  for (const bool nhwc : {false, true}) {
+    Workspace ws;
+    FeedImage(&ws, "X", {2, 4, 5, 5}, RandomValues(200, 1), nhwc);
+    FeedImage(&ws, "W", {6, 4, 3, 3}, RandomValues(216, 2), nhwc);
+    FeedImage(&ws, "dY", {2, 6, 3, 3}, RandomValues(108, 3), nhwc);
+    const std::vector<Argument> args = {MakeArgument<int>("kernel", 3),
+                                        MakeArgument<std::string>("order", OrderName(nhwc)),
+                                        MakeArgument<int>("no_bias", 1)};
+    RunOp(&ws, Op("ConvGradient", {"X", "W", "dY"}, {"dW", "dX"}, args));
+    std::vector<float> expected = FetchValues<float>(ws, "dX");
+    const std::vector<float> filter = FetchValues<float>(ws, "dW"), s = RandomValues(200, 4);
+    for (size_t i = 0; i < expected.size(); ++i) expected[i] += s[i];
+    const std::vector<int64_t> dims = Fetch(ws, "X").sizes();
+    Feed(&ws, "S", dims, s);
+    RunOp(&ws, Op("ConvGradient", {"X", "W", "dY", "S"}, {"dW", "S"}, args));
+    ExpectTensor(ws, "S", dims, expected);
+    ExpectTensor(ws, "dW", Fetch(ws, "W").sizes(), filter, 0.f, 0.f);
+    ExpectThrows(&ws, Op("ConvGradient", {"X", "W", "dY", "S"}, {"dW", "dX"}, args),
+                 "must be the blob of dX");
+    Feed(&ws, "S", {3}, std::vector<float>(3));
+    ExpectThrows(&ws, Op("ConvGradient", {"X", "W", "dY", "S"}, {"dW", "S"}, args),
+                 "what is added to dX");
+  }
+}
+
 TEST(Conv, FusedGradients) {
   Workspace ws;
   FeedRandom(&ws, "X", {2, 3, 4, 4}, 1);

@@ -1,0 +1,122 @@
+#include "caffe2/graph/gradient_sum.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "caffe2/core/argument.h"
+#include "caffe2/core/device.h"
+#include "caffe2/core/logging.h"
+#include "caffe2/graph/dataflow.h"
+
+namespace caffe2 {
+namespace {
+
+bool IsConvGradient(const OperatorDef& op) {
+  static const std::set<std::string> types = {"ConvGradient", "Conv1DGradient", "Conv2DGradient",
+                                              "Conv3DGradient"};
+  return types.count(op.type()) != 0;
+}
+
+// The output that is the gradient of the convolution's input; -1 if there is none, or something is
+// added to it already.
+int InputGradientOf(const OperatorDef& op) {
+  const bool no_bias = ArgumentHelper(op).GetSingleArgument<bool>("no_bias", false);
+  const int last = op.output_size() - 1;
+  return op.input_size() == 3 && last == (no_bias ? 1 : 2) ? last : -1;
+}
+
+// A Sum of what two operators write; the later one is a ConvGradient.
+struct Match {
+  int earlier, later, sum;
+};
+
+class Matcher {
+ public:
+  Matcher(const NetDef& net, const std::set<std::string>& keep) : net_(net), flow_(net, keep) {}
+
+  // Empty if the Sum at this position can go. Fills `match`.
+  std::string WhyNot(int sum, Match* match) const {
+    const OperatorDef& op = net_.op(sum);
+    const int first = flow_.WriterOf(sum, 0), second = flow_.WriterOf(sum, 1);
+    if (first < 0 || second < 0 || first == second) return "it has not two gradients as inputs";
+    *match = {std::min(first, second), std::max(first, second), sum};
+    const std::string& added = op.input(first < second ? 1 : 0);
+    const std::string& kept = op.input(first < second ? 0 : 1);
+    const OperatorDef &earlier = net_.op(match->earlier), &later = net_.op(match->later);
+    if (!IsConvGradient(later)) return "the later gradient is that of " + later.type();
+    const int output = InputGradientOf(later);
+    if (output < 0 || later.output(output) != added) {
+      return added + " is not the input gradient of a convolution";
+    }
+    std::string reason = flow_.WhyShared(match->later, output, sum);
+    if (reason.empty()) reason = flow_.WhyShared(match->earlier, OutputOf(earlier, kept), sum);
+    if (!reason.empty()) return reason;
+    if (!IsSameDevice(DeviceOf(match->later), DeviceOf(sum)) ||
+        !IsSameDevice(DeviceOf(match->earlier), DeviceOf(sum))) {
+      return "they lie on different devices";
+    }
+    return WhyNotRenamed(*match, kept);
+  }
+
+ private:
+  // What is added to gets the name of the sum where it is written.
+  std::string WhyNotRenamed(const Match& match, const std::string& kept) const {
+    const std::string& total = net_.op(match.sum).output(0);
+    const OperatorDef& earlier = net_.op(match.earlier);
+    if (std::count(earlier.input().begin(), earlier.input().end(), kept) != 0) {
+      return kept + " is written in place";
+    }
+    if (total != kept && flow_.IsTouchedBetween(total, match.earlier - 1, match.sum)) {
+      return total + " is used before the sum";
+    }
+    return "";
+  }
+
+  static int OutputOf(const OperatorDef& op, const std::string& blob) {
+    return static_cast<int>(std::find(op.output().begin(), op.output().end(), blob) -
+                            op.output().begin());
+  }
+  const DeviceOption& DeviceOf(int op) const {
+    return net_.op(op).has_device_option() ? net_.op(op).device_option() : net_.device_option();
+  }
+
+  const NetDef& net_;
+  const Dataflow flow_;
+};
+
+void Fuse(const Match& match, NetDef* net) {
+  const OperatorDef sum = net->op(match.sum);
+  OperatorDef *earlier = net->mutable_op(match.earlier), *later = net->mutable_op(match.later);
+  for (std::string& output : *earlier->mutable_output()) {
+    if (output == sum.input(0) || output == sum.input(1)) output = sum.output(0);
+  }
+  later->add_input(sum.output(0));
+  later->set_output(later->output_size() - 1, sum.output(0));
+  later->mutable_control_input()->MergeFrom(sum.control_input());
+  std::vector<bool> removed(net->op_size());
+  removed[match.sum] = true;
+  RemoveOperators(removed, net);
+}
+
+}  // namespace
+
+int FuseGradientSums(NetDef* net, const std::set<std::string>& keep) {
+  int fused = 0;
+  for (int i = 0; i < net->op_size(); ++i) {
+    if (net->op(i).type() != "Sum" || net->op(i).input_size() != 2) continue;
+    Match match{};
+    const std::string reason = Matcher(*net, keep).WhyNot(i, &match);
+    if (reason.empty()) {
+      Fuse(match, net);
+      ++fused;
+      --i;
+    } else {
+      VLOG(1) << "net " << net->name() << ": the sum " << net->op(i).output(0)
+              << " stays: " << reason;
+    }
+  }
+  VLOG(1) << "net " << net->name() << ": " << fused << " sums of gradients are formed in place";
+  return fused;
+}
+
+}  // namespace caffe2
