@@ -8,15 +8,14 @@
 
 namespace caffe2 {
 
-float AdamCorrection(const AdamArguments& arguments, int64_t iter) {
+float AdamCorrection(float beta1, float beta2, int64_t iter) {
   const auto t = static_cast<double>(iter + 1);
-  return static_cast<float>(std::sqrt(1 - std::pow(arguments.beta2, t)) /
-                            (1 - std::pow(arguments.beta1, t)));
+  return static_cast<float>(std::sqrt(1 - std::pow(beta2, t)) / (1 - std::pow(beta1, t)));
 }
 
 AdamFactors MakeAdamFactors(const AdamArguments& arguments, const Tensor& iter, float lr) {
   CAFFE_ENFORCE_EQ(iter.numel(), 1, "the iteration counter has one element");
-  return {arguments, AdamCorrection(arguments, *iter.data<int64_t>()), lr};
+  return {arguments, AdamCorrection(arguments.beta1, arguments.beta2, *iter.data<int64_t>()), lr};
 }
 
 CAFFE2_SIMD_CLONES void AdamUpdate(int64_t n, const AdamFactors& f, const float* p, const float* m1,

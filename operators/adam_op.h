@@ -16,11 +16,11 @@ struct AdamArguments {
 // What the updates of one run have in common.
 struct AdamFactors {
   AdamArguments arguments;
-  float correction;  // sqrt(1 - beta2^t) / (1 - beta1^t), with t = iter + 1
+  float correction;  // AdamCorrection
   float lr;
 };
-// The correction at an iteration, counted from 0.
-float AdamCorrection(const AdamArguments& arguments, int64_t iter);
+// sqrt(1 - beta2^t) / (1 - beta1^t), with t = iter + 1.
+float AdamCorrection(float beta1, float beta2, int64_t iter);
 // `iter`: int64 of one element, on the host.
 AdamFactors MakeAdamFactors(const AdamArguments& arguments, const Tensor& iter, float lr);
 

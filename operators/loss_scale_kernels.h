@@ -17,10 +17,10 @@ struct ArrayList {
   T* data[kMost];
 };
 
-// Divides all elements by *scale, and sets *found_inf to 1 if a quotient is not finite; else it is
-// left. T: float, float16 or bfloat16.
+// Divides all elements by *scale, in place if `write`, and sets *found_inf to 1 if a quotient is
+// not finite; else it is left. T: float, float16 or bfloat16.
 template <typename T>
-void LaunchUnscale(const ArrayList<T>& arrays, const float* scale, float* found_inf,
+void LaunchUnscale(const ArrayList<T>& arrays, bool write, const float* scale, float* found_inf,
                    cuda::Stream stream);
 
 // The next loss scale.

@@ -4,19 +4,34 @@
 
 namespace caffe2 {
 
-template <>
-template <typename T>
-void CheckFiniteAndUnscaleOp<CPUContext>::Unscale(const float* scale, float* found_inf) {
+namespace {
+
+// The arrays of T divided by the scale, in place if kUnscale; true if all quotients are finite.
+template <typename T, bool kUnscale, class Arrays>
+bool AreFinite(const Arrays& arrays, float scale) {
   bool finite = true;
-  for (const Array& gradient : gradients_) {
-    T* x = static_cast<T*>(gradient.data);
-    for (int64_t i = 0; i < gradient.size; ++i) {
-      const float value = Widen(x[i]) / *scale;
+  for (const auto& array : arrays) {
+    T* x = static_cast<T*>(array.data);
+    for (int64_t i = 0; i < array.size; ++i) {
+      const float value = Widen(x[i]) / scale;
       finite = finite && std::isfinite(value);
-      x[i] = Narrow<T>(value);
+      if constexpr (kUnscale) x[i] = Narrow<T>(value);
     }
   }
-  *found_inf = finite ? 0.f : 1.f;
+  return finite;
+}
+
+}  // namespace
+
+template <>
+template <typename T>
+void CheckFiniteAndUnscaleOp<CPUContext, true>::Unscale(const float* scale, float* found_inf) {
+  *found_inf = AreFinite<T, true>(gradients_, *scale) ? 0.f : 1.f;
+}
+template <>
+template <typename T>
+void CheckFiniteAndUnscaleOp<CPUContext, false>::Unscale(const float* scale, float* found_inf) {
+  *found_inf = AreFinite<T, false>(gradients_, *scale) ? 0.f : 1.f;
 }
 
 template <>
@@ -29,6 +44,8 @@ void UpdateLossScaleOp<CPUContext>::Update(const float* found_inf, const float* 
 }
 
 REGISTER_CPU_OPERATOR(CheckFiniteAndUnscale, CheckFiniteAndUnscaleOp<CPUContext>);
+using CheckFiniteOp = CheckFiniteAndUnscaleOp<CPUContext, false>;
+REGISTER_CPU_OPERATOR(CheckFinite, CheckFiniteOp);
 REGISTER_CPU_OPERATOR(UpdateLossScale, UpdateLossScaleOp<CPUContext>);
 
 OPERATOR_SCHEMA(CheckFiniteAndUnscale)
@@ -48,6 +65,24 @@ OPERATOR_SCHEMA(CheckFiniteAndUnscale)
     .Input(1, "gradient_0", "Gradients of one type: float, float16 or bfloat16.")
     .Output(0, "found_inf", "Float scalar: 1 if a quotient is infinite or NaN, else 0.")
     .Output(1, "gradient_0", "The gradients, divided; the same blobs.");
+OPERATOR_SCHEMA(CheckFinite)
+    .NumInputs(2, std::numeric_limits<int>::max())
+    .NumOutputs(2)
+    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>&) {
+      return std::vector<TensorShape>(2, CreateTensorShape({1}, TensorProto::FLOAT));
+    })
+    .SetDoc(
+        "CheckFiniteAndUnscale for updates that divide by the scale themselves "
+        "(MultiMomentumSGDUpdate "
+        "and its like): the gradients are only read.")
+    .Arg("flat",
+         "(bool, default false) Gradients that lie behind each other in one block, less than 64 "
+         "elements apart, are read as one, with what lies between them.")
+    .Input(0, "scale", "The loss scale, a float scalar.")
+    .Input(1, "gradient_0", "Gradients of one type: float, float16 or bfloat16.")
+    .Output(0, "found_inf", "Float scalar: 1 if a gradient over scale is infinite or NaN, else 0.")
+    .Output(1, "used_scale", "The scale, which an operator behind this one may change.");
+SHOULD_NOT_DO_GRADIENT(CheckFinite);
 OPERATOR_SCHEMA(UpdateLossScale)
     .NumInputs(3)
     .NumOutputs(2)

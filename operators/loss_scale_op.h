@@ -9,11 +9,14 @@
 
 namespace caffe2 {
 
-// scale, gradients -> found_inf, the gradients divided by the scale, in place.
-template <class Context>
+// scale, gradients -> found_inf, the gradients divided by the scale, in place; or (CheckFinite)
+// found_inf and the scale, and the gradients stay.
+template <class Context, bool kUnscale = true>
 class CheckFiniteAndUnscaleOp final : public Operator<Context> {
  public:
-  USE_OPERATOR_FUNCTIONS(CheckFiniteAndUnscaleOp);
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  CheckFiniteAndUnscaleOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws), flat_(this->template GetSingleArgument<bool>("flat", false)) {}
 
   bool RunOnDevice() override {
     return TensorTypes<float, float16, bfloat16>::Dispatch(this, Input(1).dtype());
@@ -24,10 +27,25 @@ class CheckFiniteAndUnscaleOp final : public Operator<Context> {
     CAFFE_ENFORCE_EQ(Input(0).numel(), 1, "the loss scale must be a scalar");
     gradients_.clear();
     for (int i = 1; i < InputSize(); ++i) {
-      gradients_.push_back({Input(i).numel(), Output(i)->template mutable_data<T>()});
+      // Written to only where it is also output i.
+      T* data = const_cast<T*>(Input(i).template data<T>());
+      T* end = gradients_.empty()
+                   ? nullptr
+                   : static_cast<T*>(gradients_.back().data) + gradients_.back().size;
+      if (flat_ && end != nullptr && data >= end && data < end + kGap) {
+        gradients_.back().size += data - end + Input(i).numel();
+      } else {
+        gradients_.push_back({Input(i).numel(), data});
+      }
     }
     Output(0)->Resize(1);
-    Unscale<T>(Input(0).template data<float>(), Output(0)->template mutable_data<float>());
+    const float* scale = Input(0).template data<float>();
+    float* found_inf = Output(0)->template mutable_data<float>();
+    if (!kUnscale) {
+      Output(1)->Resize(1);
+      context_.Copy(1, scale, Output(1)->template mutable_data<float>());
+    }
+    Unscale<T>(scale, found_inf);
     return true;
   }
 
@@ -36,10 +54,14 @@ class CheckFiniteAndUnscaleOp final : public Operator<Context> {
     int64_t size;
     void* data;
   };
-  // Divides gradients_, arrays of T, by *scale; *found_inf = 1 if a quotient is not finite, else 0.
+  static constexpr int64_t kGap = 64;  // elements: what `flat` gradients are apart at most
+
+  // Divides gradients_, arrays of T, by *scale, if kUnscale; *found_inf = 1 if a quotient is not
+  // finite, else 0.
   template <typename T>
   void Unscale(const float* scale, float* found_inf);
 
+  const bool flat_;
   std::vector<Array> gradients_;
 };
 

@@ -1,23 +1,39 @@
-// CheckFiniteAndUnscale and UpdateLossScale on CUDA devices: nothing waits for the host.
+// CheckFiniteAndUnscale, CheckFinite and UpdateLossScale on CUDA devices: nothing waits for the
+// host.
 #include "caffe2/cuda/context_cuda.h"
 #include "operators/loss_scale_kernels.h"
 #include "operators/loss_scale_op.h"
 
 namespace caffe2 {
 
-template <>
-template <typename T>
-void CheckFiniteAndUnscaleOp<CUDAContext>::Unscale(const float* scale, float* found_inf) {
-  cuda::SetBytesAsync(found_inf, 0, sizeof(float), context_.stream());
+namespace {
+
+template <typename T, class Arrays>
+void LaunchAll(const Arrays& arrays, bool write, const float* scale, float* found_inf,
+               cuda::Stream stream) {
+  cuda::SetBytesAsync(found_inf, 0, sizeof(float), stream);
   ArrayList<T> list;
-  for (const Array& gradient : gradients_) {
-    list.size[list.count] = gradient.size;
-    list.data[list.count++] = static_cast<T*>(gradient.data);
+  for (const auto& array : arrays) {
+    list.size[list.count] = array.size;
+    list.data[list.count++] = static_cast<T*>(array.data);
     if (list.count < ArrayList<T>::kMost) continue;
-    LaunchUnscale(list, scale, found_inf, context_.stream());
+    LaunchUnscale(list, write, scale, found_inf, stream);
     list.count = 0;
   }
-  LaunchUnscale(list, scale, found_inf, context_.stream());
+  LaunchUnscale(list, write, scale, found_inf, stream);
+}
+
+}  // namespace
+
+template <>
+template <typename T>
+void CheckFiniteAndUnscaleOp<CUDAContext, true>::Unscale(const float* scale, float* found_inf) {
+  LaunchAll<T>(gradients_, true, scale, found_inf, context_.stream());
+}
+template <>
+template <typename T>
+void CheckFiniteAndUnscaleOp<CUDAContext, false>::Unscale(const float* scale, float* found_inf) {
+  LaunchAll<T>(gradients_, false, scale, found_inf, context_.stream());
 }
 
 template <>
@@ -29,6 +45,8 @@ void UpdateLossScaleOp<CUDAContext>::Update(const float* found_inf, const float*
 }
 
 REGISTER_CUDA_OPERATOR(CheckFiniteAndUnscale, CheckFiniteAndUnscaleOp<CUDAContext>);
+using CheckFiniteOp = CheckFiniteAndUnscaleOp<CUDAContext, false>;
+REGISTER_CUDA_OPERATOR(CheckFinite, CheckFiniteOp);
 REGISTER_CUDA_OPERATOR(UpdateLossScale, UpdateLossScaleOp<CUDAContext>);
 
 }  // namespace caffe2

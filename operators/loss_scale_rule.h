@@ -3,11 +3,7 @@
 
 #include <cstdint>
 
-#ifdef __CUDACC__
-#define CAFFE2_HOST_DEVICE __host__ __device__
-#else
-#define CAFFE2_HOST_DEVICE
-#endif
+#include "operators/host_device.h"
 
 namespace caffe2 {
 

@@ -28,10 +28,6 @@ struct MomentumSgdStep {
 };
 template <typename T>
 void LaunchMomentumSgd(int64_t n, const MomentumSgdStep<T>& update, cuda::Stream stream);
-// Many parameters in blocks of n elements, a multiple of `chunk`, which is one of 4: those of chunk
-// i decay by decays[i] (on the device). The blocks are aligned to 16 bytes.
-void LaunchFlatMomentumSgd(int64_t n, int64_t chunk, const float* decays,
-                           const MomentumSgdStep<float>& update, cuda::Stream stream);
 
 struct AdamStep {
   Rate lr;

@@ -23,27 +23,6 @@ __device__ inline Moved Move(const MomentumSgdStep<T>& u, float lr, float g, flo
   return {next, u.a * next + u.b * old};
 }
 
-using Floats = cuda::Pack<float, 4>;
-
-__global__ void FlatMomentumSgdKernel(int64_t packs, int64_t chunk_packs, const float* decays,
-                                      MomentumSgdStep<float> u) {
-  const float lr = ValueOf(u.lr);
-  for (int64_t i = cuda::GlobalThread(); i < packs; i += cuda::GlobalThreads()) {
-    const Floats g = reinterpret_cast<const Floats*>(u.grad)[i];
-    Floats m = reinterpret_cast<const Floats*>(u.moment)[i];
-    Floats p = reinterpret_cast<const Floats*>(u.param)[i];
-    const float decay = decays[i / chunk_packs];
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      const Moved moved = Move(u, lr, g.v[k] + decay * p.v[k], m.v[k]);
-      m.v[k] = moved.moment;
-      p.v[k] -= moved.step;
-    }
-    reinterpret_cast<Floats*>(u.moment_out)[i] = m;
-    reinterpret_cast<Floats*>(u.param_out)[i] = p;
-  }
-}
-
 }  // namespace
 
 template <typename T>
@@ -60,14 +39,6 @@ void LaunchMomentumSgd(int64_t n, const MomentumSgdStep<T>& update, cuda::Stream
 }
 template void LaunchMomentumSgd(int64_t, const MomentumSgdStep<float>&, cuda::Stream);
 template void LaunchMomentumSgd(int64_t, const MomentumSgdStep<float16>&, cuda::Stream);
-
-void LaunchFlatMomentumSgd(int64_t n, int64_t chunk, const float* decays,
-                           const MomentumSgdStep<float>& update, cuda::Stream stream) {
-  if (n == 0) return;
-  const int64_t packs = n / 4;
-  cuda::Launch("FlatMomentumSGD", FlatMomentumSgdKernel, cuda::BlocksFor(packs), cuda::kThreads,
-               stream, packs, chunk / 4, decays, update);
-}
 
 void LaunchAdam(int64_t n, const AdamStep& update, cuda::Stream stream) {
   const AdamStep u = update;

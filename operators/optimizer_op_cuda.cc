@@ -1,5 +1,7 @@
 // MomentumSGD and its forms, Adam, Adagrad and RmsProp on CUDA devices. Learning rate and
 // iteration may lie in host memory; a rate on the device is read there.
+#include "operators/optimizer_op_cuda.h"
+
 #include "caffe2/core/device_backend.h"
 #include "caffe2/cuda/context_cuda.h"
 #include "caffe2/cuda/host_values.h"
@@ -11,27 +13,26 @@
 #include "operators/rmsprop_op.h"
 
 namespace caffe2 {
-namespace {
 
 Rate RateOf(const Tensor& lr) {
   const CudaScalar scalar = ReadScalar(lr, "the learning rate");
   return {scalar.address, scalar.value};
 }
 
-// Adam's correction at the iteration that the tensor holds, on the host or, which waits for it, on
-// the device.
-Rate CorrectionOf(const AdamArguments& arguments, const Tensor& iter) {
+Rate CorrectionOf(float beta1, float beta2, const Tensor& iter) {
   CAFFE_ENFORCE_EQ(iter.numel(), 1, "the iteration counter has one element");
   cuda::HostValues* values = cuda::RecordedHostValues();
   if (values != nullptr && iter.GetDeviceType() == CPU) {
-    const auto correction = [arguments, count = iter.data<int64_t>()] {
-      return AdamCorrection(arguments, *count);
+    const auto correction = [beta1, beta2, count = iter.data<int64_t>()] {
+      return AdamCorrection(beta1, beta2, *count);
     };
     return {values->AddOf<float>(iter, correction), 0.f};
   }
   Tensor copy(CPU);
-  return {nullptr, AdamCorrection(arguments, *OnHost(iter, &copy).data<int64_t>())};
+  return {nullptr, AdamCorrection(beta1, beta2, *OnHost(iter, &copy).data<int64_t>())};
 }
+
+namespace {
 
 // An output shaped like `like`, or null if the operator does not have it.
 float* OptionalOutput(Operator<CUDAContext>* op, int i, const Tensor& like) {
@@ -66,7 +67,7 @@ bool AdamOp<CUDAContext>::RunOnDevice() {
   u.beta1 = arguments_.beta1;
   u.beta2 = arguments_.beta2;
   u.epsilon = arguments_.epsilon;
-  u.correction = CorrectionOf(arguments_, Input<Tensor>(ITER));
+  u.correction = CorrectionOf(arguments_.beta1, arguments_.beta2, Input<Tensor>(ITER));
   u.param = param.data<float>();
   u.moment1 = moment1.data<float>();
   u.moment2 = moment2.data<float>();

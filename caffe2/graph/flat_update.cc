@@ -4,7 +4,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <tuple>
 
 #include "caffe2/core/argument.h"
 #include "caffe2/core/nested_net.h"
@@ -17,10 +16,78 @@ constexpr int64_t kAlignment = 64;  // elements: 256 bytes
 
 // One parameter: the operators that update it, and what they work on.
 struct Update {
-  int decay_op = -1, op = -1;
-  std::string gradient, momentum, param;
+  int decay_op = -1, op = -1, apply_op = -1;  // apply_op: adds the step to the parameter
+  std::string gradient, param;
+  std::vector<std::string> states;
   float decay = 0;
 };
+
+// How an optimizer's operator is laid out, and the operator that takes the place of many.
+struct Family {
+  const char* type;
+  const char* fused;
+  int gradient, param;      // inputs; -1: another operator changes the parameter
+  std::vector<int> states;  // inputs
+  std::vector<int> steering;
+  std::vector<std::pair<int, int>> in_place;  // input, output: all outputs
+  std::vector<const char*> arguments;         // that say what is computed
+};
+
+const std::vector<Family>& Families() {
+  static const auto* families = new std::vector<Family>{
+      {"MomentumSGDUpdate",
+       "MultiMomentumSGDUpdate",
+       0,
+       3,
+       {1},
+       {2},
+       {{0, 0}, {1, 1}, {3, 2}},
+       {"momentum", "nesterov"}},
+      {"Adam",
+       "MultiAdam",
+       3,
+       0,
+       {1, 2},
+       {4, 5},
+       {{0, 0}, {1, 1}, {2, 2}},
+       {"beta1", "beta2", "epsilon"}},
+      {"Adagrad", "MultiAdagrad", 2, 0, {1}, {3}, {{0, 0}, {1, 1}}, {"epsilon", "decay"}},
+      {"RmsProp",
+       "MultiRmsProp",
+       0,
+       -1,
+       {1, 2},
+       {3},
+       {{0, 0}, {1, 1}, {2, 2}},
+       {"decay", "momentum", "epsilon"}},
+  };
+  return *families;
+}
+
+// Inputs of an operator of the family without found_inf, which stands behind them.
+int OwnInputs(const Family& family) {
+  return static_cast<int>(1 + (family.param >= 0) + family.states.size() + family.steering.size());
+}
+
+// The family of an update in place; null if the operator is none.
+const Family* FamilyOf(const OperatorDef& op) {
+  for (const Family& family : Families()) {
+    const int extra = op.input_size() - OwnInputs(family);
+    if (op.type() != family.type || extra < 0 || extra > 1 ||
+        op.output_size() != static_cast<int>(family.in_place.size())) {
+      continue;
+    }
+    const bool in_place = std::all_of(
+        family.in_place.begin(), family.in_place.end(),
+        [&op](const auto& pair) { return op.input(pair.first) == op.output(pair.second); });
+    if (in_place) return &family;
+  }
+  return nullptr;
+}
+
+std::string FoundInfOf(const OperatorDef& op, const Family& family) {
+  return op.input_size() > OwnInputs(family) ? op.input(OwnInputs(family)) : "";
+}
 
 // Constants by name, from the fillers of the initialisation.
 std::map<std::string, float> Constants(const NetDef& init_net) {
@@ -46,18 +113,18 @@ std::optional<float> DecayOf(const OperatorDef& op, const Update& update,
   return decay->second;
 }
 
-bool IsInPlaceUpdate(const OperatorDef& op) {
-  return op.type() == "MomentumSGDUpdate" && op.input_size() == 4 && op.output_size() == 3 &&
-         op.output(0) == op.input(0) && op.output(1) == op.input(1) && op.output(2) == op.input(3);
-}
-
-// What updates must share to become one operator.
-using Key = std::tuple<std::string, std::string, float, int>;
-Key KeyOf(const OperatorDef& op) {
-  const ArgumentHelper arguments(op);
-  return {ToDevice(op.device_option()).ToString(), op.input(2),
-          arguments.GetSingleArgument<float>("momentum", 0.f),
-          arguments.GetSingleArgument<int>("nesterov", 0)};
+// What updates must share to become one operator: device, type, what steers them, arguments.
+using Key = std::vector<std::string>;
+Key KeyOf(const OperatorDef& op, const Family& family) {
+  Key key = {ToDevice(op.device_option()).ToString(), family.type, FoundInfOf(op, family)};
+  for (const int i : family.steering) key.push_back(op.input(i));
+  for (const Argument& argument : op.arg()) {
+    const auto same = [&argument](const char* name) { return argument.name() == name; };
+    if (std::any_of(family.arguments.begin(), family.arguments.end(), same)) {
+      key.push_back(argument.SerializeAsString());
+    }
+  }
+  return key;
 }
 
 // Position of the last operator before `before` that touches the blob, or -1.
@@ -71,6 +138,38 @@ int LastTouch(const NetDef& net, const std::string& blob, int before) {
     }
   }
   return -1;
+}
+
+// Completes an update from the operators around it; false if it is not understood.
+bool FindCompanions(const NetDef& net, const std::map<std::string, float>& constants,
+                    Update* update) {
+  const auto is_one = [&constants](const std::string& name) {
+    const auto found = constants.find(name);
+    return found != constants.end() && found->second == 1.f;
+  };
+  const int before = LastTouch(net, update->gradient, update->op);
+  if (update->param.empty()) {
+    // WeightedSum(param, one, step, one) -> param, the next operator that reads the step.
+    for (int i = update->op + 1; update->apply_op < 0 && i < net.op_size(); ++i) {
+      const OperatorDef& op = net.op(i);
+      if (std::find(op.input().begin(), op.input().end(), update->gradient) == op.input().end()) {
+        continue;
+      }
+      if (op.type() != "WeightedSum" || op.input_size() != 4 || op.input(2) != update->gradient ||
+          op.input(0) != op.output(0) || !is_one(op.input(1)) || !is_one(op.input(3))) {
+        return false;
+      }
+      update->apply_op = i;
+      update->param = op.input(0);
+    }
+    if (update->param.empty()) return false;
+  }
+  if (before < 0) return true;
+  if (const auto decay = DecayOf(net.op(before), *update, constants)) {
+    update->decay_op = before;
+    update->decay += *decay;
+  }
+  return true;
 }
 
 // Puts those whose gradients are reduced in buckets in the order of the buckets.
@@ -90,38 +189,38 @@ void OrderByBuckets(const NetDef& net, std::vector<Update>* updates) {
                    [&place](const Update& a, const Update& b) { return place(a) < place(b); });
 }
 
-// True if no other operator touches the blobs of the updates from the first of them to the last, or
-// reads a gradient behind them.
-bool AreApart(const NetDef& net, const std::vector<Update>& updates) {
-  std::set<std::string> blobs;
+std::set<int> OperatorsOf(const std::vector<Update>& updates) {
   std::set<int> own;
-  int begin = net.op_size(), end = 0;
   for (const Update& update : updates) {
-    for (const std::string* blob : {&update.gradient, &update.momentum, &update.param}) {
-      if (!blobs.insert(*blob).second) {
-        VLOG(1) << "updates stay apart: two of them work on " << *blob;
-        return false;
-      }
-    }
-    for (const int op : {update.decay_op, update.op}) {
-      if (op < 0) continue;
-      own.insert(op);
-      begin = std::min(begin, op);
-      end = std::max(end, op);
+    for (const int op : {update.decay_op, update.op, update.apply_op}) {
+      if (op >= 0) own.insert(op);
     }
   }
-  for (int i = begin; i < net.op_size(); ++i) {
+  return own;
+}
+
+// True if no other operator than `own` touches the blobs of the updates from the first of them to
+// the last, or reads a gradient behind them.
+bool AreApart(const NetDef& net, const std::vector<Update>& updates, const std::set<int>& own) {
+  std::set<std::string> blobs, gradients;
+  for (const Update& update : updates) {
+    std::vector<std::string> touched = update.states;
+    touched.insert(touched.end(), {update.gradient, update.param});
+    for (const std::string& blob : touched) {
+      if (blobs.insert(blob).second) continue;
+      VLOG(1) << "updates stay apart: two of them work on " << blob;
+      return false;
+    }
+    gradients.insert(update.gradient);
+  }
+  for (int i = *own.begin(); i < net.op_size(); ++i) {
     if (own.count(i)) continue;
+    // Behind the updates only the gradient, which now keeps its value, must have no reader.
+    const std::set<std::string>& matter = i <= *own.rbegin() ? blobs : gradients;
     const Operands operands = OperandsOf(net.op(i));
     for (const auto* list : {&operands.reads, &operands.writes}) {
       for (const std::string& blob : *list) {
-        // Behind the updates only the gradient, which now keeps its value, must have no reader.
-        const bool matters =
-            i <= end ? blobs.count(blob) != 0
-                     : std::any_of(updates.begin(), updates.end(), [&blob](const Update& update) {
-                         return update.gradient == blob;
-                       });
-        if (!matters) continue;
+        if (matter.count(blob) == 0) continue;
         VLOG(1) << "updates stay apart: " << net.op(i).type() << " touches " << blob;
         return false;
       }
@@ -130,22 +229,64 @@ bool AreApart(const NetDef& net, const std::vector<Update>& updates) {
   return true;
 }
 
-OperatorDef MakeFused(const OperatorDef& like, const std::vector<Update>& updates) {
+// The CheckFiniteAndUnscale that writes found_inf, if it is about the gradients of these updates
+// alone and nothing else touches them before they are done; -1 if there is none.
+int UnscalingOf(const NetDef& net, const std::string& found_inf,
+                const std::vector<Update>& updates) {
+  std::set<std::string> gradients;
+  for (const Update& update : updates) gradients.insert(update.gradient);
+  for (int i = 0; !found_inf.empty() && i < net.op_size(); ++i) {
+    const OperatorDef& op = net.op(i);
+    if (op.type() != "CheckFiniteAndUnscale" || op.output(0) != found_inf) continue;
+    if (std::set<std::string>(op.input().begin() + 1, op.input().end()) != gradients) return -1;
+    std::set<int> own = OperatorsOf(updates);
+    own.insert(i);
+    return *own.begin() == i && AreApart(net, updates, own) ? i : -1;
+  }
+  return -1;
+}
+
+// CheckFinite in place of it, with the gradients in the order of the updates.
+OperatorDef MakeCheck(const OperatorDef& unscaling, const std::vector<Update>& updates) {
+  std::vector<std::string> inputs = {unscaling.input(0)};
+  for (const Update& update : updates) inputs.push_back(update.gradient);
+  OperatorDef check = GradientMakerBase::CreateOperatorDef(
+      "CheckFinite", unscaling.name(), inputs,
+      std::vector<std::string>{unscaling.output(0), unscaling.input(0) + "_used"},
+      {MakeArgument("flat", true)});
+  *check.mutable_device_option() = unscaling.device_option();
+  return check;
+}
+
+// `scale`: what gradients are divided by; "" for nothing.
+OperatorDef MakeFused(const OperatorDef& like, const Family& family,
+                      const std::vector<Update>& updates, const std::string& scale) {
   std::vector<std::string> inputs, outputs;
   std::vector<float> decay;
   for (const Update& update : updates) inputs.push_back(update.gradient);
-  for (const Update& update : updates) inputs.push_back(update.momentum);
-  inputs.push_back(like.input(2));
-  for (const Update& update : updates) inputs.push_back(update.param);
-  for (const Update& update : updates) outputs.push_back(update.momentum);
-  for (const Update& update : updates) outputs.push_back(update.param);
-  for (const Update& update : updates) decay.push_back(update.decay);
-  const ArgumentHelper arguments(like);
-  OperatorDef fused = GradientMakerBase::CreateOperatorDef(
-      "MultiMomentumSGDUpdate", like.name(), inputs, outputs,
-      {MakeArgument("momentum", arguments.GetSingleArgument<float>("momentum", 0.f)),
-       MakeArgument("nesterov", arguments.GetSingleArgument<int>("nesterov", 0)),
-       MakeArgument("weight_decay", decay), MakeArgument("flat", true)});
+  for (size_t s = 0; s < family.states.size(); ++s) {
+    for (const Update& update : updates) outputs.push_back(update.states[s]);
+  }
+  inputs.insert(inputs.end(), outputs.begin(), outputs.end());
+  for (const int i : family.steering) inputs.push_back(like.input(i));
+  for (const Update& update : updates) {
+    inputs.push_back(update.param);
+    outputs.push_back(update.param);
+    decay.push_back(update.decay);
+  }
+  const std::string found_inf = FoundInfOf(like, family);
+  if (!found_inf.empty()) inputs.push_back(found_inf);
+  if (!scale.empty()) inputs.push_back(scale);
+  std::vector<Argument> arguments = {MakeArgument("weight_decay", decay),
+                                     MakeArgument("flat", true)};
+  for (const Argument& argument : like.arg()) {
+    const auto same = [&argument](const char* name) { return argument.name() == name; };
+    if (std::any_of(family.arguments.begin(), family.arguments.end(), same)) {
+      arguments.push_back(argument);
+    }
+  }
+  OperatorDef fused =
+      GradientMakerBase::CreateOperatorDef(family.fused, like.name(), inputs, outputs, arguments);
   *fused.mutable_device_option() = like.device_option();
   return fused;
 }
@@ -153,10 +294,11 @@ OperatorDef MakeFused(const OperatorDef& like, const std::vector<Update>& update
 FlatGroup GroupOf(const Device& device, const std::vector<Update>& updates) {
   FlatGroup group;
   group.device = device;
+  group.states.resize(updates[0].states.size());
   for (const Update& update : updates) {
     group.gradients.push_back(update.gradient);
-    group.momenta.push_back(update.momentum);
     group.params.push_back(update.param);
+    for (size_t s = 0; s < update.states.size(); ++s) group.states[s].push_back(update.states[s]);
   }
   return group;
 }
@@ -181,34 +323,46 @@ void MarkFlatBuckets(const std::vector<FlatGroup>& groups, NetDef* net) {
   }
 }
 
+// The updates of a net, those that may become one operator together.
+std::map<Key, std::vector<Update>> FindUpdates(const NetDef& net,
+                                               const std::map<std::string, float>& constants) {
+  std::map<Key, std::vector<Update>> candidates;
+  for (int i = 0; i < net.op_size(); ++i) {
+    const OperatorDef& op = net.op(i);
+    const Family* family = FamilyOf(op);
+    if (family == nullptr) continue;
+    Update update;
+    update.op = i;
+    update.gradient = op.input(family->gradient);
+    if (family->param >= 0) update.param = op.input(family->param);
+    for (const int s : family->states) update.states.push_back(op.input(s));
+    update.decay = ArgumentHelper(op).GetSingleArgument<float>("weight_decay", 0.f);
+    if (FindCompanions(net, constants, &update)) candidates[KeyOf(op, *family)].push_back(update);
+  }
+  return candidates;
+}
+
 }  // namespace
 
 std::vector<FlatGroup> FuseUpdates(const NetDef& init_net, NetDef* net) {
-  const std::map<std::string, float> constants = Constants(init_net);
-  std::map<Key, std::vector<Update>> candidates;
-  for (int i = 0; i < net->op_size(); ++i) {
-    const OperatorDef& op = net->op(i);
-    if (!IsInPlaceUpdate(op)) continue;
-    Update update{-1, i, op.input(0), op.input(1), op.input(3), 0.f};
-    const int before = LastTouch(*net, update.gradient, i);
-    if (before >= 0) {
-      if (const auto decay = DecayOf(net->op(before), update, constants)) {
-        update.decay_op = before;
-        update.decay = *decay;
-      }
-    }
-    candidates[KeyOf(op)].push_back(update);
-  }
   std::vector<FlatGroup> groups;
   std::set<int> removed;
   std::map<int, OperatorDef> replaced;
-  for (auto& [key, updates] : candidates) {
-    if (updates.size() < 2 || !AreApart(*net, updates)) continue;
-    const int last = updates.back().op;
+  for (auto& [key, updates] : FindUpdates(*net, Constants(init_net))) {
+    const std::set<int> own = OperatorsOf(updates);
+    if (updates.size() < 2 || !AreApart(*net, updates, own)) continue;
+    const OperatorDef& like = net->op(updates.back().op);
+    const Family& family = *FamilyOf(like);
+    const int unscaling = UnscalingOf(*net, FoundInfOf(like, family), updates);
     OrderByBuckets(*net, &updates);
-    replaced[last] = MakeFused(net->op(last), updates);
-    groups.push_back(GroupOf(ToDevice(net->op(last).device_option()), updates));
-    for (const Update& update : updates) removed.insert({update.decay_op, update.op});
+    std::string scale;
+    if (unscaling >= 0) {
+      replaced[unscaling] = MakeCheck(net->op(unscaling), updates);
+      scale = replaced[unscaling].output(1);
+    }
+    replaced[*own.rbegin()] = MakeFused(like, family, updates, scale);
+    groups.push_back(GroupOf(ToDevice(like.device_option()), updates));
+    removed.insert(own.begin(), own.end());
   }
   NetDef result = *net;
   result.clear_op();
@@ -241,19 +395,23 @@ void PlaceFlat(const FlatGroup& group, Workspace* ws) {
     block.CopyFrom(Tensor({end}, std::vector<float>(end, 0.f)));
     return block;
   };
-  const Tensor gradients = make_block(), momenta = make_block(), params = make_block();
-  for (size_t i = 0; i < group.params.size(); ++i) {
-    Tensor* param = tensor_of(group.params[i]);
-    Tensor* momentum = tensor_of(group.momenta[i]);
-    const std::vector<int64_t> dims = param->sizes();
-    CAFFE_ENFORCE_EQ(momentum->numel(), param->numel(), "momentum of ", group.params[i]);
-    for (const auto& [tensor, block] : {std::pair{param, &params}, {momentum, &momenta}}) {
-      Tensor view = block->View(offsets[i], dims);
+  const auto place = [&](const std::vector<std::string>& names, const char* kind) {
+    const Tensor block = make_block();
+    for (size_t i = 0; i < names.size(); ++i) {
+      Tensor* tensor = tensor_of(names[i]);
+      const Tensor* param = tensor_of(group.params[i]);
+      CAFFE_ENFORCE_EQ(tensor->numel(), param->numel(), kind, " of ", group.params[i]);
+      Tensor view = block.View(offsets[i], param->sizes());
       view.CopyFrom(*tensor);
       tensor->ShareData(view);
     }
+  };
+  for (const std::vector<std::string>& states : group.states) place(states, "state");
+  place(group.params, "values");
+  const Tensor gradients = make_block();
+  for (size_t i = 0; i < group.params.size(); ++i) {
     BlobGetMutableTensor(ws->CreateBlob(group.gradients[i]), group.device)
-        ->ShareData(gradients.View(offsets[i], dims));
+        ->ShareData(gradients.View(offsets[i], tensor_of(group.params[i])->sizes()));
   }
 }
 

@@ -1,4 +1,5 @@
-// Parameters, gradients and momenta in flat blocks, and their update as one operator.
+// Parameters, gradients and the state of optimizers in flat blocks, and their update as one
+// operator.
 #pragma once
 
 #include <string>
@@ -10,29 +11,33 @@
 
 namespace caffe2 {
 
-// The parameters of one device that one operator updates. Entries of the three lists belong
-// together.
+// The parameters of one device that one operator updates. Entries of the lists belong together.
 struct FlatGroup {
   Device device;
-  std::vector<std::string> gradients, momenta, params;
+  std::vector<std::string> gradients;
+  std::vector<std::vector<std::string>> states;  // a list for each kind: momenta; two of Adam
+  std::vector<std::string> params;
 };
 
-// Replaces the MomentumSGDUpdates of each device (those of one learning rate and momentum) by one
-// MultiMomentumSGDUpdate at the place of the last, with the weight decay before them
-// (WeightedSum(grad, ones, param, decay) -> grad, whose factors `init_net` fills). Gradients then
-// keep their values instead of becoming the step. Parameters are ordered like the gradients in the
-// buckets of AllreduceBucket, so that buckets, which become `flat`, are slices of the block. Left
-// alone, with the reason at VLOG(1): updates that are not in place, whose blobs another operator
-// touches meanwhile, or that have no partner.
+// Replaces the updates of each device (MomentumSGDUpdate, Adam, Adagrad, or RmsProp and the
+// addition of its step; those of one learning rate and the same arguments) by one
+// MultiMomentumSGDUpdate, MultiAdam, MultiAdagrad or MultiRmsProp at the place of the last, with
+// the weight decay before them (WeightedSum(grad, ones, param, decay) -> grad, whose factors
+// `init_net` fills). Where the updates are those of all gradients of a CheckFiniteAndUnscale, this
+// becomes a CheckFinite, and the update divides. Gradients then keep their values instead of
+// becoming the step. Parameters are ordered like the gradients in the buckets of AllreduceBucket,
+// so that buckets, which become `flat`, are slices of the block. Left alone, with the reason at
+// VLOG(1): updates that are not in place, whose blobs another operator touches meanwhile, or that
+// have no partner.
 //
 // The result computes the same up to rounding. Unless PlaceFlat is called for each group before
 // the net first runs, the argument `flat` asks for what is not there: every tensor is then updated
 // by a kernel of its own.
 std::vector<FlatGroup> FuseUpdates(const NetDef& init_net, NetDef* net);
 
-// Makes the blobs of the group views of three blocks on its device, each beginning at a multiple of
-// 256 bytes and at the same offset in all three. Parameters and momenta, float tensors that the
-// workspace holds, keep their values; gradients are zero.
+// Makes the blobs of the group views of one block for each list on its device, each beginning at a
+// multiple of 256 bytes and at the same offset in all blocks. Parameters and states, float tensors
+// that the workspace holds, keep their values; gradients are zero.
 void PlaceFlat(const FlatGroup& group, Workspace* ws);
 
 }  // namespace caffe2

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "caffe2/core/argument.h"
 #include "caffe2/core/operator_gradient.h"
 #include "caffe2/core/random.h"
@@ -131,9 +133,110 @@ TEST(FuseUpdatesTest, OtherRatesAndDevicesMakeOtherGroups) {
   EXPECT_EQ(groups[0].params, (Names{"w", "b"}));
 }
 
+// The same gradients under every optimizer, scaled: the fused net divides in its update.
+struct Optimizer {
+  const char* type;
+  const char* fused;
+};
+class FuseScaledUpdatesTest : public ::testing::TestWithParam<Optimizer> {};
+INSTANTIATE_TEST_SUITE_P(Optimizers, FuseScaledUpdatesTest,
+                         ::testing::Values(Optimizer{"MomentumSGDUpdate", "MultiMomentumSGDUpdate"},
+                                           Optimizer{"Adam", "MultiAdam"},
+                                           Optimizer{"Adagrad", "MultiAdagrad"},
+                                           Optimizer{"RmsProp", "MultiRmsProp"}));
+
+NetDef ScaledNet(const std::string& type) {
+  NetDef net;
+  for (const std::string param : {"w", "b", "v"}) {
+    Add(&net, "Mul", {param, "scale"}, {param + "_grad"}, {MakeArgument("broadcast", 1)});
+  }
+  const Names gradients = {"w_grad", "b_grad", "v_grad"};
+  Names inputs = {"scale"}, outputs = {"found_inf"};
+  inputs.insert(inputs.end(), gradients.begin(), gradients.end());
+  outputs.insert(outputs.end(), gradients.begin(), gradients.end());
+  Add(&net, "CheckFiniteAndUnscale", inputs, outputs);
+  Add(&net, "UpdateLossScale", {"scale", "good", "found_inf"}, {"scale", "good"},
+      {MakeArgument("growth_interval", 2)});
+  Add(&net, "WeightedSum", {"v_grad", "one", "v", "wd"}, {"v_grad"});
+  for (const std::string p : {"w", "b", "v"}) {
+    const std::string g = p + "_grad", m = p + "_momentum", m2 = p + "_second";
+    if (type == "MomentumSGDUpdate") {
+      Add(&net, type, {g, m, "lr", p, "found_inf"}, {g, m, p}, {MakeArgument("momentum", 0.9f)});
+    } else if (type == "Adam") {
+      Add(&net, type, {p, m, m2, g, "lr", "iter", "found_inf"}, {p, m, m2});
+    } else if (type == "Adagrad") {
+      Add(&net, type, {p, m, g, "lr", "found_inf"}, {p, m});
+    } else {
+      Add(&net, type, {g, m2, m, "lr", "found_inf"}, {g, m2, m}, {MakeArgument("momentum", 0.5f)});
+      Add(&net, "WeightedSum", {p, "one", g, "one"}, {p});
+    }
+  }
+  return net;
+}
+
+TEST_P(FuseScaledUpdatesTest, DividesAndSkipsInOneOperator) {
+  NetDef init = InitNet();
+  for (const char* name : {"w", "b", "v"}) {
+    Add(&init, "ConstantFill", {name}, {std::string(name) + "_second"});
+  }
+  Add(&init, "ConstantFill", {}, {"scale"},
+      {MakeArgument("shape", std::vector<int64_t>{1}), MakeArgument("value", 24.f)});
+  for (const auto& [name, type] :
+       {std::pair{"good", TensorProto::INT32}, {"iter", TensorProto::INT64}}) {
+    Add(&init, "ConstantFill", {}, {name},
+        {MakeArgument("shape", std::vector<int64_t>{1}), MakeArgument<int>("dtype", type)});
+  }
+  const NetDef plain = ScaledNet(GetParam().type);
+  NetDef fused = plain;
+  const std::vector<FlatGroup> groups = FuseUpdates(init, &fused);
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(TypesOf(fused),
+            (Names{"Mul", "Mul", "Mul", "CheckFinite", "UpdateLossScale", GetParam().fused}));
+  Names names = {"w", "b", "v", "scale"};
+  for (const Names& states : groups[0].states) {
+    names.insert(names.end(), states.begin(), states.end());
+  }
+  Workspace expected, actual;
+  for (Workspace* ws : {&expected, &actual}) ASSERT_TRUE(ws->RunNetOnce(init));
+  PlaceFlat(groups[0], &actual);
+  constexpr int kOverflow = 3;
+  for (int i = 0; i < 6; ++i) {
+    for (Workspace* ws : {&expected, &actual}) {
+      float* scale = ws->GetBlob("scale")->GetMutable<Tensor>()->mutable_data<float>();
+      const float before = *scale;
+      if (i == kOverflow) *scale = std::numeric_limits<float>::infinity();
+      ASSERT_TRUE(ws->RunNetOnce(ws == &expected ? plain : fused));
+      if (i == kOverflow) *scale = before / 2;
+    }
+    for (const std::string& name : names) {
+      const Tensor &a = expected.GetBlob(name)->Get<Tensor>(),
+                   &b = actual.GetBlob(name)->Get<Tensor>();
+      ASSERT_EQ(a.sizes(), b.sizes());
+      for (int64_t k = 0; k < a.numel(); ++k) {
+        EXPECT_NEAR(a.data<float>()[k], b.data<float>()[k], 1e-6f) << name << " " << k << " " << i;
+      }
+    }
+  }
+  EXPECT_EQ(actual.GetBlob("scale")->Get<Tensor>().data<float>()[0], 48.f);
+}
+
+TEST(FuseUpdatesTest, OthersDivideWhereSomeoneReadsTheGradients) {
+  const NetDef net = ScaledNet("Adam");
+  NetDef watched;
+  for (int i = 0; i < net.op_size(); ++i) {
+    if (i == 5) Add(&watched, "Copy", {"b_grad"}, {"seen"});
+    *watched.add_op() = net.op(i);
+  }
+  const std::vector<FlatGroup> groups = FuseUpdates(InitNet(), &watched);
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(TypesOf(watched), (Names{"Mul", "Mul", "Mul", "CheckFiniteAndUnscale",
+                                     "UpdateLossScale", "Copy", "MultiAdam"}));
+  EXPECT_EQ(watched.op(6).input(watched.op(6).input_size() - 1), "found_inf");
+}
+
 TEST(PlaceFlatTest, NamesWhatIsMissing) {
   Workspace ws;
-  EXPECT_THROW(PlaceFlat({Device{}, {"g"}, {"m"}, {"p"}}, &ws), EnforceNotMet);
+  EXPECT_THROW(PlaceFlat({Device{}, {"g"}, {{"m"}}, {"p"}}, &ws), EnforceNotMet);
 }
 
 }  // namespace

@@ -67,6 +67,7 @@ const std::set<std::string>& WithKernels() {
                                               "AveragedLoss",
                                               "BatchMatMul",
                                               "Cast",
+                                              "CheckFinite",
                                               "CheckFiniteAndUnscale",
                                               "Clip",
                                               "Concat",

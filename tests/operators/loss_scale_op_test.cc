@@ -35,6 +35,35 @@ TEST(CheckFiniteAndUnscaleTest, DividesAllGradientsInPlace) {
   }
 }
 
+// Gradients apart and in one block, good and with one bad value in any of them.
+TEST(CheckFiniteTest, OnlyReads) {
+  for (const bool flat : {false, true}) {
+    for (const int bad : {-1, 0, 1, 2}) {
+      Workspace ws;
+      Feed<float>(&ws, "scale", {1}, {0.5f});
+      Tensor block({64 + 128 + 3}, std::vector<float>(64 + 128 + 3, 1.f));
+      int64_t offset = 0;
+      std::vector<std::vector<float>> before;
+      for (const int64_t size : {10, 100, 3}) {
+        const int i = static_cast<int>(before.size());
+        before.push_back(RandomValues(size, i + 1));
+        if (i == bad) before.back().back() = 2e38f;  // twice that is infinite
+        Tensor view = block.View(offset, {size});
+        view.CopyFrom(Tensor({size}, before.back()));
+        BlobGetMutableTensor(ws.CreateBlob("g" + std::to_string(i)), Device{})->ShareData(view);
+        offset += (size + 63) / 64 * 64;
+      }
+      RunOp(&ws, Op("CheckFinite", {"scale", "g0", "g1", "g2"}, {"found_inf", "used"},
+                    {MakeArgument("flat", flat)}));
+      ExpectTensor(ws, "found_inf", {1}, {bad >= 0 ? 1.f : 0.f});
+      ExpectTensor(ws, "used", {1}, {0.5f});
+      for (size_t i = 0; i < before.size(); ++i) {
+        EXPECT_EQ(FetchValues<float>(ws, "g" + std::to_string(i)), before[i]);
+      }
+    }
+  }
+}
+
 TEST(CheckFiniteAndUnscaleTest, FindsOneBadValueWhereverItIs) {
   for (const float bad : {kInfinity, -kInfinity, std::nanf("")}) {
     for (const int position : {0, 2047, 4999}) {

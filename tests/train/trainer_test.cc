@@ -346,6 +346,33 @@ TEST_F(DeviceTrainerTest, RecordedIterationsLearnTheSame) {
   ExpectSameLosses(Run(options_));
 }
 
+// Every optimizer is one operator over flat blocks there, and part of the recorded iteration.
+TEST_F(DeviceTrainerTest, EveryOptimizerLearnsTheSame) {
+  for (const char* optimizer : {"adam", "adagrad", "rmsprop"}) {
+    SCOPED_TRACE(optimizer);
+    options_.model.optimizer = optimizer;
+    options_.model.base_learning_rate = 0.01f;
+    options_.devices = {{}};
+    options_.cuda_graph = false;
+    expected_ = Run(options_)[0].log;
+    options_.devices = {{CUDA, 0}};
+    options_.cuda_graph = true;
+    ExpectSameLosses(Run(options_));
+  }
+}
+
+// The gradients of a scaled loss are divided in the update; 11 bits make the losses coarser.
+TEST_F(DeviceTrainerTest, ScaledLossesInFloat16LearnNearlyTheSame) {
+  options_.model.dtype = "float16";
+  options_.cuda_graph = true;
+  const std::vector<ShardResult> shards = Run(options_);
+  ASSERT_EQ(shards[0].log->iterations.size(), expected_->iterations.size());
+  for (size_t i = 0; i < expected_->iterations.size(); ++i) {
+    const double loss = expected_->iterations[i].loss;
+    EXPECT_NEAR(shards[0].log->iterations[i].loss, loss, 2e-2 * loss) << "iteration " << i;
+  }
+}
+
 TEST_F(DeviceTrainerTest, ReplicasOnTwoDevicesLearnAsOne) {
   if (NumDevices(CUDA) < 2) GTEST_SKIP() << "two devices are needed";
   options_.devices.push_back({CUDA, LastDevice()});

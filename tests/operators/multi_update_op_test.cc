@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "caffe2/core/device_backend.h"
 #include "tests/operators/op_test.h"
 #include "tests/operators/test_device.h"
@@ -117,6 +119,107 @@ TEST_P(MultiMomentumSgdTest, OfFlatBlocks) {
   }
 }
 
+// One element under the other rules, written out in double precision.
+struct Element {
+  double param, first, second;
+};
+Element StepOf(const std::string& type, Element e, double g, double lr, int64_t t) {
+  if (type == "MultiAdam") {
+    e.first = 0.8 * e.first + 0.2 * g;
+    e.second = 0.9 * e.second + 0.1 * g * g;
+    const double correction = std::sqrt(1 - std::pow(0.9, t)) / (1 - std::pow(0.8, t));
+    e.param += lr * correction * e.first / (std::sqrt(e.second) + 1e-3);
+  } else if (type == "MultiAdagrad") {
+    e.first = 0.7 * e.first + g * g;
+    e.param += lr * g / (std::sqrt(e.first) + 1e-3);
+  } else {
+    e.first += (1 - 0.6) * (g * g - e.first);
+    e.second = 0.5 * e.second + lr * g / std::sqrt(1e-3 + e.first);
+    e.param += e.second;
+  }
+  return e;
+}
+
+struct RuleCase {
+  const char* type;
+  int states;
+  std::vector<Argument> arguments;
+};
+
+class MultiUpdateTest : public ::testing::TestWithParam<RuleCase> {};
+INSTANTIATE_TEST_SUITE_P(
+    Rules, MultiUpdateTest,
+    ::testing::Values(
+        RuleCase{"MultiAdam",
+                 2,
+                 {MakeArgument("beta1", 0.8f), MakeArgument("beta2", 0.9f),
+                  MakeArgument("epsilon", 1e-3f)}},
+        RuleCase{"MultiAdagrad", 1, {MakeArgument("decay", 0.7f), MakeArgument("epsilon", 1e-3f)}},
+        RuleCase{"MultiRmsProp",
+                 2,
+                 {MakeArgument("decay", 0.6f), MakeArgument("momentum", 0.5f),
+                  MakeArgument("epsilon", 1e-3f)}}));
+
+// Scaled gradients, decay, a copy of the second parameter; then a run that is skipped.
+TEST_P(MultiUpdateTest, FollowsItsRule) {
+  const RuleCase& rule = GetParam();
+  const std::vector<int64_t> sizes = {5, 70};
+  const std::vector<double> decay = {0.25, 0};
+  Workspace ws;
+  Feed(&ws, "lr", {1}, std::vector<float>{-0.1f});
+  Feed(&ws, "iter", {1}, std::vector<int64_t>{2});
+  Feed(&ws, "scale", {1}, std::vector<float>{8.f});
+  std::vector<std::string> inputs = {"g0", "g1"}, outputs;
+  for (int s = 0; s < rule.states; ++s) {
+    for (const int i : {0, 1}) {
+      outputs.push_back("s" + std::to_string(s) + "_" + std::to_string(i));
+      Feed(&ws, outputs.back(), {sizes[i]}, RandomValues(sizes[i], 5 + s, 0.1f, 1.f));
+    }
+  }
+  inputs.insert(inputs.end(), outputs.begin(), outputs.end());
+  inputs.emplace_back("lr");
+  if (rule.type == std::string("MultiAdam")) inputs.emplace_back("iter");
+  inputs.insert(inputs.end(), {"p0", "p1", "found_inf", "scale"});
+  outputs.insert(outputs.end(), {"p0", "p1", "copy"});
+  std::vector<Argument> arguments = rule.arguments;
+  arguments.push_back(MakeArgument("weight_decay", std::vector<float>{0.25f, 0.f}));
+  arguments.push_back(MakeArgument("copied", std::vector<int>{1}));
+  arguments.push_back(MakeArgument<int>("copy_type", TensorProto::BFLOAT16));
+  std::vector<std::vector<Element>> expected(2);
+  for (const int i : {0, 1}) {
+    const std::string n = std::to_string(i);
+    FeedRandom(&ws, "g" + n, {sizes[i]}, 1 + i);
+    FeedRandom(&ws, "p" + n, {sizes[i]}, 3 + i);
+    const auto g = FetchValues<float>(ws, "g" + n), p = FetchValues<float>(ws, "p" + n),
+               first = FetchValues<float>(ws, "s0_" + n),
+               second = FetchValues<float>(ws, (rule.states > 1 ? "s1_" : "s0_") + n);
+    for (int64_t k = 0; k < sizes[i]; ++k) {
+      expected[i].push_back(
+          StepOf(rule.type, {p[k], first[k], second[k]}, g[k] / 8.0 + decay[i] * p[k], -0.1f, 3));
+    }
+  }
+  for (const float found : {0.f, 1.f}) {
+    Feed(&ws, "found_inf", {1}, std::vector<float>{found});
+    RunOp(&ws, Op(rule.type, inputs, outputs, arguments));
+    for (const int i : {0, 1}) {
+      const std::string n = std::to_string(i);
+      std::vector<float> p, first, second;
+      for (const Element& e : expected[i]) {
+        p.push_back(static_cast<float>(e.param));
+        first.push_back(static_cast<float>(e.first));
+        second.push_back(static_cast<float>(e.second));
+      }
+      ExpectTensor(ws, "p" + n, {sizes[i]}, p, 1e-5f, 1e-6f);
+      ExpectTensor(ws, "s0_" + n, {sizes[i]}, first, 1e-5f, 1e-6f);
+      if (rule.states > 1) ExpectTensor(ws, "s1_" + n, {sizes[i]}, second, 1e-5f, 1e-6f);
+    }
+    const std::vector<float> masters = FetchValues<float>(ws, "p1");
+    const std::vector<bfloat16> copies = FetchValues<bfloat16>(ws, "copy");
+    ASSERT_EQ(masters.size(), copies.size());
+    for (size_t k = 0; k < masters.size(); ++k) EXPECT_EQ(copies[k].x, ToBFloat16(masters[k]).x);
+  }
+}
+
 TEST(MultiMomentumSgdErrorTest, NamesWhatDoesNotFit) {
   Workspace ws;
   Feed(&ws, "lr", {1}, std::vector<float>{0.3f});
@@ -125,6 +228,10 @@ TEST(MultiMomentumSgdErrorTest, NamesWhatDoesNotFit) {
   FeedRandom(&ws, "p0", {3}, 3);
   ExpectThrows(&ws, MakeUpdate(1, false, {0.f}, false), "momentum [4] for parameter [3]");
   ExpectThrows(&ws, MakeUpdate(1, false, {0.f, 0.f}, false), "one weight_decay for each parameter");
+  OperatorDef copies_none = MakeUpdate(1, false, {0.f}, false);
+  *copies_none.add_arg() = MakeArgument("copied", std::vector<int>{1});
+  copies_none.add_output("copy");
+  ExpectThrows(&ws, copies_none, "there is no parameter 1 to copy");
 }
 
 }  // namespace
