@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstring>
+#include <exception>
 #include <mutex>
 
 #include "distributed/accumulate.h"
@@ -77,6 +79,7 @@ class GlooCommunicator final : public Communicator {
     if (aborted_.exchange(true)) return;
     abort_reason_ = reason;
     mesh_->Close();
+    WakeWait();
   }
 
  protected:
@@ -106,6 +109,12 @@ class GlooCommunicator final : public Communicator {
   Transfer Send(int peer, const void* data, size_t bytes, uint64_t slot);
   void WaitReceived(Transfer* transfer);
   void WaitSent(Transfer* transfer);
+  // Runs wait(time left), a wait for the transfer that tells whether it was not ended by Abort().
+  template <typename Wait>
+  void WaitFor(Transfer* transfer, const Wait& wait);
+  // Ends the wait that another thread is in. Closing the connections tells the peers, but not
+  // always who waits here.
+  void WakeWait();
   // Runs a call of Gloo; its exceptions name the peer.
   template <typename Body>
   void Guarded(int peer, const Body& body);
@@ -149,6 +158,10 @@ class GlooCommunicator final : public Communicator {
   std::atomic<bool> aborted_{false};
   std::mutex abort_mutex_;
   std::string abort_reason_;
+
+  std::mutex wait_mutex_;
+  std::condition_variable wait_over_;
+  gloo::transport::UnboundBuffer* waiting_ = nullptr;  // what the operation in progress waits for
 };
 
 void GlooCommunicator::ThrowIfAborted() {
@@ -199,14 +212,47 @@ GlooCommunicator::Transfer GlooCommunicator::Send(int peer, const void* data, si
   return transfer;
 }
 
+template <typename Wait>
+void GlooCommunicator::WaitFor(Transfer* transfer, const Wait& wait) {
+  const auto set_waiting = [this](gloo::transport::UnboundBuffer* buffer) {
+    {
+      std::lock_guard<std::mutex> lock(wait_mutex_);
+      waiting_ = buffer;
+    }
+    wait_over_.notify_all();
+  };
+  Guarded(transfer->peer, [&] {
+    set_waiting(transfer->buffer.get());
+    std::exception_ptr error;
+    bool complete = false;
+    try {
+      // Who aborts from now on sees that this thread waits.
+      complete = !aborted_ && wait(std::max(deadline_.remaining(), milliseconds(1)));
+    } catch (...) {
+      error = std::current_exception();
+    }
+    set_waiting(nullptr);
+    if (error != nullptr) std::rethrow_exception(error);
+    if (!complete) throw IoError("the wait was ended");
+  });
+}
+
+void GlooCommunicator::WakeWait() {
+  std::unique_lock<std::mutex> lock(wait_mutex_);
+  // Again and again: a wait that is just beginning forgets what it was told before.
+  while (waiting_ != nullptr) {
+    waiting_->abortWaitRecv();
+    waiting_->abortWaitSend();
+    wait_over_.wait_for(lock, milliseconds(1));
+  }
+}
+
 void GlooCommunicator::WaitReceived(Transfer* transfer) {
-  Guarded(transfer->peer,
-          [&] { transfer->buffer->waitRecv(std::max(deadline_.remaining(), milliseconds(1))); });
+  WaitFor(transfer, [&](milliseconds limit) { return transfer->buffer->waitRecv(limit); });
 }
 
 void GlooCommunicator::WaitSent(Transfer* transfer) {
-  Guarded(transfer->peer,
-          [&] { transfer->buffer->waitSend(std::max(deadline_.remaining(), milliseconds(1))); });
+  WaitFor(transfer, [&](milliseconds limit) { return transfer->buffer->waitSend(limit); });
 }
 
 void GlooCommunicator::Exchange(int peer, const void* out, void* in, size_t bytes) {

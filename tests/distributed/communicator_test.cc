@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <thread>
 
 #include "distributed/accumulate.h"
 #include "distributed/file_store_handler.h"
@@ -198,6 +199,35 @@ TEST(CommunicatorTest, AbortEndsAWaitFromAnotherThread) {
     EXPECT_LT(SecondsSince(start), 0.3 + kSlackSeconds);
     EXPECT_THROW(world->Barrier("b"), PeerLost);  // it stays broken
   });
+}
+
+// The peer says nothing, does nothing and keeps its connections: only the abort here ends the wait.
+TEST(CommunicatorTest, AbortWakesTheWaitOfItsOwnShard) {
+  std::atomic<bool> woken{false}, peer_gone{false};
+  RunRanks(
+      2,
+      [&](Communicator* world) {
+        if (world->rank() == 1) {
+          for (int i = 0; i < 1000 && !woken; ++i) SleepMs(10);
+          peer_gone = true;
+          return;
+        }
+        std::thread other([&] {
+          SleepMs(300);
+          world->Abort("the test says so");
+        });
+        try {
+          world->Barrier("b");
+          ADD_FAILURE() << "the barrier was passed alone";
+        } catch (const PeerLost& error) {
+          EXPECT_NE(std::string(error.what()).find("the test says so"), std::string::npos)
+              << error.what();
+        }
+        EXPECT_FALSE(peer_gone);
+        woken = true;
+        other.join();
+      },
+      60000);
 }
 
 TEST(CommunicatorTest, MissingShardIsNamedAtTheDeadline) {
