@@ -3,8 +3,11 @@
 #include "operators/norm_conv_op.h"
 
 #include <cmath>
+#include <ostream>
+#include <type_traits>
 
 #include "tests/operators/image_reference.h"
+#include "tests/operators/test_device.h"
 
 namespace caffe2::testing {
 namespace {
@@ -204,6 +207,115 @@ TEST_P(NormConvTest, RefusesWhatDoesNotFit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Orders, NormConvTest, ::testing::Values(false, true));
+
+// In 16 bits, with the shapes of ResNet-50's layers, for which devices have engines.
+struct Layer {
+  int kernel, stride;
+  int64_t filters;
+};
+void PrintTo(const Layer& layer, std::ostream* out) {
+  *out << layer.kernel << "x" << layer.kernel << " / " << layer.stride;
+}
+
+class NormConv16Test : public ::testing::TestWithParam<Layer> {
+ protected:
+  static constexpr int64_t kDepth = 64, kEdge = 8;
+
+  // The forward and backward pass; returns every result by name.
+  template <typename T>
+  std::map<std::string, std::vector<float>> Run() {
+    const auto [kernel, stride, filters] = GetParam();
+    const std::vector<int64_t> x_dims = {2, kEdge, kEdge, kDepth};
+    const std::vector<int64_t> y_dims = {2, kEdge / stride, kEdge / stride, filters};
+    Workspace ws;
+    FeedAs<T>(&ws, "X", x_dims, 1);
+    FeedAs<T>(&ws, "dY", y_dims, 2);
+    FeedAs<float>(&ws, "W", {filters, kernel, kernel, kDepth}, 3);
+    FeedRandom(&ws, "s", {kDepth}, 4, 0.5f, 1.5f);
+    FeedRandom(&ws, "b", {kDepth}, 5);
+    for (const char* name : {"rm", "rv"}) FeedRandom(&ws, name, {kDepth}, 6, 0.5f, 1.5f);
+    const auto order = MakeArgument<std::string>("order", "NHWC");
+    RunOp(&ws, Op("ChannelStats", {"X"}, {"sum", "sumsq"}, {order}));
+    const OperatorDef finalize =
+        Op("SpatialBNFinalize", {"X", "sum", "sumsq", "s", "b", "rm", "rv"},
+           {"X", "norm", "rm", "rv"}, {order});
+    const OperatorDef conv = Op("NormReluConvStats", {"X", "norm", "W"}, {"Y", "Y_sum", "Y_sumsq"},
+                                {order, MakeArgument("kernel", kernel),
+                                 MakeArgument("stride", stride), MakeArgument("pad", kernel / 2)});
+    RunOp(&ws, finalize);
+    RunOp(&ws, conv);
+    std::vector<GradientWrapper> dy(3);
+    dy[0].dense = "dY";
+    for (const OperatorDef& g : GetGradientForOp(conv, dy).ops) RunOp(&ws, g);
+    dy.assign(4, {});
+    dy[0].dense = "X_grad";
+    dy[1].dense = "norm_grad";
+    for (const OperatorDef& g : GetGradientForOp(finalize, dy).ops) RunOp(&ws, g);
+    std::map<std::string, std::vector<float>> results;
+    for (const char* name :
+         {"Y", "Y_sum", "Y_sumsq", "W_grad", "X_grad", "s_grad", "b_grad", "rm"}) {
+      results[name] = Values<T>(Fetch(ws, name));
+    }
+    return results;
+  }
+
+  template <typename T>
+  static T Narrow(float value) {
+    if constexpr (std::is_same_v<T, float16>) return ToFloat16(value);
+    if constexpr (std::is_same_v<T, bfloat16>) return caffe2::ToBFloat16(value);
+    if constexpr (std::is_same_v<T, float>) return value;
+  }
+  // Values that all types hold exactly.
+  template <typename T>
+  static void FeedAs(Workspace* ws, const std::string& name, const std::vector<int64_t>& dims,
+                     uint64_t seed) {
+    std::vector<T> values;
+    for (const float v : RandomValues(CheckedNumel(dims), seed)) {
+      values.push_back(Narrow<T>(std::round(v * 128) / 128));
+    }
+    Feed(ws, name, dims, values);
+  }
+  template <typename T>
+  static std::vector<float> Values(const Tensor& tensor) {
+    std::vector<float> values;
+    for (int64_t i = 0; i < tensor.numel(); ++i) {
+      if constexpr (!std::is_same_v<T, float>) {
+        if (tensor.IsType<T>()) {
+          values.push_back(caffe2::ToFloat(tensor.data<T>()[i]));
+          continue;
+        }
+      }
+      values.push_back(tensor.data<float>()[i]);
+    }
+    return values;
+  }
+
+  // Differences as parts of the largest value. Where x is close to the Relu's kink, roundings of
+  // the normalized x decide, so single elements of X_grad may be far away: the mean tells.
+  template <typename T>
+  void ExpectFollowsFloat(float tolerance) {
+    const auto expected = Run<float>(), found = Run<T>();
+    for (const auto& [name, values] : expected) {
+      const std::vector<float>& others = found.at(name);
+      ASSERT_EQ(values.size(), others.size()) << name;
+      double largest = 0, difference = 0;
+      for (size_t i = 0; i < values.size(); ++i) {
+        largest = std::max<double>(largest, std::abs(values[i]));
+        difference += std::abs(values[i] - others[i]) / static_cast<double>(values.size());
+      }
+      EXPECT_LE(difference, tolerance * largest) << name;
+    }
+  }
+};
+
+TEST_P(NormConv16Test, BFloat16FollowsFloat) { ExpectFollowsFloat<bfloat16>(0x1p-8f); }
+TEST_P(NormConv16Test, Float16FollowsFloat) {
+  if (!TestsCuda()) GTEST_SKIP() << "float16 is for CUDA devices";
+  ExpectFollowsFloat<float16>(0x1p-10f);
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, NormConv16Test,
+                         ::testing::Values(Layer{1, 1, 256}, Layer{3, 1, 64}, Layer{3, 2, 128}));
 
 }  // namespace
 }  // namespace caffe2::testing
