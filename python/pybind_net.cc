@@ -60,6 +60,17 @@ class InterruptScope {
   Workspace* outer_;
 };
 
+// Runs of any workspace that are going on.
+std::atomic<int> active_runs{0};
+
+class ActiveRun {
+ public:
+  ActiveRun() { ++active_runs; }
+  ~ActiveRun() { --active_runs; }
+  ActiveRun(const ActiveRun&) = delete;
+  ActiveRun& operator=(const ActiveRun&) = delete;
+};
+
 const std::thread::id main_thread = std::this_thread::get_id();
 
 bool RunNetTimes(Workspace* ws, NetBase* net, int num_iter, bool allow_fail) {
@@ -109,11 +120,14 @@ std::vector<float> BenchmarkNet(const std::string& name, int warmup_runs, int ma
 }  // namespace
 
 bool RunInterruptible(Workspace* ws, const std::function<bool()>& body) {
+  const ActiveRun active;
   if (std::this_thread::get_id() != main_thread) {
     py::gil_scoped_release release;
     return body();
   }
   const InterruptScope scope(ws);
+  // An interrupt from before, while a net was made, has only been noted.
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   try {
     py::gil_scoped_release release;
     return body();
@@ -121,6 +135,16 @@ bool RunInterruptible(Workspace* ws, const std::function<bool()>& body) {
     if (ws->StopRequested() && PyErr_CheckSignals() != 0) throw py::error_already_set();
     throw;
   }
+}
+
+bool WaitForRuns(std::chrono::milliseconds timeout) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  py::gil_scoped_release release;
+  while (active_runs > 0) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
 }
 
 void RunOperator(const OperatorDef& def, Workspace* ws) {

@@ -11,6 +11,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <chrono>
+#include <functional>
 #include <string>
 
 #include "caffe2/core/workspace.h"
@@ -56,6 +58,9 @@ py::bytes ProtoBytes(const Proto& proto) {
 // nets and plans of `ws`; it is then raised as Python's handler wants it, KeyboardInterrupt as a
 // rule.
 bool RunInterruptible(Workspace* ws, const std::function<bool()>& body);
+
+// Waits, with the GIL released, for the runs of other threads; false if some still go on then.
+bool WaitForRuns(std::chrono::milliseconds timeout);
 
 // Makes an operator and runs it, as RunInterruptible; errors name it.
 void RunOperator(const OperatorDef& def, Workspace* ws);

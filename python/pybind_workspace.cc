@@ -39,6 +39,20 @@ Workspaces& State() {
   return *workspaces;
 }
 
+// Removes all workspaces. Runs of other threads, which nobody waited for, are stopped before; what
+// does not stop keeps its workspaces.
+void EndWorkspaces() {
+  constexpr std::chrono::seconds kPatience(5);
+  Workspaces& workspaces = State();
+  for (auto& entry : workspaces.by_name) entry.second->RequestStop();
+  if (!WaitForRuns(kPatience)) {
+    LOG(WARNING) << "a net still runs in another thread while Python ends";
+    for (auto& entry : workspaces.by_name) entry.second.release();
+  }
+  workspaces.by_name.clear();
+  workspaces.current = nullptr;
+}
+
 Blob* GetBlobOrThrow(Workspace& ws, const std::string& name) {
   Blob* blob = ws.GetBlob(name);
   CAFFE_ENFORCE(blob != nullptr, "Can't find blob: ", name);
@@ -135,11 +149,7 @@ void AddWorkspaces(py::module_& m) {
     return names;
   });
   m.def("root_folder", [] { return CurrentWorkspace()->RootFolder(); });
-  m.def("on_module_exit", [] {
-    Workspaces& workspaces = State();
-    workspaces.by_name.clear();
-    workspaces.current = nullptr;
-  });
+  m.def("on_module_exit", &EndWorkspaces);
 }
 
 }  // namespace caffe2::python

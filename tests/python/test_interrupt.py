@@ -1,0 +1,58 @@
+"""Runs that are cut short: by Ctrl-C at an awkward moment, by the end of Python."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import caffe2
+from caffe2.python import core, workspace
+
+_PACKAGE = str(pathlib.Path(caffe2.__file__).parent.parent)
+
+ENDLESS = """
+import sys, threading
+import numpy as np
+from caffe2.python import core, workspace
+workspace.FeedBlob("a", np.zeros((50, 50), np.float32))
+net = core.Net("endless")
+net.Proto().type = "simple"
+for _ in range(100):
+    net.MatMul(["a", "a"], "b")
+workspace.CreateNet(net)
+started = threading.Event()
+def run():
+    started.set()
+    workspace.RunNet(net, 10**9)
+threading.Thread(target=run, daemon=True).start()
+started.wait()
+while not workspace.HasBlob("b"):
+    pass
+sys.exit(3)
+"""
+
+
+def test_interrupt_while_a_net_is_made():
+    workspace.FeedBlob("a", np.zeros((100, 100), np.float32))
+    net = core.Net("long")
+    for _ in range(20000):
+        net.MatMul(["a", "a"], "b")
+    serialized = net.Proto().SerializeToString()
+    timer = threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        timer.start()
+        workspace.RunNetOnce(serialized)
+        timer.join()  # nothing was left to interrupt: the test says so
+    workspace.RunOperatorOnce(core.CreateOperator("Copy", "a", "c"))  # the next run is its own
+
+
+def test_python_ends_while_a_daemon_thread_runs_a_net():
+    result = subprocess.run(
+        [sys.executable, "-c", ENDLESS], env=dict(os.environ, PYTHONPATH=_PACKAGE),
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+    assert result.returncode == 3, result.stdout
