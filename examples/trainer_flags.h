@@ -36,7 +36,7 @@ DEFINE_string(
 DEFINE_string(
     fuse_conv, "auto",
     "GPUs, NHWC: fuse convolutions with the batch normalization around them: none, stats, "
-    "prologue; auto: prologue for float16, stats for bfloat16");
+    "prologue, residual; auto: prologue for float16, stats for bfloat16");
 DEFINE_double(loss_scale, 0,
               "what the loss is multiplied by for float16, a power of two; 0: found and followed");
 DEFINE_string(optimizer, "sgd", "sgd, adam, adagrad or rmsprop");

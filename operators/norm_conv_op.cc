@@ -17,6 +17,12 @@ float* ResizeNorm(int rows, int64_t channels, Tensor* norm) {
   return norm->mutable_data<float>();
 }
 
+void CheckSummand(const NormedImage& image) {
+  CAFFE_ENFORCE(image.z == nullptr ||
+                    (image.z->sizes() == image.x.sizes() && image.z->dtype() == image.x.dtype()),
+                "Z is ", image.z->DebugString(), ", X ", image.x.DebugString());
+}
+
 void OperatorParts::Add(const std::string& type, const std::vector<std::string>& inputs,
                         const std::vector<std::string>& outputs,
                         const std::vector<Argument>& more) {
@@ -49,13 +55,14 @@ NormConvDevice<CPUContext>::NormConvDevice(const OperatorDef& def)
     : state_(new State{ReadStorageOrder(ArgumentHelper(def))}) {}
 
 template <>
-bool NormConvDevice<CPUContext>::Forward(const Tensor&, const Tensor*, const Tensor&, Tensor*,
+bool NormConvDevice<CPUContext>::Forward(const NormedImage&, const Tensor&, Tensor*, Tensor*,
                                          Tensor*, Tensor*, CPUContext*) {
   return false;
 }
 template <>
-bool NormConvDevice<CPUContext>::Backward(const Tensor&, const Tensor&, const Tensor&,
-                                          const Tensor&, Tensor*, Tensor*, Tensor*, CPUContext*) {
+bool NormConvDevice<CPUContext>::Backward(const NormedImage&, const Tensor&, const Tensor&,
+                                          const Tensor*, const Tensor*, Tensor*, Tensor*, Tensor*,
+                                          CPUContext*) {
   return false;
 }
 
@@ -63,38 +70,41 @@ namespace {
 
 struct Normalizer {
   const ChannelShape shape;
-  const Tensor &x, &norm;
+  const NormedImage& image;
   Tensor* y;
 
   template <typename T>
   bool DoRunWithType() {
-    const auto row = [&](int r) { return NormRowOf(norm, kNormRows, r, shape.channels); };
-    y->ResizeLike(x);
-    NormalizeChannels(shape, x.data<T>(), row(kMeanRow), row(kFactorRow), row(kBiasRow),
-                      static_cast<const T*>(nullptr), true, y->mutable_data<T>());
+    const auto row = [&](int r) { return NormRowOf(*image.norm, kNormRows, r, shape.channels); };
+    y->ResizeLike(image.x);
+    NormalizeChannels(shape, image.x.data<T>(), row(kMeanRow), row(kFactorRow), row(kBiasRow),
+                      image.z != nullptr ? image.z->data<T>() : nullptr, true,
+                      y->mutable_data<T>());
     return true;
   }
 };
 
 struct GradientMasker {
   const ChannelShape shape;
-  const Tensor &x, &norm, &y, &dy;
+  const NormedImage& image;
+  const Tensor &y, &dy;
   Tensor *g, *dnorm;
 
   template <typename T>
   bool DoRunWithType() {
     const int64_t channels = shape.channels;
+    const auto row = [&](int r) { return NormRowOf(*image.norm, kNormRows, r, channels); };
     NormalizeGradient<T> in;
-    in.x = x.data<T>();
+    in.x = image.x.data<T>();
     in.dy = dy.data<T>();
-    in.mean = NormRowOf(norm, kNormRows, kMeanRow, channels);
+    in.mean = row(kMeanRow);
     in.mask = ReluMask::kFromY;
     in.y = y.data<T>();
-    g->ResizeLike(x);
+    g->ResizeLike(image.x);
     float* sums = ResizeNorm(kNormGradientRows, channels, dnorm);
     float *d_scale = sums + kDScaleRow * channels, *d_bias = sums + kDBiasRow * channels;
     ChannelGradientSums(shape, in, d_bias, d_scale, g->mutable_data<T>());
-    const float* inverse_std = NormRowOf(norm, kNormRows, kInverseStdRow, channels);
+    const float* inverse_std = row(kInverseStdRow);
     for (int64_t c = 0; c < channels; ++c) d_scale[c] *= inverse_std[c];
     return true;
   }
@@ -105,17 +115,17 @@ using ImageTypes = TensorTypes<float, bfloat16>;
 }  // namespace
 
 template <>
-void NormConvDevice<CPUContext>::Normalize(const Tensor& x, const Tensor& norm, Tensor* y,
-                                           CPUContext*) {
-  Normalizer normalizer{state_->ShapeOf(x), x, norm, y};
-  ImageTypes::Dispatch(&normalizer, x.dtype());
+void NormConvDevice<CPUContext>::Normalize(const NormedImage& image, Tensor* y, CPUContext*) {
+  CheckSummand(image);
+  Normalizer normalizer{state_->ShapeOf(image.x), image, y};
+  ImageTypes::Dispatch(&normalizer, image.x.dtype());
 }
 template <>
-void NormConvDevice<CPUContext>::MaskGradient(const Tensor& x, const Tensor& norm, const Tensor& y,
+void NormConvDevice<CPUContext>::MaskGradient(const NormedImage& image, const Tensor& y,
                                               const Tensor& dy, Tensor* g, Tensor* dnorm,
                                               CPUContext*) {
-  GradientMasker masker{state_->ShapeOf(x), x, norm, y, dy, g, dnorm};
-  ImageTypes::Dispatch(&masker, x.dtype());
+  GradientMasker masker{state_->ShapeOf(image.x), image, y, dy, g, dnorm};
+  ImageTypes::Dispatch(&masker, image.x.dtype());
 }
 
 namespace {
@@ -128,11 +138,13 @@ TensorShape PerChannel(const TensorShape& y, const OperatorDef& def, int rows) {
                    : CreateTensorShape({rows, channels}, TensorProto::FLOAT);
 }
 
-// `inputs` without the norm are those of Conv.
+// The first and the last input are those of Conv.
 std::vector<TensorShape> InferConvStats(const OperatorDef& def,
                                         const std::vector<TensorShape>& inputs) {
   const TensorShape y = InferConv(def, {inputs.front(), inputs.back()})[0];
-  return {y, PerChannel(y, def, 1), PerChannel(y, def, 1)};
+  std::vector<TensorShape> outputs = {y, PerChannel(y, def, 1), PerChannel(y, def, 1)};
+  if (def.output_size() > 3) outputs.push_back(inputs[0]);
+  return outputs;
 }
 OpSchema::Cost CostOfConvStats(const OperatorDef& def, const std::vector<TensorShape>& inputs) {
   return CostOfConv(def, {inputs.front(), inputs.back()});
@@ -140,12 +152,12 @@ OpSchema::Cost CostOfConvStats(const OperatorDef& def, const std::vector<TensorS
 
 std::vector<TensorShape> InferGradient(const OperatorDef& def,
                                        const std::vector<TensorShape>& inputs) {
-  return {inputs[2], inputs[0], PerChannel(inputs[0], def, kNormGradientRows)};
+  const TensorShape& filter = inputs[def.type() == "NormReluConvStatsGradient" ? 2 : 3];
+  return {filter, inputs[0], PerChannel(inputs[0], def, kNormGradientRows)};
 }
 
 void DescribeConvStats(OpSchema& schema) {
-  schema.NumOutputs(3)
-      .FillUsing(DescribeWindow)
+  schema.FillUsing(DescribeWindow)
       .Arg("group", "Number of groups that channels and filters fall into, default 1.")
       .FillUsing(DescribeConvAlgorithm)
       .TensorInferenceFunction(InferConvStats)
@@ -160,12 +172,16 @@ constexpr char kNorm[] =
     "How X is normalized, from SpatialBNFinalize: 6 x C, float; rows mean, 1 / deviation, scale, "
     "bias, factor, shift.";
 
-using PlainConvStats = ConvStatsOp<CPUContext, false>;
-using NormReluConvStats = ConvStatsOp<CPUContext, true>;
+using PlainConvStats = ConvStatsOp<CPUContext, NormPrologue::kNone>;
+using NormReluConvStats = ConvStatsOp<CPUContext, NormPrologue::kNormRelu>;
+using NormSumReluConvStats = ConvStatsOp<CPUContext, NormPrologue::kNormSumRelu>;
+using NormReluConvStatsGradient = NormReluConvStatsGradientOp<CPUContext, false>;
+using NormSumReluConvStatsGradient = NormReluConvStatsGradientOp<CPUContext, true>;
 
 REGISTER_CPU_OPERATOR(ConvStats, PlainConvStats);
 OPERATOR_SCHEMA(ConvStats)
     .NumInputs(2)
+    .NumOutputs(3)
     .FillUsing(DescribeConvStats)
     .Input(0, "X", kX)
     .Input(1, "filter", kFilter)
@@ -176,6 +192,7 @@ OPERATOR_SCHEMA(ConvStats)
 REGISTER_CPU_OPERATOR(NormReluConvStats, NormReluConvStats);
 OPERATOR_SCHEMA(NormReluConvStats)
     .NumInputs(3)
+    .NumOutputs(3)
     .FillUsing(DescribeConvStats)
     .Input(0, "X", kX)
     .Input(1, "norm", kNorm)
@@ -184,25 +201,59 @@ OPERATOR_SCHEMA(NormReluConvStats)
         "ConvStats of max(0, factor * X + shift), which is the normalized X behind a Relu: in one "
         "pass that leaves it nowhere in memory, where the device has an engine for it.");
 
-REGISTER_CPU_OPERATOR(NormReluConvStatsGradient, NormReluConvStatsGradientOp<CPUContext>);
+REGISTER_CPU_OPERATOR(NormSumReluConvStats, NormSumReluConvStats);
+OPERATOR_SCHEMA(NormSumReluConvStats)
+    .NumInputs(4)
+    .NumOutputs(4)
+    .FillUsing(DescribeConvStats)
+    .Input(0, "X", kX)
+    .Input(1, "norm", kNorm)
+    .Input(2, "Z", "X's shape and type.")
+    .Input(3, "filter", kFilter)
+    .Output(3, "N", "What the convolution reads, in X's shape and type.")
+    .SetDoc(
+        "N = max(0, factor * X + shift + Z), the end of a residual block, and ConvStats of it, the "
+        "beginning of the next one: in one pass where the device has an engine for it.");
+
+void DescribeGradient(OpSchema& schema) {
+  schema.NumOutputs(3)
+      .FillUsing(DescribeWindow)
+      .Arg("group", "As in the forward operator.")
+      .FillUsing(DescribeConvAlgorithm)
+      .TensorInferenceFunction(InferGradient)
+      .Input(0, "X", "The forward operator's input.")
+      .Input(1, "norm", kNorm)
+      .Output(0, "dfilter", "Gradient of the filter, in its shape and type.")
+      .Output(1, "g", "Gradient of the normalized X (not of X), in X's shape and type.")
+      .Output(2, "dnorm",
+              "2 x C, float: sum of g * (X - mean) / deviation, which is the gradient of "
+              "scale, and sum of g, that of bias.");
+}
+constexpr char kForwardFilter[] = "The forward operator's filter.";
+constexpr char kDY[] = "Gradient of Y, in its shape and type.";
+
+REGISTER_CPU_OPERATOR(NormReluConvStatsGradient, NormReluConvStatsGradient);
 OPERATOR_SCHEMA(NormReluConvStatsGradient)
     .NumInputs(4)
-    .NumOutputs(3)
-    .FillUsing(DescribeWindow)
-    .Arg("group", "As in the forward operator.")
-    .FillUsing(DescribeConvAlgorithm)
-    .TensorInferenceFunction(InferGradient)
-    .Input(0, "X", "The forward operator's input.")
-    .Input(1, "norm", kNorm)
-    .Input(2, "filter", "The forward operator's filter.")
-    .Input(3, "dY", "Gradient of Y, in its shape and type.")
-    .Output(0, "dfilter", "Gradient of the filter, in its shape and type.")
-    .Output(1, "g", "Gradient of the normalized X (not of X), in X's shape and type.")
-    .Output(2, "dnorm",
-            "2 x C, float: sum of g * (X - mean) / deviation, which is the gradient of "
-            "scale, and sum of g, that of bias.")
+    .FillUsing(DescribeGradient)
+    .Input(2, "filter", kForwardFilter)
+    .Input(3, "dY", kDY)
     .SetDoc("Gradient of NormReluConvStats; SpatialBNFinalizeGradient makes X's gradient of it.");
 NO_GRADIENT(NormReluConvStatsGradient);
+
+REGISTER_CPU_OPERATOR(NormSumReluConvStatsGradient, NormSumReluConvStatsGradient);
+OPERATOR_SCHEMA(NormSumReluConvStatsGradient)
+    .NumInputs(6, 7)
+    .FillUsing(DescribeGradient)
+    .Input(2, "Z", "The forward operator's input.")
+    .Input(3, "filter", kForwardFilter)
+    .Input(4, "dY", kDY)
+    .Input(5, "N", "The forward operator's output.")
+    .Input(6, "dN", "Gradient of N from its other readers; optional.")
+    .SetDoc(
+        "Gradient of NormSumReluConvStats. g is Z's gradient too; SpatialBNFinalizeGradient makes "
+        "X's gradient of it.");
+NO_GRADIENT(NormSumReluConvStatsGradient);
 
 // The sums are for batch normalization, whose own gradient accounts for what they depend on.
 class GetConvStatsGradient final : public GradientMakerBase {
@@ -217,6 +268,7 @@ class GetConvStatsGradient final : public GradientMakerBase {
       return {CreateOperatorDef("NormReluConvStatsGradient", "", {I(0), I(1), I(2), GO(0)},
                                 {GI(2), GI(0), GI(1)})};
     }
+    if (Def().type() == "NormSumReluConvStats") return SumGradient();
     std::vector<std::string> outputs = {GI(1)};
     if (!ArgumentHelper(Def()).GetSingleArgument<bool>("no_gradient_to_input", false)) {
       outputs.push_back(GI(0));
@@ -224,8 +276,20 @@ class GetConvStatsGradient final : public GradientMakerBase {
     return {CreateOperatorDef("ConvGradient", "", {I(0), I(1), GO(0)}, outputs,
                               {MakeArgument<int>("no_bias", 1)})};
   }
+
+ private:
+  std::vector<OperatorDef> SumGradient() {
+    std::vector<std::string> inputs = {I(0), I(1), I(2), I(3), GO(0), O(3)};
+    if (!GradOut(3).IsEmpty()) inputs.push_back(GO(3));
+    // One blob for both summands.
+    const std::string g = GradientName(O(3)) + "_before_relu";
+    SetDense(0, g);
+    SetDense(2, g);
+    return {CreateOperatorDef("NormSumReluConvStatsGradient", "", inputs, {GI(3), g, GI(1)})};
+  }
 };
 REGISTER_GRADIENT(ConvStats, GetConvStatsGradient);
+REGISTER_GRADIENT(NormSumReluConvStats, GetConvStatsGradient);
 REGISTER_GRADIENT(NormReluConvStats, GetConvStatsGradient);
 
 }  // namespace

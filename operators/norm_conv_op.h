@@ -30,25 +30,38 @@ const float* NormRowOf(const Tensor& norm, int rows, int row, int64_t channels);
 // Gives it the shape rows x C.
 float* ResizeNorm(int rows, int64_t channels, Tensor* norm);
 
+// An image, its norm and what is added to the normalized image; the last two may be null.
+struct NormedImage {
+  const Tensor& x;
+  const Tensor* norm;
+  const Tensor* z;
+};
+
+// Throws EnforceNotMet if z is there and no image like x.
+void CheckSummand(const NormedImage& image);
+
 // What a device does for the operators below. Specialized for each; made once for each operator.
 template <class Context>
 class NormConvDevice {
  public:
   explicit NormConvDevice(const OperatorDef& def);
 
-  // y = relu(normed x).
-  void Normalize(const Tensor& x, const Tensor& norm, Tensor* y, Context* context);
+  // y = relu(normed x + z); z may be null.
+  void Normalize(const NormedImage& image, Tensor* y, Context* context);
   // g = dy where y is above zero, else 0; the rows of dnorm are the sums of g * (x - mean) *
   // inverse_std and of g.
-  void MaskGradient(const Tensor& x, const Tensor& norm, const Tensor& y, const Tensor& dy,
-                    Tensor* g, Tensor* dnorm, Context* context);
+  void MaskGradient(const NormedImage& image, const Tensor& y, const Tensor& dy, Tensor* g,
+                    Tensor* dnorm, Context* context);
 
-  // Engines that do it all in one pass; false, with nothing done, if the device has none. `norm`
-  // may be null for the first.
-  bool Forward(const Tensor& x, const Tensor* norm, const Tensor& filter, Tensor* y, Tensor* sums,
-               Tensor* square_sums, Context* context);
-  bool Backward(const Tensor& x, const Tensor& norm, const Tensor& filter, const Tensor& dy,
-                Tensor* dfilter, Tensor* g, Tensor* dnorm, Context* context);
+  // Engines that do it all in one pass; false, with nothing done, if the device has none. The
+  // norm may be null for Forward. `normed` gets what the convolution reads; it may be null if there
+  // is no z.
+  bool Forward(const NormedImage& image, const Tensor& filter, Tensor* y, Tensor* sums,
+               Tensor* square_sums, Tensor* normed, Context* context);
+  // `normed` is that of Forward, and `also` another gradient of it; both null if there is no z.
+  bool Backward(const NormedImage& image, const Tensor& filter, const Tensor& dy,
+                const Tensor* normed, const Tensor* also, Tensor* dfilter, Tensor* g, Tensor* dnorm,
+                Context* context);
 
  private:
   struct State;
@@ -81,8 +94,15 @@ class OperatorParts {
 constexpr char kNormedPart[] = "__normed";  // own tensors of parts
 constexpr char kNormedGradientPart[] = "__normed_grad";
 
-// X, filter -> Y, sum, sumsq; normed: X, norm, filter -> the same of relu(normed X).
-template <class Context, bool kNormed>
+// What becomes of X before the convolution.
+enum class NormPrologue {
+  kNone,
+  kNormRelu,     // max(0, normed X), which is nowhere in memory
+  kNormSumRelu,  // max(0, normed X + Z), which is an output
+};
+
+// X, [norm], [Z], filter -> Y, sum, sumsq, [what the convolution reads].
+template <class Context, NormPrologue kPrologue>
 class ConvStatsOp final : public Operator<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
@@ -95,26 +115,33 @@ class ConvStatsOp final : public Operator<Context> {
   }
 
   bool RunOnDevice() override {
-    const Tensor& x = Input(0);
-    const Tensor* norm = kNormed ? &Input(1) : nullptr;
-    if (device_.Forward(x, norm, Input(kFilter), Output(0), Output(1), Output(2), &context_)) {
+    const NormedImage image{Input(0), kNormed ? &Input(1) : nullptr, kSum ? &Input(2) : nullptr};
+    if (device_.Forward(image, Input(InputSize() - 1), Output(0), Output(1), Output(2),
+                        kSum ? Output(3) : nullptr, &context_)) {
       return true;
     }
     if (parts_.empty()) AddParts();
-    if (kNormed) device_.Normalize(x, *norm, parts_.Own(kNormedPart), &context_);
+    if (kNormed) device_.Normalize(image, Normed(), &context_);
     parts_.Run();
-    if (kNormed) parts_.Own(kNormedPart)->FreeMemory();
+    if (kNormed && !kSum) Normed()->FreeMemory();
     return true;
   }
 
  private:
-  static constexpr int kFilter = kNormed ? 2 : 1;
+  static constexpr bool kNormed = kPrologue != NormPrologue::kNone;
+  static constexpr bool kSum = kPrologue == NormPrologue::kNormSumRelu;
+
+  Tensor* Normed() { return kSum ? Output(3) : parts_.Own(kNormedPart); }
 
   void AddParts() {
     const OperatorDef& def = debug_def();
-    const std::string& x = kNormed ? kNormedPart : def.input(0);
-    if (kNormed) parts_.Own(kNormedPart);
-    parts_.Add("Conv", {x, def.input(kFilter)}, {def.output(0)});
+    if (kNormed) Normed();  // must be there
+    parts_.Add("Conv",
+               {kSum      ? def.output(3)
+                : kNormed ? std::string(kNormedPart)
+                          : def.input(0),
+                def.input(InputSize() - 1)},
+               {def.output(0)});
     parts_.Add("ChannelStats", {def.output(0)}, {def.output(1), def.output(2)});
   }
 
@@ -122,8 +149,9 @@ class ConvStatsOp final : public Operator<Context> {
   OperatorParts parts_;
 };
 
-// X, norm, filter, dY -> dfilter, g, dnorm.
-template <class Context>
+// Without a sum X, norm, filter, dY -> dfilter, g, dnorm; with it X, norm, Z, filter, dY, normed,
+// [dnormed] -> the same.
+template <class Context, bool kSum>
 class NormReluConvStatsGradientOp final : public Operator<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
@@ -131,26 +159,39 @@ class NormReluConvStatsGradientOp final : public Operator<Context> {
       : Operator<Context>(def, ws), device_(def), parts_(def, ws) {}
 
   bool RunOnDevice() override {
-    const Tensor &x = Input(0), &norm = Input(1);
-    if (device_.Backward(x, norm, Input(2), Input(3), Output(0), Output(1), Output(2), &context_)) {
+    const NormedImage image{Input(0), &Input(1), kSum ? &Input(2) : nullptr};
+    const Tensor* normed = kSum ? &Input(kNormed) : nullptr;
+    const Tensor* also = HasAnother() ? &Input(kNormed + 1) : nullptr;
+    if (device_.Backward(image, Input(kFilter), Input(kDY), normed, also, Output(0), Output(1),
+                         Output(2), &context_)) {
       return true;
     }
     if (parts_.empty()) AddParts();
-    Tensor *y = parts_.Own(kNormedPart), *dy = parts_.Own(kNormedGradientPart);
-    device_.Normalize(x, norm, y, &context_);
+    Tensor* dnormed = parts_.Own(kNormedGradientPart);
+    Tensor* own = kSum ? nullptr : parts_.Own(kNormedPart);
+    if (!kSum) device_.Normalize(image, own, &context_);
     parts_.Run();
-    device_.MaskGradient(x, norm, *y, *dy, Output(1), Output(2), &context_);
-    y->FreeMemory();
-    dy->FreeMemory();
+    device_.MaskGradient(image, kSum ? *normed : *own, *dnormed, Output(1), Output(2), &context_);
+    dnormed->FreeMemory();
+    if (!kSum) own->FreeMemory();
     return true;
   }
 
  private:
+  static constexpr int kFilter = kSum ? 3 : 2, kDY = kFilter + 1, kNormed = kDY + 1;
+
+  bool HasAnother() const { return kSum && InputSize() > kNormed + 1; }
+
   void AddParts() {
     const OperatorDef& def = debug_def();
-    parts_.Own(kNormedPart);
-    parts_.Add("ConvGradient", {kNormedPart, def.input(2), def.input(3)},
-               {def.output(0), kNormedGradientPart}, {MakeArgument<int>("no_bias", 1)});
+    if (!kSum) parts_.Own(kNormedPart);
+    parts_.Add(
+        "ConvGradient",
+        {kSum ? def.input(kNormed) : std::string(kNormedPart), def.input(kFilter), def.input(kDY)},
+        {def.output(0), kNormedGradientPart}, {MakeArgument<int>("no_bias", 1)});
+    if (HasAnother()) {
+      parts_.Add("Sum", {kNormedGradientPart, def.input(kNormed + 1)}, {kNormedGradientPart});
+    }
   }
 
   NormConvDevice<Context> device_;

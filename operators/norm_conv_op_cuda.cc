@@ -66,31 +66,33 @@ cuda::NormedInput NormedBy(const Tensor& norm, int64_t channels, Tensor* copy,
 }  // namespace
 
 template <>
-void NormConvDevice<CUDAContext>::Normalize(const Tensor& x, const Tensor& norm, Tensor* y,
+void NormConvDevice<CUDAContext>::Normalize(const NormedImage& image, Tensor* y,
                                             CUDAContext* context) {
-  const ChannelLayout layout = state_->LayoutOf(x);
-  const auto row = [&](int r) { return NormRowOf(norm, kNormRows, r, layout.channels); };
-  y->ResizeLike(x);
-  WithTypeOf(x, [&]<typename T>(const T* none) {
-    LaunchBatchNormApply(layout, x.data<T>(), row(kMeanRow), row(kInverseStdRow),
-                         /*is_variance=*/false, 0, row(kScaleRow), row(kBiasRow), none,
-                         /*relu=*/true, y->mutable_data<T>(), context->stream());
+  CheckSummand(image);
+  const ChannelLayout layout = state_->LayoutOf(image.x);
+  const auto row = [&](int r) { return NormRowOf(*image.norm, kNormRows, r, layout.channels); };
+  y->ResizeLike(image.x);
+  WithTypeOf(image.x, [&]<typename T>(const T* none) {
+    LaunchBatchNormApply(layout, image.x.data<T>(), row(kMeanRow), row(kInverseStdRow),
+                         /*is_variance=*/false, 0, row(kScaleRow), row(kBiasRow),
+                         image.z != nullptr ? image.z->data<T>() : none, /*relu=*/true,
+                         y->mutable_data<T>(), context->stream());
     return true;
   });
 }
 
 template <>
-void NormConvDevice<CUDAContext>::MaskGradient(const Tensor& x, const Tensor& norm, const Tensor& y,
+void NormConvDevice<CUDAContext>::MaskGradient(const NormedImage& image, const Tensor& y,
                                                const Tensor& dy, Tensor* g, Tensor* dnorm,
                                                CUDAContext* context) {
-  const ChannelLayout layout = state_->LayoutOf(x);
-  const auto row = [&](int r) { return NormRowOf(norm, kNormRows, r, layout.channels); };
-  g->ResizeLike(x);
+  const ChannelLayout layout = state_->LayoutOf(image.x);
+  const auto row = [&](int r) { return NormRowOf(*image.norm, kNormRows, r, layout.channels); };
+  g->ResizeLike(image.x);
   float* sums = ResizeNorm(kNormGradientRows, layout.channels, dnorm);
   Tensor scratch(context->device());
-  WithTypeOf(x, [&]<typename T>(const T*) {
+  WithTypeOf(image.x, [&]<typename T>(const T*) {
     BatchNormGradient<T> in;
-    in.x = x.data<T>();
+    in.x = image.x.data<T>();
     in.y = y.data<T>();
     in.dy = dy.data<T>();
     in.scale = row(kScaleRow);
@@ -106,47 +108,57 @@ void NormConvDevice<CUDAContext>::MaskGradient(const Tensor& x, const Tensor& no
 }
 
 template <>
-bool NormConvDevice<CUDAContext>::Forward(const Tensor& x, const Tensor* norm, const Tensor& filter,
-                                          Tensor* y, Tensor* sums, Tensor* square_sums,
+bool NormConvDevice<CUDAContext>::Forward(const NormedImage& image, const Tensor& filter, Tensor* y,
+                                          Tensor* sums, Tensor* square_sums, Tensor* normed,
                                           CUDAContext* context) {
   PreparedConv& conv = state_->conv;
-  conv.Prepare(x, filter);
+  conv.Prepare(image.x, filter);
   if (conv.empty() || !cuda::MayFuseNorm(conv.problem())) return false;
+  CheckSummand(image);
   y->Resize(conv.y_dims());
+  if (normed != nullptr) normed->ResizeLike(image.x);
   const int64_t filters = conv.layout().channels;
   float *sum = Resize(filters, sums), *square_sum = Resize(filters, square_sums);
   Tensor filter_copy(context->device()), norm_copy(context->device());
-  return WithTypeOf(x, [&]<typename T>(const T*) {
-    cuda::NormedInput normed;
-    if (norm) normed = NormedBy<T>(*norm, conv.problem().x[1], &norm_copy, context);
-    return cuda::ConvolveWithStats(conv.problem(), norm ? &normed : nullptr, x.data<T>(),
+  return WithTypeOf(image.x, [&]<typename T>(const T*) {
+    cuda::NormedInput by;
+    if (image.norm) by = NormedBy<T>(*image.norm, conv.problem().x[1], &norm_copy, context);
+    if (image.z != nullptr) {
+      by.z = image.z->data<T>();
+      by.normed = normed->mutable_data<T>();
+    }
+    return cuda::ConvolveWithStats(conv.problem(), image.norm ? &by : nullptr, image.x.data<T>(),
                                    As<T>(filter, &filter_copy, context), y->mutable_data<T>(), sum,
                                    square_sum, context->device_id(), context->stream());
   });
 }
 
 template <>
-bool NormConvDevice<CUDAContext>::Backward(const Tensor& x, const Tensor& norm,
-                                           const Tensor& filter, const Tensor& dy, Tensor* dfilter,
-                                           Tensor* g, Tensor* dnorm, CUDAContext* context) {
+bool NormConvDevice<CUDAContext>::Backward(const NormedImage& image, const Tensor& filter,
+                                           const Tensor& dy, const Tensor* normed,
+                                           const Tensor* also, Tensor* dfilter, Tensor* g,
+                                           Tensor* dnorm, CUDAContext* context) {
   PreparedConv& conv = state_->conv;
-  conv.Prepare(x, filter);
+  conv.Prepare(image.x, filter);
   CAFFE_ENFORCE(dy.sizes() == conv.y_dims(), "dY has shape ", ShapeString(dy.sizes()), ", Y ",
                 ShapeString(conv.y_dims()));
   if (conv.empty() || !cuda::MayFuseNorm(conv.problem())) return false;
+  if (normed != nullptr && also == nullptr) return false;  // no engine adds nothing
   const int64_t channels = conv.problem().x[1];
-  g->ResizeLike(x);
+  g->ResizeLike(image.x);
   dfilter->ResizeLike(filter);
   float* dnorm_data = ResizeNorm(kNormGradientRows, channels, dnorm);
   Tensor filter_copy(context->device()), norm_copy(context->device()), apart(context->device()),
       scratch(context->device());
-  return WithTypeOf(x, [&]<typename T>(const T*) {
-    const cuda::NormedInput normed = NormedBy<T>(norm, channels, &norm_copy, context);
-    const cuda::NormedInputGradient to{.g = g->mutable_data<T>(),
+  return WithTypeOf(image.x, [&]<typename T>(const T*) {
+    cuda::NormedInput by = NormedBy<T>(*image.norm, channels, &norm_copy, context);
+    if (image.z != nullptr) by.z = image.z->data<T>();
+    const cuda::NormedInputGradient to{.also = also != nullptr ? also->data<T>() : nullptr,
+                                       .g = g->mutable_data<T>(),
                                        .dscale = dnorm_data + kDScaleRow * channels,
                                        .dbias = dnorm_data + kDBiasRow * channels,
                                        .scratch = Resize(3 * channels, &scratch)};
-    if (!cuda::ConvolveNormedBackwardData(conv.problem(), normed, x.data<T>(),
+    if (!cuda::ConvolveNormedBackwardData(conv.problem(), by, image.x.data<T>(),
                                           As<T>(filter, &filter_copy, context), dy.data<T>(), to,
                                           context->device_id(), context->stream())) {
       return false;
@@ -154,8 +166,12 @@ bool NormConvDevice<CUDAContext>::Backward(const Tensor& x, const Tensor& norm,
     const bool convert = !filter.IsType<T>();
     apart.ResizeLike(filter);
     T* gradient = (convert ? &apart : dfilter)->template mutable_data<T>();
-    if (!cuda::ConvolveNormedBackwardFilter(conv.problem(), normed, x.data<T>(), dy.data<T>(),
-                                            gradient, context->device_id(), context->stream())) {
+    if (normed != nullptr) {
+      cuda::Convolve(cuda::ConvDirection::kBackwardFilter, conv.problem(), normed->data<T>(),
+                     nullptr, dy.data<T>(), gradient, context->device_id(), context->stream());
+    } else if (!cuda::ConvolveNormedBackwardFilter(conv.problem(), by, image.x.data<T>(),
+                                                   dy.data<T>(), gradient, context->device_id(),
+                                                   context->stream())) {
       return false;
     }
     if (convert) {
@@ -168,11 +184,16 @@ bool NormConvDevice<CUDAContext>::Backward(const Tensor& x, const Tensor& norm,
 
 namespace {
 
-using PlainConvStats = ConvStatsOp<CUDAContext, false>;
-using NormReluConvStats = ConvStatsOp<CUDAContext, true>;
+using PlainConvStats = ConvStatsOp<CUDAContext, NormPrologue::kNone>;
+using NormReluConvStats = ConvStatsOp<CUDAContext, NormPrologue::kNormRelu>;
+using NormSumReluConvStats = ConvStatsOp<CUDAContext, NormPrologue::kNormSumRelu>;
+using NormReluConvStatsGradient = NormReluConvStatsGradientOp<CUDAContext, false>;
+using NormSumReluConvStatsGradient = NormReluConvStatsGradientOp<CUDAContext, true>;
 REGISTER_CUDA_OPERATOR(ConvStats, PlainConvStats);
 REGISTER_CUDA_OPERATOR(NormReluConvStats, NormReluConvStats);
-REGISTER_CUDA_OPERATOR(NormReluConvStatsGradient, NormReluConvStatsGradientOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(NormReluConvStatsGradient, NormReluConvStatsGradient);
+REGISTER_CUDA_OPERATOR(NormSumReluConvStats, NormSumReluConvStats);
+REGISTER_CUDA_OPERATOR(NormSumReluConvStatsGradient, NormSumReluConvStatsGradient);
 
 }  // namespace
 }  // namespace caffe2

@@ -62,7 +62,7 @@ for batch in 512 816; do
     net_training "${resnet[@]}" --batch $batch --dtype float16 -- --batch $batch --dtype float16
 done
 # What each fusion of batch normalization into convolutions brings.
-for fusion in none stats; do
+for fusion in none stats residual; do
   row "  with --fuse_conv $fusion, b256" "$(ours net_training "${resnet[@]}" --batch 256 \
     --dtype float16 --fuse_conv $fusion)"
 done

@@ -90,7 +90,7 @@ void ValidateModel(const ModelOptions& model) {
   CheckOneOf("model", model.network, NetworkNames());
   CheckOneOf("order", model.order, {"NCHW", "NHWC"});
   CheckOneOf("dtype", model.dtype, {"float", "bfloat16", "float16"});
-  CheckOneOf("fuse_conv", model.fuse_conv, {"auto", "none", "stats", "prologue"});
+  CheckOneOf("fuse_conv", model.fuse_conv, {"auto", "none", "stats", "prologue", "residual"});
   CheckOneOf("optimizer", model.optimizer, {"sgd", "adam", "adagrad", "rmsprop"});
   CheckOneOf("lr_policy", model.lr_policy, {"step", "poly"});
   CheckPositive("num_labels", model.shape.num_labels);

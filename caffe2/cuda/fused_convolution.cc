@@ -28,6 +28,8 @@ enum Id : int64_t {
   kConstant,
   kZ,
   kOutputBias,
+  kNormed,
+  kAlso,
 };
 
 using Tensor = CudnnOperations::Tensor;
@@ -61,23 +63,32 @@ void AddBias(FusedConvolution form, const ConvProblem& problem, CudnnOperations*
   if (Clips(form)) apply(CUDNN_POINTWISE_RELU_FWD, nullptr, y);
 }
 
-// relu(x * factor + shift)
-Tensor AddNorm(const ConvProblem& problem, Tensor x, CudnnOperations* operations) {
+// relu(x * factor + shift), or with z relu(x * factor + shift + z), which is written.
+Tensor AddNorm(const ConvProblem& problem, bool with_z, CudnnOperations* operations) {
   const int64_t channels = problem.x[1];
-  const Tensor scaled = operations->Inside(problem.x), shifted = operations->Inside(problem.x),
-               open = operations->Inside(problem.x);
+  const Tensor x = operations->Array(kX, problem.x);
+  const Tensor scaled = operations->Inside(problem.x);
+  Tensor shifted = operations->Inside(problem.x);
   operations->Pointwise(CUDNN_POINTWISE_MUL, x,
                         operations->Channels(kFactor, channels, TypeOf(problem)), scaled);
   operations->Pointwise(CUDNN_POINTWISE_ADD, scaled,
                         operations->Channels(kShift, channels, TypeOf(problem)), shifted);
+  if (with_z) {
+    const Tensor sum = operations->Inside(problem.x);
+    operations->Pointwise(CUDNN_POINTWISE_ADD, shifted, operations->Array(kZ, problem.x), sum);
+    shifted = sum;
+  }
+  const Tensor open =
+      with_z ? operations->Array(kNormed, problem.x) : operations->Inside(problem.x);
   operations->Pointwise(CUDNN_POINTWISE_RELU_FWD, shifted, nullptr, open);
   return open;
 }
 
-void AddStats(const ConvProblem& problem, bool normed, CudnnOperations* operations) {
+void AddStats(FusedConvolution form, const ConvProblem& problem, CudnnOperations* operations) {
   const int64_t channels = problem.y[1];
-  Tensor x = operations->Array(kX, problem.x);
-  if (normed) x = AddNorm(problem, x, operations);
+  const Tensor x = form == FusedConvolution::kStats
+                       ? operations->Array(kX, problem.x)
+                       : AddNorm(problem, form == FusedConvolution::kNormedSumStats, operations);
   const Tensor y = operations->Array(kY, problem.y);
   operations->Convolve(ConvDirection::kForward, x, operations->Array(kFilter, problem.filter), y);
   operations->ChannelSums(y, operations->Channels(kSums, channels, CUDNN_DATA_FLOAT),
@@ -85,14 +96,14 @@ void AddStats(const ConvProblem& problem, bool normed, CudnnOperations* operatio
 }
 
 void AddBackwardFilter(const ConvProblem& problem, CudnnOperations* operations) {
-  const Tensor x = AddNorm(problem, operations->Array(kX, problem.x), operations);
+  const Tensor x = AddNorm(problem, false, operations);
   operations->Convolve(ConvDirection::kBackwardFilter, x,
                        operations->Array(kFilter, problem.filter),
                        operations->Array(kY, problem.y));
 }
 
-// The Relu's input is computed again: (x - mean) * inverse_std * scale + bias.
-void AddBackwardData(const ConvProblem& problem, CudnnOperations* operations) {
+// The Relu's input is computed again: (x - mean) * inverse_std * scale + bias, or that + z.
+void AddBackwardData(const ConvProblem& problem, bool with_z, CudnnOperations* operations) {
   const auto channels = [&](Id id) {
     return operations->Channels(id, problem.x[1], CUDNN_DATA_FLOAT);
   };
@@ -109,14 +120,24 @@ void AddBackwardData(const ConvProblem& problem, CudnnOperations* operations) {
   norm.factor_x = channels(kFactorX);
   norm.constant = channels(kConstant);
 
-  const Tensor dx = inside(), centered = inside(), unit = inside(), scaled = inside(),
-               shifted = inside();
+  Tensor dx = inside(), shifted = inside();
+  const Tensor centered = inside(), unit = inside(), scaled = inside();
   operations->Convolve(ConvDirection::kBackwardData, dx, operations->Array(kFilter, problem.filter),
                        operations->Array(kY, problem.y));
+  if (with_z) {
+    const Tensor sum = inside();
+    operations->Pointwise(CUDNN_POINTWISE_ADD, dx, operations->Array(kAlso, problem.x), sum);
+    dx = sum;
+  }
   operations->Pointwise(CUDNN_POINTWISE_SUB, norm.x, norm.mean, centered);
   operations->Pointwise(CUDNN_POINTWISE_MUL, centered, norm.inverse_std, unit);
   operations->Pointwise(CUDNN_POINTWISE_MUL, unit, norm.scale, scaled);
   operations->Pointwise(CUDNN_POINTWISE_ADD, scaled, channels(kBias), shifted);
+  if (with_z) {
+    const Tensor sum = inside();
+    operations->Pointwise(CUDNN_POINTWISE_ADD, shifted, operations->Array(kZ, problem.x), sum);
+    shifted = sum;
+  }
   operations->ReluGradient(dx, shifted, norm.dy);
   operations->NormGradientSums(norm);
 }
@@ -124,13 +145,14 @@ void AddBackwardData(const ConvProblem& problem, CudnnOperations* operations) {
 void Build(FusedConvolution form, const ConvProblem& problem, CudnnOperations* operations) {
   switch (form) {
     case FusedConvolution::kStats:
-      return AddStats(problem, false, operations);
     case FusedConvolution::kNormedStats:
-      return AddStats(problem, true, operations);
+    case FusedConvolution::kNormedSumStats:
+      return AddStats(form, problem, operations);
     case FusedConvolution::kNormedBackwardFilter:
       return AddBackwardFilter(problem, operations);
     case FusedConvolution::kNormedBackwardData:
-      return AddBackwardData(problem, operations);
+    case FusedConvolution::kNormedSumBackwardData:
+      return AddBackwardData(problem, form == FusedConvolution::kNormedSumBackwardData, operations);
     default:
       return AddBias(form, problem, operations);
   }
@@ -146,6 +168,10 @@ const char* NameOf(FusedConvolution form) {
       return "the filter gradient of the normed convolution";
     case FusedConvolution::kNormedBackwardData:
       return "the input gradient of the normed convolution";
+    case FusedConvolution::kNormedSumStats:
+      return "the convolution of a normed sum with sums of channels";
+    case FusedConvolution::kNormedSumBackwardData:
+      return "the input gradient of the convolution of a normed sum";
     case FusedConvolution::kBias:
       return "the convolution with bias";
     case FusedConvolution::kBiasRelu:
@@ -204,9 +230,13 @@ bool ConvolveWithStats(const ConvProblem& problem, const NormedInput* norm, cons
                        Stream stream) {
   Arrays arrays;
   arrays.Add(kX, x).Add(kFilter, filter).Add(kY, y).Add(kSums, sums).Add(kSquareSums, square_sums);
-  if (norm != nullptr) arrays.Add(kFactor, norm->factor).Add(kShift, norm->shift);
-  return arrays.Run(norm ? FusedConvolution::kNormedStats : FusedConvolution::kStats, problem,
-                    device, stream);
+  if (norm == nullptr) return arrays.Run(FusedConvolution::kStats, problem, device, stream);
+  arrays.Add(kFactor, norm->factor).Add(kShift, norm->shift);
+  if (norm->z == nullptr) {
+    return arrays.Run(FusedConvolution::kNormedStats, problem, device, stream);
+  }
+  arrays.Add(kZ, norm->z).Add(kNormed, norm->normed);
+  return arrays.Run(FusedConvolution::kNormedSumStats, problem, device, stream);
 }
 
 bool ConvolveNormedBackwardFilter(const ConvProblem& problem, const NormedInput& norm,
@@ -225,8 +255,8 @@ bool ConvolveNormedBackwardData(const ConvProblem& problem, const NormedInput& n
                                 const void* filter, const void* dy, const NormedInputGradient& to,
                                 int device, Stream stream) {
   const int64_t channels = problem.x[1];
-  return Arrays()
-      .Add(kX, x)
+  Arrays arrays;
+  arrays.Add(kX, x)
       .Add(kFilter, filter)
       .Add(kY, dy)
       .Add(kMean, norm.mean)
@@ -238,8 +268,12 @@ bool ConvolveNormedBackwardData(const ConvProblem& problem, const NormedInput& n
       .Add(kDBias, to.dbias)
       .Add(kFactorDy, to.scratch)
       .Add(kFactorX, to.scratch + channels)
-      .Add(kConstant, to.scratch + 2 * channels)
-      .Run(FusedConvolution::kNormedBackwardData, problem, device, stream);
+      .Add(kConstant, to.scratch + 2 * channels);
+  if (norm.z == nullptr) {
+    return arrays.Run(FusedConvolution::kNormedBackwardData, problem, device, stream);
+  }
+  arrays.Add(kZ, norm.z).Add(kAlso, to.also);
+  return arrays.Run(FusedConvolution::kNormedSumBackwardData, problem, device, stream);
 }
 
 ConvPlanDescription PlanFusedConvolution(FusedConvolution form, const ConvProblem& problem,

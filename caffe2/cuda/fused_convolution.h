@@ -18,18 +18,21 @@ bool ConvolveWithBias(const ConvProblem& problem, const void* x, const void* fil
                       Stream stream);
 
 // Batch normalization in training. cuDNN 9 has engines for it on Hopper for float16, channels last,
-// one group; for bfloat16 that of ConvolveWithStats without a norm alone. False for types and
+// one group, with z for 1x1 without stride; for bfloat16 that of ConvolveWithStats without a norm
+// alone. False for types and
 // storages for which there are none anywhere.
 inline bool MayFuseNorm(const ConvProblem& problem) {
   return problem.channels_last && problem.type.itemsize() == 2;
 }
 
-// relu(x * factor + shift), with a value for each channel: the convolution's input, normalized as
-// it is read and nowhere in memory.
+// relu(x * factor + shift + z), with a value of the first two for each channel: the convolution's
+// input, normalized as it is read. Without z it is nowhere in memory.
 struct NormedInput {
   const void *factor = nullptr, *shift = nullptr;  // of the problem's type
   // What they come from: factor = scale * inverse_std, shift = bias - mean * factor.
   const float *mean = nullptr, *inverse_std = nullptr, *scale = nullptr, *bias = nullptr;
+  const void* z = nullptr;  // like x, or null
+  void* normed = nullptr;   // with z: where ConvolveWithStats writes the input
 };
 
 // y, and for each of its channels the sum and the sum of squares. `norm` may be null: x is then
@@ -38,15 +41,17 @@ bool ConvolveWithStats(const ConvProblem& problem, const NormedInput* norm, cons
                        const void* filter, void* y, float* sums, float* square_sums, int device,
                        Stream stream);
 
-// The filter's gradient, of the normalized input.
+// The filter's gradient, of the normalized input without z.
 bool ConvolveNormedBackwardFilter(const ConvProblem& problem, const NormedInput& norm,
                                   const void* x, const void* dy, void* dfilter, int device,
                                   Stream stream);
 
 // g: the gradient behind the normalization, that is the convolution's input gradient where the Relu
 // was open; and for each channel dscale = sum of g * (x - mean) * inverse_std, dbias = sum of g.
-// `scratch` holds 3 floats a channel.
+// `scratch` holds 3 floats a channel. `also`, there if and only if z is, is another gradient of the
+// normalized input, which is added to the convolution's.
 struct NormedInputGradient {
+  const void* also = nullptr;
   void* g = nullptr;
   float *dscale = nullptr, *dbias = nullptr, *scratch = nullptr;
 };
@@ -64,7 +69,9 @@ enum class FusedConvolution {
   kStats,
   kNormedStats,
   kNormedBackwardFilter,
-  kNormedBackwardData
+  kNormedBackwardData,
+  kNormedSumStats,
+  kNormedSumBackwardData
 };
 ConvPlanDescription PlanFusedConvolution(FusedConvolution form, const ConvProblem& problem,
                                          const std::string& device_json, int most = 1);

@@ -95,24 +95,33 @@ class StatsRewriter final : public Rewriter {
   }
 };
 
-// SpatialBNRelu with sums given, then the convolution of its result.
-class PrologueRewriter final : public Rewriter {
+// A normalization with sums given, then the convolution of its result.
+class PrologueRewriter : public Rewriter {
  public:
   using Rewriter::Rewriter;
 
- private:
-  bool IsPair(int norm, int conv) const override {
-    return TypeOf(norm) == "SpatialBNRelu" && TypeOf(conv) == "ConvStats";
+ protected:
+  // The normalization without what follows it, in place of `norm`.
+  static void Finalize(const OperatorDef& before, OperatorDef* norm) {
+    const int sums = before.input_size() - 2;
+    norm->set_type("SpatialBNFinalize");
+    norm->clear_input();
+    norm->clear_output();
+    for (int i : {0, sums, sums + 1, 1, 2, 3, 4}) norm->add_input(before.input(i));
+    norm->add_output(before.input(0));
+    norm->add_output(NormOf(before));
+    for (int i : {1, 2}) norm->add_output(before.output(i));
   }
-  std::string WhyNot(int norm, int conv) const override {
+  static std::string NormOf(const OperatorDef& norm) { return norm.output(0) + "_norm"; }
+
+  // What holds whatever follows the normalization.
+  std::string WhyNotFinalized(int norm, int conv, const std::string& type) const {
     const OperatorDef& op = net_->op(norm);
     const int source = flow_.WriterOf(norm, 0);
-    if (op.input_size() != 7) return "its sums are not given";
+    if (op.input_size() < 7 || op.output_size() != 5) return "its sums are not given";
     if (source < 0 || !flow_.WhyShared(source, 0, norm).empty()) {
       return op.input(0) + " is read elsewhere";
     }
-    const std::string shared = flow_.WhyShared(norm, 0, conv);
-    if (!shared.empty()) return shared;
     for (int i : {3, 4}) {
       if (flow_.Escapes(norm, i) || !flow_.ReadersOf(norm, i).empty()) {
         return op.output(i) + " is read";
@@ -120,17 +129,26 @@ class PrologueRewriter final : public Rewriter {
     }
     if (flow_.IsWrittenBetween(op.input(0), norm, conv)) return op.input(0) + " is overwritten";
     if (flow_.IsWritten(NormOf(op))) return NormOf(op) + " exists";
-    return WhyNotTogether(norm, conv, "NormReluConvStats");
+    return WhyNotTogether(norm, conv, type);
+  }
+};
+
+// With a Relu, for one reader alone.
+class ReluPrologueRewriter final : public PrologueRewriter {
+ public:
+  using PrologueRewriter::PrologueRewriter;
+
+ private:
+  bool IsPair(int norm, int conv) const override {
+    return TypeOf(norm) == "SpatialBNRelu" && TypeOf(conv) == "ConvStats";
+  }
+  std::string WhyNot(int norm, int conv) const override {
+    const std::string shared = flow_.WhyShared(norm, 0, conv);
+    return shared.empty() ? WhyNotFinalized(norm, conv, "NormReluConvStats") : shared;
   }
   void Rewrite(OperatorDef* norm, OperatorDef* conv) const override {
     const OperatorDef before = *norm;
-    norm->set_type("SpatialBNFinalize");
-    norm->clear_input();
-    norm->clear_output();
-    for (int i : {0, 5, 6, 1, 2, 3, 4}) norm->add_input(before.input(i));
-    norm->add_output(before.input(0));
-    norm->add_output(NormOf(before));
-    for (int i : {1, 2}) norm->add_output(before.output(i));
+    Finalize(before, norm);
     const std::string filter = conv->input(1);
     conv->set_type("NormReluConvStats");
     conv->clear_input();
@@ -138,7 +156,47 @@ class PrologueRewriter final : public Rewriter {
       conv->add_input(input);
     }
   }
-  static std::string NormOf(const OperatorDef& norm) { return norm.output(0) + "_norm"; }
+};
+
+// With a sum and a Relu, whose result is written all the same: for other readers behind the
+// convolution.
+class ResidualRewriter final : public PrologueRewriter {
+ public:
+  using PrologueRewriter::PrologueRewriter;
+
+ private:
+  bool IsPair(int norm, int conv) const override {
+    return TypeOf(norm) == "SpatialBNSumRelu" && TypeOf(conv) == "ConvStats" &&
+           flow_.ReadersOf(norm, 0).front() == conv;
+  }
+  std::string WhyNot(int norm, int conv) const override {
+    if (!IsPointwise(net_->op(conv))) return "the convolution is not 1x1 with stride 1";
+    const OperatorDef& op = net_->op(norm);
+    for (const std::string& blob : {op.input(5), op.output(0)}) {
+      if (flow_.IsWrittenBetween(blob, norm, conv)) return blob + " is overwritten";
+    }
+    if (op.input(5) == op.output(0)) return op.output(0) + " is written in place";
+    return WhyNotFinalized(norm, conv, "NormSumReluConvStats");
+  }
+  void Rewrite(OperatorDef* norm, OperatorDef* conv) const override {
+    const OperatorDef before = *norm;
+    Finalize(before, norm);
+    const std::string filter = conv->input(1);
+    conv->set_type("NormSumReluConvStats");
+    conv->clear_input();
+    for (const std::string& input : {before.input(0), NormOf(before), before.input(5), filter}) {
+      conv->add_input(input);
+    }
+    conv->add_output(before.output(0));
+  }
+  // As Caffe2's builders write it.
+  static bool IsPointwise(const OperatorDef& conv) {
+    const ArgumentHelper arguments(conv);
+    return arguments.GetSingleArgument<int>("kernel", 0) == 1 &&
+           arguments.GetSingleArgument<int>("stride", 1) == 1 &&
+           arguments.GetSingleArgument<int>("pad", 0) == 0 &&
+           arguments.GetSingleArgument<int>("group", 1) == 1;
+  }
 };
 
 }  // namespace
@@ -147,7 +205,8 @@ ConvNormFusion ParseConvNormFusion(const std::string& word) {
   if (word == "none") return ConvNormFusion::kNone;
   if (word == "stats") return ConvNormFusion::kStats;
   if (word == "prologue") return ConvNormFusion::kPrologue;
-  CAFFE_THROW("unknown fusion \"", word, "\"; known: none, stats, prologue");
+  if (word == "residual") return ConvNormFusion::kResidual;
+  CAFFE_THROW("unknown fusion \"", word, "\"; known: none, stats, prologue, residual");
 }
 
 ConvNormFusion ChooseConvNormFusion(DeviceType device, const std::string& order,
@@ -162,9 +221,10 @@ int FuseConvolutionsWithNorms(NetDef* net, ConvNormFusion fusion,
   if (fusion == ConvNormFusion::kNone) return 0;
   const int with_stats = StatsRewriter(net, keep).Run();
   const int with_prologue =
-      fusion == ConvNormFusion::kPrologue ? PrologueRewriter(net, keep).Run() : 0;
+      fusion >= ConvNormFusion::kPrologue ? ReluPrologueRewriter(net, keep).Run() : 0;
+  const int with_sum = fusion == ConvNormFusion::kResidual ? ResidualRewriter(net, keep).Run() : 0;
   VLOG(1) << "net " << net->name() << ": " << with_stats << " convolutions give statistics, "
-          << with_prologue << " normalize their input";
+          << with_prologue << " normalize their input, " << with_sum << " end a block";
   return with_stats;
 }
 

@@ -17,9 +17,13 @@ enum class ConvNormFusion {
   // Besides, SpatialBNRelu + ConvStats -> SpatialBNFinalize + NormReluConvStats: the normalized
   // image is nowhere in memory. The backward pass masks and sums as it forms input gradients.
   kPrologue,
+  // Besides, SpatialBNSumRelu + ConvStats (1x1, stride 1) -> SpatialBNFinalize +
+  // NormSumReluConvStats: the end of a residual block is written by the first convolution of the
+  // next one.
+  kResidual,
 };
 
-// "none", "stats" or "prologue"; throws EnforceNotMet for another word.
+// "none", "stats", "prologue" or "residual"; throws EnforceNotMet for another word.
 ConvNormFusion ParseConvNormFusion(const std::string& word);
 
 // What is a gain on a device: prologues for float16, statistics for bfloat16 in NHWC on CUDA

@@ -61,6 +61,21 @@ TEST(FusedConvolutionPlanTest, NormsInFloat16) {
   EXPECT_EQ(inside, 11);
 }
 
+// The first layers of the blocks, which take the sum at the end of the block before.
+TEST(FusedConvolutionPlanTest, NormedSumsInFloat16) {
+  std::string reason;
+  int first = 0;
+  for (const Layer& layer : Layers()) {
+    if (layer.kernel != 1 || layer.stride != 1 || layer.channels <= layer.filters) continue;
+    ++first;
+    for (const auto form :
+         {FusedConvolution::kNormedSumStats, FusedConvolution::kNormedSumBackwardData}) {
+      EXPECT_TRUE(HasPlan(form, layer, TypeMeta::Make<float16>(), &reason)) << reason;
+    }
+  }
+  EXPECT_EQ(first, 7);
+}
+
 // Only float16 has engines that normalize on the way in.
 TEST(FusedConvolutionPlanTest, BFloat16HasNone) {
   std::string reason;

@@ -128,7 +128,8 @@ void ConvolveAs(ConvDirection direction, const ConvProblem& problem, const void*
 }
 
 // As cuDNN's engines on Hopper.
-bool HasEngine(const ConvProblem& problem, bool normed) {
+bool HasEngine(const ConvProblem& problem, bool normed, bool with_z = false) {
+  if (with_z && (problem.filter[2] != 1 || problem.x[2] != problem.y[2])) return false;
   return problem.channels_last && problem.x[1] == problem.filter[1] &&
          (problem.type.Match<float16>() || (!normed && problem.type.Match<bfloat16>()));
 }
@@ -157,8 +158,10 @@ std::vector<T> Normed(const ConvProblem& problem, const NormedInput& norm, const
              *shift = static_cast<const T*>(norm.shift);
   for (size_t i = 0; i < normed.size(); ++i) {
     const size_t c = i % problem.x[1];
-    Store(std::max(0.f, Widen(x[i]) * Widen(factor[c]) + Widen(shift[c])), &normed[i]);
+    const float z = norm.z != nullptr ? Widen(static_cast<const T*>(norm.z)[i]) : 0.f;
+    Store(std::max(0.f, Widen(x[i]) * Widen(factor[c]) + Widen(shift[c]) + z), &normed[i]);
   }
+  if (norm.normed != nullptr) std::copy(normed.begin(), normed.end(), static_cast<T*>(norm.normed));
   return normed;
 }
 
@@ -188,7 +191,11 @@ void BackwardDataAs16(const ConvProblem& problem, const NormedInput& norm, const
   for (int64_t i = 0; i < ElementsOf(problem.x); ++i) {
     const int64_t c = i % channels;
     const float unit = (Widen(x[i]) - norm.mean[c]) * norm.inverse_std[c];
-    if (unit * norm.scale[c] + norm.bias[c] <= 0) Store(0, &g[i]);
+    const float z = norm.z != nullptr ? Widen(static_cast<const float16*>(norm.z)[i]) : 0.f;
+    if (to.also != nullptr) {
+      Store(Widen(g[i]) + Widen(static_cast<const float16*>(to.also)[i]), &g[i]);
+    }
+    if (unit * norm.scale[c] + norm.bias[c] + z <= 0) Store(0, &g[i]);
     to.dbias[c] += Widen(g[i]);
     to.dscale[c] += Widen(g[i]) * unit;
   }
@@ -212,7 +219,7 @@ bool ConvolveWithBias(const ConvProblem& problem, const void* x, const void* fil
 bool ConvolveWithStats(const ConvProblem& problem, const NormedInput* norm, const void* x,
                        const void* filter, void* y, float* sums, float* square_sums, int /*device*/,
                        Stream /*stream*/) {
-  if (!HasEngine(problem, norm != nullptr)) return false;
+  if (!HasEngine(problem, norm != nullptr, norm != nullptr && norm->z != nullptr)) return false;
   const NormedInput by = norm ? *norm : NormedInput();
   const bool normed = norm != nullptr;
   emulation::Perform([=] {
@@ -244,7 +251,7 @@ bool ConvolveNormedBackwardFilter(const ConvProblem& problem, const NormedInput&
 bool ConvolveNormedBackwardData(const ConvProblem& problem, const NormedInput& norm, const void* x,
                                 const void* filter, const void* dy, const NormedInputGradient& to,
                                 int /*device*/, Stream /*stream*/) {
-  if (!HasEngine(problem, true)) return false;
+  if (!HasEngine(problem, true, norm.z != nullptr)) return false;
   emulation::Perform([=] {
     BackwardDataAs16(problem, norm, static_cast<const float16*>(x),
                      static_cast<const float16*>(filter), static_cast<const float16*>(dy), to);

@@ -9,6 +9,7 @@ namespace {
 
 using testing::CountType;
 using testing::ExpectClose;
+using testing::ImageNetBuilder;
 using testing::ValuesOf;
 
 // As FuseOperators leaves it.
@@ -59,6 +60,93 @@ INSTANTIATE_TEST_SUITE_P(Orders, ConvNormFusionTest,
                          ::testing::Combine(::testing::Values("NCHW", "NHWC"),
                                             ::testing::Values(ConvNormFusion::kStats,
                                                               ConvNormFusion::kPrologue)));
+
+// Bottleneck blocks: identity, projection, identity.
+struct BottleneckNet {
+  explicit BottleneckNet(const std::string& order) : builder(&ws, order, false) {
+    std::string x = builder.Input("data", 2, 4, 6);
+    x = builder.Relu(builder.Norm(builder.Conv(x, "conv", 4, 8, 3), "bn", 8), "relu");
+    x = Block(x, "a", 8, 8);
+    x = Block(x, "b", 8, 12);
+    x = Block(x, "c", 12, 12);
+    builder.Fc(builder.AveragePool(x, "pool"), "fc", 12, 3);
+    builder.Add("AveragedLoss", {"fc"}, "loss");
+    FuseOperators(&builder.net(), {FusionLevel::kAll, {}});
+  }
+  std::string Block(const std::string& x, const std::string& name, int in, int out) {
+    const auto layer = [&](const std::string& from, const char* part, int channels, int filters,
+                           int kernel) {
+      return builder.Norm(builder.Conv(from, name + part + "_conv", channels, filters, kernel),
+                          name + part, filters);
+    };
+    std::string y = builder.Relu(layer(x, "1", in, 4, 1), name + "1_relu");
+    y = builder.Relu(layer(y, "2", 4, 4, 3), name + "2_relu");
+    y = layer(y, "3", 4, out, 1);
+    const std::string shortcut = in == out ? x : layer(x, "0", in, out, 1);
+    return builder.Relu(builder.Sum(shortcut, y, name + "_sum"), name + "_out");
+  }
+
+  Workspace ws;
+  ImageNetBuilder builder;
+};
+
+class ResidualFusionTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(ResidualFusionTest, TrainingComputesTheSame) {
+  BottleneckNet plain(GetParam()), fused(GetParam());
+  NetDef& net = fused.builder.net();
+  FuseConvolutionsWithNorms(&net, ConvNormFusion::kResidual);
+  // The blocks before the last one; the projection reads what the first one writes.
+  EXPECT_EQ(CountType(net, "NormSumReluConvStats"), 2);
+  EXPECT_EQ(CountType(net, "NormReluConvStats"), 6);
+  EXPECT_EQ(CountType(net, "SpatialBNSumRelu"), 1);
+  const auto expected = AddGradientOperators(&plain.builder.net(), {{"loss", ""}});
+  const auto found = AddGradientOperators(&net, {{"loss", ""}});
+  EXPECT_EQ(CountType(net, "NormSumReluConvStatsGradient"), 2);
+  for (int run = 0; run < 2; ++run) {
+    ASSERT_TRUE(plain.ws.RunNetOnce(plain.builder.net()));
+    ASSERT_TRUE(fused.ws.RunNetOnce(net));
+  }
+  for (const char* blob : {"fc", "a_out", "b_out", "a3_rm", "b0_riv", "c3_rm"}) {
+    ExpectClose(ValuesOf(fused.ws, blob), ValuesOf(plain.ws, blob), 1e-5f, blob);
+  }
+  int compared = 0;
+  for (const auto& blob : plain.builder.net().external_input()) {
+    const auto gradient = expected.find(blob);
+    if (gradient == expected.end()) continue;
+    ASSERT_TRUE(found.count(blob)) << blob;
+    ExpectClose(ValuesOf(fused.ws, found.at(blob).dense),
+                ValuesOf(plain.ws, gradient->second.dense), 2e-5f, blob);
+    ++compared;
+  }
+  EXPECT_GE(compared, 30);
+}
+
+INSTANTIATE_TEST_SUITE_P(Orders, ResidualFusionTest, ::testing::Values("NCHW", "NHWC"));
+
+TEST(ConvNormFusionRefusalTest, EndsOfBlocksStay) {
+  const auto fused = [](const std::function<void(NetDef*)>& change) {
+    BottleneckNet net("NHWC");
+    change(&net.builder.net());
+    FuseConvolutionsWithNorms(&net.builder.net(), ConvNormFusion::kResidual);
+    return CountType(net.builder.net(), "NormSumReluConvStats");
+  };
+  const auto conv = [](NetDef* net, const std::string& output) {
+    for (OperatorDef& op : *net->mutable_op()) {
+      if (op.output(0) == output) return &op;
+    }
+    return static_cast<OperatorDef*>(nullptr);
+  };
+  EXPECT_EQ(fused([](NetDef*) {}), 2);
+  EXPECT_EQ(fused([&](NetDef* net) { SetArgument(conv(net, "b1_conv"), "stride", 2); }), 1);
+  EXPECT_EQ(fused([&](NetDef* net) { SetArgument(conv(net, "c1_conv"), "kernel", 3); }), 1);
+  EXPECT_EQ(fused([&](NetDef* net) { net->add_external_output("a3_conv"); }), 1);
+  // The result may be read from outside.
+  EXPECT_EQ(fused([&](NetDef* net) { net->add_external_output("a_out"); }), 2);
+  ResidualNet wide("NHWC");  // 3x3
+  FuseConvolutionsWithNorms(&wide.builder.net(), ConvNormFusion::kResidual);
+  EXPECT_EQ(CountType(wide.builder.net(), "NormSumReluConvStats"), 0);
+}
 
 TEST(ConvNormFusionRefusalTest, NetsThatTestStay) {
   ResidualNet test("NHWC", true);
@@ -119,6 +207,7 @@ TEST(ConvNormFusionChoiceTest, ByDeviceOrderAndType) {
   EXPECT_EQ(ParseConvNormFusion("none"), ConvNormFusion::kNone);
   EXPECT_EQ(ParseConvNormFusion("stats"), ConvNormFusion::kStats);
   EXPECT_EQ(ParseConvNormFusion("prologue"), ConvNormFusion::kPrologue);
+  EXPECT_EQ(ParseConvNormFusion("residual"), ConvNormFusion::kResidual);
   EXPECT_THROW(ParseConvNormFusion("all"), EnforceNotMet);
 }
 

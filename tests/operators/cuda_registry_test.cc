@@ -173,7 +173,7 @@ std::set<std::string> TypesOfTrainers() {
     const auto [softmax, loss] = brew::SoftmaxWithLoss(&model, scores, "label", "softmax", "loss");
     brew::Accuracy(&model, softmax, "label", "accuracy");
     FuseOperators(model.net(), {});
-    FuseConvolutionsWithNorms(model.net(), ConvNormFusion::kPrologue);
+    FuseConvolutionsWithNorms(model.net(), ConvNormFusion::kResidual);
     model.AddGradientOperators({{loss, ""}});
     AddWeightDecay(&model, 1e-4f);
     if (network == "lenet") {

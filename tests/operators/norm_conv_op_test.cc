@@ -167,6 +167,60 @@ TEST_P(NormConvTest, NormReluConvStatsEqualsTheSeparateOperators) {
   }
 }
 
+// The separate operators: SpatialBNSumRelu, then Conv. What it gives out has a gradient of its own,
+// or none.
+TEST_P(NormConvTest, NormSumReluConvStatsEqualsTheSeparateOperators) {
+  FeedImage(&ws_, "Z", dims_, RandomValues(CheckedNumel(dims_), 12), nhwc_);
+  FeedImage(&ws_, "dN", dims_, RandomValues(CheckedNumel(dims_), 13), nhwc_);
+  std::vector<OperatorDef> separate = {
+      Op("SpatialBNSumRelu", {"X", "s", "b", "rm", "rv", "Z"}, {"N", "rm", "rv", "sm", "siv"},
+         {MakeArgument<std::string>("order", OrderName(nhwc_)),
+          MakeArgument<float>("epsilon", kEpsilon)}),
+      Op("Conv", {"N", "W"}, {"Y"}, Arguments())};
+  for (const OperatorDef& op : separate) RunOp(&ws_, op);
+  const std::vector<float> y = FetchValues<float>(ws_, "Y"), n = FetchValues<float>(ws_, "N");
+  const std::vector<int64_t> dims = Fetch(ws_, "X").sizes(), y_dims = Fetch(ws_, "Y").sizes();
+  FeedRandom(&ws_, "dY", y_dims, 11);
+  for (const bool also : {false, true}) {
+    GradientOf(separate[1], {"dY"});
+    if (also) RunOp(&ws_, Op("Sum", {"N_grad", "dN"}, {"N_grad"}));
+    GradientOf(separate[0], {"N_grad"});
+    std::map<std::string, std::vector<float>> expected;
+    const std::vector<std::string> gradients = {"W_grad", "X_grad", "s_grad", "b_grad", "Z_grad"};
+    for (const std::string& name : gradients) expected[name] = FetchValues<float>(ws_, name);
+
+    FeedNorm();
+    const OperatorDef op = Op("NormSumReluConvStats", {"X", "norm", "Z", "W"},
+                              {"Y", "Y_sum", "Y_sumsq", "N"}, Arguments());
+    RunOp(&ws_, op);
+    ExpectTensor(ws_, "Y", y_dims, y, 1e-4f, 1e-4f);
+    ExpectTensor(ws_, "N", dims, n, 1e-4f, 1e-4f);
+    ExpectSums("Y", kFilters);
+    std::vector<GradientWrapper> outputs(4);
+    outputs[0].dense = "dY";
+    if (also) outputs[3].dense = "dN";
+    const GradientOpsMeta meta = GetGradientForOp(op, outputs);
+    for (const OperatorDef& g : meta.ops) RunOp(&ws_, g);
+    EXPECT_EQ(meta.g_input[0].dense, meta.g_input[2].dense);
+    GradientOf(Finalize(), {meta.g_input[0].dense, "norm_grad"});
+    const std::vector<float> g = FetchValues<float>(ws_, meta.g_input[2].dense);
+    Feed(&ws_, "Z_grad", dims, g);
+    for (const std::string& name : gradients) {
+      ExpectTensor(ws_, name, Fetch(ws_, name).sizes(), expected[name], 1e-4f, 1e-4f);
+    }
+  }
+}
+
+TEST_P(NormConvTest, GradientsOfTheFilterAndTheSummand) {
+  FeedNorm();
+  // Away from the kink: numeric gradients cross it otherwise.
+  FeedImage(&ws_, "Z", dims_, RandomValues(CheckedNumel(dims_), 12, 5.f, 6.f), nhwc_);
+  CheckGradient(&ws_,
+                Op("NormSumReluConvStats", {"X", "norm", "Z", "W"}, {"Y", "Y_sum", "Y_sumsq", "N"},
+                   Arguments()),
+                {2, 3});
+}
+
 TEST_P(NormConvTest, FilterGradient) {
   FeedNorm();
   CheckGradient(&ws_, NormedConv(), {2});
@@ -202,6 +256,10 @@ TEST_P(NormConvTest, RefusesWhatDoesNotFit) {
   Feed(&ws_, "wrong", {2, kChannels}, std::vector<float>(2 * kChannels));
   ExpectThrows(&ws_, Op("NormReluConvStats", {"X", "wrong", "W"}, {"Y", "a", "b"}, Arguments()),
                "6 x 8");
+  Feed(&ws_, "Z", {3}, std::vector<float>(3));
+  ExpectThrows(
+      &ws_, Op("NormSumReluConvStats", {"X", "norm", "Z", "W"}, {"Y", "a", "b", "N"}, Arguments()),
+      "Z is");
   Feed(&ws_, "sum", {3}, std::vector<float>(3));
   ExpectThrows(&ws_, Finalize(), "one value a channel");
 }
@@ -223,7 +281,7 @@ class NormConv16Test : public ::testing::TestWithParam<Layer> {
 
   // The forward and backward pass; returns every result by name.
   template <typename T>
-  std::map<std::string, std::vector<float>> Run() {
+  std::map<std::string, std::vector<float>> Run(bool with_sum) {
     const auto [kernel, stride, filters] = GetParam();
     const std::vector<int64_t> x_dims = {2, kEdge, kEdge, kDepth};
     const std::vector<int64_t> y_dims = {2, kEdge / stride, kEdge / stride, filters};
@@ -294,7 +352,11 @@ class NormConv16Test : public ::testing::TestWithParam<Layer> {
   // the normalized x decide, so single elements of X_grad may be far away: the mean tells.
   template <typename T>
   void ExpectFollowsFloat(float tolerance) {
-    const auto expected = Run<float>(), found = Run<T>();
+    for (const bool with_sum : {false, true})
+      ExpectClose(Run<float>(with_sum), Run<T>(with_sum), tolerance);
+  }
+  static void ExpectClose(const std::map<std::string, std::vector<float>>& expected,
+                          const std::map<std::string, std::vector<float>>& found, float tolerance) {
     for (const auto& [name, values] : expected) {
       const std::vector<float>& others = found.at(name);
       ASSERT_EQ(values.size(), others.size()) << name;
