@@ -32,8 +32,8 @@ struct MultiUpdateRun {
   Rule rule;
   const Tensor *lr = nullptr, *iter = nullptr;  // iter: of rules that are corrected
   const float *found_inf = nullptr, *scale = nullptr;
-  std::vector<Part> parts;
-  TypeMeta copy_type;
+  std::vector<Part> parts = {};
+  TypeMeta copy_type = {};
   Tensor decays;        // CUDA: of every kFlatAlignment elements
   bool warned = false;  // CUDA: that the parts are not flat
 

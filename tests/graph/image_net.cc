@@ -143,4 +143,20 @@ void ExpectClose(const std::vector<float>& a, const std::vector<float>& b, float
   EXPECT_LE(worst, tolerance * scale) << what;
 }
 
+int ExpectSameGradients(const NetDef& net, const Workspace& expected_ws, const Gradients& expected,
+                        const Workspace& found_ws, const Gradients& found, float tolerance) {
+  int compared = 0;
+  for (const std::string& blob : net.external_input()) {
+    const auto gradient = expected.find(blob);
+    if (gradient == expected.end()) continue;
+    const auto other = found.find(blob);
+    EXPECT_TRUE(other != found.end()) << blob << " has no gradient";
+    if (other == found.end()) continue;
+    ExpectClose(ValuesOf(found_ws, other->second.dense),
+                ValuesOf(expected_ws, gradient->second.dense), tolerance, blob);
+    ++compared;
+  }
+  return compared;
+}
+
 }  // namespace caffe2::testing

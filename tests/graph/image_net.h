@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "caffe2/core/operator.h"
+#include "caffe2/core/operator_gradient.h"
 #include "caffe2/core/workspace.h"
 
 namespace caffe2::testing {
@@ -55,6 +56,11 @@ std::vector<std::string> TypesOf(const NetDef& net);
 int CountType(const NetDef& net, const std::string& type);
 // The blob's values as float, whatever its type.
 std::vector<float> ValuesOf(const Workspace& ws, const std::string& blob);
+using Gradients = std::map<std::string, GradientWrapper>;
+// Compares the gradients of the external inputs of `net`, the expected ones in `expected_ws`, as
+// ExpectClose does; returns how many there are.
+int ExpectSameGradients(const NetDef& net, const Workspace& expected_ws, const Gradients& expected,
+                        const Workspace& found_ws, const Gradients& found, float tolerance);
 // |a - b| <= tolerance * max(1, max |b|), element by element.
 void ExpectClose(const std::vector<float>& a, const std::vector<float>& b, float tolerance,
                  const std::string& what);
