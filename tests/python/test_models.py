@@ -145,6 +145,7 @@ def image_helpers():
         "spatial_bn": lambda m: brew.spatial_bn(m, "x", "y", 4),
         "spatial_bn test": lambda m: brew.spatial_bn(m, "x", "y", 4, is_test=True),
         "instance_norm": lambda m: brew.instance_norm(m, "x", "y", 4),
+        "spatial_gn": lambda m: brew.spatial_gn(m, "x", "y", 4, group=2),
         "softmax": lambda m: brew.softmax(m, "x", "y"),
         "relu": lambda m: brew.relu(m, "x", "y"),
         "tanh": lambda m: brew.tanh(m, "x", "y"),
@@ -177,6 +178,20 @@ def test_layer_norm():
     workspace.RunNetOnce(model.net)
     expected = 2 * (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True) + 1
     np.testing.assert_allclose(workspace.FetchBlob(blob), expected, atol=1e-3)
+
+
+def test_spatial_gn():
+    model = ModelHelper("spatial_gn")
+    blob = brew.spatial_gn(model, "x", "y", 4, init_scale=2.0, init_bias=1.0, group=2)
+    x = np.random.default_rng(0).standard_normal((3, 4, 5, 5), np.float32)
+    workspace.FeedBlob("x", x)
+    workspace.RunNetOnce(model.param_init_net)
+    workspace.RunNetOnce(model.net)
+    rows = x.reshape(6, 50)
+    expected = 2 * (rows - rows.mean(1, keepdims=True)) / rows.std(1, keepdims=True) + 1
+    np.testing.assert_allclose(workspace.FetchBlob(blob), expected.reshape(x.shape), atol=1e-3)
+    with pytest.raises(ValueError, match="divide"):
+        brew.spatial_gn(model, "x", "z", 4, group=3)
 
 
 def test_resnet50_builds_runs_and_has_the_names_of_caffe2():

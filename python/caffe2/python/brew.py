@@ -33,6 +33,7 @@ from caffe2.python.helpers.normalization import (
     lrn,
     softmax,
     spatial_bn,
+    spatial_gn,
 )
 from caffe2.python.helpers.pooling import average_pool, max_pool, max_pool_with_index
 from caffe2.python.helpers.train import (
@@ -91,7 +92,7 @@ for _helper in (
     accuracy, add_weight_decay, average_pool, batch_mat_mul, concat, cond, conv, conv_nd,
     conv_transpose, db_input, depth_concat, dropout, elementwise_linear, fc, fc_decomp, fc_prune,
     fc_sparse, group_conv, group_conv_deprecated, image_input, instance_norm, iter, layer_norm,
-    loop, lrn, max_pool, max_pool_with_index, packed_fc, prelu, relu, softmax, spatial_bn, sum,
-    tanh, transpose, video_input,
+    loop, lrn, max_pool, max_pool_with_index, packed_fc, prelu, relu, softmax, spatial_bn,
+    spatial_gn, sum, tanh, transpose, video_input,
 ):
     Register(_helper)

@@ -63,6 +63,24 @@ def spatial_bn(model, blob_in, blob_out, dim_in, init_scale=1.0, init_bias=0.0,
     return model.net.SpatialBN(inputs, outputs, order=order, **kwargs)[0]
 
 
+def spatial_gn(model, blob_in, blob_out, dim_in, init_scale=1.0, init_bias=0.0,
+               ScaleInitializer=None, BiasInitializer=None, RunningMeanInitializer=None,
+               RunningVarianceInitializer=None, order="NCHW", **kwargs):
+    """Normalizes groups of `dim_in` / `group` channels of each image (Wu and He, 2018).
+
+    Parameters <blob_out>_s and _b [dim_in]. There are no running moments: their initializers are
+    accepted, as in Caffe2, and not used.
+    """
+    if dim_in % kwargs.get("group", 32):
+        raise ValueError(f"{dim_in} channels do not divide into {kwargs.get('group', 32)} groups")
+    blob_out = blob_out or model.net.NextName()
+    scale = _param(model, blob_out + "_s", [dim_in], init_scale, ParameterTags.WEIGHT,
+                   ScaleInitializer)
+    bias = _param(model, blob_out + "_b", [dim_in], init_bias, ParameterTags.BIAS, BiasInitializer)
+    outputs = [blob_out, blob_out + "_mean", blob_out + "_std"]
+    return model.net.GroupNorm([blob_in, scale, bias], outputs, order=order, **kwargs)[0]
+
+
 def layer_norm(model, blob_in, blob_out, dim_in, axis=1, epsilon=1e-4, initial_scale=1.0,
                initial_bias=0.0):
     """Normalizes over the dimensions from `axis` on, then scales and shifts by <blob_out>_scale and
