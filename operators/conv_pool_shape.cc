@@ -33,7 +33,7 @@ Values ReadPerAxis(const ArgumentHelper& arguments, const std::string& name, int
   return values;
 }
 
-Values ReadGivenPads(const ArgumentHelper& arguments) {
+Values ReadGivenPads(const ArgumentHelper& arguments, int64_t least = 0) {
   Values pads;
   if (arguments.HasArgument("pads")) {
     pads = arguments.GetRepeatedArgument<int64_t>("pads");
@@ -48,7 +48,7 @@ Values ReadGivenPads(const ArgumentHelper& arguments) {
     if (!any) pads.clear();
   }
   for (int64_t pad : pads) {
-    CAFFE_ENFORCE(pad >= 0 && pad <= kLargest, "a pad is ", pad);
+    CAFFE_ENFORCE(pad >= least && pad <= kLargest, "a pad is ", pad);
   }
   return pads;
 }
@@ -73,7 +73,7 @@ StorageOrder ReadStorageOrder(const ArgumentHelper& arguments) {
 }
 
 std::vector<int64_t> ReadPads(const ArgumentHelper& arguments, size_t rank) {
-  return ExpandAxes("pads", ReadGivenPads(arguments), 2 * rank, 0);
+  return ExpandAxes("pads", ReadGivenPads(arguments, -kLargest), 2 * rank, 0);
 }
 
 ImageShape ImageShape::FromDims(const std::vector<int64_t>& dims, StorageOrder order) {
@@ -116,8 +116,9 @@ WindowArguments::WindowArguments(const ArgumentHelper& arguments)
     CAFFE_ENFORCE(pads_.empty(), "legacy_pad VALID and SAME leave no room for pads of one's own");
   }
   if (global_pooling_) {
-    CAFFE_ENFORCE(all(kernel_, 0) && all(stride_, 1) && all(dilation_, 1) && all(pads_, 0),
-                  "global_pooling takes no kernel, stride, dilation or pad");
+    CAFFE_ENFORCE(all(stride_, 1) && all(dilation_, 1) && all(pads_, 0),
+                  "global_pooling takes no stride, dilation or pad");
+    kernel_.clear();
   } else {
     CAFFE_ENFORCE(!kernel_.empty(), "argument kernel, kernels or kernel_h and kernel_w is missing");
   }

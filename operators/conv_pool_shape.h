@@ -17,8 +17,8 @@ enum class StorageOrder { kNCHW, kNHWC };
 StorageOrder ReadStorageOrder(const ArgumentHelper& arguments);
 
 // The pads of `rank` spatial axes, all beginnings, then all ends: `pads`, or `pad` for every side,
-// or pad_t, pad_l, pad_b, pad_r; 0 if there are none. Throws on a negative or huge one, and if the
-// number of pads does not fit.
+// or pad_t, pad_l, pad_b, pad_r; 0 if there are none; negative where something is taken away. Throws
+// on a huge one, and if the number of pads does not fit.
 std::vector<int64_t> ReadPads(const ArgumentHelper& arguments, size_t rank);
 
 // The meaning of a tensor's axes: N x C x spatial or N x spatial x C, with any number of spatial
@@ -47,11 +47,11 @@ struct Window {
 //   pad | pad_t, pad_l, pad_b, pad_r | pads (all beginnings, then all ends), default 0;
 //   legacy_pad: 0 pads as given; 1 VALID none; 2 SAME output = ceil(input / stride), the odd pad at
 //   the end; 3 Caffe's pooling: `pad` on both sides and the output size rounded up;
-//   global_pooling: the window is the whole image; group; order.
+//   global_pooling: the window is the whole image, whatever kernel says; group; order.
 class WindowArguments {
  public:
   // Throws EnforceNotMet on values that can never work: kernel, stride, dilation or group below 1,
-  // negative pads, pads beside VALID or SAME, a kernel beside global_pooling.
+  // negative pads, pads beside VALID or SAME, a stride, dilation or pad beside global_pooling.
   explicit WindowArguments(const ArgumentHelper& arguments);
 
   StorageOrder order() const { return order_; }

@@ -15,9 +15,10 @@ PadMode ReadPadMode(const ArgumentHelper& arguments) {
   CAFFE_THROW("mode is \"", mode, "\"; known: constant reflect edge");
 }
 
-// Source index of each of `size` + begin + end places.
+// Source index of each of `size` + begin + end places. Negative pads take places away.
 std::vector<int64_t> MapAxis(PadMode mode, int64_t size, int64_t begin, int64_t end) {
   CAFFE_ENFORCE(mode == PadMode::kConstant || size > 0, "nothing to pad an empty axis with");
+  CAFFE_ENFORCE_GE(size + begin + end, 0, "pads ", begin, " and ", end, " of an axis of ", size);
   CAFFE_ENFORCE(mode != PadMode::kReflect || (begin < size && end < size), "pads ", begin, " and ",
                 end, " reflect more than an axis of ", size, " has");
   std::vector<int64_t> map;
@@ -135,8 +136,8 @@ void DescribePads(OpSchema& schema) {
   schema.NumInputs(1)
       .NumOutputs(1)
       .Arg("pad",
-           "Pixels added on every side, default 0. Or pad_t, pad_l, pad_b, pad_r, or pads "
-           "in that order.")
+           "Pixels added on every side, default 0; a negative number takes so many away. Or pad_t, "
+           "pad_l, pad_b, pad_r, or pads in that order.")
       .Arg("mode", "constant (default), reflect (without repeating the edge) or edge.")
       .Arg("value", "What constant puts in the pads, default 0.")
       .Arg("order", "NCHW (default) or NHWC.");

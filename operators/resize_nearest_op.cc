@@ -1,21 +1,14 @@
 // ResizeNearest, UpsampleNearest and their gradients on the CPU.
-#include <cmath>
-
-#include "caffe2/core/operator.h"
 #include "operators/gradient_rule.h"
 #include "operators/pixel_map.h"
+#include "operators/scaled_image.h"
 
 namespace caffe2 {
 namespace {
 
-constexpr int64_t kMostPixels = int64_t{1} << 31;  // along an axis
-
 // Source index of each place of an axis that becomes `scale` times as long.
 std::vector<int64_t> MapAxis(const char* name, int64_t size, float scale) {
-  CAFFE_ENFORCE(scale > 0 && std::isfinite(scale), name, " is ", scale);
-  const double scaled = static_cast<double>(size) * scale;
-  CAFFE_ENFORCE_LT(scaled, static_cast<double>(kMostPixels), name, " is ", scale);
-  std::vector<int64_t> map(static_cast<int64_t>(scaled));
+  std::vector<int64_t> map(ScaledSize(name, size, scale));
   for (size_t i = 0; i < map.size(); ++i) {
     map[i] = std::min(static_cast<int64_t>(static_cast<float>(i) / scale), size - 1);
   }
@@ -40,18 +33,20 @@ struct ResizeShape {
   }
 };
 
-// What the operators resize by: their arguments, and where their gradients find X and dY.
+// What the operators resize by: their arguments or, where they have one more input, that; and where
+// their gradients find X and dY.
 struct ByScales {
   static constexpr int kDY = 0, kX = 1;
-  static ResizeShape Make(const ArgumentHelper& arguments, const std::vector<int64_t>& dims) {
-    return {dims,           ReadStorageOrder(arguments),
-            "height_scale", arguments.GetSingleArgument<float>("height_scale", 1.f),
-            "width_scale",  arguments.GetSingleArgument<float>("width_scale", 1.f)};
+  static ResizeShape Make(const ArgumentHelper& arguments, const Tensor* scales,
+                          const std::vector<int64_t>& dims) {
+    const ImageScales by = ImageScales::Read(arguments, scales);
+    return {dims, ReadStorageOrder(arguments), "height_scale", by.height, "width_scale", by.width};
   }
 };
 struct ByInteger {
   static constexpr int kX = 0, kDY = 1;
-  static ResizeShape Make(const ArgumentHelper& arguments, const std::vector<int64_t>& dims) {
+  static ResizeShape Make(const ArgumentHelper& arguments, const Tensor*,
+                          const std::vector<int64_t>& dims) {
     const auto scale = static_cast<float>(arguments.GetSingleArgument<int>("scale", 2));
     return {dims, ReadStorageOrder(arguments), "scale", scale, "scale", scale};
   }
@@ -68,7 +63,8 @@ class ResizeOp final : public Operator<CPUContext> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor& x = Input(0);
-    const ResizeShape shape = Scale::Make(ArgumentHelper(debug_def()), x.sizes());
+    const ResizeShape shape =
+        Scale::Make(ArgumentHelper(debug_def()), InputSize() > 1 ? &Input(1) : nullptr, x.sizes());
     Tensor* y = Output(0);
     y->Resize(shape.output);
     GatherPixels(shape.planes, shape.map, 0.f, x.data<T>(), y->template mutable_data<T>());
@@ -87,7 +83,8 @@ class ResizeGradientOp final : public Operator<CPUContext> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor &dy = Input(Scale::kDY), &x = Input(Scale::kX);
-    const ResizeShape shape = Scale::Make(ArgumentHelper(debug_def()), x.sizes());
+    const ResizeShape shape =
+        Scale::Make(ArgumentHelper(debug_def()), InputSize() > 2 ? &Input(2) : nullptr, x.sizes());
     CAFFE_ENFORCE(dy.sizes() == shape.output, "dY has shape ", ShapeString(dy.sizes()), ", Y ",
                   ShapeString(shape.output));
     Tensor* dx = Output(0);
@@ -100,16 +97,13 @@ class ResizeGradientOp final : public Operator<CPUContext> {
 template <class Scale>
 std::vector<TensorShape> InferResize(const OperatorDef& def,
                                      const std::vector<TensorShape>& inputs) {
-  if (inputs[0].unknown_shape()) return {UnknownTensorShape()};
-  const ResizeShape shape = Scale::Make(ArgumentHelper(def), GetDimsVector(inputs[0]));
+  if (inputs[0].unknown_shape() || inputs.size() > 1) return {UnknownTensorShape()};
+  const ResizeShape shape = Scale::Make(ArgumentHelper(def), nullptr, GetDimsVector(inputs[0]));
   return {CreateTensorShape(shape.output, inputs[0].data_type())};
 }
 
 void DescribeScales(OpSchema& schema) {
-  schema.NumOutputs(1)
-      .Arg("height_scale", "Rows of Y over rows of X, above 0, default 1.")
-      .Arg("width_scale", "Columns of Y over columns of X, above 0, default 1.")
-      .Arg("order", "NCHW (default) or NHWC.");
+  schema.NumOutputs(1).FillUsing(ImageScales::Describe).Arg("order", "NCHW (default) or NHWC.");
 }
 
 void DescribeInteger(OpSchema& schema) {
@@ -120,23 +114,25 @@ void DescribeInteger(OpSchema& schema) {
 
 REGISTER_CPU_OPERATOR(ResizeNearest, ResizeOp<ByScales>);
 OPERATOR_SCHEMA(ResizeNearest)
-    .NumInputs(1)
+    .NumInputs(1, 2)
     .FillUsing(DescribeScales)
     .TensorInferenceFunction(InferResize<ByScales>)
     .Input(0, "X", "N x C x H x W (NCHW) or N x H x W x C (NHWC), float or bfloat16.")
+    .Input(1, "scales", "Optional: height_scale and width_scale, floats, in place of arguments.")
     .Output(0, "Y", "The same with floor(H * height_scale) rows of floor(W * width_scale) pixels.")
     .SetDoc(
         "Resizes images: row i of Y is row floor(i / height_scale) of X, columns likewise. "
         "Semantics are Caffe2's.");
-REGISTER_GRADIENT(ResizeNearest, GradientRule<"GO0 I0 -> GI0">);
+REGISTER_GRADIENT(ResizeNearest, GetScaledImageGradient);
 
 REGISTER_CPU_OPERATOR(ResizeNearestGradient, ResizeGradientOp<ByScales>);
 OPERATOR_SCHEMA(ResizeNearestGradient)
-    .NumInputs(2)
+    .NumInputs(2, 3)
     .FillUsing(DescribeScales)
     .IdenticalTypeAndShapeOfInput(1)
     .Input(0, "dY", "Gradient of Y.")
     .Input(1, "X", "The forward operator's input, for its shape.")
+    .Input(2, "scales", "Optional: as in the forward operator.")
     .Output(0, "dX", "Gradient of X: a pixel gets the sum over its copies.")
     .SetDoc("Gradient of ResizeNearest.");
 NO_GRADIENT(ResizeNearestGradient);

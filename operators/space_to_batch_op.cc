@@ -23,6 +23,7 @@ struct SpaceBatchShape {
     const auto block = arguments.GetSingleArgument<int64_t>("block_size", 2);
     CAFFE_ENFORCE(block > 0 && block <= kMostBlock, "block_size is ", block);
     const std::vector<int64_t> pads = ReadPads(arguments, 2);
+    for (const int64_t pad : pads) CAFFE_ENFORCE_GE(pad, 0, "a pad");
     SpaceBatchShape s{dims[0], dims[1], dims[2], dims[3], block, pads[0], pads[1]};
     const int64_t more_rows = pads[0] + pads[2], more_columns = pads[1] + pads[3];
     if (apart) {

@@ -51,6 +51,39 @@ TEST_P(PixelMapTest, PadImageSides) {
   CheckGradient(&ws_, Op("PadImage", {"X"}, {"Y"}, args), {0});
 }
 
+TEST_P(PixelMapTest, NegativePadsCrop) {
+  FeedImage(&ws_, "X", {1, 1, 3, 4}, std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12},
+            nhwc_);
+  for (const char* mode : {"constant", "reflect", "edge"}) {
+    const std::vector<Argument> args =
+        InOrder(nhwc_, {MakeArgument<int>("pad_t", -1), MakeArgument<int>("pad_l", -2),
+                        MakeArgument<int>("pad_r", 1), MakeArgument<std::string>("mode", mode)});
+    RunOp(&ws_, Op("PadImage", {"X"}, {"Y"}, args));
+    const float outside[2] = {mode[0] == 'c'   ? 0.f
+                              : mode[0] == 'r' ? 7.f
+                                               : 8.f,
+                              mode[0] == 'c'   ? 0.f
+                              : mode[0] == 'r' ? 11.f
+                                               : 12.f};
+    ExpectImage(ws_, "Y", {1, 1, 2, 3}, {7, 8, outside[0], 11, 12, outside[1]}, nhwc_, 0.f, 0.f);
+    CheckGradient(&ws_, Op("PadImage", {"X"}, {"Y"}, args), {0});
+    FeedImage(&ws_, "X", {1, 1, 3, 4}, std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12},
+              nhwc_);
+  }
+}
+
+TEST_P(PixelMapTest, ScalesMayBeAnInput) {
+  const std::vector<int64_t> dims = {2, 3, 4, 3};
+  FeedImage(&ws_, "X", dims, RandomValues(CheckedNumel(dims), 1), nhwc_);
+  Feed<float>(&ws_, "scales", {2}, {1.6f, 0.7f});
+  RunOp(&ws_, Op("ResizeNearest", {"X"}, {"Y"},
+                 InOrder(nhwc_,
+                         {MakeArgument("height_scale", 1.6f), MakeArgument("width_scale", 0.7f)})));
+  RunOp(&ws_, Op("ResizeNearest", {"X", "scales"}, {"Z"}, InOrder(nhwc_, {})), true);
+  ExpectTensor(ws_, "Z", Fetch(ws_, "Y").sizes(), FetchValues<float>(ws_, "Y"), 0.f, 0.f);
+  CheckGradient(&ws_, Op("ResizeNearest", {"X", "scales"}, {"Y"}, InOrder(nhwc_, {})), {0});
+}
+
 TEST_P(PixelMapTest, ResizeNearest) {
   const std::vector<int64_t> dims = {2, 3, 4, 3};
   const std::vector<float> x = RandomValues(CheckedNumel(dims), 1);
@@ -100,7 +133,7 @@ TEST(PixelMap, RefusesWhatCannotWork) {
               {MakeArgument<int>("pad", size), MakeArgument<std::string>("mode", mode)});
   };
   ExpectThrows(&ws, pad(2, "reflect"), "reflect more");
-  ExpectThrows(&ws, pad(-1, "constant"), "pad is -1");
+  ExpectThrows(&ws, pad(-2, "constant"), "pads -2 and -2");
   ExpectThrows(&ws, pad(1, "mirror"), "mirror");
   ExpectThrows(&ws, Op("PadImageGradient", {"X"}, {"dX"}, {MakeArgument<int>("pad", 2)}),
                "smaller than the pads");
@@ -113,6 +146,7 @@ TEST(PixelMap, RefusesWhatCannotWork) {
   ExpectThrows(&ws, resize(1e30f), "width_scale is");
   FeedRandom(&ws, "V", {2, 2, 2}, 1);
   ExpectThrows(&ws, Op("ResizeNearest", {"V"}, {"Y"}), "spatial axes");
+  ExpectThrows(&ws, Op("ResizeNearest", {"X", "X"}, {"Y"}), "scales [1, 1, 2, 2]");
 }
 
 }  // namespace

@@ -130,6 +130,16 @@ std::vector<Case> Cases() {
        0,
        {arg("kernel", 3), arg("stride", 2), arg("legacy_pad", 2)}},
       {"global", {3, 4, 3, 5}, {3, 4, 1, 1}, 3, 5, 1, 1, 0, 0, {arg("global_pooling", 1)}},
+      {"global_with_kernel",
+       {3, 4, 3, 5},
+       {3, 4, 1, 1},
+       3,
+       5,
+       1,
+       1,
+       0,
+       0,
+       {arg("global_pooling", 1), arg("kernel", 2)}},
   };
 }
 
@@ -287,7 +297,6 @@ TEST(Pool, RefusesWhatCannotWork) {
   ExpectThrows(&ws, pool({arg("kernel", 2), arg("pad", 2)}), "not below the kernel");
   ExpectThrows(&ws, pool({arg("kernel", 2), arg("dilation", 2)}), "dilation");
   ExpectThrows(&ws, pool({arg("global_pooling", 1), arg("stride", 2)}), "global_pooling");
-  ExpectThrows(&ws, pool({arg("global_pooling", 1), arg("kernel", 2)}), "global_pooling");
   ExpectThrows(&ws, pool({arg("kernel", 1), arg("stride", 3), arg("legacy_pad", 3)}),
                "leaves the input");
   ExpectThrows(&ws, pool({arg("kernel", 1), arg("legacy_pad", 4)}), "legacy_pad is 4");

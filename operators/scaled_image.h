@@ -1,0 +1,31 @@
+// How much larger the operators that resize images make them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "caffe2/core/operator.h"
+
+namespace caffe2 {
+
+struct ImageScales {
+  float height = 1, width = 1;
+
+  // The arguments height_scale and width_scale, or the two floats of `scales` unless it is null.
+  static ImageScales Read(const ArgumentHelper& arguments, const Tensor* scales);
+  // The documentation of the arguments.
+  static void Describe(OpSchema& schema);
+};
+
+// floor(size * scale). Throws EnforceNotMet, with the name, for a scale that is not above 0, and a
+// result of 2^31 or more.
+int64_t ScaledSize(const char* name, int64_t size, float scale);
+
+// "<Type>Gradient" with inputs dY, X and, if the operator has them as an input, the scales.
+class GetScaledImageGradient final : public GradientMakerBase {
+ public:
+  using GradientMakerBase::GradientMakerBase;
+  std::vector<OperatorDef> GetGradientDefs() override;
+};
+
+}  // namespace caffe2
