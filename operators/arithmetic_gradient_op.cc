@@ -36,8 +36,20 @@ struct MulDerivative {
     return dc * a;
   }
 };
-// C = A / B: dA = dC / B, dB = -dC * A / B^2.
+// C = A / B: dA = dC / B, dB = -dC * A / B^2 = -dC * C / B.
 struct DivDerivative {
+  // Given C in the place of A.
+  struct OfResult {
+    static constexpr bool kReadsOperands = true;
+    template <typename T>
+    static T A(T dc, T, T b) {
+      return dc / b;
+    }
+    template <typename T>
+    static T B(T dc, T c, T b) {
+      return -dc * c / b;
+    }
+  };
   static constexpr bool kReadsOperands = true;
   template <typename T>
   static T A(T dc, T, T b) {
@@ -49,7 +61,8 @@ struct DivDerivative {
   }
 };
 
-// In place only the sum may be differentiated: the other rules need the overwritten operand.
+// In place the sum may be differentiated, and the quotient by its result: the other rules need the
+// overwritten operand.
 class GetAddGradient final : public GradientMakerBase {
  public:
   using GradientMakerBase::GradientMakerBase;
@@ -68,6 +81,19 @@ class GetMulGradient final : public GradientMakerBase {
     return SingleGradientDef(Def().type() + "Gradient", "",
                              std::vector<std::string>{GO(0), I(0), I(1)},
                              std::vector<std::string>{GI(0), GI(1)});
+  }
+};
+class GetDivGradient final : public GradientMakerBase {
+ public:
+  using GradientMakerBase::GradientMakerBase;
+  std::vector<OperatorDef> GetGradientDefs() override {
+    CAFFE_ENFORCE(I(1) != O(0),
+                  "the gradient of Div needs B, but the output was written there: ", O(0));
+    const std::vector<std::string> outputs{GI(0), GI(1)};
+    if (I(0) == O(0)) {
+      return SingleGradientDef("DivGradient", "", std::vector{I(1), O(0), GO(0)}, outputs);
+    }
+    return SingleGradientDef("DivGradient", "", std::vector{GO(0), I(0), I(1), O(0)}, outputs);
   }
 };
 
@@ -91,13 +117,24 @@ OPERATOR_SCHEMA(MulGradient)
         "broadcast.");
 OPERATOR_SCHEMA(DivGradient)
     .FillUsing(DescribeBinaryGradient)
+    .NumInputs({3, 4})
+    .AllowInplace([](int input, int output) { return input == 0 || (input == 2 && output == 0); })
+    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
+      if (in.size() == 3) return std::vector<TensorShape>{in[1], in[0]};
+      return std::vector<TensorShape>{in[1], in[2]};
+    })
     .SetDoc(
-        "Gradient of Div: dA = dC / B, dB = -dC * A / B^2, summed over the dimensions that "
-        "were broadcast.");
+        "Gradient of Div: dA = dC / B, dB = -dC * A / B^2, summed over the dimensions that were "
+        "broadcast. With three inputs, which are then B, C and dC, dB = -dC * C / B; A has C's "
+        "shape.")
+    .Input(0, "dC", "Gradient of the result. Of three inputs: B.")
+    .Input(1, "A", "First operand of the forward operator. Of three inputs: its result C.")
+    .Input(2, "B", "Second operand of the forward operator. Of three inputs: dC.")
+    .Input(3, "C", "The result; not used.");
 
 REGISTER_GRADIENT(Add, GetAddGradient);
 REGISTER_GRADIENT(Sub, GetAddGradient);
 REGISTER_GRADIENT(Mul, GetMulGradient);
-REGISTER_GRADIENT(Div, GetMulGradient);
+REGISTER_GRADIENT(Div, GetDivGradient);
 
 }  // namespace caffe2

@@ -11,7 +11,9 @@ namespace caffe2 {
 // Inputs dC, A, B; outputs dA and dB in the shapes of A and B: the derivative where the operand
 // has the shape of C, its sum over the repeated dimensions otherwise. An output may take dC's
 // place if it has dC's shape. Derivative has A(dc, a, b) and B(dc, a, b), which give the
-// summands, and kReadsOperands, which is false if the values of A and B do not matter.
+// summands, and kReadsOperands, which is false if the values of A and B do not matter. If it has
+// OfResult, a derivative by (dc, c, b), there may be three inputs B, C and dC in place of four; A
+// had C's shape then.
 template <class Context, class Derivative>
 class BinaryGradientOp final : public Operator<Context> {
  public:
@@ -23,61 +25,70 @@ class BinaryGradientOp final : public Operator<Context> {
 
   template <typename T>
   bool DoRunWithType() {
-    const Tensor &dC = Input(0), &A = Input(1), &B = Input(2);
+    if constexpr (requires { typename Derivative::OfResult; }) {
+      if (InputSize() == 3)
+        return Run<typename Derivative::OfResult, T>(Input(2), Input(1), Input(0));
+    }
+    return Run<Derivative, T>(Input(0), Input(1), Input(2));
+  }
+
+ private:
+  template <class D, typename T>
+  bool Run(const Tensor& dC, const Tensor& A, const Tensor& B) {
     const BroadcastPlan plan = rule_.Plan(A.sizes(), B.sizes());
     CAFFE_ENFORCE_EQ(dC.numel(), plan.numel, "the gradient's shape ", ShapeString(dC.sizes()),
                      " is not that of the result of ", ShapeString(A.sizes()), " and ",
                      ShapeString(B.sizes()));
     for (int i : {0, 1}) {
-      CAFFE_ENFORCE(Output(i) != &dC || Input(i + 1).numel() == dC.numel(), "output ", i,
+      CAFFE_ENFORCE(Output(i) != &dC || (i == 0 ? A : B).numel() == dC.numel(), "output ", i,
                     " does not fit in place of the gradient");
     }
     const T* dc = dC.data<T>();
-    const T* a = Derivative::kReadsOperands ? A.data<T>() : nullptr;
-    const T* b = Derivative::kReadsOperands ? B.data<T>() : nullptr;
+    const T* a = D::kReadsOperands ? A.data<T>() : nullptr;
+    const T* b = D::kReadsOperands ? B.data<T>() : nullptr;
     // The output that overwrites dC goes last.
     if (Output(0) == &dC) {
-      GradientOf<1, T>(plan, dc, a, b);
-      GradientOf<0, T>(plan, dc, a, b);
+      GradientOf<D, 1, T>(plan, B, dc, a, b);
+      GradientOf<D, 0, T>(plan, A, dc, a, b);
     } else {
-      GradientOf<0, T>(plan, dc, a, b);
-      GradientOf<1, T>(plan, dc, a, b);
+      GradientOf<D, 0, T>(plan, A, dc, a, b);
+      GradientOf<D, 1, T>(plan, B, dc, a, b);
     }
     return true;
   }
 
- private:
-  template <int operand, typename T, typename R>
+  template <class D, int operand, typename T, typename R>
   static void Row(int64_t n, const T* dc, const T* a, int64_t a_stride, const T* b,
                   int64_t b_stride, R* out) {
     for (int64_t i = 0; i < n; ++i) {
       const auto g = Widen(dc[i]);
       auto x = g, y = g;
-      if constexpr (Derivative::kReadsOperands) {
+      if constexpr (D::kReadsOperands) {
         x = Widen(a[i * a_stride]);
         y = Widen(b[i * b_stride]);
       }
       if constexpr (operand == 0) {
-        out[i] = Narrow<R>(Derivative::A(g, x, y));
+        out[i] = Narrow<R>(D::A(g, x, y));
       } else {
-        out[i] = Narrow<R>(Derivative::B(g, x, y));
+        out[i] = Narrow<R>(D::B(g, x, y));
       }
     }
   }
 
   // The derivative by one operand at every index of C.
-  template <int operand, typename T, typename R>
+  template <class D, int operand, typename T, typename R>
   static void Summands(const BroadcastPlan& plan, const T* dc, const T* a, const T* b, R* out) {
     const int64_t a_stride = plan.a_inner_stride(), b_stride = plan.b_inner_stride();
     ParallelRows(plan, kElementwiseGrain, [=](int64_t n, int64_t row, int64_t ia, int64_t ib) {
-      Row<operand>(n, dc + row, a + ia, a_stride, b + ib, b_stride, out + row);
+      Row<D, operand>(n, dc + row, a + ia, a_stride, b + ib, b_stride, out + row);
     });
   }
 
-  template <int operand, typename T>
-  void GradientOf(const BroadcastPlan& plan, const T* dc, const T* a, const T* b) {
+  // `like`: the operand.
+  template <class D, int operand, typename T>
+  void GradientOf(const BroadcastPlan& plan, const Tensor& like, const T* dc, const T* a,
+                  const T* b) {
     using Acc = ArithmeticType<T>;
-    const Tensor& like = Input(operand + 1);
     Tensor* gradient = Output(operand);
     gradient->ResizeLike(like);
     if (plan.numel == 0) {
@@ -85,12 +96,12 @@ class BinaryGradientOp final : public Operator<Context> {
       return;
     }
     if (operand == 0 ? plan.a_full() : plan.b_full()) {
-      Summands<operand>(plan, dc, a, b, gradient->template mutable_data<T>());
+      Summands<D, operand>(plan, dc, a, b, gradient->template mutable_data<T>());
       return;
     }
     summands_.Resize(plan.numel);
     Acc* summands = summands_.template mutable_data<Acc>();
-    Summands<operand>(plan, dc, a, b, summands);
+    Summands<D, operand>(plan, dc, a, b, summands);
     BroadcastPlan reduction = plan;
     if (operand == 0) reduction.b_stride = plan.a_stride;
     int64_t stride = 1;

@@ -47,12 +47,17 @@ __device__ inline A Derive(A dc, A a, A b) {
       return dc / b;
     case Derivative::kDivB:
       return -dc * a / (b * b);
+    case Derivative::kDivBOfResult:
+      return -dc * a / b;
   }
   return dc;
 }
-constexpr bool ReadsA(Derivative d) { return d == Derivative::kMulB || d == Derivative::kDivB; }
+constexpr bool ReadsA(Derivative d) {
+  return d == Derivative::kMulB || d == Derivative::kDivB || d == Derivative::kDivBOfResult;
+}
 constexpr bool ReadsB(Derivative d) {
-  return d == Derivative::kMulA || d == Derivative::kDivA || d == Derivative::kDivB;
+  return d == Derivative::kMulA || d == Derivative::kDivA || d == Derivative::kDivB ||
+         d == Derivative::kDivBOfResult;
 }
 
 // One block for each element of the gradient, or with `kAlone` (nothing to sum) one thread.
@@ -200,6 +205,7 @@ void LaunchBinaryGradient(Derivative derivative, const Strides& kept, const Stri
     CASE(kMulB);
     CASE(kDivA);
     CASE(kDivB);
+    CASE(kDivBOfResult);
   }
 #undef CASE
 }

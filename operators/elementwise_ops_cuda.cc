@@ -32,7 +32,7 @@ struct CudaBinary {
 template <class Types, BinaryFunction kFunction>
 using Binary = BinaryElementwiseOp<Types, CUDAContext, CudaBinary<kFunction>>;
 
-// dC, A, B -> dA, dB; as BinaryGradientOp (operators/binary_gradient.h).
+// dC, A, B -> dA, dB; as BinaryGradientOp (operators/binary_gradient.h), with B, C, dC of Div too.
 template <Derivative kByA, Derivative kByB, bool kReadsOperands>
 class CudaBinaryGradientOp final : public Operator<CUDAContext> {
  public:
@@ -43,28 +43,33 @@ class CudaBinaryGradientOp final : public Operator<CUDAContext> {
 
   template <typename T>
   bool DoRunWithType() {
-    const Tensor &dC = Input(0), &A = Input(1), &B = Input(2);
+    const bool of_result = kByB == Derivative::kDivB && InputSize() == 3;
+    const Tensor &dC = Input(of_result ? 2 : 0), &A = Input(1), &B = Input(of_result ? 0 : 2);
+    const Derivative by_b = of_result ? Derivative::kDivBOfResult : kByB;
     const BroadcastPlan plan = rule_.Plan(A.sizes(), B.sizes());
     CAFFE_ENFORCE_EQ(dC.numel(), plan.numel, "the gradient's shape ", ShapeString(dC.sizes()),
                      " is not that of the result of ", ShapeString(A.sizes()), " and ",
                      ShapeString(B.sizes()));
     for (int i : {0, 1}) {
-      CAFFE_ENFORCE(Output(i) != &dC || Input(i + 1).numel() == dC.numel(), "output ", i,
+      CAFFE_ENFORCE(Output(i) != &dC || (i == 0 ? A : B).numel() == dC.numel(), "output ", i,
                     " does not fit in place of the gradient");
     }
     const T* dc = dC.data<T>();
     const T* a = kReadsOperands ? A.data<T>() : nullptr;
     const T* b = kReadsOperands ? B.data<T>() : nullptr;
     // The output that overwrites dC goes last.
-    const int last = Output(0) == &dC ? 0 : 1;
-    GradientOf(1 - last, plan, dc, a, b);
-    GradientOf(last, plan, dc, a, b);
+    const bool a_last = Output(0) == &dC;
+    if (!a_last) GradientOf(0, kByA, plan, A, dc, a, b);
+    GradientOf(1, by_b, plan, B, dc, a, b);
+    if (a_last) GradientOf(0, kByA, plan, A, dc, a, b);
     return true;
   }
 
  private:
+  // `like`: the operand.
   template <typename T>
-  void GradientOf(int operand, const BroadcastPlan& plan, const T* dc, const T* a, const T* b) {
+  void GradientOf(int operand, Derivative derivative, const BroadcastPlan& plan, const Tensor& like,
+                  const T* dc, const T* a, const T* b) {
     Strides kept, summed;
     int64_t summed_count = 1, stride = 1;
     for (int d = plan.dims - 1; d >= 0; --d) {
@@ -81,9 +86,9 @@ class CudaBinaryGradientOp final : public Operator<CUDAContext> {
     Reverse(&kept);
     Reverse(&summed);
     Tensor* gradient = Output(operand);
-    gradient->ResizeLike(Input(operand + 1));
-    LaunchBinaryGradient(operand == 0 ? kByA : kByB, kept, summed, gradient->numel(), summed_count,
-                         dc, a, b, gradient->template mutable_data<T>(), context_.stream());
+    gradient->ResizeLike(like);
+    LaunchBinaryGradient(derivative, kept, summed, gradient->numel(), summed_count, dc, a, b,
+                         gradient->template mutable_data<T>(), context_.stream());
   }
   // Outermost dimension first.
   static void Reverse(Strides* space) {

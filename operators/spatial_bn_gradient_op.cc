@@ -93,6 +93,11 @@ class SpatialBNGradientOp final : public SpatialBNOpBase<CPUContext> {
     // The sums over all batches are given; each batch's share is what the optimizer adds up.
     const float* sum_scale = ChannelInput(kAt.sum_dscale, shape);
     const float* sum_bias = ChannelInput(kAt.sum_dscale + 1, shape);
+    if (shape.PerChannel() == 0) {  // as in Caffe2, an empty batch has no share
+      std::fill_n(d_scale, shape.channels, 0.f);
+      std::fill_n(d_bias, shape.channels, 0.f);
+      return;
+    }
     for (int64_t c = 0; c < shape.channels; ++c) {
       d_scale[c] = sum_scale[c] / static_cast<float>(num_batches_);
       d_bias[c] = sum_bias[c] / static_cast<float>(num_batches_);

@@ -1,4 +1,5 @@
-// Swish: Y = X s(X) with the sigmoid s.
+// Swish and Mish: Y = X g(X), with a gate g between 0 and 1.
+#include <algorithm>
 #include <cmath>
 
 #include "operators/activation_op.h"
@@ -13,10 +14,36 @@ T Sigmoid(T x) {
   return 1 / (1 + std::exp(-x));
 }
 
-template <class Context>
-class SwishOp final : public Operator<Context> {
+// g(x) = s(x): dX = dY (Y + s(X) (1 - Y))
+struct SwishGate {
+  template <typename T>
+  static T Value(T x) {
+    return Sigmoid(x);
+  }
+  template <typename T>
+  static T Slope(T x, T y) {
+    return y + Sigmoid(x) * (1 - y);
+  }
+};
+
+// g(x) = tanh(log(1 + exp(x))): dX = dY (g + X (1 - g^2) s(X))
+struct MishGate {
+  template <typename T>
+  static T Value(T x) {
+    // log(1 + exp(x)) without overflow.
+    return std::tanh(std::max(x, T(0)) + std::log1p(std::exp(-std::abs(x))));
+  }
+  template <typename T>
+  static T Slope(T x, T) {
+    const T gate = Value(x);
+    return gate + x * (1 - gate * gate) * Sigmoid(x);
+  }
+};
+
+template <class Context, class Gate>
+class GatedOp final : public Operator<Context> {
  public:
-  USE_OPERATOR_FUNCTIONS(SwishOp);
+  USE_OPERATOR_FUNCTIONS(GatedOp);
   bool RunOnDevice() override { return FloatTypes::Dispatch(this, Input(0).dtype()); }
   template <typename T>
   bool DoRunWithType() {
@@ -26,17 +53,18 @@ class SwishOp final : public Operator<Context> {
     const T* x = X.data<T>();
     T* y = Y->template mutable_data<T>();
     ParallelFor(X.numel(), kActivationGrain, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) y[i] = Narrow<T>(Widen(x[i]) * Sigmoid(Widen(x[i])));
+      for (int64_t i = begin; i < end; ++i) {
+        y[i] = Narrow<T>(Widen(x[i]) * Gate::Value(Widen(x[i])));
+      }
     });
     return true;
   }
 };
 
-// dX = dY (Y + s(X) (1 - Y))
-template <class Context>
-class SwishGradientOp final : public Operator<Context> {
+template <class Context, class Gate>
+class GatedGradientOp final : public Operator<Context> {
  public:
-  USE_OPERATOR_FUNCTIONS(SwishGradientOp);
+  USE_OPERATOR_FUNCTIONS(GatedGradientOp);
   bool RunOnDevice() override { return FloatTypes::Dispatch(this, Input(0).dtype()); }
   template <typename T>
   bool DoRunWithType() {
@@ -50,36 +78,53 @@ class SwishGradientOp final : public Operator<Context> {
     T* dx = dX->template mutable_data<T>();
     ParallelFor(X.numel(), kActivationGrain, [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const auto value = Widen(y[i]);
-        dx[i] = Narrow<T>(Widen(dy[i]) * (value + Sigmoid(Widen(x[i])) * (1 - value)));
+        dx[i] = Narrow<T>(Widen(dy[i]) * Gate::Slope(Widen(x[i]), Widen(y[i])));
       }
     });
     return true;
   }
 };
 
+void DescribeGated(OpSchema& schema) {
+  schema.NumInputs(1)
+      .NumOutputs(1)
+      .IdenticalTypeAndShape()
+      .Input(0, "X", "A floating-point tensor of any shape.")
+      .Output(0, "Y", "The result, of its type and shape.");
+}
+void DescribeGatedGradient(OpSchema& schema) {
+  schema.NumInputs(3)
+      .NumOutputs(1)
+      .AllowInplace({{2, 0}})
+      .IdenticalTypeAndShapeOfInput(0)
+      .Input(0, "X", "The input of the forward operator.")
+      .Input(1, "Y", "Its output.")
+      .Input(2, "dY", "The gradient of the output.")
+      .Output(0, "dX", "The gradient of the input; may overwrite dY.");
+}
+
 }  // namespace
 
-REGISTER_CPU_OPERATOR(Swish, SwishOp<CPUContext>);
-REGISTER_CPU_OPERATOR(SwishGradient, SwishGradientOp<CPUContext>);
+REGISTER_CPU_OPERATOR(Swish, GatedOp<CPUContext, SwishGate>);
+REGISTER_CPU_OPERATOR(SwishGradient, GatedGradientOp<CPUContext, SwishGate>);
+REGISTER_CPU_OPERATOR(Mish, GatedOp<CPUContext, MishGate>);
+REGISTER_CPU_OPERATOR(MishGradient, GatedGradientOp<CPUContext, MishGate>);
 
 OPERATOR_SCHEMA(Swish)
-    .NumInputs(1)
-    .NumOutputs(1)
-    .IdenticalTypeAndShape()
-    .SetDoc("Y = X / (1 + exp(-X)), element by element (Ramachandran et al., 2017).")
-    .Input(0, "X", "A floating-point tensor of any shape.")
-    .Output(0, "Y", "The result, of its type and shape.");
+    .FillUsing(DescribeGated)
+    .SetDoc("Y = X / (1 + exp(-X)), element by element (Ramachandran et al., 2017).");
 OPERATOR_SCHEMA(SwishGradient)
-    .NumInputs(3)
-    .NumOutputs(1)
-    .AllowInplace({{2, 0}})
-    .IdenticalTypeAndShapeOfInput(0)
-    .SetDoc("The gradient of Swish: dX = dY * (Y + s(X) (1 - Y)), with s the sigmoid.")
-    .Input(0, "X", "The input of the forward operator.")
-    .Input(1, "Y", "Its output.")
-    .Input(2, "dY", "The gradient of the output.")
-    .Output(0, "dX", "The gradient of the input; may overwrite dY.");
+    .FillUsing(DescribeGatedGradient)
+    .SetDoc("The gradient of Swish: dX = dY * (Y + s(X) (1 - Y)), with s the sigmoid.");
+OPERATOR_SCHEMA(Mish)
+    .FillUsing(DescribeGated)
+    .SetDoc("Y = X tanh(log(1 + exp(X))), element by element (Misra, 2019).");
+OPERATOR_SCHEMA(MishGradient)
+    .FillUsing(DescribeGatedGradient)
+    .SetDoc(
+        "The gradient of Mish: dX = dY * (g + X (1 - g^2) s(X)), with g = tanh(log(1 + exp(X))) "
+        "and s the sigmoid.");
 REGISTER_GRADIENT(Swish, GradientRule<"I0 O0 GO0 -> GI0">);
+REGISTER_GRADIENT(Mish, GradientRule<"I0 O0 GO0 -> GI0">);
 
 }  // namespace caffe2

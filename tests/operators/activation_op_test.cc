@@ -91,10 +91,11 @@ TEST(ActivationOfInputTest, MatchReferences) {
   Workspace ws;
   FeedRandom(&ws, "X", {40}, 1, -8, 8);
   FeedRandom(&ws, "P", {40}, 2, -0.2f, 1.2f);
-  std::vector<float> softsign, swish, logit;
+  std::vector<float> softsign, swish, mish, logit;
   for (const double x : FetchValues<float>(ws, "X")) {
     softsign.push_back(static_cast<float>(x / (1 + std::abs(x))));
     swish.push_back(static_cast<float>(x / (1 + std::exp(-x))));
+    mish.push_back(static_cast<float>(x * std::tanh(std::log(1 + std::exp(x)))));
   }
   for (const double x : FetchValues<float>(ws, "P")) {
     const double p = std::min(std::max(x, 0.1), 0.9);
@@ -104,6 +105,8 @@ TEST(ActivationOfInputTest, MatchReferences) {
   ExpectTensor(ws, "Y", {40}, softsign);
   RunOp(&ws, Op("Swish", {"X"}, {"Y"}));
   ExpectTensor(ws, "Y", {40}, swish);
+  RunOp(&ws, Op("Mish", {"X"}, {"Y"}));
+  ExpectTensor(ws, "Y", {40}, mish);
   RunOp(&ws, Op("Logit", {"P"}, {"Y"}, {MakeArgument<float>("eps", 0.1f)}));
   ExpectTensor(ws, "Y", {40}, logit, 1e-5f, 1e-5f);
   ExpectThrows(&ws, Op("Logit", {"P"}, {"Y"}, {MakeArgument<float>("eps", 0.5f)}), "eps");
@@ -116,6 +119,10 @@ TEST(ActivationOfInputTest, GradientsAreNumericOnes) {
   FeedRandom(&ws, "P", {3, 4}, 2, 0.2f, 0.8f);
   CheckGradient(&ws, Op("Softsign", {"X"}, {"Y"}), {0});
   CheckGradient(&ws, Op("Swish", {"X"}, {"Y"}), {0});
+  CheckGradient(&ws, Op("Mish", {"X"}, {"Y"}), {0});
+  Feed<float>(&ws, "far", {3}, {-1000, 0, 1000});
+  RunOp(&ws, Op("Mish", {"far"}, {"Y"}));
+  ExpectTensor(ws, "Y", {3}, {0, 0, 1000});
   CheckGradient(&ws, Op("Logit", {"P"}, {"Y"}), {0});
   GradientWrapper gradient;
   gradient.dense = "X_grad";

@@ -141,6 +141,18 @@ TEST(ArithmeticOpTest, GradientsMayTakeThePlaceOfTheOutputGradient) {
   }
 }
 
+TEST(ArithmeticOpTest, GradientOfDivNeedsNoOverwrittenOperand) {
+  for (const Shape& b : {Shape{2, 3}, Shape{3}}) {
+    Workspace ws;
+    FeedRandom(&ws, "A", {2, 3}, 1);
+    FeedRandom(&ws, "B", b, 2, 0.6f, 2.f);
+    CheckGradient(&ws, Op("Div", {"A", "B"}, {"A"}), {0, 1});
+  }
+  GradientWrapper gradient;
+  gradient.dense = "B_grad";
+  EXPECT_THROW(GetGradientForOp(Op("Div", {"A", "B"}, {"B"}), {gradient}), EnforceNotMet);
+}
+
 TEST(ArithmeticOpTest, Integers) {
   Workspace ws;
   Feed<int64_t>(&ws, "A", {3}, {7, -7, INT64_MIN});

@@ -334,6 +334,11 @@ TEST(SpatialBN, EmptyBatchLeavesTheRunningStatistics) {
   ExpectTensor(ws, "rm", {2}, mean, 0.f, 0.f);
   RunOp(&ws, Op("SpatialBNGradient", {"X", "s", "Y", "sm", "siv"}, {"dX", "ds", "db"}));
   ExpectTensor(ws, "ds", {2}, {0, 0});
+  // Nor has it a share in the sums of several.
+  RunOp(&ws, Op("SpatialBNGradient", {"X", "s", "Y", "sm", "siv", "s", "b"}, {"dX", "ds", "db"},
+                {MakeArgument<int>("num_batches", 2)}));
+  ExpectTensor(ws, "ds", {2}, {0, 0});
+  ExpectTensor(ws, "db", {2}, {0, 0});
 }
 
 TEST(SpatialBN, ResultsDoNotDependOnTheThreads) {
