@@ -1,0 +1,268 @@
+// CTCGreedyDecoder and CTCBeamSearchDecoder: label sequences from the class scores of connectionist
+// temporal classification (Graves et al., ICML 2006). Class 0 is the blank.
+#include <algorithm>
+#include <unordered_map>
+
+#include "caffe2/core/operator.h"
+
+namespace caffe2 {
+namespace {
+
+constexpr int32_t kBlank = 0;
+
+// INPUTS [T, N, C], and how much of T each of the N sequences has: SEQ_LEN [N], or all of it.
+class CtcDecoderBase : public Operator<CPUContext> {
+ public:
+  using Operator<CPUContext>::Operator;
+
+ protected:
+  struct Scores {
+    int64_t time = 0, batch = 0, classes = 0;
+    const float* data = nullptr;
+    const int32_t* lengths = nullptr;
+
+    int64_t length(int64_t n) const { return lengths == nullptr ? time : lengths[n]; }
+    const float* at(int64_t t, int64_t n) const { return data + (t * batch + n) * classes; }
+  };
+
+  Scores ReadScores() const {
+    const Tensor& inputs = Input(0);
+    CAFFE_ENFORCE(inputs.dim() == 3 && inputs.size(2) > 0, "INPUTS ", ShapeString(inputs.sizes()),
+                  " must be time x batch x classes");
+    Scores scores{inputs.size(0), inputs.size(1), inputs.size(2), inputs.data<float>()};
+    if (InputSize() > 1) {
+      CAFFE_ENFORCE_EQ(Input(1).numel(), scores.batch, "SEQ_LEN for INPUTS ",
+                       ShapeString(inputs.sizes()));
+      scores.lengths = Input(1).data<int32_t>();
+      for (int64_t n = 0; n < scores.batch; ++n) {
+        CAFFE_ENFORCE(scores.lengths[n] >= 0 && scores.lengths[n] <= scores.time, "sequence ", n,
+                      " has length ", scores.lengths[n], " of ", scores.time);
+      }
+    }
+    return scores;
+  }
+  void Write(int output, const std::vector<int32_t>& values) {
+    Output(output)->Resize(static_cast<int64_t>(values.size()));
+    std::copy(values.begin(), values.end(), Output(output)->mutable_data<int32_t>());
+  }
+};
+
+class CtcGreedyDecoderOp final : public CtcDecoderBase {
+ public:
+  CtcGreedyDecoderOp(const OperatorDef& def, Workspace* ws)
+      : CtcDecoderBase(def, ws), merge_(GetSingleArgument<bool>("merge_repeated", true)) {}
+
+  bool RunOnDevice() override {
+    const Scores scores = ReadScores();
+    std::vector<int32_t> lengths, values;
+    for (int64_t n = 0; n < scores.batch; ++n) {
+      const size_t before = values.size();
+      int32_t previous = kBlank;
+      for (int64_t t = 0; t < scores.length(n); ++t) {
+        const float* row = scores.at(t, n);
+        const auto best = static_cast<int32_t>(std::max_element(row, row + scores.classes) - row);
+        if (best != kBlank && !(merge_ && best == previous)) values.push_back(best);
+        previous = best;
+      }
+      lengths.push_back(static_cast<int32_t>(values.size() - before));
+    }
+    Write(0, lengths);
+    Write(1, values);
+    return true;
+  }
+
+ private:
+  bool merge_;
+};
+
+// The label sequences that the search of one input has met, as a tree: a node is its parent's
+// sequence and one more label. Probabilities are those of all paths that end in a blank, or in the
+// last label, up to the step last touched and the one before.
+class PrefixTree {
+ public:
+  struct Probability {
+    double blank = 0, label = 0;
+    double total() const { return blank + label; }
+  };
+  struct Node {
+    int parent = -1;
+    int32_t label = kBlank;
+    int64_t step = 0;
+    int64_t in_beam = 0;  // the last step it was extended at
+    Probability before, now;
+  };
+
+  PrefixTree() {
+    nodes_.emplace_back();
+    nodes_[0].now.blank = 1;
+  }
+  Node& operator[](int i) { return nodes_[i]; }
+  int Child(int parent, int32_t label) {
+    const uint64_t key = static_cast<uint64_t>(parent) << 32 | static_cast<uint32_t>(label);
+    const auto [found, is_new] = children_.emplace(key, static_cast<int>(nodes_.size()));
+    if (is_new) {
+      nodes_.emplace_back();
+      nodes_.back().parent = parent;
+      nodes_.back().label = label;
+      nodes_.back().step = -1;
+    }
+    return found->second;
+  }
+  // Makes `step` the current one of node i; true if it was not.
+  bool Touch(int i, int64_t step) {
+    Node& node = nodes_[i];
+    if (node.step == step) return false;
+    node.before = node.step == step - 1 ? node.now : Probability{};
+    node.now = {};
+    node.step = step;
+    return true;
+  }
+  std::vector<int32_t> Labels(int i) const {
+    std::vector<int32_t> labels;
+    for (; nodes_[i].parent >= 0; i = nodes_[i].parent) labels.push_back(nodes_[i].label);
+    std::reverse(labels.begin(), labels.end());
+    return labels;
+  }
+
+ private:
+  std::vector<Node> nodes_;
+  std::unordered_map<uint64_t, int> children_;
+};
+
+class CtcBeamSearchDecoderOp final : public CtcDecoderBase {
+ public:
+  CtcBeamSearchDecoderOp(const OperatorDef& def, Workspace* ws)
+      : CtcDecoderBase(def, ws),
+        beam_width_(GetSingleArgument<int>("beam_width", 10)),
+        candidates_(GetSingleArgument<int>("num_candidates", 1)),
+        threshold_(GetSingleArgument<float>("prune_threshold", 0.001f)) {
+    CAFFE_ENFORCE(candidates_ >= 1 && candidates_ <= beam_width_, "num_candidates is ", candidates_,
+                  ", beam_width ", beam_width_);
+  }
+
+  bool RunOnDevice() override {
+    const Scores scores = ReadScores();
+    const size_t results = scores.batch * candidates_;
+    std::vector<int32_t> lengths(results, 0), values;
+    Output(2)->Resize(static_cast<int64_t>(results));
+    float* probabilities = Output(2)->mutable_data<float>();
+    std::fill_n(probabilities, results, 0.f);
+    for (int64_t n = 0; n < scores.batch; ++n) {
+      PrefixTree tree;
+      const std::vector<int> beam = Search(scores, n, &tree);
+      for (size_t k = 0; k < std::min<size_t>(candidates_, beam.size()); ++k) {
+        const std::vector<int32_t> labels = tree.Labels(beam[k]);
+        lengths[n * candidates_ + k] = static_cast<int32_t>(labels.size());
+        probabilities[n * candidates_ + k] = static_cast<float>(tree[beam[k]].now.total());
+        values.insert(values.end(), labels.begin(), labels.end());
+      }
+    }
+    Write(0, lengths);
+    Write(1, values);
+    return true;
+  }
+
+ private:
+  // The most likely prefixes of sequence n, best first.
+  std::vector<int> Search(const Scores& scores, int64_t n, PrefixTree* tree) const {
+    std::vector<int> beam{0};
+    for (int64_t t = 1; t <= scores.length(n); ++t) {
+      std::vector<int> touched;
+      for (const int prefix : beam) (*tree)[prefix].in_beam = t;
+      for (const int prefix : beam) {
+        Extend(scores.at(t - 1, n), scores.classes, t, prefix, tree, &touched);
+      }
+      std::erase_if(touched, [tree](int i) { return !((*tree)[i].now.total() > 0); });
+      std::stable_sort(touched.begin(), touched.end(), [tree](int a, int b) {
+        return (*tree)[a].now.total() > (*tree)[b].now.total();
+      });
+      if (touched.size() > static_cast<size_t>(beam_width_)) touched.resize(beam_width_);
+      beam = std::move(touched);
+    }
+    return beam;
+  }
+
+  // Adds what the classes of step t make of a prefix of the step before.
+  void Extend(const float* score, int64_t classes, int64_t t, int prefix, PrefixTree* tree,
+              std::vector<int>* touched) const {
+    const auto touch = [=](int i) {
+      if (tree->Touch(i, t)) touched->push_back(i);
+    };
+    touch(prefix);
+    const PrefixTree::Probability before = (*tree)[prefix].before;
+    for (int32_t c = 0; c < classes; ++c) {
+      if (!(score[c] > threshold_)) continue;
+      const double p = score[c];
+      if (c == kBlank) {
+        (*tree)[prefix].now.blank += p * before.total();
+        continue;
+      }
+      const int longer = tree->Child(prefix, c);
+      touch(longer);
+      // Without a blank between them, two equal labels are one.
+      const bool repeats = prefix != 0 && c == (*tree)[prefix].label;
+      if (repeats) (*tree)[prefix].now.label += p * before.label;
+      PrefixTree::Node& node = (*tree)[longer];
+      node.now.label += p * (repeats ? before.blank : before.total());
+      if (node.in_beam != t) {  // what had fallen out of the beam counts all the same
+        node.now.blank += score[kBlank] * node.before.total();
+        node.now.label += p * node.before.label;
+      }
+    }
+  }
+
+  int beam_width_, candidates_;
+  float threshold_;
+};
+
+void Describe(OpSchema& schema) {
+  schema.NumInputs(1, 2)
+      .Input(0, "INPUTS", "Float, time x batch x classes: probabilities; class 0 is the blank.")
+      .Input(1, "SEQ_LEN", "Optional: int32, how many steps each sequence has. Default: all.");
+}
+
+}  // namespace
+
+REGISTER_CPU_OPERATOR(CTCGreedyDecoder, CtcGreedyDecoderOp);
+REGISTER_CPU_OPERATOR(CTCBeamSearchDecoder, CtcBeamSearchDecoderOp);
+
+OPERATOR_SCHEMA(CTCGreedyDecoder)
+    .FillUsing(Describe)
+    .NumOutputs(2)
+    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
+      CAFFE_ENFORCE_EQ(in[0].dims_size(), 3);
+      return std::vector<TensorShape>{CreateTensorShape({in[0].dims(1)}, TensorProto::INT32),
+                                      UnknownTensorShape()};
+    })
+    .SetDoc(
+        "The most likely class of each step, without blanks and repetitions: labels of sequences "
+        "from the output of a network trained by connectionist temporal classification (Graves et "
+        "al., 2006).")
+    .Arg("merge_repeated", "(bool, default 1) Equal classes in a row are one label.")
+    .Output(0, "OUTPUT_LEN", "Int32 [batch]: how many labels each sequence has.")
+    .Output(1, "VALUES", "Int32: the labels of all sequences, one after the other.");
+OPERATOR_SCHEMA(CTCBeamSearchDecoder)
+    .FillUsing(Describe)
+    .NumOutputs(3)
+    .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
+      CAFFE_ENFORCE_EQ(in[0].dims_size(), 3);
+      const int candidates = ArgumentHelper(def).GetSingleArgument<int>("num_candidates", 1);
+      const std::vector<int64_t> dims{in[0].dims(1) * candidates};
+      return std::vector<TensorShape>{CreateTensorShape(dims, TensorProto::INT32),
+                                      UnknownTensorShape(),
+                                      CreateTensorShape(dims, TensorProto::FLOAT)};
+    })
+    .SetDoc(
+        "The most likely label sequences, each over all its paths of classes, found by a search "
+        "that keeps the `beam_width` best prefixes at every step (Hannun et al., 2014, without a "
+        "language model).")
+    .Arg("beam_width", "(int, default 10) How many prefixes are kept.")
+    .Arg("num_candidates", "(int, default 1) How many sequences of each input are returned.")
+    .Arg("prune_threshold", "(float, default 0.001) Classes that are less likely are passed over.")
+    .Output(0, "OUTPUT_LEN", "Int32 [batch * num_candidates]: labels of each, best first.")
+    .Output(1, "VALUES", "Int32: the labels of all sequences, one after the other.")
+    .Output(2, "OUTPUT_PROB", "Float [batch * num_candidates]: their probabilities.");
+NO_GRADIENT(CTCGreedyDecoder);
+NO_GRADIENT(CTCBeamSearchDecoder);
+
+}  // namespace caffe2

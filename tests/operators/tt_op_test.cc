@@ -1,0 +1,115 @@
+// TT and TTSparseLengthsSum.
+#include "tests/operators/op_test.h"
+
+namespace caffe2::testing {
+namespace {
+
+TEST(TtTest, EqualsTheMatrixThatTheCoresMake) {
+  Workspace ws;
+  const std::vector<int> in = {2, 3, 2}, out = {3, 1, 2}, ranks = {1, 2, 3, 1};
+  FeedRandom(&ws, "X", {4, 12}, 1);
+  FeedRandom(&ws, "b", {6}, 2);
+  FeedRandom(&ws, "cores", {12 + 18 + 12}, 3);
+  const auto x = FetchValues<float>(ws, "X"), b = FetchValues<float>(ws, "b"),
+             cores = FetchValues<float>(ws, "cores");
+  const int64_t begin[3] = {30, 12, 0};  // the last core comes first
+  const auto core = [&](int k, int i, int r_next, int r, int o) {
+    return cores[begin[k] + ((i * ranks[k + 1] + r_next) * ranks[k] + r) * out[k] + o];
+  };
+  std::vector<float> y;
+  for (int n = 0; n < 4; ++n) {
+    for (int o = 0; o < 6; ++o) {
+      double sum = b[o];
+      for (int i = 0; i < 12; ++i) {
+        for (int r = 0; r < 6; ++r) {
+          sum += x[n * 12 + i] * core(0, i / 6, r / 3, 0, o / 2) *
+                 core(1, i / 2 % 3, r % 3, r / 3, 0) * core(2, i % 2, 0, r % 3, o % 2);
+        }
+      }
+      y.push_back(static_cast<float>(sum));
+    }
+  }
+  const std::vector<Argument> args{MakeArgument("inp_sizes", in), MakeArgument("out_sizes", out),
+                                   MakeArgument("tt_ranks", ranks)};
+  RunOp(&ws, Op("TT", {"X", "b", "cores"}, {"Y"}, args));
+  ExpectTensor(ws, "Y", {4, 6}, y, 1e-4f, 1e-5f);
+  ExpectThrows(&ws, Op("TT", {"b", "b", "cores"}, {"Y"}, args), "X [6]");
+  ExpectThrows(&ws, Op("TT", {"X", "X", "cores"}, {"Y"}, args), "b for out_sizes");
+  ExpectThrows(&ws, Op("TT", {"X", "b", "b"}, {"Y"}, args), "cores");
+  std::vector<Argument> bad = args;
+  bad[2] = MakeArgument("tt_ranks", std::vector<int>{1, 2, 1});
+  ExpectThrows(&ws, Op("TT", {"X", "b", "cores"}, {"Y"}, bad), "one more");
+  bad[2] = MakeArgument("tt_ranks", std::vector<int>{2, 2, 3, 1});
+  ExpectThrows(&ws, Op("TT", {"X", "b", "cores"}, {"Y"}, bad), "not 1");
+  bad[2] = MakeArgument("tt_ranks", std::vector<int>{1, 0, 3, 1});
+  ExpectThrows(&ws, Op("TT", {"X", "b", "cores"}, {"Y"}, bad), "rank");
+}
+
+const std::vector<std::string> kInputs = {"c0", "c1", "c2", "index", "lengths"},
+                               kOutputs = {"Y", "first", "second", "places"};
+
+void FeedCores(Workspace* ws) {
+  FeedRandom(ws, "c0", {2, 1, 2, 3}, 1);
+  FeedRandom(ws, "c1", {3, 3, 1, 2}, 2);
+  FeedRandom(ws, "c2", {4, 2, 3, 1}, 3);
+  Feed<int32_t>(ws, "lengths", {4}, {2, 0, 3, 1});
+  Feed<int64_t>(ws, "index", {6}, {0, 23, 7, 7, 18, 5});
+}
+
+TEST(TtSparseLengthsSumTest, SumsRowsThatTheCoresMake) {
+  Workspace ws;
+  FeedCores(&ws);
+  const auto c0 = FetchValues<float>(ws, "c0"), c1 = FetchValues<float>(ws, "c1"),
+             c2 = FetchValues<float>(ws, "c2");
+  const auto index = FetchValues<int64_t>(ws, "index");
+  std::vector<float> y(4 * 6), first;
+  std::vector<int64_t> places;
+  const int segment[6] = {0, 0, 2, 2, 2, 3};
+  for (int i = 0; i < 6; ++i) {
+    const int64_t i0 = index[i] / 12, i1 = index[i] / 4 % 3, i2 = index[i] % 4;
+    places.insert(places.end(), {i0, i1, i2});
+    first.insert(first.end(), c0.begin() + i0 * 6, c0.begin() + i0 * 6 + 6);
+    for (int e = 0; e < 6; ++e) {  // widths 2, 1, 3
+      double sum = 0;
+      for (int r = 0; r < 6; ++r) {  // ranks 3, 2
+        sum += c0[(i0 * 2 + e / 3) * 3 + r / 2] * c1[(i1 * 3 + r / 2) * 2 + r % 2] *
+               c2[(i2 * 2 + r % 2) * 3 + e % 3];
+      }
+      y[segment[i] * 6 + e] += static_cast<float>(sum);
+    }
+  }
+  const OperatorDef op = Op("TTSparseLengthsSum", kInputs, kOutputs, {MakeArgument("emb_size", 6)});
+  RunOp(&ws, op);
+  ExpectTensor(ws, "Y", {4, 6}, y);
+  ExpectTensor(ws, "first", {6, 2, 3}, first);
+  EXPECT_EQ(FetchValues<int64_t>(ws, "places"), places);
+  CheckGradient(&ws, op, {0, 1, 2});
+}
+
+TEST(TtSparseLengthsSumTest, RejectsBadInput) {
+  Workspace ws;
+  FeedCores(&ws);
+  const auto op = [](const std::vector<std::string>& inputs, std::vector<Argument> args = {}) {
+    args.push_back(MakeArgument("emb_size", 6));
+    return Op("TTSparseLengthsSum", inputs, kOutputs, args);
+  };
+  ExpectThrows(&ws, op({"c1", "c1", "c2", "index", "lengths"}), "core 0");
+  ExpectThrows(&ws, op({"c0", "c2", "c2", "index", "lengths"}), "core 1");
+  ExpectThrows(&ws, op(kInputs, {MakeArgument("factor_i", std::vector<int>{2, 3, 5})}), "factor_i");
+  ExpectThrows(&ws, op(kInputs, {MakeArgument("factor_j", std::vector<int>{2})}), "factor_j");
+  ExpectThrows(&ws, op(kInputs, {MakeArgument("ranks", std::vector<int>{1, 3, 3, 1})}), "ranks");
+  ExpectThrows(&ws, Op("TTSparseLengthsSum", kInputs, kOutputs), "emb_size");
+  Feed<int64_t>(&ws, "far", {6}, {0, 1, 2, 3, 4, 24});
+  ExpectThrows(&ws, op({"c0", "c1", "c2", "far", "lengths"}), "index 24");
+  Feed<int32_t>(&ws, "short", {1}, {5});
+  ExpectThrows(&ws, op({"c0", "c1", "c2", "index", "short"}), "sum of lengths");
+  RunOp(&ws, op(kInputs));
+  Feed<int64_t>(&ws, "places", {6, 3}, std::vector<int64_t>(18, 2));
+  ExpectThrows(&ws,
+               Op("TTSparseLengthsSumGradient",
+                  {"c0", "c1", "c2", "lengths", "first", "second", "places", "Y"}, {"a", "b", "c"}),
+               "index 2 of core 0");
+}
+
+}  // namespace
+}  // namespace caffe2::testing
