@@ -6,8 +6,6 @@
 namespace caffe2 {
 namespace {
 
-constexpr int64_t kCoordinates = 4;
-
 struct ImageInfo {
   float scale = 1;
   int64_t height = 0, width = 0;  // before it was scaled
@@ -17,33 +15,45 @@ class BBoxTransformOp final : public Operator<CPUContext> {
  public:
   BBoxTransformOp(const OperatorDef& def, Workspace* ws)
       : Operator<CPUContext>(def, ws),
-        transform_(*this, HasArgument("weights") ? GetRepeatedArgument<float>("weights")
-                                                 : std::vector<float>{1, 1, 1, 1}),
-        apply_scale_(GetSingleArgument<bool>("apply_scale", true)) {}
+        rotated_(GetSingleArgument<bool>("rotated", false)),
+        apply_scale_(GetSingleArgument<bool>("apply_scale", true)),
+        weights_(HasArgument("weights") ? GetRepeatedArgument<float>("weights")
+                                        : std::vector<float>{1, 1, 1, 1}) {}
 
   bool RunOnDevice() override {
+    return rotated_ ? Run(RotatedBoxTransform(*this, weights_))
+                    : Run(BoxTransform(*this, weights_));
+  }
+
+ private:
+  template <class Transform>
+  bool Run(const Transform& transform) {
+    constexpr int64_t kSize = Transform::kSize;
     const Tensor &rois = Input(0), &deltas = Input(1);
-    CAFFE_ENFORCE(rois.dim() == 2 && (rois.size(1) == kCoordinates || rois.size(1) == 5), "rois ",
-                  ShapeString(rois.sizes()), " must be M x 4 or M x 5");
+    const bool with_image = rois.dim() == 2 && rois.size(1) == kSize + 1;
+    CAFFE_ENFORCE(rois.dim() == 2 && (rois.size(1) == kSize || with_image), "rois ",
+                  ShapeString(rois.sizes()), " must be M x ", kSize, " or M x ", kSize + 1);
     CAFFE_ENFORCE(
-        deltas.dim() == 2 && deltas.size(0) == rois.size(0) && deltas.size(1) % kCoordinates == 0,
+        deltas.dim() == 2 && deltas.size(0) == rois.size(0) && deltas.size(1) % kSize == 0,
         "deltas ", ShapeString(deltas.sizes()), " for rois ", ShapeString(rois.sizes()),
-        " must be M x 4K");
+        " must be M x ", kSize, "K");
     const std::vector<ImageInfo> images = ReadImages(Input(2));
-    CAFFE_ENFORCE(rois.size(1) == 5 || images.size() == 1, "rois without image index are of one ",
+    CAFFE_ENFORCE(with_image || images.size() == 1, "rois without image index are of one ",
                   "image, not of ", images.size());
     const float *roi = rois.data<float>(), *delta = deltas.data<float>();
     Tensor* Y = Output(0);
     Y->ResizeLike(deltas);
     float* y = Y->mutable_data<float>();
     std::vector<float> counts(images.size(), 0.f);
-    const int64_t classes = deltas.size(1) / kCoordinates;
     for (int64_t i = 0; i < rois.size(0); ++i, roi += rois.size(1)) {
-      const int64_t image = rois.size(1) == 5 ? ImageOf(roi[0], images.size()) : 0;
-      counts[image] += 1;
-      const float* corners = roi + rois.size(1) - kCoordinates;
-      for (int64_t k = 0; k < classes; ++k, delta += kCoordinates, y += kCoordinates) {
-        Write(images[image], corners, delta, y);
+      const int64_t index = with_image ? ImageOf(roi[0], images.size()) : 0;
+      const ImageInfo& image = images[index];
+      counts[index] += 1;
+      const auto box =
+          Transform::Scale(Transform::Read(roi + (with_image ? 1 : 0)), 1 / image.scale);
+      for (int64_t k = 0; k < deltas.size(1) / kSize; ++k, delta += kSize, y += kSize) {
+        const auto moved = transform.Clip(transform.Apply(box, delta), image.height, image.width);
+        Transform::Write(Transform::Scale(moved, apply_scale_ ? image.scale : 1), y);
       }
     }
     if (OutputSize() > 1) {
@@ -53,7 +63,6 @@ class BBoxTransformOp final : public Operator<CPUContext> {
     return true;
   }
 
- private:
   static std::vector<ImageInfo> ReadImages(const Tensor& info) {
     CAFFE_ENFORCE(info.dim() == 2 && info.size(1) == 3, "im_info ", ShapeString(info.sizes()),
                   " must be N x 3");
@@ -73,19 +82,9 @@ class BBoxTransformOp final : public Operator<CPUContext> {
                   " of ", images);
     return static_cast<int64_t>(index);
   }
-  void Write(const ImageInfo& image, const float* corners, const float* delta, float* y) const {
-    const float scale = image.scale, out = apply_scale_ ? image.scale : 1;
-    const Box box{corners[0] / scale, corners[1] / scale, corners[2] / scale, corners[3] / scale};
-    const Box moved =
-        transform_.measure().clip(transform_.Apply(box, delta), image.height, image.width);
-    y[0] = moved.x1 * out;
-    y[1] = moved.y1 * out;
-    y[2] = moved.x2 * out;
-    y[3] = moved.y2 * out;
-  }
 
-  BoxTransform transform_;
-  bool apply_scale_;
+  bool rotated_, apply_scale_;
+  std::vector<float> weights_;
 };
 
 }  // namespace
@@ -112,10 +111,11 @@ OPERATOR_SCHEMA(BBoxTransform)
          "the image before it was scaled.")
     .Input(0, "rois",
            "Float M x 4: x1, y1, x2, y2; or M x 5 with the image index first. In pixels of the "
-           "scaled image.")
-    .Input(1, "deltas", "Float M x 4K: dx, dy, dw, dh for each of K classes.")
+           "scaled image. Rotated boxes: M x 5 or M x 6.")
+    .Input(1, "deltas",
+           "Float M x 4K: dx, dy, dw, dh for each of K classes. Rotated: M x 5K, with da.")
     .Input(2, "im_info", "Float N x 3: height and width of each scaled image, and its scale.")
-    .Output(0, "box_out", "Float M x 4K: x1, y1, x2, y2 for each class.")
+    .Output(0, "box_out", "Float M x 4K: x1, y1, x2, y2 for each class. Rotated: M x 5K.")
     .Output(1, "roi_batch_splits", "Float N: how many boxes each image has.");
 SHOULD_NOT_DO_GRADIENT(BBoxTransform);
 

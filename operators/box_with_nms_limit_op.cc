@@ -8,8 +8,6 @@
 namespace caffe2 {
 namespace {
 
-constexpr int64_t kCoordinates = 4;
-
 // A box that is kept: its row in the inputs, among those of its image, and its class.
 struct Detection {
   int64_t class_id = 0, row = 0;
@@ -20,6 +18,7 @@ class BoxWithNMSLimitOp final : public Operator<CPUContext> {
  public:
   BoxWithNMSLimitOp(const OperatorDef& def, Workspace* ws)
       : Operator<CPUContext>(def, ws),
+        rotated_(GetSingleArgument<bool>("rotated", false)),
         least_score_(GetSingleArgument<float>("score_thresh", 0.05f)),
         threshold_(GetSingleArgument<float>("nms", 0.3f)),
         limit_(GetSingleArgument<int>("detections_per_im", 100)),
@@ -27,7 +26,6 @@ class BoxWithNMSLimitOp final : public Operator<CPUContext> {
         one_box_(GetSingleArgument<bool>("cls_agnostic_bbox_reg", false)),
         background_first_(GetSingleArgument<bool>("input_boxes_include_bg_cls", true)),
         count_background_(GetSingleArgument<bool>("output_classes_include_bg_cls", true)) {
-    CAFFE_ENFORCE(!GetSingleArgument<bool>("rotated", false), "there are no rotated boxes");
     const auto method = GetSingleArgument<std::string>("soft_nms_method", "linear");
     CAFFE_ENFORCE(method == "linear" || method == "gaussian",
                   "soft_nms_method must be linear or gaussian, not ", method);
@@ -64,6 +62,8 @@ class BoxWithNMSLimitOp final : public Operator<CPUContext> {
   // Class 0 is the background. Where the boxes leave it out, its scores are the last column.
   int64_t ScoreColumn(int64_t class_id) const { return class_id - (background_first_ ? 0 : 1); }
   int64_t BoxColumn(int64_t class_id) const { return one_box_ ? 0 : ScoreColumn(class_id); }
+  // Numbers of a box.
+  int64_t box_size() const { return rotated_ ? RotatedBoxTransform::kSize : BoxTransform::kSize; }
 
   static void CheckMatrix(const Tensor& X, const char* name) {
     const bool matrix = X.dim() == 2 || (X.dim() == 4 && X.size(2) == 1 && X.size(3) == 1);
@@ -76,9 +76,9 @@ class BoxWithNMSLimitOp final : public Operator<CPUContext> {
     classes_ = scores.size(1);
     CAFFE_ENFORCE_GT(classes_, 0, "classes");
     const int64_t columns = BoxColumn(classes_ - 1) + 1;
-    CAFFE_ENFORCE(boxes.size(0) == scores.size(0) && boxes.size(1) == columns * kCoordinates,
+    CAFFE_ENFORCE(boxes.size(0) == scores.size(0) && boxes.size(1) == columns * box_size(),
                   "boxes ", ShapeString(boxes.sizes()), " for scores ", ShapeString(scores.sizes()),
-                  " must be N x ", columns * kCoordinates);
+                  " must be N x ", columns * box_size());
   }
   // How many rows each image has.
   std::vector<int64_t> ReadSplits() const {
@@ -106,14 +106,22 @@ class BoxWithNMSLimitOp final : public Operator<CPUContext> {
     return splits;
   }
 
-  std::vector<Box> ReadBoxes(int64_t class_id, int64_t first, int64_t rows) const {
+  // The boxes of a class in rows [first, first + rows), as Read makes them.
+  template <class BoxReader>
+  auto ReadBoxes(int64_t class_id, int64_t first, int64_t rows, const BoxReader& read) const {
     const int64_t stride = Input(1).size(1);
-    const float* box = Input(1).data<float>() + first * stride + BoxColumn(class_id) * kCoordinates;
-    std::vector<Box> boxes;
-    for (int64_t i = 0; i < rows; ++i, box += stride) {
-      boxes.push_back({box[0], box[1], box[2], box[3]});
-    }
+    const float* box = Input(1).data<float>() + first * stride + BoxColumn(class_id) * box_size();
+    std::vector<decltype(read(box))> boxes;
+    for (int64_t i = 0; i < rows; ++i, box += stride) boxes.push_back(read(box));
     return boxes;
+  }
+  OverlapFunction Overlaps(int64_t class_id, int64_t first, int64_t rows) const {
+    if (rotated_) {
+      return [boxes = ReadBoxes(class_id, first, rows, RotatedBoxTransform::Read)](
+                 int64_t i, int64_t k) { return RotatedOverlap(boxes[i], boxes[k]); };
+    }
+    return [measure = measure_, boxes = ReadBoxes(class_id, first, rows, BoxTransform::Read)](
+               int64_t i, int64_t k) { return measure.overlap(boxes[i], boxes[k]); };
   }
 
   // The detections in rows [first, first + rows), class by class; in each, best first.
@@ -126,10 +134,10 @@ class BoxWithNMSLimitOp final : public Operator<CPUContext> {
       std::vector<int64_t> order = SortByScore(rows, column.data(), 0);
       std::erase_if(order, [&](int64_t i) { return column[i] <= least_score_; });
       if (order.empty()) continue;
-      const std::vector<Box> boxes = ReadBoxes(c, first, rows);
-      const std::vector<int64_t> kept =
-          soft_ ? suppression_.Run(boxes, order, measure_, &column)
-                : SuppressOverlaps(boxes, order, threshold_, limit_, measure_);
+      const OverlapFunction overlap = Overlaps(c, first, rows);
+      const std::vector<int64_t> kept = soft_
+                                            ? suppression_.Run(order, overlap, &column)
+                                            : SuppressOverlaps(order, threshold_, limit_, overlap);
       for (const int64_t row : kept) found.push_back({c, row, column[row]});
     }
     if (limit_ > 0 && static_cast<int64_t>(found.size()) > limit_) KeepBest(&found);
@@ -147,7 +155,7 @@ class BoxWithNMSLimitOp final : public Operator<CPUContext> {
   void WriteDetections(const std::vector<std::vector<Detection>>& images,
                        const std::vector<int64_t>& splits, int64_t total) {
     Output(0)->Resize(total);
-    Output(1)->Resize(total, kCoordinates);
+    Output(1)->Resize(total, box_size());
     Output(2)->Resize(total);
     float *score = Output(0)->mutable_data<float>(), *box = Output(1)->mutable_data<float>();
     float* class_id = Output(2)->mutable_data<float>();
@@ -157,8 +165,8 @@ class BoxWithNMSLimitOp final : public Operator<CPUContext> {
       for (const Detection& found : images[i]) {
         *score++ = found.score;
         *class_id++ = static_cast<float>(found.class_id - (count_background_ ? 0 : 1));
-        box = std::copy_n(boxes + found.row * stride + BoxColumn(found.class_id) * kCoordinates,
-                          kCoordinates, box);
+        box = std::copy_n(boxes + found.row * stride + BoxColumn(found.class_id) * box_size(),
+                          box_size(), box);
       }
       boxes += splits[i] * stride;
     }
@@ -177,6 +185,7 @@ class BoxWithNMSLimitOp final : public Operator<CPUContext> {
     }
   }
 
+  bool rotated_;
   float least_score_, threshold_;
   int64_t limit_;
   bool soft_, one_box_, background_first_, count_background_;
@@ -214,7 +223,9 @@ OPERATOR_SCHEMA(BoxWithNMSLimit)
          "linear (default): the score times 1 - overlap; gaussian: times e^(-overlap^2 / sigma).")
     .Arg("soft_nms_sigma", "(float > 0, default 0.5) The sigma of gaussian.")
     .Arg("soft_nms_min_score_thres", "(float, default 0.001) Boxes of a lower score are dropped.")
-    .Arg("rotated", "(bool, default 0) Rotated boxes; only 0.")
+    .Arg("rotated",
+         "(bool, default 0) 1: boxes are x, y, width, height and angle, of the centre and in "
+         "degrees counter-clockwise.")
     .Arg("cls_agnostic_bbox_reg", "(bool, default 0) 1: one box for all classes.")
     .Arg("input_boxes_include_bg_cls",
          "(bool, default 1) The background is column 0. 0: boxes leave it out, and it is the last "
@@ -223,11 +234,11 @@ OPERATOR_SCHEMA(BoxWithNMSLimit)
          "(bool, default 1) Classes count from 1, as the background is 0; 0: from 0.")
     .Arg("legacy_plus_one", "(bool, default 1) Boxes are x2 - x1 + 1 wide; 0: x2 - x1.")
     .Input(0, "scores", "Float N x C.")
-    .Input(1, "boxes", "Float N x 4C: x1, y1, x2, y2 for each class.")
+    .Input(1, "boxes", "Float N x 4C: x1, y1, x2, y2 for each class. Rotated: N x 5C.")
     .Input(2, "batch_splits",
            "Optional, float, int32 or int64: how many of the rows each image has. Default: one.")
     .Output(0, "scores", "Float n: the scores of the detections, by image and class.")
-    .Output(1, "boxes", "Float n x 4: their boxes.")
+    .Output(1, "boxes", "Float n x 4: their boxes. Rotated: n x 5.")
     .Output(2, "classes", "Float n: their classes.")
     .Output(3, "batch_splits", "Optional float: how many each image has.")
     .Output(4, "keeps", "Optional int32 n: their rows, counted within the image.")

@@ -8,6 +8,60 @@ namespace caffe2 {
 namespace {
 
 const float kMostGrowth = std::log(1000.f / 16.f);  // of a side, as a logarithm
+constexpr float kDegrees = 57.29577951f;            // a radian
+
+void CheckWeights(const std::vector<float>& weights) {
+  CAFFE_ENFORCE_EQ(weights.size(), 4u, "weights of (dx, dy, dw, dh)");
+  for (const float weight : weights) CAFFE_ENFORCE_NE(weight, 0, "a weight");
+}
+
+float ReadPlusOne(const OperatorBase& op) {
+  return op.GetSingleArgument<bool>("legacy_plus_one", true) ? 1.f : 0.f;
+}
+
+struct Point {
+  double x = 0, y = 0;
+};
+using Polygon = std::vector<Point>;
+
+// Positive if c lies to the left of the line from a to b: twice the area of the triangle.
+double Side(const Point& a, const Point& b, const Point& c) {
+  return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
+}
+
+Polygon Corners(const RotatedBox& box) {
+  const double cosine = std::cos(double{box.angle} / kDegrees);
+  const double sine = std::sin(double{box.angle} / kDegrees);
+  Polygon corners;
+  for (const auto& [i, j] : {std::pair{-1, -1}, {1, -1}, {1, 1}, {-1, 1}}) {
+    const double x = 0.5 * i * box.width, y = 0.5 * j * box.height;
+    corners.push_back({box.x + x * cosine + y * sine, box.y - x * sine + y * cosine});
+  }
+  return corners;
+}
+
+// The part of a convex polygon to the left of the line from a to b (Sutherland and Hodgman, 1974).
+Polygon ClipLeft(const Polygon& polygon, const Point& a, const Point& b) {
+  Polygon part;
+  for (size_t i = 0; i < polygon.size(); ++i) {
+    const Point &from = polygon[i], &to = polygon[(i + 1) % polygon.size()];
+    const double from_side = Side(a, b, from), to_side = Side(a, b, to);
+    if (from_side >= 0) part.push_back(from);
+    if ((from_side > 0 && to_side < 0) || (from_side < 0 && to_side > 0)) {
+      const double t = from_side / (from_side - to_side);
+      part.push_back({from.x + t * (to.x - from.x), from.y + t * (to.y - from.y)});
+    }
+  }
+  return part;
+}
+
+double Area(const Polygon& polygon) {
+  double twice = 0;
+  for (size_t i = 2; i < polygon.size(); ++i) {
+    twice += Side(polygon[0], polygon[i - 1], polygon[i]);
+  }
+  return twice / 2;
+}
 
 }  // namespace
 
@@ -28,11 +82,9 @@ Box BoxMeasure::clip(const Box& box, int64_t image_height, int64_t image_width) 
 
 BoxTransform::BoxTransform(const OperatorBase& op, std::vector<float> weights)
     : weights_(std::move(weights)) {
-  CAFFE_ENFORCE(!op.GetSingleArgument<bool>("rotated", false), "there are no rotated boxes");
-  CAFFE_ENFORCE_EQ(weights_.size(), 4u, "weights of (dx, dy, dw, dh)");
-  for (const float weight : weights_) CAFFE_ENFORCE_NE(weight, 0, "a weight");
+  CheckWeights(weights_);
   // Caffe2 first had correct_transform_coords, then legacy_plus_one in its place.
-  measure_.one = op.GetSingleArgument<bool>("legacy_plus_one", true) ? 1.f : 0.f;
+  measure_.one = ReadPlusOne(op);
   const bool correct = op.GetSingleArgument<bool>("correct_transform_coords", false);
   end_ = op.HasArgument("legacy_plus_one") ? measure_.one : correct ? 1.f : 0.f;
 }
@@ -47,6 +99,76 @@ Box BoxTransform::Apply(const Box& box, const float* delta) const {
           y + 0.5f * new_height - end_};
 }
 
+void BoxTransform::Write(const Box& box, float* to) {
+  for (const float value : {box.x1, box.y1, box.x2, box.y2}) *to++ = value;
+}
+
+bool BoxTransform::IsLarge(const Box& box, float least, float height_limit,
+                           float width_limit) const {
+  const float width = measure_.width(box), height = measure_.height(box);
+  return width >= least && height >= least && box.x1 + width / 2 < width_limit &&
+         box.y1 + height / 2 < height_limit;
+}
+
+RotatedBoxTransform::RotatedBoxTransform(const OperatorBase& op, std::vector<float> weights)
+    : bound_(op.GetSingleArgument<bool>("angle_bound_on", true)),
+      low_(op.GetSingleArgument<float>("angle_bound_lo", -90.f)),
+      high_(op.GetSingleArgument<float>("angle_bound_hi", 90.f)),
+      upright_(op.GetSingleArgument<float>("clip_angle_thresh", 1.f)),
+      weights_(std::move(weights)) {
+  CheckWeights(weights_);
+  measure_.one = ReadPlusOne(op);
+  CAFFE_ENFORCE(!bound_ || (high_ > low_ && std::fmod(high_ - low_, 180.f) == 0),
+                "the bounds of angles ", low_, " and ", high_, " must be 180, 360, ... apart");
+}
+
+RotatedBox RotatedBoxTransform::Apply(const RotatedBox& box, const float* delta) const {
+  RotatedBox moved{box.x + delta[0] / weights_[0] * box.width,
+                   box.y + delta[1] / weights_[1] * box.height,
+                   std::exp(std::min(delta[2] / weights_[2], kMostGrowth)) * box.width,
+                   std::exp(std::min(delta[3] / weights_[3], kMostGrowth)) * box.height,
+                   box.angle + delta[4] * kDegrees};
+  if (bound_ && moved.angle < low_) {
+    moved.angle += high_ - low_;
+  } else if (bound_ && moved.angle > high_) {
+    moved.angle -= high_ - low_;
+  }
+  return moved;
+}
+
+RotatedBox RotatedBoxTransform::Clip(const RotatedBox& box, int64_t image_height,
+                                     int64_t image_width) const {
+  if (!(std::fabs(box.angle) <= upright_)) return box;
+  const float half_width = (box.width - measure_.one) / 2;
+  const float half_height = (box.height - measure_.one) / 2;
+  const Box part = measure_.clip(
+      {box.x - half_width, box.y - half_height, box.x + half_width, box.y + half_height},
+      image_height, image_width);
+  return {(part.x1 + part.x2) / 2, (part.y1 + part.y2) / 2, measure_.width(part),
+          measure_.height(part), box.angle};
+}
+
+void RotatedBoxTransform::Write(const RotatedBox& box, float* to) {
+  for (const float value : {box.x, box.y, box.width, box.height, box.angle}) *to++ = value;
+}
+
+bool RotatedBoxTransform::IsLarge(const RotatedBox& box, float least, float height_limit,
+                                  float width_limit) {
+  return box.width >= least && box.height >= least && box.x < width_limit && box.y < height_limit;
+}
+
+float RotatedOverlap(const RotatedBox& a, const RotatedBox& b) {
+  if (!(a.width > 0 && a.height > 0 && b.width > 0 && b.height > 0)) return 0;
+  Polygon common = Corners(a);
+  const Polygon window = Corners(b);
+  for (size_t i = 0; i < window.size(); ++i) {
+    common = ClipLeft(common, window[i], window[(i + 1) % window.size()]);
+  }
+  const double intersection = Area(common);
+  const double both = double{a.width} * a.height + double{b.width} * b.height;
+  return static_cast<float>(intersection / (both - intersection));
+}
+
 void BoxTransform::Describe(OpSchema& schema) {
   schema
       .Arg("correct_transform_coords",
@@ -56,7 +178,15 @@ void BoxTransform::Describe(OpSchema& schema) {
           "legacy_plus_one",
           "(bool, default 1) Boxes are x2 - x1 + 1 wide, and so on; 0: x2 - x1. Where it is given, "
           "it decides about correct_transform_coords too.")
-      .Arg("rotated", "(bool, default 0) Rotated boxes; only 0.");
+      .Arg("rotated",
+           "(bool, default 0) 1: boxes are x, y, width, height and angle, of the centre and in "
+           "degrees counter-clockwise, and deltas have a fifth number, radians that are added.")
+      .Arg("angle_bound_on", "(bool, default 1) Rotated: angles are brought between the bounds.")
+      .Arg("angle_bound_lo", "(int, default -90) The lower bound.")
+      .Arg("angle_bound_hi", "(int, default 90) The upper bound, a multiple of 180 above it.")
+      .Arg("clip_angle_thresh",
+           "(float, default 1) Rotated: only boxes turned by at most so many degrees are clipped; "
+           "negative: none.");
 }
 
 std::vector<int64_t> SortByScore(int64_t n, const float* scores, int64_t limit) {
@@ -72,27 +202,24 @@ std::vector<int64_t> SortByScore(int64_t n, const float* scores, int64_t limit) 
   return order;
 }
 
-std::vector<int64_t> SuppressOverlaps(const std::vector<Box>& boxes,
-                                      const std::vector<int64_t>& order, float threshold,
-                                      int64_t limit, const BoxMeasure& measure) {
+std::vector<int64_t> SuppressOverlaps(const std::vector<int64_t>& order, float threshold,
+                                      int64_t limit, const OverlapFunction& overlap) {
   std::vector<int64_t> kept;
   for (const int64_t i : order) {
     if (limit > 0 && static_cast<int64_t>(kept.size()) == limit) break;
-    const bool suppressed = std::any_of(kept.begin(), kept.end(), [&](int64_t k) {
-      return measure.overlap(boxes[k], boxes[i]) > threshold;
-    });
+    const bool suppressed =
+        std::any_of(kept.begin(), kept.end(), [&](int64_t k) { return overlap(k, i) > threshold; });
     if (!suppressed) kept.push_back(i);
   }
   return kept;
 }
 
-std::vector<int64_t> SoftSuppression::Run(const std::vector<Box>& boxes,
-                                          std::vector<int64_t> candidates,
-                                          const BoxMeasure& measure,
+std::vector<int64_t> SoftSuppression::Run(std::vector<int64_t> candidates,
+                                          const OverlapFunction& overlap,
                                           std::vector<float>* scores) const {
-  const auto factor = [this](float overlap) {
-    if (gaussian) return std::exp(-overlap * overlap / sigma);
-    return overlap > threshold ? 1 - overlap : 1.f;
+  const auto factor = [this](float share) {
+    if (gaussian) return std::exp(-share * share / sigma);
+    return share > threshold ? 1 - share : 1.f;
   };
   std::vector<int64_t> kept;
   while (!candidates.empty()) {
@@ -102,9 +229,7 @@ std::vector<int64_t> SoftSuppression::Run(const std::vector<Box>& boxes,
     const int64_t winner = *best;
     kept.push_back(winner);
     candidates.erase(best);
-    for (const int64_t i : candidates) {
-      (*scores)[i] *= factor(measure.overlap(boxes[winner], boxes[i]));
-    }
+    for (const int64_t i : candidates) (*scores)[i] *= factor(overlap(winner, i));
     std::erase_if(candidates, [&](int64_t i) { return (*scores)[i] < least_score; });
   }
   return kept;

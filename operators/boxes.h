@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,17 +28,43 @@ struct BoxMeasure {
   Box clip(const Box& box, int64_t image_height, int64_t image_width) const;
 };
 
+// A box that is turned: centre, sides and angle, in pixels and degrees counter-clockwise.
+struct RotatedBox {
+  float x = 0, y = 0, width = 0, height = 0, angle = 0;
+};
+
+// Intersection over union of the two rectangles.
+float RotatedOverlap(const RotatedBox& a, const RotatedBox& b);
+
 // Moves and scales boxes by predicted (dx, dy, dw, dh): the centre by (dx width, dy height), the
 // sides by (e^dw, e^dh), which are limited to 1000 / 16 times. Each is divided by a weight first.
+//
+// With RotatedBoxTransform it shares the functions that operators on either kind of box call: both
+// read a box from kSize numbers.
 class BoxTransform {
  public:
-  // Reads the arguments correct_transform_coords and legacy_plus_one. Throws EnforceNotMet if the
-  // operator asks for rotated boxes, which there are none of.
+  using BoxType = Box;
+  static constexpr int64_t kSize = 4;
+
+  // Reads the arguments correct_transform_coords and legacy_plus_one.
   explicit BoxTransform(const OperatorBase& op, std::vector<float> weights = {1, 1, 1, 1});
 
+  static Box Read(const float* corners) { return {corners[0], corners[1], corners[2], corners[3]}; }
+  static void Write(const Box& box, float* to);
+  static Box Scale(const Box& box, float factor) {
+    return {box.x1 * factor, box.y1 * factor, box.x2 * factor, box.y2 * factor};
+  }
+  static Box Shift(const Box& box, float x, float y) {
+    return {box.x1 + x, box.y1 + y, box.x2 + x, box.y2 + y};
+  }
   Box Apply(const Box& box, const float* delta) const;
-  const BoxMeasure& measure() const { return measure_; }
-  // The documentation of the arguments.
+  Box Clip(const Box& box, int64_t image_height, int64_t image_width) const {
+    return measure_.clip(box, image_height, image_width);
+  }
+  float Overlap(const Box& a, const Box& b) const { return measure_.overlap(a, b); }
+  // Whether both sides have the least size and the centre lies above and left of the limits.
+  bool IsLarge(const Box& box, float least, float height_limit, float width_limit) const;
+  // The documentation of the arguments, those of RotatedBoxTransform and `rotated` included.
   static void Describe(OpSchema& schema);
 
  private:
@@ -46,15 +73,48 @@ class BoxTransform {
   std::vector<float> weights_;
 };
 
+// The same for rotated boxes, to which da, in radians, is added.
+class RotatedBoxTransform {
+ public:
+  using BoxType = RotatedBox;
+  static constexpr int64_t kSize = 5;
+
+  // Reads the arguments angle_bound_on, angle_bound_lo, angle_bound_hi, clip_angle_thresh and
+  // legacy_plus_one. Throws EnforceNotMet unless the bounds are a multiple of 180 degrees apart.
+  explicit RotatedBoxTransform(const OperatorBase& op, std::vector<float> weights = {1, 1, 1, 1});
+
+  static RotatedBox Read(const float* box) { return {box[0], box[1], box[2], box[3], box[4]}; }
+  static void Write(const RotatedBox& box, float* to);
+  static RotatedBox Scale(const RotatedBox& box, float factor) {
+    return {box.x * factor, box.y * factor, box.width * factor, box.height * factor, box.angle};
+  }
+  static RotatedBox Shift(const RotatedBox& box, float x, float y) {
+    return {box.x + x, box.y + y, box.width, box.height, box.angle};
+  }
+  RotatedBox Apply(const RotatedBox& box, const float* delta) const;
+  // Only boxes that are nearly upright are clipped.
+  RotatedBox Clip(const RotatedBox& box, int64_t image_height, int64_t image_width) const;
+  static float Overlap(const RotatedBox& a, const RotatedBox& b) { return RotatedOverlap(a, b); }
+  static bool IsLarge(const RotatedBox& box, float least, float height_limit, float width_limit);
+
+ private:
+  BoxMeasure measure_;
+  bool bound_ = true;
+  float low_ = -90, high_ = 90, upright_ = 1;
+  std::vector<float> weights_;
+};
+
+// The overlap of two boxes, given by their indices.
+using OverlapFunction = std::function<float(int64_t, int64_t)>;
+
 // The indices [0, n) by descending score, equal ones in ascending order; the first `limit` of them
 // (all if it is 0 or less). Throws on a NaN.
 std::vector<int64_t> SortByScore(int64_t n, const float* scores, int64_t limit);
 
 // Greedy non-maximum suppression: of the boxes `order` names, best first, keeps each that overlaps
 // with none kept before by more than `threshold`; at most `limit` (0 or less: all).
-std::vector<int64_t> SuppressOverlaps(const std::vector<Box>& boxes,
-                                      const std::vector<int64_t>& order, float threshold,
-                                      int64_t limit, const BoxMeasure& measure);
+std::vector<int64_t> SuppressOverlaps(const std::vector<int64_t>& order, float threshold,
+                                      int64_t limit, const OverlapFunction& overlap);
 
 // Soft non-maximum suppression (Bodla et al., ICCV 2017): a box that overlaps with a better one
 // loses score instead of being dropped.
@@ -65,8 +125,8 @@ struct SoftSuppression {
   float least_score = 0.001f;
 
   // Of the boxes that `candidates` names the ones kept, best first; their scores are lowered.
-  std::vector<int64_t> Run(const std::vector<Box>& boxes, std::vector<int64_t> candidates,
-                           const BoxMeasure& measure, std::vector<float>* scores) const;
+  std::vector<int64_t> Run(std::vector<int64_t> candidates, const OverlapFunction& overlap,
+                           std::vector<float>* scores) const;
 };
 
 }  // namespace caffe2

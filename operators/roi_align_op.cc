@@ -1,4 +1,5 @@
-// RoIAlign: averages of bilinear samples over the cells of regions (He et al., Mask R-CNN, 2017).
+// RoIAlign: averages of bilinear samples over the cells of regions (He et al., Mask R-CNN, 2017),
+// and RoIAlignRotated, whose regions are turned.
 #include <cmath>
 
 #include "operators/conv_pool_shape.h"
@@ -10,6 +11,7 @@ namespace {
 
 constexpr int64_t kMostSamples = int64_t{1} << 26;  // of a region
 constexpr float kFarthest = 1e7f;                   // corner, in pixels of the scaled image
+constexpr double kRadians = 0.017453292519943295;   // a degree
 
 // Where the pixels of a batch of images lie: channel c of pixel i of image n is at
 // (n * channels * area) + c * channel_stride + i * pixel_stride.
@@ -23,6 +25,14 @@ struct ImageLayout {
     if (order == StorageOrder::kNHWC) return {dims[0], dims[3], dims[1], dims[2], 1, dims[3]};
     return {dims[0], dims[1], dims[2], dims[3], dims[2] * dims[3], 1};
   }
+};
+
+// Where a region and its samples lie: u runs along its width from u on, v along its height from v
+// on, and (u, v) is the point (x + u cosine + v sine, y + v cosine - u sine).
+struct RegionFrame {
+  int64_t image = 0;
+  float u = 0, v = 0, width = 0, height = 0;
+  float x = 0, y = 0, cosine = 1, sine = 0;
 };
 
 // One bilinear sample: four pixels and their weights.
@@ -40,8 +50,9 @@ struct RegionSamples {
 
 class RoIAlignBase : public Operator<CPUContext> {
  public:
-  RoIAlignBase(const OperatorDef& def, Workspace* ws)
+  RoIAlignBase(const OperatorDef& def, Workspace* ws, bool rotated)
       : Operator<CPUContext>(def, ws),
+        rotated_(rotated),
         order_(ReadStorageOrder(ArgumentHelper(def))),
         height_(GetSingleArgument<int>("pooled_h", 1)),
         width_(GetSingleArgument<int>("pooled_w", 1)),
@@ -59,8 +70,9 @@ class RoIAlignBase : public Operator<CPUContext> {
   // The layout of images X; throws unless there are images and regions.
   ImageLayout CheckShapes(const Tensor& X, const Tensor& rois) const {
     CAFFE_ENFORCE_EQ(X.dim(), 4, "X ", ShapeString(X.sizes()), " must have four axes");
-    CAFFE_ENFORCE(rois.dim() == 2 && (rois.size(1) == 4 || rois.size(1) == 5), "RoIs ",
-                  ShapeString(rois.sizes()), " must be R x 5, or R x 4 of image 0");
+    CAFFE_ENFORCE(rois.dim() == 2 && (rois.size(1) == box_size() || rois.size(1) == box_size() + 1),
+                  "RoIs ", ShapeString(rois.sizes()), " must be R x ", box_size() + 1, ", or R x ",
+                  box_size(), " of image 0");
     return ImageLayout::Of(X.sizes(), order_);
   }
   std::vector<int64_t> OutputDims(const ImageLayout& x, int64_t regions) const {
@@ -70,8 +82,11 @@ class RoIAlignBase : public Operator<CPUContext> {
   RegionSamples SamplesOf(const ImageLayout& x, const Tensor& rois, int64_t index) const;
 
  private:
+  int64_t box_size() const { return rotated_ ? 5 : 4; }
+  RegionFrame FrameOf(const ImageLayout& x, const Tensor& rois, int64_t index) const;
   static Sample SampleAt(const ImageLayout& x, float row, float column, float weight);
 
+  bool rotated_;
   StorageOrder order_;
   int64_t height_, width_;
   int ratio_;
@@ -79,34 +94,53 @@ class RoIAlignBase : public Operator<CPUContext> {
   bool aligned_;
 };
 
-RegionSamples RoIAlignBase::SamplesOf(const ImageLayout& x, const Tensor& rois,
-                                      int64_t index) const {
-  const int64_t columns = rois.size(1);
-  const float* roi = rois.data<float>() + index * columns;
-  RegionSamples region;
-  if (columns == 5) {
+RegionFrame RoIAlignBase::FrameOf(const ImageLayout& x, const Tensor& rois, int64_t index) const {
+  const float* roi = rois.data<float>() + index * rois.size(1);
+  RegionFrame frame;
+  if (rois.size(1) > box_size()) {
     CAFFE_ENFORCE(roi[0] >= 0 && roi[0] < static_cast<float>(x.batch), "region ", index,
                   " of image ", roi[0], " of ", x.batch);
-    region.image = static_cast<int64_t>(*roi++);
+    frame.image = static_cast<int64_t>(*roi++);
   } else {
     CAFFE_ENFORCE_GT(x.batch, 0, "images");
   }
   const float offset = aligned_ ? 0.5f : 0.f;
-  float corner[4];
+  float number[4];  // two corners, or the centre and the sides
   for (int k = 0; k < 4; ++k) {
-    corner[k] = roi[k] * scale_ - offset;
-    CAFFE_ENFORCE(std::fabs(corner[k]) < kFarthest, "region ", index, " has a corner at ", roi[k]);
+    number[k] = roi[k] * scale_ - (rotated_ && k >= 2 ? 0 : offset);
+    CAFFE_ENFORCE(std::fabs(number[k]) < kFarthest, "region ", index, " has a corner at ", roi[k]);
   }
-  float w = corner[2] - corner[0], h = corner[3] - corner[1];
+  frame.width = rotated_ ? number[2] : number[2] - number[0];
+  frame.height = rotated_ ? number[3] : number[3] - number[1];
   if (aligned_) {
-    CAFFE_ENFORCE(w >= 0 && h >= 0, "region ", index, " is ", w, " wide and ", h, " high");
+    CAFFE_ENFORCE(frame.width >= 0 && frame.height >= 0, "region ", index, " is ", frame.width,
+                  " wide and ", frame.height, " high");
   } else {  // as Caffe2 did first: at least one pixel
-    w = std::max(w, 1.f);
-    h = std::max(h, 1.f);
+    frame.width = std::max(frame.width, 1.f);
+    frame.height = std::max(frame.height, 1.f);
   }
-  const float cell_h = h / static_cast<float>(height_), cell_w = w / static_cast<float>(width_);
+  frame.u = rotated_ ? -frame.width / 2 : number[0];
+  frame.v = rotated_ ? -frame.height / 2 : number[1];
+  if (rotated_) {
+    const double angle = roi[4] * kRadians;
+    CAFFE_ENFORCE(std::isfinite(angle), "region ", index, " is turned by ", roi[4]);
+    frame.x = number[0];
+    frame.y = number[1];
+    frame.cosine = static_cast<float>(std::cos(angle));
+    frame.sine = static_cast<float>(std::sin(angle));
+  }
+  return frame;
+}
+
+RegionSamples RoIAlignBase::SamplesOf(const ImageLayout& x, const Tensor& rois,
+                                      int64_t index) const {
+  const RegionFrame frame = FrameOf(x, rois, index);
+  const float cell_h = frame.height / static_cast<float>(height_);
+  const float cell_w = frame.width / static_cast<float>(width_);
   const int64_t grid_h = ratio_ > 0 ? ratio_ : static_cast<int64_t>(std::ceil(cell_h));
   const int64_t grid_w = ratio_ > 0 ? ratio_ : static_cast<int64_t>(std::ceil(cell_w));
+  RegionSamples region;
+  region.image = frame.image;
   region.cells = cells();
   region.per_cell = grid_h * grid_w;
   CAFFE_ENFORCE_LE(CheckedNumel({cells(), region.per_cell}), kMostSamples, "samples of region ",
@@ -119,10 +153,11 @@ RegionSamples RoIAlignBase::SamplesOf(const ImageLayout& x, const Tensor& rois,
   };
   for (int64_t cell = 0; cell < cells(); ++cell) {
     for (int64_t i = 0; i < grid_h; ++i) {
-      const float row = place(corner[1], cell / width_, cell_h, i, grid_h);
+      const float v = place(frame.v, cell / width_, cell_h, i, grid_h);
       for (int64_t j = 0; j < grid_w; ++j) {
-        const float column = place(corner[0], cell % width_, cell_w, j, grid_w);
-        region.samples.push_back(SampleAt(x, row, column, share));
+        const float u = place(frame.u, cell % width_, cell_w, j, grid_w);
+        region.samples.push_back(SampleAt(x, frame.y + v * frame.cosine - u * frame.sine,
+                                          frame.x + u * frame.cosine + v * frame.sine, share));
       }
     }
   }
@@ -156,9 +191,10 @@ Sample RoIAlignBase::SampleAt(const ImageLayout& x, float row, float column, flo
   return sample;
 }
 
+template <bool kRotated>
 class RoIAlignOp final : public RoIAlignBase {
  public:
-  using RoIAlignBase::RoIAlignBase;
+  RoIAlignOp(const OperatorDef& def, Workspace* ws) : RoIAlignBase(def, ws, kRotated) {}
   bool RunOnDevice() override {
     const Tensor &X = Input(0), &R = Input(1);
     const ImageLayout in = CheckShapes(X, R);
@@ -194,9 +230,10 @@ class RoIAlignOp final : public RoIAlignBase {
 };
 
 // Each pixel of X gets the gradients of the cells it was sampled for, times its weights there.
+template <bool kRotated>
 class RoIAlignGradientOp final : public RoIAlignBase {
  public:
-  using RoIAlignBase::RoIAlignBase;
+  RoIAlignGradientOp(const OperatorDef& def, Workspace* ws) : RoIAlignBase(def, ws, kRotated) {}
   bool RunOnDevice() override {
     const Tensor &X = Input(0), &R = Input(1), &dY = Input(2);
     const ImageLayout in = CheckShapes(X, R);
@@ -246,43 +283,65 @@ void Arguments(OpSchema& schema) {
            "pixel; 0: at i, and they are made as large as one.");
 }
 
+std::vector<TensorShape> InferAlign(const OperatorDef& def, const std::vector<TensorShape>& in) {
+  const ArgumentHelper arguments(def);
+  CAFFE_ENFORCE(in[0].dims_size() == 4 && in[1].dims_size() == 2, "X ",
+                ShapeString(GetDimsVector(in[0])), " and RoIs ", ShapeString(GetDimsVector(in[1])));
+  const bool channels_last = ReadStorageOrder(arguments) == StorageOrder::kNHWC;
+  std::vector<int64_t> dims{in[1].dims(0), arguments.GetSingleArgument<int>("pooled_h", 1),
+                            arguments.GetSingleArgument<int>("pooled_w", 1)};
+  dims.insert(channels_last ? dims.end() : dims.begin() + 1, in[0].dims(channels_last ? 3 : 1));
+  return std::vector<TensorShape>{CreateTensorShape(dims, in[0].data_type())};
+}
+
+void DescribeAlign(OpSchema& schema) {
+  schema.NumInputs(2)
+      .NumOutputs(1)
+      .TensorInferenceFunction(InferAlign)
+      .FillUsing(Arguments)
+      .Input(0, "X", "A float tensor N x C x H x W (NCHW) or N x H x W x C (NHWC).")
+      .Output(0, "Y", "R x C x pooled_h x pooled_w, or R x pooled_h x pooled_w x C.");
+}
+void DescribeAlignGradient(OpSchema& schema) {
+  schema.NumInputs(3)
+      .NumOutputs(1)
+      .IdenticalTypeAndShapeOfInput(0)
+      .FillUsing(Arguments)
+      .Input(0, "X", "As in the forward operator; its shape counts.")
+      .Input(1, "RoIs", "As in the forward operator.")
+      .Input(2, "dY", "The gradient of Y.")
+      .Output(0, "dX", "The gradient of X.");
+}
+
 }  // namespace
 
-REGISTER_CPU_OPERATOR(RoIAlign, RoIAlignOp);
-REGISTER_CPU_OPERATOR(RoIAlignGradient, RoIAlignGradientOp);
+REGISTER_CPU_OPERATOR(RoIAlign, RoIAlignOp<false>);
+REGISTER_CPU_OPERATOR(RoIAlignGradient, RoIAlignGradientOp<false>);
+REGISTER_CPU_OPERATOR(RoIAlignRotated, RoIAlignOp<true>);
+REGISTER_CPU_OPERATOR(RoIAlignRotatedGradient, RoIAlignGradientOp<true>);
 OPERATOR_SCHEMA(RoIAlign)
-    .NumInputs(2)
-    .NumOutputs(1)
-    .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
-      const ArgumentHelper arguments(def);
-      CAFFE_ENFORCE(in[0].dims_size() == 4 && in[1].dims_size() == 2, "X ",
-                    ShapeString(GetDimsVector(in[0])), " and RoIs ",
-                    ShapeString(GetDimsVector(in[1])));
-      const bool channels_last = ReadStorageOrder(arguments) == StorageOrder::kNHWC;
-      std::vector<int64_t> dims{in[1].dims(0), arguments.GetSingleArgument<int>("pooled_h", 1),
-                                arguments.GetSingleArgument<int>("pooled_w", 1)};
-      dims.insert(channels_last ? dims.end() : dims.begin() + 1, in[0].dims(channels_last ? 3 : 1));
-      return std::vector<TensorShape>{CreateTensorShape(dims, in[0].data_type())};
-    })
-    .FillUsing(Arguments)
+    .FillUsing(DescribeAlign)
     .SetDoc(
         "Divides each region into pooled_h x pooled_w cells and averages, for each channel, "
         "bilinear samples of each (He et al., \"Mask R-CNN\", ICCV 2017). Nothing is rounded to "
         "whole pixels; samples outside of the image count as 0.")
-    .Input(0, "X", "A float tensor N x C x H x W (NCHW) or N x H x W x C (NHWC).")
     .Input(1, "RoIs",
-           "Float R x 5: image index, x1, y1, x2, y2 of each region; or R x 4, of image 0.")
-    .Output(0, "Y", "R x C x pooled_h x pooled_w, or R x pooled_h x pooled_w x C.");
+           "Float R x 5: image index, x1, y1, x2, y2 of each region; or R x 4, of image 0.");
+OPERATOR_SCHEMA(RoIAlignRotated)
+    .FillUsing(DescribeAlign)
+    .SetDoc(
+        "As RoIAlign, of regions that are turned about their centres. The cells are those of the "
+        "upright region, turned with it.")
+    .Input(1, "RoIs",
+           "Float R x 6: image index, x, y, width, height and angle of each region, of its centre "
+           "and in degrees counter-clockwise; or R x 5, of image 0.");
 OPERATOR_SCHEMA(RoIAlignGradient)
-    .NumInputs(3)
-    .NumOutputs(1)
-    .IdenticalTypeAndShapeOfInput(0)
-    .FillUsing(Arguments)
-    .SetDoc("The gradient of RoIAlign for X; the regions get none.")
-    .Input(0, "X", "As in the forward operator; its shape counts.")
-    .Input(1, "RoIs", "As in the forward operator.")
-    .Input(2, "dY", "The gradient of Y.")
-    .Output(0, "dX", "The gradient of X.");
+    .FillUsing(DescribeAlignGradient)
+    .SetDoc("The gradient of RoIAlign for X; the regions get none.");
+OPERATOR_SCHEMA(RoIAlignRotatedGradient)
+    .FillUsing(DescribeAlignGradient)
+    .SetDoc("The gradient of RoIAlignRotated for X; the regions get none.");
 REGISTER_GRADIENT(RoIAlign, GradientRule<"I0 I1 GO0 -> GI0">);
+REGISTER_GRADIENT(RoIAlignRotated, GradientRule<"I0 I1 GO0 -> GI0">);
 
 }  // namespace caffe2

@@ -59,9 +59,6 @@ TEST(BBoxTransformTest, TellsImagesApartAndRejectsBadInput) {
   ExpectThrows(&ws, op, "scale of image 0");
   Feed<float>(&ws, "deltas", {3, 5}, Floats(15, 0.f));
   ExpectThrows(&ws, op, "M x 4K");
-  ExpectThrows(&ws,
-               Op("BBoxTransform", {"rois", "deltas", "info"}, {"Y"}, {MakeArgument("rotated", 1)}),
-               "rotated");
 }
 
 OperatorDef Proposals(const std::vector<Argument>& args) {
