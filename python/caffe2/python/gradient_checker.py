@@ -60,7 +60,7 @@ class GradientChecker:
 
     Args:
       stepsize: of the differences, absolute.
-      threshold: the largest error of an element, relative to it where it is larger than 1.
+      threshold: the largest error of an element, absolute, and as much again relative to it.
       device_option: where the operators run; default: as they say.
       workspace_name: a workspace for the check, emptied by it.
     """
@@ -104,8 +104,7 @@ class GradientChecker:
         if gradient.shape != estimate.shape:
             raise ValueError(f"the gradient of {op.type} has shape {gradient.shape}, its input "
                              f"{estimate.shape}")
-        scale = np.maximum(np.maximum(np.abs(gradient), np.abs(estimate)), 1)
-        good = bool((np.abs(gradient - estimate) <= scale * self._threshold).all())
+        good = np.allclose(gradient, estimate, atol=self._threshold, rtol=self._threshold)
         return good, gradient, estimate
 
 

@@ -278,7 +278,7 @@ class HypothesisTestCase(test_util.TestCase):
                                    err_msg=f"output {name} is not matching the reference")
 
     def _assert_gradients(self, op, inputs, outputs, output_to_grad, grad_reference, threshold):
-        gradient = np.random.rand(*np.shape(outputs[0])).astype(np.float32)
+        gradient = np.asarray(np.random.rand(*np.shape(outputs[0])), dtype=np.float32)
         wrapped = [output_to_grad + "_grad" if o == output_to_grad else None for o in op.output]
         operators, g_input = core.GradientRegistry.GetGradientForOp(op, wrapped)
         workspace.FeedBlob(output_to_grad + "_grad", gradient, op.device_option)
