@@ -32,7 +32,8 @@ def test_all_helpers_of_caffe2_are_there():
             "max_pool_with_index lrn softmax instance_norm spatial_bn spatial_gn relu prelu tanh "
             "concat depth_concat sum transpose iter accuracy conv conv_nd conv_transpose "
             "group_conv group_conv_deprecated image_input video_input add_weight_decay "
-            "elementwise_linear layer_norm batch_mat_mul cond loop db_input").split():
+            "moments_with_running_stats elementwise_linear layer_norm batch_mat_mul "
+            "cond loop db_input").split():
         assert brew.has_helper(name), name
 
 

@@ -194,6 +194,23 @@ def test_spatial_gn():
         brew.spatial_gn(model, "x", "z", 4, group=3)
 
 
+@pytest.mark.parametrize("order", ["NCHW", "NHWC"])
+def test_moments_with_running_stats(order):
+    model = ModelHelper("moments")
+    axes, shape = ((0, 2, 3), (3, 4, 5, 6)) if order == "NCHW" else ((0, 1, 2), (3, 5, 6, 4))
+    mean, variance = brew.moments_with_running_stats(model, "x", "y", 4, order=order)
+    x = np.random.default_rng(0).standard_normal(shape, np.float32)
+    workspace.FeedBlob("x", x)
+    workspace.RunNetOnce(model.param_init_net)
+    workspace.RunNetOnce(model.net)
+    assert (mean, variance) == ("y_sm", "y_sv")
+    np.testing.assert_allclose(workspace.FetchBlob(mean), x.mean(axes), atol=1e-6)
+    np.testing.assert_allclose(workspace.FetchBlob(variance), x.var(axes), rtol=1e-5)
+    np.testing.assert_array_equal(workspace.FetchBlob("y_riv"), np.ones(4))
+    with pytest.raises(ValueError, match="order"):
+        brew.moments_with_running_stats(model, "x", "z", 4, order="CHWN")
+
+
 def test_resnet50_builds_runs_and_has_the_names_of_caffe2():
     model = ModelHelper("resnet", arg_scope={"order": "NCHW"})
     softmax, loss = resnet.create_resnet50(model, "data", 3, 10, label="label", no_bias=True)

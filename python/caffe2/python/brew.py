@@ -31,6 +31,7 @@ from caffe2.python.helpers.normalization import (
     instance_norm,
     layer_norm,
     lrn,
+    moments_with_running_stats,
     softmax,
     spatial_bn,
     spatial_gn,
@@ -92,7 +93,7 @@ for _helper in (
     accuracy, add_weight_decay, average_pool, batch_mat_mul, concat, cond, conv, conv_nd,
     conv_transpose, db_input, depth_concat, dropout, elementwise_linear, fc, fc_decomp, fc_prune,
     fc_sparse, group_conv, group_conv_deprecated, image_input, instance_norm, iter, layer_norm,
-    loop, lrn, max_pool, max_pool_with_index, packed_fc, prelu, relu, softmax, spatial_bn,
-    spatial_gn, sum, tanh, transpose, video_input,
+    loop, lrn, max_pool, max_pool_with_index, moments_with_running_stats, packed_fc, prelu,
+    relu, softmax, spatial_bn, spatial_gn, sum, tanh, transpose, video_input,
 ):
     Register(_helper)

@@ -81,6 +81,24 @@ def spatial_gn(model, blob_in, blob_out, dim_in, init_scale=1.0, init_bias=0.0,
     return model.net.GroupNorm([blob_in, scale, bias], outputs, order=order, **kwargs)[0]
 
 
+def moments_with_running_stats(model, blob_in, blob_out, dim_in, RunningMeanInitializer=None,
+                               RunningVarianceInitializer=None, order="NCHW", **kwargs):
+    """The mean and variance of each channel of a batch of images: <blob_out>_sm and _sv [dim_in].
+
+    Makes the computed parameters <blob_out>_rm and _riv [dim_in] too, for running values that the
+    caller updates.
+    """
+    if order not in ("NCHW", "NHWC"):
+        raise ValueError(f"order is {order!r}; known: NCHW NHWC")
+    blob_out = blob_out or model.net.NextName()
+    computed = ParameterTags.COMPUTED_PARAM
+    _param(model, blob_out + "_rm", [dim_in], 0.0, computed, RunningMeanInitializer)
+    _param(model, blob_out + "_riv", [dim_in], 1.0, computed, RunningVarianceInitializer)
+    axes = [0, 2, 3] if order == "NCHW" else [0, 1, 2]
+    return model.net.Moments([blob_in], [blob_out + "_sm", blob_out + "_sv"], axes=axes,
+                             keepdims=False, **kwargs)
+
+
 def layer_norm(model, blob_in, blob_out, dim_in, axis=1, epsilon=1e-4, initial_scale=1.0,
                initial_bias=0.0):
     """Normalizes over the dimensions from `axis` on, then scales and shifts by <blob_out>_scale and
