@@ -17,8 +17,8 @@ enum class StorageOrder { kNCHW, kNHWC };
 StorageOrder ReadStorageOrder(const ArgumentHelper& arguments);
 
 // The pads of `rank` spatial axes, all beginnings, then all ends: `pads`, or `pad` for every side,
-// or pad_t, pad_l, pad_b, pad_r; 0 if there are none; negative where something is taken away. Throws
-// on a huge one, and if the number of pads does not fit.
+// or pad_t, pad_l, pad_b, pad_r; 0 if there are none; negative where something is taken away.
+// Throws on a huge one, and if the number of pads does not fit.
 std::vector<int64_t> ReadPads(const ArgumentHelper& arguments, size_t rank);
 
 // The meaning of a tensor's axes: N x C x spatial or N x spatial x C, with any number of spatial
