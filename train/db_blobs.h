@@ -8,13 +8,13 @@
 
 namespace caffe2 {
 
-// Writes the blobs, in this order, with a checksum behind them. The file appears whole or not at
-// all. Throws IoError with the path.
+// Writes the blobs, wherever they lie, in this order, with a checksum behind them. The file appears
+// whole or not at all. Throws IoError with the path.
 void SaveBlobs(Workspace* ws, const std::vector<std::string>& blobs, const std::string& path);
 
-// Reads these blobs into `ws`. Throws IoError if the file is damaged (see VerifyChecksum; with
-// `need_checksum` false a file without a checksum will do, as other programs write them), and
-// EnforceNotMet if a blob is missing.
+// Reads these blobs into `ws`; tensors that lie on a device stay there. Throws IoError if the file
+// is damaged (see VerifyChecksum; with `need_checksum` false a file without a checksum will do, as
+// other programs write them), and EnforceNotMet if a blob is missing.
 void LoadBlobs(Workspace* ws, const std::vector<std::string>& blobs, const std::string& path,
                bool need_checksum);
 
