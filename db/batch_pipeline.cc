@@ -8,12 +8,14 @@
 namespace caffe2::db {
 
 BatchPipeline::BatchPipeline(DBReader reader, std::unique_ptr<DBReader::Consumer> consumer,
-                             const Options& options, PrepareFn prepare, DecodeFn decode)
+                             const Options& options, PrepareFn prepare, DecodeFn decode,
+                             BatchUploader* uploader)
     : reader_(std::move(reader)),
       consumer_(std::move(consumer)),
       options_(options),
       prepare_(std::move(prepare)),
-      decode_(std::move(decode)) {
+      decode_(std::move(decode)),
+      uploader_(uploader) {
   CAFFE_ENFORCE_GT(options_.threads, 0, "decode threads");
   CAFFE_ENFORCE_GT(options_.depth, 0, "batches in flight");
   CAFFE_ENFORCE_GT(options_.items_at_once, 0);
@@ -48,8 +50,10 @@ BatchPipeline::Slot* BatchPipeline::ClaimItems(int* begin, int* end) {
 void BatchPipeline::ReadSlot(Slot* slot) {
   slot->batch.error = nullptr;
   try {
+    if (uploader_) uploader_->Reclaim(&slot->batch);
     consumer_->Read(&slot->batch.source);
     prepare_(&slot->batch);
+    if (uploader_) uploader_->Place(&slot->batch);
   } catch (...) {
     slot->batch.error = std::current_exception();
   }
@@ -68,6 +72,20 @@ std::exception_ptr BatchPipeline::DecodeItems(InputBatch* batch, int begin, int 
   return nullptr;
 }
 
+void BatchPipeline::FinishSlot(std::unique_lock<std::mutex>* lock, Slot* slot) {
+  if (uploader_ && !slot->batch.error) {
+    lock->unlock();
+    try {
+      uploader_->Upload(&slot->batch);
+    } catch (...) {
+      slot->batch.error = std::current_exception();  // no other thread has this batch now
+    }
+    lock->lock();
+  }
+  slot->ready = true;
+  done_.notify_all();
+}
+
 void BatchPipeline::Work() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (!stop_) {
@@ -78,11 +96,11 @@ void BatchPipeline::Work() {
       lock.lock();
       if (error && !slot->batch.error) slot->batch.error = error;
       slot->items_left -= end - begin;
-      if (slot->items_left == 0) done_.notify_all();
+      if (slot->items_left == 0) FinishSlot(&lock, slot);
     } else if (!reading_ && !free_.empty()) {
       Slot* fresh = free_.back();
       free_.pop_back();
-      fresh->read = false;
+      fresh->read = fresh->ready = false;
       under_way_.push_back(fresh);
       reading_ = true;
       lock.unlock();
@@ -93,6 +111,7 @@ void BatchPipeline::Work() {
       fresh->next_item = failed ? options_.batch_size : 0;
       fresh->items_left = failed ? 0 : options_.batch_size;
       fresh->read = true;
+      fresh->ready = failed;
       if (failed) done_.notify_all();
       work_.notify_all();
     } else {
@@ -102,9 +121,7 @@ void BatchPipeline::Work() {
 }
 
 BatchPipeline::Slot* BatchPipeline::WaitForFront(std::unique_lock<std::mutex>* lock) {
-  const auto ready = [this] {
-    return !under_way_.empty() && under_way_.front()->read && under_way_.front()->items_left == 0;
-  };
+  const auto ready = [this] { return !under_way_.empty() && under_way_.front()->ready; };
   if (!ready()) {
     const auto start = std::chrono::steady_clock::now();
     done_.wait(*lock, ready);
@@ -153,8 +170,8 @@ void Prefetcher::Attach(const DBReader& reader) {
 InputBatch* Prefetcher::Next(const DBReader& reader) {
   Attach(reader);
   if (!pipeline_) {
-    pipeline_ =
-        std::make_unique<BatchPipeline>(reader, std::move(consumer_), options_, prepare_, decode_);
+    pipeline_ = std::make_unique<BatchPipeline>(reader, std::move(consumer_), options_, prepare_,
+                                                decode_, uploader_);
   }
   return pipeline_->Pop();
 }

@@ -21,7 +21,22 @@ namespace caffe2::db {
 struct InputBatch {
   RecordBatch source;
   std::vector<Tensor> outputs;
-  std::exception_ptr error;  // what went wrong in reading or decoding, if anything
+  std::exception_ptr error;        // what went wrong in reading or decoding, if anything
+  std::shared_ptr<void> uploaded;  // what a BatchUploader keeps with the batch; goes first
+};
+
+// Passes batches on to a device as soon as they are decoded, while the net still works on earlier
+// ones. Called by the threads of a pipeline, for several batches at the same time; what it throws
+// travels with the batch.
+class BatchUploader {
+ public:
+  virtual ~BatchUploader() = default;
+  // Before anything of the batch is changed: waits until it is no longer read.
+  virtual void Reclaim(InputBatch* batch) = 0;
+  // When the outputs have their shapes and types: may give them other memory.
+  virtual void Place(InputBatch* batch) = 0;
+  // When all of the batch is decoded, without an error.
+  virtual void Upload(InputBatch* batch) = 0;
 };
 
 // Reads batches from a DBReader and decodes them in threads of its own: a free batch is filled
@@ -41,9 +56,11 @@ class BatchPipeline {
   // record is added to what it throws.
   using DecodeFn = std::function<void(InputBatch*, int item)>;
 
-  // Starts the threads. The functions must stay callable until the pipeline is gone.
+  // Starts the threads. The functions, and the uploader if there is one, must stay until the
+  // pipeline is gone.
   BatchPipeline(DBReader reader, std::unique_ptr<DBReader::Consumer> consumer,
-                const Options& options, PrepareFn prepare, DecodeFn decode);
+                const Options& options, PrepareFn prepare, DecodeFn decode,
+                BatchUploader* uploader = nullptr);
   // Waits for decoding under way.
   ~BatchPipeline();
   BatchPipeline(const BatchPipeline&) = delete;
@@ -60,10 +77,13 @@ class BatchPipeline {
     int next_item = 0;   // not yet taken by a thread
     int items_left = 0;  // not yet decoded
     bool read = false;   // records are there
+    bool ready = false;  // for Pop
   };
 
   void Work();
   void ReadSlot(Slot* slot);
+  // The last item of the batch is decoded. The lock is released meanwhile.
+  void FinishSlot(std::unique_lock<std::mutex>* lock, Slot* slot);
   std::exception_ptr DecodeItems(InputBatch* batch, int begin, int end) const;
   // Items to decode, or null.
   Slot* ClaimItems(int* begin, int* end);
@@ -75,6 +95,7 @@ class BatchPipeline {
   const Options options_;
   const PrepareFn prepare_;
   const DecodeFn decode_;
+  BatchUploader* const uploader_;
 
   std::mutex mutex_;  // of all below but the contents of slots being read or decoded
   std::condition_variable work_, done_;
@@ -92,8 +113,11 @@ class BatchPipeline {
 class Prefetcher {
  public:
   Prefetcher(const BatchPipeline::Options& options, BatchPipeline::PrepareFn prepare,
-             BatchPipeline::DecodeFn decode)
-      : options_(options), prepare_(std::move(prepare)), decode_(std::move(decode)) {}
+             BatchPipeline::DecodeFn decode, BatchUploader* uploader = nullptr)
+      : options_(options),
+        prepare_(std::move(prepare)),
+        decode_(std::move(decode)),
+        uploader_(uploader) {}
 
   // Takes its turn among the reader's consumers. Called as soon as the reader is known, so that
   // the operators of a net take turns in their order. Starts no thread.
@@ -105,6 +129,7 @@ class Prefetcher {
   const BatchPipeline::Options options_;
   const BatchPipeline::PrepareFn prepare_;
   const BatchPipeline::DecodeFn decode_;
+  BatchUploader* const uploader_;
   std::optional<DBReader> reader_;
   std::unique_ptr<DBReader::Consumer> consumer_;  // until the pipeline has it
   std::unique_ptr<BatchPipeline> pipeline_;

@@ -5,20 +5,25 @@
 #include <vector>
 
 #include "caffe2/core/random.h"
+#include "db/image_change.h"
 
 namespace caffe2::db {
 
-// Changes saturation, brightness and contrast, in random order, each by a factor drawn from
+// Draws changes of saturation, brightness and contrast, in random order, each by a factor from
 // [1 - amount, 1 + amount] (Howard, "Some improvements on deep convolutional neural network based
-// image classification", 2013). `pixels` holds `area` pixels of 3 values.
-void ColorJitter(float saturation, float brightness, float contrast, RandomGenerator* random,
-                 int64_t area, float* pixels);
+// image classification", 2013).
+void DrawColorJitter(float saturation, float brightness, float contrast, RandomGenerator* random,
+                     ImageChange* change);
 
-// Adds noise along the principal components of the colours (Krizhevsky et al., "ImageNet
+// Draws noise along the principal components of the colours (Krizhevsky et al., "ImageNet
 // classification with deep convolutional neural networks", 2012): normal factors of deviation
 // `std` times the eigenvalues. `eigvecs` holds 9 values, rows for red, green, blue, and `eigvals`
 // 3; where empty, those of ImageNet for pixels up to 255.
-void ColorLighting(float std, const std::vector<float>& eigvecs, const std::vector<float>& eigvals,
-                   RandomGenerator* random, int64_t area, float* pixels);
+void DrawColorLighting(float std, const std::vector<float>& eigvecs,
+                       const std::vector<float>& eigvals, RandomGenerator* random,
+                       ImageChange* change);
+
+// Blends and shifts `area` pixels of 3 values, in place; does not mirror.
+void ChangeColors(const ImageChange& change, int64_t area, float* pixels);
 
 }  // namespace caffe2::db

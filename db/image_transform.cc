@@ -157,34 +157,27 @@ void ImageTransform::Write(const ImageView<Pixel>& crop, bool mirror, void* outp
 }
 
 template <typename Pixel>
-void ImageTransform::WriteJittered(const ImageView<Pixel>& crop, bool mirror,
-                                   RandomGenerator* random, void* output) const {
+void ImageTransform::WriteChanged(const ImageView<Pixel>& crop, const ImageChange& change,
+                                  void* output) const {
   std::vector<float> pixels(size_t{3} * crop.height * crop.width);
   WritePixels(
-      crop, mirror, /*channels_first=*/false,
+      crop, change.mirror != 0, /*channels_first=*/false,
       [](Pixel pixel, int) { return static_cast<float>(pixel); }, pixels.data());
-  const int64_t area = int64_t{crop.height} * crop.width;
-  if (options_.color_jitter) {
-    ColorJitter(options_.saturation, options_.brightness, options_.contrast, random, area,
-                pixels.data());
-  }
-  if (options_.color_lighting) {
-    ColorLighting(options_.color_lighting_std, options_.color_lighting_eigvecs,
-                  options_.color_lighting_eigvals, random, area, pixels.data());
-  }
+  ChangeColors(change, int64_t{crop.height} * crop.width, pixels.data());
   Write(ImageView<float>::Interleaved(pixels.data(), crop.height, crop.width, 3),
         /*mirror=*/false, output);
 }
 
 template <typename Pixel>
-void ImageTransform::Apply(const ImageView<Pixel>& source, const BoundingBox& own_box,
-                           uint64_t seed, void* output) const {
+ImageTransform::Cut<Pixel> ImageTransform::Choose(const ImageView<Pixel>& source,
+                                                  const BoundingBox& own_box, uint64_t seed) const {
   CAFFE_ENFORCE(
       (source.channels == 1 || source.channels == 3) && source.height > 0 && source.width > 0,
       "image of ", source.height, "x", source.width, " with ", source.channels, " channels");
   RandomGenerator random(seed);
-  ImageView<Pixel> view = source;
-  Image<Pixel> gray, resized;  // memory of the view
+  Cut<Pixel> cut;
+  ImageView<Pixel>& view = cut.view;
+  view = source;
   const BoundingBox& box = own_box.height > 0 ? own_box : options_.box;
   if (box.height > 0) {
     CAFFE_ENFORCE(box.ymin >= 0 && box.xmin >= 0 && box.width > 0 &&
@@ -194,8 +187,8 @@ void ImageTransform::Apply(const ImageView<Pixel>& source, const BoundingBox& ow
     view = view.Part(box.ymin, box.xmin, box.height, box.width);
   }
   if (view.channels == 3 && !options_.color) {
-    gray = ToGray(view);
-    view = gray.view;
+    cut.gray = ToGray(view);
+    view = cut.gray.view;
   }
   int height = view.height, width = view.width;
   BoundingBox part;
@@ -207,8 +200,8 @@ void ImageTransform::Apply(const ImageView<Pixel>& source, const BoundingBox& ow
     ChooseSize(&height, &width, &random);
   }
   if (height != view.height || width != view.width) {
-    resized = ResizeImage(view, height, width);
-    view = resized.view;
+    cut.resized = ResizeImage(view, height, width);
+    view = cut.resized.view;
   }
   if (view.channels == 1 && options_.color) {
     view.channels = 3;
@@ -219,25 +212,79 @@ void ImageTransform::Apply(const ImageView<Pixel>& source, const BoundingBox& ow
   CAFFE_ENFORCE(height >= crop && width >= crop, "an image of ", height, "x", width,
                 " is too small for a crop of ", crop);
   int y = (height - crop) / 2, x = (width - crop) / 2;
-  bool mirror = false;
   if (!options_.is_test) {
     y = RandomInRange(0, height - crop, &random);
     x = RandomInRange(0, width - crop, &random);
-    mirror = options_.mirror && (random() & 1) != 0;
+    cut.change.mirror = options_.mirror && (random() & 1) != 0;
   }
   view = view.Part(y, x, crop, crop);
-  const bool jitter =
-      options_.color && !options_.is_test && (options_.color_jitter || options_.color_lighting);
-  if (jitter) {
-    WriteJittered(view, mirror, &random, output);
-  } else {
-    Write(view, mirror, output);
+  if (blends()) {
+    DrawColorJitter(options_.saturation, options_.brightness, options_.contrast, &random,
+                    &cut.change);
   }
+  if (shifts()) {
+    DrawColorLighting(options_.color_lighting_std, options_.color_lighting_eigvecs,
+                      options_.color_lighting_eigvals, &random, &cut.change);
+  }
+  return cut;
+}
+
+template <typename Pixel>
+void ImageTransform::Apply(const ImageView<Pixel>& source, const BoundingBox& box, uint64_t seed,
+                           void* output) const {
+  const Cut<Pixel> cut = Choose(source, box, seed);
+  if (blends() || shifts()) {
+    WriteChanged(cut.view, cut.change, output);
+  } else {
+    Write(cut.view, cut.change.mirror != 0, output);
+  }
+}
+
+template <typename Pixel>
+void ImageTransform::Crop(const ImageView<Pixel>& source, const BoundingBox& box, uint64_t seed,
+                          TypeMeta type, void* pixels, ImageChange* change) const {
+  const Cut<Pixel> cut = Choose(source, box, seed);
+  *change = cut.change;
+  const auto write = [&]<typename T>(T* output) {
+    if constexpr (std::is_same_v<T, Pixel>) {
+      const ImageView<Pixel>& view = cut.view;
+      if (view.channel_stride == 1 && view.column_stride == view.channels) {
+        const int64_t row = int64_t{view.width} * view.channels;
+        for (int y = 0; y < view.height; ++y) std::copy_n(view.At(y, 0), row, output + y * row);
+        return;
+      }
+    }
+    WritePixels(
+        cut.view, /*mirror=*/false, /*channels_first=*/false,
+        [](Pixel pixel, int) { return static_cast<T>(pixel); }, output);
+  };
+  if (type.Match<float>()) {
+    write(static_cast<float*>(pixels));
+  } else {
+    CAFFE_ENFORCE((std::is_same_v<Pixel, uint8_t> && type.Match<uint8_t>()),
+                  "an image of floats where the batch began with one of bytes");
+    write(static_cast<uint8_t*>(pixels));
+  }
+}
+
+ImageFinish ImageTransform::finish() const {
+  ImageFinish finish;
+  finish.crop = options_.crop;
+  finish.channels = channels();
+  finish.channels_first = options_.channels_first;
+  finish.blends = blends();
+  std::copy(mean_, mean_ + kMostChannels, finish.mean);
+  std::copy(std_, std_ + kMostChannels, finish.std);
+  return finish;
 }
 
 template void ImageTransform::Apply(const ImageView<uint8_t>&, const BoundingBox&, uint64_t,
                                     void*) const;
 template void ImageTransform::Apply(const ImageView<float>&, const BoundingBox&, uint64_t,
                                     void*) const;
+template void ImageTransform::Crop(const ImageView<uint8_t>&, const BoundingBox&, uint64_t,
+                                   TypeMeta, void*, ImageChange*) const;
+template void ImageTransform::Crop(const ImageView<float>&, const BoundingBox&, uint64_t, TypeMeta,
+                                   void*, ImageChange*) const;
 
 }  // namespace caffe2::db

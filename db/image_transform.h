@@ -7,6 +7,7 @@
 
 #include "caffe2/core/random.h"
 #include "caffe2/core/type_meta.h"
+#include "db/image_change.h"
 #include "db/image_view.h"
 
 namespace caffe2::db {
@@ -56,7 +57,26 @@ class ImageTransform {
   void Apply(const ImageView<Pixel>& source, const BoundingBox& box, uint64_t seed,
              void* output) const;
 
+  // The same in two steps, the second of which a device can take for many images at once. Crop
+  // rescales and crops: it writes crop * crop * channels() elements, in row, column, channel order
+  // and of `type` (uint8_t or float), and into `change` what else was drawn. Throws as Apply, and
+  // if pixels are floats where bytes are asked for.
+  template <typename Pixel>
+  void Crop(const ImageView<Pixel>& source, const BoundingBox& box, uint64_t seed, TypeMeta type,
+            void* pixels, ImageChange* change) const;
+  // The second step: with the change of each image, all that Apply does besides.
+  ImageFinish finish() const;
+
  private:
+  // A crop with the memory it lies in.
+  template <typename Pixel>
+  struct Cut {
+    ImageView<Pixel> view;
+    ImageChange change;
+    Image<Pixel> gray, resized;
+  };
+  template <typename Pixel>
+  Cut<Pixel> Choose(const ImageView<Pixel>& source, const BoundingBox& box, uint64_t seed) const;
   // The size to bring an image of this size to, before the crop.
   void ChooseSize(int* height, int* width, RandomGenerator* random) const;
   // A random part in the manner of Inception; false if none was found.
@@ -64,8 +84,9 @@ class ImageTransform {
   template <typename Pixel>
   void Write(const ImageView<Pixel>& crop, bool mirror, void* output) const;
   template <typename Pixel>
-  void WriteJittered(const ImageView<Pixel>& crop, bool mirror, RandomGenerator* random,
-                     void* output) const;
+  void WriteChanged(const ImageView<Pixel>& crop, const ImageChange& change, void* output) const;
+  bool blends() const { return options_.color && !options_.is_test && options_.color_jitter; }
+  bool shifts() const { return options_.color && !options_.is_test && options_.color_lighting; }
 
   ImageTransformOptions options_;
   float mean_[3], std_[3];

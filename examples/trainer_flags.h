@@ -24,6 +24,8 @@ DEFINE_string(gpus, "", "comma-separated ids of the GPUs to use");
 DEFINE_int32(num_gpus, 1, "number of GPUs to use if --gpus is not given");
 DEFINE_bool(cuda_graph, false,
             "record the work of an iteration on a GPU once, and start it by one call afterwards");
+DEFINE_bool(use_gpu_transform, true,
+            "GPUs mirror, normalise and convert images themselves, instead of the host");
 DEFINE_bool(use_cpu, false, "train on the CPU; --gpus and --num_gpus do not count then");
 DEFINE_int32(num_threads, 0, "CPU threads of the operators; 0: OMP_NUM_THREADS or all cores");
 DEFINE_int32(decode_threads, 1, "threads that decode images");
@@ -153,6 +155,7 @@ inline TrainOptions OptionsFromFlags(const std::string& file_store_path) {
   options.data.db_type = FLAGS_db_type;
   options.data.shuffle = FLAGS_shuffle;
   options.data.decode_threads = FLAGS_decode_threads;
+  options.data.use_gpu_transform = FLAGS_use_gpu_transform;
   options.model.order = FLAGS_order;
   options.model.dtype = FLAGS_dtype;
   options.model.loss_scale = static_cast<float>(FLAGS_loss_scale);

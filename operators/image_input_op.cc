@@ -28,9 +28,7 @@ db::ImageTransformOptions ReadTransformOptions(const OperatorBase& op) {
   options.scale_jitter = static_cast<db::ScaleJitter>(jitter);
   options.mirror = op.GetSingleArgument<int>("mirror", 0) != 0;
   options.is_test = op.GetSingleArgument<int>("is_test", 0) != 0;
-  const auto order = op.GetSingleArgument<std::string>("order", "NHWC");
-  CAFFE_ENFORCE(order == "NHWC" || order == "NCHW", "order ", order);
-  options.channels_first = order == "NCHW";
+  options.channels_first = IsChannelsFirst(op.debug_def());
   options.color_jitter = op.GetSingleArgument<int>("color_jitter", 0) != 0;
   options.saturation = op.GetSingleArgument<float>("img_saturation", 0.4f);
   options.brightness = op.GetSingleArgument<float>("img_brightness", 0.4f);
@@ -123,6 +121,19 @@ TypeMeta NumberType(const TensorProto& proto) {
                                                  : TypeMeta::Make<int32_t>();
 }
 
+// Whether the image of a record is given in floats. Not so for a record that is damaged: decoding
+// it says what is wrong.
+bool HasFloats(const std::string& record, bool is_datum) {
+  if (is_datum) {
+    db::DatumView datum;
+    return db::ParseDatum(record, &datum) == db::ParseResult::kOk && !datum.encoded &&
+           !datum.float_data.empty();
+  }
+  TensorProtos protos;
+  return protos.ParseFromString(record) && protos.protos_size() > 0 &&
+         protos.protos(0).data_type() == TensorProto::FLOAT;
+}
+
 db::BoundingBox ReadBox(const TensorProto& proto) {
   CAFFE_ENFORCE_EQ(proto.int32_data_size(), 4, "numbers of a bounding box");
   CAFFE_ENFORCE_GT(proto.int32_data(2), 0, "height of a bounding box");
@@ -140,6 +151,18 @@ void SetNumber(Tensor* tensor, int64_t at, Value value) {
 }
 
 }  // namespace
+
+bool FinishesOnDevice(const OperatorDef& def) {
+  return def.device_option().device_type() == CUDA &&
+         ArgumentHelper(def).GetSingleArgument<int>("use_gpu_transform", 0) != 0;
+}
+
+bool IsChannelsFirst(const OperatorDef& def) {
+  const auto order = ArgumentHelper(def).GetSingleArgument<std::string>(
+      "order", FinishesOnDevice(def) ? "NCHW" : "NHWC");
+  CAFFE_ENFORCE(order == "NHWC" || order == "NCHW", "order ", order);
+  return order == "NCHW";
+}
 
 ImageInputOptions ReadImageInputOptions(const OperatorBase& op, uint64_t default_seed) {
   ImageInputOptions options;
@@ -167,33 +190,44 @@ ImageInputOptions ReadImageInputOptions(const OperatorBase& op, uint64_t default
                    "output_sizes and outputs behind data and label");
   for (const int size : options.output_sizes) CAFFE_ENFORCE_GT(size, 0, "output_sizes");
   CAFFE_ENFORCE(extra == 0 || !options.use_caffe_datum, "a caffe Datum has no further outputs");
+  options.finish_on_device = FinishesOnDevice(op.debug_def());
   options.transform = ReadTransformOptions(op);
   options.transform.output_type = ReadOutputType(op);
   return options;
 }
 
-ImageInputDecoder::ImageInputDecoder(const ImageInputOptions& options)
-    : options_(options),
-      transform_(options.transform),
+ImageInputDecoder::ImageInputDecoder(const OperatorBase& op, uint64_t default_seed,
+                                     db::BatchUploader* uploader)
+    : options_(ReadImageInputOptions(op, default_seed)),
+      transform_(options_.transform),
+      finish_({transform_.finish(), options_.transform.output_type}),
       prefetcher_(
-          {.batch_size = options.batch_size,
-           .threads = options.decode_threads,
+          {.batch_size = options_.batch_size,
+           .threads = options_.decode_threads,
            .depth = kBatchesUnderWay,
-           .items_at_once = std::max(1, options.batch_size / (2 * options.decode_threads))},
+           .items_at_once = std::max(1, options_.batch_size / (2 * options_.decode_threads))},
           [this](db::InputBatch* batch) { Prepare(batch); },
-          [this](db::InputBatch* batch, int item) { Decode(batch, item); }) {}
+          [this](db::InputBatch* batch, int item) { Decode(batch, item); }, uploader) {}
 
 void ImageInputDecoder::Prepare(db::InputBatch* batch) const {
   const int64_t n = options_.batch_size, crop = options_.transform.crop,
                 channels = transform_.channels();
-  batch->outputs.resize(2 + options_.output_sizes.size());
+  batch->outputs.resize(2 + options_.output_sizes.size() + (options_.finish_on_device ? 1 : 0));
   Tensor& data = batch->outputs[0];
-  if (options_.transform.channels_first) {
+  if (options_.transform.channels_first && !options_.finish_on_device) {
     data.Resize(n, channels, crop, crop);
   } else {
     data.Resize(n, crop, crop, channels);
   }
-  data.raw_mutable_data(options_.transform.output_type);
+  TypeMeta data_type = options_.transform.output_type;
+  if (options_.finish_on_device) {
+    data_type = HasFloats(batch->source.records[0].value, options_.use_caffe_datum)
+                    ? TypeMeta::Make<float>()
+                    : TypeMeta::Make<uint8_t>();
+    batch->outputs.back().Resize(n, sizeof(db::ImageChange));
+    batch->outputs.back().mutable_data<uint8_t>();
+  }
+  data.raw_mutable_data(data_type);
 
   // Labels and further outputs have the type that the first record gives them.
   TypeMeta label_type = TypeMeta::Make<int32_t>();
@@ -221,10 +255,19 @@ void ImageInputDecoder::Prepare(db::InputBatch* batch) const {
   }
 }
 
-void* ImageInputDecoder::ImageOutput(db::InputBatch* batch, int item) const {
+template <typename Pixel>
+void ImageInputDecoder::WriteImage(const db::ImageView<Pixel>& image, const db::BoundingBox& box,
+                                   const db::Record& record, db::InputBatch* batch,
+                                   int item) const {
   Tensor& data = batch->outputs[0];
   const int64_t bytes = static_cast<int64_t>(data.nbytes()) / options_.batch_size;
-  return static_cast<char*>(data.raw_mutable_data()) + item * bytes;
+  void* output = static_cast<char*>(data.raw_mutable_data()) + item * bytes;
+  const uint64_t seed = db::MixSeed(options_.seed, record.global_index);
+  if (!options_.finish_on_device) return transform_.Apply(image, box, seed, output);
+  db::ImageChange change;
+  transform_.Crop(image, box, seed, data.dtype(), output, &change);
+  std::memcpy(batch->outputs.back().mutable_data<uint8_t>() + item * sizeof(change), &change,
+              sizeof(change));
 }
 
 void ImageInputDecoder::CheckLabel(int64_t label) const {
@@ -248,12 +291,9 @@ void ImageInputDecoder::DecodeDatum(const db::Record& record, db::InputBatch* ba
   if (db::ParseDatum(record.value, &datum) != db::ParseResult::kOk) ThrowNoDatum(record.value);
   CheckLabel(datum.label);
   batch->outputs[1].mutable_data<int32_t>()[item] = datum.label;
-  const uint64_t seed = db::MixSeed(options_.seed, record.global_index);
-  void* output = ImageOutput(batch, item);
   if (datum.encoded) {
     const auto image = db::DecodeImage(datum.data, options_.transform.color);
-    transform_.Apply(image.view, {}, seed, output);
-    return;
+    return WriteImage(image.view, {}, record, batch, item);
   }
   for (const int side : {datum.channels, datum.height, datum.width}) {
     CAFFE_ENFORCE(side > 0 && side <= kMostSide, "a Datum of ", datum.channels, "x", datum.height,
@@ -265,14 +305,13 @@ void ImageInputDecoder::DecodeDatum(const db::Record& record, db::InputBatch* ba
                    elements, "values of a Datum of ", datum.channels, "x", datum.height, "x",
                    datum.width);
   if (floats) {
-    transform_.Apply(db::ImageView<float>::Planar(datum.float_data.data(), datum.height,
-                                                  datum.width, datum.channels),
-                     {}, seed, output);
+    WriteImage(db::ImageView<float>::Planar(datum.float_data.data(), datum.height, datum.width,
+                                            datum.channels),
+               {}, record, batch, item);
   } else {
-    transform_.Apply(
-        db::ImageView<uint8_t>::Planar(reinterpret_cast<const uint8_t*>(datum.data.data()),
-                                       datum.height, datum.width, datum.channels),
-        {}, seed, output);
+    WriteImage(db::ImageView<uint8_t>::Planar(reinterpret_cast<const uint8_t*>(datum.data.data()),
+                                              datum.height, datum.width, datum.channels),
+               {}, record, batch, item);
   }
 }
 
@@ -288,29 +327,29 @@ void ImageInputDecoder::DecodeTensorProtos(const db::Record& record, db::InputBa
   if (protos.protos_size() > needed) box = ReadBox(protos.protos(needed));
   WriteLabel(protos.protos(1), &batch->outputs[1], item);
   for (int i = 0; i < extra; ++i) WriteExtra(protos.protos(2 + i), i, &batch->outputs[2 + i], item);
-  WriteImage(protos.protos(0), box, db::MixSeed(options_.seed, record.global_index),
-             ImageOutput(batch, item));
+  WriteProto(protos.protos(0), box, record, batch, item);
 }
 
-void ImageInputDecoder::WriteImage(const TensorProto& proto, const db::BoundingBox& box,
-                                   uint64_t seed, void* output) const {
+void ImageInputDecoder::WriteProto(const TensorProto& proto, const db::BoundingBox& box,
+                                   const db::Record& record, db::InputBatch* batch,
+                                   int item) const {
   switch (proto.data_type()) {
     case TensorProto::STRING: {
       CAFFE_ENFORCE_EQ(proto.string_data_size(), 1, "strings in an encoded image");
       const auto image = db::DecodeImage(proto.string_data(0), options_.transform.color);
-      transform_.Apply(image.view, box, seed, output);
+      WriteImage(image.view, box, record, batch, item);
       break;
     }
     case TensorProto::BYTE:
     case TensorProto::UINT8: {
       const std::string& bytes = proto.byte_data();
-      transform_.Apply(ViewOf(proto, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()),
-                       box, seed, output);
+      WriteImage(ViewOf(proto, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()), box,
+                 record, batch, item);
       break;
     }
     case TensorProto::FLOAT:
-      transform_.Apply(ViewOf(proto, proto.float_data().data(), proto.float_data_size()), box, seed,
-                       output);
+      WriteImage(ViewOf(proto, proto.float_data().data(), proto.float_data_size()), box, record,
+                 batch, item);
       break;
     default:
       CAFFE_THROW("an image of type ", TensorProto::DataType_Name(proto.data_type()),
@@ -357,6 +396,7 @@ void ImageInputDecoder::WriteExtra(const TensorProto& proto, int index, Tensor* 
                 [&](int i, auto value) { SetNumber(output, int64_t{item} * size + i, value); });
 }
 
-REGISTER_CPU_OPERATOR(ImageInput, ImageInputOp<CPUContext>);
+REGISTER_INPUT_DECODER(ImageInput, ImageInputDecoder);
+REGISTER_CPU_OPERATOR(ImageInput, DBInputOp<CPUContext>);
 
 }  // namespace caffe2

@@ -1,13 +1,10 @@
 #pragma once
 
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "caffe2/core/operator.h"
-#include "db/batch_pipeline.h"
-#include "db/db_reader.h"
 #include "db/image_transform.h"
+#include "operators/db_input_op.h"
 
 namespace caffe2 {
 
@@ -22,6 +19,7 @@ struct ImageInputOptions {
   int decode_threads = 4;
   uint64_t seed = 0;              // of the augmentation
   std::vector<int> output_sizes;  // of the outputs behind data and label
+  bool finish_on_device = false;  // images are cropped here; a device does the rest
   db::ImageTransformOptions transform;
 };
 
@@ -29,60 +27,41 @@ struct ImageInputOptions {
 // sense. `default_seed` is used where there is no argument seed.
 ImageInputOptions ReadImageInputOptions(const OperatorBase& op, uint64_t default_seed);
 
-// Reads, decodes and transforms batches of images in threads of its own.
-class ImageInputDecoder {
- public:
-  explicit ImageInputDecoder(const ImageInputOptions& options);
+// What arguments and device of the operator say: whether the device normalises the images, and
+// whether they come out as NCHW. There the default is Caffe2's, which is another one on devices.
+bool FinishesOnDevice(const OperatorDef& def);
+bool IsChannelsFirst(const OperatorDef& def);
 
-  void Attach(const db::DBReader& reader) { prefetcher_.Attach(reader); }
-  db::InputBatch* Next(const db::DBReader& reader) { return prefetcher_.Next(reader); }
+// Reads, decodes and transforms batches of images. Where the device finishes them, output 0 holds
+// pixels, and behind the outputs follows one of bytes: the db::ImageChange of each image.
+class ImageInputDecoder final : public InputDecoder {
+ public:
+  ImageInputDecoder(const OperatorBase& op, uint64_t default_seed, db::BatchUploader* uploader);
+
+  void Attach(const db::DBReader& reader) override { prefetcher_.Attach(reader); }
+  db::InputBatch* Next(const db::DBReader& reader) override { return prefetcher_.Next(reader); }
+  const DeviceFinish* finish() const override {
+    return options_.finish_on_device ? &finish_ : nullptr;
+  }
 
  private:
   void Prepare(db::InputBatch* batch) const;
   void Decode(db::InputBatch* batch, int item) const;
   void DecodeDatum(const db::Record& record, db::InputBatch* batch, int item) const;
   void DecodeTensorProtos(const db::Record& record, db::InputBatch* batch, int item) const;
-  void WriteImage(const TensorProto& proto, const db::BoundingBox& box, uint64_t seed,
-                  void* output) const;
+  void WriteProto(const TensorProto& proto, const db::BoundingBox& box, const db::Record& record,
+                  db::InputBatch* batch, int item) const;
+  template <typename Pixel>
+  void WriteImage(const db::ImageView<Pixel>& image, const db::BoundingBox& box,
+                  const db::Record& record, db::InputBatch* batch, int item) const;
   void WriteLabel(const TensorProto& proto, Tensor* labels, int item) const;
   void WriteExtra(const TensorProto& proto, int index, Tensor* output, int item) const;
   void CheckLabel(int64_t label) const;
-  void* ImageOutput(db::InputBatch* batch, int item) const;
 
   const ImageInputOptions options_;
   const db::ImageTransform transform_;
+  const DeviceFinish finish_;
   db::Prefetcher prefetcher_;  // last: its threads use the rest
-};
-
-template <class Context>
-class ImageInputOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  ImageInputOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws),
-        decoder_(ReadImageInputOptions(*this, context_.random().seed())) {
-    if (InputSize() == 0) {
-      own_reader_ = std::make_unique<db::DBReader>(
-          this->template GetSingleArgument<std::string>("db_type", "leveldb"),
-          this->template GetSingleArgument<std::string>("db", ""));
-    }
-    if (own_reader_ || OperatorBase::InputIsType<Reader>(0)) decoder_.Attach(reader());
-  }
-
-  bool RunOnDevice() override {
-    const db::InputBatch* batch = decoder_.Next(reader());
-    for (int i = 0; i < OutputSize(); ++i) Output(i)->CopyFrom(batch->outputs[i]);
-    return true;
-  }
-
- private:
-  using Reader = std::unique_ptr<db::DBReader>;
-  const db::DBReader& reader() const {
-    return own_reader_ ? *own_reader_ : *OperatorBase::Input<Reader>(0);
-  }
-
-  std::unique_ptr<db::DBReader> own_reader_;
-  ImageInputDecoder decoder_;
 };
 
 }  // namespace caffe2

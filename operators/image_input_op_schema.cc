@@ -1,5 +1,5 @@
 // What ImageInput accepts.
-#include "caffe2/core/operator.h"
+#include "operators/image_input_op.h"
 
 namespace caffe2 {
 namespace {
@@ -19,9 +19,8 @@ std::vector<TensorShape> InferImageInput(const OperatorDef& def, const std::vect
   } else {
     type = static_cast<TensorProto::DataType>(args.GetSingleArgument<int>("output_type", type));
   }
-  const bool channels_first = args.GetSingleArgument<std::string>("order", "NHWC") == "NCHW";
-  shapes[0] = channels_first ? CreateTensorShape({n, channels, crop, crop}, type)
-                             : CreateTensorShape({n, crop, crop, channels}, type);
+  shapes[0] = IsChannelsFirst(def) ? CreateTensorShape({n, channels, crop, crop}, type)
+                                   : CreateTensorShape({n, crop, crop, channels}, type);
   // In TensorProtos the type of labels and further outputs is that of the records.
   const bool datum = args.GetSingleArgument<int>("use_caffe_datum", 0) != 0;
   if (shapes.size() < 2) return shapes;
@@ -56,6 +55,10 @@ repeated over 3 channels where color is 1.
 What is random depends on seed and the place of the record in the reader's stream alone. An image
 that cannot be decoded (truncated, damaged, too small, not of the size it says) is an error that
 names the key and the database.
+
+On a CUDA device the images are the same to rounding. Batches are decoded into page-locked memory
+and copied to the device on a stream of their own while the net works on earlier ones; the outputs
+stay where they are from run to run.
 )DOC")
     .Arg("batch_size", "Images in a batch.", /*required=*/true)
     .Arg("crop", "Height and width of the output.", /*required=*/true)
@@ -94,10 +97,15 @@ names the key and the database.
          "single labels.")
     .Arg("output_sizes", "Length of each output behind data and label (default 1 each).")
     .Arg("use_caffe_datum", "1: records are caffe Datum, 0 (default): TensorProtos.")
-    .Arg("use_gpu_transform", "Accepted for compatibility; the transform runs on the CPU.")
+    .Arg("use_gpu_transform",
+         "1: on a CUDA device, images are cropped on the host and travel as bytes, and the device "
+         "mirrors, changes colours, normalises and converts them. 0 (default): the host does all. "
+         "Without a meaning on the CPU.")
     .Arg("decode_threads", "Threads that decode (default 4).")
     .Arg("output_type", "float (default), float16 or bfloat16.")
-    .Arg("order", "NHWC (default) or NCHW, of the output. Not in Caffe2, which writes NHWC.")
+    .Arg("order",
+         "NHWC or NCHW, of the output. Not in Caffe2, which writes what is the default here: NCHW "
+         "where use_gpu_transform counts, else NHWC.")
     .Arg("is_test", "1: crop the centre, and leave nothing to chance (default 0).")
     .Arg("seed",
          "Seed of what is random (default: the random_seed of the device option, else "
@@ -105,7 +113,7 @@ names the key and the database.
     .Arg("db", "Without an input: path of the database.")
     .Arg("db_type", "Without an input: type of the database (default leveldb).")
     .Input(0, "reader", "The reader made by CreateDB.")
-    .Output(0, "data", "The images: [batch_size, crop, crop, channels].")
+    .Output(0, "data", "The images: [batch_size, crop, crop, channels], or as order says.")
     .Output(1, "label",
             "The labels, of the type in the records (int32 for Datum): [batch_size] "
             "or [batch_size, num_labels].")

@@ -39,17 +39,18 @@ bool CopyElements(const db::TensorView& view, int64_t n, TypeMeta meta, void* ou
 
 }  // namespace
 
-TensorProtosDecoder::TensorProtosDecoder(int num_outputs, int batch_size)
-    : num_outputs_(num_outputs),
-      batch_size_(batch_size),
+TensorProtosDecoder::TensorProtosDecoder(const OperatorBase& op, uint64_t /*seed*/,
+                                         db::BatchUploader* uploader)
+    : num_outputs_(op.OutputSize()),
+      batch_size_(op.GetSingleArgument<int>("batch_size", 0)),
       prefetcher_(
-          {.batch_size = batch_size == 0 ? 1 : batch_size,
+          {.batch_size = batch_size_ == 0 ? 1 : batch_size_,
            .threads = 1,
            .depth = 3,
            .items_at_once = kRecordsAtOnce},
           [this](db::InputBatch* batch) { Prepare(batch); },
-          [this](db::InputBatch* batch, int item) { Decode(batch, item); }) {
-  CAFFE_ENFORCE_GE(batch_size, 0, "batch_size");
+          [this](db::InputBatch* batch, int item) { Decode(batch, item); }, uploader) {
+  CAFFE_ENFORCE_GE(batch_size_, 0, "batch_size");
 }
 
 TensorProtos TensorProtosDecoder::Parse(const std::string& record) const {
@@ -129,7 +130,8 @@ void TensorProtosDecoder::DecodeUnusual(db::InputBatch* batch, int item) const {
   }
 }
 
-REGISTER_CPU_OPERATOR(TensorProtosDBInput, TensorProtosDBInputOp<CPUContext>);
+REGISTER_INPUT_DECODER(TensorProtosDBInput, TensorProtosDecoder);
+REGISTER_CPU_OPERATOR(TensorProtosDBInput, DBInputOp<CPUContext>);
 
 OPERATOR_SCHEMA(TensorProtosDBInput)
     .NumInputs(1)
@@ -137,7 +139,8 @@ OPERATOR_SCHEMA(TensorProtosDBInput)
     .NumOutputs([](int n) { return n > 0; })
     .SetDoc(R"DOC(
 Reads records that are serialized TensorProtos, one output for each tensor of a record. Records
-are read ahead of their use by a thread of its own.
+are read ahead of their use by a thread of its own. On a CUDA device batches are copied there on a
+stream of their own while the net works on earlier ones; text stays on the host.
 )DOC")
     .Arg("batch_size",
          "Records in a batch. Output i is [batch_size, dims...], where dims are those "

@@ -1,23 +1,20 @@
 #pragma once
 
-#include <memory>
 #include <string>
 
-#include "caffe2/core/operator.h"
-#include "db/batch_pipeline.h"
-#include "db/db_reader.h"
+#include "operators/db_input_op.h"
 
 namespace caffe2 {
 
 // Reads batches of TensorProtos records, one output for each tensor of a record. Outputs are
 // [batch_size, dims...], or with batch_size 0 one record with its own dims. A thread reads ahead.
-class TensorProtosDecoder {
+class TensorProtosDecoder final : public InputDecoder {
  public:
-  // Throws EnforceNotMet for a negative batch size.
-  TensorProtosDecoder(int num_outputs, int batch_size);
+  // Draws nothing at random: the seed does not count.
+  TensorProtosDecoder(const OperatorBase& op, uint64_t seed, db::BatchUploader* uploader);
 
-  db::InputBatch* Next(const db::DBReader& reader) { return prefetcher_.Next(reader); }
-  void Attach(const db::DBReader& reader) { prefetcher_.Attach(reader); }
+  void Attach(const db::DBReader& reader) override { prefetcher_.Attach(reader); }
+  db::InputBatch* Next(const db::DBReader& reader) override { return prefetcher_.Next(reader); }
 
  private:
   void Prepare(db::InputBatch* batch) const;
@@ -30,27 +27,6 @@ class TensorProtosDecoder {
   const int num_outputs_;
   const int batch_size_;
   db::Prefetcher prefetcher_;  // last: its threads use the rest
-};
-
-template <class Context>
-class TensorProtosDBInputOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  TensorProtosDBInputOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws),
-        decoder_(OutputSize(), this->template GetSingleArgument<int>("batch_size", 0)) {
-    if (OperatorBase::InputIsType<Reader>(0)) decoder_.Attach(*OperatorBase::Input<Reader>(0));
-  }
-
-  bool RunOnDevice() override {
-    const db::InputBatch* batch = decoder_.Next(*OperatorBase::Input<Reader>(0));
-    for (int i = 0; i < OutputSize(); ++i) Output(i)->CopyFrom(batch->outputs[i]);
-    return true;
-  }
-
- private:
-  using Reader = std::unique_ptr<db::DBReader>;
-  TensorProtosDecoder decoder_;
 };
 
 }  // namespace caffe2

@@ -77,9 +77,9 @@ TestReport Evaluator::Run() {
     ws->RunNet(nets_.net.name());
     // The last batch goes on with records that were counted already.
     const int64_t rows = std::min(options_.schedule.batch_size, records - sums.images);
-    Tensor copy(CPU);
-    AddRows(OnHost(ws->GetBlob(nets_.softmax)->Get<Tensor>(), &copy),
-            ws->GetBlob(nets_.label)->Get<Tensor>(), rows, &sums);
+    Tensor softmax(CPU), label(CPU);
+    AddRows(OnHost(ws->GetBlob(nets_.softmax)->Get<Tensor>(), &softmax),
+            OnHost(ws->GetBlob(nets_.label)->Get<Tensor>(), &label), rows, &sums);
   }
   SumOverShards(&sums, run_);
   TestReport report;

@@ -8,37 +8,11 @@
 namespace caffe2 {
 namespace {
 
-constexpr char kHostSuffix[] = "_host";
-
-// True if the model runs on the host, where images are decoded.
-bool RunsOnHost(const ModelHelper& model) { return model.options().device.device_type() == CPU; }
-
-// Where an operator of the host writes a blob that the model reads as `name`.
-std::string HostName(const ModelHelper& model, const std::string& name) {
-  return RunsOnHost(model) ? name : name + kHostSuffix;
-}
-
-void CopyFromHost(ModelHelper* model, const std::string& name) {
-  if (!RunsOnHost(*model)) model->AddOperator("CopyCPUToGPU", {name + kHostSuffix}, {name});
-}
-
-void AddOnHost(ModelHelper* model, const std::string& type, const std::vector<std::string>& inputs,
-               const std::vector<std::string>& outputs, const std::vector<Argument>& args) {
-  const DeviceScope host(model, DeviceOption());
-  model->AddOperator(type, inputs, outputs, args);
-}
-
 std::vector<int64_t> ImageShape(const ModelHelper& model, int64_t batch,
                                 const NetworkOptions& shape) {
   const int64_t side = shape.image_size, channels = shape.num_channels;
   if (model.order() == "NCHW") return {batch, channels, side, side};
   return {batch, side, side, channels};
-}
-
-// Gradients stop at the images, which are then converted to what the network computes in.
-std::string FinishInput(ModelHelper* model, const std::string& data) {
-  if (!model->is_test()) brew::StopGradient(model, data);
-  return brew::CastTo(model, data, "data_cast", model->options().compute_type);
 }
 
 }  // namespace
@@ -77,28 +51,26 @@ std::string AddImageInput(ModelHelper* model, const std::string& reader, RecordK
                           int64_t batch, const TrainOptions& options) {
   const DataOptions& data = options.data;
   const std::string images = model->Scoped("data"), label = model->Scoped("label");
-  const bool transpose = model->order() == "NCHW";
-  const std::string nhwc = transpose ? images + "_nhwc" : images;
-  // In tests labels stay on the host, where they are compared.
-  const std::string host_label = model->is_test() ? label : HostName(*model, label);
-  AddOnHost(model, "ImageInput", {reader}, {HostName(*model, nhwc), host_label},
-            {MakeArgument("batch_size", batch),
-             MakeArgument("num_labels", options.model.shape.num_labels),
-             MakeArgument("use_caffe_datum", kind == RecordKind::kDatum),
-             MakeArgument("color", options.model.shape.num_channels == 3),
-             MakeArgument("mean", data.mean), MakeArgument("std", data.std),
-             MakeArgument("scale", options.ImageScale()),
-             MakeArgument("crop", options.model.shape.image_size),
-             MakeArgument("mirror", data.mirror && !model->is_test()),
-             // With the place of a record in the stream it decides on its crop and mirroring: the
-             // same whatever the number of shards.
-             MakeArgument("seed", static_cast<int64_t>(options.schedule.seed)),
-             MakeArgument("decode_threads", data.decode_threads),
-             MakeArgument("is_test", model->is_test())});
-  CopyFromHost(model, nhwc);
-  if (!model->is_test()) CopyFromHost(model, label);
-  if (transpose) model->AddOperator("NHWC2NCHW", {nhwc}, {images});
-  return FinishInput(model, images);
+  const bool on_device = model->options().device.device_type() != CPU;
+  model->AddOperator("ImageInput", {reader}, {images, label},
+                     {MakeArgument("batch_size", batch),
+                      MakeArgument("num_labels", options.model.shape.num_labels),
+                      MakeArgument("use_caffe_datum", kind == RecordKind::kDatum),
+                      MakeArgument("color", options.model.shape.num_channels == 3),
+                      MakeArgument("mean", data.mean), MakeArgument("std", data.std),
+                      MakeArgument("scale", options.ImageScale()),
+                      MakeArgument("crop", options.model.shape.image_size),
+                      MakeArgument("mirror", data.mirror && !model->is_test()),
+                      MakeArgument("order", model->order()),
+                      MakeArgument<int>("output_type", model->options().compute_type),
+                      MakeArgument("use_gpu_transform", on_device && data.use_gpu_transform),
+                      // With the place of a record in the stream it decides on its crop and
+                      // mirroring: the same whatever the number of shards.
+                      MakeArgument("seed", static_cast<int64_t>(options.schedule.seed)),
+                      MakeArgument("decode_threads", data.decode_threads),
+                      MakeArgument("is_test", model->is_test())});
+  if (!model->is_test()) brew::StopGradient(model, images);
+  return images;
 }
 
 std::string AddSyntheticInput(ModelHelper* model, int64_t batch, const TrainOptions& options) {
@@ -112,7 +84,8 @@ std::string AddSyntheticInput(ModelHelper* model, int64_t batch, const TrainOpti
        MakeArgument<int>("dtype", TensorProto::INT32)});
   model->net()->add_external_input(images);
   model->net()->add_external_input(label);
-  return FinishInput(model, images);
+  if (!model->is_test()) brew::StopGradient(model, images);
+  return brew::CastTo(model, images, "data_cast", model->options().compute_type);
 }
 
 }  // namespace caffe2

@@ -23,10 +23,10 @@ RecordKind DetectRecordKind(const std::string& db_type, const std::string& sourc
 void AddReader(ModelHelper* model, const std::string& reader, const std::string& source,
                const TrainOptions& options, bool train);
 
-// Adds the input of one replica to the model: blobs "data" ({batch, side, side, channels} for NHWC,
-// of the model's compute type) and "label" ({batch} int32) under the name scope, from the reader,
-// or synthetic ones made once in the init net. Augments (random crop, mirror) unless the model is
-// a test model. Returns the blob of images.
+// Adds the input of one replica to the model, on its device: blobs "data" ({batch, side, side,
+// channels} for NHWC, of the model's compute type) and "label" ({batch} int32) under the name
+// scope, from the reader, or synthetic ones made once in the init net. Augments (random crop,
+// mirror) unless the model is a test model. Returns the blob of images.
 std::string AddImageInput(ModelHelper* model, const std::string& reader, RecordKind kind,
                           int64_t batch, const TrainOptions& options);
 std::string AddSyntheticInput(ModelHelper* model, int64_t batch, const TrainOptions& options);

@@ -41,6 +41,7 @@ struct DataOptions {
   bool mirror = true;    // flip half of the training images
   bool shuffle = false;  // a new order of the training records in each epoch, the same everywhere
   int decode_threads = 1;
+  bool use_gpu_transform = true;  // GPUs mirror, normalise and convert images themselves
 };
 
 // The network and its update.

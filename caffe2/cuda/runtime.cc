@@ -10,6 +10,7 @@
 
 #include "caffe2/core/logging.h"
 #include "caffe2/cuda/graph.h"
+#include "caffe2/cuda/stream_memory.h"
 
 namespace caffe2::cuda {
 namespace {
@@ -120,6 +121,26 @@ DeviceState& State(int device) {
   return *state;
 }
 
+// Null if there is not enough.
+void* AllocateFromPool(size_t nbytes, cudaMemPool_t pool, cudaStream_t stream) {
+  void* data = nullptr;
+  const cudaError_t status = cudaMallocFromPoolAsync(&data, nbytes, pool, stream);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    return nullptr;
+  }
+  Check(status, "cudaMallocFromPoolAsync");
+  return data;
+}
+
+void FreeToPool(void* data, cudaStream_t stream) {
+  // Tensors of static objects go after the driver has: their memory went with it.
+  const cudaError_t status = cudaFreeAsync(data, stream);
+  if (status != cudaSuccess && status != cudaErrorCudartUnloading) {
+    LOG(ERROR) << "cudaFreeAsync: " << cudaGetErrorString(status);
+  }
+}
+
 // Memory of a recording: what is given back while it lasts is given out again, in the order of the
 // recording, and stays with the graph.
 struct Recording {
@@ -141,13 +162,8 @@ void* AllocateForRecording(size_t nbytes, cudaMemPool_t pool) {
     return data;
   }
   const Stream stream = GetStream(recording->device, kCopyStream);
-  void* data = nullptr;
-  const cudaError_t status = cudaMallocFromPoolAsync(&data, nbytes, pool, stream);
-  if (status == cudaErrorMemoryAllocation) {
-    cudaGetLastError();
-    return nullptr;
-  }
-  Check(status, "cudaMallocFromPoolAsync");
+  void* data = AllocateFromPool(nbytes, pool, stream);
+  if (data == nullptr) return nullptr;
   recording->in_use[data] = nbytes;
   CHECK_CUDA(cudaStreamSynchronize(stream));
   return data;
@@ -257,14 +273,7 @@ void* Allocate(size_t nbytes, int device) {
   DeviceState& state = State(device);
   const DeviceGuard guard(device);
   if (IsRecording(device)) return AllocateForRecording(nbytes, state.pool);
-  void* data = nullptr;
-  const cudaError_t status = cudaMallocFromPoolAsync(&data, nbytes, state.pool, state.compute);
-  if (status == cudaErrorMemoryAllocation) {
-    cudaGetLastError();
-    return nullptr;
-  }
-  Check(status, "cudaMallocFromPoolAsync");
-  return data;
+  return AllocateFromPool(nbytes, state.pool, state.compute);
 }
 
 void Free(void* data, int device) {
@@ -272,11 +281,18 @@ void Free(void* data, int device) {
     FreeInRecording(data);
     return;
   }
-  // Tensors of static objects go after the driver has: their memory went with it.
-  const cudaError_t status = cudaFreeAsync(data, State(device).compute);
-  if (status != cudaSuccess && status != cudaErrorCudartUnloading) {
-    LOG(ERROR) << "cudaFreeAsync: " << cudaGetErrorString(status);
-  }
+  FreeToPool(data, State(device).compute);
+}
+
+void* AllocateOn(Stream stream, size_t nbytes, int device) {
+  DeviceState& state = State(device);
+  const DeviceGuard guard(device);
+  return AllocateFromPool(nbytes, state.pool, stream);
+}
+
+void FreeOn(Stream stream, void* data, int device) {
+  const DeviceGuard guard(device);
+  FreeToPool(data, stream);
 }
 
 FreeMemory MemoryOf(int device) {

@@ -1,11 +1,13 @@
 // caffe2/cuda/runtime.h on the host, for tests without a GPU: three devices whose memory is
-// ordinary memory and whose work is done when a call returns. Device 1 has 1 MB of it, so that
-// running out can be tested.
+// ordinary memory and whose work is done when a call returns, but for that of copy streams: it is
+// done when somebody waits for it, so that a missing event shows. Device 1 has 1 MB of memory, so
+// that running out can be tested.
 #include "caffe2/cuda/runtime.h"
 
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <map>
@@ -16,7 +18,15 @@
 
 #include "caffe2/core/logging.h"
 #include "caffe2/cuda/graph.h"
+#include "caffe2/cuda/stream_memory.h"
 #include "tests/cuda_emulation/device.h"
+
+// A mark in the work of a copy stream; in that of other streams everything is done.
+struct CUevent_st {
+  int device = 0;
+  bool lazy = false;
+  uint64_t position = 0;
+};
 
 namespace caffe2::cuda {
 namespace {
@@ -44,6 +54,7 @@ thread_local int current_device = -1;
 
 // What a graph will do, and the memory that is its own.
 struct Recording {
+  int device = 0;
   std::vector<std::function<void()>> work;
   std::vector<void*> idle;  // given back meanwhile
   std::set<void*> in_use;
@@ -61,6 +72,40 @@ std::array<std::array<char, kStreams>, kDevices> stream_table;
 int DeviceOf(Stream stream) {
   return static_cast<int>(reinterpret_cast<char*>(stream) - stream_table[0].data()) / kStreams;
 }
+
+// What a copy stream has still to do.
+class LazyQueue {
+ public:
+  void Put(std::function<void()> work) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    work_.push_back(std::move(work));
+  }
+  uint64_t End() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return done_ + work_.size();
+  }
+  bool IsDone(uint64_t position) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return done_ >= position;
+  }
+  void RunUntil(uint64_t position) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (; done_ < position; ++done_) {
+      work_.front()();
+      work_.pop_front();
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::deque<std::function<void()>> work_;
+  uint64_t done_ = 0;
+};
+LazyQueue& CopyQueueOf(int device) {
+  static auto* queues = new std::array<LazyQueue, kDevices>;
+  return queues->at(device);
+}
+bool IsLazy(Stream stream) { return stream == GetStream(DeviceOf(stream), kCopyStream); }
 
 }  // namespace
 
@@ -80,20 +125,36 @@ DeviceGuard::~DeviceGuard() { current_device = before_; }
 Stream GetStream(int device, int stream_id) {
   return reinterpret_cast<Stream>(&stream_table.at(device).at(stream_id));
 }
-void Synchronize(Stream) { CheckNotRecording("waiting for a stream"); }
+void Synchronize(Stream stream) {
+  CheckNotRecording("waiting for a stream");
+  LazyQueue& queue = CopyQueueOf(DeviceOf(stream));
+  if (IsLazy(stream)) queue.RunUntil(queue.End());
+}
 
-Event::Event(int device) : event_(reinterpret_cast<CUevent_st*>(GetStream(device, 0))) {}
-Event::~Event() = default;
+Event::Event(int device) : event_(new CUevent_st{device}) {}
+Event::~Event() { delete event_; }
 void Event::Record(Stream stream) {
-  CAFFE_ENFORCE_EQ(DeviceOf(stream), DeviceOf(reinterpret_cast<Stream>(event_)),
+  CAFFE_ENFORCE_EQ(DeviceOf(stream), event_->device,
                    "an event of another device than the stream's");
+  event_->lazy = IsLazy(stream);
+  if (event_->lazy) event_->position = CopyQueueOf(event_->device).End();
 }
 bool Event::Done() const {
   CheckNotRecording("asking for an event");
-  return true;
+  return !event_->lazy || CopyQueueOf(event_->device).IsDone(event_->position);
 }
-void Event::Synchronize() const { CheckNotRecording("waiting for an event"); }
-void Event::Delay(Stream) const {}
+void Event::Synchronize() const {
+  CheckNotRecording("waiting for an event");
+  if (event_->lazy) CopyQueueOf(event_->device).RunUntil(event_->position);
+}
+void Event::Delay(Stream waiting) const {
+  const bool in_order = waiting == GetStream(event_->device, kCopyStream);
+  if (event_->lazy && !in_order) CopyQueueOf(event_->device).RunUntil(event_->position);
+}
+
+bool IsRecorded(Stream stream) {
+  return recording != nullptr && stream == GetStream(recording->device, kComputeStream);
+}
 
 namespace emulation {
 void CheckStream(const char* kernel, Stream stream) {
@@ -139,6 +200,12 @@ void Free(void* data, int device) {
   std::free(data);
 }
 
+void* AllocateOn(Stream /*stream*/, size_t nbytes, int device) { return Allocate(nbytes, device); }
+void FreeOn(Stream stream, void* data, int device) {
+  Synchronize(stream);
+  Free(data, device);
+}
+
 FreeMemory MemoryOf(int device) {
   Pool& pool = PoolOf(device);
   std::lock_guard<std::mutex> lock(pool.mutex);
@@ -167,9 +234,11 @@ void CheckCopy(const void* destination, const void* source) {
 }
 }  // namespace
 
-void CopyAsync(void* destination, const void* source, size_t nbytes, Stream) {
+void CopyAsync(void* destination, const void* source, size_t nbytes, Stream stream) {
   CheckCopy(destination, source);
-  emulation::Perform([=] { std::memcpy(destination, source, nbytes); });
+  const auto copy = [=] { std::memcpy(destination, source, nbytes); };
+  if (IsLazy(stream)) return CopyQueueOf(DeviceOf(stream)).Put(copy);
+  emulation::Perform(copy);
 }
 void CopyRowsAsync(void* destination, size_t destination_stride, const void* source,
                    size_t source_stride, size_t row_bytes, size_t rows, Stream) {
@@ -199,7 +268,7 @@ struct Graph::State {
 };
 
 Graph::Graph(int device, const std::function<void()>& body) : state_(std::make_unique<State>()) {
-  state_->device = device;
+  state_->device = state_->memory.device = device;
   recording = &state_->memory;
   std::exception_ptr error;
   try {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <numeric>
 #include <string>
@@ -26,22 +25,6 @@
 namespace caffe2::testing {
 namespace {
 
-// Without a device there is nothing to test, and op_test.h says how that is counted.
-#define NEED_CUDA()                                                   \
-  if (!TestsCuda()) GTEST_SKIP() << "CAFFE2_TEST_DEVICE is not cuda"; \
-  if (NumDevices(CUDA) == 0) GTEST_SKIP() << "no CUDA device: " << DeviceProblem(CUDA)
-
-OperatorDef OnCuda(OperatorDef op, int id = 0) {
-  op.mutable_device_option()->set_device_type(CUDA);
-  op.mutable_device_option()->set_device_id(id);
-  return op;
-}
-
-bool IsEmulated() {
-  const char* library = std::getenv("CAFFE2_CUDA_LIBRARY");
-  return library != nullptr && std::string(library).find("emulated") != std::string::npos;
-}
-
 std::string ErrorOf(Workspace* ws, const OperatorDef& op) {
   try {
     ws->RunOperatorOnce(op);
@@ -49,14 +32,6 @@ std::string ErrorOf(Workspace* ws, const OperatorDef& op) {
     return error.what();
   }
   return "";
-}
-
-// The values of a tensor wherever it lies.
-template <typename T>
-std::vector<T> OnHost(const Workspace& ws, const std::string& name) {
-  Tensor copy(CPU);
-  copy.CopyFrom(Fetch(ws, name));
-  return std::vector<T>(copy.data<T>(), copy.data<T>() + copy.numel());
 }
 
 TEST(CudaBackendTest, NamesWhatIsMissing) {

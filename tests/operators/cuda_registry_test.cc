@@ -31,9 +31,8 @@ const std::map<std::string, std::string>& HostOnly() {
     add("it runs nets, whose operators have devices of their own",
         {"CreateScope", "Do", "HasScope", "If", "While"});
     add("it reads or writes files, databases or text",
-        {"Checkpoint", "CreateDB", "DBExists", "GivenTensorByteStringToUInt8Fill",
-         "GivenTensorStringFill", "ImageInput", "Load", "Print", "Save", "Snapshot", "Summarize",
-         "TensorProtosDBInput"});
+        {"Checkpoint", "DBExists", "GivenTensorByteStringToUInt8Fill", "GivenTensorStringFill",
+         "Load", "Print", "Save", "Snapshot", "Summarize"});
     add("it is about stores",
         {"FileStoreHandlerCreate", "MemoryStoreHandlerCreate", "RedisStoreHandlerCreate",
          "StoreAdd", "StoreGet", "StoreSet", "StoreWait"});
@@ -74,6 +73,7 @@ const std::set<std::string>& WithKernels() {
                                               "ConstantFill",
                                               "Conv",
                                               "Copy",
+                                              "CreateDB",
                                               "Div",
                                               "Dropout",
                                               "EQ",
@@ -89,6 +89,7 @@ const std::set<std::string>& WithKernels() {
                                               "GE",
                                               "GT",
                                               "HalfToFloat",
+                                              "ImageInput",
                                               "InstanceNorm",
                                               "InstanceNormGradient",
                                               "LE",
@@ -154,6 +155,7 @@ const std::set<std::string>& WithKernels() {
                                               "SumElements",
                                               "SumSqrElements",
                                               "Tanh",
+                                              "TensorProtosDBInput",
                                               "Transpose",
                                               "UpdateLossScale",
                                               "WeightedSum",

@@ -35,10 +35,8 @@ void SkipWithoutDevice() {
 }
 void SkipWithoutVersion(const std::string& type) { GTEST_SKIP() << type << " has no CUDA version"; }
 
-// A copy of the blob's tensor on the device; text and objects that are no tensors stay on the host.
-void CopyToDevice(const Blob& source, Blob* destination) {
-  const Tensor* tensor = BlobTensor(source);
-  CAFFE_ENFORCE(tensor != nullptr, "an input of a CUDA operator is no tensor");
+// A copy of the blob's tensor on the device; text stays on the host.
+void CopyToDevice(const Tensor* tensor, Blob* destination) {
   const bool plain = !tensor->dtype() || tensor->dtype().copy() == nullptr;
   const Device device = plain ? Device{CUDA, 0} : Device{};
   BlobGetMutableTensor(destination, device)->CopyFrom(*tensor);
@@ -59,16 +57,22 @@ void CopyToHost(const Tensor& tensor, const std::string& name, const OperatorDef
 }
 
 void RunOnCuda(Workspace* ws, OperatorDef op) {
-  Workspace device_ws;
+  Workspace device_ws(ws);  // objects that are no tensors stay where they are
   for (const std::string& name : op.input()) {
     const Blob* blob = ws->GetBlob(name);
-    if (blob != nullptr) CopyToDevice(*blob, device_ws.CreateBlob(name));
+    const Tensor* tensor = blob != nullptr ? BlobTensor(*blob) : nullptr;
+    if (tensor != nullptr) CopyToDevice(tensor, device_ws.CreateLocalBlob(name));
   }
+  for (const std::string& name : op.output()) device_ws.CreateLocalBlob(name);
   op.mutable_device_option()->set_device_type(CUDA);
   CAFFE_ENFORCE(device_ws.RunOperatorOnce(op), op.type(), " returned false");
   for (const std::string& name : op.output()) {
-    const Tensor* tensor = BlobTensor(*device_ws.GetBlob(name));
-    if (tensor != nullptr) CopyToHost(*tensor, name, op, device_ws, ws);
+    Blob* blob = device_ws.GetBlob(name);
+    if (const Tensor* tensor = BlobTensor(*blob)) {
+      CopyToHost(*tensor, name, op, device_ws, ws);
+    } else {
+      ws->CreateBlob(name)->swap(*blob);
+    }
   }
 }
 

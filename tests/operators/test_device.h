@@ -1,6 +1,13 @@
 // The device that operators under test run on.
 #pragma once
 
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "caffe2/core/device_backend.h"
+#include "tests/operators/op_test.h"
+
 namespace caffe2::testing {
 
 // True if it is a CUDA device (environment variable CAFFE2_TEST_DEVICE=cuda): RunOp, CheckGradient
@@ -9,5 +16,31 @@ namespace caffe2::testing {
 // marked as skipped, and runs that operator on the host; without a device that goes for all of them
 // (REQUIRE_GPU=1 makes it a failure).
 bool TestsCuda();
+
+// For tests of nets and operators that place what they run themselves: without a device there is
+// nothing to test.
+#define NEED_CUDA()                                                   \
+  if (!TestsCuda()) GTEST_SKIP() << "CAFFE2_TEST_DEVICE is not cuda"; \
+  if (NumDevices(CUDA) == 0) GTEST_SKIP() << "no CUDA device: " << DeviceProblem(CUDA)
+
+inline OperatorDef OnCuda(OperatorDef op, int id = 0) {
+  op.mutable_device_option()->set_device_type(CUDA);
+  op.mutable_device_option()->set_device_id(id);
+  return op;
+}
+
+// True if devices are those of tests/cuda_emulation, of which device 1 has 1 MB of memory.
+inline bool IsEmulated() {
+  const char* library = std::getenv("CAFFE2_CUDA_LIBRARY");
+  return library != nullptr && std::string(library).find("emulated") != std::string::npos;
+}
+
+// The values of a tensor wherever it lies.
+template <typename T>
+std::vector<T> OnHost(const Workspace& ws, const std::string& name) {
+  Tensor copy(CPU);
+  copy.CopyFrom(Fetch(ws, name));
+  return std::vector<T>(copy.data<T>(), copy.data<T>() + copy.numel());
+}
 
 }  // namespace caffe2::testing

@@ -373,6 +373,62 @@ TEST_F(DeviceTrainerTest, ScaledLossesInFloat16LearnNearlyTheSame) {
   }
 }
 
+TEST_F(DeviceTrainerTest, TheHostMayTransformImagesAndOrdersMayDiffer) {
+  for (const bool transform : {false, true}) {
+    options_.data.use_gpu_transform = transform;
+    options_.model.order = transform ? "NCHW" : "NHWC";
+    ExpectSameLosses(Run(options_));
+  }
+}
+
+// Shuffled, cropped and mirrored images, of which some were copied ahead when the run ended.
+TEST_F(DeviceTrainerTest, ContinuesToTheBit) {
+  TrainOptions options = options_;
+  options.data.test_data.clear();
+  options.data.shuffle = options.data.mirror = true;
+  options.data.image_scale = kSide + 3;
+  options.data.decode_threads = 2;
+  options.schedule.num_epochs = 10;
+  const auto losses_of = [this](const TrainOptions& run) {
+    std::vector<double> losses;
+    const std::vector<ShardResult> results = Run(run);
+    for (const IterationReport& report : results[0].log->iterations) {
+      EXPECT_GE(report.input_wait, 0);
+      EXPECT_LE(report.input_wait, 1);
+      losses.push_back(report.loss);
+    }
+    return losses;
+  };
+  options.schedule.max_iterations = 25;
+  const std::vector<double> whole = losses_of(options);
+  options.output.checkpoint_path = directory_.Path("checkpoint");
+  options.output.checkpoint_every = 100;  // and at the end
+  options.schedule.max_iterations = 13;
+  std::vector<double> parts = losses_of(options);
+  options.output.resume = true;
+  options.schedule.max_iterations = 25;
+  for (const double loss : losses_of(options)) parts.push_back(loss);
+  EXPECT_EQ(parts, whole);
+}
+
+TEST_F(DeviceTrainerTest, StopsWhileBatchesAreUnderWay) {
+  int asked = 0;
+  const auto results = Run(options_, 2, [&] { return ++asked < 3 ? 0 : 2; });
+  for (const ShardResult& shard : results) {
+    EXPECT_EQ(shard.signal, 2);
+    EXPECT_EQ(shard.log->iterations.size(), 3u);
+  }
+}
+
+TEST_F(DeviceTrainerTest, ABadImageEndsTheRunByName) {
+  errors_expected_ = true;
+  options_.model.shape.num_labels = 2;  // of 4
+  const std::string error = Run(options_)[0].error;
+  EXPECT_NE(error.find("is out of range for num_labels 2"), std::string::npos) << error;
+  EXPECT_NE(error.find("record \"000000"), std::string::npos) << error;
+  EXPECT_NE(error.find(database_), std::string::npos) << error;
+}
+
 TEST_F(DeviceTrainerTest, ReplicasOnTwoDevicesLearnAsOne) {
   if (NumDevices(CUDA) < 2) GTEST_SKIP() << "two devices are needed";
   options_.devices.push_back({CUDA, LastDevice()});
