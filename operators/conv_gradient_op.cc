@@ -56,6 +56,8 @@ class ConvGradientOp final : public Operator<CPUContext> {
     CAFFE_ENFORCE(OutputSize() >= (no_bias_ ? 1 : 2) && OutputSize() <= (no_bias_ ? 2 : 3),
                   "outputs are dfilter", no_bias_ ? "" : ", dbias", " and possibly dX");
     if (adds_) CheckConvGradientSummand(*this, input_gradient_);
+    CAFFE_ENFORCE(!GetSingleArgument<bool>("float_gradients", false),
+                  "float_gradients is for CUDA devices");
   }
 
   bool RunOnDevice() override {
@@ -146,6 +148,9 @@ void ConvGradientSchema(OpSchema& schema) {
       .Arg("no_bias",
            "1: the forward operator has no bias, and there is no output dbias. Default "
            "0.")
+      .Arg("float_gradients",
+           "(bool, default false) dfilter and dbias are float though the filter is not: it is a "
+           "copy of a float parameter. CUDA devices only.")
       .Input(0, "X", "The forward operator's input.")
       .Input(1, "filter", "The forward operator's filter.")
       .Input(2, "dY", "Gradient of the forward output, in its shape and X's type.")

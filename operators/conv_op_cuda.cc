@@ -6,7 +6,9 @@
 
 namespace caffe2 {
 
-PreparedConv::PreparedConv(const OperatorDef& def) : arguments_(ArgumentHelper(def)) {
+PreparedConv::PreparedConv(const OperatorDef& def)
+    : arguments_(ArgumentHelper(def)),
+      float_gradients_(ArgumentHelper(def).GetSingleArgument<bool>("float_gradients", false)) {
   CAFFE_ENFORCE(!arguments_.global_pooling(), "a convolution has no global_pooling");
 }
 
@@ -162,13 +164,13 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
   void FilterGradient(const Tensor& x, const Tensor& filter, const Tensor& dy) {
     Tensor* output = Output(0);
     output->ResizeLike(filter);
-    void* data = output->raw_mutable_data(filter.dtype());
+    void* data = output->raw_mutable_data(conv_.GradientType(filter));
     if (conv_.empty()) {  // a sum over nothing
       cuda::SetBytesAsync(data, 0, output->nbytes(), context_.stream());
       return;
     }
     Tensor apart(context_.device());
-    const bool convert = !filter.IsType<T>();
+    const bool convert = !output->IsType<T>();
     apart.ResizeLike(filter);
     T* gradient = convert ? apart.mutable_data<T>() : static_cast<T*>(data);
     cuda::Convolve(cuda::ConvDirection::kBackwardFilter, conv_.problem(), x.data<T>(), nullptr,
@@ -183,14 +185,14 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
   void BiasGradient(const Tensor& filter, const Tensor& dy) {
     Tensor* output = Output(1);
     output->Resize(filter.size(0));
-    void* data = output->raw_mutable_data(filter.dtype());
+    void* data = output->raw_mutable_data(conv_.GradientType(filter));
     if (conv_.empty()) {
       cuda::SetBytesAsync(data, 0, output->nbytes(), context_.stream());
       return;
     }
     Tensor scratch(context_.device()), apart(context_.device());
     scratch.Resize(BatchNormScratch(conv_.layout()));
-    const bool convert = !filter.IsType<T>();
+    const bool convert = !output->IsType<T>();
     apart.Resize(filter.size(0));
     T* sums = convert ? apart.mutable_data<T>() : static_cast<T*>(data);
     LaunchChannelSums(conv_.layout(), dy.data<T>(), scratch.mutable_data<float>(), sums,

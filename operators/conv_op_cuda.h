@@ -23,9 +23,14 @@ class PreparedConv {
   const std::vector<int64_t>& y_dims() const { return y_dims_; }
   const ChannelLayout& layout() const { return layout_; }  // of Y
   bool empty() const { return problem_.x[0] == 0; }
+  // Of the gradients of filter and bias: the filter's, or float (argument float_gradients).
+  TypeMeta GradientType(const Tensor& filter) const {
+    return float_gradients_ ? TypeMeta::Make<float>() : filter.dtype();
+  }
 
  private:
   const WindowArguments arguments_;
+  const bool float_gradients_;
   std::vector<int64_t> x_dims_, filter_dims_, y_dims_;
   cuda::ConvProblem problem_;
   ChannelLayout layout_;

@@ -108,8 +108,12 @@ std::vector<TensorShape> InferConvGradient(const OperatorDef& def,
     return std::vector<TensorShape>(def.output_size(), UnknownTensorShape());
   }
   std::vector<TensorShape> outputs = {inputs[1]};
-  if (!ArgumentHelper(def).GetSingleArgument<bool>("no_bias", false)) {
-    outputs.push_back(CreateTensorShape({inputs[1].dims(0)}, inputs[1].data_type()));
+  const ArgumentHelper arguments(def);
+  if (arguments.GetSingleArgument<bool>("float_gradients", false)) {
+    outputs[0].set_data_type(TensorProto::FLOAT);
+  }
+  if (!arguments.GetSingleArgument<bool>("no_bias", false)) {
+    outputs.push_back(CreateTensorShape({inputs[1].dims(0)}, outputs[0].data_type()));
   }
   if (def.output_size() > static_cast<int>(outputs.size())) outputs.push_back(inputs[0]);
   return outputs;

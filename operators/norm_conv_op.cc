@@ -152,7 +152,10 @@ OpSchema::Cost CostOfConvStats(const OperatorDef& def, const std::vector<TensorS
 
 std::vector<TensorShape> InferGradient(const OperatorDef& def,
                                        const std::vector<TensorShape>& inputs) {
-  const TensorShape& filter = inputs[def.type() == "NormReluConvStatsGradient" ? 2 : 3];
+  TensorShape filter = inputs[def.type() == "NormReluConvStatsGradient" ? 2 : 3];
+  if (ArgumentHelper(def).GetSingleArgument<bool>("float_gradients", false)) {
+    filter.set_data_type(TensorProto::FLOAT);
+  }
   return {filter, inputs[0], PerChannel(inputs[0], def, kNormGradientRows)};
 }
 
@@ -220,6 +223,7 @@ void DescribeGradient(OpSchema& schema) {
       .FillUsing(DescribeWindow)
       .Arg("group", "As in the forward operator.")
       .FillUsing(DescribeConvAlgorithm)
+      .Arg("float_gradients", "(bool, default false) As of ConvGradient.")
       .TensorInferenceFunction(InferGradient)
       .Input(0, "X", "The forward operator's input.")
       .Input(1, "norm", kNorm)

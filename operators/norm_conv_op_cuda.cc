@@ -163,7 +163,7 @@ bool NormConvDevice<CUDAContext>::Backward(const NormedImage& image, const Tenso
                                           context->device_id(), context->stream())) {
       return false;
     }
-    const bool convert = !filter.IsType<T>();
+    const bool convert = !conv.GradientType(filter).template Match<T>();
     apart.ResizeLike(filter);
     T* gradient = (convert ? &apart : dfilter)->template mutable_data<T>();
     if (normed != nullptr) {

@@ -226,6 +226,8 @@ TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind) {
   nets.init = *model.param_init_net();
   nets.train = *model.net();
   if (options.devices[0].type != CPU) nets.flat_groups = FuseUpdates(nets.init, &nets.train);
+  const TensorProto::DataType type = ComputeType(options.model);
+  if (type != TensorProto::FLOAT) AddFilterCopies(type, &nets.train, &nets.flat_groups);
   if (parallel.num_shards > 1 && options.devices[0].type == CPU) {
     // Gradients are reduced on a thread of their own while the backward pass goes on.
     nets.train.set_type("dag");

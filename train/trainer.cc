@@ -104,6 +104,7 @@ void Trainer::PlanMemory() {
     std::set<std::string> keep = {nets_.learning_rate};
     for (const FlatGroup& group : nets_.flat_groups) {
       keep.insert(group.gradients.begin(), group.gradients.end());
+      keep.insert(group.copies.begin(), group.copies.end());
     }
     for (const std::string& scope : nets_.scopes) {
       for (const std::string* name : {&nets_.loss, &nets_.accuracy, &nets_.accuracy_top5}) {

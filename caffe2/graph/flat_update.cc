@@ -6,6 +6,8 @@
 #include <set>
 
 #include "caffe2/core/argument.h"
+#include "caffe2/core/half.h"
+#include "caffe2/core/logging.h"
 #include "caffe2/core/nested_net.h"
 #include "caffe2/core/operator_gradient.h"
 
@@ -323,6 +325,64 @@ void MarkFlatBuckets(const std::vector<FlatGroup>& groups, NetDef* net) {
   }
 }
 
+// Where a convolution or its gradient takes the filter; -1: the operator is none.
+int FilterInput(const OperatorDef& op) {
+  static const auto* inputs = new std::map<std::string, int>{{"Conv", 1},
+                                                             {"ConvRelu", 1},
+                                                             {"ConvSum", 1},
+                                                             {"ConvSumRelu", 1},
+                                                             {"ConvGradient", 1},
+                                                             {"ConvStats", 1},
+                                                             {"NormReluConvStats", 2},
+                                                             {"NormReluConvStatsGradient", 2},
+                                                             {"NormSumReluConvStats", 3},
+                                                             {"NormSumReluConvStatsGradient", 3}};
+  const auto found = inputs->find(op.type());
+  return found == inputs->end() ? -1 : found->second;
+}
+
+// The operators of the net that read the parameter as a filter; empty if one other than its update
+// reads it otherwise, or is placed elsewhere.
+std::vector<int> FilterReaders(const NetDef& net, const std::string& param, const Device& device,
+                               int update) {
+  std::vector<int> readers;
+  for (int i = 0; i < net.op_size(); ++i) {
+    const OperatorDef& op = net.op(i);
+    const std::vector<std::string> reads = OperandsOf(op).reads;
+    if (i == update || std::find(reads.begin(), reads.end(), param) == reads.end()) continue;
+    const int filter = FilterInput(op);
+    if (filter < 0 || op.input(filter) != param || ToDevice(op.device_option()) != device ||
+        std::count(op.input().begin(), op.input().end(), param) != 1) {
+      return {};
+    }
+    readers.push_back(i);
+  }
+  return readers;
+}
+
+// The operator that updates the group.
+int UpdateOf(const NetDef& net, const FlatGroup& group) {
+  for (int i = 0; i < net.op_size(); ++i) {
+    const auto& outputs = net.op(i).output();
+    const bool is_fused = std::any_of(Families().begin(), Families().end(),
+                                      [&](const Family& f) { return net.op(i).type() == f.fused; });
+    if (is_fused && std::find(outputs.begin(), outputs.end(), group.params[0]) != outputs.end()) {
+      return i;
+    }
+  }
+  CAFFE_THROW("no operator updates ", group.params[0]);
+}
+
+// A tensor's elements in 16 bits, on the host.
+template <typename T, typename F>
+Tensor Narrowed(const Tensor& tensor, const F& narrow) {
+  Tensor host(CPU);
+  host.CopyFrom(tensor);
+  std::vector<T> values(host.numel());
+  std::transform(host.data<float>(), host.data<float>() + host.numel(), values.begin(), narrow);
+  return Tensor(host.sizes(), values);
+}
+
 // The updates of a net, those that may become one operator together.
 std::map<Key, std::vector<Update>> FindUpdates(const NetDef& net,
                                                const std::map<std::string, float>& constants) {
@@ -378,6 +438,38 @@ std::vector<FlatGroup> FuseUpdates(const NetDef& init_net, NetDef* net) {
   return groups;
 }
 
+int AddFilterCopies(TensorProto::DataType type, NetDef* net, std::vector<FlatGroup>* groups) {
+  CAFFE_ENFORCE(type == TensorProto::FLOAT16 || type == TensorProto::BFLOAT16, "copies of type ",
+                TensorProto::DataType_Name(type));
+  const std::string suffix = type == TensorProto::FLOAT16 ? "_float16" : "_bfloat16";
+  int copies = 0;
+  for (FlatGroup& group : *groups) {
+    const int update = UpdateOf(*net, group);
+    std::vector<int> copied;
+    for (size_t p = 0; p < group.params.size(); ++p) {
+      const std::vector<int> readers = FilterReaders(*net, group.params[p], group.device, update);
+      if (readers.empty()) continue;
+      group.copies.resize(group.params.size());
+      group.copies[p] = group.params[p] + suffix;
+      copied.push_back(static_cast<int>(p));
+      net->mutable_op(update)->add_output(group.copies[p]);
+      net->add_external_input(group.copies[p]);
+      for (const int i : readers) {
+        OperatorDef* op = net->mutable_op(i);
+        op->set_input(FilterInput(*op), group.copies[p]);
+        const bool is_gradient = op->type().find("Gradient") != std::string::npos;
+        if (is_gradient) *op->add_arg() = MakeArgument("float_gradients", true);
+      }
+    }
+    if (copied.empty()) continue;
+    group.copy_type = type;
+    copies += static_cast<int>(copied.size());
+    *net->mutable_op(update)->add_arg() = MakeArgument("copied", copied);
+    *net->mutable_op(update)->add_arg() = MakeArgument<int>("copy_type", type);
+  }
+  return copies;
+}
+
 void PlaceFlat(const FlatGroup& group, Workspace* ws) {
   std::vector<int64_t> offsets;
   int64_t end = 0;
@@ -408,6 +500,21 @@ void PlaceFlat(const FlatGroup& group, Workspace* ws) {
   };
   for (const std::vector<std::string>& states : group.states) place(states, "state");
   place(group.params, "values");
+  if (!group.copies.empty()) {
+    const bool half = group.copy_type == TensorProto::FLOAT16;
+    const auto narrowed = [half](const Tensor& tensor) {
+      return half ? Narrowed<float16>(tensor, ToFloat16) : Narrowed<bfloat16>(tensor, ToBFloat16);
+    };
+    Tensor block(group.device);
+    block.CopyFrom(narrowed(Tensor({end}, std::vector<float>(end, 0.f))));
+    for (size_t i = 0; i < group.params.size(); ++i) {
+      if (group.copies[i].empty()) continue;
+      const Tensor* param = tensor_of(group.params[i]);
+      Tensor view = block.View(offsets[i], param->sizes());
+      view.CopyFrom(narrowed(*param));
+      BlobGetMutableTensor(ws->CreateBlob(group.copies[i]), group.device)->ShareData(view);
+    }
+  }
   const Tensor gradients = make_block();
   for (size_t i = 0; i < group.params.size(); ++i) {
     BlobGetMutableTensor(ws->CreateBlob(group.gradients[i]), group.device)

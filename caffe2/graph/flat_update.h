@@ -17,6 +17,9 @@ struct FlatGroup {
   std::vector<std::string> gradients;
   std::vector<std::vector<std::string>> states;  // a list for each kind: momenta; two of Adam
   std::vector<std::string> params;
+  // 16-bit copies (AddFilterCopies), "" for a parameter without one; empty if there are none.
+  std::vector<std::string> copies;
+  TensorProto::DataType copy_type = TensorProto::FLOAT16;
 };
 
 // Replaces the updates of each device (MomentumSGDUpdate, Adam, Adagrad, or RmsProp and the
@@ -35,9 +38,15 @@ struct FlatGroup {
 // by a kernel of its own.
 std::vector<FlatGroup> FuseUpdates(const NetDef& init_net, NetDef* net);
 
+// Lets the fused updates of the groups also write the filters of convolutions in `type`, FLOAT16 or
+// BFLOAT16, which the activations have, and the convolutions of `net` and their gradients read
+// these copies ("conv1_w_float16") instead of converting the filters in every run. Gradients stay
+// float. Parameters that something else reads, too, are left alone. Returns the number of copies.
+int AddFilterCopies(TensorProto::DataType type, NetDef* net, std::vector<FlatGroup>* groups);
+
 // Makes the blobs of the group views of one block for each list on its device, each beginning at a
 // multiple of 256 bytes and at the same offset in all blocks. Parameters and states, float tensors
-// that the workspace holds, keep their values; gradients are zero.
+// that the workspace holds, keep their values; gradients are zero, and copies those of the values.
 void PlaceFlat(const FlatGroup& group, Workspace* ws);
 
 }  // namespace caffe2

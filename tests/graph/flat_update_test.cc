@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "caffe2/core/argument.h"
+#include "caffe2/core/half.h"
 #include "caffe2/core/operator_gradient.h"
 #include "caffe2/core/random.h"
 
@@ -232,6 +233,42 @@ TEST(FuseUpdatesTest, OthersDivideWhereSomeoneReadsTheGradients) {
   EXPECT_EQ(TypesOf(watched), (Names{"Mul", "Mul", "Mul", "CheckFiniteAndUnscale",
                                      "UpdateLossScale", "Copy", "MultiAdam"}));
   EXPECT_EQ(watched.op(6).input(watched.op(6).input_size() - 1), "found_inf");
+}
+
+// Two filters; something else reads the second, too.
+TEST(AddFilterCopiesTest, ConvolutionsReadWhatTheUpdateWrites) {
+  NetDef net;
+  Add(&net, "Conv", {"x", "w"}, {"y"});
+  Add(&net, "Conv", {"y", "v"}, {"z"});
+  Add(&net, "Copy", {"v"}, {"seen"});
+  Add(&net, "ConvGradient", {"y", "v", "z_grad"}, {"v_grad", "y_grad"},
+      {MakeArgument("no_bias", 1)});
+  Add(&net, "ConvGradient", {"x", "w", "y_grad"}, {"w_grad"}, {MakeArgument("no_bias", 1)});
+  for (const std::string p : {"w", "v"}) {
+    Add(&net, "MomentumSGDUpdate", {p + "_grad", p + "_momentum", "lr", p},
+        {p + "_grad", p + "_momentum", p});
+  }
+  std::vector<FlatGroup> groups = FuseUpdates(InitNet(), &net);
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(AddFilterCopies(TensorProto::BFLOAT16, &net, &groups), 1);
+  EXPECT_EQ(groups[0].copies, (Names{"w_bfloat16", ""}));
+  EXPECT_EQ(net.op(0).input(1), "w_bfloat16");
+  EXPECT_EQ(net.op(1).input(1), "v");
+  EXPECT_EQ(net.op(4).input(1), "w_bfloat16");
+  EXPECT_TRUE(ArgumentHelper(net.op(4)).GetSingleArgument("float_gradients", false));
+  EXPECT_FALSE(ArgumentHelper(net.op(3)).GetSingleArgument("float_gradients", false));
+  const OperatorDef& update = net.op(5);
+  EXPECT_EQ(update.output(4), "w_bfloat16");
+  EXPECT_EQ(ArgumentHelper(update).GetRepeatedArgument<int>("copied"), (std::vector<int>{0}));
+  Workspace ws;
+  ASSERT_TRUE(ws.RunNetOnce(InitNet()));
+  PlaceFlat(groups[0], &ws);
+  const Tensor &w = ws.GetBlob("w")->Get<Tensor>(), &copy = ws.GetBlob("w_bfloat16")->Get<Tensor>();
+  ASSERT_EQ(copy.sizes(), w.sizes());
+  for (int64_t i = 0; i < w.numel(); ++i) {
+    EXPECT_EQ(copy.data<bfloat16>()[i].x, ToBFloat16(w.data<float>()[i]).x);
+  }
+  EXPECT_THROW(AddFilterCopies(TensorProto::FLOAT, &net, &groups), EnforceNotMet);
 }
 
 TEST(PlaceFlatTest, NamesWhatIsMissing) {

@@ -13,6 +13,7 @@
 #include "caffe2/core/net.h"
 #include "caffe2/core/random.h"
 #include "caffe2/graph/conv_norm_fusion.h"
+#include "caffe2/graph/flat_update.h"
 #include "caffe2/graph/fusion.h"
 #include "caffe2/graph/inference.h"
 #include "caffe2/model/layers.h"
@@ -358,10 +359,12 @@ TEST(InferenceTest, FoldedNetsOnADeviceGiveTheSameScores) {
   for (size_t i = 0; i < scores[0].size(); ++i) EXPECT_NEAR(scores[0][i], scores[1][i], 1e-3f);
 }
 
+enum class Updates { kApart, kFlat, kFlatWithCopies };
 struct Training {
   std::string network;
   int64_t batch, channels, image_size;
   float learning_rate;
+  Updates updates = Updates::kApart;
 };
 constexpr int kLabels = 10;
 
@@ -391,7 +394,14 @@ std::vector<float> Train(const Training& training, TensorProto::DataType type,
   sgd.learning_rate.base = training.learning_rate;
   BuildSgd(&model, sgd);
   SetRandomSeeds(model.param_init_net(), 1);
+  NetDef train = *model.net();
+  std::vector<FlatGroup> groups;
+  if (training.updates != Updates::kApart) groups = FuseUpdates(*model.param_init_net(), &train);
+  if (training.updates == Updates::kFlatWithCopies) {
+    EXPECT_GT(AddFilterCopies(type, &train, &groups), 1);
+  }
   ws->RunNetOnce(*model.param_init_net());
+  for (const FlatGroup& group : groups) PlaceFlat(group, ws);
   const int64_t size = training.image_size;
   FeedRandom(ws, "data", {training.batch, size, size, training.channels}, 5);
   std::vector<int> labels(training.batch);
@@ -403,7 +413,7 @@ std::vector<float> Train(const Training& training, TensorProto::DataType type,
       ws->GetBlob(name)->swap(*ws->GetBlob("moved"));
     }
   }
-  NetBase* net = ws->CreateNet(*model.net());
+  NetBase* net = ws->CreateNet(train);
   std::vector<float> losses;
   for (int i = 0; i < iterations; ++i) {
     EXPECT_TRUE(net->Run());
@@ -432,6 +442,32 @@ TEST(MixedPrecisionTest, LossesFollowThoseOfFloat) {
             << TensorProto::DataType_Name(type) << " iteration " << i;
       }
     }
+  }
+}
+
+// Filters that the update has rounded, or that every convolution rounds: the same bits.
+TEST(MixedPrecisionTest, FilterCopiesChangeNothing) {
+  NEED_CUDA();
+  for (const auto& [type, fusion] : {std::pair{TensorProto::FLOAT16, ConvNormFusion::kPrologue},
+                                     {TensorProto::BFLOAT16, ConvNormFusion::kNone}}) {
+    std::vector<float> losses[2];
+    Training training{"resnet20_cifar", 2, 3, 8, 3e-3f};
+    for (const bool copies : {false, true}) {
+      training.updates = copies ? Updates::kFlatWithCopies : Updates::kFlat;
+      Workspace ws;
+      losses[copies] = Train(training, type, {.scale = 256.f}, fusion, 3, &ws);
+      if (!copies) continue;
+      Tensor master(CPU), copy(CPU);
+      master.CopyFrom(Fetch(ws, "conv1_w"));
+      const bool half = type == TensorProto::FLOAT16;
+      copy.CopyFrom(Fetch(ws, half ? "conv1_w_float16" : "conv1_w_bfloat16"));
+      for (int64_t i = 0; i < master.numel(); ++i) {
+        const float value = master.data<float>()[i];
+        const uint16_t expected = half ? ToFloat16(value).x : ToBFloat16(value).x;
+        EXPECT_EQ(static_cast<const uint16_t*>(copy.raw_data())[i], expected) << i;
+      }
+    }
+    EXPECT_EQ(losses[0], losses[1]) << TensorProto::DataType_Name(type);
   }
 }
 
