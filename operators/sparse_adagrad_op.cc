@@ -15,7 +15,8 @@ class SparseAdagradOp final : public Operator<Context> {
   SparseAdagradOp(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws),
         arguments_{this->template GetSingleArgument<float>("epsilon", 1e-5f), 1.f,
-                   this->template GetSingleArgument<float>("weight_decay", 0.f)} {}
+                   this->template GetSingleArgument<float>("weight_decay", 0.f)},
+        counter_halflife_(this->template GetSingleArgument<int64_t>("counter_halflife", -1)) {}
 
   bool RunOnDevice() override {
     const Tensor &param = Input(PARAM), &moment = Input(MOMENT), &grad = Input(GRAD);
@@ -26,12 +27,17 @@ class SparseAdagradOp final : public Operator<Context> {
       CheckOptimizerState(param, moment, "moment");
     }
     const float lr = *CheckLearningRate(Input(LR));
+    const double* counts = nullptr;
+    if (InputSize() > COUNTER) {
+      CheckRowWiseState(param, Input(COUNTER), "counter");
+      counts = Input(COUNTER).template data<double>();
+    }
     const float* g = grad.data<float>();
     float* p = Output(0)->template mutable_data<float>();
     float* h = Output(1)->template mutable_data<float>();
     for (const int64_t row : update.rows) {
       if (kRowWise) {
-        UpdateRow(update.width, lr, g, p + row * update.width, h + row);
+        UpdateRow(update.width, lr, WeightDecay(counts, row), g, p + row * update.width, h + row);
       } else {
         float *p_row = p + row * update.width, *h_row = h + row * update.width;
         AdagradUpdate(update.width, arguments_, lr, p_row, h_row, g, p_row, h_row);
@@ -42,10 +48,20 @@ class SparseAdagradOp final : public Operator<Context> {
   }
 
  private:
-  enum { PARAM, MOMENT, INDICES, GRAD, LR };
+  enum { PARAM, MOMENT, INDICES, GRAD, LR, COUNTER };
 
-  void UpdateRow(int64_t n, float lr, const float* g, float* p, float* h) const {
-    auto slope = [&](int64_t i) { return g[i] + arguments_.weight_decay * p[i]; };
+  // A row that is updated seldom decays for the iterations between.
+  float WeightDecay(const double* counts, int64_t row) const {
+    if (counts == nullptr || counter_halflife_ <= 0 || counts[row] <= 0) {
+      return arguments_.weight_decay;
+    }
+    const double rarity = static_cast<double>(counter_halflife_) / counts[row];
+    return static_cast<float>(rarity * arguments_.weight_decay);
+  }
+
+  void UpdateRow(int64_t n, float lr, float weight_decay, const float* g, float* p,
+                 float* h) const {
+    auto slope = [&](int64_t i) { return g[i] + weight_decay * p[i]; };
     float squares = 0;
     for (int64_t i = 0; i < n; ++i) squares += slope(i) * slope(i);
     *h += n == 0 ? 0.f : squares / static_cast<float>(n);
@@ -54,11 +70,11 @@ class SparseAdagradOp final : public Operator<Context> {
   }
 
   AdagradArguments arguments_;
+  int64_t counter_halflife_;
 };
 
 void Describe(OpSchema& schema) {
-  schema.NumInputs(5)
-      .NumOutputs(2)
+  schema.NumOutputs(2)
       .EnforceOneToOneInplace()
       .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
         return std::vector<TensorShape>{in[0], in[1]};
@@ -81,15 +97,21 @@ REGISTER_CPU_OPERATOR(SparseAdagrad, SparseAdagrad);
 REGISTER_CPU_OPERATOR(RowWiseSparseAdagrad, RowWiseSparseAdagrad);
 
 OPERATOR_SCHEMA(SparseAdagrad)
+    .NumInputs(5)
     .FillUsing(Describe)
     .SetDoc("Adagrad of the rows of a parameter that have a gradient; the others are left alone.")
     .Input(1, "moment", "The sum of squares, shaped like the parameter; updated.");
 OPERATOR_SCHEMA(RowWiseSparseAdagrad)
+    .NumInputs(5, 6)
     .FillUsing(Describe)
     .SetDoc(
         "Adagrad of the rows of a parameter that have a gradient, with one rate for each row: "
         "moment[row] += mean(grad^2), param[row] += lr * grad / (sqrt(moment[row]) + epsilon).")
-    .Input(1, "moment", "One number for each row of the parameter; updated.");
+    .Arg("counter_halflife",
+         "(int, default -1) With a counter, and if positive: the weight decay of a row is "
+         "multiplied with counter_halflife / counter[row].")
+    .Input(1, "moment", "One number for each row of the parameter; updated.")
+    .Input(5, "counter", "Optional: double, one for each row, as RowWiseCounter counts.");
 SHOULD_NOT_DO_GRADIENT(SparseAdagrad);
 SHOULD_NOT_DO_GRADIENT(RowWiseSparseAdagrad);
 

@@ -13,7 +13,9 @@ class SparseAdamOp final : public Operator<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   SparseAdamOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws), arguments_(*this) {}
+      : Operator<Context>(def, ws),
+        arguments_(*this),
+        rectified_(this->template GetSingleArgument<bool>("enableRAdam", false)) {}
 
   bool RunOnDevice() override {
     const Tensor &param = Input(PARAM), &second = Input(MOMENT_2), &grad = Input(GRAD);
@@ -26,6 +28,7 @@ class SparseAdamOp final : public Operator<Context> {
     }
     const AdamFactors factors =
         MakeAdamFactors(arguments_, Input(ITER), *CheckLearningRate(Input(LR)));
+    const Rectification rectification = Rectify(*Input(ITER).template data<int64_t>() + 1);
     const float* g = grad.data<float>();
     float* p = Output(0)->template mutable_data<float>();
     float* m1 = Output(1)->template mutable_data<float>();
@@ -39,6 +42,8 @@ class SparseAdamOp final : public Operator<Context> {
       const int64_t at = row * update.width;
       if (kRowWise) {
         UpdateRow(update.width, factors, g, p + at, m1 + at, m2 + row, step);
+      } else if (rectified_) {
+        RectifiedUpdate(update.width, factors, rectification, g, p + at, m1 + at, m2 + at, step);
       } else {
         AdamUpdate(update.width, factors, p + at, m1 + at, m2 + at, g, p + at, m1 + at, m2 + at,
                    step);
@@ -51,6 +56,44 @@ class SparseAdamOp final : public Operator<Context> {
 
  private:
   enum { PARAM, MOMENT_1, MOMENT_2, INDICES, GRAD, LR, ITER };
+
+  // What step t (from 1) multiplies the first moment with: `adaptive` where the second moment has a
+  // tractable variance, then also divided by its root, else `plain`.
+  struct Rectification {
+    bool tractable = false;
+    double adaptive = 0, plain = 0;
+  };
+
+  Rectification Rectify(int64_t t) const {
+    if (!rectified_) return {};
+    const double steps = static_cast<double>(t);
+    const double power = std::pow(static_cast<double>(arguments_.beta2), steps);
+    const double most = 2 / (1 - static_cast<double>(arguments_.beta2)) - 1;
+    const double length = most - 2 * steps * power / (1 - power);
+    Rectification result;
+    result.plain = 1 / (1 - std::pow(static_cast<double>(arguments_.beta1), steps));
+    result.tractable = length >= 5;
+    if (result.tractable) {
+      result.adaptive =
+          result.plain * std::sqrt(1 - power) *
+          std::sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length));
+    }
+    return result;
+  }
+
+  void RectifiedUpdate(int64_t n, const AdamFactors& f, const Rectification& r, const float* g,
+                       float* p, float* m1, float* m2, float* step) const {
+    const float beta1 = arguments_.beta1, beta2 = arguments_.beta2;
+    const auto factor = static_cast<float>(r.tractable ? r.adaptive : r.plain);
+    for (int64_t i = 0; i < n; ++i) {
+      m1[i] = beta1 * m1[i] + (1 - beta1) * g[i];
+      m2[i] = beta2 * m2[i] + (1 - beta2) * g[i] * g[i];
+      const float divisor = r.tractable ? std::sqrt(m2[i]) + arguments_.epsilon : 1.f;
+      const float by = factor * m1[i] / divisor;
+      p[i] += f.lr * by;
+      if (step != nullptr) step[i] = by;
+    }
+  }
 
   void UpdateRow(int64_t n, const AdamFactors& f, const float* g, float* p, float* m1, float* m2,
                  float* step) const {
@@ -68,6 +111,7 @@ class SparseAdamOp final : public Operator<Context> {
   }
 
   AdamArguments arguments_;
+  bool rectified_;
 };
 
 void Describe(OpSchema& schema) {
@@ -107,6 +151,9 @@ OPERATOR_SCHEMA(SparseAdam)
     .SetDoc(
         "Adam of the rows of a parameter that have a gradient; the moments of the others are not "
         "decayed.")
+    .Arg("enableRAdam",
+         "(bool, default false) Rectified Adam (Liu et al., 2019): while the variance of the "
+         "second moment is not tractable, steps are those of SGD with momentum.")
     .Input(2, "moment_2", "The second moment, shaped like the parameter; updated.");
 OPERATOR_SCHEMA(RowWiseSparseAdam)
     .FillUsing(Describe)

@@ -170,7 +170,7 @@ std::string BuildRmsProp(ModelHelper* model, const RmsPropOptions& options) {
   const std::string rate = AddLearningRate(model, "RmsPropOptimizer", -1.f, options.learning_rate);
   ForEachParameter(model, [&](const std::string& param, const std::string& gradient) {
     const std::string one = AddConstant(model, "ONE", 1.f);
-    const std::string square = AddState(model, param, "_mean_square");
+    const std::string square = AddState(model, param, "_mean_squares");
     const std::string momentum = AddState(model, param, "_momentum");
     // The operator turns the gradient into the step, which is then added.
     AddUpdate(model, param, "RmsProp", {gradient, square, momentum, rate},

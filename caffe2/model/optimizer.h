@@ -49,7 +49,7 @@ struct AdagradOptions {
 };
 std::string BuildAdagrad(ModelHelper* model, const AdagradOptions& options);
 
-// Tieleman and Hinton, 2012. State: "<param>_mean_square", "<param>_momentum".
+// Tieleman and Hinton, 2012. State: "<param>_mean_squares", "<param>_momentum".
 struct RmsPropOptions {
   LearningRateOptions learning_rate = {.base = 1e-3f};
   float decay = 0.9f;

@@ -136,6 +136,70 @@ TEST_F(SparseOptimizerTest, RowWiseOnesHaveOneRateForEachRow) {
   ExpectTensor(ws, "row_v", {5}, v);
 }
 
+TEST_F(SparseOptimizerTest, WeightDecayOfRowsIsDividedByTheirCounts) {
+  auto p = FetchValues<float>(ws, "p"), v = FetchValues<float>(ws, "row_v");
+  const auto g = FetchValues<float>(ws, "g");
+  const std::vector<double> counts{1, 4, 1, 0, 1};
+  const int rows[] = {3, 1};
+  for (int r = 0; r < 2; ++r) {
+    const int row = rows[r];
+    const double decay = counts[row] > 0 ? 0.25 * 6 / counts[row] : 0.25;
+    double slope[3], squares = 0;
+    for (int j = 0; j < 3; ++j) {
+      slope[j] = g[3 * r + j] + decay * p[row * 3 + j];
+      squares += slope[j] * slope[j];
+    }
+    v[row] += static_cast<float>(squares / 3);
+    for (int j = 0; j < 3; ++j) {
+      p[row * 3 + j] -= static_cast<float>(0.1 / (std::sqrt(v[row]) + 1e-5) * slope[j]);
+    }
+  }
+  Feed<double>(&ws, "counts", {5}, counts);
+  RunOp(&ws, Op("RowWiseSparseAdagrad", {"p", "row_v", "i", "g", "lr", "counts"}, {"p", "row_v"},
+                {MakeArgument<float>("weight_decay", 0.25f), MakeArgument("counter_halflife", 6)}));
+  ExpectTensor(ws, "p", {5, 3}, p);
+  ExpectTensor(ws, "row_v", {5}, v);
+  ExpectThrows(&ws,
+               Op("RowWiseSparseAdagrad", {"p", "row_v", "i", "g", "lr", "row_v"}, {"p", "row_v"}),
+               "double");
+}
+
+TEST_F(SparseOptimizerTest, RectifiedAdamWaitsForTheVariance) {
+  // By the formulas of Liu et al., in double; the length is that of the approximated average.
+  const auto g = FetchValues<float>(ws, "g");
+  std::vector<double> p, m, v;
+  for (const float x : FetchValues<float>(ws, "p")) p.push_back(x);
+  for (const float x : FetchValues<float>(ws, "m")) m.push_back(x);
+  for (const float x : FetchValues<float>(ws, "v")) v.push_back(x);
+  const double beta1 = 0.8, beta2 = 0.9, most = 2 / (1 - beta2) - 1;
+  int plain = 0, rectified = 0;
+  for (int64_t iter = 0; iter < 12; ++iter) {
+    const double t = static_cast<double>(iter) + 1;
+    const double length = most - 2 * t * std::pow(beta2, t) / (1 - std::pow(beta2, t));
+    ++(length >= 5 ? rectified : plain);
+    for (int k = 0; k < 6; ++k) {
+      const int at = (k < 3 ? 3 : 1) * 3 + k % 3;
+      m[at] = beta1 * m[at] + (1 - beta1) * g[k];
+      v[at] = beta2 * v[at] + (1 - beta2) * g[k] * g[k];
+      double step = m[at] / (1 - std::pow(beta1, t));
+      if (length >= 5) {
+        const double root = std::sqrt(v[at]) / std::sqrt(1 - std::pow(beta2, t));
+        step *= std::sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)) /
+                root;
+      }
+      p[at] -= 0.1 * step;
+    }
+    Feed<int64_t>(&ws, "iter", {1}, {iter});
+    RunOp(&ws, Op("SparseAdam", {"p", "m", "v", "i", "g", "lr", "iter"}, {"p", "m", "v"},
+                  {MakeArgument<float>("beta1", 0.8f), MakeArgument<float>("beta2", 0.9f),
+                   MakeArgument<float>("epsilon", 0.f), MakeArgument("enableRAdam", 1)}));
+  }
+  EXPECT_GT(plain, 2);
+  EXPECT_GT(rectified, 2);
+  const auto found = FetchValues<float>(ws, "p");
+  for (size_t i = 0; i < p.size(); ++i) EXPECT_NEAR(found[i], p[i], 1e-4) << i;
+}
+
 TEST_F(SparseOptimizerTest, RejectBadInput) {
   ExpectThrows(&ws, Op("SparseAdagrad", {"p", "v", "beyond", "g", "lr"}, {"p", "v"}),
                "index 5 at position 1");

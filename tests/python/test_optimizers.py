@@ -42,6 +42,8 @@ class TestSgd(_Keeps, LRModificationTestBase, unittest.TestCase):
 
 @needs("SparseMomentumSGDUpdate")
 class TestMomentumSgd(_Keeps, LRModificationTestBase, unittest.TestCase):
+    shared = True
+
     def build_optimizer(self, model, **kwargs):
         return optimizer.build_sgd(model, base_learning_rate=0.1, momentum=0.1, **kwargs)
 
@@ -58,6 +60,29 @@ class TestAdagrad(_Keeps, LRModificationTestBase, unittest.TestCase):
 class TestRowWiseAdagrad(_Keeps, LRModificationTestBase, unittest.TestCase):
     def build_optimizer(self, model, **kwargs):
         return optimizer.build_adagrad(model, base_learning_rate=1.0, rowWise=True, **kwargs)
+
+
+class TestRowWiseAdagradWithCounter(_Keeps, unittest.TestCase):
+    def build_optimizer(self, model, **kwargs):
+        return optimizer.build_adagrad(
+            model, base_learning_rate=1.0, rowWise=True, counter_halflife=5, **kwargs)
+
+    def check_optimizer(self, built):
+        sparse = self._testMethodName == "testSparse"
+        self.shared = sparse
+        super().check_optimizer(built)
+        if sparse:
+            last = workspace.FetchBlob("table_prev_update_iter")
+            counts = workspace.FetchBlob("table_update_counter")
+            self.assertEqual(last.max(), self._num_steps)
+            self.assertTrue((counts >= 1).all() and counts.dtype == np.float64)
+
+
+class TestRAdam(_Keeps, LRModificationTestBase, unittest.TestCase):
+    shared = True
+
+    def build_optimizer(self, model, **kwargs):
+        return optimizer.build_adam(model, base_learning_rate=0.1, enableRAdam=True, **kwargs)
 
 
 @needs("SparseFtrl")
@@ -162,3 +187,118 @@ def test_deduplication_needs_a_known_aggregator():
     net = core.Net("rows")
     with pytest.raises(ValueError, match="median is not supported"):
         net.DeduplicateGradientSlices(core.GradientSlice("i", "v"), "median")
+
+
+def regression():
+    """A model whose weight [1, 2] is trained on data and label; with gradients."""
+    model = ModelHelper("averaged")
+    out = brew.fc(model, "data", "fc", 2, 1, ("ConstantFill", {"value": 0.5}), ("ConstantFill", {}))
+    distance = model.net.SquaredL2Distance([out, "label"], "distance")
+    model.AddGradientOperators([model.net.AveragedLoss(distance, "loss")])
+    workspace.FeedBlob("data", np.float32([[1, 2], [3, -1]]))
+    workspace.FeedBlob("label", np.float32([[4], [-2]]))
+    return model
+
+
+def weights_of_steps(model, steps):
+    """fc_w before the first step and after each of them."""
+    workspace.RunNetOnce(model.param_init_net)
+    workspace.CreateNet(model.net)
+    weights = [workspace.FetchBlob("fc_w")]
+    for _ in range(steps):
+        workspace.RunNet(model.net)
+        weights.append(workspace.FetchBlob("fc_w"))
+    return np.stack(weights)
+
+
+def test_adagrad_keeps_averages():
+    model = regression()
+    optimizer.build_adagrad(
+        model, 0.5, swa_options={"swa_avg_start_it": 2, "swa_avg_end_it": 4},
+        ema_options={"ema_start": 1, "ema_alpha": 0.75})
+    weights = weights_of_steps(model, 6)
+    np.testing.assert_allclose(
+        workspace.FetchBlob("fc_w_swa"), weights[2:5].mean(0), rtol=1e-5)
+    average = weights[1]
+    for weight in weights[2:]:
+        average = 0.75 * average + 0.25 * weight
+    np.testing.assert_allclose(workspace.FetchBlob("fc_w_ema"), average, rtol=1e-5)
+
+
+def test_swa_feeds_back():
+    model = regression()
+    optimizer.build_adagrad(model, 0.5, swa_options={
+        "swa_avg_start_it": 1, "swa_feedback_start_it": 3, "swa_feedback_step": 10})
+    weights = weights_of_steps(model, 3)
+    np.testing.assert_array_equal(weights[3], workspace.FetchBlob("fc_w_swa"))
+    assert (weights[3] != weights[2]).all()
+
+
+def test_teachers_have_averages_of_their_own():
+    model = regression()
+    built = optimizer.DecayAdagradOptimizer(0.5, ema_options={"ema_teacher_alpha": 0.0})
+    built.set_mapping_for_param2ema_teacher_param({"fc_w": "teacher/fc_w"})
+    for param, grad in model.param_to_grad.items():
+        built(model.net, model.param_init_net, param, grad)
+    weights = weights_of_steps(model, 2)
+    np.testing.assert_array_equal(workspace.FetchBlob("teacher/fc_w"), weights[2])
+    assert not workspace.HasBlob("fc_w_ema")
+
+
+def test_vectors_do_not_decay():
+    model = regression()
+    optimizer.build_adagrad(model, 0.5, weight_decay=0.25)
+    decays = {op.input[0]: arg.f for op in model.net.Proto().op if op.type == "Adagrad"
+              for arg in op.arg if arg.name == "weight_decay"}
+    assert decays == {"fc_w": 0.25, "fc_b": 0.0}
+
+
+def test_a_dedicated_counter_of_the_learning_rate():
+    model = regression()
+    optimizer.build_adagrad(model, 0.5, policy="step", stepsize=3, gamma=0.1,
+                            use_dedicated_lr_iteration_counter=True,
+                            ema_options={"ema_alpha": 0.5})
+    weights_of_steps(model, 3)
+    assert workspace.FetchBlob("optimizer_iteration") == [3]
+    assert workspace.FetchBlob("optimizer_iteration_lr") == [3]
+    rates = [op.input[0] for op in model.net.Proto().op if op.type == "LearningRate"]
+    averages = {op.input[2] for op in model.net.Proto().op if op.type == "EMA"}
+    assert rates == ["optimizer_iteration_lr"] and averages == {"optimizer_iteration"}
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: optimizer.AdagradOptimizer(pruning_options={"mask_tensor": 1}), "pruning_options"),
+    (lambda: optimizer.AdagradOptimizer(lars=0.5, weight_decay=0.1), "excludes weight_decay"),
+    (lambda: optimizer.AdagradOptimizer(swa_options={"avg_start": 1}), "unknown options"),
+    (lambda: optimizer.AdamOptimizer(rowWise=True, enableRAdam=True), "enableRAdam"),
+    (lambda: optimizer.AdamOptimizer(rowWise=True, use_smart_decay=True), "use_smart_decay"),
+])
+def test_arguments_that_contradict(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_rates_are_not_negative_and_zero_updates_nothing():
+    model = regression()
+    before = len(model.net.Proto().op)
+    optimizer.build_adam(model, 0)
+    assert len(model.net.Proto().op) == before
+    with pytest.raises(ValueError, match="-0.1 is negative"):
+        optimizer.build_adagrad(model, -0.1)
+
+
+def test_state_has_the_names_of_caffe2():
+    model = regression()
+    optimizer.build_storm(model, 0.1)
+    optimizer.build_rms_prop(model, 0.1)
+    made = {blob for op in model.param_init_net.Proto().op for blob in op.output}
+    assert {"fc_w_moment", "fc_w_grad_sq_sum", "fc_w_mean_squares", "fc_w_momentum"} <= made
+
+
+def test_instances_are_counted():
+    assert optimizer._optimizer_instance_count["SgdOptimizer"] == 0
+    model = regression()
+    devices = optimizer._get_param_to_device(model)
+    assert "fc_w" in devices
+    optimizer.build_sgd(model, 0.1)
+    assert optimizer._optimizer_instance_count["SgdOptimizer"] == 1

@@ -1,113 +1,56 @@
 """Optimizers with a rate for each parameter; public through caffe2.python.optimizer."""
 
-from caffe2.python import utils
-from caffe2.python._optimizer_base import Optimizer
+from caffe2.python import core, utils
+from caffe2.python._optimizer_base import RateOptimizer, is_sparse
 
 
-class _AlphaOptimizer(Optimizer):
-    """Base of the optimizers whose learning rate is called alpha."""
-
-    def __init__(self, alpha, policy, kwargs):
-        super().__init__()
-        self.alpha = alpha
-        self.policy = policy
-        self.init_kwargs = kwargs
-
-    def _rate(self, net, param_init_net):
-        """(learning rate, iteration); or None where alpha is 0 and nothing is to be updated."""
-        if self.alpha <= 0:
-            return None
-        return self.build_lr(net, param_init_net, self.alpha, policy=self.policy,
-                             **self.init_kwargs)
-
-    def _vector(self, param_init_net, param, suffix, size, value):
-        """State of `size` floats."""
-        blob = param_init_net.ConstantFill([], param + suffix, shape=[size], value=value)
-        self._aux_params.local.append(blob)
-        return blob
-
-
-class AdagradOptimizer(_AlphaOptimizer):
-    """Duchi et al., "Adaptive subgradient methods", 2011. State: "<param>_squared_sum";
-    with rowWise, of parameters with sparse gradients, "<param>_avg_squared_sum" with one value for
-    each row."""
-
-    def __init__(self, alpha=0.01, epsilon=1e-4, decay=1, policy="fixed",
-                 sparse_dedup_aggregator=None, rowWise=False, engine="", lars=None,
-                 weight_decay=0.0, **kwargs):
-        super().__init__(alpha, policy, kwargs)
-        self.epsilon = epsilon
-        self.decay = decay
-        self.weight_decay = weight_decay
-        self.sparse_dedup_aggregator = sparse_dedup_aggregator
-        self.rowWise = rowWise
-        self.engine = engine
-        self.lars = lars
-
-    def _run(self, net, param_init_net, param_info):
-        self._add_lars(net, param_info)
-        param, grad = param_info.blob, self._deduplicated(net, param_info)
-        rates = self._rate(net, param_init_net)
-        if rates is None:
-            return
-        if self._is_sparse(param_info) and self.rowWise:
-            squared_sum = self._zeros_of_rows(param_init_net, param, "_avg_squared_sum")
-        else:
-            squared_sum = self._zeros_like(param_init_net, param, "_squared_sum")
-        if self._is_sparse(param_info):
-            add = net.RowWiseSparseAdagrad if self.rowWise else net.SparseAdagrad
-            add([param, squared_sum, grad.indices, grad.values, rates[0]], [param, squared_sum],
-                epsilon=self.epsilon, weight_decay=self.weight_decay, engine=self.engine)
-            return
-        net.Adagrad([param, squared_sum, grad, rates[0]], [param, squared_sum],
-                    epsilon=self.epsilon, decay=float(self.decay),
-                    weight_decay=self.weight_decay, engine=self.engine)
-
-
-class FtrlOptimizer(_AlphaOptimizer):
-    """McMahan et al., "Ad click prediction", 2013. State: "<param>_ftrl_nz" [..., 2]."""
+class _FtrlBase(RateOptimizer):
+    """Follow the regularized leader, whose operators make the rate from `alpha` themselves."""
 
     def __init__(self, alpha=0.01, beta=1e-4, lambda1=0, lambda2=0, sparse_dedup_aggregator=None,
                  engine=""):
-        super().__init__(alpha, "fixed", {})
+        super().__init__(alpha)
         self.beta = beta
         self.lambda1 = lambda1
         self.lambda2 = lambda2
         self.sparse_dedup_aggregator = sparse_dedup_aggregator
         self.engine = engine
 
-    def _run(self, net, param_init_net, param_info):
-        param, grad = param_info.blob, self._deduplicated(net, param_info)
-        if self.alpha <= 0:
-            return
-        state = param_init_net.ConstantFill(
-            [param], param + "_ftrl_nz", extra_shape=[2], value=0.0)
-        self._aux_params.local.append(state)
-        arguments = {"alpha": self.alpha, "beta": self.beta, "lambda1": self.lambda1,
-                     "lambda2": self.lambda2, "engine": self.engine}
-        if self._is_sparse(param_info):
-            net.SparseFtrl([param, state, grad.indices, grad.values], [param, state], **arguments)
+    def _build_rate(self, net, param_init_net, base):
+        return None, None
+
+    def _state(self, param_init_net, param, suffix):
+        return self._keep(param_init_net.ConstantFill(
+            [param], param + suffix, extra_shape=[2], value=0.0))
+
+    def _arguments(self):
+        return {"alpha": self.alpha, "beta": self.beta, "lambda1": self.lambda1,
+                "lambda2": self.lambda2, "engine": self.engine}
+
+
+class FtrlOptimizer(_FtrlBase):
+    """McMahan et al., "Ad click prediction", 2013. State: "<param>_ftrl_nz" [..., 2]."""
+
+    def _update(self, net, param_init_net, info, grad, rate, iteration):
+        state = [info.blob, self._state(param_init_net, info.blob, "_ftrl_nz")]
+        if is_sparse(grad):
+            net.SparseFtrl([*state, grad.indices, grad.values], state, **self._arguments())
         else:
-            net.Ftrl([param, state, grad], [param, state], **arguments)
+            net.Ftrl([*state, grad], state, **self._arguments())
 
 
-class GFtrlOptimizer(FtrlOptimizer):
+class GFtrlOptimizer(_FtrlBase):
     """Group lasso Ftrl, of dense parameters: drops whole columns. State: "<param>_gftrl_nz"
     [..., 2]."""
 
-    def _run(self, net, param_init_net, param_info):
-        self._require_dense(param_info)
-        if self.alpha <= 0:
-            return
-        param = param_info.blob
-        state = param_init_net.ConstantFill(
-            [param], param + "_gftrl_nz", extra_shape=[2], value=0.0)
-        self._aux_params.local.append(state)
-        net.GFtrl([param, state, param_info.grad], [param, state], alpha=self.alpha,
-                  beta=self.beta, lambda1=self.lambda1, lambda2=self.lambda2, engine=self.engine)
+    _SPARSE = False
+
+    def _update(self, net, param_init_net, info, grad, rate, iteration):
+        state = [info.blob, self._state(param_init_net, info.blob, "_gftrl_nz")]
+        net.GFtrl([*state, grad], state, **self._arguments())
 
 
-class WngradOptimizer(_AlphaOptimizer):
+class WngradOptimizer(RateOptimizer):
     """Wu, Ward and Bottou, "WNGrad", 2018. State: "<param>_moment", one float that begins with
     moment_init. With output_effective_lr (and _and_update) the rate (and the step) are written to
     "<param>_effective_lr" ("<param>_update")."""
@@ -124,29 +67,27 @@ class WngradOptimizer(_AlphaOptimizer):
         self.output_effective_lr = output_effective_lr
         self.output_effective_lr_and_update = output_effective_lr_and_update
 
-    def _run(self, net, param_init_net, param_info):
-        self._add_lars(net, param_info)
-        param, grad = param_info.blob, self._deduplicated(net, param_info)
-        rates = self._rate(net, param_init_net)
-        if rates is None:
-            return
+    def _update(self, net, param_init_net, info, grad, rate, iteration):
+        param = info.blob
         moment = self._vector(param_init_net, param, "_moment", 1, self.moment_init)
         outputs = [param, moment]
         arguments = {"epsilon": self.epsilon, "engine": self.engine}
-        if self._is_sparse(param_info):
+        if is_sparse(grad):
             net.SparseWngrad(
-                [param, moment, grad.indices, grad.values, rates[0]], outputs, **arguments)
+                [param, moment, grad.indices, grad.values, rate], outputs, **arguments)
             return
         if self.output_effective_lr or self.output_effective_lr_and_update:
             outputs.append(param + "_effective_lr")
         if self.output_effective_lr_and_update:
             outputs.append(param + "_update")
-        net.Wngrad([param, moment, grad, rates[0]], outputs, **arguments)
+        net.Wngrad([param, moment, grad, rate], outputs, **arguments)
 
 
-class StormOptimizer(_AlphaOptimizer):
-    """Cutkosky and Orabona, "Momentum-based variance reduction", 2019. State: "<param>_momentum",
-    and "<param>_grad_sq_sum", one float that begins with grad_sq_init."""
+class StormOptimizer(RateOptimizer):
+    """Cutkosky and Orabona, "Momentum-based variance reduction", 2019. State: "<param>_moment", and
+    "<param>_grad_sq_sum", one float that begins with grad_sq_init."""
+
+    _RATE = "lr"
 
     def __init__(self, lr=0.1, momentum=10.0, beta=0.1, grad_sq_init=0.01, policy="fixed",
                  sparse_dedup_aggregator=None, lars=None, **kwargs):
@@ -157,57 +98,110 @@ class StormOptimizer(_AlphaOptimizer):
         self.sparse_dedup_aggregator = sparse_dedup_aggregator
         self.lars = lars
 
-    def _run(self, net, param_init_net, param_info):
-        self._add_lars(net, param_info)
-        param, grad = param_info.blob, self._deduplicated(net, param_info)
-        rates = self._rate(net, param_init_net)
-        if rates is None:
-            return
-        state = [param, self._zeros_like(param_init_net, param, "_momentum"),
+    def _update(self, net, param_init_net, info, grad, rate, iteration):
+        param = info.blob
+        state = [param, self._zeros_like(param_init_net, param, "_moment"),
                  self._vector(param_init_net, param, "_grad_sq_sum", 1, self.grad_sq_init)]
         arguments = {"momentum": self.momentum, "beta": self.beta}
-        if self._is_sparse(param_info):
-            net.SparseStorm(
-                [*state, grad.values, grad.indices, rates[0]], state, **arguments)
+        if is_sparse(grad):
+            net.SparseStorm([*state, grad.values, grad.indices, rate], state, **arguments)
         else:
-            net.Storm([*state, grad, rates[0]], state, **arguments)
+            net.Storm([*state, grad, rate], state, **arguments)
 
 
-class AdamOptimizer(_AlphaOptimizer):
-    """Kingma and Ba, "Adam", 2014. State: "<param>_first_moment", "<param>_second_moment"."""
+class AdamOptimizer(RateOptimizer):
+    """Kingma and Ba, "Adam", 2014. State: "<param>_first_moment" and "<param>_second_moment", or
+    with rowWise "<param>_avg_second_moment" with one value a row.
+
+    Args:
+      rowWise: for sparse gradients.
+      enableRAdam: rectified Adam (Liu et al., 2019), for sparse gradients.
+      use_lr_adaption, lr_alpha, normalized_lr_adaption: lets the operator LearningRateAdaption
+        change the learning rate.
+      use_smart_decay: moments of rows decay also while they have no gradient
+        (SmartDecaySparseAdam), for sparse gradients; excludes the others.
+    """
 
     def __init__(self, alpha=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, policy="fixed",
-                 sparse_dedup_aggregator=None, rowWise=False, engine="", **kwargs):
+                 use_lr_adaption=False, lr_alpha=0.01, normalized_lr_adaption=True,
+                 sparse_dedup_aggregator=None, rowWise=False, engine="", enableRAdam=False,
+                 use_smart_decay=False, **kwargs):
         super().__init__(alpha, policy, kwargs)
+        if rowWise and enableRAdam:
+            raise ValueError("rowWise excludes enableRAdam")
+        if use_smart_decay and (rowWise or enableRAdam or use_lr_adaption):
+            raise ValueError("use_smart_decay excludes rowWise, enableRAdam and use_lr_adaption")
         self.beta1 = beta1
         self.beta2 = beta2
         self.epsilon = epsilon
+        self.use_lr_adaption = use_lr_adaption
+        self.lr_alpha = lr_alpha
+        self.normalized_lr_adaption = normalized_lr_adaption
         self.sparse_dedup_aggregator = sparse_dedup_aggregator
         self.rowWise = rowWise
         self.engine = engine
+        self.enableRAdam = enableRAdam
+        self.use_smart_decay = use_smart_decay
 
-    def _run(self, net, param_init_net, param_info):
-        param, grad = param_info.blob, self._deduplicated(net, param_info)
-        rates = self._rate(net, param_init_net)
-        if rates is None:
-            return
-        rate, iteration = rates
-        by_row = self._is_sparse(param_info) and self.rowWise
-        zeros = self._zeros_of_rows if by_row else self._zeros_like
-        moments = [self._zeros_like(param_init_net, param, "_first_moment"),
-                   zeros(param_init_net, param, "_second_moment")]
-        self._share(iteration)
-        arguments = {"beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon}
-        outputs = [param, *moments]
-        if self._is_sparse(param_info):
-            add = net.RowWiseSparseAdam if self.rowWise else net.SparseAdam
-            add([param, *moments, grad.indices, grad.values, rate, iteration], outputs, **arguments)
+    def _update(self, net, param_init_net, info, grad, rate, iteration):
+        param = info.blob
+        state = [param, self._zeros_like(param_init_net, param, "_first_moment")]
+        if is_sparse(grad) and self.rowWise:
+            state.append(self._zeros_of_rows(param_init_net, param, "_avg_second_moment"))
         else:
-            net.Adam([param, *moments, grad, rate, iteration], outputs, **arguments)
+            state.append(self._zeros_like(param_init_net, param, "_second_moment"))
+        self._share(iteration)
+        step = [param + "_effective_grad"] if self.use_lr_adaption else []
+        arguments = {"beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon}
+        if is_sparse(grad):
+            self._update_rows(net, param_init_net, state, grad, [rate, iteration], step, arguments)
+        else:
+            net.Adam([*state, grad, rate, iteration], [*state, *step], **arguments)
+        if self.use_lr_adaption:
+            values = grad.values if is_sparse(grad) else grad
+            net.LearningRateAdaption([rate, values, *step], [rate], lr_alpha=self.lr_alpha,
+                                     normalized_lr_adaption=self.normalized_lr_adaption)
+
+    def _update_rows(self, net, param_init_net, state, grad, rate, step, arguments):
+        add = net.SparseAdam
+        if self.use_smart_decay:
+            add = net.SmartDecaySparseAdam
+            state = [*state, self._zeros_of_rows(
+                param_init_net, state[0], "_last_seen", dtype=core.DataType.INT64)]
+        elif self.rowWise:
+            add = net.RowWiseSparseAdam
+        elif self.enableRAdam:
+            arguments["enableRAdam"] = True
+        add([*state, grad.indices, grad.values, *rate], [*state, *step], **arguments)
 
 
-class RmsPropOptimizer(_AlphaOptimizer):
-    """Tieleman and Hinton, 2012. State: "<param>_mean_square", "<param>_momentum"."""
+class AdadeltaOptimizer(RateOptimizer):
+    """Zeiler, "ADADELTA", 2012. State: "<param>_squared_moment" and
+    "<param>_squared_moment_update"."""
+
+    def __init__(self, alpha=0.01, epsilon=1e-4, decay=0.95, policy="fixed",
+                 sparse_dedup_aggregator=None, engine="", **kwargs):
+        super().__init__(alpha, policy, kwargs)
+        self.epsilon = epsilon
+        self.decay = decay
+        self.sparse_dedup_aggregator = sparse_dedup_aggregator
+        self.engine = engine
+
+    def _update(self, net, param_init_net, info, grad, rate, iteration):
+        param = info.blob
+        state = [param, self._zeros_like(param_init_net, param, "_squared_moment"),
+                 self._zeros_like(param_init_net, param, "_squared_moment_update")]
+        arguments = {"epsilon": self.epsilon, "decay": self.decay, "engine": self.engine}
+        if is_sparse(grad):
+            net.SparseAdadelta([*state, grad.indices, grad.values, rate], state, **arguments)
+        else:
+            net.Adadelta([*state, grad, rate], state, **arguments)
+
+
+class RmsPropOptimizer(RateOptimizer):
+    """Tieleman and Hinton, 2012. State: "<param>_mean_squares", "<param>_momentum"."""
+
+    _SPARSE = False
 
     def __init__(self, alpha=0.01, decay=0.9, momentum=0.0, epsilon=1e-5, policy="fixed",
                  engine="", **kwargs):
@@ -217,25 +211,22 @@ class RmsPropOptimizer(_AlphaOptimizer):
         self.epsilon = epsilon
         self.engine = engine
 
-    def _run(self, net, param_init_net, param_info):
-        self._require_dense(param_info)
-        param, grad = param_info.blob, param_info.grad
-        rates = self._rate(net, param_init_net)
-        if rates is None:
-            return
+    def _update(self, net, param_init_net, info, grad, rate, iteration):
+        param = info.blob
         one = self._constant(param_init_net, "ONE", 1.0)
         state = [self._zeros_like(param_init_net, param, suffix)
-                 for suffix in ("_mean_square", "_momentum")]
+                 for suffix in ("_mean_squares", "_momentum")]
         # The operator turns the gradient into the step, which is then added.
-        net.RmsProp([grad, *state, rates[0]], [grad, *state], decay=self.decay,
+        net.RmsProp([grad, *state, rate], [grad, *state], decay=self.decay,
                     momentum=self.momentum, epsilon=self.epsilon, engine=self.engine)
         net.WeightedSum([param, one, grad, one], param)
 
 
-class YellowFinOptimizer(_AlphaOptimizer):
+class YellowFinOptimizer(RateOptimizer):
     """Zhang and Mitliagkas, "YellowFin and the art of momentum tuning", 2017. State: "<param>" with
     _moment, _lr_avg, _mu_avg, _curv_win, _g_avg, _g2_avg and _scalars_memory."""
 
+    _SPARSE = False
     _NUM_SCALARS = 5  # that the operator keeps between its runs
 
     def __init__(self, alpha=0.1, mu=0.0, beta=0.999, curv_win_width=20, zero_debias=True,
@@ -250,20 +241,22 @@ class YellowFinOptimizer(_AlphaOptimizer):
         self.epsilon = epsilon
         self.sparse_dedup_aggregator = sparse_dedup_aggregator
 
-    def _run(self, net, param_init_net, param_info):
-        self._require_dense(param_info)
-        param = param_info.blob
-        moment = self._zeros_like(param_init_net, param, "_moment")
-        lr_avg = self._vector(param_init_net, param, "_lr_avg", 1, self.alpha)
-        mu_avg = self._vector(param_init_net, param, "_mu_avg", 1, self.mu)
-        curv_win = self._vector(param_init_net, param, "_curv_win", self.curv_win_width, 0.0)
-        g_avg = self._zeros_like(param_init_net, param, "_g_avg")
-        g2_avg = self._zeros_like(param_init_net, param, "_g2_avg")
-        scalars = self._vector(
-            param_init_net, param, "_scalars_memory", self._NUM_SCALARS, 0.0)
-        iteration = utils.BuildUniqueMutexIter(param_init_net, net)
+    def _build_rate(self, net, param_init_net, base):
+        # The operator tunes the rate, of which alpha is the first.
+        return None, utils.BuildUniqueMutexIter(param_init_net, net)
+
+    def _update(self, net, param_init_net, info, grad, rate, iteration):
+        param = info.blob
+        state = [
+            param,
+            self._zeros_like(param_init_net, param, "_moment"),
+            self._vector(param_init_net, param, "_lr_avg", 1, self.alpha),
+            self._vector(param_init_net, param, "_mu_avg", 1, self.mu),
+            self._vector(param_init_net, param, "_curv_win", self.curv_win_width, 0.0),
+            self._zeros_like(param_init_net, param, "_g_avg"),
+            self._zeros_like(param_init_net, param, "_g2_avg"),
+            self._vector(param_init_net, param, "_scalars_memory", self._NUM_SCALARS, 0.0),
+        ]
         self._share(iteration)
-        state = [param, moment, lr_avg, mu_avg, curv_win, g_avg, g2_avg, scalars]
-        net.YellowFin([*state, param_info.grad, iteration], state, beta=self.beta,
-                      epsilon=self.epsilon, curv_win_width=self.curv_win_width,
-                      zero_debias=self.zero_debias)
+        net.YellowFin([*state, grad, iteration], state, beta=self.beta, epsilon=self.epsilon,
+                      curv_win_width=self.curv_win_width, zero_debias=self.zero_debias)

@@ -11,12 +11,13 @@ _OPTIMIZER_ITERATION_NAME = "optimizer_iteration"
 # State of an optimizer: blobs of one parameter (local) and of all (shared).
 AuxOptimizerParams = namedtuple("AuxOptimizerParams", ["local", "shared"])
 
-_instances = defaultdict(int)
+# Class name -> number of objects made so far.
+_optimizer_instance_count = defaultdict(int)
 
 
 def reset_optimizer_instance_count():
     """Starts the numbers in the names of optimizers' blobs from 0 again."""
-    _instances.clear()
+    _optimizer_instance_count.clear()
 
 
 def _current_device():
@@ -33,11 +34,14 @@ class Optimizer:
 
     def __init__(self):
         self._aux_params = AuxOptimizerParams(local=[], shared=[])
-        self._instance_num = _instances[self.__class__.__name__]
-        _instances[self.__class__.__name__] += 1
+        self._instance_num = _optimizer_instance_count[self.__class__.__name__]
+        _optimizer_instance_count[self.__class__.__name__] += 1
         self._lr_multiplier = None
         self._lr_multiplier_on_gpu = False
         self._local_lr_multiplier = None  # of the parameter that is being updated
+        # Whether the learning rate counts iterations by itself, in "optimizer_iteration_lr", so
+        # that it can be reset alone.
+        self.use_dedicated_lr_iteration_counter = False
 
     def __call__(self, net, param_init_net, param, grad=None):
         """Adds the update of `param`: a ParameterInfo, or a blob with its gradient."""
@@ -73,10 +77,13 @@ class Optimizer:
                  policy="fixed", iter_val=0, **kwargs):
         """(the blob of the learning rate, made once per device, and of the iteration).
 
-        The blob holds -base_learning_rate: to be added.
+        The blob, a float scalar, holds -base_learning_rate times what the policy (see the operator
+        LearningRate, which gets `kwargs`) and multipliers make of it: to be added.
         """
+        suffix = "_lr" if self.use_dedicated_lr_iteration_counter else ""
         iteration = utils.BuildUniqueMutexIter(
-            param_init_net, net, iter=_OPTIMIZER_ITERATION_NAME, iter_val=iter_val)
+            param_init_net, net, iter=_OPTIMIZER_ITERATION_NAME + suffix,
+            iter_mutex="iteration_mutex" + suffix, iter_val=iter_val)
         if learning_rate_blob is None:
             learning_rate_blob = self.make_unique_blob_name("lr")
         if net.BlobIsDefined(learning_rate_blob):
@@ -86,8 +93,11 @@ class Optimizer:
                 [iteration], core.BlobReference(learning_rate_blob),
                 base_lr=-base_learning_rate, policy=policy, **kwargs)
         if self._lr_multiplier is not None:
-            rate = net.Mul([rate, self._lr_multiplier],
-                           self.make_unique_blob_name("scaled_lr"), broadcast=1)
+            multiplier = self._lr_multiplier
+            if not self._lr_multiplier_on_gpu and _current_device().device_type:
+                multiplier = net.CopyFromCPUInput(
+                    multiplier, self.make_unique_blob_name("lr_multiplier"))
+            rate = net.Mul([rate, multiplier], self.make_unique_blob_name("scaled_lr"), broadcast=1)
         if self._local_lr_multiplier is not None:
             rate = net.Mul([rate, self._local_lr_multiplier],
                            self.make_unique_blob_name("local_scaled_lr"), broadcast=1)
@@ -98,31 +108,9 @@ class Optimizer:
         self._lr_multiplier = lr_multiplier
         self._lr_multiplier_on_gpu = is_gpu_blob
 
-    def _add_lars(self, net, param_info):
-        """Scales the learning rate of a dense parameter by layer-wise adaptive rate scaling (You et
-        al., 2017), if `self.lars`, the offset of the divisor, is set."""
-        self._local_lr_multiplier = None
-        if self.lars is None or self._is_sparse(param_info):
-            return
-        if self.lars < 0:
-            raise ValueError(f"lars must not be negative, as {self.lars}")
-        name = self.make_unique_blob_name(param_info.name.replace("/", "_") + "_lars")
-        self._local_lr_multiplier = net.Lars([param_info.blob, param_info.grad],
-                                             core.BlobReference(name), offset=self.lars)
-
-    def _deduplicated(self, net, param_info):
-        """The gradient; of a sparse one, rows of one index are joined if it was asked for."""
-        if self._is_sparse(param_info) and self.sparse_dedup_aggregator:
-            return net.DeduplicateGradientSlices(param_info.grad, self.sparse_dedup_aggregator)
-        return param_info.grad
-
     def get_auxiliary_parameters(self):
         """The blobs of the optimizer's state, to be saved with the parameters."""
         return self._aux_params
-
-    def scale_learning_rate(self, scale):
-        """Multiplies the learning rate of updates that are built from now on."""
-        self.alpha *= scale
 
     def _share(self, blob):
         if blob not in self._aux_params.shared:
@@ -130,17 +118,23 @@ class Optimizer:
 
     def _zeros_like(self, param_init_net, param, suffix):
         """State of the shape of the parameter."""
-        blob = param_init_net.ConstantFill([param], param + suffix, value=0.0)
-        self._aux_params.local.append(blob)
-        return blob
+        return self._keep(param_init_net.ConstantFill([param], param + suffix, value=0.0))
 
-    def _zeros_of_rows(self, param_init_net, param, suffix):
-        """State of one float for each row of the parameter."""
+    def _zeros_of_rows(self, param_init_net, param, suffix, **kwargs):
+        """State of one number (float, or `dtype`) for each row of the parameter."""
         shapes, _ = workspace.InferShapesAndTypes([param_init_net], {})
         if str(param) not in shapes:
             raise ValueError(f"the number of rows of {param} cannot be inferred")
-        blob = param_init_net.ConstantFill(
-            [], param + suffix, shape=[shapes[str(param)][0]], value=0.0)
+        return self._keep(param_init_net.ConstantFill(
+            [], param + suffix, shape=[shapes[str(param)][0]], value=0, **kwargs))
+
+    def _vector(self, param_init_net, param, suffix, size, value):
+        """State of `size` floats."""
+        return self._keep(param_init_net.ConstantFill(
+            [], param + suffix, shape=[size], value=value))
+
+    def _keep(self, blob):
+        """Notes state of the parameter."""
         self._aux_params.local.append(blob)
         return blob
 
@@ -154,11 +148,84 @@ class Optimizer:
             return core.ScopedBlobReference(name, param_init_net)
         return param_init_net.ConstantFill([], name, shape=[1], value=value)
 
-    @staticmethod
-    def _is_sparse(param_info):
-        return isinstance(param_info.grad, core.GradientSlice)
-
     def _require_dense(self, param_info):
-        if self._is_sparse(param_info):
+        if is_sparse(param_info.grad):
             raise ValueError(
                 f"{type(self).__name__} does not support the sparse gradient of {param_info.name}")
+
+
+def is_sparse(grad):
+    """Whether a gradient is a GradientSlice: of some rows only."""
+    return isinstance(grad, core.GradientSlice)
+
+
+class RateOptimizer(Optimizer):
+    """Base of the optimizers with a base learning rate; subclasses define _update.
+
+    A rate of 0 updates nothing.
+
+    Args:
+      rate: the base learning rate, kept in the attribute that _RATE names. Not negative.
+      policy, kwargs: how the rate changes; see build_lr.
+    """
+
+    _RATE = "alpha"
+    _SPARSE = True  # whether sparse gradients can be used
+    lars = None
+    sparse_dedup_aggregator = None
+
+    def __init__(self, rate, policy="fixed", kwargs=None):
+        super().__init__()
+        setattr(self, self._RATE, rate)
+        self.policy = policy
+        self.init_kwargs = kwargs or {}
+
+    def scale_learning_rate(self, scale):
+        """Multiplies the learning rate of updates that are built from now on."""
+        setattr(self, self._RATE, getattr(self, self._RATE) * scale)
+
+    def _run(self, net, param_init_net, param_info):
+        base = getattr(self, self._RATE)
+        if base < 0:
+            raise ValueError(f"the learning rate {base} is negative")
+        if base == 0:
+            return
+        if not self._SPARSE:
+            self._require_dense(param_info)
+        self._add_lars(net, param_info)
+        rate, iteration = self._build_rate(net, param_init_net, base)
+        grad = param_info.grad
+        if is_sparse(grad) and self.sparse_dedup_aggregator:
+            grad = net.DeduplicateGradientSlices(grad, self.sparse_dedup_aggregator)
+        self._update(net, param_init_net, param_info, grad, rate, iteration)
+
+    def _build_rate(self, net, param_init_net, base):
+        """(learning rate, number of the iteration): blobs."""
+        rate, iteration = self.build_lr(
+            net, param_init_net, base, policy=self.policy, **self.init_kwargs)
+        if self.use_dedicated_lr_iteration_counter:
+            iteration = utils.BuildUniqueMutexIter(
+                param_init_net, net, iter=_OPTIMIZER_ITERATION_NAME)
+        return rate, iteration
+
+    def _update(self, net, param_init_net, info, grad, rate, iteration):
+        """Adds the update of the ParameterInfo `info`.
+
+        Args:
+          grad: the blob of its gradient, or a GradientSlice, whose rows are distinct if that was
+            asked for.
+          rate, iteration: what _build_rate gave.
+        """
+        raise NotImplementedError("an optimizer defines _update")
+
+    def _add_lars(self, net, param_info):
+        """Scales the learning rate of a dense parameter by layer-wise adaptive rate scaling (You et
+        al., 2017), if `self.lars`, the offset of the divisor, is set."""
+        self._local_lr_multiplier = None
+        if self.lars is None or is_sparse(param_info.grad):
+            return
+        if self.lars < 0:
+            raise ValueError(f"lars must not be negative, as {self.lars}")
+        name = self.make_unique_blob_name(param_info.name.replace("/", "_") + "_lars")
+        self._local_lr_multiplier = net.Lars([param_info.blob, param_info.grad],
+                                             core.BlobReference(name), offset=self.lars)

@@ -8,8 +8,9 @@ import numpy as np
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import core, workspace
+from caffe2.python._adagrad_optimizers import AdagradOptimizer, DecayAdagradOptimizer
 from caffe2.python._adaptive_optimizers import (
-    AdagradOptimizer,
+    AdadeltaOptimizer,
     AdamOptimizer,
     FtrlOptimizer,
     GFtrlOptimizer,
@@ -22,9 +23,9 @@ from caffe2.python._optimizer_base import (
     _OPTIMIZER_ITERATION_NAME,
     AuxOptimizerParams,
     Optimizer,
+    _optimizer_instance_count,
     reset_optimizer_instance_count,
 )
-from caffe2.python._rate_optimizers import AdadeltaOptimizer, DecayAdagradOptimizer
 from caffe2.python._sgd_optimizers import (
     FP16SgdOptimizer,
     MultiPrecisionSgdOptimizer,
@@ -35,13 +36,13 @@ from caffe2.python._sgd_optimizers import (
 __all__ = [
     "AdadeltaOptimizer", "AdagradOptimizer", "AdamOptimizer", "AuxOptimizerParams",
     "DecayAdagradOptimizer", "FP16SgdOptimizer", "FtrlOptimizer", "GFtrlOptimizer",
-    "MultiPrecisionSgdOptimizer", "Optimizer", "RmsPropOptimizer", "SgdOptimizer",
-    "StormOptimizer", "WeightDecayBuilder", "WngradOptimizer", "YellowFinOptimizer",
-    "_OPTIMIZER_ITERATION_NAME", "add_weight_decay", "build_adadelta", "build_adagrad",
-    "build_adam", "build_decay_adagrad", "build_fp16_sgd", "build_ftrl", "build_gftrl",
-    "build_multi_precision_sgd", "build_rms_prop", "build_sgd", "build_storm", "build_wngrad",
-    "build_yellowfin", "get_lr_injection", "get_param_device", "reset_optimizer_instance_count",
-    "set_lr_injection",
+    "MultiPrecisionSgdOptimizer", "Optimizer", "RmsPropOptimizer", "SgdOptimizer", "StormOptimizer",
+    "WeightDecayBuilder", "WngradOptimizer", "YellowFinOptimizer", "_OPTIMIZER_ITERATION_NAME",
+    "_get_param_to_device", "_optimizer_instance_count", "add_weight_decay", "build_adadelta",
+    "build_adagrad", "build_adam", "build_decay_adagrad", "build_fp16_sgd", "build_ftrl",
+    "build_gftrl", "build_multi_precision_sgd", "build_rms_prop", "build_sgd", "build_storm",
+    "build_wngrad", "build_yellowfin", "get_lr_injection", "get_param_device",
+    "reset_optimizer_instance_count", "set_lr_injection",
 ]
 
 _LEARNING_RATE_INJECTION = "lr_injection"
@@ -62,7 +63,7 @@ def set_lr_injection(lr_injection_value):
 # -- Building --------------------------------------------------------------------------------------
 
 
-def _param_to_device(model):
+def _get_param_to_device(model):
     """{blob: device of the operator that wrote it last}, None where it has none."""
     devices = {}
     for net in (model.param_init_net, model.net):
@@ -123,7 +124,7 @@ def _build(model, optimizer, weights_only=False, use_param_info_optim=True,
            max_gradient_norm=None, allow_lr_injection=False):
     """Adds the update of all parameters (or of weights only) that have a gradient."""
     model.Validate()
-    devices = _param_to_device(model)
+    devices = _get_param_to_device(model)
     params = [info for info in model.GetOptimizationParamInfo()
               if not weights_only or info.blob in model.weights]
     multiplier = _lr_multiplier(model, params, devices, max_gradient_norm, allow_lr_injection)
@@ -176,15 +177,15 @@ def build_gftrl(model, engine="", **kwargs):
     return _build(model, GFtrlOptimizer(engine=engine, **kwargs))
 
 
-def build_wngrad(model, base_learning_rate, max_gradient_norm=None, allow_lr_injection=False,
-                 **kwargs):
+def build_wngrad(model, base_learning_rate, parameters=None, max_gradient_norm=None,
+                 allow_lr_injection=False, **kwargs):
     """WngradOptimizer: epsilon, moment_init, policy."""
     return _build(model, WngradOptimizer(alpha=base_learning_rate, **kwargs),
                   max_gradient_norm=max_gradient_norm, allow_lr_injection=allow_lr_injection)
 
 
-def build_storm(model, base_learning_rate, max_gradient_norm=None, allow_lr_injection=False,
-                **kwargs):
+def build_storm(model, base_learning_rate, parameters=None, max_gradient_norm=None,
+                allow_lr_injection=False, **kwargs):
     """StormOptimizer: momentum, beta, grad_sq_init, policy."""
     return _build(model, StormOptimizer(lr=base_learning_rate, **kwargs),
                   max_gradient_norm=max_gradient_norm, allow_lr_injection=allow_lr_injection)
@@ -192,14 +193,14 @@ def build_storm(model, base_learning_rate, max_gradient_norm=None, allow_lr_inje
 
 def build_adagrad(model, base_learning_rate, parameters=None, max_gradient_norm=None,
                   allow_lr_injection=False, **kwargs):
-    """AdagradOptimizer: epsilon, decay, policy."""
+    """AdagradOptimizer: epsilon, decay, rowWise, lars, weight_decay, averages, policy."""
     return _build(model, AdagradOptimizer(alpha=base_learning_rate, **kwargs),
                   max_gradient_norm=max_gradient_norm, allow_lr_injection=allow_lr_injection)
 
 
 def build_adam(model, base_learning_rate, max_gradient_norm=None, allow_lr_injection=False,
                **kwargs):
-    """AdamOptimizer: beta1, beta2, epsilon, policy."""
+    """AdamOptimizer: beta1, beta2, epsilon, rowWise, enableRAdam, policy."""
     return _build(model, AdamOptimizer(alpha=base_learning_rate, **kwargs),
                   max_gradient_norm=max_gradient_norm, allow_lr_injection=allow_lr_injection)
 

@@ -1,0 +1,61 @@
+// RowWiseCounter: how often the rows of a parameter were updated lately.
+#include <cmath>
+
+#include "caffe2/core/operator.h"
+#include "operators/indices.h"
+
+namespace caffe2 {
+namespace {
+
+class RowWiseCounterOp final : public Operator<CPUContext> {
+ public:
+  RowWiseCounterOp(const OperatorDef& def, Workspace* ws)
+      : Operator<CPUContext>(def, ws),
+        halflife_(GetSingleArgument<int64_t>("counter_halflife", 1)) {
+    CAFFE_ENFORCE_GT(halflife_, 0, "the argument counter_halflife");
+  }
+
+  bool RunOnDevice() override {
+    const Tensor &last = Input(PREV_ITER), &counts = Input(COUNTER), &iter = Input(ITER);
+    CAFFE_ENFORCE_EQ(last.numel(), counts.numel(), "iterations and counts of rows");
+    CAFFE_ENFORCE_EQ(iter.numel(), 1, "the iteration counter has one element");
+    const int64_t now = *iter.data<int64_t>();
+    auto* last_of = Output(0)->mutable_data<int64_t>();
+    auto* count_of = Output(1)->mutable_data<double>();
+    for (const int64_t row : ReadIndices(Input(INDICES), counts.numel())) {
+      const auto passed = static_cast<double>(now - last_of[row]);
+      count_of[row] = 1 + std::exp2(-passed / static_cast<double>(halflife_)) * count_of[row];
+      last_of[row] = now;
+    }
+    return true;
+  }
+
+ private:
+  enum { PREV_ITER, COUNTER, INDICES, ITER };
+  int64_t halflife_;
+};
+
+}  // namespace
+
+REGISTER_CPU_OPERATOR(RowWiseCounter, RowWiseCounterOp);
+OPERATOR_SCHEMA(RowWiseCounter)
+    .NumInputs(4)
+    .NumOutputs(2)
+    .EnforceInplace({{0, 0}, {1, 1}})
+    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
+      return std::vector<TensorShape>{in[0], in[1]};
+    })
+    .SetDoc(
+        "Counts the updates of the rows of a parameter. An update counts 1, and half of what it "
+        "did each counter_halflife iterations; counts are brought up to date when their row is "
+        "updated.")
+    .Arg("counter_halflife", "(int > 0, default 1) Iterations in which a count halves.")
+    .Input(0, "prev_iter", "int64, one for each row: the iteration of its last update; updated.")
+    .Input(1, "update_counter", "double, one for each row: its count; updated.")
+    .Input(2, "indices", "int32 or int64: the rows that are updated.")
+    .Input(3, "iter", "The iteration, int64 of one element.")
+    .Output(0, "output_prev_iter", "The iterations, in place.")
+    .Output(1, "output_update_counter", "The counts, in place.");
+NO_GRADIENT(RowWiseCounter);
+
+}  // namespace caffe2
