@@ -1,5 +1,6 @@
 #include "caffe2/core/net.h"
 
+#include <algorithm>
 #include <set>
 #include <unordered_set>
 
@@ -28,12 +29,18 @@ int FindWriter(const NetDef& net, const std::string& blob, int begin) {
   return -1;
 }
 
+bool IsRead(const NetDef& net, const std::string& blob) {
+  return std::any_of(net.op().begin(), net.op().end(), [&blob](const OperatorDef& op) {
+    return std::find(op.input().begin(), op.input().end(), blob) != op.input().end();
+  });
+}
+
 void CheckInputs(const NetDef& net, const Workspace& ws) {
   std::unordered_set<std::string> written;
   for (const std::string& input : net.external_input()) {
-    // Init nets exported from ONNX list the blobs they make.
-    CAFFE_ENFORCE(ws.HasBlob(input) || FindWriter(net, input, 0) >= 0, "net ", net.name(),
-                  ": external input ", input, " does not exist");
+    // Init nets exported from ONNX list the blobs they make; parts of a net, what they do not read.
+    CAFFE_ENFORCE(ws.HasBlob(input) || FindWriter(net, input, 0) >= 0 || !IsRead(net, input),
+                  "net ", net.name(), ": external input ", input, " does not exist");
   }
   auto check = [&](int i, const std::string& blob, const char* kind) {
     if (written.count(blob) || ws.HasBlob(blob)) return;

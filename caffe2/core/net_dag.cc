@@ -273,6 +273,7 @@ REGISTER_NET(async_scheduling, DagNet);
 REGISTER_NET(async_polling, DagNet);
 REGISTER_NET(async_simple, DagNet);
 REGISTER_NET(prof_dag, DagNet);
+REGISTER_NET(parallel, DagNet);
 
 }  // namespace
 }  // namespace caffe2
