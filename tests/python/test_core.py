@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from caffe2.proto import caffe2_pb2, metanet_pb2, predictor_consts_pb2
-from caffe2.python import core, schema, scope, utils, workspace
+from caffe2.python import control_ops_grad, core, schema, scope, utils, workspace
 
 
 def test_messages():
@@ -208,7 +208,7 @@ class _OwnError(Exception):
     pass
 
 
-@pytest.mark.parametrize("net_type", ["simple", "dag"])
+@pytest.mark.parametrize("net_type", ["simple", "dag", "parallel"])
 def test_exceptions_of_python_operators_come_through(net_type):
     def fail(inputs, outputs):
         raise _OwnError("on purpose")
@@ -262,6 +262,52 @@ def test_extra_info_of_device_scopes_adds_up():
         with core.DeviceScope(core.DeviceOption(0, extra_info=["b:2"])):
             assert core.CreateOperator("Relu", "x", "y").device_option.extra_info == ["a:1", "b:2"]
         assert scope.CurrentDeviceScope().extra_info == ["a:1"]
+
+
+def test_external_blobs_have_no_name_scope():
+    net = core.Net("scoped")
+    with core.NameScope("a"):
+        assert net.AddExternalInput("a/x") == "a/x"
+        assert net.AddScopedExternalInputs("y") == "a/y"
+    with pytest.raises(TypeError, match="AddExternalInput takes blobs, not 3"):
+        net.AddExternalInput(3)
+
+
+def test_inputs_that_nothing_reads_need_not_exist():
+    net = core.Net("unused")
+    net.AddExternalInput("absent")
+    net.ConstantFill([], "y", shape=[1])
+    workspace.RunNetOnce(net)
+    net.Relu("absent", "z")
+    with pytest.raises(RuntimeError, match="external input absent does not exist"):
+        workspace.RunNetOnce(net)
+
+
+def test_versions_of_blobs():
+    net = core.Net("versions")
+    net.Relu("x", "y")
+    net.Relu("y", "y")
+    net.Sum(["x", "y"], "z")
+    versions = core.IR(net.Proto().op)
+    assert [record.in_versions for record in versions.ssa] == [{"x": 0}, {"y": 1}, {"x": 0, "y": 2}]
+    assert versions.ssa[1].out_versions == {"y": 2} and versions.frontier["z"] == 1
+    assert versions.input_usages["x"][0] == [0, 2]
+    ops, gradients = core.IR(net.Proto().op[:1]).GetBackwardPass(["y"])
+    assert gradients["x"] == "x_grad" and ops[-1].type == "ReluGradient"
+
+
+def test_outputs_of_branches_are_renamed():
+    then_net, else_net = core.Net("then"), core.Net("else")
+    then_net.Copy("a", "x_grad")
+    else_net.Copy("b", "other")
+    else_net.Copy("b", "x_grad")
+    op = core.CreateOperator("If", ["condition", "a", "b"], ["x_grad", "other"],
+                             then_net=then_net.Proto(), else_net=else_net.Proto())
+    control_ops_grad.disambiguate_grad_if_op_output(op, 0, "x_grad_autosplit_0")
+    assert list(op.output) == ["x_grad_autosplit_0", "other"]
+    nets = {argument.name: argument.n for argument in op.arg}
+    assert nets["then_net"].op[0].output == ["x_grad_autosplit_0"]
+    assert [o.output[0] for o in nets["else_net"].op] == ["other", "x_grad_autosplit_0"]
 
 
 def test_steps():

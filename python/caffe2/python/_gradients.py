@@ -89,6 +89,36 @@ def _losses(ys):
     raise TypeError(f"ys is a list or a dict of blobs, not {ys!r}")
 
 
+# An operator, and for each blob that it reads or writes the version: how often it was written.
+OpSSA = collections.namedtuple("OpSSA", ["op", "in_versions", "out_versions"])
+
+
+class IR:
+    """Which versions of blobs a list of OperatorDefs reads and writes.
+
+    Attributes:
+      ssa: list of OpSSA.
+      frontier: {blob: its last version}.
+      input_usages: {blob: {version: indices of the operators that read it}}.
+    """
+
+    # In the extra_info of an operator's device: the Sum of gradients gets nothing else from it.
+    ONLY_KEEP_IS_AUTO_GEN_SUM_OPS_TAG = "ONLY_KEEP_IS_AUTO_GEN_SUM_OPS_TAG"
+
+    def __init__(self, operators):
+        net = caffe2_pb2.NetDef(op=operators)
+        ssa, versions = get_ssa(net)
+        self.ssa = [OpSSA(op, dict(inputs), dict(outputs))
+                    for op, (inputs, outputs) in zip(net.op, ssa)]
+        self.frontier = versions
+        self.input_usages = collections.defaultdict(lambda: collections.defaultdict(list))
+        for i, (inputs, _) in enumerate(ssa):
+            for blob, version in inputs:
+                self.input_usages[blob][version].append(i)
+
+    def GetBackwardPass(self, ys):
+        """See GradientRegistry.GetBackwardPass."""
+        return GradientRegistry.GetBackwardPass([record.op for record in self.ssa], ys)
 
 
 def get_ssa(net, blob_versions=None):

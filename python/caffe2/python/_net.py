@@ -6,20 +6,11 @@ import numpy as np
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
-from caffe2.python._gradients import (
-    GradientRegistry,
-    GradientSlice,
-    get_op_ids_in_path,
-    get_ssa,
-    get_undefined_blobs,
-)
-from caffe2.python._net_rewrite import (
-    OPERATORS_OF_NETS,
-    place_on_gpu,
-    remap_input,
-    rename_in_arguments,
-    set_external_blobs,
-)
+from caffe2.python._constants import constant_filler
+from caffe2.python._gradients import GradientRegistry, GradientSlice
+from caffe2.python._net_copies import NetCopies
+from caffe2.python._net_records import NetRecords
+from caffe2.python._net_rewrite import place_on_gpu, remap_input
 from caffe2.python._operator_def import (
     _REGISTERED_OPERATORS,
     BlobReference,
@@ -29,38 +20,15 @@ from caffe2.python._operator_def import (
     ScopedName,
     _register_python_op,
     creation_line,
+    operator_tracebacks,
     rectify_blobs,
 )
-from caffe2.python.scope import NameScope
-
-# Net name -> {operator index: creation line}, for the messages of errors.
-operator_tracebacks = {}
 
 # Functions called with each operator that a net gets; workspace.StartImmediate adds one.
 operator_observers = []
 
-_CONST_FILLERS = {
-    "f": ("GivenTensorFill", np.float32),
-    "b": ("GivenTensorBoolFill", np.bool_),
-    "S": ("GivenTensorStringFill", object),
-    "U": ("GivenTensorStringFill", object),
-    "O": ("GivenTensorStringFill", object),
-}
 
-
-def _const_filler(dtype):
-    if dtype == np.float64:
-        return "GivenTensorDoubleFill", np.float64
-    if dtype in (np.int64, np.uint32):
-        return "GivenTensorInt64Fill", np.int64
-    if dtype.kind in "iu" and dtype.itemsize <= 4:
-        return "GivenTensorIntFill", np.int32
-    if dtype.kind in _CONST_FILLERS:
-        return _CONST_FILLERS[dtype.kind]
-    raise TypeError(f"a constant cannot hold elements of {dtype}")
-
-
-class Net:
+class Net(NetCopies, NetRecords):
     """A NetDef under construction.
 
     Calling an operator type on it adds the operator: ``y = net.Relu(x, "y")``. Outputs may be left
@@ -135,6 +103,7 @@ class Net:
         return self._net
 
     def Name(self):
+        """The name, unique in this process."""
         return self._net.name
 
     def __str__(self):
@@ -162,6 +131,7 @@ class Net:
         return name in self._external_input_map or any(name in op.input for op in self._net.op)
 
     def UsedBlobNames(self):
+        """The set of names of blobs that operators read or write."""
         return {name for op in self._net.op for name in (*op.input, *op.output)}
 
     def GetBlobRef(self, blob_name):
@@ -218,7 +188,8 @@ class Net:
     def AddExternalInput(self, *inputs):
         """Declares blobs that must exist before the net is made; returns their references.
 
-        Records and schemas stand for their columns: their blobs, or blobs of the same names.
+        Strings are taken as they are, without the name scope. Records and schemas stand for their
+        columns: their blobs, or blobs of the same names.
 
         Raises AssertionError if one is declared already, ValueError without blobs.
         """
@@ -236,11 +207,15 @@ class Net:
         names = []
         for blob in blobs:
             if hasattr(blob, "field_names"):  # a schema.Field
-                blob = blob.field_blobs() if blob.has_blobs() else blob.field_names()
-            names += map(str, rectify_blobs(blob))
+                names += blob.field_blobs() if blob.has_blobs() else blob.field_names()
+            elif isinstance(blob, (str, bytes, BlobReference)):
+                names.append(blob)
+            else:
+                raise TypeError(f"{what} takes blobs, not {blob!r} of type {type(blob)}")
         return [BlobReference(name, self) for name in names]
 
     def AddScopedExternalInputs(self, *inputs):
+        """AddExternalInput of names under the current name scope."""
         return self.AddExternalInput(*[ScopedBlobReference(str(blob)) for blob in inputs])
 
     AddExternalInputs = AddExternalInput
@@ -254,6 +229,7 @@ class Net:
     AddExternalOutputs = AddExternalOutput
 
     def AddScopedExternalOutputs(self, *outputs):
+        """AddExternalOutput of names under the current name scope."""
         return self.AddExternalOutput(*[ScopedBlobReference(str(blob)) for blob in outputs])
 
     def NextBlob(self, prefix="unnamed"):
@@ -285,12 +261,9 @@ class Net:
 
     def Const(self, array, blob_out=None, dtype=None):
         """A blob that holds the array (any shape and element type) whenever the net ran."""
-        array = np.asarray(array, dtype)
-        filler, element = _const_filler(array.dtype)
-        values = array.astype(element).ravel().tolist()
+        filler, arguments = constant_filler(np.asarray(array, dtype))
         return self._create_and_add(
-            filler, [], self.NextName() if blob_out is None else blob_out,
-            arg=[_shape_argument(array.shape), _values_argument(filler, values)])
+            filler, [], self.NextName() if blob_out is None else blob_out, arg=arguments)
 
     def Python(self, f, grad_f=None, python_func_type=None, pass_workspace=False,
                grad_output_indices=None, grad_input_indices=None):
@@ -305,6 +278,8 @@ class Net:
             grad_output_indices=grad_output_indices, grad_input_indices=grad_input_indices)
 
     def Print(self, *args, **kwargs):
+        """Adds an operator that prints a blob of any type when the net runs; see the operator
+        Print."""
         return self._create_and_add("Print", args[0], args[1] if len(args) > 1 else [], **kwargs)
 
     def LogInfo(self, *msg_or_blobs):
@@ -376,6 +351,7 @@ class Net:
         return {name: _with_net(gradient, self) for name, gradient in gradients.items()}
 
     def AddArgument(self, arg_name, arg_value):
+        """Adds an argument to the net itself: a number, string, list of these, or message."""
         from caffe2.python import utils
 
         self._net.arg.append(utils.MakeArgument(arg_name, arg_value))
@@ -407,111 +383,8 @@ class Net:
         C.remove_observer_from_net(self.Name(), observer)
 
     def NumObservers(self):
+        """How many observers watch the created net."""
         return C.num_observers_on_net(self.Name())
-
-    # -- Copies ------------------------------------------------------------------------------------
-
-    def Clone(self, name, blob_remap=None, op_id_mask=None, remap_funcs=None, keep_schema=True,
-              update_external_list=False):
-        """A copy under another name.
-
-        Args:
-          blob_remap: {old blob: new blob}.
-          op_id_mask: indices of the operators to keep; default all.
-          remap_funcs: {operator type: function(new op, new net, blob map)} that fixes copies.
-          update_external_list: True if external inputs and outputs shall be those of the kept
-            operators: what they read and do not write before, what they write and do not read.
-        """
-        remap = {str(old): str(new) for old, new in (blob_remap or {}).items()}
-
-        def renamed(blobs):
-            return [remap.get(blob, blob) for blob in blobs]
-
-        proto = self._net
-        new_proto = caffe2_pb2.NetDef()
-        new_proto.CopyFrom(proto)
-        new_proto.name = name
-        for field in ("op", "external_input", "external_output"):
-            new_proto.ClearField(field)
-        new_proto.external_input.extend(renamed(proto.external_input))
-        new_proto.external_output.extend(renamed(proto.external_output))
-        kept = range(len(proto.op)) if op_id_mask is None else op_id_mask
-        for index in kept:
-            op = new_proto.op.add()
-            op.CopyFrom(proto.op[index])
-            op.ClearField("input")
-            op.ClearField("output")
-            op.input.extend(renamed(proto.op[index].input))
-            op.output.extend(renamed(proto.op[index].output))
-            if remap and op.type in OPERATORS_OF_NETS:
-                rename_in_arguments(op, remap)
-        if update_external_list:
-            set_external_blobs(new_proto)
-        new_net = Net(new_proto)
-        operator_tracebacks[new_net.Name()] = {
-            new: operator_tracebacks[self.Name()].get(old, []) for new, old in enumerate(kept)}
-        for op in new_net._net.op if remap_funcs else ():
-            if op.type in remap_funcs:
-                remap_funcs[op.type](op, new_net, remap)
-        new_net._attr_dict.update(self._attr_dict)
-        if keep_schema:
-            new_net._input_record, new_net._output_record = self._input_record, self._output_record
-        return new_net
-
-    def ClonePartial(self, name, inputs, outputs, remap_funcs=None):
-        """A copy of the operators that compute `outputs` from `inputs`, as (net, output blobs).
-
-        What they compute has names under "<name>/". Other external inputs keep their names and
-        become external inputs of the copy.
-
-        Args:
-          inputs: a list of blobs, or a dict blob -> new name.
-          outputs: a list of blobs.
-
-        Raises AssertionError for an output that the net does not define, and where computing the
-        outputs would compute an input anew.
-        """
-        pairs = inputs.items() if isinstance(inputs, dict) else [(blob, blob) for blob in inputs]
-        remap = {str(old): str(new) for old, new in pairs}
-        undefined = [str(blob) for blob in outputs if not self.BlobIsDefined(blob)]
-        assert not undefined, f"net {self.Name()} does not define {undefined}"
-        ssa, versions = get_ssa(self, dict.fromkeys(remap, 0))
-        kept = get_op_ids_in_path(ssa, versions, remap, outputs)
-        anew = set(kept) & set(get_op_ids_in_path(ssa, versions, [], remap))
-        assert not anew, (f"net {self.Name()} would compute inputs of its clone anew in operators "
-                          f"{sorted(anew)}")
-        extra = sorted(get_undefined_blobs([ssa[index] for index in kept]) - set(remap))
-        for blob in {blob for index in kept for blob in self._net.op[index].output}:
-            if blob not in remap and blob not in extra:
-                remap[blob] = f"{name}/{blob}" if name else blob
-        new_net = self.Clone(name, remap, kept, remap_funcs)
-        proto = new_net.Proto()
-        proto.ClearField("external_input")
-        proto.ClearField("external_output")
-        proto.external_input.extend([str(new) for _, new in pairs] + extra)
-        proto.external_output.extend(remap.get(str(blob), str(blob)) for blob in outputs)
-        new_net._recreate_lookup_tables()
-        return new_net, [BlobReference(blob, new_net) for blob in proto.external_output]
-
-    def AppendNet(self, net, device_option=None):
-        """Adds the operators, inputs and outputs of another net (or NetDef); returns self."""
-        proto = net.Proto() if isinstance(net, Net) else net
-        operators = list(proto.op)
-        if device_option is not None:
-            operators = [type(op).FromString(op.SerializeToString()) for op in operators]
-            for op in operators:
-                op.device_option.CopyFrom(device_option)
-        own = self.Name()
-        lines = operator_tracebacks.get(proto.name, {})
-        for index, line in lines.items():
-            operator_tracebacks[own][len(self._net.op) + index] = line
-        for blob in proto.external_input:
-            if blob not in self._op_outputs and blob not in self._external_input_map:
-                self.AddExternalInput(BlobReference(blob))
-        self._ExtendOps(operators)
-        existing = set(self._net.external_output)
-        self._net.external_output.extend(b for b in proto.external_output if b not in existing)
-        return self
 
     # -- Devices and seeds -------------------------------------------------------------------------
 
@@ -532,84 +405,8 @@ class Net:
         for i, op in enumerate(self._net.op):
             op.device_option.random_seed = seed + i if sequence_seed else seed
 
-    # -- Records -----------------------------------------------------------------------------------
-
-    def input_record(self):
-        return self._input_record
-
-    def output_record(self):
-        return self._output_record
-
-    def set_input_record(self, input_record):
-        """Declares the blobs of a schema record, made if it has none, as external inputs."""
-        if not input_record.has_blobs():
-            from caffe2.python import schema
-
-            with NameScope(self.Name()):
-                input_record = schema.NewRecord(self, input_record)
-        self._input_record = input_record
-        for blob in input_record.field_blobs():
-            if not self.BlobIsDefined(blob):
-                self.AddExternalInput(blob)
-        return self._input_record
-
-    def set_output_record(self, record):
-        """Declares the blobs of a schema record as external outputs."""
-        for blob in record.field_blobs():
-            if not self.BlobIsDefined(blob):
-                raise ValueError(f"net {self.Name()} does not compute {blob}")
-        self._output_record = record
-        for blob in record.field_blobs():
-            if blob not in self.external_outputs:
-                self.AddExternalOutput(blob)
-
-    def AppendOutputRecordField(self, field_name, record):
-        from caffe2.python import schema
-
-        if self._output_record is None:
-            raise ValueError(f"net {self.Name()} has no output record")
-        for blob in record.field_blobs():
-            self.AddExternalOutput(blob)
-        self._output_record += schema.Struct((field_name, record))
-
-    def add_attribute(self, name, obj):
-        """Appends an object to a named list that travels with the net."""
-        self._attr_dict.setdefault(name, []).append(obj)
-
-    def get_attributes(self, name):
-        return self._attr_dict.get(name, [])
-
 
 def _with_net(gradient, net):
     if isinstance(gradient, GradientSlice):
         return GradientSlice(*(BlobReference(blob, net) for blob in gradient))
     return BlobReference(gradient, net) if gradient is not None else None
-
-
-def _shape_argument(shape):
-    argument = caffe2_pb2.Argument(name="shape")
-    argument.ints.extend(shape)
-    return argument
-
-
-def _values_argument(filler, values):
-    argument = caffe2_pb2.Argument(name="values")
-    if filler == "GivenTensorStringFill":
-        argument.strings.extend(v.encode() if isinstance(v, str) else v for v in values)
-    elif filler in ("GivenTensorFill", "GivenTensorDoubleFill"):
-        argument.floats.extend(values)
-    else:
-        argument.ints.extend(int(value) for value in values)
-    return argument
-
-
-def clone_and_bind_net(net, name, prefix, blob_remap=None, inputs=None, keep_schema=True):
-    """A copy of a net whose own blobs get a prefix; `inputs` replace its input record's blobs."""
-    remap = dict(blob_remap or {})
-    if inputs is not None:
-        remap.update(zip(map(str, net.input_record().field_blobs()),
-                         map(str, inputs.field_blobs())))
-    for op in net.Proto().op:
-        for blob in op.output:
-            remap.setdefault(blob, prefix + blob)
-    return net.Clone(name, remap, keep_schema=keep_schema), remap

@@ -163,9 +163,11 @@ class BlobReference:
         return BlobReference(other + self._name, self._from_net)
 
     def GetName(self):
+        """The name, with its scope."""
         return self._name
 
     def Net(self):
+        """The net that the reference came from, or None."""
         return self._from_net
 
     def GetNameScope(self):
@@ -173,6 +175,7 @@ class BlobReference:
         return self._name[: self._name.rfind(scope._NAMESCOPE_SEPARATOR) + 1]
 
     def GetUnscopedName(self):
+        """The name behind its last "/"."""
         return self._name[self._name.rfind(scope._NAMESCOPE_SEPARATOR) + 1 :]
 
     def _create_in_net(self, op_type, inputs=None, *args, **kwargs):
@@ -342,6 +345,9 @@ def CreatePythonOperator(f, inputs, outputs, grad_f=None, pass_workspace=False,
     kwargs["token"] = _register_python_op(f, grad_f, pass_workspace)
     return CreateOperator("Python", inputs, outputs, *args, **kwargs)
 
+
+# Net name -> {operator index: creation line}, for the messages of errors.
+operator_tracebacks = {}
 
 _PACKAGE_DIR = os.path.dirname(os.path.abspath(__file__)) + os.sep
 

@@ -14,6 +14,7 @@ from caffe2.python._devices import (
     device_equal,
 )
 from caffe2.python._gradients import (
+    IR,
     GradientRegistry,
     GradientSlice,
     get_op_ids_in_path,
@@ -21,7 +22,8 @@ from caffe2.python._gradients import (
     get_ssa,
     get_undefined_blobs,
 )
-from caffe2.python._net import Net, clone_and_bind_net, remap_input
+from caffe2.python._net import Net, remap_input
+from caffe2.python._net_copies import clone_and_bind_net
 from caffe2.python._operator_def import (
     BlobReference,
     CreateOperator,
@@ -53,7 +55,7 @@ __all__ = [
     "get_op_ids_in_path", "get_output_producers", "get_ssa", "get_undefined_blobs",
     "GetGlobalInitArgs", "GlobalInit", "GradientRegistry", "GradientSlice", "InferBlobDevices",
     "InferOpBlobDevices", "InjectCrossDeviceCopies", "InjectDeviceCopiesAmongNets",
-    "InjectDeviceCopiesAmongNetsWithoutB2D", "IsGPUDeviceType", "IsOperator",
+    "InjectDeviceCopiesAmongNetsWithoutB2D", "IR", "IsGPUDeviceType", "IsOperator",
     "IsOperatorWithEngine", "NameScope", "Net", "Plan", "RefreshRegisteredOperators",
     "RegisterLazyImport", "remap_input", "remap_proto", "RemapEntry", "scope",
     "scoped_execution_step", "ScopedBlobReference", "ScopedName", "SetEnginePref",

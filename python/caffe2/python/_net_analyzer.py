@@ -1,0 +1,80 @@
+"""Finds blobs that are used before they are made, or made twice; public through net_printer."""
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python.task import WorkspaceType
+
+# Blobs that the set-up of a distributed run makes.
+_MADE_OUTSIDE = "distributed_ctx_init_"
+
+
+def analyze_net(net, known, externals_exist=False):
+    """Checks a NetDef against the set of blobs there are, and adds those that it makes."""
+    if externals_exist:
+        known.update(net.external_input)
+    for i, op in enumerate(net.op):
+        for blob in (*op.input, *op.control_input):
+            if blob not in known and not blob.startswith(_MADE_OUTSIDE):
+                place = ValueError(
+                    f"net {net.name}, operator {i} ({op.type}): input {blob} is not defined")
+                raise AssertionError(f"Blob undefined: {blob}") from place
+        known.update(op.output)
+
+
+def analyze_plan(plan, known):
+    """Checks the steps of a PlanDef in their order; adds the blobs they make to `known`."""
+    nets = {net.name: net for net in plan.network}
+    for step in plan.execution_step:
+        _analyze_step(step, nets, known)
+
+
+def _analyze_step(step, nets, known):
+    if step.create_workspace:
+        known = set(known)
+    for name in step.network:
+        analyze_net(nets[name], known)
+    if step.concurrent_substeps:
+        _analyze_concurrent(step, nets, known)
+    else:
+        for substep in step.substep:
+            _analyze_step(substep, nets, known)
+    for name in (step.report_net, step.criteria_network):
+        if name:
+            analyze_net(nets[name], known)
+    if step.should_stop_blob and step.should_stop_blob not in known:
+        raise AssertionError(f"Blob undefined: {step.should_stop_blob}, which stops {step.name}")
+
+
+def _analyze_concurrent(step, nets, known):
+    """Steps that run at the same time see what was there before; only one may make a blob."""
+    made = set()
+    for substep in step.substep:
+        inside = set(known)
+        _analyze_step(substep, nets, inside)
+        if not substep.create_workspace:
+            twice = sorted((inside - known) & made)
+            if twice:
+                raise AssertionError(
+                    f"Blobs defined by several steps of {step.name} that run at once: {twice}")
+            made |= inside - known
+    known |= made
+
+
+def analyze_job(job, plans_of_group):
+    """Checks the groups of a Job in the order they run; `plans_of_group` gives pairs (Task,
+    PlanDef) of a TaskGroup."""
+    known = set()
+    for group in (job.init_group, job.epoch_group, job.download_group, job.exit_group):
+        for task, plan in plans_of_group(group):
+            private = task.workspace_type() == WorkspaceType.PRIVATE
+            analyze_plan(plan, set(known) if private else known)
+            known.update(str(name) for name in task.output_list().names())
+
+
+def analyze_message(message):
+    """Checks a NetDef, or the steps of a PlanDef after the external inputs of its nets."""
+    if isinstance(message, caffe2_pb2.NetDef):
+        analyze_net(message, set(), externals_exist=True)
+        return
+    made = {blob for net in message.network for op in net.op for blob in op.output}
+    outside = {blob for net in message.network for blob in net.external_input} - made
+    analyze_plan(message, outside)
