@@ -1,8 +1,27 @@
 // Databases of records: C.create_db, DB, Cursor, Transaction.
+#include <glog/logging.h>
+
+#include <memory>
+
 #include "db/db.h"
 #include "python/pybind_state.h"
 
 namespace caffe2::python {
+namespace {
+
+// As in Caffe2, a transaction that is dropped is committed. Scripts rely on it.
+struct CommitAndDelete {
+  void operator()(db::Transaction* transaction) const {
+    const std::unique_ptr<db::Transaction> owner(transaction);
+    try {
+      owner->Commit();
+    } catch (const std::exception& error) {
+      LOG(ERROR) << "the last records of a transaction are lost: " << error.what();
+    }
+  }
+};
+
+}  // namespace
 
 void AddDatabases(py::module_& m) {
   using db::Cursor;
@@ -13,7 +32,9 @@ void AddDatabases(py::module_& m) {
       .value("write", db::WRITE)
       .value("new", db::NEW)
       .export_values();
-  py::class_<Transaction>(m, "Transaction", "Adds records; what is not committed is dropped.")
+  using TransactionHolder = std::unique_ptr<Transaction, CommitAndDelete>;
+  py::class_<Transaction, TransactionHolder>(
+      m, "Transaction", "Adds records, and commits them at the latest when it is dropped.")
       .def(
           "put",
           [](Transaction& self, const std::string& key, const std::string& value) {
@@ -36,7 +57,10 @@ void AddDatabases(py::module_& m) {
           "value", [](const Cursor& self) { return py::bytes(self.value()); },
           "The value of the current record.");
   py::class_<DB>(m, "DB", "A database of records (key, value).")
-      .def("new_transaction", &DB::NewTransaction, py::keep_alive<0, 1>())
+      .def(
+          "new_transaction",
+          [](DB& self) { return TransactionHolder(self.NewTransaction().release()); },
+          py::keep_alive<0, 1>())
       .def("new_cursor", &DB::NewCursor, py::keep_alive<0, 1>(), "At the first record.")
       .def("close", &DB::Close, "Ends writing: a new database exists in full after that.");
   m.def("create_db", &db::CreateDB, py::arg("db_type"), py::arg("source"), py::arg("mode"),

@@ -107,6 +107,14 @@ void AddSchemas(py::module_& m) {
 
   m.def("get_operator_cost", &OperatorCost, py::arg("op"), py::arg("input_blobs"));
   m.def("registered_operators", &RegisteredOperators);
+  m.def(
+      "verify_operator",
+      [](const std::string& op) {
+        const auto def = ParseProto<OperatorDef>(op);
+        if (const OpSchema* schema = OpSchemaRegistry::Schema(def.type())) schema->Verify(def);
+      },
+      py::arg("op"),
+      "Raises where the schema refuses an operator: inputs, arguments, in-place use.");
   m.def("op_registry_key", [](const std::string& type, const std::string& engine) {
     return engine.empty() || engine == "DEFAULT" ? type : type + "_ENGINE_" + engine;
   });

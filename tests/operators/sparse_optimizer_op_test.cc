@@ -159,8 +159,9 @@ TEST_F(SparseOptimizerTest, WeightDecayOfRowsIsDividedByTheirCounts) {
                 {MakeArgument<float>("weight_decay", 0.25f), MakeArgument("counter_halflife", 6)}));
   ExpectTensor(ws, "p", {5, 3}, p);
   ExpectTensor(ws, "row_v", {5}, v);
+  Feed<float>(&ws, "floats", {5}, {1, 1, 1, 1, 1});
   ExpectThrows(&ws,
-               Op("RowWiseSparseAdagrad", {"p", "row_v", "i", "g", "lr", "row_v"}, {"p", "row_v"}),
+               Op("RowWiseSparseAdagrad", {"p", "row_v", "i", "g", "lr", "floats"}, {"p", "row_v"}),
                "double");
 }
 

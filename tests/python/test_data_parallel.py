@@ -10,9 +10,10 @@ import time
 import data_parallel_worker as worker
 import numpy as np
 import pytest
+import sparse_shard_worker
 
 from caffe2.proto import caffe2_pb2
-from caffe2.python import brew, core, memonger, optimizer, workspace
+from caffe2.python import brew, core, memonger, muji, optimizer, workspace
 from caffe2.python import data_parallel_model as dpm
 from caffe2.python.model_helper import ModelHelper
 from caffe2.python.modeling import initializers
@@ -167,7 +168,7 @@ def test_blob_names_and_checkpoint_params():
         *("cpu_0/" + name for name in (
             "conv_w", "conv_w_momentum", "conv_b", "conv_b_momentum", "bn_s", "bn_s_momentum",
             "bn_b", "bn_b_momentum", "bn_rm", "bn_riv", "fc_w", "fc_w_momentum", "fc_b",
-            "fc_b_momentum"))}
+            "fc_b_momentum", "ONE_0_0"))}
     assert dpm.stripBlobName("cpu_0/a/b") == "a/b"
     net, params = dpm.ExtractPredictorNet(model, ["x"], ["fc"], None)
     assert "conv_w" in params and net.Proto().op[0].input[0] == "x"
@@ -205,6 +206,55 @@ def test_sparse_gradients_are_joined():
     expected = -0.25 * np.array([[1, 1], [2, 2], [0, 0], [1, 1]])
     for device in (0, 1):
         np.testing.assert_allclose(workspace.FetchBlob(f"cpu_{device}/table"), expected)
+
+
+def test_sparse_gradients_are_summed_over_shards(tmp_path):
+    script = os.path.join(os.path.dirname(__file__), "sparse_shard_worker.py")
+    outputs = [str(tmp_path / f"{shard}.npz") for shard in (0, 1)]
+    (tmp_path / "store").mkdir()
+    shards = [subprocess.Popen([sys.executable, script, str(shard), "2", str(tmp_path / "store"),
+                                outputs[shard]]) for shard in (0, 1)]
+    assert [shard.wait(120) for shard in shards] == [0, 0]
+    # By hand: losses are scaled by 1 / 4; the second step has 1.5 times the first one's momentum.
+    counts = np.zeros(5)
+    for ids in sparse_shard_worker.IDS:
+        np.add.at(counts, sum(ids, []), 1)
+    momentum, table = np.zeros(5), np.zeros(5)
+    for _ in range(2):
+        before = momentum
+        momentum = 0.5 * momentum + 0.5 * counts / 4
+        table -= momentum + 0.5 * (momentum - before)  # Nesterov's step
+    for output in outputs:
+        result = np.load(output)
+        for found in result["tables"]:
+            np.testing.assert_allclose(found, np.stack([table, table], 1), rtol=1e-6)
+        assert result["equal"].tolist() == [True, False]
+
+
+def test_one_shard_is_like_itself():
+    model = ModelHelper("alone")
+    model._rendezvous = None
+    assert dpm._RunComparison(model, "whatever")
+
+
+def test_muji_sums_over_gpus():
+    net = core.Net("muji")
+    blobs = [net.AddExternalInput(f"x{i}") for i in range(4)]
+    results = muji.Allreduce4(net, blobs, "_sum", [2, 0, 1, 3])
+    assert results == ["x0_sum", "x1_sum", "x2_sum", "x3_sum"]
+    devices = {op.output[0]: op.device_option.device_id for op in net.Proto().op}
+    assert [devices[blob] for blob in results] == [2, 0, 1, 3]
+    for op in net.Proto().op:
+        op.ClearField("device_option")  # to run it without a GPU
+    for i, blob in enumerate(blobs):
+        workspace.FeedBlob(blob, np.float32([1, 10]) * 2**i)
+    workspace.RunNetOnce(net)
+    for blob in results:
+        np.testing.assert_array_equal(workspace.FetchBlob(blob), [15, 150])
+    with pytest.raises(ValueError, match="4 blobs, not 2"):
+        muji.Allreduce2(net, blobs, "_sum", [0, 1])
+    with pytest.raises(ValueError, match="4 blobs for the GPUs .0, 1."):
+        muji.Allreduce(net, blobs, gpu_indices=[0, 1])
 
 
 def test_refusals():

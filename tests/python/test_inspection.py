@@ -13,6 +13,7 @@ from caffe2.python import (
     _import_c_extension as C,
 )
 from caffe2.python import (
+    checkpoint,
     convnet_benchmarks,
     core,
     lmdb_create_example,
@@ -21,6 +22,9 @@ from caffe2.python import (
     visualize,
     workspace,
 )
+from caffe2.python.net_builder import ops
+from caffe2.python.session import LocalSession
+from caffe2.python.task import Task, TaskGroup, WorkspaceType
 
 
 def small_net(name="printed"):
@@ -68,8 +72,64 @@ def test_undefined_blobs_are_found():
     proto = caffe2_pb2.NetDef()
     proto.CopyFrom(net.Proto())
     proto.op[1].input[0] = "absent"
-    with pytest.raises(ValueError, match="operator 1 .Concat.: input absent"):
+    with pytest.raises(AssertionError, match="^Blob undefined: absent$") as caught:
         net_printer.analyze(proto)
+    assert "operator 1 (Concat): input absent" in str(caught.value.__cause__)
+
+
+def job(step=None):
+    with checkpoint.Job() as made:
+        with made.init_group:
+            with Task():
+                counter = ops.Const(2)
+        with Task(name="trains") as task:
+            with ops.loop(3):
+                ops.Add([counter, counter], [counter])
+            if step:
+                step()
+        task.add_output(counter)
+    return made
+
+
+def test_jobs_are_printed():
+    text = net_printer.to_string(job())
+    assert text.index("init_group:") < text.index("epoch_group:") < text.index("exit_group:")
+    assert "Add(" in text and "(until " in text and text.endswith("runs one epoch\n")
+    with Task(name="alone", group=TaskGroup()) as task:
+        ops.Const(1)
+    assert 'task "local/alone' in net_printer.to_string(task)
+    made = job()
+    made.compile(LocalSession)
+    with pytest.raises(TypeError, match="before compile"):
+        net_printer.to_string(made)
+
+
+def test_jobs_are_analyzed():
+    net_printer.analyze(job())
+    net_printer.analyze(job(lambda: ops.Relu("distributed_ctx_init_x", "y")))
+    with pytest.raises(AssertionError, match="^Blob undefined: absent$"):
+        net_printer.analyze(job(lambda: ops.Relu("absent", "y")))
+    made = job()
+    with made:
+        for value in (1, 2):
+            with Task():
+                ops.Copy(ops.Const(value), "twice")
+    net_printer.analyze(made)  # each task has a workspace of its own
+    with checkpoint.Job(epoch_group=TaskGroup(WorkspaceType.GLOBAL)) as made:
+        for value in (1, 2):
+            with Task():
+                ops.Copy(ops.Const(value), "twice")
+    with pytest.raises(AssertionError, match="defined by several steps .*twice"):
+        net_printer.analyze(made)
+
+
+def test_plans_are_analyzed():
+    first, second = core.Net("first"), core.Net("second")
+    first.Relu("x", "y")
+    second.Relu("y", "z")
+    net_printer.analyze(core.Plan(core.execution_step("in_order", [first, second])))
+    with pytest.raises(AssertionError, match="Blob undefined: y"):
+        net_printer.analyze(core.Plan(core.execution_step("turned_round", [second, first])))
 
 
 def test_patches_are_laid_in_a_grid():
@@ -197,3 +257,14 @@ def test_transforms():
     assert not workspace.HasBlob("x")
     with pytest.raises(RuntimeError, match="RemoveIdentities"):
         workspace.ApplyTransform("Unknown", net)
+
+
+def test_transactions_are_committed_when_they_are_dropped(tmp_path):
+    path = str(tmp_path / "dropped")
+    database = C.create_db("minidb", path, C.Mode.new)
+    transaction = database.new_transaction()
+    transaction.put(b"key", b"value")
+    del transaction
+    database.close()
+    cursor = C.create_db("minidb", path, C.Mode.read).new_cursor()
+    assert (cursor.key(), cursor.value()) == (b"key", b"value")

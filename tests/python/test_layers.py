@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from caffe2.python import brew, core, model_helper, optimizer, optimizer_context, workspace
+from caffe2.python.modeling.compute_histogram_for_blobs import ComputeHistogramForBlobs
 from caffe2.python.modeling.compute_norm_for_blobs import ComputeNormForBlobs
+from caffe2.python.modeling.compute_statistics_for_blobs import ComputeStatisticsForBlobs
 from caffe2.python.modeling.get_entry_from_blobs import GetEntryFromBlobs
 from caffe2.python.modeling.gradient_clipping import GradientClipping
 from caffe2.python.models import shufflenet
@@ -169,3 +171,51 @@ def test_engines_do_not_contradict_use_cudnn():
     for use_cudnn, engine in ((True, "OTHER"), (True, ""), (False, "CUDNN")):
         with pytest.raises(ValueError, match="contradicts"):
             brew.conv(model, "x", "c", 3, 4, 1, use_cudnn=use_cudnn, engine=engine)
+
+
+def test_statistics_of_blobs():
+    net = core.Net("statistics")
+    net.AddExternalInput("x")
+    modifier = ComputeStatisticsForBlobs(["x"], logging_frequency=0)
+    modifier(net, modify_output_record=True)
+    x = np.random.default_rng(1).standard_normal((3, 5))
+    workspace.FeedBlob("x", x)
+    workspace.RunNetOnce(net)
+    np.testing.assert_allclose(workspace.FetchBlob("x_summary"),
+                               [x.min(), x.max(), x.mean(), x.std(ddof=1)], rtol=1e-5)
+    assert net.output_record().field_blobs() == ["x" + modifier.field_name_suffix()]
+    assert net.output_record().field_types()[0].shape == (4,)
+
+
+@pytest.mark.skipif(not core.IsOperator("AccumulateHistogram"), reason="no AccumulateHistogram")
+def test_histograms_of_blobs():
+    net = core.Net("histogram")
+    net.AddExternalInput("x")
+    for accumulate in (False, True):
+        ComputeHistogramForBlobs(["x"], 0, 4, -1.0, 1.0, accumulate)(net)
+    workspace.CreateNet(net)
+    values = [np.float32([[-2, -0.75, 0.25], [0.3, 0.9, 1]]), np.float32([[-1, 0, 5, 6]])]
+    shares = []
+    for x in values:
+        workspace.FeedBlob("x", x)
+        workspace.RunNet(net)
+        counts, _ = np.histogram(x, [-np.inf, -1, -0.5, 0, 0.5, 1, np.inf])
+        shares.append(counts)
+        np.testing.assert_allclose(
+            workspace.FetchBlob("x_curr_normalized_hist"), counts / counts.sum(), rtol=1e-6)
+    total = np.sum(shares, axis=0)
+    np.testing.assert_allclose(
+        workspace.FetchBlob("x_acc_normalized_hist"), total / total.sum(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("arguments", [{"num_buckets": 0}, {"lower_bound": 2.0}])
+def test_histograms_need_buckets(arguments):
+    with pytest.raises(ValueError, match="a histogram"):
+        ComputeHistogramForBlobs(["x"], 0, **arguments)
+
+
+def test_parameters_that_are_shared_have_one_shape():
+    model = model_helper.ModelHelper("shared")
+    brew.fc(model, "x", "fc", 4, 2)
+    with pytest.raises(AssertionError, match="fc_w has the shape .2, 4., not .2, 3."):
+        brew.fc(model, "x", "fc", 3, 2)

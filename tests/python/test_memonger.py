@@ -141,8 +141,9 @@ def test_ranges_and_orders():
     assert ranges["b"] == memonger.LiveRange(0, 1, None)
     assert ranges["e"] == memonger.LiveRange(3, None, None)
     graph = memonger.compute_interference_graph(ops)
-    assert memonger.topological_sort_traversal(graph) == [0, 1, 2, 3]
+    assert memonger.topological_sort_traversal(graph) == [2, 0, 1, 3]  # the last one first
     assert memonger.topological_sort_traversal_longest_path(graph) == [0, 1, 2, 3]
+    assert graph.edges() == [(0, 1), (1, 3), (2, 3)]
     circle = memonger.InterferenceGraph(2)
     circle.add_edge(0, 1)
     circle.add_edge(1, 0)
@@ -173,3 +174,29 @@ def test_comparison_of_nets():
     assert memonger.verify_inplace_blobs(nets[0], nets[0])
     assert not memonger.verify_inplace_blobs(*nets)
     assert memonger.verify_graph_equality(*nets)
+
+
+def test_operators_in_place_depend_on_all_before():
+    net = core.Net("in_place")
+    for _ in range(3):
+        net.Relu("x", "x")
+    graph = memonger.compute_interference_graph(net.Proto().op)
+    assert graph.edges() == [(0, 1), (0, 2), (1, 2)]
+
+
+def test_blobs_with_an_alias_are_not_freed():
+    net = core.Net("aliased")
+    net.Relu("x", "a")
+    net.Alias("a", "b")
+    net.Relu("a", "c")
+    net.Sum(["b", "c"], "d")
+    freed = {op.input[0] for op in memonger.release_blobs_when_used(net.Proto(), ["x"]).op
+             if op.type == "Free"}
+    assert freed == {"b", "c"}
+
+
+def test_operators_that_their_schema_refuses_do_not_share():
+    net = core.Net("not_in_place")
+    net.IndexFreeze("index", "frozen")
+    with pytest.raises(RuntimeError, match="IndexFreeze"):
+        memonger.optimize_inference_for_dag(net, ["index"])

@@ -395,6 +395,34 @@ def test_blobs_of_an_epoch(tmp_path):
     assert not runner.load_blobs_from_checkpoints(["total"], 9, session)
 
 
+def test_what_is_downloaded_comes_after_the_epochs():
+    order = []
+
+    def note(name):
+        ops.Python(lambda inputs, outputs: order.append(name))([], [])
+
+    with checkpoint.Job() as job:
+        for name in ("init_group", "epoch_group", "download_group", "exit_group"):
+            with getattr(job, name):
+                with Task():
+                    note(name)
+    checkpoint.JobRunner(job)(LocalSession())
+    assert order == ["init_group", "epoch_group", "download_group", "exit_group"]
+
+
+def test_groups_with_remote_nets_need_remote_hosts():
+    with TaskGroup(WorkspaceType.GLOBAL) as group:
+        with Task():
+            ops.Const(1)
+    group.add_remote_net(core.Net("elsewhere"))
+    assert "remote_nets=[<Net elsewhere" in repr(group)
+    with pytest.raises(ValueError, match="elsewhere"):
+        LocalSession().run(group)
+    other = TaskGroup(WorkspaceType.GLOBAL)
+    with pytest.raises(AssertionError, match="private, is not that of its group, global"):
+        other.add(Task(workspace_type=WorkspaceType.PRIVATE, group=TaskGroup()))
+
+
 def test_job_without_checkpoints_and_uploads(tmp_path):
     uploaded = []
 

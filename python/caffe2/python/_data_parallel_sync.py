@@ -6,6 +6,8 @@ common worlds the init net makes; see distributed/README.md.
 
 import logging
 
+import numpy as np
+
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import core, workspace
@@ -106,19 +108,24 @@ def copy_computed_params(model):
 
 def reduce_gradients(model):
     """Adds the sums of all gradients over devices and shards, in the order in which the backward
-    pass completes them, each bucket as soon as it is complete."""
+    pass completes them, each bucket as soon as it is complete.
+
+    Several shards sum sparse gradients as dense ones, which then are those of the model.
+    """
     add_common_worlds(model)
     dense, shapes = [], caffe2_pb2.TensorShapes()
     known, types = workspace.InferShapesAndTypes([model.param_init_net], {})
-    param_of = {str(grad): str(param) for param, grad in model.param_to_grad.items()
-                if not isinstance(grad, core.GradientSlice)}
-    for name in model._grad_names:
+    param_of = {_key(grad): str(param) for param, grad in model.param_to_grad.items()}
+    for i, name in enumerate(model._grad_names):
         replicas = model._device_grouped_blobs[name]
         first = replicas[model._devices[0]]
+        param = param_of[_key(first)]
         if isinstance(first, core.GradientSlice):
-            _join_sparse_gradient(model, [replicas[device] for device in model._devices])
-            continue
-        param = param_of[str(first)]
+            if num_shards(model) == 1:
+                _join_sparse_gradient(model, [replicas[device] for device in model._devices])
+                continue
+            name = model._grad_names[i] = _densify(model, name, param_of)
+            first = model._device_grouped_blobs[name][model._devices[0]]
         if param not in known:
             raise ValueError(f"the shape of parameter {param} cannot be inferred from the init net")
         shapes.shapes.add(name=str(first), dims=known[param], data_type=types[param])
@@ -128,11 +135,30 @@ def reduce_gradients(model):
                _options(model))
 
 
+def _key(grad):
+    return tuple(map(str, grad)) if isinstance(grad, core.GradientSlice) else str(grad)
+
+
+def _densify(model, name, param_of):
+    """Makes the sparse gradients of a parameter dense on all devices: "<param>_grad_dense".
+
+    Returns their name without device.
+    """
+    replicas = {}
+    for device, grad in model._device_grouped_blobs[name].items():
+        param = core.BlobReference(param_of[_key(grad)])
+        with core.DeviceScope(core.DeviceOption(model._device_type, device)):
+            replicas[device] = model.net.SparseToDense(
+                [grad.indices, grad.values, param], param + "_grad_dense")
+        model.param_to_grad[param] = replicas[device]
+    dense = stripBlobName(replicas[model._devices[0]])
+    log.warning("the sparse gradient %s is summed over shards as the dense %s", name, dense)
+    model._device_grouped_blobs[dense] = replicas
+    return dense
+
+
 def _join_sparse_gradient(model, slices):
     """Gives every device of the shard the rows of all of them."""
-    if num_shards(model) > 1:
-        raise ValueError(f"the gradient of {stripBlobName(slices[0])} is sparse, which cannot be "
-                         "summed over shards")
     if len(slices) == 1:
         return
     first = core.DeviceOption(model._device_type, model._devices[0])
@@ -162,6 +188,17 @@ def sum_params(model, net, names):
                                 timeout_ms=_DEFAULT_TIMEOUT_SEC * 1000)
 
 
+def _create_common_world(model, net, name, timeout_sec):
+    """Adds the connection of all shards, under a name that none had before."""
+    rendezvous = model._rendezvous
+    return net.CreateCommonWorld(
+        core.BlobReference(str(rendezvous["kv_handler"])), core.BlobReference(name),
+        name=f"{name}_op", size=rendezvous["num_shards"], rank=rendezvous["shard_id"],
+        engine="GLOO", timeout_ms=int(timeout_sec * 1000),
+        transport=rendezvous.get("transport", "tcp"),
+        interface=rendezvous.get("interface") or "")
+
+
 _barriers_made = 0
 
 
@@ -170,19 +207,39 @@ def create_barrier_net(model, init_net, name, timeout_sec):
     global _barriers_made
     suffix = f"_{_barriers_made}" if _barriers_made else ""
     _barriers_made += 1
-    rendezvous = model._rendezvous
     with core.DeviceScope(core.DeviceOption(caffe2_pb2.CPU)):
-        world = init_net.CreateCommonWorld(
-            core.BlobReference(str(rendezvous["kv_handler"])),
-            core.BlobReference(f"{name}_barrier_cw{suffix}"),
-            name=f"{name}_barrier_cw{suffix}_op", size=rendezvous["num_shards"],
-            rank=rendezvous["shard_id"], engine="GLOO", timeout_ms=int(timeout_sec * 1000),
-            transport=rendezvous.get("transport", "tcp"),
-            interface=rendezvous.get("interface") or "")
+        world = _create_common_world(model, init_net, f"{name}_barrier_cw{suffix}", timeout_sec)
         net = core.Net(f"{name}_barrier_net")
         net.Barrier(world, [], engine="GLOO", name=f"{name}_barrier",
                     timeout_ms=int(timeout_sec * 1000))
     return net
+
+
+def same_on_all_shards(model, blob, timeout_sec=_DEFAULT_TIMEOUT_SEC):
+    """Whether a float tensor of this workspace, on the device of the device scope, is the same on
+    all shards, bit for bit.
+
+    Raises RuntimeError if the shapes differ, or a shard does not come within `timeout_sec` seconds.
+    """
+    if num_shards(model) == 1:
+        return True
+    name = f"{blob}_comparison"
+    net = core.Net(name)
+    first = net.EnsureCPUOutput(core.BlobReference(str(blob)), core.BlobReference(name))
+    with core.DeviceScope(core.DeviceOption(caffe2_pb2.CPU)):
+        world = _create_common_world(model, net, f"{net.Name()}_cw", timeout_sec)
+        net.Broadcast([world, first], [first], engine="GLOO")
+    workspace.RunNetOnce(net)
+    own, expected = workspace.FetchBlob(str(blob)), workspace.FetchBlob(name)
+    same = own.tobytes() == expected.tobytes()
+    workspace.FeedBlob(f"{name}_differing", np.float32([0 if same else 1]))
+    end = core.Net(f"{name}_end")
+    differing = core.BlobReference(f"{name}_differing")
+    with core.DeviceScope(core.DeviceOption(caffe2_pb2.CPU)):
+        end.Allreduce([world, differing], [differing], engine="GLOO")
+        end.DestroyCommonWorld(world, world, engine="GLOO")
+    workspace.RunNetOnce(end)
+    return workspace.FetchBlob(differing)[0] == 0
 
 
 def barrier_of_epochs(model, timeout_sec):

@@ -63,9 +63,11 @@ class Optimizer:
         return {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
 
     def get_cpu_blob_name(self, base_str, node_name=""):
+        """The name of a blob of this optimizer on the CPU (of a node)."""
         return f"{type(self).__name__}_{self._instance_num}_{base_str}{node_name}_cpu"
 
     def get_gpu_blob_name(self, base_str, gpu_id, node_name=""):
+        """The name of a blob of this optimizer on a GPU (of a node)."""
         return f"{type(self).__name__}_{self._instance_num}_{base_str}{node_name}_gpu{gpu_id}"
 
     def make_unique_blob_name(self, base_str):

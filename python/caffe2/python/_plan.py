@@ -62,24 +62,30 @@ class ExecutionStep:
         return step
 
     def Proto(self):
+        """The ExecutionStep message."""
         return self._step
 
     def Name(self):
+        """The name, unique in this process."""
         return self._step.name
 
     def __str__(self):
         return self._step.name
 
     def HasNets(self):
+        """Whether nets were added to it."""
         return len(self._step.network) > 0
 
     def HasSubsteps(self):
+        """Whether steps were added to it."""
         return len(self._step.substep) > 0
 
     def Nets(self):
+        """The nets of the step and of those in it: a list."""
         return list(self._net_dict.values())
 
     def Substeps(self):
+        """The steps added to it: a list."""
         return self._substeps
 
     def _check_unused(self):
@@ -121,14 +127,17 @@ class ExecutionStep:
         return self
 
     def SetConcurrentSubsteps(self, concurrent_substeps):
+        """Lets the substeps run at the same time, not in their order."""
         self._check_unused()
         self._step.concurrent_substeps = concurrent_substeps
 
     def SetNumConcurrentInstances(self, num_concurrent_instances):
+        """Lets so many copies of the step run at the same time."""
         self._check_unused()
         self._step.num_concurrent_instances = num_concurrent_instances
 
     def SetOnlyOnce(self, only_once):
+        """Lets the step run once, also within a step that is repeated."""
         self._check_unused()
         self._step.only_once = only_once
 
@@ -147,6 +156,7 @@ class ExecutionStep:
         self._step.report_interval = report_interval
 
     def SetIter(self, num_iter):
+        """Repeats the step so many times."""
         self._check_unused()
         self._step.num_iter = num_iter
 
@@ -157,6 +167,7 @@ class ExecutionStep:
         self._step.criteria_network = criteria_net.Name()
 
     def SetCreateWorkspace(self, create_workspace):
+        """Runs the step in a workspace of its own, which sees the blobs of the outer one."""
         self._check_unused()
         self._step.create_workspace = create_workspace
 
@@ -197,18 +208,22 @@ class Plan:
         return plan
 
     def Proto(self):
+        """The PlanDef."""
         return self._plan
 
     def Name(self):
+        """The name, unique in this process."""
         return self._plan.name
 
     def __str__(self):
         return self._plan.name
 
     def Nets(self):
+        """The nets of all steps: a list."""
         return list(self._net_dict.values())
 
     def Steps(self):
+        """The steps that run in this order: a list."""
         return self._steps
 
     def AddNets(self, nets):
@@ -234,6 +249,7 @@ class Plan:
         self.AddNets(step.Nets())
 
     def get_all_attributes(self, name):
+        """The objects that the nets of all steps keep under a name; see Net.add_attribute."""
         return [obj for net in self._net_dict.values() for obj in net.get_attributes(name)]
 
 

@@ -54,6 +54,7 @@ class Field:
         return [scalar.field_type() for scalar in self.all_scalars()]
 
     def field_metadata(self):
+        """The Metadata of the columns, or None of those without."""
         return [scalar.metadata for scalar in self.all_scalars()]
 
     def field_blobs(self):
@@ -69,6 +70,7 @@ class Field:
         return all(scalar.has_blobs() for scalar in self.all_scalars())
 
     def clone(self, keep_blobs=True):
+        """A copy, with or without its blobs."""
         raise NotImplementedError("Field is abstract")
 
     def clone_schema(self):
@@ -142,10 +144,12 @@ class Scalar(Field):
         return self._metadata
 
     def set_type(self, dtype):
+        """Sets the element type, which must allow the metadata."""
         self.dtype, _ = scalar_type(dtype, None)
         self.set_metadata(self._metadata)
 
     def field_type(self):
+        """The numpy dtype; its shape is that of one element."""
         return self.dtype
 
     def field_names(self):

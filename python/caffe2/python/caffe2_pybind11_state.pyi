@@ -251,7 +251,7 @@ class TensorCPU:
         """The capsule of __dlpack__, in the layout that all versions of DLPack know."""
 
 class Transaction:
-    """Adds records; what is not committed is dropped."""
+    """Adds records, and commits them at the latest when it is dropped."""
     def commit(self: Transaction) -> None:
         """Makes the records put so far durable."""
     def put(self: Transaction, key: str | bytes, value: str | bytes) -> None:
@@ -448,6 +448,9 @@ def switch_workspace(name: str | bytes, create_if_missing: bool = False) -> None
 
 def transforms() -> list[str]:
     """The names of the transforms."""
+
+def verify_operator(op: str | bytes) -> None:
+    """Raises where the schema refuses an operator: inputs, arguments, in-place use."""
 
 def workspaces() -> list[str]:
     ...

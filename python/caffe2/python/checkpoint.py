@@ -22,7 +22,7 @@ class Job:
     Args:
       init_group: tasks that make the parameters; in the session's own workspace.
       epoch_group: tasks of one epoch.
-      download_group: tasks that run after what was saved is loaded.
+      download_group: tasks that run after the last epoch, before those of exit_group.
       exit_group: tasks that run last.
       stop_conditions: TaskOutputs: the training ends after the epoch in which one of them is true.
       nodes_to_checkpoint: names of the nodes whose blobs are saved; default: those of init_group.
@@ -38,6 +38,7 @@ class Job:
         self._nodes_to_checkpoint = nodes_to_checkpoint
 
     def nodes_to_checkpoint(self):
+        """The names of the nodes whose blobs are saved."""
         return self._nodes_to_checkpoint or self.init_group.used_nodes()
 
     def compile(self, session_class):
@@ -237,12 +238,14 @@ class MultiNodeCheckpointManager(_Metadata):
         return group
 
     def init(self, nodes, retrieve_from_epoch=None, path_prefix=None, path_type=None):
+        """CheckpointManager.init on all nodes: a TaskGroup."""
         self._make_managers(nodes, path_prefix, path_type)
         return self._task_group(CheckpointManager.init, nodes=None,
                                 retrieve_from_epoch=retrieve_from_epoch, path_prefix=path_prefix,
                                 path_type=path_type)
 
     def load(self, epoch, path_prefix=None, path_type=None):
+        """CheckpointManager.load on all nodes: a TaskGroup."""
         return self._task_group(CheckpointManager.load, epoch, path_prefix, path_type)
 
     def load_blobs_locally(self, nodes, blob_names, epoch, session):
@@ -269,9 +272,11 @@ class MultiNodeCheckpointManager(_Metadata):
         raise ValueError(f"there is no node {node_name}")
 
     def save(self, epoch):
+        """CheckpointManager.save on all nodes: a TaskGroup."""
         return self._task_group(CheckpointManager.save, epoch)
 
     def set_params(self, nodes, path_prefix=None, path_type=None):
+        """CheckpointManager.set_params on all nodes."""
         self._make_managers(nodes, path_prefix, path_type)
         self._set_handler_params(nodes, path_prefix, path_type)
 
@@ -316,6 +321,7 @@ class JobRunner:
                 break
             epoch += 1
         logger.info("Stopped after epoch %s", epoch)
+        session.run(self.job.download_group)
         session.run(self.job.exit_group)
         return epoch
 
@@ -333,7 +339,6 @@ class JobRunner:
                 self.save_checkpoints(0, session)
             else:
                 session.run(manager.load(self.resume_from_epoch))
-        session.run(self.job.download_group)
 
     def load_blobs_from_checkpoints(self, blob_names, epoch, session):
         """Loads some blobs of an epoch. Returns False if it was not saved completely."""
@@ -349,7 +354,7 @@ class JobRunner:
             self.checkpoint_manager.write_checkpoint_metadata(epoch)
             if self.upload_task_group_builder is not None:
                 session.run(self.upload_task_group_builder.build(epoch, self.checkpoint_manager))
-        except RuntimeError as error:
+        except Exception as error:  # also what an operator written in Python raises
             logger.error("the checkpoint of epoch %s was not saved: %s", epoch, error)
 
 

@@ -40,6 +40,7 @@ class CNNModelHelper(ModelHelper):
         return "ConstantFill", {}
 
     def ConstantInit(self, value):
+        """All elements are `value`."""
         return "ConstantFill", {"value": value}
 
     @property

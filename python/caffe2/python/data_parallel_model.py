@@ -95,7 +95,7 @@ def Parallelize(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
       barrier_net_timeout_sec: how long RunNet waits for other shards before its first iteration.
 
     Raises ValueError for contradicting arguments or replicas that differ; RuntimeError if a CUDA
-    device does not exist.
+    device does not exist; AssertionError in the scope of a GPU.
     """
     model = model_helper_obj
     if param_update_builder_fun is not None and optimizer_builder_fun is not None:
@@ -170,11 +170,11 @@ def _devices_of(devices, cpu_device):
 def _set_up(model, devices, rendezvous, net_type, cpu_device, num_threads_per_device,
             shared_model):
     """Sets what all functions here read of a model. Raises as Parallelize does."""
+    outer = scope.CurrentDeviceScope()
+    assert outer is None or outer.device_type == caffe2_pb2.CPU, (
+        f"Parallelize must not be called in the device scope {outer}")
     if not isinstance(model, model_helper.ModelHelper):
         raise TypeError(f"a ModelHelper is made data parallel, not {model!r}")
-    outer = scope.CurrentDeviceScope()
-    if outer is not None and outer.device_type != caffe2_pb2.CPU:
-        raise ValueError(f"Parallelize must not be called in the device scope {outer}")
     sync.check_rendezvous(rendezvous)
     if shared_model and not cpu_device:
         raise ValueError("Shared model only supported on CPU")
@@ -308,6 +308,13 @@ def Synchronize(model, timeout_sec=sync._DEFAULT_TIMEOUT_SEC):
         raise ValueError(f"Must use fixed timeout, {model._sync_barrier_net_timeout} != "
                          f"{timeout_sec}")
     workspace.RunNet(model._sync_barrier_net)
+
+
+def _RunComparison(model, blob_name, device=None):
+    """Whether a float blob is the same on all shards; see same_on_all_shards. `device` is that of
+    the blob."""
+    with core.DeviceScope(device) if device is not None else core.EmptyDeviceScope():
+        return sync.same_on_all_shards(model, blob_name)
 
 
 # -- Checkpoints -----------------------------------------------------------------------------------

@@ -174,9 +174,11 @@ class Dataset:
         return from_blob_list(self.schema, self.get_blobs())
 
     def field_names(self):
+        """The names of the columns."""
         return self.fields
 
     def field_types(self):
+        """The numpy dtypes of the columns."""
         return self.schema.field_types()
 
     def reader(self, init_net=None, cursor_name=None, batch_size=1, enforce_batch_size=False):

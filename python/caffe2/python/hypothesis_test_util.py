@@ -51,10 +51,12 @@ gcs_no_hip = gcs
 
 
 def is_sandcastle():
+    """Whether this runs in Facebook's continuous integration."""
     return False
 
 
 def is_travis():
+    """Whether this runs in the continuous integration of Travis."""
     return False
 
 
@@ -72,6 +74,7 @@ def floats(min_value=None, max_value=None, allow_nan=False, allow_infinity=False
 
 
 def dims(min_value=1, max_value=5):
+    """Sizes of dimensions, from min_value to max_value."""
     return st.integers(min_value=min_value, max_value=max_value)
 
 
@@ -109,6 +112,7 @@ def tensor(min_dim=1, max_dim=4, dtype=np.float32, elements=None, unique=False, 
 
 
 def tensor1d(min_len=1, max_len=64, dtype=np.float32, elements=None):
+    """Arrays of one dimension; see tensor."""
     return tensor(1, 1, dtype, elements, min_value=min_len, max_value=max_len)
 
 
@@ -119,6 +123,7 @@ def tensors(n, min_dim=1, max_dim=4, dtype=np.float32, elements=None, **kwargs):
 
 
 def tensors1d(n, min_len=1, max_len=64, dtype=np.float32, elements=None):
+    """Lists of arrays of one dimension and equal shape; see tensors."""
     return tensors(n, 1, 1, dtype, elements, min_value=min_len, max_value=max_len)
 
 

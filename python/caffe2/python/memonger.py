@@ -7,7 +7,6 @@ they did.
 
 import collections
 import enum
-import heapq
 import logging
 
 import numpy as np
@@ -33,6 +32,7 @@ _SIZES = {
 
 
 class AssignmentAlgorithm(enum.Enum):
+    """How blobs are assigned to memory: quickly, or the best way."""
     GREEDY = 0
     DYNAMIC_PROGRAMMING = 1
 
@@ -71,7 +71,8 @@ def share_grad_blobs(net, losses, param_grads, namescope, dont_share_blobs=None,
       param_grads: gradients of parameters, likewise.
       namescope: only blobs whose names begin with it share.
       dont_share_blobs: further blobs that keep their own memory.
-      share_activations: blobs of the forward pass that the backward pass reads share, too.
+      share_activations: blobs of the forward pass that the backward pass reads share, too, but not
+        those of the last two layers with weights, which are usually fetched.
       blob_shapes: {blob: shape}: blobs of like size share.
 
     Returns a NetDef.
@@ -80,6 +81,8 @@ def share_grad_blobs(net, losses, param_grads, namescope, dont_share_blobs=None,
     own = {str(blob) for blob in (*losses, *(dont_share_blobs or ()))}
     for grad in param_grads:
         own.update(map(str, grad if isinstance(grad, core.GradientSlice) else [grad]))
+    layers = [blob for op in proto.op for blob in op.output if blob + "_w" in op.input]
+    own.update(layers[-2:])
     candidates = set()
     for op in proto.op:
         if op.is_gradient_op:
@@ -93,9 +96,11 @@ def share_grad_blobs(net, losses, param_grads, namescope, dont_share_blobs=None,
 def optimize_inference_for_dag(net, input_blobs, namescope=""):
     """Lets the blobs of a net without gradients share memory, except its inputs and outputs.
 
-    Raises ValueError if it has gradients.
+    Raises ValueError if it has gradients, RuntimeError for an operator that its schema refuses.
     """
     proto = _proto_of(net)
+    for op in proto.op:
+        C.verify_operator(op.SerializeToString())
     if any(op.is_gradient_op for op in proto.op):
         raise ValueError(f"net {proto.name} has gradients; see share_grad_blobs")
     written = {blob for op in proto.op for blob in op.output if blob.startswith(namescope)}
@@ -112,11 +117,13 @@ def release_blobs_when_used(netproto, dont_free_blobs, selector_fun=None):
     """A copy of the net that frees blobs behind their last use.
 
     Args:
-      dont_free_blobs: blobs that are kept, as are external outputs and what no operator reads.
+      dont_free_blobs: blobs that are kept, as are external outputs, what no operator reads, and
+        blobs with an Alias.
       selector_fun: function(blob) that tells whether a blob may be freed; default: all.
     """
     kept = {str(blob) for blob in dont_free_blobs} | set(netproto.external_output)
     kept |= set(netproto.external_input)
+    kept |= {op.input[0] for op in netproto.op if op.type in ("Alias", "AliasWithName")}
     written = {blob for op in netproto.op for blob in op.output}
     last_use, read = {}, set()
     for index, op in enumerate(netproto.op):
@@ -184,7 +191,13 @@ class InterferenceGraph:
         self.successors = [set() for _ in range(size)]
         self.predecessors = [set() for _ in range(size)]
 
+    def edges(self):
+        """Pairs (first, second), sorted."""
+        return [(i, after) for i, all_after in enumerate(self.successors)
+                for after in sorted(all_after)]
+
     def add_edge(self, first, second):
+        """Lets operator `first` run before operator `second`."""
         self.successors[first].add(second)
         self.predecessors[second].add(first)
 
@@ -193,31 +206,32 @@ def compute_interference_graph(ops):
     """The graph of a list of operators: writers before readers, and readers before whoever writes
     the same blob again."""
     graph = InterferenceGraph(len(ops))
-    writer, readers = {}, collections.defaultdict(set)
+    writers, readers = collections.defaultdict(set), collections.defaultdict(set)
     for i, op in enumerate(ops):
         for blob in (*op.input, *op.control_input):
-            if blob in writer:
-                graph.add_edge(writer[blob], i)
+            for before in writers[blob]:
+                graph.add_edge(before, i)
             readers[blob].add(i)
         for blob in op.output:
-            for before in {*readers[blob], *([writer[blob]] if blob in writer else ())} - {i}:
+            for before in (writers[blob] | readers[blob]) - {i}:
                 graph.add_edge(before, i)
-            writer[blob], readers[blob] = i, set()
+            writers[blob].add(i)
     return graph
 
 
 def topological_sort_traversal(g):
-    """Operators in an order in which they can run: the first one ready first."""
+    """Operators in an order in which they can run: the last one ready first, so that what one has
+    written is read soon."""
     missing = [len(before) for before in g.predecessors]
     ready = [i for i, count in enumerate(missing) if count == 0]
     order = []
     while ready:
-        i = heapq.heappop(ready)
+        i = ready.pop()
         order.append(i)
-        for after in g.successors[i]:
+        for after in sorted(g.successors[i]):
             missing[after] -= 1
             if missing[after] == 0:
-                heapq.heappush(ready, after)
+                ready.append(after)
     if len(order) != len(missing):
         raise ValueError("the operators depend on each other in a circle")
     return order

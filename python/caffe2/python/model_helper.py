@@ -81,6 +81,7 @@ class ModelHelper:
         return self._arg_scope
 
     def get_name(self):
+        """The name of the model."""
         return self.name
 
     # -- Parameters --------------------------------------------------------------------------------
@@ -95,7 +96,8 @@ class ModelHelper:
           initializer: what fills it (modeling.initializers); not used with init_params=False.
           tags: ParameterTags, one or several.
 
-        Raises TypeError for another kind of name.
+        A parameter that there is already is returned as it is. Raises TypeError for another kind of
+        name, AssertionError if it has another shape.
         """
         if isinstance(param_name, core.BlobReference):
             blob = core.BlobReference(str(param_name), self.net)
@@ -105,7 +107,10 @@ class ModelHelper:
         else:
             raise TypeError(f"a parameter name is a string or a BlobReference, not {param_name!r}")
         if str(blob) in self._parameters_info:
-            return self._parameters_info[str(blob)].blob
+            info = self._parameters_info[str(blob)]
+            assert info.shape is None or list(info.shape) == list(shape), (
+                f"parameter {blob} has the shape {list(info.shape)}, not {list(shape)}")
+            return info.blob
         if not self.init_params:
             initializer = initializers.ExternalInitializer()
         info = initializer.create_param(
@@ -119,6 +124,7 @@ class ModelHelper:
         return self._parameters_info[str(param)]
 
     def add_param_DEPRECATED(self, param, key=None, shape=None, length=None):
+        """AddParameter; returns the ParameterInfo."""
         self.AddParameter(param)
         return self.get_param_info(param)
 
@@ -160,9 +166,11 @@ class ModelHelper:
         return self._in_scope(self._computed_params, namescope)
 
     def GetAllParams(self, namescope=None):
+        """GetParams, then GetComputedParams."""
         return self.GetParams(namescope) + self.GetComputedParams(namescope)
 
     def GetParameterBlobs(self, namescope=None):
+        """GetParams."""
         return self.GetParams(namescope)
 
     def GetOptimizationParamInfo(self, params=None):
@@ -179,6 +187,7 @@ class ModelHelper:
     # -- Gradients ---------------------------------------------------------------------------------
 
     def GetParamsToGradient(self, *args, **kwargs):
+        """get_param_to_grad of all parameters."""
         return self.get_param_to_grad(self.params)
 
     def get_param_to_grad(self, params):
@@ -254,22 +263,28 @@ class ModelHelper:
         return self._devices
 
     def RunAllOnGPU(self, *args, **kwargs):
+        """Places both nets on a CUDA device; see Net.RunAllOnGPU."""
         self.param_init_net.RunAllOnGPU(*args, **kwargs)
         self.net.RunAllOnGPU(*args, **kwargs)
 
     def Proto(self):
+        """The NetDef of the net."""
         return self.net.Proto()
 
     def InitProto(self):
+        """The NetDef of param_init_net."""
         return self.param_init_net.Proto()
 
     def RunInit(self):
+        """Runs param_init_net, which makes the parameters."""
         workspace.RunNetOnce(self.param_init_net)
 
     def CreateNet(self):
+        """Makes the net in the current workspace."""
         workspace.CreateNet(self.net)
 
     def Run(self, *args, **kwargs):
+        """Runs the created net; arguments as of workspace.RunNet."""
         workspace.RunNet(self.net, *args, **kwargs)
 
     def __getattr__(self, op_type):

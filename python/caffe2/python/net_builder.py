@@ -84,6 +84,7 @@ class NetBuilder:
         return self._current_net
 
     def freeze(self):
+        """Ends the construction, of this builder and those in it."""
         for child in self._children:
             if hasattr(child, "freeze"):
                 child.freeze()

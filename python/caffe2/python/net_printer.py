@@ -1,4 +1,4 @@
-"""Nets, steps and plans as readable text.
+"""Nets, steps, plans and jobs as readable text.
 
 ``print(net_printer.to_string(net))`` shows one line for each operator::
 
@@ -11,7 +11,9 @@
 import os
 
 from caffe2.proto import caffe2_pb2
-from caffe2.python import core
+from caffe2.python import _net_analyzer, core
+from caffe2.python.checkpoint import Job
+from caffe2.python.task import Task, TaskGroup
 
 # Longer lists of values are cut.
 _MOST_VALUES = 8
@@ -151,12 +153,55 @@ def _copy_of_step(step):
     return copy
 
 
+def _plan_of_task(task):
+    plan = core.Plan(task.name)
+    plan.AddStep(_copy_of_step(task.get_step()))
+    return plan.Proto()
+
+
+def _plans_of_group(group):
+    """Pairs (Task, PlanDef) of a TaskGroup, whose tasks may not change afterwards. Raises TypeError
+    for a group that was compiled for a session."""
+    if not isinstance(group, TaskGroup):
+        raise TypeError(f"{group!r} is no TaskGroup: print and analyze jobs before compile")
+    return [(task, _plan_of_task(task)) for task in group.tasks_by_node().tasks()]
+
+
+def _task_lines(task, plan, indent, factor_prefixes):
+    workspace_type = f", {task.workspace_type()} workspace" if task.workspace_type() else ""
+    lines = [f'{indent}task "{task.name}" on {task.node}{workspace_type}:']
+    lines += [indent + _INDENT + line for line in _plan_lines(plan, factor_prefixes)]
+    outputs = ", ".join(str(name) for name in task.output_list().names())
+    return lines + ([f"{indent}{_INDENT}outputs: {outputs}"] if outputs else [])
+
+
+def _group_lines(group, indent="", factor_prefixes=False):
+    return [line for task, plan in _plans_of_group(group)
+            for line in _task_lines(task, plan, indent, factor_prefixes)]
+
+
+def _job_lines(job, factor_prefixes):
+    lines = []
+    for name in ("init_group", "epoch_group", "download_group", "exit_group"):
+        lines.append(f"{name}:")
+        lines += _group_lines(getattr(job, name), _INDENT, factor_prefixes)
+    conditions = [str(name) for output in job.stop_conditions for name in output.names]
+    return lines + [f"stop when: {', '.join(conditions)}" if conditions else "runs one epoch"]
+
+
 def to_string(obj, factor_prefixes=False):
-    """A Net, ExecutionStep, Plan, ModelHelper or message of these as text.
+    """A Net, ExecutionStep, Plan, ModelHelper or message of these as text, or a Task, TaskGroup or
+    Job, which may not change afterwards.
 
     `factor_prefixes` writes a common scope of inputs or outputs once. Raises TypeError for anything
     else.
     """
+    if isinstance(obj, Job):
+        return "\n".join(_job_lines(obj, factor_prefixes)) + "\n"
+    if isinstance(obj, TaskGroup):
+        return "\n".join(_group_lines(obj, "", factor_prefixes)) + "\n"
+    if isinstance(obj, Task):
+        return "\n".join(_task_lines(obj, _plan_of_task(obj), "", factor_prefixes)) + "\n"
     message = _as_message(obj)
     if isinstance(message, caffe2_pb2.NetDef):
         lines = _net_lines(message, factor_prefixes=factor_prefixes)
@@ -177,19 +222,19 @@ def debug_net(net):
 
 
 def analyze(obj):
-    """Checks that every blob an operator reads exists then: an external input, or written before.
+    """Checks that every blob an operator reads exists then, and no two steps that run at once make
+    the same one.
 
     Args:
-      obj: a Net, Plan or step; the nets of a plan are checked each on its own.
+      obj: a Net, whose external inputs are taken to exist; a Plan or step, likewise for what it
+        makes nowhere; or a Job, which has to make all of its blobs.
 
-    Raises ValueError that names net, operator and blob.
+    Raises AssertionError that names the blob; its cause names net and operator.
     """
+    if isinstance(obj, Job):
+        _net_analyzer.analyze_job(obj, _plans_of_group)
+        return
     message = _as_message(obj)
-    for net in message.network if isinstance(message, caffe2_pb2.PlanDef) else [message]:
-        known = set(net.external_input)
-        for i, op in enumerate(net.op):
-            for blob in op.input:
-                if blob not in known:
-                    raise ValueError(
-                        f"net {net.name}, operator {i} ({op.type}): input {blob} is not defined")
-            known.update(op.output)
+    if isinstance(message, caffe2_pb2.ExecutionStep):
+        message = caffe2_pb2.PlanDef(execution_step=[message])
+    _net_analyzer.analyze_message(message)

@@ -13,6 +13,7 @@ class OptimizerContext:
         self._stack = []
 
     def has_optimizer(self, name):
+        """Whether an open block names it."""
         return any(name in optimizers for optimizers in self._stack)
 
     def get_optimizer(self, name):
@@ -23,9 +24,11 @@ class OptimizerContext:
         raise KeyError(f"{name} optimizer is not provided!")
 
     def push_optimizers(self, optimizers):
+        """Opens a block with {name: optimizer}."""
         self._stack.append(dict(optimizers))
 
     def pop_optimizers(self):
+        """Ends the innermost block."""
         self._stack.pop()
 
 

@@ -89,6 +89,7 @@ class WorkerCoordinator:
             daemon=True))
 
     def init(self, global_coordinator):
+        """Calls the init function, if it was given and nothing was started yet."""
         if self._init_fun and not self._started:
             self._init_fun(self, global_coordinator)
 
@@ -141,6 +142,7 @@ class GlobalWorkerCoordinator:
         self._shutdown_registered = False
 
     def add(self, coordinator):
+        """Adds a WorkerCoordinator, to be started and stopped with the others."""
         self._coordinators.append(coordinator)
 
     def get_new_worker_ids(self, num_workers):
@@ -196,6 +198,7 @@ class Worker:
         self._start_time = time.time()
 
     def run(self):
+        """Does one piece of work."""
         self._worker_fun(self._worker_id)
 
     def handle_exception(self):

@@ -59,6 +59,7 @@ def make_processor(processor, reader=None):
 
 
 def processor_name(processor):
+    """A name for a processor: its own, or that of its class."""
     for attribute in ("name", "func_name", "__name__"):
         name = getattr(processor, attribute, None)
         if name:

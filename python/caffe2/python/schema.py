@@ -197,6 +197,7 @@ def InitEmptyRecord(net, schema_or_record, enforce_types=False):
 
 
 def attach_metadata_to_scalars(field, metadata):
+    """Sets the Metadata of all columns of a field."""
     for scalar in field.all_scalars():
         scalar.set_metadata(metadata)
 

@@ -23,6 +23,7 @@ class Session:
         self._open = True
 
     def is_open(self):
+        """False after close()."""
         return self._open
 
     @classmethod
@@ -60,6 +61,7 @@ class Session:
         self._run_compiled(compiled.obj)
 
     def close(self):
+        """Ends the session: nothing runs in it any more."""
         if self.is_open():
             self._do_close()
             self._open = False
@@ -88,6 +90,9 @@ class LocalSession(Session):
 
     @classmethod
     def _compile_task_group(cls, task_group, setup_net_list=None):
+        if task_group.remote_nets():
+            raise ValueError(
+                f"a LocalSession has no hosts for the remote nets {task_group.remote_nets()}")
         with Cluster():
             task = task_group.to_task()
         plan = core.Plan("task_group_plan")

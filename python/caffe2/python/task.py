@@ -23,6 +23,7 @@ class Cluster:
         self._node_kwargs = {}
 
     def add_node(self, node):
+        """Notes a Node."""
         if str(node) not in self._nodes:
             self._nodes.append(str(node))
         self._node_kwargs[str(node)] = _merge_node_kwargs(
@@ -33,6 +34,7 @@ class Cluster:
         return self._nodes
 
     def node_kwargs(self):
+        """{node: what Node was given beside its name}."""
         return self._node_kwargs
 
     def __repr__(self):
@@ -55,6 +57,7 @@ class Node:
         return f"Node(name={self._name}, kwargs={self._kwargs})"
 
     def kwargs(self):
+        """What the node was given beside its name: a dict."""
         return self._kwargs
 
 
@@ -120,16 +123,27 @@ class TaskGroup:
         self._tasks_to_add = []
         self._report_nets = {}
         self._report_steps = []
+        self._remote_nets = []
         self._workspace_type = workspace_type
 
+    def add_remote_net(self, net):
+        """Notes a net that hosts of the tasks run when others ask for it, by its name."""
+        self._remote_nets.append(net)
+
+    def remote_nets(self):
+        """The nets of add_remote_net: a list."""
+        return self._remote_nets
+
     def add(self, task):
-        """Adds a task. Raises ValueError if the group was used, or the workspaces differ."""
+        """Adds a task. Raises ValueError if the group was used, AssertionError if the workspaces
+        differ."""
         if self._already_used:
             raise ValueError("Cannot add Task to an already used TaskGroup.")
         types = {self._workspace_type, task._workspace_type} - {None}
         if len(types) > 1:
-            raise ValueError(f"the workspace of a task, {task._workspace_type}, is not that of its "
-                             f"group, {self._workspace_type}")
+            raise AssertionError(
+                f"the workspace of a task, {task._workspace_type}, is not that of its group, "
+                f"{self._workspace_type}")
         if task._workspace_type is None:
             task._workspace_type = self._workspace_type or WorkspaceType.PRIVATE
         if self._workspace_type is None:
@@ -138,6 +152,7 @@ class TaskGroup:
         self._tasks.append(task)
 
     def tasks(self):
+        """The tasks; the group takes no more after that."""
         for task in self._tasks_to_add:
             self.add(task)
         self._tasks_to_add = []
@@ -145,6 +160,7 @@ class TaskGroup:
         return self._tasks
 
     def num_registered_tasks(self):
+        """The number of tasks so far."""
         return len(self._tasks_to_add) + len(self._tasks)
 
     def used_nodes(self):
@@ -177,6 +193,7 @@ class TaskGroup:
             node = (node_remap or {}).get(task.node, task.node)
             by_node.setdefault(node, []).append(task)
         grouped = TaskGroup(self.workspace_type())
+        grouped._remote_nets = list(self._remote_nets)
         for node, tasks in by_node.items():
             reports = [step for owner, step in self._report_steps
                        if (node_remap or {}).get(owner, owner) == node]
@@ -217,11 +234,12 @@ class TaskGroup:
         return tasks[0]
 
     def workspace_type(self):
+        """A WorkspaceType, or None while no task is in the group."""
         return self._workspace_type
 
     def __repr__(self):
         return f"TaskGroup(tasks={self._tasks + self._tasks_to_add}, " \
-               f"workspace_type={self.workspace_type()})"
+               f"workspace_type={self.workspace_type()}, remote_nets={self._remote_nets})"
 
 
 _NO_GROUP = object()
@@ -244,6 +262,7 @@ class TaskOutput:
         self._fetch_func = None
 
     def set(self, values, _fetch_func=None):
+        """Sets the blobs as the session knows them, and what fetches their values."""
         if len(values) != len(self.names):
             raise ValueError(f"{len(values)} values for {len(self.names)} outputs")
         self._values = values
@@ -281,6 +300,7 @@ class TaskOutputList:
         return list(dict.fromkeys(name for output in self.outputs for name in output.names))
 
     def set_values(self, values, _fetch_func=None):
+        """TaskOutput.set of all, from values in the order of names()."""
         by_name = dict(zip(map(str, self.names()), values))
         for output in self.outputs:
             output.set([by_name[str(name)] for name in output.names], _fetch_func)
@@ -358,6 +378,7 @@ class Task:
         self._net_builder = None
 
     def workspace_type(self):
+        """A WorkspaceType, or None before the task is in a group."""
         return self._workspace_type
 
     def _assert_not_used(self):
@@ -369,6 +390,7 @@ class Task:
         self._already_used = True
 
     def add_output(self, output):
+        """Lets a blob or record be read after the task ran; returns its TaskOutput."""
         self._assert_not_used()
         if not isinstance(output, TaskOutput):
             output = TaskOutput(output)
@@ -376,12 +398,14 @@ class Task:
         return output
 
     def add_outputs(self, outputs):
+        """add_output of one, or of each of a list."""
         self._assert_not_used()
         if not isinstance(outputs, (list, tuple)):
             return self.add_output(outputs)
         return [self.add_output(output) for output in outputs]
 
     def set_step(self, step):
+        """Sets what the task runs: a net, step or NetBuilder."""
         self._assert_not_used()
         self._step = core.to_execution_step(step)
 
@@ -413,9 +437,11 @@ class Task:
         return self._step_with_setup
 
     def output_list(self):
+        """The outputs as a TaskOutputList."""
         return TaskOutputList(self._outputs)
 
     def outputs(self):
+        """The TaskOutputs: a list."""
         return self._outputs
 
     def __repr__(self):

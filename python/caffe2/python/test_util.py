@@ -20,15 +20,18 @@ def randBlob(name, type, *dims, **kwargs):
 
 
 def randBlobFloat32(name, *dims, **kwargs):
+    """Feeds a blob with random floats in [0, 1) of a shape."""
     randBlob(name, np.float32, *dims, **kwargs)
 
 
 def randBlobsFloat32(names, *dims, **kwargs):
+    """randBlobFloat32 of each of several blobs."""
     for name in names:
         randBlobFloat32(name, *dims, **kwargs)
 
 
 def numOps(net):
+    """The number of operators of a net."""
     return len(net.Proto().op)
 
 

@@ -297,7 +297,8 @@ def BuildUniqueMutexIter(init_net, net, iter=None, iter_mutex=None, iter_val=0):
     iter = iter if iter is not None else core.BlobReference("optimizer_iteration")
     iter_mutex = iter_mutex if iter_mutex is not None else core.BlobReference("iteration_mutex")
     counter, mutex = core.BlobReference(str(iter)), core.BlobReference(str(iter_mutex))
-    with core.DeviceScope(core.DeviceOption(caffe2_pb2.CPU)):
+    cpu = core.DeviceOption(caffe2_pb2.CPU, extra_info=["device_type_override:cpu"])
+    with core.DeviceScope(cpu):
         if not init_net.BlobIsDefined(counter):
             init_net.ConstantFill([], counter, shape=[1], value=iter_val,
                                   dtype=core.DataType.INT64)

@@ -22,6 +22,7 @@ from caffe2.python import _import_c_extension as C
 from caffe2.python import scope, utils
 from caffe2.python._net import Net, operator_observers, operator_tracebacks
 from caffe2.python._operator_def import TriggerLazyImport
+from caffe2.python._random_inputs import random_inputs
 
 log = logging.getLogger(__name__)
 
@@ -155,6 +156,7 @@ def CallWithExceptionIntercept(func, *args):
 
 
 def HasBlob(name):
+    """Whether the current workspace has a blob of this name."""
     return C.has_blob(StringifyBlobName(name))
 
 
@@ -304,6 +306,7 @@ def RunOperatorMultiple(operator, num_runs):
 
 
 def RunOperatorsOnce(operators):
+    """RunOperatorOnce of each; False as soon as one reports failure."""
     for operator in operators:
         if not RunOperatorOnce(operator):
             return False
@@ -331,6 +334,7 @@ def CreateNet(net, overwrite=False, input_blobs=None):
 
 
 def DeleteNet(name):
+    """Removes a created net, by its name or a Net; its blobs stay."""
     return C.delete_net(StringifyNetName(name))
 
 
@@ -381,6 +385,7 @@ class BackgroundPlan:
             log.error("A plan in the background failed: %s", error)
 
     def is_done(self):
+        """Whether the plan has ended, well or not."""
         return not self._thread.is_alive()
 
     def is_succeeded(self):
@@ -454,12 +459,6 @@ def InferShapesAndTypes(nets, blob_dimensions=None, nets_proto=False, blob_types
     return shapes, types
 
 
-# Element types of FillRandomNetworkInputs by the names that C++ has for them; others are numpy's.
-_FILLER_TYPES = {
-    "float": "float32", "double": "float64", "int": "int32", "int64_t": "int64",
-    "uint8_t": "uint8", "uint16_t": "uint16", "int8_t": "int8"}
-
-
 def FillRandomNetworkInputs(net, input_dims, input_types):
     """Feeds the blobs that a net reads and does not write before with random numbers between 0 and
     1, for trying out how fast it runs; integers are 0 or 1.
@@ -472,23 +471,8 @@ def FillRandomNetworkInputs(net, input_dims, input_types):
     Raises RuntimeError where these lists do not fit the net.
     """
     operators = caffe2_pb2.NetDef.FromString(StringifyProto(net)).op
-    if not len(operators) == len(input_dims) == len(input_types):
-        raise RuntimeError(f"{len(input_dims)} lists of shapes and {len(input_types)} of types for "
-                           f"{len(operators)} operators")
-    known = set()
-    for op, shapes, types in zip(operators, input_dims, input_types):
-        if not len(op.input) == len(shapes) == len(types):
-            raise RuntimeError(f"{len(shapes)} shapes and {len(types)} types for the inputs "
-                               f"{list(op.input)} of {op.type}")
-        for blob, shape, kind in zip(op.input, shapes, types):
-            if blob not in known:
-                dtype = np.dtype(_FILLER_TYPES.get(kind, kind))
-                values = np.random.rand(*shape)
-                if dtype.kind in "iub":
-                    values = values.round()
-                FeedBlob(blob, values.astype(dtype))
-        known.update(op.input)
-        known.update(op.output)
+    for blob, values in random_inputs(operators, input_dims, input_types):
+        FeedBlob(blob, values)
 
 
 def ApplyTransform(transform_key, net):
@@ -535,6 +519,7 @@ _immediate_root_folder = None
 
 
 def IsImmediate():
+    """Whether StartImmediate is in effect."""
     return _immediate_root_folder is not None
 
 
@@ -569,16 +554,19 @@ def StopImmediate():
 
 
 def RunOperatorImmediate(op):
+    """Runs an OperatorDef in the workspace of immediate mode."""
     with _immediate_guard():
         RunOperatorOnce(op)
 
 
 def FetchImmediate(*args, **kwargs):
+    """FetchBlob from the workspace of immediate mode."""
     with _immediate_guard():
         return FetchBlob(*args, **kwargs)
 
 
 def FeedImmediate(*args, **kwargs):
+    """FeedBlob into the workspace of immediate mode."""
     with _immediate_guard():
         return FeedBlob(*args, **kwargs)
 

@@ -14,6 +14,8 @@ class BlobReport(NetModifier):
       logging_frequency: every how many runs the results are printed; 0: never.
     """
 
+    _width = 1  # floats of a result
+
     def __init__(self, blobs, logging_frequency):
         self._blobs = list(blobs)
         self._logging_frequency = logging_frequency
@@ -39,7 +41,7 @@ class BlobReport(NetModifier):
                 if self._logging_frequency >= 1:
                     net.Print(output, [], every_n=self._logging_frequency)
                 if modify_output_record:
-                    column = schema.Scalar((np.float32, (1,)), output)
+                    column = schema.Scalar((np.float32, (self._width,)), output)
                     if net.output_record() is None:
                         net.set_output_record(schema.Struct((str(blob) + field, column)))
                     else:

@@ -57,7 +57,7 @@ class GradientClipping(NetModifier):
 
     def _norm(self, net, blob, name):
         if self.clip_norm_type == self.L1_NORM:
-            return net.SumElements(net.Abs(blob), net.NextScopedBlob(prefix=name))
+            return net.LpNorm(blob, net.NextScopedBlob(prefix=name), p=1)
         return net.Sqrt(net.SumSqrElements(blob), net.NextScopedBlob(prefix=name))
 
     def _clip(self, net, param, grad):

@@ -53,8 +53,8 @@ class ShuffleNetV2Builder:
         self.last_out = self._join([left, right], name, channels)
 
     def create(self):
-        x = self._conv(self.last_out, "conv1", self.num_input_channels, _FIRST, 3, 2)
-        self.last_out = brew.max_pool(self.model, x, "pool1", kernel=3, stride=2, pad=1)
+        x = self._conv(self.last_out, "stage1_conv", self.num_input_channels, _FIRST, 3, 2)
+        self.last_out = brew.max_pool(self.model, x, "stage1_pool", kernel=3, stride=2, pad=1)
         dim_in = _FIRST
         for number, (repeats, channels) in enumerate(_STAGES, 2):
             self._downsample(f"stage{number}_0", dim_in, channels)

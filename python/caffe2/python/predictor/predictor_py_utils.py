@@ -36,10 +36,12 @@ def GetPlan(meta_net_def, key):
 
 
 def AddNet(meta_net_def, net_name, net):
+    """Adds a Net or NetDef under a key. Raises ValueError if there is one."""
     _set(meta_net_def.nets, net_name, net.Proto() if isinstance(net, core.Net) else net)
 
 
 def AddPlan(meta_net_def, plan_name, plan):
+    """Adds a Plan or PlanDef under a key. Raises ValueError if there is one."""
     _set(meta_net_def.plans, plan_name, plan.Proto() if isinstance(plan, core.Plan) else plan)
 
 
@@ -71,4 +73,5 @@ def GetApplicationSpecificInfo(meta_net_def, key):
 
 
 def AddApplicationSpecificInfo(meta_net_def, key, value):
+    """Adds text under a key."""
     meta_net_def.applicationSpecificInfo.add(key=key, value=value)

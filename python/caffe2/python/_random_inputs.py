@@ -1,0 +1,28 @@
+"""Random arrays for the inputs of operators; for workspace.FillRandomNetworkInputs."""
+
+import numpy as np
+
+# Element types by the names that C++ has for them; others are numpy's.
+_TYPES = {"float": "float32", "double": "float64", "int": "int32", "int64_t": "int64",
+          "uint8_t": "uint8", "uint16_t": "uint16", "int8_t": "int8"}
+
+
+def random_inputs(operators, input_dims, input_types):
+    """Yields (blob, array) of what OperatorDefs read and do not write before; see
+    workspace.FillRandomNetworkInputs."""
+    if not len(operators) == len(input_dims) == len(input_types):
+        raise RuntimeError(f"{len(input_dims)} lists of shapes and {len(input_types)} of types for "
+                           f"{len(operators)} operators")
+    known = set()
+    for op, shapes, types in zip(operators, input_dims, input_types):
+        if not len(op.input) == len(shapes) == len(types):
+            raise RuntimeError(f"{len(shapes)} shapes and {len(types)} types for the inputs "
+                               f"{list(op.input)} of {op.type}")
+        for blob, shape, kind in zip(op.input, shapes, types):
+            if blob in known:
+                continue
+            dtype = np.dtype(_TYPES.get(kind, kind))
+            values = np.random.rand(*shape)
+            yield blob, (values.round() if dtype.kind in "iub" else values).astype(dtype)
+        known.update(op.input)
+        known.update(op.output)

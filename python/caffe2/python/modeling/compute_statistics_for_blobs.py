@@ -1,0 +1,20 @@
+"""Reports statistics of blobs."""
+
+from caffe2.python import core
+from caffe2.python.modeling._blob_report import BlobReport
+
+
+class ComputeStatisticsForBlobs(BlobReport):
+    """Least and largest element, mean and unbiased standard deviation of each blob, in
+    "<blob>_summary", float of shape [4]."""
+
+    _width = 4
+
+    def __init__(self, blobs, logging_frequency):
+        super().__init__(blobs, logging_frequency)
+        self._suffix = "_summary"
+
+    def _compute(self, net, blob):
+        numbers = net.Cast(blob, net.NextScopedBlob(prefix=blob + "_float"), to=core.DataType.FLOAT)
+        return {self._suffix: net.Summarize(
+            numbers, net.NextScopedBlob(prefix=blob + self._suffix), to_file=0)}
