@@ -193,6 +193,7 @@ def test_histograms_of_blobs():
     net.AddExternalInput("x")
     for accumulate in (False, True):
         ComputeHistogramForBlobs(["x"], 0, 4, -1.0, 1.0, accumulate)(net)
+    workspace.FeedBlob("x", np.zeros(1, np.float32))
     workspace.CreateNet(net)
     values = [np.float32([[-2, -0.75, 0.25], [0.3, 0.9, 1]]), np.float32([[-1, 0, 5, 6]])]
     shares = []

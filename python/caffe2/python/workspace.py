@@ -9,7 +9,6 @@ import contextlib
 import difflib
 import logging
 import os
-import re
 import shutil
 import tempfile
 import threading
@@ -20,7 +19,8 @@ from google.protobuf.message import Message
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import scope, utils
-from caffe2.python._net import Net, operator_observers, operator_tracebacks
+from caffe2.python._errors import CallWithExceptionIntercept
+from caffe2.python._net import Net, operator_observers
 from caffe2.python._operator_def import TriggerLazyImport
 from caffe2.python._random_inputs import random_inputs
 
@@ -115,41 +115,6 @@ def StringifyNetName(name):
 
 
 GetNetName = StringifyNetName
-
-# How the library names an operator in an error: net, index.
-_OPERATOR_PATTERN = re.compile(r"net (\S+), operator (\d+), ")
-
-
-def _with_creation_line(error):
-    """The error with the Python line that created the operator it names, or the error itself.
-
-    An exception of a Python operator stays what it is, with notes (from Python 3.11 on).
-    """
-    notes = getattr(error, "__notes__", ())
-    text = "\n".join(notes) or str(error)
-    for net, index in _OPERATOR_PATTERN.findall(text):
-        lines = operator_tracebacks.get(net, {}).get(int(index))
-        if not lines:
-            continue
-        file, line, function = lines[0]
-        created = (f'Operator {index} of net {net} was created at\n'
-                   f'  File "{file}", line {line}, in {function}')
-        if notes:
-            error.add_note(created)
-            return error
-        return RuntimeError(f"{error}\n{created}")
-    return error
-
-
-def CallWithExceptionIntercept(func, *args):
-    """Calls a function of the library; errors get the creation line of the operator at fault."""
-    try:
-        return func(*args)
-    except Exception as error:
-        explained = _with_creation_line(error)
-        if explained is error:
-            raise
-        raise explained from error
 
 
 # -- Blobs ---------------------------------------------------------------------------------------
