@@ -2,12 +2,18 @@
 // member's tensor, on that member's device.
 #pragma once
 
+#include <type_traits>
+#include <vector>
+
 #include "caffe2/core/operator.h"
+#include "caffe2/cuda/nccl.h"
 #include "distributed/local_copies.h"
 
 namespace caffe2 {
 
-// The sum is formed on the operator's device, where input 0 lies, in the order of the inputs.
+// CUDA tensors on different devices are given to NCCL. Elsewhere, and without it, copies and
+// additions do: the sum is then formed on the operator's device, where input 0 lies, in the order
+// of the inputs.
 template <class Context>
 class LocalCollectiveOp : public Operator<Context> {
  public:
@@ -16,6 +22,45 @@ class LocalCollectiveOp : public Operator<Context> {
  protected:
   // The output of one member.
   Tensor* Member(int i) { return BlobGetMutableTensor(this->OutputBlob(i), Input(i).device()); }
+  // f(group) where NCCL joins the members' devices; false, with nothing done, elsewhere.
+  template <typename F>
+  bool ThroughNccl(const F& f) {
+    if constexpr (std::is_same_v<Context, CUDAContext>) {
+      std::vector<int> devices;
+      for (int i = 0; i < InputSize(); ++i) {
+        if (Input(i).GetDeviceType() != CUDA || Input(i).numel() == 0) return false;
+        devices.push_back(Input(i).device().id);
+      }
+      cuda::LocalNcclGroup* group = cuda::LocalNcclGroup::Of(devices);
+      if (group == nullptr) return false;
+      f(group);
+      return true;
+    }
+    return false;
+  }
+  std::vector<const void*> InputData() const {
+    std::vector<const void*> data;
+    for (int i = 0; i < InputSize(); ++i) data.push_back(Input(i).raw_data());
+    return data;
+  }
+  // The outputs in the shape `dims`, each on its member's device.
+  std::vector<void*> OutputData(const std::vector<int64_t>& dims) {
+    std::vector<void*> data;
+    for (int i = 0; i < OutputSize(); ++i) {
+      Member(i)->Resize(dims);
+      data.push_back(Member(i)->raw_mutable_data(Input(0).dtype()));
+    }
+    return data;
+  }
+  // True if an output is also an input, of any member.
+  bool HasAliases() const {
+    for (int i = 0; i < InputSize(); ++i) {
+      for (int j = 0; j < OutputSize(); ++j) {
+        if (this->IsInputOutputAlias(i, j)) return true;
+      }
+    }
+    return false;
+  }
   // Throws unless all inputs look the same.
   void CheckMembers() const {
     for (int i = 1; i < InputSize(); ++i) {
@@ -54,6 +99,12 @@ class NcclAllreduceOp final : public LocalCollectiveOp<Context> {
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using LocalCollectiveOp<Context>::LocalCollectiveOp;
   bool RunOnDevice() override {
+    this->CheckMembers();
+    const bool done = this->ThroughNccl([this](auto* group) {
+      group->Allreduce(this->InputData(), this->OutputData(Input(0).sizes()), Input(0).numel(),
+                       Input(0).dtype());
+    });
+    if (done) return true;
     const Tensor* sum = this->Add();
     for (int i = 0; i < OutputSize(); ++i) this->Give(*sum, this->Member(i));
     return true;
@@ -66,8 +117,25 @@ class NcclReduceOp final : public LocalCollectiveOp<Context> {
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using LocalCollectiveOp<Context>::LocalCollectiveOp;
   bool RunOnDevice() override {
+    this->CheckMembers();
+    const int root = this->Root();
+    const auto output = [this, root] {
+      return BlobGetMutableTensor(this->OutputBlob(0), Input(root).device());
+    };
+    // In the place of another member's input the sum would lie on the wrong device.
+    bool misplaced = false;
+    for (int i = 0; i < InputSize(); ++i) {
+      misplaced = misplaced || (i != root && this->IsInputOutputAlias(i, 0));
+    }
+    const bool done = !misplaced && this->ThroughNccl([&](auto* group) {
+      Tensor* sum = output();
+      sum->ResizeLike(Input(root));
+      group->Reduce(this->InputData(), sum->raw_mutable_data(Input(root).dtype()),
+                    Input(root).numel(), Input(root).dtype(), root);
+    });
+    if (done) return true;
     const Tensor* sum = this->Add();
-    this->Give(*sum, BlobGetMutableTensor(this->OutputBlob(0), Input(this->Root()).device()));
+    this->Give(*sum, output());
     return true;
   }
 };
@@ -79,6 +147,11 @@ class NcclBroadcastOp final : public LocalCollectiveOp<Context> {
   using LocalCollectiveOp<Context>::LocalCollectiveOp;
   bool RunOnDevice() override {
     const int root = this->Root();
+    const bool done = this->ThroughNccl([this, root](auto* group) {
+      group->Broadcast(Input(root).raw_data(), this->OutputData(Input(root).sizes()),
+                       Input(root).nbytes(), root);
+    });
+    if (done) return true;
     for (int i = 0; i < OutputSize(); ++i) {
       if (!this->IsInputOutputAlias(root, i)) this->Give(Input(root), this->Member(i));
     }
@@ -97,10 +170,12 @@ class NcclAllGatherOp final : public LocalCollectiveOp<Context> {
     std::vector<int64_t> dims = first.sizes();
     CAFFE_ENFORCE(!dims.empty(), "NCCLAllGather needs a dimension to join along");
     dims[0] *= InputSize();
+    CAFFE_ENFORCE(!this->HasAliases(), "NCCLAllGather does not work in place");
+    const bool done = this->ThroughNccl([&](auto* group) {
+      group->Allgather(this->InputData(), this->OutputData(dims), first.nbytes());
+    });
+    if (done) return true;
     for (int i = 0; i < OutputSize(); ++i) {
-      for (int j = 0; j < InputSize(); ++j) {
-        CAFFE_ENFORCE(!this->IsInputOutputAlias(j, i), "NCCLAllGather does not work in place");
-      }
       Tensor* all = this->Member(i);
       all->Resize(dims);
       all->raw_mutable_data(first.dtype());
@@ -119,12 +194,17 @@ class NcclReduceScatterOp final : public LocalCollectiveOp<Context> {
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using LocalCollectiveOp<Context>::LocalCollectiveOp;
   bool RunOnDevice() override {
-    const Tensor* sum = this->Add();
-    std::vector<int64_t> dims = sum->sizes();
+    this->CheckMembers();
+    std::vector<int64_t> dims = Input(0).sizes();
     CAFFE_ENFORCE(!dims.empty() && dims[0] % InputSize() == 0, "NCCLReduceScatter: shape ",
                   ShapeString(dims), " cannot be cut into ", InputSize(), " parts");
     dims[0] /= InputSize();
-    const int64_t count = sum->numel() / InputSize();
+    const int64_t count = Input(0).numel() / InputSize();
+    const bool done = !this->HasAliases() && this->ThroughNccl([&](auto* group) {
+      group->ReduceScatter(this->InputData(), this->OutputData(dims), count, Input(0).dtype());
+    });
+    if (done) return true;
+    const Tensor* sum = this->Add();
     // Outputs may be inputs: nothing is written before the sum is there.
     for (int i = 0; i < OutputSize(); ++i) {
       if (count > 0) this->Give(sum->View(i * count, dims), this->Member(i));

@@ -27,6 +27,8 @@ struct Library {
   decltype(&ncclBroadcast) broadcast = nullptr;
   decltype(&ncclAllGather) all_gather = nullptr;
   decltype(&ncclReduce) reduce = nullptr;
+  decltype(&ncclReduceScatter) reduce_scatter = nullptr;
+  decltype(&ncclCommInitAll) init_all = nullptr;
   decltype(&ncclGroupStart) group_start = nullptr;
   decltype(&ncclGroupEnd) group_end = nullptr;
   std::string problem;
@@ -49,6 +51,8 @@ struct Library {
     Find(handle, "ncclBroadcast", &broadcast);
     Find(handle, "ncclAllGather", &all_gather);
     Find(handle, "ncclReduce", &reduce);
+    Find(handle, "ncclReduceScatter", &reduce_scatter);
+    Find(handle, "ncclCommInitAll", &init_all);
     Find(handle, "ncclGroupStart", &group_start);
     Find(handle, "ncclGroupEnd", &group_end);
   }
@@ -208,6 +212,80 @@ void NcclGroup::Abort() {
   if (status != ncclSuccess && status != ncclInProgress) {
     LOG(WARNING) << "NCCL: aborting a group: " << Nccl().error_string(status);
   }
+}
+
+struct LocalNcclGroup::State {
+  explicit State(const std::vector<int>& ids) : devices(ids), comms(ids.size()) {
+    const DeviceGuard guard(devices[0]);  // NCCL changes which device is current
+    const ncclResult_t status =
+        Nccl().init_all(comms.data(), static_cast<int>(devices.size()), devices.data());
+    if (status != ncclSuccess) Throw(status, "joining the devices of a process", nullptr);
+  }
+
+  // call(member, communicator, stream) for every device, as one operation.
+  template <typename Call>
+  void Run(const char* what, const Call& call) {
+    ncclResult_t status = Nccl().group_start();
+    for (size_t i = 0; status == ncclSuccess && i < devices.size(); ++i) {
+      const DeviceGuard guard(devices[i]);
+      status = call(i, comms[i], GetStream(devices[i], kComputeStream));
+    }
+    const ncclResult_t ended = Nccl().group_end();
+    if (status == ncclSuccess) status = ended;
+    if (status != ncclSuccess) Throw(status, what, comms[0]);
+  }
+
+  const std::vector<int> devices;
+  std::vector<ncclComm_t> comms;  // never destroyed: the driver may be gone before they are
+};
+
+LocalNcclGroup::LocalNcclGroup(const std::vector<int>& devices)
+    : state_(std::make_shared<State>(devices)) {}
+
+LocalNcclGroup* LocalNcclGroup::Of(const std::vector<int>& devices) {
+  return FindLocalGroup(
+      devices, [&devices] { return std::unique_ptr<LocalNcclGroup>(new LocalNcclGroup(devices)); });
+}
+
+void LocalNcclGroup::Allreduce(const std::vector<const void*>& inputs,
+                               const std::vector<void*>& outputs, int64_t count, TypeMeta type) {
+  const ncclDataType_t kind = DataType(type);
+  state_->Run("Allreduce", [&](size_t i, ncclComm_t comm, Stream stream) {
+    return Nccl().all_reduce(inputs[i], outputs[i], count, kind, ncclSum, comm, stream);
+  });
+}
+
+void LocalNcclGroup::Reduce(const std::vector<const void*>& inputs, void* output, int64_t count,
+                            TypeMeta type, int root) {
+  const ncclDataType_t kind = DataType(type);
+  state_->Run("Reduce", [&](size_t i, ncclComm_t comm, Stream stream) {
+    void* sum = static_cast<int>(i) == root ? output : nullptr;
+    return Nccl().reduce(inputs[i], sum, count, kind, ncclSum, root, comm, stream);
+  });
+}
+
+void LocalNcclGroup::Broadcast(const void* input, const std::vector<void*>& outputs, size_t bytes,
+                               int root) {
+  state_->Run("Broadcast", [&](size_t i, ncclComm_t comm, Stream stream) {
+    const void* from = static_cast<int>(i) == root ? input : outputs[i];
+    return Nccl().broadcast(from, outputs[i], bytes, ncclUint8, root, comm, stream);
+  });
+}
+
+void LocalNcclGroup::Allgather(const std::vector<const void*>& inputs,
+                               const std::vector<void*>& outputs, size_t bytes) {
+  state_->Run("Allgather", [&](size_t i, ncclComm_t comm, Stream stream) {
+    return Nccl().all_gather(inputs[i], outputs[i], bytes, ncclUint8, comm, stream);
+  });
+}
+
+void LocalNcclGroup::ReduceScatter(const std::vector<const void*>& inputs,
+                                   const std::vector<void*>& outputs, int64_t count,
+                                   TypeMeta type) {
+  const ncclDataType_t kind = DataType(type);
+  state_->Run("ReduceScatter", [&](size_t i, ncclComm_t comm, Stream stream) {
+    return Nccl().reduce_scatter(inputs[i], outputs[i], count, kind, ncclSum, comm, stream);
+  });
 }
 
 }  // namespace caffe2::cuda

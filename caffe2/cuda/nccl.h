@@ -49,4 +49,37 @@ class NcclGroup {
   std::unique_ptr<State> state_;
 };
 
+// Devices of one process as a group: one thread calls for all of them. Operations go into the
+// devices' compute streams, behind what these hold. Pointers are in the order of the devices; an
+// output may be the input of the same device, but for ReduceScatter and Allgather. Every function
+// throws Error with NCCL's text.
+class LocalNcclGroup {
+ public:
+  // Made when first asked for, and kept. Null where NCCL is missing or the devices are not several
+  // different ones; why, is logged once for each list of devices.
+  static LocalNcclGroup* Of(const std::vector<int>& devices);
+
+  void Allreduce(const std::vector<const void*>& inputs, const std::vector<void*>& outputs,
+                 int64_t count, TypeMeta type);
+  // The sum on device number `root` alone.
+  void Reduce(const std::vector<const void*>& inputs, void* output, int64_t count, TypeMeta type,
+              int root);
+  void Broadcast(const void* input, const std::vector<void*>& outputs, size_t bytes, int root);
+  // `bytes` of each input, one behind the other, to every output.
+  void Allgather(const std::vector<const void*>& inputs, const std::vector<void*>& outputs,
+                 size_t bytes);
+  // Output i: elements [i * count, (i + 1) * count) of the sum.
+  void ReduceScatter(const std::vector<const void*>& inputs, const std::vector<void*>& outputs,
+                     int64_t count, TypeMeta type);
+
+ private:
+  struct State;
+  explicit LocalNcclGroup(const std::vector<int>& devices);
+  std::shared_ptr<State> state_;  // which knows how to delete itself
+};
+
+// What LocalNcclGroup::Of does apart from making one.
+LocalNcclGroup* FindLocalGroup(const std::vector<int>& devices,
+                               const std::function<std::unique_ptr<LocalNcclGroup>()>& make);
+
 }  // namespace caffe2::cuda

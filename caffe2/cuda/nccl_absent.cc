@@ -16,4 +16,20 @@ void NcclGroup::ReduceParts(void*, const std::vector<int64_t>&, TypeMeta) {}
 bool NcclGroup::Done() { return true; }
 void NcclGroup::Abort() {}
 
+struct LocalNcclGroup::State {};
+LocalNcclGroup* LocalNcclGroup::Of(const std::vector<int>& devices) {
+  return FindLocalGroup(devices, []() -> std::unique_ptr<LocalNcclGroup> {
+    MakeNcclId();
+    return nullptr;
+  });
+}
+void LocalNcclGroup::Allreduce(const std::vector<const void*>&, const std::vector<void*>&, int64_t,
+                               TypeMeta) {}
+void LocalNcclGroup::Reduce(const std::vector<const void*>&, void*, int64_t, TypeMeta, int) {}
+void LocalNcclGroup::Broadcast(const void*, const std::vector<void*>&, size_t, int) {}
+void LocalNcclGroup::Allgather(const std::vector<const void*>&, const std::vector<void*>&, size_t) {
+}
+void LocalNcclGroup::ReduceScatter(const std::vector<const void*>&, const std::vector<void*>&,
+                                   int64_t, TypeMeta) {}
+
 }  // namespace caffe2::cuda

@@ -139,4 +139,54 @@ bool NcclGroup::Done() {
 }
 void NcclGroup::Abort() { state_->aborted = true; }
 
+// The sums of a group are formed apart: outputs may be inputs of their own device.
+struct LocalNcclGroup::State {
+  static std::vector<char> SumOf(const std::vector<const void*>& inputs, int64_t count,
+                                 TypeMeta type) {
+    const auto* first = static_cast<const char*>(inputs[0]);
+    std::vector<char> sum(first, first + count * type.itemsize());
+    for (size_t i = 1; i < inputs.size(); ++i) Accumulate(type, inputs[i], sum.data(), count);
+    return sum;
+  }
+};
+
+LocalNcclGroup::LocalNcclGroup(const std::vector<int>& /*devices*/) {}
+LocalNcclGroup* LocalNcclGroup::Of(const std::vector<int>& devices) {
+  return FindLocalGroup(
+      devices, [&devices] { return std::unique_ptr<LocalNcclGroup>(new LocalNcclGroup(devices)); });
+}
+
+void LocalNcclGroup::Allreduce(const std::vector<const void*>& inputs,
+                               const std::vector<void*>& outputs, int64_t count, TypeMeta type) {
+  const std::vector<char> sum = State::SumOf(inputs, count, type);
+  for (void* output : outputs) std::memcpy(output, sum.data(), sum.size());
+}
+void LocalNcclGroup::Reduce(const std::vector<const void*>& inputs, void* output, int64_t count,
+                            TypeMeta type, int /*root*/) {
+  const std::vector<char> sum = State::SumOf(inputs, count, type);
+  std::memcpy(output, sum.data(), sum.size());
+}
+void LocalNcclGroup::Broadcast(const void* input, const std::vector<void*>& outputs, size_t bytes,
+                               int /*root*/) {
+  for (void* output : outputs) std::memmove(output, input, bytes);
+}
+void LocalNcclGroup::Allgather(const std::vector<const void*>& inputs,
+                               const std::vector<void*>& outputs, size_t bytes) {
+  for (void* output : outputs) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      std::memcpy(static_cast<char*>(output) + i * bytes, inputs[i], bytes);
+    }
+  }
+}
+void LocalNcclGroup::ReduceScatter(const std::vector<const void*>& inputs,
+                                   const std::vector<void*>& outputs, int64_t count,
+                                   TypeMeta type) {
+  const auto members = static_cast<int64_t>(inputs.size());
+  const std::vector<char> sum = State::SumOf(inputs, members * count, type);
+  const size_t bytes = count * type.itemsize();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    std::memcpy(outputs[i], sum.data() + i * bytes, bytes);
+  }
+}
+
 }  // namespace caffe2::cuda

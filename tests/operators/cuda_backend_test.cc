@@ -35,6 +35,25 @@ std::string ErrorOf(Workspace* ws, const OperatorDef& op) {
   return "";
 }
 
+// The lines that are logged while it lives.
+class LogLines final : public google::LogSink {
+ public:
+  LogLines() { google::AddLogSink(this); }
+  ~LogLines() override { google::RemoveLogSink(this); }
+  void send(google::LogSeverity, const char*, const char*, int, const struct ::tm*,
+            const char* message, size_t length) override {
+    lines_.emplace_back(message, length);
+  }
+  bool Contain(const std::string& text) const {
+    return std::any_of(lines_.begin(), lines_.end(), [&text](const std::string& line) {
+      return line.find(text) != std::string::npos;
+    });
+  }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
 TEST(CudaBackendTest, NamesWhatIsMissing) {
   if (NumDevices(CUDA) > 0) GTEST_SKIP() << "a CUDA device is here";
   Workspace ws;
@@ -123,6 +142,52 @@ TEST(CudaBackendTest, DevicesExchangeTensors) {
     ws.RunOperatorOnce(OnCuda(Op("CopyGPUToCPU", {name}, {"back"}), id));
     ExpectTensor(ws, "back", {3}, {11, 22, 33});
   }
+}
+
+// Collectives among two different devices, which NCCL joins, and among two tensors of one, which
+// are copies and additions: the same results. (The list of devices is one that no other test has,
+// so that the group is made, and said to be made, here.)
+TEST(CudaBackendTest, LocalCollectivesAgreeWithCopies) {
+  NEED_CUDA();
+  const int last = NumDevices(CUDA) - 1;
+  if (last == 0) GTEST_SKIP() << "two devices are needed";
+  const LogLines log;
+  std::vector<std::vector<float>> results[2];
+  for (const bool apart : {false, true}) {
+    Workspace ws;
+    const auto feed = [&](const std::string& name, const std::vector<float>& values, int id) {
+      Feed(&ws, "values", {static_cast<int64_t>(values.size())}, values);
+      ws.RunOperatorOnce(OnCuda(Op("CopyCPUToGPU", {"values"}, {name}), apart ? id : last));
+    };
+    const auto run = [&](const std::string& type, const std::vector<std::string>& outputs,
+                         int root = -1) {
+      feed("a", {1, 2, 3, 4}, last);
+      feed("b", {10, 20, 30, 40}, 0);
+      std::vector<Argument> args;
+      if (root >= 0) args.push_back(MakeArgument("root", root));
+      ws.RunOperatorOnce(OnCuda(Op(type, {"a", "b"}, outputs, args), last));
+      for (const std::string& name : outputs) {
+        results[apart].push_back(OnHost<float>(ws, name));
+        const int owner = name == "b" || name == "y" ? 0 : last;
+        EXPECT_EQ(Fetch(ws, name).device(), (Device{CUDA, apart ? owner : last})) << type;
+      }
+    };
+    run("NCCLAllreduce", {"a", "b"});
+    run("NCCLAllreduce", {"x", "y"});
+    run("NCCLReduce", {"b"}, 1);
+    run("NCCLReduce", {"x"}, 0);
+    run("NCCLBroadcast", {"a", "b"}, 1);
+    run("NCCLBroadcast", {"x", "y"}, 0);
+    run("NCCLAllGather", {"x", "y"});
+    run("NCCLReduceScatter", {"x", "y"});
+    run("NCCLReduceScatter", {"a", "b"});
+  }
+  EXPECT_EQ(results[0], results[1]);
+  EXPECT_EQ(results[1][0], (std::vector<float>{11, 22, 33, 44}));
+  EXPECT_EQ(results[1].back(), (std::vector<float>{33, 44}));
+  const std::string devices = MakeString("cuda:", last, ", cuda:");
+  EXPECT_TRUE(log.Contain("among " + devices + "0 go through NCCL"));
+  EXPECT_TRUE(log.Contain("among " + devices + std::to_string(last) + " are copies"));
 }
 
 // A net of every executor, with host and device operators that follow each other.
@@ -215,25 +280,6 @@ TEST(CudaGraphNetTest, FollowsValuesRandomNumbersAndShapes) {
     }
   }
 }
-
-// The lines that are logged while it lives.
-class LogLines final : public google::LogSink {
- public:
-  LogLines() { google::AddLogSink(this); }
-  ~LogLines() override { google::RemoveLogSink(this); }
-  void send(google::LogSeverity, const char*, const char*, int, const struct ::tm*,
-            const char* message, size_t length) override {
-    lines_.emplace_back(message, length);
-  }
-  bool Contain(const std::string& text) const {
-    return std::any_of(lines_.begin(), lines_.end(), [&text](const std::string& line) {
-      return line.find(text) != std::string::npos;
-    });
-  }
-
- private:
-  std::vector<std::string> lines_;
-};
 
 // The iteration and the rate are computed on the host in the middle of the net, and Dropout draws
 // numbers: one graph holds all the rest, and follows them.
