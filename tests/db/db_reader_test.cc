@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <mutex>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "db/batch_pipeline.h"
 #include "tests/db/db_test_util.h"
@@ -56,6 +59,68 @@ TEST_F(DBReaderTest, CountsTheTimeThatNetsWait) {
   EXPECT_GT(reader.WaitedSeconds(), 0);
   EXPECT_LT(reader.WaitedSeconds(), all.count());
   EXPECT_EQ(Reader().WaitedSeconds(), 0);  // another stream
+}
+
+// Notes what a pipeline asks for, by the address of the batch; fails for the batch with record 4.
+class NotingUploader final : public db::BatchUploader {
+ public:
+  void Reclaim(db::InputBatch* batch) override { Note(batch, 'r'); }
+  void Place(db::InputBatch* batch) override { Note(batch, 'p'); }
+  void Upload(db::InputBatch* batch) override {
+    Note(batch, 'u');
+    for (const db::Record& record : batch->source.records) {
+      CAFFE_ENFORCE_NE(record.value, "4", "the device is full");
+    }
+  }
+  void Note(db::InputBatch* batch, char what) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    notes_[batch] += what;
+  }
+  std::string Notes(db::InputBatch* batch) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return std::exchange(notes_[batch], "");
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<db::InputBatch*, std::string> notes_;
+};
+
+TEST_F(DBReaderTest, DecodedBatchesAreUploadedBeforeTheyAreHandedOut) {
+  const db::DBReader reader = Reader();
+  NotingUploader uploader;
+  std::set<db::InputBatch*> slots;
+  std::vector<int> seen;
+  {
+    db::BatchPipeline pipeline(
+        reader, db::DBReader(reader).NewConsumer(3), {.batch_size = 3, .threads = 3},
+        [&](db::InputBatch* batch) { uploader.Note(batch, 's'); },
+        [](db::InputBatch*, int item) {
+          if (item == 1) std::this_thread::yield();
+        },
+        &uploader);
+    for (int i = 0; i < 20; ++i) {
+      if (i == 1) {
+        try {
+          pipeline.Pop();
+          ADD_FAILURE() << "nothing thrown";
+        } catch (const EnforceNotMet& error) {
+          const std::string message = error.what();
+          EXPECT_NE(message.find("the device is full"), std::string::npos) << message;
+          EXPECT_NE(message.find(reader.source()), std::string::npos) << message;
+        }
+        continue;
+      }
+      db::InputBatch* batch = pipeline.Pop();
+      const std::string notes = uploader.Notes(batch);
+      EXPECT_EQ(notes.substr(notes.size() - 4), "rspu");
+      slots.insert(batch);
+      for (const int value : Values(batch->source)) seen.push_back(value);
+    }
+  }
+  EXPECT_LE(slots.size(), 4u) << "slots are used again";
+  EXPECT_EQ(seen.size(), 57u);
+  EXPECT_EQ(seen[3], 6) << "behind the batch that failed";
 }
 
 TEST_F(DBReaderTest, ShardsTogetherVisitWhatOneShardVisits) {
