@@ -240,7 +240,8 @@ _ARGUMENTS_OF_ALL = frozenset((
     "convolution_transform_strategy"))
 # What Caffe2's scripts and modules give besides, without need.
 _ARGUMENTS_OF_CAFFE2 = {
-    "ChannelShuffle": {"kernel"}, "DecayAdagrad": {"beta2"}, "GRUUnit": {"forget_bias"},
+    "ChannelShuffle": {"kernel"}, "DecayAdagrad": {"beta2"}, "DepthSplit": {"dimensions"},
+    "GRUUnit": {"forget_bias"},
     "RecurrentNetwork": {"backward_link_external", "backward_link_offset"},
 }
 _warned_of_arguments = {}
