@@ -59,6 +59,8 @@ def test_the_table_of_the_trainers_flags_is_right():
             real = flags[name]
             if stated in ("", "off"):
                 assert real in ("", "false"), name
+            elif stated == "on":
+                assert real == "true", name
             else:
                 assert real == stated or float(real) == float(stated), name
 
