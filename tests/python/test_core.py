@@ -273,6 +273,18 @@ def test_external_blobs_have_no_name_scope():
         net.AddExternalInput(3)
 
 
+def test_operators_that_fail():
+    for op_type, allowed in (("ThrowException", False), ("Fail", True)):
+        net = core.Net("fails")
+        net.Proto().type = "async_scheduling"
+        getattr(net, op_type)([], [])
+        workspace.CreateNet(net)
+        with pytest.raises(RuntimeError):
+            workspace.RunNet(net)
+        if allowed:
+            assert not workspace.RunNet(net, allow_fail=True)
+
+
 def test_inputs_that_nothing_reads_need_not_exist():
     net = core.Net("unused")
     net.AddExternalInput("absent")

@@ -214,7 +214,7 @@ def test_observers():
 
 @pytest.mark.parametrize("name", sorted(convnet_benchmarks.MODELS))
 def test_benchmark_nets_fit_together(name):
-    model, size = convnet_benchmarks.MODELS[name]("NCHW", 0)
+    model, size = convnet_benchmarks.MODELS[name]("NCHW", None)
     shape = [2, size] if name == "MLP" else [2, 3, size, size]
     shapes, _ = workspace.InferShapesAndTypes(
         [model.param_init_net, model.net], {"data": shape, "label": [2]},

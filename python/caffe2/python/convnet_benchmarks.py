@@ -18,9 +18,10 @@ _ZERO = ("ConstantFill", {})
 
 
 def _model(name, order, cudnn_ws):
-    return model_helper.ModelHelper(name=name, arg_scope={
-        "order": order, "use_cudnn": True, "cudnn_exhaustive_search": True,
-        "ws_nbytes_limit": int(cudnn_ws)})
+    arg_scope = {"order": order, "use_cudnn": True, "cudnn_exhaustive_search": True}
+    if cudnn_ws is not None:
+        arg_scope["ws_nbytes_limit"] = int(cudnn_ws)
+    return model_helper.ModelHelper(name=name, arg_scope=arg_scope)
 
 
 def _conv(model, x, name, dim_in, dim_out, kernel, **kwargs):
