@@ -1,65 +1,37 @@
 // Adadelta and SparseAdadelta: steps in the units of the parameter (Zeiler, 2012).
-#include <cmath>
-
-#include "caffe2/core/operator.h"
-#include "operators/optimizer_check.h"
+#include "operators/adadelta_op.h"
 
 namespace caffe2 {
 namespace {
 
-// kSparse: the inputs have the rows that the gradient names before the gradient.
-template <class Context, bool kSparse>
-class AdadeltaOp final : public Operator<Context> {
+class SparseAdadeltaOp final : public Operator<CPUContext> {
  public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  AdadeltaOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws),
-        epsilon_(this->template GetSingleArgument<float>("epsilon", 1e-5f)),
-        decay_(this->template GetSingleArgument<float>("decay", 0.95f)) {}
+  SparseAdadeltaOp(const OperatorDef& def, Workspace* ws)
+      : Operator<CPUContext>(def, ws),
+        epsilon_(GetSingleArgument<float>("epsilon", 1e-5f)),
+        decay_(GetSingleArgument<float>("decay", 0.95f)) {}
 
   bool RunOnDevice() override {
-    const Tensor &param = Input(PARAM), &moment = Input(MOMENT), &delta = Input(DELTA);
-    const Tensor& grad = Input(GRAD);
-    const float lr = *CheckLearningRate(Input(LR));
-    CheckOptimizerState(param, moment, "moment");
-    CheckOptimizerState(param, delta, "moment_delta");
+    const Tensor &param = Input(PARAM), &grad = Input(GRAD);
+    CheckOptimizerState(param, Input(MOMENT), "moment");
+    CheckOptimizerState(param, Input(DELTA), "moment_delta");
+    const RowUpdate update = CheckRowUpdate(param, Input(INDICES), grad);
+    const Rate lr = RateFor(Input(LR), "the learning rate", &context_);
     const float* g = grad.data<float>();
-    if constexpr (kSparse) {
-      const RowUpdate update = CheckRowUpdate(param, Input(INDICES), grad);
-      for (const int64_t row : update.rows) {
-        const int64_t at = row * update.width;
-        Update(update.width, lr, g, param.data<float>() + at, moment.data<float>() + at,
-               delta.data<float>() + at, at);
-        g += update.width;
-      }
-    } else {
-      CheckOptimizerState(param, grad, "gradient");
-      for (int i = 0; i < 3; ++i) Output(i)->ResizeLike(param);
-      Update(param.numel(), lr, g, param.data<float>(), moment.data<float>(), delta.data<float>(),
-             0);
+    float *p = Output(PARAM)->mutable_data<float>(), *h = Output(MOMENT)->mutable_data<float>(),
+          *d = Output(DELTA)->mutable_data<float>();
+    for (const int64_t row : update.rows) {
+      const int64_t at = row * update.width;
+      const AdadeltaElements elements{epsilon_, decay_, lr,     p + at, h + at,
+                                      d + at,   g,      p + at, h + at, d + at};
+      for (int64_t j = 0; j < update.width; ++j) elements(j);
+      g += update.width;
     }
     return true;
   }
 
  private:
-  static constexpr int INDICES = 3, GRAD = kSparse ? 4 : 3, LR = GRAD + 1;
-  enum { PARAM, MOMENT, DELTA };
-
-  // Of n elements, whose results go to the outputs from element `at` on.
-  void Update(int64_t n, float lr, const float* g, const float* p, const float* h, const float* d,
-              int64_t at) {
-    float* p_out = Output(PARAM)->template mutable_data<float>() + at;
-    float* h_out = Output(MOMENT)->template mutable_data<float>() + at;
-    float* d_out = Output(DELTA)->template mutable_data<float>() + at;
-    for (int64_t i = 0; i < n; ++i) {
-      const float squares = decay_ * h[i] + (1 - decay_) * g[i] * g[i];
-      const float step = std::sqrt(d[i] + epsilon_) / std::sqrt(squares + epsilon_) * g[i];
-      h_out[i] = squares;
-      d_out[i] = decay_ * d[i] + (1 - decay_) * step * step;
-      p_out[i] = p[i] + lr * step;
-    }
-  }
-
+  enum { PARAM, MOMENT, DELTA, INDICES, GRAD, LR };
   float epsilon_, decay_;
 };
 
@@ -80,10 +52,8 @@ void Describe(OpSchema& schema) {
 
 }  // namespace
 
-using DenseAdadelta = AdadeltaOp<CPUContext, false>;
-using SparseAdadelta = AdadeltaOp<CPUContext, true>;
-REGISTER_CPU_OPERATOR(Adadelta, DenseAdadelta);
-REGISTER_CPU_OPERATOR(SparseAdadelta, SparseAdadelta);
+REGISTER_CPU_OPERATOR(Adadelta, AdadeltaOp<CPUContext>);
+REGISTER_CPU_OPERATOR(SparseAdadelta, SparseAdadeltaOp);
 
 OPERATOR_SCHEMA(Adadelta)
     .FillUsing(Describe)

@@ -2,25 +2,10 @@
 
 namespace caffe2 {
 
-template <class Context, bool kMax>
-template <typename T>
-void ArgOp<Context, kMax>::Find(int64_t outer, int64_t n, int64_t inner, const T* x,
-                                int64_t* indices) {
-  for (int64_t o = 0; o < outer; ++o) {
-    for (int64_t i = 0; i < inner; ++i) {
-      const T* line = x + o * n * inner + i;
-      int64_t best = 0;
-      for (int64_t j = 1; j < n; ++j) {
-        const auto value = Widen(line[j * inner]), extreme = Widen(line[best * inner]);
-        if (kMax ? value > extreme : value < extreme) best = j;
-      }
-      indices[o * inner + i] = best;
-    }
-  }
-}
-
-REGISTER_CPU_OPERATOR(ArgMax, ArgOp<CPUContext, true>);
-REGISTER_CPU_OPERATOR(ArgMin, ArgOp<CPUContext, false>);
+using ArgMax = ArgOp<CPUContext, true>;
+using ArgMin = ArgOp<CPUContext, false>;
+REGISTER_CPU_OPERATOR(ArgMax, ArgMax);
+REGISTER_CPU_OPERATOR(ArgMin, ArgMin);
 
 namespace {
 

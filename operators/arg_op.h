@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "operators/element_type.h"
+#include "operators/portable_op.h"
+#include "operators/selection_functions.h"
 
 namespace caffe2 {
 
@@ -34,16 +36,15 @@ class ArgOp final : public Operator<Context> {
     const T* x_data = x.data<T>();
     Tensor* indices = Output(0);
     indices->Resize(dims);
-    Find(x.size_to_dim(axis), n, x.size_from_dim(axis + 1), x_data,
-         indices->template mutable_data<int64_t>());
+    const int64_t inner = x.size_from_dim(axis + 1);
+    // Threads take whole lines where neighbouring lines lie side by side.
+    ForEachRow(indices->numel(), inner < 32 ? n : 1,
+               FindExtreme<kMax, T>{{n, inner}, x_data, indices->template mutable_data<int64_t>()},
+               &context_);
     return true;
   }
 
  private:
-  // X is [outer, n, inner]; writes outer * inner indices.
-  template <typename T>
-  void Find(int64_t outer, int64_t n, int64_t inner, const T* x, int64_t* indices);
-
   int axis_;
   bool keepdims_;
 };

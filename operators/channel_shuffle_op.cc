@@ -1,47 +1,21 @@
 // ChannelShuffle: mixes the channels of grouped convolutions (Zhang et al., "ShuffleNet",
 // arXiv:1707.01083).
-#include "caffe2/core/operator.h"
-#include "operators/conv_pool_shape.h"
+#include "operators/channel_shuffle_op.h"
+
 #include "operators/matrix_transpose.h"
 
 namespace caffe2 {
+
+template <>
+void TransposeRuns(int64_t batch, int64_t rows, int64_t columns, int64_t run, size_t itemsize,
+                   const void* x, void* y, CPUContext* /*context*/) {
+  TransposeMatrices(batch, rows, columns, run * itemsize, x, y);
+}
+
 namespace {
 
-// Channel g * (C / group) + k of X is channel k * group + g of Y; the gradient goes back.
-template <bool kGradient>
-class ChannelShuffleOp final : public Operator<CPUContext> {
- public:
-  ChannelShuffleOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CPUContext>(def, ws),
-        order_(ReadStorageOrder(ArgumentHelper(def))),
-        group_(GetSingleArgument<int64_t>("group", 1)) {
-    CAFFE_ENFORCE_GE(group_, 1);
-  }
-
-  bool RunOnDevice() override {
-    const Tensor& x = Input(0);
-    CAFFE_ENFORCE(x.has_data() && x.dtype().copy() == nullptr, "cannot shuffle ", x.DebugString());
-    const ImageShape image = ImageShape::FromDims(x.sizes(), order_);
-    CAFFE_ENFORCE_EQ(image.channels % group_, 0, "the groups do not divide the channels ",
-                     image.channels);
-    Tensor* y = Output(0);
-    y->ResizeLike(x);
-    void* to = y->raw_mutable_data(x.dtype());
-    const int64_t per_group = image.channels / group_, spatial = image.SpatialSize();
-    const int64_t rows = kGradient ? per_group : group_;
-    const int64_t columns = kGradient ? group_ : per_group;
-    if (order_ == StorageOrder::kNCHW) {
-      TransposeMatrices(image.batch, rows, columns, spatial * x.itemsize(), x.raw_data(), to);
-    } else {
-      TransposeMatrices(image.batch * spatial, rows, columns, x.itemsize(), x.raw_data(), to);
-    }
-    return true;
-  }
-
- private:
-  const StorageOrder order_;
-  const int64_t group_;
-};
+using ChannelShuffle = ChannelShuffleOp<CPUContext, false>;
+using ChannelShuffleGradient = ChannelShuffleOp<CPUContext, true>;
 
 class GetChannelShuffleGradient final : public GradientMakerBase {
  public:
@@ -52,7 +26,7 @@ class GetChannelShuffleGradient final : public GradientMakerBase {
   }
 };
 
-REGISTER_CPU_OPERATOR(ChannelShuffle, ChannelShuffleOp<false>);
+REGISTER_CPU_OPERATOR(ChannelShuffle, ChannelShuffle);
 OPERATOR_SCHEMA(ChannelShuffle)
     .NumInputs(1)
     .NumOutputs(1)
@@ -66,7 +40,7 @@ OPERATOR_SCHEMA(ChannelShuffle)
         "arXiv:1707.01083).");
 REGISTER_GRADIENT(ChannelShuffle, GetChannelShuffleGradient);
 
-REGISTER_CPU_OPERATOR(ChannelShuffleGradient, ChannelShuffleOp<true>);
+REGISTER_CPU_OPERATOR(ChannelShuffleGradient, ChannelShuffleGradient);
 OPERATOR_SCHEMA(ChannelShuffleGradient)
     .NumInputs(1)
     .NumOutputs(1)

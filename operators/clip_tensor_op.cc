@@ -2,29 +2,6 @@
 
 namespace caffe2 {
 
-template <>
-bool ClipTensorByScalingOp<CPUContext>::RunOnDevice() {
-  const Tensor &x = Input(0), &norm = Input(1);
-  CAFFE_ENFORCE_EQ(norm.numel(), 1, "the norm must be a scalar");
-  float threshold = threshold_;
-  if (InputSize() > 2) {
-    CAFFE_ENFORCE_EQ(Input(2).numel(), 1, "the additional threshold must be a scalar");
-    threshold *= *Input(2).data<float>();
-  }
-  const float value = *norm.data<float>();
-  const float* x_data = x.data<float>();
-  Tensor* y = Output(0);
-  if (y != &x) y->ResizeLike(x);
-  float* y_data = y->mutable_data<float>();
-  if (value > threshold) {
-    const float ratio = threshold / value;
-    for (int64_t i = 0; i < x.numel(); ++i) y_data[i] = x_data[i] * ratio;
-  } else {
-    context_.Copy(x.numel(), x_data, y_data);
-  }
-  return true;
-}
-
 REGISTER_CPU_OPERATOR(ClipTensorByScaling, ClipTensorByScalingOp<CPUContext>);
 REGISTER_CPU_OPERATOR(ClipTensorByNorm, ClipTensorByScalingOp<CPUContext>);
 
@@ -36,7 +13,7 @@ void ClipSchema(OpSchema& schema) {
       .AllowInplace({{0, 0}})
       .IdenticalTypeAndShapeOfInput(0)
       .Arg("threshold", "(float > 0) The largest norm that is left alone.", true)
-      .Input(0, "input_tensor", "The float tensor, most often a gradient.")
+      .Input(0, "input_tensor", "The tensor, most often a gradient: float, float16 or bfloat16.")
       .Input(1, "val", "Its norm, a float scalar; it may be that of several tensors together.")
       .Input(2, "additional_threshold", "Optional: a float scalar that multiplies the threshold.")
       .Output(0, "clipped", "The result, shaped like the input; may overwrite it.");

@@ -1,7 +1,8 @@
 // ClipTensorByScaling: scales a tensor down when its norm is over a threshold.
 #pragma once
 
-#include "caffe2/core/operator.h"
+#include "operators/optimizer_check.h"
+#include "operators/portable_op.h"
 
 namespace caffe2 {
 
@@ -14,7 +15,24 @@ class ClipTensorByScalingOp final : public Operator<Context> {
         threshold_(this->template GetSingleArgument<float>("threshold", 0.f)) {
     CAFFE_ENFORCE_GT(threshold_, 0, "argument threshold");
   }
-  bool RunOnDevice() override;
+  bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor& x = Input(0);
+    const T* x_data = x.data<T>();
+    const Rate norm = RateFor(this->template Input<Tensor>(1), "the norm", &context_);
+    Rate factor{nullptr, 1.f};
+    if (InputSize() > 2) {
+      factor = RateFor(this->template Input<Tensor>(2), "the additional threshold", &context_);
+    }
+    Tensor* y = Output(0);
+    if (y != &x) y->ResizeLike(x);
+    ForEach(x.numel(),
+            ClipByScaling<T>{threshold_, norm, factor, x_data, y->template mutable_data<T>()},
+            &context_);
+    return true;
+  }
 
  private:
   float threshold_;

@@ -1,19 +1,18 @@
 // ConvTranspose (also called deconvolution) and its gradient on the CPU. It is the gradient of a
 // convolution from Y to X, so oneDNN's convolutions do the work with the parts exchanged.
+#include "operators/conv_transpose_op.h"
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
 
-#include "caffe2/core/operator.h"
-#include "operators/conv_op.h"
 #include "operators/spatial_bn_kernels.h"
 
 namespace caffe2 {
-namespace {
 
-// The convolution from Y (its `x`) to X (its `y`) that belongs to X -> Y.
-ConvShape MakeTransposed(const WindowArguments& arguments, const std::vector<int64_t>& x_dims,
-                         const std::vector<int64_t>& filter_dims) {
+ConvShape MakeTransposedConvShape(const WindowArguments& arguments,
+                                  const std::vector<int64_t>& x_dims,
+                                  const std::vector<int64_t>& filter_dims) {
   CAFFE_ENFORCE_EQ(x_dims.size(), filter_dims.size(), "axes of the input ", ShapeString(x_dims),
                    " and of the filter ", ShapeString(filter_dims));
   const ImageShape filter = ImageShape::FromDims(filter_dims, arguments.order());
@@ -34,6 +33,8 @@ ConvShape MakeTransposed(const WindowArguments& arguments, const std::vector<int
   return shape;
 }
 
+namespace {
+
 // What both operators know of shapes and types, and when they must be made anew.
 class ConvTransposeBase : public Operator<CPUContext> {
  public:
@@ -48,7 +49,7 @@ class ConvTransposeBase : public Operator<CPUContext> {
         filter.dtype() == problem_.filter_type) {
       return false;
     }
-    const ConvShape shape = MakeTransposed(arguments_, x.sizes(), filter.sizes());
+    const ConvShape shape = MakeTransposedConvShape(arguments_, x.sizes(), filter.sizes());
     problem_ =
         MakeConvProblem(shape, arguments_.channels_last(), x.dtype(), filter.dtype(), TypeMeta());
     y_dims_ = shape.x.ToDims(arguments_.order());
@@ -103,12 +104,7 @@ class ConvTransposeOp final : public ConvTransposeBase {
 class ConvTransposeGradientOp final : public ConvTransposeBase {
  public:
   ConvTransposeGradientOp(const OperatorDef& def, Workspace* ws)
-      : ConvTransposeBase(def, ws),
-        no_bias_(GetSingleArgument<bool>("no_bias", false)),
-        input_gradient_(OutputSize() > (no_bias_ ? 1 : 2)) {
-    CAFFE_ENFORCE(OutputSize() >= (no_bias_ ? 1 : 2) && OutputSize() <= (no_bias_ ? 2 : 3),
-                  "outputs are dfilter", no_bias_ ? "" : ", dbias", " and possibly dX");
-  }
+      : ConvTransposeBase(def, ws), outputs_(ConvTransposeOutputs::Make(*this)) {}
   bool RunOnDevice() override {
     return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
   }
@@ -128,8 +124,8 @@ class ConvTransposeGradientOp final : public ConvTransposeBase {
     Tensor* d_filter = Output(0);
     d_filter->ResizeLike(filter);
     void* d_filter_data = d_filter->raw_mutable_data(filter.dtype());
-    if (!no_bias_) SumChannels(dy_data);
-    Tensor* dx = input_gradient_ ? Output(OutputSize() - 1) : nullptr;
+    if (outputs_.bias) SumChannels(dy_data);
+    Tensor* dx = outputs_.input ? Output(OutputSize() - 1) : nullptr;
     void* dx_data = nullptr;
     if (dx != nullptr) {
       dx->ResizeLike(x);
@@ -160,8 +156,7 @@ class ConvTransposeGradientOp final : public ConvTransposeBase {
                            squares_.data(), nullptr);
   }
 
-  const bool no_bias_;
-  const bool input_gradient_;
+  const ConvTransposeOutputs outputs_;
   std::vector<float> squares_;
   std::optional<onednn::ConvBackwardFilter> backward_filter_;
   std::optional<onednn::ConvForward> forward_;
@@ -172,14 +167,14 @@ std::vector<TensorShape> InferConvTranspose(const OperatorDef& def,
   if (inputs[0].unknown_shape() || inputs[1].unknown_shape()) return {UnknownTensorShape()};
   const WindowArguments arguments{ArgumentHelper(def)};
   const ConvShape shape =
-      MakeTransposed(arguments, GetDimsVector(inputs[0]), GetDimsVector(inputs[1]));
+      MakeTransposedConvShape(arguments, GetDimsVector(inputs[0]), GetDimsVector(inputs[1]));
   return {CreateTensorShape(shape.x.ToDims(arguments.order()), inputs[0].data_type())};
 }
 
 OpSchema::Cost CostOfConvTranspose(const OperatorDef& def, const std::vector<TensorShape>& inputs) {
   if (inputs[0].unknown_shape() || inputs[1].unknown_shape()) return {};
-  const ConvShape shape = MakeTransposed(WindowArguments(ArgumentHelper(def)),
-                                         GetDimsVector(inputs[0]), GetDimsVector(inputs[1]));
+  const ConvShape shape = MakeTransposedConvShape(
+      WindowArguments(ArgumentHelper(def)), GetDimsVector(inputs[0]), GetDimsVector(inputs[1]));
   OpSchema::Cost cost;
   cost.flops = shape.Flops();
   cost.bytes_read = NbytesOf(inputs[0]) + NbytesOf(inputs[1]);

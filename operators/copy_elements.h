@@ -1,9 +1,19 @@
 // Moving the elements of one tensor to another, unchanged.
 #pragma once
 
+#include <cstring>
+
 #include "caffe2/core/operator.h"
 
 namespace caffe2 {
+
+// Sets bytes to zero, on the device of the context.
+template <class Context>
+void ClearBytes(size_t nbytes, void* data, Context* context);
+template <>
+inline void ClearBytes(size_t nbytes, void* data, CPUContext* /*context*/) {
+  if (nbytes > 0) std::memset(data, 0, nbytes);
+}
 
 // Copies all elements of X, of any type, to Y, whose shape is set and has as many elements. Does
 // nothing if both are the same tensor. Throws if X holds no data.

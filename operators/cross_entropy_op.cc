@@ -8,8 +8,6 @@
 namespace caffe2 {
 namespace {
 
-constexpr float kSmallest = 1e-20f;  // probabilities below count as this
-
 struct Sizes {
   int64_t n = 0;  // rows
   int64_t d = 0;  // classes
@@ -19,12 +17,6 @@ struct Sizes {
 Sizes RowsOf(const Tensor& x) {
   CAFFE_ENFORCE_GE(x.dim(), 1, "probabilities must have an axis of classes");
   return x.dim() == 1 ? Sizes{1, x.size(0)} : Sizes{x.size(0), x.size_from_dim(1)};
-}
-
-Sizes CheckDistributionLabels(const Tensor& x, const Tensor& labels) {
-  CAFFE_ENFORCE(labels.sizes() == x.sizes(), "label ", ShapeString(labels.sizes()),
-                " for probabilities ", ShapeString(x.sizes()), ": the shapes must agree");
-  return RowsOf(x);
 }
 
 void CheckRowGradient(const Tensor& dy, int64_t n) {
@@ -41,6 +33,12 @@ int64_t CheckIndexLabels(const Tensor& x, const Tensor& labels) {
   return s.n;
 }
 
+int64_t CheckProbabilityLabels(const Tensor& x, const Tensor& labels) {
+  CAFFE_ENFORCE(labels.sizes() == x.sizes(), "label ", ShapeString(labels.sizes()),
+                " for probabilities ", ShapeString(x.sizes()), ": the shapes must agree");
+  return RowsOf(x).n;
+}
+
 template <>
 bool LabelCrossEntropyOp<CPUContext>::RunOnDevice() {
   const Tensor &x = Input(0), &labels = Input(1);
@@ -53,7 +51,7 @@ bool LabelCrossEntropyOp<CPUContext>::RunOnDevice() {
   float* y_data = y->mutable_data<float>();
   for (int64_t i = 0; i < s.n; ++i) {
     const int64_t label = CheckLabel(label_data[i], i, s.d);
-    y_data[i] = -std::log(std::max(x_data[i * s.d + label], kSmallest));
+    y_data[i] = -std::log(std::max(x_data[i * s.d + label], kLeastProbability));
   }
   return true;
 }
@@ -72,72 +70,8 @@ bool LabelCrossEntropyGradientOp<CPUContext>::RunOnDevice() {
   std::fill_n(dx_data, dx->numel(), 0.f);
   for (int64_t i = 0; i < s.n; ++i) {
     const int64_t at = i * s.d + CheckLabel(label_data[i], i, s.d);
-    dx_data[at] = -dy_data[i] / std::max(x_data[at], kSmallest);
+    dx_data[at] = -dy_data[i] / std::max(x_data[at], kLeastProbability);
   }
-  return true;
-}
-
-template <>
-bool CrossEntropyOp<CPUContext>::RunOnDevice() {
-  const Tensor &x = Input(0), &labels = Input(1);
-  const Sizes s = CheckDistributionLabels(x, labels);
-  const float *x_data = x.data<float>(), *t = labels.data<float>();
-  Tensor* y = Output(0);
-  y->Resize(s.n);
-  float* y_data = y->mutable_data<float>();
-  for (int64_t i = 0; i < s.n; ++i) {
-    double sum = 0;
-    for (int64_t j = i * s.d; j < (i + 1) * s.d; ++j) {
-      sum -= t[j] * std::log(std::max(x_data[j], kSmallest));
-    }
-    y_data[i] = static_cast<float>(sum);
-  }
-  return true;
-}
-
-template <>
-bool CrossEntropyGradientOp<CPUContext>::RunOnDevice() {
-  const Tensor &x = Input(0), &labels = Input(1), &dy = Input(2);
-  const Sizes s = CheckDistributionLabels(x, labels);
-  CheckRowGradient(dy, s.n);
-  const float *x_data = x.data<float>(), *t = labels.data<float>(), *dy_data = dy.data<float>();
-  Tensor* dx = Output(0);
-  dx->ResizeLike(x);
-  float* dx_data = dx->mutable_data<float>();
-  for (int64_t i = 0; i < s.n; ++i) {
-    for (int64_t j = i * s.d; j < (i + 1) * s.d; ++j) {
-      dx_data[j] = -dy_data[i] * t[j] / std::max(x_data[j], kSmallest);
-    }
-  }
-  return true;
-}
-
-template <>
-bool MakeTwoClassOp<CPUContext>::RunOnDevice() {
-  const Tensor& x = Input(0);
-  std::vector<int64_t> dims = x.sizes();
-  dims.push_back(2);
-  const float* x_data = x.data<float>();
-  Tensor* y = Output(0);
-  y->Resize(dims);
-  float* y_data = y->mutable_data<float>();
-  for (int64_t i = 0; i < x.numel(); ++i) {
-    y_data[2 * i] = 1 - x_data[i];
-    y_data[2 * i + 1] = x_data[i];
-  }
-  return true;
-}
-
-template <>
-bool MakeTwoClassGradientOp<CPUContext>::RunOnDevice() {
-  const Tensor& dy = Input(0);
-  CAFFE_ENFORCE(dy.dim() >= 1 && dy.size(-1) == 2, "gradient ", ShapeString(dy.sizes()),
-                ": the last axis must have size 2");
-  const float* dy_data = dy.data<float>();
-  Tensor* dx = Output(0);
-  dx->Resize(std::vector<int64_t>(dy.sizes().begin(), dy.sizes().end() - 1));
-  float* dx_data = dx->mutable_data<float>();
-  for (int64_t i = 0; i < dx->numel(); ++i) dx_data[i] = dy_data[2 * i + 1] - dy_data[2 * i];
   return true;
 }
 
@@ -159,8 +93,10 @@ void ForwardSchema(OpSchema& schema) {
   schema.NumInputs(2)
       .NumOutputs(1)
       .TensorInferenceFunction(InferRows)
-      .Input(0, "X", "Float probabilities [N, D]; a vector is one row.")
-      .Output(0, "Y", "A float vector of N losses.");
+      .Input(0, "X",
+             "Probabilities [N, D], float (CrossEntropy: float16 and bfloat16 too); a vector is "
+             "one row.")
+      .Output(0, "Y", "A vector of N losses, of X's type.");
 }
 
 void GradientSchema(OpSchema& schema) {
@@ -204,7 +140,7 @@ OPERATOR_SCHEMA(LabelCrossEntropyGradient)
 OPERATOR_SCHEMA(CrossEntropy)
     .FillUsing(ForwardSchema)
     .SetDoc("Y[i] = -sum_j label[i, j] log X[i, j]. Probabilities below 1e-20 count as that.")
-    .Input(1, "label", "Float probabilities, shaped like X.");
+    .Input(1, "label", "Probabilities, of X's shape and type.");
 OPERATOR_SCHEMA(CrossEntropyGradient)
     .FillUsing(GradientSchema)
     .SetDoc("The gradient of CrossEntropy with respect to X: -dY[i] label[i, j] / X[i, j].");
@@ -218,7 +154,7 @@ OPERATOR_SCHEMA(MakeTwoClass)
       return std::vector<TensorShape>{out};
     })
     .SetDoc("Turns probabilities of one class into those of two: Y[..., 0] = 1 - X, Y[..., 1] = X.")
-    .Input(0, "X", "Float probabilities of any shape.")
+    .Input(0, "X", "Probabilities of any shape: float, float16 or bfloat16.")
     .Output(0, "Y", "The shape of X and one more axis of size 2.");
 OPERATOR_SCHEMA(MakeTwoClassGradient)
     .NumInputs(1)

@@ -1,43 +1,6 @@
 #include "operators/ftrl_op.h"
 
-#include <cmath>
-
-#include "operators/optimizer_check.h"
-
 namespace caffe2 {
-
-void FtrlUpdate(int64_t n, const FtrlArguments& arguments, float alpha, const float* w,
-                const float* state, const float* g, float* w_out, float* state_out) {
-  CAFFE_ENFORCE_GT(alpha, 0, "alpha");
-  const float inverse = 1 / alpha, lambda1 = arguments.lambda1;
-  for (int64_t i = 0; i < n; ++i) {
-    const float squares = state[2 * i], next = squares + g[i] * g[i];
-    const float sigma = (std::sqrt(next) - std::sqrt(squares)) * inverse;
-    const float z = state[2 * i + 1] + g[i] - sigma * w[i];
-    state_out[2 * i] = next;
-    state_out[2 * i + 1] = z;
-    w_out[i] = std::fabs(z) > lambda1
-                   ? (std::copysign(lambda1, z) - z) /
-                         ((arguments.beta + std::sqrt(next)) * inverse + arguments.lambda2)
-                   : 0;
-  }
-}
-
-template <>
-bool FtrlOp<CPUContext>::RunOnDevice() {
-  const Tensor &var = Input(VAR), &n_z = Input(N_Z), &grad = Input(GRAD);
-  CheckOptimizerState(var, grad, "gradient");
-  CAFFE_ENFORCE_EQ(n_z.numel(), 2 * var.numel(), "n_z ", ShapeString(n_z.sizes()), " for var ",
-                   ShapeString(var.sizes()), ": two values an element are needed");
-  const float alpha = InputSize() > ALPHA ? *CheckLearningRate(Input(ALPHA)) : arguments_.alpha;
-  const float *w = var.data<float>(), *state = n_z.data<float>(), *g = grad.data<float>();
-  Tensor *var_out = Output(VAR_OUT), *n_z_out = Output(N_Z_OUT);
-  var_out->ResizeLike(var);
-  n_z_out->ResizeLike(n_z);
-  FtrlUpdate(var.numel(), arguments_, alpha, w, state, g, var_out->mutable_data<float>(),
-             n_z_out->mutable_data<float>());
-  return true;
-}
 
 REGISTER_CPU_OPERATOR(Ftrl, FtrlOp<CPUContext>);
 

@@ -1,121 +1,79 @@
 // Gather, BatchGather.
+#include "operators/gather_op.h"
+
 #include <algorithm>
 #include <cstring>
 
-#include "operators/copy_elements.h"
-#include "operators/element_type.h"
-#include "operators/indices.h"
-
 namespace caffe2 {
+
+std::vector<int64_t> GatherAxis::Shape(const std::vector<int64_t>& data,
+                                       const std::vector<int64_t>& indices) const {
+  CAFFE_ENFORCE(axis >= 0 && axis < static_cast<int>(data.size()), "axis ", axis,
+                " is out of range for shape ", ShapeString(data));
+  std::vector<int64_t> shape(data.begin(), data.begin() + axis);
+  const int shared = match_outer ? axis : 0;
+  CAFFE_ENFORCE(static_cast<int>(indices.size()) >= shared &&
+                    std::equal(shape.begin(), shape.begin() + shared, indices.begin()),
+                "the axes of the indices ", ShapeString(indices), " before ", axis,
+                " must be those of the data ", ShapeString(data));
+  shape.insert(shape.end(), indices.begin() + shared, indices.end());
+  shape.insert(shape.end(), data.begin() + axis + 1, data.end());
+  return shape;
+}
+
 namespace {
 
-// Along which axis rows are gathered, and whether the indices have the axes before it too, so that
-// each element of the batch has indices of its own.
-struct GatherAxis {
-  GatherAxis(const ArgumentHelper& arguments, int default_axis)
-      : axis(arguments.GetSingleArgument<int>("axis", default_axis)),
-        match_outer(arguments.GetSingleArgument<bool>("match_outer", false)) {}
-
-  // The shape of data with the axis replaced by the indices'.
-  std::vector<int64_t> Shape(const std::vector<int64_t>& data,
-                             const std::vector<int64_t>& indices) const {
-    CAFFE_ENFORCE(axis >= 0 && axis < static_cast<int>(data.size()), "axis ", axis,
-                  " is out of range for shape ", ShapeString(data));
-    std::vector<int64_t> shape(data.begin(), data.begin() + axis);
-    const int shared = match_outer ? axis : 0;
-    CAFFE_ENFORCE(static_cast<int>(indices.size()) >= shared &&
-                      std::equal(shape.begin(), shape.begin() + shared, indices.begin()),
-                  "the axes of the indices ", ShapeString(indices), " before ", axis,
-                  " must be those of the data ", ShapeString(data));
-    shape.insert(shape.end(), indices.begin() + shared, indices.end());
-    shape.insert(shape.end(), data.begin() + axis + 1, data.end());
-    return shape;
-  }
-  // Indices of one element of the batch.
-  int64_t Count(const Tensor& indices) const {
-    return match_outer ? indices.size_from_dim(axis) : indices.numel();
-  }
-
-  int axis;
-  bool match_outer;
-};
-
-// default_axis: 0 for Gather, 1 for BatchGather.
-template <class Context, int default_axis>
-class GatherOp final : public Operator<Context> {
+// The indices of each element of the outer axes in turn, checked.
+class OuterIndices {
  public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  GatherOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws), axis_(ArgumentHelper(this->debug_def()), default_axis) {}
-
-  bool RunOnDevice() override { return IndexTypes::Dispatch(this, Input(1).dtype()); }
-
-  template <typename Index>
-  bool DoRunWithType() {
-    const Tensor &data = Input(0), &indices = Input(1);
-    CAFFE_ENFORCE(data.has_data(), "data holds no elements");
-    Tensor* Y = Output(0);
-    Y->Resize(axis_.Shape(data.sizes(), indices.sizes()));
-    const int axis = axis_.axis;
-    const int64_t outer = data.size_to_dim(axis), rows = data.size(axis);
-    const int64_t width = data.size_from_dim(axis + 1), n = axis_.Count(indices);
-    const Index* index = indices.data<Index>();
-    CheckIndices(indices.numel(), index, rows);
-    const TypeMeta meta = data.dtype();
-    const size_t row_bytes = width * meta.itemsize();
-    const char* x = static_cast<const char*>(data.raw_data());
-    char* y = static_cast<char*>(Y->raw_mutable_data(meta));
-    for (int64_t o = 0; o < outer; ++o, x += rows * row_bytes) {
-      for (int64_t i = 0; i < n; ++i, y += row_bytes) {
-        context_.CopyItems(meta, width, x + index[i] * row_bytes, y);
-      }
-      if (axis_.match_outer) index += n;
-    }
-    return true;
-  }
+  OuterIndices(const Tensor& indices, const RowLayout& layout)
+      : list_(ReadIndices(indices, layout.rows)),
+        count_(layout.match_outer
+                   ? static_cast<int64_t>(list_.size()) / std::max<int64_t>(1, layout.outer)
+                   : static_cast<int64_t>(list_.size())),
+        step_(layout.match_outer ? count_ : 0) {}
+  int64_t count() const { return count_; }
+  const int64_t* Of(int64_t outer) const { return list_.data() + outer * step_; }
 
  private:
-  GatherAxis axis_;
+  const std::vector<int64_t> list_;
+  const int64_t count_, step_;
 };
 
-// Inputs data, indices, dY: each row of dY is added to the row of d_data it came from.
-template <class Context>
-class BatchGatherGradientOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  BatchGatherGradientOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws), axis_(ArgumentHelper(this->debug_def()), 1) {}
+}  // namespace
 
-  bool RunOnDevice() override { return IndexTypes::Dispatch(this, Input(1).dtype()); }
-
-  template <typename Index>
-  bool DoRunWithType() {
-    const Tensor &data = Input(0), &indices = Input(1), &dY = Input(2);
-    CAFFE_ENFORCE(dY.sizes() == axis_.Shape(data.sizes(), indices.sizes()), "the gradient's shape ",
-                  ShapeString(dY.sizes()), " is not that of the result");
-    const int axis = axis_.axis;
-    const int64_t outer = data.size_to_dim(axis), rows = data.size(axis);
-    const int64_t width = data.size_from_dim(axis + 1), n = axis_.Count(indices);
-    const Index* index = indices.data<Index>();
-    CheckIndices(indices.numel(), index, rows);
-    const float* dy = dY.data<float>();
-    Tensor* dX = Output(0);
-    dX->ResizeLike(data);
-    float* dx = dX->template mutable_data<float>();
-    std::fill_n(dx, dX->numel(), 0.f);
-    for (int64_t o = 0; o < outer; ++o, dx += rows * width) {
-      for (int64_t i = 0; i < n; ++i, dy += width) {
-        float* row = dx + index[i] * width;
-        for (int64_t j = 0; j < width; ++j) row[j] += dy[j];
-      }
-      if (axis_.match_outer) index += n;
+template <>
+void GatherRows(const Tensor& indices, const RowLayout& layout, TypeMeta meta, const void* x,
+                void* y, CPUContext* context) {
+  const OuterIndices list(indices, layout);
+  const size_t row_bytes = layout.width * meta.itemsize();
+  const char* from = static_cast<const char*>(x);
+  char* to = static_cast<char*>(y);
+  for (int64_t o = 0; o < layout.outer; ++o, from += layout.rows * row_bytes) {
+    for (int64_t i = 0; i < list.count(); ++i, to += row_bytes) {
+      context->CopyItems(meta, layout.width, from + list.Of(o)[i] * row_bytes, to);
     }
-    return true;
   }
+}
 
- private:
-  GatherAxis axis_;
-};
+template <typename T>
+void SumRows(const Tensor& indices, const RowLayout& layout, const T* x, T* y,
+             CPUContext* /*context*/) {
+  const OuterIndices list(indices, layout);
+  const int64_t width = layout.width;
+  for (int64_t o = 0; o < layout.outer; ++o, y += layout.rows * width) {
+    for (int64_t i = 0; i < list.count(); ++i, x += width) {
+      T* row = y + list.Of(o)[i] * width;
+      for (int64_t j = 0; j < width; ++j) row[j] += x[j];
+    }
+  }
+}
+template void SumRows(const Tensor&, const RowLayout&, const float*, float*, CPUContext*);
+template void SumRows(const Tensor&, const RowLayout&, const double*, double*, CPUContext*);
+template void SumRows(const Tensor&, const RowLayout&, const int32_t*, int32_t*, CPUContext*);
+template void SumRows(const Tensor&, const RowLayout&, const int64_t*, int64_t*, CPUContext*);
+
+namespace {
 
 // Along axis 0 the gradient is sparse: the indices, and the gradient of the result as values;
 // dense_gradient=1 makes it dense.
@@ -168,8 +126,10 @@ void DescribeGather(OpSchema& schema) {
 
 }  // namespace
 
-REGISTER_CPU_OPERATOR(Gather, GatherOp<CPUContext, 0>);
-REGISTER_CPU_OPERATOR(BatchGather, GatherOp<CPUContext, 1>);
+using Gather = GatherOp<CPUContext, 0>;
+using BatchGather = GatherOp<CPUContext, 1>;
+REGISTER_CPU_OPERATOR(Gather, Gather);
+REGISTER_CPU_OPERATOR(BatchGather, BatchGather);
 REGISTER_CPU_OPERATOR(BatchGatherGradient, BatchGatherGradientOp<CPUContext>);
 OPERATOR_SCHEMA(Gather)
     .FillUsing(DescribeGather<0>)

@@ -18,8 +18,7 @@ class GFtrlOp final : public Operator<CPUContext> {
     CAFFE_ENFORCE_GE(var.dim(), 1, "the parameter must have rows");
     CAFFE_ENFORCE_EQ(n_z.numel(), 2 * var.numel(), "n_z ", ShapeString(n_z.sizes()), " for var ",
                      ShapeString(var.sizes()), ": two values an element are needed");
-    const float alpha = InputSize() > ALPHA ? *CheckLearningRate(Input(ALPHA)) : settings_.alpha;
-    CAFFE_ENFORCE_GT(alpha, 0, "alpha");
+    const float alpha = settings_.AlphaOf(*this, ALPHA, &context_)();
     const float *w = var.data<float>(), *state = n_z.data<float>(), *g = grad.data<float>();
     Output(0)->ResizeLike(var);
     Output(1)->ResizeLike(n_z);
@@ -36,11 +35,11 @@ class GFtrlOp final : public Operator<CPUContext> {
         squares += double{state_out[2 * i + 1]} * state_out[2 * i + 1];
       }
       const double norm = std::sqrt(squares);
-      const double least = settings_.lambda1 * std::sqrt(static_cast<double>(outputs));
+      const double least = settings_.rule.lambda1 * std::sqrt(static_cast<double>(outputs));
       const double share = norm > least ? least / norm - 1 : 0;
       for (int64_t i = j; i < outputs * features; i += features) {
         const double rate =
-            (settings_.beta + std::sqrt(state_out[2 * i])) / alpha + settings_.lambda2;
+            (settings_.rule.beta + std::sqrt(state_out[2 * i])) / alpha + settings_.rule.lambda2;
         w_out[i] = static_cast<float>(share * state_out[2 * i + 1] / rate);
       }
     }

@@ -1,40 +1,12 @@
 #include "operators/lars_op.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include "operators/optimizer_check.h"
-
 namespace caffe2 {
-namespace {
-
-double Norm(const Tensor& x) {
-  const float* data = x.data<float>();
-  double sum = 0;
-  for (int64_t i = 0; i < x.numel(); ++i) sum += static_cast<double>(data[i]) * data[i];
-  return std::sqrt(sum);
-}
-
-}  // namespace
 
 template <>
-bool LarsOp<CPUContext>::RunOnDevice() {
-  CheckOptimizerState(Input(X), Input(DX), "gradient");
-  const double x_norm = Norm(Input(X)), dx_norm = Norm(Input(DX));
-  double rate = 1;
-  if (InputSize() == 2) {
-    if (x_norm > 0) rate = 1 / (dx_norm / x_norm + offset_);
-  } else {
-    const double decay = *CheckLearningRate(Input(WEIGHT_DECAY));
-    const double trust = *CheckLearningRate(Input(TRUST));
-    const double lr_max = *CheckLearningRate(Input(LR_MAX));
-    if (x_norm > 0) rate = trust / (dx_norm / x_norm + decay + offset_);
-    rate = std::max<double>(std::min(rate, lr_max), lr_min_);
-  }
-  Tensor* out = Output(0);
-  out->Resize(1);
-  *out->mutable_data<float>() = static_cast<float>(rate);
-  return true;
+void SumOfSquares(int64_t n, const float* x, float* sum, CPUContext* /*context*/) {
+  double total = 0;
+  for (int64_t i = 0; i < n; ++i) total += static_cast<double>(x[i]) * x[i];
+  *sum = static_cast<float>(total);
 }
 
 REGISTER_CPU_OPERATOR(Lars, LarsOp<CPUContext>);

@@ -1,94 +1,12 @@
 // Normalize, NormalizeL1, LpNorm.
+#include "operators/normalize_op.h"
+
 #include <cmath>
 
-#include "caffe2/core/operator.h"
 #include "operators/gradient_rule.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr double kSmallestNorm = 1e-12;  // norms below count as this
-
-// Vectors along an axis: `count` of them, each of `n` elements that lie `stride` apart.
-struct Vectors {
-  int64_t count = 0, n = 0, stride = 0;
-  static Vectors Along(const Tensor& X, int axis) {
-    axis = X.canonical_axis_index(axis);
-    const int64_t inner = X.size_from_dim(axis + 1);
-    return {X.size_to_dim(axis) * inner, X.size(axis), inner};
-  }
-  int64_t First(int64_t i) const { return i / stride * n * stride + i % stride; }
-};
-
-double Norm2(int64_t n, int64_t stride, const float* x) {
-  double squares = 0;
-  for (int64_t i = 0; i < n; ++i) squares += double{x[i * stride]} * x[i * stride];
-  return std::max(std::sqrt(squares), kSmallestNorm);
-}
-double Norm1(int64_t n, int64_t stride, const float* x) {
-  double sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += std::fabs(x[i * stride]);
-  return sum > 0 ? sum : 1;  // zeros stay zeros
-}
-
-template <auto norm>
-class NormalizeOp final : public Operator<CPUContext> {
- public:
-  NormalizeOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CPUContext>(def, ws), axis_(GetSingleArgument<int>("axis", -1)) {}
-  bool RunOnDevice() override {
-    const Tensor& X = Input(0);
-    const Vectors v = Vectors::Along(X, axis_);
-    const float* x = X.data<float>();
-    Tensor* Y = Output(0);
-    Y->ResizeLike(X);
-    float* y = Y->mutable_data<float>();
-    for (int64_t i = 0; i < v.count; ++i) {
-      const int64_t first = v.First(i);
-      const auto factor = static_cast<float>(1 / norm(v.n, v.stride, x + first));
-      for (int64_t j = 0; j < v.n; ++j) {
-        y[first + j * v.stride] = x[first + j * v.stride] * factor;
-      }
-    }
-    return true;
-  }
-
- private:
-  int axis_;
-};
-
-// dX = (dY - Y (Y . dY)) / |X|
-class NormalizeGradientOp final : public Operator<CPUContext> {
- public:
-  NormalizeGradientOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CPUContext>(def, ws), axis_(GetSingleArgument<int>("axis", -1)) {}
-  bool RunOnDevice() override {
-    const Tensor &X = Input(0), &dY = Input(1);
-    CAFFE_ENFORCE(X.sizes() == dY.sizes(), "gradient ", ShapeString(dY.sizes()), " for X ",
-                  ShapeString(X.sizes()));
-    const Vectors v = Vectors::Along(X, axis_);
-    const float *x = X.data<float>(), *dy = dY.data<float>();
-    Tensor* dX = Output(0);
-    dX->ResizeLike(X);
-    float* dx = dX->mutable_data<float>();
-    for (int64_t i = 0; i < v.count; ++i) {
-      const int64_t first = v.First(i);
-      const double norm = Norm2(v.n, v.stride, x + first);
-      double dot = 0;
-      for (int64_t j = 0; j < v.n; ++j) {
-        dot += double{x[first + j * v.stride]} * dy[first + j * v.stride];
-      }
-      for (int64_t j = 0; j < v.n; ++j) {
-        const int64_t at = first + j * v.stride;
-        dx[at] = static_cast<float>(dy[at] / norm - x[at] * dot / (norm * norm * norm));
-      }
-    }
-    return true;
-  }
-
- private:
-  int axis_;
-};
 
 class LpNormBase : public Operator<CPUContext> {
  public:
@@ -148,7 +66,7 @@ void DescribeNormalize(OpSchema& schema) {
       .NumOutputs(1)
       .IdenticalTypeAndShape()
       .Arg("axis", "(int, default -1) The axis along which the vectors lie.")
-      .Input(0, "X", "A float tensor.")
+      .Input(0, "X", "A tensor of float, float16 or bfloat16.")
       .Output(0, "Y", "The result, shaped like X.");
 }
 
@@ -159,9 +77,9 @@ void DescribeLpNorm(OpSchema& schema) {
 
 }  // namespace
 
-REGISTER_CPU_OPERATOR(Normalize, NormalizeOp<Norm2>);
-REGISTER_CPU_OPERATOR(NormalizeL1, NormalizeOp<Norm1>);
-REGISTER_CPU_OPERATOR(NormalizeGradient, NormalizeGradientOp);
+REGISTER_CPU_OPERATOR(Normalize, NormalizeOp<CPUContext, L2Norm>);
+REGISTER_CPU_OPERATOR(NormalizeL1, NormalizeOp<CPUContext, L1Norm>);
+REGISTER_CPU_OPERATOR(NormalizeGradient, NormalizeGradientOp<CPUContext>);
 REGISTER_CPU_OPERATOR(LpNorm, LpNormOp);
 REGISTER_CPU_OPERATOR(LpNormGradient, LpNormGradientOp);
 

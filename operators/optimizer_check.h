@@ -7,6 +7,7 @@
 
 #include "caffe2/core/operator.h"
 #include "operators/indices.h"
+#include "operators/optimizer_functions.h"
 
 namespace caffe2 {
 
@@ -46,6 +47,12 @@ inline RowUpdate CheckRowUpdate(const Tensor& param, const Tensor& indices, cons
 inline const float* CheckLearningRate(const Tensor& lr) {
   CAFFE_ENFORCE_EQ(lr.numel(), 1, "the learning rate must be a scalar");
   return lr.data<float>();
+}
+
+// The same for functors (optimizer_functions.h); optimizer_cuda.h has it for devices.
+inline Rate RateFor(const Tensor& scalar, const char* what, CPUContext* /*context*/) {
+  CAFFE_ENFORCE_EQ(scalar.numel(), 1, what, " must be a scalar, of one element");
+  return {scalar.data<float>()};
 }
 
 // The optional input i of an update, found_inf of CheckFiniteAndUnscale; null if there is none.

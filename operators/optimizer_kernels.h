@@ -7,13 +7,9 @@
 #include <cstdint>
 
 #include "caffe2/cuda/stream.h"
+#include "operators/optimizer_functions.h"
 
 namespace caffe2 {
-
-struct Rate {
-  const float* address = nullptr;
-  float value = 0;
-};
 
 // m' = momentum m + lr (g + weight_decay p); the step is a m' + b m (MomentumFactors,
 // operators/momentum_sgd_op.h), and p' = p - step. T: float or float16, computed in float.

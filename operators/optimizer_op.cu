@@ -1,15 +1,13 @@
 #include "caffe2/cuda/kernel.h"
+#include "operators/optimizer_functions.h"
 #include "operators/optimizer_kernels.h"
+#include "operators/portable_kernel.h"
 
 namespace caffe2 {
 namespace {
 
 using cuda::Narrow;
 using cuda::Widen;
-
-__device__ inline float ValueOf(const Rate& rate) {
-  return rate.address != nullptr ? *rate.address : rate.value;
-}
 
 __device__ inline bool IsSet(const float* flag) { return flag != nullptr && *flag != 0; }
 
@@ -31,7 +29,7 @@ void LaunchMomentumSgd(int64_t n, const MomentumSgdStep<T>& update, cuda::Stream
   cuda::ForEach("MomentumSGD", n, stream, [=] __device__(int64_t i) {
     const float p = u.param != nullptr ? Widen(u.param[i]) : 0.f;
     const float g = Widen(u.grad[i]) + u.weight_decay * p;
-    const Moved moved = Move(u, ValueOf(u.lr), g, Widen(u.moment[i]));
+    const Moved moved = Move(u, u.lr(), g, Widen(u.moment[i]));
     u.moment_out[i] = Narrow<T>(moved.moment);
     if (u.grad_out != nullptr) u.grad_out[i] = Narrow<T>(moved.step);
     if (u.param != nullptr) u.param_out[i] = Narrow<T>(p - moved.step);
@@ -48,11 +46,11 @@ void LaunchAdam(int64_t n, const AdamStep& update, cuda::Stream stream) {
     const bool skip = IsSet(u.found_inf);
     const float first = skip ? old1 : u.beta1 * old1 + (1 - u.beta1) * g;
     const float second = skip ? old2 : u.beta2 * old2 + (1 - u.beta2) * g * g;
-    const float step = skip ? 0.f : ValueOf(u.correction) * first / (sqrtf(second) + u.epsilon);
+    const float step = skip ? 0.f : u.correction() * first / (sqrtf(second) + u.epsilon);
     u.moment1_out[i] = first;
     u.moment2_out[i] = second;
     if (u.grad_out != nullptr) u.grad_out[i] = step;
-    u.param_out[i] = u.param[i] + ValueOf(u.lr) * step;
+    u.param_out[i] = u.param[i] + u.lr() * step;
   });
 }
 
@@ -61,7 +59,7 @@ void LaunchAdagrad(int64_t n, const AdagradStep& update, cuda::Stream stream) {
   cuda::ForEach("Adagrad", n, stream, [=] __device__(int64_t i) {
     const bool skip = IsSet(u.found_inf);
     const float slope = u.grad[i] + u.weight_decay * u.param[i];
-    const float g = skip ? 0.f : slope, lr = ValueOf(u.lr), old = u.moment[i];
+    const float g = skip ? 0.f : slope, lr = u.lr(), old = u.moment[i];
     const float next = skip ? old : u.decay * old + g * g;
     const float rate = lr / (sqrtf(next) + u.epsilon);
     u.moment_out[i] = next;
@@ -77,11 +75,17 @@ void LaunchRmsProp(int64_t n, const RmsPropStep& update, cuda::Stream stream) {
     const bool skip = IsSet(u.found_inf);
     const float g = u.grad[i], old = u.mean_squares[i], last = u.moment[i];
     const float mean_square = skip ? old : old + (1 - u.decay) * (g * g - old);
-    const float step = u.momentum * last + ValueOf(u.lr) * g / sqrtf(u.epsilon + mean_square);
+    const float step = u.momentum * last + u.lr() * g / sqrtf(u.epsilon + mean_square);
     u.mean_squares_out[i] = mean_square;
     u.moment_out[i] = skip ? last : step;
     u.grad_out[i] = skip ? 0.f : step;
   });
 }
+
+INSTANTIATE_FOR_EACH(FtrlElements);
+INSTANTIATE_FOR_EACH(AdadeltaElements);
+INSTANTIATE_FOR_EACH(DecayAdagradElements);
+INSTANTIATE_FOR_EACH(LarsFactor);
+INSTANTIATE_FOR_EACH_REAL(ClipByScaling);
 
 }  // namespace caffe2

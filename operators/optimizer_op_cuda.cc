@@ -1,22 +1,29 @@
-// MomentumSGD and its forms, Adam, Adagrad and RmsProp on CUDA devices. Learning rate and
+// Optimizers of dense parameters on CUDA devices. Learning rate and
 // iteration may lie in host memory; a rate on the device is read there.
 #include "operators/optimizer_op_cuda.h"
 
 #include "caffe2/core/device_backend.h"
 #include "caffe2/cuda/context_cuda.h"
 #include "caffe2/cuda/host_values.h"
+#include "caffe2/cuda/reduction_kernels.h"
+#include "operators/adadelta_op.h"
 #include "operators/adagrad_op.h"
 #include "operators/adam_op.h"
+#include "operators/clip_tensor_op.h"
+#include "operators/decay_adagrad_op.h"
+#include "operators/ftrl_op.h"
+#include "operators/lars_op.h"
 #include "operators/momentum_sgd_op.h"
 #include "operators/optimizer_check.h"
+#include "operators/optimizer_cuda.h"
 #include "operators/optimizer_kernels.h"
+#include "operators/portable_cuda.h"
 #include "operators/rmsprop_op.h"
 
 namespace caffe2 {
 
 Rate RateOf(const Tensor& lr) {
-  const CudaScalar scalar = ReadScalar(lr, "the learning rate");
-  return {scalar.address, scalar.value};
+  return RateFor(lr, "the learning rate", static_cast<CUDAContext*>(nullptr));
 }
 
 Rate CorrectionOf(float beta1, float beta2, const Tensor& iter) {
@@ -123,6 +130,14 @@ bool RmsPropOp<CUDAContext>::RunOnDevice() {
   return true;
 }
 
+template <>
+void SumOfSquares(int64_t n, const float* x, float* sum, CUDAContext* context) {
+  Tensor scratch(context->device());
+  scratch.Resize(cuda::kTotalScratch);
+  cuda::LaunchTotal(cuda::Total::kSquareSum, n, x, 1.0, scratch.mutable_data<double>(), sum,
+                    context->stream());
+}
+
 REGISTER_CUDA_OPERATOR(MomentumSGD, MomentumSgdOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(MomentumSGDUpdate, MomentumSgdOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(FP32MomentumSGDUpdate, MomentumSgdOp<CUDAContext>);
@@ -131,5 +146,11 @@ REGISTER_CUDA_OPERATOR(FP16MomentumSGDUpdate, FP16MomentumSgdOp);
 REGISTER_CUDA_OPERATOR(Adam, AdamOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(Adagrad, AdagradOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(RmsProp, RmsPropOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(Adadelta, AdadeltaOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(DecayAdagrad, DecayAdagradOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(Ftrl, FtrlOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(Lars, LarsOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(ClipTensorByScaling, ClipTensorByScalingOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(ClipTensorByNorm, ClipTensorByScalingOp<CUDAContext>);
 
 }  // namespace caffe2

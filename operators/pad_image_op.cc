@@ -1,6 +1,5 @@
 // PadImage and its gradient on the CPU.
-#include "caffe2/core/operator.h"
-#include "operators/pixel_map.h"
+#include "operators/pad_image_op.h"
 
 namespace caffe2 {
 namespace {
@@ -35,87 +34,41 @@ std::vector<int64_t> MapAxis(PadMode mode, int64_t size, int64_t begin, int64_t 
   return map;
 }
 
-// The arguments, resolved for an image of this shape.
-struct PadImageShape {
-  PixelPlanes planes;
-  PixelMap map;
-  std::vector<int64_t> output;
+}  // namespace
 
-  static PadImageShape Make(const ArgumentHelper& arguments, const std::vector<int64_t>& dims) {
-    const StorageOrder order = ReadStorageOrder(arguments);
-    CAFFE_ENFORCE_EQ(arguments.GetSingleArgument<int>("legacy_pad", 0), 0,
-                     "padding takes pads as given");
-    const PadMode mode = ReadPadMode(arguments);
-    PadImageShape shape;
-    shape.planes = PixelPlanes::Make(dims, order);
-    const std::vector<int64_t> pads = ReadPads(arguments, 2);
-    shape.map.rows = MapAxis(mode, shape.planes.height, pads[0], pads[2]);
-    shape.map.columns = MapAxis(mode, shape.planes.width, pads[1], pads[3]);
-    ImageShape image = ImageShape::FromDims(dims, order);
-    image.spatial = {static_cast<int64_t>(shape.map.rows.size()),
-                     static_cast<int64_t>(shape.map.columns.size())};
-    shape.output = image.ToDims(order);
-    return shape;
+PadImageShape PadImageShape::Make(const ArgumentHelper& arguments,
+                                  const std::vector<int64_t>& dims) {
+  const StorageOrder order = ReadStorageOrder(arguments);
+  CAFFE_ENFORCE_EQ(arguments.GetSingleArgument<int>("legacy_pad", 0), 0,
+                   "padding takes pads as given");
+  const PadMode mode = ReadPadMode(arguments);
+  PadImageShape shape;
+  shape.planes = PixelPlanes::Make(dims, order);
+  const std::vector<int64_t> pads = ReadPads(arguments, 2);
+  shape.map.rows = MapAxis(mode, shape.planes.height, pads[0], pads[2]);
+  shape.map.columns = MapAxis(mode, shape.planes.width, pads[1], pads[3]);
+  ImageShape image = ImageShape::FromDims(dims, order);
+  image.spatial = {static_cast<int64_t>(shape.map.rows.size()),
+                   static_cast<int64_t>(shape.map.columns.size())};
+  shape.output = image.ToDims(order);
+  return shape;
+}
+
+std::vector<int64_t> PadImageShape::InputDims(const ArgumentHelper& arguments,
+                                              const std::vector<int64_t>& dy_dims) {
+  const StorageOrder order = ReadStorageOrder(arguments);
+  ImageShape image = ImageShape::FromDims(dy_dims, order);
+  CAFFE_ENFORCE_EQ(image.spatial.size(), size_t{2}, "spatial axes of ", ShapeString(dy_dims));
+  const std::vector<int64_t> pads = ReadPads(arguments, 2);
+  for (int axis = 0; axis < 2; ++axis) {
+    image.spatial[axis] -= pads[axis] + pads[axis + 2];
+    CAFFE_ENFORCE_GE(image.spatial[axis], 0, "dY ", ShapeString(dy_dims),
+                     " is smaller than the pads");
   }
-};
+  return image.ToDims(order);
+}
 
-// X -> Y.
-class PadImageOp final : public Operator<CPUContext> {
- public:
-  PadImageOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CPUContext>(def, ws), value_(GetSingleArgument<float>("value", 0.f)) {}
-
-  bool RunOnDevice() override {
-    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
-  }
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor& x = Input(0);
-    const auto shape = PadImageShape::Make(ArgumentHelper(debug_def()), x.sizes());
-    Tensor* y = Output(0);
-    y->Resize(shape.output);
-    GatherPixels(shape.planes, shape.map, value_, x.data<T>(), y->template mutable_data<T>());
-    return true;
-  }
-
- private:
-  const float value_;
-};
-
-// dY -> dX. The pads tell the size of X.
-class PadImageGradientOp final : public Operator<CPUContext> {
- public:
-  using Operator<CPUContext>::Operator;
-
-  bool RunOnDevice() override {
-    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
-  }
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor& dy = Input(0);
-    const ArgumentHelper arguments(debug_def());
-    const std::vector<int64_t> dims = InputDims(arguments, dy.sizes());
-    const auto shape = PadImageShape::Make(arguments, dims);
-    Tensor* dx = Output(0);
-    dx->Resize(dims);
-    ScatterPixels(shape.planes, shape.map, dy.data<T>(), dx->template mutable_data<T>());
-    return true;
-  }
-
-  static std::vector<int64_t> InputDims(const ArgumentHelper& arguments,
-                                        const std::vector<int64_t>& dy_dims) {
-    const StorageOrder order = ReadStorageOrder(arguments);
-    ImageShape image = ImageShape::FromDims(dy_dims, order);
-    CAFFE_ENFORCE_EQ(image.spatial.size(), size_t{2}, "spatial axes of ", ShapeString(dy_dims));
-    const std::vector<int64_t> pads = ReadPads(arguments, 2);
-    for (int axis = 0; axis < 2; ++axis) {
-      image.spatial[axis] -= pads[axis] + pads[axis + 2];
-      CAFFE_ENFORCE_GE(image.spatial[axis], 0, "dY ", ShapeString(dy_dims),
-                       " is smaller than the pads");
-    }
-    return image.ToDims(order);
-  }
-};
+namespace {
 
 std::vector<TensorShape> InferPadImage(const OperatorDef& def,
                                        const std::vector<TensorShape>& inputs) {
@@ -127,9 +80,8 @@ std::vector<TensorShape> InferPadImage(const OperatorDef& def,
 std::vector<TensorShape> InferPadImageGradient(const OperatorDef& def,
                                                const std::vector<TensorShape>& inputs) {
   if (inputs[0].unknown_shape()) return {UnknownTensorShape()};
-  return {CreateTensorShape(
-      PadImageGradientOp::InputDims(ArgumentHelper(def), GetDimsVector(inputs[0])),
-      inputs[0].data_type())};
+  return {CreateTensorShape(PadImageShape::InputDims(ArgumentHelper(def), GetDimsVector(inputs[0])),
+                            inputs[0].data_type())};
 }
 
 void DescribePads(OpSchema& schema) {
@@ -152,7 +104,7 @@ class GetPadImageGradient final : public GradientMakerBase {
   }
 };
 
-REGISTER_CPU_OPERATOR(PadImage, PadImageOp);
+REGISTER_CPU_OPERATOR(PadImage, PadImageOp<CPUContext>);
 OPERATOR_SCHEMA(PadImage)
     .FillUsing(DescribePads)
     .TensorInferenceFunction(InferPadImage)
@@ -163,7 +115,7 @@ OPERATOR_SCHEMA(PadImage)
         "arguments are Caffe2's.");
 REGISTER_GRADIENT(PadImage, GetPadImageGradient);
 
-REGISTER_CPU_OPERATOR(PadImageGradient, PadImageGradientOp);
+REGISTER_CPU_OPERATOR(PadImageGradient, PadImageGradientOp<CPUContext>);
 OPERATOR_SCHEMA(PadImageGradient)
     .FillUsing(DescribePads)
     .TensorInferenceFunction(InferPadImageGradient)

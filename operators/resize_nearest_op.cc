@@ -1,7 +1,7 @@
 // ResizeNearest, UpsampleNearest and their gradients on the CPU.
+#include "operators/resize_nearest_op.h"
+
 #include "operators/gradient_rule.h"
-#include "operators/pixel_map.h"
-#include "operators/scaled_image.h"
 
 namespace caffe2 {
 namespace {
@@ -15,84 +15,20 @@ std::vector<int64_t> MapAxis(const char* name, int64_t size, float scale) {
   return map;
 }
 
-// The scales, resolved for an image of this shape.
-struct ResizeShape {
-  PixelPlanes planes;
-  PixelMap map;
-  std::vector<int64_t> output;
+}  // namespace
 
-  ResizeShape(const std::vector<int64_t>& dims, StorageOrder order, const char* height_argument,
-              float height_scale, const char* width_argument, float width_scale)
-      : planes(PixelPlanes::Make(dims, order)) {
-    map.rows = MapAxis(height_argument, planes.height, height_scale);
-    map.columns = MapAxis(width_argument, planes.width, width_scale);
-    ImageShape image = ImageShape::FromDims(dims, order);
-    image.spatial = {static_cast<int64_t>(map.rows.size()),
-                     static_cast<int64_t>(map.columns.size())};
-    output = image.ToDims(order);
-  }
-};
+ResizeShape::ResizeShape(const std::vector<int64_t>& dims, StorageOrder order,
+                         const char* height_argument, float height_scale,
+                         const char* width_argument, float width_scale)
+    : planes(PixelPlanes::Make(dims, order)) {
+  map.rows = MapAxis(height_argument, planes.height, height_scale);
+  map.columns = MapAxis(width_argument, planes.width, width_scale);
+  ImageShape image = ImageShape::FromDims(dims, order);
+  image.spatial = {static_cast<int64_t>(map.rows.size()), static_cast<int64_t>(map.columns.size())};
+  output = image.ToDims(order);
+}
 
-// What the operators resize by: their arguments or, where they have one more input, that; and where
-// their gradients find X and dY.
-struct ByScales {
-  static constexpr int kDY = 0, kX = 1;
-  static ResizeShape Make(const ArgumentHelper& arguments, const Tensor* scales,
-                          const std::vector<int64_t>& dims) {
-    const ImageScales by = ImageScales::Read(arguments, scales);
-    return {dims, ReadStorageOrder(arguments), "height_scale", by.height, "width_scale", by.width};
-  }
-};
-struct ByInteger {
-  static constexpr int kX = 0, kDY = 1;
-  static ResizeShape Make(const ArgumentHelper& arguments, const Tensor*,
-                          const std::vector<int64_t>& dims) {
-    const auto scale = static_cast<float>(arguments.GetSingleArgument<int>("scale", 2));
-    return {dims, ReadStorageOrder(arguments), "scale", scale, "scale", scale};
-  }
-};
-
-// X -> Y.
-template <class Scale>
-class ResizeOp final : public Operator<CPUContext> {
- public:
-  using Operator<CPUContext>::Operator;
-  bool RunOnDevice() override {
-    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
-  }
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor& x = Input(0);
-    const ResizeShape shape =
-        Scale::Make(ArgumentHelper(debug_def()), InputSize() > 1 ? &Input(1) : nullptr, x.sizes());
-    Tensor* y = Output(0);
-    y->Resize(shape.output);
-    GatherPixels(shape.planes, shape.map, 0.f, x.data<T>(), y->template mutable_data<T>());
-    return true;
-  }
-};
-
-// dY and X -> dX.
-template <class Scale>
-class ResizeGradientOp final : public Operator<CPUContext> {
- public:
-  using Operator<CPUContext>::Operator;
-  bool RunOnDevice() override {
-    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
-  }
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor &dy = Input(Scale::kDY), &x = Input(Scale::kX);
-    const ResizeShape shape =
-        Scale::Make(ArgumentHelper(debug_def()), InputSize() > 2 ? &Input(2) : nullptr, x.sizes());
-    CAFFE_ENFORCE(dy.sizes() == shape.output, "dY has shape ", ShapeString(dy.sizes()), ", Y ",
-                  ShapeString(shape.output));
-    Tensor* dx = Output(0);
-    dx->ResizeLike(x);
-    ScatterPixels(shape.planes, shape.map, dy.data<T>(), dx->template mutable_data<T>());
-    return true;
-  }
-};
+namespace {
 
 template <class Scale>
 std::vector<TensorShape> InferResize(const OperatorDef& def,
@@ -112,7 +48,8 @@ void DescribeInteger(OpSchema& schema) {
       .Arg("order", "NCHW (default) or NHWC.");
 }
 
-REGISTER_CPU_OPERATOR(ResizeNearest, ResizeOp<ByScales>);
+using ResizeNearest = ResizeOp<CPUContext, ByScales>;
+REGISTER_CPU_OPERATOR(ResizeNearest, ResizeNearest);
 OPERATOR_SCHEMA(ResizeNearest)
     .NumInputs(1, 2)
     .FillUsing(DescribeScales)
@@ -125,7 +62,8 @@ OPERATOR_SCHEMA(ResizeNearest)
         "Semantics are Caffe2's.");
 REGISTER_GRADIENT(ResizeNearest, GetScaledImageGradient);
 
-REGISTER_CPU_OPERATOR(ResizeNearestGradient, ResizeGradientOp<ByScales>);
+using ResizeNearestGradient = ResizeGradientOp<CPUContext, ByScales>;
+REGISTER_CPU_OPERATOR(ResizeNearestGradient, ResizeNearestGradient);
 OPERATOR_SCHEMA(ResizeNearestGradient)
     .NumInputs(2, 3)
     .FillUsing(DescribeScales)
@@ -137,7 +75,8 @@ OPERATOR_SCHEMA(ResizeNearestGradient)
     .SetDoc("Gradient of ResizeNearest.");
 NO_GRADIENT(ResizeNearestGradient);
 
-REGISTER_CPU_OPERATOR(UpsampleNearest, ResizeOp<ByInteger>);
+using UpsampleNearest = ResizeOp<CPUContext, ByInteger>;
+REGISTER_CPU_OPERATOR(UpsampleNearest, UpsampleNearest);
 OPERATOR_SCHEMA(UpsampleNearest)
     .NumInputs(1)
     .FillUsing(DescribeInteger)
@@ -147,7 +86,8 @@ OPERATOR_SCHEMA(UpsampleNearest)
     .SetDoc("Enlarges images: every pixel becomes scale x scale of them.");
 REGISTER_GRADIENT(UpsampleNearest, GradientRule<"I0 GO0 -> GI0">);
 
-REGISTER_CPU_OPERATOR(UpsampleNearestGradient, ResizeGradientOp<ByInteger>);
+using UpsampleNearestGradient = ResizeGradientOp<CPUContext, ByInteger>;
+REGISTER_CPU_OPERATOR(UpsampleNearestGradient, UpsampleNearestGradient);
 OPERATOR_SCHEMA(UpsampleNearestGradient)
     .NumInputs(2)
     .FillUsing(DescribeInteger)

@@ -1,53 +1,6 @@
-#include "caffe2/core/operator.h"
-#include "operators/element_type.h"
-#include "operators/indices.h"
+#include "operators/gather_op.h"
 
 namespace caffe2 {
-namespace {
-
-template <class Context>
-class ScatterWeightedSumOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_FUNCTIONS(ScatterWeightedSumOp);
-  bool RunOnDevice() override { return IndexTypes::Dispatch(this, Input(2).dtype()); }
-
-  template <typename Index>
-  bool DoRunWithType() {
-    const Tensor &X = Input(0), &indices = Input(2);
-    CAFFE_ENFORCE_GE(X.dim(), 1, "X_0 must have rows");
-    const int64_t rows = X.size(0), n = indices.numel(), width = X.size_from_dim(1);
-    const Index* index = indices.data<Index>();
-    CheckIndices(n, index, rows);
-    float* x = Output(0)->template mutable_data<float>();
-    const float first = Weight(1);
-    if (first != 1.f) {
-      for (int64_t i = 0; i < n; ++i) {
-        for (int64_t j = 0; j < width; ++j) x[index[i] * width + j] *= first;
-      }
-    }
-    for (int k = 3; k < InputSize(); k += 2) {
-      const Tensor& update = Input(k);
-      CAFFE_ENFORCE_EQ(update.numel(), n * width, "input ", k, " of shape ",
-                       ShapeString(update.sizes()), " must hold ", n, " rows of ", width);
-      const float* u = update.data<float>();
-      const float weight = Weight(k + 1);
-      for (int64_t i = 0; i < n; ++i) {
-        for (int64_t j = 0; j < width; ++j) {
-          x[index[i] * width + j] += weight * u[i * width + j];
-        }
-      }
-    }
-    return true;
-  }
-
- private:
-  float Weight(int i) const {
-    CAFFE_ENFORCE_EQ(Input(i).numel(), 1, "weight input ", i, " must have one element");
-    return *Input(i).template data<float>();
-  }
-};
-
-}  // namespace
 
 REGISTER_CPU_OPERATOR(ScatterWeightedSum, ScatterWeightedSumOp<CPUContext>);
 OPERATOR_SCHEMA(ScatterWeightedSum)

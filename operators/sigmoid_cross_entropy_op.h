@@ -1,48 +1,94 @@
-// SigmoidCrossEntropyWithLogits: binary cross entropy of logits, averaged over the last axis.
+// SigmoidCrossEntropyWithLogits and its weighted form: binary cross entropies of logits, averaged
+// over the last axis.
 #pragma once
 
-#include "caffe2/core/operator.h"
+#include <vector>
+
+#include "operators/portable_op.h"
+#include "operators/sigmoid_loss_functions.h"
 
 namespace caffe2 {
 
-// Which loss of a logit x and a target t, with s = sigmoid(x).
-enum class SigmoidLoss {
-  kCrossEntropy,  // -(t log s + (1 - t) log(1 - s))
-  kLogD,          // (1 - 2 t) log s: the generator's loss that keeps its gradient
-  kUnjoined,      // -(t x + (1 - t) log(1 - s)): negatives come for positives too
+// The last axis of the logits, and all others. Throws unless the shapes agree and no row is empty.
+struct LogitRows {
+  int64_t n = 0, d = 0;
+  static LogitRows Make(const Tensor& x, const Tensor& t, const Tensor* weights) {
+    CAFFE_ENFORCE(x.sizes() == t.sizes() && (weights == nullptr || weights->sizes() == x.sizes()),
+                  "logits ", ShapeString(x.sizes()), ", targets ", ShapeString(t.sizes()),
+                  weights == nullptr ? "" : " and weights ",
+                  weights == nullptr ? "" : ShapeString(weights->sizes()), " must have one shape");
+    const int64_t d = x.dim() == 0 ? 1 : x.size(-1);
+    CAFFE_ENFORCE_GT(d, 0, "the last axis of ", ShapeString(x.sizes()), " is empty");
+    return {x.numel() / d, d};
+  }
+  static std::vector<int64_t> LossDims(std::vector<int64_t> dims) {
+    if (!dims.empty()) dims.pop_back();
+    return dims;
+  }
 };
 
-// What the forward and the gradient operator have in common: their arguments.
-template <class Context>
-class SigmoidCrossEntropyBase : public Operator<Context> {
+// Reads the arguments log_D_trick and unjoined_lr_loss, which exclude each other.
+SigmoidLoss ReadSigmoidLoss(const OperatorBase& op);
+
+// Logits, targets, [weights] -> losses.
+template <class Context, bool kWeighted>
+class SigmoidCrossEntropyOp final : public Operator<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
-  SigmoidCrossEntropyBase(const OperatorDef& def, Workspace* ws) : Operator<Context>(def, ws) {
-    const bool log_d = this->template GetSingleArgument<int>("log_D_trick", 0) != 0;
-    const bool unjoined = this->template GetSingleArgument<int>("unjoined_lr_loss", 0) != 0;
-    CAFFE_ENFORCE(!log_d || !unjoined, "log_D_trick and unjoined_lr_loss exclude each other");
-    if (log_d) loss_ = SigmoidLoss::kLogD;
-    if (unjoined) loss_ = SigmoidLoss::kUnjoined;
+  SigmoidCrossEntropyOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        loss_(kWeighted ? SigmoidLoss::kCrossEntropy : ReadSigmoidLoss(*this)) {}
+  bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor &x = Input(0), &t = Input(1);
+    const Tensor* weights = kWeighted ? &Input(2) : nullptr;
+    const LogitRows rows = LogitRows::Make(x, t, weights);
+    Tensor* y = Output(0);
+    y->Resize(LogitRows::LossDims(x.sizes()));
+    ForEachRow(
+        rows.n, rows.d,
+        SigmoidLossRows<T>{loss_, rows.d, x.data<T>(), t.data<T>(),
+                           kWeighted ? weights->data<T>() : nullptr, y->template mutable_data<T>()},
+        &context_);
+    return true;
   }
 
- protected:
-  SigmoidLoss loss_ = SigmoidLoss::kCrossEntropy;
+ private:
+  const SigmoidLoss loss_;
 };
 
-template <class Context>
-class SigmoidCrossEntropyWithLogitsOp final : public SigmoidCrossEntropyBase<Context> {
+// The gradient of the losses, logits, targets, [weights] -> the gradient of the logits.
+template <class Context, bool kWeighted>
+class SigmoidCrossEntropyGradientOp final : public Operator<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
-  using SigmoidCrossEntropyBase<Context>::SigmoidCrossEntropyBase;
-  bool RunOnDevice() override;
-};
+  SigmoidCrossEntropyGradientOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        loss_(kWeighted ? SigmoidLoss::kCrossEntropy : ReadSigmoidLoss(*this)) {}
+  bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(1).dtype()); }
 
-template <class Context>
-class SigmoidCrossEntropyWithLogitsGradientOp final : public SigmoidCrossEntropyBase<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  using SigmoidCrossEntropyBase<Context>::SigmoidCrossEntropyBase;
-  bool RunOnDevice() override;
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor &dy = Input(0), &x = Input(1), &t = Input(2);
+    const Tensor* weights = kWeighted ? &Input(3) : nullptr;
+    const LogitRows rows = LogitRows::Make(x, t, weights);
+    CAFFE_ENFORCE_EQ(dy.numel(), rows.n, "gradient ", ShapeString(dy.sizes()), " for logits ",
+                     ShapeString(x.sizes()));
+    const T *dy_data = dy.data<T>(), *x_data = x.data<T>();
+    Tensor* dx = Output(0);
+    dx->ResizeLike(x);
+    ForEach(x.numel(),
+            SigmoidLossGradient<T>{loss_, rows.d, dy_data, x_data, t.data<T>(),
+                                   kWeighted ? weights->data<T>() : nullptr,
+                                   dx->template mutable_data<T>()},
+            &context_);
+    return true;
+  }
+
+ private:
+  const SigmoidLoss loss_;
 };
 
 }  // namespace caffe2

@@ -1,34 +1,9 @@
-#include "operators/broadcast.h"
-#include "operators/copy_elements.h"
-#include "operators/shape_input.h"
+#include "operators/slice_op.h"
+
+#include <cstring>
 
 namespace caffe2 {
 namespace {
-
-// The box [start, start + size) of a tensor.
-struct Box {
-  std::vector<int64_t> start, size;
-};
-
-// A negative bound counts from behind the last element: -1 is the very end. Bounds past the end
-// are cut. Dimensions that are not named are whole.
-Box ResolveBox(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends,
-               const std::vector<int64_t>& dims) {
-  CAFFE_ENFORCE(starts.size() == ends.size() && starts.size() <= dims.size(), starts.size(),
-                " starts and ", ends.size(), " ends for shape ", ShapeString(dims));
-  Box box{std::vector<int64_t>(dims.size(), 0), dims};
-  for (size_t d = 0; d < starts.size(); ++d) {
-    const auto resolve = [dim = dims[d]](int64_t bound) {
-      return bound < 0 ? dim + 1 + bound : std::min(bound, dim);
-    };
-    const int64_t start = resolve(starts[d]), end = resolve(ends[d]);
-    CAFFE_ENFORCE(start >= 0 && end >= start, "the slice from ", starts[d], " to ", ends[d],
-                  " of dimension ", d, " makes no sense for shape ", ShapeString(dims));
-    box.start[d] = start;
-    box.size[d] = end - start;
-  }
-  return box;
-}
 
 // Calls copy(offset in the tensor, offset in the box, n) for each contiguous run of the box.
 template <typename Copy>
@@ -51,72 +26,44 @@ void ForRuns(const std::vector<int64_t>& dims, const Box& box, const Copy& copy)
   }
 }
 
-// Bounds from the arguments `starts` and `ends`, or from inputs 1 and 2.
-template <class Context>
-class SliceBase : public Operator<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  SliceBase(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws),
-        starts_(this->template GetRepeatedArgument<int64_t>("starts")),
-        ends_(this->template GetRepeatedArgument<int64_t>("ends")) {}
+}  // namespace
 
- protected:
-  Box ReadBox(const std::vector<int64_t>& dims, bool from_inputs) {
-    if (!from_inputs) return ResolveBox(starts_, ends_, dims);
-    return ResolveBox(ReadIntegers(Input(1)), ReadIntegers(Input(2)), dims);
+Box Box::Resolve(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends,
+                 const std::vector<int64_t>& dims) {
+  CAFFE_ENFORCE(starts.size() == ends.size() && starts.size() <= dims.size(), starts.size(),
+                " starts and ", ends.size(), " ends for shape ", ShapeString(dims));
+  Box box{std::vector<int64_t>(dims.size(), 0), dims};
+  for (size_t d = 0; d < starts.size(); ++d) {
+    const auto resolve = [dim = dims[d]](int64_t bound) {
+      return bound < 0 ? dim + 1 + bound : std::min(bound, dim);
+    };
+    const int64_t start = resolve(starts[d]), end = resolve(ends[d]);
+    CAFFE_ENFORCE(start >= 0 && end >= start, "the slice from ", starts[d], " to ", ends[d],
+                  " of dimension ", d, " makes no sense for shape ", ShapeString(dims));
+    box.start[d] = start;
+    box.size[d] = end - start;
   }
+  return box;
+}
 
- private:
-  std::vector<int64_t> starts_, ends_;
-};
-
-template <class Context>
-class SliceOp final : public SliceBase<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  using SliceBase<Context>::SliceBase;
-  bool RunOnDevice() override {
-    const Tensor& X = Input(0);
-    CAFFE_ENFORCE(X.has_data(), "the input holds no data");
-    const Box box = this->ReadBox(X.sizes(), InputSize() > 1);
-    Tensor* Y = Output(0);
-    Y->Resize(box.size);
-    const TypeMeta meta = X.dtype();
-    const char* x = static_cast<const char*>(X.raw_data());
-    char* y = static_cast<char*>(Y->raw_mutable_data(meta));
-    ForRuns(X.sizes(), box, [&](int64_t from, int64_t to, int64_t n) {
-      context_.CopyItems(meta, n, x + from * meta.itemsize(), y + to * meta.itemsize());
-    });
-    return true;
-  }
-};
-
-// Inputs X, [starts, ends,] dY: dX is dY inside the slice and 0 outside.
-template <class Context>
-class SliceGradientOp final : public SliceBase<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  using SliceBase<Context>::SliceBase;
-  bool RunOnDevice() override {
-    const Tensor &X = Input(0), &dY = Input(InputSize() - 1);
-    const Box box = this->ReadBox(X.sizes(), InputSize() > 2);
-    CAFFE_ENFORCE(dY.sizes() == box.size, "the gradient's shape ", ShapeString(dY.sizes()),
-                  " is not that of the slice, ", ShapeString(box.size));
-    CAFFE_ENFORCE(dY.has_data() && dY.dtype().copy() == nullptr, "cannot slice a gradient of ",
-                  dY.DebugString());
-    Tensor* dX = Output(0);
-    dX->ResizeLike(X);
-    const size_t itemsize = dY.itemsize();
-    const char* dy = static_cast<const char*>(dY.raw_data());
-    char* dx = static_cast<char*>(dX->raw_mutable_data(dY.dtype()));
-    if (dX->numel() > 0) std::memset(dx, 0, dX->nbytes());
-    ForRuns(X.sizes(), box, [&](int64_t from, int64_t to, int64_t n) {
-      std::memcpy(dx + from * itemsize, dy + to * itemsize, n * itemsize);
-    });
-    return true;
-  }
-};
+template <>
+void TakeBox(TypeMeta meta, const std::vector<int64_t>& dims, const Box& box, const void* x,
+             void* y, CPUContext* context) {
+  ForRuns(dims, box, [&](int64_t from, int64_t to, int64_t n) {
+    context->CopyItems(meta, n, static_cast<const char*>(x) + from * meta.itemsize(),
+                       static_cast<char*>(y) + to * meta.itemsize());
+  });
+}
+template <>
+void PutBox(TypeMeta meta, const std::vector<int64_t>& dims, const Box& box, const void* y, void* x,
+            CPUContext* /*context*/) {
+  const size_t itemsize = meta.itemsize();
+  ForRuns(dims, box, [&](int64_t to, int64_t from, int64_t n) {
+    std::memcpy(static_cast<char*>(x) + to * itemsize,
+                static_cast<const char*>(y) + from * itemsize, n * itemsize);
+  });
+}
+namespace {
 
 class GetSliceGradient final : public GradientMakerBase {
  public:
@@ -133,8 +80,8 @@ std::vector<TensorShape> InferSlice(const OperatorDef& def, const std::vector<Te
   if (in.size() > 1) return {UnknownTensorShape()};
   const ArgumentHelper arguments(def);
   return {CreateTensorShape(
-      ResolveBox(arguments.GetRepeatedArgument<int64_t>("starts"),
-                 arguments.GetRepeatedArgument<int64_t>("ends"), GetDimsVector(in[0]))
+      Box::Resolve(arguments.GetRepeatedArgument<int64_t>("starts"),
+                   arguments.GetRepeatedArgument<int64_t>("ends"), GetDimsVector(in[0]))
           .size,
       in[0].data_type())};
 }

@@ -17,13 +17,14 @@ class SparseFtrlOp final : public Operator<Context> {
     const RowUpdate update = CheckRowUpdate(var, Input(INDICES), grad);
     CAFFE_ENFORCE_EQ(n_z.numel(), 2 * var.numel(), "n_z ", ShapeString(n_z.sizes()), " for var ",
                      ShapeString(var.sizes()), ": two values an element are needed");
-    const float alpha = InputSize() > ALPHA ? *CheckLearningRate(Input(ALPHA)) : arguments_.alpha;
+    const Rate alpha = arguments_.AlphaOf(*this, ALPHA, &context_);
     const float* g = grad.data<float>();
     float* w = Output(0)->template mutable_data<float>();
     float* state = Output(1)->template mutable_data<float>();
     for (const int64_t row : update.rows) {
       float *w_row = w + row * update.width, *state_row = state + 2 * row * update.width;
-      FtrlUpdate(update.width, arguments_, alpha, w_row, state_row, g, w_row, state_row);
+      const FtrlElements elements{arguments_.rule, alpha, w_row, state_row, g, w_row, state_row};
+      for (int64_t j = 0; j < update.width; ++j) elements(j);
       g += update.width;
     }
     return true;

@@ -1,74 +1,8 @@
 // SparseToDense, EnsureDense.
-#include "operators/copy_elements.h"
-#include "operators/element_type.h"
-#include "operators/indices.h"
+#include "operators/gather_op.h"
 
 namespace caffe2 {
 namespace {
-
-template <class Context>
-class SparseToDenseOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  SparseToDenseOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws),
-        rows_(this->template GetSingleArgument<int64_t>("output_first_dim", 0)) {
-    CAFFE_ENFORCE_GE(rows_, 0, "output_first_dim must not be negative");
-  }
-
-  bool RunOnDevice() override { return IndexTypes::Dispatch(this, Input(0).dtype()); }
-
-  template <typename Index>
-  bool DoRunWithType() {
-    const Tensor& values = Input(1);
-    if (values.IsType<float>()) return Scatter<Index, float>();
-    if (values.IsType<double>()) return Scatter<Index, double>();
-    if (values.IsType<int32_t>()) return Scatter<Index, int32_t>();
-    return Scatter<Index, int64_t>();
-  }
-
- private:
-  template <typename Index, typename T>
-  bool Scatter() {
-    const Tensor &indices = Input(0), &values = Input(1);
-    const int64_t n = indices.numel();
-    CAFFE_ENFORCE(indices.dim() == 1 && values.dim() >= 1 && values.size(0) == n,
-                  "there must be one row of values for each index: indices ",
-                  ShapeString(indices.sizes()), ", values ", ShapeString(values.sizes()));
-    const Index* index = indices.data<Index>();
-    const T* value = values.data<T>();
-    const int64_t rows = NumRows(n, index), width = values.size_from_dim(1);
-    CheckIndices(n, index, rows);
-    std::vector<int64_t> dims = values.sizes();
-    dims[0] = rows;
-    Tensor* Y = Output(0);
-    Y->Resize(dims);
-    T* y = Y->template mutable_data<T>();
-    std::fill_n(y, Y->numel(), T(0));
-    for (int64_t i = 0; i < n; ++i) {
-      T* row = y + index[i] * width;
-      for (int64_t j = 0; j < width; ++j) row[j] += value[i * width + j];
-    }
-    return true;
-  }
-
-  // Given by the argument, by input 2, or by the largest index.
-  template <typename Index>
-  int64_t NumRows(int64_t n, const Index* index) const {
-    if (InputSize() == 3) {
-      CAFFE_ENFORCE_GE(Input(2).dim(), 1, "data_to_infer_dim must have rows");
-      CAFFE_ENFORCE(rows_ == 0 || rows_ == Input(2).size(0),
-                    "output_first_dim and data_to_infer_dim disagree");
-      return Input(2).size(0);
-    }
-    if (rows_ > 0) return rows_;
-    int64_t rows = 0;
-    for (int64_t i = 0; i < n; ++i) rows = std::max<int64_t>(rows, int64_t{index[i]} + 1);
-    return rows;
-  }
-
-  int64_t rows_;
-};
 
 // The values get the rows of the dense gradient that their indices name.
 class GetSparseToDenseGradient final : public GradientMakerBase {

@@ -1,83 +1,19 @@
+#include "operators/tile_op.h"
+
 #include "operators/concat_split.h"
-#include "operators/shape_input.h"
 
 namespace caffe2 {
+
+template <>
+void RepeatRuns(TypeMeta meta, int64_t outer, int64_t tiles, int64_t run, const void* x, void* y,
+                CPUContext* context) {
+  char* to = static_cast<char*>(y);
+  for (int64_t t = 0; t < tiles; ++t, to += run * meta.itemsize()) {
+    CopySlab(meta, outer, run, x, run, to, run * tiles, context);
+  }
+}
+
 namespace {
-
-// The arguments `tiles` and `axis`, or inputs 1 and 2 in their place.
-template <class Context>
-class TileBase : public Operator<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  TileBase(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws),
-        tiles_(this->template GetSingleArgument<int64_t>("tiles", 1)),
-        axis_(this->template GetSingleArgument<int>("axis", 0)) {}
-
- protected:
-  void ReadTiles() {
-    if (InputSize() > 1) tiles_ = ReadInteger(Input(1));
-    if (InputSize() > 2) axis_ = static_cast<int>(ReadInteger(Input(2)));
-    CAFFE_ENFORCE_GE(tiles_, 0, "tiles must not be negative");
-  }
-  int64_t tiles_;
-  int axis_;
-};
-
-template <class Context>
-class TileOp final : public TileBase<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  using TileBase<Context>::TileBase;
-  bool RunOnDevice() override {
-    this->ReadTiles();
-    const Tensor& X = Input(0);
-    CAFFE_ENFORCE(X.has_data(), "the input holds no data");
-    const int axis = X.canonical_axis_index(this->axis_);
-    std::vector<int64_t> dims = X.sizes();
-    CAFFE_ENFORCE(!__builtin_mul_overflow(dims[axis], this->tiles_, &dims[axis]),
-                  "too many tiles: ", this->tiles_);
-    Tensor* Y = Output(0);
-    Y->Resize(dims);
-    const TypeMeta meta = X.dtype();
-    const int64_t run = X.size_from_dim(axis);
-    char* y = static_cast<char*>(Y->raw_mutable_data(meta));
-    for (int64_t t = 0; t < this->tiles_; ++t, y += run * meta.itemsize()) {
-      CopySlab(meta, X.size_to_dim(axis), run, X.raw_data(), run, y, run * this->tiles_, &context_);
-    }
-    return true;
-  }
-};
-
-// dX is the sum of the tiles of dY.
-template <class Context>
-class TileGradientOp final : public TileBase<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  using TileBase<Context>::TileBase;
-  bool RunOnDevice() override {
-    this->ReadTiles();
-    const Tensor& dY = Input(0);
-    const int axis = dY.canonical_axis_index(this->axis_);
-    const int64_t tiles = this->tiles_;
-    CAFFE_ENFORCE(tiles > 0 && dY.size(axis) % tiles == 0, "dimension ", axis, " of ",
-                  ShapeString(dY.sizes()), " is not made of ", tiles, " tiles");
-    std::vector<int64_t> dims = dY.sizes();
-    dims[axis] /= tiles;
-    const float* dy = dY.data<float>();
-    Tensor* dX = Output(0);
-    dX->Resize(dims);
-    float* dx = dX->template mutable_data<float>();
-    std::fill_n(dx, dX->numel(), 0.f);
-    const int64_t run = dX->size_from_dim(axis), outer = dX->size_to_dim(axis);
-    for (int64_t o = 0; o < outer; ++o, dx += run) {
-      for (int64_t t = 0; t < tiles; ++t, dy += run) {
-        for (int64_t i = 0; i < run; ++i) dx[i] += dy[i];
-      }
-    }
-    return true;
-  }
-};
 
 class GetTileGradient final : public GradientMakerBase {
  public:
@@ -129,7 +65,7 @@ OPERATOR_SCHEMA(TileGradient)
     .FillUsing(DescribeTiles)
     .TensorInferenceFunction(InferTile(true))
     .SetDoc("Gradient of Tile: the sum over the tiles.")
-    .Input(0, "d_tiled_data", "Float gradient of the output of Tile.")
+    .Input(0, "d_tiled_data", "Gradient of the output of Tile: float, float16 or bfloat16.")
     .Output(0, "d_data", "Gradient of its input.");
 REGISTER_GRADIENT(Tile, GetTileGradient);
 

@@ -39,35 +39,21 @@ template <>
 template <typename T>
 bool TopKOp<CPUContext>::DoRunWithType() {
   const Tensor& x = Input(0);
-  const int axis = x.canonical_axis_index(axis_);
-  const int64_t outer = x.size_to_dim(axis), n = x.size(axis), inner = x.size_from_dim(axis + 1);
-  const int64_t count = std::min<int64_t>(k_, n);
-  std::vector<int64_t> dims = x.sizes();
-  dims[axis] = k_;
-  Tensor *values = Output(0), *indices = Output(1);
-  values->Resize(dims);
-  indices->Resize(dims);
   const T* x_data = x.data<T>();
-  T* value_data = values->mutable_data<T>();
-  int64_t* index_data = indices->mutable_data<int64_t>();
-  int64_t* flat_data = nullptr;
-  if (OutputSize() > 2) {
-    Output(2)->Resize(values->numel());
-    flat_data = Output(2)->mutable_data<int64_t>();
-    std::fill_n(flat_data, values->numel(), kNoElement);
-  }
-  std::fill_n(value_data, values->numel(), T{});
-  std::fill_n(index_data, values->numel(), kNoElement);
+  const TopKOutputs<T> out = PrepareOutputs<T>(x);
+  const int64_t n = out.layout.n, inner = out.layout.inner, count = std::min<int64_t>(k_, n);
+  if (out.flat != nullptr) std::fill_n(out.flat, out.lines * k_, kNoElement);
+  std::fill_n(out.values, out.lines * k_, T{});
+  std::fill_n(out.indices, out.lines * k_, kNoElement);
   std::vector<int64_t> order;
-  for (int64_t o = 0; o < outer; ++o) {
-    for (int64_t i = 0; i < inner; ++i) {
-      const int64_t from = o * n * inner + i, to = o * k_ * inner + i;
-      SelectBest(x_data + from, n, inner, count, &order);
-      for (int64_t j = 0; j < count; ++j) {
-        value_data[to + j * inner] = x_data[from + order[j] * inner];
-        index_data[to + j * inner] = order[j];
-        if (flat_data != nullptr) flat_data[to + j * inner] = from + order[j] * inner;
-      }
+  for (int64_t line = 0; line < out.lines; ++line) {
+    const int64_t from = out.layout.First(line);
+    const int64_t to = LineLayout{k_, inner}.First(line);
+    SelectBest(x_data + from, n, inner, count, &order);
+    for (int64_t j = 0; j < count; ++j) {
+      out.values[to + j * inner] = x_data[from + order[j] * inner];
+      out.indices[to + j * inner] = order[j];
+      if (out.flat != nullptr) out.flat[to + j * inner] = from + order[j] * inner;
     }
   }
   return true;
@@ -77,24 +63,20 @@ template <>
 template <typename T>
 bool TopKGradientOp<CPUContext>::DoRunWithType() {
   const Tensor &d_values = Input(0), &indices = Input(1), &x = Input(2);
-  const int axis = x.canonical_axis_index(axis_);
-  const int64_t outer = x.size_to_dim(axis), n = x.size(axis), inner = x.size_from_dim(axis + 1);
-  CAFFE_ENFORCE(d_values.numel() == outer * k_ * inner && indices.numel() == d_values.numel(),
-                "gradient ", ShapeString(d_values.sizes()), " and indices ",
-                ShapeString(indices.sizes()), " for X ", ShapeString(x.sizes()), " and k ", k_);
-  const T* d_value_data = d_values.data<T>();
-  const int64_t* index_data = indices.data<int64_t>();
+  const LineLayout layout = CheckInputs();
+  const PutTopK<T> put{layout, k_, d_values.data<T>(), indices.data<int64_t>(), nullptr};
+  for (int64_t at = 0; at < d_values.numel(); ++at) {
+    const int64_t index = put.indices[at];
+    CAFFE_ENFORCE(index == kNoElement || (index >= 0 && index < layout.n), "index ", index,
+                  " is out of range for X ", ShapeString(x.sizes()), " on axis ",
+                  x.canonical_axis_index(axis_));
+  }
   Tensor* dx = Output(0);
   dx->ResizeLike(x);
   T* dx_data = dx->mutable_data<T>();
   std::fill_n(dx_data, dx->numel(), T{});
   for (int64_t at = 0; at < d_values.numel(); ++at) {
-    const int64_t index = index_data[at];
-    if (index == kNoElement) continue;
-    CAFFE_ENFORCE(index >= 0 && index < n, "index ", index, " is out of range for X ",
-                  ShapeString(x.sizes()), " on axis ", axis);
-    const int64_t o = at / (k_ * inner), i = at % inner;
-    dx_data[(o * n + index) * inner + i] = d_value_data[at];
+    PutTopK<T>{layout, k_, put.dy, put.indices, dx_data}(at);
   }
   return true;
 }

@@ -24,5 +24,8 @@ struct Permutation {
 // y[i] = x[...] for all n elements of the result.
 void LaunchPermute(const Permutation& permutation, int64_t n, size_t itemsize, const void* x,
                    void* y, cuda::Stream stream);
+// The other way: y[...] = x[i] for all n elements of the source, which the dimensions are then of.
+void LaunchPutPermuted(const Permutation& permutation, int64_t n, size_t itemsize, const void* x,
+                       void* y, cuda::Stream stream);
 
 }  // namespace caffe2

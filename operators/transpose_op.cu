@@ -43,19 +43,30 @@ void Transpose(int64_t batch, int64_t rows, int64_t columns, const void* x, void
   }
 }
 
+__device__ inline int64_t OffsetOf(const Permutation& permutation, int64_t i) {
+  int64_t offset = 0;
+  for (int d = permutation.dims - 1; d >= 0; --d) {
+    offset += i % permutation.size[d] * permutation.stride[d];
+    i /= permutation.size[d];
+  }
+  return offset;
+}
+
 template <typename T>
 void Permute(const Permutation& permutation, int64_t n, const void* x, void* y,
              cuda::Stream stream) {
   const T* from = static_cast<const T*>(x);
   T* to = static_cast<T*>(y);
-  cuda::ForEach("Permute", n, stream, [=] __device__(int64_t i) {
-    int64_t rest = i, offset = 0;
-    for (int d = permutation.dims - 1; d >= 0; --d) {
-      offset += rest % permutation.size[d] * permutation.stride[d];
-      rest /= permutation.size[d];
-    }
-    to[i] = from[offset];
-  });
+  cuda::ForEach("Permute", n, stream,
+                [=] __device__(int64_t i) { to[i] = from[OffsetOf(permutation, i)]; });
+}
+template <typename T>
+void PutPermuted(const Permutation& permutation, int64_t n, const void* x, void* y,
+                 cuda::Stream stream) {
+  const T* from = static_cast<const T*>(x);
+  T* to = static_cast<T*>(y);
+  cuda::ForEach("PutPermuted", n, stream,
+                [=] __device__(int64_t i) { to[OffsetOf(permutation, i)] = from[i]; });
 }
 
 }  // namespace
@@ -86,6 +97,20 @@ void LaunchPermute(const Permutation& permutation, int64_t n, size_t itemsize, c
       return Permute<uint32_t>(permutation, n, x, y, stream);
     default:
       return Permute<uint64_t>(permutation, n, x, y, stream);
+  }
+}
+
+void LaunchPutPermuted(const Permutation& permutation, int64_t n, size_t itemsize, const void* x,
+                       void* y, cuda::Stream stream) {
+  switch (itemsize) {
+    case 1:
+      return PutPermuted<uint8_t>(permutation, n, x, y, stream);
+    case 2:
+      return PutPermuted<uint16_t>(permutation, n, x, y, stream);
+    case 4:
+      return PutPermuted<uint32_t>(permutation, n, x, y, stream);
+    default:
+      return PutPermuted<uint64_t>(permutation, n, x, y, stream);
   }
 }
 

@@ -20,6 +20,12 @@ void ThrowReport(const cuda::KernelReport& report) {
                   ", not 1");
     case cuda::KernelReport::kNegativeLabel:
       CAFFE_THROW("label probability of row ", report.row, " is negative");
+    case cuda::KernelReport::kIndexOutOfRange:
+      CAFFE_THROW("index ", static_cast<int64_t>(report.value), " at position ", report.row,
+                  " is out of range for ", report.classes, " rows");
+    case cuda::KernelReport::kLengths:
+      CAFFE_THROW("the sum of the lengths and the number of entries: ", report.row, " and ",
+                  report.classes, " (or a length is negative)");
     default:
       CAFFE_THROW("a kernel reported an unknown failure, ", report.kind);
   }

@@ -96,7 +96,15 @@ void SetBytesAsync(void* destination, int value, size_t nbytes, Stream stream);
 // What kernels report that only they can see, in pinned memory; one for each device, written by the
 // first thread that finds something, read and cleared after a synchronisation.
 struct KernelReport {
-  enum Kind : int32_t { kNone, kLabelOutOfRange, kDivisionByZero, kLabelSum, kNegativeLabel };
+  enum Kind : int32_t {
+    kNone,
+    kLabelOutOfRange,
+    kDivisionByZero,
+    kLabelSum,
+    kNegativeLabel,
+    kIndexOutOfRange,  // the index `value` at position `row`, for `classes` rows
+    kLengths,          // lengths that are negative or do not add up to `classes`
+  };
   int32_t kind;
   int32_t label;
   int64_t row, classes;

@@ -1,0 +1,19 @@
+// Kernels of losses that are no softmax.
+#include "operators/loss_functions.h"
+#include "operators/portable_kernel.h"
+#include "operators/sigmoid_loss_functions.h"
+
+namespace caffe2 {
+
+INSTANTIATE_FOR_EACH_ROW_REAL(SigmoidLossRows);
+INSTANTIATE_FOR_EACH_REAL(SigmoidLossGradient);
+INSTANTIATE_FOR_EACH_ROW_REAL(CrossEntropyRows);
+INSTANTIATE_FOR_EACH_REAL(CrossEntropyGradient);
+INSTANTIATE_FOR_EACH_REAL(MakeTwoClass);
+INSTANTIATE_FOR_EACH_REAL(MakeTwoClassGradient);
+INSTANTIATE_FOR_EACH_REAL(MarginRanking);
+INSTANTIATE_FOR_EACH_REAL(MarginRankingGradient);
+INSTANTIATE_FOR_EACH_REAL(CosineEmbedding);
+INSTANTIATE_FOR_EACH_REAL(CosineEmbeddingGradient);
+
+}  // namespace caffe2

@@ -1,0 +1,31 @@
+// Losses that are no softmax, on CUDA devices.
+#include "operators/cross_entropy_op.h"
+#include "operators/portable_cuda.h"
+#include "operators/ranking_criterion_op.h"
+#include "operators/sigmoid_cross_entropy_op.h"
+
+namespace caffe2 {
+namespace {
+
+template <bool kWeighted>
+using SigmoidLossOp = SigmoidCrossEntropyOp<CUDAContext, kWeighted>;
+template <bool kWeighted>
+using SigmoidLossGradientOp = SigmoidCrossEntropyGradientOp<CUDAContext, kWeighted>;
+
+REGISTER_CUDA_OPERATOR(SigmoidCrossEntropyWithLogits, SigmoidLossOp<false>);
+REGISTER_CUDA_OPERATOR(SigmoidCrossEntropyWithLogitsGradient, SigmoidLossGradientOp<false>);
+REGISTER_CUDA_OPERATOR(WeightedSigmoidCrossEntropyWithLogits, SigmoidLossOp<true>);
+REGISTER_CUDA_OPERATOR(WeightedSigmoidCrossEntropyWithLogitsGradient, SigmoidLossGradientOp<true>);
+REGISTER_CUDA_OPERATOR(CrossEntropy, CrossEntropyOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(CrossEntropyGradient, CrossEntropyGradientOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(MakeTwoClass, MakeTwoClassOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(MakeTwoClassGradient, MakeTwoClassGradientOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(MarginRankingCriterion, MarginRankingCriterionOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(MarginRankingCriterionGradient,
+                       MarginRankingCriterionGradientOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(CosineEmbeddingCriterion, CosineEmbeddingCriterionOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(CosineEmbeddingCriterionGradient,
+                       CosineEmbeddingCriterionGradientOp<CUDAContext>);
+
+}  // namespace
+}  // namespace caffe2

@@ -1,0 +1,85 @@
+// Slice, Tile and ChannelShuffle on CUDA devices: elements that change places.
+#include "operators/channel_shuffle_op.h"
+#include "operators/portable_cuda.h"
+#include "operators/slice_op.h"
+#include "operators/tile_op.h"
+#include "operators/transpose_kernels.h"
+
+namespace caffe2 {
+namespace {
+
+void CheckPlain(TypeMeta meta) {
+  CAFFE_ENFORCE(meta.copy() == nullptr, "elements of type ", meta.name(),
+                " exist in host memory only");
+}
+
+// Where the elements of a box lie in its tensor, from the first of them on.
+Permutation StridesOfBox(const std::vector<int64_t>& dims, const Box& box) {
+  Permutation strides;
+  strides.dims = static_cast<int>(dims.size());
+  CAFFE_ENFORCE_LE(strides.dims, Permutation::kMaxDims, "too many dimensions to slice");
+  int64_t stride = 1;
+  for (int d = strides.dims - 1; d >= 0; --d) {
+    strides.size[d] = box.size[d];
+    strides.stride[d] = stride;
+    stride *= dims[d];
+  }
+  return strides;
+}
+size_t FirstByteOfBox(const Permutation& strides, const Box& box, size_t itemsize) {
+  int64_t first = 0;
+  for (int d = 0; d < strides.dims; ++d) first += box.start[d] * strides.stride[d];
+  return first * itemsize;
+}
+
+}  // namespace
+
+template <>
+void TakeBox(TypeMeta meta, const std::vector<int64_t>& dims, const Box& box, const void* x,
+             void* y, CUDAContext* context) {
+  CheckPlain(meta);
+  const Permutation strides = StridesOfBox(dims, box);
+  LaunchPermute(strides, CheckedNumel(box.size), meta.itemsize(),
+                static_cast<const char*>(x) + FirstByteOfBox(strides, box, meta.itemsize()), y,
+                context->stream());
+}
+template <>
+void PutBox(TypeMeta meta, const std::vector<int64_t>& dims, const Box& box, const void* y, void* x,
+            CUDAContext* context) {
+  CheckPlain(meta);
+  const Permutation strides = StridesOfBox(dims, box);
+  LaunchPutPermuted(strides, CheckedNumel(box.size), meta.itemsize(), y,
+                    static_cast<char*>(x) + FirstByteOfBox(strides, box, meta.itemsize()),
+                    context->stream());
+}
+template <>
+void RepeatRuns(TypeMeta meta, int64_t outer, int64_t tiles, int64_t run, const void* x, void* y,
+                CUDAContext* context) {
+  CheckPlain(meta);
+  LaunchPermute({.dims = 3, .size = {outer, tiles, run}, .stride = {run, 0, 1}},
+                outer * tiles * run, meta.itemsize(), x, y, context->stream());
+}
+
+template <>
+void TransposeRuns(int64_t batch, int64_t rows, int64_t columns, int64_t run, size_t itemsize,
+                   const void* x, void* y, CUDAContext* context) {
+  LaunchPermute({.dims = 4,
+                 .size = {batch, columns, rows, run},
+                 .stride = {rows * columns * run, run, columns * run, 1}},
+                batch * rows * columns * run, itemsize, x, y, context->stream());
+}
+
+namespace {
+
+using ChannelShuffle = ChannelShuffleOp<CUDAContext, false>;
+using ChannelShuffleGradient = ChannelShuffleOp<CUDAContext, true>;
+
+REGISTER_CUDA_OPERATOR(Slice, SliceOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(SliceGradient, SliceGradientOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(Tile, TileOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(TileGradient, TileGradientOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(ChannelShuffle, ChannelShuffle);
+REGISTER_CUDA_OPERATOR(ChannelShuffleGradient, ChannelShuffleGradient);
+
+}  // namespace
+}  // namespace caffe2

@@ -1,0 +1,33 @@
+// Runs the functors of portable.h on the host; portable_cuda.h has the same for CUDA devices.
+#pragma once
+
+#include "caffe2/core/operator.h"
+#include "caffe2/utils/parallel.h"
+#include "operators/portable.h"
+
+namespace caffe2 {
+
+// Elements below which a loop stays in one thread.
+constexpr int64_t kPortableGrain = 8192;
+
+using RealTypes = TensorTypes<float, float16, bfloat16>;
+
+// f(i) for i in [0, n).
+template <class F>
+void ForEach(int64_t n, const F& f, CPUContext*) {
+  ParallelFor(n, kPortableGrain, [&f](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) f(i);
+  });
+}
+
+// f(row, team) for row in [0, rows). `width`, the elements of a row, only steers how threads are
+// used: on a device, rows of up to 8 get a thread, longer ones a warp or more.
+template <class F>
+void ForEachRow(int64_t rows, int64_t width, const F& f, CPUContext*) {
+  const int64_t grain = std::max<int64_t>(1, kPortableGrain / std::max<int64_t>(1, width));
+  ParallelFor(rows, grain, [&f](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) f(row, portable::SoloTeam());
+  });
+}
+
+}  // namespace caffe2

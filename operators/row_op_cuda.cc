@@ -1,0 +1,239 @@
+// Gather, SparseToDense, ScatterWeightedSum and the optimizers of rows on CUDA devices.
+#include "caffe2/core/device_backend.h"
+#include "operators/adagrad_op.h"
+#include "operators/adam_op.h"
+#include "operators/ftrl_op.h"
+#include "operators/gather_op.h"
+#include "operators/momentum_sgd_op.h"
+#include "operators/optimizer_cuda.h"
+#include "operators/portable_cuda.h"
+#include "operators/row_kernels.h"
+
+namespace caffe2 {
+namespace {
+
+RowIndices IndicesOf(const Tensor& indices, int64_t rows, int64_t group = 0) {
+  CAFFE_ENFORCE(indices.IsType<int32_t>() || indices.IsType<int64_t>(),
+                "indices must be int32 or int64, not ", indices.dtype().name());
+  return {indices.raw_data(), indices.IsType<int64_t>(), indices.numel(), rows, group};
+}
+
+// Indices of `layout`, where each element of the outer axes may have its own.
+RowIndices IndicesOf(const Tensor& indices, const RowLayout& layout) {
+  const bool grouped = layout.match_outer && layout.outer > 0;
+  return IndicesOf(indices, layout.rows, grouped ? indices.numel() / layout.outer : 0);
+}
+
+// Holds its keys in `storage`; there are `rows` of all matrices.
+SortedRows SortRows(const RowIndices& indices, int64_t rows, Tensor* storage,
+                    CUDAContext* context) {
+  const int64_t n = indices.n;
+  constexpr auto kMost = static_cast<int64_t>(SortedRows::kNoRow);
+  CAFFE_ENFORCE(n < kMost && rows <= kMost, n, " indices of ", rows, " rows are too many");
+  storage->Resize(SortedKeysSize(n));
+  auto* keys = reinterpret_cast<uint64_t*>(storage->mutable_data<int64_t>());
+  LaunchSortRows(indices, keys, context->report(), context->stream());
+  return {n, keys};
+}
+
+}  // namespace
+
+template <>
+void GatherRows(const Tensor& indices, const RowLayout& layout, TypeMeta meta, const void* x,
+                void* y, CUDAContext* context) {
+  CAFFE_ENFORCE(meta.copy() == nullptr, "elements of type ", meta.name(),
+                " exist in host memory only");
+  LaunchGatherRows(IndicesOf(indices, layout), layout.outer,
+                   layout.width * static_cast<int64_t>(meta.itemsize()), x, y, context->report(),
+                   context->stream());
+}
+
+template <typename T>
+void SumRows(const Tensor& indices, const RowLayout& layout, const T* x, T* y,
+             CUDAContext* context) {
+  if (indices.numel() == 0) return;
+  Tensor storage(context->device());
+  const RowIndices list = IndicesOf(indices, layout);
+  // Matrices with indices of their own are one of all their rows.
+  const int64_t outer = list.group > 0 ? 1 : layout.outer;
+  const int64_t rows = layout.rows * (list.group > 0 ? layout.outer : 1);
+  const SortedRows sorted = SortRows(list, rows, &storage, context);
+  ForEachRow(sorted.n, outer * layout.width,
+             SumSortedRows<T>{sorted, outer, rows, layout.width, x, y}, context);
+}
+
+template <class Rule>
+void UpdateRows(const Tensor& indices, int64_t rows, const Rule& rule, CUDAContext* context) {
+  if (indices.numel() == 0) return;
+  Tensor storage(context->device());
+  const SortedRows sorted = SortRows(IndicesOf(indices, rows), rows, &storage, context);
+  ForEachRow(sorted.n, rule.width, UpdateSortedRows<Rule>{sorted, rule}, context);
+}
+
+namespace {
+
+// What an optimizer of rows finds at its inputs; throws if shapes do not fit.
+class RowOptimizerBase : public Operator<CUDAContext> {
+ public:
+  using Operator<CUDAContext>::Operator;
+  bool RunOnDevice() override = 0;
+
+ protected:
+  // Elements of a row.
+  static int64_t CheckGradient(const Tensor& param, const Tensor& indices, const Tensor& grad) {
+    CAFFE_ENFORCE_GE(param.dim(), 1, "the parameter must have rows");
+    IndicesOf(indices, param.size(0));  // of the right type
+    CAFFE_ENFORCE_EQ(grad.numel(), indices.numel() * param.size_from_dim(1), "gradient ",
+                     ShapeString(grad.sizes()), " for ", indices.numel(), " rows of parameter ",
+                     ShapeString(param.sizes()));
+    return param.size_from_dim(1);
+  }
+  Rate LearningRate(int i) {
+    return RateFor(OperatorBase::Input<Tensor>(i), "the learning rate", &context_);
+  }
+  float* State(int output) { return Output(output)->mutable_data<float>(); }
+};
+
+template <bool kRowWise>
+class CudaSparseAdagradOp final : public RowOptimizerBase {
+ public:
+  using RowOptimizerBase::RowOptimizerBase;
+  bool RunOnDevice() override {
+    const Tensor &param = Input(PARAM), &indices = Input(INDICES), &grad = Input(GRAD);
+    const int64_t width = CheckGradient(param, indices, grad);
+    if (kRowWise) {
+      CheckRowWiseState(param, Input(MOMENT), "moment");
+    } else {
+      CheckOptimizerState(param, Input(MOMENT), "moment");
+    }
+    using Rule = std::conditional_t<kRowWise, RowWiseAdagradRow, AdagradRow>;
+    UpdateRows(indices, param.size(0),
+               Rule{width, GetSingleArgument<float>("epsilon", 1e-5f),
+                    GetSingleArgument<float>("weight_decay", 0.f), LearningRate(LR),
+                    grad.data<float>(), State(0), State(1)},
+               &context_);
+    return true;
+  }
+
+ private:
+  enum { PARAM, MOMENT, INDICES, GRAD, LR };
+};
+
+template <bool kRowWise>
+class CudaSparseAdamOp final : public RowOptimizerBase {
+ public:
+  CudaSparseAdamOp(const OperatorDef& def, Workspace* ws)
+      : RowOptimizerBase(def, ws), arguments_(*this) {}
+  bool RunOnDevice() override {
+    const Tensor &param = Input(PARAM), &indices = Input(INDICES), &grad = Input(GRAD);
+    const int64_t width = CheckGradient(param, indices, grad);
+    CheckOptimizerState(param, Input(MOMENT_1), "moment_1");
+    if (kRowWise) {
+      CheckRowWiseState(param, Input(MOMENT_2), "moment_2");
+    } else {
+      CheckOptimizerState(param, Input(MOMENT_2), "moment_2");
+    }
+    Tensor copy(CPU);
+    const AdamFactors factors =
+        MakeAdamFactors(arguments_, OnHost(OperatorBase::Input<Tensor>(ITER), &copy), /*lr=*/0.f);
+    const float* g = grad.data<float>();
+    float* step = nullptr;
+    if (OutputSize() > 3) {
+      Output(3)->ResizeLike(grad);
+      step = State(3);
+    }
+    using Rule = std::conditional_t<kRowWise, RowWiseAdamRow, AdamRow>;
+    UpdateRows(indices, param.size(0),
+               Rule{width, arguments_.beta1, arguments_.beta2, arguments_.epsilon,
+                    factors.correction, LearningRate(LR), g, State(0), State(1), State(2), step},
+               &context_);
+    return true;
+  }
+
+ private:
+  enum { PARAM, MOMENT_1, MOMENT_2, INDICES, GRAD, LR, ITER };
+  AdamArguments arguments_;
+};
+
+class CudaSparseMomentumSgdOp final : public RowOptimizerBase {
+ public:
+  CudaSparseMomentumSgdOp(const OperatorDef& def, Workspace* ws)
+      : RowOptimizerBase(def, ws), factors_(*this) {}
+  bool RunOnDevice() override {
+    const Tensor &grad = Input(GRAD), &param = Input(PARAM), &indices = Input(INDICES);
+    const int64_t width = CheckGradient(param, indices, grad);
+    CheckOptimizerState(param, Input(MOMENTUM), "momentum");
+    const float* g = grad.data<float>();
+    Output(0)->ResizeLike(grad);
+    UpdateRows(indices, param.size(0),
+               MomentumRow{width, factors_.momentum, factors_.a, factors_.b, LearningRate(LR), g,
+                           State(0), State(1), State(2)},
+               &context_);
+    return true;
+  }
+
+ private:
+  enum { GRAD, MOMENTUM, LR, PARAM, INDICES };
+  MomentumFactors factors_;
+};
+
+class CudaSparseFtrlOp final : public RowOptimizerBase {
+ public:
+  CudaSparseFtrlOp(const OperatorDef& def, Workspace* ws)
+      : RowOptimizerBase(def, ws), arguments_(*this) {}
+  bool RunOnDevice() override {
+    const Tensor &var = Input(VAR), &n_z = Input(N_Z), &indices = Input(INDICES);
+    const int64_t width = CheckGradient(var, indices, Input(GRAD));
+    CAFFE_ENFORCE_EQ(n_z.numel(), 2 * var.numel(), "n_z ", ShapeString(n_z.sizes()), " for var ",
+                     ShapeString(var.sizes()), ": two values an element are needed");
+    UpdateRows(indices, var.size(0),
+               FtrlRow{width, arguments_.rule, arguments_.AlphaOf(*this, ALPHA, &context_),
+                       Input(GRAD).data<float>(), State(0), State(1)},
+               &context_);
+    return true;
+  }
+
+ private:
+  enum { VAR, N_Z, INDICES, GRAD, ALPHA };
+  FtrlArguments arguments_;
+};
+
+class CudaSparseAdadeltaOp final : public RowOptimizerBase {
+ public:
+  using RowOptimizerBase::RowOptimizerBase;
+  bool RunOnDevice() override {
+    const Tensor &param = Input(PARAM), &indices = Input(INDICES), &grad = Input(GRAD);
+    const int64_t width = CheckGradient(param, indices, grad);
+    CheckOptimizerState(param, Input(MOMENT), "moment");
+    CheckOptimizerState(param, Input(DELTA), "moment_delta");
+    UpdateRows(indices, param.size(0),
+               AdadeltaRow{width, GetSingleArgument<float>("epsilon", 1e-5f),
+                           GetSingleArgument<float>("decay", 0.95f), LearningRate(LR),
+                           grad.data<float>(), State(0), State(1), State(2)},
+               &context_);
+    return true;
+  }
+
+ private:
+  enum { PARAM, MOMENT, DELTA, INDICES, GRAD, LR };
+};
+
+using Gather = GatherOp<CUDAContext, 0>;
+using BatchGather = GatherOp<CUDAContext, 1>;
+
+REGISTER_CUDA_OPERATOR(Gather, Gather);
+REGISTER_CUDA_OPERATOR(BatchGather, BatchGather);
+REGISTER_CUDA_OPERATOR(BatchGatherGradient, BatchGatherGradientOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(SparseToDense, SparseToDenseOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(EnsureDense, CopyOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(ScatterWeightedSum, ScatterWeightedSumOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(SparseAdagrad, CudaSparseAdagradOp<false>);
+REGISTER_CUDA_OPERATOR(RowWiseSparseAdagrad, CudaSparseAdagradOp<true>);
+REGISTER_CUDA_OPERATOR(SparseAdam, CudaSparseAdamOp<false>);
+REGISTER_CUDA_OPERATOR(RowWiseSparseAdam, CudaSparseAdamOp<true>);
+REGISTER_CUDA_OPERATOR(SparseMomentumSGDUpdate, CudaSparseMomentumSgdOp);
+REGISTER_CUDA_OPERATOR(SparseFtrl, CudaSparseFtrlOp);
+REGISTER_CUDA_OPERATOR(SparseAdadelta, CudaSparseAdadeltaOp);
+
+}  // namespace
+}  // namespace caffe2

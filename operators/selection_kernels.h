@@ -1,0 +1,24 @@
+// TopK on CUDA devices. Pointers are device memory.
+#pragma once
+
+#include <cstdint>
+
+#include "caffe2/cuda/runtime.h"
+#include "operators/selection_functions.h"
+
+namespace caffe2 {
+
+// The k largest elements of each of `lines` lines, the first of equal ones first, NaN above all;
+// what is past the end of a line is 0 with index -1. `flat` (positions in x) may be null. A block
+// takes a line and passes over it k times: meant for small k. T: float, double, float16, bfloat16,
+// int32, int64.
+template <typename T>
+void LaunchTopK(int64_t lines, const LineLayout& layout, int64_t k, const T* x, T* values,
+                int64_t* indices, int64_t* flat, cuda::Stream stream);
+
+// put(at) for all n elements of the gradient; an index that is neither -1 nor in range is reported.
+template <typename T>
+void LaunchPutTopK(int64_t n, const PutTopK<T>& put, cuda::KernelReport* report,
+                   cuda::Stream stream);
+
+}  // namespace caffe2
