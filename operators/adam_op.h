@@ -24,6 +24,14 @@ float AdamCorrection(float beta1, float beta2, int64_t iter);
 // `iter`: int64 of one element, on the host.
 AdamFactors MakeAdamFactors(const AdamArguments& arguments, const Tensor& iter, float lr);
 
+// Rectified Adam (Liu et al., 2019): step t (from 1) is `factor` times the first moment, and where
+// the variance of the second moment is tractable divided by its root.
+struct AdamRectification {
+  bool tractable = false;
+  float factor = 0;
+};
+AdamRectification RectifyAdam(const AdamArguments& arguments, int64_t t);
+
 // The update of n elements on the host. Outputs may be the memory of inputs, element by element.
 // step_out may be null.
 void AdamUpdate(int64_t n, const AdamFactors& factors, const float* param, const float* moment_1,

@@ -115,12 +115,20 @@ struct RowWiseAdagradRow {
   float epsilon, weight_decay;
   Rate lr;
   const float* g;
+  const double* counts;  // null: all rows decay alike
+  double halflife;
   float *p, *h;
+  // A row that is updated seldom decays for the iterations between (RowWiseCounter).
+  CAFFE2_PORTABLE float DecayOf(int64_t row) const {
+    if (counts == nullptr || halflife <= 0 || counts[row] <= 0) return weight_decay;
+    return static_cast<float>(halflife / counts[row] * weight_decay);
+  }
   template <class Team>
   CAFFE2_PORTABLE void operator()(int64_t row, int64_t position, Team team) const {
+    const float decay = DecayOf(row);
     float squares = 0;
     for (int64_t j = team.first(); j < width; j += team.step()) {
-      const float slope = g[position * width + j] + weight_decay * p[row * width + j];
+      const float slope = g[position * width + j] + decay * p[row * width + j];
       squares += slope * slope;
     }
     squares = team.Sum(squares);
@@ -130,7 +138,7 @@ struct RowWiseAdagradRow {
     const float step = lr() / (std::sqrt(moment) + epsilon);
     for (int64_t j = team.first(); j < width; j += team.step()) {
       const int64_t at = row * width + j;
-      p[at] += step * (g[position * width + j] + weight_decay * p[at]);
+      p[at] += step * (g[position * width + j] + decay * p[at]);
     }
     team.Wait();
   }
@@ -138,7 +146,9 @@ struct RowWiseAdagradRow {
 struct AdamRow {
   static constexpr const char* kName = "SparseAdam";
   int64_t width;
-  float beta1, beta2, epsilon, correction;
+  float beta1, beta2, epsilon;
+  float factor;   // AdamCorrection, or of rectified Adam
+  bool adaptive;  // false: steps are not divided by the root of the second moment
   Rate lr;
   const float* g;
   float *p, *m1, *m2, *step_out;  // step_out may be null
@@ -148,7 +158,7 @@ struct AdamRow {
       const int64_t at = row * width + j, from = position * width + j;
       const float first = beta1 * m1[at] + (1 - beta1) * g[from];
       const float second = beta2 * m2[at] + (1 - beta2) * g[from] * g[from];
-      const float step = correction * first / (std::sqrt(second) + epsilon);
+      const float step = factor * first / (adaptive ? std::sqrt(second) + epsilon : 1.f);
       m1[at] = first;
       m2[at] = second;
       p[at] += lr() * step;

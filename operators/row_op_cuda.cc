@@ -106,17 +106,30 @@ class CudaSparseAdagradOp final : public RowOptimizerBase {
     } else {
       CheckOptimizerState(param, Input(MOMENT), "moment");
     }
-    using Rule = std::conditional_t<kRowWise, RowWiseAdagradRow, AdagradRow>;
-    UpdateRows(indices, param.size(0),
-               Rule{width, GetSingleArgument<float>("epsilon", 1e-5f),
-                    GetSingleArgument<float>("weight_decay", 0.f), LearningRate(LR),
-                    grad.data<float>(), State(0), State(1)},
-               &context_);
+    const float epsilon = GetSingleArgument<float>("epsilon", 1e-5f),
+                weight_decay = GetSingleArgument<float>("weight_decay", 0.f);
+    const Rate lr = LearningRate(LR);
+    const float* g = grad.data<float>();
+    if constexpr (kRowWise) {
+      const double* counts = nullptr;
+      if (InputSize() > COUNTER) {
+        CheckRowWiseState(param, Input(COUNTER), "counter");
+        counts = Input(COUNTER).data<double>();
+      }
+      const auto halflife = static_cast<double>(GetSingleArgument<int64_t>("counter_halflife", -1));
+      UpdateRows(indices, param.size(0),
+                 RowWiseAdagradRow{width, epsilon, weight_decay, lr, g, counts, halflife, State(0),
+                                   State(1)},
+                 &context_);
+    } else {
+      UpdateRows(indices, param.size(0),
+                 AdagradRow{width, epsilon, weight_decay, lr, g, State(0), State(1)}, &context_);
+    }
     return true;
   }
 
  private:
-  enum { PARAM, MOMENT, INDICES, GRAD, LR };
+  enum { PARAM, MOMENT, INDICES, GRAD, LR, COUNTER };
 };
 
 template <bool kRowWise>
@@ -134,19 +147,30 @@ class CudaSparseAdamOp final : public RowOptimizerBase {
       CheckOptimizerState(param, Input(MOMENT_2), "moment_2");
     }
     Tensor copy(CPU);
-    const AdamFactors factors =
-        MakeAdamFactors(arguments_, OnHost(OperatorBase::Input<Tensor>(ITER), &copy), /*lr=*/0.f);
+    const Tensor& iter = OnHost(OperatorBase::Input<Tensor>(ITER), &copy);
+    const AdamFactors factors = MakeAdamFactors(arguments_, iter, /*lr=*/0.f);
     const float* g = grad.data<float>();
     float* step = nullptr;
     if (OutputSize() > 3) {
       Output(3)->ResizeLike(grad);
       step = State(3);
     }
-    using Rule = std::conditional_t<kRowWise, RowWiseAdamRow, AdamRow>;
-    UpdateRows(indices, param.size(0),
-               Rule{width, arguments_.beta1, arguments_.beta2, arguments_.epsilon,
-                    factors.correction, LearningRate(LR), g, State(0), State(1), State(2), step},
-               &context_);
+    const auto& [beta1, beta2, epsilon] = arguments_;
+    if constexpr (kRowWise) {
+      UpdateRows(indices, param.size(0),
+                 RowWiseAdamRow{width, beta1, beta2, epsilon, factors.correction, LearningRate(LR),
+                                g, State(0), State(1), State(2), step},
+                 &context_);
+    } else {
+      AdamRectification step_by{true, factors.correction};
+      if (GetSingleArgument<bool>("enableRAdam", false)) {
+        step_by = RectifyAdam(arguments_, *iter.data<int64_t>() + 1);
+      }
+      UpdateRows(indices, param.size(0),
+                 AdamRow{width, beta1, beta2, epsilon, step_by.factor, step_by.tractable,
+                         LearningRate(LR), g, State(0), State(1), State(2), step},
+                 &context_);
+    }
     return true;
   }
 

@@ -5,6 +5,17 @@
 #include "operators/optimizer_check.h"
 
 namespace caffe2 {
+
+AdamRectification RectifyAdam(const AdamArguments& arguments, int64_t t) {
+  const double steps = static_cast<double>(t), beta2 = arguments.beta2;
+  const double power = std::pow(beta2, steps), most = 2 / (1 - beta2) - 1;
+  const double length = most - 2 * steps * power / (1 - power);
+  const double plain = 1 / (1 - std::pow(static_cast<double>(arguments.beta1), steps));
+  if (length < 5) return {false, static_cast<float>(plain)};
+  const double ratio = (length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length);
+  return {true, static_cast<float>(plain * std::sqrt(1 - power) * std::sqrt(ratio))};
+}
+
 namespace {
 
 // kRowWise: the second moment holds one number a row, of the rows' mean squares.
@@ -28,7 +39,10 @@ class SparseAdamOp final : public Operator<Context> {
     }
     const AdamFactors factors =
         MakeAdamFactors(arguments_, Input(ITER), *CheckLearningRate(Input(LR)));
-    const Rectification rectification = Rectify(*Input(ITER).template data<int64_t>() + 1);
+    AdamRectification rectification;
+    if (rectified_) {
+      rectification = RectifyAdam(arguments_, *Input(ITER).template data<int64_t>() + 1);
+    }
     const float* g = grad.data<float>();
     float* p = Output(0)->template mutable_data<float>();
     float* m1 = Output(1)->template mutable_data<float>();
@@ -57,39 +71,14 @@ class SparseAdamOp final : public Operator<Context> {
  private:
   enum { PARAM, MOMENT_1, MOMENT_2, INDICES, GRAD, LR, ITER };
 
-  // What step t (from 1) multiplies the first moment with: `adaptive` where the second moment has a
-  // tractable variance, then also divided by its root, else `plain`.
-  struct Rectification {
-    bool tractable = false;
-    double adaptive = 0, plain = 0;
-  };
-
-  Rectification Rectify(int64_t t) const {
-    if (!rectified_) return {};
-    const double steps = static_cast<double>(t);
-    const double power = std::pow(static_cast<double>(arguments_.beta2), steps);
-    const double most = 2 / (1 - static_cast<double>(arguments_.beta2)) - 1;
-    const double length = most - 2 * steps * power / (1 - power);
-    Rectification result;
-    result.plain = 1 / (1 - std::pow(static_cast<double>(arguments_.beta1), steps));
-    result.tractable = length >= 5;
-    if (result.tractable) {
-      result.adaptive =
-          result.plain * std::sqrt(1 - power) *
-          std::sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length));
-    }
-    return result;
-  }
-
-  void RectifiedUpdate(int64_t n, const AdamFactors& f, const Rectification& r, const float* g,
+  void RectifiedUpdate(int64_t n, const AdamFactors& f, const AdamRectification& r, const float* g,
                        float* p, float* m1, float* m2, float* step) const {
     const float beta1 = arguments_.beta1, beta2 = arguments_.beta2;
-    const auto factor = static_cast<float>(r.tractable ? r.adaptive : r.plain);
     for (int64_t i = 0; i < n; ++i) {
       m1[i] = beta1 * m1[i] + (1 - beta1) * g[i];
       m2[i] = beta2 * m2[i] + (1 - beta2) * g[i] * g[i];
       const float divisor = r.tractable ? std::sqrt(m2[i]) + arguments_.epsilon : 1.f;
-      const float by = factor * m1[i] / divisor;
+      const float by = r.factor * m1[i] / divisor;
       p[i] += f.lr * by;
       if (step != nullptr) step[i] = by;
     }
