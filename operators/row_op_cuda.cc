@@ -114,7 +114,7 @@ class CudaSparseAdagradOp final : public RowOptimizerBase {
       const double* counts = nullptr;
       if (InputSize() > COUNTER) {
         CheckRowWiseState(param, Input(COUNTER), "counter");
-        counts = Input(COUNTER).data<double>();
+        counts = Input(COUNTER).template data<double>();
       }
       const auto halflife = static_cast<double>(GetSingleArgument<int64_t>("counter_halflife", -1));
       UpdateRows(indices, param.size(0),
