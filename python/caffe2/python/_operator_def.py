@@ -35,6 +35,7 @@ def RefreshRegisteredOperators(trigger_lazy=True):
     if trigger_lazy:
         TriggerLazyImport()
     _REGISTERED_OPERATORS = frozenset(C.registered_operators())
+    _nearby_names.cache_clear()
 
 
 def _is_registered(key):
@@ -53,12 +54,18 @@ def IsOperatorWithEngine(op_type, engine):
     return _is_registered(C.op_registry_key(op_type, engine))
 
 
+@functools.cache
+def _nearby_names(op_type):
+    """The registered types most like this one. Kept, as ``hasattr`` of a blob or net asks too."""
+    return C.nearby_opnames(op_type)
+
+
 def CheckOperatorType(op_type):
     """Raises AttributeError, with the nearest names, if the type is not registered."""
     if not IsOperator(op_type) and not IsOperatorWithEngine(op_type, "CUDNN"):
         raise AttributeError(
             f"Method {op_type} is not a registered operator. "
-            f"Did you mean: [{','.join(C.nearby_opnames(op_type))}]")
+            f"Did you mean: [{','.join(_nearby_names(op_type))}]")
 
 
 def DeviceOption(device_type, cuda_gpu_id=0, random_seed=None, node_name=None, numa_node_id=None,
