@@ -2,8 +2,8 @@
 # Makes the source distribution and, from it and outside of this tree, the wheel, as pip does it;
 # installs the wheel into a new environment and trains a net there:
 #   scripts/check_wheel.sh [PYTHON]
-# Fails if the wheel holds a library twice. CMAKE_ARGS goes to CMake. It compiles everything: minutes,
-# so that CI does without, but for what ccache has from a tree that was configured alike.
+# Fails if the wheel holds a library twice. CMAKE_ARGS goes to CMake. It compiles everything, which
+# takes minutes: CI does without.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${1:-python3}
@@ -15,9 +15,7 @@ trap 'rm -rf "$work"' EXIT
 "$work/tools/bin/python" -m build --sdist --outdir "$work" . >"$work/sdist.log" ||
   { tail -n 20 "$work/sdist.log" >&2 && exit 1; }
 tar -C "$work" -xzf "$work"/doppio-*.tar.gz
-export CCACHE_BASEDIR=$work
-"$work/tools/bin/python" -m build --wheel --config-setting=build-dir=build/release --outdir "$work" \
-  "$work"/doppio-*/ >"$work/wheel.log" ||
+"$work/tools/bin/python" -m build --wheel --outdir "$work" "$work"/doppio-*/ >"$work/wheel.log" ||
   { tail -n 40 "$work/wheel.log" >&2 && exit 1; }
 
 "$python" -m venv "$work/fresh"
