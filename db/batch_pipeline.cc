@@ -47,11 +47,16 @@ BatchPipeline::Slot* BatchPipeline::ClaimItems(int* begin, int* end) {
   return nullptr;
 }
 
+void BatchPipeline::ThrowIfStopped() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (stop_) throw Error("nobody waits for the batch any more");
+}
+
 void BatchPipeline::ReadSlot(Slot* slot) {
   slot->batch.error = nullptr;
   try {
     if (uploader_) uploader_->Reclaim(&slot->batch);
-    consumer_->Read(&slot->batch.source);
+    consumer_->Read(&slot->batch.source, [this] { ThrowIfStopped(); });
     prepare_(&slot->batch);
     if (uploader_) uploader_->Place(&slot->batch);
   } catch (...) {
@@ -120,11 +125,18 @@ void BatchPipeline::Work() {
   }
 }
 
-BatchPipeline::Slot* BatchPipeline::WaitForFront(std::unique_lock<std::mutex>* lock) {
+BatchPipeline::Slot* BatchPipeline::WaitForFront(std::unique_lock<std::mutex>* lock,
+                                                 const std::function<void()>& while_waiting) {
   const auto ready = [this] { return !under_way_.empty() && under_way_.front()->ready; };
   if (!ready()) {
     const auto start = std::chrono::steady_clock::now();
-    done_.wait(*lock, ready);
+    constexpr std::chrono::milliseconds kLookUp{50};
+    while (!done_.wait_for(*lock, kLookUp, ready)) {
+      if (!while_waiting) continue;
+      lock->unlock();
+      while_waiting();
+      lock->lock();
+    }
     reader_.AddWait(std::chrono::steady_clock::now() - start);
   }
   Slot* slot = under_way_.front();
@@ -139,11 +151,11 @@ void BatchPipeline::Recycle(std::unique_lock<std::mutex>* lock, Slot* slot) {
   lock->lock();
 }
 
-InputBatch* BatchPipeline::Pop() {
+InputBatch* BatchPipeline::Pop(const std::function<void()>& while_waiting) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (popped_) Recycle(&lock, std::exchange(popped_, nullptr));
   while (true) {
-    Slot* slot = WaitForFront(&lock);
+    Slot* slot = WaitForFront(&lock, while_waiting);
     // Batches of before a Restore() are dropped, and so are their errors.
     if (!consumer_->Commit(slot->batch.source)) {
       Recycle(&lock, slot);
@@ -167,13 +179,13 @@ void Prefetcher::Attach(const DBReader& reader) {
   reader_ = reader;
 }
 
-InputBatch* Prefetcher::Next(const DBReader& reader) {
+InputBatch* Prefetcher::Next(const DBReader& reader, const std::function<void()>& while_waiting) {
   Attach(reader);
   if (!pipeline_) {
     pipeline_ = std::make_unique<BatchPipeline>(reader, std::move(consumer_), options_, prepare_,
                                                 decode_, uploader_);
   }
-  return pipeline_->Pop();
+  return pipeline_->Pop(while_waiting);
 }
 
 }  // namespace caffe2::db

@@ -61,15 +61,16 @@ class BatchPipeline {
   BatchPipeline(DBReader reader, std::unique_ptr<DBReader::Consumer> consumer,
                 const Options& options, PrepareFn prepare, DecodeFn decode,
                 BatchUploader* uploader = nullptr);
-  // Waits for decoding under way.
+  // Waits for decoding under way, but not for records that a source has yet to write.
   ~BatchPipeline();
   BatchPipeline(const BatchPipeline&) = delete;
   BatchPipeline& operator=(const BatchPipeline&) = delete;
 
   // The next batch, which counts as handed to the net from now on. Throws the error that came with
   // it, with the database named; the following call continues behind it. The batch stays valid
-  // until the next call.
-  InputBatch* Pop();
+  // until the next call. While it waits, `while_waiting` is called now and then; it may throw to
+  // give up.
+  InputBatch* Pop(const std::function<void()>& while_waiting = {});
 
  private:
   struct Slot {
@@ -87,7 +88,9 @@ class BatchPipeline {
   std::exception_ptr DecodeItems(InputBatch* batch, int begin, int end) const;
   // Items to decode, or null.
   Slot* ClaimItems(int* begin, int* end);
-  Slot* WaitForFront(std::unique_lock<std::mutex>* lock);
+  Slot* WaitForFront(std::unique_lock<std::mutex>* lock,
+                     const std::function<void()>& while_waiting);
+  void ThrowIfStopped();
   void Recycle(std::unique_lock<std::mutex>* lock, Slot* slot);
 
   DBReader reader_;
@@ -123,7 +126,7 @@ class Prefetcher {
   // the operators of a net take turns in their order. Starts no thread.
   void Attach(const DBReader& reader);
   // The next batch (BatchPipeline::Pop); starts reading ahead with the first call.
-  InputBatch* Next(const DBReader& reader);
+  InputBatch* Next(const DBReader& reader, const std::function<void()>& while_waiting = {});
 
  private:
   const BatchPipeline::Options options_;

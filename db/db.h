@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -42,12 +44,19 @@ class Transaction {
 // Reads any record by its place in the database's order. Not synchronised.
 class RecordIndex {
  public:
+  // The number of records of a source that gives each once, in its own order and whatever place is
+  // asked for, as long as there are some: a queue.
+  static constexpr int64_t kEndless = std::numeric_limits<int64_t>::max() / 2;
+
   virtual ~RecordIndex() = default;
   virtual int64_t NumRecords() const = 0;
   // 0 <= i < NumRecords(). Throws IoError if the record cannot be read any more.
   virtual void Read(int64_t i, std::string* key, std::string* value) = 0;
   // False if only reading in order is fast.
   virtual bool SupportsRandomAccess() const { return true; }
+  // What Read calls a few times a second while it waits for a record that is yet to be written; it
+  // may throw to give up. Without effect where Read does not wait.
+  virtual void SetWhileWaiting(std::function<void()> /*function*/) {}
 };
 
 class DB {

@@ -36,7 +36,9 @@ class DBReader::Stream {
   int64_t NumRecords() const { return num_records_; }
 
   std::string KeyAtPosition() {
+    CheckReadAgain();
     std::lock_guard<std::mutex> lock(mutex_);
+    const auto reading = LockReading({});
     Record record;
     ReadRecord(CommittedLocked(), &record);
     return record.key;
@@ -46,13 +48,14 @@ class DBReader::Stream {
     CAFFE_ENFORCE_GT(n, 0);
     std::lock_guard<std::mutex> lock(mutex_);
     const int64_t start = CommittedLocked();
-    ReadRange(start, n, batch);
+    ReadRange(start, n, {}, batch);
     Rebase(start + n);
     batch->generation = generation_;
   }
 
   void Visit(const VisitFn& visit) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    CheckReadAgain();
+    const auto reading = LockReading({});
     Record record;
     for (int64_t i = 0; i < num_records_; ++i) {
       index_->Read(i, &record.key, &record.value);
@@ -98,8 +101,8 @@ class DBReader::Stream {
     Rebase(position);
   }
 
-  void Read(int64_t id, RecordBatch* batch) {
-    std::lock_guard<std::mutex> lock(mutex_);
+  void Read(int64_t id, const std::function<void()>& while_waiting, RecordBatch* batch) {
+    std::unique_lock<std::mutex> lock(mutex_);
     const auto self = Find(id);
     if (!self->active) {
       const int64_t boundary = RoundBoundary();
@@ -112,7 +115,9 @@ class DBReader::Stream {
     }
     ++self->batches_read;
     batch->generation = generation_;
-    ReadRange(start, self->n, batch);
+    const int n = self->n;
+    lock.unlock();  // a source may keep this waiting, but not what other threads do
+    ReadRange(start, n, while_waiting, batch);
   }
 
   bool Commit(int64_t id, const RecordBatch& batch) {
@@ -181,12 +186,31 @@ class DBReader::Stream {
     }
   }
 
-  void ReadRange(int64_t start, int n, RecordBatch* batch) {
+  void CheckReadAgain() const {
+    CAFFE_ENFORCE(num_records_ != RecordIndex::kEndless, "the records of ", source_, " (db_type ",
+                  db_type_, ") can be read once only");
+  }
+
+  // Another thread may hold the lock while its record is yet to be written.
+  std::unique_lock<std::timed_mutex> LockReading(const std::function<void()>& while_waiting) {
+    constexpr std::chrono::milliseconds kLookUp{50};
+    std::unique_lock<std::timed_mutex> lock(read_mutex_, std::defer_lock);
+    while (!lock.try_lock_for(kLookUp)) {
+      if (while_waiting) while_waiting();
+    }
+    return lock;
+  }
+
+  void ReadRange(int64_t start, int n, const std::function<void()>& while_waiting,
+                 RecordBatch* batch) {
+    const auto reading = LockReading(while_waiting);
+    index_->SetWhileWaiting(while_waiting);
     batch->records.resize(n);
     for (int i = 0; i < n; ++i) ReadRecord(start + i, &batch->records[i]);
     batch->position_after = start + n;
   }
 
+  // With read_mutex_ held.
   void ReadRecord(int64_t position, Record* record) {
     const int64_t g = position * options_.num_shards + options_.shard_id;
     record->global_index = g;
@@ -217,7 +241,7 @@ class DBReader::Stream {
 
   std::atomic<int64_t> waited_{0};  // ns
 
-  mutable std::mutex mutex_;  // of all below
+  std::timed_mutex read_mutex_;  // of the database; taken behind mutex_ where both are
   std::unique_ptr<DB> db_;
   std::unique_ptr<RecordIndex> index_;  // after the database it reads
   struct EpochOrder {
@@ -225,7 +249,9 @@ class DBReader::Stream {
     std::vector<int64_t> records;
   };
   std::array<EpochOrder, 2> orders_;
-  int64_t base_ = 0;  // position at which dealing began
+
+  mutable std::mutex mutex_;  // of all below
+  int64_t base_ = 0;          // position at which dealing began
   int64_t generation_ = 0;
   int64_t next_id_ = 0;
   std::vector<ConsumerState> consumers_;  // in order of id
@@ -259,7 +285,9 @@ std::unique_ptr<DBReader::Consumer> DBReader::NewConsumer(int n) {
 DBReader::Consumer::Consumer(std::shared_ptr<Stream> stream, int n)
     : stream_(std::move(stream)), id_(stream_->AddConsumer(n)) {}
 DBReader::Consumer::~Consumer() { stream_->RemoveConsumer(id_); }
-void DBReader::Consumer::Read(RecordBatch* batch) { stream_->Read(id_, batch); }
+void DBReader::Consumer::Read(RecordBatch* batch, const std::function<void()>& while_waiting) {
+  stream_->Read(id_, while_waiting, batch);
+}
 bool DBReader::Consumer::Commit(const RecordBatch& batch) { return stream_->Commit(id_, batch); }
 
 }  // namespace caffe2::db

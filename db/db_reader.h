@@ -56,7 +56,7 @@ class DBReader {
   const std::string& source() const;
   const DBReaderOptions& options() const;
   int64_t NumRecords() const;
-  // The key of the next record.
+  // The key of the next record. Throws EnforceNotMet for a source whose records come once.
   std::string KeyAtPosition();
 
   // Takes the next n records, at once for good: for tools that read without a net. `batch` is
@@ -64,7 +64,7 @@ class DBReader {
   void ReadBatch(int n, RecordBatch* batch);
 
   // Calls visit(key, value) for every record of the database, in its own order, until it returns
-  // false. Neither shards nor the position count.
+  // false. Neither shards nor the position count. Throws as KeyAtPosition.
   using VisitFn = std::function<bool(const std::string& key, const std::string& value)>;
   void Visit(const VisitFn& visit) const;
 
@@ -99,8 +99,10 @@ class DBReader::Consumer {
   Consumer(const Consumer&) = delete;
   Consumer& operator=(const Consumer&) = delete;
 
-  // The next batch of this consumer. One that cannot be read (IoError) counts all the same.
-  void Read(RecordBatch* batch);
+  // The next batch of this consumer. One that cannot be read (IoError) counts all the same. While a
+  // source has yet to write a record, `while_waiting` is called now and then; it may throw to give
+  // up. Other calls do not wait for it.
+  void Read(RecordBatch* batch, const std::function<void()>& while_waiting = {});
   // Counts the batch as handed to the net, in the order of Read. False if it has become void
   // (Restore, or the turns changed) and must be dropped.
   bool Commit(const RecordBatch& batch);

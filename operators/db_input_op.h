@@ -10,6 +10,7 @@
 #include "db/batch_pipeline.h"
 #include "db/db_reader.h"
 #include "db/image_change.h"
+#include "operators/blobs_queue_op.h"
 
 namespace caffe2 {
 
@@ -25,7 +26,7 @@ class InputDecoder {
   virtual ~InputDecoder() = default;
   // As those of db::Prefetcher.
   virtual void Attach(const db::DBReader& reader) = 0;
-  virtual db::InputBatch* Next(const db::DBReader& reader) = 0;
+  virtual db::InputBatch* Next(const db::DBReader& reader, const WhileWaiting& while_waiting) = 0;
   // If output 0 of the batches is to be finished by a device: how. Behind the outputs of the
   // operator there is then one of bytes, the db::ImageChange of each image. Else null.
   virtual const DeviceFinish* finish() const { return nullptr; }
@@ -59,6 +60,7 @@ class DBInputOp : public Operator<Context> {
   DBInputOp(const OperatorDef& def, Workspace* ws,
             std::unique_ptr<db::BatchUploader> uploader = nullptr)
       : Operator<Context>(def, ws),
+        stop_(StopWith(ws)),
         uploader_(std::move(uploader)),
         decoder_(MakeInputDecoder(*this, context_.random().seed(), uploader_.get())) {
     if (InputSize() == 0) {
@@ -76,7 +78,7 @@ class DBInputOp : public Operator<Context> {
   }
 
  protected:
-  const db::InputBatch& NextBatch() { return *decoder_->Next(reader()); }
+  const db::InputBatch& NextBatch() { return *decoder_->Next(reader(), stop_); }
   const db::DBReader& reader() const {
     return own_reader_ ? *own_reader_ : *OperatorBase::Input<Reader>(0);
   }
@@ -85,6 +87,7 @@ class DBInputOp : public Operator<Context> {
  private:
   using Reader = std::unique_ptr<db::DBReader>;
 
+  WhileWaiting stop_;
   std::unique_ptr<db::DBReader> own_reader_;
   std::unique_ptr<db::BatchUploader> uploader_;
   std::unique_ptr<InputDecoder> decoder_;  // last: its threads use the rest

@@ -39,7 +39,9 @@ class ImageInputDecoder final : public InputDecoder {
   ImageInputDecoder(const OperatorBase& op, uint64_t default_seed, db::BatchUploader* uploader);
 
   void Attach(const db::DBReader& reader) override { prefetcher_.Attach(reader); }
-  db::InputBatch* Next(const db::DBReader& reader) override { return prefetcher_.Next(reader); }
+  db::InputBatch* Next(const db::DBReader& reader, const WhileWaiting& while_waiting) override {
+    return prefetcher_.Next(reader, while_waiting);
+  }
   const DeviceFinish* finish() const override {
     return options_.finish_on_device ? &finish_ : nullptr;
   }

@@ -14,7 +14,9 @@ class TensorProtosDecoder final : public InputDecoder {
   TensorProtosDecoder(const OperatorBase& op, uint64_t seed, db::BatchUploader* uploader);
 
   void Attach(const db::DBReader& reader) override { prefetcher_.Attach(reader); }
-  db::InputBatch* Next(const db::DBReader& reader) override { return prefetcher_.Next(reader); }
+  db::InputBatch* Next(const db::DBReader& reader, const WhileWaiting& while_waiting) override {
+    return prefetcher_.Next(reader, while_waiting);
+  }
 
  private:
   void Prepare(db::InputBatch* batch) const;
