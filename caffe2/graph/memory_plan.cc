@@ -21,6 +21,8 @@ struct Life {
 // the operator itself counts on what it wrote when it ran last.
 bool PinsItsOperands(const OperatorDef& op) {
   static const std::set<std::string> types = {"Alias",
+                                              "AliasWithName",
+                                              "UnsafeCoalesce",
                                               "Allreduce",
                                               "AllreduceBucket",
                                               "AwaitCollectives",

@@ -78,6 +78,17 @@ TEST(MemoryPlanTest, OutputsThatOutliveTheRunKeepTheirOwnMemory) {
                   .slots.empty());
 }
 
+// Views go where the memory they are views of goes.
+TEST(MemoryPlanTest, ViewsKeepTheirOwnMemory) {
+  NetDef net;
+  *net.add_op() = Op("Relu", {"x"}, {"a"});
+  *net.add_op() = Op("AliasWithName", {"a"}, {"b"});
+  *net.add_op() = Op("Relu", {"b"}, {"c"});
+  *net.add_op() = Op("UnsafeCoalesce", {"c"}, {"c", "all"});
+  *net.add_op() = Op("Relu", {"all"}, {"y"});
+  EXPECT_TRUE(PlanMemory(net, Shapes({{"a", 1}, {"b", 1}, {"c", 1}, {"all", 1}})).slots.empty());
+}
+
 TEST(MemoryPlanTest, BlobsThatLiveAtTheSameTimeNeverOverlap) {
   std::mt19937 random(3);
   for (int trial = 0; trial < 50; ++trial) {

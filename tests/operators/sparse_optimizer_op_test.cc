@@ -1,4 +1,5 @@
-// Optimizers of rows, Wngrad, Storm, GFtrl, ScatterAssign, SparseNormalize, YellowFin.
+// Optimizers of rows, Wngrad, Storm, GFtrl, ScatterAssign, SparseNormalize, SparseLpRegularizer,
+// YellowFin.
 #include <algorithm>
 #include <cmath>
 
@@ -419,6 +420,24 @@ TEST(YellowFinTest, FollowsThePaper) {
   ExpectThrows(&ws, op, "counts from 1");
   Feed(&ws, "cw", {2}, std::vector<float>(2));
   ExpectThrows(&ws, op, "curv_win");
+}
+
+TEST(SparseLpRegularizerTest, ShrinksRows) {
+  Workspace ws;
+  Feed<int64_t>(&ws, "i", {2}, {2, 0});
+  const auto run = [&](float p) {
+    Feed<float>(&ws, "P", {3, 2}, {1, -1, 2, 3, 0.25f, -0.125f});
+    RunOp(&ws, Op("SparseLpRegularizer", {"P", "i"}, {"P"},
+                  {MakeArgument("p", p), MakeArgument("reg_lambda", 0.25f)}));
+  };
+  run(2);
+  ExpectTensor(ws, "P", {3, 2}, {0.75f, -0.75f, 2, 3, 0.1875f, -0.09375f});
+  run(1);
+  ExpectTensor(ws, "P", {3, 2}, {0.75f, -0.75f, 2, 3, 0, 0});
+  ExpectThrows(&ws, Op("SparseLpRegularizer", {"P", "i"}, {"P"}, {MakeArgument("p", 3.f)}),
+               "must be 1 or 2");
+  Feed<int64_t>(&ws, "i", {1}, {3});
+  ExpectThrows(&ws, Op("SparseLpRegularizer", {"P", "i"}, {"P"}), "index 3");
 }
 
 }  // namespace

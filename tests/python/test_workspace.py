@@ -302,3 +302,13 @@ def test_flags():
     assert core.GetGlobalInitArgs() == ["a_word", "--caffe2_log_level=2"]
     with pytest.raises(ValueError, match="no_such_flag"):
         core.GlobalInit(["caffe2", "--no_such_flag=1"])
+
+
+def test_run_operator_multiple_keeps_the_operator():
+    workspace.FeedBlob("x", np.array([0.5, 2], np.float32))
+    op = core.CreateOperator("AccumulateHistogram", ["x"], ["now", "so_far"])
+    assert workspace.RunOperatorMultiple(op, 3)
+    assert workspace.FetchBlob("now").tolist() == [0, 1, 1]
+    assert workspace.FetchBlob("so_far").tolist() == [0, 3, 3]
+    assert workspace.RunOperatorOnce(op)
+    assert workspace.FetchBlob("so_far").tolist() == [0, 1, 1]

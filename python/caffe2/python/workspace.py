@@ -266,8 +266,16 @@ def RunOperatorOnce(operator):
 
 
 def RunOperatorMultiple(operator, num_runs):
-    """RunOperatorOnce, num_runs times."""
-    return all(RunOperatorOnce(operator) for _ in range(num_runs))
+    """Makes one operator from an OperatorDef and runs it num_runs times.
+
+    Unlike RunOperatorOnce again and again, this keeps what the operator remembers of its runs.
+    """
+    net = caffe2_pb2.NetDef(name="RunOperatorMultiple", op=[operator])
+    CreateNet(net, overwrite=True)
+    try:
+        return all(RunNet(net.name) for _ in range(num_runs))
+    finally:
+        DeleteNet(net.name)
 
 
 def RunOperatorsOnce(operators):
