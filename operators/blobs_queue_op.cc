@@ -6,7 +6,7 @@ namespace caffe2 {
 
 WhileWaiting StopWith(const Workspace* ws) {
   return [ws] {
-    if (ws->StopRequested()) throw Error("stopped on request while waiting for a queue");
+    if (ws->StopRequested()) throw Error("stopped on request while waiting for data");
   };
 }
 
