@@ -1,44 +1,23 @@
 // Clipped lines: HardSigmoid, max(0, min(1, alpha X + beta)), and ReluN, max(0, min(n, X)).
-#include <algorithm>
-
-#include "operators/activation_op.h"
+#include "operators/activation_function_op.h"
 
 namespace caffe2 {
-namespace {
 
-struct HardSigmoidKernel {
-  explicit HardSigmoidKernel(const OperatorBase& op)
-      : alpha(op.GetSingleArgument<float>("alpha", 0.2f)),
-        beta(op.GetSingleArgument<float>("beta", 0.5f)) {}
-  // Bounds come second: std::max and std::min keep a NaN that comes first.
-  void Forward(int64_t n, const float* x, float* y) const {
-    for (int64_t i = 0; i < n; ++i) y[i] = std::max(std::min(alpha * x[i] + beta, 1.f), 0.f);
-  }
-  void Backward(int64_t n, const float* y, const float* dy, float* dx) const {
-    for (int64_t i = 0; i < n; ++i) dx[i] = y[i] > 0 && y[i] < 1 ? dy[i] * alpha : 0;
-  }
-  float alpha, beta;
-};
+template <>
+HardSigmoidFunction ReadFunction(const OperatorBase& op) {
+  return {op.GetSingleArgument<float>("alpha", 0.2f), op.GetSingleArgument<float>("beta", 0.5f)};
+}
+template <>
+ReluNFunction ReadFunction(const OperatorBase& op) {
+  const float limit = op.GetSingleArgument<float>("n", 6.f);
+  CAFFE_ENFORCE_GT(limit, 0, "the argument n leaves nothing");
+  return {limit};
+}
 
-struct ReluNKernel {
-  explicit ReluNKernel(const OperatorBase& op) : limit(op.GetSingleArgument<float>("n", 6.f)) {
-    CAFFE_ENFORCE_GT(limit, 0, "the argument n leaves nothing");
-  }
-  void Forward(int64_t n, const float* x, float* y) const {
-    for (int64_t i = 0; i < n; ++i) y[i] = std::max(std::min(x[i], limit), 0.f);
-  }
-  void Backward(int64_t n, const float* y, const float* dy, float* dx) const {
-    for (int64_t i = 0; i < n; ++i) dx[i] = y[i] > 0 && y[i] < limit ? dy[i] : 0;
-  }
-  float limit;
-};
-
-}  // namespace
-
-REGISTER_CPU_OPERATOR(HardSigmoid, CpuActivationOp<HardSigmoidKernel>);
-REGISTER_CPU_OPERATOR(HardSigmoidGradient, CpuActivationGradientOp<HardSigmoidKernel>);
-REGISTER_CPU_OPERATOR(ReluN, CpuActivationOp<ReluNKernel>);
-REGISTER_CPU_OPERATOR(ReluNGradient, CpuActivationGradientOp<ReluNKernel>);
+REGISTER_CPU_OPERATOR(HardSigmoid, CpuFunctionOp<HardSigmoidFunction>);
+REGISTER_CPU_OPERATOR(HardSigmoidGradient, CpuFunctionGradientOp<HardSigmoidFunction>);
+REGISTER_CPU_OPERATOR(ReluN, CpuFunctionOp<ReluNFunction>);
+REGISTER_CPU_OPERATOR(ReluNGradient, CpuFunctionGradientOp<ReluNFunction>);
 
 OPERATOR_SCHEMA(HardSigmoid)
     .FillUsing(ActivationSchema)

@@ -1,36 +1,18 @@
 // Logit: the inverse of the sigmoid, with the gradient from X.
-#include <algorithm>
-#include <cmath>
-
-#include "operators/activation_op.h"
+#include "operators/activation_function_op.h"
 #include "operators/gradient_rule.h"
 
 namespace caffe2 {
-namespace {
 
-struct LogitKernel {
-  explicit LogitKernel(const OperatorBase& op) : eps(op.GetSingleArgument<float>("eps", 1e-6f)) {
-    CAFFE_ENFORCE(eps > 0 && eps < 0.5f, "the argument eps must lie in (0, 0.5), not be ", eps);
-  }
-  void Forward(int64_t n, const float* x, float* y) const {
-    for (int64_t i = 0; i < n; ++i) {
-      const float p = std::clamp(x[i], eps, 1 - eps);
-      y[i] = std::log(p / (1 - p));
-    }
-  }
-  void Backward(int64_t n, const float* x, const float* dy, float* dx) const {
-    for (int64_t i = 0; i < n; ++i) {
-      const bool inside = x[i] >= eps && x[i] <= 1 - eps;
-      dx[i] = inside ? dy[i] / (x[i] * (1 - x[i])) : 0.f;
-    }
-  }
-  float eps;
-};
+template <>
+LogitFunction ReadFunction(const OperatorBase& op) {
+  const float eps = op.GetSingleArgument<float>("eps", 1e-6f);
+  CAFFE_ENFORCE(eps > 0 && eps < 0.5f, "the argument eps must lie in (0, 0.5), not be ", eps);
+  return {eps};
+}
 
-}  // namespace
-
-REGISTER_CPU_OPERATOR(Logit, CpuActivationOp<LogitKernel>);
-REGISTER_CPU_OPERATOR(LogitGradient, CpuActivationGradientOp<LogitKernel>);
+REGISTER_CPU_OPERATOR(Logit, CpuFunctionOp<LogitFunction>);
+REGISTER_CPU_OPERATOR(LogitGradient, CpuFunctionGradientOp<LogitFunction>);
 
 OPERATOR_SCHEMA(Logit)
     .FillUsing(ActivationSchema)

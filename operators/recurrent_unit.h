@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "caffe2/core/device_backend.h"
 #include "caffe2/core/operator.h"
 #include "caffe2/utils/parallel.h"
 
@@ -54,7 +55,8 @@ class RecurrentUnitBase : public Operator<Context> {
                        ShapeString(states.sizes()));
       step.lengths = lengths.data<int32_t>();
     }
-    const Tensor& timestep = Input((*input)++);
+    Tensor copy(CPU);  // for a timestep on a device
+    const Tensor& timestep = OnHost(this->template Input<Tensor>((*input)++), &copy);
     CAFFE_ENFORCE_EQ(timestep.numel(), 1, "the timestep is one int32");
     step.timestep = *timestep.data<int32_t>();
     return step;

@@ -1,61 +1,16 @@
 // Fixed powers: Reciprocal (X^-1), Rsqrt (X^-1/2), Cbrt (X^1/3) and Cube (X^3).
-#include <cmath>
-
-#include "operators/activation_op.h"
+#include "operators/activation_function_op.h"
 
 namespace caffe2 {
-namespace {
 
-struct ReciprocalKernel {
-  explicit ReciprocalKernel(const OperatorBase&) {}
-  void Forward(int64_t n, const float* x, float* y) const {
-    for (int64_t i = 0; i < n; ++i) y[i] = 1 / x[i];
-  }
-  void Backward(int64_t n, const float* y, const float* dy, float* dx) const {
-    for (int64_t i = 0; i < n; ++i) dx[i] = -dy[i] * y[i] * y[i];
-  }
-};
-
-struct RsqrtKernel {
-  explicit RsqrtKernel(const OperatorBase&) {}
-  void Forward(int64_t n, const float* x, float* y) const {
-    for (int64_t i = 0; i < n; ++i) y[i] = 1 / std::sqrt(x[i]);
-  }
-  void Backward(int64_t n, const float* y, const float* dy, float* dx) const {
-    for (int64_t i = 0; i < n; ++i) dx[i] = -0.5f * dy[i] * y[i] * y[i] * y[i];
-  }
-};
-
-struct CbrtKernel {
-  explicit CbrtKernel(const OperatorBase&) {}
-  void Forward(int64_t n, const float* x, float* y) const {
-    for (int64_t i = 0; i < n; ++i) y[i] = std::cbrt(x[i]);
-  }
-  void Backward(int64_t n, const float* y, const float* dy, float* dx) const {
-    for (int64_t i = 0; i < n; ++i) dx[i] = dy[i] / (3 * y[i] * y[i]);
-  }
-};
-
-struct CubeKernel {
-  explicit CubeKernel(const OperatorBase&) {}
-  void Forward(int64_t n, const float* x, float* y) const {
-    for (int64_t i = 0; i < n; ++i) y[i] = x[i] * x[i] * x[i];
-  }
-  void Backward(int64_t n, const float* x, const float* dy, float* dx) const {
-    for (int64_t i = 0; i < n; ++i) dx[i] = 3 * dy[i] * x[i] * x[i];
-  }
-};
-
-}  // namespace
-
-REGISTER_CPU_OPERATOR(Reciprocal, CpuActivationOp<ReciprocalKernel>);
-REGISTER_CPU_OPERATOR(ReciprocalGradient, CpuActivationGradientOp<ReciprocalKernel>);
-REGISTER_CPU_OPERATOR(Rsqrt, CpuActivationOp<RsqrtKernel>);
-REGISTER_CPU_OPERATOR(RsqrtGradient, CpuActivationGradientOp<RsqrtKernel>);
-REGISTER_CPU_OPERATOR(Cbrt, CpuActivationOp<CbrtKernel>);
-REGISTER_CPU_OPERATOR(CbrtGradient, CpuActivationGradientOp<CbrtKernel>);
-REGISTER_CPU_OPERATOR(Cube, CpuActivationOp<CubeKernel>);
-REGISTER_CPU_OPERATOR(CubeGradient, CpuActivationGradientOp<CubeKernel>);
+REGISTER_CPU_OPERATOR(Reciprocal, CpuFunctionOp<ReciprocalFunction>);
+REGISTER_CPU_OPERATOR(ReciprocalGradient, CpuFunctionGradientOp<ReciprocalFunction>);
+REGISTER_CPU_OPERATOR(Rsqrt, CpuFunctionOp<RsqrtFunction>);
+REGISTER_CPU_OPERATOR(RsqrtGradient, CpuFunctionGradientOp<RsqrtFunction>);
+REGISTER_CPU_OPERATOR(Cbrt, CpuFunctionOp<CbrtFunction>);
+REGISTER_CPU_OPERATOR(CbrtGradient, CpuFunctionGradientOp<CbrtFunction>);
+REGISTER_CPU_OPERATOR(Cube, CpuFunctionOp<CubeFunction>);
+REGISTER_CPU_OPERATOR(CubeGradient, CpuFunctionGradientOp<CubeFunction>);
 
 OPERATOR_SCHEMA(Reciprocal)
     .FillUsing(ActivationSchema)

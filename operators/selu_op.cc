@@ -1,27 +1,17 @@
 // Selu: a scaled Elu that keeps mean and variance, with the gradient from Y.
-#include <cmath>
-
-#include "operators/activation_op.h"
+#include "operators/activation_function_op.h"
 
 namespace caffe2 {
-namespace {
 
-struct SeluKernel {
-  explicit SeluKernel(const OperatorBase& op)
-      : alpha(op.GetSingleArgument<float>("alpha", 1.6732632423543772f)),
-        scale(op.GetSingleArgument<float>("scale", 1.0507009873554805f)) {
-    CAFFE_ENFORCE_GT(scale, 1, "the argument scale");
-  }
-  void Forward(int64_t n, const float* x, float* y) const {
-    for (int64_t i = 0; i < n; ++i) {
-      y[i] = scale * (x[i] > 0 ? x[i] : alpha * std::expm1(x[i]));
-    }
-  }
-  void Backward(int64_t n, const float* y, const float* dy, float* dx) const {
-    for (int64_t i = 0; i < n; ++i) dx[i] = dy[i] * (y[i] > 0 ? scale : y[i] + scale * alpha);
-  }
-  float alpha, scale;
-};
+template <>
+SeluFunction ReadFunction(const OperatorBase& op) {
+  const SeluFunction f{op.GetSingleArgument<float>("alpha", 1.6732632423543772f),
+                       op.GetSingleArgument<float>("scale", 1.0507009873554805f)};
+  CAFFE_ENFORCE_GT(f.scale, 1, "the argument scale");
+  return f;
+}
+
+namespace {
 
 void Arguments(OpSchema& schema) {
   schema.Arg("alpha", "(float, default 1.6733) The limit for large negative X is -scale * alpha.")
@@ -30,8 +20,8 @@ void Arguments(OpSchema& schema) {
 
 }  // namespace
 
-REGISTER_CPU_OPERATOR(Selu, CpuActivationOp<SeluKernel>);
-REGISTER_CPU_OPERATOR(SeluGradient, CpuActivationGradientOp<SeluKernel>);
+REGISTER_CPU_OPERATOR(Selu, CpuFunctionOp<SeluFunction>);
+REGISTER_CPU_OPERATOR(SeluGradient, CpuFunctionGradientOp<SeluFunction>);
 
 OPERATOR_SCHEMA(Selu)
     .FillUsing(ActivationSchema)

@@ -24,8 +24,9 @@ void ThrowReport(const cuda::KernelReport& report) {
       CAFFE_THROW("index ", static_cast<int64_t>(report.value), " at position ", report.row,
                   " is out of range for ", report.classes, " rows");
     case cuda::KernelReport::kLengths:
+      CAFFE_ENFORCE_GE(report.label, 0, "length ", report.row, " is negative");
       CAFFE_THROW("the sum of the lengths and the number of entries: ", report.row, " and ",
-                  report.classes, " (or a length is negative)");
+                  report.classes);
     default:
       CAFFE_THROW("a kernel reported an unknown failure, ", report.kind);
   }

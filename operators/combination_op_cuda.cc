@@ -1,0 +1,112 @@
+// Max, Min, Mean, RowMul and sums of rows on CUDA devices.
+#include "operators/element_type.h"
+#include "operators/portable_cuda.h"
+#include "operators/row_mul_op.h"
+
+namespace caffe2 {
+namespace {
+
+// Y[i] = the inputs at i, combined from the left.
+template <Combination kCombination, class Types>
+class CudaVariadicOp final : public Operator<CUDAContext> {
+ public:
+  using Operator<CUDAContext>::Operator;
+  bool RunOnDevice() override { return Types::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    using Combine = CombineInputs<T>;
+    std::vector<const T*> inputs;
+    for (int k = 0; k < InputSize(); ++k) {
+      CAFFE_ENFORCE(Input(k).sizes() == Input(0).sizes(), "inputs of different shapes: input 0 is ",
+                    ShapeString(Input(0).sizes()), ", input ", k, " is ",
+                    ShapeString(Input(k).sizes()));
+      inputs.push_back(Input(k).template data<T>());
+    }
+    Tensor* Y = Output(0);
+    Y->ResizeLike(Input(0));
+    T* y = Y->template mutable_data<T>();
+    size_t next = 0;
+    do {
+      Combine combine{.combination = kCombination, .count = 0, .x = {}, .factor = 1.f, .y = y};
+      if (next > 0) combine.x[combine.count++] = y;
+      while (next < inputs.size() && combine.count < Combine::kMost) {
+        combine.x[combine.count++] = inputs[next++];
+      }
+      if (next == inputs.size() && kCombination == Combination::kSum) {
+        combine.factor = 1.f / static_cast<float>(inputs.size());
+      }
+      ForEach(Y->numel(), combine, &context_);
+    } while (next < inputs.size());
+    return true;
+  }
+};
+
+// Y, dY, X_0, X_1, ... -> dX_0, dX_1, ...
+class CudaSelectGradientOp final : public Operator<CUDAContext> {
+ public:
+  using Operator<CUDAContext>::Operator;
+  bool RunOnDevice() override { return NumericTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor &Y = Input(0), &dY = Input(1);
+    const T *y = Y.data<T>(), *dy = dY.data<T>();
+    CAFFE_ENFORCE(Y.sizes() == dY.sizes(), "shapes differ: ", ShapeString(Y.sizes()), " and ",
+                  ShapeString(dY.sizes()));
+    for (int k = 0; k < OutputSize(); ++k) {
+      const Tensor& X = Input(k + 2);
+      CAFFE_ENFORCE(X.sizes() == Y.sizes(), "input ", k,
+                    " has another shape than the output: ", ShapeString(X.sizes()));
+      const T* x = X.data<T>();
+      Output(k)->ResizeLike(X);
+      ForEach(X.numel(), SelectGradient<T>{y, dy, x, Output(k)->template mutable_data<T>()},
+              &context_);
+    }
+    return true;
+  }
+};
+
+// dX_k = dY / n
+class CudaMeanGradientOp final : public Operator<CUDAContext> {
+ public:
+  using Operator<CUDAContext>::Operator;
+  bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor& dY = Input(0);
+    const T* dy = dY.data<T>();
+    // The output that may overwrite dY goes last.
+    for (int k = OutputSize() - 1; k >= 0; --k) {
+      Output(k)->ResizeLike(dY);
+      ForEach(dY.numel(),
+              CombineInputs<T>{.combination = Combination::kSum,
+                               .count = 1,
+                               .x = {dy},
+                               .factor = 1.f / static_cast<float>(OutputSize()),
+                               .y = Output(k)->template mutable_data<T>()},
+              &context_);
+    }
+    return true;
+  }
+};
+
+using Max = CudaVariadicOp<Combination::kMax, NumericTypes>;
+using Min = CudaVariadicOp<Combination::kMin, NumericTypes>;
+using Mean = CudaVariadicOp<Combination::kSum, RealTypes>;
+
+REGISTER_CUDA_OPERATOR(Max, Max);
+REGISTER_CUDA_OPERATOR(Min, Min);
+REGISTER_CUDA_OPERATOR(Mean, Mean);
+REGISTER_CUDA_OPERATOR(MaxGradient, CudaSelectGradientOp);
+REGISTER_CUDA_OPERATOR(MinGradient, CudaSelectGradientOp);
+REGISTER_CUDA_OPERATOR(MeanGradient, CudaMeanGradientOp);
+REGISTER_CUDA_OPERATOR(RowMul, RowMulOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(ReduceTailSum, ReduceTailSumOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(ReduceFrontWeightedSum, ReduceFrontWeightedSumOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(ReduceFrontWeightedSumGradient,
+                       ReduceFrontWeightedSumGradientOp<CUDAContext>);
+
+}  // namespace
+}  // namespace caffe2

@@ -1,0 +1,111 @@
+// Reductions of segments of consecutive rows and their gradients, for devices (portable.h). The
+// entries of segment s are [offsets[s], offsets[s + 1]).
+#pragma once
+
+#include "operators/portable.h"
+#include "operators/row_kernels.h"
+
+namespace caffe2 {
+
+// The row of DATA that an entry reads: the entry itself, or what the indices say.
+struct EntryRows {
+  RowIndices indices;  // without data: none
+  CAFFE2_PORTABLE int64_t Row(int64_t entry) const {
+    if (indices.data == nullptr) return entry;
+    return indices.is_int64 ? static_cast<const int64_t*>(indices.data)[entry]
+                            : static_cast<const int32_t*>(indices.data)[entry];
+  }
+  // False for an index that is out of range, which CheckIndices reports.
+  CAFFE2_PORTABLE bool Exists(int64_t row) const { return row >= 0 && row < indices.rows; }
+};
+
+enum class SegmentSum { kSum, kMean, kMax };
+
+// y[s] = the reduction of the rows of segment s, 0 for one without rows.
+template <typename T>
+struct ReduceSegments {
+  static constexpr const char* kName = "ReduceSegments";
+  SegmentSum reduction;
+  const int64_t* offsets;
+  EntryRows entries;
+  const float* weights;  // of entries; null: 1
+  int64_t width;
+  const T* x;
+  float* y;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t s, Team team) const {
+    const int64_t begin = offsets[s], end = offsets[s + 1];
+    for (int64_t j = team.first(); j < width; j += team.step()) {
+      float result = 0;
+      for (int64_t e = begin; e < end; ++e) {
+        const int64_t row = entries.Row(e);
+        if (!entries.Exists(row)) continue;
+        const float value = portable::Widen(x[row * width + j]);
+        if (reduction == SegmentSum::kMax) {
+          result = e == begin || value > result ? value : result;
+        } else {
+          result += weights == nullptr ? value : weights[e] * value;
+        }
+      }
+      const bool mean = reduction == SegmentSum::kMean && end > begin;
+      y[s * width + j] = mean ? result * (1.f / static_cast<float>(end - begin)) : result;
+    }
+  }
+};
+
+// dx[e] = dy[s] * weight[e], or dy[s] / (length of s) for means; for maxima dy[s] where x[e] is
+// y[s].
+struct SegmentGradient {
+  static constexpr const char* kName = "SegmentGradient";
+  SegmentSum reduction;
+  const int64_t* offsets;
+  const float* weights;
+  int64_t width;
+  const float *dy, *x, *y;  // x and y for maxima alone
+  float* dx;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t s, Team team) const {
+    const int64_t begin = offsets[s], end = offsets[s + 1];
+    const float share =
+        reduction == SegmentSum::kMean ? 1.f / static_cast<float>(end - begin) : 1.f;
+    for (int64_t e = begin; e < end; ++e) {
+      const float factor = weights == nullptr ? share : weights[e];
+      for (int64_t j = team.first(); j < width; j += team.step()) {
+        const float slope = factor * dy[s * width + j];
+        const bool counts = reduction != SegmentSum::kMax || x[e * width + j] == y[s * width + j];
+        dx[e * width + j] = counts ? slope : 0.f;
+      }
+    }
+  }
+};
+
+// dw[e] = dy[s] . x[row of e]
+struct SegmentWeightGradient {
+  static constexpr const char* kName = "SegmentWeightGradient";
+  const int64_t* offsets;
+  EntryRows entries;
+  int64_t width;
+  const float *dy, *x;
+  float* dw;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t s, Team team) const {
+    for (int64_t e = offsets[s]; e < offsets[s + 1]; ++e) {
+      const int64_t row = entries.Row(e);
+      float sum = 0;
+      for (int64_t j = team.first(); entries.Exists(row) && j < width; j += team.step()) {
+        sum += x[row * width + j] * dy[s * width + j];
+      }
+      sum = team.Sum(sum);
+      if (team.leader()) dw[e] = sum;
+    }
+  }
+};
+
+// Reports indices that are out of range.
+void LaunchCheckIndices(const RowIndices& indices, cuda::KernelReport* report, cuda::Stream stream);
+// offsets[i] = the sum of the `n` lengths before i, for i in [0, n]. Lengths that are negative, or
+// do not add up to `entries`, are reported; offsets stay within [0, entries]. One block does it.
+void LaunchOffsets(int64_t n, const void* lengths, bool is_int64, int64_t entries, int64_t* offsets,
+                   cuda::KernelReport* report, cuda::Stream stream);
+
+}  // namespace caffe2

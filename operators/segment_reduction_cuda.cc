@@ -1,0 +1,228 @@
+// Reductions of segments that lengths give, and their gradients, on CUDA devices.
+#include "caffe2/core/device_backend.h"
+#include "operators/indices.h"
+#include "operators/portable_cuda.h"
+#include "operators/segment_functions.h"
+#include "operators/segment_reduction.h"
+
+namespace caffe2 {
+namespace {
+
+RowIndices IntegersOf(const Tensor& tensor, int64_t rows, const char* what) {
+  CAFFE_ENFORCE(tensor.IsType<int32_t>() || tensor.IsType<int64_t>(), what,
+                " must be int32 or int64, not ", tensor.dtype().name());
+  CAFFE_ENFORCE_EQ(tensor.dim(), 1, what, " ", ShapeString(tensor.sizes()),
+                   " must be one-dimensional");
+  return {tensor.raw_data(), tensor.IsType<int64_t>(), tensor.numel(), rows};
+}
+
+const float* WeightsOf(const Tensor& weights, int64_t entries) {
+  CAFFE_ENFORCE(weights.dim() == 1 && weights.numel() == entries, "weights ",
+                ShapeString(weights.sizes()), " must be one for each of ", entries, " entries");
+  return weights.data<float>();
+}
+
+SegmentSum SumOf(SegmentReducer reducer) {
+  return reducer == SegmentReducer::kMax    ? SegmentSum::kMax
+         : reducer == SegmentReducer::kMean ? SegmentSum::kMean
+                                            : SegmentSum::kSum;
+}
+
+class CudaSegmentBase : public Operator<CUDAContext> {
+ public:
+  using Operator<CUDAContext>::Operator;
+  bool RunOnDevice() override = 0;
+
+ protected:
+  // Where segments begin, for lengths that add up to `entries`; in `storage`.
+  const int64_t* OffsetsOf(const Tensor& lengths, int64_t entries, Tensor* storage) {
+    const RowIndices list = IntegersOf(lengths, 0, "lengths");
+    storage->Resize(list.n + 1);
+    int64_t* offsets = storage->mutable_data<int64_t>();
+    LaunchOffsets(list.n, list.data, list.is_int64, entries, offsets, context_.report(),
+                  context_.stream());
+    return offsets;
+  }
+  // The rows of `data` that entries read; without indices an entry is a row.
+  EntryRows RowsOf(const Tensor* indices, int64_t rows) {
+    if (indices == nullptr) return {{.rows = rows}};
+    const EntryRows entries{IntegersOf(*indices, rows, "INDICES")};
+    LaunchCheckIndices(entries.indices, context_.report(), context_.stream());
+    return entries;
+  }
+};
+
+class CudaLengthsReductionOp : public CudaSegmentBase {
+ public:
+  CudaLengthsReductionOp(const OperatorDef& def, Workspace* ws, SegmentSpec spec)
+      : CudaSegmentBase(def, ws), spec_(spec) {}
+  bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor &data = Input(0), &lengths = Input(spec_.segments());
+    CAFFE_ENFORCE_GE(data.dim(), 1, "DATA must have rows");
+    const int64_t rows = data.size(0), width = data.size_from_dim(1);
+    const Tensor* indices = spec_.sparse ? &Input(spec_.indices()) : nullptr;
+    const int64_t num_entries = indices != nullptr ? indices->numel() : rows;
+    Tensor storage(context_.device());
+    const int64_t* offsets = OffsetsOf(lengths, num_entries, &storage);
+    const EntryRows entries = RowsOf(indices, rows);
+    const float* weights = spec_.weighted() ? WeightsOf(Input(1), num_entries) : nullptr;
+    const T* x = data.data<T>();
+    std::vector<int64_t> dims = data.sizes();
+    dims[0] = lengths.numel();
+    Tensor* Y = Output(0);
+    Y->Resize(dims);
+    ForEachRow(dims[0], width,
+               ReduceSegments<T>{SumOf(spec_.reducer), offsets, entries, weights, width, x,
+                                 Y->mutable_data<float>()},
+               &context_);
+    return true;
+  }
+
+ private:
+  const SegmentSpec spec_;
+};
+
+class CudaLengthsGradientOp : public CudaSegmentBase {
+ public:
+  CudaLengthsGradientOp(const OperatorDef& def, Workspace* ws, SegmentGradientSpec spec)
+      : CudaSegmentBase(def, ws), spec_(spec) {}
+
+  bool RunOnDevice() override {
+    const Tensor &d_output = Input(spec_.d_output()), &lengths = Input(spec_.segments());
+    CAFFE_ENFORCE(d_output.dim() >= 1 && d_output.size(0) == lengths.numel(),
+                  "the number of lengths ", lengths.numel(), " and the gradient ",
+                  ShapeString(d_output.sizes()));
+    const int64_t segments = lengths.numel(), width = d_output.size_from_dim(1);
+    const int64_t entries = NumEntries(lengths);
+    Tensor storage(context_.device());
+    const int64_t* offsets = OffsetsOf(lengths, entries, &storage);
+    std::vector<int64_t> dims = d_output.sizes();
+    dims[0] = entries;
+    Output(0)->Resize(dims);
+    SegmentGradient gradient{.reduction = SumOf(spec_.forward.reducer),
+                             .offsets = offsets,
+                             .weights = nullptr,
+                             .width = width,
+                             .dy = d_output.data<float>(),
+                             .x = nullptr,
+                             .y = nullptr,
+                             .dx = nullptr};
+    if (spec_.forward.weighted()) gradient.weights = WeightsOf(Input(0), entries);
+    if (spec_.with_output) {
+      const Tensor &X = Input(spec_.data()), &Y = Input(spec_.output());
+      CAFFE_ENFORCE(X.sizes() == dims && Y.sizes() == d_output.sizes(), "DATA ",
+                    ShapeString(X.sizes()), " and OUTPUT ", ShapeString(Y.sizes()),
+                    " do not fit the gradient ", ShapeString(d_output.sizes()));
+      gradient.x = X.data<float>();
+      gradient.y = Y.data<float>();
+    }
+    gradient.dx = Output(0)->mutable_data<float>();
+    ForEachRow(segments, width, gradient, &context_);
+    if (spec_.d_weights()) GradientOfWeights(offsets, segments, entries, width, gradient.dy);
+    return true;
+  }
+
+ private:
+  // What the inputs tell without a look at the lengths, which would wait for the device.
+  int64_t NumEntries(const Tensor& lengths) const {
+    if (spec_.with_indices && (spec_.forward.sparse || !spec_.with_data)) {
+      const Tensor& indices = Input(spec_.indices());
+      return spec_.forward.sparse ? indices.numel() : indices.size(0);
+    }
+    if (spec_.forward.weighted()) return Input(0).numel();
+    if (spec_.with_data) return Input(spec_.data()).size(0);
+    Tensor copy(CPU);
+    int64_t sum = 0;
+    for (const int64_t length : ReadIntegers(OnHost(lengths, &copy), "lengths")) {
+      CAFFE_ENFORCE(length >= 0 && !__builtin_add_overflow(sum, length, &sum), "length ", length);
+    }
+    return sum;
+  }
+
+  void GradientOfWeights(const int64_t* offsets, int64_t segments, int64_t entries, int64_t width,
+                         const float* dy) {
+    const Tensor& X = Input(spec_.data());
+    CAFFE_ENFORCE(X.dim() >= 1 && X.size_from_dim(1) == width, "elements of a row of DATA ",
+                  ShapeString(X.sizes()));
+    const Tensor* indices = spec_.with_indices ? &Input(spec_.indices()) : nullptr;
+    CAFFE_ENFORCE_EQ(indices != nullptr ? indices->numel() : X.size(0), entries,
+                     "rows that were read");
+    const EntryRows rows = RowsOf(indices, X.size(0));
+    Output(1)->Resize(entries);
+    ForEachRow(segments, width,
+               SegmentWeightGradient{offsets, rows, width, dy, X.data<float>(),
+                                     Output(1)->mutable_data<float>()},
+               &context_);
+  }
+
+  const SegmentGradientSpec spec_;
+};
+
+template <SegmentSpec spec>
+class Reduction final : public CudaLengthsReductionOp {
+ public:
+  Reduction(const OperatorDef& def, Workspace* ws) : CudaLengthsReductionOp(def, ws, spec) {}
+};
+template <SegmentGradientSpec spec>
+class Gradient final : public CudaLengthsGradientOp {
+ public:
+  Gradient(const OperatorDef& def, Workspace* ws) : CudaLengthsGradientOp(def, ws, spec) {}
+};
+
+constexpr SegmentSpec kSum{SegmentForm::kLengths, SegmentReducer::kSum};
+constexpr SegmentSpec kMean{SegmentForm::kLengths, SegmentReducer::kMean};
+constexpr SegmentSpec kMax{SegmentForm::kLengths, SegmentReducer::kMax};
+constexpr SegmentSpec kWeighted{SegmentForm::kLengths, SegmentReducer::kWeightedSum};
+constexpr SegmentSpec kSparseSum{SegmentForm::kLengths, SegmentReducer::kSum, true};
+constexpr SegmentSpec kSparseMean{SegmentForm::kLengths, SegmentReducer::kMean, true};
+constexpr SegmentSpec kSparseWeighted{SegmentForm::kLengths, SegmentReducer::kWeightedSum, true};
+
+constexpr SegmentGradientSpec kOfSum{kSum};
+constexpr SegmentGradientSpec kOfSumWithIndices{.forward = kSum, .with_indices = true};
+constexpr SegmentGradientSpec kOfMean{kMean};
+constexpr SegmentGradientSpec kOfMax{.forward = kMax, .with_output = true, .with_data = true};
+constexpr SegmentGradientSpec kOfWeighted{kWeighted};
+constexpr SegmentGradientSpec kOfWeights{.forward = kWeighted, .with_data = true};
+constexpr SegmentGradientSpec kOfSparseSum{kSparseSum};
+constexpr SegmentGradientSpec kOfSparseSumWithIndices{.forward = kSparseSum, .with_indices = true};
+constexpr SegmentGradientSpec kOfSparseMean{kSparseMean};
+constexpr SegmentGradientSpec kOfSparseMeanWithIndices{.forward = kSparseMean,
+                                                       .with_indices = true};
+constexpr SegmentGradientSpec kOfSparseWeighted{kSparseWeighted};
+constexpr SegmentGradientSpec kOfSparseWeightedWithIndices{.forward = kSparseWeighted,
+                                                           .with_indices = true};
+constexpr SegmentGradientSpec kOfSparseWeights{
+    .forward = kSparseWeighted, .with_data = true, .with_indices = true};
+
+REGISTER_CUDA_OPERATOR(LengthsSum, Reduction<kSum>);
+REGISTER_CUDA_OPERATOR(LengthsMean, Reduction<kMean>);
+REGISTER_CUDA_OPERATOR(LengthsMax, Reduction<kMax>);
+REGISTER_CUDA_OPERATOR(LengthsWeightedSum, Reduction<kWeighted>);
+REGISTER_CUDA_OPERATOR(SparseLengthsSum, Reduction<kSparseSum>);
+REGISTER_CUDA_OPERATOR(SparseLengthsMean, Reduction<kSparseMean>);
+REGISTER_CUDA_OPERATOR(SparseLengthsWeightedSum, Reduction<kSparseWeighted>);
+
+REGISTER_CUDA_OPERATOR(LengthsSumGradient, Gradient<kOfSum>);
+REGISTER_CUDA_OPERATOR(LengthsIndicesInGradientSumGradient, Gradient<kOfSumWithIndices>);
+REGISTER_CUDA_OPERATOR(LengthsMeanGradient, Gradient<kOfMean>);
+REGISTER_CUDA_OPERATOR(LengthsMaxWithMainInputAndForwardOutputGradient, Gradient<kOfMax>);
+REGISTER_CUDA_OPERATOR(LengthsWeightedSumGradient, Gradient<kOfWeighted>);
+REGISTER_CUDA_OPERATOR(LengthsWeightedSumWithMainInputGradient, Gradient<kOfWeights>);
+REGISTER_CUDA_OPERATOR(SparseLengthsSumGradient, Gradient<kOfSparseSum>);
+REGISTER_CUDA_OPERATOR(SparseLengthsMeanGradient, Gradient<kOfSparseMean>);
+REGISTER_CUDA_OPERATOR(SparseLengthsWeightedSumGradient, Gradient<kOfSparseWeighted>);
+REGISTER_CUDA_OPERATOR(SparseLengthsIndicesInGradientSumGradient,
+                       Gradient<kOfSparseSumWithIndices>);
+REGISTER_CUDA_OPERATOR(SparseLengthsIndicesInGradientMeanGradient,
+                       Gradient<kOfSparseMeanWithIndices>);
+REGISTER_CUDA_OPERATOR(SparseLengthsIndicesInGradientWeightedSumGradient,
+                       Gradient<kOfSparseWeightedWithIndices>);
+REGISTER_CUDA_OPERATOR(SparseLengthsWeightedSumWithMainInputGradient, Gradient<kOfSparseWeights>);
+REGISTER_CUDA_OPERATOR(SparseLengthsIndicesInGradientWeightedSumWithMainInputGradient,
+                       Gradient<kOfSparseWeights>);
+
+}  // namespace
+}  // namespace caffe2
