@@ -273,7 +273,7 @@ TEST(AddFilterCopiesTest, ConvolutionsReadWhatTheUpdateWrites) {
 
 TEST(PlaceFlatTest, NamesWhatIsMissing) {
   Workspace ws;
-  EXPECT_THROW(PlaceFlat({Device{}, {"g"}, {{"m"}}, {"p"}}, &ws), EnforceNotMet);
+  EXPECT_THROW(PlaceFlat({Device{}, {"g"}, {{"m"}}, {"p"}, {}}, &ws), EnforceNotMet);
 }
 
 }  // namespace
