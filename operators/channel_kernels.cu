@@ -179,8 +179,10 @@ void FinishGradientSums(const ChannelLayout& layout, const BatchNormGradient<T>&
                         cuda::Stream stream) {
   const int64_t channels = layout.channels, count = layout.batch * layout.spatial;
   cuda::ForEach("BatchNormGradientFactors", channels, stream, [=] __device__(int64_t c) {
-    float dscale, dbias;
-    if (in.sum_dscale != nullptr) {
+    float dscale = 0, dbias = 0;
+    if (count == 0) {
+      // An empty batch has no share in sums of several either.
+    } else if (in.sum_dscale != nullptr) {
       dscale = in.sum_dscale[c] / static_cast<float>(in.num_batches);
       dbias = in.sum_dbias[c] / static_cast<float>(in.num_batches);
     } else {
