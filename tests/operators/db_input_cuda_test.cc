@@ -406,12 +406,10 @@ TEST_F(CudaInputTest, WaitingForACopyCounts) {
   if (!IsEmulated()) GTEST_SKIP() << "emulated copies are done when they are waited for";
   InputNet net(Write(Datums(4)), InputOp(2, 8), true);
   net.Run();
-  double waited = net.reader().WaitedSeconds();
-  for (int batch = 0; batch < 5; ++batch) {
-    net.Run();
-    EXPECT_GT(net.reader().WaitedSeconds(), waited);
-    waited = net.reader().WaitedSeconds();
-  }
+  const double before = net.reader().WaitedSeconds();
+  // A thread that decodes may have done some of the copies, for want of room: not all of them.
+  for (int batch = 0; batch < 30; ++batch) net.Run();
+  EXPECT_GT(net.reader().WaitedSeconds(), before);
 }
 
 TEST_F(CudaInputTest, TensorProtosComeByTheCopyStreamToo) {
