@@ -6,6 +6,7 @@
 #include <ostream>
 #include <type_traits>
 
+#include "caffe2/core/device_backend.h"
 #include "tests/operators/image_reference.h"
 #include "tests/operators/test_device.h"
 
@@ -372,7 +373,7 @@ class NormConv16Test : public ::testing::TestWithParam<Layer> {
 
 TEST_P(NormConv16Test, BFloat16FollowsFloat) { ExpectFollowsFloat<bfloat16>(0x1p-8f); }
 TEST_P(NormConv16Test, Float16FollowsFloat) {
-  if (!TestsCuda()) GTEST_SKIP() << "float16 is for CUDA devices";
+  if (!TestsCuda() || NumDevices(CUDA) == 0) GTEST_SKIP() << "float16 is for CUDA devices";
   ExpectFollowsFloat<float16>(0x1p-10f);
 }
 
