@@ -55,8 +55,8 @@ void BatchPipeline::ThrowIfStopped() {
 void BatchPipeline::ReadSlot(Slot* slot) {
   slot->batch.error = nullptr;
   try {
-    if (uploader_) uploader_->Reclaim(&slot->batch);
     consumer_->Read(&slot->batch.source, [this] { ThrowIfStopped(); });
+    if (uploader_) uploader_->Reclaim(&slot->batch);
     prepare_(&slot->batch);
     if (uploader_) uploader_->Place(&slot->batch);
   } catch (...) {

@@ -262,7 +262,7 @@ void ImageTransform::Crop(const ImageView<Pixel>& source, const BoundingBox& box
     write(static_cast<float*>(pixels));
   } else {
     CAFFE_ENFORCE((std::is_same_v<Pixel, uint8_t> && type.Match<uint8_t>()),
-                  "an image of floats where the batch began with one of bytes");
+                  "an image of floats in a batch of bytes");
     write(static_cast<uint8_t*>(pixels));
   }
 }

@@ -43,12 +43,15 @@ class LocalCollectiveOp : public Operator<Context> {
     for (int i = 0; i < InputSize(); ++i) data.push_back(Input(i).raw_data());
     return data;
   }
-  // The outputs in the shape `dims`, each on its member's device.
+  // The outputs in the shape `dims`, each on its member's device, of input 0's type or another.
   std::vector<void*> OutputData(const std::vector<int64_t>& dims) {
+    return OutputData(dims, Input(0).dtype());
+  }
+  std::vector<void*> OutputData(const std::vector<int64_t>& dims, TypeMeta type) {
     std::vector<void*> data;
     for (int i = 0; i < OutputSize(); ++i) {
       Member(i)->Resize(dims);
-      data.push_back(Member(i)->raw_mutable_data(Input(0).dtype()));
+      data.push_back(Member(i)->raw_mutable_data(type));
     }
     return data;
   }
@@ -148,7 +151,8 @@ class NcclBroadcastOp final : public LocalCollectiveOp<Context> {
   bool RunOnDevice() override {
     const int root = this->Root();
     const bool done = this->ThroughNccl([this, root](auto* group) {
-      group->Broadcast(Input(root).raw_data(), this->OutputData(Input(root).sizes()),
+      group->Broadcast(Input(root).raw_data(),
+                       this->OutputData(Input(root).sizes(), Input(root).dtype()),
                        Input(root).nbytes(), root);
     });
     if (done) return true;

@@ -42,6 +42,8 @@ class BinaryGradientOp final : public Operator<Context> {
     for (int i : {0, 1}) {
       CAFFE_ENFORCE(Output(i) != &dC || (i == 0 ? A : B).numel() == dC.numel(), "output ", i,
                     " does not fit in place of the gradient");
+      CAFFE_ENFORCE(Output(i) != &A && Output(i) != &B, "output ", i,
+                    " is in the place of an operand");
     }
     const T* dc = dC.data<T>();
     const T* a = D::kReadsOperands ? A.data<T>() : nullptr;

@@ -23,6 +23,11 @@ class CudaVariadicOp final : public Operator<CUDAContext> {
                     ShapeString(Input(k).sizes()));
       inputs.push_back(Input(k).template data<T>());
     }
+    // Partial sums would be rounded to 16 bits, or overflow them.
+    CAFFE_ENFORCE(kCombination != Combination::kSum || sizeof(T) > 2 ||
+                      inputs.size() <= static_cast<size_t>(Combine::kMost),
+                  this->type(), " of ", inputs.size(), " inputs of 16 bits; at most ",
+                  Combine::kMost);
     Tensor* Y = Output(0);
     Y->ResizeLike(Input(0));
     T* y = Y->template mutable_data<T>();

@@ -30,12 +30,11 @@ class CudaDBInputOp final : public DBInputOp<CUDAContext> {
     }
     const db::InputBatch& batch = NextBatch();
     Await(batch);
-    for (int i = 0; i < OutputSize(); ++i) {
-      if (i == 0 && decoder().finish() != nullptr) {
-        FinishImages(batch);
-      } else {
-        PutOut(batch, i);
-      }
+    try {
+      PutOut(batch);
+    } catch (...) {  // what was launched still reads the batch
+      CudaBatchUploader::Release(batch, context_.stream());
+      throw;
     }
     CudaBatchUploader::Release(batch, context_.stream());
     return true;
@@ -50,16 +49,27 @@ class CudaDBInputOp final : public DBInputOp<CUDAContext> {
     }
   }
 
+  void PutOut(const db::InputBatch& batch) {
+    for (int i = 0; i < OutputSize(); ++i) {
+      if (i == 0 && decoder().finish() != nullptr) {
+        FinishImages(batch);
+      } else {
+        PutOut(batch, i);
+      }
+    }
+  }
+
   void PutOut(const db::InputBatch& batch, int i) {
     const Tensor& source = batch.outputs[i];
     const void* data = CudaBatchUploader::OnDevice(batch, i);
-    if (data == nullptr) {
+    if (data == nullptr && source.nbytes() > 0) {
       OutputCPU(i)->CopyFrom(source);
       return;
     }
     Tensor* output = Output(i);
     output->ResizeLike(source);
-    context_.CopyBytes(source.nbytes(), data, output->raw_mutable_data(source.dtype()));
+    void* to = output->raw_mutable_data(source.dtype());
+    if (data != nullptr) context_.CopyBytes(source.nbytes(), data, to);
   }
 
   void FinishImages(const db::InputBatch& batch) {

@@ -53,6 +53,8 @@ class CudaBinaryGradientOp final : public Operator<CUDAContext> {
     for (int i : {0, 1}) {
       CAFFE_ENFORCE(Output(i) != &dC || (i == 0 ? A : B).numel() == dC.numel(), "output ", i,
                     " does not fit in place of the gradient");
+      CAFFE_ENFORCE(Output(i) != &A && Output(i) != &B, "output ", i,
+                    " is in the place of an operand");
     }
     const T* dc = dC.data<T>();
     const T* a = kReadsOperands ? A.data<T>() : nullptr;

@@ -1,5 +1,6 @@
 #include "operators/image_input_op.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "db/image_codec.h"
@@ -221,9 +222,11 @@ void ImageInputDecoder::Prepare(db::InputBatch* batch) const {
   }
   TypeMeta data_type = options_.transform.output_type;
   if (options_.finish_on_device) {
-    data_type = HasFloats(batch->source.records[0].value, options_.use_caffe_datum)
-                    ? TypeMeta::Make<float>()
-                    : TypeMeta::Make<uint8_t>();
+    const auto& records = batch->source.records;
+    const bool floats = std::any_of(records.begin(), records.end(), [this](const auto& record) {
+      return HasFloats(record.value, options_.use_caffe_datum);
+    });
+    data_type = floats ? TypeMeta::Make<float>() : TypeMeta::Make<uint8_t>();
     batch->outputs.back().Resize(n, sizeof(db::ImageChange));
     batch->outputs.back().mutable_data<uint8_t>();
   }

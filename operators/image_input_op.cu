@@ -37,7 +37,7 @@ __device__ float MeanGray(const ImageChange& change, int area, const Pixel* imag
   double sum = 0;
   for (int i = threadIdx.x; i < area; i += kImageThreads) {
     float bgr[3];
-    for (int c = 0; c < 3; ++c) bgr[c] = static_cast<float>(image[3 * i + c]);
+    for (int c = 0; c < 3; ++c) bgr[c] = static_cast<float>(image[int64_t{3} * i + c]);
     Blend(change, before, 0.f, bgr);
     sum += Gray(bgr);
   }

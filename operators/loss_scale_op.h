@@ -32,7 +32,7 @@ class CheckFiniteAndUnscaleOp final : public Operator<Context> {
       T* end = gradients_.empty()
                    ? nullptr
                    : static_cast<T*>(gradients_.back().data) + gradients_.back().size;
-      if (flat_ && end != nullptr && data >= end && data < end + kGap) {
+      if (flat_ && end != nullptr && data == NextPlace<T>(gradients_.back())) {
         gradients_.back().size += data - end + Input(i).numel();
       } else {
         gradients_.push_back({Input(i).numel(), data});
@@ -54,7 +54,13 @@ class CheckFiniteAndUnscaleOp final : public Operator<Context> {
     int64_t size;
     void* data;
   };
-  static constexpr int64_t kGap = 64;  // elements: what `flat` gradients are apart at most
+  static constexpr int64_t kPlace = 64;  // elements: `flat` gradients begin at multiples
+
+  // Where the next tensor of a block begins.
+  template <typename T>
+  static T* NextPlace(const Array& block) {
+    return static_cast<T*>(block.data) + (block.size + kPlace - 1) / kPlace * kPlace;
+  }
 
   // Divides gradients_, arrays of T, by *scale, if kUnscale; *found_inf = 1 if a quotient is not
   // finite, else 0.

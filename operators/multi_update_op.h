@@ -47,11 +47,17 @@ struct MultiUpdateRun {
     return nullptr;
   }
 
-  // True if gradients, states, parameters and copies are views of blocks at equal, aligned offsets,
-  // in place and in order.
+  static bool IsAligned(const void* block) { return reinterpret_cast<uintptr_t>(block) % 16 == 0; }
+
+  // True if gradients, states, parameters and copies are views of blocks, which begin at multiples
+  // of 16 bytes, at equal, aligned offsets, in place and in order.
   bool IsFlat() const {
     const Part& first = parts[0];
     const char* copies = CopyBlock();
+    if (!IsAligned(first.param) || !IsAligned(first.grad) || !IsAligned(copies)) return false;
+    for (const float* state : first.state) {
+      if (!IsAligned(state)) return false;
+    }
     int64_t end = 0;
     for (const Part& part : parts) {
       const int64_t offset = part.param - first.param;

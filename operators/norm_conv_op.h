@@ -53,7 +53,7 @@ class NormConvDevice {
   void MaskGradient(const NormedImage& image, const Tensor& y, const Tensor& dy, Tensor* g,
                     Tensor* dnorm, Context* context);
 
-  // Engines that do it all in one pass; false, with nothing done, if the device has none. The
+  // Engines that do it all in one pass; false, and no result is there, if the device has none. The
   // norm may be null for Forward. `normed` gets what the convolution reads; it may be null if there
   // is no z.
   bool Forward(const NormedImage& image, const Tensor& filter, Tensor* y, Tensor* sums,

@@ -158,21 +158,22 @@ bool NormConvDevice<CUDAContext>::Backward(const NormedImage& image, const Tenso
                                        .dscale = dnorm_data + kDScaleRow * channels,
                                        .dbias = dnorm_data + kDBiasRow * channels,
                                        .scratch = Resize(3 * channels, &scratch)};
+    const bool convert = !conv.GradientType(filter).template Match<T>();
+    apart.ResizeLike(filter);
+    T* gradient = (convert ? &apart : dfilter)->template mutable_data<T>();
+    if (normed == nullptr &&
+        !cuda::ConvolveNormedBackwardFilter(conv.problem(), by, image.x.data<T>(), dy.data<T>(),
+                                            gradient, context->device_id(), context->stream())) {
+      return false;
+    }
     if (!cuda::ConvolveNormedBackwardData(conv.problem(), by, image.x.data<T>(),
                                           As<T>(filter, &filter_copy, context), dy.data<T>(), to,
                                           context->device_id(), context->stream())) {
       return false;
     }
-    const bool convert = !conv.GradientType(filter).template Match<T>();
-    apart.ResizeLike(filter);
-    T* gradient = (convert ? &apart : dfilter)->template mutable_data<T>();
     if (normed != nullptr) {
       cuda::Convolve(cuda::ConvDirection::kBackwardFilter, conv.problem(), normed->data<T>(),
                      nullptr, dy.data<T>(), gradient, context->device_id(), context->stream());
-    } else if (!cuda::ConvolveNormedBackwardFilter(conv.problem(), by, image.x.data<T>(),
-                                                   dy.data<T>(), gradient, context->device_id(),
-                                                   context->stream())) {
-      return false;
     }
     if (convert) {
       LaunchConvert(filter.numel(), kNumberOf<T>, gradient, Number::kFloat,

@@ -65,6 +65,10 @@ class SpatialBNForwardBase : public SpatialBNOpBase<Context> {
     CAFFE_ENFORCE_EQ(OutputSize(), this->is_test_ ? 1 : 5, "outputs with is_test ", this->is_test_);
     CAFFE_ENFORCE(sums_are_given_ || this->num_batches_ == 1, "num_batches is ", this->num_batches_,
                   ", but the sums over the batches are no inputs");
+    const bool own_sums = epilogue != BatchNormEpilogue::kNone ||
+                          this->template GetSingleArgument<bool>("own_sums", false);
+    CAFFE_ENFORCE(!own_sums || this->num_batches_ == 1, "num_batches is ", this->num_batches_,
+                  ", but the sums are of one batch");
   }
 
  protected:

@@ -135,7 +135,9 @@ CudnnOperations::Tensor CudnnOperations::Channels(int64_t id, int64_t channels,
                                                   cudnnDataType_t type) {
   std::vector<int64_t> dims(std::max<size_t>(4, problem_.x.size()), 1);
   dims[1] = channels;
-  return Own(CudnnTensor(id, type, dims, StridesOf(dims, true), kFullAlignment));
+  const int64_t element = type == CUDNN_DATA_FLOAT ? 4 : 2;
+  return Own(CudnnTensor(id, type, dims, StridesOf(dims, true),
+                         alignment_ < kFullAlignment ? element : kFullAlignment));
 }
 
 void CudnnOperations::Convolve(ConvDirection direction, Tensor x, Tensor filter, Tensor y,

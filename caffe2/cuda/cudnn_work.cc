@@ -117,6 +117,8 @@ CudnnPlan ChoosePlan(const CudnnWork& work, const Run& run) {
 std::optional<CudnnPlan> TryChoosePlan(const CudnnWork& work, const Run& run) {
   try {
     return ChoosePlan(work, run);
+  } catch (const OutOfMemoryError&) {
+    throw;  // says nothing about the plans
   } catch (const Error& error) {
     LOG(INFO) << "done in parts: " << error.what();
     return std::nullopt;

@@ -25,6 +25,7 @@ constexpr int kWarmUpRuns = 2;
 struct Operand {
   const void* data = nullptr;
   std::vector<int64_t> dims;
+  TypeMeta type;
 };
 
 // True if the two lists share an element.
@@ -48,8 +49,8 @@ bool Overlap(const Tensor& a, const Tensor& b) {
 // cannot hold, such as to wait, or to pass a value of the host to a kernel other than through
 // HostValues. Those run between the graphs, or before all of a graph that they have nothing in
 // common with: what moves the iteration and the learning rate runs before the iteration. Where a
-// tensor has moved or changed its shape, the rest of the run goes one by one, and the next run
-// records again.
+// tensor has moved or changed its shape or type, the rest of the run goes one by one, and the next
+// run records again.
 class CudaGraphNet final : public NetBase {
  public:
   CudaGraphNet(const std::shared_ptr<const NetDef>& net_def, Workspace* ws)
@@ -98,7 +99,8 @@ class CudaGraphNet final : public NetBase {
     for (const Segment& segment : segments_) {
       if (segment.graph != nullptr) {
         if (!IsAsRecorded(segment)) {
-          LOG(INFO) << "net " << Name() << ": tensors have moved or changed their shapes; its CUDA "
+          LOG(INFO) << "net " << Name()
+                    << ": tensors have moved or changed their shapes or types; its CUDA "
                     << "graphs are recorded again";
           const size_t begin = segment.begin;
           segments_.clear();
@@ -166,7 +168,11 @@ class CudaGraphNet final : public NetBase {
   // True if the two operators may change places.
   bool AreIndependent(size_t a, size_t b) const {
     const OperatorDef &def_a = operators_[a]->debug_def(), &def_b = operators_[b]->debug_def();
-    const Operands of_a = OperandsOf(def_a), of_b = OperandsOf(def_b);
+    Operands of_a = OperandsOf(def_a), of_b = OperandsOf(def_b);
+    for (auto& [operands, def] : {std::pair{&of_a, &def_a}, std::pair{&of_b, &def_b}}) {
+      operands->reads.insert(operands->reads.end(), def->control_input().begin(),
+                             def->control_input().end());
+    }
     if (Meet(of_a.writes, of_b.writes) || Meet(of_a.writes, of_b.reads) ||
         Meet(of_a.reads, of_b.writes) || RunsNestedNets(def_b)) {
       return false;
@@ -199,12 +205,17 @@ class CudaGraphNet final : public NetBase {
     size_t k = segment->begin;
     const std::vector<uint64_t> random = RandomState();
     const int device = operators_[order_[k]]->device_option().device_id();
+    segment->values = std::make_unique<cuda::HostValues>(device);
     try {
-      segment->values = std::make_unique<cuda::HostValues>(device);
       const cuda::HostValuesScope scope(segment->values.get());
       segment->graph = std::make_unique<cuda::Graph>(device, [&] {
         for (; k < segment->end; ++k) RecordOne(order_[k], *segment->values);
       });
+    } catch (const OutOfMemoryError&) {
+      // Says nothing about the operators: the next run records again.
+      SetRandomState(random);
+      segments_.clear();
+      throw;
     } catch (const std::exception& error) {
       SetRandomState(random);
       // An operator, or all of them: what the graph does not like is then not known.
@@ -222,7 +233,7 @@ class CudaGraphNet final : public NetBase {
   void RecordOne(size_t i, const cuda::HostValues& values) {
     OperatorBase& op = *operators_[i];
     const uint64_t before = RandomPosition(i);
-    op.RunAsync();
+    if (!op.RunAsync()) throw Error("it reported failure");
     if (RandomPosition(i) != before) throw Error("it draws random numbers");
     for (size_t k = 0; k < op.Inputs().size(); ++k) {
       const Tensor* input = BlobTensor(*op.Inputs()[k]);
@@ -262,7 +273,7 @@ class CudaGraphNet final : public NetBase {
   std::vector<Operand> OperandsOfSegment(const Segment& segment) const {
     std::vector<Operand> operands;
     ForEachOperand(segment, [&operands](const Tensor* tensor) {
-      operands.push_back({tensor->raw_data(), tensor->sizes()});
+      operands.push_back({tensor->raw_data(), tensor->sizes(), tensor->dtype()});
     });
     return operands;
   }
@@ -273,7 +284,7 @@ class CudaGraphNet final : public NetBase {
     ForEachOperand(segment, [&](const Tensor* tensor) {
       const Operand& operand = segment.operands[next++];
       same = same && tensor != nullptr && tensor->raw_data() == operand.data &&
-             tensor->sizes() == operand.dims;
+             tensor->sizes() == operand.dims && tensor->dtype() == operand.type;
     });
     return same;
   }

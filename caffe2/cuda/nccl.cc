@@ -225,6 +225,9 @@ struct LocalNcclGroup::State {
   // call(member, communicator, stream) for every device, as one operation.
   template <typename Call>
   void Run(const char* what, const Call& call) {
+    // One operation at a time in the process: all devices must see the same order.
+    static std::mutex order;
+    std::lock_guard<std::mutex> lock(order);
     ncclResult_t status = Nccl().group_start();
     for (size_t i = 0; status == ncclSuccess && i < devices.size(); ++i) {
       const DeviceGuard guard(devices[i]);

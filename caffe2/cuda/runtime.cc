@@ -290,10 +290,7 @@ void* AllocateOn(Stream stream, size_t nbytes, int device) {
   return AllocateFromPool(nbytes, state.pool, stream);
 }
 
-void FreeOn(Stream stream, void* data, int device) {
-  const DeviceGuard guard(device);
-  FreeToPool(data, stream);
-}
+void FreeOn(Stream stream, void* data, int /*device*/) { FreeToPool(data, stream); }
 
 FreeMemory MemoryOf(int device) {
   DeviceState& state = State(device);

@@ -33,6 +33,7 @@ struct Family {
   std::vector<int> steering;
   std::vector<std::pair<int, int>> in_place;  // input, output: all outputs
   std::vector<const char*> arguments;         // that say what is computed
+  bool has_decay = false;                     // the argument weight_decay
 };
 
 const std::vector<Family>& Families() {
@@ -44,7 +45,8 @@ const std::vector<Family>& Families() {
        {1},
        {2},
        {{0, 0}, {1, 1}, {3, 2}},
-       {"momentum", "nesterov"}},
+       {"momentum", "nesterov"},
+       true},
       {"Adam",
        "MultiAdam",
        3,
@@ -53,7 +55,7 @@ const std::vector<Family>& Families() {
        {4, 5},
        {{0, 0}, {1, 1}, {2, 2}},
        {"beta1", "beta2", "epsilon"}},
-      {"Adagrad", "MultiAdagrad", 2, 0, {1}, {3}, {{0, 0}, {1, 1}}, {"epsilon", "decay"}},
+      {"Adagrad", "MultiAdagrad", 2, 0, {1}, {3}, {{0, 0}, {1, 1}}, {"epsilon", "decay"}, true},
       {"RmsProp",
        "MultiRmsProp",
        0,
@@ -215,6 +217,15 @@ bool AreApart(const NetDef& net, const std::vector<Update>& updates, const std::
     }
     gradients.insert(update.gradient);
   }
+  // What steers them: they will all read it at the place of the last.
+  std::set<std::string> steering;
+  int first = net.op_size();
+  for (const Update& update : updates) {
+    first = std::min(first, update.op);
+    for (const std::string& blob : net.op(update.op).input()) {
+      if (blobs.count(blob) == 0) steering.insert(blob);
+    }
+  }
   for (int i = *own.begin(); i < net.op_size(); ++i) {
     if (own.count(i)) continue;
     // Behind the updates only the gradient, which now keeps its value, must have no reader.
@@ -222,7 +233,9 @@ bool AreApart(const NetDef& net, const std::vector<Update>& updates, const std::
     const Operands operands = OperandsOf(net.op(i));
     for (const auto* list : {&operands.reads, &operands.writes}) {
       for (const std::string& blob : *list) {
-        if (matter.count(blob) == 0) continue;
+        const bool moved = i > first && i <= *own.rbegin() && list == &operands.writes &&
+                           steering.count(blob) != 0;
+        if (matter.count(blob) == 0 && !moved) continue;
         VLOG(1) << "updates stay apart: " << net.op(i).type() << " touches " << blob;
         return false;
       }
@@ -396,7 +409,9 @@ std::map<Key, std::vector<Update>> FindUpdates(const NetDef& net,
     update.gradient = op.input(family->gradient);
     if (family->param >= 0) update.param = op.input(family->param);
     for (const int s : family->states) update.states.push_back(op.input(s));
-    update.decay = ArgumentHelper(op).GetSingleArgument<float>("weight_decay", 0.f);
+    if (family->has_decay) {
+      update.decay = ArgumentHelper(op).GetSingleArgument<float>("weight_decay", 0.f);
+    }
     if (FindCompanions(net, constants, &update)) candidates[KeyOf(op, *family)].push_back(update);
   }
   return candidates;
