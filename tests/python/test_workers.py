@@ -38,13 +38,137 @@ def test_workers_run_until_they_are_stopped():
     assert workers.stop_coordinator("own")
     assert order == [("own", "begin"), "end"]
     assert told and told[0]["worker_time"] >= 0
-    before = set(seen)
-    again = parallel_workers.init_workers(seen.add, num_worker_threads=1)
+    enough.clear()
+
+    def work_again(worker_id):
+        seen.add(worker_id)
+        enough.set()
+
+    again = parallel_workers.init_workers(work_again, num_worker_threads=1)
     again.start()
-    while seen == before:
-        pass
+    assert enough.wait(30)
     assert again.stop()
     assert len(seen) == 4  # the new worker has a number of its own
+
+
+def test_all_are_ready_before_one_starts():
+    seen, ids = [], []
+
+    def prepare(coordinator, everything):
+        seen.append([other._started for other in everything._coordinators])
+        ids.extend(coordinator.get_worker_ids())
+
+    for name in ("first", "second"):
+        workers = parallel_workers.init_workers(
+            lambda worker_id: None, worker_name=name, init_fun=prepare)
+    workers.start()
+    assert workers.stop()
+    assert seen == [[False, False]] * 2
+    assert len(set(ids)) == 4 and set(ids) <= set(workers.get_worker_ids())
+
+
+class Recorder:
+    def __init__(self):
+        self.told, self.enough = [], threading.Event()
+
+    def log(self, metrics):
+        self.told.append(metrics)
+        if len(self.told) >= 5:
+            self.enough.set()
+
+
+class BadLogger:
+    def log(self, metrics):
+        raise RuntimeError("planned failure of a logger")
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_loggers_that_fail_disturb_nobody(by_name, caplog):
+    recorder = Recorder()
+    loggers = [BadLogger(), recorder]
+    workers = parallel_workers.init_workers(
+        lambda worker_id: None,
+        external_loggers=dict(zip("ab", loggers)) if by_name else loggers)
+    workers.start()
+    assert recorder.enough.wait(30)
+    assert workers.stop()
+    assert "planned failure of a logger" in caplog.text
+
+
+def test_metrics_of_many_threads():
+    recorder = Recorder()
+    metrics = parallel_workers.Metrics([recorder])
+    metrics.put_metric("forgotten", 1)
+    metrics.reset_metrics()
+
+    def put(thread):
+        for i in range(500):
+            metrics.put_metric(f"sum_{i % 50}", 1, count=False)
+            metrics.log_metrics()
+
+    threads = [threading.Thread(target=put, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    metrics.put_metric("mean", 2)
+    metrics.put_metric("mean", 4)
+    metrics.log_metrics()
+    assert sum(sum(told.values()) for told in recorder.told[:-1]) == 2000
+    assert recorder.told[-1] == {"mean": 3}
+
+
+def test_one_that_cannot_be_stopped_keeps_no_other_from_it(caplog):
+    class Stuck(parallel_workers.State):
+        def stop(self):
+            raise RuntimeError("planned failure to stop")
+
+    everything = parallel_workers.global_coordinator
+    everything.add(parallel_workers.WorkerCoordinator("stuck", [], None, Stuck()))
+    active_at_end = []
+    coordinators = []
+    for name in ("first", "second"):
+        parallel_workers.init_workers(
+            lambda worker_id: None, worker_name=name,
+            shutdown_fun=lambda: active_at_end.append([c.is_active() for c in coordinators]))
+    coordinators += everything._coordinators[1:]
+    everything.start()
+    assert not everything.stop()
+    assert "planned failure to stop" in caplog.text
+    assert active_at_end == [[False, False]] * 2  # both were told before one was waited for
+
+
+def test_a_worker_may_stop_itself():
+    answers, answered = [], threading.Event()
+
+    def work(worker_id):
+        answers.append(parallel_workers.global_coordinator.stop_coordinator("own"))
+        answered.set()
+
+    parallel_workers.init_workers(work, num_worker_threads=1, worker_name="own").start()
+    assert answered.wait(30)
+    assert answers == [True]
+
+
+def test_exceptions_reach_the_handler():
+    seen, handled = [], threading.Event()
+
+    class Careful(parallel_workers.Worker):
+        def handle_exception(self, e):
+            seen.append(e)
+            handled.set()
+
+    def fail(worker_id):
+        raise ValueError("planned failure")
+
+    coordinator = parallel_workers.WorkerCoordinator("careful", [0], None)
+    coordinator.add_thread(
+        parallel_workers.run_worker, coordinator, Careful(coordinator, 0, fail))
+    parallel_workers.global_coordinator.add(coordinator)
+    parallel_workers.global_coordinator.start()
+    assert handled.wait(30)
+    assert parallel_workers.global_coordinator.stop()
+    assert str(seen[0]) == "planned failure"
 
 
 def test_a_failing_worker_ends_its_fellows(caplog):
@@ -143,18 +267,50 @@ def test_without_rebatching_arrays_come_as_they_are():
     model = ModelHelper("raw")
     with core.NameScope("scoped"):
         workers = data_workers.init_data_input_workers(
-            model, ["x", "y"], lambda worker, size: [np.ones((size, 7)), np.ones(size)],
+            model, ["x", "y"], lambda worker, size: [np.float32(3), np.ones((size, 7))],
             batch_size=2, dont_rebatch=True)
     workers.start()
     x, y = run(model)()
+    assert x.shape == () and y.shape == (2, 7)
+    assert workers.stop()
+
+
+def test_a_fetch_function_without_data_is_called_again(caplog):
+    recorder = Recorder()
+    answers = iter([None, None])
+    model = ModelHelper("patient")
+    with core.NameScope("scoped"):
+        workers = data_workers.init_data_input_workers(
+            model, ["x", "y"],
+            lambda worker, size: next(answers, [np.ones((size, 7)), np.ones(size)]),
+            batch_size=2, num_worker_threads=1, external_loggers=[recorder])
+    workers.start()
+    x, y = run(model)()
     assert x.shape == (2, 7) and y.shape == (2,)
+    assert recorder.enough.wait(30)
+    assert workers.stop()
+    assert caplog.text.count("returned None") == 2
+    assert recorder.told[0]["fetcher_time"] >= 0
+
+
+def test_another_net_may_read_in_batches_of_another_size():
+    with core.NameScope("scoped"):
+        workers = data_workers.init_data_input_workers(
+            ModelHelper("before"), ["x", "y"], Numbers(), batch_size=5, input_source_name="reset")
+    model = ModelHelper("after")
+    workers.reset_data_input("scoped/", "reset", model, 3)
+    with pytest.raises(ValueError, match="no workers give the input reset under the scope ''"):
+        workers.reset_data_input("", "reset", model, 3)
+    workers.start()
+    x, y = run(model)()
+    assert x.shape == (3, 1)
+    np.testing.assert_array_equal(2 * x[:, 0], y)
     assert workers.stop()
 
 
 @pytest.mark.parametrize("fetched, message", [
     ([np.ones(3)], "1 arrays were fetched"),
     ([np.ones(3), np.ones(2)], "different numbers of rows"),
-    (None, "returned None"),
 ])
 def test_bad_input_ends_the_net_that_waits(fetched, message, caplog):
     model = ModelHelper("bad")

@@ -52,15 +52,17 @@ def init_data_input_workers(net, input_blob_names, fetch_fun, batch_size, num_wo
       net: a Net, or a ModelHelper.
       input_blob_names: the blobs that get the input.
       fetch_fun: function(worker id, batch_size) -> list of arrays, one for each blob, all with the
-        same number of rows; called by the threads, possibly at the same time.
+        same number of rows, or None if there is nothing at the moment: it is then called again;
+        called by the threads, possibly at the same time.
       batch_size: rows of a batch.
       num_worker_threads: how many threads fetch.
       input_source_name: what stop_coordinator knows these workers by.
       max_buffered_batches: results of fetch_fun that may wait.
       init_fun: function(worker coordinator, global coordinator), called before they start.
-      external_loggers: {name: object with log(dict)}, which get times in seconds.
-      dont_rebatch: hands the arrays on as they are fetched, instead of cutting and joining them
-        into batches of exactly `batch_size` rows.
+      external_loggers: objects with log(dict), in a list or by name, which the threads tell
+        `fetcher_time` and `enqueue_time`, the seconds of a call and of handing on a batch.
+      dont_rebatch: hands the arrays on as they are fetched, of any shapes, instead of cutting and
+        joining them into batches of exactly `batch_size` rows.
       batch_columns: for each blob the dimension that counts the rows; default 0.
       timeout: how long a run of the net waits for a batch, in seconds.
 
@@ -74,7 +76,7 @@ def init_data_input_workers(net, input_blob_names, fetch_fun, batch_size, num_wo
     worker_ids = global_coordinator.get_new_worker_ids(num_worker_threads)
     coordinator = WorkerCoordinator(input_source_name, worker_ids, init_fun, feeder)
     for worker_id in worker_ids:
-        worker = DataWorker(coordinator, worker_id, fetch_fun, metrics, batch_size, feeder)
+        worker = DataWorker(coordinator, worker_id, fetch_fun, metrics, feeder)
         coordinator.add_thread(run_worker, coordinator, worker)
     coordinator.add_thread(enqueuer, coordinator, feeder)
     global_coordinator.add(coordinator)
@@ -87,7 +89,8 @@ class BatchFeeder(State):
     def __init__(self, net, input_blob_names, batch_size, input_source_name, max_buffered_batches,
                  metrics, dont_rebatch=False, batch_columns=None, timeout=600):
         self._names = [core.ScopedName(str(name)) for name in input_blob_names]
-        self._batch_size = batch_size
+        self.batch_size = batch_size
+        self.namescope = scope.CurrentNameScope()
         self._source = input_source_name
         self._buffer = queue.Queue(maxsize=max_buffered_batches)
         self._metrics = metrics
@@ -100,12 +103,13 @@ class BatchFeeder(State):
         self._counting = threading.Lock()
         self._logged = (time.monotonic(), 0)
         self._rest = None
-        self._add_queue(net, timeout)
+        self._timeout = timeout
+        self._make_queue()
+        self._let_read(net)
 
-    def _add_queue(self, net, timeout):
-        """Makes the queue, and lets the net read it."""
-        place = scope.CurrentNameScope()
-        self._queue = core.BlobReference(f"{place}{self._source}_input_queue_{self._names[0]}")
+    def _make_queue(self):
+        self._queue = core.BlobReference(
+            f"{self.namescope}{self._source}_input_queue_{self._names[0]}")
         self._staged = [core.BlobReference(f"{name}_{self._source}_enqueue")
                         for name in self._names]
         with core.DeviceScope(core.DeviceOption(caffe2_pb2.CPU)):
@@ -116,10 +120,18 @@ class BatchFeeder(State):
                 "EnqueueBlobs", [self._queue, *self._staged], self._staged)
         for name in (*self._names, *self._staged):
             workspace.CreateBlob(str(name))  # here, not in a thread
+
+    def _let_read(self, net):
         if not net.BlobIsDefined(self._queue):
             net.AddExternalInput(self._queue)
         net.DequeueBlobs(self._queue, [core.BlobReference(name) for name in self._names],
-                         timeout_secs=float(timeout))
+                         timeout_secs=float(self._timeout))
+
+    def reset(self, net, batch_size):
+        """Lets another net (a Net or ModelHelper) read the input, in batches of another size."""
+        self.batch_size = batch_size
+        with core.DeviceScope(self._device or core.DeviceOption(caffe2_pb2.CPU)):
+            self._let_read(getattr(net, "net", net))
 
     def stop(self):
         workspace.RunOperatorOnce(core.CreateOperator("CloseBlobsQueue", [self._queue], []))
@@ -127,29 +139,32 @@ class BatchFeeder(State):
     def put(self, chunk, coordinator):
         """Buffers what was fetched; waits while the buffer is full.
 
-        Raises ValueError for another number of arrays than blobs, or different numbers of rows.
+        Raises ValueError for another number of arrays than blobs and, where batches are cut, for
+        different numbers of rows.
         """
         chunk = [np.asarray(array) for array in chunk]
         if len(chunk) != len(self._names):
             raise ValueError(f"{len(chunk)} arrays were fetched for the blobs {self._names}")
-        rows = {array.shape[column] for array, column in zip(chunk, self._columns)}
-        if len(rows) != 1:
-            raise ValueError(f"arrays with different numbers of rows, {sorted(rows)}, were fetched "
-                             f"for the blobs {self._names}")
+        if not self._dont_rebatch:
+            rows = {array.shape[column] for array, column in zip(chunk, self._columns)}
+            if len(rows) != 1:
+                raise ValueError(f"arrays with different numbers of rows, {sorted(rows)}, were "
+                                 f"fetched for the blobs {self._names}")
         while coordinator.is_active():
             try:
                 self._buffer.put(chunk, timeout=_POLL_SECONDS)
             except queue.Full:
                 continue
             with self._counting:
-                self._inputs += rows.pop()
+                self._inputs += self._rows(chunk)
             return
 
     def next_batch(self, coordinator):
         """The arrays of the next batch; None when the coordinator ends."""
         while coordinator.is_active():
-            if self._rest is not None and self._rows(self._rest) >= self._batch_size:
-                return self._cut()
+            size = self.batch_size
+            if self._rest is not None and self._rows(self._rest) >= size:
+                return self._cut(size)
             try:
                 chunk = self._buffer.get(timeout=_POLL_SECONDS)
             except queue.Empty:
@@ -163,11 +178,13 @@ class BatchFeeder(State):
         return None
 
     def _rows(self, chunk):
-        return chunk[0].shape[self._columns[0]]
+        """Rows of the first array; a single one for what has no such dimension."""
+        shape, column = chunk[0].shape, self._columns[0]
+        return shape[column] if column < len(shape) else 1
 
-    def _cut(self):
+    def _cut(self, size):
         """A batch off the rows that are left of what was fetched."""
-        parts = [np.split(array, [self._batch_size], axis=column)
+        parts = [np.split(array, [size], axis=column)
                  for array, column in zip(self._rest, self._columns)]
         self._rest = [behind for _, behind in parts]
         return [batch for batch, _ in parts]
@@ -192,16 +209,21 @@ class BatchFeeder(State):
 class DataWorker(Worker):
     """Fetches input."""
 
-    def __init__(self, coordinator, worker_id, worker_fun, metrics, batch_size, feeder):
+    def __init__(self, coordinator, worker_id, worker_fun, metrics, feeder):
         Worker.__init__(self, coordinator, worker_id, worker_fun, metrics)
-        self._batch_size = batch_size
         self._feeder = feeder
 
     def run(self):
-        chunk = self._worker_fun(self._worker_id, self._batch_size)
+        chunk = self._worker_fun(self._worker_id, self._feeder.batch_size)
         if chunk is None:
-            raise ValueError("the fetch function returned None")
-        self._feeder.put(chunk, self._coordinator)
+            log.warning("the fetch function of worker %s returned None", self._worker_id)
+            time.sleep(_POLL_SECONDS)  # it may do so for long
+        else:
+            self._feeder.put(chunk, self._coordinator)
+
+    def finish(self):
+        self._metrics.put_metric("fetcher_time", time.time() - self._start_time)
+        self._metrics.log_metrics()
 
 
 def enqueuer(coordinator, feeder):

@@ -22,24 +22,36 @@ _JOIN_SECONDS = 10
 
 
 class Metrics:
-    """Passes measurements on to loggers, objects with ``log(dict)``: {name: logger}."""
+    """Passes measurements of any thread on to loggers, objects with ``log(dict)``: a list of them,
+    or a dictionary by their names."""
 
     def __init__(self, external_loggers):
+        loggers = external_loggers or ()
+        self._loggers = list(loggers.values() if isinstance(loggers, dict) else loggers)
+        self._lock = threading.Lock()
         self._metrics = {}
-        self._loggers = list((external_loggers or {}).values())
 
     def put_metric(self, key, value, count=True):
         """Adds a value to a sum; with `count`, the mean is told, not the sum."""
-        total, number = self._metrics.get(key, (0, 0))
-        self._metrics[key] = (total + value, number + 1 if count else 0)
+        with self._lock:
+            total, number = self._metrics.get(key, (0, 0))
+            self._metrics[key] = (total + value, number + 1 if count else 0)
+
+    def reset_metrics(self):
+        """Forgets what was not told yet, and returns it: {key: (sum, number of values or 0)}."""
+        with self._lock:
+            metrics, self._metrics = self._metrics, {}
+        return metrics
 
     def log_metrics(self):
-        """Tells the loggers, and starts again."""
+        """Tells the loggers, and starts again. What a logger raises is logged."""
         told = {key: total / number if number else total
-                for key, (total, number) in self._metrics.items()}
-        self._metrics = {}
+                for key, (total, number) in self.reset_metrics().items()}
         for logger in self._loggers:
-            logger.log(told)
+            try:
+                logger.log(dict(told))
+            except Exception:
+                log.exception("the external logger %r failed", logger)
 
 
 class State:
@@ -78,6 +90,10 @@ class WorkerCoordinator:
         self._stopping = threading.Lock()
         self._failed = False
 
+    def get_worker_ids(self):
+        """The numbers of the workers."""
+        return self._worker_ids
+
     def is_active(self):
         """False as soon as the workers shall end."""
         return self._active
@@ -107,30 +123,48 @@ class WorkerCoordinator:
         which is logged."""
         self._failed = True
         log.exception("%s: %s", self._worker_name, reason)
-        self._end()
+        self.request_stop()
 
-    def _end(self):
+    def request_stop(self):
+        """Tells the workers to end, without waiting for them."""
         with self._stopping:
             if not self._active:
                 return
             self._active = False
             self._state.stop()
 
-    def stop(self):
-        """Ends the workers and waits for them. Returns False if one did not end within ten seconds,
-        or had failed."""
-        self._end()
+    def wait_finish(self):
+        """Waits for the workers to end, but for the one that calls this. Returns False if one did
+        not end within ten seconds, or had failed."""
         deadline = time.monotonic() + _JOIN_SECONDS
-        for thread in self._threads if self._started else ():
+        others = [thread for thread in self._threads
+                  if self._started and thread is not threading.current_thread()]
+        for thread in others:
             thread.join(max(0, deadline - time.monotonic()))
-        late = [thread.name for thread in self._threads if thread.is_alive()]
-        if late:
-            log.error("%s: threads %s did not end in time", self._worker_name, late)
-        else:
-            self._state.cleanup()
-        if self._shutdown_fun:
-            self._shutdown_fun()
+        late = [thread.name for thread in others if thread.is_alive()]
+        try:
+            if late:
+                log.error("%s: threads %s did not end in time", self._worker_name, late)
+            else:
+                self._state.cleanup()
+        finally:
+            if self._shutdown_fun:
+                self._shutdown_fun()
         return not late and not self._failed
+
+
+def _stop_all(coordinators):
+    """Tells all to end before it waits for any. An error of one is logged and keeps no other from
+    being stopped. Returns whether all ended well."""
+    well = True
+    for step in (WorkerCoordinator.request_stop, WorkerCoordinator.wait_finish):
+        for coordinator in coordinators:
+            try:
+                well &= step(coordinator) is not False
+            except Exception:
+                log.exception("%s: stopping failed", coordinator._worker_name)
+                well = False
+    return well
 
 
 class GlobalWorkerCoordinator:
@@ -145,22 +179,44 @@ class GlobalWorkerCoordinator:
         """Adds a WorkerCoordinator, to be started and stopped with the others."""
         self._coordinators.append(coordinator)
 
-    def get_new_worker_ids(self, num_workers):
-        """Numbers that no worker had before."""
-        first = self._fetcher_id_seq
-        self._fetcher_id_seq += num_workers
-        return list(range(first, self._fetcher_id_seq))
+    def get_new_worker_id(self):
+        """A number that no worker had before."""
+        self._fetcher_id_seq += 1
+        return self._fetcher_id_seq - 1
 
-    def init_workers(self, worker_name):
-        """Calls the init functions of the coordinators of this name."""
-        for coordinator in self._coordinators:
-            if coordinator._worker_name == worker_name:
-                coordinator.init(self)
+    def get_new_worker_ids(self, num_workers):
+        """As many numbers that no worker had before."""
+        return [self.get_new_worker_id() for _ in range(num_workers)]
+
+    def get_worker_ids(self):
+        """All numbers that were given to workers."""
+        return list(range(self._fetcher_id_seq))
+
+    def reset_data_input(self, namescope, name, net, batch_size):
+        """Lets another net read the input of data_workers, in batches of another size.
+
+        Args:
+          namescope: the name scope, with its final "/", under which the input was added.
+          name: its input_source_name.
+          net: a Net, which gets an operator that reads the input; or a ModelHelper.
+          batch_size: rows of a batch; batches that wait for the net already keep their size.
+
+        Raises ValueError if there is no such input.
+        """
+        inputs = [coordinator._state for coordinator in self._coordinators
+                  if coordinator._worker_name == name
+                  and getattr(coordinator._state, "namescope", None) == namescope]
+        if not inputs:
+            raise ValueError(f"no workers give the input {name} under the scope {namescope!r}")
+        for state in inputs:
+            state.reset(net, batch_size)
 
     def start(self):
         """Starts all workers that are not running; they end with the process, if not before."""
+        # No worker runs before all are ready.
         for coordinator in self._coordinators:
             coordinator.init(self)
+        for coordinator in self._coordinators:
             coordinator.start()
         if not self._shutdown_registered:
             atexit.register(self.stop)
@@ -169,13 +225,13 @@ class GlobalWorkerCoordinator:
     def stop(self):
         """Ends all workers; returns whether all ended well."""
         stopped, self._coordinators = self._coordinators, []
-        return all([coordinator.stop() for coordinator in stopped])
+        return _stop_all(stopped)
 
     def stop_coordinator(self, worker_name):
         """Ends the workers of one name; returns whether all ended well."""
         stopped = [c for c in self._coordinators if c._worker_name == worker_name]
         self._coordinators = [c for c in self._coordinators if c._worker_name != worker_name]
-        return all([coordinator.stop() for coordinator in stopped])
+        return _stop_all(stopped)
 
 
 global_coordinator = GlobalWorkerCoordinator()
@@ -201,9 +257,9 @@ class Worker:
         """Does one piece of work."""
         self._worker_fun(self._worker_id)
 
-    def handle_exception(self):
-        """Called where run() raised; ends the coordinator."""
-        self._coordinator.fail(f"worker {self._worker_id} failed")
+    def handle_exception(self, e):
+        """Called while what a piece of work raised is handled; ends the coordinator."""
+        self._coordinator.fail(f"worker {self._worker_id} failed: {e}")
 
     def finish(self):
         """Called after each piece of work."""
@@ -214,15 +270,18 @@ class Worker:
 def run_worker(coordinator, worker):
     """What the thread of a worker does."""
     while coordinator.is_active():
-        worker.start()
         try:
-            worker.run()
-        except Exception:
+            worker.start()
+            try:
+                worker.run()
+            finally:
+                worker.finish()
+        except Exception as error:
             # What ends because the coordinator does, such as waiting for a queue, is no failure.
             if coordinator.is_active():
-                worker.handle_exception()
-        finally:
-            worker.finish()
+                worker.handle_exception(error)
+            else:
+                log.debug("a worker was cut short", exc_info=True)
 
 
 def init_workers(worker_fun, num_worker_threads=2, worker_name="train", init_fun=None,
@@ -233,7 +292,8 @@ def init_workers(worker_fun, num_worker_threads=2, worker_name="train", init_fun
       num_worker_threads: how many.
       worker_name: what stop_coordinator knows them by.
       init_fun: function(worker coordinator, global coordinator), called before they start.
-      external_loggers: {name: object with log(dict)}, which get the times of the calls in seconds.
+      external_loggers: objects with log(dict), in a list or by name, which the threads tell
+        `worker_time`, the seconds of a call.
       shutdown_fun: function(), called after they ended.
 
     An exception of `worker_fun` is logged and ends all workers of this name. Returns the
