@@ -3,6 +3,9 @@
 import argparse
 import subprocess
 import sys
+import threading
+import types
+import warnings
 
 import hypothesis.strategies as st
 import numpy as np
@@ -127,12 +130,52 @@ def test_lazy_libraries_are_loaded_when_an_operator_is_missed(tmp_path):
         assert len(seen) == 1
         lazy_dyndep.SetErrorHandler(None)
         lazy_dyndep.RegisterOpsLibrary(str(broken))
-        with pytest.raises(OSError, match="broken"):
-            workspace.CreateNet(core.Net("pending"))
-        workspace.CreateNet(core.Net("not_tried_again"))
+        for name in ("pending", "tried_again"):
+            with pytest.raises(OSError, match="broken"):
+                workspace.CreateNet(core.Net(name))
     finally:
+        lazy_dyndep.SetErrorHandler(seen.append)
+        core.RefreshRegisteredOperators()
         lazy_dyndep.SetErrorHandler(None)
+    workspace.CreateNet(core.Net("nothing_pending_any_more"))
     assert str(broken) not in lazy_dyndep.GetImportedOpsLibraries()
+
+
+def test_a_library_that_is_being_loaded_is_waited_for():
+    loading, go_on, order = threading.Event(), threading.Event(), []
+
+    def load():
+        core.TriggerLazyImport()  # as if it looked for an operator itself
+        loading.set()
+        assert go_on.wait(30)
+        order.append("loaded")
+
+    def look():
+        core.TriggerLazyImport()
+        order.append("looked")
+
+    core.RegisterLazyImport(load)
+    threads = [threading.Thread(target=look) for _ in range(2)]
+    threads[0].start()
+    assert loading.wait(30)
+    threads[1].start()
+    go_on.set()
+    for thread in threads:
+        thread.join(30)
+    assert order == ["loaded", "looked", "looked"]
+
+
+def test_arguments_are_looked_up_anew_after_a_library_was_loaded(monkeypatch):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", core.UnknownArgumentWarning)
+        core.CreateOperator("LoadedLater", [], [], extent=1)  # no schema tells
+        schema = types.SimpleNamespace(args=[types.SimpleNamespace(name="extend")])
+        monkeypatch.setattr(core.C, "OpSchema", types.SimpleNamespace(get=lambda op_type: schema))
+        core.RefreshRegisteredOperators()
+        with pytest.raises(core.UnknownArgumentWarning, match="did you mean extend"):
+            core.CreateOperator("LoadedLater", [], [], extent=1)
+    monkeypatch.undo()
+    core.RefreshRegisteredOperators()
 
 
 def test_inputs_are_filled_at_random():

@@ -304,11 +304,22 @@ def test_flags():
         core.GlobalInit(["caffe2", "--no_such_flag=1"])
 
 
+def test_run_operator_multiple_leaves_other_nets_alone():
+    net = core.Net("RunOperatorMultiple")
+    net.ConstantFill([], "x", shape=[1])
+    workspace.CreateNet(net)
+    assert workspace.RunOperatorMultiple(core.CreateOperator(
+        "ConstantFill", [], ["y"], shape=[2]), 1)
+    assert workspace.C.nets() == [net.Name()]
+
+
 def test_run_operator_multiple_keeps_the_operator():
     workspace.FeedBlob("x", np.array([0.5, 2], np.float32))
     op = core.CreateOperator("AccumulateHistogram", ["x"], ["now", "so_far"])
     assert workspace.RunOperatorMultiple(op, 3)
     assert workspace.FetchBlob("now").tolist() == [0, 1, 1]
     assert workspace.FetchBlob("so_far").tolist() == [0, 3, 3]
+    assert workspace.RunOperatorMultiple(op.SerializeToString(), 2)
+    assert workspace.FetchBlob("so_far").tolist() == [0, 2, 2]
     assert workspace.RunOperatorOnce(op)
     assert workspace.FetchBlob("so_far").tolist() == [0, 1, 1]

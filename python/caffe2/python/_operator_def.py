@@ -4,6 +4,7 @@ import difflib
 import functools
 import os
 import sys
+import threading
 import warnings
 
 from caffe2.proto import caffe2_pb2
@@ -14,18 +15,33 @@ _REGISTERED_OPERATORS = frozenset(C.registered_operators())
 
 # Functions that load libraries of operators when one is looked for; see lazy_dyndep.
 _lazy_imports = []
+_lazy_lock = threading.RLock()
+_loading = False
 
 
 def RegisterLazyImport(load):
-    """Lets a function be called, once, before the next operator that is not known is looked for,
-    and before the next net is made."""
+    """Lets a function be called, until it succeeds, before the next operator that is not known is
+    looked for, and before the next net is made."""
     _lazy_imports.append(load)
 
 
 def TriggerLazyImport():
-    """Calls the functions of RegisterLazyImport that were not called yet."""
-    while _lazy_imports:
-        _lazy_imports.pop(0)()
+    """Calls the functions of RegisterLazyImport that were not called yet. Other threads wait for
+    that; a function that raises is called again the next time."""
+    global _loading
+    if not _lazy_imports:
+        return
+    with _lazy_lock:
+        if _loading:
+            return  # one of the functions looks for an operator itself
+        _loading = True
+        try:
+            while _lazy_imports:
+                _lazy_imports[0]()
+                # Only now: to other threads, an empty list says that all is loaded.
+                _lazy_imports.pop(0)
+        finally:
+            _loading = False
 
 
 def RefreshRegisteredOperators(trigger_lazy=True):
@@ -36,6 +52,7 @@ def RefreshRegisteredOperators(trigger_lazy=True):
         TriggerLazyImport()
     _REGISTERED_OPERATORS = frozenset(C.registered_operators())
     _nearby_names.cache_clear()
+    _argument_names.cache_clear()
 
 
 def _is_registered(key):

@@ -7,6 +7,7 @@ What a Python operator raises comes through as it is.
 
 import contextlib
 import difflib
+import itertools
 import logging
 import os
 import shutil
@@ -265,13 +266,19 @@ def RunOperatorOnce(operator):
     return C.run_operator_once(StringifyProto(operator))
 
 
+# Numbers the nets of RunOperatorMultiple, which several threads may call.
+_operator_nets = itertools.count()
+
+
 def RunOperatorMultiple(operator, num_runs):
-    """Makes one operator from an OperatorDef and runs it num_runs times.
+    """Makes one operator from an OperatorDef, or its bytes, and runs it num_runs times.
 
     Unlike RunOperatorOnce again and again, this keeps what the operator remembers of its runs.
     """
-    net = caffe2_pb2.NetDef(name="RunOperatorMultiple", op=[operator])
-    CreateNet(net, overwrite=True)
+    definition = caffe2_pb2.OperatorDef.FromString(StringifyProto(operator))
+    name = f"RunOperatorMultiple_{next(_operator_nets)}"
+    net = caffe2_pb2.NetDef(name=name, op=[definition])
+    CreateNet(net)
     try:
         return all(RunNet(net.name) for _ in range(num_runs))
     finally:
