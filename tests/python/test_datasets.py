@@ -149,6 +149,42 @@ def test_a_cached_reader_reads_its_source_once(tmp_path):
     assert _rows_read(reader, "read_anew", ws) == [5, 6, 7, 8]
 
 
+@pytest.mark.parametrize("db_type", ["LevelDB", "minidb"])
+def test_an_interrupted_cache_is_none(tmp_path, db_type, monkeypatch):
+    path = str(tmp_path / "cache")
+    source = fed_dataset()
+    ws = workspace.C.Workspace.current
+    reader = CachedReader(source.reader(), path, db_type)
+
+    def fail(inputs, outputs):
+        raise OSError("planned interruption")
+
+    monkeypatch.setattr(reader, "_publish", fail)
+    with pytest.raises(OSError, match="planned interruption"):
+        LocalSession(ws).run(reader.build_cache_step())
+    assert not (tmp_path / "cache").exists()
+    monkeypatch.undo()
+    for values, overwrite in (([1, 2, 3, 4], False), ([5, 6, 7, 8], True)):
+        workspace.FeedBlob(source.get_blobs()[0], np.int64(values))
+        reader = CachedReader(source.reader(), path, db_type)
+        LocalSession(ws).run(reader.build_cache_step(overwrite))
+        assert _rows_read(reader, f"read_{overwrite}", ws) == values
+    assert [found.name for found in tmp_path.iterdir()] == ["cache"]
+
+
+def test_a_cache_does_not_overwrite_what_is_no_database(tmp_path):
+    path = tmp_path / "cache"
+    reader = CachedReader(fed_dataset().reader(), str(path))
+    step = reader.build_cache_step(overwrite=True)
+    path.mkdir()
+    (path / "thesis.txt").write_text("precious")
+    with pytest.raises(ValueError, match="cannot be opened as a LevelDB database"):
+        LocalSession(workspace.C.Workspace.current).run(step)
+    with pytest.raises(ValueError, match="cannot be opened as a LevelDB database"):
+        reader.build_cache_step(overwrite=True)
+    assert (path / "thesis.txt").read_text() == "precious"
+
+
 def test_a_database_is_loaded_to_the_workspace_that_reads_it(tmp_path):
     dataset = fed_dataset()
     path = str(tmp_path / "db")

@@ -3,6 +3,7 @@
 import os
 import shutil
 
+from caffe2.python import _import_c_extension as C
 from caffe2.python import core
 from caffe2.python.dataset import Dataset
 from caffe2.python.db_file_reader import DBFileReader
@@ -16,6 +17,8 @@ _NUM_THREADS = 16
 class CachedReader(DBFileReader):
     """Reads the rows of another reader, from a database that the step of build_cache_step makes if
     it does not exist. Run that step before reading.
+
+    The step writes to ``DB_PATH.building`` first: a database at the path itself is complete.
 
     Args:
       reader: the other Reader; its schema must be known.
@@ -32,6 +35,7 @@ class CachedReader(DBFileReader):
         self.original_reader = reader
         super().__init__(db_path, db_type, name or f"{os.path.basename(db_path)}_cached_reader",
                          batch_size, loop_over)
+        self._staging = os.path.normpath(db_path) + ".building"
 
     def _dataset(self, field_names):
         schema = self.original_reader.schema().clone_schema()
@@ -41,23 +45,49 @@ class CachedReader(DBFileReader):
         return Dataset(record, self.name)
 
     def build_cache_step(self, overwrite=False):
-        """The step that makes the database; with `overwrite`, also where there is one."""
+        """The step that makes the database; with `overwrite`, also where there is one.
+
+        Raises ValueError, here and in the step, if what it shall take the place of cannot be
+        opened as a database of this type.
+        """
         if os.path.exists(self.db_path) and not overwrite:
             return core.execution_step("build_cache", [])
+        self._check_replaceable()
         init_net = core.Net("init_cache")
         with core.NameScope(self.name):
             self.ds.init_empty(init_net)
         with Cluster(), core.NameScope(self.name), TaskGroup() as copying:
             pipe(self.original_reader, self.ds.writer(), num_threads=_NUM_THREADS)
         save_net = core.Net("save_cache")
-        save_net.Python(self._remove_database)([], [])
-        save_net.Save(self.ds.get_blobs(), [], db=self.db_path, db_type=self.db_type,
+        save_net.Python(self._stage)([], [])
+        save_net.Save(self.ds.get_blobs(), [], db=self._staged("new"), db_type=self.db_type,
                       blob_name_overrides=self.ds.field_names(), absolute_path=True)
+        save_net.Python(self._publish)([], [])
         return core.execution_step(
             "build_cache", [init_net, copying.to_task().get_step(), save_net])
 
-    def _remove_database(self, inputs, outputs):
-        if os.path.isdir(self.db_path):
-            shutil.rmtree(self.db_path)
-        elif os.path.exists(self.db_path):
-            os.remove(self.db_path)
+    def _staged(self, name):
+        return os.path.join(self._staging, name)
+
+    def _check_replaceable(self):
+        if not os.path.exists(self.db_path):
+            return
+        try:
+            C.create_db(self.db_type, self.db_path, C.Mode.read).new_cursor()
+        except RuntimeError as error:
+            raise ValueError(f"{self.db_path} cannot be opened as a {self.db_type} database, so "
+                             "that it is not overwritten") from error
+
+    def _stage(self, inputs, outputs):
+        """Begins with an empty directory, without what an interrupted step left there."""
+        if os.path.exists(self._staging):
+            shutil.rmtree(self._staging)
+        os.makedirs(self._staging)
+
+    def _publish(self, inputs, outputs):
+        """Lets the new database take the place of the old one."""
+        self._check_replaceable()
+        if os.path.exists(self.db_path):
+            os.rename(self.db_path, self._staged("old"))
+        os.rename(self._staged("new"), self.db_path)
+        shutil.rmtree(self._staging)
