@@ -214,7 +214,12 @@ def test_sparse_gradients_are_summed_over_shards(tmp_path):
     (tmp_path / "store").mkdir()
     shards = [subprocess.Popen([sys.executable, script, str(shard), "2", str(tmp_path / "store"),
                                 outputs[shard]]) for shard in (0, 1)]
-    assert [shard.wait(120) for shard in shards] == [0, 0]
+    try:
+        assert [shard.wait(120) for shard in shards] == [0, 0]
+    finally:
+        for shard in shards:
+            shard.kill()  # nothing where it has ended
+            shard.wait()
     # By hand: losses are scaled by 1 / 4; the second step has 1.5 times the first one's momentum.
     counts = np.zeros(5)
     for ids in sparse_shard_worker.IDS:

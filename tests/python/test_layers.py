@@ -151,8 +151,6 @@ def test_named_optimizers():
 
 
 def test_deduplicated_rows():
-    if not core.IsOperator("UnsortedSegmentSum"):
-        pytest.skip("no operator UnsortedSegmentSum")
     net = core.Net("rows")
     workspace.FeedBlob("indices", np.int32([3, 1, 3]))
     workspace.FeedBlob("values", np.float32([[1, 2], [3, 4], [5, 6]]))
@@ -187,7 +185,6 @@ def test_statistics_of_blobs():
     assert net.output_record().field_types()[0].shape == (4,)
 
 
-@pytest.mark.skipif(not core.IsOperator("AccumulateHistogram"), reason="no AccumulateHistogram")
 def test_histograms_of_blobs():
     net = core.Net("histogram")
     net.AddExternalInput("x")

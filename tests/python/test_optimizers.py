@@ -16,11 +16,6 @@ def first_instances():
     optimizer.reset_optimizer_instance_count()
 
 
-def needs(*operators):
-    missing = [op for op in operators if not core.IsOperator(op)]
-    return pytest.mark.skipif(bool(missing), reason=f"no operator {missing}")
-
-
 class _Keeps(OptimizerTestBase):
     """Whether the optimizer has state shared by all parameters, and of each."""
 
@@ -40,7 +35,6 @@ class TestSgd(_Keeps, LRModificationTestBase, unittest.TestCase):
         return optimizer.build_sgd(model, base_learning_rate=0.1, **kwargs)
 
 
-@needs("SparseMomentumSGDUpdate")
 class TestMomentumSgd(_Keeps, LRModificationTestBase, unittest.TestCase):
     shared = True
 
@@ -48,7 +42,6 @@ class TestMomentumSgd(_Keeps, LRModificationTestBase, unittest.TestCase):
         return optimizer.build_sgd(model, base_learning_rate=0.1, momentum=0.1, **kwargs)
 
 
-@needs("SparseAdagrad")
 class TestAdagrad(_Keeps, LRModificationTestBase, unittest.TestCase):
     _num_steps = 8000  # after 2000 the ratio of norms leaves weights 0.2 away
 
@@ -56,7 +49,6 @@ class TestAdagrad(_Keeps, LRModificationTestBase, unittest.TestCase):
         return optimizer.build_adagrad(model, base_learning_rate=1.0, lars=0.5, **kwargs)
 
 
-@needs("RowWiseSparseAdagrad")
 class TestRowWiseAdagrad(_Keeps, LRModificationTestBase, unittest.TestCase):
     def build_optimizer(self, model, **kwargs):
         return optimizer.build_adagrad(model, base_learning_rate=1.0, rowWise=True, **kwargs)
@@ -85,7 +77,6 @@ class TestRAdam(_Keeps, LRModificationTestBase, unittest.TestCase):
         return optimizer.build_adam(model, base_learning_rate=0.1, enableRAdam=True, **kwargs)
 
 
-@needs("SparseFtrl")
 class TestFtrl(_Keeps, unittest.TestCase):
     def build_optimizer(self, model, **kwargs):
         return optimizer.build_ftrl(model, engine=None, alpha=1.0, beta=0.1, lambda1=0.0,
@@ -108,7 +99,6 @@ class TestStorm(_Keeps, LRModificationTestBase, unittest.TestCase):
         return optimizer.build_storm(model, base_learning_rate=2.0, **kwargs)
 
 
-@needs("SparseAdam")
 class TestAdam(_Keeps, LRModificationTestBase, unittest.TestCase):
     shared = True
 
@@ -140,7 +130,6 @@ class TestDecayAdagrad(_Keeps, LRModificationTestBase, unittest.TestCase):
         super().check_optimizer(built)
 
 
-@needs("YellowFin")
 class TestYellowFin(_Keeps, unittest.TestCase):
     shared = True
 
