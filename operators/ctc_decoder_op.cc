@@ -1,6 +1,7 @@
 // CTCGreedyDecoder and CTCBeamSearchDecoder: label sequences from the class scores of connectionist
 // temporal classification (Graves et al., ICML 2006). Class 0 is the blank.
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 
 #include "caffe2/core/operator.h"
@@ -41,9 +42,10 @@ class CtcDecoderBase : public Operator<CPUContext> {
     }
     return scores;
   }
-  void Write(int output, const std::vector<int32_t>& values) {
+  template <typename T>
+  void Write(int output, const std::vector<T>& values) {
     Output(output)->Resize(static_cast<int64_t>(values.size()));
-    std::copy(values.begin(), values.end(), Output(output)->mutable_data<int32_t>());
+    std::copy(values.begin(), values.end(), Output(output)->mutable_data<T>());
   }
 };
 
@@ -144,9 +146,7 @@ class CtcBeamSearchDecoderOp final : public CtcDecoderBase {
     const Scores scores = ReadScores();
     const size_t results = scores.batch * candidates_;
     std::vector<int32_t> lengths(results, 0), values;
-    Output(2)->Resize(static_cast<int64_t>(results));
-    float* probabilities = Output(2)->mutable_data<float>();
-    std::fill_n(probabilities, results, 0.f);
+    std::vector<float> probabilities(results, 0.f);
     for (int64_t n = 0; n < scores.batch; ++n) {
       PrefixTree tree;
       const std::vector<int> beam = Search(scores, n, &tree);
@@ -159,6 +159,7 @@ class CtcBeamSearchDecoderOp final : public CtcDecoderBase {
     }
     Write(0, lengths);
     Write(1, values);
+    if (OutputSize() > 2) Write(2, probabilities);
     return true;
   }
 
@@ -169,8 +170,9 @@ class CtcBeamSearchDecoderOp final : public CtcDecoderBase {
     for (int64_t t = 1; t <= scores.length(n); ++t) {
       std::vector<int> touched;
       for (const int prefix : beam) (*tree)[prefix].in_beam = t;
+      const std::vector<int32_t> classes = LikelyClasses(scores.at(t - 1, n), scores.classes);
       for (const int prefix : beam) {
-        Extend(scores.at(t - 1, n), scores.classes, t, prefix, tree, &touched);
+        Extend(scores.at(t - 1, n), classes, t, prefix, tree, &touched);
       }
       std::erase_if(touched, [tree](int i) { return !((*tree)[i].now.total() > 0); });
       std::stable_sort(touched.begin(), touched.end(), [tree](int a, int b) {
@@ -182,16 +184,24 @@ class CtcBeamSearchDecoderOp final : public CtcDecoderBase {
     return beam;
   }
 
-  // Adds what the classes of step t make of a prefix of the step before.
-  void Extend(const float* score, int64_t classes, int64_t t, int prefix, PrefixTree* tree,
-              std::vector<int>* touched) const {
+  // The classes above the threshold; all of them if none is, as a step must not end the search.
+  std::vector<int32_t> LikelyClasses(const float* score, int64_t classes) const {
+    std::vector<int32_t> likely(classes);
+    std::iota(likely.begin(), likely.end(), 0);
+    const auto pruned = [&](int32_t c) { return !(score[c] > threshold_); };
+    if (!std::all_of(likely.begin(), likely.end(), pruned)) std::erase_if(likely, pruned);
+    return likely;
+  }
+
+  // Adds what some classes make, at step t, of a prefix of the step before.
+  void Extend(const float* score, const std::vector<int32_t>& classes, int64_t t, int prefix,
+              PrefixTree* tree, std::vector<int>* touched) const {
     const auto touch = [=](int i) {
       if (tree->Touch(i, t)) touched->push_back(i);
     };
     touch(prefix);
     const PrefixTree::Probability before = (*tree)[prefix].before;
-    for (int32_t c = 0; c < classes; ++c) {
-      if (!(score[c] > threshold_)) continue;
+    for (const int32_t c : classes) {
       const double p = score[c];
       if (c == kBlank) {
         (*tree)[prefix].now.blank += p * before.total();
@@ -243,14 +253,16 @@ OPERATOR_SCHEMA(CTCGreedyDecoder)
     .Output(1, "VALUES", "Int32: the labels of all sequences, one after the other.");
 OPERATOR_SCHEMA(CTCBeamSearchDecoder)
     .FillUsing(Describe)
-    .NumOutputs(3)
+    .NumOutputs(2, 3)
     .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
       CAFFE_ENFORCE_EQ(in[0].dims_size(), 3);
       const int candidates = ArgumentHelper(def).GetSingleArgument<int>("num_candidates", 1);
       const std::vector<int64_t> dims{in[0].dims(1) * candidates};
-      return std::vector<TensorShape>{CreateTensorShape(dims, TensorProto::INT32),
-                                      UnknownTensorShape(),
-                                      CreateTensorShape(dims, TensorProto::FLOAT)};
+      std::vector<TensorShape> out{CreateTensorShape(dims, TensorProto::INT32),
+                                   UnknownTensorShape(),
+                                   CreateTensorShape(dims, TensorProto::FLOAT)};
+      out.resize(def.output_size());
+      return out;
     })
     .SetDoc(
         "The most likely label sequences, each over all its paths of classes, found by a search "
@@ -258,10 +270,12 @@ OPERATOR_SCHEMA(CTCBeamSearchDecoder)
         "language model).")
     .Arg("beam_width", "(int, default 10) How many prefixes are kept.")
     .Arg("num_candidates", "(int, default 1) How many sequences of each input are returned.")
-    .Arg("prune_threshold", "(float, default 0.001) Classes that are less likely are passed over.")
+    .Arg("prune_threshold",
+         "(float, default 0.001) A step passes over the classes that are not more likely, unless "
+         "none is.")
     .Output(0, "OUTPUT_LEN", "Int32 [batch * num_candidates]: labels of each, best first.")
     .Output(1, "VALUES", "Int32: the labels of all sequences, one after the other.")
-    .Output(2, "OUTPUT_PROB", "Float [batch * num_candidates]: their probabilities.");
+    .Output(2, "OUTPUT_PROB", "Optional: float [batch * num_candidates], their probabilities.");
 NO_GRADIENT(CTCGreedyDecoder);
 NO_GRADIENT(CTCBeamSearchDecoder);
 

@@ -98,6 +98,23 @@ TEST(CtcBeamSearchDecoderTest, ANarrowBeamAndThresholdLoseWhatTheyDrop) {
   ExpectTensor(ws, "prob", {2}, {0.36f, 0});
 }
 
+TEST(CtcBeamSearchDecoderTest, AStepOfUnlikelyClassesIsNotPruned) {
+  Workspace ws;
+  // None of the second step is above the threshold. 1 has 0.8 * (0.3 + 0.3) after it and 1 2 has
+  // 0.8 * 0.4; then both have a blank.
+  Feed<float>(&ws, "X", {3, 1, 3}, {0.1f, 0.8f, 0.1f, 0.3f, 0.3f, 0.4f, 0.7f, 0.2f, 0.1f});
+  const std::vector<Argument> args{MakeArgument("prune_threshold", 0.5f),
+                                   MakeArgument("num_candidates", 2)};
+  RunOp(&ws, Op("CTCBeamSearchDecoder", {"X"}, {"len", "values", "prob"}, args), true);
+  EXPECT_EQ(FetchValues<int32_t>(ws, "len"), (Labels{1, 2}));
+  EXPECT_EQ(FetchValues<int32_t>(ws, "values"), (Labels{1, 1, 2}));
+  ExpectTensor(ws, "prob", {2}, {0.336f, 0.224f});
+  // Without probabilities.
+  RunOp(&ws, Op("CTCBeamSearchDecoder", {"X"}, {"len2", "values2"}, args), true);
+  EXPECT_EQ(FetchValues<int32_t>(ws, "len2"), (Labels{1, 2}));
+  EXPECT_EQ(FetchValues<int32_t>(ws, "values2"), (Labels{1, 1, 2}));
+}
+
 TEST(CtcDecoderTest, RejectsBadInput) {
   Workspace ws;
   FeedRandom(&ws, "X", {2, 2, 3}, 1);
