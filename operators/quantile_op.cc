@@ -31,7 +31,8 @@ class QuantileOp final : public Operator<CPUContext> {
       if (abs_) value = std::abs(value);
     }
     const auto n = static_cast<int64_t>(values.size());
-    const auto rank = static_cast<int64_t>(std::ceil(static_cast<double>(n) * quantile_));
+    // A product of floats: in double, that of 10 and the float next to 0.1 would be above 1.
+    const auto rank = static_cast<int64_t>(std::ceil(static_cast<float>(n) * quantile_));
     const auto place = values.begin() + std::clamp<int64_t>(rank, 1, n) - 1;
     std::nth_element(values.begin(), place, values.end());
     Output(0)->Resize(1);

@@ -32,6 +32,19 @@ TEST(QuantileTest, IsTheElementOfItsRank) {
   EXPECT_EQ(FetchValues<double>(ws, "q"), std::vector<double>{3});
 }
 
+// 0.1f and 0.2f are a little above 0.1 and 0.2, of which the rank is not to be seen.
+TEST(QuantileTest, TheRankIsOfTheDecimalShare) {
+  Workspace ws;
+  Feed<float>(&ws, "ten", {10}, {10, 9, 8, 7, 6, 5, 4, 3, 2, 1});
+  Feed<float>(&ws, "five", {5}, {5, 4, 3, 2, 1});
+  RunOp(&ws, Quantile({"ten"}, 0.1f, true));
+  ExpectTensor(ws, "q", {1}, {1}, 0, 0);
+  RunOp(&ws, Quantile({"five"}, 0.2f, true));
+  ExpectTensor(ws, "q", {1}, {1}, 0, 0);
+  RunOp(&ws, Quantile({"ten"}, 0.11f, true));
+  ExpectTensor(ws, "q", {1}, {2}, 0, 0);
+}
+
 TEST(QuantileTest, RejectsBadInput) {
   Workspace ws;
   Feed<float>(&ws, "none", {0}, {});
