@@ -1,4 +1,5 @@
 // RowWiseCounter: how often the rows of a parameter were updated lately.
+#include <algorithm>
 #include <cmath>
 
 #include "caffe2/core/operator.h"
@@ -11,21 +12,22 @@ class RowWiseCounterOp final : public Operator<CPUContext> {
  public:
   RowWiseCounterOp(const OperatorDef& def, Workspace* ws)
       : Operator<CPUContext>(def, ws),
-        halflife_(GetSingleArgument<int64_t>("counter_halflife", 1)) {
-    CAFFE_ENFORCE_GT(halflife_, 0, "the argument counter_halflife");
-  }
+        halflife_(GetSingleArgument<int64_t>("counter_halflife", -1)) {}
 
   bool RunOnDevice() override {
     const Tensor &last = Input(PREV_ITER), &counts = Input(COUNTER), &iter = Input(ITER);
     CAFFE_ENFORCE_EQ(last.numel(), counts.numel(), "iterations and counts of rows");
     CAFFE_ENFORCE_EQ(iter.numel(), 1, "the iteration counter has one element");
+    if (halflife_ <= 0) return true;
     const int64_t now = *iter.data<int64_t>();
     auto* last_of = Output(0)->mutable_data<int64_t>();
     auto* count_of = Output(1)->mutable_data<double>();
     for (const int64_t row : ReadIndices(Input(INDICES), counts.numel())) {
-      const auto passed = static_cast<double>(now - last_of[row]);
-      count_of[row] = 1 + std::exp2(-passed / static_cast<double>(halflife_)) * count_of[row];
-      last_of[row] = now;
+      // Iterations may come out of order (an old one restored, or a late worker's): none passed.
+      const double passed = static_cast<double>(now) - static_cast<double>(last_of[row]);
+      const double lives = std::max(0., passed) / static_cast<double>(halflife_);
+      count_of[row] = 1 + std::exp2(-lives) * count_of[row];
+      last_of[row] = std::max(now, last_of[row]);
     }
     return true;
   }
@@ -49,8 +51,10 @@ OPERATOR_SCHEMA(RowWiseCounter)
         "Counts the updates of the rows of a parameter. An update counts 1, and half of what it "
         "did each counter_halflife iterations; counts are brought up to date when their row is "
         "updated.")
-    .Arg("counter_halflife", "(int > 0, default 1) Iterations in which a count halves.")
-    .Input(0, "prev_iter", "int64, one for each row: the iteration of its last update; updated.")
+    .Arg("counter_halflife",
+         "(int, default -1) Iterations in which a count halves. Not positive: nothing is counted.")
+    .Input(0, "prev_iter",
+           "int64, one for each row: the latest iteration that updated it; updated.")
     .Input(1, "update_counter", "double, one for each row: its count; updated.")
     .Input(2, "indices", "int32 or int64: the rows that are updated.")
     .Input(3, "iter", "The iteration, int64 of one element.")
