@@ -51,14 +51,15 @@ class SelfBinningHistogramOp final : public Operator<CPUContext> {
   SelfBinningHistogramOp(const OperatorDef& def, Workspace* ws)
       : Operator<CPUContext>(def, ws),
         bins_(GetSingleArgument<int64_t>("num_bins", 0)),
-        log_start_(GetSingleArgument<float>("logspacing_start", 1e-24f)),
+        log_start_(GetSingleArgument<float>("logspace_start",
+                                            GetSingleArgument<float>("logspacing_start", 1e-24f))),
         absolute_(GetSingleArgument<bool>("abs", false)) {
     CAFFE_ENFORCE_GE(bins_, 1, "Number of bins must be greater than or equal to 1.");
     const auto spacing = GetSingleArgument<std::string>("bin_spacing", "linear");
     CAFFE_ENFORCE(spacing == "linear" || spacing == "logarithmic", "bin_spacing is \"", spacing,
                   "\", and must be linear or logarithmic");
     logarithmic_ = spacing == "logarithmic";
-    CAFFE_ENFORCE(log_start_ > 0, "logspacing_start is ", log_start_, ", and must be positive");
+    CAFFE_ENFORCE(log_start_ > 0, "logspace_start is ", log_start_, ", and must be positive");
   }
 
   bool RunOnDevice() override { return HistogramTypes::Dispatch(this, Input(0).dtype()); }
@@ -204,9 +205,10 @@ OPERATOR_SCHEMA(SelfBinningHistogram)
     .Arg("num_bins", "(int > 0) How many bins.", true)
     .Arg("bin_spacing",
          "linear (default): bins of one width. logarithmic: edges with one ratio, from "
-         "logspacing_start or the least element if that is larger; the first bin has all that is "
+         "logspace_start or the least element if that is larger; the first bin has all that is "
          "smaller too.")
-    .Arg("logspacing_start", "(float > 0, default 1e-24) The least edge of logarithmic bins.")
+    .Arg("logspace_start", "(float > 0, default 1e-24) The least edge of logarithmic bins.")
+    .Arg("logspacing_start", "Another name of logspace_start, read where that is not given.")
     .Arg("abs", "(bool, default 0) 1: count absolute values.")
     .Input(0, "X", "A tensor of float or double; more may follow, of the same type.")
     .Output(0, "histogram_values", "The num_bins + 1 edges, of the inputs' type.")

@@ -60,7 +60,7 @@ TEST(SelfBinningHistogramTest, SpacesByRatio) {
   Feed<float>(&ws, "X", {4}, {-3, 0.5f, 0, 1});
   Feed<float>(&ws, "Y", {3}, {4, 30, 100});
   std::vector<Argument> args = Bins(4, "logarithmic");
-  args.push_back(MakeArgument("logspacing_start", 0.01f));
+  args.push_back(MakeArgument("logspace_start", 0.01f));
   const OperatorDef op = Op("SelfBinningHistogram", {"X", "Y"}, {"V", "C"}, args);
   RunOp(&ws, op);
   ExpectTensor(ws, "V", {5}, {0.01f, 0.1f, 1, 10, 100}, 1e-5f);
@@ -75,6 +75,20 @@ TEST(SelfBinningHistogramTest, SpacesByRatio) {
   Feed<float>(&ws, "Y", {2}, {32, 128});
   RunOp(&ws, op);
   ExpectTensor(ws, "V", {5}, {8, 16, 32, 64, 128}, 1e-5f);
+}
+
+TEST(SelfBinningHistogramTest, TheStartHasTwoNames) {
+  Workspace ws;
+  Feed<float>(&ws, "X", {2}, {0, 100});
+  std::vector<Argument> args = Bins(2, "logarithmic");
+  args.push_back(MakeArgument("logspacing_start", 0.01f));
+  RunOp(&ws, Op("SelfBinningHistogram", {"X"}, {"V", "C"}, args));
+  ExpectTensor(ws, "V", {3}, {0.01f, 1, 100}, 1e-5f);
+  args.push_back(MakeArgument("logspace_start", 1.f));
+  RunOp(&ws, Op("SelfBinningHistogram", {"X"}, {"V", "C"}, args));
+  ExpectTensor(ws, "V", {3}, {1, 10, 100}, 1e-5f);
+  args.back() = MakeArgument("logspace_start", 0.f);
+  ExpectThrows(&ws, Op("SelfBinningHistogram", {"X"}, {"V", "C"}, args), "logspace_start is 0");
 }
 
 TEST(SelfBinningHistogramTest, WorksAtTheEdges) {
