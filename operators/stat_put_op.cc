@@ -10,11 +10,15 @@ namespace {
 
 constexpr double kLimit = 0x1p63;
 
+// The int64 nearest to all that are less, or greater.
+int64_t Bound(bool negative) {
+  return negative ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
+}
+
 // The value without its fraction, or the nearest int64; 0 for NaN.
 int64_t ToInt64(double value) {
   if (std::isnan(value)) return 0;
-  if (std::abs(value) < kLimit) return static_cast<int64_t>(value);
-  return value < 0 ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
+  return std::abs(value) < kLimit ? static_cast<int64_t>(value) : Bound(value < 0);
 }
 
 // Statistics are integers: a number is multiplied by magnitude_expand and cut off to one.
@@ -38,7 +42,12 @@ class StatPutOp : public Operator<CPUContext> {
   }
   template <typename T>
   bool DoRunWithType() {
-    Put(ToInteger(static_cast<double>(Widen(*Input(0).data<T>()))));
+    const auto value = Widen(*Input(0).data<T>());
+    if constexpr (std::is_integral_v<T>) {
+      Put(ToInteger(int64_t{value}));
+    } else {
+      Put(ToInteger(double{value}));
+    }
     return true;
   }
 
@@ -57,6 +66,13 @@ class StatPutOp : public Operator<CPUContext> {
     CAFFE_ENFORCE(bound_ || std::abs(product) < kLimit, "the statistic ", name_, " cannot be ",
                   value, " times ", factor_);
     return ToInt64(product);
+  }
+  // Not by way of a double, which rounds what is above 2^53.
+  int64_t ToInteger(int64_t value) const {
+    int64_t product;
+    if (!__builtin_mul_overflow(value, factor_, &product)) return product;
+    CAFFE_ENFORCE(bound_, "the statistic ", name_, " cannot be ", value, " times ", factor_);
+    return Bound((value < 0) != (factor_ < 0));
   }
 
   std::string name_;
@@ -92,13 +108,13 @@ class StdDevPutOp final : public StatPutOp {
 
  private:
   void Put(int64_t value) override {
-    const int64_t first = First(value);
-    // As doubles, which cannot overflow: exact where sums of squares could be.
-    const double offset = static_cast<double>(value) - static_cast<double>(first);
+    int64_t offset, square;
+    if (__builtin_sub_overflow(value, First(value), &offset)) offset = Bound(value < 0);
+    if (__builtin_mul_overflow(offset, offset, &square)) square = Bound(false);
     Add("/sum", value);
     Add("/count", 1);
-    Add("/sumoffset", ToInt64(offset));
-    Add("/sumsqoffset", ToInt64(offset * offset));
+    Add("/sumoffset", offset);
+    Add("/sumsqoffset", square);
   }
 };
 

@@ -106,6 +106,38 @@ TEST(StatPutTest, BoundsWhatDoesNotFit) {
   ExpectThrows(&ws, Put("IncrementPut", "nan"), "nan");
 }
 
+TEST(StatPutTest, KeepsIntegersExact) {
+  Workspace ws;
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kLarge = (int64_t{1} << 60) + 1;  // no double
+  for (const int64_t value : {kLarge, kLarge - 3, kLarge + 100000001}) {
+    Feed<int64_t>(&ws, "v", {1}, {value});
+    RunOp(&ws, Put("StdDevPut", "exact"));
+  }
+  auto sums = Export();
+  EXPECT_EQ(sums.at("exact/stat_value/sum"), 3 * kLarge + 99999998);
+  EXPECT_EQ(sums.at("exact/stat_value/sumoffset"), 99999998);
+  EXPECT_EQ(sums.at("exact/stat_value/sumsqoffset"), 9 + 10000000200000001);
+  RunOp(&ws, Put("IncrementPut", "times", {MakeArgument("magnitude_expand", -3)}));
+  EXPECT_EQ(Export().at("times/stat_value"), -3 * (kLarge + 100000001));
+  Feed<int64_t>(&ws, "v", {1}, {kMost});
+  RunOp(&ws, Put("IncrementPut", "most"));
+  EXPECT_EQ(Export().at("most/stat_value"), kMost);
+}
+
+TEST(StatPutTest, BoundsIntegersThatDoNotFit) {
+  Workspace ws;
+  const std::vector<Argument> bound{MakeArgument("bound", 1), MakeArgument("magnitude_expand", 8)};
+  constexpr int64_t kLarge = int64_t{1} << 60;
+  Feed<int64_t>(&ws, "v", {1}, {kLarge});
+  ExpectThrows(&ws, Put("IncrementPut", "up", {bound[1]}), "cannot be 1152921504606846976 times 8");
+  RunOp(&ws, Put("IncrementPut", "up", bound));
+  EXPECT_EQ(Export().at("up/stat_value"), std::numeric_limits<int64_t>::max());
+  Feed<int64_t>(&ws, "v", {1}, {-kLarge - 1});
+  RunOp(&ws, Put("IncrementPut", "down", bound));
+  EXPECT_EQ(Export().at("down/stat_value"), std::numeric_limits<int64_t>::min());
+}
+
 TEST(StatPutTest, TakesADefaultForNothing) {
   Workspace ws;
   Feed<float>(&ws, "v", {0}, {});
