@@ -49,7 +49,7 @@ struct RowRun {
 struct MergePlan {
   std::vector<int32_t> lengths;  // entries of each example
   std::vector<RowRun> entries, values;
-  std::vector<int64_t> entry_rows, value_rows;  // of each feature, those left out included
+  std::vector<int64_t> entry_rows, value_rows;  // of each feature, with scalars that are left out
 };
 
 // The entries that a feature gives to each example, as runs of its rows.
@@ -76,6 +76,21 @@ FeatureEntries ReadEntries(const OperatorBase& op, const FeatureInputs& inputs, 
   return entries;
 }
 
+// The values of each entry of a feature, by its lengths. The values do not include any of an
+// example that lacks its entry, whatever its length.
+Segments ReadValues(const OperatorBase& op, const FeatureInputs& inputs, int feature,
+                    const FeatureEntries& entries) {
+  const int input = feature * inputs.stride + inputs.value_lengths;
+  const Segments all = Segments::FromLengths(op.Input<Tensor>(input));
+  CAFFE_ENFORCE_EQ(all.count(), entries.rows, "lengths in input ", input,
+                   ", and entries of feature ", feature);
+  if (inputs.presence < 0) return all;
+  Tensor lengths({all.count()}, CPU);
+  int64_t* length = lengths.mutable_data<int64_t>();
+  for (const RowRun& run : entries.runs) *length++ = run.count * all.length(run.begin);
+  return Segments::FromLengths(lengths);
+}
+
 MergePlan MakePlan(const OperatorBase& op, const FeatureInputs& inputs, int features) {
   MergePlan plan;
   std::vector<FeatureEntries> entries;
@@ -86,10 +101,7 @@ MergePlan MakePlan(const OperatorBase& op, const FeatureInputs& inputs, int feat
     CAFFE_ENFORCE_EQ(entries[f].runs.size(), entries[0].runs.size(), "examples of feature ", f,
                      ", and of feature 0");
     if (inputs.value_lengths < 0) continue;
-    const int lengths = f * inputs.stride + inputs.value_lengths;
-    values.push_back(Segments::FromLengths(op.Input<Tensor>(lengths)));
-    CAFFE_ENFORCE_EQ(values[f].count(), entries[f].rows, "lengths in input ", lengths,
-                     ", and entries of feature ", f);
+    values.push_back(ReadValues(op, inputs, f, entries[f]));
     plan.value_rows.push_back(values[f].size());
   }
   for (size_t e = 0; e < entries[0].runs.size(); ++e) {
@@ -188,7 +200,7 @@ class MergeFeaturesOp final : public Operator<CPUContext> {
   int features_;
 };
 
-// The gradient of each feature's values; values that were left out get zeros.
+// The gradient of each feature's values; scalars that were left out get zeros.
 template <FeatureInputs inputs>
 class MergeFeaturesGradientOp final : public Operator<CPUContext> {
  public:
@@ -330,7 +342,11 @@ void DescribeFeatures(OpSchema& schema) {
         .Input(inputs.keys, "in1_keys", "int64: the keys of the entries.");
   }
   if (inputs.value_lengths >= 0) {
-    schema.Input(inputs.value_lengths, "in1_values_lengths", "int32: values of each entry.")
+    schema
+        .Input(inputs.value_lengths, "in1_values_lengths",
+               inputs.presence >= 0 ? "int32: values of each example; the values have none of an "
+                                      "example that lacks the feature, whatever it says."
+                                    : "int32: values of each entry.")
         .Output(next++, "out_values_lengths", "int32: values of each entry.");
   }
   if (inputs.value_keys >= 0) {

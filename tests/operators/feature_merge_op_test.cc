@@ -90,27 +90,31 @@ const Record kSecond{{{12, {121}, {4}}}, {{12, {122, 123}, {5, 6}}}, {}};
 const Record kThird{{{13, {131}, {7}}, {14, {}, {}}}, {}, {{15, {132, 133}, {8, 9}}}};
 const Argument kIds = MakeArgument("feature_ids", Longs{11, 12});
 
-TEST(FeatureMergeTest, MergesListsAndMapsOfOneFeature) {
-  Workspace ws;
-  FeedSingle(&ws, "a", kFirst);
-  FeedSingle(&ws, "b", kSecond);
+// Merges the features "a" and "b", fed by FeedSingle, as lists and as maps.
+void CheckListsAndMaps(Workspace* ws, const Record& expected) {
   const OperatorDef lists =
       Op("MergeSingleListFeatureTensors",
          {"a_lengths", "a_values", "a_presence", "b_lengths", "b_values", "b_presence"},
          {"_lengths", "_keys", "_values_lengths", "_values"}, {kIds});
-  RunOp(&ws, lists, true);
-  ExpectRecord(ws, {"_lengths", "_keys", "_values_lengths", "_values"}, Merged({kFirst, kSecond}));
-  CheckGradient(&ws, lists, {1, 4}, {.outputs_with_gradient = {3}});
+  RunOp(ws, lists, true);
+  ExpectRecord(*ws, {"_lengths", "_keys", "_values_lengths", "_values"}, expected);
+  CheckGradient(ws, lists, {1, 4}, {.outputs_with_gradient = {3}});
 
   const OperatorDef maps =
       Op("MergeSingleMapFeatureTensors",
          {"a_lengths", "a_values_keys", "a_values", "a_presence", "b_lengths", "b_values_keys",
           "b_values", "b_presence"},
          {"_lengths", "_keys", "_values_lengths", "_values_keys", "_values"}, {kIds});
-  RunOp(&ws, maps, true);
-  ExpectRecord(ws, {"_lengths", "_keys", "_values_lengths", "_values_keys", "_values"},
-               Merged({kFirst, kSecond}));
-  CheckGradient(&ws, maps, {2, 6}, {.outputs_with_gradient = {4}});
+  RunOp(ws, maps, true);
+  ExpectRecord(*ws, {"_lengths", "_keys", "_values_lengths", "_values_keys", "_values"}, expected);
+  CheckGradient(ws, maps, {2, 6}, {.outputs_with_gradient = {4}});
+}
+
+TEST(FeatureMergeTest, MergesListsAndMapsOfOneFeature) {
+  Workspace ws;
+  FeedSingle(&ws, "a", kFirst);
+  FeedSingle(&ws, "b", kSecond);
+  CheckListsAndMaps(&ws, Merged({kFirst, kSecond}));
 }
 
 TEST(FeatureMergeTest, MergesScalarsOfOneFeature) {
@@ -226,18 +230,28 @@ TEST(FeatureMergeTest, MergesColumnsOfAMatrix) {
   ExpectThrows(&ws, op, "examples x 2");
 }
 
-TEST(FeatureMergeTest, LeavesValuesOfAbsentExamplesOut) {
+// Lengths of examples without the feature are not 0: the values have none of theirs.
+TEST(FeatureMergeTest, AbsentExamplesHaveNoValues) {
   Workspace ws;
-  FeedSingle(&ws, "a", {{}, {{11, {}, {3}}}});
-  Feed<int32_t>(&ws, "a_lengths", {2}, {2, 1});
-  Feed<float>(&ws, "a_values", {3}, {1, 2, 3});
-  const OperatorDef op =
-      Op("MergeSingleListFeatureTensors", {"a_lengths", "a_values", "a_presence"},
-         {"_lengths", "_keys", "_values_lengths", "_values"},
-         {MakeArgument("feature_ids", Longs{11})});
-  RunOp(&ws, op, true);
-  ExpectTensor(ws, "_values", {1}, {3});
-  CheckGradient(&ws, op, {1}, {.outputs_with_gradient = {3}});
+  const Record record{{}, {{11, {113, 114}, {3, 4}}}, {}, {{11, {115}, {5}}}};
+  FeedSingle(&ws, "a", record);
+  FeedSingle(&ws, "b", {{}, {}, {{12, {121}, {6}}}, {}});
+  Feed<int32_t>(&ws, "a_lengths", {4}, {2, 2, 7, 1});
+  CheckListsAndMaps(&ws, {{}, {{11, {113, 114}, {3, 4}}}, {{12, {121}, {6}}}, {{11, {115}, {5}}}});
+  Feed<float>(&ws, "g", {4}, {1, 2, 3, 4});
+  for (const char* type :
+       {"MergeSingleListFeatureTensorsGradient", "MergeSingleMapFeatureTensorsGradient"}) {
+    RunOp(&ws, Op(type, {"a_lengths", "a_presence", "b_lengths", "b_presence", "g"}, {"da", "db"}));
+    ExpectTensor(ws, "da", {3}, {1, 2, 4});
+    ExpectTensor(ws, "db", {1}, {3});
+  }
+  // With those that its lengths tell of.
+  Feed<float>(&ws, "a_values", {12}, std::vector<float>(12, 1));
+  ExpectThrows(&ws,
+               Op("MergeSingleListFeatureTensors", {"a_lengths", "a_values", "a_presence"},
+                  {"_lengths", "_keys", "_values_lengths", "_values"},
+                  {MakeArgument("feature_ids", Longs{11})}),
+               "must be 3 elements");
 }
 
 TEST(FeatureMergeTest, RefusesWhatDoesNotFit) {
