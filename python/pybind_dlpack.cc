@@ -47,6 +47,7 @@ struct DlpackManagedVersioned {
 constexpr int32_t kDlpackCpu = 1;
 constexpr uint32_t kDlpackMajor = 1;
 constexpr uint64_t kReadOnly = 1;
+constexpr uint64_t kIsCopied = 2;
 
 struct TypePair {
   TensorProto::DataType type;
@@ -115,7 +116,10 @@ py::capsule MakeCapsule(const Tensor& tensor, bool copy) {
                     shared->shape.data(),
                     shared->strides.data(),
                     0};
-  if constexpr (std::is_same_v<Managed, DlpackManagedVersioned>) managed.major = kDlpackMajor;
+  if constexpr (std::is_same_v<Managed, DlpackManagedVersioned>) {
+    managed.major = kDlpackMajor;
+    managed.flags = copy ? kIsCopied : 0;
+  }
   managed.context = shared.get();
   managed.deleter = [](Managed* self) { delete static_cast<Shared<Managed>*>(self->context); };
   // A consumer renames the capsule and calls the deleter itself.

@@ -1,5 +1,6 @@
 """Tensors shared with other libraries by DLPack, here with numpy."""
 
+import ctypes
 import gc
 
 import numpy as np
@@ -66,6 +67,19 @@ def test_copy_is_of_its_own():
     copy.from_dlpack(capsule)
     copy.data[:] = 5
     np.testing.assert_array_equal(workspace.FetchBlob("x"), [1, 1, 1])
+
+
+def test_capsule_says_whether_it_is_a_copy():
+    tensor = tensor_of(np.ones(3, np.float32))
+    pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    is_copied = 2
+    for copy, flags in [(True, is_copied), (False, 0), (None, 0)]:
+        capsule = tensor.__dlpack__(max_version=(1, 0), copy=copy)
+        # DLManagedTensorVersioned: two uint32 of the version, two pointers, the flags.
+        offset = 8 + 2 * ctypes.sizeof(ctypes.c_void_p)
+        address = pointer_of(capsule, b"dltensor_versioned") + offset
+        assert ctypes.c_uint64.from_address(address).value == flags
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
