@@ -255,6 +255,8 @@ def test_external_inputs_from_records():
         net.AddExternalInput(schema.Struct(("x", np.float32)))
     record = schema.Struct(("a", schema.Scalar(blob=core.BlobReference("blob"))))
     assert net.AddExternalInput(record) == "blob"
+    assert net.AddExternalInput(["p", "q"]) == ["p", "q"]
+    assert net.external_inputs[-2:] == ["p", "q"]
 
 
 def test_extra_info_of_device_scopes_adds_up():

@@ -189,7 +189,7 @@ class Net(NetCopies, NetRecords):
         """Declares blobs that must exist before the net is made; returns their references.
 
         Strings are taken as they are, without the name scope. Records and schemas stand for their
-        columns: their blobs, or blobs of the same names.
+        columns: their blobs, or blobs of the same names; lists for what is in them.
 
         Raises AssertionError if one is declared already, ValueError without blobs.
         """
@@ -208,6 +208,8 @@ class Net(NetCopies, NetRecords):
         for blob in blobs:
             if hasattr(blob, "field_names"):  # a schema.Field
                 names += blob.field_blobs() if blob.has_blobs() else blob.field_names()
+            elif isinstance(blob, (list, tuple)):
+                names += map(str, self._references(what, blob))
             elif isinstance(blob, (str, bytes, BlobReference)):
                 names.append(blob)
             else:
