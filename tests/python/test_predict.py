@@ -145,6 +145,16 @@ def test_models_of_caffe2_run(files, shape, output_shape):
         np.testing.assert_allclose(result.reshape(len(result), -1).sum(axis=1), 1, rtol=1e-4)
 
 
+def test_a_style_model_of_caffe2_paints_a_picture():
+    predictor = model_of_caffe2("style_crayon", "crayon_init.pb", "crayon_predict.pb")
+    row, column = np.mgrid[0:60, 0:80]
+    picture = np.stack([4 * row, 3 * column, row + column, 0 * row], -1)[None].astype(np.uint8)
+    styled = predictor.run([picture])[0]
+    assert styled.shape == picture.shape and styled.dtype == np.uint8
+    assert (styled[..., 3] == 255).all() and styled[..., :3].std() > 10
+    assert np.array_equal(predictor.run([picture])[0], styled)  # the same noise again
+
+
 @pytest.mark.parametrize("folder, scale, right", [
     ("lenet_mnist", 256, 9570), ("lenet_mnist_onnx", 255, 9904)])
 def test_models_of_caffe2_are_as_right_as_elsewhere(folder, scale, right):
