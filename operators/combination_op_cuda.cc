@@ -1,5 +1,6 @@
 // Max, Min, Mean, RowMul and sums of rows on CUDA devices.
 #include "operators/element_type.h"
+#include "operators/minmax_op.h"
 #include "operators/portable_cuda.h"
 #include "operators/row_mul_op.h"
 
@@ -47,31 +48,6 @@ class CudaVariadicOp final : public Operator<CUDAContext> {
   }
 };
 
-// Y, dY, X_0, X_1, ... -> dX_0, dX_1, ...
-class CudaSelectGradientOp final : public Operator<CUDAContext> {
- public:
-  using Operator<CUDAContext>::Operator;
-  bool RunOnDevice() override { return NumericTypes::Dispatch(this, Input(0).dtype()); }
-
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor &Y = Input(0), &dY = Input(1);
-    const T *y = Y.data<T>(), *dy = dY.data<T>();
-    CAFFE_ENFORCE(Y.sizes() == dY.sizes(), "shapes differ: ", ShapeString(Y.sizes()), " and ",
-                  ShapeString(dY.sizes()));
-    for (int k = 0; k < OutputSize(); ++k) {
-      const Tensor& X = Input(k + 2);
-      CAFFE_ENFORCE(X.sizes() == Y.sizes(), "input ", k,
-                    " has another shape than the output: ", ShapeString(X.sizes()));
-      const T* x = X.data<T>();
-      Output(k)->ResizeLike(X);
-      ForEach(X.numel(), SelectGradient<T>{y, dy, x, Output(k)->template mutable_data<T>()},
-              &context_);
-    }
-    return true;
-  }
-};
-
 // dX_k = dY / n
 class CudaMeanGradientOp final : public Operator<CUDAContext> {
  public:
@@ -104,8 +80,8 @@ using Mean = CudaVariadicOp<Combination::kSum, RealTypes>;
 REGISTER_CUDA_OPERATOR(Max, Max);
 REGISTER_CUDA_OPERATOR(Min, Min);
 REGISTER_CUDA_OPERATOR(Mean, Mean);
-REGISTER_CUDA_OPERATOR(MaxGradient, CudaSelectGradientOp);
-REGISTER_CUDA_OPERATOR(MinGradient, CudaSelectGradientOp);
+REGISTER_CUDA_OPERATOR(MaxGradient, SelectGradientOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(MinGradient, SelectGradientOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(MeanGradient, CudaMeanGradientOp);
 REGISTER_CUDA_OPERATOR(RowMul, RowMulOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(ReduceTailSum, ReduceTailSumOp<CUDAContext>);

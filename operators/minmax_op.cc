@@ -1,4 +1,6 @@
 // Max, Min and Mean over any number of tensors of one shape.
+#include "operators/minmax_op.h"
+
 #include "operators/reduction.h"
 #include "operators/wide_rows.h"
 
@@ -61,35 +63,6 @@ class VariadicOp final : public Operator<Context> {
     if constexpr (requires { F::Finish(*result, 1); }) {
       for (int64_t i = 0; i < n; ++i) result[i] = F::Finish(result[i], InputSize());
     }
-  }
-};
-
-// Inputs Y, dY, X_0, X_1, ...: dX_k = dY where X_k is the chosen value, 0 elsewhere.
-template <class Context>
-class SelectGradientOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_FUNCTIONS(SelectGradientOp);
-  bool RunOnDevice() override { return NumericTypes::Dispatch(this, Input(0).dtype()); }
-
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor &Y = Input(0), &dY = Input(1);
-    const T *y = Y.data<T>(), *dy = dY.data<T>();
-    CAFFE_ENFORCE(Y.sizes() == dY.sizes(), "shapes differ: ", ShapeString(Y.sizes()), " and ",
-                  ShapeString(dY.sizes()));
-    for (int k = 0; k < OutputSize(); ++k) {
-      const Tensor& X = Input(k + 2);
-      CAFFE_ENFORCE(X.sizes() == Y.sizes(), "input ", k,
-                    " has another shape than the output: ", ShapeString(X.sizes()));
-      const T* x = X.data<T>();
-      Tensor* dX = Output(k);
-      dX->ResizeLike(X);
-      T* dx = dX->template mutable_data<T>();
-      ParallelFor(X.numel(), kElementwiseGrain, [=](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) dx[i] = Widen(x[i]) == Widen(y[i]) ? dy[i] : T{};
-      });
-    }
-    return true;
   }
 };
 
