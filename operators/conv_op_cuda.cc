@@ -6,6 +6,24 @@
 
 namespace caffe2 {
 
+void CheckConvInputs(const Tensor& x, const Tensor& filter) {
+  CAFFE_ENFORCE(x.has_data() && filter.has_data(), "the input or the filter holds no data");
+  CAFFE_ENFORCE(filter.dtype() == x.dtype() || filter.IsType<float>(), "the filter has type ",
+                filter.dtype().name(), ", X ", x.dtype().name());
+}
+
+cuda::ConvProblem MakeCudaConvProblem(const ConvShape& shape, bool channels_last, TypeMeta type) {
+  return {.x = shape.x.Logical(),
+          .filter = shape.filter,
+          .y = shape.y.Logical(),
+          .stride = shape.window.stride,
+          .dilation = shape.window.dilation,
+          .pad_begin = shape.window.pad_begin,
+          .pad_end = shape.window.pad_end,
+          .channels_last = channels_last,
+          .type = type};
+}
+
 PreparedConv::PreparedConv(const OperatorDef& def)
     : arguments_(ArgumentHelper(def)),
       float_gradients_(ArgumentHelper(def).GetSingleArgument<bool>("float_gradients", false)) {
@@ -13,9 +31,7 @@ PreparedConv::PreparedConv(const OperatorDef& def)
 }
 
 void PreparedConv::Prepare(const Tensor& x, const Tensor& filter) {
-  CAFFE_ENFORCE(x.has_data() && filter.has_data(), "the input or the filter holds no data");
-  CAFFE_ENFORCE(filter.dtype() == x.dtype() || filter.IsType<float>(), "the filter has type ",
-                filter.dtype().name(), ", X ", x.dtype().name());
+  CheckConvInputs(x, filter);
   if (x.sizes() == x_dims_ && filter.sizes() == filter_dims_ && x.dtype() == problem_.type) {
     return;
   }
@@ -23,15 +39,7 @@ void PreparedConv::Prepare(const Tensor& x, const Tensor& filter) {
   x_dims_ = x.sizes();
   filter_dims_ = filter.sizes();
   y_dims_ = shape.y.ToDims(arguments_.order());
-  problem_ = {.x = shape.x.Logical(),
-              .filter = shape.filter,
-              .y = shape.y.Logical(),
-              .stride = shape.window.stride,
-              .dilation = shape.window.dilation,
-              .pad_begin = shape.window.pad_begin,
-              .pad_end = shape.window.pad_end,
-              .channels_last = arguments_.channels_last(),
-              .type = x.dtype()};
+  problem_ = MakeCudaConvProblem(shape, arguments_.channels_last(), x.dtype());
   layout_ = {shape.y.batch, shape.y.channels, shape.y.SpatialSize(), arguments_.channels_last()};
 }
 

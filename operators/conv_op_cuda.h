@@ -11,6 +11,11 @@
 
 namespace caffe2 {
 
+// Throws EnforceNotMet unless both hold data and the filter is of X's type or float.
+void CheckConvInputs(const Tensor& x, const Tensor& filter);
+// The convolution of images of `type` for cuDNN.
+cuda::ConvProblem MakeCudaConvProblem(const ConvShape& shape, bool channels_last, TypeMeta type);
+
 // The shapes of the last run, and what follows from them.
 class PreparedConv {
  public:

@@ -47,9 +47,7 @@ class ConvTransposeBase : public Operator<CUDAContext> {
 
  protected:
   void Prepare(const Tensor& x, const Tensor& filter) {
-    CAFFE_ENFORCE(x.has_data() && filter.has_data(), "the input or the filter holds no data");
-    CAFFE_ENFORCE(filter.dtype() == x.dtype() || filter.IsType<float>(), "the filter has type ",
-                  filter.dtype().name(), ", X ", x.dtype().name());
+    CheckConvInputs(x, filter);
     if (x.sizes() == x_dims_ && filter.sizes() == filter_dims_ && x.dtype() == problem_.type) {
       return;
     }
@@ -57,15 +55,7 @@ class ConvTransposeBase : public Operator<CUDAContext> {
     x_dims_ = x.sizes();
     filter_dims_ = filter.sizes();
     y_dims_ = shape.x.ToDims(arguments_.order());
-    problem_ = {.x = shape.x.Logical(),
-                .filter = shape.filter,
-                .y = shape.y.Logical(),
-                .stride = shape.window.stride,
-                .dilation = shape.window.dilation,
-                .pad_begin = shape.window.pad_begin,
-                .pad_end = shape.window.pad_end,
-                .channels_last = arguments_.channels_last(),
-                .type = x.dtype()};
+    problem_ = MakeCudaConvProblem(shape, arguments_.channels_last(), x.dtype());
     layout_ = {shape.x.batch, shape.x.channels, shape.x.SpatialSize(), arguments_.channels_last()};
   }
 
