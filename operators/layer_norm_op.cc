@@ -5,6 +5,7 @@
 
 #include "caffe2/utils/parallel.h"
 #include "operators/row_moments.h"
+#include "operators/row_shape.h"
 
 namespace caffe2 {
 namespace {
@@ -80,12 +81,7 @@ OPERATOR_SCHEMA(LayerNorm)
     .NumInputs(1)
     .NumOutputs(3)
     .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
-      std::vector<int64_t> dims = GetDimsVector(in[0]);
-      const int ndim = static_cast<int>(dims.size());
-      const int axis = ArgumentHelper(def).GetSingleArgument<int>("axis", 1);
-      CAFFE_ENFORCE(axis >= -ndim && axis < ndim, "axis ", axis, " is out of range for ",
-                    ShapeString(dims));
-      dims.resize(axis < 0 ? axis + ndim : axis);
+      std::vector<int64_t> dims = DimsOfRows(def, in[0]);
       dims.push_back(1);
       const TensorShape rows = CreateTensorShape(dims, TensorProto::FLOAT);
       return std::vector<TensorShape>{in[0], rows, rows};

@@ -3,6 +3,7 @@
 
 #include "operators/element_type.h"
 #include "operators/gradient_rule.h"
+#include "operators/row_shape.h"
 
 namespace caffe2 {
 namespace {
@@ -140,12 +141,7 @@ OPERATOR_SCHEMA(RMSNorm)
     .NumInputs(3)
     .NumOutputs(2)
     .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
-      std::vector<int64_t> dims = GetDimsVector(in[0]);
-      const int ndim = static_cast<int>(dims.size());
-      const int axis = ArgumentHelper(def).GetSingleArgument<int>("axis", 1);
-      CAFFE_ENFORCE(axis >= -ndim && axis < ndim, "axis ", axis, " is out of range for ",
-                    ShapeString(dims));
-      dims.resize(axis < 0 ? axis + ndim : axis);
+      const std::vector<int64_t> dims = DimsOfRows(def, in[0]);
       return std::vector<TensorShape>{in[0], CreateTensorShape(dims, in[0].data_type())};
     })
     .SetDoc(

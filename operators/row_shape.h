@@ -1,0 +1,22 @@
+// Shapes of operators that work on rows: what lies behind an axis.
+#pragma once
+
+#include <vector>
+
+#include "caffe2/core/operator_schema.h"
+
+namespace caffe2 {
+
+// The dimensions of X before the argument axis (default 1; negative ones count from the end), one
+// row for each. Throws EnforceNotMet if X has no such axis.
+inline std::vector<int64_t> DimsOfRows(const OperatorDef& def, const TensorShape& x) {
+  std::vector<int64_t> dims = GetDimsVector(x);
+  const int ndim = static_cast<int>(dims.size());
+  const int axis = ArgumentHelper(def).GetSingleArgument<int>("axis", 1);
+  CAFFE_ENFORCE(axis >= -ndim && axis < ndim, "axis ", axis, " is out of range for ",
+                ShapeString(dims));
+  dims.resize(axis < 0 ? axis + ndim : axis);
+  return dims;
+}
+
+}  // namespace caffe2
