@@ -36,15 +36,7 @@ class BinaryGradientOp final : public Operator<Context> {
   template <class D, typename T>
   bool Run(const Tensor& dC, const Tensor& A, const Tensor& B) {
     const BroadcastPlan plan = rule_.Plan(A.sizes(), B.sizes());
-    CAFFE_ENFORCE_EQ(dC.numel(), plan.numel, "the gradient's shape ", ShapeString(dC.sizes()),
-                     " is not that of the result of ", ShapeString(A.sizes()), " and ",
-                     ShapeString(B.sizes()));
-    for (int i : {0, 1}) {
-      CAFFE_ENFORCE(Output(i) != &dC || (i == 0 ? A : B).numel() == dC.numel(), "output ", i,
-                    " does not fit in place of the gradient");
-      CAFFE_ENFORCE(Output(i) != &A && Output(i) != &B, "output ", i,
-                    " is in the place of an operand");
-    }
+    CheckBinaryGradient(plan, dC, A, B, Output(0), Output(1));
     const T* dc = dC.data<T>();
     const T* a = D::kReadsOperands ? A.data<T>() : nullptr;
     const T* b = D::kReadsOperands ? B.data<T>() : nullptr;

@@ -92,6 +92,21 @@ class BinaryElementwiseOp final : public Operator<Context> {
   Kernel kernel_;
 };
 
+// Throws unless dC has the elements that `plan` gives to C = f(A, B), and dA and dB can be written:
+// the one that lies in place of dC has its size, and neither lies in place of an operand.
+inline void CheckBinaryGradient(const BroadcastPlan& plan, const Tensor& dC, const Tensor& A,
+                                const Tensor& B, const Tensor* dA, const Tensor* dB) {
+  CAFFE_ENFORCE_EQ(dC.numel(), plan.numel, "the gradient's shape ", ShapeString(dC.sizes()),
+                   " is not that of the result of ", ShapeString(A.sizes()), " and ",
+                   ShapeString(B.sizes()));
+  for (int i : {0, 1}) {
+    const Tensor* gradient = i == 0 ? dA : dB;
+    CAFFE_ENFORCE(gradient != &dC || (i == 0 ? A : B).numel() == dC.numel(), "output ", i,
+                  " does not fit in place of the gradient");
+    CAFFE_ENFORCE(gradient != &A && gradient != &B, "output ", i, " is in the place of an operand");
+  }
+}
+
 // F, made from the operator if it takes arguments.
 template <class F>
 F MakeFunctor(const OperatorBase& op) {
