@@ -14,6 +14,7 @@
 #include "caffe2/graph/flat_update.h"
 #include "caffe2/graph/fusion.h"
 #include "caffe2/graph/gradient_sum.h"
+#include "caffe2/graph/side_stream.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/model/loss_scale.h"
 #include "caffe2/model/networks.h"
@@ -33,6 +34,8 @@ DEFINE_string(fuse_conv, "auto", "none, stats, prologue, residual; auto: what th
 DEFINE_bool(memory_plan, true, "share memory between blobs");
 DEFINE_bool(cuda_graph, false,
             "record a step and start it by one call, as --cuda_graph of trainers");
+DEFINE_bool(side_stream, false,
+            "filter gradients on a second stream, as --side_stream of trainers");
 DEFINE_double(min_seconds, 10, "measured at least this long");
 DEFINE_bool(profile, false, "print milliseconds by operator type");
 DEFINE_int32(table, 0, "print so many lines of the table of operators beside their floors");
@@ -111,6 +114,7 @@ int Run() {
   FeedInputs(&ws);
   for (const char* name : {"data", "label"}) benchmark::MoveTo(device, name, &ws);
   if (FLAGS_memory_plan) benchmark::ShareMemory(*model.net(), {"loss"}, &ws, device);
+  if (FLAGS_side_stream) UseSideStreams(model.net());
   if (FLAGS_cuda_graph) model.net()->set_type("cuda_graph");
   NetBase* net = ws.CreateNet(*model.net());
   const auto rates = benchmark::MeasureRates(net, FLAGS_batch, FLAGS_min_seconds);

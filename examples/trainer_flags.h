@@ -24,6 +24,8 @@ DEFINE_string(gpus, "", "comma-separated ids of the GPUs to use");
 DEFINE_int32(num_gpus, 1, "number of GPUs to use if --gpus is not given");
 DEFINE_bool(cuda_graph, false,
             "record the work of an iteration on a GPU once, and start it by one call afterwards");
+DEFINE_bool(side_stream, false,
+            "GPUs form the gradients of filters on a second stream, beside those of images");
 DEFINE_bool(use_gpu_transform, true,
             "GPUs mirror, normalise and convert images themselves, instead of the host");
 DEFINE_bool(use_cpu, false, "train on the CPU; --gpus and --num_gpus do not count then");
@@ -149,6 +151,7 @@ inline TrainOptions OptionsFromFlags(const std::string& file_store_path) {
   TrainOptions options;
   options.devices = DevicesFromFlags();
   options.cuda_graph = FLAGS_cuda_graph;
+  options.side_stream = FLAGS_side_stream;
   options.shards = ShardOptionsFromFlags(file_store_path);
   options.data.train_data = FLAGS_train_data;
   options.data.test_data = FLAGS_test_data;

@@ -151,6 +151,10 @@ void ConvGradientSchema(OpSchema& schema) {
       .Arg("float_gradients",
            "(bool, default false) dfilter and dbias are float though the filter is not: it is a "
            "copy of a float parameter. CUDA devices only.")
+      .Arg("side_stream",
+           "(bool, default false) dfilter (and dbias) is formed on a second stream of the device, "
+           "beside dX. CUDA "
+           "devices only; without effect on the CPU.")
       .Input(0, "X", "The forward operator's input.")
       .Input(1, "filter", "The forward operator's filter.")
       .Input(2, "dY", "Gradient of the forward output, in its shape and X's type.")

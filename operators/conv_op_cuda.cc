@@ -142,6 +142,7 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
   CudaConvGradientOp(const OperatorDef& def, Workspace* ws)
       : Operator<CUDAContext>(def, ws),
         conv_(def),
+        filter_stream_(def),
         no_bias_(GetSingleArgument<bool>("no_bias", false)),
         input_gradient_(OutputSize() > (no_bias_ ? 1 : 2)),
         adds_(InputSize() > 3) {
@@ -161,54 +162,52 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
     conv_.Prepare(x, filter);
     CAFFE_ENFORCE(dy.sizes() == conv_.y_dims(), "dY has shape ", ShapeString(dy.sizes()), ", Y ",
                   ShapeString(conv_.y_dims()));
-    FilterGradient<T>(x, filter, dy);
-    if (!no_bias_) BiasGradient<T>(filter, dy);
-    if (input_gradient_) InputGradient<T>(x, filter, dy);
+    Output(0)->ResizeLike(filter);
+    ConvGradientResult<T> d_filter(Output(0), conv_.GradientType(filter), &context_);
+    std::optional<BiasGradient<T>> d_bias;
+    if (!no_bias_) d_bias.emplace(this, filter);
+    if (conv_.empty()) {  // sums over nothing
+      for (int i = 0; i < (no_bias_ ? 1 : 2); ++i) {
+        cuda::SetBytesAsync(Output(i)->raw_mutable_data(), 0, Output(i)->nbytes(),
+                            context_.stream());
+      }
+      if (input_gradient_) InputGradient<T>(x, filter, dy);
+      return true;
+    }
+    filter_stream_.Run(context_, [&](cuda::Stream stream) {
+      cuda::Convolve(cuda::ConvDirection::kBackwardFilter, conv_.problem(), x.data<T>(), nullptr,
+                     dy.data<T>(), d_filter.data(), context_.device_id(), stream);
+      d_filter.Finish(stream);
+      if (d_bias) d_bias->Launch(conv_.layout(), dy.data<T>(), stream);
+      if (input_gradient_) InputGradient<T>(x, filter, dy);
+    });
     return true;
   }
 
  private:
   template <typename T>
-  void FilterGradient(const Tensor& x, const Tensor& filter, const Tensor& dy) {
-    Tensor* output = Output(0);
-    output->ResizeLike(filter);
-    void* data = output->raw_mutable_data(conv_.GradientType(filter));
-    if (conv_.empty()) {  // a sum over nothing
-      cuda::SetBytesAsync(data, 0, output->nbytes(), context_.stream());
-      return;
+  class BiasGradient {
+   public:
+    BiasGradient(CudaConvGradientOp* op, const Tensor& filter)
+        : result_(Resized(op->Output(1), filter.size(0)), op->conv_.GradientType(filter),
+                  &op->context_),
+          scratch_(op->context_.device()) {
+      scratch_.Resize(BatchNormScratch(op->conv_.layout()));
+      scratch_.mutable_data<float>();
     }
-    Tensor apart(context_.device());
-    const bool convert = !output->IsType<T>();
-    apart.ResizeLike(filter);
-    T* gradient = convert ? apart.mutable_data<T>() : static_cast<T*>(data);
-    cuda::Convolve(cuda::ConvDirection::kBackwardFilter, conv_.problem(), x.data<T>(), nullptr,
-                   dy.data<T>(), gradient, context_.device_id(), context_.stream());
-    if (convert) {
-      LaunchConvert(filter.numel(), kNumberOf<T>, gradient, Number::kFloat, data,
-                    context_.stream());
+    void Launch(const ChannelLayout& layout, const T* dy, cuda::Stream stream) {
+      LaunchChannelSums(layout, dy, scratch_.mutable_data<float>(), result_.data(), stream);
+      result_.Finish(stream);
     }
-  }
 
-  template <typename T>
-  void BiasGradient(const Tensor& filter, const Tensor& dy) {
-    Tensor* output = Output(1);
-    output->Resize(filter.size(0));
-    void* data = output->raw_mutable_data(conv_.GradientType(filter));
-    if (conv_.empty()) {
-      cuda::SetBytesAsync(data, 0, output->nbytes(), context_.stream());
-      return;
+   private:
+    static Tensor* Resized(Tensor* output, int64_t n) {
+      output->Resize(n);
+      return output;
     }
-    Tensor scratch(context_.device()), apart(context_.device());
-    scratch.Resize(BatchNormScratch(conv_.layout()));
-    const bool convert = !output->IsType<T>();
-    apart.Resize(filter.size(0));
-    T* sums = convert ? apart.mutable_data<T>() : static_cast<T*>(data);
-    LaunchChannelSums(conv_.layout(), dy.data<T>(), scratch.mutable_data<float>(), sums,
-                      context_.stream());
-    if (convert) {
-      LaunchConvert(filter.size(0), kNumberOf<T>, sums, Number::kFloat, data, context_.stream());
-    }
-  }
+    ConvGradientResult<T> result_;
+    Tensor scratch_;
+  };
 
   template <typename T>
   void InputGradient(const Tensor& x, const Tensor& filter, const Tensor& dy) {
@@ -224,6 +223,7 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
   }
 
   PreparedConv conv_;
+  FilterGradientStream filter_stream_;
   const bool no_bias_;
   const bool input_gradient_;
   const bool adds_;  // to S, the blob of dX

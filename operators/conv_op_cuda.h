@@ -1,10 +1,13 @@
 // What the CUDA classes of convolutions share.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "caffe2/cuda/context_cuda.h"
 #include "caffe2/cuda/convolution.h"
+#include "caffe2/cuda/side_stream.h"
 #include "operators/channel_kernels.h"
 #include "operators/conv_op.h"
 #include "operators/elementwise_kernels.h"
@@ -58,5 +61,48 @@ const T* As(const Tensor& tensor, Tensor* copy, CUDAContext* context) {
                 context->stream());
   return converted;
 }
+
+// Where a gradient is formed as T: in the output itself, which is of `type`, or in a tensor that is
+// then converted into it. The output has its shape already; the memory is there when this is made.
+template <typename T>
+class ConvGradientResult {
+ public:
+  ConvGradientResult(Tensor* output, TypeMeta type, CUDAContext* context)
+      : output_(output), apart_(context->device()) {
+    output->raw_mutable_data(type);
+    if (output->IsType<T>()) return;
+    apart_.ResizeLike(*output);
+    apart_.mutable_data<T>();
+  }
+
+  T* data() { return (output_->IsType<T>() ? output_ : &apart_)->template mutable_data<T>(); }
+  // When data() is filled, in this stream.
+  void Finish(cuda::Stream stream) {
+    if (output_->IsType<T>()) return;
+    LaunchConvert(output_->numel(), kNumberOf<T>, data(), Number::kFloat,
+                  output_->mutable_data<float>(), stream);
+  }
+
+ private:
+  Tensor* output_;
+  Tensor apart_;
+};
+
+// The second stream of an operator with the argument side_stream, for the filter's gradient.
+class FilterGradientStream {
+ public:
+  explicit FilterGradientStream(const OperatorDef& def) {
+    if (!ArgumentHelper(def).GetSingleArgument<bool>("side_stream", false)) return;
+    side_.emplace(ToDevice(def.device_option()).id);
+  }
+  // body(stream), which puts the filter's gradient into this stream and all else into the
+  // context's.
+  void Run(const CUDAContext& context, const std::function<void(cuda::Stream)>& body) {
+    side_ ? side_->Run(body) : body(context.stream());
+  }
+
+ private:
+  std::optional<cuda::SideStream> side_;
+};
 
 }  // namespace caffe2

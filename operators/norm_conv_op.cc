@@ -224,6 +224,7 @@ void DescribeGradient(OpSchema& schema) {
       .Arg("group", "As in the forward operator.")
       .FillUsing(DescribeConvAlgorithm)
       .Arg("float_gradients", "(bool, default false) As of ConvGradient.")
+      .Arg("side_stream", "(bool, default false) As of ConvGradient.")
       .TensorInferenceFunction(InferGradient)
       .Input(0, "X", "The forward operator's input.")
       .Input(1, "norm", kNorm)

@@ -9,6 +9,7 @@ namespace caffe2 {
 template <>
 struct NormConvDevice<CUDAContext>::State {
   PreparedConv conv;
+  FilterGradientStream filter_stream;
   StorageOrder order;
 
   ChannelLayout LayoutOf(const Tensor& x) const {
@@ -19,7 +20,8 @@ struct NormConvDevice<CUDAContext>::State {
 
 template <>
 NormConvDevice<CUDAContext>::NormConvDevice(const OperatorDef& def)
-    : state_(new State{PreparedConv(def), ReadStorageOrder(ArgumentHelper(def))}) {}
+    : state_(new State{PreparedConv(def), FilterGradientStream(def),
+                       ReadStorageOrder(ArgumentHelper(def))}) {}
 
 namespace {
 
@@ -148,8 +150,7 @@ bool NormConvDevice<CUDAContext>::Backward(const NormedImage& image, const Tenso
   g->ResizeLike(image.x);
   dfilter->ResizeLike(filter);
   float* dnorm_data = ResizeNorm(kNormGradientRows, channels, dnorm);
-  Tensor filter_copy(context->device()), norm_copy(context->device()), apart(context->device()),
-      scratch(context->device());
+  Tensor filter_copy(context->device()), norm_copy(context->device()), scratch(context->device());
   return WithTypeOf(image.x, [&]<typename T>(const T*) {
     cuda::NormedInput by = NormedBy<T>(*image.norm, channels, &norm_copy, context);
     if (image.z != nullptr) by.z = image.z->data<T>();
@@ -158,28 +159,25 @@ bool NormConvDevice<CUDAContext>::Backward(const NormedImage& image, const Tenso
                                        .dscale = dnorm_data + kDScaleRow * channels,
                                        .dbias = dnorm_data + kDBiasRow * channels,
                                        .scratch = Resize(3 * channels, &scratch)};
-    const bool convert = !conv.GradientType(filter).template Match<T>();
-    apart.ResizeLike(filter);
-    T* gradient = (convert ? &apart : dfilter)->template mutable_data<T>();
-    if (normed == nullptr &&
-        !cuda::ConvolveNormedBackwardFilter(conv.problem(), by, image.x.data<T>(), dy.data<T>(),
-                                            gradient, context->device_id(), context->stream())) {
-      return false;
-    }
-    if (!cuda::ConvolveNormedBackwardData(conv.problem(), by, image.x.data<T>(),
-                                          As<T>(filter, &filter_copy, context), dy.data<T>(), to,
-                                          context->device_id(), context->stream())) {
-      return false;
-    }
-    if (normed != nullptr) {
-      cuda::Convolve(cuda::ConvDirection::kBackwardFilter, conv.problem(), normed->data<T>(),
-                     nullptr, dy.data<T>(), gradient, context->device_id(), context->stream());
-    }
-    if (convert) {
-      LaunchConvert(filter.numel(), kNumberOf<T>, gradient, Number::kFloat,
-                    dfilter->mutable_data<float>(), context->stream());
-    }
-    return true;
+    ConvGradientResult<T> d_filter(dfilter, conv.GradientType(filter), context);
+    const int device = context->device_id();
+    bool done = true;
+    state_->filter_stream.Run(*context, [&](cuda::Stream stream) {
+      if (normed == nullptr) {
+        done = cuda::ConvolveNormedBackwardFilter(conv.problem(), by, image.x.data<T>(),
+                                                  dy.data<T>(), d_filter.data(), device, stream);
+      }
+      done = done && cuda::ConvolveNormedBackwardData(conv.problem(), by, image.x.data<T>(),
+                                                      As<T>(filter, &filter_copy, context),
+                                                      dy.data<T>(), to, device, context->stream());
+      if (!done) return;
+      if (normed != nullptr) {
+        cuda::Convolve(cuda::ConvDirection::kBackwardFilter, conv.problem(), normed->data<T>(),
+                       nullptr, dy.data<T>(), d_filter.data(), device, stream);
+      }
+      d_filter.Finish(stream);
+    });
+    return done;
   });
 }
 

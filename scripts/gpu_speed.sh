@@ -66,6 +66,8 @@ for fusion in none stats residual; do
   row "  with --fuse_conv $fusion, b256" "$(ours net_training "${resnet[@]}" --batch 256 \
     --dtype float16 --fuse_conv $fusion)"
 done
+row "  with --side_stream, b256" "$(ours net_training "${resnet[@]}" --batch 256 \
+  --dtype float16 --side_stream)"
 
 for dtype in float16 bfloat16; do
   "$bin/net_training" --device cuda "${resnet[@]}" --batch 256 --dtype $dtype --min_seconds 1 \

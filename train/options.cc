@@ -120,6 +120,8 @@ void ValidateDevices(const TrainOptions& options) {
                 "--use_nccl is for training on GPUs");
   CAFFE_ENFORCE(!options.cuda_graph || devices[0].type == CUDA,
                 "--cuda_graph is for training on GPUs");
+  CAFFE_ENFORCE(!options.side_stream || devices[0].type == CUDA,
+                "--side_stream is for training on GPUs");
 }
 
 void ValidateOutput(const OutputOptions& output, bool writes) {

@@ -98,7 +98,8 @@ struct TrainOptions {
   // Where the network runs: on each device a replica, which gets an equal part of each batch. Input
   // is read and decoded on the host.
   std::vector<Device> devices = {Device{}};
-  bool cuda_graph = false;  // GPUs: iterations after the third start recorded work
+  bool cuda_graph = false;   // GPUs: iterations after the third start recorded work
+  bool side_stream = false;  // GPUs: filter gradients beside input gradients
 
   // Iterations of one epoch, at least 1 after Validate().
   int64_t EpochIterations() const {

@@ -8,6 +8,7 @@
 #include "caffe2/graph/data_parallel.h"
 #include "caffe2/graph/fusion.h"
 #include "caffe2/graph/gradient_sum.h"
+#include "caffe2/graph/side_stream.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/model/loss_scale.h"
 #include "caffe2/model/networks.h"
@@ -233,6 +234,7 @@ TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind) {
     nets.train.set_type("dag");
     *nets.train.add_arg() = MakeArgument("in_order", 1);
   }
+  if (options.side_stream) UseSideStreams(&nets.train);
   if (options.cuda_graph && options.devices[0].type == CUDA) nets.train.set_type("cuda_graph");
   // The same parameters for any number of shards; Dropout and its like of its own for each shard.
   const uint64_t seed = options.schedule.seed * 0x10000;

@@ -10,6 +10,7 @@
 #include "caffe2/cuda/matmul.h"
 #include "caffe2/cuda/plan_cache.h"
 #include "caffe2/cuda/runtime.h"
+#include "caffe2/cuda/stream_memory.h"
 
 namespace caffe2::cuda {
 namespace {
@@ -30,12 +31,12 @@ Device& DeviceOf(int id) {
   return device;
 }
 
-// Memory for one run; work that is launched later may use it again.
+// Memory for one run; work that is launched later in this stream may use it again.
 class Scratch {
  public:
-  Scratch(int64_t nbytes, int device) : device_(device) {
+  Scratch(int64_t nbytes, int device, Stream stream) : device_(device), stream_(stream) {
     if (nbytes == 0) return;
-    data_ = Allocate(nbytes, device);
+    data_ = IsCompute() ? Allocate(nbytes, device) : AllocateOn(stream, nbytes, device);
     if (data_ == nullptr) {
       const FreeMemory memory = MemoryOf(device);
       throw OutOfMemoryError(MakeString("out of memory on cuda:", device, ": cannot allocate ",
@@ -44,14 +45,18 @@ class Scratch {
     }
   }
   ~Scratch() {
-    if (data_ != nullptr) Free(data_, device_);
+    if (data_ == nullptr) return;
+    IsCompute() ? Free(data_, device_) : FreeOn(stream_, data_, device_);
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   void* get() const { return data_; }
 
  private:
+  bool IsCompute() const { return stream_ == GetStream(device_, kComputeStream); }
+
   int device_;
+  Stream stream_;
   void* data_ = nullptr;
 };
 
@@ -63,7 +68,7 @@ struct Run {
   Stream stream;
 
   void operator()(const CudnnPlan& plan) const {
-    const Scratch workspace(plan.workspace_bytes, device);
+    const Scratch workspace(plan.workspace_bytes, device, stream);
     RunCudnnPlan(handle, plan, arrays.ids, arrays.data, workspace.get());
   }
 };
@@ -77,7 +82,7 @@ std::vector<CudnnPlan> ListPlans(const CudnnWork& work, const CudnnTarget& targe
 }
 
 int Fastest(const std::vector<CudnnPlan>& plans, const CudnnWork& work, const Run& run) {
-  const Scratch instead(work.changed_bytes, run.device);
+  const Scratch instead(work.changed_bytes, run.device, run.stream);
   CudnnArrays arrays = run.arrays;
   for (size_t i = 0; i < arrays.ids.size(); ++i) {
     if (arrays.ids[i] == work.changed) arrays.data[i] = instead.get();

@@ -141,24 +141,26 @@ void FreeToPool(void* data, cudaStream_t stream) {
   }
 }
 
-// Memory of a recording: what is given back while it lasts is given out again, in the order of the
-// recording, and stays with the graph.
+// Memory of a recording: what is given back while it lasts is given out again to the same stream,
+// in the order of the recording, and stays with the graph.
 struct Recording {
   int device = 0;
-  std::multimap<size_t, void*> idle;  // by size
+  std::map<cudaStream_t, std::multimap<size_t, void*>> idle;  // by size
   std::map<void*, size_t> in_use;
   std::vector<void*> from_before;  // given back meanwhile: the pool gets it afterwards
 };
 thread_local Recording* recording = nullptr;
 bool IsRecording(int device) { return recording != nullptr && recording->device == device; }
 
-// Comes from the pool by another stream: the compute stream would record the allocation.
-void* AllocateForRecording(size_t nbytes, cudaMemPool_t pool) {
-  const auto idle = recording->idle.lower_bound(nbytes);
-  if (idle != recording->idle.end()) {
+// For `user`, a stream that is recorded. Comes from the pool by another stream: this one would
+// record the allocation.
+void* AllocateForRecording(cudaStream_t user, size_t nbytes, cudaMemPool_t pool) {
+  auto& blocks = recording->idle[user];
+  const auto idle = blocks.lower_bound(nbytes);
+  if (idle != blocks.end()) {
     void* data = idle->second;
     recording->in_use[data] = idle->first;
-    recording->idle.erase(idle);
+    blocks.erase(idle);
     return data;
   }
   const Stream stream = GetStream(recording->device, kCopyStream);
@@ -169,13 +171,13 @@ void* AllocateForRecording(size_t nbytes, cudaMemPool_t pool) {
   return data;
 }
 
-void FreeInRecording(void* data) {
+void FreeInRecording(cudaStream_t user, void* data) {
   const auto block = recording->in_use.find(data);
   if (block == recording->in_use.end()) {
     recording->from_before.push_back(data);
     return;
   }
-  recording->idle.emplace(block->second, data);
+  recording->idle[user].emplace(block->second, data);
   recording->in_use.erase(block);
 }
 
@@ -272,13 +274,13 @@ double MillisecondsOf(Stream stream, const std::function<void()>& body) {
 void* Allocate(size_t nbytes, int device) {
   DeviceState& state = State(device);
   const DeviceGuard guard(device);
-  if (IsRecording(device)) return AllocateForRecording(nbytes, state.pool);
+  if (IsRecording(device)) return AllocateForRecording(state.compute, nbytes, state.pool);
   return AllocateFromPool(nbytes, state.pool, state.compute);
 }
 
 void Free(void* data, int device) {
   if (IsRecording(device)) {
-    FreeInRecording(data);
+    FreeInRecording(State(device).compute, data);
     return;
   }
   FreeToPool(data, State(device).compute);
@@ -287,10 +289,19 @@ void Free(void* data, int device) {
 void* AllocateOn(Stream stream, size_t nbytes, int device) {
   DeviceState& state = State(device);
   const DeviceGuard guard(device);
+  if (IsRecording(device) && IsRecorded(stream)) {
+    return AllocateForRecording(stream, nbytes, state.pool);
+  }
   return AllocateFromPool(nbytes, state.pool, stream);
 }
 
-void FreeOn(Stream stream, void* data, int /*device*/) { FreeToPool(data, stream); }
+void FreeOn(Stream stream, void* data, int device) {
+  if (IsRecording(device) && IsRecorded(stream)) {
+    FreeInRecording(stream, data);
+    return;
+  }
+  FreeToPool(data, stream);
+}
 
 FreeMemory MemoryOf(int device) {
   DeviceState& state = State(device);
@@ -358,7 +369,9 @@ struct Graph::State {
     if (status != cudaSuccess && status != cudaErrorCudartUnloading) {
       LOG(ERROR) << "cudaGraphExecDestroy: " << cudaGetErrorString(status);
     }
-    for (const auto& [size, data] : memory.idle) Free(data, memory.device);
+    for (const auto& [stream, blocks] : memory.idle) {
+      for (const auto& [size, data] : blocks) Free(data, memory.device);
+    }
   }
 };
 

@@ -205,9 +205,9 @@ void BackwardDataAs16(const ConvProblem& problem, const NormedInput& norm, const
 
 bool ConvolveWithBias(const ConvProblem& problem, const void* x, const void* filter,
                       const void* bias, const void* z, bool relu, void* y, int /*device*/,
-                      Stream /*stream*/) {
+                      Stream stream) {
   if (problem.x[1] != problem.filter[1]) return false;
-  emulation::Perform([=] {
+  emulation::Perform(stream, [=] {
     const auto run = problem.type.Match<float>()     ? BiasAs<float>
                      : problem.type.Match<float16>() ? BiasAs<float16>
                                                      : BiasAs<bfloat16>;
@@ -218,11 +218,11 @@ bool ConvolveWithBias(const ConvProblem& problem, const void* x, const void* fil
 
 bool ConvolveWithStats(const ConvProblem& problem, const NormedInput* norm, const void* x,
                        const void* filter, void* y, float* sums, float* square_sums, int /*device*/,
-                       Stream /*stream*/) {
+                       Stream stream) {
   if (!HasEngine(problem, norm != nullptr, norm != nullptr && norm->z != nullptr)) return false;
   const NormedInput by = norm ? *norm : NormedInput();
   const bool normed = norm != nullptr;
-  emulation::Perform([=] {
+  emulation::Perform(stream, [=] {
     const auto run = [&]<typename T>(const T* typed_x) {
       StatsAs(problem, normed ? &by : nullptr, typed_x, static_cast<const T*>(filter),
               static_cast<T*>(y), sums, square_sums);
@@ -238,9 +238,9 @@ bool ConvolveWithStats(const ConvProblem& problem, const NormedInput* norm, cons
 
 bool ConvolveNormedBackwardFilter(const ConvProblem& problem, const NormedInput& norm,
                                   const void* x, const void* dy, void* dfilter, int /*device*/,
-                                  Stream /*stream*/) {
+                                  Stream stream) {
   if (!HasEngine(problem, true)) return false;
-  emulation::Perform([=] {
+  emulation::Perform(stream, [=] {
     const auto normed = Normed(problem, norm, static_cast<const float16*>(x));
     Loops<float16>(problem).Run(ConvDirection::kBackwardFilter, normed.data(), nullptr,
                                 static_cast<const float16*>(dy), static_cast<float16*>(dfilter));
@@ -250,9 +250,9 @@ bool ConvolveNormedBackwardFilter(const ConvProblem& problem, const NormedInput&
 
 bool ConvolveNormedBackwardData(const ConvProblem& problem, const NormedInput& norm, const void* x,
                                 const void* filter, const void* dy, const NormedInputGradient& to,
-                                int /*device*/, Stream /*stream*/) {
+                                int /*device*/, Stream stream) {
   if (!HasEngine(problem, true, norm.z != nullptr)) return false;
-  emulation::Perform([=] {
+  emulation::Perform(stream, [=] {
     BackwardDataAs16(problem, norm, static_cast<const float16*>(x),
                      static_cast<const float16*>(filter), static_cast<const float16*>(dy), to);
   });
@@ -260,9 +260,9 @@ bool ConvolveNormedBackwardData(const ConvProblem& problem, const NormedInput& n
 }
 
 void Convolve(ConvDirection direction, const ConvProblem& problem, const void* x,
-              const void* filter, const void* y, void* result, int /*device*/, Stream /*stream*/,
+              const void* filter, const void* y, void* result, int /*device*/, Stream stream,
               bool add) {
-  emulation::Perform([=] {
+  emulation::Perform(stream, [=] {
     if (problem.type.Match<float>()) {
       ConvolveAs<float>(direction, problem, x, filter, y, result, add);
     } else if (problem.type.Match<float16>()) {

@@ -37,8 +37,9 @@ inline Position& Current() { return current_position; }
 void RunGrid(const char* name, dim3 grid, dim3 block, const std::function<void()>& thread);
 // Throws unless the stream is one of the device that is current for the calling thread.
 void CheckStream(const char* kernel, Stream stream);
-// Does the work now, or, while a graph is recorded on this thread, each time the graph is launched.
-void Perform(std::function<void()> work);
+// Does the work of a stream now, or, while a graph is recorded on this thread, each time the graph
+// is launched; that of a side stream when a join waits for it.
+void Perform(Stream stream, std::function<void()> work);
 void BlockBarrier();
 // Returns the value that the thread `lane_mask` away in the warp has given.
 uint64_t Exchange(uint64_t value, int lane_mask);
@@ -74,7 +75,7 @@ template <typename... Parameters, typename... Arguments>
 void Launch(const char* name, void (*kernel)(Parameters...), dim3 grid, dim3 block, Stream stream,
             Arguments... arguments) {
   emulation::CheckStream(name, stream);
-  emulation::Perform([=] {
+  emulation::Perform(stream, [=] {
     emulation::RunGrid(name, grid, block, [&] { kernel(static_cast<Parameters>(arguments)...); });
   });
 }

@@ -46,8 +46,8 @@ void MultiplyAll(const MatmulProblem& p, const void* a, const void* b, const voi
 bool AllowTf32() { return false; }
 
 void Matmul(const MatmulProblem& problem, const void* a, const void* b, const void* bias, void* c,
-            int /*device*/, Stream /*stream*/) {
-  emulation::Perform([=] {
+            int /*device*/, Stream stream) {
+  emulation::Perform(stream, [=] {
     if (problem.type.Match<float>()) {
       MultiplyAll<float>(problem, a, b, bias, c);
     } else if (problem.type.Match<float16>()) {

@@ -1,7 +1,7 @@
 // caffe2/cuda/runtime.h on the host, for tests without a GPU: three devices whose memory is
-// ordinary memory and whose work is done when a call returns, but for that of copy streams: it is
-// done when somebody waits for it, so that a missing event shows. Device 1 has 1 MB of memory, so
-// that running out can be tested.
+// ordinary memory and whose work is done when a call returns, but for that of copy and side
+// streams: it is done when somebody waits for it, so that a missing event shows. Device 1 has 1 MB
+// of memory, so that running out can be tested.
 #include "caffe2/cuda/runtime.h"
 
 #include <array>
@@ -18,13 +18,20 @@
 
 #include "caffe2/core/logging.h"
 #include "caffe2/cuda/graph.h"
+#include "caffe2/cuda/side_stream.h"
 #include "caffe2/cuda/stream_memory.h"
 #include "tests/cuda_emulation/device.h"
 
-// A mark in the work of a copy stream; in that of other streams everything is done.
+namespace caffe2::cuda {
+namespace {
+class LazyQueue;
+}
+}  // namespace caffe2::cuda
+
+// A mark in the work of a lazy stream; in that of other streams everything is done.
 struct CUevent_st {
   int device = 0;
-  bool lazy = false;
+  caffe2::cuda::LazyQueue* queue = nullptr;
   uint64_t position = 0;
 };
 
@@ -73,7 +80,7 @@ int DeviceOf(Stream stream) {
   return static_cast<int>(reinterpret_cast<char*>(stream) - stream_table[0].data()) / kStreams;
 }
 
-// What a copy stream has still to do.
+// What a lazy stream has still to do.
 class LazyQueue {
  public:
   void Put(std::function<void()> work) {
@@ -101,11 +108,14 @@ class LazyQueue {
   std::deque<std::function<void()>> work_;
   uint64_t done_ = 0;
 };
-LazyQueue& CopyQueueOf(int device) {
-  static auto* queues = new std::array<LazyQueue, kDevices>;
-  return queues->at(device);
+// Null for streams whose work is done at once.
+LazyQueue* QueueOf(Stream stream) {
+  static auto* queues = new std::array<std::array<LazyQueue, 2>, kDevices>;
+  const int device = DeviceOf(stream);
+  if (stream == GetStream(device, kCopyStream)) return &queues->at(device)[0];
+  return stream == GetStream(device, kSideStream) ? &queues->at(device)[1] : nullptr;
 }
-bool IsLazy(Stream stream) { return stream == GetStream(DeviceOf(stream), kCopyStream); }
+bool IsSide(Stream stream) { return stream == GetStream(DeviceOf(stream), kSideStream); }
 
 }  // namespace
 
@@ -127,8 +137,7 @@ Stream GetStream(int device, int stream_id) {
 }
 void Synchronize(Stream stream) {
   CheckNotRecording("waiting for a stream");
-  LazyQueue& queue = CopyQueueOf(DeviceOf(stream));
-  if (IsLazy(stream)) queue.RunUntil(queue.End());
+  if (LazyQueue* queue = QueueOf(stream)) queue->RunUntil(queue->End());
 }
 
 Event::Event(int device) : event_(new CUevent_st{device}) {}
@@ -136,24 +145,31 @@ Event::~Event() { delete event_; }
 void Event::Record(Stream stream) {
   CAFFE_ENFORCE_EQ(DeviceOf(stream), event_->device,
                    "an event of another device than the stream's");
-  event_->lazy = IsLazy(stream);
-  if (event_->lazy) event_->position = CopyQueueOf(event_->device).End();
+  event_->queue = QueueOf(stream);
+  if (event_->queue != nullptr) event_->position = event_->queue->End();
 }
 bool Event::Done() const {
   CheckNotRecording("asking for an event");
-  return !event_->lazy || CopyQueueOf(event_->device).IsDone(event_->position);
+  return event_->queue == nullptr || event_->queue->IsDone(event_->position);
 }
 void Event::Synchronize() const {
   CheckNotRecording("waiting for an event");
-  if (event_->lazy) CopyQueueOf(event_->device).RunUntil(event_->position);
+  if (event_->queue != nullptr) event_->queue->RunUntil(event_->position);
 }
 void Event::Delay(Stream waiting) const {
-  const bool in_order = waiting == GetStream(event_->device, kCopyStream);
-  if (event_->lazy && !in_order) CopyQueueOf(event_->device).RunUntil(event_->position);
+  LazyQueue* queue = event_->queue;
+  if (queue == nullptr || queue == QueueOf(waiting)) return;
+  // What is recorded gets its place in the queue when the graph is launched.
+  if (recording != nullptr) {
+    recording->work.push_back([queue] { queue->RunUntil(queue->End()); });
+  } else {
+    queue->RunUntil(event_->position);
+  }
 }
 
 bool IsRecorded(Stream stream) {
-  return recording != nullptr && stream == GetStream(recording->device, kComputeStream);
+  return recording != nullptr && (stream == GetStream(recording->device, kComputeStream) ||
+                                  stream == GetStream(recording->device, kSideStream));
 }
 
 namespace emulation {
@@ -162,9 +178,13 @@ void CheckStream(const char* kernel, Stream stream) {
                 " is launched on a stream of device ", DeviceOf(stream), ", but device ",
                 current_device, " is current");
 }
-void Perform(std::function<void()> work) {
-  if (recording == nullptr) return work();
-  recording->work.push_back(std::move(work));
+void Perform(Stream stream, std::function<void()> work) {
+  std::function<void()> start = std::move(work);
+  if (stream != nullptr && IsSide(stream)) {
+    start = [queue = QueueOf(stream), later = std::move(start)] { queue->Put(later); };
+  }
+  if (recording == nullptr) return start();
+  recording->work.push_back(std::move(start));
 }
 }  // namespace emulation
 
@@ -202,7 +222,7 @@ void Free(void* data, int device) {
 
 void* AllocateOn(Stream /*stream*/, size_t nbytes, int device) { return Allocate(nbytes, device); }
 void FreeOn(Stream stream, void* data, int device) {
-  Synchronize(stream);
+  if (!IsRecorded(stream)) Synchronize(stream);
   Free(data, device);
 }
 
@@ -237,21 +257,21 @@ void CheckCopy(const void* destination, const void* source) {
 void CopyAsync(void* destination, const void* source, size_t nbytes, Stream stream) {
   CheckCopy(destination, source);
   const auto copy = [=] { std::memcpy(destination, source, nbytes); };
-  if (IsLazy(stream)) return CopyQueueOf(DeviceOf(stream)).Put(copy);
-  emulation::Perform(copy);
+  if (stream == GetStream(DeviceOf(stream), kCopyStream)) return QueueOf(stream)->Put(copy);
+  emulation::Perform(stream, copy);
 }
 void CopyRowsAsync(void* destination, size_t destination_stride, const void* source,
-                   size_t source_stride, size_t row_bytes, size_t rows, Stream) {
+                   size_t source_stride, size_t row_bytes, size_t rows, Stream stream) {
   CheckCopy(destination, source);
-  emulation::Perform([=] {
+  emulation::Perform(stream, [=] {
     for (size_t i = 0; i < rows; ++i) {
       std::memcpy(static_cast<char*>(destination) + i * destination_stride,
                   static_cast<const char*>(source) + i * source_stride, row_bytes);
     }
   });
 }
-void SetBytesAsync(void* destination, int value, size_t nbytes, Stream) {
-  emulation::Perform([=] { std::memset(destination, value, nbytes); });
+void SetBytesAsync(void* destination, int value, size_t nbytes, Stream stream) {
+  emulation::Perform(stream, [=] { std::memset(destination, value, nbytes); });
 }
 
 KernelReport* ReportOf(int device) {
