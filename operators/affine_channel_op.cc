@@ -1,93 +1,26 @@
-// AffineChannel: a factor and an offset for each channel of an image; what a batch normalization
-// whose statistics are fixed comes to.
-#include "caffe2/core/operator.h"
-#include "operators/spatial_bn_kernels.h"
+#include "operators/affine_channel_op.h"
 
 namespace caffe2 {
+
+template <typename T>
+void ScaleChannels(const ChannelShape& shape, const T* x, const float* scale, const float* bias,
+                   T* y, CPUContext* /*context*/) {
+  const std::vector<float> zeros(shape.channels, 0.f);
+  NormalizeChannels<T>(shape, x, zeros.data(), scale, bias != nullptr ? bias : zeros.data(),
+                       nullptr, false, y);
+}
+template <typename T>
+void SumChannelProducts(const ChannelShape& shape, const T* x, const T* g, float* sum_gx,
+                        float* sum_g, CPUContext* /*context*/) {
+  const std::vector<float> zeros(shape.channels, 0.f);
+  NormalizeGradient<T> in;
+  in.x = x;
+  in.dy = g;
+  in.mean = zeros.data();
+  ChannelGradientSums<T>(shape, in, sum_g, sum_gx, nullptr);
+}
+
 namespace {
-
-// What the forward and the gradient operator have in common.
-class AffineChannelBase : public Operator<CPUContext> {
- public:
-  AffineChannelBase(const OperatorDef& def, Workspace* ws)
-      : Operator<CPUContext>(def, ws), order_(ReadStorageOrder(ArgumentHelper(def))) {}
-
- protected:
-  // The shape of an image; throws unless `values` has one float for each channel.
-  ChannelShape CheckShapes(const Tensor& image, const Tensor& values, const char* name) {
-    const ChannelShape shape = ChannelShape::Make(image.sizes(), order_);
-    CAFFE_ENFORCE_EQ(values.numel(), shape.channels, "elements of ", name, ", for an image ",
-                     ShapeString(image.sizes()));
-    zeros_.assign(shape.channels, 0.f);
-    return shape;
-  }
-
-  std::vector<float> zeros_;  // one for each channel
-
- private:
-  StorageOrder order_;
-};
-
-class AffineChannelOp final : public AffineChannelBase {
- public:
-  using AffineChannelBase::AffineChannelBase;
-  bool RunOnDevice() override {
-    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
-  }
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor& X = Input(0);
-    const ChannelShape shape = CheckShapes(X, Input(1), "scale");
-    CheckShapes(X, Input(2), "bias");
-    const T* x = X.data<T>();
-    Output(0)->ResizeLike(X);
-    NormalizeChannels<T>(shape, x, zeros_.data(), Input(1).data<float>(), Input(2).data<float>(),
-                         nullptr, false, Output(0)->mutable_data<T>());
-    return true;
-  }
-};
-
-// dX = dY scale; where scale and bias are learned, d_scale = sum of dY X, d_bias = sum of dY.
-class AffineChannelGradientOp final : public AffineChannelBase {
- public:
-  AffineChannelGradientOp(const OperatorDef& def, Workspace* ws)
-      : AffineChannelBase(def, ws), learned_(GetSingleArgument<bool>("is_learnable", false)) {
-    CAFFE_ENFORCE(InputSize() == (learned_ ? 3 : 2) && OutputSize() == (learned_ ? 3 : 1),
-                  "with is_learnable there are 3 inputs and 3 outputs, without 2 and 1, not ",
-                  InputSize(), " and ", OutputSize());
-  }
-  bool RunOnDevice() override {
-    return TensorTypes<float, bfloat16>::Dispatch(this, Input(0).dtype());
-  }
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor &dY = Input(0), &scale = Input(InputSize() - 1);
-    const ChannelShape shape = CheckShapes(dY, scale, "scale");
-    const T* dy = dY.data<T>();
-    if (learned_) SumChannels(shape, dy);
-    Output(0)->ResizeLike(dY);
-    NormalizeChannels<T>(shape, dy, zeros_.data(), scale.data<float>(), zeros_.data(), nullptr,
-                         false, Output(0)->mutable_data<T>());
-    return true;
-  }
-
- private:
-  template <typename T>
-  void SumChannels(const ChannelShape& shape, const T* dy) {
-    const Tensor& X = Input(1);
-    CAFFE_ENFORCE(X.sizes() == Input(0).sizes(), "gradient ", ShapeString(Input(0).sizes()),
-                  " for X ", ShapeString(X.sizes()));
-    for (int i : {1, 2}) Output(i)->Resize(shape.channels);
-    NormalizeGradient<T> in;
-    in.x = X.data<T>();
-    in.dy = dy;
-    in.mean = zeros_.data();
-    ChannelGradientSums<T>(shape, in, Output(2)->mutable_data<float>(),
-                           Output(1)->mutable_data<float>(), nullptr);
-  }
-
-  bool learned_;
-};
 
 class GetAffineChannelGradient final : public GradientMakerBase {
  public:
@@ -111,8 +44,8 @@ void Arguments(OpSchema& schema) {
 
 }  // namespace
 
-REGISTER_CPU_OPERATOR(AffineChannel, AffineChannelOp);
-REGISTER_CPU_OPERATOR(AffineChannelGradient, AffineChannelGradientOp);
+REGISTER_CPU_OPERATOR(AffineChannel, AffineChannelOp<CPUContext>);
+REGISTER_CPU_OPERATOR(AffineChannelGradient, AffineChannelGradientOp<CPUContext>);
 OPERATOR_SCHEMA(AffineChannel)
     .NumInputs(3)
     .NumOutputs(1)

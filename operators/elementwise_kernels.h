@@ -40,6 +40,7 @@ enum class BinaryFunction {
   kSub,
   kMul,
   kDiv,
+  kPow,          // the rest for floating-point types only
   kAbsGradient,  // of (x, dy)
   kSinGradient,
   kCosGradient
@@ -51,7 +52,18 @@ template <typename T>
 void LaunchBinary(BinaryFunction function, const Strides& space, bool plain, int64_t n, const T* a,
                   const T* b, T* c, cuda::KernelReport* report, cuda::Stream stream);
 
-enum class Derivative { kAddA, kAddB, kSubB, kMulA, kMulB, kDivA, kDivB, kDivBOfResult };
+enum class Derivative {
+  kAddA,
+  kAddB,
+  kSubB,
+  kMulA,
+  kMulB,
+  kDivA,
+  kDivB,
+  kDivBOfResult,
+  kPowA,
+  kPowB
+};
 // gradient[e] = sum of the derivative over the elements of the space that operand element e was
 // used for: `kept` are the dimensions of the operand, `summed` those it was repeated along. Operand
 // 0 is dc, 1 is a, 2 is b; they are not read where the derivative does not need them. T: float,

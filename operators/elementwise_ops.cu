@@ -49,15 +49,20 @@ __device__ inline A Derive(A dc, A a, A b) {
       return -dc * a / (b * b);
     case Derivative::kDivBOfResult:
       return -dc * a / b;
+    case Derivative::kPowA:
+      return b == A(0) ? A(0) : dc * b * std::pow(a, b - A(1));
+    case Derivative::kPowB:  // it tends to 0 with a
+      return a == A(0) && b >= A(0) ? A(0) : dc * std::pow(a, b) * std::log(a);
   }
   return dc;
 }
-constexpr bool ReadsA(Derivative d) {
-  return d == Derivative::kMulB || d == Derivative::kDivB || d == Derivative::kDivBOfResult;
+constexpr bool ReadsBoth(Derivative d) {
+  return d == Derivative::kDivB || d == Derivative::kDivBOfResult || d == Derivative::kPowA ||
+         d == Derivative::kPowB;
 }
+constexpr bool ReadsA(Derivative d) { return d == Derivative::kMulB || ReadsBoth(d); }
 constexpr bool ReadsB(Derivative d) {
-  return d == Derivative::kMulA || d == Derivative::kDivA || d == Derivative::kDivB ||
-         d == Derivative::kDivBOfResult;
+  return d == Derivative::kMulA || d == Derivative::kDivA || ReadsBoth(d);
 }
 
 // One block for each element of the gradient, or with `kAlone` (nothing to sum) one thread.
@@ -173,6 +178,9 @@ void LaunchBinary(BinaryFunction function, const Strides& space, bool plain, int
   }
   if constexpr (!std::is_integral_v<T>) {
     switch (function) {
+      case BinaryFunction::kPow:
+        return Binary("Pow", space, plain, n, a, b, c, stream,
+                      [] __device__(A x, A y) { return std::pow(x, y); });
       case BinaryFunction::kAbsGradient:
         return Binary("AbsGradient", space, plain, n, a, b, c, stream, [] __device__(A x, A dy) {
           return x == A(0) ? A(0) : x > A(0) ? dy : -dy;
@@ -206,6 +214,8 @@ void LaunchBinaryGradient(Derivative derivative, const Strides& kept, const Stri
     CASE(kDivA);
     CASE(kDivB);
     CASE(kDivBOfResult);
+    CASE(kPowA);
+    CASE(kPowB);
   }
 #undef CASE
 }

@@ -1,9 +1,10 @@
 // Functions of one or two numbers on CUDA devices.
 #include <limits>
 
-#include "caffe2/cuda/context_cuda.h"
 #include "operators/broadcast_strides.h"
 #include "operators/elementwise_ops.h"
+#include "operators/portable_cuda.h"
+#include "operators/pow_op.h"
 
 namespace caffe2 {
 namespace {
@@ -148,6 +149,12 @@ REGISTER_CUDA_OPERATOR(MulGradient,
                        CudaBinaryGradientOp<Derivative::kMulA, Derivative::kMulB, true>);
 REGISTER_CUDA_OPERATOR(DivGradient,
                        CudaBinaryGradientOp<Derivative::kDivA, Derivative::kDivB, true>);
+
+REGISTER_CUDA_OPERATOR(PowGradient,
+                       CudaBinaryGradientOp<Derivative::kPowA, Derivative::kPowB, true>);
+const Registerer<std::string, OperatorBase, const OperatorDef&, Workspace*> kPowRegisterer(
+    DeviceOperatorRegistry(CUDA), "Pow",
+    MakePow<CUDAContext, Binary<FloatTypes, BinaryFunction::kPow>>);
 
 REGISTER_CUDA_OPERATOR(Clip, UnaryElementwiseOp<FloatTypes, CUDAContext, CudaClip>);
 REGISTER_CUDA_OPERATOR(ClipGradient, BinaryElementwiseOp<FloatTypes, CUDAContext, CudaClip>);

@@ -1,120 +1,49 @@
-// Moments and BatchMoments: means and variances, or mean squares, over some axes of a tensor.
-#include "operators/conv_pool_shape.h"
+#include "operators/moments_op.h"
+
 #include "operators/gradient_rule.h"
-#include "operators/reduce_op.h"
 #include "operators/reduction.h"
 
 namespace caffe2 {
-namespace {
 
-using MomentsTypes = TensorTypes<float, double>;
-
-// What is averaged over. kCentred: the second moment is about the mean, else about 0.
-struct OverAxes : ReduceAxes {
-  using ReduceAxes::ReduceAxes;
-  static constexpr bool kCentred = true;
-};
-// All but the channels.
-class OverBatch {
- public:
-  static constexpr bool kCentred = false;
-  explicit OverBatch(const ArgumentHelper& arguments) : order_(ReadStorageOrder(arguments)) {}
-  std::vector<int64_t> KeptShape(const std::vector<int64_t>& shape) const {
-    ImageShape image = ImageShape::FromDims(shape, order_);
-    image.batch = 1;
-    std::fill(image.spatial.begin(), image.spatial.end(), int64_t{1});
-    return image.ToDims(order_);
-  }
-  std::vector<int64_t> OutputShape(const std::vector<int64_t>& shape) const {
-    return {ImageShape::FromDims(shape, order_).channels};
-  }
-
- private:
-  StorageOrder order_;
-};
-
-// X -> the first and the second moment.
-template <class Over>
-class MomentsOp final : public Operator<CPUContext> {
- public:
-  MomentsOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CPUContext>(def, ws), over_(ArgumentHelper(def)) {}
-  bool RunOnDevice() override { return MomentsTypes::Dispatch(this, Input(0).dtype()); }
-
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor& X = Input(0);
-    const T* x = X.data<T>();
-    const BroadcastPlan plan = MakeBroadcastPlan(X.sizes(), over_.KeptShape(X.sizes()));
-    for (int i : {0, 1}) Output(i)->Resize(over_.OutputShape(X.sizes()));
-    const int64_t results = Output(0)->numel();
-    const T count = static_cast<T>(X.numel()) / static_cast<T>(std::max<int64_t>(1, results));
-    T* first = Output(0)->mutable_data<T>();
-    T* second = Output(1)->mutable_data<T>();
-    Reduce<SumReducer>(plan, x, results, first);
-    for (int64_t j = 0; j < results; ++j) first[j] /= count;
-    if constexpr (Over::kCentred) x = Distances(plan, x, first);
-    Reduce<SquareSumReducer>(plan, x, results, second);
-    for (int64_t j = 0; j < results; ++j) second[j] /= count;
-    return true;
-  }
-
- private:
-  // X less its means.
-  template <typename T>
-  const T* Distances(const BroadcastPlan& plan, const T* x, const T* mean) {
-    distances_.Resize(plan.numel);
-    T* to = distances_.mutable_data<T>();
+template <typename T>
+void MomentsTo(bool centred, const BroadcastPlan& plan, int64_t results, const T* x, T* first,
+               T* second, CPUContext* /*context*/) {
+  const T count = static_cast<T>(plan.numel) / static_cast<T>(std::max<int64_t>(1, results));
+  Reduce<SumReducer>(plan, x, results, first);
+  for (int64_t j = 0; j < results; ++j) first[j] /= count;
+  Tensor distances(CPU);  // of X from its means
+  if (centred) {
+    distances.Resize(plan.numel);
+    T* to = distances.mutable_data<T>();
     const int64_t stride = plan.b_inner_stride();
     ParallelRows(plan, kElementwiseGrain, [=](int64_t n, int64_t row, int64_t, int64_t j) {
-      for (int64_t i = 0; i < n; ++i) to[row + i] = x[row + i] - mean[j + i * stride];
+      for (int64_t i = 0; i < n; ++i) to[row + i] = x[row + i] - first[j + i * stride];
     });
-    return to;
+    x = to;
   }
+  Reduce<SquareSumReducer>(plan, x, results, second);
+  for (int64_t j = 0; j < results; ++j) second[j] /= count;
+}
 
-  Over over_;
-  Tensor distances_{CPU};
-};
-
-// dfirst, dsecond, X and, if the second moment is about it, the first:
-//   dX = (dfirst + 2 (X - first) dsecond) / n
-template <class Over>
-class MomentsGradientOp final : public Operator<CPUContext> {
- public:
-  MomentsGradientOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CPUContext>(def, ws), over_(ArgumentHelper(def)) {}
-  bool RunOnDevice() override { return MomentsTypes::Dispatch(this, Input(2).dtype()); }
-
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor& X = Input(2);
-    const BroadcastPlan plan = MakeBroadcastPlan(X.sizes(), over_.KeptShape(X.sizes()));
-    const int64_t results = CheckedNumel(over_.OutputShape(X.sizes()));
-    for (int i = 0; i < InputSize(); ++i) {
-      CAFFE_ENFORCE(i == 2 || Input(i).numel() == results, "input ", i, " has shape ",
-                    ShapeString(Input(i).sizes()), ", not that of the moments of ",
-                    ShapeString(X.sizes()));
+template <typename T>
+void MomentsGradientTo(const BroadcastPlan& plan, T share, const T* dfirst, const T* dsecond,
+                       const T* x, const T* mean, T* dx, CPUContext* /*context*/) {
+  const int64_t stride = plan.b_inner_stride();
+  ParallelRows(plan, kElementwiseGrain, [=](int64_t n, int64_t row, int64_t, int64_t first) {
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t j = first + i * stride;
+      const T distance = mean != nullptr ? x[row + i] - mean[j] : x[row + i];
+      dx[row + i] = share * (dfirst[j] + 2 * distance * dsecond[j]);
     }
-    const T share = static_cast<T>(results) / static_cast<T>(std::max<int64_t>(1, X.numel()));
-    const T *dfirst = Input(0).data<T>(), *dsecond = Input(1).data<T>(), *x = X.data<T>();
-    const T* mean = nullptr;
-    if constexpr (Over::kCentred) mean = Input(3).data<T>();
-    Output(0)->ResizeLike(X);
-    T* dx = Output(0)->mutable_data<T>();
-    const int64_t stride = plan.b_inner_stride();
-    ParallelRows(plan, kElementwiseGrain, [=](int64_t n, int64_t row, int64_t, int64_t first) {
-      for (int64_t i = 0; i < n; ++i) {
-        const int64_t j = first + i * stride;
-        const T distance = Over::kCentred ? x[row + i] - mean[j] : x[row + i];
-        dx[row + i] = share * (dfirst[j] + 2 * distance * dsecond[j]);
-      }
-    });
-    return true;
-  }
+  });
+}
 
- private:
-  Over over_;
-};
+namespace {
+
+template <class Over>
+using CpuMomentsOp = MomentsOp<CPUContext, Over>;
+template <class Over>
+using CpuMomentsGradientOp = MomentsGradientOp<CPUContext, Over>;
 
 template <class Over>
 void DescribeMoments(OpSchema& schema) {
@@ -132,10 +61,10 @@ void DescribeOrder(OpSchema& schema) { schema.Arg("order", "NCHW (default) or NH
 
 }  // namespace
 
-REGISTER_CPU_OPERATOR(Moments, MomentsOp<OverAxes>);
-REGISTER_CPU_OPERATOR(MomentsGradient, MomentsGradientOp<OverAxes>);
-REGISTER_CPU_OPERATOR(BatchMoments, MomentsOp<OverBatch>);
-REGISTER_CPU_OPERATOR(BatchMomentsGradient, MomentsGradientOp<OverBatch>);
+REGISTER_CPU_OPERATOR(Moments, CpuMomentsOp<OverAxes>);
+REGISTER_CPU_OPERATOR(MomentsGradient, CpuMomentsGradientOp<OverAxes>);
+REGISTER_CPU_OPERATOR(BatchMoments, CpuMomentsOp<OverBatch>);
+REGISTER_CPU_OPERATOR(BatchMomentsGradient, CpuMomentsGradientOp<OverBatch>);
 
 OPERATOR_SCHEMA(Moments)
     .FillUsing(DescribeMoments<OverAxes>)

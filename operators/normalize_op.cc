@@ -4,62 +4,21 @@
 #include <cmath>
 
 #include "operators/gradient_rule.h"
+#include "operators/lp_norm_op.h"
 
 namespace caffe2 {
+
+template <>
+void SumOfPowers(int p, int64_t n, double factor, const float* x, float* sum,
+                 CPUContext* /*context*/) {
+  double total = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    total += p == 1 ? std::fabs(double{x[i]}) : double{x[i]} * x[i];
+  }
+  *sum = static_cast<float>(factor * total);
+}
+
 namespace {
-
-class LpNormBase : public Operator<CPUContext> {
- public:
-  LpNormBase(const OperatorDef& def, Workspace* ws)
-      : Operator<CPUContext>(def, ws),
-        p_(GetSingleArgument<int>("p", 2)),
-        average_(GetSingleArgument<bool>("average", false)) {
-    CAFFE_ENFORCE(p_ == 1 || p_ == 2, "the argument p must be 1 or 2, not ", p_);
-  }
-
- protected:
-  double Divisor(const Tensor& X) const {
-    return average_ ? std::max<double>(1, static_cast<double>(X.numel())) : 1;
-  }
-  int p_;
-  bool average_;
-};
-
-class LpNormOp final : public LpNormBase {
- public:
-  using LpNormBase::LpNormBase;
-  bool RunOnDevice() override {
-    const Tensor& X = Input(0);
-    const float* x = X.data<float>();
-    double sum = 0;
-    for (int64_t i = 0; i < X.numel(); ++i) {
-      sum += p_ == 1 ? std::fabs(double{x[i]}) : double{x[i]} * x[i];
-    }
-    Output(0)->Resize(1);
-    *Output(0)->mutable_data<float>() = static_cast<float>(sum / Divisor(X));
-    return true;
-  }
-};
-
-// dX = sign(X) dZ for p = 1, 2 X dZ for p = 2
-class LpNormGradientOp final : public LpNormBase {
- public:
-  using LpNormBase::LpNormBase;
-  bool RunOnDevice() override {
-    const Tensor &X = Input(0), &dZ = Input(1);
-    CAFFE_ENFORCE_EQ(dZ.numel(), 1, "elements of the gradient");
-    const auto factor = static_cast<float>(*dZ.data<float>() / Divisor(X));
-    const float* x = X.data<float>();
-    Tensor* dX = Output(0);
-    dX->ResizeLike(X);
-    float* dx = dX->mutable_data<float>();
-    for (int64_t i = 0; i < X.numel(); ++i) {
-      const auto sign = static_cast<float>((x[i] > 0) - (x[i] < 0));
-      dx[i] = factor * (p_ == 1 ? sign : 2 * x[i]);
-    }
-    return true;
-  }
-};
 
 void DescribeNormalize(OpSchema& schema) {
   schema.NumInputs(1)
@@ -80,8 +39,8 @@ void DescribeLpNorm(OpSchema& schema) {
 REGISTER_CPU_OPERATOR(Normalize, NormalizeOp<CPUContext, L2Norm>);
 REGISTER_CPU_OPERATOR(NormalizeL1, NormalizeOp<CPUContext, L1Norm>);
 REGISTER_CPU_OPERATOR(NormalizeGradient, NormalizeGradientOp<CPUContext>);
-REGISTER_CPU_OPERATOR(LpNorm, LpNormOp);
-REGISTER_CPU_OPERATOR(LpNormGradient, LpNormGradientOp);
+REGISTER_CPU_OPERATOR(LpNorm, LpNormOp<CPUContext>);
+REGISTER_CPU_OPERATOR(LpNormGradient, LpNormGradientOp<CPUContext>);
 
 OPERATOR_SCHEMA(Normalize)
     .FillUsing(DescribeNormalize)

@@ -8,7 +8,8 @@
 //     const;
 //   };                                                };
 //
-// Operators run it by ForEach and ForEachRow (portable_op.h); a .cu file compiles it for devices
+// Operators run it by ForEach and ForEachRow (portable_op.h; MapElements for plain functions of
+// numbers); a .cu file compiles it for devices
 // (portable_kernel.h). Headers of functors include this one and <cmath>, nothing heavy.
 //
 // A team shares a row: a thread on the host, a block of threads on a device. Each member handles

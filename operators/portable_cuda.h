@@ -13,6 +13,10 @@ template <class F>
 void ForEach(int64_t n, const F& f, CUDAContext* context) {
   LaunchForEach(n, f, context->stream());
 }
+template <class F, typename R, typename... T>
+void MapElements(const F& f, int64_t n, CUDAContext* context, R* y, const T*... x) {
+  LaunchMap(f, n, context->stream(), y, x...);
+}
 template <class F>
 void ForEachRow(int64_t rows, int64_t width, const F& f, CUDAContext* context) {
   LaunchForEachRow(rows, width, f, context->stream());

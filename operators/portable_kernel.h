@@ -51,6 +51,11 @@ void LaunchForEach(int64_t n, const F& f, cuda::Stream stream) {
   cuda::ForEach(F::kName, n, stream, f);
 }
 
+template <class F, typename R, typename... T>
+void LaunchMap(const F& f, int64_t n, cuda::Stream stream, R* y, const T*... x) {
+  cuda::Map(F::kName, n, stream, f, y, x...);
+}
+
 template <class F>
 void LaunchForEachRow(int64_t rows, int64_t width, const F& f, cuda::Stream stream) {
   if (rows == 0) return;
@@ -68,6 +73,12 @@ void LaunchForEachRow(int64_t rows, int64_t width, const F& f, cuda::Stream stre
   template void LaunchForEach<__VA_ARGS__>(int64_t, const __VA_ARGS__&, cuda::Stream)
 #define INSTANTIATE_FOR_EACH_ROW(...) \
   template void LaunchForEachRow<__VA_ARGS__>(int64_t, int64_t, const __VA_ARGS__&, cuda::Stream)
+// Functors of one and of three numbers.
+#define INSTANTIATE_MAP(functor, T) \
+  template void LaunchMap<functor, T, T>(const functor&, int64_t, cuda::Stream, T*, const T*)
+#define INSTANTIATE_MAP_3(functor, T)                                                     \
+  template void LaunchMap<functor, T, T, T, T>(const functor&, int64_t, cuda::Stream, T*, \
+                                               const T*, const T*, const T*)
 #define INSTANTIATE_FOR_EACH_REAL(functor) \
   INSTANTIATE_FOR_EACH(functor<float>);    \
   INSTANTIATE_FOR_EACH(functor<float16>);  \

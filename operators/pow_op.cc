@@ -1,26 +1,11 @@
+#include "operators/pow_op.h"
+
 #include <cmath>
 
 #include "operators/binary_gradient.h"
 
 namespace caffe2 {
 namespace {
-
-using PowTypes = FloatTypes;
-
-class ScalarPowFunctor {
- public:
-  explicit ScalarPowFunctor(const OperatorBase& op) {
-    CAFFE_ENFORCE(op.HasArgument("exponent"), "the exponent is neither an argument nor an input");
-    exponent_ = op.GetSingleArgument<float>("exponent", 0.f);
-  }
-  template <typename T>
-  T operator()(T x) const {
-    return exponent_ == 2.f ? x * x : std::pow(x, static_cast<T>(exponent_));
-  }
-
- private:
-  float exponent_ = 0;
-};
 
 struct TensorPowFunctor {
   template <typename T>
@@ -41,16 +26,6 @@ struct PowDerivative {
     return a == T(0) && b >= T(0) ? T(0) : dc * std::pow(a, b) * std::log(a);
   }
 };
-
-// The exponent is an argument or the second input.
-std::unique_ptr<OperatorBase> MakePow(const OperatorDef& def, Workspace* ws) {
-  if (def.input_size() == 1) {
-    return std::make_unique<UnaryElementwiseOp<PowTypes, CPUContext, CpuUnary<ScalarPowFunctor>>>(
-        def, ws);
-  }
-  return std::make_unique<BinaryElementwiseOp<PowTypes, CPUContext, CpuBinary<TensorPowFunctor>>>(
-      def, ws);
-}
 
 // Scalar exponent e: dX = e * (X^(e-1) * dY).
 class GetPowGradient final : public GradientMakerBase {
@@ -74,7 +49,8 @@ class GetPowGradient final : public GradientMakerBase {
 };
 
 const Registerer<std::string, OperatorBase, const OperatorDef&, Workspace*> kPowRegisterer(
-    DeviceOperatorRegistry(CPU), "Pow", MakePow);
+    DeviceOperatorRegistry(CPU), "Pow",
+    MakePow<CPUContext, BinaryElementwiseOp<FloatTypes, CPUContext, CpuBinary<TensorPowFunctor>>>);
 
 }  // namespace
 

@@ -3,40 +3,18 @@
 #include "caffe2/cuda/reduction_kernels.h"
 #include "operators/channel_kernels.h"
 #include "operators/elementwise_kernels.h"
+#include "operators/reduce_cuda.h"
 #include "operators/reduce_front_back_op.h"
 #include "operators/reduce_kernels.h"
 #include "operators/reduce_op.h"
 #include "operators/spatial_bn_kernels.h"
 
 namespace caffe2 {
-namespace {
-
-void AddDimension(int64_t size, int64_t x_stride, int64_t y_stride, Strides* space) {
-  space->size[space->dims] = size;
-  space->stride[0][space->dims] = x_stride;
-  space->stride[1][space->dims++] = y_stride;
-}
-
-}  // namespace
-
-template <typename T>
-void ReduceTo(Reduction reduction, const BroadcastPlan& plan, const T* x, int64_t results,
-              int64_t count, T* y, CUDAContext* context) {
-  Strides kept, summed;
-  for (int d = 0; d < plan.dims; ++d) {
-    AddDimension(plan.size[d], plan.a_stride[d], 0, plan.b_stride[d] != 0 ? &kept : &summed);
-  }
-  LaunchReduce(reduction, kept, summed, results, count, x, y, context->stream());
-}
-
 template <typename T>
 void ReduceGradientTo(Reduction reduction, const BroadcastPlan& plan, int64_t count, const T* dy,
                       const T* x, const T* y, T* dx, CUDAContext* context) {
-  Strides space;
-  for (int d = 0; d < plan.dims; ++d) {
-    AddDimension(plan.size[d], plan.a_stride[d], plan.b_stride[d], &space);
-  }
-  LaunchReduceGradient(reduction, space, plan.numel, count, dy, x, y, dx, context->stream());
+  LaunchReduceGradient(reduction, StridesOf(plan), plan.numel, count, dy, x, y, dx,
+                       context->stream());
 }
 
 static SideLayout LayoutOf(const ReduceSideLayout& layout, const int32_t* lengths) {

@@ -152,7 +152,7 @@ void DescribeSoftmaxLoss(OpSchema& schema) {
   schema.NumInputs(2, 3)
       .NumOutputs(2)
       .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
-        return std::vector<TensorShape>{in[0], CreateTensorShape({}, in[0].data_type())};
+        return std::vector<TensorShape>{in[0], CreateTensorShape({}, TensorProto::FLOAT)};
       })
       .Output(0, "softmax", "The probabilities, shaped like the logits.")
       .Output(1, "loss", "A float scalar.");

@@ -1,38 +1,8 @@
-#include "operators/reduction.h"
-#include "operators/wide_rows.h"
+#include "operators/sum_reduce_like_op.h"
+
+#include "operators/sum_to.h"
 
 namespace caffe2 {
-namespace {
-
-template <class Context>
-class SumReduceLikeOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  SumReduceLikeOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws), rule_(ArgumentHelper(this->debug_def())) {
-    rule_.legacy = true;  // this operator is the gradient of that rule
-  }
-
-  bool RunOnDevice() override { return FloatTypes::Dispatch(this, Input(0).dtype()); }
-
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor &A = Input(0), &B = Input(1);
-    const T* a = A.data<T>();
-    const BroadcastPlan plan = rule_.Plan(A.sizes(), B.sizes());
-    Tensor* C = Output(0);
-    C->ResizeLike(B);
-    WideOutput<T> sums;
-    Reduce<SumReducer>(plan, a, C->numel(), sums.Row(C->numel(), C->template mutable_data<T>()));
-    sums.Store();
-    return true;
-  }
-
- private:
-  BroadcastRule rule_;
-};
-
-}  // namespace
 
 REGISTER_CPU_OPERATOR(SumReduceLike, SumReduceLikeOp<CPUContext>);
 OPERATOR_SCHEMA(SumReduceLike)

@@ -41,7 +41,9 @@ __global__ void PartialTotalKernel(int64_t n, const T* x, A* partial) {
   A sum = 0;
   for (int64_t i = GlobalThread(); i < n; i += GlobalThreads()) {
     const A value = static_cast<A>(Widen(x[i]));
-    sum += kKind == Total::kSquareSum ? value * value : value;
+    if constexpr (kKind == Total::kSum) sum += value;
+    if constexpr (kKind == Total::kSquareSum) sum += value * value;
+    if constexpr (kKind == Total::kAbsSum) sum += value < A(0) ? -value : value;
   }
   sum = BlockSum<kThreads>(sum);
   if (threadIdx.x == 0) partial[blockIdx.x] = sum;
@@ -99,10 +101,13 @@ void LaunchRepeatRow(int64_t rows, int64_t columns, const T* row, T* y, Stream s
 template <typename T>
 void LaunchTotal(Total kind, int64_t n, const T* x, double scale, void* scratch, T* result,
                  Stream stream) {
-  if (kind == Total::kSum) {
-    LaunchTotalOf<Total::kSum>(n, x, scale, scratch, result, stream);
-  } else {
-    LaunchTotalOf<Total::kSquareSum>(n, x, scale, scratch, result, stream);
+  switch (kind) {
+    case Total::kSum:
+      return LaunchTotalOf<Total::kSum>(n, x, scale, scratch, result, stream);
+    case Total::kSquareSum:
+      return LaunchTotalOf<Total::kSquareSum>(n, x, scale, scratch, result, stream);
+    case Total::kAbsSum:
+      return LaunchTotalOf<Total::kAbsSum>(n, x, scale, scratch, result, stream);
   }
 }
 

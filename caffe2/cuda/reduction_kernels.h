@@ -18,10 +18,10 @@ void LaunchColumnSums(int64_t rows, int64_t columns, const T* x, float* scratch,
 template <typename T>
 void LaunchRepeatRow(int64_t rows, int64_t columns, const T* row, T* y, Stream stream);
 
-enum class Total { kSum, kSquareSum };
-// *result = scale * the sum of x or of its squares. T: float, double, float16, bfloat16, int,
-// int64; `scratch` holds kTotalScratch values of the type that sums are formed in: double for float
-// and the 16-bit types, the type itself otherwise.
+enum class Total { kSum, kSquareSum, kAbsSum };
+// *result = scale * the sum of x, of its squares or of its absolute values. T: float, double,
+// float16, bfloat16, int, int64; `scratch` holds kTotalScratch values of the type that sums are
+// formed in: double for float and the 16-bit types, the type itself otherwise.
 constexpr int64_t kTotalScratch = 256;
 template <typename T>
 void LaunchTotal(Total kind, int64_t n, const T* x, double scale, void* scratch, T* result,

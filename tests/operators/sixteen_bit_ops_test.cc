@@ -23,7 +23,7 @@ struct Case {
   std::vector<Input> inputs;
   std::vector<Argument> args = {};
   int outputs = 1;
-  int gradients = 1;  // of how many outputs, from the first
+  int gradients = 1;  // of how many outputs, from the first; 0: it has none
 };
 
 void PrintTo(const Case& c, std::ostream* out) { *out << c.type; }
@@ -50,6 +50,16 @@ std::vector<Case> Cases() {
       {"Softsign", {image}},
       {"Logit", {{kImage, false, 0.1f, 0.9f}}},
       {"Swish", {image}},
+      {"Mish", {image}},
+      {"Glu", {image}, {MakeArgument("dim", 1)}, 1, 0},
+      {"ReplaceNaN", {image}, {}, 1, 0},
+      {"Expand", {{{8, 1, 11}}}, {MakeArgument("shape", std::vector<int64_t>{2, 8, 9, 11})}},
+      {"GroupNorm", {image, channels, channels}, {MakeArgument("group", 4)}, 3},
+      {"GroupNorm", {{{2, 9, 11, 8}}, channels, channels}, {MakeArgument("group", 2), nhwc}, 3},
+      {"RMSNorm", {image, {{99}}, {{99}}}, {MakeArgument("axis", 2)}, 2},
+      {"AffineChannel",
+       {{{2, 9, 11, 8}}, channels, channels},
+       {MakeArgument("is_learnable", 1), nhwc}},
       {"PRelu", {image, channels}},
       {"PRelu", {{{2, 9, 11, 8}}, channels}, {nhwc}},
       {"PRelu", {image, {{1}, true}}},
@@ -188,6 +198,7 @@ void Compare(const Case& c) {
   EXPECT_TRUE(Fetch(narrow, "Y0").IsType<T>());
   for (const std::string& name : outputs) ExpectClose<T>(narrow, wide, name);
 
+  if (c.gradients == 0) return;
   std::vector<GradientWrapper> gradients(c.outputs);
   for (int i = 0; i < c.gradients; ++i) {
     gradients[i].dense = Name("dY", i);
@@ -240,6 +251,29 @@ TEST(BFloat16ComparisonTest, SumReduceLikeRoundsOnce) {
   RunOp(&wide, op);
   EXPECT_TRUE(Fetch(narrow, "C").IsType<bfloat16>());
   ExpectClose<bfloat16>(narrow, wide, "C");
+}
+
+// Whose labels are integers, and whose loss is float: float16 logits against the same as float.
+TEST(Float16LossTest, OfPixelsIsTheFloatResult) {
+  if (!TestsCuda()) GTEST_SKIP() << "float16 is for CUDA devices";
+  if (NumDevices(CUDA) == 0) GTEST_SKIP() << "no device";
+  Workspace narrow, wide;
+  FeedRounded<float16>(&narrow, "X", {2, 5, 3, 4}, RandomValues(120, 1, -3, 3));
+  std::vector<int> labels(24);
+  for (int i = 0; i < 24; ++i) labels[i] = i % 6 - 1;
+  Feed(&narrow, "label", {2, 3, 4}, labels);
+  Feed<float>(&narrow, "dloss", {}, {0.7f});
+  CopyWidened<float16>(narrow, &wide);
+  for (Workspace* ws : {&narrow, &wide}) {
+    RunOp(ws, Op("SpatialSoftmaxWithLoss", {"X", "label"}, {"P", "loss"}));
+    RunOp(ws, Op("SpatialSoftmaxWithLossGradient", {"X", "label", "P", "dloss"}, {"dX"}));
+  }
+  EXPECT_TRUE(Fetch(narrow, "dX").IsType<float16>());
+  for (const char* name : {"P", "loss"}) ExpectClose<float16>(narrow, wide, name);
+  // P was rounded before the label was taken from it.
+  const std::vector<float> values = FloatValues<float16>(Fetch(narrow, "dX"));
+  const std::vector<float> expected = FetchValues<float>(wide, "dX");
+  for (size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], expected[i], 0x1p-11f);
 }
 
 class SixteenBitTest : public ::testing::TestWithParam<Case> {};

@@ -1,0 +1,59 @@
+// Expand, SumReduceLike, Glu, Swish, Mish, ReplaceNaN, LpNorm, Shape and Size on CUDA devices.
+#include "caffe2/cuda/reduction_kernels.h"
+#include "operators/expand_op.h"
+#include "operators/glu_op.h"
+#include "operators/lp_norm_op.h"
+#include "operators/optimizer_cuda.h"
+#include "operators/portable_cuda.h"
+#include "operators/reduce_cuda.h"
+#include "operators/replace_nan_op.h"
+#include "operators/shape_op.h"
+#include "operators/sum_reduce_like_op.h"
+#include "operators/swish_op.h"
+#include "operators/transpose_kernels.h"
+
+namespace caffe2 {
+
+template <typename T>
+void RepeatElements(const BroadcastPlan& plan, const T* x, T* y, CUDAContext* context) {
+  Permutation strides;
+  strides.dims = plan.dims;
+  std::copy_n(plan.size.begin(), plan.dims, strides.size);
+  std::copy_n(plan.a_stride.begin(), plan.dims, strides.stride);
+  LaunchPermute(strides, plan.numel, sizeof(T), x, y, context->stream());
+}
+
+template <>
+void SumOfPowers(int p, int64_t n, double factor, const float* x, float* sum,
+                 CUDAContext* context) {
+  Tensor scratch(context->device());
+  scratch.Resize(cuda::kTotalScratch);
+  cuda::LaunchTotal(p == 1 ? cuda::Total::kAbsSum : cuda::Total::kSquareSum, n, x, factor,
+                    scratch.mutable_data<double>(), sum, context->stream());
+}
+
+namespace {
+
+template <class Gate>
+using Gated = GatedOp<CUDAContext, Gate>;
+template <class Gate>
+using GatedGradient = GatedGradientOp<CUDAContext, Gate>;
+template <class F>
+using CudaSizeOp = SizeOp<CUDAContext, F>;
+
+REGISTER_CUDA_OPERATOR(Expand, ExpandOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(ExpandGradient, ExpandGradientOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(SumReduceLike, SumReduceLikeOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(Glu, GluOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(Swish, Gated<SwishGate>);
+REGISTER_CUDA_OPERATOR(SwishGradient, GatedGradient<SwishGate>);
+REGISTER_CUDA_OPERATOR(Mish, Gated<MishGate>);
+REGISTER_CUDA_OPERATOR(MishGradient, GatedGradient<MishGate>);
+REGISTER_CUDA_OPERATOR(ReplaceNaN, ReplaceNaNOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(LpNorm, LpNormOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(LpNormGradient, LpNormGradientOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(Shape, ShapeOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(Size, CudaSizeOp<SizeFunctor>);
+
+}  // namespace
+}  // namespace caffe2
