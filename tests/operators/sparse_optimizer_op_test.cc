@@ -328,6 +328,20 @@ TEST(SparseNormalizeTest, ScalesRows) {
   ExpectThrows(&ws, Op("SparseNormalize", {"p", "i"}, {"p"}), "index -1");
 }
 
+TEST(SparseNormalizeTest, ScalesRowsOfFloat16) {
+  Workspace ws;
+  Feed<float16>(&ws, "p", {2, 2}, {ToFloat16(3), ToFloat16(4), ToFloat16(0.3f), ToFloat16(0.4f)});
+  Feed<int64_t>(&ws, "i", {2}, {0, 1});
+  RunOp(&ws, Op("Float16SparseNormalize", {"p", "i"}, {"p"}));
+  const auto p = FetchValues<float16>(ws, "p");
+  const std::vector<float> expected{0.6f, 0.8f, 0.3f, 0.4f};
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(ToFloat(p[i]), ToFloat(ToFloat16(expected[i]))) << i;
+  }
+  Feed<float>(&ws, "p", {2, 2}, {3, 4, 3, 4});
+  ExpectThrows(&ws, Op("Float16SparseNormalize", {"p", "i"}, {"p"}), "float");
+}
+
 TEST(ScatterAssignTest, WritesRows) {
   Workspace ws;
   Feed<float>(&ws, "X", {3, 2}, {1, 2, 3, 4, 5, 6});
@@ -438,6 +452,8 @@ TEST(SparseLpRegularizerTest, ShrinksRows) {
                "must be 1 or 2");
   Feed<int64_t>(&ws, "i", {1}, {3});
   ExpectThrows(&ws, Op("SparseLpRegularizer", {"P", "i"}, {"P"}), "index 3");
+  Feed<double>(&ws, "P", {4, 1}, {1, 2, 3, 4});
+  ExpectThrows(&ws, Op("SparseLpRegularizer", {"P", "i"}, {"P"}), "double");
 }
 
 }  // namespace

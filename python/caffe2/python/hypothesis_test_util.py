@@ -23,8 +23,10 @@ import numpy as np
 from caffe2.proto import caffe2_pb2
 from caffe2.python import core, device_checker, gradient_checker, test_util, workspace
 
-# Operators are compiled and cached on first use: a deadline would fail at random.
-hypothesis.settings.register_profile("caffe2", deadline=None, max_examples=20, print_blob=True)
+# Operators are compiled and cached on first use: a deadline would fail at random. Caffe2's tests
+# filter many examples, and share methods with @given between classes.
+hypothesis.settings.register_profile("caffe2", deadline=None, max_examples=20, print_blob=True,
+                                     suppress_health_check=list(hypothesis.HealthCheck))
 hypothesis.settings.load_profile("caffe2")
 
 cpu_do = caffe2_pb2.DeviceOption()
