@@ -1,8 +1,8 @@
-// RoIAlign: averages of bilinear samples over the cells of regions (He et al., Mask R-CNN, 2017),
-// and RoIAlignRotated, whose regions are turned.
+#include "operators/roi_align_op.h"
+
 #include <cmath>
 
-#include "operators/conv_pool_shape.h"
+#include "caffe2/utils/parallel.h"
 #include "operators/element_type.h"
 #include "operators/gradient_rule.h"
 
@@ -13,86 +13,21 @@ constexpr int64_t kMostSamples = int64_t{1} << 26;  // of a region
 constexpr float kFarthest = 1e7f;                   // corner, in pixels of the scaled image
 constexpr double kRadians = 0.017453292519943295;   // a degree
 
-// Where the pixels of a batch of images lie: channel c of pixel i of image n is at
-// (n * channels * area) + c * channel_stride + i * pixel_stride.
-struct ImageLayout {
-  int64_t batch = 0, channels = 0, height = 0, width = 0;
-  int64_t channel_stride = 0, pixel_stride = 0;
+}  // namespace
 
-  int64_t area() const { return height * width; }
-  int64_t image_size() const { return channels * area(); }
-  static ImageLayout Of(const std::vector<int64_t>& dims, StorageOrder order) {
-    if (order == StorageOrder::kNHWC) return {dims[0], dims[3], dims[1], dims[2], 1, dims[3]};
-    return {dims[0], dims[1], dims[2], dims[3], dims[2] * dims[3], 1};
-  }
-};
-
-// Where a region and its samples lie: u runs along its width from u on, v along its height from v
-// on, and (u, v) is the point (x + u cosine + v sine, y + v cosine - u sine).
-struct RegionFrame {
-  int64_t image = 0;
-  float u = 0, v = 0, width = 0, height = 0;
-  float x = 0, y = 0, cosine = 1, sine = 0;
-};
-
-// One bilinear sample: four pixels and their weights.
-struct Sample {
-  int64_t pixel[4];
-  float weight[4];
-};
-
-// The samples of one region: those of cell i are [i * per_cell, (i + 1) * per_cell); an average is
-// their weighted sum.
-struct RegionSamples {
-  int64_t image = 0, cells = 0, per_cell = 0;
-  std::vector<Sample> samples;
-};
-
-class RoIAlignBase : public Operator<CPUContext> {
- public:
-  RoIAlignBase(const OperatorDef& def, Workspace* ws, bool rotated)
-      : Operator<CPUContext>(def, ws),
-        rotated_(rotated),
-        order_(ReadStorageOrder(ArgumentHelper(def))),
-        height_(GetSingleArgument<int>("pooled_h", 1)),
-        width_(GetSingleArgument<int>("pooled_w", 1)),
-        ratio_(GetSingleArgument<int>("sampling_ratio", -1)),
-        scale_(GetSingleArgument<float>("spatial_scale", 1.f)),
-        aligned_(GetSingleArgument<bool>("aligned", false)) {
-    CAFFE_ENFORCE_GT(height_, 0, "the argument pooled_h");
-    CAFFE_ENFORCE_GT(width_, 0, "the argument pooled_w");
-    CAFFE_ENFORCE_GT(scale_, 0, "the argument spatial_scale");
-  }
-
- protected:
-  StorageOrder order() const { return order_; }
-  int64_t cells() const { return height_ * width_; }
-  // The layout of images X; throws unless there are images and regions.
-  ImageLayout CheckShapes(const Tensor& X, const Tensor& rois) const {
-    CAFFE_ENFORCE_EQ(X.dim(), 4, "X ", ShapeString(X.sizes()), " must have four axes");
-    CAFFE_ENFORCE(rois.dim() == 2 && (rois.size(1) == box_size() || rois.size(1) == box_size() + 1),
-                  "RoIs ", ShapeString(rois.sizes()), " must be R x ", box_size() + 1, ", or R x ",
-                  box_size(), " of image 0");
-    return ImageLayout::Of(X.sizes(), order_);
-  }
-  std::vector<int64_t> OutputDims(const ImageLayout& x, int64_t regions) const {
-    if (order_ == StorageOrder::kNHWC) return {regions, height_, width_, x.channels};
-    return {regions, x.channels, height_, width_};
-  }
-  RegionSamples SamplesOf(const ImageLayout& x, const Tensor& rois, int64_t index) const;
-
- private:
-  int64_t box_size() const { return rotated_ ? 5 : 4; }
-  RegionFrame FrameOf(const ImageLayout& x, const Tensor& rois, int64_t index) const;
-  static Sample SampleAt(const ImageLayout& x, float row, float column, float weight);
-
-  bool rotated_;
-  StorageOrder order_;
-  int64_t height_, width_;
-  int ratio_;
-  float scale_;
-  bool aligned_;
-};
+RoIAlignBase::RoIAlignBase(const OperatorDef& def, Workspace* ws, bool rotated, StorageOrder order)
+    : Operator<CPUContext>(def, ws),
+      rotated_(rotated),
+      order_(order),
+      height_(GetSingleArgument<int>("pooled_h", 1)),
+      width_(GetSingleArgument<int>("pooled_w", 1)),
+      ratio_(GetSingleArgument<int>("sampling_ratio", -1)),
+      scale_(GetSingleArgument<float>("spatial_scale", 1.f)),
+      aligned_(GetSingleArgument<bool>("aligned", false)) {
+  CAFFE_ENFORCE_GT(height_, 0, "the argument pooled_h");
+  CAFFE_ENFORCE_GT(width_, 0, "the argument pooled_w");
+  CAFFE_ENFORCE_GT(scale_, 0, "the argument spatial_scale");
+}
 
 RegionFrame RoIAlignBase::FrameOf(const ImageLayout& x, const Tensor& rois, int64_t index) const {
   const float* roi = rois.data<float>() + index * rois.size(1);
@@ -165,8 +100,8 @@ RegionSamples RoIAlignBase::SamplesOf(const ImageLayout& x, const Tensor& rois,
 }
 
 // Up to one pixel outside counts as on the edge; farther out there is nothing.
-Sample RoIAlignBase::SampleAt(const ImageLayout& x, float row, float column, float weight) {
-  Sample sample{};
+RegionSample RoIAlignBase::SampleAt(const ImageLayout& x, float row, float column, float weight) {
+  RegionSample sample{};
   if (row < -1 || row > static_cast<float>(x.height) || column < -1 ||
       column > static_cast<float>(x.width) || x.area() == 0) {
     return sample;
@@ -191,10 +126,37 @@ Sample RoIAlignBase::SampleAt(const ImageLayout& x, float row, float column, flo
   return sample;
 }
 
+void DescribeRoIAlign(OpSchema& schema) {
+  schema.Arg("pooled_h", "(int > 0, default 1) Rows of cells.")
+      .Arg("pooled_w", "(int > 0, default 1) Columns of cells.")
+      .Arg("spatial_scale", "(float > 0, default 1) Pixels of X for one unit of the regions.")
+      .Arg("sampling_ratio",
+           "(int, default -1) Samples of a cell in each direction. Not positive: as many as it has "
+           "pixels, rounded up.")
+      .Arg("aligned",
+           "(bool, default 0) 1: pixel i is centred at i + 0.5, and regions may be smaller than a "
+           "pixel; 0: at i, and they are made as large as one.");
+}
+
+std::vector<TensorShape> InferRoIAlign(const OperatorDef& def, const std::vector<TensorShape>& in,
+                                       StorageOrder order) {
+  const ArgumentHelper arguments(def);
+  CAFFE_ENFORCE(in[0].dims_size() == 4 && in[1].dims_size() == 2, "X ",
+                ShapeString(GetDimsVector(in[0])), " and RoIs ", ShapeString(GetDimsVector(in[1])));
+  const bool channels_last = order == StorageOrder::kNHWC;
+  std::vector<int64_t> dims{in[1].dims(0), arguments.GetSingleArgument<int>("pooled_h", 1),
+                            arguments.GetSingleArgument<int>("pooled_w", 1)};
+  dims.insert(channels_last ? dims.end() : dims.begin() + 1, in[0].dims(channels_last ? 3 : 1));
+  return std::vector<TensorShape>{CreateTensorShape(dims, in[0].data_type())};
+}
+
+namespace {
+
 template <bool kRotated>
 class RoIAlignOp final : public RoIAlignBase {
  public:
-  RoIAlignOp(const OperatorDef& def, Workspace* ws) : RoIAlignBase(def, ws, kRotated) {}
+  RoIAlignOp(const OperatorDef& def, Workspace* ws)
+      : RoIAlignBase(def, ws, kRotated, ReadStorageOrder(ArgumentHelper(def))) {}
   bool RunOnDevice() override {
     const Tensor &X = Input(0), &R = Input(1);
     const ImageLayout in = CheckShapes(X, R);
@@ -218,7 +180,7 @@ class RoIAlignOp final : public RoIAlignBase {
  private:
   // The averages of all cells in one channel.
   static void Average(const RegionSamples& region, const float* x, int64_t y_stride, float* y) {
-    const Sample* sample = region.samples.data();
+    const RegionSample* sample = region.samples.data();
     for (int64_t cell = 0; cell < region.cells; ++cell) {
       float sum = 0;
       for (int64_t i = 0; i < region.per_cell; ++i, ++sample) {
@@ -233,7 +195,8 @@ class RoIAlignOp final : public RoIAlignBase {
 template <bool kRotated>
 class RoIAlignGradientOp final : public RoIAlignBase {
  public:
-  RoIAlignGradientOp(const OperatorDef& def, Workspace* ws) : RoIAlignBase(def, ws, kRotated) {}
+  RoIAlignGradientOp(const OperatorDef& def, Workspace* ws)
+      : RoIAlignBase(def, ws, kRotated, ReadStorageOrder(ArgumentHelper(def))) {}
   bool RunOnDevice() override {
     const Tensor &X = Input(0), &R = Input(1), &dY = Input(2);
     const ImageLayout in = CheckShapes(X, R);
@@ -263,7 +226,7 @@ class RoIAlignGradientOp final : public RoIAlignBase {
  private:
   static void Scatter(const RegionSamples& region, const float* dy, int64_t y_stride, float* dx) {
     for (size_t i = 0; i < region.samples.size(); ++i) {
-      const Sample& sample = region.samples[i];
+      const RegionSample& sample = region.samples[i];
       const float g = dy[static_cast<int64_t>(i) / region.per_cell * y_stride];
       for (int k = 0; k < 4; ++k) dx[sample.pixel[k]] += sample.weight[k] * g;
     }
@@ -271,27 +234,11 @@ class RoIAlignGradientOp final : public RoIAlignBase {
 };
 
 void Arguments(OpSchema& schema) {
-  schema.Arg("order", "(string, default NCHW) NCHW or NHWC.")
-      .Arg("pooled_h", "(int > 0, default 1) Rows of cells.")
-      .Arg("pooled_w", "(int > 0, default 1) Columns of cells.")
-      .Arg("spatial_scale", "(float > 0, default 1) Pixels of X for one unit of the regions.")
-      .Arg("sampling_ratio",
-           "(int, default -1) Samples of a cell in each direction. Not positive: as many as it has "
-           "pixels, rounded up.")
-      .Arg("aligned",
-           "(bool, default 0) 1: pixel i is centred at i + 0.5, and regions may be smaller than a "
-           "pixel; 0: at i, and they are made as large as one.");
+  schema.Arg("order", "(string, default NCHW) NCHW or NHWC.").FillUsing(DescribeRoIAlign);
 }
 
 std::vector<TensorShape> InferAlign(const OperatorDef& def, const std::vector<TensorShape>& in) {
-  const ArgumentHelper arguments(def);
-  CAFFE_ENFORCE(in[0].dims_size() == 4 && in[1].dims_size() == 2, "X ",
-                ShapeString(GetDimsVector(in[0])), " and RoIs ", ShapeString(GetDimsVector(in[1])));
-  const bool channels_last = ReadStorageOrder(arguments) == StorageOrder::kNHWC;
-  std::vector<int64_t> dims{in[1].dims(0), arguments.GetSingleArgument<int>("pooled_h", 1),
-                            arguments.GetSingleArgument<int>("pooled_w", 1)};
-  dims.insert(channels_last ? dims.end() : dims.begin() + 1, in[0].dims(channels_last ? 3 : 1));
-  return std::vector<TensorShape>{CreateTensorShape(dims, in[0].data_type())};
+  return InferRoIAlign(def, in, ReadStorageOrder(ArgumentHelper(def)));
 }
 
 void DescribeAlign(OpSchema& schema) {

@@ -1,4 +1,5 @@
 // Blobs: feed and fetch.
+#include "caffe2/core/tensor_int8.h"
 #include "python/pybind_state.h"
 #include "python/pybind_tensor.h"
 
@@ -9,11 +10,31 @@ Device DeviceFromBytes(const std::string& option) {
   return option.empty() ? Device{} : ToDevice(ParseProto<DeviceOption>(option));
 }
 
+// Caffe2's form of a quantized tensor: (array, scale, zero point).
+void FeedInt8(const py::tuple& value, int8::Int8TensorCPU* tensor) {
+  if (value.size() != 3 || !py::isinstance<py::array>(value[0])) {
+    throw py::type_error("a quantized tensor is a tuple of an array, its scale and zero point");
+  }
+  const auto array = value[0].cast<py::array>();
+  if (!py::isinstance<py::array_t<uint8_t>>(array) &&
+      !py::isinstance<py::array_t<int32_t>>(array)) {
+    throw py::type_error("a quantized tensor holds uint8 or int32, not " +
+                         py::str(array.dtype()).cast<std::string>());
+  }
+  tensor->scale = value[1].cast<float>();
+  tensor->zero_point = value[2].cast<int32_t>();
+  TensorFromNumpy(array, &tensor->t);
+}
+
 }  // namespace
 
 void FeedBlob(Blob* blob, const py::handle& value, const Device& device) {
   if (py::isinstance<py::array>(value)) {
     TensorFromNumpy(py::reinterpret_borrow<py::array>(value), BlobGetMutableTensor(blob, device));
+  } else if (py::isinstance<py::tuple>(value)) {
+    int8::Int8TensorCPU tensor;
+    FeedInt8(py::reinterpret_borrow<py::tuple>(value), &tensor);
+    *blob->GetMutable<int8::Int8TensorCPU>() = std::move(tensor);
   } else if (py::isinstance<py::str>(value) || py::isinstance<py::bytes>(value)) {
     *blob->GetMutable<std::string>() = value.cast<std::string>();
   } else {
@@ -32,6 +53,10 @@ py::object FetchBlob(const Blob& blob, const std::string& name) {
       error.AddContext("blob " + name);
       throw;
     }
+  }
+  if (blob.IsType<int8::Int8TensorCPU>()) {
+    const auto& tensor = blob.Get<int8::Int8TensorCPU>();
+    return py::make_tuple(TensorToNumpy(tensor.t), tensor.scale, tensor.zero_point);
   }
   if (blob.IsType<std::string>()) return py::bytes(blob.Get<std::string>());
   return py::str(name + ", a C++ native class of type " + blob.TypeName() + ".");

@@ -65,10 +65,12 @@ bool WaitForRuns(std::chrono::milliseconds timeout);
 // Makes an operator and runs it, as RunInterruptible; errors name it.
 void RunOperator(const OperatorDef& def, Workspace* ws);
 
-// Sets the blob: numpy arrays become tensors on `device`, str and bytes become strings. Always
-// copies. Raises TypeError, naming the type, for anything else.
+// Sets the blob: numpy arrays become tensors on `device`, tuples (array, scale, zero point)
+// quantized tensors, str and bytes become strings. Always copies. Raises TypeError, naming the
+// type, for anything else.
 void FeedBlob(Blob* blob, const py::handle& value, const Device& device);
-// A copy of the content: numpy array, bytes, or for other C++ objects a line that names the type.
+// A copy of the content: numpy array, such a tuple, bytes, or for other C++ objects a line that
+// names the type.
 py::object FetchBlob(const Blob& blob, const std::string& name);
 
 }  // namespace caffe2::python

@@ -1,9 +1,10 @@
 #include "caffe2/core/operator.h"
+#include "caffe2/core/tensor_int8.h"
 
 namespace caffe2 {
 
 TensorShape GetTensorShapeOfBlob(const Blob& blob) {
-  const Tensor* tensor = BlobTensor(blob);
+  const Tensor* tensor = BlobPlainOrInt8Tensor(blob);
   if (tensor == nullptr || !tensor->dtype()) return UnknownTensorShape();
   return CreateTensorShape(tensor->sizes(), TypeMetaToDataType(tensor->dtype()));
 }

@@ -8,6 +8,7 @@
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/operator_gradient.h"
 #include "caffe2/core/random.h"
+#include "caffe2/core/tensor_int8.h"
 #include "tests/operators/test_device.h"
 
 namespace caffe2::testing {
@@ -127,7 +128,7 @@ bool CompareWithInferred(const Workspace& ws, const OperatorDef& op,
   if (static_cast<int>(inferred.size()) != op.output_size()) return false;
   bool complete = true;
   for (int i = 0; i < op.output_size(); ++i) {
-    const Tensor* output = BlobTensor(*ws.GetBlob(op.output(i)));
+    const Tensor* output = BlobPlainOrInt8Tensor(*ws.GetBlob(op.output(i)));
     if (!OpSchemaRegistry::Schema(op.type())->is_tensor_output(i)) {
       EXPECT_EQ(output, nullptr) << op.type() << ": output " << i << " is a tensor after all";
       continue;

@@ -5,6 +5,7 @@ RuntimeErrors; where an operator of a net failed, the message ends with the line
 What a Python operator raises comes through as it is.
 """
 
+import collections
 import contextlib
 import difflib
 import itertools
@@ -49,6 +50,9 @@ is_asan = C.is_asan
 GpuDeviceType = caffe2_pb2.CUDA
 
 bfloat16 = utils.bfloat16
+
+# A quantized tensor: data (uint8, or int32 of a bias) stand for scale * (data - zero_point).
+Int8Tensor = collections.namedtuple("Int8Tensor", ["data", "scale", "zero_point"])
 
 
 def GlobalInit(args):
@@ -146,7 +150,7 @@ def _with_near_names(error, name, names):
 def _feedable(value):
     if isinstance(value, caffe2_pb2.TensorProto):
         return utils.Caffe2TensorToNumpyArray(value)
-    if isinstance(value, (np.ndarray, str, bytes)):
+    if isinstance(value, (np.ndarray, str, bytes, Int8Tensor)):
         return value
     if isinstance(value, (bool, int, float, list, tuple, np.generic)):
         return np.asarray(value)
@@ -159,7 +163,8 @@ def FeedBlob(name, arr, device_option=None):
     Args:
       name: the blob.
       arr: an array of any shape and layout; numbers and (nested) lists of them become arrays;
-        str and bytes (not arrays of them) become a C++ string; or a TensorProto.
+        str and bytes (not arrays of them) become a C++ string; a TensorProto; or an Int8Tensor
+        of a uint8 or int32 array, which becomes a quantized tensor in host memory.
       device_option: the device of the tensor; default: the device scope, else the CPU.
 
     Arrays of str or bytes become tensors of strings, arrays of `workspace.bfloat16` (or of
@@ -169,8 +174,9 @@ def FeedBlob(name, arr, device_option=None):
 
 
 def FetchBlob(name):
-    """A copy of a blob: an array of the tensor's shape and type, bytes of a C++ string, or for
-    other C++ objects a line that names the type.
+    """A copy of a blob: an array of the tensor's shape and type, bytes of a C++ string, of a
+    quantized tensor the tuple of an Int8Tensor, or for other C++ objects a line that names the
+    type.
 
     Raises RuntimeError if there is no such blob.
     """
@@ -186,6 +192,20 @@ def FetchBlob(name):
 def FetchBlobs(names):
     """A list of FetchBlob of each."""
     return [FetchBlob(name) for name in names]
+
+
+def FetchInt8Blob(name):
+    """A copy of a quantized tensor as an Int8Tensor. Raises TypeError for a blob that is none."""
+    value = FetchBlob(name)
+    if not isinstance(value, tuple):
+        raise TypeError(f"blob {name} is no quantized tensor")
+    return Int8Tensor(*value)
+
+
+def FetchInt8BlobRealVal(name):
+    """What a quantized tensor stands for: float32, scale * (data - zero_point)."""
+    data, scale, zero_point = FetchInt8Blob(name)
+    return np.float32(scale) * (data.astype(np.int64) - zero_point).astype(np.float32)
 
 
 def RemoveBlob(name):
