@@ -1,268 +1,197 @@
-// Matrices of one byte an element, with a scale and a bias for each row: x = q * scale + bias.
-//
-// In the fused form a row is its bytes, then scale and bias as floats; otherwise scale and bias are
-// a tensor of their own. Conversions of the fused form take rows along the last axis of any tensor.
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-
-#include "caffe2/core/operator.h"
+// Conversions of matrices to and from quantized rows.
 #include "operators/indices.h"
-#include "operators/segments.h"
+#include "operators/quantized_rows.h"
 
 namespace caffe2 {
 namespace {
 
-constexpr int64_t kFusedBytes = 2 * sizeof(float);  // scale and bias behind a fused row
-constexpr float kLevels = 255;
+using Shapes = std::vector<TensorShape>;
 
-struct Row {
-  const uint8_t* values = nullptr;
-  float scale = 0, bias = 0;
-};
-
-// The quantized matrix in input `data`; scales and biases are in input `scale_bias` (N x 2), or in
-// the rows if it is negative. With `any_shape` the rows are those along the last axis of any
-// tensor.
-class QuantizedMatrix {
+// The rows of X, of T, along the last axis, in the fused format kOut, with the levels of kLevels.
+template <typename T, RowFormat kLevels, RowFormat kOut = kLevels, bool kGreedy = false>
+class QuantizeFusedOp final : public Operator<CPUContext> {
  public:
-  QuantizedMatrix(const OperatorBase& op, int data, int scale_bias, bool any_shape = false) {
-    const Tensor& matrix = op.Input<Tensor>(data);
-    CAFFE_ENFORCE(matrix.dim() == 2 || (any_shape && matrix.dim() > 0), "quantized data ",
-                  ShapeString(matrix.sizes()), " must be a matrix");
-    rows_ = matrix.size_to_dim(matrix.dim() - 1);
-    stride_ = matrix.size(matrix.dim() - 1);
-    values_ = matrix.data<uint8_t>();
-    if (scale_bias < 0) {
-      CAFFE_ENFORCE_GE(stride_, kFusedBytes, "bytes of a fused row");
-      width_ = stride_ - kFusedBytes;
-      return;
+  using Operator<CPUContext>::Operator;
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    CAFFE_ENFORCE_GE(X.dim(), 1, "X must have rows");
+    const int64_t rows = X.size_to_dim(X.dim() - 1), width = X.size(X.dim() - 1);
+    CAFFE_ENFORCE_GT(width, 0, "elements of a row of X");
+    CAFFE_ENFORCE_EQ(width % kOut.per_byte(), 0, "elements of a row of X do not fill bytes of ",
+                     kOut.per_byte(), " levels");
+    const T* x = X.data<T>();
+    std::vector<int64_t> dims = X.sizes();
+    dims.back() = kOut.stride(width);
+    Output(0)->Resize(dims);
+    auto* q = Output(0)->mutable_data<uint8_t>();
+    std::vector<float> row(width);
+    std::vector<uint8_t> levels(width);
+    for (int64_t i = 0; i < rows; ++i, x += width, q += dims.back()) {
+      for (int64_t j = 0; j < width; ++j) row[j] = Widen(x[j]);
+      PackRow(kOut, width, levels.data(), Quantize(row, levels.data()), q);
     }
-    width_ = stride_;
-    const Tensor& factors = op.Input<Tensor>(scale_bias);
-    CAFFE_ENFORCE(factors.dim() == 2 && factors.size(0) == rows_ && factors.size(1) == 2,
-                  "scale_bias ", ShapeString(factors.sizes()), " for data ",
-                  ShapeString(matrix.sizes()), " must be N x 2");
-    scale_bias_ = factors.data<float>();
-  }
-
-  int64_t rows() const { return rows_; }
-  int64_t width() const { return width_; }
-  Row row(int64_t i) const {
-    Row row{values_ + i * stride_};
-    if (scale_bias_ != nullptr) {
-      row.scale = scale_bias_[2 * i];
-      row.bias = scale_bias_[2 * i + 1];
-    } else {  // not aligned
-      std::memcpy(&row.scale, row.values + width_, sizeof(float));
-      std::memcpy(&row.bias, row.values + width_ + sizeof(float), sizeof(float));
-    }
-    return row;
-  }
-  // y += weight * row i
-  void AddRow(int64_t i, float weight, float* y) const {
-    const Row r = row(i);
-    const float scale = weight * r.scale, bias = weight * r.bias;
-    for (int64_t j = 0; j < width_; ++j) y[j] += scale * static_cast<float>(r.values[j]) + bias;
+    return true;
   }
 
  private:
-  int64_t rows_ = 0, width_ = 0, stride_ = 0;
-  const uint8_t* values_ = nullptr;
-  const float* scale_bias_ = nullptr;
+  static RowFactors Quantize(const std::vector<float>& row, uint8_t* levels) {
+    const auto n = static_cast<int64_t>(row.size());
+    return kGreedy ? QuantizeRowGreedily(n, row.data(), kLevels.most(), levels)
+                   : QuantizeRow(n, row.data(), kLevels.most(), kLevels.half_factors, levels);
+  }
 };
 
-template <bool kFused>
+// Rows are matrices of all axes but the first; scales and biases are the second output.
 class QuantizeRowsOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
     CAFFE_ENFORCE_GE(X.dim(), 1, "X must have rows");
-    const int row_axis = kFused ? X.dim() - 1 : 1;
-    const int64_t rows = X.size_to_dim(row_axis), width = X.size_from_dim(row_axis);
+    const int64_t rows = X.size(0), width = X.size_from_dim(1);
     CAFFE_ENFORCE_GT(width, 0, "elements of a row of X");
-    const int64_t stride = width + (kFused ? kFusedBytes : 0);
-    const float* x = X.data<float>();
-    std::vector<int64_t> dims = X.sizes();
-    if (kFused) dims.back() = stride;
-    Output(0)->Resize(dims);
-    uint8_t* q = Output(0)->mutable_data<uint8_t>();
-    float* scale_bias = nullptr;
-    if (!kFused) {
-      Output(1)->Resize(rows, 2);
-      scale_bias = Output(1)->mutable_data<float>();
-    }
-    for (int64_t i = 0; i < rows; ++i, x += width, q += stride) {
-      float factors[2];
-      QuantizeRow(width, x, q, factors);
-      if (kFused) {
-        std::memcpy(q + width, factors, sizeof factors);
-      } else {
-        std::copy_n(factors, 2, scale_bias + 2 * i);
-      }
+    const auto* x = X.data<float>();
+    Output(0)->ResizeLike(X);
+    Output(1)->Resize(rows, 2);
+    auto* q = Output(0)->mutable_data<uint8_t>();
+    auto* scale_bias = Output(1)->mutable_data<float>();
+    for (int64_t i = 0; i < rows; ++i) {
+      const RowFactors factors =
+          QuantizeRow(width, x + i * width, kPlain8Bit.most(), false, q + i * width);
+      scale_bias[2 * i] = factors.scale;
+      scale_bias[2 * i + 1] = factors.bias;
     }
     return true;
   }
-
- private:
-  // A row of equal elements has scale 0 and all of them in the bias.
-  static void QuantizeRow(int64_t n, const float* x, uint8_t* q, float* scale_bias) {
-    const auto [least, most] = std::minmax_element(x, x + n);
-    CAFFE_ENFORCE(std::isfinite(*least) && std::isfinite(*most), "a row from ", *least, " to ",
-                  *most, " cannot be quantized");
-    const float scale = (*most - *least) / kLevels;
-    scale_bias[0] = scale;
-    scale_bias[1] = *least;
-    for (int64_t j = 0; j < n; ++j) {
-      q[j] =
-          scale > 0
-              ? static_cast<uint8_t>(std::clamp(std::round((x[j] - *least) / scale), 0.f, kLevels))
-              : uint8_t{0};
-    }
-  }
 };
 
-// All rows as floats, or with kGather those of the indices in input 1.
-template <bool kFused, bool kGather>
+// All rows as T, or with kGather those of the indices in input 1.
+template <typename T, RowFormat kFormat, bool kGather>
 class DequantizeRowsOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
-    const QuantizedMatrix matrix(*this, 0, kFused ? -1 : 1, /*any_shape=*/kFused && !kGather);
+    const QuantizedMatrix<kFormat> matrix(*this, 0, 1, /*any_shape=*/kFormat.fused && !kGather);
     std::vector<int64_t> indices, dims = Input(0).sizes();
     if (kGather) {
       indices = ReadIndices(Input(1), matrix.rows());
       dims = Input(1).sizes();
       dims.push_back(0);
     }
-    dims.back() = matrix.width();
-    Output(0)->Resize(dims);
-    float* y = Output(0)->mutable_data<float>();
-    std::fill_n(y, Output(0)->numel(), 0.f);
-    const int64_t n = kGather ? static_cast<int64_t>(indices.size()) : matrix.rows();
-    for (int64_t i = 0; i < n; ++i) {
-      matrix.AddRow(kGather ? indices[i] : i, 1, y + i * matrix.width());
-    }
-    return true;
-  }
-};
-
-// SparseLengths{Sum, Mean} of quantized rows, weighted or not. Inputs: DATA, [WEIGHTS], INDICES,
-// LENGTHS, [SCALE_BIAS].
-template <bool kFused, bool kWeighted, bool kMean>
-class SparseLengthsQuantizedOp final : public Operator<CPUContext> {
- public:
-  using Operator<CPUContext>::Operator;
-  static constexpr int kIndices = kWeighted ? 2 : 1;
-  bool RunOnDevice() override {
-    const QuantizedMatrix matrix(*this, 0, kFused ? -1 : kIndices + 2);
-    const std::vector<int64_t> rows = ReadIndices(Input(kIndices), matrix.rows());
-    const Segments segments =
-        Segments::FromLengths(Input(kIndices + 1), static_cast<int64_t>(rows.size()));
-    const float* weights = nullptr;
-    if (kWeighted) {
-      CAFFE_ENFORCE_EQ(Input(1).numel(), segments.size(), "weights, one for each index");
-      weights = Input(1).data<float>();
-    }
     const int64_t width = matrix.width();
-    Output(0)->Resize(segments.count(), width);
-    float* y = Output(0)->mutable_data<float>();
-    segments.ForEach(width, [&](int64_t s) {
-      float* out = y + s * width;
-      std::fill_n(out, width, 0.f);
-      const int64_t n = segments.length(s);
-      const float share = kMean && n > 0 ? 1.f / static_cast<float>(n) : 1.f;
-      for (int64_t k = 0; k < n; ++k) {
-        const int64_t entry = segments.entry(s, k);
-        matrix.AddRow(rows[entry], share * (weights == nullptr ? 1.f : weights[entry]), out);
-      }
-    });
+    dims.back() = width;
+    Output(0)->Resize(dims);
+    T* y = Output(0)->mutable_data<T>();
+    const int64_t n = kGather ? static_cast<int64_t>(indices.size()) : matrix.rows();
+    std::vector<float> row(width);
+    for (int64_t i = 0; i < n; ++i, y += width) {
+      std::fill(row.begin(), row.end(), 0.f);
+      matrix.AddRow(kGather ? indices[i] : i, 1, row.data());
+      for (int64_t j = 0; j < width; ++j) y[j] = Narrow<T>(row[j]);
+    }
     return true;
   }
 };
 
-template <bool kFused>
-std::vector<TensorShape> InferQuantize(const OperatorDef&, const std::vector<TensorShape>& in) {
+template <RowFormat kOut>
+Shapes InferQuantize(const OperatorDef&, const Shapes& in) {
   std::vector<int64_t> dims = GetDimsVector(in[0]);
   CAFFE_ENFORCE(!dims.empty(), "X must have rows");
-  const int64_t rows = dims[0];
-  if (kFused) dims.back() += kFusedBytes;
-  std::vector<TensorShape> out{CreateTensorShape(dims, TensorProto::UINT8)};
-  if (!kFused) out.push_back(CreateTensorShape({rows, 2}, TensorProto::FLOAT));
-  return out;
+  dims.back() = kOut.stride(dims.back());
+  return {CreateTensorShape(dims, TensorProto::UINT8)};
 }
 
-constexpr const char* kFusedData = "uint8 rows, each followed by its scale and bias.";
-
-template <bool kFused>
-void DescribeData(OpSchema& schema) {
-  schema.Input(0, "quantized", kFused ? kFusedData : "uint8 N x D.");
-  if (!kFused) schema.Input(1, "scale_bias", "Float N x 2: scale and bias of each row.");
+template <RowFormat kFormat, TensorProto::DataType type>
+Shapes InferDequantize(const OperatorDef&, const Shapes& in) {
+  std::vector<int64_t> dims = GetDimsVector(in[0]);
+  CAFFE_ENFORCE(!dims.empty(), "quantized data must have rows");
+  dims.back() = kFormat.width(dims.back());
+  return {CreateTensorShape(dims, type)};
 }
 
-template <bool kFused, bool kWeighted, bool kMean>
-void DescribeSum(OpSchema& schema) {
-  constexpr int kIndices = kWeighted ? 2 : 1;
-  schema.NumInputs(kIndices + (kFused ? 2 : 3))
+template <typename T, RowFormat kLevels, RowFormat kOut>
+void DescribeQuantize(OpSchema& schema) {
+  const std::string type = TypeName<T>::Get();
+  schema.NumInputs(1)
       .NumOutputs(1)
-      .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
-        if (in[0].dims_size() != 2 || in[kIndices + 1].dims_size() != 1) {
-          return std::vector<TensorShape>{UnknownTensorShape()};
-        }
-        const int64_t width = in[0].dims(1) - (kFused ? kFusedBytes : 0);
-        return std::vector<TensorShape>{
-            CreateTensorShape({in[kIndices + 1].dims(0), width}, TensorProto::FLOAT)};
-      })
-      .SetDoc(std::string("Looks quantized rows up by index and ") +
-              (kMean ? "averages" : "sums up") + " those of each segment" +
-              (kWeighted ? ", each times its weight." : "."))
-      .Input(0, "DATA", kFused ? kFusedData : "uint8 N x D.")
-      .Input(kIndices, "INDICES", "int32 or int64: the rows to read.")
-      .Input(kIndices + 1, "LENGTHS", "int32 or int64: how many of them each segment has.")
-      .Output(0, "output", "Float: one row for each segment.");
-  if (kWeighted) schema.Input(1, "WEIGHTS", "A float for each index.");
-  if (!kFused) {
-    schema.Input(kIndices + 2, "scale_bias", "Float N x 2: scale and bias of each row.");
-  }
+      .TensorInferenceFunction(InferQuantize<kOut>)
+      .SetDoc(MakeString("Quantizes each row to ", kLevels.most() + 1,
+                         " levels from its least to its largest element",
+                         kLevels.bits == kOut.bits ? "." : ", in the form of 8-bit rows.",
+                         kLevels.bits == 8 ? ""
+                                           : " With the engine GREEDY, to those between bounds "
+                                             "that are searched for the least squared error."))
+      .Input(0, "input",
+             "A tensor [..., D] of rows along the last axis, of float or float16 as "
+             "the name says.")
+      .Output(0, "output", FormatDoc(kOut));
 }
 
-}  // namespace
+template <RowFormat kFormat, TensorProto::DataType type>
+void DescribeDequantize(OpSchema& schema) {
+  schema.NumInputs(1)
+      .NumOutputs(1)
+      .TensorInferenceFunction(InferDequantize<kFormat, type>)
+      .SetDoc("What quantized rows stand for: scale * level + bias.")
+      .Input(0, "quantized", FormatDoc(kFormat))
+      .Output(0, "output", "The rows [..., D], of float or float16 as the name says.");
+}
 
-using QuantizeFused = QuantizeRowsOp<true>;
-using DequantizeFused = DequantizeRowsOp<true, false>;
-using Quantize = QuantizeRowsOp<false>;
-using Dequantize = DequantizeRowsOp<false, false>;
-using GatherFused = DequantizeRowsOp<true, true>;
-REGISTER_CPU_OPERATOR(FloatToFused8BitRowwiseQuantized, QuantizeFused);
-REGISTER_CPU_OPERATOR(Fused8BitRowwiseQuantizedToFloat, DequantizeFused);
-REGISTER_CPU_OPERATOR(FloatToRowwiseQuantized8Bits, Quantize);
+#define REGISTER_QUANTIZE(name, T, levels, out)                      \
+  using name##Op = QuantizeFusedOp<T, levels, out>;                  \
+  REGISTER_CPU_OPERATOR(name, name##Op);                             \
+  OPERATOR_SCHEMA(name).FillUsing(DescribeQuantize<T, levels, out>); \
+  SHOULD_NOT_DO_GRADIENT(name)
+// With the engine GREEDY, too.
+#define REGISTER_QUANTIZE_GREEDY(name, T, levels, out)        \
+  REGISTER_QUANTIZE(name, T, levels, out);                    \
+  using name##Greedy = QuantizeFusedOp<T, levels, out, true>; \
+  REGISTER_CPU_OPERATOR_WITH_ENGINE(name, GREEDY, name##Greedy)
+#define REGISTER_DEQUANTIZE(name, T, format, type)                                \
+  using name##Op = DequantizeRowsOp<T, format, false>;                            \
+  REGISTER_CPU_OPERATOR(name, name##Op);                                          \
+  OPERATOR_SCHEMA(name).FillUsing(DescribeDequantize<format, TensorProto::type>); \
+  SHOULD_NOT_DO_GRADIENT(name)
+
+REGISTER_QUANTIZE(FloatToFused8BitRowwiseQuantized, float, kFused8Bit, kFused8Bit);
+REGISTER_QUANTIZE(HalfFloatToFused8BitRowwiseQuantized, float16, kFused8Bit, kFused8Bit);
+REGISTER_QUANTIZE(FloatToFused8BitRowwiseQuantizedHalfScaleBias, float, kFused8BitHalf,
+                  kFused8BitHalf);
+REGISTER_QUANTIZE(HalfFloatToFused8BitRowwiseQuantizedHalfScaleBias, float16, kFused8BitHalf,
+                  kFused8BitHalf);
+REGISTER_QUANTIZE_GREEDY(FloatToFused4BitRowwiseQuantized, float, kFused4Bit, kFused4Bit);
+REGISTER_QUANTIZE_GREEDY(HalfToFused4BitRowwiseQuantized, float16, kFused4Bit, kFused4Bit);
+REGISTER_QUANTIZE_GREEDY(FloatToFused2BitRowwiseQuantized, float, kFused2Bit, kFused2Bit);
+REGISTER_QUANTIZE_GREEDY(HalfToFused2BitRowwiseQuantized, float16, kFused2Bit, kFused2Bit);
+REGISTER_QUANTIZE_GREEDY(FloatToFused4BitFakeRowwiseQuantized, float, kFused4Bit, kFused8Bit);
+REGISTER_QUANTIZE_GREEDY(HalfToFused4BitFakeRowwiseQuantized, float16, kFused4Bit, kFused8Bit);
+REGISTER_QUANTIZE_GREEDY(FloatToFused2BitFakeRowwiseQuantized, float, kFused2Bit, kFused8Bit);
+REGISTER_QUANTIZE_GREEDY(HalfToFused2BitFakeRowwiseQuantized, float16, kFused2Bit, kFused8Bit);
+
+REGISTER_DEQUANTIZE(Fused8BitRowwiseQuantizedToFloat, float, kFused8Bit, FLOAT);
+REGISTER_DEQUANTIZE(Fused8BitRowwiseQuantizedToHalfFloat, float16, kFused8Bit, FLOAT16);
+REGISTER_DEQUANTIZE(Fused8BitRowwiseQuantizedHalfScaleBiasToFloat, float, kFused8BitHalf, FLOAT);
+REGISTER_DEQUANTIZE(Fused8BitRowwiseQuantizedHalfScaleBiasToHalfFloat, float16, kFused8BitHalf,
+                    FLOAT16);
+REGISTER_DEQUANTIZE(Fused4BitRowwiseQuantizedToFloat, float, kFused4Bit, FLOAT);
+REGISTER_DEQUANTIZE(Fused4BitRowwiseQuantizedToHalf, float16, kFused4Bit, FLOAT16);
+REGISTER_DEQUANTIZE(Fused2BitRowwiseQuantizedToFloat, float, kFused2Bit, FLOAT);
+REGISTER_DEQUANTIZE(Fused2BitRowwiseQuantizedToHalf, float16, kFused2Bit, FLOAT16);
+
+using Dequantize = DequantizeRowsOp<float, kPlain8Bit, false>;
+using GatherFused = DequantizeRowsOp<float, kFused8Bit, true>;
+REGISTER_CPU_OPERATOR(FloatToRowwiseQuantized8Bits, QuantizeRowsOp);
 REGISTER_CPU_OPERATOR(Rowwise8BitQuantizedToFloat, Dequantize);
 REGISTER_CPU_OPERATOR(GatherFused8BitRowwise, GatherFused);
 
-OPERATOR_SCHEMA(FloatToFused8BitRowwiseQuantized)
-    .NumInputs(1)
-    .NumOutputs(1)
-    .TensorInferenceFunction(InferQuantize<true>)
-    .SetDoc("Quantizes each row to 256 levels from its least to its largest element.")
-    .Input(0, "input", "A float tensor [..., D], of rows along the last axis.")
-    .Output(0, "output", "uint8 [..., D + 8]: the rows, each followed by its scale and bias.");
-OPERATOR_SCHEMA(Fused8BitRowwiseQuantizedToFloat)
-    .NumInputs(1)
-    .NumOutputs(1)
-    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
-      std::vector<int64_t> dims = GetDimsVector(in[0]);
-      CAFFE_ENFORCE(!dims.empty(), "quantized data must have rows");
-      dims.back() -= kFusedBytes;
-      return std::vector<TensorShape>{CreateTensorShape(dims, TensorProto::FLOAT)};
-    })
-    .FillUsing(DescribeData<true>)
-    .SetDoc("The inverse of FloatToFused8BitRowwiseQuantized, but for rounding.")
-    .Output(0, "output", "Float [..., D].");
 OPERATOR_SCHEMA(FloatToRowwiseQuantized8Bits)
     .NumInputs(1)
     .NumOutputs(2)
-    .TensorInferenceFunction(InferQuantize<false>)
+    .TensorInferenceFunction([](const OperatorDef&, const Shapes& in) {
+      CAFFE_ENFORCE_GT(in[0].dims_size(), 0, "X must have rows");
+      return Shapes{CreateTensorShape(GetDimsVector(in[0]), TensorProto::UINT8),
+                    CreateTensorShape({in[0].dims(0), 2}, TensorProto::FLOAT)};
+    })
     .SetDoc("Quantizes each row to 256 levels from its least to its largest element.")
     .Input(0, "input", "A float tensor [N, ...].")
     .Output(0, "quantized_input", "uint8, of its shape.")
@@ -270,43 +199,29 @@ OPERATOR_SCHEMA(FloatToRowwiseQuantized8Bits)
 OPERATOR_SCHEMA(Rowwise8BitQuantizedToFloat)
     .NumInputs(2)
     .NumOutputs(1)
-    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
-      return std::vector<TensorShape>{CreateTensorShape(GetDimsVector(in[0]), TensorProto::FLOAT)};
+    .TensorInferenceFunction([](const OperatorDef&, const Shapes& in) {
+      return Shapes{CreateTensorShape(GetDimsVector(in[0]), TensorProto::FLOAT)};
     })
-    .FillUsing(DescribeData<false>)
+    .Input(0, "quantized", FormatDoc(kPlain8Bit))
+    .Input(1, "scale_bias", "Float N x 2: scale and bias of each row.")
     .SetDoc("The inverse of FloatToRowwiseQuantized8Bits, but for rounding.")
     .Output(0, "output", "Float N x D.");
 OPERATOR_SCHEMA(GatherFused8BitRowwise)
     .NumInputs(2)
     .NumOutputs(1)
-    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
+    .TensorInferenceFunction([](const OperatorDef&, const Shapes& in) {
+      CAFFE_ENFORCE_EQ(in[0].dims_size(), 2, "axes of the quantized matrix");
       std::vector<int64_t> dims = GetDimsVector(in[1]);
-      dims.push_back(in[0].dims(1) - kFusedBytes);
-      return std::vector<TensorShape>{CreateTensorShape(dims, TensorProto::FLOAT)};
+      dims.push_back(kFused8Bit.width(in[0].dims(1)));
+      return Shapes{CreateTensorShape(dims, TensorProto::FLOAT)};
     })
     .SetDoc("Gather of quantized rows, as floats.")
-    .Input(0, "DATA", kFusedData)
+    .Input(0, "DATA", FormatDoc(kFused8Bit))
     .Input(1, "INDICES", "int32 or int64: the rows to read.")
     .Output(0, "OUTPUT", "Float: one row for each index.");
-SHOULD_NOT_DO_GRADIENT(FloatToFused8BitRowwiseQuantized);
-SHOULD_NOT_DO_GRADIENT(Fused8BitRowwiseQuantizedToFloat);
 SHOULD_NOT_DO_GRADIENT(FloatToRowwiseQuantized8Bits);
 SHOULD_NOT_DO_GRADIENT(Rowwise8BitQuantizedToFloat);
 SHOULD_NOT_DO_GRADIENT(GatherFused8BitRowwise);
 
-#define REGISTER_QUANTIZED_SUM(name, fused, weighted, mean)            \
-  using name = SparseLengthsQuantizedOp<fused, weighted, mean>;        \
-  REGISTER_CPU_OPERATOR(name, name);                                   \
-  OPERATOR_SCHEMA(name).FillUsing(DescribeSum<fused, weighted, mean>); \
-  SHOULD_NOT_DO_GRADIENT(name)
-
-REGISTER_QUANTIZED_SUM(SparseLengthsSumFused8BitRowwise, true, false, false);
-REGISTER_QUANTIZED_SUM(SparseLengthsMeanFused8BitRowwise, true, false, true);
-REGISTER_QUANTIZED_SUM(SparseLengthsWeightedSumFused8BitRowwise, true, true, false);
-REGISTER_QUANTIZED_SUM(SparseLengthsSum8BitsRowwise, false, false, false);
-REGISTER_QUANTIZED_SUM(SparseLengthsMean8BitsRowwise, false, false, true);
-REGISTER_QUANTIZED_SUM(SparseLengthsWeightedSum8BitsRowwise, false, true, false);
-REGISTER_QUANTIZED_SUM(SparseLengthsWeightedMean8BitsRowwise, false, true, true);
-#undef REGISTER_QUANTIZED_SUM
-
+}  // namespace
 }  // namespace caffe2
