@@ -256,7 +256,6 @@ def test_a_dedicated_counter_of_the_learning_rate():
 
 
 @pytest.mark.parametrize("make, message", [
-    (lambda: optimizer.AdagradOptimizer(pruning_options={"mask_tensor": 1}), "pruning_options"),
     (lambda: optimizer.AdagradOptimizer(lars=0.5, weight_decay=0.1), "excludes weight_decay"),
     (lambda: optimizer.AdagradOptimizer(swa_options={"avg_start": 1}), "unknown options"),
     (lambda: optimizer.AdamOptimizer(rowWise=True, enableRAdam=True), "enableRAdam"),

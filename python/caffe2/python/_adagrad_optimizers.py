@@ -2,6 +2,8 @@
 
 import logging
 
+import numpy as np
+
 from caffe2.python import core, workspace
 from caffe2.python._optimizer_base import RateOptimizer, is_sparse
 
@@ -53,6 +55,52 @@ class _AveragingOptimizer(RateOptimizer):
             net.EMA([param, average, iteration], [param, average], ema_alpha=teacher_alpha, **times)
 
 
+class _Pruning:
+    """What AdagradOptimizer was asked to prune: the dict of its pruning_options."""
+
+    _KNOWN = {"mask_tensor", "mask_db_path", "mask_db_type", "mask_blob_name", "prune_delays",
+              "prune_ratios", "prune_block_size"}
+
+    def __init__(self, options):
+        unknown = sorted(set(options) - self._KNOWN)
+        if unknown:
+            raise ValueError(f"unknown options {unknown}; there are {sorted(self._KNOWN)}")
+        options = {key: value for key, value in options.items() if value is not None}
+        self.tensor = options.get("mask_tensor")
+        self.path, self.db_type = options.get("mask_db_path"), options.get("mask_db_type")
+        self.blob_name = options.get("mask_blob_name")
+        self.delays = list(options.get("prune_delays", []))
+        self.ratios = list(options.get("prune_ratios", []))
+        self.block_size = options.get("prune_block_size", 1)
+        if (self.path is None) != (self.db_type is None):
+            raise ValueError("a mask in a database needs mask_db_path and mask_db_type")
+        if len(self.delays) != len(self.ratios):
+            raise ValueError(f"{len(self.delays)} prune_delays and {len(self.ratios)} prune_ratios")
+        if sum([self.tensor is not None, self.path is not None, bool(self.delays)]) != 1:
+            raise ValueError("a mask is either mask_tensor, or in a database, or made of "
+                             "prune_delays")
+        if self.tensor is not None and not isinstance(self.tensor, np.ndarray):
+            raise TypeError(f"mask_tensor must be an array, not {type(self.tensor).__name__}")
+
+    def mask(self, param_init_net, param, sparse):
+        """The blob of the mask: float, like the parameter; of sparse gradients bits in uint8."""
+        if self.path is not None:
+            return param_init_net.Load([], self.blob_name or f"{param}_mask", db=self.path,
+                                       db_type=self.db_type, absolute_path=True)
+        values = np.zeros(0) if self.tensor is None else self.tensor
+        name = f"{param}_empty_mask" if self.tensor is None else f"{param}_mask"
+        if not sparse:
+            return param_init_net.GivenTensorFill(
+                [], name, values=values.astype(np.float32).ravel(), shape=values.shape)
+        return param_init_net.GivenTensorByteStringToUInt8Fill(
+            [], name, values=[values.astype(np.uint8).tobytes()], shape=values.shape)
+
+    @property
+    def arguments(self):
+        plan = {"delays": self.delays, "prune_ratios": self.ratios} if self.delays else {}
+        return {"block_size": self.block_size, **plan}
+
+
 class AdagradOptimizer(_AveragingOptimizer):
     """Duchi et al., "Adaptive subgradient methods", 2011. State: "<param>_squared_sum"; with
     rowWise, of parameters with sparse gradients, "<param>_avg_squared_sum" with one value a row.
@@ -72,9 +120,14 @@ class AdagradOptimizer(_AveragingOptimizer):
       counter_halflife: with rowWise, counts the updates of rows in "<param>_update_counter",
         halved in so many iterations, and lets rows that are updated seldom decay more.
       use_dedicated_lr_iteration_counter: the learning rate counts iterations by itself.
+      pruning_options: dict; keeps parts of a parameter at zero (see the operators MaskedAdagrad,
+        MaskedSparseAdagrad). The mask is mask_tensor, an array: of dense parameters 1 or 0 for
+        each element, else uint8 of a bit for each block of prune_block_size elements; or the blob
+        mask_blob_name of a database, mask_db_path and mask_db_type; or it is made at the
+        iterations prune_delays, which leave out the shares prune_ratios of least norm.
 
-    Raises ValueError for `pruning_options`, whose operators Caffe2 never published, and for decay
-    and rowWise where the gradient does not allow them.
+    Raises ValueError for options that exclude each other, and for decay and rowWise where the
+    gradient does not allow them.
     """
 
     def __init__(self, alpha=0.01, epsilon=1e-4, decay=1, weight_decay=0.0, policy="fixed",
@@ -83,8 +136,11 @@ class AdagradOptimizer(_AveragingOptimizer):
                  pruning_options=None, swa_options=None, ema_options=None, weight_scale=None,
                  counter_halflife=-1, use_dedicated_lr_iteration_counter=False, **kwargs):
         super().__init__(alpha, policy, kwargs)
-        if pruning_options:
-            raise ValueError("there are no operators for the pruning_options of Adagrad")
+        self.pruning = _Pruning(pruning_options) if pruning_options else None
+        if self.pruning and (weight_decay or output_effective_lr or output_effective_lr_and_update
+                             or counter_halflife > 0):
+            raise ValueError("pruning_options exclude weight_decay, counter_halflife and "
+                             "outputs of the effective rate")
         if lars is not None and weight_decay:
             raise ValueError("lars excludes weight_decay")
         self.epsilon = epsilon
@@ -110,10 +166,12 @@ class AdagradOptimizer(_AveragingOptimizer):
             squares = self._zeros_like(param_init_net, param, "_squared_sum")
         arguments = {"epsilon": self.epsilon, "engine": self.engine,
                      "weight_decay": self._weight_decay_of(param_init_net, param)}
-        if is_sparse(grad):
-            if self.decay != 1:
-                raise ValueError(f"decay {self.decay} cannot be used with the sparse gradient of "
-                                 f"{info.name}")
+        if is_sparse(grad) and self.decay != 1:
+            raise ValueError(f"decay {self.decay} cannot be used with the sparse gradient of "
+                             f"{info.name}")
+        if self.pruning:
+            self._update_masked(net, param_init_net, [param, squares], grad, rate, iteration)
+        elif is_sparse(grad):
             self._update_rows(net, param_init_net, param, squares, grad, rate, iteration, arguments)
         else:
             outputs = [param, squares]
@@ -129,6 +187,28 @@ class AdagradOptimizer(_AveragingOptimizer):
                 net.WeightScale([blob, iteration], [blob], stepsize=self.weight_scale.stepsize,
                                 upper_bound_iter=self.weight_scale.upper_bound_iter,
                                 scale=float(self.weight_scale.scale))
+
+    def _update_masked(self, net, param_init_net, state, grad, rate, iteration):
+        """Adagrad with a mask, which is state, too, where it is made while training."""
+        param, delays = state[0], self.pruning.delays
+        mask = self.pruning.mask(param_init_net, param, is_sparse(grad))
+        if delays:
+            self._keep(mask)
+        arguments = {"epsilon": self.epsilon, "engine": self.engine, **self.pruning.arguments}
+        if is_sparse(grad):
+            add = net.MaskedRowWiseSparseAdagrad if self.rowWise else net.MaskedSparseAdagrad
+            changed = param_init_net.ConstantFill(
+                [], param + "_mask_changed_blob", value=False, dtype=core.DataType.BOOL, shape=[1])
+            add([*state, grad.indices, grad.values, rate, mask, changed, iteration],
+                [*state, mask] if delays else state, **arguments)
+            return
+        inputs, outputs = [*state, grad, rate, mask], state
+        if delays:
+            last = self._keep(param_init_net.ConstantFill(
+                [], param + "_last_mask_updated_iter", value=-1, dtype=core.DataType.INT64,
+                shape=[1]))
+            inputs, outputs = [*inputs, iteration, last], [*state, mask, last]
+        net.MaskedAdagrad(inputs, outputs, decay=float(self.decay), **arguments)
 
     def _weight_decay_of(self, param_init_net, param):
         if not self.weight_decay:

@@ -42,7 +42,7 @@ def fc_decomp(model, blob_in, blob_out, dim_in, dim_out, rank_approx=5, weight_i
 
 def fc_prune(model, blob_in, blob_out, dim_in, dim_out, weight_init=None, bias_init=None,
              mask_init=None, threshold=0.00001, need_compress_rate=False, comp_lb=0.05, **kwargs):
-    """fc that sets small weights to zero while it trains; needs the operator FC_Prune.
+    """fc that sets small weights to zero while it trains; by the operator FC_Prune.
 
     Further state: <blob_out>_mask, _ag_dw and _mask_seq, as the weights [dim_out, dim_in]. Returns
     the list of the outputs [Y, compression rate] with need_compress_rate.

@@ -1,0 +1,70 @@
+#include "tests/operators/op_test.h"
+
+namespace caffe2::testing {
+namespace {
+
+class FCPruneTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    FeedRandom(&ws_, "X", {3, 4}, 1);
+    FeedRandom(&ws_, "W", {2, 4}, 2);
+    FeedRandom(&ws_, "b", {2}, 3);
+    Feed<float>(&ws_, "mask", {2, 4}, std::vector<float>(8, 1));
+    Feed<float>(&ws_, "sum", {2, 4}, std::vector<float>(8, 0));
+    Feed<float>(&ws_, "seq", {2, 4}, std::vector<float>(8, 0));
+    Feed<float>(&ws_, "thres", {1}, {0.5f});
+    Feed<float>(&ws_, "bound", {1}, {0.05f});
+  }
+  static OperatorDef Forward(bool rate) {
+    return Op("FC_Prune", {"X", "W", "mask", "b", "sum", "seq", "thres", "bound"},
+              rate ? std::vector<std::string>{"Y", "rate"} : std::vector<std::string>{"Y"});
+  }
+  static OperatorDef Backward() {
+    return Op("FCGradient_Prune", {"X", "W", "mask", "dY", "sum", "seq", "thres", "bound"},
+              {"dW", "db", "W", "mask", "sum", "seq", "dX"});
+  }
+  Workspace ws_;
+};
+
+TEST_F(FCPruneTest, IsFC) {
+  Feed<float>(&ws_, "mask", {2, 4}, {1, 1, 1, 0, 1, 1, 0, 1});
+  RunOp(&ws_, Forward(true));
+  RunOp(&ws_, Op("FC", {"X", "W", "b"}, {"expected"}));
+  ExpectTensor(ws_, "Y", {3, 2}, FetchValues<float>(ws_, "expected"));
+  ExpectTensor(ws_, "rate", {}, {0.75f});
+  Feed<float>(&ws_, "mask", {2, 4}, std::vector<float>(8, 1));
+  CheckGradient(&ws_, Forward(false), {0, 1, 3});
+  Feed<float>(&ws_, "b", {3}, {1, 2, 3});
+  ExpectThrows(&ws_, Forward(false), "values of bias");
+  FeedRandom(&ws_, "W", {2, 5}, 2);
+  ExpectThrows(&ws_, Forward(false), "do not go together");
+}
+
+// For 99 runs gradients are summed up, the 100th prunes what is summed up to little.
+TEST_F(FCPruneTest, PrunesEvery100Runs) {
+  Feed<float>(&ws_, "X", {1, 4}, {1e-3f, 1, 0, -1e-3f});
+  Feed<float>(&ws_, "dY", {1, 2}, {1, 2});
+  NetDef net;
+  net.set_name("net");
+  *net.add_op() = Backward();
+  ws_.CreateNet(net);
+  const std::vector<float> w = FetchValues<float>(ws_, "W");
+  for (int run = 0; run < 99; ++run) ASSERT_TRUE(ws_.RunNet("net"));
+  EXPECT_EQ(FetchValues<float>(ws_, "W"), w);
+  ExpectTensor(ws_, "sum", {2, 4}, {0.099f, 99, 0, -0.099f, 0.198f, 198, 0, -0.198f}, 1e-4f);
+  ASSERT_TRUE(ws_.RunNet("net"));
+  // Those that are 0 have no gradient yet: they stay.
+  ExpectTensor(ws_, "W", {2, 4}, {0, w[1], w[2], 0, 0, w[5], w[6], 0}, 0, 0);
+  ExpectTensor(ws_, "mask", {2, 4}, {0, 1, 1, 0, 0, 1, 1, 0}, 0, 0);
+  ExpectTensor(ws_, "seq", {2, 4}, {0, 3, 4, 7, 0, 0, 0, 0}, 0, 0);
+  ExpectTensor(ws_, "sum", {2, 4}, std::vector<float>(8, 0), 0, 0);
+  ASSERT_TRUE(ws_.RunNet("net"));
+  ExpectTensor(ws_, "dW", {2, 4}, {0, 1, 0, 0, 0, 2, 0, 0});  // and masks gradients
+  // A share of 4 / 8 is left: no more.
+  Feed<float>(&ws_, "bound", {1}, {0.5f});
+  for (int run = 0; run < 200; ++run) ASSERT_TRUE(ws_.RunNet("net"));
+  ExpectTensor(ws_, "mask", {2, 4}, {0, 1, 1, 0, 0, 1, 1, 0}, 0, 0);
+}
+
+}  // namespace
+}  // namespace caffe2::testing
