@@ -37,8 +37,8 @@ float LevelOf(float x, const RowFactors& factors, float inverse_scale, float mos
   return std::clamp(std::nearbyint((x - factors.bias) * inverse_scale), 0.f, most);
 }
 
-void ToLevels(int64_t n, const float* x, const RowFactors& factors, int most, uint8_t* levels) {
-  const float inverse = 1 / factors.scale;
+void ToLevels(int64_t n, const float* x, const RowFactors& factors, float inverse, int most,
+              uint8_t* levels) {
   for (int64_t i = 0; i < n; ++i) {
     levels[i] = static_cast<uint8_t>(LevelOf(x[i], factors, inverse, static_cast<float>(most)));
   }
@@ -90,23 +90,20 @@ RowFactors QuantizeRow(int64_t n, const float* x, int most, bool half_factors, u
   const Bounds bounds = BoundsOf(n, x);
   if (half_factors) {
     const RowFactors factors = HalfFactors(bounds, most);
-    ToLevels(n, x, factors, most, levels);
+    ToLevels(n, x, factors, 1 / factors.scale, most, levels);
     return factors;
   }
   const auto highest = static_cast<float>(most);
-  const RowFactors factors{(bounds.second - bounds.first) / highest, bounds.first};
-  for (int64_t i = 0; i < n; ++i) {
-    levels[i] = factors.scale > 0
-                    ? static_cast<uint8_t>(std::clamp(
-                          std::round((x[i] - factors.bias) / factors.scale), 0.f, highest))
-                    : uint8_t{0};
-  }
+  const float range = bounds.second - bounds.first;
+  const RowFactors factors{range / highest, bounds.first};
+  // As in Caffe2, to the bit: the addend tells ties, and keeps equal elements from a division by 0.
+  ToLevels(n, x, factors, highest / (range + 1e-8f), most, levels);
   return factors;
 }
 
 RowFactors QuantizeRowGreedily(int64_t n, const float* x, int most, uint8_t* levels) {
   const RowFactors factors = HalfFactors(SearchBounds(n, x, most), most);
-  ToLevels(n, x, factors, most, levels);
+  ToLevels(n, x, factors, 1 / factors.scale, most, levels);
   return factors;
 }
 

@@ -39,6 +39,10 @@ TEST_F(RowwiseQuantizedTest, RoundsToLevels) {
   RunOp(&ws, Op("FloatToFused8BitRowwiseQuantized", {"same"}, {"F"}));
   RunOp(&ws, Op("Fused8BitRowwiseQuantizedToFloat", {"F"}, {"D"}));
   ExpectTensor(ws, "D", {1, 2}, {7, 7});
+  Feed<float>(&ws, "tie", {1, 3}, {-1, 0, 1});  // 127.5 goes to the even level
+  RunOp(&ws, Op("FloatToFused8BitRowwiseQuantized", {"tie"}, {"F"}));
+  const auto f = FetchValues<uint8_t>(ws, "F");
+  EXPECT_EQ((std::vector<int>{f[0], f[1], f[2]}), (std::vector<int>{0, 128, 255}));
   Feed<float>(&ws, "bad", {1, 2}, {INFINITY, 7});
   ExpectThrows(&ws, Op("FloatToFused8BitRowwiseQuantized", {"bad"}, {"F"}), "inf");
 }
