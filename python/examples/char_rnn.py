@@ -130,6 +130,7 @@ class CharRNN:
 
 
 def ParseArguments(args=None):
+    """The flags of the command line, or of a list of strings."""
     parser = argparse.ArgumentParser(description="Caffe2: Char RNN Training")
     parser.add_argument("--train_data", required=True,
                         help="Path to training data in a text file format")
@@ -149,6 +150,7 @@ def ParseArguments(args=None):
 
 @utils.debug
 def main():
+    """Trains and samples, as the command line says."""
     args = ParseArguments()
     device = core.DeviceOption(caffe2_pb2.CUDA if args.gpu else caffe2_pb2.CPU, 0)
     with core.DeviceScope(device):

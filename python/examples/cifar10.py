@@ -33,6 +33,7 @@ def add_model(model, data):
 
 
 def add_training_operators(model, softmax, label, args):
+    """Adds loss, accuracy, gradients and the optimizer."""
     xent = model.LabelCrossEntropy([softmax, label], "xent")
     loss = model.AveragedLoss(xent, "loss")
     brew.accuracy(model, [softmax, label], "accuracy")
@@ -50,6 +51,7 @@ def add_checkpoints(model, every, prefix):
 
 
 def train(args):
+    """Trains for --iterations, with checkpoints if they are asked for."""
     model = model_helper.ModelHelper(name="train_net", arg_scope=image_classifier.ARG_SCOPE)
     data, label = image_classifier.add_input(model, args, args.train_data)
     add_training_operators(model, add_model(model, data), label, args)
@@ -60,6 +62,7 @@ def train(args):
 
 
 def parse_args():
+    """The flags of the command line."""
     parser = image_classifier.make_parser(
         "A small net on CIFAR-10", batch_size=100, iterations=2000, base_learning_rate=0.01)
     parser.add_argument("--weight_decay", type=float, default=0.004)
@@ -69,6 +72,7 @@ def parse_args():
 
 
 def main():
+    """Trains, tests and exports."""
     args = parse_args()
     core.GlobalInit(["caffe2", "--caffe2_log_level=1"])
     train(args)

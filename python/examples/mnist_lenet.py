@@ -29,6 +29,7 @@ def add_lenet(model, data):
 
 
 def add_training_operators(model, softmax, label, args):
+    """Adds loss, accuracy, gradients and the optimizer."""
     xent = model.LabelCrossEntropy([softmax, label], "xent")
     loss = model.AveragedLoss(xent, "loss")
     brew.accuracy(model, [softmax, label], "accuracy")
@@ -38,6 +39,7 @@ def add_training_operators(model, softmax, label, args):
 
 
 def train(args):
+    """Trains for --iterations."""
     model = model_helper.ModelHelper(name="train_net", arg_scope=image_classifier.ARG_SCOPE)
     data, label = image_classifier.add_input(model, args, args.train_data)
     add_training_operators(model, add_lenet(model, data), label, args)
@@ -54,6 +56,7 @@ def export(prefix):
 
 
 def main():
+    """Trains, tests and exports."""
     args = image_classifier.make_parser(
         "LeNet on MNIST", batch_size=64, iterations=200, base_learning_rate=0.1).parse_args()
     core.GlobalInit(["caffe2", "--caffe2_log_level=1"])

@@ -82,6 +82,7 @@ def forward_pass(model, loss_scale, args, is_test=False):
 
 
 def add_optimizer(model, args, iterations_per_epoch):
+    """Adds momentum SGD, whose rate falls to a tenth every 30 epochs."""
     options = {"momentum": MOMENTUM, "nesterov": NESTEROV, "policy": "step", "gamma": STEP_FACTOR,
                "stepsize": EPOCHS_PER_STEP * iterations_per_epoch}
     if args.float16_compute:
@@ -146,6 +147,7 @@ def build_model(name, db, args, per_device, rendezvous, iterations_per_epoch=Non
 
 
 def mean_over_devices(model, blob):
+    """The mean of a scalar blob over the model's devices."""
     values = [float(workspace.FetchBlob(f"{model._device_prefix}_{device}/{blob}"))
               for device in model._devices]
     return sum(values) / len(values)
@@ -193,6 +195,7 @@ def run_epoch(args, epoch, model, test_model, total_batch_size, explog):
 
 
 def model_path(args, epoch):
+    """The file of the model after an epoch."""
     return os.path.join(args.file_store_path, f"{args.save_model_name}_{epoch}.mdl")
 
 
@@ -239,6 +242,7 @@ def resume(args, model):
 
 
 def train(args):
+    """Trains for --num_epochs on all devices, and tests after each."""
     if args.gpus is not None:
         args.devices = [int(device) for device in args.gpus.split(",")]
     else:
@@ -284,6 +288,7 @@ def _truth(text):
 
 
 def parse_args():
+    """The flags of the command line."""
     parser = argparse.ArgumentParser(description="Caffe2: ResNet-50 training")
     add = parser.add_argument
     add("--train_data", required=True, help="training database, or 'null' for random data")

@@ -45,6 +45,7 @@ def check_rendezvous(rendezvous):
 
 
 def num_shards(model):
+    """The number of processes that train the model together; 1 without a rendezvous."""
     return 1 if model._rendezvous is None else model._rendezvous["num_shards"]
 
 

@@ -114,10 +114,12 @@ class Net(NetCopies, NetRecords):
 
     @property
     def external_inputs(self):
+        """References to the blobs that the net reads and does not make."""
         return [BlobReference(name, self) for name in self._net.external_input]
 
     @property
     def external_outputs(self):
+        """References to the blobs that the net is run for."""
         return [BlobReference(name, self) for name in self._net.external_output]
 
     def BlobIsDefined(self, blob):

@@ -52,6 +52,7 @@ class MultiRNNCellInitializer:
         self.cells = cells
 
     def create_states(self, model):
+        """The initial states of all cells, in order, each under the name scope layer_<i>."""
         states = []
         for i, cell in enumerate(self.cells):
             with core.NameScope(f"layer_{i}"):
@@ -86,9 +87,11 @@ class MultiRNNCell(RNNCell):
         self.initializer = MultiRNNCellInitializer(cells)
 
     def layer_scoper(self, layer_id):
+        """A function that puts the names of the stack and of a layer before a name."""
         return lambda name: f"{self.name}/layer_{layer_id}/{name}"
 
     def prepare_input(self, model, input_blob):
+        """What the first layer makes of the whole sequence [T, N, D_in] before the steps."""
         input_blob = _RectifyName(input_blob)
         with core.NameScope(self.name or ""):
             return self.cells[0].prepare_input(model, input_blob)
@@ -124,15 +127,19 @@ class MultiRNNCell(RNNCell):
         return next_states
 
     def apply_override(self, model, input_t, seq_lengths, states, timestep, extra_inputs=None):
+        """One step of all layers; the states of all of them, in order."""
         return self._apply(model, input_t, seq_lengths, states, timestep, extra_inputs)
 
     def get_state_names(self):
+        """Names of the states of all layers, in order."""
         return self.state_names
 
     def get_output_state_index(self):
+        """The place of the last layer's output among all states."""
         return sum(self._state_counts[:-1]) + self.cells[-1].get_output_state_index()
 
     def get_output_dim(self):
+        """The size D of the last layer's output."""
         return self.cells[-1].get_output_dim()
 
     def _sum_outputs(self, model, outputs, name):
@@ -229,6 +236,7 @@ class AttentionCell(RNNCell):
         return self.attention_weights_3d
 
     def prepare_input(self, model, input_blob):
+        """Prepares the encoder's outputs, once, and what the decoder makes of [T, N, D_in]."""
         if self.encoder_outputs_transposed is None:
             self.encoder_outputs_transposed = brew.transpose(
                 model, self.encoder_outputs, self.scope("encoder_outputs_transposed"),
@@ -257,6 +265,7 @@ class AttentionCell(RNNCell):
             length, self.scope("initial_coverage"), value=0.0, input_as_shape=1)
 
     def get_state_names(self):
+        """Names of the decoder's states, of the attended context and of the coverage, if any."""
         names = list(self.decoder_cell.get_state_names())
         names[self.get_output_state_index()] = self.scope("hidden_t_external")
         names.append(self.scope("attention_weighted_encoder_context_t"))
@@ -265,9 +274,11 @@ class AttentionCell(RNNCell):
         return names
 
     def get_output_dim(self):
+        """The size of the output: of the decoder's state and of an encoder's output."""
         return self.decoder_state_dim + self.encoder_output_dim
 
     def get_output_state_index(self):
+        """The place of the decoder's output among the states."""
         return self.decoder_cell.get_output_state_index()
 
     def _join(self, model, decoder_output, context):

@@ -141,6 +141,7 @@ class Scalar(Field):
 
     @property
     def metadata(self):
+        """The Metadata given, or None."""
         return self._metadata
 
     def set_type(self, dtype):
@@ -153,12 +154,15 @@ class Scalar(Field):
         return self.dtype
 
     def field_names(self):
+        """The one name, which is empty: a scalar has no parts."""
         return [""]
 
     def all_scalars(self):
+        """The scalar itself, in a list."""
         return [self]
 
     def has_blobs(self):
+        """True if the scalar has a blob or an array."""
         return self._blob is not None
 
     def get(self):
@@ -175,6 +179,7 @@ class Scalar(Field):
         return self._child_base_id()
 
     def clone(self, keep_blobs=True):
+        """A copy; without `keep_blobs`, of type and metadata only."""
         copy = type(self).__new__(type(self))
         Scalar.__init__(copy)
         copy.dtype, copy._metadata = self.dtype, self._metadata
@@ -225,13 +230,16 @@ class Struct(Field):
         return list(self.fields.items())
 
     def field_names(self):
+        """Names of the columns, "child:part", in order."""
         return [_join_field_name(name, column)
                 for name, child in self.fields.items() for column in child.field_names()]
 
     def all_scalars(self):
+        """The scalars of all children, in order."""
         return [scalar for child in self.fields.values() for scalar in child.all_scalars()]
 
     def clone(self, keep_blobs=True):
+        """A copy of all children; without `keep_blobs`, of types and metadata only."""
         copy = type(self).__new__(type(self))
         pairs = [(name, child.clone(keep_blobs)) for name, child in self.fields.items()]
         Struct.__init__(copy, *pairs)
@@ -342,16 +350,20 @@ class List(Field):
 
     @property
     def items(self):
+        """The field of the values."""
         return self._items
 
     def field_names(self):
+        """"lengths", then the columns of the values, "values:part"."""
         return ["lengths"] + [_join_field_name("values", name)
                               for name in self._items.field_names()]
 
     def all_scalars(self):
+        """The lengths, then the scalars of the values."""
         return [self.lengths, *self._items.all_scalars()]
 
     def clone(self, keep_blobs=True):
+        """A copy; without `keep_blobs`, of types and metadata only."""
         copy = type(self).__new__(type(self))
         List.__init__(copy, self._items.clone(keep_blobs), self.lengths.clone(keep_blobs))
         return copy
@@ -398,12 +410,15 @@ class ListWithEvicted(List):
         Field.__init__(self, [self.lengths, self._items, self._evicted_values])
 
     def field_names(self):
+        """As of a List, then that of the evicted values."""
         return [*List.field_names(self), EVICTED_VALUES]
 
     def all_scalars(self):
+        """As of a List, then the evicted values."""
         return [*List.all_scalars(self), self._evicted_values]
 
     def clone(self, keep_blobs=True):
+        """A copy; without `keep_blobs`, of types and metadata only."""
         copy = type(self).__new__(type(self))
         ListWithEvicted.__init__(
             copy, self._items.clone(keep_blobs), self.lengths.clone(keep_blobs),

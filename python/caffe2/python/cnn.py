@@ -29,14 +29,17 @@ class CNNModelHelper(ModelHelper):
 
     @property
     def XavierInit(self):
+        """The (filler, arguments) of Xavier's initialization."""
         return "XavierFill", {}
 
     @property
     def MSRAInit(self):
+        """The (filler, arguments) of He's initialization."""
         return "MSRAFill", {}
 
     @property
     def ZeroInit(self):
+        """The (filler, arguments) of zeros."""
         return "ConstantFill", {}
 
     def ConstantInit(self, value):

@@ -209,6 +209,7 @@ def Benchmark(model_gen, arg):
 
 
 def GetArgumentParser():
+    """The parser of the program's flags."""
     parser = argparse.ArgumentParser(description="Caffe2 benchmark.")
     parser.add_argument("--batch_size", type=int, default=128, help="images in a batch")
     parser.add_argument("--model", choices=sorted(MODELS), help="the net to time")
@@ -229,6 +230,7 @@ def GetArgumentParser():
 
 
 def main():
+    """Times the net that the command line names."""
     parser = GetArgumentParser()
     args, flags = parser.parse_known_args()
     if args.batch_size <= 0 or args.iterations <= 0 or args.model is None:

@@ -134,6 +134,7 @@ class BatchFeeder(State):
             self._let_read(getattr(net, "net", net))
 
     def stop(self):
+        """Closes the queue: who waits for a batch is told that there is none."""
         workspace.RunOperatorOnce(core.CreateOperator("CloseBlobsQueue", [self._queue], []))
 
     def put(self, chunk, coordinator):
@@ -214,6 +215,7 @@ class DataWorker(Worker):
         self._feeder = feeder
 
     def run(self):
+        """Fetches one chunk and puts it into the queue."""
         chunk = self._worker_fun(self._worker_id, self._feeder.batch_size)
         if chunk is None:
             log.warning("the fetch function of worker %s returned None", self._worker_id)
@@ -222,6 +224,7 @@ class DataWorker(Worker):
             self._feeder.put(chunk, self._coordinator)
 
     def finish(self):
+        """Notes how long the fetch took, in seconds."""
         self._metrics.put_metric("fetcher_time", time.time() - self._start_time)
         self._metrics.log_metrics()
 

@@ -90,6 +90,7 @@ class Writer:
     _schema = None
 
     def schema(self):
+        """The record that is written; None while it is not known."""
         return self._schema
 
     def write(self, writer_net, fields):
@@ -134,6 +135,7 @@ class ReaderBuilder:
     """Makes equal readers of one source, for several threads or nodes."""
 
     def schema(self):
+        """The record that the readers give. To be defined by subclasses."""
         raise NotImplementedError("A ReaderBuilder must have a schema.")
 
     def setup(self, **kwargs):
@@ -141,6 +143,7 @@ class ReaderBuilder:
         raise NotImplementedError("A ReaderBuilder must implement `setup`.")
 
     def new_reader(self, **kwargs):
+        """A new Reader, or an output of one. To be defined by subclasses."""
         raise NotImplementedError("A ReaderBuilder must implement `new_reader`.")
 
 
@@ -158,12 +161,15 @@ class PipedReaderBuilder(ReaderBuilder):
         self._piper = piper
 
     def schema(self):
+        """The record of the builder that is piped."""
         return self._builder.schema()
 
     def setup(self, **kwargs):
+        """Sets up the builder that is piped."""
         return self._builder.setup(**kwargs)
 
     def new_reader(self, **kwargs):
+        """A new reader of the builder, behind the pipe."""
         return _as_reader(self._piper(reader=self._builder.new_reader(**kwargs), **kwargs))
 
 
@@ -192,21 +198,26 @@ class Pipe:
         self._obj_key = obj_key
 
     def schema(self):
+        """The record that goes through; None while it is not known."""
         return self._schema
 
     def setup(self, global_init_net):
         """Adds the making of the pipe, once."""
 
     def reader(self):
+        """A Reader of what was written. To be defined by subclasses."""
         raise NotImplementedError("A Pipe must implement `reader`.")
 
     def writer(self):
+        """A Writer of what is to be read. To be defined by subclasses."""
         raise NotImplementedError("A Pipe must implement `writer`.")
 
     def num_readers(self):
+        """How many readers were made."""
         return self._num_readers
 
     def num_writers(self):
+        """How many writers were made."""
         return self._num_writers
 
     def _new_writer(self, writer_schema, writer_init_net):
@@ -234,12 +245,14 @@ class CounterReader(Reader):
         self.should_stop = None
 
     def setup_ex(self, global_init_net, global_finish_net):
+        """Makes the counter, once."""
         if self.counter is None:
             self.counter = global_init_net.CreateCounter([], init_count=0)
             self.should_stop = global_init_net.ConstantFill(
                 [], shape=[], dtype=core.DataType.BOOL, value=False)
 
     def read_ex(self, local_init_net, local_finish_net):
+        """([nets], should_stop, [number of the read, from 0]); it never stops."""
         count_net = core.Net("limited_reader_counter")
         value = count_net.CountUp([self.counter], 1)
         return [count_net], self.should_stop, [value]
@@ -261,12 +274,14 @@ class ReaderWithLimitBase(Reader):
             core.ScopedBlobReference(self.net.NextName("data_finished")))
 
     def setup_ex(self, global_init_net, global_finish_net):
+        """Sets up the reader that is limited, and the limit."""
         global_init_net.ConstantFill(
             [], [self._data_finished], shape=[], value=False, dtype=core.DataType.BOOL)
         self.reader.setup_ex(global_init_net, global_finish_net)
         self.setup_limiter(global_init_net, global_finish_net)
 
     def read_ex(self, local_init_net, local_finish_net):
+        """The nets, should_stop and fields of the reader, which stops at the limit, too."""
         limit_net = core.Net("limited_reader_condition")
         should_stop = self.check_limiter_condition(limit_net)
         nets, local_data_finished, fields = self.reader.read_ex(local_init_net, local_finish_net)
@@ -278,13 +293,16 @@ class ReaderWithLimitBase(Reader):
         return [limit_net, *nets, end_net], should_stop, fields
 
     def setup_limiter(self, global_init_net, global_finish_net):
+        """Adds what the limit needs to the nets. To be defined by subclasses."""
         raise NotImplementedError("A reader with a limit must implement `setup_limiter`.")
 
     def check_limiter_condition(self, stop_condition_net):
+        """A bool blob, true at the limit. To be defined by subclasses."""
         raise NotImplementedError(
             "A reader with a limit must implement `check_limiter_condition`.")
 
     def data_finished(self):
+        """A bool blob: whether the data ended before the limit."""
         return self._data_finished
 
 
@@ -300,10 +318,12 @@ class ReaderWithLimit(ReaderWithLimitBase):
                 core.ScopedBlobReference(self.net.NextName("counter")))
 
     def setup_limiter(self, global_init_net, global_finish_net):
+        """Makes the counter of the reads that are left."""
         if self.counter is not None:
             global_init_net.CreateCounter([], [self.counter], init_count=int(self.num_iter))
 
     def check_limiter_condition(self, stop_condition_net):
+        """A bool blob, true after `num_iter` reads; false forever without a limit."""
         if self.counter is not None:
             return stop_condition_net.CountDown([self.counter], 1)
         return stop_condition_net.ConstantFill(
@@ -319,12 +339,14 @@ class ReaderWithTimeLimit(ReaderWithLimitBase):
         self._deadline = None
 
     def setup_limiter(self, global_init_net, global_finish_net):
+        """Starts the clock when the net runs."""
         def start(inputs, outputs):
             self._deadline = time.monotonic() + self.duration
 
         global_init_net.Python(start)([], [])
 
     def check_limiter_condition(self, stop_condition_net):
+        """A bool blob, true once `duration` seconds are over."""
         def check(inputs, outputs):
             late = self.duration > 0 and time.monotonic() >= self._deadline
             outputs[0].feed(np.array(late))
@@ -341,9 +363,11 @@ class ReaderWithDelay(Reader):
         self.delay = delay
 
     def setup_ex(self, global_init_net, global_finish_net):
+        """Sets up the reader that is delayed."""
         self.reader.setup_ex(global_init_net, global_finish_net)
 
     def read_ex(self, local_init_net, local_finish_net):
+        """The nets, should_stop and fields of the reader, after `delay` seconds."""
         net = core.Net("reader_body")
         net.Python(lambda inputs, outputs: time.sleep(self.delay))([], [])
         nets, should_stop, fields = self.reader.read_ex(local_init_net, local_finish_net)
@@ -362,10 +386,12 @@ class CompositeReader(Reader):
             (name, reader.schema()) for name, reader in zip(names, readers)]))
 
     def setup_ex(self, init_net, finish_net):
+        """Sets up all readers."""
         for reader in self._readers:
             reader.setup_ex(init_net, finish_net)
 
     def read_ex(self, local_init_net, local_finish_net):
+        """Reads from all readers; stops when the first of them does."""
         should_stop = local_init_net.ConstantFill(
             [], local_init_net.NextName("composite_should_stop"), shape=[], value=False,
             dtype=core.DataType.BOOL)
@@ -380,6 +406,7 @@ class CompositeReader(Reader):
         return nets, should_stop, fields
 
     def reset(self, net):
+        """Starts all readers anew."""
         for reader in self._readers:
             reader.reset(net)
 
@@ -395,15 +422,18 @@ class CompositeReaderBuilder(ReaderBuilder):
             (name, builder.schema()) for name, builder in zip(names, reader_builders)])
 
     def schema(self):
+        """A Struct of the records of all builders, by name."""
         return self._schema
 
     def setup(self, **kwargs):
+        """Sets up all builders; their attributes together."""
         attributes = {}
         for builder in self._reader_builders:
             attributes.update(builder.setup(**kwargs) or {})
         return attributes
 
     def new_reader(self, **kwargs):
+        """A CompositeReader over a new reader of each builder."""
         sources = [builder.new_reader(**kwargs) for builder in self._reader_builders]
         return CompositeReader(self._names, [_as_reader(source) for source in sources])
 

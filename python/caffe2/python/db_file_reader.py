@@ -69,6 +69,7 @@ class DBFileReader(Reader):
         return f"{self.name}/{column}"
 
     def setup_ex(self, init_net, finish_net):
+        """Loads the dataset from the database, once, and makes its reader."""
         if self.ds_reader is not None:
             return
         init_net.Load([], self.ds.get_blobs(), db=self.db_path, db_type=self.db_type,
@@ -84,6 +85,7 @@ class DBFileReader(Reader):
             self.ds_reader = self.ds.reader(init_net, batch_size=self.batch_size)
 
     def read(self, read_net):
+        """(should_stop, fields) of the next batch. Raises RuntimeError before setup_ex."""
         if self.ds_reader is None:
             raise RuntimeError("setup_ex must be called first")
         return self.ds_reader.read(read_net)

@@ -29,6 +29,7 @@ class GRUCell(rnn_cell.RNNCell):
             model, state, name, dim_in=self.hidden_size, dim_out=self.hidden_size, axis=2)
 
     def apply_override(self, model, input_t, seq_lengths, states, timestep, extra_inputs=None):
+        """One step, from input_t [1, N, gates] and the states [1, N, D]; the new states."""
         hidden_t_prev = states[0]
         input_t_reset, input_t_update, input_t_output = model.net.Split(
             [input_t], ["input_t_reset", "input_t_update", "input_t_output"], axis=2)
@@ -56,13 +57,16 @@ class GRUCell(rnn_cell.RNNCell):
         return (hidden_t,)
 
     def prepare_input(self, model, input_blob):
+        """The sequence [T, N, D_in] times the input weights, [T, N, 3 D]."""
         return brew.fc(model, input_blob, self.scope("i2h"), dim_in=self.input_size,
                        dim_out=3 * self.hidden_size, axis=2)
 
     def get_state_names_override(self):
+        """The one state, the output."""
         return ["hidden_t"]
 
     def get_output_dim(self):
+        """The size D of the output."""
         return self.hidden_size
 
 

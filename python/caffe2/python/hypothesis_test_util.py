@@ -182,6 +182,7 @@ def sparse_segmented_tensor(min_dim=1, max_dim=4, dtype=np.float32, is_sorted=Tr
 
 
 def sparse_lengths_tensor(**kwargs):
+    """A strategy: (data, indices, lengths of the segments)."""
     return sparse_segmented_tensor(
         segment_generator=lambda size, is_sorted: lengths(size), **kwargs)
 
@@ -220,6 +221,7 @@ class HypothesisTestCase(test_util.TestCase):
     """Assertions about operators, each in a workspace of its own."""
 
     def setUp(self):
+        """Seeds numpy, so that a failure repeats."""
         super().setUp()
         np.random.seed(0)
 

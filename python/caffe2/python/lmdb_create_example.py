@@ -51,6 +51,7 @@ def read_db_with_caffe2(db_file, expected_checksum, num_images=128, batch_size=3
 
 
 def main():
+    """Writes the example database, reads it back and compares."""
     parser = argparse.ArgumentParser(description="LMDB creation")
     parser.add_argument("--output_file", required=True, help="path of the new database")
     args = parser.parse_args()

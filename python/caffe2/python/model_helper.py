@@ -78,6 +78,7 @@ class ModelHelper:
 
     @property
     def arg_scope(self):
+        """The arguments that brew gives to every operator of the model."""
         return self._arg_scope
 
     def get_name(self):

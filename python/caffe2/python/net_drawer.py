@@ -34,9 +34,11 @@ class Graph:
         self.edges = []
 
     def add_node(self, node_id, **attributes):
+        """Adds a node with Graphviz attributes."""
         self.nodes[node_id] = attributes
 
     def add_edge(self, source, target):
+        """Adds an edge between two nodes."""
         self.edges.append((source, target))
 
     def to_string(self):
@@ -58,9 +60,11 @@ class Graph:
         return drawn.stdout
 
     def create_png(self):
+        """The picture as PNG, bytes."""
         return self.create("png")
 
     def create_svg(self):
+        """The picture as SVG, bytes."""
         return self.create("svg")
 
     def write(self, path, format="raw"):
@@ -70,12 +74,15 @@ class Graph:
             file.write(data)
 
     def write_dot(self, path):
+        """Writes the graph as Graphviz text."""
         self.write(path)
 
     def write_png(self, path):
+        """Writes the picture as PNG."""
         self.write(path, "png")
 
     def write_svg(self, path):
+        """Writes the picture as SVG."""
         self.write(path, "svg")
 
 
@@ -162,6 +169,7 @@ def GetGraphInJson(operators_or_net, output_filepath):
 
 
 def main():
+    """Draws the NetDef of a file, as the command line says."""
     parser = argparse.ArgumentParser(description="Draws a NetDef.")
     parser.add_argument("--input", required=True, help="NetDef file, binary or text")
     parser.add_argument("--output", required=True, help="file to write: .dot, .svg or .png")

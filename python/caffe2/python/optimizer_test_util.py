@@ -17,9 +17,11 @@ class OptimizerTestBase:
     _num_steps = 2000
 
     def build_optimizer(self, model, **kwargs):
+        """Adds the optimizer to a model and returns it. To be defined by tests."""
         raise NotImplementedError("a test of an optimizer defines build_optimizer")
 
     def check_optimizer(self, optimizer):
+        """Checks what is known of the optimizer. To be defined by tests."""
         raise NotImplementedError("a test of an optimizer defines check_optimizer")
 
     def _createDense(self):
@@ -37,6 +39,7 @@ class OptimizerTestBase:
         return model, perfect_model, data, label
 
     def testDense(self):
+        """A linear model learns its weights."""
         model, perfect_model, data, label = self._createDense()
         built = self.build_optimizer(model)
         workspace.FeedBlob("data", data[:1])
@@ -96,6 +99,7 @@ class LRModificationTestBase:
         return max_gradient_norm / max(max_gradient_norm, np.sqrt(sum_squared_norms))
 
     def test_global_norm_based_gradient_clipping(self):
+        """The rate falls as gradients grow beyond the bound."""
         model, _, data, label = self._createDense()
         built = self.build_optimizer(model, max_gradient_norm=1.0)
         params = [p for p in model.GetParams(top_scope=True) if p in model.param_to_grad]
@@ -115,6 +119,7 @@ class LRModificationTestBase:
         self.assertLess(reference, 1.0)
 
     def test_lr_injection(self):
+        """The injected factor changes the rate."""
         model, _, data, label = self._createDense()
         built = self.build_optimizer(model, max_gradient_norm=1, allow_lr_injection=True)
         workspace.FeedBlob("data", data[:1])

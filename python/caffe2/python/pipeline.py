@@ -88,6 +88,7 @@ class NetProcessor:
         self._frozen = False
 
     def schema(self):
+        """The output record of the net."""
         return self.net.output_record()
 
     def setup(self, init_net):
@@ -133,12 +134,15 @@ class ProcessingReader(Reader):
         self.processor = make_processor(processor, reader)
 
     def schema(self):
+        """The record that the processor makes."""
         return self.processor.schema()
 
     def setup_ex(self, init_net, finish_net):
+        """Sets up the reader that is processed."""
         self.reader.setup_ex(init_net, finish_net)
 
     def read_ex(self, init_net, exit_net):
+        """The nets of the reader and of the processor, should_stop and the processed fields."""
         read_nets, status, record = self.reader.read_record_ex(init_net, exit_net)
         with NetBuilder() as builder:
             result = normalize_processor_output(self.processor(record))

@@ -64,12 +64,15 @@ class QueueWrapper(dataio.Pipe):
         self._num_dequeue_records = num_dequeue_records
 
     def reader(self):
+        """A reader of the queue."""
         return _QueueReader(self, num_dequeue_records=self._num_dequeue_records)
 
     def writer(self):
+        """A writer to the queue."""
         return _QueueWriter(self)
 
     def queue(self):
+        """The blob of the queue."""
         return self._queue
 
 
@@ -85,6 +88,7 @@ class Queue(QueueWrapper):
         self._setup_done = False
 
     def setup(self, global_init_net):
+        """Makes the queue. Raises ValueError if there is no schema."""
         if self._schema is None:
             raise ValueError("This queue does not have a schema.")
         self._setup_done = True

@@ -51,6 +51,7 @@ class BasicRNNCell(RNNCell):
         self.activation = activation
 
     def apply_override(self, model, input_t, seq_lengths, states, timestep, extra_inputs=None):
+        """One step, from input_t [1, N, gates] and the states [1, N, D]; the new states."""
         hidden_t_prev = states[0]
         gates_t = brew.fc(model, hidden_t_prev, "gates_t", dim_in=self.hidden_size,
                           dim_out=self.hidden_size, axis=2)
@@ -80,13 +81,16 @@ class BasicRNNCell(RNNCell):
         return model.net.Add([hidden_valid, hidden_invalid], "hidden_t")
 
     def prepare_input(self, model, input_blob):
+        """The sequence [T, N, D_in] times the input weights, [T, N, D]."""
         return brew.fc(model, input_blob, self.scope("i2h"), dim_in=self.input_size,
                        dim_out=self.hidden_size, axis=2)
 
     def get_state_names_override(self):
+        """The one state, the output."""
         return ["hidden_t"]
 
     def get_output_dim(self):
+        """The size D of the output."""
         return self.hidden_size
 
 
@@ -115,6 +119,7 @@ class LSTMCell(RNNCell):
         self.gates_size = 4 * self.hidden_size
 
     def apply_override(self, model, input_t, seq_lengths, states, timestep, extra_inputs=None):
+        """One step, from input_t [1, N, gates] and the states [1, N, D]; the new states."""
         hidden_t_prev, cell_t_prev = states
         fc_input, dim = hidden_t_prev, self.hidden_size
         if extra_inputs:
@@ -140,19 +145,24 @@ class LSTMCell(RNNCell):
         return brew.sum(model, [gates_t, input_t], gates_t)
 
     def get_input_params(self):
+        """Blobs of the weights and biases that the input is multiplied with."""
         return {"weights": self.scope("i2h") + "_w", "biases": self.scope("i2h") + "_b"}
 
     def get_recurrent_params(self):
+        """Blobs of the weights and biases that the state is multiplied with."""
         return {"weights": self.scope("gates_t") + "_w", "biases": self.scope("gates_t") + "_b"}
 
     def prepare_input(self, model, input_blob):
+        """The sequence [T, N, D_in] times the input weights, [T, N, gates]."""
         return brew.fc(model, input_blob, self.scope("i2h"), dim_in=self.input_size,
                        dim_out=self.gates_size, axis=2)
 
     def get_state_names_override(self):
+        """The output and the cell."""
         return ["hidden_t", "cell_t"]
 
     def get_output_dim(self):
+        """The size D of the output."""
         return self.hidden_size
 
 

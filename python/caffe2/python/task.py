@@ -456,9 +456,11 @@ class SetupNets:
         self.exit_nets = exit_nets
 
     def setup(self, init_net):
+        """The nets to run before the task."""
         return self.init_nets
 
     def exit(self, exit_net):
+        """The nets to run after the task."""
         return self.exit_nets
 
     def __repr__(self):

@@ -46,12 +46,15 @@ class TestCase(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
+        """Initializes the library for all tests of the class."""
         workspace.GlobalInit(["caffe2", "--caffe2_log_level=0"])
         core.SetEnginePref({}, {})
 
     def setUp(self):
+        """Gives the test a workspace of its own, `ws`, and an empty global one."""
         self.ws = C.Workspace()
         workspace.ResetWorkspace()
 
     def tearDown(self):
+        """Empties the global workspace."""
         workspace.ResetWorkspace()

@@ -28,6 +28,7 @@ class TextFileReader(Reader):
         self._batch_size = batch_size
 
     def read(self, net):
+        """(should_stop, fields) of the next lines; should_stop is true after the last."""
         blobs = net.TextFileReaderRead(
             [self._reader], len(self.schema().field_names()), batch_size=self._batch_size)
         fields = list(blobs) if isinstance(blobs, tuple) else [blobs]

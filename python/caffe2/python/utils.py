@@ -257,14 +257,17 @@ class DebugMode:
 
     @classmethod
     def enable(cls):
+        """From now on `run` starts a debugger on errors."""
         cls._enabled = True
 
     @classmethod
     def disable(cls):
+        """From now on `run` passes errors on."""
         cls._enabled = False
 
     @classmethod
     def run(cls, func):
+        """Calls a function; on an error starts a debugger, if enabled, or passes it on."""
         try:
             return func()
         except KeyboardInterrupt:

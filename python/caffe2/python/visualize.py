@@ -104,16 +104,20 @@ class NCHW:
 
     @staticmethod
     def ShowSingle(patch, *args, **kwargs):
+        """Shows one picture, C x H x W."""
         return _default_visualizer.ShowSingle(ChannelLast(patch), *args, **kwargs)
 
     @staticmethod
     def ShowMultiple(patches, *args, **kwargs):
+        """Shows pictures of one channel or three, N x C x H x W."""
         return _default_visualizer.ShowMultiple(ChannelLast(patches), *args, **kwargs)
 
     @staticmethod
     def ShowImages(patches, *args, **kwargs):
+        """Shows color pictures, N x C x H x W."""
         return _default_visualizer.ShowImages(ChannelLast(patches), *args, **kwargs)
 
     @staticmethod
     def ShowChannels(patch, *args, **kwargs):
+        """Shows the channels of a picture, C x H x W, as grey ones."""
         return _default_visualizer.ShowChannels(ChannelLast(patch), *args, **kwargs)

@@ -25,6 +25,7 @@ class BlobReport(NetModifier):
         raise NotImplementedError("a BlobReport defines _compute")
 
     def field_name_suffix(self):
+        """What the names of the reported blobs end with."""
         return self._suffix
 
     def modify_net(self, net, init_net=None, grad_map=None, blob_to_device=None,

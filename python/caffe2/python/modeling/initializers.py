@@ -33,6 +33,7 @@ class ExternalInitializer:
     """For parameters that something else fills before the model runs."""
 
     def create_param(self, param_name, init_net, shape):
+        """A parameter whose blob is made elsewhere. Raises TypeError for other names."""
         if isinstance(param_name, BlobReference):
             blob = BlobReference(str(param_name), init_net)
         elif isinstance(param_name, str):
@@ -54,6 +55,7 @@ class PseudoFP16Initializer(_TwoTypesInitializer):
     """For float16 parameters with a float32 copy "<name>_fp32", which the optimizer updates."""
 
     def create_param(self, param_name, init_net, shape):
+        """A float16 parameter with a float copy that the optimizer updates."""
         copy = self._fill(param_name + "_fp32", init_net, shape)
         blob = init_net.FloatToHalf(copy, param_name)
         return ParameterInfo(param_id=None, param=blob, shape=shape,
@@ -64,6 +66,7 @@ class ReversePseudoFP16Initializer(_TwoTypesInitializer):
     """For float32 parameters with a float16 copy "<name>_fp16"."""
 
     def create_param(self, param_name, init_net, shape):
+        """A float parameter with a float16 copy."""
         blob = self._fill(param_name + "_fp32", init_net, shape)
         copy = init_net.FloatToHalf(blob, param_name)
         return ParameterInfo(param_id=None, param=blob, shape=shape,

@@ -43,6 +43,7 @@ class ParameterInfo:
 
     @property
     def parameter(self):
+        """The blob of the parameter."""
         return self.blob
 
     @property

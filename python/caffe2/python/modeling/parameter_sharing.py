@@ -24,9 +24,11 @@ class ParameterSharingContext:
         return self._resolve(scope.CurrentNameScope()) + name
 
     def add_scope_overrides(self, shared_scopes):
+        """Puts {scope: the scope whose parameters it uses} on top."""
         self._overrides.append(shared_scopes)
 
     def pop(self):
+        """Takes the last overrides off."""
         self._overrides.pop()
 
 

@@ -21,6 +21,7 @@ class ResNetBuilder:
         self.no_bias = 1 if no_bias else 0
 
     def add_conv(self, in_filters, out_filters, kernel, stride=1, group=1, pad=0):
+        """Adds a convolution to the last blob, and returns its output."""
         self.comp_idx += 1
         self.prev_blob = brew.conv(
             self.model, self.prev_blob, f"comp_{self.comp_count}_conv_{self.comp_idx}",
@@ -29,6 +30,7 @@ class ResNetBuilder:
         return self.prev_blob
 
     def add_relu(self):
+        """Adds a ReLU, in place, and returns its output."""
         self.prev_blob = brew.relu(self.model, self.prev_blob, self.prev_blob)
         return self.prev_blob
 
@@ -38,6 +40,7 @@ class ResNetBuilder:
             momentum=self.bn_momentum, is_test=self.is_test)
 
     def add_spatial_bn(self, num_filters):
+        """Adds batch normalization, and returns its output."""
         name = f"comp_{self.comp_count}_spatbn_{self.comp_idx}"
         self.prev_blob = self._normalize(self.prev_blob, name, num_filters)
         return self.prev_blob

@@ -53,6 +53,7 @@ class ShuffleNetV2Builder:
         self.last_out = self._join([left, right], name, channels)
 
     def create(self):
+        """Adds the whole network; returns its last blob, the scores [N, num_labels]."""
         x = self._conv(self.last_out, "stage1_conv", self.num_input_channels, _FIRST, 3, 2)
         self.last_out = brew.max_pool(self.model, x, "stage1_pool", kernel=3, stride=2, pad=1)
         dim_in = _FIRST

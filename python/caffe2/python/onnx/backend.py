@@ -465,6 +465,7 @@ class Caffe2Backend(base.Backend):
 
     @classmethod
     def supports_device(cls, device_str):
+        """True for "CPU", and for "CUDA" and "CUDA:<i>" where there are GPUs."""
         kind = str(device_str).split(":")[0]
         return kind == "CPU" or (kind == "CUDA" and C.num_cuda_devices() > 0)
 

@@ -43,21 +43,27 @@ class PredictorExportMeta(collections.namedtuple("PredictorExportMeta", _FIELDS)
         return f"{base}_{self.name}" if self.name else base
 
     def inputs_name(self):
+        """The key in the meta net of the names of the inputs."""
         return self._key(predictor_constants.INPUTS_BLOB_TYPE)
 
     def outputs_name(self):
+        """The key in the meta net of the names of the outputs."""
         return self._key(predictor_constants.OUTPUTS_BLOB_TYPE)
 
     def parameters_name(self):
+        """The key in the meta net of the names of the parameters."""
         return self._key(predictor_constants.PARAMETERS_BLOB_TYPE)
 
     def global_init_name(self):
+        """The key in the meta net of the net that loads the parameters."""
         return self._key(predictor_constants.GLOBAL_INIT_NET_TYPE)
 
     def predict_init_name(self):
+        """The key in the meta net of the net that prepares a workspace."""
         return self._key(predictor_constants.PREDICT_INIT_NET_TYPE)
 
     def predict_net_name(self):
+        """The key in the meta net of the net that predicts."""
         return self._key(predictor_constants.PREDICT_NET_TYPE)
 
 

@@ -7,10 +7,12 @@ from caffe2.python.model_helper import ModelHelper
 
 
 def sigmoid(x):
+    """1 / (1 + exp(-x)), for arrays."""
     return 1.0 / (1.0 + np.exp(-x))
 
 
 def tanh(x):
+    """The hyperbolic tangent, by way of the sigmoid."""
     return 2.0 * sigmoid(2.0 * x) - 1
 
 
