@@ -33,6 +33,7 @@ OPERATOR_SCHEMA(ChannelShuffle)
     .IdenticalTypeAndShape()
     .Arg("group", "Number of groups, which must divide C; default 1.")
     .Arg("order", "NCHW (default) or NHWC.")
+    .Arg("kernel", "Accepted and without effect.")
     .Input(0, "X", "N x C x spatial (NCHW) or N x spatial x C (NHWC), of any type.")
     .Output(0, "Y", "X's shape and type; channel k * group + g is X's g * (C / group) + k.")
     .SetDoc(

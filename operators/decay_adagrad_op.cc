@@ -17,6 +17,7 @@ OPERATOR_SCHEMA(DecayAdagrad)
         "= param + lr * (c m1' / (sqrt(m2') + epsilon) + weight_decay * param), where c = 1 / (1 - "
         "beta1^(iter + 1)) corrects the start.")
     .Arg("beta1", "(float, default 0.9) The share of the first moment that is kept.")
+    .Arg("beta2", "Accepted and without effect: all squares count alike.")
     .Arg("epsilon", "(float, default 1e-5) Added to the divisor.")
     .Arg("weight_decay", "(float, default 0) The share of the parameter added to the step.")
     .Arg("bias_correction_first", "(bool, default true) Whether c is applied.")

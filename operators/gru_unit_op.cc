@@ -108,6 +108,7 @@ OPERATOR_SCHEMA(GRUUnit)
     .SetDoc(
         "One step of a gated recurrent unit, after the matrix products: h = sigmoid(u) h_prev + "
         "(1 - sigmoid(u)) tanh(g). Without lengths the timestep is input 2.")
+    .Arg("forget_bias", "Accepted and without effect: the gates are biased where they are made.")
     .Output(0, "hidden_t", "[1, N, D].");
 OPERATOR_SCHEMA(GRUUnitGradient)
     .NumInputs(5, 6)

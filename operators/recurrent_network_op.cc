@@ -183,9 +183,10 @@ OPERATOR_SCHEMA(RecurrentNetwork)
          "Name under which the step net sees the number of the step, one int32. Default timestep.")
     .Arg("backward_step_net",
          "The net of one step of the gradient. Without it activations are not kept.")
-    .Arg("backward_link_internal",
-         "As the links above, for gradients; also backward_link_external, "
-         "backward_link_offset and backward_link_window.")
+    .Arg("backward_link_internal", "As link_internal, of the backward step net, for gradients.")
+    .Arg("backward_link_external", "As link_external, for gradients.")
+    .Arg("backward_link_offset", "As link_offset, for gradients.")
+    .Arg("backward_link_window", "As link_window, for gradients.")
     .Arg("param", "Inputs whose gradients are summed over the steps.")
     .Arg("param_grads",
          "For each of `param` the blob of the backward step net that holds its gradient.")

@@ -124,6 +124,7 @@ REGISTER_CPU_OPERATOR(SplitByLengths, SplitByLengthsOp);
 OPERATOR_SCHEMA(Split).FillUsing(DescribeSplit).SetDoc("Splits a tensor into parts along an axis.");
 OPERATOR_SCHEMA(DepthSplit)
     .FillUsing(DescribeSplit)
+    .Arg("dimensions", "Accepted and without effect.")
     .SetDoc("The older name of Split: splits a tensor into parts along an axis.");
 OPERATOR_SCHEMA(SplitByLengths)
     .NumInputs(2)

@@ -65,6 +65,14 @@ def test_known_arguments_do_not_warn():
         net.MaxPool("y", "z", kernels=[2, 2], pad_t=1, pad_l=1, pad_b=1, pad_r=1)
         net.ConvTranspose(["z", "v"], "u", kernel=3, adjs=[1, 1])
         net.Relu("u", "u", order="NCHW", cudnn_exhaustive_search=True)
+        # What scripts of Caffe2 give without effect is described, too.
+        net.ChannelShuffle("u", "v", group=2, kernel=3)
+        net.DepthSplit("u", ["v", "w"], dimensions=[1, 2])
+        net.GRUUnit(["h", "g", "n", "t"], "h_new", forget_bias=0.0)
+        net.DecayAdagrad(["p", "m1", "m2", "g", "lr", "it"], ["p", "m1", "m2"], beta2=0.9)
+        net.RecurrentNetwork("x", ["y", "steps"], step_net=core.Net("step").Proto(),
+                             backward_link_internal=["a"], backward_link_external=["b"],
+                             backward_link_offset=[0], backward_link_window=[1])
 
 
 def test_arguments_of_the_wrong_kind():

@@ -262,12 +262,6 @@ _ARGUMENTS_OF_ALL = frozenset((
     "exhaustive_search", "ws_nbytes_limit", "deterministic", "shared_buffer", "float16_compute",
     "math_mode", "enable_tensor_core", "allow_broadcast_fastpath",
     "convolution_transform_strategy"))
-# What Caffe2's scripts and modules give besides, without need.
-_ARGUMENTS_OF_CAFFE2 = {
-    "ChannelShuffle": {"kernel"}, "DecayAdagrad": {"beta2"}, "DepthSplit": {"dimensions"},
-    "GRUUnit": {"forget_bias"},
-    "RecurrentNetwork": {"backward_link_external", "backward_link_offset"},
-}
 _warned_of_arguments = {}
 
 
@@ -277,7 +271,7 @@ def _argument_names(op_type):
     schema = C.OpSchema.get(op_type)
     if schema is None:
         return None
-    names = {arg.name for arg in schema.args} | _ARGUMENTS_OF_CAFFE2.get(op_type, set())
+    names = {arg.name for arg in schema.args}
     # Sizes of windows are described once, and given for all axes or each.
     for name in names & {"kernel", "stride", "dilation", "adj"}:
         names |= {name + "s", name + "_h", name + "_w"}
