@@ -2,10 +2,10 @@
 
 namespace caffe2 {
 
-ConcatAxis::ConcatAxis(const ArgumentHelper& arguments) {
+ConcatAxis::ConcatAxis(const ArgumentHelper& arguments)
+    : add_axis(arguments.GetSingleArgument<bool>("add_axis", false)) {
   if (arguments.HasArgument("axis")) {
     axis = arguments.GetSingleArgument<int>("axis", -1);
-    add_axis = arguments.GetSingleArgument<bool>("add_axis", false);
     return;
   }
   const std::string order = arguments.GetSingleArgument<std::string>("order", "NCHW");
@@ -71,7 +71,8 @@ void DescribeConcat(OpSchema& schema) {
       .Arg("axis",
            "Axis along which the inputs are joined; may be negative. Default: the channels "
            "of `order`.")
-      .Arg("add_axis", "1: the inputs are stacked along a new axis. Default 0.")
+      .Arg("add_axis",
+           "1: the inputs are stacked along a new axis, also the one of `order`. Default 0.")
       .Arg("order", "NCHW or NHWC, used where there is no axis. Default NCHW.")
       .Input(0, "X1", "First of the tensors, of one type, which differ in the joined axis only.")
       .Output(0, "concat_result", "The joined tensor.")

@@ -108,11 +108,17 @@ class CollectTensorOp final : public Operator<CPUContext> {
 class PackRecordsOp final : public Operator<CPUContext> {
  public:
   PackRecordsOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CPUContext>(def, ws), fields_(GetRepeatedArgument<std::string>("fields")) {}
+      : Operator<CPUContext>(def, ws),
+        fields_(GetRepeatedArgument<std::string>("fields")),
+        single_(GetSingleArgument<bool>("pack_to_single_shared_ptr", false)) {}
   bool RunOnDevice() override {
     std::vector<const Tensor*> columns;
     for (int i = 0; i < InputSize(); ++i) columns.push_back(&Input(i));
     const int64_t records = fields_.NumRecords(columns);
+    if (single_) {
+      PackWhole(columns);
+      return true;
+    }
     Tensor* packed = Output(0);
     packed->Resize(records);
     auto* record = packed->mutable_data<SharedTensorVectorPtr>();
@@ -130,7 +136,15 @@ class PackRecordsOp final : public Operator<CPUContext> {
   }
 
  private:
+  void PackWhole(const std::vector<const Tensor*>& columns) {
+    Output(0)->Resize(1);
+    auto whole = std::make_shared<TensorVector>(columns.size());
+    for (size_t i = 0; i < columns.size(); ++i) (*whole)[i].CopyFrom(*columns[i]);
+    *Output(0)->mutable_data<SharedTensorVectorPtr>() = std::move(whole);
+  }
+
   TreeFields fields_;
+  bool single_;
 };
 
 class UnPackRecordsOp final : public Operator<CPUContext> {
@@ -257,6 +271,8 @@ OPERATOR_SCHEMA(PackRecords)
     .NumInputs(1, kAny)
     .NumOutputs(1)
     .Arg("fields", "(list of string) The names of the columns, as for CreateTreeCursor.")
+    .Arg("pack_to_single_shared_ptr",
+         "(bool, default false) Whether all records become one element, a list of the columns.")
     .SetDoc("Takes columns apart into records: each a list with one tensor for each column.")
     .Input(0, "field_0", "The first column; the others follow.")
     .Output(0, "tensor", "One-dimensional: the records, shared lists of tensors.");

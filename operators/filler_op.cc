@@ -11,6 +11,8 @@ FillerShape::FillerShape(const ArgumentHelper& arguments, bool has_input)
     : shape_(arguments.GetRepeatedArgument<int64_t>("shape")),
       extra_shape_(arguments.GetRepeatedArgument<int64_t>("extra_shape")),
       input_as_shape_(arguments.GetSingleArgument<bool>("input_as_shape", false)) {
+  CAFFE_ENFORCE(!arguments.HasSingleArgumentOfType<int64_t>("shape"),
+                "the argument shape must be a list of dimensions, not one number");
   if (has_input) {
     CAFFE_ENFORCE(shape_.empty(), "the argument shape and an input cannot be given together");
   } else {

@@ -155,11 +155,15 @@ OPERATOR_SCHEMA(GatherRanges)
     .NumInputs(2)
     .NumOutputs(2)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
-      std::vector<TensorShape> out{UnknownTensorShape(), UnknownTensorShape()};
+      // As if the ranges covered DATA, each element once: a bound for ranges that do not overlap.
+      std::vector<TensorShape> out{CreateTensorShape(GetDimsVector(in[0]), in[0].data_type()),
+                                   UnknownTensorShape()};
       if (in[1].dims_size() > 0) out[1] = CreateTensorShape({in[1].dims(0)}, TensorProto::INT32);
       return out;
     })
-    .SetDoc("Puts the ranges of each example one after another.")
+    .SetDoc(
+        "Puts the ranges of each example one after another. OUTPUT is inferred to be as long as "
+        "DATA, which it is if the ranges cover that.")
     .Input(0, "DATA", "A list of any type.")
     .Input(1, "RANGES", "int32 or int64 [examples, ranges, 2]: offset and length in DATA.")
     .Output(0, "OUTPUT", "The elements of all ranges of all examples.")

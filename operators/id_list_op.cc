@@ -1,4 +1,4 @@
-// Lists of ids: MergeIdLists, KeySplit, IndexHash.
+// Lists of ids: MergeIdLists, DenseVectorToIdList, KeySplit, IndexHash.
 #include <algorithm>
 #include <limits>
 
@@ -39,6 +39,34 @@ class MergeIdListsOp final : public Operator<CPUContext> {
     }
     Output(1)->Resize(static_cast<int64_t>(merged.size()));
     std::copy(merged.begin(), merged.end(), Output(1)->mutable_data<T>());
+    return true;
+  }
+};
+
+// The columns of each row that are not zero.
+class DenseVectorToIdListOp final : public Operator<CPUContext> {
+ public:
+  using Operator<CPUContext>::Operator;
+  bool RunOnDevice() override { return NumericTypes::Dispatch(this, Input(0).dtype()); }
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor& X = Input(0);
+    CAFFE_ENFORCE_EQ(X.dim(), 2, "values ", ShapeString(X.sizes()), " must be a matrix");
+    const int64_t rows = X.size(0), columns = X.size(1);
+    CAFFE_ENFORCE_LE(columns, std::numeric_limits<int>::max(), "columns");
+    const T* x = X.data<T>();
+    Output(0)->Resize(rows);
+    int* length = Output(0)->mutable_data<int>();
+    std::vector<int> ids;
+    for (int64_t r = 0; r < rows; ++r, x += columns) {
+      const size_t before = ids.size();
+      for (int c = 0; c < static_cast<int>(columns); ++c) {
+        if (Widen(x[c]) != 0) ids.push_back(c);
+      }
+      length[r] = static_cast<int>(ids.size() - before);
+    }
+    Output(1)->Resize(static_cast<int64_t>(ids.size()));
+    std::copy(ids.begin(), ids.end(), Output(1)->mutable_data<int>());
     return true;
   }
 };
@@ -102,6 +130,7 @@ class IndexHashOp final : public Operator<CPUContext> {
 }  // namespace
 
 REGISTER_CPU_OPERATOR(MergeIdLists, MergeIdListsOp);
+REGISTER_CPU_OPERATOR(DenseVectorToIdList, DenseVectorToIdListOp);
 REGISTER_CPU_OPERATOR(KeySplit, KeySplitOp);
 REGISTER_CPU_OPERATOR(IndexHash, IndexHashOp);
 OPERATOR_SCHEMA(MergeIdLists)
@@ -116,6 +145,18 @@ OPERATOR_SCHEMA(MergeIdLists)
     .Input(1, "values_0", "int32 or int64 ids. More pairs may follow, with ids of this type.")
     .Output(0, "merged_lengths", "int32: the lengths of the merged lists.")
     .Output(1, "merged_values", "Their ids; how many there are is known at run time only.");
+OPERATOR_SCHEMA(DenseVectorToIdList)
+    .NumInputs(1)
+    .NumOutputs(2)
+    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
+      std::vector<TensorShape> out(2, UnknownTensorShape());
+      if (in[0].dims_size() > 0) out[0] = CreateTensorShape({in[0].dims(0)}, TensorProto::INT32);
+      return out;
+    })
+    .SetDoc("For each sample the columns of a matrix that are not zero: a list of ids.")
+    .Input(0, "values", "Samples x ids, of any type of numbers.")
+    .Output(0, "out_lengths", "int32: the length of each sample's list.")
+    .Output(1, "out_values", "int32: the ids, ascending in each list.");
 OPERATOR_SCHEMA(KeySplit)
     .NumInputs(1)
     .NumOutputs(1, 1 << 30)
@@ -134,6 +175,7 @@ OPERATOR_SCHEMA(IndexHash)
     .Input(0, "Indices", "int32 or int64 ids.")
     .Output(0, "HashedIndices", "The hashes, of their type and shape; may overwrite them.");
 SHOULD_NOT_DO_GRADIENT(MergeIdLists);
+SHOULD_NOT_DO_GRADIENT(DenseVectorToIdList);
 SHOULD_NOT_DO_GRADIENT(KeySplit);
 SHOULD_NOT_DO_GRADIENT(IndexHash);
 

@@ -1,7 +1,6 @@
 // IntegralImage: sums over all rectangles that begin in a corner (Viola and Jones, 2001).
 #include "caffe2/core/operator.h"
 #include "caffe2/utils/parallel.h"
-#include "operators/gradient_rule.h"
 
 namespace caffe2 {
 namespace {
@@ -57,10 +56,12 @@ class IntegralImageOp final : public Operator<CPUContext> {
   }
 };
 
-// dX[h, w] = sum of dY[i, j] over i > h and j > w
+// dX[h, w] = sum of dY[i, j] over i > h and j > w, or as Caffe2 over i <= h and j <= w.
 class IntegralImageGradientOp final : public Operator<CPUContext> {
  public:
-  using Operator<CPUContext>::Operator;
+  IntegralImageGradientOp(const OperatorDef& def, Workspace* ws)
+      : Operator<CPUContext>(def, ws), exact_(GetSingleArgument<bool>("exact", false)) {}
+
   bool RunOnDevice() override {
     const Tensor &X = Input(0), &dY = Input(1);
     const Planes planes = Planes::Of(X);
@@ -69,7 +70,7 @@ class IntegralImageGradientOp final : public Operator<CPUContext> {
     const float* dy = dY.data<float>();
     Output(0)->ResizeLike(X);
     float* dx = Output(0)->mutable_data<float>();
-    ParallelFor(planes.count, 1, [=](int64_t begin, int64_t end) {
+    ParallelFor(planes.count, 1, [=, this](int64_t begin, int64_t end) {
       for (int64_t p = begin; p < end; ++p) {
         SumCorners(planes, dy + p * planes.integral_area(), dx + p * planes.area());
       }
@@ -78,16 +79,30 @@ class IntegralImageGradientOp final : public Operator<CPUContext> {
   }
 
  private:
-  static void SumCorners(const Planes& planes, const float* dy, float* dx) {
-    const int64_t columns = planes.width;
-    for (int64_t h = planes.height - 1; h >= 0; --h) {
-      double row = 0;  // of the row below so far
-      for (int64_t w = columns - 1; w >= 0; --w) {
-        row += dy[(h + 1) * (columns + 1) + w + 1];
-        const float below = h + 1 < planes.height ? dx[(h + 1) * columns + w] : 0.f;
-        dx[h * columns + w] = static_cast<float>(row + below);
+  // Walks the rows and columns from the corner that the sums begin in.
+  void SumCorners(const Planes& planes, const float* dy, float* dx) const {
+    const int64_t rows = planes.height, columns = planes.width, shift = exact_ ? 1 : 0;
+    for (int64_t i = 0; i < rows; ++i) {
+      const int64_t h = exact_ ? rows - 1 - i : i;
+      const float* previous = dx + (exact_ ? h + 1 : h - 1) * columns;
+      double row = 0;  // of dY's row so far
+      for (int64_t j = 0; j < columns; ++j) {
+        const int64_t w = exact_ ? columns - 1 - j : j;
+        row += dy[(h + shift) * (columns + 1) + w + shift];
+        dx[h * columns + w] = static_cast<float>(row + (i > 0 ? previous[w] : 0.f));
       }
     }
+  }
+
+  const bool exact_;
+};
+
+class GetIntegralImageGradient final : public GradientMakerBase {
+ public:
+  using GradientMakerBase::GradientMakerBase;
+  std::vector<OperatorDef> GetGradientDefs() override {
+    return SingleGradientDef("IntegralImageGradient", "", std::vector{I(0), GO(0)},
+                             std::vector{GI(0)}, std::vector{MakeArgument<int>("exact", 1)});
   }
 };
 
@@ -113,11 +128,13 @@ OPERATOR_SCHEMA(IntegralImageGradient)
     .NumOutputs(1)
     .IdenticalTypeAndShapeOfInput(0)
     .SetDoc(
-        "Gradient of IntegralImage: dX[h, w] is the sum of dY[i, j] over i > h and j > w. (Caffe2 "
-        "sums over i <= h and j <= w, which is not the derivative.)")
+        "Gradient of IntegralImage: dX[h, w] is the sum of dY[i, j] over i > h and j > w if exact "
+        "is set, as it is in the backward pass of IntegralImage. Without it, as in nets that "
+        "Caffe2 made, the sum is Caffe2's, over i <= h and j <= w, which is not the derivative.")
+    .Arg("exact", "(bool, default false) Whether the sum is the derivative.")
     .Input(0, "X", "Input of the forward operator, for its shape.")
     .Input(1, "dY", "Gradient of Y.")
     .Output(0, "dX", "Gradient of X.");
-REGISTER_GRADIENT(IntegralImage, GradientRule<"I0 GO0 -> GI0">);
+REGISTER_GRADIENT(IntegralImage, GetIntegralImageGradient);
 
 }  // namespace caffe2

@@ -4,10 +4,19 @@ namespace caffe2 {
 
 REGISTER_CPU_OPERATOR(LearningRate, LearningRateOp<CPUContext>);
 
+namespace {
+
+// As Caffe2: the counter's shape [1], though the rate itself is a scalar.
+std::vector<TensorShape> InferRate(const OperatorDef&, const std::vector<TensorShape>& in) {
+  return {CreateTensorShape(GetDimsVector(in[0]), TensorProto::FLOAT)};
+}
+
+}  // namespace
+
 OPERATOR_SCHEMA(LearningRate)
     .NumInputs(1)
     .NumOutputs(1)
-    .ScalarType(TensorProto::FLOAT)
+    .TensorInferenceFunction(InferRate)
     .InputsCanCrossDevices()
     .SetDoc(R"DOC(
 The learning rate base_lr * f(iter), where f is the policy:

@@ -21,6 +21,9 @@ int64_t ToInt64(double value) {
   return std::abs(value) < kLimit ? static_cast<int64_t>(value) : Bound(value < 0);
 }
 
+using StatTypes = TensorTypes<float, int32_t, int64_t, double, float16, bfloat16, uint8_t, int8_t,
+                              uint16_t, int16_t>;
+
 // Statistics are integers: a number is multiplied by magnitude_expand and cut off to one.
 class StatPutOp : public Operator<CPUContext> {
  public:
@@ -38,7 +41,7 @@ class StatPutOp : public Operator<CPUContext> {
       Put(ToInteger(default_));
       return true;
     }
-    return NumericTypes::Dispatch(this, Input(0).dtype());
+    return StatTypes::Dispatch(this, Input(0).dtype());
   }
   template <typename T>
   bool DoRunWithType() {
@@ -128,7 +131,8 @@ void Describe(OpSchema& schema) {
            "(bool, default 0) 1: what does not fit int64 becomes the nearest number that does, and "
            "NaN 0. 0: it is an error.")
       .Arg("default_value", "(float) The value if the input is empty. Default: that is an error.")
-      .Input(0, "value", "A tensor of numbers, of which the first counts.");
+      .Input(0, "value",
+             "A tensor of numbers (any float or integer type), of which the first counts.");
 }
 
 }  // namespace

@@ -40,12 +40,22 @@ class UniqueOp final : public Operator<Context> {
   }
 };
 
+// A list of one or no element is known to hold no element twice.
+std::vector<TensorShape> InferUnique(const OperatorDef& def, const std::vector<TensorShape>& in) {
+  const bool known = !in[0].unknown_shape() && in[0].dims_size() == 1;
+  std::vector<TensorShape> out(def.output_size(), UnknownTensorShape());
+  if (known && in[0].dims(0) <= 1) out[0] = in[0];
+  if (known && out.size() > 1) out[1] = CreateTensorShape({in[0].dims(0)}, TensorProto::INT32);
+  return out;
+}
+
 }  // namespace
 
 REGISTER_CPU_OPERATOR(Unique, UniqueOp<CPUContext>);
 OPERATOR_SCHEMA(Unique)
     .NumInputs(1)
     .NumOutputs(1, 2)
+    .TensorInferenceFunction(InferUnique)
     .SetDoc(
         "The different values of a list, in ascending order. How many there are is known at "
         "run time only.")

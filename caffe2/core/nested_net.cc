@@ -1,5 +1,6 @@
 #include "caffe2/core/nested_net.h"
 
+#include <algorithm>
 #include <set>
 
 #include "caffe2/core/argument.h"
@@ -31,6 +32,26 @@ Operands OperandsOfArgument(const OperatorDef& op, const char* name) {
   return argument == nullptr ? Operands() : OperandsOf(argument->n());
 }
 
+// What the body of an ONNXWhile may touch around it: all that it is not handed, as it sees the
+// blobs of the workspace.
+void AddOperandsOfBody(const OperatorDef& op, Names* reads, Names* writes, Names* may_keep) {
+  const Argument* argument = FindArgument(op, "body");
+  if (argument == nullptr) return;
+  Names own;
+  const auto& handed = argument->n().external_input();
+  const int bound = std::min(op.input_size(), handed.size());
+  for (int i = 0; i < bound; ++i) own.Add(handed[i]);
+  const Operands body = OperandsOf(argument->n());
+  for (const std::string& name : body.reads) {
+    if (!own.Has(name)) reads->Add(name);
+  }
+  for (const std::string& name : body.writes) {
+    if (own.Has(name)) continue;
+    writes->Add(name);
+    may_keep->Add(name);
+  }
+}
+
 // The blobs that every run writes.
 Names SurelyWritten(const Operands& operands) {
   Names surely, may_keep;
@@ -46,7 +67,7 @@ Names SurelyWritten(const Operands& operands) {
 size_t CountOperators(const NetDef& net) {
   size_t count = static_cast<size_t>(net.op_size());
   for (const OperatorDef& op : net.op()) {
-    if (!RunsNestedNets(op) && op.type() != "Do") continue;
+    if (!RunsNestedNets(op) && op.type() != "Do" && op.type() != "ONNXWhile") continue;
     for (const Argument& argument : op.arg()) count += CountOperators(argument.n());
   }
   return count;
@@ -71,6 +92,8 @@ Operands OperandsOf(const OperatorDef& op) {
       // One branch of If runs; of While the condition does, but the body perhaps never.
       if (!in_first.Has(name) || (is_if && !in_second.Has(name))) may_keep.Add(name);
     }
+  } else if (op.type() == "ONNXWhile") {
+    AddOperandsOfBody(op, &reads, &writes, &may_keep);
   }
   return {reads.Take(), writes.Take(), may_keep.Take()};
 }

@@ -16,11 +16,12 @@ struct Operands {
   std::vector<std::string> may_keep;  // of the writes, those that a run need not reach
 };
 
-// The operators of the net, with those of the nets that its If, While and Do run.
+// The operators of the net, with those of the nets that its If, While, Do and ONNXWhile run.
 size_t CountOperators(const NetDef& net);
 
 // True for If and While: the nets in their arguments see all blobs around them. (Do has nets too,
-// but these see only what its inputs and outputs bind.)
+// but these see only what its inputs and outputs bind; the net of ONNXWhile has its own blobs
+// besides.)
 bool RunsNestedNets(const OperatorDef& op);
 
 // Inputs, outputs, and the blobs of the nets that the operator runs in its workspace. Control

@@ -31,6 +31,7 @@ bool PinsItsOperands(const OperatorDef& op) {
                                               "ReduceScatter",
                                               "If",
                                               "While",
+                                              "ONNXWhile",
                                               "Do",
                                               "Free",
                                               "RecurrentNetwork",

@@ -214,6 +214,9 @@ TEST(ConcatOpTest, JoinsAlongAnyAxis) {
   RunOp(&ws, Op("Concat", {"image", "image"}, {"Y", "info"},
                 {MakeArgument("order", std::string("NHWC"))}));
   EXPECT_EQ(Fetch(ws, "Y").sizes(), (std::vector<int64_t>{1, 2, 2, 6}));
+  RunOp(&ws, Op("Concat", {"image", "image"}, {"Y", "info"},
+                {MakeArgument("order", std::string("NHWC")), add_axis}));
+  EXPECT_EQ(Fetch(ws, "Y").sizes(), (std::vector<int64_t>{1, 2, 2, 2, 3}));
 }
 
 TEST(SplitOpTest, Splits) {

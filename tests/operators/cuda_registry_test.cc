@@ -29,7 +29,7 @@ const std::map<std::string, std::string>& HostOnly() {
         {"AtomicIter", "CheckCounterDone", "CountDown", "CountUp", "CreateCounter", "CreateMutex",
          "HasElements", "IsEmpty", "Iter", "ResetCounter", "RetrieveCount"});
     add("it runs nets, whose operators have devices of their own",
-        {"CreateScope", "Do", "HasScope", "If", "While"});
+        {"CreateScope", "Do", "HasScope", "If", "ONNXWhile", "While"});
     add("it reads or writes files, databases or text",
         {"Checkpoint", "DBExists", "GivenTensorByteStringToUInt8Fill", "GivenTensorStringFill",
          "Load", "Print", "Save", "Snapshot", "Summarize"});

@@ -156,6 +156,16 @@ TEST_F(DatasetTest, RecordsArePackedAndUnpacked) {
   ExpectThrows(&ws, Op("UnPackRecords", {"none"}, batch, {fields}), "neither records");
 }
 
+TEST_F(DatasetTest, RecordsArePackedAsOne) {
+  RunOp(&ws,
+        Op("PackRecords", columns, {"packed"},
+           {fields, MakeArgument("pack_to_single_shared_ptr", 1)}),
+        true);
+  EXPECT_EQ(Fetch(ws, "packed").sizes(), Longs{1});
+  RunOp(&ws, Op("UnPackRecords", {"packed"}, batch, {fields}), true);
+  ExpectBatch({1, 2, 3}, {1, 2, 0}, {10, 20, 30}, {2, 1, 1}, {1, 2, 3, 4});
+}
+
 TEST(AppendTest, GrowsTensors) {
   Workspace ws;
   Feed<float>(&ws, "X", {0, 2}, {});

@@ -310,6 +310,14 @@ TEST(IdListTest, MergesSplitsAndHashes) {
   Feed<int32_t>(&ws, "l1", {2}, {3, 3});
   ExpectThrows(&ws, merge, "lengths in input 2");
 
+  Feed<float>(&ws, "dense", {3, 4}, {0, 2, 0, -1, 0, 0, 0, 0, 1, 0, 0, 0});
+  const OperatorDef to_lists = Op("DenseVectorToIdList", {"dense"}, {"l", "v"});
+  RunOp(&ws, to_lists, true);
+  EXPECT_EQ(FetchValues<int32_t>(ws, "l"), (Ints{2, 0, 1}));
+  EXPECT_EQ(FetchValues<int32_t>(ws, "v"), (Ints{1, 3, 0}));
+  Feed<float>(&ws, "dense", {3}, {0, 2, 0});
+  ExpectThrows(&ws, to_lists, "must be a matrix");
+
   Feed<int64_t>(&ws, "keys", {5}, {2, 0, 2, 0, 0});
   const auto limit = MakeArgument("categorical_limit", 3);
   RunOp(&ws, Op("KeySplit", {"keys"}, {"k0", "k1", "k2"}, {limit}), true);

@@ -42,6 +42,7 @@ TEST(FillerOpTest, RefusesBadShapes) {
   const auto shape = [](std::vector<int64_t> dims) { return MakeArgument("shape", dims); };
   ExpectThrows(&ws, Op("ConstantFill", {"like"}, {"Y"}, {kShape23}), "together");
   ExpectThrows(&ws, Op("ConstantFill", {}, {"Y"}, {input_as_shape}), "needs an input");
+  ExpectThrows(&ws, Op("GaussianFill", {}, {"Y"}, {MakeArgument("shape", 32)}), "must be a list");
   ExpectThrows(&ws, Op("ConstantFill", {}, {"Y"}, {MakeArgument("extra_shape", 1)}),
                "needs an input");
   ExpectThrows(&ws, Op("ConstantFill", {"negative"}, {"Y"}, {input_as_shape}), "negative");
@@ -55,7 +56,8 @@ template <typename T>
 void ExpectConstant(TensorProto::DataType type, const Argument& value, const T& expected) {
   Workspace ws;
   RunOp(&ws, Op("ConstantFill", {}, {"Y"},
-                {MakeArgument("shape", 2), MakeArgument("dtype", static_cast<int>(type)), value}));
+                {MakeArgument("shape", std::vector<int64_t>{2}),
+                 MakeArgument("dtype", static_cast<int>(type)), value}));
   const std::vector<T> wanted(2, expected);
   EXPECT_EQ(FetchValues<T>(ws, "Y"), wanted) << TensorProto::DataType_Name(type);
 }
@@ -76,11 +78,12 @@ TEST(FillerOpTest, ConstantFillOfEveryType) {
                               "text");
   Workspace ws;
   RunOp(&ws, Op("ConstantFill", {}, {"Y"},
-                {MakeArgument("shape", 1), MakeArgument("value", true),
+                {MakeArgument("shape", std::vector<int64_t>{1}), MakeArgument("value", true),
                  MakeArgument("dtype", std::string("bool"))}));
   EXPECT_TRUE(*Fetch(ws, "Y").data<bool>());
   // Without dtype an integer value makes int64.
-  RunOp(&ws, Op("ConstantFill", {}, {"Y"}, {MakeArgument("shape", 1), MakeArgument("value", 5)}));
+  RunOp(&ws, Op("ConstantFill", {}, {"Y"},
+                {MakeArgument("shape", std::vector<int64_t>{1}), MakeArgument("value", 5)}));
   EXPECT_EQ(*Fetch(ws, "Y").data<int64_t>(), 5);
 }
 
@@ -121,16 +124,16 @@ TEST(FillerOpTest, GivenTensorFills) {
   EXPECT_FALSE(Fetch(ws, "Y").data<bool>()[1]);
   const std::vector<std::string> texts = {"a", std::string("\0b", 2)};
   RunOp(&ws, Op("GivenTensorStringFill", {}, {"Y"},
-                {MakeArgument("shape", 2), MakeArgument("values", texts)}));
+                {MakeArgument("shape", std::vector<int64_t>{2}), MakeArgument("values", texts)}));
   EXPECT_EQ(FetchValues<std::string>(ws, "Y"), texts);
   RunOp(&ws, Op("GivenTensorByteStringToUInt8Fill", {}, {"Y"},
-                {MakeArgument("shape", 3),
+                {MakeArgument("shape", std::vector<int64_t>{3}),
                  MakeArgument("values", std::vector<std::string>{"\x01\x7f\xff"})}));
   EXPECT_EQ(FetchValues<uint8_t>(ws, "Y"), (std::vector<uint8_t>{1, 127, 255}));
-  ExpectThrows(
-      &ws,
-      Op("GivenTensorFill", {}, {"Y"}, {MakeArgument("shape", 5), MakeArgument("values", floats)}),
-      "does not fit");
+  ExpectThrows(&ws,
+               Op("GivenTensorFill", {}, {"Y"},
+                  {MakeArgument("shape", std::vector<int64_t>{5}), MakeArgument("values", floats)}),
+               "does not fit");
 }
 
 struct Moments {
@@ -180,9 +183,9 @@ TEST(FillerOpTest, RandomFillsHaveTheirDistribution) {
 
 TEST(FillerOpTest, UniformIntFillReachesBothEnds) {
   Workspace ws;
-  RunOp(&ws,
-        Seeded(Op("UniformIntFill", {}, {"Y"},
-                  {MakeArgument("shape", 1000), MakeArgument("min", -1), MakeArgument("max", 2)})));
+  RunOp(&ws, Seeded(Op("UniformIntFill", {}, {"Y"},
+                       {MakeArgument("shape", std::vector<int64_t>{1000}), MakeArgument("min", -1),
+                        MakeArgument("max", 2)})));
   const auto values = FetchValues<int32_t>(ws, "Y");
   for (int wanted = -1; wanted <= 2; ++wanted) {
     EXPECT_NEAR(std::count(values.begin(), values.end(), wanted), 250, 60) << wanted;
@@ -217,7 +220,7 @@ TEST(FillerOpTest, IntegersFromAnEmptyRangeAreNone) {
 TEST(FillerOpTest, UniformFillOfHalfPrecision) {
   Workspace ws;
   RunOp(&ws, Seeded(Op("Float16UniformFill", {}, {"Y"},
-                       {MakeArgument("shape", 1000), MakeArgument("min", 2.f),
+                       {MakeArgument("shape", std::vector<int64_t>{1000}), MakeArgument("min", 2.f),
                         MakeArgument("max", 6.f)})));
   RunOp(&ws, Op("HalfToFloat", {"Y"}, {"Z"}));
   const Moments m = MomentsOf(FetchValues<float>(ws, "Z"));
@@ -254,7 +257,8 @@ TEST(FillerOpTest, SeedFixesTheValues) {
 TEST(FillerOpTest, WeightFillsNeedAFan) {
   Workspace ws;
   ExpectThrows(&ws, Op("XavierFill", {}, {"Y"}), "fan");
-  ExpectThrows(&ws, Op("MSRAFill", {}, {"Y"}, {MakeArgument("shape", 3)}), "fan");
+  ExpectThrows(&ws, Op("MSRAFill", {}, {"Y"}, {MakeArgument("shape", std::vector<int64_t>{3})}),
+               "fan");
   ExpectThrows(&ws, Op("GaussianFill", {}, {"Y"}, {kShape23, MakeArgument("std", -1.f)}),
                "negative");
   RunOp(&ws, Op("XavierFill", {}, {"Y"}, {MakeArgument("shape", std::vector<int64_t>{0, 4})}));

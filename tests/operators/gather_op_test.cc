@@ -88,8 +88,12 @@ TEST(UniqueOpTest, SortsAndRemaps) {
   RunOp(&ws, Op("Unique", {"X"}, {"Y", "map"}), true);
   EXPECT_EQ(FetchValues<int64_t>(ws, "Y"), (std::vector<int64_t>{-1, 3, 7}));
   EXPECT_EQ(FetchValues<int32_t>(ws, "map"), (std::vector<int32_t>{2, 0, 2, 1, 0}));
+  // How many there are of one or none is known before.
+  Feed<int32_t>(&ws, "X", {1}, {4});
+  RunOp(&ws, Op("Unique", {"X"}, {"Y", "map"}));
+  EXPECT_EQ(FetchValues<int32_t>(ws, "Y"), (std::vector<int32_t>{4}));
   Feed<int32_t>(&ws, "X", {0}, {});
-  RunOp(&ws, Op("Unique", {"X"}, {"Y"}), true);
+  RunOp(&ws, Op("Unique", {"X"}, {"Y"}));
   EXPECT_EQ(Fetch(ws, "Y").numel(), 0);
 }
 
@@ -147,7 +151,7 @@ TEST(UniqueUniformFillOpTest, DrawsDifferentNumbers) {
   ExpectThrows(&ws, Op("UniqueUniformFill", {"like", "avoid"}, {"Y"}, {MakeArgument("max", 8)}),
                "there are not 8");
   RunOp(&ws, Op("UniqueUniformFill", {}, {"Y"},
-                {MakeArgument("shape", 100), MakeArgument("min", INT64_MIN),
+                {MakeArgument("shape", std::vector<int64_t>{100}), MakeArgument("min", INT64_MIN),
                  MakeArgument("max", INT64_MAX),
                  MakeArgument("dtype", static_cast<int>(TensorProto::INT64))}));
   const auto wide = FetchValues<int64_t>(ws, "Y");

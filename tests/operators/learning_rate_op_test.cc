@@ -14,7 +14,7 @@ Argument Float(const char* name, float value) { return MakeArgument<float>(name,
 // The rate at `iteration` for base_lr 2 and the given arguments.
 float RateAt(int64_t iteration, const std::string& policy, std::vector<Argument> args) {
   Workspace ws;
-  Feed<int64_t>(&ws, "iter", {1}, {iteration});
+  Feed<int64_t>(&ws, "iter", {}, {iteration});
   args.push_back(Text("policy", policy));
   args.push_back(Float("base_lr", 2));
   RunOp(&ws, Op("LearningRate", {"iter"}, {"lr"}, args));
@@ -39,6 +39,20 @@ TEST(LearningRateTest, FollowsEveryPolicy) {
   const std::vector<Argument> constant{Int("num_iter", 10), Float("multiplier", 0.25f)};
   EXPECT_FLOAT_EQ(RateAt(9, "constantWarmup", constant), 0.5f);
   EXPECT_FLOAT_EQ(RateAt(10, "constantWarmup", constant), 2);
+}
+
+// As Caffe2: a scalar, which is said to have the counter's shape.
+TEST(LearningRateTest, ShapeInferredIsTheCounters) {
+  Workspace ws;
+  Feed<int64_t>(&ws, "iter", {1}, {5});
+  const OperatorDef op =
+      Op("LearningRate", {"iter"}, {"lr"}, {Text("policy", "fixed"), Float("base_lr", 2)});
+  ASSERT_TRUE(ws.RunOperatorOnce(op));
+  EXPECT_EQ(Fetch(ws, "lr").dim(), 0);
+  const auto inferred = OpSchemaRegistry::Schema("LearningRate")
+                            ->InferTensor(op, {CreateTensorShape({1}, TensorProto::INT64)});
+  EXPECT_EQ(GetDimsVector(inferred.at(0)), std::vector<int64_t>({1}));
+  EXPECT_EQ(inferred.at(0).data_type(), TensorProto::FLOAT);
 }
 
 TEST(LearningRateTest, Alternates) {

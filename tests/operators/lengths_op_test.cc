@@ -339,7 +339,11 @@ TEST(GatherRangesTest, TakesParts) {
   Workspace ws;
   Feed<int32_t>(&ws, "X", {6}, {1, 2, 3, 4, 5, 6});
   Feed<int32_t>(&ws, "R", {2, 2, 2}, {0, 1, 2, 2, 4, 1, 1, 0});
-  RunOp(&ws, Op("GatherRanges", {"X", "R"}, {"Y", "n"}), true);
+  // What is inferred is the case of ranges that cover all.
+  Feed<int32_t>(&ws, "all", {2, 1, 2}, {4, 2, 0, 4});
+  RunOp(&ws, Op("GatherRanges", {"X", "all"}, {"Y", "n"}));
+  EXPECT_EQ(FetchValues<int32_t>(ws, "Y"), (Ints{5, 6, 1, 2, 3, 4}));
+  ASSERT_TRUE(ws.RunOperatorOnce(Op("GatherRanges", {"X", "R"}, {"Y", "n"})));
   EXPECT_EQ(FetchValues<int32_t>(ws, "Y"), (Ints{1, 3, 4, 5}));
   EXPECT_EQ(FetchValues<int32_t>(ws, "n"), (Ints{3, 1}));
   const auto lengths = MakeArgument("lengths", std::vector<int>{1, 2});

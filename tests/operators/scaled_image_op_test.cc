@@ -88,6 +88,29 @@ TEST(IntegralImageTest, SumsRectangles) {
   CheckGradient(&ws, op, {0});
 }
 
+// What Caffe2's nets get without the argument exact.
+TEST(IntegralImageTest, GradientOfCaffe2SumsTowardsTheFirstCorner) {
+  Workspace ws;
+  const int64_t planes = 2, height = 3, width = 4;
+  FeedRandom(&ws, "X", {1, planes, height, width}, 1);
+  FeedRandom(&ws, "dY", {1, planes, height + 1, width + 1}, 2);
+  const auto dy = FetchValues<float>(ws, "dY");
+  std::vector<float> dx;
+  for (int64_t p = 0; p < planes; ++p) {
+    for (int64_t h = 0; h < height; ++h) {
+      for (int64_t w = 0; w < width; ++w) {
+        double sum = 0;
+        for (int64_t i = 0; i <= h; ++i) {
+          for (int64_t j = 0; j <= w; ++j) sum += dy[(p * (height + 1) + i) * (width + 1) + j];
+        }
+        dx.push_back(static_cast<float>(sum));
+      }
+    }
+  }
+  RunOp(&ws, Op("IntegralImageGradient", {"X", "dY"}, {"dX"}));
+  ExpectTensor(ws, "dX", {1, planes, height, width}, dx);
+}
+
 TEST(IntegralImageTest, RejectsBadInput) {
   Workspace ws;
   FeedRandom(&ws, "X", {1, 1, 2, 2}, 1);

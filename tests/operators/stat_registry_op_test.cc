@@ -85,6 +85,23 @@ TEST(StatPutTest, AddsToTheStatisticsOfTheProcess) {
   EXPECT_EQ(Export().at("v/stat_value"), 5);
 }
 
+TEST(StatPutTest, TakesEveryIntegerType) {
+  Workspace ws;
+  const auto put = [&ws](auto value, const std::string& name) {
+    Feed<decltype(value)>(&ws, "v", {1}, {value});
+    RunOp(&ws, Put("IncrementPut", name), true);
+  };
+  put(int8_t{-128}, "int8");
+  put(uint8_t{255}, "uint8");
+  put(int16_t{-32768}, "int16");
+  put(uint16_t{65535}, "uint16");
+  auto sums = Export();
+  EXPECT_EQ(sums.at("int8/stat_value"), -128);
+  EXPECT_EQ(sums.at("uint8/stat_value"), 255);
+  EXPECT_EQ(sums.at("int16/stat_value"), -32768);
+  EXPECT_EQ(sums.at("uint16/stat_value"), 65535);
+}
+
 TEST(StatPutTest, BoundsWhatDoesNotFit) {
   Workspace ws;
   const std::vector<Argument> bound{MakeArgument("bound", 1), MakeArgument("magnitude_expand", 10)};

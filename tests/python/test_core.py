@@ -327,6 +327,8 @@ def test_outputs_of_branches_are_renamed():
 def test_steps():
     net = core.Net("stepped")
     step = core.execution_step("outer", [core.execution_step("inner", net, num_iter=2)])
+    alone = core.ExecutionStep("alone")
+    assert alone.AddNet(net) is alone
     assert step.Proto().num_iter == 1 and step.Proto().substep[0].num_iter == 2
     plan = core.Plan(step)
     assert [n.name for n in plan.Proto().network] == [net.Name()]

@@ -96,7 +96,8 @@ class ExecutionStep:
         self._is_used = True
 
     def AddNet(self, net):
-        """Adds a net to run. Raises TypeError for anything else, ValueError beside substeps."""
+        """Adds a net to run; returns the step. Raises TypeError for anything else, ValueError
+        beside substeps."""
         self._check_unused()
         if not isinstance(net, Net):
             raise TypeError(f"a step runs nets, not {net!r}")
@@ -104,13 +105,14 @@ class ExecutionStep:
             raise ValueError("a step has nets or substeps, not both")
         self._step.network.append(net.Name())
         self._add_net_definition(net)
+        return self
 
     def _add_net_definition(self, net):
         if self._net_dict.setdefault(net.Name(), net) is not net:
             raise ValueError(f"two nets of step {self.Name()} are named {net.Name()}")
 
     def AddSubstep(self, substep):
-        """Adds a step to run. Raises ValueError beside nets."""
+        """Adds a step to run; returns this one. Raises ValueError beside nets."""
         self._check_unused()
         if self.HasNets():
             raise ValueError("a step has nets or substeps, not both")
