@@ -22,7 +22,7 @@ int64_t PositionOfKey(const DBReader& reader, const std::string& key) {
 class DBReaderSerializer final : public BlobSerializer {
  public:
   void Serialize(const Blob& blob, const std::string& name, const SerializationAcceptor& acceptor,
-                 int64_t /*chunk_size*/) override {
+                 const BlobSerializationOptions& /*options*/) override {
     const auto& holder = blob.Get<std::unique_ptr<DBReader>>();
     CAFFE_ENFORCE(holder, "the reader \"", name, "\" is not open");
     DBReader reader = *holder;

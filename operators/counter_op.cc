@@ -65,7 +65,7 @@ struct Retrieve {
 class CounterSerializer final : public BlobSerializer {
  public:
   void Serialize(const Blob& blob, const std::string& name, const SerializationAcceptor& acceptor,
-                 int64_t /*chunk_size*/) override {
+                 const BlobSerializationOptions& /*options*/) override {
     const auto& counter = blob.Get<std::unique_ptr<Counter>>();
     CAFFE_ENFORCE(counter != nullptr, "the counter \"", name, "\" was not created");
     BlobProto proto;

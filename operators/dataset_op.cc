@@ -279,7 +279,7 @@ class TrimDatasetOp final : public CursorOp {
 class TreeCursorSerializer final : public BlobSerializer {
  public:
   void Serialize(const Blob& blob, const std::string& name, const SerializationAcceptor& acceptor,
-                 int64_t /*chunk_size*/) override {
+                 const BlobSerializationOptions& /*options*/) override {
     const auto& cursor = blob.Get<CursorPtr>();
     CAFFE_ENFORCE(cursor != nullptr, "the cursor \"", name, "\" was not created");
     BlobProto proto;

@@ -186,7 +186,7 @@ template <class Pointer>
 class TensorVectorSerializer final : public BlobSerializer {
  public:
   void Serialize(const Blob& blob, const std::string& name, const SerializationAcceptor& acceptor,
-                 int64_t /*chunk_size*/) override {
+                 const BlobSerializationOptions& /*options*/) override {
     const Pointer& vector = blob.Get<Pointer>();
     CAFFE_ENFORCE(vector != nullptr, "the tensor vector \"", name, "\" was not created");
     std::vector<const Tensor*> tensors;

@@ -102,7 +102,7 @@ class IndexSizeOp final : public Operator<CPUContext> {
 class IndexSerializer final : public BlobSerializer {
  public:
   void Serialize(const Blob& blob, const std::string& name, const SerializationAcceptor& acceptor,
-                 int64_t /*chunk_size*/) override {
+                 const BlobSerializationOptions& /*options*/) override {
     const IndexBase* index = Get(blob.Get<IndexPtr>());
     Tensor keys;
     index->Store(&keys);

@@ -20,18 +20,28 @@ std::string StripPrefix(const std::string& name, const std::string& prefix) {
 }
 
 void SaveBlobs(const std::vector<const Blob*>& blobs, const std::vector<std::string>& names,
-               const std::string& db_type, const std::string& path) {
+               const std::string& db_type, const std::string& path,
+               const SerializationOptions& options) {
   std::set<std::string> seen;
   for (const std::string& name : names) {
     CAFFE_ENFORCE(seen.insert(name).second, "two blobs would be saved as \"", name, "\" in ", path);
   }
   db::RecordWriter writer(db_type, path, /*overwrite_file=*/true);
   for (size_t i = 0; i < blobs.size(); ++i) {
-    SerializeBlob(*blobs[i], names[i], [&writer](const std::string& key, const std::string& value) {
-      writer.Add(key, value);
-    });
+    SerializeBlob(
+        *blobs[i], names[i],
+        [&writer](const std::string& key, const std::string& value) { writer.Add(key, value); },
+        OptionsForBlob(names[i], options));
   }
   writer.Finish();
+}
+
+SerializationOptions SerializationOptionsOf(const OperatorBase& op) {
+  SerializationOptions options;
+  const auto bytes = op.GetSingleArgument<std::string>("options", "");
+  CAFFE_ENFORCE(options.ParseFromString(bytes), "options of ", op.type(), " (", bytes.size(),
+                " bytes) are no SerializationOptions");
+  return options;
 }
 
 BlobLoader::BlobLoader(const LoadOptions& options) : options_(options) {
@@ -92,13 +102,17 @@ void BlobLoader::Finish() {
     CAFFE_ENFORCE_EQ(state.loaded, state.total, "blob \"", name,
                      "\" is not whole; elements read and expected");
   }
-  if (options_.load_all || options_.allow_incomplete || states_.size() == wanted_.size()) return;
+  if (options_.allow_incomplete) return;
+  const std::set<std::string> wanted(options_.names.begin(), options_.names.end());
   std::string missing;
-  for (const auto& entry : wanted_) {
-    if (states_.count(entry.first) == 0) missing += " " + entry.first;
+  size_t count = 0;
+  for (const std::string& name : wanted) {
+    if (states_.count(name) != 0) continue;
+    missing += " " + name;
+    ++count;
   }
-  CAFFE_THROW("Expected to load ", wanted_.size(), " blobs, got ", states_.size(),
-              " only; missing:", missing);
+  CAFFE_ENFORCE(count == 0, "Expected to load ", wanted.size(), " blobs, got ",
+                wanted.size() - count, " only; missing:", missing);
 }
 
 REGISTER_CPU_OPERATOR(Save, SaveOp<CPUContext>);
@@ -117,7 +131,14 @@ file of that name is replaced, a directory is an error.
          "1: db is used as it is; 0 (default): relative to the workspace's root "
          "folder.")
     .Arg("strip_prefix", "The names in the database lack what comes up to the end of this.")
-    .Arg("blob_name_overrides", "Names in the database, one for each input (default: the inputs').")
+    .Arg("blob_name_overrides",
+         "Names in the database, one for each input (default: the inputs'); not with strip_prefix.")
+    .Arg("chunk_size",
+         "Elements of a tensor in one record, for what options leaves open. -1 (default): "
+         "1000000; 0: all.")
+    .Arg("options",
+         "A serialized SerializationOptions: by the names in the database, the size of the "
+         "records and whether floats are rounded to bfloat16.")
     .Input(0, "blobs", "Tensors, strings, readers or mutexes.");
 
 OPERATOR_SCHEMA(Load)
@@ -138,7 +159,9 @@ readers. A blob that is missing or not whole is an error.
     .Arg("source_blob_names",
          "Names in the database (after the prefixes), one for each output "
          "(default: the outputs').")
-    .Arg("load_all", "1: load every blob into the workspace under its name (default 0).")
+    .Arg("load_all",
+         "1: load every blob into the workspace under its name (default 0); outputs must be among "
+         "them.")
     .Arg("allow_incomplete", "1: missing blobs are no error (default 0).")
     .Arg("keep_device",
          "1: tensors go to the device they were saved from; 0 (default): to the "

@@ -7,6 +7,7 @@
 
 #include "caffe2/core/operator.h"
 #include "caffe2/core/workspace.h"
+#include "caffe2/proto/serialization.pb.h"
 #include "db/db_reader.h"
 
 namespace caffe2 {
@@ -21,7 +22,11 @@ std::string StripPrefix(const std::string& name, const std::string& prefix);
 // Writes blobs, in the order given, as one database that appears whole or not at all. Throws
 // IoError (path and reason), and EnforceNotMet for two blobs of one name.
 void SaveBlobs(const std::vector<const Blob*>& blobs, const std::vector<std::string>& names,
-               const std::string& db_type, const std::string& path);
+               const std::string& db_type, const std::string& path,
+               const SerializationOptions& options = {});
+
+// The operator's argument options, a serialized SerializationOptions; empty without it.
+SerializationOptions SerializationOptionsOf(const OperatorBase& op);
 
 struct LoadOptions {
   std::string add_prefix, strip_prefix;
@@ -67,24 +72,32 @@ class SaveOp final : public Operator<Context> {
       : Operator<Context>(def, ws),
         db_type_(this->template GetSingleArgument<std::string>("db_type", "")),
         path_(ResolveDBPath(*this, *ws, this->template GetSingleArgument<std::string>("db", ""))),
-        names_(this->template GetRepeatedArgument<std::string>("blob_name_overrides")) {
+        names_(this->template GetRepeatedArgument<std::string>("blob_name_overrides")),
+        options_(SerializationOptionsOf(*this)) {
     CAFFE_ENFORCE(!db_type_.empty(), "Save needs db_type");
+    const auto prefix = this->template GetSingleArgument<std::string>("strip_prefix", "");
+    CAFFE_ENFORCE(names_.empty() || prefix.empty(),
+                  "Save takes blob_name_overrides or strip_prefix, not both");
     if (names_.empty()) {
-      const auto prefix = this->template GetSingleArgument<std::string>("strip_prefix", "");
       for (const std::string& name : def.input()) names_.push_back(StripPrefix(name, prefix));
     }
     CAFFE_ENFORCE_EQ(static_cast<int>(names_.size()), InputSize(),
                      "blob_name_overrides and inputs");
+    const auto chunk_size = this->template GetSingleArgument<int64_t>("chunk_size", -1);
+    CAFFE_ENFORCE_GE(chunk_size, -1, "chunk_size");
+    // The argument's -1 and 0 are the message's 0 and -1.
+    options_.add_options()->set_chunk_size(chunk_size > 0 ? chunk_size : -1 - chunk_size);
   }
 
   bool RunOnDevice() override {
-    SaveBlobs(Inputs(), names_, db_type_, path_);
+    SaveBlobs(Inputs(), names_, db_type_, path_, options_);
     return true;
   }
 
  private:
   std::string db_type_, path_;
   std::vector<std::string> names_;
+  SerializationOptions options_;
 };
 
 template <class Context>

@@ -103,7 +103,7 @@ class MapToKeyValueOp final : public Operator<CPUContext> {
 class MapSerializer final : public BlobSerializer {
  public:
   void Serialize(const Blob& blob, const std::string& name, const SerializationAcceptor& acceptor,
-                 int64_t /*chunk_size*/) override {
+                 const BlobSerializationOptions& /*options*/) override {
     Tensor keys, values;
     VisitMap(blob, [&](const auto& map) { ListMap(map, &keys, &values); });
     SerializeTensorList(blob, name, {&keys, &values}, acceptor);

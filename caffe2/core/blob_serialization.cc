@@ -1,13 +1,18 @@
 #include "caffe2/core/blob_serialization.h"
 
+#include <google/protobuf/unknown_field_set.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
 #include <mutex>
+#include <regex>
 
 namespace caffe2 {
 namespace {
+
+using google::protobuf::UnknownField;
 
 static_assert(std::endian::native == std::endian::little, "raw data is little-endian");
 
@@ -120,23 +125,87 @@ void DispatchElementType(TypeMeta meta, const Action& action) {
   CAFFE_ENFORCE(found, "tensors of ", meta.name(), " cannot be serialized");
 }
 
+// Caffe2's field data_format of a TensorProto, which caffe2.proto here leaves among the unknown
+// ones: they are kept, and read and written by number.
+constexpr int kDataFormatField = 15;
+enum DataFormat : uint64_t { kProtobufFormat = 0, kBFloat16Format = 1 };
+
+uint64_t DataFormatOf(const TensorProto& proto) {
+  const auto& fields = proto.GetReflection()->GetUnknownFields(proto);
+  uint64_t format = kProtobufFormat;
+  for (int i = 0; i < fields.field_count(); ++i) {
+    const auto& field = fields.field(i);
+    if (field.number() == kDataFormatField && field.type() == UnknownField::TYPE_VARINT) {
+      format = field.varint();
+    }
+  }
+  return format;
+}
+
+// Floats as bfloat16, rounded to nearest even, in raw_data.
+void WriteAsBFloat16(const Tensor& tensor, int64_t begin, int64_t end, TensorProto* proto) {
+  std::vector<bfloat16> rounded(end - begin);
+  const float* data = tensor.data<float>();
+  std::transform(data + begin, data + end, rounded.begin(), ToBFloat16);
+  proto->GetReflection()->MutableUnknownFields(proto)->AddVarint(kDataFormatField, kBFloat16Format);
+  proto->set_raw_data(rounded.data(), rounded.size() * sizeof(bfloat16));
+}
+
+void ReadFromBFloat16(const TensorProto& proto, int64_t begin, int64_t end, Tensor* tensor) {
+  CAFFE_ENFORCE_EQ(proto.data_type(), TensorProto::FLOAT, "data type of tensor \"", proto.name(),
+                   "\" of bfloat16 format");
+  CAFFE_ENFORCE_EQ(proto.raw_data().size(), static_cast<size_t>(end - begin) * sizeof(bfloat16),
+                   "bytes of tensor \"", proto.name(), "\" of bfloat16 format");
+  float* data = tensor->mutable_data<float>() + begin;
+  const char* raw = proto.raw_data().data();
+  for (int64_t i = 0; i < end - begin; ++i) {
+    bfloat16 value;
+    std::memcpy(&value, raw + i * sizeof(value), sizeof(value));
+    data[i] = ToFloat(value);
+  }
+}
+
+// Elements in a chunk of a tensor; at least one.
+int64_t ChunkSize(const BlobSerializationOptions& options, const Tensor& tensor) {
+  const int64_t size = options.chunk_size();
+  if (size == kNoChunking) return std::max<int64_t>(tensor.numel(), 1);
+  CAFFE_ENFORCE_GE(size, 0, "elements in a chunk");
+  return size == 0 ? kDefaultChunkSize : size;
+}
+
+// Bytes of an element by Caffe2's estimate. Integers of up to 32 bits are written with as many
+// bytes as they need; strings count as short.
+int64_t EstimatedElementSize(const Tensor& tensor, BlobSerializationOptions::FloatFormat format) {
+  constexpr int64_t kIntegerSize = 3, kStringSize = 50;
+  const TypeMeta type = tensor.dtype();
+  if (type.Match<std::string>()) return kStringSize;
+  if (type.Match<float>() && format == BlobSerializationOptions::FLOAT_BFLOAT16) {
+    return sizeof(bfloat16);
+  }
+  if (type.Match<bool>() || type.Match<float>() || type.Match<double>() || type.Match<int64_t>()) {
+    return static_cast<int64_t>(type.itemsize());
+  }
+  return kIntegerSize;
+}
+
 class TensorSerializer final : public BlobSerializer {
  public:
   void Serialize(const Blob& blob, const std::string& name, const SerializationAcceptor& acceptor,
-                 int64_t chunk_size) override {
+                 const BlobSerializationOptions& options) override {
     const Tensor& source = blob.Get<Tensor>();
     CAFFE_ENFORCE(source.has_data(), "tensor \"", name, "\" holds no data to serialize");
     Tensor host;
     if (source.GetDeviceType() != CPU) host.CopyFrom(source);
     const Tensor& tensor = source.GetDeviceType() == CPU ? source : host;
 
+    const int64_t chunk_size = ChunkSize(options, tensor);
     int64_t begin = 0;
     for (int64_t chunk = 0; chunk == 0 || begin < tensor.numel(); ++chunk) {
       const int64_t end = begin + std::min(chunk_size, tensor.numel() - begin);
       BlobProto proto;
       proto.set_name(name);
       proto.set_type("Tensor");
-      SerializeTensor(tensor, name, begin, end, proto.mutable_tensor());
+      SerializeTensor(tensor, name, begin, end, proto.mutable_tensor(), options.float_format());
       if (source.GetDeviceType() != CPU) {
         *proto.mutable_tensor()->mutable_device_detail() = ToDeviceOption(source.device());
       }
@@ -151,12 +220,23 @@ class TensorSerializer final : public BlobSerializer {
     const Device device = ToDevice(proto.tensor().device_detail());
     DeserializeTensor(proto.tensor(), BlobGetMutableTensor(blob, device));
   }
+
+  int64_t EstimateSize(const Blob& blob, const std::string& name,
+                       const BlobSerializationOptions& options) override {
+    constexpr int64_t kChunkOverhead = 50;  // type, segment, field and length headers
+    const Tensor& tensor = blob.Get<Tensor>();
+    if (!tensor.has_data()) return 0;
+    const int64_t chunk_size = ChunkSize(options, tensor);
+    const int64_t chunks = std::max<int64_t>(1, (tensor.numel() - 1) / chunk_size + 1);
+    return chunks * (static_cast<int64_t>(name.size()) + kChunkOverhead) +
+           tensor.numel() * EstimatedElementSize(tensor, options.float_format());
+  }
 };
 
 class StringSerializer final : public BlobSerializer {
  public:
   void Serialize(const Blob& blob, const std::string& name, const SerializationAcceptor& acceptor,
-                 int64_t /*chunk_size*/) override {
+                 const BlobSerializationOptions& /*options*/) override {
     BlobProto proto;
     proto.set_name(name);
     proto.set_type("std::string");
@@ -166,13 +246,19 @@ class StringSerializer final : public BlobSerializer {
   void Deserialize(const BlobProto& proto, Blob* blob) override {
     *blob->GetMutable<std::string>() = proto.content();
   }
+  int64_t EstimateSize(const Blob& blob, const std::string& name,
+                       const BlobSerializationOptions& /*options*/) override {
+    constexpr int64_t kOverhead = 20;  // type, field and length headers
+    return static_cast<int64_t>(name.size() + blob.Get<std::string>().size()) + kOverhead;
+  }
 };
 
 // A mutex has no state worth keeping: reading makes a new one.
 class MutexSerializer final : public BlobSerializer {
  public:
   void Serialize(const Blob& /*blob*/, const std::string& name,
-                 const SerializationAcceptor& acceptor, int64_t /*chunk_size*/) override {
+                 const SerializationAcceptor& acceptor,
+                 const BlobSerializationOptions& /*options*/) override {
     BlobProto proto;
     proto.set_name(name);
     proto.set_type("std::unique_ptr<std::mutex>");
@@ -198,7 +284,7 @@ Registry<std::string, BlobSerializer>& BlobSerializerRegistry() {
 }
 
 void SerializeTensor(const Tensor& tensor, const std::string& name, int64_t begin, int64_t end,
-                     TensorProto* proto) {
+                     TensorProto* proto, BlobSerializationOptions::FloatFormat format) {
   CAFFE_ENFORCE(0 <= begin && begin <= end && end <= tensor.numel(), "elements ", begin, " to ",
                 end, " of tensor \"", name, "\" of ", tensor.numel());
   CAFFE_ENFORCE_LE(end - begin, std::numeric_limits<int>::max(), "elements in one message");
@@ -207,6 +293,10 @@ void SerializeTensor(const Tensor& tensor, const std::string& name, int64_t begi
   proto->set_data_type(TypeMetaToDataType(tensor.dtype()));
   proto->mutable_segment()->set_begin(begin);
   proto->mutable_segment()->set_end(end);
+  if (format == BlobSerializationOptions::FLOAT_BFLOAT16 && tensor.IsType<float>()) {
+    WriteAsBFloat16(tensor, begin, end, proto);
+    return;
+  }
   DispatchElementType(tensor.dtype(), WriteElements{&tensor, begin, end, proto});
 }
 
@@ -239,24 +329,51 @@ void DeserializeTensor(const TensorProto& proto, Tensor* tensor) {
     tensor->raw_mutable_data(meta);
     return;
   }
+  const uint64_t format = DataFormatOf(proto);
+  if (format == kBFloat16Format) {
+    ReadFromBFloat16(proto, begin, end, tensor);
+    return;
+  }
+  CAFFE_ENFORCE_EQ(format, static_cast<uint64_t>(kProtobufFormat), "tensor \"", proto.name(),
+                   "\" has an unknown data format");
   DispatchElementType(meta, ReadElements{&proto, begin, end, tensor});
 }
 
+BlobSerializationOptions OptionsForBlob(const std::string& name,
+                                        const SerializationOptions& options) {
+  for (const BlobSerializationOptions& candidate : options.options()) {
+    const std::string& pattern = candidate.blob_name_regex();
+    try {
+      if (pattern.empty() || std::regex_match(name, std::regex(pattern))) return candidate;
+    } catch (const std::regex_error& error) {
+      CAFFE_THROW("blob_name_regex \"", pattern, "\" is no regular expression: ", error.what());
+    }
+  }
+  return {};
+}
+
 void SerializeBlob(const Blob& blob, const std::string& name, const SerializationAcceptor& acceptor,
-                   int64_t chunk_size) {
-  CAFFE_ENFORCE_GT(chunk_size, 0, "elements in a chunk");
+                   const BlobSerializationOptions& options) {
   auto serializer = BlobSerializerRegistry().Create(blob.TypeName());
   CAFFE_ENFORCE(serializer, "blob \"", name, "\" holds ", blob.TypeName(),
                 ", which cannot be serialized");
-  serializer->Serialize(blob, name, acceptor, chunk_size);
+  serializer->Serialize(blob, name, acceptor, options);
 }
 
 std::string SerializeBlob(const Blob& blob, const std::string& name) {
   std::string bytes;
+  BlobSerializationOptions options;
+  options.set_chunk_size(kNoChunking);
   SerializeBlob(
       blob, name, [&bytes](const std::string&, const std::string& value) { bytes = value; },
-      std::numeric_limits<int64_t>::max());
+      options);
   return bytes;
+}
+
+int64_t EstimateSerializedSize(const Blob& blob, const std::string& name,
+                               const BlobSerializationOptions& options) {
+  auto serializer = BlobSerializerRegistry().Create(blob.TypeName());
+  return serializer ? serializer->EstimateSize(blob, name, options) : 0;
 }
 
 void DeserializeBlob(const BlobProto& proto, Blob* blob) {

@@ -10,21 +10,33 @@
 #include "caffe2/core/blob.h"
 #include "caffe2/core/registry.h"
 #include "caffe2/proto/caffe2.pb.h"
+#include "caffe2/proto/serialization.pb.h"
 
 namespace caffe2 {
 
 inline constexpr char kChunkIdSeparator[] = "#%";
 inline constexpr int64_t kDefaultChunkSize = 1000000;  // elements
+inline constexpr int64_t kNoChunking = -1;  // BlobSerializationOptions.chunk_size: one chunk
 
 // Takes one record.
 using SerializationAcceptor = std::function<void(const std::string& key, const std::string& value)>;
 
 // Throws EnforceNotMet, naming blob and type, if there is no serializer for what the blob holds.
-// `chunk_size` > 0 elements.
+// The options' blob_name_regex is not looked at.
 void SerializeBlob(const Blob& blob, const std::string& name, const SerializationAcceptor& acceptor,
-                   int64_t chunk_size = kDefaultChunkSize);
+                   const BlobSerializationOptions& options = {});
 // The blob as one BlobProto.
 std::string SerializeBlob(const Blob& blob, const std::string& name);
+
+// About how many bytes SerializeBlob hands out, in Caffe2's measure; 0 for blobs that are neither
+// tensors nor strings.
+int64_t EstimateSerializedSize(const Blob& blob, const std::string& name,
+                               const BlobSerializationOptions& options = {});
+
+// The first options whose blob_name_regex matches the whole name or is empty; the defaults if
+// there are none. Throws EnforceNotMet for what is no regular expression.
+BlobSerializationOptions OptionsForBlob(const std::string& name,
+                                        const SerializationOptions& options);
 
 // Sets the blob from a BlobProto. A chunk of a tensor fills its segment, and leaves the rest as it
 // is if the blob holds a tensor of this shape and type already. Tensors are made on their
@@ -32,9 +44,10 @@ std::string SerializeBlob(const Blob& blob, const std::string& name);
 void DeserializeBlob(const BlobProto& proto, Blob* blob);
 void DeserializeBlob(const std::string& bytes, Blob* blob);
 
-// Elements [begin, end) of a tensor. The proto's segment is set.
-void SerializeTensor(const Tensor& tensor, const std::string& name, int64_t begin, int64_t end,
-                     TensorProto* proto);
+// Elements [begin, end) of a tensor. The proto's segment is set. `format` is for floats only.
+void SerializeTensor(
+    const Tensor& tensor, const std::string& name, int64_t begin, int64_t end, TensorProto* proto,
+    BlobSerializationOptions::FloatFormat format = BlobSerializationOptions::FLOAT_DEFAULT);
 // As DeserializeBlob. A proto without segment holds the whole tensor.
 void DeserializeTensor(const TensorProto& proto, Tensor* tensor);
 
@@ -43,8 +56,14 @@ class BlobSerializer {
  public:
   virtual ~BlobSerializer() = default;
   virtual void Serialize(const Blob& blob, const std::string& name,
-                         const SerializationAcceptor& acceptor, int64_t chunk_size) = 0;
+                         const SerializationAcceptor& acceptor,
+                         const BlobSerializationOptions& options) = 0;
   virtual void Deserialize(const BlobProto& proto, Blob* blob) = 0;
+  // As caffe2::EstimateSerializedSize.
+  virtual int64_t EstimateSize(const Blob& /*blob*/, const std::string& /*name*/,
+                               const BlobSerializationOptions& /*options*/) {
+    return 0;
+  }
 };
 Registry<std::string, BlobSerializer>& BlobSerializerRegistry();
 

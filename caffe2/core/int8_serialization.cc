@@ -33,7 +33,7 @@ void ReadData(const QTensorProto& proto, Tensor* tensor) {
 class Int8TensorSerializer final : public BlobSerializer {
  public:
   void Serialize(const Blob& blob, const std::string& name, const SerializationAcceptor& acceptor,
-                 int64_t /*chunk_size*/) override {
+                 const BlobSerializationOptions& /*options*/) override {
     const auto& tensor = blob.Get<Int8TensorCPU>();
     CAFFE_ENFORCE(tensor.t.has_data(), "tensor \"", name, "\" holds no data to serialize");
     BlobProto blob_proto;

@@ -12,12 +12,14 @@ namespace {
 
 std::map<std::string, BlobProto> Serialize(const Blob& blob, int64_t chunk_size) {
   std::map<std::string, BlobProto> records;
+  BlobSerializationOptions options;
+  options.set_chunk_size(chunk_size);
   SerializeBlob(
       blob, "x",
       [&records](const std::string& key, const std::string& value) {
         EXPECT_TRUE(records[key].ParseFromString(value));
       },
-      chunk_size);
+      options);
   return records;
 }
 
@@ -82,6 +84,106 @@ TEST(BlobSerializationTest, ChunksAreCaffes) {
   const auto whole = Serialize(blob, kDefaultChunkSize);
   ASSERT_EQ(whole.count("x#%0"), 1u) << "a chunk number even where there is one chunk";
   EXPECT_TRUE(whole.at("x#%0").tensor().has_segment());
+}
+
+// The options' 0 is the default, -1 one chunk.
+TEST(BlobSerializationTest, ChunkSizes) {
+  Blob blob;
+  auto* tensor = blob.GetMutable<Tensor>();
+  tensor->Resize(kDefaultChunkSize + 10);
+  std::fill_n(tensor->mutable_data<uint8_t>(), tensor->numel(), 7);
+  EXPECT_EQ(Serialize(blob, 0).size(), 2u);
+  EXPECT_EQ(Serialize(blob, kNoChunking).size(), 1u);
+  EXPECT_EQ(Serialize(blob, kDefaultChunkSize / 2).size(), 3u);
+  EXPECT_THROW(Serialize(blob, -2), EnforceNotMet);
+  tensor->Resize(0);
+  for (const int64_t size : {int64_t{0}, kNoChunking, int64_t{3}}) {
+    EXPECT_EQ(Serialize(blob, size).size(), 1u) << size;
+  }
+}
+
+BlobProto SerializeAsBFloat16(const Blob& blob) {
+  BlobSerializationOptions options;
+  options.set_float_format(BlobSerializationOptions::FLOAT_BFLOAT16);
+  BlobProto proto;
+  SerializeBlob(
+      blob, "x",
+      [&proto](const std::string&, const std::string& value) { proto.ParseFromString(value); },
+      options);
+  return proto;
+}
+
+TEST(BlobSerializationTest, FloatsAsBFloat16) {
+  Blob blob, result;
+  // 1 + 2^-8 lies between two bfloat16: it goes to the even one, 1 + 3 * 2^-8 to the other.
+  const std::vector<float> values = {1.f, -2.5f, 1.f + 0x1p-8f, 1.f + 0x3p-8f, 0.f};
+  blob.GetMutable<Tensor>()->CopyFrom(Tensor({5}, values));
+  BlobProto proto = SerializeAsBFloat16(blob);
+  const TensorProto& tensor = proto.tensor();
+  EXPECT_EQ(tensor.data_type(), TensorProto::FLOAT);
+  const auto& others = tensor.GetReflection()->GetUnknownFields(tensor);
+  ASSERT_EQ(others.field_count(), 1);
+  EXPECT_EQ(others.field(0).number(), 15) << "data_format";
+  EXPECT_EQ(others.field(0).varint(), 1u) << "FMT_BFLOAT16";
+  EXPECT_EQ(tensor.float_data_size(), 0);
+  EXPECT_EQ(tensor.raw_data(), std::string("\x80\x3f\x20\xc0\x80\x3f\x82\x3f\0\0", 10));
+  DeserializeBlob(proto, &result);
+  const float* read = result.Get<Tensor>().data<float>();
+  EXPECT_EQ(std::vector<float>(read, read + 5),
+            std::vector<float>({1.f, -2.5f, 1.f, 1.f + 0x1p-6f, 0.f}));
+
+  TensorProto bad = tensor;
+  bad.mutable_raw_data()->pop_back();
+  EXPECT_THROW(DeserializeTensor(bad, result.GetMutable<Tensor>()), EnforceNotMet);
+  bad = tensor;
+  bad.set_data_type(TensorProto::INT32);
+  EXPECT_THROW(DeserializeTensor(bad, result.GetMutable<Tensor>()), EnforceNotMet);
+  bad = tensor;
+  bad.GetReflection()->MutableUnknownFields(&bad)->mutable_field(0)->set_varint(2);
+  EXPECT_THROW(DeserializeTensor(bad, result.GetMutable<Tensor>()), EnforceNotMet);
+
+  blob.GetMutable<Tensor>()->CopyFrom(Tensor({1}, std::vector<double>{1 + 0x1p-8}));
+  DeserializeBlob(SerializeAsBFloat16(blob), &result);
+  EXPECT_EQ(result.Get<Tensor>().data<double>()[0], 1 + 0x1p-8) << "only floats are rounded";
+}
+
+TEST(BlobSerializationTest, TheFirstMatchingOptionsCount) {
+  SerializationOptions options;
+  const auto add = [&options](const std::string& regex, int64_t chunk_size) {
+    options.add_options()->set_blob_name_regex(regex);
+    options.mutable_options()->rbegin()->set_chunk_size(chunk_size);
+  };
+  add("int16_data", 10);
+  add(".*16_data", 20);
+  add("float16_data", 30);
+  EXPECT_EQ(OptionsForBlob("int16_data", options).chunk_size(), 10);
+  EXPECT_EQ(OptionsForBlob("uint16_data", options).chunk_size(), 20) << "the whole name matches";
+  EXPECT_EQ(OptionsForBlob("float16_data", options).chunk_size(), 20);
+  EXPECT_EQ(OptionsForBlob("other", options).chunk_size(), 0);
+  add("", 40);
+  EXPECT_EQ(OptionsForBlob("other", options).chunk_size(), 40);
+  options.mutable_options(0)->set_blob_name_regex("(");
+  EXPECT_THROW(OptionsForBlob("other", options), EnforceNotMet);
+}
+
+TEST(BlobSerializationTest, SizesAreEstimated) {
+  Blob blob;
+  BlobSerializationOptions options;
+  EXPECT_EQ(EstimateSerializedSize(blob, "name"), 0);
+  auto* tensor = blob.GetMutable<Tensor>();
+  EXPECT_EQ(EstimateSerializedSize(blob, "name"), 0) << "no elements yet";
+  tensor->Resize(4000);
+  tensor->mutable_data<float>();
+  EXPECT_EQ(EstimateSerializedSize(blob, "name"), 54 + 4 * 4000);
+  options.set_chunk_size(500);
+  options.set_float_format(BlobSerializationOptions::FLOAT_BFLOAT16);
+  EXPECT_EQ(EstimateSerializedSize(blob, "name", options), 8 * 54 + 2 * 4000);
+  tensor->mutable_data<uint16_t>();
+  EXPECT_EQ(EstimateSerializedSize(blob, "name"), 54 + 3 * 4000);
+  tensor->mutable_data<int64_t>();
+  EXPECT_EQ(EstimateSerializedSize(blob, "name"), 54 + 8 * 4000);
+  *blob.GetMutable<std::string>() = "content";
+  EXPECT_EQ(EstimateSerializedSize(blob, "name"), 4 + 7 + 20);
 }
 
 TEST(BlobSerializationTest, StringsAndMutexesSurvive) {

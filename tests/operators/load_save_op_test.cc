@@ -79,6 +79,51 @@ TEST_P(LoadSaveTest, NamesAndPrefixes) {
                   DBArgs("twice", {MakeArgument<std::vector<std::string>>("blob_name_overrides",
                                                                           {"same", "same"})})),
                "same");
+  ExpectThrows(&ws_,
+               Op("Save", {"gpu_0/w"}, {},
+                  DBArgs("two_ways",
+                         {MakeArgument<std::string>("strip_prefix", "gpu_0/"),
+                          MakeArgument<std::vector<std::string>>("blob_name_overrides", {"w"})})),
+               "not both");
+}
+
+TEST_P(LoadSaveTest, OptionsByName) {
+  Feed<float>(&ws_, "a", {7}, Iota(7));
+  Feed<float>(&ws_, "b", {7}, Iota(7));
+  Feed<float>(&ws_, "c", {1}, {1.f + 0x1p-10f});
+  SerializationOptions options;
+  options.add_options()->set_blob_name_regex("a");
+  options.mutable_options(0)->set_chunk_size(2);
+  options.add_options()->set_blob_name_regex("[^b]");
+  options.mutable_options(1)->set_float_format(BlobSerializationOptions::FLOAT_BFLOAT16);
+  Save({"a", "b", "c"}, "db",
+       {MakeArgument<std::string>("options", options.SerializeAsString()),
+        MakeArgument<int>("chunk_size", 5)});
+  std::map<std::string, int> records;
+  db::DBReader(GetParam(), directory_.Path("db"))
+      .Visit([&](const std::string& key, const std::string&) {
+        ++records[key.substr(0, 1)];
+        return true;
+      });
+  EXPECT_EQ(records, (std::map<std::string, int>{{"a", 4}, {"b", 2}, {"c", 1}}));
+  RunOp(&other_, LoadOp({"a", "b", "c"}, "db"), kInferenceOptional);
+  EXPECT_EQ(FetchValues<float>(other_, "a"), Iota(7));
+  EXPECT_EQ(FetchValues<float>(other_, "b"), Iota(7));
+  EXPECT_EQ(FetchValues<float>(other_, "c"), std::vector<float>({1}));
+
+  for (const auto& [chunk_size, count] : {std::pair(-1, 1), std::pair(0, 1), std::pair(3, 3)}) {
+    const std::string name = "size" + std::to_string(chunk_size);
+    Save({"a"}, name, {MakeArgument<int>("chunk_size", chunk_size)});
+    int found = 0;
+    db::DBReader(GetParam(), directory_.Path(name))
+        .Visit([&found](const std::string&, const std::string&) { return ++found > 0; });
+    EXPECT_EQ(found, count) << chunk_size;
+  }
+  const auto refused = [&](const Argument& arg, const std::string& reason) {
+    ExpectThrows(&ws_, Op("Save", {"a"}, {}, DBArgs("bad", {arg})), reason);
+  };
+  refused(MakeArgument<int>("chunk_size", -2), "chunk_size");
+  refused(MakeArgument<std::string>("options", "junk"), "SerializationOptions");
 }
 
 TEST_P(LoadSaveTest, LoadAllAndReaders) {
@@ -88,6 +133,9 @@ TEST_P(LoadSaveTest, LoadAllAndReaders) {
   RunOp(&other_, LoadOp({}, "db", {MakeArgument<int>("load_all", 1)}), kInferenceOptional);
   EXPECT_EQ(FetchValues<float>(other_, "a"), std::vector<float>({1, 2}));
   EXPECT_EQ(FetchValues<float>(other_, "b"), std::vector<float>({3}));
+  const auto load_all = MakeArgument<int>("load_all", 1);
+  RunOp(&other_, LoadOp({"b"}, "db", {load_all}), kInferenceOptional);
+  ExpectThrows(&other_, LoadOp({"b", "gone"}, "db", {load_all}), "missing: gone");
   Workspace third;
   ASSERT_TRUE(third.RunOperatorOnce(Op("CreateDB", {}, {"reader"}, DBArgs("db"))));
   RunOp(&third, Op("Load", {"reader"}, {"b"}), kInferenceOptional);
@@ -125,10 +173,12 @@ TEST_P(LoadSaveTest, AMissingChunkIsAnError) {
   Blob blob;
   blob.GetMutable<Tensor>()->CopyFrom(Tensor({4}, Iota(4)));
   std::vector<std::pair<std::string, std::string>> chunks;
+  BlobSerializationOptions options;
+  options.set_chunk_size(2);
   SerializeBlob(
       blob, "a",
       [&](const std::string& key, const std::string& value) { chunks.emplace_back(key, value); },
-      2);
+      options);
   {
     db::RecordWriter writer(GetParam(), directory_.Path("part"));
     writer.Add(chunks[0].first, chunks[0].second);

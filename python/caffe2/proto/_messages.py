@@ -1,7 +1,6 @@
 """Builds message classes from the file descriptors beside this module."""
 
 import pathlib
-import re
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.internal import enum_type_wrapper
@@ -25,18 +24,13 @@ else:
     _message_class = message_factory.MessageFactory(_POOL).GetPrototype
 
 
-def _python_name(file_name):
-    """"caffe2/proto/caffe2.proto" -> "caffe2.proto.caffe2_pb2"."""
-    return re.sub(r"\.proto$", "_pb2", file_name).replace("/", ".")
-
-
 def export(file_name, namespace):
     """Defines the messages, enums and enum values of a .proto file in a module's namespace."""
     file = _POOL.FindFileByName(file_name)
     namespace["DESCRIPTOR"] = file
     for name, descriptor in file.message_types_by_name.items():
         message = _message_class(descriptor)
-        message.__module__ = _python_name(file_name)
+        message.__module__ = namespace["__name__"]
         namespace[name] = message
     for name, descriptor in file.enum_types_by_name.items():
         namespace[name] = enum_type_wrapper.EnumTypeWrapper(descriptor)

@@ -1,5 +1,8 @@
 """Helpers of unit tests."""
 
+import pathlib
+import shutil
+import tempfile
 import unittest
 
 import numpy as np
@@ -58,3 +61,9 @@ class TestCase(unittest.TestCase):
     def tearDown(self):
         """Empties the global workspace."""
         workspace.ResetWorkspace()
+
+    def make_tempdir(self):
+        """A new folder, a pathlib.Path, that is removed after the test."""
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="caffe2_test."))
+        self.addCleanup(shutil.rmtree, folder)
+        return folder
