@@ -60,7 +60,7 @@ template <typename T>
 void LaunchBatchNormGradient(const ChannelLayout& layout, const BatchNormGradient<T>& gradient,
                              float* scratch, cuda::Stream stream);
 
-// Fills the rows scale, bias, factor and shift of a norm (NormRow of norm_conv_op.h), whose rows
+// Fills the rows scale, bias, factor and shift of a norm (norm_rows.h), whose rows
 // mean and inverse_std are there.
 void LaunchNormRows(int64_t channels, const float* scale, const float* bias, float* norm,
                     cuda::Stream stream);

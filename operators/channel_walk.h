@@ -66,9 +66,8 @@ inline ChannelDivision DivideChannels(const ChannelLayout& layout, int pack, int
 // The first channel of the thread; there may be none of this number.
 template <int N>
 __device__ inline int64_t FirstChannel(const ChannelLayout& layout) {
-  return layout.channels_last
-             ? (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * N
-             : static_cast<int64_t>(blockIdx.x);
+  return layout.channels_last ? (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * N
+                              : static_cast<int64_t>(blockIdx.x);
 }
 // visit(i) for the thread's packs, which begin at i.
 template <int N, class Visit>
@@ -138,7 +137,8 @@ __global__ void SumChannelsKernel(ChannelLayout layout, int64_t per_part, F f, f
 
 constexpr int kFinishLanes = 8;
 
-// f(c, total) for every channel: total[v] is sum v of the channel, added in double in a fixed order.
+// f(c, total) for every channel: total[v] is sum v of the channel, added in double in a fixed
+// order.
 template <int V, class F>
 __global__ void FinishChannelsKernel(int64_t parts, int64_t channels, const float* sums, F f) {
   __shared__ double partial[V][kFinishLanes][cuda::kWarp];
@@ -182,8 +182,7 @@ void MapChannels(const char* name, const ChannelLayout& layout, cuda::Stream str
     const ChannelDivision one = DivideChannels(layout, N, 1);
     const int64_t rows = layout.channels_last ? one.block.y : cuda::kThreads * int64_t{N};
     const int64_t most = std::max<int64_t>(1, cuda::kMostBlocks / one.grid.x);
-    const ChannelDivision by =
-        DivideChannels(layout, N, std::min(most, (count + rows - 1) / rows));
+    const ChannelDivision by = DivideChannels(layout, N, std::min(most, (count + rows - 1) / rows));
     cuda::Launch(name, MapChannelsKernel<N, F>, by.grid, by.block, stream, layout, by.per_part, f);
   };
   constexpr int kPack = kChannelPack<T>;
@@ -206,7 +205,8 @@ void SumChannels(const char* name, const ChannelLayout& layout, cuda::Stream str
                                     : launch(std::integral_constant<int, 1>());
 }
 
-// f(c, total) for every channel, with V sums that SumChannels left in `sums`; zeros if `parts` is 0.
+// f(c, total) for every channel, with V sums that SumChannels left in `sums`; zeros if `parts` is
+// 0.
 template <int V, class F>
 void FinishChannels(const char* name, int64_t channels, int64_t parts, const float* sums,
                     cuda::Stream stream, const F& f) {

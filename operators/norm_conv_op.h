@@ -9,23 +9,12 @@
 
 #include "caffe2/core/operator.h"
 #include "caffe2/core/workspace.h"
+#include "operators/norm_rows.h"
 
 namespace caffe2 {
 
-// Rows of the blob `norm`, 6 x C, float: how a channel is normalized, by its batch's statistics.
-enum NormRow {
-  kMeanRow,
-  kInverseStdRow,  // 1 / sqrt(variance + epsilon)
-  kScaleRow,       // gamma
-  kBiasRow,        // beta
-  kFactorRow,      // scale * inverse_std
-  kShiftRow,       // bias - mean * factor
-  kNormRows
-};
-// Rows of what stands for its gradient, 2 x C, float: the gradients of scale and bias.
-enum NormGradientRow { kDScaleRow, kDBiasRow, kNormGradientRows };
-
-// A row of one of these; throws EnforceNotMet if the blob has not `rows` rows of C values.
+// A row of a norm or of its gradient (norm_rows.h); throws EnforceNotMet if the blob has not `rows`
+// rows of C values.
 const float* NormRowOf(const Tensor& norm, int rows, int row, int64_t channels);
 // Gives it the shape rows x C.
 float* ResizeNorm(int rows, int64_t channels, Tensor* norm);

@@ -10,17 +10,21 @@ std::string OrderOf(const OperatorDef& op) {
   return ArgumentHelper(op).GetSingleArgument<std::string>("order", "NCHW");
 }
 
-// One walk over a net: finds the places of one rewriting, then changes the operators there.
+// One walk over a net: finds the places of one rewriting, pairs of an operator and a reader of its
+// first output, then changes the operators there.
 class Rewriter {
  public:
   Rewriter(NetDef* net, const std::set<std::string>& keep) : net_(net), flow_(*net, keep) {}
   virtual ~Rewriter() = default;
 
-  int Run() {
+  // Asks `choose`, if there is one, about each place; `wanted` if it does not know.
+  int Run(bool wanted, const ChooseForm& choose) {
+    if (!wanted && choose == nullptr) return 0;
     for (int i = 0; i < net_->op_size(); ++i) {
-      const int writer = net_->op(i).input_size() == 0 ? -1 : flow_.WriterOf(i, 0);
+      const int writer = net_->op(i).input_size() <= joint_ ? -1 : flow_.WriterOf(i, joint_);
       if (writer < 0 || !IsPair(writer, i)) continue;
-      const std::string reason = WhyNot(writer, i);
+      std::string reason = WhyNot(writer, i);
+      if (reason.empty() && !IsChosen(writer, i, wanted, choose)) reason = "that is faster";
       if (reason.empty()) {
         pairs_.emplace_back(writer, i);
       } else {
@@ -29,15 +33,19 @@ class Rewriter {
       }
     }
     for (const auto& [first, second] : pairs_) {
-      Rewrite(net_->mutable_op(first), net_->mutable_op(second));
+      OperatorDef behind;
+      Rewrite(net_->mutable_op(first), net_->mutable_op(second), &behind);
+      if (!behind.type().empty()) behind_[second] = behind;
     }
+    Insert();
     return static_cast<int>(pairs_.size());
   }
 
  protected:
   virtual bool IsPair(int first, int second) const = 0;
   virtual std::string WhyNot(int first, int second) const = 0;
-  virtual void Rewrite(OperatorDef* first, OperatorDef* second) const = 0;
+  // `behind` is put behind the second one if it gets a type.
+  virtual void Rewrite(OperatorDef* first, OperatorDef* second, OperatorDef* behind) const = 0;
 
   const std::string& TypeOf(int op) const { return net_->op(op).type(); }
   const DeviceOption& DeviceOf(int op) const {
@@ -55,9 +63,40 @@ class Rewriter {
 
   NetDef* net_;
   const Dataflow flow_;
+  int joint_ = 0;  // the input of the second operator that the first one writes
 
  private:
+  bool IsChosen(int first, int second, bool wanted, const ChooseForm& choose) const {
+    if (choose == nullptr) return wanted;
+    FormSite site;
+    site.net = net_;
+    for (NetDef* part : {&site.plain, &site.changed}) {
+      *part->mutable_device_option() = net_->device_option();
+      for (const int op : {first, second}) *part->add_op() = net_->op(op);
+    }
+    OperatorDef behind;
+    Rewrite(site.changed.mutable_op(0), site.changed.mutable_op(1), &behind);
+    if (!behind.type().empty()) *site.changed.add_op() = behind;
+    site.results.push_back(net_->op(second).output(0));
+    if (!flow_.WhyShared(first, 0, second).empty()) {
+      site.results.push_back(net_->op(first).output(0));
+    }
+    return choose(site).value_or(wanted);
+  }
+
+  void Insert() {
+    if (behind_.empty()) return;
+    NetDef result = *net_;
+    result.clear_op();
+    for (int i = 0; i < net_->op_size(); ++i) {
+      *result.add_op() = net_->op(i);
+      if (behind_.count(i)) *result.add_op() = behind_[i];
+    }
+    *net_ = std::move(result);
+  }
+
   std::vector<std::pair<int, int>> pairs_;
+  std::map<int, OperatorDef> behind_;
 };
 
 // Conv, then the normalization of its result.
@@ -78,7 +117,7 @@ class StatsRewriter final : public Rewriter {
     }
     return WhyNotTogether(conv, norm, "ConvStats");
   }
-  void Rewrite(OperatorDef* conv, OperatorDef* norm) const override {
+  void Rewrite(OperatorDef* conv, OperatorDef* norm, OperatorDef*) const override {
     for (const std::string& sums : SumsOf(*conv)) {
       if (conv->output_size() < 3) conv->add_output(sums);
       norm->add_input(sums);
@@ -95,7 +134,7 @@ class StatsRewriter final : public Rewriter {
   }
 };
 
-// A normalization with sums given, then the convolution of its result.
+// A normalization with sums given, then what reads its result and can normalize as it reads.
 class PrologueRewriter : public Rewriter {
  public:
   using Rewriter::Rewriter;
@@ -114,8 +153,8 @@ class PrologueRewriter : public Rewriter {
   }
   static std::string NormOf(const OperatorDef& norm) { return norm.output(0) + "_norm"; }
 
-  // What holds whatever follows the normalization.
-  std::string WhyNotFinalized(int norm, int conv, const std::string& type) const {
+  // What holds whatever follows the normalization; `reader` will be an operator of this type.
+  std::string WhyNotFinalized(int norm, int reader, const std::string& type) const {
     const OperatorDef& op = net_->op(norm);
     const int source = flow_.WriterOf(norm, 0);
     if (op.input_size() < 7 || op.output_size() != 5) return "its sums are not given";
@@ -127,9 +166,9 @@ class PrologueRewriter : public Rewriter {
         return op.output(i) + " is read";
       }
     }
-    if (flow_.IsWrittenBetween(op.input(0), norm, conv)) return op.input(0) + " is overwritten";
+    if (flow_.IsWrittenBetween(op.input(0), norm, reader)) return op.input(0) + " is overwritten";
     if (flow_.IsWritten(NormOf(op))) return NormOf(op) + " exists";
-    return WhyNotTogether(norm, conv, type);
+    return WhyNotTogether(norm, reader, type);
   }
 };
 
@@ -146,7 +185,7 @@ class ReluPrologueRewriter final : public PrologueRewriter {
     const std::string shared = flow_.WhyShared(norm, 0, conv);
     return shared.empty() ? WhyNotFinalized(norm, conv, "NormReluConvStats") : shared;
   }
-  void Rewrite(OperatorDef* norm, OperatorDef* conv) const override {
+  void Rewrite(OperatorDef* norm, OperatorDef* conv, OperatorDef*) const override {
     const OperatorDef before = *norm;
     Finalize(before, norm);
     const std::string filter = conv->input(1);
@@ -178,7 +217,7 @@ class ResidualRewriter final : public PrologueRewriter {
     if (op.input(5) == op.output(0)) return op.output(0) + " is written in place";
     return WhyNotFinalized(norm, conv, "NormSumReluConvStats");
   }
-  void Rewrite(OperatorDef* norm, OperatorDef* conv) const override {
+  void Rewrite(OperatorDef* norm, OperatorDef* conv, OperatorDef*) const override {
     const OperatorDef before = *norm;
     Finalize(before, norm);
     const std::string filter = conv->input(1);
@@ -199,6 +238,45 @@ class ResidualRewriter final : public PrologueRewriter {
   }
 };
 
+// The normalization of a shortcut, then that of the block with the sum of both and a Relu.
+class ShortcutRewriter final : public PrologueRewriter {
+ public:
+  ShortcutRewriter(NetDef* net, const std::set<std::string>& keep) : PrologueRewriter(net, keep) {
+    joint_ = 5;
+  }
+
+ private:
+  bool IsPair(int shortcut, int norm) const override {
+    return TypeOf(shortcut) == "SpatialBN" && TypeOf(norm) == "SpatialBNSumRelu";
+  }
+  std::string WhyNot(int shortcut, int norm) const override {
+    const OperatorDef &first = net_->op(shortcut), &second = net_->op(norm);
+    if (!ArgumentHelper(first).GetSingleArgument<bool>("own_sums", false)) {
+      return "its sums are not those of its batch";
+    }
+    std::string reason = flow_.WhyShared(shortcut, 0, norm);
+    if (reason.empty()) reason = WhyNotFinalized(shortcut, norm, "NormSumNormRelu");
+    if (reason.empty()) reason = WhyNotFinalized(norm, norm, "NormSumNormRelu");
+    if (!reason.empty()) return reason;
+    if (first.input(0) == second.input(0)) return "both normalize " + first.input(0);
+    return second.input(0) == second.output(0) ? "it is done in place" : "";
+  }
+  void Rewrite(OperatorDef* shortcut, OperatorDef* norm, OperatorDef* sum) const override {
+    const OperatorDef first = *shortcut, second = *norm;
+    Finalize(first, shortcut);
+    Finalize(second, norm);
+    *sum = second;
+    sum->set_type("NormSumNormRelu");
+    sum->clear_input();
+    sum->clear_output();
+    for (const OperatorDef& summand : {second, first}) {
+      sum->add_input(summand.input(0));
+      sum->add_input(NormOf(summand));
+    }
+    sum->add_output(second.output(0));
+  }
+};
+
 }  // namespace
 
 ConvNormFusion ParseConvNormFusion(const std::string& word) {
@@ -216,15 +294,17 @@ ConvNormFusion ChooseConvNormFusion(DeviceType device, const std::string& order,
   return type == TensorProto::BFLOAT16 ? ConvNormFusion::kStats : ConvNormFusion::kNone;
 }
 
-int FuseConvolutionsWithNorms(NetDef* net, ConvNormFusion fusion,
-                              const std::set<std::string>& keep) {
-  if (fusion == ConvNormFusion::kNone) return 0;
-  const int with_stats = StatsRewriter(net, keep).Run();
+int FuseConvolutionsWithNorms(NetDef* net, ConvNormFusion fusion, const std::set<std::string>& keep,
+                              const ChooseForm& choose) {
+  const auto wants = [fusion](ConvNormFusion level) { return fusion >= level; };
+  const int with_stats = StatsRewriter(net, keep).Run(wants(ConvNormFusion::kStats), choose);
   const int with_prologue =
-      fusion >= ConvNormFusion::kPrologue ? ReluPrologueRewriter(net, keep).Run() : 0;
-  const int with_sum = fusion == ConvNormFusion::kResidual ? ResidualRewriter(net, keep).Run() : 0;
+      ReluPrologueRewriter(net, keep).Run(wants(ConvNormFusion::kPrologue), choose);
+  const int with_sum = ResidualRewriter(net, keep).Run(wants(ConvNormFusion::kResidual), choose);
+  const int shortcuts = ShortcutRewriter(net, keep).Run(wants(ConvNormFusion::kStats), choose);
   VLOG(1) << "net " << net->name() << ": " << with_stats << " convolutions give statistics, "
-          << with_prologue << " normalize their input, " << with_sum << " end a block";
+          << with_prologue << " normalize their input, " << with_sum << " end a block; "
+          << shortcuts << " shortcuts are normalized as they are added";
   return with_stats;
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "caffe2/graph/form_choice.h"
 #include "caffe2/proto/caffe2.pb.h"
 
 namespace caffe2 {
@@ -12,7 +13,8 @@ namespace caffe2 {
 enum class ConvNormFusion {
   kNone,
   // Conv + SpatialBN, SpatialBNRelu or SpatialBNSumRelu -> ConvStats + the same with the sums
-  // given: no pass over memory for the statistics.
+  // given: no pass over memory for the statistics. SpatialBN of a shortcut and the SpatialBNSumRelu
+  // that adds it -> two SpatialBNFinalize + NormSumNormRelu.
   kStats,
   // Besides, SpatialBNRelu + ConvStats -> SpatialBNFinalize + NormReluConvStats: the normalized
   // image is nowhere in memory. The backward pass masks and sums as it forms input gradients.
@@ -34,7 +36,11 @@ ConvNormFusion ChooseConvNormFusion(DeviceType device, const std::string& order,
 // Rewrites `net`, which FuseOperators has been through, before its backward pass. Returns the
 // number of convolutions it changed. What is rewritten computes the same but for rounding; blobs in
 // `keep` stay. Each refusal is logged with its reason at VLOG(1).
+//
+// With `choose` every place of every rewriting is asked for, one after another in the order of the
+// levels; `fusion` says what happens to those for which no answer is known.
 int FuseConvolutionsWithNorms(NetDef* net, ConvNormFusion fusion,
-                              const std::set<std::string>& keep = {});
+                              const std::set<std::string>& keep = {},
+                              const ChooseForm& choose = nullptr);
 
 }  // namespace caffe2

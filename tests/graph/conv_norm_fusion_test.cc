@@ -34,7 +34,9 @@ TEST_P(ConvNormFusionTest, TrainingComputesTheSame) {
   // The first normalization is read by the first block's convolution and its shortcut.
   EXPECT_EQ(CountType(net, "NormReluConvStats"), prologue ? 2 : 0);
   EXPECT_EQ(CountType(net, "ConvStats"), prologue ? 4 : 6);
-  EXPECT_EQ(CountType(net, "SpatialBNFinalize"), prologue ? 2 : 0);
+  // The second block's shortcut is a convolution.
+  EXPECT_EQ(CountType(net, "NormSumNormRelu"), 1);
+  EXPECT_EQ(CountType(net, "SpatialBNFinalize"), prologue ? 4 : 2);
   EXPECT_EQ(CountType(net, "Conv"), 0);
   const auto expected = AddGradientOperators(&plain.builder.net(), {{"loss", ""}});
   const auto found = AddGradientOperators(&fused.builder.net(), {{"loss", ""}});
@@ -145,6 +147,28 @@ int Prologues(const std::function<void(NetDef*)>& change, const std::set<std::st
   change(&net.builder.net());
   FuseConvolutionsWithNorms(&net.builder.net(), ConvNormFusion::kPrologue, keep);
   return CountType(net.builder.net(), "NormReluConvStats");
+}
+
+TEST(ConvNormFusionRefusalTest, ShortcutsThatAreReadElsewhereAreNormalizedApart) {
+  const auto shortcuts = [](const std::function<void(NetDef*)>& change,
+                            const std::set<std::string>& keep = {}) {
+    ResidualNet net("NHWC");
+    change(&net.builder.net());
+    FuseConvolutionsWithNorms(&net.builder.net(), ConvNormFusion::kStats, keep);
+    return CountType(net.builder.net(), "NormSumNormRelu");
+  };
+  const auto nothing = [](NetDef*) {};
+  EXPECT_EQ(shortcuts(nothing), 1);
+  EXPECT_EQ(shortcuts(nothing, {"b_bn2"}), 0);
+  EXPECT_EQ(shortcuts(nothing, {"b_bn0_siv"}), 0);
+  EXPECT_EQ(shortcuts([](NetDef* net) { net->add_external_output("b_conv2"); }), 0);
+  EXPECT_EQ(shortcuts([](NetDef* net) {
+              for (OperatorDef& op : *net->mutable_op()) {
+                if (op.output(0) == "b_bn2")
+                  op.mutable_device_option()->set_device_type(CUDA);
+              }
+            }),
+            0);
 }
 
 // What somebody else reads has to be in memory.
