@@ -13,6 +13,7 @@
 #include "caffe2/model/loss_scale.h"
 #include "caffe2/model/networks.h"
 #include "caffe2/model/optimizer.h"
+#include "train/measured_forms.h"
 
 namespace caffe2 {
 namespace {
@@ -83,6 +84,21 @@ std::string AddOptimizer(ModelHelper* model, const TrainOptions& options) {
       model, {.learning_rate = rate, .momentum = settings.momentum, .nesterov = settings.nesterov});
 }
 
+// What tells the faster form of a part of the model's net; null if nothing is measured.
+ChooseForm ChooserFor(const ModelHelper& model, const TrainOptions& options,
+                      const ShareText& share) {
+  if (!MeasuresForms(options) || (options.shards.num_shards > 1 && share == nullptr)) {
+    return nullptr;
+  }
+  auto forms = std::make_shared<MeasuredForms>(
+      MeasuredFormsOptions{.cache = PlanCache::Default(),
+                           .executor = options.cuda_graph ? "cuda_graph" : "simple",
+                           .shapes = InferBlobShapesAndTypes({}, {&model.param_init_net()}),
+                           .measures = options.shards.shard_id == 0,
+                           .share = share});
+  return [forms](const FormSite& site) { return (*forms)(site); };
+}
+
 struct ReplicaBlobs {
   std::string loss, accuracy, accuracy_top5;
 };
@@ -90,7 +106,7 @@ struct ReplicaBlobs {
 // One replica: input, network, loss, accuracy. The gradient starts from the loss divided by the
 // number of replicas of the job, so that their sum is the gradient of the mean.
 ReplicaBlobs AddReplica(ModelHelper* model, const TrainOptions& options, RecordKind kind,
-                        int64_t batch, int replicas) {
+                        int64_t batch, int replicas, const ShareText& share) {
   const std::string data = options.data.train_data == kSyntheticData
                                ? AddSyntheticInput(model, batch, options)
                                : AddImageInput(model, kReader, kind, batch, options);
@@ -101,7 +117,8 @@ ReplicaBlobs AddReplica(ModelHelper* model, const TrainOptions& options, RecordK
   model->AddOperator("Scale", {loss}, {scaled}, {MakeArgument("scale", 1.f / replicas)});
   // Before the backward pass, so that the gradients are fused too.
   FuseOperators(model->net(), {});
-  FuseConvolutionsWithNorms(model->net(), FusionOf(options));
+  FuseConvolutionsWithNorms(model->net(), FusionOf(options), {},
+                            ChooserFor(*model, options, share));
   const bool half = model->options().compute_type == TensorProto::FLOAT16;
   model->AddGradientOperators(
       {{scaled, half ? AddLossScale(model, ScaleOptions(options.model)) : ""}});
@@ -187,7 +204,12 @@ InferenceNets Finish(const ModelHelper& model, const std::string& softmax) {
 
 }  // namespace
 
-TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind) {
+bool MeasuresForms(const TrainOptions& options) {
+  const bool keeps = options.shards.shard_id > 0 || PlanCache::Default().is_kept();
+  return keeps && options.model.fuse_conv == "auto" && FusionOf(options) != ConvNormFusion::kNone;
+}
+
+TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind, const ShareText& share) {
   const DataParallelOptions parallel = ParallelOptions(options);
   const auto devices = static_cast<int>(parallel.devices.size());
   TrainNets nets;
@@ -203,7 +225,7 @@ TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind) {
     const NameScope scope(&model, prefix.substr(0, prefix.size() - 1));
     const int64_t batch = options.schedule.batch_size / devices;
     const ReplicaBlobs blobs =
-        AddReplica(&model, options, kind, batch, devices * parallel.num_shards);
+        AddReplica(&model, options, kind, batch, devices * parallel.num_shards, share);
     if (d == 0) {
       nets.loss = blobs.loss;
       nets.accuracy = blobs.accuracy;

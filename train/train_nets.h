@@ -1,6 +1,7 @@
 // The nets of a training run, built from its options.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -31,9 +32,16 @@ struct TrainNets {
   std::vector<FlatGroup> flat_groups;  // to be placed before the net runs; none on the CPU
 };
 
+// True if the forms of parts of the nets are to be measured (MeasuredForms): with --fuse_conv auto
+// on GPUs, where shard 0 has a folder for the results. All shards must say so.
+bool MeasuresForms(const TrainOptions& options);
+// Gives the string of shard 0 to all shards.
+using ShareText = std::function<std::string(const std::string&)>;
+
 // Throws EnforceNotMet for options that make no model. `kind` is that of the training database
-// (unused for synthetic data).
-TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind);
+// (unused for synthetic data). Several shards measure only if they can `share` what comes of it.
+TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind,
+                         const ShareText& share = nullptr);
 
 // The network on parameters made elsewhere (stripped names), batch norm in test mode.
 struct InferenceNets {

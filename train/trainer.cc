@@ -45,9 +45,9 @@ Trainer::Trainer(const TrainOptions& options, std::shared_ptr<TrainListener> lis
 Trainer::~Trainer() = default;
 
 int Trainer::Run() {
-  nets_ = BuildTrainNets(options_, KindOf(options_, options_.data.train_data));
   run_ = std::make_unique<ShardRun>(options_, &ws_);
   try {
+    nets_ = BuildTrainNets(options_, KindOf(options_, options_.data.train_data), ShareOfShards());
     SetUp();
     const int signal = Loop();
     SetState("finished");
@@ -57,6 +57,14 @@ int Trainer::Run() {
     if (run_->num_shards() == 1) throw;
     throw IoError(run_->ReportFailure(error));
   }
+}
+
+// Null with one shard, or if not all shards would ask.
+ShareText Trainer::ShareOfShards() {
+  if (run_->num_shards() == 1) return nullptr;
+  const std::vector<std::string> all = run_->Gather(MeasuresForms(options_) ? "measures" : "");
+  if (std::count(all.begin(), all.end(), "") != 0) return nullptr;
+  return [this](const std::string& text) { return run_->Broadcast(text); };
 }
 
 void Trainer::SetUp() {

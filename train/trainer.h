@@ -54,6 +54,7 @@ class Trainer {
     double bad_loss = 0;
   };
 
+  ShareText ShareOfShards();
   void SetUp();
   void PlanMemory();
   void LoadModel();

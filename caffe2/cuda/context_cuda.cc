@@ -2,7 +2,9 @@
 
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/logging.h"
+#include "caffe2/cuda/convolution.h"
 #include "caffe2/cuda/host_values.h"
+#include "caffe2/utils/plan_cache.h"
 
 namespace caffe2 {
 namespace {
@@ -62,6 +64,9 @@ const bool kRegistered = [] {
   RegisterCopyBytes(CPU, CUDA, CopyAndWait);
   RegisterCopyBytes(CUDA, CPU, CopyAndWait);
   RegisterCopyBytes(CUDA, CUDA, CopyAndWait);
+  RegisterPlanScope(CUDA, [](int device) {
+    return MakeString(cuda::ConvolutionLibrary(), ", ", cuda::Properties(device).name);
+  });
   RegisterDeviceBackend(CUDA, {cuda::DeviceCount, cuda::DeviceProblem,
                                [](int device) { return cuda::MemoryOf(device).peak; }});
   return true;

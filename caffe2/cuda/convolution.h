@@ -51,6 +51,8 @@ struct ConvPlanDescription {
 };
 ConvPlanDescription PlanConvolution(ConvDirection direction, const ConvProblem& problem,
                                     const std::string& device_json, int most = 1, bool add = false);
+// The library and its version, as plans depend on it.
+std::string ConvolutionLibrary();
 // cuDNN's description of a device of this machine.
 std::string DescribeDevice(int device);
 

@@ -8,9 +8,9 @@
 #include "caffe2/core/device_backend.h"
 #include "caffe2/cuda/convolution.h"
 #include "caffe2/cuda/matmul.h"
-#include "caffe2/cuda/plan_cache.h"
 #include "caffe2/cuda/runtime.h"
 #include "caffe2/cuda/stream_memory.h"
+#include "caffe2/utils/plan_cache.h"
 
 namespace caffe2::cuda {
 namespace {
@@ -100,7 +100,7 @@ int Fastest(const std::vector<CudnnPlan>& plans, const CudnnWork& work, const Ru
 CudnnPlan ChoosePlan(const CudnnWork& work, const Run& run) {
   constexpr size_t kMostPlans = 8;
   const CudnnTarget target{.handle = run.handle};
-  const std::string key = MakeString("cuDNN ", cudnnGetVersion(), ", ", Properties(run.device).name,
+  const std::string key = MakeString("cuDNN ", CudnnVersion(), ", ", Properties(run.device).name,
                                      ", ", AllowTf32() ? "TF32, " : "", work.key);
   if (const auto text = PlanCache::Default().Find(key)) {
     try {
@@ -131,6 +131,8 @@ std::optional<CudnnPlan> TryChoosePlan(const CudnnWork& work, const Run& run) {
 }
 
 }  // namespace
+
+size_t CudnnVersion() { return cudnnGetVersion(); }
 
 void RunCudnnWork(const CudnnWork& work, const CudnnArrays& arrays, int device_id, Stream stream) {
   Device& device = DeviceOf(device_id);

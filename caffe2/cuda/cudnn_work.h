@@ -35,6 +35,8 @@ void RunCudnnWork(const CudnnWork& work, const CudnnArrays& arrays, int device, 
 // The same, but returns false where cuDNN has no plan: logged the first time, remembered after.
 bool TryCudnnWork(const CudnnWork& work, const CudnnArrays& arrays, int device, Stream stream);
 
+size_t CudnnVersion();  // of the library that is loaded
+
 // The plans to choose from, as they would be on a described device; needs no GPU.
 struct ConvPlanDescription;
 ConvPlanDescription DescribeCudnnWork(const CudnnWork& work, const std::string& device_json,

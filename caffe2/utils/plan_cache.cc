@@ -1,4 +1,4 @@
-#include "caffe2/cuda/plan_cache.h"
+#include "caffe2/utils/plan_cache.h"
 
 #include <unistd.h>
 
@@ -6,13 +6,19 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <vector>
 
 #include "caffe2/core/logging.h"
 
-namespace caffe2::cuda {
+namespace caffe2 {
 namespace {
+
+std::map<DeviceType, std::string (*)(int)>& Scopes() {
+  static auto* scopes = new std::map<DeviceType, std::string (*)(int)>;
+  return *scopes;
+}
 
 constexpr int kRounds = 5;  // the first is the warm-up
 
@@ -25,10 +31,9 @@ uint64_t HashOf(const std::string& text) {
 
 }  // namespace
 
-PlanCache& PlanCache::Default() {
-  static const char* folder = std::getenv("CAFFE2_CUDA_PLAN_CACHE");
-  static PlanCache cache(folder != nullptr ? folder : "");
-  return cache;
+PlanCache PlanCache::Default() {
+  const char* folder = std::getenv("CAFFE2_CUDA_PLAN_CACHE");
+  return PlanCache(folder != nullptr ? folder : "");
 }
 
 std::string PlanCache::PathOf(const std::string& key) const {
@@ -58,6 +63,15 @@ void PlanCache::Add(const std::string& key, const std::string& text) const {
     LOG(WARNING) << "cannot keep a plan in " << path;
     std::remove(temporary.c_str());
   }
+}
+
+std::string PlanScopeOf(const Device& device) {
+  const auto scope = Scopes().find(device.type);
+  return scope == Scopes().end() ? "host" : scope->second(device.id);
+}
+
+void RegisterPlanScope(DeviceType type, std::string (*scope)(int device)) {
+  Scopes()[type] = scope;
 }
 
 int FastestOf(int n, const std::function<double(int)>& measure) {
@@ -92,4 +106,4 @@ int FastestOf(int n, const std::function<double(int)>& measure) {
   return best;
 }
 
-}  // namespace caffe2::cuda
+}  // namespace caffe2

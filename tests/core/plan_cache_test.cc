@@ -1,4 +1,4 @@
-#include "caffe2/cuda/plan_cache.h"
+#include "caffe2/utils/plan_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "caffe2/core/logging.h"
 
-namespace caffe2::cuda {
+namespace caffe2 {
 namespace {
 
 class PlanCacheTest : public ::testing::Test {
@@ -76,4 +76,4 @@ TEST(FastestOfTest, PassesOverWhatFails) {
 }
 
 }  // namespace
-}  // namespace caffe2::cuda
+}  // namespace caffe2

@@ -6,7 +6,9 @@
 #include <string>
 #include <utility>
 
-namespace caffe2::cuda {
+#include "caffe2/core/device.h"
+
+namespace caffe2 {
 
 // Texts by key, one file each, whose name is a hash of the key and whose first line is the key.
 // What cannot be read or written is logged and then not there: a cache must not stop a run.
@@ -15,8 +17,8 @@ class PlanCache {
  public:
   // No folder, no cache.
   explicit PlanCache(std::string folder) : folder_(std::move(folder)) {}
-  // Of the folder that the environment variable CAFFE2_CUDA_PLAN_CACHE names.
-  static PlanCache& Default();
+  // Of the folder that the environment variable CAFFE2_CUDA_PLAN_CACHE names now.
+  static PlanCache Default();
 
   bool is_kept() const { return !folder_.empty(); }
   std::optional<std::string> Find(const std::string& key) const;
@@ -34,4 +36,10 @@ class PlanCache {
 // EnforceNotMet if none works.
 int FastestOf(int n, const std::function<double(int)>& measure);
 
-}  // namespace caffe2::cuda
+// What measured choices on a device hold for besides their keys: its name and the version of its
+// libraries, in one line. "host" for devices whose backend registers nothing.
+std::string PlanScopeOf(const Device& device);
+// Called during static initialisation of the backend.
+void RegisterPlanScope(DeviceType type, std::string (*scope)(int device));
+
+}  // namespace caffe2
