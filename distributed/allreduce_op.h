@@ -30,7 +30,7 @@ constexpr int64_t kMostGap = 256;
 
 // Different tensors of one element type, reduced as one.
 template <class Context>
-class AllreduceBucketOp final : public CollectiveOp<Context> {
+class AllreduceBucketOp : public CollectiveOp<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   AllreduceBucketOp(const OperatorDef& def, Workspace* ws)
@@ -93,7 +93,7 @@ class AllreduceBucketOp final : public CollectiveOp<Context> {
 
 // Ends what asynchronous operators of the common world have started.
 template <class Context>
-class AwaitCollectivesOp final : public CollectiveOp<Context> {
+class AwaitCollectivesOp : public CollectiveOp<Context> {
  public:
   using CollectiveOp<Context>::CollectiveOp;
 

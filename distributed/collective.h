@@ -72,6 +72,14 @@ class Communicator {
   // Waits until all operations that were started are done.
   virtual void Await() {}
 
+  // True if operations, and Await(), may be recorded in a CUDA graph (caffe2/cuda/graph.h): Await()
+  // then makes the compute stream wait. The shards must record the same ones. BeginRecorded() comes
+  // before each launch; AwaitRecorded() behind it waits on the host as Await() does, until all of
+  // the graph is done, and the limit of an operation begins with the launch.
+  virtual bool MayBeRecorded() const { return false; }
+  virtual void BeginRecorded() {}
+  virtual void AwaitRecorded() {}
+
   // A second world of the same shards, so that operations on both may overlap. Collective.
   virtual std::shared_ptr<Communicator> Clone(const std::string& name) = 0;
 

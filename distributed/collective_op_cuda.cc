@@ -1,6 +1,7 @@
 // Collectives of CUDA tensors. The engine of CreateCommonWorld says what carries them: NCCL, or
 // Gloo through page-locked host memory.
 #include "caffe2/cuda/context_cuda.h"
+#include "caffe2/cuda/graph.h"
 #include "distributed/allreduce_op.h"
 #include "distributed/collective_op.h"
 #include "distributed/nccl_communicator_cuda.h"
@@ -32,6 +33,26 @@ class CreateNcclWorldOp final : public CollectiveOp<CUDAContext> {
   }
 };
 
+// Op, recorded where its world can be.
+template <class Op, bool kJoins>
+class RecordableOp final : public Op, public cuda::RecordableCollective {
+ public:
+  using Op::Op;
+
+  bool MayBeRecorded() const override {
+    const CommonWorld& world = OperatorBase::Input<CommonWorld>(0);
+    return world != nullptr && world->MayBeRecorded();
+  }
+  bool LeavesOpen() const override {
+    return this->template GetSingleArgument<bool>("async", false);
+  }
+  bool Joins() const override { return kJoins; }
+  void BeginRecorded() override { this->World()->BeginRecorded(); }
+  void AwaitRecorded() override { this->World()->AwaitRecorded(); }
+};
+using RecordableBucket = RecordableOp<AllreduceBucketOp<CUDAContext>, false>;
+using RecordableAwait = RecordableOp<AwaitCollectivesOp<CUDAContext>, true>;
+
 REGISTER_CUDA_OPERATOR(CreateCommonWorld, CreateGlooWorldOp);
 REGISTER_CUDA_OPERATOR_WITH_ENGINE(CreateCommonWorld, GLOO, CreateGlooWorldOp);
 REGISTER_CUDA_OPERATOR_WITH_ENGINE(CreateCommonWorld, NCCL, CreateNcclWorldOp);
@@ -44,8 +65,8 @@ REGISTER_CUDA_OPERATOR_WITH_ENGINE(CreateCommonWorld, NCCL, CreateNcclWorldOp);
 REGISTER_COLLECTIVE(CloneCommonWorld, CloneCommonWorldOp<CUDAContext>);
 REGISTER_COLLECTIVE(DestroyCommonWorld, DestroyCommonWorldOp<CUDAContext>);
 REGISTER_COLLECTIVE(Allreduce, AllreduceOp<CUDAContext>);
-REGISTER_COLLECTIVE(AllreduceBucket, AllreduceBucketOp<CUDAContext>);
-REGISTER_COLLECTIVE(AwaitCollectives, AwaitCollectivesOp<CUDAContext>);
+REGISTER_COLLECTIVE(AllreduceBucket, RecordableBucket);
+REGISTER_COLLECTIVE(AwaitCollectives, RecordableAwait);
 REGISTER_COLLECTIVE(Broadcast, BroadcastOp<CUDAContext>);
 REGISTER_COLLECTIVE(Barrier, BarrierOp<CUDAContext>);
 REGISTER_COLLECTIVE(Allgather, AllgatherOp<CUDAContext>);

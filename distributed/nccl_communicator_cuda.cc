@@ -27,6 +27,7 @@ class NcclCommunicator final : public Communicator {
         compute_(cuda::GetStream(device, cuda::kComputeStream)),
         stream_(cuda::GetStream(device, cuda::kCommunicationStream)),
         before_(device),
+        launched_(device),
         operation_("joining common world " + options.name),
         deadline_(options.timeout) {
     group_ = std::make_unique<cuda::NcclGroup>(id, rank(), size(), device, stream_,
@@ -54,12 +55,33 @@ class NcclCommunicator final : public Communicator {
 
   void Await() override {
     if (!waiting_) return;
+    if (cuda::IsRecorded(compute_)) {
+      group_->Join(compute_);
+      waiting_ = false;
+      return;
+    }
     before_.Synchronize();  // the time that the device computes does not count
     deadline_ = Deadline(timeout_);
     Guarded([this] {
       while (!group_->Done()) CheckAndSleep();
     });
     waiting_ = false;
+  }
+
+  bool MayBeRecorded() const override { return true; }
+  void BeginRecorded() override {
+    operation_ = "a recorded iteration on common world " + name_;
+    ThrowIfAborted();
+    deadline_ = Deadline(timeout_);
+  }
+  void AwaitRecorded() override {
+    launched_.Record(compute_);
+    Guarded([this] {
+      while (!launched_.Done()) {
+        group_->CheckErrors();
+        CheckAndSleep();
+      }
+    });
   }
 
  protected:
@@ -161,7 +183,8 @@ class NcclCommunicator final : public Communicator {
   milliseconds timeout_;
   const int device_;
   const cuda::Stream compute_, stream_;
-  cuda::Event before_;  // what the compute stream held when the last operation was started
+  cuda::Event before_;    // what the compute stream held when the last operation was started
+  cuda::Event launched_;  // a graph with recorded operations
   std::string operation_;
   Deadline deadline_;
   bool waiting_ = false;

@@ -27,4 +27,21 @@ class Graph {
   std::unique_ptr<State> state_;
 };
 
+// Operators that exchange data with other shards, and may be recorded all the same: what they start
+// on another stream while a graph is recorded becomes a branch of it, which an operator that ends
+// it joins again. A graph that holds such work waits on the device for the other shards; the host
+// watches it.
+class RecordableCollective {
+ public:
+  virtual ~RecordableCollective() = default;
+  // True if its communicator can be used so.
+  virtual bool MayBeRecorded() const = 0;
+  virtual bool LeavesOpen() const = 0;  // work that another operator joins
+  virtual bool Joins() const = 0;       // all that was left open
+  // Around each launch of the graph. AwaitRecorded waits until the graph is done, and throws if
+  // another shard is lost or the deadline passes; the graph then ends, and is of no use.
+  virtual void BeginRecorded() = 0;
+  virtual void AwaitRecorded() = 0;
+};
+
 }  // namespace caffe2::cuda

@@ -48,9 +48,10 @@ bool Overlap(const Tensor& a, const Tensor& b) {
 // on the host, has an operand that is no tensor of its device, or turns out to do what a graph
 // cannot hold, such as to wait, or to pass a value of the host to a kernel other than through
 // HostValues. Those run between the graphs, or before all of a graph that they have nothing in
-// common with: what moves the iteration and the learning rate runs before the iteration. Where a
-// tensor has moved or changed its shape or type, the rest of the run goes one by one, and the next
-// run records again.
+// common with: what moves the iteration and the learning rate runs before the iteration.
+// Collectives are recorded if their communicator allows it and what they start is joined in the
+// same graph. Where a tensor has moved or changed its shape or type, the rest of the run goes one
+// by one, and the next run records again.
 class CudaGraphNet final : public NetBase {
  public:
   CudaGraphNet(const std::shared_ptr<const NetDef>& net_def, Workspace* ws)
@@ -80,6 +81,7 @@ class CudaGraphNet final : public NetBase {
     std::unique_ptr<cuda::Graph> graph;
     std::unique_ptr<cuda::HostValues> values;
     std::vector<Operand> operands;
+    std::vector<cuda::RecordableCollective*> collectives;
   };
 
   bool RunOneByOne(size_t begin) {
@@ -107,7 +109,7 @@ class CudaGraphNet final : public NetBase {
           return RunOneByOne(begin);
         }
         segment.values->Send();
-        segment.graph->Launch();
+        Launch(segment);
         continue;
       }
       for (size_t k = segment.begin; k < segment.end; ++k) {
@@ -115,6 +117,12 @@ class CudaGraphNet final : public NetBase {
       }
     }
     return true;
+  }
+
+  static void Launch(const Segment& segment) {
+    for (cuda::RecordableCollective* collective : segment.collectives) collective->BeginRecorded();
+    segment.graph->Launch();
+    for (cuda::RecordableCollective* collective : segment.collectives) collective->AwaitRecorded();
   }
 
   uint64_t RandomPosition(size_t i) const {
@@ -130,8 +138,30 @@ class CudaGraphNet final : public NetBase {
     do {
       segments_.clear();
       Arrange();
+      while (!CollectivesAreJoined()) Arrange();
     } while (!TryToRecordAll());
     Describe();
+  }
+
+  // False if what collectives start would not be joined in the same graph: they are obstacles now.
+  bool CollectivesAreJoined() {
+    bool open = false, joined = true;
+    for (size_t k = 0; k < order_.size() && joined; ++k) {
+      joined = !open || Continues(k - 1, k);
+      const auto* collective = CollectiveOf(order_[k]);
+      if (collective == nullptr || !obstacles_[order_[k]].empty()) continue;
+      open = (open || collective->LeavesOpen()) && !collective->Joins();
+    }
+    if (joined && !open) return true;
+    for (size_t i = 0; i < operators_.size(); ++i) {
+      if (CollectiveOf(i) != nullptr && obstacles_[i].empty()) {
+        obstacles_[i] = "what lies between it and the end of its work is not recorded";
+      }
+    }
+    return false;
+  }
+  cuda::RecordableCollective* CollectiveOf(size_t i) const {
+    return dynamic_cast<cuda::RecordableCollective*>(operators_[i].get());
   }
 
   // False if an operator was found to be an obstacle.
@@ -139,7 +169,7 @@ class CudaGraphNet final : public NetBase {
     for (size_t begin = 0; begin < order_.size();) {
       size_t end = begin + 1;
       while (end < order_.size() && Continues(begin, end)) ++end;
-      Segment segment{begin, end, nullptr, nullptr, {}};
+      Segment segment{begin, end, nullptr, nullptr, {}, {}};
       if (obstacles_[order_[begin]].empty() && !TryToRecord(&segment)) return false;
       segments_.push_back(std::move(segment));
       begin = end;
@@ -226,6 +256,9 @@ class CudaGraphNet final : public NetBase {
       return false;
     }
     segment->operands = OperandsOfSegment(*segment);
+    for (size_t i = segment->begin; i < segment->end; ++i) {
+      if (auto* collective = CollectiveOf(order_[i])) segment->collectives.push_back(collective);
+    }
     return true;
   }
 
@@ -237,7 +270,7 @@ class CudaGraphNet final : public NetBase {
     if (RandomPosition(i) != before) throw Error("it draws random numbers");
     for (size_t k = 0; k < op.Inputs().size(); ++k) {
       const Tensor* input = BlobTensor(*op.Inputs()[k]);
-      if (input->GetDeviceType() == CPU && !values.IsSource(*input)) {
+      if (input != nullptr && input->GetDeviceType() == CPU && !values.IsSource(*input)) {
         throw Error(MakeString("input ", k, " lies on the host"));
       }
     }
@@ -247,7 +280,10 @@ class CudaGraphNet final : public NetBase {
   static std::string ObstacleOf(const OperatorBase& op) {
     if (op.device_option().device_type() != CUDA) return "it runs on the host";
     const Device device = ToDevice(op.device_option());
-    for (size_t i = 0; i < op.Inputs().size() + op.Outputs().size(); ++i) {
+    const auto* collective = dynamic_cast<const cuda::RecordableCollective*>(&op);
+    // Its common world comes first.
+    const size_t begin = collective != nullptr && collective->MayBeRecorded() ? 1 : 0;
+    for (size_t i = begin; i < op.Inputs().size() + op.Outputs().size(); ++i) {
       const bool input = i < op.Inputs().size();
       const Blob& blob = input ? *op.Inputs()[i] : *op.Outputs()[i - op.Inputs().size()];
       const Tensor* tensor = BlobTensor(blob);
@@ -261,6 +297,7 @@ class CudaGraphNet final : public NetBase {
     return "";
   }
 
+  // Null for a blob that is no tensor: the common world of a collective.
   template <typename F>
   void ForEachOperand(const Segment& segment, const F& f) const {
     for (size_t k = segment.begin; k < segment.end; ++k) {
@@ -273,7 +310,9 @@ class CudaGraphNet final : public NetBase {
   std::vector<Operand> OperandsOfSegment(const Segment& segment) const {
     std::vector<Operand> operands;
     ForEachOperand(segment, [&operands](const Tensor* tensor) {
-      operands.push_back({tensor->raw_data(), tensor->sizes(), tensor->dtype()});
+      operands.push_back(tensor == nullptr
+                             ? Operand()
+                             : Operand{tensor->raw_data(), tensor->sizes(), tensor->dtype()});
     });
     return operands;
   }
@@ -283,8 +322,11 @@ class CudaGraphNet final : public NetBase {
     size_t next = 0;
     ForEachOperand(segment, [&](const Tensor* tensor) {
       const Operand& operand = segment.operands[next++];
-      same = same && tensor != nullptr && tensor->raw_data() == operand.data &&
-             tensor->sizes() == operand.dims && tensor->dtype() == operand.type;
+      const bool equal = tensor == nullptr ? operand.data == nullptr
+                                           : tensor->raw_data() == operand.data &&
+                                                 tensor->sizes() == operand.dims &&
+                                                 tensor->dtype() == operand.type;
+      same = same && equal;
     });
     return same;
   }

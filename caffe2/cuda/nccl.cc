@@ -123,6 +123,17 @@ struct NcclGroup::State {
     if (status != ncclSuccess) Throw(status, what, comm);
   }
 
+  // False while NCCL is still starting an operation. Throws if one failed.
+  bool IsSettled() const {
+    CAFFE_ENFORCE(comm != nullptr, "the NCCL group was aborted");
+    ncclResult_t progress = ncclSuccess;
+    const ncclResult_t asked = Nccl().async_error(comm, &progress);
+    if (asked != ncclSuccess) Throw(asked, "asking for errors", comm);
+    if (progress == ncclInProgress) return false;
+    if (progress != ncclSuccess) Throw(progress, "an operation failed", comm);
+    return true;
+  }
+
   template <typename Call>
   void Start(const char* what, const Call& call) {
     CAFFE_ENFORCE(comm != nullptr, "the NCCL group was aborted");
@@ -195,15 +206,9 @@ void NcclGroup::ReduceParts(void* data, const std::vector<int64_t>& counts, Type
   });
 }
 
-bool NcclGroup::Done() {
-  CAFFE_ENFORCE(state_->comm != nullptr, "the NCCL group was aborted");
-  ncclResult_t progress = ncclSuccess;
-  const ncclResult_t asked = Nccl().async_error(state_->comm, &progress);
-  if (asked != ncclSuccess) Throw(asked, "asking for errors", state_->comm);
-  if (progress == ncclInProgress) return false;
-  if (progress != ncclSuccess) Throw(progress, "an operation failed", state_->comm);
-  return state_->end.Done();
-}
+bool NcclGroup::Done() { return state_->IsSettled() && state_->end.Done(); }
+void NcclGroup::CheckErrors() { state_->IsSettled(); }
+void NcclGroup::Join(Stream waiting) { state_->end.Delay(waiting); }
 
 void NcclGroup::Abort() {
   ncclComm_t comm = std::exchange(state_->comm, nullptr);

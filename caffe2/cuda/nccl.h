@@ -41,6 +41,10 @@ class NcclGroup {
 
   // True if all operations are over. Throws if one failed, also because of another member.
   bool Done();
+  // `waiting`, of the same device, goes on only when all operations are over. For operations that
+  // are recorded (graph.h), after which CheckErrors() tells what Done() would.
+  void Join(Stream waiting);
+  void CheckErrors();
   // Ends the operations in progress, so that the stream goes on; the group is of no use then.
   void Abort();
 

@@ -11,6 +11,7 @@
 
 #include "caffe2/core/logging.h"
 #include "distributed/accumulate.h"
+#include "tests/cuda_emulation/device.h"
 
 namespace caffe2::cuda {
 namespace {
@@ -55,12 +56,17 @@ NcclId MakeNcclId() {
 
 struct NcclGroup::State {
   int rank = 0, size = 1;
+  Stream stream = nullptr;
+  std::function<void()> wait;
   std::shared_ptr<Shared> shared;
   int64_t started = 0;
   bool aborted = false;
 
   void Start(const Part& part, const Work& work) {
     CAFFE_ENFORCE(!aborted, "the NCCL group was aborted");
+    emulation::Perform(stream, [this, part, work] { Take(part, work); });
+  }
+  void Take(const Part& part, const Work& work) {
     std::lock_guard<std::mutex> lock(shared->mutex);
     Shared::Operation& operation = shared->open[started++];
     operation.parts.resize(size);
@@ -71,11 +77,13 @@ struct NcclGroup::State {
   }
 };
 
-NcclGroup::NcclGroup(const NcclId& id, int rank, int size, int /*device*/, Stream /*stream*/,
+NcclGroup::NcclGroup(const NcclId& id, int rank, int size, int /*device*/, Stream stream,
                      std::function<void()> wait)
     : state_(std::make_unique<State>()) {
   state_->rank = rank;
   state_->size = size;
+  state_->stream = stream;
+  state_->wait = wait;
   state_->shared = SharedOf(id);
   const auto all_are_here = [this, size] {
     std::lock_guard<std::mutex> lock(state_->shared->mutex);
@@ -136,6 +144,12 @@ bool NcclGroup::Done() {
   CAFFE_ENFORCE(!state_->aborted, "the NCCL group was aborted");
   std::lock_guard<std::mutex> lock(state_->shared->mutex);
   return state_->shared->done >= state_->started;
+}
+void NcclGroup::CheckErrors() { CAFFE_ENFORCE(!state_->aborted, "the NCCL group was aborted"); }
+void NcclGroup::Join(Stream waiting) {
+  emulation::Perform(waiting, [this] {
+    while (!Done()) state_->wait();
+  });
 }
 void NcclGroup::Abort() { state_->aborted = true; }
 
