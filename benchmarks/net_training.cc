@@ -8,18 +8,24 @@
 
 #include <gflags/gflags.h>
 
+#include <memory>
+#include <set>
+#include <utility>
+
 #include "benchmarks/operator_table.h"
 #include "caffe2/core/device_backend.h"
 #include "caffe2/graph/conv_norm_fusion.h"
 #include "caffe2/graph/flat_update.h"
 #include "caffe2/graph/fusion.h"
 #include "caffe2/graph/gradient_sum.h"
+#include "caffe2/graph/half_gradients.h"
 #include "caffe2/graph/side_stream.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/model/loss_scale.h"
 #include "caffe2/model/networks.h"
 #include "caffe2/model/optimizer.h"
 #include "caffe2/utils/program.h"
+#include "train/measured_forms.h"
 
 DEFINE_string(model, "resnet50", "a network of caffe2/model");
 DEFINE_int32(batch, 16, "images a step");
@@ -30,7 +36,10 @@ DEFINE_string(dtype, "float", "float, bfloat16 or float16 activations");
 DEFINE_string(order, "NHWC", "NHWC or NCHW");
 DEFINE_string(device, "cpu", "cpu or cuda");
 DEFINE_string(fuse, "all", "off, bn or all");
-DEFINE_string(fuse_conv, "auto", "none, stats, prologue, residual; auto: what the trainers choose");
+DEFINE_string(fuse_conv, "auto",
+              "none, stats, prologue, residual; auto: what the trainers choose without measuring; "
+              "measured: what they measure, and keep in CAFFE2_CUDA_PLAN_CACHE");
+DEFINE_bool(half_gradients, false, "16-bit gradients of filters, as --half_gradients of trainers");
 DEFINE_bool(memory_plan, true, "share memory between blobs");
 DEFINE_bool(cuda_graph, false,
             "record a step and start it by one call, as --cuda_graph of trainers");
@@ -46,17 +55,32 @@ DEFINE_double(tflops, 0, "products, TFLOP/s; 0: 790 for 16-bit types, 67 for flo
 namespace caffe2 {
 namespace {
 
+std::vector<int64_t> ImageShape() {
+  if (FLAGS_order == "NHWC") {
+    return {FLAGS_batch, FLAGS_image_size, FLAGS_image_size, FLAGS_channels};
+  }
+  return {FLAGS_batch, FLAGS_channels, FLAGS_image_size, FLAGS_image_size};
+}
+
 void FeedInputs(Workspace* ws) {
-  const std::vector<int64_t> shape =
-      FLAGS_order == "NHWC"
-          ? std::vector<int64_t>{FLAGS_batch, FLAGS_image_size, FLAGS_image_size, FLAGS_channels}
-          : std::vector<int64_t>{FLAGS_batch, FLAGS_channels, FLAGS_image_size, FLAGS_image_size};
-  benchmark::FeedImages(shape, ws);
+  benchmark::FeedImages(ImageShape(), ws);
   Tensor* label = BlobGetMutableTensor(ws->CreateBlob("label"), Device{});
   label->Resize(FLAGS_batch);
   for (int i = 0; i < FLAGS_batch; ++i) {
     label->mutable_data<int>()[i] = i % FLAGS_labels;
   }
+}
+
+// Which form of a part of the net is faster, as the trainers measure it.
+ChooseForm Measuring(const ModelHelper& model) {
+  MeasuredFormsOptions options{.cache = PlanCache::Default(),
+                               .executor = FLAGS_cuda_graph ? "cuda_graph" : "simple",
+                               .shapes = InferBlobShapesAndTypes({}, {&model.param_init_net()}),
+                               .share = nullptr};
+  CAFFE_ENFORCE(options.cache.is_kept(), "--fuse_conv measured needs CAFFE2_CUDA_PLAN_CACHE");
+  options.shapes["data"] = CreateTensorShape(ImageShape(), TensorProto::FLOAT);
+  auto forms = std::make_shared<MeasuredForms>(std::move(options));
+  return [forms](const FormSite& site) { return (*forms)(site); };
 }
 
 void BuildModel(ModelHelper* model) {
@@ -72,11 +96,13 @@ void BuildModel(ModelHelper* model) {
   const std::string scores = AddNetwork(model, FLAGS_model, data, network);
   const auto loss = brew::SoftmaxWithLoss(model, scores, "label", "softmax", "loss");
   FuseOperators(model->net(), {ParseFusionLevel(FLAGS_fuse), {loss.loss}});
-  FuseConvolutionsWithNorms(
-      model->net(), FLAGS_fuse_conv == "auto"
-                        ? ChooseConvNormFusion(ToDevice(model->options().device).type, FLAGS_order,
-                                               model->options().compute_type)
-                        : ParseConvNormFusion(FLAGS_fuse_conv));
+  const bool measured = FLAGS_fuse_conv == "measured";
+  const ConvNormFusion fusion =
+      measured || FLAGS_fuse_conv == "auto"
+          ? ChooseConvNormFusion(ToDevice(model->options().device).type, FLAGS_order,
+                                 model->options().compute_type)
+          : ParseConvNormFusion(FLAGS_fuse_conv);
+  FuseConvolutionsWithNorms(model->net(), fusion, {}, measured ? Measuring(*model) : nullptr);
   const bool half = model->options().compute_type == TensorProto::FLOAT16;
   model->AddGradientOperators({{loss.loss, half ? AddLossScale(model, {}) : ""}});
   if (FLAGS_device != "cpu") FuseGradientSums(model->net());
@@ -106,14 +132,22 @@ int Run() {
 
   Workspace ws;
   // As the trainers do on GPUs.
-  const std::vector<FlatGroup> groups = device.type == CPU
-                                            ? std::vector<FlatGroup>()
-                                            : FuseUpdates(*model.param_init_net(), model.net());
+  std::vector<FlatGroup> groups;
+  if (device.type != CPU) groups = FuseUpdates(*model.param_init_net(), model.net());
+  if (options.compute_type != TensorProto::FLOAT) {
+    AddFilterCopies(options.compute_type, model.net(), &groups);
+  }
+  if (FLAGS_half_gradients) HalveFilterGradients(model.net(), &groups);
   CAFFE_ENFORCE(ws.RunNetOnce(*model.param_init_net()));
   for (const FlatGroup& group : groups) PlaceFlat(group, &ws);
   FeedInputs(&ws);
   for (const char* name : {"data", "label"}) benchmark::MoveTo(device, name, &ws);
-  if (FLAGS_memory_plan) benchmark::ShareMemory(*model.net(), {"loss"}, &ws, device);
+  std::set<std::string> placed = {"loss"};
+  for (const FlatGroup& group : groups) {
+    placed.insert(group.gradients.begin(), group.gradients.end());
+    placed.insert(group.copies.begin(), group.copies.end());
+  }
+  if (FLAGS_memory_plan) benchmark::ShareMemory(*model.net(), placed, &ws, device);
   if (FLAGS_side_stream) UseSideStreams(model.net());
   if (FLAGS_cuda_graph) model.net()->set_type("cuda_graph");
   NetBase* net = ws.CreateNet(*model.net());

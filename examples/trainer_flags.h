@@ -40,7 +40,10 @@ DEFINE_string(
 DEFINE_string(
     fuse_conv, "auto",
     "GPUs, NHWC: fuse convolutions with the batch normalization around them: none, stats, "
-    "prologue, residual; auto: prologue for float16, stats for bfloat16");
+    "prologue, residual; auto: prologue for float16, stats for bfloat16; or, if "
+    "CAFFE2_CUDA_PLAN_CACHE names a folder, what is faster in each place");
+DEFINE_bool(half_gradients, false,
+            "GPUs, float16 or bfloat16: gradients of filters in 16 bits, also between shards");
 DEFINE_double(loss_scale, 0,
               "what the loss is multiplied by for float16, a power of two; 0: found and followed");
 DEFINE_string(optimizer, "sgd", "sgd, adam, adagrad or rmsprop");
@@ -163,6 +166,7 @@ inline TrainOptions OptionsFromFlags(const std::string& file_store_path) {
   options.model.dtype = FLAGS_dtype;
   options.model.loss_scale = static_cast<float>(FLAGS_loss_scale);
   options.model.fuse_conv = FLAGS_fuse_conv;
+  options.model.half_gradients = FLAGS_half_gradients;
   options.model.optimizer = FLAGS_optimizer;
   options.model.lr_policy = FLAGS_lr_policy;
   options.schedule.max_iterations = FLAGS_max_iterations;

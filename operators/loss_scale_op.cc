@@ -24,14 +24,23 @@ bool AreFinite(const Arrays& arrays, float scale) {
 }  // namespace
 
 template <>
+void CheckFiniteAndUnscaleOp<CPUContext, true>::Clear(float* found_inf) {
+  *found_inf = 0;
+}
+template <>
+void CheckFiniteAndUnscaleOp<CPUContext, false>::Clear(float* found_inf) {
+  *found_inf = 0;
+}
+
+template <>
 template <typename T>
 void CheckFiniteAndUnscaleOp<CPUContext, true>::Unscale(const float* scale, float* found_inf) {
-  *found_inf = AreFinite<T, true>(gradients_, *scale) ? 0.f : 1.f;
+  if (!AreFinite<T, true>(gradients_, *scale)) *found_inf = 1.f;
 }
 template <>
 template <typename T>
 void CheckFiniteAndUnscaleOp<CPUContext, false>::Unscale(const float* scale, float* found_inf) {
-  *found_inf = AreFinite<T, false>(gradients_, *scale) ? 0.f : 1.f;
+  if (!AreFinite<T, false>(gradients_, *scale)) *found_inf = 1.f;
 }
 
 template <>
@@ -62,7 +71,7 @@ OPERATOR_SCHEMA(CheckFiniteAndUnscale)
         "training\", ICLR 2018), and tells whether all of them are finite. Updates that are given "
         "found_inf do nothing if it is not 0.")
     .Input(0, "scale", "The loss scale, a float scalar.")
-    .Input(1, "gradient_0", "Gradients of one type: float, float16 or bfloat16.")
+    .Input(1, "gradient_0", "Gradients, each float, float16 or bfloat16.")
     .Output(0, "found_inf", "Float scalar: 1 if a quotient is infinite or NaN, else 0.")
     .Output(1, "gradient_0", "The gradients, divided; the same blobs.");
 OPERATOR_SCHEMA(CheckFinite)
@@ -79,7 +88,7 @@ OPERATOR_SCHEMA(CheckFinite)
          "(bool, default false) Gradients that lie behind each other in one block, less than 64 "
          "elements apart, are read as one, with what lies between them.")
     .Input(0, "scale", "The loss scale, a float scalar.")
-    .Input(1, "gradient_0", "Gradients of one type: float, float16 or bfloat16.")
+    .Input(1, "gradient_0", "Gradients, each float, float16 or bfloat16.")
     .Output(0, "found_inf", "Float scalar: 1 if a gradient over scale is infinite or NaN, else 0.")
     .Output(1, "used_scale", "The scale, which an operator behind this one may change.");
 SHOULD_NOT_DO_GRADIENT(CheckFinite);

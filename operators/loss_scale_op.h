@@ -19,14 +19,38 @@ class CheckFiniteAndUnscaleOp final : public Operator<Context> {
       : Operator<Context>(def, ws), flat_(this->template GetSingleArgument<bool>("flat", false)) {}
 
   bool RunOnDevice() override {
-    return TensorTypes<float, float16, bfloat16>::Dispatch(this, Input(1).dtype());
+    CAFFE_ENFORCE_EQ(Input(0).numel(), 1, "the loss scale must be a scalar");
+    Output(0)->Resize(1);
+    const float* scale = Input(0).template data<float>();
+    float* found_inf = Output(0)->template mutable_data<float>();
+    if (!kUnscale) {
+      Output(1)->Resize(1);
+      context_.Copy(1, scale, Output(1)->template mutable_data<float>());
+    }
+    Clear(found_inf);
+    const int done = UnscaleThose<float>(scale, found_inf) +
+                     UnscaleThose<float16>(scale, found_inf) +
+                     UnscaleThose<bfloat16>(scale, found_inf);
+    CAFFE_ENFORCE_EQ(done, InputSize() - 1,
+                     "gradients that are neither float, float16 nor bfloat16 among the inputs");
+    return true;
   }
 
+ private:
+  struct Array {
+    int64_t size;
+    void* data;
+  };
+  static constexpr int64_t kPlace = 64;  // elements: `flat` gradients begin at multiples
+
+  // Returns how many gradients are of T.
   template <typename T>
-  bool DoRunWithType() {
-    CAFFE_ENFORCE_EQ(Input(0).numel(), 1, "the loss scale must be a scalar");
+  int UnscaleThose(const float* scale, float* found_inf) {
     gradients_.clear();
+    int count = 0;
     for (int i = 1; i < InputSize(); ++i) {
+      if (!Input(i).template IsType<T>()) continue;
+      ++count;
       // Written to only where it is also output i.
       T* data = const_cast<T*>(Input(i).template data<T>());
       T* end = gradients_.empty()
@@ -38,23 +62,9 @@ class CheckFiniteAndUnscaleOp final : public Operator<Context> {
         gradients_.push_back({Input(i).numel(), data});
       }
     }
-    Output(0)->Resize(1);
-    const float* scale = Input(0).template data<float>();
-    float* found_inf = Output(0)->template mutable_data<float>();
-    if (!kUnscale) {
-      Output(1)->Resize(1);
-      context_.Copy(1, scale, Output(1)->template mutable_data<float>());
-    }
-    Unscale<T>(scale, found_inf);
-    return true;
+    if (count > 0) Unscale<T>(scale, found_inf);
+    return count;
   }
-
- private:
-  struct Array {
-    int64_t size;
-    void* data;
-  };
-  static constexpr int64_t kPlace = 64;  // elements: `flat` gradients begin at multiples
 
   // Where the next tensor of a block begins.
   template <typename T>
@@ -62,8 +72,9 @@ class CheckFiniteAndUnscaleOp final : public Operator<Context> {
     return static_cast<T*>(block.data) + (block.size + kPlace - 1) / kPlace * kPlace;
   }
 
+  void Clear(float* found_inf);  // *found_inf = 0
   // Divides gradients_, arrays of T, by *scale, if kUnscale; *found_inf = 1 if a quotient is not
-  // finite, else 0.
+  // finite.
   template <typename T>
   void Unscale(const float* scale, float* found_inf);
 

@@ -11,7 +11,6 @@ namespace {
 template <typename T, class Arrays>
 void LaunchAll(const Arrays& arrays, bool write, const float* scale, float* found_inf,
                cuda::Stream stream) {
-  cuda::SetBytesAsync(found_inf, 0, sizeof(float), stream);
   ArrayList<T> list;
   for (const auto& array : arrays) {
     list.size[list.count] = array.size;
@@ -24,6 +23,15 @@ void LaunchAll(const Arrays& arrays, bool write, const float* scale, float* foun
 }
 
 }  // namespace
+
+template <>
+void CheckFiniteAndUnscaleOp<CUDAContext, true>::Clear(float* found_inf) {
+  cuda::SetBytesAsync(found_inf, 0, sizeof(float), context_.stream());
+}
+template <>
+void CheckFiniteAndUnscaleOp<CUDAContext, false>::Clear(float* found_inf) {
+  cuda::SetBytesAsync(found_inf, 0, sizeof(float), context_.stream());
+}
 
 template <>
 template <typename T>

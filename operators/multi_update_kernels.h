@@ -14,7 +14,9 @@ struct BlockUpdate {
   Rate lr, correction;
   const float* found_inf = nullptr;  // null or zero: the elements are updated, else they stay
   const float* scale = nullptr;      // what gradients are divided by; null: nothing
-  const float *grad = nullptr, *param = nullptr;
+  const void* grad = nullptr;
+  Number grad_type = Number::kFloat;  // or one of 16 bits, the copy's if there is one
+  const float* param = nullptr;
   const float* state[Rule::kStates] = {};
   float* param_out = nullptr;
   float* state_out[Rule::kStates] = {};

@@ -30,17 +30,18 @@ namespace {
 template <class Rule>
 using Part = typename MultiUpdateRun<Rule>::Part;
 
-// Elements [begin, end) of a part; `scale` is what gradients are divided by.
-template <class Rule>
+// Elements [begin, end) of a part, with gradients of G; `scale` is what these are divided by.
+template <class Rule, typename G>
 void UpdateElements(const Rule& rule, const UpdateScalars& scalars, float scale,
                     const Part<Rule>& part, int64_t begin, int64_t end) {
   constexpr int kStates = Rule::kStates;
+  const G* grad = static_cast<const G*>(part.grad);
 #pragma omp simd
   for (int64_t i = begin; i < end; ++i) {
     float state[kStates];
     for (int s = 0; s < kStates; ++s) state[s] = part.state[s][i];
     const float old = part.param[i];
-    const float change = rule.Change(scalars, part.grad[i] / scale + part.decay * old, state);
+    const float change = rule.Change(scalars, Widen(grad[i]) / scale + part.decay * old, state);
     for (int s = 0; s < kStates; ++s) part.state_out[s][i] = state[s];
     part.param_out[i] = old + change;
   }
@@ -73,10 +74,13 @@ void RunUpdates(MultiUpdateRun<Rule>* run, const OperatorBase* /*op*/, CPUContex
   const bool skip = IsSet(run->found_inf);
   const float scale = run->scale != nullptr ? *run->scale : 1.f;
   const bool half = run->copy_type.template Match<float16>();
+  const auto update = run->grad_type.template Match<float>()     ? UpdateElements<Rule, float>
+                      : run->grad_type.template Match<float16>() ? UpdateElements<Rule, float16>
+                                                                 : UpdateElements<Rule, bfloat16>;
   for (const Part<Rule>& part : run->parts) {
     if (skip) KeepPart<Rule>(part);
     ParallelFor(part.n, kOptimizerGrain, [&](int64_t begin, int64_t end) {
-      if (!skip) UpdateElements<Rule>(run->rule, scalars, scale, part, begin, end);
+      if (!skip) update(run->rule, scalars, scale, part, begin, end);
       if (part.copy == nullptr) return;
       half ? Narrowed<float16>(begin, end, part.param_out, part.copy)
            : Narrowed<bfloat16>(begin, end, part.param_out, part.copy);
@@ -134,7 +138,7 @@ void MultiUpdateSchema(OpSchema& schema, int states, int steering, const std::st
            "multiples of 64 elements, and what lies between them may be written.")
       .Arg("copied", "(ints, default none) The parameters that are also written in 16 bits.")
       .Arg("copy_type", "(int, default FLOAT16) TensorProto.FLOAT16 or BFLOAT16.")
-      .Input(0, "grads", "n float gradients.")
+      .Input(0, "grads", "n gradients of one type: float, float16 or bfloat16.")
       .Output(0, "output_states",
               "The new states, in the order of the inputs; most often the same "
               "blobs.")

@@ -11,9 +11,10 @@ __device__ inline float ValueOf(const Rate& rate) {
   return rate.address != nullptr ? *rate.address : rate.value;
 }
 
-// N neighbouring elements a turn. Copy: the type of the copy; float: there is none. Chunk i of
-// `chunk` turns decays by decays[i]; without decays, everything by `decay`.
-template <class Rule, typename Copy, int N>
+// N neighbouring elements a turn. Copy: the type of the copy; float: there is none. Grad: that of
+// the gradients. Chunk i of `chunk` turns decays by decays[i]; without decays, everything by
+// `decay`.
+template <class Rule, typename Copy, typename Grad, int N>
 __global__ void UpdateKernel(int64_t packs, int64_t chunk, const float* decays, float decay,
                              BlockUpdate<Rule> u) {
   using Floats = Pack<float, N>;
@@ -22,7 +23,7 @@ __global__ void UpdateKernel(int64_t packs, int64_t chunk, const float* decays, 
   const float scale = u.scale != nullptr ? *u.scale : 1.f;
   const UpdateScalars scalars{ValueOf(u.lr), ValueOf(u.correction)};
   for (int64_t i = cuda::GlobalThread(); i < packs; i += cuda::GlobalThreads()) {
-    const Floats g = reinterpret_cast<const Floats*>(u.grad)[i];
+    const auto g = static_cast<const Pack<Grad, N>*>(u.grad)[i];
     Floats p = reinterpret_cast<const Floats*>(u.param)[i], states[kStates];
 #pragma unroll
     for (int s = 0; s < kStates; ++s) states[s] = reinterpret_cast<const Floats*>(u.state[s])[i];
@@ -33,7 +34,7 @@ __global__ void UpdateKernel(int64_t packs, int64_t chunk, const float* decays, 
         float state[kStates];
 #pragma unroll
         for (int s = 0; s < kStates; ++s) state[s] = states[s].v[k];
-        p.v[k] += u.rule.Change(scalars, g.v[k] / scale + own_decay * p.v[k], state);
+        p.v[k] += u.rule.Change(scalars, cuda::Widen(g.v[k]) / scale + own_decay * p.v[k], state);
 #pragma unroll
         for (int s = 0; s < kStates; ++s) states[s].v[k] = state[s];
       }
@@ -59,12 +60,19 @@ void Launch(int64_t n, int64_t chunk, const float* decays, float decay,
     cuda::Launch("MultiUpdate", kernel, cuda::BlocksFor(packs), cuda::kThreads, stream, packs,
                  chunk / N, decays, decay, update);
   };
-  if (update.copy == nullptr) {
-    launch(UpdateKernel<Rule, float, N>);
-  } else if (update.copy_type == Number::kFloat16) {
-    launch(UpdateKernel<Rule, float16, N>);
+  const auto with_copy = [&](auto zero) {
+    using Narrow = decltype(zero);
+    update.grad_type == Number::kFloat ? launch(UpdateKernel<Rule, Narrow, float, N>)
+                                       : launch(UpdateKernel<Rule, Narrow, Narrow, N>);
+  };
+  if (update.copy != nullptr) {
+    update.copy_type == Number::kFloat16 ? with_copy(float16()) : with_copy(bfloat16());
+  } else if (update.grad_type == Number::kFloat) {
+    launch(UpdateKernel<Rule, float, float, N>);
+  } else if (update.grad_type == Number::kFloat16) {
+    launch(UpdateKernel<Rule, float, float16, N>);
   } else {
-    launch(UpdateKernel<Rule, bfloat16, N>);
+    launch(UpdateKernel<Rule, float, bfloat16, N>);
   }
 }
 

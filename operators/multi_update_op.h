@@ -22,7 +22,8 @@ struct MultiUpdateRun {
   struct Part {
     int64_t n = 0;
     float decay = 0;
-    const float *grad = nullptr, *param = nullptr;
+    const void* grad = nullptr;  // of the run's type
+    const float* param = nullptr;
     const float* state[Rule::kStates] = {};
     float* param_out = nullptr;
     float* state_out[Rule::kStates] = {};
@@ -34,8 +35,9 @@ struct MultiUpdateRun {
   const float *found_inf = nullptr, *scale = nullptr;
   std::vector<Part> parts = {};
   TypeMeta copy_type = {};
-  Tensor decays;        // CUDA: of every kFlatAlignment elements
-  bool warned = false;  // CUDA: that the parts are not flat
+  TypeMeta grad_type = {};  // float, or one of 16 bits
+  Tensor decays;            // CUDA: of every kFlatAlignment elements
+  bool warned = false;      // CUDA: that the parts are not flat
 
   // Where the copies' block would begin, given a part that has one; null if none has.
   const char* CopyBlock() const {
@@ -62,7 +64,9 @@ struct MultiUpdateRun {
     for (const Part& part : parts) {
       const int64_t offset = part.param - first.param;
       bool fits = offset % kFlatAlignment == 0 && offset >= end && offset < end + kFlatAlignment &&
-                  part.grad - first.grad == offset && part.param_out == part.param;
+                  part.param_out == part.param &&
+                  static_cast<const char*>(part.grad) - static_cast<const char*>(first.grad) ==
+                      offset * static_cast<int64_t>(grad_type.itemsize());
       for (int s = 0; s < Rule::kStates; ++s) {
         fits =
             fits && part.state[s] - first.state[s] == offset && part.state_out[s] == part.state[s];
@@ -116,13 +120,14 @@ class MultiUpdateOp final : public Operator<Context> {
   bool RunOnDevice() override {
     const int params = (kStates + 1) * count_ + kSteering, flags = params + count_;
     run_.parts.assign(count_, {});
+    run_.grad_type = Input(0).dtype();
     for (int i = 0; i < count_; ++i) {
       const Tensor &param = Input(params + i), &grad = Input(i);
-      CheckOptimizerState(param, grad, "gradient");
+      CheckGradient(param, grad);
       auto& part = run_.parts[i];
       part.n = param.numel();
       part.decay = decay_[i];
-      part.grad = grad.template data<float>();
+      part.grad = grad.raw_data();
       for (int s = 0; s < kStates; ++s) {
         const Tensor& state = Input((s + 1) * count_ + i);
         CheckOptimizerState(param, state, Rule::kStateNames[s]);
@@ -148,6 +153,14 @@ class MultiUpdateOp final : public Operator<Context> {
  private:
   static constexpr int kStates = Rule::kStates;
   static constexpr int kSteering = Rule::kCorrected ? 2 : 1;
+
+  void CheckGradient(const Tensor& param, const Tensor& grad) const {
+    CAFFE_ENFORCE(grad.has_data() && grad.sizes() == param.sizes(), "gradient is ",
+                  grad.DebugString(), ", the parameter ", param.DebugString());
+    const bool narrow = grad.IsType<float16>() || grad.IsType<bfloat16>();
+    CAFFE_ENFORCE(grad.dtype() == run_.grad_type && (narrow || grad.template IsType<float>()),
+                  "gradients of ", this->type(), " have one type: ", grad.DebugString());
+  }
 
   float* Like(const Tensor& input, int output) {
     Output(output)->ResizeLike(input);

@@ -12,6 +12,12 @@ namespace {
 template <class Rule>
 using Part = typename MultiUpdateRun<Rule>::Part;
 
+Number NumberOf(TypeMeta type) {
+  return type.Match<float>()     ? Number::kFloat
+         : type.Match<float16>() ? Number::kFloat16
+                                 : Number::kBFloat16;
+}
+
 // All that parts have in common, and the pointers of one.
 template <class Rule>
 BlockUpdate<Rule> UpdateOf(const MultiUpdateRun<Rule>& run, const Part<Rule>& part) {
@@ -20,6 +26,7 @@ BlockUpdate<Rule> UpdateOf(const MultiUpdateRun<Rule>& run, const Part<Rule>& pa
   update.found_inf = run.found_inf;
   update.scale = run.scale;
   update.grad = part.grad;
+  update.grad_type = NumberOf(run.grad_type);
   update.param = part.param;
   update.param_out = part.param_out;
   for (int s = 0; s < Rule::kStates; ++s) {
@@ -27,7 +34,10 @@ BlockUpdate<Rule> UpdateOf(const MultiUpdateRun<Rule>& run, const Part<Rule>& pa
     update.state_out[s] = part.state_out[s];
   }
   update.copy = part.copy;
-  update.copy_type = run.copy_type.template Match<float16>() ? Number::kFloat16 : Number::kBFloat16;
+  update.copy_type = NumberOf(run.copy_type);
+  CAFFE_ENFORCE(part.copy == nullptr || update.grad_type == Number::kFloat ||
+                    update.grad_type == update.copy_type,
+                "gradients in ", run.grad_type.name(), ", copies in ", run.copy_type.name());
   return update;
 }
 

@@ -164,6 +164,9 @@ void Validate(const TrainOptions& options) {
   ValidateModel(options.model);
   CAFFE_ENFORCE(options.model.dtype != "float16" || options.devices[0].type != CPU,
                 "--dtype float16 is for GPUs; on the CPU there are float and bfloat16");
+  CAFFE_ENFORCE(!options.model.half_gradients ||
+                    (options.model.dtype != "float" && options.devices[0].type != CPU),
+                "--half_gradients is for GPUs and --dtype float16 or bfloat16");
   ValidateData(options.data, options.model.shape);
   ValidateOutput(options.output, options.shards.shard_id == 0);
 }

@@ -52,6 +52,7 @@ struct ModelOptions {
   std::string dtype = "float";     // of activations: float, bfloat16, or float16 (GPUs only)
   float loss_scale = 0.f;          // for float16; 0: dynamic
   std::string fuse_conv = "auto";  // auto, or a word of ParseConvNormFusion
+  bool half_gradients = false;     // those of filters in 16 bits, as activations (GPUs only)
   std::string optimizer = "sgd";   // sgd, adam, adagrad, rmsprop
   float base_learning_rate = 0.1f;
   float momentum = 0.9f;

@@ -8,6 +8,7 @@
 #include "caffe2/graph/data_parallel.h"
 #include "caffe2/graph/fusion.h"
 #include "caffe2/graph/gradient_sum.h"
+#include "caffe2/graph/half_gradients.h"
 #include "caffe2/graph/side_stream.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/model/loss_scale.h"
@@ -251,6 +252,7 @@ TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind, const Sha
   if (options.devices[0].type != CPU) nets.flat_groups = FuseUpdates(nets.init, &nets.train);
   const TensorProto::DataType type = ComputeType(options.model);
   if (type != TensorProto::FLOAT) AddFilterCopies(type, &nets.train, &nets.flat_groups);
+  if (options.model.half_gradients) HalveFilterGradients(&nets.train, &nets.flat_groups);
   if (parallel.num_shards > 1 && options.devices[0].type == CPU) {
     // Gradients are reduced on a thread of their own while the backward pass goes on.
     nets.train.set_type("dag");
@@ -300,6 +302,7 @@ std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
           {"dtype", model.dtype},
           {"loss_scale", text(model.loss_scale)},
           {"fuse_conv", model.fuse_conv},
+          {"half_gradients", text(model.half_gradients)},
           {"optimizer", model.optimizer},
           {"base_learning_rate", text(model.base_learning_rate)},
           {"momentum", text(model.momentum)},

@@ -1,6 +1,7 @@
 #include "caffe2/graph/flat_update.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
@@ -396,6 +397,15 @@ Tensor Narrowed(const Tensor& tensor, const F& narrow) {
   return Tensor(host.sizes(), values);
 }
 
+// n zeros of a type on a device.
+Tensor ZeroBlock(const Device& device, TensorProto::DataType type, int64_t n) {
+  Tensor zeros(CPU), block(device);
+  zeros.Resize(n);
+  std::memset(zeros.raw_mutable_data(DataTypeToTypeMeta(type)), 0, zeros.nbytes());
+  block.CopyFrom(zeros);
+  return block;
+}
+
 // The updates of a net, those that may become one operator together.
 std::map<Key, std::vector<Update>> FindUpdates(const NetDef& net,
                                                const std::map<std::string, float>& constants) {
@@ -497,13 +507,8 @@ void PlaceFlat(const FlatGroup& group, Workspace* ws) {
     offsets.push_back(end);
     end += (tensor_of(param)->numel() + kAlignment - 1) / kAlignment * kAlignment;
   }
-  const auto make_block = [&group, end] {
-    Tensor block(group.device);
-    block.CopyFrom(Tensor({end}, std::vector<float>(end, 0.f)));
-    return block;
-  };
   const auto place = [&](const std::vector<std::string>& names, const char* kind) {
-    const Tensor block = make_block();
+    const Tensor block = ZeroBlock(group.device, TensorProto::FLOAT, end);
     for (size_t i = 0; i < names.size(); ++i) {
       Tensor* tensor = tensor_of(names[i]);
       const Tensor* param = tensor_of(group.params[i]);
@@ -515,26 +520,22 @@ void PlaceFlat(const FlatGroup& group, Workspace* ws) {
   };
   for (const std::vector<std::string>& states : group.states) place(states, "state");
   place(group.params, "values");
-  if (!group.copies.empty()) {
-    const bool half = group.copy_type == TensorProto::FLOAT16;
-    const auto narrowed = [half](const Tensor& tensor) {
-      return half ? Narrowed<float16>(tensor, ToFloat16) : Narrowed<bfloat16>(tensor, ToBFloat16);
-    };
-    Tensor block(group.device);
-    block.CopyFrom(narrowed(Tensor({end}, std::vector<float>(end, 0.f))));
-    for (size_t i = 0; i < group.params.size(); ++i) {
-      if (group.copies[i].empty()) continue;
+  const auto place_typed = [&](TensorProto::DataType type, const auto& names, const auto& fill) {
+    const Tensor block = ZeroBlock(group.device, type, end);
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (names[i].empty()) continue;
       const Tensor* param = tensor_of(group.params[i]);
       Tensor view = block.View(offsets[i], param->sizes());
-      view.CopyFrom(narrowed(*param));
-      BlobGetMutableTensor(ws->CreateBlob(group.copies[i]), group.device)->ShareData(view);
+      fill(*param, &view);
+      BlobGetMutableTensor(ws->CreateBlob(names[i]), group.device)->ShareData(view);
     }
-  }
-  const Tensor gradients = make_block();
-  for (size_t i = 0; i < group.params.size(); ++i) {
-    BlobGetMutableTensor(ws->CreateBlob(group.gradients[i]), group.device)
-        ->ShareData(gradients.View(offsets[i], tensor_of(group.params[i])->sizes()));
-  }
+  };
+  place_typed(group.copy_type, group.copies, [&group](const Tensor& param, Tensor* view) {
+    const bool half = group.copy_type == TensorProto::FLOAT16;
+    view->CopyFrom(half ? Narrowed<float16>(param, ToFloat16)
+                        : Narrowed<bfloat16>(param, ToBFloat16));
+  });
+  place_typed(group.gradient_type, group.gradients, [](const Tensor&, Tensor*) {});
 }
 
 }  // namespace caffe2

@@ -20,6 +20,7 @@ struct FlatGroup {
   // 16-bit copies (AddFilterCopies), "" for a parameter without one; empty if there are none.
   std::vector<std::string> copies;
   TensorProto::DataType copy_type = TensorProto::FLOAT16;
+  TensorProto::DataType gradient_type = TensorProto::FLOAT;
 };
 
 // Replaces the updates of each device (MomentumSGDUpdate, Adam, Adagrad, or RmsProp and the
@@ -45,8 +46,9 @@ std::vector<FlatGroup> FuseUpdates(const NetDef& init_net, NetDef* net);
 int AddFilterCopies(TensorProto::DataType type, NetDef* net, std::vector<FlatGroup>* groups);
 
 // Makes the blobs of the group views of one block for each list on its device, each beginning at a
-// multiple of 256 bytes and at the same offset in all blocks. Parameters and states, float tensors
-// that the workspace holds, keep their values; gradients are zero, and copies those of the values.
+// multiple of 64 elements and at the same offset in all blocks. Parameters and states, float
+// tensors that the workspace holds, keep their values; gradients are zero, and copies those of the
+// values.
 void PlaceFlat(const FlatGroup& group, Workspace* ws);
 
 }  // namespace caffe2

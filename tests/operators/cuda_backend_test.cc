@@ -15,6 +15,7 @@
 #include "caffe2/graph/conv_norm_fusion.h"
 #include "caffe2/graph/flat_update.h"
 #include "caffe2/graph/fusion.h"
+#include "caffe2/graph/half_gradients.h"
 #include "caffe2/graph/inference.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/model/loss_scale.h"
@@ -405,7 +406,7 @@ TEST(InferenceTest, FoldedNetsOnADeviceGiveTheSameScores) {
   for (size_t i = 0; i < scores[0].size(); ++i) EXPECT_NEAR(scores[0][i], scores[1][i], 1e-3f);
 }
 
-enum class Updates { kApart, kFlat, kFlatWithCopies };
+enum class Updates { kApart, kFlat, kFlatWithCopies, kHalfGradients };
 struct Training {
   std::string network;
   int64_t batch, channels, image_size;
@@ -443,8 +444,11 @@ std::vector<float> Train(const Training& training, TensorProto::DataType type,
   NetDef train = *model.net();
   std::vector<FlatGroup> groups;
   if (training.updates != Updates::kApart) groups = FuseUpdates(*model.param_init_net(), &train);
-  if (training.updates == Updates::kFlatWithCopies) {
+  if (training.updates >= Updates::kFlatWithCopies) {
     EXPECT_GT(AddFilterCopies(type, &train, &groups), 1);
+  }
+  if (training.updates == Updates::kHalfGradients) {
+    EXPECT_GT(HalveFilterGradients(&train, &groups), 0);
   }
   ws->RunNetOnce(*model.param_init_net());
   for (const FlatGroup& group : groups) PlaceFlat(group, ws);
@@ -517,6 +521,23 @@ TEST(MixedPrecisionTest, FilterCopiesChangeNothing) {
   }
 }
 
+// Gradients that the update widens, or the convolutions: the same bits on one device.
+TEST(MixedPrecisionTest, HalfGradientsChangeNothing) {
+  NEED_CUDA();
+  for (const TensorProto::DataType type : {TensorProto::FLOAT16, TensorProto::BFLOAT16}) {
+    std::vector<float> losses[2];
+    Training training{"resnet20_cifar", 2, 3, 8, 3e-3f};
+    for (const bool half : {false, true}) {
+      training.updates = half ? Updates::kHalfGradients : Updates::kFlatWithCopies;
+      Workspace ws;
+      losses[half] = Train(training, type, {.scale = 256.f}, ConvNormFusion::kPrologue, 3, &ws);
+      EXPECT_EQ(Fetch(ws, "conv1_w_grad").IsType<float>(), !half);
+      EXPECT_TRUE(Fetch(ws, "conv1_spatbn_relu_s_grad").IsType<float>());
+    }
+    EXPECT_EQ(losses[0], losses[1]) << TensorProto::DataType_Name(type);
+  }
+}
+
 // With normalization inside of the convolutions, by engines for it or in parts.
 TEST(MixedPrecisionTest, ResidualNetsWithFusedNormsFollowFloat) {
   NEED_CUDA();
@@ -549,6 +570,18 @@ TEST(MixedPrecisionTest, StepsThatOverflowAreSkippedAndLowerTheScale) {
   EXPECT_EQ(OnHost<float>(ws, "loss_scale")[0], kTooLarge / 8);
   EXPECT_EQ(OnHost<float>(ws, "found_inf")[0], 1.f);
   for (const float value : OnHost<float>(ws, "conv1_w_momentum")) EXPECT_EQ(value, 0.f);
+}
+
+// An overflow that only 16-bit gradients have is found as well.
+TEST(MixedPrecisionTest, HalfGradientsThatOverflowSkipTheStep) {
+  NEED_CUDA();
+  Workspace ws;
+  constexpr float kTooLarge = 0x1p24f;
+  Training training{"resnet20_cifar", 2, 3, 8, 3e-3f, Updates::kHalfGradients};
+  const std::vector<float> losses =
+      Train(training, TensorProto::FLOAT16, {.scale = kTooLarge}, ConvNormFusion::kNone, 2, &ws);
+  EXPECT_EQ(losses[0], losses[1]) << "a skipped step changes no parameter";
+  EXPECT_EQ(OnHost<float>(ws, "loss_scale")[0], kTooLarge / 4);
 }
 
 TEST(MixedPrecisionTest, TheScaleGrowsWhileNothingOverflows) {

@@ -64,6 +64,19 @@ TEST(CheckFiniteTest, OnlyReads) {
   }
 }
 
+TEST(CheckFiniteTest, TakesGradientsOfSeveralTypes) {
+  for (const int bad : {-1, 0, 1, 2}) {
+    Workspace ws;
+    const auto value = [bad](int i) { return i == bad ? kInfinity : 1.f; };
+    Feed<float>(&ws, "scale", {1}, {2.f});
+    Feed<float16>(&ws, "g0", {2}, {ToFloat16(1.f), ToFloat16(value(0))});
+    Feed<float>(&ws, "g1", {2}, {1.f, value(1)});
+    Feed<bfloat16>(&ws, "g2", {2}, {ToBFloat16(1.f), ToBFloat16(value(2))});
+    RunOp(&ws, Op("CheckFinite", {"scale", "g0", "g1", "g2"}, {"found_inf", "used"}));
+    ExpectTensor(ws, "found_inf", {1}, {bad >= 0 ? 1.f : 0.f});
+  }
+}
+
 TEST(CheckFiniteAndUnscaleTest, FindsOneBadValueWhereverItIs) {
   for (const float bad : {kInfinity, -kInfinity, std::nanf("")}) {
     for (const int position : {0, 2047, 4999}) {

@@ -75,6 +75,34 @@ TEST_P(MultiMomentumSgdTest, UpdatesEachParameter) {
   }
 }
 
+// Gradients in 16 bits, which are widened as they are read.
+TEST_P(MultiMomentumSgdTest, TakesHalfGradients) {
+  Reference reference(kSizes);
+  Workspace ws;
+  Feed(&ws, "lr", {1}, std::vector<float>{0.3f});
+  for (size_t i = 0; i < kSizes.size(); ++i) {
+    const std::string n = std::to_string(i);
+    std::vector<float16> rounded;
+    for (float& value : reference.grad[i]) {
+      rounded.push_back(ToFloat16(value));
+      value = ToFloat(rounded.back());
+    }
+    Feed(&ws, "g" + n, {kSizes[i]}, rounded);
+    Feed(&ws, "m" + n, {kSizes[i]}, reference.moment[i]);
+    Feed(&ws, "p" + n, {kSizes[i]}, reference.param[i]);
+  }
+  const OperatorDef update = MakeUpdate(static_cast<int>(kSizes.size()), GetParam(), kDecay, false);
+  RunOp(&ws, update);
+  reference.Step(0.3f, 0.9f, GetParam(), kDecay);
+  for (size_t i = 0; i < kSizes.size(); ++i) {
+    const std::string n = std::to_string(i);
+    ExpectTensor(ws, "m" + n, {kSizes[i]}, reference.moment[i], 1e-5f, 1e-6f);
+    ExpectTensor(ws, "p" + n, {kSizes[i]}, reference.param[i], 1e-5f, 1e-6f);
+  }
+  Feed(&ws, "g1", {kSizes[1]}, reference.grad[1]);
+  ExpectThrows(&ws, update, "have one type");
+}
+
 // Tensors as views of blocks, on the device under test, and the same after one has moved away.
 TEST_P(MultiMomentumSgdTest, OfFlatBlocks) {
   if (TestsCuda() && NumDevices(CUDA) == 0) GTEST_SKIP() << DeviceProblem(CUDA);

@@ -72,7 +72,7 @@ TEST_F(MeasuredFormsTest, MeasuresEveryKindOfPlaceOnceAndKeepsTheAnswers) {
   EXPECT_GT(answers.size(), 19u) << "each convolution, at least";
   for (const auto& answer : answers) EXPECT_TRUE(answer.has_value());
   EXPECT_GT(forms.measured(), 3);
-  EXPECT_LT(forms.measured(), 15) << "layers repeat";
+  EXPECT_LT(forms.measured(), static_cast<int>(answers.size())) << "layers repeat";
   // Another process takes what is kept; it is what decides.
   for (const std::string word : {"changed", "plain"}) {
     Keep(word);

@@ -447,7 +447,56 @@ TEST_F(DeviceTrainerTest, ShardsExchangeByNccl) {
   adjust_ = [](TrainOptions* own) {
     own->devices = {{CUDA, own->shards.shard_id == 0 ? 0 : LastDevice()}};
   };
-  ExpectSameLosses(Run(options_, 2));
+  // Recorded, the sums are branches of the graph of an iteration.
+  for (const bool record : {false, true}) {
+    options_.cuda_graph = record;
+    ExpectSameLosses(Run(options_, 2));
+  }
+}
+
+// Between shards sums are rounded to 16 bits.
+TEST_F(DeviceTrainerTest, HalfGradientsLearnNearlyTheSame) {
+  options_.model.network = "resnet20_cifar";
+  options_.model.base_learning_rate = 3e-3f;
+  options_.model.dtype = "float16";
+  options_.model.loss_scale = 256;
+  options_.schedule.batch_size = 2;
+  options_.schedule.max_iterations = 2;
+  options_.data.test_data.clear();
+  std::vector<double> losses[2];
+  for (const bool half : {false, true}) {
+    options_.model.half_gradients = half;
+    const std::vector<ShardResult> shards = Run(options_, 2);
+    for (const IterationReport& report : shards[0].log->iterations) {
+      losses[half].push_back(report.loss);
+    }
+  }
+  ASSERT_EQ(losses[0].size(), losses[1].size());
+  for (size_t i = 0; i < losses[0].size(); ++i) {
+    EXPECT_NEAR(losses[1][i], losses[0][i], 2e-2 * losses[0][i]) << "iteration " << i;
+  }
+  EXPECT_NE(losses[1].back(), losses[0].back());
+}
+
+// What shard 0 finds faster, all of them run.
+TEST_F(DeviceTrainerTest, ShardsTakeTheFormsThatTheFirstMeasured) {
+  setenv("CAFFE2_CUDA_PLAN_CACHE", directory_.Path("").c_str(), 1);
+  options_.model.network = "resnet20_cifar";
+  options_.model.base_learning_rate = 3e-3f;
+  options_.model.dtype = "bfloat16";
+  options_.schedule.batch_size = 1;
+  options_.schedule.max_iterations = 2;
+  options_.data.test_data.clear();
+  options_.side_stream = true;
+  const std::vector<ShardResult> shards = Run(options_, 2);
+  unsetenv("CAFFE2_CUDA_PLAN_CACHE");
+  EXPECT_EQ(shards[0].log->iterations.size(), 2u);
+  EXPECT_EQ(shards[0].log->iterations[1].loss, shards[1].log->iterations[1].loss);
+  int plans = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_.Path(""))) {
+    plans += entry.path().extension() == ".plan";
+  }
+  EXPECT_GT(plans, 5);
 }
 
 TEST_F(DeviceTrainerTest, ShardsOfSeveralDevicesLearnAsOne) {
