@@ -161,6 +161,47 @@ TEST_P(DeviceCollectiveTest, WhatWasStartedIsThereAfterAwait) {
   });
 }
 
+// A sum that is part of a recorded graph (NCCL), or lies between two (Gloo); then one shard stays
+// away.
+TEST_P(DeviceCollectiveTest, IterationsWithSumsAreRecorded) {
+  std::atomic<bool> over{false};
+  RunShards(
+      [&over](Shard* shard, int rank) {
+        NetDef net;
+        net.set_name("net");
+        net.set_type("cuda_graph");
+        const auto scale = [&](const char* from, const char* to) {
+          *net.add_op() = shard->MakeOp("Scale", {from}, {to}, {MakeArgument("scale", 2.f)});
+          net.mutable_op(net.op_size() - 1)->clear_engine();
+        };
+        scale("x", "sum");
+        *net.add_op() =
+            shard->MakeOp("AllreduceBucket", {"cw", "sum"}, {"sum"}, {MakeArgument("async", true)});
+        scale("x", "meanwhile");
+        *net.add_op() = shard->MakeOp("AwaitCollectives", {"cw", "sum"}, {"sum"});
+        scale("sum", "y");
+        shard->Feed("x", {0.f, 0.f});
+        shard->ws.CreateNet(net);
+        constexpr int kRuns = 6;  // two before it is recorded, one at it
+        for (int run = 0; run < kRuns; ++run) {
+          // Its place must stay.
+          shard->ws.GetBlob("x")->GetMutable<Tensor>()->CopyFrom(
+              Tensor({2}, std::vector<float>{1.f * run, 10.f * rank}));
+          ASSERT_TRUE(shard->ws.RunNet("net"));
+          EXPECT_EQ(shard->Fetch("y"), (std::vector<float>{8.f * run, 40.f})) << "run " << run;
+          EXPECT_EQ(shard->Fetch("meanwhile"), (std::vector<float>{2.f * run, 20.f * rank}));
+        }
+        if (rank == 1) {
+          while (!over) SleepMs(10);
+          return;
+        }
+        const std::string error = ErrorOf([&] { shard->ws.RunNet("net"); });
+        over = true;
+        EXPECT_HAS(error, GetParam() == "NCCL" ? "did not answer within 5000 ms" : "5000 ms");
+      },
+      5000);
+}
+
 TEST_P(DeviceCollectiveTest, BroadcastOfDeviceAndHostTensors) {
   RunShards([](Shard* shard, int rank) {
     const OperatorDef broadcast =

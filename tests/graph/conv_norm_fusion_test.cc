@@ -164,8 +164,7 @@ TEST(ConvNormFusionRefusalTest, ShortcutsThatAreReadElsewhereAreNormalizedApart)
   EXPECT_EQ(shortcuts([](NetDef* net) { net->add_external_output("b_conv2"); }), 0);
   EXPECT_EQ(shortcuts([](NetDef* net) {
               for (OperatorDef& op : *net->mutable_op()) {
-                if (op.output(0) == "b_bn2")
-                  op.mutable_device_option()->set_device_type(CUDA);
+                if (op.output(0) == "b_bn2") op.mutable_device_option()->set_device_type(CUDA);
               }
             }),
             0);
