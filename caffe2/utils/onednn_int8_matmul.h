@@ -25,10 +25,10 @@ class Int8Factor {
  private:
   const bool transposed_;
   const int64_t n_, k_;
-  const int8_t zero_point_;
-  // op(b) - 128, as it is or as a sum of two; see the constructor.
+  const int32_t zero_point_;  // less 128, as all of op(b)
+  // op(b), as it is or as a sum of two; see the constructor.
   std::vector<std::vector<int8_t>> terms_;
-  const std::vector<int32_t> no_bias_;
+  std::vector<int32_t> column_sums_;  // of op(b) without its zero point
 };
 
 }  // namespace caffe2

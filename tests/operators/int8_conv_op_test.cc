@@ -135,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(
                       ConvCase{9, 8, 40, 40, 3, 2, 1, 1, 40, 60, 70},  // a channel each
                       ConvCase{5, 5, 6, 12, 1, 2, 0, 1, 3, 3, 200},
                       ConvCase{3, 4, 5, 3, 2, 2, 0, 1, 1, 90, 17},
-                      ConvCase{40, 40, 130, 24, 3, 1, 1, 1, 1, 90, 17}));  // several blocks
+                      ConvCase{24, 24, 130, 4, 3, 1, 1, 1, 1, 90, 17}));  // several blocks
 
 TEST(Int8ConvErrorTest, BadInputIsNamed) {
   Workspace ws;
