@@ -1,9 +1,6 @@
-"""Exported models, models of Caffe2 itself, and drawings of nets."""
+"""Exported models, and drawings of nets."""
 
-import gzip
 import json
-import os
-import pathlib
 import shutil
 import subprocess
 import sys
@@ -106,68 +103,6 @@ def test_predictor_in_one_file(tmp_path):
     np.testing.assert_array_equal(workspace.FetchBlob("softmax"), expected)
     with pytest.raises(ValueError, match="disjoint"):
         predictor_exporter.PredictorExportMeta(model.net, ["x"], ["x"], [])
-
-
-def data_file(*parts):
-    path = pathlib.Path(os.environ.get("CAFFE2_TEST_DATA", "."), *parts)
-    if not path.exists():
-        pytest.skip(f"CAFFE2_TEST_DATA has no {'/'.join(parts)}")
-    return path
-
-
-def model_of_caffe2(folder, init="init_net.pb", predict="predict_net.pb"):
-    """Predictor of two files, with their operators on the CPU."""
-    nets = []
-    for file in (init, predict):
-        net = caffe2_pb2.NetDef.FromString(data_file("caffe2_models", folder, file).read_bytes())
-        for op in net.op:
-            op.ClearField("device_option")
-        nets.append(net)
-    return workspace.Predictor(*nets)
-
-
-@pytest.mark.parametrize("files, shape, output_shape", [
-    (["squeezenet"], (1, 3, 227, 227), (1, 1000, 1, 1)),
-    (["squeezenet", "init_net.pb", "predict_net_named.pb"], (1, 3, 227, 227), (1, 1000, 1, 1)),
-    (["resnet32_cifar10"], (2, 3, 32, 32), (2, 10)),
-    (["lenet_mnist"], (2, 1, 28, 28), (2, 10)),
-    (["mtcnn_pnet"], (1, 3, 64, 48), (1, 2, 27, 19)),
-    (["segmentation_mobilenet", "mobileNetInit.pb", "mobileNetPredict.pb"], (1, 3, 224, 224),
-     (1, 2, 29, 29)),
-    (["super_resolution_onnx"], (1, 1, 224, 224), (1, 1, 672, 672)),
-])
-def test_models_of_caffe2_run(files, shape, output_shape):
-    predictor = model_of_caffe2(*files)
-    image = np.random.default_rng(0).random(shape, np.float32)
-    result = predictor.run([image])[0]
-    assert result.shape == output_shape and np.isfinite(result).all()
-    if files[0] not in ("segmentation_mobilenet", "super_resolution_onnx"):  # softmax ends them
-        np.testing.assert_allclose(result.reshape(len(result), -1).sum(axis=1), 1, rtol=1e-4)
-
-
-def test_a_style_model_of_caffe2_paints_a_picture():
-    predictor = model_of_caffe2("style_crayon", "crayon_init.pb", "crayon_predict.pb")
-    row, column = np.mgrid[0:60, 0:80]
-    picture = np.stack([4 * row, 3 * column, row + column, 0 * row], -1)[None].astype(np.uint8)
-    styled = predictor.run([picture])[0]
-    assert styled.shape == picture.shape and styled.dtype == np.uint8
-    assert (styled[..., 3] == 255).all() and styled[..., :3].std() > 10
-    assert np.array_equal(predictor.run([picture])[0], styled)  # the same noise again
-
-
-@pytest.mark.parametrize("folder, scale, right", [
-    ("lenet_mnist", 256, 9570), ("lenet_mnist_onnx", 255, 9904)])
-def test_models_of_caffe2_are_as_right_as_elsewhere(folder, scale, right):
-    """How many of MNIST's 10,000 test images: what another evaluator of these models counted."""
-    predictor = model_of_caffe2(folder)
-    images = gzip.decompress(data_file("mnist", "t10k-images-idx3-ubyte.gz").read_bytes())
-    labels = gzip.decompress(data_file("mnist", "t10k-labels-idx1-ubyte.gz").read_bytes())
-    pixels = np.frombuffer(images, np.uint8, offset=16).reshape(10, 1000, 1, 28, 28)
-    expected = np.frombuffer(labels, np.uint8, offset=8).reshape(10, 1000)
-    counted = sum(
-        int((predictor.run([np.float32(part) / scale])[0].argmax(axis=1) == truth).sum())
-        for part, truth in zip(pixels, expected))
-    assert abs(counted - right) <= 3
 
 
 def test_drawings(tmp_path):
