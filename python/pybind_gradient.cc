@@ -33,7 +33,11 @@ class __attribute__((visibility("hidden"))) PythonGradientMaker final : public G
                      " must name one gradient for each input");
     g_input_ = g_input;
     std::vector<OperatorDef> parsed;
-    for (const std::string& op : ops) parsed.push_back(ParseProto<OperatorDef>(op));
+    for (const std::string& op : ops) {
+      parsed.push_back(ParseProto<OperatorDef>(op));
+      // Only those that the function marks are marked, as in Caffe2.
+      if (!parsed.back().has_is_gradient_op()) parsed.back().set_is_gradient_op(false);
+    }
     return parsed;
   }
 
@@ -72,13 +76,13 @@ void AddGradients(py::module_& m) {
       "The gradient operators of one operator, and the gradients of its inputs.");
   m.def(
       "get_backward_pass",
-      [](const std::string& net, const std::map<std::string, std::string>& losses) {
+      [](const std::string& net, const LossGradients& losses) {
         const BackwardPass pass = GetBackwardPass(ParseProto<NetDef>(net), losses);
         return std::make_pair(SerializedOps(pass.ops), pass.gradients);
       },
       py::arg("net"), py::arg("losses"),
-      "The operators to append to a net, and blob -> GradientWrapper. `losses` maps each loss to "
-      "its gradient blob, or to '' to start from ones.");
+      "The operators to append to a net, and blob -> GradientWrapper. `losses` are pairs of a loss "
+      "and its gradient blob, or '' to start from ones.");
   m.def("register_python_gradient", &RegisterPythonGradient, py::arg("type"), py::arg("function"));
   m.def("has_gradient", [](const std::string& type) { return GradientRegistry()->Has(type); });
 }

@@ -1,8 +1,24 @@
 #include "caffe2/core/operator_gradient.h"
 
 #include "caffe2/core/logging.h"
+#include "caffe2/core/operator_schema.h"
 
 namespace caffe2 {
+namespace {
+
+// Makers count on the operands that the schema demands.
+void CheckSchema(const OperatorDef& def) {
+  const OpSchema* schema = OpSchemaRegistry::Schema(def.type());
+  if (schema == nullptr) return;
+  try {
+    schema->Verify(def);
+  } catch (Error& error) {
+    error.AddContext(MakeString("operator ", def.type(), " does not fit its schema"));
+    throw;
+  }
+}
+
+}  // namespace
 
 GradientMakerRegistry* GradientRegistry() {
   static auto* registry = new GradientMakerRegistry;
@@ -72,7 +88,7 @@ OperatorDef GradientMakerBase::CreateOperatorDef(const std::string& type, const 
                                                  const std::vector<Argument>& args) {
   OperatorDef def;
   def.set_type(type);
-  def.set_name(name);
+  if (!name.empty()) def.set_name(name);
   for (const auto& input : inputs) def.add_input(input);
   for (const auto& output : outputs) def.add_output(output);
   for (const auto& arg : args) *def.add_arg() = arg;
@@ -83,7 +99,12 @@ GradientOpsMeta GradientMakerBase::Get() {
   GradientOpsMeta meta;
   meta.ops = GetGradientDefs();
   for (OperatorDef& op : meta.ops) {
-    op.set_is_gradient_op(true);
+    // A maker that sets the mark to false wants none.
+    if (op.has_is_gradient_op() && !op.is_gradient_op()) {
+      op.clear_is_gradient_op();
+    } else {
+      op.set_is_gradient_op(true);
+    }
     if (CopyDeviceOption() && !op.has_device_option() && def_.has_device_option()) {
       *op.mutable_device_option() = def_.device_option();
     }
@@ -107,6 +128,7 @@ GradientOpsMeta GetGradientForOp(const OperatorDef& def,
   CAFFE_ENFORCE_EQ(static_cast<int>(g_output.size()), def.output_size());
   auto maker = GradientRegistry()->Create(def.type(), def, g_output);
   CAFFE_ENFORCE(maker != nullptr, "operator ", def.type(), " has no gradient");
+  CheckSchema(def);
   return maker->Get();
 }
 

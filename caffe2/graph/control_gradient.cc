@@ -39,11 +39,11 @@ ControlGradientMaker::Nested ControlGradientMaker::Differentiate(
   const Operands operands = OperandsOf(net);
   std::set<std::string> touched(operands.reads.begin(), operands.reads.end());
   touched.insert(operands.writes.begin(), operands.writes.end());
-  std::map<std::string, std::string> losses;
+  LossGradients losses;
   Nested nested;
   for (const auto& [blob, gradient] : seeds) {
     if (touched.count(blob)) {
-      losses[blob] = gradient;
+      losses.emplace_back(blob, gradient);
     } else {
       nested.gradients[blob].dense = gradient;
     }

@@ -20,19 +20,44 @@ OperatorDef MakeOp(const std::string& type, const std::string& name,
   return GradientMakerBase::CreateOperatorDef(type, name, inputs, outputs, args);
 }
 
+std::set<std::string> BlobsOf(const std::vector<ReplicatedBlob>& gradients) {
+  std::set<std::string> blobs;
+  for (const ReplicatedBlob& gradient : gradients) blobs.insert(gradient.begin(), gradient.end());
+  return blobs;
+}
+
+// Index of the last operator of the backward pass: the last that is marked or writes one of the
+// gradients. Sums of gradients are not marked, nor are operators from gradients in Python.
+int EndOfBackward(const std::vector<Operands>& operands, const NetDef& net,
+                  const std::vector<ReplicatedBlob>& gradients) {
+  const std::set<std::string> blobs = BlobsOf(gradients);
+  for (int i = net.op_size() - 1; i >= 0; --i) {
+    const std::vector<std::string>& writes = operands[i].writes;
+    if (net.op(i).is_gradient_op() ||
+        std::any_of(writes.begin(), writes.end(),
+                    [&blobs](const std::string& blob) { return blobs.count(blob) != 0; })) {
+      return i;
+    }
+  }
+  return -1;
+}
+
 // Index of the operator behind which each blob that is written may be changed: the last that writes
 // it or reads it in the backward pass. A gradient may be handed through to a parameter and to an
 // activation whose gradients are still to be computed from it.
-std::map<std::string, int> LastUses(const NetDef& net) {
+std::map<std::string, int> LastUses(const NetDef& net,
+                                    const std::vector<ReplicatedBlob>& gradients) {
+  std::vector<Operands> operands;
+  for (const OperatorDef& op : net.op()) operands.push_back(OperandsOf(op));
+  const int end = EndOfBackward(operands, net, gradients);
   std::map<std::string, int> uses;
   for (int i = 0; i < net.op_size(); ++i) {
-    const Operands operands = OperandsOf(net.op(i));
-    if (net.op(i).is_gradient_op()) {
-      for (const std::string& blob : operands.reads) {
+    if (i <= end) {
+      for (const std::string& blob : operands[i].reads) {
         if (uses.count(blob)) uses[blob] = i;
       }
     }
-    for (const std::string& blob : operands.writes) uses[blob] = i;
+    for (const std::string& blob : operands[i].writes) uses[blob] = i;
   }
   return uses;
 }
@@ -111,12 +136,16 @@ std::vector<OperatorDef> BucketOps(const std::vector<ReplicatedBlob>& bucket, in
   return ops;
 }
 
-// What ends the reductions that were only started.
-std::vector<OperatorDef> AwaitOps(const std::vector<std::vector<ReplicatedBlob>>& buckets,
-                                  const DataParallelOptions& options) {
+std::vector<ReplicatedBlob> Joined(const std::vector<std::vector<ReplicatedBlob>>& buckets) {
   std::vector<ReplicatedBlob> gradients;
   for (const auto& bucket : buckets)
     gradients.insert(gradients.end(), bucket.begin(), bucket.end());
+  return gradients;
+}
+
+// What ends the reductions that were only started.
+std::vector<OperatorDef> AwaitOps(const std::vector<ReplicatedBlob>& gradients,
+                                  const DataParallelOptions& options) {
   std::vector<OperatorDef> ops = {
       WorldOp("AwaitCollectives", "await_allreduce", gradients, options)};
   for (const ReplicatedBlob& gradient : gradients) AddLocalCopies(&ops, gradient, options);
@@ -125,17 +154,11 @@ std::vector<OperatorDef> AwaitOps(const std::vector<std::vector<ReplicatedBlob>>
 
 // Index of the operator behind `begin` before which the sums must be there: the first that reads a
 // gradient, or the end.
-int FirstReader(const NetDef& net, int begin,
-                const std::vector<std::vector<ReplicatedBlob>>& buckets) {
-  std::set<std::string> gradients;
-  for (const auto& bucket : buckets) {
-    for (const ReplicatedBlob& gradient : bucket) {
-      gradients.insert(gradient.begin(), gradient.end());
-    }
-  }
+int FirstReader(const NetDef& net, int begin, const std::vector<ReplicatedBlob>& gradients) {
+  const std::set<std::string> blobs = BlobsOf(gradients);
   for (int i = begin; i < net.op_size(); ++i) {
     for (const std::string& blob : OperandsOf(net.op(i)).reads) {
-      if (gradients.count(blob)) return i;
+      if (blobs.count(blob)) return i;
     }
   }
   return net.op_size();
@@ -151,7 +174,7 @@ std::string DeviceScopeName(const Device& device, int index) {
 std::vector<std::vector<ReplicatedBlob>> PlanGradientBuckets(
     const NetDef& net, const std::vector<ReplicatedBlob>& gradients,
     const std::map<std::string, TensorShape>& shapes, const DataParallelOptions& options) {
-  const std::map<std::string, int> uses = LastUses(net);
+  const std::map<std::string, int> uses = LastUses(net, gradients);
   struct Item {
     int completed_by;
     const ReplicatedBlob* blob;
@@ -190,7 +213,8 @@ std::vector<std::vector<ReplicatedBlob>> PlanGradientBuckets(
 
 void AddGradientReduction(NetDef* net, const std::vector<std::vector<ReplicatedBlob>>& buckets,
                           const DataParallelOptions& options) {
-  const std::map<std::string, int> uses = LastUses(*net);
+  const std::vector<ReplicatedBlob> gradients = Joined(buckets);
+  const std::map<std::string, int> uses = LastUses(*net, gradients);
   std::multimap<int, OperatorDef> insertions;  // behind which operator -> what, in order
   std::string previous;
   int at = -1;
@@ -204,8 +228,8 @@ void AddGradientReduction(NetDef* net, const std::vector<std::vector<ReplicatedB
     previous = buckets[b].back()[0];
   }
   if (OnGpus(options) && options.num_shards > 1 && !buckets.empty()) {
-    const int reader = FirstReader(*net, at + 1, buckets);
-    for (const OperatorDef& op : AwaitOps(buckets, options)) insertions.emplace(reader - 1, op);
+    const int reader = FirstReader(*net, at + 1, gradients);
+    for (const OperatorDef& op : AwaitOps(gradients, options)) insertions.emplace(reader - 1, op);
   }
   NetDef result = *net;
   result.clear_op();

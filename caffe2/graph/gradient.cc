@@ -13,6 +13,11 @@ namespace {
 // One value of a blob: its name and how often the name was written before.
 using Version = std::pair<std::string, int>;
 
+// In the extra_info of a device option, as in Caffe2: marks the sums that the pass adds, and asks
+// that these get nothing else from the extra_info of what they add.
+const char kGradientSum[] = "is_auto_gen_sum_ops:1";
+const char kOnlyGradientSum[] = "only_keep_is_auto_gen_sum_ops_tag:1";
+
 // One contribution to the gradient of a value. `op` is the index (in the pass) of the operator
 // that writes it and `outputs` which of its outputs, or -1 if an existing blob is handed through.
 struct Contribution {
@@ -20,6 +25,7 @@ struct Contribution {
   int op = -1;
   std::vector<int> outputs;
   std::map<std::string, int> stamps;  // writes of each blob of the gradient when it was made
+  int forward = -1;                   // the forward operator it comes from; -1 for a loss
 };
 
 void AddMissing(const std::vector<std::string>& names,
@@ -45,8 +51,7 @@ NetDef WithAllOperands(const NetDef& net) {
 
 class BackwardBuilder {
  public:
-  BackwardBuilder(const NetDef& net, const std::map<std::string, std::string>& losses)
-      : net_(WithAllOperands(net)) {
+  BackwardBuilder(const NetDef& net, const LossGradients& losses) : net_(WithAllOperands(net)) {
     NumberVersions();
     for (const auto& [loss, gradient] : losses) SeedLoss(loss, gradient);
   }
@@ -85,17 +90,15 @@ class BackwardBuilder {
                   " to differentiate");
     const Version value{loss, it->second};
     Contribution seed;
+    if (auto writer = writer_.find(value); writer != writer_.end()) seed.forward = writer->second;
     seed.gradient.dense = gradient;
     if (gradient.empty()) {
       seed.gradient.dense = loss + "_autogen_grad";
       OperatorDef ones = GradientMakerBase::CreateOperatorDef(
           "ConstantFill", "", {loss}, {seed.gradient.dense}, {MakeArgument("value", 1.0f)});
-      if (auto writer = writer_.find(value); writer != writer_.end()) {
-        const OperatorDef& op = net_.op(writer->second);
-        if (op.has_device_option()) *ones.mutable_device_option() = op.device_option();
-      }
-      ones.set_is_gradient_op(true);
-      Append(ones);
+      if (const DeviceOption* device = DeviceOf(seed)) *ones.mutable_device_option() = *device;
+      seed.op = Append(ones);
+      seed.outputs = {0};
     }
     Stamp(&seed);
     contributions_[value].push_back(seed);
@@ -135,9 +138,25 @@ class BackwardBuilder {
   GradientWrapper GradientOf(const Version& value) {
     if (contributions_.count(value) && !complete_.count(value)) Accumulate(value);
     auto it = complete_.find(value);
-    if (it == complete_.end()) return {};
+    if (it == complete_.end()) {
+      CheckNotReplaced(value);
+      return {};
+    }
     CheckUnchanged(it->second, value.first);
     return it->second.gradient;
+  }
+
+  // A value that nobody reads before it is replaced by one that has a gradient: one name for two
+  // things. Not so before an operator that runs nets, which may leave the value as it is.
+  void CheckNotReplaced(const Version& value) {
+    if (first_use_.count(value) || !pass_.gradients.count(value.first)) return;
+    const auto next = writer_.find({value.first, value.second + 1});
+    if (next == writer_.end() || RunsNestedNets(net_.op(next->second))) return;
+    CAFFE_THROW("net ", net_.name(), ": operator ", writer_.at(value), ", ",
+                net_.op(writer_.at(value)).type(), ", writes version ", value.second, " of blob ",
+                value.first, ", which nothing reads before operator ", next->second, ", ",
+                net_.op(next->second).type(), ", writes version ", value.second + 1,
+                ", and the gradient of ", value.first, " belongs to a later version");
   }
 
   void Differentiate(int i) {
@@ -167,13 +186,23 @@ class BackwardBuilder {
     std::set<std::pair<Version, std::string>> seen;
     for (int k = 0; k < op.input_size(); ++k) {
       const GradientWrapper& gradient = meta.g_input[k];
-      if (gradient.IsEmpty()) continue;
+      if (gradient.IsEmpty()) {
+        // What is known is the gradient of what the operator made of it in place.
+        if (!contributions_.count(inputs_[i][k]) && Writes(op, op.input(k))) {
+          pass_.gradients.erase(op.input(k));
+        }
+        continue;
+      }
       CheckForwardValue(i, gradient.indices);  // of a Gather, say
       // One operator may read a blob twice and write both gradients under one name.
       const std::string key = gradient.IsDense() ? gradient.dense : gradient.values;
       if (!seen.insert({inputs_[i][k], key}).second && FindWriter(begin, key).op >= 0) continue;
-      AddContribution(inputs_[i][k], gradient, begin);
+      AddContribution(inputs_[i][k], gradient, i, begin);
     }
+  }
+
+  static bool Writes(const OperatorDef& op, const std::string& blob) {
+    return std::count(op.output().begin(), op.output().end(), blob) != 0;
   }
 
   // A gradient operator reads forward values by name: the name must still hold the version that
@@ -196,8 +225,8 @@ class BackwardBuilder {
     for (const Version& value : values) {
       if (value.first != blob) continue;
       CAFFE_ENFORCE_EQ(current_[blob], value.second, "net ", net_.name(), ", operator ", i, ", ",
-                       net_.op(i).type(), ": its gradient needs blob ", blob,
-                       ", which a later operator overwrites");
+                       net_.op(i).type(), ": its gradient needs version ", value.second,
+                       " of blob ", blob, ", which a later operator overwrites");
     }
   }
 
@@ -214,9 +243,11 @@ class BackwardBuilder {
     return found;
   }
 
-  void AddContribution(const Version& value, const GradientWrapper& gradient, int begin) {
+  // `begin` is the first gradient operator of forward operator i.
+  void AddContribution(const Version& value, const GradientWrapper& gradient, int i, int begin) {
     Contribution contribution;
     if (gradient.IsDense()) contribution = FindWriter(begin, gradient.dense);
+    contribution.forward = i;
     contribution.gradient = gradient;
     Stamp(&contribution);
     contributions_[value].push_back(contribution);
@@ -237,52 +268,95 @@ class BackwardBuilder {
     if (value.second == 0) pass_.input_gradients[value.first] = total.gradient;
   }
 
-  // Gradients that no operator of the pass makes are added where the value is read.
-  void PlaceLikeReader(const Version& value, OperatorDef* op) const {
-    const auto reader = first_use_.find(value);
-    if (reader == first_use_.end() || !net_.op(reader->second).has_device_option()) return;
-    *op->mutable_device_option() = net_.op(reader->second).device_option();
+  // The device of what writes the contribution or, if it is handed through, of the forward
+  // operator. Null if that names none.
+  const DeviceOption* DeviceOf(const Contribution& part) const {
+    if (part.op < 0 && part.forward < 0) return nullptr;
+    const OperatorDef& op = part.op >= 0 ? pass_.ops[part.op] : net_.op(part.forward);
+    return op.has_device_option() ? &op.device_option() : nullptr;
+  }
+
+  // Places a sum where the first of what it adds lies, and marks it.
+  void PlaceSum(const std::vector<Contribution>& parts, OperatorDef* sum) const {
+    const DeviceOption* first = nullptr;
+    for (size_t k = 0; k < parts.size() && first == nullptr; ++k) first = DeviceOf(parts[k]);
+    if (first == nullptr) return;  // it runs where the net does
+    DeviceOption* device = sum->mutable_device_option();
+    *device = *first;
+    const auto& info = first->extra_info();
+    if (std::count(info.begin(), info.end(), kOnlyGradientSum) != 0) device->clear_extra_info();
+    device->add_extra_info(kGradientSum);
+  }
+
+  // What the writers of the parts call the sum: the name that the first of them writes.
+  std::string SumName(const Version& value, const std::vector<Contribution>& parts) const {
+    for (const Contribution& part : parts) {
+      if (part.op >= 0) return pass_.ops[part.op].output(part.outputs[0]);
+    }
+    return value.first + "_grad";
   }
 
   Contribution SumDense(const Version& value, const std::vector<Contribution>& parts) {
     OperatorDef sum;
     sum.set_type("Sum");
-    const std::string name = value.first + "_grad";
+    std::string name = SumName(value, parts);
+    // A gradient that is handed through and has the name may be that of other blobs too: it must
+    // stay as it is. Otherwise the first writer keeps the name.
+    const bool taken = std::any_of(parts.begin(), parts.end(), [&name](const Contribution& part) {
+      return part.op < 0 && part.gradient.dense == name;
+    });
+    bool keep = !taken && OnlyPartsWrite(name, parts);
     int count = 0;
     for (const Contribution& part : parts) {
       CAFFE_ENFORCE(part.gradient.IsDense(), "net ", net_.name(), ": blob ", value.first,
                     " gets both dense and sparse gradients");
-      if (part.op < 0) {
-        sum.add_input(part.gradient.dense);
-        continue;
+      if (part.op < 0) sum.add_input(part.gradient.dense);
+      for (const int output : part.outputs) {
+        sum.add_input(keep ? name : SplitOutput(part.op, output, count++));
+        keep = false;
       }
-      OperatorDef& writer = pass_.ops[part.op];
-      for (int output : part.outputs) {
-        const std::string split =
-            "_" + writer.output(output) + "_autosplit_" + std::to_string(count++);
-        RenameReads(part.op, writer.output(output), split);
-        --writes_[writer.output(output)];
-        writer.set_output(output, split);
-        sum.add_input(split);
-      }
-      if (writer.has_device_option()) *sum.mutable_device_option() = writer.device_option();
     }
-    if (!sum.has_device_option()) PlaceLikeReader(value, &sum);
     // Now that contributions have names of their own: a loss that is read on the way to another
     // has a gradient that is given under the name they would have had.
     for (const Contribution& part : parts) {
       if (part.op < 0) CheckUnchanged(part, value.first);
     }
+    if (taken) name = SplitName(name, count);
     sum.add_output(name);
     // Sum may write in place of its first input only.
     for (int k = 1; k < sum.input_size(); ++k) {
       if (sum.input(k) == name) sum.mutable_input()->SwapElements(0, k);
     }
-    sum.set_is_gradient_op(true);
+    PlaceSum(parts, &sum);
     Append(sum);
     Contribution total;
     total.gradient.dense = name;
     return total;
+  }
+
+  // False if another operator writes the blob behind the first part: one that runs nets may.
+  bool OnlyPartsWrite(const std::string& blob, const std::vector<Contribution>& parts) const {
+    int expected = 0;
+    for (const Contribution& part : parts) {
+      if (part.op < 0 || part.gradient.dense != blob) continue;
+      expected += expected == 0 ? part.stamps.at(blob) : static_cast<int>(part.outputs.size());
+    }
+    const auto writes = writes_.find(blob);
+    return writes == writes_.end() || writes->second == expected;
+  }
+
+  // Gives an output of an operator of the pass the k-th name of its own.
+  std::string SplitOutput(int op, int output, int k) {
+    OperatorDef& writer = pass_.ops[op];
+    const std::string split = SplitName(writer.output(output), k);
+    RenameReads(op, writer.output(output), split);
+    --writes_[writer.output(output)];
+    writer.set_output(output, split);
+    return split;
+  }
+
+  static std::string SplitName(const std::string& blob, int k) {
+    return "_" + blob + "_autosplit_" + std::to_string(k);
   }
 
   // Where one gradient takes several operators, later ones may read what operator `writer` wrote.
@@ -313,8 +387,7 @@ class BackwardBuilder {
       ++count;
     }
     for (OperatorDef* op : {&indices, &values}) {
-      PlaceLikeReader(value, op);
-      op->set_is_gradient_op(true);
+      PlaceSum(parts, op);
       Append(*op);
     }
     return total;
@@ -323,12 +396,10 @@ class BackwardBuilder {
   // Renames the k-th writer of a sparse part so that the parts do not overwrite each other; blobs
   // that the pass does not write (the indices of a Gather, say) are used as they are.
   std::string SplitSparse(const std::string& blob, int k) {
-    int seen = 0;
     for (OperatorDef& op : pass_.ops) {
       for (std::string& output : *op.mutable_output()) {
         if (output != blob) continue;
-        output = "_" + blob + "_autosplit_" + std::to_string(k);
-        ++seen;
+        output = SplitName(blob, k);
         return output;
       }
     }
@@ -348,12 +419,12 @@ class BackwardBuilder {
 
 }  // namespace
 
-BackwardPass GetBackwardPass(const NetDef& net, const std::map<std::string, std::string>& losses) {
+BackwardPass GetBackwardPass(const NetDef& net, const LossGradients& losses) {
   return BackwardBuilder(net, losses).Build();
 }
 
-std::map<std::string, GradientWrapper> AddGradientOperators(
-    NetDef* net, const std::map<std::string, std::string>& losses) {
+std::map<std::string, GradientWrapper> AddGradientOperators(NetDef* net,
+                                                            const LossGradients& losses) {
   BackwardPass pass = GetBackwardPass(*net, losses);
   for (const OperatorDef& op : pass.ops) *net->add_op() = op;
   return pass.gradients;

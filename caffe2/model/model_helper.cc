@@ -4,7 +4,6 @@
 
 #include "caffe2/core/logging.h"
 #include "caffe2/core/random.h"
-#include "caffe2/graph/gradient.h"
 
 namespace caffe2 {
 namespace {
@@ -84,7 +83,7 @@ std::vector<std::string> ModelHelper::computed_params() const {
   return NamesOf({ParameterTag::kComputed});
 }
 
-void ModelHelper::AddGradientOperators(const std::map<std::string, std::string>& losses) {
+void ModelHelper::AddGradientOperators(const LossGradients& losses) {
   const auto all = caffe2::AddGradientOperators(&net_, losses);
   for (const std::string& param : params()) {
     const auto found = all.find(param);

@@ -7,6 +7,7 @@
 
 #include "caffe2/core/argument.h"
 #include "caffe2/core/operator_gradient.h"
+#include "caffe2/graph/gradient.h"
 #include "caffe2/proto/caffe2.pb.h"
 
 namespace caffe2 {
@@ -89,7 +90,7 @@ class ModelHelper {
 
   // Appends the gradient operators of the losses: blob -> blob of its gradient, "" for ones. The
   // gradients of the parameters are in gradients() afterwards.
-  void AddGradientOperators(const std::map<std::string, std::string>& losses);
+  void AddGradientOperators(const LossGradients& losses);
   // Parameter -> its gradient. A parameter that the losses do not depend on has none.
   const std::map<std::string, GradientWrapper>& gradients() const { return gradients_; }
   // The dense gradient of a parameter; throws EnforceNotMet, naming it, if there is none.

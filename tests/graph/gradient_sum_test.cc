@@ -53,19 +53,24 @@ TEST(GradientSumRefusalTest, GradientsThatAreReadElsewhereStay) {
   EXPECT_EQ(fused([](NetDef*) {}), 2);
   for (const int input : {0, 1}) {
     EXPECT_EQ(fused([input](NetDef* net) {
-                net->add_external_output(net->op(SumOf(*net, 0)).input(input));
-              }),
-              1);
-    EXPECT_EQ(fused([input](NetDef* net) {
+                const int sum = SumOf(*net, 1);
                 OperatorDef* reader = net->add_op();
                 reader->set_type("Relu");
-                reader->add_input(net->op(SumOf(*net, 1)).input(input));
+                reader->add_input(net->op(sum).input(input));
                 reader->add_output("copy");
+                for (int i = net->op_size() - 1; i > sum; --i) {
+                  net->mutable_op()->SwapElements(i, i - 1);
+                }
               }),
               1);
   }
+  // The first input has the name of the sum, which may be read.
+  EXPECT_EQ(fused([](NetDef* net) { net->add_external_output(net->op(SumOf(*net, 0)).input(1)); }),
+            1);
+  EXPECT_EQ(fused([](NetDef* net) { net->add_external_output(net->op(SumOf(*net, 0)).input(0)); }),
+            2);
   TrainedNet net("NHWC");
-  EXPECT_EQ(fused([](NetDef*) {}, {net.builder.net().op(SumOf(net.builder.net(), 0)).input(0)}), 1);
+  EXPECT_EQ(fused([](NetDef*) {}, {net.builder.net().op(SumOf(net.builder.net(), 0)).input(1)}), 1);
   EXPECT_EQ(fused([](NetDef* net) {
               net->mutable_op(SumOf(*net, 0))->mutable_device_option()->set_device_type(CUDA);
             }),

@@ -23,9 +23,36 @@ TEST(GradientTest, FanOutIsSummedUnderCaffe2sNames) {
   EXPECT_EQ(last.type(), "Sum");
   EXPECT_EQ(last.output(0), "x_grad");
   ASSERT_EQ(last.input_size(), 2);
-  EXPECT_EQ(last.input(0), "_x_grad_autosplit_0");
-  EXPECT_EQ(last.input(1), "_x_grad_autosplit_1");
-  for (const OperatorDef& op : pass.ops) EXPECT_TRUE(op.is_gradient_op());
+  EXPECT_EQ(last.input(0), "x_grad");
+  EXPECT_EQ(last.input(1), "_x_grad_autosplit_0");
+  EXPECT_FALSE(last.has_device_option());
+  for (const OperatorDef& op : pass.ops) {
+    EXPECT_EQ(op.is_gradient_op(), op.type() == "MulGradient") << op.type();
+  }
+}
+
+TEST(GradientTest, SumsLieWhereTheirFirstGradientDoesAndAreMarked) {
+  NetDef net = Net(
+      {Op("Mul", {"x", "a"}, {"y"}), Op("Mul", {"x", "b"}, {"z"}), Op("Mul", {"y", "z"}, {"l"})});
+  for (OperatorDef& op : *net.mutable_op()) {
+    op.mutable_device_option()->set_node_name("node:3");
+    op.mutable_device_option()->add_extra_info("shard:1");
+  }
+  const auto sum_device = [&net] {
+    return GetBackwardPass(net, {{"l", ""}}).ops.back().device_option();
+  };
+  DeviceOption device = sum_device();
+  EXPECT_EQ(device.node_name(), "node:3");
+  ASSERT_EQ(device.extra_info_size(), 2);
+  EXPECT_EQ(device.extra_info(0), "shard:1");
+  EXPECT_EQ(device.extra_info(1), "is_auto_gen_sum_ops:1");
+  for (OperatorDef& op : *net.mutable_op()) {
+    op.mutable_device_option()->add_extra_info("only_keep_is_auto_gen_sum_ops_tag:1");
+  }
+  device = sum_device();
+  EXPECT_EQ(device.node_name(), "node:3");
+  ASSERT_EQ(device.extra_info_size(), 1);
+  EXPECT_EQ(device.extra_info(0), "is_auto_gen_sum_ops:1");
 }
 
 TEST(GradientTest, OneOperatorThatReadsABlobTwice) {
@@ -36,6 +63,13 @@ TEST(GradientTest, OneOperatorThatReadsABlobTwice) {
 TEST(GradientTest, AGradientHandedThroughIsSummedWithComputedOnes) {
   CheckNumerically(Net({Op("Sum", {"x", "w"}, {"y"}), Op("Mul", {"x", "y"}, {"z"})}),
                    {{"x", {0.5f, 2.f}}, {"w", {1.f, -1.f}}}, "z");
+  // Three, of which two are handed through.
+  CheckNumerically(Net({Op("Sum", {"x", "x"}, {"y"}), Op("Mul", {"x", "y"}, {"z"})}),
+                   {{"x", {0.5f, 2.f}}}, "z");
+  // What is handed through has the name that the sum would have, and is the gradient of v too.
+  CheckNumerically(Net({Op("Scale", {"w"}, {"x"}), Op("Tanh", {"x"}, {"u"}),
+                        Op("Sum", {"x", "v"}, {"x"}), Op("Mul", {"u", "x"}, {"z"})}),
+                   {{"w", {0.5f, 2.f}}, {"v", {1.f, -1.f}}}, "z");
 }
 
 TEST(GradientTest, InPlaceOperators) {
@@ -59,7 +93,11 @@ TEST(GradientTest, SeveralLossesAreAdded) {
 
 TEST(GradientTest, AnInnerBlobMayBeALossToo) {
   NetDef net = Net({Op("Mul", {"x", "x"}, {"a"}), Op("Mul", {"a", "a"}, {"b"})});
-  const auto gradients = AddGradientOperators(&net, {{"a", ""}, {"b", ""}});
+  const auto gradients = AddGradientOperators(&net, {{"b", ""}, {"a", ""}});
+  // Ones first, in the order of the losses; the sum has the name of what is written first.
+  EXPECT_EQ(net.op(2).output(0), "b_autogen_grad");
+  EXPECT_EQ(net.op(3).output(0), "a_autogen_grad");
+  EXPECT_EQ(gradients.at("a").dense, "a_autogen_grad");
   Workspace ws;
   Feed(&ws, {{"x", {1.5f}}});
   ASSERT_TRUE(ws.RunNetOnce(net));
@@ -108,6 +146,17 @@ TEST(GradientTest, NothingFlowsThroughStopGradientOrUnusedBranches) {
   EXPECT_FALSE(pass.gradients.count("u"));
 }
 
+// The gradient of what StopGradient made of a blob in place is not that of the blob before.
+TEST(GradientTest, StopGradientInPlaceLeavesNone) {
+  const NetDef net = Net({Op("Mul", {"x", "w"}, {"y"}), Op("StopGradient", {"y"}, {"y"}),
+                          Op("Mul", {"y", "v"}, {"z"})});
+  const BackwardPass pass = GetBackwardPass(net, {{"z", "z_grad"}});
+  EXPECT_EQ(pass.ops.size(), 1u);
+  EXPECT_EQ(pass.gradients.size(), 2u);
+  EXPECT_TRUE(pass.gradients.count("v"));
+  EXPECT_TRUE(pass.gradients.count("z"));
+}
+
 TEST(GradientTest, RowsThatWereGatheredGetSparseGradients) {
   const NetDef net =
       Net({Op("Gather", {"table", "ids"}, {"rows"}), Op("Gather", {"table", "more"}, {"r2"}),
@@ -149,7 +198,7 @@ TEST(GradientTest, ErrorsNameOperatorAndBlob) {
   const std::string overwritten = ErrorOf([] {
     GetBackwardPass(Net({Op("Mul", {"x", "w"}, {"y"}), Op("Sigmoid", {"u"}, {"x"})}), {{"y", ""}});
   });
-  EXPECT_NE(overwritten.find("blob x"), std::string::npos) << overwritten;
+  EXPECT_NE(overwritten.find("version 0 of blob x"), std::string::npos) << overwritten;
   EXPECT_NE(overwritten.find("overwrites"), std::string::npos) << overwritten;
 
   const std::string indices = ErrorOf([] {
@@ -159,6 +208,15 @@ TEST(GradientTest, ErrorsNameOperatorAndBlob) {
   });
   EXPECT_NE(indices.find("blob ids, which a later operator overwrites"), std::string::npos)
       << indices;
+
+  // y is written twice, and only the second is read.
+  const std::string replaced = ErrorOf([] {
+    GetBackwardPass(Net({Op("Sigmoid", {"x"}, {"y"}), Op("Sigmoid", {"u"}, {"y"}),
+                         Op("Mul", {"y", "y"}, {"z"})}),
+                    {{"z", ""}});
+  });
+  EXPECT_NE(replaced.find("version 1 of blob y, which nothing reads"), std::string::npos)
+      << replaced;
 
   const std::string no_gradient = ErrorOf([] {
     GetBackwardPass(Net({Op("NoSuchOperator", {"x"}, {"y"})}), {{"y", ""}});

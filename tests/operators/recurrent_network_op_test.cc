@@ -29,8 +29,10 @@ NetDef LstmStep(bool drop_states) {
 }
 
 NetDef BackwardStep(const NetDef& step) {
-  std::map<std::string, std::string> outer;
-  for (const std::string& output : step.external_output()) outer[output] = output + "_grad";
+  LossGradients outer;
+  for (const std::string& output : step.external_output()) {
+    outer.emplace_back(output, output + "_grad");
+  }
   NetDef net;
   net.set_name("backward_step");
   for (const OperatorDef& op : GetBackwardPass(step, outer).ops) *net.add_op() = op;
@@ -186,10 +188,10 @@ TEST(RecurrentNetworkTest, SequenceWithSeveralReaders) {
     NetDef net;
     *net.add_op() = LstmOp(LstmStep(false), {0});
     *net.add_op() = Op("ReduceBackMean", {"h_all"}, {"mean"}, {MakeArgument("num_reduce_dim", 3)});
-    std::map<std::string, std::string> losses{{"mean", ""}};
+    LossGradients losses{{"mean", ""}};
     if (shared) {
       *net.add_op() = Op("SumElements", {"x"}, {"total"});
-      losses["total"] = "";
+      losses.emplace_back("total", "");
     }
     AddGradientOperators(&net, losses);
     ASSERT_TRUE(ws.RunNetOnce(net));

@@ -159,7 +159,7 @@ def test_gradients_of_a_blob_that_is_read_twice_are_summed():
     gradients = net.AddGradientOperators({"y": "y_seed"})
     assert gradients["x"] == "x_grad"
     sums = [op for op in net.Proto().op if op.type == "Sum"]
-    assert list(sums[-1].input) == ["_x_grad_autosplit_0", "_x_grad_autosplit_1"]
+    assert list(sums[-1].input) == ["x_grad", "_x_grad_autosplit_0"]
     x = np.float32([-1.0, 2.0])
     workspace.FeedBlob("x", x)
     workspace.FeedBlob("y_seed", np.float32([1.0, 3.0]))
@@ -182,8 +182,50 @@ def test_gradient_errors_and_python_gradients():
 
     op = core.CreateOperator("TestOnlyTwice", "x", "y")
     ops, gradients = core.GradientRegistry.GetBackwardPass([op], ["y"])
-    assert [o.type for o in ops] == ["ConstantFill", "Scale"]
+    assert ops == [
+        core.CreateOperator("ConstantFill", "y", "y_autogen_grad", value=1.0),
+        core.CreateOperator("Scale", "y_autogen_grad", "x_grad", scale=2.0)]
     assert gradients["x"] == "x_grad"
+
+
+def test_gradients_start_in_the_order_of_the_losses():
+    operators = [core.CreateOperator("Sigmoid", "x", y) for y in ("b", "a")]
+    ops, _ = core.GradientRegistry.GetBackwardPass(operators, ["b", "a"])
+    assert [op.output[0] for op in ops[:2]] == ["b_autogen_grad", "a_autogen_grad"]
+
+
+def test_sums_of_gradients_are_marked_and_lie_where_these_do():
+    def sum_of(*extra_info):
+        with core.DeviceScope(core.DeviceOption(0, node_name="n", extra_info=list(extra_info))):
+            operators = [core.CreateOperator("Sigmoid", "x", y) for y in ("a", "b")]
+            operators.append(core.CreateOperator("Mul", ["a", "b"], "y"))
+        return core.GradientRegistry.GetBackwardPass(operators, {"y": "seed"})[0][-1]
+
+    marked = f"{core.IR.IS_AUTO_GEN_SUM_OPS_TAG}:1"
+    device = sum_of("shard:1").device_option
+    assert device.node_name == "n" and device.extra_info == ["shard:1", marked]
+    device = sum_of("shard:1", f"{core.IR.ONLY_KEEP_IS_AUTO_GEN_SUM_OPS_TAG}:1").device_option
+    assert device.node_name == "n" and device.extra_info == [marked]
+
+
+def test_stop_gradient_must_stop_something():
+    stop = core.CreateOperator("StopGradient", "x", "stopped")
+    with pytest.raises(ValueError, match="nothing reads stopped"):
+        core.GradientRegistry.GetBackwardPass(
+            [stop, core.CreateOperator("Sigmoid", "x", "y")], ["y"])
+    in_place = [core.CreateOperator("StopGradient", "x", "x"),
+                core.CreateOperator("Sigmoid", "x", "y")]
+    _, gradients = core.GradientRegistry.GetBackwardPass(in_place, {"y": "y_grad"})
+    assert gradients == {"y": "y_grad"}
+
+
+def test_versions_that_a_gradient_needs_must_be_there():
+    operators = [core.CreateOperator("Sigmoid", "x", "x"), core.CreateOperator("Sigmoid", "u", "x"),
+                 core.CreateOperator("Sigmoid", "x", "y")]
+    with pytest.raises(RuntimeError, match="version 1 of blob x, which nothing reads"):
+        core.GradientRegistry.GetBackwardPass(operators, ["y"])
+    with pytest.raises(RuntimeError, match="Mul does not fit its schema"):
+        core.GradientRegistry.GetBackwardPass([core.CreateOperator("Mul", "x", ["y", "z"])], ["y"])
 
 
 def test_python_operators():

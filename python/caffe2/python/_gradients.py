@@ -72,8 +72,11 @@ class GradientRegistry:
           ys: the blobs whose sum is differentiated: a list, or a dict blob -> gradient blob, where
             None starts from ones.
 
-        Raises RuntimeError if an operator on the way has no gradient.
+        Raises RuntimeError if an operator on the way has no gradient, or if a gradient needs a
+        version of a blob that was overwritten; ValueError if nothing reads the output of a
+        StopGradient.
         """
+        _check_stop_gradients(operators, ys)
         net = caffe2_pb2.NetDef()
         net.op.extend(operators)
         ops, gradients = C.get_backward_pass(net.SerializeToString(), _losses(ys))
@@ -81,12 +84,28 @@ class GradientRegistry:
                 {name: _unwrap(gradient) for name, gradient in gradients.items()})
 
 
+def is_gradient_sum(op):
+    """True for the operators on a device that a backward pass adds to sum gradients."""
+    return f"{IR.IS_AUTO_GEN_SUM_OPS_TAG}:1" in op.device_option.extra_info
+
+
 def _losses(ys):
+    """[(loss, its gradient blob or "")], each loss once."""
     if isinstance(ys, dict):
-        return {str(y): "" if g is None else str(g) for y, g in ys.items()}
+        return [(str(y), "" if g is None else str(g)) for y, g in ys.items()]
     if isinstance(ys, (list, tuple)):
-        return {str(y): "" for y in ys}
+        return [(y, "") for y in dict.fromkeys(map(str, ys))]
     raise TypeError(f"ys is a list or a dict of blobs, not {ys!r}")
+
+
+def _check_stop_gradients(operators, ys):
+    """Refuses a StopGradient whose output is neither read nor a loss: it stops nothing."""
+    read = {blob for op in operators for blob in op.input} | {str(y) for y in ys}
+    for op in operators:
+        if op.type == "StopGradient" and op.output[0] not in read:
+            raise ValueError(
+                f"nothing reads {op.output[0]}, the output of StopGradient of {op.input[0]}: write "
+                f"it in place of {op.input[0]}, or let the operators behind it read it")
 
 
 # An operator, and for each blob that it reads or writes the version: how often it was written.
@@ -102,8 +121,11 @@ class IR:
       input_usages: {blob: {version: indices of the operators that read it}}.
     """
 
-    # In the extra_info of an operator's device: the Sum of gradients gets nothing else from it.
-    ONLY_KEEP_IS_AUTO_GEN_SUM_OPS_TAG = "ONLY_KEEP_IS_AUTO_GEN_SUM_OPS_TAG"
+    # In the extra_info of devices, with ":1": marks sums of gradients, and asks that these get
+    # nothing else from the extra_info of what they add.
+    IS_AUTO_GEN_SUM_OPS_TAG = "is_auto_gen_sum_ops"
+    ONLY_KEEP_IS_AUTO_GEN_SUM_OPS_TAG = "only_keep_is_auto_gen_sum_ops_tag"
+    AUTOGEN_GRAD_SUFFIX = "_autogen_grad"
 
     def __init__(self, operators):
         net = caffe2_pb2.NetDef(op=operators)

@@ -336,8 +336,8 @@ def feed_blob(name: str | bytes, value: object, device_option: str | bytes = '')
 def fetch_blob(arg0: str | bytes) -> object:
     ...
 
-def get_backward_pass(net: str | bytes, losses: Mapping[str | bytes, str | bytes]) -> tuple[list[bytes], dict[str, GradientWrapper]]:
-    """The operators to append to a net, and blob -> GradientWrapper. `losses` maps each loss to its gradient blob, or to '' to start from ones."""
+def get_backward_pass(net: str | bytes, losses: Sequence[tuple[str | bytes, str | bytes]]) -> tuple[list[bytes], dict[str, GradientWrapper]]:
+    """The operators to append to a net, and blob -> GradientWrapper. `losses` are pairs of a loss and its gradient blob, or '' to start from ones."""
 
 def get_gradient_defs(op: str | bytes, g_output: Sequence[GradientWrapper]) -> tuple[list[bytes], list[GradientWrapper]]:
     """The gradient operators of one operator, and the gradients of its inputs."""

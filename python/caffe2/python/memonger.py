@@ -14,6 +14,7 @@ import numpy as np
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import core, workspace
+from caffe2.python._gradients import is_gradient_sum
 
 log = logging.getLogger("memonger")
 
@@ -85,7 +86,7 @@ def share_grad_blobs(net, losses, param_grads, namescope, dont_share_blobs=None,
     own.update(layers[-2:])
     candidates = set()
     for op in proto.op:
-        if op.is_gradient_op:
+        if op.is_gradient_op or is_gradient_sum(op):
             candidates.update(op.output)
             if share_activations:
                 candidates.update(op.input)

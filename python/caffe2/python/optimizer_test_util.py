@@ -110,8 +110,9 @@ class LRModificationTestBase:
         self.assertIsNotNone(built._lr_multiplier)
         names = {str(model.param_to_grad[p]) for p in params}
         operators = model.net.Proto().op
+        last_gradient = max(i for i, op in enumerate(operators) if op.is_gradient_op)
         first_update = next((i for i, op in enumerate(operators)
-                             if names & set(op.output) and not op.is_gradient_op), len(operators))
+                             if i > last_gradient and names & set(op.output)), len(operators))
         workspace.RunNetOnce(model.net.Clone("before_updates", op_id_mask=range(first_update)))
         reference = self._gradient_ratio_reference(model, params, 1.0)
         ratio = workspace.FetchBlob("norm_clipped_grad_update/norm_ratio")
