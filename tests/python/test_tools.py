@@ -128,6 +128,15 @@ def test_lazy_libraries_are_loaded_when_an_operator_is_missed(tmp_path):
         assert isinstance(seen[0], OSError)
         workspace.CreateNet(core.Net("nothing_pending"))
         assert len(seen) == 1
+
+        def refuse(error):
+            raise ValueError("refused") from error
+
+        lazy_dyndep.SetErrorHandler(refuse)
+        lazy_dyndep.RegisterOpsLibrary(str(broken))
+        with pytest.raises(ValueError, match="refused"):
+            core.RefreshRegisteredOperators()
+        core.RefreshRegisteredOperators()  # the handler had its say
         lazy_dyndep.SetErrorHandler(None)
         lazy_dyndep.RegisterOpsLibrary(str(broken))
         for name in ("pending", "tried_again"):

@@ -9,24 +9,30 @@ from caffe2.python.dyndep import GetImportedOpsLibraries
 __all__ = ["GetImportedOpsLibraries", "RegisterOpsLibrary", "SetErrorHandler"]
 
 _error_handler = None
+_given_up = set()
 
 
 def RegisterOpsLibrary(name):
     """Notes a shared library for dyndep.InitOpsLibrary."""
+    _given_up.discard(name)
     core.RegisterLazyImport(functools.partial(_load, name))
 
 
 def SetErrorHandler(handler):
     """Lets a function of the exception (OSError) be called where a library cannot be loaded, in
-    place of raising it; None: raises."""
+    place of raising it; the library is then not tried again, whatever the function raises. None:
+    raises."""
     global _error_handler
     _error_handler = handler
 
 
 def _load(name):
+    if name in _given_up:
+        return
     try:
         dyndep.InitOpsLibrary(name, trigger_lazy=False)
     except OSError as error:
         if _error_handler is None:
             raise
+        _given_up.add(name)
         _error_handler(error)
