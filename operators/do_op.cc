@@ -11,17 +11,22 @@ std::shared_ptr<Workspace> WorkspaceStack::Push(const Workspace* parent, const B
 
 std::shared_ptr<Workspace> WorkspaceStack::Reuse(const Workspace* parent,
                                                  const Bindings& bindings) {
-  return stack_.empty() ? Push(parent, bindings) : stack_.back();
+  if (stack_.empty()) return Push(parent, bindings);
+  Bind(parent, bindings, stack_.back().get());
+  return stack_.back();
 }
 
 std::shared_ptr<Workspace> WorkspaceStack::Pop(const Workspace* parent, const Bindings& bindings) {
   CAFFE_ENFORCE(!stack_.empty(), "there is no scope left for the gradient of Do");
   std::shared_ptr<Workspace> top = std::move(stack_.back());
   stack_.pop_back();
-  Bindings added = bindings;
-  for (const std::string& name : top->LocalBlobs()) added.erase(name);
-  top->AddBlobMapping(parent, added);
+  Bind(parent, bindings, top.get());
   return top;
+}
+
+void WorkspaceStack::Bind(const Workspace* parent, Bindings bindings, Workspace* inner) {
+  for (const std::string& name : inner->LocalBlobs()) bindings.erase(name);
+  inner->AddBlobMapping(parent, bindings);
 }
 
 namespace {

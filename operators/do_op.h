@@ -22,13 +22,15 @@ class WorkspaceStack {
   void Clear() { stack_.clear(); }
   // A new workspace that sees the bound blobs of `parent`.
   std::shared_ptr<Workspace> Push(const Workspace* parent, const Bindings& bindings);
-  // The last workspace pushed; a new one if there is none.
+  // The last workspace pushed, with further names bound in it like Pop; a new one if there is none.
   std::shared_ptr<Workspace> Reuse(const Workspace* parent, const Bindings& bindings);
   // Takes the last workspace off, and binds further names in it; names it has itself keep their
   // meaning. Throws if there is none.
   std::shared_ptr<Workspace> Pop(const Workspace* parent, const Bindings& bindings);
 
  private:
+  static void Bind(const Workspace* parent, Bindings bindings, Workspace* inner);
+
   std::vector<std::shared_ptr<Workspace>> stack_;
 };
 CAFFE2_TYPE_NAME(WorkspaceStack, "caffe2::detail::WorkspaceStack");

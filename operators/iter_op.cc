@@ -4,6 +4,8 @@
 #include <memory>
 #include <mutex>
 
+#include "operators/stat_registry.h"
+
 namespace caffe2 {
 namespace {
 
@@ -36,8 +38,11 @@ template <>
 bool AtomicIterOp<CPUContext>::RunOnDevice() {
   const MutexPtr& mutex = Input<MutexPtr>(0);
   CAFFE_ENFORCE(mutex != nullptr, "the mutex blob is empty");
-  std::lock_guard<std::mutex> lock(*mutex);
-  Increment(Output(0));
+  {
+    const std::lock_guard<std::mutex> lock(*mutex);
+    Increment(Output(0));
+  }
+  StatRegistry::Global()->Add("atomic_iter/stats/" + debug_def().input(1) + "/num_iter", 1);
   return true;
 }
 
@@ -72,7 +77,7 @@ OPERATOR_SCHEMA(AtomicIter)
     .IdenticalTypeAndShapeOfInput(1)
     .SetDoc(
         "Adds one to an iteration counter while it holds a mutex, so that nets that run at the "
-        "same time may share it.")
+        "same time may share it; and to the statistic atomic_iter/stats/<counter>/num_iter.")
     .Input(0, "mutex", "A mutex made by CreateMutex.")
     .Input(1, "iter", "The counter, int64 of one element, on the host.")
     .Output(0, "iter", "The same blob.");

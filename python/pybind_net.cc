@@ -2,6 +2,8 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <mutex>
+#include <set>
 #include <thread>
 
 #include "caffe2/core/net.h"
@@ -60,15 +62,51 @@ class InterruptScope {
   Workspace* outer_;
 };
 
-// Runs of any workspace that are going on.
-std::atomic<int> active_runs{0};
+// Runs of any workspace that are going on, and the workspaces whose runs were cancelled.
+class Runs {
+ public:
+  void Begin(Workspace* ws) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    active_.insert(ws);
+  }
+  // The last run that ends lets a cancelled workspace be used again.
+  void End(Workspace* ws) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    active_.erase(active_.find(ws));
+    if (!cancelled_.empty() && active_.count(ws) == 0 && cancelled_.erase(ws)) ws->ClearStop();
+  }
+  void Cancel(Workspace* ws) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (active_.count(ws) == 0) return;
+    cancelled_.insert(ws);
+    ws->RequestStop();
+  }
+  bool Any() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return !active_.empty();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::multiset<Workspace*> active_;
+  std::set<Workspace*> cancelled_;
+};
+
+// Threads may run nets while the process ends.
+Runs& AllRuns() {
+  static auto* runs = new Runs;
+  return *runs;
+}
 
 class ActiveRun {
  public:
-  ActiveRun() { ++active_runs; }
-  ~ActiveRun() { --active_runs; }
+  explicit ActiveRun(Workspace* ws) : ws_(ws) { AllRuns().Begin(ws); }
+  ~ActiveRun() { AllRuns().End(ws_); }
   ActiveRun(const ActiveRun&) = delete;
   ActiveRun& operator=(const ActiveRun&) = delete;
+
+ private:
+  Workspace* ws_;
 };
 
 const std::thread::id main_thread = std::this_thread::get_id();
@@ -120,7 +158,7 @@ std::vector<float> BenchmarkNet(const std::string& name, int warmup_runs, int ma
 }  // namespace
 
 bool RunInterruptible(Workspace* ws, const std::function<bool()>& body) {
-  const ActiveRun active;
+  const ActiveRun active(ws);
   if (std::this_thread::get_id() != main_thread) {
     py::gil_scoped_release release;
     return body();
@@ -140,7 +178,7 @@ bool RunInterruptible(Workspace* ws, const std::function<bool()>& body) {
 bool WaitForRuns(std::chrono::milliseconds timeout) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   py::gil_scoped_release release;
-  while (active_runs > 0) {
+  while (AllRuns().Any()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -163,9 +201,13 @@ void AddNets(py::module_& m) {
   py::class_<NetBase>(m, "Net", "A created net; valid until it is deleted in its workspace.")
       .def("run",
            [](NetBase& self) {
-             CAFFE_ENFORCE(RunInterruptible(CurrentWorkspace(), [&] { return self.Run(); }),
+             CAFFE_ENFORCE(RunInterruptible(self.workspace(), [&] { return self.Run(); }),
                            "Error running net ", self.Name());
            })
+      .def(
+          "cancel", [](NetBase& self) { AllRuns().Cancel(self.workspace()); },
+          "Lets what runs in the workspace of the net fail before its next operator, also where it "
+          "waits for a queue. Does nothing if nothing runs there.")
       .def_property_readonly("name", &NetBase::Name);
 
   m.def(

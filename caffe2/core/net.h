@@ -34,6 +34,7 @@ class NetBase {
   virtual bool Run() = 0;
 
   const std::string& Name() const { return name_; }
+  Workspace* workspace() const { return ws_; }
   const NetDef& net_def() const { return *net_def_; }
   const std::vector<std::string>& external_input() const { return external_input_; }
   const std::vector<std::string>& external_output() const { return external_output_; }

@@ -115,6 +115,14 @@ TEST(DoOpTest, InnerBlobsStayInside) {
   Feed<float>(&ws, "X", {1}, {4});
   RunOp(&ws, Do(net, {MakeArgument("reuse_workspace", 1)}), true);
   ExpectTensor(ws, "Y", {1}, {40});
+  // A net that binds a name which the workspace does not know yet, and reads one that it does.
+  OperatorDef more = Op(
+      "Do", {"scope"}, {"Z", "scope"},
+      {MakeArgument("net", Net("more", {Scale("local", "new", 3)})),
+       MakeArgument("inner_blobs", std::vector<std::string>{"new"}),
+       MakeArgument("outer_blobs_idx", std::vector<int>{0}), MakeArgument("reuse_workspace", 1)});
+  RunOp(&ws, more, true);
+  ExpectTensor(ws, "Z", {1}, {24});
   RunOp(&ws, Op("CreateScope", {}, {"scope"}));
   RunOp(&ws, Op("HasScope", {"scope"}, {"has"}));
   EXPECT_FALSE(*Fetch(ws, "has").data<bool>());

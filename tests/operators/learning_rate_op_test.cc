@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <mutex>
@@ -141,6 +142,14 @@ TEST(IterTest, CountsUnderAMutex) {
   Feed<int64_t>(&ws, "iter", {1}, {41});
   RunOp(&ws, Op("AtomicIter", {"mutex", "iter"}, {"iter"}));
   EXPECT_EQ(FetchValues<int64_t>(ws, "iter"), std::vector<int64_t>{42});
+  // It counts its runs in the statistics of the process.
+  Feed<int64_t>(&ws, "counted", {1}, {7});
+  for (int i = 0; i < 2; ++i) RunOp(&ws, Op("AtomicIter", {"mutex", "counted"}, {"counted"}));
+  RunOp(&ws, Op("StatRegistryExport", {}, {"keys", "sums", "times"}));
+  const auto keys = FetchValues<std::string>(ws, "keys");
+  const auto key = std::find(keys.begin(), keys.end(), "atomic_iter/stats/counted/num_iter");
+  ASSERT_NE(key, keys.end());
+  EXPECT_EQ(FetchValues<int64_t>(ws, "sums")[key - keys.begin()], 2);
   FeedRandom(&ws, "tensor", {1}, 1);
   ExpectThrows(&ws, Op("AtomicIter", {"tensor", "iter"}, {"iter"}), "mutex");
 }

@@ -124,6 +124,32 @@ def test_workspaces_are_separate():
         workspace.SwitchWorkspace("unknown")
 
 
+@pytest.mark.parametrize("net_type", ["simple", "async_scheduling"])
+def test_a_net_that_waits_can_be_cancelled(net_type):
+    ws = C.Workspace()
+    init, net = core.Net("make_queue"), core.Net("wait")
+    init.CreateBlobsQueue([], "queue", capacity=1, num_blobs=1)
+    ws.run(init)
+    net.Proto().type = net_type
+    net.SafeDequeueBlobs("queue", ["record", "status"])
+    created = ws.create_net(net)
+    ended = threading.Event()
+
+    def cancel_until_it_ends():
+        while not ended.wait(0.01):
+            created.cancel()
+
+    thread = threading.Thread(target=cancel_until_it_ends)
+    thread.start()
+    with pytest.raises(RuntimeError, match="stopped on request"):
+        created.run()
+    ended.set()
+    thread.join()
+    ws.run(core.CreateOperator("CloseBlobsQueue", "queue", []))
+    created.run()  # the workspace can be used again
+    assert ws.fetch_blob("status")
+
+
 def test_workspace_class():
     ws = C.Workspace()
     ws.feed_blob("x", np.ones(3, np.float32))
@@ -135,6 +161,8 @@ def test_workspace_class():
     np.testing.assert_array_equal(ws.blobs["z"].fetch(), np.ones(3))
     assert not workspace.HasBlob("x")
     created = ws.create_net(net)
+    created.run()
+    created.cancel()  # nothing runs
     created.run()
     assert list(ws.nets) == [net.Name()]
     child = C.Workspace(ws)

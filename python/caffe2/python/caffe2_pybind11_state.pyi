@@ -143,6 +143,8 @@ class Net:
     @property
     def name(self) -> str:
         ...
+    def cancel(self: Net) -> None:
+        """Lets what runs in the workspace of the net fail before its next operator, also where it waits for a queue. Does nothing if nothing runs there."""
     def run(self: Net) -> None:
         ...
 
