@@ -1,4 +1,4 @@
-// Broadcast, Barrier, Allgather and ReduceScatter.
+// Broadcast, Barrier, Allgather, AllgatherRows and ReduceScatter.
 
 #include "distributed/collective_op.h"
 
@@ -6,11 +6,14 @@ namespace caffe2 {
 
 namespace {
 
-std::vector<TensorShape> AllgatherShape(const OperatorDef&, const std::vector<TensorShape>& in) {
+std::vector<TensorShape> AllgatherShapes(const OperatorDef& def,
+                                         const std::vector<TensorShape>& in) {
   // The number of shards is known only when it runs.
-  std::vector<TensorShape> out(1);
-  out[0].set_data_type(in[1].data_type());
-  out[0].set_unknown_shape(true);
+  std::vector<TensorShape> out(def.output_size());
+  for (size_t i = 0; i < out.size(); ++i) {
+    out[i].set_data_type(in[i + 1].data_type());
+    out[i].set_unknown_shape(true);
+  }
   return out;
 }
 
@@ -49,13 +52,29 @@ OPERATOR_SCHEMA(Allgather)
     .NumInputs(2, INT_MAX)
     .NumOutputs(1)
     .InputsCanCrossDevices()
-    .TensorInferenceFunction(AllgatherShape)
+    .TensorInferenceFunction(AllgatherShapes)
     .SetDoc("Joins the tensors of all shards, in the order of the shards and then of the inputs.")
     .FillUsing(CollectiveArguments)
     .Input(0, "comm_world", kWorldText)
     .Input(1, "X", "Tensor (n, ...), the same shape everywhere; further inputs likewise.")
     .Output(0, "Y", "(shards * inputs * n, ...).");
 NO_GRADIENT(Allgather);
+
+REGISTER_CPU_OPERATOR(AllgatherRows, AllgatherRowsOp<CPUContext>);
+REGISTER_CPU_OPERATOR_WITH_ENGINE(AllgatherRows, GLOO, AllgatherRowsOp<CPUContext>);
+OPERATOR_SCHEMA(AllgatherRows)
+    .NumInputsOutputs([](int in, int out) { return in >= 2 && out == in - 1; })
+    .TensorInferenceFunction(AllgatherShapes)
+    .SetDoc(
+        "Joins the rows of the tensors of all shards, in the order of the shards. Every shard may "
+        "have another number of rows, also none; on a shard, all tensors have as many.")
+    .FillUsing(CollectiveArguments)
+    .Input(0, "comm_world", kWorldText)
+    .Input(1, "X",
+           "Tensor (n, ...), n of this shard, the rest the same everywhere; further "
+           "inputs likewise.")
+    .Output(0, "Y", "(sum of n over the shards, ...); further outputs likewise.");
+NO_GRADIENT(AllgatherRows);
 
 REGISTER_CPU_OPERATOR(ReduceScatter, ReduceScatterOp<CPUContext>);
 REGISTER_CPU_OPERATOR_WITH_ENGINE(ReduceScatter, GLOO, ReduceScatterOp<CPUContext>);

@@ -1,5 +1,9 @@
-// Broadcast, Barrier, Allgather and ReduceScatter.
+// Broadcast, Barrier, Allgather, AllgatherRows and ReduceScatter.
 #pragma once
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
 
 #include "caffe2/core/device_backend.h"
 #include "distributed/common_world_op.h"
@@ -74,6 +78,75 @@ class AllgatherOp final : public CollectiveOp<Context> {
     world->Allgather(this->OperationName(), own, gathered->raw_mutable_data(type), count, type);
     world->Await();
   }
+};
+
+// Tensors of as many rows each, of which every shard may have another number: the indices and
+// values of a sparse gradient. The shards tell each other these numbers, then exchange blocks that
+// are as long as the longest.
+template <class Context>
+class AllgatherRowsOp final : public CollectiveOp<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using CollectiveOp<Context>::CollectiveOp;
+
+ private:
+  void RunCollective() override {
+    for (int i = 1; i < InputSize(); ++i) {
+      CAFFE_ENFORCE(Input(i).dim() > 0 && Input(i).size(0) == Input(1).size(0),
+                    "AllgatherRows: ", debug_def().input(1), " is ", Input(1).DebugString(), ", ",
+                    debug_def().input(i), " is ", Input(i).DebugString());
+    }
+    const std::vector<int64_t> rows = RowsOfShards(Input(1).size(0));
+    for (int i = 1; i < InputSize(); ++i) GatherRows(i, rows);
+  }
+
+  std::vector<int64_t> RowsOfShards(int64_t own) {
+    Communicator* world = this->World();
+    Tensor counts(CPU);
+    counts.Resize(world->size());
+    std::fill_n(counts.template mutable_data<int64_t>(), world->size(), own);
+    counts_.CopyFrom(counts);
+    auto* data = counts_.template mutable_data<int64_t>();
+    world->Allgather(MakeString(this->OperationName(), ", numbers of rows"), data + world->rank(),
+                     data, 1, counts_.dtype());
+    world->Await();
+    counts.CopyFrom(counts_);
+    const auto* gathered = counts.template data<int64_t>();
+    return {gathered, gathered + world->size()};
+  }
+
+  // The shards compare notes whenever a size changes: rounded up by an eighth at most, it does so
+  // less often.
+  static int64_t RoundedUp(int64_t rows) {
+    const int64_t step = std::max<int64_t>(1, std::bit_floor(static_cast<uint64_t>(rows)) / 8);
+    return (rows + step - 1) / step * step;
+  }
+
+  void GatherRows(int i, const std::vector<int64_t>& rows) {
+    Communicator* world = this->World();
+    const Tensor& input = Input(i);
+    const TypeMeta type = input.dtype();
+    const int64_t width = input.size_from_dim(1);
+    const int64_t block = RoundedUp(*std::max_element(rows.begin(), rows.end())) * width;
+    buffer_.Resize(world->size() * block);
+    auto* blocks = static_cast<char*>(buffer_.raw_mutable_data(type));
+    char* own = blocks + world->rank() * block * type.itemsize();
+    context_.CopyItems(type, input.numel(), input.raw_data(), own);
+    world->Allgather(MakeString(this->OperationName(), ", ", i), own, blocks, block, type);
+    world->Await();
+    std::vector<int64_t> dims = input.sizes();
+    dims[0] = std::accumulate(rows.begin(), rows.end(), int64_t{0});
+    Tensor* output = Output(i - 1);
+    output->Resize(dims);
+    auto* next = static_cast<char*>(output->raw_mutable_data(type));
+    for (const int64_t count : rows) {
+      context_.CopyItems(type, count * width, blocks, next);
+      blocks += block * type.itemsize();
+      next += count * width * type.itemsize();
+    }
+  }
+
+  Tensor counts_{context_.device()}, buffer_{context_.device()};
 };
 
 // As Caffe2's: the tensors between the common world and the counts are local copies.

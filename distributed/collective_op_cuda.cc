@@ -70,6 +70,7 @@ REGISTER_COLLECTIVE(AwaitCollectives, RecordableAwait);
 REGISTER_COLLECTIVE(Broadcast, BroadcastOp<CUDAContext>);
 REGISTER_COLLECTIVE(Barrier, BarrierOp<CUDAContext>);
 REGISTER_COLLECTIVE(Allgather, AllgatherOp<CUDAContext>);
+REGISTER_COLLECTIVE(AllgatherRows, AllgatherRowsOp<CUDAContext>);
 REGISTER_COLLECTIVE(ReduceScatter, ReduceScatterOp<CUDAContext>);
 
 }  // namespace

@@ -28,6 +28,7 @@ bool PinsItsOperands(const OperatorDef& op) {
                                               "AwaitCollectives",
                                               "Broadcast",
                                               "Allgather",
+                                              "AllgatherRows",
                                               "ReduceScatter",
                                               "If",
                                               "While",

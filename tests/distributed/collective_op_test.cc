@@ -136,6 +136,37 @@ TEST(CollectiveOpTest, BroadcastAllgatherReduceScatterBarrierWithoutEngine) {
   });
 }
 
+TEST(CollectiveOpTest, AllgatherRowsOfDifferentNumbers) {
+  RunWorlds(3, [](Workspace* ws, int rank) {
+    const OperatorDef op = MakeOp("AllgatherRows", {"cw", "i", "v"}, {"all_i", "all_v"});
+    // Twice, and with other numbers: a shard without rows, one with as many as all others.
+    for (const std::vector<int>& rows : {std::vector{2, 0, 1}, {0, 20, 1}, {0, 0, 0}}) {
+      std::vector<int64_t> indices, expected_indices;
+      std::vector<float> values, expected_values;
+      for (int shard = 0; shard < 3; ++shard) {
+        for (int row = 0; row < rows[shard]; ++row) {
+          expected_indices.push_back(100 * shard + row);
+          expected_values.insert(expected_values.end(), {10.f * shard, 1.f * row});
+          if (shard != rank) continue;
+          indices.push_back(expected_indices.back());
+          values.insert(values.end(), {10.f * shard, 1.f * row});
+        }
+      }
+      FeedValues<int64_t>(ws, "i", indices);
+      FeedValues<float>(ws, "v", values, {rows[rank], 2});
+      ASSERT_TRUE(ws->RunOperatorOnce(op));
+      EXPECT_EQ(ValuesOf<int64_t>(ws, "all_i"), expected_indices);
+      EXPECT_EQ(ValuesOf<float>(ws, "all_v"), expected_values);
+      EXPECT_EQ(ws->GetBlob("all_v")->Get<Tensor>().sizes(),
+                (std::vector<int64_t>{rows[0] + rows[1] + rows[2], 2}));
+    }
+    FeedValues<int64_t>(ws, "i", {1});
+    EXPECT_THROW(ws->RunOperatorOnce(op), EnforceNotMet) << "one index, no value";
+    FeedValues<float>(ws, "v", std::vector<float>(2 + rank), {1, 2 + rank});
+    EXPECT_THROW(ws->RunOperatorOnce(op), EnforceNotMet) << "rows of different widths";
+  });
+}
+
 TEST(CollectiveOpTest, CloneAndDestroy) {
   RunWorlds(2, [](Workspace* ws, int rank) {
     ASSERT_TRUE(ws->RunOperatorOnce(MakeOp("CloneCommonWorld", {"cw"}, {"cw2"})));

@@ -225,6 +225,9 @@ TEST_P(DeviceCollectiveTest, AllgatherReduceScatterBarrierAndClone) {
       shard->Feed("x", {1.f * rank, 2.f});
       shard->Run(shard->MakeOp("Allgather", {world, "x"}, {"all"}));
       EXPECT_EQ(shard->Fetch("all"), (std::vector<float>{0.f, 2.f, 1.f, 2.f}));
+      shard->Feed("rows", std::vector<float>(1 + rank, 3.f + rank));
+      shard->Run(shard->MakeOp("AllgatherRows", {world, "rows"}, {"all_rows"}));
+      EXPECT_EQ(shard->Fetch("all_rows"), (std::vector<float>{3.f, 4.f, 4.f}));
       shard->Feed("y", {1.f, 2.f, 3.f + rank});
       BlobGetMutableTensor(shard->ws.CreateBlob("counts"), Device{})
           ->CopyFrom(Tensor({2}, std::vector<int32_t>{1, 2}));

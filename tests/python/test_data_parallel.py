@@ -208,31 +208,33 @@ def test_sparse_gradients_are_joined():
         np.testing.assert_allclose(workspace.FetchBlob(f"cpu_{device}/table"), expected)
 
 
-def test_sparse_gradients_are_summed_over_shards(tmp_path):
+@pytest.mark.parametrize("net_type", ["simple", "dag"])
+def test_rows_of_sparse_gradients_are_gathered_from_all_shards(net_type, tmp_path):
     script = os.path.join(os.path.dirname(__file__), "sparse_shard_worker.py")
     outputs = [str(tmp_path / f"{shard}.npz") for shard in (0, 1)]
     (tmp_path / "store").mkdir()
     shards = [subprocess.Popen([sys.executable, script, str(shard), "2", str(tmp_path / "store"),
-                                outputs[shard]]) for shard in (0, 1)]
+                                outputs[shard], net_type]) for shard in (0, 1)]
     try:
         assert [shard.wait(120) for shard in shards] == [0, 0]
     finally:
         for shard in shards:
             shard.kill()  # nothing where it has ended
             shard.wait()
-    # By hand: losses are scaled by 1 / 4; the second step has 1.5 times the first one's momentum.
+    # By hand: losses are scaled by 1 / 4; two steps of 0.5.
     counts = np.zeros(5)
     for ids in sparse_shard_worker.IDS:
         np.add.at(counts, sum(ids, []), 1)
-    momentum, table = np.zeros(5), np.zeros(5)
-    for _ in range(2):
-        before = momentum
-        momentum = 0.5 * momentum + 0.5 * counts / 4
-        table -= momentum + 0.5 * (momentum - before)  # Nesterov's step
+    table = np.stack([-2 * 0.5 * counts / 4] * 2, 1)
     for output in outputs:
         result = np.load(output)
-        for found in result["tables"]:
-            np.testing.assert_allclose(found, np.stack([table, table], 1), rtol=1e-6)
+        for replica in (0, 1):
+            np.testing.assert_allclose(result["tables"][0][replica], table, rtol=1e-6)
+            np.testing.assert_allclose(result["tables"][1][replica], 2 * table, rtol=1e-6)
+            np.testing.assert_allclose(result["biases"][replica], [-1, -1], rtol=1e-6)
+        types = result["types"].tolist()
+        assert types.count("AllgatherRows") == 2 and types.count("AllreduceBucket") == 1
+        assert "SparseToDense" not in types
         assert result["equal"].tolist() == [True, False]
 
 

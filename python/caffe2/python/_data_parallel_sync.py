@@ -109,69 +109,84 @@ def copy_computed_params(model):
 
 def reduce_gradients(model):
     """Adds the sums of all gradients over devices and shards, in the order in which the backward
-    pass completes them, each bucket as soon as it is complete.
-
-    Several shards sum sparse gradients as dense ones, which then are those of the model.
+    pass completes them, each bucket as soon as it is complete. Behind them, every device gets the
+    rows of sparse gradients of all.
     """
     add_common_worlds(model)
-    dense, shapes = [], caffe2_pb2.TensorShapes()
+    dense, sparse, shapes = [], [], caffe2_pb2.TensorShapes()
     known, types = workspace.InferShapesAndTypes([model.param_init_net], {})
     param_of = {_key(grad): str(param) for param, grad in model.param_to_grad.items()}
-    for i, name in enumerate(model._grad_names):
-        replicas = model._device_grouped_blobs[name]
-        first = replicas[model._devices[0]]
+    for name in model._grad_names:
+        first = model._device_grouped_blobs[name][model._devices[0]]
         param = param_of[_key(first)]
         if isinstance(first, core.GradientSlice):
-            if num_shards(model) == 1:
-                _join_sparse_gradient(model, [replicas[device] for device in model._devices])
-                continue
-            name = model._grad_names[i] = _densify(model, name, param_of)
-            first = model._device_grouped_blobs[name][model._devices[0]]
+            sparse.append(name)
+            continue
         if param not in known:
             raise ValueError(f"the shape of parameter {param} cannot be inferred from the init net")
         shapes.shapes.add(name=str(first), dims=known[param], data_type=types[param])
         dense.append(replicas_of(model, name))
-    if len(model._devices) * num_shards(model) > 1 and dense:
+    if len(model._devices) * num_shards(model) == 1:
+        return
+    if dense:
         _apply(model.net, C.add_gradient_reduction, dense, shapes.SerializeToString(),
                _options(model))
+    _join_sparse_gradients(model, sparse, param_of)
 
 
 def _key(grad):
     return tuple(map(str, grad)) if isinstance(grad, core.GradientSlice) else str(grad)
 
 
-def _densify(model, name, param_of):
-    """Makes the sparse gradients of a parameter dense on all devices: "<param>_grad_dense".
+def _join_sparse_gradients(model, names, param_of):
+    """Makes the rows of all devices and shards the gradients on every device, in new blobs
+    "<param>_grad_indices_joined" and "<param>_grad_values_joined": the old ones may be those of
+    other gradients too, or input."""
+    reductions = [op.output[0] for op in model.net.Proto().op if op.type == "AllreduceBucket"]
+    previous = reductions[-1:]  # one order of collectives on all shards
+    for i, name in enumerate(model._grad_names):
+        if name not in names:
+            continue
+        slices = model._device_grouped_blobs[name]
+        params = {device: param_of[_key(piece)] for device, piece in slices.items()}
+        first = params[model._devices[0]] + "_grad"
+        with core.DeviceScope(core.DeviceOption(model._device_type, model._devices[0])):
+            rows = _rows_of_devices(model, [slices[device] for device in model._devices], first)
+            if num_shards(model) > 1:
+                rows = model.net.AllgatherRows(
+                    [core.BlobReference(_ALLREDUCE_WORLD), *rows],
+                    [first + "_indices_joined", first + "_values_joined"], engine="GLOO",
+                    name=f"allgather_{stripBlobName(first)}", control_input=previous,
+                    timeout_ms=_DEFAULT_TIMEOUT_SEC * 1000)
+                previous = [rows[0]]
+        joined = {device: _on_device(model, rows, device, params[device])
+                  for device in model._devices}
+        for device, piece in joined.items():
+            model.param_to_grad[core.BlobReference(params[device])] = piece
+        model._grad_names[i] = stripBlobName(joined[model._devices[0]])
+        model._device_grouped_blobs[model._grad_names[i]] = joined
 
-    Returns their name without device.
-    """
-    replicas = {}
-    for device, grad in model._device_grouped_blobs[name].items():
-        param = core.BlobReference(param_of[_key(grad)])
-        with core.DeviceScope(core.DeviceOption(model._device_type, device)):
-            replicas[device] = model.net.SparseToDense(
-                [grad.indices, grad.values, param], param + "_grad_dense")
-        model.param_to_grad[param] = replicas[device]
-    dense = stripBlobName(replicas[model._devices[0]])
-    log.warning("the sparse gradient %s is summed over shards as the dense %s", name, dense)
-    model._device_grouped_blobs[dense] = replicas
-    return dense
 
-
-def _join_sparse_gradient(model, slices):
-    """Gives every device of the shard the rows of all of them."""
+def _rows_of_devices(model, slices, prefix):
+    """[indices, values] of all devices of this shard, on the first."""
     if len(slices) == 1:
-        return
-    first = core.DeviceOption(model._device_type, model._devices[0])
+        return list(slices[0])
+    suffix = "devices" if num_shards(model) > 1 else "joined"
+    rows = []
     for part in ("indices", "values"):
-        blobs = [getattr(piece, part) for piece in slices]
-        with core.DeviceScope(first):
-            joined, _ = model.net.Concat(
-                blobs, [str(blobs[0]) + "_concat", str(blobs[0]) + "_concat_splitinfo"], axis=0,
-                name="dpm")
-        for device, blob in zip(model._devices, blobs):
-            model.net.Copy(joined, blob, name="dpm",
-                           device_option=core.DeviceOption(model._device_type, device))
+        name = f"{prefix}_{part}_{suffix}"
+        rows.append(model.net.Concat([getattr(piece, part) for piece in slices],
+                                     [name, name + "_splitinfo"], axis=0, name="dpm")[0])
+    return rows
+
+
+def _on_device(model, rows, device, param):
+    if device == model._devices[0]:
+        return core.GradientSlice(*rows)
+    option = core.DeviceOption(model._device_type, device)
+    return core.GradientSlice(*(
+        model.net.Copy(blob, f"{param}_grad_{part}_joined", name="dpm", device_option=option)
+        for part, blob in zip(("indices", "values"), rows)))
 
 
 def sum_params(model, net, names):
@@ -185,8 +200,9 @@ def sum_params(model, net, names):
             sums.append(net.Sum(blobs, blobs[0], name="dpm") if len(blobs) > 1 else blobs[0])
         if num_shards(model) > 1:
             world = core.BlobReference(_ALLREDUCE_WORLD)
-            net.AllreduceBucket([world, *sums], sums, engine="GLOO", name=f"{net.Name()}_sum",
-                                timeout_ms=_DEFAULT_TIMEOUT_SEC * 1000)
+            net.AllreduceBucket(
+                [world, *sums], sums, engine="GLOO", name=f"{net.Name()}_sum",
+                timeout_ms=_DEFAULT_TIMEOUT_SEC * 1000)
 
 
 def _create_common_world(model, net, name, timeout_sec):
