@@ -103,8 +103,8 @@ def make_rendezvous(args):
         return None
     rendezvous = {
         "kv_handler": None, "num_shards": args.num_shards, "shard_id": args.shard_id,
-        "engine": "GLOO", "transport": args.distributed_transport, "interface": interface,
-        "mpi_rendezvous": under_mpi, "exit_nets": None}
+        "engine": "NCCL" if args.use_nccl else "GLOO", "transport": args.distributed_transport,
+        "interface": interface, "mpi_rendezvous": under_mpi, "exit_nets": None}
     if not under_mpi:
         if args.redis_host is not None:
             op_type = "RedisStoreHandlerCreate"
@@ -251,10 +251,8 @@ def train(args):
     log.info("Running on %s: %s", "CPU replicas" if args.use_cpu else "GPUs", args.devices)
     if args.batch_size % num_devices:
         raise ValueError(f"--batch_size {args.batch_size} is not divisible by {num_devices}")
-    if args.use_nccl:
-        log.warning("--use_nccl has no effect here: gradients are summed between the GPUs of a "
-                    "machine by copies and between shards by Gloo. build/release/bin/"
-                    "resnet50_trainer --use_nccl exchanges them by NCCL.")
+    if args.use_nccl and args.use_cpu:
+        raise ValueError("--use_nccl is for training on GPUs")
     rendezvous = make_rendezvous(args)
     global_batch_size = args.batch_size * args.num_shards
     iterations_per_epoch = args.epoch_size // global_batch_size
@@ -320,7 +318,8 @@ def parse_args():
     add("--save_model_name", default="resnet50_model", help="name of the saved models")
     add("--load_model_path", help="saved model to go on from")
     add("--use_cpu", type=_truth, nargs="?", const=True, default=False, help="train on the CPU")
-    add("--use_nccl", action="store_true", help="for Caffe2's scripts; without effect")
+    add("--use_nccl", action="store_true",
+        help="shards exchange gradients by NCCL (a GPU each) instead of Gloo")
     add("--dtype", default="float", choices=["float", "float16"], help="type of the activations")
     add("--float16_compute", action="store_true", help="update float16 parameters in float16")
     add("--distributed_transport", default="tcp", help="tcp or ibverbs")

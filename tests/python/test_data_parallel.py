@@ -264,6 +264,29 @@ def test_muji_sums_over_gpus():
         muji.Allreduce(net, blobs, gpu_indices=[0, 1])
 
 
+def test_shards_on_gpus_may_be_joined_by_nccl(monkeypatch):
+    monkeypatch.setattr(dpm, "_devices_of", lambda devices, cpu_device: devices)  # none is used
+    model = ModelHelper("nccl")
+
+    def add_forward(model, loss_scale):
+        table = model.create_param("table", [4, 2], initializers.Initializer("ConstantFill"))
+        bias = model.create_param("bias", [2], initializers.Initializer("ConstantFill"))
+        rows = model.net.Gather([table, "ids"], "rows")
+        return [model.net.Scale(model.net.SumElements(blob, f"{blob}_sum"), scale=loss_scale)
+                for blob in (rows, bias)]
+
+    dpm.Parallelize_GPU(
+        model, lambda model: None, add_forward, lambda model: optimizer.build_sgd(model, 0.5),
+        devices=[0], rendezvous={"num_shards": 2, "shard_id": 0, "kv_handler": "store",
+                                 "engine": "NCCL", "exit_nets": None})
+    engines = {op.type: op.engine for net in (model.param_init_net, model.net)
+               for op in net.Proto().op if "allreduce_0_cw" in [*op.input, *op.output]
+               or "broadcast_0_cw" in op.input}
+    assert engines == dict.fromkeys([
+        "CreateCommonWorld", "CloneCommonWorld", "Broadcast", "AllreduceBucket",
+        "AwaitCollectives", "AllgatherRows"], "NCCL")
+
+
 def test_refusals():
     arguments = (lambda model: None, lambda model, loss_scale: [])
     with pytest.raises(RuntimeError, match="CUDA devices .0, 1. are asked for, but there are"):
@@ -278,7 +301,8 @@ def test_refusals():
             ({"num_shards": 2, "shard_id": 2, "kv_handler": "s"}, "shard_id 2 is not one of 2"),
             ({"num_shards": 2, "shard_id": 0}, "need a kv_handler"),
             ({"num_shards": 2, "shard_id": 0, "mpi_rendezvous": True}, "through MPI"),
-            ({"num_shards": 2, "shard_id": 0, "engine": "X"}, "by the engine GLOO")]:
+            ({"num_shards": 2, "shard_id": 0, "engine": "X"}, "by the engine GLOO or NCCL"),
+            ({"num_shards": 2, "shard_id": 0, "engine": "NCCL"}, "shards that train on GPUs")]:
         with pytest.raises(ValueError, match=message):
             dpm.Parallelize_CPU(ModelHelper("shards"), *arguments, rendezvous=rendezvous)
 

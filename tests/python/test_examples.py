@@ -18,13 +18,13 @@ _EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "python" / "examples"
 _PACKAGE = str(pathlib.Path(caffe2.__file__).parent.parent)
 
 
-def run(program, *flags, cwd):
-    """Runs an example; returns what it logged."""
+def run(program, *flags, cwd, fails=False):
+    """Runs an example, which ends well or `fails`; returns what it logged."""
     environment = dict(os.environ, PYTHONPATH=_PACKAGE)
     result = subprocess.run(
         [sys.executable, str(_EXAMPLES / program), *flags], cwd=cwd, env=environment,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
-    assert result.returncode == 0, result.stdout
+    assert (result.returncode != 0) == fails, result.stdout
     return result.stdout
 
 
@@ -104,12 +104,17 @@ RESNET = ["--use_cpu", "--num_layers", "18", "--image_size", "32", "--num_labels
           "--batch_size", "8", "--epoch_size", "16", "--base_learning_rate", "0.01"]
 
 
+def test_resnet_takes_nccl_for_gpus_alone(tmp_path):
+    log = run("resnet50_trainer.py", *RESNET, "--train_data", "null", "--use_nccl", cwd=tmp_path,
+              fails=True)
+    assert "ValueError: --use_nccl is for training on GPUs" in log
+
+
 def test_resnet_trains_tests_saves_and_resumes(tmp_path):
     data = write_db(tmp_path / "db", datums(36, 4, 32))
     flags = [*RESNET, "--train_data", data, "--test_data", data, "--test_epoch_size", "16",
              "--num_gpus", "2", "--file_store_path", str(tmp_path)]
-    log = run("resnet50_trainer.py", *flags, "--num_epochs", "1", "--use_nccl", cwd=tmp_path)
-    assert "--use_nccl has no effect" in log
+    log = run("resnet50_trainer.py", *flags, "--num_epochs", "1", cwd=tmp_path)
     assert "Finished iteration 2/2 of epoch 0" in log and "Training loss" in log
     model = tmp_path / "resnet50_model_1.mdl"
     assert model.exists()

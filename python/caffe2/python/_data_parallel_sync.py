@@ -25,7 +25,7 @@ _ALLREDUCE_WORLD = "allreduce_0_cw"
 _BROADCAST_WORLD = "broadcast_0_cw"
 
 
-def check_rendezvous(rendezvous):
+def check_rendezvous(rendezvous, on_gpus):
     """Raises ValueError, saying what is wrong, for a rendezvous that cannot join shards."""
     if rendezvous is None:
         return
@@ -35,8 +35,11 @@ def check_rendezvous(rendezvous):
     shards, shard = rendezvous["num_shards"], rendezvous["shard_id"]
     if not 0 <= shard < shards:
         raise ValueError(f"shard_id {shard} is not one of {shards} shards")
-    if rendezvous.get("engine", "GLOO") != "GLOO":
-        raise ValueError(f"shards are joined by the engine GLOO, not {rendezvous['engine']!r}")
+    engine = rendezvous.get("engine", "GLOO")
+    if engine not in ("GLOO", "NCCL"):
+        raise ValueError(f"shards are joined by the engine GLOO or NCCL, not {engine!r}")
+    if engine == "NCCL" and not on_gpus:
+        raise ValueError("the engine NCCL joins shards that train on GPUs")
     if rendezvous.get("mpi_rendezvous"):
         raise ValueError("there is no rendezvous through MPI: give a kv_handler, the blob of a "
                          "RedisStoreHandlerCreate or FileStoreHandlerCreate")
@@ -49,6 +52,12 @@ def num_shards(model):
     return 1 if model._rendezvous is None else model._rendezvous["num_shards"]
 
 
+def _engine(model):
+    """What carries gradients and parameters between the shards. Barriers and comparisons, which are
+    on the host, take GLOO."""
+    return (model._rendezvous or {}).get("engine", "GLOO")
+
+
 def _options(model, timeout_sec=_DEFAULT_TIMEOUT_SEC):
     options = C.DataParallelOptions([
         core.DeviceOption(model._device_type, device).SerializeToString()
@@ -59,6 +68,7 @@ def _options(model, timeout_sec=_DEFAULT_TIMEOUT_SEC):
         options.num_shards = rendezvous["num_shards"]
         options.shard_id = rendezvous["shard_id"]
         options.store_handler = str(rendezvous["kv_handler"])
+        options.engine = _engine(model)
         options.transport = rendezvous.get("transport", "tcp")
         options.interface = rendezvous.get("interface") or ""
     else:
@@ -83,7 +93,7 @@ def add_common_worlds(model):
     for net in model._rendezvous.get("exit_nets") or ():
         for world in (_BROADCAST_WORLD, _ALLREDUCE_WORLD):
             world = core.BlobReference(world)
-            net.DestroyCommonWorld(world, world, engine="GLOO")
+            net.DestroyCommonWorld(world, world, engine=_engine(model))
 
 
 def broadcast(model, net, names):
@@ -155,7 +165,7 @@ def _join_sparse_gradients(model, names, param_of):
             if num_shards(model) > 1:
                 rows = model.net.AllgatherRows(
                     [core.BlobReference(_ALLREDUCE_WORLD), *rows],
-                    [first + "_indices_joined", first + "_values_joined"], engine="GLOO",
+                    [first + "_indices_joined", first + "_values_joined"], engine=_engine(model),
                     name=f"allgather_{stripBlobName(first)}", control_input=previous,
                     timeout_ms=_DEFAULT_TIMEOUT_SEC * 1000)
                 previous = [rows[0]]
@@ -201,7 +211,7 @@ def sum_params(model, net, names):
         if num_shards(model) > 1:
             world = core.BlobReference(_ALLREDUCE_WORLD)
             net.AllreduceBucket(
-                [world, *sums], sums, engine="GLOO", name=f"{net.Name()}_sum",
+                [world, *sums], sums, engine=_engine(model), name=f"{net.Name()}_sum",
                 timeout_ms=_DEFAULT_TIMEOUT_SEC * 1000)
 
 

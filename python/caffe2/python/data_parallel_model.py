@@ -76,15 +76,16 @@ def Parallelize(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
       post_sync_builder_fun: function(model), for each replica, after the parameters are equal.
       devices: numbers of the devices; default: all GPUs, or one CPU replica for each core.
       rendezvous: None for one process, else a dict with num_shards, shard_id, kv_handler (blob of a
-        RedisStoreHandlerCreate or FileStoreHandlerCreate), engine ("GLOO"), transport, interface
-        and exit_nets (None, or a list of nets that get the closing of the connections).
+        RedisStoreHandlerCreate or FileStoreHandlerCreate), engine ("GLOO", or "NCCL" for shards
+        with GPUs of their own), transport, interface and exit_nets (None, or a list of nets that
+        get the closing of the connections).
       net_type: the net's executor.
       broadcast_computed_params: every run, gives the running statistics of the first device to the
         others of this shard.
       optimize_gradient_memory: lets gradients share memory (see memonger.share_grad_blobs).
       dynamic_memory_management: frees blobs behind their last use, except `blobs_to_keep`.
-      use_nccl, max_concurrent_distributed_ops: without effect: sums are grouped into buckets, and
-        one order of them holds on all shards.
+      use_nccl, max_concurrent_distributed_ops: without effect: the GPUs of a shard always sum by
+        NCCL, sums are grouped into buckets, and one order of them holds on all shards.
       cpu_device: replicas run on the CPU.
       num_threads_per_device: threads of the executor.
       shared_model: CPU replicas share one copy of the parameters.
@@ -175,7 +176,7 @@ def _set_up(model, devices, rendezvous, net_type, cpu_device, num_threads_per_de
         f"Parallelize must not be called in the device scope {outer}")
     if not isinstance(model, model_helper.ModelHelper):
         raise TypeError(f"a ModelHelper is made data parallel, not {model!r}")
-    sync.check_rendezvous(rendezvous)
+    sync.check_rendezvous(rendezvous, on_gpus=not cpu_device)
     if shared_model and not cpu_device:
         raise ValueError("Shared model only supported on CPU")
     model._devices = _devices_of(devices, cpu_device)
