@@ -3,6 +3,7 @@
 import gzip
 import os
 import pathlib
+import shutil
 
 import numpy as np
 import pytest
@@ -19,6 +20,13 @@ def data_file(*parts):
     return path
 
 
+def on_cpu(net):
+    net.ClearField("device_option")
+    for op in net.op:
+        op.ClearField("device_option")
+    return net
+
+
 def net_of_caffe2(folder, file):
     """The net of a file, binary or text, with its operators on the CPU."""
     path = data_file("caffe2_models", folder, file)
@@ -27,10 +35,7 @@ def net_of_caffe2(folder, file):
     else:
         net = caffe2_pb2.NetDef.FromString(path.read_bytes())
     net.name = net.name or file  # some have none
-    net.ClearField("device_option")
-    for op in net.op:
-        op.ClearField("device_option")
-    return net
+    return on_cpu(net)
 
 
 def model_of_caffe2(folder, init="init_net.pb", predict="predict_net.pb"):
@@ -100,6 +105,71 @@ def test_a_model_with_incomplete_statistics():
     result = workspace.FetchBlob("softmax")
     assert result.shape == (2, 9)
     np.testing.assert_allclose(result.sum(axis=1), 1, rtol=1e-4)
+
+
+@pytest.fixture
+def digits(tmp_path, monkeypatch):
+    """A folder, the current one meanwhile, with the test images of MNIST as Caffe2's LevelDB."""
+    source = data_file("caffe2_db", "mnist-test-nchw-leveldb")
+    for name in ("mnist-train-nchw-leveldb", "mnist-test-nchw-leveldb"):
+        shutil.copytree(source, tmp_path / name)  # opening one writes to it
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write_database(path, records):
+    """A minidb of messages."""
+    database = workspace.C.create_db("minidb", str(path), workspace.C.Mode.new)
+    transaction = database.new_transaction()
+    for key, record in enumerate(records):
+        transaction.put(str(key), record.SerializeToString())
+    transaction.commit()
+    database.close()
+
+
+def test_a_net_that_reads_a_database(tmp_path):
+    """Its own init net has parameters of one element: those of the trained model do."""
+    images = gzip.decompress(data_file("mnist", "t10k-images-idx3-ubyte.gz").read_bytes())
+    labels = gzip.decompress(data_file("mnist", "t10k-labels-idx1-ubyte.gz").read_bytes())
+    pixels = np.frombuffer(images, np.uint8, 784000, 16).reshape(1000, 784)
+    records = []
+    for image, label in zip(pixels, labels[8:]):  # of float, as it scales them at once
+        record = caffe2_pb2.TensorProtos()
+        record.protos.add(dims=[1, 28, 28], float_data=image,
+                          data_type=caffe2_pb2.TensorProto.FLOAT)
+        record.protos.add(int32_data=[label], data_type=caffe2_pb2.TensorProto.INT32)
+        records.append(record)
+    write_database(tmp_path / "digits.minidb", records)
+    net = net_of_caffe2("lenet_mnist", "testpredict_net.pb")
+    workspace.RunNetOnce(net_of_caffe2("lenet_mnist", "init_net.pb"))
+    workspace.RunOperatorOnce(core.CreateOperator(
+        "CreateDB", [], net.op[0].input[0], db=str(tmp_path / "digits.minidb"), db_type="minidb"))
+    workspace.CreateNet(net)
+    accuracy = []
+    for _ in range(10):
+        workspace.RunNet(net.name)
+        accuracy.append(float(workspace.FetchBlob("accuracy")))
+    assert 0.9 < np.mean(accuracy) < 0.99  # 0.957 of all 10,000
+
+
+def test_plans_train_and_test(digits):
+    """LeNet: the plans of a C++ program, but for fewer iterations. The second loads what the first
+    saves, and so do the nets that were made to be deployed."""
+    plans = [text_format.Parse(
+        data_file("caffe2_models", "pbtxt", f"mnist_{name}_plan.pbtxt").read_text(),
+        caffe2_pb2.PlanDef()) for name in ("train", "test")]
+    for plan, iterations in zip(plans, (40, 10)):
+        plan.execution_step[0].substep[1].num_iter = iterations
+        for net in plan.network:
+            on_cpu(net)
+        workspace.ResetWorkspace(str(digits))
+        workspace.RunPlan(plan)
+    assert float(workspace.FetchBlob("accuracy")) > 0.7  # 0.1 by chance
+    workspace.ResetWorkspace(str(digits))
+    workspace.RunNetOnce(net_of_caffe2("pbtxt", "mnist_deploy_init_net.pbtxt"))
+    workspace.FeedBlob("data", np.zeros((3, 1, 28, 28), np.float32))
+    workspace.RunNetOnce(net_of_caffe2("pbtxt", "mnist_deploy_predict_net.pbtxt"))
+    np.testing.assert_allclose(workspace.FetchBlob("softmax").sum(axis=1), 1, rtol=1e-4)
 
 
 # -- Nets without weights ------------------------------------------------------------------------
@@ -260,11 +330,7 @@ def photograph(file, size, tmp_path):
     picture.string_data.append(data_file("imagenet_sample", file).read_bytes())
     record.protos.add(data_type=caffe2_pb2.TensorProto.INT32, int32_data=[0])
     path = str(tmp_path / "photograph.minidb")
-    database = workspace.C.create_db("minidb", path, workspace.C.Mode.new)
-    transaction = database.new_transaction()
-    transaction.put("0", record.SerializeToString())
-    transaction.commit()
-    database.close()
+    write_database(path, [record])
     reader = core.CreateOperator("CreateDB", [], "reader", db=path, db_type="minidb")
     read = core.CreateOperator(
         "ImageInput", "reader", ["image", "label"], batch_size=1, crop=size, scale=size, is_test=1,
