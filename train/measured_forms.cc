@@ -94,7 +94,7 @@ class RunningForm {
     net.set_name("measured");
     net.set_type(executor);
     std::map<std::string, TensorShape> given = shapes;
-    std::map<std::string, std::string> losses;
+    LossGradients losses;
     for (const std::string& result : site.results) {
       // What the form itself reads, too, goes to a reader that stands for those elsewhere.
       const std::string blob = result + "_outside";
@@ -103,7 +103,7 @@ class RunningForm {
       reader->add_input(result);
       reader->add_output(blob);
       *reader->mutable_device_option() = ToDeviceOption(device_);
-      losses[blob] = blob + kGiven;
+      losses.emplace_back(blob, blob + kGiven);
       const auto shape = shapes.find(result);
       if (shape != shapes.end()) given[blob + kGiven] = shape->second;
     }
