@@ -153,8 +153,7 @@ void ConvGradientSchema(OpSchema& schema) {
            "copy of a float parameter. CUDA devices only.")
       .Arg("side_stream",
            "(bool, default false) dfilter (and dbias) is formed on a second stream of the device, "
-           "beside dX. CUDA "
-           "devices only; without effect on the CPU.")
+           "beside dX. CUDA devices only; without effect on the CPU.")
       .Input(0, "X", "The forward operator's input.")
       .Input(1, "filter", "The forward operator's filter.")
       .Input(2, "dY", "Gradient of the forward output, in its shape and X's type.")

@@ -105,8 +105,7 @@ OPERATOR_SCHEMA(NormSumNormRelu)
     .Output(0, "Y", "X's shape and type.")
     .SetDoc(
         "Y = max(0, factor * X + shift + z_factor * Z + z_shift), the end of a residual block "
-        "whose "
-        "shortcut is normalized, too: in one pass over X, Z and Y.");
+        "whose shortcut is normalized, too: in one pass over X, Z and Y.");
 
 REGISTER_CPU_OPERATOR(NormSumNormReluGradient, NormSumNormReluGradientOp);
 OPERATOR_SCHEMA(NormSumNormReluGradient)

@@ -27,6 +27,7 @@ const std::map<std::string, std::string>& InferenceExempt() {
       {"DequeueBlobs", "the shapes are those of the records"},
       {"DequeueRebatchingQueue", "the shapes are those of the records"},
       {"EnqueueBlobs", "it moves its inputs away"},
+      {"FusedRandRowwiseQuantizedToFloat", "the width is in the bytes"},
       {"GetAllBlobNames", "the shape is the number of blobs"},
       {"Load", "the shapes are those in the file"},
       {"RecurrentNetworkGradient",
@@ -47,6 +48,7 @@ const std::map<std::string, std::string>& GradientExempt() {
       {"HalfToFloat", "the input is no float"},
       {"LambdaRankNdcg", "as in Caffe2 the loss counts every pair twice, the gradient once"},
       {"NegateGradient", "the gradient is not that of the output"},
+      {"NormSumNormRelu", "it gives gradients of the normalized inputs; see norm_sum_op_test"},
       {"SpatialBNFinalize", "its output stands for the normalized input; see norm_conv_op_test"},
       {"ZeroGradient", "it has no output"},
   };
