@@ -8,20 +8,24 @@ namespace caffe2 {
 enum class Combination { kMax, kMin, kSum };
 
 // y = the inputs, combined from the left; then times `factor`. A NaN wins. More than kMost inputs
-// are combined in turns, of which y is the first input of the next.
+// are combined in turns: what the last turn left in `partial` is the `start` of the next, as wide
+// as arithmetic is.
 template <typename T>
 struct CombineInputs {
   static constexpr const char* kName = "CombineInputs";
   static constexpr int kMost = 16;
+  using Wide = decltype(portable::Widen(T{}));
   Combination combination;
   int count;
   const T* x[kMost];
   float factor;
+  const Wide* start;  // null in the first turn
+  Wide* partial;      // where the result goes in all turns but the last, which has null
   T* y;
   CAFFE2_PORTABLE void operator()(int64_t i) const {
-    auto result = portable::Widen(x[0][i]);
-    for (int k = 1; k < count; ++k) {
-      const auto value = portable::Widen(x[k][i]);
+    Wide result = start != nullptr ? start[i] : portable::Widen(x[0][i]);
+    for (int k = start != nullptr ? 0 : 1; k < count; ++k) {
+      const Wide value = portable::Widen(x[k][i]);
       if (combination == Combination::kSum) {
         result += value;
       } else {
@@ -29,7 +33,11 @@ struct CombineInputs {
         result = keep || result != result ? result : value;
       }
     }
-    if (combination == Combination::kSum) result = static_cast<decltype(result)>(result * factor);
+    if (partial != nullptr) {
+      partial[i] = result;
+      return;
+    }
+    if (combination == Combination::kSum) result = static_cast<Wide>(result * factor);
     y[i] = portable::Narrow<T>(result);
   }
 };

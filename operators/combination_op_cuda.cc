@@ -1,4 +1,5 @@
 // Max, Min, Mean, RowMul and sums of rows on CUDA devices.
+#include "operators/combination_cuda.h"
 #include "operators/element_type.h"
 #include "operators/minmax_op.h"
 #include "operators/portable_cuda.h"
@@ -16,7 +17,6 @@ class CudaVariadicOp final : public Operator<CUDAContext> {
 
   template <typename T>
   bool DoRunWithType() {
-    using Combine = CombineInputs<T>;
     std::vector<const T*> inputs;
     for (int k = 0; k < InputSize(); ++k) {
       CAFFE_ENFORCE(Input(k).sizes() == Input(0).sizes(), "inputs of different shapes: input 0 is ",
@@ -24,26 +24,11 @@ class CudaVariadicOp final : public Operator<CUDAContext> {
                     ShapeString(Input(k).sizes()));
       inputs.push_back(Input(k).template data<T>());
     }
-    // Partial sums would be rounded to 16 bits, or overflow them.
-    CAFFE_ENFORCE(kCombination != Combination::kSum || sizeof(T) > 2 ||
-                      inputs.size() <= static_cast<size_t>(Combine::kMost),
-                  this->type(), " of ", inputs.size(), " inputs of 16 bits; at most ",
-                  Combine::kMost);
     Tensor* Y = Output(0);
     Y->ResizeLike(Input(0));
-    T* y = Y->template mutable_data<T>();
-    size_t next = 0;
-    do {
-      Combine combine{.combination = kCombination, .count = 0, .x = {}, .factor = 1.f, .y = y};
-      if (next > 0) combine.x[combine.count++] = y;
-      while (next < inputs.size() && combine.count < Combine::kMost) {
-        combine.x[combine.count++] = inputs[next++];
-      }
-      if (next == inputs.size() && kCombination == Combination::kSum) {
-        combine.factor = 1.f / static_cast<float>(inputs.size());
-      }
-      ForEach(Y->numel(), combine, &context_);
-    } while (next < inputs.size());
+    const float factor =
+        kCombination == Combination::kSum ? 1.f / static_cast<float>(inputs.size()) : 1.f;
+    CombineAll(kCombination, inputs, factor, Y->numel(), Y->template mutable_data<T>(), &context_);
     return true;
   }
 };
@@ -66,6 +51,8 @@ class CudaMeanGradientOp final : public Operator<CUDAContext> {
                                .count = 1,
                                .x = {dy},
                                .factor = 1.f / static_cast<float>(OutputSize()),
+                               .start = nullptr,
+                               .partial = nullptr,
                                .y = Output(k)->template mutable_data<T>()},
               &context_);
     }

@@ -7,10 +7,11 @@ namespace caffe2::int8 {
 namespace {
 
 // The regions are plain floats.
-class Int8RoIAlignOp final : public RoIAlignBase {
+class Int8RoIAlignOp final : public Operator<CPUContext> {
  public:
   Int8RoIAlignOp(const OperatorDef& def, Workspace* ws)
-      : RoIAlignBase(def, ws, /*rotated=*/false, StorageOrder::kNHWC),
+      : Operator<CPUContext>(def, ws),
+        reader_(*this, /*rotated=*/false, StorageOrder::kNHWC),
         result_(Quantization::Read(*this)) {
     CAFFE_ENFORCE_EQ(GetSingleArgument<std::string>("order", "NHWC"), "NHWC",
                      "the order of quantized images");
@@ -19,22 +20,25 @@ class Int8RoIAlignOp final : public RoIAlignBase {
     const auto& X = Input<Int8TensorCPU>(0);
     const Tensor& R = Input(1);
     const Quantization from = Quantization::Of(X);
-    const ImageLayout in = CheckShapes(X.t, R);
+    const ImageLayout in = reader_.CheckShapes(X.t, R);
+    const std::vector<RegionGrid> regions = reader_.Read(in, R);
     const auto* x = X.t.data<uint8_t>();
     auto* Y = Output<Int8TensorCPU>(0);
     Y->scale = result_.scale;
     Y->zero_point = result_.zero_point;
-    Y->t.Resize(OutputDims(in, R.size(0)));
+    Y->t.Resize(reader_.OutputDims(in, R.size(0)));
     auto* y = Y->t.mutable_data<uint8_t>();
     const Requantizer requantize(from.scale, result_, Activation::kNone);
     ParallelFor(R.size(0), 1, [&](int64_t begin, int64_t end) {
       std::vector<float> sums(in.channels);
       for (int64_t r = begin; r < end; ++r) {
-        const RegionSamples region = SamplesOf(in, R, r);
-        const uint8_t* image = x + region.image * in.image_size();
-        uint8_t* out = y + r * region.cells * in.channels;
-        for (int64_t cell = 0; cell < region.cells; ++cell, out += in.channels) {
-          Average(region, cell, image, from.zero_point, &sums);
+        const RegionGrid& region = regions[r];
+        const std::vector<RegionSample> samples = SamplesOf(in, region);
+        const uint8_t* image = x + region.frame.image * in.image_size();
+        const int64_t cells = region.rows * region.columns, per_cell = region.per_cell();
+        uint8_t* out = y + r * cells * in.channels;
+        for (int64_t cell = 0; cell < cells; ++cell, out += in.channels) {
+          Average(per_cell, samples.data() + cell * per_cell, image, from.zero_point, &sums);
           for (int64_t c = 0; c < in.channels; ++c) out[c] = requantize(sums[c]);
         }
       }
@@ -44,11 +48,11 @@ class Int8RoIAlignOp final : public RoIAlignBase {
 
  private:
   // The averages of one cell in all channels, in steps of X above its zero point.
-  static void Average(const RegionSamples& region, int64_t cell, const uint8_t* x, int zero_point,
-                      std::vector<float>* sums) {
+  static void Average(int64_t per_cell, const RegionSample* samples, const uint8_t* x,
+                      int zero_point, std::vector<float>* sums) {
     std::fill(sums->begin(), sums->end(), 0.f);
-    for (int64_t i = cell * region.per_cell; i < (cell + 1) * region.per_cell; ++i) {
-      const RegionSample& sample = region.samples[i];
+    for (int64_t i = 0; i < per_cell; ++i) {
+      const RegionSample& sample = samples[i];
       for (int k = 0; k < 4; ++k) {
         const uint8_t* pixel = x + sample.pixel[k];
         for (size_t c = 0; c < sums->size(); ++c) {
@@ -58,6 +62,7 @@ class Int8RoIAlignOp final : public RoIAlignBase {
     }
   }
 
+  const RegionReader reader_;
   const Quantization result_;
 };
 

@@ -1,4 +1,5 @@
 #include "caffe2/cuda/kernel.h"
+#include "operators/global_rate_functions.h"
 #include "operators/optimizer_functions.h"
 #include "operators/optimizer_kernels.h"
 #include "operators/portable_kernel.h"
@@ -86,6 +87,14 @@ INSTANTIATE_FOR_EACH(FtrlElements);
 INSTANTIATE_FOR_EACH(AdadeltaElements);
 INSTANTIATE_FOR_EACH(DecayAdagradElements);
 INSTANTIATE_FOR_EACH(LarsFactor);
+INSTANTIATE_FOR_EACH(StormStep);
+INSTANTIATE_FOR_EACH(StormElements);
+INSTANTIATE_FOR_EACH(WngradStep);
+INSTANTIATE_FOR_EACH(WngradElements);
+INSTANTIATE_FOR_EACH(GFtrlColumns);
+INSTANTIATE_MAP(ScaleElements, float);
+template void LaunchMap(const MoveTowards&, int64_t, cuda::Stream, float*, const float*,
+                        const float*);
 INSTANTIATE_FOR_EACH_REAL(ClipByScaling);
 
 }  // namespace caffe2

@@ -12,6 +12,7 @@
 #include "operators/clip_tensor_op.h"
 #include "operators/decay_adagrad_op.h"
 #include "operators/ftrl_op.h"
+#include "operators/gftrl_op.h"
 #include "operators/lars_op.h"
 #include "operators/momentum_sgd_op.h"
 #include "operators/optimizer_check.h"
@@ -19,6 +20,10 @@
 #include "operators/optimizer_kernels.h"
 #include "operators/portable_cuda.h"
 #include "operators/rmsprop_op.h"
+#include "operators/storm_op.h"
+#include "operators/weight_average_op.h"
+#include "operators/weight_scale_op.h"
+#include "operators/wngrad_op.h"
 
 namespace caffe2 {
 
@@ -149,6 +154,12 @@ REGISTER_CUDA_OPERATOR(RmsProp, RmsPropOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(Adadelta, AdadeltaOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(DecayAdagrad, DecayAdagradOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(Ftrl, FtrlOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(Storm, StormOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(Wngrad, WngradOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(GFtrl, GFtrlOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(WeightScale, WeightScaleOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(SWA, SwaOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(EMA, EmaOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(Lars, LarsOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(ClipTensorByScaling, ClipTensorByScalingOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(ClipTensorByNorm, ClipTensorByScalingOp<CUDAContext>);

@@ -62,19 +62,21 @@ class RecurrentUnitBase : public Operator<Context> {
     return step;
   }
 
-  // The floats of input i, which must be as many as those of input `like`.
-  const float* DataLike(int i, int like) const {
+  // The elements of input i, which must be as many as those of input `like`.
+  template <typename T = float>
+  const T* DataLike(int i, int like) const {
     CAFFE_ENFORCE_EQ(Input(i).numel(), Input(like).numel(), "inputs ", i, " and ", like,
                      " have shapes ", ShapeString(Input(i).sizes()), " and ",
                      ShapeString(Input(like).sizes()));
-    return Input(i).template data<float>();
+    return Input(i).template data<T>();
   }
 
   // Output i in the shape of input `like`.
-  float* OutputLike(int i, int like) {
+  template <typename T = float>
+  T* OutputLike(int i, int like) {
     Tensor* output = Output(i);
     output->ResizeLike(Input(like));
-    return output->template mutable_data<float>();
+    return output->template mutable_data<T>();
   }
 
   bool drop_states_, has_lengths_;

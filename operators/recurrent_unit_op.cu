@@ -4,9 +4,9 @@
 
 namespace caffe2 {
 
-INSTANTIATE_FOR_EACH(LstmUnit);
-INSTANTIATE_FOR_EACH(LstmUnitGradient);
-INSTANTIATE_FOR_EACH(GruUnit);
-INSTANTIATE_FOR_EACH(GruUnitGradient);
+INSTANTIATE_FOR_EACH_REAL(LstmUnit);
+INSTANTIATE_FOR_EACH_REAL(LstmUnitGradient);
+INSTANTIATE_FOR_EACH_REAL(GruUnit);
+INSTANTIATE_FOR_EACH_REAL(GruUnitGradient);
 
 }  // namespace caffe2

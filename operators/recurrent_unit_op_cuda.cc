@@ -22,14 +22,16 @@ class CudaRecurrentUnit : public RecurrentUnitBase<CUDAContext> {
 class CudaLstmUnitOp final : public CudaRecurrentUnit {
  public:
   using CudaRecurrentUnit::CudaRecurrentUnit;
-  bool RunOnDevice() override {
+  bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
+  template <typename T>
+  bool DoRunWithType() {
     int next = 0;
     const UnitStep step = ReadUnitStep(C_PREV, 4, &next);
-    const float* h_prev = DataLike(H_PREV, C_PREV);
+    const T* h_prev = DataLike<T>(H_PREV, C_PREV);
     ForEach(Input(C_PREV).numel(),
-            LstmUnit{step, GetSingleArgument<float>("forget_bias", 0.f), h_prev,
-                     Input(C_PREV).data<float>(), Input(GATES).data<float>(), OutputLike(H, C_PREV),
-                     OutputLike(C, C_PREV)},
+            LstmUnit<T>{step, GetSingleArgument<float>("forget_bias", 0.f), h_prev,
+                        Input(C_PREV).data<T>(), Input(GATES).data<T>(), OutputLike<T>(H, C_PREV),
+                        OutputLike<T>(C, C_PREV)},
             &context_);
     return true;
   }
@@ -42,22 +44,24 @@ class CudaLstmUnitOp final : public CudaRecurrentUnit {
 class CudaLstmUnitGradientOp final : public CudaRecurrentUnit {
  public:
   using CudaRecurrentUnit::CudaRecurrentUnit;
-  bool RunOnDevice() override {
+  bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
+  template <typename T>
+  bool DoRunWithType() {
     int next = 0;  // becomes the index of H; C, dH and dC follow
     const UnitStep step = ReadUnitStep(C_PREV, 4, &next);
-    LstmUnitGradient gradient{step,
-                              GetSingleArgument<float>("forget_bias", 0.f),
-                              Input(C_PREV).data<float>(),
-                              Input(GATES).data<float>(),
-                              DataLike(next + 1, C_PREV),
-                              DataLike(next + 2, C_PREV),
-                              DataLike(next + 3, C_PREV),
-                              nullptr,
-                              nullptr,
-                              nullptr};
-    gradient.dh_prev = OutputLike(DH_PREV, H_PREV);
-    gradient.dc_prev = OutputLike(DC_PREV, C_PREV);
-    gradient.dx = OutputLike(DGATES, GATES);
+    LstmUnitGradient<T> gradient{step,
+                                 GetSingleArgument<float>("forget_bias", 0.f),
+                                 Input(C_PREV).data<T>(),
+                                 Input(GATES).data<T>(),
+                                 DataLike<T>(next + 1, C_PREV),
+                                 DataLike<T>(next + 2, C_PREV),
+                                 DataLike<T>(next + 3, C_PREV),
+                                 nullptr,
+                                 nullptr,
+                                 nullptr};
+    gradient.dh_prev = OutputLike<T>(DH_PREV, H_PREV);
+    gradient.dc_prev = OutputLike<T>(DC_PREV, C_PREV);
+    gradient.dx = OutputLike<T>(DGATES, GATES);
     ForEach(Input(C_PREV).numel(), gradient, &context_);
     return true;
   }
@@ -70,13 +74,15 @@ class CudaLstmUnitGradientOp final : public CudaRecurrentUnit {
 class CudaGruUnitOp final : public CudaRecurrentUnit {
  public:
   using CudaRecurrentUnit::CudaRecurrentUnit;
-  bool RunOnDevice() override {
+  bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
+  template <typename T>
+  bool DoRunWithType() {
     int next = 0;
     const UnitStep step = ReadUnitStep(H_PREV, 3, &next);
-    ForEach(Input(H_PREV).numel(),
-            GruUnit{step, Input(H_PREV).data<float>(), Input(GATES).data<float>(),
-                    OutputLike(0, H_PREV)},
-            &context_);
+    ForEach(
+        Input(H_PREV).numel(),
+        GruUnit<T>{step, Input(H_PREV).data<T>(), Input(GATES).data<T>(), OutputLike<T>(0, H_PREV)},
+        &context_);
     return true;
   }
 
@@ -87,13 +93,15 @@ class CudaGruUnitOp final : public CudaRecurrentUnit {
 class CudaGruUnitGradientOp final : public CudaRecurrentUnit {
  public:
   using CudaRecurrentUnit::CudaRecurrentUnit;
-  bool RunOnDevice() override {
+  bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
+  template <typename T>
+  bool DoRunWithType() {
     int next = 0;  // becomes the index of H; dH follows
     const UnitStep step = ReadUnitStep(H_PREV, 3, &next);
-    const float* dh = DataLike(next + 1, H_PREV);
+    const T* dh = DataLike<T>(next + 1, H_PREV);
     ForEach(Input(H_PREV).numel(),
-            GruUnitGradient{step, Input(H_PREV).data<float>(), Input(GATES).data<float>(), dh,
-                            OutputLike(DH_PREV, H_PREV), OutputLike(DGATES, GATES)},
+            GruUnitGradient<T>{step, Input(H_PREV).data<T>(), Input(GATES).data<T>(), dh,
+                               OutputLike<T>(DH_PREV, H_PREV), OutputLike<T>(DGATES, GATES)},
             &context_);
     return true;
   }

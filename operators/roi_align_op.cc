@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "caffe2/utils/parallel.h"
 #include "operators/element_type.h"
 #include "operators/gradient_rule.h"
 
@@ -15,21 +14,38 @@ constexpr double kRadians = 0.017453292519943295;   // a degree
 
 }  // namespace
 
-RoIAlignBase::RoIAlignBase(const OperatorDef& def, Workspace* ws, bool rotated, StorageOrder order)
-    : Operator<CPUContext>(def, ws),
-      rotated_(rotated),
+RegionReader::RegionReader(const OperatorBase& op, bool rotated, StorageOrder order)
+    : rotated_(rotated),
       order_(order),
-      height_(GetSingleArgument<int>("pooled_h", 1)),
-      width_(GetSingleArgument<int>("pooled_w", 1)),
-      ratio_(GetSingleArgument<int>("sampling_ratio", -1)),
-      scale_(GetSingleArgument<float>("spatial_scale", 1.f)),
-      aligned_(GetSingleArgument<bool>("aligned", false)) {
+      height_(op.GetSingleArgument<int>("pooled_h", 1)),
+      width_(op.GetSingleArgument<int>("pooled_w", 1)),
+      ratio_(op.GetSingleArgument<int>("sampling_ratio", -1)),
+      scale_(op.GetSingleArgument<float>("spatial_scale", 1.f)),
+      aligned_(op.GetSingleArgument<bool>("aligned", false)) {
   CAFFE_ENFORCE_GT(height_, 0, "the argument pooled_h");
   CAFFE_ENFORCE_GT(width_, 0, "the argument pooled_w");
   CAFFE_ENFORCE_GT(scale_, 0, "the argument spatial_scale");
 }
 
-RegionFrame RoIAlignBase::FrameOf(const ImageLayout& x, const Tensor& rois, int64_t index) const {
+ImageLayout RegionReader::LayoutOf(const std::vector<int64_t>& dims) const {
+  if (order_ == StorageOrder::kNHWC) return {dims[0], dims[3], dims[1], dims[2], 1, dims[3]};
+  return {dims[0], dims[1], dims[2], dims[3], dims[2] * dims[3], 1};
+}
+
+ImageLayout RegionReader::CheckShapes(const Tensor& X, const Tensor& rois) const {
+  CAFFE_ENFORCE_EQ(X.dim(), 4, "X ", ShapeString(X.sizes()), " must have four axes");
+  CAFFE_ENFORCE(rois.dim() == 2 && (rois.size(1) == box_size() || rois.size(1) == box_size() + 1),
+                "RoIs ", ShapeString(rois.sizes()), " must be R x ", box_size() + 1, ", or R x ",
+                box_size(), " of image 0");
+  return LayoutOf(X.sizes());
+}
+
+std::vector<int64_t> RegionReader::OutputDims(const ImageLayout& x, int64_t regions) const {
+  if (order_ == StorageOrder::kNHWC) return {regions, height_, width_, x.channels};
+  return {regions, x.channels, height_, width_};
+}
+
+RegionFrame RegionReader::FrameOf(const ImageLayout& x, const Tensor& rois, int64_t index) const {
   const float* roi = rois.data<float>() + index * rois.size(1);
   RegionFrame frame;
   if (rois.size(1) > box_size()) {
@@ -67,63 +83,90 @@ RegionFrame RoIAlignBase::FrameOf(const ImageLayout& x, const Tensor& rois, int6
   return frame;
 }
 
-RegionSamples RoIAlignBase::SamplesOf(const ImageLayout& x, const Tensor& rois,
-                                      int64_t index) const {
-  const RegionFrame frame = FrameOf(x, rois, index);
-  const float cell_h = frame.height / static_cast<float>(height_);
-  const float cell_w = frame.width / static_cast<float>(width_);
-  const int64_t grid_h = ratio_ > 0 ? ratio_ : static_cast<int64_t>(std::ceil(cell_h));
-  const int64_t grid_w = ratio_ > 0 ? ratio_ : static_cast<int64_t>(std::ceil(cell_w));
-  RegionSamples region;
-  region.image = frame.image;
-  region.cells = cells();
-  region.per_cell = grid_h * grid_w;
-  CAFFE_ENFORCE_LE(CheckedNumel({cells(), region.per_cell}), kMostSamples, "samples of region ",
-                   index);
-  region.samples.reserve(cells() * region.per_cell);
-  const float share = 1.f / static_cast<float>(std::max<int64_t>(region.per_cell, 1));
-  const auto place = [](float begin, int64_t cell, float size, int64_t i, int64_t n) {
-    return begin + static_cast<float>(cell) * size +
-           (static_cast<float>(i) + 0.5f) * size / static_cast<float>(n);
-  };
-  for (int64_t cell = 0; cell < cells(); ++cell) {
-    for (int64_t i = 0; i < grid_h; ++i) {
-      const float v = place(frame.v, cell / width_, cell_h, i, grid_h);
-      for (int64_t j = 0; j < grid_w; ++j) {
-        const float u = place(frame.u, cell % width_, cell_w, j, grid_w);
-        region.samples.push_back(SampleAt(x, frame.y + v * frame.cosine - u * frame.sine,
-                                          frame.x + u * frame.cosine + v * frame.sine, share));
-      }
-    }
+std::vector<RegionGrid> RegionReader::Read(const ImageLayout& x, const Tensor& rois) const {
+  std::vector<RegionGrid> regions(rois.size(0));
+  for (int64_t r = 0; r < rois.size(0); ++r) {
+    RegionGrid& region = regions[r];
+    region.frame = FrameOf(x, rois, r);
+    region.rows = height_;
+    region.columns = width_;
+    region.grid_h = ratio_ > 0 ? ratio_ : static_cast<int64_t>(std::ceil(region.cell_h()));
+    region.grid_w = ratio_ > 0 ? ratio_ : static_cast<int64_t>(std::ceil(region.cell_w()));
+    CAFFE_ENFORCE_LE(CheckedNumel({height_ * width_, region.per_cell()}), kMostSamples,
+                     "samples of region ", r);
   }
-  return region;
+  return regions;
 }
 
-// Up to one pixel outside counts as on the edge; farther out there is nothing.
-RegionSample RoIAlignBase::SampleAt(const ImageLayout& x, float row, float column, float weight) {
-  RegionSample sample{};
-  if (row < -1 || row > static_cast<float>(x.height) || column < -1 ||
-      column > static_cast<float>(x.width) || x.area() == 0) {
-    return sample;
+std::vector<RegionSample> SamplesOf(const ImageLayout& x, const RegionGrid& region) {
+  std::vector<RegionSample> samples;
+  const int64_t cells = region.rows * region.columns;
+  samples.reserve(cells * region.per_cell());
+  for (int64_t cell = 0; cell < cells; ++cell) {
+    for (int64_t i = 0; i < region.grid_h; ++i) {
+      for (int64_t j = 0; j < region.grid_w; ++j) samples.push_back(region.At(x, cell, i, j));
+    }
   }
-  const auto split = [](float at, int64_t size, int64_t* low, int64_t* high) {
-    at = std::max(at, 0.f);
-    *low = std::min(static_cast<int64_t>(at), size - 1);
-    *high = std::min(*low + 1, size - 1);
-    return *low == size - 1 ? 0.f : at - static_cast<float>(*low);
-  };
-  int64_t top = 0, bottom = 0, left = 0, right = 0;
-  const float down = split(row, x.height, &top, &bottom);
-  const float along = split(column, x.width, &left, &right);
-  const int64_t pixels[] = {top * x.width + left, top * x.width + right, bottom * x.width + left,
-                            bottom * x.width + right};
-  const float weights[] = {(1 - down) * (1 - along), (1 - down) * along, down * (1 - along),
-                           down * along};
-  for (int k = 0; k < 4; ++k) {
-    sample.pixel[k] = pixels[k] * x.pixel_stride;
-    sample.weight[k] = weight * weights[k];
+  return samples;
+}
+
+namespace {
+
+// The averages of all cells in one channel.
+void Average(const RegionGrid& region, const std::vector<RegionSample>& samples, const float* x,
+             int64_t y_stride, float* y) {
+  const RegionSample* sample = samples.data();
+  for (int64_t cell = 0; cell < region.rows * region.columns; ++cell) {
+    float sum = 0;
+    for (int64_t i = 0; i < region.per_cell(); ++i, ++sample) {
+      for (int k = 0; k < 4; ++k) sum += sample->weight[k] * x[sample->pixel[k]];
+    }
+    y[cell * y_stride] = sum;
   }
-  return sample;
+}
+
+void Scatter(const RegionGrid& region, const std::vector<RegionSample>& samples, const float* dy,
+             int64_t y_stride, float* dx) {
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const float g = dy[static_cast<int64_t>(i) / region.per_cell() * y_stride];
+    for (int k = 0; k < 4; ++k) dx[samples[i].pixel[k]] += samples[i].weight[k] * g;
+  }
+}
+
+}  // namespace
+
+static void AlignRegions(const ImageLayout& in, const ImageLayout& out,
+                         const std::vector<RegionGrid>& regions, const float* x, float* y,
+                         CPUContext* /*context*/) {
+  ParallelFor(out.batch, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const std::vector<RegionSample> samples = SamplesOf(in, regions[r]);
+      const float* image = x + regions[r].frame.image * in.image_size();
+      for (int64_t c = 0; c < in.channels; ++c) {
+        Average(regions[r], samples, image + c * in.channel_stride, out.pixel_stride,
+                y + r * out.image_size() + c * out.channel_stride);
+      }
+    }
+  });
+}
+
+static void SpreadRegions(const ImageLayout& in, const ImageLayout& out,
+                          const std::vector<RegionGrid>& regions, const float* dy, float* dx,
+                          CPUContext* /*context*/) {
+  std::fill_n(dx, in.batch * in.image_size(), 0.f);
+  for (int64_t r = 0; r < out.batch; ++r) {
+    const std::vector<RegionSample> samples = SamplesOf(in, regions[r]);
+    // A channel belongs to one thread, so that sums do not depend on the threads.
+    const int64_t work = std::max<int64_t>(1, static_cast<int64_t>(samples.size()));
+    ParallelFor(in.channels, std::max<int64_t>(1, kElementwiseGrain / work),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t c = begin; c < end; ++c) {
+                    Scatter(regions[r], samples, dy + r * out.image_size() + c * out.channel_stride,
+                            out.pixel_stride,
+                            dx + regions[r].frame.image * in.image_size() + c * in.channel_stride);
+                  }
+                });
+  }
 }
 
 void DescribeRoIAlign(OpSchema& schema) {
@@ -151,87 +194,6 @@ std::vector<TensorShape> InferRoIAlign(const OperatorDef& def, const std::vector
 }
 
 namespace {
-
-template <bool kRotated>
-class RoIAlignOp final : public RoIAlignBase {
- public:
-  RoIAlignOp(const OperatorDef& def, Workspace* ws)
-      : RoIAlignBase(def, ws, kRotated, ReadStorageOrder(ArgumentHelper(def))) {}
-  bool RunOnDevice() override {
-    const Tensor &X = Input(0), &R = Input(1);
-    const ImageLayout in = CheckShapes(X, R);
-    Output(0)->Resize(OutputDims(in, R.size(0)));
-    const ImageLayout out = ImageLayout::Of(Output(0)->sizes(), order());
-    const float* x = X.data<float>();
-    float* y = Output(0)->mutable_data<float>();
-    ParallelFor(R.size(0), 1, [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        const RegionSamples region = SamplesOf(in, R, r);
-        const float* image = x + region.image * in.image_size();
-        for (int64_t c = 0; c < in.channels; ++c) {
-          Average(region, image + c * in.channel_stride, out.pixel_stride,
-                  y + r * out.image_size() + c * out.channel_stride);
-        }
-      }
-    });
-    return true;
-  }
-
- private:
-  // The averages of all cells in one channel.
-  static void Average(const RegionSamples& region, const float* x, int64_t y_stride, float* y) {
-    const RegionSample* sample = region.samples.data();
-    for (int64_t cell = 0; cell < region.cells; ++cell) {
-      float sum = 0;
-      for (int64_t i = 0; i < region.per_cell; ++i, ++sample) {
-        for (int k = 0; k < 4; ++k) sum += sample->weight[k] * x[sample->pixel[k]];
-      }
-      y[cell * y_stride] = sum;
-    }
-  }
-};
-
-// Each pixel of X gets the gradients of the cells it was sampled for, times its weights there.
-template <bool kRotated>
-class RoIAlignGradientOp final : public RoIAlignBase {
- public:
-  RoIAlignGradientOp(const OperatorDef& def, Workspace* ws)
-      : RoIAlignBase(def, ws, kRotated, ReadStorageOrder(ArgumentHelper(def))) {}
-  bool RunOnDevice() override {
-    const Tensor &X = Input(0), &R = Input(1), &dY = Input(2);
-    const ImageLayout in = CheckShapes(X, R);
-    CAFFE_ENFORCE(dY.sizes() == OutputDims(in, R.size(0)), "gradient ", ShapeString(dY.sizes()),
-                  " for X ", ShapeString(X.sizes()), " and RoIs ", ShapeString(R.sizes()));
-    const ImageLayout out = ImageLayout::Of(dY.sizes(), order());
-    const float* dy = dY.data<float>();
-    Output(0)->ResizeLike(X);
-    float* dx = Output(0)->mutable_data<float>();
-    std::fill_n(dx, X.numel(), 0.f);
-    for (int64_t r = 0; r < R.size(0); ++r) {
-      const RegionSamples region = SamplesOf(in, R, r);
-      // A channel belongs to one thread, so that sums do not depend on the threads.
-      const int64_t work = std::max<int64_t>(1, static_cast<int64_t>(region.samples.size()));
-      ParallelFor(in.channels, std::max<int64_t>(1, kElementwiseGrain / work),
-                  [&](int64_t begin, int64_t end) {
-                    for (int64_t c = begin; c < end; ++c) {
-                      Scatter(region, dy + r * out.image_size() + c * out.channel_stride,
-                              out.pixel_stride,
-                              dx + region.image * in.image_size() + c * in.channel_stride);
-                    }
-                  });
-    }
-    return true;
-  }
-
- private:
-  static void Scatter(const RegionSamples& region, const float* dy, int64_t y_stride, float* dx) {
-    for (size_t i = 0; i < region.samples.size(); ++i) {
-      const RegionSample& sample = region.samples[i];
-      const float g = dy[static_cast<int64_t>(i) / region.per_cell * y_stride];
-      for (int k = 0; k < 4; ++k) dx[sample.pixel[k]] += sample.weight[k] * g;
-    }
-  }
-};
 
 void Arguments(OpSchema& schema) {
   schema.Arg("order", "(string, default NCHW) NCHW or NHWC.").FillUsing(DescribeRoIAlign);
@@ -262,10 +224,15 @@ void DescribeAlignGradient(OpSchema& schema) {
 
 }  // namespace
 
-REGISTER_CPU_OPERATOR(RoIAlign, RoIAlignOp<false>);
-REGISTER_CPU_OPERATOR(RoIAlignGradient, RoIAlignGradientOp<false>);
-REGISTER_CPU_OPERATOR(RoIAlignRotated, RoIAlignOp<true>);
-REGISTER_CPU_OPERATOR(RoIAlignRotatedGradient, RoIAlignGradientOp<true>);
+template <bool kRotated>
+using CpuRoIAlignOp = RoIAlignOp<CPUContext, kRotated>;
+template <bool kRotated>
+using CpuRoIAlignGradientOp = RoIAlignGradientOp<CPUContext, kRotated>;
+
+REGISTER_CPU_OPERATOR(RoIAlign, CpuRoIAlignOp<false>);
+REGISTER_CPU_OPERATOR(RoIAlignGradient, CpuRoIAlignGradientOp<false>);
+REGISTER_CPU_OPERATOR(RoIAlignRotated, CpuRoIAlignOp<true>);
+REGISTER_CPU_OPERATOR(RoIAlignRotatedGradient, CpuRoIAlignGradientOp<true>);
 OPERATOR_SCHEMA(RoIAlign)
     .FillUsing(DescribeAlign)
     .SetDoc(

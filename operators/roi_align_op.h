@@ -4,71 +4,27 @@
 
 #include <vector>
 
-#include "caffe2/core/operator.h"
+#include "caffe2/core/device_backend.h"
 #include "operators/conv_pool_shape.h"
+#include "operators/roi_align_functions.h"
 
 namespace caffe2 {
 
-// Where the pixels of a batch of images lie: channel c of pixel i of image n is at
-// (n * channels * area) + c * channel_stride + i * pixel_stride.
-struct ImageLayout {
-  int64_t batch = 0, channels = 0, height = 0, width = 0;
-  int64_t channel_stride = 0, pixel_stride = 0;
-
-  int64_t area() const { return height * width; }
-  int64_t image_size() const { return channels * area(); }
-  static ImageLayout Of(const std::vector<int64_t>& dims, StorageOrder order) {
-    if (order == StorageOrder::kNHWC) return {dims[0], dims[3], dims[1], dims[2], 1, dims[3]};
-    return {dims[0], dims[1], dims[2], dims[3], dims[2] * dims[3], 1};
-  }
-};
-
-// Where a region and its samples lie: u runs along its width from u on, v along its height from v
-// on, and (u, v) is the point (x + u cosine + v sine, y + v cosine - u sine).
-struct RegionFrame {
-  int64_t image = 0;
-  float u = 0, v = 0, width = 0, height = 0;
-  float x = 0, y = 0, cosine = 1, sine = 0;
-};
-
-// One bilinear sample: four pixels and their weights.
-struct RegionSample {
-  int64_t pixel[4];
-  float weight[4];
-};
-
-// The samples of one region: those of cell i are [i * per_cell, (i + 1) * per_cell); an average is
-// their weighted sum.
-struct RegionSamples {
-  int64_t image = 0, cells = 0, per_cell = 0;
-  std::vector<RegionSample> samples;
-};
-
-class RoIAlignBase : public Operator<CPUContext> {
+// Arguments and regions of RoIAlign. Regions are few, and always read and checked on the host.
+class RegionReader {
  public:
-  RoIAlignBase(const OperatorDef& def, Workspace* ws, bool rotated, StorageOrder order);
+  RegionReader(const OperatorBase& op, bool rotated, StorageOrder order);
 
- protected:
-  StorageOrder order() const { return order_; }
-  int64_t cells() const { return height_ * width_; }
   // The layout of images X; throws unless there are images and regions.
-  ImageLayout CheckShapes(const Tensor& X, const Tensor& rois) const {
-    CAFFE_ENFORCE_EQ(X.dim(), 4, "X ", ShapeString(X.sizes()), " must have four axes");
-    CAFFE_ENFORCE(rois.dim() == 2 && (rois.size(1) == box_size() || rois.size(1) == box_size() + 1),
-                  "RoIs ", ShapeString(rois.sizes()), " must be R x ", box_size() + 1, ", or R x ",
-                  box_size(), " of image 0");
-    return ImageLayout::Of(X.sizes(), order_);
-  }
-  std::vector<int64_t> OutputDims(const ImageLayout& x, int64_t regions) const {
-    if (order_ == StorageOrder::kNHWC) return {regions, height_, width_, x.channels};
-    return {regions, x.channels, height_, width_};
-  }
-  RegionSamples SamplesOf(const ImageLayout& x, const Tensor& rois, int64_t index) const;
+  ImageLayout CheckShapes(const Tensor& X, const Tensor& rois) const;
+  ImageLayout LayoutOf(const std::vector<int64_t>& dims) const;
+  std::vector<int64_t> OutputDims(const ImageLayout& x, int64_t regions) const;
+  // The regions, from host memory. Throws for one of an image that is not there, or without end.
+  std::vector<RegionGrid> Read(const ImageLayout& x, const Tensor& rois) const;
 
  private:
   int64_t box_size() const { return rotated_ ? 5 : 4; }
   RegionFrame FrameOf(const ImageLayout& x, const Tensor& rois, int64_t index) const;
-  static RegionSample SampleAt(const ImageLayout& x, float row, float column, float weight);
 
   bool rotated_;
   StorageOrder order_;
@@ -78,10 +34,67 @@ class RoIAlignBase : public Operator<CPUContext> {
   bool aligned_;
 };
 
+// The samples of a region: those of cell i are [i * per_cell, (i + 1) * per_cell); an average is
+// their weighted sum.
+std::vector<RegionSample> SamplesOf(const ImageLayout& x, const RegionGrid& region);
+
 // The documentation of the arguments but `order`.
 void DescribeRoIAlign(OpSchema& schema);
 // Shape inference for images in this order.
 std::vector<TensorShape> InferRoIAlign(const OperatorDef& def, const std::vector<TensorShape>& in,
                                        StorageOrder order);
+
+// X, RoIs -> Y. AlignRegions of the device, found by its last argument: y = the averages of the
+// samples of all cells; `in` and `out` are the layouts of x and y.
+template <class Context, bool kRotated>
+class RoIAlignOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  RoIAlignOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        reader_(*this, kRotated, ReadStorageOrder(ArgumentHelper(def))) {}
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    Tensor copy(CPU);
+    const Tensor& R = OnHost(this->template Input<Tensor>(1), &copy);
+    const ImageLayout in = reader_.CheckShapes(X, R);
+    const float* x = X.data<float>();
+    Output(0)->Resize(reader_.OutputDims(in, R.size(0)));
+    AlignRegions(in, reader_.LayoutOf(Output(0)->sizes()), reader_.Read(in, R), x,
+                 Output(0)->template mutable_data<float>(), &context_);
+    return true;
+  }
+
+ private:
+  RegionReader reader_;
+};
+
+// X, RoIs, dY -> dX: each pixel of X gets the gradients of the cells it was sampled for, times its
+// weights there. SpreadRegions of the device does it.
+template <class Context, bool kRotated>
+class RoIAlignGradientOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  RoIAlignGradientOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        reader_(*this, kRotated, ReadStorageOrder(ArgumentHelper(def))) {}
+  bool RunOnDevice() override {
+    const Tensor &X = Input(0), &dY = Input(2);
+    Tensor copy(CPU);
+    const Tensor& R = OnHost(this->template Input<Tensor>(1), &copy);
+    const ImageLayout in = reader_.CheckShapes(X, R);
+    CAFFE_ENFORCE(dY.sizes() == reader_.OutputDims(in, R.size(0)), "gradient ",
+                  ShapeString(dY.sizes()), " for X ", ShapeString(X.sizes()), " and RoIs ",
+                  ShapeString(R.sizes()));
+    const float* dy = dY.data<float>();
+    Output(0)->ResizeLike(X);
+    SpreadRegions(in, reader_.LayoutOf(dY.sizes()), reader_.Read(in, R), dy,
+                  Output(0)->template mutable_data<float>(), &context_);
+    return true;
+  }
+
+ private:
+  RegionReader reader_;
+};
 
 }  // namespace caffe2

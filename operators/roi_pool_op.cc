@@ -1,153 +1,43 @@
-// RoIPool: the maxima of a grid of cells over each region of interest (Girshick, ICCV 2015).
-#include <cmath>
-#include <limits>
+#include "operators/roi_pool_op.h"
 
-#include "operators/element_type.h"
+#include <cmath>
+
 #include "operators/gradient_rule.h"
 
 namespace caffe2 {
-namespace {
 
-constexpr int64_t kRoiSize = 5;  // image, x1, y1, x2, y2
-
-template <class Context>
-class RoIPoolBase : public Operator<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  RoIPoolBase(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws),
-        is_test_(this->template GetSingleArgument<int>("is_test", 0) != 0),
-        height_(this->template GetSingleArgument<int>("pooled_h", 1)),
-        width_(this->template GetSingleArgument<int>("pooled_w", 1)),
-        scale_(this->template GetSingleArgument<float>("spatial_scale", 1.f)) {
-    CAFFE_ENFORCE_GT(height_, 0, "the argument pooled_h");
-    CAFFE_ENFORCE_GT(width_, 0, "the argument pooled_w");
-    CAFFE_ENFORCE_GT(scale_, 0, "the argument spatial_scale");
-    const auto order = this->template GetSingleArgument<std::string>("order", "NCHW");
-    CAFFE_ENFORCE_EQ(order, "NCHW", "the storage order");
-  }
-
- protected:
-  void CheckShapes(const Tensor& X, const Tensor& rois) const {
-    CAFFE_ENFORCE_EQ(X.dim(), 4, "X ", ShapeString(X.sizes()), " must be N x C x H x W");
-    CAFFE_ENFORCE(rois.dim() == 2 && rois.size(1) == kRoiSize, "RoIs ", ShapeString(rois.sizes()),
-                  " must be R x 5");
-    CAFFE_ENFORCE_LE(X.size_from_dim(2), std::numeric_limits<int>::max(), "pixels of an image");
-  }
-
-  bool is_test_;
-  int64_t height_, width_;
-  float scale_;
-};
-
-// Cell i of n along an axis, of a region that covers [first, last] of `size` pixels.
-struct Span {
-  int64_t begin = 0, end = 0;
-  static Span Of(int64_t i, int64_t n, int64_t first, int64_t last, int64_t size) {
-    const double step =
-        static_cast<double>(std::max<int64_t>(last - first + 1, 1)) / static_cast<double>(n);
-    const auto begin = static_cast<int64_t>(std::floor(static_cast<double>(i) * step));
-    const auto end = static_cast<int64_t>(std::ceil(static_cast<double>(i + 1) * step));
-    return {std::clamp<int64_t>(begin + first, 0, size), std::clamp<int64_t>(end + first, 0, size)};
-  }
-};
-
-template <class Context>
-class RoIPoolOp final : public RoIPoolBase<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  RoIPoolOp(const OperatorDef& def, Workspace* ws) : RoIPoolBase<Context>(def, ws) {
-    CAFFE_ENFORCE(this->is_test_ ? OutputSize() == 1 : OutputSize() == 2,
-                  "RoIPool has two outputs, or with is_test one, not ", OutputSize());
-  }
-  bool RunOnDevice() override {
-    const Tensor &X = Input(0), &R = Input(1);
-    this->CheckShapes(X, R);
-    const std::vector<int64_t> dims{R.size(0), X.size(1), this->height_, this->width_};
-    const float *x = X.data<float>(), *rois = R.data<float>();
-    Tensor* Y = Output(0);
-    Y->Resize(dims);
-    float* y = Y->template mutable_data<float>();
-    int* argmax = nullptr;
-    if (OutputSize() > 1) {
-      Output(1)->Resize(dims);
-      argmax = Output(1)->template mutable_data<int>();
-    }
-    const int64_t pooled = CheckedNumel({dims[1], dims[2], dims[3]});
-    for (int64_t r = 0; r < dims[0]; ++r) {
-      PoolRegion(X, x, rois + r * kRoiSize, y + r * pooled,
-                 argmax == nullptr ? nullptr : argmax + r * pooled);
-    }
-    return true;
-  }
-
- private:
-  void PoolRegion(const Tensor& X, const float* x, const float* roi, float* y, int* argmax) const {
-    const int64_t channels = X.size(1), h = X.size(2), w = X.size(3);
-    CAFFE_ENFORCE(roi[0] >= 0 && roi[0] < static_cast<float>(X.size(0)), "a region of image ",
-                  roi[0], " of ", X.size(0));
+std::vector<PooledRegion> ReadPooledRegions(const Tensor& rois, int64_t images, float scale) {
+  std::vector<PooledRegion> regions;
+  const float* roi = rois.data<float>();
+  for (int64_t r = 0; r < rois.size(0); ++r, roi += 5) {
+    CAFFE_ENFORCE(roi[0] >= 0 && roi[0] < static_cast<float>(images), "a region of image ", roi[0],
+                  " of ", images);
     int64_t corner[4];
     for (int k = 0; k < 4; ++k) {
       CAFFE_ENFORCE(std::fabs(roi[k + 1]) < 1e9f, "a region's corner at ", roi[k + 1]);
-      corner[k] = std::lround(roi[k + 1] * this->scale_);
+      corner[k] = std::lround(roi[k + 1] * scale);
     }
-    x += static_cast<int64_t>(roi[0]) * channels * h * w;
-    for (int64_t c = 0; c < channels; ++c, x += h * w) {
-      for (int64_t i = 0; i < this->height_; ++i) {
-        const Span rows = Span::Of(i, this->height_, corner[1], corner[3], h);
-        for (int64_t j = 0; j < this->width_; ++j, ++y) {
-          const Span columns = Span::Of(j, this->width_, corner[0], corner[2], w);
-          const int64_t at = Largest(x, w, rows, columns);
-          *y = at < 0 ? 0 : x[at];
-          if (argmax != nullptr) *argmax++ = static_cast<int>(at);
-        }
-      }
-    }
+    regions.push_back({static_cast<int64_t>(roi[0]), corner[0], corner[1], corner[2], corner[3]});
   }
-  // The position of the largest pixel; -1 where there is none.
-  static int64_t Largest(const float* x, int64_t w, Span rows, Span columns) {
-    int64_t best = -1;
-    for (int64_t i = rows.begin; i < rows.end; ++i) {
-      for (int64_t j = columns.begin; j < columns.end; ++j) {
-        if (best < 0 || x[i * w + j] > x[best]) best = i * w + j;
-      }
-    }
-    return best;
-  }
-};
+  return regions;
+}
 
-// Each output's gradient goes to the pixel it came from.
-template <class Context>
-class RoIPoolGradientOp final : public RoIPoolBase<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  using RoIPoolBase<Context>::RoIPoolBase;
-  bool RunOnDevice() override {
-    const Tensor &X = Input(0), &R = Input(1), &argmaxes = Input(2), &dY = Input(3);
-    this->CheckShapes(X, R);
-    const int64_t area = X.size_from_dim(2), cells = this->height_ * this->width_;
-    const int64_t channels = X.size(1);
-    CAFFE_ENFORCE(dY.numel() == R.size(0) * channels * cells && argmaxes.numel() == dY.numel(),
-                  "gradient ", ShapeString(dY.sizes()), " and argmaxes ",
-                  ShapeString(argmaxes.sizes()), " for X ", ShapeString(X.sizes()), " and RoIs ",
-                  ShapeString(R.sizes()));
-    const float *rois = R.data<float>(), *dy = dY.data<float>();
-    const int* argmax = argmaxes.data<int>();
-    Tensor* dX = Output(0);
-    dX->ResizeLike(X);
-    float* dx = dX->template mutable_data<float>();
-    std::fill_n(dx, dX->numel(), 0.f);
-    for (int64_t i = 0; i < dY.numel(); ++i) {
-      if (argmax[i] < 0) continue;
-      const int64_t roi = i / (channels * cells), c = i / cells % channels;
-      const auto image = static_cast<int64_t>(rois[roi * kRoiSize]);
-      CAFFE_ENFORCE(argmax[i] < area && image >= 0 && image < X.size(0), "argmax ", argmax[i],
-                    " of image ", image, " for X ", ShapeString(X.sizes()));
-      dx[(image * channels + c) * area + argmax[i]] += dy[i];
+static void SpreadMaxima(const PoolGrid& grid, const std::vector<PooledRegion>& regions, int64_t n,
+                         const int* argmax, const float* dy, float* dx, CPUContext* /*context*/) {
+  std::fill_n(dx, n, 0.f);
+  const int64_t cells = grid.rows * grid.columns, area = grid.height * grid.width;
+  for (const PooledRegion& region : regions) {
+    float* plane = dx + region.image * grid.channels * area;
+    for (int64_t c = 0; c < grid.channels; ++c, plane += area) {
+      for (int64_t cell = 0; cell < cells; ++cell, ++argmax, ++dy) {
+        CAFFE_ENFORCE_LT(*argmax, area, "argmax of image ", region.image);
+        if (*argmax >= 0) plane[*argmax] += *dy;
+      }
     }
-    return true;
   }
-};
+}
+
+namespace {
 
 void Arguments(OpSchema& schema) {
   schema.Arg("is_test", "(int, default 0) 1: there is no second output.")

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "caffe2/cuda/runtime.h"
+#include "operators/sort_keys.h"
 
 namespace caffe2 {
 
@@ -22,8 +23,7 @@ void LaunchGatherRows(const RowIndices& indices, int64_t outer, int64_t row_byte
 
 // The keys of SortedRows (row_functions.h), with groups of rows of all matrices one after another;
 // an index out of range is reported, and names no row.
-// `keys` holds SortedKeysSize(n) elements.
-int64_t SortedKeysSize(int64_t n);
+// `keys` holds SortedKeysSize(n) elements (sort_keys.h).
 void LaunchSortRows(const RowIndices& indices, uint64_t* keys, cuda::KernelReport* report,
                     cuda::Stream stream);
 

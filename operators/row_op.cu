@@ -1,7 +1,9 @@
 // Kernels of rows that are named by index.
+#include "operators/global_rate_functions.h"
 #include "operators/portable_kernel.h"
 #include "operators/row_functions.h"
 #include "operators/row_kernels.h"
+#include "operators/sort_keys.h"
 
 namespace caffe2 {
 namespace {
@@ -57,66 +59,12 @@ void MakeKeys(const RowIndices& indices, int64_t size, uint64_t* keys, cuda::Ker
   });
 }
 
-constexpr int kChunk = 2048;  // keys that a block sorts in shared memory
-
-// The pair i of a bitonic step: neighbours `stride` apart, ascending or descending by runs of
-// `size`. Both are powers of two.
-__device__ inline void Exchange(uint64_t* keys, int64_t offset, int64_t i, int64_t size,
-                                int64_t stride) {
-  const int64_t a = 2 * stride * (i / stride) + i % stride, b = a + stride;
-  const bool ascending = ((offset + a) & size) == 0;
-  if ((keys[a] > keys[b]) == ascending) {
-    const uint64_t key = keys[a];
-    keys[a] = keys[b];
-    keys[b] = key;
-  }
-}
-
-// For runs of `first` to `last` the steps that stay within a chunk.
-__global__ void SortChunkKernel(int64_t chunk, int64_t first, int64_t last, uint64_t* keys) {
-  __shared__ uint64_t shared[kChunk];
-  const int64_t offset = blockIdx.x * chunk;
-  for (int64_t i = threadIdx.x; i < chunk; i += blockDim.x) shared[i] = keys[offset + i];
-  for (int64_t size = first; size <= last; size *= 2) {
-    for (int64_t stride = (size < chunk ? size : chunk) / 2; stride > 0; stride /= 2) {
-      __syncthreads();
-      for (int64_t i = threadIdx.x; i < chunk / 2; i += blockDim.x) {
-        Exchange(shared, offset, i, size, stride);
-      }
-    }
-  }
-  __syncthreads();
-  for (int64_t i = threadIdx.x; i < chunk; i += blockDim.x) keys[offset + i] = shared[i];
-}
-
-// A bitonic sort of a power of two of keys, all of which differ.
-void SortKeys(int64_t n, uint64_t* keys, cuda::Stream stream) {
-  const int64_t chunk = std::min<int64_t>(n, kChunk);
-  const int threads = chunk < 64 ? cuda::kWarp : cuda::kThreads;
-  const auto chunks = static_cast<unsigned>(n / chunk);
-  cuda::Launch("SortChunk", SortChunkKernel, chunks, threads, stream, chunk, int64_t{2}, chunk,
-               keys);
-  for (int64_t size = 2 * chunk; size <= n; size *= 2) {
-    for (int64_t stride = size / 2; stride >= chunk; stride /= 2) {
-      cuda::ForEach("SortStep", n / 2, stream,
-                    [=] __device__(int64_t i) { Exchange(keys, 0, i, size, stride); });
-    }
-    cuda::Launch("SortChunk", SortChunkKernel, chunks, threads, stream, chunk, size, size, keys);
-  }
-}
-
 }  // namespace
 
 void LaunchGatherRows(const RowIndices& indices, int64_t outer, int64_t row_bytes, const void* x,
                       void* y, cuda::KernelReport* report, cuda::Stream stream) {
   if (indices.is_int64) return GatherAs<int64_t>(indices, outer, row_bytes, x, y, report, stream);
   GatherAs<int32_t>(indices, outer, row_bytes, x, y, report, stream);
-}
-
-int64_t SortedKeysSize(int64_t n) {
-  int64_t size = 2;
-  while (size < n) size *= 2;
-  return size;
 }
 
 void LaunchSortRows(const RowIndices& indices, uint64_t* keys, cuda::KernelReport* report,
@@ -127,7 +75,7 @@ void LaunchSortRows(const RowIndices& indices, uint64_t* keys, cuda::KernelRepor
   } else {
     MakeKeys<int32_t>(indices, size, keys, report, stream);
   }
-  SortKeys(size, keys, stream);
+  LaunchSortKeys(1, size, keys, stream);
 }
 
 INSTANTIATE_FOR_EACH_ROW_REAL(SumSortedRows);
@@ -143,5 +91,7 @@ INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<RowWiseAdamRow>);
 INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<MomentumRow>);
 INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<FtrlRow>);
 INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<AdadeltaRow>);
+INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<StormRow>);
+INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<WngradRow>);
 
 }  // namespace caffe2

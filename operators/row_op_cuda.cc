@@ -8,6 +8,8 @@
 #include "operators/optimizer_cuda.h"
 #include "operators/portable_cuda.h"
 #include "operators/row_kernels.h"
+#include "operators/storm_op.h"
+#include "operators/wngrad_op.h"
 
 namespace caffe2 {
 namespace {
@@ -258,6 +260,8 @@ REGISTER_CUDA_OPERATOR(RowWiseSparseAdam, CudaSparseAdamOp<true>);
 REGISTER_CUDA_OPERATOR(SparseMomentumSGDUpdate, CudaSparseMomentumSgdOp);
 REGISTER_CUDA_OPERATOR(SparseFtrl, CudaSparseFtrlOp);
 REGISTER_CUDA_OPERATOR(SparseAdadelta, CudaSparseAdadeltaOp);
+REGISTER_CUDA_OPERATOR(SparseStorm, SparseStormOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(SparseWngrad, SparseWngradOp<CUDAContext>);
 
 }  // namespace
 }  // namespace caffe2

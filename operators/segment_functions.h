@@ -1,11 +1,17 @@
-// Reductions of segments of consecutive rows and their gradients, for devices (portable.h). The
-// entries of segment s are [offsets[s], offsets[s + 1]).
+// Reductions of segments of rows and their gradients, for devices (portable.h). Segment s has the
+// entries Entry(k) for k in [offsets[s], offsets[s + 1]).
 #pragma once
 
 #include "operators/portable.h"
 #include "operators/row_kernels.h"
 
 namespace caffe2 {
+
+struct DeviceSegments {
+  const int64_t* offsets = nullptr;
+  const int64_t* order = nullptr;  // null: entries lie in the order of their segments
+  CAFFE2_PORTABLE int64_t Entry(int64_t k) const { return order == nullptr ? k : order[k]; }
+};
 
 // The row of DATA that an entry reads: the entry itself, or what the indices say.
 struct EntryRows {
@@ -26,7 +32,7 @@ template <typename T>
 struct ReduceSegments {
   static constexpr const char* kName = "ReduceSegments";
   SegmentSum reduction;
-  const int64_t* offsets;
+  DeviceSegments segments;
   EntryRows entries;
   const float* weights;  // of entries; null: 1
   int64_t width;
@@ -34,15 +40,15 @@ struct ReduceSegments {
   float* y;
   template <class Team>
   CAFFE2_PORTABLE void operator()(int64_t s, Team team) const {
-    const int64_t begin = offsets[s], end = offsets[s + 1];
+    const int64_t begin = segments.offsets[s], end = segments.offsets[s + 1];
     for (int64_t j = team.first(); j < width; j += team.step()) {
       float result = 0;
-      for (int64_t e = begin; e < end; ++e) {
-        const int64_t row = entries.Row(e);
+      for (int64_t k = begin; k < end; ++k) {
+        const int64_t e = segments.Entry(k), row = entries.Row(e);
         if (!entries.Exists(row)) continue;
         const float value = portable::Widen(x[row * width + j]);
         if (reduction == SegmentSum::kMax) {
-          result = e == begin || value > result ? value : result;
+          result = k == begin || value > result ? value : result;
         } else {
           result += weights == nullptr ? value : weights[e] * value;
         }
@@ -58,17 +64,18 @@ struct ReduceSegments {
 struct SegmentGradient {
   static constexpr const char* kName = "SegmentGradient";
   SegmentSum reduction;
-  const int64_t* offsets;
+  DeviceSegments segments;
   const float* weights;
   int64_t width;
   const float *dy, *x, *y;  // x and y for maxima alone
   float* dx;
   template <class Team>
   CAFFE2_PORTABLE void operator()(int64_t s, Team team) const {
-    const int64_t begin = offsets[s], end = offsets[s + 1];
+    const int64_t begin = segments.offsets[s], end = segments.offsets[s + 1];
     const float share =
         reduction == SegmentSum::kMean ? 1.f / static_cast<float>(end - begin) : 1.f;
-    for (int64_t e = begin; e < end; ++e) {
+    for (int64_t k = begin; k < end; ++k) {
+      const int64_t e = segments.Entry(k);
       const float factor = weights == nullptr ? share : weights[e];
       for (int64_t j = team.first(); j < width; j += team.step()) {
         const float slope = factor * dy[s * width + j];
@@ -79,18 +86,36 @@ struct SegmentGradient {
   }
 };
 
+// The same for sums over segments that an id names for each entry: dx[e] = dy[id of e] * weight[e].
+struct IdGradient {
+  static constexpr const char* kName = "IdGradient";
+  EntryRows ids;
+  const float* weights;
+  int64_t width;
+  const float* dy;
+  float* dx;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t e, Team team) const {
+    const int64_t s = ids.Row(e);
+    const float factor = weights == nullptr ? 1.f : weights[e];
+    for (int64_t j = team.first(); j < width; j += team.step()) {
+      dx[e * width + j] = ids.Exists(s) ? factor * dy[s * width + j] : 0.f;
+    }
+  }
+};
+
 // dw[e] = dy[s] . x[row of e]
 struct SegmentWeightGradient {
   static constexpr const char* kName = "SegmentWeightGradient";
-  const int64_t* offsets;
+  DeviceSegments segments;
   EntryRows entries;
   int64_t width;
   const float *dy, *x;
   float* dw;
   template <class Team>
   CAFFE2_PORTABLE void operator()(int64_t s, Team team) const {
-    for (int64_t e = offsets[s]; e < offsets[s + 1]; ++e) {
-      const int64_t row = entries.Row(e);
+    for (int64_t k = segments.offsets[s]; k < segments.offsets[s + 1]; ++k) {
+      const int64_t e = segments.Entry(k), row = entries.Row(e);
       float sum = 0;
       for (int64_t j = team.first(); entries.Exists(row) && j < width; j += team.step()) {
         sum += x[row * width + j] * dy[s * width + j];

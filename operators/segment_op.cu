@@ -73,6 +73,7 @@ void LaunchCheckIndices(const RowIndices& indices, cuda::KernelReport* report,
 
 INSTANTIATE_FOR_EACH_ROW_REAL(ReduceSegments);
 INSTANTIATE_FOR_EACH_ROW(SegmentGradient);
+INSTANTIATE_FOR_EACH_ROW(IdGradient);
 INSTANTIATE_FOR_EACH_ROW(SegmentWeightGradient);
 
 }  // namespace caffe2

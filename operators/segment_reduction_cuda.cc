@@ -1,9 +1,12 @@
-// Reductions of segments that lengths give, and their gradients, on CUDA devices.
+// Reductions of segments that lengths or ids give, and their gradients, on CUDA devices. Lengths
+// are added up on the device. Ids are read on the host, which waits: how many segments there are is
+// in them.
 #include "caffe2/core/device_backend.h"
 #include "operators/indices.h"
 #include "operators/portable_cuda.h"
 #include "operators/segment_functions.h"
 #include "operators/segment_reduction.h"
+#include "operators/segments.h"
 
 namespace caffe2 {
 namespace {
@@ -34,14 +37,24 @@ class CudaSegmentBase : public Operator<CUDAContext> {
   bool RunOnDevice() override = 0;
 
  protected:
-  // Where segments begin, for lengths that add up to `entries`; in `storage`.
-  const int64_t* OffsetsOf(const Tensor& lengths, int64_t entries, Tensor* storage) {
+  // Segments of lengths that add up to `entries`.
+  DeviceSegments SegmentsOfLengths(const Tensor& lengths, int64_t entries) {
     const RowIndices list = IntegersOf(lengths, 0, "lengths");
-    storage->Resize(list.n + 1);
-    int64_t* offsets = storage->mutable_data<int64_t>();
+    int64_t* offsets = NewList(&offsets_, list.n + 1);
     LaunchOffsets(list.n, list.data, list.is_int64, entries, offsets, context_.report(),
                   context_.stream());
-    return offsets;
+    return {offsets, nullptr};
+  }
+  // Segments that were read on the host.
+  DeviceSegments CopyOf(const Segments& segments, bool sorted) {
+    std::vector<int64_t> offsets{0}, order;
+    for (int64_t s = 0; s < segments.count(); ++s) {
+      offsets.push_back(offsets.back() + segments.length(s));
+      for (int64_t k = 0; !sorted && k < segments.length(s); ++k) {
+        order.push_back(segments.entry(s, k));
+      }
+    }
+    return {CopyList(offsets, &offsets_), sorted ? nullptr : CopyList(order, &order_)};
   }
   // The rows of `data` that entries read; without indices an entry is a row.
   EntryRows RowsOf(const Tensor* indices, int64_t rows) {
@@ -50,60 +63,100 @@ class CudaSegmentBase : public Operator<CUDAContext> {
     LaunchCheckIndices(entries.indices, context_.report(), context_.stream());
     return entries;
   }
+
+ private:
+  int64_t* NewList(Tensor* list, int64_t n) {
+    *list = Tensor(context_.device());
+    list->Resize(n);
+    return list->mutable_data<int64_t>();
+  }
+  const int64_t* CopyList(const std::vector<int64_t>& values, Tensor* list) {
+    int64_t* data = NewList(list, static_cast<int64_t>(values.size()));
+    context_.Copy(values.size(), values.data(), data);
+    return data;
+  }
+
+  Tensor offsets_{CPU}, order_{CPU};  // of the last run
 };
 
-class CudaLengthsReductionOp : public CudaSegmentBase {
+class CudaSegmentReductionOp : public CudaSegmentBase {
  public:
-  CudaLengthsReductionOp(const OperatorDef& def, Workspace* ws, SegmentSpec spec)
-      : CudaSegmentBase(def, ws), spec_(spec) {}
+  CudaSegmentReductionOp(const OperatorDef& def, Workspace* ws, SegmentSpec spec)
+      : CudaSegmentBase(def, ws),
+        spec_(spec),
+        num_segments_(GetSingleArgument<int64_t>("num_segments", -1)) {
+    CAFFE_ENFORCE_GE(num_segments_, -1, "the argument num_segments");
+  }
   bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
 
   template <typename T>
   bool DoRunWithType() {
-    const Tensor &data = Input(0), &lengths = Input(spec_.segments());
+    const Tensor &data = Input(0), &groups = Input(spec_.segments());
     CAFFE_ENFORCE_GE(data.dim(), 1, "DATA must have rows");
     const int64_t rows = data.size(0), width = data.size_from_dim(1);
     const Tensor* indices = spec_.sparse ? &Input(spec_.indices()) : nullptr;
     const int64_t num_entries = indices != nullptr ? indices->numel() : rows;
-    Tensor storage(context_.device());
-    const int64_t* offsets = OffsetsOf(lengths, num_entries, &storage);
+    std::vector<int64_t> dims = data.sizes();
+    const DeviceSegments segments = ReadSegments(groups, num_entries, &dims[0]);
     const EntryRows entries = RowsOf(indices, rows);
     const float* weights = spec_.weighted() ? WeightsOf(Input(1), num_entries) : nullptr;
     const T* x = data.data<T>();
-    std::vector<int64_t> dims = data.sizes();
-    dims[0] = lengths.numel();
     Tensor* Y = Output(0);
     Y->Resize(dims);
     ForEachRow(dims[0], width,
-               ReduceSegments<T>{SumOf(spec_.reducer), offsets, entries, weights, width, x,
+               ReduceSegments<T>{SumOf(spec_.reducer), segments, entries, weights, width, x,
                                  Y->mutable_data<float>()},
                &context_);
     return true;
   }
 
  private:
+  DeviceSegments ReadSegments(const Tensor& groups, int64_t entries, int64_t* count) {
+    if (spec_.form == SegmentForm::kLengths) {
+      *count = groups.numel();
+      return SegmentsOfLengths(groups, entries);
+    }
+    Tensor copy(CPU);
+    const Tensor& ids = OnHost(groups, &copy);
+    const bool sorted = spec_.form == SegmentForm::kSorted;
+    const Segments segments = sorted ? Segments::FromSortedIds(ids, entries)
+                                     : Segments::FromIds(ids, entries, num_segments_);
+    *count = segments.count();
+    return CopyOf(segments, sorted);
+  }
+
   const SegmentSpec spec_;
+  const int64_t num_segments_;
 };
 
-class CudaLengthsGradientOp : public CudaSegmentBase {
+class CudaSegmentGradientOp : public CudaSegmentBase {
  public:
-  CudaLengthsGradientOp(const OperatorDef& def, Workspace* ws, SegmentGradientSpec spec)
+  CudaSegmentGradientOp(const OperatorDef& def, Workspace* ws, SegmentGradientSpec spec)
       : CudaSegmentBase(def, ws), spec_(spec) {}
 
   bool RunOnDevice() override {
-    const Tensor &d_output = Input(spec_.d_output()), &lengths = Input(spec_.segments());
-    CAFFE_ENFORCE(d_output.dim() >= 1 && d_output.size(0) == lengths.numel(),
-                  "the number of lengths ", lengths.numel(), " and the gradient ",
-                  ShapeString(d_output.sizes()));
-    const int64_t segments = lengths.numel(), width = d_output.size_from_dim(1);
-    const int64_t entries = NumEntries(lengths);
-    Tensor storage(context_.device());
-    const int64_t* offsets = OffsetsOf(lengths, entries, &storage);
+    const Tensor &d_output = Input(spec_.d_output()), &groups = Input(spec_.segments());
+    CAFFE_ENFORCE_GE(d_output.dim(), 1, "the gradient must have rows");
+    const bool lengths = spec_.forward.form == SegmentForm::kLengths;
+    CAFFE_ENFORCE(!lengths || d_output.size(0) == groups.numel(), "the number of lengths ",
+                  groups.numel(), " and the gradient ", ShapeString(d_output.sizes()));
+    const int64_t count = d_output.size(0), width = d_output.size_from_dim(1);
+    const int64_t entries = lengths ? NumEntries(groups) : groups.numel();
     std::vector<int64_t> dims = d_output.sizes();
     dims[0] = entries;
     Output(0)->Resize(dims);
+    if (!lengths && spec_.forward.reducer != SegmentReducer::kMean) {
+      ForEachRow(entries, width,
+                 IdGradient{RowsOf(&groups, count),
+                            spec_.forward.weighted() ? WeightsOf(Input(0), entries) : nullptr,
+                            width, d_output.data<float>(), Output(0)->mutable_data<float>()},
+                 &context_);
+      return true;
+    }
+    const DeviceSegments segments =
+        lengths ? SegmentsOfLengths(groups, entries) : SegmentsOfIds(groups, count);
     SegmentGradient gradient{.reduction = SumOf(spec_.forward.reducer),
-                             .offsets = offsets,
+                             .segments = segments,
                              .weights = nullptr,
                              .width = width,
                              .dy = d_output.data<float>(),
@@ -120,12 +173,17 @@ class CudaLengthsGradientOp : public CudaSegmentBase {
       gradient.y = Y.data<float>();
     }
     gradient.dx = Output(0)->mutable_data<float>();
-    ForEachRow(segments, width, gradient, &context_);
-    if (spec_.d_weights()) GradientOfWeights(offsets, segments, entries, width, gradient.dy);
+    ForEachRow(count, width, gradient, &context_);
+    if (spec_.d_weights()) GradientOfWeights(segments, count, entries, width, gradient.dy);
     return true;
   }
 
  private:
+  DeviceSegments SegmentsOfIds(const Tensor& groups, int64_t count) {
+    Tensor copy(CPU);
+    const Tensor& ids = OnHost(groups, &copy);
+    return CopyOf(Segments::FromIds(ids, ids.numel(), count), /*sorted=*/false);
+  }
   // What the inputs tell without a look at the lengths, which would wait for the device.
   int64_t NumEntries(const Tensor& lengths) const {
     if (spec_.with_indices && (spec_.forward.sparse || !spec_.with_data)) {
@@ -142,8 +200,8 @@ class CudaLengthsGradientOp : public CudaSegmentBase {
     return sum;
   }
 
-  void GradientOfWeights(const int64_t* offsets, int64_t segments, int64_t entries, int64_t width,
-                         const float* dy) {
+  void GradientOfWeights(const DeviceSegments& segments, int64_t count, int64_t entries,
+                         int64_t width, const float* dy) {
     const Tensor& X = Input(spec_.data());
     CAFFE_ENFORCE(X.dim() >= 1 && X.size_from_dim(1) == width, "elements of a row of DATA ",
                   ShapeString(X.sizes()));
@@ -152,8 +210,8 @@ class CudaLengthsGradientOp : public CudaSegmentBase {
                      "rows that were read");
     const EntryRows rows = RowsOf(indices, X.size(0));
     Output(1)->Resize(entries);
-    ForEachRow(segments, width,
-               SegmentWeightGradient{offsets, rows, width, dy, X.data<float>(),
+    ForEachRow(count, width,
+               SegmentWeightGradient{segments, rows, width, dy, X.data<float>(),
                                      Output(1)->mutable_data<float>()},
                &context_);
   }
@@ -162,14 +220,14 @@ class CudaLengthsGradientOp : public CudaSegmentBase {
 };
 
 template <SegmentSpec spec>
-class Reduction final : public CudaLengthsReductionOp {
+class Reduction final : public CudaSegmentReductionOp {
  public:
-  Reduction(const OperatorDef& def, Workspace* ws) : CudaLengthsReductionOp(def, ws, spec) {}
+  Reduction(const OperatorDef& def, Workspace* ws) : CudaSegmentReductionOp(def, ws, spec) {}
 };
 template <SegmentGradientSpec spec>
-class Gradient final : public CudaLengthsGradientOp {
+class Gradient final : public CudaSegmentGradientOp {
  public:
-  Gradient(const OperatorDef& def, Workspace* ws) : CudaLengthsGradientOp(def, ws, spec) {}
+  Gradient(const OperatorDef& def, Workspace* ws) : CudaSegmentGradientOp(def, ws, spec) {}
 };
 
 constexpr SegmentSpec kSum{SegmentForm::kLengths, SegmentReducer::kSum};
@@ -223,6 +281,26 @@ REGISTER_CUDA_OPERATOR(SparseLengthsIndicesInGradientWeightedSumGradient,
 REGISTER_CUDA_OPERATOR(SparseLengthsWeightedSumWithMainInputGradient, Gradient<kOfSparseWeights>);
 REGISTER_CUDA_OPERATOR(SparseLengthsIndicesInGradientWeightedSumWithMainInputGradient,
                        Gradient<kOfSparseWeights>);
+
+// The reductions of segments that ids name, with their gradients.
+#define REGISTER_CUDA_ID_REDUCTION(name, form, reducer, sparse)                      \
+  constexpr SegmentSpec k##name{SegmentForm::form, SegmentReducer::reducer, sparse}; \
+  constexpr SegmentGradientSpec k##name##Gradient{k##name};                          \
+  REGISTER_CUDA_OPERATOR(name, Reduction<k##name>);                                  \
+  REGISTER_CUDA_OPERATOR(name##Gradient, Gradient<k##name##Gradient>)
+REGISTER_CUDA_ID_REDUCTION(SortedSegmentSum, kSorted, kSum, false);
+REGISTER_CUDA_ID_REDUCTION(SortedSegmentMean, kSorted, kMean, false);
+REGISTER_CUDA_ID_REDUCTION(SortedSegmentWeightedSum, kSorted, kWeightedSum, false);
+REGISTER_CUDA_ID_REDUCTION(SparseSortedSegmentSum, kSorted, kSum, true);
+REGISTER_CUDA_ID_REDUCTION(SparseSortedSegmentMean, kSorted, kMean, true);
+REGISTER_CUDA_ID_REDUCTION(SparseSortedSegmentWeightedSum, kSorted, kWeightedSum, true);
+REGISTER_CUDA_ID_REDUCTION(UnsortedSegmentSum, kUnsorted, kSum, false);
+REGISTER_CUDA_ID_REDUCTION(UnsortedSegmentMean, kUnsorted, kMean, false);
+REGISTER_CUDA_ID_REDUCTION(UnsortedSegmentWeightedSum, kUnsorted, kWeightedSum, false);
+REGISTER_CUDA_ID_REDUCTION(SparseUnsortedSegmentSum, kUnsorted, kSum, true);
+REGISTER_CUDA_ID_REDUCTION(SparseUnsortedSegmentMean, kUnsorted, kMean, true);
+REGISTER_CUDA_ID_REDUCTION(SparseUnsortedSegmentWeightedSum, kUnsorted, kWeightedSum, true);
+#undef REGISTER_CUDA_ID_REDUCTION
 
 }  // namespace
 }  // namespace caffe2

@@ -1,9 +1,14 @@
 // Kernels of ArgMax, ArgMin and TopK.
+#include <limits>
+
 #include "operators/portable_kernel.h"
 #include "operators/selection_kernels.h"
+#include "operators/sort_keys.h"
 
 namespace caffe2 {
 namespace {
+
+constexpr int64_t kMostPasses = 16;  // over a line, before it is sorted instead
 
 // Numbers as unsigned integers in the same order, NaN above all.
 template <typename T>
@@ -63,12 +68,60 @@ struct SelectLargest {
   }
 };
 
+// The order of numbers of up to 32 bits fits into 32.
+template <typename T>
+__device__ inline uint64_t ShortOrderOf(T stored) {
+  const auto value = cuda::Widen(stored);
+  constexpr uint32_t kSign = uint32_t{1} << 31;
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<uint32_t>(value) ^ kSign;
+  } else {
+    if (value != value) return ~uint32_t{0};
+    const float plain = value == 0 ? 0.f : value;  // one zero
+    uint32_t bits;
+    memcpy(&bits, &plain, sizeof(bits));
+    return (bits & kSign) != 0 ? ~bits : bits | kSign;
+  }
+}
+
+// All elements in order: keys of ~order << 32 | position.
+template <typename T>
+void SortLargest(int64_t lines, const SelectLargest<T>& select, uint64_t* keys,
+                 cuda::Stream stream) {
+  const int64_t n = select.layout.n, size = SortedKeysSize(n), k = select.k;
+  cuda::ForEach("TopKKeys", lines * size, stream, [=] __device__(int64_t i) {
+    const int64_t j = i % size;
+    uint64_t order = 0;  // past the end: last, like the smallest of integers, but behind it
+    if (j < n) {
+      order = ShortOrderOf(select.x[select.layout.First(i / size) + j * select.layout.inner]);
+    }
+    keys[i] = (~order & 0xffffffff) << 32 | static_cast<uint64_t>(j);
+  });
+  LaunchSortKeys(lines, size, keys, stream);
+  cuda::ForEach("TopKSorted", lines * k, stream, [=] __device__(int64_t i) {
+    const int64_t line = i / k, r = i % k;
+    const int64_t to = LineLayout{k, select.layout.inner}.First(line) + r * select.layout.inner;
+    const auto at = r < n ? static_cast<int64_t>(keys[line * size + r] & 0xffffffff) : -1;
+    select.Write(select.layout.First(line), to, at);
+  });
+}
+
 }  // namespace
+
+int64_t TopKKeys(int64_t lines, int64_t n, int64_t k, size_t itemsize) {
+  const bool passes = std::min(k, n) <= kMostPasses || itemsize > sizeof(uint32_t) ||
+                      n > std::numeric_limits<uint32_t>::max();
+  return passes ? 0 : lines * SortedKeysSize(n);
+}
 
 template <typename T>
 void LaunchTopK(int64_t lines, const LineLayout& layout, int64_t k, const T* x, T* values,
-                int64_t* indices, int64_t* flat, cuda::Stream stream) {
-  LaunchForEachRow(lines, layout.n, SelectLargest<T>{layout, k, x, values, indices, flat}, stream);
+                int64_t* indices, int64_t* flat, uint64_t* keys, cuda::Stream stream) {
+  const SelectLargest<T> select{layout, k, x, values, indices, flat};
+  if constexpr (sizeof(T) <= sizeof(uint32_t)) {
+    if (keys != nullptr) return SortLargest(lines, select, keys, stream);
+  }
+  LaunchForEachRow(lines, layout.n, select, stream);
 }
 
 template <typename T>
@@ -86,7 +139,7 @@ void LaunchPutTopK(int64_t n, const PutTopK<T>& put, cuda::KernelReport* report,
 
 #define INSTANTIATE(T)                                                                           \
   template void LaunchTopK<T>(int64_t, const LineLayout&, int64_t, const T*, T*, int64_t*,       \
-                              int64_t*, cuda::Stream);                                           \
+                              int64_t*, uint64_t*, cuda::Stream);                                \
   template void LaunchPutTopK<T>(int64_t, const PutTopK<T>&, cuda::KernelReport*, cuda::Stream); \
   INSTANTIATE_FOR_EACH_ROW(FindExtreme<true, T>);                                                \
   INSTANTIATE_FOR_EACH_ROW(FindExtreme<false, T>)

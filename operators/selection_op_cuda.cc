@@ -12,7 +12,13 @@ bool TopKOp<CUDAContext>::DoRunWithType() {
   const Tensor& x = Input(0);
   const T* x_data = x.data<T>();
   const TopKOutputs<T> out = PrepareOutputs<T>(x);
-  LaunchTopK(out.lines, out.layout, k_, x_data, out.values, out.indices, out.flat,
+  Tensor storage(context_.device());
+  uint64_t* keys = nullptr;
+  if (const int64_t count = TopKKeys(out.lines, out.layout.n, k_, sizeof(T)); count > 0) {
+    storage.Resize(count);
+    keys = reinterpret_cast<uint64_t*>(storage.mutable_data<int64_t>());
+  }
+  LaunchTopK(out.lines, out.layout, k_, x_data, out.values, out.indices, out.flat, keys,
              context_.stream());
   return true;
 }

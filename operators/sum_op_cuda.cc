@@ -1,5 +1,5 @@
 // Sum and WeightedSum on CUDA devices.
-#include "caffe2/cuda/context_cuda.h"
+#include "operators/combination_cuda.h"
 #include "operators/elementwise_kernels.h"
 #include "operators/sum_op.h"
 #include "operators/weighted_sum_op.h"
@@ -9,6 +9,13 @@ namespace caffe2 {
 template <>
 template <typename T>
 void SumOp<CUDAContext>::Add(int64_t n, T* y) {
+  if constexpr (sizeof(T) == 2) {
+    if (inputs_.size() > static_cast<size_t>(kMostTerms)) {  // partial sums stay float
+      std::vector<const T*> inputs;
+      for (const void* input : inputs_) inputs.push_back(static_cast<const T*>(input));
+      return CombineAll(Combination::kSum, inputs, 1.f, n, y, &context_);
+    }
+  }
   Terms terms;
   terms.x[terms.count++] = inputs_[0];
   for (size_t i = 1; i < inputs_.size(); ++i) {

@@ -1,91 +1,7 @@
-// SWA and EMA: averages of a parameter over the iterations.
-#include <algorithm>
-#include <limits>
-
-#include "caffe2/core/operator.h"
-#include "operators/optimizer_check.h"
+#include "operators/weight_average_op.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-
-// A range of iterations, both ends included, of which every step-th one counts.
-struct IterationRange {
-  int64_t start, end, step;
-
-  IterationRange(int64_t first, int64_t last, int64_t every)
-      : start(first), end(last), step(every) {
-    CAFFE_ENFORCE_GE(step, 1, "iterations between two averages");
-  }
-  bool Has(int64_t iter) const {
-    return iter >= start && iter <= end && (iter - start) % step == 0;
-  }
-};
-
-// What both have in common: inputs and outputs (param, average), the iteration.
-class WeightAverageOp : public Operator<CPUContext> {
- public:
-  using Operator<CPUContext>::Operator;
-
-  bool RunOnDevice() final {
-    CheckOptimizerState(Input(0), Input(1), "the average");
-    CAFFE_ENFORCE_EQ(Input(2).numel(), 1, "the iteration counter has one element");
-    Update(*Input(2).data<int64_t>(), Output(0)->numel(), Output(0)->mutable_data<float>(),
-           Output(1)->mutable_data<float>());
-    return true;
-  }
-
- protected:
-  virtual void Update(int64_t iter, int64_t n, float* param, float* average) const = 0;
-
-  static void MoveTowards(int64_t n, const float* param, float share, float* average) {
-    for (int64_t i = 0; i < n; ++i) average[i] += share * (param[i] - average[i]);
-  }
-};
-
-class SwaOp final : public WeightAverageOp {
- public:
-  SwaOp(const OperatorDef& def, Workspace* ws)
-      : WeightAverageOp(def, ws),
-        averaged_(GetSingleArgument<int64_t>("avg_start", 0),
-                  GetSingleArgument<int64_t>("avg_end", kNever), 1),
-        fed_back_(GetSingleArgument<int64_t>("feedback_start", kNever),
-                  GetSingleArgument<int64_t>("feedback_end", kNever),
-                  GetSingleArgument<int64_t>("feedback_step", 1)) {}
-
- private:
-  void Update(int64_t iter, int64_t n, float* param, float* average) const override {
-    if (averaged_.Has(iter)) {
-      const auto count = static_cast<float>(iter - averaged_.start + 1);
-      MoveTowards(n, param, 1 / count, average);
-    }
-    if (fed_back_.Has(iter)) std::copy_n(average, n, param);
-  }
-
-  IterationRange averaged_, fed_back_;
-};
-
-class EmaOp final : public WeightAverageOp {
- public:
-  EmaOp(const OperatorDef& def, Workspace* ws)
-      : WeightAverageOp(def, ws),
-        averaged_(GetSingleArgument<int64_t>("ema_start", 0),
-                  GetSingleArgument<int64_t>("ema_end", kNever),
-                  GetSingleArgument<int64_t>("ema_step", 1)),
-        alpha_(GetSingleArgument<float>("ema_alpha", 0.f)) {
-    CAFFE_ENFORCE(alpha_ >= 0 && alpha_ <= 1, "ema_alpha, a share, is ", alpha_);
-  }
-
- private:
-  void Update(int64_t iter, int64_t n, float* param, float* average) const override {
-    if (!averaged_.Has(iter)) return;
-    MoveTowards(n, param, iter == averaged_.start ? 1.f : 1 - alpha_, average);
-  }
-
-  IterationRange averaged_;
-  float alpha_;
-};
 
 void Describe(OpSchema& schema) {
   schema.NumInputs(3)
@@ -104,8 +20,8 @@ void Describe(OpSchema& schema) {
 
 }  // namespace
 
-REGISTER_CPU_OPERATOR(SWA, SwaOp);
-REGISTER_CPU_OPERATOR(EMA, EmaOp);
+REGISTER_CPU_OPERATOR(SWA, SwaOp<CPUContext>);
+REGISTER_CPU_OPERATOR(EMA, EmaOp<CPUContext>);
 
 OPERATOR_SCHEMA(SWA)
     .FillUsing(Describe)

@@ -1,40 +1,8 @@
-// WeightScale: a parameter multiplied every so many iterations.
-#include <limits>
-
-#include "caffe2/core/operator.h"
+#include "operators/weight_scale_op.h"
 
 namespace caffe2 {
-namespace {
 
-class WeightScaleOp final : public Operator<CPUContext> {
- public:
-  WeightScaleOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CPUContext>(def, ws),
-        stepsize_(GetSingleArgument<int64_t>("stepsize", std::numeric_limits<int64_t>::max())),
-        end_(GetSingleArgument<int64_t>("upper_bound_iter", std::numeric_limits<int64_t>::max())),
-        scale_(GetSingleArgument<float>("scale", 1.f)) {
-    CAFFE_ENFORCE_GE(stepsize_, 1, "the argument stepsize");
-  }
-  bool RunOnDevice() override {
-    const Tensor &w = Input(0), &counter = Input(1);
-    CAFFE_ENFORCE_EQ(counter.numel(), 1, "the iteration counter has one element");
-    const int64_t iteration = *counter.data<int64_t>() + 1;
-    const float factor = iteration % stepsize_ == 0 && iteration < end_ ? scale_ : 1.f;
-    const float* from = w.data<float>();
-    Output(0)->ResizeLike(w);
-    float* to = Output(0)->mutable_data<float>();
-    for (int64_t i = 0; i < w.numel(); ++i) to[i] = from[i] * factor;
-    return true;
-  }
-
- private:
-  int64_t stepsize_, end_;
-  float scale_;
-};
-
-}  // namespace
-
-REGISTER_CPU_OPERATOR(WeightScale, WeightScaleOp);
+REGISTER_CPU_OPERATOR(WeightScale, WeightScaleOp<CPUContext>);
 OPERATOR_SCHEMA(WeightScale)
     .NumInputs(2)
     .NumOutputs(1)

@@ -101,6 +101,13 @@ std::vector<Case> Cases() {
       {"Pow", {image}, {MakeArgument("exponent", 2.f)}},
       {"Pow", {positive, image}},
       {"TopK", {image}, {MakeArgument("k", 3), MakeArgument("axis", 1)}, 2},
+      {"TopK", {{{3, 70}}}, {MakeArgument("k", 40)}, 2},
+      {"UpsampleBilinear",
+       {image},
+       {MakeArgument("width_scale", 1.7f), MakeArgument("height_scale", 0.6f)}},
+      {"Sum", std::vector<Input>(35, {{3, 50}, false, 0.5f, 1})},
+      {"Mean", std::vector<Input>(35, {{3, 50}, false, 0.5f, 1})},
+      {"Max", std::vector<Input>(20, {{3, 50}})},
   };
   for (const char* type : {"Add", "Sub", "Mul"}) {
     cases.push_back({type, {image, image}});
@@ -274,6 +281,51 @@ TEST(Float16LossTest, OfPixelsIsTheFloatResult) {
   const std::vector<float> values = FloatValues<float16>(Fetch(narrow, "dX"));
   const std::vector<float> expected = FetchValues<float>(wide, "dX");
   for (size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], expected[i], 0x1p-11f);
+}
+
+// What only devices compute in 16 bits.
+template <typename T>
+void CompareRecurrentUnits() {
+  Workspace narrow, wide;
+  const int64_t rows = 5, units = 7;
+  int seed = 0;
+  for (const char* name : {"h_prev", "c_prev", "dh", "dc"}) {
+    FeedRounded<T>(&narrow, name, {1, rows, units}, RandomValues(rows * units, ++seed, 0.1f, 1));
+  }
+  FeedRounded<T>(&narrow, "gates4", {1, rows, 4 * units},
+                 RandomValues(rows * 4 * units, 7, -1, 1, 0.2f));
+  FeedRounded<T>(&narrow, "gates3", {1, rows, 3 * units},
+                 RandomValues(rows * 3 * units, 8, -1, 1, 0.2f));
+  Feed<int32_t>(&narrow, "lengths", {rows}, {3, 1, 4, 2, 5});
+  Feed<int32_t>(&narrow, "t", {1}, {2});
+  CopyWidened<T>(narrow, &wide);
+  for (Workspace* ws : {&narrow, &wide}) {
+    RunOp(ws, Op("LSTMUnit", {"h_prev", "c_prev", "gates4", "lengths", "t"}, {"h", "c"}));
+    RunOp(ws, Op("GRUUnit", {"h_prev", "gates3", "lengths", "t"}, {"g"}));
+  }
+  for (const char* name : {"h", "c", "g"}) {
+    EXPECT_TRUE(Fetch(narrow, name).IsType<T>()) << name;
+    ExpectClose<T>(narrow, wide, name);
+  }
+  CopyWidened<T>(narrow, &wide);  // both go back from the rounded states
+  for (Workspace* ws : {&narrow, &wide}) {
+    RunOp(ws, Op("LSTMUnitGradient",
+                 {"h_prev", "c_prev", "gates4", "lengths", "t", "h", "c", "dh", "dc"},
+                 {"dh_prev", "dc_prev", "dgates4"}));
+    RunOp(ws, Op("GRUUnitGradient", {"h_prev", "gates3", "lengths", "t", "g", "dh"},
+                 {"dg_prev", "dgates3"}));
+  }
+  for (const char* name : {"dh_prev", "dc_prev", "dgates4", "dg_prev", "dgates3"}) {
+    EXPECT_TRUE(Fetch(narrow, name).IsType<T>()) << name;
+    ExpectClose<T>(narrow, wide, name);
+  }
+}
+
+TEST(SixteenBitUnitTest, RecurrentUnitsAreTheFloatOnes) {
+  if (!TestsCuda()) GTEST_SKIP() << "recurrent units of 16 bits are for CUDA devices";
+  if (NumDevices(CUDA) == 0) GTEST_SKIP() << "no device";
+  CompareRecurrentUnits<float16>();
+  CompareRecurrentUnits<bfloat16>();
 }
 
 class SixteenBitTest : public ::testing::TestWithParam<Case> {};

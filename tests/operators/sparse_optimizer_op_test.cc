@@ -307,8 +307,8 @@ TEST(GFtrlTest, DropsWholeColumns) {
   RunOp(&ws, Op("GFtrl", {"p", "nz", "g", "alpha"}, {"p", "nz"},
                 {MakeArgument("lambda1", std::sqrt(2.f)), MakeArgument("lambda2", 0.5f)}));
   ExpectTensor(ws, "p", {2, 2}, {3 * -0.6f / 0.5f, 0, 4 * -0.6f / 0.5f, 0}, 1e-4f);
-  Feed<float>(&ws, "alpha", {1}, {0});
-  ExpectThrows(&ws, Op("GFtrl", {"p", "nz", "g", "alpha"}, {"p", "nz"}), "alpha");
+  ExpectThrows(&ws, Op("GFtrl", {"p", "nz", "g"}, {"p", "nz"}, {MakeArgument("alpha", 0.f)}),
+               "alpha");
   ExpectThrows(&ws, Op("GFtrl", {"p", "alpha", "g"}, {"p", "alpha"}), "two values");
 }
 

@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 
 #include "tests/operators/op_test.h"
 
@@ -25,6 +28,51 @@ TEST(TopKTest, SortsAlongAnInnerAxis) {
   EXPECT_EQ(FetchValues<int>(ws, "V"), (std::vector<int>{5, 6, 3, 4}));
   EXPECT_EQ(FetchValues<int64_t>(ws, "I"), (std::vector<int64_t>{1, 0, 2, 2}));
   EXPECT_EQ(FetchValues<int64_t>(ws, "F"), (std::vector<int64_t>{2, 1, 4, 5}));
+}
+
+// Where devices sort: against a stable sort of values of which many are equal.
+template <typename T>
+void ExpectSorted(int64_t n, int k, const std::vector<T>& x) {
+  Workspace ws;
+  const int64_t outer = 3, inner = 2;
+  Feed(&ws, "X", {outer, n, inner}, x);
+  RunOp(&ws, Op("TopK", {"X"}, {"V", "I", "F"}, TopKArgs(k, 1)));
+  const auto values = FetchValues<T>(ws, "V");
+  const auto indices = FetchValues<int64_t>(ws, "I"), flat = FetchValues<int64_t>(ws, "F");
+  for (int64_t line = 0; line < outer * inner; ++line) {
+    const int64_t first = line / inner * n * inner + line % inner;
+    std::vector<int64_t> order(n);
+    std::iota(order.begin(), order.end(), int64_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      return x[first + a * inner] > x[first + b * inner];
+    });
+    for (int64_t r = 0; r < k; ++r) {
+      const int64_t at = (line / inner * k + r) * inner + line % inner;
+      ASSERT_EQ(indices[at], r < n ? order[r] : -1) << "line " << line << ", rank " << r;
+      ASSERT_EQ(flat[at], r < n ? first + order[r] * inner : -1);
+      ASSERT_EQ(values[at], r < n ? x[first + order[r] * inner] : T(0));
+    }
+  }
+}
+
+TEST(TopKTest, SortsManyOfALine) {
+  const auto fractions = [](int64_t n, uint64_t seed) {
+    std::vector<float> x = RandomValues(6 * n, seed, -20, 20);
+    for (float& value : x) value = std::round(value) / 4;
+    return x;
+  };
+  ExpectSorted(100, 30, fractions(100, 1));
+  ExpectSorted(3000, 200, fractions(3000, 2));
+  ExpectSorted(20, 25, fractions(20, 3));
+  std::vector<int32_t> integers;
+  for (const float value : RandomValues(6 * 64, 4, -9, 9)) {
+    integers.push_back(value > 8    ? std::numeric_limits<int32_t>::max()
+                       : value < -8 ? std::numeric_limits<int32_t>::min()
+                                    : static_cast<int32_t>(value));
+  }
+  ExpectSorted(64, 64, integers);
+  const std::vector<int64_t> longs(integers.begin(), integers.end());
+  ExpectSorted(64, 40, longs);
 }
 
 TEST(TopKTest, FillsUpShortAxesAndOrdersNan) {

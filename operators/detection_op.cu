@@ -1,0 +1,16 @@
+// Kernels of UpsampleBilinear, RoIAlign and RoIPool.
+#include "operators/portable_kernel.h"
+#include "operators/roi_align_functions.h"
+#include "operators/roi_pool_functions.h"
+#include "operators/upsample_bilinear_functions.h"
+
+namespace caffe2 {
+
+INSTANTIATE_FOR_EACH_ROW_REAL(BilinearRows);
+INSTANTIATE_FOR_EACH_ROW_REAL(BilinearGradientRows);
+INSTANTIATE_FOR_EACH(RoIAlignCells);
+INSTANTIATE_FOR_EACH(RoIAlignGradientPixels);
+INSTANTIATE_FOR_EACH(RoIPoolCells);
+INSTANTIATE_FOR_EACH(RoIPoolGradientPixels);
+
+}  // namespace caffe2
