@@ -4,7 +4,7 @@
 #include "operators/element_type.h"
 #include "operators/gradient_rule.h"
 #include "operators/indices.h"
-#include "operators/row_copier.h"
+#include "operators/lengths_rows_op.h"
 #include "operators/segments.h"
 
 namespace caffe2 {
@@ -142,42 +142,6 @@ class LengthsToShapeOp final : public Operator<CPUContext> {
   }
 };
 
-// Each row of a tensor as often as its length says.
-class LengthsTileOp final : public Operator<CPUContext> {
- public:
-  using Operator<CPUContext>::Operator;
-  bool RunOnDevice() override {
-    const Tensor& X = Input(0);
-    const Segments segments = Segments::FromLengths(Input(1));
-    CAFFE_ENFORCE(X.dim() >= 1 && X.size(0) == segments.count() && X.has_data(), "there are ",
-                  segments.count(), " lengths for DATA ", ShapeString(X.sizes()));
-    RowCopier rows(X, segments.size(), Output(0));
-    for (int64_t s = 0; s < segments.count(); ++s) {
-      for (int64_t k = 0; k < segments.length(s); ++k) rows.Append(s);
-    }
-    return true;
-  }
-};
-
-// The entries of the segments that the indices name.
-class LengthsGatherOp final : public Operator<CPUContext> {
- public:
-  using Operator<CPUContext>::Operator;
-  bool RunOnDevice() override {
-    const Tensor& X = Input(0);
-    CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(), "ITEMS must have rows");
-    const Segments segments = Segments::FromLengths(Input(1), X.size(0));
-    const std::vector<int64_t> indices = ReadIndices(Input(2), segments.count());
-    int64_t total = 0;
-    for (const int64_t s : indices) total += segments.length(s);
-    RowCopier rows(X, total, Output(0));
-    for (const int64_t s : indices) {
-      if (segments.length(s) > 0) rows.Append(segments.entry(s, 0), segments.length(s));
-    }
-    return true;
-  }
-};
-
 void DescribeLengths(OpSchema& schema) {
   schema.NumInputs(1).NumOutputs(1).Input(0, "lengths",
                                           "int32 or int64, one-dimensional, none negative.");
@@ -192,8 +156,8 @@ REGISTER_CPU_OPERATOR(SegmentIdsToLengths, SegmentIdsToLengthsOp<false>);
 REGISTER_CPU_OPERATOR(SegmentIdsToRanges, SegmentIdsToLengthsOp<true>);
 REGISTER_CPU_OPERATOR(LengthsToWeights, LengthsToWeightsOp);
 REGISTER_CPU_OPERATOR(LengthsToShape, LengthsToShapeOp);
-REGISTER_CPU_OPERATOR(LengthsTile, LengthsTileOp);
-REGISTER_CPU_OPERATOR(LengthsGather, LengthsGatherOp);
+REGISTER_CPU_OPERATOR(LengthsTile, LengthsTileOp<CPUContext>);
+REGISTER_CPU_OPERATOR(LengthsGather, LengthsGatherOp<CPUContext>);
 
 OPERATOR_SCHEMA(LengthsToSegmentIds)
     .FillUsing(DescribeLengths)

@@ -1,64 +1,25 @@
-// RowwiseMax, ColwiseMax: maxima in a batch of matrices.
+#include "operators/matrix_max_op.h"
+
 #include "operators/reduction.h"
 
 namespace caffe2 {
+
+static void MaximaOf(const BroadcastPlan& plan, const float* x, int64_t results, float* y,
+                     CPUContext* /*context*/) {
+  Reduce<MaxReducer>(plan, x, results, y);
+}
+static void MaximaGradient(const BroadcastPlan& plan, int64_t /*results*/, const float* dy,
+                           const float* x, const float* y, float* dx, CPUContext* /*context*/) {
+  const int64_t stride = plan.b_inner_stride();
+  ParallelRows(plan, kElementwiseGrain, [=](int64_t n, int64_t row, int64_t, int64_t iy) {
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t j = iy + i * stride;
+      dx[row + i] = x[row + i] == y[j] ? dy[j] : 0.f;
+    }
+  });
+}
+
 namespace {
-
-// X as [batch, rows, columns], reduced over rows (colwise) or columns (rowwise).
-template <bool colwise>
-struct MatrixShape {
-  std::vector<int64_t> kept, output;
-  explicit MatrixShape(const std::vector<int64_t>& x) {
-    CAFFE_ENFORCE_EQ(x.size(), size_t{3}, "the input must be a batch of matrices, but has shape ",
-                     ShapeString(x));
-    CAFFE_ENFORCE_GT(x[colwise ? 1 : 2], 0, "the maximum of no elements");
-    kept = colwise ? std::vector<int64_t>{x[0], 1, x[2]} : std::vector<int64_t>{x[0], x[1], 1};
-    output = {x[0], colwise ? x[2] : x[1]};
-  }
-};
-
-template <class Context, bool colwise>
-class MatrixMaxOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_FUNCTIONS(MatrixMaxOp);
-  bool RunOnDevice() override {
-    const Tensor& X = Input(0);
-    const MatrixShape<colwise> shape(X.sizes());
-    const float* x = X.data<float>();
-    Tensor* Y = Output(0);
-    Y->Resize(shape.output);
-    Reduce<MaxReducer>(MakeBroadcastPlan(X.sizes(), shape.kept), x, Y->numel(),
-                       Y->template mutable_data<float>());
-    return true;
-  }
-};
-
-// Inputs X, Y, dY.
-template <class Context, bool colwise>
-class MatrixMaxGradientOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_FUNCTIONS(MatrixMaxGradientOp);
-  bool RunOnDevice() override {
-    const Tensor &X = Input(0), &Y = Input(1), &dY = Input(2);
-    const MatrixShape<colwise> shape(X.sizes());
-    CAFFE_ENFORCE(Y.sizes() == shape.output && dY.sizes() == shape.output, "Y has shape ",
-                  ShapeString(Y.sizes()), " and dY ", ShapeString(dY.sizes()), " for X of ",
-                  ShapeString(X.sizes()));
-    const float *x = X.data<float>(), *y = Y.data<float>(), *dy = dY.data<float>();
-    Tensor* dX = Output(0);
-    dX->ResizeLike(X);
-    float* dx = dX->template mutable_data<float>();
-    const BroadcastPlan plan = MakeBroadcastPlan(X.sizes(), shape.kept);
-    const int64_t stride = plan.b_inner_stride();
-    ParallelRows(plan, kElementwiseGrain, [=](int64_t n, int64_t row, int64_t, int64_t iy) {
-      for (int64_t i = 0; i < n; ++i) {
-        const int64_t j = iy + i * stride;
-        dx[row + i] = x[row + i] == y[j] ? dy[j] : 0.f;
-      }
-    });
-    return true;
-  }
-};
 
 class GetMatrixMaxGradient final : public GradientMakerBase {
  public:

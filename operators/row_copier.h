@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "caffe2/core/tensor.h"
+#include "caffe2/core/operator.h"
 
 namespace caffe2 {
 
@@ -19,6 +19,15 @@ inline void CopyItems(TypeMeta meta, int64_t n, const void* source, void* destin
   }
 }
 
+// Y gets the shape [rows, shape of a row of X]. Throws if X has no rows behind so many axes.
+inline void ResizeForRows(const Tensor& X, int64_t rows, int row_axes, Tensor* Y) {
+  CAFFE_ENFORCE(X.dim() >= row_axes && X.has_data(), "a tensor ", ShapeString(X.sizes()),
+                " has no rows to copy");
+  std::vector<int64_t> dims{rows};
+  dims.insert(dims.end(), X.sizes().begin() + row_axes, X.sizes().end());
+  Y->Resize(dims);
+}
+
 // Copies rows of X, of any element type, to Y, one after another. A row is what lies behind the
 // first `row_axes` axes; rows are numbered along them.
 class RowCopier {
@@ -27,11 +36,7 @@ class RowCopier {
   // if X has no such axes or holds no data.
   RowCopier(const Tensor& X, int64_t rows, Tensor* Y, int row_axes = 1)
       : meta_(X.dtype()), rows_(rows) {
-    CAFFE_ENFORCE(X.dim() >= row_axes && X.has_data(), "a tensor ", ShapeString(X.sizes()),
-                  " has no rows to copy");
-    std::vector<int64_t> dims{rows};
-    dims.insert(dims.end(), X.sizes().begin() + row_axes, X.sizes().end());
-    Y->Resize(dims);
+    ResizeForRows(X, rows, row_axes, Y);
     width_ = X.size_from_dim(row_axes);
     row_bytes_ = static_cast<size_t>(width_) * meta_.itemsize();
     from_ = static_cast<const char*>(X.raw_data());
@@ -83,6 +88,18 @@ class RowCopier {
   size_t row_bytes_ = 0;
   const char* from_ = nullptr;
   char* to_ = nullptr;
+};
+
+// The same for operators of any device: where the rows go is known on the host. Finish must be
+// called when all are appended. row_copier_cuda.h has it for CUDA devices.
+template <class Context>
+class RowCopierFor;
+template <>
+class RowCopierFor<CPUContext> : public RowCopier {
+ public:
+  RowCopierFor(const Tensor& X, int64_t rows, Tensor* Y, CPUContext* /*context*/, int row_axes = 1)
+      : RowCopier(X, rows, Y, row_axes) {}
+  void Finish() {}
 };
 
 }  // namespace caffe2

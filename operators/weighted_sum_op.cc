@@ -71,48 +71,6 @@ void SumTerms(const std::vector<Term>& terms, int64_t n, T* y) {
   });
 }
 
-// dX_k = w_k * dY; with grad_on_w also dw_k = sum(dY * X_k).
-template <class Context>
-class WeightedSumGradientOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  WeightedSumGradientOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws),
-        grad_on_w_(this->template GetSingleArgument<bool>("grad_on_w", false)) {
-    CAFFE_ENFORCE_EQ(OutputSize(), (grad_on_w_ ? 2 : 1) * (InputSize() / 2));
-  }
-
-  bool RunOnDevice() override {
-    const Tensor& dY = Input(0);
-    const int64_t n = dY.numel();
-    const float* dy = dY.data<float>();
-    const int pairs = InputSize() / 2;
-    for (int k = 0; k < pairs; ++k) {
-      const float weight = WeightOf(Input(2 * k + 2));
-      Tensor* dX = Output(k);
-      dX->ResizeLike(dY);
-      float* dx = dX->template mutable_data<float>();
-      ParallelFor(n, kElementwiseGrain, [=](int64_t begin, int64_t end) {
-        SetScaled(end - begin, weight, dy + begin, dx + begin);
-      });
-      if (grad_on_w_) WeightGradient(Input(2 * k + 1), dY, Output(pairs + k));
-    }
-    return true;
-  }
-
- private:
-  void WeightGradient(const Tensor& X, const Tensor& dY, Tensor* dw) {
-    CAFFE_ENFORCE_EQ(X.numel(), dY.numel());
-    const float *x = X.data<float>(), *dy = dY.data<float>();
-    double sum = 0;
-    for (int64_t i = 0; i < X.numel(); ++i) sum += static_cast<double>(x[i]) * dy[i];
-    dw->Resize(1);
-    *dw->template mutable_data<float>() = static_cast<float>(sum);
-  }
-
-  bool grad_on_w_;
-};
-
 class GetWeightedSumGradient final : public GradientMakerBase {
  public:
   using GradientMakerBase::GradientMakerBase;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "operators/element_type.h"
+#include "operators/total_product.h"
 
 namespace caffe2 {
 
@@ -34,6 +35,41 @@ class WeightedSumOp final : public Operator<Context> {
   // be input 0.
   template <typename T>
   void Add(int64_t n, T* y);
+};
+
+// dY, X_0, w_0, ... -> dX_k = w_k * dY; with grad_on_w also dw_k = sum(dY * X_k), by TotalProduct
+// of the device.
+template <class Context>
+class WeightedSumGradientOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  WeightedSumGradientOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        grad_on_w_(this->template GetSingleArgument<bool>("grad_on_w", false)) {
+    CAFFE_ENFORCE_EQ(OutputSize(), (grad_on_w_ ? 2 : 1) * (InputSize() / 2));
+  }
+
+  bool RunOnDevice() override {
+    const Tensor& dY = Input(0);
+    const float* dy = dY.data<float>();
+    const int pairs = InputSize() / 2;
+    for (int k = 0; k < pairs; ++k) {
+      const Rate weight = RateFor(this->template Input<Tensor>(2 * k + 2), "a weight", &context_);
+      Output(k)->ResizeLike(dY);
+      MapElements(TimesRate{weight}, dY.numel(), &context_,
+                  Output(k)->template mutable_data<float>(), dy);
+      if (!grad_on_w_) continue;
+      const Tensor& X = Input(2 * k + 1);
+      CAFFE_ENFORCE_EQ(X.numel(), dY.numel());
+      Tensor* dw = Output(pairs + k);
+      dw->Resize(1);
+      TotalProduct(X.numel(), X.data<float>(), dy, dw->template mutable_data<float>(), &context_);
+    }
+    return true;
+  }
+
+ private:
+  bool grad_on_w_;
 };
 
 }  // namespace caffe2
