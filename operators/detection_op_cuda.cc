@@ -1,9 +1,11 @@
-// UpsampleBilinear, RoIAlign, RoIAlignRotated and RoIPool on CUDA devices. Gradients are collected
+// UpsampleBilinear, SpaceToBatch, BatchToSpace, RoIAlign, RoIAlignRotated and RoIPool on CUDA
+// devices. Gradients are collected
 // by the pixels that get them, in a fixed order: no atomics. Those of turned regions the host
 // makes.
 #include "operators/portable_cuda.h"
 #include "operators/roi_align_op.h"
 #include "operators/roi_pool_op.h"
+#include "operators/space_to_batch_op.h"
 #include "operators/upsample_bilinear_op.h"
 
 namespace caffe2 {
@@ -58,10 +60,14 @@ namespace {
 
 template <bool kRotated>
 using CudaRoIAlignOp = RoIAlignOp<CUDAContext, kRotated>;
+using CudaSpaceToBatchOp = SpaceBatchOp<CUDAContext, false>;
+using CudaBatchToSpaceOp = SpaceBatchOp<CUDAContext, true>;
 using CudaRoIAlignGradientOp = RoIAlignGradientOp<CUDAContext, false>;
 
 REGISTER_CUDA_OPERATOR(UpsampleBilinear, UpsampleBilinearOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(UpsampleBilinearGradient, UpsampleBilinearGradientOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(SpaceToBatch, CudaSpaceToBatchOp);
+REGISTER_CUDA_OPERATOR(BatchToSpace, CudaBatchToSpaceOp);
 REGISTER_CUDA_OPERATOR(RoIAlign, CudaRoIAlignOp<false>);
 REGISTER_CUDA_OPERATOR(RoIAlignRotated, CudaRoIAlignOp<true>);
 REGISTER_CUDA_OPERATOR(RoIAlignGradient, CudaRoIAlignGradientOp);

@@ -3,6 +3,7 @@
 #include "operators/portable_kernel.h"
 #include "operators/row_functions.h"
 #include "operators/row_kernels.h"
+#include "operators/row_rule_functions.h"
 #include "operators/sort_keys.h"
 
 namespace caffe2 {
@@ -91,6 +92,11 @@ INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<RowWiseAdamRow>);
 INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<MomentumRow>);
 INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<FtrlRow>);
 INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<AdadeltaRow>);
+INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<SmartDecayAdamRow>);
+INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<NormalizeRow<float>>);
+INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<NormalizeRow<float16>>);
+INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<AssignRow<uint8_t>>);
+INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<AssignRow<uint32_t>>);
 INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<StormRow>);
 INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<WngradRow>);
 

@@ -8,6 +8,8 @@
 #include "operators/optimizer_cuda.h"
 #include "operators/portable_cuda.h"
 #include "operators/row_kernels.h"
+#include "operators/smart_decay_sparse_adam_op.h"
+#include "operators/sparse_normalize_op.h"
 #include "operators/storm_op.h"
 #include "operators/wngrad_op.h"
 
@@ -244,6 +246,43 @@ class CudaSparseAdadeltaOp final : public RowOptimizerBase {
   enum { PARAM, MOMENT, DELTA, INDICES, GRAD, LR };
 };
 
+// As on the host (scatter_assign_op.cc).
+class CudaScatterAssignOp final : public Operator<CUDAContext> {
+ public:
+  using Operator<CUDAContext>::Operator;
+  bool RunOnDevice() override {
+    const Tensor &data = Input(0), &indices = Input(1), &slices = Input(2);
+    CAFFE_ENFORCE_GE(data.dim(), 1, "DATA must have rows");
+    CAFFE_ENFORCE(data.dtype() == slices.dtype() && data.has_data() && slices.has_data(), "DATA ",
+                  data.DebugString(), " and SLICES ", slices.DebugString(),
+                  " must have one element type");
+    const int64_t rows = data.size(0), width = data.size_from_dim(1);
+    CAFFE_ENFORCE_EQ(slices.numel(), indices.numel() * width, "SLICES ",
+                     ShapeString(slices.sizes()), " must hold ", indices.numel(), " rows of ",
+                     width);
+    const auto bytes = width * static_cast<int64_t>(data.dtype().itemsize());
+    const void* from = slices.raw_data();
+    void* to = Output(0)->raw_mutable_data(data.dtype());
+    if (bytes % 4 == 0) {
+      Assign<uint32_t>(indices, rows, bytes, from, to);
+    } else {
+      Assign<uint8_t>(indices, rows, bytes, from, to);
+    }
+    return true;
+  }
+
+ private:
+  template <typename Word>
+  void Assign(const Tensor& indices, int64_t rows, int64_t row_bytes, const void* from, void* to) {
+    const auto words = row_bytes / static_cast<int64_t>(sizeof(Word));
+    UpdateRows(indices, rows,
+               AssignRow<Word>{words, static_cast<const Word*>(from), static_cast<Word*>(to)},
+               &context_);
+  }
+};
+
+using NormalizeFloat = SparseNormalizeOp<CUDAContext, float>;
+using NormalizeFloat16 = SparseNormalizeOp<CUDAContext, float16>;
 using Gather = GatherOp<CUDAContext, 0>;
 using BatchGather = GatherOp<CUDAContext, 1>;
 
@@ -260,6 +299,10 @@ REGISTER_CUDA_OPERATOR(RowWiseSparseAdam, CudaSparseAdamOp<true>);
 REGISTER_CUDA_OPERATOR(SparseMomentumSGDUpdate, CudaSparseMomentumSgdOp);
 REGISTER_CUDA_OPERATOR(SparseFtrl, CudaSparseFtrlOp);
 REGISTER_CUDA_OPERATOR(SparseAdadelta, CudaSparseAdadeltaOp);
+REGISTER_CUDA_OPERATOR(SmartDecaySparseAdam, SmartDecaySparseAdamOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(SparseNormalize, NormalizeFloat);
+REGISTER_CUDA_OPERATOR(Float16SparseNormalize, NormalizeFloat16);
+REGISTER_CUDA_OPERATOR(ScatterAssign, CudaScatterAssignOp);
 REGISTER_CUDA_OPERATOR(SparseStorm, SparseStormOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(SparseWngrad, SparseWngradOp<CUDAContext>);
 

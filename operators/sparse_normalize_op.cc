@@ -1,47 +1,7 @@
-// SparseNormalize, Float16SparseNormalize: bound or set the norm of some rows of a parameter.
-#include <cmath>
-
-#include "caffe2/core/operator.h"
-#include "operators/element_type.h"
-#include "operators/optimizer_check.h"
+#include "operators/sparse_normalize_op.h"
 
 namespace caffe2 {
 namespace {
-
-template <typename T, class Context>
-class SparseNormalizeOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  SparseNormalizeOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws),
-        only_above_(this->template GetSingleArgument<bool>("use_max_norm", true)),
-        norm_(this->template GetSingleArgument<float>("norm", 1.f)) {
-    CAFFE_ENFORCE_GE(norm_, 0, "the argument norm");
-  }
-
-  bool RunOnDevice() override {
-    const Tensor& param = Input(0);
-    CAFFE_ENFORCE_GE(param.dim(), 1, "the parameter must have rows");
-    param.data<T>();  // throws for another type, which mutable_data would replace
-    const std::vector<int64_t> rows = ReadIndices(Input(1), param.size(0));
-    const int64_t width = param.size_from_dim(1);
-    T* p = Output(0)->template mutable_data<T>();
-    for (const int64_t row : rows) {
-      T* x = p + row * width;
-      double squares = 0;
-      for (int64_t i = 0; i < width; ++i) squares += double{Widen(x[i])} * Widen(x[i]);
-      const double norm = std::sqrt(squares);
-      if (norm == 0 || (only_above_ && norm <= norm_)) continue;
-      const auto factor = static_cast<float>(norm_ / norm);
-      for (int64_t i = 0; i < width; ++i) x[i] = Narrow<T>(Widen(x[i]) * factor);
-    }
-    return true;
-  }
-
- private:
-  bool only_above_;
-  float norm_;
-};
 
 void SparseNormalizeSchema(OpSchema& schema) {
   schema.NumInputs(2, 3)
@@ -57,8 +17,8 @@ void SparseNormalizeSchema(OpSchema& schema) {
 
 }  // namespace
 
-REGISTER_CPU_OPERATOR(SparseNormalize, SparseNormalizeOp<float, CPUContext>);
-REGISTER_CPU_OPERATOR(Float16SparseNormalize, SparseNormalizeOp<float16, CPUContext>);
+REGISTER_CPU_OPERATOR(SparseNormalize, SparseNormalizeOp<CPUContext, float>);
+REGISTER_CPU_OPERATOR(Float16SparseNormalize, SparseNormalizeOp<CPUContext, float16>);
 
 OPERATOR_SCHEMA(SparseNormalize)
     .FillUsing(SparseNormalizeSchema)

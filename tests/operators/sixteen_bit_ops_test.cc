@@ -105,6 +105,8 @@ std::vector<Case> Cases() {
        {image},
        {MakeArgument<std::string>("mode", "upper"), MakeArgument("fill_val", 0.5f)}},
       {"TopK", {{{3, 70}}}, {MakeArgument("k", 40)}, 2},
+      {"SpaceToBatch", {image}, {MakeArgument("pad_t", 1), MakeArgument("pad_l", 1)}},
+      {"BatchToSpace", {{{8, 3, 4, 5}}}},
       {"UpsampleBilinear",
        {image},
        {MakeArgument("width_scale", 1.7f), MakeArgument("height_scale", 0.6f)}},
