@@ -87,6 +87,21 @@ TEST_P(NormSumTest, EqualsTheSeparateOperators) {
   }
 }
 
+// Where normalizing only adds, the gradient of the normalized image is that of the image. The Relu
+// is open in every other channel.
+TEST_P(NormSumTest, Gradient) {
+  for (const char* image : {"X", "Z"}) {
+    FeedImage(&ws_, image, dims_, RandomValues(CheckedNumel(dims_), image[0], 1.f, 2.f), nhwc_);
+    std::vector<float> norm(kNormRows * channels_, 1.f);
+    for (int64_t c = 0; c < channels_; ++c) {
+      norm[kMeanRow * channels_ + c] = 0.f;
+      norm[kBiasRow * channels_ + c] = norm[kShiftRow * channels_ + c] = c % 2 == 0 ? 1.f : -9.f;
+    }
+    Feed(&ws_, std::string(image) + "_norm", {kNormRows, channels_}, norm);
+  }
+  CheckGradient(&ws_, Sum(), {0, 2});
+}
+
 TEST_P(NormSumTest, MayWriteOverItsInputs) {
   FeedNorms();
   RunOp(&ws_, Sum());

@@ -48,7 +48,6 @@ const std::map<std::string, std::string>& GradientExempt() {
       {"HalfToFloat", "the input is no float"},
       {"LambdaRankNdcg", "as in Caffe2 the loss counts every pair twice, the gradient once"},
       {"NegateGradient", "the gradient is not that of the output"},
-      {"NormSumNormRelu", "it gives gradients of the normalized inputs; see norm_sum_op_test"},
       {"SpatialBNFinalize", "its output stands for the normalized input; see norm_conv_op_test"},
       {"ZeroGradient", "it has no output"},
   };
