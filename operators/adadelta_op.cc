@@ -18,8 +18,8 @@ class SparseAdadeltaOp final : public Operator<CPUContext> {
     const RowUpdate update = CheckRowUpdate(param, Input(INDICES), grad);
     const Rate lr = RateFor(Input(LR), "the learning rate", &context_);
     const float* g = grad.data<float>();
-    float *p = Output(PARAM)->mutable_data<float>(), *h = Output(MOMENT)->mutable_data<float>(),
-          *d = Output(DELTA)->mutable_data<float>();
+    float *p = UpdatedData<float>(Output(PARAM)), *h = UpdatedData<float>(Output(MOMENT)),
+          *d = UpdatedData<float>(Output(DELTA));
     for (const int64_t row : update.rows) {
       const int64_t at = row * update.width;
       const AdadeltaElements elements{epsilon_, decay_, lr,     p + at, h + at,

@@ -5,6 +5,7 @@
 
 #include "caffe2/core/operator.h"
 #include "caffe2/utils/math.h"
+#include "operators/optimizer_check.h"
 
 namespace caffe2 {
 namespace {
@@ -96,13 +97,13 @@ class FCPruneGradientOp final : public Operator<CPUContext> {
   // elements of Mask_seq are their places, the others 0.
   void Prune(float* dw) {
     Tensor* sums = Output(4);
-    auto* sum = sums->mutable_data<float>();
+    auto* sum = UpdatedData<float>(sums);
     if (++runs_ % kWindow != 0) {
       for (int64_t i = 0; i < sums->numel(); ++i) sum[i] += dw[i];
       return;
     }
     const float threshold = *Input(6).data<float>();
-    auto *w = Output(2)->mutable_data<float>(), *mask = Output(3)->mutable_data<float>();
+    auto *w = UpdatedData<float>(Output(2)), *mask = UpdatedData<float>(Output(3));
     Output(5)->ResizeLike(*sums);
     auto* places = Output(5)->mutable_data<float>();
     std::fill_n(places, sums->numel(), 0.f);
@@ -168,6 +169,7 @@ OPERATOR_SCHEMA(FCGradient_Prune)
     .EnforceInplace({{1, 2}, {2, 3}, {4, 4}, {5, 5}})
     .FillUsing(DescribeState)
     .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
+      CAFFE_ENFORCE_GT(in[1].dims_size(), 0, "axes of W");
       std::vector<TensorShape> out{in[1], CreateTensorShape({in[1].dims(0)}, TensorProto::FLOAT),
                                    in[1], in[2],
                                    in[4], in[5]};

@@ -176,7 +176,7 @@ class ScatterWeightedSumOp final : public Operator<Context> {
       CAFFE_ENFORCE_EQ(Input(k).numel(), n * width, "input ", k, " of shape ",
                        ShapeString(Input(k).sizes()), " must hold ", n, " rows of ", width);
     }
-    float* x = Output(0)->template mutable_data<float>();
+    float* x = UpdatedData<float>(Output(0));
     UpdateRows(indices, rows, ScaleRow{width, Weight(1), x}, &context_);
     for (int k = 3; k < InputSize(); k += 2) {
       const float* u = Input(k).template data<float>();

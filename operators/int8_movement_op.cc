@@ -169,6 +169,11 @@ class Int8ChannelShuffleOp final : public Int8Operator {
 };
 
 ResizeShape ScaledShape(const ArgumentHelper& arguments, const std::vector<int64_t>& dims) {
+  if (arguments.HasArgument("output_size")) {
+    const auto size = arguments.GetRepeatedArgument<int64_t>("output_size");
+    CAFFE_ENFORCE_EQ(size.size(), size_t{2}, "numbers in output_size, which are height and width");
+    return {dims, StorageOrder::kNHWC, size[0], size[1]};
+  }
   const ImageScales by = ImageScales::Read(arguments, nullptr);
   return {dims, StorageOrder::kNHWC, "height_scale", by.height, "width_scale", by.width};
 }
@@ -312,6 +317,7 @@ OPERATOR_SCHEMA(Int8ChannelShuffle)
 OPERATOR_SCHEMA(Int8ResizeNearest)
     .FillUsing(Describe)
     .FillUsing(ImageScales::Describe)
+    .Arg("output_size", "Height and width of the result; goes before the scales.")
     .TensorInferenceFunction(InferResize)
     .SetDoc("ResizeNearest of quantized images N x H x W x C.");
 SHOULD_NOT_DO_GRADIENT(Int8Concat);

@@ -80,19 +80,18 @@ void BlobLoader::Take(const std::string& key, const std::string& value) {
   BlobProto proto;
   CAFFE_ENFORCE(proto.ParseFromString(value), "the record \"", key, "\" is no BlobProto");
   State fresh{sources_, 1, 0};
-  int64_t elements = 1;
   if (proto.has_tensor()) {
     TensorProto& tensor = *proto.mutable_tensor();
     if (!options_.keep_device) *tensor.mutable_device_detail() = options_.device;
     fresh.total = CheckedNumel({tensor.dims().begin(), tensor.dims().end()});
-    elements =
-        tensor.has_segment() ? tensor.segment().end() - tensor.segment().begin() : fresh.total;
   }
   State& state = states_.emplace(name, fresh).first->second;
   CAFFE_ENFORCE_EQ(state.source, sources_, "blob \"", name, "\" is found in two databases: number");
   CAFFE_ENFORCE_EQ(state.total, fresh.total, "elements of blob \"", name, "\" by its records");
-  DeserializeBlob(proto, blob);
-  state.loaded += elements;
+  DeserializeBlob(proto, blob);  // checks the segment
+  const bool is_part = proto.has_tensor() && proto.tensor().has_segment();
+  const auto& segment = proto.tensor().segment();
+  state.loaded += is_part ? segment.end() - segment.begin() : fresh.total;
   CAFFE_ENFORCE_LE(state.loaded, state.total, "the records of blob \"", name,
                    "\" overlap: elements");
 }

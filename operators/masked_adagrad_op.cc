@@ -88,7 +88,7 @@ class MaskedAdagradOp final : public Operator<CPUContext> {
     const int64_t n = param.numel();
     Output(0)->ResizeLike(param);
     Output(1)->ResizeLike(Input(MOMENT));
-    auto *p = Output(0)->mutable_data<float>(), *h = Output(1)->mutable_data<float>();
+    auto *p = UpdatedData<float>(Output(0)), *h = UpdatedData<float>(Output(1));
     AdagradUpdate(n, arguments_, lr, param.data<float>(), Input(MOMENT).data<float>(),
                   grad.data<float>(), p, h);
     if (mask.numel() == 0) return true;
@@ -107,8 +107,8 @@ class MaskedAdagradOp final : public Operator<CPUContext> {
   void UpdateMask(const Tensor& param) {
     const int64_t iteration = ReadIteration(Input(ITER));
     const float ratio = plan_.RatioAt(iteration);
-    Output(3)->Resize(1);
-    auto* last = Output(3)->mutable_data<int64_t>();
+    CAFFE_ENFORCE_EQ(Output(3)->numel(), 1, "last_mask_updated_iter must be a scalar");
+    auto* last = UpdatedData<int64_t>(Output(3));
     if (ratio < 0 || *last == iteration) return;
     *last = iteration;
     const int64_t rows = param.dim() > 1 ? param.size(0) : 1;
@@ -159,7 +159,7 @@ class MaskedSparseAdagradOp final : public Operator<CPUContext> {
     }
     const float lr = *CheckLearningRate(Input(LR));
     const auto* g = grad.data<float>();
-    auto *p = Output(0)->mutable_data<float>(), *h = Output(1)->mutable_data<float>();
+    auto *p = UpdatedData<float>(Output(0)), *h = UpdatedData<float>(Output(1));
     const bool changed =
         plan_.IsEmpty() ? *Input(MASK_CHANGED).template data<bool>() : UpdateMask(param);
     const BitMask mask = MaskOf(param.size(0), update.width);
@@ -252,7 +252,9 @@ void DescribeSparse(OpSchema& schema) {
       .Input(4, "lr", "The learning rate, a float scalar; negative to descend.")
       .Input(5, "mask",
              "uint8, for each row of the parameter a bit for each block of it, the first in the "
-             "lowest bit: whether it is kept. Not read with delays.")
+             "lowest bit: whether it is kept. With delays that of the run before, if the output "
+             "mask is "
+             "the same blob; empty before the first.")
       .Input(6, "mask_changed", "One bool: whether rows without a gradient are masked, too.")
       .Input(7, "iter", "Optional: the iteration, int64 of one element.")
       .Input(8, "last_mask_updated_iter", "Optional; not read.")

@@ -24,6 +24,14 @@ inline void CheckRowWiseState(const Tensor& param, const Tensor& state, const ch
                 ShapeString(param.sizes()));
 }
 
+// The elements of a tensor that an operator updates in place, as its schema demands. Throws unless
+// it holds T: mutable_data would make it one, with whatever its bytes then stand for.
+template <typename T>
+T* UpdatedData(Tensor* tensor) {
+  tensor->data<T>();
+  return tensor->mutable_data<T>();
+}
+
 // An update of some rows of a parameter, in the order of `rows` (a row may come twice).
 struct RowUpdate {
   std::vector<int64_t> rows;

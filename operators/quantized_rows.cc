@@ -13,7 +13,7 @@ using Bounds = std::pair<float, float>;
 Bounds BoundsOf(int64_t n, const float* x) {
   if (n == 0) return {0.f, 0.f};
   const auto [least, most] = std::minmax_element(x, x + n);
-  CAFFE_ENFORCE(std::isfinite(*least) && std::isfinite(*most), "a row from ", *least, " to ", *most,
+  CAFFE_ENFORCE(std::isfinite(*most - *least), "a row from ", *least, " to ", *most,
                 " cannot be quantized");
   return {*least, *most};
 }

@@ -57,8 +57,8 @@ class FloatToFusedRandRowwiseQuantizedOp final : public Operator<CPUContext> {
  private:
   void Pack(const Packing& packing, const float* x, uint8_t* y) {
     const auto [least, most] = std::minmax_element(x, x + packing.width);
-    CAFFE_ENFORCE(std::isfinite(*least) && std::isfinite(*most), "a row from ", *least, " to ",
-                  *most, " cannot be quantized");
+    CAFFE_ENFORCE(std::isfinite(*most - *least), "a row from ", *least, " to ", *most,
+                  " cannot be quantized");
     y[0] = static_cast<uint8_t>(packing.bits);
     y[1] = static_cast<uint8_t>(packing.unused());
     std::memcpy(y + 2, least, sizeof(float));
@@ -126,6 +126,7 @@ class FusedRandRowwiseQuantizedToFloatOp final : public Operator<CPUContext> {
 std::vector<TensorShape> InferPacked(const OperatorDef& def, const std::vector<TensorShape>& in) {
   const int bits = ArgumentHelper(def).GetSingleArgument<int>("bitwidth", 8);
   CheckBits(bits);
+  CAFFE_ENFORCE_EQ(in[0].dims_size(), 2, "axes of the input");
   const Packing packing{.bits = bits, .width = in[0].dims(1)};
   return {CreateTensorShape({in[0].dims(0), kHeader + packing.bytes()}, TensorProto::UINT8)};
 }

@@ -1,14 +1,16 @@
 // ResizeNearest, UpsampleNearest and their gradients on the CPU.
 #include "operators/resize_nearest_op.h"
 
+#include <limits>
+
 #include "operators/gradient_rule.h"
 
 namespace caffe2 {
 namespace {
 
-// Source index of each place of an axis that becomes `scale` times as long.
-std::vector<int64_t> MapAxis(const char* name, int64_t size, float scale) {
-  std::vector<int64_t> map(ScaledSize(name, size, scale));
+// Source index of each of `count` places of an axis that becomes `scale` times as long.
+std::vector<int64_t> MapAxis(int64_t count, int64_t size, float scale) {
+  std::vector<int64_t> map(count);
   for (size_t i = 0; i < map.size(); ++i) {
     map[i] = std::min(static_cast<int64_t>(static_cast<float>(i) / scale), size - 1);
   }
@@ -21,8 +23,30 @@ ResizeShape::ResizeShape(const std::vector<int64_t>& dims, StorageOrder order,
                          const char* height_argument, float height_scale,
                          const char* width_argument, float width_scale)
     : planes(PixelPlanes::Make(dims, order)) {
-  map.rows = MapAxis(height_argument, planes.height, height_scale);
-  map.columns = MapAxis(width_argument, planes.width, width_scale);
+  const int64_t height = ScaledSize(height_argument, planes.height, height_scale),
+                width = ScaledSize(width_argument, planes.width, width_scale);
+  map.rows = MapAxis(height, planes.height, height_scale);
+  map.columns = MapAxis(width, planes.width, width_scale);
+  SetOutput(dims, order);
+}
+
+ResizeShape::ResizeShape(const std::vector<int64_t>& dims, StorageOrder order, int64_t height,
+                         int64_t width)
+    : planes(PixelPlanes::Make(dims, order)) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  CAFFE_ENFORCE(height > 0 && height <= kMost && width > 0 && width <= kMost, "images of ", height,
+                " x ", width, " pixels");
+  CAFFE_ENFORCE(planes.height > 0 && planes.width > 0, "images ", ShapeString(dims),
+                " have no pixels");
+  const auto scale = [](int64_t to, int64_t from) {
+    return static_cast<float>(to) / static_cast<float>(from);
+  };
+  map.rows = MapAxis(height, planes.height, scale(height, planes.height));
+  map.columns = MapAxis(width, planes.width, scale(width, planes.width));
+  SetOutput(dims, order);
+}
+
+void ResizeShape::SetOutput(const std::vector<int64_t>& dims, StorageOrder order) {
   ImageShape image = ImageShape::FromDims(dims, order);
   image.spatial = {static_cast<int64_t>(map.rows.size()), static_cast<int64_t>(map.columns.size())};
   output = image.ToDims(order);

@@ -19,6 +19,11 @@ struct ResizeShape {
 
   ResizeShape(const std::vector<int64_t>& dims, StorageOrder order, const char* height_argument,
               float height_scale, const char* width_argument, float width_scale);
+  // Of images that become height x width. Throws EnforceNotMet for sizes outside [1, 2^31).
+  ResizeShape(const std::vector<int64_t>& dims, StorageOrder order, int64_t height, int64_t width);
+
+ private:
+  void SetOutput(const std::vector<int64_t>& dims, StorageOrder order);
 };
 
 // What the operators resize by: their arguments or, where they have one more input, that; and where

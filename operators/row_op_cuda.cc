@@ -95,7 +95,12 @@ class RowOptimizerBase : public Operator<CUDAContext> {
   Rate LearningRate(int i) {
     return RateFor(OperatorBase::Input<Tensor>(i), "the learning rate", &context_);
   }
-  float* State(int output) { return Output(output)->mutable_data<float>(); }
+  // An output that is updated in place, and one that is not.
+  float* State(int output) { return UpdatedData<float>(Output(output)); }
+  float* Step(int output, const Tensor& grad) {
+    Output(output)->ResizeLike(grad);
+    return Output(output)->mutable_data<float>();
+  }
 };
 
 template <bool kRowWise>
@@ -154,11 +159,7 @@ class CudaSparseAdamOp final : public RowOptimizerBase {
     const Tensor& iter = OnHost(OperatorBase::Input<Tensor>(ITER), &copy);
     const AdamFactors factors = MakeAdamFactors(arguments_, iter, /*lr=*/0.f);
     const float* g = grad.data<float>();
-    float* step = nullptr;
-    if (OutputSize() > 3) {
-      Output(3)->ResizeLike(grad);
-      step = State(3);
-    }
+    float* step = OutputSize() > 3 ? Step(3, grad) : nullptr;
     const auto& [beta1, beta2, epsilon] = arguments_;
     if constexpr (kRowWise) {
       UpdateRows(indices, param.size(0),
@@ -192,10 +193,9 @@ class CudaSparseMomentumSgdOp final : public RowOptimizerBase {
     const int64_t width = CheckGradient(param, indices, grad);
     CheckOptimizerState(param, Input(MOMENTUM), "momentum");
     const float* g = grad.data<float>();
-    Output(0)->ResizeLike(grad);
     UpdateRows(indices, param.size(0),
                MomentumRow{width, factors_.momentum, factors_.a, factors_.b, LearningRate(LR), g,
-                           State(0), State(1), State(2)},
+                           Step(0, grad), State(1), State(2)},
                &context_);
     return true;
   }

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "caffe2/core/operator.h"
-#include "operators/indices.h"
+#include "operators/optimizer_check.h"
 
 namespace caffe2 {
 namespace {
@@ -20,8 +20,8 @@ class RowWiseCounterOp final : public Operator<CPUContext> {
     CAFFE_ENFORCE_EQ(iter.numel(), 1, "the iteration counter has one element");
     if (halflife_ <= 0) return true;
     const int64_t now = *iter.data<int64_t>();
-    auto* last_of = Output(0)->mutable_data<int64_t>();
-    auto* count_of = Output(1)->mutable_data<double>();
+    auto* last_of = UpdatedData<int64_t>(Output(0));
+    auto* count_of = UpdatedData<double>(Output(1));
     for (const int64_t row : ReadIndices(Input(INDICES), counts.numel())) {
       // Iterations may come out of order (an old one restored, or a late worker's): none passed.
       const double passed = static_cast<double>(now) - static_cast<double>(last_of[row]);

@@ -29,10 +29,9 @@ class SmartDecaySparseAdamOp final : public Operator<Context> {
     const int64_t now = ReadInteger(this->template Input<Tensor>(ITER)) + 1;
     UpdateRows(indices, param.size(0),
                SmartDecayAdamRow{width, arguments_.beta1, arguments_.beta2, arguments_.epsilon, now,
-                                 lr, grad.data<float>(), Output(0)->template mutable_data<float>(),
-                                 Output(1)->template mutable_data<float>(),
-                                 Output(2)->template mutable_data<float>(),
-                                 Output(3)->template mutable_data<int64_t>()},
+                                 lr, grad.data<float>(), UpdatedData<float>(Output(0)),
+                                 UpdatedData<float>(Output(1)), UpdatedData<float>(Output(2)),
+                                 UpdatedData<int64_t>(Output(3))},
                &context_);
     return true;
   }

@@ -33,8 +33,8 @@ class SparseAdagradOp final : public Operator<Context> {
       counts = Input(COUNTER).template data<double>();
     }
     const float* g = grad.data<float>();
-    float* p = Output(0)->template mutable_data<float>();
-    float* h = Output(1)->template mutable_data<float>();
+    float* p = UpdatedData<float>(Output(0));
+    float* h = UpdatedData<float>(Output(1));
     for (const int64_t row : update.rows) {
       if (kRowWise) {
         UpdateRow(update.width, lr, WeightDecay(counts, row), g, p + row * update.width, h + row);

@@ -44,9 +44,9 @@ class SparseAdamOp final : public Operator<Context> {
       rectification = RectifyAdam(arguments_, *Input(ITER).template data<int64_t>() + 1);
     }
     const float* g = grad.data<float>();
-    float* p = Output(0)->template mutable_data<float>();
-    float* m1 = Output(1)->template mutable_data<float>();
-    float* m2 = Output(2)->template mutable_data<float>();
+    float* p = UpdatedData<float>(Output(0));
+    float* m1 = UpdatedData<float>(Output(1));
+    float* m2 = UpdatedData<float>(Output(2));
     float* step = nullptr;
     if (OutputSize() > 3) {
       Output(3)->ResizeLike(grad);

@@ -19,8 +19,8 @@ class SparseFtrlOp final : public Operator<Context> {
                      ShapeString(var.sizes()), ": two values an element are needed");
     const Rate alpha = arguments_.AlphaOf(*this, ALPHA, &context_);
     const float* g = grad.data<float>();
-    float* w = Output(0)->template mutable_data<float>();
-    float* state = Output(1)->template mutable_data<float>();
+    float* w = UpdatedData<float>(Output(0));
+    float* state = UpdatedData<float>(Output(1));
     for (const int64_t row : update.rows) {
       float *w_row = w + row * update.width, *state_row = state + 2 * row * update.width;
       const FtrlElements elements{arguments_.rule, alpha, w_row, state_row, g, w_row, state_row};

@@ -20,10 +20,9 @@ class RowMapping {
   bool IsIdentity() const { return places_ == nullptr; }
   // Throws for a row that the mapping does not know.
   int64_t Place(int64_t row) const {
-    if (IsIdentity()) return row;
-    CAFFE_ENFORCE(row >= 0 && row < size_, "index ", row, " is out of range for a mapping of ",
-                  size_, " rows");
-    return places_[row];
+    CAFFE_ENFORCE(row >= 0 && (IsIdentity() || row < size_), "index ", row,
+                  " is out of range for a mapping of ", size_, " rows");
+    return IsIdentity() ? row : places_[row];
   }
 
  private:

@@ -21,10 +21,9 @@ class SparseLpRegularizerOp final : public Operator<CPUContext> {
   bool RunOnDevice() override {
     const Tensor& param = Input(0);
     CAFFE_ENFORCE_GE(param.dim(), 1, "the parameter must have rows");
-    param.data<float>();  // throws for another type, which mutable_data would replace
     const std::vector<int64_t> rows = ReadIndices(Input(1), param.size(0));
     const int64_t width = param.size_from_dim(1);
-    float* p = Output(0)->mutable_data<float>();
+    float* p = UpdatedData<float>(Output(0));
     for (const int64_t row : rows) {
       for (float* x = p + row * width; x != p + (row + 1) * width; ++x) *x = Shrink(*x);
     }

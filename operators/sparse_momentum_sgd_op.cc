@@ -19,8 +19,8 @@ class SparseMomentumSgdOp final : public Operator<Context> {
     const float* g = grad.data<float>();
     Output(0)->ResizeLike(grad);
     float* step = Output(0)->template mutable_data<float>();
-    float* m = Output(1)->template mutable_data<float>();
-    float* p = Output(2)->template mutable_data<float>();
+    float* m = UpdatedData<float>(Output(1));
+    float* p = UpdatedData<float>(Output(2));
     for (int64_t i = 0; i < update.size(); ++i) {
       const int64_t from = i * update.width, at = update.rows[i] * update.width;
       MomentumUpdate(update.width, g + from, m + at, p + at, lr, factors_, step + from, m + at,

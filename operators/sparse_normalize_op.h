@@ -20,11 +20,10 @@ class SparseNormalizeOp final : public Operator<Context> {
   bool RunOnDevice() override {
     const Tensor& param = Input(0);
     CAFFE_ENFORCE_GE(param.dim(), 1, "the parameter must have rows");
-    param.data<T>();  // throws for another type, which mutable_data would replace
-    UpdateRows(Input(1), param.size(0),
-               NormalizeRow<T>{param.size_from_dim(1), only_above_, norm_,
-                               Output(0)->template mutable_data<T>()},
-               &context_);
+    UpdateRows(
+        Input(1), param.size(0),
+        NormalizeRow<T>{param.size_from_dim(1), only_above_, norm_, UpdatedData<T>(Output(0))},
+        &context_);
     return true;
   }
 

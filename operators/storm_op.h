@@ -82,9 +82,8 @@ class SparseStormOp final : public StormBase<Context> {
     const Rate lr = RateFor(this->template Input<Tensor>(LR), "the learning rate", &context_);
     const float* step = this->MakeStep(Input(GRAD_SQ_SUM), grad, lr);
     UpdateRows(indices, param.size(0),
-               StormRow{width, step, step + 1, grad.data<float>(),
-                        Output(0)->template mutable_data<float>(),
-                        Output(1)->template mutable_data<float>()},
+               StormRow{width, step, step + 1, grad.data<float>(), UpdatedData<float>(Output(0)),
+                        UpdatedData<float>(Output(1))},
                &context_);
     return true;
   }

@@ -81,10 +81,9 @@ class SparseWngradOp final : public WngradBase<Context> {
     const int64_t width = CheckRowGradient(param, indices, grad);
     const Rate lr = RateFor(this->template Input<Tensor>(LR), "the learning rate", &context_);
     const float* rate = this->MakeStep(Input(SEQ_B), grad, lr, nullptr);
-    UpdateRows(
-        indices, param.size(0),
-        WngradRow{width, rate, grad.data<float>(), Output(0)->template mutable_data<float>()},
-        &context_);
+    UpdateRows(indices, param.size(0),
+               WngradRow{width, rate, grad.data<float>(), UpdatedData<float>(Output(0))},
+               &context_);
     return true;
   }
 

@@ -164,6 +164,19 @@ TEST_F(Int8Test, Movements) {
   larger.push_back(MakeArgument("width_scale", 2.f));
   ExpectSame(Op("Int8ResizeNearest", {"X"}, {"Y"}, Kept(larger)),
              Op("ResizeNearest", {"x"}, {"y"}, larger), 0);
+  const Tensor& by_scale = Fetch(ws_, "y");
+  const std::vector<int64_t> size{by_scale.size(1), by_scale.size(2)};
+  ExpectSame(Op("Int8ResizeNearest", {"X"}, {"Y"},
+                {MakeArgument("output_size", size), MakeArgument("height_scale", 9.f)}),
+             Op("ResizeNearest", {"x"}, {"y"}, larger), 0);
+  ExpectThrows(
+      &ws_,
+      Op("Int8ResizeNearest", {"X"}, {"Y"}, {MakeArgument("output_size", std::vector<int64_t>{3})}),
+      "height and width");
+  ExpectThrows(&ws_,
+               Op("Int8ResizeNearest", {"X"}, {"Y"},
+                  {MakeArgument("output_size", std::vector<int64_t>{3, 0})}),
+               "3 x 0");
 }
 
 TEST_F(Int8Test, MovementsRejectBadInput) {

@@ -59,8 +59,11 @@ TEST_F(LengthsTest, TileAndGatherRows) {
   ExpectTensor(ws, "Y", {6, 2},
                {x[0], x[1], x[2], x[3], x[2], x[3], x[2], x[3], x[6], x[7], x[6], x[7]});
   CheckGradient(&ws, tile, {0});
-  Feed<std::string>(&ws, "items", {6}, {"a", "b", "c", "d", "e", "f"});
   Feed<int64_t>(&ws, "take", {3}, {3, 2, 0});
+  Feed<float>(&ws, "numbers", {6}, {0, 1, 2, 3, 4, 5});
+  RunOp(&ws, Op("LengthsGather", {"numbers", "lengths", "take"}, {"Y"}), true);
+  ExpectTensor(ws, "Y", {3}, {4, 5, 0});
+  Feed<std::string>(&ws, "items", {6}, {"a", "b", "c", "d", "e", "f"});
   RunOp(&ws, Op("LengthsGather", {"items", "lengths", "take"}, {"Y"}), true);
   EXPECT_EQ(FetchValues<std::string>(ws, "Y"), (std::vector<std::string>{"e", "f", "a"}));
   ExpectThrows(&ws, Op("LengthsTile", {"items", "lengths"}, {"Y"}), "4 lengths");

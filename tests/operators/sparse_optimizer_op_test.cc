@@ -342,6 +342,33 @@ TEST(SparseNormalizeTest, ScalesRowsOfFloat16) {
   ExpectThrows(&ws, Op("Float16SparseNormalize", {"p", "i"}, {"p"}), "float");
 }
 
+// A state of another type must not be taken for what its bytes would stand for.
+TEST_F(SparseOptimizerTest, RefusesStatesOfAnotherType) {
+  const std::vector<OperatorDef> updates = {
+      Op("SparseAdagrad", {"p", "m", "i", "g", "lr"}, {"p", "m"}),
+      Op("SparseAdam", {"p", "m", "v", "i", "g", "lr", "iter"}, {"p", "m", "v"}),
+      Op("SparseAdadelta", {"p", "m", "v", "i", "g", "lr"}, {"p", "m", "v"}),
+      Op("SparseMomentumSGDUpdate", {"g", "m", "lr", "p", "i"}, {"g", "m", "p"}),
+      Op("SparseNormalize", {"p", "i"}, {"p"}),
+      Op("SparseLpRegularizer", {"p", "i"}, {"p"}),
+  };
+  for (const OperatorDef& update : updates) {
+    for (const std::string& name : {std::string("p"), std::string("m"), std::string("v")}) {
+      const auto& outputs = update.output();
+      if (std::find(outputs.begin(), outputs.end(), name) == outputs.end()) continue;
+      for (const std::string& state : {std::string("p"), std::string("m"), std::string("v")}) {
+        const int64_t n = 15;
+        if (state == name) {
+          Feed<double>(&ws, state, {5, 3}, std::vector<double>(n, 1));
+        } else {
+          Feed<float>(&ws, state, {5, 3}, std::vector<float>(n, 1));
+        }
+      }
+      ExpectThrows(&ws, update, "double");
+    }
+  }
+}
+
 TEST(ScatterAssignTest, WritesRows) {
   Workspace ws;
   Feed<float>(&ws, "X", {3, 2}, {1, 2, 3, 4, 5, 6});
