@@ -73,6 +73,20 @@ class GradientChecker:
         self._workspace_name = workspace_name
         self._input_device_options = input_device_options or {}
 
+    def GetLossAndGrad(self, op, grad_ops, inputs, input_names, input_to_grad, grad_name,
+                       outputs_with_grads):
+        """The loss 0.5 * sum(y^2) over some outputs, a float, and its gradient, an array.
+
+        Args:
+          op, grad_ops: the OperatorDef and those of its gradient, run in the current workspace.
+          inputs, input_names: arrays, and the blobs that they are fed to.
+          input_to_grad: the index of the input whose gradient is wanted; `grad_name` is its blob.
+          outputs_with_grads: indices of the outputs that the loss is made of.
+        """
+        function = _Function([op], grad_ops, input_names, {input_to_grad: grad_name},
+                             [op.output[i] for i in outputs_with_grads])
+        return function.loss(inputs), function.gradient(inputs, input_to_grad)
+
     def CheckSimple(self, op, inputs, outputs_to_check, outputs_with_grads, grad_ops=None,
                     input_device_options=None, ensure_outputs_are_inferred=False):
         """Checks the gradient of an operator at one input.

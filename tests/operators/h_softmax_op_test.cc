@@ -1,0 +1,203 @@
+#include <cmath>
+
+#include "caffe2/proto/hsm.pb.h"
+#include "tests/operators/op_test.h"
+
+namespace caffe2::testing {
+namespace {
+
+// root (rows 0 and 1) -> { inner (rows 2 to 4) -> words 0, 1, 2; word 3 }
+TreeProto Tree() {
+  TreeProto tree;
+  NodeProto* root = tree.mutable_root_node();
+  root->set_name("root");
+  root->set_offset(0);
+  root->add_word_ids(3);
+  NodeProto* inner = root->add_children();
+  inner->set_name("inner");
+  inner->set_offset(2);
+  for (const int word : {0, 1, 2}) inner->add_word_ids(word);
+  return tree;
+}
+
+HierarchyProto Hierarchy() {
+  HierarchyProto hierarchy;
+  hierarchy.set_size(5);
+  const auto add = [](PathProto* path, int index, int length, int target) {
+    PathNodeProto* node = path->add_path_nodes();
+    node->set_index(index);
+    node->set_length(length);
+    node->set_target(target);
+  };
+  for (int word = 0; word < 4; ++word) {
+    PathProto* path = hierarchy.add_paths();
+    path->set_word_id(word);
+    add(path, 0, 2, word == 3 ? 1 : 0);
+    if (word < 3) add(path, 2, 3, word);
+  }
+  return hierarchy;
+}
+
+class HSoftmaxTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    FeedRandom(&ws_, "X", {4, 3}, 1);
+    FeedRandom(&ws_, "W", {5, 3}, 2);
+    FeedRandom(&ws_, "b", {5}, 3);
+    Feed<int32_t>(&ws_, "labels", {4}, {2, 3, 0, 2});
+  }
+  // The probabilities of rows [begin, end) for sample s.
+  std::vector<double> Softmax(int s, int begin, int end) const {
+    const auto x = FetchValues<float>(ws_, "X"), w = FetchValues<float>(ws_, "W"),
+               b = FetchValues<float>(ws_, "b");
+    std::vector<double> p;
+    double sum = 0;
+    for (int r = begin; r < end; ++r) {
+      double logit = b[r];
+      for (int k = 0; k < 3; ++k) logit += double{x[s * 3 + k]} * w[r * 3 + k];
+      p.push_back(std::exp(logit));
+      sum += p.back();
+    }
+    for (double& value : p) value /= sum;
+    return p;
+  }
+  // Of words 0 to 3.
+  std::vector<double> Words(int s) const {
+    const auto top = Softmax(s, 0, 2), below = Softmax(s, 2, 5);
+    return {top[0] * below[0], top[0] * below[1], top[0] * below[2], top[1]};
+  }
+  static OperatorDef Forward(const HierarchyProto& hierarchy) {
+    return Op("HSoftmax", {"X", "W", "b", "labels"}, {"Y", "p"},
+              {MakeArgument<std::string>("hierarchy", hierarchy.SerializeAsString())});
+  }
+  static OperatorDef Search(const TreeProto& tree, int top, float beam) {
+    return Op("HSoftmaxSearch", {"X", "W", "b"}, {"names", "scores"},
+              {MakeArgument<std::string>("tree", tree.SerializeAsString()),
+               MakeArgument<int>("topN", top), MakeArgument<float>("beam", beam)});
+  }
+
+  Workspace ws_;
+};
+
+TEST_F(HSoftmaxTest, IsTheProductAlongThePath) {
+  std::vector<float> expected;
+  const auto labels = FetchValues<int32_t>(ws_, "labels");
+  for (int s = 0; s < 4; ++s) {
+    expected.push_back(static_cast<float>(-std::log(Words(s)[labels[s]])));
+  }
+  RunOp(&ws_, Forward(Hierarchy()), true);
+  ExpectTensor(ws_, "Y", {4}, expected);
+  EXPECT_EQ(Fetch(ws_, "p").numel(), 3 * 5 + 2);
+  CheckGradient(&ws_, Forward(Hierarchy()), {0, 1, 2});
+}
+
+TEST_F(HSoftmaxTest, ImpossibleWordsHaveAFiniteLoss) {
+  Feed<float>(&ws_, "b", {5}, {1000, -1000, 0, 0, 0});
+  RunOp(&ws_, Forward(Hierarchy()), true);
+  EXPECT_NEAR(FetchValues<float>(ws_, "Y")[1], -std::log(1e-20), 1e-3);
+}
+
+TEST_F(HSoftmaxTest, SearchFindsTheLikeliest) {
+  RunOp(&ws_, Search(Tree(), 6, 100), true);
+  const auto names = FetchValues<std::string>(ws_, "names");
+  const auto scores = FetchValues<float>(ws_, "scores");
+  for (int s = 0; s < 4; ++s) {
+    std::vector<std::pair<double, std::string>> expected{{-std::log(Softmax(s, 0, 2)[0]), "inner"}};
+    for (int word = 0; word < 4; ++word) {
+      expected.emplace_back(-std::log(Words(s)[word]), std::to_string(word));
+    }
+    std::sort(expected.begin(), expected.end());
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_EQ(names[s * 6 + i], expected[i].second);
+      EXPECT_NEAR(scores[s * 6 + i], expected[i].first, 1e-5);
+    }
+    EXPECT_EQ(names[s * 6 + 5], "");
+    EXPECT_EQ(scores[s * 6 + 5], 0);
+  }
+}
+
+TEST_F(HSoftmaxTest, TheBeamCutsUnlikelyBranches) {
+  Feed<float>(&ws_, "W", {5, 3}, std::vector<float>(15));
+  Feed<float>(&ws_, "b", {5}, {-5, 5, 0, 0, 0});
+  RunOp(&ws_, Search(Tree(), 2, 2), true);
+  EXPECT_EQ(FetchValues<std::string>(ws_, "names"),
+            (std::vector<std::string>{"3", "", "3", "", "3", "", "3", ""}));
+}
+
+TEST_F(HSoftmaxTest, RefusesWhatDoesNotFit) {
+  HierarchyProto hierarchy = Hierarchy();
+  Feed<int32_t>(&ws_, "labels", {4}, {0, 1, 4, 0});
+  ExpectThrows(&ws_, Forward(hierarchy), "label 4 is no word");
+  Feed<int32_t>(&ws_, "labels", {3}, {0, 1, 2});
+  ExpectThrows(&ws_, Forward(hierarchy), "labels [3] for X [4, 3]");
+  Feed<int32_t>(&ws_, "labels", {4}, {0, 1, 2, 3});
+  hierarchy.mutable_paths(0)->mutable_path_nodes(1)->set_index(3);
+  ExpectThrows(&ws_, Forward(hierarchy), "rows of W");
+  hierarchy.mutable_paths(0)->mutable_path_nodes(1)->set_target(3);
+  ExpectThrows(&ws_, Forward(hierarchy), "child 3 of 3");
+  hierarchy = Hierarchy();
+  hierarchy.mutable_paths(1)->set_word_id(0);
+  ExpectThrows(&ws_, Forward(hierarchy), "two paths lead to word 0");
+  TreeProto tree = Tree();
+  tree.mutable_root_node()->mutable_children(0)->set_offset(3);
+  ExpectThrows(&ws_, Search(tree, 5, 100), "3 children from row 3 of 5");
+  tree.mutable_root_node()->clear_offset();
+  ExpectThrows(&ws_, Search(tree, 5, 100), "root");
+  FeedRandom(&ws_, "W", {5, 2}, 2);
+  ExpectThrows(&ws_, Search(Tree(), 5, 100), "W [5, 2]");
+  ExpectThrows(&ws_, Op("HSoftmax", {"X", "W", "b", "labels"}, {"Y", "p"}), "hierarchy");
+}
+
+TreeProto Huffman(Workspace* ws, int classes) {
+  RunOp(ws, Op("HuffmanTreeHierarchy", {"labels"}, {"tree"},
+               {MakeArgument<int>("num_classes", classes)}));
+  TreeProto tree;
+  EXPECT_TRUE(tree.ParseFromString(FetchValues<std::string>(*ws, "tree").at(0)));
+  return tree;
+}
+
+// Sum of count times depth over the words, and the rows of the weights.
+int64_t Cost(const NodeProto& node, const std::vector<int64_t>& counts, int depth, int* rows) {
+  EXPECT_EQ(node.offset(), *rows);
+  *rows += node.children_size() + node.word_ids_size();
+  int64_t cost = 0;
+  for (const NodeProto& child : node.children()) cost += Cost(child, counts, depth + 1, rows);
+  for (const int word : node.word_ids()) cost += counts[word] * depth;
+  return cost;
+}
+
+TEST(HuffmanTreeHierarchyTest, PathsAreShortOnTheWhole) {
+  Workspace ws;
+  const std::vector<int64_t> counts{1, 2, 3, 4, 5, 6};
+  std::vector<int64_t> labels;
+  for (int label = 0; label < 6; ++label) labels.insert(labels.end(), counts[label], label);
+  Feed<int64_t>(&ws, "labels", {21}, labels);
+  int rows = 0;
+  // Merging 1+2, 3+3, 4+5, 6+6, 9+12.
+  EXPECT_EQ(Cost(Huffman(&ws, 6).root_node(), counts, 1, &rows), 3 + 6 + 9 + 12 + 21);
+  EXPECT_EQ(rows, 10);
+}
+
+TEST(HuffmanTreeHierarchyTest, EqualFrequenciesGiveLowTrees) {
+  Workspace ws;
+  Feed<int32_t>(&ws, "labels", {0}, {});
+  int rows = 0;
+  EXPECT_EQ(Cost(Huffman(&ws, 1024).root_node(), std::vector<int64_t>(1024, 1), 1, &rows),
+            10 * 1024);
+  Feed<int32_t>(&ws, "labels", {2}, {0, 0});
+  EXPECT_EQ(Huffman(&ws, 1).root_node().word_ids(0), 0);
+  const auto refused = [&ws](int classes, const std::string& reason) {
+    ExpectThrows(&ws,
+                 Op("HuffmanTreeHierarchy", {"labels"}, {"tree"},
+                    {MakeArgument<int>("num_classes", classes)}),
+                 reason);
+  };
+  refused(0, "num_classes");
+  Feed<int32_t>(&ws, "labels", {2}, {0, 3});
+  refused(3, "3");
+  Feed<int32_t>(&ws, "labels", {1, 1}, {0});
+  refused(3, "axes of the labels");
+}
+
+}  // namespace
+}  // namespace caffe2::testing
