@@ -92,6 +92,18 @@ def test_mistakes_with_datasets_are_named():
         dataset.writer(net).write(net, [Const(net, [1])])
 
 
+def test_constants_of_datasets_may_change():
+    net = core.Net("counting")
+    total, step = Const(net, 0, dtype=np.int32, name="total"), Const(net, [5], dtype=np.int32)
+    net.Add([total, step], total)
+    assert [str(blob) for blob in net.external_inputs] == [str(total), str(step)]
+    assert str(Const(net, 1, name="total")) != str(total)
+    workspace.CreateNet(net)
+    for expected in (5, 10):
+        workspace.RunNet(net)
+        assert workspace.FetchBlob(total) == expected
+
+
 def test_database_of_columns(tmp_path):
     workspace.FeedBlob("label", np.array([1, 2, 3], np.int32))
     workspace.FeedBlob("image", np.arange(6, dtype=np.float32).reshape(3, 2))

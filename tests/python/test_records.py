@@ -147,7 +147,7 @@ def test_types_of_scalars():
         column.set_value(np.zeros(2), throw_on_type_mismatch=True)
 
 
-def test_metadata():
+def test_metadata(caplog):
     record = nested()
     schema.attach_metadata_to_scalars(record.sparse.lengths, Metadata(expected_value=3))
     assert record.field_metadata()[1].expected_value == 3
@@ -156,8 +156,12 @@ def test_metadata():
     record.deep.id.set_metadata(Metadata(categorical_limit=10))
     with pytest.raises(ValueError, match="integral"):
         record.dense.set_metadata(Metadata(categorical_limit=10))
-    with pytest.raises(ValueError, match="unsafe"):
-        record.dense.set(np.int32)
+    record.dense.set(np.int32)
+    assert "unsafe" in caplog.text, "as in Caffe2 a warning, no more"
+    assert record.dense.field_type() == np.int32
+    caplog.clear()
+    record.dense.set(np.float32, unsafe=True)
+    assert not caplog.text
 
 
 def test_records_are_fed_and_fetched():

@@ -1,10 +1,13 @@
 """The fields that schemas consist of; public through caffe2.python.schema."""
 
 import collections
+import logging
 
 import numpy as np
 
 from caffe2.python._schema_types import Metadata, scalar_type
+
+log = logging.getLogger("schema")
 
 FIELD_SEPARATOR = ":"
 # The name of the third column of a ListWithEvicted.
@@ -106,27 +109,28 @@ class Scalar(Field):
         self.set(dtype, blob, metadata, unsafe=True)
 
     def set(self, dtype=None, blob=None, metadata=None, unsafe=False):
-        """Sets type and blob. `unsafe` allows what belongs to a larger record.
+        """Sets type and blob. A column of a larger record is not meant to change: that is logged
+        as a warning, unless `unsafe`.
 
         Raises TypeError for a structured or unusable dtype, ValueError for an invalid shape.
         """
-        self._check_alone(unsafe)
+        self._warn_of_change(unsafe)
         self.dtype, self._blob = scalar_type(dtype, blob)
         if metadata is not None:
             self.set_metadata(metadata)
 
     def set_value(self, blob, throw_on_type_mismatch=False, unsafe=False):
         """Sets the blob. `throw_on_type_mismatch` raises TypeError for data of another type."""
-        self._check_alone(unsafe)
+        self._warn_of_change(unsafe)
         if throw_on_type_mismatch and isinstance(blob, np.ndarray) and self.dtype.base != np.void:
             if self.dtype.base != blob.dtype and not (
                     self.dtype.base.kind in "SU" and blob.dtype == np.dtype("O")):
                 raise TypeError(f"data of type {blob.dtype} for a column of {self.dtype.base}")
-        self.set(None if self.dtype == np.void else self.dtype, blob, unsafe=unsafe)
+        self.set(None if self.dtype == np.void else self.dtype, blob, unsafe=True)
 
-    def _check_alone(self, unsafe):
+    def _warn_of_change(self, unsafe):
         if not unsafe and self._parent[0] is not None:
-            raise ValueError("a column of a record is changed with unsafe=True only")
+            log.warning("a column of a record is changed; pass unsafe=True if that is meant")
 
     def set_metadata(self, value):
         """Sets the Metadata, or None. Raises ValueError for a limit on what are no integers."""

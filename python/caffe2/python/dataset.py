@@ -6,7 +6,7 @@ that any nesting is a few flat tensors. Cursors (CreateTreeCursor) know how many
 
 import numpy as np
 
-from caffe2.python import core
+from caffe2.python import core, workspace
 from caffe2.python.dataio import Reader, Writer
 from caffe2.python.schema import Field, InitEmptyRecord, from_blob_list, from_column_list
 
@@ -110,9 +110,11 @@ class _DatasetWriter(Writer):
 
 
 def Const(net, value, dtype=None, name=None):
-    """A blob that holds the value whenever the net ran."""
-    name = net.NextName() if name is None else name
-    return net.Const(np.asarray(value, dtype=dtype), name)
+    """An external input of the net that holds a value: it is fed now, to the current workspace, and
+    nets may change it. Its name is a new one, which begins with `name`."""
+    blob = net.AddExternalInput(net.NextName(prefix=name))
+    workspace.FeedBlob(str(blob), np.asarray(value, dtype=dtype))
+    return blob
 
 
 def execution_step_with_progress(name, init_net, substeps, rows_read):
@@ -152,16 +154,16 @@ class Dataset:
             init_net, self.schema.clone(keep_blobs=False)).field_blobs()
 
     def init_from_dataframe(self, net, dataframe):
-        """Adds the making of the blobs from a pandas DataFrame with the columns of this schema."""
+        """Feeds the blobs from a pandas DataFrame with the columns of this schema; they become
+        external inputs of the net."""
         missing = [name for name in self.fields if name not in dataframe.columns]
         if missing:
             raise ValueError(f"the data frame lacks the columns {missing}")
         self.field_blobs = []
         for name, dtype in zip(self.fields, self.field_types()):
             values = dataframe[name].values
-            self.field_blobs.append(Const(
-                net, values, None if dtype.base == np.void else dtype.base,
-                net.NextScopedBlob(name)))
+            self.field_blobs.append(
+                Const(net, values, None if dtype.base == np.void else dtype.base, name))
 
     def get_blobs(self):
         """The blobs of the columns. Raises ValueError before they are made."""
