@@ -53,7 +53,12 @@ class BackwardBuilder {
  public:
   BackwardBuilder(const NetDef& net, const LossGradients& losses) : net_(WithAllOperands(net)) {
     NumberVersions();
-    for (const auto& [loss, gradient] : losses) SeedLoss(loss, gradient);
+    std::set<std::string> seeded;
+    for (const auto& [loss, gradient] : losses) {
+      CAFFE_ENFORCE(seeded.insert(loss).second, "net ", net.name(), ": the loss ", loss,
+                    " is given twice");
+      SeedLoss(loss, gradient);
+    }
   }
 
   BackwardPass Build() {
@@ -302,7 +307,7 @@ class BackwardBuilder {
     std::string name = SumName(value, parts);
     // A gradient that is handed through and has the name may be that of other blobs too: it must
     // stay as it is. Otherwise the first writer keeps the name.
-    const bool taken = std::any_of(parts.begin(), parts.end(), [&name](const Contribution& part) {
+    bool taken = std::any_of(parts.begin(), parts.end(), [&name](const Contribution& part) {
       return part.op < 0 && part.gradient.dense == name;
     });
     bool keep = !taken && OnlyPartsWrite(name, parts);
@@ -311,6 +316,14 @@ class BackwardBuilder {
       CAFFE_ENFORCE(part.gradient.IsDense(), "net ", net_.name(), ": blob ", value.first,
                     " gets both dense and sparse gradients");
       if (part.op < 0) sum.add_input(part.gradient.dense);
+      if (IsOfOthers(value, part)) {  // stays as it is, too
+        sum.add_input(part.gradient.dense);
+        if (part.gradient.dense == name) {
+          taken = true;
+          keep = false;
+        }
+        continue;
+      }
       for (const int output : part.outputs) {
         sum.add_input(keep ? name : SplitOutput(part.op, output, count++));
         keep = false;
@@ -332,6 +345,17 @@ class BackwardBuilder {
     Contribution total;
     total.gradient.dense = name;
     return total;
+  }
+
+  // Whether what one operator writes is the gradient of another value as well.
+  bool IsOfOthers(const Version& value, const Contribution& part) const {
+    if (part.op < 0) return false;
+    return std::any_of(contributions_.begin(), contributions_.end(), [&](const auto& other) {
+      return other.first != value &&
+             std::any_of(other.second.begin(), other.second.end(), [&part](const Contribution& c) {
+               return c.op == part.op && c.gradient.dense == part.gradient.dense;
+             });
+    });
   }
 
   // False if another operator writes the blob behind the first part: one that runs nets may.

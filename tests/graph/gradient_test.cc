@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/graph/gradient_check.h"
@@ -104,6 +105,32 @@ TEST(GradientTest, AnInnerBlobMayBeALossToo) {
   // d(x^2 + x^4)/dx
   EXPECT_NEAR(ws.GetBlob(gradients.at("x").dense)->Get<Tensor>().data<float>()[0],
               2 * 1.5f + 4 * 1.5f * 1.5f * 1.5f, 1e-4);
+}
+
+TEST(GradientTest, ALossIsGivenOnce) {
+  EXPECT_THROW(GetBackwardPass(Net({Op("Relu", {"x"}, {"l"})}), {{"l", ""}, {"l", ""}}),
+               EnforceNotMet);
+}
+
+// NormSumNormRelu writes one blob as the gradient of X and of Z.
+TEST(GradientTest, AGradientOfTwoBlobsStaysWhenOneOfThemIsSummed) {
+  const OperatorDef block = Op("NormSumNormRelu", {"X", "nx", "Z", "nz"}, {"Y"});
+  const OperatorDef relu = Op("Relu", {"X"}, {"R"});
+  for (const bool block_first : {true, false}) {
+    const NetDef net = Net(block_first ? std::vector<OperatorDef>{block, relu}
+                                       : std::vector<OperatorDef>{relu, block});
+    const BackwardPass pass = GetBackwardPass(net, {{"Y", "dY"}, {"R", "dR"}});
+    const std::string shared = pass.gradients.at("Z").dense;
+    EXPECT_NE(pass.gradients.at("X").dense, shared);
+    int writers = 0;
+    for (const OperatorDef& op : pass.ops) {
+      writers += static_cast<int>(std::count(op.output().begin(), op.output().end(), shared));
+      if (op.type() != "Sum") continue;
+      EXPECT_EQ(op.output(0), pass.gradients.at("X").dense);
+      EXPECT_EQ(std::count(op.input().begin(), op.input().end(), shared), 1);
+    }
+    EXPECT_EQ(writers, 1);
+  }
 }
 
 TEST(GradientTest, AGivenGradientOfTheLossIsUsed) {
