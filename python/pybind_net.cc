@@ -43,42 +43,24 @@ void HookInterrupt() {
   sigaction(SIGINT, &hooked, nullptr);
 }
 
-// The main thread's run of a workspace: interrupts reach it while this lives.
-class InterruptScope {
- public:
-  explicit InterruptScope(Workspace* ws) : ws_(ws) {
-    HookInterrupt();
-    outer_ = interruptible_workspace.exchange(ws, std::memory_order_relaxed);
-  }
-  ~InterruptScope() {
-    interruptible_workspace.store(outer_, std::memory_order_relaxed);
-    if (ws_->StopRequested()) ws_->ClearStop();
-  }
-  InterruptScope(const InterruptScope&) = delete;
-  InterruptScope& operator=(const InterruptScope&) = delete;
-
- private:
-  Workspace* ws_;
-  Workspace* outer_;
-};
-
-// Runs of any workspace that are going on, and the workspaces whose runs were cancelled.
+// Runs of any workspace that are going on, and the workspaces that were told to stop meanwhile.
 class Runs {
  public:
   void Begin(Workspace* ws) {
     const std::lock_guard<std::mutex> lock(mutex_);
     active_.insert(ws);
   }
-  // The last run that ends lets a cancelled workspace be used again.
+  // The last run that ends lets a workspace be used again, so that all others have seen the stop.
   void End(Workspace* ws) {
     const std::lock_guard<std::mutex> lock(mutex_);
     active_.erase(active_.find(ws));
-    if (!cancelled_.empty() && active_.count(ws) == 0 && cancelled_.erase(ws)) ws->ClearStop();
+    if (!stopped_.empty() && active_.count(ws) == 0 && stopped_.erase(ws)) ws->ClearStop();
   }
-  void Cancel(Workspace* ws) {
+  // Stops the runs of a workspace, if there are any; also notes that they were interrupted.
+  void Stop(Workspace* ws) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (active_.count(ws) == 0) return;
-    cancelled_.insert(ws);
+    stopped_.insert(ws);
     ws->RequestStop();
   }
   bool Any() {
@@ -89,7 +71,7 @@ class Runs {
  private:
   std::mutex mutex_;
   std::multiset<Workspace*> active_;
-  std::set<Workspace*> cancelled_;
+  std::set<Workspace*> stopped_;
 };
 
 // Threads may run nets while the process ends.
@@ -107,6 +89,25 @@ class ActiveRun {
 
  private:
   Workspace* ws_;
+};
+
+// The main thread's run of a workspace, within an ActiveRun: interrupts reach it while this lives.
+class InterruptScope {
+ public:
+  explicit InterruptScope(Workspace* ws) : ws_(ws) {
+    HookInterrupt();
+    outer_ = interruptible_workspace.exchange(ws, std::memory_order_relaxed);
+  }
+  ~InterruptScope() {
+    interruptible_workspace.store(outer_, std::memory_order_relaxed);
+    if (ws_->StopRequested()) AllRuns().Stop(ws_);
+  }
+  InterruptScope(const InterruptScope&) = delete;
+  InterruptScope& operator=(const InterruptScope&) = delete;
+
+ private:
+  Workspace* ws_;
+  Workspace* outer_;
 };
 
 const std::thread::id main_thread = std::this_thread::get_id();
@@ -205,7 +206,7 @@ void AddNets(py::module_& m) {
                            "Error running net ", self.Name());
            })
       .def(
-          "cancel", [](NetBase& self) { AllRuns().Cancel(self.workspace()); },
+          "cancel", [](NetBase& self) { AllRuns().Stop(self.workspace()); },
           "Lets what runs in the workspace of the net fail before its next operator, also where it "
           "waits for a queue. Does nothing if nothing runs there.")
       .def_property_readonly("name", &NetBase::Name);

@@ -6,11 +6,13 @@ import pathlib
 import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
 
 import caffe2
+from caffe2.python import _import_c_extension as C
 from caffe2.python import core, workspace
 
 _PACKAGE = str(pathlib.Path(caffe2.__file__).parent.parent)
@@ -48,6 +50,47 @@ def test_interrupt_while_a_net_is_made():
         workspace.RunNetOnce(net)
     assert not ran
     workspace.RunOperatorOnce(core.CreateOperator("Copy", "a", "c"))  # the next run is its own
+
+
+@pytest.mark.parametrize("stop", ["cancel", "interrupt"])
+def test_a_stop_reaches_the_runs_of_all_threads(stop):
+    workspace.FeedBlob("a", np.zeros(1, np.float32))
+    entered, go_on, errors = threading.Event(), threading.Event(), []
+
+    def wait(inputs, outputs):
+        entered.set()
+        assert go_on.wait(60)
+
+    long_run = core.Net("long_run")
+    long_run.Python(wait)([], [])
+    long_run.Copy("a", "b")
+    created = C.Workspace.current.create_net(long_run)
+
+    def run():
+        try:
+            created.run()
+        except RuntimeError as error:
+            errors.append(str(error))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert entered.wait(60)
+    short_run = core.Net("short_run")
+    short_run.Copy("a", "c")
+    if stop == "cancel":
+        created.cancel()
+        with pytest.raises(RuntimeError, match="stopped on request"):
+            workspace.RunNetOnce(short_run)
+    else:
+        interrupted = core.Net("interrupted")
+        interrupted.Python(lambda inputs, outputs: signal.raise_signal(signal.SIGINT))([], [])
+        with pytest.raises(KeyboardInterrupt):
+            workspace.RunNetOnce(interrupted)
+    go_on.set()
+    thread.join()
+    assert len(errors) == 1 and "stopped on request" in errors[0]
+    workspace.RunNetOnce(short_run)  # all have ended: the workspace can be used again
+    np.testing.assert_array_equal(workspace.FetchBlob("c"), [0])
 
 
 def test_python_ends_while_a_daemon_thread_runs_a_net():
