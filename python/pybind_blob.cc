@@ -46,17 +46,15 @@ void FeedBlob(Blob* blob, const py::handle& value, const Device& device) {
 }
 
 py::object FetchBlob(const Blob& blob, const std::string& name) {
-  if (const Tensor* tensor = BlobTensor(blob)) {
-    try {
-      return TensorToNumpy(*tensor);
-    } catch (Error& error) {
-      error.AddContext("blob " + name);
-      throw;
+  try {
+    if (const Tensor* tensor = BlobTensor(blob)) return TensorToNumpy(*tensor);
+    if (blob.IsType<int8::Int8TensorCPU>()) {
+      const auto& tensor = blob.Get<int8::Int8TensorCPU>();
+      return py::make_tuple(TensorToNumpy(tensor.t), tensor.scale, tensor.zero_point);
     }
-  }
-  if (blob.IsType<int8::Int8TensorCPU>()) {
-    const auto& tensor = blob.Get<int8::Int8TensorCPU>();
-    return py::make_tuple(TensorToNumpy(tensor.t), tensor.scale, tensor.zero_point);
+  } catch (Error& error) {
+    error.AddContext("blob " + name);
+    throw;
   }
   if (blob.IsType<std::string>()) return py::bytes(blob.Get<std::string>());
   return py::str(name + ", a C++ native class of type " + blob.TypeName() + ".");

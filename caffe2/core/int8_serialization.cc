@@ -1,5 +1,6 @@
 // Quantized tensors as bytes: a BlobProto with a QTensorProto, whose bias is the zero point.
 #include <cmath>
+#include <limits>
 
 #include "caffe2/core/blob_serialization.h"
 #include "caffe2/core/tensor_int8.h"
@@ -59,7 +60,8 @@ class Int8TensorSerializer final : public BlobSerializer {
     CAFFE_ENFORCE(blob_proto.has_qtensor(), "blob \"", blob_proto.name(), "\" of type ",
                   blob_proto.type(), " holds no quantized tensor");
     const QTensorProto& proto = blob_proto.qtensor();
-    CAFFE_ENFORCE(std::abs(proto.bias()) <= kLargestZeroPoint && std::isfinite(proto.scale()),
+    CAFFE_ENFORCE(std::abs(proto.bias()) <= kLargestZeroPoint &&
+                      std::abs(proto.scale()) <= std::numeric_limits<float>::max(),
                   "the quantized tensor \"", proto.name(), "\" has scale ", proto.scale(),
                   " and zero point ", proto.bias());
     auto* tensor = blob->GetMutable<Int8TensorCPU>();

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <map>
 #include <mutex>
+
+#include "caffe2/core/tensor_int8.h"
 
 namespace caffe2 {
 namespace {
@@ -263,6 +266,43 @@ TEST(BlobSerializationTest, InconsistentTensorsAreRefused) {
     p->set_data_type(TensorProto::FLOAT16);
     for (const int value : {1, 2, 3, -1}) p->add_int32_data(value);
   });
+}
+
+// A sound proto of a quantized tensor, changed: it must be refused, for the reason given.
+void ExpectInt8Refused(const std::string& reason,
+                       const std::function<void(QTensorProto*)>& change) {
+  Blob blob, result;
+  auto* tensor = blob.GetMutable<int8::Int8TensorCPU>();
+  tensor->scale = 0.5f;
+  tensor->zero_point = 3;
+  tensor->t.CopyFrom(Tensor({2, 2}, std::vector<uint8_t>{0, 1, 2, 255}));
+  BlobProto proto;
+  ASSERT_TRUE(proto.ParseFromString(SerializeBlob(blob, "x")));
+  DeserializeBlob(proto, &result);
+  change(proto.mutable_qtensor());
+  try {
+    DeserializeBlob(proto, &result);
+    FAIL() << proto.ShortDebugString();
+  } catch (const EnforceNotMet& error) {
+    EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
+  }
+}
+
+TEST(BlobSerializationTest, ForgedQuantizedTensorsAreRefused) {
+  const std::string no_fit = "a value of the quantized tensor \"x\" does not fit";
+  ExpectInt8Refused(no_fit, [](QTensorProto* p) { p->set_data(1, 256); });
+  ExpectInt8Refused(no_fit, [](QTensorProto* p) { p->set_data(1, -1); });
+  for (const double number : {double{NAN}, double{INFINITY}, -1e300}) {
+    ExpectInt8Refused("\"x\" has scale", [=](QTensorProto* p) { p->set_scale(number); });
+    ExpectInt8Refused("and zero point", [=](QTensorProto* p) { p->set_bias(number); });
+  }
+  ExpectInt8Refused("negative dimension", [](QTensorProto* p) { p->set_dims(0, -2); });
+  ExpectInt8Refused("elements of the quantized tensor \"x\"",
+                    [](QTensorProto* p) { p->set_dims(0, 1 << 30); });
+  ExpectInt8Refused("elements of the quantized tensor \"x\"",
+                    [](QTensorProto* p) { p->clear_data(); });
+  ExpectInt8Refused("elements of type FLOAT, not UINT8 or INT32",
+                    [](QTensorProto* p) { p->set_data_type(TensorProto::FLOAT); });
 }
 
 TEST(BlobSerializationTest, WhatCannotBeSerializedIsNamed) {

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from caffe2.proto import caffe2_pb2
 from caffe2.python import core, optimizer, workspace
 from caffe2.python.model_helper import ModelHelper
 from caffe2.python.modeling.initializers import Initializer
@@ -36,6 +37,16 @@ def test_what_is_no_quantized_tensor():
     assert workspace.FetchBlob("y").tolist() == [1, 2, 3]
     with pytest.raises(RuntimeError, match="Int8TensorCPU"):
         workspace.RunOperatorOnce(core.CreateOperator("Int8Relu", "x", "y"))
+
+
+def test_what_was_not_loaded_is_named():
+    workspace.FeedBlob("q", workspace.Int8Tensor(LEVELS, 0.5, 100))
+    forged = caffe2_pb2.BlobProto.FromString(workspace.SerializeBlob("q"))
+    forged.qtensor.data_type = caffe2_pb2.TensorProto.FLOAT
+    with pytest.raises(RuntimeError, match="elements of type FLOAT"):
+        workspace.DeserializeBlob("broken", forged.SerializeToString())
+    with pytest.raises(RuntimeError, match="blob broken"):
+        workspace.FetchBlob("broken")
 
 
 def test_saved_and_loaded(tmp_path):
