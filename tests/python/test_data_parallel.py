@@ -208,34 +208,84 @@ def test_sparse_gradients_are_joined():
         np.testing.assert_allclose(workspace.FetchBlob(f"cpu_{device}/table"), expected)
 
 
-@pytest.mark.parametrize("net_type", ["simple", "dag"])
-def test_rows_of_sparse_gradients_are_gathered_from_all_shards(net_type, tmp_path):
+def update_rows(update, ids, grads, steps=2, rate=0.5):
+    """A table [5, 2] of zeros after `steps` updates of the rows `ids`, one after another as they
+    come, so that state moves on at each of them; "of sums" adds those of a row before."""
+    ids, grads = np.array(ids), np.array(grads, np.float64)
+    if update.endswith("of sums"):
+        ids, positions = np.unique(ids, return_inverse=True)
+        sums = np.zeros((len(ids), 2))
+        np.add.at(sums, positions, grads)
+        grads = sums
+    table, state = np.zeros((5, 2)), np.zeros((5, 2))
+    for _ in range(steps):
+        for row, grad in zip(ids, grads):
+            if update == "sgd":
+                table[row] -= rate * grad
+            elif update == "momentum":
+                state[row] = 0.9 * state[row] + rate * grad
+                table[row] -= state[row]
+            else:
+                state[row] += grad**2
+                table[row] -= rate * grad / (np.sqrt(state[row]) + 1e-3)
+    return table
+
+
+@pytest.mark.parametrize("net_type, update, rows", [
+    ("simple", "sgd", "one replica without"), ("dag", "sgd", "one shard without"),
+    ("simple", "momentum", "one shard without"), ("dag", "momentum", "one replica without"),
+    ("dag", "adagrad", "one replica without"), ("dag", "adagrad of sums", "one replica without")])
+def test_rows_of_sparse_gradients_are_gathered_from_all_shards(net_type, update, rows, tmp_path):
     script = os.path.join(os.path.dirname(__file__), "sparse_shard_worker.py")
     outputs = [str(tmp_path / f"{shard}.npz") for shard in (0, 1)]
     (tmp_path / "store").mkdir()
     shards = [subprocess.Popen([sys.executable, script, str(shard), "2", str(tmp_path / "store"),
-                                outputs[shard], net_type]) for shard in (0, 1)]
+                                outputs[shard], net_type, update, rows]) for shard in (0, 1)]
     try:
         assert [shard.wait(120) for shard in shards] == [0, 0]
     finally:
         for shard in shards:
             shard.kill()  # nothing where it has ended
             shard.wait()
-    # By hand: losses are scaled by 1 / 4; two steps of 0.5.
-    counts = np.zeros(5)
-    for ids in sparse_shard_worker.IDS:
-        np.add.at(counts, sum(ids, []), 1)
-    table = np.stack([-2 * 0.5 * counts / 4] * 2, 1)
+    # Losses are scaled by 1 / 4.
+    replicas = sum(sparse_shard_worker.IDS[rows], [])
+    ids = sum(replicas, [])
+    grads = np.concatenate([sparse_shard_worker.slopes(each) for each in replicas]) / 4
+    expected = [update_rows(update, ids, factor * grads)
+                for factor in sparse_shard_worker.FACTORS.values()]
     for output in outputs:
         result = np.load(output)
         for replica in (0, 1):
-            np.testing.assert_allclose(result["tables"][0][replica], table, rtol=1e-6)
-            np.testing.assert_allclose(result["tables"][1][replica], 2 * table, rtol=1e-6)
-            np.testing.assert_allclose(result["biases"][replica], [-1, -1], rtol=1e-6)
+            np.testing.assert_array_equal(result["indices"][replica], ids)
+            np.testing.assert_allclose(result["values"][replica], 3 * grads, rtol=1e-6)
+            np.testing.assert_allclose(result["tables"][:, replica], expected, rtol=1e-5)
+        np.testing.assert_array_equal(result["biases"][0], result["biases"][1])
+        if update == "sgd":
+            np.testing.assert_allclose(result["biases"][0], [-1, -1], rtol=1e-6)
         types = result["types"].tolist()
-        assert types.count("AllgatherRows") == 2 and types.count("AllreduceBucket") == 1
+        assert types.count("AllgatherRows") == 3 and types.count("AllreduceBucket") == 1
         assert "SparseToDense" not in types
         assert result["equal"].tolist() == [True, False]
+
+
+@pytest.mark.parametrize("update", ["sgd", "momentum", "adagrad"])
+def test_tables_that_share_a_gradient_on_devices_of_one_process(update):
+    model = ModelHelper("shared_gradient")
+    dpm.Parallelize_CPU(model, lambda model: None, sparse_shard_worker.add_forward,
+                        optimizer_builder_fun=sparse_shard_worker.OPTIMIZERS[update],
+                        devices=[0, 1])
+    replicas = [[0, 1, 1], [1, 3]]
+    for device, ids in enumerate(replicas):
+        workspace.FeedBlob(f"cpu_{device}/ids", np.array(ids, np.int64))
+        workspace.FeedBlob(f"cpu_{device}/slopes", sparse_shard_worker.slopes(ids))
+    dpm.RunInitNet(model)
+    dpm.RunNet(model, 2)
+    grads = np.concatenate([sparse_shard_worker.slopes(ids) for ids in replicas]) / 2
+    for name, factor in sparse_shard_worker.FACTORS.items():
+        expected = update_rows(update, sum(replicas, []), factor * grads)
+        for device in (0, 1):
+            np.testing.assert_allclose(workspace.FetchBlob(f"cpu_{device}/{name}"), expected,
+                                       rtol=1e-5, err_msg=f"{name} on {device}")
 
 
 def test_one_shard_is_like_itself():

@@ -7,7 +7,7 @@ import pytest
 
 from caffe2.python import brew, core, optimizer, workspace
 from caffe2.python.model_helper import ModelHelper
-from caffe2.python.modeling.initializers import PseudoFP16Initializer
+from caffe2.python.modeling.initializers import Initializer, PseudoFP16Initializer
 from caffe2.python.optimizer_test_util import LRModificationTestBase, OptimizerTestBase
 
 
@@ -253,6 +253,72 @@ def test_a_dedicated_counter_of_the_learning_rate():
     rates = [op.input[0] for op in model.net.Proto().op if op.type == "LearningRate"]
     averages = {op.input[2] for op in model.net.Proto().op if op.type == "EMA"}
     assert rates == ["optimizer_iteration_lr"] and averages == {"optimizer_iteration"}
+
+
+def gathered_tables(*names):
+    """A model whose loss adds slopes [n, 2] times the sum of rows `ids` of tables [4, 2] of ones;
+    with gradients."""
+    model = ModelHelper("gathered")
+    tables = [model.create_param(name, [4, 2], Initializer("ConstantFill", value=1.0))
+              for name in names]
+    both = model.net.Sum([model.net.Gather([table, "ids"], table + "_rows") for table in tables],
+                         "rows")
+    loss = model.net.SumElements(model.net.Mul([both, "slopes"], "products"), "loss")
+    model.AddGradientOperators([loss])
+    return model
+
+
+@pytest.mark.parametrize("nesterov", [0, 1])
+def test_momentum_of_tables_that_share_a_gradient(nesterov):
+    model = gathered_tables("left", "right")
+    assert len(set(model.param_to_grad.values())) == 1
+    optimizer.build_sgd(model, 0.1, momentum=0.5, nesterov=nesterov)
+    workspace.RunNetOnce(model.param_init_net)
+    ids, slopes = np.array([2, 0, 2]), np.float32([[1, 2], [3, -4], [-5, 6]])
+    workspace.FeedBlob("ids", ids)
+    workspace.FeedBlob("slopes", slopes)
+    workspace.RunNetOnce(model.net)
+    table, momentum = np.ones((4, 2)), np.zeros((4, 2))
+    for row, grad in zip(ids, slopes):
+        previous = momentum[row].copy()
+        momentum[row] = 0.5 * previous + 0.1 * grad
+        table[row] -= 1.5 * momentum[row] - 0.5 * previous if nesterov else momentum[row]
+    for name in ("left", "right"):
+        np.testing.assert_allclose(workspace.FetchBlob(name), table, rtol=1e-6)
+        np.testing.assert_allclose(workspace.FetchBlob(name + "_momentum"), momentum, rtol=1e-6)
+    np.testing.assert_array_equal(workspace.FetchBlob(model.param_to_grad["left"].values), slopes)
+
+
+def test_smart_decay_makes_up_for_steps_without_a_gradient():
+    model = gathered_tables("table")
+    optimizer.build_adam(model, 0.1, beta1=0.8, beta2=0.9, epsilon=1e-3, use_smart_decay=True)
+    workspace.RunNetOnce(model.param_init_net)
+    rng = np.random.default_rng(7)
+    table, first, second = np.ones((4, 2)), np.zeros((4, 2)), np.zeros((4, 2))
+    missed, seen = np.zeros((4, 2)), np.zeros(4)
+    for step, ids in enumerate([[0, 1], [1], [3, 1], [], [0, 3], [0, 1]]):
+        slopes = rng.standard_normal((len(ids), 2)).astype(np.float32)
+        workspace.FeedBlob("ids", np.array(ids, np.int64))
+        workspace.FeedBlob("slopes", slopes)
+        workspace.RunNetOnce(model.net)
+        # A row without a gradient has one of zero; where it moves to shows when it is seen again,
+        # with the divisor of then.
+        grad = np.zeros((4, 2))
+        grad[ids] = slopes
+        first = 0.8 * first + 0.2 * grad
+        second = 0.9 * second + 0.1 * grad**2
+        missed += first
+        for row in ids:
+            table[row] -= 0.1 * missed[row] / (np.sqrt(second[row]) + 1e-3)
+            missed[row] = 0
+            seen[row] = step + 2  # Adam counts from 1, behind the counter of iterations
+        np.testing.assert_allclose(workspace.FetchBlob("table"), table, rtol=1e-4)
+        np.testing.assert_array_equal(workspace.FetchBlob("table_last_seen"), seen)
+    for name, moment in (("first", first), ("second", second)):
+        np.testing.assert_allclose(workspace.FetchBlob(f"table_{name}_moment")[ids], moment[ids],
+                                   rtol=1e-4)
+    assert workspace.FetchBlob("table_last_seen").dtype == np.int64
+    assert (table[2] == 1).all() and (workspace.FetchBlob("table")[2] == 1).all()
 
 
 @pytest.mark.parametrize("make, message", [

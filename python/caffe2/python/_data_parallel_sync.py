@@ -5,6 +5,7 @@ common worlds the init net makes; see distributed/README.md.
 """
 
 import logging
+from collections import defaultdict
 
 import numpy as np
 
@@ -125,13 +126,15 @@ def reduce_gradients(model):
     add_common_worlds(model)
     dense, sparse, shapes = [], [], caffe2_pb2.TensorShapes()
     known, types = workspace.InferShapesAndTypes([model.param_init_net], {})
-    param_of = {_key(grad): str(param) for param, grad in model.param_to_grad.items()}
+    params_of = defaultdict(list)  # several where they enter a sum, whose gradient is that of all
+    for param, grad in model.param_to_grad.items():
+        params_of[_key(grad)].append(str(param))
     for name in model._grad_names:
         first = model._device_grouped_blobs[name][model._devices[0]]
-        param = param_of[_key(first)]
         if isinstance(first, core.GradientSlice):
             sparse.append(name)
             continue
+        param = params_of[_key(first)][0]
         if param not in known:
             raise ValueError(f"the shape of parameter {param} cannot be inferred from the init net")
         shapes.shapes.add(name=str(first), dims=known[param], data_type=types[param])
@@ -141,25 +144,26 @@ def reduce_gradients(model):
     if dense:
         _apply(model.net, C.add_gradient_reduction, dense, shapes.SerializeToString(),
                _options(model))
-    _join_sparse_gradients(model, sparse, param_of)
+    _join_sparse_gradients(model, sparse, params_of)
 
 
 def _key(grad):
     return tuple(map(str, grad)) if isinstance(grad, core.GradientSlice) else str(grad)
 
 
-def _join_sparse_gradients(model, names, param_of):
+def _join_sparse_gradients(model, names, params_of):
     """Makes the rows of all devices and shards the gradients on every device, in new blobs
     "<param>_grad_indices_joined" and "<param>_grad_values_joined": the old ones may be those of
-    other gradients too, or input."""
+    other gradients too, or input. Parameters of one gradient have the new one, named after the
+    first of them, in common."""
     reductions = [op.output[0] for op in model.net.Proto().op if op.type == "AllreduceBucket"]
     previous = reductions[-1:]  # one order of collectives on all shards
     for i, name in enumerate(model._grad_names):
         if name not in names:
             continue
         slices = model._device_grouped_blobs[name]
-        params = {device: param_of[_key(piece)] for device, piece in slices.items()}
-        first = params[model._devices[0]] + "_grad"
+        params = {device: params_of[_key(piece)] for device, piece in slices.items()}
+        first = params[model._devices[0]][0] + "_grad"
         with core.DeviceScope(core.DeviceOption(model._device_type, model._devices[0])):
             rows = _rows_of_devices(model, [slices[device] for device in model._devices], first)
             if num_shards(model) > 1:
@@ -169,10 +173,11 @@ def _join_sparse_gradients(model, names, param_of):
                     name=f"allgather_{stripBlobName(first)}", control_input=previous,
                     timeout_ms=_DEFAULT_TIMEOUT_SEC * 1000)
                 previous = [rows[0]]
-        joined = {device: _on_device(model, rows, device, params[device])
+        joined = {device: _on_device(model, rows, device, params[device][0])
                   for device in model._devices}
         for device, piece in joined.items():
-            model.param_to_grad[core.BlobReference(params[device])] = piece
+            model.param_to_grad.update((core.BlobReference(param), piece)
+                                       for param in params[device])
         model._grad_names[i] = stripBlobName(joined[model._devices[0]])
         model._device_grouped_blobs[model._grad_names[i]] = joined
 

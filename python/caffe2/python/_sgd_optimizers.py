@@ -30,9 +30,10 @@ class SgdOptimizer(RateOptimizer):
             momentum = self._zeros_like(param_init_net, param, "_momentum")
         if is_sparse(grad):
             if self.momentum:
+                # The step does not overwrite the gradient, which other tables may have, too.
                 net.SparseMomentumSGDUpdate(
                     [grad.values, momentum, rate, param, grad.indices],
-                    [grad.values, momentum, param],
+                    [param + "_momentum_step", momentum, param],
                     momentum=self.momentum, nesterov=self.nesterov)
             else:
                 net.ScatterWeightedSum([param, one, grad.indices, grad.values, rate], param)

@@ -449,6 +449,7 @@ def _free_blobs_when_used(model, blobs_to_keep):
         kept.update(prefix + str(blob) for blob in blobs_to_keep or ())
         kept.update(map(str, model._losses_by_gpu[device]))
     if sync.num_shards(model) > 1:
-        kept.update(map(str, model.param_to_grad.values()))
+        for grad in model.param_to_grad.values():
+            kept.update(map(str, grad if isinstance(grad, core.GradientSlice) else [grad]))
     model.net._net = memonger.release_blobs_when_used(model.net.Proto(), kept)
     model.net._InvalidateLookupTables()
