@@ -122,13 +122,13 @@ class Optimizer:
         """State of the shape of the parameter."""
         return self._keep(param_init_net.ConstantFill([param], param + suffix, value=0.0))
 
-    def _zeros_of_rows(self, param_init_net, param, suffix, **kwargs):
-        """State of one number (float, or `dtype`) for each row of the parameter."""
+    def _zeros_of_rows(self, param_init_net, param, suffix, dtype=core.DataType.FLOAT):
+        """State of one number for each row of the parameter."""
         shapes, _ = workspace.InferShapesAndTypes([param_init_net], {})
         if str(param) not in shapes:
             raise ValueError(f"the number of rows of {param} cannot be inferred")
         return self._keep(param_init_net.ConstantFill(
-            [], param + suffix, shape=[shapes[str(param)][0]], value=0, **kwargs))
+            [], param + suffix, shape=[shapes[str(param)][0]], value=0, dtype=dtype))
 
     def _vector(self, param_init_net, param, suffix, size, value):
         """State of `size` floats."""
