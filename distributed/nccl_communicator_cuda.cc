@@ -76,12 +76,12 @@ class NcclCommunicator final : public Communicator {
   }
   void AwaitRecorded() override {
     launched_.Record(compute_);
-    Guarded([this] {
-      while (!launched_.Done()) {
+    while (!RecordedIsDone()) {
+      Guarded([this] {
         group_->CheckErrors();
         CheckAndSleep();
-      }
-    });
+      });
+    }
   }
 
  protected:
@@ -135,6 +135,16 @@ class NcclCommunicator final : public Communicator {
     scratch.Resize(static_cast<int64_t>(bytes));
     scratch.mutable_data<uint8_t>();
     return scratch;
+  }
+
+  // What it throws is a fault of this shard's own device: no other shard is to be blamed for it.
+  bool RecordedIsDone() {
+    try {
+      return launched_.Done();
+    } catch (...) {
+      group_->Abort();
+      throw;
+    }
   }
 
   template <typename Body>
