@@ -86,6 +86,19 @@ TEST_F(MeasuredFormsTest, MeasuresEveryKindOfPlaceOnceAndKeepsTheAnswers) {
   }
 }
 
+TEST_F(MeasuredFormsTest, WhatIsNoAnswerIsMeasuredAgain) {
+  Model model;
+  MeasuredForms forms(Options(model));
+  model.Fuse(Asking(&forms));
+  for (const std::string damaged : {"", "no word"}) {
+    Keep(damaged);
+    Model next;
+    MeasuredForms again(Options(next));
+    next.Fuse(Asking(&again));
+    EXPECT_GT(again.measured(), 0) << damaged;
+  }
+}
+
 TEST_F(MeasuredFormsTest, NothingIsMeasuredWithoutAFolder) {
   Model model;
   MeasuredFormsOptions options = Options(model);
