@@ -55,7 +55,7 @@ std::unique_ptr<RunMembership> Join(const TrainOptions& options) {
   run.run_id = options.shards.run_id;
   run.num_shards = options.shards.num_shards;
   run.shard_id = options.shards.shard_id;
-  run.fingerprint = RunSettings(options);
+  run.fingerprint = ShardSettings(options);
   run.devices = DescribeDevices(options.devices);
   run.join_timeout = Milliseconds(options.shards.rendezvous_timeout);
   run.exit_timeout = Milliseconds(options.shards.collective_timeout);
@@ -82,7 +82,11 @@ void Feed(Workspace* ws, const std::string& name, const T* values, size_t n) {
 }  // namespace
 
 ShardRun::ShardRun(const TrainOptions& options, Workspace* ws)
-    : ws_(ws), num_shards_(options.shards.num_shards), shard_id_(options.shards.shard_id) {
+    : ws_(ws),
+      timeout_(options.shards.collective_timeout),
+      late_timeout_(std::max(timeout_, options.shards.rendezvous_timeout)),
+      num_shards_(options.shards.num_shards),
+      shard_id_(options.shards.shard_id) {
   if (num_shards_ == 1) return;
   membership_ = Join(options);
   membership_->OnPeerLost([](const std::string& line) { AbortCommunicators(line); });
@@ -141,6 +145,18 @@ std::vector<std::string> ShardRun::Gather(const std::string& bytes) {
 
 std::string ShardRun::Broadcast(const std::string& bytes) {
   return Gather(IsWriter() ? bytes : std::string()).at(0);
+}
+
+std::string ShardRun::BroadcastLate(const std::string& bytes) {
+  SetTimeout(late_timeout_);
+  std::string all = Broadcast(bytes);
+  SetTimeout(timeout_);
+  return all;
+}
+
+void ShardRun::SetTimeout(double seconds) {
+  if (num_shards_ == 1) return;
+  ws_->GetBlob(kWorld)->Get<std::shared_ptr<Communicator>>()->SetTimeout(Milliseconds(seconds));
 }
 
 void ShardRun::UpdateStatus(const ShardStatus& status) {

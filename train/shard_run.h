@@ -32,6 +32,8 @@ class ShardRun {
   std::vector<std::string> Gather(const std::string& bytes);
   // The string of shard 0.
   std::string Broadcast(const std::string& bytes);
+  // The same where shard 0 may come late: waits for it as long as for joining, if that is longer.
+  std::string BroadcastLate(const std::string& bytes);
 
   // Shown to people who look at the run's keys; with one shard, nowhere.
   void UpdateStatus(const ShardStatus& status);
@@ -44,10 +46,12 @@ class ShardRun {
   void Leave();
 
  private:
+  void SetTimeout(double seconds);
   // Runs a collective operator of the control world on the blob of values.
   void RunControl(const std::string& type, size_t count, const std::string& output);
 
   Workspace* ws_;
+  double timeout_, late_timeout_;  // seconds, of an exchange
   int num_shards_;
   int shard_id_;
   std::unique_ptr<RunMembership> membership_;

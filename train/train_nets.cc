@@ -323,4 +323,15 @@ std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
           {"std", text(data.std)}};
 }
 
+std::map<std::string, std::string> ShardSettings(const TrainOptions& options) {
+  std::map<std::string, std::string> settings = RunSettings(options);
+  settings["use_nccl"] = MakeString(options.shards.use_nccl);
+  // What one shard has in a CUDA graph cannot meet what another one runs by itself. By Gloo it can.
+  // Named so that it is compared behind use_nccl, which it depends on.
+  if (options.shards.use_nccl) {
+    settings["use_nccl with cuda_graph"] = MakeString(options.cuda_graph);
+  }
+  return settings;
+}
+
 }  // namespace caffe2

@@ -64,7 +64,8 @@ ShareText Trainer::ShareOfShards() {
   if (run_->num_shards() == 1) return nullptr;
   const std::vector<std::string> all = run_->Gather(MeasuresForms(options_) ? "measures" : "");
   if (std::count(all.begin(), all.end(), "") != 0) return nullptr;
-  return [this](const std::string& text) { return run_->Broadcast(text); };
+  // One place may take shard 0 longer than an exchange does.
+  return [this](const std::string& text) { return run_->BroadcastLate(text); };
 }
 
 void Trainer::SetUp() {
