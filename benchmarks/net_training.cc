@@ -137,7 +137,11 @@ int Run() {
   if (options.compute_type != TensorProto::FLOAT) {
     AddFilterCopies(options.compute_type, model.net(), &groups);
   }
-  if (FLAGS_half_gradients) HalveFilterGradients(model.net(), &groups);
+  if (FLAGS_half_gradients) {
+    CAFFE_ENFORCE_GT(HalveFilterGradients(model.net(), &groups), 0,
+                     "--half_gradients: no gradient of a filter of ", FLAGS_model,
+                     " can be in 16 bits with --device ", FLAGS_device, " --dtype ", FLAGS_dtype);
+  }
   CAFFE_ENFORCE(ws.RunNetOnce(*model.param_init_net()));
   for (const FlatGroup& group : groups) PlaceFlat(group, &ws);
   FeedInputs(&ws);

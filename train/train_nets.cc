@@ -193,6 +193,14 @@ NetDef BroadcastNet(const std::vector<std::string>& scopes, const TrainNets& net
   return net;
 }
 
+void LogHalved(int gradients) {
+  if (gradients > 0) {
+    LOG(INFO) << gradients << " gradients of filters are in 16 bits";
+  } else {
+    LOG(WARNING) << "--half_gradients has no effect: no gradient of a filter can be in 16 bits";
+  }
+}
+
 InferenceNets Finish(const ModelHelper& model, const std::string& softmax) {
   InferenceNets nets;
   nets.init = model.param_init_net();
@@ -252,7 +260,7 @@ TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind, const Sha
   if (options.devices[0].type != CPU) nets.flat_groups = FuseUpdates(nets.init, &nets.train);
   const TensorProto::DataType type = ComputeType(options.model);
   if (type != TensorProto::FLOAT) AddFilterCopies(type, &nets.train, &nets.flat_groups);
-  if (options.model.half_gradients) HalveFilterGradients(&nets.train, &nets.flat_groups);
+  if (options.model.half_gradients) LogHalved(HalveFilterGradients(&nets.train, &nets.flat_groups));
   if (parallel.num_shards > 1 && options.devices[0].type == CPU) {
     // Gradients are reduced on a thread of their own while the backward pass goes on.
     nets.train.set_type("dag");
