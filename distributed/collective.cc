@@ -57,18 +57,25 @@ void Communicator::Agree(const char* kind, const std::string& name, int64_t coun
                          int root) {
   CAFFE_ENFORCE_GE(count, 0, kind, " ", name);
   CAFFE_ENFORCE(root >= 0 && root < size_, kind, " ", name, ": root ", root, " of ", size_);
-  const std::string operation = MakeString(kind, " ", name);
-  std::string detail = MakeString(count, " x ", type.name(), ", root ", root);
+  const std::string detail = MakeString(count, " x ", type.name(), ", root ", root);
+  // The end of a long name tells more than its start: the detail comes first and survives.
+  Agree(MakeString(kind, " ", name), detail, MakeString(kind, " of ", detail, ": ", name));
+}
+
+void Communicator::Agree(const std::string& name, const std::string& detail) {
+  Agree(name, detail, MakeString(name, " ", detail));
+}
+
+void Communicator::Agree(const std::string& operation, const std::string& detail,
+                         const std::string& shown) {
   std::string& agreed = agreed_[operation];
   if (agreed == detail) {
     BeginOperation(operation, false);
     return;
   }
   BeginOperation("agreeing on " + operation, true);
-  // The end of a long name tells more than its start: the detail comes first and survives.
   Plan own;
-  const std::string text = MakeString(kind, " of ", detail, ": ", name);
-  std::memcpy(own.text, text.data(), std::min(text.size(), sizeof own.text - 1));
+  std::memcpy(own.text, shown.data(), std::min(shown.size(), sizeof own.text - 1));
   std::vector<Plan> plans(size_);
   GatherPlans(&own, plans.data(), sizeof own);
   for (int rank = 1; rank < size_; ++rank) {
@@ -79,7 +86,7 @@ void Communicator::Agree(const char* kind, const std::string& name, int64_t coun
     Abort(message);
     CAFFE_THROW(message);
   }
-  agreed = std::move(detail);
+  agreed = detail;
   BeginOperation(operation, false);
 }
 

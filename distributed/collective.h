@@ -69,13 +69,17 @@ class Communicator {
   void ReduceScatter(const std::string& name, void* data, const std::vector<int64_t>& counts,
                      TypeMeta type);
   void Barrier(const std::string& name);
+  // Throws EnforceNotMet on every shard, with the details of two, unless all give the same one.
+  // Nothing is compared again until it changes.
+  void Agree(const std::string& name, const std::string& detail);
   // Waits until all operations that were started are done.
   virtual void Await() {}
 
   // True if operations, and Await(), may be recorded in a CUDA graph (caffe2/cuda/graph.h): Await()
-  // then makes the compute stream wait. The shards must record the same ones. BeginRecorded() comes
-  // before each launch; AwaitRecorded() behind it waits on the host as Await() does, until all of
-  // the graph is done, and the limit of an operation begins with the launch.
+  // then makes the compute stream wait. All shards must record the same ones: some cannot meet what
+  // others run one by one. BeginRecorded() comes before each launch; AwaitRecorded() behind it
+  // waits on the host as Await() does, until all of the graph is done, and the limit of an
+  // operation begins with the launch.
   virtual bool MayBeRecorded() const { return false; }
   virtual void BeginRecorded() {}
   virtual void AwaitRecorded() {}
@@ -114,6 +118,8 @@ class Communicator {
  private:
   struct Plan;
   void Agree(const char* kind, const std::string& name, int64_t count, TypeMeta type, int root);
+  // `shown` is `detail` with the name, where a long one is cut off.
+  void Agree(const std::string& operation, const std::string& detail, const std::string& shown);
 
   const int rank_;
   const int size_;

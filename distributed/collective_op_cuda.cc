@@ -43,6 +43,14 @@ class RecordableOp final : public Op, public cuda::RecordableCollective {
     const CommonWorld& world = OperatorBase::Input<CommonWorld>(0);
     return world != nullptr && world->MayBeRecorded();
   }
+  bool HasPeers() const override {
+    const CommonWorld& world = OperatorBase::Input<CommonWorld>(0);
+    return world != nullptr && world->size() > 1;
+  }
+  void AgreeOnRecording(bool recorded) override {
+    this->World()->Agree(MakeString(this->type(), " ", this->OperationName()),
+                         recorded ? "in a CUDA graph" : "outside of CUDA graphs");
+  }
   bool LeavesOpen() const override {
     return this->template GetSingleArgument<bool>("async", false);
   }

@@ -30,12 +30,17 @@ class Graph {
 // Operators that exchange data with other shards, and may be recorded all the same: what they start
 // on another stream while a graph is recorded becomes a branch of it, which an operator that ends
 // it joins again. A graph that holds such work waits on the device for the other shards; the host
-// watches it.
+// watches it. Recording must be uniform over the shards: none may run by itself what another one
+// has in a graph. They agree on it once, and a shard that cannot keep to it throws.
 class RecordableCollective {
  public:
   virtual ~RecordableCollective() = default;
   // True if its communicator can be used so.
   virtual bool MayBeRecorded() const = 0;
+  virtual bool HasPeers() const = 0;  // other shards, which must do the same
+  // Throws EnforceNotMet on all shards, naming the operator, unless all of them call it with the
+  // same argument, in the same place between their operations.
+  virtual void AgreeOnRecording(bool recorded) = 0;
   virtual bool LeavesOpen() const = 0;  // work that another operator joins
   virtual bool Joins() const = 0;       // all that was left open
   // Around each launch of the graph. AwaitRecorded waits until the graph is done, and throws if

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,6 +53,8 @@ bool Overlap(const Tensor& a, const Tensor& b) {
 // Collectives are recorded if their communicator allows it and what they start is joined in the
 // same graph. Where a tensor has moved or changed its shape or type, the rest of the run goes one
 // by one, and the next run records again.
+// The shards agree on which collectives are recorded at the end of the run that records, or would
+// but for observers. Others then rely on it: what keeps a shard from its graphs is an error.
 class CudaGraphNet final : public NetBase {
  public:
   CudaGraphNet(const std::shared_ptr<const NetDef>& net_def, Workspace* ws)
@@ -61,9 +64,13 @@ class CudaGraphNet final : public NetBase {
 
   bool Run() override {
     const ObservedRun observed(this);
-    if (NumObservers() != 0 || runs_ < kWarmUpRuns) {
+    if (runs_ < kWarmUpRuns) {
       ++runs_;
       if (!RunOneByOne(0)) return false;
+    } else if (NumObservers() != 0) {
+      EnforceGraphsAreNotShared("the net is observed");
+      if (!RunOneByOne(0)) return false;
+      AgreeToRecordNone();
     } else if (segments_.empty()) {
       if (!RunOneByOne(0)) return false;
       Record();
@@ -100,7 +107,9 @@ class CudaGraphNet final : public NetBase {
   bool RunSegments() {
     for (const Segment& segment : segments_) {
       if (segment.graph != nullptr) {
-        if (!IsAsRecorded(segment)) {
+        if (const std::optional<size_t> moved = FindMoved(segment)) {
+          EnforceGraphsAreNotShared(
+              MakeString("a tensor of ", DescribeOperator(*moved), " has moved or changed"));
           LOG(INFO) << "net " << Name()
                     << ": tensors have moved or changed their shapes or types; its CUDA "
                     << "graphs are recorded again";
@@ -125,6 +134,40 @@ class CudaGraphNet final : public NetBase {
     for (cuda::RecordableCollective* collective : segment.collectives) collective->AwaitRecorded();
   }
 
+  // Throws if other shards rely on collectives of the graphs.
+  void EnforceGraphsAreNotShared(const std::string& problem) const {
+    for (const Segment& segment : segments_) {
+      if (segment.graph == nullptr) continue;
+      for (size_t k = segment.begin; k < segment.end; ++k) {
+        const auto* collective = CollectiveOf(order_[k]);
+        CAFFE_ENFORCE(collective == nullptr || !collective->HasPeers(), problem, ", but ",
+                      DescribeOperator(order_[k]),
+                      " is in a CUDA graph that the other shards start, too: it cannot run by "
+                      "itself here");
+      }
+    }
+  }
+
+  void AgreeToRecordNone() {
+    if (agreed_) return;
+    for (size_t i = 0; i < operators_.size(); ++i) {
+      const auto* collective = CollectiveOf(i);
+      if (collective != nullptr && collective->MayBeRecorded() && collective->HasPeers()) {
+        obstacles_[i] = "the net was observed when the shards agreed on what they record";
+      }
+    }
+    AgreeOnCollectives();
+  }
+  void AgreeOnCollectives() {
+    if (agreed_) return;
+    for (size_t i = 0; i < operators_.size(); ++i) {
+      auto* collective = CollectiveOf(i);
+      if (collective == nullptr || !collective->MayBeRecorded()) continue;
+      collective->AgreeOnRecording(obstacles_[i].empty());
+    }
+    agreed_ = true;
+  }
+
   uint64_t RandomPosition(size_t i) const {
     const RandomGenerator* random = operators_[i]->random();
     return random != nullptr ? random->position() : 0;
@@ -141,6 +184,7 @@ class CudaGraphNet final : public NetBase {
       while (!CollectivesAreJoined()) Arrange();
     } while (!TryToRecordAll());
     Describe();
+    AgreeOnCollectives();
   }
 
   // False if what collectives start would not be joined in the same graph: they are obstacles now.
@@ -297,19 +341,19 @@ class CudaGraphNet final : public NetBase {
     return "";
   }
 
-  // Null for a blob that is no tensor: the common world of a collective.
+  // f(operator, tensor); null for a blob that is no tensor: the common world of a collective.
   template <typename F>
   void ForEachOperand(const Segment& segment, const F& f) const {
     for (size_t k = segment.begin; k < segment.end; ++k) {
       const OperatorBase& op = *operators_[order_[k]];
-      for (const Blob* blob : op.Inputs()) f(BlobTensor(*blob));
-      for (const Blob* blob : op.Outputs()) f(BlobTensor(*blob));
+      for (const Blob* blob : op.Inputs()) f(order_[k], BlobTensor(*blob));
+      for (const Blob* blob : op.Outputs()) f(order_[k], BlobTensor(*blob));
     }
   }
 
   std::vector<Operand> OperandsOfSegment(const Segment& segment) const {
     std::vector<Operand> operands;
-    ForEachOperand(segment, [&operands](const Tensor* tensor) {
+    ForEachOperand(segment, [&operands](size_t /*i*/, const Tensor* tensor) {
       operands.push_back(tensor == nullptr
                              ? Operand()
                              : Operand{tensor->raw_data(), tensor->sizes(), tensor->dtype()});
@@ -317,18 +361,19 @@ class CudaGraphNet final : public NetBase {
     return operands;
   }
 
-  bool IsAsRecorded(const Segment& segment) const {
-    bool same = true;
+  // The first operator whose operands are not as they were recorded.
+  std::optional<size_t> FindMoved(const Segment& segment) const {
+    std::optional<size_t> moved;
     size_t next = 0;
-    ForEachOperand(segment, [&](const Tensor* tensor) {
+    ForEachOperand(segment, [&](size_t i, const Tensor* tensor) {
       const Operand& operand = segment.operands[next++];
       const bool equal = tensor == nullptr ? operand.data == nullptr
                                            : tensor->raw_data() == operand.data &&
                                                  tensor->sizes() == operand.dims &&
                                                  tensor->dtype() == operand.type;
-      same = same && equal;
+      if (!equal && !moved) moved = i;
     });
-    return same;
+    return moved;
   }
 
   void Describe() const {
@@ -348,6 +393,7 @@ class CudaGraphNet final : public NetBase {
   }
 
   int runs_ = 0;
+  bool agreed_ = false;                 // with the other shards, on which collectives are recorded
   std::vector<std::string> obstacles_;  // of each operator; "" for those that are recorded
   std::vector<size_t> order_;           // in which the operators run
   std::vector<Segment> segments_;       // empty until recorded

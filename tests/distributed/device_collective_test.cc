@@ -8,9 +8,12 @@
 #include <thread>
 
 #include "caffe2/core/device_backend.h"
+#include "caffe2/core/net.h"
+#include "caffe2/core/net_observer.h"
 #include "caffe2/core/operator.h"
 #include "caffe2/core/workspace.h"
 #include "distributed/collective.h"
+#include "tests/core/log_lines.h"
 #include "tests/distributed/test_util.h"
 
 namespace caffe2::testing {
@@ -161,27 +164,33 @@ TEST_P(DeviceCollectiveTest, WhatWasStartedIsThereAfterAwait) {
   });
 }
 
+// Twice x, summed over the shards, twice that.
+NetDef RecordedNet(const Shard& shard) {
+  NetDef net;
+  net.set_name("net");
+  net.set_type("cuda_graph");
+  const auto scale = [&](const char* from, const char* to) {
+    *net.add_op() = shard.MakeOp("Scale", {from}, {to}, {MakeArgument("scale", 2.f)});
+    net.mutable_op(net.op_size() - 1)->clear_engine();
+  };
+  scale("x", "sum");
+  *net.add_op() =
+      shard.MakeOp("AllreduceBucket", {"cw", "sum"}, {"sum"}, {MakeArgument("async", true)});
+  scale("x", "meanwhile");
+  *net.add_op() = shard.MakeOp("AwaitCollectives", {"cw", "sum"}, {"sum"});
+  scale("sum", "y");
+  return net;
+}
+
 // A sum that is part of a recorded graph (NCCL), or lies between two (Gloo); then one shard stays
 // away.
 TEST_P(DeviceCollectiveTest, IterationsWithSumsAreRecorded) {
   std::atomic<bool> over{false};
+  const LogLines log;
   RunShards(
       [&over](Shard* shard, int rank) {
-        NetDef net;
-        net.set_name("net");
-        net.set_type("cuda_graph");
-        const auto scale = [&](const char* from, const char* to) {
-          *net.add_op() = shard->MakeOp("Scale", {from}, {to}, {MakeArgument("scale", 2.f)});
-          net.mutable_op(net.op_size() - 1)->clear_engine();
-        };
-        scale("x", "sum");
-        *net.add_op() =
-            shard->MakeOp("AllreduceBucket", {"cw", "sum"}, {"sum"}, {MakeArgument("async", true)});
-        scale("x", "meanwhile");
-        *net.add_op() = shard->MakeOp("AwaitCollectives", {"cw", "sum"}, {"sum"});
-        scale("sum", "y");
         shard->Feed("x", {0.f, 0.f});
-        shard->ws.CreateNet(net);
+        shard->ws.CreateNet(RecordedNet(*shard));
         constexpr int kRuns = 6;  // two before it is recorded, one at it
         for (int run = 0; run < kRuns; ++run) {
           // Its place must stay.
@@ -197,9 +206,70 @@ TEST_P(DeviceCollectiveTest, IterationsWithSumsAreRecorded) {
         }
         const std::string error = ErrorOf([&] { shard->ws.RunNet("net"); });
         over = true;
-        EXPECT_HAS(error, GetParam() == "NCCL" ? "did not answer within 5000 ms" : "5000 ms");
+        EXPECT_HAS(error, GetParam() == "NCCL" ? "a recorded iteration on common world cw_op: "
+                                                 "another shard did not answer within 5000 ms"
+                                               : "5000 ms");
       },
       5000);
+  const bool nccl = GetParam() == "NCCL";
+  EXPECT_EQ(log.Count(nccl ? "net net: 5 of 5 operators recorded in 1 CUDA graphs"
+                           : "net net: 3 of 5 operators recorded in 2 CUDA graphs"),
+            2);
+}
+
+// The others start their graphs all the same: a shard that cannot start its own must say so.
+TEST_P(DeviceCollectiveTest, AShardDoesNotLeaveARecordedSum) {
+  RunShards([](Shard* shard, int rank) {
+    const bool recorded = GetParam() == "NCCL";
+    shard->Feed("x", {1.f, 2.f});
+    NetBase* net = shard->ws.CreateNet(RecordedNet(*shard));
+    for (int run = 0; run < 4; ++run) ASSERT_TRUE(net->Run());
+    if (!recorded) {
+      // What is not part of a graph goes on as the shard likes.
+      if (rank == 0) net->AttachObserver(CreateNetObserver("RunCountObserver", net));
+      ASSERT_TRUE(net->Run());
+      return;
+    }
+    if (rank == 1) return;
+    const NetObserver* observer = net->AttachObserver(CreateNetObserver("RunCountObserver", net));
+    const std::string observed = ErrorOf([&] { net->Run(); });
+    EXPECT_HAS(observed, "the net is observed");
+    EXPECT_HAS(observed, "net net, operator 1, AllreduceBucket is in a CUDA graph");
+    net->DetachObserver(observer);
+    Tensor* x = shard->ws.GetBlob("x")->GetMutable<Tensor>();
+    const Tensor before = std::move(*x);  // its memory is not free for the next one
+    *x = Tensor(shard->device());
+    shard->Feed("x", {1.f, 2.f});
+    const std::string moved = ErrorOf([&] { net->Run(); });
+    EXPECT_HAS(moved, "a tensor of net net, operator 0, Scale has moved");
+    EXPECT_HAS(moved, "net net, operator 1, AllreduceBucket is in a CUDA graph");
+  });
+}
+
+// One that is watched from the start does not record, which the other one would.
+TEST_P(DeviceCollectiveTest, ShardsAgreeOnWhatIsRecorded) {
+  for (const bool all : {false, true}) {
+    RunShards([all](Shard* shard, int rank) {
+      shard->Feed("x", {1.f, 2.f});
+      NetBase* net = shard->ws.CreateNet(RecordedNet(*shard));
+      const NetObserver* observer =
+          all || rank == 1 ? net->AttachObserver(CreateNetObserver("RunCountObserver", net))
+                           : nullptr;
+      for (int run = 0; run < 2; ++run) ASSERT_TRUE(net->Run());
+      if (all || GetParam() != "NCCL") {
+        ASSERT_TRUE(net->Run());
+        // It is not recorded by one shard afterwards.
+        if (rank == 0 && observer != nullptr) net->DetachObserver(observer);
+        for (int run = 0; run < 3; ++run) ASSERT_TRUE(net->Run());
+        EXPECT_EQ(shard->Fetch("y"), (std::vector<float>{8.f, 16.f}));
+        return;
+      }
+      const std::string error = ErrorOf([&] { net->Run(); });
+      EXPECT_HAS(error,
+                 "the shards disagree: rank 0 runs AllreduceBucket sum in a CUDA graph; "
+                 "rank 1 runs AllreduceBucket sum outside of CUDA graphs");
+    });
+  }
 }
 
 TEST_P(DeviceCollectiveTest, BroadcastOfDeviceAndHostTensors) {

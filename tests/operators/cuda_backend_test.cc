@@ -1,6 +1,5 @@
 // Nets and operators on CUDA devices, beyond what single operators' tests see. Runs where a device
 // is, which may be the emulated one (CAFFE2_TEST_DEVICE=cuda).
-#include <glog/logging.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,6 +20,7 @@
 #include "caffe2/model/loss_scale.h"
 #include "caffe2/model/networks.h"
 #include "caffe2/model/optimizer.h"
+#include "tests/core/log_lines.h"
 #include "tests/operators/op_test.h"
 #include "tests/operators/test_device.h"
 
@@ -35,25 +35,6 @@ std::string ErrorOf(Workspace* ws, const OperatorDef& op) {
   }
   return "";
 }
-
-// The lines that are logged while it lives.
-class LogLines final : public google::LogSink {
- public:
-  LogLines() { google::AddLogSink(this); }
-  ~LogLines() override { google::RemoveLogSink(this); }
-  void send(google::LogSeverity, const char*, const char*, int, const struct ::tm*,
-            const char* message, size_t length) override {
-    lines_.emplace_back(message, length);
-  }
-  bool Contain(const std::string& text) const {
-    return std::any_of(lines_.begin(), lines_.end(), [&text](const std::string& line) {
-      return line.find(text) != std::string::npos;
-    });
-  }
-
- private:
-  std::vector<std::string> lines_;
-};
 
 TEST(CudaBackendTest, NamesWhatIsMissing) {
   if (NumDevices(CUDA) > 0) GTEST_SKIP() << "a CUDA device is here";

@@ -11,6 +11,7 @@
 
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/logging.h"
+#include "tests/core/log_lines.h"
 #include "tests/db/temporary_directory.h"
 #include "tests/train/train_test_util.h"
 #include "train/predictor.h"
@@ -449,8 +450,30 @@ TEST_F(DeviceTrainerTest, ShardsExchangeByNccl) {
   };
   // Recorded, the sums are branches of the graph of an iteration.
   for (const bool record : {false, true}) {
+    const testing::LogLines log;
     options_.cuda_graph = record;
     ExpectSameLosses(Run(options_, 2));
+    EXPECT_EQ(log.Count(" operators recorded in "), record ? 2 : 0) << "once by each shard";
+    EXPECT_FALSE(log.Contain("AllreduceBucket")) << "not recorded";
+    EXPECT_FALSE(log.Contain("AwaitCollectives")) << "not recorded";
+  }
+}
+
+// What one shard records, the others must.
+TEST_F(DeviceTrainerTest, ShardsOfNcclRecordAlike) {
+  errors_expected_ = true;
+  options_.shards.use_nccl = true;
+  adjust_ = [](TrainOptions* own) { own->cuda_graph = own->shards.shard_id == 1; };
+  for (const ShardResult& shard : Run(options_, 2)) {
+    EXPECT_NE(shard.error.find("use_nccl with cuda_graph differs: "), std::string::npos)
+        << shard.error;
+    EXPECT_NE(shard.error.find("1 on shard 1"), std::string::npos) << shard.error;
+    EXPECT_EQ(shard.error.find('\n'), std::string::npos) << shard.error;
+  }
+  options_.shards.use_nccl = false;
+  adjust_ = [](TrainOptions* own) { own->shards.use_nccl = own->shards.shard_id == 1; };
+  for (const ShardResult& shard : Run(options_, 2)) {
+    EXPECT_NE(shard.error.find("use_nccl differs: "), std::string::npos) << shard.error;
   }
 }
 
