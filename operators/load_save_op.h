@@ -7,7 +7,6 @@
 
 #include "caffe2/core/operator.h"
 #include "caffe2/core/workspace.h"
-#include "caffe2/proto/serialization.pb.h"
 #include "db/db_reader.h"
 
 namespace caffe2 {

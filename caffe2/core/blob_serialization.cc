@@ -1,7 +1,5 @@
 #include "caffe2/core/blob_serialization.h"
 
-#include <google/protobuf/unknown_field_set.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -11,8 +9,6 @@
 
 namespace caffe2 {
 namespace {
-
-using google::protobuf::UnknownField;
 
 static_assert(std::endian::native == std::endian::little, "raw data is little-endian");
 
@@ -125,29 +121,12 @@ void DispatchElementType(TypeMeta meta, const Action& action) {
   CAFFE_ENFORCE(found, "tensors of ", meta.name(), " cannot be serialized");
 }
 
-// Caffe2's field data_format of a TensorProto, which caffe2.proto here leaves among the unknown
-// ones: they are kept, and read and written by number.
-constexpr int kDataFormatField = 15;
-enum DataFormat : uint64_t { kProtobufFormat = 0, kBFloat16Format = 1 };
-
-uint64_t DataFormatOf(const TensorProto& proto) {
-  const auto& fields = proto.GetReflection()->GetUnknownFields(proto);
-  uint64_t format = kProtobufFormat;
-  for (int i = 0; i < fields.field_count(); ++i) {
-    const auto& field = fields.field(i);
-    if (field.number() == kDataFormatField && field.type() == UnknownField::TYPE_VARINT) {
-      format = field.varint();
-    }
-  }
-  return format;
-}
-
 // Floats as bfloat16, rounded to nearest even, in raw_data.
 void WriteAsBFloat16(const Tensor& tensor, int64_t begin, int64_t end, TensorProto* proto) {
   std::vector<bfloat16> rounded(end - begin);
   const float* data = tensor.data<float>();
   std::transform(data + begin, data + end, rounded.begin(), ToBFloat16);
-  proto->GetReflection()->MutableUnknownFields(proto)->AddVarint(kDataFormatField, kBFloat16Format);
+  proto->set_data_format(TensorProto::FMT_BFLOAT16);
   proto->set_raw_data(rounded.data(), rounded.size() * sizeof(bfloat16));
 }
 
@@ -329,13 +308,12 @@ void DeserializeTensor(const TensorProto& proto, Tensor* tensor) {
     tensor->raw_mutable_data(meta);
     return;
   }
-  const uint64_t format = DataFormatOf(proto);
-  if (format == kBFloat16Format) {
+  if (proto.data_format() == TensorProto::FMT_BFLOAT16) {
     ReadFromBFloat16(proto, begin, end, tensor);
     return;
   }
-  CAFFE_ENFORCE_EQ(format, static_cast<uint64_t>(kProtobufFormat), "tensor \"", proto.name(),
-                   "\" has an unknown data format");
+  CAFFE_ENFORCE_EQ(proto.data_format(), static_cast<uint32_t>(TensorProto::FMT_PROTOBUF),
+                   "tensor \"", proto.name(), "\" has an unknown data format");
   DispatchElementType(meta, ReadElements{&proto, begin, end, tensor});
 }
 

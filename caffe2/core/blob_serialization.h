@@ -10,7 +10,6 @@
 #include "caffe2/core/blob.h"
 #include "caffe2/core/registry.h"
 #include "caffe2/proto/caffe2.pb.h"
-#include "caffe2/proto/serialization.pb.h"
 
 namespace caffe2 {
 

@@ -124,10 +124,7 @@ TEST(BlobSerializationTest, FloatsAsBFloat16) {
   BlobProto proto = SerializeAsBFloat16(blob);
   const TensorProto& tensor = proto.tensor();
   EXPECT_EQ(tensor.data_type(), TensorProto::FLOAT);
-  const auto& others = tensor.GetReflection()->GetUnknownFields(tensor);
-  ASSERT_EQ(others.field_count(), 1);
-  EXPECT_EQ(others.field(0).number(), 15) << "data_format";
-  EXPECT_EQ(others.field(0).varint(), 1u) << "FMT_BFLOAT16";
+  EXPECT_EQ(tensor.data_format(), uint32_t{TensorProto::FMT_BFLOAT16});
   EXPECT_EQ(tensor.float_data_size(), 0);
   EXPECT_EQ(tensor.raw_data(), std::string("\x80\x3f\x20\xc0\x80\x3f\x82\x3f\0\0", 10));
   DeserializeBlob(proto, &result);
@@ -142,7 +139,7 @@ TEST(BlobSerializationTest, FloatsAsBFloat16) {
   bad.set_data_type(TensorProto::INT32);
   EXPECT_THROW(DeserializeTensor(bad, result.GetMutable<Tensor>()), EnforceNotMet);
   bad = tensor;
-  bad.GetReflection()->MutableUnknownFields(&bad)->mutable_field(0)->set_varint(2);
+  bad.set_data_format(2);
   EXPECT_THROW(DeserializeTensor(bad, result.GetMutable<Tensor>()), EnforceNotMet);
 
   blob.GetMutable<Tensor>()->CopyFrom(Tensor({1}, std::vector<double>{1 + 0x1p-8}));
