@@ -401,7 +401,8 @@ Tensor Narrowed(const Tensor& tensor, const F& narrow) {
 Tensor ZeroBlock(const Device& device, TensorProto::DataType type, int64_t n) {
   Tensor zeros(CPU), block(device);
   zeros.Resize(n);
-  std::memset(zeros.raw_mutable_data(DataTypeToTypeMeta(type)), 0, zeros.nbytes());
+  void* data = zeros.raw_mutable_data(DataTypeToTypeMeta(type));  // before it, nbytes() is 0
+  std::memset(data, 0, zeros.nbytes());
   block.CopyFrom(zeros);
   return block;
 }
