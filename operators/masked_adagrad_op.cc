@@ -152,11 +152,7 @@ class MaskedSparseAdagradOp final : public Operator<CPUContext> {
   bool RunOnDevice() override {
     const Tensor &param = Input(PARAM), &moment = Input(MOMENT), &grad = Input(GRAD);
     const RowUpdate update = CheckRowUpdate(param, Input(INDICES), grad);
-    if (kRowWise) {
-      CheckRowWiseState(param, moment, "moment");
-    } else {
-      CheckOptimizerState(param, moment, "moment");
-    }
+    CheckStateOfRows<kRowWise>(param, moment, "moment");
     const float lr = *CheckLearningRate(Input(LR));
     const auto* g = grad.data<float>();
     auto *p = UpdatedData<float>(Output(0)), *h = UpdatedData<float>(Output(1));

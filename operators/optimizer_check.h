@@ -24,6 +24,16 @@ inline void CheckRowWiseState(const Tensor& param, const Tensor& state, const ch
                 ShapeString(param.sizes()));
 }
 
+// CheckRowWiseState if kRowWise, else CheckOptimizerState.
+template <bool kRowWise>
+void CheckStateOfRows(const Tensor& param, const Tensor& state, const char* name) {
+  if constexpr (kRowWise) {
+    CheckRowWiseState(param, state, name);
+  } else {
+    CheckOptimizerState(param, state, name);
+  }
+}
+
 // The elements of a tensor that an operator updates in place, as its schema demands. Throws unless
 // it holds T: mutable_data would make it one, with whatever its bytes then stand for.
 template <typename T>

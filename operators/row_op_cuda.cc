@@ -110,11 +110,7 @@ class CudaSparseAdagradOp final : public RowOptimizerBase {
   bool RunOnDevice() override {
     const Tensor &param = Input(PARAM), &indices = Input(INDICES), &grad = Input(GRAD);
     const int64_t width = CheckGradient(param, indices, grad);
-    if (kRowWise) {
-      CheckRowWiseState(param, Input(MOMENT), "moment");
-    } else {
-      CheckOptimizerState(param, Input(MOMENT), "moment");
-    }
+    CheckStateOfRows<kRowWise>(param, Input(MOMENT), "moment");
     const float epsilon = GetSingleArgument<float>("epsilon", 1e-5f),
                 weight_decay = GetSingleArgument<float>("weight_decay", 0.f);
     const Rate lr = LearningRate(LR);
@@ -150,11 +146,7 @@ class CudaSparseAdamOp final : public RowOptimizerBase {
     const Tensor &param = Input(PARAM), &indices = Input(INDICES), &grad = Input(GRAD);
     const int64_t width = CheckGradient(param, indices, grad);
     CheckOptimizerState(param, Input(MOMENT_1), "moment_1");
-    if (kRowWise) {
-      CheckRowWiseState(param, Input(MOMENT_2), "moment_2");
-    } else {
-      CheckOptimizerState(param, Input(MOMENT_2), "moment_2");
-    }
+    CheckStateOfRows<kRowWise>(param, Input(MOMENT_2), "moment_2");
     Tensor copy(CPU);
     const Tensor& iter = OnHost(OperatorBase::Input<Tensor>(ITER), &copy);
     const AdamFactors factors = MakeAdamFactors(arguments_, iter, /*lr=*/0.f);

@@ -21,11 +21,7 @@ class SparseAdagradOp final : public Operator<Context> {
   bool RunOnDevice() override {
     const Tensor &param = Input(PARAM), &moment = Input(MOMENT), &grad = Input(GRAD);
     const RowUpdate update = CheckRowUpdate(param, Input(INDICES), grad);
-    if (kRowWise) {
-      CheckRowWiseState(param, moment, "moment");
-    } else {
-      CheckOptimizerState(param, moment, "moment");
-    }
+    CheckStateOfRows<kRowWise>(param, moment, "moment");
     const float lr = *CheckLearningRate(Input(LR));
     const double* counts = nullptr;
     if (InputSize() > COUNTER) {

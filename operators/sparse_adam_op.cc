@@ -32,11 +32,7 @@ class SparseAdamOp final : public Operator<Context> {
     const Tensor &param = Input(PARAM), &second = Input(MOMENT_2), &grad = Input(GRAD);
     const RowUpdate update = CheckRowUpdate(param, Input(INDICES), grad);
     CheckOptimizerState(param, Input(MOMENT_1), "moment_1");
-    if (kRowWise) {
-      CheckRowWiseState(param, second, "moment_2");
-    } else {
-      CheckOptimizerState(param, second, "moment_2");
-    }
+    CheckStateOfRows<kRowWise>(param, second, "moment_2");
     const AdamFactors factors =
         MakeAdamFactors(arguments_, Input(ITER), *CheckLearningRate(Input(LR)));
     AdamRectification rectification;

@@ -6,6 +6,7 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -13,6 +14,11 @@
 
 namespace caffe2::cuda::emulation {
 namespace {
+
+bool IsBackward() {
+  static const bool backward = std::getenv("CUDA_EMULATION_BACKWARD") != nullptr;
+  return backward;
+}
 
 constexpr int kWarp = 32;
 constexpr size_t kStackBytes = 64 << 10;
@@ -134,7 +140,8 @@ class Block {
       Yield(self);
     }
   }
-  void RunThread(int i, Fiber* self) {
+  void RunThread(int begun, Fiber* self) {
+    const int i = IsBackward() ? count_ - 1 - begun : begun;
     self->idle = false;
     self->index = dim3(i % size_.x, i / size_.x % size_.y, i / (size_.x * size_.y));
     self->warp = i / kWarp;
@@ -189,22 +196,25 @@ void Block::Enter() {
 
 constinit thread_local Position current_position;
 
-void RunGrid(const char* name, dim3 grid, dim3 block, const std::function<void()>& thread) {
+void CheckGrid(const char* name, dim3 grid, dim3 block) {
   CAFFE_ENFORCE(grid.x > 0 && grid.y > 0 && grid.z > 0 && grid.y < 65536 && grid.z < 65536,
                 "kernel ", name, " has an invalid grid");
   const unsigned threads = block.x * block.y * block.z;
   CAFFE_ENFORCE(threads > 0 && threads <= 1024, "kernel ", name, " has ", threads,
                 " threads a block");
+}
+
+void RunGrid(const char* name, dim3 grid, dim3 block, const std::function<void()>& thread) {
   Position& position = Current();
   position.grid_size = grid;
   position.block_size = block;
-  for (unsigned z = 0; z < grid.z; ++z) {
-    for (unsigned y = 0; y < grid.y; ++y) {
-      for (unsigned x = 0; x < grid.x; ++x) {
-        position.block_index = dim3(x, y, z);
-        CurrentBlock().Run(name, block, thread);
-      }
-    }
+  const int64_t blocks = int64_t{grid.x} * grid.y * grid.z;
+  for (int64_t n = 0; n < blocks; ++n) {
+    const int64_t i = IsBackward() ? blocks - 1 - n : n;
+    position.block_index =
+        dim3(static_cast<unsigned>(i % grid.x), static_cast<unsigned>(i / grid.x % grid.y),
+             static_cast<unsigned>(i / (int64_t{grid.x} * grid.y)));
+    CurrentBlock().Run(name, block, thread);
   }
 }
 

@@ -2,8 +2,9 @@
 // that the host compiler compiles.
 //
 // A launch runs block after block; the threads of a block are coroutines that take turns at
-// barriers and shuffles. Races between threads of a warp are not found, and a barrier that not all
-// threads reach is (it throws).
+// barriers and shuffles, in the order of their numbers, or, as blocks, the other way round with
+// CUDA_EMULATION_BACKWARD set: what a missing barrier lets a thread read differs. Races between
+// threads of a warp are not found, and a barrier that not all threads reach is (it throws).
 #pragma once
 
 #include <cstdint>
@@ -33,6 +34,8 @@ extern constinit thread_local Position current_position;
 // Of the thread that is running.
 inline Position& Current() { return current_position; }
 
+// Throws unless a launch can have this shape.
+void CheckGrid(const char* name, dim3 grid, dim3 block);
 // Runs `thread` once for every thread of the grid.
 void RunGrid(const char* name, dim3 grid, dim3 block, const std::function<void()>& thread);
 // Throws unless the stream is one of the device that is current for the calling thread.
@@ -40,6 +43,10 @@ void CheckStream(const char* kernel, Stream stream);
 // Does the work of a stream now, or, while a graph is recorded on this thread, each time the graph
 // is launched; that of a side stream when a join waits for it.
 void Perform(Stream stream, std::function<void()> work);
+// Waits for the device.
+void Finish(int device);
+// Whether the work of all streams is done only when somebody waits for it (runtime.cc).
+bool RunsAhead();
 void BlockBarrier();
 // Returns the value that the thread `lane_mask` away in the warp has given.
 uint64_t Exchange(uint64_t value, int lane_mask);
@@ -75,6 +82,7 @@ template <typename... Parameters, typename... Arguments>
 void Launch(const char* name, void (*kernel)(Parameters...), dim3 grid, dim3 block, Stream stream,
             Arguments... arguments) {
   emulation::CheckStream(name, stream);
+  emulation::CheckGrid(name, grid, block);
   emulation::Perform(stream, [=] {
     emulation::RunGrid(name, grid, block, [&] { kernel(static_cast<Parameters>(arguments)...); });
   });

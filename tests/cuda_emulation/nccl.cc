@@ -80,6 +80,7 @@ struct NcclGroup::State {
 NcclGroup::NcclGroup(const NcclId& id, int rank, int size, int /*device*/, Stream stream,
                      std::function<void()> wait)
     : state_(std::make_unique<State>()) {
+  CAFFE_ENFORCE(!emulation::RunsAhead(), "the asynchronous emulation has no NCCL groups");
   state_->rank = rank;
   state_->size = size;
   state_->stream = stream;
@@ -155,6 +156,11 @@ void NcclGroup::Abort() { state_->aborted = true; }
 
 // The sums of a group are formed apart: outputs may be inputs of their own device.
 struct LocalNcclGroup::State {
+  std::vector<int> devices;
+
+  void Finish() const {
+    for (const int device : devices) emulation::Finish(device);
+  }
   static std::vector<char> SumOf(const std::vector<const void*>& inputs, int64_t count,
                                  TypeMeta type) {
     const auto* first = static_cast<const char*>(inputs[0]);
@@ -164,7 +170,8 @@ struct LocalNcclGroup::State {
   }
 };
 
-LocalNcclGroup::LocalNcclGroup(const std::vector<int>& /*devices*/) {}
+LocalNcclGroup::LocalNcclGroup(const std::vector<int>& devices)
+    : state_(std::make_shared<State>(State{devices})) {}
 LocalNcclGroup* LocalNcclGroup::Of(const std::vector<int>& devices) {
   return FindLocalGroup(
       devices, [&devices] { return std::unique_ptr<LocalNcclGroup>(new LocalNcclGroup(devices)); });
@@ -172,20 +179,24 @@ LocalNcclGroup* LocalNcclGroup::Of(const std::vector<int>& devices) {
 
 void LocalNcclGroup::Allreduce(const std::vector<const void*>& inputs,
                                const std::vector<void*>& outputs, int64_t count, TypeMeta type) {
+  state_->Finish();
   const std::vector<char> sum = State::SumOf(inputs, count, type);
   for (void* output : outputs) std::memcpy(output, sum.data(), sum.size());
 }
 void LocalNcclGroup::Reduce(const std::vector<const void*>& inputs, void* output, int64_t count,
                             TypeMeta type, int /*root*/) {
+  state_->Finish();
   const std::vector<char> sum = State::SumOf(inputs, count, type);
   std::memcpy(output, sum.data(), sum.size());
 }
 void LocalNcclGroup::Broadcast(const void* input, const std::vector<void*>& outputs, size_t bytes,
                                int /*root*/) {
+  state_->Finish();
   for (void* output : outputs) std::memmove(output, input, bytes);
 }
 void LocalNcclGroup::Allgather(const std::vector<const void*>& inputs,
                                const std::vector<void*>& outputs, size_t bytes) {
+  state_->Finish();
   for (void* output : outputs) {
     for (size_t i = 0; i < inputs.size(); ++i) {
       std::memcpy(static_cast<char*>(output) + i * bytes, inputs[i], bytes);
@@ -195,6 +206,7 @@ void LocalNcclGroup::Allgather(const std::vector<const void*>& inputs,
 void LocalNcclGroup::ReduceScatter(const std::vector<const void*>& inputs,
                                    const std::vector<void*>& outputs, int64_t count,
                                    TypeMeta type) {
+  state_->Finish();
   const auto members = static_cast<int64_t>(inputs.size());
   const std::vector<char> sum = State::SumOf(inputs, members * count, type);
   const size_t bytes = count * type.itemsize();

@@ -1,7 +1,9 @@
 // caffe2/cuda/runtime.h on the host, for tests without a GPU: three devices whose memory is
 // ordinary memory and whose work is done when a call returns, but for that of copy and side
-// streams: it is done when somebody waits for it, so that a missing event shows. Device 1 has 1 MB
-// of memory, so that running out can be tested.
+// streams: it is done when somebody waits for it, so that a missing event shows. With
+// CUDA_EMULATION_ASYNC set the work of all streams is, memory is given back in their order, and
+// pinned memory is read and written when a copy is done: who reads, reuses or frees too early gets
+// wrong numbers. Device 1 has 1 MB of memory, so that running out can be tested.
 #include "caffe2/cuda/runtime.h"
 
 #include <array>
@@ -10,7 +12,9 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -40,9 +44,19 @@ namespace {
 
 constexpr int kDevices = 3;
 
+// Whether the host runs ahead of all streams.
+bool IsAsync() {
+  static const bool async = std::getenv("CUDA_EMULATION_ASYNC") != nullptr;
+  return async;
+}
+
+struct Memory {
+  size_t nbytes = 0;
+  bool given_back = false;  // though work may still use it
+};
 struct Pool {
   std::mutex mutex;
-  std::map<void*, size_t> blocks;
+  std::map<void*, Memory> blocks;
   size_t used = 0, total = 0, peak = 0;
 };
 
@@ -80,40 +94,73 @@ int DeviceOf(Stream stream) {
   return static_cast<int>(reinterpret_cast<char*>(stream) - stream_table[0].data()) / kStreams;
 }
 
-// What a lazy stream has still to do.
+// What a lazy stream has still to do. Threads take turns to do the work of a device.
 class LazyQueue {
  public:
+  explicit LazyQueue(std::recursive_mutex* turn) : turn_(turn) {}
+
   void Put(std::function<void()> work) {
     std::lock_guard<std::mutex> lock(mutex_);
     work_.push_back(std::move(work));
   }
   uint64_t End() {
     std::lock_guard<std::mutex> lock(mutex_);
-    return done_ + work_.size();
+    return done_ + running_ + work_.size();
   }
   bool IsDone(uint64_t position) {
     std::lock_guard<std::mutex> lock(mutex_);
     return done_ >= position;
   }
   void RunUntil(uint64_t position) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    for (; done_ < position; ++done_) {
-      work_.front()();
-      work_.pop_front();
-    }
+    std::lock_guard<std::recursive_mutex> turn(*turn_);
+    while (!IsDone(position)) RunOne();
+  }
+  // What a device does meanwhile: a little.
+  void Advance() {
+    std::lock_guard<std::recursive_mutex> turn(*turn_);
+    if (End() > 0 && !IsDone(End())) RunOne();
   }
 
  private:
+  void RunOne() {
+    std::function<void()> work;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (running_ != 0) throw Error("a stream waits for what it is to do itself");
+      running_ = 1;
+      work = std::move(work_.front());
+      work_.pop_front();
+    }
+    const auto end = [this](void*) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      running_ = 0;
+      ++done_;
+    };
+    const std::unique_ptr<LazyQueue, decltype(end)> ended(this, end);
+    work();
+  }
+
+  std::recursive_mutex* const turn_;
   std::mutex mutex_;
   std::deque<std::function<void()>> work_;
   uint64_t done_ = 0;
+  int running_ = 0;  // of the device's turn
+};
+struct DeviceQueues {
+  std::recursive_mutex turn;
+  std::deque<LazyQueue> queues;  // by stream
+  DeviceQueues() {
+    for (int i = 0; i < kStreams; ++i) queues.emplace_back(&turn);
+  }
 };
 // Null for streams whose work is done at once.
 LazyQueue* QueueOf(Stream stream) {
-  static auto* queues = new std::array<std::array<LazyQueue, 2>, kDevices>;
+  static auto* devices = new std::array<DeviceQueues, kDevices>;
+  if (stream == nullptr) return nullptr;
   const int device = DeviceOf(stream);
-  if (stream == GetStream(device, kCopyStream)) return &queues->at(device)[0];
-  return stream == GetStream(device, kSideStream) ? &queues->at(device)[1] : nullptr;
+  const int64_t id = reinterpret_cast<char*>(stream) - stream_table[device].data();
+  if (!IsAsync() && id != kCopyStream && id != kSideStream) return nullptr;
+  return &devices->at(device).queues[id];
 }
 bool IsSide(Stream stream) { return stream == GetStream(DeviceOf(stream), kSideStream); }
 
@@ -150,7 +197,9 @@ void Event::Record(Stream stream) {
 }
 bool Event::Done() const {
   CheckNotRecording("asking for an event");
-  return event_->queue == nullptr || event_->queue->IsDone(event_->position);
+  if (event_->queue == nullptr || event_->queue->IsDone(event_->position)) return true;
+  if (IsAsync()) event_->queue->Advance();
+  return false;
 }
 void Event::Synchronize() const {
   CheckNotRecording("waiting for an event");
@@ -159,10 +208,15 @@ void Event::Synchronize() const {
 void Event::Delay(Stream waiting) const {
   LazyQueue* queue = event_->queue;
   if (queue == nullptr || queue == QueueOf(waiting)) return;
-  // What is recorded gets its place in the queue when the graph is launched.
   if (recording != nullptr) {
+    // What is recorded gets its place in the queue when the graph is launched, itself in the queue
+    // of the compute stream.
+    if (queue == QueueOf(GetStream(event_->device, kComputeStream))) return;
     recording->work.push_back([queue] { queue->RunUntil(queue->End()); });
+  } else if (IsAsync() && DeviceOf(waiting) == event_->device) {
+    QueueOf(waiting)->Put([queue, position = event_->position] { queue->RunUntil(position); });
   } else {
+    // Devices never wait for each other while they hold their turns.
     queue->RunUntil(event_->position);
   }
 }
@@ -179,13 +233,16 @@ void CheckStream(const char* kernel, Stream stream) {
                 current_device, " is current");
 }
 void Perform(Stream stream, std::function<void()> work) {
-  std::function<void()> start = std::move(work);
-  if (stream != nullptr && IsSide(stream)) {
-    start = [queue = QueueOf(stream), later = std::move(start)] { queue->Put(later); };
+  LazyQueue* queue = QueueOf(stream);
+  if (recording == nullptr) {
+    if (queue == nullptr) return work();
+    return queue->Put(std::move(work));
   }
-  if (recording == nullptr) return start();
-  recording->work.push_back(std::move(start));
+  if (stream == nullptr || !IsSide(stream)) return recording->work.push_back(std::move(work));
+  recording->work.push_back([queue, later = std::move(work)] { queue->Put(later); });
 }
+void Finish(int device) { Synchronize(GetStream(device, kComputeStream)); }
+bool RunsAhead() { return IsAsync(); }
 }  // namespace emulation
 
 void* Allocate(size_t nbytes, int device) {
@@ -195,35 +252,56 @@ void* Allocate(size_t nbytes, int device) {
   void* data = std::aligned_alloc(256, (nbytes + 255) / 256 * 256);
   if (data == nullptr) return nullptr;
   std::memset(data, 0xff, nbytes);  // NaN: whoever reads what nobody wrote is seen
-  pool.blocks[data] = nbytes;
+  pool.blocks[data] = {nbytes};
   pool.used += nbytes;
   pool.peak = std::max(pool.peak, pool.used);
   if (recording != nullptr) recording->in_use.insert(data);
   return data;
 }
 
-void Free(void* data, int device) {
-  if (recording != nullptr) {
-    if (recording->in_use.erase(data) != 0) {
-      recording->idle.push_back(data);
-    } else {
-      recording->from_before.emplace_back(data, device);
-    }
-    return;
-  }
+namespace {
+// Behind the work of the stream.
+void GiveBack(Stream stream, void* data, int device) {
   Pool& pool = PoolOf(device);
-  std::lock_guard<std::mutex> lock(pool.mutex);
-  const auto found = pool.blocks.find(data);
-  CHECK(found != pool.blocks.end()) << "memory of another device, or freed twice";
-  pool.used -= found->second;
-  pool.blocks.erase(found);
-  std::free(data);
+  {
+    std::lock_guard<std::mutex> lock(pool.mutex);
+    const auto found = pool.blocks.find(data);
+    CHECK(found != pool.blocks.end() && !found->second.given_back)
+        << "memory of another device, or freed twice";
+    found->second.given_back = true;
+    pool.used -= found->second.nbytes;
+  }
+  const auto release = [&pool, data] {
+    std::lock_guard<std::mutex> lock(pool.mutex);
+    const auto found = pool.blocks.find(data);
+    std::memset(data, 0xff, found->second.nbytes);  // who still reads it is seen
+    pool.blocks.erase(found);
+    std::free(data);
+  };
+  LazyQueue* queue = IsAsync() ? QueueOf(stream) : nullptr;
+  if (queue == nullptr) return release();
+  queue->Put(release);
+}
+bool IsGivenBackToRecording(void* data, int device) {
+  if (recording == nullptr) return false;
+  if (recording->in_use.erase(data) != 0) {
+    recording->idle.push_back(data);
+  } else {
+    recording->from_before.emplace_back(data, device);
+  }
+  return true;
+}
+}  // namespace
+
+void Free(void* data, int device) {
+  if (IsGivenBackToRecording(data, device)) return;
+  GiveBack(GetStream(device, kComputeStream), data, device);
 }
 
 void* AllocateOn(Stream /*stream*/, size_t nbytes, int device) { return Allocate(nbytes, device); }
 void FreeOn(Stream stream, void* data, int device) {
-  if (!IsRecorded(stream)) Synchronize(stream);
-  Free(data, device);
+  if (!IsRecorded(stream) && !IsAsync()) Synchronize(stream);
+  if (!IsGivenBackToRecording(data, device)) GiveBack(stream, data, device);
 }
 
 FreeMemory MemoryOf(int device) {
@@ -232,8 +310,42 @@ FreeMemory MemoryOf(int device) {
   return {pool.total - pool.used, pool.total, pool.peak};
 }
 
-void* AllocatePinned(size_t nbytes) { return std::malloc(nbytes); }
-void FreePinned(void* data) { std::free(data); }
+namespace {
+// The addresses behind page-locked memory, by its own.
+struct PinnedMemory {
+  std::mutex mutex;
+  std::map<const char*, const char*> ends;
+};
+PinnedMemory& Pinned() {
+  static auto* memory = new PinnedMemory;
+  return *memory;
+}
+bool IsPinned(const void* data) {
+  PinnedMemory& pinned = Pinned();
+  std::lock_guard<std::mutex> lock(pinned.mutex);
+  const auto* place = static_cast<const char*>(data);
+  auto after = pinned.ends.upper_bound(place);
+  return after != pinned.ends.begin() && place < std::prev(after)->second;
+}
+}  // namespace
+
+void* AllocatePinned(size_t nbytes) {
+  auto* data = static_cast<char*>(std::malloc(nbytes));
+  std::lock_guard<std::mutex> lock(Pinned().mutex);
+  Pinned().ends[data] = data + nbytes;
+  return data;
+}
+void FreePinned(void* data) {
+  // CUDA waits for all devices first.
+  for (int device = 0; IsAsync() && device < kDevices; ++device) {
+    for (int id = 0; id < kStreams; ++id) Synchronize(GetStream(device, id));
+  }
+  {
+    std::lock_guard<std::mutex> lock(Pinned().mutex);
+    Pinned().ends.erase(static_cast<char*>(data));
+  }
+  std::free(data);
+}
 
 namespace {
 // True if the address lies in memory of a device.
@@ -244,7 +356,7 @@ bool IsOfDevice(const void* data) {
     auto block = pool.blocks.upper_bound(const_cast<void*>(data));
     if (block == pool.blocks.begin()) continue;
     --block;
-    if (data < static_cast<char*>(block->first) + block->second) return true;
+    if (data < static_cast<char*>(block->first) + block->second.nbytes) return true;
   }
   return false;
 }
@@ -254,19 +366,40 @@ void CheckCopy(const void* destination, const void* source) {
 }
 }  // namespace
 
-void CopyAsync(void* destination, const void* source, size_t nbytes, Stream stream) {
+namespace {
+// A copy between any two places, which `copy` carries out from a source. The host side of one from
+// or to pageable memory is done when the call returns, if all streams are lazy.
+void Copy(const void* destination, const void* source, size_t source_bytes, Stream stream,
+          std::function<void(const void* source)> copy) {
   CheckCopy(destination, source);
-  const auto copy = [=] { std::memcpy(destination, source, nbytes); };
-  if (stream == GetStream(DeviceOf(stream), kCopyStream)) return QueueOf(stream)->Put(copy);
-  emulation::Perform(stream, copy);
+  const bool apart = stream == GetStream(DeviceOf(stream), kCopyStream);  // of what is recorded
+  if (apart && !IsAsync()) {
+    return QueueOf(stream)->Put([source, copy = std::move(copy)] { copy(source); });
+  }
+  if (!IsAsync() || (recording != nullptr && !apart)) {
+    return emulation::Perform(stream, [source, copy = std::move(copy)] { copy(source); });
+  }
+  if (!IsOfDevice(source) && !IsPinned(source)) {
+    const auto* bytes = static_cast<const char*>(source);
+    return QueueOf(stream)->Put([kept = std::vector<char>(bytes, bytes + source_bytes),
+                                 copy = std::move(copy)] { copy(kept.data()); });
+  }
+  QueueOf(stream)->Put([source, copy = std::move(copy)] { copy(source); });
+  if (!IsOfDevice(destination) && !IsPinned(destination)) Synchronize(stream);
+}
+}  // namespace
+
+void CopyAsync(void* destination, const void* source, size_t nbytes, Stream stream) {
+  Copy(destination, source, nbytes, stream,
+       [=](const void* from) { std::memcpy(destination, from, nbytes); });
 }
 void CopyRowsAsync(void* destination, size_t destination_stride, const void* source,
                    size_t source_stride, size_t row_bytes, size_t rows, Stream stream) {
-  CheckCopy(destination, source);
-  emulation::Perform(stream, [=] {
+  if (rows == 0) return;
+  Copy(destination, source, (rows - 1) * source_stride + row_bytes, stream, [=](const void* from) {
     for (size_t i = 0; i < rows; ++i) {
       std::memcpy(static_cast<char*>(destination) + i * destination_stride,
-                  static_cast<const char*>(source) + i * source_stride, row_bytes);
+                  static_cast<const char*>(from) + i * source_stride, row_bytes);
     }
   });
 }
@@ -281,15 +414,15 @@ KernelReport* ReportOf(int device) {
 
 struct Graph::State {
   int device = 0;
-  Recording memory;
+  std::shared_ptr<Recording> memory = std::make_shared<Recording>();
   ~State() {
-    for (void* data : memory.idle) Free(data, device);
+    for (void* data : memory->idle) Free(data, device);
   }
 };
 
 Graph::Graph(int device, const std::function<void()>& body) : state_(std::make_unique<State>()) {
-  state_->device = state_->memory.device = device;
-  recording = &state_->memory;
+  state_->device = state_->memory->device = device;
+  recording = state_->memory.get();
   std::exception_ptr error;
   try {
     body();
@@ -297,14 +430,16 @@ Graph::Graph(int device, const std::function<void()>& body) : state_(std::make_u
     error = std::current_exception();
   }
   recording = nullptr;
-  for (const auto& [data, owner] : state_->memory.from_before) Free(data, owner);
+  for (const auto& [data, owner] : state_->memory->from_before) Free(data, owner);
   if (error != nullptr) std::rethrow_exception(error);
-  CAFFE_ENFORCE(state_->memory.in_use.empty(),
+  CAFFE_ENFORCE(state_->memory->in_use.empty(),
                 "memory that outlives it was allocated while a CUDA graph was recorded");
 }
 Graph::~Graph() = default;
 void Graph::Launch() {
-  for (const auto& work : state_->memory.work) work();
+  emulation::Perform(GetStream(state_->device, kComputeStream), [recorded = state_->memory] {
+    for (const auto& work : recorded->work) work();
+  });
 }
 
 }  // namespace caffe2::cuda

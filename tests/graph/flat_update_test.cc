@@ -271,6 +271,32 @@ TEST(AddFilterCopiesTest, ConvolutionsReadWhatTheUpdateWrites) {
   EXPECT_THROW(AddFilterCopies(TensorProto::FLOAT, &net, &groups), EnforceNotMet);
 }
 
+// What checks a block for infinities reads the gaps, too.
+TEST(PlaceFlatTest, GapsAreZero) {
+  Workspace ws;
+  ws.RunNetOnce(InitNet());
+  NetDef net = TrainingNet();
+  const auto groups = FuseUpdates(InitNet(), &net);
+  ASSERT_EQ(groups.size(), 1U);
+  constexpr int64_t kBlock = 128 + 64 + 64;
+  {
+    // Memory that the blocks are likely to get.
+    std::vector<Tensor> dirty;
+    for (int i = 0; i < 8; ++i) {
+      dirty.emplace_back(std::vector<int64_t>{kBlock}, std::vector<float>(kBlock, 7.f));
+    }
+  }
+  PlaceFlat(groups[0], &ws);
+  for (const Names& names : {groups[0].gradients, groups[0].states[0], groups[0].params}) {
+    for (const std::string& name : names) {
+      const auto& tensor = ws.GetBlob(name)->Get<Tensor>();
+      for (int64_t i = tensor.numel(); i % 64 != 0; ++i) {
+        EXPECT_EQ(tensor.data<float>()[i], 0.f) << name << " element " << i;
+      }
+    }
+  }
+}
+
 TEST(PlaceFlatTest, NamesWhatIsMissing) {
   Workspace ws;
   EXPECT_THROW(PlaceFlat({Device{}, {"g"}, {{"m"}}, {"p"}, {}}, &ws), EnforceNotMet);

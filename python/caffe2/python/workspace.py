@@ -5,9 +5,7 @@ RuntimeErrors; where an operator of a net failed, the message ends with the line
 What a Python operator raises comes through as it is.
 """
 
-import collections
 import contextlib
-import difflib
 import itertools
 import logging
 import os
@@ -15,12 +13,11 @@ import shutil
 import tempfile
 import threading
 
-import numpy as np
 from google.protobuf.message import Message
 
 from caffe2.proto import caffe2_pb2
+from caffe2.python import _blobs, utils
 from caffe2.python import _import_c_extension as C
-from caffe2.python import scope, utils
 from caffe2.python._errors import CallWithExceptionIntercept
 from caffe2.python._net import Net, operator_observers
 from caffe2.python._operator_def import TriggerLazyImport
@@ -28,6 +25,17 @@ from caffe2.python._random_inputs import random_inputs
 
 log = logging.getLogger(__name__)
 
+FeedBlob = _blobs.FeedBlob
+FetchBlob = _blobs.FetchBlob
+FetchBlobs = _blobs.FetchBlobs
+FetchInt8Blob = _blobs.FetchInt8Blob
+FetchInt8BlobRealVal = _blobs.FetchInt8BlobRealVal
+HasBlob = _blobs.HasBlob
+Int8Tensor = _blobs.Int8Tensor
+RemoveBlob = _blobs.RemoveBlob
+SerializeBlob = _blobs.SerializeBlob
+StringifyBlobName = _blobs.StringifyBlobName
+blobs = _blobs.blobs
 Blobs = C.blobs
 CreateBlob = C.create_blob
 CurrentWorkspace = C.current_workspace
@@ -50,9 +58,6 @@ is_asan = C.is_asan
 GpuDeviceType = caffe2_pb2.CUDA
 
 bfloat16 = utils.bfloat16
-
-# A quantized tensor: data (uint8, or int32 of a bias) stand for scale * (data - zero_point).
-Int8Tensor = collections.namedtuple("Int8Tensor", ["data", "scale", "zero_point"])
 
 
 def GlobalInit(args):
@@ -93,17 +98,6 @@ def StringifyProto(obj):
     raise TypeError(f"Unexpected argument to StringifyProto of type {type(obj).__name__}")
 
 
-def StringifyBlobName(name):
-    """The name of a blob given as a string or a BlobReference; raises TypeError."""
-    if isinstance(name, str):
-        return name
-    if isinstance(name, bytes):
-        return name.decode()
-    if hasattr(name, "GetName"):
-        return str(name)
-    raise TypeError(f"a blob is a string or a BlobReference, not {name!r}")
-
-
 def StringifyNetName(name):
     """The name of a net given as a string, a Net or a NetDef; raises TypeError."""
     if isinstance(name, str):
@@ -122,102 +116,6 @@ def StringifyNetName(name):
 GetNetName = StringifyNetName
 
 
-# -- Blobs ---------------------------------------------------------------------------------------
-
-
-def HasBlob(name):
-    """Whether the current workspace has a blob of this name."""
-    return C.has_blob(StringifyBlobName(name))
-
-
-def _device_bytes(device_option):
-    if device_option is None:
-        device_option = scope.CurrentDeviceScope()
-    if device_option is None:
-        return ""
-    if not isinstance(device_option, caffe2_pb2.DeviceOption):
-        raise TypeError(f"a device_option is a DeviceOption (core.DeviceOption makes one), not "
-                        f"{device_option!r}")
-    return device_option.SerializeToString()
-
-
-def _with_near_names(error, name, names):
-    """The error, with the names most like `name`, which is none of `names`."""
-    near = difflib.get_close_matches(name, names, 3)
-    return RuntimeError(f"{error}; did you mean {', '.join(near)}?") if near else error
-
-
-def _feedable(value):
-    if isinstance(value, caffe2_pb2.TensorProto):
-        return utils.Caffe2TensorToNumpyArray(value)
-    if isinstance(value, (np.ndarray, str, bytes, Int8Tensor)):
-        return value
-    if isinstance(value, (bool, int, float, list, tuple, np.generic)):
-        return np.asarray(value)
-    return value
-
-
-def FeedBlob(name, arr, device_option=None):
-    """Sets a blob, made if there is none, to a copy of a value.
-
-    Args:
-      name: the blob.
-      arr: an array of any shape and layout; numbers and (nested) lists of them become arrays;
-        str and bytes (not arrays of them) become a C++ string; a TensorProto; or an Int8Tensor
-        of a uint8 or int32 array, which becomes a quantized tensor in host memory.
-      device_option: the device of the tensor; default: the device scope, else the CPU.
-
-    Arrays of str or bytes become tensors of strings, arrays of `workspace.bfloat16` (or of
-    ml_dtypes' bfloat16) tensors of bfloat16. Raises TypeError for what no blob can hold.
-    """
-    return C.feed_blob(StringifyBlobName(name), _feedable(arr), _device_bytes(device_option))
-
-
-def FetchBlob(name):
-    """A copy of a blob: an array of the tensor's shape and type, bytes of a C++ string, of a
-    quantized tensor the tuple of an Int8Tensor, or for other C++ objects a line that names the
-    type.
-
-    Raises RuntimeError if there is no such blob.
-    """
-    name = StringifyBlobName(name)
-    try:
-        return C.fetch_blob(name)
-    except RuntimeError as error:
-        if C.has_blob(name):
-            raise
-        raise _with_near_names(error, name, C.blobs()) from None
-
-
-def FetchBlobs(names):
-    """A list of FetchBlob of each."""
-    return [FetchBlob(name) for name in names]
-
-
-def FetchInt8Blob(name):
-    """A copy of a quantized tensor as an Int8Tensor. Raises TypeError for a blob that is none."""
-    value = FetchBlob(name)
-    if not isinstance(value, tuple):
-        raise TypeError(f"blob {name} is no quantized tensor")
-    return Int8Tensor(*value)
-
-
-def FetchInt8BlobRealVal(name):
-    """What a quantized tensor stands for: float32, scale * (data - zero_point)."""
-    data, scale, zero_point = FetchInt8Blob(name)
-    return np.float32(scale) * (data.astype(np.int64) - zero_point).astype(np.float32)
-
-
-def RemoveBlob(name):
-    """Removes a blob; True if there was one. No net may use it any more."""
-    return C.Workspace.current._remove_blob(StringifyBlobName(name))
-
-
-def SerializeBlob(name):
-    """The blob as bytes (a BlobProto)."""
-    return C.serialize_blob(StringifyBlobName(name))
-
-
 def ResetWorkspace(root_folder=None):
     """Removes all blobs and nets of the current workspace.
 
@@ -227,43 +125,6 @@ def ResetWorkspace(root_folder=None):
         return C.reset_workspace("")
     os.makedirs(root_folder, exist_ok=True)
     return C.reset_workspace(root_folder)
-
-
-class _BlobDict:
-    """The blobs of the current workspace as a dict of their values: workspace.blobs["x"]."""
-
-    def __getitem__(self, key):
-        if not HasBlob(key):
-            raise KeyError(key)
-        return FetchBlob(key)
-
-    def __setitem__(self, key, value):
-        FeedBlob(key, value)
-
-    def __delitem__(self, key):
-        if not RemoveBlob(key):
-            raise KeyError(key)
-
-    def __len__(self):
-        return len(C.blobs())
-
-    def __iter__(self):
-        return iter(C.blobs())
-
-    def __contains__(self, item):
-        return HasBlob(item)
-
-    def keys(self):
-        return C.blobs()
-
-    def values(self):
-        return [self[key] for key in self]
-
-    def items(self):
-        return [(key, self[key]) for key in self]
-
-
-blobs = _BlobDict()
 
 
 @contextlib.contextmanager
@@ -355,7 +216,7 @@ def RunNet(name, num_iter=1, allow_fail=False):
     except RuntimeError as error:
         if name in C.nets():
             raise
-        raise _with_near_names(error, name, C.nets()) from None
+        raise _blobs.with_near_names(error, name, C.nets()) from None
 
 
 def RunPlan(plan_or_step):
@@ -598,7 +459,7 @@ def _workspace_remove_blob(self, name):
 
 
 def _blob_feed(self, arr, device_option=None):
-    self._feed(_feedable(arr), _device_bytes(device_option))
+    self._feed(_blobs.feedable(arr), _blobs.device_bytes(device_option))
     return True
 
 
