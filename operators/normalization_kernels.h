@@ -12,7 +12,7 @@ namespace caffe2 {
 // `rows` rows of `size` elements that share mean and deviation. Row r holds channel r % channels of
 // image r / channels: element i lies at image * channels * size + channel * channel_stride + i *
 // stride.
-struct RowLayout {
+struct NormalizedRows {
   int64_t rows = 0, size = 0, channels = 1, channel_stride = 0, stride = 1;
 };
 
@@ -28,7 +28,7 @@ struct RowNormalization {
   T* y = nullptr;
 };
 template <typename T>
-void LaunchNormalizeRows(const RowLayout& layout, const RowNormalization<T>& normalization,
+void LaunchNormalizeRows(const NormalizedRows& layout, const RowNormalization<T>& normalization,
                          cuda::Stream stream);
 
 // With z = (x - mean) / deviation: dx = scale / deviation * (dy - mean(dy) - z mean(dy z)), and for
@@ -44,10 +44,10 @@ struct RowNormalizationGradient {
   T* dx = nullptr;
 };
 template <typename T>
-void LaunchNormalizeRowsGradient(const RowLayout& layout,
+void LaunchNormalizeRowsGradient(const NormalizedRows& layout,
                                  const RowNormalizationGradient<T>& gradient, cuda::Stream stream);
 // dscale[c] and dbias[c] = the sums of the rows of channel c.
-void LaunchAddRows(const RowLayout& layout, const double* sum_dyz, const double* sum_dy,
+void LaunchAddRows(const NormalizedRows& layout, const double* sum_dyz, const double* sum_dy,
                    float* dscale, float* dbias, cuda::Stream stream);
 
 // X as [outer, channels, inner].

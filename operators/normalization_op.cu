@@ -9,7 +9,7 @@ using cuda::kThreads;
 using cuda::Narrow;
 using cuda::Widen;
 
-__device__ inline int64_t FirstOf(const RowLayout& l, int64_t row) {
+__device__ inline int64_t FirstOf(const NormalizedRows& l, int64_t row) {
   return row / l.channels * l.channels * l.size + row % l.channels * l.channel_stride;
 }
 
@@ -19,7 +19,7 @@ struct Moments {
 };
 // Two passes, so that a large mean does not swallow the variance.
 template <typename T>
-__device__ Moments MomentsOf(const RowLayout& l, const T* x, float epsilon) {
+__device__ Moments MomentsOf(const NormalizedRows& l, const T* x, float epsilon) {
   double sum = 0, squares = 0;
   for (int64_t i = threadIdx.x; i < l.size; i += kThreads) sum += Widen(x[i * l.stride]);
   const double count = l.size > 0 ? static_cast<double>(l.size) : 1;
@@ -34,7 +34,7 @@ __device__ Moments MomentsOf(const RowLayout& l, const T* x, float epsilon) {
 
 // A block a row.
 template <typename T>
-__global__ void NormalizeRowsKernel(RowLayout l, RowNormalization<T> n) {
+__global__ void NormalizeRowsKernel(NormalizedRows l, RowNormalization<T> n) {
   for (int64_t row = blockIdx.x; row < l.rows; row += gridDim.x) {
     const int64_t first = FirstOf(l, row), channel = row % l.channels;
     const Moments moments = MomentsOf(l, n.x + first, n.epsilon);
@@ -54,7 +54,7 @@ __global__ void NormalizeRowsKernel(RowLayout l, RowNormalization<T> n) {
 }
 
 template <typename T>
-__global__ void NormalizeRowsGradientKernel(RowLayout l, RowNormalizationGradient<T> g) {
+__global__ void NormalizeRowsGradientKernel(NormalizedRows l, RowNormalizationGradient<T> g) {
   for (int64_t row = blockIdx.x; row < l.rows; row += gridDim.x) {
     const int64_t first = FirstOf(l, row);
     float mean = 0, inverse = 1;
@@ -128,27 +128,30 @@ int64_t SlopeParts(const AcrossChannels& l) {
   return std::min(parts, kSlopeParts);
 }
 
-// Block (part, channel): a share of the channel's elements.
+// Block (channel, part): a share of the channel's elements. There may be more channels than a grid
+// has room for in y.
 template <typename T>
 __global__ void PReluGradientKernel(AcrossChannels l, const T* x, const float* slope, const T* dy,
                                     double* partial, T* dx) {
-  const int64_t channel = blockIdx.y, count = l.outer * l.inner;
+  const int64_t channel = blockIdx.x, count = l.outer * l.inner;
+  const int64_t first = static_cast<int64_t>(blockIdx.y) * kThreads + threadIdx.x;
+  const int64_t step = static_cast<int64_t>(gridDim.y) * kThreads;
   const float factor = slope[channel];
   double sum = 0;
-  for (int64_t i = cuda::GlobalThread(); i < count; i += cuda::GlobalThreads()) {
+  for (int64_t i = first; i < count; i += step) {
     const int64_t at = (i / l.inner * l.channels + channel) * l.inner + i % l.inner;
     const float value = Widen(x[at]), gradient = Widen(dy[at]);
     if (!(value > 0)) sum += static_cast<double>(gradient) * value;
     dx[at] = Narrow<T>(value > 0 ? gradient : factor * gradient);
   }
   sum = BlockSum<kThreads>(sum);
-  if (threadIdx.x == 0) partial[channel * gridDim.x + blockIdx.x] = sum;
+  if (threadIdx.x == 0) partial[channel * gridDim.y + blockIdx.y] = sum;
 }
 
 }  // namespace
 
 template <typename T>
-void LaunchNormalizeRows(const RowLayout& layout, const RowNormalization<T>& normalization,
+void LaunchNormalizeRows(const NormalizedRows& layout, const RowNormalization<T>& normalization,
                          cuda::Stream stream) {
   if (layout.rows == 0) return;
   cuda::Launch("NormalizeRows", NormalizeRowsKernel<T>, BlocksForRows(layout.rows), kThreads,
@@ -156,16 +159,16 @@ void LaunchNormalizeRows(const RowLayout& layout, const RowNormalization<T>& nor
 }
 
 template <typename T>
-void LaunchNormalizeRowsGradient(const RowLayout& layout,
+void LaunchNormalizeRowsGradient(const NormalizedRows& layout,
                                  const RowNormalizationGradient<T>& gradient, cuda::Stream stream) {
   if (layout.rows == 0) return;
   cuda::Launch("NormalizeRowsGradient", NormalizeRowsGradientKernel<T>, BlocksForRows(layout.rows),
                kThreads, stream, layout, gradient);
 }
 
-void LaunchAddRows(const RowLayout& layout, const double* sum_dyz, const double* sum_dy,
+void LaunchAddRows(const NormalizedRows& layout, const double* sum_dyz, const double* sum_dy,
                    float* dscale, float* dbias, cuda::Stream stream) {
-  const RowLayout l = layout;
+  const NormalizedRows l = layout;
   cuda::ForEach("AddRows", l.channels, stream, [=] __device__(int64_t c) {
     double scale = 0, bias = 0;
     for (int64_t row = c; row < l.rows; row += l.channels) {
@@ -224,7 +227,7 @@ void LaunchPReluGradient(const AcrossChannels& layout, const T* x, const float* 
   if (layout.channels == 0) return;
   const int64_t parts = SlopeParts(layout);
   cuda::Launch("PReluGradient", PReluGradientKernel<T>,
-               dim3(static_cast<unsigned>(parts), static_cast<unsigned>(layout.channels)), kThreads,
+               dim3(static_cast<unsigned>(layout.channels), static_cast<unsigned>(parts)), kThreads,
                stream, layout, x, slope, dy, scratch, dx);
   cuda::ForEach("AddSlopes", layout.channels, stream, [=] __device__(int64_t c) {
     double sum = 0;
@@ -233,16 +236,17 @@ void LaunchPReluGradient(const AcrossChannels& layout, const T* x, const float* 
   });
 }
 
-#define INSTANTIATE(T)                                                                            \
-  template void LaunchNormalizeRows(const RowLayout&, const RowNormalization<T>&, cuda::Stream);  \
-  template void LaunchNormalizeRowsGradient(const RowLayout&, const RowNormalizationGradient<T>&, \
-                                            cuda::Stream);                                        \
-  template void LaunchLrn(const AcrossChannels&, const LrnWindow&, const T*, T*, T*,              \
-                          cuda::Stream);                                                          \
-  template void LaunchLrnGradient(const AcrossChannels&, const LrnWindow&, const T*, const T*,    \
-                                  const T*, float*, T*, cuda::Stream);                            \
-  template void LaunchPRelu(const AcrossChannels&, const T*, const float*, T*, cuda::Stream);     \
-  template void LaunchPReluGradient(const AcrossChannels&, const T*, const float*, const T*,      \
+#define INSTANTIATE(T)                                                                         \
+  template void LaunchNormalizeRows(const NormalizedRows&, const RowNormalization<T>&,         \
+                                    cuda::Stream);                                             \
+  template void LaunchNormalizeRowsGradient(const NormalizedRows&,                             \
+                                            const RowNormalizationGradient<T>&, cuda::Stream); \
+  template void LaunchLrn(const AcrossChannels&, const LrnWindow&, const T*, T*, T*,           \
+                          cuda::Stream);                                                       \
+  template void LaunchLrnGradient(const AcrossChannels&, const LrnWindow&, const T*, const T*, \
+                                  const T*, float*, T*, cuda::Stream);                         \
+  template void LaunchPRelu(const AcrossChannels&, const T*, const float*, T*, cuda::Stream);  \
+  template void LaunchPReluGradient(const AcrossChannels&, const T*, const float*, const T*,   \
                                     double*, T*, float*, cuda::Stream)
 INSTANTIATE(float);
 INSTANTIATE(float16);

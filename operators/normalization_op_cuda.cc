@@ -59,7 +59,7 @@ bool InstanceNormGradientOp<CUDAContext>::DoRunWithType() {
   d_scale->ResizeLike(scale);
   d_bias->ResizeLike(bias);
   gradient.dx = dx->mutable_data<T>();
-  const RowLayout rows{l.images * l.channels, l.size, l.channels, l.channel_stride, l.stride};
+  const NormalizedRows rows{l.images * l.channels, l.size, l.channels, l.channel_stride, l.stride};
   LaunchNormalizeRowsGradient(rows, gradient, context_.stream());
   LaunchAddRows(rows, gradient.sum_dyz, gradient.sum_dy, d_scale->mutable_data<float>(),
                 d_bias->mutable_data<float>(), context_.stream());
@@ -92,7 +92,7 @@ template <typename T>
 bool LayerNormGradientOp<CUDAContext>::DoRunWithType() {
   const Tensor &dy = Input(0), &y = Input(1), &stdev = Input(3), &x = Input(4);
   const int axis = x.canonical_axis_index(axis_);
-  const RowLayout rows{.rows = x.size_to_dim(axis), .size = x.size_from_dim(axis)};
+  const NormalizedRows rows{.rows = x.size_to_dim(axis), .size = x.size_from_dim(axis)};
   CAFFE_ENFORCE(dy.numel() == x.numel() && y.numel() == x.numel() && stdev.numel() == rows.rows,
                 "dY ", ShapeString(dy.sizes()), ", Y ", ShapeString(y.sizes()), " and stdev ",
                 ShapeString(stdev.sizes()), " for X ", ShapeString(x.sizes()));

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "tests/operators/op_test.h"
+#include "tests/operators/test_device.h"
 
 namespace caffe2::testing {
 namespace {
@@ -153,6 +154,25 @@ TEST(PReluTest, GradientIsNumericOne) {
     CheckGradient(&ws, Op("PRelu", {"X", "slope"}, {"Y"}, {arg}), {0, 1});
     CheckGradient(&ws, Op("PRelu", {"X", "one"}, {"Y"}, {arg}), {0, 1});
   }
+}
+
+// More channels than a CUDA grid has room for in its second dimension.
+TEST(PReluTest, GradientTakesManyChannels) {
+  if (IsEmulated()) GTEST_SKIP() << "the emulation needs many seconds for as many blocks";
+  constexpr int kChannels = 65537;
+  Workspace ws;
+  std::vector<float> x(kChannels), dx(kChannels), d_slope(kChannels);
+  for (int c = 0; c < kChannels; ++c) {
+    x[c] = static_cast<float>(c % 3 - 1);
+    dx[c] = x[c] > 0 ? -2.f : -1.f;
+    d_slope[c] = x[c] < 0 ? 2.f : 0.f;
+  }
+  Feed(&ws, "X", {1, kChannels}, x);
+  Feed(&ws, "slope", {kChannels}, std::vector<float>(kChannels, 0.5f));
+  Feed(&ws, "dY", {1, kChannels}, std::vector<float>(kChannels, -2));
+  RunOp(&ws, Op("PReluGradient", {"X", "X", "slope", "dY"}, {"dX", "d_slope"}));
+  EXPECT_EQ(FetchValues<float>(ws, "dX"), dx);
+  EXPECT_EQ(FetchValues<float>(ws, "d_slope"), d_slope);
 }
 
 TEST(PReluTest, RejectsBadInput) {
