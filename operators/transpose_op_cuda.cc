@@ -1,4 +1,7 @@
 // Transpose, NCHW2NHWC and NHWC2NCHW on CUDA devices, and Concat and Split.
+#include <algorithm>
+#include <limits>
+
 #include "caffe2/cuda/context_cuda.h"
 #include "operators/concat_split.h"
 #include "operators/order_switch_op.h"
@@ -7,16 +10,28 @@
 
 namespace caffe2 {
 
-// Runs of a slab in one copy.
+// Bytes from a row to the next: a copy of rows takes no more on any device (memPitch in
+// cudaDeviceProp).
+constexpr int64_t kMostPitch = std::numeric_limits<int32_t>::max();
+
+// Runs of a slab in one copy; those that lie farther apart are few.
 template <>
 void CopySlab(TypeMeta meta, int64_t outer, int64_t run, const void* source, int64_t source_stride,
               void* destination, int64_t destination_stride, CUDAContext* context) {
   CAFFE_ENFORCE(meta.copy() == nullptr, "elements of type ", meta.name(),
                 " exist in host memory only");
   if (outer == 0 || run == 0) return;
-  const size_t size = meta.itemsize();
-  cuda::CopyRowsAsync(destination, destination_stride * size, source, source_stride * size,
-                      run * size, outer, context->stream());
+  const auto size = static_cast<int64_t>(meta.itemsize());
+  const int64_t from_pitch = source_stride * size, to_pitch = destination_stride * size;
+  if (outer > 1 && std::max(from_pitch, to_pitch) <= kMostPitch) {
+    cuda::CopyRowsAsync(destination, to_pitch, source, from_pitch, run * size, outer,
+                        context->stream());
+    return;
+  }
+  for (int64_t i = 0; i < outer; ++i) {
+    context->CopyBytes(run * size, static_cast<const char*>(source) + i * from_pitch,
+                       static_cast<char*>(destination) + i * to_pitch);
+  }
 }
 
 template <>
