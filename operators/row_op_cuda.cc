@@ -255,7 +255,8 @@ class CudaScatterAssignOp final : public Operator<CUDAContext> {
     const auto bytes = width * static_cast<int64_t>(data.dtype().itemsize());
     const void* from = slices.raw_data();
     void* to = Output(0)->raw_mutable_data(data.dtype());
-    if (bytes % 4 == 0) {
+    const auto places = reinterpret_cast<uintptr_t>(from) | reinterpret_cast<uintptr_t>(to);
+    if ((places | static_cast<uintptr_t>(bytes)) % sizeof(uint32_t) == 0) {
       Assign<uint32_t>(indices, rows, bytes, from, to);
     } else {
       Assign<uint8_t>(indices, rows, bytes, from, to);
