@@ -31,6 +31,12 @@ SegmentSum SumOf(SegmentReducer reducer) {
                                             : SegmentSum::kSum;
 }
 
+// What tells segments on the device, for one run: a recording may hold nothing that outlives it.
+struct SegmentLists {
+  explicit SegmentLists(const Device& device) : offsets(device), order(device) {}
+  Tensor offsets, order;
+};
+
 class CudaSegmentBase : public Operator<CUDAContext> {
  public:
   using Operator<CUDAContext>::Operator;
@@ -38,15 +44,16 @@ class CudaSegmentBase : public Operator<CUDAContext> {
 
  protected:
   // Segments of lengths that add up to `entries`.
-  DeviceSegments SegmentsOfLengths(const Tensor& lengths, int64_t entries) {
+  DeviceSegments SegmentsOfLengths(const Tensor& lengths, int64_t entries, SegmentLists* lists) {
     const RowIndices list = IntegersOf(lengths, 0, "lengths");
-    int64_t* offsets = NewList(&offsets_, list.n + 1);
+    lists->offsets.Resize(list.n + 1);
+    auto* offsets = lists->offsets.mutable_data<int64_t>();
     LaunchOffsets(list.n, list.data, list.is_int64, entries, offsets, context_.report(),
                   context_.stream());
     return {offsets, nullptr};
   }
   // Segments that were read on the host.
-  DeviceSegments CopyOf(const Segments& segments, bool sorted) {
+  DeviceSegments CopyOf(const Segments& segments, bool sorted, SegmentLists* lists) {
     std::vector<int64_t> offsets{0}, order;
     for (int64_t s = 0; s < segments.count(); ++s) {
       offsets.push_back(offsets.back() + segments.length(s));
@@ -54,7 +61,7 @@ class CudaSegmentBase : public Operator<CUDAContext> {
         order.push_back(segments.entry(s, k));
       }
     }
-    return {CopyList(offsets, &offsets_), sorted ? nullptr : CopyList(order, &order_)};
+    return {CopyList(offsets, &lists->offsets), sorted ? nullptr : CopyList(order, &lists->order)};
   }
   // The rows of `data` that entries read; without indices an entry is a row.
   EntryRows RowsOf(const Tensor* indices, int64_t rows) {
@@ -65,18 +72,12 @@ class CudaSegmentBase : public Operator<CUDAContext> {
   }
 
  private:
-  int64_t* NewList(Tensor* list, int64_t n) {
-    *list = Tensor(context_.device());
-    list->Resize(n);
-    return list->mutable_data<int64_t>();
-  }
   const int64_t* CopyList(const std::vector<int64_t>& values, Tensor* list) {
-    int64_t* data = NewList(list, static_cast<int64_t>(values.size()));
+    list->Resize(static_cast<int64_t>(values.size()));
+    auto* data = list->mutable_data<int64_t>();
     context_.Copy(values.size(), values.data(), data);
     return data;
   }
-
-  Tensor offsets_{CPU}, order_{CPU};  // of the last run
 };
 
 class CudaSegmentReductionOp : public CudaSegmentBase {
@@ -97,7 +98,8 @@ class CudaSegmentReductionOp : public CudaSegmentBase {
     const Tensor* indices = spec_.sparse ? &Input(spec_.indices()) : nullptr;
     const int64_t num_entries = indices != nullptr ? indices->numel() : rows;
     std::vector<int64_t> dims = data.sizes();
-    const DeviceSegments segments = ReadSegments(groups, num_entries, &dims[0]);
+    SegmentLists lists(context_.device());
+    const DeviceSegments segments = ReadSegments(groups, num_entries, &dims[0], &lists);
     const EntryRows entries = RowsOf(indices, rows);
     const float* weights = spec_.weighted() ? WeightsOf(Input(1), num_entries) : nullptr;
     const T* x = data.data<T>();
@@ -111,10 +113,11 @@ class CudaSegmentReductionOp : public CudaSegmentBase {
   }
 
  private:
-  DeviceSegments ReadSegments(const Tensor& groups, int64_t entries, int64_t* count) {
+  DeviceSegments ReadSegments(const Tensor& groups, int64_t entries, int64_t* count,
+                              SegmentLists* lists) {
     if (spec_.form == SegmentForm::kLengths) {
       *count = groups.numel();
-      return SegmentsOfLengths(groups, entries);
+      return SegmentsOfLengths(groups, entries, lists);
     }
     Tensor copy(CPU);
     const Tensor& ids = OnHost(groups, &copy);
@@ -122,7 +125,7 @@ class CudaSegmentReductionOp : public CudaSegmentBase {
     const Segments segments = sorted ? Segments::FromSortedIds(ids, entries)
                                      : Segments::FromIds(ids, entries, num_segments_);
     *count = segments.count();
-    return CopyOf(segments, sorted);
+    return CopyOf(segments, sorted, lists);
   }
 
   const SegmentSpec spec_;
@@ -153,8 +156,9 @@ class CudaSegmentGradientOp : public CudaSegmentBase {
                  &context_);
       return true;
     }
+    SegmentLists lists(context_.device());
     const DeviceSegments segments =
-        lengths ? SegmentsOfLengths(groups, entries) : SegmentsOfIds(groups, count);
+        lengths ? SegmentsOfLengths(groups, entries, &lists) : SegmentsOfIds(groups, count, &lists);
     SegmentGradient gradient{.reduction = SumOf(spec_.forward.reducer),
                              .segments = segments,
                              .weights = nullptr,
@@ -179,10 +183,10 @@ class CudaSegmentGradientOp : public CudaSegmentBase {
   }
 
  private:
-  DeviceSegments SegmentsOfIds(const Tensor& groups, int64_t count) {
+  DeviceSegments SegmentsOfIds(const Tensor& groups, int64_t count, SegmentLists* lists) {
     Tensor copy(CPU);
     const Tensor& ids = OnHost(groups, &copy);
-    return CopyOf(Segments::FromIds(ids, ids.numel(), count), /*sorted=*/false);
+    return CopyOf(Segments::FromIds(ids, ids.numel(), count), /*sorted=*/false, lists);
   }
   // What the inputs tell without a look at the lengths, which would wait for the device.
   int64_t NumEntries(const Tensor& lengths) const {

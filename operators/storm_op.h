@@ -20,13 +20,12 @@ class StormBase : public Operator<Context> {
         beta_(this->template GetSingleArgument<float>("beta", 0.1f)) {}
 
  protected:
-  // Rate and alpha of a step. Adds the squares of the gradient to `sum`, into output 2. On the host
-  // throws unless beta and the sum are above 0.
-  const float* MakeStep(const Tensor& sum, const Tensor& grad, const Rate& lr) {
+  // Rate and alpha of a step, in `storage`. Adds the squares of the gradient to `sum`, into output
+  // 2. On the host throws unless beta and the sum are above 0.
+  const float* MakeStep(const Tensor& sum, const Tensor& grad, const Rate& lr, Tensor* storage) {
     CAFFE_ENFORCE_EQ(sum.numel(), 1, "elements of grad_sq_sum ", ShapeString(sum.sizes()));
-    step_ = Tensor(context_.device());
-    step_.Resize(3);  // the squares, rate, alpha
-    float* step = step_.template mutable_data<float>();
+    storage->Resize(3);  // the squares, rate, alpha
+    float* step = storage->template mutable_data<float>();
     SumOfSquares(grad.numel(), grad.data<float>(), step, &context_);
     if constexpr (Context::kDeviceType == CPU) {
       CAFFE_ENFORCE_GT(beta_ + *sum.data<float>() + *step, 0, "beta + grad_sq_sum");
@@ -42,7 +41,6 @@ class StormBase : public Operator<Context> {
 
  private:
   float momentum_, beta_;
-  Tensor step_{CPU};
 };
 
 template <class Context>
@@ -56,7 +54,8 @@ class StormOp final : public StormBase<Context> {
     CheckOptimizerState(param, grad, "gradient");
     const float *p = param.data<float>(), *m = moment.data<float>(), *g = grad.data<float>();
     const Rate lr = RateFor(this->template Input<Tensor>(LR), "the learning rate", &context_);
-    const float* step = this->MakeStep(Input(GRAD_SQ_SUM), grad, lr);
+    Tensor storage(context_.device());
+    const float* step = this->MakeStep(Input(GRAD_SQ_SUM), grad, lr, &storage);
     Output(0)->ResizeLike(param);
     Output(1)->ResizeLike(moment);
     ForEach(param.numel(),
@@ -80,7 +79,8 @@ class SparseStormOp final : public StormBase<Context> {
     CheckOptimizerState(param, Input(MOMENT), "moment");
     const int64_t width = CheckRowGradient(param, indices, grad);
     const Rate lr = RateFor(this->template Input<Tensor>(LR), "the learning rate", &context_);
-    const float* step = this->MakeStep(Input(GRAD_SQ_SUM), grad, lr);
+    Tensor storage(context_.device());
+    const float* step = this->MakeStep(Input(GRAD_SQ_SUM), grad, lr, &storage);
     UpdateRows(indices, param.size(0),
                StormRow{width, step, step + 1, grad.data<float>(), UpdatedData<float>(Output(0)),
                         UpdatedData<float>(Output(1))},

@@ -19,12 +19,12 @@ class WngradBase : public Operator<Context> {
         epsilon_(this->template GetSingleArgument<float>("epsilon", 1e-5f)) {}
 
  protected:
-  // The rate of a step, in `rate` or storage of this operator; output 1 becomes the new b.
-  const float* MakeStep(const Tensor& b, const Tensor& grad, const Rate& lr, float* rate) {
+  // The rate of a step, in `rate` or, if that is null, in `storage`; output 1 becomes the new b.
+  const float* MakeStep(const Tensor& b, const Tensor& grad, const Rate& lr, float* rate,
+                        Tensor* storage) {
     CAFFE_ENFORCE_EQ(b.numel(), 1, "elements of seq_b ", ShapeString(b.sizes()));
-    step_ = Tensor(context_.device());
-    step_.Resize(2);  // the squares, the rate
-    float* step = step_.template mutable_data<float>();
+    storage->Resize(2);  // the squares, the rate
+    float* step = storage->template mutable_data<float>();
     if (rate == nullptr) rate = step + 1;
     SumOfSquares(grad.numel(), grad.data<float>(), step, &context_);
     const float* old_b = b.data<float>();
@@ -37,7 +37,6 @@ class WngradBase : public Operator<Context> {
 
  private:
   float epsilon_;
-  Tensor step_{CPU};
 };
 
 template <class Context>
@@ -55,7 +54,8 @@ class WngradOp final : public WngradBase<Context> {
       Output(2)->ResizeLike(Input(SEQ_B));
       rate_out = Output(2)->template mutable_data<float>();
     }
-    const float* rate = this->MakeStep(Input(SEQ_B), grad, lr, rate_out);
+    Tensor storage(context_.device());
+    const float* rate = this->MakeStep(Input(SEQ_B), grad, lr, rate_out, &storage);
     Output(0)->ResizeLike(param);
     if (OutputSize() > 3) {
       Output(3)->ResizeLike(grad);
@@ -80,7 +80,8 @@ class SparseWngradOp final : public WngradBase<Context> {
     const Tensor &param = Input(PARAM), &indices = Input(INDICES), &grad = Input(GRAD);
     const int64_t width = CheckRowGradient(param, indices, grad);
     const Rate lr = RateFor(this->template Input<Tensor>(LR), "the learning rate", &context_);
-    const float* rate = this->MakeStep(Input(SEQ_B), grad, lr, nullptr);
+    Tensor storage(context_.device());
+    const float* rate = this->MakeStep(Input(SEQ_B), grad, lr, nullptr, &storage);
     UpdateRows(indices, param.size(0),
                WngradRow{width, rate, grad.data<float>(), UpdatedData<float>(Output(0))},
                &context_);

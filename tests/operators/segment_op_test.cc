@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/core/log_lines.h"
 #include "tests/operators/op_test.h"
+#include "tests/operators/test_device.h"
 
 namespace caffe2::testing {
 namespace {
@@ -176,6 +178,31 @@ TEST(LengthsReductionTest, GradientsWithoutIndicesAreTheSame) {
   EXPECT_EQ(FetchValues<float>(ws, "dX"), FetchValues<float>(ws, "dX2"));
   Feed<int>(&ws, "lengths", {3}, {2, 1, 3});
   ExpectThrows(&ws, Op("LengthsSumGradient", {"dY", "lengths"}, {"dX"}), "gradient [4, 2, 2]");
+}
+
+// They keep no memory of their own that a recording would hold.
+TEST(LengthsReductionTest, CudaGraphsHoldThem) {
+  NEED_CUDA();
+  NetDef net;
+  net.set_name("net");
+  net.set_type("cuda_graph");
+  net.mutable_device_option()->set_device_type(CUDA);
+  *net.add_op() = Op("LengthsSum", {"x", "l"}, {"y"});
+  *net.add_op() = Op("LengthsIndicesInGradientSumGradient", {"y", "l", "i"}, {"dx"});
+  Workspace ws;
+  FeedAll(&ws);
+  for (const auto& [from, to] :
+       {std::pair{"X", "x"}, std::pair{"lengths", "l"}, std::pair{"index", "i"}}) {
+    ws.RunOperatorOnce(OnCuda(Op("CopyCPUToGPU", {from}, {to})));
+  }
+  ws.CreateNet(net);
+  const LogLines log;
+  for (int run = 0; run < 4; ++run) ASSERT_TRUE(ws.RunNet("net"));
+  EXPECT_TRUE(log.Contain("net net: 2 of 2 operators recorded in 1 CUDA graphs"));
+  RunOp(&ws, Op("LengthsSum", {"X", "lengths"}, {"Y"}));
+  RunOp(&ws, Op("LengthsIndicesInGradientSumGradient", {"Y", "lengths", "index"}, {"dX"}), true);
+  EXPECT_EQ(OnHost<float>(ws, "y"), FetchValues<float>(ws, "Y"));
+  EXPECT_EQ(OnHost<float>(ws, "dx"), FetchValues<float>(ws, "dX"));
 }
 
 TEST(LengthsReductionTest, SparseOnesReadHalfPrecision) {
