@@ -26,12 +26,27 @@ _DATA_TYPES = (
 )
 
 
+class FeatureSpec(collections.namedtuple(
+        "FeatureSpec", ["feature_type", "feature_names", "feature_ids", "feature_is_request_only",
+                        "desired_hash_size", "feature_to_index"],
+        defaults=[None] * 6)):
+    """What layer models know of the features in a column.
+
+    Fields: `feature_type`, "FLOAT", "ID_LIST", ...; `feature_names` and `feature_ids`, lists;
+    `feature_is_request_only`, whether it is the same for all rows of a request;
+    `desired_hash_size`, to how many values its ids may be hashed; `feature_to_index`, {feature:
+    list of its places in an element}.
+    """
+
+    __slots__ = ()
+
+
 class Metadata(collections.namedtuple(
         "Metadata", ["categorical_limit", "expected_value", "feature_specs"])):
     """What is known of a column besides its type.
 
     Fields: `categorical_limit`, the number that all its integers lie below; `expected_value`, how
-    large a value (for lengths: a length) is as a rule; `feature_specs`, free.
+    large a value (for lengths: a length) is as a rule; `feature_specs`, a FeatureSpec or free.
     """
 
     __slots__ = ()

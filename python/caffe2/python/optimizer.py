@@ -35,7 +35,7 @@ from caffe2.python._sgd_optimizers import (
 
 __all__ = [
     "AdadeltaOptimizer", "AdagradOptimizer", "AdamOptimizer", "AuxOptimizerParams",
-    "DecayAdagradOptimizer", "FP16SgdOptimizer", "FtrlOptimizer", "GFtrlOptimizer",
+    "DecayAdagradOptimizer", "FP16_ENGINES", "FP16SgdOptimizer", "FtrlOptimizer", "GFtrlOptimizer",
     "MultiPrecisionSgdOptimizer", "Optimizer", "RmsPropOptimizer", "SgdOptimizer", "StormOptimizer",
     "WeightDecayBuilder", "WngradOptimizer", "YellowFinOptimizer", "_OPTIMIZER_ITERATION_NAME",
     "_get_param_to_device", "_optimizer_instance_count", "add_weight_decay", "build_adadelta",
@@ -44,6 +44,9 @@ __all__ = [
     "build_wngrad", "build_yellowfin", "get_lr_injection", "get_param_device",
     "reset_optimizer_instance_count", "set_lr_injection",
 ]
+
+# Engines whose parameters are float16.
+FP16_ENGINES = ["SIMD_Q_FP16", "SIMD_Q_STOC_FP16", "SIMD_Q_STOC_MKL_FP16"]
 
 _LEARNING_RATE_INJECTION = "lr_injection"
 

@@ -1,49 +1,26 @@
 """Optimizers by name for the parameters that are created within a block."""
 
 from caffe2.python import context
+from caffe2.python.modifier_context import DEFAULT_MODIFIER, ModifierContext, UseModifierBase
 
-DEFAULT_OPTIM = "DEFAULT"
+DEFAULT_OPTIM = DEFAULT_MODIFIER
 
 
-@context.define_context(allow_default=True)
-class OptimizerContext:
+class OptimizerContext(ModifierContext, context.DefaultManaged):
     """The optimizers of the open UseOptimizer blocks, inner ones first."""
-
-    def __init__(self):
-        self._stack = []
 
     def has_optimizer(self, name):
         """Whether an open block names it."""
-        return any(name in optimizers for optimizers in self._stack)
+        return self._has_modifier(name)
 
     def get_optimizer(self, name):
         """Raises KeyError if no open block names it."""
-        for optimizers in reversed(self._stack):
-            if name in optimizers:
-                return optimizers[name]
-        raise KeyError(f"{name} optimizer is not provided!")
-
-    def push_optimizers(self, optimizers):
-        """Opens a block with {name: optimizer}."""
-        self._stack.append(dict(optimizers))
-
-    def pop_optimizers(self):
-        """Ends the innermost block."""
-        self._stack.pop()
+        return self._provided_modifier(name, "optimizer")
 
 
-class UseOptimizer:
+class UseOptimizer(UseModifierBase):
     """``with UseOptimizer(optimizer):`` for all parameters, or
     ``with UseOptimizer({"SPARSE": first, "WEIGHT": second}):``."""
 
-    def __init__(self, context_or_optimizer):
-        if not isinstance(context_or_optimizer, dict):
-            context_or_optimizer = {DEFAULT_OPTIM: context_or_optimizer}
-        self._optimizers = context_or_optimizer
-
-    def __enter__(self):
-        OptimizerContext.current().push_optimizers(self._optimizers)
-        return self
-
-    def __exit__(self, *error):
-        OptimizerContext.current().pop_optimizers()
+    def _context_class(self):
+        return OptimizerContext

@@ -20,20 +20,32 @@ from caffe2.python._schema_fields import (
     _normalize_field,
     equal_schemas,
 )
-from caffe2.python._schema_types import Metadata, data_type_for_dtype, dtype_for_core_type
+from caffe2.python._schema_types import (
+    FeatureSpec,
+    Metadata,
+    data_type_for_dtype,
+    dtype_for_core_type,
+)
 
 __all__ = [
-    "ConstRecord", "FIELD_SEPARATOR", "FeedRecord", "FetchRecord", "Field", "InitEmptyRecord",
-    "List", "ListWithEvicted", "Map", "Metadata", "NamedTuple", "NewRecord", "RawTuple", "Scalar",
-    "Struct", "Tuple", "as_record", "attach_metadata_to_scalars", "data_type_for_dtype",
-    "dtype_for_core_type", "equal_schemas", "from_blob_list", "from_column_list", "from_dtype",
-    "is_schema_subset", "schema_check",
+    "ConstRecord", "FIELD_SEPARATOR", "FeatureSpec", "FeedRecord", "FetchRecord", "Field",
+    "InitEmptyRecord", "List", "ListWithEvicted", "Map", "MapWithEvicted", "Metadata", "NamedTuple",
+    "NewRecord", "RawTuple", "Scalar", "Struct", "Tuple", "as_record", "attach_metadata_to_scalars",
+    "data_type_for_dtype", "dtype_for_core_type", "equal_schemas", "from_blob_list",
+    "from_column_list", "from_dtype", "is_schema_subset", "schema_check",
 ]
 
 
 def Map(keys, values, keys_name="keys", values_name="values", lengths_blob=None):
     """A List of pairs: a Struct of keys and values."""
     return List(Struct((keys_name, keys), (values_name, values)), lengths_blob=lengths_blob)
+
+
+def MapWithEvicted(keys, values, keys_name="keys", values_name="values", lengths_blob=None,
+                   evicted_values=None):
+    """A ListWithEvicted of pairs: a Struct of keys and values."""
+    return ListWithEvicted(Struct((keys_name, keys), (values_name, values)), lengths_blob,
+                           evicted_values)
 
 
 def NamedTuple(name_prefix, *fields):

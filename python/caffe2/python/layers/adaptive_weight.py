@@ -1,0 +1,118 @@
+"""Trained weights of several losses."""
+
+import numpy as np
+
+from caffe2.python import core, schema
+from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.regularizer import BoundedGradientProjection, LogBarrier
+
+
+class AdaptiveWeight(ModelLayer):
+    """The sum of losses (one float each), weighted by the uncertainty of each task (Kendall et al.,
+    "Multi-task learning using uncertainty to weigh losses", arXiv:1705.07115): a float.
+
+    With a variance s^2 of each task, the term of a loss x is x / (2 s^2) + log(s), where what is
+    trained is "mu" = 2 log(s), for the estimation "log_std", or "k" = 1 / s^2, for "inv_var".
+    """
+
+    def __init__(self, model, input_record, name="adaptive_weight", optimizer=None, weights=None,
+                 enable_diagnose=False, estimation_method="log_std",
+                 pos_optim_method="log_barrier", reg_lambda=0.1, **kwargs):
+        """
+        Args:
+          weights: the initial 1 / (2 s^2); default equal ones with the sum 1.
+          enable_diagnose: whether the weights become metrics, to be plotted.
+          estimation_method: "log_std" or "inv_var".
+          pos_optim_method: what keeps k positive, "log_barrier", with the factor `reg_lambda`, or
+            "pos_grad_proj", a clip.
+        """
+        super().__init__(model, name, input_record, **kwargs)
+        self.output_schema = schema.Scalar(
+            np.float32, self.get_next_blob_reference("adaptive_weight"))
+        self.data = input_record.field_blobs()
+        self.num = len(self.data)
+        self.optimizer = optimizer
+        weights = [1.0 / self.num] * self.num if weights is None else weights
+        assert len(weights) == self.num, f"{len(weights)} weights for {self.num} losses"
+        assert min(weights) > 0, "initial weights must be positive"
+        self.weights = np.array(weights).astype(np.float32)
+        self.estimation_method = str(estimation_method).lower()
+        self.pos_optim_method = str(pos_optim_method).lower()
+        self.reg_lambda = float(reg_lambda)
+        self.enable_diagnose = enable_diagnose
+        assert self.estimation_method in ("log_std", "inv_var"), (
+            f"unknown estimation method {estimation_method}")
+        for part in ("init", "weight", "reg"):
+            setattr(self, part + "_func", getattr(self, f"{self.estimation_method}_{part}"))
+        self.init_func()
+        if enable_diagnose:
+            self.weight_i = [
+                self.get_next_blob_reference(f"adaptive_weight_{i}") for i in range(self.num)]
+            for blob in self.weight_i:
+                model.add_ad_hoc_plot_blob(blob)
+
+    def concat_data(self, net):
+        """Adds the losses as one blob of [num]."""
+        reshaped = []
+        for i, loss in enumerate(self.data):
+            blobs = net.NextScopedBlob(f"reshaped_data_{i}"), net.NextScopedBlob(f"new_shape_{i}")
+            net.Reshape([loss], blobs, shape=[1])
+            reshaped.append(blobs[0])
+        joined = net.NextScopedBlob("concated_data")
+        net.Concat(reshaped, [joined, net.NextScopedBlob("concated_new_shape")], axis=0)
+        return joined
+
+    def _create(self, name, values, regularizer=None):
+        return self.create_param(
+            param_name=name, shape=[self.num],
+            initializer=("GivenTensorFill", {"values": values, "dtype": core.DataType.FLOAT}),
+            optimizer=self.optimizer, regularizer=regularizer)
+
+    def log_std_init(self):
+        """Makes mu."""
+        self.mu = self._create("mu", np.log(1.0 / 2.0 / self.weights))
+
+    def log_std_weight(self, x, net, weight):
+        """Adds weight = exp(-mu) / 2."""
+        negative, exponential = net.NextScopedBlob("mu_neg"), net.NextScopedBlob("mu_neg_exp")
+        net.Negative(self.mu, negative)
+        net.Exp(negative, exponential)
+        net.Scale(exponential, weight, scale=0.5)
+
+    def log_std_reg(self, net, reg):
+        """Adds reg = mu / 2."""
+        net.Scale(self.mu, reg, scale=0.5)
+
+    def inv_var_init(self):
+        """Makes k, with a regularizer that keeps it positive."""
+        if self.pos_optim_method == "log_barrier":
+            regularizer = LogBarrier(reg_lambda=self.reg_lambda)
+        elif self.pos_optim_method == "pos_grad_proj":
+            regularizer = BoundedGradientProjection(lb=0, left_open=True)
+        else:
+            raise TypeError(f"unknown positivity optimization method: {self.pos_optim_method}")
+        self.k = self._create("k", 2.0 * self.weights, regularizer)
+
+    def inv_var_weight(self, x, net, weight):
+        """Adds weight = k / 2."""
+        net.Scale(self.k, weight, scale=0.5)
+
+    def inv_var_reg(self, net, reg):
+        """Adds reg = -log(k) / 2."""
+        logarithm = net.NextScopedBlob("log_k")
+        net.Log(self.k, logarithm)
+        net.Scale(logarithm, reg, scale=-0.5)
+
+    def add_ops(self, net):
+        """Adds the sum of weight * loss + reg."""
+        losses = self.concat_data(net)
+        weight, reg, product, total = map(
+            net.NextScopedBlob, ("weight", "reg", "weighted_x", "weighted_x_add_reg"))
+        self.weight_func(losses, net, weight)
+        self.reg_func(net, reg)
+        net.Mul([weight, losses], product)
+        net.Add([product, reg], total)
+        net.SumElements(total, self.output_schema())
+        if self.enable_diagnose:
+            for i, blob in enumerate(self.weight_i):
+                net.Slice(weight, blob, starts=[i], ends=[i + 1])

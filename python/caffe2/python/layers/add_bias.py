@@ -1,0 +1,26 @@
+"""A trained shift."""
+
+from caffe2.python import schema
+from caffe2.python.layers._inputs import require_scalar, uniform_filler
+from caffe2.python.layers.layers import ModelLayer
+
+
+class AddBias(ModelLayer):
+    """x + b of a Scalar of [inputs] elements."""
+
+    def __init__(self, model, input_record, bias_init=None, bias_optim=None, name="add_bias"):
+        super().__init__(model, name, input_record)
+        require_scalar(input_record)
+        shape = input_record.field_type().shape
+        assert len(shape) > 0, "AddBias expects limited dimensions of the input tensor"
+        assert shape[0] > 0, f"AddBias expects input dimensions > 0, got {shape[0]}"
+        self.b = self.create_param(
+            param_name="b", shape=[shape[0]], initializer=bias_init or uniform_filler(shape[0]),
+            optimizer=bias_optim)
+        self.output_schema = schema.Scalar(
+            (input_record.field_type().base, (shape[0],)), self.get_next_blob_reference("output"))
+
+    def add_ops(self, net):
+        """Adds Add."""
+        net.Add(self.input_record.field_blobs() + [self.b], self.output_schema.field_blobs(),
+                broadcast=1)

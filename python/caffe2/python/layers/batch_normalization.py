@@ -1,0 +1,69 @@
+"""Batch normalization."""
+
+import numpy as np
+
+from caffe2.python import schema
+from caffe2.python.layers._inputs import require_scalar
+from caffe2.python.layers.layers import ModelLayer
+
+
+def scale_and_bias(layer, dims, scale_init_value, scale_optim, bias_optim):
+    """The parameters "scale" and "bias" of a normalization, of shape [dims]."""
+    return [
+        layer.create_param(param_name=name, shape=[dims],
+                           initializer=("ConstantFill", {"value": value}), optimizer=optimizer)
+        for name, value, optimizer in (("scale", scale_init_value, scale_optim),
+                                       ("bias", 0.0, bias_optim))]
+
+
+class BatchNormalization(ModelLayer):
+    """SpatialBN, of rows with elements [channels], or images of either order.
+
+    Training normalizes by the batch and updates the running statistics, which the other nets use.
+    """
+
+    def __init__(self, model, input_record, name="batch_normalization", scale_optim=None,
+                 bias_optim=None, momentum=0.9, order="NCHW", scale_init_value=1.0, **kwargs):
+        super().__init__(model, name, input_record, **kwargs)
+        require_scalar(input_record)
+        self.input_shape = input_record.field_type().shape
+        if len(self.input_shape) == 3:
+            if order not in ("NCHW", "NHWC"):
+                raise ValueError(f"Please specify a correct order, not {order}")
+            input_dims = self.input_shape[0 if order == "NCHW" else 2]
+        else:
+            assert len(self.input_shape) == 1, "This layer supports only 4D or 2D tensors"
+            input_dims = self.input_shape[0]
+        self.output_schema = schema.Scalar(
+            (np.float32, self.input_shape), self.get_next_blob_reference("output"))
+        self.momentum = momentum
+        self.order = order
+        self.scale, self.bias = scale_and_bias(
+            self, input_dims, scale_init_value, scale_optim, bias_optim)
+        self.rm, self.riv = (
+            self.create_param(param_name=statistic, shape=[input_dims],
+                              initializer=("ConstantFill", {"value": value}),
+                              optimizer=model.NoOptim)
+            for statistic, value in (("running_mean", 0.0), ("running_inv_var", 1.0)))
+
+    def _add_ops(self, net, is_test, out_blob=None):
+        x = self.input_record()
+        flat = len(self.input_shape) == 1
+        if flat:
+            x = net.ExpandDims(x, dims=[2, 3])
+        output = out_blob or self.output_schema.field_blobs()
+        statistics = [] if is_test else [
+            self.rm, self.riv, net.NextScopedBlob("bn_saved_mean"),
+            net.NextScopedBlob("bn_saved_iv")]
+        net.SpatialBN([x, self.scale, self.bias, self.rm, self.riv], output + statistics,
+                      momentum=self.momentum, is_test=is_test, order=self.order)
+        if flat:
+            net.Squeeze(output, output, dims=[2, 3])
+
+    def add_train_ops(self, net):
+        """Adds the normalization by the batch."""
+        self._add_ops(net, is_test=False)
+
+    def add_ops(self, net):
+        """Adds the normalization by the running statistics."""
+        self._add_ops(net, is_test=True)

@@ -1,0 +1,63 @@
+"""The cross entropy by softmax."""
+
+import numpy as np
+
+from caffe2.python import schema
+from caffe2.python.layers._inputs import cast, float_weight, require_fields
+from caffe2.python.layers.label_smooth import smooth_categories
+from caffe2.python.layers.layers import ModelLayer
+
+
+class BatchSoftmaxLoss(ModelLayer):
+    """SoftmaxWithLoss of `prediction`, float [classes], and `label`, weighted by `weight` if there
+    is one: a Struct of `softmax` [classes] and `loss`, a float."""
+
+    def __init__(self, model, input_record, name="batch_softmax_loss", label_smoothing_matrix=None,
+                 label_prob=False, scale=1.0, average_by_batch_size=False, **kwargs):
+        """
+        Args:
+          label_smoothing_matrix: [classes, classes], whose row i replaces label i.
+          label_prob: whether labels are probabilities, float [classes], not integers.
+          scale: of the loss.
+          average_by_batch_size: whether to divide by the number of rows, not by their weights.
+        """
+        super().__init__(model, name, input_record, **kwargs)
+        require_fields(input_record, label=schema.Scalar(), prediction=schema.Scalar())
+        self.label_prob = label_prob
+        self.scale = scale
+        self.average_by_batch_size = average_by_batch_size
+        self.label_smoothing_matrix = None
+        if label_smoothing_matrix is not None:
+            self._set_smoothing(np.array(label_smoothing_matrix, np.float32))
+        self.output_schema = schema.Struct(
+            ("softmax", schema.Scalar(input_record.prediction.field_type(),
+                                      self.get_next_blob_reference("softmax"))),
+            ("loss", schema.Scalar(np.float32, self.get_next_blob_reference("loss"))))
+
+    def _set_smoothing(self, matrix):
+        assert matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1], (
+            f"a matrix of shape {matrix.shape} is not square")
+        self.label_smoothing_matrix = self.model.add_global_constant(
+            self.name + "_label_smoothing_matrix", array=matrix, dtype=np.float32)
+        self.label_dim = self.model.add_global_constant(
+            self.name + "_label_dim", array=matrix.shape[0], dtype=np.int64)
+        self.label_prob = True  # smoothed labels are probabilities
+
+    def _label(self, net):
+        label = self.input_record.label
+        if self.label_smoothing_matrix is not None:
+            smoothed = net.NextScopedBlob("smoothed_label")
+            return smooth_categories(
+                net, label, self.label_dim, self.label_smoothing_matrix, smoothed)
+        if self.label_prob or label.field_type().base == np.int32:
+            return label()
+        return cast(net, label, np.int32, net.NextScopedBlob("int32_label"))
+
+    def add_ops(self, net):
+        """Adds the loss."""
+        inputs = [self.input_record.prediction(), self._label(net)]
+        if "weight" in self.input_record:
+            inputs.append(float_weight(net, self.input_record))
+        net.SoftmaxWithLoss(
+            inputs, self.output_schema.field_blobs(), label_prob=self.label_prob, scale=self.scale,
+            average_by_batch_size=self.average_by_batch_size)

@@ -1,0 +1,35 @@
+"""A sum with trained weights."""
+
+from caffe2.python import schema
+from caffe2.python.layers.layers import ModelLayer
+
+
+class BlobWeightedSum(ModelLayer):
+    """The sum of at least two columns of one shape, each times a trained weight, 1 at first."""
+
+    def __init__(self, model, input_record, init_weights=None, weight_optim=None,
+                 name="blob_weighted_sum", **kwargs):
+        super().__init__(model, name, input_record, **kwargs)
+        self.blobs = input_record.field_blobs()
+        self.num_weights = len(self.blobs)
+        assert self.num_weights > 1, "BlobWeightedSum expects more than one input blobs"
+        shapes = [dtype.shape for dtype in input_record.field_types()]
+        assert len(shapes[0]) > 0, (
+            "BlobWeightedSum expects limited dimensions of the input tensor")
+        assert all(shape == shapes[0] for shape in shapes), (
+            f"Shape of input blobs should be the same shape {shapes[0]}, not {shapes}")
+        init_weights = init_weights or [1.0] * self.num_weights
+        assert len(init_weights) == self.num_weights, (
+            f"{len(init_weights)} weights for {self.num_weights} blobs")
+        self.weights = [
+            self.create_param(param_name=f"w_{i}", shape=[1],
+                              initializer=("ConstantFill", {"value": float(weight)}),
+                              optimizer=weight_optim)
+            for i, weight in enumerate(init_weights)]
+        self.output_schema = schema.Scalar(
+            input_record.field_types()[0], self.get_next_blob_reference("blob_weighted_sum_out"))
+
+    def add_ops(self, net):
+        """Adds WeightedSum."""
+        net.WeightedSum([blob for pair in zip(self.blobs, self.weights) for blob in pair],
+                        self.output_schema(), grad_on_w=True)

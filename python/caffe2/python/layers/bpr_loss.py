@@ -1,0 +1,42 @@
+"""The loss of Bayesian personalized ranking."""
+
+import numpy as np
+
+from caffe2.python import schema
+from caffe2.python.layers._inputs import require_fields
+from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.tags import Tags
+
+
+def repeated_positive_scores(net, record):
+    """The score of each row's positive, once for each of its negatives."""
+    return net.LengthsTile(
+        [record.pos_prediction(), record.neg_prediction["lengths"]()],
+        net.NextScopedBlob("pos_score_repeated"))
+
+
+class RankLoss(ModelLayer):
+    """Base of losses of `pos_prediction`, a float for each row, and `neg_prediction`, a list of
+    floats: a float."""
+
+    def __init__(self, model, input_record, name, **kwargs):
+        super().__init__(model, name, input_record, **kwargs)
+        require_fields(input_record, pos_prediction=schema.Scalar(),
+                       neg_prediction=schema.List(np.float32))
+        self.tags.add(Tags.EXCLUDE_FROM_PREDICTION)
+        self.output_schema = schema.Scalar(np.float32, self.get_next_blob_reference("output"))
+
+
+class BPRLoss(RankLoss):
+    """The sum of -log(sigmoid(positive - negative)) over the negatives of all rows (Rendle et al.,
+    "BPR: Bayesian personalized ranking from implicit feedback", arXiv:1205.2618)."""
+
+    def __init__(self, model, input_record, name="bpr_loss", **kwargs):
+        super().__init__(model, input_record, name, **kwargs)
+
+    def add_ops(self, net):
+        """Adds the sum of softplus(negative - positive)."""
+        negative = self.input_record.neg_prediction["values"]()
+        positive = repeated_positive_scores(net, self.input_record)
+        losses = net.Softplus([net.Sub([negative, positive])])
+        net.ReduceFrontSum(losses, self.output_schema.field_blobs())

@@ -1,0 +1,49 @@
+"""Trained weights of ranges of scores."""
+
+import numpy as np
+
+from caffe2.python import core, schema
+from caffe2.python.layers.layers import ModelLayer, get_categorical_limit
+from caffe2.python.layers.tags import Tags
+
+
+class BucketWeighted(ModelLayer):
+    """For each item of an IdScoreList the weight of the bucket of its score, 1 at first: a Struct
+    of `bucket_weights`.
+
+    Buckets are the integral parts of scores, up to `max_score` (default: the limit of the ids), or
+    lie between `bucket_boundaries`; with `hash_buckets` their numbers are hashed.
+    """
+
+    def __init__(self, model, input_record, max_score=0, bucket_boundaries=None, hash_buckets=True,
+                 weight_optim=None, name="bucket_weighted"):
+        super().__init__(model, name, input_record)
+        assert isinstance(input_record, schema.List), f"Incorrect input type {input_record!r}"
+        self.bucket_boundaries = bucket_boundaries
+        self.hash_buckets = hash_buckets
+        if bucket_boundaries is not None:
+            self.shape = len(bucket_boundaries) + 1
+        else:
+            self.shape = max_score if max_score > 0 else get_categorical_limit(input_record)
+        self.bucket_w = self.create_param(
+            param_name="bucket_w", shape=[self.shape],
+            initializer=("ConstantFill", {"value": 1.0}), optimizer=weight_optim)
+        self.output_schema = schema.Struct(
+            ("bucket_weights", schema.Scalar(
+                (np.float32, self.shape), self.get_next_blob_reference("bucket_w_gather"))))
+        self.tags.add(Tags.HANDLE_AS_SPARSE_LAYER)
+
+    def get_memory_usage(self):
+        """The number of weights."""
+        return self.shape
+
+    def add_ops(self, net):
+        """Adds the numbers of the buckets and Gather."""
+        scores = self.input_record.values()
+        if self.bucket_boundaries is not None:
+            buckets = net.Bucketize(scores, "buckets_int", boundaries=self.bucket_boundaries)
+        else:
+            buckets = net.Cast(scores, "buckets_int", to=core.DataType.INT32)
+        if self.hash_buckets:
+            buckets = net.IndexHash(buckets, "hashed_buckets_int", seed=0, modulo=self.shape)
+        net.Gather([self.bucket_w, buckets], self.output_schema.bucket_weights.field_blobs())

@@ -1,0 +1,45 @@
+"""Numbers of keys that are seen in training."""
+
+import numpy as np
+
+from caffe2.python import core, schema
+from caffe2.python.layers._inputs import require_scalar
+from caffe2.python.layers.layers import ModelLayer
+
+
+class MapToRange(ModelLayer):
+    """A Struct of `indices`, int64 in [0, max_index), which keys get from 1 on in the order in
+    which training sees them, and of `handler`, the index. Evaluation and prediction freeze it: new
+    keys are 0 from then on."""
+
+    def __init__(self, model, input_record, max_index, name="map_to_range", **kwargs):
+        super().__init__(model, name, input_record, **kwargs)
+        assert max_index > 0, f"max_index must be above 0, not {max_index}"
+        require_scalar(input_record)
+        self.max_index = max_index
+        self.handler = self.create_param(
+            param_name="handler", shape=[],
+            initializer=("LongIndexCreate", {"max_elements": max_index}), optimizer=model.NoOptim)
+        self.output_schema = schema.Struct(
+            ("indices", schema.Scalar(np.int64, self.get_next_blob_reference("indices"))),
+            ("handler", schema.Scalar(np.void, self.handler)))
+
+    def add_train_ops(self, net):
+        """Adds IndexGet."""
+        keys = self.input_record
+        if keys.field_type().base == np.int64:
+            keys = keys()
+        else:
+            keys = net.Cast(keys(), net.NextScopedBlob("indices_before_mapping"),
+                            to=core.DataType.INT64)
+        indices = net.IndexGet([self.handler, keys], self.output_schema.indices())
+        net.StopGradient(indices, indices)
+
+    def add_eval_ops(self, net):
+        """Adds IndexFreeze and IndexGet."""
+        net.IndexFreeze(self.handler, self.handler)
+        self.add_train_ops(net)
+
+    def add_ops(self, net):
+        """As for evaluation."""
+        self.add_eval_ops(net)

@@ -1,0 +1,74 @@
+"""Joining columns."""
+
+from collections import defaultdict
+
+import numpy as np
+
+from caffe2.python import schema
+from caffe2.python.layers.layers import ModelLayer
+
+
+def get_concatenated_feature_to_index(blobs_to_concat):
+    """{feature: its places} in the concatenation of Scalars, of those whose FeatureSpec has
+    feature_to_index; None if there are none."""
+    joined = defaultdict(list)
+    start = 0
+    for scalar in blobs_to_concat:
+        specs = getattr(scalar.metadata, "feature_specs", None)
+        places = getattr(specs, "feature_to_index", None)
+        if isinstance(places, dict):
+            for feature, indices in places.items():
+                joined[feature].extend(start + index for index in indices)
+        start += scalar.field_type().shape[0]
+    return dict(joined) or None
+
+
+class Concat(ModelLayer):
+    """The concatenation of the Scalars of a Struct along an axis (0: the rows), float.
+
+    With `add_axis` 1 along a new dimension at `axis`: three Scalars of [64] elements become one of
+    [192], or with ``axis=1, add_axis=1`` of [3, 64].
+    """
+
+    def __init__(self, model, input_record, axis=1, add_axis=0, name="concat", **kwargs):
+        super().__init__(model, name, input_record, **kwargs)
+        self.axis = axis
+        self.add_axis = add_axis
+        assert not (axis == 0 and add_axis == 1), "It's not allowed to add axis=0"
+        assert isinstance(input_record, schema.Struct), (
+            f"Incorrect input type. Expected Struct, but received: {input_record!r}")
+        shapes = [self._element_shape(name, field) for name, field in input_record.get_children()]
+        if axis == 0:
+            self.output_schema = schema.from_blob_list(
+                input_record[0], [self.get_next_blob_reference("output")])
+            return
+        output_dims = list(shapes[0])
+        output_dims[axis - 1] = sum(shape[axis - 1] for shape in shapes)
+        for shape in shapes:
+            others = [list(dims) for dims in (shape, shapes[0])]
+            for dims in others:
+                del dims[axis - 1]
+            assert others[0] == others[1], (
+                f"Shapes {shape} and {shapes[0]} are not compatible for Concat")
+        self.output_schema = schema.Scalar(
+            (np.float32, output_dims), self.get_next_blob_reference("output"))
+        places = get_concatenated_feature_to_index(input_record.fields.values())
+        if places:
+            self.output_schema.set_metadata(schema.Metadata(
+                feature_specs=schema.FeatureSpec(feature_to_index=places)))
+
+    def _element_shape(self, name, field):
+        assert isinstance(field, schema.Scalar), (
+            f"Incorrect input type for {name}. Expected Scalar, but got: {field!r}")
+        shape = list(field.field_type().shape)
+        if self.add_axis:
+            shape.insert(self.axis - 1, 1)
+        assert len(shape) >= self.axis, (
+            "Concat expects that limited dimensions of the input tensor")
+        return shape
+
+    def add_ops(self, net):
+        """Adds Concat."""
+        output = self.output_schema()
+        net.Concat(self.input_record.field_blobs(), [output, output + "_concat_dims"],
+                   axis=self.axis, add_axis=self.add_axis)

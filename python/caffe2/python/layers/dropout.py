@@ -1,0 +1,32 @@
+"""Dropout."""
+
+from caffe2.python.layers._inputs import require_scalar
+from caffe2.python.layers.layers import ModelLayer
+
+
+class Dropout(ModelLayer):
+    """Sets elements to 0 with a probability and scales the others, in training; with
+    `dropout_for_eval` in all nets."""
+
+    def __init__(self, model, input_record, name="dropout", ratio=0.5, dropout_for_eval=False,
+                 **kwargs):
+        super().__init__(model, name, input_record, **kwargs)
+        require_scalar(input_record)
+        assert 0 <= ratio < 1, f"Expected 0 <= ratio < 1, but got ratio of {ratio}"
+        self.output_schema = input_record.clone_schema()
+        self.output_schema.set_value(self.get_next_blob_reference("output"))
+        self.dropout_for_eval = dropout_for_eval
+        self.ratio = ratio
+
+    def _add_ops(self, net, is_test):
+        net.Dropout(self.input_record.field_blobs(),
+                    self.output_schema.field_blobs() + [net.NextScopedBlob("d_mask")],
+                    ratio=self.ratio, is_test=is_test)
+
+    def add_train_ops(self, net):
+        """Adds Dropout that drops."""
+        self._add_ops(net, is_test=False)
+
+    def add_ops(self, net):
+        """Adds Dropout that passes on, but for dropout_for_eval."""
+        self._add_ops(net, is_test=not self.dropout_for_eval)

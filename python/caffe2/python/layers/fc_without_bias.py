@@ -1,0 +1,36 @@
+"""The fully connected layer without a bias."""
+
+import numpy as np
+
+from caffe2.python import schema
+from caffe2.python.layers._inputs import require_scalar, uniform_filler
+from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.sampling_trainable_mixin import SamplingTrainableMixin
+
+
+class FCWithoutBias(SamplingTrainableMixin, ModelLayer):
+    """y = x w^T, float: [rows, inputs] to [rows, output_dims]."""
+
+    def __init__(self, model, input_record, output_dims, weight_init=None, weight_optim=None,
+                 name="fc_without_bias", uniform_weight_init_scale_numerator=1.0, **kwargs):
+        super().__init__(model, name, input_record, **kwargs)
+        require_scalar(input_record)
+        shape = input_record.field_type().shape
+        assert len(shape) > 0, "FCWithoutBias expects limited dimensions of the input tensor"
+        assert shape[0] > 0, f"FCWithoutBias expects input dimensions > 0, got {shape[0]}"
+        self.output_schema = schema.Scalar(
+            (np.float32, (output_dims,)), self.get_next_blob_reference("output"))
+        self.w = self.create_param(
+            param_name="w", shape=[output_dims, shape[0]],
+            initializer=weight_init or uniform_filler(
+                shape[0], uniform_weight_init_scale_numerator),
+            optimizer=weight_optim)
+
+    def _add_ops(self, net, params):
+        net.MatMul(self.input_record.field_blobs() + params, self.output_schema.field_blobs(),
+                   trans_b=1, **self.kwargs)
+
+    @property
+    def param_blobs(self):
+        """The weights."""
+        return [self.w]

@@ -1,0 +1,109 @@
+"""Columns of single features, of maps from feature ids to values."""
+
+from collections import defaultdict
+
+import numpy as np
+
+from caffe2.python import schema
+from caffe2.python.layers.layers import AccessedFeatures, ModelLayer
+
+# Feature type -> (the columns of values besides the ranges, name of the blob of ranges).
+_LIST_TYPES = {
+    "ID_LIST": ([("values", np.int64)], "id_list_ranges"),
+    "ID_SCORE_LIST": ([("ids", np.int64), ("scores", np.float32)], "id_score_list_ranges"),
+    "EMBEDDING": ([("values", np.float32)], "embeddings_ranges"),
+    "GENERIC_FEATURE": ([("values", np.float32)], "generics_ranges"),
+}
+
+
+class FeatureSparseToDense(ModelLayer):
+    """For each field of `input_specs`, a list of pairs (name, FeatureSpec), the features that the
+    spec names, in its order, of a map from feature ids to values.
+
+    Of the type FLOAT: float [features]. Of ID_LIST, ID_SCORE_LIST and EMBEDDING, maps to lists: a
+    Struct of `ranges`, int32 [features, 2], offset and length of each list among all values, and of
+    `values`, or `ids` and `scores`. GENERIC_FEATURE, of strings, is parsed by the operator
+    ParseGeneric.
+    """
+
+    def __init__(self, model, input_record, input_specs, name="feature_sparse_to_dense",
+                 default_dense_value=None, **kwargs):
+        """
+        Args:
+          default_dense_value: of features that a row has not: 0.0, the default, or NaN.
+        """
+        super().__init__(model, name, input_record, **kwargs)
+        default = float(default_dense_value or 0.0)
+        assert np.isnan(default) or default == 0.0, (
+            f"default_dense_value can only be 0.0 or NaN, not {default_dense_value}")
+        self.input_specs = input_specs
+        self.default_float_value = model.global_constants["NAN" if np.isnan(default) else "ZERO"]
+        self.zero_range = model.global_constants["ZERO_RANGE"]
+        self.output_schema = schema.Struct(*[
+            (field, self._output(field, specs)) for field, specs in input_specs])
+        for field, specs in input_specs:
+            schema.attach_metadata_to_scalars(
+                self.output_schema[field], schema.Metadata(feature_specs=specs))
+
+    def _output(self, field, specs):
+        count = len(specs.feature_ids)
+        assert len(specs.feature_names) == count, (
+            f"{len(specs.feature_names)} names for {count} features of {field}")
+
+        def column(dtype, suffix):
+            return schema.Scalar(dtype, self.get_next_blob_reference(f"{field}_{suffix}"))
+
+        if specs.feature_type == "FLOAT":
+            return column((np.float32, (count,)), "output")
+        if specs.feature_type not in _LIST_TYPES:
+            raise TypeError(f"Unsupported input type: {specs.feature_type}")
+        return schema.Struct(
+            ("ranges", column((np.int32, (count, 2)), "ranges")),
+            *[(name, column(dtype, name)) for name, dtype in _LIST_TYPES[specs.feature_type][0]])
+
+    def _parse(self, net, record, feature_type):
+        """(lengths of rows, feature ids, lengths of values, value blobs) of a field of lists."""
+        if feature_type == "GENERIC_FEATURE":
+            lengths, ids, value_lengths, values = net.ParseGeneric(
+                [record()], ["feature_lengths", "feature_ids", "value_lengths", "value_values"],
+                feature_type_enum=1)
+            return lengths, ids, value_lengths, [values]
+        values = record.values
+        return record.lengths(), record.keys(), values.lengths(), values.items.field_blobs()
+
+    def add_ops(self, net):
+        """Adds SparseToDenseMask for each field."""
+        for field, specs in self.input_specs:
+            record, output = self.input_record[field], self.output_schema[field]
+            if specs.feature_type == "FLOAT":
+                net.SparseToDenseMask(
+                    [record.keys(), record.values(), self.default_float_value, record.lengths()],
+                    [output()], mask=specs.feature_ids)
+                continue
+            columns, ranges_name = _LIST_TYPES[specs.feature_type]
+            lengths, ids, value_lengths, values = self._parse(net, record, specs.feature_type)
+            ranges = net.LengthsToRanges(value_lengths, net.NextScopedBlob(ranges_name))
+            net.SparseToDenseMask(
+                [ids, ranges, self.zero_range, lengths], output.ranges(), mask=specs.feature_ids)
+            # New blobs: whoever reads the outputs must not depend on the names of the inputs.
+            for (name, _), value in zip(columns, values):
+                net.Alias(value, output[name]())
+
+    def get_metadata(self):
+        """For each field ({type, names, ids of the features}, output blobs, output types)."""
+        metadata = []
+        for field, specs in self.input_specs:
+            features = {"type": specs.feature_type, "names": specs.feature_names,
+                        "ids": specs.feature_ids}
+            if specs.feature_type == "FLOAT":
+                features["cardinality"] = 1
+            output = self.output_schema[field]
+            metadata.append((features, output.field_blobs(), output.field_types()))
+        return metadata
+
+    def get_accessed_features(self):
+        """{field: list of AccessedFeatures} of the specs."""
+        accessed = defaultdict(list)
+        for field, specs in self.input_specs:
+            accessed[field].append(AccessedFeatures(specs.feature_type, set(specs.feature_ids)))
+        return accessed

@@ -1,0 +1,69 @@
+"""Layer normalization."""
+
+import numpy as np
+
+from caffe2.python import schema
+from caffe2.python.layers._inputs import require_scalar
+from caffe2.python.layers.batch_normalization import scale_and_bias
+from caffe2.python.layers.layers import ModelLayer
+
+
+class LayerNormalization(ModelLayer):
+    """Normalizes each row over the dimensions from `axis` on, then scales and shifts it by
+    parameters of the first element dimension.
+
+    With the operator LayerNorm, or without it by elementary ones, of rows [inputs] only.
+    """
+
+    def __init__(self, model, input_record, name="layer_normalization", scale_optim=None,
+                 bias_optim=None, epsilon=1e-4, axis=1, use_layer_norm_op=True,
+                 scale_init_value=1.0, **kwargs):
+        super().__init__(model, name, input_record, **kwargs)
+        require_scalar(input_record)
+        self.input_shape = input_record.field_type().shape
+        self.axis = axis
+        assert len(self.input_shape) >= 1, "This layer supports only >= 2D tensors"
+        self.output_schema = schema.Scalar(
+            (np.float32, self.input_shape), self.get_next_blob_reference("output"))
+        self.scale, self.bias = scale_and_bias(
+            self, self.input_shape[0], scale_init_value, scale_optim, bias_optim)
+        self.use_layer_norm_op = use_layer_norm_op
+        if use_layer_norm_op:
+            self.epsilon = epsilon
+        else:
+            assert len(self.input_shape) == 1, (
+                "When using alternative implementation, input data can only be 2D")
+            self.epsilon = model.maybe_add_global_constant(self.name + "_epsilon", float(epsilon))
+
+    def add_ops_with_layer_norm_op(self, net):
+        """Adds LayerNorm, scale and bias."""
+        normalized, _, _ = net.LayerNorm(
+            self.input_record.field_blobs(),
+            [net.NextScopedBlob(name) for name in ("ln_output", "ln_mean", "ln_stdev")],
+            axis=self.axis, epsilon=self.epsilon)
+        scaled = net.Mul([normalized, self.scale], [net.NextScopedBlob("ln_scaled")], broadcast=1,
+                         axis=self.axis)
+        net.Add([scaled, self.bias], self.output_schema.field_blobs(), broadcast=1, axis=self.axis)
+
+    def add_ops_without_layer_norm_op(self, net):
+        """Adds elementary operators, which broadcast as numpy does."""
+        x = self.input_record()
+        blob = net.NextScopedBlob
+        normalized, mean, deviation = blob("ln_output"), blob("ln_mean"), blob("ln_stdev")
+        net.ExpandDims([net.ReduceBackMean([x], [blob("ln_mean_arr")])], [mean], dims=[1])
+        centered = net.Sub([x, mean], [blob("ln_centered")])
+        squares = net.Sqr([centered], [blob("ln_sqr")])
+        mean_square = net.ReduceBackMean([squares], [blob("ln_sqr_mean")])
+        variance = net.Add([mean_square, self.epsilon], blob("ln_var"))
+        root = net.Pow([variance], [blob("ln_std_arr")], exponent=0.5)
+        net.ExpandDims([root], [deviation], dims=[1])
+        net.Div([centered, deviation], [normalized])
+        scaled = net.Mul([normalized, self.scale], [blob("ln_scaled")])
+        net.Add([scaled, self.bias], self.output_schema.field_blobs())
+
+    def add_ops(self, net):
+        """Adds the normalization."""
+        if self.use_layer_norm_op:
+            self.add_ops_with_layer_norm_op(net)
+        else:
+            self.add_ops_without_layer_norm_op(net)

@@ -1,0 +1,409 @@
+"""The base of all layers, their parameters, and the registry of layers by name."""
+
+import logging
+from collections import namedtuple
+
+import numpy as np
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import _import_c_extension as C
+from caffe2.python import core, schema, scope, utils
+from caffe2.python.layers.tags import TagContext
+
+logger = logging.getLogger(__name__)
+
+# Sparse features of a row: ids, or ids with scores.
+IdList = schema.List(np.int64)
+IdScoreList = schema.Map(np.int64, np.float32)
+IdListWithEvicted = schema.ListWithEvicted(np.int64)
+IdScoreListWithEvicted = schema.MapWithEvicted(np.int64, np.float32)
+
+# The id column a parameter is looked up by, and how many ids a row has on average.
+LayerPsParam = namedtuple("LayerPsParam", ["sparse_key", "average_length"])
+
+# Features that a layer reads: their type, as in a FeatureSpec, and the set of their ids.
+AccessedFeatures = namedtuple("AccessedFeatures", ["type", "ids"])
+
+
+# -- Records ---------------------------------------------------------------------------------------
+
+
+def almost_equal_schemas(record, original_schema, check_field_names=True, check_field_types=True,
+                         check_field_metas=False):
+    """schema.equal_schemas, for which IdList and IdScoreList also equal those with a column of
+    evicted ids."""
+    for plain, with_evicted in ((IdList, IdListWithEvicted),
+                                (IdScoreList, IdScoreListWithEvicted)):
+        if original_schema == plain:
+            return any(
+                schema.equal_schemas(record, candidate, check_field_names=check_field_names,
+                                     check_field_types=check_field_types,
+                                     check_field_metas=check_field_metas)
+                for candidate in (plain, with_evicted))
+    return schema.equal_schemas(record, original_schema)
+
+
+def get_key(record):
+    """The column of ids of an IdList or IdScoreList.
+
+    Raises NotImplementedError for other records, AssertionError if the column has no metadata.
+    """
+    if almost_equal_schemas(record, IdList):
+        key = record["values"]
+    elif almost_equal_schemas(record, IdScoreList, check_field_types=False):
+        key = record["values:keys"]
+    else:
+        raise NotImplementedError(f"not a list of ids: {record}")
+    assert key.metadata is not None, f"Blob {key()} doesn't have metadata"
+    return key
+
+
+def get_categorical_limit(record):
+    """The number that all ids of a list lie below, of the metadata, or None."""
+    return get_key(record).metadata.categorical_limit
+
+
+def get_avg_length(record):
+    """The expected number of items in a row of a List, of the metadata of its lengths."""
+    return record["lengths"].metadata.expected_value
+
+
+def set_request_only(field):
+    """Marks all columns of a field as the same for all rows of a request.
+
+    Raises AssertionError for a categorical limit on what are no integers.
+    """
+    for scalar in field.all_scalars():
+        metadata = scalar.metadata or schema.Metadata()
+        specs = metadata.feature_specs or schema.FeatureSpec()
+        integral = np.issubdtype(scalar.field_type(), np.integer)
+        assert integral or metadata.categorical_limit is None, (
+            "categorical_limit shouldn't be set for no-integer field")
+        scalar.set_metadata(metadata._replace(
+            feature_specs=specs._replace(feature_is_request_only=True, feature_to_index=None)))
+
+
+def is_request_only_scalar(scalar):
+    """Whether set_request_only has marked a column."""
+    metadata = scalar.field_metadata()
+    return bool(metadata) and all(
+        getattr(entry and entry.feature_specs, "feature_is_request_only", False)
+        for entry in metadata)
+
+
+# -- Registry --------------------------------------------------------------------------------------
+
+
+class InstantiationContext:
+    """What operators are generated for."""
+
+    ACCUMULATE_PRED = "accumulate_pred"  # predictions, labels and weights, kept for calibration
+    EVAL = "eval"
+    PREDICTION = "prediction"
+    TRAINING = "training"
+
+
+_LAYER_REGISTRY = {}
+
+
+def register_layer(name, layer):
+    """Makes a class known under a name; raises AssertionError if there is one."""
+    assert name not in _LAYER_REGISTRY, f"{name} already exists"
+    _LAYER_REGISTRY[name] = layer
+
+
+def layer_exists(name):
+    """Whether a class is registered under a name."""
+    return name in _LAYER_REGISTRY
+
+
+def get_layer_class(name):
+    """The class of a name; raises KeyError."""
+    return _LAYER_REGISTRY[name]
+
+
+def create_layer(layer_name, *args, **kwargs):
+    """A new layer, which is not yet part of its model; raises KeyError for an unknown name."""
+    return get_layer_class(layer_name)(*args, **kwargs)
+
+
+# -- Layers ----------------------------------------------------------------------------------------
+
+
+class LayerParameter:
+    """A parameter of a layer.
+
+    Attributes:
+      parameter: its BlobReference.
+      initializer: the OperatorDef that makes it, or None.
+      optimizer: the Optimizer that updates it, the model's NoOptim, or None for the default.
+      ps_param: a LayerPsParam of a parameter that is looked up by ids, or None.
+      regularizer: a Regularizer, or None.
+      shape: list of dimensions, or None if unknown. Raises AssertionError if set to another one.
+    """
+
+    def __init__(self, parameter=None, optimizer=None, initializer=None, ps_param=None,
+                 regularizer=None):
+        assert isinstance(parameter, core.BlobReference), (
+            f"expect {parameter} to be a blob reference")
+        self._shape = None  # before the initializer, which sets it
+        self.parameter = parameter
+        self.optimizer = optimizer
+        self.initializer = initializer
+        self.ps_param = ps_param
+        self.regularizer = regularizer
+
+    @property
+    def initializer(self):
+        """The OperatorDef that makes the parameter, or None."""
+        return self._initializer
+
+    @initializer.setter
+    def initializer(self, op):
+        assert op is None or core.IsOperator(getattr(op, "type", None)), (
+            f"initializer expects an operator, got type: {type(op)}")
+        self._initializer = op
+        if op is not None:
+            self.shape = self._infer_shape_from_initializer()
+
+    @property
+    def shape(self):
+        """List of dimensions, or None."""
+        return self._shape
+
+    @shape.setter
+    def shape(self, shape):
+        assert self._shape is None or self._shape == shape, (
+            f"inconsistent shape for layer parameter: {self}, expect: {self._shape}, "
+            f"but got {shape}")
+        self._shape = shape
+
+    def _infer_shape_from_initializer(self):
+        """By the argument, else by running the initializer, which may load the parameter."""
+        for arg in self.initializer.arg:
+            if arg.name == "shape":
+                return list(arg.ints)
+        shape_op = core.CreateOperator("Shape", [self.parameter], [self.parameter + "_shape"])
+        ws = C.Workspace()
+        try:
+            for op in (self.initializer, shape_op):
+                ws.run(op)
+        except RuntimeError as error:
+            logger.warning("Cannot infer the shape of blob %s from operator %s: %s",
+                           self.parameter, self.initializer.type, error)
+            return None
+        return ws.fetch_blob(str(shape_op.output[0])).tolist()
+
+    def __str__(self):
+        return str(self.parameter)
+
+
+class ModelLayer:
+    """A part of a model that adds its own operators to each kind of net.
+
+    Subclasses make their parameters (create_param) and set `output_schema`, a record, when they are
+    constructed, and define add_ops for prediction; where the other nets differ also add_eval_ops,
+    add_train_ops and add_ops_to_accumulate_pred.
+
+    Attributes:
+      name: unique in the model, and the name scope of parameters and blobs.
+      model: the LayerModelHelper.
+      kwargs: arguments that the layer does not know.
+      tags: a set; see Tags.
+      params: LayerParameters.
+      request_only: whether all inputs are the same for all rows of a request.
+    """
+
+    def __init__(self, model, prefix, input_record, predict_input_record_fields=None, tags=None,
+                 **kwargs):
+        """
+        Args:
+          prefix: the name, to which the model adds a number where there is one already.
+          input_record: the inputs.
+          predict_input_record_fields: the field or fields that prediction reads; default all.
+          tags: further than those of the current Tags blocks.
+        """
+        self.name = model.next_layer_name(prefix)
+        self.model = model
+        self.kwargs = kwargs
+        self._input_record = input_record
+        self._predict_input_record = None
+        if predict_input_record_fields:
+            if not isinstance(predict_input_record_fields, list):
+                predict_input_record_fields = [predict_input_record_fields]
+            self._predict_input_record = input_record[predict_input_record_fields]
+        scalars = input_record.all_scalars()
+        self.request_only = bool(scalars) and all(map(is_request_only_scalar, scalars))
+        self.precomputation_request_only = False
+        self.precomputation_object_only = False
+        self._output_schema = None
+        self._predict_output_schema = None
+        self.eval_output_schema = None
+        self.tags = set(tags or []) | set(TagContext.current().tags)
+        self.params = []
+        self._export_output_for_metrics = False
+        self._export_params_for_metrics = False
+
+    def get_type(self):
+        """The name of the class."""
+        return self.__class__.__name__
+
+    # -- Records -----------------------------------------------------------------------------------
+
+    def _check_output_schema(self):
+        assert self._output_schema is not None, "Schema is not initialized"
+        assert self._predict_output_schema is None or schema.is_schema_subset(
+            self._predict_output_schema, self._output_schema), (
+                "predict_output_schema is not a subset of the output_schema")
+
+    @property
+    def input_record(self):
+        """The inputs."""
+        return self._input_record
+
+    @property
+    def predict_input_record(self):
+        """The inputs that prediction reads."""
+        return self._predict_input_record or self._input_record
+
+    @property
+    def output_schema(self):
+        """The record of the outputs; set once."""
+        if self.request_only:
+            set_request_only(self._output_schema)
+        self._check_output_schema()
+        return self._output_schema
+
+    @output_schema.setter
+    def output_schema(self, output_schema):
+        assert self._output_schema is None, f"layer {self.name} has an output schema"
+        self._output_schema = output_schema
+
+    @property
+    def predict_output_schema(self):
+        """The outputs of prediction: those of output_schema, or some of them; set once."""
+        self._check_output_schema()
+        return self._predict_output_schema or self._output_schema
+
+    @predict_output_schema.setter
+    def predict_output_schema(self, output_schema):
+        assert self._predict_output_schema is None, (
+            f"layer {self.name} has an output schema of prediction")
+        self._predict_output_schema = output_schema
+
+    def get_next_blob_reference(self, name):
+        """A new blob of the model, "<layer>/<name>"."""
+        with scope.NameScope(self.name, reset=True):
+            return self.model.net.NextScopedBlob(name)
+
+    # -- Parameters --------------------------------------------------------------------------------
+
+    def create_param(self, param_name, shape, initializer, optimizer, ps_param=None,
+                     regularizer=None):
+        """Adds a parameter "<layer>/<param_name>", or the one that ParameterSharing puts in its
+        place; returns its blob.
+
+        Args:
+          shape: list of dimensions; None if the initializer knows it.
+          initializer: (operator type,) or (operator type, {argument: value}).
+          optimizer, ps_param, regularizer: as of LayerParameter.
+        """
+        with scope.NameScope(self.name, reset=True):
+            param = self.model.create_param(
+                param_name=param_name, shape=shape, initializer=initializer, optimizer=optimizer,
+                ps_param=ps_param, regularizer=regularizer)
+        assert all(param.parameter != other.parameter for other in self.params), (
+            f"layer {self.name} has two parameters {param}")
+        self.params.append(param)
+        return param.parameter
+
+    def get_parameters(self):
+        """The LayerParameters."""
+        return self.params
+
+    def get_fp16_compatible_parameters(self):
+        """The blobs of the parameters that may become float16."""
+        return []
+
+    def get_memory_usage(self):
+        """Bytes of large parameters."""
+        return 0
+
+    def get_accessed_features(self):
+        """{field: list of AccessedFeatures} of the features that the layer reads."""
+        return {}
+
+    # -- Operators ---------------------------------------------------------------------------------
+
+    def add_init_params(self, init_net):
+        """Adds the initializers of the parameters that the net does not make yet."""
+        for param in self.params:
+            init_op = param.initializer
+            if not init_op:
+                continue
+            device = scope.CurrentDeviceScope()
+            if device and not init_op.HasField("device_option"):
+                init_op = caffe2_pb2.OperatorDef()
+                init_op.CopyFrom(param.initializer)
+                init_op.device_option.CopyFrom(device)
+            known = (op for op in init_net.Proto().op if op.output == init_op.output)
+            if not any(utils.OpAlmostEqual(op, init_op, "debug_info") for op in known):
+                init_net._ExtendOps([init_op])
+
+    def add_operators(self, net, init_net=None, context=InstantiationContext.TRAINING):
+        """Adds the operators of an InstantiationContext, and initializers if there is an init net.
+
+        Raises AssertionError without an init net where parameters must be made.
+        """
+        with scope.NameScope(self.name):
+            assert init_net or context in (
+                InstantiationContext.PREDICTION, InstantiationContext.EVAL,
+                InstantiationContext.ACCUMULATE_PRED), (
+                    "Only prediction and eval context don't need init_net")
+            if init_net:
+                self.add_init_params(init_net)
+            add = {
+                InstantiationContext.TRAINING: self.add_train_ops,
+                InstantiationContext.EVAL: self.add_eval_ops,
+                InstantiationContext.ACCUMULATE_PRED: self.add_ops_to_accumulate_pred,
+            }.get(context, self.add_ops)
+            add(net)
+            if self._export_params_for_metrics and context in (
+                    InstantiationContext.TRAINING, InstantiationContext.EVAL):
+                self.add_param_copy_operators(net)
+
+    def add_ops(self, net):
+        """Adds the operators of prediction."""
+        raise NotImplementedError(f"{self.get_type()} defines no add_ops")
+
+    def add_eval_ops(self, net):
+        """Adds the operators of evaluation; by default those of prediction."""
+        self.add_ops(net)
+
+    def add_train_ops(self, net):
+        """Adds the operators of training; by default those of evaluation."""
+        self.add_eval_ops(net)
+
+    def add_ops_to_accumulate_pred(self, net):
+        """Adds the operators that keep predictions; by default those of evaluation."""
+        self.add_eval_ops(net)
+
+    # -- Metrics -----------------------------------------------------------------------------------
+
+    def add_param_copy_operators(self, net):
+        """Copies the parameters into the blobs of export_params_for_metrics."""
+        for param in self.params:
+            net.Copy([param.parameter],
+                     self.model.metrics_schema[str(param.parameter)].field_blobs())
+
+    def export_output_for_metrics(self):
+        """Adds the output to the model's metrics, as "<layer>/output"."""
+        self._export_output_for_metrics = True
+        self.model.add_metric_field(self.name + "/output", self.output_schema)
+
+    def export_params_for_metrics(self):
+        """Adds copies of the parameters to the model's metrics, by their names."""
+        self._export_params_for_metrics = True
+        for param in self.params:
+            copy = self.get_next_blob_reference(str(param).split("/")[-1] + "_copy")
+            self.model.add_metric_field(str(param.parameter), copy)

@@ -1,0 +1,27 @@
+"""The hinge loss of ranks."""
+
+from caffe2.python import core
+from caffe2.python.layers.bpr_loss import RankLoss, repeated_positive_scores
+
+
+class MarginRankLoss(RankLoss):
+    """The sum of max(0, margin - (positive - negative)) over the negatives of all rows, or the
+    mean."""
+
+    def __init__(self, model, input_record, name="margin_rank_loss", margin=0.1,
+                 average_loss=False, **kwargs):
+        super().__init__(model, input_record, name, **kwargs)
+        assert margin >= 0, f"For hinge loss, margin should be no less than 0, not {margin}"
+        self._margin = margin
+        self._average_loss = average_loss
+
+    def add_ops(self, net):
+        """Adds MarginRankingCriterion."""
+        negative = self.input_record.neg_prediction["values"]()
+        positive = repeated_positive_scores(net, self.input_record)
+        order = net.ConstantFill(
+            negative, net.NextScopedBlob("const_1"), value=1, dtype=core.DataType.INT32)
+        losses = net.MarginRankingCriterion(
+            [positive, negative, order], net.NextScopedBlob("rank_loss"), margin=self._margin)
+        reduce = net.AveragedLoss if self._average_loss else net.ReduceFrontSum
+        reduce(losses, self.output_schema.field_blobs())

@@ -1,0 +1,48 @@
+"""Similarities of all pairs of vectors."""
+
+from caffe2.python import schema
+from caffe2.python.layers._inputs import require_scalar
+from caffe2.python.layers.layers import ModelLayer
+
+
+class PairwiseSimilarity(ModelLayer):
+    """The products of each vector of `x_embeddings` [n, d] with each of `y_embeddings` [m, d], or
+    of all pairs of `all_embeddings`, in order of rows: [n m], or those that `indices_to_gather`
+    names. `output_dim` is their number; `pairwise_similarity_func` "dot" or "cosine_similarity".
+    """
+
+    def __init__(self, model, input_record, output_dim, pairwise_similarity_func="dot",
+                 name="pairwise_similarity", **kwargs):
+        super().__init__(model, name, input_record, **kwargs)
+        assert isinstance(input_record, schema.Struct), (
+            f"Incorrect input type. Expected Struct, but received: {input_record!r}")
+        both = "x_embeddings" in input_record and "y_embeddings" in input_record
+        assert ("all_embeddings" in input_record) != both, (
+            "either (all_embeddings) xor (x_embeddings and y_embeddings) should be given.")
+        self.pairwise_similarity_func = pairwise_similarity_func
+        names = ("x_embeddings", "y_embeddings") if both else ("all_embeddings",) * 2
+        self.x_embeddings, self.y_embeddings = (input_record[name] for name in names)
+        self.indices_to_gather = input_record.get("indices_to_gather")
+        for scalar in (self.x_embeddings, self.y_embeddings):
+            require_scalar(scalar)
+        if self.indices_to_gather is not None:
+            require_scalar(self.indices_to_gather)
+        self.output_schema = schema.Scalar(
+            (self.x_embeddings.field_type().base, (output_dim,)),
+            self.get_next_blob_reference("output"))
+
+    def add_ops(self, net):
+        """Adds BatchMatMul; raises NotImplementedError for an unknown function."""
+        x, y = self.x_embeddings(), self.y_embeddings()
+        if self.pairwise_similarity_func == "cosine_similarity":
+            x, y = net.Normalize(x, axis=1), net.Normalize(y, axis=1)
+        elif self.pairwise_similarity_func != "dot":
+            raise NotImplementedError(
+                f"pairwise_similarity_func={self.pairwise_similarity_func} is not valid")
+        products = net.BatchMatMul(
+            [x, y], [self.get_next_blob_reference(x + "_matmul")], trans_b=1)
+        if self.indices_to_gather is None:
+            net.Flatten(products, self.output_schema())
+        else:
+            flat = net.Flatten(products, products + "_flatten")
+            net.BatchGather([flat, self.indices_to_gather()], self.output_schema())

@@ -1,0 +1,44 @@
+"""Random features of the Gaussian kernel."""
+
+import numpy as np
+
+from caffe2.python import schema
+from caffe2.python.layers._inputs import require_scalar
+from caffe2.python.layers.layers import ModelLayer
+
+
+class RandomFourierFeatures(ModelLayer):
+    """sqrt(2 / output_dims) cos(x w^T + b) with random w and b: float [output_dims] (Rahimi and
+    Recht, "Random features for large-scale kernel machines", 2007)."""
+
+    def __init__(self, model, input_record, output_dims, sigma, w_init=None, b_init=None,
+                 name="random_fourier_features", **kwargs):
+        """
+        Args:
+          sigma: the bandwidth of the kernel.
+          w_init, b_init: default Gaussian of the deviation 1 / sigma, and uniform in [0, 2 pi].
+        """
+        super().__init__(model, name, input_record, **kwargs)
+        require_scalar(input_record)
+        input_dims = input_record.field_type().shape[0]
+        assert input_dims >= 1, f"Expected input dimensions >= 1, got {input_dims}"
+        assert output_dims >= 1, f"Expected output dimensions >= 1, got {output_dims}"
+        assert sigma > 0.0, f"Expected bandwidth > 0, got {sigma}"
+        self.output_dims = output_dims
+        self.output_schema = schema.Scalar(
+            (np.float32, (output_dims,)), self.get_next_blob_reference("output"))
+        self.w = self.create_param(
+            param_name="w", shape=[output_dims, input_dims],
+            initializer=w_init or ("GaussianFill", {"mean": 0.0, "std": 1.0 / sigma}),
+            optimizer=model.NoOptim)
+        self.b = self.create_param(
+            param_name="b", shape=[output_dims],
+            initializer=b_init or ("UniformFill", {"min": 0.0, "max": 2 * np.pi}),
+            optimizer=model.NoOptim)
+
+    def add_ops(self, net):
+        """Adds the features."""
+        angle = net.FC(self.input_record.field_blobs() + [self.w, self.b],
+                       net.NextScopedBlob("cosine_arg"))
+        cosine = net.Cos([angle], net.NextScopedBlob("new_feature_vec"))
+        net.Scale([cosine], self.output_schema.field_blobs(), scale=np.sqrt(2.0 / self.output_dims))

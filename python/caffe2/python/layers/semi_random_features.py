@@ -1,0 +1,52 @@
+"""Products of random and of learned features."""
+
+import numpy as np
+
+from caffe2.python import schema
+from caffe2.python.layers.arc_cosine_feature_map import ArcCosineFeatureMap
+
+
+class SemiRandomFeatures(ArcCosineFeatureMap):
+    """A Struct, float [output_dims] each, of `random`, the arc cosine features of random weights,
+    and `full`, those times x v^T + c of learned weights (Kawaguchi et al., "Deep semi-random
+    features for nonlinear function approximation", arXiv:1702.08882).
+
+    The input is a Scalar, or the Struct of another such layer, whose `random` then feeds the random
+    and `full` the learned weights.
+    """
+
+    def __init__(self, model, input_record, output_dims, s=1, scale_random=1.0, scale_learned=1.0,
+                 weight_init_random=None, bias_init_random=None, weight_init_learned=None,
+                 bias_init_learned=None, weight_optim=None, bias_optim=None,
+                 set_weight_as_global_constant=False, name="semi_random_features", **kwargs):
+        """Arguments as of ArcCosineFeatureMap, for the random and for the learned weights; the
+        optimizers are those of the learned ones."""
+        if isinstance(input_record, schema.Struct):
+            self.input_record_full = input_record.full
+            self.input_record_random = input_record.random
+        else:
+            self.input_record_full = self.input_record_random = input_record
+        super().__init__(
+            model, self.input_record_full, output_dims, s=s, scale=scale_random,
+            weight_init=weight_init_random, bias_init=bias_init_random,
+            set_weight_as_global_constant=set_weight_as_global_constant,
+            initialize_output_schema=False, name=name, **kwargs)
+        self.output_schema = schema.Struct(*[
+            (field, schema.Scalar((np.float32, output_dims),
+                                  model.net.NextScopedBlob(f"{name}_{field}_output")))
+            for field in ("full", "random")])
+        assert scale_learned > 0.0, f"Expected scale (learned) > 0, got {scale_learned}"
+        self.stddev = scale_learned * np.sqrt(1.0 / self.input_dims)
+        self.learned_w, self.learned_b = self._initialize_params(
+            "learned_w", "learned_b", w_init=weight_init_learned, b_init=bias_init_learned,
+            w_optim=weight_optim, b_optim=bias_optim)
+
+    def add_ops(self, net):
+        """Adds the features."""
+        learned = net.FC(
+            self.input_record_full.field_blobs() + [self.learned_w, self.learned_b],
+            net.NextScopedBlob("learned_features"))
+        random = self._heaviside_with_power(
+            net, self._random_features(net, self.input_record_random),
+            self.output_schema.random.field_blobs(), self.s)
+        net.Mul([random, learned], self.output_schema.full.field_blobs())

@@ -1,0 +1,44 @@
+"""Dropout of lists of ids."""
+
+from caffe2.python import schema
+from caffe2.python.layers.layers import IdList, ModelLayer
+
+
+class SparseDropoutWithReplacement(ModelLayer):
+    """An IdList in which, with a probability for each kind of net, a row's ids are replaced by the
+    one `replacement_value`. The probability 1 for prediction takes a feature out that only training
+    has."""
+
+    def __init__(self, model, input_record, dropout_prob_train, dropout_prob_eval,
+                 dropout_prob_predict, replacement_value, name="sparse_dropout", **kwargs):
+        super().__init__(model, name, input_record, **kwargs)
+        assert schema.equal_schemas(input_record, IdList), f"Incorrect input type {input_record!r}"
+        self.dropout_prob_train = float(dropout_prob_train)
+        self.dropout_prob_eval = float(dropout_prob_eval)
+        self.dropout_prob_predict = float(dropout_prob_predict)
+        self.replacement_value = int(replacement_value)
+        ratios = (self.dropout_prob_train, self.dropout_prob_eval, self.dropout_prob_predict)
+        assert all(0 <= ratio <= 1 for ratio in ratios), (
+            f"probabilities of dropout must be in [0, 1], not {ratios}")
+        assert any(ratios), "Ratios all set to 0.0 for train, eval and predict"
+        self.output_schema = schema.NewRecord(model.net, IdList)
+        for source, target in zip(input_record.all_scalars(), self.output_schema.all_scalars()):
+            target.set_metadata(source.metadata)
+
+    def _add_ops(self, net, ratio):
+        net.SparseDropoutWithReplacement(
+            [self.input_record.items(), self.input_record.lengths()],
+            [self.output_schema.items(), self.output_schema.lengths()], ratio=ratio,
+            replacement_value=self.replacement_value)
+
+    def add_train_ops(self, net):
+        """Adds the dropout of training."""
+        self._add_ops(net, self.dropout_prob_train)
+
+    def add_eval_ops(self, net):
+        """Adds the dropout of evaluation."""
+        self._add_ops(net, self.dropout_prob_eval)
+
+    def add_ops(self, net):
+        """Adds the dropout of prediction."""
+        self._add_ops(net, self.dropout_prob_predict)

@@ -1,0 +1,70 @@
+"""Smaller ranges of ids."""
+
+import numpy as np
+
+from caffe2.python import core, schema
+from caffe2.python.layers.layers import IdList, IdScoreList, ModelLayer
+from caffe2.python.layers.tags import Tags
+
+
+class SparseFeatureHash(ModelLayer):
+    """An IdList or IdScoreList whose ids are hashed into [0, modulo), or without `use_hashing`
+    taken modulo, with `use_divide_mod` after an integer division by `divisor`."""
+
+    def __init__(self, model, input_record, seed=0, modulo=None, use_hashing=True,
+                 use_divide_mod=False, divisor=None, name="sparse_feature_hash", **kwargs):
+        """
+        Args:
+          seed: of the hash.
+          modulo: default the desired hash size of the feature, or the limit of the ids.
+        """
+        super().__init__(model, name, input_record, **kwargs)
+        assert not (use_hashing and use_divide_mod), (
+            "use_hashing and use_divide_mod cannot be set true at the same time.")
+        if use_divide_mod:
+            assert divisor is not None and divisor >= 1, f"Unexpected divisor: {divisor}"
+            self.divisor = self.create_param(
+                param_name="divisor", shape=[1],
+                initializer=("GivenTensorInt64Fill", {"values": np.array([divisor])}),
+                optimizer=model.NoOptim)
+        self.seed = seed
+        self.use_hashing = use_hashing
+        self.use_divide_mod = use_divide_mod
+        self._is_id_list = schema.equal_schemas(input_record, IdList)
+        assert self._is_id_list or schema.equal_schemas(input_record, IdScoreList), (
+            "Input type must be one of (IdList, IdScoreList)")
+        metadata = self._keys(input_record).metadata or schema.Metadata()
+        self.modulo = modulo or self.extract_hash_size(metadata)
+        assert self.modulo >= 1, f"Unexpected modulo: {self.modulo}"
+        with core.NameScope(name):
+            self.output_schema = schema.NewRecord(
+                model.net, IdList if self._is_id_list else IdScoreList)
+        self._keys(self.output_schema).set_metadata(
+            metadata._replace(categorical_limit=self.modulo))
+        if input_record.lengths.metadata:
+            self.output_schema.lengths.set_metadata(input_record.lengths.metadata)
+        # The operators have no CUDA versions, and ids are on the CPU at first as a rule.
+        self.tags.add(Tags.CPU_ONLY)
+
+    def _keys(self, record):
+        return record.items if self._is_id_list else record.keys
+
+    def extract_hash_size(self, metadata):
+        """The modulo that a Metadata asks for; raises AssertionError if it asks for none."""
+        size = getattr(metadata.feature_specs, "desired_hash_size", None)
+        size = size or metadata.categorical_limit
+        assert size is not None, "desired_hash_size or categorical_limit must be set"
+        return size
+
+    def add_ops(self, net):
+        """Adds IndexHash, or Mod."""
+        net.Copy(self.input_record.lengths(), self.output_schema.lengths())
+        if not self._is_id_list:
+            net.Copy(self.input_record.values(), self.output_schema.values())
+        ids, hashed = self._keys(self.input_record)(), self._keys(self.output_schema)()
+        if self.use_hashing:
+            net.IndexHash(ids, hashed, seed=self.seed, modulo=self.modulo)
+            return
+        if self.use_divide_mod:
+            ids = net.Div([ids, self.divisor], [net.NextScopedBlob("quotient")])
+        net.Mod(ids, hashed, divisor=self.modulo, sign_follow_divisor=True)

@@ -1,0 +1,76 @@
+"""Tags of layers: marks by which nets are generated from some layers and not from others."""
+
+import functools
+
+from caffe2.python import context
+
+
+class TagContext(context.DefaultManaged):
+    """The tags of the open Tags blocks, which every new layer gets."""
+
+    def __init__(self, tags=None):
+        self.tags = tags or []
+
+    def add_tags(self, tags):
+        """Appends a list of tags."""
+        self.tags.extend(tags)
+
+    def remove_tags(self, tags):
+        """Takes the last tags off; raises AssertionError if they are others."""
+        assert self.tags[-len(tags):] == tags, f"{tags} are not the last of {self.tags}"
+        self.tags = self.tags[:-len(tags)]
+
+
+class Tags:
+    """``with Tags(tag_or_list):`` gives tags to the layers that are made in the block. Also a
+    decorator of functions. The attributes are the known tags."""
+
+    # The kinds of nets that a layer is left out of.
+    EXCLUDE_FROM_TRAIN = "exclude_from_train"
+    EXCLUDE_FROM_EVAL = "exclude_from_eval"
+    EXCLUDE_FROM_PREDICTION = "exclude_from_prediction"
+    EXCLUDE_FROM_ACCUMULATE_PRED = "exclude_from_accumulate_pred"
+    TRAIN_ONLY = [EXCLUDE_FROM_PREDICTION, EXCLUDE_FROM_EVAL, EXCLUDE_FROM_ACCUMULATE_PRED]
+    EVAL_ONLY = [EXCLUDE_FROM_PREDICTION, EXCLUDE_FROM_TRAIN, EXCLUDE_FROM_ACCUMULATE_PRED]
+    PREDICTION_ONLY = [EXCLUDE_FROM_TRAIN, EXCLUDE_FROM_EVAL, EXCLUDE_FROM_ACCUMULATE_PRED]
+
+    PREPROCESSING = "preprocessing"
+    HANDLE_AS_SPARSE_LAYER = "handle_as_sparse_layer"
+    PREFER_GPU = "prefer_gpu"
+    CPU_ONLY = "cpu_only"
+    LOCAL = "local"
+
+    # Hints for training on several machines: parameters to be split over parameter servers, or kept
+    # on one; parts of nets whose parameters belong together; dense ones updated without locks.
+    SPARSE_SHARDED = "sparse_sharded"
+    SPARSE_DONT_SHARD = "sparse_dont_shard"
+    COMPONENT = "component:"
+    PIPELINE = "pipeline:"
+    HOGWILD_DENSE = "hogwild_dense"
+    DT_TAGS = (SPARSE_SHARDED, SPARSE_DONT_SHARD, COMPONENT, HOGWILD_DENSE)
+    # What follows goes into extra_info of the net.
+    EXTRA_INFO = "extra_info:"
+    EMPTY_TAG = "empty_tag"
+
+    # Layers whose outputs replace columns of the input of prediction nets.
+    PREDICTION_SCHEMA = "prediction_schema"
+    FEATURE_TRANSFORM = "feature_transform"
+    FEATURE_TRANSFORM_SCHEMA = "feature_transform_schema"
+
+    def __init__(self, tags):
+        self.tags = tags if isinstance(tags, list) else [tags]
+
+    def __enter__(self):
+        TagContext.current().add_tags(self.tags)
+        return self
+
+    def __exit__(self, *error):
+        TagContext.current().remove_tags(self.tags)
+
+    def __call__(self, func):
+        @functools.wraps(func)
+        def wrapper(*args, **kwargs):
+            with self:
+                return func(*args, **kwargs)
+
+        return wrapper

@@ -1,0 +1,52 @@
+"""Objects by name (optimizers, regularizers, normalizers) for what is created within a block."""
+
+DEFAULT_MODIFIER = "DEFAULT"
+
+
+class ModifierContext:
+    """The modifiers of the open blocks; those of inner ones go before."""
+
+    def __init__(self):
+        self._stack = []
+
+    def _has_modifier(self, name):
+        return any(name in modifiers for modifiers in self._stack)
+
+    def _get_modifier(self, name):
+        for modifiers in reversed(self._stack):
+            if name in modifiers:
+                return modifiers[name]
+        return None
+
+    def _provided_modifier(self, name, kind):
+        if not self._has_modifier(name):
+            raise KeyError(f"{name} {kind} is not provided!")
+        return self._get_modifier(name)
+
+    def push_modifiers(self, modifiers):
+        """Opens a block with {name: modifier}."""
+        self._stack.append(dict(modifiers))
+
+    def pop_modifiers(self):
+        """Ends the innermost block."""
+        self._stack.pop()
+
+
+class UseModifierBase:
+    """A block with one modifier, named "DEFAULT", or with {name: modifier}. Subclasses define
+    _context_class(): whose current object knows the modifiers."""
+
+    def __init__(self, modifier_or_dict):
+        if not isinstance(modifier_or_dict, dict):
+            modifier_or_dict = {DEFAULT_MODIFIER: modifier_or_dict}
+        self._modifiers = modifier_or_dict
+
+    def _context_class(self):
+        raise NotImplementedError("a block of modifiers defines _context_class")
+
+    def __enter__(self):
+        self._context_class().current().push_modifiers(self._modifiers)
+        return self
+
+    def __exit__(self, *error):
+        self._context_class().current().pop_modifiers()

@@ -1,0 +1,51 @@
+"""Normalizations that layer models apply to the output of a layer."""
+
+
+class Normalizer:
+    """Called with a LayerModelHelper and a record, adds the layer that normalizes the record and
+    returns its output."""
+
+    def __call__(self, net, param):
+        return self._run(net, param)
+
+    def _run(self, net, param):
+        raise NotImplementedError("a Normalizer defines _run")
+
+
+class BatchNormalizer(Normalizer):
+    """The layer BatchNormalization."""
+
+    def __init__(self, momentum, scale_init_value=1.0):
+        """
+        Args:
+          momentum: what the running statistics keep of themselves in each run.
+          scale_init_value: the initial value of the scales.
+        """
+        super().__init__()
+        self._momentum = float(momentum)
+        self._scale_init_value = float(scale_init_value)
+
+    def _run(self, layer_model, param):
+        return layer_model.BatchNormalization(
+            param, momentum=self._momentum, scale_init_value=self._scale_init_value)
+
+
+class LayerNormalizer(Normalizer):
+    """The layer LayerNormalization."""
+
+    def __init__(self, epsilon, use_layer_norm_op=True, scale_init_value=1.0):
+        """
+        Args:
+          epsilon: added to the variance.
+          use_layer_norm_op: whether by the operator LayerNorm or by elementary ones.
+          scale_init_value: the initial value of the scales.
+        """
+        super().__init__()
+        self._epsilon = float(epsilon)
+        self._use_layer_norm_op = use_layer_norm_op
+        self._scale_init_value = float(scale_init_value)
+
+    def _run(self, layer_model, param):
+        return layer_model.LayerNormalization(
+            param, epsilon=self._epsilon, use_layer_norm_op=self._use_layer_norm_op,
+            scale_init_value=self._scale_init_value)

@@ -1,0 +1,24 @@
+"""Normalizers by name for the layers that are created within a block."""
+
+from caffe2.python import context
+from caffe2.python.modifier_context import ModifierContext, UseModifierBase
+
+
+class NormalizerContext(ModifierContext, context.DefaultManaged):
+    """The normalizers of the open UseNormalizer blocks, inner ones first."""
+
+    def has_normalizer(self, name):
+        """Whether an open block names it."""
+        return self._has_modifier(name)
+
+    def get_normalizer(self, name):
+        """Raises KeyError if no open block names it."""
+        return self._provided_modifier(name, "normalizer")
+
+
+class UseNormalizer(UseModifierBase):
+    """``with UseNormalizer({"BATCH": BatchNormalizer(0.1)}):`` around calls of
+    ``NormalizerContext.current().get_normalizer("BATCH")``."""
+
+    def _context_class(self):
+        return NormalizerContext
