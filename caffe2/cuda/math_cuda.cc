@@ -9,7 +9,7 @@ namespace caffe2::math {
 namespace {
 
 template <typename T>
-void Multiply(const cuda::MatmulProblem& problem, const T* a, const T* b, const T* bias, T* c,
+void Multiply(cuda::MatmulProblem problem, const T* a, const T* b, const T* bias, T* c,
               CUDAContext* context) {
   if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return;
   if (problem.k == 0) {
@@ -17,7 +17,14 @@ void Multiply(const cuda::MatmulProblem& problem, const T* a, const T* b, const 
     cuda::SetBytesAsync(c, 0, problem.batch * problem.m * problem.n * sizeof(T), context->stream());
     return;
   }
-  cuda::Matmul(problem, a, b, bias, c, context->device_id(), context->stream());
+  const auto matmul = [&] {
+    return cuda::Matmul(problem, a, b, bias, c, context->device_id(), context->stream());
+  };
+  if (matmul()) return;
+  cuda::LaunchRepeatRow(problem.m, problem.n, bias, c, context->stream());
+  problem.has_bias = false;
+  problem.beta = 1;
+  matmul();
 }
 
 }  // namespace

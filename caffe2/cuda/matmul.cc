@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "caffe2/core/device_backend.h"
 #include "caffe2/cuda/runtime.h"
@@ -14,6 +15,7 @@ namespace caffe2::cuda {
 namespace {
 
 constexpr size_t kWorkspaceBytes = 32 << 20;  // what NVIDIA recommends for Hopper
+constexpr int kMostAlgorithms = 8;            // to fall back on
 
 void Check(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) [[likely]]
@@ -36,7 +38,7 @@ cudaDataType_t DataType(TypeMeta type) {
 // first, and the bias, one value a column of c, is one a row of c^T, as its epilogue wants it.
 class Plan {
  public:
-  Plan(const MatmulProblem& p, bool aligned, const void* bias, cublasLtHandle_t handle)
+  Plan(const MatmulProblem& p, bool aligned, cublasLtHandle_t handle)
       : problem_(p), aligned_(aligned) {
     const cudaDataType_t type = DataType(p.type);
     const bool tf32 = p.type.Match<float>() && AllowTf32();
@@ -49,19 +51,37 @@ class Plan {
     if (p.has_bias) {
       Set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
       Set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type);
-      Set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);  // its alignment counts
+      // Not a pointer to read by: the heuristics look at its alignment.
+      Set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<uintptr_t>(Alignment()));
     }
     b_ = MakeLayout(type, p.trans_b ? p.k : p.n, p.trans_b ? p.n : p.k, p.b_stride);
     a_ = MakeLayout(type, p.trans_a ? p.m : p.k, p.trans_a ? p.k : p.m, p.a_stride);
     c_ = MakeLayout(type, p.n, p.m, p.c_stride);
-    ChooseAlgorithm(handle);
+    ListAlgorithms(handle);
   }
 
-  void Run(cublasLtHandle_t handle, const void* a, const void* b, const void* bias, void* c,
+  // False if there is none that adds the bias.
+  bool Run(cublasLtHandle_t handle, const void* a, const void* b, const void* bias, void* c,
            void* workspace, Stream stream) {
     if (problem_.has_bias) Set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
-    CHECK_CUBLAS(cublasLtMatmul(handle, operation_, &problem_.alpha, b, b_, a, a_, &problem_.beta,
-                                c, c_, c, c_, &algorithm_, workspace, kWorkspaceBytes, stream));
+    for (; chosen_ < algorithms_.size(); ++chosen_) {
+      const cublasStatus_t status =
+          cublasLtMatmul(handle, operation_, &problem_.alpha, b, b_, a, a_, &problem_.beta, c, c_,
+                         c, c_, &algorithms_[chosen_].algo, workspace, kWorkspaceBytes, stream);
+      if (status != CUBLAS_STATUS_SUCCESS && !has_run_) {
+        reason_ = cublasLtGetStatusString(status);
+        LOG(WARNING) << Name() << ": algorithm " << chosen_ << " of " << algorithms_.size()
+                     << " fails: " << reason_;
+        continue;
+      }
+      Check(status, "cublasLtMatmul");
+      has_run_ = true;
+      return true;
+    }
+    CAFFE_ENFORCE(problem_.has_bias, "cuBLASLt has no algorithm for ", Name(), ": ", reason_);
+    if (!is_logged_) LOG(WARNING) << "the bias is added apart: " << Name() << ": " << reason_;
+    is_logged_ = true;
+    return false;
   }
 
  private:
@@ -83,36 +103,53 @@ class Plan {
     return layout;
   }
 
-  void ChooseAlgorithm(cublasLtHandle_t handle) {
+  // Of all operands. Tensors begin at multiples of 256 bytes, but views and matrices of a batch
+  // need not.
+  uint32_t Alignment() const {
+    return aligned_ ? 16 : static_cast<uint32_t>(problem_.type.itemsize());
+  }
+
+  std::string Name() const {
+    return MakeString("a product of ", problem_.m, " x ", problem_.k, " by ", problem_.k, " x ",
+                      problem_.n, problem_.has_bias ? " with bias, " : ", ", problem_.type.name());
+  }
+
+  void ListAlgorithms(cublasLtHandle_t handle) {
     cublasLtMatmulPreference_t preference = nullptr;
     CHECK_CUBLAS(cublasLtMatmulPreferenceCreate(&preference));
-    const size_t workspace = kWorkspaceBytes;
-    CHECK_CUBLAS(cublasLtMatmulPreferenceSetAttribute(
-        preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof(workspace)));
-    // Tensors begin at multiples of 256 bytes, but views and matrices of a batch need not.
-    const uint32_t alignment = aligned_ ? 16 : static_cast<uint32_t>(problem_.type.itemsize());
+    const auto prefer = [preference](cublasLtMatmulPreferenceAttributes_t attribute,
+                                     const auto& value) {
+      CHECK_CUBLAS(
+          cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof(value)));
+    };
+    prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kWorkspaceBytes);
     for (const auto attribute :
          {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
-      CHECK_CUBLAS(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &alignment,
-                                                        sizeof(alignment)));
+      prefer(attribute, Alignment());
     }
-    cublasLtMatmulHeuristicResult_t result;
+    // Parts of a sum are added in float, not in the type of c.
+    prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+           static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
+    algorithms_.resize(kMostAlgorithms);
     int found = 0;
-    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(handle, operation_, b_, a_, c_, c_,
-                                                                 preference, 1, &result, &found);
+    const cublasStatus_t status =
+        cublasLtMatmulAlgoGetHeuristic(handle, operation_, b_, a_, c_, c_, preference,
+                                       kMostAlgorithms, algorithms_.data(), &found);
     cublasLtMatmulPreferenceDestroy(preference);
-    Check(status, "cublasLtMatmulAlgoGetHeuristic");
-    CAFFE_ENFORCE(found > 0, "cuBLASLt has no algorithm for a product of ", problem_.m, " x ",
-                  problem_.k, " by ", problem_.k, " x ", problem_.n, " ", problem_.type.name());
-    algorithm_ = result.algo;
+    algorithms_.resize(status == CUBLAS_STATUS_SUCCESS ? found : 0);
+    if (status != CUBLAS_STATUS_SUCCESS) reason_ = cublasLtGetStatusString(status);
   }
 
   MatmulProblem problem_;
   bool aligned_;  // all operands begin at multiples of 16 bytes
   cublasLtMatmulDesc_t operation_ = nullptr;
   cublasLtMatrixLayout_t a_ = nullptr, b_ = nullptr, c_ = nullptr;
-  cublasLtMatmulAlgo_t algorithm_;
+  std::vector<cublasLtMatmulHeuristicResult_t> algorithms_;  // the best first
+  size_t chosen_ = 0;
+  bool has_run_ = false;  // the chosen one
+  bool is_logged_ = false;
+  std::string reason_ = "the heuristics list none";
 };
 
 // Plans of one device, kept as long as the process: networks have a few dozen.
@@ -153,7 +190,7 @@ bool AllowTf32() {
   return allow;
 }
 
-void Matmul(const MatmulProblem& problem, const void* a, const void* b, const void* bias, void* c,
+bool Matmul(const MatmulProblem& problem, const void* a, const void* b, const void* bias, void* c,
             int device_id, Stream stream) {
   Device& device = DeviceOf(device_id);
   std::lock_guard<std::mutex> lock(device.mutex);
@@ -164,9 +201,9 @@ void Matmul(const MatmulProblem& problem, const void* a, const void* b, const vo
   const std::string key = KeyOf(problem, aligned);
   auto plan = device.plans.find(key);
   if (plan == device.plans.end()) {
-    plan = device.plans.try_emplace(key, problem, aligned, bias, device.handle).first;
+    plan = device.plans.try_emplace(key, problem, aligned, device.handle).first;
   }
-  plan->second.Run(device.handle, a, b, bias, c, device.workspace, stream);
+  return plan->second.Run(device.handle, a, b, bias, c, device.workspace, stream);
 }
 
 }  // namespace caffe2::cuda

@@ -22,9 +22,11 @@ struct MatmulProblem {
   bool has_bias = false;  // n elements of the same type
 };
 
-// Chooses an algorithm once for each problem and device, and keeps it. Sizes must be positive.
-// Thread-safe. Throws Error with cuBLASLt's status if it cannot do it.
-void Matmul(const MatmulProblem& problem, const void* a, const void* b, const void* bias, void* c,
+// Chooses an algorithm once for each problem and device, and keeps it: the first in the order of
+// cuBLASLt's heuristics that works. Returns false, and has done nothing, if there is none that adds
+// the bias, which is logged once. Sizes must be positive; `stream` is the device's compute stream.
+// Thread-safe. Throws Error with cuBLASLt's status if there is none without a bias either.
+bool Matmul(const MatmulProblem& problem, const void* a, const void* b, const void* bias, void* c,
             int device, Stream stream);
 
 // True if float products may use TF32 (environment variable CAFFE2_CUDA_TF32=1).

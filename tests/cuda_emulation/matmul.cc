@@ -45,8 +45,10 @@ void MultiplyAll(const MatmulProblem& p, const void* a, const void* b, const voi
 
 bool AllowTf32() { return false; }
 
-void Matmul(const MatmulProblem& problem, const void* a, const void* b, const void* bias, void* c,
+bool Matmul(const MatmulProblem& problem, const void* a, const void* b, const void* bias, void* c,
             int /*device*/, Stream stream) {
+  // As if there were no algorithm for it, so that callers' other way is tested, too.
+  if (problem.has_bias && problem.n == 1) return false;
   emulation::Perform(stream, [=] {
     if (problem.type.Match<float>()) {
       MultiplyAll<float>(problem, a, b, bias, c);
@@ -57,6 +59,7 @@ void Matmul(const MatmulProblem& problem, const void* a, const void* b, const vo
       MultiplyAll<bfloat16>(problem, a, b, bias, c);
     }
   });
+  return true;
 }
 
 }  // namespace caffe2::cuda

@@ -42,7 +42,8 @@ TEST_P(FullyConnectedTest, MatchesReference) {
 }
 INSTANTIATE_TEST_SUITE_P(Sizes, FullyConnectedTest,
                          ::testing::Values(Sizes{1, 1, 1}, Sizes{2, 3, 4}, Sizes{17, 5, 33},
-                                           Sizes{64, 10, 500}, Sizes{3, 100, 50}, Sizes{0, 3, 4}));
+                                           Sizes{64, 10, 500}, Sizes{9, 1, 33}, Sizes{3, 100, 50},
+                                           Sizes{0, 3, 4}));
 
 TEST(FullyConnectedTest, SplitsAtAxis) {
   Workspace ws;
