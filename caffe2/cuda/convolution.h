@@ -36,8 +36,10 @@ struct ConvProblem {
 // pool for the duration of the run. The plan is the one that cuDNN's heuristics list first; or, if
 // the environment variable CAFFE2_CUDA_PLAN_CACHE names a folder, the fastest of the first eight,
 // measured on the arrays of the first run that is not captured and kept there, so that later runs
-// give the same bits. Float problems use tensor cores only if AllowTf32(). Thread-safe. Throws
-// EnforceNotMet if cuDNN has no plan, OutOfMemoryError if the workspace does not fit.
+// give the same bits. One that fails when it first runs is logged, and the next takes its place.
+// Workspaces are at most an eighth of the device's memory, and 4 GiB. Float problems use tensor
+// cores only if AllowTf32(). Thread-safe. Throws EnforceNotMet if cuDNN has no plan,
+// OutOfMemoryError if the workspace does not fit.
 void Convolve(ConvDirection direction, const ConvProblem& problem, const void* x,
               const void* filter, const void* y, void* result, int device, Stream stream,
               bool add = false);

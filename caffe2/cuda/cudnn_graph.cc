@@ -7,8 +7,6 @@
 namespace caffe2::cuda {
 namespace {
 
-constexpr int kMostCandidates = 32;  // of one heuristic
-
 bool Contains(const std::vector<cudnnBackendNumericalNote_t>& notes,
               cudnnBackendNumericalNote_t note) {
   return std::find(notes.begin(), notes.end(), note) != notes.end();
@@ -36,19 +34,21 @@ std::vector<CudnnDescriptor> Candidates(const CudnnDescriptor& graph, const Cudn
       .Set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode);
   if (target.device != nullptr) heuristic.Set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *target.device);
   heuristic.Finalize();
+  // All of them: those that may be used can stand behind dozens that may not.
+  int64_t listed = 0, count = 0;
+  CheckCudnn(cudnnBackendGetAttribute(heuristic.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                      CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &listed, nullptr),
+             "number of engine configurations");
   std::vector<CudnnDescriptor> candidates;
-  std::array<cudnnBackendDescriptor_t, kMostCandidates> raw{};
-  for (auto& descriptor : raw) {
+  std::vector<cudnnBackendDescriptor_t> raw;
+  for (int64_t i = 0; i < listed; ++i) {
     candidates.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, "engine configuration");
-    descriptor = candidates.back().get();
+    raw.push_back(candidates.back().get());
   }
-  int64_t count = 0;
-  CheckCudnn(
-      cudnnBackendGetAttribute(heuristic.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                               CUDNN_TYPE_BACKEND_DESCRIPTOR, kMostCandidates, &count, raw.data()),
-      "engine configurations");
-  const auto found = std::clamp<int64_t>(count, 0, kMostCandidates);
-  candidates.erase(candidates.begin() + found, candidates.end());
+  CheckCudnn(cudnnBackendGetAttribute(heuristic.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                      CUDNN_TYPE_BACKEND_DESCRIPTOR, listed, &count, raw.data()),
+             "engine configurations");
+  candidates.erase(candidates.begin() + std::clamp<int64_t>(count, 0, listed), candidates.end());
   return candidates;
 }
 
@@ -189,7 +189,7 @@ std::vector<CudnnPlan> ListCudnnPlans(const CudnnDescriptor& graph, const CudnnT
   for (const auto mode : {CUDNN_HEUR_MODE_INSTANT, CUDNN_HEUR_MODE_FALLBACK}) {
     try {
       for (const CudnnDescriptor& candidate : Candidates(graph, target, mode)) {
-        if (plans.size() == most) return plans;
+        if (plans.size() == most) break;
         try {
           plans.push_back(MakePlan(candidate, target, rules, /*may_compile=*/plans.empty()));
         } catch (const Error& error) {
@@ -200,7 +200,12 @@ std::vector<CudnnPlan> ListCudnnPlans(const CudnnDescriptor& graph, const CudnnT
     } catch (const Error& error) {  // a heuristic that does not know this graph
       reason = error.what();
     }
-    if (!plans.empty()) return plans;
+    if (plans.empty()) continue;
+    if (mode == CUDNN_HEUR_MODE_FALLBACK) {
+      LOG(WARNING) << what << ": cuDNN has only fallback plans, which may be slow; the last one "
+                   << "was passed over because: " << reason;
+    }
+    return plans;
   }
   CAFFE_THROW("cuDNN has no plan for ", what, "; the last one failed because: ", reason);
 }

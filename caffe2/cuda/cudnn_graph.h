@@ -84,12 +84,13 @@ struct CudnnPlan {
 };
 struct CudnnPlanRules {
   bool tensor_cores = true;  // they round float inputs to TF32
-  int64_t most_workspace_bytes = int64_t{1} << 30;
+  // Float images in NHWC need room for them and the result in the other order.
+  int64_t most_workspace_bytes = int64_t{4} << 30;
 };
 // The plans that obey the rules and give the same bits every time, at most `most` of them, in the
 // order in which cuDNN's heuristics rank them; behind the first, only those that need no
-// compilation at run time, which takes up to two seconds each. Throws EnforceNotMet with the last
-// reason if there is none.
+// compilation at run time, which takes up to two seconds each. Where only its fallback, which is
+// slow, has any, that is logged. Throws EnforceNotMet with the last reason if there is none.
 std::vector<CudnnPlan> ListCudnnPlans(const CudnnDescriptor& graph, const CudnnTarget& target,
                                       const CudnnPlanRules& rules, const std::string& what,
                                       size_t most);

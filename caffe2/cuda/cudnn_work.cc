@@ -1,5 +1,6 @@
 #include "caffe2/cuda/cudnn_work.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -15,11 +16,19 @@
 namespace caffe2::cuda {
 namespace {
 
-// Plans of one device, kept as long as the process; none where cuDNN has none.
+constexpr size_t kMostPlans = 8;  // to choose from
+
+// What is kept of one work; no plan where cuDNN has none.
+struct Kept {
+  std::optional<CudnnPlan> plan;
+  bool has_run = false;
+};
+
+// Plans of one device, kept as long as the process.
 struct Device {
   std::mutex mutex;
   cudnnHandle_t handle = nullptr;
-  std::map<std::string, std::optional<CudnnPlan>> plans;
+  std::map<std::string, Kept> plans;
 };
 
 Device& DeviceOf(int id) {
@@ -80,6 +89,26 @@ bool MayMeasure(Stream stream) { return PlanCache::Default().is_kept() && !IsRec
 std::vector<CudnnPlan> ListPlans(const CudnnWork& work, const CudnnTarget& target, size_t most) {
   return ListCudnnPlans(work.graph(target), target, work.rules, work.key, most);
 }
+// On the device of the run, whose memory limits the workspace.
+std::vector<CudnnPlan> ListPlans(CudnnWork work, const Run& run, size_t most) {
+  const auto memory = static_cast<int64_t>(Properties(run.device).total_memory);
+  work.rules.most_workspace_bytes = std::min(work.rules.most_workspace_bytes, memory / 8);
+  return ListPlans(work, CudnnTarget{.handle = run.handle}, most);
+}
+
+std::string KeyOf(const CudnnWork& work, int device) {
+  return MakeString("cuDNN ", CudnnVersion(), ", ", Properties(device).name, ", ",
+                    AllowTf32() ? "TF32, " : "", work.key);
+}
+
+void Keep(const std::string& key, const CudnnPlan& plan) {
+  if (!PlanCache::Default().is_kept()) return;
+  try {
+    PlanCache::Default().Add(key, CudnnPlanText(plan));
+  } catch (const Error& error) {
+    LOG(WARNING) << "a plan cannot be kept (" << key << "): " << error.what();
+  }
+}
 
 int Fastest(const std::vector<CudnnPlan>& plans, const CudnnWork& work, const Run& run) {
   const Scratch instead(work.changed_bytes, run.device, run.stream);
@@ -98,24 +127,41 @@ int Fastest(const std::vector<CudnnPlan>& plans, const CudnnWork& work, const Ru
 // The plan in the cache, or the fastest of those that the heuristics rank first. Measuring writes
 // the same result again and again.
 CudnnPlan ChoosePlan(const CudnnWork& work, const Run& run) {
-  constexpr size_t kMostPlans = 8;
-  const CudnnTarget target{.handle = run.handle};
-  const std::string key = MakeString("cuDNN ", CudnnVersion(), ", ", Properties(run.device).name,
-                                     ", ", AllowTf32() ? "TF32, " : "", work.key);
+  const std::string key = KeyOf(work, run.device);
   if (const auto text = PlanCache::Default().Find(key)) {
     try {
-      return ReadCudnnPlan(*text, target);
+      return ReadCudnnPlan(*text, {.handle = run.handle});
     } catch (const Error& error) {
       LOG(WARNING) << "a plan in the cache is of no use (" << key << "): " << error.what();
     }
   }
-  if (!MayMeasure(run.stream)) return std::move(ListPlans(work, target, 1).front());
-  std::vector<CudnnPlan> plans = ListPlans(work, target, kMostPlans);
+  if (!MayMeasure(run.stream)) return std::move(ListPlans(work, run, 1).front());
+  std::vector<CudnnPlan> plans = ListPlans(work, run, kMostPlans);
   const int n = static_cast<int>(plans.size());
   const int best = n == 1 ? 0 : Fastest(plans, work, run);
   VLOG(1) << key << ": plan " << best << " of " << n << ", engine " << plans[best].engine;
-  PlanCache::Default().Add(key, CudnnPlanText(plans[best]));
+  Keep(key, plans[best]);
   return std::move(plans[best]);
+}
+
+// A plan may turn out not to work when it first runs: the next one that does takes its place. In a
+// recording it is too late for that.
+void RunKept(const CudnnWork& work, const Run& run, Kept* kept) {
+  try {
+    run(*kept->plan);
+    kept->has_run = true;
+    return;
+  } catch (const OutOfMemoryError&) {
+    throw;  // says nothing about the plan
+  } catch (const Error& error) {
+    if (kept->has_run || IsRecorded(run.stream)) throw;
+    LOG(WARNING) << work.key << ": another plan is looked for, as " << error.what();
+  }
+  std::vector<CudnnPlan> plans = ListPlans(work, run, kMostPlans);
+  const int n = static_cast<int>(plans.size());
+  kept->plan = std::move(plans[FirstThatWorks(n, [&](int i) { run(plans[i]); })]);
+  kept->has_run = true;
+  Keep(KeyOf(work, run.device), *kept->plan);
 }
 
 // Empty if cuDNN has none, which is logged.
@@ -139,9 +185,9 @@ void RunCudnnWork(const CudnnWork& work, const CudnnArrays& arrays, int device_i
   std::lock_guard<std::mutex> lock(device.mutex);
   CheckCudnn(cudnnSetStream(device.handle, stream), "stream");
   const Run run{device.handle, arrays, device_id, stream};
-  std::optional<CudnnPlan>& plan = device.plans[work.key];
-  if (!plan) plan = ChoosePlan(work, run);
-  run(*plan);
+  Kept& kept = device.plans[work.key];
+  if (!kept.plan) kept.plan = ChoosePlan(work, run);
+  RunKept(work, run, &kept);
 }
 
 bool TryCudnnWork(const CudnnWork& work, const CudnnArrays& arrays, int device_id, Stream stream) {
@@ -151,11 +197,21 @@ bool TryCudnnWork(const CudnnWork& work, const CudnnArrays& arrays, int device_i
   const Run run{device.handle, arrays, device_id, stream};
   auto found = device.plans.find(work.key);
   if (found == device.plans.end()) {
-    found = device.plans.emplace(work.key, TryChoosePlan(work, run)).first;
+    found = device.plans.emplace(work.key, Kept{TryChoosePlan(work, run)}).first;
   }
-  if (!found->second) return false;
-  run(*found->second);
-  return true;
+  Kept& kept = found->second;
+  if (!kept.plan) return false;
+  try {
+    RunKept(work, run, &kept);
+    return true;
+  } catch (const OutOfMemoryError&) {
+    throw;
+  } catch (const Error& error) {
+    if (kept.has_run || IsRecorded(stream)) throw;
+    LOG(WARNING) << "done in parts: " << work.key << ": " << error.what();
+    kept.plan.reset();
+    return false;
+  }
 }
 
 ConvPlanDescription DescribeCudnnWork(const CudnnWork& work, const std::string& device_json,

@@ -32,7 +32,8 @@ struct CudnnArrays {
 // device's pool for the duration of the run. Thread-safe. Throws EnforceNotMet if cuDNN has no
 // plan, OutOfMemoryError if the workspace does not fit.
 void RunCudnnWork(const CudnnWork& work, const CudnnArrays& arrays, int device, Stream stream);
-// The same, but returns false where cuDNN has no plan: logged the first time, remembered after.
+// The same, but returns false where cuDNN has no plan that works: logged the first time, remembered
+// after.
 bool TryCudnnWork(const CudnnWork& work, const CudnnArrays& arrays, int device, Stream stream);
 
 size_t CudnnVersion();  // of the library that is loaded

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -55,7 +56,8 @@ std::optional<std::string> PlanCache::Find(const std::string& key) const {
 void PlanCache::Add(const std::string& key, const std::string& text) const {
   if (folder_.empty()) return;
   CAFFE_ENFORCE(key.find('\n') == std::string::npos, "a key is one line: ", key);
-  const std::string path = PathOf(key), temporary = MakeString(path, ".", getpid());
+  static std::atomic<int> files{0};  // threads may add the same key
+  const std::string path = PathOf(key), temporary = MakeString(path, ".", getpid(), ".", ++files);
   std::ofstream file(temporary, std::ios::binary);
   file << key << '\n' << text;
   file.close();
@@ -74,6 +76,20 @@ void RegisterPlanScope(DeviceType type, std::string (*scope)(int device)) {
   Scopes()[type] = scope;
 }
 
+int FirstThatWorks(int n, const std::function<void(int)>& attempt) {
+  std::string reason = "there is no candidate";
+  for (int i = 0; i < n; ++i) {
+    try {
+      attempt(i);
+      return i;
+    } catch (const Error& error) {
+      reason = error.what();
+      LOG(WARNING) << "candidate " << i << " is passed over: " << reason;
+    }
+  }
+  CAFFE_THROW("no candidate works: ", reason);
+}
+
 int FastestOf(int n, const std::function<double(int)>& measure) {
   std::vector<std::vector<double>> times(n);
   std::vector<bool> works(n, true);
@@ -86,7 +102,7 @@ int FastestOf(int n, const std::function<double(int)>& measure) {
         if (round > 0) times[i].push_back(time);
       } catch (const Error& error) {
         reason = error.what();
-        VLOG(1) << "candidate " << i << " is passed over: " << reason;
+        LOG(WARNING) << "candidate " << i << " is passed over: " << reason;
         works[i] = false;
       }
     }

@@ -36,6 +36,10 @@ class PlanCache {
 // EnforceNotMet if none works.
 int FastestOf(int n, const std::function<double(int)>& measure);
 
+// The first candidate, of n, for which attempt(i) does not throw Error; the others are logged.
+// Throws EnforceNotMet if there is none.
+int FirstThatWorks(int n, const std::function<void(int)>& attempt);
+
 // What measured choices on a device hold for besides their keys: its name and the version of its
 // libraries, in one line. "host" for devices whose backend registers nothing.
 std::string PlanScopeOf(const Device& device);

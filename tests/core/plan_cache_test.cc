@@ -5,8 +5,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "caffe2/core/logging.h"
+#include "tests/core/log_lines.h"
 
 namespace caffe2 {
 namespace {
@@ -39,6 +41,21 @@ TEST_F(PlanCacheTest, FindsWhatAnotherProcessAdded) {
   EXPECT_EQ(files, 2) << "temporary files stay behind";
 }
 
+TEST_F(PlanCacheTest, ThreadsMayAddTheSameKey) {
+  const testing::LogLines lines;
+  const PlanCache cache(folder_);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&cache, t] {
+      for (int i = 0; i < 500; ++i) cache.Add("key", std::string(1000, static_cast<char>('a' + t)));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(lines.Count("cannot keep"), 0);
+  const std::string found = cache.Find("key").value_or("");
+  EXPECT_EQ(found, std::string(1000, found.empty() ? 'a' : found[0]));
+}
+
 TEST_F(PlanCacheTest, AFileOfAnotherKeyIsNoAnswer) {
   const PlanCache cache(folder_);
   cache.Add("key", "text");
@@ -62,6 +79,23 @@ TEST(FastestOfTest, TakesTheLeastMedian) {
       {9, 5, 5, 5, 5}, {9, 4, 90, 4, 4}, {9, 6, 6, 1, 6}};
   std::vector<int> round(3, 0);
   EXPECT_EQ(FastestOf(3, [&](int i) { return times[i][round[i]++]; }), 1);
+}
+
+TEST(FirstThatWorksTest, PassesOverWhatFails) {
+  std::vector<int> attempts;
+  EXPECT_EQ(FirstThatWorks(4,
+                           [&](int i) {
+                             attempts.push_back(i);
+                             if (i < 2) throw Error("broken");
+                           }),
+            2);
+  EXPECT_EQ(attempts, (std::vector<int>{0, 1, 2}));
+  try {
+    FirstThatWorks(2, [](int i) { throw Error(i == 0 ? "broken" : "worse"); });
+    FAIL() << "both failed";
+  } catch (const EnforceNotMet& error) {
+    EXPECT_NE(std::string(error.what()).find("worse"), std::string::npos) << error.what();
+  }
 }
 
 TEST(FastestOfTest, PassesOverWhatFails) {

@@ -16,7 +16,7 @@ bool HasPlan(FusedConvolution form, const Layer& layer, TypeMeta type, std::stri
   try {
     const auto plan =
         PlanFusedConvolution(form, ProblemOf(layer, type, channels_last, 256), H200());
-    return plan.engine >= 0 && plan.workspace_bytes <= int64_t{1} << 30;
+    return plan.engine >= 0 && plan.workspace_bytes <= int64_t{4} << 30;
   } catch (const Error& error) {
     *reason = error.what();
     return false;
