@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <sstream>
 #include <vector>
@@ -21,7 +22,8 @@ std::map<DeviceType, std::string (*)(int)>& Scopes() {
   return *scopes;
 }
 
-constexpr int kRounds = 5;  // the first is the warm-up
+constexpr int kRounds = 5;          // the first is the warm-up
+constexpr double kManyTimes = 4.0;  // the best one's time: not worth more rounds
 
 // FNV-1a, the same in every build.
 uint64_t HashOf(const std::string& text) {
@@ -91,28 +93,32 @@ int FirstThatWorks(int n, const std::function<void(int)>& attempt) {
 }
 
 int FastestOf(int n, const std::function<double(int)>& measure) {
-  std::vector<std::vector<double>> times(n);
+  std::vector<std::vector<double>> times(n);  // by round
   std::vector<bool> works(n, true);
   std::string reason = "there is no candidate";
   for (int round = 0; round < kRounds; ++round) {
+    double least = std::numeric_limits<double>::infinity();
     for (int i = 0; i < n; ++i) {
       if (!works[i]) continue;
       try {
-        const double time = measure(i);
-        if (round > 0) times[i].push_back(time);
+        times[i].push_back(measure(i));
+        least = std::min(least, times[i].back());
       } catch (const Error& error) {
         reason = error.what();
         LOG(WARNING) << "candidate " << i << " is passed over: " << reason;
         works[i] = false;
       }
     }
+    for (int i = 0; round == 1 && i < n; ++i) {
+      works[i] = works[i] && std::min(times[i][0], times[i][1]) <= kManyTimes * least;
+    }
   }
   int best = -1;
   double least = 0;
   for (int i = 0; i < n; ++i) {
     if (!works[i]) continue;
-    std::sort(times[i].begin(), times[i].end());
-    const double median = times[i][times[i].size() / 2];
+    std::sort(times[i].begin() + 1, times[i].end());
+    const double median = times[i][1 + (times[i].size() - 1) / 2];
     if (best < 0 || median < least) {
       best = i;
       least = median;

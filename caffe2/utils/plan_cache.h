@@ -32,8 +32,8 @@ class PlanCache {
 
 // The candidate, of n, whose median of several measured times is least: measure(i) gives one time
 // in any unit, and throws Error if candidate i does not work; such candidates are logged and passed
-// over. All are measured in turns, so that a clock that changes meets all of them. Throws
-// EnforceNotMet if none works.
+// over. All are measured in turns, so that a clock that changes meets all of them; after two turns
+// those that took many times as long as the best go out. Throws EnforceNotMet if none works.
 int FastestOf(int n, const std::function<double(int)>& measure);
 
 // The first candidate, of n, for which attempt(i) does not throw Error; the others are logged.

@@ -98,6 +98,15 @@ TEST(FirstThatWorksTest, PassesOverWhatFails) {
   }
 }
 
+TEST(FastestOfTest, DoesNotWaitForWhatIsManyTimesSlower) {
+  // The first turn, in which a candidate may be loaded, does not decide alone.
+  const std::vector<std::vector<double>> times = {
+      {90, 5, 5, 5, 5}, {50, 50}, {90, 4, 4, 4, 4}, {5, 90, 6, 6, 6}};
+  std::vector<size_t> turns(4, 0);
+  EXPECT_EQ(FastestOf(4, [&](int i) { return times[i].at(turns[i]++); }), 2);
+  EXPECT_EQ(turns, (std::vector<size_t>{5, 2, 5, 5}));
+}
+
 TEST(FastestOfTest, PassesOverWhatFails) {
   EXPECT_EQ(FastestOf(2,
                       [](int i) {

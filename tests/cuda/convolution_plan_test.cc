@@ -1,4 +1,7 @@
 // cuDNN's plans for an H200, made from its description: no GPU is needed.
+#include <iostream>
+
+#include "caffe2/cuda/runtime.h"
 #include "tests/cuda/resnet50_layers.h"
 
 namespace caffe2::cuda {
@@ -120,6 +123,17 @@ TEST(ConvolutionPlanTest, UnusualShapesOfAllTypes) {
       }
     }
   }
+}
+
+// Here there is one: plans for it are made as runs make them, and its description is what tests
+// elsewhere should take.
+TEST(ConvolutionPlanTest, TheDeviceOfThisMachine) {
+  if (DeviceCount() == 0) GTEST_SKIP() << DeviceProblem();
+  SetDevice(0);
+  const std::string device = DescribeDevice(0);
+  std::cout << device << "\n";
+  const ConvProblem problem = ProblemOf({64, 64, 56, 3, 1}, TypeMeta::Make<float16>(), true, 256);
+  EXPECT_GE(PlanConvolution(ConvDirection::kForward, problem, device).engine, 0);
 }
 
 TEST(ConvolutionPlanTest, RefusesTypesItDoesNotHave) {
