@@ -24,7 +24,6 @@ class NcclCommunicator final : public Communicator {
         name_(options.name),
         timeout_(options.timeout),
         device_(device),
-        compute_(cuda::GetStream(device, cuda::kComputeStream)),
         stream_(cuda::GetStream(device, cuda::kCommunicationStream)),
         before_(device),
         launched_(device),
@@ -55,8 +54,8 @@ class NcclCommunicator final : public Communicator {
 
   void Await() override {
     if (!waiting_) return;
-    if (cuda::IsRecorded(compute_)) {
-      group_->Join(compute_);
+    if (cuda::IsRecorded(Compute())) {
+      group_->Join(Compute());
       waiting_ = false;
       return;
     }
@@ -75,7 +74,7 @@ class NcclCommunicator final : public Communicator {
     deadline_ = Deadline(timeout_);
   }
   void AwaitRecorded() override {
-    launched_.Record(compute_);
+    launched_.Record(Compute());
     while (!RecordedIsDone()) {
       Guarded([this] {
         group_->CheckErrors();
@@ -104,8 +103,8 @@ class NcclCommunicator final : public Communicator {
     const size_t bytes = counts[rank()] * type.itemsize();
     Tensor part = Scratch(bytes);
     auto* to = static_cast<char*>(data);
-    cuda::CopyAsync(part.raw_mutable_data(), to + begin * type.itemsize(), bytes, compute_);
-    cuda::CopyAsync(to, part.raw_data(), bytes, compute_);
+    cuda::CopyAsync(part.raw_mutable_data(), to + begin * type.itemsize(), bytes, Compute());
+    cuda::CopyAsync(to, part.raw_data(), bytes, Compute());
   }
   void DoBarrier() override {
     char one = 0;
@@ -117,11 +116,11 @@ class NcclCommunicator final : public Communicator {
     Tensor gathered = Scratch(bytes * size());
     auto* data = static_cast<char*>(gathered.raw_mutable_data());
     char* place = data + rank() * bytes;
-    cuda::CopyAsync(place, own, bytes, compute_);
+    cuda::CopyAsync(place, own, bytes, Compute());
     Start([&] { group_->Allgather(place, data, bytes); });
     Await();
-    cuda::CopyAsync(all, data, bytes * size(), compute_);
-    cuda::Synchronize(compute_);
+    cuda::CopyAsync(all, data, bytes * size(), Compute());
+    cuda::Synchronize(Compute());
   }
 
   void BeginOperation(const std::string& description, bool /*agreeing*/) override {
@@ -147,9 +146,12 @@ class NcclCommunicator final : public Communicator {
     }
   }
 
+  // Another one while a graph is recorded.
+  cuda::Stream Compute() const { return cuda::GetStream(device_, cuda::kComputeStream); }
+
   template <typename Body>
   void Start(const Body& body) {
-    before_.Record(compute_);
+    before_.Record(Compute());
     before_.Delay(stream_);
     deadline_ = Deadline(timeout_);
     Guarded(body);
@@ -192,7 +194,7 @@ class NcclCommunicator final : public Communicator {
   const std::string name_;
   milliseconds timeout_;
   const int device_;
-  const cuda::Stream compute_, stream_;
+  const cuda::Stream stream_;
   cuda::Event before_;    // what the compute stream held when the last operation was started
   cuda::Event launched_;  // a graph with recorded operations
   std::string operation_;

@@ -107,12 +107,14 @@ CUDAContext::CUDAContext(const DeviceOption& option) : BaseContext(option) {
 }
 
 void CUDAContext::SwitchToDevice(int stream_id) {
+  CAFFE_ENFORCE_EQ(stream_id, cuda::kComputeStream, "operators of CUDA devices run on stream 0");
   cuda::SetDevice(device_id());
   stream_ = cuda::GetStream(device_id(), stream_id);
 }
 
 void CUDAContext::FinishDeviceComputation() {
-  cuda::Synchronize(stream_);
+  // Not stream_: that may be one of a recording, which is over.
+  cuda::Synchronize(cuda::GetStream(device_id(), cuda::kComputeStream));
   cuda::KernelReport* report = this->report();
   if (report->kind == cuda::KernelReport::kNone) return;
   const cuda::KernelReport copy = *report;

@@ -10,7 +10,10 @@ namespace caffe2::cuda {
 // that it passes are those of the recording, for ever. Throws what body throws, and Error if body
 // does what cannot be recorded: waits for the device, copies from or to the host, or keeps memory
 // that it allocated meanwhile. Memory that it gives back belongs to the graph. Nothing has been
-// done when it throws. The calling thread must put nothing into other streams meanwhile.
+// done when it throws. The calling thread must put nothing into other streams meanwhile; other
+// threads may use the device as they like, and record graphs of their own: GetStream (runtime.h)
+// gives the thread that records streams of the recording for those of the device, but for the copy
+// stream.
 class Graph {
  public:
   Graph(int device, const std::function<void()>& body);

@@ -221,9 +221,10 @@ void NcclGroup::Abort() {
 
 struct LocalNcclGroup::State {
   explicit State(const std::vector<int>& ids) : devices(ids), comms(ids.size()) {
-    const DeviceGuard guard(devices[0]);  // NCCL changes which device is current
+    const DeviceGuard guard(devices[0]);
     const ncclResult_t status =
         Nccl().init_all(comms.data(), static_cast<int>(devices.size()), devices.data());
+    SetDevice(devices[0]);  // the guard would not know that NCCL has changed it
     if (status != ncclSuccess) Throw(status, "joining the devices of a process", nullptr);
   }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "caffe2/core/logging.h"
@@ -62,6 +63,8 @@ const DeviceList& Devices() {
   return devices;
 }
 
+using Streams = std::map<int, cudaStream_t>;  // of one device, by number
+
 // Everything this process keeps of one device. Made once, never destroyed: the driver may be gone
 // before static objects are.
 struct DeviceState {
@@ -69,8 +72,9 @@ struct DeviceState {
   cudaMemPool_t pool = nullptr;
   KernelReport* report = nullptr;
   std::mutex mutex;
-  std::map<int, cudaStream_t> streams;
+  Streams streams;
   cudaStream_t compute = nullptr;
+  std::vector<Streams> for_recording;  // those that no recording has now
 };
 
 // The device that the thread has made current, or -1. A thread that has never chosen keeps what the
@@ -141,10 +145,12 @@ void FreeToPool(void* data, cudaStream_t stream) {
   }
 }
 
-// Memory of a recording: what is given back while it lasts is given out again to the same stream,
-// in the order of the recording, and stays with the graph.
+// What is recorded goes into streams of its own, which stand for those of the device while the
+// recording lasts: other threads go on with these. Memory that is given back meanwhile is given out
+// again to the same stream, in the order of the recording, and stays with the graph.
 struct Recording {
   int device = 0;
+  Streams streams;
   std::map<cudaStream_t, std::multimap<size_t, void*>> idle;  // by size
   std::map<void*, size_t> in_use;
   std::vector<void*> from_before;  // given back meanwhile: the pool gets it afterwards
@@ -211,16 +217,26 @@ DeviceGuard::~DeviceGuard() {
   if (status != cudaSuccess) LOG(ERROR) << "cudaSetDevice: " << cudaGetErrorString(status);
 }
 
-Stream GetStream(int device, int stream_id) {
-  DeviceState& state = State(device);
-  if (stream_id == kComputeStream) return state.compute;
-  std::lock_guard<std::mutex> lock(state.mutex);
-  cudaStream_t& stream = state.streams[stream_id];
+namespace {
+cudaStream_t StreamOf(Streams* streams, int device, int stream_id) {
+  cudaStream_t& stream = (*streams)[stream_id];
   if (stream == nullptr) {
     const DeviceGuard guard(device);
     CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   }
   return stream;
+}
+}  // namespace
+
+Stream GetStream(int device, int stream_id) {
+  // The copy stream is never recorded: memory of recordings comes by it.
+  if (IsRecording(device) && stream_id != kCopyStream) {
+    return StreamOf(&recording->streams, device, stream_id);
+  }
+  DeviceState& state = State(device);
+  if (stream_id == kComputeStream) return state.compute;
+  std::lock_guard<std::mutex> lock(state.mutex);
+  return StreamOf(&state.streams, device, stream_id);
 }
 
 void Synchronize(Stream stream) { CHECK_CUDA(cudaStreamSynchronize(stream)); }
@@ -375,13 +391,38 @@ struct Graph::State {
   }
 };
 
+namespace {
+// Streams for a recording; they are given back to be used again, as all streams live for ever.
+class BorrowedStreams {
+ public:
+  explicit BorrowedStreams(Recording* user) : user_(user), state_(State(user->device)) {
+    std::lock_guard<std::mutex> lock(state_.mutex);
+    if (state_.for_recording.empty()) return;
+    user_->streams = std::move(state_.for_recording.back());
+    state_.for_recording.pop_back();
+  }
+  ~BorrowedStreams() {
+    std::lock_guard<std::mutex> lock(state_.mutex);
+    state_.for_recording.push_back(std::move(user_->streams));
+  }
+  BorrowedStreams(const BorrowedStreams&) = delete;
+  BorrowedStreams& operator=(const BorrowedStreams&) = delete;
+
+ private:
+  Recording* const user_;
+  DeviceState& state_;
+};
+}  // namespace
+
 Graph::Graph(int device, const std::function<void()>& body) : state_(std::make_unique<State>()) {
+  CAFFE_ENFORCE(recording == nullptr, "a CUDA graph is recorded while another one is");
   const DeviceGuard guard(device);
   state_->memory.device = device;
   state_->stream = GetStream(device, kComputeStream);
-  CAFFE_ENFORCE(recording == nullptr, "a CUDA graph is recorded while another one is");
+  const BorrowedStreams borrowed(&state_->memory);
+  const cudaStream_t stream = StreamOf(&state_->memory.streams, device, kComputeStream);
   // Relaxed: what this thread does elsewhere, such as allocating, is none of the graph's business.
-  CHECK_CUDA(cudaStreamBeginCapture(state_->stream, cudaStreamCaptureModeRelaxed));
+  CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
   recording = &state_->memory;
   std::exception_ptr error;
   try {
@@ -391,7 +432,7 @@ Graph::Graph(int device, const std::function<void()>& body) : state_(std::make_u
   }
   recording = nullptr;
   cudaGraph_t graph = nullptr;
-  const cudaError_t status = cudaStreamEndCapture(state_->stream, &graph);
+  const cudaError_t status = cudaStreamEndCapture(stream, &graph);
   const std::unique_ptr<CUgraph_st, cudaError_t (*)(cudaGraph_t)> owner(graph, cudaGraphDestroy);
   for (void* data : state_->memory.from_before) Free(data, device);
   if (error != nullptr) {

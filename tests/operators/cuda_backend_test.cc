@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "caffe2/core/device_backend.h"
@@ -352,6 +353,35 @@ TEST(CudaGraphNetTest, NamesWhatStaysOutOfTheGraph) {
   }
   EXPECT_TRUE(log.Contain("operator 1, Reshape: output 1 is no tensor"));
   EXPECT_TRUE(log.Contain("operator 2, UniformFill: it has no CUDA version"));
+}
+
+// What one thread has the device do while another one records is no part of that graph. Shapes that
+// change have both record again and again.
+TEST(CudaGraphNetTest, ThreadsRecordBesideEachOther) {
+  NEED_CUDA();
+  const auto run_net = [](int thread) {
+    NetDef net;
+    net.set_name("net");
+    net.set_type("cuda_graph");
+    net.mutable_device_option()->set_device_type(CUDA);
+    *net.add_op() = Op("CopyCPUToGPU", {"host"}, {"y"});
+    for (int i = 0; i < 8; ++i) {
+      *net.add_op() = Op("Scale", {"y"}, {"y"}, {MakeArgument("scale", 2.f)});
+    }
+    Workspace ws;
+    Feed(&ws, "host", {1}, std::vector<float>{0.f});
+    ws.CreateNet(net);
+    for (int run = 0; run < 60; ++run) {
+      const int64_t size = 1 + run / 5;
+      const float value = 1.f * run + 100.f * thread;
+      Feed(&ws, "host", {size}, std::vector<float>(size, value));
+      ASSERT_TRUE(ws.RunNet("net"));
+      EXPECT_EQ(OnHost<float>(ws, "y"), std::vector<float>(size, 256 * value)) << "run " << run;
+    }
+  };
+  std::thread other(run_net, 1);
+  run_net(0);
+  other.join();
 }
 
 // Scores of a residual net in test mode, as it is on the host and made fast for inference on the
