@@ -1,22 +1,56 @@
 #!/usr/bin/env bash
-# Everything that needs a GPU, in one go and under 8 minutes on 16 cores:
+# What needs a GPU, in one go and under 8 minutes on 16 cores:
 #   scripts/gpu_check.sh [BUNDLE.tar.xz]
-# Starts the programs and the Python package, runs the operator tests on the GPU (a skipped one counts
-# as failed), trains LeNet to 98 %, compares losses with the host's, times training and inference
-# beside PyTorch where that is installed (gpu_speed.sh), and prints the table of operators beside what
-# memory and arithmetic allow. Programs come from the bundle
-# (scripts/make_bundle.sh --tests), from the folder above this script if that is an unpacked one, or
-# from build/release, which is built if need be. Prints a table last; logs go to OUT (default: a new
-# folder under /tmp), with cuDNN's description of the device. Exits with 1 if anything failed.
+# Starts the programs and the Python package, runs the tests on the GPU (gpu_tests.sh), trains LeNet
+# to 98 %, compares losses with the host's, times training and inference beside PyTorch where that is
+# installed (gpu_speed.sh), and prints the table of operators beside what memory and arithmetic
+# allow. Programs come from the bundle (scripts/make_bundle.sh --tests), from the folder above this
+# script if that is an unpacked one, or from build/release, which is built if need be.
+#
+# No step depends on another one, each has a limit of its own, and what does not fit into BUDGET
+# seconds (450) is left out and says so. Rows are printed as they come and once more, last; they and
+# the logs go to OUT (default: a new folder under /tmp). PARTS names what to do, by default all:
+# "tests losses speed". Exits with 1 if anything failed.
 set -uo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 out=${OUT:-$(mktemp -d /tmp/gpu_check.XXXXXX)}
 mkdir -p "$out"
+out=$(cd "$out" && pwd)
+budget=${BUDGET:-450}
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+failed=0
+rows=()
+python_works=
 
+row() {
+  rows+=("$(printf '%-34s %s' "$1" "$2")")
+  echo "${rows[-1]}" | tee -a "$out/summary.txt"
+}
+fail() { failed=1 && row "$@"; }
+
+# The table, however the script ends.
+finish() {
+  local status=$?
+  trap - EXIT INT TERM HUP
+  [ $status -eq 0 ] || failed=1
+  # shellcheck disable=SC2046 # one number each
+  kill $(jobs -p) 2>/dev/null
+  printf '\n'
+  [ ${#rows[@]} -eq 0 ] || printf '%s\n' "${rows[@]}"
+  if [ $failed -eq 0 ]; then result=passed; else result=FAILED; fi
+  echo "gpu_check: $result after $SECONDS s; logs in $out"
+  rm -rf "$work"
+  exit $failed
+}
+trap finish EXIT
+trap 'row "stopped" "by a signal"; exit 1' INT TERM HUP
+
+unpack() {
+  tar -C "$work" -xf "$1" 2>"$out/unpack.log" ||
+    python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$1" "$work"
+}
 if [ $# -gt 0 ]; then
-  tar -C "$work" -xf "$1" || exit 1
+  unpack "$1" || exit 1
   root=$work/doppio
 elif [ -x "$here/bin/operators_test" ]; then
   root=$here
@@ -24,119 +58,164 @@ else
   root=$here/build/release
   [ -x "$root/bin/operators_test" ] || "$here/scripts/build.sh" release || exit 1
 fi
+SECONDS=0
 scripts=$root/scripts
 [ -d "$scripts" ] || scripts=$here/scripts
 bin=$root/bin
+torch_program=$scripts/torch_gpu.py
+[ -e "$torch_program" ] || torch_program=$here/benchmarks/torch_gpu.py
 
-# CUDA's libraries: those of PyTorch's packages, else the toolkit's.
-packages=$(python3 - 2>/dev/null <<'PYTHON'
+# CUDA's libraries: those of PyTorch's packages, else the toolkit's. For our programs alone: the
+# system's and PyTorch have their own.
+packages=$(timeout 60 python3 - 2>/dev/null <<'PYTHON'
 import glob, nvidia
 print(":".join(sorted(d for path in nvidia.__path__ for d in glob.glob(path + "/*/lib"))))
 PYTHON
 )
-export LD_LIBRARY_PATH=$root/lib:${packages:+$packages:}/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+libraries=$root/lib:${packages:+$packages:}/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export REQUIRE_GPU=1
-# Convolution plans are measured once and kept for all that follows.
-export CAFFE2_CUDA_PLAN_CACHE=$out/plans
-mkdir -p "$CAFFE2_CUDA_PLAN_CACHE"
-failed=0
-rows=()
-row() { rows+=("$(printf '%-34s %s' "$1" "$2")"); }
 
-# What needs no GPU: the libraries are found, and the package fits this Python.
-if ! operators=$("$bin/print_registered_core_operators" --device cuda 2>"$out/start.log" | wc -l); then
-  echo "gpu_check: FAILED; the programs do not start:" && tail -3 "$out/start.log"
+# limited SECONDS COMMAND...: with these libraries, ended after so long and with the budget; its
+# status is then 124 or 137.
+limited() {
+  local seconds=$1 rest=$((budget - SECONDS))
+  shift
+  [ $rest -ge "$seconds" ] || seconds=$rest
+  [ "$seconds" -ge 3 ] || return 124
+  timeout -k 5 "$seconds" env LD_LIBRARY_PATH="$libraries" "$@"
+}
+# True if so many seconds are left.
+has_time() { [ $((budget - SECONDS)) -ge "$1" ]; }
+wanted() { [[ " ${PARTS:-tests losses speed} " == *" $1 "* ]]; }
+
+# Learns a sum on the GPU.
+check_python_net() {
+  if PYTHONPATH=$root/python limited 90 python3 - 2>"$out/python.log" <<'PYTHON'; then
+import numpy as np
+from caffe2.proto import caffe2_pb2
+from caffe2.python import brew, core, model_helper, optimizer, workspace
+x = np.random.RandomState(0).rand(64, 4).astype(np.float32)
+with core.DeviceScope(core.DeviceOption(caffe2_pb2.CUDA, 0)):
+    model = model_helper.ModelHelper("train")
+    pred = brew.fc(model, "x", "pred", 4, 1)
+    loss = model.AveragedLoss(model.SquaredL2Distance([pred, "y"], "distance"), "loss")
+    model.AddGradientOperators([loss])
+    optimizer.build_sgd(model, 0.05)
+    workspace.FeedBlob("x", x)
+    workspace.FeedBlob("y", x.sum(axis=1, keepdims=True))
+workspace.RunNetOnce(model.param_init_net)
+workspace.CreateNet(model.net)
+workspace.RunNet(model.net, 1000)
+assert workspace.FetchBlob("loss") < 1e-2, workspace.FetchBlob("loss")
+PYTHON
+    row "Python net on a GPU" "learns"
+  else
+    fail "Python net on a GPU" "$(tail -1 "$out/python.log")"
+  fi
+}
+
+# What needs no GPU: the libraries are found, and the package fits this Python. The first start reads
+# a gigabyte of CUDA's libraries.
+if ! operators=$(limited 90 "$bin/print_registered_core_operators" --device cuda 2>"$out/start.log" | wc -l); then
+  tail -3 "$out/start.log"
+  fail "CUDA operators" "the programs do not start: $(tail -1 "$out/start.log")"
   exit 1
 fi
 row "CUDA operators" "$operators"
-module=$(find "$root/python/" -name 'caffe2_pybind11_state*.so' 2>/dev/null | head -1)
-python_tag=$(python3 -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))' 2>/dev/null)
-if [ -z "$module" ]; then
+python_tag=$(timeout 60 python3 -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))' 2>/dev/null)
+modules=$(cd "$root/python/caffe2/python" 2>/dev/null && ls caffe2_pybind11_state*.so 2>/dev/null)
+if [ -z "$modules" ]; then
   row "Python package" "not in this build"
-elif [[ $module != *$python_tag ]]; then
-  row "Python package" "is for another Python ($(basename "$module")): programs only"
-elif PYTHONPATH=$root/python python3 -c 'from caffe2.python import core, workspace' 2>"$out/python.log"; then
+elif [ -z "$python_tag" ] || [[ $modules != *$python_tag* ]]; then
+  row "Python package" "is not for this Python, but ${modules//$'\n'/ }: programs only"
+elif PYTHONPATH=$root/python limited 60 python3 -c 'from caffe2.python import core, workspace' 2>"$out/python.log"; then
+  python_works=1
   row "Python package" "imports"
 else
-  failed=1 && row "Python package" "$(tail -1 "$out/python.log")"
+  fail "Python package" "$(tail -1 "$out/python.log")"
 fi
 
-# Everything from here on needs one.
-if ! "$bin/net_training" --device cuda --model mlp --image_size 28 --channels 1 --labels 10 --batch 8 \
-  --min_seconds 0 >>"$out/start.log" 2>&1; then
-  printf '%s\n' "${rows[@]}"
-  echo "gpu_check: FAILED; no step on a GPU: $(tail -1 "$out/start.log")"
-  exit 1
+# Everything from here on needs one. What fails for another reason is for the tests to tell.
+if limited 90 "$bin/net_training" --device cuda --model mlp --image_size 28 --channels 1 --labels 10 \
+  --batch 8 --min_seconds 0 >>"$out/start.log" 2>&1; then
+  row "a step on a GPU" "after $SECONDS s"
+else
+  fail "a step on a GPU" "$(tail -1 "$out/start.log")"
+  ! grep -q 'no device of type cuda is there' "$out/start.log" || exit 1
 fi
-nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.sm,power.limit --format=csv,noheader |
-  tee "$out/gpu.txt"
+[ -z "$python_works" ] || check_python_net
+row "GPU" "$(timeout 20 nvidia-smi --query-gpu=name,driver_version,memory.total,power.limit \
+  --format=csv,noheader 2>&1 | head -1)"
+# Its clocks meanwhile. While somebody looks, the driver does not start anew for each process.
+timeout $((budget + 60)) nvidia-smi --query-gpu=timestamp,clocks.sm,clocks.mem,power.draw,memory.used \
+  --format=csv,noheader -l 10 >"$out/clocks.csv" 2>&1 &
 
-# run_tests LABEL PROGRAM [FILTER]: notes passed, failed and skipped tests.
-run_tests() {
-  local label=$1 log=$out/$2.log status=0
-  CAFFE2_TEST_DEVICE=cuda timeout 200 "$bin/$2" --gtest_filter="${3:-*}" >"$log" 2>&1 || status=$?
-  local passed skipped
-  passed=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' "$log" | head -1)
-  skipped=$(sed -n 's/^\[  SKIPPED \] \([0-9]*\) test.*/\1/p' "$log" | head -1)
-  local bad
-  bad=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test.*/\1/p' "$log" | head -1)
-  [ $status -eq 0 ] || { failed=1 && grep -E '^\[  FAILED  \]' "$log" | sort -u | head -20; }
-  row "$label" "${passed:-0} passed, ${bad:-0} failed, ${skipped:-0} skipped (exit $status)"
-}
-run_tests "operator tests on the GPU" operators_test
-run_tests "collectives of GPU tensors" distributed_test '*Device*'
-run_tests "training on the GPU" train_test '*DeviceTrainer*'
-[ ! -x "$bin/cuda_test" ] || run_tests "cuDNN plans" cuda_test
-
-# LeNet on MNIST, or on digits drawn here.
-. "$scripts/mnist.sh"
-if find_mnist "$work" "$bin" >"$out/mnist.log" 2>&1; then
+# shellcheck source=scripts/gpu_speed.sh
+. "$scripts/gpu_speed.sh"
+! wanted speed || warm_up_torch
+if wanted tests; then
+  # shellcheck source=scripts/gpu_tests.sh
+  . "$scripts/gpu_tests.sh"
+fi
+# LeNet on MNIST, or on digits drawn here: the accuracy of three epochs, and the databases.
+train_lenet() {
+  local stem images labels start=$SECONDS accuracy
+  # shellcheck source=scripts/mnist.sh
+  . "$scripts/mnist.sh"
+  # A download that takes longer is done without.
+  [ -n "${MNIST_DIR:-}" ] || timeout 20 bash -c ". '$scripts/mnist.sh' && download_mnist '$work/mnist'" ||
+    MNIST_MIRRORS=()
+  if ! LD_LIBRARY_PATH=$libraries find_mnist "$work" "$bin" >"$out/mnist.log" 2>&1; then
+    fail "LeNet" "no input: $(tail -1 "$out/mnist.log")"
+    return
+  fi
   for stem in train t10k; do
     images=$MNIST_SOURCE/$stem-images-idx3-ubyte labels=$MNIST_SOURCE/$stem-labels-idx1-ubyte
     [ -e "$images" ] || { images+=.gz && labels+=.gz; }
-    "$bin/make_mnist_db" --image_file "$images" --label_file "$labels" --db lmdb \
+    limited 60 "$bin/make_mnist_db" --image_file "$images" --label_file "$labels" --db lmdb \
       --output_file "$work/$stem" >>"$out/mnist.log" 2>&1
   done
   start=$SECONDS
-  (cd "$work" && timeout 120 "$bin/mnist_trainer" --gpus 0 --network lenet --train_data "$work/train" \
-    --test_data "$work/t10k" --num_epochs 3) >"$out/lenet.log" 2>&1 || failed=1
+  (cd "$work" && limited 60 "$bin/mnist_trainer" --gpus 0 --network lenet --train_data "$work/train" \
+    --test_data "$work/t10k" --num_epochs 3) >"$out/lenet.log" 2>&1 ||
+    fail "LeNet" "ended early: $(tail -1 "$out/lenet.log")"
   accuracy=$(grep -o 'Validation-accuracy=[0-9.]*' "$out/lenet.log" | tail -1 | cut -d= -f2)
-  row "LeNet, $MNIST_KIND" "test accuracy ${accuracy:-none} in $((SECONDS - start)) s"
+  row "LeNet" "test accuracy ${accuracy:-none} in $((SECONDS - start)) s; $MNIST_KIND"
   awk "BEGIN { exit !(${accuracy:-0} >= 0.98) }" || failed=1
-else
-  row "LeNet" "no input" && failed=1
-fi
+}
 
 # Losses on the GPU beside those on the host, from the same parameters and data: the largest
 # relative difference over the iterations that the log shows.
 # compare_losses LABEL PROGRAM FLAGS...
 compare_losses() {
-  local label=$1 program=$2 device
+  local label=$1 program=$2 device difference
   shift 2
+  has_time 20 || { row "$label" "no time" && return; }
   for device in --use_cpu "--gpus 0"; do
     # shellcheck disable=SC2086 # the flag and its value
-    (cd "$work" && timeout 100 "$bin/$program" $device "$@") 2>&1 |
+    (cd "$work" && limited 60 "$bin/$program" $device "$@") 2>&1 |
       tee -a "$out/losses.log" | sed -n 's/.*Training loss: \([0-9.e+-]*\),.*/\1/p' \
       >"$work/losses${device%% *}"
   done
-  local difference
   difference=$(paste "$work/losses--use_cpu" "$work/losses--gpus" | awk '
     NF == 2 { d = ($1 - $2) / $1; if (d < 0) d = -d; if (d > worst) worst = d; n++ }
     NF != 2 { bad = 1 }
     END { if (n > 0 && !bad) printf "%.1e over %d iterations", worst, n }')
-  row "$label" "${difference:-no losses}"
+  row "$label" "${difference:-no losses: $(grep -v 'Training loss' "$out/losses.log" | tail -1)}"
   awk "BEGIN { exit !(\"${difference%% *}\" != \"\" && \"${difference%% *}\" + 0 <= 1e-3) }" || failed=1
 }
-if [ -n "${accuracy:-}" ]; then
-  compare_losses "LeNet loss, GPU against CPU" mnist_trainer --network lenet --train_data "$work/train" \
-    --batch_size 64 --max_iterations 50 --disp_batches 1
+if wanted losses; then
+  train_lenet
+  [ ! -d "$work/train" ] ||
+    compare_losses "LeNet loss, GPU against CPU" mnist_trainer --network lenet \
+      --train_data "$work/train" --batch_size 64 --max_iterations 50 --disp_batches 1
+  compare_losses "ResNet-50 loss, GPU against CPU" resnet50_trainer --train_data null \
+    --model resnet50 --image_size 224 --batch_size 16 --epoch_size 80 --num_epochs 1 \
+    --base_learning_rate 0.01
 fi
-compare_losses "ResNet-50 loss, GPU against CPU" resnet50_trainer --train_data null --model resnet50 \
-  --image_size 224 --batch_size 16 --epoch_size 80 --num_epochs 1 --base_learning_rate 0.01
 
-. "$scripts/gpu_speed.sh"
-
-printf '\n'
-printf '%s\n' "${rows[@]}" | tee "$out/summary.txt"
-[ $failed -eq 0 ] && echo "gpu_check: passed; logs in $out" || echo "gpu_check: FAILED; logs in $out"
-exit $failed
+# Convolution plans are measured once, and kept for all that is timed.
+export CAFFE2_CUDA_PLAN_CACHE=$out/plans
+mkdir -p "$CAFFE2_CUDA_PLAN_CACHE"
+! wanted speed || measure_speed
+exit 0

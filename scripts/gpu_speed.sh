@@ -1,91 +1,130 @@
 # shellcheck shell=bash
 # Sourced by gpu_check.sh: images a second and memory, ours and PyTorch's in turns, on synthetic
-# input. Adds a row for each case; what would begin after $speed_deadline seconds is left out, and the
-# row says so.
+# input. Adds a row for each case, the most telling first; what the budget has no time for is left
+# out, and the row says so.
 
-speed_deadline=${SPEED_DEADLINE:-400}
-torch_there=
-python3 -c 'import torch, torchvision' 2>/dev/null && torch_there=1
+torch_job=
+
+# Starts, beside the tests, what costs PyTorch a minute: reading it from the disk and compiling. What
+# it compiles is kept.
+warm_up_torch() {
+  export TORCHINDUCTOR_CACHE_DIR=$work/inductor
+  export TORCHINDUCTOR_FX_GRAPH_CACHE=1 TORCHINDUCTOR_AUTOGRAD_CACHE=1
+  # shellcheck disable=SC2016 # for the other shell
+  timeout -k 5 240 bash -c '
+    python3 -c "import torch, torchvision" && touch "$1/torch_there" || exit
+    for dtype in float16 bfloat16; do
+      python3 "$2" --batch 256 --dtype $dtype --compile reduce-overhead
+    done' - "$work" "$torch_program" >"$out/torch_warm_up.log" 2>&1 &
+  torch_job=$!
+}
+# Nothing runs beside what is timed.
+end_warm_up() {
+  local begin=$SECONDS
+  while [ ! -e "$work/torch_there" ] && kill -0 $torch_job 2>/dev/null &&
+    [ $((SECONDS - begin)) -lt 60 ]; do
+    sleep 1
+  done
+  kill $torch_job 2>/dev/null
+  wait $torch_job 2>/dev/null
+}
 
 # "MEDIAN/PEAK" of the JSON lines on the standard input, in images a second and MiB.
 figures() { sed -n 's/.*"median": *\([0-9.]*\).*"peak_mib": *\([0-9]*\).*/\1\/\2/p' | tail -1; }
 
-# ours PROGRAM FLAGS...
+# ours SECONDS PROGRAM FLAGS...: "no time" where less is left.
 ours() {
-  local program=$1
-  shift
-  timeout 100 "$bin/$program" --device cuda --cuda_graph --min_seconds 3 "$@" 2>>"$out/speed.log" |
-    tee -a "$out/speed.log" | figures
+  local seconds=$1 program=$2 result
+  shift 2
+  has_time "$seconds" || { echo "no time" && return; }
+  echo "$program $*" | tee -a "$out/speed.log" >>"$out/speed_errors.log"
+  result=$(limited 120 "$bin/$program" --device cuda --cuda_graph --min_seconds 3 "$@" \
+    2>>"$out/speed_errors.log" | tee -a "$out/speed.log" | figures)
+  echo "${result:-failed ($(tail -1 "$out/speed_errors.log" | cut -c 1-150))}"
 }
 
-# theirs FLAGS...: nothing without PyTorch or time.
+# theirs SECONDS FLAGS...: likewise, with PyTorch's own libraries.
 theirs() {
-  [ -n "$torch_there" ] || { echo "not installed" && return; }
-  [ $SECONDS -lt "$speed_deadline" ] || { echo "no time" && return; }
-  timeout 170 python3 "$scripts/torch_gpu.py" "$@" 2>>"$out/torch.log" | tee -a "$out/torch.log" |
-    figures
+  local seconds=$1 rest=$((budget - SECONDS)) result
+  shift
+  [ -e "$work/torch_there" ] || { echo "not installed" && return; }
+  has_time "$seconds" || { echo "no time" && return; }
+  result=$(timeout -k 5 $((rest < 150 ? rest : 150)) python3 "$torch_program" "$@" \
+    2>>"$out/torch_errors.log" | tee -a "$out/torch.log" | figures)
+  echo "${result:-failed ($(tail -1 "$out/torch_errors.log" | cut -c 1-150))}"
 }
 
-# compare LABEL COMPILE -- OURS -- THEIRS: ours before and after PyTorch's, eager and, with a mode
-# in COMPILE, compiled.
+# compare LABEL SECONDS PROGRAM OURS... -- THEIRS...: ours before and after PyTorch's. SECONDS is what
+# ours takes the first time, when it measures plans.
 compare() {
-  local label=$1 compile=$2 mine=() peer=() eager compiled=
-  shift 3
+  local label=$1 seconds=$2 mine=() first peer last
+  shift 2
   while [ "$1" != -- ]; do mine+=("$1") && shift; done
   shift
-  peer=("$@")
-  local first last
-  first=$(ours "${mine[@]}")
-  [ -n "$first" ] || failed=1
-  eager=$(theirs "${peer[@]}")
-  [ -z "$compile" ] || compiled=$(theirs "${peer[@]}" --compile "$compile")
-  last=$(ours "${mine[@]}")
-  row "$label" \
-    "${first:-failed} ${last:-failed}; PyTorch eager ${eager:-failed}${compile:+, compiled ${compiled:-failed}}"
+  first=$(ours "$seconds" "${mine[@]}")
+  if [ "$first" = "no time" ]; then row "$label" "no time" && return; fi
+  peer=$(theirs 25 "$@")
+  last=$(ours 10 "${mine[@]}")
+  row "$label" "$first $last; PyTorch eager $peer"
+  [[ "$first $last" != *failed* ]] || failed=1
 }
 
-row "images a second/peak MiB" "ours before and after the peer's"
-resnet=(--model resnet50 --image_size 224)
-compare "ResNet-50 training float16 b256" reduce-overhead -- \
-  net_training "${resnet[@]}" --batch 256 --dtype float16 -- --batch 256 --dtype float16
-compare "ResNet-50 training bfloat16 b256" reduce-overhead -- \
-  net_training "${resnet[@]}" --batch 256 --dtype bfloat16 -- --batch 256 --dtype bfloat16
-compare "ResNet-50 inference float16 b256" reduce-overhead -- \
-  net_inference "${resnet[@]}" --batch 256 --dtype float16 -- --mode infer --batch 256 --dtype float16
-compare "LeNet training b64" "" -- \
-  net_training --model lenet --image_size 28 --channels 1 --labels 10 --batch 64 -- \
-  --model lenet --batch 64 --dtype float
-compare "ResNet-50 training float32 b256" "" -- \
-  net_training "${resnet[@]}" --batch 256 -- --batch 256 --dtype float
-for batch in 512 816; do
-  compare "ResNet-50 training float16 b$batch" "" -- \
-    net_training "${resnet[@]}" --batch $batch --dtype float16 -- --batch $batch --dtype float16
-done
-# What each fusion of batch normalization into convolutions brings.
-for fusion in none stats residual; do
-  row "  with --fuse_conv $fusion, b256" "$(ours net_training "${resnet[@]}" --batch 256 \
-    --dtype float16 --fuse_conv $fusion)"
-done
-# What else there is to choose, as long as there is time for it and for the tables.
-# option LABEL SECONDS FLAGS...: SECONDS is how long before the deadline it must begin.
+# option LABEL SECONDS FLAGS...: training in float16 in another way.
 option() {
-  local label=$1 before=$2 result="no time"
+  local label=$1 seconds=$2 result
   shift 2
-  if [ $SECONDS -lt $((speed_deadline - before)) ]; then
-    result=$(ours net_training "${resnet[@]}" --batch 256 --dtype float16 "$@")
-  fi
-  row "  with $label, b256" "${result:-failed}"
+  result=$(ours "$seconds" net_training "${resnet[@]}" --batch 256 --dtype float16 "$@")
+  row "  with $label, b256" "$result"
+  [[ $result != failed* ]] || failed=1
 }
-option --side_stream 30 --side_stream
-option --half_gradients 30 --half_gradients
-option "both" 30 --side_stream --half_gradients
-# Measures the forms of each place first; speed.log has what each took.
-option "--fuse_conv measured" 110 --fuse_conv measured
-row "  of these places" "$(grep -ls '^changed' "$out"/plans/*.plan | wc -l) rewritten, $(
-  grep -ls '^plain' "$out"/plans/*.plan | wc -l) not"
 
-for dtype in float16 bfloat16; do
-  "$bin/net_training" --device cuda "${resnet[@]}" --batch 256 --dtype $dtype --min_seconds 1 \
-    --profile --table 200 >"$out/operators_$dtype.txt" 2>"$out/profile_$dtype.txt" || failed=1
-done
-grep -v '"peer"' "$out/operators_float16.txt" | sed -n '1,25p;$p'
+# operator_table DTYPE LINES
+operator_table() {
+  has_time 20 || { row "  table of operators, $1" "no time" && return; }
+  limited 60 "$bin/net_training" --device cuda "${resnet[@]}" --batch 256 --dtype "$1" \
+    --min_seconds 1 --profile --table 200 >"$out/operators_$1.txt" 2>"$out/profile_$1.txt" || failed=1
+  # The most expensive ones; all are in the file.
+  grep -v '"peer"' "$out/operators_$1.txt" | head -"$2"
+  row "  table of operators, $1" "$(tail -1 "$out/operators_$1.txt")"
+}
+
+resnet=(--model resnet50 --image_size 224)
+measure_speed() {
+  local dtype batch fusion graphs
+  end_warm_up
+  row "images a second/peak MiB" "ours before and after the peer's"
+  compare "ResNet-50 training float16 b256" 40 net_training "${resnet[@]}" --batch 256 \
+    --dtype float16 -- --batch 256 --dtype float16
+  graphs=$(grep -o '[0-9]* of [0-9]* operators recorded in .*' "$out/speed_errors.log" | tail -1)
+  row "  of an iteration" "${graphs:-no operator is recorded}"
+  operator_table float16 25
+  compare "ResNet-50 training bfloat16 b256" 40 net_training "${resnet[@]}" --batch 256 \
+    --dtype bfloat16 -- --batch 256 --dtype bfloat16
+  for dtype in float16 bfloat16; do
+    row "  PyTorch compiled, $dtype" "$(theirs 60 --batch 256 --dtype $dtype --compile reduce-overhead)"
+  done
+  compare "ResNet-50 inference float16 b256" 20 net_inference "${resnet[@]}" --batch 256 \
+    --dtype float16 -- --mode infer --batch 256 --dtype float16
+  # What each fusion of batch normalization into convolutions brings.
+  for fusion in none stats residual; do
+    option "--fuse_conv $fusion" 20 --fuse_conv $fusion
+  done
+  option --side_stream 15 --side_stream
+  option --half_gradients 15 --half_gradients
+  option "both" 15 --side_stream --half_gradients
+  compare "LeNet training b64" 10 net_training --model lenet --image_size 28 --channels 1 \
+    --labels 10 --batch 64 -- --model lenet --batch 64 --dtype float
+  operator_table bfloat16 1
+  compare "ResNet-50 training float32 b256" 60 net_training "${resnet[@]}" --batch 256 -- \
+    --batch 256 --dtype float
+  # Measures the forms of each place first; speed_errors.log has what each took.
+  option "--fuse_conv measured" 100 --fuse_conv measured
+  row "  of these places" "$(grep -ls '^changed' "$out"/plans/*.plan | wc -l) rewritten, $(
+    grep -ls '^plain' "$out"/plans/*.plan | wc -l) not"
+  for batch in 512 816; do
+    compare "ResNet-50 training float16 b$batch" 60 net_training "${resnet[@]}" --batch $batch \
+      --dtype float16 -- --batch $batch --dtype float16
+  done
+  row "  PyTorch compiled inference" "$(theirs 60 --mode infer --batch 256 --dtype float16 \
+    --compile reduce-overhead)"
+}

@@ -28,7 +28,7 @@ if [ -d "$build/python" ]; then
   (cd python && find caffe2 -name '*.py*' ! -path '*__pycache__*' -exec cp --parents {} "$root/python" \;)
 fi
 mkdir -p "$root/scripts"
-cp scripts/gpu_check.sh scripts/gpu_speed.sh scripts/mnist.sh "$root/scripts"
+cp scripts/gpu_check.sh scripts/gpu_tests.sh scripts/gpu_speed.sh scripts/mnist.sh "$root/scripts"
 if [ -n "$with_tests" ]; then
   cmake --install "$build" --prefix "$root" --component tests --strip >>"$stage/install.log"
   cp benchmarks/torch_gpu.py "$root/scripts"
