@@ -67,7 +67,7 @@ start_tests() {
 # report_tests LABEL PROGRAM: the row, once all are done.
 report_tests() {
   local label=$1 program=$2 counts
-  [ -x "$bin/$program" ] || return
+  [ -x "$bin/$program" ] || { fail "$label" "no $program is there" && return; }
   cat "$work/tests/$program".*.log >"$out/$program.log" 2>/dev/null
   cat "$work/tests/$program".*.done | sort >"$work/tests/done"
   cat "$work/tests/done" >>"$out/tests.txt"
