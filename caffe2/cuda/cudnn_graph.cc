@@ -12,6 +12,12 @@ bool Contains(const std::vector<cudnnBackendNumericalNote_t>& notes,
   return std::find(notes.begin(), notes.end(), note) != notes.end();
 }
 
+// A plan that breaks the rules, where others are plans that cuDNN cannot make.
+class RuledOut : public Error {
+ public:
+  using Error::Error;
+};
+
 // Why the engine may not be used; empty if it may.
 std::string Objection(const CudnnDescriptor& engine, const CudnnPlanRules& rules) {
   const auto notes = engine.GetList<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
@@ -72,8 +78,8 @@ CudnnPlan MakePlan(const CudnnDescriptor& candidate, const CudnnTarget& target,
   CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR, "engine");
   candidate.Get(CUDNN_ATTR_ENGINECFG_ENGINE, &engine);
   const std::string objection = Objection(engine, rules);
-  if (!objection.empty()) throw Error(objection);
-  if (!may_compile && CompilesAtRunTime(engine)) throw Error("it is compiled at run time");
+  if (!objection.empty()) throw RuledOut(objection);
+  if (!may_compile && CompilesAtRunTime(engine)) throw RuledOut("it is compiled at run time");
   CudnnPlan plan{CudnnDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, "plan")};
   plan.engine = engine.GetInt(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
   plan.plan.Set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, candidate);
@@ -81,7 +87,7 @@ CudnnPlan MakePlan(const CudnnDescriptor& candidate, const CudnnTarget& target,
   plan.plan.Finalize();
   plan.workspace_bytes = plan.plan.GetInt(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
   if (plan.workspace_bytes > rules.most_workspace_bytes) {
-    throw Error(MakeString("it needs ", plan.workspace_bytes, " bytes of workspace"));
+    throw RuledOut(MakeString("it needs ", plan.workspace_bytes, " bytes of workspace"));
   }
   return plan;
 }
@@ -185,22 +191,30 @@ std::vector<CudnnPlan> ListCudnnPlans(const CudnnDescriptor& graph, const CudnnT
                                       const CudnnPlanRules& rules, const std::string& what,
                                       size_t most) {
   std::vector<CudnnPlan> plans;
-  std::string reason = "no candidate";
+  std::string reason = "no candidate", failure;
+  int failed = 0;
   for (const auto mode : {CUDNN_HEUR_MODE_INSTANT, CUDNN_HEUR_MODE_FALLBACK}) {
     try {
       for (const CudnnDescriptor& candidate : Candidates(graph, target, mode)) {
         if (plans.size() == most) break;
         try {
           plans.push_back(MakePlan(candidate, target, rules, /*may_compile=*/plans.empty()));
-        } catch (const Error& error) {
+        } catch (const RuledOut& error) {
           reason = error.what();
           VLOG(2) << what << ": a plan of cuDNN is passed over: " << reason;
+        } catch (const Error& error) {
+          reason = failure = error.what();
+          failed += plans.empty();
         }
       }
     } catch (const Error& error) {  // a heuristic that does not know this graph
       reason = error.what();
     }
     if (plans.empty()) continue;
+    if (failed > 0) {
+      LOG(INFO) << what << ": " << failed << " plans that cuDNN ranks higher cannot be made; the "
+                << "last one because: " << failure;
+    }
     if (mode == CUDNN_HEUR_MODE_FALLBACK) {
       LOG(WARNING) << what << ": cuDNN has only fallback plans, which may be slow; the last one "
                    << "was passed over because: " << reason;
