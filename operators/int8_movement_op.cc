@@ -63,10 +63,10 @@ class Int8ConcatOp final : public Int8Operator {
 };
 
 // The arguments starts and ends or, of one dimension, dim, start_idx and end_idx.
-Box BoxOf(const ArgumentHelper& arguments, const std::vector<int64_t>& dims) {
+TensorBox BoxOf(const ArgumentHelper& arguments, const std::vector<int64_t>& dims) {
   if (!arguments.HasArgument("dim")) {
-    return Box::Resolve(arguments.GetRepeatedArgument<int64_t>("starts"),
-                        arguments.GetRepeatedArgument<int64_t>("ends"), dims);
+    return TensorBox::Resolve(arguments.GetRepeatedArgument<int64_t>("starts"),
+                              arguments.GetRepeatedArgument<int64_t>("ends"), dims);
   }
   const auto dim = arguments.GetSingleArgument<int64_t>("dim", 0);
   CAFFE_ENFORCE(dim >= 0 && dim < static_cast<int64_t>(dims.size()), "dim ", dim,
@@ -74,7 +74,7 @@ Box BoxOf(const ArgumentHelper& arguments, const std::vector<int64_t>& dims) {
   std::vector<int64_t> starts(dims.size(), 0), ends(dims.size(), -1);
   starts[dim] = arguments.GetSingleArgument<int64_t>("start_idx", 0);
   ends[dim] = arguments.GetSingleArgument<int64_t>("end_idx", -1);
-  return Box::Resolve(starts, ends, dims);
+  return TensorBox::Resolve(starts, ends, dims);
 }
 
 // X, [starts, ends] -> the part.
@@ -84,9 +84,9 @@ class Int8SliceOp final : public Int8Operator {
   bool RunOnDevice() override {
     const Int8TensorCPU& X = Levels(0);
     const std::vector<int64_t> dims = X.t.sizes();
-    const Box box = InputSize() == 1
-                        ? BoxOf(ArgumentHelper(debug_def()), dims)
-                        : Box::Resolve(ReadIntegers(Input(1)), ReadIntegers(Input(2)), dims);
+    const TensorBox box =
+        InputSize() == 1 ? BoxOf(ArgumentHelper(debug_def()), dims)
+                         : TensorBox::Resolve(ReadIntegers(Input(1)), ReadIntegers(Input(2)), dims);
     Tensor* Y = SetResult(Kept(X));
     Y->Resize(box.size);
     TakeBox(X.t.dtype(), dims, box, X.t.raw_data(), Y->mutable_data<uint8_t>(), &context_);

@@ -14,7 +14,7 @@ void CheckPlain(TypeMeta meta) {
 }
 
 // Where the elements of a box lie in its tensor, from the first of them on.
-Permutation StridesOfBox(const std::vector<int64_t>& dims, const Box& box) {
+Permutation StridesOfBox(const std::vector<int64_t>& dims, const TensorBox& box) {
   Permutation strides;
   strides.dims = static_cast<int>(dims.size());
   CAFFE_ENFORCE_LE(strides.dims, Permutation::kMaxDims, "too many dimensions to slice");
@@ -26,7 +26,7 @@ Permutation StridesOfBox(const std::vector<int64_t>& dims, const Box& box) {
   }
   return strides;
 }
-size_t FirstByteOfBox(const Permutation& strides, const Box& box, size_t itemsize) {
+size_t FirstByteOfBox(const Permutation& strides, const TensorBox& box, size_t itemsize) {
   int64_t first = 0;
   for (int d = 0; d < strides.dims; ++d) first += box.start[d] * strides.stride[d];
   return first * itemsize;
@@ -35,7 +35,7 @@ size_t FirstByteOfBox(const Permutation& strides, const Box& box, size_t itemsiz
 }  // namespace
 
 template <>
-void TakeBox(TypeMeta meta, const std::vector<int64_t>& dims, const Box& box, const void* x,
+void TakeBox(TypeMeta meta, const std::vector<int64_t>& dims, const TensorBox& box, const void* x,
              void* y, CUDAContext* context) {
   CheckPlain(meta);
   const Permutation strides = StridesOfBox(dims, box);
@@ -44,8 +44,8 @@ void TakeBox(TypeMeta meta, const std::vector<int64_t>& dims, const Box& box, co
                 context->stream());
 }
 template <>
-void PutBox(TypeMeta meta, const std::vector<int64_t>& dims, const Box& box, const void* y, void* x,
-            CUDAContext* context) {
+void PutBox(TypeMeta meta, const std::vector<int64_t>& dims, const TensorBox& box, const void* y,
+            void* x, CUDAContext* context) {
   CheckPlain(meta);
   const Permutation strides = StridesOfBox(dims, box);
   LaunchPutPermuted(strides, CheckedNumel(box.size), meta.itemsize(), y,

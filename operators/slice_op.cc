@@ -7,7 +7,7 @@ namespace {
 
 // Calls copy(offset in the tensor, offset in the box, n) for each contiguous run of the box.
 template <typename Copy>
-void ForRuns(const std::vector<int64_t>& dims, const Box& box, const Copy& copy) {
+void ForRuns(const std::vector<int64_t>& dims, const TensorBox& box, const Copy& copy) {
   // Whole trailing dimensions make longer runs.
   int last = static_cast<int>(dims.size()) - 1;
   int64_t inner = 1;
@@ -28,11 +28,11 @@ void ForRuns(const std::vector<int64_t>& dims, const Box& box, const Copy& copy)
 
 }  // namespace
 
-Box Box::Resolve(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends,
-                 const std::vector<int64_t>& dims) {
+TensorBox TensorBox::Resolve(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends,
+                             const std::vector<int64_t>& dims) {
   CAFFE_ENFORCE(starts.size() == ends.size() && starts.size() <= dims.size(), starts.size(),
                 " starts and ", ends.size(), " ends for shape ", ShapeString(dims));
-  Box box{std::vector<int64_t>(dims.size(), 0), dims};
+  TensorBox box{std::vector<int64_t>(dims.size(), 0), dims};
   for (size_t d = 0; d < starts.size(); ++d) {
     const auto resolve = [dim = dims[d]](int64_t bound) {
       return bound < 0 ? dim + 1 + bound : std::min(bound, dim);
@@ -47,7 +47,7 @@ Box Box::Resolve(const std::vector<int64_t>& starts, const std::vector<int64_t>&
 }
 
 template <>
-void TakeBox(TypeMeta meta, const std::vector<int64_t>& dims, const Box& box, const void* x,
+void TakeBox(TypeMeta meta, const std::vector<int64_t>& dims, const TensorBox& box, const void* x,
              void* y, CPUContext* context) {
   ForRuns(dims, box, [&](int64_t from, int64_t to, int64_t n) {
     context->CopyItems(meta, n, static_cast<const char*>(x) + from * meta.itemsize(),
@@ -55,8 +55,8 @@ void TakeBox(TypeMeta meta, const std::vector<int64_t>& dims, const Box& box, co
   });
 }
 template <>
-void PutBox(TypeMeta meta, const std::vector<int64_t>& dims, const Box& box, const void* y, void* x,
-            CPUContext* /*context*/) {
+void PutBox(TypeMeta meta, const std::vector<int64_t>& dims, const TensorBox& box, const void* y,
+            void* x, CPUContext* /*context*/) {
   const size_t itemsize = meta.itemsize();
   ForRuns(dims, box, [&](int64_t to, int64_t from, int64_t n) {
     std::memcpy(static_cast<char*>(x) + to * itemsize,
@@ -80,8 +80,8 @@ std::vector<TensorShape> InferSlice(const OperatorDef& def, const std::vector<Te
   if (in.size() > 1) return {UnknownTensorShape()};
   const ArgumentHelper arguments(def);
   return {CreateTensorShape(
-      Box::Resolve(arguments.GetRepeatedArgument<int64_t>("starts"),
-                   arguments.GetRepeatedArgument<int64_t>("ends"), GetDimsVector(in[0]))
+      TensorBox::Resolve(arguments.GetRepeatedArgument<int64_t>("starts"),
+                         arguments.GetRepeatedArgument<int64_t>("ends"), GetDimsVector(in[0]))
           .size,
       in[0].data_type())};
 }

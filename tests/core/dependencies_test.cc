@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <regex>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -99,6 +101,46 @@ TEST(DependenciesTest, ThirdPartyHeadersStayInTheirWrappers) {
       }
     }
   }
+}
+
+// The types that a file defines in named namespaces, with these.
+std::set<std::string> TypesOf(const fs::path& path) {
+  static const std::regex opening("^namespace(?: ([\\w:]+))? \\{");
+  static const std::regex definition(
+      "^(?:struct|class|enum class|enum) (\\w+)(?: final)?(?: :[^:].*| \\{.*)?$");
+  std::set<std::string> types;
+  std::vector<std::string> scope;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    std::smatch match;
+    if (std::regex_search(line, match, opening)) {
+      scope.push_back(match[1]);
+    } else if (line.rfind("}  // namespace", 0) == 0 && !scope.empty()) {
+      scope.pop_back();
+    } else if (std::regex_match(line, match, definition) &&
+               std::find(scope.begin(), scope.end(), "") == scope.end()) {
+      std::string name;
+      for (const std::string& outer : scope) name += outer + "::";
+      types.insert(name + match[1].str());
+    }
+  }
+  return types;
+}
+
+// Two types of one name are one to the linker: it keeps the functions of either for both.
+TEST(DependenciesTest, TypesOfANamespaceHaveNamesOfTheirOwn) {
+  const fs::path root = CAFFE2_SOURCE_DIR;
+  std::map<std::string, fs::path> file_of;
+  for (const auto& [folder, allowed] : Allowed()) {
+    if (!fs::exists(root / folder)) continue;
+    for (const auto& entry : fs::directory_iterator(root / folder)) {
+      for (const std::string& type : TypesOf(entry.path())) {
+        const auto [found, is_new] = file_of.emplace(type, entry.path());
+        EXPECT_TRUE(is_new) << type << " in " << entry.path() << " and in " << found->second;
+      }
+    }
+  }
+  EXPECT_GT(file_of.size(), 500);
 }
 
 }  // namespace
