@@ -69,6 +69,7 @@ class CudaGraphNet final : public NetBase {
       if (!RunOneByOne(0)) return false;
     } else if (NumObservers() != 0) {
       EnforceGraphsAreNotShared("the net is observed");
+      segments_.clear();  // memory that operators keep may move unseen
       if (!RunOneByOne(0)) return false;
       AgreeToRecordNone();
     } else if (segments_.empty()) {
