@@ -3,10 +3,10 @@
 net_inference.
 
 usage: torch_gpu.py --model resnet50|lenet --mode train|infer --batch 256
-           --dtype float|bfloat16|float16 [--compile MODE]
+           --dtype float|bfloat16|float16 [--compile MODE] [--tf32]
 
 channels_last, autocast for the 16-bit types (inference in the type itself), momentum SGD with
-fused=True, cuDNN's benchmark mode; TF32 off for float. Eager, or with --compile through
+fused=True, cuDNN's benchmark mode; TF32 for float if asked for. Eager, or with --compile through
 torch.compile in that mode (reduce-overhead and max-autotune record CUDA graphs). Prints one JSON
 line with "median", images a second, and "peak_mib", the most memory that tensors took.
 """
@@ -105,9 +105,10 @@ def main():
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--dtype", choices=sorted(DTYPES), default="bfloat16")
     parser.add_argument("--compile", default="", metavar="MODE")
+    parser.add_argument("--tf32", action="store_true", help="CAFFE2_CUDA_TF32=1 for ours")
     args = parser.parse_args()
     torch.backends.cudnn.benchmark = True
-    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = args.tf32
     step = training_step(args) if args.mode == "train" else inference_step(args)
     rates = measure(step, args.batch)
     name = "/".join(["torch", args.model, args.mode, f"b{args.batch}", args.dtype,

@@ -115,8 +115,8 @@ measure_speed() {
   compare "LeNet training b64" 10 net_training --model lenet --image_size 28 --channels 1 \
     --labels 10 --batch 64 -- --model lenet --batch 64 --dtype float
   operator_table bfloat16 1
-  compare "ResNet-50 training float32 b256" 60 net_training "${resnet[@]}" --batch 256 -- \
-    --batch 256 --dtype float
+  CAFFE2_CUDA_TF32=1 compare "ResNet-50 training TF32 b256" 60 net_training "${resnet[@]}" \
+    --batch 256 -- --batch 256 --dtype float --tf32
   # Measures the forms of each place first; speed_errors.log has what each took.
   option "--fuse_conv measured" 100 --fuse_conv measured
   row "  of these places" "$(grep -ls '^changed' "$out"/plans/*.plan | wc -l) rewritten, $(
