@@ -21,8 +21,8 @@ class SegmentOneHotOp final : public Operator<CPUContext> {
     CheckIndices(indices.numel(), index, columns);
     Tensor* Y = Output(0);
     Y->Resize(segments.count(), columns);
-    uint8_t* y = Y->mutable_data<uint8_t>();
-    std::fill_n(y, Y->numel(), uint8_t{0});
+    float* y = Y->mutable_data<float>();
+    std::fill_n(y, Y->numel(), 0.f);
     for (int64_t s = 0; s < segments.count(); ++s) {
       for (int64_t k = 0; k < segments.length(s); ++k) {
         y[s * columns + index[segments.entry(s, k)]] = 1;
@@ -113,7 +113,7 @@ OPERATOR_SCHEMA(SegmentOneHot)
     .Input(0, "lengths", "int32 or int64: how many of the indices each segment has.")
     .Input(1, "indices", "int64: columns.")
     .Input(2, "index_size_tensor", "The number of columns: one int64, in host memory.")
-    .Output(0, "one_hots", "[segments, columns], uint8.");
+    .Output(0, "one_hots", "[segments, columns], float.");
 OPERATOR_SCHEMA(BatchOneHot)
     .FillUsing(DescribeBatch)
     .TensorInferenceFunction(Infer<false>)

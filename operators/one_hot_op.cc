@@ -17,9 +17,9 @@ class OneHotOp final : public Operator<Context> {
     CheckIndices(n, index, classes);
     Tensor* Y = Output(0);
     Y->Resize(n, classes);
-    bool* y = Y->template mutable_data<bool>();
-    std::fill_n(y, Y->numel(), false);
-    for (int64_t i = 0; i < n; ++i) y[i * classes + index[i]] = true;
+    float* y = Y->template mutable_data<float>();
+    std::fill_n(y, Y->numel(), 0.f);
+    for (int64_t i = 0; i < n; ++i) y[i * classes + index[i]] = 1;
     return true;
   }
 };
@@ -31,11 +31,11 @@ OPERATOR_SCHEMA(OneHot)
     .NumInputs(2)
     .NumOutputs(1)
     .SetDoc(
-        "A bool matrix with one row for each index, true in the column it names. Its width is "
-        "known at run time only.")
+        "A matrix with one row for each index, 1 in the column it names and 0 elsewhere. Its width "
+        "is known at run time only.")
     .Input(0, "indices", "int64, one-dimensional; each less than the number of columns.")
     .Input(1, "index_size_tensor", "The number of columns: one int64, in host memory.")
-    .Output(0, "one_hots", "[number of indices, number of columns], bool.");
+    .Output(0, "one_hots", "[number of indices, number of columns], float.");
 SHOULD_NOT_DO_GRADIENT(OneHot);
 
 }  // namespace caffe2

@@ -74,10 +74,7 @@ TEST(OneHotOpTest, MarksColumns) {
   Feed<int64_t>(&ws, "i", {2}, {2, 0});
   Feed<int64_t>(&ws, "n", {1}, {3});
   RunOp(&ws, Op("OneHot", {"i", "n"}, {"Y"}), true);
-  const Tensor& y = Fetch(ws, "Y");
-  EXPECT_EQ(y.sizes(), (std::vector<int64_t>{2, 3}));
-  EXPECT_EQ(std::vector<int>(y.data<bool>(), y.data<bool>() + 6),
-            (std::vector<int>{0, 0, 1, 1, 0, 0}));
+  ExpectTensor(ws, "Y", {2, 3}, {0, 0, 1, 1, 0, 0});
   Feed<int64_t>(&ws, "n", {1}, {2});
   ExpectThrows(&ws, Op("OneHot", {"i", "n"}, {"Y"}), "out of range");
 }

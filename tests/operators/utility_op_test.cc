@@ -173,7 +173,7 @@ TEST(BatchOneHotTest, MarksValues) {
   Feed<int64_t>(&ws, "i", {3}, {4, 0, 4});
   Feed<int64_t>(&ws, "size", {1}, {5});
   RunOp(&ws, Op("SegmentOneHot", {"n", "i", "size"}, {"Y"}), true);
-  EXPECT_EQ(FetchValues<uint8_t>(ws, "Y"), (std::vector<uint8_t>{1, 0, 0, 0, 1, 0, 0, 0, 0, 1}));
+  ExpectTensor(ws, "Y", {2, 5}, {1, 0, 0, 0, 1, 0, 0, 0, 0, 1});
   Feed<int32_t>(&ws, "X", {2, 2}, {10, 5, 20, 6});
   Feed<int32_t>(&ws, "v", {3}, {10, 20, 6});
   RunOp(&ws, Op("BatchOneHot", {"X", "n", "v"}, {"Y"}));

@@ -106,7 +106,6 @@ class CRFWithLoss:
         size = self.model.param_init_net.ConstantFill(
             [], shape=[1], value=self.num_classes, dtype=core.DataType.INT64)
         chosen = net.OneHot([net.Cast([labels], to="int64"), size])
-        chosen = net.Cast(chosen, to="float")
         scores = net.DotProduct([net.StopGradient(net.FlattenToVec(chosen)),
                                  net.FlattenToVec(predictions)])
         return net.ReduceFrontSum([scores])
