@@ -18,20 +18,21 @@ void LaunchSoftmaxGradient(int64_t n, int64_t d, const T* y, const T* dy, T* dx,
                            cuda::Stream stream);
 
 // The labels of n rows: a class each, or a probability for each class, with a weight a row (null:
-// 1).
+// 1). Losses are divided by the sum of the divisors (null: n).
 struct RowLabels {
   const int* index = nullptr;
   const float* probability = nullptr;
   const float* weight = nullptr;
+  const float* divisor = nullptr;
 };
 // p = softmax(x); losses[i] = weight of row i times its cross entropy.
 template <typename T>
 void LaunchSoftmaxLosses(int64_t n, int64_t d, const T* x, const RowLabels& labels, T* p,
                          float* losses, cuda::KernelReport* report, cuda::Stream stream);
-// *loss = scale * (sum of losses) / (sum of weights, or n); 0 if the weights add up to 0.
-void LaunchAverageLoss(int64_t n, const float* losses, const float* weights, float scale,
+// *loss = scale * (sum of losses) / (sum of divisors, or n); 0 if they add up to 0.
+void LaunchAverageLoss(int64_t n, const float* losses, const float* divisors, float scale,
                        float* loss, cuda::Stream stream);
-// dx = (p - labels) * weight * scale / (sum of weights) * d_loss. `factor` holds one float.
+// dx = (p - labels) * weight * scale / (sum of divisors) * d_loss. `factor` holds one float.
 template <typename T>
 void LaunchSoftmaxLossGradient(int64_t n, int64_t d, const T* p, const RowLabels& labels,
                                const float* d_loss, float scale, float* factor, T* dx,

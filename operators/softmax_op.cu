@@ -182,9 +182,9 @@ void LaunchSoftmaxLosses(int64_t n, int64_t d, const T* x, const RowLabels& labe
                p, losses, report);
 }
 
-void LaunchAverageLoss(int64_t n, const float* losses, const float* weights, float scale,
+void LaunchAverageLoss(int64_t n, const float* losses, const float* divisors, float scale,
                        float* loss, cuda::Stream stream) {
-  cuda::Launch("AverageLoss", AverageKernel, 1, kThreads, stream, n, losses, weights,
+  cuda::Launch("AverageLoss", AverageKernel, 1, kThreads, stream, n, losses, divisors,
                static_cast<double>(scale), static_cast<const float*>(nullptr), loss);
 }
 
@@ -194,7 +194,7 @@ void LaunchSoftmaxLossGradient(int64_t n, int64_t d, const T* p, const RowLabels
                                cuda::KernelReport* report, cuda::Stream stream) {
   if (n * d == 0) return;
   cuda::Launch("LossFactor", AverageKernel, 1, kThreads, stream, n,
-               static_cast<const float*>(nullptr), labels.weight, static_cast<double>(scale),
+               static_cast<const float*>(nullptr), labels.divisor, static_cast<double>(scale),
                d_loss, factor);
   cuda::Launch("SoftmaxLossGradient", SoftmaxLossGradientKernel<T>, cuda::BlocksFor(n * d),
                kThreads, stream, n, d, p, labels, static_cast<const float*>(factor), dx, report);

@@ -15,7 +15,8 @@ namespace {
 
 using LogitTypes = ActivationTypes<CUDAContext>;
 
-RowLabels LabelsOf(const Tensor& labels, const Tensor* weights, bool probabilities) {
+RowLabels LabelsOf(const Tensor& labels, const Tensor* weights, bool probabilities,
+                   bool average_by_rows) {
   RowLabels rows;
   if (probabilities) {
     rows.probability = labels.data<float>();
@@ -23,6 +24,7 @@ RowLabels LabelsOf(const Tensor& labels, const Tensor* weights, bool probabiliti
     rows.index = labels.data<int>();
   }
   if (weights != nullptr) rows.weight = weights->data<float>();
+  if (!average_by_rows) rows.divisor = rows.weight;
   return rows;
 }
 
@@ -35,7 +37,7 @@ class CudaSoftmaxWithLossOp final : public SoftmaxWithLossBase<CUDAContext> {
     const Tensor &x = Input(0), &labels = Input(1);
     const Tensor* weights = InputSize() > 2 ? &Input(2) : nullptr;
     const Sizes s = CheckShapes(x, labels, weights);
-    const RowLabels rows = LabelsOf(labels, weights, label_prob_);
+    const RowLabels rows = LabelsOf(labels, weights, label_prob_, average_by_rows_);
     Tensor *p = Output(0), *loss = Output(1);
     p->ResizeLike(x);
     loss->Resize();
@@ -44,7 +46,7 @@ class CudaSoftmaxWithLossOp final : public SoftmaxWithLossBase<CUDAContext> {
     float* loss_data = losses.mutable_data<float>();
     LaunchSoftmaxLosses(s.n, s.d, x.data<T>(), rows, p->mutable_data<T>(), loss_data,
                         context_.report(), context_.stream());
-    LaunchAverageLoss(s.n, loss_data, rows.weight, scale_, loss->mutable_data<float>(),
+    LaunchAverageLoss(s.n, loss_data, rows.divisor, scale_, loss->mutable_data<float>(),
                       context_.stream());
     return true;
   }
@@ -67,9 +69,10 @@ class CudaSoftmaxWithLossGradientOp final : public SoftmaxWithLossBase<CUDAConte
     dx->ResizeLike(x);
     Tensor factor(context_.device());
     factor.Resize(1);
-    LaunchSoftmaxLossGradient(s.n, s.d, p.data<T>(), LabelsOf(labels, weights, label_prob_),
-                              d_loss.data<float>(), scale_, factor.mutable_data<float>(),
-                              dx->mutable_data<T>(), context_.report(), context_.stream());
+    const RowLabels rows = LabelsOf(labels, weights, label_prob_, average_by_rows_);
+    LaunchSoftmaxLossGradient(s.n, s.d, p.data<T>(), rows, d_loss.data<float>(), scale_,
+                              factor.mutable_data<float>(), dx->mutable_data<T>(),
+                              context_.report(), context_.stream());
     return true;
   }
 };

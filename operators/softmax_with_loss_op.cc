@@ -66,7 +66,7 @@ bool SoftmaxWithLossOp<CPUContext>::RunOnDevice() {
       sum += WeightOf(weight_data, i) * (losses[i] - x_data[i * d + label]);
     }
   }
-  const double total_weight = SumOfWeights(weight_data, n);
+  const double total_weight = SumOfWeights(average_by_rows_ ? nullptr : weight_data, n);
   *loss->mutable_data<float>() =
       total_weight != 0 ? static_cast<float>(scale_ * sum / total_weight) : 0.f;
   return true;
@@ -87,7 +87,7 @@ bool SoftmaxWithLossGradientOp<CPUContext>::RunOnDevice() {
   const float* p_data = p.data<float>();
   const float* t_prob = label_prob_ ? labels.data<float>() : nullptr;
   const int* t_index = label_prob_ ? nullptr : labels.data<int>();
-  const double total_weight = SumOfWeights(weight_data, s.n);
+  const double total_weight = SumOfWeights(average_by_rows_ ? nullptr : weight_data, s.n);
   const double factor = total_weight > 0 ? scale_ / total_weight * *d_loss.data<float>() : 0;
 
   Tensor* dx = Output(0);
@@ -125,6 +125,9 @@ void Arguments(OpSchema& schema) {
       .Arg("label_prob",
            "(int, default 0) If 1, labels are float probabilities of every class, "
            "adding up to 1 in each row; else one int32 class index a row.")
+      .Arg("average_by_batch_size",
+           "(int, default 0) If 1, the loss is divided by the number of rows, not by the sum of "
+           "their weights.")
       .Arg("scale", "(float >= 0, default 1) Multiplies the loss.");
 }
 

@@ -19,7 +19,8 @@ class SoftmaxWithLossBase : public Operator<Context> {
       : Operator<Context>(def, ws),
         axis_(this->template GetSingleArgument<int>("axis", 1)),
         scale_(this->template GetSingleArgument<float>("scale", 1.f)),
-        label_prob_(this->template GetSingleArgument<int>("label_prob", 0) != 0) {
+        label_prob_(this->template GetSingleArgument<int>("label_prob", 0) != 0),
+        average_by_rows_(this->template GetSingleArgument<int>("average_by_batch_size", 0) != 0) {
     CAFFE_ENFORCE_GE(scale_, 0);
   }
 
@@ -34,6 +35,7 @@ class SoftmaxWithLossBase : public Operator<Context> {
   int axis_;
   float scale_;
   bool label_prob_;
+  bool average_by_rows_;  // whatever their weights are
 };
 
 template <class Context>

@@ -92,6 +92,9 @@ TEST(SoftmaxWithLossTest, WeighsRows) {
   RunOp(&ws, Op("SoftmaxWithLoss", {"X", "label", "weight"}, {"P", "loss"}));
   const std::vector<float> p = FetchValues<float>(ws, "P");
   ExpectTensor(ws, "loss", {}, {-(std::log(p[0]) + 3 * std::log(p[5])) / 4});
+  RunOp(&ws, Op("SoftmaxWithLoss", {"X", "label", "weight"}, {"P", "loss"},
+                {MakeArgument<int>("average_by_batch_size", 1)}));
+  ExpectTensor(ws, "loss", {}, {-(std::log(p[0]) + 3 * std::log(p[5])) / 3});
   Feed<float>(&ws, "weight", {3}, {0, 0, 0});
   RunOp(&ws, Op("SoftmaxWithLoss", {"X", "label", "weight"}, {"P", "loss"}));
   ExpectTensor(ws, "loss", {}, {0});
@@ -131,6 +134,10 @@ TEST(SoftmaxWithLossTest, GradientIsNumericOne) {
   CheckGradient(&ws, Op("SoftmaxWithLoss", {"X", "label"}, {"P", "loss"}, {scale}), {0}, loss_only);
   CheckGradient(&ws, Op("SoftmaxWithLoss", {"X", "label", "weight"}, {"P", "loss"}), {0},
                 loss_only);
+  CheckGradient(&ws,
+                Op("SoftmaxWithLoss", {"X", "label", "weight"}, {"P", "loss"},
+                   {MakeArgument<int>("average_by_batch_size", 1)}),
+                {0}, loss_only);
   CheckGradient(
       &ws, Op("SoftmaxWithLoss", {"X", "T"}, {"P", "loss"}, {MakeArgument<int>("label_prob", 1)}),
       {0}, loss_only);
