@@ -59,6 +59,13 @@ using SharedTensorVectorPtr = std::shared_ptr<TensorVector>;
 CAFFE2_TYPE_NAME(TensorVectorPtr, "std::unique_ptr<std::vector<TensorCPU>>");
 CAFFE2_TYPE_NAME(SharedTensorVectorPtr, "std::shared_ptr<std::vector<TensorCPU>>");
 
+// Whether a tensor has rows. Packed records that come from a file, which holds none, do not count.
+inline bool HasRows(const Tensor& tensor) {
+  if (!tensor.has_data() || tensor.numel() == 0) return false;
+  return !tensor.IsType<SharedTensorVectorPtr>() ||
+         *tensor.data<SharedTensorVectorPtr>() != nullptr;
+}
+
 // Copies rows [begin, begin + count) of X to Y.
 void CopyRows(const Tensor& X, int64_t begin, int64_t count, Tensor* Y);
 // Appends the rows of X to Y, whose other dimensions and element type must be the same.

@@ -38,7 +38,7 @@ class LastNWindowCollectorOp final : public Operator<CPUContext> {
     Tensor* next = Output(kNext);
     CAFFE_ENFORCE_EQ(next->numel(), 1, "elements of next");
     auto* position = next->mutable_data<int32_t>();
-    const bool fresh = !window->has_data() || window->numel() == 0;
+    const bool fresh = !HasRows(*window);
     if (fresh) *position = 0;
     CAFFE_ENFORCE(*position >= 0 && *position < capacity_, "next is ", *position,
                   " in a window of ", capacity_);

@@ -144,6 +144,37 @@ void ReadFromBFloat16(const TensorProto& proto, int64_t begin, int64_t end, Tens
   }
 }
 
+// Whether a tensor holds objects that can be blobs by themselves, as records. Files tell only that,
+// as Caffe2's do: each object is written as a blob of its type without content, and read as an
+// object made by default.
+bool HoldsObjects(const Tensor& tensor) {
+  return TypeMetaToDataType(tensor.dtype()) == TensorProto::UNDEFINED &&
+         BlobSerializerRegistry().Has(tensor.dtype().name());
+}
+
+void WriteObjectTypes(const Tensor& tensor, int64_t begin, int64_t end, TensorProto* proto) {
+  LOG(WARNING) << "tensor \"" << proto->name() << "\": elements of type " << tensor.dtype().name()
+               << " are not saved";
+  BlobProto object;
+  object.set_type(tensor.dtype().name());
+  object.set_content("");
+  const std::string bytes = object.SerializeAsString();
+  for (int64_t i = begin; i < end; ++i) proto->add_string_data(bytes);
+}
+
+// The type of the objects; none of an empty tensor.
+TypeMeta ReadObjectType(const TensorProto& proto) {
+  if (proto.string_data().empty()) return {};
+  BlobProto object;
+  // Nothing that could hold further objects, and so on.
+  const bool bare = object.ParseFromString(proto.string_data(0)) && object.type() != "Tensor" &&
+                    object.content().empty();
+  CAFFE_ENFORCE(bare, "tensor \"", proto.name(), "\" holds no objects");
+  Blob blob;
+  DeserializeBlob(proto.string_data(0), &blob);
+  return blob.meta();
+}
+
 // Elements in a chunk of a tensor; at least one.
 int64_t ChunkSize(const BlobSerializationOptions& options, const Tensor& tensor) {
   const int64_t size = options.chunk_size();
@@ -276,14 +307,19 @@ void SerializeTensor(const Tensor& tensor, const std::string& name, int64_t begi
     WriteAsBFloat16(tensor, begin, end, proto);
     return;
   }
+  if (HoldsObjects(tensor)) {
+    WriteObjectTypes(tensor, begin, end, proto);
+    return;
+  }
   DispatchElementType(tensor.dtype(), WriteElements{&tensor, begin, end, proto});
 }
 
 void DeserializeTensor(const TensorProto& proto, Tensor* tensor) {
   const std::vector<int64_t> dims(proto.dims().begin(), proto.dims().end());
   const int64_t numel = CheckedNumel(dims);
-  const TypeMeta meta = DataTypeToTypeMeta(proto.data_type());
-  CAFFE_ENFORCE(meta, "tensor \"", proto.name(), "\" has data type ",
+  const bool of_objects = proto.data_type() == TensorProto::UNDEFINED;
+  const TypeMeta meta = of_objects ? ReadObjectType(proto) : DataTypeToTypeMeta(proto.data_type());
+  CAFFE_ENFORCE(meta || (of_objects && numel == 0), "tensor \"", proto.name(), "\" has data type ",
                 TensorProto::DataType_Name(proto.data_type()), ", which is not supported");
   CAFFE_ENFORCE(proto.storage_type() != TensorProto::EXTERNAL, "tensor \"", proto.name(),
                 "\" keeps its data in another file, which is not supported");
@@ -303,9 +339,14 @@ void DeserializeTensor(const TensorProto& proto, Tensor* tensor) {
     tensor->CopyFrom(host);
     return;
   }
+  if (of_objects) {
+    CAFFE_ENFORCE_EQ(static_cast<int64_t>(proto.string_data_size()), end - begin,
+                     "elements of tensor \"", proto.name(), "\"");
+    tensor->FreeMemory();  // of objects that it held
+  }
   tensor->Resize(dims);
-  if (proto.storage_type() == TensorProto::NO_CONTENT) {
-    tensor->raw_mutable_data(meta);
+  if (proto.storage_type() == TensorProto::NO_CONTENT || of_objects) {
+    if (meta) tensor->raw_mutable_data(meta);
     return;
   }
   if (proto.data_format() == TensorProto::FMT_BFLOAT16) {

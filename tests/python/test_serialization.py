@@ -72,6 +72,27 @@ def test_sizes_are_estimated(floats):
     assert sizes[b"rounded"] == 4 * len(floats) + 8 * (len("rounded") + 50)
 
 
+def test_of_packed_records_only_the_number_is_saved():
+    workspace.ResetWorkspace()
+    workspace.FeedBlob("x", np.arange(3, dtype=np.float32))
+    workspace.RunOperatorOnce(core.CreateOperator("PackRecords", ["x"], ["p"], fields=["x"]))
+    blob = caffe2_pb2.BlobProto.FromString(workspace.SerializeBlob("p"))
+    assert blob.type == "Tensor" and list(blob.tensor.dims) == [3]
+    assert blob.tensor.data_type == caffe2_pb2.TensorProto.UNDEFINED
+    records = [caffe2_pb2.BlobProto.FromString(data) for data in blob.tensor.string_data]
+    assert [(record.type, record.content) for record in records] == [
+        ("std::shared_ptr<std::vector<TensorCPU>>", b"")] * 3
+    workspace.DeserializeBlob("p", blob.SerializeToString())
+    unpack = core.CreateOperator("UnPackRecords", ["p"], ["y"], fields=["x"])
+    with pytest.raises(RuntimeError, match="record 0 does not have 1 fields"):
+        workspace.RunOperatorOnce(unpack)
+    for bad in (caffe2_pb2.BlobProto(type="Tensor"),
+                caffe2_pb2.BlobProto(type=records[0].type, content=b"more")):
+        blob.tensor.string_data[0] = bad.SerializeToString()
+        with pytest.raises(RuntimeError, match="holds no objects"):
+            workspace.DeserializeBlob("p", blob.SerializeToString())
+
+
 def test_temporary_folders_of_test_cases_are_removed():
     class Test(test_util.TestCase):
         folder = None
