@@ -63,7 +63,7 @@ def constant_param(layer, name, value, dtype=core.DataType.FLOAT, shape=(1,)):
         optimizer=layer.model.NoOptim)
 
 
-def mutex_param(layer, name, shape=None):
-    """A parameter of a layer that is a mutex."""
-    return layer.create_param(param_name=name, shape=shape, initializer=("CreateMutex",),
+def object_param(layer, name, creator, **arguments):
+    """A parameter of a layer that is no tensor, as a mutex, made by an operator."""
+    return layer.create_param(param_name=name, shape=None, initializer=(creator, arguments),
                               optimizer=layer.model.NoOptim)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from caffe2.python import core, schema
-from caffe2.python.layers._inputs import constant_param, mutex_param, require_fields, weighted
+from caffe2.python.layers._inputs import constant_param, object_param, require_fields, weighted
 from caffe2.python.layers.layers import ModelLayer
 from caffe2.python.layers.tags import Tags
 
@@ -14,8 +14,11 @@ class BatchLRLoss(ModelLayer):
 
       weight: of rows.
       log_variance: s, for which the loss of a row becomes (loss exp(-s) + penalty s) / 2.
-      prediction: the sigmoid, for the mixture with the Jensen-Shannon divergence (JSD) and for the
-        focal loss.
+      prediction: the sigmoid, float [1], for the mixture with the Jensen-Shannon divergence (JSD)
+        and for the focal loss.
+
+    As in Caffe2 the factors of the focal loss and of the log variance, [rows, 1], are multiplied
+    with losses [rows]: what is summed up or averaged are the products of all pairs of rows.
     """
 
     def __init__(self, model, input_record, name="batch_lr_loss", average_loss=True,
@@ -70,7 +73,7 @@ class BatchLRLoss(ModelLayer):
     def init_weight(self, jsd_weight, homotopy_weighting):
         """Makes the weights of the mixture: constants, or parameters that change."""
         if homotopy_weighting:
-            self.mutex = mutex_param(self, f"{self.name}_mutex")
+            self.mutex = object_param(self, f"{self.name}_mutex", "CreateMutex")
             self.counter = constant_param(
                 self, f"{self.name}_counter", 0, core.DataType.INT64)
             self.xent_weight = constant_param(self, f"{self.name}_xent_weight", 1.0)

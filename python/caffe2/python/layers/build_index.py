@@ -3,7 +3,7 @@
 import numpy as np
 
 from caffe2.python import core, schema
-from caffe2.python.layers._inputs import require_scalar
+from caffe2.python.layers._inputs import object_param, require_scalar
 from caffe2.python.layers.layers import ModelLayer
 
 
@@ -17,9 +17,7 @@ class MapToRange(ModelLayer):
         assert max_index > 0, f"max_index must be above 0, not {max_index}"
         require_scalar(input_record)
         self.max_index = max_index
-        self.handler = self.create_param(
-            param_name="handler", shape=[],
-            initializer=("LongIndexCreate", {"max_elements": max_index}), optimizer=model.NoOptim)
+        self.handler = object_param(self, "handler", "LongIndexCreate", max_elements=max_index)
         self.output_schema = schema.Struct(
             ("indices", schema.Scalar(np.int64, self.get_next_blob_reference("indices"))),
             ("handler", schema.Scalar(np.void, self.handler)))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from caffe2.python import core, schema
-from caffe2.python.layers._inputs import constant_param, mutex_param
+from caffe2.python.layers._inputs import constant_param, object_param
 from caffe2.python.layers.layers import ModelLayer
 
 
@@ -44,7 +44,7 @@ class HomotopyWeight(ModelLayer):
 
     def create_atomic_iter(self):
         """Makes the counter of iterations and its mutex; returns the counter."""
-        self.mutex = mutex_param(self, f"{self.name}_mutex")
+        self.mutex = object_param(self, f"{self.name}_mutex", "CreateMutex")
         self.atomic_iter = constant_param(
             self, f"{self.name}_atomic_iter", 0, core.DataType.INT64)
         return self.atomic_iter

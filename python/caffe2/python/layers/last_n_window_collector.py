@@ -1,7 +1,7 @@
 """The last rows of a stream."""
 
 from caffe2.python import core, schema
-from caffe2.python.layers._inputs import constant_param, mutex_param, require_scalar
+from caffe2.python.layers._inputs import constant_param, object_param, require_scalar
 from caffe2.python.layers.layers import ModelLayer
 
 
@@ -19,7 +19,7 @@ class LastNWindowCollector(ModelLayer):
             param_name="last_n", shape=[0], initializer=("ConstantFill", {}),
             optimizer=model.NoOptim)
         self.next_blob = constant_param(self, "next", 0, core.DataType.INT32, shape=())
-        self.mutex = mutex_param(self, "mutex", shape=[])
+        self.mutex = object_param(self, "mutex", "CreateMutex")
         self.num_visited_blob = constant_param(
             self, "num_visited", 0, core.DataType.INT64, shape=())
         self.output_schema = schema.Struct(

@@ -139,7 +139,8 @@ class LayerParameter:
       optimizer: the Optimizer that updates it, the model's NoOptim, or None for the default.
       ps_param: a LayerPsParam of a parameter that is looked up by ids, or None.
       regularizer: a Regularizer, or None.
-      shape: list of dimensions, or None if unknown. Raises AssertionError if set to another one.
+      shape: list of dimensions, or None if unknown or no tensor. Raises AssertionError if set to
+        another one.
     """
 
     def __init__(self, parameter=None, optimizer=None, initializer=None, ps_param=None,
@@ -183,16 +184,15 @@ class LayerParameter:
         for arg in self.initializer.arg:
             if arg.name == "shape":
                 return list(arg.ints)
-        shape_op = core.CreateOperator("Shape", [self.parameter], [self.parameter + "_shape"])
         ws = C.Workspace()
         try:
-            for op in (self.initializer, shape_op):
-                ws.run(op)
+            ws.run(self.initializer)
+            value = ws.fetch_blob(str(self.parameter))
         except RuntimeError as error:
             logger.warning("Cannot infer the shape of blob %s from operator %s: %s",
                            self.parameter, self.initializer.type, error)
             return None
-        return ws.fetch_blob(str(shape_op.output[0])).tolist()
+        return list(value.shape) if isinstance(value, np.ndarray) else None
 
     def __str__(self):
         return str(self.parameter)

@@ -1,7 +1,7 @@
 """A random sample of a stream."""
 
 from caffe2.python import core, schema
-from caffe2.python.layers._inputs import constant_param, mutex_param
+from caffe2.python.layers._inputs import constant_param, object_param
 from caffe2.python.layers.layers import ModelLayer
 
 
@@ -19,23 +19,18 @@ class ReservoirSampling(ModelLayer):
             optimizer=model.NoOptim)
         self.num_visited_blob = constant_param(
             self, "num_visited", 0, core.DataType.INT64, shape=())
-        self.mutex = mutex_param(self, "mutex", shape=[])
+        self.mutex = object_param(self, "mutex", "CreateMutex")
         self.extra_input_blobs, self.extra_output_blobs = [], []
         if "object_id" in input_record:
-            self.extra_output_blobs = [self._object_to_pos(), constant_param(
-                self, "pos_to_object", 0, core.DataType.INT64, shape=[0])]
+            self.extra_output_blobs = [
+                object_param(self, "object_to_pos", "CreateMap", key_dtype=core.DataType.INT64,
+                             value_dtype=core.DataType.INT32),
+                constant_param(self, "pos_to_object", 0, core.DataType.INT64, shape=[0])]
             self.extra_input_blobs = [input_record.object_id(), *self.extra_output_blobs]
         self.output_schema = schema.Struct(
             ("reservoir", schema.from_blob_list(input_record.data, [self.reservoir])),
             ("num_visited", schema.Scalar(blob=self.num_visited_blob)),
             ("mutex", schema.Scalar(blob=self.mutex)))
-
-    def _object_to_pos(self):
-        return self.create_param(
-            param_name="object_to_pos", shape=None,
-            initializer=("CreateMap", {"key_dtype": core.DataType.INT64,
-                                       "valued_dtype": core.DataType.INT32}),
-            optimizer=self.model.NoOptim)
 
     def add_ops(self, net):
         """Adds the operator of the same name."""

@@ -41,5 +41,4 @@ class SamplingTrain(ModelLayer):
         layer.add_train_ops(net)
         if self.subtract_log_odd:
             log_q = net.Log(self.input_record.sampling_prob(), net.NextScopedBlob("log_q"))
-            net.Sub([self.output_schema(), log_q], self.output_schema(), broadcast=1,
-                    use_grad_hack=1)
+            net.Sub([self.output_schema(), log_q], self.output_schema(), broadcast=1)
