@@ -1,64 +1,12 @@
 // BernoulliJSD: the Jensen-Shannon divergence of two probabilities.
-#include <algorithm>
-#include <cmath>
-
-#include "caffe2/core/operator.h"
 #include "operators/gradient_rule.h"
+#include "operators/portable_op.h"
+#include "operators/transform_op.h"
 
 namespace caffe2 {
-namespace {
 
-constexpr double kSmallest = 1e-20;  // a logarithm is taken of at least this
-
-double Log(double x) { return std::log(std::max(x, kSmallest)); }
-double Entropy(double p) { return -p * Log(p) - (1 - p) * Log(1 - p); }
-
-void CheckPair(const Tensor& X, const Tensor& T) {
-  CAFFE_ENFORCE_EQ(T.numel(), X.numel(), "probabilities ", ShapeString(T.sizes()), " for ",
-                   ShapeString(X.sizes()));
-}
-
-class BernoulliJSDOp final : public Operator<CPUContext> {
- public:
-  using Operator<CPUContext>::Operator;
-  bool RunOnDevice() override {
-    const Tensor &X = Input(0), &T = Input(1);
-    CheckPair(X, T);
-    const float *x = X.data<float>(), *t = T.data<float>();
-    Output(0)->ResizeLike(X);
-    float* y = Output(0)->mutable_data<float>();
-    for (int64_t i = 0; i < X.numel(); ++i) {
-      const double p = x[i], q = t[i];
-      y[i] = static_cast<float>(Entropy((p + q) / 2) - (Entropy(p) + Entropy(q)) / 2);
-    }
-    return true;
-  }
-};
-
-// dX = log(p (1 - m) / (m (1 - p))) / 2 * dY, with m = (p + q) / 2
-class BernoulliJSDGradientOp final : public Operator<CPUContext> {
- public:
-  using Operator<CPUContext>::Operator;
-  bool RunOnDevice() override {
-    const Tensor &dY = Input(0), &X = Input(1), &T = Input(2);
-    CheckPair(X, T);
-    CheckPair(X, dY);
-    const float *dy = dY.data<float>(), *x = X.data<float>(), *t = T.data<float>();
-    Output(0)->ResizeLike(X);
-    float* dx = Output(0)->mutable_data<float>();
-    for (int64_t i = 0; i < X.numel(); ++i) {
-      const double p = x[i], m = (p + t[i]) / 2;
-      const double slope = (Log(p) - Log(1 - p) - Log(m) + Log(1 - m)) / 2;
-      dx[i] = static_cast<float>(dy[i] * slope);
-    }
-    return true;
-  }
-};
-
-}  // namespace
-
-REGISTER_CPU_OPERATOR(BernoulliJSD, BernoulliJSDOp);
-REGISTER_CPU_OPERATOR(BernoulliJSDGradient, BernoulliJSDGradientOp);
+REGISTER_CPU_OPERATOR(BernoulliJSD, BernoulliJSDOp<CPUContext>);
+REGISTER_CPU_OPERATOR(BernoulliJSDGradient, BernoulliJSDGradientOp<CPUContext>);
 OPERATOR_SCHEMA(BernoulliJSD)
     .NumInputs(2)
     .NumOutputs(1)

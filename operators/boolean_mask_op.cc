@@ -1,37 +1,10 @@
 // BooleanMask, BooleanMaskLengths, BooleanUnmask: choosing rows by a mask.
-#include <numeric>
+#include "operators/boolean_mask_op.h"
 
-#include "caffe2/core/operator.h"
 #include "operators/gradient_rule.h"
-#include "operators/indices.h"
-#include "operators/row_copier.h"
 
 namespace caffe2 {
 namespace {
-
-class BooleanMaskOp final : public Operator<CPUContext> {
- public:
-  using Operator<CPUContext>::Operator;
-  bool RunOnDevice() override {
-    const Tensor &X = Input(0), &mask = Input(1);
-    CAFFE_ENFORCE(X.dim() >= 1 && mask.dim() == 1 && mask.size(0) == X.size(0) && X.has_data(),
-                  "mask ", ShapeString(mask.sizes()), " for data ", ShapeString(X.sizes()),
-                  ": one bool for each row is needed");
-    const bool* keep = mask.data<bool>();
-    std::vector<int64_t> rows;
-    for (int64_t i = 0; i < X.size(0); ++i) {
-      if (keep[i]) rows.push_back(i);
-    }
-    const auto count = static_cast<int64_t>(rows.size());
-    RowCopier copier(X, count, Output(0));
-    for (const int64_t row : rows) copier.Append(row);
-    if (OutputSize() > 1) {
-      Output(1)->Resize(count);
-      std::copy(rows.begin(), rows.end(), Output(1)->mutable_data<int64_t>());
-    }
-    return true;
-  }
-};
 
 class BooleanMaskLengthsOp final : public Operator<CPUContext> {
  public:
@@ -61,78 +34,6 @@ class BooleanMaskLengthsOp final : public Operator<CPUContext> {
   }
 };
 
-// Of each position the value of the first mask that holds there.
-class BooleanUnmaskOp final : public Operator<CPUContext> {
- public:
-  using Operator<CPUContext>::Operator;
-  bool RunOnDevice() override {
-    const int pairs = InputSize() / 2;
-    const int64_t n = Input(0).numel();
-    const TypeMeta meta = Input(1).dtype();
-    std::vector<int64_t> next(pairs, 0);
-    Tensor* Y = Output(0);
-    Y->Resize(n);
-    char* y = static_cast<char*>(Y->raw_mutable_data(meta));
-    for (int k = 0; k < pairs; ++k) {
-      const Tensor &mask = Input(2 * k), &values = Input(2 * k + 1);
-      CAFFE_ENFORCE(mask.dim() == 1 && mask.numel() == n && values.dim() == 1, "mask ", k, " ",
-                    ShapeString(mask.sizes()), " and values ", ShapeString(values.sizes()),
-                    " must be one-dimensional, all masks of ", n, " elements");
-      CAFFE_ENFORCE(values.dtype() == meta && values.has_data(), "values ", k, " are ",
-                    values.dtype().name(), ", not ", meta.name());
-    }
-    for (int64_t i = 0; i < n; ++i) {
-      const int k = FirstMask(i, pairs);
-      const Tensor& values = Input(2 * k + 1);
-      CAFFE_ENFORCE_LT(next[k], values.numel(), "mask ", k, " asks for more values than there are");
-      context_.CopyItems(meta, 1,
-                         static_cast<const char*>(values.raw_data()) + next[k]++ * meta.itemsize(),
-                         y + i * meta.itemsize());
-    }
-    for (int k = 0; k < pairs; ++k) {
-      CAFFE_ENFORCE_EQ(next[k], Input(2 * k + 1).numel(), "values of mask ", k, " that were used");
-    }
-    return true;
-  }
-
- private:
-  int FirstMask(int64_t i, int pairs) const {
-    for (int k = 0; k < pairs; ++k) {
-      if (Input(2 * k).data<bool>()[i]) return k;
-    }
-    CAFFE_THROW("no mask holds at position ", i);
-  }
-};
-
-// Inputs mask, dY; output dX: the rows that were kept get the gradient's rows, the others 0.
-class BooleanMaskGradientOp final : public Operator<CPUContext> {
- public:
-  using Operator<CPUContext>::Operator;
-  bool RunOnDevice() override {
-    const Tensor &mask = Input(0), &dY = Input(1);
-    CAFFE_ENFORCE_GE(dY.dim(), 1, "the gradient must have rows");
-    const bool* kept = mask.data<bool>();
-    CAFFE_ENFORCE_EQ(std::count(kept, kept + mask.numel(), true), dY.size(0),
-                     "rows of the gradient ", ShapeString(dY.sizes()));
-    std::vector<int64_t> shape = dY.sizes();
-    shape[0] = mask.numel();
-    Tensor* dX = Output(0);
-    dX->Resize(shape);
-    const int64_t row = dY.size_from_dim(1);
-    const float* dy = dY.data<float>();
-    float* dx = dX->mutable_data<float>();
-    for (int64_t i = 0; i < mask.numel(); ++i, dx += row) {
-      if (kept[i]) {
-        std::copy_n(dy, row, dx);
-        dy += row;
-      } else {
-        std::fill_n(dx, row, 0.f);
-      }
-    }
-    return true;
-  }
-};
-
 class GetBooleanMaskGradient final : public GradientMakerBase {
  public:
   using GradientMakerBase::GradientMakerBase;
@@ -144,10 +45,10 @@ class GetBooleanMaskGradient final : public GradientMakerBase {
 
 }  // namespace
 
-REGISTER_CPU_OPERATOR(BooleanMask, BooleanMaskOp);
-REGISTER_CPU_OPERATOR(BooleanMaskGradient, BooleanMaskGradientOp);
+REGISTER_CPU_OPERATOR(BooleanMask, BooleanMaskOp<CPUContext>);
+REGISTER_CPU_OPERATOR(BooleanMaskGradient, BooleanMaskGradientOp<CPUContext>);
 REGISTER_CPU_OPERATOR(BooleanMaskLengths, BooleanMaskLengthsOp);
-REGISTER_CPU_OPERATOR(BooleanUnmask, BooleanUnmaskOp);
+REGISTER_CPU_OPERATOR(BooleanUnmask, BooleanUnmaskOp<CPUContext>);
 OPERATOR_SCHEMA(BooleanMask)
     .NumInputs(2)
     .NumOutputs(1, 2)
@@ -168,7 +69,7 @@ OPERATOR_SCHEMA(BooleanMaskGradient)
     })
     .SetDoc("The gradient of BooleanMask: dY where the mask is true, else 0.")
     .Input(0, "mask", "Bool, one for each row.")
-    .Input(1, "dY", "The gradient of the rows that were kept, float.")
+    .Input(1, "dY", "The gradient of the rows that were kept.")
     .Output(0, "dX", "The gradient of all rows.");
 OPERATOR_SCHEMA(BooleanMaskLengths)
     .NumInputs(2)

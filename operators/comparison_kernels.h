@@ -13,6 +13,12 @@ template <typename T>
 void LaunchCompare(Comparison comparison, const Strides& space, bool plain, int64_t n, const T* a,
                    const T* b, bool* c, cuda::Stream stream);
 
+enum class Bits { kAnd, kOr, kXor };
+// c[i] = the bits of a[..] and b[..] combined, in the same way. T: int32, int64, bool.
+template <typename T>
+void LaunchBits(Bits bits, const Strides& space, int64_t n, const T* a, const T* b, T* c,
+                cuda::Stream stream);
+
 void LaunchNot(int64_t n, const bool* x, bool* y, cuda::Stream stream);
 
 // z[i] = condition[i / row] ? x[i] : y[i], for n elements of 1, 2, 4 or 8 bytes.

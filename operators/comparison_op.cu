@@ -74,6 +74,22 @@ void LaunchCompare(Comparison comparison, const Strides& space, bool plain, int6
 #undef CASE
 }
 
+template <typename T>
+void LaunchBits(Bits bits, const Strides& space, int64_t n, const T* a, const T* b, T* c,
+                cuda::Stream stream) {
+  cuda::ForEach("Bits", n, stream, [=] __device__(int64_t i) {
+    const Offsets offsets = Locate(space, i);
+    const T x = a[offsets.at[0]], y = b[offsets.at[1]];
+    c[i] = static_cast<T>(bits == Bits::kAnd ? x & y : bits == Bits::kOr ? x | y : x ^ y);
+  });
+}
+template void LaunchBits(Bits, const Strides&, int64_t, const int32_t*, const int32_t*, int32_t*,
+                         cuda::Stream);
+template void LaunchBits(Bits, const Strides&, int64_t, const int64_t*, const int64_t*, int64_t*,
+                         cuda::Stream);
+template void LaunchBits(Bits, const Strides&, int64_t, const bool*, const bool*, bool*,
+                         cuda::Stream);
+
 void LaunchNot(int64_t n, const bool* x, bool* y, cuda::Stream stream) {
   cuda::ForEach("Not", n, stream, [=] __device__(int64_t i) { y[i] = !x[i]; });
 }

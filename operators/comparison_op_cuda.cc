@@ -1,8 +1,9 @@
-// EQ, NE, LT, LE, GT, GE, And, Or, Xor, Not and Where on CUDA devices.
+// Comparisons, logic, bits, Where and Conditional on CUDA devices.
 #include "caffe2/cuda/context_cuda.h"
 #include "operators/broadcast_strides.h"
 #include "operators/comparison_kernels.h"
 #include "operators/comparison_op.h"
+#include "operators/conditional_op.h"
 #include "operators/where_op.h"
 
 namespace caffe2 {
@@ -28,6 +29,37 @@ struct CudaCompare {
 template <class Types, Comparison kComparison>
 using Compare = BinaryElementwiseOp<Types, CUDAContext, CudaCompare<kComparison>, FixedType<bool>>;
 
+template <Bits kBits>
+struct CudaBits {
+  explicit CudaBits(const OperatorBase&) {}
+  template <typename T>
+  void operator()(const BroadcastPlan& plan, const T* a, const T* b, T* c,
+                  CUDAContext* context) const {
+    LaunchBits(kBits, StridesOf(plan), plan.numel, a, b, c, context->stream());
+  }
+};
+template <Bits kBits>
+using Bitwise =
+    BinaryElementwiseOp<TensorTypes<int32_t, int64_t, bool>, CUDAContext, CudaBits<kBits>>;
+
+// Rows of the second or of the third input, as the first says.
+class CudaConditionalOp final : public Operator<CUDAContext> {
+ public:
+  using Operator<CUDAContext>::Operator;
+  bool RunOnDevice() override {
+    const Tensor &condition = Input(0), &yes = Input(1), &no = Input(2);
+    CheckChoices(condition, yes, no);
+    const TypeMeta meta = yes.dtype();
+    CAFFE_ENFORCE(meta.copy() == nullptr && meta.itemsize() <= 8, "elements of type ", meta.name(),
+                  " exist in host memory only");
+    const bool* choose = condition.data<bool>();
+    Output(0)->ResizeLike(yes);
+    LaunchSelect(yes.numel(), yes.size_from_dim(1), meta.itemsize(), choose, yes.raw_data(),
+                 no.raw_data(), Output(0)->raw_mutable_data(meta), context_.stream());
+    return true;
+  }
+};
+
 struct CudaNot {
   explicit CudaNot(const OperatorBase&) {}
   void operator()(int64_t n, const bool* x, bool* y, CUDAContext* context) const {
@@ -45,7 +77,11 @@ REGISTER_CUDA_OPERATOR(And, Compare<BoolTypes, Comparison::kAnd>);
 REGISTER_CUDA_OPERATOR(Or, Compare<BoolTypes, Comparison::kOr>);
 REGISTER_CUDA_OPERATOR(Xor, Compare<BoolTypes, Comparison::kNotEqual>);
 REGISTER_CUDA_OPERATOR(Not, UnaryElementwiseOp<BoolTypes, CUDAContext, CudaNot>);
+REGISTER_CUDA_OPERATOR(BitwiseAnd, Bitwise<Bits::kAnd>);
+REGISTER_CUDA_OPERATOR(BitwiseOr, Bitwise<Bits::kOr>);
+REGISTER_CUDA_OPERATOR(BitwiseXor, Bitwise<Bits::kXor>);
 REGISTER_CUDA_OPERATOR(Where, WhereOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(Conditional, CudaConditionalOp);
 
 }  // namespace
 }  // namespace caffe2

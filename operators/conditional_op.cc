@@ -1,4 +1,6 @@
 // Conditional, Find.
+#include "operators/conditional_op.h"
+
 #include <unordered_map>
 
 #include "operators/element_type.h"
@@ -12,12 +14,7 @@ class ConditionalOp final : public Operator<Context> {
   USE_OPERATOR_FUNCTIONS(ConditionalOp);
   bool RunOnDevice() override {
     const Tensor &condition = Input(0), &yes = Input(1), &no = Input(2);
-    CAFFE_ENFORCE(
-        yes.sizes() == no.sizes() && yes.dtype() == no.dtype() && yes.has_data() && no.has_data(),
-        "the choices differ: ", yes.DebugString(), " and ", no.DebugString());
-    CAFFE_ENFORCE(condition.dim() == 1 && yes.dim() >= 1 && condition.numel() == yes.size(0),
-                  "there must be one condition for each row: condition ",
-                  ShapeString(condition.sizes()), ", data ", ShapeString(yes.sizes()));
+    CheckChoices(condition, yes, no);
     const bool* choose = condition.data<bool>();
     Tensor* Y = Output(0);
     Y->ResizeLike(yes);

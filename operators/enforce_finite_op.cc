@@ -1,10 +1,8 @@
 // EnforceFinite, which fails where a tensor has an infinite element or NaN, and EnsureClipped.
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "caffe2/core/operator.h"
-#include "operators/indices.h"
+#include "operators/portable_op.h"
+#include "operators/sparse_lp_regularizer_op.h"
 
 namespace caffe2 {
 namespace {
@@ -27,44 +25,10 @@ class EnforceFiniteOp final : public Operator<CPUContext> {
   }
 };
 
-class EnsureClippedOp final : public Operator<CPUContext> {
- public:
-  EnsureClippedOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CPUContext>(def, ws),
-        min_(GetSingleArgument<float>("min", std::numeric_limits<float>::lowest())),
-        max_(GetSingleArgument<float>("max", std::numeric_limits<float>::max())) {
-    CAFFE_ENFORCE_LE(min_, max_, "the arguments min and max leave nothing");
-  }
-
-  bool RunOnDevice() override {
-    const Tensor& X = Input(0);
-    Tensor* Y = Output(0);
-    if (InputSize() == 1) {
-      Y->ResizeLike(X);
-      Limit(X.numel(), X.data<float>(), Y->mutable_data<float>());
-      return true;
-    }
-    CAFFE_ENFORCE(Y == &X, "rows are clipped in place");
-    CAFFE_ENFORCE_GE(X.dim(), 1, "the parameter must have rows");
-    const int64_t width = X.size_from_dim(1);
-    float* y = Y->mutable_data<float>();
-    for (const int64_t row : ReadIndices(Input(1), X.size(0))) {
-      Limit(width, y + row * width, y + row * width);
-    }
-    return true;
-  }
-
- private:
-  void Limit(int64_t n, const float* x, float* y) const {
-    for (int64_t i = 0; i < n; ++i) y[i] = x[i] < min_ ? min_ : x[i] > max_ ? max_ : x[i];
-  }
-  float min_, max_;
-};
-
 }  // namespace
 
 REGISTER_CPU_OPERATOR(EnforceFinite, EnforceFiniteOp);
-REGISTER_CPU_OPERATOR(EnsureClipped, EnsureClippedOp);
+REGISTER_CPU_OPERATOR(EnsureClipped, EnsureClippedOp<CPUContext>);
 
 OPERATOR_SCHEMA(EnforceFinite)
     .NumInputs(1)

@@ -1,48 +1,8 @@
 // LengthsPad and LengthsSplit: segments of one length, and lengths in parts.
-#include <algorithm>
-
-#include "operators/element_type.h"
-#include "operators/segments.h"
+#include "operators/lengths_rows_op.h"
 
 namespace caffe2 {
 namespace {
-
-class LengthsPadOp final : public Operator<CPUContext> {
- public:
-  LengthsPadOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CPUContext>(def, ws),
-        value_(GetSingleArgument<double>("padding_value", -1)),
-        length_(GetSingleArgument<int64_t>("target_length", -1)) {
-    CAFFE_ENFORCE_GE(length_, 0, "the argument target_length");
-  }
-  bool RunOnDevice() override {
-    return TensorTypes<float, double, int32_t, int64_t>::Dispatch(this, Input(0).dtype());
-  }
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor& X = Input(0);
-    CAFFE_ENFORCE_GE(X.dim(), 1, "DATA must have rows");
-    const Segments segments = Segments::FromLengths(Input(1), X.size(0));
-    std::vector<int64_t> dims = X.sizes();
-    dims[0] = CheckedNumel({segments.count(), length_});
-    const int64_t width = X.size_from_dim(1);
-    const T* x = X.data<T>();
-    Output(0)->Resize(dims);
-    T* y = Output(0)->mutable_data<T>();
-    for (int64_t s = 0; s < segments.count(); ++s) {
-      const int64_t n = segments.length(s);
-      CAFFE_ENFORCE_LE(n, length_, "length of segment ", s, " and target_length");
-      y = std::copy_n(x, n * width, y);
-      y = std::fill_n(y, (length_ - n) * width, static_cast<T>(value_));
-      x += n * width;
-    }
-    return true;
-  }
-
- private:
-  double value_;
-  int64_t length_;
-};
 
 class LengthsSplitOp final : public Operator<CPUContext> {
  public:
@@ -75,7 +35,7 @@ class LengthsSplitOp final : public Operator<CPUContext> {
 
 }  // namespace
 
-REGISTER_CPU_OPERATOR(LengthsPad, LengthsPadOp);
+REGISTER_CPU_OPERATOR(LengthsPad, LengthsPadOp<CPUContext>);
 REGISTER_CPU_OPERATOR(LengthsSplit, LengthsSplitOp);
 OPERATOR_SCHEMA(LengthsPad)
     .NumInputs(2)

@@ -1,4 +1,5 @@
-// LengthsTile and LengthsGather: rows repeated and picked by lengths, which are read on the host.
+// LengthsTile, LengthsGather and LengthsPad: rows repeated, picked and padded by lengths, which are
+// read on the host.
 #pragma once
 
 #include "caffe2/core/device_backend.h"
@@ -54,6 +55,43 @@ class LengthsGatherOp final : public Operator<Context> {
     rows.Finish();
     return true;
   }
+};
+
+// Segments of one length: rows of a value behind those of each.
+template <class Context>
+class LengthsPadOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  LengthsPadOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        value_(this->template GetSingleArgument<double>("padding_value", -1)),
+        length_(this->template GetSingleArgument<int64_t>("target_length", -1)) {
+    CAFFE_ENFORCE_GE(length_, 0, "the argument target_length");
+  }
+  bool RunOnDevice() override {
+    return TensorTypes<float, double, int32_t, int64_t>::Dispatch(this, Input(0).dtype());
+  }
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor& X = Input(0);
+    CAFFE_ENFORCE_GE(X.dim(), 1, "DATA must have rows");
+    Tensor copy(CPU);
+    const Segments segments =
+        Segments::FromLengths(OnHost(this->template Input<Tensor>(1), &copy), X.size(0));
+    RowCopierFor<Context> rows(X, CheckedNumel({segments.count(), length_}), Output(0), &context_);
+    for (int64_t s = 0; s < segments.count(); ++s) {
+      const int64_t n = segments.length(s);
+      CAFFE_ENFORCE_LE(n, length_, "length of segment ", s, " and target_length");
+      if (n > 0) rows.Append(segments.entry(s, 0), n);
+      rows.AppendValue(length_ - n, static_cast<T>(value_));
+    }
+    rows.Finish();
+    return true;
+  }
+
+ private:
+  double value_;
+  int64_t length_;
 };
 
 }  // namespace caffe2

@@ -1,6 +1,7 @@
 // Kernels of losses that are no softmax.
 #include "operators/loss_functions.h"
 #include "operators/portable_kernel.h"
+#include "operators/ranking_loss_functions.h"
 #include "operators/sigmoid_loss_functions.h"
 
 namespace caffe2 {
@@ -15,5 +16,9 @@ INSTANTIATE_FOR_EACH_REAL(MarginRanking);
 INSTANTIATE_FOR_EACH_REAL(MarginRankingGradient);
 INSTANTIATE_FOR_EACH_REAL(CosineEmbedding);
 INSTANTIATE_FOR_EACH_REAL(CosineEmbeddingGradient);
+INSTANTIATE_FOR_EACH_ROW(PairLossRows);
+INSTANTIATE_FOR_EACH_ROW(PairLossGradientRows);
+INSTANTIATE_FOR_EACH_ROW(LambdaRankRows<float>);
+INSTANTIATE_FOR_EACH_ROW(ScaleLists);
 
 }  // namespace caffe2

@@ -2,6 +2,7 @@
 #include "operators/cross_entropy_op.h"
 #include "operators/portable_cuda.h"
 #include "operators/ranking_criterion_op.h"
+#include "operators/ranking_loss_op.h"
 #include "operators/sigmoid_cross_entropy_op.h"
 
 namespace caffe2 {
@@ -26,6 +27,10 @@ REGISTER_CUDA_OPERATOR(MarginRankingCriterionGradient,
 REGISTER_CUDA_OPERATOR(CosineEmbeddingCriterion, CosineEmbeddingCriterionOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(CosineEmbeddingCriterionGradient,
                        CosineEmbeddingCriterionGradientOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(PairWiseLoss, PairWiseLossOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(PairWiseLossGradient, PairWiseLossGradientOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(LambdaRankNdcg, LambdaRankNdcgOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(LambdaRankNdcgGradient, LambdaRankNdcgGradientOp<CUDAContext>);
 
 }  // namespace
 }  // namespace caffe2

@@ -1,80 +1,21 @@
-// LpPool and its gradient: the p-norm of every window, over averages of |x|^p.
-#include <cmath>
+// LpPool and its gradient on the CPU.
+#include "operators/lp_pool_op.h"
 
-#include "caffe2/utils/parallel.h"
 #include "operators/gradient_rule.h"
-#include "operators/pool_op.h"
+#include "operators/portable_op.h"
 
 namespace caffe2 {
+
+static void Pool(PoolKind kind, const PoolShape& shape, const float* x, float* y,
+                 CPUContext* /*context*/) {
+  Pool<float>(kind, shape, x, y);
+}
+static void PoolGradient(PoolKind kind, const PoolShape& shape, const float* x, const float* y,
+                         const float* dy, float* dx, CPUContext* /*context*/) {
+  PoolGradient<float>(kind, shape, x, y, dy, dx);
+}
+
 namespace {
-
-// What both operators share.
-class LpPoolBase : public PoolOpBase<CPUContext> {
- public:
-  LpPoolBase(const OperatorDef& def, Workspace* ws)
-      : PoolOpBase<CPUContext>(def, ws), p_(GetSingleArgument<float>("p", 2.f)) {
-    CAFFE_ENFORCE(p_ > 0 && std::isfinite(p_), "the argument p is ", p_);
-  }
-
- protected:
-  // Elements of a window: its average times them is its sum, pads being 0.
-  float PrepareWindows(const Tensor& x) {
-    Prepare(x);
-    shape_.count_include_pad = true;
-    return static_cast<float>(shape_.kernel[0] * shape_.kernel[1] * shape_.kernel[2]);
-  }
-  template <typename Body>
-  static void ForEach(int64_t n, const Body& body) {
-    ParallelFor(n, 1 << 12, [&body](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) body(i);
-    });
-  }
-
-  const float p_;
-  std::vector<float> buffer_;
-};
-
-class LpPoolOp final : public LpPoolBase {
- public:
-  using LpPoolBase::LpPoolBase;
-  bool RunOnDevice() override {
-    const Tensor& X = Input(0);
-    const float size = PrepareWindows(X);
-    const float* x = X.data<float>();
-    buffer_.resize(X.numel());
-    ForEach(X.numel(), [&](int64_t i) { buffer_[i] = std::pow(std::fabs(x[i]), p_); });
-    Output(0)->Resize(y_dims_);
-    float* y = Output(0)->mutable_data<float>();
-    Pool<float>(PoolKind::kAverage, shape_, buffer_.data(), y);
-    ForEach(Output(0)->numel(), [&](int64_t i) { y[i] = std::pow(y[i] * size, 1 / p_); });
-    return true;
-  }
-};
-
-// dX = x |x|^(p-2) * (the sum over its windows of dY y^(1-p)); 0 where the norm or x is 0.
-class LpPoolGradientOp final : public LpPoolBase {
- public:
-  using LpPoolBase::LpPoolBase;
-  bool RunOnDevice() override {
-    const Tensor &X = Input(0), &Y = Input(1), &dY = Input(2);
-    const float size = PrepareWindows(X);
-    CAFFE_ENFORCE(Y.sizes() == y_dims_ && dY.sizes() == y_dims_, "Y and dY have shapes ",
-                  ShapeString(Y.sizes()), " and ", ShapeString(dY.sizes()), ", expected ",
-                  ShapeString(y_dims_));
-    const float *x = X.data<float>(), *y = Y.data<float>(), *dy = dY.data<float>();
-    buffer_.resize(Y.numel());
-    ForEach(Y.numel(), [&](int64_t i) {
-      buffer_[i] = y[i] > 0 ? dy[i] * size * std::pow(y[i], 1 - p_) : 0.f;
-    });
-    Output(0)->ResizeLike(X);
-    float* dx = Output(0)->mutable_data<float>();
-    PoolGradient<float>(PoolKind::kAverage, shape_, nullptr, nullptr, buffer_.data(), dx);
-    ForEach(X.numel(), [&](int64_t i) {
-      dx[i] *= x[i] == 0 ? 0.f : std::copysign(std::pow(std::fabs(x[i]), p_ - 1), x[i]);
-    });
-    return true;
-  }
-};
 
 void Arguments(OpSchema& schema) {
   schema.FillUsing(DescribeWindow)
@@ -84,8 +25,8 @@ void Arguments(OpSchema& schema) {
 
 }  // namespace
 
-REGISTER_CPU_OPERATOR(LpPool, LpPoolOp);
-REGISTER_CPU_OPERATOR(LpPoolGradient, LpPoolGradientOp);
+REGISTER_CPU_OPERATOR(LpPool, LpPoolOp<CPUContext>);
+REGISTER_CPU_OPERATOR(LpPoolGradient, LpPoolGradientOp<CPUContext>);
 OPERATOR_SCHEMA(LpPool)
     .NumInputs(1)
     .NumOutputs(1)

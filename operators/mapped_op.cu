@@ -1,5 +1,6 @@
 // Kernels of functions of numbers of any floating-point type, and of gates.
 #include "operators/gated_functions.h"
+#include "operators/lp_pool_functions.h"
 #include "operators/portable_kernel.h"
 #include "operators/unary_functions.h"
 
@@ -17,6 +18,10 @@ INSTANTIATE(double);
 INSTANTIATE(float16);
 INSTANTIATE(bfloat16);
 
+INSTANTIATE_FOR_EACH(PowerOfElements);
+INSTANTIATE_FOR_EACH(RootOfElements);
+INSTANTIATE_FOR_EACH(SlopeOfNorms);
+INSTANTIATE_FOR_EACH(SlopeOfPowers);
 INSTANTIATE_MAP(LpNormSlope, float);
 INSTANTIATE_FOR_EACH_ROW_REAL(GluRows);
 

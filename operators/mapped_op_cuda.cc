@@ -1,4 +1,6 @@
-// Expand, SumReduceLike, Glu, Swish, Mish, ReplaceNaN, LpNorm, Shape and Size on CUDA devices.
+// Expand, SumReduceLike, Glu, Swish, Mish, ReplaceNaN, LpNorm, and what is known of a tensor
+// without its values, on CUDA devices.
+#include "caffe2/cuda/host_values.h"
 #include "caffe2/cuda/reduction_kernels.h"
 #include "operators/expand_op.h"
 #include "operators/glu_op.h"
@@ -41,6 +43,16 @@ using GatedGradient = GatedGradientOp<CUDAContext, Gate>;
 template <class F>
 using CudaSizeOp = SizeOp<CUDAContext, F>;
 
+class CudaFreeOp final : public Operator<CUDAContext> {
+ public:
+  using Operator<CUDAContext>::Operator;
+  bool RunOnDevice() override {
+    if (cuda::RecordedHostValues() != nullptr) throw Error("it empties blobs");
+    for (Blob* blob : Outputs()) blob->Reset();
+    return true;
+  }
+};
+
 REGISTER_CUDA_OPERATOR(Expand, ExpandOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(ExpandGradient, ExpandGradientOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(SumReduceLike, SumReduceLikeOp<CUDAContext>);
@@ -54,6 +66,9 @@ REGISTER_CUDA_OPERATOR(LpNorm, LpNormOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(LpNormGradient, LpNormGradientOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(Shape, ShapeOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(Size, CudaSizeOp<SizeFunctor>);
+REGISTER_CUDA_OPERATOR(IsEmpty, CudaSizeOp<IsEmptyFunctor>);
+REGISTER_CUDA_OPERATOR(HasElements, HasElementsOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(Free, CudaFreeOp);
 
 }  // namespace
 }  // namespace caffe2

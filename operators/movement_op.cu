@@ -1,9 +1,27 @@
-// Kernels of operators that move elements and sum where several came from one.
+// Kernels of operators that move elements, sum where several came from one, or mark places.
+#include "operators/im2col_functions.h"
+#include "operators/one_hot_functions.h"
+#include "operators/padding_functions.h"
 #include "operators/portable_kernel.h"
 #include "operators/tile_functions.h"
 
 namespace caffe2 {
 
 INSTANTIATE_FOR_EACH_REAL(SumTiles);
+INSTANTIATE_FOR_EACH(PadRows<uint8_t>);
+INSTANTIATE_FOR_EACH(PadRows<uint32_t>);
+INSTANTIATE_FOR_EACH(PadRows<uint64_t>);
+INSTANTIATE_FOR_EACH_ROW(SumListedRows<float>);
+INSTANTIATE_FOR_EACH_ROW(SumListedRows<double>);
+INSTANTIATE_FOR_EACH_ROW(SumListedRows<int32_t>);
+INSTANTIATE_FOR_EACH_ROW(SumListedRows<int64_t>);
+INSTANTIATE_FOR_EACH(ColumnElements);
+INSTANTIATE_FOR_EACH(ColumnSums);
+INSTANTIATE_FOR_EACH(OneHotElements);
+INSTANTIATE_FOR_EACH(SegmentOneHotRows);
+INSTANTIATE_FOR_EACH(BatchOneHotElements<int32_t>);
+INSTANTIATE_FOR_EACH(BatchOneHotElements<int64_t>);
+INSTANTIATE_FOR_EACH(BucketOneHotElements);
+INSTANTIATE_FOR_EACH(BucketElements);
 
 }  // namespace caffe2

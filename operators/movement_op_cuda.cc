@@ -1,6 +1,10 @@
-// Slice, Tile and ChannelShuffle on CUDA devices: elements that change places.
+// Slice, Tile, ChannelShuffle, Im2Col and one-hot columns on CUDA devices: elements that change
+// places, or mark them.
 #include "operators/channel_shuffle_op.h"
+#include "operators/im2col_op.h"
+#include "operators/one_hot_op.h"
 #include "operators/portable_cuda.h"
+#include "operators/segment_functions.h"
 #include "operators/slice_op.h"
 #include "operators/tile_op.h"
 #include "operators/transpose_kernels.h"
@@ -69,6 +73,12 @@ void TransposeRuns(int64_t batch, int64_t rows, int64_t columns, int64_t run, si
                 batch * rows * columns * run, itemsize, x, y, context->stream());
 }
 
+template <>
+void CheckColumns(const Tensor& indices, int64_t columns, CUDAContext* context) {
+  LaunchCheckIndices({indices.data<int64_t>(), /*is_int64=*/true, indices.numel(), columns},
+                     context->report(), context->stream());
+}
+
 namespace {
 
 using ChannelShuffle = ChannelShuffleOp<CUDAContext, false>;
@@ -80,6 +90,13 @@ REGISTER_CUDA_OPERATOR(Tile, TileOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(TileGradient, TileGradientOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(ChannelShuffle, ChannelShuffle);
 REGISTER_CUDA_OPERATOR(ChannelShuffleGradient, ChannelShuffleGradient);
+REGISTER_CUDA_OPERATOR(Im2Col, Im2ColOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(Col2Im, Col2ImOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(OneHot, OneHotOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(SegmentOneHot, SegmentOneHotOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(BatchOneHot, BatchOneHotOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(BatchBucketOneHot, BatchBucketOneHotOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(Bucketize, BucketizeOp<CUDAContext>);
 
 }  // namespace
 }  // namespace caffe2

@@ -1,30 +1,14 @@
-#include "caffe2/core/operator.h"
+#include "operators/one_hot_op.h"
+
 #include "operators/indices.h"
+#include "operators/portable_op.h"
 
 namespace caffe2 {
-namespace {
 
-template <class Context>
-class OneHotOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_FUNCTIONS(OneHotOp);
-  bool RunOnDevice() override {
-    const Tensor &indices = Input(0), &size = Input(1);
-    CAFFE_ENFORCE_EQ(indices.dim(), 1, "indices must be one-dimensional");
-    CAFFE_ENFORCE_EQ(size.numel(), 1, "index_size_tensor must have one element");
-    const int64_t n = indices.numel(), classes = *size.data<int64_t>();
-    const int64_t* index = indices.data<int64_t>();
-    CheckIndices(n, index, classes);
-    Tensor* Y = Output(0);
-    Y->Resize(n, classes);
-    float* y = Y->template mutable_data<float>();
-    std::fill_n(y, Y->numel(), 0.f);
-    for (int64_t i = 0; i < n; ++i) y[i * classes + index[i]] = 1;
-    return true;
-  }
-};
-
-}  // namespace
+template <>
+void CheckColumns(const Tensor& indices, int64_t columns, CPUContext* /*context*/) {
+  CheckIndices(indices.numel(), indices.data<int64_t>(), columns);
+}
 
 REGISTER_CPU_OPERATOR(OneHot, OneHotOp<CPUContext>);
 OPERATOR_SCHEMA(OneHot)

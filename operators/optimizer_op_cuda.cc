@@ -20,6 +20,7 @@
 #include "operators/optimizer_kernels.h"
 #include "operators/portable_cuda.h"
 #include "operators/rmsprop_op.h"
+#include "operators/scale_blobs_op.h"
 #include "operators/storm_op.h"
 #include "operators/weight_average_op.h"
 #include "operators/weight_scale_op.h"
@@ -158,6 +159,7 @@ REGISTER_CUDA_OPERATOR(Storm, StormOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(Wngrad, WngradOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(GFtrl, GFtrlOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(WeightScale, WeightScaleOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(ScaleBlobs, ScaleBlobsOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(SWA, SwaOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(EMA, EmaOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(Lars, LarsOp<CUDAContext>);

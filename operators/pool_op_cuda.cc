@@ -1,7 +1,8 @@
-// MaxPool and AveragePool with their gradients on CUDA devices.
-#include "caffe2/cuda/context_cuda.h"
+// MaxPool, AveragePool and LpPool with their gradients on CUDA devices.
+#include "operators/lp_pool_op.h"
 #include "operators/pool_cuda_kernels.h"
 #include "operators/pool_op.h"
+#include "operators/portable_cuda.h"
 
 namespace caffe2 {
 namespace {
@@ -47,5 +48,7 @@ REGISTER_CUDA_POOL(AveragePool, kAverage);
 REGISTER_CUDA_POOL(AveragePool1D, kAverage);
 REGISTER_CUDA_POOL(AveragePool2D, kAverage);
 REGISTER_CUDA_POOL(AveragePool3D, kAverage);
+REGISTER_CUDA_OPERATOR(LpPool, LpPoolOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(LpPoolGradient, LpPoolGradientOp<CUDAContext>);
 
 }  // namespace caffe2

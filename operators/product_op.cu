@@ -1,7 +1,12 @@
-// Kernels of SequenceMask, YellowFin, LearningRateAdaption and the gradient of WeightedSum.
+// Kernels of SequenceMask, YellowFin, LearningRateAdaption, the gradient of WeightedSum, functions
+// of elements with parameters, integral images and locally connected layers.
+#include "operators/integral_image_functions.h"
+#include "operators/local_functions.h"
+#include "operators/padded_product_functions.h"
 #include "operators/portable_kernel.h"
 #include "operators/product_functions.h"
 #include "operators/sequence_mask_functions.h"
+#include "operators/transform_functions.h"
 #include "operators/yellowfin_functions.h"
 
 namespace caffe2 {
@@ -12,5 +17,27 @@ INSTANTIATE_FOR_EACH(YellowFinTune);
 INSTANTIATE_FOR_EACH(AdaptRate);
 INSTANTIATE_MAP(TimesRate, float);
 template void LaunchMap(const Product&, int64_t, cuda::Stream, float*, const float*, const float*);
+
+INSTANTIATE_MAP(ModValue, int32_t);
+INSTANTIATE_MAP(ModValue, int64_t);
+INSTANTIATE_FOR_EACH(BoxCoxElements<float>);
+INSTANTIATE_FOR_EACH(BoxCoxElements<double>);
+INSTANTIATE_FOR_EACH(RootDivideElements<float>);
+INSTANTIATE_FOR_EACH(RootDivideElements<int32_t>);
+INSTANTIATE_FOR_EACH(RootDivideElements<int64_t>);
+template void LaunchMap(const BernoulliDivergence&, int64_t, cuda::Stream, float*, const float*,
+                        const float*);
+INSTANTIATE_MAP_3(BernoulliSlope, float);
+INSTANTIATE_FOR_EACH(SinusoidElements<int32_t>);
+INSTANTIATE_FOR_EACH(SinusoidElements<int64_t>);
+INSTANTIATE_FOR_EACH_ROW(PaddedProductRows);
+INSTANTIATE_FOR_EACH_ROW(PaddedProductGradientRows);
+INSTANTIATE_FOR_EACH(IntegrateRows);
+INSTANTIATE_FOR_EACH(GatherRowSums);
+INSTANTIATE_FOR_EACH(SumDownColumns);
+INSTANTIATE_FOR_EACH(LocalProducts);
+INSTANTIATE_FOR_EACH(LocalFilterGradient);
+INSTANTIATE_FOR_EACH(LocalBiasGradient);
+INSTANTIATE_FOR_EACH(LocalInputGradient);
 
 }  // namespace caffe2

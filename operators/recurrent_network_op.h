@@ -1,12 +1,20 @@
-// RecurrentNetwork and RecurrentNetworkGradient; recurrent_network.h says how they work.
+// RecurrentNetwork; recurrent_network.h says how it works.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "operators/recurrent_network.h"
 
 namespace caffe2 {
+
+// What identifies the contents of step workspaces: the net and which of its blobs are not kept.
+std::string RecurrentDefinition(const OperatorDef& def);
+// Rows of a state before those that steps write: one, or as many as the initial value has.
+inline int64_t InitialLength(const std::vector<int64_t>& initial) {
+  return initial.size() == 3 ? initial[0] : 1;
+}
 
 // Runs the step net over a sequence. With a backward step net every step keeps its workspace; else
 // two take turns.
@@ -42,45 +50,103 @@ class RecurrentNetworkOp final : public Operator<Context> {
   std::vector<Alias> aliases_;
 };
 
-// Runs the backward step net from the last step to the first.
-//
-// Inputs are the gradients of the outputs `outputs_with_grads`, then all inputs and outputs of the
-// forward operator. Outputs are the gradients of the sequence, of the inputs `param` and of the
-// initial states.
 template <class Context>
-class RecurrentNetworkGradientOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  RecurrentNetworkGradientOp(const OperatorDef& def, Workspace* ws);
-  bool RunOnDevice() override;
+RecurrentNetworkOp<Context>::RecurrentNetworkOp(const OperatorDef& def, Workspace* ws)
+    : Operator<Context>(def, ws),
+      ws_(ws),
+      definition_(RecurrentDefinition(def)),
+      step_nets_(MakeStepNets()),
+      keeps_steps_(HasBackwardStepNet(def)) {
+  ReadStates();
+  ReadAliases();
+}
 
- private:
-  struct StateGradient {
-    std::string name;  // of the gradient of the state, a blob of the outer workspace
-    Blob* state = nullptr;
-    Blob* blob = nullptr;
-    int outer = -1;       // the input that holds the gradient of all steps; -1: none
-    int outer_last = -1;  // and of the last step
-    int offset = 0;       // row of the state that step 0 writes
-  };
+template <class Context>
+StepNets RecurrentNetworkOp<Context>::MakeStepNets() const {
+  NetDef net = ReadStepNet(debug_def(), "step_net");
+  std::vector<RecurrentLink> links = ReadLinks(debug_def(), "");
+  const auto timestep = this->template GetSingleArgument<std::string>("timestep", "timestep");
+  PrependLinks(links, timestep, debug_def().device_option(), &net);
+  return StepNets(std::move(net), std::move(links), timestep,
+                  this->template GetRepeatedArgument<std::string>("recompute_blobs_on_backward"));
+}
 
-  std::string Renamed(const std::string& blob) const;
-  std::vector<RecurrentLink> GradientLinks() const;
-  std::vector<StateGradient> ReadStateGradients() const;
-  StepNets MakeStepNets() const;
-  void RenameParameterGradients(NetDef* net) const;
-  void InitializeGradients();
-  void AddLastGradients();
-  void FinishInitialStates();
+template <class Context>
+void RecurrentNetworkOp<Context>::ReadStates() {
+  const auto names = this->template GetRepeatedArgument<std::string>("recurrent_states");
+  const auto inputs = this->template GetRepeatedArgument<int>("initial_recurrent_state_ids");
+  CAFFE_ENFORCE_EQ(names.size(), inputs.size(),
+                   "recurrent_states and initial_recurrent_state_ids differ in length");
+  for (size_t i = 0; i < names.size(); ++i) {
+    CAFFE_ENFORCE(inputs[i] >= 0 && inputs[i] < InputSize(),
+                  "initial_recurrent_state_ids: ", inputs[i], " is none of ", InputSize(),
+                  " inputs");
+    // The gradient operator reads states too, so they lie outside, though they are no outputs.
+    states_.push_back({names[i], inputs[i], ws_->CreateBlob(names[i])});
+  }
+}
 
-  const Tensor& ForwardInput(int i) const { return Input(num_outer_ + i); }
+template <class Context>
+void RecurrentNetworkOp<Context>::ReadAliases() {
+  const auto source = this->template GetRepeatedArgument<std::string>("alias_src");
+  const auto target = this->template GetRepeatedArgument<std::string>("alias_dst");
+  const auto offset = this->template GetRepeatedArgument<int>("alias_offset");
+  CAFFE_ENFORCE(source.size() == target.size() && source.size() == offset.size(), "alias_src has ",
+                source.size(), ", alias_dst ", target.size(), " and alias_offset ", offset.size(),
+                " entries");
+  for (size_t i = 0; i < source.size(); ++i) {
+    aliases_.push_back({ws_->CreateBlob(source[i]), ws_->CreateBlob(target[i]), offset[i]});
+  }
+}
 
-  Workspace* ws_;
-  std::string timestep_;
-  std::vector<int> outputs_with_grads_, params_, initial_states_;
-  int num_outer_;  // gradients that come from outside: the first inputs
-  std::vector<StateGradient> states_;
-  StepNets step_nets_;
-};
+template <class Context>
+void RecurrentNetworkOp<Context>::InitializeState(const State& state, int64_t steps,
+                                                  int64_t batch) {
+  const Tensor& initial = Input(state.input);
+  const std::string shape = ShapeString(initial.sizes());
+  CAFFE_ENFORCE(initial.dim() >= 1 && initial.dim() <= 3, "the initial value of ", state.name,
+                " must have 1 to 3 dimensions, but has shape ", shape);
+  CAFFE_ENFORCE(initial.dim() == 1 || initial.size(-2) == batch, "the initial value of ",
+                state.name, " has shape ", shape, " for a batch of ", batch);
+  const int64_t size = initial.size(-1), length = InitialLength(initial.sizes());
+  Tensor* tensor = BlobGetMutableTensor(state.blob, context_.device());
+  tensor->Resize(steps + length, batch, size);
+  auto* data = static_cast<char*>(tensor->raw_mutable_data(initial.dtype()));
+  const int64_t copies = initial.dim() == 1 ? batch : 1;
+  for (int64_t i = 0; i < copies; ++i) {
+    context_.CopyItems(initial.dtype(), initial.numel(), initial.raw_data(),
+                       data + i * initial.nbytes());
+  }
+}
+
+template <class Context>
+bool RecurrentNetworkOp<Context>::RunOnDevice() {
+  const Tensor& sequence = Input(0);
+  CAFFE_ENFORCE_GE(sequence.dim(), 2, "the sequence must be [T, N, ...], but has shape ",
+                   ShapeString(sequence.sizes()));
+  const int64_t steps = sequence.size(0);
+  for (const State& state : states_) InitializeState(state, steps, sequence.size(1));
+
+  const int64_t slots = keeps_steps_ ? steps : std::min<int64_t>(steps, 2);
+  auto* scratch = this->template Output<ScratchWorkspaces>(OutputSize() - 1);
+  scratch->Prepare(definition_, ws_, slots);
+  // Each step draws from a part of its own of this operator's stream, which checkpoints hold.
+  RandomGenerator& random = context_.random();
+  const uint64_t first = random.position();
+  random.set_position(first + steps);
+  for (int64_t t = 0; t < steps; ++t) {
+    if (!step_nets_.Run(t, *scratch, t % slots, (first + t) << 32)) return false;
+  }
+
+  for (const Alias& alias : aliases_) {
+    const auto& source = alias.source->template Get<Tensor>();
+    const int64_t row = alias.offset >= 0 ? alias.offset : source.size(0) + alias.offset;
+    CAFFE_ENFORCE(row >= 0 && row <= source.size(0), "alias_offset ", alias.offset,
+                  " is outside of a state of shape ", ShapeString(source.sizes()));
+    LinkRows(source, row, source.size(0) - row,
+             BlobGetMutableTensor(alias.target, context_.device()));
+  }
+  return true;
+}
 
 }  // namespace caffe2

@@ -1,9 +1,12 @@
-// Operators that put rows together on CUDA devices, by lists that the host reads: BatchPermutation,
-// PackSegments, UnpackSegments, LengthsTile and LengthsGather.
+// Operators that put rows together on CUDA devices, by lists that the host reads.
 #include "operators/batch_permutation_op.h"
+#include "operators/boolean_mask_op.h"
 #include "operators/copy_elements.h"
 #include "operators/lengths_rows_op.h"
+#include "operators/pack_rnn_sequence_op.h"
 #include "operators/pack_segments_op.h"
+#include "operators/padding_op.h"
+#include "operators/portable_cuda.h"
 #include "operators/row_copier_cuda.h"
 
 namespace caffe2 {
@@ -14,6 +17,16 @@ REGISTER_CUDA_OPERATOR(PackSegments, PackSegmentsOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(UnpackSegments, UnpackSegmentsOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(LengthsTile, LengthsTileOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(LengthsGather, LengthsGatherOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(LengthsPad, LengthsPadOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(BooleanMask, BooleanMaskOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(BooleanMaskGradient, BooleanMaskGradientOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(BooleanUnmask, BooleanUnmaskOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(PackRNNSequence, PackRNNSequenceOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(UnpackRNNSequence, UnpackRNNSequenceOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(ReversePackedSegs, ReversePackedSegsOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(AddPadding, AddPaddingOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(RemovePadding, RemovePaddingOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(GatherPadding, GatherPaddingOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(AliasWithName, AliasOp<CUDAContext>);
 
 }  // namespace caffe2

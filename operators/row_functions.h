@@ -90,25 +90,30 @@ struct AddWeightedRow {
 };
 
 // The updates of optimizers (adagrad_op.h, adam_op.h, momentum_sgd_op.h, adadelta_op.h, ftrl_op.h):
-// gradients g are a row for each position.
+// gradients g are a row for each position. P is the parameter's type, float or float16.
+template <typename P>
 struct AdagradRow {
   static constexpr const char* kName = "SparseAdagrad";
   int64_t width;
   float epsilon, weight_decay;
   Rate lr;
   const float* g;
-  float *p, *h;
+  P* p;
+  float* h;
   template <class Team>
   CAFFE2_PORTABLE void operator()(int64_t row, int64_t position, Team team) const {
     for (int64_t j = team.first(); j < width; j += team.step()) {
       const int64_t at = row * width + j;
-      const float slope = g[position * width + j] + weight_decay * p[at];
-      h[at] += slope * slope;
-      p[at] += lr() * slope / (std::sqrt(h[at]) + epsilon);
+      const float value = portable::Widen(p[at]);
+      const float slope = g[position * width + j] + weight_decay * value;
+      const float squares = h[at] + slope * slope;
+      h[at] = squares;
+      p[at] = portable::Narrow<P>(value + lr() * slope / (std::sqrt(squares) + epsilon));
     }
   }
 };
 // The moment holds one number a row, the sum of the rows' mean squares.
+template <typename P>
 struct RowWiseAdagradRow {
   static constexpr const char* kName = "RowWiseSparseAdagrad";
   int64_t width;
@@ -117,7 +122,8 @@ struct RowWiseAdagradRow {
   const float* g;
   const double* counts;  // null: all rows decay alike
   double halflife;
-  float *p, *h;
+  P* p;
+  float* h;
   // A row that is updated seldom decays for the iterations between (RowWiseCounter).
   CAFFE2_PORTABLE float DecayOf(int64_t row) const {
     if (counts == nullptr || halflife <= 0 || counts[row] <= 0) return weight_decay;
@@ -128,7 +134,8 @@ struct RowWiseAdagradRow {
     const float decay = DecayOf(row);
     float squares = 0;
     for (int64_t j = team.first(); j < width; j += team.step()) {
-      const float slope = g[position * width + j] + decay * p[row * width + j];
+      const float value = portable::Widen(p[row * width + j]);
+      const float slope = g[position * width + j] + decay * value;
       squares += slope * slope;
     }
     squares = team.Sum(squares);
@@ -138,7 +145,8 @@ struct RowWiseAdagradRow {
     const float step = lr() / (std::sqrt(moment) + epsilon);
     for (int64_t j = team.first(); j < width; j += team.step()) {
       const int64_t at = row * width + j;
-      p[at] += step * (g[position * width + j] + decay * p[at]);
+      const float value = portable::Widen(p[at]);
+      p[at] = portable::Narrow<P>(value + step * (g[position * width + j] + decay * value));
     }
     team.Wait();
   }

@@ -1,5 +1,6 @@
 // Kernels of rows that are named by index.
 #include "operators/global_rate_functions.h"
+#include "operators/masked_adagrad_functions.h"
 #include "operators/portable_kernel.h"
 #include "operators/row_functions.h"
 #include "operators/row_kernels.h"
@@ -85,8 +86,10 @@ INSTANTIATE_FOR_EACH_ROW(SumSortedRows<int32_t>);
 INSTANTIATE_FOR_EACH_ROW(SumSortedRows<int64_t>);
 INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<ScaleRow>);
 INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<AddWeightedRow>);
-INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<AdagradRow>);
-INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<RowWiseAdagradRow>);
+INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<AdagradRow<float>>);
+INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<AdagradRow<float16>>);
+INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<RowWiseAdagradRow<float>>);
+INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<RowWiseAdagradRow<float16>>);
 INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<AdamRow>);
 INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<RowWiseAdamRow>);
 INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<MomentumRow>);
@@ -99,5 +102,13 @@ INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<AssignRow<uint8_t>>);
 INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<AssignRow<uint32_t>>);
 INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<StormRow>);
 INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<WngradRow>);
+INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<MaskedRow<AdagradRow<float>>>);
+INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<MaskedRow<RowWiseAdagradRow<float>>>);
+INSTANTIATE_FOR_EACH_ROW(ClearMaskedRow);
+INSTANTIATE_FOR_EACH(MaskedAdagradElements);
+INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<ShrinkRow>);
+INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<LimitRow>);
+INSTANTIATE_MAP(LimitValue, float);
+INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<CountRow>);
 
 }  // namespace caffe2

@@ -4,11 +4,14 @@
 #include "operators/adam_op.h"
 #include "operators/ftrl_op.h"
 #include "operators/gather_op.h"
+#include "operators/masked_adagrad_op.h"
 #include "operators/momentum_sgd_op.h"
 #include "operators/optimizer_cuda.h"
 #include "operators/portable_cuda.h"
 #include "operators/row_kernels.h"
+#include "operators/row_wise_counter_op.h"
 #include "operators/smart_decay_sparse_adam_op.h"
+#include "operators/sparse_lp_regularizer_op.h"
 #include "operators/sparse_normalize_op.h"
 #include "operators/storm_op.h"
 #include "operators/wngrad_op.h"
@@ -108,6 +111,10 @@ class CudaSparseAdagradOp final : public RowOptimizerBase {
  public:
   using RowOptimizerBase::RowOptimizerBase;
   bool RunOnDevice() override {
+    return TensorTypes<float, float16>::Dispatch(this, Input(PARAM).dtype());
+  }
+  template <typename P>
+  bool DoRunWithType() {
     const Tensor &param = Input(PARAM), &indices = Input(INDICES), &grad = Input(GRAD);
     const int64_t width = CheckGradient(param, indices, grad);
     CheckStateOfRows<kRowWise>(param, Input(MOMENT), "moment");
@@ -115,6 +122,7 @@ class CudaSparseAdagradOp final : public RowOptimizerBase {
                 weight_decay = GetSingleArgument<float>("weight_decay", 0.f);
     const Rate lr = LearningRate(LR);
     const float* g = grad.data<float>();
+    P* p = UpdatedData<P>(Output(0));
     if constexpr (kRowWise) {
       const double* counts = nullptr;
       if (InputSize() > COUNTER) {
@@ -122,13 +130,13 @@ class CudaSparseAdagradOp final : public RowOptimizerBase {
         counts = Input(COUNTER).template data<double>();
       }
       const auto halflife = static_cast<double>(GetSingleArgument<int64_t>("counter_halflife", -1));
-      UpdateRows(indices, param.size(0),
-                 RowWiseAdagradRow{width, epsilon, weight_decay, lr, g, counts, halflife, State(0),
-                                   State(1)},
-                 &context_);
+      UpdateRows(
+          indices, param.size(0),
+          RowWiseAdagradRow<P>{width, epsilon, weight_decay, lr, g, counts, halflife, p, State(1)},
+          &context_);
     } else {
       UpdateRows(indices, param.size(0),
-                 AdagradRow{width, epsilon, weight_decay, lr, g, State(0), State(1)}, &context_);
+                 AdagradRow<P>{width, epsilon, weight_decay, lr, g, p, State(1)}, &context_);
     }
     return true;
   }
@@ -274,6 +282,8 @@ class CudaScatterAssignOp final : public Operator<CUDAContext> {
   }
 };
 
+template <bool kRowWise>
+using CudaMaskedSparseAdagradOp = MaskedSparseAdagradOp<CUDAContext, kRowWise>;
 using NormalizeFloat = SparseNormalizeOp<CUDAContext, float>;
 using NormalizeFloat16 = SparseNormalizeOp<CUDAContext, float16>;
 using Gather = GatherOp<CUDAContext, 0>;
@@ -298,6 +308,12 @@ REGISTER_CUDA_OPERATOR(Float16SparseNormalize, NormalizeFloat16);
 REGISTER_CUDA_OPERATOR(ScatterAssign, CudaScatterAssignOp);
 REGISTER_CUDA_OPERATOR(SparseStorm, SparseStormOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(SparseWngrad, SparseWngradOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(MaskedAdagrad, MaskedAdagradOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(MaskedSparseAdagrad, CudaMaskedSparseAdagradOp<false>);
+REGISTER_CUDA_OPERATOR(MaskedRowWiseSparseAdagrad, CudaMaskedSparseAdagradOp<true>);
+REGISTER_CUDA_OPERATOR(SparseLpRegularizer, SparseLpRegularizerOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(EnsureClipped, EnsureClippedOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(RowWiseCounter, RowWiseCounterOp<CUDAContext>);
 
 }  // namespace
 }  // namespace caffe2

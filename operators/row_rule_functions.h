@@ -80,4 +80,60 @@ struct AssignRow {
   }
 };
 
+// A row that shrinks: to the share 1 - lambda, or each element by lambda towards zero.
+struct ShrinkRow {
+  static constexpr const char* kName = "SparseLpRegularizer";
+  int64_t width;
+  bool by_share;
+  float lambda;
+  float* p;
+  CAFFE2_PORTABLE float Shrink(float x) const {
+    if (by_share) return x * (1 - lambda);
+    return std::fabs(x) <= lambda ? 0.f : x - std::copysign(lambda, x);
+  }
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t row, int64_t /*position*/, Team team) const {
+    for (int64_t j = team.first(); j < width; j += team.step()) {
+      p[row * width + j] = Shrink(p[row * width + j]);
+    }
+  }
+};
+
+// Values, and rows of them, in [low, high]; NaN stays.
+struct LimitValue {
+  static constexpr const char* kName = "EnsureClipped";
+  float low, high;
+  CAFFE2_PORTABLE float operator()(float x) const { return x < low ? low : x > high ? high : x; }
+};
+struct LimitRow {
+  static constexpr const char* kName = "EnsureClippedRows";
+  int64_t width;
+  LimitValue limit;
+  float* p;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t row, int64_t /*position*/, Team team) const {
+    for (int64_t j = team.first(); j < width; j += team.step()) {
+      p[row * width + j] = limit(p[row * width + j]);
+    }
+  }
+};
+
+// One more update of a row; older ones have lost half of their weight in `halflife` iterations.
+struct CountRow {
+  static constexpr const char* kName = "RowWiseCounter";
+  static constexpr int64_t width = 1;
+  int64_t now;
+  double halflife;
+  int64_t* last;
+  double* count;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t row, int64_t /*position*/, Team team) const {
+    if (!team.leader()) return;
+    // Iterations may come out of order (an old one restored, or a late worker's): none passed.
+    const double passed = static_cast<double>(now) - static_cast<double>(last[row]);
+    count[row] = 1 + std::exp2(-(passed > 0 ? passed : 0.) / halflife) * count[row];
+    last[row] = now > last[row] ? now : last[row];
+  }
+};
+
 }  // namespace caffe2

@@ -1,61 +1,15 @@
 // ScaleBlobs (several tensors times a number) and Bucketize.
-#include <algorithm>
+#include "operators/scale_blobs_op.h"
+
 #include <climits>
 
-#include "caffe2/core/operator.h"
+#include "operators/one_hot_op.h"
+#include "operators/portable_op.h"
 
 namespace caffe2 {
-namespace {
 
-class ScaleBlobsOp final : public Operator<CPUContext> {
- public:
-  ScaleBlobsOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CPUContext>(def, ws), scale_(GetSingleArgument<float>("scale", 1.f)) {}
-  bool RunOnDevice() override {
-    for (int k = 0; k < InputSize(); ++k) {
-      const Tensor& X = Input(k);
-      Tensor* Y = Output(k);
-      Y->ResizeLike(X);
-      const float* x = X.data<float>();
-      float* y = Y->mutable_data<float>();
-      for (int64_t i = 0; i < X.numel(); ++i) y[i] = scale_ * x[i];
-    }
-    return true;
-  }
-
- private:
-  float scale_;
-};
-
-class BucketizeOp final : public Operator<CPUContext> {
- public:
-  BucketizeOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CPUContext>(def, ws), boundaries_(GetRepeatedArgument<float>("boundaries")) {
-    CAFFE_ENFORCE(!boundaries_.empty(), "the argument boundaries is missing");
-    CAFFE_ENFORCE(std::is_sorted(boundaries_.begin(), boundaries_.end()),
-                  "the boundaries must rise");
-  }
-  bool RunOnDevice() override {
-    const Tensor& X = Input(0);
-    Tensor* Y = Output(0);
-    Y->ResizeLike(X);
-    const float* x = X.data<float>();
-    int32_t* y = Y->mutable_data<int32_t>();
-    for (int64_t i = 0; i < X.numel(); ++i) {
-      y[i] = static_cast<int32_t>(std::lower_bound(boundaries_.begin(), boundaries_.end(), x[i]) -
-                                  boundaries_.begin());
-    }
-    return true;
-  }
-
- private:
-  std::vector<float> boundaries_;
-};
-
-}  // namespace
-
-REGISTER_CPU_OPERATOR(ScaleBlobs, ScaleBlobsOp);
-REGISTER_CPU_OPERATOR(Bucketize, BucketizeOp);
+REGISTER_CPU_OPERATOR(ScaleBlobs, ScaleBlobsOp<CPUContext>);
+REGISTER_CPU_OPERATOR(Bucketize, BucketizeOp<CPUContext>);
 
 OPERATOR_SCHEMA(ScaleBlobs)
     .NumInputs(1, INT_MAX)

@@ -34,7 +34,8 @@ struct ReduceSegments {
   SegmentSum reduction;
   DeviceSegments segments;
   EntryRows entries;
-  const float* weights;  // of entries; null: 1
+  const float* weights;  // of entries, or of positions in a segment; null: 1
+  bool by_position;
   int64_t width;
   const T* x;
   float* y;
@@ -50,7 +51,7 @@ struct ReduceSegments {
         if (reduction == SegmentSum::kMax) {
           result = k == begin || value > result ? value : result;
         } else {
-          result += weights == nullptr ? value : weights[e] * value;
+          result += weights == nullptr ? value : weights[by_position ? k - begin : e] * value;
         }
       }
       const bool mean = reduction == SegmentSum::kMean && end > begin;

@@ -1,6 +1,7 @@
-// Kernels of segments given by lengths.
+// Kernels of segments.
 #include "operators/portable_kernel.h"
 #include "operators/segment_functions.h"
+#include "operators/segment_range_functions.h"
 
 namespace caffe2 {
 namespace {
@@ -75,5 +76,14 @@ INSTANTIATE_FOR_EACH_ROW_REAL(ReduceSegments);
 INSTANTIATE_FOR_EACH_ROW(SegmentGradient);
 INSTANTIATE_FOR_EACH_ROW(IdGradient);
 INSTANTIATE_FOR_EACH_ROW(SegmentWeightGradient);
+
+#define INSTANTIATE_RANGE(reducer)                             \
+  INSTANTIATE_FOR_EACH(RangeReduction<RangeReducer::reducer>); \
+  INSTANTIATE_FOR_EACH_ROW(RangeGradient<RangeReducer::reducer>)
+INSTANTIATE_RANGE(kSum);
+INSTANTIATE_RANGE(kMean);
+INSTANTIATE_RANGE(kMax);
+INSTANTIATE_RANGE(kLogSumExp);
+INSTANTIATE_RANGE(kLogMeanExp);
 
 }  // namespace caffe2

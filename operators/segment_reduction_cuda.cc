@@ -1,10 +1,11 @@
 // Reductions of segments that lengths or ids give, and their gradients, on CUDA devices. Lengths
 // are added up on the device. Ids are read on the host, which waits: how many segments there are is
-// in them.
+// in them. So are lengths whose entries have weights by position.
 #include "caffe2/core/device_backend.h"
 #include "operators/indices.h"
 #include "operators/portable_cuda.h"
 #include "operators/segment_functions.h"
+#include "operators/segment_range_op.h"
 #include "operators/segment_reduction.h"
 #include "operators/segments.h"
 
@@ -101,20 +102,24 @@ class CudaSegmentReductionOp : public CudaSegmentBase {
     SegmentLists lists(context_.device());
     const DeviceSegments segments = ReadSegments(groups, num_entries, &dims[0], &lists);
     const EntryRows entries = RowsOf(indices, rows);
-    const float* weights = spec_.weighted() ? WeightsOf(Input(1), num_entries) : nullptr;
+    const int64_t num_weights = by_position() ? Input(1).numel() : num_entries;
+    const float* weights = spec_.weighted() ? WeightsOf(Input(1), num_weights) : nullptr;
     const T* x = data.data<T>();
     Tensor* Y = Output(0);
     Y->Resize(dims);
     ForEachRow(dims[0], width,
-               ReduceSegments<T>{SumOf(spec_.reducer), segments, entries, weights, width, x,
-                                 Y->mutable_data<float>()},
+               ReduceSegments<T>{SumOf(spec_.reducer), segments, entries, weights, by_position(),
+                                 width, x, Y->mutable_data<float>()},
                &context_);
     return true;
   }
 
  private:
+  bool by_position() const { return spec_.reducer == SegmentReducer::kPositionalWeightedSum; }
+
   DeviceSegments ReadSegments(const Tensor& groups, int64_t entries, int64_t* count,
                               SegmentLists* lists) {
+    if (by_position()) return ReadPositions(groups, entries, count, lists);
     if (spec_.form == SegmentForm::kLengths) {
       *count = groups.numel();
       return SegmentsOfLengths(groups, entries, lists);
@@ -126,6 +131,18 @@ class CudaSegmentReductionOp : public CudaSegmentBase {
                                      : Segments::FromIds(ids, entries, num_segments_);
     *count = segments.count();
     return CopyOf(segments, sorted, lists);
+  }
+  // Lengths of which none may be over the number of weights.
+  DeviceSegments ReadPositions(const Tensor& lengths, int64_t entries, int64_t* count,
+                               SegmentLists* lists) {
+    Tensor copy(CPU);
+    const Segments segments = Segments::FromLengths(OnHost(lengths, &copy), entries);
+    for (int64_t s = 0; s < segments.count(); ++s) {
+      CAFFE_ENFORCE_LE(segments.length(s), Input(1).numel(), "the length of segment ", s,
+                       " and the number of weights");
+    }
+    *count = segments.count();
+    return CopyOf(segments, /*sorted=*/true, lists);
   }
 
   const SegmentSpec spec_;
@@ -242,6 +259,9 @@ constexpr SegmentSpec kSparseSum{SegmentForm::kLengths, SegmentReducer::kSum, tr
 constexpr SegmentSpec kSparseMean{SegmentForm::kLengths, SegmentReducer::kMean, true};
 constexpr SegmentSpec kSparseWeighted{SegmentForm::kLengths, SegmentReducer::kWeightedSum, true};
 
+constexpr SegmentSpec kPositional{SegmentForm::kLengths, SegmentReducer::kPositionalWeightedSum,
+                                  true};
+
 constexpr SegmentGradientSpec kOfSum{kSum};
 constexpr SegmentGradientSpec kOfSumWithIndices{.forward = kSum, .with_indices = true};
 constexpr SegmentGradientSpec kOfMean{kMean};
@@ -266,6 +286,7 @@ REGISTER_CUDA_OPERATOR(LengthsWeightedSum, Reduction<kWeighted>);
 REGISTER_CUDA_OPERATOR(SparseLengthsSum, Reduction<kSparseSum>);
 REGISTER_CUDA_OPERATOR(SparseLengthsMean, Reduction<kSparseMean>);
 REGISTER_CUDA_OPERATOR(SparseLengthsWeightedSum, Reduction<kSparseWeighted>);
+REGISTER_CUDA_OPERATOR(SparseLengthsPositionalWeightedSum, Reduction<kPositional>);
 
 REGISTER_CUDA_OPERATOR(LengthsSumGradient, Gradient<kOfSum>);
 REGISTER_CUDA_OPERATOR(LengthsIndicesInGradientSumGradient, Gradient<kOfSumWithIndices>);
@@ -305,6 +326,18 @@ REGISTER_CUDA_ID_REDUCTION(SparseUnsortedSegmentSum, kUnsorted, kSum, true);
 REGISTER_CUDA_ID_REDUCTION(SparseUnsortedSegmentMean, kUnsorted, kMean, true);
 REGISTER_CUDA_ID_REDUCTION(SparseUnsortedSegmentWeightedSum, kUnsorted, kWeightedSum, true);
 #undef REGISTER_CUDA_ID_REDUCTION
+
+#define REGISTER_CUDA_RANGE(name)                                             \
+  REGISTER_CUDA_OPERATOR(SortedSegmentRange##name,                            \
+                         SegmentRangeOp<CUDAContext, RangeReducer::k##name>); \
+  REGISTER_CUDA_OPERATOR(SortedSegmentRange##name##Gradient,                  \
+                         SegmentRangeGradientOp<CUDAContext, RangeReducer::k##name>)
+REGISTER_CUDA_RANGE(Sum);
+REGISTER_CUDA_RANGE(Mean);
+REGISTER_CUDA_RANGE(Max);
+REGISTER_CUDA_RANGE(LogSumExp);
+REGISTER_CUDA_RANGE(LogMeanExp);
+#undef REGISTER_CUDA_RANGE
 
 }  // namespace
 }  // namespace caffe2

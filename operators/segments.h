@@ -31,6 +31,8 @@ class Segments {
     const int64_t at = offsets_[segment] + position;
     return order_.empty() ? at : order_[at];
   }
+  // Of sorted entries: where each segment begins, and the end of the last.
+  const std::vector<int64_t>& Offsets() const { return offsets_; }
   // Calls body(segment) for all segments, in several threads if the work, `width` operations an
   // entry, is worth it. An entry is in one segment only: results do not depend on the threads.
   template <typename Body>

@@ -4,41 +4,12 @@
 #include "operators/element_type.h"
 #include "operators/gradient_rule.h"
 #include "operators/indices.h"
+#include "operators/pack_rnn_sequence_op.h"
 #include "operators/row_copier.h"
 #include "operators/segments.h"
 
 namespace caffe2 {
 namespace {
-
-// X is [longest, batch, ...]: the first lengths[b] steps of each sequence are turned round.
-class ReversePackedSegsOp final : public Operator<CPUContext> {
- public:
-  using Operator<CPUContext>::Operator;
-  bool RunOnDevice() override {
-    const Tensor &X = Input(0), &lengths = Input(1);
-    CAFFE_ENFORCE(X.dim() >= 2 && X.has_data(), "data ", ShapeString(X.sizes()),
-                  " must be [steps, batch, ...]");
-    const std::vector<int64_t> length = ReadIntegers(lengths, "lengths");
-    const int64_t steps = X.size(0), batch = X.size(1), width = X.size_from_dim(2);
-    CAFFE_ENFORCE_EQ(static_cast<int64_t>(length.size()), batch, "lengths, for data ",
-                     ShapeString(X.sizes()));
-    Tensor* Y = Output(0);
-    Y->ResizeLike(X);
-    const TypeMeta meta = X.dtype();
-    const size_t row = width * meta.itemsize();
-    const char* x = static_cast<const char*>(X.raw_data());
-    char* y = static_cast<char*>(Y->raw_mutable_data(meta));
-    for (int64_t b = 0; b < batch; ++b) {
-      CAFFE_ENFORCE(length[b] >= 0 && length[b] <= steps, "length ", length[b], " of sequence ", b,
-                    " for data ", ShapeString(X.sizes()));
-      for (int64_t t = 0; t < steps; ++t) {
-        const int64_t from = t < length[b] ? length[b] - 1 - t : t;
-        context_.CopyItems(meta, width, x + (from * batch + b) * row, y + (t * batch + b) * row);
-      }
-    }
-    return true;
-  }
-};
 
 class RemoveDataBlocksOp final : public Operator<CPUContext> {
  public:
@@ -92,7 +63,7 @@ class PadEmptySamplesOp final : public Operator<CPUContext> {
 
 }  // namespace
 
-REGISTER_CPU_OPERATOR(ReversePackedSegs, ReversePackedSegsOp);
+REGISTER_CPU_OPERATOR(ReversePackedSegs, ReversePackedSegsOp<CPUContext>);
 REGISTER_CPU_OPERATOR(RemoveDataBlocks, RemoveDataBlocksOp);
 REGISTER_CPU_OPERATOR(PadEmptySamples, PadEmptySamplesOp);
 OPERATOR_SCHEMA(ReversePackedSegs)

@@ -3,18 +3,6 @@
 namespace caffe2 {
 namespace {
 
-class HasElementsOp final : public Operator<CPUContext> {
- public:
-  using Operator<CPUContext>::Operator;
-  bool RunOnDevice() override {
-    bool any = false;
-    for (int i = 0; i < InputSize(); ++i) any = any || Input(i).numel() > 0;
-    Output(0)->Resize();
-    *Output(0)->mutable_data<bool>() = any;
-    return true;
-  }
-};
-
 class FreeOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
@@ -28,7 +16,7 @@ class FreeOp final : public Operator<CPUContext> {
 
 REGISTER_CPU_OPERATOR(Shape, ShapeOp<CPUContext>);
 REGISTER_CPU_OPERATOR(Size, SizeOp<CPUContext, SizeFunctor>);
-REGISTER_CPU_OPERATOR(HasElements, HasElementsOp);
+REGISTER_CPU_OPERATOR(HasElements, HasElementsOp<CPUContext>);
 REGISTER_CPU_OPERATOR(IsEmpty, SizeOp<CPUContext, IsEmptyFunctor>);
 REGISTER_CPU_OPERATOR(Free, FreeOp);
 

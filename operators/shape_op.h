@@ -57,4 +57,21 @@ struct IsEmptyFunctor {
   static bool Value(int64_t size) { return size == 0; }
 };
 
+// Whether any of the inputs has elements.
+template <class Context>
+class HasElementsOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(HasElementsOp);
+  bool RunOnDevice() override {
+    bool any = false;
+    for (int i = 0; i < InputSize(); ++i) {
+      any = any || this->template Input<Tensor>(i).numel() > 0;
+    }
+    Tensor* Y = this->OutputCPU(0);
+    Y->Resize();
+    *Y->template mutable_data<bool>() = any;
+    return true;
+  }
+};
+
 }  // namespace caffe2

@@ -1,46 +1,10 @@
 // SinusoidPositionEncoding: positions as waves of many lengths.
-#include <cmath>
-
-#include "caffe2/core/operator.h"
-#include "operators/indices.h"
+#include "operators/portable_op.h"
+#include "operators/transform_op.h"
 
 namespace caffe2 {
-namespace {
 
-class SinusoidPositionEncodingOp final : public Operator<CPUContext> {
- public:
-  SinusoidPositionEncodingOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CPUContext>(def, ws),
-        size_(GetSingleArgument<int>("embedding_size", 100)),
-        alpha_(GetSingleArgument<float>("alpha", 10000.f)),
-        amplitude_(GetSingleArgument<float>("amplitude", 1.f)) {
-    CAFFE_ENFORCE_GT(size_, 0, "the argument embedding_size");
-    CAFFE_ENFORCE_GT(alpha_, 0, "the argument alpha");
-  }
-  bool RunOnDevice() override {
-    const std::vector<int64_t> positions = ReadIntegers(Input(0), "positions");
-    std::vector<int64_t> dims = Input(0).sizes();
-    dims.push_back(size_);
-    Output(0)->Resize(dims);
-    float* y = Output(0)->mutable_data<float>();
-    for (const int64_t position : positions) {
-      for (int i = 0; i < size_; ++i) {
-        const double angle =
-            static_cast<double>(position) / std::pow(double{alpha_}, double(i) / size_);
-        *y++ = static_cast<float>(amplitude_ * (i % 2 == 0 ? std::sin(angle) : std::cos(angle)));
-      }
-    }
-    return true;
-  }
-
- private:
-  int size_;
-  float alpha_, amplitude_;
-};
-
-}  // namespace
-
-REGISTER_CPU_OPERATOR(SinusoidPositionEncoding, SinusoidPositionEncodingOp);
+REGISTER_CPU_OPERATOR(SinusoidPositionEncoding, SinusoidPositionEncodingOp<CPUContext>);
 OPERATOR_SCHEMA(SinusoidPositionEncoding)
     .NumInputs(1)
     .NumOutputs(1)

@@ -2,7 +2,9 @@
 #include <cmath>
 
 #include "operators/adagrad_op.h"
+#include "operators/gather_op.h"
 #include "operators/optimizer_check.h"
+#include "operators/row_update_check.h"
 
 namespace caffe2 {
 namespace {
@@ -20,7 +22,6 @@ class SparseAdagradOp final : public Operator<Context> {
 
   bool RunOnDevice() override {
     const Tensor &param = Input(PARAM), &moment = Input(MOMENT), &grad = Input(GRAD);
-    const RowUpdate update = CheckRowUpdate(param, Input(INDICES), grad);
     CheckStateOfRows<kRowWise>(param, moment, "moment");
     const float lr = *CheckLearningRate(Input(LR));
     const double* counts = nullptr;
@@ -29,8 +30,13 @@ class SparseAdagradOp final : public Operator<Context> {
       counts = Input(COUNTER).template data<double>();
     }
     const float* g = grad.data<float>();
-    float* p = UpdatedData<float>(Output(0));
     float* h = UpdatedData<float>(Output(1));
+    if (param.template IsType<float16>()) {
+      UpdateFloat16(CheckRowGradient(param, Input(INDICES), grad), {nullptr, lr}, counts, g, h);
+      return true;
+    }
+    const RowUpdate update = CheckRowUpdate(param, Input(INDICES), grad);
+    float* p = UpdatedData<float>(Output(0));
     for (const int64_t row : update.rows) {
       if (kRowWise) {
         UpdateRow(update.width, lr, WeightDecay(counts, row), g, p + row * update.width, h + row);
@@ -55,6 +61,23 @@ class SparseAdagradOp final : public Operator<Context> {
     return static_cast<float>(rarity * arguments_.weight_decay);
   }
 
+  void UpdateFloat16(int64_t width, const Rate& lr, const double* counts, const float* g,
+                     float* h) {
+    auto* p = UpdatedData<float16>(Output(0));
+    const auto& [epsilon, decay, weight_decay] = arguments_;
+    const Tensor& indices = Input(INDICES);
+    const int64_t rows = Output(0)->size(0);
+    if constexpr (kRowWise) {
+      UpdateRows(indices, rows,
+                 RowWiseAdagradRow<float16>{width, epsilon, weight_decay, lr, g, counts,
+                                            static_cast<double>(counter_halflife_), p, h},
+                 &context_);
+    } else {
+      UpdateRows(indices, rows, AdagradRow<float16>{width, epsilon, weight_decay, lr, g, p, h},
+                 &context_);
+    }
+  }
+
   void UpdateRow(int64_t n, float lr, float weight_decay, const float* g, float* p,
                  float* h) const {
     auto slope = [&](int64_t i) { return g[i] + weight_decay * p[i]; };
@@ -77,7 +100,7 @@ void Describe(OpSchema& schema) {
       })
       .Arg("epsilon", "(float, default 1e-5) Added to the divisor.")
       .Arg("weight_decay", "(float, default 0) The share of a row that is added to its gradient.")
-      .Input(0, "param", "The float parameter; updated.")
+      .Input(0, "param", "The parameter, float or float16; updated. All else is float.")
       .Input(2, "indices", "int32 or int64: the rows to update.")
       .Input(3, "grad", "Their gradients, one row for each index.")
       .Input(4, "lr", "The learning rate, a float scalar; negative to descend.")

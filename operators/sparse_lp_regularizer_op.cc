@@ -1,47 +1,9 @@
 // SparseLpRegularizer: rows of a parameter that shrink.
-#include <cmath>
-
-#include "caffe2/core/operator.h"
-#include "operators/optimizer_check.h"
+#include "operators/sparse_lp_regularizer_op.h"
 
 namespace caffe2 {
-namespace {
 
-class SparseLpRegularizerOp final : public Operator<CPUContext> {
- public:
-  SparseLpRegularizerOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CPUContext>(def, ws),
-        p_(GetSingleArgument<float>("p", 2)),
-        lambda_(GetSingleArgument<float>("reg_lambda", 1e-5f)) {
-    CAFFE_ENFORCE(p_ == 1 || p_ == 2, "the argument p is ", p_, ", and must be 1 or 2");
-    CAFFE_ENFORCE(lambda_ >= 0 && lambda_ < 1, "the argument reg_lambda is ", lambda_,
-                  ", and must be in [0, 1)");
-  }
-
-  bool RunOnDevice() override {
-    const Tensor& param = Input(0);
-    CAFFE_ENFORCE_GE(param.dim(), 1, "the parameter must have rows");
-    const std::vector<int64_t> rows = ReadIndices(Input(1), param.size(0));
-    const int64_t width = param.size_from_dim(1);
-    float* p = UpdatedData<float>(Output(0));
-    for (const int64_t row : rows) {
-      for (float* x = p + row * width; x != p + (row + 1) * width; ++x) *x = Shrink(*x);
-    }
-    return true;
-  }
-
- private:
-  float Shrink(float x) const {
-    if (p_ == 2) return x * (1 - lambda_);
-    return std::abs(x) <= lambda_ ? 0.f : x - std::copysign(lambda_, x);
-  }
-
-  float p_, lambda_;
-};
-
-}  // namespace
-
-REGISTER_CPU_OPERATOR(SparseLpRegularizer, SparseLpRegularizerOp);
+REGISTER_CPU_OPERATOR(SparseLpRegularizer, SparseLpRegularizerOp<CPUContext>);
 OPERATOR_SCHEMA(SparseLpRegularizer)
     .NumInputs(2, 3)
     .NumOutputs(1)

@@ -1,16 +1,9 @@
 // Operators that pass the input on and change what becomes of its gradient.
 #include "operators/copy_elements.h"
+#include "operators/nothing_op.h"
 
 namespace caffe2 {
 namespace {
-
-// No input is needed to produce no gradient.
-template <class Context>
-class NothingOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_FUNCTIONS(NothingOp);
-  bool RunOnDevice() override { return true; }
-};
 
 class GetNegateGradientGradient final : public GradientMakerBase {
  public:

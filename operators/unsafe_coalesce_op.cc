@@ -1,58 +1,11 @@
 // UnsafeCoalesce: tensors moved into one piece of memory. DataCouple and AsyncNetBarrier: operators
 // that do nothing, but that a net runs behind all that writes their inputs.
-#include "caffe2/core/operator.h"
-#include "operators/row_copier.h"
+#include "operators/unsafe_coalesce_op.h"
+
+#include "operators/nothing_op.h"
 
 namespace caffe2 {
 namespace {
-
-class UnsafeCoalesceOp final : public Operator<CPUContext> {
- public:
-  using Operator<CPUContext>::Operator;
-  bool RunOnDevice() override {
-    const TypeMeta meta = Input(0).dtype();
-    int64_t total = 0;
-    for (int i = 0; i < InputSize(); ++i) {
-      CAFFE_ENFORCE(Input(i).has_data() && Input(i).dtype() == meta, "input ", i, " is ",
-                    Input(i).DebugString(), ", and must hold ", meta.name());
-      total += Input(i).numel();
-    }
-    if (LiesTogether(total)) return true;
-    // Never into the old piece: inputs may lie there at other places.
-    Tensor joined({total}, CPU);
-    char* to = static_cast<char*>(joined.raw_mutable_data(meta));
-    for (int i = 0; i < InputSize(); ++i) {
-      CopyItems(meta, Input(i).numel(), Input(i).raw_data(), to);
-      to += Input(i).nbytes();
-    }
-    int64_t offset = 0;
-    for (int i = 0; i < InputSize(); ++i) {
-      const std::vector<int64_t> dims = Input(i).sizes();
-      Output(i)->ShareData(joined.View(offset, dims));
-      offset += Output(i)->numel();
-    }
-    Output(InputSize())->ShareData(joined);
-    return true;
-  }
-
- private:
-  // True if an earlier run has left all inputs where they belong.
-  bool LiesTogether(int64_t total) {
-    const Tensor& joined = *Output(InputSize());
-    if (joined.numel() != total || joined.dtype() != Input(0).dtype()) return false;
-    const char* place = static_cast<const char*>(joined.raw_data());
-    for (int i = 0; i < InputSize(); place += Input(i).nbytes(), ++i) {
-      if (Input(i).numel() > 0 && Input(i).raw_data() != place) return false;
-    }
-    return true;
-  }
-};
-
-class PassThroughOp final : public Operator<CPUContext> {
- public:
-  using Operator<CPUContext>::Operator;
-  bool RunOnDevice() override { return true; }
-};
 
 void DescribePassThrough(OpSchema& schema) {
   schema.NumInputs(1, 1 << 30)
@@ -67,9 +20,9 @@ void DescribePassThrough(OpSchema& schema) {
 
 }  // namespace
 
-REGISTER_CPU_OPERATOR(UnsafeCoalesce, UnsafeCoalesceOp);
-REGISTER_CPU_OPERATOR(DataCouple, PassThroughOp);
-REGISTER_CPU_OPERATOR(AsyncNetBarrier, PassThroughOp);
+REGISTER_CPU_OPERATOR(UnsafeCoalesce, UnsafeCoalesceOp<CPUContext>);
+REGISTER_CPU_OPERATOR(DataCouple, NothingOp<CPUContext>);
+REGISTER_CPU_OPERATOR(AsyncNetBarrier, NothingOp<CPUContext>);
 OPERATOR_SCHEMA(UnsafeCoalesce)
     .NumInputs(1, 1 << 30)
     .NumInputsOutputs([](int inputs, int outputs) { return outputs == inputs + 1; })

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tests/operators/op_test.h"
+#include "tests/operators/test_device.h"
 
 namespace caffe2::testing {
 namespace {
@@ -100,7 +101,58 @@ TEST(LambdaRankNdcgTest, FollowsTheDefinition) {
   Feed(&ws, "r", {4}, r);
   ExpectThrows(&ws, Op("LambdaRankNdcg", {"y", "r", "lengths"}, {"loss", "dy"}), "sum of the");
   Feed<float>(&ws, "r", {4}, {0, NAN, 0, 0});
-  ExpectThrows(&ws, Op("LambdaRankNdcg", {"y", "r"}, {"loss", "dy"}), "relevance nan");
+  if (TestsCuda()) {  // looking for it would wait for the device
+    RunOp(&ws, Op("LambdaRankNdcg", {"y", "r"}, {"loss", "dy"}));
+    EXPECT_TRUE(std::isnan(FetchValues<float>(ws, "loss")[0]));
+  } else {
+    ExpectThrows(&ws, Op("LambdaRankNdcg", {"y", "r"}, {"loss", "dy"}), "relevance nan");
+  }
+}
+
+// So long that on a device many threads share a list.
+TEST(RankingTest, LongLists) {
+  Workspace ws;
+  constexpr int kLong = 300, kShort = 40;
+  FeedRandom(&ws, "y", {kLong + kShort}, 1);
+  const Floats y = FetchValues<float>(ws, "y");
+  Floats r;
+  for (int i = 0; i < kLong + kShort; ++i) r.push_back(static_cast<float>(i * i % 7 % 4));
+  Feed(&ws, "r", {kLong + kShort}, r);
+  Feed<int64_t>(&ws, "lengths", {2}, {kLong, kShort});
+  const LambdaRank first =
+      RankReference({y.begin(), y.begin() + kLong}, {r.begin(), r.begin() + kLong}, 0, 1, 1);
+  const LambdaRank second =
+      RankReference({y.begin() + kLong, y.end()}, {r.begin() + kLong, r.end()}, 0, 1, 1);
+  RunOp(&ws, Op("LambdaRankNdcg", {"y", "r", "lengths"}, {"loss", "dy"}));
+  ExpectTensor(ws, "loss", {2}, {static_cast<float>(first.loss), static_cast<float>(second.loss)},
+               1e-4f);
+  Floats dy = first.dy;
+  dy.insert(dy.end(), second.dy.begin(), second.dy.end());
+  ExpectTensor(ws, "dy", {kLong + kShort}, dy, 1e-3f, 1e-5f);
+
+  Floats loss, dx(y.size(), 0.f);
+  int begin = 0;
+  for (const int n : {kLong, kShort}) {
+    double sum = 0, pairs = 0;
+    std::vector<double> slope(y.size(), 0);
+    for (int i = begin; i < begin + n; ++i) {
+      for (int j = begin; j < begin + n; ++j) {
+        if (r[i] <= r[j]) continue;
+        ++pairs;
+        sum += std::log(1 + std::exp(double{y[j]} - y[i]));
+        slope[i] -= 1 / (1 + std::exp(double{y[i]} - y[j]));
+        slope[j] += 1 / (1 + std::exp(double{y[i]} - y[j]));
+      }
+    }
+    loss.push_back(static_cast<float>(sum / pairs));
+    for (int i = begin; i < begin + n; ++i) dx[i] = static_cast<float>(2 * slope[i] / pairs);
+    begin += n;
+  }
+  RunOp(&ws, Op("PairWiseLoss", {"y", "r", "lengths"}, {"L"}));
+  ExpectTensor(ws, "L", {2}, loss);
+  Feed<float>(&ws, "dL", {2}, {2, 2});
+  RunOp(&ws, Op("PairWiseLossGradient", {"y", "r", "dL", "lengths"}, {"dx"}));
+  ExpectTensor(ws, "dx", {kLong + kShort}, dx, 1e-4f, 1e-6f);
 }
 
 TEST(FlexibleTopKTest, TakesAsManyOfEachRow) {

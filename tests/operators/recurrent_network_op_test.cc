@@ -5,6 +5,7 @@
 #include "caffe2/graph/gradient.h"
 #include "operators/recurrent_network.h"
 #include "tests/operators/op_test.h"
+#include "tests/operators/test_device.h"
 
 namespace caffe2::testing {
 namespace {
@@ -396,6 +397,50 @@ TEST(RecurrentNetworkTest, BlobFetcher) {
   EXPECT_EQ(FetchValues<int32_t>(ws, "rnn_timestep1"), std::vector<int32_t>{1});
 }
 
+// The network and its gradient, whose loss is the sum of h_all.
+NetDef LstmNet() {
+  NetDef net = StepNet({LstmOp(LstmStep(false), {0})}, {});
+  net.set_name("lstm");
+  for (const OperatorDef& op : GetBackwardPass(net, {{"h_all", "h_all_grad"}}).ops) {
+    *net.add_op() = op;
+  }
+  return net;
+}
+
+// Places operators, and those of the nets in their arguments.
+NetDef PlacedOnCuda(NetDef net) {
+  for (OperatorDef& op : *net.mutable_op()) {
+    op = OnCuda(op);
+    for (Argument& argument : *op.mutable_arg()) {
+      if (argument.has_n()) *argument.mutable_n() = PlacedOnCuda(argument.n());
+    }
+  }
+  return net;
+}
+
+TEST(RecurrentNetworkTest, NetOnCudaEqualsThatOfTheHost) {
+  NEED_CUDA();
+  Workspace host, device;
+  for (const int steps : {kSteps, kSteps + 2, 1}) {
+    FeedLstm(&host, steps);
+    FeedRandom(&host, "h_all_grad", {steps, kBatch, kUnits}, 6);
+    for (const char* name : {"x", "h_0", "c_0", "w", "b", "lengths", "h_all_grad"}) {
+      BlobGetMutableTensor(device.CreateBlob(name), Device{CUDA, 0})->CopyFrom(Fetch(host, name));
+    }
+    ASSERT_TRUE(host.RunNetOnce(LstmNet()));
+    ASSERT_TRUE(device.RunNetOnce(PlacedOnCuda(LstmNet())));
+    for (const char* name :
+         {"h_all", "c_last", "x_grad", "w_grad", "b_grad", "h_0_grad", "c_0_grad"}) {
+      EXPECT_EQ(Fetch(device, name).GetDeviceType(), CUDA) << name;
+      const std::vector<float> values = OnHost<float>(device, name);
+      Feed(&device, "copy", Fetch(device, name).sizes(), values);
+      ExpectTensor(device, "copy", Fetch(host, name).sizes(), FetchValues<float>(host, name), 1e-5f,
+                   1e-5f);
+    }
+  }
+  for (const char* type : {"RecurrentNetwork", "RecurrentNetworkGradient"}) NoteRan(type);
+}
+
 TEST(RecurrentNetworkLinkTest, ApplyLink) {
   Workspace ws;
   Feed<float>(&ws, "outer", {4, 2}, {0, 1, 2, 3, 4, 5, 6, 7});
@@ -407,8 +452,10 @@ TEST(RecurrentNetworkLinkTest, ApplyLink) {
   Feed<int32_t>(&ws, "t", {1}, {1});
   RunOp(&ws, op);
   ExpectTensor(ws, "inner", {2, 2}, {4, 5, 6, 7});
-  BlobGetMutableTensor(ws.GetBlob("inner"), Device{})->mutable_data<float>()[0] = 9;
-  ExpectTensor(ws, "outer", {4, 2}, {0, 1, 2, 3, 9, 5, 6, 7});
+  if (!TestsCuda()) {  // there, blobs here are copies
+    BlobGetMutableTensor(ws.GetBlob("inner"), Device{})->mutable_data<float>()[0] = 9;
+    ExpectTensor(ws, "outer", {4, 2}, {0, 1, 2, 3, 9, 5, 6, 7});
+  }
   Feed<int32_t>(&ws, "t", {1}, {2});
   ExpectThrows(&ws, op, "rows 3 to 4 are not in a tensor of shape [4, 2]");
   Feed<int32_t>(&ws, "t", {1}, {-2});

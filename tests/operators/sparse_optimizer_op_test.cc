@@ -143,6 +143,33 @@ TEST_F(SparseOptimizerTest, RowWiseOnesHaveOneRateForEachRow) {
   ExpectTensor(ws, "row_v", {5}, v);
 }
 
+// As the update of float, rounded once.
+TEST_F(SparseOptimizerTest, AdagradUpdatesRowsOfFloat16) {
+  const std::vector<Argument> decay{MakeArgument<float>("weight_decay", 0.25f)};
+  for (const auto& [type, state] :
+       {std::pair{"SparseAdagrad", "v"}, {"RowWiseSparseAdagrad", "row_v"}}) {
+    SetUp();
+    std::vector<float16> half;
+    std::vector<float> exact;
+    for (const float value : FetchValues<float>(ws, "p")) {
+      half.push_back(ToFloat16(value));
+      exact.push_back(ToFloat(half.back()));
+    }
+    Feed(&ws, "p", {5, 3}, exact);
+    Feed(&ws, "half", {5, 3}, half);
+    RunOp(&ws, Op("Copy", {state}, {"state"}));
+    RunOp(&ws, Op(type, {"p", state, "i", "g", "lr"}, {"p", state}, decay));
+    RunOp(&ws, Op(type, {"half", "state", "i", "g", "lr"}, {"half", "state"}, decay));
+    const std::vector<float> expected = FetchValues<float>(ws, "p");
+    half = FetchValues<float16>(ws, "half");
+    for (size_t i = 0; i < half.size(); ++i) {
+      EXPECT_NEAR(ToFloat(half[i]), expected[i], 1e-3f * std::fabs(expected[i]) + 1e-6f)
+          << type << " " << i;
+    }
+    ExpectTensor(ws, "state", Fetch(ws, state).sizes(), FetchValues<float>(ws, state));
+  }
+}
+
 TEST_F(SparseOptimizerTest, WeightDecayOfRowsIsDividedByTheirCounts) {
   auto p = FetchValues<float>(ws, "p"), v = FetchValues<float>(ws, "row_v");
   const auto g = FetchValues<float>(ws, "g");

@@ -29,6 +29,10 @@ inline OperatorDef OnCuda(OperatorDef op, int id = 0) {
   return op;
 }
 
+// For tests that run the type's version on a device in a net rather than by RunOp: it counts as
+// run.
+void NoteRan(const std::string& type);
+
 // True if devices are those of tests/cuda_emulation, of which device 1 has 1 MB of memory.
 inline bool IsEmulated() {
   const char* library = std::getenv("CAFFE2_CUDA_LIBRARY");

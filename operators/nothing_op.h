@@ -1,0 +1,16 @@
+// An operator that does nothing.
+#pragma once
+
+#include "caffe2/core/operator.h"
+
+namespace caffe2 {
+
+// For what only says how nets are to be ordered, or that there is no gradient.
+template <class Context>
+class NothingOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(NothingOp);
+  bool RunOnDevice() override { return true; }
+};
+
+}  // namespace caffe2
