@@ -43,7 +43,8 @@ constexpr Group kGroups[] = {
     {"it reads or collects records in front of a network, where they come from the host",
      "Append AtomicAppend CheckDatasetConsistency CollectTensor ComputeOffset CreateTreeCursor "
      "ExtendTensor LastNWindowCollector PackRecords PadEmptySamples ReadNextBatch "
-     "ReadRandomBatch RemoveDataBlocks ResetCursor SortAndShuffle TrimDataset UnPackRecords"},
+     "ReadRandomBatch RemoveDataBlocks ReservoirSampling ResetCursor SortAndShuffle "
+     "TrimDataset UnPackRecords"},
     {"it makes ids and features out of records, as part of the input; its outputs are as long "
      "as the ids say, which the host has to know",
      "BatchDenseToSparse DenseVectorToIdList FindDuplicateElements GatherByKey GatherRanges "
@@ -111,7 +112,8 @@ constexpr Group kGroups[] = {
      "BatchBucketize BatchSparseToDense CopyRowsToTensor CopyRowsToTensorGradient "
      "FCGradient_Prune FC_Prune FC_Sparse Find FlexibleTopK FlexibleTopKGradient HSoftmax "
      "HSoftmaxGradient LengthsTopK LengthsTopKGradient NumpyTile PiecewiseLinearTransform "
-     "SparseToDenseMaskGradient TT TTSparseLengthsSum TTSparseLengthsSumGradient"},
+     "SparseToDenseMaskGradient StumpFunc StumpFuncIndex TT TTSparseLengthsSum "
+     "TTSparseLengthsSumGradient"},
 };
 
 std::map<std::string, std::string> ReadGroups() {
