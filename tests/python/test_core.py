@@ -390,17 +390,40 @@ def test_ssa():
     assert core.get_undefined_blobs(ssa) == {"x"}
 
 
-def test_seeds_make_runs_equal():
-    values = []
-    for _ in range(2):
-        net = core.Net("seeded")
-        net.GaussianFill([], "a", shape=[4])
-        net.GaussianFill([], "b", shape=[4])
-        net.set_rand_seed(5, seed_on_op_def=True)
-        workspace.RunNetOnce(net)
-        values.append(workspace.FetchBlobs(["a", "b"]))
-    np.testing.assert_array_equal(values[0], values[1])
-    assert (values[0][0] != values[0][1]).any()
+def seeded_values(first, **seeding):
+    """The values of two operators of one definition but for their outputs, behind `first` others."""
+    net = core.Net("seeded")
+    for i in range(first):
+        net.ConstantFill([], f"other_{i}", shape=[1], value=0.0)
+    net.GaussianFill([], "a", shape=[4])
+    net.GaussianFill([], "b", shape=[4])
+    net.set_rand_seed(**seeding)
+    workspace.RunNetOnce(net)
+    return np.stack(workspace.FetchBlobs(["a", "b"]))
+
+
+@pytest.mark.parametrize("seeding", [
+    {"seed": 5}, {"seed": 5, "sequence_seed": False},
+    {"seed": 5, "sequence_seed": False, "seed_on_op_def": True}])
+def test_seeds_make_runs_equal(seeding):
+    values = seeded_values(0, **seeding)
+    np.testing.assert_array_equal(seeded_values(0, **seeding), values)
+    alike = seeding == {"seed": 5, "sequence_seed": False}
+    assert (values[0] == values[1]).all() == alike
+    assert (seeded_values(0, **{**seeding, "seed": 6}) != values).any()
+    # Only seeds by number depend on what else the net has.
+    moved = (seeded_values(1, **seeding) != values).any()
+    assert moved == (seeding == {"seed": 5})
+
+
+def test_operators_have_seeds_of_their_own():
+    net = core.Net("seeded")
+    for name in "abc":
+        net.GaussianFill([], name, shape=[1])
+    net.set_rand_seed(100)
+    assert [op.device_option.random_seed for op in net.Proto().op] == [100, 101, 102]
+    with pytest.raises(ValueError, match="exclude each other"):
+        net.set_rand_seed(1, sequence_seed=True, seed_on_op_def=True)
 
 
 def gpu_net():

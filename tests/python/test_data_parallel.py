@@ -120,7 +120,7 @@ def image_model(devices, combine_spatial_bn):
         model, lambda model: None, add_forward,
         lambda model: optimizer.build_sgd(model, 0.1, momentum=0.9), devices=devices,
         combine_spatial_bn=combine_spatial_bn)
-    model.param_init_net.set_rand_seed(3, seed_on_op_def=True)
+    model.param_init_net.set_rand_seed(3)
     return model
 
 

@@ -1,6 +1,7 @@
 """Nets under construction; public through caffe2.python.core."""
 
 import functools
+import zlib
 
 import numpy as np
 
@@ -397,17 +398,24 @@ class Net(NetCopies, NetRecords):
         place_on_gpu(self._net, gpu_id, use_cudnn)
 
     def set_rand_seed(self, seed=100, sequence_seed=True, seed_on_op_def=False):
-        """Seeds every operator that draws random numbers.
+        """Seeds the operators that the net has now, so that each run draws the same numbers.
 
         Args:
-          sequence_seed: operator i gets seed + i instead of the same seed.
-          seed_on_op_def: sets the operators' own device options; else the net's.
+          sequence_seed: operator i gets seed + i.
+          seed_on_op_def: each gets a hash of its definition and the seed, whatever its place.
+
+        Without both all get the same seed; with both ValueError is raised.
         """
-        if not seed_on_op_def:
-            self._net.device_option.random_seed = seed
-            return
+        if sequence_seed and seed_on_op_def:
+            raise ValueError("sequence_seed and seed_on_op_def exclude each other")
         for i, op in enumerate(self._net.op):
-            op.device_option.random_seed = seed + i if sequence_seed else seed
+            if sequence_seed:
+                op_seed = seed + i
+            elif seed_on_op_def:
+                op_seed = zlib.crc32(op.SerializeToString(deterministic=True), seed)
+            else:
+                op_seed = seed
+            op.device_option.random_seed = op_seed
 
 
 def _with_net(gradient, net):
