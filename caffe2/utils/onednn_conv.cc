@@ -3,9 +3,12 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "caffe2/core/logging.h"
 #include "caffe2/core/tensor.h"
+#include "caffe2/utils/onednn_float_copies.h"
 #include "caffe2/utils/onednn_primitive.h"
 #include "caffe2/utils/onednn_winograd.h"
 
@@ -140,6 +143,21 @@ bool WantsNarrowWinograd(const ConvProblem& problem, ConvDirection direction) {
   return WantsWinograd(problem, direction) && WinogradSupports(problem);
 }
 
+int64_t NumelOf(const std::vector<int64_t>& dims) {
+  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
+}
+
+bool IsForFloat(const ConvProblem& problem) {
+  return problem.type.Match<bfloat16>() && !MultipliesBFloat16();
+}
+// The problem of float copies, whose filter comes from another place in every run.
+ConvProblem InFloat(ConvProblem problem) {
+  problem.type = problem.filter_type = TypeMeta::Make<float>();
+  if (problem.bias_type) problem.bias_type = problem.type;
+  problem.constant_filter = false;
+  return problem;
+}
+
 // make(descriptors), by oneDNN's Winograd if the problem asks for it and oneDNN can.
 template <typename Make>
 void MakePrimitive(ConvDirection direction, const ConvProblem& problem, const Make& make) {
@@ -197,7 +215,11 @@ std::string ConvProblem::ToString() const {
                     channels_last ? "NHWC" : "NCHW");
 }
 
-ConvForward::ConvForward(const ConvProblem& problem) : has_bias_(problem.bias_type) {
+ConvForward::ConvForward(const ConvProblem& problem) : problem_(problem) {
+  if (IsForFloat(problem)) {
+    in_float_ = std::make_unique<ConvForward>(InFloat(problem));
+    return;
+  }
   if (WantsNarrowWinograd(problem, ConvDirection::kForward)) {
     winograd_ = std::make_unique<WinogradCorrelation>(problem, WinogradCorrelation::kForward);
     return;
@@ -213,7 +235,7 @@ ConvForward::ConvForward(const ConvProblem& problem) : has_bias_(problem.bias_ty
     primitive_->AddInput(DNNL_ARG_SRC, d.given_src, pd.src_desc());
     primitive_->AddInput(DNNL_ARG_WEIGHTS, d.given_filter, pd.weights_desc(),
                          problem.constant_filter);
-    if (has_bias_) primitive_->AddInput(DNNL_ARG_BIAS, d.given_bias, pd.bias_desc());
+    if (problem_.bias_type) primitive_->AddInput(DNNL_ARG_BIAS, d.given_bias, pd.bias_desc());
     if (problem.add_to_dst) {
       primitive_->AddInOut(DNNL_ARG_DST, d.given_dst, pd.dst_desc());
     } else {
@@ -225,14 +247,27 @@ ConvForward::~ConvForward() = default;
 
 void ConvForward::Run(const void* src, const void* filter, const void* bias, void* dst) {
   if (winograd_) return winograd_->Run(src, filter, bias, dst);
-  if (has_bias_) {
+  if (in_float_) {
+    FloatCopies copies;
+    const ConvProblem& p = problem_;
+    in_float_->Run(copies.Input(src, p.type, NumelOf(p.src)),
+                   copies.Input(filter, p.filter_type, NumelOf(p.filter)),
+                   copies.Input(bias, p.bias_type, p.filter[0]),
+                   copies.Output(dst, p.type, NumelOf(p.dst), p.add_to_dst));
+    return copies.Finish();
+  }
+  if (problem_.bias_type) {
     primitive_->Run({src, filter, bias, dst});
   } else {
     primitive_->Run({src, filter, dst});
   }
 }
 
-ConvBackwardData::ConvBackwardData(const ConvProblem& problem) {
+ConvBackwardData::ConvBackwardData(const ConvProblem& problem) : problem_(problem) {
+  if (IsForFloat(problem)) {
+    in_float_ = std::make_unique<ConvBackwardData>(InFloat(problem));
+    return;
+  }
   if (WantsNarrowWinograd(problem, ConvDirection::kBackwardData)) {
     winograd_ = std::make_unique<WinogradCorrelation>(problem, WinogradCorrelation::kBackwardData);
     return;
@@ -250,10 +285,22 @@ ConvBackwardData::~ConvBackwardData() = default;
 
 void ConvBackwardData::Run(const void* d_dst, const void* filter, void* d_src) {
   if (winograd_) return winograd_->Run(d_dst, filter, nullptr, d_src);
+  if (in_float_) {
+    FloatCopies copies;
+    const ConvProblem& p = problem_;
+    in_float_->Run(copies.Input(d_dst, p.type, NumelOf(p.dst)),
+                   copies.Input(filter, p.filter_type, NumelOf(p.filter)),
+                   copies.Output(d_src, p.type, NumelOf(p.src)));
+    return copies.Finish();
+  }
   primitive_->Run({d_dst, filter, d_src});
 }
 
-ConvBackwardFilter::ConvBackwardFilter(const ConvProblem& problem) : has_bias_(problem.bias_type) {
+ConvBackwardFilter::ConvBackwardFilter(const ConvProblem& problem) : problem_(problem) {
+  if (IsForFloat(problem)) {
+    in_float_ = std::make_unique<ConvBackwardFilter>(InFloat(problem));
+    return;
+  }
   if (WantsNarrowWinograd(problem, ConvDirection::kBackwardFilter)) {
     winograd_ = std::make_unique<WinogradFilterGradient>(problem);
     return;
@@ -265,14 +312,24 @@ ConvBackwardFilter::ConvBackwardFilter(const ConvProblem& problem) : has_bias_(p
     primitive_->AddInput(DNNL_ARG_SRC, d.given_src, pd.src_desc());
     primitive_->AddInput(DNNL_ARG_DIFF_DST, d.given_dst, pd.diff_dst_desc());
     primitive_->AddOutput(DNNL_ARG_DIFF_WEIGHTS, d.given_filter, pd.diff_weights_desc());
-    if (has_bias_) primitive_->AddOutput(DNNL_ARG_DIFF_BIAS, d.given_bias, pd.diff_bias_desc());
+    if (problem_.bias_type)
+      primitive_->AddOutput(DNNL_ARG_DIFF_BIAS, d.given_bias, pd.diff_bias_desc());
   });
 }
 ConvBackwardFilter::~ConvBackwardFilter() = default;
 
 void ConvBackwardFilter::Run(const void* src, const void* d_dst, void* d_filter, void* d_bias) {
   if (winograd_) return winograd_->Run(src, d_dst, d_filter, d_bias);
-  if (has_bias_) {
+  if (in_float_) {
+    FloatCopies copies;
+    const ConvProblem& p = problem_;
+    in_float_->Run(copies.Input(src, p.type, NumelOf(p.src)),
+                   copies.Input(d_dst, p.type, NumelOf(p.dst)),
+                   copies.Output(d_filter, p.filter_type, NumelOf(p.filter)),
+                   copies.Output(d_bias, p.bias_type, p.filter[0]));
+    return copies.Finish();
+  }
+  if (problem_.bias_type) {
     primitive_->Run({src, d_dst, d_filter, d_bias});
   } else {
     primitive_->Run({src, d_dst, d_filter});

@@ -59,7 +59,8 @@ bool PrefersWinograd(const ConvProblem& problem, ConvDirection direction);
 
 // Each is made once for a problem (throws EnforceNotMet if oneDNN cannot do it) and then run by one
 // thread at a time. Filters, and whatever else oneDNN wants in its own layout, are reordered in
-// every run.
+// every run. Where oneDNN does not multiply bfloat16 (onednn_float_copies.h), such a problem is
+// solved in float, and the result rounded once.
 class ConvForward {
  public:
   explicit ConvForward(const ConvProblem& problem);
@@ -68,9 +69,10 @@ class ConvForward {
   void Run(const void* src, const void* filter, const void* bias, void* dst);
 
  private:
-  std::unique_ptr<WinogradCorrelation> winograd_;  // one of the two
+  std::unique_ptr<WinogradCorrelation> winograd_;  // one of the three
   std::unique_ptr<BoundPrimitive> primitive_;
-  const bool has_bias_;
+  std::unique_ptr<ConvForward> in_float_;
+  const ConvProblem problem_;
 };
 
 // d src = transposed convolution of d dst.
@@ -81,8 +83,10 @@ class ConvBackwardData {
   void Run(const void* d_dst, const void* filter, void* d_src);
 
  private:
-  std::unique_ptr<WinogradCorrelation> winograd_;  // one of the two
+  std::unique_ptr<WinogradCorrelation> winograd_;  // one of the three
   std::unique_ptr<BoundPrimitive> primitive_;
+  std::unique_ptr<ConvBackwardData> in_float_;
+  const ConvProblem problem_;
 };
 
 // d filter in the filter's type and layout, and d bias unless the problem has no bias.
@@ -93,9 +97,10 @@ class ConvBackwardFilter {
   void Run(const void* src, const void* d_dst, void* d_filter, void* d_bias);
 
  private:
-  std::unique_ptr<WinogradFilterGradient> winograd_;  // one of the two
+  std::unique_ptr<WinogradFilterGradient> winograd_;  // one of the three
   std::unique_ptr<BoundPrimitive> primitive_;
-  const bool has_bias_;
+  std::unique_ptr<ConvBackwardFilter> in_float_;
+  const ConvProblem problem_;
 };
 
 }  // namespace caffe2::onednn

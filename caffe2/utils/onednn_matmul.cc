@@ -4,7 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "caffe2/core/half.h"
 #include "caffe2/core/logging.h"
+#include "caffe2/utils/onednn_float_copies.h"
 #include "caffe2/utils/onednn_primitive.h"
 
 namespace caffe2 {
@@ -102,10 +104,24 @@ class MatMulPrimitive {
   std::vector<dnnl_exec_arg_t> arguments_;
 };
 
+void MultiplyInFloat(MatMulProblem p, const void* a, const void* b, const void* bias, void* c) {
+  const TypeMeta type = TypeMeta::Make<bfloat16>();
+  p.type = MatMulType::kFloat;
+  onednn::FloatCopies copies;
+  OneDnnMatMul(p, copies.Input(a, type, (p.broadcast_a ? 1 : p.batch) * p.m * p.k),
+               copies.Input(b, type, (p.broadcast_b ? 1 : p.batch) * p.k * p.n),
+               p.has_bias ? copies.Input(bias, type, p.n) : nullptr,
+               copies.Output(c, type, p.batch * p.m * p.n, p.accumulate));
+  copies.Finish();
+}
+
 }  // namespace
 
 void OneDnnMatMul(const MatMulProblem& problem, const void* a, const void* b, const void* bias,
                   void* c) {
+  if (problem.type == MatMulType::kBFloat16 && !onednn::MultipliesBFloat16()) {
+    return MultiplyInFloat(problem, a, b, bias, c);
+  }
   static thread_local std::unordered_map<MatMulProblem, MatMulPrimitive, ProblemHash> cache;
   try {
     auto it = cache.find(problem);

@@ -25,7 +25,8 @@ struct MatMulProblem {
   friend bool operator==(const MatMulProblem&, const MatMulProblem&) = default;
 };
 
-// Solves the problem on pointers of its type, accumulating in float. Primitives are cached per
+// Solves the problem on pointers of its type, accumulating in float; bfloat16 as
+// onednn_float_copies.h says where oneDNN does not multiply it. Primitives are cached per
 // thread by problem, so that a net that runs again builds none. Throws EnforceNotMet with oneDNN's
 // text if it cannot.
 void OneDnnMatMul(const MatMulProblem& problem, const void* a, const void* b, const void* bias,

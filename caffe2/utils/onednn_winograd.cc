@@ -10,6 +10,7 @@
 #include "caffe2/core/allocator.h"
 #include "caffe2/core/logging.h"
 #include "caffe2/utils/narrow_float.h"
+#include "caffe2/utils/onednn_float_copies.h"
 #include "caffe2/utils/onednn_primitive.h"
 #include "caffe2/utils/parallel.h"
 #include "caffe2/utils/thread_scratch.h"
@@ -224,7 +225,7 @@ void StoreFloats(TypeMeta type, const float* from, int64_t n, int64_t offset, vo
 bool WinogradSupports(const ConvProblem& p) {
   return p.stride.size() == 2 && p.groups == 1 && p.filter[2] == 3 && p.filter[3] == 3 &&
          All(p.stride, 1) && All(p.dilation, 1) && p.pad_begin[0] <= 2 && p.pad_begin[1] <= 2 &&
-         p.channels_last && p.type.Match<bfloat16>();
+         p.channels_last && p.type.Match<bfloat16>() && MultipliesBFloat16();
 }
 
 // What does not change from run to run.

@@ -18,7 +18,7 @@
 namespace caffe2::onednn {
 
 // Whether the problem is one for the classes below: two spatial axes, kernel 3, stride and dilation
-// 1, one group, at most 2 of padding, NHWC, bfloat16.
+// 1, one group, at most 2 of padding, NHWC, bfloat16, on a processor that multiplies it.
 bool WinogradSupports(const ConvProblem& problem);
 
 // The convolution itself, or the gradient of its input, which is a convolution too: with the filter

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "caffe2/utils/onednn_conv.h"
+#include "caffe2/utils/onednn_float_copies.h"
 #include "caffe2/utils/onednn_winograd.h"
 
 namespace caffe2::onednn {
@@ -38,6 +39,10 @@ class WinogradTest : public ::testing::TestWithParam<Case> {
     problem_.type = TypeMeta::Make<bfloat16>();
     problem_.filter_type = problem_.bias_type = TypeMeta::Make<float>();
     problem_.algorithm = ConvAlgorithm::kWinograd;
+  }
+
+  void SetUp() override {
+    if (!MultipliesBFloat16()) GTEST_SKIP() << "no products of bfloat16 on this processor";
   }
 
   static std::vector<bfloat16> Random(int64_t n, int seed) {
@@ -197,6 +202,7 @@ INSTANTIATE_TEST_SUITE_P(All, WinogradTest, ::testing::ValuesIn(Cases()),
                          [](const auto& info) { return info.param.name; });
 
 TEST(Winograd, SupportsPlainConvolutionsOf3x3Only) {
+  if (!MultipliesBFloat16()) GTEST_SKIP() << "no products of bfloat16 on this processor";
   ConvProblem problem;
   problem.src = problem.dst = {4, 64, 28, 28};
   problem.filter = {64, 64, 3, 3};

@@ -391,7 +391,7 @@ def test_ssa():
 
 
 def seeded_values(first, **seeding):
-    """The values of two operators of one definition but for their outputs, behind `first` others."""
+    """The values of two operators alike but for their outputs, behind `first` others."""
     net = core.Net("seeded")
     for i in range(first):
         net.ConstantFill([], f"other_{i}", shape=[1], value=0.0)
