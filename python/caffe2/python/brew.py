@@ -8,7 +8,18 @@ them.
 import functools
 import inspect
 
-from caffe2.python.helpers.algebra import batch_mat_mul, concat, depth_concat, sum, transpose
+from caffe2.python.helpers.algebra import (
+    arg_min,
+    batch_mat_mul,
+    concat,
+    depth_concat,
+    mat_mul,
+    reduce_sum,
+    sparse_lengths_sum_4bit_rowwise_sparse,
+    sub,
+    sum,
+    transpose,
+)
 from caffe2.python.helpers.arg_scope import arg_scope, get_current_scope
 from caffe2.python.helpers.control_ops import cond, loop
 from caffe2.python.helpers.conv import (
@@ -37,6 +48,7 @@ from caffe2.python.helpers.normalization import (
     spatial_gn,
 )
 from caffe2.python.helpers.pooling import average_pool, max_pool, max_pool_with_index
+from caffe2.python.helpers.quantization import fused_8bit_rowwise_quantized_to_float
 from caffe2.python.helpers.train import (
     accuracy,
     add_weight_decay,
@@ -47,7 +59,7 @@ from caffe2.python.helpers.train import (
 )
 from caffe2.python.model_helper import ModelHelper
 
-__all__ = ["Register", "arg_scope", "get_current_scope", "has_helper"]
+__all__ = ["HelperWrapper", "Register", "arg_scope", "get_current_scope", "has_helper"]
 
 _registry = {}
 
@@ -89,11 +101,29 @@ def has_helper(helper_or_name):
     return getattr(helper_or_name, "__name__", helper_or_name) in _registry
 
 
+class HelperWrapper:
+    """The helpers as attributes of an object, as Caffe2's brew is one; those of this module.
+
+    Args:
+      wrapped: the module that the object stands for; kept as an attribute.
+    """
+
+    def __init__(self, wrapped):
+        self.wrapped = wrapped
+
+    def __getattr__(self, helper_name):
+        if helper_name in _registry or helper_name in __all__:
+            return globals()[helper_name]
+        raise AttributeError(f"Helper function {helper_name} not registered.")
+
+
 for _helper in (
-    accuracy, add_weight_decay, average_pool, batch_mat_mul, concat, cond, conv, conv_nd,
+    accuracy, add_weight_decay, arg_min, average_pool, batch_mat_mul, concat, cond, conv, conv_nd,
     conv_transpose, db_input, depth_concat, dropout, elementwise_linear, fc, fc_decomp, fc_prune,
-    fc_sparse, group_conv, group_conv_deprecated, image_input, instance_norm, iter, layer_norm,
-    loop, lrn, max_pool, max_pool_with_index, moments_with_running_stats, packed_fc, prelu,
-    relu, softmax, spatial_bn, spatial_gn, sum, tanh, transpose, video_input,
+    fc_sparse, fused_8bit_rowwise_quantized_to_float, group_conv, group_conv_deprecated,
+    image_input, instance_norm, iter, layer_norm, loop, lrn, mat_mul, max_pool, max_pool_with_index,
+    moments_with_running_stats, packed_fc, prelu, reduce_sum, relu, softmax,
+    sparse_lengths_sum_4bit_rowwise_sparse, spatial_bn, spatial_gn, sub, sum, tanh, transpose,
+    video_input,
 ):
     Register(_helper)

@@ -28,3 +28,29 @@ def batch_mat_mul(model, blob_in, blob_out, enable_tensor_core=False, **kwargs):
     if enable_tensor_core:
         kwargs["engine"] = "TENSORCORE"
     return model.net.BatchMatMul(blob_in, blob_out, **kwargs)
+
+
+def reduce_sum(model, blob_in, blob_out, **kwargs):
+    """The sum over the dimensions `axes`, which stay as 1 with keepdims=1 (the default)."""
+    return model.net.ReduceSum(blob_in, blob_out, **kwargs)
+
+
+def sub(model, blob_in, blob_out, **kwargs):
+    """The difference of two blobs, of shapes that broadcast."""
+    return model.net.Sub(blob_in, blob_out, **kwargs)
+
+
+def mat_mul(model, blob_in, blob_out, **kwargs):
+    """The product of two matrices; trans_a, trans_b transpose."""
+    return model.net.MatMul(blob_in, blob_out, **kwargs)
+
+
+def arg_min(model, blob_in, blob_out, **kwargs):
+    """Where the least element along `axis` (-1) is, int64."""
+    return model.net.ArgMin(blob_in, blob_out, **kwargs)
+
+
+def sparse_lengths_sum_4bit_rowwise_sparse(model, blob_in, blob_out, **kwargs):
+    """Sums of rows of 4 bits each element, of which pruning left some: blob_in is [table, indices,
+    lengths, map from rows to those that are left]; see SparseLengthsSum4BitRowwiseSparse."""
+    return model.net.SparseLengthsSum4BitRowwiseSparse(blob_in, blob_out, **kwargs)

@@ -1,30 +1,9 @@
 """Fully connected layers."""
 
-from caffe2.python.modeling import initializers
-from caffe2.python.modeling.parameter_info import ParameterTags
+from caffe2.python.helpers.fc_variants import fc_decomp, fc_prune, fc_sparse, packed_fc
+from caffe2.python.helpers.parameters import add_weight_and_bias
 
-
-def add_weight_and_bias(model, blob_out, weight_shape, bias_shape, weight_init, bias_init,
-                        WeightInitializer, BiasInitializer, use_bias=True,
-                        freeze_bias=False):
-    """Adds the parameters "<blob_out>_w" and "<blob_out>_b"; returns them as a list.
-
-    Defaults: XavierFill and zeros. A frozen bias is not trained.
-    """
-    weight = model.create_param(
-        param_name=blob_out + "_w", shape=weight_shape,
-        initializer=initializers.update_initializer(
-            WeightInitializer, weight_init, ("XavierFill", {})),
-        tags=ParameterTags.WEIGHT)
-    if not use_bias:
-        return [weight]
-    bias = model.create_param(
-        param_name=blob_out + "_b", shape=bias_shape,
-        initializer=initializers.update_initializer(
-            BiasInitializer, bias_init, ("ConstantFill", {})),
-        tags=[ParameterTags.BIAS, ParameterTags.COMPUTED_PARAM] if freeze_bias
-        else ParameterTags.BIAS)
-    return [weight, bias]
+__all__ = ["fc", "fc_decomp", "fc_prune", "fc_sparse", "packed_fc"]
 
 
 def fc(model, blob_in, blob_out, dim_in, dim_out, weight_init=None, bias_init=None,

@@ -2,8 +2,16 @@
 
 from caffe2.python import brew
 
-_BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3), 101: (3, 4, 23, 3),
-           152: (3, 8, 36, 3)}
+# Blocks of each of the four groups, by the number of layers, and the stride of the first of them.
+RESNEXT_BLOCK_CONFIG = {
+    18: (2, 2, 2, 2),
+    34: (3, 4, 6, 3),
+    50: (3, 4, 6, 3),
+    101: (3, 4, 23, 3),
+    152: (3, 8, 36, 3),
+    200: (3, 24, 36, 3),
+}
+RESNEXT_STRIDES = [1, 2, 2, 2]
 
 
 class ResNetBuilder:
@@ -131,12 +139,13 @@ def create_resnext(model, data, num_input_channels, num_labels, num_layers, num_
                    num_width_per_group, label=None, is_test=False, no_loss=False, no_bias=1,
                    conv1_kernel=7, conv1_stride=2, final_avg_kernel=7, log=None,
                    bn_epsilon=1e-5, bn_momentum=0.9):
-    """ResNeXt of 18, 34, 50, 101 or 152 layers; with one group of width 64 it is a ResNet.
+    """ResNeXt of 18, 34, 50, 101, 152 or 200 layers; with one group of width 64 it is a ResNet.
 
     Arguments and result as create_resnet50. Raises ValueError for another number of layers.
     """
-    if num_layers not in _BLOCKS:
-        raise ValueError(f"no residual network of {num_layers} layers; there are {list(_BLOCKS)}")
+    if num_layers not in RESNEXT_BLOCK_CONFIG:
+        raise ValueError(f"no residual network of {num_layers} layers; there are "
+                         f"{list(RESNEXT_BLOCK_CONFIG)}")
     options = {"epsilon": bn_epsilon, "momentum": bn_momentum}
     pool = _stem(model, data, num_input_channels, conv1_kernel, conv1_stride, options, is_test,
                  no_bias)
@@ -144,16 +153,16 @@ def create_resnext(model, data, num_input_channels, num_labels, num_layers, num_
                             bn_momentum=bn_momentum)
     bottleneck = num_layers >= 50
     filters = 64
-    for group, blocks in enumerate(_BLOCKS[num_layers]):
+    for group, blocks in enumerate(RESNEXT_BLOCK_CONFIG[num_layers]):
         out = (256 if bottleneck else 64) << group
         for block in range(blocks):
-            down = group > 0 and block == 0
+            stride = RESNEXT_STRIDES[group] if block == 0 else 1
             if bottleneck:
                 builder.add_bottleneck(
                     filters, (num_groups * num_width_per_group) << group, out,
-                    stride=2 if down else 1, group=num_groups)
+                    stride=stride, group=num_groups)
             else:
-                builder.add_simple_block(filters, out, down_sampling=down)
+                builder.add_simple_block(filters, out, down_sampling=stride > 1)
             filters = out
     final_avg = brew.average_pool(model, builder.prev_blob, "final_avg", global_pooling=True)
     last_out = brew.fc(model, final_avg, f"last_out_L{num_labels}", filters, num_labels)

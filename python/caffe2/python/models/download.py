@@ -1,0 +1,138 @@
+"""Fetches models of Caffe2's zoo.
+
+    python -m caffe2.python.models.download squeezenet
+
+makes the folder squeezenet with predict_net.pb and init_net.pb. A folder that exists is left alone
+unless --force is given.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+
+from caffe2.proto import caffe2_pb2
+
+DOWNLOAD_BASE_URL = "https://s3.amazonaws.com/download.caffe2.ai/models/"
+_NETS = ("predict_net.pb", "init_net.pb")
+_TIMEOUT_SECONDS = 60
+
+
+def getURLFromName(name, filename):
+    """The address of a file of a model."""
+    return f"{DOWNLOAD_BASE_URL}{name}/{filename}"
+
+
+def validModelName(name):
+    """Whether a name can be that of a model: letters, digits, "_", "-" and "/", relative."""
+    return name != "__init__" and bool(re.fullmatch(r"[0-9a-zA-Z_-]+(/[0-9a-zA-Z_-]+)*", name))
+
+
+def downloadFromURLToFile(url, filename, show_progress=True):
+    """Writes what is at an address to a file. Raises RuntimeError, which names the address, if it
+    cannot be read whole."""
+    try:
+        with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS) as response, \
+                open(filename, "wb") as file:
+            shutil.copyfileobj(response, file)
+            expected = response.headers.get("Content-Length")
+    except urllib.error.HTTPError as error:
+        raise RuntimeError(f"{url}: HTTP error {error.code}: {error.reason}") from error
+    except urllib.error.URLError as error:
+        raise RuntimeError(f"{url} cannot be reached: {error.reason}") from error
+    size = os.path.getsize(filename)
+    if expected is not None and size != int(expected):
+        raise RuntimeError(f"{url}: {size} bytes came of {expected}")
+    if show_progress:
+        print(f"{filename}: {size} bytes")
+
+
+def _download(model, folder, files, show_progress):
+    """Makes the folder of a model, all of it or nothing; one that exists is replaced."""
+    if not validModelName(model):
+        raise ValueError(f"{model!r} is not a valid model name")
+    folder = os.path.abspath(folder)
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(folder)) as staging:
+        new = os.path.join(staging, "model")
+        os.mkdir(new)
+        for name in files:
+            downloadFromURLToFile(
+                getURLFromName(model, name), os.path.join(new, name), show_progress)
+        if os.path.exists(folder):
+            os.rename(folder, os.path.join(staging, "old"))
+        os.rename(new, folder)
+
+
+def downloadModel(model, args):
+    """Makes a folder with the two nets of a model.
+
+    Args:
+      args: has `install`, True to make it in the folder of this module instead of the current one,
+        and `force`, True to replace what has its name.
+
+    Raises FileExistsError without `force`, ValueError for a bad name, RuntimeError if the model
+    cannot be fetched.
+    """
+    folder = os.path.join(os.path.dirname(__file__), model) if args.install else model
+    if os.path.exists(folder) and not args.force:
+        raise FileExistsError(f"{folder} exists; --force replaces it")
+    _download(model, folder, _NETS, show_progress=True)
+
+
+class ModelDownloader:
+    """Models with their inputs' shapes, kept in a folder: that of the environment variable
+    `model_env_name`, else $CAFFE2_HOME/models, else ~/.caffe2/models."""
+
+    def __init__(self, model_env_name="CAFFE2_MODELS"):
+        self.model_env_name = model_env_name
+
+    def _model_dir(self, model):
+        home = os.path.expanduser(os.getenv("CAFFE2_HOME", "~/.caffe2"))
+        return os.path.join(os.getenv(self.model_env_name, os.path.join(home, "models")), model)
+
+    def get_c2_model(self, model_name):
+        """(init NetDef, predict NetDef, {input: [type, shape]}) of a model, fetched if it is not
+        there yet. Raises as downloadModel."""
+        folder = self._model_dir(model_name)
+        if not os.path.exists(folder):
+            _download(model_name, folder, [*_NETS, "value_info.json"], show_progress=False)
+        nets = {}
+        for name in _NETS:
+            with open(os.path.join(folder, name), "rb") as file:
+                nets[name] = caffe2_pb2.NetDef.FromString(file.read())
+        nets["predict_net.pb"].name = model_name
+        nets["init_net.pb"].name = model_name + "_init"
+        with open(os.path.join(folder, "value_info.json")) as file:
+            return nets["init_net.pb"], nets["predict_net.pb"], json.load(file)
+
+    def get_c2_model_dbg(self, model_name):
+        """What get_c2_model gives, and a text that says where it is from."""
+        return (*self.get_c2_model(model_name), f"{model_name} of {self._model_dir(model_name)}\n")
+
+
+def main(arguments=None):
+    """Fetches the models named on the command line; returns 1 if one failed."""
+    parser = argparse.ArgumentParser(description="Fetches models of the Caffe2 model zoo.")
+    parser.add_argument("model", nargs="+", help="names of models, such as squeezenet")
+    parser.add_argument("-i", "--install", action="store_true",
+                        help="to the folder of caffe2.python.models")
+    parser.add_argument("-f", "--force", action="store_true", help="replace what is there")
+    args = parser.parse_args(arguments)
+    failed = False
+    for model in args.model:
+        try:
+            downloadModel(model, args)
+        except (OSError, RuntimeError, ValueError) as error:
+            print(f"{model}: {error}", file=sys.stderr)
+            failed = True
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
