@@ -6,6 +6,8 @@ import pytest
 from caffe2.python import core, layer_model_instantiator, optimizer, schema, workspace
 from caffe2.python.helpers.arg_scope import arg_scope
 from caffe2.python.layer_model_helper import LayerModelHelper
+from caffe2.python.layers import fc
+from caffe2.python.layers.fc_with_bootstrap import get_fc_predictor_version
 from caffe2.python.layers.layers import (
     IdList,
     IdScoreList,
@@ -308,6 +310,19 @@ def test_features_of_maps_become_columns(model):
         model.FeatureSparseToDense(record, [("floats", spec("IMAGE", 1))])
 
 
+def test_embeddings_become_columns(model):
+    record = schema.NewRecord(model.net, schema.Struct(
+        ("embeddings", schema.Map(np.int32, schema.List(np.float32)))))
+    schema.FeedRecord(record, [np.int32([1, 2]), np.int32([4, 3, 4]), np.int32([2, 1, 2]),
+                               np.float32([0.1, 0.2, 0.3, 0.4, 0.5])])
+    spec = schema.FeatureSpec("EMBEDDING", feature_names=["a", "b"], feature_ids=[3, 4])
+    columns = model.FeatureSparseToDense(record, [("embeddings", spec)])
+    ranges, values = run(model, columns.embeddings.ranges, columns.embeddings["values"])
+    np.testing.assert_array_equal(ranges, [[[0, 0], [0, 2]], [[2, 1], [3, 2]]])
+    np.testing.assert_array_equal(values, np.float32([0.1, 0.2, 0.3, 0.4, 0.5]))
+    assert columns.embeddings["values"].field_type().base == np.float32
+
+
 def test_schemas_of_lists():
     with_evicted = schema.MapWithEvicted(np.int64, np.float32)
     assert almost_equal_schemas(with_evicted, IdScoreList)
@@ -478,6 +493,17 @@ def test_bootstrap_samples(model):
         assert rows.shape == (4,) and rows.min() >= 0 and rows.max() < 4
         np.testing.assert_allclose(predictions, x[rows] @ w.T + b, rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(full[i], x @ w.T + b, rtol=1e-4, atol=1e-5)
+
+
+def test_precision_of_bootstrap_prediction(model):
+    assert get_fc_predictor_version("fp32") == "fp32"
+    with pytest.raises(AssertionError, match="unsupported FC type version fp16"):
+        get_fc_predictor_version("fp16")
+    model.FCWithBootstrap(dense(model, np.ones((2, 3), np.float32)), 1, num_bootstrap=1)
+    model.output_schema = schema.Struct()
+    with arg_scope([fc.get_fc_predictor_version], fc_version="fp16"):
+        with pytest.raises(AssertionError, match="unsupported FC type version fp16"):
+            layer_model_instantiator.generate_predict_net(model)
 
 
 def collected(model, layer, **arguments):

@@ -5,6 +5,8 @@ import pytest
 
 from caffe2.python import layer_model_instantiator, optimizer, schema, workspace
 from caffe2.python.layer_model_helper import LayerModelHelper
+from caffe2.python.layers.batch_softmax_loss import BatchSoftmaxLoss
+from caffe2.python.layers.label_smooth import LabelSmooth
 from caffe2.python.layers.tags import Tags
 
 ROWS = 5
@@ -188,6 +190,9 @@ def test_logistic_regression_refuses_bad_arguments(model, random):
     del columns["prediction"]
     with pytest.raises(AssertionError, match="needs the column prediction"):
         model.BatchLRLoss(record(model, **columns), jsd_weight=0.5)
+    with pytest.raises(AssertionError, match="focal_gamma 2.0.* needs the column prediction"):
+        model.BatchLRLoss(record(model, **columns), focal_gamma=2.0)
+    assert not model.layers and not model.params
 
 
 def rank_record(model):
@@ -227,6 +232,33 @@ def test_smoothed_labels(model):
         model.LabelSmooth(label, [1, 2, 3])
 
 
+def test_subclasses_can_change_how_labels_are_smoothed(model):
+    class Doubled(LabelSmooth):
+        def set_smooth_matrix(self, smooth_matrix):
+            super().set_smooth_matrix(2 * smooth_matrix)
+
+    class Reversed(BatchSoftmaxLoss):
+        def initialize_label_smoothing_constants(self):
+            self.label_smoothing_matrix = self.label_smoothing_matrix[::-1]
+            super().initialize_label_smoothing_constants()
+
+        def compute_smoothed_label(self, net):
+            self.smoothed = super().compute_smoothed_label(net)
+            return self.smoothed
+
+    fields = record(model, label=np.array([0, 1, 1], np.int32),
+                    prediction=np.eye(3, 2, dtype=np.float32))
+    for matrix, expected in (([0.1, 0.8], [0.2, 1.6, 1.6]),
+                             ([[1, 0], [0.5, 0.5]], [[2, 0], [1, 1], [1, 1]])):
+        layer = Doubled(model, fields.label, matrix)
+        np.testing.assert_allclose(value(model, model.add_layer(layer)), np.float32(expected))
+    layer = Reversed(model, fields, label_smoothing_matrix=[[0.9, 0.1], [0.2, 0.8]])
+    probabilities = np.array([[0.2, 0.8], [0.9, 0.1], [0.9, 0.1]])
+    expected = -(probabilities * np.log(softmax(np.eye(3, 2)))).sum(axis=1).mean()
+    np.testing.assert_allclose(value(model, model.add_layer(layer).loss), expected, rtol=1e-5)
+    np.testing.assert_allclose(workspace.FetchBlob(layer.smoothed), probabilities, rtol=1e-6)
+
+
 def losses_record(model, values):
     fields = schema.NewRecord(model.net, schema.RawTuple(len(values)))
     schema.FeedRecord(fields, [np.array(x, np.float32) for x in values])
@@ -240,6 +272,10 @@ def test_constant_weights(model):
         value(model, model.ConstantWeight(fields, weights=[1, 0.5, -1])), -3.0)
     with pytest.raises(AssertionError, match="2 weights for 3"):
         model.ConstantWeight(fields, weights=[1, 2])
+    with pytest.raises(AssertionError, match="the input has no columns"):
+        model.ConstantWeight(schema.Struct())
+    with pytest.raises(AssertionError, match="the input has no losses"):
+        model.AdaptiveWeight(schema.Struct())
 
 
 @pytest.mark.parametrize("method", ["log_std", "inv_var"])

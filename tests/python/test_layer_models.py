@@ -14,7 +14,7 @@ from caffe2.python import (
     workspace,
 )
 from caffe2.python.layer_model_helper import LayerModelHelper
-from caffe2.python.layers import layers
+from caffe2.python.layers import layers, model_layer_subcls
 from caffe2.python.layers.tags import Tags
 from caffe2.python.modeling.net_modifier import NetModifier
 from caffe2.python.modeling.parameter_sharing import ParameterSharing
@@ -47,7 +47,7 @@ def run_forward(model):
 
 
 def test_layers_are_registered_by_class():
-    expected = (
+    expected = set((
         "AdaptiveWeight AddBias ArcCosineFeatureMap BPRLoss BatchHuberLoss BatchLRLoss "
         "BatchMSELoss BatchNormalization BatchSigmoidCrossEntropyLoss BatchSoftmaxLoss "
         "BlobWeightedSum BucketWeighted Concat ConstantWeight Conv Dropout FC FCWithBootstrap "
@@ -55,7 +55,8 @@ def test_layers_are_registered_by_class():
         "LastNWindowCollector LayerNormalization MapToRange MarginRankLoss MergeIdLists "
         "PairwiseSimilarity PositionWeighted RandomFourierFeatures ReservoirSampling "
         "SamplingTrain SelectRecordByContext SemiRandomFeatures SparseDropoutWithReplacement "
-        "SparseFeatureHash SparseLookup Split UniformSampling").split()
+        "SparseFeatureHash SparseLookup Split UniformSampling").split())
+    assert {cls.__name__ for cls in model_layer_subcls} == expected
     for name in expected:
         assert layers.layer_exists(name), name
         assert layers.get_layer_class(name).__name__ == name
@@ -182,7 +183,7 @@ def test_nets_have_the_layers_of_their_kind(model):
 
     predict = layer_model_instantiator.generate_predict_net(model)
     assert types(predict) == ["Dropout", "Sigmoid"]
-    assert predict.Proto().op[0].arg[0].i == 1 or predict.Proto().op[0].arg[1].i == 1
+    assert {arg.name: arg.i for arg in predict.Proto().op[0].arg}["is_test"] == 1
     assert predict.output_record().field_names() == ["b"]
     assert types(layer_model_instantiator.generate_eval_net(model)) == ["Dropout", "Sigmoid"]
     _, train = layer_model_instantiator.generate_training_nets(model)
@@ -270,6 +271,38 @@ def test_records_of_the_model(model):
     assert model.loss.field_names() == ["unnamed", "unnamed_auto_0", "other"]
 
 
+def test_blobs_to_plot_are_metrics(model):
+    blob = model.net.ConstantFill([], "plotted", shape=[1], value=2.5)
+    model.add_ad_hoc_plot_blob(blob)
+    model.add_ad_hoc_plot_blob("count", dtype=(np.int64, (1,)))
+    assert model.ad_hoc_plot_blobs == [blob, "count"]
+    assert model.metrics_schema["plotted"]() == blob
+    assert model.metrics_schema["plotted"].field_type().base == np.float64
+    assert model.metrics_schema["count"].field_type().base == np.int64
+    with pytest.raises(AssertionError, match="expect type str or BlobReference"):
+        model.add_ad_hoc_plot_blob(3)
+
+
+@pytest.mark.parametrize("sequence_seed", [True, False])
+def test_stored_seeds_reach_nets(model, sequence_seed):
+    def uniform(seeded):
+        net = core.Net("random")
+        blobs = [net.UniformFill([], 1, shape=[4]) for _ in range(2)]
+        if seeded:
+            model.apply_seed(net)
+        workspace.RunNetOnce(net)
+        return np.stack(workspace.FetchBlobs(blobs)), net
+
+    _, unseeded = uniform(seeded=True)
+    assert not any(op.device_option.random_seed for op in unseeded.Proto().op)
+    model.store_seed(7, sequence_seed)
+    first, net = uniform(seeded=True)
+    second, _ = uniform(seeded=True)
+    np.testing.assert_array_equal(first, second)
+    step = 1 if sequence_seed else 0
+    assert [op.device_option.random_seed for op in net.Proto().op] == [7, 7 + step]
+
+
 def test_layers_export_metrics(model, x):
     model.FC(model.input_feature_schema.x, 2, params_to_metrics=True, output_to_metrics=True)
     assert set(model.metrics_schema.field_names()) == {"fc/w", "fc/b", "fc/output"}
@@ -341,6 +374,8 @@ def test_contexts_of_normalizers_and_regularizers(model, x):
             assert context.get_regularizer("WEIGHT") is inner
         assert context.get_regularizer("WEIGHT") is outer
     assert not context.has_regularizer("WEIGHT")
+    with pytest.raises(RuntimeError, match="RegularizerContext has no open block"):
+        context.pop_modifiers()
     with pytest.raises(KeyError, match="WEIGHT regularizer"):
         context.get_regularizer("WEIGHT")
     with UseNormalizer({"LAYER": normalizer.LayerNormalizer(1e-3, use_layer_norm_op=False)}):

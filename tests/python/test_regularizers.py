@@ -120,12 +120,26 @@ def test_rows_of_sparse_gradients(w):
             updated(reg)
 
 
+def test_rows_of_half_precision(w):
+    half = w.astype(np.float16)
+    workspace.FeedBlob("w", half)
+    norms = np.sqrt((half.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
+    expected = half.astype(np.float64)
+    expected[[0, 2]] *= np.minimum(1, 0.5 / norms[[0, 2]])
+    shrunk = updated(regularizer.MaxNorm(0.5, dtype="fp16"), rows(0, 2))
+    assert shrunk.dtype == np.float16 and norms.min() > 0.5
+    np.testing.assert_allclose(shrunk, expected, rtol=2e-3, atol=1e-4)
+    np.testing.assert_array_equal(shrunk[1], half[1])
+
+
 def test_misuse_is_refused(w):
     for make, message in (
             (lambda: regularizer.L1Norm(-1), "reg_lambda must be at least 0"),
             (lambda: regularizer.LpNorm(0), "reg_lambda must be above 0"),
             (lambda: regularizer.L0ApproxNorm(1, alpha=0), "alpha must be above 0"),
             (lambda: regularizer.L1NormTrimmed(1, 0), "k must be an integer"),
+            (lambda: regularizer.ElasticNetL1NormTrimmed(1, 1, 0), "k must be an integer"),
+            (lambda: regularizer.ElasticNetL1NormTrimmed(1, 1, 1.5), "k must be an integer"),
             (lambda: regularizer.SparseLpNorm(3, 1), "p must be"),
             (lambda: regularizer.MaxNorm(0), "norm must be above 0"),
             (lambda: regularizer.BoundedGradientProjection(lb=1, ub=0), "no number lies between")):

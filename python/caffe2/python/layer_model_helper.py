@@ -332,7 +332,8 @@ class LayerModelHelper(model_helper.ModelHelper):
         """Adds a blob (float of [1] by default) to the metrics and to `ad_hoc_plot_blobs`."""
         assert isinstance(blob, (str, core.BlobReference)), (
             f"expect type str or BlobReference, but got {type(blob)}")
-        self.add_metric_field(str(blob), schema.Scalar(dtype or (float, (1,)), blob))
+        reference = core.BlobReference(str(blob))  # a str would be a value of the field
+        self.add_metric_field(str(blob), schema.Scalar(dtype or (float, (1,)), reference))
         self.ad_hoc_plot_blobs.append(blob)
 
     @property

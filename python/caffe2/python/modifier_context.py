@@ -28,7 +28,9 @@ class ModifierContext:
         self._stack.append(dict(modifiers))
 
     def pop_modifiers(self):
-        """Ends the innermost block."""
+        """Ends the innermost block. Raises RuntimeError if none is open."""
+        if not self._stack:
+            raise RuntimeError(f"{type(self).__name__} has no open block of modifiers to end")
         self._stack.pop()
 
 

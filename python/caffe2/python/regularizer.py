@@ -24,6 +24,12 @@ def _require_factor(value, name="reg_lambda", zero_allowed=True):
     return value
 
 
+def _require_count(k):
+    if not isinstance(k, int) or k < 1:
+        raise ValueError(f"k must be an integer of at least 1, not {k!r}")
+    return k
+
+
 class Regularizer:
     """The base of all regularizers, which does nothing."""
 
@@ -155,10 +161,8 @@ class L1NormTrimmed(Regularizer):
 
     def __init__(self, reg_lambda, k):
         super().__init__()
-        if not isinstance(k, int) or k < 1:
-            raise ValueError(f"k must be an integer of at least 1, not {k!r}")
         self.reg_lambda = _require_factor(reg_lambda)
-        self.k = k
+        self.k = _require_count(k)
 
     def _run_on_loss(self, net, param_init_net, param, grad=None):
         blob = net.NextScopedBlob(param + "_l1_trimmed_regularization")
@@ -187,7 +191,7 @@ class ElasticNetL1NormTrimmed(Regularizer):
         super().__init__()
         self.l1 = l1
         self.l2 = l2
-        self.k = k
+        self.k = _require_count(k)
 
     def _run_on_loss(self, net, param_init_net, param, grad=None):
         blob = net.NextScopedBlob(param + "_elastic_net_l1_trimmed_regularization")
@@ -353,4 +357,5 @@ class GroupL1Norm(Regularizer):
         factors = net.GivenTensorFill(
             [], shape=[len(self.groups)], values=np.sqrt(self.groups) * self.reg_lambda)
         scaled = net.Mul([norms, factors], ["normalized_l2_norm_scaled"])
+        # The misspelt name of this blob is Caffe2's.
         return net.LpNorm(scaled, ["group_l1_nrom"], p=1)

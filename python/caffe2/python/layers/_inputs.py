@@ -67,3 +67,21 @@ def object_param(layer, name, creator, **arguments):
     """A parameter of a layer that is no tensor, as a mutex, made by an operator."""
     return layer.create_param(param_name=name, shape=None, initializer=(creator, arguments),
                               optimizer=layer.model.NoOptim)
+
+
+def empty_param(layer, name, dtype=core.DataType.FLOAT):
+    """A parameter of a layer that starts without elements and is not trained."""
+    return layer.create_param(param_name=name, shape=[0],
+                              initializer=("ConstantFill", {"dtype": dtype}),
+                              optimizer=layer.model.NoOptim)
+
+
+def collected_rows(layer, name, record):
+    """The parameters of a layer that collects rows of the column `record`: the blobs of the rows,
+    `name`, the number of rows seen and a mutex; and the Struct of all three."""
+    rows = empty_param(layer, name)
+    visited = constant_param(layer, "num_visited", 0, core.DataType.INT64, shape=())
+    mutex = object_param(layer, "mutex", "CreateMutex")
+    return rows, visited, mutex, schema.Struct(
+        (name, schema.from_blob_list(record, [rows])),
+        ("num_visited", schema.Scalar(blob=visited)), ("mutex", schema.Scalar(blob=mutex)))

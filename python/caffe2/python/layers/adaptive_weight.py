@@ -31,6 +31,7 @@ class AdaptiveWeight(ModelLayer):
             np.float32, self.get_next_blob_reference("adaptive_weight"))
         self.data = input_record.field_blobs()
         self.num = len(self.data)
+        assert self.num > 0, "the input has no losses"
         self.optimizer = optimizer
         weights = [1.0 / self.num] * self.num if weights is None else weights
         assert len(weights) == self.num, f"{len(weights)} weights for {self.num} losses"

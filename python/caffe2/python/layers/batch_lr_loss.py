@@ -48,6 +48,8 @@ class BatchLRLoss(ModelLayer):
             "log_D_trick and unjoined_lr_loss exclude each other")
         assert uncertainty_penalty >= 0, (
             f"uncertainty_penalty must be at least 0, not {uncertainty_penalty}")
+        assert focal_gamma == 0 or "prediction" in input_record, (
+            f"the focal loss (focal_gamma {focal_gamma}) needs the column prediction")
         self.average_loss = average_loss
         self.pos_label_target = pos_label_target
         self.neg_label_target = neg_label_target
@@ -139,6 +141,7 @@ class BatchLRLoss(ModelLayer):
         negative = net.Clip([negative], net.NextScopedBlob("clipped_neg_log_variance"), max=88.0)
         precision = net.Exp([negative], net.NextScopedBlob("exp_neg_log_variance"))
         scaled = net.Mul([precision, loss], net.NextScopedBlob("exp_neg_log_variance_loss"))
+        # The misspelt name of this blob is Caffe2's.
         penalty = net.Scale(log_variance, net.NextScopedBlob("penalized_unceratinty"),
                             scale=float(self.uncertainty_penalty))
         twice = net.Add([scaled, penalty], net.NextScopedBlob("loss"))

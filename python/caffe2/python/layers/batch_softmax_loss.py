@@ -26,15 +26,18 @@ class BatchSoftmaxLoss(ModelLayer):
         self.label_prob = label_prob
         self.scale = scale
         self.average_by_batch_size = average_by_batch_size
-        self.label_smoothing_matrix = None
+        self.label_smoothing_matrix = label_smoothing_matrix
         if label_smoothing_matrix is not None:
-            self._set_smoothing(np.array(label_smoothing_matrix, np.float32))
+            self.initialize_label_smoothing_constants()
         self.output_schema = schema.Struct(
             ("softmax", schema.Scalar(input_record.prediction.field_type(),
                                       self.get_next_blob_reference("softmax"))),
             ("loss", schema.Scalar(np.float32, self.get_next_blob_reference("loss"))))
 
-    def _set_smoothing(self, matrix):
+    def initialize_label_smoothing_constants(self):
+        """Makes global constants of `label_smoothing_matrix`, which becomes their blob, and of its
+        size. Raises AssertionError unless it is square."""
+        matrix = np.array(self.label_smoothing_matrix, np.float32)
         assert matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1], (
             f"a matrix of shape {matrix.shape} is not square")
         self.label_smoothing_matrix = self.model.add_global_constant(
@@ -43,12 +46,16 @@ class BatchSoftmaxLoss(ModelLayer):
             self.name + "_label_dim", array=matrix.shape[0], dtype=np.int64)
         self.label_prob = True  # smoothed labels are probabilities
 
+    def compute_smoothed_label(self, net):
+        """Adds the rows of the matrix for the labels; returns their blob, float [rows, classes]."""
+        return smooth_categories(
+            net, self.input_record.label, self.label_dim, self.label_smoothing_matrix,
+            net.NextScopedBlob("smoothed_label"))
+
     def _label(self, net):
         label = self.input_record.label
         if self.label_smoothing_matrix is not None:
-            smoothed = net.NextScopedBlob("smoothed_label")
-            return smooth_categories(
-                net, label, self.label_dim, self.label_smoothing_matrix, smoothed)
+            return self.compute_smoothed_label(net)
         if self.label_prob or label.field_type().base == np.int32:
             return label()
         return cast(net, label, np.int32, net.NextScopedBlob("int32_label"))

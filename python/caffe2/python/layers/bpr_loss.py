@@ -15,11 +15,12 @@ def repeated_positive_scores(net, record):
         net.NextScopedBlob("pos_score_repeated"))
 
 
-class RankLoss(ModelLayer):
-    """Base of losses of `pos_prediction`, a float for each row, and `neg_prediction`, a list of
-    floats: a float."""
+class RankLossMixin:
+    """Base, before ModelLayer, of losses of `pos_prediction`, a float for each row, and
+    `neg_prediction`, a list of floats: a float. No layer itself: all subclasses of ModelLayer
+    become methods of models."""
 
-    def __init__(self, model, input_record, name, **kwargs):
+    def __init__(self, model, name, input_record, **kwargs):
         super().__init__(model, name, input_record, **kwargs)
         require_fields(input_record, pos_prediction=schema.Scalar(),
                        neg_prediction=schema.List(np.float32))
@@ -27,12 +28,12 @@ class RankLoss(ModelLayer):
         self.output_schema = schema.Scalar(np.float32, self.get_next_blob_reference("output"))
 
 
-class BPRLoss(RankLoss):
+class BPRLoss(RankLossMixin, ModelLayer):
     """The sum of -log(sigmoid(positive - negative)) over the negatives of all rows (Rendle et al.,
     "BPR: Bayesian personalized ranking from implicit feedback", arXiv:1205.2618)."""
 
     def __init__(self, model, input_record, name="bpr_loss", **kwargs):
-        super().__init__(model, input_record, name, **kwargs)
+        super().__init__(model, name, input_record, **kwargs)
 
     def add_ops(self, net):
         """Adds the sum of softplus(negative - positive)."""

@@ -21,17 +21,18 @@ class BucketWeighted(ModelLayer):
         assert isinstance(input_record, schema.List), f"Incorrect input type {input_record!r}"
         self.bucket_boundaries = bucket_boundaries
         self.hash_buckets = hash_buckets
-        if bucket_boundaries is not None:
-            self.shape = len(bucket_boundaries) + 1
-        else:
-            self.shape = max_score if max_score > 0 else get_categorical_limit(input_record)
-        self.bucket_w = self.create_param(
-            param_name="bucket_w", shape=[self.shape],
-            initializer=("ConstantFill", {"value": 1.0}), optimizer=weight_optim)
+        self.shape = self._count(max_score)
+        initializer = "ConstantFill", {"value": 1.0}
+        self.bucket_w = self.create_param("bucket_w", [self.shape], initializer, weight_optim)
+        weights = self.get_next_blob_reference("bucket_w_gather")
         self.output_schema = schema.Struct(
-            ("bucket_weights", schema.Scalar(
-                (np.float32, self.shape), self.get_next_blob_reference("bucket_w_gather"))))
+            ("bucket_weights", schema.Scalar((np.float32, self.shape), weights)))
         self.tags.add(Tags.HANDLE_AS_SPARSE_LAYER)
+
+    def _count(self, max_score):
+        if self.bucket_boundaries is None:
+            return max_score if max_score > 0 else get_categorical_limit(self.input_record)
+        return len(self.bucket_boundaries) + 1
 
     def get_memory_usage(self):
         """The number of weights."""

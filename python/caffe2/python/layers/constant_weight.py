@@ -15,6 +15,7 @@ class ConstantWeight(ModelLayer):
             np.float32, self.get_next_blob_reference("constant_weight"))
         self.data = input_record.field_blobs()
         self.num = len(self.data)
+        assert self.num > 0, "the input has no columns"
         weights = [1.0 / self.num] * self.num if weights is None else weights
         assert len(weights) == self.num, f"{len(weights)} weights for {self.num} columns"
         self.weights = [model.add_global_constant(f"{self.name}_weight_{i}", float(weight))

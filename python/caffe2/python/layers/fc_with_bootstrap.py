@@ -9,6 +9,12 @@ from caffe2.python.layers.layers import ModelLayer
 from caffe2.python.layers.sampling_trainable_mixin import SamplingTrainableMixin
 
 
+def get_fc_predictor_version(fc_version):
+    """The precision of FCWithBootstrap in prediction; raises AssertionError unless "fp32"."""
+    assert fc_version == "fp32", f"unsupported FC type version {fc_version}"
+    return fc_version
+
+
 class FCWithBootstrap(SamplingTrainableMixin, ModelLayer):
     """For each of `num_bootstrap` members i a field "bootstrap_iteration_<i>/indices", rows of the
     batch drawn with replacement, and "bootstrap_iteration_<i>/preds", float: in training the FC of
@@ -68,8 +74,7 @@ class FCWithBootstrap(SamplingTrainableMixin, ModelLayer):
 
     def add_ops(self, net):
         """Adds the members over all rows, in float; raises AssertionError for another precision."""
-        version = current_fc_version()
-        assert version == "fp32", f"unsupported FC type version {version}"
+        get_fc_predictor_version(current_fc_version())
         self._add_ops(net, self.param_blobs)
 
     def add_train_ops(self, net):

@@ -7,12 +7,12 @@ import numpy as np
 from caffe2.python import schema
 from caffe2.python.layers.layers import AccessedFeatures, ModelLayer
 
-# Feature type -> (the columns of values besides the ranges, name of the blob of ranges).
+# Feature type -> the columns of values besides the ranges.
 _LIST_TYPES = {
-    "ID_LIST": ([("values", np.int64)], "id_list_ranges"),
-    "ID_SCORE_LIST": ([("ids", np.int64), ("scores", np.float32)], "id_score_list_ranges"),
-    "EMBEDDING": ([("values", np.float32)], "embeddings_ranges"),
-    "GENERIC_FEATURE": ([("values", np.float32)], "generics_ranges"),
+    "ID_LIST": [("values", np.int64)],
+    "ID_SCORE_LIST": [("ids", np.int64), ("scores", np.float32)],
+    "EMBEDDING": [("values", np.float32)],
+    "GENERIC_FEATURE": [("values", np.float32)],
 }
 
 
@@ -59,7 +59,7 @@ class FeatureSparseToDense(ModelLayer):
             raise TypeError(f"Unsupported input type: {specs.feature_type}")
         return schema.Struct(
             ("ranges", column((np.int32, (count, 2)), "ranges")),
-            *[(name, column(dtype, name)) for name, dtype in _LIST_TYPES[specs.feature_type][0]])
+            *[(name, column(dtype, name)) for name, dtype in _LIST_TYPES[specs.feature_type]])
 
     def _parse(self, net, record, feature_type):
         """(lengths of rows, feature ids, lengths of values, value blobs) of a field of lists."""
@@ -80,13 +80,13 @@ class FeatureSparseToDense(ModelLayer):
                     [record.keys(), record.values(), self.default_float_value, record.lengths()],
                     [output()], mask=specs.feature_ids)
                 continue
-            columns, ranges_name = _LIST_TYPES[specs.feature_type]
             lengths, ids, value_lengths, values = self._parse(net, record, specs.feature_type)
-            ranges = net.LengthsToRanges(value_lengths, net.NextScopedBlob(ranges_name))
+            # No field has an output of this name, which would end in _ranges.
+            ranges = net.LengthsToRanges(value_lengths, net.NextScopedBlob("ranges_of_lists"))
             net.SparseToDenseMask(
                 [ids, ranges, self.zero_range, lengths], output.ranges(), mask=specs.feature_ids)
             # New blobs: whoever reads the outputs must not depend on the names of the inputs.
-            for (name, _), value in zip(columns, values):
+            for (name, _), value in zip(_LIST_TYPES[specs.feature_type], values):
                 net.Alias(value, output[name]())
 
     def get_metadata(self):

@@ -21,26 +21,44 @@ class LabelSmooth(ModelLayer):
     def __init__(self, model, label, smooth_matrix, name="label_smooth", **kwargs):
         super().__init__(model, name, label, **kwargs)
         self.label = label
-        matrix = np.array(smooth_matrix).astype(np.float32).flatten()
-        self.binary_prob_label = matrix.size == 2
-        self.dim = 1 if self.binary_prob_label else int(round(np.sqrt(matrix.size)))
-        assert self.binary_prob_label or self.dim ** 2 == matrix.size, (
-            f"a matrix of {matrix.size} elements is not square")
-        self.smooth_matrix = matrix
-        if not self.binary_prob_label:
-            self.smooth_matrix = model.add_global_constant(
-                self.name + "_label_smooth_matrix", array=matrix.reshape(self.dim, self.dim),
-                dtype=np.float32)
-            self.len = model.add_global_constant(
-                self.name + "_label_dim", array=self.dim, dtype=np.int64)
+        elements = np.array(smooth_matrix).astype(np.float32).flatten()
+        self.set_dim(elements)
+        self.set_smooth_matrix(elements)
         self.output_schema = schema.Scalar(
             (np.float32, (self.dim,)), self.get_next_blob_reference("smoothed_label"))
+
+    def set_dim(self, smooth_matrix):
+        """Sets `binary_prob_label` and `dim`, K or 1, by the number of elements. Raises
+        AssertionError if they form no square."""
+        count = smooth_matrix.size
+        self.binary_prob_label = count == 2
+        self.dim = 1 if self.binary_prob_label else int(round(np.sqrt(count)))
+        assert self.binary_prob_label or self.dim ** 2 == count, (
+            f"a matrix of {count} elements is not square")
+
+    def set_smooth_matrix(self, smooth_matrix):
+        """Keeps the two numbers, or makes global constants of the matrix and K."""
+        self.smooth_matrix = smooth_matrix
+        if not self.binary_prob_label:
+            self.smooth_matrix = self.model.add_global_constant(
+                self.name + "_label_smooth_matrix",
+                array=smooth_matrix.reshape(self.dim, self.dim), dtype=np.float32)
+            self.len = self.model.add_global_constant(
+                self.name + "_label_dim", array=self.dim, dtype=np.int64)
+
+    def add_ops_for_binary_prob_label(self, net):
+        """Adds the choice of one of two numbers."""
+        label = cast(net, self.label, np.float32, net.NextScopedBlob("float32_label"))
+        net.StumpFunc(label, self.output_schema(), threshold=0.5,
+                      low_value=self.smooth_matrix[0], high_value=self.smooth_matrix[1])
+
+    def add_ops_for_categorical_label(self, net):
+        """Adds the choice of a row of the matrix."""
+        smooth_categories(net, self.label, self.len, self.smooth_matrix, self.output_schema())
 
     def add_ops(self, net):
         """Adds the choice."""
         if self.binary_prob_label:
-            label = cast(net, self.label, np.float32, net.NextScopedBlob("float32_label"))
-            net.StumpFunc(label, self.output_schema(), threshold=0.5,
-                          low_value=self.smooth_matrix[0], high_value=self.smooth_matrix[1])
+            self.add_ops_for_binary_prob_label(net)
         else:
-            smooth_categories(net, self.label, self.len, self.smooth_matrix, self.output_schema())
+            self.add_ops_for_categorical_label(net)

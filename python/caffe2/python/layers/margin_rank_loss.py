@@ -1,16 +1,17 @@
 """The hinge loss of ranks."""
 
 from caffe2.python import core
-from caffe2.python.layers.bpr_loss import RankLoss, repeated_positive_scores
+from caffe2.python.layers.bpr_loss import RankLossMixin, repeated_positive_scores
+from caffe2.python.layers.layers import ModelLayer
 
 
-class MarginRankLoss(RankLoss):
+class MarginRankLoss(RankLossMixin, ModelLayer):
     """The sum of max(0, margin - (positive - negative)) over the negatives of all rows, or the
     mean."""
 
     def __init__(self, model, input_record, name="margin_rank_loss", margin=0.1,
                  average_loss=False, **kwargs):
-        super().__init__(model, input_record, name, **kwargs)
+        super().__init__(model, name, input_record, **kwargs)
         assert margin >= 0, f"For hinge loss, margin should be no less than 0, not {margin}"
         self._margin = margin
         self._average_loss = average_loss

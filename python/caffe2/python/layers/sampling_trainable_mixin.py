@@ -3,36 +3,34 @@
 import abc
 
 
-class SamplingTrainableMixin(metaclass=abc.ABCMeta):
-    """Base, before ModelLayer, of layers that define `param_blobs` and _add_ops(net, param_blobs):
-    SamplingTrain gives them other blobs, with some rows of the parameters, for training."""
+class SamplingTrainableMixin(abc.ABC):
+    """Base, before ModelLayer, of layers that define `param_blobs` and _add_ops(net, param_blobs),
+    which adds operators that read such blobs. SamplingTrain has
+    training read blobs with some rows of the parameters instead."""
 
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self._train_param_blobs = None
+    _chosen = None  # what training reads, once it is set or was asked for
 
     @property
     @abc.abstractmethod
     def param_blobs(self):
-        """The parameters' blobs, as prediction reads them."""
+        """The blobs of the parameters."""
+
+    @abc.abstractmethod
+    def _add_ops(self, net, param_blobs):
+        """Adds the operators."""
 
     @property
     def train_param_blobs(self):
-        """The blobs that training reads instead; by default the same. Set at most once, before use.
-        """
-        if self._train_param_blobs is None:
-            self.train_param_blobs = self.param_blobs
-        return self._train_param_blobs
+        """What training reads: `param_blobs`, unless others were set before anybody asked."""
+        if self._chosen is None:
+            self._chosen = self.param_blobs
+        return self._chosen
 
     @train_param_blobs.setter
     def train_param_blobs(self, blobs):
         assert blobs is not None, "the blobs of training are a list"
-        assert self._train_param_blobs is None, "the blobs of training are set or were used"
-        self._train_param_blobs = blobs
-
-    @abc.abstractmethod
-    def _add_ops(self, net, param_blobs):
-        """Adds the operators, reading these blobs."""
+        assert self._chosen is None, "the blobs of training are set or were used"
+        self._chosen = blobs
 
     def add_ops(self, net):
         """Adds the operators of prediction."""

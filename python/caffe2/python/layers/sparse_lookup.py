@@ -32,6 +32,13 @@ _QUANTIZED_SUFFIXES = {
     "fused_uint4rowwise": "Fused4BitRowwise",
 }
 
+# Reducers by what they take; those of trained scores weigh rows by them.
+_REDUCERS = ("Sum", "Mean", "WeightedSum", "WeightedMean", "None")
+_ID_REDUCERS = (*_REDUCERS, "Max", "LogSumExp", "LogMeanExp", "Sqrt")
+_TRAINED_SCORE_REDUCERS = ("PositionWeighted", "RecencyWeighted")
+_ID_SCORE_REDUCERS = (*_REDUCERS, *_TRAINED_SCORE_REDUCERS)
+_FP16_REDUCERS = ("Sum", "Mean", "Sqrt", *_TRAINED_SCORE_REDUCERS)
+
 
 def get_trainer_version_based_on_optim(optim_def):
     """ "fp16" if the engine of an Optimizer is one of float16 parameters, else "fp32"."""
@@ -52,8 +59,7 @@ def get_sparse_lookup_predictor_version(version, blob_size=None, min_blob_size_4
 
     Raises AssertionError for another version, ValueError for want of an argument.
     """
-    assert version in _FLOAT_VERSIONS or version in _QUANTIZED_SUFFIXES, (
-        f"Unexpected version of sparse_lookup layer {version}")
+    _require_version(version, [*_FLOAT_VERSIONS, *_QUANTIZED_SUFFIXES])
     if version != "fused_uint4rowwise":
         return version
     if None in (blob_size, min_blob_size_4bits, embedding_dim):
@@ -69,16 +75,12 @@ def get_sparse_lookup_predictor_version(version, blob_size=None, min_blob_size_4
 
 def get_sparse_lookup_trainer_version(version):
     """The version, if it is one that can be trained: "fp32" or "fp16"."""
-    assert version in _FLOAT_VERSIONS, f"Unexpected version of sparse_lookup layer {version}"
+    return _require_version(version, _FLOAT_VERSIONS)
+
+
+def _require_version(version, known):
+    assert version in known, f"Unexpected version of sparse_lookup layer {version}"
     return version
-
-
-def _is_id_list(input_record):
-    return almost_equal_schemas(input_record, IdList)
-
-
-def _is_id_score_list(input_record):
-    return almost_equal_schemas(input_record, IdScoreList, check_field_types=False)
 
 
 class SparseLookup(ModelLayer):
@@ -90,14 +92,6 @@ class SparseLookup(ModelLayer):
     with scores: Sum and Mean, which pass over the scores, WeightedSum and WeightedMean, None, and
     PositionWeighted and RecencyWeighted, sums weighted by scores that are trained too.
     """
-
-    _id_list_supported_reducers = [
-        "LogMeanExp", "LogSumExp", "Max", "Mean", "Sum", "WeightedSum", "WeightedMean", "Sqrt",
-        "None"]
-    _id_score_list_supported_reducers = [
-        "PositionWeighted", "RecencyWeighted", "Mean", "Sum", "WeightedSum", "WeightedMean", "None"]
-    _fp16_compatible_init_op_types = ["Float16UniformFill"]
-    _fp16_compatible_reducers = ["Sum", "Mean", "Sqrt", "PositionWeighted", "RecencyWeighted"]
 
     def __init__(self, model, input_record, inner_shape, reducer, weight_init=None,
                  weight_optim=None, name="sparse_lookup", regularizer=None,
@@ -112,15 +106,14 @@ class SparseLookup(ModelLayer):
           use_external_weights: sums by the scores, which are trained too.
         """
         super().__init__(model, name, input_record, **kwargs)
+        self.reducer, self.use_external_weights = reducer, use_external_weights
         self.sparse_key = get_key(input_record)()
-        inner_shape = [inner_shape] if isinstance(inner_shape, int) else list(inner_shape)
-        self.reducer = reducer
-        self.use_external_weights = use_external_weights
-        if reducer in ("PositionWeighted", "RecencyWeighted") or use_external_weights:
+        if reducer in _TRAINED_SCORE_REDUCERS or use_external_weights:
             self.external_weights = self._trained_scores()
         self.input_dim = get_categorical_limit(input_record)
         assert self.input_dim is not None and self.input_dim > 0, (
             f"{self.sparse_key} should have categorical limit > 0, but got {self.input_dim}")
+        inner_shape = [inner_shape] if isinstance(inner_shape, int) else list(inner_shape)
         self.shape = [self.input_dim, *inner_shape]
         self.uniform_weight_init_scale_numerator = uniform_weight_init_scale_numerator
         self.trainer_version = get_trainer_version_based_on_optim(weight_optim)
@@ -137,24 +130,24 @@ class SparseLookup(ModelLayer):
             (np.float32, tuple(inner_shape)), self.get_next_blob_reference("output"))
 
     def _trained_scores(self):
-        assert _is_id_score_list(self.input_record), (
+        assert almost_equal_schemas(
+                self.input_record, IdScoreList, check_field_types=False), (
             f"{self.reducer} by trained weights only supports IdScoreList, which "
             f"{self.sparse_key} is not; the layer PositionWeighted makes one of an IdList")
         assert not self.use_external_weights or self.reducer in (
-            "Sum", "WeightedSum", "PositionWeighted", "RecencyWeighted"), (
+            "Sum", "WeightedSum", *_TRAINED_SCORE_REDUCERS), (
                 "Use_external_weights only supports Sum reducer, while the reducer is "
                 f"{self.reducer}")
         return self.input_record.values()
 
     def _use_fp16(self, regularizer):
-        assert self.reducer in self._fp16_compatible_reducers or self.use_external_weights, (
+        assert self.reducer in _FP16_REDUCERS or self.use_external_weights, (
             f"float16 tables cannot be trained with the reducer {self.reducer}, only with "
-            f"{self._fp16_compatible_reducers}")
+            f"{_FP16_REDUCERS}")
         if self.weight_init[0] == "UniformFill":
             self.weight_init = ("Float16UniformFill", self.weight_init[1])
-        assert self.weight_init[0] in self._fp16_compatible_init_op_types, (
-            f"{self.weight_init[0]} cannot make a float16 table, only "
-            f"{self._fp16_compatible_init_op_types}")
+        assert self.weight_init[0] == "Float16UniformFill", (
+            f"{self.weight_init[0]} cannot make a float16 table, only Float16UniformFill")
         assert regularizer is None, "Regularizer is not compatible with fp16"
 
     def _create_params(self, inner_shape, weight_optim, regularizer):
@@ -168,8 +161,9 @@ class SparseLookup(ModelLayer):
             self.reinit_vec = self.create_param(
                 param_name="reinit_vec", shape=inner_shape, initializer=self.weight_init,
                 optimizer=self.model.NoOptim)
+        self.scale_bias_init = ("ConstantFill", {"value": 0.0})
         self.scale_bias = self.create_param(
-            param_name="scale_bias", shape=[], initializer=("ConstantFill", {"value": 0.0}),
+            param_name="scale_bias", shape=[], initializer=self.scale_bias_init,
             optimizer=self.model.NoOptim)
 
     # -- Storage -----------------------------------------------------------------------------------
@@ -222,7 +216,7 @@ class SparseLookup(ModelLayer):
             inputs, self.output_schema.field_blobs(), **kwargs)
 
     def _add_ops_id_list(self, net, version):
-        assert self.reducer in self._id_list_supported_reducers, (
+        assert self.reducer in _ID_REDUCERS, (
             f"Unsupported reducer: {self.reducer} for ID_LIST {self.sparse_key}")
         ids, lengths = self.input_record.items(), self.input_record.lengths()
         # Ids without scores weigh 1.
@@ -242,13 +236,13 @@ class SparseLookup(ModelLayer):
                 [rows, segments], self.output_schema.field_blobs())
 
     def _add_ops_id_score_list(self, net, version):
-        assert self.reducer in self._id_score_list_supported_reducers, (
+        assert self.reducer in _ID_SCORE_REDUCERS, (
             f"Unsupported reducer: {self.reducer} for ID_SCORE_LIST {self.sparse_key}")
         ids = self.input_record.keys()
         if self.reducer in ("WeightedSum", "WeightedMean"):
             self._reduce(net, version, self.reducer, [self.input_record.values(), ids],
                          grad_on_weights=0)
-        elif self.reducer in ("PositionWeighted", "RecencyWeighted") or self.use_external_weights:
+        elif self.reducer in _TRAINED_SCORE_REDUCERS or self.use_external_weights:
             self._reduce(net, version, "WeightedSum", [self.external_weights, ids],
                          grad_on_weights=1)
         elif self.reducer == "None":
@@ -259,7 +253,7 @@ class SparseLookup(ModelLayer):
     def _add_ops(self, net, version="fp32", is_train=True):
         if self.evicted_values and is_train:
             net.CopyRowsToTensor([self.w, self.evicted_values.get(), self.reinit_vec], [self.w])
-        if _is_id_list(self.input_record):
+        if almost_equal_schemas(self.input_record, IdList):
             self._add_ops_id_list(net, version)
         else:
             self._add_ops_id_score_list(net, version)
