@@ -156,3 +156,19 @@ def test_records_without_blobs():
     record = schema.Struct(("x", schema.Scalar(np.float32, core.BlobReference("b"))))
     assert record.has_blobs() and not record.clone_schema().has_blobs()
     assert record.clone_schema() == record
+
+
+def test_a_step_from_its_message_takes_given_nets_and_makes_others():
+    given, made = core.Net("given"), core.Net("made")
+    step = core.execution_step("outer", [core.execution_step("inner", [given, made], num_iter=2)],
+                               run_every_ms=40)
+    assert step.Proto().run_every_ms == 40 and step.get_net(given.Name()) is given
+    with pytest.raises(KeyError):
+        step.get_net("unknown")
+    nets = {given.Name(): given}
+    copy = core.ExecutionStep.create_from_proto(
+        step.Proto(), nets, {made.Name(): made.Proto()})
+    assert copy.Proto().run_every_ms == 40 and copy.Substeps()[0].Proto().num_iter == 2
+    assert copy.Nets() == [given, nets[made.Name()]] and nets[made.Name()] is not made
+    with pytest.raises(ValueError, match="not given"):
+        core.ExecutionStep.create_from_proto(step.Proto(), {}, {})

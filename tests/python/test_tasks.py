@@ -441,3 +441,52 @@ def test_job_without_checkpoints_and_uploads(tmp_path):
     assert uploaded == [0, 1, 2, 3, 4]
     assert checkpoint.db_name(3, "node", "/dir") == "/dir/node.3"
     assert checkpoint.db_name(3, "node", "/dir", path_prefix="s3:x_") == "s3:x_node.3"
+
+
+def test_names_of_blocks_come_first():
+    with NetBuilder() as builder:
+        i = ops.Const(0)
+        with ops.WhileNet("loop"):
+            with ops.Condition("below_three"):
+                ops.LT([i, ops.Const(3)])
+            ops.Add([i, ops.Const(1)], [i])
+        with ops.local_exit("the_end") as end:
+            pass
+    workspace.RunPlan(core.to_execution_step(builder))
+    assert workspace.FetchBlob(str(i)) == 3
+    assert end.name == "the_end"
+
+
+def test_a_task_group_is_a_step_of_a_builder():
+    with NetBuilder() as builder:
+        total = ops.Const(1)
+        with ops.task_group():
+            with Task():
+                ops.Add([total, ops.Const(2)], [total])
+        ops.Mul([total, ops.Const(10)], [total])
+    workspace.RunPlan(core.to_execution_step(builder))
+    assert workspace.FetchBlob(str(total)) == 30  # (1 + 2) * 10: in this order
+
+
+def test_a_local_reporter_runs_beside_the_tasks():
+    workspace.FeedBlob("reports", np.zeros((), np.int64))
+    with TaskGroup(WorkspaceType.GLOBAL) as group:
+        with Task(node="local"):
+            with ops.local_reporter(interval_ms=1):
+                ops.Add(["reports", ops.Const(1)], ["reports"])
+            with ops.loop():  # until the reporter ran
+                ops.stop_if(ops.GE(["reports", ops.Const(1)]))
+    LocalSession().run(group)
+    assert value("reports") >= 1
+
+
+def test_merged_nets_keep_the_outputs_that_are_known_outside():
+    first, second = core.Net("first"), core.Net("second")
+    first.AddExternalOutput(first.Const(1.0, blob_out="a"))
+    second.AddExternalOutput(second.Copy("a", "b"))
+    merged = NetBuilder.merge_nets([first, second], {core.BlobReference("b")})
+    assert merged is first and [op.output[0] for op in merged.Proto().op] == ["a", "b"]
+    assert list(merged.Proto().external_output) == ["b"]
+    assert NetBuilder.merge_nets([], set()) is None
+    with pytest.raises(ValueError, match="no steps"):
+        NetBuilder.merge_nets([core.ExecutionStep("step")], set())

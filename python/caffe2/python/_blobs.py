@@ -114,6 +114,57 @@ def RemoveBlob(name):
     return C.Workspace.current._remove_blob(StringifyBlobName(name))
 
 
+def ResetBlob(name):
+    """Empties a blob, which stays in the workspace. Raises RuntimeError if there is none."""
+    _existing(name)
+    utils.ResetBlobs([StringifyBlobName(name)])
+
+
+def CreateOfflineTensor(name, dims, datatype=caffe2_pb2.TensorProto.FLOAT):
+    """Makes a blob that holds a tensor of a shape and DataType, for what infers shapes and types
+    from the workspace. Its elements are zeros, where Caffe2 leaves them out.
+
+    Returns True. Raises ValueError for a type that has no zeros.
+    """
+    dtype = utils.numpy_type(datatype)
+    return C.feed_blob(StringifyBlobName(name), np.zeros([int(d) for d in dims], dtype), "")
+
+
+# What a string takes beside its characters: sizeof(std::string).
+_STRING_BYTES = 32
+
+
+def GetBlobSizeBytes(name):
+    """The bytes that the elements of a tensor take; 0 for a blob that holds none.
+
+    Raises RuntimeError if there is no such blob.
+    """
+    _existing(name)
+    value = FetchBlob(name)
+    if isinstance(value, tuple):
+        value = value[0]
+    if not isinstance(value, np.ndarray):
+        return 0
+    if value.dtype.kind in "OSU":
+        return sum(_STRING_BYTES + len(item) for item in value.ravel())
+    return value.nbytes
+
+
+def GetBlobNUMANode(name):
+    """The NUMA node of a blob's memory: -1, as none is chosen.
+
+    Raises RuntimeError if there is no such blob.
+    """
+    _existing(name)
+    return -1
+
+
+def _existing(name):
+    name = StringifyBlobName(name)
+    if not C.has_blob(name):
+        raise with_near_names(RuntimeError(f"Can't find blob: {name}"), name, C.blobs())
+
+
 def SerializeBlob(name):
     """The blob as bytes (a BlobProto)."""
     return C.serialize_blob(StringifyBlobName(name))

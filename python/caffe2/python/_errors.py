@@ -1,8 +1,11 @@
 """Errors of the library with the line that created the operator at fault; used by workspace."""
 
+import logging
 import re
 
 from caffe2.python._operator_def import operator_tracebacks
+
+log = logging.getLogger(__name__)
 
 # How the library names an operator in an error: net, index.
 _OPERATOR_PATTERN = re.compile(r"net (\S+), operator (\d+), ")
@@ -29,7 +32,7 @@ def _with_creation_line(error):
     return error
 
 
-def CallWithExceptionIntercept(func, *args):
+def call_explained(func, *args):
     """Calls a function of the library; errors get the creation line of the operator at fault."""
     try:
         return func(*args)
@@ -38,3 +41,16 @@ def CallWithExceptionIntercept(func, *args):
         if explained is error:
             raise
         raise explained from error
+
+
+def CallWithExceptionIntercept(func, op_id_fetcher, net_name, *args, **kwargs):
+    """Calls func(*args, **kwargs). If it raises, logs which line created the operator of index
+    op_id_fetcher() in the net `net_name`, and passes the exception on."""
+    try:
+        return func(*args, **kwargs)
+    except Exception:
+        index = op_id_fetcher()
+        lines = operator_tracebacks.get(net_name, {}).get(index) or ["a line that is not known"]
+        log.warning("Operator %s of net %s, which was created at %s, failed", index, net_name,
+                    lines[0])
+        raise

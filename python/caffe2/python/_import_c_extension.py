@@ -5,7 +5,8 @@ import atexit
 from caffe2.python.caffe2_pybind11_state import *  # noqa: F403
 from caffe2.python.caffe2_pybind11_state import num_cuda_devices, on_module_exit
 
-has_gpu_support = num_cuda_devices() > 0
+has_cuda_support = has_gpu_support = num_cuda_devices() > 0
+has_hip_support = False
 
 # Workspaces go while Python is whole: they may hold operators written in Python.
 atexit.register(on_module_exit)

@@ -1,5 +1,6 @@
 """Names, blob references and operator definitions; public through caffe2.python.core."""
 
+import collections
 import difflib
 import functools
 import os
@@ -366,7 +367,7 @@ def CreatePythonOperator(f, inputs, outputs, grad_f=None, pass_workspace=False,
 
 
 # Net name -> {operator index: creation line}, for the messages of errors.
-operator_tracebacks = {}
+operator_tracebacks = collections.defaultdict(dict)
 
 _PACKAGE_DIR = os.path.dirname(os.path.abspath(__file__)) + os.sep
 

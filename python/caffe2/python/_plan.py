@@ -39,27 +39,42 @@ class ExecutionStep:
             self._step.num_iter = num_iter
 
     @classmethod
-    def create_from_proto(cls, step_proto, nets):
+    def create_from_proto(cls, step_proto, net_obj_dict, net_proto_dict):
         """A step from its message.
 
         Args:
           step_proto: an ExecutionStep message.
-          nets: {name in the message: Net}.
+          net_obj_dict: {name in the message: Net}; gets the nets that are made.
+          net_proto_dict: {name in the message: NetDef} of nets that are in no net_obj_dict.
+
+        Raises ValueError for a net that is in neither.
         """
+
+        def net_of(name):
+            if name not in net_obj_dict:
+                if name not in net_proto_dict:
+                    raise ValueError(f"step {step_proto.name} runs net {name}, which is not given")
+                net_obj_dict[name] = Net(net_proto_dict[name])
+            return net_obj_dict[name]
+
         step = cls(step_proto.name)
         step._step.CopyFrom(step_proto)
         step._step.ClearField("network")
         step._step.ClearField("substep")
         for name in step_proto.network:
-            step.AddNet(nets[name])
+            step.AddNet(net_of(name))
         for substep in step_proto.substep:
-            step.AddSubstep(cls.create_from_proto(substep, nets))
+            step.AddSubstep(cls.create_from_proto(substep, net_obj_dict, net_proto_dict))
         for field in ("report_net", "criteria_network"):
             if step_proto.HasField(field):
-                net = nets[getattr(step_proto, field)]
+                net = net_of(getattr(step_proto, field))
                 step._add_net_definition(net)
                 setattr(step._step, field, net.Name())
         return step
+
+    def get_net(self, name):
+        """The net of this name, of the step or one in it; raises KeyError."""
+        return self._net_dict[name]
 
     def Proto(self):
         """The ExecutionStep message."""
@@ -204,9 +219,9 @@ class Plan:
         plan._plan.CopyFrom(plan_proto)
         plan._plan.ClearField("network")
         plan._plan.ClearField("execution_step")
-        nets = {net.name: Net(net) for net in plan_proto.network}
+        nets, definitions = {}, {net.name: net for net in plan_proto.network}
         for step in plan_proto.execution_step:
-            plan.AddStep(ExecutionStep.create_from_proto(step, nets))
+            plan.AddStep(ExecutionStep.create_from_proto(step, nets, definitions))
         return plan
 
     def Proto(self):
@@ -256,11 +271,16 @@ class Plan:
 
 
 def to_execution_step(step_or_nets, default_name=None):
-    """A step from a step, a net, a NetBuilder, a list of them, or None (an empty step)."""
+    """A step from a step, a net, a NetBuilder, a TaskGroup, a list of them, or None (an empty
+    step)."""
     from caffe2.python.net_builder import NetBuilder
+    from caffe2.python.task import Cluster, TaskGroup
 
     if isinstance(step_or_nets, ExecutionStep):
         return step_or_nets
+    if isinstance(step_or_nets, TaskGroup):
+        with Cluster():
+            return step_or_nets.to_task("local").get_step()
     if isinstance(step_or_nets, NetBuilder):
         return execution_step(step_or_nets.name or default_name, step_or_nets.get(),
                               should_stop_blob=step_or_nets._stop_blob)
@@ -277,7 +297,8 @@ def to_execution_step(step_or_nets, default_name=None):
 
 def execution_step(default_name, steps_or_nets, num_iter=None, report_net=None,
                    report_interval=None, concurrent_substeps=None, should_stop_blob=None,
-                   only_once=None, num_concurrent_instances=None, create_workspace=False):
+                   only_once=None, num_concurrent_instances=None, create_workspace=False,
+                   run_every_ms=None):
     """A step that runs nets or steps. See the setters of ExecutionStep for the options.
 
     Raises ValueError if both num_iter and should_stop_blob are given.
@@ -306,6 +327,8 @@ def execution_step(default_name, steps_or_nets, num_iter=None, report_net=None,
         step.SetOnlyOnce(only_once)
     if create_workspace:
         step.SetCreateWorkspace(True)
+    if run_every_ms:
+        step.RunEveryMillis(run_every_ms)
     return step
 
 

@@ -96,6 +96,28 @@ class NetBuilder:
         self.freeze()
         return self._children
 
+    @staticmethod
+    def merge_nets(nets_or_builders, outer_blob_names):
+        """The operators of nets, and of builders of control operators, in one net: the first, to
+        which the others are added; None for an empty list.
+
+        Of its external outputs stay those of `outer_blob_names`, the blobs that are known outside.
+        Raises ValueError for builders that hold steps.
+        """
+        nets = []
+        for item in nets_or_builders:
+            nets += item.get() if isinstance(item, NetBuilder) else [item]
+        if not all(isinstance(net, core.Net) for net in nets):
+            raise ValueError("only nets and builders of control operators are merged, no steps")
+        for net in nets[1:]:
+            nets[0].AppendNet(net)
+        if not nets:
+            return None
+        known = {str(blob) for blob in outer_blob_names}
+        outputs = nets[0].Proto().external_output
+        outputs[:] = [blob for blob in outputs if blob in known]
+        return nets[0]
+
     def __exit__(self, error_type, *unused):
         self.freeze()
         if error_type is not None:
@@ -178,17 +200,18 @@ class Operations:
         """A Condition block that says by ops.Condition(blob) which blob is meant."""
         return _ConditionNet(name=name)
 
-    def Condition(self, blob=None, name=None):
-        """The condition of a WhileNet: a block, or within ConditionNet its result, a bool blob."""
-        if blob is None:
+    def Condition(self, name=None):
+        """The condition of a WhileNet: a block of this name, or, given a blob instead within
+        ConditionNet, its result, a bool."""
+        if not isinstance(name, core.BlobReference):
             return _ConditionNet(name=name)
         builder = NetBuilder.current()
         if not isinstance(builder, _ConditionNet):
             raise ValueError("Condition belongs in a ConditionNet")
-        builder.set_condition(blob)
+        builder.set_condition(name)
 
-    def _setup(self, attribute, type):
-        setup = _SetupBuilder(type)
+    def _setup(self, attribute, type, name=None):
+        setup = _SetupBuilder(type, name)
         self.net().add_attribute(attribute, setup)
         return setup
 
@@ -212,13 +235,22 @@ class Operations:
         """Operators that run once on the node, before all of its tasks."""
         return self._setup(TaskGroup.LOCAL_SETUP, _SetupBuilder.INIT)
 
-    def local_exit(self):
+    def local_exit(self, name=None):
         """Operators that run once on the node, after all of its tasks."""
-        return self._setup(TaskGroup.LOCAL_SETUP, _SetupBuilder.EXIT)
+        return self._setup(TaskGroup.LOCAL_SETUP, _SetupBuilder.EXIT, name)
 
     def task_reporter(self, interval_ms=1000, name=None):
         """Operators that run every `interval_ms` milliseconds while the task runs."""
         return _ReporterBuilder(interval_ms, net=self.net(), name=name)
+
+    def local_reporter(self, interval_ms=1000, name=None):
+        """Operators that run every `interval_ms` milliseconds while any task of the current
+        TaskGroup runs."""
+        return _ReporterBuilder(interval_ms, name=name)
+
+    def task_group(self):
+        """A TaskGroup, whose tasks run as the next step of the current NetBuilder."""
+        return NetBuilder.current().add(TaskGroup())
 
 
 ops = Operations()
@@ -234,8 +266,11 @@ class _ReporterBuilder(NetBuilder):
         super().__exit__(error_type, *args)
         if error_type is None:
             step = core.to_execution_step(self)
-            step.RunEveryMillis(self.interval_ms)
-            self._net.add_attribute(Task.REPORT_STEP, step)
+            if self._net is None:
+                TaskGroup.current().report_step(step, interval_ms=self.interval_ms)
+            else:
+                step.RunEveryMillis(self.interval_ms)
+                self._net.add_attribute(Task.REPORT_STEP, step)
 
 
 class _SetupBuilder(NetBuilder):

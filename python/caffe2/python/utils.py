@@ -12,6 +12,10 @@ from caffe2.proto import caffe2_pb2
 
 _TensorProto = caffe2_pb2.TensorProto
 
+# The blobs of BuildUniqueMutexIter unless others are named.
+OPTIMIZER_ITERATION_NAME = "optimizer_iteration"
+ITERATION_MUTEX_NAME = "iteration_mutex"
+
 # What FeedBlob and FetchBlob use for bfloat16: the 16 bits.
 bfloat16 = np.dtype([("bfloat16", "<u2")])
 
@@ -45,6 +49,14 @@ def FloatToBFloat16(array):
 def BFloat16ToFloat(array):
     """The float32 values of an array of `bfloat16`."""
     return (array.view("<u2").astype(np.uint32) << 16).view(np.float32)
+
+
+def numpy_type(data_type):
+    """The numpy type of the elements of a DataType. Raises ValueError for strings and others that
+    numpy has no number type for."""
+    if data_type not in _TENSOR_TYPES:
+        raise ValueError(f"numpy has no number type for the DataType {data_type}")
+    return np.dtype(_TENSOR_TYPES[data_type][0])
 
 
 def _holds_bits(data_type):
@@ -297,8 +309,8 @@ def BuildUniqueMutexIter(init_net, net, iter=None, iter_mutex=None, iter_val=0):
     made once per net. Returns the counter's BlobReference."""
     from caffe2.python import core
 
-    iter = iter if iter is not None else core.BlobReference("optimizer_iteration")
-    iter_mutex = iter_mutex if iter_mutex is not None else core.BlobReference("iteration_mutex")
+    iter = iter if iter is not None else OPTIMIZER_ITERATION_NAME
+    iter_mutex = iter_mutex if iter_mutex is not None else ITERATION_MUTEX_NAME
     counter, mutex = core.BlobReference(str(iter)), core.BlobReference(str(iter_mutex))
     cpu = core.DeviceOption(caffe2_pb2.CPU, extra_info=["device_type_override:cpu"])
     with core.DeviceScope(cpu):
@@ -332,6 +344,25 @@ def GetContentFromProto(obj, function_map):
         if isinstance(obj, cls):
             return function(obj)
     return None
+
+
+def GetContentFromProtoString(s, function_map):
+    """function(message) of the first type of `function_map`, {message class: function}, that the
+    text or bytes `s` can be read as; raises DecodeError."""
+    for cls, function in function_map.items():
+        try:
+            message = TryReadProtoWithClass(cls, s)
+        except DecodeError:
+            continue
+        return function(message)
+    raise DecodeError("none of " + ", ".join(cls.__name__ for cls in function_map))
+
+
+def GetGPUMemoryUsageStats():
+    """Raises RuntimeError: memory is not counted for each GPU, as Caffe2 does with
+    --caffe2_gpu_memory_tracking. workspace.GetGPUMemoryInfo asks the driver."""
+    raise RuntimeError("GPU memory is not tracked (there is no operator GetGPUMemoryUsage); "
+                       "workspace.GetGPUMemoryInfo tells what is free")
 
 
 def EnumClassKeyVals(cls):

@@ -16,23 +16,28 @@ import threading
 from google.protobuf.message import Message
 
 from caffe2.proto import caffe2_pb2
-from caffe2.python import _blobs, utils
+from caffe2.python import _blobs, _errors, _gpu_info, _operator_def, scope, utils
 from caffe2.python import _import_c_extension as C
-from caffe2.python._errors import CallWithExceptionIntercept
+from caffe2.python._errors import call_explained
 from caffe2.python._net import Net, operator_observers
 from caffe2.python._operator_def import TriggerLazyImport
 from caffe2.python._random_inputs import random_inputs
 
 log = logging.getLogger(__name__)
 
+CallWithExceptionIntercept = _errors.CallWithExceptionIntercept
+CreateOfflineTensor = _blobs.CreateOfflineTensor
 FeedBlob = _blobs.FeedBlob
 FetchBlob = _blobs.FetchBlob
 FetchBlobs = _blobs.FetchBlobs
 FetchInt8Blob = _blobs.FetchInt8Blob
 FetchInt8BlobRealVal = _blobs.FetchInt8BlobRealVal
+GetBlobNUMANode = _blobs.GetBlobNUMANode
+GetBlobSizeBytes = _blobs.GetBlobSizeBytes
 HasBlob = _blobs.HasBlob
 Int8Tensor = _blobs.Int8Tensor
 RemoveBlob = _blobs.RemoveBlob
+ResetBlob = _blobs.ResetBlob
 SerializeBlob = _blobs.SerializeBlob
 StringifyBlobName = _blobs.StringifyBlobName
 blobs = _blobs.blobs
@@ -47,10 +52,15 @@ Workspace = C.Workspace
 Workspaces = C.workspaces
 NumCudaDevices = C.num_cuda_devices
 NumGpuDevices = C.num_cuda_devices
+GetCUDAVersion = _gpu_info.GetCUDAVersion
+GetDeviceProperties = _gpu_info.GetDeviceProperties
+GetGPUMemoryInfo = _gpu_info.GetGPUMemoryInfo
+GetGpuPeerAccessPattern = _gpu_info.GetGpuPeerAccessPattern
+GetHIPVersion = _gpu_info.GetHIPVersion
 Nets = C.nets
 has_gpu_support = C.has_gpu_support
-has_cuda_support = C.has_gpu_support
-has_hip_support = False
+has_cuda_support = C.has_cuda_support
+has_hip_support = C.has_hip_support
 has_fbgemm = False
 is_asan = C.is_asan
 
@@ -58,6 +68,8 @@ is_asan = C.is_asan
 GpuDeviceType = caffe2_pb2.CUDA
 
 bfloat16 = utils.bfloat16
+
+operator_tracebacks = _operator_def.operator_tracebacks
 
 
 def GlobalInit(args):
@@ -113,7 +125,18 @@ def StringifyNetName(name):
     raise TypeError(f"a net is a string or a Net, not {name!r}")
 
 
-GetNetName = StringifyNetName
+def GetNetName(net):
+    """StringifyNetName."""
+    return StringifyNetName(net)
+
+
+def GetNameScope():
+    """The current name scope, with its last "/"; "" outside of one."""
+    return scope.CurrentNameScope()
+
+
+def ClearGlobalNetObserver():
+    """Without effect: observers are added to single nets, never to all (Net.AddObserver)."""
 
 
 def ResetWorkspace(root_folder=None):
@@ -177,7 +200,7 @@ def RunOperatorsOnce(operators):
 def RunNetOnce(net):
     """Makes a net, runs it and removes it. Its blobs stay."""
     TriggerLazyImport()
-    return CallWithExceptionIntercept(C.run_net_once, StringifyProto(net))
+    return call_explained(C.run_net_once, StringifyProto(net))
 
 
 def CreateNet(net, overwrite=False, input_blobs=None):
@@ -191,7 +214,7 @@ def CreateNet(net, overwrite=False, input_blobs=None):
     TriggerLazyImport()
     for blob in input_blobs or ():
         C.create_blob(StringifyBlobName(blob))
-    return CallWithExceptionIntercept(C.create_net, StringifyProto(net), overwrite)
+    return call_explained(C.create_net, StringifyProto(net), overwrite)
 
 
 def DeleteNet(name):
@@ -212,7 +235,7 @@ def RunNet(name, num_iter=1, allow_fail=False):
     """
     name = name if isinstance(name, str) else StringifyNetName(name)
     try:
-        return CallWithExceptionIntercept(C.run_net, name, num_iter, allow_fail)
+        return call_explained(C.run_net, name, num_iter, allow_fail)
     except RuntimeError as error:
         if name in C.nets():
             raise
@@ -226,7 +249,7 @@ def RunPlan(plan_or_step):
 
     if isinstance(plan_or_step, core.ExecutionStep):
         plan_or_step = core.Plan(plan_or_step)
-    return CallWithExceptionIntercept(C.run_plan, StringifyProto(plan_or_step))
+    return call_explained(C.run_plan, StringifyProto(plan_or_step))
 
 
 class BackgroundPlan:
@@ -240,7 +263,7 @@ class BackgroundPlan:
 
     def _run(self, ws, plan_bytes):
         try:
-            CallWithExceptionIntercept(ws._run_plan, plan_bytes)
+            call_explained(ws._run_plan, plan_bytes)
         except Exception as error:  # for is_succeeded
             self._error = error
             log.error("A plan in the background failed: %s", error)
@@ -290,6 +313,11 @@ def GetStats():
 def BenchmarkNet(name, warmup_runs, main_runs, run_individual):
     """Milliseconds a run of the net takes on average and, with `run_individual`, each operator."""
     return C.benchmark_net(StringifyNetName(name), warmup_runs, main_runs, run_individual)
+
+
+def BenchmarkNetOnce(name):
+    """Milliseconds that one run of a created net takes."""
+    return C.benchmark_net(StringifyNetName(name), 0, 1, False)[0]
 
 
 def InferShapesAndTypes(nets, blob_dimensions=None, nets_proto=False, blob_types=None):
@@ -414,6 +442,12 @@ def StopImmediate():
     _immediate_root_folder = None
 
 
+def ImmediateBlobs():
+    """The names of the blobs in the workspace of immediate mode."""
+    with _immediate_guard():
+        return Blobs()
+
+
 def RunOperatorImmediate(op):
     """Runs an OperatorDef in the workspace of immediate mode."""
     with _immediate_guard():
@@ -443,11 +477,11 @@ def _workspace_run(self, obj):
     name = proto.DESCRIPTOR.name if isinstance(proto, Message) else type(proto).__name__
     if name not in runners:
         raise TypeError(f"a workspace runs nets, plans and operators, not {name}")
-    return CallWithExceptionIntercept(runners[name], proto.SerializeToString())
+    return call_explained(runners[name], proto.SerializeToString())
 
 
 def _workspace_create_net(self, net, overwrite=False):
-    return CallWithExceptionIntercept(self._create_net, StringifyProto(net), overwrite)
+    return call_explained(self._create_net, StringifyProto(net), overwrite)
 
 
 def _workspace_feed_blob(self, name, arr, device_option=None):

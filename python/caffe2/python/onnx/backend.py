@@ -10,7 +10,8 @@ from onnx.backend import base
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
-from caffe2.python import core, workspace
+from caffe2.python import core
+from caffe2.python._errors import call_explained
 from caffe2.python.onnx.helper import fill_operator
 
 _OLDEST_OPSET, _NEWEST_OPSET = 6, 28
@@ -395,7 +396,7 @@ class Caffe2Rep(base.BackendRep):
             raise ValueError(f"{sorted(unknown)} are no inputs; there are {self.uninitialized}")
         for name, value in inputs.items():
             self.workspace.feed_blob(name, np.asarray(value))
-        workspace.CallWithExceptionIntercept(self._net.run)
+        call_explained(self._net.run)
         names = list(self.predict_net.external_output)
         outputs = collections.namedtuple("Outputs", names, rename=True)
         return outputs(*[self.workspace.fetch_blob(name) for name in names])
