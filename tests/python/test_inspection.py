@@ -66,6 +66,91 @@ def test_plan_and_nested_nets_as_text():
     assert printed.getvalue() == net_printer.to_string(inner)
 
 
+def test_common_prefixes():
+    assert net_printer.commonprefix(["scope/x", "scope/xy"]) == "scope/x"
+    assert net_printer.commonprefix(["a", "b"]) == net_printer.commonprefix([]) == ""
+    assert net_printer.factor_prefix(["s/x", "s/y"], False) == "s/x, s/y"
+    assert net_printer.factor_prefix(["s/x", "s/y"], True) == "s/[x, y]"
+    assert net_printer.call("F", ["s/a", "s/b", ("k", 2)], ["y"], True) == "y = F(s/[a, b], k=2)"
+
+
+def test_printers_take_one_thing_after_the_other():
+    net = small_net("printed_net")
+    printer = net_printer.Printer(factor_prefixes=True, c2_syntax=False)
+    with printer.context("first"):
+        net_printer.print_op(printer, net.Proto().op[0])
+    with printer.context("nothing"):
+        pass
+    with printer.context(None):
+        printer(None)
+        printer(net)
+    lines = net_printer.to_string(net, factor_prefixes=True).splitlines()
+    assert str(printer).splitlines() == [
+        "with first:", " " * 4 + lines[3].strip(), "with nothing:", "    pass", *lines]
+    task_printer = net_printer.Printer()
+    with Task(name="alone", group=TaskGroup()) as task:
+        ops.Const(1)
+    net_printer.print_task(task_printer, task)
+    assert f"{task_printer}\n" == net_printer.to_string(task)
+    with pytest.raises(TypeError, match="Printer: unsupported object type: int"):
+        printer(3)
+
+
+def test_visitors_have_functions_of_their_own():
+    class Counter(net_printer.Visitor):
+        count = 0
+
+    @Counter.register(caffe2_pb2.OperatorDef)
+    def count_op(counter, op):
+        counter.count += 1
+
+    @Counter.register(core.Net)
+    def count_net(counter, net):
+        for op in net.Proto().op:
+            counter(op)
+
+    class Printer(net_printer.Printer):
+        pass
+
+    @Printer.register(caffe2_pb2.OperatorDef)
+    def print_type(text, op):
+        text.add(op.type)
+
+    counter = Counter()
+    counter(small_net())
+    assert counter.count == 3
+    with pytest.raises(AssertionError, match="already registered"):
+        Counter.register(core.Net)(count_net)
+    printer = Printer()
+    printer(small_net().Proto().op[0])
+    assert str(printer) == "FC"
+    assert net_printer.Printer.visitors[caffe2_pb2.OperatorDef] is net_printer.print_op
+
+
+def test_analyzers_keep_what_was_made():
+    analyzer = net_printer.Analyzer()
+    net = core.Net("made")
+    net.ConstantFill([], "made", shape=[1])
+    reads = core.CreateOperator("Relu", ["made"], ["y"])
+    with pytest.raises(AssertionError, match="^Blob undefined: made$"):
+        analyzer(reads)
+    with analyzer.set_workspace(do_copy=True):
+        net_printer.analyze_net(analyzer, net)
+        net_printer.analyze_op(analyzer, reads)
+    assert not analyzer.workspace
+    net_printer.analyze_step(analyzer, core.execution_step("makes", [net]))
+    analyzer.need_blob("made")
+    analyzer.define_blob("given")
+    assert analyzer.workspace == {"made", "given"}
+    analyzer.need_blob("distributed_ctx_init_x")
+    with pytest.raises(AssertionError, match="^Blob undefined: absent$"):
+        analyzer.need_blob("absent")
+    with Task(name="alone", group=TaskGroup()) as task:
+        ops.Relu("absent", "y")
+    with pytest.raises(AssertionError, match="^Blob undefined: absent$"):
+        net_printer.analyze(task)
+
+
 def test_undefined_blobs_are_found():
     net = small_net()
     net_printer.analyze(net)
@@ -144,6 +229,18 @@ def test_patches_are_laid_in_a_grid():
     np.testing.assert_array_equal(visualize.ChannelFirst(visualize.ChannelLast(colour)), colour)
     with pytest.raises(ValueError):
         visualize.ChannelLast(np.zeros(3))
+
+
+def test_shapes_of_flat_patches():
+    visualizer = visualize.PatchVisualizer(gap=1)
+    assert visualizer.get_patch_shape(np.zeros(16)) == (4, 4)
+    assert visualizer.get_patch_shape(np.zeros(27)) == (3, 3, 3)
+    with pytest.raises(ValueError, match="15 elements form no square"):
+        visualizer.get_patch_shape(np.zeros(15))
+    patches = np.random.RandomState(0).rand(3, 4, 4)
+    np.testing.assert_array_equal(
+        visualizer.grid(patches.reshape(3, 16)), visualizer.grid(patches))
+    assert visualizer.grid(np.zeros((4, 27))).shape == (7, 7, 3)
 
 
 def test_images_are_drawn():

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+import zlib
 
 import numpy as np
 import pytest
@@ -105,6 +106,48 @@ def test_predictor_in_one_file(tmp_path):
         predictor_exporter.PredictorExportMeta(model.net, ["x"], ["x"], [])
 
 
+def test_plans_are_drawn():
+    nets = [core.Net(name) for name in ("read", "train", "report")]
+    nets[1].Relu("x", "y")
+    plan = core.Plan("drawn_plan")
+    plan.AddStep(core.execution_step("first", nets[0], num_iter=2))
+    plan.AddStep(core.execution_step("both", [
+        core.execution_step("trains", nets[1]), core.execution_step("reports", nets[2])],
+        concurrent_substeps=True, should_stop_blob=core.BlobReference("done")))
+    operators = net_drawer.GetOperatorMapForPlan(plan.Proto())
+    names = [net.name for net in plan.Proto().network]
+    assert list(operators) == [f"{plan.Proto().name}_{name}" for name in names]
+    assert [op.type for op in operators[f"{plan.Proto().name}_{nets[1].Name()}"]] == ["Relu"]
+    graph = net_drawer.GetPlanGraph(plan.Proto(), name="steps")
+    labels = {node: style["label"].split("\n") for node, style in graph.nodes.items()}
+    edges = {(labels[source][0], labels[target][0]): graph.edge_attributes[source, target]
+             for source, target in graph.edges}
+    dashed = {"style": "dashed", "arrowhead": "dot"}
+    assert edges == {
+        ("first", nets[0].Name()): dashed, ("first", "both"): {}, ("both", "trains"): dashed,
+        ("both", "reports"): dashed, ("trains", nets[1].Name()): dashed,
+        ("reports", nets[2].Name()): dashed}
+    assert ["both", "until done", "concurrent"] in labels.values()
+    assert 'style="dashed"' in graph.to_string() and "rankdir=TB" in graph.to_string()
+
+
+def test_failed_drawings_are_empty_pictures(caplog):
+    def fail():
+        raise KeyError("what went wrong")
+
+    png = net_drawer.GetGraphPngSafe(fail)
+    assert "what went wrong" in caplog.text
+    assert png.startswith(b"\x89PNG\r\n\x1a\n")
+    chunks, rest = {}, png[8:]
+    while rest:
+        length = int.from_bytes(rest[:4], "big")
+        assert zlib.crc32(rest[4:8 + length]) == int.from_bytes(rest[8 + length:12 + length], "big")
+        chunks[rest[4:8]], rest = rest[8:8 + length], rest[12 + length:]
+    assert list(chunks) == [b"IHDR", b"IDAT", b"IEND"]
+    assert chunks[b"IHDR"] == bytes([0, 0, 0, 1, 0, 0, 0, 1, 8, 6, 0, 0, 0])
+    assert zlib.decompress(chunks[b"IDAT"]) == bytes(1 + 4)  # the filter, then one pixel
+
+
 def test_drawings(tmp_path):
     net = core.Net("drawn")
     net.Relu("x", "y")
@@ -112,6 +155,9 @@ def test_drawings(tmp_path):
     graph = net_drawer.GetPydotGraph(net)
     assert set(graph.nodes) == {"blob x", "Relu#0", "blob y", "Relu#1", "blob y 1"}
     assert graph.edges[-1] == ("Relu#1", "blob y 1")
+    coloured = net_drawer.GetPydotGraph(
+        net, blob_node_producer=net_drawer.GetBlobNodeProducer(color="red"))
+    assert coloured.nodes["blob y 1"] == {"label": "y", "color": "red"}
     minimal = net_drawer.GetPydotGraphMinimal(net.Proto().op, minimal_dependency=True)
     assert minimal.edges == [("Relu#0 y", "Relu#1 y")]
     net_drawer.GetGraphInJson(net, tmp_path / "net.json")

@@ -7,16 +7,19 @@ from caffe2.python.task import WorkspaceType
 _MADE_OUTSIDE = "distributed_ctx_init_"
 
 
+def need_blob(blob, known, place):
+    """Raises AssertionError, whose cause names the place, unless a blob is known."""
+    if blob not in known and not blob.startswith(_MADE_OUTSIDE):
+        raise AssertionError(f"Blob undefined: {blob}") from ValueError(f"{place} is not defined")
+
+
 def analyze_net(net, known, externals_exist=False):
     """Checks a NetDef against the set of blobs there are, and adds those that it makes."""
     if externals_exist:
         known.update(net.external_input)
     for i, op in enumerate(net.op):
         for blob in (*op.input, *op.control_input):
-            if blob not in known and not blob.startswith(_MADE_OUTSIDE):
-                place = ValueError(
-                    f"net {net.name}, operator {i} ({op.type}): input {blob} is not defined")
-                raise AssertionError(f"Blob undefined: {blob}") from place
+            need_blob(blob, known, f"net {net.name}, operator {i} ({op.type}): input {blob}")
         known.update(op.output)
 
 
@@ -59,15 +62,12 @@ def _analyze_concurrent(step, nets, known):
     known |= made
 
 
-def analyze_job(job, plans_of_group):
-    """Checks the groups of a Job in the order they run; `plans_of_group` gives pairs (Task,
-    PlanDef) of a TaskGroup."""
-    known = set()
-    for group in (job.init_group, job.epoch_group, job.download_group, job.exit_group):
-        for task, plan in plans_of_group(group):
-            private = task.workspace_type() == WorkspaceType.PRIVATE
-            analyze_plan(plan, set(known) if private else known)
-            known.update(str(name) for name in task.output_list().names())
+def analyze_task(task, plan, known):
+    """Checks a Task, whose steps are in a PlanDef; adds what it makes, or if its workspace is its
+    own, its outputs, to `known`."""
+    private = task.workspace_type() == WorkspaceType.PRIVATE
+    analyze_plan(plan, set(known) if private else known)
+    known.update(str(name) for name in task.output_list().names())
 
 
 def analyze_message(message):

@@ -6,10 +6,15 @@ program `dot`. As a program: python -m caffe2.python.net_drawer --input net.pb -
 
 import argparse
 import json
+import logging
+import struct
 import subprocess
+import zlib
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import utils
+
+logger = logging.getLogger(__name__)
 
 OP_STYLE = {"shape": "box", "color": "#0F9D58", "style": "filled", "fontcolor": "#FFFFFF"}
 BLOB_STYLE = {"shape": "octagon"}
@@ -32,20 +37,24 @@ class Graph:
         self.rankdir = rankdir
         self.nodes = {}
         self.edges = []
+        self.edge_attributes = {}
 
     def add_node(self, node_id, **attributes):
         """Adds a node with Graphviz attributes."""
         self.nodes[node_id] = attributes
 
-    def add_edge(self, source, target):
-        """Adds an edge between two nodes."""
+    def add_edge(self, source, target, **attributes):
+        """Adds an edge between two nodes, with Graphviz attributes."""
         self.edges.append((source, target))
+        self.edge_attributes[source, target] = attributes
 
     def to_string(self):
         """The graph as text."""
         lines = [f"digraph {_quote(self.name)} {{", f"rankdir={self.rankdir};"]
         lines += [f"{_quote(node)}{_attributes(a)};" for node, a in self.nodes.items()]
-        lines += [f"{_quote(source)} -> {_quote(target)};" for source, target in self.edges]
+        lines += [
+            f"{_quote(edge[0])} -> {_quote(edge[1])}{_attributes(self.edge_attributes[edge])};"
+            for edge in self.edges]
         return "\n".join([*lines, "}"]) + "\n"
 
     def create(self, format):
@@ -111,16 +120,26 @@ def GetOpNodeProducer(append_output=True, **kwargs):
     return produce
 
 
-def GetPydotGraph(operators_or_net, name=None, rankdir="LR", op_node_producer=None):
+def GetBlobNodeProducer(**kwargs):
+    """A function (node name, label) -> (node name, attributes)."""
+    def produce(node_name, label):
+        return node_name, {"label": label, **kwargs}
+
+    return produce
+
+
+def GetPydotGraph(operators_or_net, name=None, rankdir="LR", op_node_producer=None,
+                  blob_node_producer=None):
     """The graph of operators and blobs. A blob that is written again is a node of its own."""
+    produce_blob = blob_node_producer or GetBlobNodeProducer(**BLOB_STYLE)
     operators, net_name = _operators(operators_or_net)
     produce = op_node_producer or GetOpNodeProducer(append_output=False)
     graph = Graph(name or net_name, rankdir)
     current = {}
 
     def blob_node(blob, version):
-        node = f"blob {blob}" + (f" {version}" if version else "")
-        graph.add_node(node, label=blob, **BLOB_STYLE)
+        node, attributes = produce_blob(f"blob {blob}" + (f" {version}" if version else ""), blob)
+        graph.add_node(node, **attributes)
         return node
 
     versions = {}
@@ -158,6 +177,65 @@ def GetPydotGraphMinimal(operators_or_net, name=None, rankdir="LR",
         for blob in op.output:
             writer[blob] = (index, node)
     return graph
+
+
+def GetOperatorMapForPlan(plan_def):
+    """{"<plan>_<net>": operators} of a PlanDef; nets without a name are "network_<index>"."""
+    return {f"{plan_def.name}_{net.name or f'network_{i}'}": net.op
+            for i, net in enumerate(plan_def.network)}
+
+
+def GetPlanGraph(plan_def, name=None, rankdir="TB"):
+    """The graph of the steps of a PlanDef and the nets they run: edges lead to what runs next, and
+    dashed ones from a step to what it runs first, or all that it runs at once."""
+    graph = Graph(name or plan_def.name, rankdir)
+
+    def add(label, **style):
+        node = f"{len(graph.nodes)} {label}"  # steps may have the same name
+        graph.add_node(node, label=label, **style)
+        return node
+
+    def add_step(step):
+        notes = [step.name]
+        notes += [f"reports by {step.report_net}"] if step.report_net else []
+        notes += [f"until {step.should_stop_blob}"] if step.should_stop_blob else []
+        notes += [text for text, is_so in (("concurrent", step.concurrent_substeps),
+                                           ("once", step.only_once)) if is_so]
+        node = add("\n".join(notes), **OP_STYLE)
+        inner = [add(net) for net in step.network] + [add_step(part) for part in step.substep]
+        for part in inner if step.concurrent_substeps else inner[:1]:
+            graph.add_edge(node, part, style="dashed", arrowhead="dot")
+        if not step.concurrent_substeps:
+            add_sequence(inner)
+        return node
+
+    def add_sequence(nodes):
+        for source, target in zip(nodes, nodes[1:]):
+            graph.add_edge(source, target)
+
+    add_sequence([add_step(step) for step in plan_def.execution_step])
+    return graph
+
+
+def _empty_png():
+    """A picture of one transparent pixel, bytes."""
+    def chunk(kind, data):
+        checksum = struct.pack(">I", zlib.crc32(kind + data))
+        return struct.pack(">I", len(data)) + kind + data + checksum
+
+    header = struct.pack(">2I5B", 1, 1, 8, 6, 0, 0, 0)  # 1x1, 8 bits of red, green, blue and alpha
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header)
+            + chunk(b"IDAT", zlib.compress(bytes(5))) + chunk(b"IEND", b""))
+
+
+def GetGraphPngSafe(func, *args, **kwargs):
+    """The PNG of the graph that a function makes of the arguments, bytes; whatever goes wrong is
+    logged as an error, and the picture then is empty."""
+    try:
+        return func(*args, **kwargs).create_png()
+    except Exception as error:
+        logger.error("Failed to draw graph: %s", error)
+        return _empty_png()
 
 
 def GetGraphInJson(operators_or_net, output_filepath):

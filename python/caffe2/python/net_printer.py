@@ -8,10 +8,11 @@
       y_relu = Relu(y, order="NCHW")  # CUDA:1, engine CUDNN
 """
 
-import os
+from contextlib import contextmanager
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _net_analyzer, core
+from caffe2.python._net_visitors import Text, Visitor
 from caffe2.python.checkpoint import Job
 from caffe2.python.task import Task, TaskGroup
 
@@ -61,22 +62,31 @@ def format_device_option(option):
     return ", ".join(parts)
 
 
-def factor_prefix(names):
-    """The names with a common scope written once: a/[x, y]."""
-    prefix = os.path.commonprefix(list(names)) if len(names) > 1 else ""
+def commonprefix(m):
+    """The longest text that all of a list begin with."""
+    first, last = min(m, default=""), max(m, default="")
+    length = next((i for i, (a, b) in enumerate(zip(first, last)) if a != b), len(first))
+    return first[:length]
+
+
+def factor_prefix(vals, do_it=True):
+    """The names in one text; with `do_it`, a scope that several share is written once: a/[x, y]."""
+    vals = [str(value) for value in vals]
+    prefix = commonprefix(vals) if do_it and len(vals) > 1 else ""
     prefix = prefix[: prefix.rfind("/") + 1]
     if not prefix:
-        return ", ".join(names)
-    return f"{prefix}[{', '.join(name[len(prefix):] for name in names)}]"
+        return ", ".join(vals)
+    return f"{prefix}[{', '.join(name[len(prefix):] for name in vals)}]"
 
 
 def call(op, inputs=None, outputs=None, factor_prefixes=False):
-    """ "y = Type(x, argument=value)"; `inputs` and `outputs` are lists of text."""
-    def names(blobs):
-        return factor_prefix(blobs) if factor_prefixes else ", ".join(blobs)
-
-    text = f"{op}({names(inputs or [])})"
-    return f"{names(outputs)} = {text}" if outputs else text
+    """ "y = Type(x, argument=value)"; `inputs` are names and pairs (argument, value)."""
+    inputs = list(inputs or [])
+    names = [item for item in inputs if not isinstance(item, tuple)]
+    parts = [factor_prefix(names, factor_prefixes)] if names else []
+    parts += [f"{item[0]}={item[1]}" for item in inputs if isinstance(item, tuple)]
+    text = f"{op}({', '.join(parts)})"
+    return f"{factor_prefix(outputs, factor_prefixes)} = {text}" if outputs else text
 
 
 def _operator_lines(op, indent, factor_prefixes):
@@ -104,8 +114,7 @@ def _net_lines(net, indent="", factor_prefixes=False):
     indent += _INDENT
     for title, blobs in (("inputs", net.external_input), ("outputs", net.external_output)):
         if blobs:
-            names = factor_prefix(blobs) if factor_prefixes else ", ".join(blobs)
-            lines.append(f"{indent}{title}: {names}")
+            lines.append(f"{indent}{title}: {factor_prefix(blobs, factor_prefixes)}")
     for op in net.op:
         lines += _operator_lines(op, indent, factor_prefixes)
     return lines
@@ -189,36 +198,156 @@ def _job_lines(job, factor_prefixes):
     return lines + [f"stop when: {', '.join(conditions)}" if conditions else "runs one epoch"]
 
 
-def to_string(obj, factor_prefixes=False):
+class Printer(Visitor, Text):
+    """Text of what it is called with; str() of it is all of that. `c2_syntax`, an argument of
+    Caffe2's Printer, makes no difference."""
+
+    def __init__(self, factor_prefixes=False, c2_syntax=True):
+        super().__init__()
+        self.factor_prefixes = factor_prefixes
+
+    def add_lines(self, lines):
+        """Adds several lines."""
+        for line in lines:
+            self.add(line)
+
+
+@Printer.register(caffe2_pb2.OperatorDef)
+def print_op(text, op):
+    """Adds an OperatorDef and the nets in its arguments to a Printer."""
+    text.add_lines(_operator_lines(op, "", text.factor_prefixes))
+
+
+@Printer.register(caffe2_pb2.NetDef)
+def print_net_def(text, net_def):
+    """Adds a NetDef to a Printer."""
+    text.add_lines(_net_lines(net_def, factor_prefixes=text.factor_prefixes))
+
+
+@Printer.register(core.Net)
+def print_net(text, net):
+    """Adds a Net to a Printer."""
+    text(net.Proto())
+
+
+@Printer.register(caffe2_pb2.PlanDef)
+def _print_plan(text, plan):
+    text.add_lines(_plan_lines(plan, text.factor_prefixes))
+
+
+@Printer.register(caffe2_pb2.ExecutionStep)
+def _print_step_def(text, step):
+    text.add_lines(_step_lines(step))
+
+
+@Printer.register(core.ExecutionStep)
+def print_step(text, step):
+    """Adds an ExecutionStep with the nets it runs to a Printer."""
+    text(_as_message(step))
+
+
+@Printer.register(Task)
+def print_task(text, task):
+    """Adds a Task, which may not change afterwards, to a Printer."""
+    text.add_lines(_task_lines(task, _plan_of_task(task), "", text.factor_prefixes))
+
+
+@Printer.register(TaskGroup)
+def print_task_group(text, tg, header=None):
+    """Adds a TaskGroup, which may not change afterwards, to a Printer, within the context of a
+    header if there is one."""
+    with text.context(header):
+        text.add_lines(_group_lines(tg, "", text.factor_prefixes))
+
+
+@Printer.register(Job)
+def print_job(text, job):
+    """Adds a Job, which may not change afterwards, to a Printer."""
+    text.add_lines(_job_lines(job, text.factor_prefixes))
+
+
+def to_string(obj, factor_prefixes=False, c2_syntax=True):
     """A Net, ExecutionStep, Plan, ModelHelper or message of these as text, or a Task, TaskGroup or
     Job, which may not change afterwards.
 
-    `factor_prefixes` writes a common scope of inputs or outputs once. Raises TypeError for anything
-    else.
+    `factor_prefixes` writes a common scope of inputs or outputs once; `c2_syntax` as of Printer.
+    Raises TypeError for anything else.
     """
-    if isinstance(obj, Job):
-        return "\n".join(_job_lines(obj, factor_prefixes)) + "\n"
-    if isinstance(obj, TaskGroup):
-        return "\n".join(_group_lines(obj, "", factor_prefixes)) + "\n"
-    if isinstance(obj, Task):
-        return "\n".join(_task_lines(obj, _plan_of_task(obj), "", factor_prefixes)) + "\n"
-    message = _as_message(obj)
-    if isinstance(message, caffe2_pb2.NetDef):
-        lines = _net_lines(message, factor_prefixes=factor_prefixes)
-    elif isinstance(message, caffe2_pb2.PlanDef):
-        lines = _plan_lines(message, factor_prefixes)
-    elif isinstance(message, caffe2_pb2.ExecutionStep):
-        lines = _step_lines(message)
-    elif isinstance(message, caffe2_pb2.OperatorDef):
-        lines = _operator_lines(message, "", factor_prefixes)
-    else:
-        raise TypeError(f"cannot print {type(obj).__name__}")
-    return "\n".join(lines) + "\n"
+    printer = Printer(factor_prefixes, c2_syntax)
+    printer(obj if isinstance(obj, tuple(Printer.visitors)) else _as_message(obj))
+    return f"{printer}\n"
 
 
 def debug_net(net):
     """Prints a net."""
     print(to_string(net), end="")
+
+
+class Analyzer(Visitor):
+    """Checks what it is called with, one after the other: every blob that an operator reads has to
+    exist in `workspace`, a set of names, which grows by those that are made. Raises AssertionError
+    that names a missing blob."""
+
+    def __init__(self):
+        self.workspace = set()
+
+    @contextmanager
+    def set_workspace(self, ws=None, do_copy=False):
+        """Within the block, `ws`, or the present one, or a copy of it, is the workspace."""
+        outside = self.workspace
+        ws = outside if ws is None else ws
+        self.workspace = set(ws) if do_copy else ws
+        try:
+            yield self.workspace
+        finally:
+            self.workspace = outside
+
+    def define_blob(self, blob):
+        """Notes that a blob exists."""
+        self.workspace.add(blob)
+
+    def need_blob(self, blob):
+        """Raises AssertionError unless a blob exists or is made by the set-up of a run."""
+        _net_analyzer.need_blob(blob, self.workspace, f"blob {blob}")
+
+
+@Analyzer.register(caffe2_pb2.OperatorDef)
+def analyze_op(analyzer, op):
+    """Has an Analyzer check an OperatorDef."""
+    _net_analyzer.analyze_net(caffe2_pb2.NetDef(op=[op]), analyzer.workspace)
+
+
+@Analyzer.register(core.Net)
+def analyze_net(analyzer, net):
+    """Has an Analyzer check a Net."""
+    _net_analyzer.analyze_net(net.Proto(), analyzer.workspace)
+
+
+@Analyzer.register(core.ExecutionStep)
+def analyze_step(analyzer, step):
+    """Has an Analyzer check an ExecutionStep with its nets."""
+    plan = core.Plan(_copy_of_step(step))
+    _net_analyzer.analyze_plan(plan.Proto(), analyzer.workspace)
+
+
+@Analyzer.register(Task)
+def analyze_task(analyzer, task):
+    """Has an Analyzer check a Task, which may not change afterwards."""
+    _net_analyzer.analyze_task(task, _plan_of_task(task), analyzer.workspace)
+
+
+@Analyzer.register(TaskGroup)
+def analyze_task_group(analyzer, tg):
+    """Has an Analyzer check the tasks of a group, which may not change afterwards."""
+    for task, plan in _plans_of_group(tg):
+        _net_analyzer.analyze_task(task, plan, analyzer.workspace)
+
+
+@Analyzer.register(Job)
+def analyze_job(analyzer, job):
+    """Has an Analyzer check the groups of a Job in the order they run."""
+    for group in (job.init_group, job.epoch_group, job.download_group, job.exit_group):
+        analyze_task_group(analyzer, group)
 
 
 def analyze(obj):
@@ -227,12 +356,12 @@ def analyze(obj):
 
     Args:
       obj: a Net, whose external inputs are taken to exist; a Plan or step, likewise for what it
-        makes nowhere; or a Job, which has to make all of its blobs.
+        makes nowhere; or a Job, Task or TaskGroup, which has to make all of its blobs.
 
     Raises AssertionError that names the blob; its cause names net and operator.
     """
-    if isinstance(obj, Job):
-        _net_analyzer.analyze_job(obj, _plans_of_group)
+    if isinstance(obj, (Job, Task, TaskGroup)):
+        Analyzer()(obj)
         return
     message = _as_message(obj)
     if isinstance(message, caffe2_pb2.ExecutionStep):

@@ -31,7 +31,10 @@ class PatchVisualizer:
         self.gap = gap
 
     def ShowSingle(self, patch, cmap=None):
-        """One patch: [height, width] or [height, width, 3], any range of values."""
+        """One patch: [height, width], [height, width, 3] or flat, any range of values."""
+        patch = np.asarray(patch)
+        if patch.ndim == 1:
+            patch = patch.reshape(self.get_patch_shape(patch))
         return self._show(np.squeeze(_normalized(patch)), cmap)
 
     def ShowMultiple(self, patches, ncols=None, cmap=None, bg_func=np.mean):
@@ -52,9 +55,12 @@ class PatchVisualizer:
     def grid(self, patches, ncols=None, bg_func=np.mean):
         """The picture that ShowMultiple draws: [rows, columns(, 3)], values in 0 to 1.
 
-        Raises ValueError for patches of other than 3 or 4 dimensions.
+        Patches of one dimension have the shape get_patch_shape says. Raises ValueError for those of
+        more than 3 dimensions.
         """
         patches = _normalized(patches)
+        if patches.ndim == 2:
+            patches = patches.reshape(len(patches), *self.get_patch_shape(patches[0]))
         if patches.ndim not in (3, 4):
             raise ValueError(f"patches have 3 or 4 dimensions, not {patches.ndim}")
         count = patches.shape[0]
@@ -68,6 +74,15 @@ class PatchVisualizer:
             top, left = height * (i // ncols), width * (i % ncols)
             picture[top:top + patch.shape[0], left:left + patch.shape[1]] = patch
         return np.squeeze(picture[..., 0] if picture.shape[2:] == (1,) else picture)
+
+    def get_patch_shape(self, patch):
+        """The shape of the square that the elements of a patch form: (size, size), or (size, size,
+        3) of a coloured one. Raises ValueError if they form none."""
+        for channels in (1, 3):
+            size = int(round((patch.size / channels) ** 0.5))
+            if size * size * channels == patch.size:
+                return (size, size) if channels == 1 else (size, size, channels)
+        raise ValueError(f"{patch.size} elements form no square patch, grey or coloured")
 
     def _show(self, picture, cmap):
         from matplotlib import pyplot

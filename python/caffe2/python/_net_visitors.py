@@ -1,0 +1,64 @@
+"""Functions by the type of what they visit, and indented text; public through net_printer."""
+
+from contextlib import contextmanager
+
+
+class Visitor:
+    """Calls the function that is registered for the type of an object, or the nearest base of it.
+    Subclasses have functions of their own, which go before those of their bases."""
+
+    visitors = {}
+
+    @classmethod
+    def register(cls, kind):
+        """A decorator of functions (visitor, object, ...) for objects of a type. Raises
+        AssertionError if this class has one."""
+        def add(function):
+            if "visitors" not in cls.__dict__:
+                cls.visitors = {}
+            assert kind not in cls.visitors, f"{cls.__name__}: {kind} already registered"
+            cls.visitors[kind] = function
+            return function
+        return add
+
+    def __call__(self, obj, *args, **kwargs):
+        """Visits an object; None is passed over. Raises TypeError for an unknown type."""
+        if obj is None:
+            return None
+        known = [cls.visitors for cls in type(self).__mro__ if "visitors" in cls.__dict__]
+        for kind in type(obj).__mro__:
+            for visitors in known:
+                if kind in visitors:
+                    return visitors[kind](self, obj, *args, **kwargs)
+        raise TypeError(f"{type(self).__name__}: unsupported object type: {type(obj).__name__}")
+
+
+class Text:
+    """Lines of text, those of a context indented by four."""
+
+    def __init__(self):
+        self.lines = []
+        self._indent = 0
+
+    @contextmanager
+    def context(self, text):
+        """Puts what is added in the block under "with <text>:", or "pass"; no change for None."""
+        if text is None:
+            yield
+            return
+        self.add(f"with {text}:")
+        self._indent += 4
+        before = len(self.lines)
+        try:
+            yield
+            if len(self.lines) == before:
+                self.add("pass")
+        finally:
+            self._indent -= 4
+
+    def add(self, text):
+        """Adds a line."""
+        self.lines.append(" " * self._indent + text)
+
+    def __str__(self):
+        return "\n".join(self.lines)
