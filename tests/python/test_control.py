@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from caffe2.python import core, workspace
+from caffe2.python import control_ops_grad, core, workspace
 
 
 def _net(name, add):
@@ -83,3 +83,28 @@ def test_a_value_that_is_lost_is_an_error():
 
     with pytest.raises(RuntimeError, match="written in place: y"):
         _loop(step).AddGradientOperators(["y"])
+
+
+@pytest.mark.parametrize(("kind", "function"), [
+    ("Do", control_ops_grad.gen_do_gradient), ("If", control_ops_grad.gen_if_gradient),
+    ("While", control_ops_grad.gen_while_gradient)])
+def test_gradients_of_single_operators(kind, function):
+    """Each is what the gradient of the whole net has of it."""
+    if kind == "If":
+        net = core.Net("conditional")
+        net.If(["c", "x"], ["y"], then_net=_net("then", lambda n: n.Sigmoid("x", "y")),
+               else_net=_net("else", lambda n: n.Mul(["x", "x"], "y")))
+    else:
+        net = _loop(_step)
+    op = net.Proto().op[-1]
+    if kind == "Do":
+        op = next(arg.n.op[-1] for arg in op.arg if arg.name == "loop_net")
+    gradients = [core.BlobReference("y_grad") if blob == "y" else None for blob in op.output]
+    operators, inputs = function(op, gradients)
+    assert kind in [gradient.type for gradient in operators]
+    assert len(inputs) == len(op.input)
+    grown = dict(zip(op.input, inputs))
+    assert grown["x" if kind == "If" else "w"] is not None
+    op.type = "Other"
+    with pytest.raises(ValueError, match=f"the operator is Other, not {kind}"):
+        function(op, gradients)

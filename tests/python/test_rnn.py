@@ -438,3 +438,43 @@ def test_char_rnn_learns(tmp_path):
     assert np.mean(losses[-10:]) < 0.5 * losses[0]
     assert len(model.GenerateText(20, "t")) == 21
     assert np.isfinite(model.TrainIteration())
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_cudnn_lstm_equals_numpy(layers):
+    rng = np.random.default_rng(5)
+    x, h, c = (rng.standard_normal(shape).astype(np.float32) for shape in (
+        (STEPS, BATCH, UNITS), (layers, BATCH, UNITS), (layers, BATCH, UNITS)))
+    forget = rng.standard_normal((UNITS, UNITS)).astype(np.float32)
+    for name, value in (("x", x), ("h", h), ("c", c), ("forget", forget.ravel())):
+        workspace.FeedBlob(name, value)
+    model = ModelHelper("cudnn")
+    *outputs, (extract_net, gates) = rnn_cell.cudnn_LSTM(
+        model, "x", ("h", "c"), UNITS, UNITS, "lstm", num_layers=layers, return_params=True,
+        recurrent_params={"forget_gate_w": "forget"})
+    workspace.RunNetOnce(model.param_init_net)
+    workspace.RunNetOnce(model.net)
+    workspace.RunNetOnce(extract_net)
+    lengths, all_h, last = np.full(BATCH, STEPS), x, []
+    for layer in range(layers):
+        scope = "lstm" if layers == 1 else f"lstm/layer_{layer}"
+        all_h, last_h, _, last_c = numpy_lstm(
+            all_h, lengths, h[layer:layer + 1], c[layer:layer + 1], scope)
+        last.append((last_h, last_c))
+        np.testing.assert_array_equal(
+            workspace.FetchBlob(gates["recurrent"]["forget_gate_w"][layer]), forget)
+        np.testing.assert_array_equal(
+            workspace.FetchBlob(gates["input"]["cell_b"][layer]),
+            workspace.FetchBlob(f"{scope}/i2h_b")[3 * UNITS:])
+    for blob, expected in zip(outputs, (all_h, *map(np.concatenate, zip(*last)))):
+        np.testing.assert_allclose(workspace.FetchBlob(blob), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_arguments_of_milstm_with_attention():
+    cell = rnn_cell.MILSTMWithAttentionCell(
+        4, "encoder", DIM, UNITS, "decoder", rnn_cell.AttentionType.Dot, None, 0.0, False, False,
+        encoder_lengths="lengths")
+    assert (cell.encoder_output_dim, cell.encoder_outputs, cell.encoder_lengths) == (
+        4, "encoder", "lengths")
+    assert (cell.decoder_cell.input_size, cell.decoder_state_dim) == (DIM, UNITS)
+    assert isinstance(cell.decoder_cell, rnn_cell.MILSTMCell)

@@ -110,6 +110,26 @@ class Optimizer:
         self._lr_multiplier = lr_multiplier
         self._lr_multiplier_on_gpu = is_gpu_blob
 
+    @staticmethod
+    def dedup(net, sparse_dedup_aggregator, grad):
+        """A GradientSlice whose rows are distinct: equal ones are joined by the aggregator, "sum"
+        or "mean"; None leaves all as they are. Raises TypeError for a dense gradient."""
+        if not is_sparse(grad):
+            raise TypeError(f"dedup takes a sparse gradient, not {grad!r}")
+        if not sparse_dedup_aggregator:
+            return grad
+        return net.DeduplicateGradientSlices(grad, sparse_dedup_aggregator)
+
+    def scale_learning_rate(self, *args, **kwargs):
+        """Multiplies the learning rate; to be defined by subclasses that have one."""
+        raise NotImplementedError(f"{type(self).__name__} has no scale_learning_rate")
+
+    def create_lars_inputs(self, param_init_net, weight_decay, trust, lr_max):
+        """The blobs weight_decay, trust and lr_max, one float each."""
+        values = {"weight_decay": weight_decay, "trust": trust, "lr_max": lr_max}
+        return tuple(param_init_net.ConstantFill([], name, shape=[1], value=value)
+                     for name, value in values.items())
+
     def get_auxiliary_parameters(self):
         """The blobs of the optimizer's state, to be saved with the parameters."""
         return self._aux_params
@@ -197,8 +217,8 @@ class RateOptimizer(Optimizer):
         self._add_lars(net, param_info)
         rate, iteration = self._build_rate(net, param_init_net, base)
         grad = param_info.grad
-        if is_sparse(grad) and self.sparse_dedup_aggregator:
-            grad = net.DeduplicateGradientSlices(grad, self.sparse_dedup_aggregator)
+        if is_sparse(grad):
+            grad = self.dedup(net, self.sparse_dedup_aggregator, grad)
         self._update(net, param_init_net, param_info, grad, rate, iteration)
 
     def _build_rate(self, net, param_init_net, base):

@@ -21,20 +21,22 @@ class CachedReader(DBFileReader):
     The step writes to ``DB_PATH.building`` first: a database at the path itself is complete.
 
     Args:
-      reader: the other Reader; its schema must be known.
+      original_reader: the other Reader; its schema must be known.
       db_path, db_type: the database.
-      name: begins the names of the blobs in the workspace.
+      name: begins the names of the blobs in the workspace; default: the name of the database and
+        `default_name_suffix`.
       batch_size: rows in a record.
       loop_over: begin again at the end.
     """
 
-    def __init__(self, reader, db_path, db_type="LevelDB", name=None, batch_size=100,
+    default_name_suffix = "cached_reader"
+
+    def __init__(self, original_reader, db_path, db_type="LevelDB", name=None, batch_size=100,
                  loop_over=False):
-        if reader is None:
+        if original_reader is None:
             raise ValueError("a CachedReader needs a reader")
-        self.original_reader = reader
-        super().__init__(db_path, db_type, name or f"{os.path.basename(db_path)}_cached_reader",
-                         batch_size, loop_over)
+        self.original_reader = original_reader
+        super().__init__(db_path, db_type, name, batch_size, loop_over)
         self._staging = os.path.normpath(db_path) + ".building"
 
     def _dataset(self, field_names):

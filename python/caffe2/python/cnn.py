@@ -72,7 +72,9 @@ for _name, _helper in {
     "FC_Prune": "fc_prune", "FC_Sparse": "fc_sparse", "GroupConv": "group_conv",
     "GroupConv_Deprecated": "group_conv_deprecated", "PackedFC": "packed_fc",
     "ImageInput": "image_input", "InstanceNorm": "instance_norm", "Iter": "iter", "LRN": "lrn",
-    "MaxPool": "max_pool", "PRelu": "prelu", "Relu": "relu", "Softmax": "softmax",
-    "SpatialBN": "spatial_bn", "Sum": "sum", "Tanh": "tanh", "Transpose": "transpose",
+    "MaxPool": "max_pool", "MaxPoolWithIndex": "max_pool_with_index", "PRelu": "prelu",
+    "Relu": "relu", "Softmax": "softmax",
+    "SpatialBN": "spatial_bn", "SpatialGN": "spatial_gn", "Sum": "sum", "Tanh": "tanh",
+    "Transpose": "transpose", "VideoInput": "video_input",
 }.items():
     setattr(CNNModelHelper, _name, _method(_helper))

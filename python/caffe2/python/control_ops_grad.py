@@ -1,4 +1,28 @@
-"""Changes of the gradients of control operators, which the library makes itself."""
+"""Gradients of control operators, which the library makes, and changes of them."""
+
+from caffe2.python._gradients import GradientRegistry
+
+
+def _gradient_of(op_type, op, g_output):
+    if op.type != op_type:
+        raise ValueError(f"the operator is {op.type}, not {op_type}")
+    return GradientRegistry.GetGradientForOp(op, g_output)
+
+
+def gen_do_gradient(op, g_output):
+    """(gradient OperatorDefs, gradients of the inputs) of a Do, from those of its outputs, blobs or
+    None. Raises ValueError for another operator."""
+    return _gradient_of("Do", op, g_output)
+
+
+def gen_if_gradient(op, g_output):
+    """As gen_do_gradient, of an If."""
+    return _gradient_of("If", op, g_output)
+
+
+def gen_while_gradient(op, g_output):
+    """As gen_do_gradient, of a While."""
+    return _gradient_of("While", op, g_output)
 
 
 def disambiguate_grad_if_op_output(grad_op, idx, new_grad_output):

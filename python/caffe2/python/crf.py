@@ -43,7 +43,9 @@ class CRFWithLoss:
         unary = self._gather_entries_sum(predictions, labels)
         padded = self.pad_predictions(
             predictions, self.model.param_init_net, net, self.num_classes)
-        binary = self._path_binary_scores(self._pad_labels(labels), transitions)
+        binary = self._path_binary_scores(
+            self.pad_labels(labels, self.model.param_init_net, net, self.num_classes),
+            transitions)
         path = net.Add([binary, unary], core.ScopedBlobReference("path_total"))
         first = self.model.param_init_net.ConstantFill(
             [], shape=[1], value=0, dtype=core.DataType.INT32)
@@ -80,13 +82,14 @@ class CRFWithLoss:
         padded, _ = net.Concat([begin, wide, end], 2, axis=0)
         return padded
 
-    def _pad_labels(self, labels):
-        init_net = self.model.param_init_net
+    @staticmethod
+    def pad_labels(labels, init_net, net, num_classes):
+        """Adds to a net the labels, int64 [T + 2], between the classes of begin and end."""
         begin, end = (
             init_net.ConstantFill([], shape=[1], value=value, dtype=core.DataType.INT64)
-            for value in (self.num_classes, self.num_classes + 1))
-        labels = self.model.net.Cast([labels], to="int64")
-        padded, _ = self.model.net.Concat([begin, labels, end], 2, axis=0)
+            for value in (num_classes, num_classes + 1))
+        labels = net.Cast([labels], to="int64")
+        padded, _ = net.Concat([begin, labels, end], 2, axis=0)
         return padded
 
     def _path_binary_scores(self, labels, transitions):

@@ -25,6 +25,8 @@ import numpy as np
 from caffe2.proto import caffe2_pb2
 from caffe2.python import core, scope, workspace
 from caffe2.python.parallel_workers import (
+    LOG_INT_SECS,
+    GlobalWorkerCoordinator,
     Metrics,
     State,
     Worker,
@@ -39,7 +41,14 @@ log = logging.getLogger("data_workers")
 _QUEUE_CAPACITY = 4
 # How often a thread that waits looks whether it shall end, in seconds.
 _POLL_SECONDS = 0.2
-_LOG_INTERVAL_SECONDS = 60
+
+# One coordinator serves all workers of the process, of this module and of parallel_workers.
+GlobalCoordinator = GlobalWorkerCoordinator
+
+
+def get_worker_ids(num_workers):
+    """The numbers 0 to num_workers - 1."""
+    return list(range(num_workers))
 
 
 def init_data_input_workers(net, input_blob_names, fetch_fun, batch_size, num_worker_threads=2,
@@ -71,12 +80,14 @@ def init_data_input_workers(net, input_blob_names, fetch_fun, batch_size, num_wo
     """
     net = getattr(net, "net", net)
     metrics = Metrics(external_loggers)
-    feeder = BatchFeeder(net, input_blob_names, batch_size, input_source_name,
-                         max_buffered_batches, metrics, dont_rebatch, batch_columns, timeout)
+    feeder = BatchFeeder(
+        net, input_blob_names, batch_size, scope.CurrentDeviceScope(), scope.CurrentNameScope(),
+        input_source_name, queue.Queue(maxsize=max_buffered_batches), metrics, dont_rebatch,
+        batch_columns, timeout)
     worker_ids = global_coordinator.get_new_worker_ids(num_worker_threads)
     coordinator = WorkerCoordinator(input_source_name, worker_ids, init_fun, feeder)
     for worker_id in worker_ids:
-        worker = DataWorker(coordinator, worker_id, fetch_fun, metrics, feeder)
+        worker = DataWorker(coordinator, worker_id, fetch_fun, metrics, batch_size, feeder)
         coordinator.add_thread(run_worker, coordinator, worker)
     coordinator.add_thread(enqueuer, coordinator, feeder)
     global_coordinator.add(coordinator)
@@ -84,21 +95,31 @@ def init_data_input_workers(net, input_blob_names, fetch_fun, batch_size, num_wo
 
 
 class BatchFeeder(State):
-    """The way of the data from the fetching threads to the net."""
+    """The way of the data from the fetching threads to the net.
 
-    def __init__(self, net, input_blob_names, batch_size, input_source_name, max_buffered_batches,
-                 metrics, dont_rebatch=False, batch_columns=None, timeout=600):
-        self._names = [core.ScopedName(str(name)) for name in input_blob_names]
+    Args:
+      net: a Net, which gets the operator that reads.
+      device_option: where the batches are put; None: the CPU.
+      namescope: of the blobs, with its final "/", or "".
+      queue: a queue.Queue of what was fetched.
+      metrics: a Metrics.
+
+    The others are those of init_data_input_workers.
+    """
+
+    def __init__(self, net, input_blob_names, batch_size, device_option, namescope,
+                 input_source_name, queue, metrics, dont_rebatch, batch_columns, timeout=600):
+        self._names = [namescope + str(name) for name in input_blob_names]
         self.batch_size = batch_size
-        self.namescope = scope.CurrentNameScope()
+        self.namescope = namescope
         self._source = input_source_name
-        self._buffer = queue.Queue(maxsize=max_buffered_batches)
+        self._buffer = queue
         self._metrics = metrics
         self._dont_rebatch = dont_rebatch
         self._columns = list(batch_columns or [0] * len(self._names))
         if len(self._columns) != len(self._names):
             raise ValueError(f"{len(self._columns)} batch_columns for {len(self._names)} blobs")
-        self._device = scope.CurrentDeviceScope()
+        self._device = device_option
         self._inputs = 0  # rows put so far
         self._counting = threading.Lock()
         self._logged = (time.monotonic(), 0)
@@ -202,21 +223,22 @@ class BatchFeeder(State):
     def _log_inputs(self):
         since, before = self._logged
         now, inputs = time.monotonic(), self._inputs
-        if now - since >= _LOG_INTERVAL_SECONDS:
+        if now - since >= LOG_INT_SECS:
             log.info("%s: %.1f rows a second", self._source, (inputs - before) / (now - since))
             self._logged = now, inputs
 
 
 class DataWorker(Worker):
-    """Fetches input."""
+    """Fetches input: what worker_fun(worker_id, batch_size) gives goes to a BatchFeeder."""
 
-    def __init__(self, coordinator, worker_id, worker_fun, metrics, feeder):
+    def __init__(self, coordinator, worker_id, worker_fun, metrics, batch_size, batch_feeder):
         Worker.__init__(self, coordinator, worker_id, worker_fun, metrics)
-        self._feeder = feeder
+        self._batch_size = batch_size
+        self._feeder = batch_feeder
 
     def run(self):
         """Fetches one chunk and puts it into the queue."""
-        chunk = self._worker_fun(self._worker_id, self._feeder.batch_size)
+        chunk = self._worker_fun(self._worker_id, self._batch_size)
         if chunk is None:
             log.warning("the fetch function of worker %s returned None", self._worker_id)
             time.sleep(_POLL_SECONDS)  # it may do so for long
@@ -229,13 +251,13 @@ class DataWorker(Worker):
         self._metrics.log_metrics()
 
 
-def enqueuer(coordinator, feeder):
+def enqueuer(coordinator, batch_feeder):
     """What the thread does that fills the queue of the net."""
     while coordinator.is_active():
         try:
-            batch = feeder.next_batch(coordinator)
+            batch = batch_feeder.next_batch(coordinator)
             if batch is not None:
-                feeder.enqueue(batch)
+                batch_feeder.enqueue(batch)
         except Exception:
             if coordinator.is_active():
                 coordinator.fail("putting a batch into the queue failed")

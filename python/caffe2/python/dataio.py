@@ -330,6 +330,11 @@ class ReaderWithLimit(ReaderWithLimitBase):
             [], 1, shape=[], value=False, dtype=core.DataType.BOOL)
 
 
+def CountUntil(num_iter):
+    """A Reader of the int64 numbers 0 to num_iter - 1."""
+    return ReaderWithLimit(CounterReader(), num_iter)
+
+
 class ReaderWithTimeLimit(ReaderWithLimitBase):
     """Reads for `duration` seconds from the first setup on; 0: no limit."""
 
@@ -439,7 +444,7 @@ class CompositeReaderBuilder(ReaderBuilder):
 
 
 __all__ = [
-    "CompositeReader", "CompositeReaderBuilder", "CounterReader", "Pipe", "PipedReaderBuilder",
-    "Reader", "ReaderBuilder", "ReaderWithDelay", "ReaderWithLimit", "ReaderWithLimitBase",
-    "ReaderWithTimeLimit", "Writer",
+    "CompositeReader", "CompositeReaderBuilder", "CountUntil", "CounterReader", "Pipe",
+    "PipedReaderBuilder", "Reader", "ReaderBuilder", "ReaderWithDelay", "ReaderWithLimit",
+    "ReaderWithLimitBase", "ReaderWithTimeLimit", "Writer",
 ]

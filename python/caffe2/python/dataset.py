@@ -193,7 +193,7 @@ class Dataset:
             reader.setup_ex(init_net, None)
         return reader
 
-    def random_reader(self, init_net, indices=None, cursor_name=None, batch_size=1,
+    def random_reader(self, init_net=None, indices=None, cursor_name=None, batch_size=1,
                       loop_over=False, enforce_batch_size=False):
         """A Reader of rows in the order of the blob `indices` (int64), or in that of
         `sort_and_shuffle`. Run what `computeoffset` adds before reading."""

@@ -18,7 +18,8 @@ class DBFileReader(Reader):
 
     Args:
       db_path, db_type: the database, whose blobs are named as the columns.
-      name: begins the names of the blobs in the workspace.
+      name: begins the names of the blobs in the workspace; default: the name of the database and
+        `default_name_suffix`.
       batch_size: rows in a record.
       loop_over: begin again at the end.
       field_names: the columns, in order; default: all blobs of the database, by name.
@@ -27,12 +28,14 @@ class DBFileReader(Reader):
     is no tensor.
     """
 
+    default_name_suffix = "db_file_reader"
+
     def __init__(self, db_path, db_type, name=None, batch_size=100, loop_over=False,
                  field_names=None):
         if not db_path:
             raise ValueError("db_path is empty")
         self.db_path, self.db_type = db_path, db_type
-        self.name = name or f"{os.path.basename(db_path)}_db_file_reader"
+        self.name = name or f"{os.path.basename(db_path)}_{self.default_name_suffix}"
         self.batch_size = batch_size
         self.loop_over = loop_over
         self.ds = self._dataset(field_names)

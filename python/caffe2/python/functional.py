@@ -4,6 +4,8 @@ from collections import namedtuple
 
 from caffe2.python import core, workspace
 
+OpSchema = workspace.C.OpSchema
+
 _UNBOUNDED = 2 ** 31 - 1
 
 
@@ -52,7 +54,7 @@ class _Functional:
     """
 
     def __getattr__(self, op_type):
-        schema = workspace.C.OpSchema.get(op_type)
+        schema = OpSchema.get(op_type)
         if schema is None:
             raise AttributeError(f"{op_type} is not a registered operator")
 

@@ -278,6 +278,17 @@ def compute_ranges(linearized_ops, blob_sizes=None):
     return ranges
 
 
+def get_updated_ranges(ranges, max_live=None):
+    """Pairs (blob, LiveRange) whose gaps are filled: -1 for `defined`, `max_live` (default: one
+    behind the last use of any) for `used`, 1 for `size`."""
+    if max_live is None:
+        max_live = 1 + max((known.used for _, known in ranges if known.used is not None), default=0)
+    filled = LiveRange(-1, max_live, 1)
+    return [(blob, LiveRange(*(default if value is None else value
+                               for value, default in zip(known, filled))))
+            for blob, known in ranges]
+
+
 def is_compatible(candidate_range, assignment, static_blobs):
     """Whether a blob may follow those of an assignment, a list of (blob, LiveRange)."""
     name, last = assignment[-1]
@@ -365,6 +376,16 @@ def compute_assignments(ranges, static_blobs, algo):
     return assignments + [[item] for item in ordered if item[0] in static_blobs]
 
 
+def verify_assignments(assignments):
+    """Raises ValueError if two blobs of one assignment are alive at the same time. Ranges must have
+    no gaps, see get_updated_ranges."""
+    for assignment in assignments:
+        for (blob, known), (after, later) in zip(assignment, assignment[1:]):
+            if known.used >= later.defined:
+                raise ValueError(f"{after} is written at {later.defined}, but {blob} of the same "
+                                 f"memory is used until {known.used}")
+
+
 def compute_blob_assignments(assignments):
     """{blob: the last blob of its assignment}, for assignments of several."""
     return {blob: assignment[-1][0] for assignment in assignments if len(assignment) > 1
@@ -375,6 +396,26 @@ def apply_assignments(net, blob_assignments):
     """Renames blobs of a NetDef in place."""
     renamed = {str(old): str(new) for old, new in blob_assignments.items()}
     net.CopyFrom(caffe2_pb2.NetDef.FromString(C.rename_blobs(net.SerializeToString(), renamed)))
+
+
+def apply_recurrent_blob_assignments(op, blob_assignments, canonical_name):
+    """Renames the outer blobs in the step nets of a RecurrentNetwork or its gradient, in place, and
+    notes under "<blob>.rename" what became of the operator's own.
+
+    Args:
+      blob_assignments: {blob: new name}.
+      canonical_name: function(blob) -> new name.
+    """
+    for argument in op.arg:
+        if argument.name.endswith("step_net"):
+            apply_assignments(argument.n, blob_assignments)
+            inputs = argument.n.external_input
+            inputs[:] = [canonical_name(blob) if blob in blob_assignments else blob
+                         for blob in inputs]
+    own = {*op.input, *op.output}
+    for blob, renamed in blob_assignments.items():
+        if blob in own:
+            op.arg.add(name=f"{blob}.rename", s=str(renamed).encode())
 
 
 def optimize_interference(net, static_blobs, ordering_function=topological_sort_traversal,

@@ -17,6 +17,8 @@ import time
 
 log = logging.getLogger("parallel_workers")
 
+# How often threads that count their work report it, in seconds.
+LOG_INT_SECS = 60
 # How long stop() waits for the threads of a coordinator, in seconds.
 _JOIN_SECONDS = 10
 
@@ -218,6 +220,10 @@ class GlobalWorkerCoordinator:
             coordinator.init(self)
         for coordinator in self._coordinators:
             coordinator.start()
+        self.register_shutdown_handler()
+
+    def register_shutdown_handler(self):
+        """Lets the workers end with the process, if not before."""
         if not self._shutdown_registered:
             atexit.register(self.stop)
             self._shutdown_registered = True

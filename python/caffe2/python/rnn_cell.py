@@ -9,7 +9,7 @@ import functools
 
 import numpy as np
 
-from caffe2.python import brew, workspace
+from caffe2.python import brew, core, workspace
 from caffe2.python._rnn_cell_base import (
     BasicRNNInitializer,
     LSTMInitializer,
@@ -33,7 +33,7 @@ __all__ = [
     "LSTMInitializer", "LSTMWithAttention", "LSTMWithAttentionCell", "LayerNormLSTM",
     "LayerNormLSTMCell", "LayerNormMILSTM", "LayerNormMILSTMCell", "MILSTM", "MILSTMCell",
     "MILSTMWithAttentionCell", "MultiRNNCell", "MultiRNNCellInitializer", "RNNCell",
-    "UnrolledCell", "_LSTM", "_RectifyName", "_RectifyNames", "layered_LSTM",
+    "UnrolledCell", "_LSTM", "_RectifyName", "_RectifyNames", "cudnn_LSTM", "layered_LSTM",
 ]
 
 
@@ -236,9 +236,19 @@ class LSTMWithAttentionCell(_WithAttentionCell):
 
 
 class MILSTMWithAttentionCell(_WithAttentionCell):
-    """An AttentionCell with a MILSTM as decoder."""
+    """An AttentionCell with a MILSTM as decoder. As in Caffe2, encoder_lengths is not the third
+    argument; here it is the last."""
 
     _decoder = MILSTMCell
+
+    def __init__(self, encoder_output_dim, encoder_outputs, decoder_input_dim, decoder_state_dim,
+                 name, attention_type, weighted_encoder_outputs, forget_bias,
+                 lstm_memory_optimization, attention_memory_optimization, forward_only=False,
+                 encoder_lengths=None):
+        super().__init__(
+            encoder_output_dim, encoder_outputs, encoder_lengths, decoder_input_dim,
+            decoder_state_dim, name, attention_type, weighted_encoder_outputs, forget_bias,
+            lstm_memory_optimization, attention_memory_optimization, forward_only)
 
 
 def _LSTM(cell_class, model, input_blob, seq_lengths, initial_states, dim_in, dim_out, scope=None,
@@ -297,6 +307,67 @@ BasicRNN = functools.partial(_LSTM, BasicRNNCell)
 MILSTM = functools.partial(_LSTM, MILSTMCell)
 LayerNormLSTM = functools.partial(_LSTM, LayerNormLSTMCell)
 LayerNormMILSTM = functools.partial(_LSTM, LayerNormMILSTMCell)
+
+
+def cudnn_LSTM(model, input_blob, initial_states, dim_in, dim_out, scope, recurrent_params=None,
+               input_params=None, num_layers=1, return_params=False):
+    """Adds layers of LSTM over sequences that all have T steps, as Caffe2 does with one operator of
+    cuDNN; here they are an LSTM each, with the parameters of one, on any device.
+
+    Args:
+      input_blob: the sequence [T, N, dim_in].
+      initial_states: blobs (hidden, cell), [num_layers, N, dim_out].
+      dim_out: units of each layer.
+      recurrent_params, input_params: {name of GetLSTMParamNames: blob}, the first values of gates,
+        the same in all layers; gates that are not named begin at random.
+      return_params: True for a fourth result (net, {"input": {name: {layer: blob}}, "recurrent":
+        ...}): the net writes the parameters of the gates to these blobs.
+
+    Returns the blobs of the output of all steps [T, N, dim_out] and of the last hidden states and
+    cells [num_layers, N, dim_out].
+    """
+    given = {"input": input_params or {}, "recurrent": recurrent_params or {}}
+    extract_net, extracted = core.Net("lstm_param_extractor"), {"input": {}, "recurrent": {}}
+    hidden, cell = (
+        _split_blob(model.net, states, num_layers, f"{scope}/initial_{kind}")
+        for kind, states in zip(("hidden", "cell"), initial_states))
+    output, last = input_blob, []
+    for layer in range(num_layers):
+        layer_scope = scope if num_layers == 1 else f"{scope}/layer_{layer}"
+        output, last_hidden, _, last_cell, blobs = LSTM(
+            model, output, None, (hidden[layer], cell[layer]), dim_out if layer else dim_in,
+            dim_out, scope=layer_scope, return_params=True)
+        last.append((last_hidden, last_cell))
+        for part, kinds in blobs.items():
+            for kind, blob in kinds.items():
+                names = GetLSTMParamNames()[kind]
+                blob = core.ScopedBlobReference(blob)
+                _set_gates(model.param_init_net, blob, names, given[part])
+                extract_net.AddExternalInput(blob)
+                for name, gate in zip(names, _split_blob(extract_net, blob, 4, f"{blob}_gate")):
+                    extracted[part].setdefault(name, {})[layer] = gate
+    hidden, cell = (
+        model.net.Concat(list(states), [f"{scope}/last_{kind}", f"{scope}/last_{kind}_dims"],
+                         axis=0)[0]
+        for kind, states in zip(("hidden", "cell"), zip(*last)))
+    results = (output, hidden, cell)
+    return (*results, (extract_net, extracted)) if return_params else results
+
+
+def _split_blob(net, blob, number, prefix):
+    """Equal parts of a blob along its first dimension, as a list."""
+    if number == 1:
+        return [blob]
+    return list(net.Split([blob], [f"{prefix}_{i}" for i in range(number)], axis=0))
+
+
+def _set_gates(init_net, blob, names, given):
+    """Sets the gates of a joint parameter for which blobs are given."""
+    if any(name in given for name in names):
+        gates = _split_blob(init_net, blob, len(names), f"{blob}_first")
+        gates = [init_net.ResizeLike([given[name], gate]) if name in given else gate
+                 for name, gate in zip(names, gates)]
+        init_net.Concat(gates, [blob, f"{blob}_dims"], axis=0)
 
 
 def LSTMWithAttention(model, decoder_inputs, decoder_input_lengths, initial_decoder_hidden_state,
