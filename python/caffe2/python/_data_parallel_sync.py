@@ -22,6 +22,7 @@ from caffe2.python._data_parallel_replicas import (
 log = logging.getLogger("data_parallel_model")
 
 _DEFAULT_TIMEOUT_SEC = 30
+_DEFAULT_BARRIER_NET_TIMEOUT_SEC = 300
 _ALLREDUCE_WORLD = "allreduce_0_cw"
 _BROADCAST_WORLD = "broadcast_0_cw"
 
@@ -220,15 +221,49 @@ def sum_params(model, net, names):
                 timeout_ms=_DEFAULT_TIMEOUT_SEC * 1000)
 
 
-def _create_common_world(model, net, name, timeout_sec):
+def _create_common_world(rendezvous, net, name, timeout_sec):
     """Adds the connection of all shards, under a name that none had before."""
-    rendezvous = model._rendezvous
     return net.CreateCommonWorld(
         core.BlobReference(str(rendezvous["kv_handler"])), core.BlobReference(name),
         name=f"{name}_op", size=rendezvous["num_shards"], rank=rendezvous["shard_id"],
         engine="GLOO", timeout_ms=int(timeout_sec * 1000),
         transport=rendezvous.get("transport", "tcp"),
         interface=rendezvous.get("interface") or "")
+
+
+class CollectivesConcurrencyControl:
+    """Common worlds that collective operators take in turn, each behind the one before it.
+
+    Args:
+      name: of the common worlds: "<name>_<number>_cw".
+      max_concurrent_context: how many there are, and how many operators may run at once.
+      param_init_net: the net that makes them, when they are first needed.
+      rendezvous: as data_parallel_model.Parallelize takes it.
+    """
+
+    def __init__(self, name, max_concurrent_context, param_init_net, rendezvous):
+        self.name = name
+        self.param_init_net = param_init_net
+        self.max_concurrent_context = max_concurrent_context
+        self.counter = 0
+        self.common_worlds = []
+        self.control_inputs = []
+        self.rendezvous = rendezvous
+
+    def get_control_and_context(self, control_output_blob):
+        """(common world, control input) of the next operator, whose output is
+        `control_output_blob`. The control input is the output of the operator that had the common
+        world before, or None."""
+        slot = self.counter % self.max_concurrent_context
+        self.counter += 1
+        if slot == len(self.common_worlds):
+            self.common_worlds.append(_create_common_world(
+                self.rendezvous, self.param_init_net, f"{self.name}_{slot}_cw",
+                _DEFAULT_TIMEOUT_SEC))
+            self.control_inputs.append(control_output_blob)
+            return self.common_worlds[slot], None
+        previous, self.control_inputs[slot] = self.control_inputs[slot], control_output_blob
+        return self.common_worlds[slot], previous
 
 
 _barriers_made = 0
@@ -240,7 +275,8 @@ def create_barrier_net(model, init_net, name, timeout_sec):
     suffix = f"_{_barriers_made}" if _barriers_made else ""
     _barriers_made += 1
     with core.DeviceScope(core.DeviceOption(caffe2_pb2.CPU)):
-        world = _create_common_world(model, init_net, f"{name}_barrier_cw{suffix}", timeout_sec)
+        world = _create_common_world(
+            model._rendezvous, init_net, f"{name}_barrier_cw{suffix}", timeout_sec)
         net = core.Net(f"{name}_barrier_net")
         net.Barrier(world, [], engine="GLOO", name=f"{name}_barrier",
                     timeout_ms=int(timeout_sec * 1000))
@@ -259,7 +295,8 @@ def same_on_all_shards(model, blob, timeout_sec=_DEFAULT_TIMEOUT_SEC):
     net = core.Net(name)
     first = net.EnsureCPUOutput(core.BlobReference(str(blob)), core.BlobReference(name))
     with core.DeviceScope(core.DeviceOption(caffe2_pb2.CPU)):
-        world = _create_common_world(model, net, f"{net.Name()}_cw", timeout_sec)
+        world = _create_common_world(
+            model._rendezvous, net, f"{net.Name()}_cw", timeout_sec)
         net.Broadcast([world, first], [first], engine="GLOO")
     workspace.RunNetOnce(net)
     own, expected = workspace.FetchBlob(str(blob)), workspace.FetchBlob(name)

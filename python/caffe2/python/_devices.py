@@ -27,6 +27,25 @@ def InferOpBlobDevices(op):
     return [inputs] * len(op.input), [outputs] * len(op.output)
 
 
+def InferOpBlobDevicesAsDict(op):
+    """({input: DeviceOption}, {output: DeviceOption}) of an OperatorDef."""
+    inputs, outputs = InferOpBlobDevices(op)
+    return dict(zip(op.input, inputs)), dict(zip(op.output, outputs))
+
+
+def InferOpDeviceAsBlobDevices(op):
+    """InferOpBlobDevices as if all blobs were on the device of the operator."""
+    return [op.device_option] * len(op.input), [op.device_option] * len(op.output)
+
+
+def update_placeholder_op_output(op, blob_to_device):
+    """Renames the outputs of an operator that writes on the host (Recv), in place: blobs that
+    `blob_to_device`, {blob: DeviceOption}, has on another device get "_cpu" behind their names."""
+    for i, blob in enumerate(op.output):
+        if blob in blob_to_device and blob_to_device[blob].device_type != caffe2_pb2.CPU:
+            op.output[i] = blob + "_cpu"
+
+
 def InferBlobDevices(net):
     """{blob: DeviceOption of the operator that wrote it last}."""
     return {blob: device for op in net.Proto().op

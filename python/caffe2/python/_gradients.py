@@ -10,6 +10,22 @@ from caffe2.python._operator_def import BlobReference
 GradientSlice = collections.namedtuple("GradientSlice", ["indices", "values"])
 
 
+# Which operator, and which of its outputs, makes a gradient, on which device; of a sparse one: its
+# indices, and its values.
+GradGenMeta = collections.namedtuple("GradGenMeta", ["grad_op", "idx", "gradient", "device_option"])
+SparseGradGenMeta = collections.namedtuple("SparseGradGenMeta", [
+    "grad_op_indices", "idx_indices", "grad_op_values", "idx_values", "gradient", "device_option"])
+
+
+def GetIndexFromGradientList(g_list, name):
+    """The index of the gradient that is, or (GradientSlice) has as a part, the blob `name`; None
+    if there is none."""
+    for i, gradient in enumerate(g_list):
+        if name in (gradient if isinstance(gradient, GradientSlice) else (gradient,)):
+            return i
+    return None
+
+
 def _wrap(gradient):
     """A GradientWrapper from a blob, a GradientSlice or None."""
     wrapper = C.GradientWrapper()

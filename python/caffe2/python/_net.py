@@ -49,6 +49,14 @@ class Net(NetCopies, NetRecords):
         Net._net_names_used.add(name)
         return name
 
+    @staticmethod
+    def current_prefix():
+        """The name of the current NetBuilder; "" outside of one."""
+        from caffe2.python.net_builder import NetBuilder
+
+        builder = NetBuilder.current(required=False)
+        return builder.name if builder is not None else ""
+
     @classmethod
     def _reset_used_names(cls):
         cls._net_names_used.clear()
@@ -128,6 +136,10 @@ class Net(NetCopies, NetRecords):
         name = str(blob)
         return name in self._op_outputs or name in self._external_input_map
 
+    def is_external_input(self, blob):
+        """True if the blob is declared as an external input."""
+        return str(blob) in self._external_input_map
+
     def UsesBlob(self, blob):
         """True if an operator reads the blob or it is an external input."""
         name = str(blob)
@@ -187,6 +199,11 @@ class Net(NetCopies, NetRecords):
         self._net.op.extend(new_ops)
         for op in new_ops:
             self._op_outputs.update(op.output)
+
+    def extend_ops(self, new_ops):
+        """Appends OperatorDefs as they are. What they read and nothing makes is for the caller to
+        declare (AddExternalInput)."""
+        self._ExtendOps(new_ops)
 
     def AddExternalInput(self, *inputs):
         """Declares blobs that must exist before the net is made; returns their references.
@@ -396,6 +413,16 @@ class Net(NetCopies, NetRecords):
     def RunAllOnGPU(self, gpu_id=0, use_cudnn=False):
         """Places the net on a CUDA device; with `use_cudnn`, prefers the engine CUDNN."""
         place_on_gpu(self._net, gpu_id, use_cudnn)
+
+    def RunAllOnMKL(self):
+        """Places the net on devices of the type MKLDNN. As in Caffe2 without MKL, creating it fails
+        then, with the devices that its operators exist for; oneDNN works behind those of the CPU.
+        """
+        self._net.device_option.CopyFrom(caffe2_pb2.DeviceOption(device_type=caffe2_pb2.MKLDNN))
+
+    def RunAllOnIDEEP(self):
+        """Places the net on devices of the type IDEEP; see RunAllOnMKL."""
+        self._net.device_option.CopyFrom(caffe2_pb2.DeviceOption(device_type=caffe2_pb2.IDEEP))
 
     def set_rand_seed(self, seed=100, sequence_seed=True, seed_on_op_def=False):
         """Seeds the operators that the net has now, so that each run draws the same numbers.

@@ -2,7 +2,7 @@
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python._gradients import get_op_ids_in_path, get_ssa, get_undefined_blobs
-from caffe2.python._net_rewrite import OPERATORS_OF_NETS, rename_in_arguments, set_external_blobs
+from caffe2.python._net_rewrite import DEFAULT_REMAP_FUNCS, set_external_blobs
 from caffe2.python._operator_def import BlobReference, operator_tracebacks
 
 
@@ -16,7 +16,8 @@ class NetCopies:
         Args:
           blob_remap: {old blob: new blob}.
           op_id_mask: indices of the operators to keep; default all.
-          remap_funcs: {operator type: function(new op, new net, blob map)} that fixes copies.
+          remap_funcs: {operator type: function(copy of the operator, "<name>/", blob_remap)} that
+            renames in the arguments of copies, in place of those of DEFAULT_REMAP_FUNCS.
           update_external_list: True if external inputs and outputs shall be those of the kept
             operators: what they read and do not write before, what they write and do not read.
         """
@@ -33,6 +34,8 @@ class NetCopies:
             new_proto.ClearField(field)
         new_proto.external_input.extend(renamed(proto.external_input))
         new_proto.external_output.extend(renamed(proto.external_output))
+        functions = {**DEFAULT_REMAP_FUNCS, **(remap_funcs or {})}
+        prefix = name + "/" if name else ""
         kept = range(len(proto.op)) if op_id_mask is None else op_id_mask
         for index in kept:
             op = new_proto.op.add()
@@ -41,16 +44,13 @@ class NetCopies:
             op.ClearField("output")
             op.input.extend(renamed(proto.op[index].input))
             op.output.extend(renamed(proto.op[index].output))
-            if remap and op.type in OPERATORS_OF_NETS:
-                rename_in_arguments(op, remap)
+            if op.type in functions:
+                functions[op.type](op, prefix, remap)
         if update_external_list:
             set_external_blobs(new_proto)
         new_net = type(self)(new_proto)
         operator_tracebacks[new_net.Name()] = {
             new: operator_tracebacks[self.Name()].get(old, []) for new, old in enumerate(kept)}
-        for op in new_net._net.op if remap_funcs else ():
-            if op.type in remap_funcs:
-                remap_funcs[op.type](op, new_net, remap)
         new_net._attr_dict.update(self._attr_dict)
         if keep_schema:
             new_net._input_record, new_net._output_record = self._input_record, self._output_record

@@ -37,6 +37,20 @@ class NetRecords:
             if blob not in self.external_outputs:
                 self.AddExternalOutput(blob)
 
+    def recover_input_record_by_prefix(self, prefix):
+        """Makes the external inputs that begin with `prefix` the input record; their names behind
+        it are those of the columns. Nothing if there are none."""
+        record = _record_by_prefix(self.external_inputs, prefix)
+        if record is not None:
+            self.set_input_record(record)
+
+    def recover_output_record_by_prefix(self, prefix):
+        """Makes the external outputs that begin with `prefix` the output record; their names
+        behind it are those of the columns. Nothing if there are none."""
+        record = _record_by_prefix(self.external_outputs, prefix)
+        if record is not None:
+            self.set_output_record(record)
+
     def AppendOutputRecordField(self, field_name, record):
         """Adds a field to the output record. Raises ValueError if there is none."""
         from caffe2.python import schema
@@ -54,3 +68,12 @@ class NetRecords:
     def get_attributes(self, name):
         """The objects of add_attribute under a name: a list."""
         return self._attr_dict.get(name, [])
+
+
+def _record_by_prefix(blobs, prefix):
+    from caffe2.python import schema
+
+    columns = {str(blob)[len(prefix):]: blob for blob in blobs if str(blob).startswith(prefix)}
+    if not columns:
+        return None
+    return schema.from_column_list(list(columns), col_blobs=list(columns.values()))

@@ -3,23 +3,39 @@
 from caffe2.proto import caffe2_pb2
 from caffe2.python._operator_def import DeviceOption
 
-# Operators that hold nets over the same blobs, or names of blobs, in arguments.
-OPERATORS_OF_NETS = {"If", "AsyncIf", "While", "RecurrentNetwork", "RecurrentNetworkGradient"}
-
 
 def rename_in_arguments(op, remap):
     """Renames blobs in the arguments of an operator, in place: {old: new}."""
-    for argument in op.arg:
+    for argument in op.arg if remap else ():
         argument.strings[:] = [
             remap.get(text.decode(), text.decode()).encode() for text in argument.strings]
         for nested in argument.n.op if argument.HasField("n") else ():
             nested.input[:] = [remap.get(blob, blob) for blob in nested.input]
             nested.output[:] = [remap.get(blob, blob) for blob in nested.output]
-            if nested.type in OPERATORS_OF_NETS:
+            if nested.type in DEFAULT_REMAP_FUNCS:
                 rename_in_arguments(nested, remap)
         if argument.HasField("n"):
             for blobs in (argument.n.external_input, argument.n.external_output):
                 blobs[:] = [remap.get(blob, blob) for blob in blobs]
+
+
+def recurrent_network_op_remap(op, prefix, blob_remap):
+    """Renames blobs in the arguments of RecurrentNetwork or its gradient, in place: {old: new}.
+    `prefix` is not used."""
+    rename_in_arguments(op, blob_remap)
+
+
+def control_op_remap(op, prefix, blob_remap):
+    """Renames blobs in the nets of If, AsyncIf or While, in place: {old: new}. `prefix` is not
+    used."""
+    rename_in_arguments(op, blob_remap)
+
+
+# What Net.Clone calls, unless it is given another function for a type of operators.
+DEFAULT_REMAP_FUNCS = {
+    **dict.fromkeys(("RecurrentNetwork", "RecurrentNetworkGradient"), recurrent_network_op_remap),
+    **dict.fromkeys(("If", "AsyncIf", "While"), control_op_remap),
+}
 
 
 def set_external_blobs(proto):

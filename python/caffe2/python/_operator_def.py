@@ -225,6 +225,18 @@ class BlobReference:
         return sorted({*super().__dir__(), *(_REGISTERED_OPERATORS if self._from_net else ())})
 
 
+def output_to_list(op_output):
+    """What an operator returned, a BlobReference or several, as a list.
+
+    Raises TypeError for anything else.
+    """
+    if isinstance(op_output, BlobReference):
+        return [op_output]
+    if isinstance(op_output, (list, tuple)):
+        return list(op_output)
+    raise TypeError(f"expects a BlobReference or several, got {op_output!r}")
+
+
 def rectify_blobs(blobs, net=None):
     """A list of BlobReference from one blob or a list of them; strings get the name scope.
 

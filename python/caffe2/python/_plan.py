@@ -13,6 +13,13 @@ def _as_list(item):
     return list(item) if isinstance(item, (list, tuple)) else [item]
 
 
+def get_net_name(netlike):
+    """The name of a Net or NetDef; anything else as it is."""
+    if isinstance(netlike, Net):
+        return netlike.Name()
+    return netlike.name if isinstance(netlike, caffe2_pb2.NetDef) else netlike
+
+
 class ExecutionStep:
     """What to run, how often and in which order: nets, or substeps."""
 

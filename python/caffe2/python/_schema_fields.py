@@ -48,6 +48,11 @@ class Field:
         base = 0 if parent is None else parent._child_base_id(place)
         return base if child_index is None else base + self._field_offsets[child_index]
 
+    def slice(self):
+        """The range of the field's columns among those of the root: ``columns[field.slice()]``."""
+        first = self._child_base_id()
+        return slice(first, first + len(self.field_names()))
+
     def field_names(self):
         """The names of the columns, depth first."""
         raise NotImplementedError("Field is abstract")

@@ -6,17 +6,24 @@ from caffe2.python import _operator_def, scope, utils
 from caffe2.python._devices import (
     InferBlobDevices,
     InferOpBlobDevices,
+    InferOpBlobDevicesAsDict,
+    InferOpDeviceAsBlobDevices,
     InjectCrossDeviceCopies,
     InjectDeviceCopiesAmongNets,
     InjectDeviceCopiesAmongNetsWithoutB2D,
     RemapEntry,
     copy_func_between_devices,
     device_equal,
+    update_placeholder_op_output,
 )
 from caffe2.python._gradients import (
     IR,
+    GetIndexFromGradientList,
+    GradGenMeta,
     GradientRegistry,
     GradientSlice,
+    OpSSA,
+    SparseGradGenMeta,
     get_op_ids_in_path,
     get_output_producers,
     get_ssa,
@@ -24,6 +31,11 @@ from caffe2.python._gradients import (
 )
 from caffe2.python._net import Net, remap_input
 from caffe2.python._net_copies import clone_and_bind_net
+from caffe2.python._net_rewrite import (
+    DEFAULT_REMAP_FUNCS,
+    control_op_remap,
+    recurrent_network_op_remap,
+)
 from caffe2.python._operator_def import (
     BlobReference,
     CreateOperator,
@@ -38,12 +50,14 @@ from caffe2.python._operator_def import (
     TriggerLazyImport,
     UnknownArgumentWarning,
     device_option_equal,
+    output_to_list,
 )
 from caffe2.python._plan import (
     ExecutionStep,
     Plan,
     add_nets_in_order,
     execution_step,
+    get_net_name,
     scoped_execution_step,
     to_execution_step,
 )
@@ -60,7 +74,10 @@ __all__ = [
     "RegisterLazyImport", "remap_input", "remap_proto", "RemapEntry", "scope",
     "scoped_execution_step", "ScopedBlobReference", "ScopedName", "SetEnginePref",
     "SetGlobalEnginePref", "SetOpEnginePref", "SetPerOpEnginePref", "to_execution_step",
-    "TriggerLazyImport", "UnknownArgumentWarning", "utils",
+    "TriggerLazyImport", "UnknownArgumentWarning", "control_op_remap", "DEFAULT_REMAP_FUNCS",
+    "get_net_name", "GetIndexFromGradientList", "GradGenMeta", "InferOpBlobDevicesAsDict",
+    "InferOpDeviceAsBlobDevices", "OpSSA", "output_to_list", "recurrent_network_op_remap",
+    "SparseGradGenMeta", "update_placeholder_op_output", "utils",
 ]
 
 NameScope = scope.NameScope

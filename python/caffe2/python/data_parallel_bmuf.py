@@ -33,7 +33,8 @@ def Parallelize_BMUF(model_helper_obj, input_builder_fun, forward_pass_builder_f
                      use_nccl=False, nesterov=False, optimize_gradient_memory=False,
                      reset_momentum_sgd=False, warmup_iterations=None,
                      max_concurrent_distributed_ops=4, add_blobs_to_sync=None,
-                     num_threads_per_device=4, cpu_device=False, barrier_net_timeout_sec=300):
+                     num_threads_per_device=4, cpu_device=False,
+                     barrier_net_timeout_sec=sync._DEFAULT_BARRIER_NET_TIMEOUT_SEC):
     """Makes a model that every device trains by itself for some iterations, after which the
     parameters of all are averaged into a global model with momentum:
 

@@ -26,6 +26,10 @@ from caffe2.python._data_parallel_replicas import (
     stripBlobName,
     validate_params,
 )
+from caffe2.python._data_parallel_sync import (
+    _DEFAULT_BARRIER_NET_TIMEOUT_SEC,
+    CollectivesConcurrencyControl,
+)
 from caffe2.python.data_parallel_bmuf import (
     Parallelize_BMUF,
     Parallelize_CPU_BMUF,
@@ -33,11 +37,13 @@ from caffe2.python.data_parallel_bmuf import (
 )
 
 __all__ = [
-    "AddBlobSync", "AddDistributedBlobSync", "ConvertNetForDevice", "ExtractPredictorNet",
+    "AddBlobSync", "AddDistributedBlobSync", "CollectivesConcurrencyControl",
+    "ConvertNetForDevice", "CreateNet", "ExtractPredictorNet",
     "FinalizeAfterCheckpoint", "GetCheckpointParams", "GetLearningRateBlobNames",
     "OptimizeGradientMemory", "Parallelize", "Parallelize_BMUF", "Parallelize_CPU",
-    "Parallelize_CPU_BMUF", "Parallelize_GPU", "Parallelize_GPU_BMUF", "RunInitNet", "RunNet",
-    "RunWarmup", "Synchronize", "stripBlobName",
+    "Parallelize_CPU_BMUF", "Parallelize_GPU", "Parallelize_GPU_BMUF", "Parallelize_iDeep",
+    "RunInitNet", "RunNet", "RunWarmup", "Synchronize", "stripBlobName",
+    "_DEFAULT_BARRIER_NET_TIMEOUT_SEC",
 ]
 
 log = logging.getLogger("data_parallel_model")
@@ -55,14 +61,21 @@ def Parallelize_CPU(*args, **kwargs):
     Parallelize(*args, **kwargs)
 
 
+def Parallelize_iDeep(*args, **kwargs):
+    """Parallelize_CPU: there are no devices of iDeep; oneDNN works behind operators of the CPU."""
+    kwargs["ideep"] = True
+    Parallelize(*args, **kwargs)
+
+
 def Parallelize(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
                 param_update_builder_fun=None, optimizer_builder_fun=None,
-                post_sync_builder_fun=None, devices=None, rendezvous=None, net_type="dag",
+                post_sync_builder_fun=None, pre_grad_net_transformer_fun=None,
+                net_transformer_fun=None, devices=None, rendezvous=None, net_type="dag",
                 broadcast_computed_params=True, optimize_gradient_memory=False,
                 dynamic_memory_management=False, blobs_to_keep=None, use_nccl=False,
-                max_concurrent_distributed_ops=16, cpu_device=False, num_threads_per_device=4,
-                shared_model=False, combine_spatial_bn=False, pre_grad_net_transformer_fun=None,
-                net_transformer_fun=None, ideep=False, barrier_net_timeout_sec=300):
+                max_concurrent_distributed_ops=16, cpu_device=False, ideep=False,
+                num_threads_per_device=4, shared_model=False, combine_spatial_bn=False,
+                barrier_net_timeout_sec=_DEFAULT_BARRIER_NET_TIMEOUT_SEC):
     """Makes a model data parallel.
 
     Args:
@@ -74,6 +87,8 @@ def Parallelize(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
       optimizer_builder_fun: function(model), called once, that adds an optimizer for all and
         returns it. Without both the model is for testing: no gradients.
       post_sync_builder_fun: function(model), for each replica, after the parameters are equal.
+      pre_grad_net_transformer_fun: function(model), called before the gradients are added.
+      net_transformer_fun: function(model, number of devices, prefix, device type), after it.
       devices: numbers of the devices; default: all GPUs, or one CPU replica for each core.
       rendezvous: None for one process, else a dict with num_shards, shard_id, kv_handler (blob of a
         RedisStoreHandlerCreate or FileStoreHandlerCreate), engine ("GLOO", or "NCCL" for shards
@@ -87,12 +102,10 @@ def Parallelize(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
       use_nccl, max_concurrent_distributed_ops: without effect: the GPUs of a shard always sum by
         NCCL, sums are grouped into buckets, and one order of them holds on all shards.
       cpu_device: replicas run on the CPU.
+      ideep: another name of cpu_device.
       num_threads_per_device: threads of the executor.
       shared_model: CPU replicas share one copy of the parameters.
       combine_spatial_bn: SpatialBN normalizes over the batches of all devices of the shard.
-      pre_grad_net_transformer_fun: function(model), called before the gradients are added.
-      net_transformer_fun: function(model, number of devices, prefix, device type), after it.
-      ideep: another name of cpu_device.
       barrier_net_timeout_sec: how long RunNet waits for other shards before its first iteration.
 
     Raises ValueError for contradicting arguments or replicas that differ; RuntimeError if a CUDA
@@ -264,12 +277,17 @@ def _note_replicas(model, blobs):
 # -- Running ---------------------------------------------------------------------------------------
 
 
+def CreateNet(model, overwrite=False):
+    """Creates the nets that RunNet runs; with `overwrite`, in place of those of their names."""
+    for net in model._data_parallel_model_nets:
+        workspace.CreateNet(net[0] if isinstance(net, tuple) else net, overwrite=overwrite)
+
+
 def RunInitNet(model):
     """Runs the init nets of the model and creates the nets that RunNet runs."""
     for net in model._data_parallel_model_init_nets:
         workspace.RunNetOnce(net)
-    for net in model._data_parallel_model_nets:
-        workspace.CreateNet(net[0] if isinstance(net, tuple) else net)
+    CreateNet(model)
 
 
 def RunWarmup(model):
@@ -290,7 +308,7 @@ def RunNet(model, num_iterations):
             workspace.RunNet(net.Proto().name)
 
 
-def Synchronize(model, timeout_sec=sync._DEFAULT_TIMEOUT_SEC):
+def Synchronize(model, timeout_sec=_DEFAULT_BARRIER_NET_TIMEOUT_SEC):
     """Waits until all shards have come here; nothing for one shard.
 
     Raises RuntimeError if one does not within `timeout_sec` seconds, ValueError if the time differs
@@ -334,10 +352,12 @@ def GetCheckpointParams(model):
     return kept
 
 
-def FinalizeAfterCheckpoint(model, blobs=None):
+def FinalizeAfterCheckpoint(model, blobs=None, cpu_mode=False):
     """Gives the blobs of the first device of shard 0, after they were loaded, to all others.
 
-    `blobs`: default: all that the init net fills.
+    Args:
+      blobs: default: all that the init net fills.
+      cpu_mode: without effect: the copies are made on the devices of the model.
     """
     if model._checkpoint_net is None:
         names = blobs_of_init_net(model)[1] if blobs is None else sorted(

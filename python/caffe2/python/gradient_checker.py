@@ -5,6 +5,12 @@ import numpy as np
 from caffe2.python import core, net_drawer, workspace
 
 
+def getGradientForOp(op):
+    """(gradient OperatorDefs, input gradients) of an operator, where the gradient of an output "y"
+    is "y_grad"."""
+    return core.GradientRegistry.GetGradientForOp(op, [name + "_grad" for name in op.output])
+
+
 class _Function:
     """The loss 0.5 * sum(y^2) over outputs of operators, and its gradient at the inputs."""
 
@@ -87,14 +93,14 @@ class GradientChecker:
                              [op.output[i] for i in outputs_with_grads])
         return function.loss(inputs), function.gradient(inputs, input_to_grad)
 
-    def CheckSimple(self, op, inputs, outputs_to_check, outputs_with_grads, grad_ops=None,
+    def CheckSimple(self, op, inputs, input_to_check, outputs_with_grads, grad_ops=None,
                     input_device_options=None, ensure_outputs_are_inferred=False):
         """Checks the gradient of an operator at one input.
 
         Args:
           op: the OperatorDef.
           inputs: arrays, one for each input.
-          outputs_to_check: the index of the input whose gradient is checked.
+          input_to_check: the index of the input whose gradient is checked.
           outputs_with_grads: indices of the outputs that the loss is made of.
           grad_ops: (gradient operators, gradients of the inputs); default: the registered ones.
 
@@ -107,13 +113,13 @@ class GradientChecker:
         for i in outputs_with_grads:
             g_output[i] = op.output[i] + "_grad"
         backward, g_input = grad_ops or core.GradientRegistry.GetGradientForOp(op, g_output)
-        if g_input[outputs_to_check] is None:
-            raise ValueError(f"{op.type} has no gradient at input {outputs_to_check}")
+        if g_input[input_to_check] is None:
+            raise ValueError(f"{op.type} has no gradient at input {input_to_check}")
         function = _Function([op], backward, list(op.input), g_input,
                              [op.output[i] for i in outputs_with_grads])
         with workspace.WorkspaceGuard(self._workspace_name):
-            estimate = _estimate(function.loss, inputs, outputs_to_check, self._stepsize)
-            gradient = function.gradient(inputs, outputs_to_check)
+            estimate = _estimate(function.loss, inputs, input_to_check, self._stepsize)
+            gradient = function.gradient(inputs, input_to_check)
             workspace.ResetWorkspace()
         if gradient.shape != estimate.shape:
             raise ValueError(f"the gradient of {op.type} has shape {gradient.shape}, its input "

@@ -46,6 +46,21 @@ def _devices(options):
     return {"gc": st.sampled_from(options) if options else st.nothing(), "dc": st.just(options)}
 
 
+def device_checker_device_options():
+    """A strategy: the list of all device options."""
+    return st.just(device_options)
+
+
+def gradient_checker_device_option():
+    """A strategy: one of the device options."""
+    return st.sampled_from(device_options)
+
+
+def to_float32(x):
+    """The number rounded to float32, as a float."""
+    return float(np.float32(x))
+
+
 gcs = _devices(device_options)
 gcs_cpu_only = _devices([cpu_do])
 gcs_gpu_only = gcs_cuda_only = _devices(_gpu_options)
@@ -209,6 +224,24 @@ def runOpBenchmark(device_option, op, inputs, input_device_options=None, iterati
             workspace.RunNet(net)
             times.append((time.perf_counter() - begin) * 1e3)
         return times
+
+
+def runOpOnInput(device_option, op, inputs, input_device_options=None):
+    """The outputs, a list, of a run of a copy of the operator on a device.
+
+    `input_device_options`: {input: DeviceOption}; default: where the operator reads them.
+    Raises ValueError if there are fewer values than inputs.
+    """
+    copy = caffe2_pb2.OperatorDef()
+    copy.CopyFrom(op)
+    copy.device_option.CopyFrom(device_option)
+    if len(op.input) > len(inputs):
+        raise ValueError(f"{len(inputs)} values for {len(op.input)} inputs")
+    with temp_workspace():
+        _feed(copy, inputs, device_option,
+              input_device_options or core.InferOpBlobDevicesAsDict(copy)[0])
+        workspace.RunOperatorOnce(copy)
+        return workspace.FetchBlobs(copy.output)
 
 
 def _feed(op, inputs, device_option, input_device_options=None):

@@ -60,6 +60,10 @@ class Session:
             setattr(runnable, slot, compiled)
         self._run_compiled(compiled.obj)
 
+    def fetch_output(self, output):
+        """The value of an output blob of a task that ran; for subclasses to say how."""
+        raise NotImplementedError(f"{type(self).__name__} does not fetch outputs")
+
     def close(self):
         """Ends the session: nothing runs in it any more."""
         if self.is_open():
@@ -106,11 +110,12 @@ class LocalSession(Session):
         outputs = [str(name) for name in output_list.names()]
         for name in outputs:
             self._ws.create_blob(name)  # here, not in the child
-        output_list.set_values(outputs, _fetch_func=self._fetch_output)
+        output_list.set_values(outputs, _fetch_func=self.fetch_output)
         if workspace_type == WorkspaceType.PRIVATE:
             workspace.C.Workspace(self._ws).run(plan)
         else:
             self._ws.run(plan)
 
-    def _fetch_output(self, output):
+    def fetch_output(self, output):
+        """The value of a blob of the session's workspace, as FetchBlob."""
         return self._ws.fetch_blob(str(output))

@@ -22,17 +22,37 @@ def _end_process(timeout_secs):
     os.kill(os.getpid(), signal.SIGINT)
 
 
+class WatcherThread(threading.Thread):
+    """A thread that ends the process unless, within `timeout_secs` seconds of its start,
+    `completed` is set and `condition` notified."""
+
+    def __init__(self, timeout_secs):
+        super().__init__(daemon=True)
+        self.timeout_secs = timeout_secs
+        self.completed = False
+        self.condition = threading.Condition()
+        self.caller_thread = threading.current_thread()
+
+    def run(self):
+        """Waits; on time-out KeyboardInterrupt, 10 seconds later an abort."""
+        with self.condition:
+            self.condition.wait_for(lambda: self.completed, self.timeout_secs)
+        if not self.completed:
+            _end_process(self.timeout_secs)
+
+
 @contextlib.contextmanager
 def CompleteInTimeOrDie(timeout_secs):
     """Ends the process (KeyboardInterrupt, 10 seconds later an abort) unless the block ends within
     `timeout_secs` seconds."""
-    watch = threading.Timer(timeout_secs, _end_process, args=(timeout_secs,))
-    watch.daemon = True
-    watch.start()
+    watcher = WatcherThread(timeout_secs)
+    watcher.start()
     try:
         yield
     finally:
-        watch.cancel()
+        with watcher.condition:
+            watcher.completed = True
+            watcher.condition.notify()
 
 
 def EuthanizeIfNecessary(timeout_secs=120):
