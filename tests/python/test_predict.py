@@ -12,7 +12,12 @@ import pytest
 from caffe2.proto import caffe2_pb2, metanet_pb2
 from caffe2.python import brew, core, net_drawer, workspace
 from caffe2.python.model_helper import ModelHelper
-from caffe2.python.predictor import mobile_exporter, predictor_exporter, predictor_py_utils
+from caffe2.python.predictor import (
+    mobile_exporter,
+    predictor_exporter,
+    predictor_py_utils,
+    serde,
+)
 from caffe2.python.predictor.predictor_constants import predictor_constants as constants
 
 
@@ -64,6 +69,66 @@ def test_blob_lists_of_models_are_replaced():
     assert predictor_py_utils.GetBlobs(meta, "inputs") == ["c"]
     with pytest.raises(KeyError, match="outputs"):
         predictor_py_utils.ReplaceBlobs(meta, "outputs", ["c"])
+
+
+def test_parts_of_a_meta_net():
+    utils, meta = predictor_py_utils, metanet_pb2.MetaNetDef()
+    utils.AddNet(meta, net_name="n", net_def=core.Net("net"))
+    utils.AddPlan(meta, plan_name="p", plan_def=core.Plan("plan"))
+    assert utils.GetNetOriginal(meta, "n").name.startswith("net")
+    assert utils.GetPlanOriginal(meta, "p").name.startswith("plan")
+    utils.AddBlobs(meta, "inputs_b", ["z", "a"])
+    utils.AddBlobs(meta, "inputs_a", ["a", "y"])
+    utils.AddBlobs(meta, "outputs", ["o"])
+    assert utils.GetBlobsByTypePrefix(meta, "inputs") == ["z", "a", "y"]
+    for value in ("first", "second"):
+        utils.AddApplicationSpecificInfo(meta, "key", value)
+    assert utils.GetApplicationSpecificInfoDict(meta) == {"key": "first"}
+    utils.SetBlobsOrder(meta, ["b", "a"])
+    utils.SetPreLoadBlobs(meta, ["c"])
+    utils.SetRequestOnlyEmbeddings(meta, ["d"])
+    assert list(utils.GetBlobsOrder(meta)) == ["b", "a"]
+    assert (list(meta.preLoadBlobs), list(meta.requestOnlyEmbeddings)) == (["c"], ["d"])
+    data = serde.serialize_protobuf_struct(meta)
+    assert serde.deserialize_protobuf_struct(data, metanet_pb2.MetaNetDef) == meta
+
+
+def test_names_of_the_parts_of_a_model():
+    helper = predictor_exporter.get_predictor_exporter_helper("small")
+    assert helper.predict_net_name() == constants.PREDICT_NET_TYPE + "_small"
+    assert helper.train_plan_name() == constants.TRAIN_PLAN_TYPE + "_small"
+    plan = predictor_exporter.PredictorExportMeta(
+        core.Plan("plan"), [], [], [], trainer_prefix="gpu")
+    assert isinstance(plan.predict_net, caffe2_pb2.PlanDef)
+    assert plan.train_init_plan_name() == "gpu_" + constants.TRAIN_INIT_PLAN_TYPE
+    assert plan.train_plan_name() == "gpu_" + constants.TRAIN_PLAN_TYPE
+    with pytest.raises(ValueError, match="not all different"):
+        predictor_exporter.PredictorExportMeta(core.Net("n"), [], ["x", "x"], [])
+
+
+def test_nets_of_a_model_have_its_shapes_and_its_number():
+    model = small_model()
+    model.net.Proto().arg.add(name="model_id", i=7)
+    ws = workspace.C.Workspace()
+    ws.feed_blob("softmax", np.zeros((4, 2), np.float32), None)
+    meta = predictor_exporter.PredictorExportMeta(
+        model.net, model.params, ["x"], ["softmax"], {"x": (1, 3)}, num_workers=3)
+    loaded = predictor_exporter.get_meta_net_def(meta, ws, db_type="manifold_db")
+    get = predictor_py_utils.GetNet
+    init, shared, predict = (get(loaded, key) for key in (
+        constants.PREDICT_INIT_NET_TYPE, constants.GLOBAL_INIT_NET_TYPE,
+        constants.PREDICT_NET_TYPE))
+    shapes = {op.output[0]: list(arg.ints) for op in init.op for arg in op.arg
+              if arg.name == "shape"}
+    assert shapes == {"x": [1, 3], "softmax": [4, 2]}
+    assert len(shared.op) == 0
+    assert predict.num_workers == 3
+    assert list(predict.external_input) == ["x", *map(str, model.params)]
+    for net in (init, shared, predict):
+        assert predictor_py_utils.GetArgumentByName(net, "model_id").i == 7
+    assert predictor_py_utils.GetArgumentByName(init, "other") is None
+    default = predictor_exporter.get_meta_net_def(meta)
+    assert [op.type for op in get(default, constants.GLOBAL_INIT_NET_TYPE).op] == ["Load"]
 
 
 def test_models_are_loaded_to_the_device_scope(tmp_path):

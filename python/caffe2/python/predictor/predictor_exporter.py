@@ -2,45 +2,57 @@
 
 import collections
 
-from caffe2.proto import caffe2_pb2, metanet_pb2
+from caffe2.proto import metanet_pb2
 from caffe2.python import core, scope, workspace
 from caffe2.python.predictor import predictor_py_utils as utils
+from caffe2.python.predictor import serde
 from caffe2.python.predictor.predictor_constants import predictor_constants
 
 _FIELDS = ["predict_net", "parameters", "inputs", "outputs", "shapes", "name", "extra_init_net",
-           "global_init_net", "net_type", "num_workers"]
+           "global_init_net", "net_type", "num_workers", "trainer_prefix"]
 
 
 class PredictorExportMeta(collections.namedtuple("PredictorExportMeta", _FIELDS)):
     """What is exported.
 
     Args:
-      predict_net: the Net (or NetDef) that predicts.
+      predict_net: the Net (or NetDef, Plan or PlanDef) that predicts.
       parameters, inputs, outputs: lists of blobs; no blob may be both parameter and input or
         output.
       shapes: {blob: shape} of inputs and outputs, which are made before the first run.
       name: of the model; distinguishes several models in one file.
       extra_init_net: a net to run once before predicting.
+      trainer_prefix: of the keys of the plans that train.
 
-    Raises ValueError for blobs that are both.
+    Raises ValueError for blobs that are both, or inputs that are named twice.
     """
 
     def __new__(cls, predict_net, parameters, inputs, outputs, shapes=None, name="",
-                extra_init_net=None, global_init_net=None, net_type=None, num_workers=None):
+                extra_init_net=None, global_init_net=None, net_type=None, num_workers=None,
+                trainer_prefix=None):
         inputs, outputs, parameters = (
             [str(blob) for blob in blobs] for blobs in (inputs, outputs, parameters))
+        if len(set(inputs)) != len(inputs):
+            raise ValueError(f"the inputs {inputs} are not all different")
         for what, blobs in (("inputs", inputs), ("outputs", outputs)):
             both = set(parameters) & set(blobs)
             if both:
                 raise ValueError(f"Parameters and {what} are required to be disjoint. "
                                  f"Intersection: {sorted(both)}")
-        proto = caffe2_pb2.NetDef()
-        proto.CopyFrom(predict_net.Proto() if isinstance(predict_net, core.Net) else predict_net)
+        if isinstance(predict_net, (core.Net, core.Plan)):
+            predict_net = predict_net.Proto()
+        proto = type(predict_net)()
+        proto.CopyFrom(predict_net)
         return super().__new__(cls, proto, parameters, inputs, outputs, shapes or {}, name,
-                               extra_init_net, global_init_net, net_type, num_workers)
+                               extra_init_net, global_init_net, net_type, num_workers,
+                               trainer_prefix)
 
     def _key(self, base):
-        return f"{base}_{self.name}" if self.name else base
+        return utils.get_comp_name(base, self.name)
+
+    def _trainer_key(self, base):
+        prefix = f"{self.trainer_prefix}_" if self.trainer_prefix else ""
+        return prefix + self._key(base)
 
     def inputs_name(self):
         """The key in the meta net of the names of the inputs."""
@@ -66,47 +78,44 @@ class PredictorExportMeta(collections.namedtuple("PredictorExportMeta", _FIELDS)
         """The key in the meta net of the net that predicts."""
         return self._key(predictor_constants.PREDICT_NET_TYPE)
 
+    def train_init_plan_name(self):
+        """The key in the meta net of the plan that prepares training."""
+        return self._trainer_key(predictor_constants.TRAIN_INIT_PLAN_TYPE)
 
-def _global_init_net(meta):
+    def train_plan_name(self):
+        """The key in the meta net of the plan that trains."""
+        return self._trainer_key(predictor_constants.TRAIN_PLAN_TYPE)
+
+
+def get_predictor_exporter_helper(submodelNetName):
+    """An empty PredictorExportMeta of a model's name, which knows the keys of its parts."""
+    return PredictorExportMeta(
+        core.Net(submodelNetName), parameters=[], inputs=[], outputs=[], name=submodelNetName)
+
+
+def _global_init_net(meta, db_type):
     net = core.Net("global-init")
-    net.Load([predictor_constants.PREDICTOR_DBREADER], meta.parameters)
+    if db_type != "manifold_db":  # such a model has its parameters loaded by the server
+        net.Load([predictor_constants.PREDICTOR_DBREADER], meta.parameters)
     proto = net.Proto()
     if meta.global_init_net:
         proto.op.extend(meta.global_init_net.Proto().op)
+    utils.AddModelIdArg(meta, proto)
     return proto
 
 
-def _predict_init_net(meta):
-    net = core.Net("predict-init")
-    for blob in [*meta.inputs, *meta.outputs]:
-        net.ConstantFill([], blob, shape=list(meta.shapes.get(blob, [0])), value=0.0)
-    if meta.extra_init_net is not None:
-        extra = meta.extra_init_net
-        net.Proto().op.extend((extra.Proto() if isinstance(extra, core.Net) else extra).op)
-    return net.Proto()
+def get_meta_net_def(predictor_export_meta, ws=None, db_type=None):
+    """The MetaNetDef of what is exported.
 
-
-def _predict_net(meta):
-    net = caffe2_pb2.NetDef()
-    net.CopyFrom(meta.predict_net)
-    net.ClearField("external_input")
-    net.ClearField("external_output")
-    net.external_input.extend([*meta.inputs, *meta.parameters])
-    net.external_output.extend(meta.outputs)
-    if meta.net_type is not None:
-        net.type = meta.net_type
-    if meta.num_workers is not None:
-        net.num_workers = meta.num_workers
-    return net
-
-
-def get_meta_net_def(predictor_export_meta, ws=None):
-    """The MetaNetDef of what is exported."""
+    Args:
+      ws: the Workspace that knows shapes which `predictor_export_meta` does not; default: none.
+      db_type: of the database to be written; for "manifold_db" no parameters are loaded.
+    """
     meta = predictor_export_meta
     meta_net_def = metanet_pb2.MetaNetDef()
-    utils.AddNet(meta_net_def, meta.predict_init_name(), _predict_init_net(meta))
-    utils.AddNet(meta_net_def, meta.global_init_name(), _global_init_net(meta))
-    utils.AddNet(meta_net_def, meta.predict_net_name(), _predict_net(meta))
+    utils.AddNet(meta_net_def, meta.predict_init_name(), utils.create_predict_init_net(ws, meta))
+    utils.AddNet(meta_net_def, meta.global_init_name(), _global_init_net(meta, db_type))
+    utils.AddNet(meta_net_def, meta.predict_net_name(), utils.create_predict_net(meta))
     utils.AddBlobs(meta_net_def, meta.parameters_name(), meta.parameters)
     utils.AddBlobs(meta_net_def, meta.inputs_name(), meta.inputs)
     utils.AddBlobs(meta_net_def, meta.outputs_name(), meta.outputs)
@@ -125,8 +134,9 @@ def save_to_db(db_type, db_destination, predictor_export_meta, use_ideep=False):
 
     `use_ideep` is without effect: parameters have one layout on the CPU.
     """
-    workspace.FeedBlob(predictor_constants.META_NET_DEF,
-                       get_meta_net_def(predictor_export_meta).SerializeToString())
+    workspace.FeedBlob(
+        predictor_constants.META_NET_DEF, serde.serialize_protobuf_struct(
+            get_meta_net_def(predictor_export_meta, db_type=db_type)))
     workspace.RunOperatorOnce(core.CreateOperator(
         "Save",
         [core.BlobReference(blob) for blob in
@@ -147,7 +157,8 @@ def load_from_db(filename, db_type, device_option=None):
         workspace.RunOperatorOnce(core.CreateOperator(
             "CreateDB", [], [reader], db=filename, db_type=db_type))
         workspace.RunOperatorOnce(core.CreateOperator("Load", [reader], [record]))
-    meta_net_def = metanet_pb2.MetaNetDef.FromString(workspace.FetchBlob(str(record)))
+    meta_net_def = serde.deserialize_protobuf_struct(
+        workspace.FetchBlob(str(record)), metanet_pb2.MetaNetDef)
     device_option = device_option or scope.CurrentDeviceScope()
     if device_option is not None:
         init_nets = (predictor_constants.GLOBAL_INIT_NET_TYPE,

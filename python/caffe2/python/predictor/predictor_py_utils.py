@@ -1,6 +1,74 @@
 """Access to the parts of a MetaNetDef by key."""
 
-from caffe2.python import core
+from caffe2.proto import caffe2_pb2
+from caffe2.python import core, scope
+
+
+def get_comp_name(string, name):
+    """The key of a part of the model `name`: "<string>_<name>", or the string if it has none."""
+    return f"{string}_{name}" if name else string
+
+
+def to_first_match_dict(kv_list):
+    """{key: value} of entries; of equal keys, the first counts."""
+    return {entry.key: entry.value for entry in kv_list[::-1]}
+
+
+def create_predict_net(predictor_export_meta):
+    """The NetDef that predicts: inputs and parameters are its external inputs, outputs its external
+    outputs."""
+    meta = predictor_export_meta
+    net = caffe2_pb2.NetDef()
+    net.CopyFrom(meta.predict_net)
+    net.name = net.name or "predict"
+    net.external_input[:] = [*meta.inputs, *meta.parameters]
+    net.external_output[:] = meta.outputs
+    if meta.net_type is not None:
+        net.type = meta.net_type
+    if meta.num_workers is not None:
+        net.num_workers = meta.num_workers
+    return net
+
+
+def create_predict_init_net(ws, predictor_export_meta):
+    """The NetDef that makes the inputs and outputs, of zeros, and runs extra_init_net.
+
+    Args:
+      ws: a Workspace, or None: has the blobs whose shapes the meta data does not give. What is in
+        neither has the shape [0].
+    """
+    meta, net = predictor_export_meta, core.Net("predict-init")
+    with scope.EmptyDeviceScope():
+        for blob in [*meta.inputs, *meta.outputs]:
+            net.ConstantFill([], blob, shape=_shape_of(ws, blob, meta.shapes), value=0.0)
+    proto = net.Proto()
+    if meta.extra_init_net is not None:
+        extra = meta.extra_init_net
+        proto.op.extend((extra.Proto() if isinstance(extra, core.Net) else extra).op)
+    AddModelIdArg(meta, proto)
+    return proto
+
+
+def _shape_of(ws, blob, shapes):
+    if blob in shapes:
+        return list(shapes[blob])
+    if ws is not None and ws.has_blob(blob):
+        return list(getattr(ws.fetch_blob(blob), "shape", [0]))
+    return [0]
+
+
+def GetArgumentByName(net_def, arg_name):
+    """The argument of a NetDef, or None."""
+    return next((arg for arg in net_def.arg if arg.name == arg_name), None)
+
+
+def AddModelIdArg(meta_net_def, net_def):
+    """Gives a NetDef the argument model_id, an integer, of `meta_net_def.predict_net`, if it has
+    one."""
+    model_id = GetArgumentByName(meta_net_def.predict_net, "model_id")
+    if model_id is not None:
+        own = GetArgumentByName(net_def, "model_id") or net_def.arg.add(name="model_id")
+        own.i = model_id.i
 
 
 def _value(entries, key, what):
@@ -35,14 +103,26 @@ def GetPlan(meta_net_def, key):
     return _value(meta_net_def.plans, key, "plan")
 
 
-def AddNet(meta_net_def, net_name, net):
+GetNetOriginal, GetPlanOriginal = GetNet, GetPlan
+
+
+def GetBlobsByTypePrefix(meta_net_def, blob_type_prefix):
+    """The distinct blob names of all keys with a prefix, in order."""
+    return list(dict.fromkeys(
+        blob for entry in meta_net_def.blobs if entry.key.startswith(blob_type_prefix)
+        for blob in entry.value))
+
+
+def AddNet(meta_net_def, net_name, net_def):
     """Adds a Net or NetDef under a key. Raises ValueError if there is one."""
-    _set(meta_net_def.nets, net_name, net.Proto() if isinstance(net, core.Net) else net)
+    _set(meta_net_def.nets, net_name,
+         net_def.Proto() if isinstance(net_def, core.Net) else net_def)
 
 
-def AddPlan(meta_net_def, plan_name, plan):
+def AddPlan(meta_net_def, plan_name, plan_def):
     """Adds a Plan or PlanDef under a key. Raises ValueError if there is one."""
-    _set(meta_net_def.plans, plan_name, plan.Proto() if isinstance(plan, core.Plan) else plan)
+    _set(meta_net_def.plans, plan_name,
+         plan_def.Proto() if isinstance(plan_def, core.Plan) else plan_def)
 
 
 def AddBlobs(meta_net_def, blob_name, blob_def):
@@ -72,6 +152,31 @@ def GetApplicationSpecificInfo(meta_net_def, key):
     return None
 
 
+def GetApplicationSpecificInfoDict(meta_net_def):
+    """{key: text}; of equal keys, the first counts."""
+    return to_first_match_dict(meta_net_def.applicationSpecificInfo)
+
+
 def AddApplicationSpecificInfo(meta_net_def, key, value):
     """Adds text under a key."""
     meta_net_def.applicationSpecificInfo.add(key=key, value=value)
+
+
+def GetBlobsOrder(meta_net_def):
+    """The blob names that SetBlobsOrder added."""
+    return meta_net_def.blobsOrder
+
+
+def SetBlobsOrder(meta_net_def, blobs_order):
+    """Appends blob names, in the order in which a server loads them."""
+    meta_net_def.blobsOrder.extend(blobs_order)
+
+
+def SetPreLoadBlobs(meta_net_def, pre_load_blobs):
+    """Appends the names of blobs that a server loads first."""
+    meta_net_def.preLoadBlobs.extend(pre_load_blobs)
+
+
+def SetRequestOnlyEmbeddings(meta_net_def, request_only_embeddings):
+    """Appends the names of embeddings that depend on the request alone."""
+    meta_net_def.requestOnlyEmbeddings.extend(request_only_embeddings)
