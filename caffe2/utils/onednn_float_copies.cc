@@ -24,9 +24,9 @@ bool MultipliesBFloat16() {
                                     dnnl::memory::format_tag::ab);
     try {
 #if DNNL_VERSION_MAJOR >= 3
-      dnnl::matmul::primitive_desc(CpuEngine(), square, square, square);
+      const dnnl::matmul::primitive_desc product(CpuEngine(), square, square, square);
 #else
-      dnnl::matmul::primitive_desc({square, square, square}, CpuEngine());
+      const dnnl::matmul::primitive_desc product({square, square, square}, CpuEngine());
 #endif
       return true;
     } catch (const dnnl::error&) {
