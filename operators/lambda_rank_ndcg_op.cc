@@ -34,7 +34,9 @@ OPERATOR_SCHEMA(LambdaRankNdcg)
     .SetDoc(
         "LambdaRank (Wu et al., 2010): for each list the sum over pairs of |gain and discount "
         "that swapping them changes| * log(1 + e^-(margin of the more relevant one)), divided by "
-        "the ideal gain. As in Caffe2 the loss counts every pair twice, but the gradient once.")
+        "the ideal gain. As in Caffe2 the loss counts every pair twice, but the gradient once. On "
+        "CUDA devices "
+        "gains are float, and those of relevances from 128 on infinite.")
     .Arg("use_ndcg_as_loss",
          "(bool, default 0) 1: the loss is the gain that is lost; the gradient is the same.")
     .Arg("use_idcg_normalization", "(bool, default 1) Divides by the ideal gain.")

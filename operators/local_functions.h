@@ -41,11 +41,13 @@ struct LocalProducts {
     const int64_t m = l.channels_last ? at % l.outputs : at / l.positions;
     const int64_t p = l.channels_last ? at / l.outputs : at % l.positions;
     float sum = bias == nullptr ? 0.f : bias[p * l.outputs + m];
+    const int64_t first = m / l.rows() * l.depth(), filter_step = l.channels_last ? 1 : l.window,
+                  x_step = l.channels_last ? 1 : l.pixels;
     for (int64_t k = 0; k < l.window; ++k) {
       const int64_t pixel = source[p * l.window + k];
-      for (int64_t c = 0; pixel >= 0 && c < l.depth(); ++c) {
-        sum += filter[l.FilterAt(p, m, k, c)] * x[l.XAt(n, m / l.rows() * l.depth() + c, pixel)];
-      }
+      if (pixel < 0) continue;
+      const float *of_filter = filter + l.FilterAt(p, m, k, 0), *of_x = x + l.XAt(n, first, pixel);
+      for (int64_t c = 0; c < l.depth(); ++c) sum += of_filter[c * filter_step] * of_x[c * x_step];
     }
     y[i] = sum;
   }

@@ -168,7 +168,9 @@ class MaskedSparseAdagradOp final : public Operator<Context> {
 
   bool MaskChanged() const {
     Tensor copy(CPU);
-    return *OnHost(this->template Input<Tensor>(MASK_CHANGED), &copy).template data<bool>();
+    const Tensor& changed = OnHost(this->template Input<Tensor>(MASK_CHANGED), &copy);
+    CAFFE_ENFORCE_EQ(changed.numel(), 1, "mask_changed must be a scalar");
+    return *changed.template data<bool>();
   }
 
   // Where `delays` put the mask: in the output, if there is one, so that it can be saved.

@@ -8,9 +8,9 @@
 namespace caffe2 {
 
 INSTANTIATE_FOR_EACH_REAL(SumTiles);
-INSTANTIATE_FOR_EACH(PadRows<uint8_t>);
-INSTANTIATE_FOR_EACH(PadRows<uint32_t>);
-INSTANTIATE_FOR_EACH(PadRows<uint64_t>);
+INSTANTIATE_FOR_EACH_ROW(PadRows<uint8_t>);
+INSTANTIATE_FOR_EACH_ROW(PadRows<uint32_t>);
+INSTANTIATE_FOR_EACH_ROW(PadRows<uint64_t>);
 INSTANTIATE_FOR_EACH_ROW(SumListedRows<float>);
 INSTANTIATE_FOR_EACH_ROW(SumListedRows<double>);
 INSTANTIATE_FOR_EACH_ROW(SumListedRows<int32_t>);

@@ -5,7 +5,7 @@
 
 namespace caffe2 {
 
-// Element i of y, whose row r is row source[r] of x, or one of the pads (zeros if it is null).
+// Row r of y is row source[r] of x, or one of the pads (zeros if it is null).
 constexpr int64_t kPadBefore = -1, kPadBehind = -2;
 template <typename Word>
 struct PadRows {
@@ -14,10 +14,13 @@ struct PadRows {
   const int64_t* source;
   const Word *x, *before, *behind;
   Word* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
-    const int64_t row = source[i / width], column = i % width;
-    const Word* pad = row == kPadBefore ? before : behind;
-    y[i] = row >= 0 ? x[row * width + column] : pad == nullptr ? Word(0) : pad[column];
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t r, Team team) const {
+    const int64_t row = source[r];
+    const Word* from = row >= 0 ? x + row * width : row == kPadBefore ? before : behind;
+    for (int64_t c = team.first(); c < width; c += team.step()) {
+      y[r * width + c] = from == nullptr ? Word(0) : from[c];
+    }
   }
 };
 

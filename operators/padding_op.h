@@ -82,11 +82,13 @@ class AddPaddingOp final : public PaddingBase<Context> {
     Tensor* Y = Output(0);
     Y->Resize(dims);
     Tensor list(CPU);
-    ForEach(Y->numel(),
-            PadRows<Word>{width, ListFor(source, &list, &context_),
-                          static_cast<const Word*>(X.raw_data()), before, behind,
-                          static_cast<Word*>(Y->raw_mutable_data(X.dtype()))},
-            &context_);
+    const PadRows<Word> pad{width,
+                            ListFor(source, &list, &context_),
+                            static_cast<const Word*>(X.raw_data()),
+                            before,
+                            behind,
+                            static_cast<Word*>(Y->raw_mutable_data(X.dtype()))};
+    ForEachRow(static_cast<int64_t>(source.size()), width, pad, &context_);
     this->WriteLengths(segments, this->start_ + this->end_);
     return true;
   }

@@ -191,7 +191,10 @@ void Choose(const PoolLayout& layout, bool aligned, const F& run) {
   constexpr int kPack = 16 / sizeof(T);
   // Places and what they are computed from: a window may begin before the image and end behind it.
   const int64_t largest = std::max(Elements(layout, layout.input), Elements(layout, layout.output));
-  const bool small = largest < std::numeric_limits<int32_t>::max() / 2;
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max() / 2;
+  bool small = largest < kMost && layout.kernel[0] * layout.kernel[1] < kMost &&
+               layout.kernel[0] * layout.kernel[1] * layout.kernel[2] < kMost;
+  for (int d = 0; d < 3; ++d) small = small && layout.stride[d] < kMost && layout.pad[d] < kMost;
   if (layout.channels_last && aligned && layout.channels % kPack == 0) {
     const std::integral_constant<int, kPack> pack;
     return small ? run(int32_t{}, pack) : run(int64_t{}, pack);

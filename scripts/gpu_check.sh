@@ -33,6 +33,7 @@ finish() {
   local status=$?
   trap - EXIT INT TERM HUP
   [ $status -eq 0 ] || failed=1
+  pkill -P "$(jobs -p | paste -sd,)" 2>/dev/null  # what they wait for
   # shellcheck disable=SC2046 # one number each
   kill $(jobs -p) 2>/dev/null
   printf '\n'
@@ -160,6 +161,7 @@ fi
 # LeNet on MNIST, or on digits drawn here: the accuracy of three epochs, and the databases.
 train_lenet() {
   local stem images labels start=$SECONDS accuracy
+  has_time 60 || { row "LeNet" "no time" && return; }
   # shellcheck source=scripts/mnist.sh
   . "$scripts/mnist.sh"
   # A download that takes longer is done without.
@@ -190,7 +192,7 @@ train_lenet() {
 compare_losses() {
   local label=$1 program=$2 device difference
   shift 2
-  has_time 20 || { row "$label" "no time" && return; }
+  has_time 60 || { row "$label" "no time" && return; }
   for device in --use_cpu "--gpus 0"; do
     # shellcheck disable=SC2086 # the flag and its value
     (cd "$work" && limited 60 "$bin/$program" $device "$@") 2>&1 |

@@ -14,7 +14,8 @@ list_tests() {
 }
 
 # decide STATUS SECONDS <LOG: what became of each test that a process ran, "passed|skipped|failed|
-# crashed|unfinished NAME TEXT", until the first failure. A test that had less than 20 of the process's
+# crashed|unfinished NAME TEXT", until the first failure; "crashed exit-of-the-process" if it ended
+# badly behind them. A test that had less than 20 of the process's
 # SECONDS when time ran out is not decided.
 decide() {
   awk -v status="$1" -v seconds="$2" '
@@ -23,10 +24,13 @@ decide() {
     /\[(       OK|  SKIPPED|  FAILED ) \] / { if (match($0, /\([0-9]+ ms\)/)) spent += substr($0, RSTART + 1) }
     /\[       OK \] / { print "passed", running; running = "" }
     /\[  SKIPPED \] / { print "skipped", running text; running = "" }
-    /\[  FAILED  \] / { print "failed", running text; running = ""; exit }
+    /\[  FAILED  \] / { print "failed", running text; running = ""; failed = 1; exit }
     length(text) < 300 { text = text " " $0 }
     END {
-      if (running == "") exit
+      if (running == "") {
+        if (status != 0 && status != 124 && status != 137 && !failed) print "crashed exit-of-the-process (exit " status ")"
+        exit
+      }
       if (status != 124 && status != 137) print "crashed", running text " (exit " status ")"
       else if (seconds - spent / 1000 >= 20) print "unfinished", running text
     }'

@@ -110,18 +110,20 @@ void Keep(const std::string& key, const CudnnPlan& plan) {
   }
 }
 
-int Fastest(const std::vector<CudnnPlan>& plans, const CudnnWork& work, const Run& run) {
+int Fastest(const std::vector<CudnnPlan>& plans, const CudnnWork& work, const Run& run,
+            bool* lacked_memory) {
   const Scratch instead(work.changed_bytes, run.device, run.stream);
   CudnnArrays arrays = run.arrays;
   for (size_t i = 0; i < arrays.ids.size(); ++i) {
     if (arrays.ids[i] == work.changed) arrays.data[i] = instead.get();
   }
   const Run trial{run.handle, arrays, run.device, run.stream};
-  return FastestOf(static_cast<int>(plans.size()), [&](int i) {
+  const auto measure = [&](int i) {
     return MillisecondsOf(run.stream, [&] {
       for (int repeat = 0; repeat < 3; ++repeat) trial(plans[i]);
     });
-  });
+  };
+  return FastestOf(static_cast<int>(plans.size()), measure, lacked_memory);
 }
 
 // The plan in the cache, or the fastest of those that the heuristics rank first. Measuring writes
@@ -138,9 +140,10 @@ CudnnPlan ChoosePlan(const CudnnWork& work, const Run& run) {
   if (!MayMeasure(run.stream)) return std::move(ListPlans(work, run, 1).front());
   std::vector<CudnnPlan> plans = ListPlans(work, run, kMostPlans);
   const int n = static_cast<int>(plans.size());
-  const int best = n == 1 ? 0 : Fastest(plans, work, run);
+  bool lacked_memory = false;
+  const int best = n == 1 ? 0 : Fastest(plans, work, run, &lacked_memory);
   VLOG(1) << key << ": plan " << best << " of " << n << ", engine " << plans[best].engine;
-  Keep(key, plans[best]);
+  if (!lacked_memory) Keep(key, plans[best]);  // another time there may be more
   return std::move(plans[best]);
 }
 
@@ -159,9 +162,12 @@ void RunKept(const CudnnWork& work, const Run& run, Kept* kept) {
   }
   std::vector<CudnnPlan> plans = ListPlans(work, run, kMostPlans);
   const int n = static_cast<int>(plans.size());
-  kept->plan = std::move(plans[FirstThatWorks(n, [&](int i) { run(plans[i]); })]);
+  bool lacked_memory = false;
+  const int first = FirstThatWorks(
+      n, [&](int i) { run(plans[i]); }, &lacked_memory);
+  kept->plan = std::move(plans[first]);
   kept->has_run = true;
-  Keep(KeyOf(work, run.device), *kept->plan);
+  if (!lacked_memory) Keep(KeyOf(work, run.device), *kept->plan);
 }
 
 // Empty if cuDNN has none, which is logged.

@@ -13,7 +13,7 @@ namespace caffe2::cuda {
 // done when it throws. The calling thread must put nothing into other streams meanwhile; other
 // threads may use the device as they like, and record graphs of their own: GetStream (runtime.h)
 // gives the thread that records streams of the recording for those of the device, but for the copy
-// stream.
+// stream. Where collectives are recorded (below), nobody else uses the communication stream.
 class Graph {
  public:
   Graph(int device, const std::function<void()>& body);

@@ -68,7 +68,7 @@ class Plan {
       const cublasStatus_t status =
           cublasLtMatmul(handle, operation_, &problem_.alpha, b, b_, a, a_, &problem_.beta, c, c_,
                          c, c_, &algorithms_[chosen_].algo, workspace, kWorkspaceBytes, stream);
-      if (status != CUBLAS_STATUS_SUCCESS && !has_run_) {
+      if (SpeaksOfAlgorithm(status) && !has_run_ && !IsRecorded(stream)) {
         reason_ = cublasLtGetStatusString(status);
         LOG(WARNING) << Name() << ": algorithm " << chosen_ << " of " << algorithms_.size()
                      << " fails: " << reason_;
@@ -85,6 +85,12 @@ class Plan {
   }
 
  private:
+  // Not of the state of the device, which may be better next time.
+  static bool SpeaksOfAlgorithm(cublasStatus_t status) {
+    return status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
+           status == CUBLAS_STATUS_ARCH_MISMATCH;
+  }
+
   template <typename T>
   void Set(cublasLtMatmulDescAttributes_t attribute, const T& value) {
     CHECK_CUBLAS(cublasLtMatmulDescSetAttribute(operation_, attribute, &value, sizeof(value)));

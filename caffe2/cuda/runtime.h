@@ -40,7 +40,8 @@ class DeviceGuard {
   const int before_;
 };
 
-// Streams of a device by number, made when first asked for. All live for ever.
+// Streams of a device by number, made when first asked for. All live for ever. A thread that
+// records a graph (graph.h) gets those of the recording instead: ask again each time.
 enum StreamId { kComputeStream, kCopyStream, kCommunicationStream };
 Stream GetStream(int device, int stream_id);
 void Synchronize(Stream stream);

@@ -12,6 +12,7 @@
 #include <sstream>
 #include <vector>
 
+#include "caffe2/core/device_backend.h"
 #include "caffe2/core/logging.h"
 
 namespace caffe2 {
@@ -78,24 +79,51 @@ void RegisterPlanScope(DeviceType type, std::string (*scope)(int device)) {
   Scopes()[type] = scope;
 }
 
-int FirstThatWorks(int n, const std::function<void(int)>& attempt) {
-  std::string reason = "there is no candidate";
+namespace {
+
+// Why candidates were passed over.
+class Failures {
+ public:
+  void Note(int candidate, const Error& error) {
+    LOG(WARNING) << "candidate " << candidate << " is passed over: " << error.what();
+    reason_ = error.what();
+    if (dynamic_cast<const OutOfMemoryError*>(&error) != nullptr) lacked_memory_ = reason_;
+  }
+  bool lacked_memory() const { return !lacked_memory_.empty(); }
+  // That none works.
+  [[noreturn]] void Throw() const {
+    if (lacked_memory()) throw OutOfMemoryError(lacked_memory_);
+    CAFFE_THROW("no candidate works: ", reason_);
+  }
+
+ private:
+  std::string reason_ = "there is no candidate", lacked_memory_;
+};
+
+void Tell(const Failures& failures, bool* lacked_memory) {
+  if (lacked_memory != nullptr) *lacked_memory = failures.lacked_memory();
+}
+
+}  // namespace
+
+int FirstThatWorks(int n, const std::function<void(int)>& attempt, bool* lacked_memory) {
+  Failures failures;
   for (int i = 0; i < n; ++i) {
     try {
       attempt(i);
+      Tell(failures, lacked_memory);
       return i;
     } catch (const Error& error) {
-      reason = error.what();
-      LOG(WARNING) << "candidate " << i << " is passed over: " << reason;
+      failures.Note(i, error);
     }
   }
-  CAFFE_THROW("no candidate works: ", reason);
+  failures.Throw();
 }
 
-int FastestOf(int n, const std::function<double(int)>& measure) {
+int FastestOf(int n, const std::function<double(int)>& measure, bool* lacked_memory) {
   std::vector<std::vector<double>> times(n);  // by round
   std::vector<bool> works(n, true);
-  std::string reason = "there is no candidate";
+  Failures failures;
   for (int round = 0; round < kRounds; ++round) {
     double least = std::numeric_limits<double>::infinity();
     for (int i = 0; i < n; ++i) {
@@ -104,8 +132,7 @@ int FastestOf(int n, const std::function<double(int)>& measure) {
         times[i].push_back(measure(i));
         least = std::min(least, times[i].back());
       } catch (const Error& error) {
-        reason = error.what();
-        LOG(WARNING) << "candidate " << i << " is passed over: " << reason;
+        failures.Note(i, error);
         works[i] = false;
       }
     }
@@ -124,7 +151,8 @@ int FastestOf(int n, const std::function<double(int)>& measure) {
       least = median;
     }
   }
-  CAFFE_ENFORCE_GE(best, 0, "no candidate works: ", reason);
+  if (best < 0) failures.Throw();
+  Tell(failures, lacked_memory);
   return best;
 }
 

@@ -33,12 +33,14 @@ class PlanCache {
 // The candidate, of n, whose median of several measured times is least: measure(i) gives one time
 // in any unit, and throws Error if candidate i does not work; such candidates are logged and passed
 // over. All are measured in turns, so that a clock that changes meets all of them; after two turns
-// those that took many times as long as the best go out. Throws EnforceNotMet if none works.
-int FastestOf(int n, const std::function<double(int)>& measure);
+// those that took many times as long as the best go out. Throws EnforceNotMet if none works. Memory
+// that does not suffice says nothing about a candidate: where that passed one over, *lacked_memory
+// is true, if it is not null, and OutOfMemoryError is thrown if none works.
+int FastestOf(int n, const std::function<double(int)>& measure, bool* lacked_memory = nullptr);
 
 // The first candidate, of n, for which attempt(i) does not throw Error; the others are logged.
-// Throws EnforceNotMet if there is none.
-int FirstThatWorks(int n, const std::function<void(int)>& attempt);
+// Throws and tells as FastestOf.
+int FirstThatWorks(int n, const std::function<void(int)>& attempt, bool* lacked_memory = nullptr);
 
 // What measured choices on a device hold for besides their keys: its name and the version of its
 // libraries, in one line. "host" for devices whose backend registers nothing.

@@ -6,7 +6,9 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 
+#include "caffe2/core/device_backend.h"
 #include "caffe2/cuda/graph.h"
 #include "caffe2/cuda/runtime.h"
 #include "tests/core/log_lines.h"
@@ -159,6 +161,19 @@ TEST_F(MeasuredCudnnWorkTest, APlanThatHasNoTextIsNotKept) {
   EXPECT_EQ(TakeRuns(), Runs{0});
   EXPECT_TRUE(log_.Contain("cannot be kept"));
   EXPECT_EQ(Files(), 0);
+}
+
+TEST_F(MeasuredCudnnWorkTest, WantOfMemoryIsNotHeldAgainstAPlanForEver) {
+  SetEngines({{.workspace_bytes = 100}, {}});
+  fake::LimitMemory(50);
+  Run();
+  EXPECT_EQ(TakeRuns().back(), 1);
+  EXPECT_EQ(Files(), 0) << "the next program may have more memory";
+  SetEngines({{.workspace_bytes = 100}, {.workspace_bytes = 100}});
+  work_.key += " where all want memory";
+  EXPECT_THROW(Try(), OutOfMemoryError) << "it is not done in parts from now on";
+  fake::LimitMemory(std::numeric_limits<size_t>::max());
+  EXPECT_TRUE(Try());
 }
 
 TEST_F(MeasuredCudnnWorkTest, ARecordingMeasuresNothing) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <random>
 
@@ -200,6 +201,12 @@ TEST_P(WinogradTest, NaNStaysInItsTilesAndImage) {
 
 INSTANTIATE_TEST_SUITE_P(All, WinogradTest, ::testing::ValuesIn(Cases()),
                          [](const auto& info) { return info.param.name; });
+
+TEST(FloatCopiesTest, AreMadeWithoutAvx512) {
+  const char* most = std::getenv("ONEDNN_MAX_CPU_ISA");
+  if (most == nullptr || most != std::string("AVX2")) GTEST_SKIP() << "oneDNN takes what there is";
+  EXPECT_FALSE(MultipliesBFloat16());
+}
 
 TEST(Winograd, SupportsPlainConvolutionsOf3x3Only) {
   if (!MultipliesBFloat16()) GTEST_SKIP() << "no products of bfloat16 on this processor";
