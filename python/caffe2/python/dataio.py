@@ -84,6 +84,11 @@ class Reader:
         return step, fields
 
 
+def _add_false(net, blob):
+    """Adds the making of a bool blob that is false, by name or as a number of outputs."""
+    return net.ConstantFill([], blob, shape=[], value=False, dtype=core.DataType.BOOL)
+
+
 class Writer:
     """Writes records. Subclasses define `write` or `write_ex`."""
 
@@ -95,14 +100,18 @@ class Writer:
 
     def write(self, writer_net, fields):
         """Adds the writing of a list of blobs to a net."""
-        raise NotImplementedError("Writers must implement `write` or `write_ex`.")
+        raise NotImplementedError(f"{type(self).__name__} defines neither write nor write_ex")
 
     def write_record(self, writer_net, fields):
         """As write, from a record; its schema becomes that of the writer."""
-        if isinstance(fields, Field):
-            self._schema = fields
-            fields = fields.field_blobs()
-        self.write(writer_net, fields)
+        self.write(writer_net, self._blobs_of(fields))
+
+    def _blobs_of(self, fields):
+        """A list of blobs as it is, that of a record, which becomes the schema."""
+        if not isinstance(fields, Field):
+            return fields
+        self._schema = fields
+        return fields.field_blobs()
 
     def setup_ex(self, init_net, finish_net):
         """Adds what happens once before the first and after the last write."""
@@ -111,21 +120,16 @@ class Writer:
     def write_ex(self, fields, local_init_net, local_finish_net, stop_blob):
         """A list of nets that write a list of blobs; they set the bool `stop_blob` when nothing
         more can be written."""
-        write_net = core.Net("write_net")
-        self.write(write_net, fields)
-        return [write_net]
+        net = core.Net("write_net")
+        self.write(net, fields)
+        return [net]
 
     def write_record_ex(self, fields, local_init_net, local_finish_net, stop_blob=None):
-        """As write_ex, from a record."""
-        if isinstance(fields, Field):
-            self._schema = fields
-            fields = fields.field_blobs()
-        if stop_blob is None:
-            stop_blob = local_init_net.NextName("dequeue_status")
-        local_init_net.ConstantFill(
-            [], [stop_blob], shape=[], value=False, dtype=core.DataType.BOOL)
-        nets = self.write_ex(fields, local_init_net, local_finish_net, stop_blob)
-        return nets, stop_blob
+        """As write_ex, from a record: (nets, the stop blob, which is made if None is given)."""
+        blobs = self._blobs_of(fields)
+        stop = stop_blob or local_init_net.NextName("dequeue_status")
+        _add_false(local_init_net, stop)
+        return self.write_ex(blobs, local_init_net, local_finish_net, stop), stop
 
     def commit(self, finish_net):
         """Adds what makes the records written so far complete."""
@@ -136,15 +140,15 @@ class ReaderBuilder:
 
     def schema(self):
         """The record that the readers give. To be defined by subclasses."""
-        raise NotImplementedError("A ReaderBuilder must have a schema.")
+        raise NotImplementedError(f"{type(self).__name__} defines no schema")
 
     def setup(self, **kwargs):
         """Called once before the first reader is made; may return attributes to pass on."""
-        raise NotImplementedError("A ReaderBuilder must implement `setup`.")
+        raise NotImplementedError(f"{type(self).__name__} defines no setup")
 
     def new_reader(self, **kwargs):
         """A new Reader, or an output of one. To be defined by subclasses."""
-        raise NotImplementedError("A ReaderBuilder must implement `new_reader`.")
+        raise NotImplementedError(f"{type(self).__name__} defines no new_reader")
 
 
 class PipedReaderBuilder(ReaderBuilder):
@@ -240,22 +244,20 @@ class CounterReader(Reader):
     """Reads no data, only the number of the record: int64, 0, 1, 2, ... without end."""
 
     def __init__(self):
-        Reader.__init__(self, schema=Struct(("iter", np.int64)))
-        self.counter = None
-        self.should_stop = None
+        super().__init__(Struct(("iter", np.int64)))
+        self.counter = self.should_stop = None
 
     def setup_ex(self, global_init_net, global_finish_net):
         """Makes the counter, once."""
         if self.counter is None:
             self.counter = global_init_net.CreateCounter([], init_count=0)
-            self.should_stop = global_init_net.ConstantFill(
-                [], shape=[], dtype=core.DataType.BOOL, value=False)
+            self.should_stop = _add_false(global_init_net, 1)
 
     def read_ex(self, local_init_net, local_finish_net):
         """([nets], should_stop, [number of the read, from 0]); it never stops."""
-        count_net = core.Net("limited_reader_counter")
-        value = count_net.CountUp([self.counter], 1)
-        return [count_net], self.should_stop, [value]
+        net = core.Net("limited_reader_counter")
+        number = net.CountUp([self.counter], 1)
+        return [net], self.should_stop, [number]
 
 
 class ReaderWithLimitBase(Reader):
@@ -275,8 +277,7 @@ class ReaderWithLimitBase(Reader):
 
     def setup_ex(self, global_init_net, global_finish_net):
         """Sets up the reader that is limited, and the limit."""
-        global_init_net.ConstantFill(
-            [], [self._data_finished], shape=[], value=False, dtype=core.DataType.BOOL)
+        _add_false(global_init_net, self._data_finished)
         self.reader.setup_ex(global_init_net, global_finish_net)
         self.setup_limiter(global_init_net, global_finish_net)
 
@@ -326,8 +327,7 @@ class ReaderWithLimit(ReaderWithLimitBase):
         """A bool blob, true after `num_iter` reads; false forever without a limit."""
         if self.counter is not None:
             return stop_condition_net.CountDown([self.counter], 1)
-        return stop_condition_net.ConstantFill(
-            [], 1, shape=[], value=False, dtype=core.DataType.BOOL)
+        return _add_false(stop_condition_net, 1)
 
 
 def CountUntil(num_iter):
@@ -397,9 +397,8 @@ class CompositeReader(Reader):
 
     def read_ex(self, local_init_net, local_finish_net):
         """Reads from all readers; stops when the first of them does."""
-        should_stop = local_init_net.ConstantFill(
-            [], local_init_net.NextName("composite_should_stop"), shape=[], value=False,
-            dtype=core.DataType.BOOL)
+        should_stop = _add_false(
+            local_init_net, local_init_net.NextName("composite_should_stop"))
         nets, fields = [], []
         for reader in self._readers:
             reader_nets, reader_stop, record = reader.read_record_ex(

@@ -10,46 +10,42 @@ logger = logging.getLogger(__name__)
 _LOCAL_SETUP = "local_setup"
 
 
-class _QueueReader(dataio.Reader):
-    def __init__(self, wrapper, num_dequeue_records=1):
-        if wrapper.schema() is None:
-            raise ValueError("Queue needs a schema in order to be read from.")
-        dataio.Reader.__init__(self, wrapper.schema())
-        self._wrapper = wrapper
-        self._num_dequeue_records = num_dequeue_records
+class _QueueEnd:
+    """What a reader and a writer of a queue have in common: at the end they close it."""
+
+    def __init__(self, pipe):
+        self._pipe = pipe
 
     def setup_ex(self, init_net, exit_net):
-        exit_net.CloseBlobsQueue([self._wrapper.queue()], 0)
+        exit_net.CloseBlobsQueue([self._pipe.queue()], 0)
+
+
+class _QueueReader(_QueueEnd, dataio.Reader):
+    def __init__(self, pipe, num_records):
+        if pipe.schema() is None:
+            raise ValueError("a queue without a schema cannot be read")
+        _QueueEnd.__init__(self, pipe)
+        dataio.Reader.__init__(self, pipe.schema())
+        self._num_records = num_records
 
     def read_ex(self, local_init_net, local_finish_net):
-        self._wrapper._new_reader(local_init_net)
-        dequeue_net = core.Net("dequeue")
-        names = self.schema().field_names()
-        fields, status = dequeue(
-            dequeue_net, self._wrapper.queue(), len(names), field_names=names,
-            num_records=self._num_dequeue_records)
-        return [dequeue_net], status, fields
+        self._pipe._new_reader(local_init_net)
+        net = core.Net("dequeue")
+        return [net], *self.read(net)
 
     def read(self, net):
         names = self.schema().field_names()
-        fields, status = dequeue(
-            net, self._wrapper.queue(), len(names), field_names=names,
-            num_records=self._num_dequeue_records)
-        return status, fields
+        blobs, closed = dequeue(net, self._pipe.queue(), len(names), field_names=names,
+                                num_records=self._num_records)
+        return closed, blobs
 
 
-class _QueueWriter(dataio.Writer):
-    def __init__(self, wrapper):
-        self._wrapper = wrapper
-
-    def setup_ex(self, init_net, exit_net):
-        exit_net.CloseBlobsQueue([self._wrapper.queue()], 0)
-
+class _QueueWriter(_QueueEnd, dataio.Writer):
     def write_ex(self, fields, local_init_net, local_finish_net, status):
-        self._wrapper._new_writer(self.schema(), local_init_net)
-        enqueue_net = core.Net("enqueue")
-        enqueue(enqueue_net, self._wrapper.queue(), fields, status)
-        return [enqueue_net]
+        self._pipe._new_writer(self.schema(), local_init_net)
+        net = core.Net("enqueue")
+        enqueue(net, self._pipe.queue(), fields, status)
+        return [net]
 
 
 class QueueWrapper(dataio.Pipe):
@@ -59,13 +55,12 @@ class QueueWrapper(dataio.Pipe):
     """
 
     def __init__(self, handler, schema=None, num_dequeue_records=1):
-        dataio.Pipe.__init__(self, schema, _LOCAL_SETUP)
-        self._queue = handler
-        self._num_dequeue_records = num_dequeue_records
+        super().__init__(schema, obj_key=_LOCAL_SETUP)
+        self._queue, self._num_records = handler, num_dequeue_records
 
     def reader(self):
         """A reader of the queue."""
-        return _QueueReader(self, num_dequeue_records=self._num_dequeue_records)
+        return _QueueReader(self, self._num_records)
 
     def writer(self):
         """A writer to the queue."""
@@ -80,18 +75,15 @@ class Queue(QueueWrapper):
     """A queue of `capacity` records; made, once its schema is known, by `setup`."""
 
     def __init__(self, capacity, schema=None, name="queue", num_dequeue_records=1):
-        net = core.Net(name)
-        queue_blob = net.AddExternalInput(net.NextName("handler"))
-        QueueWrapper.__init__(
-            self, queue_blob, schema, num_dequeue_records=num_dequeue_records)
+        owner = core.Net(name)  # has a name of its own, and so the queue
+        super().__init__(
+            owner.AddExternalInput(owner.NextName("handler")), schema, num_dequeue_records)
         self.capacity = capacity
-        self._setup_done = False
 
     def setup(self, global_init_net):
         """Makes the queue. Raises ValueError if there is no schema."""
         if self._schema is None:
-            raise ValueError("This queue does not have a schema.")
-        self._setup_done = True
+            raise ValueError("a queue cannot be made without a schema")
         names = self._schema.field_names()
         global_init_net.CreateBlobsQueue(
             [], [self._queue], capacity=self.capacity, num_blobs=len(names), field_names=names)

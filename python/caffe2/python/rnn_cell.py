@@ -146,11 +146,15 @@ class LSTMCell(RNNCell):
 
     def get_input_params(self):
         """Blobs of the weights and biases that the input is multiplied with."""
-        return {"weights": self.scope("i2h") + "_w", "biases": self.scope("i2h") + "_b"}
+        return self._weights_and_biases("i2h")
 
     def get_recurrent_params(self):
         """Blobs of the weights and biases that the state is multiplied with."""
-        return {"weights": self.scope("gates_t") + "_w", "biases": self.scope("gates_t") + "_b"}
+        return self._weights_and_biases("gates_t")
+
+    def _weights_and_biases(self, layer):
+        prefix = self.scope(layer)
+        return {"weights": f"{prefix}_w", "biases": f"{prefix}_b"}
 
     def prepare_input(self, model, input_blob):
         """The sequence [T, N, D_in] times the input weights, [T, N, gates]."""
@@ -387,20 +391,15 @@ def LSTMWithAttention(model, decoder_inputs, decoder_input_lengths, initial_deco
     with soft coverage, coverage.
     """
     cell = LSTMWithAttentionCell(
-        encoder_output_dim=encoder_output_dim, encoder_outputs=encoder_outputs,
-        encoder_lengths=encoder_lengths, decoder_input_dim=decoder_input_dim,
-        decoder_state_dim=decoder_state_dim, name=scope, attention_type=attention_type,
-        weighted_encoder_outputs=weighted_encoder_outputs, forget_bias=forget_bias,
-        lstm_memory_optimization=lstm_memory_optimization,
-        attention_memory_optimization=attention_memory_optimization, forward_only=forward_only)
-    initial_states = [initial_decoder_hidden_state, initial_decoder_cell_state,
-                      initial_attention_weighted_encoder_context]
+        encoder_output_dim, encoder_outputs, encoder_lengths, decoder_input_dim, decoder_state_dim,
+        scope, attention_type, weighted_encoder_outputs, forget_bias, lstm_memory_optimization,
+        attention_memory_optimization, forward_only)
+    states = [initial_decoder_hidden_state, initial_decoder_cell_state,
+              initial_attention_weighted_encoder_context]
     if attention_type == AttentionType.SoftCoverage:
-        initial_states.append(cell.build_initial_coverage(model))
-    _, result = cell.apply_over_sequence(
-        model=model, inputs=decoder_inputs, seq_lengths=decoder_input_lengths,
-        initial_states=initial_states, outputs_with_grads=outputs_with_grads)
-    return result
+        states.append(cell.build_initial_coverage(model))
+    return cell.apply_over_sequence(
+        model, decoder_inputs, decoder_input_lengths, states, outputs_with_grads)[1]
 
 
 def _layered_LSTM(model, input_blob, seq_lengths, initial_states, dim_in, dim_out, scope,
