@@ -11,7 +11,7 @@ from onnx import helper as make  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
 from caffe2.python import core  # noqa: E402
-from caffe2.python.onnx import backend, frontend, helper  # noqa: E402
+from caffe2.python.onnx import backend, backend_rep, error, frontend, helper  # noqa: E402
 
 _DATA = os.environ.get("CAFFE2_TEST_DATA")
 needs_data = pytest.mark.skipif(not _DATA, reason="CAFFE2_TEST_DATA is not set")
@@ -259,14 +259,16 @@ def test_what_cannot_be_expressed_is_named():
     with pytest.raises(ValueError, match="no value_info"):
         frontend.caffe2_net_to_onnx_model(net.Proto())
     info = {"x": (TensorProto.FLOAT, (2, 3))}
-    with pytest.raises(NotImplementedError, match="TopK"):
+    with pytest.raises(error.Unsupported, match="TopK"):
         frontend.caffe2_net_to_onnx_model(net.Proto(), value_info=info)
     model, _, _, _ = one_node_model("neg")
     assert backend.is_compatible(model) and backend.supports_device("CPU")
     model.graph.node[0].op_type = "NonMaxSuppression"
     assert not backend.is_compatible(model)
-    with pytest.raises(NotImplementedError, match="NonMaxSuppression"):
+    with pytest.raises(error.BaseException, match="NonMaxSuppression"):
         _nets(model)
+    with pytest.raises(error.Unsupported, match="device TPU"):
+        backend.onnx_graph_to_caffe2_net(model, device="TPU")
     model.opset_import[0].version = 99
     with pytest.raises(NotImplementedError, match="99"):
         _nets(model)
@@ -274,14 +276,14 @@ def test_what_cannot_be_expressed_is_named():
 
 def test_wrong_inputs_are_named():
     model, _, _, values = one_node_model("neg")
-    prepared = backend.Caffe2Rep(*_nets(model), ["i0"])
+    prepared = backend_rep.Caffe2Rep(*_nets(model), ["i0"])
     with pytest.raises(ValueError, match="nothing"):
         prepared.run({"nothing": values[0]})
     with pytest.raises(ValueError, match="2 values"):
         prepared.run([values[0], values[0]])
 
 
-def test_helpers(tmp_path):
+def test_helpers(tmp_path, caplog):
     init, predict, x = one_operator_net("fc")
     path = str(tmp_path / "net.pb")
     helper.save_caffe2_net(predict, path, output_txt=True)
@@ -290,9 +292,17 @@ def test_helpers(tmp_path):
     assert helper.dummy_name() != helper.dummy_name()
     _, outputs = helper.c2_native_run_op(
         core.CreateOperator("Relu", ["a"], ["b"]), [np.float32([-1, 2])])
-    np.testing.assert_array_equal(outputs["b"], [0, 2])
+    for b in (outputs["b"], outputs.b, outputs[0], *outputs):
+        np.testing.assert_array_equal(b, [0, 2])
+    with pytest.raises(ValueError, match=r"2 values for the inputs \['x'\] \(the case\)"):
+        helper.c2_native_run_net(init, predict, [x, x], debug_arg="the case")
     init.op.append(helper.fill_operator(x, "x"))
-    assert helper.benchmark_caffe2_model(init, predict, 1, 2) > 0
+    assert helper.benchmark_caffe2_model(init, predict, 1, 2, layer_details=False) > 0
+    assert not caplog.records
+    with caplog.at_level("INFO"):
+        assert helper.benchmark_caffe2_model(init, predict, 1, 2, layer_details=True) > 0
+    assert [record.getMessage().split()[0] for record in caplog.records] == [
+        op.type for op in predict.op]
 
 
 @needs_data

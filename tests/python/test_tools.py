@@ -1,6 +1,7 @@
 """Checkers, hypothesis, guards and logs."""
 
 import argparse
+import ctypes
 import subprocess
 import sys
 import threading
@@ -18,13 +19,18 @@ from caffe2.python import (
     core,
     dyndep,
     experiment_util,
+    extension_loader,
     gradient_checker,
+    lazy,
     lazy_dyndep,
     test_util,
     timeout_guard,
+    transformations,
     workspace,
 )
 from caffe2.python.hip_test_util import run_in_hip
+from caffe2.python.onnx.tests import test_utils
+from caffe2.python.onnx.workspace import Workspace
 
 
 class TestOperators(hu.HypothesisTestCase):
@@ -185,6 +191,78 @@ def test_arguments_are_looked_up_anew_after_a_library_was_loaded(monkeypatch):
             core.CreateOperator("LoadedLater", [], [], extent=1)
     monkeypatch.undo()
     core.RefreshRegisteredOperators()
+
+
+def test_lazy_imports_are_those_of_core():
+    calls = []
+    lazy.RegisterLazyImport(lambda: calls.append(1))
+    core.TriggerLazyImport()
+    lazy.TriggerLazyImport()
+    assert calls == [1]
+
+
+def test_flags_of_dlopen_are_restored():
+    before = sys.getdlopenflags()
+    with pytest.raises(OSError, match="absent.so"):
+        with extension_loader.DlopenGuard():
+            assert sys.getdlopenflags() == before | ctypes.RTLD_GLOBAL
+            ctypes.CDLL("absent.so")
+    assert sys.getdlopenflags() == before
+
+
+def test_transforms_change_nets_in_place():
+    net = core.Net("twice_the_same")
+    net.AddExternalInput("x")
+    net.Sum([net.Sigmoid("x"), net.Sigmoid("x")], "y")
+    net.AddExternalOutput("y")
+    transformations.Transformer().CommonSubexpressionElimination(net)
+    assert [op.type for op in net.Proto().op] == ["Sigmoid", "Sum"]
+    with pytest.raises(AttributeError, match="Transformation Absent not found; there are"):
+        transformations.Transformer().Absent(net)
+    for function in (transformations.fuseConvBN, transformations.fuseNNPACKConvRelu,
+                     transformations.optimizeForMKLDNN):
+        with pytest.raises(NotImplementedError, match=f"{function.__name__} is not part"):
+            function(net)
+
+
+def test_workspaces_as_objects():
+    names = workspace.Workspaces()
+    first, second = Workspace(), Workspace()
+    current = workspace.CurrentWorkspace()
+    first.FeedBlob("object_x", np.float32([1, -2]))
+    first.RunOperatorOnce(core.CreateOperator("Relu", ["object_x"], ["object_y"]))
+    np.testing.assert_array_equal(first.FetchBlob("object_y"), [1, 0])
+    assert not second.HasBlob("object_x") and not workspace.HasBlob("object_x")
+    with pytest.raises(RuntimeError, match="absent"):
+        second.FetchBlob("absent")
+    with pytest.raises(AttributeError, match="NoFunction"):
+        first.NoFunction()
+    assert workspace.CurrentWorkspace() == current
+    made = set(workspace.Workspaces()) - set(names)
+    assert len(made) == 2
+    del first
+    for name in made:
+        with workspace.WorkspaceGuard(name):
+            assert workspace.Blobs() == []
+
+
+class TestOfBackends(test_utils.TestCase):
+    def test_outputs_are_compared(self):
+        ones = [np.ones(3, np.float32)]
+        self.assertSameOutputs(ones, [np.ones(3, np.float32) + 1e-4], decimal=3)
+        for other in ([], [np.ones(3)], [np.ones(3, np.float32) + 1e-4]):
+            with self.assertRaises(AssertionError):
+                self.assertSameOutputs(ones, other)
+
+    def test_cases_are_added_by_name(self):
+        self.add_test_case("test_added", lambda: 3)
+        assert self.test_added() == 3
+        for name, message in (("test_added", "there is a test"), ("added", "begin with test_")):
+            with self.assertRaisesRegex(ValueError, message):
+                self.add_test_case(name, print)
+
+    def test_random_numbers_start_anew(self):
+        assert np.random.rand() == np.random.RandomState(0).rand()
 
 
 def test_inputs_are_filled_at_random():

@@ -1,6 +1,8 @@
 """Tests that every optimizer has to pass: mix the classes into a unittest.TestCase that defines
 build_optimizer(model, **kwargs) and check_optimizer(optimizer)."""
 
+import unittest
+
 import numpy as np
 
 from caffe2.python import brew, core, optimizer, workspace
@@ -11,10 +13,12 @@ from caffe2.python.modeling.initializers import Initializer
 class OptimizerTestBase:
     """Regressions that the optimizer has to solve.
 
-    Attribute that a test may set: _num_steps, how long it trains.
+    Attributes that a test may set: _num_steps, how long it trains; _skip_gpu, for an optimizer that
+    can be built for parameters on a GPU, but not run.
     """
 
     _num_steps = 2000
+    _skip_gpu = False
 
     def build_optimizer(self, model, **kwargs):
         """Adds the optimizer to a model and returns it. To be defined by tests."""
@@ -54,6 +58,23 @@ class OptimizerTestBase:
         np.testing.assert_allclose(
             perfect_model[np.newaxis, :], workspace.FetchBlob("fc_w"), atol=1e-2)
         self.check_optimizer(built)
+
+    @unittest.skipIf(not workspace.has_gpu_support, "no GPU support")
+    def testGPUDense(self):
+        """A model whose last layer is on the host, behind layers on a GPU, runs with its optimizer.
+        """
+        with core.DeviceScope(core.DeviceOption(workspace.GpuDeviceType, 0)):
+            model, _, data, label = self._createDense()
+            model.net.CopyGPUToCPU("fc", "fc_cpu")
+            workspace.FeedBlob("data", data[:1])
+            workspace.FeedBlob("label", label[:1])
+        brew.fc(model, "fc_cpu", "fc2", dim_in=1, dim_out=10, axis=0)
+        self.build_optimizer(model)
+        if self._skip_gpu:
+            return
+        workspace.RunNetOnce(model.param_init_net)
+        workspace.CreateNet(model.net, True)
+        workspace.RunNet(model.net.Proto().name)
 
     def testSparse(self):
         """Weights are rows of a table that Gather reads; every step trains one of them."""

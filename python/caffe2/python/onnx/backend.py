@@ -1,8 +1,6 @@
 """Runs ONNX models: turns them into NetDefs. Operator sets 6 to 28, the operators of convolutional
 networks (`_TRANSLATORS`)."""
 
-import collections
-
 import numpy as np
 import onnx
 from onnx import numpy_helper
@@ -11,8 +9,9 @@ from onnx.backend import base
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import core
-from caffe2.python._errors import call_explained
-from caffe2.python.onnx.helper import fill_operator
+from caffe2.python.onnx.backend_rep import Caffe2Rep
+from caffe2.python.onnx.error import Unsupported
+from caffe2.python.onnx.helper import fill_operator, named_outputs
 
 _OLDEST_OPSET, _NEWEST_OPSET = 6, 28
 
@@ -41,7 +40,7 @@ class _Node:
         self._constants = constants
 
     def fail(self, why):
-        raise NotImplementedError(f"ONNX node {self.type} ({', '.join(self.output)}): {why}")
+        raise Unsupported(f"ONNX node {self.type} ({', '.join(self.output)}): {why}")
 
     def attribute(self, name, default=None):
         value = self._attributes.get(name, default)
@@ -346,7 +345,7 @@ def _place(nets, device):
 
 
 def _translate_node(node, opset, constants, ranks):
-    """The OperatorDefs of one node; raises NotImplementedError that names it."""
+    """The OperatorDefs of one node; raises Unsupported that names it."""
     translated = _Node(node, opset, constants)
     if node.op_type not in _TRANSLATORS or node.domain not in ("", "ai.onnx"):
         translated.fail("this type is not among those that can be run")
@@ -360,46 +359,9 @@ def _opset_of(model):
     versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
     version = versions[0] if versions else 1
     if not _OLDEST_OPSET <= version <= _NEWEST_OPSET:
-        raise NotImplementedError(f"operator set {version} of ONNX; {_OLDEST_OPSET} to "
+        raise Unsupported(f"operator set {version} of ONNX; {_OLDEST_OPSET} to "
                                   f"{_NEWEST_OPSET} are known")
     return version
-
-
-class Caffe2Rep(base.BackendRep):
-    """A model that is ready to run, in a workspace of its own."""
-
-    def __init__(self, init_net, predict_net, uninitialized):
-        self.init_net, self.predict_net = init_net, predict_net
-        self.uninitialized = uninitialized
-        self.workspace = C.Workspace()
-        self.workspace.run(init_net)
-        for name in uninitialized:
-            self.workspace.create_blob(name)
-        self._net = self.workspace.create_net(predict_net)
-
-    def run(self, inputs, **kwargs):
-        """A namedtuple of the outputs (fields _0, _1, ... where the names are no identifiers).
-
-        Args:
-          inputs: {name: array}, arrays in the order of the inputs, or one array.
-
-        Raises ValueError for a wrong number or name of inputs.
-        """
-        if isinstance(inputs, np.ndarray):
-            inputs = [inputs]
-        if not isinstance(inputs, dict):
-            if len(inputs) > len(self.uninitialized):
-                raise ValueError(f"{len(inputs)} values for the inputs {self.uninitialized}")
-            inputs = dict(zip(self.uninitialized, inputs))
-        unknown = set(inputs) - set(self.predict_net.external_input)
-        if unknown:
-            raise ValueError(f"{sorted(unknown)} are no inputs; there are {self.uninitialized}")
-        for name, value in inputs.items():
-            self.workspace.feed_blob(name, np.asarray(value))
-        call_explained(self._net.run)
-        names = list(self.predict_net.external_output)
-        outputs = collections.namedtuple("Outputs", names, rename=True)
-        return outputs(*[self.workspace.fetch_blob(name) for name in names])
 
 
 class Caffe2Backend(base.Backend):
@@ -407,9 +369,9 @@ class Caffe2Backend(base.Backend):
 
     @classmethod
     def onnx_graph_to_caffe2_net(cls, model, device="CPU", opset_version=None):
-        """(init net, predict net) as NetDefs. Raises NotImplementedError for what cannot be run."""
+        """(init net, predict net) as NetDefs. Raises Unsupported for what cannot be run."""
         if not cls.supports_device(device):
-            raise NotImplementedError(f"device {device}")
+            raise Unsupported(f"device {device}")
         opset = opset_version or _opset_of(model)
         init_net = caffe2_pb2.NetDef(name=model.graph.name + "_init")
         predict_net = caffe2_pb2.NetDef(name=model.graph.name + "_predict")
@@ -461,8 +423,7 @@ class Caffe2Backend(base.Backend):
             ws.feed_blob(name, value)
         for operator in operators:
             ws.run(operator)
-        outputs = collections.namedtuple("Outputs", list(node.output), rename=True)
-        return outputs(*[ws.fetch_blob(name) for name in node.output])
+        return named_outputs(node.output, [ws.fetch_blob(name) for name in node.output])
 
     @classmethod
     def supports_device(cls, device_str):
@@ -475,7 +436,7 @@ class Caffe2Backend(base.Backend):
         """True if the model can be run."""
         try:
             cls.onnx_graph_to_caffe2_net(model, device)
-        except NotImplementedError:
+        except Unsupported:
             return False
         return True
 

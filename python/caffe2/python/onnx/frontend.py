@@ -11,6 +11,7 @@ from onnx import helper as onnx_helper
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import workspace
+from caffe2.python.onnx.error import Unsupported
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +43,7 @@ class _Operator:
         self._used_names = used_names
 
     def fail(self, why):
-        raise NotImplementedError(
+        raise Unsupported(
             f"operator {self.type} ({', '.join(self.output)}) has no counterpart in ONNX: {why}")
 
     def arg(self, name, default=None):
@@ -334,7 +335,7 @@ def caffe2_net_to_onnx_graph(predict_net, init_net=None, value_info=None):
       value_info: {input: (element type of onnx.TensorProto, shape)} of the inputs: all that
         `init_net` does not make, at least.
 
-    Raises ValueError for inputs without value_info, NotImplementedError, naming operator and
+    Raises ValueError for inputs without value_info, Unsupported, naming operator and
     reason, for what ONNX cannot express.
     """
     initial = _initial_values(init_net) if init_net is not None else {}

@@ -1,10 +1,15 @@
 """What frontend, backend and their users share."""
 
+import collections
+import logging
+
 import numpy as np
 
 from caffe2.proto import caffe2_pb2
-from caffe2.python import _import_c_extension as C
 from caffe2.python import core, utils
+from caffe2.python.onnx.workspace import Workspace
+
+log = logging.getLogger(__name__)
 
 _used_names = set()
 
@@ -23,45 +28,63 @@ def dummy_name(used_names=None):
     return name
 
 
+def named_outputs(names, values):
+    """The values as a namedtuple, which also takes names as indices; the fields of names that are
+    no identifiers are _0, _1, ..."""
+    names = list(names)
+
+    class Outputs(collections.namedtuple("Outputs", names, rename=True)):
+        __slots__ = ()
+
+        def __getitem__(self, key):
+            return super().__getitem__(names.index(key) if isinstance(key, str) else key)
+
+    return Outputs(*values)
+
+
 def c2_native_run_op(op_def, inputs):
     """Runs one operator in a workspace of its own.
 
     Args:
       inputs: {blob: array}, or arrays in the order of the operator's inputs.
 
-    Returns (workspace, {output: array}).
+    Returns (Workspace, named_outputs of its outputs).
     """
-    ws = C.Workspace()
+    ws = Workspace()
     _feed(ws, inputs, op_def.input)
-    ws.run(op_def)
-    return ws, {name: ws.fetch_blob(name) for name in op_def.output}
+    ws.RunOperatorOnce(op_def)
+    return ws, named_outputs(op_def.output, ws.FetchBlobs(op_def.output))
 
 
-def c2_native_run_net(init_net, predict_net, inputs):
+def c2_native_run_net(init_net, predict_net, inputs, debug_arg=None):
     """Runs two NetDefs (the first may be None) in a workspace of their own.
 
     Args:
       inputs: {blob: array}, or arrays for the first external inputs that `init_net` does not make.
+      debug_arg: goes into the message if there are more arrays than such inputs.
 
-    Returns (workspace, {external output: array}).
+    Returns (Workspace, named_outputs of the external outputs).
     """
-    ws = C.Workspace()
+    ws = Workspace()
     made = set()
     if init_net is not None:
-        ws.run(init_net)
+        ws.RunNetOnce(init_net)
         made = {name for op in init_net.op for name in op.output}
-    _feed(ws, inputs, [name for name in predict_net.external_input if name not in made])
-    ws.run(predict_net)
-    return ws, {name: ws.fetch_blob(name) for name in predict_net.external_output}
+    names = [name for name in predict_net.external_input if name not in made]
+    _feed(ws, inputs, names, debug_arg)
+    ws.RunNetOnce(predict_net)
+    outputs = predict_net.external_output
+    return ws, named_outputs(outputs, ws.FetchBlobs(outputs))
 
 
-def _feed(ws, inputs, names):
+def _feed(ws, inputs, names, debug_arg=None):
     if not isinstance(inputs, dict):
         if len(inputs) > len(names):
-            raise ValueError(f"{len(inputs)} values for the inputs {list(names)}")
+            note = "" if debug_arg is None else f" ({debug_arg})"
+            raise ValueError(f"{len(inputs)} values for the inputs {list(names)}{note}")
         inputs = dict(zip(names, inputs))
     for name, value in inputs.items():
-        ws.feed_blob(name, np.asarray(value))
+        ws.FeedBlob(name, np.asarray(value))
 
 
 def load_caffe2_net(file):
@@ -87,14 +110,14 @@ def fill_operator(array, output):
     return core.Net("fill").Const(np.asarray(array), output).Net().Proto().op[0]
 
 
-def benchmark_caffe2_model(init_net, predict_net, warmup_iters=3, main_iters=10):
-    """Milliseconds that a run of `predict_net` takes; its inputs must be made by `init_net`."""
-    from caffe2.python import workspace
-
-    with workspace.WorkspaceGuard("onnx_benchmark"):
-        workspace.ResetWorkspace()
-        workspace.RunNetOnce(init_net)
-        workspace.CreateNet(predict_net, overwrite=True)
-        times = workspace.BenchmarkNet(predict_net.name, warmup_iters, main_iters, False)
-        workspace.ResetWorkspace()
+def benchmark_caffe2_model(init_net, predict_net, warmup_iters=3, main_iters=10,
+                           layer_details=True):
+    """Milliseconds that a run of `predict_net` takes; its inputs must be made by `init_net`. With
+    `layer_details` each operator is timed, too, in runs of their own, and logged."""
+    ws = Workspace()
+    ws.RunNetOnce(init_net)
+    ws.CreateNet(predict_net)
+    times = ws.BenchmarkNet(predict_net.name, warmup_iters, main_iters, layer_details)
+    for op, milliseconds in zip(predict_net.op, times[1:]):
+        log.info("%s (%s): %.3f ms", op.type, ", ".join(op.output), milliseconds)
     return times[0]

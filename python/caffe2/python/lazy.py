@@ -1,0 +1,5 @@
+"""Functions that are called before an unknown operator is looked for; the same as in core."""
+
+from caffe2.python._operator_def import RegisterLazyImport, TriggerLazyImport
+
+__all__ = ["RegisterLazyImport", "TriggerLazyImport"]

@@ -1,0 +1,30 @@
+"""The base of tests of ONNX backends."""
+
+import unittest
+
+import numpy as np
+
+
+class TestCase(unittest.TestCase):
+    """A TestCase whose tests start with the same random numbers of numpy."""
+
+    def setUp(self):
+        """Seeds numpy."""
+        np.random.seed(0)
+
+    def assertSameOutputs(self, outputs1, outputs2, decimal=7):
+        """Fails unless two lists of arrays agree: in length, element types and, up to this number
+        of decimals, values."""
+        self.assertEqual(len(outputs1), len(outputs2))
+        for one, other in zip(outputs1, outputs2):
+            self.assertEqual(one.dtype, other.dtype)
+            np.testing.assert_almost_equal(one, other, decimal=decimal)
+
+    def add_test_case(self, name, test_func):
+        """Makes a function a test of this object. Raises ValueError for a name that does not begin
+        with test_, or is taken."""
+        if not name.startswith("test_"):
+            raise ValueError(f"names of tests begin with test_, not so {name}")
+        if hasattr(self, name):
+            raise ValueError(f"there is a test {name}")
+        setattr(self, name, test_func)

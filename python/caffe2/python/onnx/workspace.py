@@ -1,0 +1,30 @@
+"""Workspaces as objects."""
+
+import itertools
+import weakref
+
+from caffe2.python import workspace
+
+_numbers = itertools.count()
+
+
+class Workspace:
+    """A workspace of its own, with the functions of caffe2.python.workspace as methods:
+    `ws.FeedBlob("x", x)`. Its blobs and nets are freed with the object."""
+
+    def __init__(self):
+        self._name = f"__onnx_workspace_{next(_numbers)}"
+        weakref.finalize(self, _clear, self._name)
+
+    def __getattr__(self, name):
+        function = getattr(workspace, name)
+
+        def call(*args, **kwargs):
+            with workspace.WorkspaceGuard(self._name):
+                return function(*args, **kwargs)
+        return call
+
+
+def _clear(name):
+    with workspace.WorkspaceGuard(name):
+        workspace.ResetWorkspace()
