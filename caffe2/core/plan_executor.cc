@@ -20,6 +20,7 @@ class PeriodicRunner {
   ~PeriodicRunner() { Stop(); }
 
   void Start(std::chrono::milliseconds interval, std::function<void()> function) {
+    functions_.push_back(function);
     threads_.emplace_back([this, interval, function = std::move(function)] {
       std::unique_lock<std::mutex> lock(mutex_);
       while (!wake_.wait_for(lock, interval, [this] { return stopped_; })) {
@@ -36,10 +37,14 @@ class PeriodicRunner {
     });
   }
 
-  // Ends all calls and rethrows what went wrong in one.
-  void Finish() {
+  // Ends all calls and rethrows what went wrong in one; with `once_more`, calls each a last time:
+  // for what happened since.
+  void Finish(bool once_more) {
     Stop();
     if (error_) std::rethrow_exception(error_);
+    for (const auto& function : functions_) {
+      if (once_more) function();
+    }
   }
 
  private:
@@ -58,6 +63,7 @@ class PeriodicRunner {
   bool stopped_ = false;
   std::exception_ptr error_;
   std::vector<std::thread> threads_;
+  std::vector<std::function<void()>> functions_;
 };
 
 class PlanRunner {
@@ -99,8 +105,7 @@ class PlanRunner {
       periodic.Start(std::chrono::seconds(step.report_interval()), [net] { net->Run(); });
     }
     const bool ok = Iterate(ws, step);
-    periodic.Finish();
-    // A last report covers what happened since the previous one.
+    periodic.Finish(/*once_more=*/false);
     return ok && (!step.has_report_net() || Net(ws, step, step.report_net())->Run());
   }
 
@@ -139,7 +144,7 @@ class PlanRunner {
       if (!RunStep(ws, substep)) return false;
       if (ShouldStop(*ws, step)) break;
     }
-    periodic.Finish();
+    periodic.Finish(/*once_more=*/true);
     return true;
   }
 
@@ -169,7 +174,7 @@ class PlanRunner {
     }
     for (std::thread& thread : threads) thread.join();
     if (stopped_here) ws->ClearStop();
-    periodic.Finish();
+    periodic.Finish(/*once_more=*/!failed_);
     return !failed_;
   }
 

@@ -490,3 +490,20 @@ def test_merged_nets_keep_the_outputs_that_are_known_outside():
     assert NetBuilder.merge_nets([], set()) is None
     with pytest.raises(ValueError, match="no steps"):
         NetBuilder.merge_nets([core.ExecutionStep("step")], set())
+
+
+@pytest.mark.parametrize("concurrent", [False, True])
+def test_what_runs_every_hour_runs_once_more_at_the_end(concurrent):
+    workspace.FeedBlob("done", np.zeros(1, np.float32))
+    workspace.FeedBlob("reported", np.zeros(1, np.float32))
+    workspace.FeedBlob("one", np.ones(1, np.float32))
+    work, report = core.Net("work"), core.Net("report")
+    work.Add(["done", "one"], "done")
+    report.Copy("done", "reported")
+    hour = core.execution_step("hour", report, run_every_ms=3_600_000)
+    plan = core.Plan("plan")
+    plan.AddStep(core.execution_step(
+        "all", [core.execution_step("work", work, num_iter=3), hour],
+        concurrent_substeps=concurrent))
+    workspace.RunPlan(plan)
+    assert workspace.FetchBlob("reported") == 3
