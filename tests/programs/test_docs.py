@@ -12,7 +12,7 @@ DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/install.md", "examples/README
 SOURCES = sorted(path.stem for path in (ROOT / "examples").glob("*.cc"))
 # Flags of programs that are not ours, and of our scripts.
 OTHERS = {"help", "install", "prefix", "preset", "scan", "pattern", "tidy", "store", "shards",
-          "gtest_filter", "requirepass", "rank"}
+          "gtest_filter", "requirepass", "rank", "tests"}
 
 
 @functools.cache
