@@ -1,5 +1,6 @@
 #include "caffe2/core/plan_executor.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -19,7 +20,7 @@ class PeriodicRunner {
  public:
   ~PeriodicRunner() { Stop(); }
 
-  void Start(std::chrono::milliseconds interval, std::function<void()> function) {
+  void Start(std::chrono::milliseconds interval, std::function<bool()> function) {
     functions_.push_back(function);
     threads_.emplace_back([this, interval, function = std::move(function)] {
       std::unique_lock<std::mutex> lock(mutex_);
@@ -37,14 +38,13 @@ class PeriodicRunner {
     });
   }
 
-  // Ends all calls and rethrows what went wrong in one; with `once_more`, calls each a last time:
-  // for what happened since.
-  void Finish(bool once_more) {
+  // Ends all calls and rethrows what went wrong in one. With `once_more`, calls each a last time,
+  // for what happened since; false if one of these is.
+  bool Finish(bool once_more) {
     Stop();
     if (error_) std::rethrow_exception(error_);
-    for (const auto& function : functions_) {
-      if (once_more) function();
-    }
+    return !once_more || std::all_of(functions_.begin(), functions_.end(),
+                                     [](const auto& function) { return function(); });
   }
 
  private:
@@ -63,7 +63,7 @@ class PeriodicRunner {
   bool stopped_ = false;
   std::exception_ptr error_;
   std::vector<std::thread> threads_;
-  std::vector<std::function<void()>> functions_;
+  std::vector<std::function<bool()>> functions_;
 };
 
 class PlanRunner {
@@ -102,11 +102,10 @@ class PlanRunner {
       CAFFE_ENFORCE(step.report_interval() > 0, "step ", step.name(),
                     ": report_net needs a report_interval in seconds");
       NetBase* net = Net(ws, step, step.report_net());
-      periodic.Start(std::chrono::seconds(step.report_interval()), [net] { net->Run(); });
+      periodic.Start(std::chrono::seconds(step.report_interval()), [net] { return net->Run(); });
     }
     const bool ok = Iterate(ws, step);
-    periodic.Finish(/*once_more=*/false);
-    return ok && (!step.has_report_net() || Net(ws, step, step.report_net())->Run());
+    return periodic.Finish(/*once_more=*/ok) && ok;
   }
 
   bool Iterate(Workspace* ws, const ExecutionStep& step) {
@@ -144,8 +143,7 @@ class PlanRunner {
       if (!RunStep(ws, substep)) return false;
       if (ShouldStop(*ws, step)) break;
     }
-    periodic.Finish(/*once_more=*/true);
-    return true;
+    return periodic.Finish(/*once_more=*/true);
   }
 
   // All substeps (and their instances) at once; the first failure stops the others, those too that
@@ -174,8 +172,7 @@ class PlanRunner {
     }
     for (std::thread& thread : threads) thread.join();
     if (stopped_here) ws->ClearStop();
-    periodic.Finish(/*once_more=*/!failed_);
-    return !failed_;
+    return periodic.Finish(/*once_more=*/!failed_) && !failed_;
   }
 
   // Notes the first failure of a concurrent step, and its exception if it was one: what others
@@ -190,7 +187,7 @@ class PlanRunner {
       if (!substep.has_run_every_ms()) continue;
       CAFFE_ENFORCE_GT(substep.run_every_ms(), 0, "step ", substep.name());
       periodic->Start(std::chrono::milliseconds(substep.run_every_ms()),
-                      [this, ws, &substep] { RunStep(ws, substep); });
+                      [this, ws, &substep] { return RunStep(ws, substep); });
     }
   }
 
