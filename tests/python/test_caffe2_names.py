@@ -1,6 +1,7 @@
 """Names that scripts written for Caffe2 use: helpers, models, and the modules they are in."""
 
 import argparse
+import http.client
 import importlib
 import io
 import urllib.error
@@ -119,6 +120,13 @@ class Response(io.BytesIO):
         self.headers = {"Content-Length": str(len(content) if length is None else length)}
 
 
+class TornResponse(Response):
+    """One whose connection is lost while it is read."""
+
+    def read(self, *_):
+        raise http.client.IncompleteRead(self.getvalue())
+
+
 @pytest.fixture
 def zoo(monkeypatch, tmp_path):
     """A zoo with one model, "small"; the dictionary of its files."""
@@ -133,6 +141,8 @@ def zoo(monkeypatch, tmp_path):
             return Response(files[name])
         if model == "cut":
             return Response(b"ab", 3)
+        if model == "torn":
+            return TornResponse(b"ab")
         if model == "unknown":
             raise urllib.error.HTTPError(url, 404, "Not Found", {}, None)
         raise urllib.error.URLError("no network")
@@ -154,8 +164,8 @@ def test_download_makes_a_folder_once(zoo, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(("model", "message"), [
-    ("unknown", "HTTP error 404: Not Found"), ("away", "cannot be reached: no network"),
-    ("cut", "2 bytes came of 3"),
+    ("unknown", "HTTP error 404: Not Found"), ("away", "cannot be read: 'no network'"),
+    ("cut", "2 bytes came of 3"), ("torn", "cannot be read: IncompleteRead"),
 ])
 def test_download_that_fails_leaves_nothing(zoo, tmp_path, model, message):
     with pytest.raises(RuntimeError, match=message):

@@ -102,6 +102,8 @@ def test_names_of_the_parts_of_a_model():
     assert isinstance(plan.predict_net, caffe2_pb2.PlanDef)
     assert plan.train_init_plan_name() == "gpu_" + constants.TRAIN_INIT_PLAN_TYPE
     assert plan.train_plan_name() == "gpu_" + constants.TRAIN_PLAN_TYPE
+    with pytest.raises(TypeError, match="not a PlanDef"):
+        predictor_exporter.get_meta_net_def(plan)
     with pytest.raises(ValueError, match="not all different"):
         predictor_exporter.PredictorExportMeta(core.Net("n"), [], ["x", "x"], [])
 

@@ -237,6 +237,7 @@ def test_workspaces_as_objects():
         second.FetchBlob("absent")
     with pytest.raises(AttributeError, match="NoFunction"):
         first.NoFunction()
+    assert first.has_gpu_support == workspace.has_gpu_support
     assert workspace.CurrentWorkspace() == current
     made = set(workspace.Workspaces()) - set(names)
     assert len(made) == 2

@@ -7,6 +7,7 @@ unless --force is given.
 """
 
 import argparse
+import http.client
 import json
 import os
 import re
@@ -43,8 +44,10 @@ def downloadFromURLToFile(url, filename, show_progress=True):
             expected = response.headers.get("Content-Length")
     except urllib.error.HTTPError as error:
         raise RuntimeError(f"{url}: HTTP error {error.code}: {error.reason}") from error
-    except urllib.error.URLError as error:
-        raise RuntimeError(f"{url} cannot be reached: {error.reason}") from error
+    except (urllib.error.URLError, http.client.HTTPException, TimeoutError,
+            ConnectionError) as error:
+        reason = getattr(error, "reason", error)
+        raise RuntimeError(f"{url} cannot be read: {reason!r}") from error
     size = os.path.getsize(filename)
     if expected is not None and size != int(expected):
         raise RuntimeError(f"{url}: {size} bytes came of {expected}")
@@ -98,7 +101,9 @@ class ModelDownloader:
 
     def get_c2_model(self, model_name):
         """(init NetDef, predict NetDef, {input: [type, shape]}) of a model, fetched if it is not
-        there yet. Raises as downloadModel."""
+        there yet. Raises ValueError for a bad name, RuntimeError if it cannot be fetched."""
+        if not validModelName(model_name):
+            raise ValueError(f"{model_name!r} is not a valid model name")
         folder = self._model_dir(model_name)
         if not os.path.exists(folder):
             _download(model_name, folder, [*_NETS, "value_info.json"], show_progress=False)

@@ -10,7 +10,8 @@ _numbers = itertools.count()
 
 class Workspace:
     """A workspace of its own, with the functions of caffe2.python.workspace as methods:
-    `ws.FeedBlob("x", x)`. Its blobs and nets are freed with the object."""
+    `ws.FeedBlob("x", x)`. Its blobs and nets are freed with the object; the name of the empty
+    workspace stays."""
 
     def __init__(self):
         self._name = f"__onnx_workspace_{next(_numbers)}"
@@ -18,6 +19,8 @@ class Workspace:
 
     def __getattr__(self, name):
         function = getattr(workspace, name)
+        if not callable(function):
+            return function
 
         def call(*args, **kwargs):
             with workspace.WorkspaceGuard(self._name):

@@ -2,7 +2,7 @@
 
 import collections
 
-from caffe2.proto import metanet_pb2
+from caffe2.proto import caffe2_pb2, metanet_pb2
 from caffe2.python import core, scope, workspace
 from caffe2.python.predictor import predictor_py_utils as utils
 from caffe2.python.predictor import serde
@@ -16,7 +16,7 @@ class PredictorExportMeta(collections.namedtuple("PredictorExportMeta", _FIELDS)
     """What is exported.
 
     Args:
-      predict_net: the Net (or NetDef, Plan or PlanDef) that predicts.
+      predict_net: the Net or NetDef that predicts; a Plan or PlanDef has keys, but no meta net.
       parameters, inputs, outputs: lists of blobs; no blob may be both parameter and input or
         output.
       shapes: {blob: shape} of inputs and outputs, which are made before the first run.
@@ -108,10 +108,16 @@ def get_meta_net_def(predictor_export_meta, ws=None, db_type=None):
     """The MetaNetDef of what is exported.
 
     Args:
-      ws: the Workspace that knows shapes which `predictor_export_meta` does not; default: none.
+      ws: the Workspace that knows shapes which `predictor_export_meta` does not; default: the
+        current one. Blobs of shapes that neither knows are made with shape [0].
       db_type: of the database to be written; for "manifold_db" no parameters are loaded.
+
+    Raises TypeError if what predicts is no net.
     """
     meta = predictor_export_meta
+    if not isinstance(meta.predict_net, caffe2_pb2.NetDef):
+        raise TypeError(f"a NetDef predicts, not a {type(meta.predict_net).__name__}")
+    ws = ws or workspace.C.Workspace.current
     meta_net_def = metanet_pb2.MetaNetDef()
     utils.AddNet(meta_net_def, meta.predict_init_name(), utils.create_predict_init_net(ws, meta))
     utils.AddNet(meta_net_def, meta.global_init_name(), _global_init_net(meta, db_type))
