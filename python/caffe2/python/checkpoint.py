@@ -6,6 +6,7 @@ session; a checkpoint manager saves and loads the blobs of the session's workspa
 
 import logging
 import os
+from contextlib import contextmanager
 
 from caffe2.python import context, core
 from caffe2.python.net_builder import ops
@@ -83,10 +84,15 @@ class _Metadata:
         self._db_prefix = db_prefix
         self._db_type = db_type
         self._metadata_handler = metadata_handler
+        self._path_prefix = None
+        self._path_type = None
 
     def report_checkpoint_stats(self, action_name):
-        """The task that would report how long saving took; nothing measures it."""
-        return None
+        """Tells the handler how long the last action took, as collect_checkpoint_stats does."""
+        stats = {}
+        self.collect_checkpoint_stats(stats)
+        if self._metadata_handler is not None:
+            self._metadata_handler.report(action_name, stats)
 
     def write_checkpoint_metadata(self, epoch):
         """Notes that an epoch was saved."""
@@ -105,12 +111,16 @@ class _Metadata:
             return True
         return self._metadata_handler.cp_accessible(epoch)
 
-    def _set_handler_params(self, nodes, path_prefix, path_type):
+    def set_params(self, nodes, path_prefix=None, path_type=None):
+        """Tells the handler where the checkpoints of some nodes are: `path_prefix` and `path_type`
+        are those of an earlier call where they are None."""
+        self._path_prefix = path_prefix or self._path_prefix
+        self._path_type = path_type or self._path_type
         if self._metadata_handler is not None:
             self._metadata_handler.set_params(
                 db_prefix=self._db_prefix, db_type=self._db_type,
-                node_names=[str(node) for node in nodes], path_prefix=path_prefix,
-                path_type=path_type)
+                node_names=[str(node) for node in nodes], path_prefix=self._path_prefix,
+                path_type=self._path_type)
 
 
 class CheckpointManager(_Metadata):
@@ -120,8 +130,8 @@ class CheckpointManager(_Metadata):
       db_prefix: directory of the checkpoints.
       node_name: the node.
       db_type: of the databases, for instance "minidb".
-      metadata_handler: an object with write(...), last_epoch(...) and set_params(...) that keeps
-        account of checkpoints; None: none does.
+      metadata_handler: an object with set_params, last_epoch, cp_accessible, write and report that
+        keeps account of checkpoints; None: none does.
     """
 
     BLOB_NAMES = "blob_names"
@@ -132,15 +142,32 @@ class CheckpointManager(_Metadata):
         # Names the blobs that there were after initialization; saved with them.
         self._blob_names = core.BlobReference(self.BLOB_NAMES)
         self._names_output = None
-        self._path_prefix = None
-        self._path_type = None
+        self._last_action = None  # (database, TaskOutput of nanoseconds)
 
     def _database(self, epoch, path_prefix=None, path_type=None):
         """The arguments of Load and Save."""
-        return {
-            "db": db_name(epoch, self._node_name, self._db_prefix,
-                          path_prefix or self._path_prefix),
-            "db_type": path_type or self._path_type or self._db_type, "absolute_path": True}
+        return {"db": db_name(epoch, self._node_name, self._db_prefix, path_prefix),
+                "db_type": path_type or self._db_type, "absolute_path": True}
+
+    @contextmanager
+    def _timed_task(self, name, database):
+        """A Task of operators on a database, whose time is measured."""
+        # Tensors, which another manager of the same workspace can save, where timers could not.
+        begin, end = (core.BlobReference(f"{self._node_name}/{name}_{edge}")
+                      for edge in ("begin", "nanoseconds"))
+        with Task(name=name) as task:
+            ops.WallClockTime([], begin)
+            yield task
+            ops.WallClockTime([], end)
+            self._last_action = database["db"], task.add_output(ops.Sub([end, begin], end))
+
+    def collect_checkpoint_stats(self, stats):
+        """Adds {path of the database: nanoseconds} of the last task of load or save to a dict."""
+        if self._last_action is None:
+            logger.info("nothing was loaded or saved on %s yet", self._node_name)
+            return
+        database, nanoseconds = self._last_action
+        stats[database] = int(nanoseconds.fetch())
 
     def init(self, nodes=None, retrieve_from_epoch=None, path_prefix=None, path_type=None):
         """Notes which blobs there are: those of now, or those of a saved epoch.
@@ -168,16 +195,18 @@ class CheckpointManager(_Metadata):
 
     def load(self, epoch, path_prefix=None, path_type=None):
         """Loads all blobs of an epoch."""
-        with Task() as task:
+        database = self._database(epoch, path_prefix, path_type)
+        with self._timed_task("checkpoint_load", database) as task:
             ops.Load([], [core.BlobReference(name) for name in self.blob_list()],
-                     keep_device=True, **self._database(epoch, path_prefix, path_type))
+                     keep_device=True, **database)
         return task
 
     def load_blobs_from_checkpoint(self, blob_names, epoch):
         """Loads some blobs of an epoch; those that it lacks are left alone."""
-        with Task() as task:
+        database = self._database(epoch)
+        with self._timed_task("checkpoint_partial_load", database) as task:
             ops.Load([], [core.BlobReference(str(name)) for name in blob_names],
-                     allow_incomplete=True, **self._database(epoch))
+                     allow_incomplete=True, **database)
         return task
 
     def check_db_exists(self, epoch):
@@ -193,16 +222,14 @@ class CheckpointManager(_Metadata):
     def save(self, epoch):
         """Saves all blobs."""
         logger.info("Saving checkpoint of epoch %s of %s", epoch, self._node_name)
-        with Task() as task:
-            ops.Save([core.BlobReference(name) for name in self.blob_list()], [],
-                     **self._database(epoch))
+        database = self._database(epoch)
+        with self._timed_task("checkpoint_save", database) as task:
+            ops.Save([core.BlobReference(name) for name in self.blob_list()], [], **database)
         return task
 
     def set_params(self, nodes, path_prefix=None, path_type=None):
-        """Sets where checkpoints of other places are read from."""
-        self._path_prefix = path_prefix
-        self._path_type = path_type
-        self._set_handler_params([self._node_name], path_prefix, path_type)
+        """As of several nodes, but always of the one there is."""
+        super().set_params([self._node_name], path_prefix, path_type)
 
 
 class MultiNodeCheckpointManager(_Metadata):
@@ -213,7 +240,7 @@ class MultiNodeCheckpointManager(_Metadata):
         super().__init__(db_prefix, db_type, metadata_handler)
         self._node_managers = None
 
-    def _make_managers(self, nodes, path_prefix=None, path_type=None):
+    def _make_managers(self, nodes):
         """Raises ValueError if other nodes were named before."""
         names = [str(node) for node in nodes]
         if self._node_managers is None:
@@ -223,7 +250,6 @@ class MultiNodeCheckpointManager(_Metadata):
                 # All nodes of a LocalSession share one workspace.
                 manager._blob_names = core.BlobReference(
                     f"{manager._node_name}/{CheckpointManager.BLOB_NAMES}")
-                manager.set_params(None, path_prefix, path_type)
         elif [name for name, _ in self._node_managers] != names:
             raise ValueError(f"the nodes were {[name for name, _ in self._node_managers]} before, "
                              f"now they are {names}")
@@ -239,7 +265,7 @@ class MultiNodeCheckpointManager(_Metadata):
 
     def init(self, nodes, retrieve_from_epoch=None, path_prefix=None, path_type=None):
         """CheckpointManager.init on all nodes: a TaskGroup."""
-        self._make_managers(nodes, path_prefix, path_type)
+        self._make_managers(nodes)
         return self._task_group(CheckpointManager.init, nodes=None,
                                 retrieve_from_epoch=retrieve_from_epoch, path_prefix=path_prefix,
                                 path_type=path_type)
@@ -249,7 +275,7 @@ class MultiNodeCheckpointManager(_Metadata):
         return self._task_group(CheckpointManager.load, epoch, path_prefix, path_type)
 
     def load_blobs_locally(self, nodes, blob_names, epoch, session):
-        """Loads some blobs, each from the nodes that saved it, into the session's workspace.
+        """Loads some blobs of all nodes here, whichever node saved them.
 
         Returns whether all checkpoints exist; nothing is loaded if not.
         """
@@ -260,8 +286,8 @@ class MultiNodeCheckpointManager(_Metadata):
             if not check.outputs()[0].fetch():
                 logger.error("there is no checkpoint %s", manager._database(epoch)["db"])
                 return False
-        session.run(self._task_group(
-            CheckpointManager.load_blobs_from_checkpoint, blob_names, epoch))
+        for _, manager in self._node_managers:
+            session.run(manager.load_blobs_from_checkpoint(blob_names, epoch))
         return True
 
     def get_ckpt_db_name(self, node_name, epoch):
@@ -275,10 +301,10 @@ class MultiNodeCheckpointManager(_Metadata):
         """CheckpointManager.save on all nodes: a TaskGroup."""
         return self._task_group(CheckpointManager.save, epoch)
 
-    def set_params(self, nodes, path_prefix=None, path_type=None):
-        """CheckpointManager.set_params on all nodes."""
-        self._make_managers(nodes, path_prefix, path_type)
-        self._set_handler_params(nodes, path_prefix, path_type)
+    def collect_checkpoint_stats(self, stats):
+        """CheckpointManager.collect_checkpoint_stats of all nodes."""
+        for _, manager in self._node_managers or ():
+            manager.collect_checkpoint_stats(stats)
 
 
 class UploadTaskGroupBuilder:
@@ -293,9 +319,10 @@ class JobRunner:
     """Runs a job.
 
     Args:
-      checkpoint_manager: None saves nothing.
-      resume_from_epoch: the epoch to load first; None starts anew.
-      upload_task_group_builder: uploads what was saved.
+      checkpoint_manager: saves the blobs after initialization and each epoch; None saves nothing.
+      resume_from_epoch: the epoch to load instead of running the job's init_group; None starts
+        anew. A metadata handler may say another.
+      upload_task_group_builder: its tasks run after the last epoch.
       nodes_to_checkpoint: default: those of the job.
     """
 
@@ -305,10 +332,14 @@ class JobRunner:
         self.checkpoint_manager = checkpoint_manager
         self.resume_from_epoch = resume_from_epoch
         self.upload_task_group_builder = upload_task_group_builder
-        self.nodes_to_checkpoint = nodes_to_checkpoint or job.nodes_to_checkpoint()
+        self.nodes_to_checkpoint = nodes_to_checkpoint
+
+    def _nodes(self):
+        return self.nodes_to_checkpoint or self.job.nodes_to_checkpoint()
 
     def train(self, session):
-        """Runs the job to its end; returns the number of its last epoch, from 1."""
+        """Runs the job until a stop condition holds, or one epoch if there are none; returns the
+        number of its last epoch, from 1."""
         self._prepare(session)
         epoch = 1 if self.resume_from_epoch is None else self.resume_from_epoch + 1
         while True:
@@ -321,6 +352,8 @@ class JobRunner:
                 break
             epoch += 1
         logger.info("Stopped after epoch %s", epoch)
+        if self.upload_task_group_builder is not None:
+            session.run(self.upload_task_group_builder.build(epoch, self.checkpoint_manager))
         session.run(self.job.download_group)
         session.run(self.job.exit_group)
         return epoch
@@ -330,30 +363,43 @@ class JobRunner:
     def _prepare(self, session):
         manager = self.checkpoint_manager
         if manager is not None:
+            manager.set_params(nodes=self._nodes())
             self.resume_from_epoch = manager.get_resume_from_epoch_id(self.resume_from_epoch)
-        session.run(self.job.init_group)
-        if manager is not None:
-            session.run(manager.init(self.nodes_to_checkpoint,
-                                     retrieve_from_epoch=self.resume_from_epoch))
-            if self.resume_from_epoch is None:
-                self.save_checkpoints(0, session)
-            else:
-                session.run(manager.load(self.resume_from_epoch))
+        if self.resume_from_epoch is None:
+            session.run(self.job.init_group)
+        if manager is None:
+            return
+        session.run(manager.init(self._nodes(), retrieve_from_epoch=self.resume_from_epoch))
+        if self.resume_from_epoch is None:
+            self.save_checkpoints(0, session)
+        else:
+            session.run(manager.load(self.resume_from_epoch))
+            manager.report_checkpoint_stats("checkpoint_load")
+
+    def _require_manager(self):
+        if self.checkpoint_manager is None:
+            raise ValueError("Checkpoint manager is None")
+        return self.checkpoint_manager
 
     def load_blobs_from_checkpoints(self, blob_names, epoch, session):
         """Loads some blobs of an epoch. Returns False if it was not saved completely."""
-        if self.checkpoint_manager is None:
-            raise ValueError("Checkpoint manager is None")
-        return self.checkpoint_manager.load_blobs_locally(
-            self.nodes_to_checkpoint, blob_names, epoch, session)
+        manager = self._require_manager()
+        loaded = manager.load_blobs_locally(self._nodes(), blob_names, epoch, session)
+        manager.report_checkpoint_stats("checkpoint_partial_load")
+        return loaded
 
     def save_checkpoints(self, epoch, session):
-        """Saves all blobs. A failure is logged, and the training goes on."""
+        """Saves all blobs, unless the metadata handler says that checkpoints cannot be accessed. A
+        failure is logged, and the training goes on."""
+        manager = self._require_manager()
         try:
-            session.run(self.checkpoint_manager.save(epoch))
-            self.checkpoint_manager.write_checkpoint_metadata(epoch)
-            if self.upload_task_group_builder is not None:
-                session.run(self.upload_task_group_builder.build(epoch, self.checkpoint_manager))
+            if not manager.cp_accessible(epoch=None):
+                logger.warning("the checkpoint of epoch %s was not saved: the metadata handler "
+                               "says that it could not be accessed", epoch)
+                return
+            session.run(manager.save(epoch))
+            manager.write_checkpoint_metadata(epoch)
+            manager.report_checkpoint_stats("checkpoint_save")
         except Exception as error:  # also what an operator written in Python raises
             logger.error("the checkpoint of epoch %s was not saved: %s", epoch, error)
 
