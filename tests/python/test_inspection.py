@@ -94,6 +94,10 @@ def test_printers_take_one_thing_after_the_other():
     assert f"{task_printer}\n" == net_printer.to_string(task)
     with pytest.raises(TypeError, match="Printer: unsupported object type: int"):
         printer(3)
+    plan = core.Plan(core.execution_step("of_a_plan", small_net()))
+    plan_printer = net_printer.Printer()
+    plan_printer(plan)
+    assert f"{plan_printer}\n" == net_printer.to_string(plan)
 
 
 def test_visitors_have_functions_of_their_own():
@@ -149,6 +153,25 @@ def test_analyzers_keep_what_was_made():
         ops.Relu("absent", "y")
     with pytest.raises(AssertionError, match="^Blob undefined: absent$"):
         net_printer.analyze(task)
+
+
+@pytest.mark.parametrize("as_message", [False, True])
+def test_analyzers_take_nets_and_plans(as_message):
+    makes, reads = core.Net("makes"), core.Net("reads")
+    makes.ConstantFill([], "made", shape=[1])
+    reads.Relu("made", "y")
+    plan = core.Plan(core.execution_step("in_order", [makes, reads]))
+    if as_message:
+        makes, reads, plan = makes.Proto(), reads.Proto(), plan.Proto()
+    analyzer = net_printer.Analyzer()
+    with pytest.raises(AssertionError, match="^Blob undefined: made$"):
+        analyzer(reads)
+    analyzer(plan)
+    assert analyzer.workspace == {"made", "y"}
+    analyzer = net_printer.Analyzer()
+    analyzer(makes)
+    analyzer(reads)
+    assert analyzer.workspace == {"made", "y"}
 
 
 def test_undefined_blobs_are_found():

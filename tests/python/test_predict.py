@@ -187,8 +187,8 @@ def test_plans_are_drawn():
     assert [op.type for op in operators[f"{plan.Proto().name}_{nets[1].Name()}"]] == ["Relu"]
     graph = net_drawer.GetPlanGraph(plan.Proto(), name="steps")
     labels = {node: style["label"].split("\n") for node, style in graph.nodes.items()}
-    edges = {(labels[source][0], labels[target][0]): graph.edge_attributes[source, target]
-             for source, target in graph.edges}
+    edges = {(labels[source][0], labels[target][0]): attributes
+             for (source, target), attributes in zip(graph.edges, graph.edge_attributes)}
     dashed = {"style": "dashed", "arrowhead": "dot"}
     assert edges == {
         ("first", nets[0].Name()): dashed, ("first", "both"): {}, ("both", "trains"): dashed,
@@ -196,6 +196,14 @@ def test_plans_are_drawn():
         ("reports", nets[2].Name()): dashed}
     assert ["both", "until done", "concurrent"] in labels.values()
     assert 'style="dashed"' in graph.to_string() and "rankdir=TB" in graph.to_string()
+
+
+def test_parallel_edges_keep_their_attributes():
+    graph = net_drawer.Graph("parallel")
+    graph.add_edge("a", "b", color="red")
+    graph.add_edge("a", "b")
+    assert [line for line in graph.to_string().splitlines() if "->" in line] == [
+        '"a" -> "b" [color="red"];', '"a" -> "b";']
 
 
 def test_failed_drawings_are_empty_pictures(caplog):

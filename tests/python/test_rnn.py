@@ -470,6 +470,18 @@ def test_cudnn_lstm_equals_numpy(layers):
         np.testing.assert_allclose(workspace.FetchBlob(blob), expected, rtol=1e-4, atol=1e-5)
 
 
+def test_gates_of_cudnn_lstm_are_in_one_scope():
+    model = ModelHelper("scoped")
+    with core.NameScope("outer"):
+        *_, (extract_net, gates) = rnn_cell.cudnn_LSTM(
+            model, "x", ("h", "c"), DIM, UNITS, "lstm", num_layers=2, return_params=True,
+            recurrent_params={"cell_w": "first"})
+    assert str(gates["input"]["cell_b"][1]).startswith("outer/lstm/layer_1/i2h_b")
+    for net in (model.param_init_net, extract_net):
+        names = [name for op in net.Proto().op for name in op.output]
+        assert names and all(name.count("outer/") == 1 for name in names)
+
+
 def test_arguments_of_milstm_with_attention():
     cell = rnn_cell.MILSTMWithAttentionCell(
         4, "encoder", DIM, UNITS, "decoder", rnn_cell.AttentionType.Dot, None, 0.0, False, False,

@@ -226,7 +226,6 @@ def test_transforms_change_nets_in_place():
 
 
 def test_workspaces_as_objects():
-    names = workspace.Workspaces()
     first, second = Workspace(), Workspace()
     current = workspace.CurrentWorkspace()
     first.FeedBlob("object_x", np.float32([1, -2]))
@@ -239,12 +238,18 @@ def test_workspaces_as_objects():
         first.NoFunction()
     assert first.has_gpu_support == workspace.has_gpu_support
     assert workspace.CurrentWorkspace() == current
-    made = set(workspace.Workspaces()) - set(names)
-    assert len(made) == 2
+    assert first._name != second._name
+    name = first._name
     del first
-    for name in made:
-        with workspace.WorkspaceGuard(name):
-            assert workspace.Blobs() == []
+    with workspace.WorkspaceGuard(name):
+        assert workspace.Blobs() == []
+    known = workspace.Workspaces()
+    for _ in range(3):
+        again = Workspace()
+        assert again._name == name and not again.Blobs()
+        again.FeedBlob("object_x", np.float32([1]))
+        del again
+    assert workspace.Workspaces() == known
 
 
 class TestOfBackends(test_utils.TestCase):

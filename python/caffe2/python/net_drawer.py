@@ -37,7 +37,7 @@ class Graph:
         self.rankdir = rankdir
         self.nodes = {}
         self.edges = []
-        self.edge_attributes = {}
+        self.edge_attributes = []  # of the edge in the same place
 
     def add_node(self, node_id, **attributes):
         """Adds a node with Graphviz attributes."""
@@ -46,15 +46,15 @@ class Graph:
     def add_edge(self, source, target, **attributes):
         """Adds an edge between two nodes, with Graphviz attributes."""
         self.edges.append((source, target))
-        self.edge_attributes[source, target] = attributes
+        self.edge_attributes.append(attributes)
 
     def to_string(self):
         """The graph as text."""
         lines = [f"digraph {_quote(self.name)} {{", f"rankdir={self.rankdir};"]
         lines += [f"{_quote(node)}{_attributes(a)};" for node, a in self.nodes.items()]
         lines += [
-            f"{_quote(edge[0])} -> {_quote(edge[1])}{_attributes(self.edge_attributes[edge])};"
-            for edge in self.edges]
+            f"{_quote(source)} -> {_quote(target)}{_attributes(attributes)};"
+            for (source, target), attributes in zip(self.edges, self.edge_attributes)]
         return "\n".join([*lines, "}"]) + "\n"
 
     def create(self, format):

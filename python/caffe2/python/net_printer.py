@@ -9,6 +9,7 @@
 """
 
 from contextlib import contextmanager
+from os.path import commonprefix
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _net_analyzer, core
@@ -60,13 +61,6 @@ def format_device_option(option):
     if option.node_name:
         parts.append(f"node {option.node_name}")
     return ", ".join(parts)
-
-
-def commonprefix(m):
-    """The longest text that all of a list begin with."""
-    first, last = min(m, default=""), max(m, default="")
-    length = next((i for i, (a, b) in enumerate(zip(first, last)) if a != b), len(first))
-    return first[:length]
 
 
 def factor_prefix(vals, do_it=True):
@@ -235,6 +229,12 @@ def _print_plan(text, plan):
     text.add_lines(_plan_lines(plan, text.factor_prefixes))
 
 
+@Printer.register(core.Plan)
+def print_plan(text, plan):
+    """Adds a Plan to a Printer."""
+    text(plan.Proto())
+
+
 @Printer.register(caffe2_pb2.ExecutionStep)
 def _print_step_def(text, step):
     text.add_lines(_step_lines(step))
@@ -317,17 +317,33 @@ def analyze_op(analyzer, op):
     _net_analyzer.analyze_net(caffe2_pb2.NetDef(op=[op]), analyzer.workspace)
 
 
+@Analyzer.register(caffe2_pb2.NetDef)
+def analyze_net_def(analyzer, net_def):
+    """Has an Analyzer check a NetDef."""
+    _net_analyzer.analyze_net(net_def, analyzer.workspace)
+
+
 @Analyzer.register(core.Net)
 def analyze_net(analyzer, net):
     """Has an Analyzer check a Net."""
-    _net_analyzer.analyze_net(net.Proto(), analyzer.workspace)
+    analyzer(net.Proto())
+
+
+@Analyzer.register(caffe2_pb2.PlanDef)
+def _analyze_plan_def(analyzer, plan_def):
+    _net_analyzer.analyze_plan(plan_def, analyzer.workspace)
+
+
+@Analyzer.register(core.Plan)
+def analyze_plan(analyzer, plan):
+    """Has an Analyzer check the steps of a Plan."""
+    analyzer(plan.Proto())
 
 
 @Analyzer.register(core.ExecutionStep)
 def analyze_step(analyzer, step):
     """Has an Analyzer check an ExecutionStep with its nets."""
-    plan = core.Plan(_copy_of_step(step))
-    _net_analyzer.analyze_plan(plan.Proto(), analyzer.workspace)
+    analyzer(core.Plan(_copy_of_step(step)))
 
 
 @Analyzer.register(Task)

@@ -333,7 +333,8 @@ def cudnn_LSTM(model, input_blob, initial_states, dim_in, dim_out, scope, recurr
     given = {"input": input_params or {}, "recurrent": recurrent_params or {}}
     extract_net, extracted = core.Net("lstm_param_extractor"), {"input": {}, "recurrent": {}}
     hidden, cell = (
-        _split_blob(model.net, states, num_layers, f"{scope}/initial_{kind}")
+        _split_blob(model.net, states, num_layers,
+                    core.ScopedBlobReference(f"{scope}/initial_{kind}"))
         for kind, states in zip(("hidden", "cell"), initial_states))
     output, last = input_blob, []
     for layer in range(num_layers):
@@ -348,7 +349,7 @@ def cudnn_LSTM(model, input_blob, initial_states, dim_in, dim_out, scope, recurr
                 blob = core.ScopedBlobReference(blob)
                 _set_gates(model.param_init_net, blob, names, given[part])
                 extract_net.AddExternalInput(blob)
-                for name, gate in zip(names, _split_blob(extract_net, blob, 4, f"{blob}_gate")):
+                for name, gate in zip(names, _split_blob(extract_net, blob, 4, blob + "_gate")):
                     extracted[part].setdefault(name, {})[layer] = gate
     hidden, cell = (
         model.net.Concat(list(states), [f"{scope}/last_{kind}", f"{scope}/last_{kind}_dims"],
@@ -359,19 +360,20 @@ def cudnn_LSTM(model, input_blob, initial_states, dim_in, dim_out, scope, recurr
 
 
 def _split_blob(net, blob, number, prefix):
-    """Equal parts of a blob along its first dimension, as a list."""
+    """Equal parts of a blob along its first dimension, as a list; their names begin with that of
+    the BlobReference `prefix`."""
     if number == 1:
         return [blob]
-    return list(net.Split([blob], [f"{prefix}_{i}" for i in range(number)], axis=0))
+    return list(net.Split([blob], [prefix + f"_{i}" for i in range(number)], axis=0))
 
 
 def _set_gates(init_net, blob, names, given):
     """Sets the gates of a joint parameter for which blobs are given."""
     if any(name in given for name in names):
-        gates = _split_blob(init_net, blob, len(names), f"{blob}_first")
+        gates = _split_blob(init_net, blob, len(names), blob + "_first")
         gates = [init_net.ResizeLike([given[name], gate]) if name in given else gate
                  for name, gate in zip(names, gates)]
-        init_net.Concat(gates, [blob, f"{blob}_dims"], axis=0)
+        init_net.Concat(gates, [blob, blob + "_dims"], axis=0)
 
 
 def LSTMWithAttention(model, decoder_inputs, decoder_input_lengths, initial_decoder_hidden_state,

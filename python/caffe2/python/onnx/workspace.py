@@ -6,15 +6,16 @@ import weakref
 from caffe2.python import workspace
 
 _numbers = itertools.count()
+_free_names = []  # of workspaces that are empty again
 
 
 class Workspace:
     """A workspace of its own, with the functions of caffe2.python.workspace as methods:
-    `ws.FeedBlob("x", x)`. Its blobs and nets are freed with the object; the name of the empty
-    workspace stays."""
+    `ws.FeedBlob("x", x)`. Its blobs and nets are freed with the object; the empty workspace stays,
+    for the next object."""
 
     def __init__(self):
-        self._name = f"__onnx_workspace_{next(_numbers)}"
+        self._name = _free_names.pop() if _free_names else f"__onnx_workspace_{next(_numbers)}"
         weakref.finalize(self, _clear, self._name)
 
     def __getattr__(self, name):
@@ -31,3 +32,4 @@ class Workspace:
 def _clear(name):
     with workspace.WorkspaceGuard(name):
         workspace.ResetWorkspace()
+    _free_names.append(name)
