@@ -1,8 +1,11 @@
 """Control flow over nets, as execution steps: Do, If, While and their like.
 
-A condition is a bool blob, the net whose last output it is (run before each test), or a pair of
-net and blob. Each function returns an ExecutionStep.
+A condition is a bool blob, or the net whose last external output it is, which is run before each
+test. What runs is a net, a step, or a list of them. The functions that are no nets return an
+ExecutionStep.
 """
+
+import functools
 
 from caffe2.python import core
 
@@ -36,175 +39,176 @@ def GetConditionBlobFromNet(condition_net):
 
 
 def BoolNet(*blobs_with_bool_value):
-    """A net that sets blobs to constants: (blob, bool) pairs, or lists of pairs."""
+    """A net that sets blobs to constants: (blob, bool) pairs, or a list of pairs."""
     net = core.Net(_next_name("bool_net", None))
-    pairs = []
-    for item in blobs_with_bool_value:
-        pairs += item if isinstance(item, list) else [item]
-    for blob, value in pairs:
+    for blob, value in _listed(blobs_with_bool_value):
         net.ConstantFill([], [blob], shape=[], value=value, dtype=core.DataType.BOOL)
         net.AddExternalOutput(blob)
     return net
 
 
+def _test_net(operator, condition):
+    """(net of one operator on the blob of a condition, its output)."""
+    net = core.Net(_next_name(f"{operator.lower()}_net", None))
+    output = getattr(net, operator)([_blob_of(condition)[1]])
+    net.AddExternalOutput(output)
+    return net, output
+
+
 def NotNet(condition_blob_or_net):
-    """A net that computes the opposite of a condition."""
-    net = core.Net(_next_name("not_net", None))
-    inner, blob = _blob_of(condition_blob_or_net)
-    if inner is not None:
-        net.AppendNet(inner)
-        net.Proto().ClearField("external_output")
-    net.AddExternalOutput(net.Not([blob]))
-    return net
-
-
-def _relate(operator, conditions):
-    net = core.Net(_next_name(operator.lower() + "_net", None))
-    result = None
-    for condition in conditions:
-        inner, blob = _blob_of(condition)
-        if inner is not None:
-            net.AppendNet(inner)
-        result = blob if result is None else getattr(net, operator)([result, blob])
-    net.Proto().ClearField("external_output")
-    net.AddExternalOutput(result)
-    return net
-
-
-def CombineConditions(name, condition_nets, relation):
-    """A net that computes the "And", "Or" or "Xor" of the conditions of nets."""
-    if not condition_nets:
-        raise ValueError("there are no conditions to combine")
-    net = _relate(relation, condition_nets)
-    net.Proto().name = core.Net._get_next_net_name(name)
-    return net
+    """(net that computes the opposite of a condition, its output). It does not run the net of the
+    condition, which comes before it."""
+    return _test_net("Not", condition_blob_or_net)
 
 
 def MergeConditionNets(name, condition_nets, relation):
-    """CombineConditions of a list of nets, or the net that is no list."""
+    """A net that runs the nets of a list and relates their conditions by "And", "Or" or "Xor".
+    What is no list, and the only net of one, is returned as it is; None for an empty list."""
     if not isinstance(condition_nets, list):
         return condition_nets
-    return CombineConditions(name, condition_nets, relation)
+    if len(condition_nets) < 2:
+        return condition_nets[0] if condition_nets else None
+    merged = core.Net(name)
+    for net in condition_nets:
+        merged.AppendNet(net)
+        for key in net._attr_dict:
+            for attribute in net.get_attributes(key):
+                merged.add_attribute(key, attribute)
+    merged.Proto().ClearField("external_output")
+    return _relate(merged, condition_nets, relation)
+
+
+def CombineConditions(name, condition_nets, relation):
+    """A net that relates the conditions of a list of nets by "And", "Or" or "Xor"; it does not run
+    them. None for an empty list."""
+    if not condition_nets:
+        return None
+    if not isinstance(condition_nets, list):
+        raise ValueError(f"condition_nets is a list of nets, not {condition_nets!r}")
+    if len(condition_nets) == 1:
+        return _test_net("Copy", condition_nets[0])[0]
+    return _relate(core.Net(name), condition_nets, relation)
+
+
+def _relate(net, condition_nets, relation):
+    blobs = map(GetConditionBlobFromNet, condition_nets)
+    net.AddExternalOutput(functools.reduce(
+        lambda first, second: getattr(net, relation)([first, second]), blobs))
+    return net
 
 
 def Do(name, *nets_or_steps):
-    """Runs nets and steps one after the other."""
-    return core.execution_step(
-        _next_name("Do", name), [core.to_execution_step(item) for item in nets_or_steps])
+    """Runs nets and steps, or a list of them, one after the other."""
+    return core.execution_step(_next_name("Do", name), _steps(nets_or_steps))
 
 
 def DoParallel(name, *nets_or_steps):
-    """Runs nets and steps at the same time."""
+    """Runs nets and steps, or a list of them, at the same time."""
     return core.execution_step(
-        _next_name("DoParallel", name), [core.to_execution_step(item) for item in nets_or_steps],
-        concurrent_substeps=True)
+        _next_name("DoParallel", name), _steps(nets_or_steps), concurrent_substeps=True)
 
 
-def _condition_steps(condition, invert):
-    """(steps that compute the blob that stops, the blob): true where the condition is not, or with
-    `invert` where it is."""
-    inner, blob = _blob_of(condition)
-    steps = [core.to_execution_step(inner)] if inner is not None else []
-    # A step looks whether to stop behind each of its substeps, so that there must be one.
-    stop_net = core.Net(_next_name("stop_net", None))
-    stop = stop_net.Copy([blob]) if invert else stop_net.Not([blob])
-    stop_net.AddExternalOutput(stop)
-    return [*steps, core.to_execution_step(stop_net)], stop
+def _listed(items):
+    """The arguments that a function was given, or the list that it was given instead."""
+    if not items or items[0] == []:
+        raise ValueError("there is nothing to run or set")
+    return items[0] if len(items) == 1 and isinstance(items[0], list) else items
+
+
+def _steps(nets_or_steps):
+    return [core.to_execution_step(item) for item in _listed(nets_or_steps)]
+
+
+def _condition_step(operator, condition):
+    """(step that runs the net of a condition and _test_net behind it, the output)."""
+    net = _blob_of(condition)[0]
+    test_net, output = _test_net(operator, condition)
+    # A step looks whether to stop behind each of its substeps. In one substep with the test, the
+    # condition's net is not followed by a look at the output of an earlier run.
+    nets = [test_net] if net is None else [net, test_net]
+    return core.execution_step(_next_name("condition", None), nets), output
 
 
 def _run_once_if(name, condition, nets_or_steps, invert):
     """Runs the body once, unless the condition stops the step before it."""
-    first, stop = _condition_steps(condition, invert)
-    body = [core.to_execution_step(item) for item in _as_list(nets_or_steps)]
-    return core.execution_step(name, [*first, *body], should_stop_blob=stop, only_once=True)
+    first, stop = _condition_step("Copy" if invert else "Not", condition)
+    return core.execution_step(
+        name, [first, *_body(nets_or_steps)], should_stop_blob=stop, only_once=True)
 
 
-def _as_list(item):
-    return list(item) if isinstance(item, (list, tuple)) else [item]
+def _body(nets_or_steps):
+    return _steps(nets_or_steps if isinstance(nets_or_steps, (list, tuple)) else [nets_or_steps])
 
 
 def If(name, condition_blob_or_net, true_nets_or_steps, false_nets_or_steps=None):
     """Runs one body where the condition is true, and another, if there is one, where it is not."""
-    name = _next_name("If", name)
-    if false_nets_or_steps is None:
-        return _run_once_if(name, condition_blob_or_net, true_nets_or_steps, False)
-    inner, blob = _blob_of(condition_blob_or_net)
-    # Tested once: the first body may change what the condition reads.
-    copy_net = core.Net(_next_name("condition_net", None))
-    if inner is not None:
-        copy_net.AppendNet(inner)
-    copy = copy_net.Copy(blob)
-    return core.execution_step(name, [
-        core.to_execution_step(copy_net),
-        _run_once_if(name + "/true", copy, true_nets_or_steps, False),
-        _run_once_if(name + "/false", copy, false_nets_or_steps, True)])
+    return _choose("If", name, condition_blob_or_net, true_nets_or_steps, false_nets_or_steps)
 
 
 def IfNot(name, condition_blob_or_net, true_nets_or_steps, false_nets_or_steps=None):
     """If, with the condition inverted."""
-    if false_nets_or_steps is None:
-        return _run_once_if(_next_name("IfNot", name), condition_blob_or_net, true_nets_or_steps,
-                            True)
-    return If(name, condition_blob_or_net, false_nets_or_steps, true_nets_or_steps)
+    return _choose("IfNot", name, condition_blob_or_net, true_nets_or_steps, false_nets_or_steps)
+
+
+def _choose(kind, name, condition, first_body, second_body):
+    name, invert = _next_name(kind, name), kind == "IfNot"
+    if not second_body:
+        return _run_once_if(name, condition, first_body, invert)
+    # Tested once: the first body may change what the condition reads.
+    test, copy = _condition_step("Copy", condition)
+    return core.execution_step(name, [
+        test, _run_once_if(name + "/first", copy, first_body, invert),
+        _run_once_if(name + "/second", copy, second_body, not invert)])
 
 
 def Switch(name, *conditions):
-    """Runs the body of the first true condition: pairs (condition, nets or steps)."""
-    pairs = conditions[0] if len(conditions) == 1 and isinstance(conditions[0], list) \
-        else list(conditions)
-    return _switch(name, pairs, False)
+    """Runs, one after the other, the bodies whose conditions are true by then: pairs (condition,
+    nets or steps), or a list of pairs."""
+    return core.execution_step(
+        _next_name("Switch", name), [If(name, *pair) for pair in _listed(conditions)])
 
 
 def SwitchNot(name, *conditions):
-    """Switch to the first condition that is false."""
-    pairs = conditions[0] if len(conditions) == 1 and isinstance(conditions[0], list) \
-        else list(conditions)
-    return _switch(name, pairs, True)
-
-
-def _switch(name, pairs, invert):
-    (condition, body), *others = pairs
-    choose = IfNot if invert else If
-    if not others:
-        return choose(name, condition, body)
-    return choose(name, condition, body, _switch(name, others, invert))
+    """Switch, with the conditions inverted."""
+    return core.execution_step(
+        _next_name("SwitchNot", name), [IfNot(name, *pair) for pair in _listed(conditions)])
 
 
 def While(name, condition_blob_or_net, nets_or_steps):
     """Repeats the body as long as the condition is true; it is tested first."""
-    first, stop = _condition_steps(condition_blob_or_net, False)
-    body = [core.to_execution_step(item) for item in _as_list(nets_or_steps)]
-    return core.execution_step(
-        _next_name("While", name), [*first, *body], should_stop_blob=stop)
+    return _repeat("While", name, condition_blob_or_net, nets_or_steps)
 
 
 def Until(name, condition_blob_or_net, nets_or_steps):
     """Repeats the body as long as the condition is false; it is tested first."""
-    first, stop = _condition_steps(condition_blob_or_net, True)
-    body = [core.to_execution_step(item) for item in _as_list(nets_or_steps)]
+    return _repeat("Until", name, condition_blob_or_net, nets_or_steps)
+
+
+def _repeat(kind, name, condition, nets_or_steps):
+    first, stop = _condition_step("Not" if kind == "While" else "Copy", condition)
     return core.execution_step(
-        _next_name("Until", name), [*first, *body], should_stop_blob=stop)
+        _next_name(kind, name), [first, *_body(nets_or_steps)], should_stop_blob=stop)
 
 
 def DoWhile(name, condition_blob_or_net, nets_or_steps):
     """Runs the body, and again as long as the condition is true behind it."""
-    after, stop = _condition_steps(condition_blob_or_net, False)
-    return _do_until(_next_name("DoWhile", name), after, stop, nets_or_steps)
+    return _repeat_after("DoWhile", name, condition_blob_or_net, nets_or_steps)
 
 
 def DoUntil(name, condition_blob_or_net, nets_or_steps):
     """Runs the body, and again as long as the condition is false behind it."""
-    after, stop = _condition_steps(condition_blob_or_net, True)
-    return _do_until(_next_name("DoUntil", name), after, stop, nets_or_steps)
+    return _repeat_after("DoUntil", name, condition_blob_or_net, nets_or_steps)
 
 
-def _do_until(name, after, stop, nets_or_steps):
-    # The step stops before its first substep, too, where the blob is true already.
+def _repeat_after(kind, name, condition, nets_or_steps):
+    name = _next_name(kind, name)
+    after, stop = _condition_step("Not" if kind == "DoWhile" else "Copy", condition)
+    # The blob may still say from an earlier run to stop, behind the first part of the body.
     clear = BoolNet((stop, False))
-    body = [core.to_execution_step(item) for item in _as_list(nets_or_steps)]
     return core.execution_step(name, [
         core.to_execution_step(clear),
-        core.execution_step(name + "/loop", [*body, *after], should_stop_blob=stop)])
+        core.execution_step(name + "/loop", [*_body(nets_or_steps), after],
+                            should_stop_blob=stop)])
 
 
 def For(name, nets_or_steps, iter_num):
