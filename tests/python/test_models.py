@@ -225,7 +225,39 @@ def test_resnet50_builds_runs_and_has_the_names_of_caffe2():
     shapes, _ = workspace.InferShapesAndTypes(
         [model.param_init_net, model.net], {"data": [2, 3, 64, 64], "label": [2]})
     assert shapes["last_out_L10"] == [2, 10]
-    assert shapes["comp_0_sum_3"] == [2, 256, 15, 15]
+    assert shapes["comp_0_sum_3"] == [2, 256, 16, 16]
+    epsilons = {argument.f for op in model.net.Proto().op if op.type == "SpatialBN"
+                for argument in op.arg if argument.name == "epsilon"}
+    assert epsilons == {np.float32(1e-5)}
+
+
+@pytest.mark.parametrize("layers, widest", [(18, 512), (50, 2048)])
+def test_resnext_has_the_bottlenecks_of_caffe2(layers, widest):
+    model = ModelHelper("resnext")
+    resnet.create_resnext(model, "data", 3, 7, layers, 32, 4, no_loss=True)
+    shapes, _ = workspace.InferShapesAndTypes(
+        [model.param_init_net, model.net], {"data": [1, 3, 64, 64]})
+    blocks = sum(resnet.RESNEXT_BLOCK_CONFIG[layers])
+    assert f"comp_{blocks - 1}_conv_3_w" in shapes and f"comp_{blocks}_conv_1_w" not in shapes
+    assert shapes["comp_0_conv_2_w"] == [128, 4, 3, 3]  # 32 groups of 4
+    assert shapes[f"comp_{blocks - 1}_conv_2_w"] == [1024, 32, 3, 3]
+    assert shapes["last_out_L7_w"] == [7, widest]
+    assert ("shortcut_projection_0_w" in shapes) == (layers == 50)
+    builder = resnet.ResNetBuilder(ModelHelper("block"), "x", no_bias=1, is_test=False)
+    assert builder.add_bottleneck(8, 2, 4) == 4
+    assert "shortcut_projection_0" in builder.model.net.Proto().op[-3].input[0]
+
+
+def test_resnet_for_small_images_has_the_names_of_caffe2():
+    model = ModelHelper("resnet_32")
+    assert resnet.create_resnet_32x32(model, "data", 3, 2, 10, is_test=True) == "softmax"
+    shapes, _ = workspace.InferShapesAndTypes(
+        [model.param_init_net, model.net], {"data": [1, 3, 32, 32]})
+    assert shapes["relu1"] == [1, 16, 30, 30]  # the first convolution does not pad
+    assert shapes["comp_11_sum_2"] == [1, 64, 8, 8] and "comp_12_sum_2" not in shapes
+    assert shapes["final_avg"] == [1, 64, 1, 1]
+    assert {name for name in shapes if name.startswith("shortcut") and name.endswith("_w")} == {
+        "shortcut_projection_4_w", "shortcut_projection_8_w"}
 
 
 def test_resnext_trains():

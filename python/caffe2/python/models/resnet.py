@@ -42,9 +42,9 @@ class ResNetBuilder:
         self.prev_blob = brew.relu(self.model, self.prev_blob, self.prev_blob)
         return self.prev_blob
 
-    def _normalize(self, blob, name, num_filters):
+    def _normalize(self, blob, name, num_filters, epsilon=None):
         return brew.spatial_bn(
-            self.model, blob, name, num_filters, epsilon=self.bn_epsilon,
+            self.model, blob, name, num_filters, epsilon=epsilon or self.bn_epsilon,
             momentum=self.bn_momentum, is_test=self.is_test)
 
     def add_spatial_bn(self, num_filters):
@@ -53,15 +53,17 @@ class ResNetBuilder:
         self.prev_blob = self._normalize(self.prev_blob, name, num_filters)
         return self.prev_blob
 
-    def _add_shortcut(self, shortcut, input_filters, output_filters, stride, spatial_batch_norm):
-        """Adds the input of the block, through a 1x1 convolution where the shape changes."""
-        if output_filters > input_filters:
+    def _add_shortcut(self, shortcut, input_filters, output_filters, stride, spatial_batch_norm,
+                      epsilon=None):
+        """Adds the input of the block, through a 1x1 convolution where the number of channels
+        changes."""
+        if output_filters != input_filters:
             name = f"shortcut_projection_{self.comp_count}"
             shortcut = brew.conv(
                 self.model, shortcut, name, input_filters, output_filters,
                 weight_init=("MSRAFill", {}), kernel=1, stride=stride, no_bias=self.no_bias)
             if spatial_batch_norm:
-                shortcut = self._normalize(shortcut, name + "_spatbn", output_filters)
+                shortcut = self._normalize(shortcut, name + "_spatbn", output_filters, epsilon)
         self.prev_blob = brew.sum(
             self.model, [shortcut, self.prev_blob], f"comp_{self.comp_count}_sum_{self.comp_idx}")
         self.comp_idx += 1
@@ -70,7 +72,7 @@ class ResNetBuilder:
 
     def add_bottleneck(self, input_filters, base_filters, output_filters, stride=1, group=1,
                        spatial_batch_norm=True):
-        """1x1, 3x3 (with the stride), 1x1, and the shortcut."""
+        """1x1, 3x3 (with the stride), 1x1, and the shortcut. Returns `output_filters`."""
         self.comp_idx = 0
         shortcut = self.prev_blob
         for in_filters, kernel in ((input_filters, 1), (base_filters, 3)):
@@ -84,6 +86,7 @@ class ResNetBuilder:
         if spatial_batch_norm:
             self.add_spatial_bn(output_filters)
         self._add_shortcut(shortcut, input_filters, output_filters, stride, spatial_batch_norm)
+        return output_filters
 
     def add_simple_block(self, input_filters, num_filters, down_sampling=False,
                          spatial_batch_norm=True):
@@ -98,7 +101,8 @@ class ResNetBuilder:
         self.add_conv(num_filters, num_filters, kernel=3, pad=1)
         if spatial_batch_norm:
             self.add_spatial_bn(num_filters)
-        self._add_shortcut(shortcut, input_filters, num_filters, stride, spatial_batch_norm)
+        # This one normalization has an epsilon of its own in Caffe2.
+        self._add_shortcut(shortcut, input_filters, num_filters, stride, spatial_batch_norm, 1e-3)
 
 
 def _finish(model, last_out, label, no_loss):
@@ -107,14 +111,6 @@ def _finish(model, last_out, label, no_loss):
     if label is not None:
         return model.SoftmaxWithLoss([last_out, label], ["softmax", "loss"])
     return brew.softmax(model, last_out, "softmax")
-
-
-def _stem(model, data, num_input_channels, kernel, stride, builder_options, is_test, no_bias):
-    brew.conv(model, data, "conv1", num_input_channels, 64, weight_init=("MSRAFill", {}),
-              kernel=kernel, stride=stride, pad=kernel // 2, no_bias=no_bias)
-    brew.spatial_bn(model, "conv1", "conv1_spatbn_relu", 64, is_test=is_test, **builder_options)
-    brew.relu(model, "conv1_spatbn_relu", "conv1_spatbn_relu")
-    return brew.max_pool(model, "conv1_spatbn_relu", "pool1", kernel=3, stride=2)
 
 
 def create_resnet50(model, data, num_input_channels, num_labels, label=None, is_test=False,
@@ -126,62 +122,67 @@ def create_resnet50(model, data, num_input_channels, num_labels, label=None, is_
       data: images [N, num_input_channels, H, W] (or NHWC, by the model's arg_scope).
       label: int32 [N]; then the result is (softmax, loss). Without it, the softmax; with no_loss,
         the scores "last_out_L<num_labels>" [N, num_labels].
-      final_avg_kernel: unused where the whole image is averaged, which is always.
+      no_bias: 1 for convolutions without bias.
+      conv1_kernel, conv1_stride: of the first convolution, which pads by 3.
+      final_avg_kernel: not used, as the whole image is averaged.
     """
-    del final_avg_kernel
     return create_resnext(
         model, data, num_input_channels, num_labels, num_layers=50, num_groups=1,
         num_width_per_group=64, label=label, is_test=is_test, no_loss=no_loss, no_bias=no_bias,
-        conv1_kernel=conv1_kernel, conv1_stride=conv1_stride, bn_epsilon=1e-3)
+        conv1_kernel=conv1_kernel, conv1_stride=conv1_stride, final_avg_kernel=final_avg_kernel)
 
 
 def create_resnext(model, data, num_input_channels, num_labels, num_layers, num_groups,
                    num_width_per_group, label=None, is_test=False, no_loss=False, no_bias=1,
                    conv1_kernel=7, conv1_stride=2, final_avg_kernel=7, log=None,
                    bn_epsilon=1e-5, bn_momentum=0.9):
-    """ResNeXt of 18, 34, 50, 101, 152 or 200 layers; with one group of width 64 it is a ResNet.
+    """ResNeXt of 50, 101, 152 or 200 layers; with one group of width 64 it is a ResNet. As in
+    Caffe2, those of "18" and "34" layers are made of bottlenecks of three convolutions, too, whose
+    last one does not widen.
 
-    Arguments and result as create_resnet50. Raises ValueError for another number of layers.
+    Args:
+      num_groups, num_width_per_group: groups of the 3x3 convolutions, and channels of each in the
+        first blocks.
+      bn_epsilon, bn_momentum: of all normalizations.
+
+    The others and the result are as of create_resnet50. Raises ValueError for another number of
+    layers.
     """
     if num_layers not in RESNEXT_BLOCK_CONFIG:
         raise ValueError(f"no residual network of {num_layers} layers; there are "
                          f"{list(RESNEXT_BLOCK_CONFIG)}")
-    options = {"epsilon": bn_epsilon, "momentum": bn_momentum}
-    pool = _stem(model, data, num_input_channels, conv1_kernel, conv1_stride, options, is_test,
-                 no_bias)
+    brew.conv(model, data, "conv1", num_input_channels, 64, weight_init=("MSRAFill", {}),
+              kernel=conv1_kernel, stride=conv1_stride, pad=3, no_bias=no_bias)
+    brew.spatial_bn(model, "conv1", "conv1_spatbn_relu", 64, epsilon=bn_epsilon,
+                    momentum=bn_momentum, is_test=is_test)
+    brew.relu(model, "conv1_spatbn_relu", "conv1_spatbn_relu")
+    pool = brew.max_pool(model, "conv1_spatbn_relu", "pool1", kernel=3, stride=2, pad=1)
     builder = ResNetBuilder(model, pool, no_bias=no_bias, is_test=is_test, bn_epsilon=bn_epsilon,
                             bn_momentum=bn_momentum)
-    bottleneck = num_layers >= 50
     filters = 64
+    first_out = 256 if num_layers >= 50 else 64
     for group, blocks in enumerate(RESNEXT_BLOCK_CONFIG[num_layers]):
-        out = (256 if bottleneck else 64) << group
         for block in range(blocks):
-            stride = RESNEXT_STRIDES[group] if block == 0 else 1
-            if bottleneck:
-                builder.add_bottleneck(
-                    filters, (num_groups * num_width_per_group) << group, out,
-                    stride=stride, group=num_groups)
-            else:
-                builder.add_simple_block(filters, out, down_sampling=stride > 1)
-            filters = out
+            filters = builder.add_bottleneck(
+                filters, (num_groups * num_width_per_group) << group, first_out << group,
+                stride=RESNEXT_STRIDES[group] if block == 0 else 1, group=num_groups)
     final_avg = brew.average_pool(model, builder.prev_blob, "final_avg", global_pooling=True)
     last_out = brew.fc(model, final_avg, f"last_out_L{num_labels}", filters, num_labels)
     return _finish(model, last_out, label, no_loss)
 
 
 def create_resnet_32x32(model, data, num_input_channels, num_groups, num_labels, is_test=False):
-    """The residual network for images of 32 x 32 pixels, with three groups of num_groups blocks;
-    returns the softmax."""
-    brew.conv(model, data, "conv1", num_input_channels, 16, kernel=3, stride=1, pad=1)
-    builder = ResNetBuilder(model, "conv1", no_bias=0, is_test=is_test)
+    """The residual network for images of 32 x 32 pixels, with three groups of 2 * num_groups blocks
+    of two convolutions; returns the softmax."""
+    brew.conv(model, data, "conv1", num_input_channels, 16, kernel=3, stride=1)
+    brew.spatial_bn(model, "conv1", "conv1_spatbn", 16, epsilon=1e-3, is_test=is_test)
+    builder = ResNetBuilder(model, brew.relu(model, "conv1_spatbn", "relu1"), no_bias=0,
+                            is_test=is_test)
     filters = 16
     for group in range(3):
-        for block in range(num_groups):
+        for block in range(2 * num_groups):
             builder.add_simple_block(filters, 16 << group, down_sampling=group > 0 and block == 0)
             filters = 16 << group
-    brew.spatial_bn(model, builder.prev_blob, "last_spatbn", filters, epsilon=1e-3,
-                    is_test=is_test)
-    brew.relu(model, "last_spatbn", "last_relu")
-    brew.average_pool(model, "last_relu", "final_avg", kernel=8, stride=1)
+    brew.average_pool(model, builder.prev_blob, "final_avg", kernel=8, stride=1)
     last_out = brew.fc(model, "final_avg", "last_out", filters, num_labels)
     return brew.softmax(model, last_out, "softmax")
