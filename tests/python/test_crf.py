@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from caffe2.python import crf, crf_predict, workspace
+from caffe2.python import core, crf, crf_predict, workspace
 from caffe2.python.model_helper import ModelHelper
 
 WORDS, CLASSES = 4, 3
@@ -67,6 +67,28 @@ def test_loss_and_gradient(fed):
             numeric = (losses[0] - losses[1]) / 2e-3
             assert abs(gradient[index] - numeric) < 2e-3, (blob, index)
         workspace.FeedBlob(blob, value)
+
+
+def test_two_layers_in_scopes_of_their_own(fed):
+    model, losses = ModelHelper("two"), []
+    for scope, classes in (("first", CLASSES), ("second", CLASSES + 1)):
+        with core.NameScope(scope):
+            predictions = np.ones((WORDS, classes), np.float32)
+            workspace.FeedBlob(f"{scope}/predictions", predictions)
+            transitions = model.param_init_net.ConstantFill(
+                [], "transitions", shape=[classes + 2] * 2, value=0.0)
+            losses.append(crf.CRFWithLoss(model, classes, transitions).crf_loss(
+                core.BlobReference(f"{scope}/predictions"), "labels"))
+    workspace.FeedBlob("first/labels", fed["labels"])
+    workspace.FeedBlob("second/labels", fed["labels"])
+    model.AddGradientOperators(losses)
+    for net in (model.param_init_net, model.net):
+        names = [name for op in net.Proto().op for name in op.output]
+        assert all(name.count("first/") + name.count("second/") <= 1 for name in names)
+        workspace.RunNetOnce(net)
+    for loss, classes in zip(losses, (CLASSES, CLASSES + 1)):
+        # All labelings are alike.
+        np.testing.assert_allclose(workspace.FetchBlob(loss), WORDS * np.log(classes), rtol=1e-4)
 
 
 def test_predictions_follow_the_best_path(fed):

@@ -134,10 +134,11 @@ class CRFWithLoss:
         net = step.net
 
         def s(name):
-            return core.BlobReference(f"crf_net/{name}")
+            return core.ScopedBlobReference(f"crf_net/{name}")
 
         input_t, previous, _ = net.AddExternalInputs(
-            core.BlobReference("input_t"), core.BlobReference("cell_t_prev"), transitions)
+            core.ScopedBlobReference("input_t"), core.ScopedBlobReference("cell_t_prev"),
+            transitions)
         segment = self._one_segment([s("zero_segment_id")])
         column = net.Transpose(previous, [s("prev_transpose")], axes=(0, 2, 1))
         column = net.Tile(column, [s("prev_tiled")], tiles=width, axis=2)
