@@ -15,6 +15,7 @@ from hypothesis import given
 
 import caffe2.python.hypothesis_test_util as hu
 import caffe2.python.serialized_test.serialized_test_util as serial
+from caffe2.proto import caffe2_pb2
 from caffe2.python import (
     core,
     dyndep,
@@ -34,6 +35,15 @@ from caffe2.python.onnx.workspace import Workspace
 
 
 class TestOperators(hu.HypothesisTestCase):
+    def test_references_ask_for_inferred_shapes(self):
+        def check(op, reference, **kwargs):
+            self.assertReferenceChecks(hu.cpu_do, op, [np.int32([1, 0, 2])], reference,
+                                       ensure_outputs_are_inferred=True, **kwargs)
+
+        check(core.CreateOperator("Negative", "x", "y"), lambda x: (-x,))
+        with pytest.raises(AssertionError, match="shape of y is not inferred"):
+            check(core.CreateOperator("Unique", "x", "y"), lambda x: (np.unique(x),))
+
     @given(X=hu.tensor(elements=hu.floats(0.1, 1)), alpha=st.floats(0.5, 2), **hu.gcs)
     def test_scale(self, X, alpha, gc, dc):
         op = core.CreateOperator("Scale", ["X"], ["Y"], scale=alpha)
@@ -78,6 +88,48 @@ def test_gradient_checker_finds_wrong_gradients():
     x = np.float32([0.3, -1])
     assert checker.CheckSimple(op, [x], 0, [0])[0]
     assert not checker.CheckSimple(op, [x], 0, [0], grad_ops=wrong)[0]
+
+
+def test_gradient_checks_ask_for_inferred_shapes():
+    op = core.CreateOperator("Sigmoid", ["x"], ["y"])
+    nonzero = [core.CreateOperator("Cast", "y_grad", "mask", to=core.DataType.BOOL),
+               core.CreateOperator("BooleanMask", ["y_grad", "mask"], ["x_grad"])]
+    checker = gradient_checker.GradientChecker(0.05, 0.005)
+    x = np.float32([0.3, -1])
+    assert checker.CheckSimple(op, [x], 0, [0], ensure_outputs_are_inferred=True)[0]
+    checker.CheckSimple(op, [x], 0, [0], grad_ops=(nonzero, ["x_grad"]))
+    with pytest.raises(AssertionError, match="shape of x_grad is not inferred"):
+        checker.CheckSimple(op, [x], 0, [0], (nonzero, ["x_grad"]),
+                            ensure_outputs_are_inferred=True)
+    joined = core.CreateOperator("Concat", ["x", "w"], ["y", "sizes"], axis=0)
+    assert checker.CheckSimple(joined, [x, x], 0, [0], ensure_outputs_are_inferred=True)[0]
+    workspace.FeedBlob("a", np.float32([1]))
+    workspace.FeedBlob("b", np.float32([1]))
+    with pytest.raises(AssertionError, match=r"b has the shape \[1\], inferred is \[1, 1\]"):
+        gradient_checker.assert_inferred(
+            [core.CreateOperator("ExpandDims", "a", "b", dims=[0])], ["b"])
+    with pytest.raises(AssertionError, match="b has the type FLOAT, inferred is INT32"):
+        gradient_checker.assert_inferred(
+            [core.CreateOperator("Cast", "a", "b", to=core.DataType.INT32)], ["b"])
+
+
+def test_gradient_checks_feed_the_device_and_keep_the_current_workspace(monkeypatch):
+    places, feed = {}, workspace.FeedBlob
+
+    def note(name, value, device_option=None):
+        places[str(name)] = device_option
+        return feed(name, value, device_option)
+
+    monkeypatch.setattr(workspace, "FeedBlob", note)
+    here = core.DeviceOption(caffe2_pb2.CPU, node_name="here")
+    there = core.DeviceOption(caffe2_pb2.CPU, node_name="there")
+    checker = gradient_checker.GradientChecker(
+        0.05, 0.005, here, workspace.CurrentWorkspace(), {"b": there})
+    workspace.FeedBlob("mine", np.float32([1]))
+    op = core.CreateOperator("Mul", ["a", "b"], ["c"])
+    assert checker.CheckSimple(op, [np.float32([1]), np.float32([2])], 0, [0])[0]
+    assert (places["a"], places["b"], places["c_grad"]) == (here, there, here)
+    assert workspace.HasBlob("mine")
 
 
 def test_net_gradient_checker():

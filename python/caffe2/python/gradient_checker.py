@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from caffe2.python import core, net_drawer, workspace
+from caffe2.proto import caffe2_pb2
+from caffe2.python import core, net_drawer, utils, workspace
 
 
 def getGradientForOp(op):
@@ -11,10 +12,45 @@ def getGradientForOp(op):
     return core.GradientRegistry.GetGradientForOp(op, [name + "_grad" for name in op.output])
 
 
-class _Function:
-    """The loss 0.5 * sum(y^2) over outputs of operators, and its gradient at the inputs."""
+def assert_inferred(operators, outputs):
+    """Raises AssertionError unless shapes and types of blobs, which operators wrote in the current
+    workspace, are as they are inferred from the blobs that were there before. Of Split by lengths
+    that are a blob, as in the gradient of Concat, no shapes are asked for."""
+    written, given, by_data = set(), {}, set()
+    for op in operators:
+        if op.type == "Split" and len(op.input) > 1:
+            by_data.update(op.output)
+        given.update((name, workspace.FetchBlob(name)) for name in op.input if name not in written)
+        written.update(op.output)
+    given = {name: value for name, value in given.items() if isinstance(value, np.ndarray)}
+    shapes, types = workspace.InferShapesAndTypes(
+        [caffe2_pb2.NetDef(op=operators)], {name: value.shape for name, value in given.items()},
+        blob_types={name: _type_of(value) for name, value in given.items()})
+    for name in outputs:
+        if name in by_data and name not in shapes:
+            continue
+        assert name in shapes, f"the shape of {name} is not inferred"
+        value = workspace.FetchBlob(name)
+        assert list(value.shape) == list(shapes[name]), (
+            f"{name} has the shape {list(value.shape)}, inferred is {list(shapes[name])}")
+        kind = _type_of(value)
+        assert kind == types[name], (
+            f"{name} has the type {caffe2_pb2.TensorProto.DataType.Name(kind)}, inferred is "
+            f"{caffe2_pb2.TensorProto.DataType.Name(types[name])}")
 
-    def __init__(self, forward, backward, inputs, gradients, outputs):
+
+def _type_of(array):
+    return utils.NumpyArrayToCaffe2Tensor(array).data_type
+
+
+class _Function:
+    """The loss 0.5 * sum(y^2) over outputs of operators, and its gradient at the inputs. Blobs are
+    fed to `device`, inputs to that of `input_devices` if it has one."""
+
+    def __init__(self, forward, backward, inputs, gradients, outputs, device=None,
+                 input_devices=None):
+        self._device = device
+        self._input_devices = input_devices or {}
         self._forward = forward
         self._backward = backward
         self._inputs = inputs
@@ -23,7 +59,7 @@ class _Function:
 
     def _feed(self, values):
         for name, value in zip(self._inputs, values):
-            workspace.FeedBlob(name, value)
+            workspace.FeedBlob(name, value, self._input_devices.get(name, self._device))
 
     def loss(self, values):
         self._feed(values)
@@ -34,7 +70,7 @@ class _Function:
     def gradient(self, values, index):
         self.loss(values)
         for name in self._outputs:
-            workspace.FeedBlob(name + "_grad", workspace.FetchBlob(name))
+            workspace.FeedBlob(name + "_grad", workspace.FetchBlob(name), self._device)
         workspace.RunOperatorsOnce(self._backward)
         gradient = self._gradients[index]
         if not isinstance(gradient, core.GradientSlice):
@@ -68,7 +104,9 @@ class GradientChecker:
       stepsize: of the differences, absolute.
       threshold: the largest error of an element, absolute, and as much again relative to it.
       device_option: where the operators run; default: as they say.
-      workspace_name: a workspace for the check, emptied by it.
+      workspace_name: a workspace for the check, which empties it unless it is the current one.
+      input_device_options: {input: DeviceOption} of inputs that are elsewhere; default: where the
+        operator reads them.
     """
 
     def __init__(self, stepsize, threshold, device_option=None, workspace_name="gradient_check",
@@ -79,19 +117,20 @@ class GradientChecker:
         self._workspace_name = workspace_name
         self._input_device_options = input_device_options or {}
 
-    def GetLossAndGrad(self, op, grad_ops, inputs, input_names, input_to_grad, grad_name,
+    def GetLossAndGrad(self, op, grad_ops, inputs, input_names, input_to_check, grad_name,
                        outputs_with_grads):
         """The loss 0.5 * sum(y^2) over some outputs, a float, and its gradient, an array.
 
         Args:
           op, grad_ops: the OperatorDef and those of its gradient, run in the current workspace.
           inputs, input_names: arrays, and the blobs that they are fed to.
-          input_to_grad: the index of the input whose gradient is wanted; `grad_name` is its blob.
+          input_to_check: the index of the input whose gradient is wanted; `grad_name` is its blob.
           outputs_with_grads: indices of the outputs that the loss is made of.
         """
-        function = _Function([op], grad_ops, input_names, {input_to_grad: grad_name},
-                             [op.output[i] for i in outputs_with_grads])
-        return function.loss(inputs), function.gradient(inputs, input_to_grad)
+        function = _Function([op], grad_ops, input_names, {input_to_check: grad_name},
+                             [op.output[i] for i in outputs_with_grads], self._device_option,
+                             self._input_device_options)
+        return function.loss(inputs), function.gradient(inputs, input_to_check)
 
     def CheckSimple(self, op, inputs, input_to_check, outputs_with_grads, grad_ops=None,
                     input_device_options=None, ensure_outputs_are_inferred=False):
@@ -103,6 +142,9 @@ class GradientChecker:
           input_to_check: the index of the input whose gradient is checked.
           outputs_with_grads: indices of the outputs that the loss is made of.
           grad_ops: (gradient operators, gradients of the inputs); default: the registered ones.
+          input_device_options: goes before that of the checker.
+          ensure_outputs_are_inferred: whether to raise AssertionError unless shapes and types of
+            what the gradient operators write are inferred.
 
         Returns (True if it agrees, gradient, estimate). Raises ValueError if the input has no
         gradient.
@@ -115,12 +157,22 @@ class GradientChecker:
         backward, g_input = grad_ops or core.GradientRegistry.GetGradientForOp(op, g_output)
         if g_input[input_to_check] is None:
             raise ValueError(f"{op.type} has no gradient at input {input_to_check}")
+        devices = (input_device_options or self._input_device_options
+                   or core.InferOpBlobDevicesAsDict(op)[0])
         function = _Function([op], backward, list(op.input), g_input,
-                             [op.output[i] for i in outputs_with_grads])
+                             [op.output[i] for i in outputs_with_grads], self._device_option,
+                             devices)
+        is_own = self._workspace_name != workspace.CurrentWorkspace()
         with workspace.WorkspaceGuard(self._workspace_name):
-            estimate = _estimate(function.loss, inputs, input_to_check, self._stepsize)
-            gradient = function.gradient(inputs, input_to_check)
-            workspace.ResetWorkspace()
+            try:
+                estimate = _estimate(function.loss, inputs, input_to_check, self._stepsize)
+                gradient = function.gradient(inputs, input_to_check)
+                if ensure_outputs_are_inferred:
+                    assert_inferred([op, *backward], dict.fromkeys(
+                        name for grad_op in backward for name in grad_op.output))
+            finally:
+                if is_own:
+                    workspace.ResetWorkspace()
         if gradient.shape != estimate.shape:
             raise ValueError(f"the gradient of {op.type} has shape {gradient.shape}, its input "
                              f"{estimate.shape}")

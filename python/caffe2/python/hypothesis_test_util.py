@@ -272,7 +272,8 @@ class HypothesisTestCase(test_util.TestCase):
         checker = gradient_checker.GradientChecker(
             stepsize, threshold, device_option, "gradient_check_" + op.type, input_device_options)
         good, gradient, estimate = checker.CheckSimple(
-            op, inputs, outputs_to_check, outputs_with_grads, grad_ops)
+            op, inputs, outputs_to_check, outputs_with_grads, grad_ops,
+            ensure_outputs_are_inferred=ensure_outputs_are_inferred)
         self.assertEqual(gradient.shape, estimate.shape)
         self.assertTrue(good, f"gradient of {op.type} at input {outputs_to_check}:\n{gradient}\n"
                               f"by differences:\n{estimate}")
@@ -288,6 +289,7 @@ class HypothesisTestCase(test_util.TestCase):
           output_to_grad: an output; then also its gradient is checked, against
           grad_reference: function (gradient of the output, outputs, inputs) -> tuple of gradients
             of the inputs: None where there is none, (values, rows) of a sparse one.
+          ensure_outputs_are_inferred: whether shapes and types of the outputs have to be inferred.
 
         Returns the outputs.
         """
@@ -304,6 +306,8 @@ class HypothesisTestCase(test_util.TestCase):
             outputs = [workspace.FetchBlob(op.output[i]) for i in indices]
             for i, value, wanted in zip(indices, outputs, expected):
                 self._assert_output(op.output[i], value, np.asarray(wanted), threshold, atol)
+            if ensure_outputs_are_inferred:
+                gradient_checker.assert_inferred([op], [op.output[i] for i in indices])
             if grad_reference is not None:
                 if output_to_grad is None:
                     raise ValueError("a gradient reference needs output_to_grad")
