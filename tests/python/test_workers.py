@@ -311,6 +311,7 @@ def test_another_net_may_read_in_batches_of_another_size():
 @pytest.mark.parametrize("fetched, message", [
     ([np.ones(3)], "1 arrays were fetched"),
     ([np.ones(3), np.ones(2)], "different numbers of rows"),
+    ([np.ones(3), np.float32(2)], "shape () that was fetched for the blob scoped/y has no dim"),
 ])
 def test_bad_input_ends_the_net_that_waits(fetched, message, caplog):
     model = ModelHelper("bad")

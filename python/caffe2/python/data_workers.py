@@ -162,12 +162,16 @@ class BatchFeeder(State):
         """Buffers what was fetched; waits while the buffer is full.
 
         Raises ValueError for another number of arrays than blobs and, where batches are cut, for
-        different numbers of rows.
+        different numbers of rows and arrays without the dimension that counts them.
         """
         chunk = [np.asarray(array) for array in chunk]
         if len(chunk) != len(self._names):
             raise ValueError(f"{len(chunk)} arrays were fetched for the blobs {self._names}")
         if not self._dont_rebatch:
+            for array, column, name in zip(chunk, self._columns, self._names):
+                if not -array.ndim <= column < array.ndim:
+                    raise ValueError(f"the array of shape {array.shape} that was fetched for the "
+                                     f"blob {name} has no dimension {column} to count rows by")
             rows = {array.shape[column] for array, column in zip(chunk, self._columns)}
             if len(rows) != 1:
                 raise ValueError(f"arrays with different numbers of rows, {sorted(rows)}, were "
