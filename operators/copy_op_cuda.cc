@@ -18,10 +18,12 @@ class CopyToDeviceOp final : public Operator<CUDAContext> {
     CAFFE_ENFORCE(X.has_data(), "the input of shape ", ShapeString(X.sizes()), " holds no data");
     const Device device = kLikeInput ? Input<Tensor>(1).device() : context_.device();
     Tensor* Y = BlobGetMutableTensor(OutputBlob(0), device);
-    if (X.device().type != CUDA || device.type != CUDA) {
+    if (device.type != CUDA) {
       Y->CopyFrom(X);
       return true;
     }
+    CAFFE_ENFORCE(X.dtype().copy() == nullptr, "elements of type ", X.dtype().name(),
+                  " exist in host memory only");
     if (IsInputOutputAlias(0, 0)) return true;
     Y->ResizeLike(X);
     CopyInOrder(X.nbytes(), X.raw_data(), X.device(), Y->raw_mutable_data(X.dtype()), device);

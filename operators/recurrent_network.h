@@ -26,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "caffe2/core/device_waits.h"
 #include "caffe2/core/net.h"
 #include "caffe2/core/operator.h"
 #include "caffe2/core/workspace.h"
@@ -80,8 +81,11 @@ class StepNets {
            std::vector<std::string> shared_blobs);
 
   // Runs step t in step workspace `slot`. Operators of the net that draw random numbers take them
-  // from `random_position` on. False if an operator returned false. Throws what operators throw,
-  // with the step added, and if an operator gave a linked blob another size than the link has.
+  // from `random_position` on. Where waits are deferred (device_waits.h) its work on devices goes
+  // on afterwards: kernels have been passed the number of the step and the addresses of linked rows
+  // by value, and storage that a later step replaces goes back in the order of the stream. False if
+  // an operator returned false. Throws what operators throw, with the step added, and if an
+  // operator gave a linked blob another size than the link has.
   bool Run(int64_t t, const ScratchWorkspaces& scratch, size_t slot, uint64_t random_position);
 
  private:

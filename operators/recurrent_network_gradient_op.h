@@ -226,9 +226,11 @@ bool RecurrentNetworkGradientOp<Context>::RunOnDevice() {
                    "the forward operator kept the workspaces of fewer steps");
   InitializeGradients();
   AddLastGradients();
+  DeferredWaits waits;  // steps are started one behind another
   for (int64_t t = steps - 1; t >= 0; --t) {
     if (!step_nets_.Run(t, scratch, t, 0)) return false;
   }
+  waits.FinishOthers(context_.device());
   FinishInitialStates();
   return true;
 }

@@ -134,9 +134,11 @@ bool RecurrentNetworkOp<Context>::RunOnDevice() {
   RandomGenerator& random = context_.random();
   const uint64_t first = random.position();
   random.set_position(first + steps);
+  DeferredWaits waits;  // steps are started one behind another
   for (int64_t t = 0; t < steps; ++t) {
     if (!step_nets_.Run(t, *scratch, t % slots, (first + t) << 32)) return false;
   }
+  waits.FinishOthers(context_.device());
 
   for (const Alias& alias : aliases_) {
     const auto& source = alias.source->template Get<Tensor>();

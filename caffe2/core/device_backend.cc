@@ -8,6 +8,9 @@
 #include <cstdlib>
 #include <mutex>
 #include <set>
+#include <utility>
+
+#include "caffe2/core/device_waits.h"
 
 namespace caffe2 {
 namespace {
@@ -27,6 +30,19 @@ Backends& All() {
 
 // True once tensors may lie on devices.
 std::atomic<bool> devices_in_use{false};
+
+thread_local const OperatorBase* started_operator = nullptr;
+
+class StartedScope {
+ public:
+  explicit StartedScope(const OperatorBase* op) : around_(std::exchange(started_operator, op)) {}
+  ~StartedScope() { started_operator = around_; }
+  StartedScope(const StartedScope&) = delete;
+  StartedScope& operator=(const StartedScope&) = delete;
+
+ private:
+  const OperatorBase* const around_;
+};
 
 void LoadCuda() {
   const char* path = std::getenv("CAFFE2_CUDA_LIBRARY");
@@ -112,6 +128,7 @@ size_t PeakMemory(const Device& device) {
 
 bool StartOperator(OperatorBase* op) {
   if (devices_in_use.load(std::memory_order_relaxed)) CheckHostInputs(*op);
+  const StartedScope scope(op);
   try {
     return op->RunAsync();
   } catch (OutOfMemoryError& error) {
@@ -119,6 +136,8 @@ bool StartOperator(OperatorBase* op) {
     throw;
   }
 }
+
+const OperatorBase* StartedOperator() { return started_operator; }
 
 void FinishOperators(const std::vector<std::unique_ptr<OperatorBase>>& operators) {
   if (!devices_in_use.load(std::memory_order_relaxed)) return;

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "caffe2/core/device_backend.h"
+#include "caffe2/core/device_waits.h"
 #include "caffe2/core/net.h"
 #include "caffe2/core/operator_graph.h"
 #include "caffe2/core/workspace.h"
@@ -136,7 +137,7 @@ class DagNet final : public NetBase {
     // The queues are reset by the next run: nobody may still look at them.
     finished_.Await([this] { return active_.load(std::memory_order_acquire) == 0; });
     if (error_) std::rethrow_exception(error_);
-    FinishOperators(operators_);
+    FinishNet(*this);
     return ok_.load(std::memory_order_relaxed);
   }
 

@@ -1,4 +1,5 @@
 #include "caffe2/core/device_backend.h"
+#include "caffe2/core/device_waits.h"
 #include "caffe2/core/net.h"
 #include "caffe2/core/workspace.h"
 
@@ -27,7 +28,7 @@ class SimpleNet final : public NetBase {
     } catch (...) {
       RethrowWithContext(i);
     }
-    FinishOperators(operators_);
+    FinishNet(*this);
     return true;
   }
 };

@@ -1,37 +1,20 @@
 #include "caffe2/cuda/context_cuda.h"
 
 #include "caffe2/core/device_backend.h"
+#include "caffe2/core/device_waits.h"
 #include "caffe2/core/logging.h"
 #include "caffe2/cuda/convolution.h"
 #include "caffe2/cuda/host_values.h"
+#include "caffe2/cuda/kernel_reports.h"
 #include "caffe2/utils/plan_cache.h"
 
 namespace caffe2 {
 namespace {
 
-// The same words as the CPU operators use.
-void ThrowReport(const cuda::KernelReport& report) {
-  switch (report.kind) {
-    case cuda::KernelReport::kLabelOutOfRange:
-      CAFFE_THROW("label ", report.label, " of row ", report.row, " is out of range for ",
-                  report.classes, " classes");
-    case cuda::KernelReport::kDivisionByZero:
-      CAFFE_THROW("integer division by zero at element ", report.row);
-    case cuda::KernelReport::kLabelSum:
-      CAFFE_THROW("label probabilities of row ", report.row, " add up to ", report.value,
-                  ", not 1");
-    case cuda::KernelReport::kNegativeLabel:
-      CAFFE_THROW("label probability of row ", report.row, " is negative");
-    case cuda::KernelReport::kIndexOutOfRange:
-      CAFFE_THROW("index ", static_cast<int64_t>(report.value), " at position ", report.row,
-                  " is out of range for ", report.classes, " rows");
-    case cuda::KernelReport::kLengths:
-      CAFFE_ENFORCE_GE(report.label, 0, "length ", report.row, " is negative");
-      CAFFE_THROW("the sum of the lengths and the number of entries: ", report.row, " and ",
-                  report.classes);
-    default:
-      CAFFE_THROW("a kernel reported an unknown failure, ", report.kind);
-  }
+// Waits for the compute stream; throws what kernels have reported.
+void FinishDevice(int device) {
+  cuda::Synchronize(cuda::GetStream(device, cuda::kComputeStream));
+  cuda::ThrowReports(device);
 }
 
 // Storage on a device, which goes back to the pool of its compute stream.
@@ -69,6 +52,7 @@ const bool kRegistered = [] {
   });
   RegisterDeviceBackend(CUDA, {cuda::DeviceCount, cuda::DeviceProblem,
                                [](int device) { return cuda::MemoryOf(device).peak; }});
+  RegisterFinishDevice(CUDA, FinishDevice);
   return true;
 }();
 
@@ -112,15 +96,8 @@ void CUDAContext::SwitchToDevice(int stream_id) {
   stream_ = cuda::GetStream(device_id(), stream_id);
 }
 
-void CUDAContext::FinishDeviceComputation() {
-  // Not stream_: that may be one of a recording, which is over.
-  cuda::Synchronize(cuda::GetStream(device_id(), cuda::kComputeStream));
-  cuda::KernelReport* report = this->report();
-  if (report->kind == cuda::KernelReport::kNone) return;
-  const cuda::KernelReport copy = *report;
-  *report = {};
-  ThrowReport(copy);
-}
+// Not stream_: that may be one of a recording, which is over.
+void CUDAContext::FinishDeviceComputation() { FinishDevice(device_id()); }
 
 void CUDAContext::CopyItems(TypeMeta meta, size_t n, const void* source, void* destination) {
   CAFFE_ENFORCE(meta.copy() == nullptr, "elements of type ", meta.name(),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "caffe2/core/device_backend.h"
+#include "caffe2/core/device_waits.h"
 #include "caffe2/core/nested_net.h"
 #include "caffe2/core/net.h"
 #include "caffe2/core/workspace.h"
@@ -78,7 +79,7 @@ class CudaGraphNet final : public NetBase {
     } else if (!RunSegments()) {
       return false;
     }
-    FinishOperators(operators_);
+    FinishNet(*this);
     return true;
   }
 

@@ -11,6 +11,7 @@
 
 #include "caffe2/core/logging.h"
 #include "caffe2/cuda/graph.h"
+#include "caffe2/cuda/kernel_reports.h"
 #include "caffe2/cuda/stream_memory.h"
 
 namespace caffe2::cuda {
@@ -70,7 +71,7 @@ using Streams = std::map<int, cudaStream_t>;  // of one device, by number
 struct DeviceState {
   DeviceProperties properties;
   cudaMemPool_t pool = nullptr;
-  KernelReport* report = nullptr;
+  KernelReport* reports = nullptr;
   std::mutex mutex;
   Streams streams;
   cudaStream_t compute = nullptr;
@@ -108,9 +109,10 @@ std::unique_ptr<DeviceState> MakeState(int device) {
   uint64_t keep_all = UINT64_MAX;
   CHECK_CUDA(cudaMemPoolSetAttribute(state->pool, cudaMemPoolAttrReleaseThreshold, &keep_all));
   ShareWithPeers(state->pool, device);
-  void* report = nullptr;
-  CHECK_CUDA(cudaHostAlloc(&report, sizeof(KernelReport), cudaHostAllocMapped));
-  state->report = new (report) KernelReport{};
+  void* reports = nullptr;
+  CHECK_CUDA(cudaHostAlloc(&reports, kReports * sizeof(KernelReport), cudaHostAllocMapped));
+  state->reports = static_cast<KernelReport*>(reports);
+  std::uninitialized_value_construct_n(state->reports, kReports);
   return state;
 }
 
@@ -372,7 +374,7 @@ void SetBytesAsync(void* destination, int value, size_t nbytes, Stream stream) {
 void CheckLaunch(const char* name, int status);
 void CheckLaunch(const char* name, int status) { Check(static_cast<cudaError_t>(status), name); }
 
-KernelReport* ReportOf(int device) { return State(device).report; }
+KernelReport* ReportsOf(int device) { return State(device).reports; }
 
 struct Graph::State {
   cudaStream_t stream = nullptr;

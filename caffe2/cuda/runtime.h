@@ -94,8 +94,8 @@ void CopyRowsAsync(void* destination, size_t destination_stride, const void* sou
                    size_t source_stride, size_t row_bytes, size_t rows, Stream stream);
 void SetBytesAsync(void* destination, int value, size_t nbytes, Stream stream);
 
-// What kernels report that only they can see, in pinned memory; one for each device, written by the
-// first thread that finds something, read and cleared after a synchronisation.
+// What kernels report that only they can see, in pinned memory, by operator (kernel_reports.h):
+// written by the first thread that finds something, read and cleared after a synchronisation.
 struct KernelReport {
   enum Kind : int32_t {
     kNone,

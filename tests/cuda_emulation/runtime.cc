@@ -22,6 +22,7 @@
 
 #include "caffe2/core/logging.h"
 #include "caffe2/cuda/graph.h"
+#include "caffe2/cuda/kernel_reports.h"
 #include "caffe2/cuda/side_stream.h"
 #include "caffe2/cuda/stream_memory.h"
 #include "tests/cuda_emulation/device.h"
@@ -407,9 +408,9 @@ void SetBytesAsync(void* destination, int value, size_t nbytes, Stream stream) {
   emulation::Perform(stream, [=] { std::memset(destination, value, nbytes); });
 }
 
-KernelReport* ReportOf(int device) {
-  static std::array<KernelReport, kDevices> reports{};
-  return &reports.at(device);
+KernelReport* ReportsOf(int device) {
+  static std::array<std::array<KernelReport, kReports>, kDevices> reports{};
+  return reports.at(device).data();
 }
 
 struct Graph::State {

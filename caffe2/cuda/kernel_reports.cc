@@ -1,0 +1,97 @@
+#include "caffe2/cuda/kernel_reports.h"
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "caffe2/core/device_waits.h"
+
+namespace caffe2::cuda {
+namespace {
+
+// The same words as the CPU operators use.
+void ThrowReport(const KernelReport& report) {
+  switch (report.kind) {
+    case KernelReport::kLabelOutOfRange:
+      CAFFE_THROW("label ", report.label, " of row ", report.row, " is out of range for ",
+                  report.classes, " classes");
+    case KernelReport::kDivisionByZero:
+      CAFFE_THROW("integer division by zero at element ", report.row);
+    case KernelReport::kLabelSum:
+      CAFFE_THROW("label probabilities of row ", report.row, " add up to ", report.value,
+                  ", not 1");
+    case KernelReport::kNegativeLabel:
+      CAFFE_THROW("label probability of row ", report.row, " is negative");
+    case KernelReport::kIndexOutOfRange:
+      CAFFE_THROW("index ", static_cast<int64_t>(report.value), " at position ", report.row,
+                  " is out of range for ", report.classes, " rows");
+    case KernelReport::kLengths:
+      CAFFE_ENFORCE_GE(report.label, 0, "length ", report.row, " is negative");
+      CAFFE_THROW("the sum of the lengths and the number of entries: ", report.row, " and ",
+                  report.classes);
+    default:
+      CAFFE_THROW("a kernel reported an unknown failure, ", report.kind);
+  }
+}
+
+// "operator Gather with output rows": the same for the operators of all steps of a recurrent
+// network.
+std::string NameOf(const OperatorBase& op) {
+  const OperatorDef& def = op.debug_def();
+  if (!def.name().empty()) return MakeString("operator ", def.type(), " ", def.name());
+  return MakeString("operator ", def.type(), " with output ",
+                    def.output_size() == 0 ? "" : def.output(0));
+}
+
+struct Owners {
+  std::mutex mutex;
+  std::map<std::string, int> reports;  // of each name, from 1 on
+};
+Owners& OwnersOf(int device) {
+  static std::mutex mutex;
+  static auto* owners = new std::map<int, Owners>;
+  std::lock_guard<std::mutex> lock(mutex);
+  return (*owners)[device];
+}
+
+}  // namespace
+
+KernelReport* ReportOf(int device) {
+  KernelReport* reports = ReportsOf(device);
+  const OperatorBase* op = StartedOperator();
+  if (op == nullptr) return reports;
+  Owners& owners = OwnersOf(device);
+  std::lock_guard<std::mutex> lock(owners.mutex);
+  const int next = static_cast<int>(owners.reports.size()) + 1;
+  if (next == kReports) {
+    const auto found = owners.reports.find(NameOf(*op));
+    return found == owners.reports.end() ? reports : reports + found->second;
+  }
+  return reports + owners.reports.emplace(NameOf(*op), next).first->second;
+}
+
+void ThrowReports(int device) {
+  KernelReport* reports = ReportsOf(device);
+  Owners& owners = OwnersOf(device);
+  std::unique_lock<std::mutex> lock(owners.mutex);
+  KernelReport found = std::exchange(reports[0], {});
+  std::string name;
+  for (const auto& [owner, i] : owners.reports) {
+    if (reports[i].kind == KernelReport::kNone) continue;
+    const KernelReport report = std::exchange(reports[i], {});
+    if (found.kind != KernelReport::kNone) continue;
+    found = report;
+    name = owner;
+  }
+  lock.unlock();
+  if (found.kind == KernelReport::kNone) return;
+  try {
+    ThrowReport(found);
+  } catch (Error& error) {
+    if (!name.empty()) error.AddContext(name);
+    throw;
+  }
+}
+
+}  // namespace caffe2::cuda
