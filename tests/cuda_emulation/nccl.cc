@@ -1,6 +1,8 @@
 // caffe2/cuda/nccl.h among the threads of one process: an operation is carried out by the member
 // that comes last, and the others find it done. As with NCCL, who waits for a member that never
-// comes waits for ever, unless `wait` throws.
+// comes waits for ever, unless `wait` throws. Where streams are lazy, a member's stream stops at an
+// operation until all have come to it; who waits for that stream does the work of the others'
+// devices meanwhile, as their own hosts may wait for something else.
 #include "caffe2/cuda/nccl.h"
 
 #include <atomic>
@@ -10,8 +12,10 @@
 #include <utility>
 
 #include "caffe2/core/logging.h"
+#include "caffe2/cuda/runtime.h"
 #include "distributed/accumulate.h"
 #include "tests/cuda_emulation/device.h"
+#include "tests/cuda_emulation/lazy_queue.h"
 
 namespace caffe2::cuda {
 namespace {
@@ -19,9 +23,10 @@ namespace {
 struct Part {
   const void* input = nullptr;
   void* output = nullptr;
+  bool here = false;  // its member has come
 };
 // What to do with the parts of all members.
-using Work = std::function<void(const std::vector<Part>&)>;
+using Combine = std::function<void(const std::vector<Part>&)>;
 
 struct Shared {
   struct Operation {
@@ -30,9 +35,62 @@ struct Shared {
   };
   std::mutex mutex;
   int joined = 0;
+  std::map<int, int> devices;  // of each member
   std::map<int64_t, Operation> open;
   int64_t done = 0;  // operations that are over
 };
+
+// One member's side of a group. Lives as long as work of its stream refers to it.
+struct Member {
+  int rank = 0, size = 1, device = 0;
+  Stream stream = nullptr;
+  std::shared_ptr<Shared> shared;
+  int64_t arrived_at = 0;  // operations
+  std::atomic<bool> aborted{false};
+
+  // Comes to the next operation.
+  void Arrive(const Part& part, const Combine& combine) {
+    std::lock_guard<std::mutex> lock(shared->mutex);
+    Shared::Operation& operation = shared->open[arrived_at++];
+    operation.parts.resize(size);
+    operation.parts[rank] = part;
+    operation.parts[rank].here = true;
+    if (++operation.arrived < size) return;
+    combine(operation.parts);
+    shared->open.erase(shared->done++);
+  }
+  bool IsDone() {
+    std::lock_guard<std::mutex> lock(shared->mutex);
+    return shared->done >= arrived_at;
+  }
+  // The same; if it is not, the devices of those that have not come go on a little.
+  bool GetsDone() {
+    if (aborted) return true;
+    std::map<int, int> devices;
+    {
+      std::lock_guard<std::mutex> lock(shared->mutex);
+      if (shared->done >= arrived_at) return true;
+      devices = shared->devices;
+      const std::vector<Part>& parts = shared->open[shared->done].parts;
+      for (int i = 0; i < static_cast<int>(parts.size()); ++i) {
+        if (parts[i].here) devices.erase(i);
+      }
+    }
+    for (const auto& [rank_of_other, device] : devices) emulation::AdvanceDevice(device);
+    return IsDone();
+  }
+};
+
+// Puts an operation of a member into its stream, which goes on when all have come.
+void Start(const std::shared_ptr<Member>& member, const Part& part, const Combine& combine) {
+  emulation::Perform(member->stream, [member, part, combine] {
+    if (!member->aborted) member->Arrive(part, combine);
+  });
+  // What is recorded stops where it is joined.
+  if (emulation::RunsAhead() && !IsRecorded(GetStream(member->device, kComputeStream))) {
+    emulation::PerformWhen(member->stream, [member] { return member->GetsDone(); });
+  }
+}
 
 std::shared_ptr<Shared> SharedOf(const NcclId& id) {
   static std::mutex mutex;
@@ -42,6 +100,40 @@ std::shared_ptr<Shared> SharedOf(const NcclId& id) {
   std::shared_ptr<Shared> shared = known.lock();
   if (shared == nullptr) known = shared = std::make_shared<Shared>();
   return shared;
+}
+
+// What the operations do.
+
+Combine Sum(int64_t count, TypeMeta type) {
+  return [=](const std::vector<Part>& parts) {
+    const auto* first = static_cast<const char*>(parts[0].input);
+    // Apart: outputs may be inputs.
+    std::vector<char> sum(first, first + count * type.itemsize());
+    for (size_t i = 1; i < parts.size(); ++i) {
+      Accumulate(type, parts[i].input, sum.data(), count);
+    }
+    for (const Part& part : parts) {
+      if (part.output != nullptr) std::memcpy(part.output, sum.data(), sum.size());
+    }
+  };
+}
+
+Combine Spread(size_t bytes, int root) {
+  return [=](const std::vector<Part>& parts) {
+    for (const Part& part : parts) {
+      if (part.output != parts[root].input) std::memcpy(part.output, parts[root].input, bytes);
+    }
+  };
+}
+
+Combine Gather(size_t bytes) {
+  return [=](const std::vector<Part>& parts) {
+    for (const Part& part : parts) {
+      for (size_t i = 0; i < parts.size(); ++i) {
+        std::memmove(static_cast<char*>(part.output) + i * bytes, parts[i].input, bytes);
+      }
+    }
+  };
 }
 
 }  // namespace
@@ -55,78 +147,66 @@ NcclId MakeNcclId() {
 }
 
 struct NcclGroup::State {
-  int rank = 0, size = 1;
-  Stream stream = nullptr;
-  std::function<void()> wait;
-  std::shared_ptr<Shared> shared;
-  int64_t started = 0;
-  bool aborted = false;
+  explicit State(int device) : end(device) {}
 
-  void Start(const Part& part, const Work& work) {
-    CAFFE_ENFORCE(!aborted, "the NCCL group was aborted");
-    emulation::Perform(stream, [this, part, work] { Take(part, work); });
+  std::shared_ptr<Member> member = std::make_shared<Member>();
+  std::function<void()> wait;
+  Event end;  // of the operation that was started last
+
+  void CheckErrors() const { CAFFE_ENFORCE(!member->aborted, "the NCCL group was aborted"); }
+  void Start(const Part& part, const Combine& combine) {
+    CheckErrors();
+    cuda::Start(member, part, combine);
+    end.Record(member->stream);
   }
-  void Take(const Part& part, const Work& work) {
-    std::lock_guard<std::mutex> lock(shared->mutex);
-    Shared::Operation& operation = shared->open[started++];
-    operation.parts.resize(size);
-    operation.parts[rank] = part;
-    if (++operation.arrived < size) return;
-    work(operation.parts);
-    shared->open.erase(shared->done++);
+  bool Done() const {
+    CheckErrors();
+    // A stream that is not lazy has passed operations to which others have still to come.
+    return end.Done() && (emulation::RunsAhead() || member->IsDone());
   }
 };
 
-NcclGroup::NcclGroup(const NcclId& id, int rank, int size, int /*device*/, Stream stream,
+NcclGroup::NcclGroup(const NcclId& id, int rank, int size, int device, Stream stream,
                      std::function<void()> wait)
-    : state_(std::make_unique<State>()) {
-  CAFFE_ENFORCE(!emulation::RunsAhead(), "the asynchronous emulation has no NCCL groups");
-  state_->rank = rank;
-  state_->size = size;
-  state_->stream = stream;
-  state_->wait = wait;
-  state_->shared = SharedOf(id);
-  const auto all_are_here = [this, size] {
-    std::lock_guard<std::mutex> lock(state_->shared->mutex);
-    return state_->shared->joined >= size;
+    : state_(std::make_unique<State>(device)) {
+  state_->wait = std::move(wait);
+  Member& member = *state_->member;
+  member.rank = rank;
+  member.size = size;
+  member.device = device;
+  member.stream = stream;
+  member.shared = SharedOf(id);
+  const auto all_are_here = [&member, size] {
+    std::lock_guard<std::mutex> lock(member.shared->mutex);
+    return member.shared->joined >= size;
   };
   {
-    std::lock_guard<std::mutex> lock(state_->shared->mutex);
-    ++state_->shared->joined;
+    std::lock_guard<std::mutex> lock(member.shared->mutex);
+    member.shared->devices[rank] = device;
+    ++member.shared->joined;
   }
-  while (!all_are_here()) wait();
+  while (!all_are_here()) state_->wait();
 }
-NcclGroup::~NcclGroup() = default;
+
+NcclGroup::~NcclGroup() {
+  if (!emulation::RunsAhead()) return;
+  try {
+    while (!state_->member->aborted && !Done()) state_->wait();
+  } catch (const std::exception& error) {
+    LOG(WARNING) << error.what();
+    Abort();
+  }
+}
 
 void NcclGroup::Allreduce(void* data, int64_t count, TypeMeta type) {
-  state_->Start({data, data}, [=](const std::vector<Part>& parts) {
-    for (size_t i = 1; i < parts.size(); ++i) {
-      Accumulate(type, parts[i].input, parts[0].output, count);
-    }
-    for (size_t i = 1; i < parts.size(); ++i) {
-      std::memcpy(parts[i].output, parts[0].output, count * type.itemsize());
-    }
-  });
+  state_->Start({data, data}, Sum(count, type));
 }
-
 void NcclGroup::Broadcast(void* data, size_t bytes, int root) {
-  state_->Start({data, data}, [=](const std::vector<Part>& parts) {
-    for (const Part& part : parts) {
-      if (part.output != parts[root].input) std::memcpy(part.output, parts[root].input, bytes);
-    }
-  });
+  state_->Start({data, data}, Spread(bytes, root));
 }
-
 void NcclGroup::Allgather(const void* input, void* output, size_t bytes) {
-  state_->Start({input, output}, [=](const std::vector<Part>& parts) {
-    for (const Part& part : parts) {
-      for (size_t i = 0; i < parts.size(); ++i) {
-        std::memmove(static_cast<char*>(part.output) + i * bytes, parts[i].input, bytes);
-      }
-    }
-  });
+  state_->Start({input, output}, Gather(bytes));
 }
-
 void NcclGroup::ReduceParts(void* data, const std::vector<int64_t>& counts, TypeMeta type) {
   state_->Start({data, data}, [=](const std::vector<Part>& parts) {
     size_t offset = 0;
@@ -141,37 +221,45 @@ void NcclGroup::ReduceParts(void* data, const std::vector<int64_t>& counts, Type
   });
 }
 
-bool NcclGroup::Done() {
-  CAFFE_ENFORCE(!state_->aborted, "the NCCL group was aborted");
-  std::lock_guard<std::mutex> lock(state_->shared->mutex);
-  return state_->shared->done >= state_->started;
-}
-void NcclGroup::CheckErrors() { CAFFE_ENFORCE(!state_->aborted, "the NCCL group was aborted"); }
+bool NcclGroup::Done() { return state_->Done(); }
+void NcclGroup::CheckErrors() { state_->CheckErrors(); }
 void NcclGroup::Join(Stream waiting) {
-  emulation::Perform(waiting, [this] {
-    while (!Done()) state_->wait();
-  });
-}
-void NcclGroup::Abort() { state_->aborted = true; }
-
-// The sums of a group are formed apart: outputs may be inputs of their own device.
-struct LocalNcclGroup::State {
-  std::vector<int> devices;
-
-  void Finish() const {
-    for (const int device : devices) emulation::Finish(device);
+  if (emulation::RunsAhead()) {
+    emulation::PerformWhen(waiting, [member = state_->member] { return member->GetsDone(); });
+  } else {
+    emulation::Perform(waiting, [this] {
+      while (!Done()) state_->wait();
+    });
   }
-  static std::vector<char> SumOf(const std::vector<const void*>& inputs, int64_t count,
-                                 TypeMeta type) {
-    const auto* first = static_cast<const char*>(inputs[0]);
-    std::vector<char> sum(first, first + count * type.itemsize());
-    for (size_t i = 1; i < inputs.size(); ++i) Accumulate(type, inputs[i], sum.data(), count);
-    return sum;
+}
+void NcclGroup::Abort() { state_->member->aborted = true; }
+
+struct LocalNcclGroup::State {
+  std::vector<std::shared_ptr<Member>> members;  // by device
+
+  explicit State(const std::vector<int>& devices) {
+    const auto shared = std::make_shared<Shared>();
+    for (int rank = 0; rank < static_cast<int>(devices.size()); ++rank) {
+      shared->devices[rank] = devices[rank];
+      const auto member = members.emplace_back(std::make_shared<Member>());
+      member->rank = rank;
+      member->size = static_cast<int>(devices.size());
+      member->device = devices[rank];
+      member->stream = GetStream(devices[rank], kComputeStream);
+      member->shared = shared;
+    }
+  }
+
+  // One operation at a time in the process: all devices must see the same order.
+  void Run(const std::function<Part(size_t)>& part, const Combine& combine) const {
+    static std::mutex order;
+    std::lock_guard<std::mutex> lock(order);
+    for (size_t i = 0; i < members.size(); ++i) Start(members[i], part(i), combine);
   }
 };
 
 LocalNcclGroup::LocalNcclGroup(const std::vector<int>& devices)
-    : state_(std::make_shared<State>(State{devices})) {}
+    : state_(std::make_shared<State>(devices)) {}
 LocalNcclGroup* LocalNcclGroup::Of(const std::vector<int>& devices) {
   return FindLocalGroup(
       devices, [&devices] { return std::unique_ptr<LocalNcclGroup>(new LocalNcclGroup(devices)); });
@@ -179,40 +267,47 @@ LocalNcclGroup* LocalNcclGroup::Of(const std::vector<int>& devices) {
 
 void LocalNcclGroup::Allreduce(const std::vector<const void*>& inputs,
                                const std::vector<void*>& outputs, int64_t count, TypeMeta type) {
-  state_->Finish();
-  const std::vector<char> sum = State::SumOf(inputs, count, type);
-  for (void* output : outputs) std::memcpy(output, sum.data(), sum.size());
+  state_->Run([&](size_t i) { return Part{inputs[i], outputs[i]}; }, Sum(count, type));
 }
 void LocalNcclGroup::Reduce(const std::vector<const void*>& inputs, void* output, int64_t count,
-                            TypeMeta type, int /*root*/) {
-  state_->Finish();
-  const std::vector<char> sum = State::SumOf(inputs, count, type);
-  std::memcpy(output, sum.data(), sum.size());
+                            TypeMeta type, int root) {
+  state_->Run(
+      [&](size_t i) {
+        return Part{inputs[i], static_cast<int>(i) == root ? output : nullptr};
+      },
+      Sum(count, type));
 }
 void LocalNcclGroup::Broadcast(const void* input, const std::vector<void*>& outputs, size_t bytes,
-                               int /*root*/) {
-  state_->Finish();
-  for (void* output : outputs) std::memmove(output, input, bytes);
+                               int root) {
+  state_->Run(
+      [&](size_t i) {
+        return Part{static_cast<int>(i) == root ? input : outputs[i], outputs[i]};
+      },
+      Spread(bytes, root));
 }
 void LocalNcclGroup::Allgather(const std::vector<const void*>& inputs,
                                const std::vector<void*>& outputs, size_t bytes) {
-  state_->Finish();
-  for (void* output : outputs) {
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      std::memcpy(static_cast<char*>(output) + i * bytes, inputs[i], bytes);
-    }
-  }
+  state_->Run([&](size_t i) { return Part{inputs[i], outputs[i]}; }, Gather(bytes));
 }
 void LocalNcclGroup::ReduceScatter(const std::vector<const void*>& inputs,
                                    const std::vector<void*>& outputs, int64_t count,
                                    TypeMeta type) {
-  state_->Finish();
   const auto members = static_cast<int64_t>(inputs.size());
-  const std::vector<char> sum = State::SumOf(inputs, members * count, type);
-  const size_t bytes = count * type.itemsize();
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    std::memcpy(outputs[i], sum.data() + i * bytes, bytes);
-  }
+  state_->Run(
+      [&](size_t i) {
+        return Part{inputs[i], outputs[i]};
+      },
+      [=](const std::vector<Part>& parts) {
+        std::vector<char> sum(members * count * type.itemsize());
+        std::memcpy(sum.data(), parts[0].input, sum.size());
+        for (size_t i = 1; i < parts.size(); ++i) {
+          Accumulate(type, parts[i].input, sum.data(), members * count);
+        }
+        const size_t bytes = count * type.itemsize();
+        for (size_t i = 0; i < parts.size(); ++i) {
+          std::memcpy(parts[i].output, sum.data() + i * bytes, bytes);
+        }
+      });
 }
 
 }  // namespace caffe2::cuda

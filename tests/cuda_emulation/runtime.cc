@@ -26,22 +26,20 @@
 #include "caffe2/cuda/side_stream.h"
 #include "caffe2/cuda/stream_memory.h"
 #include "tests/cuda_emulation/device.h"
-
-namespace caffe2::cuda {
-namespace {
-class LazyQueue;
-}
-}  // namespace caffe2::cuda
+#include "tests/cuda_emulation/lazy_queue.h"
 
 // A mark in the work of a lazy stream; in that of other streams everything is done.
 struct CUevent_st {
   int device = 0;
-  caffe2::cuda::LazyQueue* queue = nullptr;
+  caffe2::cuda::emulation::LazyQueue* queue = nullptr;
   uint64_t position = 0;
 };
 
 namespace caffe2::cuda {
 namespace {
+
+using emulation::LazyQueue;
+using emulation::Work;
 
 constexpr int kDevices = 3;
 
@@ -77,7 +75,7 @@ thread_local int current_device = -1;
 // What a graph will do, and the memory that is its own.
 struct Recording {
   int device = 0;
-  std::vector<std::function<void()>> work;
+  std::vector<Work> work;
   std::vector<void*> idle;  // given back meanwhile
   std::set<void*> in_use;
   std::vector<std::pair<void*, int>> from_before;
@@ -95,58 +93,6 @@ int DeviceOf(Stream stream) {
   return static_cast<int>(reinterpret_cast<char*>(stream) - stream_table[0].data()) / kStreams;
 }
 
-// What a lazy stream has still to do. Threads take turns to do the work of a device.
-class LazyQueue {
- public:
-  explicit LazyQueue(std::recursive_mutex* turn) : turn_(turn) {}
-
-  void Put(std::function<void()> work) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    work_.push_back(std::move(work));
-  }
-  uint64_t End() {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return done_ + running_ + work_.size();
-  }
-  bool IsDone(uint64_t position) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return done_ >= position;
-  }
-  void RunUntil(uint64_t position) {
-    std::lock_guard<std::recursive_mutex> turn(*turn_);
-    while (!IsDone(position)) RunOne();
-  }
-  // What a device does meanwhile: a little.
-  void Advance() {
-    std::lock_guard<std::recursive_mutex> turn(*turn_);
-    if (End() > 0 && !IsDone(End())) RunOne();
-  }
-
- private:
-  void RunOne() {
-    std::function<void()> work;
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      if (running_ != 0) throw Error("a stream waits for what it is to do itself");
-      running_ = 1;
-      work = std::move(work_.front());
-      work_.pop_front();
-    }
-    const auto end = [this](void*) {
-      std::lock_guard<std::mutex> lock(mutex_);
-      running_ = 0;
-      ++done_;
-    };
-    const std::unique_ptr<LazyQueue, decltype(end)> ended(this, end);
-    work();
-  }
-
-  std::recursive_mutex* const turn_;
-  std::mutex mutex_;
-  std::deque<std::function<void()>> work_;
-  uint64_t done_ = 0;
-  int running_ = 0;  // of the device's turn
-};
 struct DeviceQueues {
   std::recursive_mutex turn;
   std::deque<LazyQueue> queues;  // by stream
@@ -213,11 +159,14 @@ void Event::Delay(Stream waiting) const {
     // What is recorded gets its place in the queue when the graph is launched, itself in the queue
     // of the compute stream.
     if (queue == QueueOf(GetStream(event_->device, kComputeStream))) return;
-    recording->work.push_back([queue] { queue->RunUntil(queue->End()); });
-  } else if (IsAsync() && DeviceOf(waiting) == event_->device) {
-    QueueOf(waiting)->Put([queue, position = event_->position] { queue->RunUntil(position); });
+    recording->work.push_back({[queue] { queue->RunUntil(queue->End()); }});
+  } else if (IsAsync()) {
+    QueueOf(waiting)->Put({[] {},
+                           [queue, position = event_->position] {
+                             if (!queue->IsDone(position)) queue->Advance();
+                             return queue->IsDone(position);
+                           }});
   } else {
-    // Devices never wait for each other while they hold their turns.
     queue->RunUntil(event_->position);
   }
 }
@@ -237,10 +186,19 @@ void Perform(Stream stream, std::function<void()> work) {
   LazyQueue* queue = QueueOf(stream);
   if (recording == nullptr) {
     if (queue == nullptr) return work();
-    return queue->Put(std::move(work));
+    return queue->Put({std::move(work)});
   }
-  if (stream == nullptr || !IsSide(stream)) return recording->work.push_back(std::move(work));
-  recording->work.push_back([queue, later = std::move(work)] { queue->Put(later); });
+  if (stream == nullptr || !IsSide(stream)) return recording->work.push_back({std::move(work)});
+  recording->work.push_back({[queue, later = std::move(work)] { queue->Put({later}); }});
+}
+void PerformWhen(Stream stream, std::function<bool()> ready) {
+  Work wait{[] {}, std::move(ready)};
+  if (recording != nullptr) return recording->work.push_back(std::move(wait));
+  QueueOf(stream)->Put(std::move(wait));
+}
+void AdvanceDevice(int device) {
+  QueueOf(GetStream(device, kCommunicationStream))->Advance();
+  QueueOf(GetStream(device, kComputeStream))->Advance();
 }
 void Finish(int device) { Synchronize(GetStream(device, kComputeStream)); }
 bool RunsAhead() { return IsAsync(); }
@@ -281,7 +239,7 @@ void GiveBack(Stream stream, void* data, int device) {
   };
   LazyQueue* queue = IsAsync() ? QueueOf(stream) : nullptr;
   if (queue == nullptr) return release();
-  queue->Put(release);
+  queue->Put({release});
 }
 bool IsGivenBackToRecording(void* data, int device) {
   if (recording == nullptr) return false;
@@ -375,17 +333,17 @@ void Copy(const void* destination, const void* source, size_t source_bytes, Stre
   CheckCopy(destination, source);
   const bool apart = stream == GetStream(DeviceOf(stream), kCopyStream);  // of what is recorded
   if (apart && !IsAsync()) {
-    return QueueOf(stream)->Put([source, copy = std::move(copy)] { copy(source); });
+    return QueueOf(stream)->Put({[source, copy = std::move(copy)] { copy(source); }});
   }
   if (!IsAsync() || (recording != nullptr && !apart)) {
     return emulation::Perform(stream, [source, copy = std::move(copy)] { copy(source); });
   }
   if (!IsOfDevice(source) && !IsPinned(source)) {
     const auto* bytes = static_cast<const char*>(source);
-    return QueueOf(stream)->Put([kept = std::vector<char>(bytes, bytes + source_bytes),
-                                 copy = std::move(copy)] { copy(kept.data()); });
+    return QueueOf(stream)->Put({[kept = std::vector<char>(bytes, bytes + source_bytes),
+                                  copy = std::move(copy)] { copy(kept.data()); }});
   }
-  QueueOf(stream)->Put([source, copy = std::move(copy)] { copy(source); });
+  QueueOf(stream)->Put({[source, copy = std::move(copy)] { copy(source); }});
   if (!IsOfDevice(destination) && !IsPinned(destination)) Synchronize(stream);
 }
 }  // namespace
@@ -438,9 +396,14 @@ Graph::Graph(int device, const std::function<void()>& body) : state_(std::make_u
 }
 Graph::~Graph() = default;
 void Graph::Launch() {
-  emulation::Perform(GetStream(state_->device, kComputeStream), [recorded = state_->memory] {
-    for (const auto& work : recorded->work) work();
-  });
+  const Stream stream = GetStream(state_->device, kComputeStream);
+  LazyQueue* queue = QueueOf(stream);
+  if (queue == nullptr) {
+    for (const Work& work : state_->memory->work) work.run();
+    return;
+  }
+  // Piece by piece, as one may have to wait for another device.
+  queue->PutAll(state_->memory->work);
 }
 
 }  // namespace caffe2::cuda
