@@ -47,7 +47,7 @@ class LazyQueue {
 
 // `ready` as above; on a stream that is lazy, or of a graph that is recorded on one.
 void PerformWhen(Stream stream, std::function<bool()> ready);
-// What a device does while another one waits for it: a little, of the communication stream first.
-void AdvanceDevice(int device);
+// The stream goes on by itself: one piece, if it may run now. Nothing where streams are not lazy.
+void AdvanceStream(Stream stream);
 
 }  // namespace caffe2::cuda::emulation

@@ -196,9 +196,8 @@ void PerformWhen(Stream stream, std::function<bool()> ready) {
   if (recording != nullptr) return recording->work.push_back(std::move(wait));
   QueueOf(stream)->Put(std::move(wait));
 }
-void AdvanceDevice(int device) {
-  QueueOf(GetStream(device, kCommunicationStream))->Advance();
-  QueueOf(GetStream(device, kComputeStream))->Advance();
+void AdvanceStream(Stream stream) {
+  if (LazyQueue* queue = QueueOf(stream)) queue->Advance();
 }
 void Finish(int device) { Synchronize(GetStream(device, kComputeStream)); }
 bool RunsAhead() { return IsAsync(); }
