@@ -369,3 +369,37 @@ def test_what_runs_every_hour_runs_once_more_at_the_end(concurrent):
         concurrent_substeps=concurrent))
     workspace.RunPlan(plan)
     assert workspace.FetchBlob("reported") == 3
+
+
+def test_sessions_run_plans_and_lists_in_sequence():
+    first, second = core.Net("first"), core.Net("second")
+    first.ConstantFill([], "x", shape=[1], value=2.0)
+    second.Scale("x", "x", scale=3.0)
+    session = LocalSession()
+    plan = core.Plan("both")
+    for net in (first, second):
+        plan.AddStep(core.execution_step("one", net))
+    for runnable in (plan, [first, second]):
+        for _ in range(2):
+            session.run(runnable)
+            assert value("x") == 6
+
+
+@pytest.mark.parametrize("runnable", [None, "net", 3])
+def test_sessions_run_nothing_else(runnable):
+    with pytest.raises(TypeError, match=f"{runnable!r}"):
+        LocalSession().run(runnable)
+
+
+def test_sessions_heed_the_type_of_workspace():
+    def group(kind=None):
+        with TaskGroup(kind) as made, Task() as task:
+            task.add_output(ops.Const(4))
+        return made, task.outputs()[0]
+
+    with pytest.raises(ValueError, match="the group is private, not global"):
+        LocalSession().run(group(WorkspaceType.PRIVATE)[0], WorkspaceType.GLOBAL)
+    made, output = group()
+    LocalSession().run(made, WorkspaceType.GLOBAL)
+    assert made.workspace_type() == WorkspaceType.GLOBAL
+    assert isinstance(output.get(), core.BlobReference) and value(output.get()) == 4

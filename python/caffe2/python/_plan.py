@@ -279,7 +279,7 @@ class Plan:
 
 def to_execution_step(step_or_nets, default_name=None):
     """A step from a step, a net, a NetBuilder, a TaskGroup, a list of them, or None (an empty
-    step)."""
+    step). Raises TypeError for anything else."""
     from caffe2.python.net_builder import NetBuilder
     from caffe2.python.task import Cluster, TaskGroup
 
@@ -293,6 +293,8 @@ def to_execution_step(step_or_nets, default_name=None):
                               should_stop_blob=step_or_nets._stop_blob)
     if isinstance(step_or_nets, Net):
         return ExecutionStep(default_name, step_or_nets)
+    if not isinstance(step_or_nets, (list, tuple, type(None))):
+        raise TypeError(f"steps are made of nets, steps and builders, not of {step_or_nets!r}")
     items = _as_list(step_or_nets)
     if items and all(isinstance(item, Net) for item in items):
         return ExecutionStep(default_name, items)

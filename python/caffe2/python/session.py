@@ -28,7 +28,12 @@ class Session:
 
     @classmethod
     def compile(cls, runnable, workspace_type=None, setup_net_list=None):
-        """The CompiledRunnable of a Task, TaskGroup, net, step or CompiledRunnable."""
+        """The CompiledRunnable of a Task, TaskGroup, net, step, plan (whose steps run in sequence),
+        list of nets or steps, or CompiledRunnable. `setup_net_list` are nets that run before it.
+
+        Raises ValueError if it has another workspace type or was compiled for other sessions,
+        TypeError for what cannot run.
+        """
         if isinstance(runnable, CompiledRunnable):
             if runnable.session_class is not cls:
                 raise ValueError("Runnable was compiled for different session type. Need: "
@@ -36,28 +41,35 @@ class Session:
             return runnable
         if isinstance(runnable, TaskGroup):
             group = runnable
+            if workspace_type and group.workspace_type() not in (None, workspace_type):
+                raise ValueError(f"the workspace of the group is {group.workspace_type()}, not "
+                                 f"{workspace_type}")
             if group._workspace_type is None:
                 group._workspace_type = workspace_type
         else:
             group = TaskGroup(workspace_type or WorkspaceType.GLOBAL)
             task = runnable
             if not isinstance(task, Task):
-                task = Task(step=core.to_execution_step(runnable), group=_NO_GROUP)
+                steps = runnable.Steps() if isinstance(runnable, core.Plan) else runnable
+                task = Task(step=core.to_execution_step(steps), group=_NO_GROUP)
             group.add(task)
         return CompiledRunnable(cls._compile_task_group(group, setup_net_list), cls)
 
     def run(self, runnable, workspace_type=None, setup_net_list=None):
-        """Runs a Task, TaskGroup, net or step; what it was compiled to is kept for the next time.
+        """Runs what compile takes, and keeps what it was compiled to for the next time.
 
-        Raises RuntimeError if the session is closed, or the plan fails.
+        Raises RuntimeError if the session is closed, or the plan fails; and what compile does.
         """
         if not self.is_open():
             raise RuntimeError("Session is closed.")
+        if runnable is None:
+            raise TypeError("there is nothing to run: None")
         slot = f"_compiled_for_{type(self).__name__}"
         compiled = getattr(runnable, slot, None)
         if compiled is None:
             compiled = self.compile(runnable, workspace_type, setup_net_list)
-            setattr(runnable, slot, compiled)
+            if hasattr(runnable, "__dict__"):  # a list has none
+                setattr(runnable, slot, compiled)
         self._run_compiled(compiled.obj)
 
     def fetch_output(self, output):
@@ -107,9 +119,9 @@ class LocalSession(Session):
 
     def _run_compiled(self, compiled):
         plan, output_list, workspace_type = compiled
-        outputs = [str(name) for name in output_list.names()]
+        outputs = [core.BlobReference(str(name)) for name in output_list.names()]
         for name in outputs:
-            self._ws.create_blob(name)  # here, not in the child
+            self._ws.create_blob(str(name))  # here, not in the child
         output_list.set_values(outputs, _fetch_func=self.fetch_output)
         if workspace_type == WorkspaceType.PRIVATE:
             workspace.C.Workspace(self._ws).run(plan)
