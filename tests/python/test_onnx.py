@@ -37,6 +37,13 @@ OPERATORS = {
                    (1, 8, 5, 5), conv_values()),
     "conv_same": ("Conv", ["x", "w", "b"], {"kernel": 3, "legacy_pad": 2, "stride": 2},
                   (1, 4, 6, 5), conv_values()),
+    "conv_3d": ("Conv", ["x", "w"], {"kernels": [3, 2, 3]}, (1, 2, 5, 4, 5),
+                {"w": random(3, 2, 3, 2, 3, seed=1)}),
+    "matmul": ("MatMul", ["x", "y"], {"trans_a": 1, "trans_b": 1}, (3, 2),
+               {"y": random(4, 3, seed=1)}),
+    "add_to_channels": ("Add", ["x", "y"], {"broadcast": 1, "axis_str": "C"}, (2, 3, 4, 5),
+                        {"y": random(3, seed=1)}),
+    "split_nhwc": ("Split", ["x"], {"order": "NHWC"}, (2, 3, 5, 4), {}),
     "conv_transpose": ("ConvTranspose", ["x", "w", "b"], {"kernel": 3, "stride": 2, "pad": 1},
                        (1, 6, 4, 5), {"w": random(6, 4, 3, 3, seed=1), "b": random(4, seed=2)}),
     "max_pool": ("MaxPool", ["x"], {"kernel": 3, "stride": 2, "pad": 1}, (2, 3, 8, 7), {}),
@@ -85,7 +92,8 @@ OPERATORS = {
     "nhwc2nchw": ("NHWC2NCHW", ["x"], {}, (2, 3, 4, 5), {}),
     "dropout": ("Dropout", ["x"], {"is_test": 1, "ratio": 0.5}, (3, 4), {}),
 }
-_SECOND_OUTPUTS = {"Concat": ["lengths"], "Reshape": ["old_shape"], "Dropout": ["mask"]}
+_SECOND_OUTPUTS = {"Concat": ["lengths"], "Reshape": ["old_shape"], "Dropout": ["mask"],
+                   "Split": ["rest"]}
 
 
 def one_operator_net(name):
@@ -135,7 +143,22 @@ NODES = {
     "gemm_general": ("Gemm", 13, {"alpha": 0.5, "beta": 2.0, "transA": 1},
                      [random(3, 2), random(3, 4, seed=1), random(2, 4, seed=2)]),
     "gemm_plain": ("Gemm", 13, {}, [random(2, 3), random(3, 4, seed=1)]),
+    "gemm_one_bias": ("Gemm", 13, {}, [random(2, 3), random(3, 4, seed=1), random(1, seed=2)]),
+    "matmul_matrices": ("MatMul", 13, {}, [random(2, 1, 3, 4), random(5, 4, 2, seed=1)]),
+    "matmul_square": ("MatMul", 13, {}, [random(4, 1, 4), random(4, 4, seed=1)]),
+    "matmul_vector": ("MatMul", 13, {}, [random(3, 4), random(4, seed=1)]),
     "softmax_channels": ("Softmax", 13, {"axis": 1}, [random(2, 3, 4, 5)]),
+    "softmax_first": ("Softmax", 13, {"axis": -3}, [random(2, 3, 4)]),
+    "softmax_middle": ("Softmax", 13, {"axis": 1}, [random(2, 3, 4)]),
+    "softmax_last": ("Softmax", 13, {"axis": 2}, [random(2, 3, 4)]),
+    "sum_of_no_axes": ("ReduceSum", 13, {"noop_with_empty_axes": 1}, [random(2, 3)]),
+    "sum_of_all_axes": ("ReduceSum", 13, {}, [random(2, 3), np.zeros(0, np.int64)]),
+    "unsqueeze_from_the_end": ("Unsqueeze", 13, {}, [random(2, 3), np.array([0, -1])]),
+    "squeeze_from_the_end": ("Squeeze", 13, {}, [random(1, 3, 1), np.array([-1])]),
+    "gather_from_the_end": ("Gather", 13, {"axis": -1}, [random(3, 4), np.array([2, 0])]),
+    "slice_from_the_end": ("Slice", 13, {}, [
+        random(3, 5), np.array([1]), np.array([3]), np.array([-1])]),
+    "prelu_of_all": ("PRelu", 13, {}, [random(2, 3, 4, 4), random(1, seed=1)]),
     "max_pool_ceil": ("MaxPool", 13, {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1},
                       [random(1, 2, 6, 6)]),
     "same_upper": ("MaxPool", 13, {
@@ -182,6 +205,34 @@ def test_node_runs_as_the_reference(name):
         for result, reference in zip(results, expected):
             assert result.dtype == reference.dtype
             np.testing.assert_allclose(result, reference, rtol=1e-4, atol=1e-5)
+
+
+def test_pads_of_some_axes():
+    x, pads, axes = random(1, 2, 5, 6), np.array([1, 2, 3, 4]), np.array([3, -2])
+    node = make.make_node("Pad", ["x", "pads", "", "axes"], ["y"])
+    y = backend.run_node(node, {"x": x, "pads": pads, "axes": axes}, opset_version=18).y
+    np.testing.assert_array_equal(y, np.pad(x, ((0, 0), (0, 0), (2, 4), (1, 3))))
+
+
+@pytest.mark.parametrize("op_type, attributes, shapes, why", [
+    ("MaxPool", {"kernel_shape": [2, 2], "dilations": [2, 2]}, [(1, 1, 5, 5)], "dilations"),
+    ("ConvTranspose", {"auto_pad": "SAME_UPPER"}, [(1, 2, 5, 5), (2, 3, 3, 3)], "auto_pad"),
+    ("ConvTranspose", {"dilations": [2, 2]}, [(1, 2, 5, 5), (2, 3, 3, 3)], "dilations"),
+    ("PRelu", {}, [(2, 4, 4, 4), (4,)], "slope"),
+    ("PRelu", {}, [(2, 3, 4, 4), (3, 4, 4)], "slope"),
+    ("Shape", {"start": 1}, [(2, 3)], "start and end"),
+    ("Squeeze", {}, [(2, 1, 3)], "axes are missing"),
+])
+def test_nodes_that_would_be_wrong_are_refused(op_type, attributes, shapes, why):
+    inputs = [f"i{k}" for k in range(len(shapes))]
+    node = make.make_node(op_type, inputs, ["y"], **attributes)
+    with pytest.raises(error.Unsupported, match=f"{op_type} \\(y\\): .*{why}"):
+        backend.run_node(node, [random(*shape) for shape in shapes], opset_version=15)
+
+
+def test_nodes_are_refused_on_devices_that_there_are_not():
+    with pytest.raises(error.Unsupported, match="device TPU"):
+        backend.run_node(make.make_node("Neg", ["x"], ["y"]), [random(3)], device="TPU")
 
 
 def _nets(model):
@@ -261,6 +312,16 @@ def test_what_cannot_be_expressed_is_named():
     info = {"x": (TensorProto.FLOAT, (2, 3))}
     with pytest.raises(error.Unsupported, match="TopK"):
         frontend.caffe2_net_to_onnx_model(net.Proto(), value_info=info)
+    for op_type, inputs, arguments, why in (
+            ("MatMul", ["cube", "y"], {}, "cube has 3 dimensions"),
+            ("InstanceNorm", ["image", "s", "s"], {"order": "NHWC"}, "its order is NHWC")):
+        net = core.Net("odd")
+        net.AddExternalInput(*dict.fromkeys(inputs))
+        net.AddExternalOutput(net._create_and_add(op_type, inputs, ["z"], **arguments))
+        shapes = {"cube": (2, 3, 4), "y": (12, 5), "image": (1, 4, 4, 3), "s": (3,)}
+        with pytest.raises(error.Unsupported, match=why):
+            frontend.caffe2_net_to_onnx_model(net.Proto(), value_info={
+                name: (TensorProto.FLOAT, shapes[name]) for name in inputs})
     model, _, _, _ = one_node_model("neg")
     assert backend.is_compatible(model) and backend.supports_device("CPU")
     model.graph.node[0].op_type = "NonMaxSuppression"

@@ -17,18 +17,17 @@ _OLDEST_OPSET, _NEWEST_OPSET = 6, 28
 
 _SAME_MEANING = {
     "Abs": "Abs", "Add": "Add", "And": "And", "Ceil": "Ceil", "Div": "Div", "Equal": "EQ",
-    "Exp": "Exp", "Floor": "Floor", "Identity": "Copy", "Log": "Log", "MatMul": "MatMul",
-    "Max": "Max", "Mean": "Mean", "Min": "Min", "Mul": "Mul", "Neg": "Negative", "Not": "Not",
-    "Or": "Or", "Pow": "Pow", "Relu": "Relu", "Shape": "Shape", "Sigmoid": "Sigmoid",
-    "Softplus": "Softplus", "Softsign": "Softsign", "Sqrt": "Sqrt", "Sub": "Sub", "Sum": "Sum",
-    "Tanh": "Tanh",
+    "Exp": "Exp", "Floor": "Floor", "Identity": "Copy", "Log": "Log", "Max": "Max", "Mean": "Mean",
+    "Min": "Min", "Mul": "Mul", "Neg": "Negative", "Not": "Not", "Or": "Or", "Pow": "Pow",
+    "Relu": "Relu", "Sigmoid": "Sigmoid", "Softplus": "Softplus", "Softsign": "Softsign",
+    "Sqrt": "Sqrt", "Sub": "Sub", "Sum": "Sum", "Tanh": "Tanh",
 }
 
 
 class _Node:
     """A NodeProto while it is translated."""
 
-    def __init__(self, node, opset, constants):
+    def __init__(self, node, opset, constants, ranks):
         self.type, self.opset = node.op_type, opset
         self.input, self.output = list(node.input), list(node.output)
         while self.input and not self.input[-1]:
@@ -38,6 +37,7 @@ class _Node:
             attribute.name: onnx.helper.get_attribute_value(attribute)
             for attribute in node.attribute}
         self._constants = constants
+        self._ranks = ranks
 
     def fail(self, why):
         raise Unsupported(f"ONNX node {self.type} ({', '.join(self.output)}): {why}")
@@ -45,6 +45,23 @@ class _Node:
     def attribute(self, name, default=None):
         value = self._attributes.get(name, default)
         return value.decode() if isinstance(value, bytes) else value
+
+    def known_rank(self, i):
+        """The number of dimensions of input i, or None."""
+        return self._ranks.get(self.input[i])
+
+    def rank(self, i):
+        """known_rank; fails if it is not known."""
+        rank = self.known_rank(i)
+        if rank is None:
+            self.fail(f"the number of dimensions of input {i} ({self.input[i]}) is not known")
+        return rank
+
+    def axis(self, axis, rank=None):
+        """An axis, which may be counted from the end, of input 0 or of `rank` dimensions."""
+        if axis >= 0:
+            return axis
+        return axis + (self.rank(0) if rank is None else rank)
 
     def constant(self, i, default=None):
         """The value of input i, which must be an initializer or a Constant."""
@@ -96,6 +113,10 @@ def _window(node, default_kernel=None):
 
 def _conv(node):
     weight = node.constant_value(node.input[1])
+    if node.type == "ConvTranspose":
+        for name, plain in (("auto_pad", ("NOTSET", "VALID")), ("dilations", (None, [1, 1]))):
+            if node.attribute(name, plain[0]) not in plain:
+                node.fail(f"{name} is {node.attribute(name)}")
     arguments = _window(node, None if weight is None else weight.shape[2:])
     arguments["group"] = node.attribute("group", 1)
     if node.type == "ConvTranspose":
@@ -110,6 +131,8 @@ def _pool(node):
     arguments = _window(node)
     if len(node.output) > 1:
         node.fail("the output of indices")
+    if any(dilation != 1 for dilation in arguments.pop("dilations", ())):
+        node.fail(f"dilations are {node.attribute('dilations')}")
     if node.attribute("ceil_mode", 0):
         pads = arguments.pop("pads", [0, 0, 0, 0])
         count = len(pads) // 2
@@ -137,7 +160,8 @@ def _gemm(node):
     alpha, beta = node.attribute("alpha", 1.0), node.attribute("beta", 1.0)
     trans_a, trans_b = node.attribute("transA", 0), node.attribute("transB", 0)
     bias = node.constant_value(node.input[2]) if len(node.input) > 2 else None
-    if alpha == beta == 1 and not trans_a and bias is not None and bias.ndim == 1:
+    if alpha == beta == 1 and not trans_a and bias is not None and bias.ndim == 1 \
+            and bias.size > 1:
         node.add("FC" if trans_b else "FCTransposed", node.input, node.output)
         return
     x = node.add("MatMul", node.input[:2], node.new_name("product"), trans_a=trans_a,
@@ -155,17 +179,29 @@ def _softmax(node):
         node.add("Softmax", node.input, node.output, axis=node.attribute("axis", 1))
         return
     axis = node.attribute("axis", -1)
-    if axis != -1:
-        # Along one axis only: it is brought to the end. The rank is not known, so only axis 1 of
-        # images, [N, C, H, W], is taken.
-        if axis != 1 or node.attribute("_rank") not in (None, 2, 4):
-            node.fail(f"softmax along axis {axis}")
-        if node.attribute("_rank") == 4:
-            x = node.add("NCHW2NHWC", node.input, node.new_name("last"))
-            x = node.add("Softmax", [x], node.new_name("softmax"), axis=3)
-            node.add("NHWC2NCHW", [x], node.output)
-            return
-    node.add("Softmax", node.input, node.output, axis=axis)
+    if axis == -1 or node.axis(axis) == node.rank(0) - 1:
+        node.add("Softmax", node.input, node.output, axis=axis)
+        return
+    # Along one axis only: it changes places with the last one and back.
+    rank = node.rank(0)
+    places = list(range(rank))
+    places[axis], places[-1] = places[-1], places[axis]
+    x = node.add("Transpose", node.input, node.new_name("last"), axes=places)
+    x = node.add("Softmax", [x], node.new_name("softmax"), axis=rank - 1)
+    node.add("Transpose", [x], node.output, axes=places)
+
+
+def _matmul(node):
+    if node.known_rank(0) == node.known_rank(1) == 2:
+        node.add("MatMul", node.input, node.output)
+    else:
+        node.add("BatchMatMul", node.input, node.output, broadcast=1)
+
+
+def _shape(node):
+    if node.attribute("start", 0) or node.attribute("end") is not None:
+        node.fail("start and end")
+    node.add("Shape", node.input, node.output)
 
 
 def _clip(node):
@@ -188,8 +224,14 @@ def _reshape(node):
 
 
 def _axes(node):
+    axes = node.values("axes", 1)
+    if axes is None:
+        node.fail("axes are missing")
+    if min(axes) < 0:
+        rank = node.rank(0) + (len(axes) if node.type == "Unsqueeze" else 0)
+        axes = [node.axis(axis, rank) for axis in axes]
     node.add("ExpandDims" if node.type == "Unsqueeze" else "Squeeze", node.input[:1], node.output,
-             dims=node.values("axes", 1))
+             dims=axes)
 
 
 def _slice(node):
@@ -197,9 +239,10 @@ def _slice(node):
     axes = node.values("axes", 3, list(range(len(starts))))
     if any(step != 1 for step in node.values("steps", 4, [1])):
         node.fail("steps other than 1")
-    rank = node.attribute("_rank") or max(axes) + 1
-    if min(axes) < 0 or rank <= max(axes):
-        node.fail("negative axes")
+    axes = [node.axis(axis) for axis in axes]
+    rank = node.known_rank(0) or max(axes) + 1
+    if not 0 <= min(axes) <= max(axes) < rank:
+        node.fail(f"axes {axes} of {rank} dimensions")
     all_starts, all_ends = [0] * rank, [-1] * rank
     for axis, start, end in zip(axes, starts, ends):
         # In Caffe2, -1 is the end and -2 one before it.
@@ -219,6 +262,12 @@ def _split(node):
 def _pad(node):
     pads = node.values("pads", 1)
     value = node.attribute("value", 0.0) if node.opset < 11 else node.constant(2, 0.0)
+    axes = node.constant(3)
+    if axes is not None and len(pads) == 2 * len(axes):
+        given, pads = pads, [0] * (2 * node.rank(0))
+        for i, axis in enumerate(axes):
+            axis = node.axis(int(axis))
+            pads[axis], pads[axis + node.rank(0)] = given[i], given[i + len(axes)]
     if len(pads) != 8 or any(pads[:2]) or any(pads[4:6]):
         node.fail(f"pads {pads}: only height and width of images can be padded")
     top, left, bottom, right = pads[2], pads[3], pads[6], pads[7]
@@ -247,7 +296,10 @@ def _resize(node):
 def _reduce(node):
     arguments = {"keepdims": node.attribute("keepdims", 1)}
     axes = node.values("axes", 1)
-    if axes is not None:
+    if not axes and node.attribute("noop_with_empty_axes", 0):
+        node.add("Copy", node.input[:1], node.output)
+        return
+    if axes:
         arguments["axes"] = axes
     node.add(node.type, node.input[:1], node.output, **arguments)
 
@@ -267,6 +319,12 @@ def _reciprocal(node):
 
 def _prelu(node):
     # [C, 1, 1] or [1] in ONNX, one row here.
+    value, rank = node.constant_value(node.input[1]), node.known_rank(0)
+    by_channel = rank is None or node.known_rank(1) in (None, rank - 1)
+    if value is not None:
+        by_channel = by_channel and value.size == value.shape[0] or value.size == 1
+    if not by_channel:
+        node.fail("its slope is neither one for all nor one for each channel")
     slope = node.new_name("slope")
     node.add("Reshape", [node.input[1]], [slope, node.new_name("old_shape")], shape=[-1])
     node.add("PRelu", [node.input[0], slope], node.output, order="NCHW")
@@ -290,6 +348,10 @@ def _with_arguments(op_type, outputs=None, **names):
     return translate
 
 
+def _gather(node):
+    node.add("Gather", node.input, node.output, axis=node.axis(node.attribute("axis", 0)))
+
+
 def _concat(node):
     node.add("Concat", node.input, [node.output[0], node.new_name("lengths")],
              axis=node.attribute("axis", 1))
@@ -300,14 +362,15 @@ _TRANSLATORS = {
     "AveragePool": _pool, "BatchNormalization": _batch_normalization, "Cast": _cast, "Clip": _clip,
     "Concat": _concat, "ConstantOfShape": _constant_of_shape, "Conv": _conv,
     "ConvTranspose": _conv, "Dropout": _with_arguments("Copy", "one input"), "Gemm": _gemm,
-    "GlobalAveragePool": _global_pool, "GlobalMaxPool": _global_pool, "MaxPool": _pool,
-    "PRelu": _prelu, "Pad": _pad, "Reciprocal": _reciprocal, "ReduceMean": _reduce,
-    "ReduceSum": _reduce, "Reshape": _reshape, "Resize": _resize, "Slice": _slice,
+    "GlobalAveragePool": _global_pool, "GlobalMaxPool": _global_pool, "MatMul": _matmul,
+    "MaxPool": _pool, "PRelu": _prelu, "Pad": _pad, "Reciprocal": _reciprocal,
+    "ReduceMean": _reduce, "ReduceSum": _reduce, "Reshape": _reshape, "Resize": _resize,
+    "Shape": _shape, "Slice": _slice,
     "Softmax": _softmax, "Split": _split, "Squeeze": _axes, "Unsqueeze": _axes,
     "Upsample": _resize,
     "Elu": _with_arguments("Elu", alpha=("alpha", 1.0)),
     "Flatten": _with_arguments("Flatten", axis=("axis", 1)),
-    "Gather": _with_arguments("Gather", axis=("axis", 0)),
+    "Gather": _gather,
     "InstanceNormalization": _with_arguments("InstanceNorm", epsilon=("epsilon", 1e-5)),
     "LRN": _with_arguments("LRN", size=("size", None), alpha=("alpha", 1e-4),
                            beta=("beta", 0.75), bias=("bias", 1.0)),
@@ -346,11 +409,9 @@ def _place(nets, device):
 
 def _translate_node(node, opset, constants, ranks):
     """The OperatorDefs of one node; raises Unsupported that names it."""
-    translated = _Node(node, opset, constants)
+    translated = _Node(node, opset, constants, ranks)
     if node.op_type not in _TRANSLATORS or node.domain not in ("", "ai.onnx"):
         translated.fail("this type is not among those that can be run")
-    if node.input:
-        translated._attributes["_rank"] = ranks.get(node.input[0])
     _TRANSLATORS[node.op_type](translated)
     return translated.operators
 
@@ -412,7 +473,10 @@ class Caffe2Backend(base.Backend):
 
     @classmethod
     def run_node(cls, node, inputs, device="CPU", outputs_info=None, opset_version=None, **kwargs):
-        """Runs one node on arrays (a list, or a dict by name)."""
+        """Runs one node on arrays (a list, or a dict by name). Raises Unsupported for what cannot
+        be run."""
+        if not cls.supports_device(device):
+            raise Unsupported(f"device {device}")
         if not isinstance(inputs, dict):
             inputs = dict(zip(node.input, inputs))
         values = {name: np.asarray(value) for name, value in inputs.items()}
@@ -421,8 +485,9 @@ class Caffe2Backend(base.Backend):
         ws = C.Workspace()
         for name, value in values.items():
             ws.feed_blob(name, value)
-        for operator in operators:
-            ws.run(operator)
+        net = caffe2_pb2.NetDef(name=node.op_type, op=operators)
+        _place([net], device)
+        ws.run(net)
         return named_outputs(node.output, [ws.fetch_blob(name) for name in node.output])
 
     @classmethod

@@ -22,10 +22,9 @@ _IR_VERSION = 8
 
 _SAME_MEANING = {
     "Abs": "Abs", "Ceil": "Ceil", "Copy": "Identity", "Dropout": "Identity", "Exp": "Exp",
-    "Floor": "Floor", "Log": "Log", "MatMul": "MatMul", "Max": "Max", "Mean": "Mean",
-    "Min": "Min", "Negative": "Neg", "Relu": "Relu", "Sigmoid": "Sigmoid", "Softplus": "Softplus",
-    "Softsign": "Softsign", "Sqrt": "Sqrt", "StopGradient": "Identity", "Sum": "Sum",
-    "Tanh": "Tanh",
+    "Floor": "Floor", "Log": "Log", "Max": "Max", "Mean": "Mean", "Min": "Min", "Negative": "Neg",
+    "Relu": "Relu", "Sigmoid": "Sigmoid", "Softplus": "Softplus", "Softsign": "Softsign",
+    "Sqrt": "Sqrt", "StopGradient": "Identity", "Sum": "Sum", "Tanh": "Tanh",
 }
 _BINARY = {"Add": "Add", "Sub": "Sub", "Mul": "Mul", "Div": "Div"}
 _LEGACY_SAME, _LEGACY_CEIL = 2, 3
@@ -70,7 +69,10 @@ class _Operator:
             return self.arg("pads")
         if self.arg("pad") is not None:
             return [self.arg("pad")] * (2 * count)
-        return [self.arg(name, 0) for name in ("pad_t", "pad_l", "pad_b", "pad_r")]
+        sides = ("pad_t", "pad_l", "pad_b", "pad_r")
+        if not any(side in self._arguments for side in sides):
+            return [0] * (2 * count)
+        return [self.arg(side, 0) for side in sides]
 
     def rank(self, blob):
         return len(self.shape(blob))
@@ -99,6 +101,11 @@ class _Operator:
         self.constants.append(numpy_helper.from_array(np.asarray(values), name))
         return name
 
+    def channel_axis(self):
+        """The argument axis; default: that of the channels."""
+        is_nchw = self.arg("order", "NCHW") == "NCHW"
+        return self.arg("axis", 1 if is_nchw else self.rank(self.input[0]) - 1)
+
     def check_order(self):
         if self.arg("order", "NCHW") != "NCHW":
             self.fail("its order is NHWC")
@@ -106,14 +113,17 @@ class _Operator:
 
 def _conv(op):
     op.check_order()
-    op.node("Conv" if op.type == "Conv" else "ConvTranspose", op.input, op.output[:1],
-            output_padding=op.spatial("adj", 0) if op.type == "ConvTranspose" else None,
-            **_window(op), group=op.arg("group", 1), dilations=op.spatial("dilation", 1))
+    window = _window(op)
+    count = len(window["kernel_shape"])
+    op.node(op.type, op.input, op.output[:1],
+            output_padding=op.spatial("adj", 0, count) if op.type == "ConvTranspose" else None,
+            **window, group=op.arg("group", 1), dilations=op.spatial("dilation", 1, count))
 
 
 def _window(op):
-    window = {"kernel_shape": op.spatial("kernel", 1), "strides": op.spatial("stride", 1)}
+    window = {"kernel_shape": op.spatial("kernel", 1)}
     count = len(window["kernel_shape"])
+    window["strides"] = op.spatial("stride", 1, count)
     legacy = op.arg("legacy_pad", 0)
     if legacy == _LEGACY_SAME:
         window["auto_pad"] = "SAME_UPPER"
@@ -155,6 +165,8 @@ def _binary(op):
     left, right = op.input
     if op.arg("broadcast", 0):
         axis = op.arg("axis", -1)
+        if op.arg("axis_str"):
+            axis = op.arg("order", "NCHW").index(op.arg("axis_str"))
         right_rank = op.rank(right)
         trailing = 0 if axis == -1 else op.rank(left) - axis - right_rank
         if trailing > 0:
@@ -176,11 +188,27 @@ def _softmax(op):
     op.node("Reshape", [rows, shape], op.output)
 
 
+def _matmul(op):
+    matrices = []
+    for blob, side in zip(op.input, "ab"):
+        if op.rank(blob) != 2 or op.arg(f"axis_{side}", 1) != 1:
+            op.fail(f"{blob} has {op.rank(blob)} dimensions, axis_{side} is "
+                    f"{op.arg(f'axis_{side}', 1)}; only matrices can be expressed")
+        if op.arg(f"trans_{side}", 0):
+            blob = op.node("Transpose", [blob], op.new_name(f"transposed_{side}"), perm=[1, 0])
+        matrices.append(blob)
+    op.node("MatMul", matrices, op.output)
+
+
+def _instance_norm(op):
+    op.check_order()
+    op.node("InstanceNormalization", op.input, op.output[:1], epsilon=op.arg("epsilon", 1e-5))
+
+
 def _concat(op):
     if op.arg("add_axis", 0):
         op.fail("add_axis")
-    axis = op.arg("axis", 1 if op.arg("order", "NCHW") == "NCHW" else op.rank(op.input[0]) - 1)
-    op.node("Concat", op.input, op.output[:1], axis=axis)
+    op.node("Concat", op.input, op.output[:1], axis=op.channel_axis())
 
 
 def _reshape(op):
@@ -249,7 +277,7 @@ def _split(op):
         op.fail("lengths as an input, or add_axis")
     sizes = op.arg("split")
     inputs = [op.input[0]] + ([op.constant(np.array(sizes, np.int64), "sizes")] if sizes else [])
-    op.node("Split", inputs, op.output, axis=op.arg("axis", 1))
+    op.node("Split", inputs, op.output, axis=op.channel_axis())
 
 
 def _slice(op):
@@ -283,13 +311,13 @@ _TRANSLATORS = {
     **{name: _binary for name in _BINARY},
     "AveragePool": _pool, "ChannelShuffle": _channel_shuffle, "Clip": _clip, "Concat": _concat,
     "Conv": _conv, "ConvTranspose": _conv, "ExpandDims": _with_axes, "FC": _fc,
-    "FCTransposed": _fc, "MaxPool": _pool, "NCHW2NHWC": _permutation(0, 2, 3, 1),
+    "FCTransposed": _fc, "InstanceNorm": _instance_norm, "MatMul": _matmul,
+    "MaxPool": _pool, "NCHW2NHWC": _permutation(0, 2, 3, 1),
     "NHWC2NCHW": _permutation(0, 3, 1, 2), "PRelu": _prelu, "PadImage": _pad_image,
     "Reshape": _reshape, "ResizeNearest": _resize_nearest, "Scale": _scale, "Slice": _slice,
     "Softmax": _softmax, "SpatialBN": _spatial_bn, "Split": _split, "Squeeze": _with_axes,
     "Elu": _with_attributes("Elu", alpha=("alpha", 1.0)),
     "Flatten": _with_attributes("Flatten", axis=("axis", 1)),
-    "InstanceNorm": _with_attributes("InstanceNormalization", epsilon=("epsilon", 1e-5)),
     "LRN": _with_attributes("LRN", size=("size", None), alpha=("alpha", None),
                             beta=("beta", None), bias=("bias", 1.0)),
     "LeakyRelu": _with_attributes("LeakyRelu", alpha=("alpha", 0.01)),
