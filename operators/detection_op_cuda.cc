@@ -1,9 +1,10 @@
 // UpsampleBilinear, SpaceToBatch, BatchToSpace, RoIAlign, RoIAlignRotated and RoIPool on CUDA
 // devices. Gradients are collected by the pixels that get them, in a fixed order: no atomics.
-#include <algorithm>
-
+#include "caffe2/core/device_backend.h"
+#include "caffe2/cuda/kernel_reports.h"
 #include "operators/host_list.h"
 #include "operators/portable_cuda.h"
+#include "operators/region_kernels.h"
 #include "operators/roi_align_op.h"
 #include "operators/roi_pool_op.h"
 #include "operators/sort_keys.h"
@@ -41,45 +42,80 @@ void SpreadTurned(const ImageLayout& in, const ImageLayout& out,
   ForEachRow(n, in.channels, SumSamples{in, out, {n, keys}, corners, dy, dx}, context);
 }
 
-bool IsTurned(const RegionGrid& region) {
-  return region.frame.sine != 0 || region.frame.cosine != 1;
+// Regions in memory of the device, where kernels have read them; those of the host were read there.
+template <typename Region>
+class DeviceRegions {
+ public:
+  DeviceRegions(int64_t n, CUDAContext* context) : storage_(context->device()) {
+    storage_.Resize(n * static_cast<int64_t>(sizeof(Region)));
+    storage_.mutable_data<uint8_t>();
+  }
+  Region* data() { return reinterpret_cast<Region*>(storage_.mutable_data<uint8_t>()); }
+  const Region* data() const { return reinterpret_cast<const Region*>(storage_.raw_data()); }
+
+ private:
+  Tensor storage_;
+};
+
+// `rois` on the device, a copy in `storage` if they lie elsewhere.
+const float* OnDevice(const Tensor& rois, Tensor* storage, CUDAContext* context) {
+  if (rois.device() == context->device()) return rois.data<float>();
+  *storage = Tensor(context->device());
+  storage->CopyFrom(rois);
+  return storage->data<float>();
 }
+
+DeviceRegions<RegionGrid> ReadRegions(const RegionReader& reader, const ImageLayout& in,
+                                      const Tensor& rois, CUDAContext* context) {
+  Tensor storage(CPU);
+  DeviceRegions<RegionGrid> regions(rois.size(0), context);
+  LaunchReadRegions(rois.size(0), reader.ParserOf(in, rois), OnDevice(rois, &storage, context),
+                    regions.data(), context->report(), context->stream());
+  return regions;
+}
+
+void ThrowRegionReport(const cuda::KernelReport& report) {
+  ThrowRegion(report.label, report.row, report.value, report.classes);
+}
+const bool kRegistered = [] {
+  cuda::RegisterReport(cuda::kRegionReport, ThrowRegionReport);
+  return true;
+}();
 
 }  // namespace
 
-static const PooledRegion* RegionsFor(const std::vector<PooledRegion>& regions, Tensor* storage,
-                                      CUDAContext* context) {
-  return ListFor(regions, storage, context);
-}
-
-static void SpreadMaxima(const PoolGrid& grid, const std::vector<PooledRegion>& regions, int64_t n,
-                         const int* argmax, const float* dy, float* dx, CUDAContext* context) {
+static DeviceRegions<PooledRegion> RegionsFor(const Tensor& rois, int64_t images, float scale,
+                                              CUDAContext* context) {
   Tensor storage(CPU);
-  ForEach(n,
-          RoIPoolGradientPixels{grid, static_cast<int64_t>(regions.size()),
-                                ListFor(regions, &storage, context), argmax, dy, dx},
-          context);
+  DeviceRegions<PooledRegion> regions(rois.size(0), context);
+  LaunchReadRegions(rois.size(0), images, scale, OnDevice(rois, &storage, context), regions.data(),
+                    context->report(), context->stream());
+  return regions;
 }
 
-static void AlignRegions(const ImageLayout& in, const ImageLayout& out,
-                         const std::vector<RegionGrid>& regions, const float* x, float* y,
+static void SpreadMaxima(const PoolGrid& grid, int64_t count, const PooledRegion* regions,
+                         int64_t n, const int* argmax, const float* dy, float* dx,
                          CUDAContext* context) {
-  Tensor storage(CPU);
-  ForEach(out.batch * out.channels * out.height * out.width,
-          RoIAlignCells{in, out, ListFor(regions, &storage, context), x, y}, context);
+  ForEach(n, RoIPoolGradientPixels{grid, count, regions, argmax, dy, dx}, context);
 }
 
-static void SpreadRegions(const ImageLayout& in, const ImageLayout& out,
-                          const std::vector<RegionGrid>& regions, const float* dy, float* dx,
-                          CUDAContext* context) {
-  if (std::any_of(regions.begin(), regions.end(), IsTurned)) {
-    return SpreadTurned(in, out, regions, dy, dx, context);
+static void AlignRegions(const RegionReader& reader, const ImageLayout& in, const ImageLayout& out,
+                         const Tensor& rois, const float* x, float* y, CUDAContext* context) {
+  const auto regions = ReadRegions(reader, in, rois, context);
+  ForEach(out.batch * out.channels * out.height * out.width,
+          RoIAlignCells{in, out, regions.data(), x, y}, context);
+}
+
+static void SpreadRegions(const RegionReader& reader, const ImageLayout& in, const ImageLayout& out,
+                          const Tensor& rois, const float* dy, float* dx, CUDAContext* context) {
+  if (reader.rotated()) {
+    // How many samples there are has to be known.
+    Tensor copy(CPU);
+    return SpreadTurned(in, out, reader.Read(in, OnHost(rois, &copy)), dy, dx, context);
   }
-  Tensor storage(CPU);
+  const auto regions = ReadRegions(reader, in, rois, context);
   ForEach(in.batch * in.channels * in.height * in.width,
-          RoIAlignGradientPixels{in, out, static_cast<int64_t>(regions.size()),
-                                 ListFor(regions, &storage, context), dy, dx},
-          context);
+          RoIAlignGradientPixels{in, out, rois.size(0), regions.data(), dy, dx}, context);
 }
 
 namespace {

@@ -1,5 +1,5 @@
-// LengthsTile, LengthsGather and LengthsPad: rows repeated, picked and padded by lengths, which are
-// read on the host.
+// LengthsTile, LengthsGather and LengthsPad: rows repeated, picked and padded by lengths. The first
+// two read them on the host, as they say how many rows there will be.
 #pragma once
 
 #include "caffe2/core/device_backend.h"
@@ -75,15 +75,24 @@ class LengthsPadOp final : public Operator<Context> {
   bool DoRunWithType() {
     const Tensor& X = Input(0);
     CAFFE_ENFORCE_GE(X.dim(), 1, "DATA must have rows");
+    const auto value = static_cast<T>(value_);
+    const auto& lengths = this->template Input<Tensor>(1);
+    if constexpr (Context::kDeviceType == CUDA) {
+      if (lengths.GetDeviceType() == CUDA) {
+        RowCopierFor<Context> rows(X, CheckedNumel({lengths.numel(), length_}), Output(0),
+                                   &context_);
+        rows.FinishSegments(lengths, length_, /*cut=*/false, &value, nullptr);
+        return true;
+      }
+    }
     Tensor copy(CPU);
-    const Segments segments =
-        Segments::FromLengths(OnHost(this->template Input<Tensor>(1), &copy), X.size(0));
+    const Segments segments = Segments::FromLengths(OnHost(lengths, &copy), X.size(0));
     RowCopierFor<Context> rows(X, CheckedNumel({segments.count(), length_}), Output(0), &context_);
     for (int64_t s = 0; s < segments.count(); ++s) {
       const int64_t n = segments.length(s);
       CAFFE_ENFORCE_LE(n, length_, "length of segment ", s, " and target_length");
       if (n > 0) rows.Append(segments.entry(s, 0), n);
-      rows.AppendValue(length_ - n, static_cast<T>(value_));
+      rows.AppendValue(length_ - n, value);
     }
     rows.Finish();
     return true;

@@ -1,5 +1,5 @@
 // PackRNNSequence, UnpackRNNSequence and ReversePackedSegs: sequences as [steps, batch, ...] and
-// back, and turned round. Lengths are read on the host.
+// back, and turned round. The first two read lengths on the host, as shapes depend on them.
 #pragma once
 
 #include <algorithm>
@@ -76,18 +76,24 @@ class ReversePackedSegsOp final : public Operator<Context> {
     const Tensor& X = Input(0);
     CAFFE_ENFORCE(X.dim() >= 2 && X.has_data(), "data ", ShapeString(X.sizes()),
                   " must be [steps, batch, ...]");
-    Tensor copy(CPU);
-    const std::vector<int64_t> length =
-        ReadIntegers(OnHost(this->template Input<Tensor>(1), &copy), "lengths");
+    const auto& lengths = this->template Input<Tensor>(1);
     const int64_t steps = X.size(0), batch = X.size(1);
-    CAFFE_ENFORCE_EQ(static_cast<int64_t>(length.size()), batch, "lengths, for data ",
-                     ShapeString(X.sizes()));
-    for (int64_t b = 0; b < batch; ++b) {
-      CAFFE_ENFORCE(length[b] >= 0 && length[b] <= steps, "length ", length[b], " of sequence ", b,
-                    " for data ", ShapeString(X.sizes()));
-    }
+    CAFFE_ENFORCE_EQ(lengths.numel(), batch, "lengths, for data ", ShapeString(X.sizes()));
     const std::vector<int64_t> dims = X.sizes();
     RowCopierFor<Context> rows(X, steps * batch, Output(0), &context_, /*row_axes=*/2);
+    if constexpr (Context::kDeviceType == CUDA) {
+      if (lengths.GetDeviceType() == CUDA) {
+        rows.FinishReversed(lengths, steps, batch);
+        Output(0)->Reshape(dims);
+        return true;
+      }
+    }
+    Tensor copy(CPU);
+    const std::vector<int64_t> length = ReadIntegers(OnHost(lengths, &copy), "lengths");
+    for (int64_t b = 0; b < batch; ++b) {
+      CAFFE_ENFORCE(length[b] >= 0 && length[b] <= steps, "length ", length[b], " of sequence ", b,
+                    " for data of ", steps, " steps");
+    }
     for (int64_t t = 0; t < steps; ++t) {
       for (int64_t b = 0; b < batch; ++b) {
         rows.Append((t < length[b] ? length[b] - 1 - t : t) * batch + b);

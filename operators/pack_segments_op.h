@@ -1,5 +1,5 @@
 // PackSegments and UnpackSegments: segments of rows as one padded tensor, and back. The lengths are
-// read on the host.
+// read on the host, unless the length of the packed segments is given.
 #pragma once
 
 #include <algorithm>
@@ -37,15 +37,21 @@ class PackSegmentsOp final : public Operator<Context> {
         presence_(this->template GetSingleArgument<bool>("return_presence_mask", false)) {}
 
   bool RunOnDevice() override {
-    Tensor copy(CPU);
-    const Tensor &lengths = OnHost(this->template Input<Tensor>(0), &copy), &X = Input(1);
+    const Tensor &on_any_device = this->template Input<Tensor>(0), &X = Input(1);
     CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(), "the data must have rows");
-    const Segments segments = Segments::FromLengths(lengths, X.size(0));
-    int64_t length = max_length_ > 0 ? max_length_ : LongestOf(segments);
+    int64_t length = max_length_;
     if (InputSize() > 2) {
       CAFFE_ENFORCE_GE(Input(2).dim(), 2, "the packed tensor that gives the length");
       length = Input(2).size(1);
     }
+    if constexpr (Context::kDeviceType == CUDA) {
+      if (length >= 0 && on_any_device.GetDeviceType() == CUDA) {
+        return PackOnDevice(on_any_device, length);
+      }
+    }
+    Tensor copy(CPU);
+    const Segments segments = Segments::FromLengths(OnHost(on_any_device, &copy), X.size(0));
+    if (length < 0) length = LongestOf(segments);
     const int64_t rows = CheckedNumel({segments.count(), length});
     RowCopierFor<Context> copier(X, rows, Output(0), &context_);
     for (int64_t s = 0; s < segments.count(); ++s) {
@@ -58,15 +64,28 @@ class PackSegmentsOp final : public Operator<Context> {
       }
     }
     copier.Finish();
-    std::vector<int64_t> dims = X.sizes();
-    dims[0] = length;
-    dims.insert(dims.begin(), segments.count());
-    Output(0)->Reshape(dims);
+    Reshape(segments.count(), length);
     if (presence_) WritePresence(segments, length);
     return true;
   }
 
  private:
+  // The shape does not depend on the lengths, so nobody reads them on the host.
+  bool PackOnDevice(const Tensor& lengths, int64_t length) {
+    RowCopierFor<Context> copier(Input(1), CheckedNumel({lengths.numel(), length}), Output(0),
+                                 &context_);
+    constexpr float kMinimum = -std::numeric_limits<float>::infinity();
+    copier.FinishSegments(lengths, length, /*cut=*/true, pad_minf_ ? &kMinimum : nullptr,
+                          presence_ ? Output(1) : nullptr);
+    Reshape(lengths.numel(), length);
+    return true;
+  }
+  void Reshape(int64_t segments, int64_t length) {
+    std::vector<int64_t> dims = Input(1).sizes();
+    dims[0] = length;
+    dims.insert(dims.begin(), segments);
+    Output(0)->Reshape(dims);
+  }
   void WritePresence(const Segments& segments, int64_t length) {
     std::unique_ptr<bool[]> present(new bool[segments.count() * length]);
     bool* next = present.get();

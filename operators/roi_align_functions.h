@@ -90,6 +90,72 @@ struct RegionGrid {
   }
 };
 
+// What may be wrong with a region.
+enum RegionProblem : int {
+  kRegionFine,
+  kRegionImage,    // there is no such image
+  kRegionCorner,   // too far away, or NaN
+  kRegionSide,     // negative
+  kRegionAngle,    // no number
+  kRegionSamples,  // too many
+};
+
+// How the numbers of a region are read: [image,] two corners, or centre, sides and degrees.
+struct RegionParser {
+  bool rotated = false, aligned = false, names_image = false;
+  int64_t images = 0, rows = 0, columns = 0, ratio = 0;
+  float scale = 1;
+
+  CAFFE2_PORTABLE int64_t numbers() const { return (rotated ? 5 : 4) + (names_image ? 1 : 0); }
+
+  // One without samples, of image 0, where something is wrong; `value` is then what it is.
+  CAFFE2_PORTABLE RegionProblem Read(const float* roi, RegionGrid* region, double* value) const {
+    constexpr double kMostSamples = 1 << 26, kRadians = 0.017453292519943295;
+    constexpr float kFarthest = 1e7f;  // corner, in pixels of the scaled image
+    *region = {{}, rows, columns, 0, 0};
+    RegionGrid read = *region;
+    RegionFrame& frame = read.frame;
+    if (names_image) {
+      *value = *roi;
+      if (!(*roi >= 0 && *roi < static_cast<float>(images))) return kRegionImage;
+      frame.image = static_cast<int64_t>(*roi++);
+    }
+    float number[4];
+    for (int k = 0; k < 4; ++k) {
+      *value = roi[k];
+      number[k] = roi[k] * scale - (aligned && !(rotated && k >= 2) ? 0.5f : 0.f);
+      if (!(std::fabs(number[k]) < kFarthest)) return kRegionCorner;
+    }
+    frame.width = rotated ? number[2] : number[2] - number[0];
+    frame.height = rotated ? number[3] : number[3] - number[1];
+    if (aligned) {
+      *value = frame.width < frame.height ? frame.width : frame.height;
+      if (*value < 0) return kRegionSide;
+    } else {  // as Caffe2 did first: at least one pixel
+      if (!(frame.width > 1)) frame.width = 1;
+      if (!(frame.height > 1)) frame.height = 1;
+    }
+    frame.u = rotated ? -frame.width / 2 : number[0];
+    frame.v = rotated ? -frame.height / 2 : number[1];
+    if (rotated) {
+      *value = roi[4];
+      const double angle = roi[4] * kRadians;
+      if (!(std::fabs(angle) < 1e30)) return kRegionAngle;
+      frame.x = number[0];
+      frame.y = number[1];
+      frame.cosine = static_cast<float>(std::cos(angle));
+      frame.sine = static_cast<float>(std::sin(angle));
+    }
+    read.grid_h = ratio > 0 ? ratio : static_cast<int64_t>(std::ceil(read.cell_h()));
+    read.grid_w = ratio > 0 ? ratio : static_cast<int64_t>(std::ceil(read.cell_w()));
+    *value = static_cast<double>(rows * columns) * static_cast<double>(read.grid_h) *
+             static_cast<double>(read.grid_w);
+    if (*value > kMostSamples) return kRegionSamples;
+    *region = read;
+    return kRegionFine;
+  }
+};
+
 // Element `at` of Y, laid out by `out`: the weighted sum of the samples of its cell.
 struct RoIAlignCells {
   static constexpr const char* kName = "RoIAlign";

@@ -6,14 +6,6 @@
 #include "operators/gradient_rule.h"
 
 namespace caffe2 {
-namespace {
-
-constexpr int64_t kMostSamples = int64_t{1} << 26;  // of a region
-constexpr float kFarthest = 1e7f;                   // corner, in pixels of the scaled image
-constexpr double kRadians = 0.017453292519943295;   // a degree
-
-}  // namespace
-
 RegionReader::RegionReader(const OperatorBase& op, bool rotated, StorageOrder order)
     : rotated_(rotated),
       order_(order),
@@ -45,57 +37,37 @@ std::vector<int64_t> RegionReader::OutputDims(const ImageLayout& x, int64_t regi
   return {regions, x.channels, height_, width_};
 }
 
-RegionFrame RegionReader::FrameOf(const ImageLayout& x, const Tensor& rois, int64_t index) const {
-  const float* roi = rois.data<float>() + index * rois.size(1);
-  RegionFrame frame;
-  if (rois.size(1) > box_size()) {
-    CAFFE_ENFORCE(roi[0] >= 0 && roi[0] < static_cast<float>(x.batch), "region ", index,
-                  " of image ", roi[0], " of ", x.batch);
-    frame.image = static_cast<int64_t>(*roi++);
-  } else {
-    CAFFE_ENFORCE_GT(x.batch, 0, "images");
-  }
-  const float offset = aligned_ ? 0.5f : 0.f;
-  float number[4];  // two corners, or the centre and the sides
-  for (int k = 0; k < 4; ++k) {
-    number[k] = roi[k] * scale_ - (rotated_ && k >= 2 ? 0 : offset);
-    CAFFE_ENFORCE(std::fabs(number[k]) < kFarthest, "region ", index, " has a corner at ", roi[k]);
-  }
-  frame.width = rotated_ ? number[2] : number[2] - number[0];
-  frame.height = rotated_ ? number[3] : number[3] - number[1];
-  if (aligned_) {
-    CAFFE_ENFORCE(frame.width >= 0 && frame.height >= 0, "region ", index, " is ", frame.width,
-                  " wide and ", frame.height, " high");
-  } else {  // as Caffe2 did first: at least one pixel
-    frame.width = std::max(frame.width, 1.f);
-    frame.height = std::max(frame.height, 1.f);
-  }
-  frame.u = rotated_ ? -frame.width / 2 : number[0];
-  frame.v = rotated_ ? -frame.height / 2 : number[1];
-  if (rotated_) {
-    const double angle = roi[4] * kRadians;
-    CAFFE_ENFORCE(std::isfinite(angle), "region ", index, " is turned by ", roi[4]);
-    frame.x = number[0];
-    frame.y = number[1];
-    frame.cosine = static_cast<float>(std::cos(angle));
-    frame.sine = static_cast<float>(std::sin(angle));
-  }
-  return frame;
+RegionParser RegionReader::ParserOf(const ImageLayout& x, const Tensor& rois) const {
+  const bool names_image = rois.size(1) > box_size();
+  CAFFE_ENFORCE(names_image || x.batch > 0 || rois.size(0) == 0, "regions of no image");
+  return {rotated_, aligned_, names_image, x.batch, height_, width_, ratio_, scale_};
 }
 
 std::vector<RegionGrid> RegionReader::Read(const ImageLayout& x, const Tensor& rois) const {
+  const RegionParser parser = ParserOf(x, rois);
   std::vector<RegionGrid> regions(rois.size(0));
   for (int64_t r = 0; r < rois.size(0); ++r) {
-    RegionGrid& region = regions[r];
-    region.frame = FrameOf(x, rois, r);
-    region.rows = height_;
-    region.columns = width_;
-    region.grid_h = ratio_ > 0 ? ratio_ : static_cast<int64_t>(std::ceil(region.cell_h()));
-    region.grid_w = ratio_ > 0 ? ratio_ : static_cast<int64_t>(std::ceil(region.cell_w()));
-    CAFFE_ENFORCE_LE(CheckedNumel({height_ * width_, region.per_cell()}), kMostSamples,
-                     "samples of region ", r);
+    double value = 0;
+    const RegionProblem problem =
+        parser.Read(rois.data<float>() + r * parser.numbers(), &regions[r], &value);
+    if (problem != kRegionFine) ThrowRegion(problem, r, value, x.batch);
   }
   return regions;
+}
+
+void ThrowRegion(int problem, int64_t region, double value, int64_t images) {
+  switch (problem) {
+    case kRegionImage:
+      CAFFE_THROW("region ", region, " of image ", value, " of ", images);
+    case kRegionCorner:
+      CAFFE_THROW("region ", region, " has a corner at ", value);
+    case kRegionSide:
+      CAFFE_THROW("region ", region, " has a side of ", value);
+    case kRegionAngle:
+      CAFFE_THROW("region ", region, " is turned by ", value);
+    default:
+      CAFFE_THROW("samples of region ", region, ": ", value);
+  }
 }
 
 std::vector<RegionSample> SamplesOf(const ImageLayout& x, const RegionGrid& region) {
@@ -135,9 +107,9 @@ void Scatter(const RegionGrid& region, const std::vector<RegionSample>& samples,
 
 }  // namespace
 
-static void AlignRegions(const ImageLayout& in, const ImageLayout& out,
-                         const std::vector<RegionGrid>& regions, const float* x, float* y,
-                         CPUContext* /*context*/) {
+static void AlignRegions(const RegionReader& reader, const ImageLayout& in, const ImageLayout& out,
+                         const Tensor& rois, const float* x, float* y, CPUContext* /*context*/) {
+  const std::vector<RegionGrid> regions = reader.Read(in, rois);
   ParallelFor(out.batch, 1, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const std::vector<RegionSample> samples = SamplesOf(in, regions[r]);
@@ -150,9 +122,9 @@ static void AlignRegions(const ImageLayout& in, const ImageLayout& out,
   });
 }
 
-static void SpreadRegions(const ImageLayout& in, const ImageLayout& out,
-                          const std::vector<RegionGrid>& regions, const float* dy, float* dx,
-                          CPUContext* /*context*/) {
+static void SpreadRegions(const RegionReader& reader, const ImageLayout& in, const ImageLayout& out,
+                          const Tensor& rois, const float* dy, float* dx, CPUContext* /*context*/) {
+  const std::vector<RegionGrid> regions = reader.Read(in, rois);
   std::fill_n(dx, in.batch * in.image_size(), 0.f);
   for (int64_t r = 0; r < out.batch; ++r) {
     const std::vector<RegionSample> samples = SamplesOf(in, regions[r]);

@@ -10,7 +10,7 @@
 
 namespace caffe2 {
 
-// Arguments and regions of RoIAlign. Regions are few, and always read and checked on the host.
+// Arguments and regions of RoIAlign.
 class RegionReader {
  public:
   RegionReader(const OperatorBase& op, bool rotated, StorageOrder order);
@@ -21,10 +21,12 @@ class RegionReader {
   std::vector<int64_t> OutputDims(const ImageLayout& x, int64_t regions) const;
   // The regions, from host memory. Throws for one of an image that is not there, or without end.
   std::vector<RegionGrid> Read(const ImageLayout& x, const Tensor& rois) const;
+  // What reads them where they lie.
+  RegionParser ParserOf(const ImageLayout& x, const Tensor& rois) const;
+  bool rotated() const { return rotated_; }
 
  private:
   int64_t box_size() const { return rotated_ ? 5 : 4; }
-  RegionFrame FrameOf(const ImageLayout& x, const Tensor& rois, int64_t index) const;
 
   bool rotated_;
   StorageOrder order_;
@@ -33,6 +35,9 @@ class RegionReader {
   float scale_;
   bool aligned_;
 };
+
+// Throws EnforceNotMet for what RegionParser or PooledRegion found in a region, of so many images.
+[[noreturn]] void ThrowRegion(int problem, int64_t region, double value, int64_t images);
 
 // The samples of a region: those of cell i are [i * per_cell, (i + 1) * per_cell); an average is
 // their weighted sum.
@@ -44,8 +49,8 @@ void DescribeRoIAlign(OpSchema& schema);
 std::vector<TensorShape> InferRoIAlign(const OperatorDef& def, const std::vector<TensorShape>& in,
                                        StorageOrder order);
 
-// X, RoIs -> Y. AlignRegions of the device, found by its last argument: y = the averages of the
-// samples of all cells; `in` and `out` are the layouts of x and y.
+// X, RoIs -> Y. AlignRegions of the device, found by its last argument, reads the regions: y = the
+// averages of the samples of all cells; `in` and `out` are the layouts of x and y.
 template <class Context, bool kRotated>
 class RoIAlignOp final : public Operator<Context> {
  public:
@@ -55,12 +60,11 @@ class RoIAlignOp final : public Operator<Context> {
         reader_(*this, kRotated, ReadStorageOrder(ArgumentHelper(def))) {}
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
-    Tensor copy(CPU);
-    const Tensor& R = OnHost(this->template Input<Tensor>(1), &copy);
+    const auto& R = this->template Input<Tensor>(1);
     const ImageLayout in = reader_.CheckShapes(X, R);
     const float* x = X.data<float>();
     Output(0)->Resize(reader_.OutputDims(in, R.size(0)));
-    AlignRegions(in, reader_.LayoutOf(Output(0)->sizes()), reader_.Read(in, R), x,
+    AlignRegions(reader_, in, reader_.LayoutOf(Output(0)->sizes()), R, x,
                  Output(0)->template mutable_data<float>(), &context_);
     return true;
   }
@@ -80,15 +84,14 @@ class RoIAlignGradientOp final : public Operator<Context> {
         reader_(*this, kRotated, ReadStorageOrder(ArgumentHelper(def))) {}
   bool RunOnDevice() override {
     const Tensor &X = Input(0), &dY = Input(2);
-    Tensor copy(CPU);
-    const Tensor& R = OnHost(this->template Input<Tensor>(1), &copy);
+    const auto& R = this->template Input<Tensor>(1);
     const ImageLayout in = reader_.CheckShapes(X, R);
     CAFFE_ENFORCE(dY.sizes() == reader_.OutputDims(in, R.size(0)), "gradient ",
                   ShapeString(dY.sizes()), " for X ", ShapeString(X.sizes()), " and RoIs ",
                   ShapeString(R.sizes()));
     const float* dy = dY.data<float>();
     Output(0)->ResizeLike(X);
-    SpreadRegions(in, reader_.LayoutOf(dY.sizes()), reader_.Read(in, R), dy,
+    SpreadRegions(reader_, in, reader_.LayoutOf(dY.sizes()), R, dy,
                   Output(0)->template mutable_data<float>(), &context_);
     return true;
   }

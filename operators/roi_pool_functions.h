@@ -1,13 +1,30 @@
 // Maxima over the cells of regions of images, for the host and for devices (portable.h).
 #pragma once
 
-#include "operators/portable.h"
+#include "operators/roi_align_functions.h"
 
 namespace caffe2 {
 
 // Whole pixels, both ends included; x runs along the width.
 struct PooledRegion {
   int64_t image, x1, y1, x2, y2;
+
+  // From the image and two corners. Where something is wrong it is image 0's first pixel, and
+  // `value` what is wrong.
+  CAFFE2_PORTABLE static RegionProblem Read(const float* roi, int64_t images, float scale,
+                                            PooledRegion* region, double* value) {
+    *region = {};
+    *value = roi[0];
+    if (!(roi[0] >= 0 && roi[0] < static_cast<float>(images))) return kRegionImage;
+    int64_t corner[4];
+    for (int k = 0; k < 4; ++k) {
+      *value = roi[k + 1];
+      if (!(std::fabs(roi[k + 1]) < 1e9f)) return kRegionCorner;
+      corner[k] = static_cast<int64_t>(std::round(roi[k + 1] * scale));
+    }
+    *region = {static_cast<int64_t>(roi[0]), corner[0], corner[1], corner[2], corner[3]};
+    return kRegionFine;
+  }
 };
 
 // Cell i of n along an axis, of a region that covers [first, last] of `size` pixels.

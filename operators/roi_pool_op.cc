@@ -6,27 +6,25 @@
 
 namespace caffe2 {
 
-std::vector<PooledRegion> ReadPooledRegions(const Tensor& rois, int64_t images, float scale) {
-  std::vector<PooledRegion> regions;
-  const float* roi = rois.data<float>();
-  for (int64_t r = 0; r < rois.size(0); ++r, roi += 5) {
-    CAFFE_ENFORCE(roi[0] >= 0 && roi[0] < static_cast<float>(images), "a region of image ", roi[0],
-                  " of ", images);
-    int64_t corner[4];
-    for (int k = 0; k < 4; ++k) {
-      CAFFE_ENFORCE(std::fabs(roi[k + 1]) < 1e9f, "a region's corner at ", roi[k + 1]);
-      corner[k] = std::lround(roi[k + 1] * scale);
-    }
-    regions.push_back({static_cast<int64_t>(roi[0]), corner[0], corner[1], corner[2], corner[3]});
+std::vector<PooledRegion> RegionsFor(const Tensor& rois, int64_t images, float scale,
+                                     CPUContext* /*context*/) {
+  std::vector<PooledRegion> regions(rois.size(0));
+  for (int64_t r = 0; r < rois.size(0); ++r) {
+    double value = 0;
+    const RegionProblem problem =
+        PooledRegion::Read(rois.data<float>() + r * 5, images, scale, &regions[r], &value);
+    if (problem != kRegionFine) ThrowRegion(problem, r, value, images);
   }
   return regions;
 }
 
-static void SpreadMaxima(const PoolGrid& grid, const std::vector<PooledRegion>& regions, int64_t n,
-                         const int* argmax, const float* dy, float* dx, CPUContext* /*context*/) {
+static void SpreadMaxima(const PoolGrid& grid, int64_t count, const PooledRegion* regions,
+                         int64_t n, const int* argmax, const float* dy, float* dx,
+                         CPUContext* /*context*/) {
   std::fill_n(dx, n, 0.f);
   const int64_t cells = grid.rows * grid.columns, area = grid.height * grid.width;
-  for (const PooledRegion& region : regions) {
+  for (int64_t r = 0; r < count; ++r) {
+    const PooledRegion& region = regions[r];
     float* plane = dx + region.image * grid.channels * area;
     for (int64_t c = 0; c < grid.channels; ++c, plane += area) {
       for (int64_t cell = 0; cell < cells; ++cell, ++argmax, ++dy) {

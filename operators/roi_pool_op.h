@@ -6,18 +6,15 @@
 
 #include "caffe2/core/device_backend.h"
 #include "operators/portable_op.h"
+#include "operators/roi_align_op.h"
 #include "operators/roi_pool_functions.h"
 
 namespace caffe2 {
 
-// The regions of a tensor R x 5 in host memory; throws for one of an image that is not there, or
-// without end.
-std::vector<PooledRegion> ReadPooledRegions(const Tensor& rois, int64_t images, float scale);
-// The regions where the functors of a device read them; `storage` may hold them.
-inline const PooledRegion* RegionsFor(const std::vector<PooledRegion>& regions, Tensor* /*storage*/,
-                                      CPUContext* /*context*/) {
-  return regions.data();
-}
+// The regions of a tensor R x 5 where functors of the device read them, data(). Throws for one of
+// an image that is not there, or without end; on a device such a one is reported.
+std::vector<PooledRegion> RegionsFor(const Tensor& rois, int64_t images, float scale,
+                                     CPUContext* context);
 
 template <class Context>
 class RoIPoolBase : public Operator<Context> {
@@ -37,15 +34,13 @@ class RoIPoolBase : public Operator<Context> {
   }
 
  protected:
-  // Regions are few, and always read and checked on the host.
-  std::vector<PooledRegion> ReadRegions(const Tensor& X) const {
-    Tensor copy(CPU);
-    const Tensor& rois = OnHost(this->template Input<Tensor>(1), &copy);
+  const Tensor& CheckRegions(const Tensor& X) const {
+    const auto& rois = this->template Input<Tensor>(1);
     CAFFE_ENFORCE_EQ(X.dim(), 4, "X ", ShapeString(X.sizes()), " must be N x C x H x W");
     CAFFE_ENFORCE(rois.dim() == 2 && rois.size(1) == 5, "RoIs ", ShapeString(rois.sizes()),
                   " must be R x 5");
     CAFFE_ENFORCE_LE(X.size_from_dim(2), std::numeric_limits<int>::max(), "pixels of an image");
-    return ReadPooledRegions(rois, X.size(0), scale_);
+    return rois;
   }
   PoolGrid GridOf(const Tensor& X) const {
     return {X.size(1), X.size(2), X.size(3), height_, width_};
@@ -66,9 +61,9 @@ class RoIPoolOp final : public RoIPoolBase<Context> {
   }
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
-    const std::vector<PooledRegion> regions = this->ReadRegions(X);
-    const std::vector<int64_t> dims{static_cast<int64_t>(regions.size()), X.size(1), this->height_,
-                                    this->width_};
+    const Tensor& rois = this->CheckRegions(X);
+    const std::vector<int64_t> dims{rois.size(0), X.size(1), this->height_, this->width_};
+    const auto regions = RegionsFor(rois, X.size(0), this->scale_, &context_);
     const float* x = X.data<float>();
     Tensor* Y = Output(0);
     Y->Resize(dims);
@@ -77,11 +72,10 @@ class RoIPoolOp final : public RoIPoolBase<Context> {
       Output(1)->Resize(dims);
       argmax = Output(1)->template mutable_data<int>();
     }
-    Tensor storage(context_.device());
-    ForEach(Y->numel(),
-            RoIPoolCells{this->GridOf(X), RegionsFor(regions, &storage, &context_), x,
-                         Y->template mutable_data<float>(), argmax},
-            &context_);
+    ForEach(
+        Y->numel(),
+        RoIPoolCells{this->GridOf(X), regions.data(), x, Y->template mutable_data<float>(), argmax},
+        &context_);
     return true;
   }
 };
@@ -95,8 +89,8 @@ class RoIPoolGradientOp final : public RoIPoolBase<Context> {
   using RoIPoolBase<Context>::RoIPoolBase;
   bool RunOnDevice() override {
     const Tensor &X = Input(0), &argmaxes = Input(2), &dY = Input(3);
-    const std::vector<PooledRegion> regions = this->ReadRegions(X);
-    const auto count = static_cast<int64_t>(regions.size());
+    const Tensor& rois = this->CheckRegions(X);
+    const int64_t count = rois.size(0);
     CAFFE_ENFORCE(dY.numel() == count * X.size(1) * this->height_ * this->width_ &&
                       argmaxes.numel() == dY.numel(),
                   "gradient ", ShapeString(dY.sizes()), " and argmaxes ",
@@ -106,7 +100,8 @@ class RoIPoolGradientOp final : public RoIPoolBase<Context> {
     const int* argmax = argmaxes.data<int>();
     Tensor* dX = Output(0);
     dX->ResizeLike(X);
-    SpreadMaxima(this->GridOf(X), regions, dX->numel(), argmax, dy,
+    const auto regions = RegionsFor(rois, X.size(0), this->scale_, &context_);
+    SpreadMaxima(this->GridOf(X), count, regions.data(), dX->numel(), argmax, dy,
                  dX->template mutable_data<float>(), &context_);
     return true;
   }

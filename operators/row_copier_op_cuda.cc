@@ -1,4 +1,5 @@
-// Operators that put rows together on CUDA devices, by lists that the host reads.
+// Operators that put rows together on CUDA devices, by lists that the host or the device makes.
+#include "caffe2/cuda/kernel_reports.h"
 #include "operators/batch_permutation_op.h"
 #include "operators/boolean_mask_op.h"
 #include "operators/copy_elements.h"
@@ -10,6 +11,29 @@
 #include "operators/row_copier_cuda.h"
 
 namespace caffe2 {
+namespace {
+
+// In the words of the host.
+void ThrowRowList(const cuda::KernelReport& report) {
+  const auto value = static_cast<int64_t>(report.value);
+  switch (report.label) {
+    case kSegmentTooLong:
+      CAFFE_ENFORCE_LE(value, report.classes, "length of segment ", report.row,
+                       " and target_length");
+      break;
+    case kSequenceLength:
+      CAFFE_THROW("length ", value, " of sequence ", report.row, " for data of ", report.classes,
+                  " steps");
+    default:
+      CAFFE_THROW("row ", report.row, " occurs twice in the permutation");
+  }
+}
+const bool kRegistered = [] {
+  cuda::RegisterReport(cuda::kRowListReport, ThrowRowList);
+  return true;
+}();
+
+}  // namespace
 
 REGISTER_CUDA_OPERATOR(BatchPermutation, BatchPermutationOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(BatchPermutationGradient, BatchPermutationGradientOp<CUDAContext>);

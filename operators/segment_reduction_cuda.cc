@@ -2,6 +2,7 @@
 // are added up on the device. Ids are read on the host, which waits: how many segments there are is
 // in them. So are lengths whose entries have weights by position.
 #include "caffe2/core/device_backend.h"
+#include "operators/device_integers.h"
 #include "operators/indices.h"
 #include "operators/portable_cuda.h"
 #include "operators/segment_functions.h"
@@ -11,14 +12,6 @@
 
 namespace caffe2 {
 namespace {
-
-RowIndices IntegersOf(const Tensor& tensor, int64_t rows, const char* what) {
-  CAFFE_ENFORCE(tensor.IsType<int32_t>() || tensor.IsType<int64_t>(), what,
-                " must be int32 or int64, not ", tensor.dtype().name());
-  CAFFE_ENFORCE_EQ(tensor.dim(), 1, what, " ", ShapeString(tensor.sizes()),
-                   " must be one-dimensional");
-  return {tensor.raw_data(), tensor.IsType<int64_t>(), tensor.numel(), rows};
-}
 
 const float* WeightsOf(const Tensor& weights, int64_t entries) {
   CAFFE_ENFORCE(weights.dim() == 1 && weights.numel() == entries, "weights ",

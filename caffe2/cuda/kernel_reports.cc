@@ -10,6 +10,11 @@
 namespace caffe2::cuda {
 namespace {
 
+std::map<int32_t, void (*)(const KernelReport&)>& FurtherReports() {
+  static auto* reports = new std::map<int32_t, void (*)(const KernelReport&)>;
+  return *reports;
+}
+
 // The same words as the CPU operators use.
 void ThrowReport(const KernelReport& report) {
   switch (report.kind) {
@@ -31,6 +36,9 @@ void ThrowReport(const KernelReport& report) {
       CAFFE_THROW("the sum of the lengths and the number of entries: ", report.row, " and ",
                   report.classes);
     default:
+      if (const auto found = FurtherReports().find(report.kind); found != FurtherReports().end()) {
+        return found->second(report);
+      }
       CAFFE_THROW("a kernel reported an unknown failure, ", report.kind);
   }
 }
@@ -56,6 +64,10 @@ Owners& OwnersOf(int device) {
 }
 
 }  // namespace
+
+void RegisterReport(KernelReport::Kind kind, void (*throw_report)(const KernelReport& report)) {
+  FurtherReports()[kind] = throw_report;
+}
 
 KernelReport* ReportOf(int device) {
   KernelReport* reports = ReportsOf(device);

@@ -6,6 +6,13 @@
 
 namespace caffe2::cuda {
 
+// Kinds of reports besides those of KernelReport, each of a family of operators that knows its
+// text; the label says what is wrong.
+constexpr auto kRowListReport = static_cast<KernelReport::Kind>(100);
+constexpr auto kRegionReport = static_cast<KernelReport::Kind>(101);
+// `throw_report` throws EnforceNotMet. Called during static initialisation.
+void RegisterReport(KernelReport::Kind kind, void (*throw_report)(const KernelReport& report));
+
 constexpr int kReports = 1024;  // of a device
 // The device's reports, in pinned memory. The first is nobody's: for work outside of operators, and
 // for operators that find all others taken. ReportOf (runtime.h) gives an operator that
