@@ -137,6 +137,16 @@ class TestYellowFin(_Keeps, unittest.TestCase):
         return optimizer.build_yellowfin(model, base_learning_rate=0.1)
 
 
+def test_dense_models_of_tests_may_be_half():
+    model, _, data, label = TestSgd()._createDense(core.DataType.FLOAT16)
+    optimizer.build_multi_precision_sgd(model, 0.1)
+    workspace.RunNetOnce(model.param_init_net)
+    assert data.dtype == workspace.FetchBlob("fc_w").dtype == np.float16
+    assert label.dtype == workspace.FetchBlob("fc_w_fp32").dtype == np.float32
+    types = [op.type for op in model.net.Proto().op]
+    assert types.count("HalfToFloat") == 1 + 2 and types.count("FloatToHalf") >= 2
+
+
 def half_model():
     model = ModelHelper("half")
     with brew.arg_scope([brew.fc], WeightInitializer=PseudoFP16Initializer,
@@ -148,9 +158,14 @@ def half_model():
     return model
 
 
-def test_fp16_sgd_updates_in_float32():
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+@pytest.mark.parametrize("build, arguments, decay", [
+    (optimizer.build_fp16_sgd, {"weight_decay": 0.5}, 0.5),
+    (optimizer.build_multi_precision_sgd, {}, 0.0),
+])
+def test_half_parameters_are_updated_in_float32(build, arguments, decay, momentum):
     model = half_model()
-    optimizer.build_fp16_sgd(model, 0.1, momentum=0.9, nesterov=0, weight_decay=0.5)
+    build(model, 0.1, momentum=momentum, nesterov=0, **arguments)
     workspace.RunNetOnce(model.param_init_net)
     master = workspace.FetchBlob("y_w_fp32")
     workspace.FeedBlob("x", np.eye(3, dtype=np.float32))
@@ -167,7 +182,7 @@ def test_fp16_sgd_updates_in_float32():
              if op.type in ("AtomicIter", "LearningRate")]
     workspace.RunNetOnce(model.net.Clone(
         "update", op_id_mask=[*rates, *range(first, len(model.net.Proto().op))]))
-    expected = master - 0.1 * (grad + 0.5 * master)
+    expected = master - 0.1 * (grad + decay * master)
     np.testing.assert_allclose(workspace.FetchBlob("y_w_fp32"), expected, rtol=1e-6)
     np.testing.assert_array_equal(workspace.FetchBlob("y_w"), expected.astype(np.float16))
 

@@ -45,17 +45,21 @@ class SgdOptimizer(RateOptimizer):
 
     def _update_master(self, net, param_init_net, info, master, grad, rate):
         """Updates a float32 copy by its float32 gradient, and writes the float16 parameter."""
-        momentum = self._keep(param_init_net.ConstantFill(
-            [master], info.blob + "_momentum", value=0.0))
-        net.MomentumSGDUpdate([grad, momentum, rate, master], [grad, momentum, master],
-                              momentum=self.momentum, nesterov=self.nesterov)
+        if self.momentum:
+            momentum = self._keep(param_init_net.ConstantFill(
+                [master], info.blob + "_momentum", value=0.0))
+            net.MomentumSGDUpdate([grad, momentum, rate, master], [grad, momentum, master],
+                                  momentum=self.momentum, nesterov=self.nesterov)
+        else:
+            one = self._constant(param_init_net, "ONE", 1.0)
+            net.WeightedSum([master, one, grad, rate], master)
         if master != info.blob:
             net.FloatToHalf(master, info.blob)
 
 
 class MultiPrecisionSgdOptimizer(SgdOptimizer):
-    """SGD with momentum on the float32 copies of float16 parameters (PseudoFP16Initializer);
-    float32 parameters are updated as by SgdOptimizer."""
+    """SGD, with momentum or without, on the float32 copies of float16 parameters
+    (PseudoFP16Initializer); float32 parameters are updated as by SgdOptimizer."""
 
     def __init__(self, base_learning_rate=0.1, momentum=0.0, policy="fixed", nesterov=1,
                  sparse_dedup_aggregator=None, **kwargs):
@@ -68,15 +72,13 @@ class MultiPrecisionSgdOptimizer(SgdOptimizer):
             super()._update(net, param_init_net, info, grad, rate, iteration)
             return
         self._require_dense(info)
-        if self.momentum == 0:
-            raise ValueError("multi-precision SGD needs momentum > 0")
         grad_fp32 = net.HalfToFloat(grad, grad + "_fp32")
         self._update_master(net, param_init_net, info, master, grad_fp32, rate)
 
 
 class FP16SgdOptimizer(SgdOptimizer):
-    """SGD with momentum and weight decay for float16 parameters, computed in float32; float32
-    parameters are updated likewise. State, in float32: "<param>_momentum"."""
+    """SGD, with momentum or without, and weight decay for float16 parameters, computed in float32;
+    float32 parameters are updated likewise. State, in float32: "<param>_momentum"."""
 
     _SPARSE = False
 
@@ -87,8 +89,6 @@ class FP16SgdOptimizer(SgdOptimizer):
         self.weight_decay = weight_decay
 
     def _update(self, net, param_init_net, info, grad, rate, iteration):
-        if self.momentum == 0:
-            raise ValueError("float16 SGD needs momentum > 0")
         copies = info.blob_copy or {}
         master = copies.get(core.DataType.FLOAT, info.blob)
         if core.DataType.FLOAT in copies:

@@ -7,7 +7,7 @@ import numpy as np
 
 from caffe2.python import brew, core, optimizer, workspace
 from caffe2.python.model_helper import ModelHelper
-from caffe2.python.modeling.initializers import Initializer
+from caffe2.python.modeling.initializers import Initializer, PseudoFP16Initializer
 
 
 class OptimizerTestBase:
@@ -28,15 +28,21 @@ class OptimizerTestBase:
         """Checks what is known of the optimizer. To be defined by tests."""
         raise NotImplementedError("a test of an optimizer defines check_optimizer")
 
-    def _createDense(self):
-        """(model, weights to find [5], data [20, 5], labels [20, 1]) of a regression."""
+    def _createDense(self, dtype=core.DataType.FLOAT):
+        """(model, weights to find [5], data [20, 5], labels [20, 1]) of a regression, whose data
+        and parameters are of a type, FLOAT or FLOAT16."""
+        half = dtype == core.DataType.FLOAT16
         perfect_model = np.array([2, 6, 5, 0, 1]).astype(np.float32)
         np.random.seed(123)
         data = np.random.randint(2, size=(20, perfect_model.size)).astype(np.float32)
         label = np.dot(data, perfect_model)[:, np.newaxis].astype(np.float32)
         model = ModelHelper(name="test", arg_scope={"order": "NCHW"})
+        initializer = PseudoFP16Initializer if half else Initializer
         out = brew.fc(model, "data", "fc", perfect_model.size, 1, ("ConstantFill", {}),
-                      ("ConstantFill", {}))
+                      ("ConstantFill", {}), WeightInitializer=initializer,
+                      BiasInitializer=initializer)
+        if half:
+            data, out = data.astype(np.float16), model.net.HalfToFloat(out, "fc_fp32")
         sq = model.net.SquaredL2Distance([out, "label"], "sq")
         loss = model.net.AveragedLoss(sq, "avg_loss")
         model.AddGradientOperators([loss])
@@ -60,12 +66,13 @@ class OptimizerTestBase:
         self.check_optimizer(built)
 
     @unittest.skipIf(not workspace.has_gpu_support, "no GPU support")
-    def testGPUDense(self):
-        """A model whose last layer is on the host, behind layers on a GPU, runs with its optimizer.
-        """
+    def testGPUDense(self, dtype=core.DataType.FLOAT):
+        """A model whose last layer is on the host, behind layers on a GPU, of a type, runs with its
+        optimizer."""
         with core.DeviceScope(core.DeviceOption(workspace.GpuDeviceType, 0)):
-            model, _, data, label = self._createDense()
-            model.net.CopyGPUToCPU("fc", "fc_cpu")
+            model, _, data, label = self._createDense(dtype)
+            out = "fc_fp32" if dtype == core.DataType.FLOAT16 else "fc"
+            model.net.CopyGPUToCPU(out, "fc_cpu")
             workspace.FeedBlob("data", data[:1])
             workspace.FeedBlob("label", label[:1])
         brew.fc(model, "fc_cpu", "fc2", dim_in=1, dim_out=10, axis=0)

@@ -39,5 +39,5 @@ def optimizeForMKLDNN(net, training_mode=False):
 
 
 def fuseConvBN(net):
-    """Raises NotImplementedError: no pass changes the filters of a net."""
-    _missing("fuseConvBN", "run batch normalization as an operator of its own")
+    """Raises NotImplementedError: normalizations are folded into filters in C++ only."""
+    _missing("fuseConvBN", "FoldBatchNorm of caffe2/graph/inference.h does so in C++")
