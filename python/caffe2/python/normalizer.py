@@ -21,13 +21,11 @@ class BatchNormalizer(Normalizer):
           momentum: what the running statistics keep of themselves in each run.
           scale_init_value: the initial value of the scales.
         """
-        super().__init__()
-        self._momentum = float(momentum)
-        self._scale_init_value = float(scale_init_value)
+        self._arguments = {
+            "momentum": float(momentum), "scale_init_value": float(scale_init_value)}
 
-    def _run(self, layer_model, param):
-        return layer_model.BatchNormalization(
-            param, momentum=self._momentum, scale_init_value=self._scale_init_value)
+    def _run(self, net, param):
+        return net.BatchNormalization(param, **self._arguments)
 
 
 class LayerNormalizer(Normalizer):
@@ -40,12 +38,9 @@ class LayerNormalizer(Normalizer):
           use_layer_norm_op: whether by the operator LayerNorm or by elementary ones.
           scale_init_value: the initial value of the scales.
         """
-        super().__init__()
-        self._epsilon = float(epsilon)
-        self._use_layer_norm_op = use_layer_norm_op
-        self._scale_init_value = float(scale_init_value)
+        self._arguments = {
+            "epsilon": float(epsilon), "use_layer_norm_op": use_layer_norm_op,
+            "scale_init_value": float(scale_init_value)}
 
-    def _run(self, layer_model, param):
-        return layer_model.LayerNormalization(
-            param, epsilon=self._epsilon, use_layer_norm_op=self._use_layer_norm_op,
-            scale_init_value=self._scale_init_value)
+    def _run(self, net, param):
+        return net.LayerNormalization(param, **self._arguments)

@@ -12,8 +12,8 @@ def sigmoid(x):
 
 
 def tanh(x):
-    """The hyperbolic tangent, by way of the sigmoid."""
-    return 2.0 * sigmoid(2.0 * x) - 1
+    """The hyperbolic tangent, for arrays."""
+    return np.tanh(x)
 
 
 def _prepare_rnn(t, n, dim_in, create_rnn, outputs_with_grads, forget_bias, memory_optim=False,
@@ -31,24 +31,22 @@ def _prepare_rnn(t, n, dim_in, create_rnn, outputs_with_grads, forget_bias, memo
 
     Returns (outputs of create_rnn, net, [state blobs..., input blob]).
     """
-    dim_out = [dim_in] if dim_out is None else dim_out
-    if two_d_initial_states is None:
-        two_d_initial_states = np.random.randint(2)
-    model = ModelHelper(name="external")
-    states = []
-    for layer, width in enumerate(dim_out):
-        for i in range(num_states):
-            state = model.net.AddExternalInput(f"state_{i}/layer_{layer}")
-            shape = (n, width) if two_d_initial_states else (1, n, width)
-            workspace.FeedBlob(state, np.random.randn(*shape).astype(np.float32))
-            states.append(state)
+    dim_out = dim_out or [dim_in]
+    flat = np.random.randint(2) if two_d_initial_states is None else two_d_initial_states
+    shapes = {f"state_{i}/layer_{layer}": (n, width) if flat else (1, n, width)
+              for layer, width in enumerate(dim_out) for i in range(num_states)}
+    model = ModelHelper("external")
+    net = model.net
+    states = [net.AddExternalInput(name) for name in shapes]
     with scope.NameScope("test_name_scope"):
-        input_blob, seq_lengths = model.net.AddScopedExternalInputs("input_blob", "seq_lengths")
+        sequence, lengths = net.AddScopedExternalInputs("input_blob", "seq_lengths")
         outputs = create_rnn(
-            model, input_blob, seq_lengths, states, dim_in=dim_in, dim_out=dim_out,
-            scope="external/recurrent", outputs_with_grads=outputs_with_grads,
-            memory_optimization=memory_optim, forget_bias=forget_bias, forward_only=forward_only,
-            drop_states=drop_states, static_rnn_unroll_size=T, **kwargs)
+            model, sequence, lengths, states, dim_in, dim_out, scope="external/recurrent",
+            outputs_with_grads=outputs_with_grads, memory_optimization=memory_optim,
+            forget_bias=forget_bias, forward_only=forward_only, drop_states=drop_states,
+            static_rnn_unroll_size=T, **kwargs)
     workspace.RunNetOnce(model.param_init_net)
-    workspace.FeedBlob(seq_lengths, np.random.randint(1, t + 1, size=(n,)).astype(np.int32))
-    return outputs, model.net, [*states, input_blob]
+    for name, shape in shapes.items():
+        workspace.FeedBlob(name, np.random.standard_normal(shape).astype(np.float32))
+    workspace.FeedBlob(lengths, np.random.randint(1, t + 1, n).astype(np.int32))
+    return outputs, net, [*states, sequence]
