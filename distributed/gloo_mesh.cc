@@ -108,15 +108,15 @@ class Mesh final : public GlooMesh, public gloo::Context {
   // Starts to listen, and describes where.
   std::string Listen(const std::string& address, milliseconds timeout) {
     const ProcessId self = ProcessId::Self();
-    transportContext_ = CreateTcpContext(address, rank, size);
     // Gloo waits five times this long for a connection.
-    transportContext_->setTimeout(std::max(timeout / 5, milliseconds(1)));
+    transportContext_ =
+        CreateTcpContext(address, rank, size, std::max(timeout / 5, milliseconds(1)));
     std::string text = MakeString("host=", self.host, " pid=", self.pid, " boot=", self.boot_id);
     for (int i = 0; i < size; ++i) {
       text += " ";
       passwords_[i] = NewPassword();
       if (i != rank) {
-        text += EndpointText(transportContext_->createPair(i)->address(), passwords_[i]);
+        text += EndpointText(getPair(i)->address(), passwords_[i]);
       }
       if (i == rank) text += "-";
     }

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <map>
+#include <memory>
 #include <mutex>
+#include <utility>
 
 #include "distributed/store_handler.h"
 
@@ -33,39 +35,33 @@ std::shared_ptr<tcp::Device> SharedDevice(const std::string& address) {
 }
 
 // Gloo throws on the device's thread, where nobody catches, when a peer breaks its protocol.
-template <typename Pair>
-class GuardedPair final : public Pair {
+class GuardedPair final : public tcp::Pair {
  public:
-  using Pair::Pair;
+  using tcp::Pair::Pair;
 
- protected:
-  // Called by the device's thread with the pair locked. Not marked override: where a Gloo has no
-  // such function to override, its pairs stay as they are.
-  void handleReadWrite(int events) {
+  // Called by the device's thread. What is thrown has released the pair's lock.
+  void handleEvents(int events) override {
     try {
-      Pair::handleReadWrite(events);
-    } catch (...) {
-      if (this->ex_ == nullptr) this->signalException(std::current_exception());
+      tcp::Pair::handleEvents(events);
+    } catch (const std::exception& e) {
+      signalExceptionExternal(e.what());
     }
-  }
-};
-
-class GuardedContext final : public tcp::Context {
- public:
-  using tcp::Context::Context;
-
-  std::unique_ptr<gloo::transport::Pair>& createPair(int peer) override {
-    pairs_[peer] =
-        std::make_unique<GuardedPair<tcp::Pair>>(this, device_.get(), peer, getTimeout());
-    return pairs_[peer];
   }
 };
 
 }  // namespace
 
 std::shared_ptr<gloo::transport::Context> CreateTcpContext(const std::string& address, int rank,
-                                                           int size) {
-  return std::make_shared<GuardedContext>(SharedDevice(address), rank, size);
+                                                           int size,
+                                                           std::chrono::milliseconds timeout) {
+  const auto device = SharedDevice(address);
+  auto context = std::make_shared<tcp::Context>(device, rank, size);
+  context->setTimeout(timeout);
+  for (int i = 0; i < size; ++i) {
+    if (i == rank) continue;
+    context->getPair(i) = std::make_unique<GuardedPair>(context.get(), device.get(), i, timeout);
+  }
+  return context;
 }
 
 }  // namespace caffe2
