@@ -15,7 +15,7 @@ constexpr int kPrecision = 8;  // bits
 template <typename T>
 void WriteData(const Tensor& tensor, QTensorProto* proto) {
   const T* data = tensor.data<T>();
-  proto->mutable_data()->Assign(data, data + tensor.numel());
+  *proto->mutable_data() = {data, data + tensor.numel()};
 }
 
 template <typename T>

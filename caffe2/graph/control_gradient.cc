@@ -109,8 +109,8 @@ std::string ControlGradientMaker::Dense(const GradientWrapper& gradient,
 
 void ControlGradientMaker::ListOperands(OperatorDef* op) {
   const Operands operands = OperandsOf(*op);
-  op->mutable_input()->Assign(operands.reads.begin(), operands.reads.end());
-  op->mutable_output()->Assign(operands.writes.begin(), operands.writes.end());
+  *op->mutable_input() = {operands.reads.begin(), operands.reads.end()};
+  *op->mutable_output() = {operands.writes.begin(), operands.writes.end()};
 }
 
 }  // namespace caffe2
