@@ -1,5 +1,6 @@
 // Losses that are no softmax, on CUDA devices.
 #include "operators/cross_entropy_op.h"
+#include "operators/device_integers.h"
 #include "operators/portable_cuda.h"
 #include "operators/ranking_criterion_op.h"
 #include "operators/ranking_loss_op.h"

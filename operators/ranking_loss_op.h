@@ -1,24 +1,15 @@
-// PairWiseLoss and LambdaRankNdcg with their gradients: losses of ranked lists. Lengths are read on
-// the host. portable_op.h or portable_cuda.h runs the functors.
+// PairWiseLoss and LambdaRankNdcg with their gradients: losses of ranked lists. portable_op.h or
+// portable_cuda.h runs the functors.
 #pragma once
 
 #include <cmath>
 #include <vector>
 
-#include "caffe2/core/device_backend.h"
 #include "operators/host_list.h"
 #include "operators/ranking_loss_functions.h"
 #include "operators/segments.h"
 
 namespace caffe2 {
-
-// Where the lists begin that the lengths say, and the end of the last; without lengths all `n`
-// elements are one.
-inline std::vector<int64_t> ListOffsets(const Tensor* lengths, int64_t n) {
-  if (lengths == nullptr) return {0, n};
-  Tensor copy(CPU);
-  return Segments::FromLengths(OnHost(*lengths, &copy), n).Offsets();
-}
 
 template <class Context>
 class ListLossBase : public Operator<Context> {
@@ -26,13 +17,30 @@ class ListLossBase : public Operator<Context> {
   USE_OPERATOR_FUNCTIONS(ListLossBase);
 
  protected:
-  // Elements of a list, which steer how threads are used.
-  static int64_t WidthOf(const std::vector<int64_t>& offsets) {
-    return offsets.back() / std::max<int64_t>(1, static_cast<int64_t>(offsets.size()) - 1);
-  }
-  // Lengths are input i, if there is one.
-  std::vector<int64_t> ReadLists(int i, int64_t n) const {
-    return ListOffsets(i >= 0 && InputSize() > i ? &this->template Input<Tensor>(i) : nullptr, n);
+  struct Lists {
+    int64_t count = 0, width = 0;      // of elements, about: steers how threads are used
+    const int64_t* offsets = nullptr;  // where functors read them; one more than lists
+  };
+  // Of `n` elements: where the lists begin that the lengths say, which are input i, if there is
+  // one; else all are one list. Lengths on a device stay there. `host` and `device` hold the
+  // offsets.
+  Lists ReadLists(int i, int64_t n, std::vector<int64_t>* host, Tensor* device) {
+    const Tensor* lengths = i >= 0 && InputSize() > i ? &this->template Input<Tensor>(i) : nullptr;
+    Lists lists;
+    if constexpr (Context::kDeviceType == CUDA) {
+      if (lengths != nullptr && lengths->GetDeviceType() == CUDA) {
+        lists.count = lengths->numel();
+        lists.offsets = ScanLengths(*lengths, n, device, &context_);
+      }
+    }
+    if (lists.offsets == nullptr) {
+      host->assign({0, n});
+      if (lengths != nullptr) *host = Segments::FromLengths(*lengths, n).Offsets();
+      lists.count = static_cast<int64_t>(host->size()) - 1;
+      lists.offsets = ListFor(*host, device, &context_);
+    }
+    lists.width = n / std::max<int64_t>(1, lists.count);
+    return lists;
   }
 };
 
@@ -51,14 +59,13 @@ class PairWiseLossOp final : public ListLossBase<Context> {
   bool RunOnDevice() override {
     const Tensor &X = Input(0), &labels = Input(1);
     CheckLabels(X, labels);
-    const std::vector<int64_t> offsets = this->ReadLists(2, X.numel());
-    const int64_t count = static_cast<int64_t>(offsets.size()) - 1;
-    const float *x = X.data<float>(), *label = labels.data<float>();
-    Output(0)->Resize(count);
+    std::vector<int64_t> storage;
     Tensor list(CPU);
-    ForEachRow(count, this->WidthOf(offsets),
-               PairLossRows{{ListFor(offsets, &list, &context_), x, label},
-                            Output(0)->template mutable_data<float>()},
+    const auto lists = this->ReadLists(2, X.numel(), &storage, &list);
+    const float *x = X.data<float>(), *label = labels.data<float>();
+    Output(0)->Resize(lists.count);
+    ForEachRow(lists.count, lists.width,
+               PairLossRows{{lists.offsets, x, label}, Output(0)->template mutable_data<float>()},
                &context_);
     return true;
   }
@@ -72,16 +79,15 @@ class PairWiseLossGradientOp final : public ListLossBase<Context> {
   bool RunOnDevice() override {
     const Tensor &X = Input(0), &labels = Input(1), &d_loss = Input(2);
     CheckLabels(X, labels);
-    const std::vector<int64_t> offsets = this->ReadLists(3, X.numel());
-    const int64_t count = static_cast<int64_t>(offsets.size()) - 1;
-    CAFFE_ENFORCE_EQ(d_loss.numel(), count, "gradients, one for each list");
+    std::vector<int64_t> storage;
+    Tensor list(CPU);
+    const auto lists = this->ReadLists(3, X.numel(), &storage, &list);
+    CAFFE_ENFORCE_EQ(d_loss.numel(), lists.count, "gradients, one for each list");
     const float *x = X.data<float>(), *label = labels.data<float>(), *g = d_loss.data<float>();
     Output(0)->ResizeLike(X);
-    Tensor list(CPU);
-    ForEachRow(count, this->WidthOf(offsets),
-               PairLossGradientRows{{ListFor(offsets, &list, &context_), x, label},
-                                    g,
-                                    Output(0)->template mutable_data<float>()},
+    ForEachRow(lists.count, lists.width,
+               PairLossGradientRows{
+                   {lists.offsets, x, label}, g, Output(0)->template mutable_data<float>()},
                &context_);
     return true;
   }
@@ -103,21 +109,22 @@ class LambdaRankNdcgOp final : public ListLossBase<Context> {
     const Tensor &Y = Input(0), &R = Input(1);
     CAFFE_ENFORCE(Y.dim() == 1, "y ", ShapeString(Y.sizes()), " must be one-dimensional");
     CAFFE_ENFORCE_EQ(R.numel(), Y.numel(), "relevances, one for each score");
-    const std::vector<int64_t> offsets = this->ReadLists(2, Y.numel());
-    const int64_t count = static_cast<int64_t>(offsets.size()) - 1;
+    std::vector<int64_t> storage;
+    Tensor list(CPU);
+    const auto lists = this->ReadLists(2, Y.numel(), &storage, &list);
     const float *y = Y.data<float>(), *r = R.data<float>();
     CheckFinite(Y.numel(), y, r);
-    Output(0)->Resize(count);
+    Output(0)->Resize(lists.count);
     Output(1)->ResizeLike(Y);
-    Tensor list(CPU), room(context_.device());
+    Tensor room(context_.device());
     room.Resize(2 * Y.numel());
     Number* gains = room.template mutable_data<Number>();
-    ForEachRow(count, this->WidthOf(offsets),
-               LambdaRankRows<Number>{ndcg_loss_, normalize_, exponential_,
-                                      ListFor(offsets, &list, &context_), y, r, gains,
-                                      gains + Y.numel(), Output(0)->template mutable_data<float>(),
-                                      Output(1)->template mutable_data<float>()},
-               &context_);
+    ForEachRow(
+        lists.count, lists.width,
+        LambdaRankRows<Number>{ndcg_loss_, normalize_, exponential_, lists.offsets, y, r, gains,
+                               gains + Y.numel(), Output(0)->template mutable_data<float>(),
+                               Output(1)->template mutable_data<float>()},
+        &context_);
     return true;
   }
 
@@ -145,17 +152,16 @@ class LambdaRankNdcgGradientOp final : public ListLossBase<Context> {
     const int after = InputSize() - 2;
     const Tensor &Y = Input(0), &cached = Input(after), &d_loss = Input(after + 1);
     CAFFE_ENFORCE(Y.dim() == 1, "y ", ShapeString(Y.sizes()), " must be one-dimensional");
-    const std::vector<int64_t> offsets = this->ReadLists(InputSize() > 3 ? 1 : -1, Y.numel());
-    const int64_t count = static_cast<int64_t>(offsets.size()) - 1;
-    CAFFE_ENFORCE(cached.numel() == Y.numel() && d_loss.numel() == count, "gradients ",
-                  ShapeString(cached.sizes()), " and ", ShapeString(d_loss.sizes()), " for ", count,
-                  " lists of ", Y.numel(), " scores");
+    std::vector<int64_t> storage;
+    Tensor list(CPU);
+    const auto lists = this->ReadLists(InputSize() > 3 ? 1 : -1, Y.numel(), &storage, &list);
+    CAFFE_ENFORCE(cached.numel() == Y.numel() && d_loss.numel() == lists.count, "gradients ",
+                  ShapeString(cached.sizes()), " and ", ShapeString(d_loss.sizes()), " for ",
+                  lists.count, " lists of ", Y.numel(), " scores");
     const float *slope = cached.data<float>(), *g = d_loss.data<float>();
     Output(0)->ResizeLike(cached);
-    Tensor list(CPU);
-    ForEachRow(count, this->WidthOf(offsets),
-               ScaleLists{ListFor(offsets, &list, &context_), g, slope,
-                          Output(0)->template mutable_data<float>()},
+    ForEachRow(lists.count, lists.width,
+               ScaleLists{lists.offsets, g, slope, Output(0)->template mutable_data<float>()},
                &context_);
     return true;
   }

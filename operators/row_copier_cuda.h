@@ -8,7 +8,6 @@
 #include "operators/device_integers.h"
 #include "operators/picked_rows_kernels.h"
 #include "operators/row_copier.h"
-#include "operators/segment_functions.h"
 
 namespace caffe2 {
 
@@ -62,19 +61,18 @@ class RowCopierFor<CUDAContext> {
   template <typename T = float>
   void FinishSegments(const Tensor& lengths, int64_t length, bool cut, const T* value,
                       Tensor* present) {
-    const RowIndices list = IntegersOf(lengths, 0, "lengths");
-    Tensor offsets = ListOf(list.n + 1), rows = ListOf(list.n * length);
-    LaunchOffsets(list.n, list.data, list.is_int64, limit_, offsets.mutable_data<int64_t>(),
-                  context_->report(), context_->stream());
+    const int64_t n = lengths.numel();
+    Tensor scanned(CPU), rows = ListOf(n * length);
+    const int64_t* offsets = ScanLengths(lengths, limit_, &scanned, context_);
     bool* is_row = nullptr;
     if (present != nullptr) {
-      present->Resize(list.n, length);
+      present->Resize(n, length);
       is_row = present->mutable_data<bool>();
     }
     if (value != nullptr) SetFill(*value);
-    LaunchListSegments(list.n, offsets.data<int64_t>(), length,
-                       value != nullptr ? kFillRow : kZeroRow, cut, rows.mutable_data<int64_t>(),
-                       is_row, context_->report(), context_->stream());
+    LaunchListSegments(n, offsets, length, value != nullptr ? kFillRow : kZeroRow, cut,
+                       rows.mutable_data<int64_t>(), is_row, context_->report(),
+                       context_->stream());
     Pick(rows);
   }
   // The rows of [steps, batch], the first lengths[b] of each b in the other order.

@@ -39,12 +39,7 @@ class CudaSegmentBase : public Operator<CUDAContext> {
  protected:
   // Segments of lengths that add up to `entries`.
   DeviceSegments SegmentsOfLengths(const Tensor& lengths, int64_t entries, SegmentLists* lists) {
-    const RowIndices list = IntegersOf(lengths, 0, "lengths");
-    lists->offsets.Resize(list.n + 1);
-    auto* offsets = lists->offsets.mutable_data<int64_t>();
-    LaunchOffsets(list.n, list.data, list.is_int64, entries, offsets, context_.report(),
-                  context_.stream());
-    return {offsets, nullptr};
+    return {ScanLengths(lengths, entries, &lists->offsets, &context_), nullptr};
   }
   // Segments that were read on the host.
   DeviceSegments CopyOf(const Segments& segments, bool sorted, SegmentLists* lists) {

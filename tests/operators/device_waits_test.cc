@@ -41,6 +41,8 @@ class DeviceWaitsTest : public ::testing::Test {
     FeedThere<int32_t>("order", {6}, {5, 3, 1, 0, 2, 4});
     FeedThere<int64_t>("indices", {6}, {5, 3, 1, 0, 5, 4});
     FeedThere<int32_t>("ids", {6}, {0, 0, 1, 1, 2, 3});
+    FeedThere<float>("scores", {6}, RandomValues(6, 6));
+    FeedThere<float>("labels", {6}, {1, 0, 2, 1, 0, 3});
     FeedThere<bool>("mask", {6}, {true, false, true, true, false, true});
     FeedThere<float>("image", {1, 2, 4, 4}, RandomValues(32, 4));
     FeedThere<float>("regions", {2, 5}, {0, 0, 0, 2, 2, 0, 1, 1, 3, 3});
@@ -85,6 +87,8 @@ TEST_F(DeviceWaitsTest, ListsThatTheDeviceMakes) {
         Op("RoIPool", {"image", "regions"}, {"Y", "found"}),
         Op("RoIPoolGradient", {"image", "regions", "argmax", "cells"}, {"Y"}),
         Op("LengthsSum", {"X", "lengths"}, {"Y"}),
+        Op("PairWiseLoss", {"scores", "labels", "lengths"}, {"Y"}),
+        Op("LambdaRankNdcg", {"scores", "labels", "lengths"}, {"Y", "slopes"}),
         Op("SparseLengthsSum", {"X", "indices", "lengths"}, {"Y"}),
         Op("Gather", {"X", "indices"}, {"Y"})}) {
     EXPECT_FALSE(Waits(&ws, op)) << op.type();
