@@ -1,7 +1,10 @@
 """Recurrent networks: cells against numpy, gradients against differences, the example."""
 
 import importlib.util
+import os
 import pathlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -14,6 +17,33 @@ from caffe2.python.modeling.parameter_sharing import ParameterSharing
 from caffe2.python.rnn.rnn_cell_test_util import _prepare_rnn, sigmoid
 
 STEPS, BATCH, DIM, UNITS = 4, 3, 5, 2
+
+
+@pytest.fixture(autouse=True)
+def device():
+    """With CAFFE2_TEST_DEVICE=cuda blobs and operators of the tests lie on a CUDA device."""
+    on_cuda = os.environ.get("CAFFE2_TEST_DEVICE") == "cuda"
+    if on_cuda and not workspace.NumGpuDevices():
+        pytest.skip("no CUDA device")
+    kind = caffe2_pb2.CUDA if on_cuda else caffe2_pb2.CPU
+    with core.DeviceScope(core.DeviceOption(kind)):
+        yield
+
+
+def test_steps_on_an_emulated_device():
+    """Steps are launched one behind another, on a device that lags behind until it is waited for.
+    The environment of a test run must say so before anything is loaded: another process."""
+    library = pathlib.Path(workspace.__file__).parents[3] / "lib" / "libcaffe2_cuda_emulated.so"
+    if not library.exists():
+        pytest.skip(f"{library} has not been built")
+    env = {**os.environ, "CAFFE2_TEST_DEVICE": "cuda", "CAFFE2_CUDA_LIBRARY": str(library),
+           "CUDA_EMULATION_ASYNC": "1", "CUDA_EMULATION_BACKWARD": "1"}
+    chosen = "pass_through or layers_of_lstm or gru_equals or unrolled or (attention and 3-False)"
+    run_apart = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", __file__, "-k", chosen], env=env,
+        capture_output=True, text=True, check=False)
+    assert run_apart.returncode == 0, run_apart.stdout
+    assert "skipped" not in run_apart.stdout, run_apart.stdout
 
 
 def feed_inputs(states=("h", "c"), units=UNITS, seed=0):

@@ -257,10 +257,9 @@ class AttentionCell(RNNCell):
         if self.attention_type != AttentionType.SoftCoverage:
             raise ValueError("only soft coverage has a coverage")
         self.coverage_weights = self._project_encoder(model, "coverage_weights")
-        length = model.net.Slice(model.net.Shape(self.encoder_outputs), starts=[0], ends=[1])
-        device = scope.CurrentDeviceScope()
-        if device is not None and core.IsGPUDeviceType(device.device_type):
-            length = model.net.CopyGPUToCPU(length, "encoder_length_cpu")
+        shape = model.net.Shape(self.encoder_outputs)  # in host memory, whatever the device
+        with core.DeviceScope(core.DeviceOption(caffe2_pb2.CPU)):
+            length = model.net.Slice(shape, starts=[0], ends=[1])
         return model.net.ConstantFill(
             length, self.scope("initial_coverage"), value=0.0, input_as_shape=1)
 

@@ -233,6 +233,7 @@ def retrieve_step_blobs(net, prefix="rnn"):
         listing = f"{prefix}_{count}"
         workspace.RunOperatorOnce(core.CreateOperator(
             "RecurrentNetworkBlobFetcher", [core.BlobReference(op.output[-1])],
-            [core.BlobReference(listing)], prefix=prefix))
+            [core.BlobReference(listing)], prefix=prefix,
+            device_option=core.DeviceOption(caffe2_pb2.CPU)))
         names += workspace.FetchBlob(listing).tolist()
     return names
