@@ -178,8 +178,9 @@ constexpr char kNorm[] =
 using PlainConvStats = ConvStatsOp<CPUContext, NormPrologue::kNone>;
 using NormReluConvStats = ConvStatsOp<CPUContext, NormPrologue::kNormRelu>;
 using NormSumReluConvStats = ConvStatsOp<CPUContext, NormPrologue::kNormSumRelu>;
-using NormReluConvStatsGradient = NormReluConvStatsGradientOp<CPUContext, false>;
-using NormSumReluConvStatsGradient = NormReluConvStatsGradientOp<CPUContext, true>;
+using NormReluConvStatsGradient = NormConvStatsGradientOp<CPUContext, NormPrologue::kNormRelu>;
+using NormSumReluConvStatsGradient =
+    NormConvStatsGradientOp<CPUContext, NormPrologue::kNormSumRelu>;
 
 REGISTER_CPU_OPERATOR(ConvStats, PlainConvStats);
 OPERATOR_SCHEMA(ConvStats)

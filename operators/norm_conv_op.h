@@ -90,13 +90,35 @@ enum class NormPrologue {
   kNormSumRelu,  // max(0, normed X + Z), which is an output
 };
 
-// X, [norm], [Z], filter -> Y, sum, sumsq, [what the convolution reads].
+// What the operators and their gradients share. Their first inputs are X, norm, Z and the filter,
+// as far as the prologue has them.
 template <class Context, NormPrologue kPrologue>
-class ConvStatsOp final : public Operator<Context> {
+class NormConvBase : public Operator<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
-  ConvStatsOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws), device_(def), parts_(def, ws) {
+  NormConvBase(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws), device_(def), parts_(def, ws) {}
+
+ protected:
+  static constexpr bool kNormed = kPrologue != NormPrologue::kNone;
+  static constexpr bool kSum = kPrologue == NormPrologue::kNormSumRelu;
+  static constexpr int kFilter = 1 + static_cast<int>(kPrologue);
+
+  NormedImage Image() const {
+    return {Input(0), kNormed ? &Input(1) : nullptr, kSum ? &Input(2) : nullptr};
+  }
+
+  NormConvDevice<Context> device_;
+  OperatorParts parts_;
+};
+
+// X, [norm], [Z], filter -> Y, sum, sumsq, [what the convolution reads].
+template <class Context, NormPrologue kPrologue>
+class ConvStatsOp final : public NormConvBase<Context, kPrologue> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using Base = NormConvBase<Context, kPrologue>;
+  ConvStatsOp(const OperatorDef& def, Workspace* ws) : Base(def, ws) {
     for (int i = 0; i < InputSize(); ++i) {
       CAFFE_ENFORCE(!IsInputOutputAlias(i, 0), "input ", i, " and the output are the same blob ",
                     def.output(0));
@@ -104,53 +126,44 @@ class ConvStatsOp final : public Operator<Context> {
   }
 
   bool RunOnDevice() override {
-    const NormedImage image{Input(0), kNormed ? &Input(1) : nullptr, kSum ? &Input(2) : nullptr};
-    if (device_.Forward(image, Input(InputSize() - 1), Output(0), Output(1), Output(2),
+    if (device_.Forward(this->Image(), Input(kFilter), Output(0), Output(1), Output(2),
                         kSum ? Output(3) : nullptr, &context_)) {
       return true;
     }
     if (parts_.empty()) AddParts();
-    if (kNormed) device_.Normalize(image, Normed(), &context_);
+    if (kNormed) device_.Normalize(this->Image(), Normed(), &context_);
     parts_.Run();
     if (kNormed && !kSum) Normed()->FreeMemory();
     return true;
   }
 
  private:
-  static constexpr bool kNormed = kPrologue != NormPrologue::kNone;
-  static constexpr bool kSum = kPrologue == NormPrologue::kNormSumRelu;
+  using Base::device_, Base::parts_, Base::kNormed, Base::kSum, Base::kFilter;
 
   Tensor* Normed() { return kSum ? Output(3) : parts_.Own(kNormedPart); }
 
   void AddParts() {
     const OperatorDef& def = debug_def();
     if (kNormed) Normed();  // must be there
-    parts_.Add("Conv",
-               {kSum      ? def.output(3)
-                : kNormed ? std::string(kNormedPart)
-                          : def.input(0),
-                def.input(InputSize() - 1)},
-               {def.output(0)});
+    const std::string read = kSum ? def.output(3) : kNormed ? kNormedPart : def.input(0);
+    parts_.Add("Conv", {read, def.input(kFilter)}, {def.output(0)});
     parts_.Add("ChannelStats", {def.output(0)}, {def.output(1), def.output(2)});
   }
-
-  NormConvDevice<Context> device_;
-  OperatorParts parts_;
 };
 
-// Without a sum X, norm, filter, dY -> dfilter, g, dnorm; with it X, norm, Z, filter, dY, normed,
-// [dnormed] -> the same.
-template <class Context, bool kSum>
-class NormReluConvStatsGradientOp final : public Operator<Context> {
+// The inputs up to the filter, dY and, with a sum, what the convolution read and optionally another
+// gradient of that -> dfilter, g, dnorm.
+template <class Context, NormPrologue kPrologue>
+class NormConvStatsGradientOp final : public NormConvBase<Context, kPrologue> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
-  NormReluConvStatsGradientOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws), device_(def), parts_(def, ws) {}
+  using Base = NormConvBase<Context, kPrologue>;
+  using Base::Base;
 
   bool RunOnDevice() override {
-    const NormedImage image{Input(0), &Input(1), kSum ? &Input(2) : nullptr};
-    const Tensor* normed = kSum ? &Input(kNormed) : nullptr;
-    const Tensor* also = HasAnother() ? &Input(kNormed + 1) : nullptr;
+    const NormedImage image = this->Image();
+    const Tensor* normed = kSum ? &Input(kRead) : nullptr;
+    const Tensor* also = HasAnother() ? &Input(kRead + 1) : nullptr;
     if (device_.Backward(image, Input(kFilter), Input(kDY), normed, also, Output(0), Output(1),
                          Output(2), &context_)) {
       return true;
@@ -167,24 +180,21 @@ class NormReluConvStatsGradientOp final : public Operator<Context> {
   }
 
  private:
-  static constexpr int kFilter = kSum ? 3 : 2, kDY = kFilter + 1, kNormed = kDY + 1;
+  using Base::device_, Base::parts_, Base::kSum, Base::kFilter;
+  static constexpr int kDY = kFilter + 1, kRead = kDY + 1;
 
-  bool HasAnother() const { return kSum && InputSize() > kNormed + 1; }
+  bool HasAnother() const { return kSum && InputSize() > kRead + 1; }
 
   void AddParts() {
     const OperatorDef& def = debug_def();
     if (!kSum) parts_.Own(kNormedPart);
-    parts_.Add(
-        "ConvGradient",
-        {kSum ? def.input(kNormed) : std::string(kNormedPart), def.input(kFilter), def.input(kDY)},
-        {def.output(0), kNormedGradientPart}, {MakeArgument<int>("no_bias", 1)});
+    parts_.Add("ConvGradient",
+               {kSum ? def.input(kRead) : kNormedPart, def.input(kFilter), def.input(kDY)},
+               {def.output(0), kNormedGradientPart}, {MakeArgument<int>("no_bias", 1)});
     if (HasAnother()) {
-      parts_.Add("Sum", {kNormedGradientPart, def.input(kNormed + 1)}, {kNormedGradientPart});
+      parts_.Add("Sum", {kNormedGradientPart, def.input(kRead + 1)}, {kNormedGradientPart});
     }
   }
-
-  NormConvDevice<Context> device_;
-  OperatorParts parts_;
 };
 
 }  // namespace caffe2

@@ -49,7 +49,7 @@ float* Resize(int64_t n, Tensor* tensor) {
 
 // The rows of `norm`, and factor and shift also as T, in `copy`.
 template <typename T>
-cuda::NormedInput NormedBy(const Tensor& norm, int64_t channels, Tensor* copy,
+cuda::ChannelNorms NormsOf(const Tensor& norm, int64_t channels, Tensor* copy,
                            CUDAContext* context) {
   const auto row = [&](int r) { return NormRowOf(norm, kNormRows, r, channels); };
   copy->Resize(2 * channels);
@@ -124,7 +124,7 @@ bool NormConvDevice<CUDAContext>::Forward(const NormedImage& image, const Tensor
   Tensor filter_copy(context->device()), norm_copy(context->device());
   return WithTypeOf(image.x, [&]<typename T>(const T*) {
     cuda::NormedInput by;
-    if (image.norm) by = NormedBy<T>(*image.norm, conv.problem().x[1], &norm_copy, context);
+    if (image.norm) by.norm = NormsOf<T>(*image.norm, conv.problem().x[1], &norm_copy, context);
     if (image.z != nullptr) {
       by.z = image.z->data<T>();
       by.normed = normed->mutable_data<T>();
@@ -152,13 +152,13 @@ bool NormConvDevice<CUDAContext>::Backward(const NormedImage& image, const Tenso
   float* dnorm_data = ResizeNorm(kNormGradientRows, channels, dnorm);
   Tensor filter_copy(context->device()), norm_copy(context->device()), scratch(context->device());
   return WithTypeOf(image.x, [&]<typename T>(const T*) {
-    cuda::NormedInput by = NormedBy<T>(*image.norm, channels, &norm_copy, context);
+    cuda::NormedInput by{.norm = NormsOf<T>(*image.norm, channels, &norm_copy, context)};
     if (image.z != nullptr) by.z = image.z->data<T>();
-    const cuda::NormedInputGradient to{.also = also != nullptr ? also->data<T>() : nullptr,
-                                       .g = g->mutable_data<T>(),
-                                       .dscale = dnorm_data + kDScaleRow * channels,
-                                       .dbias = dnorm_data + kDBiasRow * channels,
-                                       .scratch = Resize(3 * channels, &scratch)};
+    const cuda::NormedInputGradient to{
+        .also = also != nullptr ? also->data<T>() : nullptr,
+        .g = g->mutable_data<T>(),
+        .sums = {dnorm_data + kDScaleRow * channels, dnorm_data + kDBiasRow * channels,
+                 Resize(3 * channels, &scratch)}};
     ConvGradientResult<T> d_filter(dfilter, conv.GradientType(filter), context);
     const int device = context->device_id();
     bool done = true;
@@ -186,8 +186,9 @@ namespace {
 using PlainConvStats = ConvStatsOp<CUDAContext, NormPrologue::kNone>;
 using NormReluConvStats = ConvStatsOp<CUDAContext, NormPrologue::kNormRelu>;
 using NormSumReluConvStats = ConvStatsOp<CUDAContext, NormPrologue::kNormSumRelu>;
-using NormReluConvStatsGradient = NormReluConvStatsGradientOp<CUDAContext, false>;
-using NormSumReluConvStatsGradient = NormReluConvStatsGradientOp<CUDAContext, true>;
+using NormReluConvStatsGradient = NormConvStatsGradientOp<CUDAContext, NormPrologue::kNormRelu>;
+using NormSumReluConvStatsGradient =
+    NormConvStatsGradientOp<CUDAContext, NormPrologue::kNormSumRelu>;
 REGISTER_CUDA_OPERATOR(ConvStats, PlainConvStats);
 REGISTER_CUDA_OPERATOR(NormReluConvStats, NormReluConvStats);
 REGISTER_CUDA_OPERATOR(NormReluConvStatsGradient, NormReluConvStatsGradient);

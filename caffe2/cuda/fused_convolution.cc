@@ -63,24 +63,30 @@ void AddBias(FusedConvolution form, const ConvProblem& problem, CudnnOperations*
   if (Clips(form)) apply(CUDNN_POINTWISE_RELU_FWD, nullptr, y);
 }
 
-// relu(x * factor + shift), or with z relu(x * factor + shift + z), which is written.
-Tensor AddNorm(const ConvProblem& problem, bool with_z, CudnnOperations* operations) {
-  const int64_t channels = problem.x[1];
+Tensor SumOf(Tensor a, Tensor b, const ConvProblem& problem, CudnnOperations* operations) {
+  const Tensor sum = operations->Inside(problem.x);
+  operations->Pointwise(CUDNN_POINTWISE_ADD, a, b, sum);
+  return sum;
+}
+
+// x * factor + shift
+Tensor AddNormalized(const ConvProblem& problem, CudnnOperations* operations) {
+  const auto channels = [&](Id id) {
+    return operations->Channels(id, problem.x[1], TypeOf(problem));
+  };
   const Tensor x = operations->Array(kX, problem.x);
   const Tensor scaled = operations->Inside(problem.x);
-  Tensor shifted = operations->Inside(problem.x);
-  operations->Pointwise(CUDNN_POINTWISE_MUL, x,
-                        operations->Channels(kFactor, channels, TypeOf(problem)), scaled);
-  operations->Pointwise(CUDNN_POINTWISE_ADD, scaled,
-                        operations->Channels(kShift, channels, TypeOf(problem)), shifted);
-  if (with_z) {
-    const Tensor sum = operations->Inside(problem.x);
-    operations->Pointwise(CUDNN_POINTWISE_ADD, shifted, operations->Array(kZ, problem.x), sum);
-    shifted = sum;
-  }
+  operations->Pointwise(CUDNN_POINTWISE_MUL, x, channels(kFactor), scaled);
+  return SumOf(scaled, channels(kShift), problem, operations);
+}
+
+// relu of that, or with z of that + z, which is written.
+Tensor AddNorm(const ConvProblem& problem, bool with_z, CudnnOperations* operations) {
+  Tensor value = AddNormalized(problem, operations);
+  if (with_z) value = SumOf(value, operations->Array(kZ, problem.x), problem, operations);
   const Tensor open =
       with_z ? operations->Array(kNormed, problem.x) : operations->Inside(problem.x);
-  operations->Pointwise(CUDNN_POINTWISE_RELU_FWD, shifted, nullptr, open);
+  operations->Pointwise(CUDNN_POINTWISE_RELU_FWD, value, nullptr, open);
   return open;
 }
 
@@ -102,44 +108,47 @@ void AddBackwardFilter(const ConvProblem& problem, CudnnOperations* operations) 
                        operations->Array(kY, problem.y));
 }
 
-// The Relu's input is computed again: (x - mean) * inverse_std * scale + bias, or that + z.
-void AddBackwardData(const ConvProblem& problem, bool with_z, CudnnOperations* operations) {
+// What the normalization's gradient g needs, and what was normalized, computed again: (x - mean) *
+// inverse_std * scale + bias.
+struct Recomputed {
+  CudnnOperations::NormGradient norm;
+  Tensor value;
+};
+Recomputed Recompute(const ConvProblem& problem, Tensor g, CudnnOperations* operations) {
   const auto channels = [&](Id id) {
     return operations->Channels(id, problem.x[1], CUDNN_DATA_FLOAT);
   };
-  const auto inside = [&] { return operations->Inside(problem.x); };
   CudnnOperations::NormGradient norm{};
   norm.x = operations->Array(kX, problem.x);
   norm.mean = channels(kMean);
   norm.inverse_std = channels(kInverseStd);
   norm.scale = channels(kScale);
-  norm.dy = operations->Array(kG, problem.x);
+  norm.dy = g;
   norm.dscale = channels(kDScale);
   norm.dbias = channels(kDBias);
   norm.factor_dy = channels(kFactorDy);
   norm.factor_x = channels(kFactorX);
   norm.constant = channels(kConstant);
 
-  Tensor dx = inside(), shifted = inside();
+  const auto inside = [&] { return operations->Inside(problem.x); };
   const Tensor centered = inside(), unit = inside(), scaled = inside();
-  operations->Convolve(ConvDirection::kBackwardData, dx, operations->Array(kFilter, problem.filter),
-                       operations->Array(kY, problem.y));
-  if (with_z) {
-    const Tensor sum = inside();
-    operations->Pointwise(CUDNN_POINTWISE_ADD, dx, operations->Array(kAlso, problem.x), sum);
-    dx = sum;
-  }
   operations->Pointwise(CUDNN_POINTWISE_SUB, norm.x, norm.mean, centered);
   operations->Pointwise(CUDNN_POINTWISE_MUL, centered, norm.inverse_std, unit);
   operations->Pointwise(CUDNN_POINTWISE_MUL, unit, norm.scale, scaled);
-  operations->Pointwise(CUDNN_POINTWISE_ADD, scaled, channels(kBias), shifted);
-  if (with_z) {
-    const Tensor sum = inside();
-    operations->Pointwise(CUDNN_POINTWISE_ADD, shifted, operations->Array(kZ, problem.x), sum);
-    shifted = sum;
-  }
-  operations->ReluGradient(dx, shifted, norm.dy);
-  operations->NormGradientSums(norm);
+  return {norm, SumOf(scaled, channels(kBias), problem, operations)};
+}
+
+void AddBackwardData(const ConvProblem& problem, bool with_z, CudnnOperations* operations) {
+  const Tensor g = operations->Array(kG, problem.x);
+  Tensor dx = operations->Inside(problem.x);
+  operations->Convolve(ConvDirection::kBackwardData, dx, operations->Array(kFilter, problem.filter),
+                       operations->Array(kY, problem.y));
+  if (with_z) dx = SumOf(dx, operations->Array(kAlso, problem.x), problem, operations);
+  const Recomputed x = Recompute(problem, g, operations);
+  Tensor value = x.value;
+  if (with_z) value = SumOf(value, operations->Array(kZ, problem.x), problem, operations);
+  operations->ReluGradient(dx, value, g);
+  operations->NormGradientSums(x.norm);
 }
 
 void Build(FusedConvolution form, const ConvProblem& problem, CudnnOperations* operations) {
@@ -202,6 +211,20 @@ class Arrays {
     arrays_.data.push_back(const_cast<void*>(data));
     return *this;
   }
+  Arrays& AddFactors(const ChannelNorms& norm) {
+    return Add(kFactor, norm.factor).Add(kShift, norm.shift);
+  }
+  Arrays& AddGradient(const ChannelNorms& norm, const NormSums& sums, int64_t channels) {
+    return Add(kMean, norm.mean)
+        .Add(kInverseStd, norm.inverse_std)
+        .Add(kScale, norm.scale)
+        .Add(kBias, norm.bias)
+        .Add(kDScale, sums.dscale)
+        .Add(kDBias, sums.dbias)
+        .Add(kFactorDy, sums.scratch)
+        .Add(kFactorX, sums.scratch + channels)
+        .Add(kConstant, sums.scratch + 2 * channels);
+  }
   bool Run(FusedConvolution form, const ConvProblem& problem, int device, Stream stream) const {
     return TryCudnnWork(WorkOf(form, problem, AlignmentOf(arrays_.data, problem.type)), arrays_,
                         device, stream);
@@ -231,7 +254,7 @@ bool ConvolveWithStats(const ConvProblem& problem, const NormedInput* norm, cons
   Arrays arrays;
   arrays.Add(kX, x).Add(kFilter, filter).Add(kY, y).Add(kSums, sums).Add(kSquareSums, square_sums);
   if (norm == nullptr) return arrays.Run(FusedConvolution::kStats, problem, device, stream);
-  arrays.Add(kFactor, norm->factor).Add(kShift, norm->shift);
+  arrays.AddFactors(norm->norm);
   if (norm->z == nullptr) {
     return arrays.Run(FusedConvolution::kNormedStats, problem, device, stream);
   }
@@ -244,8 +267,7 @@ bool ConvolveNormedBackwardFilter(const ConvProblem& problem, const NormedInput&
                                   Stream stream) {
   return Arrays()
       .Add(kX, x)
-      .Add(kFactor, norm.factor)
-      .Add(kShift, norm.shift)
+      .AddFactors(norm.norm)
       .Add(kY, dy)
       .Add(kFilter, dfilter)
       .Run(FusedConvolution::kNormedBackwardFilter, problem, device, stream);
@@ -254,21 +276,9 @@ bool ConvolveNormedBackwardFilter(const ConvProblem& problem, const NormedInput&
 bool ConvolveNormedBackwardData(const ConvProblem& problem, const NormedInput& norm, const void* x,
                                 const void* filter, const void* dy, const NormedInputGradient& to,
                                 int device, Stream stream) {
-  const int64_t channels = problem.x[1];
   Arrays arrays;
-  arrays.Add(kX, x)
-      .Add(kFilter, filter)
-      .Add(kY, dy)
-      .Add(kMean, norm.mean)
-      .Add(kInverseStd, norm.inverse_std)
-      .Add(kScale, norm.scale)
-      .Add(kBias, norm.bias)
-      .Add(kG, to.g)
-      .Add(kDScale, to.dscale)
-      .Add(kDBias, to.dbias)
-      .Add(kFactorDy, to.scratch)
-      .Add(kFactorX, to.scratch + channels)
-      .Add(kConstant, to.scratch + 2 * channels);
+  arrays.Add(kX, x).Add(kFilter, filter).Add(kY, dy).Add(kG, to.g);
+  arrays.AddGradient(norm.norm, to.sums, problem.x[1]);
   if (norm.z == nullptr) {
     return arrays.Run(FusedConvolution::kNormedBackwardData, problem, device, stream);
   }

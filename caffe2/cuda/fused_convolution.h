@@ -25,12 +25,17 @@ inline bool MayFuseNorm(const ConvProblem& problem) {
   return problem.channels_last && problem.type.itemsize() == 2;
 }
 
-// relu(x * factor + shift + z), with a value of the first two for each channel: the convolution's
-// input, normalized as it is read. Without z it is nowhere in memory.
-struct NormedInput {
+// How the channels of an array are normalized: value * factor + shift.
+struct ChannelNorms {
   const void *factor = nullptr, *shift = nullptr;  // of the problem's type
   // What they come from: factor = scale * inverse_std, shift = bias - mean * factor.
   const float *mean = nullptr, *inverse_std = nullptr, *scale = nullptr, *bias = nullptr;
+};
+
+// relu(normed x + z): the convolution's input, normalized as it is read. Without z it is nowhere in
+// memory.
+struct NormedInput {
+  ChannelNorms norm;
   const void* z = nullptr;  // like x, or null
   void* normed = nullptr;   // with z: where ConvolveWithStats writes the input
 };
@@ -46,14 +51,19 @@ bool ConvolveNormedBackwardFilter(const ConvProblem& problem, const NormedInput&
                                   const void* x, const void* dy, void* dfilter, int device,
                                   Stream stream);
 
+// Of the gradient g of a normalized array, for each channel: dscale = sum of g * (value - mean) *
+// inverse_std, dbias = sum of g. `scratch` holds 3 floats a channel.
+struct NormSums {
+  float *dscale = nullptr, *dbias = nullptr, *scratch = nullptr;
+};
+
 // g: the gradient behind the normalization, that is the convolution's input gradient where the Relu
-// was open; and for each channel dscale = sum of g * (x - mean) * inverse_std, dbias = sum of g.
-// `scratch` holds 3 floats a channel. `also`, there if and only if z is, is another gradient of the
-// normalized input, which is added to the convolution's.
+// was open; and its sums. `also`, there if and only if z is, is another gradient of the normalized
+// input, which is added to the convolution's.
 struct NormedInputGradient {
   const void* also = nullptr;
   void* g = nullptr;
-  float *dscale = nullptr, *dbias = nullptr, *scratch = nullptr;
+  NormSums sums;
 };
 bool ConvolveNormedBackwardData(const ConvProblem& problem, const NormedInput& norm, const void* x,
                                 const void* filter, const void* dy, const NormedInputGradient& to,

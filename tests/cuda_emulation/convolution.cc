@@ -154,8 +154,8 @@ void BiasAs(const ConvProblem& problem, const void* x, const void* filter, const
 template <typename T>
 std::vector<T> Normed(const ConvProblem& problem, const NormedInput& norm, const T* x) {
   std::vector<T> normed(ElementsOf(problem.x));
-  const auto *factor = static_cast<const T*>(norm.factor),
-             *shift = static_cast<const T*>(norm.shift);
+  const auto *factor = static_cast<const T*>(norm.norm.factor),
+             *shift = static_cast<const T*>(norm.norm.shift);
   for (size_t i = 0; i < normed.size(); ++i) {
     const size_t c = i % problem.x[1];
     const float z = norm.z != nullptr ? Widen(static_cast<const T*>(norm.z)[i]) : 0.f;
@@ -186,18 +186,19 @@ void BackwardDataAs16(const ConvProblem& problem, const NormedInput& norm, const
   const int64_t channels = problem.x[1];
   auto* g = static_cast<float16*>(to.g);
   Loops<float16>(problem).Run(ConvDirection::kBackwardData, nullptr, filter, dy, g);
-  std::fill_n(to.dscale, channels, 0.f);
-  std::fill_n(to.dbias, channels, 0.f);
+  const ChannelNorms& by = norm.norm;
+  std::fill_n(to.sums.dscale, channels, 0.f);
+  std::fill_n(to.sums.dbias, channels, 0.f);
   for (int64_t i = 0; i < ElementsOf(problem.x); ++i) {
     const int64_t c = i % channels;
-    const float unit = (Widen(x[i]) - norm.mean[c]) * norm.inverse_std[c];
+    const float unit = (Widen(x[i]) - by.mean[c]) * by.inverse_std[c];
     const float z = norm.z != nullptr ? Widen(static_cast<const float16*>(norm.z)[i]) : 0.f;
     if (to.also != nullptr) {
       Store(Widen(g[i]) + Widen(static_cast<const float16*>(to.also)[i]), &g[i]);
     }
-    if (unit * norm.scale[c] + norm.bias[c] + z <= 0) Store(0, &g[i]);
-    to.dbias[c] += Widen(g[i]);
-    to.dscale[c] += Widen(g[i]) * unit;
+    if (unit * by.scale[c] + by.bias[c] + z <= 0) Store(0, &g[i]);
+    to.sums.dbias[c] += Widen(g[i]);
+    to.sums.dscale[c] += Widen(g[i]) * unit;
   }
 }
 
