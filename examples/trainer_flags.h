@@ -40,8 +40,8 @@ DEFINE_string(
 DEFINE_string(
     fuse_conv, "auto",
     "GPUs, NHWC: fuse convolutions with the batch normalization around them: none, stats, "
-    "prologue, residual; auto: prologue for float16, stats for bfloat16; or, if "
-    "CAFFE2_CUDA_PLAN_CACHE names a folder, what is faster in each place");
+    "prologue, residual (also with the ends of residual blocks); auto: prologue for float16, stats "
+    "for bfloat16; or, if CAFFE2_CUDA_PLAN_CACHE names a folder, what is faster in each place");
 DEFINE_bool(half_gradients, false,
             "GPUs, float16 or bfloat16: gradients of filters in 16 bits, also between shards");
 DEFINE_double(loss_scale, 0,

@@ -17,10 +17,9 @@ float* ResizeNorm(int rows, int64_t channels, Tensor* norm) {
   return norm->mutable_data<float>();
 }
 
-void CheckSummand(const NormedImage& image) {
-  CAFFE_ENFORCE(image.z == nullptr ||
-                    (image.z->sizes() == image.x.sizes() && image.z->dtype() == image.x.dtype()),
-                "Z is ", image.z->DebugString(), ", X ", image.x.DebugString());
+void CheckLike(const Tensor& x, const Tensor* other, const char* name) {
+  CAFFE_ENFORCE(other == nullptr || (other->sizes() == x.sizes() && other->dtype() == x.dtype()),
+                name, " is ", other->DebugString(), ", X ", x.DebugString());
 }
 
 void OperatorParts::Add(const std::string& type, const std::vector<std::string>& inputs,
@@ -61,7 +60,7 @@ bool NormConvDevice<CPUContext>::Forward(const NormedImage&, const Tensor&, Tens
 }
 template <>
 bool NormConvDevice<CPUContext>::Backward(const NormedImage&, const Tensor&, const Tensor&,
-                                          const Tensor*, const Tensor*, Tensor*, Tensor*, Tensor*,
+                                          const Tensor*, const Tensor*, const NormConvGradients&,
                                           CPUContext*) {
   return false;
 }
@@ -116,7 +115,7 @@ using ImageTypes = TensorTypes<float, bfloat16>;
 
 template <>
 void NormConvDevice<CPUContext>::Normalize(const NormedImage& image, Tensor* y, CPUContext*) {
-  CheckSummand(image);
+  CheckLike(image.x, image.z, "Z");
   Normalizer normalizer{state_->ShapeOf(image.x), image, y};
   ImageTypes::Dispatch(&normalizer, image.x.dtype());
 }
@@ -150,116 +149,141 @@ OpSchema::Cost CostOfConvStats(const OperatorDef& def, const std::vector<TensorS
   return CostOfConv(def, {inputs.front(), inputs.back()});
 }
 
+template <NormPrologue kPrologue>
 std::vector<TensorShape> InferGradient(const OperatorDef& def,
                                        const std::vector<TensorShape>& inputs) {
-  TensorShape filter = inputs[def.type() == "NormReluConvStatsGradient" ? 2 : 3];
+  TensorShape filter = inputs[FilterInput(kPrologue)];
   if (ArgumentHelper(def).GetSingleArgument<bool>("float_gradients", false)) {
     filter.set_data_type(TensorProto::FLOAT);
   }
-  return {filter, inputs[0], PerChannel(inputs[0], def, kNormGradientRows)};
+  std::vector<TensorShape> outputs = {filter, inputs[0]};
+  for (int norm = 0; norm <= HasTwoNorms(kPrologue); ++norm) {
+    outputs.push_back(PerChannel(inputs[0], def, kNormGradientRows));
+  }
+  return outputs;
 }
 
+// What is normalized, and how.
+template <NormPrologue kPrologue>
+void DescribeImages(OpSchema& schema) {
+  schema.Input(0, "X", "N x C x spatial (NCHW) or N x spatial x C (NHWC), of a type Conv takes.");
+  if (kPrologue != NormPrologue::kNone) {
+    schema.Input(1, "norm",
+                 "How X is normalized, from SpatialBNFinalize: 6 x C, float; rows mean, 1 / "
+                 "deviation, scale, bias, factor, shift.");
+  }
+  if (HasSum(kPrologue)) schema.Input(2, "Z", "X's shape and type.");
+  if (HasTwoNorms(kPrologue)) schema.Input(3, "z_norm", "How Z is normalized, likewise.");
+}
+
+template <NormPrologue kPrologue>
 void DescribeConvStats(OpSchema& schema) {
-  schema.FillUsing(DescribeWindow)
+  constexpr int kFilter = FilterInput(kPrologue);
+  schema.NumInputs(kFilter + 1)
+      .NumOutputs(HasSum(kPrologue) ? 4 : 3)
+      .FillUsing(DescribeWindow)
       .Arg("group", "Number of groups that channels and filters fall into, default 1.")
       .FillUsing(DescribeConvAlgorithm)
       .TensorInferenceFunction(InferConvStats)
       .CostInferenceFunction(CostOfConvStats)
+      .FillUsing(DescribeImages<kPrologue>)
+      .Input(kFilter, "filter", "As of Conv, of X's type or float.")
       .Output(0, "Y", "As of Conv.")
       .Output(1, "sum", "Sum of every channel of Y over batch and space, M values, float.")
       .Output(2, "sumsq", "Sum of squares, likewise.");
+  if (HasSum(kPrologue)) {
+    schema.Output(3, "N", "What the convolution reads, in X's shape and type.");
+  }
 }
-constexpr char kX[] = "N x C x spatial (NCHW) or N x spatial x C (NHWC), of a type Conv takes.";
-constexpr char kFilter[] = "As of Conv, of X's type or float.";
-constexpr char kNorm[] =
-    "How X is normalized, from SpatialBNFinalize: 6 x C, float; rows mean, 1 / deviation, scale, "
-    "bias, factor, shift.";
+
+template <NormPrologue kPrologue>
+void DescribeGradient(OpSchema& schema) {
+  constexpr int kFilter = FilterInput(kPrologue);
+  schema.NumOutputs(HasTwoNorms(kPrologue) ? 4 : 3)
+      .FillUsing(DescribeWindow)
+      .Arg("group", "As in the forward operator.")
+      .FillUsing(DescribeConvAlgorithm)
+      .Arg("float_gradients", "(bool, default false) As of ConvGradient.")
+      .Arg("side_stream", "(bool, default false) As of ConvGradient.")
+      .TensorInferenceFunction(InferGradient<kPrologue>)
+      .FillUsing(DescribeImages<kPrologue>)
+      .Input(kFilter, "filter", "The forward operator's filter.")
+      .Input(kFilter + 1, "dY", "Gradient of Y, in its shape and type.")
+      .Output(0, "dfilter", "Gradient of the filter, in its shape and type.")
+      .Output(1, "g", "Gradient of the normalized X (not of X), in X's shape and type.")
+      .Output(2, "dnorm",
+              "2 x C, float: sum of g * (X - mean) / deviation, which is the gradient of "
+              "scale, and sum of g, that of bias.");
+  if (HasTwoNorms(kPrologue)) schema.Output(3, "dz_norm", "The same of Z.");
+  if (!HasSum(kPrologue)) {
+    schema.NumInputs(kFilter + 2);
+    return;
+  }
+  schema.NumInputs(kFilter + 3, kFilter + 4)
+      .Input(kFilter + 2, "N", "The forward operator's output.")
+      .Input(kFilter + 3, "dN", "Gradient of N from its other readers; optional.");
+}
 
 using PlainConvStats = ConvStatsOp<CPUContext, NormPrologue::kNone>;
 using NormReluConvStats = ConvStatsOp<CPUContext, NormPrologue::kNormRelu>;
 using NormSumReluConvStats = ConvStatsOp<CPUContext, NormPrologue::kNormSumRelu>;
+using NormSumNormReluConvStats = ConvStatsOp<CPUContext, NormPrologue::kNormSumNormRelu>;
 using NormReluConvStatsGradient = NormConvStatsGradientOp<CPUContext, NormPrologue::kNormRelu>;
 using NormSumReluConvStatsGradient =
     NormConvStatsGradientOp<CPUContext, NormPrologue::kNormSumRelu>;
+using NormSumNormReluConvStatsGradient =
+    NormConvStatsGradientOp<CPUContext, NormPrologue::kNormSumNormRelu>;
 
 REGISTER_CPU_OPERATOR(ConvStats, PlainConvStats);
 OPERATOR_SCHEMA(ConvStats)
-    .NumInputs(2)
-    .NumOutputs(3)
-    .FillUsing(DescribeConvStats)
-    .Input(0, "X", kX)
-    .Input(1, "filter", kFilter)
+    .FillUsing(DescribeConvStats<NormPrologue::kNone>)
     .SetDoc(
         "Conv without bias, and the sums of ChannelStats of its result, which batch normalization "
         "needs: in one pass where the device has an engine for it.");
 
 REGISTER_CPU_OPERATOR(NormReluConvStats, NormReluConvStats);
 OPERATOR_SCHEMA(NormReluConvStats)
-    .NumInputs(3)
-    .NumOutputs(3)
-    .FillUsing(DescribeConvStats)
-    .Input(0, "X", kX)
-    .Input(1, "norm", kNorm)
-    .Input(2, "filter", kFilter)
+    .FillUsing(DescribeConvStats<NormPrologue::kNormRelu>)
     .SetDoc(
         "ConvStats of max(0, factor * X + shift), which is the normalized X behind a Relu: in one "
         "pass that leaves it nowhere in memory, where the device has an engine for it.");
 
 REGISTER_CPU_OPERATOR(NormSumReluConvStats, NormSumReluConvStats);
 OPERATOR_SCHEMA(NormSumReluConvStats)
-    .NumInputs(4)
-    .NumOutputs(4)
-    .FillUsing(DescribeConvStats)
-    .Input(0, "X", kX)
-    .Input(1, "norm", kNorm)
-    .Input(2, "Z", "X's shape and type.")
-    .Input(3, "filter", kFilter)
-    .Output(3, "N", "What the convolution reads, in X's shape and type.")
+    .FillUsing(DescribeConvStats<NormPrologue::kNormSumRelu>)
     .SetDoc(
         "N = max(0, factor * X + shift + Z), the end of a residual block, and ConvStats of it, the "
         "beginning of the next one: in one pass where the device has an engine for it.");
 
-void DescribeGradient(OpSchema& schema) {
-  schema.NumOutputs(3)
-      .FillUsing(DescribeWindow)
-      .Arg("group", "As in the forward operator.")
-      .FillUsing(DescribeConvAlgorithm)
-      .Arg("float_gradients", "(bool, default false) As of ConvGradient.")
-      .Arg("side_stream", "(bool, default false) As of ConvGradient.")
-      .TensorInferenceFunction(InferGradient)
-      .Input(0, "X", "The forward operator's input.")
-      .Input(1, "norm", kNorm)
-      .Output(0, "dfilter", "Gradient of the filter, in its shape and type.")
-      .Output(1, "g", "Gradient of the normalized X (not of X), in X's shape and type.")
-      .Output(2, "dnorm",
-              "2 x C, float: sum of g * (X - mean) / deviation, which is the gradient of "
-              "scale, and sum of g, that of bias.");
-}
-constexpr char kForwardFilter[] = "The forward operator's filter.";
-constexpr char kDY[] = "Gradient of Y, in its shape and type.";
+REGISTER_CPU_OPERATOR(NormSumNormReluConvStats, NormSumNormReluConvStats);
+OPERATOR_SCHEMA(NormSumNormReluConvStats)
+    .FillUsing(DescribeConvStats<NormPrologue::kNormSumNormRelu>)
+    .SetDoc(
+        "N = max(0, factor * X + shift + z_factor * Z + z_shift), the end of a residual block "
+        "whose shortcut is normalized, too, and ConvStats of it, the beginning of the next one: in "
+        "one pass where the device has an engine for it.");
 
 REGISTER_CPU_OPERATOR(NormReluConvStatsGradient, NormReluConvStatsGradient);
 OPERATOR_SCHEMA(NormReluConvStatsGradient)
-    .NumInputs(4)
-    .FillUsing(DescribeGradient)
-    .Input(2, "filter", kForwardFilter)
-    .Input(3, "dY", kDY)
+    .FillUsing(DescribeGradient<NormPrologue::kNormRelu>)
     .SetDoc("Gradient of NormReluConvStats; SpatialBNFinalizeGradient makes X's gradient of it.");
 NO_GRADIENT(NormReluConvStatsGradient);
 
 REGISTER_CPU_OPERATOR(NormSumReluConvStatsGradient, NormSumReluConvStatsGradient);
 OPERATOR_SCHEMA(NormSumReluConvStatsGradient)
-    .NumInputs(6, 7)
-    .FillUsing(DescribeGradient)
-    .Input(2, "Z", "The forward operator's input.")
-    .Input(3, "filter", kForwardFilter)
-    .Input(4, "dY", kDY)
-    .Input(5, "N", "The forward operator's output.")
-    .Input(6, "dN", "Gradient of N from its other readers; optional.")
+    .FillUsing(DescribeGradient<NormPrologue::kNormSumRelu>)
     .SetDoc(
         "Gradient of NormSumReluConvStats. g is Z's gradient too; SpatialBNFinalizeGradient makes "
         "X's gradient of it.");
 NO_GRADIENT(NormSumReluConvStatsGradient);
+
+REGISTER_CPU_OPERATOR(NormSumNormReluConvStatsGradient, NormSumNormReluConvStatsGradient);
+OPERATOR_SCHEMA(NormSumNormReluConvStatsGradient)
+    .FillUsing(DescribeGradient<NormPrologue::kNormSumNormRelu>)
+    .SetDoc(
+        "Gradient of NormSumNormReluConvStats. g is the gradient of the normalized Z too; "
+        "SpatialBNFinalizeGradient makes those of X and Z of it.");
+NO_GRADIENT(NormSumNormReluConvStatsGradient);
 
 // The sums are for batch normalization, whose own gradient accounts for what they depend on.
 class GetConvStatsGradient final : public GradientMakerBase {
@@ -274,7 +298,7 @@ class GetConvStatsGradient final : public GradientMakerBase {
       return {CreateOperatorDef("NormReluConvStatsGradient", "", {I(0), I(1), I(2), GO(0)},
                                 {GI(2), GI(0), GI(1)})};
     }
-    if (Def().type() == "NormSumReluConvStats") return SumGradient();
+    if (Def().output_size() > kSummed) return SumGradient();
     std::vector<std::string> outputs = {GI(1)};
     if (!ArgumentHelper(Def()).GetSingleArgument<bool>("no_gradient_to_input", false)) {
       outputs.push_back(GI(0));
@@ -284,19 +308,26 @@ class GetConvStatsGradient final : public GradientMakerBase {
   }
 
  private:
+  static constexpr int kSummed = 3;  // the output that the convolution reads, where there is a sum
+
   std::vector<OperatorDef> SumGradient() {
-    std::vector<std::string> inputs = {I(0), I(1), I(2), I(3), GO(0), O(3)};
-    if (!GradOut(3).IsEmpty()) inputs.push_back(GO(3));
+    const int filter = Def().input_size() - 1;
+    std::vector<std::string> inputs(Def().input().begin(), Def().input().end());
+    inputs.insert(inputs.end(), {GO(0), O(kSummed)});
+    if (!GradOut(kSummed).IsEmpty()) inputs.push_back(GO(kSummed));
     // One blob for both summands.
-    const std::string g = GradientName(O(3)) + "_before_relu";
+    const std::string g = GradientName(O(kSummed)) + "_before_relu";
     SetDense(0, g);
     SetDense(2, g);
-    return {CreateOperatorDef("NormSumReluConvStatsGradient", "", inputs, {GI(3), g, GI(1)})};
+    std::vector<std::string> outputs = {GI(filter), g, GI(1)};
+    if (filter == FilterInput(NormPrologue::kNormSumNormRelu)) outputs.push_back(GI(3));
+    return {CreateOperatorDef(Def().type() + "Gradient", "", inputs, outputs)};
   }
 };
 REGISTER_GRADIENT(ConvStats, GetConvStatsGradient);
 REGISTER_GRADIENT(NormSumReluConvStats, GetConvStatsGradient);
 REGISTER_GRADIENT(NormReluConvStats, GetConvStatsGradient);
+REGISTER_GRADIENT(NormSumNormReluConvStats, GetConvStatsGradient);
 
 }  // namespace
 }  // namespace caffe2

@@ -1,6 +1,6 @@
 // Convolutions and the batch normalization around them in as few passes over memory as a device has
-// engines for: ConvStats, NormReluConvStats and its gradient. Where there is no engine the
-// operators run as the parts they stand for.
+// engines for: ConvStats, NormReluConvStats, NormSumReluConvStats, NormSumNormReluConvStats and
+// their gradients. Where there is no engine the operators run as the parts they stand for.
 #pragma once
 
 #include <memory>
@@ -19,15 +19,22 @@ const float* NormRowOf(const Tensor& norm, int rows, int row, int64_t channels);
 // Gives it the shape rows x C.
 float* ResizeNorm(int rows, int64_t channels, Tensor* norm);
 
-// An image, its norm and what is added to the normalized image; the last two may be null.
+// An image, its norm, what is added to the normalized image, and the norm of that; the last three
+// may be null.
 struct NormedImage {
   const Tensor& x;
   const Tensor* norm;
   const Tensor* z;
+  const Tensor* z_norm;
 };
 
-// Throws EnforceNotMet if z is there and no image like x.
-void CheckSummand(const NormedImage& image);
+// Throws EnforceNotMet, which calls it by its name, if `other` is there and no image like x.
+void CheckLike(const Tensor& x, const Tensor* other, const char* name);
+
+// What the gradient operators below write; dz_norm is null unless z is normalized.
+struct NormConvGradients {
+  Tensor *dfilter, *g, *dnorm, *dz_norm;
+};
 
 // What a device does for the operators below. Specialized for each; made once for each operator.
 template <class Context>
@@ -35,7 +42,7 @@ class NormConvDevice {
  public:
   explicit NormConvDevice(const OperatorDef& def);
 
-  // y = relu(normed x + z); z may be null.
+  // y = relu(normed x + z); z may be null, and is not normalized.
   void Normalize(const NormedImage& image, Tensor* y, Context* context);
   // g = dy where y is above zero, else 0; the rows of dnorm are the sums of g * (x - mean) *
   // inverse_std and of g.
@@ -49,7 +56,7 @@ class NormConvDevice {
                Tensor* square_sums, Tensor* normed, Context* context);
   // `normed` is that of Forward, and `also` another gradient of it; both null if there is no z.
   bool Backward(const NormedImage& image, const Tensor& filter, const Tensor& dy,
-                const Tensor* normed, const Tensor* also, Tensor* dfilter, Tensor* g, Tensor* dnorm,
+                const Tensor* normed, const Tensor* also, const NormConvGradients& to,
                 Context* context);
 
  private:
@@ -86,12 +93,19 @@ constexpr char kNormedGradientPart[] = "__normed_grad";
 // What becomes of X before the convolution.
 enum class NormPrologue {
   kNone,
-  kNormRelu,     // max(0, normed X), which is nowhere in memory
-  kNormSumRelu,  // max(0, normed X + Z), which is an output
+  kNormRelu,         // max(0, normed X), which is nowhere in memory
+  kNormSumRelu,      // max(0, normed X + Z), which is an output
+  kNormSumNormRelu,  // max(0, normed X + normed Z), likewise
 };
-
-// What the operators and their gradients share. Their first inputs are X, norm, Z and the filter,
+constexpr bool HasSum(NormPrologue prologue) { return prologue >= NormPrologue::kNormSumRelu; }
+constexpr bool HasTwoNorms(NormPrologue prologue) {
+  return prologue == NormPrologue::kNormSumNormRelu;
+}
+// The first inputs of an operator and of its gradient are X, norm, Z, the norm of Z and the filter,
 // as far as the prologue has them.
+constexpr int FilterInput(NormPrologue prologue) { return 1 + static_cast<int>(prologue); }
+
+// What the operators and their gradients share.
 template <class Context, NormPrologue kPrologue>
 class NormConvBase : public Operator<Context> {
  public:
@@ -101,18 +115,24 @@ class NormConvBase : public Operator<Context> {
 
  protected:
   static constexpr bool kNormed = kPrologue != NormPrologue::kNone;
-  static constexpr bool kSum = kPrologue == NormPrologue::kNormSumRelu;
-  static constexpr int kFilter = 1 + static_cast<int>(kPrologue);
+  static constexpr bool kSum = HasSum(kPrologue), kTwoNorms = HasTwoNorms(kPrologue);
+  static constexpr int kFilter = FilterInput(kPrologue);
 
   NormedImage Image() const {
-    return {Input(0), kNormed ? &Input(1) : nullptr, kSum ? &Input(2) : nullptr};
+    return {Input(0), kNormed ? &Input(1) : nullptr, kSum ? &Input(2) : nullptr,
+            kTwoNorms ? &Input(3) : nullptr};
+  }
+  // X, norm, Z and the norm of Z.
+  std::vector<std::string> TwoNormedImages() const {
+    const auto& inputs = this->debug_def().input();
+    return {inputs.begin(), inputs.begin() + kFilter};
   }
 
   NormConvDevice<Context> device_;
   OperatorParts parts_;
 };
 
-// X, [norm], [Z], filter -> Y, sum, sumsq, [what the convolution reads].
+// The inputs up to the filter -> Y, sum, sumsq, [what the convolution reads].
 template <class Context, NormPrologue kPrologue>
 class ConvStatsOp final : public NormConvBase<Context, kPrologue> {
  public:
@@ -131,14 +151,15 @@ class ConvStatsOp final : public NormConvBase<Context, kPrologue> {
       return true;
     }
     if (parts_.empty()) AddParts();
-    if (kNormed) device_.Normalize(this->Image(), Normed(), &context_);
+    if (kNormed && !kTwoNorms) device_.Normalize(this->Image(), Normed(), &context_);
     parts_.Run();
     if (kNormed && !kSum) Normed()->FreeMemory();
     return true;
   }
 
  private:
-  using Base::device_, Base::parts_, Base::kNormed, Base::kSum, Base::kFilter;
+  using Base::device_, Base::parts_;
+  using Base::kNormed, Base::kSum, Base::kTwoNorms, Base::kFilter;
 
   Tensor* Normed() { return kSum ? Output(3) : parts_.Own(kNormedPart); }
 
@@ -146,13 +167,14 @@ class ConvStatsOp final : public NormConvBase<Context, kPrologue> {
     const OperatorDef& def = debug_def();
     if (kNormed) Normed();  // must be there
     const std::string read = kSum ? def.output(3) : kNormed ? kNormedPart : def.input(0);
+    if (kTwoNorms) parts_.Add("NormSumNormRelu", this->TwoNormedImages(), {read});
     parts_.Add("Conv", {read, def.input(kFilter)}, {def.output(0)});
     parts_.Add("ChannelStats", {def.output(0)}, {def.output(1), def.output(2)});
   }
 };
 
 // The inputs up to the filter, dY and, with a sum, what the convolution read and optionally another
-// gradient of that -> dfilter, g, dnorm.
+// gradient of that -> dfilter, g, dnorm, [dz_norm].
 template <class Context, NormPrologue kPrologue>
 class NormConvStatsGradientOp final : public NormConvBase<Context, kPrologue> {
  public:
@@ -164,8 +186,12 @@ class NormConvStatsGradientOp final : public NormConvBase<Context, kPrologue> {
     const NormedImage image = this->Image();
     const Tensor* normed = kSum ? &Input(kRead) : nullptr;
     const Tensor* also = HasAnother() ? &Input(kRead + 1) : nullptr;
-    if (device_.Backward(image, Input(kFilter), Input(kDY), normed, also, Output(0), Output(1),
-                         Output(2), &context_)) {
+    CheckLike(image.x, image.z, "Z");
+    CheckLike(image.x, normed, "N");
+    CheckLike(image.x, also, "dN");
+    if (device_.Backward(image, Input(kFilter), Input(kDY), normed, also,
+                         {Output(0), Output(1), Output(2), kTwoNorms ? Output(3) : nullptr},
+                         &context_)) {
       return true;
     }
     if (parts_.empty()) AddParts();
@@ -173,14 +199,16 @@ class NormConvStatsGradientOp final : public NormConvBase<Context, kPrologue> {
     Tensor* own = kSum ? nullptr : parts_.Own(kNormedPart);
     if (!kSum) device_.Normalize(image, own, &context_);
     parts_.Run();
-    device_.MaskGradient(image, kSum ? *normed : *own, *dnormed, Output(1), Output(2), &context_);
+    if (!kTwoNorms) {
+      device_.MaskGradient(image, kSum ? *normed : *own, *dnormed, Output(1), Output(2), &context_);
+    }
     dnormed->FreeMemory();
     if (!kSum) own->FreeMemory();
     return true;
   }
 
  private:
-  using Base::device_, Base::parts_, Base::kSum, Base::kFilter;
+  using Base::device_, Base::parts_, Base::kSum, Base::kTwoNorms, Base::kFilter;
   static constexpr int kDY = kFilter + 1, kRead = kDY + 1;
 
   bool HasAnother() const { return kSum && InputSize() > kRead + 1; }
@@ -193,6 +221,11 @@ class NormConvStatsGradientOp final : public NormConvBase<Context, kPrologue> {
                {def.output(0), kNormedGradientPart}, {MakeArgument<int>("no_bias", 1)});
     if (HasAnother()) {
       parts_.Add("Sum", {kNormedGradientPart, def.input(kRead + 1)}, {kNormedGradientPart});
+    }
+    if (kTwoNorms) {
+      std::vector<std::string> inputs = this->TwoNormedImages();
+      inputs.emplace_back(kNormedGradientPart);
+      parts_.Add("NormSumNormReluGradient", inputs, {def.output(1), def.output(2), def.output(3)});
     }
   }
 };

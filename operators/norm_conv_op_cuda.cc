@@ -65,12 +65,35 @@ cuda::ChannelNorms NormsOf(const Tensor& norm, int64_t channels, Tensor* copy,
           .bias = row(kBiasRow)};
 }
 
+// What is normalized before a convolution; factors and shifts lie in the copies.
+struct NormCopies {
+  explicit NormCopies(const CUDAContext& context) : x(context.device()), z(context.device()) {}
+  Tensor x, z;
+};
+template <typename T>
+cuda::NormedInput NormedBy(const NormedImage& image, int64_t channels, NormCopies* copies,
+                           CUDAContext* context) {
+  cuda::NormedInput by;
+  by.norm = NormsOf<T>(*image.norm, channels, &copies->x, context);
+  if (image.z != nullptr) by.z = image.z->data<T>();
+  if (image.z_norm != nullptr) {
+    by.z_norm = NormsOf<T>(*image.z_norm, channels, &copies->z, context);
+  }
+  return by;
+}
+
+// Makes room for a gradient's sums; `scratch` belongs to them.
+cuda::NormSums SumsIn(Tensor* dnorm, int64_t channels, Tensor* scratch) {
+  float* sums = ResizeNorm(kNormGradientRows, channels, dnorm);
+  return {sums + kDScaleRow * channels, sums + kDBiasRow * channels, Resize(3 * channels, scratch)};
+}
+
 }  // namespace
 
 template <>
 void NormConvDevice<CUDAContext>::Normalize(const NormedImage& image, Tensor* y,
                                             CUDAContext* context) {
-  CheckSummand(image);
+  CheckLike(image.x, image.z, "Z");
   const ChannelLayout layout = state_->LayoutOf(image.x);
   const auto row = [&](int r) { return NormRowOf(*image.norm, kNormRows, r, layout.channels); };
   y->ResizeLike(image.x);
@@ -116,19 +139,17 @@ bool NormConvDevice<CUDAContext>::Forward(const NormedImage& image, const Tensor
   PreparedConv& conv = state_->conv;
   conv.Prepare(image.x, filter);
   if (conv.empty() || !cuda::MayFuseNorm(conv.problem())) return false;
-  CheckSummand(image);
+  CheckLike(image.x, image.z, "Z");
   y->Resize(conv.y_dims());
   if (normed != nullptr) normed->ResizeLike(image.x);
   const int64_t filters = conv.layout().channels;
   float *sum = Resize(filters, sums), *square_sum = Resize(filters, square_sums);
-  Tensor filter_copy(context->device()), norm_copy(context->device());
+  Tensor filter_copy(context->device());
+  NormCopies copies(*context);
   return WithTypeOf(image.x, [&]<typename T>(const T*) {
     cuda::NormedInput by;
-    if (image.norm) by.norm = NormsOf<T>(*image.norm, conv.problem().x[1], &norm_copy, context);
-    if (image.z != nullptr) {
-      by.z = image.z->data<T>();
-      by.normed = normed->mutable_data<T>();
-    }
+    if (image.norm != nullptr) by = NormedBy<T>(image, conv.problem().x[1], &copies, context);
+    if (normed != nullptr) by.normed = normed->mutable_data<T>();
     return cuda::ConvolveWithStats(conv.problem(), image.norm ? &by : nullptr, image.x.data<T>(),
                                    As<T>(filter, &filter_copy, context), y->mutable_data<T>(), sum,
                                    square_sum, context->device_id(), context->stream());
@@ -138,28 +159,27 @@ bool NormConvDevice<CUDAContext>::Forward(const NormedImage& image, const Tensor
 template <>
 bool NormConvDevice<CUDAContext>::Backward(const NormedImage& image, const Tensor& filter,
                                            const Tensor& dy, const Tensor* normed,
-                                           const Tensor* also, Tensor* dfilter, Tensor* g,
-                                           Tensor* dnorm, CUDAContext* context) {
+                                           const Tensor* also, const NormConvGradients& to,
+                                           CUDAContext* context) {
   PreparedConv& conv = state_->conv;
   conv.Prepare(image.x, filter);
   CAFFE_ENFORCE(dy.sizes() == conv.y_dims(), "dY has shape ", ShapeString(dy.sizes()), ", Y ",
                 ShapeString(conv.y_dims()));
   if (conv.empty() || !cuda::MayFuseNorm(conv.problem())) return false;
-  if (normed != nullptr && also == nullptr) return false;  // no engine adds nothing
+  if (normed != nullptr && also == nullptr) return false;  // engines add it
   const int64_t channels = conv.problem().x[1];
-  g->ResizeLike(image.x);
-  dfilter->ResizeLike(filter);
-  float* dnorm_data = ResizeNorm(kNormGradientRows, channels, dnorm);
-  Tensor filter_copy(context->device()), norm_copy(context->device()), scratch(context->device());
+  to.g->ResizeLike(image.x);
+  to.dfilter->ResizeLike(filter);
+  Tensor filter_copy(context->device()), scratch(context->device()), z_scratch(context->device());
+  NormCopies copies(*context);
   return WithTypeOf(image.x, [&]<typename T>(const T*) {
-    cuda::NormedInput by{.norm = NormsOf<T>(*image.norm, channels, &norm_copy, context)};
-    if (image.z != nullptr) by.z = image.z->data<T>();
-    const cuda::NormedInputGradient to{
-        .also = also != nullptr ? also->data<T>() : nullptr,
-        .g = g->mutable_data<T>(),
-        .sums = {dnorm_data + kDScaleRow * channels, dnorm_data + kDBiasRow * channels,
-                 Resize(3 * channels, &scratch)}};
-    ConvGradientResult<T> d_filter(dfilter, conv.GradientType(filter), context);
+    const cuda::NormedInput by = NormedBy<T>(image, channels, &copies, context);
+    cuda::NormedInputGradient gradient;
+    if (also != nullptr) gradient.also = also->data<T>();
+    gradient.g = to.g->mutable_data<T>();
+    gradient.sums = SumsIn(to.dnorm, channels, &scratch);
+    if (to.dz_norm != nullptr) gradient.z_sums = SumsIn(to.dz_norm, channels, &z_scratch);
+    ConvGradientResult<T> d_filter(to.dfilter, conv.GradientType(filter), context);
     const int device = context->device_id();
     bool done = true;
     state_->filter_stream.Run(*context, [&](cuda::Stream stream) {
@@ -167,9 +187,10 @@ bool NormConvDevice<CUDAContext>::Backward(const NormedImage& image, const Tenso
         done = cuda::ConvolveNormedBackwardFilter(conv.problem(), by, image.x.data<T>(),
                                                   dy.data<T>(), d_filter.data(), device, stream);
       }
-      done = done && cuda::ConvolveNormedBackwardData(conv.problem(), by, image.x.data<T>(),
-                                                      As<T>(filter, &filter_copy, context),
-                                                      dy.data<T>(), to, device, context->stream());
+      done = done &&
+             cuda::ConvolveNormedBackwardData(conv.problem(), by, image.x.data<T>(),
+                                              As<T>(filter, &filter_copy, context), dy.data<T>(),
+                                              gradient, device, context->stream());
       if (!done) return;
       if (normed != nullptr) {
         cuda::Convolve(cuda::ConvDirection::kBackwardFilter, conv.problem(), normed->data<T>(),
@@ -189,11 +210,16 @@ using NormSumReluConvStats = ConvStatsOp<CUDAContext, NormPrologue::kNormSumRelu
 using NormReluConvStatsGradient = NormConvStatsGradientOp<CUDAContext, NormPrologue::kNormRelu>;
 using NormSumReluConvStatsGradient =
     NormConvStatsGradientOp<CUDAContext, NormPrologue::kNormSumRelu>;
+using NormSumNormReluConvStats = ConvStatsOp<CUDAContext, NormPrologue::kNormSumNormRelu>;
+using NormSumNormReluConvStatsGradient =
+    NormConvStatsGradientOp<CUDAContext, NormPrologue::kNormSumNormRelu>;
 REGISTER_CUDA_OPERATOR(ConvStats, PlainConvStats);
 REGISTER_CUDA_OPERATOR(NormReluConvStats, NormReluConvStats);
 REGISTER_CUDA_OPERATOR(NormReluConvStatsGradient, NormReluConvStatsGradient);
 REGISTER_CUDA_OPERATOR(NormSumReluConvStats, NormSumReluConvStats);
 REGISTER_CUDA_OPERATOR(NormSumReluConvStatsGradient, NormSumReluConvStatsGradient);
+REGISTER_CUDA_OPERATOR(NormSumNormReluConvStats, NormSumNormReluConvStats);
+REGISTER_CUDA_OPERATOR(NormSumNormReluConvStatsGradient, NormSumNormReluConvStatsGradient);
 
 }  // namespace
 }  // namespace caffe2

@@ -19,13 +19,9 @@ class NormSumNormBase : public Operator<Context> {
   ChannelShape CheckInputs() const {
     const Tensor& x = Input(0);
     const ChannelShape shape = ChannelShape::Make(x.sizes(), order_);
-    const Tensor& z = Input(2);
-    CheckSummand({x, nullptr, &z});
+    CheckLike(x, &Input(2), "Z");
     for (const int norm : {1, 3}) NormRowOf(Input(norm), kNormRows, kMeanRow, shape.channels);
-    if (InputSize() > 4) {
-      CAFFE_ENFORCE(Input(4).sizes() == x.sizes() && Input(4).dtype() == x.dtype(), "dY is ",
-                    Input(4).DebugString(), ", X ", x.DebugString());
-    }
+    if (InputSize() > 4) CheckLike(x, &Input(4), "dY");
     return shape;
   }
   const float* Row(int norm, NormRow row, const ChannelShape& shape) const {

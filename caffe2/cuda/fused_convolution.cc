@@ -32,6 +32,12 @@ enum Id : int64_t {
   kAlso,
 };
 
+// The id of what belongs to an image: `id` says it for x.
+Id Of(Id image, Id id) {
+  constexpr int64_t kForZ = 1 << 8;
+  return image == kZ ? static_cast<Id>(id + kForZ) : id;
+}
+
 using Tensor = CudnnOperations::Tensor;
 
 cudnnDataType_t TypeOf(const ConvProblem& problem) {
@@ -42,6 +48,20 @@ cudnnDataType_t TypeOf(const ConvProblem& problem) {
 
 bool Sums(FusedConvolution form) {
   return form == FusedConvolution::kSumBias || form == FusedConvolution::kSumBiasRelu;
+}
+// What is added to the normalized x.
+enum class Summand { kNone, kPlain, kNormed };
+Summand SummandOf(FusedConvolution form) {
+  switch (form) {
+    case FusedConvolution::kNormedSumStats:
+    case FusedConvolution::kNormedSumBackwardData:
+      return Summand::kPlain;
+    case FusedConvolution::kNormedPairStats:
+    case FusedConvolution::kNormedPairBackwardData:
+      return Summand::kNormed;
+    default:
+      return Summand::kNone;
+  }
 }
 bool Clips(FusedConvolution form) {
   return form == FusedConvolution::kBiasRelu || form == FusedConvolution::kSumBiasRelu;
@@ -69,21 +89,26 @@ Tensor SumOf(Tensor a, Tensor b, const ConvProblem& problem, CudnnOperations* op
   return sum;
 }
 
-// x * factor + shift
-Tensor AddNormalized(const ConvProblem& problem, CudnnOperations* operations) {
+// image * factor + shift
+Tensor AddNormalized(const ConvProblem& problem, Id image, CudnnOperations* operations) {
   const auto channels = [&](Id id) {
-    return operations->Channels(id, problem.x[1], TypeOf(problem));
+    return operations->Channels(Of(image, id), problem.x[1], TypeOf(problem));
   };
-  const Tensor x = operations->Array(kX, problem.x);
+  const Tensor x = operations->Array(image, problem.x);
   const Tensor scaled = operations->Inside(problem.x);
   operations->Pointwise(CUDNN_POINTWISE_MUL, x, channels(kFactor), scaled);
   return SumOf(scaled, channels(kShift), problem, operations);
 }
 
-// relu of that, or with z of that + z, which is written.
-Tensor AddNorm(const ConvProblem& problem, bool with_z, CudnnOperations* operations) {
-  Tensor value = AddNormalized(problem, operations);
-  if (with_z) value = SumOf(value, operations->Array(kZ, problem.x), problem, operations);
+// relu of the normalized x, or with a summand of both, which is written.
+Tensor AddNorm(const ConvProblem& problem, Summand summand, CudnnOperations* operations) {
+  Tensor value = AddNormalized(problem, kX, operations);
+  const bool with_z = summand != Summand::kNone;
+  if (with_z) {
+    const Tensor z = summand == Summand::kNormed ? AddNormalized(problem, kZ, operations)
+                                                 : operations->Array(kZ, problem.x);
+    value = SumOf(value, z, problem, operations);
+  }
   const Tensor open =
       with_z ? operations->Array(kNormed, problem.x) : operations->Inside(problem.x);
   operations->Pointwise(CUDNN_POINTWISE_RELU_FWD, value, nullptr, open);
@@ -92,9 +117,8 @@ Tensor AddNorm(const ConvProblem& problem, bool with_z, CudnnOperations* operati
 
 void AddStats(FusedConvolution form, const ConvProblem& problem, CudnnOperations* operations) {
   const int64_t channels = problem.y[1];
-  const Tensor x = form == FusedConvolution::kStats
-                       ? operations->Array(kX, problem.x)
-                       : AddNorm(problem, form == FusedConvolution::kNormedSumStats, operations);
+  const Tensor x = form == FusedConvolution::kStats ? operations->Array(kX, problem.x)
+                                                    : AddNorm(problem, SummandOf(form), operations);
   const Tensor y = operations->Array(kY, problem.y);
   operations->Convolve(ConvDirection::kForward, x, operations->Array(kFilter, problem.filter), y);
   operations->ChannelSums(y, operations->Channels(kSums, channels, CUDNN_DATA_FLOAT),
@@ -102,24 +126,24 @@ void AddStats(FusedConvolution form, const ConvProblem& problem, CudnnOperations
 }
 
 void AddBackwardFilter(const ConvProblem& problem, CudnnOperations* operations) {
-  const Tensor x = AddNorm(problem, false, operations);
+  const Tensor x = AddNorm(problem, Summand::kNone, operations);
   operations->Convolve(ConvDirection::kBackwardFilter, x,
                        operations->Array(kFilter, problem.filter),
                        operations->Array(kY, problem.y));
 }
 
-// What the normalization's gradient g needs, and what was normalized, computed again: (x - mean) *
+// What the gradient g of a normalized image needs, and that image computed again: (image - mean) *
 // inverse_std * scale + bias.
 struct Recomputed {
   CudnnOperations::NormGradient norm;
   Tensor value;
 };
-Recomputed Recompute(const ConvProblem& problem, Tensor g, CudnnOperations* operations) {
+Recomputed Recompute(const ConvProblem& problem, Id image, Tensor g, CudnnOperations* operations) {
   const auto channels = [&](Id id) {
-    return operations->Channels(id, problem.x[1], CUDNN_DATA_FLOAT);
+    return operations->Channels(Of(image, id), problem.x[1], CUDNN_DATA_FLOAT);
   };
   CudnnOperations::NormGradient norm{};
-  norm.x = operations->Array(kX, problem.x);
+  norm.x = operations->Array(image, problem.x);
   norm.mean = channels(kMean);
   norm.inverse_std = channels(kInverseStd);
   norm.scale = channels(kScale);
@@ -138,17 +162,23 @@ Recomputed Recompute(const ConvProblem& problem, Tensor g, CudnnOperations* oper
   return {norm, SumOf(scaled, channels(kBias), problem, operations)};
 }
 
-void AddBackwardData(const ConvProblem& problem, bool with_z, CudnnOperations* operations) {
-  const Tensor g = operations->Array(kG, problem.x);
+void AddBackwardData(const ConvProblem& problem, Summand summand, CudnnOperations* operations) {
+  const auto array = [&](Id id) { return operations->Array(id, problem.x); };
+  const auto sum = [&](Tensor a, Tensor b) { return SumOf(a, b, problem, operations); };
+  const Tensor g = array(kG);
   Tensor dx = operations->Inside(problem.x);
   operations->Convolve(ConvDirection::kBackwardData, dx, operations->Array(kFilter, problem.filter),
                        operations->Array(kY, problem.y));
-  if (with_z) dx = SumOf(dx, operations->Array(kAlso, problem.x), problem, operations);
-  const Recomputed x = Recompute(problem, g, operations);
-  Tensor value = x.value;
-  if (with_z) value = SumOf(value, operations->Array(kZ, problem.x), problem, operations);
+  if (summand != Summand::kNone) dx = sum(dx, array(kAlso));
+  std::vector<Recomputed> normed = {Recompute(problem, kX, g, operations)};
+  Tensor value = normed[0].value;
+  if (summand == Summand::kPlain) value = sum(value, array(kZ));
+  if (summand == Summand::kNormed) {
+    normed.push_back(Recompute(problem, kZ, g, operations));
+    value = sum(value, normed[1].value);
+  }
   operations->ReluGradient(dx, value, g);
-  operations->NormGradientSums(x.norm);
+  for (const Recomputed& image : normed) operations->NormGradientSums(image.norm);
 }
 
 void Build(FusedConvolution form, const ConvProblem& problem, CudnnOperations* operations) {
@@ -156,12 +186,14 @@ void Build(FusedConvolution form, const ConvProblem& problem, CudnnOperations* o
     case FusedConvolution::kStats:
     case FusedConvolution::kNormedStats:
     case FusedConvolution::kNormedSumStats:
+    case FusedConvolution::kNormedPairStats:
       return AddStats(form, problem, operations);
     case FusedConvolution::kNormedBackwardFilter:
       return AddBackwardFilter(problem, operations);
     case FusedConvolution::kNormedBackwardData:
     case FusedConvolution::kNormedSumBackwardData:
-      return AddBackwardData(problem, form == FusedConvolution::kNormedSumBackwardData, operations);
+    case FusedConvolution::kNormedPairBackwardData:
+      return AddBackwardData(problem, SummandOf(form), operations);
     default:
       return AddBias(form, problem, operations);
   }
@@ -181,6 +213,10 @@ const char* NameOf(FusedConvolution form) {
       return "the convolution of a normed sum with sums of channels";
     case FusedConvolution::kNormedSumBackwardData:
       return "the input gradient of the convolution of a normed sum";
+    case FusedConvolution::kNormedPairStats:
+      return "the convolution of a sum of two normed images with sums of channels";
+    case FusedConvolution::kNormedPairBackwardData:
+      return "the input gradient of the convolution of a sum of two normed images";
     case FusedConvolution::kBias:
       return "the convolution with bias";
     case FusedConvolution::kBiasRelu:
@@ -211,19 +247,19 @@ class Arrays {
     arrays_.data.push_back(const_cast<void*>(data));
     return *this;
   }
-  Arrays& AddFactors(const ChannelNorms& norm) {
-    return Add(kFactor, norm.factor).Add(kShift, norm.shift);
+  Arrays& AddFactors(Id image, const ChannelNorms& norm) {
+    return Add(Of(image, kFactor), norm.factor).Add(Of(image, kShift), norm.shift);
   }
-  Arrays& AddGradient(const ChannelNorms& norm, const NormSums& sums, int64_t channels) {
-    return Add(kMean, norm.mean)
-        .Add(kInverseStd, norm.inverse_std)
-        .Add(kScale, norm.scale)
-        .Add(kBias, norm.bias)
-        .Add(kDScale, sums.dscale)
-        .Add(kDBias, sums.dbias)
-        .Add(kFactorDy, sums.scratch)
-        .Add(kFactorX, sums.scratch + channels)
-        .Add(kConstant, sums.scratch + 2 * channels);
+  Arrays& AddGradient(Id image, const ChannelNorms& norm, const NormSums& sums, int64_t channels) {
+    return Add(Of(image, kMean), norm.mean)
+        .Add(Of(image, kInverseStd), norm.inverse_std)
+        .Add(Of(image, kScale), norm.scale)
+        .Add(Of(image, kBias), norm.bias)
+        .Add(Of(image, kDScale), sums.dscale)
+        .Add(Of(image, kDBias), sums.dbias)
+        .Add(Of(image, kFactorDy), sums.scratch)
+        .Add(Of(image, kFactorX), sums.scratch + channels)
+        .Add(Of(image, kConstant), sums.scratch + 2 * channels);
   }
   bool Run(FusedConvolution form, const ConvProblem& problem, int device, Stream stream) const {
     return TryCudnnWork(WorkOf(form, problem, AlignmentOf(arrays_.data, problem.type)), arrays_,
@@ -254,12 +290,16 @@ bool ConvolveWithStats(const ConvProblem& problem, const NormedInput* norm, cons
   Arrays arrays;
   arrays.Add(kX, x).Add(kFilter, filter).Add(kY, y).Add(kSums, sums).Add(kSquareSums, square_sums);
   if (norm == nullptr) return arrays.Run(FusedConvolution::kStats, problem, device, stream);
-  arrays.AddFactors(norm->norm);
+  arrays.AddFactors(kX, norm->norm);
   if (norm->z == nullptr) {
     return arrays.Run(FusedConvolution::kNormedStats, problem, device, stream);
   }
   arrays.Add(kZ, norm->z).Add(kNormed, norm->normed);
-  return arrays.Run(FusedConvolution::kNormedSumStats, problem, device, stream);
+  if (!norm->z_norm) {
+    return arrays.Run(FusedConvolution::kNormedSumStats, problem, device, stream);
+  }
+  arrays.AddFactors(kZ, *norm->z_norm);
+  return arrays.Run(FusedConvolution::kNormedPairStats, problem, device, stream);
 }
 
 bool ConvolveNormedBackwardFilter(const ConvProblem& problem, const NormedInput& norm,
@@ -267,7 +307,7 @@ bool ConvolveNormedBackwardFilter(const ConvProblem& problem, const NormedInput&
                                   Stream stream) {
   return Arrays()
       .Add(kX, x)
-      .AddFactors(norm.norm)
+      .AddFactors(kX, norm.norm)
       .Add(kY, dy)
       .Add(kFilter, dfilter)
       .Run(FusedConvolution::kNormedBackwardFilter, problem, device, stream);
@@ -278,12 +318,16 @@ bool ConvolveNormedBackwardData(const ConvProblem& problem, const NormedInput& n
                                 int device, Stream stream) {
   Arrays arrays;
   arrays.Add(kX, x).Add(kFilter, filter).Add(kY, dy).Add(kG, to.g);
-  arrays.AddGradient(norm.norm, to.sums, problem.x[1]);
+  arrays.AddGradient(kX, norm.norm, to.sums, problem.x[1]);
   if (norm.z == nullptr) {
     return arrays.Run(FusedConvolution::kNormedBackwardData, problem, device, stream);
   }
   arrays.Add(kZ, norm.z).Add(kAlso, to.also);
-  return arrays.Run(FusedConvolution::kNormedSumBackwardData, problem, device, stream);
+  if (!norm.z_norm) {
+    return arrays.Run(FusedConvolution::kNormedSumBackwardData, problem, device, stream);
+  }
+  arrays.AddGradient(kZ, *norm.z_norm, to.z_sums, problem.x[1]);
+  return arrays.Run(FusedConvolution::kNormedPairBackwardData, problem, device, stream);
 }
 
 ConvPlanDescription PlanFusedConvolution(FusedConvolution form, const ConvProblem& problem,

@@ -5,6 +5,7 @@
 // problem. Plans are chosen and kept as Convolve says (convolution.h). Thread-safe.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "caffe2/cuda/convolution.h"
@@ -36,8 +37,9 @@ struct ChannelNorms {
 // memory.
 struct NormedInput {
   ChannelNorms norm;
-  const void* z = nullptr;  // like x, or null
-  void* normed = nullptr;   // with z: where ConvolveWithStats writes the input
+  const void* z = nullptr;             // like x, or null
+  std::optional<ChannelNorms> z_norm;  // z is normalized, too
+  void* normed = nullptr;              // with z: where ConvolveWithStats writes the input
 };
 
 // y, and for each of its channels the sum and the sum of squares. `norm` may be null: x is then
@@ -58,12 +60,12 @@ struct NormSums {
 };
 
 // g: the gradient behind the normalization, that is the convolution's input gradient where the Relu
-// was open; and its sums. `also`, there if and only if z is, is another gradient of the normalized
-// input, which is added to the convolution's.
+// was open; and its sums, those of z if z is normalized. `also`, there if and only if z is, is
+// another gradient of the normalized input, which is added to the convolution's.
 struct NormedInputGradient {
   const void* also = nullptr;
   void* g = nullptr;
-  NormSums sums;
+  NormSums sums, z_sums;
 };
 bool ConvolveNormedBackwardData(const ConvProblem& problem, const NormedInput& norm, const void* x,
                                 const void* filter, const void* dy, const NormedInputGradient& to,
@@ -81,7 +83,10 @@ enum class FusedConvolution {
   kNormedBackwardFilter,
   kNormedBackwardData,
   kNormedSumStats,
-  kNormedSumBackwardData
+  kNormedSumBackwardData,
+  // Of the sum of two normalized arrays.
+  kNormedPairStats,
+  kNormedPairBackwardData,
 };
 ConvPlanDescription PlanFusedConvolution(FusedConvolution form, const ConvProblem& problem,
                                          const std::string& device_json, int most = 1);

@@ -1,5 +1,7 @@
 #include "caffe2/graph/conv_norm_fusion.h"
 
+#include <algorithm>
+
 #include "caffe2/core/operator.h"
 #include "caffe2/graph/dataflow.h"
 
@@ -8,6 +10,16 @@ namespace {
 
 std::string OrderOf(const OperatorDef& op) {
   return ArgumentHelper(op).GetSingleArgument<std::string>("order", "NCHW");
+}
+
+// Why the convolution is not 1x1 with stride 1, as Caffe2's builders write it; empty if it is.
+std::string WhyNotPointwise(const OperatorDef& conv) {
+  const ArgumentHelper arguments(conv);
+  const bool is_pointwise = arguments.GetSingleArgument<int>("kernel", 0) == 1 &&
+                            arguments.GetSingleArgument<int>("stride", 1) == 1 &&
+                            arguments.GetSingleArgument<int>("pad", 0) == 0 &&
+                            arguments.GetSingleArgument<int>("group", 1) == 1;
+  return is_pointwise ? "" : "the convolution is not 1x1 with stride 1";
 }
 
 // One walk over a net: finds the places of one rewriting, pairs of an operator and a reader of its
@@ -37,14 +49,14 @@ class Rewriter {
       Rewrite(net_->mutable_op(first), net_->mutable_op(second), &behind);
       if (!behind.type().empty()) behind_[second] = behind;
     }
-    Insert();
+    if (!pairs_.empty()) Renew();
     return static_cast<int>(pairs_.size());
   }
 
  protected:
   virtual bool IsPair(int first, int second) const = 0;
   virtual std::string WhyNot(int first, int second) const = 0;
-  // `behind` is put behind the second one if it gets a type.
+  // The first one goes if it is cleared; `behind` is put behind the second one if it gets a type.
   virtual void Rewrite(OperatorDef* first, OperatorDef* second, OperatorDef* behind) const = 0;
 
   const std::string& TypeOf(int op) const { return net_->op(op).type(); }
@@ -77,6 +89,7 @@ class Rewriter {
     OperatorDef behind;
     Rewrite(site.changed.mutable_op(0), site.changed.mutable_op(1), &behind);
     if (!behind.type().empty()) *site.changed.add_op() = behind;
+    if (IsCleared(site.changed.op(0))) site.changed.mutable_op()->DeleteSubrange(0, 1);
     site.results.push_back(net_->op(second).output(0));
     if (!flow_.WhyShared(first, 0, second).empty()) {
       site.results.push_back(net_->op(first).output(0));
@@ -84,12 +97,12 @@ class Rewriter {
     return choose(site).value_or(wanted);
   }
 
-  void Insert() {
-    if (behind_.empty()) return;
+  static bool IsCleared(const OperatorDef& op) { return op.type().empty(); }
+  void Renew() {
     NetDef result = *net_;
     result.clear_op();
     for (int i = 0; i < net_->op_size(); ++i) {
-      *result.add_op() = net_->op(i);
+      if (!IsCleared(net_->op(i))) *result.add_op() = net_->op(i);
       if (behind_.count(i)) *result.add_op() = behind_[i];
     }
     *net_ = std::move(result);
@@ -209,7 +222,8 @@ class ResidualRewriter final : public PrologueRewriter {
            flow_.ReadersOf(norm, 0).front() == conv;
   }
   std::string WhyNot(int norm, int conv) const override {
-    if (!IsPointwise(net_->op(conv))) return "the convolution is not 1x1 with stride 1";
+    const std::string reason = WhyNotPointwise(net_->op(conv));
+    if (!reason.empty()) return reason;
     const OperatorDef& op = net_->op(norm);
     for (const std::string& blob : {op.input(5), op.output(0)}) {
       if (flow_.IsWrittenBetween(blob, norm, conv)) return blob + " is overwritten";
@@ -227,14 +241,6 @@ class ResidualRewriter final : public PrologueRewriter {
       conv->add_input(input);
     }
     conv->add_output(before.output(0));
-  }
-  // As Caffe2's builders write it.
-  static bool IsPointwise(const OperatorDef& conv) {
-    const ArgumentHelper arguments(conv);
-    return arguments.GetSingleArgument<int>("kernel", 0) == 1 &&
-           arguments.GetSingleArgument<int>("stride", 1) == 1 &&
-           arguments.GetSingleArgument<int>("pad", 0) == 0 &&
-           arguments.GetSingleArgument<int>("group", 1) == 1;
   }
 };
 
@@ -277,6 +283,40 @@ class ShortcutRewriter final : public PrologueRewriter {
   }
 };
 
+// That sum, for other readers behind the convolution, too.
+class ShortcutResidualRewriter final : public Rewriter {
+ public:
+  using Rewriter::Rewriter;
+
+ private:
+  bool IsPair(int sum, int conv) const override {
+    return TypeOf(sum) == "NormSumNormRelu" && TypeOf(conv) == "ConvStats" &&
+           flow_.ReadersOf(sum, 0).front() == conv;
+  }
+  std::string WhyNot(int sum, int conv) const override {
+    const std::string reason = WhyNotPointwise(net_->op(conv));
+    if (!reason.empty()) return reason;
+    const OperatorDef& op = net_->op(sum);
+    std::vector<std::string> blobs(op.input().begin(), op.input().end());
+    if (std::count(blobs.begin(), blobs.end(), op.output(0)) != 0) {
+      return op.output(0) + " is written in place";
+    }
+    blobs.push_back(op.output(0));
+    for (const std::string& blob : blobs) {
+      if (flow_.IsWrittenBetween(blob, sum, conv)) return blob + " is overwritten";
+    }
+    return WhyNotTogether(sum, conv, "NormSumNormReluConvStats");
+  }
+  void Rewrite(OperatorDef* sum, OperatorDef* conv, OperatorDef*) const override {
+    const std::string filter = conv->input(1);
+    conv->set_type("NormSumNormReluConvStats");
+    *conv->mutable_input() = sum->input();
+    conv->add_input(filter);
+    conv->add_output(sum->output(0));
+    sum->Clear();
+  }
+};
+
 }  // namespace
 
 ConvNormFusion ParseConvNormFusion(const std::string& word) {
@@ -300,11 +340,14 @@ int FuseConvolutionsWithNorms(NetDef* net, ConvNormFusion fusion, const std::set
   const int with_stats = StatsRewriter(net, keep).Run(wants(ConvNormFusion::kStats), choose);
   const int with_prologue =
       ReluPrologueRewriter(net, keep).Run(wants(ConvNormFusion::kPrologue), choose);
-  const int with_sum = ResidualRewriter(net, keep).Run(wants(ConvNormFusion::kResidual), choose);
   const int shortcuts = ShortcutRewriter(net, keep).Run(wants(ConvNormFusion::kStats), choose);
+  const int with_shortcut =
+      ShortcutResidualRewriter(net, keep).Run(wants(ConvNormFusion::kResidual), choose);
+  const int with_sum = ResidualRewriter(net, keep).Run(wants(ConvNormFusion::kResidual), choose);
   VLOG(1) << "net " << net->name() << ": " << with_stats << " convolutions give statistics, "
-          << with_prologue << " normalize their input, " << with_sum << " end a block; "
-          << shortcuts << " shortcuts are normalized as they are added";
+          << with_prologue << " normalize their input, " << with_sum + with_shortcut
+          << " end a block; " << shortcuts << " shortcuts are normalized as they are added, "
+          << with_shortcut << " of them by a convolution";
   return with_stats;
 }
 

@@ -20,8 +20,8 @@ enum class ConvNormFusion {
   // image is nowhere in memory. The backward pass masks and sums as it forms input gradients.
   kPrologue,
   // Besides, SpatialBNSumRelu + ConvStats (1x1, stride 1) -> SpatialBNFinalize +
-  // NormSumReluConvStats: the end of a residual block is written by the first convolution of the
-  // next one.
+  // NormSumReluConvStats, and NormSumNormRelu + ConvStats (likewise) -> NormSumNormReluConvStats:
+  // the end of a residual block is written by the first convolution of the next one.
   kResidual,
 };
 
@@ -38,7 +38,8 @@ ConvNormFusion ChooseConvNormFusion(DeviceType device, const std::string& order,
 // `keep` stay. Each refusal is logged with its reason at VLOG(1).
 //
 // With `choose` every place of every rewriting is asked for, one after another in the order of the
-// levels; `fusion` says what happens to those for which no answer is known.
+// levels, shortcuts before ends of blocks; `fusion` says what happens to those for which no answer
+// is known.
 int FuseConvolutionsWithNorms(NetDef* net, ConvNormFusion fusion,
                               const std::set<std::string>& keep = {},
                               const ChooseForm& choose = nullptr);

@@ -341,16 +341,19 @@ void MarkFlatBuckets(const std::vector<FlatGroup>& groups, NetDef* net) {
 
 // Where a convolution or its gradient takes the filter; -1: the operator is none.
 int FilterInput(const OperatorDef& op) {
-  static const auto* inputs = new std::map<std::string, int>{{"Conv", 1},
-                                                             {"ConvRelu", 1},
-                                                             {"ConvSum", 1},
-                                                             {"ConvSumRelu", 1},
-                                                             {"ConvGradient", 1},
-                                                             {"ConvStats", 1},
-                                                             {"NormReluConvStats", 2},
-                                                             {"NormReluConvStatsGradient", 2},
-                                                             {"NormSumReluConvStats", 3},
-                                                             {"NormSumReluConvStatsGradient", 3}};
+  static const auto* inputs =
+      new std::map<std::string, int>{{"Conv", 1},
+                                     {"ConvRelu", 1},
+                                     {"ConvSum", 1},
+                                     {"ConvSumRelu", 1},
+                                     {"ConvGradient", 1},
+                                     {"ConvStats", 1},
+                                     {"NormReluConvStats", 2},
+                                     {"NormReluConvStatsGradient", 2},
+                                     {"NormSumReluConvStats", 3},
+                                     {"NormSumReluConvStatsGradient", 3},
+                                     {"NormSumNormReluConvStats", 4},
+                                     {"NormSumNormReluConvStatsGradient", 4}};
   const auto found = inputs->find(op.type());
   return found == inputs->end() ? -1 : found->second;
 }

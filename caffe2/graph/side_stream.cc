@@ -11,7 +11,8 @@ namespace {
 
 bool FormsBoth(const OperatorDef& op) {
   static const std::set<std::string> fused = {"NormReluConvStatsGradient",
-                                              "NormSumReluConvStatsGradient"};
+                                              "NormSumReluConvStatsGradient",
+                                              "NormSumNormReluConvStatsGradient"};
   static const std::set<std::string> plain = {"ConvGradient", "Conv1DGradient", "Conv2DGradient",
                                               "Conv3DGradient"};
   if (fused.count(op.type())) return true;

@@ -12,10 +12,10 @@ using testing::Layers;
 using testing::ProblemOf;
 
 bool HasPlan(FusedConvolution form, const Layer& layer, TypeMeta type, std::string* reason,
-             bool channels_last = true) {
+             bool channels_last = true, int64_t batch = 256) {
   try {
     const auto plan =
-        PlanFusedConvolution(form, ProblemOf(layer, type, channels_last, 256), H200());
+        PlanFusedConvolution(form, ProblemOf(layer, type, channels_last, batch), H200());
     return plan.engine >= 0 && plan.workspace_bytes <= int64_t{4} << 30;
   } catch (const Error& error) {
     *reason = error.what();
@@ -61,7 +61,8 @@ TEST(FusedConvolutionPlanTest, NormsInFloat16) {
   EXPECT_EQ(inside, 11);
 }
 
-// The first layers of the blocks, which take the sum at the end of the block before.
+// The first layers of the blocks, which take the sum at the end of the block before, whose shortcut
+// is normalized in four of them.
 TEST(FusedConvolutionPlanTest, NormedSumsInFloat16) {
   std::string reason;
   int first = 0;
@@ -69,8 +70,12 @@ TEST(FusedConvolutionPlanTest, NormedSumsInFloat16) {
     if (layer.kernel != 1 || layer.stride != 1 || layer.channels <= layer.filters) continue;
     ++first;
     for (const auto form :
-         {FusedConvolution::kNormedSumStats, FusedConvolution::kNormedSumBackwardData}) {
-      EXPECT_TRUE(HasPlan(form, layer, TypeMeta::Make<float16>(), &reason)) << reason;
+         {FusedConvolution::kNormedSumStats, FusedConvolution::kNormedSumBackwardData,
+          FusedConvolution::kNormedPairStats, FusedConvolution::kNormedPairBackwardData}) {
+      for (const int64_t batch : {32, 256}) {
+        EXPECT_TRUE(HasPlan(form, layer, TypeMeta::Make<float16>(), &reason, true, batch))
+            << reason;
+      }
     }
   }
   EXPECT_EQ(first, 7);
@@ -85,6 +90,12 @@ TEST(FusedConvolutionPlanTest, BFloat16HasNone) {
   EXPECT_NE(reason.find("cuDNN has no plan for the filter gradient of the normed convolution"),
             std::string::npos)
       << reason;
+  const Layer first{256, 64, 56, 1, 1};
+  for (const auto form :
+       {FusedConvolution::kNormedPairStats, FusedConvolution::kNormedPairBackwardData}) {
+    EXPECT_FALSE(HasPlan(form, first, TypeMeta::Make<bfloat16>(), &reason));
+    EXPECT_NE(reason.find("of a sum of two normed images"), std::string::npos) << reason;
+  }
 }
 
 }  // namespace

@@ -151,15 +151,25 @@ void BiasAs(const ConvProblem& problem, const void* x, const void* filter, const
   }
 }
 
+// An element of a normalized image, or of one that is not.
+template <typename T>
+float NormedAt(const T* image, const ChannelNorms* norm, int64_t i, int64_t c) {
+  if (norm == nullptr) return Widen(image[i]);
+  return Widen(image[i]) * Widen(static_cast<const T*>(norm->factor)[c]) +
+         Widen(static_cast<const T*>(norm->shift)[c]);
+}
+const ChannelNorms* NormOfZ(const NormedInput& norm) {
+  return norm.z_norm ? &*norm.z_norm : nullptr;
+}
+
 template <typename T>
 std::vector<T> Normed(const ConvProblem& problem, const NormedInput& norm, const T* x) {
   std::vector<T> normed(ElementsOf(problem.x));
-  const auto *factor = static_cast<const T*>(norm.norm.factor),
-             *shift = static_cast<const T*>(norm.norm.shift);
+  const auto* z = static_cast<const T*>(norm.z);
   for (size_t i = 0; i < normed.size(); ++i) {
-    const size_t c = i % problem.x[1];
-    const float z = norm.z != nullptr ? Widen(static_cast<const T*>(norm.z)[i]) : 0.f;
-    Store(std::max(0.f, Widen(x[i]) * Widen(factor[c]) + Widen(shift[c]) + z), &normed[i]);
+    const auto c = static_cast<int64_t>(i % problem.x[1]);
+    const float summand = z != nullptr ? NormedAt(z, NormOfZ(norm), i, c) : 0.f;
+    Store(std::max(0.f, NormedAt(x, &norm.norm, i, c) + summand), &normed[i]);
   }
   if (norm.normed != nullptr) std::copy(normed.begin(), normed.end(), static_cast<T*>(norm.normed));
   return normed;
@@ -181,25 +191,40 @@ void StatsAs(const ConvProblem& problem, const NormedInput* norm, const T* x, co
   }
 }
 
-void BackwardDataAs16(const ConvProblem& problem, const NormedInput& norm, const float16* x,
-                      const float16* filter, const float16* dy, const NormedInputGradient& to) {
+// How far an element is from the mean, in standard deviations.
+float UnitAt(const float16* image, const ChannelNorms& norm, int64_t i, int64_t c) {
+  return (Widen(image[i]) - norm.mean[c]) * norm.inverse_std[c];
+}
+float RecomputedAt(const float16* image, const ChannelNorms& norm, int64_t i, int64_t c) {
+  return UnitAt(image, norm, i, c) * norm.scale[c] + norm.bias[c];
+}
+
+void SumsAs16(const ConvProblem& problem, const ChannelNorms& norm, const float16* image,
+              const float16* g, const NormSums& sums) {
   const int64_t channels = problem.x[1];
-  auto* g = static_cast<float16*>(to.g);
-  Loops<float16>(problem).Run(ConvDirection::kBackwardData, nullptr, filter, dy, g);
-  const ChannelNorms& by = norm.norm;
-  std::fill_n(to.sums.dscale, channels, 0.f);
-  std::fill_n(to.sums.dbias, channels, 0.f);
+  std::fill_n(sums.dscale, channels, 0.f);
+  std::fill_n(sums.dbias, channels, 0.f);
   for (int64_t i = 0; i < ElementsOf(problem.x); ++i) {
     const int64_t c = i % channels;
-    const float unit = (Widen(x[i]) - by.mean[c]) * by.inverse_std[c];
-    const float z = norm.z != nullptr ? Widen(static_cast<const float16*>(norm.z)[i]) : 0.f;
-    if (to.also != nullptr) {
-      Store(Widen(g[i]) + Widen(static_cast<const float16*>(to.also)[i]), &g[i]);
-    }
-    if (unit * by.scale[c] + by.bias[c] + z <= 0) Store(0, &g[i]);
-    to.sums.dbias[c] += Widen(g[i]);
-    to.sums.dscale[c] += Widen(g[i]) * unit;
+    sums.dbias[c] += Widen(g[i]);
+    sums.dscale[c] += Widen(g[i]) * UnitAt(image, norm, i, c);
   }
+}
+
+void BackwardDataAs16(const ConvProblem& problem, const NormedInput& norm, const float16* x,
+                      const float16* filter, const float16* dy, const NormedInputGradient& to) {
+  auto* g = static_cast<float16*>(to.g);
+  const auto *z = static_cast<const float16*>(norm.z), *also = static_cast<const float16*>(to.also);
+  Loops<float16>(problem).Run(ConvDirection::kBackwardData, nullptr, filter, dy, g);
+  for (int64_t i = 0; i < ElementsOf(problem.x); ++i) {
+    const int64_t c = i % problem.x[1];
+    float value = RecomputedAt(x, norm.norm, i, c);
+    if (z != nullptr) value += norm.z_norm ? RecomputedAt(z, *norm.z_norm, i, c) : Widen(z[i]);
+    if (also != nullptr) Store(Widen(g[i]) + Widen(also[i]), &g[i]);
+    if (value <= 0) Store(0, &g[i]);
+  }
+  SumsAs16(problem, norm.norm, x, g, to.sums);
+  if (norm.z_norm) SumsAs16(problem, *norm.z_norm, z, g, to.z_sums);
 }
 
 }  // namespace

@@ -91,13 +91,17 @@ TEST_P(ResidualFusionTest, TrainingComputesTheSame) {
   BottleneckNet plain(GetParam()), fused(GetParam());
   NetDef& net = fused.builder.net();
   FuseConvolutionsWithNorms(&net, ConvNormFusion::kResidual);
-  // The blocks before the last one; the projection reads what the first one writes.
-  EXPECT_EQ(CountType(net, "NormSumReluConvStats"), 2);
+  // The blocks before the last one; the projection reads what the first one writes, and is
+  // normalized as the second one ends.
+  EXPECT_EQ(CountType(net, "NormSumReluConvStats"), 1);
+  EXPECT_EQ(CountType(net, "NormSumNormReluConvStats"), 1);
+  EXPECT_EQ(CountType(net, "NormSumNormRelu"), 0);
   EXPECT_EQ(CountType(net, "NormReluConvStats"), 6);
   EXPECT_EQ(CountType(net, "SpatialBNSumRelu"), 1);
   const auto expected = AddGradientOperators(&plain.builder.net(), {{"loss", ""}});
   const auto found = AddGradientOperators(&net, {{"loss", ""}});
-  EXPECT_EQ(CountType(net, "NormSumReluConvStatsGradient"), 2);
+  EXPECT_EQ(CountType(net, "NormSumReluConvStatsGradient"), 1);
+  EXPECT_EQ(CountType(net, "NormSumNormReluConvStatsGradient"), 1);
   for (int run = 0; run < 2; ++run) {
     ASSERT_TRUE(plain.ws.RunNetOnce(plain.builder.net()));
     ASSERT_TRUE(fused.ws.RunNetOnce(net));
@@ -111,12 +115,19 @@ TEST_P(ResidualFusionTest, TrainingComputesTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(Orders, ResidualFusionTest, ::testing::Values("NCHW", "NHWC"));
 
+// How many blocks end in the next one's convolution: those with a plain, and with a normalized
+// shortcut.
+using Ends = std::pair<int, int>;
+Ends EndsOf(const NetDef& net) {
+  return {CountType(net, "NormSumReluConvStats"), CountType(net, "NormSumNormReluConvStats")};
+}
+
 TEST(ConvNormFusionRefusalTest, EndsOfBlocksStay) {
   const auto fused = [](const std::function<void(NetDef*)>& change) {
     BottleneckNet net("NHWC");
     change(&net.builder.net());
     FuseConvolutionsWithNorms(&net.builder.net(), ConvNormFusion::kResidual);
-    return CountType(net.builder.net(), "NormSumReluConvStats");
+    return EndsOf(net.builder.net());
   };
   const auto conv = [](NetDef* net, const std::string& output) {
     for (OperatorDef& op : *net->mutable_op()) {
@@ -124,15 +135,73 @@ TEST(ConvNormFusionRefusalTest, EndsOfBlocksStay) {
     }
     return static_cast<OperatorDef*>(nullptr);
   };
-  EXPECT_EQ(fused([](NetDef*) {}), 2);
-  EXPECT_EQ(fused([&](NetDef* net) { SetArgument(conv(net, "b1_conv"), "stride", 2); }), 1);
-  EXPECT_EQ(fused([&](NetDef* net) { SetArgument(conv(net, "c1_conv"), "kernel", 3); }), 1);
-  EXPECT_EQ(fused([&](NetDef* net) { net->add_external_output("a3_conv"); }), 1);
-  // The result may be read from outside.
-  EXPECT_EQ(fused([&](NetDef* net) { net->add_external_output("a_out"); }), 2);
+  EXPECT_EQ(fused([](NetDef*) {}), Ends(1, 1));
+  EXPECT_EQ(fused([&](NetDef* net) { SetArgument(conv(net, "b1_conv"), "stride", 2); }),
+            Ends(0, 1));
+  EXPECT_EQ(fused([&](NetDef* net) { SetArgument(conv(net, "c1_conv"), "kernel", 3); }),
+            Ends(1, 0));
+  EXPECT_EQ(fused([&](NetDef* net) { net->add_external_output("a3_conv"); }), Ends(0, 1));
+  // One of two summands is normalized apart, for a reader elsewhere.
+  EXPECT_EQ(fused([&](NetDef* net) { net->add_external_output("b3"); }), Ends(2, 0));
+  EXPECT_EQ(fused([&](NetDef* net) {
+              conv(net, "c1_conv")->mutable_device_option()->set_device_type(CUDA);
+            }),
+            Ends(1, 0));
+  // The results may be read from outside.
+  EXPECT_EQ(fused([&](NetDef* net) {
+              for (const char* end : {"a_out", "b_out"}) net->add_external_output(end);
+            }),
+            Ends(1, 1));
   ResidualNet wide("NHWC");  // 3x3
   FuseConvolutionsWithNorms(&wide.builder.net(), ConvNormFusion::kResidual);
-  EXPECT_EQ(CountType(wide.builder.net(), "NormSumReluConvStats"), 0);
+  EXPECT_EQ(EndsOf(wide.builder.net()), Ends(0, 0));
+}
+
+// Somebody who reads the end of a block before the next convolution does.
+TEST(ConvNormFusionRefusalTest, EndsOfBlocksThatAreReadBeforeStay) {
+  for (const std::string end : {"a", "b"}) {
+    BottleneckNet net("NHWC");
+    NetDef& def = net.builder.net();
+    NetDef changed = def;
+    changed.clear_op();
+    for (const OperatorDef& op : def.op()) {
+      *changed.add_op() = op;
+      if (op.output(0) != end + "_out") continue;
+      *changed.add_op() =
+          GradientMakerBase::CreateOperatorDef("Copy", "", {end + "_out"}, {"copy"});
+    }
+    FuseConvolutionsWithNorms(&changed, ConvNormFusion::kResidual);
+    EXPECT_EQ(EndsOf(changed), end == "a" ? Ends(0, 1) : Ends(1, 0));
+  }
+}
+
+// Each place is asked for by itself, and a refused one stays as it is.
+TEST(ConvNormFusionChoiceTest, ShortcutsAreAskedForBeforeEndsOfBlocks) {
+  const auto asked = [](const std::set<std::string>& refused) {
+    BottleneckNet net("NHWC");
+    std::vector<std::string> types;
+    FuseConvolutionsWithNorms(
+        &net.builder.net(), ConvNormFusion::kNone, {}, [&](const FormSite& site) {
+          const OperatorDef& last = site.changed.op(site.changed.op_size() - 1);
+          if (last.type().rfind("NormSum", 0) == 0) {
+            types.push_back(last.type());
+            // What the rest of the net reads, from either form.
+            EXPECT_EQ(site.results,
+                      last.type() == "NormSumNormRelu"
+                          ? std::vector<std::string>{"b_out"}
+                          : std::vector<std::string>({last.output(0), last.output(3)}));
+          }
+          return !refused.count(last.type());
+        });
+    types.push_back(
+        MakeString(EndsOf(net.builder.net()).first, " ", EndsOf(net.builder.net()).second));
+    return types;
+  };
+  const std::string pair = "NormSumNormReluConvStats", one = "NormSumReluConvStats";
+  EXPECT_EQ(asked({}), (std::vector<std::string>{"NormSumNormRelu", pair, one, "1 1"}));
+  EXPECT_EQ(asked({pair}), (std::vector<std::string>{"NormSumNormRelu", pair, one, "1 0"}));
+  EXPECT_EQ(asked({"NormSumNormRelu"}),
+            (std::vector<std::string>{"NormSumNormRelu", one, one, "2 0"}));
 }
 
 TEST(ConvNormFusionRefusalTest, NetsThatTestStay) {

@@ -271,6 +271,33 @@ TEST(AddFilterCopiesTest, ConvolutionsReadWhatTheUpdateWrites) {
   EXPECT_THROW(AddFilterCopies(TensorProto::FLOAT, &net, &groups), EnforceNotMet);
 }
 
+// Wherever an operator takes its filter.
+TEST(AddFilterCopiesTest, NormalizedConvolutionsReadThemToo) {
+  const std::vector<std::pair<std::string, Names>> images = {
+      {"NormReluConvStats", {"x", "n"}},
+      {"NormSumReluConvStats", {"x", "n", "z"}},
+      {"NormSumNormReluConvStats", {"x", "n", "z", "zn"}}};
+  for (const auto& [type, read] : images) {
+    NetDef net;
+    Names inputs = read;
+    inputs.emplace_back("w");
+    Add(&net, type, inputs, {"y", "sum", "sumsq"});
+    inputs.emplace_back("y_grad");
+    Add(&net, type + "Gradient", inputs, {"w_grad", "g", "n_grad"});
+    Add(&net, "Conv", {"y", "v"}, {"u"});
+    Add(&net, "ConvGradient", {"y", "v", "u_grad"}, {"v_grad"}, {MakeArgument("no_bias", 1)});
+    for (const std::string p : {"w", "v"}) {
+      Add(&net, "MomentumSGDUpdate", {p + "_grad", p + "_momentum", "lr", p},
+          {p + "_grad", p + "_momentum", p});
+    }
+    std::vector<FlatGroup> groups = FuseUpdates(InitNet(), &net);
+    EXPECT_EQ(AddFilterCopies(TensorProto::BFLOAT16, &net, &groups), 2) << type;
+    for (const int op : {0, 1}) {
+      EXPECT_EQ(net.op(op).input(static_cast<int>(read.size())), "w_bfloat16") << type;
+    }
+  }
+}
+
 // What checks a block for infinities reads the gaps, too.
 TEST(PlaceFlatTest, GapsAreZero) {
   Workspace ws;

@@ -24,8 +24,10 @@ class NormConvTest : public ::testing::TestWithParam<bool> {
     const std::vector<std::pair<std::string, float>> parameters = {
         {"s", 0.5f}, {"b", -1.f}, {"rm", -1.f}, {"rv", 0.5f}};
     uint64_t seed = 3;
-    for (const auto& [name, low] : parameters) {
-      FeedRandom(&ws_, name, {kChannels}, seed++, low, 1.5f);
+    for (const std::string image : {"", "z_"}) {
+      for (const auto& [name, low] : parameters) {
+        FeedRandom(&ws_, image + name, {kChannels}, seed++, low, 1.5f);
+      }
     }
   }
 
@@ -33,20 +35,37 @@ class NormConvTest : public ::testing::TestWithParam<bool> {
     return {MakeArgument<std::string>("order", OrderName(nhwc_)), MakeArgument<int>("kernel", 3),
             MakeArgument<int>("pad", 1), MakeArgument<int>("stride", 2)};
   }
-  OperatorDef Finalize() const {
-    return Op("SpatialBNFinalize", {"X", "sum", "sumsq", "s", "b", "rm", "rv"},
-              {"X", "norm", "rm", "rv"},
+  // Of X, or of Z, whose parameters begin with "z_".
+  OperatorDef Finalize(const std::string& image = "X", const std::string& of = "") const {
+    return Op("SpatialBNFinalize",
+              {image, of + "sum", of + "sumsq", of + "s", of + "b", of + "rm", of + "rv"},
+              {image, of + "norm", of + "rm", of + "rv"},
               {MakeArgument<std::string>("order", OrderName(nhwc_)),
                MakeArgument<float>("epsilon", kEpsilon), MakeArgument<float>("momentum", 0.7f)});
   }
   OperatorDef NormedConv() const {
     return Op("NormReluConvStats", {"X", "norm", "W"}, {"Y", "Y_sum", "Y_sumsq"}, Arguments());
   }
-  // The sums of X, and the norm that follows from them.
-  void FeedNorm() {
-    RunOp(&ws_, Op("ChannelStats", {"X"}, {"sum", "sumsq"},
+  OperatorDef SumConv(bool two_norms) const {
+    return two_norms ? Op("NormSumNormReluConvStats", {"X", "norm", "Z", "z_norm", "W"},
+                          {"Y", "Y_sum", "Y_sumsq", "N"}, Arguments())
+                     : Op("NormSumReluConvStats", {"X", "norm", "Z", "W"},
+                          {"Y", "Y_sum", "Y_sumsq", "N"}, Arguments());
+  }
+  // The sums of an image, and the norm that follows from them.
+  void FeedNorm(const std::string& image = "X", const std::string& of = "") {
+    RunOp(&ws_, Op("ChannelStats", {image}, {of + "sum", of + "sumsq"},
                    {MakeArgument<std::string>("order", OrderName(nhwc_))}));
-    RunOp(&ws_, Finalize());
+    RunOp(&ws_, Finalize(image, of));
+  }
+  // A norm that only adds: to the Relu behind it every other channel is open.
+  void FeedShift(const std::string& norm) {
+    std::vector<float> rows(kNormRows * kChannels, 1.f);
+    for (int64_t c = 0; c < kChannels; ++c) {
+      rows[kMeanRow * kChannels + c] = 0.f;
+      rows[kBiasRow * kChannels + c] = rows[kShiftRow * kChannels + c] = c % 2 == 0 ? 1.f : -9.f;
+    }
+    Feed(&ws_, norm, {kNormRows, kChannels}, rows);
   }
   // Channel c of the values of an image, as they lie in the blob.
   std::vector<double> Channel(const std::string& blob, int64_t c, int64_t channels) const {
@@ -168,46 +187,58 @@ TEST_P(NormConvTest, NormReluConvStatsEqualsTheSeparateOperators) {
   }
 }
 
-// The separate operators: SpatialBNSumRelu, then Conv. What it gives out has a gradient of its own,
-// or none.
-TEST_P(NormConvTest, NormSumReluConvStatsEqualsTheSeparateOperators) {
+// The separate operators: SpatialBN of Z if Z is normalized, SpatialBNSumRelu, Conv. What the
+// convolution reads has a gradient from elsewhere, or none.
+TEST_P(NormConvTest, SumsEqualTheSeparateOperators) {
   FeedImage(&ws_, "Z", dims_, RandomValues(CheckedNumel(dims_), 12), nhwc_);
   FeedImage(&ws_, "dN", dims_, RandomValues(CheckedNumel(dims_), 13), nhwc_);
-  std::vector<OperatorDef> separate = {
-      Op("SpatialBNSumRelu", {"X", "s", "b", "rm", "rv", "Z"}, {"N", "rm", "rv", "sm", "siv"},
-         {MakeArgument<std::string>("order", OrderName(nhwc_)),
-          MakeArgument<float>("epsilon", kEpsilon)}),
-      Op("Conv", {"N", "W"}, {"Y"}, Arguments())};
-  for (const OperatorDef& op : separate) RunOp(&ws_, op);
-  const std::vector<float> y = FetchValues<float>(ws_, "Y"), n = FetchValues<float>(ws_, "N");
-  const std::vector<int64_t> dims = Fetch(ws_, "X").sizes(), y_dims = Fetch(ws_, "Y").sizes();
-  FeedRandom(&ws_, "dY", y_dims, 11);
-  for (const bool also : {false, true}) {
-    GradientOf(separate[1], {"dY"});
-    if (also) RunOp(&ws_, Op("Sum", {"N_grad", "dN"}, {"N_grad"}));
-    GradientOf(separate[0], {"N_grad"});
-    std::map<std::string, std::vector<float>> expected;
-    const std::vector<std::string> gradients = {"W_grad", "X_grad", "s_grad", "b_grad", "Z_grad"};
-    for (const std::string& name : gradients) expected[name] = FetchValues<float>(ws_, name);
+  const std::vector<Argument> arguments = {
+      MakeArgument<std::string>("order", OrderName(nhwc_)),
+      MakeArgument<float>("epsilon", static_cast<float>(kEpsilon))};
+  for (const bool two_norms : {false, true}) {
+    const OperatorDef shortcut = Op("SpatialBN", {"Z", "z_s", "z_b", "z_rm", "z_rv"},
+                                    {"NZ", "z_rm", "z_rv", "z_sm", "z_siv"}, arguments),
+                      block = Op("SpatialBNSumRelu",
+                                 {"X", "s", "b", "rm", "rv", two_norms ? "NZ" : "Z"},
+                                 {"N", "rm", "rv", "sm", "siv"}, arguments),
+                      conv = Op("Conv", {"N", "W"}, {"Y"}, Arguments());
+    for (const OperatorDef& op : {shortcut, block, conv}) RunOp(&ws_, op);
+    const std::vector<float> y = FetchValues<float>(ws_, "Y"), n = FetchValues<float>(ws_, "N");
+    const std::vector<int64_t> dims = Fetch(ws_, "X").sizes(), y_dims = Fetch(ws_, "Y").sizes();
+    FeedRandom(&ws_, "dY", y_dims, 11);
+    std::vector<std::string> gradients = {"W_grad", "X_grad", "s_grad", "b_grad", "Z_grad"};
+    if (two_norms) gradients.insert(gradients.end(), {"z_s_grad", "z_b_grad"});
+    for (const bool also : {false, true}) {
+      GradientOf(conv, {"dY"});
+      if (also) RunOp(&ws_, Op("Sum", {"N_grad", "dN"}, {"N_grad"}));
+      GradientOf(block, {"N_grad"});
+      if (two_norms) GradientOf(shortcut, {"NZ_grad"});
+      std::map<std::string, std::vector<float>> expected;
+      for (const std::string& name : gradients) expected[name] = FetchValues<float>(ws_, name);
 
-    FeedNorm();
-    const OperatorDef op = Op("NormSumReluConvStats", {"X", "norm", "Z", "W"},
-                              {"Y", "Y_sum", "Y_sumsq", "N"}, Arguments());
-    RunOp(&ws_, op);
-    ExpectTensor(ws_, "Y", y_dims, y, 1e-4f, 1e-4f);
-    ExpectTensor(ws_, "N", dims, n, 1e-4f, 1e-4f);
-    ExpectSums("Y", kFilters);
-    std::vector<GradientWrapper> outputs(4);
-    outputs[0].dense = "dY";
-    if (also) outputs[3].dense = "dN";
-    const GradientOpsMeta meta = GetGradientForOp(op, outputs);
-    for (const OperatorDef& g : meta.ops) RunOp(&ws_, g);
-    EXPECT_EQ(meta.g_input[0].dense, meta.g_input[2].dense);
-    GradientOf(Finalize(), {meta.g_input[0].dense, "norm_grad"});
-    const std::vector<float> g = FetchValues<float>(ws_, meta.g_input[2].dense);
-    Feed(&ws_, "Z_grad", dims, g);
-    for (const std::string& name : gradients) {
-      ExpectTensor(ws_, name, Fetch(ws_, name).sizes(), expected[name], 1e-4f, 1e-4f);
+      FeedNorm();
+      FeedNorm("Z", "z_");
+      const OperatorDef op = SumConv(two_norms);
+      RunOp(&ws_, op);
+      ExpectTensor(ws_, "Y", y_dims, y, 1e-4f, 1e-4f);
+      ExpectTensor(ws_, "N", dims, n, 1e-4f, 1e-4f);
+      ExpectSums("Y", kFilters);
+      std::vector<GradientWrapper> outputs(4);
+      outputs[0].dense = "dY";
+      if (also) outputs[3].dense = "dN";
+      const GradientOpsMeta meta = GetGradientForOp(op, outputs);
+      for (const OperatorDef& g : meta.ops) RunOp(&ws_, g);
+      const std::string g = meta.g_input[0].dense;
+      EXPECT_EQ(g, meta.g_input[2].dense);
+      GradientOf(Finalize(), {g, meta.g_input[1].dense});
+      if (two_norms) {
+        GradientOf(Finalize("Z", "z_"), {g, meta.g_input[3].dense});
+      } else {
+        Feed(&ws_, "Z_grad", dims, FetchValues<float>(ws_, g));
+      }
+      for (const std::string& name : gradients) {
+        ExpectTensor(ws_, name, Fetch(ws_, name).sizes(), expected[name], 1e-4f, 1e-4f);
+      }
     }
   }
 }
@@ -216,10 +247,38 @@ TEST_P(NormConvTest, GradientsOfTheFilterAndTheSummand) {
   FeedNorm();
   // Away from the kink: numeric gradients cross it otherwise.
   FeedImage(&ws_, "Z", dims_, RandomValues(CheckedNumel(dims_), 12, 5.f, 6.f), nhwc_);
-  CheckGradient(&ws_,
-                Op("NormSumReluConvStats", {"X", "norm", "Z", "W"}, {"Y", "Y_sum", "Y_sumsq", "N"},
-                   Arguments()),
-                {2, 3});
+  CheckGradient(&ws_, SumConv(false), {2, 3});
+}
+
+// Where normalizing only adds, the gradient of the normalized image is that of the image.
+TEST_P(NormConvTest, GradientsOfTheFilterAndBothImages) {
+  for (const char* image : {"X", "Z"}) {
+    FeedImage(&ws_, image, dims_, RandomValues(CheckedNumel(dims_), image[0], 1.f, 2.f), nhwc_);
+  }
+  for (const char* norm : {"norm", "z_norm"}) FeedShift(norm);
+  CheckGradient(&ws_, SumConv(true), {0, 2, 4}, {.outputs_with_gradient = {0, 3}});
+}
+
+TEST_P(NormConvTest, AnEmptyBatchHasNoSums) {
+  for (const char* name : {"X", "Z", "dN"}) {
+    FeedImage(&ws_, name, {0, kChannels, kSize, kSize}, std::vector<float>(), nhwc_);
+  }
+  for (const char* norm : {"norm", "z_norm"}) FeedShift(norm);
+  for (const bool two_norms : {false, true}) {
+    const OperatorDef op = SumConv(two_norms);
+    RunOp(&ws_, op);
+    ExpectTensor(ws_, "Y_sum", {kFilters}, std::vector<float>(kFilters));
+    EXPECT_EQ(Fetch(ws_, "N").numel(), 0);
+    Feed(&ws_, "dY", Fetch(ws_, "Y").sizes(), std::vector<float>());
+    std::vector<GradientWrapper> outputs(4);
+    outputs[0].dense = "dY";
+    outputs[3].dense = "dN";
+    const GradientOpsMeta meta = GetGradientForOp(op, outputs);
+    for (const OperatorDef& g : meta.ops) RunOp(&ws_, g);
+    const std::vector<float> none(kNormGradientRows * kChannels);
+    ExpectTensor(ws_, meta.g_input[1].dense, {kNormGradientRows, kChannels}, none);
+    if (two_norms) ExpectTensor(ws_, meta.g_input[3].dense, {kNormGradientRows, kChannels}, none);
+  }
 }
 
 TEST_P(NormConvTest, FilterGradient) {
@@ -257,10 +316,24 @@ TEST_P(NormConvTest, RefusesWhatDoesNotFit) {
   Feed(&ws_, "wrong", {2, kChannels}, std::vector<float>(2 * kChannels));
   ExpectThrows(&ws_, Op("NormReluConvStats", {"X", "wrong", "W"}, {"Y", "a", "b"}, Arguments()),
                "6 x 8");
+  FeedImage(&ws_, "Z", dims_, RandomValues(CheckedNumel(dims_), 12), nhwc_);
+  Feed(&ws_, "z_norm", {2, kChannels}, std::vector<float>(2 * kChannels));
+  ExpectThrows(&ws_, SumConv(true), "6 x 8");
+  FeedNorm("Z", "z_");
+  RunOp(&ws_, SumConv(true));
+  Feed(&ws_, "wrong", {3}, std::vector<float>(3));
+  FeedRandom(&ws_, "dY", Fetch(ws_, "Y").sizes(), 11);
+  const OperatorDef gradient =
+      Op("NormSumNormReluConvStatsGradient", {"X", "norm", "Z", "z_norm", "W", "dY", "N", "N"},
+         {"dW", "g", "a", "b"}, Arguments());
+  for (const auto& [input, text] :
+       {std::pair{2, "Z is"}, std::pair{5, "dY"}, std::pair{6, "N is"}, std::pair{7, "dN is"}}) {
+    OperatorDef op = gradient;
+    op.set_input(input, "wrong");
+    ExpectThrows(&ws_, op, text);
+  }
   Feed(&ws_, "Z", {3}, std::vector<float>(3));
-  ExpectThrows(
-      &ws_, Op("NormSumReluConvStats", {"X", "norm", "Z", "W"}, {"Y", "a", "b", "N"}, Arguments()),
-      "Z is");
+  for (const bool two_norms : {false, true}) ExpectThrows(&ws_, SumConv(two_norms), "Z is");
   Feed(&ws_, "sum", {3}, std::vector<float>(3));
   ExpectThrows(&ws_, Finalize(), "one value a channel");
 }
@@ -282,39 +355,55 @@ class NormConv16Test : public ::testing::TestWithParam<Layer> {
 
   // The forward and backward pass; returns every result by name.
   template <typename T>
-  std::map<std::string, std::vector<float>> Run(bool with_sum) {
+  std::map<std::string, std::vector<float>> Run(const std::string& type) {
     const auto [kernel, stride, filters] = GetParam();
     const std::vector<int64_t> x_dims = {2, kEdge, kEdge, kDepth};
     const std::vector<int64_t> y_dims = {2, kEdge / stride, kEdge / stride, filters};
+    const bool sum = type != "NormReluConvStats", two_norms = type == "NormSumNormReluConvStats";
     Workspace ws;
-    FeedAs<T>(&ws, "X", x_dims, 1);
+    for (const char* name : {"X", "Z", "dN"}) FeedAs<T>(&ws, name, x_dims, name[0]);
     FeedAs<T>(&ws, "dY", y_dims, 2);
     FeedAs<float>(&ws, "W", {filters, kernel, kernel, kDepth}, 3);
-    FeedRandom(&ws, "s", {kDepth}, 4, 0.5f, 1.5f);
-    FeedRandom(&ws, "b", {kDepth}, 5);
-    for (const char* name : {"rm", "rv"}) FeedRandom(&ws, name, {kDepth}, 6, 0.5f, 1.5f);
     const auto order = MakeArgument<std::string>("order", "NHWC");
-    RunOp(&ws, Op("ChannelStats", {"X"}, {"sum", "sumsq"}, {order}));
-    const OperatorDef finalize =
-        Op("SpatialBNFinalize", {"X", "sum", "sumsq", "s", "b", "rm", "rv"},
-           {"X", "norm", "rm", "rv"}, {order});
-    const OperatorDef conv = Op("NormReluConvStats", {"X", "norm", "W"}, {"Y", "Y_sum", "Y_sumsq"},
+    std::vector<OperatorDef> finalize;
+    for (const std::string image : {"X", "Z"}) {
+      FeedRandom(&ws, image + "_s", {kDepth}, 4, 0.5f, 1.5f);
+      FeedRandom(&ws, image + "_b", {kDepth}, 5);
+      for (const char* name : {"_rm", "_rv"})
+        FeedRandom(&ws, image + name, {kDepth}, 6, 0.5f, 1.5f);
+      RunOp(&ws, Op("ChannelStats", {image}, {image + "_sum", image + "_sumsq"}, {order}));
+      finalize.push_back(Op("SpatialBNFinalize",
+                            {image, image + "_sum", image + "_sumsq", image + "_s", image + "_b",
+                             image + "_rm", image + "_rv"},
+                            {image, image + "_norm", image + "_rm", image + "_rv"}, {order}));
+      RunOp(&ws, finalize.back());
+    }
+    std::vector<std::string> inputs = {"X", "X_norm"}, outputs = {"Y", "Y_sum", "Y_sumsq"};
+    if (sum) inputs.emplace_back("Z");
+    if (two_norms) inputs.emplace_back("Z_norm");
+    inputs.emplace_back("W");
+    if (sum) outputs.emplace_back("N");
+    const OperatorDef conv = Op(type, inputs, outputs,
                                 {order, MakeArgument("kernel", kernel),
                                  MakeArgument("stride", stride), MakeArgument("pad", kernel / 2)});
-    RunOp(&ws, finalize);
     RunOp(&ws, conv);
-    std::vector<GradientWrapper> dy(3);
+    std::vector<GradientWrapper> dy(outputs.size());
     dy[0].dense = "dY";
-    for (const OperatorDef& g : GetGradientForOp(conv, dy).ops) RunOp(&ws, g);
-    dy.assign(4, {});
-    dy[0].dense = "X_grad";
-    dy[1].dense = "norm_grad";
-    for (const OperatorDef& g : GetGradientForOp(finalize, dy).ops) RunOp(&ws, g);
-    std::map<std::string, std::vector<float>> results;
-    for (const char* name :
-         {"Y", "Y_sum", "Y_sumsq", "W_grad", "X_grad", "s_grad", "b_grad", "rm"}) {
-      results[name] = Values<T>(Fetch(ws, name));
+    if (sum) dy[3].dense = "dN";
+    const GradientOpsMeta meta = GetGradientForOp(conv, dy);
+    for (const OperatorDef& g : meta.ops) RunOp(&ws, g);
+    std::vector<std::string> names = {"Y",      "Y_sum",    "Y_sumsq",  "W_grad",
+                                      "X_grad", "X_s_grad", "X_b_grad", "X_rm"};
+    if (sum) names.emplace_back("N");
+    if (two_norms) names.insert(names.end(), {"Z_grad", "Z_s_grad", "Z_b_grad"});
+    for (const int image : two_norms ? std::vector<int>{0, 2} : std::vector<int>{0}) {
+      dy.assign(4, {});
+      dy[0] = meta.g_input[image];
+      dy[1] = meta.g_input[image + 1];
+      for (const OperatorDef& g : GetGradientForOp(finalize[image / 2], dy).ops) RunOp(&ws, g);
     }
+    std::map<std::string, std::vector<float>> results;
+    for (const std::string& name : names) results[name] = Values<T>(Fetch(ws, name));
     return results;
   }
 
@@ -353,11 +442,14 @@ class NormConv16Test : public ::testing::TestWithParam<Layer> {
   // the normalized x decide, so single elements of X_grad may be far away: the mean tells.
   template <typename T>
   void ExpectFollowsFloat(float tolerance) {
-    for (const bool with_sum : {false, true})
-      ExpectClose(Run<float>(with_sum), Run<T>(with_sum), tolerance);
+    for (const char* type :
+         {"NormReluConvStats", "NormSumReluConvStats", "NormSumNormReluConvStats"}) {
+      ExpectClose(Run<float>(type), Run<T>(type), tolerance, type);
+    }
   }
   static void ExpectClose(const std::map<std::string, std::vector<float>>& expected,
-                          const std::map<std::string, std::vector<float>>& found, float tolerance) {
+                          const std::map<std::string, std::vector<float>>& found, float tolerance,
+                          const std::string& type) {
     for (const auto& [name, values] : expected) {
       const std::vector<float>& others = found.at(name);
       ASSERT_EQ(values.size(), others.size()) << name;
@@ -366,7 +458,7 @@ class NormConv16Test : public ::testing::TestWithParam<Layer> {
         largest = std::max<double>(largest, std::abs(values[i]));
         difference += std::abs(values[i] - others[i]) / static_cast<double>(values.size());
       }
-      EXPECT_LE(difference, tolerance * largest) << name;
+      EXPECT_LE(difference, tolerance * largest) << name << " of " << type;
     }
   }
 };

@@ -32,8 +32,12 @@ NetDef Gradients(bool side, const std::string& executor) {
       WithArguments(Op("NormSumReluConvStatsGradient", {"x", "norm", "z", "w", "dy", "n", "dx"},
                        {"dw4", "g2", "dnorm2"}, kWindow),
                     stream);
+  *net.add_op() = WithArguments(
+      Op("NormSumNormReluConvStatsGradient", {"x", "norm", "z", "norm", "w", "dy", "n", "dx"},
+         {"dw5", "g3", "dnorm3", "dz_norm"}, kWindow),
+      stream);
   // Reads what both streams wrote.
-  *net.add_op() = OnCuda(Op("Sum", {"dw", "dw2", "dw3", "dw4"}, {"dw_sum"}));
+  *net.add_op() = OnCuda(Op("Sum", {"dw", "dw2", "dw3", "dw4", "dw5"}, {"dw_sum"}));
   return net;
 }
 
@@ -60,8 +64,8 @@ TEST_P(SideStreamTest, GivesTheSameBits) {
     FeedOnDevice(&ws, "norm", {6, kChannels}, 7, "float");
     ws.CreateNet(Gradients(side, executor));
     for (int run = 0; run < 5; ++run) ASSERT_TRUE(ws.RunNet("gradients"));
-    for (const std::string name :
-         {"dw", "db", "dx", "dw2", "dw3", "g", "dnorm", "dw4", "g2", "dnorm2", "dw_sum"}) {
+    for (const std::string name : {"dw", "db", "dx", "dw2", "dw3", "g", "dnorm", "dw4", "g2",
+                                   "dnorm2", "dw5", "g3", "dnorm3", "dz_norm", "dw_sum"}) {
       const bool narrow = Fetch(ws, name).IsType<float16>();
       if (narrow) ws.RunOperatorOnce(OnCuda(Op("HalfToFloat", {name}, {"wide"})));
       const std::vector<float> values = OnHost<float>(ws, narrow ? "wide" : name);

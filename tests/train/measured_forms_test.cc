@@ -10,6 +10,7 @@
 #include "caffe2/graph/fusion.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/model/networks.h"
+#include "tests/operators/bottleneck_net.h"
 
 namespace caffe2 {
 namespace {
@@ -113,6 +114,27 @@ TEST_F(MeasuredFormsTest, UnknownShapesHaveNoAnswer) {
   model.shapes.erase("data");
   MeasuredForms forms(Options(model));
   EXPECT_EQ(model.Fuse(Asking(&forms)).front(), std::nullopt);
+}
+
+// Also the ends of blocks, with plain and with normalized shortcuts.
+TEST_F(MeasuredFormsTest, FormsOfBottlenecksCanBeCompared) {
+  ModelHelper helper("model", {.order = "NHWC"});
+  testing::AddBottlenecks(&helper, "data", 8, 4);
+  FuseOperators(helper.net(), {});
+  MeasuredFormsOptions options{.cache = PlanCache(folder_), .share = nullptr};
+  options.shapes = InferBlobShapesAndTypes({}, {helper.param_init_net()});
+  options.shapes["data"] = CreateTensorShape({2, 6, 6, 8}, TensorProto::FLOAT);
+  MeasuredForms forms(options);
+  std::map<std::string, int> asked;
+  FuseConvolutionsWithNorms(helper.net(), ConvNormFusion::kNone, {}, [&](const FormSite& site) {
+    const std::string& type = site.changed.op(site.changed.op_size() - 1).type();
+    EXPECT_TRUE(forms(site).has_value()) << type;
+    ++asked[type];
+    return true;  // so that what follows from it is asked for, too
+  });
+  EXPECT_EQ(asked["NormSumNormRelu"], 2);
+  EXPECT_EQ(asked["NormSumNormReluConvStats"], 2);
+  EXPECT_EQ(asked["NormSumReluConvStats"], 1);
 }
 
 // Shard 0 measures; what it says goes for shard 1, which must ask about the same places.
