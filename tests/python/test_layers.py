@@ -9,6 +9,7 @@ from caffe2.python.modeling.compute_norm_for_blobs import ComputeNormForBlobs
 from caffe2.python.modeling.compute_statistics_for_blobs import ComputeStatisticsForBlobs
 from caffe2.python.modeling.get_entry_from_blobs import GetEntryFromBlobs
 from caffe2.python.modeling.gradient_clipping import GradientClipping
+from caffe2.python.modeling.initializers import PseudoFP16Initializer
 from caffe2.python.models import shufflenet
 
 
@@ -54,6 +55,19 @@ def test_variants_of_fc(x):
     np.testing.assert_allclose(y, x * w, rtol=1e-6)
     with pytest.raises(ValueError, match="only takes weights that exist"):
         brew.fc_sparse(model, "x", "sparse", "w", "iw", "jw", "b")
+
+
+def test_decomposed_weights_have_their_initializers():
+    model = model_helper.ModelHelper("half")
+    brew.fc_decomp(model, "x", "y", 6, 3, rank_approx=2, bias_init=("ConstantFill", {"value": 2.0}),
+                   WeightInitializer=PseudoFP16Initializer)
+    workspace.RunNetOnce(model.param_init_net)
+    u, v, b = fetch("y_u", "y_v", "y_b")
+    assert (u.dtype, v.dtype, b.dtype) == (np.float16, np.float16, np.float32)
+    np.testing.assert_array_equal(b, [2, 2, 2])
+    brew.fc_decomp(model, "x", "z", 6, 3, BiasInitializer=PseudoFP16Initializer)
+    workspace.RunNetOnce(model.param_init_net)
+    assert [value.dtype for value in fetch("z_u", "z_b")] == [np.float32, np.float16]
 
 
 def test_convolutions_of_groups_by_one_each():

@@ -5,8 +5,8 @@ from caffe2.python.modeling import initializers
 from caffe2.python.modeling.parameter_info import ParameterTags
 
 
-def _param(model, name, shape, init, default, tags=None):
-    initializer = initializers.update_initializer(None, init, default)
+def _param(model, name, shape, init, default, tags=None, initializer=None):
+    initializer = initializers.update_initializer(initializer, init, default)
     return model.create_param(param_name=name, shape=shape, initializer=initializer, tags=tags)
 
 
@@ -27,15 +27,16 @@ def fc_decomp(model, blob_in, blob_out, dim_in, dim_out, rank_approx=5, weight_i
       blob_in: X [N, dim_in].
       blob_out: Y [N, dim_out]; parameters <blob_out>_u [dim_out, rank_approx], _v [dim_in,
         rank_approx] and _b [dim_out].
+      weight_init, WeightInitializer: of both u and v; as of fc.
     """
     blob_out = blob_out or model.net.NextName()
     default = ("XavierFill", {})
-    u = _param(model, blob_out + "_u", [dim_out, rank_approx], weight_init, default,
-               ParameterTags.WEIGHT)
-    v = _param(model, blob_out + "_v", [dim_in, rank_approx], weight_init, default,
-               ParameterTags.WEIGHT)
+    u, v = (
+        _param(model, f"{blob_out}_{name}", [rows, rank_approx], weight_init, default,
+               ParameterTags.WEIGHT, WeightInitializer)
+        for name, rows in (("u", dim_out), ("v", dim_in)))
     b = _param(model, blob_out + "_b", [dim_out], bias_init, ("ConstantFill", {}),
-               ParameterTags.BIAS)
+               ParameterTags.BIAS, BiasInitializer)
     return model.net.FC([model.net.MatMul([blob_in, v], blob_out + "_xv"), u, b], blob_out,
                         **kwargs)
 
