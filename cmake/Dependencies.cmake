@@ -5,7 +5,6 @@ find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(Protobuf REQUIRED)
 find_package(gflags CONFIG REQUIRED)
 find_package(glog CONFIG REQUIRED)
-find_package(leveldb CONFIG REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(JPEG REQUIRED)  # libjpeg-turbo
 find_package(OpenCV REQUIRED COMPONENTS core imgproc imgcodecs)
@@ -19,6 +18,8 @@ function(caffe2_find_library name header library)
   target_link_libraries(${name}::${name} INTERFACE ${${name}_LIBRARY})
 endfunction()
 caffe2_find_library(Lmdb lmdb.h lmdb)
+# LevelDB ships a CMake package too, but it also asks for Snappy, whose own package Ubuntu leaves out.
+caffe2_find_library(LevelDb leveldb/db.h leveldb)
 caffe2_find_library(HiredisC hiredis/hiredis.h hiredis)
 # oneDNN ships a CMake package too, but Debian's also asks for OpenCL's headers.
 caffe2_find_library(OneDnn oneapi/dnnl/dnnl.h dnnl)

@@ -6,7 +6,7 @@ foreach(library ${CAFFE2_OBJECT_LIBRARIES})
 endforeach()
 add_library(caffe2 SHARED ${objects} $<TARGET_OBJECTS:caffe2_proto>)
 caffe2_target_settings(caffe2)
-target_link_libraries(caffe2 PRIVATE OneDnn::OneDnn leveldb::leveldb Lmdb::Lmdb HiredisC::HiredisC
+target_link_libraries(caffe2 PRIVATE OneDnn::OneDnn LevelDb::LevelDb Lmdb::Lmdb HiredisC::HiredisC
                                      GlooC::GlooC ZLIB::ZLIB)
 target_compile_features(caffe2 INTERFACE cxx_std_20)  # for those who include its headers
 # One file and the linker's link to it: a wheel, which cannot hold links, then holds it once.
