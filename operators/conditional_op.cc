@@ -3,8 +3,6 @@
 
 #include <unordered_map>
 
-#include "operators/element_type.h"
-
 namespace caffe2 {
 namespace {
 
@@ -31,31 +29,18 @@ class ConditionalOp final : public Operator<Context> {
   }
 };
 
-template <class Context>
-class FindOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_FUNCTIONS(FindOp);
-  bool RunOnDevice() override { return IntegerTypes::Dispatch(this, Input(0).dtype()); }
-
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor &index = Input(0), &query = Input(1);
-    const T *values = index.data<T>(), *wanted = query.data<T>();
-    std::unordered_map<T, T> positions;
-    for (int64_t i = 0; i < index.numel(); ++i) positions[values[i]] = static_cast<T>(i);
-    const T missing = this->template GetSingleArgument<T>("missing_value", -1);
-    Tensor* Y = Output(0);
-    Y->ResizeLike(query);
-    T* y = Y->template mutable_data<T>();
-    for (int64_t i = 0; i < query.numel(); ++i) {
-      const auto found = positions.find(wanted[i]);
-      y[i] = found == positions.end() ? missing : found->second;
-    }
-    return true;
-  }
-};
-
 }  // namespace
+
+template <typename T>
+void FindLast(int64_t n, const T* values, int64_t queries, const T* query, T missing, T* y,
+              CPUContext* /*context*/) {
+  std::unordered_map<T, T> positions;
+  for (int64_t i = 0; i < n; ++i) positions[values[i]] = static_cast<T>(i);
+  for (int64_t i = 0; i < queries; ++i) {
+    const auto found = positions.find(query[i]);
+    y[i] = found == positions.end() ? missing : found->second;
+  }
+}
 
 REGISTER_CPU_OPERATOR(Conditional, ConditionalOp<CPUContext>);
 REGISTER_CPU_OPERATOR(Find, FindOp<CPUContext>);

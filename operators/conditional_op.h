@@ -1,7 +1,7 @@
-// What Conditional checks on all devices.
+// Find, and what Conditional checks on all devices.
 #pragma once
 
-#include "caffe2/core/operator.h"
+#include "operators/element_type.h"
 
 namespace caffe2 {
 
@@ -14,5 +14,30 @@ inline void CheckChoices(const Tensor& condition, const Tensor& yes, const Tenso
                 "there must be one condition for each row: condition ",
                 ShapeString(condition.sizes()), ", data ", ShapeString(yes.sizes()));
 }
+
+// y[i] = the last position of query[i] among n values, `missing` if it is not there. Overloads for
+// other contexts are found by the last argument.
+template <typename T>
+void FindLast(int64_t n, const T* values, int64_t queries, const T* query, T missing, T* y,
+              CPUContext* context);
+
+// Inputs index, query.
+template <class Context>
+class FindOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(FindOp);
+  bool RunOnDevice() override { return IntegerTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor &index = Input(0), &query = Input(1);
+    const T *values = index.data<T>(), *wanted = query.data<T>();
+    const T missing = this->template GetSingleArgument<T>("missing_value", -1);
+    Output(0)->ResizeLike(query);
+    FindLast(index.numel(), values, query.numel(), wanted, missing,
+             Output(0)->template mutable_data<T>(), &context_);
+    return true;
+  }
+};
 
 }  // namespace caffe2

@@ -1,59 +1,35 @@
 // CopyRowsToTensor: some rows of a matrix set to one row.
+#include "operators/copy_rows_to_tensor_op.h"
+
 #include <algorithm>
 
-#include "operators/element_type.h"
 #include "operators/indices.h"
+#include "operators/portable_op.h"
 #include "operators/row_copier.h"
 
 namespace caffe2 {
+
+void AssignToRows(const Tensor& indices, int64_t rows, TypeMeta meta, int64_t width, const void* x,
+                  void* y, CPUContext* /*context*/) {
+  const auto row_bytes = width * static_cast<int64_t>(meta.itemsize());
+  for (const int64_t row : ReadIndices(indices, rows)) {
+    CopyItems(meta, width, x, static_cast<char*>(y) + row * row_bytes);
+  }
+}
+
+SortedRows SortIndices(const Tensor& indices, int64_t rows, Tensor* storage,
+                       CPUContext* /*context*/) {
+  std::vector<int64_t> list = ReadIndices(indices, rows);
+  std::sort(list.begin(), list.end());
+  const auto n = static_cast<int64_t>(list.size());
+  CAFFE_ENFORCE_LE(rows, static_cast<int64_t>(SortedRows::kNoRow), "rows");
+  storage->Resize(n);
+  auto* keys = reinterpret_cast<uint64_t*>(storage->mutable_data<int64_t>());
+  for (int64_t i = 0; i < n; ++i) keys[i] = static_cast<uint64_t>(list[i]) << 32;
+  return {n, keys};
+}
+
 namespace {
-
-class CopyRowsToTensorOp final : public Operator<CPUContext> {
- public:
-  using Operator<CPUContext>::Operator;
-  bool RunOnDevice() override {
-    const Tensor &X = Input(0), &row = Input(2);
-    CAFFE_ENFORCE(X.dim() == 2 && X.has_data(), "input_tensor ", ShapeString(X.sizes()),
-                  " must be a matrix");
-    CAFFE_ENFORCE(row.dim() == 1 && row.numel() == X.size(1) && row.dtype() == X.dtype(),
-                  "width of input tensor should match lengths of row: ", X.DebugString(), " and ",
-                  row.DebugString());
-    const std::vector<int64_t> indices = ReadIndices(Input(1), X.size(0));
-    const TypeMeta meta = X.dtype();
-    if (!IsInputOutputAlias(0, 0)) Output(0)->CopyFrom(X);
-    char* y = static_cast<char*>(Output(0)->raw_mutable_data(meta));
-    for (const int64_t i : indices)
-      CopyItems(meta, row.numel(), row.raw_data(), y + i * row.nbytes());
-    return true;
-  }
-};
-
-// dX = dY but for the rows that were overwritten, which get 0; the row gets the sum of theirs.
-class CopyRowsToTensorGradientOp final : public Operator<CPUContext> {
- public:
-  using Operator<CPUContext>::Operator;
-  bool RunOnDevice() override { return FloatTypes::Dispatch(this, Input(1).dtype()); }
-
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor& dY = Input(1);
-    CAFFE_ENFORCE_EQ(dY.dim(), 2, "the gradient ", ShapeString(dY.sizes()), " must be a matrix");
-    std::vector<int64_t> indices = ReadIndices(Input(0), dY.size(0));
-    std::sort(indices.begin(), indices.end());  // a row that came twice counts once
-    indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
-    const int64_t width = dY.size(1);
-    std::vector<ArithmeticType<T>> sum(width, 0);
-    Output(0)->CopyFrom(dY);
-    T* dx = Output(0)->mutable_data<T>();
-    for (const int64_t i : indices) {
-      for (int64_t j = 0; j < width; ++j) sum[j] += Widen(dx[i * width + j]);
-      std::fill_n(dx + i * width, width, Narrow<T>(0));
-    }
-    Output(1)->Resize(width);
-    std::transform(sum.begin(), sum.end(), Output(1)->mutable_data<T>(), &Narrow<T>);
-    return true;
-  }
-};
 
 class GetCopyRowsToTensorGradient final : public GradientMakerBase {
  public:
@@ -66,8 +42,8 @@ class GetCopyRowsToTensorGradient final : public GradientMakerBase {
 
 }  // namespace
 
-REGISTER_CPU_OPERATOR(CopyRowsToTensor, CopyRowsToTensorOp);
-REGISTER_CPU_OPERATOR(CopyRowsToTensorGradient, CopyRowsToTensorGradientOp);
+REGISTER_CPU_OPERATOR(CopyRowsToTensor, CopyRowsToTensorOp<CPUContext>);
+REGISTER_CPU_OPERATOR(CopyRowsToTensorGradient, CopyRowsToTensorGradientOp<CPUContext>);
 OPERATOR_SCHEMA(CopyRowsToTensor)
     .NumInputs(3)
     .NumOutputs(1)

@@ -1,8 +1,12 @@
-// FC, MatMul and BatchMatMul on CUDA devices: cuBLASLt does the work, the bias included.
-#include "caffe2/cuda/context_cuda.h"
+// FC, FC_Prune, FC_Sparse, TT, MatMul and BatchMatMul on CUDA devices: cuBLASLt multiplies dense
+// matrices, and adds the bias of FC.
 #include "operators/batch_matmul_op.h"
 #include "operators/fully_connected_op.h"
+#include "operators/fully_connected_prune_op.h"
+#include "operators/fully_connected_sparse_op.h"
 #include "operators/matmul_op.h"
+#include "operators/portable_cuda.h"
+#include "operators/tt_op.h"
 
 namespace caffe2 {
 
@@ -10,6 +14,10 @@ REGISTER_CUDA_OPERATOR(FC, FullyConnectedOp<CUDAContext, false>);
 REGISTER_CUDA_OPERATOR(FCTransposed, FullyConnectedOp<CUDAContext, true>);
 REGISTER_CUDA_OPERATOR(FCGradient, FullyConnectedGradientOp<CUDAContext, false>);
 REGISTER_CUDA_OPERATOR(FCTransposedGradient, FullyConnectedGradientOp<CUDAContext, true>);
+REGISTER_CUDA_OPERATOR(FC_Prune, FCPruneOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(FCGradient_Prune, FCPruneGradientOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(FC_Sparse, FullyConnectedSparseOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(TT, TtOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(MatMul, MatMulOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(BatchMatMul, BatchMatMulOp<CUDAContext>);
 

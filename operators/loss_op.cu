@@ -1,4 +1,5 @@
 // Kernels of losses that are no softmax.
+#include "operators/h_softmax_functions.h"
 #include "operators/loss_functions.h"
 #include "operators/portable_kernel.h"
 #include "operators/ranking_loss_functions.h"
@@ -20,5 +21,10 @@ INSTANTIATE_FOR_EACH_ROW(PairLossRows);
 INSTANTIATE_FOR_EACH_ROW(PairLossGradientRows);
 INSTANTIATE_FOR_EACH_ROW(LambdaRankRows<float>);
 INSTANTIATE_FOR_EACH_ROW(ScaleLists);
+INSTANTIATE_FOR_EACH_ROW(SoftmaxOfSteps);
+INSTANTIATE_FOR_EACH(LossOfPaths);
+INSTANTIATE_FOR_EACH(SlopesOfSteps);
+INSTANTIATE_FOR_EACH_ROW(GradientOfSamples);
+INSTANTIATE_FOR_EACH_ROW(GradientOfRows);
 
 }  // namespace caffe2

@@ -1,6 +1,7 @@
 // Losses that are no softmax, on CUDA devices.
 #include "operators/cross_entropy_op.h"
 #include "operators/device_integers.h"
+#include "operators/h_softmax_op.h"
 #include "operators/portable_cuda.h"
 #include "operators/ranking_criterion_op.h"
 #include "operators/ranking_loss_op.h"
@@ -32,6 +33,8 @@ REGISTER_CUDA_OPERATOR(PairWiseLoss, PairWiseLossOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(PairWiseLossGradient, PairWiseLossGradientOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(LambdaRankNdcg, LambdaRankNdcgOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(LambdaRankNdcgGradient, LambdaRankNdcgGradientOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(HSoftmax, HSoftmaxOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(HSoftmaxGradient, HSoftmaxGradientOp<CUDAContext>);
 
 }  // namespace
 }  // namespace caffe2

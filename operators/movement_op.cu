@@ -1,4 +1,5 @@
 // Kernels of operators that move elements, sum where several came from one, or mark places.
+#include "operators/batch_sparse_to_dense_functions.h"
 #include "operators/im2col_functions.h"
 #include "operators/one_hot_functions.h"
 #include "operators/padding_functions.h"
@@ -9,6 +10,7 @@ namespace caffe2 {
 
 INSTANTIATE_FOR_EACH_REAL(SumTiles);
 INSTANTIATE_FOR_EACH_ROW(PadRows<uint8_t>);
+INSTANTIATE_FOR_EACH_ROW(PadRows<uint16_t>);
 INSTANTIATE_FOR_EACH_ROW(PadRows<uint32_t>);
 INSTANTIATE_FOR_EACH_ROW(PadRows<uint64_t>);
 INSTANTIATE_FOR_EACH_ROW(SumListedRows<float>);
@@ -23,5 +25,8 @@ INSTANTIATE_FOR_EACH(BatchOneHotElements<int32_t>);
 INSTANTIATE_FOR_EACH(BatchOneHotElements<int64_t>);
 INSTANTIATE_FOR_EACH(BucketOneHotElements);
 INSTANTIATE_FOR_EACH(BucketElements);
+INSTANTIATE_FOR_EACH(BatchBucketElements);
+INSTANTIATE_FOR_EACH_ROW(SparseToDenseRows);
+INSTANTIATE_FOR_EACH_ROW(DenseToSparseRows);
 
 }  // namespace caffe2

@@ -1,11 +1,15 @@
-// Slice, Tile, ChannelShuffle, Im2Col and one-hot columns on CUDA devices: elements that change
-// places, or mark them.
+// Slice, Tile, ChannelShuffle, Im2Col, one-hot and sparse columns on CUDA devices: elements that
+// change places, or mark them.
+#include "operators/batch_sparse_to_dense_op.h"
 #include "operators/channel_shuffle_op.h"
 #include "operators/im2col_op.h"
+#include "operators/numpy_tile_op.h"
 #include "operators/one_hot_op.h"
+#include "operators/padding_functions.h"
 #include "operators/portable_cuda.h"
-#include "operators/segment_functions.h"
+#include "operators/row_copier_cuda.h"
 #include "operators/slice_op.h"
+#include "operators/sparse_to_dense_mask_op.h"
 #include "operators/tile_op.h"
 #include "operators/transpose_kernels.h"
 
@@ -73,10 +77,30 @@ void TransposeRuns(int64_t batch, int64_t rows, int64_t columns, int64_t run, si
                 batch * rows * columns * run, itemsize, x, y, context->stream());
 }
 
-template <>
-void CheckColumns(const Tensor& indices, int64_t columns, CUDAContext* context) {
-  LaunchCheckIndices({indices.data<int64_t>(), /*is_int64=*/true, indices.numel(), columns},
-                     context->report(), context->stream());
+template <typename Word>
+static void PickWords(const std::vector<int64_t>& source, int64_t width, const void* x,
+                      const void* fallback, void* y, CUDAContext* context) {
+  Tensor list(CPU);
+  const auto* pad = static_cast<const Word*>(fallback);
+  ForEachRow(static_cast<int64_t>(source.size()), width,
+             PadRows<Word>{width, ListFor(source, &list, context), static_cast<const Word*>(x), pad,
+                           pad, static_cast<Word*>(y)},
+             context);
+}
+static void PickRows(TypeMeta meta, const std::vector<int64_t>& source, int64_t width,
+                     const void* x, const void* fallback, void* y, CUDAContext* context) {
+  CheckPlain(meta);
+  switch (meta.itemsize()) {
+    case 1:
+      return PickWords<uint8_t>(source, width, x, fallback, y, context);
+    case 2:
+      return PickWords<uint16_t>(source, width, x, fallback, y, context);
+    case 4:
+      return PickWords<uint32_t>(source, width, x, fallback, y, context);
+    default:
+      CAFFE_ENFORCE_EQ(meta.itemsize(), sizeof(uint64_t), "bytes of a ", meta.name());
+      return PickWords<uint64_t>(source, width, x, fallback, y, context);
+  }
 }
 
 namespace {
@@ -97,6 +121,12 @@ REGISTER_CUDA_OPERATOR(SegmentOneHot, SegmentOneHotOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(BatchOneHot, BatchOneHotOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(BatchBucketOneHot, BatchBucketOneHotOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(Bucketize, BucketizeOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(BatchBucketize, BatchBucketizeOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(BatchSparseToDense, BatchSparseToDenseOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(BatchDenseToSparse, BatchDenseToSparseOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(SparseToDenseMask, SparseToDenseMaskOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(SparseToDenseMaskGradient, SparseToDenseMaskGradientOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(NumpyTile, NumpyTileOp<CUDAContext>);
 
 }  // namespace
 }  // namespace caffe2

@@ -88,4 +88,19 @@ struct BucketElements {
   }
 };
 
+// Element i of [rows, features]: the bucket of the feature's column of x, whose boundaries are
+// [offsets[f], offsets[f + 1]).
+struct BatchBucketElements {
+  static constexpr const char* kName = "BatchBucketize";
+  int64_t columns, features;  // of x and of y
+  const int64_t *column, *offsets;
+  const float *boundary, *x;
+  int32_t* y;
+  CAFFE2_PORTABLE void operator()(int64_t i) const {
+    const int64_t f = i % features, first = offsets[f];
+    y[i] = static_cast<int32_t>(BoundariesBelow(boundary + first, offsets[f + 1] - first,
+                                                x[i / features * columns + column[f]], false));
+  }
+};
+
 }  // namespace caffe2

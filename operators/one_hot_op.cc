@@ -1,14 +1,8 @@
 #include "operators/one_hot_op.h"
 
-#include "operators/indices.h"
 #include "operators/portable_op.h"
 
 namespace caffe2 {
-
-template <>
-void CheckColumns(const Tensor& indices, int64_t columns, CPUContext* /*context*/) {
-  CheckIndices(indices.numel(), indices.data<int64_t>(), columns);
-}
 
 REGISTER_CPU_OPERATOR(OneHot, OneHotOp<CPUContext>);
 OPERATOR_SCHEMA(OneHot)

@@ -1,24 +1,20 @@
-// OneHot, SegmentOneHot, BatchOneHot, BatchBucketOneHot and Bucketize. Lengths and sizes are read
-// on the host. portable_op.h or portable_cuda.h runs the functors; CheckColumns is the device's.
+// OneHot, SegmentOneHot, BatchOneHot, BatchBucketOneHot, Bucketize and BatchBucketize. Lengths and
+// sizes are read on the host. portable_op.h or portable_cuda.h runs the functors.
 #pragma once
 
 #include <algorithm>
 #include <vector>
 
 #include "caffe2/core/device_backend.h"
+#include "operators/checked_indices.h"
 #include "operators/copy_elements.h"
 #include "operators/host_list.h"
+#include "operators/indices.h"
 #include "operators/one_hot_functions.h"
 #include "operators/segments.h"
 #include "operators/shape_input.h"
 
 namespace caffe2 {
-
-// Throws, or on a device reports, unless all int64 indices are in [0, columns).
-template <class Context>
-void CheckColumns(const Tensor& indices, int64_t columns, Context* context);
-template <>
-void CheckColumns(const Tensor& indices, int64_t columns, CPUContext* context);
 
 // The number of columns in a tensor of one int64.
 inline int64_t ReadColumns(const Tensor& size) {
@@ -37,7 +33,7 @@ class OneHotOp final : public Operator<Context> {
     CAFFE_ENFORCE_EQ(indices.dim(), 1, "indices must be one-dimensional");
     const int64_t n = indices.numel(), classes = ReadColumns(this->template Input<Tensor>(1));
     const int64_t* index = indices.data<int64_t>();
-    CheckColumns(indices, classes, &context_);
+    CheckedIndices(indices, classes, &context_);
     Output(0)->Resize(n, classes);
     ForEach(Output(0)->numel(),
             OneHotElements{classes, index, Output(0)->template mutable_data<float>()}, &context_);
@@ -56,7 +52,7 @@ class SegmentOneHotOp final : public Operator<Context> {
     const Segments segments =
         Segments::FromLengths(OnHost(this->template Input<Tensor>(0), &copy), indices.numel());
     const int64_t* index = indices.data<int64_t>();
-    CheckColumns(indices, columns, &context_);
+    CheckedIndices(indices, columns, &context_);
     Tensor* Y = Output(0);
     Y->Resize(segments.count(), columns);
     auto* y = Y->template mutable_data<float>();
@@ -155,6 +151,44 @@ class BucketizeOp final : public Operator<Context> {
 
  private:
   std::vector<float> boundaries_;
+};
+
+// Inputs FEATURE, INDICES, BOUNDARIES, LENGTHS; all but the first are read on the host.
+template <class Context>
+class BatchBucketizeOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(BatchBucketizeOp);
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    Tensor copies[3] = {Tensor(CPU), Tensor(CPU), Tensor(CPU)};
+    const auto host = [&](int i) -> const Tensor& {
+      return OnHost(this->template Input<Tensor>(i), &copies[i - 1]);
+    };
+    const Tensor& boundaries = host(2);
+    CAFFE_ENFORCE(X.dim() == 2 && boundaries.dim() == 1, "FEATURE ", ShapeString(X.sizes()),
+                  " must be a matrix, BOUNDARIES ", ShapeString(boundaries.sizes()), " a list");
+    const std::vector<int64_t> columns = ReadIndices(host(1), X.size(1));
+    const Segments features = Segments::FromLengths(host(3), boundaries.numel());
+    const auto count = static_cast<int64_t>(columns.size());
+    CAFFE_ENFORCE_EQ(features.count(), count, "LENGTHS, one for each of INDICES");
+    const std::vector<float> bounds(boundaries.template data<float>(),
+                                    boundaries.template data<float>() + boundaries.numel());
+    for (int64_t f = 0; f < count; ++f) {
+      const auto first = bounds.begin() + features.Offsets()[f];
+      CAFFE_ENFORCE(std::is_sorted(first, first + features.length(f)), "the boundaries of feature ",
+                    f, " must be sorted");
+    }
+    const float* x = X.data<float>();
+    Tensor lists[3] = {Tensor(CPU), Tensor(CPU), Tensor(CPU)};
+    Output(0)->Resize(X.size(0), count);
+    ForEach(Output(0)->numel(),
+            BatchBucketElements{X.size(1), count, ListFor(columns, &lists[0], &context_),
+                                ListFor(features.Offsets(), &lists[1], &context_),
+                                ListFor(bounds, &lists[2], &context_), x,
+                                Output(0)->template mutable_data<int32_t>()},
+            &context_);
+    return true;
+  }
 };
 
 }  // namespace caffe2

@@ -1,8 +1,11 @@
 // Kernels of SequenceMask, YellowFin, LearningRateAdaption, the gradient of WeightedSum, functions
-// of elements with parameters, integral images and locally connected layers.
+// of elements with parameters, integral images, locally connected layers and those of FC_Prune and
+// FC_Sparse.
+#include "operators/fully_connected_functions.h"
 #include "operators/integral_image_functions.h"
 #include "operators/local_functions.h"
 #include "operators/padded_product_functions.h"
+#include "operators/piecewise_linear_functions.h"
 #include "operators/portable_kernel.h"
 #include "operators/product_functions.h"
 #include "operators/sequence_mask_functions.h"
@@ -20,6 +23,9 @@ template void LaunchMap(const Product&, int64_t, cuda::Stream, float*, const flo
 
 INSTANTIATE_MAP(ModValue, int32_t);
 INSTANTIATE_MAP(ModValue, int64_t);
+INSTANTIATE_MAP(StumpValue, float);
+INSTANTIATE_FOR_EACH(PiecewiseElements);
+INSTANTIATE_FOR_EACH(PiecewiseEvents);
 INSTANTIATE_FOR_EACH(BoxCoxElements<float>);
 INSTANTIATE_FOR_EACH(BoxCoxElements<double>);
 INSTANTIATE_FOR_EACH(RootDivideElements<float>);
@@ -39,5 +45,11 @@ INSTANTIATE_FOR_EACH(LocalProducts);
 INSTANTIATE_FOR_EACH(LocalFilterGradient);
 INSTANTIATE_FOR_EACH(LocalBiasGradient);
 INSTANTIATE_FOR_EACH(LocalInputGradient);
+INSTANTIATE_FOR_EACH(SparseProducts);
+INSTANTIATE_FOR_EACH(AddBias);
+INSTANTIATE_FOR_EACH_ROW(ShareLeft);
+INSTANTIATE_FOR_EACH(MaskGradient);
+INSTANTIATE_FOR_EACH(AddGradient);
+INSTANTIATE_FOR_EACH(PruneWeights);
 
 }  // namespace caffe2

@@ -3,6 +3,7 @@
 
 #include "operators/optimizer_functions.h"
 #include "operators/portable.h"
+#include "operators/row_indices.h"
 
 namespace caffe2 {
 
@@ -61,6 +62,42 @@ struct SumSortedRows {
       }
       y[(o * rows + row) * width + column] = portable::Narrow<T>(sum);
     }
+  }
+};
+
+// y[row] = x for each row that the indices name; `width` counts words.
+template <typename Word>
+struct SetRows {
+  static constexpr const char* kName = "CopyRowsToTensor";
+  RowIndices rows;
+  int64_t width;
+  const Word* x;
+  Word* y;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t i, Team team) const {
+    const int64_t row = rows.At(i);
+    if (!rows.Has(row)) return;
+    for (int64_t j = team.first(); j < width; j += team.step()) y[row * width + j] = x[j];
+  }
+};
+// sum[j] = the sum of column j of x over the rows that are named, each once, which become 0.
+template <typename T>
+struct TakeRows {
+  static constexpr const char* kName = "CopyRowsToTensorGradient";
+  SortedRows sorted;
+  int64_t width;
+  T *x, *sum;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t j, Team team) const {
+    decltype(portable::Widen(T{})) part = 0;
+    for (int64_t i = team.first(); i < sorted.n; i += team.step()) {
+      if (!sorted.First(i)) continue;
+      T* taken = x + static_cast<int64_t>(sorted.Row(i)) * width + j;
+      part += portable::Widen(*taken);
+      *taken = T{};
+    }
+    part = team.Sum(part);
+    if (team.leader()) sum[j] = portable::Narrow<T>(part);
   }
 };
 

@@ -4,17 +4,10 @@
 #include <cstdint>
 
 #include "caffe2/cuda/runtime.h"
+#include "operators/row_indices.h"
 #include "operators/sort_keys.h"
 
 namespace caffe2 {
-
-// int32 or int64.
-struct RowIndices {
-  const void* data = nullptr;
-  bool is_int64 = false;
-  int64_t n = 0, rows = 0;  // indices are in [0, rows)
-  int64_t group = 0;        // above 0: each so many name rows of a matrix of their own
-};
 
 // y[o, i] = x[o, index[i]] for rows of `row_bytes`, o < outer; or, with groups, matrix o of x by
 // the indices of group o. An index out of range is reported, and its row is 0.

@@ -2,6 +2,8 @@
 #include "caffe2/core/device_backend.h"
 #include "operators/adagrad_op.h"
 #include "operators/adam_op.h"
+#include "operators/checked_indices.h"
+#include "operators/copy_rows_to_tensor_op.h"
 #include "operators/ftrl_op.h"
 #include "operators/gather_op.h"
 #include "operators/masked_adagrad_op.h"
@@ -11,6 +13,7 @@
 #include "operators/row_kernels.h"
 #include "operators/row_wise_counter_op.h"
 #include "operators/smart_decay_sparse_adam_op.h"
+#include "operators/sort_indices_cuda.h"
 #include "operators/sparse_lp_regularizer_op.h"
 #include "operators/sparse_normalize_op.h"
 #include "operators/storm_op.h"
@@ -53,6 +56,35 @@ void GatherRows(const Tensor& indices, const RowLayout& layout, TypeMeta meta, c
   LaunchGatherRows(IndicesOf(indices, layout), layout.outer,
                    layout.width * static_cast<int64_t>(meta.itemsize()), x, y, context->report(),
                    context->stream());
+}
+
+// Rows, of which each has so many bytes, can be copied by 32 bits.
+static bool IsInWords(const void* from, const void* to, int64_t row_bytes) {
+  const auto places = reinterpret_cast<uintptr_t>(from) | reinterpret_cast<uintptr_t>(to);
+  return (places | static_cast<uintptr_t>(row_bytes)) % sizeof(uint32_t) == 0;
+}
+
+static void AssignToRows(const Tensor& indices, int64_t rows, TypeMeta meta, int64_t width,
+                         const void* x, void* y, CUDAContext* context) {
+  CAFFE_ENFORCE(meta.copy() == nullptr, "elements of type ", meta.name(),
+                " exist in host memory only");
+  const auto bytes = width * static_cast<int64_t>(meta.itemsize());
+  const RowIndices list = CheckedIndices(indices, rows, context);
+  const auto set = [&](auto word) {
+    using Word = decltype(word);
+    const auto words = bytes / static_cast<int64_t>(sizeof(Word));
+    ForEachRow(list.n, words,
+               SetRows<Word>{list, words, static_cast<const Word*>(x), static_cast<Word*>(y)},
+               context);
+  };
+  if (IsInWords(x, y, bytes)) {
+    set(uint32_t{});
+  } else {
+    set(uint8_t{});
+  }
+}
+SortedRows SortIndices(const Tensor& indices, int64_t rows, Tensor* storage, CUDAContext* context) {
+  return SortRows(IndicesOf(indices, rows), rows, storage, context);
 }
 
 template <typename T>
@@ -263,8 +295,7 @@ class CudaScatterAssignOp final : public Operator<CUDAContext> {
     const auto bytes = width * static_cast<int64_t>(data.dtype().itemsize());
     const void* from = slices.raw_data();
     void* to = Output(0)->raw_mutable_data(data.dtype());
-    const auto places = reinterpret_cast<uintptr_t>(from) | reinterpret_cast<uintptr_t>(to);
-    if ((places | static_cast<uintptr_t>(bytes)) % sizeof(uint32_t) == 0) {
+    if (IsInWords(from, to, bytes)) {
       Assign<uint32_t>(indices, rows, bytes, from, to);
     } else {
       Assign<uint8_t>(indices, rows, bytes, from, to);
@@ -291,6 +322,8 @@ using BatchGather = GatherOp<CUDAContext, 1>;
 
 REGISTER_CUDA_OPERATOR(Gather, Gather);
 REGISTER_CUDA_OPERATOR(BatchGather, BatchGather);
+REGISTER_CUDA_OPERATOR(CopyRowsToTensor, CopyRowsToTensorOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(CopyRowsToTensorGradient, CopyRowsToTensorGradientOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(BatchGatherGradient, BatchGatherGradientOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(SparseToDense, SparseToDenseOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(EnsureDense, CopyOp<CUDAContext>);

@@ -17,12 +17,10 @@ struct DeviceSegments {
 struct EntryRows {
   RowIndices indices;  // without data: none
   CAFFE2_PORTABLE int64_t Row(int64_t entry) const {
-    if (indices.data == nullptr) return entry;
-    return indices.is_int64 ? static_cast<const int64_t*>(indices.data)[entry]
-                            : static_cast<const int32_t*>(indices.data)[entry];
+    return indices.data == nullptr ? entry : indices.At(entry);
   }
   // False for an index that is out of range, which CheckIndices reports.
-  CAFFE2_PORTABLE bool Exists(int64_t row) const { return row >= 0 && row < indices.rows; }
+  CAFFE2_PORTABLE bool Exists(int64_t row) const { return indices.Has(row); }
 };
 
 enum class SegmentSum { kSum, kMean, kMax };

@@ -2,6 +2,7 @@
 #include "operators/portable_kernel.h"
 #include "operators/segment_functions.h"
 #include "operators/segment_range_functions.h"
+#include "operators/tensor_train_functions.h"
 
 namespace caffe2 {
 namespace {
@@ -76,6 +77,11 @@ INSTANTIATE_FOR_EACH_ROW_REAL(ReduceSegments);
 INSTANTIATE_FOR_EACH_ROW(SegmentGradient);
 INSTANTIATE_FOR_EACH_ROW(IdGradient);
 INSTANTIATE_FOR_EACH_ROW(SegmentWeightGradient);
+INSTANTIATE_FOR_EACH_ROW(TrainRows);
+INSTANTIATE_FOR_EACH_ROW(TrainSums);
+INSTANTIATE_FOR_EACH(TrainPlaces);
+INSTANTIATE_FOR_EACH_ROW(TrainSlopes);
+INSTANTIATE_FOR_EACH_ROW(TrainGradient);
 
 #define INSTANTIATE_RANGE(reducer)                             \
   INSTANTIATE_FOR_EACH(RangeReduction<RangeReducer::reducer>); \

@@ -27,7 +27,31 @@ __device__ inline uint64_t OrderOf(T stored) {
   }
 }
 
-// The elements in order: each pass finds the one that follows the last.
+// Calls write(r, position of the element of rank r in x[0], x[stride], ...) for r < k, with -1 past
+// the n elements: each pass finds the one that follows the last.
+template <typename T, class Team, class Write>
+__device__ inline void PassOver(int64_t n, int64_t k, const T* x, int64_t stride, Team team,
+                                const Write& write) {
+  uint64_t last = 0;
+  int64_t last_at = -1;  // nothing was taken yet
+  for (int64_t r = 0; r < k; ++r) {
+    uint64_t best = 0;
+    int64_t at = n;
+    for (int64_t j = r < n ? team.first() : n; j < n; j += team.step()) {
+      const uint64_t order = OrderOf(x[j * stride]);
+      const bool follows = last_at < 0 || order < last || (order == last && j > last_at);
+      if (follows && (at == n || order > best)) {
+        best = order;
+        at = j;
+      }
+    }
+    last = team.Reduce(best, portable::Larger());
+    last_at = team.Reduce(best == last ? at : n, portable::Smaller());
+    if (team.leader()) write(r, last_at < n ? last_at : -1);
+  }
+}
+
+// The first k of each line in that order.
 template <typename T>
 struct SelectLargest {
   static constexpr const char* kName = "TopK";
@@ -39,25 +63,10 @@ struct SelectLargest {
 
   template <class Team>
   __device__ void operator()(int64_t line, Team team) const {
-    const int64_t n = layout.n, from = layout.First(line);
+    const int64_t from = layout.First(line);
     const int64_t to = LineLayout{k, layout.inner}.First(line);
-    uint64_t last = 0;
-    int64_t last_at = -1;  // nothing was taken yet
-    for (int64_t r = 0; r < k; ++r) {
-      uint64_t best = 0;
-      int64_t at = n;
-      for (int64_t j = r < n ? team.first() : n; j < n; j += team.step()) {
-        const uint64_t order = OrderOf(x[from + j * layout.inner]);
-        const bool follows = last_at < 0 || order < last || (order == last && j > last_at);
-        if (follows && (at == n || order > best)) {
-          best = order;
-          at = j;
-        }
-      }
-      last = team.Reduce(best, portable::Larger());
-      last_at = team.Reduce(best == last ? at : n, portable::Smaller());
-      if (team.leader()) Write(from, to + r * layout.inner, last_at < n ? last_at : -1);
-    }
+    PassOver(layout.n, k, x + from, layout.inner, team,
+             [&](int64_t r, int64_t at) { Write(from, to + r * layout.inner, at); });
   }
 
   __device__ void Write(int64_t from, int64_t to, int64_t at) const {
@@ -65,6 +74,26 @@ struct SelectLargest {
     values[to] = at < 0 ? T{} : x[source];
     indices[to] = at;
     if (flat != nullptr) flat[to] = at < 0 ? -1 : source;
+  }
+};
+
+// The same of each segment [offsets[s], offsets[s + 1]).
+struct SelectOfSegments {
+  static constexpr const char* kName = "LengthsTopK";
+  const int64_t* offsets;
+  int64_t k;
+  const float* x;
+  float* values;
+  int32_t* indices;
+
+  template <class Team>
+  __device__ void operator()(int64_t s, Team team) const {
+    const float* from = x + offsets[s];
+    const int64_t n = offsets[s + 1] > offsets[s] ? offsets[s + 1] - offsets[s] : 0;
+    PassOver(n, k, from, 1, team, [&](int64_t r, int64_t at) {
+      values[s * k + r] = at < 0 ? 0.f : from[at];
+      indices[s * k + r] = static_cast<int32_t>(at);
+    });
   }
 };
 
@@ -136,6 +165,17 @@ void LaunchPutTopK(int64_t n, const PutTopK<T>& put, cuda::KernelReport* report,
     put(at);
   });
 }
+
+void LaunchTopKOfSegments(int64_t segments, int64_t width, const int64_t* offsets, int64_t k,
+                          const float* x, float* values, int32_t* indices, cuda::Stream stream) {
+  LaunchForEachRow(segments, width, SelectOfSegments{offsets, k, x, values, indices}, stream);
+}
+
+INSTANTIATE_FOR_EACH_ROW(KeepFirst);
+INSTANTIATE_FOR_EACH_ROW(PutFlexible);
+INSTANTIATE_FOR_EACH(PutOfSegments);
+INSTANTIATE_FOR_EACH_ROW(FindLastPosition<int32_t>);
+INSTANTIATE_FOR_EACH_ROW(FindLastPosition<int64_t>);
 
 #define INSTANTIATE(T)                                                                           \
   template void LaunchTopK<T>(int64_t, const LineLayout&, int64_t, const T*, T*, int64_t*,       \

@@ -1,24 +1,11 @@
 // StumpFunc, StumpFuncIndex: on which side of a threshold elements lie.
-#include "operators/elementwise_ops.h"
+#include <algorithm>
+
+#include "operators/portable_op.h"
+#include "operators/transform_op.h"
 
 namespace caffe2 {
 namespace {
-
-// NaN lies above.
-class StumpFunctor {
- public:
-  explicit StumpFunctor(const OperatorBase& op)
-      : threshold_(op.GetSingleArgument<float>("threshold", 0)),
-        low_(op.GetSingleArgument<float>("low_value", 0)),
-        high_(op.GetSingleArgument<float>("high_value", 0)) {}
-  template <typename T>
-  T operator()(T x) const {
-    return static_cast<T>(x <= threshold_ ? low_ : high_);
-  }
-
- private:
-  float threshold_, low_, high_;
-};
 
 class StumpFuncIndexOp final : public Operator<CPUContext> {
  public:
@@ -42,8 +29,7 @@ class StumpFuncIndexOp final : public Operator<CPUContext> {
 
 }  // namespace
 
-REGISTER_CPU_OPERATOR(StumpFunc,
-                      UnaryElementwiseOp<TensorTypes<float>, CPUContext, CpuUnary<StumpFunctor>>);
+REGISTER_CPU_OPERATOR(StumpFunc, StumpFuncOp<CPUContext>);
 REGISTER_CPU_OPERATOR(StumpFuncIndex, StumpFuncIndexOp);
 OPERATOR_SCHEMA(StumpFunc)
     .NumInputs(1)

@@ -19,6 +19,13 @@ struct ModValue {
   }
 };
 
+// One of two values; NaN lies above the threshold.
+struct StumpValue {
+  static constexpr const char* kName = "StumpFunc";
+  float threshold, low, high;
+  CAFFE2_PORTABLE float operator()(float x) const { return x <= threshold ? low : high; }
+};
+
 // The Box-Cox transform of x + lambda2, by columns.
 template <typename T>
 struct BoxCoxElements {

@@ -1,5 +1,5 @@
-// Mod, BatchBoxCox, SquareRootDivide, BernoulliJSD and SinusoidPositionEncoding. portable_op.h or
-// portable_cuda.h runs the functors.
+// Mod, StumpFunc, BatchBoxCox, SquareRootDivide, BernoulliJSD and SinusoidPositionEncoding.
+// portable_op.h or portable_cuda.h runs the functors.
 #pragma once
 
 #include <vector>
@@ -31,6 +31,29 @@ class ModOp final : public Operator<Context> {
 
  private:
   const ModValue mod_;
+};
+
+template <class Context>
+class StumpFuncOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  StumpFuncOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        stump_{this->template GetSingleArgument<float>("threshold", 0),
+               this->template GetSingleArgument<float>("low_value", 0),
+               this->template GetSingleArgument<float>("high_value", 0)} {}
+  bool RunOnDevice() override { return TensorTypes<float>::Dispatch(this, Input(0).dtype()); }
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor& X = Input(0);
+    const T* x = X.template data<T>();
+    Output(0)->ResizeLike(X);
+    MapElements(stump_, X.numel(), &context_, Output(0)->template mutable_data<T>(), x);
+    return true;
+  }
+
+ private:
+  const StumpValue stump_;
 };
 
 template <class Context>

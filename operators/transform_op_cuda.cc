@@ -4,6 +4,7 @@
 #include "operators/locally_connected_op.h"
 #include "operators/nothing_op.h"
 #include "operators/padded_product_op.h"
+#include "operators/piecewise_linear_transform_op.h"
 #include "operators/portable_cuda.h"
 #include "operators/transform_op.h"
 #include "operators/unsafe_coalesce_op.h"
@@ -11,6 +12,8 @@
 namespace caffe2 {
 
 REGISTER_CUDA_OPERATOR(Mod, ModOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(StumpFunc, StumpFuncOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(PiecewiseLinearTransform, PiecewiseLinearTransformOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(BatchBoxCox, BatchBoxCoxOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(SquareRootDivide, SquareRootDivideOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(BernoulliJSD, BernoulliJSDOp<CUDAContext>);

@@ -1,89 +1,52 @@
 // TTSparseLengthsSum: sums of rows of an embedding that is a tensor train of three cores (Yin et
 // al., "TT-Rec", 2021).
+#include "operators/tt_sparse_lengths_sum_op.h"
+
 #include <algorithm>
 
-#include "caffe2/core/operator.h"
 #include "caffe2/utils/math.h"
 #include "operators/gradient_rule.h"
 #include "operators/indices.h"
+#include "operators/segments.h"
 
 namespace caffe2 {
 namespace {
 
-constexpr int kCores = 3;
-
-// The sizes of cores [rows_k, rank_k, width_k, rank_(k+1)]; the outer ranks are 1.
-struct TrainShape {
-  int64_t rows[kCores] = {}, width[kCores] = {}, rank[kCores + 1] = {};
-
-  int64_t embedding() const { return width[0] * width[1] * width[2]; }
-  int64_t slice(int k) const { return rank[k] * width[k] * rank[k + 1]; }  // of core k
-
-  // Throws, naming shapes, unless the three inputs from `first` on fit together.
-  template <class Op>
-  static TrainShape Of(const Op& op, int first) {
-    TrainShape shape;
-    shape.rank[0] = 1;
-    for (int k = 0; k < kCores; ++k) {
-      const Tensor& core = op.Input(first + k);
-      CAFFE_ENFORCE(core.dim() == 4 && core.size(1) == shape.rank[k], "core ", k, " ",
-                    ShapeString(core.sizes()), " must be rows x ", shape.rank[k],
-                    " x width x rank");
-      shape.rows[k] = core.size(0);
-      shape.width[k] = core.size(2);
-      shape.rank[k + 1] = core.size(3);
-    }
-    CAFFE_ENFORCE_EQ(shape.rank[kCores], 1, "the rank behind the last core");
-    return shape;
-  }
-};
-
-// Throws unless the lengths, none of them negative, are those of n items.
-const int32_t* CheckLengths(const Tensor& lengths, int64_t n) {
-  const int32_t* length = lengths.data<int32_t>();
-  int64_t total = 0;
-  for (int64_t s = 0; s < lengths.numel(); ++s) {
-    CAFFE_ENFORCE_GE(length[s], 0, "length ", s);
-    total += length[s];
-  }
-  CAFFE_ENFORCE_EQ(total, n, "the sum of lengths and the number of indices");
-  return length;
+// Lengths must be int32 and those of n items.
+Segments ReadSums(const Tensor& lengths, int64_t n) {
+  lengths.data<int32_t>();
+  return Segments::FromLengths(lengths, n);
 }
 
 class TtSparseLengthsSumOp final : public Operator<CPUContext> {
  public:
   TtSparseLengthsSumOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CPUContext>(def, ws),
-        rows_(GetRepeatedArgument<int64_t>("factor_i")),
-        widths_(GetRepeatedArgument<int64_t>("factor_j")),
-        ranks_(GetRepeatedArgument<int64_t>("ranks")),
-        embedding_(GetSingleArgument<int64_t>("emb_size", 64)) {}
+      : Operator<CPUContext>(def, ws), arguments_(*this) {}
 
   bool RunOnDevice() override {
-    const TrainShape shape = TrainShape::Of(*this, 0);
-    CheckArguments(shape);
+    const TrainShape shape = ReadTrainShape(*this);
+    arguments_.Check(shape);
     const std::vector<int64_t> indices =
         ReadIndices(Input(3), CheckedNumel({shape.rows[0], shape.rows[1], shape.rows[2]}));
     const auto n = static_cast<int64_t>(indices.size());
-    const int32_t* lengths = CheckLengths(Input(4), n);
-    Output(0)->Resize(Input(4).numel(), shape.embedding());
+    const Segments sums = ReadSums(Input(4), n);
+    Output(0)->Resize(sums.count(), shape.embedding());
     Output(1)->Resize(n, shape.width[0], shape.rank[1]);
-    Output(2)->Resize(n, shape.width[0] * shape.width[1], shape.rank[2]);
-    Output(3)->Resize(n, kCores);
+    Output(2)->Resize(n, shape.outer(), shape.rank[2]);
+    Output(3)->Resize(n, kTrainCores);
     float *y = Output(0)->mutable_data<float>(), *first = Output(1)->mutable_data<float>(),
           *second = Output(2)->mutable_data<float>();
     int64_t* places = Output(3)->mutable_data<int64_t>();
     std::fill_n(y, Output(0)->numel(), 0.f);
     std::vector<float> row(shape.embedding());
-    int64_t i = 0;
-    for (int64_t s = 0; s < Input(4).numel(); ++s, y += shape.embedding()) {
-      for (int32_t j = 0; j < lengths[s]; ++j, ++i) {
+    for (int64_t s = 0; s < sums.count(); ++s, y += shape.embedding()) {
+      for (int64_t i = sums.Offsets()[s]; i < sums.Offsets()[s + 1]; ++i) {
         int64_t rest = indices[i];
-        for (int k = kCores - 1; k >= 0; --k, rest /= shape.rows[k + 1]) {
-          places[i * kCores + k] = rest % shape.rows[k];
+        for (int k = kTrainCores - 1; k >= 0; --k, rest /= shape.rows[k + 1]) {
+          places[i * kTrainCores + k] = rest % shape.rows[k];
         }
-        MakeRow(shape, places + i * kCores, first + i * shape.slice(0),
-                second + i * shape.width[0] * shape.width[1] * shape.rank[2], row.data());
+        MakeRow(shape, places + i * kTrainCores, first + i * shape.slice(0),
+                second + i * shape.second(), row.data());
         for (int64_t e = 0; e < shape.embedding(); ++e) y[e] += row[e];
       }
     }
@@ -91,18 +54,6 @@ class TtSparseLengthsSumOp final : public Operator<CPUContext> {
   }
 
  private:
-  void CheckArguments(const TrainShape& shape) const {
-    const auto check = [](const char* name, const std::vector<int64_t>& given, const int64_t* own,
-                          int count) {
-      CAFFE_ENFORCE(given.empty() || given == std::vector<int64_t>(own, own + count), "argument ",
-                    name, " is ", ShapeString(given), ", but the cores have ",
-                    ShapeString(std::vector<int64_t>(own, own + count)));
-    };
-    check("factor_i", rows_, shape.rows, kCores);
-    check("factor_j", widths_, shape.width, kCores);
-    check("ranks", ranks_, shape.rank, kCores + 1);
-    CAFFE_ENFORCE_EQ(embedding_, shape.embedding(), "argument emb_size and the cores");
-  }
   // first = G_0, second = G_0 G_1, row = G_0 G_1 G_2, of the slices at `place`.
   void MakeRow(const TrainShape& s, const int64_t* place, float* first, float* second, float* row) {
     const auto core = [&](int k) { return Input(k).data<float>() + place[k] * s.slice(k); };
@@ -113,8 +64,7 @@ class TtSparseLengthsSumOp final : public Operator<CPUContext> {
                0.f, row, &context_);
   }
 
-  std::vector<int64_t> rows_, widths_, ranks_;
-  int64_t embedding_;
+  const TrainArguments arguments_;
 };
 
 // With E the gradient of a row, as a matrix like the last product:
@@ -124,32 +74,24 @@ class TtSparseLengthsSumGradientOp final : public Operator<CPUContext> {
   using Operator<CPUContext>::Operator;
 
   bool RunOnDevice() override {
-    const TrainShape s = TrainShape::Of(*this, 0);
-    const Tensor &lengths = Input(3), &first = Input(4), &second = Input(5), &places = Input(6),
-                 &dY = Input(7);
-    const int64_t n = places.numel() / kCores;
-    const int64_t second_size = s.width[0] * s.width[1] * s.rank[2];
-    CAFFE_ENFORCE(places.dim() == 2 && places.size(1) == kCores &&
-                      first.numel() == n * s.slice(0) && second.numel() == n * second_size,
-                  "core0_output ", ShapeString(first.sizes()), " and core1_output ",
-                  ShapeString(second.sizes()), " for indices ", ShapeString(places.sizes()));
-    CAFFE_ENFORCE_EQ(dY.numel(), lengths.numel() * s.embedding(), "dY ", ShapeString(dY.sizes()));
-    const int32_t* length = CheckLengths(lengths, n);
-    const auto* place = places.data<int64_t>();
-    for (int64_t i = 0; i < n * kCores; ++i) {
-      CAFFE_ENFORCE(place[i] >= 0 && place[i] < s.rows[i % kCores], "index ", place[i], " of core ",
-                    i % kCores, " of ", s.rows[i % kCores], " rows");
+    const TrainShape s = ReadTrainShape(*this);
+    const int64_t n = CheckTrainGradient(*this, s);
+    const Segments sums = ReadSums(Input(3), n);
+    const auto* place = Input(6).data<int64_t>();
+    for (int64_t i = 0; i < n * kTrainCores; ++i) {
+      const int64_t rows = s.rows[i % kTrainCores];
+      CAFFE_ENFORCE(place[i] >= 0 && place[i] < rows, "index ", place[i], " at position ",
+                    i / kTrainCores, " is out of range for ", rows, " rows");
     }
-    for (int k = 0; k < kCores; ++k) {
+    for (int k = 0; k < kTrainCores; ++k) {
       Output(k)->ResizeLike(Input(k));
       std::fill_n(Output(k)->mutable_data<float>(), Output(k)->numel(), 0.f);
     }
-    const float* dy = dY.data<float>();
-    int64_t i = 0;
-    for (int64_t segment = 0; segment < lengths.numel(); ++segment, dy += s.embedding()) {
-      for (int32_t j = 0; j < length[segment]; ++j, ++i) {
-        AddRow(s, place + i * kCores, first.data<float>() + i * s.slice(0),
-               second.data<float>() + i * second_size, dy);
+    const auto *first = Input(4).data<float>(), *second = Input(5).data<float>(),
+               *dy = Input(7).data<float>();
+    for (int64_t segment = 0; segment < sums.count(); ++segment, dy += s.embedding()) {
+      for (int64_t i = sums.Offsets()[segment]; i < sums.Offsets()[segment + 1]; ++i) {
+        AddRow(s, place + i * kTrainCores, first + i * s.slice(0), second + i * s.second(), dy);
       }
     }
     return true;
@@ -162,7 +104,7 @@ class TtSparseLengthsSumGradientOp final : public Operator<CPUContext> {
     const auto gradient = [&](int k) {
       return Output(k)->mutable_data<float>() + place[k] * s.slice(k);
     };
-    const int64_t outer = s.width[0] * s.width[1], inner = s.width[1] * s.rank[2];
+    const int64_t outer = s.outer(), inner = s.inner();
     d_second_.resize(outer * s.rank[2]);
     math::Gemm(true, false, s.rank[2], s.width[2], outer, 1.f, second, dy, 1.f, gradient(2),
                &context_);
@@ -186,13 +128,14 @@ OPERATOR_SCHEMA(TTSparseLengthsSum)
     .NumInputs(5)
     .NumOutputs(4)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
-      for (int k = 0; k < kCores; ++k) CAFFE_ENFORCE_EQ(in[k].dims_size(), 4, "axes of core ", k);
+      for (int k = 0; k < kTrainCores; ++k)
+        CAFFE_ENFORCE_EQ(in[k].dims_size(), 4, "axes of core ", k);
       const int64_t n = NumelOf(in[3]), w0 = in[0].dims(2), w1 = in[1].dims(2), w2 = in[2].dims(2);
       return std::vector<TensorShape>{
           CreateTensorShape({NumelOf(in[4]), w0 * w1 * w2}, TensorProto::FLOAT),
           CreateTensorShape({n, w0, in[0].dims(3)}, TensorProto::FLOAT),
           CreateTensorShape({n, w0 * w1, in[1].dims(3)}, TensorProto::FLOAT),
-          CreateTensorShape({n, kCores}, TensorProto::INT64)};
+          CreateTensorShape({n, kTrainCores}, TensorProto::INT64)};
     })
     .SetDoc(
         "Sums of rows of an embedding that is kept as a tensor train of three cores: row (i0 * I1 "
@@ -217,7 +160,7 @@ OPERATOR_SCHEMA(TTSparseLengthsSumGradient)
     .NumInputs(8)
     .NumOutputs(3)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
-      return std::vector<TensorShape>(in.begin(), in.begin() + kCores);
+      return std::vector<TensorShape>(in.begin(), in.begin() + kTrainCores);
     })
     .SetDoc("The gradients of TTSparseLengthsSum, dense.")
     .Input(0, "core0", "As in the forward operator.")

@@ -1,5 +1,8 @@
 // Tensors put together, taken apart and repeated: UnsafeCoalesce, SplitByLengths, NumpyTile,
 // CopyRowsToTensor; and operators that only pass blobs on.
+#include <algorithm>
+
+#include "operators/portable.h"
 #include "tests/operators/op_test.h"
 #include "tests/operators/test_device.h"
 
@@ -102,6 +105,104 @@ TEST(NumpyTileTest, RepeatsAllAxes) {
   ExpectThrows(&ws, op, "repeats of axis 0");
   Feed<int32_t>(&ws, "r", {2}, {1, 1});
   ExpectThrows(&ws, op, "one for each axis");
+}
+
+template <typename T>
+class TileOfTypeTest : public ::testing::Test {};
+using TiledTypes = ::testing::Types<uint8_t, int32_t, int64_t, double, bool>;
+TYPED_TEST_SUITE(TileOfTypeTest, TiledTypes);
+
+TYPED_TEST(TileOfTypeTest, FiveAxes) {
+  Workspace ws;
+  const Longs dims{2, 3, 1, 2, 2}, repeats{2, 1, 3, 2, 1};
+  std::vector<TypeParam> x, expected;
+  for (int i = 0; i < 24; ++i) x.push_back(static_cast<TypeParam>(i % 5));
+  for (int i = 0; i < 4 * 3 * 3 * 4 * 2; ++i) {
+    const int place[5] = {i / 72, i / 24 % 3, i / 8 % 3, i / 2 % 4, i % 2};
+    int at = 0;
+    for (int d = 0; d < 5; ++d) at = at * static_cast<int>(dims[d]) + place[d] % dims[d];
+    expected.push_back(x[at]);
+  }
+  Feed(&ws, "X", dims, x);
+  Feed(&ws, "r", {5}, repeats);
+  const OperatorDef op = Op("NumpyTile", {"X", "r"}, {"Y"});
+  RunOp(&ws, op, true);
+  EXPECT_EQ(Fetch(ws, "Y").sizes(), (Longs{4, 3, 3, 4, 2}));
+  EXPECT_EQ(FetchValues<TypeParam>(ws, "Y"), expected);
+  Feed(&ws, "r", {5}, Longs(5, 1));
+  RunOp(&ws, op, true);
+  EXPECT_EQ(FetchValues<TypeParam>(ws, "Y"), x);
+  Feed(&ws, "r", {5}, Longs{1, 1, 1, int64_t{1} << 62, 4});
+  ExpectThrows(&ws, op, "");
+}
+
+// Many rows, most of them set several times.
+template <typename T>
+class CopyRowsOfTypeTest : public ::testing::Test {};
+using CopiedTypes = ::testing::Types<float, double, float16, bfloat16>;
+TYPED_TEST_SUITE(CopyRowsOfTypeTest, CopiedTypes);
+
+TYPED_TEST(CopyRowsOfTypeTest, SetsAndSums) {
+  Workspace ws;
+  constexpr int kRows = 50, kWidth = 11, kIndices = 600;
+  Longs indices;
+  for (int i = 0; i < kIndices; ++i) indices.push_back(i * i % 47);
+  const auto value = [](int i) { return portable::Narrow<TypeParam>(static_cast<float>(i % 8)); };
+  std::vector<TypeParam> x, row, set, dx, drow;
+  for (int i = 0; i < kRows * kWidth; ++i) x.push_back(value(i));
+  for (int j = 0; j < kWidth; ++j) row.push_back(value(j + 3));
+  for (int j = 0; j < kWidth; ++j) {
+    float sum = 0;
+    for (int r = 0; r < kRows; ++r) {
+      const bool named = std::find(indices.begin(), indices.end(), r) != indices.end();
+      if (named) sum += static_cast<float>((r * kWidth + j) % 8);
+    }
+    drow.push_back(portable::Narrow<TypeParam>(sum));
+  }
+  for (int i = 0; i < kRows * kWidth; ++i) {
+    const bool named = std::find(indices.begin(), indices.end(), i / kWidth) != indices.end();
+    set.push_back(named ? row[i % kWidth] : x[i]);
+    dx.push_back(named ? TypeParam{} : x[i]);
+  }
+  const auto expect = [&ws](const char* name, const std::vector<TypeParam>& expected) {
+    const auto values = FetchValues<TypeParam>(ws, name);
+    ASSERT_EQ(values.size(), expected.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      EXPECT_EQ(portable::Widen(values[i]), portable::Widen(expected[i])) << name << " " << i;
+    }
+  };
+  Feed(&ws, "X", {kRows, kWidth}, x);
+  Feed(&ws, "i", {kIndices}, indices);
+  Feed(&ws, "row", {kWidth}, row);
+  RunOp(&ws, Op("CopyRowsToTensor", {"X", "i", "row"}, {"Y"}));
+  expect("Y", set);
+  RunOp(&ws, Op("CopyRowsToTensorGradient", {"i", "X"}, {"dX", "drow"}));
+  expect("dX", dx);
+  expect("drow", drow);
+  RunOp(&ws, Op("CopyRowsToTensorGradient", {"i", "X"}, {"X", "drow"}));
+  expect("X", dx);
+  expect("drow", drow);
+  Feed<int64_t>(&ws, "i", {2}, {0, -1});
+  ExpectThrows(&ws, Op("CopyRowsToTensorGradient", {"i", "X"}, {"dX", "drow"}),
+               "index -1 at position 1");
+  Feed<int64_t>(&ws, "i", {0}, {});
+  RunOp(&ws, Op("CopyRowsToTensorGradient", {"i", "X"}, {"dX", "drow"}));
+  expect("dX", dx);
+  expect("drow", std::vector<TypeParam>(kWidth));
+}
+
+TEST(CopyRowsToTensorTest, BytesAndText) {
+  Workspace ws;
+  Feed<uint8_t>(&ws, "X", {3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+  Feed<uint8_t>(&ws, "row", {3}, {0, 1, 2});
+  Feed<int32_t>(&ws, "i", {1}, {1});
+  const OperatorDef op = Op("CopyRowsToTensor", {"X", "i", "row"}, {"Y"});
+  RunOp(&ws, op);
+  EXPECT_EQ(FetchValues<uint8_t>(ws, "Y"), (std::vector<uint8_t>{1, 2, 3, 0, 1, 2, 7, 8, 9}));
+  Feed<std::string>(&ws, "X", {2, 1}, {"a", "b"});
+  Feed<std::string>(&ws, "row", {1}, {"c"});
+  RunOp(&ws, op);
+  EXPECT_EQ(FetchValues<std::string>(ws, "Y"), (std::vector<std::string>{"a", "c"}));
 }
 
 TEST(CopyRowsToTensorTest, SetsRows) {

@@ -3,6 +3,7 @@
 // SparseDropoutWithReplacement, BatchBucketize, NGramFromCategorical, Perplexity,
 // FindDuplicateElements, lists of ids, BatchSparseToDense.
 #include <cmath>
+#include <limits>
 
 #include "tests/operators/op_test.h"
 
@@ -80,6 +81,13 @@ TEST(PiecewiseLinearTransformTest, IsConstantOutsideOfItsBounds) {
   const Floats expected{0, -1, 1, -1.5f, 1, 3};
   RunOp(&ws, Op("PiecewiseLinearTransform", {"X"}, {"Y"}, args));
   ExpectTensor(ws, "Y", {3, 2}, expected);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  Feed<float>(&ws, "Z", {2, 2}, {nan, 2, 1, nan});
+  RunOp(&ws, Op("PiecewiseLinearTransform", {"Z"}, {"Y"}, args));
+  const auto with_nan = FetchValues<float>(ws, "Y");
+  EXPECT_TRUE(std::isnan(with_nan[0]) && std::isnan(with_nan[3]));
+  EXPECT_EQ(with_nan[1], -2);
+  EXPECT_EQ(with_nan[2], 2);
   Feed(&ws, "b", {6}, bounds);
   Feed(&ws, "s", {4}, slopes);
   Feed(&ws, "i", {4}, intercepts);
@@ -247,6 +255,10 @@ TEST(BatchBucketizeTest, CountsBoundariesBelow) {
   RunOp(&ws, op);
   EXPECT_EQ(Fetch(ws, "Y").sizes(), (Longs{3, 2}));
   EXPECT_EQ(FetchValues<int32_t>(ws, "Y"), (Ints{0, 0, 1, 1, 0, 2}));
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  Feed<float>(&ws, "X", {1, 3}, {nan, 9, 5.5f});  // below all
+  RunOp(&ws, op);
+  EXPECT_EQ(FetchValues<int32_t>(ws, "Y"), (Ints{1, 0}));
   Feed<float>(&ws, "b", {3}, {5, 2, 1});
   ExpectThrows(&ws, op, "boundaries of feature 1 must be sorted");
   Feed<int32_t>(&ws, "n", {3}, {1, 1, 1});
@@ -376,6 +388,38 @@ TEST(BatchSparseToDenseTest, WritesEntriesAndReadsThem) {
   ExpectThrows(&ws, dense, "index 4 at position 2");
   Feed<int32_t>(&ws, "L", {3}, {2, 0, 2});
   ExpectThrows(&ws, dense, "sum of the lengths");
+}
+
+TEST(BatchSparseToDenseTest, TheLastOfEqualColumnsCounts) {
+  Workspace ws;
+  constexpr int kColumns = 300, kEntries = 400;
+  Floats values = RandomValues(2 * kEntries, 1), dense(3 * kColumns, -1.f), sparse;
+  Ints columns;
+  for (int e = 0; e < 2 * kEntries; ++e) {
+    columns.push_back(e * 7 % 290);
+    dense[(e < kEntries ? 0 : 2 * kColumns) + columns.back()] = values[e];
+  }
+  for (int e = 0; e < 2 * kEntries; ++e) {
+    sparse.push_back(dense[(e < kEntries ? 0 : 2 * kColumns) + columns[e]]);
+  }
+  Feed<int64_t>(&ws, "L", {3}, {kEntries, 0, kEntries});
+  Feed(&ws, "I", {2 * kEntries}, columns);
+  Feed(&ws, "V", {2 * kEntries}, values);
+  const OperatorDef op =
+      Op("BatchSparseToDense", {"L", "I", "V"}, {"D"},
+         {MakeArgument("dense_last_dim", kColumns), MakeArgument("default_value", -1.f)});
+  RunOp(&ws, op);
+  ExpectTensor(ws, "D", {3, kColumns}, dense, 0, 0);
+  RunOp(&ws, Op("BatchDenseToSparse", {"L", "I", "D"}, {"W"}));
+  ExpectTensor(ws, "W", {2 * kEntries}, sparse, 0, 0);
+  Feed<int64_t>(&ws, "L", {3}, {kEntries + 1, -1, kEntries});
+  ExpectThrows(&ws, op, "length 1");
+  columns[5] = -1;
+  Feed(&ws, "I", {2 * kEntries}, columns);
+  Feed<int64_t>(&ws, "L", {3}, {kEntries, 0, kEntries});
+  ExpectThrows(&ws, op, "index -1 at position 5");
+  ExpectThrows(&ws, Op("BatchDenseToSparse", {"L", "I", "D"}, {"W"}), "index -1 at position 5");
+  ExpectThrows(&ws, Op("BatchDenseToSparse", {"L", "L", "V"}, {"W"}), "dense [800]");
 }
 
 TEST(SpaceToBatchTest, TakesBlocksApart) {

@@ -66,5 +66,42 @@ TEST_F(FCPruneTest, PrunesEvery100Runs) {
   ExpectTensor(ws_, "mask", {2, 4}, {0, 1, 1, 0, 0, 1, 1, 0}, 0, 0);
 }
 
+// A mask of more weights than a block has threads.
+TEST_F(FCPruneTest, LargeWeights) {
+  constexpr int kRows = 6, kInputs = 70, kOutputs = 20;
+  FeedRandom(&ws_, "X", {kRows, kInputs}, 1);
+  FeedRandom(&ws_, "W", {kOutputs, kInputs}, 2);
+  FeedRandom(&ws_, "b", {kOutputs}, 3);
+  FeedRandom(&ws_, "dY", {kRows, kOutputs}, 4);
+  std::vector<float> mask(kInputs * kOutputs, 1.f);
+  for (size_t i = 0; i < mask.size(); i += 4) mask[i] = 0;
+  Feed(&ws_, "mask", {kOutputs, kInputs}, mask);
+  FeedRandom(&ws_, "sum", {kOutputs, kInputs}, 5);
+  FeedRandom(&ws_, "seq", {kOutputs, kInputs}, 6);
+  RunOp(&ws_, Forward(true));
+  ExpectTensor(ws_, "rate", {}, {0.75f});
+  const auto x = FetchValues<float>(ws_, "X"), dy = FetchValues<float>(ws_, "dY"),
+             sum = FetchValues<float>(ws_, "sum");
+  std::vector<float> dw(mask.size()), expected(mask.size());
+  for (size_t i = 0; i < mask.size(); ++i) {
+    double slope = 0;
+    for (size_t r = 0; r < kRows; ++r) {
+      slope += double{dy[r * kOutputs + i / kInputs]} * x[r * kInputs + i % kInputs];
+    }
+    dw[i] = mask[i] == 0 ? 0 : static_cast<float>(slope);
+    expected[i] = sum[i] + dw[i];
+  }
+  RunOp(&ws_, Backward());
+  ExpectTensor(ws_, "dW", {kOutputs, kInputs}, dw, 1e-5f, 1e-5f);
+  ExpectTensor(ws_, "sum", {kOutputs, kInputs}, expected, 1e-5f, 1e-5f);
+  Feed<float>(&ws_, "bound", {1}, {0.75f});  // no more than that share is left
+  RunOp(&ws_, Backward());
+  ExpectTensor(ws_, "sum", {kOutputs, kInputs}, expected, 1e-5f, 1e-5f);
+  Feed<float>(&ws_, "bound", {2}, {0, 0});
+  ExpectThrows(&ws_, Backward(), "scalars");
+  Feed<float>(&ws_, "mask", {8}, std::vector<float>(8, 1));
+  ExpectThrows(&ws_, Backward(), "Mask [8]");
+}
+
 }  // namespace
 }  // namespace caffe2::testing

@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 
 #include "caffe2/proto/hsm.pb.h"
@@ -95,6 +96,76 @@ TEST_F(HSoftmaxTest, ImpossibleWordsHaveAFiniteLoss) {
   Feed<float>(&ws_, "b", {5}, {1000, -1000, 0, 0, 0});
   RunOp(&ws_, Forward(Hierarchy()), true);
   EXPECT_NEAR(FetchValues<float>(ws_, "Y")[1], -std::log(1e-20), 1e-3);
+}
+
+// A flat and a deep branch, and samples of more numbers than a block has threads.
+TEST(HSoftmaxSizeTest, LargeNodesAndSamples) {
+  constexpr int kDim = 300, kLeaves = 70, kSamples = 9;
+  HierarchyProto hierarchy;
+  for (int word = 0; word < kLeaves; ++word) {
+    PathProto* path = hierarchy.add_paths();
+    path->set_word_id(word);
+    for (const auto& [index, length, target] :
+         {std::array{0, 2, word % 2}, std::array{2, kLeaves, word}}) {
+      PathNodeProto* node = path->add_path_nodes();
+      node->set_index(index);
+      node->set_length(length);
+      node->set_target(target);
+    }
+  }
+  Workspace ws;
+  FeedRandom(&ws, "X", {kSamples, kDim}, 1, -0.1f, 0.1f);
+  FeedRandom(&ws, "W", {2 + kLeaves, kDim}, 2);
+  FeedRandom(&ws, "b", {2 + kLeaves}, 3);
+  FeedRandom(&ws, "dY", {kSamples}, 4);
+  std::vector<int32_t> labels;
+  for (int s = 0; s < kSamples; ++s) labels.push_back(s * 11 % kLeaves);
+  Feed(&ws, "labels", {kSamples}, labels);
+  const auto x = FetchValues<float>(ws, "X"), w = FetchValues<float>(ws, "W"),
+             b = FetchValues<float>(ws, "b"), dy = FetchValues<float>(ws, "dY");
+  std::vector<double> y(kSamples), dx(x.size()), dw(w.size()), db(b.size());
+  for (int s = 0; s < kSamples; ++s) {
+    for (const auto& [begin, end, target] :
+         {std::array{0, 2, labels[s] % 2}, std::array{2, 2 + kLeaves, 2 + labels[s]}}) {
+      std::vector<double> p(b.size());
+      double sum = 0;
+      for (int r = begin; r < end; ++r) {
+        double logit = b[r];
+        for (int k = 0; k < kDim; ++k) logit += double{x[s * kDim + k]} * w[r * kDim + k];
+        sum += p[r] = std::exp(logit);
+      }
+      y[s] -= std::log(p[target] / sum);
+      for (int r = begin; r < end; ++r) {
+        const double d = (p[r] / sum - (r == target ? 1 : 0)) * dy[s];
+        db[r] += d;
+        for (int k = 0; k < kDim; ++k) {
+          dw[r * kDim + k] += d * x[s * kDim + k];
+          dx[s * kDim + k] += d * w[r * kDim + k];
+        }
+      }
+    }
+  }
+  const auto argument = MakeArgument<std::string>("hierarchy", hierarchy.SerializeAsString());
+  const std::vector<std::string> inputs{"X", "W", "b", "labels"};
+  RunOp(&ws, Op("HSoftmax", inputs, {"Y", "p"}, {argument}), true);
+  ExpectTensor(ws, "Y", {kSamples}, {y.begin(), y.end()}, 1e-4f);
+  RunOp(&ws, Op("HSoftmaxGradient", {"X", "W", "b", "labels", "p", "dY"}, {"dX", "dW", "db"},
+                {argument}));
+  ExpectTensor(ws, "dX", {kSamples, kDim}, {dx.begin(), dx.end()}, 1e-3f, 1e-5f);
+  ExpectTensor(ws, "dW", {2 + kLeaves, kDim}, {dw.begin(), dw.end()}, 1e-3f, 1e-5f);
+  ExpectTensor(ws, "db", {2 + kLeaves}, {db.begin(), db.end()}, 1e-3f, 1e-5f);
+}
+
+TEST_F(HSoftmaxTest, NoSamples) {
+  Feed<float>(&ws_, "X", {0, 3}, {});
+  Feed<int32_t>(&ws_, "labels", {0}, {});
+  RunOp(&ws_, Forward(Hierarchy()), true);
+  EXPECT_EQ(Fetch(ws_, "Y").numel() + Fetch(ws_, "p").numel(), 0);
+  Feed<float>(&ws_, "dY", {0}, {});
+  OperatorDef gradient = Op("HSoftmaxGradient", {"X", "W", "b", "labels", "p", "dY"},
+                            {"dX", "dW", "db"}, {Forward(Hierarchy()).arg(0)});
+  RunOp(&ws_, gradient);
+  ExpectTensor(ws_, "dW", {5, 3}, std::vector<float>(15));
 }
 
 TEST_F(HSoftmaxTest, SearchFindsTheLikeliest) {

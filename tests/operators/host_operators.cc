@@ -46,8 +46,8 @@ constexpr Group kGroups[] = {
      "ReadRandomBatch RemoveDataBlocks ReservoirSampling ResetCursor SortAndShuffle "
      "TrimDataset UnPackRecords"},
     {"it makes ids and features out of records, as part of the input; its outputs are as long "
-     "as the ids say, which the host has to know",
-     "BatchDenseToSparse DenseVectorToIdList FindDuplicateElements GatherByKey GatherRanges "
+     "as the values say, which the host has to know",
+     "DenseVectorToIdList FindDuplicateElements GatherByKey GatherRanges "
      "GatherRangesToDense IndexHash IsMemberOf KeySplit MergeDenseFeatureTensors "
      "MergeDenseFeatureTensorsGradient MergeIdLists MergeMultiListFeatureTensors "
      "MergeMultiListFeatureTensorsGradient MergeMultiMapFeatureTensors "
@@ -56,7 +56,7 @@ constexpr Group kGroups[] = {
      "MergeSingleListFeatureTensorsGradient MergeSingleMapFeatureTensors "
      "MergeSingleMapFeatureTensorsGradient MergeSingleScalarFeatureTensors "
      "MergeSingleScalarFeatureTensorsGradient NGramFromCategorical Partition "
-     "SparseDropoutWithReplacement SparseToDenseMask SplitByLengths Unique"},
+     "SparseDropoutWithReplacement SplitByLengths StumpFuncIndex Unique"},
     {"tables of quantized rows are packed and served from host memory",
      "FloatToFused2BitFakeRowwiseQuantized FloatToFused2BitRowwiseQuantized "
      "FloatToFused4BitFakeRowwiseQuantized FloatToFused4BitRowwiseQuantized "
@@ -108,12 +108,6 @@ constexpr Group kGroups[] = {
      "SegmentIdsToLengths SegmentIdsToRanges"},
     {"it looks for values at which the run must end, which the host has to wait for",
      "Assert EnforceFinite NanCheck"},
-    {"no kernel yet: rarely trained",
-     "BatchBucketize BatchSparseToDense CopyRowsToTensor CopyRowsToTensorGradient "
-     "FCGradient_Prune FC_Prune FC_Sparse Find FlexibleTopK FlexibleTopKGradient HSoftmax "
-     "HSoftmaxGradient LengthsTopK LengthsTopKGradient NumpyTile PiecewiseLinearTransform "
-     "SparseToDenseMaskGradient StumpFunc StumpFuncIndex TT TTSparseLengthsSum "
-     "TTSparseLengthsSumGradient"},
 };
 
 std::map<std::string, std::string> ReadGroups() {
