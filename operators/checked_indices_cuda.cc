@@ -1,6 +1,5 @@
 // Checked indices and lengths on CUDA devices.
 #include "operators/checked_indices.h"
-
 #include "operators/device_integers.h"
 
 namespace caffe2 {
