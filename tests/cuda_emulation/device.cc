@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "caffe2/core/logging.h"
+#include "tests/cuda_emulation/sanitizer.h"
 
 namespace caffe2::cuda::emulation {
 namespace {
@@ -21,7 +22,6 @@ bool IsBackward() {
 }
 
 constexpr int kWarp = 32;
-constexpr size_t kStackBytes = 64 << 10;
 
 // A stack that runs threads of a block, one after another as long as none of them waits; while one
 // waits, another fiber runs those that have not begun. Only the first switch to a fiber is one of
@@ -30,9 +30,10 @@ struct Fiber {
   std::unique_ptr<char[]> stack{new char[kStackBytes]};
   ucontext_t start;
   jmp_buf state;
+  StackEnd end{stack.get(), kStackBytes};
   bool started = false, idle = true;
   dim3 index;  // of the thread that it runs
-  int warp = 0, lane = 0;
+  int thread = 0, warp = 0, lane = 0;
 };
 
 // How many have arrived at a barrier, and how often it has opened.
@@ -66,6 +67,7 @@ class Block {
     thread_ = &thread;
     size_ = size;
     Prepare();
+    threads_.StartBlock(count_);
     while (begun_ < count_) {
       Fiber* fiber = IdleFiber();
       Resume(fiber);
@@ -78,9 +80,15 @@ class Block {
       // Every thread had its turn: somebody must have come further.
       if (progress_ == before) Abandon(name);
     }
+    threads_.EndBlock();
   }
 
-  void Barrier() { Await(&block_gate_); }
+  void Barrier() {
+    const uint64_t barrier = block_gate_.generation;
+    threads_.Arrive(barrier);
+    Await(&block_gate_);
+    threads_.Pass(barrier);
+  }
 
   uint64_t Exchange(uint64_t value, int lane_mask) {
     Fiber* self = running_;
@@ -117,19 +125,36 @@ class Block {
     makecontext(&fiber->start, &Block::Enter, 0);
   }
 
-  // Runs the fiber until its thread waits or all threads have begun. What returns twice is not
-  // inlined.
-  [[gnu::noinline]] void Resume(Fiber* fiber) {
+  // Runs the fiber until its thread waits or all threads have begun.
+  void Resume(Fiber* fiber) {
     running_ = fiber;
     Current().thread_index = fiber->index;
+    BeforeJump(&scheduler_end_, fiber->end);
+    Jump(fiber);
+    AfterJump(scheduler_end_, &fiber->end);
+  }
+  void Yield(Fiber* self) {
+    BeforeJump(&self->end, scheduler_end_);
+    JumpBack(self);
+    AfterJump(self->end, &scheduler_end_);
+  }
+#ifdef CAFFE2_EMULATION_TSAN
+  // It does not bear long jumps between stacks.
+  void Jump(Fiber* fiber) { swapcontext(&scheduler_context_, &fiber->start); }
+  void JumpBack(Fiber* self) { swapcontext(&self->start, &scheduler_context_); }
+  ucontext_t scheduler_context_;
+#else
+  // What returns twice is not inlined.
+  [[gnu::noinline]] void Jump(Fiber* fiber) {
     if (_setjmp(scheduler_) != 0) return;
     if (fiber->started) _longjmp(fiber->state, 1);
     fiber->started = true;
     setcontext(&fiber->start);
   }
-  [[gnu::noinline]] void Yield(Fiber* self) {
+  [[gnu::noinline]] void JumpBack(Fiber* self) {
     if (_setjmp(self->state) == 0) _longjmp(scheduler_, 1);
   }
+#endif
 
   static void Enter();
   [[noreturn]] void RunThreads(Fiber* self) {
@@ -143,11 +168,14 @@ class Block {
   void RunThread(int begun, Fiber* self) {
     const int i = IsBackward() ? count_ - 1 - begun : begun;
     self->idle = false;
+    self->thread = i;
     self->index = dim3(i % size_.x, i / size_.x % size_.y, i / (size_.x * size_.y));
     self->warp = i / kWarp;
     self->lane = i % kWarp;
     Current().thread_index = self->index;
+    threads_.Begin(i);
     (*thread_)();
+    threads_.End();
     ++progress_;
     block_gate_.Leave();
     warps_[self->warp].gate.Leave();
@@ -158,7 +186,10 @@ class Block {
     const uint64_t generation = gate->generation;
     ++progress_;
     gate->Arrive();
+    if (gate->generation != generation) return;
+    threads_.Leave();
     while (gate->generation == generation) Yield(self);
+    threads_.Resume(self->thread);
   }
 
   [[noreturn]] void Abandon(const char* name) {
@@ -175,6 +206,8 @@ class Block {
   std::vector<Warp> warps_;
   Gate block_gate_;
   jmp_buf scheduler_;
+  StackEnd scheduler_end_;
+  BlockThreads threads_;
   Fiber* running_ = nullptr;
   const std::function<void()>* thread_ = nullptr;
   dim3 size_;
@@ -189,6 +222,7 @@ Block& CurrentBlock() {
 
 void Block::Enter() {
   Block& block = CurrentBlock();
+  AfterJump(block.running_->end, &block.scheduler_end_);
   block.RunThreads(block.running_);
 }
 

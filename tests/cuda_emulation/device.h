@@ -3,8 +3,8 @@
 //
 // A launch runs block after block; the threads of a block are coroutines that take turns at
 // barriers and shuffles, in the order of their numbers, or, as blocks, the other way round with
-// CUDA_EMULATION_BACKWARD set: what a missing barrier lets a thread read differs. Races between
-// threads of a warp are not found, and a barrier that not all threads reach is (it throws).
+// CUDA_EMULATION_BACKWARD set: what a missing barrier lets a thread read differs. A barrier that
+// not all threads reach throws. Built with the thread sanitizer it reports races (sanitizer.h).
 #pragma once
 
 #include <cstdint>
@@ -71,9 +71,9 @@ T __shfl_xor_sync(unsigned /*mask*/, T value, int lane_mask) {
 }
 
 inline int atomicCAS(int* address, int expected, int desired) {
-  const int old = *address;
-  if (old == expected) *address = desired;
-  return old;
+  __atomic_compare_exchange_n(address, &expected, desired, /*weak=*/false, __ATOMIC_RELAXED,
+                              __ATOMIC_RELAXED);
+  return expected;
 }
 
 namespace caffe2::cuda {
