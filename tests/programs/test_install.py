@@ -85,6 +85,8 @@ def test_another_project_builds_with_the_package(prefix, tmp_path):
     (tmp_path / "CMakeLists.txt").write_text(CMAKELISTS)
     (tmp_path / "consumer.cc").write_text(SOURCE)
     build = tmp_path / "build"
-    check_output("cmake", "-S", tmp_path, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}")
+    check_output(
+        "cmake", "-G", "Ninja", "-S", tmp_path, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}"
+    )
     check_output("cmake", "--build", build)
     assert check_output(build / "consumer") == "3 elements of 3\n"
