@@ -45,6 +45,8 @@ DEFINE_bool(cuda_graph, false,
             "record a step and start it by one call, as --cuda_graph of trainers");
 DEFINE_bool(side_stream, false,
             "filter gradients on a second stream, as --side_stream of trainers");
+DEFINE_int32(side_work, caffe2::kMostSideWork,
+             "filter gradients that may be under way at a time with --side_stream");
 DEFINE_double(min_seconds, 10, "measured at least this long");
 DEFINE_bool(profile, false, "print milliseconds by operator type");
 DEFINE_int32(table, 0, "print so many lines of the table of operators beside their floors");
@@ -151,8 +153,8 @@ int Run() {
     placed.insert(group.gradients.begin(), group.gradients.end());
     placed.insert(group.copies.begin(), group.copies.end());
   }
+  if (FLAGS_side_stream) UseSideStreams(model.net(), FLAGS_side_work);
   if (FLAGS_memory_plan) benchmark::ShareMemory(*model.net(), placed, &ws, device);
-  if (FLAGS_side_stream) UseSideStreams(model.net());
   if (FLAGS_cuda_graph) model.net()->set_type("cuda_graph");
   NetBase* net = ws.CreateNet(*model.net());
   const auto rates = benchmark::MeasureRates(net, FLAGS_batch, FLAGS_min_seconds);

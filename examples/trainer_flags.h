@@ -25,7 +25,8 @@ DEFINE_int32(num_gpus, 1, "number of GPUs to use if --gpus is not given");
 DEFINE_bool(cuda_graph, false,
             "record the work of an iteration on a GPU once, and start it by one call afterwards");
 DEFINE_bool(side_stream, false,
-            "GPUs form the gradients of filters on a second stream, beside those of images");
+            "GPUs form the gradients of filters on a second stream, beside what follows in the "
+            "backward pass; not yet measured on a GPU");
 DEFINE_bool(use_gpu_transform, true,
             "GPUs mirror, normalise and convert images themselves, instead of the host");
 DEFINE_bool(use_cpu, false, "train on the CPU; --gpus and --num_gpus do not count then");

@@ -2,6 +2,8 @@
 // where it has an engine for them, else in one more.
 #include "operators/conv_op_cuda.h"
 
+#include <optional>
+
 #include "caffe2/cuda/fused_convolution.h"
 
 namespace caffe2 {
@@ -163,7 +165,7 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
     CAFFE_ENFORCE(dy.sizes() == conv_.y_dims(), "dY has shape ", ShapeString(dy.sizes()), ", Y ",
                   ShapeString(conv_.y_dims()));
     Output(0)->ResizeLike(filter);
-    ConvGradientResult<T> d_filter(Output(0), conv_.GradientType(filter), &context_);
+    ConvGradientResult<T> d_filter(Output(0), conv_.GradientType(filter));
     std::optional<BiasGradient<T>> d_bias;
     if (!no_bias_) d_bias.emplace(this, filter);
     if (conv_.empty()) {  // sums over nothing
@@ -174,11 +176,13 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
       if (input_gradient_) InputGradient<T>(x, filter, dy);
       return true;
     }
-    filter_stream_.Run(context_, [&](cuda::Stream stream) {
-      cuda::Convolve(cuda::ConvDirection::kBackwardFilter, conv_.problem(), x.data<T>(), nullptr,
-                     dy.data<T>(), d_filter.data(), context_.device_id(), stream);
-      d_filter.Finish(stream);
-      if (d_bias) d_bias->Launch(conv_.layout(), dy.data<T>(), stream);
+    filter_stream_.Run(context_, *Output(0), [&](cuda::Stream stream) {
+      d_filter.Form(context_.device_id(), stream, [&](T* to) {
+        cuda::Convolve(cuda::ConvDirection::kBackwardFilter, conv_.problem(), x.data<T>(), nullptr,
+                       dy.data<T>(), to, context_.device_id(), stream);
+        return true;
+      });
+      if (d_bias) d_bias->Form(conv_.layout(), dy.data<T>(), context_.device_id(), stream);
       if (input_gradient_) InputGradient<T>(x, filter, dy);
     });
     return true;
@@ -189,15 +193,14 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
   class BiasGradient {
    public:
     BiasGradient(CudaConvGradientOp* op, const Tensor& filter)
-        : result_(Resized(op->Output(1), filter.size(0)), op->conv_.GradientType(filter),
-                  &op->context_),
-          scratch_(op->context_.device()) {
-      scratch_.Resize(BatchNormScratch(op->conv_.layout()));
-      scratch_.mutable_data<float>();
-    }
-    void Launch(const ChannelLayout& layout, const T* dy, cuda::Stream stream) {
-      LaunchChannelSums(layout, dy, scratch_.mutable_data<float>(), result_.data(), stream);
-      result_.Finish(stream);
+        : result_(Resized(op->Output(1), filter.size(0)), op->conv_.GradientType(filter)) {}
+    void Form(const ChannelLayout& layout, const T* dy, int device, cuda::Stream stream) {
+      const auto nbytes = static_cast<int64_t>(BatchNormScratch(layout) * sizeof(float));
+      const cuda::Scratch sums(nbytes, device, stream, "sums for a bias");
+      result_.Form(device, stream, [&](T* to) {
+        LaunchChannelSums(layout, dy, static_cast<float*>(sums.get()), to, stream);
+        return true;
+      });
     }
 
    private:
@@ -206,7 +209,6 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
       return output;
     }
     ConvGradientResult<T> result_;
-    Tensor scratch_;
   };
 
   template <typename T>

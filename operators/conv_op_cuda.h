@@ -2,11 +2,11 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <vector>
 
 #include "caffe2/cuda/context_cuda.h"
 #include "caffe2/cuda/convolution.h"
+#include "caffe2/cuda/scratch.h"
 #include "caffe2/cuda/side_stream.h"
 #include "operators/channel_kernels.h"
 #include "operators/conv_op.h"
@@ -62,47 +62,50 @@ const T* As(const Tensor& tensor, Tensor* copy, CUDAContext* context) {
   return converted;
 }
 
-// Where a gradient is formed as T: in the output itself, which is of `type`, or in a tensor that is
-// then converted into it. The output has its shape already; the memory is there when this is made.
+// A gradient that is formed as T: in the output itself, which is of `type`, or in other memory,
+// from which it is then converted. The output has its shape already; its memory is there when this
+// is made.
 template <typename T>
 class ConvGradientResult {
  public:
-  ConvGradientResult(Tensor* output, TypeMeta type, CUDAContext* context)
-      : output_(output), apart_(context->device()) {
+  ConvGradientResult(Tensor* output, TypeMeta type) : output_(output) {
     output->raw_mutable_data(type);
-    if (output->IsType<T>()) return;
-    apart_.ResizeLike(*output);
-    apart_.mutable_data<T>();
   }
 
-  T* data() { return (output_->IsType<T>() ? output_ : &apart_)->template mutable_data<T>(); }
-  // When data() is filled, in this stream.
-  void Finish(cuda::Stream stream) {
-    if (output_->IsType<T>()) return;
-    LaunchConvert(output_->numel(), kNumberOf<T>, data(), Number::kFloat,
+  // form(T*), which puts it there in this stream of the device. Returns what form returns; after
+  // false there is no result.
+  template <typename F>
+  bool Form(int device, cuda::Stream stream, const F& form) {
+    if (output_->IsType<T>()) return form(output_->mutable_data<T>());
+    const auto nbytes = static_cast<int64_t>(output_->numel() * sizeof(T));
+    const cuda::Scratch apart(nbytes, device, stream, "memory for a gradient");
+    if (!form(static_cast<T*>(apart.get()))) return false;
+    LaunchConvert(output_->numel(), kNumberOf<T>, apart.get(), Number::kFloat,
                   output_->mutable_data<float>(), stream);
+    return true;
   }
 
  private:
   Tensor* output_;
-  Tensor apart_;
 };
 
-// The second stream of an operator with the argument side_stream, for the filter's gradient.
+// Where an operator forms the filter's gradient: with the argument side_stream beside the rest, as
+// side work that JoinSideStream ends (caffe2/cuda/side_stream.h).
 class FilterGradientStream {
  public:
-  explicit FilterGradientStream(const OperatorDef& def) {
-    if (!ArgumentHelper(def).GetSingleArgument<bool>("side_stream", false)) return;
-    side_.emplace(ToDevice(def.device_option()).id);
-  }
+  explicit FilterGradientStream(const OperatorDef& def)
+      : aside_(ArgumentHelper(def).GetSingleArgument<bool>("side_stream", false)) {}
+
   // body(stream), which puts the filter's gradient into this stream and all else into the
   // context's.
-  void Run(const CUDAContext& context, const std::function<void(cuda::Stream)>& body) {
-    side_ ? side_->Run(body) : body(context.stream());
+  void Run(const CUDAContext& context, const Tensor& filter_gradient,
+           const std::function<void(cuda::Stream)>& body) const {
+    if (!aside_) return body(context.stream());
+    cuda::ForkSideWork(context.device_id(), filter_gradient.raw_data(), body);
   }
 
  private:
-  std::optional<cuda::SideStream> side_;
+  const bool aside_;
 };
 
 }  // namespace caffe2

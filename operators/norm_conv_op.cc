@@ -1,5 +1,7 @@
 #include "operators/norm_conv_op.h"
 
+#include <algorithm>
+
 #include "operators/conv_op.h"
 #include "operators/spatial_bn_kernels.h"
 
@@ -31,7 +33,12 @@ void OperatorParts::Add(const std::string& type, const std::vector<std::string>&
   part.clear_output();
   for (const std::string& input : inputs) part.add_input(input);
   for (const std::string& output : outputs) part.add_output(output);
-  for (const Argument& argument : more) *part.add_arg() = argument;
+  for (const Argument& argument : more) {
+    auto* own = part.mutable_arg();
+    const auto replaced = [&argument](const Argument& a) { return a.name() == argument.name(); };
+    own->erase(std::remove_if(own->begin(), own->end(), replaced), own->end());
+    *own->Add() = argument;
+  }
   parts_.push_back(CreateOperator(part, &workspace_));
 }
 
@@ -204,7 +211,8 @@ void DescribeGradient(OpSchema& schema) {
       .Arg("group", "As in the forward operator.")
       .FillUsing(DescribeConvAlgorithm)
       .Arg("float_gradients", "(bool, default false) As of ConvGradient.")
-      .Arg("side_stream", "(bool, default false) As of ConvGradient.")
+      .Arg("side_stream",
+           "(bool, default false) As of ConvGradient; N, where it is there, stands for X.")
       .TensorInferenceFunction(InferGradient<kPrologue>)
       .FillUsing(DescribeImages<kPrologue>)
       .Input(kFilter, "filter", "The forward operator's filter.")

@@ -75,7 +75,7 @@ class OperatorParts {
     return BlobGetMutableTensor(workspace_.CreateLocalBlob(name), ToDevice(def_.device_option()));
   }
   bool empty() const { return parts_.empty(); }
-  // An operator with the arguments of the whole, and more.
+  // An operator with the arguments of the whole and more, which replace those of the same name.
   void Add(const std::string& type, const std::vector<std::string>& inputs,
            const std::vector<std::string>& outputs, const std::vector<Argument>& more = {});
   // Starts them one after another.
@@ -216,9 +216,12 @@ class NormConvStatsGradientOp final : public NormConvBase<Context, kPrologue> {
   void AddParts() {
     const OperatorDef& def = debug_def();
     if (!kSum) parts_.Own(kNormedPart);
+    std::vector<Argument> more = {MakeArgument<int>("no_bias", 1)};
+    // Nothing may go on with a tensor that goes with the operator.
+    if (!kSum) more.push_back(MakeArgument("side_stream", false));
     parts_.Add("ConvGradient",
                {kSum ? def.input(kRead) : kNormedPart, def.input(kFilter), def.input(kDY)},
-               {def.output(0), kNormedGradientPart}, {MakeArgument<int>("no_bias", 1)});
+               {def.output(0), kNormedGradientPart}, more);
     if (HasAnother()) {
       parts_.Add("Sum", {kNormedGradientPart, def.input(kRead + 1)}, {kNormedGradientPart});
     }

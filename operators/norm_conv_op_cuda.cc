@@ -5,12 +5,23 @@
 #include "operators/norm_conv_op.h"
 
 namespace caffe2 {
+namespace {
+
+// Factors and shifts of norms in an image's type.
+struct NormCopies {
+  explicit NormCopies(const Device& device) : x(device), z(device) {}
+  Tensor x, z;
+};
+
+}  // namespace
 
 template <>
 struct NormConvDevice<CUDAContext>::State {
   PreparedConv conv;
   FilterGradientStream filter_stream;
   StorageOrder order;
+  // Read by work that goes on after the operator: kept, and written again when that is long joined.
+  NormCopies gradient_norms;
 
   ChannelLayout LayoutOf(const Tensor& x) const {
     const ImageShape shape = ImageShape::FromDims(x.sizes(), order);
@@ -21,7 +32,8 @@ struct NormConvDevice<CUDAContext>::State {
 template <>
 NormConvDevice<CUDAContext>::NormConvDevice(const OperatorDef& def)
     : state_(new State{PreparedConv(def), FilterGradientStream(def),
-                       ReadStorageOrder(ArgumentHelper(def))}) {}
+                       ReadStorageOrder(ArgumentHelper(def)),
+                       NormCopies(ToDevice(def.device_option()))}) {}
 
 namespace {
 
@@ -66,10 +78,6 @@ cuda::ChannelNorms NormsOf(const Tensor& norm, int64_t channels, Tensor* copy,
 }
 
 // What is normalized before a convolution; factors and shifts lie in the copies.
-struct NormCopies {
-  explicit NormCopies(const CUDAContext& context) : x(context.device()), z(context.device()) {}
-  Tensor x, z;
-};
 template <typename T>
 cuda::NormedInput NormedBy(const NormedImage& image, int64_t channels, NormCopies* copies,
                            CUDAContext* context) {
@@ -145,7 +153,7 @@ bool NormConvDevice<CUDAContext>::Forward(const NormedImage& image, const Tensor
   const int64_t filters = conv.layout().channels;
   float *sum = Resize(filters, sums), *square_sum = Resize(filters, square_sums);
   Tensor filter_copy(context->device());
-  NormCopies copies(*context);
+  NormCopies copies(context->device());
   return WithTypeOf(image.x, [&]<typename T>(const T*) {
     cuda::NormedInput by;
     if (image.norm != nullptr) by = NormedBy<T>(image, conv.problem().x[1], &copies, context);
@@ -171,33 +179,35 @@ bool NormConvDevice<CUDAContext>::Backward(const NormedImage& image, const Tenso
   to.g->ResizeLike(image.x);
   to.dfilter->ResizeLike(filter);
   Tensor filter_copy(context->device()), scratch(context->device()), z_scratch(context->device());
-  NormCopies copies(*context);
   return WithTypeOf(image.x, [&]<typename T>(const T*) {
-    const cuda::NormedInput by = NormedBy<T>(image, channels, &copies, context);
+    const cuda::NormedInput by = NormedBy<T>(image, channels, &state_->gradient_norms, context);
     cuda::NormedInputGradient gradient;
     if (also != nullptr) gradient.also = also->data<T>();
     gradient.g = to.g->mutable_data<T>();
     gradient.sums = SumsIn(to.dnorm, channels, &scratch);
     if (to.dz_norm != nullptr) gradient.z_sums = SumsIn(to.dz_norm, channels, &z_scratch);
-    ConvGradientResult<T> d_filter(to.dfilter, conv.GradientType(filter), context);
+    ConvGradientResult<T> d_filter(to.dfilter, conv.GradientType(filter));
     const int device = context->device_id();
     bool done = true;
-    state_->filter_stream.Run(*context, [&](cuda::Stream stream) {
+    state_->filter_stream.Run(*context, *to.dfilter, [&](cuda::Stream stream) {
       if (normed == nullptr) {
-        done = cuda::ConvolveNormedBackwardFilter(conv.problem(), by, image.x.data<T>(),
-                                                  dy.data<T>(), d_filter.data(), device, stream);
+        done = d_filter.Form(device, stream, [&](T* result) {
+          return cuda::ConvolveNormedBackwardFilter(conv.problem(), by, image.x.data<T>(),
+                                                    dy.data<T>(), result, device, stream);
+        });
       }
       done = done &&
              cuda::ConvolveNormedBackwardData(conv.problem(), by, image.x.data<T>(),
                                               As<T>(filter, &filter_copy, context), dy.data<T>(),
                                               gradient, device, context->stream());
-      if (!done) return;
-      if (normed != nullptr) {
+      if (!done || normed == nullptr) return;
+      d_filter.Form(device, stream, [&](T* result) {
         cuda::Convolve(cuda::ConvDirection::kBackwardFilter, conv.problem(), normed->data<T>(),
-                       nullptr, dy.data<T>(), d_filter.data(), device, stream);
-      }
-      d_filter.Finish(stream);
+                       nullptr, dy.data<T>(), result, device, stream);
+        return true;
+      });
     });
+    if (!done) cuda::JoinSideWork(device, to.dfilter->raw_data());  // the parts write it, too
     return done;
   });
 }

@@ -100,7 +100,7 @@ struct TrainOptions {
   // is read and decoded on the host.
   std::vector<Device> devices = {Device{}};
   bool cuda_graph = false;   // GPUs: iterations after the third start recorded work
-  bool side_stream = false;  // GPUs: filter gradients beside input gradients
+  bool side_stream = false;  // GPUs: filter gradients beside the rest of the backward pass
 
   // Iterations of one epoch, at least 1 after Validate().
   int64_t EpochIterations() const {

@@ -1,6 +1,7 @@
 #include "caffe2/core/net.h"
 
 #include <algorithm>
+#include <exception>
 #include <set>
 #include <unordered_set>
 
@@ -59,6 +60,15 @@ void CheckInputs(const NetDef& net, const Workspace& ws) {
   }
 }
 
+// Nothing that was started may go on with memory that the caller now frees or fills.
+void FinishFailedRun(const std::vector<std::unique_ptr<OperatorBase>>& operators) {
+  try {
+    FinishOperators(operators);
+  } catch (const std::exception& error) {
+    LOG(ERROR) << "after a run that failed: " << error.what();
+  }
+}
+
 }  // namespace
 
 NetBase::NetBase(const std::shared_ptr<const NetDef>& net_def, Workspace* ws)
@@ -108,6 +118,7 @@ NetBase::ObservedRun::ObservedRun(const NetBase* net) : net_(net) {
 
 NetBase::ObservedRun::~ObservedRun() {
   for (const auto& observer : net_->observers_) observer->NetStops();
+  if (std::uncaught_exceptions() > 0) FinishFailedRun(net_->operators_);
 }
 
 bool NetBase::RunObserved(size_t i) {

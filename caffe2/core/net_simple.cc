@@ -21,6 +21,7 @@ class SimpleNet final : public NetBase {
           throw Error("stopped on request");
         if (!(observe ? RunObserved(i) : StartOperator(op.get()))) {
           LOG(ERROR) << "an operator reported failure (" << DescribeOperator(i) << ")";
+          FinishNet(*this);
           return false;
         }
         ++i;

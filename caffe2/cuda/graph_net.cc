@@ -16,6 +16,7 @@
 #include "caffe2/core/workspace.h"
 #include "caffe2/cuda/graph.h"
 #include "caffe2/cuda/host_values.h"
+#include "caffe2/cuda/side_stream.h"
 
 namespace caffe2 {
 namespace {
@@ -65,22 +66,9 @@ class CudaGraphNet final : public NetBase {
 
   bool Run() override {
     const ObservedRun observed(this);
-    if (runs_ < kWarmUpRuns) {
-      ++runs_;
-      if (!RunOneByOne(0)) return false;
-    } else if (NumObservers() != 0) {
-      EnforceGraphsAreNotShared("the net is observed");
-      segments_.clear();  // memory that operators keep may move unseen
-      if (!RunOneByOne(0)) return false;
-      AgreeToRecordNone();
-    } else if (segments_.empty()) {
-      if (!RunOneByOne(0)) return false;
-      Record();
-    } else if (!RunSegments()) {
-      return false;
-    }
+    const bool ok = RunAll();
     FinishNet(*this);
-    return true;
+    return ok;
   }
 
  private:
@@ -92,6 +80,24 @@ class CudaGraphNet final : public NetBase {
     std::vector<Operand> operands;
     std::vector<cuda::RecordableCollective*> collectives;
   };
+
+  bool RunAll() {
+    if (runs_ < kWarmUpRuns) {
+      ++runs_;
+      return RunOneByOne(0);
+    }
+    if (NumObservers() != 0) {
+      EnforceGraphsAreNotShared("the net is observed");
+      segments_.clear();  // memory that operators keep may move unseen
+      if (!RunOneByOne(0)) return false;
+      AgreeToRecordNone();
+      return true;
+    }
+    if (!segments_.empty()) return RunSegments();
+    if (!RunOneByOne(0)) return false;
+    Record();
+    return true;
+  }
 
   bool RunOneByOne(size_t begin) {
     for (size_t k = begin; k < order_.size(); ++k) {
@@ -130,10 +136,16 @@ class CudaGraphNet final : public NetBase {
     return true;
   }
 
-  static void Launch(const Segment& segment) {
+  void Launch(const Segment& segment) const {
+    // Of operators in front of it; those of the graph that join it found nothing to record.
+    cuda::JoinAllSideWork(DeviceOf(segment));
     for (cuda::RecordableCollective* collective : segment.collectives) collective->BeginRecorded();
     segment.graph->Launch();
     for (cuda::RecordableCollective* collective : segment.collectives) collective->AwaitRecorded();
+  }
+
+  int DeviceOf(const Segment& segment) const {
+    return operators_[order_[segment.begin]]->device_option().device_id();
   }
 
   // Throws if other shards rely on collectives of the graphs.
@@ -280,12 +292,14 @@ class CudaGraphNet final : public NetBase {
   bool TryToRecord(Segment* segment) {
     size_t k = segment->begin;
     const std::vector<uint64_t> random = RandomState();
-    const int device = operators_[order_[k]]->device_option().device_id();
+    const int device = DeviceOf(*segment);
     segment->values = std::make_unique<cuda::HostValues>(device);
     try {
       const cuda::HostValuesScope scope(segment->values.get());
+      const cuda::RecordedSideWork side_work;
       segment->graph = std::make_unique<cuda::Graph>(device, [&] {
         for (; k < segment->end; ++k) RecordOne(order_[k], *segment->values);
+        cuda::JoinAllSideWork(device);  // a graph ends as one
       });
     } catch (const OutOfMemoryError&) {
       // Says nothing about the operators: the next run records again.

@@ -12,6 +12,7 @@
 #include "caffe2/core/logging.h"
 #include "caffe2/cuda/graph.h"
 #include "caffe2/cuda/kernel_reports.h"
+#include "caffe2/cuda/side_stream.h"
 #include "caffe2/cuda/stream_memory.h"
 
 namespace caffe2::cuda {
@@ -82,6 +83,16 @@ struct DeviceState {
 // first guard sets: going back to device 0 would start a context there.
 thread_local int current_device = -1;
 
+// Of the current device. The side stream gives way to all others.
+cudaStream_t MakeStream(int stream_id) {
+  int least = 0, greatest = 0;
+  CHECK_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  cudaStream_t stream = nullptr;
+  CHECK_CUDA(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking,
+                                          stream_id == kSideStream ? least : greatest));
+  return stream;
+}
+
 // Lets kernels and copies of the other devices reach the memory of the pool where the hardware can.
 void ShareWithPeers(cudaMemPool_t pool, int device) {
   for (int peer = 0; peer < Devices().count; ++peer) {
@@ -103,7 +114,7 @@ std::unique_ptr<DeviceState> MakeState(int device) {
   CHECK_CUDA(cudaGetDeviceProperties(&properties, device));
   state->properties = {properties.name, properties.multiProcessorCount, properties.totalGlobalMem};
   const DeviceGuard guard(device);
-  CHECK_CUDA(cudaStreamCreateWithFlags(&state->compute, cudaStreamNonBlocking));
+  state->compute = MakeStream(kComputeStream);
   state->streams[kComputeStream] = state->compute;
   CHECK_CUDA(cudaDeviceGetDefaultMemPool(&state->pool, device));
   uint64_t keep_all = UINT64_MAX;
@@ -224,7 +235,7 @@ cudaStream_t StreamOf(Streams* streams, int device, int stream_id) {
   cudaStream_t& stream = (*streams)[stream_id];
   if (stream == nullptr) {
     const DeviceGuard guard(device);
-    CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    stream = MakeStream(stream_id);
   }
   return stream;
 }

@@ -1,22 +1,79 @@
 #include "caffe2/cuda/side_stream.h"
 
-#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
 
 namespace caffe2::cuda {
+namespace {
 
-void SideStream::Run(const std::function<void(Stream side)>& body) {
-  const Stream compute = GetStream(device_, kComputeStream), side = GetStream(device_, kSideStream);
-  forked_.Record(compute);
-  forked_.Delay(side);
-  std::exception_ptr error;
+// Work that is not joined, by its result: the event behind it.
+using OpenWork = std::map<const void*, std::unique_ptr<Event>>;
+
+// What the threads have forked on one device. They share its streams: who joins the work of
+// another one has it joined for both.
+struct DeviceWork {
+  std::mutex mutex;
+  OpenWork open;
+};
+DeviceWork& WorkOf(int device) {
+  static std::mutex mutex;
+  static auto* works = new std::map<int, DeviceWork>;
+  std::lock_guard<std::mutex> lock(mutex);
+  return (*works)[device];
+}
+
+// A recording has streams of its own, and so work of its own.
+thread_local std::optional<OpenWork> recorded;
+
+// Calls f(open work), of the thread's recording or else of the device. Under the lock, as work that
+// is not listed must be in front of what the compute stream gets.
+template <typename F>
+void WithOpenWork(int device, const F& f) {
+  if (recorded) return f(&*recorded);
+  DeviceWork& work = WorkOf(device);
+  std::lock_guard<std::mutex> lock(work.mutex);
+  f(&work.open);
+}
+
+}  // namespace
+
+void ForkSideWork(int device, const void* result, const std::function<void(Stream side)>& body) {
+  const Stream compute = GetStream(device, kComputeStream), side = GetStream(device, kSideStream);
+  Event forked(device);
+  forked.Record(compute);
+  forked.Delay(side);
+  auto done = std::make_unique<Event>(device);
   try {
     body(side);
   } catch (...) {
-    error = std::current_exception();  // memory is given back as it goes on: the join comes first
+    done->Record(side);
+    done->Delay(compute);
+    throw;
   }
-  joined_.Record(side);
-  joined_.Delay(compute);
-  if (error != nullptr) std::rethrow_exception(error);
+  done->Record(side);
+  WithOpenWork(device, [&](OpenWork* open) { (*open)[result] = std::move(done); });
 }
+
+void JoinSideWork(int device, const void* result) {
+  WithOpenWork(device, [&](OpenWork* open) {
+    const auto work = open->find(result);
+    if (work == open->end()) return;
+    work->second->Delay(GetStream(device, kComputeStream));
+    open->erase(work);
+  });
+}
+
+void JoinAllSideWork(int device) {
+  WithOpenWork(device, [device](OpenWork* open) {
+    for (const auto& [result, done] : *open) done->Delay(GetStream(device, kComputeStream));
+    open->clear();
+  });
+}
+
+RecordedSideWork::RecordedSideWork() { recorded.emplace(); }
+RecordedSideWork::~RecordedSideWork() { recorded.reset(); }
 
 }  // namespace caffe2::cuda

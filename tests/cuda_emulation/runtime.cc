@@ -28,11 +28,24 @@
 #include "tests/cuda_emulation/device.h"
 #include "tests/cuda_emulation/lazy_queue.h"
 
+namespace caffe2::cuda {
+// The side stream of a graph.
+struct SideBranch {
+  std::recursive_mutex turn;
+  emulation::LazyQueue queue{&turn};
+};
+}  // namespace caffe2::cuda
+
 // A mark in the work of a lazy stream; in that of other streams everything is done.
 struct CUevent_st {
   int device = 0;
   caffe2::cuda::emulation::LazyQueue* queue = nullptr;
   uint64_t position = 0;
+  // Of a side stream that is recorded: the position, which each launch of the graph finds anew, and
+  // how much the recording had put there.
+  std::shared_ptr<caffe2::cuda::SideBranch> branch;
+  std::shared_ptr<uint64_t> launched_position;
+  size_t recorded = 0;
 };
 
 namespace caffe2::cuda {
@@ -79,6 +92,8 @@ struct Recording {
   std::vector<void*> idle;  // given back meanwhile
   std::set<void*> in_use;
   std::vector<std::pair<void*, int>> from_before;
+  std::shared_ptr<SideBranch> side = std::make_shared<SideBranch>();
+  size_t on_side = 0, joined = 0;  // how much is put there, and how much of it waited for
 };
 thread_local Recording* recording = nullptr;
 
@@ -134,13 +149,20 @@ void Synchronize(Stream stream) {
   if (LazyQueue* queue = QueueOf(stream)) queue->RunUntil(queue->End());
 }
 
-Event::Event(int device) : event_(new CUevent_st{device}) {}
+Event::Event(int device) : event_(new CUevent_st) { event_->device = device; }
 Event::~Event() { delete event_; }
 void Event::Record(Stream stream) {
   CAFFE_ENFORCE_EQ(DeviceOf(stream), event_->device,
                    "an event of another device than the stream's");
   event_->queue = QueueOf(stream);
   if (event_->queue != nullptr) event_->position = event_->queue->End();
+  event_->branch = recording != nullptr && IsSide(stream) ? recording->side : nullptr;
+  if (event_->branch == nullptr) return;
+  event_->launched_position = std::make_shared<uint64_t>(0);
+  event_->recorded = recording->on_side;
+  recording->work.push_back({[branch = event_->branch, position = event_->launched_position] {
+    *position = branch->queue.End();
+  }});
 }
 bool Event::Done() const {
   CheckNotRecording("asking for an event");
@@ -155,11 +177,22 @@ void Event::Synchronize() const {
 void Event::Delay(Stream waiting) const {
   LazyQueue* queue = event_->queue;
   if (queue == nullptr || queue == QueueOf(waiting)) return;
+  if (queue == QueueOf(GetStream(event_->device, kSideStream)) &&
+      event_->branch != (recording != nullptr ? recording->side : nullptr)) {
+    throw Error("a CUDA graph cannot wait for work that is not in it, nor the other way round");
+  }
   if (recording != nullptr) {
     // What is recorded gets its place in the queue when the graph is launched, itself in the queue
     // of the compute stream.
     if (queue == QueueOf(GetStream(event_->device, kComputeStream))) return;
-    recording->work.push_back({[queue] { queue->RunUntil(queue->End()); }});
+    if (event_->branch == nullptr) {
+      recording->work.push_back({[queue] { queue->RunUntil(queue->End()); }});
+      return;
+    }
+    recording->joined = std::max(recording->joined, event_->recorded);
+    recording->work.push_back({[branch = event_->branch, position = event_->launched_position] {
+      branch->queue.RunUntil(*position);
+    }});
   } else if (IsAsync()) {
     QueueOf(waiting)->Put({[] {},
                            [queue, position = event_->position] {
@@ -189,7 +222,9 @@ void Perform(Stream stream, std::function<void()> work) {
     return queue->Put({std::move(work)});
   }
   if (stream == nullptr || !IsSide(stream)) return recording->work.push_back({std::move(work)});
-  recording->work.push_back({[queue, later = std::move(work)] { queue->Put({later}); }});
+  ++recording->on_side;
+  recording->work.push_back(
+      {[branch = recording->side, later = std::move(work)] { branch->queue.Put({later}); }});
 }
 void PerformWhen(Stream stream, std::function<bool()> ready) {
   Work wait{[] {}, std::move(ready)};
@@ -236,7 +271,7 @@ void GiveBack(Stream stream, void* data, int device) {
     pool.blocks.erase(found);
     std::free(data);
   };
-  LazyQueue* queue = IsAsync() ? QueueOf(stream) : nullptr;
+  LazyQueue* queue = QueueOf(stream);
   if (queue == nullptr) return release();
   queue->Put({release});
 }
@@ -258,7 +293,6 @@ void Free(void* data, int device) {
 
 void* AllocateOn(Stream /*stream*/, size_t nbytes, int device) { return Allocate(nbytes, device); }
 void FreeOn(Stream stream, void* data, int device) {
-  if (!IsRecorded(stream) && !IsAsync()) Synchronize(stream);
   if (!IsGivenBackToRecording(data, device)) GiveBack(stream, data, device);
 }
 
@@ -390,6 +424,9 @@ Graph::Graph(int device, const std::function<void()>& body) : state_(std::make_u
   recording = nullptr;
   for (const auto& [data, owner] : state_->memory->from_before) Free(data, owner);
   if (error != nullptr) std::rethrow_exception(error);
+  if (state_->memory->joined < state_->memory->on_side) {
+    throw Error("a branch of a CUDA graph is not joined");
+  }
   CAFFE_ENFORCE(state_->memory->in_use.empty(),
                 "memory that outlives it was allocated while a CUDA graph was recorded");
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "caffe2/cuda/stream.h"
+
 namespace caffe2::cuda::fake {
 
 // What was asked of the library that would do harm without an error: memory that a graph would
@@ -14,5 +16,7 @@ std::vector<std::string> TakeViolations();
 int LiveBlocks();
 // Allocations of more bytes fail.
 void LimitMemory(size_t bytes);
+// As the library counts: what is less goes first.
+int PriorityOf(Stream stream);
 
 }  // namespace caffe2::cuda::fake

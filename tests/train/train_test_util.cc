@@ -1,5 +1,6 @@
 #include "tests/train/train_test_util.h"
 
+#include "caffe2/core/device_backend.h"
 #include "caffe2/core/random.h"
 #include "caffe2/proto/caffe_datum.pb.h"
 #include "caffe2/utils/crc32.h"
@@ -55,7 +56,8 @@ std::string StateDigest(Trainer* trainer) {
   for (const std::string& name : nets.computed_params) blobs.push_back(nets.scope + name);
   uint32_t crc = 0;
   for (const std::string& name : blobs) {
-    const Tensor& tensor = trainer->workspace()->GetBlob(name)->Get<Tensor>();
+    Tensor copy(CPU);
+    const Tensor& tensor = OnHost(trainer->workspace()->GetBlob(name)->Get<Tensor>(), &copy);
     crc = Crc32(tensor.raw_data(), tensor.nbytes(), crc);
   }
   return MakeString(std::hex, crc);

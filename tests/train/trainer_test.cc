@@ -501,6 +501,74 @@ TEST_F(DeviceTrainerTest, HalfGradientsLearnNearlyTheSame) {
   EXPECT_NE(losses[1].back(), losses[0].back());
 }
 
+// Filter gradients on a second stream.
+class DeviceSideStreamTest : public DeviceTrainerTest {
+ protected:
+  struct Way {
+    const char *network, *dtype, *order, *fuse_conv;
+    bool half_gradients, cuda_graph;
+    int devices, shards;
+    bool use_nccl;
+  };
+
+  void SetUp() override {
+    DeviceTrainerTest::SetUp();
+    options_.model.base_learning_rate = 3e-3f;
+    options_.data.test_data.clear();
+  }
+
+  // Trains with and without.
+  void ExpectSameBits(const Way& way) {
+    SCOPED_TRACE(MakeString(way.network, " ", way.dtype, " ", way.fuse_conv));
+    if (NumDevices(CUDA) < 2 && (way.devices > 1 || way.use_nccl)) {
+      GTEST_SKIP() << "two devices are needed";
+    }
+    const size_t iterations = way.cuda_graph ? 4 : 2;  // the fourth starts what the third recorded
+    options_.schedule.max_iterations = static_cast<int64_t>(iterations);
+    options_.schedule.batch_size = way.devices;
+    options_.model.network = way.network;
+    options_.model.dtype = way.dtype;
+    options_.model.order = way.order;
+    options_.model.fuse_conv = way.fuse_conv;
+    options_.model.half_gradients = way.half_gradients;
+    options_.cuda_graph = way.cuda_graph;
+    if (way.devices > 1) options_.devices.push_back({CUDA, LastDevice()});
+    options_.shards.use_nccl = way.use_nccl;
+    adjust_ = [&way](TrainOptions* own) {
+      if (way.use_nccl) own->devices = {{CUDA, own->shards.shard_id == 0 ? 0 : LastDevice()}};
+    };
+    std::vector<ShardResult> results[2];
+    for (const bool aside : {false, true}) {
+      options_.side_stream = aside;
+      results[aside] = Run(options_, way.shards);
+    }
+    for (size_t shard = 0; shard < results[0].size(); ++shard) {
+      EXPECT_EQ(results[0][shard].log->iterations.size(), iterations);
+      EXPECT_NE(results[0][shard].state, "");
+      EXPECT_EQ(results[1][shard].state, results[0][shard].state) << "shard " << shard;
+    }
+  }
+};
+
+TEST_F(DeviceSideStreamTest, KeepsTheBits) {
+  ExpectSameBits({"resnet20_cifar", "float16", "NHWC", "prologue", true, false, 1, 1, false});
+  ExpectSameBits({"resnet20_cifar", "bfloat16", "NHWC", "stats", false, false, 1, 1, false});
+  ExpectSameBits({"lenet", "float", "NCHW", "none", false, true, 1, 1, false});
+}
+TEST_F(DeviceSideStreamTest, KeepsTheBitsOfRecordedBlocks) {
+  ExpectSameBits({"resnet20_cifar", "float16", "NHWC", "residual", true, true, 1, 1, false});
+}
+TEST_F(DeviceSideStreamTest, KeepsTheBitsOnTwoDevices) {
+  ExpectSameBits({"resnet20_cifar", "float16", "NHWC", "prologue", false, true, 2, 1, false});
+}
+// Buckets leave while the backward pass goes on.
+TEST_F(DeviceSideStreamTest, KeepsTheBitsOfShards) {
+  ExpectSameBits({"resnet20_cifar", "float16", "NHWC", "prologue", true, false, 1, 2, false});
+}
+TEST_F(DeviceSideStreamTest, KeepsTheBitsOfShardsOfNccl) {
+  ExpectSameBits({"resnet20_cifar", "float16", "NHWC", "stats", false, true, 1, 2, true});
+}
+
 // What shard 0 finds faster, all of them run.
 TEST_F(DeviceTrainerTest, ShardsTakeTheFormsThatTheFirstMeasured) {
   setenv("CAFFE2_CUDA_PLAN_CACHE", directory_.Path("").c_str(), 1);
