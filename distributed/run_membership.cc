@@ -18,7 +18,8 @@ constexpr milliseconds kProgressEvery{5000}, kCheckMembersEvery{1000};
 // A living shard's heartbeat stays unchanged no longer than three beats; nor, on a machine that is
 // overloaded, than this.
 constexpr milliseconds kShortestSilence{1500};
-constexpr milliseconds kEndWait{2000};    // for a store that does not answer when a run ends
+constexpr milliseconds kEndWait{2000};  // for a store that does not answer when a run ends
+constexpr char kTryBefore[] = "; the try before: ";
 constexpr int64_t kStartTimeError = 100;  // ms; the kernel counts in ticks
 
 // What is known of a shard while the run assembles.
@@ -120,6 +121,9 @@ class Membership final : public RunMembership {
   void CheckConfig();
   bool WaitForOthers(const Deadline& deadline);
   std::vector<int> MissingShards();
+  std::string TryBefore() const {
+    return earlier_failure_.empty() ? "" : kTryBefore + earlier_failure_;
+  }
   std::optional<RunFailure> FindDeadMember();
   void FetchPeer(int shard);
   Life LifeOf(int shard) const;
@@ -136,7 +140,7 @@ class Membership final : public RunMembership {
   std::unique_ptr<StoreHandler> store_;
   std::unique_ptr<RunHeartbeat> heartbeat_;  // while this shard has its place
   std::vector<Peer> peers_;                  // constant once all have joined
-  std::string earlier_failure_;              // of the try before, for progress lines
+  std::string earlier_failure_;              // of the try before
   bool ended_ = false;
 };
 
@@ -173,7 +177,7 @@ void Membership::FindGeneration() {
         failure->time_ms >= ProcessStartMs() - kStartTimeError) {
       failure->Throw();
     }
-    earlier_failure_ = failure->line;
+    earlier_failure_ = failure->line.substr(0, failure->line.find(kTryBefore));
     ++place_.generation;
   }
   if (place_.generation != first) store_->Put("generation", std::to_string(place_.generation));
@@ -325,7 +329,7 @@ bool Membership::WaitForOthers(const Deadline& deadline) {
           store_.get(), generation(), RunFailure::kTimeout,
           MakeString("run ", options().run_id, ": ", joined, " of ", options().num_shards,
                      " shards joined within ", options().join_timeout.count() / 1000.0,
-                     " s; missing: ", ListOf(missing)));
+                     " s; missing: ", ListOf(missing), TryBefore()));
     }
     if (failure) {
       WithdrawOwnKeys();
@@ -337,8 +341,7 @@ bool Membership::WaitForOthers(const Deadline& deadline) {
       next_progress += kProgressEvery;
       LOG(INFO) << "run " << options().run_id << ": " << joined << " of " << options().num_shards
                 << " shards joined; waiting for " << ListOf(missing) << " (deadline in "
-                << deadline.remaining().count() / 1000 << " s)"
-                << (earlier_failure_.empty() ? "" : "; the try before: " + earlier_failure_);
+                << deadline.remaining().count() / 1000 << " s)" << TryBefore();
     }
     std::this_thread::sleep_for(pause);
   }

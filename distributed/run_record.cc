@@ -113,10 +113,13 @@ int64_t NowMs() {
 }
 
 int64_t ProcessStartMs() {
+  // First: on a busy machine time passes between the two readings, and rather too early than too
+  // late a start, for which a failure of this try would be one of the try before.
+  const int64_t now = NowMs();
   double uptime = 0;
   std::ifstream("/proc/uptime") >> uptime;
   const double started = static_cast<double>(ProcessId::Self().start_time) / sysconf(_SC_CLK_TCK);
-  return NowMs() - static_cast<int64_t>((uptime - started) * 1000);
+  return now - static_cast<int64_t>((uptime - started) * 1000);
 }
 
 std::string RunFailure::Format() const {

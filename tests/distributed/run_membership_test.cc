@@ -162,6 +162,10 @@ TEST_P(RunMembershipTest, SecondShardOfTheSameIdIsRefusedAndTheFirstGroupRuns) {
 
 TEST_P(RunMembershipTest, DisagreementIsNamedToAllShards) {
   const auto results = RunShards(4, [&](int shard) {
+    // What is started after the failure would be a new try.
+    auto started = stores_("start");
+    started->Put(std::to_string(shard), "1");
+    started->Wait({"0", "1", "2", "3"});
     if (shard != 0) stores_("run")->Wait({"1/config"});
     RunMembership::Join(stores_, Options(shard == 2 ? 5 : 4, shard));
     return std::string("joined");
@@ -176,6 +180,26 @@ TEST_P(RunMembershipTest, DisagreementIsNamedToAllShards) {
   SleepMs(200);
   const auto fields = RunMembers(2, [](RunMembership*) { return std::string("ran"); });
   for (const ShardResult& result : fields) EXPECT_EQ(result.message, "ran");
+}
+
+TEST_P(RunMembershipTest, ShardStartedAfterADisagreementNamesIt) {
+  RunShards(2, [&](int shard) {
+    RunMembership::Join(stores_, Options(shard == 1 ? 5 : 4, shard));
+    return std::string("joined");
+  });
+  SleepMs(300);
+  for (const bool first : {true, false}) {  // the second one names the first one only
+    const auto late = RunShards(1, [&](int) {
+      RunOptions options = Options(4, 2);
+      options.join_timeout = milliseconds(500);
+      RunMembership::Join(stores_, options);
+      return std::string("joined");
+    });
+    EXPECT_HAS(late[0].message, "1 of 4 shards joined within 0.5 s; missing: shards 0, 1, 3");
+    const std::string before = first ? "the shards of run run disagree" : "run run: 1 of 4";
+    EXPECT_HAS(late[0].message, "; the try before: " + before);
+    EXPECT_EQ(late[0].message.find("disagree") != std::string::npos, first);
+  }
 }
 
 TEST_P(RunMembershipTest, FingerprintsAreCompared) {
