@@ -54,6 +54,26 @@ def test_checkpoints_resume(multi_node, tmp_path):
         assert value("total") == 12
 
 
+@pytest.mark.parametrize("saved_by_several", [False, True])
+def test_managers_of_one_and_of_several_nodes_read_the_same_files(saved_by_several, tmp_path):
+    def manager(multi_node):
+        if multi_node:
+            return checkpoint.MultiNodeCheckpointManager(str(tmp_path), "minidb")
+        return checkpoint.CheckpointManager(str(tmp_path), "local", "minidb")
+
+    checkpoint.JobRunner(build_job(), manager(saved_by_several)).train(LocalSession())
+    for reader in (not saved_by_several, saved_by_several):
+        for epoch in (1, 3):  # that of 3 was written by the reader of 1
+            workspace.ResetWorkspace()
+            runner = checkpoint.JobRunner(build_job(), manager(reader), resume_from_epoch=epoch)
+            assert runner.train(LocalSession()) == 4
+            assert value("total") == 12
+    workspace.RunOperatorOnce(core.CreateOperator(
+        "Load", [], ["blob_names", "total"], db=str(tmp_path / "local.2"), db_type="minidb",
+        absolute_path=True))
+    assert {b"total", b"one"} <= set(value("blob_names")) and value("total") == 6
+
+
 class Handler:
     """A metadata handler that notes its calls."""
 

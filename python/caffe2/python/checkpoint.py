@@ -139,7 +139,7 @@ class CheckpointManager(_Metadata):
     def __init__(self, db_prefix, node_name, db_type, metadata_handler=None):
         super().__init__(db_prefix, db_type, metadata_handler)
         self._node_name = node_name
-        # Names the blobs that there were after initialization; saved with them.
+        # Names the blobs that there were after initialization; saved with them as BLOB_NAMES.
         self._blob_names = core.BlobReference(self.BLOB_NAMES)
         self._names_output = None
         self._last_action = None  # (database, TaskOutput of nanoseconds)
@@ -182,6 +182,7 @@ class CheckpointManager(_Metadata):
                 ops.GetAllBlobNames([], self._blob_names, include_shared=False)
             else:
                 ops.Load([], self._blob_names, keep_device=True,
+                         source_blob_names=[self.BLOB_NAMES],
                          **self._database(retrieve_from_epoch, path_prefix, path_type))
         self._names_output = task.outputs()[0]
         return task
@@ -223,8 +224,10 @@ class CheckpointManager(_Metadata):
         """Saves all blobs."""
         logger.info("Saving checkpoint of epoch %s of %s", epoch, self._node_name)
         database = self._database(epoch)
+        blobs = {name: core.BlobReference(name) for name in self.blob_list()}
+        blobs[self.BLOB_NAMES] = self._blob_names
         with self._timed_task("checkpoint_save", database) as task:
-            ops.Save([core.BlobReference(name) for name in self.blob_list()], [], **database)
+            ops.Save(list(blobs.values()), [], blob_name_overrides=list(blobs), **database)
         return task
 
     def set_params(self, nodes, path_prefix=None, path_type=None):
