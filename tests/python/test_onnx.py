@@ -159,6 +159,7 @@ NODES = {
     "slice_from_the_end": ("Slice", 13, {}, [
         random(3, 5), np.array([1]), np.array([3]), np.array([-1])]),
     "prelu_of_all": ("PRelu", 13, {}, [random(2, 3, 4, 4), random(1, seed=1)]),
+    "prelu_of_one_image": ("PRelu", 13, {}, [random(2, 3, 4, 4), random(1, 3, 1, 1, seed=1)]),
     "max_pool_ceil": ("MaxPool", 13, {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1},
                       [random(1, 2, 6, 6)]),
     "same_upper": ("MaxPool", 13, {
@@ -222,6 +223,8 @@ def test_pads_of_some_axes():
     ("PRelu", {}, [(2, 3, 4, 4), (3, 4, 4)], "slope"),
     ("Shape", {"start": 1}, [(2, 3)], "start and end"),
     ("Squeeze", {}, [(2, 1, 3)], "axes are missing"),
+    ("Squeeze", {}, [(2, 1, 3), (0,)], "axes are missing"),
+    ("Dropout", {}, [(2, 3), (1,), (1,)], "training_mode"),
 ])
 def test_nodes_that_would_be_wrong_are_refused(op_type, attributes, shapes, why):
     inputs = [f"i{k}" for k in range(len(shapes))]
@@ -237,6 +240,19 @@ def test_nodes_are_refused_on_devices_that_there_are_not():
 
 def _nets(model):
     return backend.onnx_graph_to_caffe2_net(model)
+
+
+@pytest.mark.parametrize("op_type, function", [
+    ("Add", np.add), ("Sub", np.subtract), ("Mul", np.multiply), ("Div", np.divide),
+    ("Pow", np.power), ("PRelu", lambda x, slope: np.where(x > 0, x, x * slope)),
+])
+def test_old_operands_meet_the_channels(op_type, function):
+    # As many rows and columns as channels: the last dimension would fit, too.
+    x, y = random(2, 3, 3, 3, low=-1.0 if op_type == "PRelu" else 0.5), random(3, seed=1, low=0.5)
+    attributes = {} if op_type == "PRelu" else {"broadcast": 1, "axis": 1}
+    node = make.make_node(op_type, ["x", "y"], ["z"], **attributes)
+    result = backend.run_node(node, [x, y], opset_version=6).z
+    np.testing.assert_allclose(result, function(x, y.reshape(3, 1, 1)), rtol=1e-6)
 
 
 def test_old_softmax_takes_all_axes_behind_as_one():

@@ -225,7 +225,7 @@ def _reshape(node):
 
 def _axes(node):
     axes = node.values("axes", 1)
-    if axes is None:
+    if not axes:
         node.fail("axes are missing")
     if min(axes) < 0:
         rank = node.rank(0) + (len(axes) if node.type == "Unsqueeze" else 0)
@@ -318,12 +318,20 @@ def _reciprocal(node):
 
 
 def _prelu(node):
-    # [C, 1, 1] or [1] in ONNX, one row here.
-    value, rank = node.constant_value(node.input[1]), node.known_rank(0)
-    by_channel = rank is None or node.known_rank(1) in (None, rank - 1)
-    if value is not None:
-        by_channel = by_channel and value.size == value.shape[0] or value.size == 1
-    if not by_channel:
+    # One row here; in ONNX [1], [C, 1, 1] or, before operator set 7, [C].
+    value, rank, slope_rank = (
+        node.constant_value(node.input[1]), node.known_rank(0), node.known_rank(1))
+    if value is not None and value.size == 1:
+        fits = True
+    elif node.opset < 7:
+        fits = slope_rank in (None, 1)
+    elif rank is None or slope_rank is None:
+        fits = value is None or value.size == value.shape[0]
+    else:
+        channels = slope_rank - rank + 1  # the dimension that meets that of the channels
+        fits = channels == 0 if value is None else (
+            0 <= channels < slope_rank and value.size == value.shape[channels])
+    if not fits:
         node.fail("its slope is neither one for all nor one for each channel")
     slope = node.new_name("slope")
     node.add("Reshape", [node.input[1]], [slope, node.new_name("old_shape")], shape=[-1])
@@ -337,15 +345,27 @@ def _constant_of_shape(node):
     node.operators.append(fill_operator(np.full(shape, value[0], value.dtype), node.output[0]))
 
 
-def _with_arguments(op_type, outputs=None, **names):
+def _with_arguments(op_type, **names):
     """A translation that renames attributes: caffe2=(onnx, default)."""
     def translate(node):
         arguments = {name: node.attribute(onnx_name, default)
                      for name, (onnx_name, default) in names.items()}
-        node.add(op_type, node.input[:1] if outputs == "one input" else node.input,
-                 node.output[:1], **arguments)
+        node.add(op_type, node.input, node.output[:1], **arguments)
 
     return translate
+
+
+def _same_meaning(node):
+    arguments = {}
+    if node.attribute("broadcast", 0):  # before operator set 7, which broadcasts as numpy does
+        arguments = {"broadcast": 1, "axis": node.attribute("axis", -1)}
+    node.add(_SAME_MEANING[node.type], node.input, node.output[:1], **arguments)
+
+
+def _dropout(node):
+    if len(node.input) > 2 and node.constant(2):
+        node.fail("training_mode")
+    node.add("Copy", node.input[:1], node.output[:1])
 
 
 def _gather(node):
@@ -358,10 +378,10 @@ def _concat(node):
 
 
 _TRANSLATORS = {
-    **{name: _with_arguments(caffe2_name) for name, caffe2_name in _SAME_MEANING.items()},
+    **dict.fromkeys(_SAME_MEANING, _same_meaning),
     "AveragePool": _pool, "BatchNormalization": _batch_normalization, "Cast": _cast, "Clip": _clip,
     "Concat": _concat, "ConstantOfShape": _constant_of_shape, "Conv": _conv,
-    "ConvTranspose": _conv, "Dropout": _with_arguments("Copy", "one input"), "Gemm": _gemm,
+    "ConvTranspose": _conv, "Dropout": _dropout, "Gemm": _gemm,
     "GlobalAveragePool": _global_pool, "GlobalMaxPool": _global_pool, "MatMul": _matmul,
     "MaxPool": _pool, "PRelu": _prelu, "Pad": _pad, "Reciprocal": _reciprocal,
     "ReduceMean": _reduce, "ReduceSum": _reduce, "Reshape": _reshape, "Resize": _resize,
