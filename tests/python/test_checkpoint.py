@@ -192,6 +192,26 @@ def test_blobs_of_an_epoch(tmp_path):
     assert not runner.load_blobs_from_checkpoints(["total"], 9, session)
 
 
+def test_blobs_of_all_nodes_are_loaded_here(tmp_path):
+    ran = []
+
+    class Session(LocalSession):
+        def run(self, runnable, *args, **kwargs):
+            ran.append(runnable)
+            super().run(runnable, *args, **kwargs)
+
+    manager = checkpoint.MultiNodeCheckpointManager(str(tmp_path), "minidb")
+    job = build_job()
+    runner = checkpoint.JobRunner(job, manager, nodes_to_checkpoint=["a", "b"])
+    assert runner.train(LocalSession()) == 4
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f"{node}.{epoch}" for node in "ab" for epoch in range(5)]
+    workspace.FeedBlob("total", np.float32([-1]))
+    assert runner.load_blobs_from_checkpoints(["total"], 3, Session())
+    assert value("total") == 9
+    assert [(type(task), task.node) for task in ran] == [(Task, "local")] * 4
+
+
 def test_what_is_downloaded_comes_after_the_epochs():
     order = []
 

@@ -258,6 +258,11 @@ def test_resnet_for_small_images_has_the_names_of_caffe2():
     assert shapes["final_avg"] == [1, 64, 1, 1]
     assert {name for name in shapes if name.startswith("shortcut") and name.endswith("_w")} == {
         "shortcut_projection_4_w", "shortcut_projection_8_w"}
+    epsilons = {op.output[0]: argument.f for op in model.net.Proto().op
+                if op.type == "SpatialBN" for argument in op.arg if argument.name == "epsilon"}
+    for name, epsilon in epsilons.items():
+        other = name == "conv1_spatbn" or name.startswith("shortcut")
+        assert epsilon == np.float32(1e-3 if other else 1e-5), name
 
 
 def test_resnext_trains():

@@ -129,7 +129,10 @@ def test_nets_of_a_model_have_its_shapes_and_its_number():
     for net in (init, shared, predict):
         assert predictor_py_utils.GetArgumentByName(net, "model_id").i == 7
     assert predictor_py_utils.GetArgumentByName(init, "other") is None
+    workspace.FeedBlob("softmax", np.zeros((5, 2), np.float32))
     default = predictor_exporter.get_meta_net_def(meta)
+    assert [5, 2] in [list(arg.ints) for op in get(default, constants.PREDICT_INIT_NET_TYPE).op
+                      for arg in op.arg if arg.name == "shape"]
     assert [op.type for op in get(default, constants.GLOBAL_INIT_NET_TYPE).op] == ["Load"]
 
 

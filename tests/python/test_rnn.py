@@ -507,7 +507,7 @@ def test_gates_of_cudnn_lstm_are_in_one_scope():
             model, "x", ("h", "c"), DIM, UNITS, "lstm", num_layers=2, return_params=True,
             recurrent_params={"cell_w": "first"})
     assert str(gates["input"]["cell_b"][1]).startswith("outer/lstm/layer_1/i2h_b")
-    for net in (model.param_init_net, extract_net):
+    for net in (model.param_init_net, model.net, extract_net):
         names = [name for op in net.Proto().op for name in op.output]
         assert names and all(name.count("outer/") == 1 for name in names)
 

@@ -132,6 +132,15 @@ def test_gradient_checks_feed_the_device_and_keep_the_current_workspace(monkeypa
     assert workspace.HasBlob("mine")
 
 
+def test_a_gradient_check_that_fails_empties_its_workspace():
+    checker = gradient_checker.GradientChecker(0.05, 0.005, workspace_name="failing")
+    with pytest.raises(RuntimeError, match="[Ss]hape|dimension"):
+        checker.CheckSimple(core.CreateOperator("Add", ["a", "b"], ["c"]),
+                            [np.ones(2, np.float32), np.ones(3, np.float32)], 0, [0])
+    with workspace.WorkspaceGuard("failing"):
+        assert workspace.Blobs() == []
+
+
 def test_net_gradient_checker():
     net = core.Net("checked")
     net.Sigmoid(net.FC(["x", "w", "b"], "fc"), "y")
