@@ -188,5 +188,8 @@ def test_model_downloader(zoo, tmp_path, monkeypatch):
     assert predict_net.op[0].type == "Relu"
     assert value_info == {"x": [1, [2, 3]]}
     assert str(tmp_path) in text
+    (tmp_path / "up").mkdir()
+    with pytest.raises(ValueError, match="'../up' is not a valid model name"):
+        download.ModelDownloader().get_c2_model("../up")
     zoo.clear()  # it is there already
     assert download.ModelDownloader().get_c2_model("small")[2] == value_info

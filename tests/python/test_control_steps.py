@@ -1,5 +1,6 @@
 """Tests of control: loops and branches of execution steps."""
 
+import numpy as np
 import pytest
 
 from caffe2.python import control, core, workspace
@@ -131,3 +132,14 @@ def test_what_relates_conditions_runs_their_nets_only_if_merged():
         assert relate("none", [], "Or") is None
     with pytest.raises(ValueError, match="is a list of nets"):
         control.CombineConditions("no_list", conditions[0], "Or")
+
+
+@pytest.mark.parametrize("kind, runs", [
+    ("If", 0), ("IfNot", 1), ("While", 0), ("DoWhile", 1), ("Until", 0), ("DoUntil", 1)])
+def test_names_of_conditions_are_scoped_as_in_caffe2(kind, runs):
+    workspace.FeedBlob("flag", np.array([True]))
+    workspace.FeedBlob("outer/flag", np.array([False]))
+    counting = _Counting()
+    with core.NameScope("outer"):
+        step = getattr(control, kind)(kind, "flag", counting.up)
+    assert counting.run(step) == runs

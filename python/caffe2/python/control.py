@@ -1,8 +1,9 @@
 """Control flow over nets, as execution steps: Do, If, While and their like.
 
 A condition is a bool blob, or the net whose last external output it is, which is run before each
-test. What runs is a net, a step, or a list of them. The functions that are no nets return an
-ExecutionStep.
+test. A string names a blob in the current name scope; Until and DoUntil, as in Caffe2, take it as
+the whole name. What runs is a net, a step, or a list of them. The functions that are no nets return
+an ExecutionStep.
 """
 
 import functools
@@ -25,7 +26,7 @@ def _blob_of(condition):
     if isinstance(condition, core.BlobReference):
         return None, condition
     if isinstance(condition, str):
-        return None, core.BlobReference(condition)
+        return None, core.ScopedBlobReference(condition)
     raise TypeError(f"a condition is a net or a blob, not {condition!r}")
 
 
@@ -181,7 +182,7 @@ def While(name, condition_blob_or_net, nets_or_steps):
 
 def Until(name, condition_blob_or_net, nets_or_steps):
     """Repeats the body as long as the condition is false; it is tested first."""
-    return _repeat("Until", name, condition_blob_or_net, nets_or_steps)
+    return _repeat("Until", name, _unscoped(condition_blob_or_net), nets_or_steps)
 
 
 def _repeat(kind, name, condition, nets_or_steps):
@@ -197,7 +198,11 @@ def DoWhile(name, condition_blob_or_net, nets_or_steps):
 
 def DoUntil(name, condition_blob_or_net, nets_or_steps):
     """Runs the body, and again as long as the condition is false behind it."""
-    return _repeat_after("DoUntil", name, condition_blob_or_net, nets_or_steps)
+    return _repeat_after("DoUntil", name, _unscoped(condition_blob_or_net), nets_or_steps)
+
+
+def _unscoped(condition):
+    return core.BlobReference(condition) if isinstance(condition, str) else condition
 
 
 def _repeat_after(kind, name, condition, nets_or_steps):
