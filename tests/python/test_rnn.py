@@ -120,8 +120,13 @@ def numpy_lstm(x, lengths, h, c, scope, forget_bias=0.0, drop_states=False, inpu
 @pytest.mark.parametrize("two_d", [True, False])
 def test_prepared_networks_run(two_d):
     np.random.seed(0)
+
+    def create(model, input_blob, seq_lengths, states, **arguments):
+        assert (arguments["dim_in"], arguments["dim_out"]) == (DIM, [3, UNITS])
+        return rnn_cell.LSTM(model, input_blob, seq_lengths, states, **arguments)
+
     outputs, net, inputs = _prepare_rnn(
-        STEPS, BATCH, DIM, rnn_cell.LSTM, [0], 0.5, two_d_initial_states=two_d, dim_out=[3, UNITS])
+        STEPS, BATCH, DIM, create, [0], 0.5, two_d_initial_states=two_d, dim_out=[3, UNITS])
     assert [str(blob) for blob in inputs] == [
         "state_0/layer_0", "state_1/layer_0", "state_0/layer_1", "state_1/layer_1",
         "test_name_scope/input_blob"]

@@ -41,10 +41,10 @@ def _prepare_rnn(t, n, dim_in, create_rnn, outputs_with_grads, forget_bias, memo
     with scope.NameScope("test_name_scope"):
         sequence, lengths = net.AddScopedExternalInputs("input_blob", "seq_lengths")
         outputs = create_rnn(
-            model, sequence, lengths, states, dim_in, dim_out, scope="external/recurrent",
-            outputs_with_grads=outputs_with_grads, memory_optimization=memory_optim,
-            forget_bias=forget_bias, forward_only=forward_only, drop_states=drop_states,
-            static_rnn_unroll_size=T, **kwargs)
+            model, sequence, lengths, states, dim_in=dim_in, dim_out=dim_out,
+            scope="external/recurrent", outputs_with_grads=outputs_with_grads,
+            memory_optimization=memory_optim, forget_bias=forget_bias, forward_only=forward_only,
+            drop_states=drop_states, static_rnn_unroll_size=T, **kwargs)
     workspace.RunNetOnce(model.param_init_net)
     for name, shape in shapes.items():
         workspace.FeedBlob(name, np.random.standard_normal(shape).astype(np.float32))
