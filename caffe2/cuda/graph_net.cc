@@ -326,7 +326,7 @@ class CudaGraphNet final : public NetBase {
   void RecordOne(size_t i, const cuda::HostValues& values) {
     OperatorBase& op = *operators_[i];
     const uint64_t before = RandomPosition(i);
-    if (!op.RunAsync()) throw Error("it reported failure");
+    if (!StartOperator(&op)) throw Error("it reported failure");
     if (RandomPosition(i) != before) throw Error("it draws random numbers");
     for (size_t k = 0; k < op.Inputs().size(); ++k) {
       const Tensor* input = BlobTensor(*op.Inputs()[k]);

@@ -150,6 +150,36 @@ TEST(CudaGraphNetTest, NamesWhatStaysOutOfTheGraph) {
   EXPECT_TRUE(log.Contain("operator 2, UniformFill: it has no CUDA version"));
 }
 
+// What a kernel finds in a graph names its operator, too, and is thrown once.
+TEST(CudaGraphNetTest, ErrorsOfRecordedKernelsNameTheOperator) {
+  NEED_CUDA();
+  NetDef net;
+  net.set_name("net");
+  net.set_type("cuda_graph");
+  net.mutable_device_option()->set_device_type(CUDA);
+  *net.add_op() = Op("Scale", {"table"}, {"scaled"}, {MakeArgument("scale", 2.f)});
+  *net.add_op() = Op("Gather", {"scaled", "indices"}, {"rows"});
+  Workspace ws;
+  FeedRandom(&ws, "values", {2, 3}, 1);
+  ws.RunOperatorOnce(OnCuda(Op("CopyCPUToGPU", {"values"}, {"table"})));
+  for (int run = 0; run < 8; ++run) {
+    const bool is_wrong = run % 2 == 1;
+    Feed<int64_t>(&ws, "index", {1}, {is_wrong ? 7 : 1});
+    ws.RunOperatorOnce(OnCuda(Op("CopyCPUToGPU", {"index"}, {"indices"})));
+    if (run == 0) ws.CreateNet(net);
+    std::string error;
+    try {
+      ws.RunNet("net");
+    } catch (const Error& thrown) {
+      error = thrown.what();
+    }
+    EXPECT_EQ(!error.empty(), is_wrong) << error << " in run " << run;
+    for (const char* text : {"index 7 at position 0", "(operator Gather with output rows)"}) {
+      EXPECT_EQ(error.find(text) != std::string::npos, is_wrong) << error << " in run " << run;
+    }
+  }
+}
+
 // What one thread has the device do while another one records is no part of that graph. Shapes that
 // change have both record again and again.
 TEST(CudaGraphNetTest, ThreadsRecordBesideEachOther) {
