@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <exception>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -142,10 +143,18 @@ const OperatorBase* StartedOperator() { return started_operator; }
 void FinishOperators(const std::vector<std::unique_ptr<OperatorBase>>& operators) {
   if (!devices_in_use.load(std::memory_order_relaxed)) return;
   std::set<int> finished;
+  std::exception_ptr first;  // none may go on because another one failed
   for (auto op = operators.rbegin(); op != operators.rend(); ++op) {
     const DeviceOption& option = (*op)->device_option();
-    if (option.device_type() != CPU && finished.insert(option.device_id()).second) (*op)->Finish();
+    if (option.device_type() == CPU || !finished.insert(option.device_id()).second) continue;
+    try {
+      (*op)->Finish();
+    } catch (const std::exception& error) {
+      if (first != nullptr) LOG(ERROR) << "another device failed, too: " << error.what();
+      if (first == nullptr) first = std::current_exception();
+    }
   }
+  if (first != nullptr) std::rethrow_exception(first);
 }
 
 }  // namespace caffe2

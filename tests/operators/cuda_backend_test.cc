@@ -125,6 +125,32 @@ TEST(CudaBackendTest, DevicesExchangeTensors) {
   }
 }
 
+// A run that fails is waited for on all devices, even if one has something to say there.
+TEST(CudaBackendTest, AFailedRunIsOverOnAllDevices) {
+  NEED_CUDA();
+  const int last = NumDevices(CUDA) - 1;
+  if (last == 0) GTEST_SKIP() << "two devices are needed";
+  Workspace ws;
+  NetDef net;
+  net.set_name("net");
+  FeedRandom(&ws, "table", {2, 3}, 1);
+  Feed<int64_t>(&ws, "index", {1}, {7});
+  for (const int id : {0, last}) {
+    const std::string d = std::to_string(id);
+    for (const char* name : {"table", "index"}) {
+      ws.RunOperatorOnce(OnCuda(Op("CopyCPUToGPU", {name}, {name + d}), id));
+    }
+    *net.add_op() = OnCuda(Op("Gather", {"table" + d, "index" + d}, {"rows" + d}), id);
+  }
+  *net.add_op() = Op("Sum", {"table", "index"}, {"bad"});
+  ws.CreateNet(net);
+  EXPECT_THROW(ws.RunNet("net"), Error);
+  for (const int id : {0, last}) {
+    const std::string d = std::to_string(id);
+    EXPECT_EQ(ErrorOf(&ws, OnCuda(Op("Copy", {"table" + d}, {"copy" + d}), id)), "");
+  }
+}
+
 // Collectives among two different devices, which NCCL joins, and among two tensors of one, which
 // are copies and additions: the same results. (The list of devices is one that no other test has,
 // so that the group is made, and said to be made, here.)
