@@ -227,10 +227,10 @@ bool RecurrentNetworkGradientOp<Context>::RunOnDevice() {
   InitializeGradients();
   AddLastGradients();
   DeferredWaits waits;  // steps are started one behind another
-  for (int64_t t = steps - 1; t >= 0; --t) {
-    if (!step_nets_.Run(t, scratch, t, 0)) return false;
-  }
+  bool ok = true;
+  for (int64_t t = steps - 1; ok && t >= 0; --t) ok = step_nets_.Run(t, scratch, t, 0);
   waits.FinishOthers(context_.device());
+  if (!ok) return false;
   FinishInitialStates();
   return true;
 }

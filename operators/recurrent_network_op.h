@@ -135,10 +135,12 @@ bool RecurrentNetworkOp<Context>::RunOnDevice() {
   const uint64_t first = random.position();
   random.set_position(first + steps);
   DeferredWaits waits;  // steps are started one behind another
-  for (int64_t t = 0; t < steps; ++t) {
-    if (!step_nets_.Run(t, *scratch, t % slots, (first + t) << 32)) return false;
+  bool ok = true;
+  for (int64_t t = 0; ok && t < steps; ++t) {
+    ok = step_nets_.Run(t, *scratch, t % slots, (first + t) << 32);
   }
   waits.FinishOthers(context_.device());
+  if (!ok) return false;
 
   for (const Alias& alias : aliases_) {
     const auto& source = alias.source->template Get<Tensor>();
