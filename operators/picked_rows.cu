@@ -56,13 +56,15 @@ void LaunchPickRows(int64_t n, const int64_t* rows, int64_t row_bytes, uint64_t 
 void LaunchListSegments(int64_t n, const int64_t* offsets, int64_t length, int64_t other, bool cut,
                         int64_t* rows, bool* present, cuda::KernelReport* report,
                         cuda::Stream stream) {
-  cuda::ForEach("ListSegments", n * length, stream, [=] __device__(int64_t i) {
-    const int64_t s = i / length, t = i % length;
+  const int64_t looks = std::max<int64_t>(length, 1);  // at each segment, even for no rows of it
+  cuda::ForEach("ListSegments", n * looks, stream, [=] __device__(int64_t i) {
+    const int64_t s = i / looks, t = i % looks;
     const int64_t entries = offsets[s + 1] - offsets[s];
     if (!cut && t == 0 && entries > length) {
       cuda::Report(report, cuda::kRowListReport, s, kSegmentTooLong, length,
                    static_cast<double>(entries));
     }
+    if (t >= length) return;
     rows[i] = t < entries ? offsets[s] + t : other;
     if (present != nullptr) present[i] = t < entries;
   });
@@ -84,6 +86,7 @@ void LaunchListReversed(const RowIndices& lengths, int64_t steps, int64_t batch,
 void LaunchListPermutation(const RowIndices& indices, int64_t* forward, int64_t* inverse,
                            cuda::KernelReport* report, cuda::Stream stream) {
   const int64_t n = indices.n;
+  if (n == 0) return;
   cuda::SetBytesAsync(inverse, 0, n * sizeof(int64_t), stream);
   cuda::ForEach("ListPermutation", n, stream, [=] __device__(int64_t i) {
     const int64_t row = IndexAt(indices, i);

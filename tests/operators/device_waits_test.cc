@@ -116,6 +116,15 @@ TEST_F(DeviceWaitsTest, WrongRowsAreReported) {
                     "index 6 at position 3 is out of range for 6 rows");
   ExpectThrowsThere(Op("PackSegments", {"four", "X"}, {"Y"}, {MakeArgument("max_length", 2)}),
                     "sum of the lengths");
+  ExpectThrowsThere(Op("LengthsPad", {"X", "lengths"}, {"Y"}, {MakeArgument("target_length", 0)}),
+                    "length of segment");
+}
+
+TEST_F(DeviceWaitsTest, NoRowsAtAll) {
+  FeedThere<float>("none", {0, 2}, {});
+  FeedThere<int32_t>("nowhere", {0}, {});
+  ws.RunOperatorOnce(OnCuda(Op("BatchPermutation", {"none", "nowhere"}, {"Y"})));
+  EXPECT_EQ(Fetch(ws, "Y").sizes(), (std::vector<int64_t>{0, 2}));
 }
 
 }  // namespace
