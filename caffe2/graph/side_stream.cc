@@ -18,7 +18,7 @@ namespace {
 
 // What an operator does for the filter's gradient: that it may do aside.
 struct FilterGradient {
-  std::vector<int> reads;  // inputs
+  std::vector<int> reads;  // inputs, ascending
   int results = 0;         // the first outputs
 };
 
@@ -37,6 +37,8 @@ FilterGradient FilterGradientOf(const OperatorDef& op, const DeviceOption& devic
   if (ToDevice(device).type != CUDA || found == types->end()) return {};
   FilterGradient gradient = found->second;
   if (ArgumentHelper(op).GetSingleArgument<bool>("no_bias", false)) gradient.results = 1;
+  // One that lacks operands is refused when the net is made.
+  if (op.input_size() <= gradient.reads.back() || op.output_size() < gradient.results) return {};
   return gradient;
 }
 

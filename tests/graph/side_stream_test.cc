@@ -125,6 +125,17 @@ TEST(SideStreamTest, TheJoinListsWhatTheWorkTouches) {
   }
 }
 
+// Operators that lack operands stay as they are: making the net says what is wrong with them.
+TEST(SideStreamTest, LeavesAloneWhatIsNoGradient) {
+  for (const OperatorDef& op :
+       {Op("ConvGradient", {"x", "w"}, {"dw", "db"}), Op("ConvGradient", {"x", "w", "dy"}, {"dw"}),
+        Op("NormSumReluConvStatsGradient", {"x", "norm", "z", "w", "dy"}, {"dw", "g"})}) {
+    NetDef net = OnDevice({op, Op("Relu", {"y"}, {"z"})}), before = net;
+    EXPECT_EQ(UseSideStreams(&net), 0);
+    EXPECT_EQ(net.SerializeAsString(), before.SerializeAsString());
+  }
+}
+
 // A gradient of nothing but the filter goes aside only where something follows.
 TEST(SideStreamTest, LeavesInLineWhatWouldBeJoinedAtOnce) {
   OperatorDef first = Op("ConvGradient", {"x", "w", "dy"}, {"dw"});
