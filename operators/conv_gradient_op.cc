@@ -151,12 +151,13 @@ void ConvGradientSchema(OpSchema& schema) {
       .Arg("float_gradients",
            "(bool, default false) dfilter and dbias are float though the filter is not: it is a "
            "copy of a float parameter. CUDA devices only.")
-      .Arg(
-          "side_stream",
-          "(bool, default false) dfilter (and dbias) is formed on a second stream of the device, "
-          "beside dX and what follows: it is there behind JoinSideStream, and until then nobody "
-          "may write X or dY. At the end of a net all is joined. CUDA devices only; without effect "
-          "on the CPU.")
+      .Arg("side_stream",
+           "(bool, default false) dfilter (and dbias) is formed on a second stream of the device, "
+           "beside dX and what follows: it is there behind JoinSideStream, and until then nobody "
+           "may write X or dY. All is joined where the device is waited for, as at the end of a "
+           "net, "
+           "but not of the step of a recurrent network. CUDA devices only; without effect on the "
+           "CPU.")
       .Input(0, "X", "The forward operator's input.")
       .Input(1, "filter", "The forward operator's filter.")
       .Input(2, "dY", "Gradient of the forward output, in its shape and X's type.")

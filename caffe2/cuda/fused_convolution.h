@@ -20,8 +20,7 @@ bool ConvolveWithBias(const ConvProblem& problem, const void* x, const void* fil
 
 // Batch normalization in training. cuDNN 9 has engines for it on Hopper for float16, channels last,
 // one group, with z for 1x1 without stride; for bfloat16 that of ConvolveWithStats without a norm
-// alone. False for types and
-// storages for which there are none anywhere.
+// alone. False for types and storages for which there are none anywhere.
 inline bool MayFuseNorm(const ConvProblem& problem) {
   return problem.channels_last && problem.type.itemsize() == 2;
 }
