@@ -1,5 +1,8 @@
 #include "caffe2/cuda/context_cuda.h"
 
+#include <mutex>
+#include <set>
+
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/device_waits.h"
 #include "caffe2/core/logging.h"
@@ -17,6 +20,20 @@ void FinishDevice(int device) {
   cuda::JoinAllSideWork(device);
   cuda::Synchronize(cuda::GetStream(device, cuda::kComputeStream));
   cuda::ThrowReports(device);
+}
+
+// Whether it may be one, or a count: a few integers.
+bool MayBeShape(const Tensor& tensor) {
+  constexpr int64_t kMostNumbers = 64;
+  return tensor.numel() <= kMostNumbers &&
+         (tensor.IsType<int64_t>() || tensor.IsType<int>() || tensor.IsType<bool>());
+}
+
+bool IsFirstUpload(const std::string& type) {
+  static std::mutex mutex;
+  static auto* types = new std::set<std::string>;
+  std::lock_guard<std::mutex> lock(mutex);
+  return types->insert(type).second;
 }
 
 // Storage on a device, which goes back to the pool of its compute stream.
@@ -82,6 +99,13 @@ void CopyInOrder(size_t nbytes, const void* source, const Device& source_device,
 template <>
 const Tensor& Operator<CUDAContext>::Input(int i) const {
   const auto& tensor = OperatorBase::Input<Tensor>(i);
+  if (tensor.GetDeviceType() == CPU && MayBeShape(tensor)) {
+    if (IsFirstUpload(type())) {
+      LOG(INFO) << "operator " << type() << ": input " << i << ", blob " << debug_def().input(i)
+                << " " << ShapeString(tensor.sizes()) << ", is copied from the host in each run";
+    }
+    return context_.Upload(i, tensor);
+  }
   CAFFE_ENFORCE(tensor.GetDeviceType() == CUDA, "input ", i, ", blob ", debug_def().input(i),
                 ", lies on ", tensor.device().ToString(), ", but operator ", type(), " runs on ",
                 context_.device().ToString(), ": a copy between the devices is missing");
@@ -110,6 +134,12 @@ void CUDAContext::CopyItems(TypeMeta meta, size_t n, const void* source, void* d
 void CUDAContext::CopyBytes(size_t nbytes, const void* source, void* destination) {
   if (nbytes == 0 || source == destination) return;
   cuda::CopyAsync(destination, source, nbytes, stream_);
+}
+
+const Tensor& CUDAContext::Upload(int i, const Tensor& tensor) const {
+  Tensor& copy = uploads_.try_emplace(i, device()).first->second;
+  copy.CopyFrom(tensor);
+  return copy;
 }
 
 CudaScalar ReadScalar(const Tensor& tensor, const char* what) {

@@ -1,6 +1,8 @@
 // The context of operators that run on an NVIDIA GPU.
 #pragma once
 
+#include <map>
+
 #include "caffe2/core/operator.h"
 #include "caffe2/cuda/runtime.h"
 
@@ -32,9 +34,12 @@ class CUDAContext final : public BaseContext {
   // Throws for types that are not plain bytes.
   void CopyItems(TypeMeta meta, size_t n, const void* source, void* destination);
   void CopyBytes(size_t nbytes, const void* source, void* destination);
+  // A copy of operand `i`, which lies on the host, on this device; valid until the next one.
+  const Tensor& Upload(int i, const Tensor& tensor) const;
 
  private:
   cuda::Stream stream_ = nullptr;
+  mutable std::map<int, Tensor> uploads_;  // of operands
 };
 
 // Copies between two devices, or a device and the host, in the order of the compute streams of
@@ -44,7 +49,10 @@ void CopyInOrder(size_t nbytes, const void* source, const Device& source_device,
                  const Device& destination_device);
 
 // A CUDA operator reads device memory: Input(i) throws, naming the blob, for a tensor that lies on
-// the host. Inputs that may lie anywhere are read by Input<Tensor>(i).
+// the host. Only shapes and counts, as Shape and Size leave them there (up to 64 integers or
+// truth values), are copied to the device, since nets of Caffe2 go on computing with them there;
+// which is logged once for each type of operator. Inputs that may lie anywhere are read by
+// Input<Tensor>(i).
 template <>
 const Tensor& Operator<CUDAContext>::Input(int i) const;
 

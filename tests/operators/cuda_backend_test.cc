@@ -93,6 +93,46 @@ TEST(CudaBackendTest, OperatorsOfTheDeviceRefuseHostTensors) {
       << error;
 }
 
+// As converters write it: rows that are flattened but for the first dimension, by a shape that is
+// taken apart and put together on the device.
+TEST(CudaBackendTest, ShapesThatLieOnTheHostAreComputedWithOnTheDevice) {
+  NEED_CUDA();
+  Workspace ws;
+  const std::vector<float> values = RandomValues(24, 1);
+  Feed(&ws, "host", {2, 3, 4}, values);
+  NetDef net;
+  *net.add_op() = Op("CopyCPUToGPU", {"host"}, {"x"});
+  *net.add_op() = Op("Shape", {"x"}, {"shape"});
+  *net.add_op() =
+      Op("Slice", {"shape"}, {"first"},
+         {MakeArgument("starts", std::vector<int>{0}), MakeArgument("ends", std::vector<int>{1})});
+  *net.add_op() = Op("GivenTensorInt64Fill", {}, {"rest"},
+                     {MakeArgument("shape", std::vector<int64_t>{1}),
+                      MakeArgument("values", std::vector<int64_t>{-1})});
+  *net.add_op() = Op("Concat", {"first", "rest"}, {"wanted", "parts"}, {MakeArgument("axis", 0)});
+  *net.add_op() = Op("Reshape", {"x", "wanted"}, {"rows", "old_shape"});
+  *net.add_op() = Op("Mul", {"shape", "shape"}, {"squares"});
+  for (OperatorDef& op : *net.mutable_op()) op = OnCuda(op);
+  net.set_name("shapes");
+  for (const char* type : {"simple", "cuda_graph"}) {
+    net.set_type(type);
+    NetBase* made = ws.CreateNet(net, /*overwrite=*/true);
+    for (int64_t n : {2, 4, 2, 2, 2, 2}) {
+      Feed(&ws, "host", {n, 24 / n / 2, 2}, values);
+      ASSERT_TRUE(made->Run());
+      ws.RunOperatorOnce(OnCuda(Op("CopyGPUToCPU", {"rows"}, {"back"})));
+      ExpectTensor(ws, "back", {n, 24 / n}, values);
+      ws.RunOperatorOnce(OnCuda(Op("CopyGPUToCPU", {"squares"}, {"back"})));
+      EXPECT_EQ(FetchValues<int64_t>(ws, "back"), (std::vector<int64_t>{n * n, 144 / n / n, 4}));
+    }
+  }
+  // What is larger is data, and its copy missing.
+  ws.CreateBlob("many")->GetMutable<Tensor>()->Resize(65);
+  ws.GetBlob("many")->GetMutable<Tensor>()->mutable_data<int64_t>();
+  EXPECT_NE(ErrorOf(&ws, OnCuda(Op("Mul", {"many", "many"}, {"y"}))).find("a copy between"),
+            std::string::npos);
+}
+
 TEST(CudaBackendTest, OutOfMemoryNamesOperatorBlobAndBytes) {
   NEED_CUDA();
   if (!IsEmulated()) GTEST_SKIP() << "the emulated device 1 has little memory";
