@@ -80,6 +80,8 @@ class Block {
       // Every thread had its turn: somebody must have come further.
       if (progress_ == before) Abandon(name);
     }
+    idle_.insert(idle_.end(), used_.begin(), used_.end());
+    used_.clear();
     threads_.EndBlock();
   }
 
@@ -159,9 +161,11 @@ class Block {
   static void Enter();
   [[noreturn]] void RunThreads(Fiber* self) {
     for (;;) {
-      while (begun_ < count_) RunThread(begun_++, self);
+      do {
+        RunThread(begun_++, self);
+      } while (kShareStacks && begun_ < count_);
       self->idle = true;
-      idle_.push_back(self);
+      (kShareStacks ? idle_ : used_).push_back(self);
       Yield(self);
     }
   }
@@ -196,6 +200,7 @@ class Block {
     const size_t waiting = waiting_.size();
     waiting_.clear();
     idle_.clear();
+    used_.clear();
     fibers_.clear();
     CAFFE_THROW("kernel ", name, ": ", waiting,
                 " threads wait at a barrier that the others do not reach");
@@ -203,6 +208,7 @@ class Block {
 
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_, waiting_;
+  std::vector<Fiber*> used_;  // in this block, and not again in it
   std::vector<Warp> warps_;
   Gate block_gate_;
   jmp_buf scheduler_;

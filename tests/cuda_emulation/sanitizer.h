@@ -38,6 +38,14 @@ inline void BeforeJump(StackEnd* /*from*/, const StackEnd& /*to*/) {}
 inline void AfterJump(const StackEnd& /*to*/, StackEnd* /*left*/) {}
 #endif
 
+// Whether threads of a block may have a stack one after another; to the thread sanitizer that would
+// be memory that they share.
+#ifdef CAFFE2_EMULATION_TSAN
+constexpr bool kShareStacks = false;
+#else
+constexpr bool kShareStacks = true;
+#endif
+
 // The threads of a block as the thread sanitizer sees them: each one a thread of its own, ordered
 // against the others of the block by its barriers alone, not by shuffles; so that two threads that
 // touch the same memory between two barriers, one of them writing, are reported. Blocks follow one
