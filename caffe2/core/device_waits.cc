@@ -1,8 +1,10 @@
 #include "caffe2/core/device_waits.h"
 
 #include <array>
+#include <exception>
 
 #include "caffe2/core/device_backend.h"
+#include "caffe2/core/logging.h"
 
 namespace caffe2 {
 namespace {
@@ -39,8 +41,17 @@ DeferredWaits::~DeferredWaits() { deferred_waits = around_; }
 
 void DeferredWaits::FinishOthers(const Device& own) {
   devices_.erase({own.type, own.id});
-  for (const auto& [type, id] : devices_) FinishOf(type)(id);
+  std::exception_ptr first;  // none may go on because another one failed
+  for (const auto& [type, id] : devices_) {
+    try {
+      FinishOf(type)(id);
+    } catch (const std::exception& error) {
+      if (first != nullptr) LOG(ERROR) << "another device failed, too: " << error.what();
+      if (first == nullptr) first = std::current_exception();
+    }
+  }
   devices_.clear();
+  if (first != nullptr) std::rethrow_exception(first);
 }
 
 }  // namespace caffe2

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "caffe2/core/device_waits.h"
+#include "caffe2/core/logging.h"
 
 namespace caffe2::cuda {
 namespace {
@@ -92,7 +93,10 @@ void ThrowReports(int device) {
   for (const auto& [owner, i] : owners.reports) {
     if (reports[i].kind == KernelReport::kNone) continue;
     const KernelReport report = std::exchange(reports[i], {});
-    if (found.kind != KernelReport::kNone) continue;
+    if (found.kind != KernelReport::kNone) {
+      LOG(ERROR) << owner << " reports an error, too";
+      continue;
+    }
     found = report;
     name = owner;
   }

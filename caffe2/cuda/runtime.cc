@@ -378,7 +378,7 @@ void CopyRowsAsync(void* destination, size_t destination_stride, const void* sou
 }
 
 void SetBytesAsync(void* destination, int value, size_t nbytes, Stream stream) {
-  CHECK_CUDA(cudaMemsetAsync(destination, value, nbytes, stream));
+  if (nbytes > 0) CHECK_CUDA(cudaMemsetAsync(destination, value, nbytes, stream));
 }
 
 // Declared in launch.h, which only nvcc can read.
