@@ -6,12 +6,12 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
-#include <exception>
 #include <mutex>
 #include <set>
 #include <utility>
 
 #include "caffe2/core/device_waits.h"
+#include "caffe2/core/first_error.h"
 
 namespace caffe2 {
 namespace {
@@ -143,18 +143,13 @@ const OperatorBase* StartedOperator() { return started_operator; }
 void FinishOperators(const std::vector<std::unique_ptr<OperatorBase>>& operators) {
   if (!devices_in_use.load(std::memory_order_relaxed)) return;
   std::set<int> finished;
-  std::exception_ptr first;  // none may go on because another one failed
+  FirstError errors;
   for (auto op = operators.rbegin(); op != operators.rend(); ++op) {
     const DeviceOption& option = (*op)->device_option();
     if (option.device_type() == CPU || !finished.insert(option.device_id()).second) continue;
-    try {
-      (*op)->Finish();
-    } catch (const std::exception& error) {
-      if (first != nullptr) LOG(ERROR) << "another device failed, too: " << error.what();
-      if (first == nullptr) first = std::current_exception();
-    }
+    errors.Try([&] { (*op)->Finish(); });
   }
-  if (first != nullptr) std::rethrow_exception(first);
+  errors.Rethrow();
 }
 
 }  // namespace caffe2

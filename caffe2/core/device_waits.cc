@@ -1,10 +1,9 @@
 #include "caffe2/core/device_waits.h"
 
 #include <array>
-#include <exception>
 
 #include "caffe2/core/device_backend.h"
-#include "caffe2/core/logging.h"
+#include "caffe2/core/first_error.h"
 
 namespace caffe2 {
 namespace {
@@ -41,17 +40,11 @@ DeferredWaits::~DeferredWaits() { deferred_waits = around_; }
 
 void DeferredWaits::FinishOthers(const Device& own) {
   devices_.erase({own.type, own.id});
-  std::exception_ptr first;  // none may go on because another one failed
-  for (const auto& [type, id] : devices_) {
-    try {
-      FinishOf(type)(id);
-    } catch (const std::exception& error) {
-      if (first != nullptr) LOG(ERROR) << "another device failed, too: " << error.what();
-      if (first == nullptr) first = std::current_exception();
-    }
-  }
+  FirstError errors;
+  for (const auto& [type, id] : devices_)
+    errors.Try([finish = FinishOf(type), id = id] { finish(id); });
   devices_.clear();
-  if (first != nullptr) std::rethrow_exception(first);
+  errors.Rethrow();
 }
 
 }  // namespace caffe2

@@ -1,0 +1,31 @@
+// Several things of which each is to be done, even if another one fails.
+#pragma once
+
+#include <exception>
+
+#include "caffe2/core/logging.h"
+
+namespace caffe2 {
+
+// Keeps the first error; logs later ones. Used by one thread.
+class FirstError {
+ public:
+  template <typename F>
+  void Try(const F& f) {
+    try {
+      f();
+    } catch (const std::exception& error) {
+      if (first_ != nullptr) LOG(ERROR) << "besides: " << error.what();
+      if (first_ == nullptr) first_ = std::current_exception();
+    }
+  }
+  // If there was one.
+  void Rethrow() const {
+    if (first_ != nullptr) std::rethrow_exception(first_);
+  }
+
+ private:
+  std::exception_ptr first_;
+};
+
+}  // namespace caffe2
