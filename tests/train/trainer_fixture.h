@@ -1,0 +1,96 @@
+// Small runs of the trainer, of one shard or several.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/db/temporary_directory.h"
+#include "tests/train/train_test_util.h"
+#include "train/trainer.h"
+
+namespace caffe2 {
+
+// Keeps what the loop reports.
+class Recorder : public TrainListener {
+ public:
+  void OnIteration(const IterationReport& report) override { iterations.push_back(report); }
+  void OnTest(const TestReport& report) override { tests.push_back(report); }
+  void OnEpochEnd(const EpochReport& report) override { epochs.push_back(report); }
+  void OnModelSaved(const std::string& path) override { models.push_back(path); }
+
+  std::vector<IterationReport> iterations;
+  std::vector<TestReport> tests;
+  std::vector<EpochReport> epochs;
+  std::vector<std::string> models;
+};
+
+struct ShardResult {
+  std::string state;
+  std::shared_ptr<Recorder> log = std::make_shared<Recorder>();
+  std::string error;
+  int signal = 0;
+};
+
+class TrainerTest : public ::testing::Test {
+ protected:
+  static constexpr int kSide = 16, kLabels = 4;
+
+  TrainerTest() : database_(directory_.Path("train.minidb")) {
+    testing::MakeImageDatabase(database_, 101, kSide, kLabels, 1);
+  }
+
+  TrainOptions Small(const std::string& network) const {
+    return testing::SmallRun(database_, network, kSide, kLabels);
+  }
+
+  // Runs all shards of the options as threads that meet in the test's directory.
+  std::vector<ShardResult> Run(TrainOptions options, int num_shards = 1,
+                               Trainer::StopFunction stop = nullptr) {
+    options.shards.num_shards = num_shards;
+    options.shards.run_id = "run" + std::to_string(++runs_);
+    options.shards.file_store_path = directory_.Path(".");
+    options.shards.rendezvous_timeout = 60;
+    std::vector<ShardResult> results(static_cast<size_t>(num_shards));
+    std::vector<std::thread> threads;
+    for (int shard = 0; shard < num_shards; ++shard) {
+      threads.emplace_back([&, shard] {
+        omp_set_num_threads(1);  // nets as small as these only wait for each other's threads
+        TrainOptions own = options;
+        own.shards.shard_id = shard;
+        if (adjust_) adjust_(&own);
+        ShardResult& result = results[static_cast<size_t>(shard)];
+        try {
+          Trainer trainer(own, result.log, shard == num_shards - 1 ? stop : nullptr);
+          result.signal = trainer.Run();
+          result.state = testing::StateDigest(&trainer);
+        } catch (const std::exception& error) {
+          result.error = error.what();
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const ShardResult& result : results) {
+      if (!errors_expected_) {
+        EXPECT_EQ(result.error, "");
+      }
+    }
+    return results;
+  }
+
+  testing::TemporaryDirectory directory_;
+  std::string database_;
+  bool errors_expected_ = false;
+  std::function<void(TrainOptions*)> adjust_;  // of each shard's options
+
+ private:
+  int runs_ = 0;
+};
+
+}  // namespace caffe2
