@@ -1,5 +1,6 @@
-# caffe2_objects(NAME): an object library of every .cc file of the current folder (tests lie
-# elsewhere). A new source file needs no entry in any list.
+# caffe2_objects(NAME EXCLUDED): an object library of every .cc file of the current folder and of its
+# sub-folders, without the files whose path matches the regular expression EXCLUDED. A new source
+# file needs no entry in any list. Tests lie elsewhere.
 #
 # All object libraries share the precompiled header of caffe2_core.
 set(CAFFE2_OBJECT_LIBRARIES "" CACHE INTERNAL "")
@@ -17,7 +18,8 @@ function(caffe2_target_settings target)
 endfunction()
 
 function(caffe2_objects name)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc
+       ${CMAKE_CURRENT_SOURCE_DIR}/*/*.cc)
   list(FILTER sources EXCLUDE REGEX "${ARGN}")
   if(NOT sources)
     return()

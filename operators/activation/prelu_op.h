@@ -1,0 +1,64 @@
+// PRelu: a rectifier whose slope for negative inputs is learned.
+#pragma once
+
+#include <string>
+
+#include "operators/activation/activation_types.h"
+
+namespace caffe2 {
+
+// What the forward and the gradient operator have in common.
+template <class Context>
+class PReluBase : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  PReluBase(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        order_(this->template GetSingleArgument<std::string>("order", "NCHW")) {
+    CAFFE_ENFORCE(order_ == "NCHW" || order_ == "NHWC", "argument order: ", order_);
+  }
+
+ protected:
+  // X as [outer, channels, inner], with one slope a channel; one slope for all is one channel.
+  struct Sizes {
+    int64_t outer = 1;
+    int64_t channels = 1;
+    int64_t inner = 1;
+  };
+  // Throws EnforceNotMet naming the shapes if there are not as many slopes as channels.
+  Sizes GetSizes(const Tensor& x, const Tensor& slope) const {
+    if (slope.numel() == 1) return {.inner = x.numel()};
+    CAFFE_ENFORCE_GE(x.dim(), 2, "one slope per channel needs an axis of channels");
+    const int axis = order_ == "NCHW" ? 1 : x.dim() - 1;
+    CAFFE_ENFORCE_EQ(slope.numel(), x.size(axis), "slope ", ShapeString(slope.sizes()), " for X ",
+                     ShapeString(x.sizes()), " in order ", order_);
+    return {x.size_to_dim(axis), x.size(axis), x.size_from_dim(axis + 1)};
+  }
+
+ private:
+  std::string order_;
+};
+
+// Y = X where X > 0, else slope * X
+template <class Context>
+class PReluOp final : public PReluBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using PReluBase<Context>::PReluBase;
+  bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(0).dtype()); }
+  template <typename T>
+  bool DoRunWithType();
+};
+
+// dX = dY where X > 0, else slope * dY; d_slope = sum of X * dY over the X <= 0 of the channel
+template <class Context>
+class PReluGradientOp final : public PReluBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using PReluBase<Context>::PReluBase;
+  bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(1).dtype()); }
+  template <typename T>
+  bool DoRunWithType();
+};
+
+}  // namespace caffe2

@@ -1,0 +1,84 @@
+// Batch normalization, biases and other work by channels on CUDA devices. Pointers are device
+// memory; T is float, float16 or bfloat16; values of a channel are float. Sums are formed in float
+// over fixed parts, which are then added in double, in order.
+#pragma once
+
+#include <cstdint>
+
+#include "caffe2/cuda/stream.h"
+
+namespace caffe2 {
+
+// An image seen as `batch` x `spatial` elements of each channel; as ChannelShape
+// (operators/norm/spatial_bn_kernels.h).
+struct ChannelLayout {
+  int64_t batch = 0, channels = 0, spatial = 0;
+  bool channels_last = false;
+};
+
+// Floats that the functions below need as scratch.
+int64_t BatchNormScratch(const ChannelLayout& layout);
+
+// What the statistics of a batch become, in training.
+struct BatchNormStatistics {
+  double epsilon = 0;
+  float momentum = 0;
+  double count = 0;             // elements of a channel that the statistics are of
+  const float* sums = nullptr;  // given, with the sums of squares, for several batches; or null
+  const float* square_sums = nullptr;
+  float *saved_mean = nullptr, *saved_inverse_std = nullptr;
+  float *running_mean = nullptr, *running_variance = nullptr;
+};
+template <typename T>
+void LaunchBatchNormStatistics(const ChannelLayout& layout, const T* x,
+                               const BatchNormStatistics& statistics, float* scratch,
+                               cuda::Stream stream);
+
+// y = act((x - mean) * scale / deviation + bias + z); z may be null, act is Relu or nothing.
+// `spread` is 1 / deviation, or with `is_variance` the variance.
+template <typename T>
+void LaunchBatchNormApply(const ChannelLayout& layout, const T* x, const float* mean,
+                          const float* spread, bool is_variance, double epsilon, const float* scale,
+                          const float* bias, const T* z, bool relu, T* y, cuda::Stream stream);
+
+template <typename T>
+struct BatchNormGradient {
+  const T *x = nullptr, *dy = nullptr;
+  const T* y = nullptr;         // not null: a Relu was open where y > 0
+  const float* bias = nullptr;  // not null: a Relu was open where the normalized x is above zero
+  const float *scale = nullptr, *mean = nullptr;
+  const float* spread = nullptr;
+  bool is_variance = false;  // as above; the statistics are then constants to the gradient
+  double epsilon = 0;
+  const float *sum_dscale = nullptr, *sum_dbias = nullptr;  // of num_batches batches, or null
+  int num_batches = 1;
+  float *dscale = nullptr, *dbias = nullptr;
+  T* dz = nullptr;  // where the gradient behind the Relu goes, if anywhere
+  T* dx = nullptr;  // null: only the sums are wanted, and dz
+};
+template <typename T>
+void LaunchBatchNormGradient(const ChannelLayout& layout, const BatchNormGradient<T>& gradient,
+                             float* scratch, cuda::Stream stream);
+
+// Fills the rows scale, bias, factor and shift of a norm (norm_rows.h), whose rows
+// mean and inverse_std are there.
+void LaunchNormRows(int64_t channels, const float* scale, const float* bias, float* norm,
+                    cuda::Stream stream);
+
+// y = act(y + bias[channel] + z), in place; bias and z may be null, act is Relu or nothing. `bias`
+// is of T.
+template <typename T>
+void LaunchChannelEpilogue(const ChannelLayout& layout, const T* bias, const T* z, bool relu, T* y,
+                           cuda::Stream stream);
+// sums[c] = the sum of channel c; `scratch` holds BatchNormScratch(layout) floats.
+template <typename T>
+void LaunchChannelSums(const ChannelLayout& layout, const T* x, float* scratch, T* sums,
+                       cuda::Stream stream);
+// first[c] = sum of g, second[c] = sum of g * (x - mean) * inverse_std; without mean and
+// inverse_std the sum of g * x.
+template <typename T>
+void LaunchChannelProducts(const ChannelLayout& layout, const T* x, const T* g, const float* mean,
+                           const float* inverse_std, float* scratch, float* first, float* second,
+                           cuda::Stream stream);
+
+}  // namespace caffe2

@@ -1,0 +1,219 @@
+// Loops over images by channel, for .cu files: maps, and sums of each channel.
+//
+// What is done is a struct F with
+//   template <int N> struct Of          what it needs to know of N channels, in registers
+//   template <int N> Of<N> Begin(c, step)   of the channels c, c + step, ...: read once a thread
+// and for a map
+//   Do(const Of<N>&, i)                 the elements [i, i + N)
+// or for sums
+//   static constexpr int kSums          how many for each channel
+//   Add(const Of<N>&, i, Sums<kSums, N>*)   adds what the elements [i, i + N) give.
+// N elements are of neighbouring channels where channels are innermost, else (step 0) of one.
+#pragma once
+
+#include "caffe2/cuda/kernel.h"
+#include "operators/common/channel_kernels.h"
+
+namespace caffe2 {
+
+template <int V, int N>
+struct Sums {
+  float v[V][N];
+};
+
+// N neighbouring elements, by one instruction.
+template <int N, typename T>
+__device__ inline void LoadPack(const T* from, float (&to)[N]) {
+  const auto pack = *reinterpret_cast<const cuda::Pack<T, N>*>(from);
+#pragma unroll
+  for (int k = 0; k < N; ++k) to[k] = cuda::Widen(pack.v[k]);
+}
+template <int N, typename T>
+__device__ inline void StorePack(const float (&from)[N], T* to) {
+  cuda::Pack<T, N> pack;
+#pragma unroll
+  for (int k = 0; k < N; ++k) pack.v[k] = cuda::Narrow<T>(from[k]);
+  *reinterpret_cast<cuda::Pack<T, N>*>(to) = pack;
+}
+// values[c], values[c + step], ...; zeros if there are none.
+template <int N>
+__device__ inline void LoadChannels(const float* values, int64_t c, int step, float (&to)[N]) {
+#pragma unroll
+  for (int k = 0; k < N; ++k) to[k] = values != nullptr ? values[c + k * step] : 0.f;
+}
+
+// How blocks and threads share an image. A block has `blockDim.x` packs of channels in columns and
+// goes down the rows [blockIdx.y * per_part, + per_part), or has a channel and such a part of its
+// packs.
+struct ChannelDivision {
+  dim3 grid, block;
+  int64_t per_part;
+};
+inline ChannelDivision DivideChannels(const ChannelLayout& layout, int pack, int64_t parts) {
+  const int64_t count = layout.batch * layout.spatial;
+  if (!layout.channels_last) {
+    const int64_t per_part = (count / pack + parts - 1) / parts;
+    return {dim3(static_cast<unsigned>(layout.channels), static_cast<unsigned>(parts)),
+            dim3(cuda::kThreads), per_part};
+  }
+  const int64_t packs = layout.channels / pack;
+  unsigned strip = 1;
+  while (strip < cuda::kWarp && strip < packs) strip *= 2;
+  return {dim3(static_cast<unsigned>((packs + strip - 1) / strip), static_cast<unsigned>(parts)),
+          dim3(strip, cuda::kThreads / strip), (count + parts - 1) / parts};
+}
+
+// The first channel of the thread; there may be none of this number.
+template <int N>
+__device__ inline int64_t FirstChannel(const ChannelLayout& layout) {
+  return layout.channels_last ? (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * N
+                              : static_cast<int64_t>(blockIdx.x);
+}
+// visit(i) for the thread's packs, which begin at i.
+template <int N, class Visit>
+__device__ inline void VisitPacks(const ChannelLayout& layout, int64_t c, int64_t per_part,
+                                  const Visit& visit) {
+  const int64_t count = layout.batch * layout.spatial / (layout.channels_last ? 1 : N);
+  const int64_t begin = blockIdx.y * per_part;
+  const int64_t end = begin + per_part < count ? begin + per_part : count;
+  if (layout.channels_last) {
+    for (int64_t row = begin + threadIdx.y; row < end; row += blockDim.y) {
+      visit(row * layout.channels + c);
+    }
+    return;
+  }
+  for (int64_t pack = begin + threadIdx.x; pack < end; pack += blockDim.x) {
+    const int64_t e = pack * N;
+    visit((e / layout.spatial * layout.channels + c) * layout.spatial + e % layout.spatial);
+  }
+}
+
+template <int N, class F>
+__global__ void MapChannelsKernel(ChannelLayout layout, int64_t per_part, F f) {
+  const int64_t c = FirstChannel<N>(layout);
+  if (c >= layout.channels) return;
+  const auto of = f.template Begin<N>(c, layout.channels_last ? 1 : 0);
+  VisitPacks<N>(layout, c, per_part, [&](int64_t i) { f.Do(of, i); });
+}
+
+// sums[(v * parts + part) * channels + c]: sum v of a part of channel c; parts is gridDim.y.
+template <int N, class F>
+__global__ void SumChannelsKernel(ChannelLayout layout, int64_t per_part, F f, float* sums) {
+  constexpr int kSums = F::kSums;
+  __shared__ float partial[N][cuda::kThreads];
+  const int64_t c = FirstChannel<N>(layout);
+  Sums<kSums, N> sum{};
+  if (c < layout.channels) {
+    const auto of = f.template Begin<N>(c, layout.channels_last ? 1 : 0);
+    VisitPacks<N>(layout, c, per_part, [&](int64_t i) { f.Add(of, i, &sum); });
+  }
+  const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x;
+#pragma unroll
+  for (int v = 0; v < kSums; ++v) {
+    float* to = sums + (v * static_cast<int64_t>(gridDim.y) + blockIdx.y) * layout.channels + c;
+    if (!layout.channels_last) {
+      float total = 0;
+#pragma unroll
+      for (int k = 0; k < N; ++k) total += sum.v[v][k];
+      total = cuda::BlockSum<cuda::kThreads>(total);
+      if (threadIdx.x == 0) *to = total;
+      continue;
+    }
+    __syncthreads();  // the last use of `partial` is over
+#pragma unroll
+    for (int k = 0; k < N; ++k) partial[k][thread] = sum.v[v][k];
+    __syncthreads();
+    if (threadIdx.y != 0 || c >= layout.channels) continue;
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      float total = 0;
+      for (unsigned lane = 0; lane < blockDim.y; ++lane) {
+        total += partial[k][lane * blockDim.x + threadIdx.x];
+      }
+      to[k] = total;
+    }
+  }
+}
+
+constexpr int kFinishLanes = 8;
+
+// f(c, total) for every channel: total[v] is sum v of the channel, added in double in a fixed
+// order.
+template <int V, class F>
+__global__ void FinishChannelsKernel(int64_t parts, int64_t channels, const float* sums, F f) {
+  __shared__ double partial[V][kFinishLanes][cuda::kWarp];
+  const int64_t c = static_cast<int64_t>(blockIdx.x) * cuda::kWarp + threadIdx.x;
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    double sum = 0;
+    for (int64_t part = threadIdx.y; c < channels && part < parts; part += kFinishLanes) {
+      sum += sums[(v * parts + part) * channels + c];
+    }
+    partial[v][threadIdx.y][threadIdx.x] = sum;
+  }
+  __syncthreads();
+  if (threadIdx.y != 0 || c >= channels) return;
+  double total[V];
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    total[v] = 0;
+    for (int lane = 0; lane < kFinishLanes; ++lane) total[v] += partial[v][lane][threadIdx.x];
+  }
+  f(c, total);
+}
+
+// True if N elements can be moved at once everywhere.
+template <typename... P>
+bool MayPack(const ChannelLayout& layout, int pack, const P*... arrays) {
+  const int64_t run = layout.channels_last ? layout.channels : layout.spatial;
+  return run % pack == 0 && (cuda::IsAligned(arrays) && ...);
+}
+// Elements of T that are moved at once.
+template <typename T>
+constexpr int kChannelPack = static_cast<int>(16 / sizeof(T));
+
+// f over all elements of an image; `arrays` are those of T that it touches, or null.
+template <typename T, class F, typename... P>
+void MapChannels(const char* name, const ChannelLayout& layout, cuda::Stream stream, const F& f,
+                 const P*... arrays) {
+  const int64_t count = layout.batch * layout.spatial;
+  if (count == 0 || layout.channels == 0) return;
+  const auto launch = [&]<int N>(std::integral_constant<int, N>) {
+    const ChannelDivision one = DivideChannels(layout, N, 1);
+    const int64_t rows = layout.channels_last ? one.block.y : cuda::kThreads * int64_t{N};
+    const int64_t most = std::max<int64_t>(1, cuda::kMostBlocks / one.grid.x);
+    const ChannelDivision by = DivideChannels(layout, N, std::min(most, (count + rows - 1) / rows));
+    cuda::Launch(name, MapChannelsKernel<N, F>, by.grid, by.block, stream, layout, by.per_part, f);
+  };
+  constexpr int kPack = kChannelPack<T>;
+  MayPack(layout, kPack, arrays...) ? launch(std::integral_constant<int, kPack>())
+                                    : launch(std::integral_constant<int, 1>());
+}
+
+// Parts that the sums of a channel are formed in; F::kSums * parts * channels floats.
+int64_t ChannelSumParts(const ChannelLayout& layout);
+template <typename T, class F, typename... P>
+void SumChannels(const char* name, const ChannelLayout& layout, cuda::Stream stream, const F& f,
+                 float* sums, const P*... arrays) {
+  const auto launch = [&]<int N>(std::integral_constant<int, N>) {
+    const ChannelDivision by = DivideChannels(layout, N, ChannelSumParts(layout));
+    cuda::Launch(name, SumChannelsKernel<N, F>, by.grid, by.block, stream, layout, by.per_part, f,
+                 sums);
+  };
+  constexpr int kPack = kChannelPack<T>;
+  MayPack(layout, kPack, arrays...) ? launch(std::integral_constant<int, kPack>())
+                                    : launch(std::integral_constant<int, 1>());
+}
+
+// f(c, total) for every channel, with V sums that SumChannels left in `sums`; zeros if `parts` is
+// 0.
+template <int V, class F>
+void FinishChannels(const char* name, int64_t channels, int64_t parts, const float* sums,
+                    cuda::Stream stream, const F& f) {
+  if (channels == 0) return;
+  const auto blocks = static_cast<unsigned>((channels + cuda::kWarp - 1) / cuda::kWarp);
+  cuda::Launch(name, FinishChannelsKernel<V, F>, dim3(blocks), dim3(cuda::kWarp, kFinishLanes),
+               stream, parts, channels, sums, f);
+}
+
+}  // namespace caffe2

@@ -1,0 +1,40 @@
+// Any number of arrays combined into one on CUDA devices.
+#pragma once
+
+#include <vector>
+
+#include "operators/common/combination_functions.h"
+#include "operators/common/portable_cuda.h"
+
+namespace caffe2 {
+
+// y[i] = the inputs at i, combined from the left, then times `factor`; 16-bit types in float,
+// however many inputs there are. y may be the first of them.
+template <typename T>
+void CombineAll(Combination combination, const std::vector<const T*>& inputs, float factor,
+                int64_t n, T* y, CUDAContext* context) {
+  using Combine = CombineInputs<T>;
+  using Wide = typename Combine::Wide;
+  Tensor storage(context->device());
+  Wide* partial = nullptr;
+  if (inputs.size() > static_cast<size_t>(Combine::kMost)) {
+    storage.Resize(n);
+    partial = storage.mutable_data<Wide>();
+  }
+  for (size_t next = 0; next < inputs.size();) {
+    Combine combine{.combination = combination,
+                    .count = 0,
+                    .x = {},
+                    .factor = factor,
+                    .start = next > 0 ? partial : nullptr,
+                    .partial = nullptr,
+                    .y = y};
+    while (next < inputs.size() && combine.count < Combine::kMost) {
+      combine.x[combine.count++] = inputs[next++];
+    }
+    if (next < inputs.size()) combine.partial = partial;
+    ForEach(n, combine, context);
+  }
+}
+
+}  // namespace caffe2

@@ -1,0 +1,110 @@
+// Tensors combined element by element or row by row, for the host and for devices (portable.h).
+#pragma once
+
+#include "operators/common/portable.h"
+
+namespace caffe2 {
+
+enum class Combination { kMax, kMin, kSum };
+
+// y = the inputs, combined from the left; then times `factor`. A NaN wins. More than kMost inputs
+// are combined in turns: what the last turn left in `partial` is the `start` of the next, as wide
+// as arithmetic is.
+template <typename T>
+struct CombineInputs {
+  static constexpr const char* kName = "CombineInputs";
+  static constexpr int kMost = 16;
+  using Wide = decltype(portable::Widen(T{}));
+  Combination combination;
+  int count;
+  const T* x[kMost];
+  float factor;
+  const Wide* start;  // null in the first turn
+  Wide* partial;      // where the result goes in all turns but the last, which has null
+  T* y;
+  CAFFE2_PORTABLE void operator()(int64_t i) const {
+    Wide result = start != nullptr ? start[i] : portable::Widen(x[0][i]);
+    for (int k = start != nullptr ? 0 : 1; k < count; ++k) {
+      const Wide value = portable::Widen(x[k][i]);
+      if (combination == Combination::kSum) {
+        result += value;
+      } else {
+        const bool keep = combination == Combination::kMax ? result > value : result < value;
+        result = keep || result != result ? result : value;
+      }
+    }
+    if (partial != nullptr) {
+      partial[i] = result;
+      return;
+    }
+    if (combination == Combination::kSum) result = static_cast<Wide>(result * factor);
+    y[i] = portable::Narrow<T>(result);
+  }
+};
+// dx = dy where x is the value that was chosen, else 0.
+template <typename T>
+struct SelectGradient {
+  static constexpr const char* kName = "SelectGradient";
+  const T *y, *dy, *x;
+  T* dx;
+  CAFFE2_PORTABLE void operator()(int64_t i) const {
+    dx[i] = portable::Widen(x[i]) == portable::Widen(y[i]) ? dy[i] : T{};
+  }
+};
+
+// y[i, :] = x[i, :] * w[i]
+template <typename T>
+struct MultiplyRows {
+  static constexpr const char* kName = "RowMul";
+  int64_t width;
+  const T *x, *w;
+  T* y;
+  CAFFE2_PORTABLE void operator()(int64_t i) const {
+    y[i] = portable::Narrow<T>(portable::Widen(x[i]) * portable::Widen(w[i / width]));
+  }
+};
+// y[i] = the sum of row i
+template <typename T>
+struct SumOfRows {
+  static constexpr const char* kName = "ReduceTailSum";
+  int64_t width;
+  const T* x;
+  T* y;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t row, Team team) const {
+    typename Team::Number sum = 0;
+    for (int64_t j = team.first(); j < width; j += team.step()) {
+      sum += portable::Widen(x[row * width + j]);
+    }
+    sum = team.Sum(sum);
+    if (team.leader()) y[row] = portable::Narrow<T>(sum);
+  }
+};
+// y[j] = the sum over rows i of w[i] x[i, j]
+template <typename T>
+struct WeightedSumOfRows {
+  static constexpr const char* kName = "ReduceFrontWeightedSum";
+  int64_t rows, width;
+  const T *x, *w;
+  T* y;
+  CAFFE2_PORTABLE void operator()(int64_t j) const {
+    float sum = 0;
+    for (int64_t i = 0; i < rows; ++i) {
+      sum += portable::Widen(w[i]) * portable::Widen(x[i * width + j]);
+    }
+    y[j] = portable::Narrow<T>(sum);
+  }
+};
+// dx[i, j] = w[i] dy[j]
+template <typename T>
+struct OuterProduct {
+  static constexpr const char* kName = "ReduceFrontWeightedSumGradient";
+  int64_t width;
+  const T *w, *dy;
+  T* dx;
+  CAFFE2_PORTABLE void operator()(int64_t i) const {
+    dx[i] = portable::Narrow<T>(portable::Widen(w[i / width]) * portable::Widen(dy[i % width]));
+  }
+};
+
+}  // namespace caffe2

@@ -1,0 +1,33 @@
+// Lists of integers as kernels read them.
+#pragma once
+
+#include "caffe2/cuda/context_cuda.h"
+#include "operators/segment/segment_functions.h"
+#include "operators/sparse/row_kernels.h"
+
+namespace caffe2 {
+
+// An int32 or int64 tensor of one dimension, whose values should be below `rows`; throws for any
+// other, by the name `what`.
+inline RowIndices IntegersOf(const Tensor& tensor, int64_t rows, const char* what) {
+  CAFFE_ENFORCE(tensor.IsType<int32_t>() || tensor.IsType<int64_t>(), what,
+                " must be int32 or int64, not ", tensor.dtype().name());
+  CAFFE_ENFORCE_EQ(tensor.dim(), 1, what, " ", ShapeString(tensor.sizes()),
+                   " must be one-dimensional");
+  return {tensor.raw_data(), tensor.IsType<int64_t>(), tensor.numel(), rows};
+}
+
+// Where the segments of these lengths begin, and the end of the last, in `offsets`, which is made
+// on the device. Lengths that are negative or do not add up to `entries` are reported.
+inline const int64_t* ScanLengths(const Tensor& lengths, int64_t entries, Tensor* offsets,
+                                  CUDAContext* context) {
+  const RowIndices list = IntegersOf(lengths, 0, "lengths");
+  *offsets = Tensor(context->device());
+  offsets->Resize(list.n + 1);
+  auto* data = offsets->mutable_data<int64_t>();
+  LaunchOffsets(list.n, list.data, list.is_int64, entries, data, context->report(),
+                context->stream());
+  return data;
+}
+
+}  // namespace caffe2

@@ -1,0 +1,42 @@
+// Runs the functors of portable.h on the host; portable_cuda.h has the same for CUDA devices.
+#pragma once
+
+#include "caffe2/core/operator.h"
+#include "caffe2/utils/parallel.h"
+#include "operators/common/portable.h"
+
+namespace caffe2 {
+
+// Elements below which a loop stays in one thread.
+constexpr int64_t kPortableGrain = 8192;
+
+using RealTypes = TensorTypes<float, float16, bfloat16>;
+
+// f(i) for i in [0, n).
+template <class F>
+void ForEach(int64_t n, const F& f, CPUContext*) {
+  ParallelFor(n, kPortableGrain, [&f](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) f(i);
+  });
+}
+
+// y[i] = f(x[i]...) for i in [0, n): f takes and gives numbers, 16-bit ones as float. y may be one
+// of x. On a device this is faster than ForEach.
+template <class F, typename R, typename... T>
+void MapElements(const F& f, int64_t n, CPUContext* /*context*/, R* y, const T*... x) {
+  ParallelFor(n, kPortableGrain, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) y[i] = portable::Narrow<R>(f(portable::Widen(x[i])...));
+  });
+}
+
+// f(row, team) for row in [0, rows). `width`, the elements of a row, only steers how threads are
+// used: on a device, rows of up to 8 get a thread, longer ones a warp or more.
+template <class F>
+void ForEachRow(int64_t rows, int64_t width, const F& f, CPUContext*) {
+  const int64_t grain = std::max<int64_t>(1, kPortableGrain / std::max<int64_t>(1, width));
+  ParallelFor(rows, grain, [&f](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) f(row, portable::SoloTeam());
+  });
+}
+
+}  // namespace caffe2

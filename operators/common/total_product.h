@@ -1,0 +1,18 @@
+// Sums over products of two tensors.
+#pragma once
+
+#include "operators/common/portable_op.h"
+#include "operators/optimizer/optimizer_check.h"
+#include "operators/reduce/product_functions.h"
+
+namespace caffe2 {
+
+// *sum = the sum of a[i] b[i]; total_product_cuda.h has it for CUDA devices.
+inline void TotalProduct(int64_t n, const float* a, const float* b, float* sum,
+                         CPUContext* /*context*/) {
+  double total = 0;
+  for (int64_t i = 0; i < n; ++i) total += static_cast<double>(a[i]) * b[i];
+  *sum = static_cast<float>(total);
+}
+
+}  // namespace caffe2

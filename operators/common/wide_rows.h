@@ -1,0 +1,63 @@
+// How kernels over rows of float serve 16-bit types too: a row is widened into a buffer, and the
+// result rounded once. Rows of types that arithmetic is done in are used where they lie.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "caffe2/utils/narrow_float.h"
+#include "operators/common/element_type.h"
+
+namespace caffe2 {
+
+// Elements of which a few widened copies stay in the first-level cache.
+constexpr int64_t kWideBlock = 1024;
+
+// For one thread: reads rows of T as ArithmeticType<T>.
+template <typename T>
+class WideInput {
+ public:
+  // The n elements of the row; valid until the next call.
+  const ArithmeticType<T>* Row(int64_t n, const T* row) {
+    if constexpr (std::is_same_v<T, ArithmeticType<T>>) {
+      return row;
+    } else {
+      buffer_.resize(n);
+      WidenRow(n, row, buffer_.data());
+      return buffer_.data();
+    }
+  }
+
+ private:
+  std::vector<ArithmeticType<T>> buffer_;
+};
+
+// For one thread: writes rows of T from ArithmeticType<T>. A row may be that of a WideInput: it is
+// read before it is stored.
+template <typename T>
+class WideOutput {
+ public:
+  // Where to write the n elements of the row; valid until the next call.
+  ArithmeticType<T>* Row(int64_t n, T* row) {
+    if constexpr (std::is_same_v<T, ArithmeticType<T>>) {
+      return row;
+    } else {
+      buffer_.resize(n);
+      row_ = row;
+      return buffer_.data();
+    }
+  }
+  // Rounds what was written into the row of the last call.
+  void Store() {
+    if constexpr (!std::is_same_v<T, ArithmeticType<T>>) {
+      NarrowRow(static_cast<int64_t>(buffer_.size()), buffer_.data(), row_);
+    }
+  }
+
+ private:
+  std::vector<ArithmeticType<T>> buffer_;
+  T* row_ = nullptr;
+};
+
+}  // namespace caffe2

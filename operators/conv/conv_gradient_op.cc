@@ -1,0 +1,232 @@
+// Gradients of Conv and of its fused forms on the CPU.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <type_traits>
+
+#include "caffe2/core/operator.h"
+#include "caffe2/utils/parallel.h"
+#include "operators/conv/conv_op.h"
+
+namespace caffe2 {
+
+void CheckConvGradientSummand(const OperatorBase& op, bool input_gradient) {
+  CAFFE_ENFORCE(input_gradient && op.IsInputOutputAlias(3, op.OutputSize() - 1),
+                "what is added to dX (", op.debug_def().input(3), ") must be the blob of dX");
+}
+void CheckConvGradientSummand(const Tensor& summand, const Tensor& x) {
+  CAFFE_ENFORCE(summand.sizes() == x.sizes() && summand.dtype() == x.dtype(),
+                "what is added to dX is ", summand.DebugString(), ", X ", x.DebugString());
+}
+
+namespace {
+
+// sum += x, element by element.
+struct Adder {
+  const Tensor& x;
+  Tensor* sum;
+
+  template <typename T>
+  bool DoRunWithType() {
+    const T* from = x.data<T>();
+    T* to = sum->mutable_data<T>();
+    ParallelFor(x.numel(), int64_t{1} << 14, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        if constexpr (std::is_same_v<T, float>) {
+          to[i] += from[i];
+        } else {
+          to[i] = ToBFloat16(ToFloat(to[i]) + ToFloat(from[i]));
+        }
+      }
+    });
+    return true;
+  }
+};
+
+// X, filter, dY, [S] -> dfilter, [dbias], [dX].
+class ConvGradientOp final : public Operator<CPUContext> {
+ public:
+  ConvGradientOp(const OperatorDef& def, Workspace* ws)
+      : Operator<CPUContext>(def, ws),
+        arguments_(ArgumentHelper(def)),
+        algorithm_(ReadConvAlgorithm(ArgumentHelper(def))),
+        no_bias_(GetSingleArgument<bool>("no_bias", false)),
+        input_gradient_(OutputSize() > (no_bias_ ? 1 : 2)),
+        adds_(InputSize() > 3) {
+    CAFFE_ENFORCE(OutputSize() >= (no_bias_ ? 1 : 2) && OutputSize() <= (no_bias_ ? 2 : 3),
+                  "outputs are dfilter", no_bias_ ? "" : ", dbias", " and possibly dX");
+    if (adds_) CheckConvGradientSummand(*this, input_gradient_);
+    CAFFE_ENFORCE(!GetSingleArgument<bool>("float_gradients", false),
+                  "float_gradients is for CUDA devices");
+  }
+
+  bool RunOnDevice() override {
+    const Tensor& x = Input(0);
+    const Tensor& filter = Input(1);
+    const Tensor& dy = Input(2);
+    Prepare(x, filter, dy);
+    Tensor* d_filter = Output(0);
+    d_filter->ResizeLike(filter);
+    void* d_filter_data = d_filter->raw_mutable_data(filter.dtype());
+    void* d_bias_data = nullptr;
+    if (!no_bias_) {
+      Output(1)->Resize(filter.size(0));
+      d_bias_data = Output(1)->raw_mutable_data(filter.dtype());
+    }
+    if (x.size(0) == 0) {  // sums over nothing
+      std::memset(d_filter_data, 0, d_filter->nbytes());
+      if (!no_bias_) std::memset(d_bias_data, 0, Output(1)->nbytes());
+    } else {
+      backward_filter_->Run(x.raw_data(), dy.raw_data(), d_filter_data, d_bias_data);
+    }
+    if (input_gradient_) InputGradient(x, filter, dy);
+    return true;
+  }
+
+ private:
+  void InputGradient(const Tensor& x, const Tensor& filter, const Tensor& dy) {
+    Tensor* dx = Output(OutputSize() - 1);
+    if (adds_) CheckConvGradientSummand(*dx, x);
+    dx->ResizeLike(x);
+    if (x.size(0) == 0) return (void)dx->raw_mutable_data(x.dtype());
+    if (!adds_) {
+      backward_data_->Run(dy.raw_data(), filter.raw_data(), dx->raw_mutable_data(x.dtype()));
+      return;
+    }
+    Tensor apart;
+    apart.ResizeLike(x);
+    backward_data_->Run(dy.raw_data(), filter.raw_data(), apart.raw_mutable_data(x.dtype()));
+    Adder adder{apart, dx};
+    TensorTypes<float, bfloat16>::Dispatch(&adder, x.dtype());
+  }
+
+  void Prepare(const Tensor& x, const Tensor& filter, const Tensor& dy) {
+    CAFFE_ENFORCE(x.has_data() && filter.has_data() && dy.has_data(),
+                  "an input of the gradient holds no data");
+    CAFFE_ENFORCE(dy.dtype() == x.dtype(), "dY has type ", dy.dtype().name(), ", X ",
+                  x.dtype().name());
+    const bool same = backward_filter_ && x.sizes() == x_dims_ && filter.sizes() == filter_dims_ &&
+                      x.dtype() == problem_.type && filter.dtype() == problem_.filter_type;
+    if (!same) Make(x, filter);
+    CAFFE_ENFORCE(dy.sizes() == dy_dims_, "dY has shape ", ShapeString(dy.sizes()), ", Y ",
+                  ShapeString(dy_dims_));
+  }
+
+  void Make(const Tensor& x, const Tensor& filter) {
+    const ConvShape shape = ConvShape::Make(arguments_, x.sizes(), filter.sizes());
+    backward_filter_.reset();
+    backward_data_.reset();
+    x_dims_ = x.sizes();
+    filter_dims_ = filter.sizes();
+    dy_dims_ = shape.y.ToDims(arguments_.order());
+    problem_ = MakeConvProblem(shape, arguments_.channels_last(), x.dtype(), filter.dtype(),
+                               no_bias_ ? TypeMeta() : filter.dtype());
+    problem_.algorithm = algorithm_;
+    if (shape.x.batch == 0) return;
+    backward_filter_.emplace(problem_);
+    if (input_gradient_) backward_data_.emplace(problem_);
+  }
+
+  const WindowArguments arguments_;
+  const onednn::ConvAlgorithm algorithm_;
+  const bool no_bias_;
+  const bool input_gradient_;
+  const bool adds_;  // to S, the blob of dX
+  std::vector<int64_t> x_dims_, filter_dims_, dy_dims_;
+  onednn::ConvProblem problem_;
+  std::optional<onednn::ConvBackwardFilter> backward_filter_;
+  std::optional<onednn::ConvBackwardData> backward_data_;
+};
+
+void ConvGradientSchema(OpSchema& schema) {
+  schema.NumInputs(3, 4)
+      .NumOutputs(1, 3)
+      .AllowInplace([](int input, int output) { return input == 3 && output > 0; })
+      .FillUsing(DescribeWindow)
+      .FillUsing(DescribeConvAlgorithm)
+      .Arg("group", "As in the forward operator.")
+      .Arg("no_bias",
+           "1: the forward operator has no bias, and there is no output dbias. Default "
+           "0.")
+      .Arg("float_gradients",
+           "(bool, default false) dfilter and dbias are float though the filter is not: it is a "
+           "copy of a float parameter. CUDA devices only.")
+      .Arg("side_stream",
+           "(bool, default false) dfilter (and dbias) is formed on a second stream of the device, "
+           "beside dX and what follows: it is there behind JoinSideStream, and until then nobody "
+           "may write X or dY. All is joined where the device is waited for, as at the end of a "
+           "net, "
+           "but not of the step of a recurrent network. CUDA devices only; without effect on the "
+           "CPU.")
+      .Input(0, "X", "The forward operator's input.")
+      .Input(1, "filter", "The forward operator's filter.")
+      .Input(2, "dY", "Gradient of the forward output, in its shape and X's type.")
+      .Input(3, "S", "What is added to dX, optional: the blob of dX, with X's shape and type.")
+      .Output(0, "dfilter", "Gradient of the filter, in its shape and type.")
+      .Output(1, "dbias",
+              "Gradient of the bias, M values of the filter's type; with no_bias dX "
+              "takes this place.")
+      .Output(2, "dX", "Gradient of X; may be left out, and is not computed then.")
+      .TensorInferenceFunction(InferConvGradient)
+      .CostInferenceFunction(CostOfConvGradient)
+      .SetDoc("Gradients of a convolution. Output order is Caffe2's: dfilter, dbias, dX.");
+}
+
+REGISTER_CPU_OPERATOR(ConvGradient, ConvGradientOp);
+REGISTER_CPU_OPERATOR(Conv1DGradient, ConvGradientOp);
+REGISTER_CPU_OPERATOR(Conv2DGradient, ConvGradientOp);
+REGISTER_CPU_OPERATOR(Conv3DGradient, ConvGradientOp);
+OPERATOR_SCHEMA(ConvGradient).FillUsing(ConvGradientSchema);
+OPERATOR_SCHEMA(Conv1DGradient).FillUsing(ConvGradientSchema);
+OPERATOR_SCHEMA(Conv2DGradient).FillUsing(ConvGradientSchema);
+OPERATOR_SCHEMA(Conv3DGradient).FillUsing(ConvGradientSchema);
+NO_GRADIENT(ConvGradient);
+NO_GRADIENT(Conv1DGradient);
+NO_GRADIENT(Conv2DGradient);
+NO_GRADIENT(Conv3DGradient);
+
+// The gradient of Conv, Conv1D, ... and of what follows it in the fused forms.
+class GetConvGradient final : public GradientMakerBase {
+ public:
+  using GradientMakerBase::GradientMakerBase;
+
+  std::vector<OperatorDef> GetGradientDefs() override {
+    const bool relu = Def().type() == "ConvRelu" || Def().type() == "ConvSumRelu";
+    const bool sum = Def().type() == "ConvSum" || Def().type() == "ConvSumRelu";
+    const int last = Def().input_size() - 1;
+    std::vector<OperatorDef> defs;
+    std::string d_conv = GO(0);
+    if (relu) {
+      d_conv = sum ? GI(last) : GradientName(O(0)) + "_before_relu";
+      defs.push_back(CreateOperatorDef("ReluGradient", "", {O(0), GO(0)}, {d_conv}));
+    } else if (sum) {
+      SetDense(last, d_conv);
+    }
+    defs.push_back(ConvDef(d_conv, last - (sum ? 1 : 0) == 2));
+    return defs;
+  }
+
+ private:
+  OperatorDef ConvDef(const std::string& d_conv, bool has_bias) {
+    const bool fused = Def().type().find("Relu") != std::string::npos ||
+                       Def().type().find("Sum") != std::string::npos;
+    std::vector<std::string> outputs = {GI(1)};
+    if (has_bias) outputs.push_back(GI(2));
+    // brew sets it on the first layer, whose input is data.
+    if (!ArgumentHelper(Def()).GetSingleArgument<bool>("no_gradient_to_input", false)) {
+      outputs.push_back(GI(0));
+    }
+    return CreateOperatorDef((fused ? "Conv" : Def().type()) + "Gradient", "", {I(0), I(1), d_conv},
+                             outputs, {MakeArgument<int>("no_bias", has_bias ? 0 : 1)});
+  }
+};
+REGISTER_GRADIENT(Conv, GetConvGradient);
+REGISTER_GRADIENT(Conv1D, GetConvGradient);
+REGISTER_GRADIENT(Conv2D, GetConvGradient);
+REGISTER_GRADIENT(Conv3D, GetConvGradient);
+REGISTER_GRADIENT(ConvRelu, GetConvGradient);
+REGISTER_GRADIENT(ConvSum, GetConvGradient);
+REGISTER_GRADIENT(ConvSumRelu, GetConvGradient);
+
+}  // namespace
+}  // namespace caffe2

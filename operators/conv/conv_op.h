@@ -1,0 +1,48 @@
+// Conv: shapes shared by the forward and gradient operators and their schemas.
+#pragma once
+
+#include <vector>
+
+#include "caffe2/core/operator.h"
+#include "caffe2/core/tensor.h"
+#include "caffe2/utils/onednn_conv.h"
+#include "operators/conv/conv_pool_shape.h"
+
+namespace caffe2 {
+
+// Everything about one convolution but its data.
+struct ConvShape {
+  ImageShape x, y;
+  Window window;
+  int64_t group = 1;
+  // M, C / group, kernel, whatever the storage.
+  std::vector<int64_t> filter;
+
+  // Throws EnforceNotMet, naming shapes, if input and filter do not fit the arguments.
+  static ConvShape Make(const WindowArguments& arguments, const std::vector<int64_t>& x_dims,
+                        const std::vector<int64_t>& filter_dims);
+  // A multiply-add counts 2.
+  uint64_t Flops() const;
+};
+
+// The same for oneDNN, without an epilogue.
+onednn::ConvProblem MakeConvProblem(const ConvShape& shape, bool channels_last, TypeMeta type,
+                                    TypeMeta filter_type, TypeMeta bias_type);
+
+// The argument `algo`, whose names are those of Caffe2's NNPACK engine: WINOGRAD, DIRECT; AUTO and
+// those that are not known here leave the choice to the backend.
+onednn::ConvAlgorithm ReadConvAlgorithm(const ArgumentHelper& arguments);
+void DescribeConvAlgorithm(OpSchema& schema);
+
+// ConvGradient's fourth input: it must be the blob of dX, and hold an image like X.
+void CheckConvGradientSummand(const OperatorBase& op, bool input_gradient);
+void CheckConvGradientSummand(const Tensor& summand, const Tensor& x);
+
+// For the schemas of Conv, its fused forms and ConvGradient.
+std::vector<TensorShape> InferConv(const OperatorDef& def, const std::vector<TensorShape>& inputs);
+std::vector<TensorShape> InferConvGradient(const OperatorDef& def,
+                                           const std::vector<TensorShape>& inputs);
+OpSchema::Cost CostOfConv(const OperatorDef& def, const std::vector<TensorShape>& inputs);
+OpSchema::Cost CostOfConvGradient(const OperatorDef& def, const std::vector<TensorShape>& inputs);
+
+}  // namespace caffe2

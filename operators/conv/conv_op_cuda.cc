@@ -1,0 +1,248 @@
+// Convolution and its gradients on CUDA devices: cuDNN, with bias, sum and Relu in the same pass
+// where it has an engine for them, else in one more.
+#include "operators/conv/conv_op_cuda.h"
+
+#include <optional>
+
+#include "caffe2/cuda/fused_convolution.h"
+
+namespace caffe2 {
+
+void CheckConvInputs(const Tensor& x, const Tensor& filter) {
+  CAFFE_ENFORCE(x.has_data() && filter.has_data(), "the input or the filter holds no data");
+  CAFFE_ENFORCE(filter.dtype() == x.dtype() || filter.IsType<float>(), "the filter has type ",
+                filter.dtype().name(), ", X ", x.dtype().name());
+}
+
+cuda::ConvProblem MakeCudaConvProblem(const ConvShape& shape, bool channels_last, TypeMeta type) {
+  return {.x = shape.x.Logical(),
+          .filter = shape.filter,
+          .y = shape.y.Logical(),
+          .stride = shape.window.stride,
+          .dilation = shape.window.dilation,
+          .pad_begin = shape.window.pad_begin,
+          .pad_end = shape.window.pad_end,
+          .channels_last = channels_last,
+          .type = type};
+}
+
+PreparedConv::PreparedConv(const OperatorDef& def)
+    : arguments_(ArgumentHelper(def)),
+      float_gradients_(ArgumentHelper(def).GetSingleArgument<bool>("float_gradients", false)) {
+  CAFFE_ENFORCE(!arguments_.global_pooling(), "a convolution has no global_pooling");
+}
+
+void PreparedConv::Prepare(const Tensor& x, const Tensor& filter) {
+  CheckConvInputs(x, filter);
+  if (x.sizes() == x_dims_ && filter.sizes() == filter_dims_ && x.dtype() == problem_.type) {
+    return;
+  }
+  const ConvShape shape = ConvShape::Make(arguments_, x.sizes(), filter.sizes());
+  x_dims_ = x.sizes();
+  filter_dims_ = filter.sizes();
+  y_dims_ = shape.y.ToDims(arguments_.order());
+  problem_ = MakeCudaConvProblem(shape, arguments_.channels_last(), x.dtype());
+  layout_ = {shape.y.batch, shape.y.channels, shape.y.SpatialSize(), arguments_.channels_last()};
+}
+
+namespace {
+
+using ImageTypes = TensorTypes<float, float16, bfloat16>;
+
+// What is done to the convolution's result in the same pass; as on the CPU.
+enum class Epilogue { kNone, kRelu, kSum, kSumRelu };
+
+template <Epilogue kEpilogue>
+class CudaConvOp final : public Operator<CUDAContext> {
+ public:
+  CudaConvOp(const OperatorDef& def, Workspace* ws)
+      : Operator<CUDAContext>(def, ws),
+        conv_(def),
+        constant_filter_(GetSingleArgument<bool>("constant_filter", false)),
+        has_bias_(InputSize() > (kSum ? 3 : 2)) {
+    for (int i = 0; i < InputSize(); ++i) {
+      CAFFE_ENFORCE(!IsInputOutputAlias(i, 0) || (kSum && i == InputSize() - 1), "input ", i,
+                    " and the output are the same blob ", def.output(0));
+    }
+  }
+
+  bool RunOnDevice() override { return ImageTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor &x = Input(0), &filter = Input(1);
+    CheckBias(filter);
+    conv_.Prepare(x, filter);
+    if (kSum) CheckSummand(x);
+    // Y may be Z: the convolution then goes elsewhere first.
+    Tensor apart(context_.device()), filter_copy(context_.device()), bias_copy(context_.device());
+    const bool in_place = kSum && IsInputOutputAlias(InputSize() - 1, 0);
+    const T* z = kSum && !in_place ? Input(InputSize() - 1).template data<T>() : nullptr;
+    Tensor* y = Output(0);
+    if (!in_place) y->Resize(conv_.y_dims());
+    T* y_data = y->template mutable_data<T>();
+    if (y->numel() == 0) return true;
+    if (in_place) {
+      apart.ResizeLike(*y);
+      context_.Copy(y->numel(), y_data, apart.mutable_data<T>());
+      z = apart.data<T>();
+    }
+    const T* filter_data =
+        constant_filter_ ? KeptFilter<T>(filter) : As<T>(filter, &filter_copy, &context_);
+    const T* bias = has_bias_ ? As<T>(Input(2), &bias_copy, &context_) : nullptr;
+    if (has_bias_ &&
+        cuda::ConvolveWithBias(conv_.problem(), x.data<T>(), filter_data, bias, z, kRelu, y_data,
+                               context_.device_id(), context_.stream())) {
+      return true;
+    }
+    cuda::Convolve(cuda::ConvDirection::kForward, conv_.problem(), x.data<T>(), filter_data,
+                   nullptr, y_data, context_.device_id(), context_.stream());
+    if (!has_bias_ && kEpilogue == Epilogue::kNone) return true;
+    LaunchChannelEpilogue(conv_.layout(), bias, z, kRelu, y_data, context_.stream());
+    return true;
+  }
+
+ private:
+  static constexpr bool kSum = kEpilogue == Epilogue::kSum || kEpilogue == Epilogue::kSumRelu;
+  static constexpr bool kRelu = kEpilogue == Epilogue::kRelu || kEpilogue == Epilogue::kSumRelu;
+
+  void CheckBias(const Tensor& filter) {
+    if (!has_bias_) return;
+    const Tensor& bias = Input(2);
+    CAFFE_ENFORCE(bias.has_data() && bias.dim() == 1 && bias.size(0) == filter.size(0), "the bias ",
+                  bias.DebugString(), " does not fit the filter ", filter.DebugString());
+  }
+  void CheckSummand(const Tensor& x) {
+    const Tensor& z = Input(InputSize() - 1);
+    CAFFE_ENFORCE(z.sizes() == conv_.y_dims(), "Z has shape ", ShapeString(z.sizes()), ", Y ",
+                  ShapeString(conv_.y_dims()));
+    CAFFE_ENFORCE(z.dtype() == x.dtype(), "Z has type ", z.dtype().name());
+  }
+
+  // As<T>, done once for each place that filters lie in.
+  template <typename T>
+  const T* KeptFilter(const Tensor& filter) {
+    if (filter.IsType<T>()) return filter.data<T>();
+    if (kept_from_ != filter.raw_data() || !kept_filter_.IsType<T>() ||
+        kept_filter_.sizes() != filter.sizes()) {
+      As<T>(filter, &kept_filter_, &context_);
+      kept_from_ = filter.raw_data();
+    }
+    return kept_filter_.template data<T>();
+  }
+
+  PreparedConv conv_;
+  const bool constant_filter_;
+  const bool has_bias_;
+  Tensor kept_filter_{context_.device()};
+  const void* kept_from_ = nullptr;
+};
+
+// X, filter, dY, [S] -> dfilter, [dbias], [dX].
+class CudaConvGradientOp final : public Operator<CUDAContext> {
+ public:
+  CudaConvGradientOp(const OperatorDef& def, Workspace* ws)
+      : Operator<CUDAContext>(def, ws),
+        conv_(def),
+        filter_stream_(def),
+        no_bias_(GetSingleArgument<bool>("no_bias", false)),
+        input_gradient_(OutputSize() > (no_bias_ ? 1 : 2)),
+        adds_(InputSize() > 3) {
+    CAFFE_ENFORCE(OutputSize() >= (no_bias_ ? 1 : 2) && OutputSize() <= (no_bias_ ? 2 : 3),
+                  "outputs are dfilter", no_bias_ ? "" : ", dbias", " and possibly dX");
+    if (adds_) CheckConvGradientSummand(*this, input_gradient_);
+  }
+
+  bool RunOnDevice() override { return ImageTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor &x = Input(0), &filter = Input(1), &dy = Input(2);
+    CAFFE_ENFORCE(dy.has_data(), "an input of the gradient holds no data");
+    CAFFE_ENFORCE(dy.dtype() == x.dtype(), "dY has type ", dy.dtype().name(), ", X ",
+                  x.dtype().name());
+    conv_.Prepare(x, filter);
+    CAFFE_ENFORCE(dy.sizes() == conv_.y_dims(), "dY has shape ", ShapeString(dy.sizes()), ", Y ",
+                  ShapeString(conv_.y_dims()));
+    Output(0)->ResizeLike(filter);
+    ConvGradientResult<T> d_filter(Output(0), conv_.GradientType(filter));
+    std::optional<BiasGradient<T>> d_bias;
+    if (!no_bias_) d_bias.emplace(this, filter);
+    if (conv_.empty()) {  // sums over nothing
+      for (int i = 0; i < (no_bias_ ? 1 : 2); ++i) {
+        cuda::SetBytesAsync(Output(i)->raw_mutable_data(), 0, Output(i)->nbytes(),
+                            context_.stream());
+      }
+      if (input_gradient_) InputGradient<T>(x, filter, dy);
+      return true;
+    }
+    filter_stream_.Run(context_, *Output(0), [&](cuda::Stream stream) {
+      d_filter.Form(context_.device_id(), stream, [&](T* to) {
+        cuda::Convolve(cuda::ConvDirection::kBackwardFilter, conv_.problem(), x.data<T>(), nullptr,
+                       dy.data<T>(), to, context_.device_id(), stream);
+        return true;
+      });
+      if (d_bias) d_bias->Form(conv_.layout(), dy.data<T>(), context_.device_id(), stream);
+      if (input_gradient_) InputGradient<T>(x, filter, dy);
+    });
+    return true;
+  }
+
+ private:
+  template <typename T>
+  class BiasGradient {
+   public:
+    BiasGradient(CudaConvGradientOp* op, const Tensor& filter)
+        : result_(Resized(op->Output(1), filter.size(0)), op->conv_.GradientType(filter)) {}
+    void Form(const ChannelLayout& layout, const T* dy, int device, cuda::Stream stream) {
+      const auto nbytes = static_cast<int64_t>(BatchNormScratch(layout) * sizeof(float));
+      const cuda::Scratch sums(nbytes, device, stream, "sums for a bias");
+      result_.Form(device, stream, [&](T* to) {
+        LaunchChannelSums(layout, dy, static_cast<float*>(sums.get()), to, stream);
+        return true;
+      });
+    }
+
+   private:
+    static Tensor* Resized(Tensor* output, int64_t n) {
+      output->Resize(n);
+      return output;
+    }
+    ConvGradientResult<T> result_;
+  };
+
+  template <typename T>
+  void InputGradient(const Tensor& x, const Tensor& filter, const Tensor& dy) {
+    Tensor* dx = Output(OutputSize() - 1);
+    if (adds_) CheckConvGradientSummand(*dx, x);
+    dx->ResizeLike(x);
+    T* data = dx->mutable_data<T>();
+    if (conv_.empty()) return;
+    Tensor filter_copy(context_.device());
+    cuda::Convolve(cuda::ConvDirection::kBackwardData, conv_.problem(), nullptr,
+                   As<T>(filter, &filter_copy, &context_), dy.data<T>(), data, context_.device_id(),
+                   context_.stream(), adds_);
+  }
+
+  PreparedConv conv_;
+  FilterGradientStream filter_stream_;
+  const bool no_bias_;
+  const bool input_gradient_;
+  const bool adds_;  // to S, the blob of dX
+};
+
+using Conv = CudaConvOp<Epilogue::kNone>;
+REGISTER_CUDA_OPERATOR(Conv, Conv);
+REGISTER_CUDA_OPERATOR(Conv1D, Conv);
+REGISTER_CUDA_OPERATOR(Conv2D, Conv);
+REGISTER_CUDA_OPERATOR(Conv3D, Conv);
+REGISTER_CUDA_OPERATOR(ConvRelu, CudaConvOp<Epilogue::kRelu>);
+REGISTER_CUDA_OPERATOR(ConvSum, CudaConvOp<Epilogue::kSum>);
+REGISTER_CUDA_OPERATOR(ConvSumRelu, CudaConvOp<Epilogue::kSumRelu>);
+REGISTER_CUDA_OPERATOR(ConvGradient, CudaConvGradientOp);
+REGISTER_CUDA_OPERATOR(Conv1DGradient, CudaConvGradientOp);
+REGISTER_CUDA_OPERATOR(Conv2DGradient, CudaConvGradientOp);
+REGISTER_CUDA_OPERATOR(Conv3DGradient, CudaConvGradientOp);
+
+}  // namespace
+}  // namespace caffe2

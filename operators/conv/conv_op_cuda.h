@@ -1,0 +1,111 @@
+// What the CUDA classes of convolutions share.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "caffe2/cuda/context_cuda.h"
+#include "caffe2/cuda/convolution.h"
+#include "caffe2/cuda/scratch.h"
+#include "caffe2/cuda/side_stream.h"
+#include "operators/common/channel_kernels.h"
+#include "operators/conv/conv_op.h"
+#include "operators/elementwise/elementwise_kernels.h"
+
+namespace caffe2 {
+
+// Throws EnforceNotMet unless both hold data and the filter is of X's type or float.
+void CheckConvInputs(const Tensor& x, const Tensor& filter);
+// The convolution of images of `type` for cuDNN.
+cuda::ConvProblem MakeCudaConvProblem(const ConvShape& shape, bool channels_last, TypeMeta type);
+
+// The shapes of the last run, and what follows from them.
+class PreparedConv {
+ public:
+  // Throws EnforceNotMet if the arguments are not those of a convolution.
+  explicit PreparedConv(const OperatorDef& def);
+  // Throws EnforceNotMet, naming shapes, if input and filter do not fit the arguments.
+  void Prepare(const Tensor& x, const Tensor& filter);
+
+  const cuda::ConvProblem& problem() const { return problem_; }
+  const std::vector<int64_t>& y_dims() const { return y_dims_; }
+  const ChannelLayout& layout() const { return layout_; }  // of Y
+  bool empty() const { return problem_.x[0] == 0; }
+  // Of the gradients of filter and bias: the filter's, or float (argument float_gradients).
+  TypeMeta GradientType(const Tensor& filter) const {
+    return float_gradients_ ? TypeMeta::Make<float>() : filter.dtype();
+  }
+
+ private:
+  const WindowArguments arguments_;
+  const bool float_gradients_;
+  std::vector<int64_t> x_dims_, filter_dims_, y_dims_;
+  cuda::ConvProblem problem_;
+  ChannelLayout layout_;
+};
+
+template <typename T>
+constexpr Number kNumberOf = Number::kFloat;
+template <>
+inline constexpr Number kNumberOf<float16> = Number::kFloat16;
+template <>
+inline constexpr Number kNumberOf<bfloat16> = Number::kBFloat16;
+
+// A filter or bias as T: itself, or a converted copy in `copy`.
+template <typename T>
+const T* As(const Tensor& tensor, Tensor* copy, CUDAContext* context) {
+  if (tensor.IsType<T>()) return tensor.data<T>();
+  copy->ResizeLike(tensor);
+  T* converted = copy->mutable_data<T>();
+  LaunchConvert(tensor.numel(), Number::kFloat, tensor.data<float>(), kNumberOf<T>, converted,
+                context->stream());
+  return converted;
+}
+
+// A gradient that is formed as T: in the output itself, which is of `type`, or in other memory,
+// from which it is then converted. The output has its shape already; its memory is there when this
+// is made.
+template <typename T>
+class ConvGradientResult {
+ public:
+  ConvGradientResult(Tensor* output, TypeMeta type) : output_(output) {
+    output->raw_mutable_data(type);
+  }
+
+  // form(T*), which puts it there in this stream of the device. Returns what form returns; after
+  // false there is no result.
+  template <typename F>
+  bool Form(int device, cuda::Stream stream, const F& form) {
+    if (output_->IsType<T>()) return form(output_->mutable_data<T>());
+    const auto nbytes = static_cast<int64_t>(output_->numel() * sizeof(T));
+    const cuda::Scratch apart(nbytes, device, stream, "memory for a gradient");
+    if (!form(static_cast<T*>(apart.get()))) return false;
+    LaunchConvert(output_->numel(), kNumberOf<T>, apart.get(), Number::kFloat,
+                  output_->mutable_data<float>(), stream);
+    return true;
+  }
+
+ private:
+  Tensor* output_;
+};
+
+// Where an operator forms the filter's gradient: with the argument side_stream beside the rest, as
+// side work that JoinSideStream ends (caffe2/cuda/side_stream.h).
+class FilterGradientStream {
+ public:
+  explicit FilterGradientStream(const OperatorDef& def)
+      : aside_(ArgumentHelper(def).GetSingleArgument<bool>("side_stream", false)) {}
+
+  // body(stream), which puts the filter's gradient into this stream and all else into the
+  // context's.
+  void Run(const CUDAContext& context, const Tensor& filter_gradient,
+           const std::function<void(cuda::Stream)>& body) const {
+    if (!aside_) return body(context.stream());
+    cuda::ForkSideWork(context.device_id(), filter_gradient.raw_data(), body);
+  }
+
+ private:
+  const bool aside_;
+};
+
+}  // namespace caffe2

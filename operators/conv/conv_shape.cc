@@ -1,0 +1,135 @@
+#include <numeric>
+
+#include "operators/conv/conv_op.h"
+
+namespace caffe2 {
+namespace {
+
+bool AnyUnknown(const std::vector<TensorShape>& shapes, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (shapes[i].unknown_shape()) return true;
+  }
+  return false;
+}
+
+ConvShape ShapeOf(const OperatorDef& def, const std::vector<TensorShape>& inputs) {
+  return ConvShape::Make(WindowArguments(ArgumentHelper(def)), GetDimsVector(inputs[0]),
+                         GetDimsVector(inputs[1]));
+}
+
+uint64_t TotalBytes(const std::vector<TensorShape>& shapes) {
+  return std::accumulate(shapes.begin(), shapes.end(), uint64_t{0},
+                         [](uint64_t sum, const TensorShape& s) {
+                           return sum + (s.unknown_shape() ? 0 : NbytesOf(s));
+                         });
+}
+
+OpSchema::Cost CostOf(uint64_t flops, const std::vector<TensorShape>& inputs,
+                      const std::vector<TensorShape>& outputs) {
+  OpSchema::Cost cost;
+  cost.flops = flops;
+  cost.bytes_read = TotalBytes(inputs);
+  cost.bytes_written = TotalBytes(outputs);
+  cost.params_bytes = NbytesOf(inputs[1]);
+  return cost;
+}
+
+}  // namespace
+
+ConvShape ConvShape::Make(const WindowArguments& arguments, const std::vector<int64_t>& x_dims,
+                          const std::vector<int64_t>& filter_dims) {
+  CAFFE_ENFORCE_EQ(x_dims.size(), filter_dims.size(), "axes of the input ", ShapeString(x_dims),
+                   " and of the filter ", ShapeString(filter_dims));
+  ConvShape shape;
+  shape.x = ImageShape::FromDims(x_dims, arguments.order());
+  shape.group = arguments.group();
+  shape.window = arguments.Resolve(shape.x.spatial);
+  const ImageShape filter = ImageShape::FromDims(filter_dims, arguments.order());
+  shape.filter = filter.Logical();
+  CAFFE_ENFORCE(filter.spatial == shape.window.kernel, "the filter ", ShapeString(filter_dims),
+                " does not have the kernel ", ShapeString(shape.window.kernel));
+  CAFFE_ENFORCE(filter.batch > 0 && filter.channels > 0, "an empty filter ",
+                ShapeString(filter_dims));
+  CAFFE_ENFORCE_EQ(shape.x.channels % shape.group, 0, "the groups do not divide the channels ",
+                   shape.x.channels);
+  CAFFE_ENFORCE_EQ(filter.batch % shape.group, 0, "the groups do not divide the filters ",
+                   filter.batch);
+  CAFFE_ENFORCE_EQ(filter.channels, shape.x.channels / shape.group, "channels of the filter ",
+                   ShapeString(filter_dims), " and of a group of the input ", ShapeString(x_dims));
+  shape.y = {shape.x.batch, filter.batch, shape.window.output};
+  return shape;
+}
+
+uint64_t ConvShape::Flops() const {
+  return 2 * static_cast<uint64_t>(CheckedNumel(y.Logical())) *
+         static_cast<uint64_t>(CheckedNumel(filter) / filter[0]);
+}
+
+onednn::ConvProblem MakeConvProblem(const ConvShape& shape, bool channels_last, TypeMeta type,
+                                    TypeMeta filter_type, TypeMeta bias_type) {
+  onednn::ConvProblem problem;
+  problem.src = shape.x.Logical();
+  problem.filter = shape.filter;
+  problem.dst = shape.y.Logical();
+  problem.stride = shape.window.stride;
+  problem.dilation = shape.window.dilation;
+  problem.pad_begin = shape.window.pad_begin;
+  problem.groups = shape.group;
+  problem.channels_last = channels_last;
+  problem.type = type;
+  problem.filter_type = filter_type;
+  problem.bias_type = bias_type;
+  return problem;
+}
+
+onednn::ConvAlgorithm ReadConvAlgorithm(const ArgumentHelper& arguments) {
+  const auto name = arguments.GetSingleArgument<std::string>("algo", "AUTO");
+  if (name == "DIRECT") return onednn::ConvAlgorithm::kDirect;
+  if (name == "WINOGRAD") return onednn::ConvAlgorithm::kWinograd;
+  return onednn::ConvAlgorithm::kAuto;
+}
+
+void DescribeConvAlgorithm(OpSchema& schema) {
+  schema.Arg("algo",
+             "How 3x3 convolutions of stride 1 are computed on the CPU: DIRECT, WINOGRAD (faster, "
+             "with a few more bits of rounding error) or AUTO, the default: whichever is faster "
+             "for the shape.");
+}
+
+std::vector<TensorShape> InferConv(const OperatorDef& def, const std::vector<TensorShape>& inputs) {
+  if (AnyUnknown(inputs, 2)) return {UnknownTensorShape()};
+  const StorageOrder order = ReadStorageOrder(ArgumentHelper(def));
+  return {CreateTensorShape(ShapeOf(def, inputs).y.ToDims(order), inputs[0].data_type())};
+}
+
+std::vector<TensorShape> InferConvGradient(const OperatorDef& def,
+                                           const std::vector<TensorShape>& inputs) {
+  if (AnyUnknown(inputs, 2)) {
+    return std::vector<TensorShape>(def.output_size(), UnknownTensorShape());
+  }
+  std::vector<TensorShape> outputs = {inputs[1]};
+  const ArgumentHelper arguments(def);
+  if (arguments.GetSingleArgument<bool>("float_gradients", false)) {
+    outputs[0].set_data_type(TensorProto::FLOAT);
+  }
+  if (!arguments.GetSingleArgument<bool>("no_bias", false)) {
+    outputs.push_back(CreateTensorShape({inputs[1].dims(0)}, outputs[0].data_type()));
+  }
+  if (def.output_size() > static_cast<int>(outputs.size())) outputs.push_back(inputs[0]);
+  return outputs;
+}
+
+OpSchema::Cost CostOfConv(const OperatorDef& def, const std::vector<TensorShape>& inputs) {
+  if (AnyUnknown(inputs, 2)) return {};
+  return CostOf(ShapeOf(def, inputs).Flops(), inputs, InferConv(def, inputs));
+}
+
+OpSchema::Cost CostOfConvGradient(const OperatorDef& def, const std::vector<TensorShape>& inputs) {
+  if (AnyUnknown(inputs, 2)) return {};
+  const std::vector<TensorShape> outputs = InferConvGradient(def, inputs);
+  const bool no_bias = ArgumentHelper(def).GetSingleArgument<bool>("no_bias", false);
+  const bool input_gradient = outputs.size() > (no_bias ? 1u : 2u);
+  return CostOf((input_gradient ? 2 : 1) * ShapeOf(def, inputs).Flops(), inputs, outputs);
+}
+
+}  // namespace caffe2

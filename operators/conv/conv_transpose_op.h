@@ -1,0 +1,29 @@
+// What ConvTranspose and its gradient share on all devices.
+#pragma once
+
+#include <vector>
+
+#include "caffe2/core/operator.h"
+#include "operators/conv/conv_op.h"
+
+namespace caffe2 {
+
+// ConvTranspose X -> Y is the gradient of the convolution from Y to X, which this describes: its
+// `x` is Y, its `y` X. Throws, with the shapes, for a filter that does not fit.
+ConvShape MakeTransposedConvShape(const WindowArguments& arguments,
+                                  const std::vector<int64_t>& x_dims,
+                                  const std::vector<int64_t>& filter_dims);
+
+// The outputs of the gradient operator: dfilter, [dbias], [dX].
+struct ConvTransposeOutputs {
+  bool bias = true, input = false;
+  // Throws unless their number fits.
+  static ConvTransposeOutputs Make(const OperatorBase& op) {
+    const bool no_bias = op.GetSingleArgument<bool>("no_bias", false);
+    CAFFE_ENFORCE(op.OutputSize() >= (no_bias ? 1 : 2) && op.OutputSize() <= (no_bias ? 2 : 3),
+                  "outputs are dfilter", no_bias ? "" : ", dbias", " and possibly dX");
+    return {!no_bias, op.OutputSize() > (no_bias ? 1 : 2)};
+  }
+};
+
+}  // namespace caffe2

@@ -1,0 +1,166 @@
+// ConvTranspose and its gradient on CUDA devices: cuDNN's convolutions with the parts exchanged.
+#include "caffe2/cuda/convolution.h"
+#include "operators/common/channel_kernels.h"
+#include "operators/common/portable_op.h"
+#include "operators/conv/conv_op_cuda.h"
+#include "operators/conv/conv_transpose_op.h"
+
+namespace caffe2 {
+namespace {
+
+using cuda::ConvDirection;
+
+// Where a result that is formed in T is written, for an output of T or of float: the output itself,
+// or memory that Finish converts from.
+template <typename T>
+class ConvertedOutput {
+ public:
+  // `data` is the output's memory of `n` elements, of type `type`.
+  ConvertedOutput(TypeMeta type, int64_t n, void* data, CUDAContext* context)
+      : n_(n), data_(data), context_(context), apart_(context->device()) {
+    if (type.Match<T>()) return;
+    CAFFE_ENFORCE(type.Match<float>(), "cannot write results as ", type.name());
+    apart_.Resize(n);
+    apart_.mutable_data<T>();
+    convert_ = true;
+  }
+  T* data() { return convert_ ? apart_.mutable_data<T>() : static_cast<T*>(data_); }
+  void Finish() {
+    if (!convert_) return;
+    LaunchConvert(n_, kNumberOf<T>, apart_.data<T>(), Number::kFloat, data_, context_->stream());
+  }
+
+ private:
+  const int64_t n_;
+  void* const data_;
+  CUDAContext* const context_;
+  Tensor apart_;
+  bool convert_ = false;
+};
+
+// The shapes of the last run, and the convolution from Y to X that they make.
+class ConvTransposeBase : public Operator<CUDAContext> {
+ public:
+  ConvTransposeBase(const OperatorDef& def, Workspace* ws)
+      : Operator<CUDAContext>(def, ws), arguments_(ArgumentHelper(debug_def())) {}
+  bool RunOnDevice() override = 0;
+
+ protected:
+  void Prepare(const Tensor& x, const Tensor& filter) {
+    CheckConvInputs(x, filter);
+    if (x.sizes() == x_dims_ && filter.sizes() == filter_dims_ && x.dtype() == problem_.type) {
+      return;
+    }
+    const ConvShape shape = MakeTransposedConvShape(arguments_, x.sizes(), filter.sizes());
+    x_dims_ = x.sizes();
+    filter_dims_ = filter.sizes();
+    y_dims_ = shape.x.ToDims(arguments_.order());
+    problem_ = MakeCudaConvProblem(shape, arguments_.channels_last(), x.dtype());
+    layout_ = {shape.x.batch, shape.x.channels, shape.x.SpatialSize(), arguments_.channels_last()};
+  }
+
+  // `y` and `result` as cuda::Convolve has them: of the convolution from Y to X.
+  void Convolve(ConvDirection direction, const void* big, const void* filter, const void* small,
+                void* result) {
+    cuda::Convolve(direction, problem_, big, filter, small, result, context_.device_id(),
+                   context_.stream());
+  }
+
+  const WindowArguments arguments_;
+  std::vector<int64_t> x_dims_, filter_dims_, y_dims_;
+  cuda::ConvProblem problem_;
+  ChannelLayout layout_;  // of Y
+};
+
+// X, filter, [bias] -> Y.
+class CudaConvTransposeOp final : public ConvTransposeBase {
+ public:
+  using ConvTransposeBase::ConvTransposeBase;
+  bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor &x = Input(0), &filter = Input(1);
+    Prepare(x, filter);
+    Tensor* y = Output(0);
+    y->Resize(y_dims_);
+    T* y_data = y->template mutable_data<T>();
+    if (y->numel() == 0) return true;
+    Tensor filter_copy(context_.device()), bias_copy(context_.device());
+    Convolve(ConvDirection::kBackwardData, nullptr, As<T>(filter, &filter_copy, &context_),
+             x.data<T>(), y_data);
+    if (InputSize() < 3) return true;
+    const Tensor& bias = Input(2);
+    CAFFE_ENFORCE_EQ(bias.numel(), layout_.channels, "values of bias and channels of Y");
+    LaunchChannelEpilogue<T>(layout_, As<T>(bias, &bias_copy, &context_), nullptr,
+                             /*relu=*/false, y_data, context_.stream());
+    return true;
+  }
+};
+
+// X, filter, dY -> dfilter, [dbias], [dX].
+class CudaConvTransposeGradientOp final : public ConvTransposeBase {
+ public:
+  CudaConvTransposeGradientOp(const OperatorDef& def, Workspace* ws)
+      : ConvTransposeBase(def, ws), outputs_(ConvTransposeOutputs::Make(*this)) {}
+  bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor &x = Input(0), &filter = Input(1), &dy = Input(2);
+    Prepare(x, filter);
+    CAFFE_ENFORCE(dy.sizes() == y_dims_, "dY has shape ", ShapeString(dy.sizes()), ", Y ",
+                  ShapeString(y_dims_));
+    const T* dy_data = dy.data<T>();
+    FilterGradient<T>(x, filter, dy_data);
+    if (outputs_.bias) BiasGradient<T>(dy_data);
+    if (outputs_.input) {
+      Tensor* dx = Output(OutputSize() - 1);
+      dx->ResizeLike(x);
+      T* dx_data = dx->template mutable_data<T>();
+      if (dy.numel() == 0) return true;
+      Tensor filter_copy(context_.device());
+      Convolve(ConvDirection::kForward, dy_data, As<T>(filter, &filter_copy, &context_), nullptr,
+               dx_data);
+    }
+    return true;
+  }
+
+ private:
+  template <typename T>
+  void FilterGradient(const Tensor& x, const Tensor& filter, const T* dy) {
+    Tensor* output = Output(0);
+    output->ResizeLike(filter);
+    void* data = output->raw_mutable_data(filter.dtype());
+    if (x.numel() == 0) {  // a sum over nothing
+      cuda::SetBytesAsync(data, 0, output->nbytes(), context_.stream());
+      return;
+    }
+    ConvertedOutput<T> gradient(filter.dtype(), filter.numel(), data, &context_);
+    Convolve(ConvDirection::kBackwardFilter, dy, nullptr, x.data<T>(), gradient.data());
+    gradient.Finish();
+  }
+
+  template <typename T>
+  void BiasGradient(const T* dy) {
+    Output(1)->Resize(layout_.channels);
+    float* data = Output(1)->template mutable_data<float>();
+    if (layout_.batch * layout_.spatial == 0) {
+      cuda::SetBytesAsync(data, 0, Output(1)->nbytes(), context_.stream());
+      return;
+    }
+    Tensor scratch(context_.device());
+    scratch.Resize(BatchNormScratch(layout_));
+    ConvertedOutput<T> sums(TypeMeta::Make<float>(), layout_.channels, data, &context_);
+    LaunchChannelSums(layout_, dy, scratch.mutable_data<float>(), sums.data(), context_.stream());
+    sums.Finish();
+  }
+
+  const ConvTransposeOutputs outputs_;
+};
+
+REGISTER_CUDA_OPERATOR(ConvTranspose, CudaConvTransposeOp);
+REGISTER_CUDA_OPERATOR(ConvTransposeGradient, CudaConvTransposeGradientOp);
+
+}  // namespace
+}  // namespace caffe2

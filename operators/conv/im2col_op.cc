@@ -1,0 +1,61 @@
+// Im2Col and Col2Im: the windows of an image as columns, and back.
+#include "operators/conv/im2col_op.h"
+
+#include <algorithm>
+
+#include "operators/common/gradient_rule.h"
+#include "operators/common/portable_op.h"
+
+namespace caffe2 {
+
+ColumnLayout ColumnLayoutFor(const OperatorDef& def, const std::vector<int64_t>& dims) {
+  const WindowArguments arguments{ArgumentHelper(def)};
+  CAFFE_ENFORCE_EQ(dims.size(), 4u, "dimensions of the image");
+  const ImageShape image = ImageShape::FromDims(dims, arguments.order());
+  const Window window = arguments.Resolve(image.spatial);
+  ColumnLayout layout{};
+  layout.batch = image.batch;
+  layout.channels = image.channels;
+  layout.channels_last = arguments.channels_last();
+  std::copy_n(image.spatial.begin(), 2, layout.size);
+  std::copy_n(window.output.begin(), 2, layout.output);
+  std::copy_n(window.kernel.begin(), 2, layout.kernel);
+  std::copy_n(window.stride.begin(), 2, layout.stride);
+  std::copy_n(window.dilation.begin(), 2, layout.dilation);
+  std::copy_n(window.pad_begin.begin(), 2, layout.pad);
+  return layout;
+}
+
+std::vector<int64_t> ColumnDims(const ColumnLayout& layout) {
+  const int64_t taps = CheckedNumel({layout.kernel[0], layout.kernel[1]});
+  const ImageShape shape{
+      layout.batch, CheckedNumel({layout.channels, taps}), {layout.output[0], layout.output[1]}};
+  return shape.ToDims(layout.channels_last ? StorageOrder::kNHWC : StorageOrder::kNCHW);
+}
+
+REGISTER_CPU_OPERATOR(Im2Col, Im2ColOp<CPUContext>);
+REGISTER_CPU_OPERATOR(Col2Im, Col2ImOp<CPUContext>);
+OPERATOR_SCHEMA(Im2Col)
+    .NumInputs(1)
+    .NumOutputs(1)
+    .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
+      return std::vector<TensorShape>{CreateTensorShape(
+          ColumnDims(ColumnLayoutFor(def, GetDimsVector(in[0]))), in[0].data_type())};
+    })
+    .FillUsing(DescribeWindow)
+    .SetDoc("The pixels under a sliding window as channels: what a convolution multiplies.")
+    .Input(0, "X", "A float image N x C x H x W, or N x H x W x C.")
+    .Output(0, "Y", "N x (C kh kw) x OH x OW, or N x OH x OW x (kh kw C).");
+OPERATOR_SCHEMA(Col2Im)
+    .NumInputs(2)
+    .NumOutputs(1)
+    .IdenticalTypeAndShapeOfInput(1)
+    .FillUsing(DescribeWindow)
+    .SetDoc("Adds up, for each pixel of an image, the columns that Im2Col makes of it.")
+    .Input(0, "X", "Columns, as Im2Col makes them.")
+    .Input(1, "Z", "An image, of which only the shape is used.")
+    .Output(0, "Y", "The sums, shaped like the image.");
+REGISTER_GRADIENT(Im2Col, GradientRule<"Col2Im: GO0 I0 -> GI0">);
+REGISTER_GRADIENT(Col2Im, GradientRule<"Im2Col: GO0 -> GI0">);
+
+}  // namespace caffe2

@@ -1,0 +1,50 @@
+// Im2Col and Col2Im: the windows of an image as columns, and back. portable_op.h or portable_cuda.h
+// runs the functors.
+#pragma once
+
+#include <vector>
+
+#include "caffe2/core/operator.h"
+#include "operators/conv/conv_pool_shape.h"
+#include "operators/conv/im2col_functions.h"
+
+namespace caffe2 {
+
+// The geometry that the arguments give for an image of these dimensions. Throws unless they are
+// four, and fit.
+ColumnLayout ColumnLayoutFor(const OperatorDef& def, const std::vector<int64_t>& dims);
+std::vector<int64_t> ColumnDims(const ColumnLayout& layout);
+
+template <class Context>
+class Im2ColOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(Im2ColOp);
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    const ColumnLayout layout = ColumnLayoutFor(debug_def(), X.sizes());
+    const float* x = X.data<float>();
+    Output(0)->Resize(ColumnDims(layout));
+    ForEach(Output(0)->numel(),
+            ColumnElements{layout, x, Output(0)->template mutable_data<float>()}, &context_);
+    return true;
+  }
+};
+
+template <class Context>
+class Col2ImOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(Col2ImOp);
+  bool RunOnDevice() override {
+    const Tensor &X = Input(0), &image = this->template Input<Tensor>(1);
+    const ColumnLayout layout = ColumnLayoutFor(debug_def(), image.sizes());
+    CAFFE_ENFORCE_EQ(X.numel(), CheckedNumel(ColumnDims(layout)), "elements of the columns ",
+                     ShapeString(X.sizes()), " for the image ", ShapeString(image.sizes()));
+    const float* x = X.data<float>();
+    Output(0)->ResizeLike(image);
+    ForEach(Output(0)->numel(), ColumnSums{layout, x, Output(0)->template mutable_data<float>()},
+            &context_);
+    return true;
+  }
+};
+
+}  // namespace caffe2

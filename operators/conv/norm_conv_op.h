@@ -1,0 +1,236 @@
+// Convolutions and the batch normalization around them in as few passes over memory as a device has
+// engines for: ConvStats, NormReluConvStats, NormSumReluConvStats, NormSumNormReluConvStats and
+// their gradients. Where there is no engine the operators run as the parts they stand for.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "caffe2/core/operator.h"
+#include "caffe2/core/workspace.h"
+#include "operators/norm/norm_rows.h"
+
+namespace caffe2 {
+
+// A row of a norm or of its gradient (norm_rows.h); throws EnforceNotMet if the blob has not `rows`
+// rows of C values.
+const float* NormRowOf(const Tensor& norm, int rows, int row, int64_t channels);
+// Gives it the shape rows x C.
+float* ResizeNorm(int rows, int64_t channels, Tensor* norm);
+
+// An image, its norm, what is added to the normalized image, and the norm of that; the last three
+// may be null.
+struct NormedImage {
+  const Tensor& x;
+  const Tensor* norm;
+  const Tensor* z;
+  const Tensor* z_norm;
+};
+
+// Throws EnforceNotMet, which calls it by its name, if `other` is there and no image like x.
+void CheckLike(const Tensor& x, const Tensor* other, const char* name);
+
+// What the gradient operators below write; dz_norm is null unless z is normalized.
+struct NormConvGradients {
+  Tensor *dfilter, *g, *dnorm, *dz_norm;
+};
+
+// What a device does for the operators below. Specialized for each; made once for each operator.
+template <class Context>
+class NormConvDevice {
+ public:
+  explicit NormConvDevice(const OperatorDef& def);
+
+  // y = relu(normed x + z); z may be null, and is not normalized.
+  void Normalize(const NormedImage& image, Tensor* y, Context* context);
+  // g = dy where y is above zero, else 0; the rows of dnorm are the sums of g * (x - mean) *
+  // inverse_std and of g.
+  void MaskGradient(const NormedImage& image, const Tensor& y, const Tensor& dy, Tensor* g,
+                    Tensor* dnorm, Context* context);
+
+  // Engines that do it all in one pass; false, and no result is there, if the device has none. The
+  // norm may be null for Forward. `normed` gets what the convolution reads; it may be null if there
+  // is no z.
+  bool Forward(const NormedImage& image, const Tensor& filter, Tensor* y, Tensor* sums,
+               Tensor* square_sums, Tensor* normed, Context* context);
+  // `normed` is that of Forward, and `also` another gradient of it; both null if there is no z.
+  bool Backward(const NormedImage& image, const Tensor& filter, const Tensor& dy,
+                const Tensor* normed, const Tensor* also, const NormConvGradients& to,
+                Context* context);
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+// Operators that another one stands for, in its place and on its device, made when they are first
+// needed. They see its blobs, and blobs of their own.
+class OperatorParts {
+ public:
+  OperatorParts(const OperatorDef& def, Workspace* ws) : def_(def), workspace_(ws) {}
+
+  // A tensor of their own.
+  Tensor* Own(const std::string& name) {
+    return BlobGetMutableTensor(workspace_.CreateLocalBlob(name), ToDevice(def_.device_option()));
+  }
+  bool empty() const { return parts_.empty(); }
+  // An operator with the arguments of the whole and more, which replace those of the same name.
+  void Add(const std::string& type, const std::vector<std::string>& inputs,
+           const std::vector<std::string>& outputs, const std::vector<Argument>& more = {});
+  // Starts them one after another.
+  void Run();
+
+ private:
+  const OperatorDef def_;
+  Workspace workspace_;
+  std::vector<std::unique_ptr<OperatorBase>> parts_;
+};
+
+constexpr char kNormedPart[] = "__normed";  // own tensors of parts
+constexpr char kNormedGradientPart[] = "__normed_grad";
+
+// What becomes of X before the convolution.
+enum class NormPrologue {
+  kNone,
+  kNormRelu,         // max(0, normed X), which is nowhere in memory
+  kNormSumRelu,      // max(0, normed X + Z), which is an output
+  kNormSumNormRelu,  // max(0, normed X + normed Z), likewise
+};
+constexpr bool HasSum(NormPrologue prologue) { return prologue >= NormPrologue::kNormSumRelu; }
+constexpr bool HasTwoNorms(NormPrologue prologue) {
+  return prologue == NormPrologue::kNormSumNormRelu;
+}
+// The first inputs of an operator and of its gradient are X, norm, Z, the norm of Z and the filter,
+// as far as the prologue has them.
+constexpr int FilterInput(NormPrologue prologue) { return 1 + static_cast<int>(prologue); }
+
+// What the operators and their gradients share.
+template <class Context, NormPrologue kPrologue>
+class NormConvBase : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  NormConvBase(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws), device_(def), parts_(def, ws) {}
+
+ protected:
+  static constexpr bool kNormed = kPrologue != NormPrologue::kNone;
+  static constexpr bool kSum = HasSum(kPrologue), kTwoNorms = HasTwoNorms(kPrologue);
+  static constexpr int kFilter = FilterInput(kPrologue);
+
+  NormedImage Image() const {
+    return {Input(0), kNormed ? &Input(1) : nullptr, kSum ? &Input(2) : nullptr,
+            kTwoNorms ? &Input(3) : nullptr};
+  }
+  // X, norm, Z and the norm of Z.
+  std::vector<std::string> TwoNormedImages() const {
+    const auto& inputs = this->debug_def().input();
+    return {inputs.begin(), inputs.begin() + kFilter};
+  }
+
+  NormConvDevice<Context> device_;
+  OperatorParts parts_;
+};
+
+// The inputs up to the filter -> Y, sum, sumsq, [what the convolution reads].
+template <class Context, NormPrologue kPrologue>
+class ConvStatsOp final : public NormConvBase<Context, kPrologue> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using Base = NormConvBase<Context, kPrologue>;
+  ConvStatsOp(const OperatorDef& def, Workspace* ws) : Base(def, ws) {
+    for (int i = 0; i < InputSize(); ++i) {
+      CAFFE_ENFORCE(!IsInputOutputAlias(i, 0), "input ", i, " and the output are the same blob ",
+                    def.output(0));
+    }
+  }
+
+  bool RunOnDevice() override {
+    if (device_.Forward(this->Image(), Input(kFilter), Output(0), Output(1), Output(2),
+                        kSum ? Output(3) : nullptr, &context_)) {
+      return true;
+    }
+    if (parts_.empty()) AddParts();
+    if (kNormed && !kTwoNorms) device_.Normalize(this->Image(), Normed(), &context_);
+    parts_.Run();
+    if (kNormed && !kSum) Normed()->FreeMemory();
+    return true;
+  }
+
+ private:
+  using Base::device_, Base::parts_;
+  using Base::kNormed, Base::kSum, Base::kTwoNorms, Base::kFilter;
+
+  Tensor* Normed() { return kSum ? Output(3) : parts_.Own(kNormedPart); }
+
+  void AddParts() {
+    const OperatorDef& def = debug_def();
+    if (kNormed) Normed();  // must be there
+    const std::string read = kSum ? def.output(3) : kNormed ? kNormedPart : def.input(0);
+    if (kTwoNorms) parts_.Add("NormSumNormRelu", this->TwoNormedImages(), {read});
+    parts_.Add("Conv", {read, def.input(kFilter)}, {def.output(0)});
+    parts_.Add("ChannelStats", {def.output(0)}, {def.output(1), def.output(2)});
+  }
+};
+
+// The inputs up to the filter, dY and, with a sum, what the convolution read and optionally another
+// gradient of that -> dfilter, g, dnorm, [dz_norm].
+template <class Context, NormPrologue kPrologue>
+class NormConvStatsGradientOp final : public NormConvBase<Context, kPrologue> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using Base = NormConvBase<Context, kPrologue>;
+  using Base::Base;
+
+  bool RunOnDevice() override {
+    const NormedImage image = this->Image();
+    const Tensor* normed = kSum ? &Input(kRead) : nullptr;
+    const Tensor* also = HasAnother() ? &Input(kRead + 1) : nullptr;
+    CheckLike(image.x, image.z, "Z");
+    CheckLike(image.x, normed, "N");
+    CheckLike(image.x, also, "dN");
+    if (device_.Backward(image, Input(kFilter), Input(kDY), normed, also,
+                         {Output(0), Output(1), Output(2), kTwoNorms ? Output(3) : nullptr},
+                         &context_)) {
+      return true;
+    }
+    if (parts_.empty()) AddParts();
+    Tensor* dnormed = parts_.Own(kNormedGradientPart);
+    Tensor* own = kSum ? nullptr : parts_.Own(kNormedPart);
+    if (!kSum) device_.Normalize(image, own, &context_);
+    parts_.Run();
+    if (!kTwoNorms) {
+      device_.MaskGradient(image, kSum ? *normed : *own, *dnormed, Output(1), Output(2), &context_);
+    }
+    dnormed->FreeMemory();
+    if (!kSum) own->FreeMemory();
+    return true;
+  }
+
+ private:
+  using Base::device_, Base::parts_, Base::kSum, Base::kTwoNorms, Base::kFilter;
+  static constexpr int kDY = kFilter + 1, kRead = kDY + 1;
+
+  bool HasAnother() const { return kSum && InputSize() > kRead + 1; }
+
+  void AddParts() {
+    const OperatorDef& def = debug_def();
+    if (!kSum) parts_.Own(kNormedPart);
+    std::vector<Argument> more = {MakeArgument<int>("no_bias", 1)};
+    // Nothing may go on with a tensor that goes with the operator.
+    if (!kSum) more.push_back(MakeArgument("side_stream", false));
+    parts_.Add("ConvGradient",
+               {kSum ? def.input(kRead) : kNormedPart, def.input(kFilter), def.input(kDY)},
+               {def.output(0), kNormedGradientPart}, more);
+    if (HasAnother()) {
+      parts_.Add("Sum", {kNormedGradientPart, def.input(kRead + 1)}, {kNormedGradientPart});
+    }
+    if (kTwoNorms) {
+      std::vector<std::string> inputs = this->TwoNormedImages();
+      inputs.emplace_back(kNormedGradientPart);
+      parts_.Add("NormSumNormReluGradient", inputs, {def.output(1), def.output(2), def.output(3)});
+    }
+  }
+};
+
+}  // namespace caffe2

@@ -1,0 +1,235 @@
+// Convolutions with batch normalization around them on CUDA devices: cuDNN's fused engines, or the
+// parts.
+#include "caffe2/cuda/fused_convolution.h"
+#include "operators/conv/conv_op_cuda.h"
+#include "operators/conv/norm_conv_op.h"
+
+namespace caffe2 {
+namespace {
+
+// Factors and shifts of norms in an image's type.
+struct NormCopies {
+  explicit NormCopies(const Device& device) : x(device), z(device) {}
+  Tensor x, z;
+};
+
+}  // namespace
+
+template <>
+struct NormConvDevice<CUDAContext>::State {
+  PreparedConv conv;
+  FilterGradientStream filter_stream;
+  StorageOrder order;
+  // Read by work that goes on after the operator: kept, and written again when that is long joined.
+  NormCopies gradient_norms;
+
+  ChannelLayout LayoutOf(const Tensor& x) const {
+    const ImageShape shape = ImageShape::FromDims(x.sizes(), order);
+    return {shape.batch, shape.channels, shape.SpatialSize(), order == StorageOrder::kNHWC};
+  }
+};
+
+template <>
+NormConvDevice<CUDAContext>::NormConvDevice(const OperatorDef& def)
+    : state_(new State{PreparedConv(def), FilterGradientStream(def),
+                       ReadStorageOrder(ArgumentHelper(def)),
+                       NormCopies(ToDevice(def.device_option()))}) {}
+
+namespace {
+
+using ImageTypes = TensorTypes<float, float16, bfloat16>;
+
+// Calls f with a null pointer to the type of the image's elements; returns what it returns.
+template <class F>
+struct TypeCaller {
+  const F& f;
+  template <typename T>
+  bool DoRunWithType() {
+    return f(static_cast<const T*>(nullptr));
+  }
+};
+template <class F>
+bool WithTypeOf(const Tensor& image, const F& f) {
+  TypeCaller<F> caller{f};
+  return ImageTypes::Dispatch(&caller, image.dtype());
+}
+
+float* Resize(int64_t n, Tensor* tensor) {
+  tensor->Resize(n);
+  return tensor->mutable_data<float>();
+}
+
+// The rows of `norm`, and factor and shift also as T, in `copy`.
+template <typename T>
+cuda::ChannelNorms NormsOf(const Tensor& norm, int64_t channels, Tensor* copy,
+                           CUDAContext* context) {
+  const auto row = [&](int r) { return NormRowOf(norm, kNormRows, r, channels); };
+  copy->Resize(2 * channels);
+  T* converted = copy->mutable_data<T>();
+  static_assert(kShiftRow == kFactorRow + 1);
+  LaunchConvert(2 * channels, Number::kFloat, row(kFactorRow), kNumberOf<T>, converted,
+                context->stream());
+  return {.factor = converted,
+          .shift = converted + channels,
+          .mean = row(kMeanRow),
+          .inverse_std = row(kInverseStdRow),
+          .scale = row(kScaleRow),
+          .bias = row(kBiasRow)};
+}
+
+// What is normalized before a convolution; factors and shifts lie in the copies.
+template <typename T>
+cuda::NormedInput NormedBy(const NormedImage& image, int64_t channels, NormCopies* copies,
+                           CUDAContext* context) {
+  cuda::NormedInput by;
+  by.norm = NormsOf<T>(*image.norm, channels, &copies->x, context);
+  if (image.z != nullptr) by.z = image.z->data<T>();
+  if (image.z_norm != nullptr) {
+    by.z_norm = NormsOf<T>(*image.z_norm, channels, &copies->z, context);
+  }
+  return by;
+}
+
+// Makes room for a gradient's sums; `scratch` belongs to them.
+cuda::NormSums SumsIn(Tensor* dnorm, int64_t channels, Tensor* scratch) {
+  float* sums = ResizeNorm(kNormGradientRows, channels, dnorm);
+  return {sums + kDScaleRow * channels, sums + kDBiasRow * channels, Resize(3 * channels, scratch)};
+}
+
+}  // namespace
+
+template <>
+void NormConvDevice<CUDAContext>::Normalize(const NormedImage& image, Tensor* y,
+                                            CUDAContext* context) {
+  CheckLike(image.x, image.z, "Z");
+  const ChannelLayout layout = state_->LayoutOf(image.x);
+  const auto row = [&](int r) { return NormRowOf(*image.norm, kNormRows, r, layout.channels); };
+  y->ResizeLike(image.x);
+  WithTypeOf(image.x, [&]<typename T>(const T* none) {
+    LaunchBatchNormApply(layout, image.x.data<T>(), row(kMeanRow), row(kInverseStdRow),
+                         /*is_variance=*/false, 0, row(kScaleRow), row(kBiasRow),
+                         image.z != nullptr ? image.z->data<T>() : none, /*relu=*/true,
+                         y->mutable_data<T>(), context->stream());
+    return true;
+  });
+}
+
+template <>
+void NormConvDevice<CUDAContext>::MaskGradient(const NormedImage& image, const Tensor& y,
+                                               const Tensor& dy, Tensor* g, Tensor* dnorm,
+                                               CUDAContext* context) {
+  const ChannelLayout layout = state_->LayoutOf(image.x);
+  const auto row = [&](int r) { return NormRowOf(*image.norm, kNormRows, r, layout.channels); };
+  g->ResizeLike(image.x);
+  float* sums = ResizeNorm(kNormGradientRows, layout.channels, dnorm);
+  Tensor scratch(context->device());
+  WithTypeOf(image.x, [&]<typename T>(const T*) {
+    BatchNormGradient<T> in;
+    in.x = image.x.data<T>();
+    in.y = y.data<T>();
+    in.dy = dy.data<T>();
+    in.scale = row(kScaleRow);
+    in.mean = row(kMeanRow);
+    in.spread = row(kInverseStdRow);
+    in.dz = g->mutable_data<T>();
+    in.dscale = sums + kDScaleRow * layout.channels;
+    in.dbias = sums + kDBiasRow * layout.channels;
+    LaunchBatchNormGradient(layout, in, Resize(BatchNormScratch(layout), &scratch),
+                            context->stream());
+    return true;
+  });
+}
+
+template <>
+bool NormConvDevice<CUDAContext>::Forward(const NormedImage& image, const Tensor& filter, Tensor* y,
+                                          Tensor* sums, Tensor* square_sums, Tensor* normed,
+                                          CUDAContext* context) {
+  PreparedConv& conv = state_->conv;
+  conv.Prepare(image.x, filter);
+  if (conv.empty() || !cuda::MayFuseNorm(conv.problem())) return false;
+  CheckLike(image.x, image.z, "Z");
+  y->Resize(conv.y_dims());
+  if (normed != nullptr) normed->ResizeLike(image.x);
+  const int64_t filters = conv.layout().channels;
+  float *sum = Resize(filters, sums), *square_sum = Resize(filters, square_sums);
+  Tensor filter_copy(context->device());
+  NormCopies copies(context->device());
+  return WithTypeOf(image.x, [&]<typename T>(const T*) {
+    cuda::NormedInput by;
+    if (image.norm != nullptr) by = NormedBy<T>(image, conv.problem().x[1], &copies, context);
+    if (normed != nullptr) by.normed = normed->mutable_data<T>();
+    return cuda::ConvolveWithStats(conv.problem(), image.norm ? &by : nullptr, image.x.data<T>(),
+                                   As<T>(filter, &filter_copy, context), y->mutable_data<T>(), sum,
+                                   square_sum, context->device_id(), context->stream());
+  });
+}
+
+template <>
+bool NormConvDevice<CUDAContext>::Backward(const NormedImage& image, const Tensor& filter,
+                                           const Tensor& dy, const Tensor* normed,
+                                           const Tensor* also, const NormConvGradients& to,
+                                           CUDAContext* context) {
+  PreparedConv& conv = state_->conv;
+  conv.Prepare(image.x, filter);
+  CAFFE_ENFORCE(dy.sizes() == conv.y_dims(), "dY has shape ", ShapeString(dy.sizes()), ", Y ",
+                ShapeString(conv.y_dims()));
+  if (conv.empty() || !cuda::MayFuseNorm(conv.problem())) return false;
+  if (normed != nullptr && also == nullptr) return false;  // engines add it
+  const int64_t channels = conv.problem().x[1];
+  to.g->ResizeLike(image.x);
+  to.dfilter->ResizeLike(filter);
+  Tensor filter_copy(context->device()), scratch(context->device()), z_scratch(context->device());
+  return WithTypeOf(image.x, [&]<typename T>(const T*) {
+    const cuda::NormedInput by = NormedBy<T>(image, channels, &state_->gradient_norms, context);
+    cuda::NormedInputGradient gradient;
+    if (also != nullptr) gradient.also = also->data<T>();
+    gradient.g = to.g->mutable_data<T>();
+    gradient.sums = SumsIn(to.dnorm, channels, &scratch);
+    if (to.dz_norm != nullptr) gradient.z_sums = SumsIn(to.dz_norm, channels, &z_scratch);
+    ConvGradientResult<T> d_filter(to.dfilter, conv.GradientType(filter));
+    const int device = context->device_id();
+    bool done = true;
+    state_->filter_stream.Run(*context, *to.dfilter, [&](cuda::Stream stream) {
+      if (normed == nullptr) {
+        done = d_filter.Form(device, stream, [&](T* result) {
+          return cuda::ConvolveNormedBackwardFilter(conv.problem(), by, image.x.data<T>(),
+                                                    dy.data<T>(), result, device, stream);
+        });
+      }
+      done = done &&
+             cuda::ConvolveNormedBackwardData(conv.problem(), by, image.x.data<T>(),
+                                              As<T>(filter, &filter_copy, context), dy.data<T>(),
+                                              gradient, device, context->stream());
+      if (!done || normed == nullptr) return;
+      d_filter.Form(device, stream, [&](T* result) {
+        cuda::Convolve(cuda::ConvDirection::kBackwardFilter, conv.problem(), normed->data<T>(),
+                       nullptr, dy.data<T>(), result, device, stream);
+        return true;
+      });
+    });
+    if (!done) cuda::JoinSideWork(device, to.dfilter->raw_data());  // the parts write it, too
+    return done;
+  });
+}
+
+namespace {
+
+using PlainConvStats = ConvStatsOp<CUDAContext, NormPrologue::kNone>;
+using NormReluConvStats = ConvStatsOp<CUDAContext, NormPrologue::kNormRelu>;
+using NormSumReluConvStats = ConvStatsOp<CUDAContext, NormPrologue::kNormSumRelu>;
+using NormReluConvStatsGradient = NormConvStatsGradientOp<CUDAContext, NormPrologue::kNormRelu>;
+using NormSumReluConvStatsGradient =
+    NormConvStatsGradientOp<CUDAContext, NormPrologue::kNormSumRelu>;
+using NormSumNormReluConvStats = ConvStatsOp<CUDAContext, NormPrologue::kNormSumNormRelu>;
+using NormSumNormReluConvStatsGradient =
+    NormConvStatsGradientOp<CUDAContext, NormPrologue::kNormSumNormRelu>;
+REGISTER_CUDA_OPERATOR(ConvStats, PlainConvStats);
+REGISTER_CUDA_OPERATOR(NormReluConvStats, NormReluConvStats);
+REGISTER_CUDA_OPERATOR(NormReluConvStatsGradient, NormReluConvStatsGradient);
+REGISTER_CUDA_OPERATOR(NormSumReluConvStats, NormSumReluConvStats);
+REGISTER_CUDA_OPERATOR(NormSumReluConvStatsGradient, NormSumReluConvStatsGradient);
+REGISTER_CUDA_OPERATOR(NormSumNormReluConvStats, NormSumNormReluConvStats);
+REGISTER_CUDA_OPERATOR(NormSumNormReluConvStatsGradient, NormSumNormReluConvStatsGradient);
+
+}  // namespace
+}  // namespace caffe2

@@ -1,0 +1,116 @@
+// CreateBlobsQueueDB: the records of a queue as those of a database.
+#include "db/db_reader.h"
+#include "operators/dataset/blobs_queue_op.h"
+
+namespace caffe2 {
+namespace {
+
+// Which blobs of a record of the queue hold key and value; no key if the index is negative.
+struct QueueDBOptions {
+  int key_blob = -1, value_blob = 0;
+  double timeout_seconds = 0;
+};
+
+// A blob with a string, or a tensor of one.
+const std::string& TextOf(const Blob& blob, const char* what) {
+  if (blob.IsType<std::string>()) return blob.Get<std::string>();
+  CAFFE_ENFORCE(blob.IsType<Tensor>(), "the ", what, " in a queue must be a string, not ",
+                blob.meta().name());
+  const Tensor& tensor = blob.Get<Tensor>();
+  CAFFE_ENFORCE_EQ(tensor.numel(), 1, "strings in the tensor that holds the ", what);
+  return *tensor.data<std::string>();
+}
+
+// Takes the records out of the queue, whatever place is asked for.
+class QueueIndex final : public db::RecordIndex {
+ public:
+  QueueIndex(std::shared_ptr<BlobsQueue> queue, const QueueDBOptions& options)
+      : queue_(std::move(queue)), options_(options), record_(queue_->num_blobs()) {}
+
+  int64_t NumRecords() const override { return kEndless; }
+  bool SupportsRandomAccess() const override { return false; }
+  void SetWhileWaiting(std::function<void()> function) override {
+    while_waiting_ = std::move(function);
+  }
+
+  void Read(int64_t /*i*/, std::string* key, std::string* value) override {
+    std::vector<Blob*> blobs;
+    for (Blob& blob : record_) blobs.push_back(&blob);
+    if (!queue_->Read(blobs, options_.timeout_seconds, while_waiting_)) {
+      throw IoError(options_.timeout_seconds > 0
+                        ? MakeString("the queue is closed, or gave no record for ",
+                                     options_.timeout_seconds, " s")
+                        : "the queue is closed");
+    }
+    *key = options_.key_blob < 0 ? "" : TextOf(record_[options_.key_blob], "key");
+    *value = TextOf(record_[options_.value_blob], "value");
+  }
+
+ private:
+  std::shared_ptr<BlobsQueue> queue_;
+  QueueDBOptions options_;
+  std::vector<Blob> record_;
+  std::function<void()> while_waiting_;
+};
+
+class QueueDB final : public db::DB {
+ public:
+  QueueDB(std::shared_ptr<BlobsQueue> queue, const QueueDBOptions& options)
+      : queue_(std::move(queue)), options_(options) {}
+
+  void Close() override {}
+  std::unique_ptr<db::RecordIndex> NewIndex() override {
+    return std::make_unique<QueueIndex>(queue_, options_);
+  }
+  std::unique_ptr<db::Cursor> NewCursor() override {
+    CAFFE_THROW("a queue can only be read through a DBReader");
+  }
+  std::unique_ptr<db::Transaction> NewTransaction() override {
+    CAFFE_THROW("a queue is written by EnqueueBlobs");
+  }
+
+ private:
+  std::shared_ptr<BlobsQueue> queue_;
+  QueueDBOptions options_;
+};
+
+class CreateBlobsQueueDBOp final : public Operator<CPUContext> {
+ public:
+  using Operator<CPUContext>::Operator;
+  bool RunOnDevice() override {
+    const auto queue = QueueOf<BlobsQueue>(*this);
+    const QueueDBOptions options{GetSingleArgument<int>("key_blob_index", -1),
+                                 GetSingleArgument<int>("value_blob_index", 0),
+                                 GetSingleArgument<float>("timeout_secs", 0)};
+    CAFFE_ENFORCE(options.key_blob < queue->num_blobs() && options.value_blob >= 0 &&
+                      options.value_blob < queue->num_blobs(),
+                  "key_blob_index ", options.key_blob, " and value_blob_index ", options.value_blob,
+                  " in records of ", queue->num_blobs(), " blobs");
+    *OperatorBase::Output<std::unique_ptr<db::DBReader>>(0) = std::make_unique<db::DBReader>(
+        std::make_unique<QueueDB>(queue, options), "blobs_queue", debug_def().input(0));
+    return true;
+  }
+};
+
+}  // namespace
+
+REGISTER_CPU_OPERATOR(CreateBlobsQueueDB, CreateBlobsQueueDBOp);
+OPERATOR_SCHEMA(CreateBlobsQueueDB)
+    .NumInputs(1)
+    .NumOutputs(1)
+    .NonTensorInputs({0})
+    .NonTensorOutputs({0})
+    .SetDoc(R"DOC(
+Makes a reader over a queue, for operators that read databases: a record of the queue is one of the
+database. It is read once, and those that an input operator has read ahead are gone with it. Once
+the queue is closed and empty, or after timeout_secs without a record, reading fails.
+)DOC")
+    .Arg("key_blob_index", "(int, default -1) The blob with the key; -1: records have no key.")
+    .Arg("value_blob_index", "(int, default 0) The blob with the value.")
+    .Arg("timeout_secs", "(float, default 0) How long to wait for a record; 0: for ever.")
+    .Input(0, "queue",
+           "A queue made by CreateBlobsQueue, of blobs that hold a string or a tensor of one.")
+    .Output(0, "reader", "The reader (DBReader).");
+NO_GRADIENT(CreateBlobsQueueDB);
+
+}  // namespace caffe2

@@ -1,0 +1,47 @@
+// Kernels of UpsampleBilinear, SpaceToBatch, BatchToSpace, RoIAlign and RoIPool.
+#include "caffe2/cuda/kernel_reports.h"
+#include "operators/common/portable_kernel.h"
+#include "operators/detection/region_kernels.h"
+#include "operators/detection/roi_align_functions.h"
+#include "operators/detection/roi_pool_functions.h"
+#include "operators/detection/turned_region_functions.h"
+#include "operators/image/space_to_batch_functions.h"
+#include "operators/image/upsample_bilinear_functions.h"
+
+namespace caffe2 {
+
+INSTANTIATE_FOR_EACH_ROW_REAL(BilinearRows);
+INSTANTIATE_FOR_EACH_ROW_REAL(BilinearGradientRows);
+INSTANTIATE_FOR_EACH_REAL(TakeApart);
+INSTANTIATE_FOR_EACH_REAL(PutTogether);
+INSTANTIATE_FOR_EACH(RoIAlignCells);
+INSTANTIATE_FOR_EACH(RoIAlignGradientPixels);
+INSTANTIATE_FOR_EACH(SampleKeys);
+INSTANTIATE_FOR_EACH_ROW(SumSamples);
+INSTANTIATE_FOR_EACH(RoIPoolCells);
+INSTANTIATE_FOR_EACH(RoIPoolGradientPixels);
+
+void LaunchReadRegions(int64_t n, const RegionParser& parser, const float* rois,
+                       RegionGrid* regions, cuda::KernelReport* report, cuda::Stream stream) {
+  cuda::ForEach("ReadRegions", n, stream, [=] __device__(int64_t r) {
+    double value = 0;
+    const RegionProblem problem = parser.Read(rois + r * parser.numbers(), regions + r, &value);
+    if (problem != kRegionFine) {
+      cuda::Report(report, cuda::kRegionReport, r, problem, parser.images, value);
+    }
+  });
+}
+
+void LaunchReadRegions(int64_t n, int64_t images, float scale, const float* rois,
+                       PooledRegion* regions, cuda::KernelReport* report, cuda::Stream stream) {
+  cuda::ForEach("ReadPooledRegions", n, stream, [=] __device__(int64_t r) {
+    double value = 0;
+    const RegionProblem problem =
+        PooledRegion::Read(rois + r * 5, images, scale, regions + r, &value);
+    if (problem != kRegionFine) {
+      cuda::Report(report, cuda::kRegionReport, r, problem, images, value);
+    }
+  });
+}
+
+}  // namespace caffe2

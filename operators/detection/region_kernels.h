@@ -1,0 +1,16 @@
+// Regions of images read on CUDA devices. Pointers are device memory.
+#pragma once
+
+#include "caffe2/cuda/runtime.h"
+#include "operators/detection/roi_pool_functions.h"
+
+namespace caffe2 {
+
+// regions[r] from row r of rois, n rows. What is wrong with one is reported (kernel_reports.h, by
+// RegionProblem), and it is then one that is there.
+void LaunchReadRegions(int64_t n, const RegionParser& parser, const float* rois,
+                       RegionGrid* regions, cuda::KernelReport* report, cuda::Stream stream);
+void LaunchReadRegions(int64_t n, int64_t images, float scale, const float* rois,
+                       PooledRegion* regions, cuda::KernelReport* report, cuda::Stream stream);
+
+}  // namespace caffe2

@@ -1,0 +1,91 @@
+#include "operators/detection/roi_pool_op.h"
+
+#include <cmath>
+
+#include "operators/common/gradient_rule.h"
+
+namespace caffe2 {
+
+std::vector<PooledRegion> RegionsFor(const Tensor& rois, int64_t images, float scale,
+                                     CPUContext* /*context*/) {
+  std::vector<PooledRegion> regions(rois.size(0));
+  for (int64_t r = 0; r < rois.size(0); ++r) {
+    double value = 0;
+    const RegionProblem problem =
+        PooledRegion::Read(rois.data<float>() + r * 5, images, scale, &regions[r], &value);
+    if (problem != kRegionFine) ThrowRegion(problem, r, value, images);
+  }
+  return regions;
+}
+
+static void SpreadMaxima(const PoolGrid& grid, int64_t count, const PooledRegion* regions,
+                         int64_t n, const int* argmax, const float* dy, float* dx,
+                         CPUContext* /*context*/) {
+  std::fill_n(dx, n, 0.f);
+  const int64_t cells = grid.rows * grid.columns, area = grid.height * grid.width;
+  for (int64_t r = 0; r < count; ++r) {
+    const PooledRegion& region = regions[r];
+    float* plane = dx + region.image * grid.channels * area;
+    for (int64_t c = 0; c < grid.channels; ++c, plane += area) {
+      for (int64_t cell = 0; cell < cells; ++cell, ++argmax, ++dy) {
+        CAFFE_ENFORCE_LT(*argmax, area, "argmax of image ", region.image);
+        if (*argmax >= 0) plane[*argmax] += *dy;
+      }
+    }
+  }
+}
+
+namespace {
+
+void Arguments(OpSchema& schema) {
+  schema.Arg("is_test", "(int, default 0) 1: there is no second output.")
+      .Arg("order", "The storage order; only NCHW.")
+      .Arg("pooled_h", "(int > 0, default 1) Rows of cells.")
+      .Arg("pooled_w", "(int > 0, default 1) Columns of cells.")
+      .Arg("spatial_scale", "(float > 0, default 1) Pixels of X for one unit of the regions.");
+}
+
+}  // namespace
+
+REGISTER_CPU_OPERATOR(RoIPool, RoIPoolOp<CPUContext>);
+REGISTER_CPU_OPERATOR(RoIPoolGradient, RoIPoolGradientOp<CPUContext>);
+
+OPERATOR_SCHEMA(RoIPool)
+    .NumInputs(2)
+    .NumOutputs(1, 2)
+    .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
+      const ArgumentHelper arguments(def);
+      CAFFE_ENFORCE(in[0].dims_size() == 4 && in[1].dims_size() == 2, "X ",
+                    ShapeString(GetDimsVector(in[0])), " and RoIs ",
+                    ShapeString(GetDimsVector(in[1])));
+      const std::vector<int64_t> dims{in[1].dims(0), in[0].dims(1),
+                                      arguments.GetSingleArgument<int>("pooled_h", 1),
+                                      arguments.GetSingleArgument<int>("pooled_w", 1)};
+      std::vector<TensorShape> out{CreateTensorShape(dims, in[0].data_type()),
+                                   CreateTensorShape(dims, TensorProto::INT32)};
+      out.resize(def.output_size());
+      return out;
+    })
+    .FillUsing(Arguments)
+    .SetDoc(
+        "Divides each region into pooled_h x pooled_w cells and takes the maximum of each "
+        "channel in each (Girshick, ICCV 2015). Cells share the pixels on their edges; a cell "
+        "outside the image gives 0. Corners are scaled and rounded to whole pixels.")
+    .Input(0, "X", "A float tensor N x C x H x W.")
+    .Input(1, "RoIs", "Float R x 5: image index, x1, y1, x2, y2 (inclusive) of each region.")
+    .Output(0, "Y", "R x C x pooled_h x pooled_w.")
+    .Output(1, "argmaxes", "int32, like Y: the pixel of each maximum, -1 where there is none.");
+OPERATOR_SCHEMA(RoIPoolGradient)
+    .NumInputs(4)
+    .NumOutputs(1)
+    .IdenticalTypeAndShapeOfInput(0)
+    .FillUsing(Arguments)
+    .SetDoc("The gradient of RoIPool for X; the regions get none.")
+    .Input(0, "X", "As in the forward operator; its shape counts.")
+    .Input(1, "RoIs", "As in the forward operator.")
+    .Input(2, "argmaxes", "The second output of the forward operator.")
+    .Input(3, "dY", "The gradient of Y.")
+    .Output(0, "dX", "The gradient of X.");
+REGISTER_GRADIENT(RoIPool, GradientRule<"I0 I1 O1 GO0 -> GI0">);
+
+}  // namespace caffe2

@@ -1,0 +1,110 @@
+// RoIPool: the maxima of a grid of cells over each region of interest (Girshick, ICCV 2015).
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "caffe2/core/device_backend.h"
+#include "operators/common/portable_op.h"
+#include "operators/detection/roi_align_op.h"
+#include "operators/detection/roi_pool_functions.h"
+
+namespace caffe2 {
+
+// The regions of a tensor R x 5 where functors of the device read them, data(). Throws for one of
+// an image that is not there, or without end; on a device such a one is reported.
+std::vector<PooledRegion> RegionsFor(const Tensor& rois, int64_t images, float scale,
+                                     CPUContext* context);
+
+template <class Context>
+class RoIPoolBase : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  RoIPoolBase(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        is_test_(this->template GetSingleArgument<int>("is_test", 0) != 0),
+        height_(this->template GetSingleArgument<int>("pooled_h", 1)),
+        width_(this->template GetSingleArgument<int>("pooled_w", 1)),
+        scale_(this->template GetSingleArgument<float>("spatial_scale", 1.f)) {
+    CAFFE_ENFORCE_GT(height_, 0, "the argument pooled_h");
+    CAFFE_ENFORCE_GT(width_, 0, "the argument pooled_w");
+    CAFFE_ENFORCE_GT(scale_, 0, "the argument spatial_scale");
+    const auto order = this->template GetSingleArgument<std::string>("order", "NCHW");
+    CAFFE_ENFORCE_EQ(order, "NCHW", "the storage order");
+  }
+
+ protected:
+  const Tensor& CheckRegions(const Tensor& X) const {
+    const auto& rois = this->template Input<Tensor>(1);
+    CAFFE_ENFORCE_EQ(X.dim(), 4, "X ", ShapeString(X.sizes()), " must be N x C x H x W");
+    CAFFE_ENFORCE(rois.dim() == 2 && rois.size(1) == 5, "RoIs ", ShapeString(rois.sizes()),
+                  " must be R x 5");
+    CAFFE_ENFORCE_LE(X.size_from_dim(2), std::numeric_limits<int>::max(), "pixels of an image");
+    return rois;
+  }
+  PoolGrid GridOf(const Tensor& X) const {
+    return {X.size(1), X.size(2), X.size(3), height_, width_};
+  }
+
+  bool is_test_;
+  int64_t height_, width_;
+  float scale_;
+};
+
+template <class Context>
+class RoIPoolOp final : public RoIPoolBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  RoIPoolOp(const OperatorDef& def, Workspace* ws) : RoIPoolBase<Context>(def, ws) {
+    CAFFE_ENFORCE(this->is_test_ ? OutputSize() == 1 : OutputSize() == 2,
+                  "RoIPool has two outputs, or with is_test one, not ", OutputSize());
+  }
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    const Tensor& rois = this->CheckRegions(X);
+    const std::vector<int64_t> dims{rois.size(0), X.size(1), this->height_, this->width_};
+    const auto regions = RegionsFor(rois, X.size(0), this->scale_, &context_);
+    const float* x = X.data<float>();
+    Tensor* Y = Output(0);
+    Y->Resize(dims);
+    int* argmax = nullptr;
+    if (OutputSize() > 1) {
+      Output(1)->Resize(dims);
+      argmax = Output(1)->template mutable_data<int>();
+    }
+    ForEach(
+        Y->numel(),
+        RoIPoolCells{this->GridOf(X), regions.data(), x, Y->template mutable_data<float>(), argmax},
+        &context_);
+    return true;
+  }
+};
+
+// X, RoIs, argmaxes, dY -> dX: each output's gradient goes to the pixel it came from.
+// SpreadMaxima of the device, found by its last argument, does it.
+template <class Context>
+class RoIPoolGradientOp final : public RoIPoolBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using RoIPoolBase<Context>::RoIPoolBase;
+  bool RunOnDevice() override {
+    const Tensor &X = Input(0), &argmaxes = Input(2), &dY = Input(3);
+    const Tensor& rois = this->CheckRegions(X);
+    const int64_t count = rois.size(0);
+    CAFFE_ENFORCE(dY.numel() == count * X.size(1) * this->height_ * this->width_ &&
+                      argmaxes.numel() == dY.numel(),
+                  "gradient ", ShapeString(dY.sizes()), " and argmaxes ",
+                  ShapeString(argmaxes.sizes()), " for X ", ShapeString(X.sizes()), " and ", count,
+                  " RoIs");
+    const float* dy = dY.data<float>();
+    const int* argmax = argmaxes.data<int>();
+    Tensor* dX = Output(0);
+    dX->ResizeLike(X);
+    const auto regions = RegionsFor(rois, X.size(0), this->scale_, &context_);
+    SpreadMaxima(this->GridOf(X), count, regions.data(), dX->numel(), argmax, dy,
+                 dX->template mutable_data<float>(), &context_);
+    return true;
+  }
+};
+
+}  // namespace caffe2

@@ -1,0 +1,43 @@
+// Find, and what Conditional checks on all devices.
+#pragma once
+
+#include "operators/common/element_type.h"
+
+namespace caffe2 {
+
+// Throws unless there are two tensors of one shape and type, and a condition for each row.
+inline void CheckChoices(const Tensor& condition, const Tensor& yes, const Tensor& no) {
+  CAFFE_ENFORCE(
+      yes.sizes() == no.sizes() && yes.dtype() == no.dtype() && yes.has_data() && no.has_data(),
+      "the choices differ: ", yes.DebugString(), " and ", no.DebugString());
+  CAFFE_ENFORCE(condition.dim() == 1 && yes.dim() >= 1 && condition.numel() == yes.size(0),
+                "there must be one condition for each row: condition ",
+                ShapeString(condition.sizes()), ", data ", ShapeString(yes.sizes()));
+}
+
+// y[i] = the last position of query[i] among n values, `missing` if it is not there. Overloads for
+// other contexts are found by the last argument.
+template <typename T>
+void FindLast(int64_t n, const T* values, int64_t queries, const T* query, T missing, T* y,
+              CPUContext* context);
+
+// Inputs index, query.
+template <class Context>
+class FindOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(FindOp);
+  bool RunOnDevice() override { return IntegerTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor &index = Input(0), &query = Input(1);
+    const T *values = index.data<T>(), *wanted = query.data<T>();
+    const T missing = this->template GetSingleArgument<T>("missing_value", -1);
+    Output(0)->ResizeLike(query);
+    FindLast(index.numel(), values, query.numel(), wanted, missing,
+             Output(0)->template mutable_data<T>(), &context_);
+    return true;
+  }
+};
+
+}  // namespace caffe2

@@ -1,0 +1,36 @@
+// The gradient of Max and Min, for the host and for devices.
+#pragma once
+
+#include "operators/common/combination_functions.h"
+#include "operators/common/element_type.h"
+#include "operators/common/portable_op.h"
+
+namespace caffe2 {
+
+// Inputs Y, dY, X_0, X_1, ...: dX_k = dY where X_k is the chosen value, 0 elsewhere.
+template <class Context>
+class SelectGradientOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(SelectGradientOp);
+  bool RunOnDevice() override { return NumericTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor &Y = Input(0), &dY = Input(1);
+    const T *y = Y.template data<T>(), *dy = dY.template data<T>();
+    CAFFE_ENFORCE(Y.sizes() == dY.sizes(), "shapes differ: ", ShapeString(Y.sizes()), " and ",
+                  ShapeString(dY.sizes()));
+    for (int k = 0; k < OutputSize(); ++k) {
+      const Tensor& X = Input(k + 2);
+      CAFFE_ENFORCE(X.sizes() == Y.sizes(), "input ", k,
+                    " has another shape than the output: ", ShapeString(X.sizes()));
+      const T* x = X.template data<T>();
+      Output(k)->ResizeLike(X);
+      ForEach(X.numel(), SelectGradient<T>{y, dy, x, Output(k)->template mutable_data<T>()},
+              &context_);
+    }
+    return true;
+  }
+};
+
+}  // namespace caffe2

@@ -1,0 +1,56 @@
+// StumpFunc, StumpFuncIndex: on which side of a threshold elements lie.
+#include <algorithm>
+
+#include "operators/common/portable_op.h"
+#include "operators/elementwise/transform_op.h"
+
+namespace caffe2 {
+namespace {
+
+class StumpFuncIndexOp final : public Operator<CPUContext> {
+ public:
+  StumpFuncIndexOp(const OperatorDef& def, Workspace* ws)
+      : Operator<CPUContext>(def, ws), threshold_(GetSingleArgument<float>("threshold", 0)) {}
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    const float* x = X.data<float>();
+    std::vector<int64_t> places[2];
+    for (int64_t i = 0; i < X.numel(); ++i) places[x[i] <= threshold_ ? 0 : 1].push_back(i);
+    for (int side = 0; side < 2; ++side) {
+      Output(side)->Resize(static_cast<int64_t>(places[side].size()));
+      std::copy(places[side].begin(), places[side].end(), Output(side)->mutable_data<int64_t>());
+    }
+    return true;
+  }
+
+ private:
+  const float threshold_;
+};
+
+}  // namespace
+
+REGISTER_CPU_OPERATOR(StumpFunc, StumpFuncOp<CPUContext>);
+REGISTER_CPU_OPERATOR(StumpFuncIndex, StumpFuncIndexOp);
+OPERATOR_SCHEMA(StumpFunc)
+    .NumInputs(1)
+    .NumOutputs(1)
+    .AllowInplace({{0, 0}})
+    .IdenticalTypeAndShape()
+    .SetDoc("Replaces each element by one of two values: low_value where it is at most threshold.")
+    .Arg("threshold", "Default 0.")
+    .Arg("low_value", "Default 0.")
+    .Arg("high_value", "Default 0.")
+    .Input(0, "X", "A float tensor of any shape.")
+    .Output(0, "Y", "The values, float.");
+OPERATOR_SCHEMA(StumpFuncIndex)
+    .NumInputs(1)
+    .NumOutputs(2)
+    .SetDoc("The places of the elements that are at most threshold, and of the others, in order.")
+    .Arg("threshold", "Default 0.")
+    .Input(0, "X", "A float tensor, numbered as it lies in memory.")
+    .Output(0, "Index_Low", "int64; how many is known at run time only.")
+    .Output(1, "Index_High", "int64: the other ones.");
+NO_GRADIENT(StumpFunc);
+NO_GRADIENT(StumpFuncIndex);
+
+}  // namespace caffe2

@@ -1,0 +1,49 @@
+// Sum: the sum of tensors of one shape.
+#pragma once
+
+#include <vector>
+
+#include "operators/common/copy_elements.h"
+#include "operators/common/element_type.h"
+
+namespace caffe2 {
+
+template <class Context>
+class SumOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(SumOp);
+
+  bool RunOnDevice() override {
+    const Tensor& first = Input(0);
+    for (int i = 1; i < InputSize(); ++i) {
+      CAFFE_ENFORCE(Input(i).sizes() == first.sizes(), "inputs of different shapes: input 0 is ",
+                    ShapeString(first.sizes()), ", input ", i, " is ",
+                    ShapeString(Input(i).sizes()));
+    }
+    if (InputSize() == 1) {
+      CopyTensor(first, Output(0), &context_);
+      return true;
+    }
+    return NumericTypes::Dispatch(this, first.dtype());
+  }
+
+  template <typename T>
+  bool DoRunWithType() {
+    inputs_.clear();
+    for (int i = 0; i < InputSize(); ++i) inputs_.push_back(Input(i).template data<T>());
+    Tensor* Y = Output(0);
+    Y->ResizeLike(Input(0));
+    Add(Y->numel(), Y->template mutable_data<T>());
+    return true;
+  }
+
+ private:
+  // y = the sum of the n elements of all inputs, of which there are two at least; in float for
+  // 16-bit types. y may be the first of them.
+  template <typename T>
+  void Add(int64_t n, T* y);
+
+  std::vector<const void*> inputs_;
+};
+
+}  // namespace caffe2

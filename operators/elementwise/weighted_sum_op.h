@@ -1,0 +1,75 @@
+// WeightedSum: the sum of tensors of one size, each times a number.
+#pragma once
+
+#include "operators/common/element_type.h"
+#include "operators/common/total_product.h"
+
+namespace caffe2 {
+
+template <class Context>
+class WeightedSumOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(WeightedSumOp);
+
+  bool RunOnDevice() override {
+    return TensorTypes<float, float16, bfloat16>::Dispatch(this, Input(0).dtype());
+  }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor& first = Input(0);
+    for (int k = 0; k < InputSize(); k += 2) {
+      const Tensor& X = Input(k);
+      CAFFE_ENFORCE_EQ(X.numel(), first.numel(), "inputs of different sizes: input 0 is ",
+                       ShapeString(first.sizes()), ", input ", k, " is ", ShapeString(X.sizes()));
+      X.template data<T>();  // of the right type, and with data
+    }
+    Tensor* Y = Output(0);
+    Y->ResizeLike(first);
+    Add(Y->numel(), Y->template mutable_data<T>());
+    return true;
+  }
+
+ private:
+  // y = the sum of the n elements of every other input times the number behind it, in float. y may
+  // be input 0.
+  template <typename T>
+  void Add(int64_t n, T* y);
+};
+
+// dY, X_0, w_0, ... -> dX_k = w_k * dY; with grad_on_w also dw_k = sum(dY * X_k), by TotalProduct
+// of the device.
+template <class Context>
+class WeightedSumGradientOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  WeightedSumGradientOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        grad_on_w_(this->template GetSingleArgument<bool>("grad_on_w", false)) {
+    CAFFE_ENFORCE_EQ(OutputSize(), (grad_on_w_ ? 2 : 1) * (InputSize() / 2));
+  }
+
+  bool RunOnDevice() override {
+    const Tensor& dY = Input(0);
+    const float* dy = dY.data<float>();
+    const int pairs = InputSize() / 2;
+    for (int k = 0; k < pairs; ++k) {
+      const Rate weight = RateFor(this->template Input<Tensor>(2 * k + 2), "a weight", &context_);
+      Output(k)->ResizeLike(dY);
+      MapElements(TimesRate{weight}, dY.numel(), &context_,
+                  Output(k)->template mutable_data<float>(), dy);
+      if (!grad_on_w_) continue;
+      const Tensor& X = Input(2 * k + 1);
+      CAFFE_ENFORCE_EQ(X.numel(), dY.numel());
+      Tensor* dw = Output(pairs + k);
+      dw->Resize(1);
+      TotalProduct(X.numel(), X.data<float>(), dy, dw->template mutable_data<float>(), &context_);
+    }
+    return true;
+  }
+
+ private:
+  bool grad_on_w_;
+};
+
+}  // namespace caffe2

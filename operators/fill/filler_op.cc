@@ -1,0 +1,84 @@
+#include "operators/fill/filler_op.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "operators/common/shape_input.h"
+
+namespace caffe2 {
+
+FillerShape::FillerShape(const ArgumentHelper& arguments, bool has_input)
+    : shape_(arguments.GetRepeatedArgument<int64_t>("shape")),
+      extra_shape_(arguments.GetRepeatedArgument<int64_t>("extra_shape")),
+      input_as_shape_(arguments.GetSingleArgument<bool>("input_as_shape", false)) {
+  CAFFE_ENFORCE(!arguments.HasSingleArgumentOfType<int64_t>("shape"),
+                "the argument shape must be a list of dimensions, not one number");
+  if (has_input) {
+    CAFFE_ENFORCE(shape_.empty(), "the argument shape and an input cannot be given together");
+  } else {
+    CAFFE_ENFORCE(extra_shape_.empty(), "the argument extra_shape needs an input");
+    CAFFE_ENFORCE(!input_as_shape_, "the argument input_as_shape needs an input");
+    CheckedNumel(shape_);
+  }
+}
+
+void FillerShape::Resize(const Tensor* input, Tensor* output) const {
+  if (input == nullptr) {
+    output->Resize(shape_);
+    return;
+  }
+  if (!input_as_shape_ && extra_shape_.empty()) {
+    output->ResizeLike(*input);
+    return;
+  }
+  std::vector<int64_t> dims = input_as_shape_ ? ReadIntegers(*input) : input->sizes();
+  dims.insert(dims.end(), extra_shape_.begin(), extra_shape_.end());
+  output->Resize(dims);
+}
+
+OpSchema::TensorInference InferFiller(TensorProto::DataType type, bool read_dtype) {
+  return [type, read_dtype](const OperatorDef& def, const std::vector<TensorShape>& in) {
+    const ArgumentHelper arguments(def);
+    const FillerShape filler(arguments, !in.empty());
+    if (filler.input_as_shape()) return std::vector<TensorShape>{UnknownTensorShape()};
+    std::vector<int64_t> dims = in.empty() ? filler.shape() : GetDimsVector(in[0]);
+    dims.insert(dims.end(), filler.extra_shape().begin(), filler.extra_shape().end());
+    return std::vector<TensorShape>{
+        CreateTensorShape(dims, read_dtype ? DataTypeArgument(arguments, "dtype", type) : type)};
+  };
+}
+
+void DescribeFiller(OpSchema& schema) {
+  schema.NumInputs(0, 1)
+      .NumOutputs(1)
+      .AllowInplace({{0, 0}})
+      .Arg("shape", "Shape of the output; without an input only. Default: a scalar.")
+      .Arg("extra_shape", "Dimensions appended to those of the input.")
+      .Arg("input_as_shape",
+           "1: the input is a one-dimensional int64 tensor (in host memory) that holds the shape. "
+           "Default 0: the output is shaped like the input.")
+      .Input(0, "input", "Optional: gives the shape.")
+      .Output(0, "output", "The filled tensor.");
+}
+
+TensorProto::DataType DataTypeArgument(const ArgumentHelper& arguments, const std::string& name,
+                                       TensorProto::DataType default_type) {
+  if (!arguments.HasArgument(name)) return default_type;
+  int number = TensorProto::UNDEFINED;
+  if (arguments.HasSingleArgumentOfType<std::string>(name)) {
+    std::string text = arguments.GetSingleArgument<std::string>(name, "");
+    std::transform(text.begin(), text.end(), text.begin(),
+                   [](unsigned char c) { return std::toupper(c); });
+    TensorProto::DataType type;
+    CAFFE_ENFORCE(TensorProto::DataType_Parse(text, &type), "argument ", name,
+                  " is no data type: ", text);
+    number = type;
+  } else {
+    number = arguments.GetSingleArgument<int>(name, default_type);
+  }
+  CAFFE_ENFORCE(TensorProto::DataType_IsValid(number) && number != TensorProto::UNDEFINED,
+                "argument ", name, " is no data type: ", number);
+  return static_cast<TensorProto::DataType>(number);
+}
+
+}  // namespace caffe2

@@ -1,0 +1,32 @@
+// Fillers that draw from the operator's random stream.
+#pragma once
+
+#include <cmath>
+
+#include "operators/fill/filler_op.h"
+
+namespace caffe2 {
+
+// A distribution: Sample(generator) after Prepare(operator, output), which may look at the shape.
+template <class Context, class Distribution>
+class RandomFillOp final : public FillerOp<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  RandomFillOp(const OperatorDef& def, Workspace* ws)
+      : FillerOp<Context>(def, ws), distribution_(ArgumentHelper(this->debug_def())) {}
+
+ protected:
+  bool Fill(Tensor* output) override {
+    using T = typename Distribution::value_type;
+    distribution_.Prepare(*this, output);
+    T* data = output->template mutable_data<T>();
+    const int64_t n = output->numel();
+    for (int64_t i = 0; i < n; ++i) data[i] = distribution_.Sample(context_.random());
+    return true;
+  }
+
+ private:
+  Distribution distribution_;
+};
+
+}  // namespace caffe2

@@ -1,0 +1,405 @@
+#include "operators/image/image_input_op.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "db/image_codec.h"
+#include "db/random_seed.h"
+#include "db/record.h"
+
+namespace caffe2 {
+namespace {
+
+constexpr int kBatchesUnderWay = 3;
+constexpr int kMostSide = 1 << 16;
+
+db::ImageTransformOptions ReadTransformOptions(const OperatorBase& op) {
+  db::ImageTransformOptions options;
+  options.color = op.GetSingleArgument<int>("color", 1) != 0;
+  options.crop = op.GetSingleArgument<int>("crop", -1);
+  options.scale = op.GetSingleArgument<int>("scale", -1);
+  options.minsize = op.GetSingleArgument<int>("minsize", -1);
+  options.warp = op.GetSingleArgument<int>("warp", 0) != 0;
+  const auto range = op.GetRepeatedArgument<int>("random_scale", {-1, -1});
+  CAFFE_ENFORCE_EQ(range.size(), 2u, "random_scale is [min, max]");
+  options.random_scale_min = range[0];
+  options.random_scale_max = range[1];
+  const int jitter = op.GetSingleArgument<int>("scale_jitter_type", 0);
+  CAFFE_ENFORCE(jitter == 0 || jitter == 1, "scale_jitter_type ", jitter, " is not 0 or 1");
+  options.scale_jitter = static_cast<db::ScaleJitter>(jitter);
+  options.mirror = op.GetSingleArgument<int>("mirror", 0) != 0;
+  options.is_test = op.GetSingleArgument<int>("is_test", 0) != 0;
+  options.channels_first = IsChannelsFirst(op.debug_def());
+  options.color_jitter = op.GetSingleArgument<int>("color_jitter", 0) != 0;
+  options.saturation = op.GetSingleArgument<float>("img_saturation", 0.4f);
+  options.brightness = op.GetSingleArgument<float>("img_brightness", 0.4f);
+  options.contrast = op.GetSingleArgument<float>("img_contrast", 0.4f);
+  options.color_lighting = op.GetSingleArgument<int>("color_lighting", 0) != 0;
+  options.color_lighting_std = op.GetSingleArgument<float>("color_lighting_std", 0.1f);
+  options.color_lighting_eigvecs = op.GetRepeatedArgument<float>("color_lighting_eigvecs");
+  options.color_lighting_eigvals = op.GetRepeatedArgument<float>("color_lighting_eigvals");
+  options.box = {op.GetSingleArgument<int>("bounding_ymin", 0),
+                 op.GetSingleArgument<int>("bounding_xmin", 0),
+                 op.GetSingleArgument<int>("bounding_height", 0),
+                 op.GetSingleArgument<int>("bounding_width", 0)};
+  options.mean =
+      op.GetRepeatedArgument<float>("mean_per_channel", {op.GetSingleArgument<float>("mean", 0.f)});
+  options.std =
+      op.GetRepeatedArgument<float>("std_per_channel", {op.GetSingleArgument<float>("std", 1.f)});
+  return options;
+}
+
+// "float", "float16", "bfloat16", or the number of the data type.
+TypeMeta ReadOutputType(const OperatorBase& op) {
+  if (op.HasSingleArgumentOfType<std::string>("output_type")) {
+    const auto name = op.GetSingleArgument<std::string>("output_type", "float");
+    if (name == "float16") return TypeMeta::Make<float16>();
+    if (name == "bfloat16") return TypeMeta::Make<bfloat16>();
+    CAFFE_ENFORCE(name.empty() || name == "float", "output_type ", name);
+    return TypeMeta::Make<float>();
+  }
+  const int type = op.GetSingleArgument<int>("output_type", TensorProto::FLOAT);
+  CAFFE_ENFORCE(TensorProto::DataType_IsValid(type), "output_type ", type);
+  return DataTypeToTypeMeta(static_cast<TensorProto::DataType>(type));
+}
+
+// The elements of an image tensor as interleaved or planar pixels: MNIST databases exist with
+// 28x28x1 and with 1x28x28.
+template <typename Pixel>
+db::ImageView<Pixel> ViewOf(const TensorProto& proto, const Pixel* data, size_t elements) {
+  const auto is_channels = [](int64_t n) { return n == 1 || n == 3; };
+  int64_t dims[3] = {0, 0, 1};  // two dims: height and width
+  CAFFE_ENFORCE(proto.dims_size() == 2 || proto.dims_size() == 3, "an image tensor of ",
+                proto.dims_size(), " dims");
+  for (int i = 0; i < proto.dims_size(); ++i) {
+    dims[i] = proto.dims(i);
+    CAFFE_ENFORCE(dims[i] > 0 && dims[i] <= kMostSide, "dim ", i, " of an image is ", dims[i]);
+  }
+  CAFFE_ENFORCE_EQ(dims[0] * dims[1] * dims[2], static_cast<int64_t>(elements),
+                   "elements of an image of ", dims[0], "x", dims[1], "x", dims[2]);
+  const int a = static_cast<int>(dims[0]), b = static_cast<int>(dims[1]),
+            c = static_cast<int>(dims[2]);
+  if (!is_channels(c) && is_channels(a)) return db::ImageView<Pixel>::Planar(data, b, c, a);
+  return db::ImageView<Pixel>::Interleaved(data, a, b, c);
+}
+
+void ThrowNoDatum(const std::string& record) {
+  const bool protos = db::DetectRecordKind(record) == db::RecordKind::kTensorProtos;
+  CAFFE_THROW("the record is no caffe Datum",
+              protos ? "; it looks like TensorProtos: use_caffe_datum must be 0" : "");
+}
+
+TensorProtos ParseProtos(const std::string& record) {
+  TensorProtos protos;
+  if (!protos.ParseFromString(record) || protos.protos_size() == 0) {
+    const bool datum = db::DetectRecordKind(record) == db::RecordKind::kDatum;
+    CAFFE_THROW("the record is no TensorProtos",
+                datum ? "; it looks like a caffe Datum: use_caffe_datum must be 1" : "");
+  }
+  return protos;
+}
+
+// The numbers of an INT32 or FLOAT tensor.
+template <typename Action>
+void ForEachNumber(const TensorProto& proto, const char* what, const Action& action) {
+  if (proto.data_type() == TensorProto::INT32) {
+    for (int i = 0; i < proto.int32_data_size(); ++i) action(i, proto.int32_data(i));
+  } else if (proto.data_type() == TensorProto::FLOAT) {
+    for (int i = 0; i < proto.float_data_size(); ++i) action(i, proto.float_data(i));
+  } else {
+    CAFFE_THROW(what, " of type ", TensorProto::DataType_Name(proto.data_type()),
+                " where INT32 or FLOAT is expected");
+  }
+}
+
+int CountNumbers(const TensorProto& proto) {
+  return proto.data_type() == TensorProto::FLOAT ? proto.float_data_size()
+                                                 : proto.int32_data_size();
+}
+
+TypeMeta NumberType(const TensorProto& proto) {
+  return proto.data_type() == TensorProto::FLOAT ? TypeMeta::Make<float>()
+                                                 : TypeMeta::Make<int32_t>();
+}
+
+// Whether the image of a record is given in floats. Not so for a record that is damaged: decoding
+// it says what is wrong.
+bool HasFloats(const std::string& record, bool is_datum) {
+  if (is_datum) {
+    db::DatumView datum;
+    return db::ParseDatum(record, &datum) == db::ParseResult::kOk && !datum.encoded &&
+           !datum.float_data.empty();
+  }
+  TensorProtos protos;
+  return protos.ParseFromString(record) && protos.protos_size() > 0 &&
+         protos.protos(0).data_type() == TensorProto::FLOAT;
+}
+
+db::BoundingBox ReadBox(const TensorProto& proto) {
+  CAFFE_ENFORCE_EQ(proto.int32_data_size(), 4, "numbers of a bounding box");
+  CAFFE_ENFORCE_GT(proto.int32_data(2), 0, "height of a bounding box");
+  return {proto.int32_data(0), proto.int32_data(1), proto.int32_data(2), proto.int32_data(3)};
+}
+
+// Element `index` of row `item` of a tensor of numbers.
+template <typename Value>
+void SetNumber(Tensor* tensor, int64_t at, Value value) {
+  if (tensor->IsType<float>()) {
+    tensor->mutable_data<float>()[at] = static_cast<float>(value);
+  } else {
+    tensor->mutable_data<int32_t>()[at] = static_cast<int32_t>(value);
+  }
+}
+
+}  // namespace
+
+bool FinishesOnDevice(const OperatorDef& def) {
+  return def.device_option().device_type() == CUDA &&
+         ArgumentHelper(def).GetSingleArgument<int>("use_gpu_transform", 0) != 0;
+}
+
+bool IsChannelsFirst(const OperatorDef& def) {
+  const auto order = ArgumentHelper(def).GetSingleArgument<std::string>(
+      "order", FinishesOnDevice(def) ? "NCHW" : "NHWC");
+  CAFFE_ENFORCE(order == "NHWC" || order == "NCHW", "order ", order);
+  return order == "NCHW";
+}
+
+ImageInputOptions ReadImageInputOptions(const OperatorBase& op, uint64_t default_seed) {
+  ImageInputOptions options;
+  options.batch_size = op.GetSingleArgument<int>("batch_size", 0);
+  CAFFE_ENFORCE_GT(options.batch_size, 0, "batch_size");
+  options.use_caffe_datum = op.GetSingleArgument<int>("use_caffe_datum", 0) != 0;
+  const int label_type = op.GetSingleArgument<int>("label_type", 0);
+  CAFFE_ENFORCE(label_type >= 0 && label_type <= 2, "label_type ", label_type,
+                " is not one of 0 (single), 1 (sparse), 2 (dense)");
+  options.label_type = static_cast<LabelType>(label_type);
+  options.num_labels = op.GetSingleArgument<int>("num_labels", 0);
+  CAFFE_ENFORCE(options.num_labels > 0 || label_type == 0, "label_type ", label_type,
+                " needs num_labels");
+  CAFFE_ENFORCE(!options.use_caffe_datum || label_type == 0,
+                "a caffe Datum has a single label; label_type is ", label_type);
+  options.decode_threads = op.GetSingleArgument<int>("decode_threads", 4);
+  CAFFE_ENFORCE(options.decode_threads > 0 && options.decode_threads <= 1024, "decode_threads ",
+                options.decode_threads);
+  options.seed = static_cast<uint64_t>(
+      op.GetSingleArgument<int64_t>("seed", static_cast<int64_t>(default_seed)));
+  options.output_sizes = op.GetRepeatedArgument<int>("output_sizes");
+  const int extra = op.OutputSize() - 2;
+  if (options.output_sizes.empty()) options.output_sizes.assign(std::max(extra, 0), 1);
+  CAFFE_ENFORCE_EQ(static_cast<int>(options.output_sizes.size()), extra,
+                   "output_sizes and outputs behind data and label");
+  for (const int size : options.output_sizes) CAFFE_ENFORCE_GT(size, 0, "output_sizes");
+  CAFFE_ENFORCE(extra == 0 || !options.use_caffe_datum, "a caffe Datum has no further outputs");
+  options.finish_on_device = FinishesOnDevice(op.debug_def());
+  options.transform = ReadTransformOptions(op);
+  options.transform.output_type = ReadOutputType(op);
+  return options;
+}
+
+ImageInputDecoder::ImageInputDecoder(const OperatorBase& op, uint64_t default_seed,
+                                     db::BatchUploader* uploader)
+    : options_(ReadImageInputOptions(op, default_seed)),
+      transform_(options_.transform),
+      finish_({transform_.finish(), options_.transform.output_type}),
+      prefetcher_(
+          {.batch_size = options_.batch_size,
+           .threads = options_.decode_threads,
+           .depth = kBatchesUnderWay,
+           .items_at_once = std::max(1, options_.batch_size / (2 * options_.decode_threads))},
+          [this](db::InputBatch* batch) { Prepare(batch); },
+          [this](db::InputBatch* batch, int item) { Decode(batch, item); }, uploader) {}
+
+void ImageInputDecoder::Prepare(db::InputBatch* batch) const {
+  const int64_t n = options_.batch_size, crop = options_.transform.crop,
+                channels = transform_.channels();
+  batch->outputs.resize(2 + options_.output_sizes.size() + (options_.finish_on_device ? 1 : 0));
+  Tensor& data = batch->outputs[0];
+  if (options_.transform.channels_first && !options_.finish_on_device) {
+    data.Resize(n, channels, crop, crop);
+  } else {
+    data.Resize(n, crop, crop, channels);
+  }
+  TypeMeta data_type = options_.transform.output_type;
+  if (options_.finish_on_device) {
+    const auto& records = batch->source.records;
+    const bool floats = std::any_of(records.begin(), records.end(), [this](const auto& record) {
+      return HasFloats(record.value, options_.use_caffe_datum);
+    });
+    data_type = floats ? TypeMeta::Make<float>() : TypeMeta::Make<uint8_t>();
+    batch->outputs.back().Resize(n, sizeof(db::ImageChange));
+    batch->outputs.back().mutable_data<uint8_t>();
+  }
+  data.raw_mutable_data(data_type);
+
+  // Labels and further outputs have the type that the first record gives them.
+  TypeMeta label_type = TypeMeta::Make<int32_t>();
+  std::vector<TypeMeta> extra_types(options_.output_sizes.size(), label_type);
+  if (!options_.use_caffe_datum) {
+    TensorProtos protos;
+    if (protos.ParseFromString(batch->source.records[0].value)) {
+      if (protos.protos_size() > 1) label_type = NumberType(protos.protos(1));
+      for (size_t i = 0; i < extra_types.size() && protos.protos_size() > static_cast<int>(i) + 2;
+           ++i) {
+        extra_types[i] = NumberType(protos.protos(static_cast<int>(i) + 2));
+      }
+    }  // else decoding the record says what is wrong with it
+  }
+  Tensor& label = batch->outputs[1];
+  if (options_.label_type == LabelType::kSingle) {
+    label.Resize(n);
+  } else {
+    label.Resize(n, options_.num_labels);
+  }
+  label.raw_mutable_data(label_type);
+  for (size_t i = 0; i < extra_types.size(); ++i) {
+    batch->outputs[2 + i].Resize(n, options_.output_sizes[i]);
+    batch->outputs[2 + i].raw_mutable_data(extra_types[i]);
+  }
+}
+
+template <typename Pixel>
+void ImageInputDecoder::WriteImage(const db::ImageView<Pixel>& image, const db::BoundingBox& box,
+                                   const db::Record& record, db::InputBatch* batch,
+                                   int item) const {
+  Tensor& data = batch->outputs[0];
+  const int64_t bytes = static_cast<int64_t>(data.nbytes()) / options_.batch_size;
+  void* output = static_cast<char*>(data.raw_mutable_data()) + item * bytes;
+  const uint64_t seed = db::MixSeed(options_.seed, record.global_index);
+  if (!options_.finish_on_device) return transform_.Apply(image, box, seed, output);
+  db::ImageChange change;
+  transform_.Crop(image, box, seed, data.dtype(), output, &change);
+  std::memcpy(batch->outputs.back().mutable_data<uint8_t>() + item * sizeof(change), &change,
+              sizeof(change));
+}
+
+void ImageInputDecoder::CheckLabel(int64_t label) const {
+  if (options_.num_labels <= 0) return;
+  CAFFE_ENFORCE(label >= 0 && label < options_.num_labels, "label ", label,
+                " is out of range for num_labels ", options_.num_labels);
+}
+
+void ImageInputDecoder::Decode(db::InputBatch* batch, int item) const {
+  const db::Record& record = batch->source.records[item];
+  if (options_.use_caffe_datum) {
+    DecodeDatum(record, batch, item);
+  } else {
+    DecodeTensorProtos(record, batch, item);
+  }
+}
+
+void ImageInputDecoder::DecodeDatum(const db::Record& record, db::InputBatch* batch,
+                                    int item) const {
+  db::DatumView datum;
+  if (db::ParseDatum(record.value, &datum) != db::ParseResult::kOk) ThrowNoDatum(record.value);
+  CheckLabel(datum.label);
+  batch->outputs[1].mutable_data<int32_t>()[item] = datum.label;
+  if (datum.encoded) {
+    const auto image = db::DecodeImage(datum.data, options_.transform.color);
+    return WriteImage(image.view, {}, record, batch, item);
+  }
+  for (const int side : {datum.channels, datum.height, datum.width}) {
+    CAFFE_ENFORCE(side > 0 && side <= kMostSide, "a Datum of ", datum.channels, "x", datum.height,
+                  "x", datum.width, " (an encoded image without its flag?)");
+  }
+  const int64_t elements = int64_t{datum.channels} * datum.height * datum.width;
+  const bool floats = !datum.float_data.empty();
+  CAFFE_ENFORCE_EQ(static_cast<int64_t>(floats ? datum.float_data.size() : datum.data.size()),
+                   elements, "values of a Datum of ", datum.channels, "x", datum.height, "x",
+                   datum.width);
+  if (floats) {
+    WriteImage(db::ImageView<float>::Planar(datum.float_data.data(), datum.height, datum.width,
+                                            datum.channels),
+               {}, record, batch, item);
+  } else {
+    WriteImage(db::ImageView<uint8_t>::Planar(reinterpret_cast<const uint8_t*>(datum.data.data()),
+                                              datum.height, datum.width, datum.channels),
+               {}, record, batch, item);
+  }
+}
+
+void ImageInputDecoder::DecodeTensorProtos(const db::Record& record, db::InputBatch* batch,
+                                           int item) const {
+  const TensorProtos protos = ParseProtos(record.value);
+  const int extra = static_cast<int>(options_.output_sizes.size());
+  const int needed = 2 + extra;
+  CAFFE_ENFORCE(protos.protos_size() == needed || protos.protos_size() == needed + 1,
+                "the record has ", protos.protos_size(), " tensors where ", needed,
+                " (and perhaps a bounding box) are expected");
+  db::BoundingBox box;
+  if (protos.protos_size() > needed) box = ReadBox(protos.protos(needed));
+  WriteLabel(protos.protos(1), &batch->outputs[1], item);
+  for (int i = 0; i < extra; ++i) WriteExtra(protos.protos(2 + i), i, &batch->outputs[2 + i], item);
+  WriteProto(protos.protos(0), box, record, batch, item);
+}
+
+void ImageInputDecoder::WriteProto(const TensorProto& proto, const db::BoundingBox& box,
+                                   const db::Record& record, db::InputBatch* batch,
+                                   int item) const {
+  switch (proto.data_type()) {
+    case TensorProto::STRING: {
+      CAFFE_ENFORCE_EQ(proto.string_data_size(), 1, "strings in an encoded image");
+      const auto image = db::DecodeImage(proto.string_data(0), options_.transform.color);
+      WriteImage(image.view, box, record, batch, item);
+      break;
+    }
+    case TensorProto::BYTE:
+    case TensorProto::UINT8: {
+      const std::string& bytes = proto.byte_data();
+      WriteImage(ViewOf(proto, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()), box,
+                 record, batch, item);
+      break;
+    }
+    case TensorProto::FLOAT:
+      WriteImage(ViewOf(proto, proto.float_data().data(), proto.float_data_size()), box, record,
+                 batch, item);
+      break;
+    default:
+      CAFFE_THROW("an image of type ", TensorProto::DataType_Name(proto.data_type()),
+                  " where STRING, BYTE or FLOAT is expected");
+  }
+}
+
+void ImageInputDecoder::WriteLabel(const TensorProto& proto, Tensor* labels, int item) const {
+  CAFFE_ENFORCE(NumberType(proto) == labels->dtype(),
+                "a label of another type than that of the first record");
+  const int count = CountNumbers(proto);
+  const int64_t row = int64_t{item} * options_.num_labels;
+  switch (options_.label_type) {
+    case LabelType::kSingle:
+      CAFFE_ENFORCE_GT(count, 0, "numbers in a label");
+      ForEachNumber(proto, "label", [&](int i, auto value) {
+        if (i > 0) return;
+        if constexpr (std::is_same_v<decltype(value), int32_t>) CheckLabel(value);
+        SetNumber(labels, item, value);
+      });
+      break;
+    case LabelType::kMultiSparse:
+      for (int i = 0; i < options_.num_labels; ++i) SetNumber(labels, row + i, 0);
+      ForEachNumber(proto, "label", [&](int, auto value) {
+        CAFFE_ENFORCE(value >= 0 && value < options_.num_labels, "label ", value,
+                      " is out of range for num_labels ", options_.num_labels);
+        SetNumber(labels, row + static_cast<int64_t>(value), 1);
+      });
+      break;
+    case LabelType::kMultiDense:
+      CAFFE_ENFORCE_EQ(count, options_.num_labels, "numbers in a dense label and num_labels");
+      ForEachNumber(proto, "label", [&](int i, auto value) { SetNumber(labels, row + i, value); });
+      break;
+  }
+}
+
+void ImageInputDecoder::WriteExtra(const TensorProto& proto, int index, Tensor* output,
+                                   int item) const {
+  const int size = options_.output_sizes[index];
+  CAFFE_ENFORCE(NumberType(proto) == output->dtype() && CountNumbers(proto) == size, "tensor ",
+                index + 2, " of the record holds ", CountNumbers(proto), " numbers where ", size,
+                " ", output->dtype().name(), " are expected");
+  ForEachNumber(proto, "a further output",
+                [&](int i, auto value) { SetNumber(output, int64_t{item} * size + i, value); });
+}
+
+REGISTER_INPUT_DECODER(ImageInput, ImageInputDecoder);
+REGISTER_CPU_OPERATOR(ImageInput, DBInputOp<CPUContext>);
+
+}  // namespace caffe2

@@ -1,0 +1,125 @@
+// What ImageInput accepts.
+#include "operators/image/image_input_op.h"
+
+namespace caffe2 {
+namespace {
+
+std::vector<TensorShape> InferImageInput(const OperatorDef& def, const std::vector<TensorShape>&) {
+  const ArgumentHelper args(def);
+  const int64_t n = args.GetSingleArgument<int>("batch_size", 0);
+  const int64_t crop = args.GetSingleArgument<int>("crop", -1);
+  std::vector<TensorShape> shapes(def.output_size(), UnknownTensorShape());
+  if (n <= 0 || crop <= 0 || shapes.empty()) return shapes;
+  const int64_t channels = args.GetSingleArgument<int>("color", 1) != 0 ? 3 : 1;
+  TensorProto::DataType type = TensorProto::FLOAT;
+  if (args.HasSingleArgumentOfType<std::string>("output_type")) {
+    const auto name = args.GetSingleArgument<std::string>("output_type", "");
+    if (name == "float16") type = TensorProto::FLOAT16;
+    if (name == "bfloat16") type = TensorProto::BFLOAT16;
+  } else {
+    type = static_cast<TensorProto::DataType>(args.GetSingleArgument<int>("output_type", type));
+  }
+  shapes[0] = IsChannelsFirst(def) ? CreateTensorShape({n, channels, crop, crop}, type)
+                                   : CreateTensorShape({n, crop, crop, channels}, type);
+  // In TensorProtos the type of labels and further outputs is that of the records.
+  const bool datum = args.GetSingleArgument<int>("use_caffe_datum", 0) != 0;
+  if (shapes.size() < 2) return shapes;
+  shapes[1] = CreateTensorShape({n}, datum ? TensorProto::INT32 : TensorProto::UNDEFINED);
+  if (args.GetSingleArgument<int>("label_type", 0) != 0) {
+    shapes[1].add_dims(args.GetSingleArgument<int>("num_labels", 0));
+  }
+  const auto sizes = args.GetRepeatedArgument<int>("output_sizes");
+  for (size_t i = 2; i < shapes.size(); ++i) {
+    const int64_t size = i - 2 < sizes.size() ? sizes[i - 2] : 1;
+    shapes[i] = CreateTensorShape({n, size}, TensorProto::UNDEFINED);
+  }
+  return shapes;
+}
+
+OPERATOR_SCHEMA(ImageInput)
+    .NumInputs(0, 1)
+    .NumOutputs([](int n) { return n >= 2; })
+    .NonTensorInputs({0})
+    .TensorInferenceFunction(InferImageInput)
+    .SetDoc(R"DOC(
+Reads images and labels from a database, ahead of their use, in threads of its own. Each image is
+decoded if need be, cut to its bounding box, rescaled, cropped (at random, or in the centre with
+is_test), mirrored at random, jittered in colour and normalised: (pixel - mean) / std by channel.
+
+Records are caffe Datum (raw, or with an encoded file) or TensorProtos: the image (STRING with an
+encoded file, BYTE or FLOAT of height x width x channels or channels x height x width), the label
+(INT32 or FLOAT), further outputs, and perhaps a bounding box (INT32: ymin, xmin, height, width).
+Encoded images come out in blue, green, red order, raw ones in that of the record. Gray images are
+repeated over 3 channels where color is 1.
+
+What is random depends on seed and the place of the record in the reader's stream alone. An image
+that cannot be decoded (truncated, damaged, too small, not of the size it says) is an error that
+names the key and the database.
+
+On a CUDA device the images are the same to rounding. Batches are decoded into page-locked memory
+and copied to the device on a stream of their own while the net works on earlier ones; the outputs
+stay where they are from run to run.
+)DOC")
+    .Arg("batch_size", "Images in a batch.", /*required=*/true)
+    .Arg("crop", "Height and width of the output.", /*required=*/true)
+    .Arg("scale", "Length that the shorter side is brought to (default -1: unchanged).")
+    .Arg("minsize",
+         "As scale, but for images only whose shorter side is shorter (default -1). At "
+         "most one of both may be given.")
+    .Arg("warp", "1: bring both sides to scale or minsize (default 0).")
+    .Arg("random_scale", "[min, max]: draw scale from this range in training (default [-1, -1]).")
+    .Arg("scale_jitter_type",
+         "1: cut a random part of 8 to 100 % of the area and bring it to the "
+         "crop's size, in training (default 0).")
+    .Arg("color", "1 (default): 3 channels, 0: 1 channel.")
+    .Arg("mirror", "1: mirror half of the images, in training (default 0).")
+    .Arg("mean", "Subtracted from every channel (default 0).")
+    .Arg("std", "Every channel is divided by it (default 1).")
+    .Arg("mean_per_channel", "Instead of mean, a value for each channel.")
+    .Arg("std_per_channel", "Instead of std, a value for each channel.")
+    .Arg("color_jitter", "1: change saturation, brightness and contrast, in training (default 0).")
+    .Arg("img_saturation", "Most change of the saturation (default 0.4).")
+    .Arg("img_brightness", "Most change of the brightness (default 0.4).")
+    .Arg("img_contrast", "Most change of the contrast (default 0.4).")
+    .Arg("color_lighting", "1: add noise along the principal colours, in training (default 0).")
+    .Arg("color_lighting_std", "Deviation of that noise (default 0.1).")
+    .Arg("color_lighting_eigvecs", "The principal colours, 9 values (default: ImageNet's).")
+    .Arg("color_lighting_eigvals", "Their variances, 3 values (default: ImageNet's).")
+    .Arg("bounding_ymin", "First row of the bounding box of images that bring none (default 0).")
+    .Arg("bounding_xmin", "First column of that bounding box (default 0).")
+    .Arg("bounding_height", "Rows of that bounding box (default 0: no box).")
+    .Arg("bounding_width", "Columns of that bounding box.")
+    .Arg("label_type",
+         "0 (default): one label, output [batch_size]. 1: a list of labels, output "
+         "[batch_size, num_labels] of 0 and 1. 2: num_labels values.")
+    .Arg("num_labels",
+         "Number of classes; a label outside is an error. 0 (default) does not check "
+         "single labels.")
+    .Arg("output_sizes", "Length of each output behind data and label (default 1 each).")
+    .Arg("use_caffe_datum", "1: records are caffe Datum, 0 (default): TensorProtos.")
+    .Arg("use_gpu_transform",
+         "1: on a CUDA device, images are cropped on the host and travel as bytes, and the device "
+         "mirrors, changes colours, normalises and converts them. 0 (default): the host does all. "
+         "Without a meaning on the CPU.")
+    .Arg("decode_threads", "Threads that decode (default 4).")
+    .Arg("output_type", "float (default), float16 or bfloat16.")
+    .Arg("order",
+         "NHWC or NCHW, of the output. Not in Caffe2, which writes what is the default here: NCHW "
+         "where use_gpu_transform counts, else NHWC.")
+    .Arg("is_test", "1: crop the centre, and leave nothing to chance (default 0).")
+    .Arg("seed",
+         "Seed of what is random (default: the random_seed of the device option, else "
+         "another one each time). Not in Caffe2.")
+    .Arg("db", "Without an input: path of the database.")
+    .Arg("db_type", "Without an input: type of the database (default leveldb).")
+    .Input(0, "reader", "The reader made by CreateDB.")
+    .Output(0, "data", "The images: [batch_size, crop, crop, channels], or as order says.")
+    .Output(1, "label",
+            "The labels, of the type in the records (int32 for Datum): [batch_size] "
+            "or [batch_size, num_labels].")
+    .Output(2, "additional", "Further tensors of the records, [batch_size, output_sizes[i]].");
+
+NO_GRADIENT(ImageInput);
+
+}  // namespace
+}  // namespace caffe2

@@ -1,0 +1,81 @@
+#include "operators/image/pixel_map.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "caffe2/core/tensor.h"
+#include "caffe2/utils/narrow_float.h"
+#include "caffe2/utils/parallel.h"
+
+namespace caffe2 {
+namespace {
+
+constexpr int64_t kGrain = 1 << 14;  // values per thread
+
+int64_t GrainOf(int64_t values) {
+  return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, values));
+}
+
+}  // namespace
+
+PixelPlanes PixelPlanes::Make(const std::vector<int64_t>& dims, StorageOrder order) {
+  const ImageShape image = ImageShape::FromDims(dims, order);
+  CAFFE_ENFORCE_EQ(image.spatial.size(), size_t{2}, "spatial axes of ", ShapeString(dims));
+  const bool last = order == StorageOrder::kNHWC;
+  return {image.batch * (last ? 1 : image.channels), image.spatial[0], image.spatial[1],
+          last ? image.channels : 1};
+}
+
+template <typename T>
+void GatherPixels(const PixelPlanes& source, const PixelMap& map, float outside, const T* x, T* y) {
+  const auto height = static_cast<int64_t>(map.rows.size());
+  const int64_t row_size = static_cast<int64_t>(map.columns.size()) * source.values;
+  T filler;
+  Store(outside, &filler);
+  ParallelFor(source.planes * height, GrainOf(row_size), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const int64_t row = map.rows[r % height];
+      const T* from = x + (r / height * source.height + row) * source.width * source.values;
+      T* to = y + r * row_size;
+      for (int64_t column : map.columns) {
+        if (row < 0 || column < 0) {
+          std::fill_n(to, source.values, filler);
+        } else {
+          std::copy_n(from + column * source.values, source.values, to);
+        }
+        to += source.values;
+      }
+    }
+  });
+}
+
+template <typename T>
+void ScatterPixels(const PixelPlanes& source, const PixelMap& map, const T* dy, T* dx) {
+  const auto height = static_cast<int64_t>(map.rows.size());
+  const int64_t row_size = static_cast<int64_t>(map.columns.size()) * source.values;
+  const int64_t plane_size = source.height * source.width * source.values;
+  ParallelFor(source.planes, GrainOf(height * row_size), [&](int64_t begin, int64_t end) {
+    std::vector<float> sums(plane_size);
+    for (int64_t plane = begin; plane < end; ++plane) {
+      std::fill(sums.begin(), sums.end(), 0.f);
+      const T* from = dy + plane * height * row_size;
+      for (int64_t row : map.rows) {
+        for (int64_t column : map.columns) {
+          if (row >= 0 && column >= 0) {
+            float* to = sums.data() + (row * source.width + column) * source.values;
+            for (int64_t i = 0; i < source.values; ++i) to[i] += Widen(from[i]);
+          }
+          from += source.values;
+        }
+      }
+      for (int64_t i = 0; i < plane_size; ++i) Store(sums[i], dx + plane * plane_size + i);
+    }
+  });
+}
+
+template void GatherPixels(const PixelPlanes&, const PixelMap&, float, const float*, float*);
+template void GatherPixels(const PixelPlanes&, const PixelMap&, float, const bfloat16*, bfloat16*);
+template void ScatterPixels(const PixelPlanes&, const PixelMap&, const float*, float*);
+template void ScatterPixels(const PixelPlanes&, const PixelMap&, const bfloat16*, bfloat16*);
+
+}  // namespace caffe2

@@ -1,0 +1,90 @@
+// UpsampleBilinear: images resized by linear interpolation, corners on corners.
+#pragma once
+
+#include "caffe2/core/device_backend.h"
+#include "operators/common/portable_op.h"
+#include "operators/image/scaled_image.h"
+#include "operators/image/upsample_bilinear_functions.h"
+
+namespace caffe2 {
+
+template <class Context>
+class UpsampleBilinearBase : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using Operator<Context>::Operator;
+
+ protected:
+  // The interpolation of planes of rows.input x columns.input pixels.
+  struct Plan {
+    int64_t planes = 0;
+    ScaledAxis rows, columns;
+    std::vector<int64_t> output_dims;
+  };
+
+  // `scales`: which input holds the scales, if there are that many.
+  Plan MakePlan(const Tensor& x, int scales) const {
+    CAFFE_ENFORCE_EQ(x.dim(), 4, "X ", ShapeString(x.sizes()), " must have four axes");
+    Tensor copy(CPU);
+    const Tensor* given =
+        InputSize() > scales ? &OnHost(this->template Input<Tensor>(scales), &copy) : nullptr;
+    const ImageScales by = ImageScales::Read(ArgumentHelper(this->debug_def()), given);
+    Plan plan{x.size(0) * x.size(1), {}, {}, x.sizes()};
+    plan.output_dims[2] = ScaledSize("height_scale", x.size(2), by.height);
+    plan.output_dims[3] = ScaledSize("width_scale", x.size(3), by.width);
+    plan.rows = AxisOf(x.size(2), plan.output_dims[2]);
+    plan.columns = AxisOf(x.size(3), plan.output_dims[3]);
+    return plan;
+  }
+
+ private:
+  static ScaledAxis AxisOf(int64_t input, int64_t output) {
+    CAFFE_ENFORCE(input > 0 || output == 0, "nothing to resize an empty axis from");
+    const float step =
+        output > 1 ? static_cast<float>(input - 1) / static_cast<float>(output - 1) : 0.f;
+    return {input, output, step};
+  }
+};
+
+template <class Context>
+class UpsampleBilinearOp final : public UpsampleBilinearBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using UpsampleBilinearBase<Context>::UpsampleBilinearBase;
+  bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
+  template <typename T>
+  bool DoRunWithType() {
+    const auto plan = this->MakePlan(Input(0), 1);
+    const T* x = Input(0).template data<T>();
+    Output(0)->Resize(plan.output_dims);
+    ForEachRow(plan.planes * plan.rows.output, plan.columns.output,
+               BilinearRows<T>{plan.rows, plan.columns, x, Output(0)->template mutable_data<T>()},
+               &context_);
+    return true;
+  }
+};
+
+// dY, X, [scales] -> dX
+template <class Context>
+class UpsampleBilinearGradientOp final : public UpsampleBilinearBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using UpsampleBilinearBase<Context>::UpsampleBilinearBase;
+  bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor &dY = Input(0), &X = Input(1);
+    const auto plan = this->MakePlan(X, 2);
+    CAFFE_ENFORCE(dY.sizes() == plan.output_dims, "dY has shape ", ShapeString(dY.sizes()), ", Y ",
+                  ShapeString(plan.output_dims));
+    const T* dy = dY.data<T>();
+    Output(0)->ResizeLike(X);
+    ForEachRow(
+        plan.planes * plan.rows.input, plan.columns.input,
+        BilinearGradientRows<T>{plan.rows, plan.columns, dy, Output(0)->template mutable_data<T>()},
+        &context_);
+    return true;
+  }
+};
+
+}  // namespace caffe2

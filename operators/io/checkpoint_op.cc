@@ -1,0 +1,73 @@
+#include "operators/io/checkpoint_op.h"
+
+#include <cctype>
+
+namespace caffe2 {
+namespace {
+
+// The integer conversion that begins behind a '%' at `at`, which is moved behind it.
+std::string FormatConversion(const std::string& pattern, int64_t iteration, size_t* at) {
+  constexpr size_t kMostWidth = 32;
+  const auto next = [&] { return *at < pattern.size() ? pattern[*at] : '\0'; };
+  const bool zeros = next() == '0';
+  size_t width = 0;
+  for (; std::isdigit(static_cast<unsigned char>(next())); ++*at) {
+    width = std::min(kMostWidth, 10 * width + static_cast<size_t>(next() - '0'));
+  }
+  while (next() == 'l' || next() == 'j' || next() == 'z') ++*at;
+  CAFFE_ENFORCE(next() == 'd' || next() == 'i' || next() == 'u', "the database pattern \"", pattern,
+                "\" has a conversion that is not of an integer");
+  ++*at;
+  const std::string number = std::to_string(iteration);
+  return std::string(width > number.size() ? width - number.size() : 0, zeros ? '0' : ' ') + number;
+}
+
+}  // namespace
+
+std::string FormatCheckpointPath(const std::string& pattern, int64_t iteration) {
+  std::string path;
+  int conversions = 0;
+  for (size_t at = 0; at < pattern.size();) {
+    const char c = pattern[at++];
+    if (c != '%') {
+      path += c;
+    } else if (at < pattern.size() && pattern[at] == '%') {
+      path += pattern[at++];
+    } else {
+      CAFFE_ENFORCE_EQ(++conversions, 1, "conversions in the database pattern \"", pattern, "\"");
+      path += FormatConversion(pattern, iteration, &at);
+    }
+  }
+  return path;
+}
+
+REGISTER_CPU_OPERATOR(Checkpoint, CheckpointOp<CPUContext>);
+REGISTER_CPU_OPERATOR(Snapshot, CheckpointOp<CPUContext>);
+
+namespace {
+void DescribeCheckpoint(OpSchema& schema) {
+  schema.NumInputs(1, 1 << 30)
+      .NumOutputs(0)
+      .SetDoc(R"DOC(
+Saves all its inputs, as Save does, in the iterations that are multiples of `every`. Snapshot is the
+older name of Checkpoint.
+)DOC")
+      .Arg("db", "Path of the database, with a printf conversion for the iteration: model_%06d.",
+           /*required=*/true)
+      .Arg("db_type", "lmdb, leveldb or minidb.", /*required=*/true)
+      .Arg("every", "Iterations between two checkpoints (default 1).")
+      .Arg("absolute_path",
+           "1: db is used as it is; 0 (default): relative to the workspace's root "
+           "folder.")
+      .Input(0, "iter", "The iteration, one int64, as Iter counts it.")
+      .Input(1, "blobs", "What to save besides.");
+}
+}  // namespace
+
+OPERATOR_SCHEMA(Checkpoint).FillUsing(DescribeCheckpoint);
+OPERATOR_SCHEMA(Snapshot).FillUsing(DescribeCheckpoint);
+
+NO_GRADIENT(Checkpoint);
+NO_GRADIENT(Snapshot);
+
+}  // namespace caffe2

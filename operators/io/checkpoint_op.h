@@ -1,0 +1,50 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "operators/io/load_save_op.h"
+
+namespace caffe2 {
+
+// The path for one iteration: `pattern` with its integer conversion (%d, %i, %u, with flag 0,
+// width and length as in printf) replaced, and %% by %. Throws EnforceNotMet for any other
+// conversion, and for more than one.
+std::string FormatCheckpointPath(const std::string& pattern, int64_t iteration);
+
+// Saves its inputs every so many iterations; the first one counts them.
+template <class Context>
+class CheckpointOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  CheckpointOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        db_type_(this->template GetSingleArgument<std::string>("db_type", "")),
+        pattern_(
+            ResolveDBPath(*this, *ws, this->template GetSingleArgument<std::string>("db", ""))),
+        every_(this->template GetSingleArgument<int>("every", 1)),
+        names_(def.input().begin(), def.input().end()) {
+    CAFFE_ENFORCE(!db_type_.empty(), def.type(), " needs db_type");
+    CAFFE_ENFORCE_GT(every_, 0, "every");
+    FormatCheckpointPath(pattern_, 0);  // so that a bad pattern shows now
+  }
+
+  bool RunOnDevice() override {
+    const Tensor& counter = Input(0);
+    CAFFE_ENFORCE_EQ(counter.numel(), 1, "elements of the iteration counter");
+    Tensor host;
+    host.CopyFrom(counter);
+    const int64_t iteration = host.template data<int64_t>()[0];
+    if (iteration % every_ == 0) {
+      SaveBlobs(Inputs(), names_, db_type_, FormatCheckpointPath(pattern_, iteration));
+    }
+    return true;
+  }
+
+ private:
+  std::string db_type_, pattern_;
+  int every_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace caffe2

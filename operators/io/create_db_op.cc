@@ -1,0 +1,39 @@
+#include "operators/io/create_db_op.h"
+
+namespace caffe2 {
+
+db::DBReader MakeDBReader(const OperatorBase& op) {
+  db::DBReaderOptions options;
+  options.num_shards = op.GetSingleArgument<int>("num_shards", 1);
+  options.shard_id = op.GetSingleArgument<int>("shard_id", 0);
+  options.shuffle = op.GetSingleArgument<bool>("shuffle", false);
+  options.seed = static_cast<uint64_t>(op.GetSingleArgument<int64_t>("seed", 0));
+  return db::DBReader(op.GetSingleArgument<std::string>("db_type", "leveldb"),
+                      op.GetSingleArgument<std::string>("db", ""), options);
+}
+
+REGISTER_CPU_OPERATOR(CreateDB, CreateDBOp<CPUContext>);
+
+OPERATOR_SCHEMA(CreateDB)
+    .NumInputs(0)
+    .NumOutputs(1)
+    .NonTensorOutputs({0})
+    .SetDoc(R"DOC(
+Opens a database of records and creates a reader over it, for TensorProtosDBInput, ImageInput and
+Load. The whole structure of the database is checked once. The reader is an endless stream of
+epochs: record g of the stream goes to shard g mod num_shards, so that the shards together visit
+the same records in the same order whatever their number.
+)DOC")
+    .Arg("db", "Path of the database.", /*required=*/true)
+    .Arg("db_type", "lmdb, leveldb or minidb (default leveldb).")
+    .Arg("num_shards", "Number of readers that share the records (default 1).")
+    .Arg("shard_id", "Which of them this is, from 0 (default 0).")
+    .Arg("shuffle",
+         "Visit the records in a new random order in each epoch (default 0). Not in "
+         "Caffe2.")
+    .Arg("seed", "Seed of the shuffle (default 0); the same for all shards. Not in Caffe2.")
+    .Output(0, "reader", "The reader (DBReader).");
+
+NO_GRADIENT(CreateDB);
+
+}  // namespace caffe2

@@ -1,0 +1,174 @@
+#include "operators/io/load_save_op.h"
+
+#include <filesystem>
+#include <set>
+
+#include "caffe2/core/blob_serialization.h"
+#include "db/record_writer.h"
+
+namespace caffe2 {
+
+std::string ResolveDBPath(const OperatorBase& op, const Workspace& ws, const std::string& path) {
+  CAFFE_ENFORCE(!path.empty(), op.type(), " needs the path of a database");
+  if (op.GetSingleArgument<int>("absolute_path", 0) != 0) return path;
+  return (std::filesystem::path(ws.RootFolder()) / path).string();
+}
+
+std::string StripPrefix(const std::string& name, const std::string& prefix) {
+  const size_t at = prefix.empty() ? std::string::npos : name.find(prefix);
+  return at == std::string::npos ? name : name.substr(at + prefix.size());
+}
+
+void SaveBlobs(const std::vector<const Blob*>& blobs, const std::vector<std::string>& names,
+               const std::string& db_type, const std::string& path,
+               const SerializationOptions& options) {
+  std::set<std::string> seen;
+  for (const std::string& name : names) {
+    CAFFE_ENFORCE(seen.insert(name).second, "two blobs would be saved as \"", name, "\" in ", path);
+  }
+  db::RecordWriter writer(db_type, path, /*overwrite_file=*/true);
+  for (size_t i = 0; i < blobs.size(); ++i) {
+    SerializeBlob(
+        *blobs[i], names[i],
+        [&writer](const std::string& key, const std::string& value) { writer.Add(key, value); },
+        OptionsForBlob(names[i], options));
+  }
+  writer.Finish();
+}
+
+SerializationOptions SerializationOptionsOf(const OperatorBase& op) {
+  SerializationOptions options;
+  const auto bytes = op.GetSingleArgument<std::string>("options", "");
+  CAFFE_ENFORCE(options.ParseFromString(bytes), "options of ", op.type(), " (", bytes.size(),
+                " bytes) are no SerializationOptions");
+  return options;
+}
+
+BlobLoader::BlobLoader(const LoadOptions& options) : options_(options) {
+  if (options.load_all) return;
+  for (size_t i = 0; i < options.names.size(); ++i) {
+    CAFFE_ENFORCE(wanted_.emplace(options.names[i], options.outputs[i]).second, "blob \"",
+                  options.names[i], "\" is to be loaded twice");
+  }
+}
+
+void BlobLoader::Read(const db::DBReader& reader) {
+  try {
+    reader.Visit([this](const std::string& key, const std::string& value) {
+      Take(key, value);
+      return true;
+    });
+  } catch (Error& error) {
+    error.AddContext("database " + reader.source());
+    throw;
+  }
+  ++sources_;
+}
+
+Blob* BlobLoader::Target(const std::string& name) {
+  if (options_.load_all) return options_.ws->CreateBlob(name);
+  const auto found = wanted_.find(name);
+  return found == wanted_.end() ? nullptr : found->second;
+}
+
+void BlobLoader::Take(const std::string& key, const std::string& value) {
+  const std::string stored_name = key.substr(0, key.find(kChunkIdSeparator));
+  const std::string name = options_.add_prefix + StripPrefix(stored_name, options_.strip_prefix);
+  Blob* blob = Target(name);
+  if (blob == nullptr) return;
+
+  BlobProto proto;
+  CAFFE_ENFORCE(proto.ParseFromString(value), "the record \"", key, "\" is no BlobProto");
+  State fresh{sources_, 1, 0};
+  if (proto.has_tensor()) {
+    TensorProto& tensor = *proto.mutable_tensor();
+    if (!options_.keep_device) *tensor.mutable_device_detail() = options_.device;
+    fresh.total = CheckedNumel({tensor.dims().begin(), tensor.dims().end()});
+  }
+  State& state = states_.emplace(name, fresh).first->second;
+  CAFFE_ENFORCE_EQ(state.source, sources_, "blob \"", name, "\" is found in two databases: number");
+  CAFFE_ENFORCE_EQ(state.total, fresh.total, "elements of blob \"", name, "\" by its records");
+  DeserializeBlob(proto, blob);  // checks the segment
+  const bool is_part = proto.has_tensor() && proto.tensor().has_segment();
+  const auto& segment = proto.tensor().segment();
+  state.loaded += is_part ? segment.end() - segment.begin() : fresh.total;
+  CAFFE_ENFORCE_LE(state.loaded, state.total, "the records of blob \"", name,
+                   "\" overlap: elements");
+}
+
+void BlobLoader::Finish() {
+  for (const auto& [name, state] : states_) {
+    CAFFE_ENFORCE_EQ(state.loaded, state.total, "blob \"", name,
+                     "\" is not whole; elements read and expected");
+  }
+  if (options_.allow_incomplete) return;
+  const std::set<std::string> wanted(options_.names.begin(), options_.names.end());
+  std::string missing;
+  size_t count = 0;
+  for (const std::string& name : wanted) {
+    if (states_.count(name) != 0) continue;
+    missing += " " + name;
+    ++count;
+  }
+  CAFFE_ENFORCE(count == 0, "Expected to load ", wanted.size(), " blobs, got ",
+                wanted.size() - count, " only; missing:", missing);
+}
+
+REGISTER_CPU_OPERATOR(Save, SaveOp<CPUContext>);
+REGISTER_CPU_OPERATOR(Load, LoadOp<CPUContext>);
+
+OPERATOR_SCHEMA(Save)
+    .NumInputs(1, 1 << 30)
+    .NumOutputs(0)
+    .SetDoc(R"DOC(
+Writes its inputs as a new database. The database appears under its name when it is whole; a minidb
+file of that name is replaced, a directory is an error.
+)DOC")
+    .Arg("db", "Path of the database.", /*required=*/true)
+    .Arg("db_type", "lmdb, leveldb or minidb.", /*required=*/true)
+    .Arg("absolute_path",
+         "1: db is used as it is; 0 (default): relative to the workspace's root "
+         "folder.")
+    .Arg("strip_prefix", "The names in the database lack what comes up to the end of this.")
+    .Arg("blob_name_overrides",
+         "Names in the database, one for each input (default: the inputs'); not with strip_prefix.")
+    .Arg("chunk_size",
+         "Elements of a tensor in one record, for what options leaves open. -1 (default): "
+         "1000000; 0: all.")
+    .Arg("options",
+         "A serialized SerializationOptions: by the names in the database, the size of the "
+         "records and whether floats are rounded to bfloat16.")
+    .Input(0, "blobs", "Tensors, strings, readers or mutexes.");
+
+OPERATOR_SCHEMA(Load)
+    .NumInputs(0, 1 << 30)
+    .NumOutputs(0, 1 << 30)
+    .SetDoc(R"DOC(
+Reads blobs that Save wrote, from the databases in db and dbs or, if there are inputs, from these
+readers. A blob that is missing or not whole is an error.
+)DOC")
+    .Arg("db", "Path of a database.")
+    .Arg("dbs", "Paths of databases; a blob must not be in two of them.")
+    .Arg("db_type", "lmdb, leveldb or minidb.")
+    .Arg("absolute_path",
+         "1: paths are used as they are; 0 (default): relative to the workspace's "
+         "root folder.")
+    .Arg("strip_prefix", "Taken off the names in the database with all before it.")
+    .Arg("add_prefix", "Then put before them.")
+    .Arg("source_blob_names",
+         "Names in the database (after the prefixes), one for each output "
+         "(default: the outputs').")
+    .Arg("load_all",
+         "1: load every blob into the workspace under its name (default 0); outputs must be among "
+         "them.")
+    .Arg("allow_incomplete", "1: missing blobs are no error (default 0).")
+    .Arg("keep_device",
+         "1: tensors go to the device they were saved from; 0 (default): to the "
+         "operator's.")
+    .Input(0, "readers", "Readers made by CreateDB.")
+    .Output(0, "blobs", "The blobs, by name.");
+
+NO_GRADIENT(Save);
+NO_GRADIENT(Load);
+
+}  // namespace caffe2

@@ -1,0 +1,154 @@
+#include "operators/io/tensor_protos_db_input_op.h"
+
+#include <cstring>
+#include <vector>
+
+#include "caffe2/core/blob_serialization.h"
+#include "db/record.h"
+
+namespace caffe2 {
+namespace {
+
+constexpr int kRecordsAtOnce = 64;
+
+// The elements of a view as they lie in memory, into `output`; false if it holds others than
+// `n` of this type.
+bool CopyElements(const db::TensorView& view, int64_t n, TypeMeta meta, void* output) {
+  const auto copy = [&](std::string_view bytes) {
+    if (bytes.size() != static_cast<size_t>(n) * meta.itemsize()) return false;
+    std::memcpy(output, bytes.data(), bytes.size());
+    return true;
+  };
+  switch (view.data_type) {
+    case TensorProto::BYTE:
+    case TensorProto::UINT8:
+      return copy(view.byte_data);
+    case TensorProto::FLOAT:
+      return view.byte_data.empty() && copy(view.float_data);
+    case TensorProto::INT32:
+      return view.byte_data.empty() &&
+             db::UnpackInt32(view.int32_data, n, static_cast<int32_t*>(output));
+    case TensorProto::STRING:
+      if (!view.has_string || n != 1) return false;
+      static_cast<std::string*>(output)->assign(view.string_data);
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+TensorProtosDecoder::TensorProtosDecoder(const OperatorBase& op, uint64_t /*seed*/,
+                                         db::BatchUploader* uploader)
+    : num_outputs_(op.OutputSize()),
+      batch_size_(op.GetSingleArgument<int>("batch_size", 0)),
+      prefetcher_(
+          {.batch_size = batch_size_ == 0 ? 1 : batch_size_,
+           .threads = 1,
+           .depth = 3,
+           .items_at_once = kRecordsAtOnce},
+          [this](db::InputBatch* batch) { Prepare(batch); },
+          [this](db::InputBatch* batch, int item) { Decode(batch, item); }, uploader) {
+  CAFFE_ENFORCE_GE(batch_size_, 0, "batch_size");
+}
+
+TensorProtos TensorProtosDecoder::Parse(const std::string& record) const {
+  TensorProtos protos;
+  if (!protos.ParseFromString(record) || protos.protos_size() == 0) {
+    const bool datum = db::DetectRecordKind(record) == db::RecordKind::kDatum;
+    CAFFE_THROW("the record is no TensorProtos",
+                datum ? "; it looks like a caffe Datum: read it with ImageInput" : "");
+  }
+  CAFFE_ENFORCE_EQ(protos.protos_size(), num_outputs_, "tensors in the record and outputs");
+  return protos;
+}
+
+void TensorProtosDecoder::Prepare(db::InputBatch* batch) const {
+  const db::Record& first = batch->source.records[0];
+  try {
+    const TensorProtos protos = Parse(first.value);
+    if (batch->outputs.empty()) batch->outputs.resize(num_outputs_);
+    for (int i = 0; i < num_outputs_; ++i) {
+      const TensorProto& proto = protos.protos(i);
+      std::vector<int64_t> dims(proto.dims().begin(), proto.dims().end());
+      // No record holds more elements than bytes: refuse the shape before memory is taken for it.
+      CAFFE_ENFORCE_LE(CheckedNumel(dims), static_cast<int64_t>(first.value.size()),
+                       "elements of tensor ", i, " in a record of so many bytes");
+      if (batch_size_ > 0) dims.insert(dims.begin(), batch_size_);
+      const TypeMeta meta = DataTypeToTypeMeta(proto.data_type());
+      CAFFE_ENFORCE(meta, "tensor ", i, " has data type ", proto.data_type());
+      batch->outputs[i].Resize(dims);
+      batch->outputs[i].raw_mutable_data(meta);
+    }
+  } catch (Error& error) {
+    error.AddContext("record \"" + first.key + "\"");
+    throw;
+  }
+}
+
+void TensorProtosDecoder::Decode(db::InputBatch* batch, int item) const {
+  if (!DecodePlain(batch, item)) DecodeUnusual(batch, item);
+}
+
+bool TensorProtosDecoder::DecodePlain(db::InputBatch* batch, int item) const {
+  constexpr int kMostOutputs = 8;
+  if (num_outputs_ > kMostOutputs) return false;
+  db::TensorView views[kMostOutputs];
+  const std::string& record = batch->source.records[item].value;
+  if (db::ParseTensorProtos(record, views, num_outputs_) != db::ParseResult::kOk) return false;
+  const int batch_dims = batch_size_ > 0 ? 1 : 0;
+  for (int i = 0; i < num_outputs_; ++i) {
+    Tensor& output = batch->outputs[i];
+    const db::TensorView& view = views[i];
+    if (DataTypeToTypeMeta(view.data_type) != output.dtype() ||
+        view.num_dims + batch_dims != output.dim() ||
+        !std::equal(view.dims, view.dims + view.num_dims, output.sizes().begin() + batch_dims)) {
+      return false;
+    }
+    const int64_t n = batch_dims ? output.numel() / batch_size_ : output.numel();
+    auto* data = static_cast<char*>(output.raw_mutable_data());
+    if (!CopyElements(view, n, output.dtype(), data + item * n * output.itemsize())) return false;
+  }
+  return true;
+}
+
+void TensorProtosDecoder::DecodeUnusual(db::InputBatch* batch, int item) const {
+  const TensorProtos protos = Parse(batch->source.records[item].value);
+  for (int i = 0; i < num_outputs_; ++i) {
+    Tensor& output = batch->outputs[i];
+    Tensor one;
+    DeserializeTensor(protos.protos(i), &one);
+    std::vector<int64_t> dims = one.sizes();
+    if (batch_size_ > 0) dims.insert(dims.begin(), batch_size_);
+    CAFFE_ENFORCE(one.dtype() == output.dtype() && dims == output.sizes(), "tensor ", i, " is ",
+                  one.DebugString(), " where the batch began with ", output.DebugString());
+    const int64_t n = one.numel();
+    CPUContext().CopyItems(
+        one.dtype(), n, one.raw_data(),
+        static_cast<char*>(output.raw_mutable_data()) + item * n * output.itemsize());
+  }
+}
+
+REGISTER_INPUT_DECODER(TensorProtosDBInput, TensorProtosDecoder);
+REGISTER_CPU_OPERATOR(TensorProtosDBInput, DBInputOp<CPUContext>);
+
+OPERATOR_SCHEMA(TensorProtosDBInput)
+    .NumInputs(1)
+    .NonTensorInputs({0})
+    .NumOutputs([](int n) { return n > 0; })
+    .SetDoc(R"DOC(
+Reads records that are serialized TensorProtos, one output for each tensor of a record. Records
+are read ahead of their use by a thread of its own. On a CUDA device batches are copied there on a
+stream of their own while the net works on earlier ones; text stays on the host.
+)DOC")
+    .Arg("batch_size",
+         "Records in a batch. Output i is [batch_size, dims...], where dims are those "
+         "of tensor i in the record. With 0 (the default) one record is read, and the "
+         "outputs have its dims.")
+    .Input(0, "reader", "The reader made by CreateDB.")
+    .Output(0, "tensors", "The tensors of the records, an output for each.");
+
+NO_GRADIENT(TensorProtosDBInput);
+
+}  // namespace caffe2

@@ -1,0 +1,220 @@
+// Distances and products of pairs of rows, for the host and for devices (portable.h).
+#pragma once
+
+#include "operators/common/portable.h"
+
+namespace caffe2 {
+
+// A measure of two rows of n elements, which a team shares:
+//   Value(team, n, x, y)                       the number
+//   Gradient(team, n, x, y, g, dx, dy)         dx and dy, for the gradient g of the number
+
+struct SquaredL2Distance {  // half of it
+  static constexpr const char* kName = "SquaredL2Distance";
+  template <class Team, typename T>
+  CAFFE2_PORTABLE static typename Team::Number Value(Team team, int64_t n, const T* x, const T* y) {
+    typename Team::Number sum = 0;
+    for (int64_t j = team.first(); j < n; j += team.step()) {
+      const auto difference = typename Team::Number(portable::Widen(x[j])) - portable::Widen(y[j]);
+      sum += difference * difference;
+    }
+    return team.Sum(sum) / 2;
+  }
+  template <class Team, typename T>
+  CAFFE2_PORTABLE static void Gradient(Team team, int64_t n, const T* x, const T* y, float g, T* dx,
+                                       T* dy) {
+    for (int64_t j = team.first(); j < n; j += team.step()) {
+      const float slope = g * (portable::Widen(x[j]) - portable::Widen(y[j]));
+      dx[j] = portable::Narrow<T>(slope);
+      dy[j] = portable::Narrow<T>(-slope);
+    }
+  }
+};
+
+struct L1Distance {
+  static constexpr const char* kName = "L1Distance";
+  template <class Team, typename T>
+  CAFFE2_PORTABLE static typename Team::Number Value(Team team, int64_t n, const T* x, const T* y) {
+    typename Team::Number sum = 0;
+    for (int64_t j = team.first(); j < n; j += team.step()) {
+      sum += std::fabs(typename Team::Number(portable::Widen(x[j])) - portable::Widen(y[j]));
+    }
+    return team.Sum(sum);
+  }
+  template <class Team, typename T>
+  CAFFE2_PORTABLE static void Gradient(Team team, int64_t n, const T* x, const T* y, float g, T* dx,
+                                       T* dy) {
+    for (int64_t j = team.first(); j < n; j += team.step()) {
+      const float a = portable::Widen(x[j]), b = portable::Widen(y[j]);
+      const float slope = a > b ? g : a < b ? -g : 0.f;
+      dx[j] = portable::Narrow<T>(slope);
+      dy[j] = portable::Narrow<T>(-slope);
+    }
+  }
+};
+
+struct DotProduct {
+  static constexpr const char* kName = "DotProduct";
+  template <class Team, typename T>
+  CAFFE2_PORTABLE static typename Team::Number Value(Team team, int64_t n, const T* x, const T* y) {
+    typename Team::Number sum = 0;
+    for (int64_t j = team.first(); j < n; j += team.step()) {
+      sum += typename Team::Number(portable::Widen(x[j])) * portable::Widen(y[j]);
+    }
+    return team.Sum(sum);
+  }
+  template <class Team, typename T>
+  CAFFE2_PORTABLE static void Gradient(Team team, int64_t n, const T* x, const T* y, float g, T* dx,
+                                       T* dy) {
+    for (int64_t j = team.first(); j < n; j += team.step()) {
+      const float a = portable::Widen(x[j]), b = portable::Widen(y[j]);
+      dx[j] = portable::Narrow<T>(g * b);
+      dy[j] = portable::Narrow<T>(g * a);
+    }
+  }
+};
+
+struct CosineSimilarity {
+  static constexpr const char* kName = "CosineSimilarity";
+  template <typename Number>
+  struct Products {
+    Number xy, x_norm, y_norm;
+  };
+  template <class Team, typename T>
+  CAFFE2_PORTABLE static Products<typename Team::Number> ProductsOf(Team team, int64_t n,
+                                                                    const T* x, const T* y) {
+    using Number = typename Team::Number;
+    constexpr Number kSmallest = 1e-12;  // squared norms below count as this
+    Number xy = 0, xx = 0, yy = 0;
+    for (int64_t j = team.first(); j < n; j += team.step()) {
+      const Number a = portable::Widen(x[j]), b = portable::Widen(y[j]);
+      xy += a * b;
+      xx += a * a;
+      yy += b * b;
+    }
+    xx = team.Sum(xx);
+    yy = team.Sum(yy);
+    return {team.Sum(xy), std::sqrt(xx > kSmallest ? xx : kSmallest),
+            std::sqrt(yy > kSmallest ? yy : kSmallest)};
+  }
+  template <class Team, typename T>
+  CAFFE2_PORTABLE static typename Team::Number Value(Team team, int64_t n, const T* x, const T* y) {
+    const auto p = ProductsOf(team, n, x, y);
+    return p.xy / (p.x_norm * p.y_norm);
+  }
+  // d cos / dx = y / (|x| |y|) - cos x / |x|^2, and the same with x and y swapped.
+  template <class Team, typename T>
+  CAFFE2_PORTABLE static void Gradient(Team team, int64_t n, const T* x, const T* y, float g, T* dx,
+                                       T* dy) {
+    const auto p = ProductsOf(team, n, x, y);
+    const auto cross = g / (p.x_norm * p.y_norm);
+    const auto along_x = cross * p.xy / (p.x_norm * p.x_norm);
+    const auto along_y = cross * p.xy / (p.y_norm * p.y_norm);
+    for (int64_t j = team.first(); j < n; j += team.step()) {
+      const auto a = portable::Widen(x[j]), b = portable::Widen(y[j]);
+      dx[j] = portable::Narrow<T>(cross * b - along_x * a);
+      dy[j] = portable::Narrow<T>(cross * a - along_y * b);
+    }
+  }
+};
+
+template <class Measure, typename T>
+struct MeasureRows {
+  static constexpr const char* kName = Measure::kName;
+  int64_t width;
+  const T *x, *y;
+  T* d;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t row, Team team) const {
+    const auto value = Measure::Value(team, width, x + row * width, y + row * width);
+    if (team.leader()) d[row] = portable::Narrow<T>(value);
+  }
+};
+template <class Measure, typename T>
+struct MeasureGradientRows {
+  static constexpr const char* kName = Measure::kName;
+  int64_t width;
+  const T *x, *y, *d;
+  T *dx, *dy;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t row, Team team) const {
+    const int64_t at = row * width;
+    Measure::Gradient(team, width, x + at, y + at, portable::Widen(d[row]), dx + at, dy + at);
+  }
+};
+
+// The vectors along an axis, which are divided by a norm of theirs.
+struct VectorLayout {
+  int64_t count = 0, n = 0, stride = 0;  // elements of a vector lie `stride` apart
+  CAFFE2_PORTABLE int64_t First(int64_t i) const { return i / stride * n * stride + i % stride; }
+};
+struct L2Norm {
+  static constexpr const char* kName = "Normalize";
+  template <class Team, typename T>
+  CAFFE2_PORTABLE static typename Team::Number Value(Team team, const VectorLayout& v, const T* x) {
+    using Number = typename Team::Number;
+    constexpr Number kSmallest = 1e-12;  // norms below count as this
+    Number squares = 0;
+    for (int64_t j = team.first(); j < v.n; j += team.step()) {
+      const Number value = portable::Widen(x[j * v.stride]);
+      squares += value * value;
+    }
+    const Number norm = std::sqrt(team.Sum(squares));
+    return norm > kSmallest ? norm : kSmallest;
+  }
+};
+struct L1Norm {
+  static constexpr const char* kName = "NormalizeL1";
+  template <class Team, typename T>
+  CAFFE2_PORTABLE static typename Team::Number Value(Team team, const VectorLayout& v, const T* x) {
+    typename Team::Number sum = 0;
+    for (int64_t j = team.first(); j < v.n; j += team.step()) {
+      sum += std::fabs(portable::Widen(x[j * v.stride]));
+    }
+    sum = team.Sum(sum);
+    return sum > 0 ? sum : 1;  // zeros stay zeros
+  }
+};
+template <class Norm, typename T>
+struct NormalizeVectors {
+  static constexpr const char* kName = Norm::kName;
+  VectorLayout v;
+  const T* x;
+  T* y;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t i, Team team) const {
+    const int64_t first = v.First(i);
+    const auto factor = 1 / Norm::Value(team, v, x + first);
+    for (int64_t j = team.first(); j < v.n; j += team.step()) {
+      const int64_t at = first + j * v.stride;
+      y[at] = portable::Narrow<T>(portable::Widen(x[at]) * factor);
+    }
+  }
+};
+// dx = (dy - y (y . dy)) / |x| with y = x / |x|
+template <typename T>
+struct NormalizeVectorsGradient {
+  static constexpr const char* kName = "NormalizeGradient";
+  VectorLayout v;
+  const T *x, *dy;
+  T* dx;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t i, Team team) const {
+    using Number = typename Team::Number;
+    const int64_t first = v.First(i);
+    const Number inverse = 1 / L2Norm::Value(team, v, x + first);
+    Number dot = 0;
+    for (int64_t j = team.first(); j < v.n; j += team.step()) {
+      const int64_t at = first + j * v.stride;
+      dot += Number(portable::Widen(x[at])) * inverse * portable::Widen(dy[at]);
+    }
+    dot = team.Sum(dot);
+    for (int64_t j = team.first(); j < v.n; j += team.step()) {
+      const int64_t at = first + j * v.stride;
+      const Number y = portable::Widen(x[at]) * inverse;
+      dx[at] = portable::Narrow<T>((portable::Widen(dy[at]) - y * dot) * inverse);
+    }
+  }
+};
+
+}  // namespace caffe2

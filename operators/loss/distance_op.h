@@ -1,0 +1,67 @@
+// Operators that reduce pairs of rows to a number each: SquaredL2Distance, L1Distance, DotProduct,
+// CosineSimilarity.
+#pragma once
+
+#include "operators/common/portable_op.h"
+#include "operators/loss/distance_functions.h"
+
+namespace caffe2 {
+
+// Rows are along axis 0; each has `width` elements.
+struct RowSize {
+  int64_t rows = 0, width = 0;
+
+  // Throws, naming them, unless both shapes are one.
+  static RowSize OfPair(const Tensor& X, const Tensor& Y) {
+    CAFFE_ENFORCE(X.sizes() == Y.sizes(), "X ", ShapeString(X.sizes()), " and Y ",
+                  ShapeString(Y.sizes()), " must have one shape");
+    const int64_t rows = X.dim() == 0 ? 1 : X.size(0);
+    return {rows, rows == 0 ? 0 : X.numel() / rows};
+  }
+};
+
+// X, Y -> the measure of each pair of rows.
+template <class Context, class Measure>
+class DistanceOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(DistanceOp);
+  bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor &X = Input(0), &Y = Input(1);
+    const RowSize size = RowSize::OfPair(X, Y);
+    const T *x = X.data<T>(), *y = Y.data<T>();
+    Tensor* D = Output(0);
+    D->Resize(size.rows);
+    ForEachRow(size.rows, size.width,
+               MeasureRows<Measure, T>{size.width, x, y, D->template mutable_data<T>()}, &context_);
+    return true;
+  }
+};
+
+// X, Y, the gradient of the measures -> dX, dY.
+template <class Context, class Measure>
+class DistanceGradientOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(DistanceGradientOp);
+  bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor &X = Input(0), &Y = Input(1), &dD = Input(2);
+    const RowSize size = RowSize::OfPair(X, Y);
+    CAFFE_ENFORCE_EQ(dD.numel(), size.rows, "gradient ", ShapeString(dD.sizes()), " for X ",
+                     ShapeString(X.sizes()));
+    const T *x = X.data<T>(), *y = Y.data<T>(), *d = dD.data<T>();
+    Output(0)->ResizeLike(X);
+    Output(1)->ResizeLike(Y);
+    T* dx = Output(0)->template mutable_data<T>();
+    T* dy = Output(1)->template mutable_data<T>();
+    ForEachRow(size.rows, size.width, MeasureGradientRows<Measure, T>{size.width, x, y, d, dx, dy},
+               &context_);
+    return true;
+  }
+};
+
+}  // namespace caffe2

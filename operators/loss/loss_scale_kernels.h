@@ -1,0 +1,31 @@
+// Loss scaling on CUDA devices. Pointers are device memory.
+#pragma once
+
+#include <cstdint>
+
+#include "caffe2/cuda/stream.h"
+#include "operators/loss/loss_scale_rule.h"
+
+namespace caffe2 {
+
+// Arrays that one launch works on: as many as fit well into a kernel's parameters.
+template <typename T>
+struct ArrayList {
+  static constexpr int kMost = 64;
+  int count = 0;
+  int64_t size[kMost];
+  T* data[kMost];
+};
+
+// Divides all elements by *scale, in place if `write`, and sets *found_inf to 1 if a quotient is
+// not finite; else it is left. T: float, float16 or bfloat16.
+template <typename T>
+void LaunchUnscale(const ArrayList<T>& arrays, bool write, const float* scale, float* found_inf,
+                   cuda::Stream stream);
+
+// The next loss scale.
+void LaunchUpdateLossScale(const LossScaleRule& rule, const float* found_inf, const float* scale,
+                           const int32_t* good_steps, float* scale_out, int32_t* good_steps_out,
+                           cuda::Stream stream);
+
+}  // namespace caffe2

@@ -1,0 +1,34 @@
+// How a dynamic loss scale moves, the same on all devices.
+#pragma once
+
+#include <cstdint>
+
+#include "operators/common/host_device.h"
+
+namespace caffe2 {
+
+struct LossScaleRule {
+  float growth_factor = 2.f, backoff_factor = 0.5f;
+  int growth_interval = 2000;
+};
+
+struct LossScaleState {
+  float scale = 1.f;
+  int32_t good_steps = 0;  // since the scale last moved
+};
+
+// The scale stays between the smallest normal float16 and 2^24, beyond which float gradients of a
+// sane loss would overflow too.
+CAFFE2_HOST_DEVICE inline LossScaleState NextLossScale(const LossScaleRule& rule,
+                                                       LossScaleState state, bool found_inf) {
+  constexpr float kLeast = 0x1p-14f, kMost = 0x1p24f;
+  if (found_inf) {
+    const float scale = state.scale * rule.backoff_factor;
+    return {scale < kLeast ? kLeast : scale, 0};
+  }
+  if (state.good_steps + 1 < rule.growth_interval) return {state.scale, state.good_steps + 1};
+  const float scale = state.scale * rule.growth_factor;
+  return {scale > kMost ? kMost : scale, 0};
+}
+
+}  // namespace caffe2

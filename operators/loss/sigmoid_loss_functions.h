@@ -1,0 +1,91 @@
+// Binary cross entropies of logits, for the host and for devices (portable.h).
+#pragma once
+
+#include "operators/common/portable.h"
+
+namespace caffe2 {
+
+// Which loss of a logit x and a target t, with s = sigmoid(x).
+enum class SigmoidLoss {
+  kCrossEntropy,  // -(t log s + (1 - t) log(1 - s))
+  kLogD,          // (1 - 2 t) log s: the generator's loss that keeps its gradient
+  kUnjoined,      // -(t x + (1 - t) log(1 - s)): negatives come for positives too
+};
+
+// log(1 + e^x) without overflow.
+template <typename Number>
+CAFFE2_PORTABLE Number LogOnePlusExp(Number x) {
+  return (x > 0 ? x : 0) + std::log1p(std::exp(-std::fabs(x)));
+}
+template <typename Number>
+CAFFE2_PORTABLE Number SigmoidOf(Number x) {
+  return 1 / (1 + std::exp(-x));
+}
+
+template <typename Number>
+CAFFE2_PORTABLE Number SigmoidLossOf(SigmoidLoss loss, Number x, Number t) {
+  switch (loss) {
+    case SigmoidLoss::kLogD:
+      return (2 * t - 1) * LogOnePlusExp(-x);
+    case SigmoidLoss::kUnjoined:
+      return -t * x + (1 - t) * LogOnePlusExp(x);
+    case SigmoidLoss::kCrossEntropy:
+      break;
+  }
+  return LogOnePlusExp(x) - t * x;
+}
+
+// d loss / d x
+template <typename Number>
+CAFFE2_PORTABLE Number SigmoidLossGradientOf(SigmoidLoss loss, Number x, Number t) {
+  switch (loss) {
+    case SigmoidLoss::kLogD:
+      return -(2 * t - 1) * SigmoidOf(-x);
+    case SigmoidLoss::kUnjoined:
+      return -t + (1 - t) * SigmoidOf(x);
+    case SigmoidLoss::kCrossEntropy:
+      break;
+  }
+  return SigmoidOf(x) - t;
+}
+
+// y[row] = the mean over the row of weight * loss; weights may be null.
+template <typename T>
+struct SigmoidLossRows {
+  static constexpr const char* kName = "SigmoidCrossEntropyWithLogits";
+  SigmoidLoss loss;
+  int64_t width;
+  const T *x, *t, *weight;
+  T* y;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t row, Team team) const {
+    using Number = typename Team::Number;
+    Number sum = 0;
+    for (int64_t j = team.first(); j < width; j += team.step()) {
+      const int64_t at = row * width + j;
+      const Number value =
+          SigmoidLossOf<Number>(loss, portable::Widen(x[at]), portable::Widen(t[at]));
+      sum += weight == nullptr ? value : portable::Widen(weight[at]) * value;
+    }
+    sum = team.Sum(sum);
+    if (team.leader()) y[row] = portable::Narrow<T>(sum / static_cast<Number>(width));
+  }
+};
+// dx[i] = dy[row of i] / width * weight * d loss / d x
+template <typename T>
+struct SigmoidLossGradient {
+  static constexpr const char* kName = "SigmoidCrossEntropyWithLogitsGradient";
+  SigmoidLoss loss;
+  int64_t width;
+  const T *dy, *x, *t, *weight;
+  T* dx;
+  CAFFE2_PORTABLE void operator()(int64_t i) const {
+    const float slope =
+        SigmoidLossGradientOf<float>(loss, portable::Widen(x[i]), portable::Widen(t[i]));
+    const float share = portable::Widen(dy[i / width]) / static_cast<float>(width);
+    dx[i] = portable::Narrow<T>(share *
+                                (weight == nullptr ? slope : portable::Widen(weight[i]) * slope));
+  }
+};
+
+}  // namespace caffe2

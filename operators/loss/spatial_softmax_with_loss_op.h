@@ -1,0 +1,98 @@
+// SpatialSoftmaxWithLoss: a softmax over the channels of each pixel, and its cross entropy with
+// one label a pixel.
+#pragma once
+
+#include "operators/loss/pixel_labels.h"
+#include "operators/optimizer/optimizer_check.h"
+
+namespace caffe2 {
+
+// 16-bit logits are for devices.
+template <class Context>
+using SpatialSoftmaxTypes = std::conditional_t<Context::kDeviceType == CPU, TensorTypes<float>,
+                                               TensorTypes<float, float16, bfloat16>>;
+
+template <class Context>
+class SpatialSoftmaxWithLossBase : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  SpatialSoftmaxWithLossBase(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws), scale_(this->template GetSingleArgument<float>("scale", 1.f)) {
+    CAFFE_ENFORCE_GE(scale_, 0, "the argument scale");
+    const auto order = this->template GetSingleArgument<std::string>("order", "NCHW");
+    CAFFE_ENFORCE_EQ(order, "NCHW", "the storage order");
+  }
+
+ protected:
+  PixelLabels CheckShapes(const Tensor& X, const Tensor& labels, const Tensor* weights) const {
+    CAFFE_ENFORCE_EQ(X.dim(), 4, "logits ", ShapeString(X.sizes()), " must be N x C x H x W");
+    PixelLabels p{X.size(0), X.size(1), X.size_from_dim(2)};
+    CAFFE_ENFORCE(labels.dim() == 3 && labels.size(0) == p.batch && labels.size(1) == X.size(2) &&
+                      labels.size(2) == X.size(3),
+                  "labels ", ShapeString(labels.sizes()), " for logits ", ShapeString(X.sizes()),
+                  " must be N x H x W");
+    p.labels = labels.data<int>();
+    if (weights != nullptr) {
+      CAFFE_ENFORCE(weights->sizes() == labels.sizes(), "weights ", ShapeString(weights->sizes()),
+                    " for labels ", ShapeString(labels.sizes()));
+      p.weights = weights->data<float>();
+    }
+    return p;
+  }
+
+  float scale_;
+};
+
+// Logits, labels, [weights] -> P, loss. SpatialSoftmaxLoss of the device, found by its last
+// argument, does it.
+template <class Context>
+class SpatialSoftmaxWithLossOp final : public SpatialSoftmaxWithLossBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using SpatialSoftmaxWithLossBase<Context>::SpatialSoftmaxWithLossBase;
+  bool RunOnDevice() override {
+    return SpatialSoftmaxTypes<Context>::Dispatch(this, Input(0).dtype());
+  }
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor& X = Input(0);
+    const PixelLabels pixels =
+        this->CheckShapes(X, Input(1), InputSize() > 2 ? &Input(2) : nullptr);
+    const T* x = X.data<T>();
+    Tensor *P = Output(0), *loss = Output(1);
+    P->ResizeLike(X);
+    loss->Resize();
+    SpatialSoftmaxLoss(pixels, x, this->scale_, P->template mutable_data<T>(),
+                       loss->template mutable_data<float>(), &context_);
+    return true;
+  }
+};
+
+// dX[c, i] = (P[c, i] - [c is the label of i]) * weight[i] * scale / (sum of weights) * d_loss;
+// SpatialSoftmaxLossGradient of the device does it.
+template <class Context>
+class SpatialSoftmaxWithLossGradientOp final : public SpatialSoftmaxWithLossBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using SpatialSoftmaxWithLossBase<Context>::SpatialSoftmaxWithLossBase;
+  bool RunOnDevice() override {
+    return SpatialSoftmaxTypes<Context>::Dispatch(this, Input(0).dtype());
+  }
+  template <typename T>
+  bool DoRunWithType() {
+    const bool weighted = InputSize() > 4;
+    const Tensor &X = Input(0), &P = Input(weighted ? 3 : 2);
+    const PixelLabels pixels = this->CheckShapes(X, Input(1), weighted ? &Input(2) : nullptr);
+    CAFFE_ENFORCE_EQ(P.numel(), X.numel(), "softmax ", ShapeString(P.sizes()));
+    const Rate d_loss = RateFor(this->template Input<Tensor>(weighted ? 4 : 3),
+                                "the gradient of the loss", &context_);
+    const T* p = P.data<T>();
+    Tensor* dX = Output(0);
+    dX->ResizeLike(X);
+    SpatialSoftmaxLossGradient(pixels, p, d_loss, this->scale_, dX->template mutable_data<T>(),
+                               &context_);
+    return true;
+  }
+};
+
+}  // namespace caffe2

@@ -1,0 +1,107 @@
+// GroupNorm: groups of channels of each image are brought to a mean of 0 and a deviation of 1, then
+// each channel to a learned mean and deviation.
+#pragma once
+
+#include "operators/activation/activation_types.h"
+#include "operators/conv/conv_pool_shape.h"
+#include "operators/norm/group_norm_functions.h"
+
+namespace caffe2 {
+
+constexpr int kDefaultNormGroups = 32;
+
+template <class Context>
+class GroupNormBase : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  GroupNormBase(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        group_(this->template GetSingleArgument<int>("group", kDefaultNormGroups)),
+        epsilon_(this->template GetSingleArgument<float>("epsilon", 1e-5f)),
+        order_(ReadStorageOrder(ArgumentHelper(def))) {
+    CAFFE_ENFORCE_GE(group_, 1, "argument group");
+    CAFFE_ENFORCE_GE(epsilon_, 0, "argument epsilon");
+  }
+
+ protected:
+  // Throws if the channels do not divide into groups, or gamma or beta are not one a channel.
+  GroupLayout Layout(const Tensor& x, const Tensor& gamma, const Tensor& beta) const {
+    const ImageShape image = ImageShape::FromDims(x.sizes(), order_);
+    CAFFE_ENFORCE_EQ(image.channels % group_, 0, image.channels, " channels do not divide into ",
+                     group_, " groups");
+    CAFFE_ENFORCE(gamma.numel() == image.channels && beta.numel() == image.channels, "gamma ",
+                  ShapeString(gamma.sizes()), " and beta ", ShapeString(beta.sizes()), " for X ",
+                  ShapeString(x.sizes()));
+    const int64_t size = image.SpatialSize();
+    const bool last = order_ == StorageOrder::kNHWC;
+    return {image.batch, group_,          image.channels / group_,
+            size,        last ? 1 : size, last ? image.channels : 1};
+  }
+  float epsilon() const { return epsilon_; }
+
+ private:
+  int64_t group_;
+  float epsilon_;
+  StorageOrder order_;
+};
+
+// Normalize of the device: with n x groups values of mean and inverse_std, either of which may be
+// null where it is not wanted.
+template <class Context>
+class GroupNormOp final : public GroupNormBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using GroupNormBase<Context>::GroupNormBase;
+  bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(0).dtype()); }
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor &X = Input(0), &gamma = Input(1), &beta = Input(2);
+    const GroupLayout l = this->Layout(X, gamma, beta);
+    const T* x = X.data<T>();
+    const float *scale = gamma.data<float>(), *bias = beta.data<float>();
+    Output(0)->ResizeLike(X);
+    float* saved[2] = {nullptr, nullptr};  // mean, inv_std
+    for (int i = 1; i < OutputSize(); ++i) {
+      Output(i)->Resize(l.images, l.groups);
+      saved[i - 1] = Output(i)->template mutable_data<float>();
+    }
+    Normalize(l, x, scale, bias, saved[0], saved[1], Output(0)->template mutable_data<T>());
+    return true;
+  }
+
+ private:
+  template <typename T>
+  void Normalize(const GroupLayout& l, const T* x, const float* scale, const float* bias,
+                 float* mean, float* inverse, T* y);
+};
+
+// With z = (x - mean) * inv_std:
+//   dgamma = sum dy z,  dbeta = sum dy, over images and elements of a channel
+//   dx = inv_std * (gamma dy - mean(gamma dy) - z mean(gamma dy z)), means over the group
+template <class Context>
+class GroupNormGradientOp final : public GroupNormBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using GroupNormBase<Context>::GroupNormBase;
+  bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(1).dtype()); }
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor &dY = Input(0), &X = Input(1), &gamma = Input(2), &beta = Input(3);
+    const GroupLayout l = this->Layout(X, gamma, beta);
+    CAFFE_ENFORCE_EQ(dY.numel(), X.numel(), "dY ", ShapeString(dY.sizes()), " for X ",
+                     ShapeString(X.sizes()));
+    for (int i : {4, 5}) CAFFE_ENFORCE_EQ(Input(i).numel(), l.images * l.groups, "input ", i);
+    const T *dy = dY.data<T>(), *x = X.data<T>();
+    Output(0)->ResizeLike(X);
+    for (int i : {1, 2}) Output(i)->ResizeLike(gamma);
+    Gradients(l, dy, x, Output(0)->template mutable_data<T>(),
+              Output(1)->template mutable_data<float>(), Output(2)->template mutable_data<float>());
+    return true;
+  }
+
+ private:
+  template <typename T>
+  void Gradients(const GroupLayout& l, const T* dy, const T* x, T* dx, float* dgamma, float* dbeta);
+};
+
+}  // namespace caffe2

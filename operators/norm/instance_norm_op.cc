@@ -1,0 +1,162 @@
+#include "operators/norm/instance_norm_op.h"
+
+#include <cmath>
+
+#include "operators/norm/row_moments.h"
+
+namespace caffe2 {
+namespace {
+
+float InverseDeviation(double variance, float epsilon) {
+  return static_cast<float>(1 / std::sqrt(variance + epsilon));
+}
+
+}  // namespace
+
+template <>
+template <typename T>
+bool InstanceNormOp<CPUContext>::DoRunWithType() {
+  const Tensor &x = Input(0), &scale = Input(1), &bias = Input(2);
+  const Layout l = GetLayout(x, scale, bias);
+  const T* x_data = x.data<T>();
+  const float *scale_data = scale.data<float>(), *bias_data = bias.data<float>();
+  float* saved[2] = {nullptr, nullptr};  // mean, inv_stdev
+  for (int i = 1; i < OutputSize(); ++i) {
+    Output(i)->Resize(l.images, l.channels);
+    saved[i - 1] = Output(i)->mutable_data<float>();
+  }
+  Tensor* y = Output(0);
+  if (y != &x) y->ResizeLike(x);
+  T* y_data = y->mutable_data<T>();
+  for (int64_t n = 0; n < l.images; ++n) {
+    for (int64_t c = 0; c < l.channels; ++c) {
+      const int64_t begin = n * l.channels * l.size + c * l.channel_stride;
+      const RowMoments moments = MomentsOf(l.size, l.stride, x_data + begin);
+      const auto mean = static_cast<float>(moments.mean);
+      const float inverse = InverseDeviation(moments.variance, epsilon_);
+      if (saved[0] != nullptr) saved[0][n * l.channels + c] = mean;
+      if (saved[1] != nullptr) saved[1][n * l.channels + c] = inverse;
+      for (int64_t i = 0; i < l.size; ++i) {
+        const int64_t at = begin + i * l.stride;
+        Store((Widen(x_data[at]) - mean) * inverse * scale_data[c] + bias_data[c], &y_data[at]);
+      }
+    }
+  }
+  return true;
+}
+
+// With z = (x - mean) / stdev over one channel of one image:
+//   d_bias += sum dy,  d_scale += sum dy z
+//   dx = scale / stdev * (dy - mean(dy) - z mean(dy z))
+template <>
+template <typename T>
+bool InstanceNormGradientOp<CPUContext>::DoRunWithType() {
+  const Tensor &x = Input(0), &scale = Input(1), &bias = Input(2), &dy = Input(3);
+  const Layout l = GetLayout(x, scale, bias);
+  CAFFE_ENFORCE_EQ(dy.numel(), x.numel(), "dY ", ShapeString(dy.sizes()), " for X ",
+                   ShapeString(x.sizes()));
+  const float* saved[2] = {nullptr, nullptr};  // mean, inv_stdev
+  for (int i = 4; i < InputSize(); ++i) {
+    CAFFE_ENFORCE_EQ(Input(i).numel(), l.images * l.channels, "input ", i);
+    saved[i - 4] = Input(i).data<float>();
+  }
+  const T *x_data = x.data<T>(), *dy_data = dy.data<T>();
+  const float* scale_data = scale.data<float>();
+  Tensor *dx = Output(0), *d_scale = Output(1), *d_bias = Output(2);
+  dx->ResizeLike(x);
+  d_scale->ResizeLike(scale);
+  d_bias->ResizeLike(bias);
+  T* dx_data = dx->mutable_data<T>();
+  float *d_scale_data = d_scale->mutable_data<float>(),
+        *d_bias_data = d_bias->mutable_data<float>();
+  for (int64_t c = 0; c < l.channels; ++c) {
+    double scale_sum = 0, bias_sum = 0;
+    for (int64_t n = 0; n < l.images; ++n) {
+      const int64_t begin = n * l.channels * l.size + c * l.channel_stride, k = n * l.channels + c;
+      const RowMoments moments = saved[1] != nullptr ? RowMoments{saved[0][k], 0}
+                                                     : MomentsOf(l.size, l.stride, x_data + begin);
+      const auto mean = static_cast<float>(moments.mean);
+      const float inverse =
+          saved[1] != nullptr ? saved[1][k] : InverseDeviation(moments.variance, epsilon_);
+      const RowDots dots = DotsOf(l.size, l.stride, dy_data + begin, x_data + begin);
+      const double product = (dots.dot - dots.sum * mean) * inverse;  // sum dy z
+      bias_sum += dots.sum;
+      scale_sum += product;
+      const auto mean_dy = static_cast<float>(dots.sum / static_cast<double>(l.size));
+      const auto mean_product = static_cast<float>(product / static_cast<double>(l.size));
+      for (int64_t i = 0; i < l.size; ++i) {
+        const int64_t at = begin + i * l.stride;
+        const float z = (Widen(x_data[at]) - mean) * inverse;
+        Store(scale_data[c] * inverse * (Widen(dy_data[at]) - mean_dy - z * mean_product),
+              &dx_data[at]);
+      }
+    }
+    d_scale_data[c] = static_cast<float>(scale_sum);
+    d_bias_data[c] = static_cast<float>(bias_sum);
+  }
+  return true;
+}
+
+REGISTER_CPU_OPERATOR(InstanceNorm, InstanceNormOp<CPUContext>);
+REGISTER_CPU_OPERATOR(InstanceNormGradient, InstanceNormGradientOp<CPUContext>);
+
+OPERATOR_SCHEMA(InstanceNorm)
+    .NumInputs(3)
+    .NumOutputs(1, 3)
+    .AllowInplace({{0, 0}})
+    .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
+      const auto order = ArgumentHelper(def).GetSingleArgument<std::string>("order", "NCHW");
+      CAFFE_ENFORCE_GE(in[0].dims_size(), 3);
+      const int64_t channels = in[0].dims(order == "NCHW" ? 1 : in[0].dims_size() - 1);
+      std::vector<TensorShape> out{in[0]};
+      out.resize(def.output_size(),
+                 CreateTensorShape({in[0].dims(0), channels}, TensorProto::FLOAT));
+      return out;
+    })
+    .SetDoc(
+        "Instance normalization (Ulyanov et al., 2016): Y = scale * (X - mean) * inv_stdev + "
+        "bias, where mean and inv_stdev = 1 / sqrt(variance + epsilon) are those of the "
+        "element's channel in its image.")
+    .Arg("epsilon", "(float >= 0, default 1e-5) Added to the variance.")
+    .Arg("order", "(string, default NCHW) NCHW or NHWC.")
+    .Input(0, "X", "A float or bfloat16 tensor of at least three axes.")
+    .Input(1, "scale", "One float a channel.")
+    .Input(2, "bias", "One float a channel.")
+    .Output(0, "Y", "The result, shaped like X; may overwrite X if no gradient is needed.")
+    .Output(1, "mean", "Optional: the means, float, [N, C].")
+    .Output(2, "inv_stdev", "Optional: 1 / sqrt(variance + epsilon), float, [N, C].");
+OPERATOR_SCHEMA(InstanceNormGradient)
+    .NumInputs(4, 6)
+    .NumOutputs(3)
+    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
+      return std::vector<TensorShape>{in[0], in[1], in[2]};
+    })
+    .SetDoc(
+        "The gradients of InstanceNorm. Mean and inv_stdev are computed again unless both are "
+        "given.")
+    .Arg("epsilon", "As in InstanceNorm.")
+    .Arg("order", "As in InstanceNorm.")
+    .Input(0, "X", "As in InstanceNorm.")
+    .Input(1, "scale", "As in InstanceNorm.")
+    .Input(2, "bias", "As in InstanceNorm.")
+    .Input(3, "dY", "The gradient of Y.")
+    .Input(4, "mean", "Optional: the second output of InstanceNorm.")
+    .Input(5, "inv_stdev", "Optional: its third output.")
+    .Output(0, "dX", "The gradient of X.")
+    .Output(1, "d_scale", "The gradient of scale.")
+    .Output(2, "d_bias", "The gradient of bias.");
+
+class GetInstanceNormGradient final : public GradientMakerBase {
+ public:
+  using GradientMakerBase::GradientMakerBase;
+  std::vector<OperatorDef> GetGradientDefs() override {
+    CAFFE_ENFORCE(I(0) != O(0), "the gradient of InstanceNorm needs its input ", I(0),
+                  ", which the operator overwrites");
+    std::vector<std::string> inputs{I(0), I(1), I(2), GO(0)};
+    for (int i = 1; i < Def().output_size(); ++i) inputs.push_back(O(i));
+    return SingleGradientDef("InstanceNormGradient", "", inputs, std::vector{GI(0), GI(1), GI(2)});
+  }
+};
+REGISTER_GRADIENT(InstanceNorm, GetInstanceNormGradient);
+
+}  // namespace caffe2

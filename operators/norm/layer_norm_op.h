@@ -1,0 +1,41 @@
+// LayerNorm: each row is brought to mean 0 and variance 1.
+#pragma once
+
+#include "operators/activation/activation_types.h"
+
+namespace caffe2 {
+
+template <class Context>
+class LayerNormOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  LayerNormOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        axis_(this->template GetSingleArgument<int>("axis", 1)),
+        epsilon_(this->template GetSingleArgument<float>("epsilon", 1e-3f)) {
+    CAFFE_ENFORCE_GE(epsilon_, 0, "argument epsilon");
+  }
+  bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(0).dtype()); }
+  template <typename T>
+  bool DoRunWithType();
+
+ private:
+  int axis_;
+  float epsilon_;
+};
+
+template <class Context>
+class LayerNormGradientOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  LayerNormGradientOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws), axis_(this->template GetSingleArgument<int>("axis", 1)) {}
+  bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(0).dtype()); }
+  template <typename T>
+  bool DoRunWithType();
+
+ private:
+  int axis_;
+};
+
+}  // namespace caffe2

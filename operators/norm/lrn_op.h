@@ -1,0 +1,71 @@
+// LRN: local response normalization across channels.
+#pragma once
+
+#include <string>
+
+#include "operators/activation/activation_types.h"
+
+namespace caffe2 {
+
+// What the forward and the gradient operator have in common: their arguments and the layout.
+template <class Context>
+class LrnBase : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  LrnBase(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        size_(this->template GetSingleArgument<int>("size", 0)),
+        alpha_(this->template GetSingleArgument<float>("alpha", 0.f)),
+        beta_(this->template GetSingleArgument<float>("beta", 0.f)),
+        bias_(this->template GetSingleArgument<float>("bias", 1.f)),
+        order_(this->template GetSingleArgument<std::string>("order", "NCHW")) {
+    CAFFE_ENFORCE(size_ > 0 && size_ % 2 == 1, "argument size must be odd and positive: ", size_);
+    CAFFE_ENFORCE_GT(alpha_, 0, "argument alpha");
+    CAFFE_ENFORCE_GT(beta_, 0, "argument beta");
+    CAFFE_ENFORCE(order_ == "NCHW" || order_ == "NHWC", "argument order: ", order_);
+  }
+
+ protected:
+  // X as [outer, channels, inner].
+  struct Layout {
+    int64_t outer = 0;
+    int64_t channels = 0;
+    int64_t inner = 0;
+  };
+  Layout GetLayout(const Tensor& x) const {
+    CAFFE_ENFORCE_EQ(x.dim(), 4, "X ", ShapeString(x.sizes()), " must have four axes");
+    if (order_ == "NCHW") return {x.size(0), x.size(1), x.size(2) * x.size(3)};
+    return {x.size(0) * x.size(1) * x.size(2), x.size(3), 1};
+  }
+
+  int size_;
+  float alpha_, beta_, bias_;
+
+ private:
+  std::string order_;
+};
+
+template <class Context>
+class LrnOp final : public LrnBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using LrnBase<Context>::LrnBase;
+  bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(0).dtype()); }
+  template <typename T>
+  bool DoRunWithType();
+
+ private:
+  Tensor own_scale_{Context::kDeviceType};  // where the scale is no output
+};
+
+template <class Context>
+class LrnGradientOp final : public LrnBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using LrnBase<Context>::LrnBase;
+  bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(0).dtype()); }
+  template <typename T>
+  bool DoRunWithType();
+};
+
+}  // namespace caffe2

@@ -1,0 +1,68 @@
+// NormSumNormRelu and its gradient on CUDA devices.
+#include "caffe2/cuda/context_cuda.h"
+#include "operators/norm/norm_sum_kernels.h"
+#include "operators/norm/norm_sum_op.h"
+
+namespace caffe2 {
+namespace {
+
+using ImageTypes = TensorTypes<float, float16, bfloat16>;
+
+class NormSumNormCudaBase : public NormSumNormBase<CUDAContext> {
+ public:
+  using NormSumNormBase::NormSumNormBase;
+
+ protected:
+  template <typename T>
+  TwoNormedImages<T> Images(const ChannelShape& shape) const {
+    return {Input(0).data<T>(), Input(2).data<T>(), Row(1, kMeanRow, shape),
+            Row(3, kMeanRow, shape)};
+  }
+  static ChannelLayout LayoutOf(const ChannelShape& shape) {
+    return {shape.batch, shape.channels, shape.spatial, shape.channels_last};
+  }
+};
+
+class CudaNormSumNormReluOp final : public NormSumNormCudaBase {
+ public:
+  using NormSumNormCudaBase::NormSumNormCudaBase;
+
+  bool RunOnDevice() override { return ImageTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const ChannelShape shape = CheckInputs();
+    Output(0)->ResizeLike(Input(0));
+    LaunchNormSumNormRelu(LayoutOf(shape), Images<T>(shape), Output(0)->template mutable_data<T>(),
+                          context_.stream());
+    return true;
+  }
+};
+
+class CudaNormSumNormReluGradientOp final : public NormSumNormCudaBase {
+ public:
+  using NormSumNormCudaBase::NormSumNormCudaBase;
+
+  bool RunOnDevice() override { return ImageTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const ChannelShape shape = CheckInputs();
+    const ChannelLayout layout = LayoutOf(shape);
+    Output(0)->ResizeLike(Input(0));
+    T* g = Output(0)->template mutable_data<T>();
+    float* sums = ResizeNorm(kNormGradientRows, shape.channels, Output(1));
+    float* z_sums = ResizeNorm(kNormGradientRows, shape.channels, Output(2));
+    Tensor scratch(context_.device());
+    scratch.Resize(BatchNormScratch(layout));
+    LaunchNormSumNormReluGradient(layout, Images<T>(shape), Input(4).data<T>(), g, sums, z_sums,
+                                  scratch.mutable_data<float>(), context_.stream());
+    return true;
+  }
+};
+
+REGISTER_CUDA_OPERATOR(NormSumNormRelu, CudaNormSumNormReluOp);
+REGISTER_CUDA_OPERATOR(NormSumNormReluGradient, CudaNormSumNormReluGradientOp);
+
+}  // namespace
+}  // namespace caffe2

@@ -1,0 +1,26 @@
+// SpatialBNFinalize: from the sums of a batch to what normalizes it.
+#pragma once
+
+#include "operators/conv/norm_conv_op.h"
+#include "operators/norm/spatial_bn_op.h"
+
+namespace caffe2 {
+
+// Reads the arguments and checks shapes. X, sum, sumsq, scale, bias, mean, var -> X, norm, mean,
+// var.
+template <class Context>
+class SpatialBNFinalizeBase : public SpatialBNOpBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  SpatialBNFinalizeBase(const OperatorDef& def, Workspace* ws)
+      : SpatialBNOpBase<Context>(def, ws),
+        momentum_(this->template GetSingleArgument<float>("momentum", 0.9f)) {
+    CAFFE_ENFORCE(momentum_ >= 0 && momentum_ <= 1, "momentum is ", momentum_);
+    CAFFE_ENFORCE(!this->is_test_, "it is for training: the statistics are the batch's");
+  }
+
+ protected:
+  const float momentum_;
+};
+
+}  // namespace caffe2

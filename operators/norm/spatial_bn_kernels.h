@@ -1,0 +1,63 @@
+// The passes of batch normalization over an image on the CPU. Results do not depend on the number
+// of threads: sums are formed over fixed blocks, which are then added in order.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "operators/conv/conv_pool_shape.h"
+
+namespace caffe2 {
+
+// An image seen as `batch` x `spatial` elements of each channel.
+struct ChannelShape {
+  int64_t batch = 0;
+  int64_t channels = 0;
+  int64_t spatial = 0;
+  bool channels_last = false;
+
+  static ChannelShape Make(const std::vector<int64_t>& dims, StorageOrder order);
+  int64_t PerChannel() const { return batch * spatial; }
+};
+
+// What the backward pass knows of a Relu behind the normalization.
+enum class ReluMask {
+  kNone,   // there is none
+  kFromX,  // the normalized value is computed again: it depends on x alone
+  kFromY,  // something was added before the Relu: the output tells
+};
+
+// T is float or bfloat16 throughout; arithmetic is in float. Outputs may be the same memory as
+// inputs of their shape.
+
+// Mean and variance (divided by the number of elements) of each channel, in one pass over x.
+// There must be elements.
+template <typename T>
+void ChannelMoments(const ChannelShape& shape, const T* x, float* mean, float* variance);
+
+// y = act((x - mean) * scale + bias + z): z may be null; act is Relu or the identity.
+template <typename T>
+void NormalizeChannels(const ChannelShape& shape, const T* x, const float* mean, const float* scale,
+                       const float* bias, const T* z, bool relu, T* y);
+
+// Inputs of the backward pass. g below is dy where the mask lets it through, else 0.
+template <typename T>
+struct NormalizeGradient {
+  const T* x = nullptr;
+  const T* dy = nullptr;
+  const float* mean = nullptr;
+  ReluMask mask = ReluMask::kNone;
+  const float* scale = nullptr;  // kFromX: as in NormalizeChannels
+  const float* bias = nullptr;   // kFromX
+  const T* y = nullptr;          // kFromY
+};
+// sum_g = sum of g; sum_gx = sum of g * (x - mean). With kFromY g itself is written to `dz`.
+template <typename T>
+void ChannelGradientSums(const ChannelShape& shape, const NormalizeGradient<T>& in, float* sum_g,
+                         float* sum_gx, T* dz);
+// dx = a * g + b * (x - mean) + c. Not for kFromY: give it the g that ChannelGradientSums wrote.
+template <typename T>
+void NormalizeInputGradient(const ChannelShape& shape, const NormalizeGradient<T>& in,
+                            const float* a, const float* b, const float* c, T* dx);
+
+}  // namespace caffe2

@@ -1,0 +1,100 @@
+// SpatialBN: what its forward and gradient operators share.
+#pragma once
+
+#include <cmath>
+
+#include "caffe2/core/operator.h"
+#include "operators/norm/spatial_bn_kernels.h"
+
+namespace caffe2 {
+
+// What follows the normalization in the same pass.
+enum class BatchNormEpilogue { kNone, kRelu, kSumRelu };
+
+// Reads the arguments of SpatialBN, checks shapes and types. The parameters of a channel (scale,
+// bias, means, variances) are float whatever X is.
+template <class Context>
+class SpatialBNOpBase : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  SpatialBNOpBase(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        order_(ReadStorageOrder(ArgumentHelper(def))),
+        is_test_(this->template GetSingleArgument<bool>("is_test", false)),
+        epsilon_(this->template GetSingleArgument<double>("epsilon", 1e-5)),
+        num_batches_(this->template GetSingleArgument<int>("num_batches", 1)) {
+    CAFFE_ENFORCE_GE(epsilon_, 0);
+    CAFFE_ENFORCE_GE(num_batches_, 1);
+  }
+
+ protected:
+  // The values of input i, of which there must be one a channel.
+  const float* ChannelInput(int i, const ChannelShape& shape) const {
+    const Tensor& tensor = Input(i);
+    CAFFE_ENFORCE_EQ(tensor.numel(), shape.channels, "input ", i, " (", debug_def().input(i),
+                     ") needs one value a channel");
+    return tensor.template data<float>();
+  }
+  float* ChannelOutput(int i, const ChannelShape& shape) {
+    Output(i)->Resize(shape.channels);
+    return Output(i)->template mutable_data<float>();
+  }
+  float InverseStd(float variance) const {
+    return static_cast<float>(1.0 / std::sqrt(variance + epsilon_));
+  }
+
+  const StorageOrder order_;
+  const bool is_test_;
+  const double epsilon_;
+  const int num_batches_;
+};
+
+// The same for the forward operator and its fused forms: X, scale, bias, mean, var, [Z], [sums,
+// sumsqs] -> Y, [mean, var, saved_mean, saved_inv_std].
+template <class Context>
+class SpatialBNForwardBase : public SpatialBNOpBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  SpatialBNForwardBase(const OperatorDef& def, Workspace* ws, BatchNormEpilogue epilogue)
+      : SpatialBNOpBase<Context>(def, ws),
+        adds_(epilogue == BatchNormEpilogue::kSumRelu),
+        momentum_(this->template GetSingleArgument<float>("momentum", 0.9f)),
+        sums_(adds_ ? 6 : 5),
+        sums_are_given_(InputSize() > sums_) {
+    CAFFE_ENFORCE(momentum_ >= 0 && momentum_ <= 1, "momentum is ", momentum_);
+    CAFFE_ENFORCE_EQ(OutputSize(), this->is_test_ ? 1 : 5, "outputs with is_test ", this->is_test_);
+    CAFFE_ENFORCE(sums_are_given_ || this->num_batches_ == 1, "num_batches is ", this->num_batches_,
+                  ", but the sums over the batches are no inputs");
+    const bool own_sums = epilogue != BatchNormEpilogue::kNone ||
+                          this->template GetSingleArgument<bool>("own_sums", false);
+    CAFFE_ENFORCE(!own_sums || this->num_batches_ == 1, "num_batches is ", this->num_batches_,
+                  ", but the sums are of one batch");
+  }
+
+ protected:
+  // Z in X's shape and type, null for the forms without a sum.
+  template <typename T>
+  const T* Addend(const Tensor& x) const {
+    if (!adds_) return nullptr;
+    CAFFE_ENFORCE(Input(5).sizes() == x.sizes(), "Z has shape ", ShapeString(Input(5).sizes()),
+                  ", X ", ShapeString(x.sizes()));
+    return Input(5).template data<T>();
+  }
+
+  const bool adds_;  // Z
+  const float momentum_;
+  const int sums_;  // the input
+  const bool sums_are_given_;
+};
+
+// Where each form of the gradient has its inputs (-1: it has none).
+struct BatchNormGradientInputs {
+  int scale, bias, y, dy, mean, inverse_std, sum_dscale;
+};
+template <BatchNormEpilogue kEpilogue>
+constexpr BatchNormGradientInputs kBatchNormGradientInputs =
+    kEpilogue == BatchNormEpilogue::kNone   ? BatchNormGradientInputs{1, -1, -1, 2, 3, 4, 5}
+    : kEpilogue == BatchNormEpilogue::kRelu ? BatchNormGradientInputs{1, 2, -1, 3, 4, 5, -1}
+                                            : BatchNormGradientInputs{1, -1, 2, 3, 4, 5, -1};
+
+}  // namespace caffe2

@@ -1,0 +1,79 @@
+// Adadelta and SparseAdadelta: steps in the units of the parameter (Zeiler, 2012).
+#include "operators/optimizer/adadelta_op.h"
+
+namespace caffe2 {
+namespace {
+
+class SparseAdadeltaOp final : public Operator<CPUContext> {
+ public:
+  SparseAdadeltaOp(const OperatorDef& def, Workspace* ws)
+      : Operator<CPUContext>(def, ws),
+        epsilon_(GetSingleArgument<float>("epsilon", 1e-5f)),
+        decay_(GetSingleArgument<float>("decay", 0.95f)) {}
+
+  bool RunOnDevice() override {
+    const Tensor &param = Input(PARAM), &grad = Input(GRAD);
+    CheckOptimizerState(param, Input(MOMENT), "moment");
+    CheckOptimizerState(param, Input(DELTA), "moment_delta");
+    const RowUpdate update = CheckRowUpdate(param, Input(INDICES), grad);
+    const Rate lr = RateFor(Input(LR), "the learning rate", &context_);
+    const float* g = grad.data<float>();
+    float *p = UpdatedData<float>(Output(PARAM)), *h = UpdatedData<float>(Output(MOMENT)),
+          *d = UpdatedData<float>(Output(DELTA));
+    for (const int64_t row : update.rows) {
+      const int64_t at = row * update.width;
+      const AdadeltaElements elements{epsilon_, decay_, lr,     p + at, h + at,
+                                      d + at,   g,      p + at, h + at, d + at};
+      for (int64_t j = 0; j < update.width; ++j) elements(j);
+      g += update.width;
+    }
+    return true;
+  }
+
+ private:
+  enum { PARAM, MOMENT, DELTA, INDICES, GRAD, LR };
+  float epsilon_, decay_;
+};
+
+void Describe(OpSchema& schema) {
+  schema.NumOutputs(3)
+      .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
+        return std::vector<TensorShape>{in[0], in[1], in[2]};
+      })
+      .Arg("epsilon", "(float, default 1e-5) Added to both mean squares.")
+      .Arg("decay", "(float, default 0.95) The share of the mean squares that is kept.")
+      .Input(0, "param", "The float parameter.")
+      .Input(1, "moment", "The mean square of the gradients, shaped like it; zeros at the start.")
+      .Input(2, "moment_delta", "The mean square of the steps, shaped like it.")
+      .Output(0, "output_param", "The new parameter; most often the same blob.")
+      .Output(1, "output_moment", "The new mean square of the gradients.")
+      .Output(2, "output_moment_delta", "The new mean square of the steps.");
+}
+
+}  // namespace
+
+REGISTER_CPU_OPERATOR(Adadelta, AdadeltaOp<CPUContext>);
+REGISTER_CPU_OPERATOR(SparseAdadelta, SparseAdadeltaOp);
+
+OPERATOR_SCHEMA(Adadelta)
+    .FillUsing(Describe)
+    .NumInputs(5)
+    .AllowInplace({{0, 0}, {1, 1}, {2, 2}})
+    .SetDoc(
+        "Adadelta (Zeiler, 2012): moment' = decay * moment + (1 - decay) grad^2; step = "
+        "sqrt(moment_delta + epsilon) / sqrt(moment' + epsilon) * grad; moment_delta' = decay * "
+        "moment_delta + (1 - decay) step^2; param' = param + lr * step.")
+    .Input(3, "grad", "The gradient, shaped like it.")
+    .Input(4, "lr", "The learning rate, a float scalar; negative to descend.");
+OPERATOR_SCHEMA(SparseAdadelta)
+    .FillUsing(Describe)
+    .NumInputs(6)
+    .EnforceOneToOneInplace()
+    .SetDoc("Adadelta of the rows of a parameter that have a gradient; others are left alone.")
+    .Input(3, "indices", "int32 or int64: the rows to update.")
+    .Input(4, "grad", "Their gradients, one row for each index.")
+    .Input(5, "lr", "The learning rate, a float scalar; negative to descend.");
+SHOULD_NOT_DO_GRADIENT(Adadelta);
+SHOULD_NOT_DO_GRADIENT(SparseAdadelta);
+
+}  // namespace caffe2

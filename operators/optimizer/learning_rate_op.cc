@@ -1,0 +1,60 @@
+#include "operators/optimizer/learning_rate_op.h"
+
+namespace caffe2 {
+
+REGISTER_CPU_OPERATOR(LearningRate, LearningRateOp<CPUContext>);
+
+namespace {
+
+// As Caffe2: the counter's shape [1], though the rate itself is a scalar.
+std::vector<TensorShape> InferRate(const OperatorDef&, const std::vector<TensorShape>& in) {
+  return {CreateTensorShape(GetDimsVector(in[0]), TensorProto::FLOAT)};
+}
+
+}  // namespace
+
+OPERATOR_SCHEMA(LearningRate)
+    .NumInputs(1)
+    .NumOutputs(1)
+    .TensorInferenceFunction(InferRate)
+    .InputsCanCrossDevices()
+    .SetDoc(R"DOC(
+The learning rate base_lr * f(iter), where f is the policy:
+
+- fixed: 1
+- step: gamma ^ (iter / stepsize), rounded down
+- exp: gamma ^ iter
+- inv: (1 + gamma * iter) ^ (-power)
+- poly: (1 - iter / max_iter) ^ power, 0 from max_iter on
+- linearWarmup: from start_multiplier up to 1 at num_iter, in a straight line
+- constantWarmup: multiplier before num_iter, then 1
+- alter: 1 for active_period iterations, 0 for inactive_period, and so on; active_first says
+  which comes first
+- hill: from start_multiplier up to 1 at num_iter in a straight line, then
+  max(end_multiplier, (1 + gamma * (iter - num_iter)) ^ (-power))
+- composite: other policies one after another, the i-th for sub_policy_num_iters[i] iterations;
+  its name is sub_policy_<i>_policy, its factor sub_policy_<i>_lr_scale (default 1), and its
+  arguments have the prefix sub_policy_<i>_; iter counts from the start of all
+
+Whether a rate is positive or negative is up to the operator that uses it: MomentumSGDUpdate and
+its like subtract, WeightedSum adds.
+)DOC")
+    .Arg("base_lr", "(float) The rate that the policy multiplies.", true)
+    .Arg("policy", "(string) One of the names above.", true)
+    .Arg("gamma", "(float) For step, exp, inv and hill.")
+    .Arg("stepsize", "(int > 0) For step.")
+    .Arg("power", "(float) For inv, poly and hill.")
+    .Arg("max_iter", "(int > 0) For poly.")
+    .Arg("num_iter", "(int >= 0, default 0) For linearWarmup, constantWarmup and hill.")
+    .Arg("start_multiplier", "(float, default 0) For linearWarmup and hill.")
+    .Arg("end_multiplier", "(float, default 0) For hill.")
+    .Arg("multiplier", "(float, default 0.5) For constantWarmup.")
+    .Arg("active_first", "(bool, default false) For alter.")
+    .Arg("active_period", "(int > 0) For alter.")
+    .Arg("inactive_period", "(int > 0) For alter.")
+    .Arg("sub_policy_num_iters", "(list of int > 0) For composite.")
+    .Input(0, "iter", "The iteration counter, int64 of one element, on the host.")
+    .Output(0, "learning_rate", "A float scalar.");
+NO_GRADIENT(LearningRate);
+
+}  // namespace caffe2

@@ -1,0 +1,37 @@
+// LearningRate: the learning rate at an iteration.
+#pragma once
+
+#include <string>
+
+#include "caffe2/core/operator.h"
+#include "operators/optimizer/learning_rate_policy.h"
+
+namespace caffe2 {
+
+template <class Context>
+class LearningRateOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  LearningRateOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        base_lr_(this->template GetSingleArgument<float>("base_lr", 0.f)),
+        policy_(MakeLearningRatePolicy(this->template GetSingleArgument<std::string>("policy", ""),
+                                       "", ArgumentHelper(debug_def()))) {}
+
+  bool RunOnDevice() override {
+    const Tensor& counter = Input(0);  // on the host, whatever the device
+    CAFFE_ENFORCE_EQ(counter.numel(), 1, "the iteration counter has one element");
+    const int64_t iteration = *counter.data<int64_t>();
+    const auto rate = static_cast<float>(base_lr_ * policy_(iteration));
+    Tensor* out = Output(0);
+    out->Resize();
+    context_.Copy(1, &rate, out->template mutable_data<float>());
+    return true;
+  }
+
+ private:
+  float base_lr_;
+  LearningRatePolicy policy_;
+};
+
+}  // namespace caffe2

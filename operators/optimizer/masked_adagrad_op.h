@@ -1,0 +1,213 @@
+// Adagrad of parameters of which a mask keeps elements at zero: given, or made of the blocks of
+// least norm at chosen iterations (magnitude pruning), on the host. portable_op.h or
+// portable_cuda.h runs the functors, and UpdateRows is the device's (gather_op.h).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "operators/common/shape_input.h"
+#include "operators/optimizer/masked_adagrad_functions.h"
+#include "operators/optimizer/optimizer_check.h"
+#include "operators/optimizer/row_update_check.h"
+#include "operators/sparse/gather_op.h"
+
+namespace caffe2 {
+
+// When how much is pruned: the arguments delays, prune_ratios and block_size.
+class PruningPlan {
+ public:
+  explicit PruningPlan(const OperatorBase& op)
+      : block_size_(op.GetSingleArgument<int64_t>("block_size", 1)),
+        delays_(op.GetRepeatedArgument<int64_t>("delays")),
+        ratios_(op.GetRepeatedArgument<float>("prune_ratios")) {
+    CAFFE_ENFORCE_GT(block_size_, 0, "the argument block_size");
+    CAFFE_ENFORCE_EQ(delays_.size(), ratios_.size(), "delays and prune_ratios");
+    for (const float ratio : ratios_) {
+      CAFFE_ENFORCE(ratio >= 0 && ratio <= 1, "a prune ratio is ", ratio);
+    }
+  }
+  bool IsEmpty() const { return delays_.empty(); }
+  int64_t block_size() const { return block_size_; }
+  int64_t BlocksOf(int64_t width) const { return (width + block_size_ - 1) / block_size_; }
+  // The share to prune at this iteration; negative for none.
+  float RatioAt(int64_t iteration) const {
+    const auto at = std::find(delays_.begin(), delays_.end(), iteration);
+    return at == delays_.end() ? -1 : ratios_[at - delays_.begin()];
+  }
+  // Whether each block of each row is kept: all but floor(share of blocks) of least norm (more
+  // where norms are equal).
+  std::vector<bool> Kept(int64_t rows, int64_t width, const float* param, float ratio) const {
+    const int64_t blocks = BlocksOf(width);
+    std::vector<float> norms(rows * blocks, 0.f);
+    for (int64_t i = 0; i < rows * width; ++i) {
+      norms[i / width * blocks + i % width / block_size_] += param[i] * param[i];
+    }
+    const auto pruned = static_cast<size_t>(std::floor(static_cast<float>(norms.size()) * ratio));
+    std::vector<bool> kept(norms.size(), pruned < norms.size());
+    if (pruned == 0 || pruned >= norms.size()) return kept;
+    std::vector<float> sorted = norms;
+    std::nth_element(sorted.begin(), sorted.begin() + static_cast<int64_t>(pruned), sorted.end());
+    for (size_t i = 0; i < norms.size(); ++i) kept[i] = norms[i] >= sorted[pruned];
+    return kept;
+  }
+
+ private:
+  const int64_t block_size_;
+  const std::vector<int64_t> delays_;
+  const std::vector<float> ratios_;
+};
+
+// param, moment, grad, lr, mask, [iter, last_mask_updated_iter] -> param, moment, [mask,
+// last_mask_updated_iter]. The mask is a float for each element; one without elements keeps all.
+template <class Context>
+class MaskedAdagradOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  MaskedAdagradOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        epsilon_(this->template GetSingleArgument<float>("epsilon", 1e-5f)),
+        decay_(this->template GetSingleArgument<float>("decay", 1.f)),
+        plan_(*this) {
+    CAFFE_ENFORCE(plan_.IsEmpty() || (InputSize() == 7 && OutputSize() == 4),
+                  "delays need the inputs iter and last_mask_updated_iter, and mask as an output");
+  }
+  bool RunOnDevice() override {
+    const Tensor &param = Input(PARAM), &moment = Input(MOMENT), &grad = Input(GRAD);
+    CheckOptimizerState(param, moment, "moment");
+    CheckOptimizerState(param, grad, "gradient");
+    const Rate lr = RateFor(this->template Input<Tensor>(LR), "the learning rate", &context_);
+    if (!plan_.IsEmpty()) UpdateMask(param);
+    const Tensor& mask = plan_.IsEmpty() ? Input(MASK) : *Output(2);
+    if (mask.numel() != 0) CheckOptimizerState(param, mask, "mask");
+    const float *p = param.data<float>(), *h = moment.data<float>(), *g = grad.data<float>();
+    const float* keep = mask.numel() == 0 ? nullptr : mask.data<float>();
+    Output(0)->ResizeLike(param);
+    Output(1)->ResizeLike(moment);
+    ForEach(param.numel(),
+            MaskedAdagradElements{epsilon_, decay_, lr, p, h, g, keep,
+                                  Output(0)->template mutable_data<float>(),
+                                  Output(1)->template mutable_data<float>()},
+            &context_);
+    return true;
+  }
+
+ private:
+  enum { PARAM, MOMENT, GRAD, LR, MASK, ITER, LAST_UPDATE };
+
+  void UpdateMask(const Tensor& param) {
+    const int64_t iteration = ReadInteger(this->template Input<Tensor>(ITER));
+    const Tensor& last = this->template Input<Tensor>(LAST_UPDATE);
+    CAFFE_ENFORCE_EQ(last.numel(), 1, "last_mask_updated_iter must be a scalar");
+    const float ratio = plan_.RatioAt(iteration);
+    if (ratio < 0 || ReadInteger(last) == iteration) return;
+    if (last.GetDeviceType() == CPU) {
+      *UpdatedData<int64_t>(this->OutputCPU(3)) = iteration;
+    } else {
+      context_.Copy(1, &iteration, UpdatedData<int64_t>(Output(3)));
+    }
+    const int64_t rows = param.dim() > 1 ? param.size(0) : 1;
+    const int64_t width = rows == 0 ? 0 : param.numel() / rows;
+    Tensor copy(CPU);
+    const std::vector<bool> kept =
+        plan_.Kept(rows, width, OnHost(param, &copy).template data<float>(), ratio);
+    std::vector<float> mask(param.numel());
+    for (int64_t i = 0; i < param.numel(); ++i) {
+      mask[i] = kept[i / width * plan_.BlocksOf(width) + i % width / plan_.block_size()];
+    }
+    Output(2)->ResizeLike(param);
+    context_.Copy(mask.size(), mask.data(), Output(2)->template mutable_data<float>());
+  }
+
+  const float epsilon_, decay_;
+  const PruningPlan plan_;
+};
+
+// param, moment, indices, grad, lr, mask, mask_changed, [iter, ...] -> param, moment, [mask].
+// kRowWise: the moment holds one number a row, the sum of the rows' mean squares.
+template <class Context, bool kRowWise>
+class MaskedSparseAdagradOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  MaskedSparseAdagradOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        epsilon_(this->template GetSingleArgument<float>("epsilon", 1e-5f)),
+        plan_(*this),
+        made_mask_(context_.device()) {
+    CAFFE_ENFORCE(plan_.IsEmpty() ? InputSize() > MASK_CHANGED : InputSize() > ITER,
+                  plan_.IsEmpty() ? "mask_changed" : "delays need the input iter, which",
+                  " is missing");
+  }
+  bool RunOnDevice() override {
+    const Tensor &param = Input(PARAM), &moment = Input(MOMENT), &grad = Input(GRAD),
+                 &indices = Input(INDICES);
+    const int64_t rows = param.dim() > 0 ? param.size(0) : 0;
+    const int64_t width = CheckRowGradient(param, indices, grad);
+    CheckStateOfRows<kRowWise>(param, moment, "moment");
+    const Rate lr = RateFor(this->template Input<Tensor>(LR), "the learning rate", &context_);
+    const auto* g = grad.data<float>();
+    auto *p = UpdatedData<float>(Output(0)), *h = UpdatedData<float>(Output(1));
+    const bool changed = plan_.IsEmpty() ? MaskChanged() : UpdateMask(param);
+    const ClearMaskedRow clear{width, MaskOf(rows, width), p, kRowWise ? nullptr : h};
+    if (changed) ForEachRow(rows, width, clear, &context_);  // rows without a gradient, too
+    if constexpr (kRowWise) {
+      using Rule = RowWiseAdagradRow<float>;
+      const Rule rule{width, epsilon_, /*weight_decay=*/0, lr, g, nullptr, /*halflife=*/0, p, h};
+      UpdateRows(indices, rows, MaskedRow<Rule>{width, rule, clear}, &context_);
+    } else {
+      using Rule = AdagradRow<float>;
+      const Rule rule{width, epsilon_, /*weight_decay=*/0, lr, g, p, h};
+      UpdateRows(indices, rows, MaskedRow<Rule>{width, rule, clear}, &context_);
+    }
+    return true;
+  }
+
+ private:
+  enum { PARAM, MOMENT, INDICES, GRAD, LR, MASK, MASK_CHANGED, ITER };
+
+  bool MaskChanged() const {
+    Tensor copy(CPU);
+    const Tensor& changed = OnHost(this->template Input<Tensor>(MASK_CHANGED), &copy);
+    CAFFE_ENFORCE_EQ(changed.numel(), 1, "mask_changed must be a scalar");
+    return *changed.template data<bool>();
+  }
+
+  // Where `delays` put the mask: in the output, if there is one, so that it can be saved.
+  Tensor* MadeMask() { return OutputSize() > 2 ? Output(2) : &made_mask_; }
+
+  BitMask MaskOf(int64_t rows, int64_t width) {
+    BitMask mask{nullptr, (plan_.BlocksOf(width) + 7) / 8, plan_.block_size()};
+    const Tensor& bits = plan_.IsEmpty() ? Input(MASK) : *MadeMask();
+    if (!plan_.IsEmpty() && bits.numel() == 0) return mask;  // not yet
+    CAFFE_ENFORCE_EQ(bits.numel(), rows * mask.bytes_a_row, "bytes of mask ",
+                     ShapeString(bits.sizes()), " for a parameter of ", rows, " rows of ", width);
+    mask.bits = bits.data<uint8_t>();
+    return mask;
+  }
+
+  // True if this is an iteration that makes a new mask.
+  bool UpdateMask(const Tensor& param) {
+    const float ratio = plan_.RatioAt(ReadInteger(this->template Input<Tensor>(ITER)));
+    if (ratio < 0) return false;
+    const int64_t rows = param.size(0), width = param.size_from_dim(1);
+    const int64_t blocks = plan_.BlocksOf(width), bytes = (blocks + 7) / 8;
+    Tensor copy(CPU);
+    const std::vector<bool> kept =
+        plan_.Kept(rows, width, OnHost(param, &copy).template data<float>(), ratio);
+    std::vector<uint8_t> bits(rows * bytes, 0);
+    for (int64_t i = 0; i < rows * blocks; ++i) {
+      if (kept[i]) bits[i / blocks * bytes + i % blocks / 8] |= 1 << (i % blocks % 8);
+    }
+    Tensor* mask = MadeMask();
+    mask->Resize(rows, bytes);
+    context_.Copy(bits.size(), bits.data(), mask->template mutable_data<uint8_t>());
+    return true;
+  }
+
+  const float epsilon_;
+  const PruningPlan plan_;
+  Tensor made_mask_;
+};
+
+}  // namespace caffe2

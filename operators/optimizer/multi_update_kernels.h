@@ -1,0 +1,36 @@
+// Updates of many parameters on CUDA devices. Pointers are device memory.
+#pragma once
+
+#include "operators/elementwise/elementwise_kernels.h"
+#include "operators/optimizer/optimizer_kernels.h"
+#include "operators/optimizer/update_rule.h"
+
+namespace caffe2 {
+
+// An update of neighbouring elements. Outputs may be inputs, element by element.
+template <class Rule>
+struct BlockUpdate {
+  Rule rule;
+  Rate lr, correction;
+  const float* found_inf = nullptr;  // null or zero: the elements are updated, else they stay
+  const float* scale = nullptr;      // what gradients are divided by; null: nothing
+  const void* grad = nullptr;
+  Number grad_type = Number::kFloat;  // or one of 16 bits, the copy's if there is one
+  const float* param = nullptr;
+  const float* state[Rule::kStates] = {};
+  float* param_out = nullptr;
+  float* state_out[Rule::kStates] = {};
+  void* copy = nullptr;                 // null: no copy is made
+  Number copy_type = Number::kFloat16;  // or kBFloat16
+};
+
+// n elements that all decay by `decay`.
+template <class Rule>
+void LaunchUpdate(int64_t n, float decay, const BlockUpdate<Rule>& update, cuda::Stream stream);
+// Blocks of n elements, a multiple of `chunk`, which is one of 4: those of chunk i decay by
+// decays[i] (on the device). The blocks are aligned to 16 bytes.
+template <class Rule>
+void LaunchFlatUpdate(int64_t n, int64_t chunk, const float* decays,
+                      const BlockUpdate<Rule>& update, cuda::Stream stream);
+
+}  // namespace caffe2

@@ -1,0 +1,176 @@
+// MultiMomentumSGDUpdate, MultiAdam, MultiAdagrad and MultiRmsProp: the updates of many parameters
+// as one operator, with weight decay, the division by a loss scale and 16-bit copies.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "operators/optimizer/adam_op.h"
+#include "operators/optimizer/momentum_sgd_op.h"
+#include "operators/optimizer/update_rule.h"
+
+namespace caffe2 {
+
+// Blocks of parameters are laid out so that tensors begin at multiples of this many elements, and
+// end with as much room.
+constexpr int64_t kFlatAlignment = 64;
+
+// What one run of such an operator works on.
+template <class Rule>
+struct MultiUpdateRun {
+  struct Part {
+    int64_t n = 0;
+    float decay = 0;
+    const void* grad = nullptr;  // of the run's type
+    const float* param = nullptr;
+    const float* state[Rule::kStates] = {};
+    float* param_out = nullptr;
+    float* state_out[Rule::kStates] = {};
+    void* copy = nullptr;  // of 16-bit elements, or null
+  };
+
+  Rule rule;
+  const Tensor *lr = nullptr, *iter = nullptr;  // iter: of rules that are corrected
+  const float *found_inf = nullptr, *scale = nullptr;
+  std::vector<Part> parts = {};
+  TypeMeta copy_type = {};
+  TypeMeta grad_type = {};  // float, or one of 16 bits
+  Tensor decays;            // CUDA: of every kFlatAlignment elements
+  bool warned = false;      // CUDA: that the parts are not flat
+
+  // Where the copies' block would begin, given a part that has one; null if none has.
+  const char* CopyBlock() const {
+    for (const Part& part : parts) {
+      if (part.copy == nullptr) continue;
+      return static_cast<const char*>(part.copy) -
+             (part.param - parts[0].param) * static_cast<int64_t>(copy_type.itemsize());
+    }
+    return nullptr;
+  }
+
+  static bool IsAligned(const void* block) { return reinterpret_cast<uintptr_t>(block) % 16 == 0; }
+
+  // True if gradients, states, parameters and copies are views of blocks, which begin at multiples
+  // of 16 bytes, at equal, aligned offsets, in place and in order.
+  bool IsFlat() const {
+    const Part& first = parts[0];
+    const char* copies = CopyBlock();
+    if (!IsAligned(first.param) || !IsAligned(first.grad) || !IsAligned(copies)) return false;
+    for (const float* state : first.state) {
+      if (!IsAligned(state)) return false;
+    }
+    int64_t end = 0;
+    for (const Part& part : parts) {
+      const int64_t offset = part.param - first.param;
+      bool fits = offset % kFlatAlignment == 0 && offset >= end && offset < end + kFlatAlignment &&
+                  part.param_out == part.param &&
+                  static_cast<const char*>(part.grad) - static_cast<const char*>(first.grad) ==
+                      offset * static_cast<int64_t>(grad_type.itemsize());
+      for (int s = 0; s < Rule::kStates; ++s) {
+        fits =
+            fits && part.state[s] - first.state[s] == offset && part.state_out[s] == part.state[s];
+      }
+      if (part.copy != nullptr) {
+        fits = fits && static_cast<const char*>(part.copy) - copies ==
+                           offset * static_cast<int64_t>(copy_type.itemsize());
+      }
+      if (!fits) return false;
+      end = offset + part.n;
+    }
+    return true;
+  }
+};
+
+// Reads the arguments of a rule.
+template <class Rule>
+Rule ReadRule(const OperatorBase& op);
+
+// Does the run; CUDAContext has an overload beside its registration.
+template <class Rule>
+void RunUpdates(MultiUpdateRun<Rule>* run, const OperatorBase* op, CPUContext* context);
+
+// gradients, states (all of the first kind, then of the second), lr, [iter], parameters,
+// [found_inf, [scale]] -> states, parameters, copies.
+template <class Context, class Rule>
+class MultiUpdateOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  MultiUpdateOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        count_((InputSize() - kSteering) / (kStates + 2)),
+        flags_((InputSize() - kSteering) % (kStates + 2)),
+        decay_(this->template GetRepeatedArgument<float>("weight_decay")),
+        copied_(this->template GetRepeatedArgument<int>("copied")),
+        run_{.rule = ReadRule<Rule>(*this), .decays = Tensor(context_.device())} {
+    CAFFE_ENFORCE(count_ > 0 && flags_ <= 2, "inputs of ", this->type(), ": ", InputSize());
+    if (decay_.empty()) decay_.assign(count_, 0.f);
+    CAFFE_ENFORCE_EQ(static_cast<int>(decay_.size()), count_, this->type(),
+                     ": one weight_decay for each parameter");
+    CAFFE_ENFORCE_EQ(OutputSize(), (kStates + 1) * count_ + static_cast<int>(copied_.size()),
+                     "outputs of ", this->type());
+    for (const int i : copied_) {
+      CAFFE_ENFORCE(i >= 0 && i < count_, this->type(), ": there is no parameter ", i, " to copy");
+    }
+    const bool half = this->template GetSingleArgument<int>("copy_type", TensorProto::FLOAT16) ==
+                      TensorProto::FLOAT16;
+    run_.copy_type = half ? TypeMeta::Make<float16>() : TypeMeta::Make<bfloat16>();
+  }
+
+  bool RunOnDevice() override {
+    const int params = (kStates + 1) * count_ + kSteering, flags = params + count_;
+    run_.parts.assign(count_, {});
+    run_.grad_type = Input(0).dtype();
+    for (int i = 0; i < count_; ++i) {
+      const Tensor &param = Input(params + i), &grad = Input(i);
+      CheckGradient(param, grad);
+      auto& part = run_.parts[i];
+      part.n = param.numel();
+      part.decay = decay_[i];
+      part.grad = grad.raw_data();
+      for (int s = 0; s < kStates; ++s) {
+        const Tensor& state = Input((s + 1) * count_ + i);
+        CheckOptimizerState(param, state, Rule::kStateNames[s]);
+        part.state[s] = state.template data<float>();
+        part.state_out[s] = Like(state, s * count_ + i);
+      }
+      part.param = param.template data<float>();
+      part.param_out = Like(param, kStates * count_ + i);
+    }
+    for (size_t k = 0; k < copied_.size(); ++k) {
+      Tensor* copy = Output((kStates + 1) * count_ + static_cast<int>(k));
+      copy->ResizeLike(Input(params + copied_[k]));
+      run_.parts[copied_[k]].copy = copy->raw_mutable_data(run_.copy_type);
+    }
+    run_.lr = &this->template Input<Tensor>(params - kSteering);
+    run_.iter = Rule::kCorrected ? &this->template Input<Tensor>(params - 1) : nullptr;
+    run_.found_inf = flags_ > 0 ? FoundInf(this, flags) : nullptr;
+    run_.scale = flags_ > 1 ? Input(flags + 1).template data<float>() : nullptr;
+    RunUpdates(&run_, this, &context_);
+    return true;
+  }
+
+ private:
+  static constexpr int kStates = Rule::kStates;
+  static constexpr int kSteering = Rule::kCorrected ? 2 : 1;
+
+  void CheckGradient(const Tensor& param, const Tensor& grad) const {
+    CAFFE_ENFORCE(grad.has_data() && grad.sizes() == param.sizes(), "gradient is ",
+                  grad.DebugString(), ", the parameter ", param.DebugString());
+    const bool narrow = grad.IsType<float16>() || grad.IsType<bfloat16>();
+    CAFFE_ENFORCE(grad.dtype() == run_.grad_type && (narrow || grad.template IsType<float>()),
+                  "gradients of ", this->type(), " have one type: ", grad.DebugString());
+  }
+
+  float* Like(const Tensor& input, int output) {
+    Output(output)->ResizeLike(input);
+    return Output(output)->template mutable_data<float>();
+  }
+
+  const int count_, flags_;
+  std::vector<float> decay_;  // of each parameter
+  const std::vector<int> copied_;
+  MultiUpdateRun<Rule> run_;
+};
+
+}  // namespace caffe2

@@ -1,0 +1,29 @@
+// RowWiseCounter: how often the rows of a parameter were updated lately.
+#include "operators/optimizer/row_wise_counter_op.h"
+
+namespace caffe2 {
+
+REGISTER_CPU_OPERATOR(RowWiseCounter, RowWiseCounterOp<CPUContext>);
+OPERATOR_SCHEMA(RowWiseCounter)
+    .NumInputs(4)
+    .NumOutputs(2)
+    .EnforceInplace({{0, 0}, {1, 1}})
+    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
+      return std::vector<TensorShape>{in[0], in[1]};
+    })
+    .SetDoc(
+        "Counts the updates of the rows of a parameter. An update counts 1, and half of what it "
+        "did each counter_halflife iterations; counts are brought up to date when their row is "
+        "updated.")
+    .Arg("counter_halflife",
+         "(int, default -1) Iterations in which a count halves. Not positive: nothing is counted.")
+    .Input(0, "prev_iter",
+           "int64, one for each row: the latest iteration that updated it; updated.")
+    .Input(1, "update_counter", "double, one for each row: its count; updated.")
+    .Input(2, "indices", "int32 or int64: the rows that are updated.")
+    .Input(3, "iter", "The iteration, int64 of one element.")
+    .Output(0, "output_prev_iter", "The iterations, in place.")
+    .Output(1, "output_update_counter", "The counts, in place.");
+NO_GRADIENT(RowWiseCounter);
+
+}  // namespace caffe2

@@ -1,0 +1,37 @@
+// RowWiseCounter: how often the rows of a parameter were updated lately. UpdateRows is the device's
+// (gather_op.h).
+#pragma once
+
+#include "operators/common/shape_input.h"
+#include "operators/optimizer/optimizer_check.h"
+#include "operators/optimizer/row_rule_functions.h"
+#include "operators/sparse/gather_op.h"
+
+namespace caffe2 {
+
+template <class Context>
+class RowWiseCounterOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  RowWiseCounterOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        halflife_(this->template GetSingleArgument<int64_t>("counter_halflife", -1)) {}
+  bool RunOnDevice() override {
+    const Tensor &last = Input(PREV_ITER), &counts = Input(COUNTER),
+                 &iter = this->template Input<Tensor>(ITER);
+    CAFFE_ENFORCE_EQ(last.numel(), counts.numel(), "iterations and counts of rows");
+    CAFFE_ENFORCE_EQ(iter.numel(), 1, "the iteration counter has one element");
+    if (halflife_ <= 0) return true;
+    UpdateRows(Input(INDICES), counts.numel(),
+               CountRow{ReadInteger(iter), static_cast<double>(halflife_),
+                        UpdatedData<int64_t>(Output(0)), UpdatedData<double>(Output(1))},
+               &context_);
+    return true;
+  }
+
+ private:
+  enum { PREV_ITER, COUNTER, INDICES, ITER };
+  int64_t halflife_;
+};
+
+}  // namespace caffe2

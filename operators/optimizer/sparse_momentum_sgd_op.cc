@@ -1,0 +1,63 @@
+// SparseMomentumSGDUpdate: momentum and update of the rows that a sparse gradient names.
+#include "operators/optimizer/momentum_sgd_op.h"
+
+namespace caffe2 {
+namespace {
+
+template <class Context>
+class SparseMomentumSgdOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  SparseMomentumSgdOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws), factors_(*this) {}
+
+  bool RunOnDevice() override {
+    const Tensor &grad = Input(GRAD), &param = Input(PARAM);
+    const RowUpdate update = CheckRowUpdate(param, Input(INDICES), grad);
+    CheckOptimizerState(param, Input(MOMENTUM), "momentum");
+    const float lr = *CheckLearningRate(Input(LR));
+    const float* g = grad.data<float>();
+    Output(0)->ResizeLike(grad);
+    float* step = Output(0)->template mutable_data<float>();
+    float* m = UpdatedData<float>(Output(1));
+    float* p = UpdatedData<float>(Output(2));
+    for (int64_t i = 0; i < update.size(); ++i) {
+      const int64_t from = i * update.width, at = update.rows[i] * update.width;
+      MomentumUpdate(update.width, g + from, m + at, p + at, lr, factors_, step + from, m + at,
+                     p + at);
+    }
+    return true;
+  }
+
+ private:
+  enum { GRAD, MOMENTUM, LR, PARAM, INDICES };
+  MomentumFactors factors_;
+};
+
+}  // namespace
+
+REGISTER_CPU_OPERATOR(SparseMomentumSGDUpdate, SparseMomentumSgdOp<CPUContext>);
+OPERATOR_SCHEMA(SparseMomentumSGDUpdate)
+    .NumInputs(5)
+    .NumOutputs(3)
+    .AllowInplace({{0, 0}})
+    .EnforceInplace({{1, 1}, {3, 2}})
+    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
+      return std::vector<TensorShape>{in[0], in[1], in[3]};
+    })
+    .SetDoc(
+        "MomentumSGDUpdate of the rows of a parameter that have a gradient; the momentum of the "
+        "others is not decayed.")
+    .Arg("momentum", "(float, default 0) The share of the last step that is kept.")
+    .Arg("nesterov", "(int, default 0) 1 for Nesterov's form.")
+    .Input(0, "grad", "Gradients, one row for each index.")
+    .Input(1, "moment", "The momentum, shaped like the parameter; updated.")
+    .Input(2, "lr", "The learning rate, a float scalar; positive to descend.")
+    .Input(3, "param", "The float parameter; updated.")
+    .Input(4, "indices", "int32 or int64: the rows to update.")
+    .Output(0, "output_grad", "The steps: what was subtracted from the rows; may overwrite grad.")
+    .Output(1, "output_moment", "The momentum, in place.")
+    .Output(2, "output_param", "The parameter, in place.");
+SHOULD_NOT_DO_GRADIENT(SparseMomentumSGDUpdate);
+
+}  // namespace caffe2

@@ -1,0 +1,35 @@
+// SparseNormalize, Float16SparseNormalize: bound or set the norm of some rows of a parameter.
+#pragma once
+
+#include "operators/optimizer/row_rule_functions.h"
+#include "operators/sparse/gather_op.h"
+
+namespace caffe2 {
+
+template <class Context, typename T>
+class SparseNormalizeOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  SparseNormalizeOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        only_above_(this->template GetSingleArgument<bool>("use_max_norm", true)),
+        norm_(this->template GetSingleArgument<float>("norm", 1.f)) {
+    CAFFE_ENFORCE_GE(norm_, 0, "the argument norm");
+  }
+
+  bool RunOnDevice() override {
+    const Tensor& param = Input(0);
+    CAFFE_ENFORCE_GE(param.dim(), 1, "the parameter must have rows");
+    UpdateRows(
+        Input(1), param.size(0),
+        NormalizeRow<T>{param.size_from_dim(1), only_above_, norm_, UpdatedData<T>(Output(0))},
+        &context_);
+    return true;
+  }
+
+ private:
+  bool only_above_;
+  float norm_;
+};
+
+}  // namespace caffe2

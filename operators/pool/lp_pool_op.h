@@ -1,0 +1,81 @@
+// LpPool and its gradient: the p-norm of every window, over averages of |x|^p. portable_op.h or
+// portable_cuda.h runs the functors; Pool and PoolGradient are the device's (pool_op.h).
+#pragma once
+
+#include <cmath>
+
+#include "operators/pool/lp_pool_functions.h"
+#include "operators/pool/pool_op.h"
+
+namespace caffe2 {
+
+// What both operators share.
+template <class Context>
+class LpPoolBase : public PoolOpBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  LpPoolBase(const OperatorDef& def, Workspace* ws)
+      : PoolOpBase<Context>(def, ws), p_(this->template GetSingleArgument<float>("p", 2.f)) {
+    CAFFE_ENFORCE(p_ > 0 && std::isfinite(p_), "the argument p is ", p_);
+  }
+
+ protected:
+  // Elements of a window: its average times them is its sum, pads being 0.
+  float PrepareWindows(const Tensor& x) {
+    this->Prepare(x);
+    this->shape_.count_include_pad = true;
+    const auto& kernel = this->shape_.kernel;
+    return static_cast<float>(kernel[0] * kernel[1] * kernel[2]);
+  }
+
+  const float p_;
+};
+
+template <class Context>
+class LpPoolOp final : public LpPoolBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using LpPoolBase<Context>::LpPoolBase;
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    const float size = this->PrepareWindows(X);
+    const float* x = X.data<float>();
+    Tensor buffer(context_.device());
+    buffer.ResizeLike(X);
+    auto* powers = buffer.template mutable_data<float>();
+    ForEach(X.numel(), PowerOfElements{this->p_, x, powers}, &context_);
+    Output(0)->Resize(this->y_dims_);
+    float* y = Output(0)->template mutable_data<float>();
+    Pool(PoolKind::kAverage, this->shape_, static_cast<const float*>(powers), y, &context_);
+    ForEach(Output(0)->numel(), RootOfElements{this->p_, size, y}, &context_);
+    return true;
+  }
+};
+
+// dX = x |x|^(p-2) * (the sum over its windows of dY y^(1-p)); 0 where the norm or x is 0.
+template <class Context>
+class LpPoolGradientOp final : public LpPoolBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using LpPoolBase<Context>::LpPoolBase;
+  bool RunOnDevice() override {
+    const Tensor &X = Input(0), &Y = Input(1), &dY = Input(2);
+    const float size = this->PrepareWindows(X);
+    CAFFE_ENFORCE(Y.sizes() == this->y_dims_ && dY.sizes() == this->y_dims_,
+                  "Y and dY have shapes ", ShapeString(Y.sizes()), " and ", ShapeString(dY.sizes()),
+                  ", expected ", ShapeString(this->y_dims_));
+    const float *x = X.data<float>(), *y = Y.data<float>(), *dy = dY.data<float>();
+    Tensor buffer(context_.device());
+    buffer.ResizeLike(Y);
+    auto* slope = buffer.template mutable_data<float>();
+    ForEach(Y.numel(), SlopeOfNorms{this->p_, size, y, dy, slope}, &context_);
+    Output(0)->ResizeLike(X);
+    float* dx = Output(0)->template mutable_data<float>();
+    PoolGradient(PoolKind::kAverage, this->shape_, x, y, static_cast<const float*>(slope), dx,
+                 &context_);
+    ForEach(X.numel(), SlopeOfPowers{this->p_, x, dx}, &context_);
+    return true;
+  }
+};
+
+}  // namespace caffe2

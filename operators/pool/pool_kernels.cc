@@ -1,0 +1,276 @@
+#include "operators/pool/pool_kernels.h"
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "caffe2/utils/narrow_float.h"
+#include "caffe2/utils/parallel.h"
+#include "caffe2/utils/simd.h"
+#include "operators/common/wide_rows.h"
+
+namespace caffe2 {
+namespace {
+
+constexpr int64_t kGrain = 1 << 14;  // taps of windows per thread
+
+// One row of an image and the windows along it. NCHW has the channels elsewhere: channels is 1.
+struct Row {
+  int64_t channels, input, output, kernel, stride, pad;
+
+  // Taps of output column `out` that lie inside: [TapBegin, TapEnd).
+  int64_t TapBegin(int64_t out) const { return std::max<int64_t>(0, pad - out * stride); }
+  int64_t TapEnd(int64_t out) const { return std::min(kernel, input + pad - out * stride); }
+  // Output columns whose tap `tap` lies inside: [ColumnBegin, ColumnEnd).
+  int64_t ColumnBegin(int64_t tap) const {
+    return tap >= pad ? 0 : (pad - tap + stride - 1) / stride;
+  }
+  int64_t ColumnEnd(int64_t tap) const {
+    const int64_t room = input - 1 + pad - tap;
+    return room < 0 ? 0 : std::min(output, room / stride + 1);
+  }
+};
+
+// Calls element(out, in) for every tap of every window of the row, as offsets of elements; in runs
+// along the channels if there are several, else along the columns, so that the loop vectorises.
+template <typename Element>
+CAFFE2_INLINE void ForEachTap(const Row& row, const Element& element) {
+  if (row.channels > 1) {
+    for (int64_t out = 0; out < row.output; ++out) {
+      const int64_t end = row.TapEnd(out);
+      for (int64_t tap = row.TapBegin(out); tap < end; ++tap) {
+        const int64_t to = out * row.channels;
+        const int64_t from = (out * row.stride - row.pad + tap) * row.channels;
+#pragma GCC ivdep
+        for (int64_t c = 0; c < row.channels; ++c) element(to + c, from + c);
+      }
+    }
+    return;
+  }
+  for (int64_t tap = 0; tap < row.kernel; ++tap) {
+    const int64_t begin = row.ColumnBegin(tap), end = row.ColumnEnd(tap);
+    const int64_t shift = tap - row.pad;
+    if (row.stride == 1) {
+#pragma GCC ivdep
+      for (int64_t out = begin; out < end; ++out) element(out, out + shift);
+    } else if (row.stride == 2) {
+#pragma GCC ivdep
+      for (int64_t out = begin; out < end; ++out) element(out, 2 * out + shift);
+    } else {
+      for (int64_t out = begin; out < end; ++out) element(out, out * row.stride + shift);
+    }
+  }
+}
+
+template <typename T>
+CAFFE2_INLINE void MaxTaps(const Row& row, const T* x, float* y) {
+  ForEachTap(row, [=](int64_t out, int64_t in) {
+    const float value = Widen(x[in]);
+    y[out] = (value > y[out]) | (value != value) ? value : y[out];  // a NaN wins
+  });
+}
+template <typename T>
+CAFFE2_INLINE void SumTaps(const Row& row, const T* x, float* y) {
+  ForEachTap(row, [=](int64_t out, int64_t in) { y[out] += Widen(x[in]); });
+}
+template <typename T>
+CAFFE2_INLINE void MaxGradientTaps(const Row& row, const T* x, const T* y, const T* dy, float* dx) {
+  ForEachTap(row, [=](int64_t out, int64_t in) {
+    const float g = Widen(dy[out]);  // read in any case, so that there is no branch
+    dx[in] += Widen(x[in]) == Widen(y[out]) ? g : 0.f;
+  });
+}
+// Plain functions, as clones cannot be templates.
+CAFFE2_SIMD_CLONES void Max(const Row& row, const float* x, float* y) { MaxTaps(row, x, y); }
+CAFFE2_SIMD_CLONES void Max(const Row& row, const bfloat16* x, float* y) { MaxTaps(row, x, y); }
+CAFFE2_SIMD_CLONES void AddTo(const Row& row, const float* x, float* y) { SumTaps(row, x, y); }
+CAFFE2_SIMD_CLONES void AddTo(const Row& row, const bfloat16* x, float* y) { SumTaps(row, x, y); }
+CAFFE2_SIMD_CLONES void MaxGradient(const Row& row, const float* x, const float* y, const float* dy,
+                                    float* dx) {
+  MaxGradientTaps(row, x, y, dy, dx);
+}
+CAFFE2_SIMD_CLONES void MaxGradient(const Row& row, const bfloat16* x, const bfloat16* y,
+                                    const bfloat16* dy, float* dx) {
+  MaxGradientTaps(row, x, y, dy, dx);
+}
+CAFFE2_SIMD_CLONES void Scatter(const Row& row, const float* dy, float* dx) {
+  ForEachTap(row, [=](int64_t out, int64_t in) { dx[in] += dy[out]; });
+}
+CAFFE2_SIMD_CLONES void Scale(int64_t n, float scale, const float* from, float* to) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) to[i] = scale * from[i];
+}
+CAFFE2_SIMD_CLONES void Scale(int64_t n, float scale, const bfloat16* from, float* to) {
+  for (int64_t i = 0; i < n; ++i) to[i] = scale * Widen(from[i]);
+}
+// The windows of one pooling, row by row.
+template <typename T>
+class Pooling {
+ public:
+  explicit Pooling(const PoolShape& shape)
+      : s_(shape),
+        row_{shape.channels_last ? shape.channels : 1,
+             shape.input[2],
+             shape.output[2],
+             shape.kernel[2],
+             shape.stride[2],
+             shape.pad[2]},
+        planes_(shape.batch * (shape.channels_last ? 1 : shape.channels)),
+        input_row_(row_.input * row_.channels),
+        output_row_(row_.output * row_.channels) {}
+
+  void Forward(PoolKind kind, const T* x, T* y) const {
+    const int64_t rows = planes_ * s_.output[0] * s_.output[1];
+    ParallelFor(rows, Grain(rows), [&](int64_t begin, int64_t end) {
+      std::vector<float> buffer(kInPlace ? 0 : output_row_);
+      for (int64_t r = begin; r < end; ++r) {
+        T* to = y + r * output_row_;
+        float* sum = Sum(to, &buffer);
+        ForwardRow(kind, x, r, sum);
+        if constexpr (!kInPlace) NarrowRow(output_row_, sum, to);
+      }
+    });
+  }
+
+  void Backward(PoolKind kind, const T* x, const T* y, const T* dy, T* dx) const {
+    const int64_t rows = planes_ * s_.input[0] * s_.input[1];
+    ParallelFor(rows, Grain(rows), [&](int64_t begin, int64_t end) {
+      std::vector<float> buffer(kInPlace ? 0 : input_row_), scaled(output_row_);
+      for (int64_t r = begin; r < end; ++r) {
+        T* to = dx + r * input_row_;
+        float* sum = Sum(to, &buffer);
+        std::fill_n(sum, input_row_, 0.f);
+        BackwardRow(kind, x, y, dy, r, scaled.data(), sum);
+        if constexpr (!kInPlace) NarrowRow(input_row_, sum, to);
+      }
+    });
+  }
+
+ private:
+  static constexpr bool kInPlace = std::is_same_v<T, float>;
+
+  static float* Sum(T* to, std::vector<float>* buffer) {
+    if constexpr (kInPlace) {
+      return to;
+    } else {
+      return buffer->data();
+    }
+  }
+  int64_t Grain(int64_t rows) const {
+    const int64_t taps = output_row_ * s_.kernel[0] * s_.kernel[1] * s_.kernel[2];
+    return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, taps));
+  }
+  // Part of the window at `out` along axis that lies inside the image: first and end input index.
+  int64_t Begin(int axis, int64_t out) const {
+    return std::max<int64_t>(0, out * s_.stride[axis] - s_.pad[axis]);
+  }
+  int64_t End(int axis, int64_t out) const {
+    return std::min(s_.input[axis], out * s_.stride[axis] - s_.pad[axis] + s_.kernel[axis]);
+  }
+  // Windows along axis that hold input index `in`: first and end output index.
+  int64_t FirstWindow(int axis, int64_t in) const {
+    const int64_t least = in + s_.pad[axis] - s_.kernel[axis] + 1;
+    return least <= 0 ? 0 : (least + s_.stride[axis] - 1) / s_.stride[axis];
+  }
+  int64_t EndWindow(int axis, int64_t in) const {
+    return std::min(s_.output[axis], (in + s_.pad[axis]) / s_.stride[axis] + 1);
+  }
+  float Weight(int64_t rows_inside, int64_t column) const {
+    const int64_t all = s_.kernel[0] * s_.kernel[1] * s_.kernel[2];
+    return 1.f / static_cast<float>(s_.count_include_pad
+                                        ? all
+                                        : rows_inside * (End(2, column) - Begin(2, column)));
+  }
+
+  // Row r of the output counts planes, then depth, then height.
+  void ForwardRow(PoolKind kind, const T* x, int64_t r, float* sum) const {
+    const int64_t h = r % s_.output[1], d = r / s_.output[1] % s_.output[0];
+    const int64_t plane = r / s_.output[1] / s_.output[0];
+    const bool max = kind == PoolKind::kMax;
+    std::fill_n(sum, output_row_, max ? -std::numeric_limits<float>::infinity() : 0.f);
+    for (int64_t id = Begin(0, d); id < End(0, d); ++id) {
+      for (int64_t ih = Begin(1, h); ih < End(1, h); ++ih) {
+        const T* from = x + ((plane * s_.input[0] + id) * s_.input[1] + ih) * input_row_;
+        max ? Max(row_, from, sum) : AddTo(row_, from, sum);
+      }
+    }
+    if (max) return;
+    const int64_t inside = (End(0, d) - Begin(0, d)) * (End(1, h) - Begin(1, h));
+    for (int64_t out = 0; out < row_.output; ++out) {
+      float* at = sum + out * row_.channels;
+      Scale(row_.channels, Weight(inside, out), at, at);
+    }
+  }
+
+  // Gathers: every input row takes what the windows over it give, so that no two threads write to
+  // one place.
+  void BackwardRow(PoolKind kind, const T* x, const T* y, const T* dy, int64_t r, float* scaled,
+                   float* sum) const {
+    const int64_t ih = r % s_.input[1], id = r / s_.input[1] % s_.input[0];
+    const int64_t plane = r / s_.input[1] / s_.input[0];
+    for (int64_t d = FirstWindow(0, id); d < EndWindow(0, id); ++d) {
+      for (int64_t h = FirstWindow(1, ih); h < EndWindow(1, ih); ++h) {
+        const int64_t from = ((plane * s_.output[0] + d) * s_.output[1] + h) * output_row_;
+        if (kind == PoolKind::kMax) {
+          MaxGradient(row_, x + r * input_row_, y + from, dy + from, sum);
+          continue;
+        }
+        const int64_t inside = (End(0, d) - Begin(0, d)) * (End(1, h) - Begin(1, h));
+        for (int64_t out = 0; out < row_.output; ++out) {
+          const int64_t at = out * row_.channels;
+          Scale(row_.channels, Weight(inside, out), dy + from + at, scaled + at);
+        }
+        Scatter(row_, scaled, sum);
+      }
+    }
+  }
+
+  const PoolShape& s_;
+  const Row row_;
+  const int64_t planes_, input_row_, output_row_;
+};
+
+}  // namespace
+
+PoolShape PoolShape::Make(const ImageShape& x, const Window& window, bool channels_last,
+                          bool count_include_pad) {
+  PoolShape shape;
+  shape.batch = x.batch;
+  shape.channels = x.channels;
+  shape.channels_last = channels_last;
+  shape.count_include_pad = count_include_pad;
+  shape.input.fill(1);
+  shape.output.fill(1);
+  shape.kernel.fill(1);
+  shape.stride.fill(1);
+  const size_t rank = x.spatial.size();
+  for (size_t i = 0; i < rank; ++i) {
+    const size_t axis = 3 - rank + i;
+    shape.input[axis] = x.spatial[i];
+    shape.output[axis] = window.output[i];
+    shape.kernel[axis] = window.kernel[i];
+    shape.stride[axis] = window.stride[i];
+    shape.pad[axis] = window.pad_begin[i];
+  }
+  return shape;
+}
+
+template <typename T>
+void Pool(PoolKind kind, const PoolShape& shape, const T* x, T* y) {
+  Pooling<T>(shape).Forward(kind, x, y);
+}
+template <typename T>
+void PoolGradient(PoolKind kind, const PoolShape& shape, const T* x, const T* y, const T* dy,
+                  T* dx) {
+  Pooling<T>(shape).Backward(kind, x, y, dy, dx);
+}
+
+template void Pool(PoolKind, const PoolShape&, const float*, float*);
+template void Pool(PoolKind, const PoolShape&, const bfloat16*, bfloat16*);
+template void PoolGradient(PoolKind, const PoolShape&, const float*, const float*, const float*,
+                           float*);
+template void PoolGradient(PoolKind, const PoolShape&, const bfloat16*, const bfloat16*,
+                           const bfloat16*, bfloat16*);
+
+}  // namespace caffe2

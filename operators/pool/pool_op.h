@@ -1,0 +1,98 @@
+// MaxPool and AveragePool: what their forward and gradient operators share on all devices.
+#pragma once
+
+#include "operators/activation/activation_types.h"
+#include "operators/conv/conv_pool_shape.h"
+#include "operators/pool/pool_kernels.h"
+
+namespace caffe2 {
+
+// The window of a pooling on an image of these dimensions.
+inline Window ResolvePool(const WindowArguments& arguments, const ImageShape& x) {
+  CAFFE_ENFORCE(!x.spatial.empty(), "pooling needs an image with spatial axes");
+  const Window window = arguments.Resolve(x.spatial);
+  for (size_t i = 0; i < window.kernel.size(); ++i) {
+    CAFFE_ENFORCE(window.pad_begin[i] < window.kernel[i], "the pad of axis ", i, " is ",
+                  window.pad_begin[i], ", which is not below the kernel ", window.kernel[i]);
+    CAFFE_ENFORCE_EQ(window.dilation[i], 1, "pooling has no dilation");
+  }
+  return window;
+}
+
+// Shape inference of a pooling.
+inline std::vector<TensorShape> InferPool(const OperatorDef& def,
+                                          const std::vector<TensorShape>& inputs) {
+  if (inputs[0].unknown_shape()) return {UnknownTensorShape()};
+  const WindowArguments arguments{ArgumentHelper(def)};
+  const ImageShape x = ImageShape::FromDims(GetDimsVector(inputs[0]), arguments.order());
+  const Window window = ResolvePool(arguments, x);
+  const ImageShape y{x.batch, x.channels, window.output};
+  return {CreateTensorShape(y.ToDims(arguments.order()), inputs[0].data_type())};
+}
+
+template <class Context>
+class PoolOpBase : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  PoolOpBase(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        arguments_(ArgumentHelper(def)),
+        count_include_pad_(this->template GetSingleArgument<bool>("count_include_pad", false)) {}
+
+ protected:
+  void Prepare(const Tensor& x) {
+    if (x.sizes() == x_dims_) return;
+    const ImageShape image = ImageShape::FromDims(x.sizes(), arguments_.order());
+    const Window window = ResolvePool(arguments_, image);
+    shape_ = PoolShape::Make(image, window, arguments_.channels_last(), count_include_pad_);
+    y_dims_ = ImageShape{image.batch, image.channels, window.output}.ToDims(arguments_.order());
+    x_dims_ = x.sizes();
+  }
+
+  const WindowArguments arguments_;
+  const bool count_include_pad_;
+  PoolShape shape_;
+  std::vector<int64_t> x_dims_, y_dims_;
+};
+
+// Pool and PoolGradient of the context's device, with the context as last parameter, are found by
+// their argument.
+template <class Context, PoolKind kKind>
+class PoolOp final : public PoolOpBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using PoolOpBase<Context>::PoolOpBase;
+  bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(0).dtype()); }
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor& x = Input(0);
+    this->Prepare(x);
+    Tensor* y = Output(0);
+    y->Resize(this->y_dims_);
+    Pool(kKind, this->shape_, x.data<T>(), y->template mutable_data<T>(), &context_);
+    return true;
+  }
+};
+
+template <class Context, PoolKind kKind>
+class PoolGradientOp final : public PoolOpBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using PoolOpBase<Context>::PoolOpBase;
+  bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(0).dtype()); }
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor &x = Input(0), &y = Input(1), &dy = Input(2);
+    this->Prepare(x);
+    CAFFE_ENFORCE(y.sizes() == this->y_dims_ && dy.sizes() == this->y_dims_,
+                  "Y and dY have shapes ", ShapeString(y.sizes()), " and ", ShapeString(dy.sizes()),
+                  ", expected ", ShapeString(this->y_dims_));
+    Tensor* dx = Output(0);
+    dx->ResizeLike(x);
+    PoolGradient(kKind, this->shape_, x.data<T>(), y.data<T>(), dy.data<T>(),
+                 dx->template mutable_data<T>(), &context_);
+    return true;
+  }
+};
+
+}  // namespace caffe2

@@ -1,0 +1,371 @@
+// Int8Conv, Int8ConvTranspose and Int8FC: sums of products of bytes, exact in 32 bits, which are
+// rounded once to the levels of the result. Products of matrices are oneDNN's.
+#include <cstring>
+
+#include "caffe2/utils/onednn_int8_matmul.h"
+#include "caffe2/utils/parallel.h"
+#include "caffe2/utils/simd.h"
+#include "operators/common/element_type.h"
+#include "operators/conv/conv_op.h"
+#include "operators/conv/conv_transpose_op.h"
+#include "operators/quantized/int8_op.h"
+
+namespace caffe2::int8 {
+namespace {
+
+constexpr int64_t kBlockBytes = 1 << 20;  // of what a product reads at a time
+
+// What the operators have in common: X, the filter W, the bias in input 2 (optional), Y.
+class Int8ProductOp : public Int8Operator {
+ public:
+  Int8ProductOp(const OperatorDef& def, Workspace* ws)
+      : Int8Operator(def, ws), result_(Quantization::Read(*this)) {}
+
+ protected:
+  struct Operands {
+    const Int8TensorCPU *X, *W;
+    uint8_t x_zero, w_zero;
+    double unit;          // what a sum of 1 stands for
+    const int32_t* bias;  // null if there is none
+  };
+  // `channels`: how many the result has.
+  Operands Read(int64_t channels) const {
+    Operands in{&Levels(0), &Levels(1), 0, 0, 0, nullptr};
+    const Quantization x = Quantization::Of(*in.X), w = Quantization::Of(*in.W);
+    in.x_zero = x.zero_point;
+    in.w_zero = w.zero_point;
+    in.unit = static_cast<double>(x.scale) * w.scale;
+    if (InputSize() > 2) {
+      const Tensor& bias = Input<Int8TensorCPU>(2).t;
+      CAFFE_ENFORCE_EQ(bias.numel(), channels, "values of bias and channels of Y");
+      in.bias = bias.data<int32_t>();
+    }
+    return in;
+  }
+  const Quantization& result() const { return result_; }
+
+  std::vector<int32_t> sums_;  // kept from run to run
+
+ private:
+  const Quantization result_;
+};
+
+// A plain function, as clones cannot be templates.
+CAFFE2_SIMD_CLONES void AddProducts(int64_t n, const uint8_t* x, int32_t x_zero, const int32_t* w,
+                                    int32_t* sum) {
+#pragma GCC ivdep
+  for (int64_t c = 0; c < n; ++c) sum[c] += (x[c] - x_zero) * w[c];
+}
+
+void CheckImages(const std::vector<int64_t>& dims) {
+  CAFFE_ENFORCE_EQ(dims.size(), size_t{4}, "axes of the images ", ShapeString(dims));
+}
+
+// A convolution of images N x H x W x C.
+template <Activation activation>
+class Int8ConvOp final : public Int8ProductOp {
+ public:
+  Int8ConvOp(const OperatorDef& def, Workspace* ws)
+      : Int8ProductOp(def, ws), arguments_(ArgumentHelper(def)) {
+    CheckChannelsLast(*this);
+  }
+  bool RunOnDevice() override {
+    const Tensor &X = Levels(0).t, &W = Levels(1).t;
+    CheckImages(X.sizes());
+    shape_ = ConvShape::Make(arguments_, X.sizes(), W.sizes());
+    const Operands in = Read(shape_.y.channels);
+    const Requantizer requantize(in.unit, result(), activation);
+    Tensor* Y = SetResult(result());
+    Y->Resize(shape_.y.ToDims(StorageOrder::kNHWC));
+    auto* y = Y->mutable_data<uint8_t>();
+    const int64_t channels = shape_.y.channels;
+    const bool depthwise = shape_.group == channels && shape_.group == shape_.x.channels;
+    const std::vector<Int8Factor> factors = depthwise ? std::vector<Int8Factor>() : Factors(in);
+    const std::vector<int32_t> taps = depthwise ? DepthwiseTaps(in) : std::vector<int32_t>();
+    const int64_t pixels = shape_.y.batch * shape_.y.SpatialSize();
+    const int64_t block = std::clamp<int64_t>(kBlockBytes / std::max<int64_t>(Columns(), channels),
+                                              1, std::max<int64_t>(pixels, 1));
+    for (int64_t begin = 0; begin < pixels; begin += block) {
+      const int64_t n = std::min(block, pixels - begin);
+      sums_.resize(n * channels);
+      if (depthwise) {
+        SumDepthwise(in, taps, begin, n);
+      } else {
+        Multiply(in, factors, begin, n);
+      }
+      requantize.Run(n * channels, sums_.data(), y + begin * channels);
+    }
+    return true;
+  }
+
+ private:
+  // Bytes that a filter of one group takes from X.
+  int64_t Columns() const { return CheckedNumel(shape_.filter) / shape_.filter[0]; }
+
+  std::vector<Int8Factor> Factors(const Operands& in) const {
+    const int64_t filters = shape_.y.channels / shape_.group, columns = Columns();
+    std::vector<Int8Factor> factors;
+    for (int64_t g = 0; g < shape_.group; ++g) {
+      factors.emplace_back(true, filters, columns, in.W->t.data<uint8_t>() + g * filters * columns,
+                           in.w_zero);
+    }
+    return factors;
+  }
+
+  // Whether a pixel of Y depends on the same pixel of X alone.
+  bool IsPointwise() const {
+    const auto all = [](const std::vector<int64_t>& values, int64_t wanted) {
+      return std::all_of(values.begin(), values.end(), [=](int64_t v) { return v == wanted; });
+    };
+    const Window& w = shape_.window;
+    return all(w.kernel, 1) && all(w.stride, 1) && all(w.pad_begin, 0) && all(w.pad_end, 0);
+  }
+
+  // Where tap (row, column) of the window at pixel `pixel` of Y lies in X; null if outside.
+  const uint8_t* Tap(const uint8_t* x, int64_t pixel, int64_t row, int64_t column) const {
+    const Window& w = shape_.window;
+    const int64_t width = w.output[1], area = w.output[0] * width;
+    const int64_t h =
+        pixel / width % w.output[0] * w.stride[0] - w.pad_begin[0] + row * w.dilation[0];
+    const int64_t v = pixel % width * w.stride[1] - w.pad_begin[1] + column * w.dilation[1];
+    if (h < 0 || h >= shape_.x.spatial[0] || v < 0 || v >= shape_.x.spatial[1]) return nullptr;
+    const int64_t at = (pixel / area * shape_.x.spatial[0] + h) * shape_.x.spatial[1] + v;
+    return x + at * shape_.x.channels;
+  }
+
+  // The sums of pixels [begin, begin + n) of Y.
+  void Multiply(const Operands& in, const std::vector<Int8Factor>& factors, int64_t begin,
+                int64_t n) {
+    const auto* x = in.X->t.data<uint8_t>();
+    const int64_t filters = shape_.y.channels / shape_.group, columns = Columns();
+    const int64_t channels = shape_.x.channels / shape_.group;
+    const bool pointwise = IsPointwise();
+    for (int64_t g = 0; g < shape_.group; ++g) {
+      const uint8_t* rows = x + begin * shape_.x.channels + g * channels;
+      if (!pointwise) {
+        columns_.resize(n * columns);
+        GatherColumns(x + g * channels, in.x_zero, begin, n);
+        rows = columns_.data();
+      }
+      factors[g].Multiply(n, rows, pointwise ? shape_.x.channels : columns, in.x_zero,
+                          in.bias == nullptr ? nullptr : in.bias + g * filters,
+                          sums_.data() + g * filters, shape_.y.channels);
+    }
+  }
+
+  // The bytes of one group under the windows at pixels [begin, begin + n); pads stand for 0.
+  void GatherColumns(const uint8_t* x, uint8_t x_zero, int64_t begin, int64_t n) {
+    const std::vector<int64_t>& kernel = shape_.window.kernel;
+    const int64_t channels = shape_.x.channels / shape_.group, columns = Columns();
+    ParallelFor(n, std::max<int64_t>(1, kElementwiseGrain / columns),
+                [&](int64_t first, int64_t end) {
+                  uint8_t* to = columns_.data() + first * columns;
+                  for (int64_t i = first; i < end; ++i) {
+                    for (int64_t k = 0; k < kernel[0] * kernel[1]; ++k, to += channels) {
+                      const uint8_t* from = Tap(x, begin + i, k / kernel[1], k % kernel[1]);
+                      if (from == nullptr) {
+                        std::memset(to, x_zero, channels);
+                      } else {
+                        std::memcpy(to, from, channels);
+                      }
+                    }
+                  }
+                });
+  }
+
+  // The filter of one channel a group, with the channels last and its zero point taken off.
+  std::vector<int32_t> DepthwiseTaps(const Operands& in) const {
+    const int64_t channels = shape_.x.channels, taps = Columns();
+    const auto* w = in.W->t.data<uint8_t>();
+    std::vector<int32_t> result(taps * channels);
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t k = 0; k < taps; ++k) result[k * channels + c] = w[c * taps + k] - in.w_zero;
+    }
+    return result;
+  }
+
+  void SumDepthwise(const Operands& in, const std::vector<int32_t>& filter, int64_t begin,
+                    int64_t n) {
+    const auto* x = in.X->t.data<uint8_t>();
+    const std::vector<int64_t>& kernel = shape_.window.kernel;
+    const int64_t channels = shape_.x.channels, taps = kernel[0] * kernel[1];
+    ParallelFor(n, std::max<int64_t>(1, kElementwiseGrain / (taps * channels)),
+                [&](int64_t first, int64_t end) {
+                  for (int64_t i = first; i < end; ++i) {
+                    int32_t* sum = sums_.data() + i * channels;
+                    if (in.bias == nullptr) {
+                      std::fill_n(sum, channels, 0);
+                    } else {
+                      std::copy_n(in.bias, channels, sum);
+                    }
+                    for (int64_t k = 0; k < taps; ++k) {
+                      const uint8_t* from = Tap(x, begin + i, k / kernel[1], k % kernel[1]);
+                      if (from == nullptr) continue;
+                      AddProducts(channels, from, in.x_zero, filter.data() + k * channels, sum);
+                    }
+                  }
+                });
+  }
+
+  const WindowArguments arguments_;
+  ConvShape shape_;
+  std::vector<uint8_t> columns_;
+};
+
+// Every pixel of X, times the filter C x kernel x M, is added to a window of Y.
+class Int8ConvTransposeOp final : public Int8ProductOp {
+ public:
+  Int8ConvTransposeOp(const OperatorDef& def, Workspace* ws)
+      : Int8ProductOp(def, ws), arguments_(ArgumentHelper(def)) {
+    CheckChannelsLast(*this);
+    CAFFE_ENFORCE_EQ(arguments_.group(), 1, "Int8ConvTranspose knows no groups");
+  }
+  bool RunOnDevice() override {
+    const Tensor &X = Levels(0).t, &W = Levels(1).t;
+    CheckImages(X.sizes());
+    const ConvShape shape = MakeTransposedConvShape(arguments_, X.sizes(), W.sizes());
+    const Operands in = Read(shape.x.channels);
+    const Requantizer requantize(in.unit, result(), Activation::kNone);
+    Tensor* Y = SetResult(result());
+    Y->Resize(shape.x.ToDims(StorageOrder::kNHWC));
+    auto* y = Y->mutable_data<uint8_t>();
+    const int64_t columns = W.size_from_dim(1), x_pixels = shape.y.SpatialSize();
+    const int64_t y_size = shape.x.SpatialSize() * shape.x.channels;
+    const Int8Factor factor(false, columns, W.size(0), W.data<uint8_t>(), in.w_zero);
+    const int64_t images = shape.y.batch;
+    const int64_t block =
+        std::clamp<int64_t>(kBlockBytes / (x_pixels * columns), 1, std::max<int64_t>(images, 1));
+    for (int64_t begin = 0; begin < images; begin += block) {
+      const int64_t n = std::min(block, images - begin);
+      products_.resize(n * x_pixels * columns);
+      sums_.resize(n * y_size);
+      factor.Multiply(n * x_pixels, X.data<uint8_t>() + begin * x_pixels * W.size(0), W.size(0),
+                      in.x_zero, nullptr, products_.data(), columns);
+      ParallelFor(n, 1, [&](int64_t first, int64_t end) {
+        for (int64_t i = first; i < end; ++i) {
+          AddWindows(shape, in.bias, products_.data() + i * x_pixels * columns,
+                     sums_.data() + i * y_size);
+        }
+      });
+      requantize.Run(n * y_size, sums_.data(), y + begin * y_size);
+    }
+    return true;
+  }
+
+ private:
+  // The sums of one image: the bias, and the products of each pixel of X (kernel x M) in place.
+  static void AddWindows(const ConvShape& shape, const int32_t* bias, const int32_t* products,
+                         int32_t* sums) {
+    const Window& w = shape.window;
+    const int64_t channels = shape.x.channels;
+    for (int64_t i = 0; i < shape.x.SpatialSize(); ++i) {
+      for (int64_t c = 0; c < channels; ++c) {
+        sums[i * channels + c] = bias == nullptr ? 0 : bias[c];
+      }
+    }
+    for (int64_t pixel = 0; pixel < shape.y.SpatialSize(); ++pixel) {
+      const int64_t top = pixel / shape.y.spatial[1] * w.stride[0] - w.pad_begin[0];
+      const int64_t left = pixel % shape.y.spatial[1] * w.stride[1] - w.pad_begin[1];
+      for (int64_t k = 0; k < w.kernel[0] * w.kernel[1]; ++k, products += channels) {
+        const int64_t row = top + k / w.kernel[1], column = left + k % w.kernel[1];
+        if (row < 0 || row >= w.output[0] || column < 0 || column >= w.output[1]) continue;
+        int32_t* sum = sums + (row * w.output[1] + column) * channels;
+        for (int64_t c = 0; c < channels; ++c) sum[c] += products[c];
+      }
+    }
+  }
+
+  const WindowArguments arguments_;
+  std::vector<int32_t> products_;
+};
+
+// Y = X W^T + bias.
+class Int8FCOp final : public Int8ProductOp {
+ public:
+  using Int8ProductOp::Int8ProductOp;
+  bool RunOnDevice() override {
+    const Tensor &X = Levels(0).t, &W = Levels(1).t;
+    CAFFE_ENFORCE(
+        X.dim() >= 1 && W.dim() >= 1 && X.size_from_dim(1) == W.size_from_dim(1) && W.numel() > 0,
+        "X ", ShapeString(X.sizes()), " and W ", ShapeString(W.sizes()), " do not go together");
+    const int64_t m = X.size(0), n = W.size(0), k = W.size_from_dim(1);
+    const Operands in = Read(n);
+    const auto* x = X.data<uint8_t>();
+    const Requantizer requantize(in.unit, result(), Activation::kNone);
+    sums_.resize(m * n);
+    if (m > 0) {
+      Int8Factor(true, n, k, W.data<uint8_t>(), in.w_zero)
+          .Multiply(m, x, k, in.x_zero, in.bias, sums_.data(), n);
+    }
+    Tensor* Y = SetResult(result());
+    Y->Resize(m, n);
+    requantize.Run(m * n, sums_.data(), Y->mutable_data<uint8_t>());
+    return true;
+  }
+};
+
+std::vector<TensorShape> InferConvTranspose(const OperatorDef& def,
+                                            const std::vector<TensorShape>& in) {
+  const ConvShape shape = MakeTransposedConvShape(WindowArguments(ArgumentHelper(def)),
+                                                  GetDimsVector(in[0]), GetDimsVector(in[1]));
+  return {CreateTensorShape(shape.x.ToDims(StorageOrder::kNHWC), TensorProto::UINT8)};
+}
+std::vector<TensorShape> InferFC(const OperatorDef&, const std::vector<TensorShape>& in) {
+  CAFFE_ENFORCE(in[0].dims_size() >= 1 && in[1].dims_size() >= 1, "X and W must have rows");
+  return {CreateTensorShape({in[0].dims(0), in[1].dims(0)}, TensorProto::UINT8)};
+}
+
+void Describe(OpSchema& schema) {
+  schema.NumInputs(2, 3)
+      .NumOutputs(1)
+      .FillUsing(DescribeResult)
+      .Input(2, "bias",
+             "Optional: quantized tensor of M int32, whose scale is that of X times that of the "
+             "filter.");
+}
+void DescribeImages(OpSchema& schema) {
+  schema.FillUsing(Describe)
+      .FillUsing(DescribeWindow)
+      .Input(0, "X", "Quantized images N x H x W x C.")
+      .Output(0, "Y", "Quantized images N x H' x W' x M.");
+}
+void DescribeConv(OpSchema& schema) {
+  schema.FillUsing(DescribeImages)
+      .Arg("group", "Number of groups that channels and filters fall into, default 1.")
+      .TensorInferenceFunction(InferConv)
+      .CostInferenceFunction(CostOfConv)
+      .Input(1, "filter", "Quantized, M x kH x kW x C / group.");
+}
+
+REGISTER_CPU_OPERATOR(Int8Conv, Int8ConvOp<Activation::kNone>);
+REGISTER_CPU_OPERATOR(Int8ConvRelu, Int8ConvOp<Activation::kRelu>);
+REGISTER_CPU_OPERATOR(Int8ConvTranspose, Int8ConvTransposeOp);
+REGISTER_CPU_OPERATOR(Int8FC, Int8FCOp);
+
+OPERATOR_SCHEMA(Int8Conv)
+    .FillUsing(DescribeConv)
+    .SetDoc("Conv of quantized images: sums in 32 bits, rounded once.");
+OPERATOR_SCHEMA(Int8ConvRelu)
+    .FillUsing(DescribeConv)
+    .SetDoc("Conv of quantized images, rectified: sums in 32 bits, rounded once.");
+OPERATOR_SCHEMA(Int8ConvTranspose)
+    .FillUsing(DescribeImages)
+    .Arg("adj", "Rows and columns added at the end of Y, as in ConvTranspose.")
+    .TensorInferenceFunction(InferConvTranspose)
+    .SetDoc("ConvTranspose of quantized images: sums in 32 bits, rounded once.")
+    .Input(1, "filter", "Quantized, C x kH x kW x M.");
+OPERATOR_SCHEMA(Int8FC)
+    .FillUsing(Describe)
+    .Arg("order", "Not read: all axes of X but the first are one.")
+    .TensorInferenceFunction(InferFC)
+    .SetDoc("FC of quantized matrices, Y = X W^T + bias: sums in 32 bits, rounded once.")
+    .Input(0, "X", "Quantized; all axes but the first are columns.")
+    .Input(1, "W", "Quantized, N x columns.")
+    .Output(0, "Y", "Quantized, rows of X x N.");
+SHOULD_NOT_DO_GRADIENT(Int8Conv);
+SHOULD_NOT_DO_GRADIENT(Int8ConvRelu);
+SHOULD_NOT_DO_GRADIENT(Int8ConvTranspose);
+SHOULD_NOT_DO_GRADIENT(Int8FC);
+
+}  // namespace
+}  // namespace caffe2::int8

@@ -1,0 +1,132 @@
+#include "operators/quantized/quantized_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace caffe2 {
+namespace {
+
+using Bounds = std::pair<float, float>;
+
+Bounds BoundsOf(int64_t n, const float* x) {
+  if (n == 0) return {0.f, 0.f};
+  const auto [least, most] = std::minmax_element(x, x + n);
+  CAFFE_ENFORCE(std::isfinite(*most - *least), "a row from ", *least, " to ", *most,
+                " cannot be quantized");
+  return {*least, *most};
+}
+
+float RoundToHalf(float value) {
+  const float rounded = ToFloat(ToFloat16(value));
+  CAFFE_ENFORCE(std::isfinite(rounded), value, " is too large for the float16 of a quantized row");
+  return rounded;
+}
+
+RowFactors HalfFactors(const Bounds& bounds, int most) {
+  RowFactors factors;
+  factors.bias = RoundToHalf(bounds.first);
+  factors.scale = RoundToHalf((bounds.second - factors.bias) / static_cast<float>(most));
+  // Nothing can be divided by a scale that vanishes.
+  if (factors.scale == 0 || std::isinf(1 / factors.scale)) factors.scale = 1;
+  return factors;
+}
+
+float LevelOf(float x, const RowFactors& factors, float inverse_scale, float most) {
+  return std::clamp(std::nearbyint((x - factors.bias) * inverse_scale), 0.f, most);
+}
+
+void ToLevels(int64_t n, const float* x, const RowFactors& factors, float inverse, int most,
+              uint8_t* levels) {
+  for (int64_t i = 0; i < n; ++i) {
+    levels[i] = static_cast<uint8_t>(LevelOf(x[i], factors, inverse, static_cast<float>(most)));
+  }
+}
+
+// The root of the sum of squared errors. They are summed in the order of Caffe2's vector unit,
+// eight sums side by side and what is left behind them: another one would take other turns in the
+// search.
+float ErrorWithin(int64_t n, const float* x, const Bounds& bounds, int most) {
+  const RowFactors factors = HalfFactors(bounds, most);
+  const float inverse = 1 / factors.scale;
+  const auto square = [&](float value) {
+    const float level = LevelOf(value, factors, inverse, static_cast<float>(most));
+    const float error = value - (level * factors.scale + factors.bias);
+    return error * error;
+  };
+  constexpr int64_t kLanes = 8;
+  const int64_t whole = n / kLanes * kLanes;
+  std::array<float, kLanes> lanes{};
+  for (int64_t i = 0; i < whole; ++i) lanes[i % kLanes] += square(x[i]);
+  float sum = 0;
+  for (const float lane : lanes) sum += lane;
+  for (int64_t i = whole; i < n; ++i) sum += square(x[i]);
+  return std::sqrt(sum);
+}
+
+// Takes one of kSteps steps of the range off either end, whichever leaves the smaller error, as
+// long as the bounds keep most of the range. The best is a place where both ends would make it
+// worse.
+Bounds SearchBounds(int64_t n, const float* x, int most) {
+  constexpr int kSteps = 200;
+  constexpr float kMostTaken = 0.16f;
+  Bounds best = BoundsOf(n, x), now = best;
+  const float step = (best.second - best.first) / kSteps;
+  const float kept = step * std::floor(kSteps * (1 - kMostTaken));
+  float error = ErrorWithin(n, x, now, most), best_error = error;
+  while (now.first + kept < now.second) {
+    const Bounds higher{now.first + step, now.second}, lower{now.first, now.second - step};
+    const float higher_error = ErrorWithin(n, x, higher, most);
+    const float lower_error = ErrorWithin(n, x, lower, most);
+    if (error < higher_error && error < lower_error && error < best_error) {
+      best = now;
+      best_error = error;
+    }
+    now = higher_error < lower_error ? higher : lower;
+    error = std::min(higher_error, lower_error);
+  }
+  return best;
+}
+
+}  // namespace
+
+RowFactors QuantizeRow(int64_t n, const float* x, int most, bool half_factors, uint8_t* levels) {
+  const Bounds bounds = BoundsOf(n, x);
+  if (half_factors) {
+    const RowFactors factors = HalfFactors(bounds, most);
+    ToLevels(n, x, factors, 1 / factors.scale, most, levels);
+    return factors;
+  }
+  const auto highest = static_cast<float>(most);
+  const float range = bounds.second - bounds.first;
+  const RowFactors factors{range / highest, bounds.first};
+  // As in Caffe2, to the bit: the addend tells ties, and keeps equal elements from a division by 0.
+  ToLevels(n, x, factors, highest / (range + 1e-8f), most, levels);
+  return factors;
+}
+
+RowFactors QuantizeRowGreedily(int64_t n, const float* x, int most, uint8_t* levels) {
+  const RowFactors factors = HalfFactors(SearchBounds(n, x, most), most);
+  ToLevels(n, x, factors, 1 / factors.scale, most, levels);
+  return factors;
+}
+
+void PackRow(const RowFormat& format, int64_t n, const uint8_t* levels, const RowFactors& factors,
+             uint8_t* row) {
+  const int per_byte = format.per_byte();
+  const int64_t bytes = format.stride(n) - format.factor_bytes();
+  std::fill_n(row, bytes, uint8_t{0});
+  for (int64_t j = 0; j < n; ++j) {
+    row[j / per_byte] |= static_cast<uint8_t>(levels[j] << (j % per_byte * format.bits));
+  }
+  if (format.half_factors) {
+    const float16 both[] = {ToFloat16(factors.scale), ToFloat16(factors.bias)};
+    std::memcpy(row + bytes, both, sizeof both);
+  } else if (format.fused) {
+    const float both[] = {factors.scale, factors.bias};
+    std::memcpy(row + bytes, both, sizeof both);
+  }
+}
+
+}  // namespace caffe2

@@ -1,0 +1,130 @@
+// Matrices whose rows are quantized one by one: x = scale * level + bias.
+//
+// In the fused form a row of bytes is its levels, then its scale and its bias; otherwise scale and
+// bias are a tensor of their own, float N x 2. Levels of less than 8 bits share bytes, the first in
+// the lowest bits.
+#pragma once
+
+#include <cstring>
+#include <vector>
+
+#include "caffe2/core/operator.h"
+#include "operators/common/element_type.h"
+
+namespace caffe2 {
+
+struct RowFormat {
+  int bits = 8;               // of a level: 8, 4 or 2
+  bool fused = true;          //
+  bool half_factors = false;  // a fused scale and bias are float16, not float
+
+  constexpr int per_byte() const { return 8 / bits; }
+  constexpr int most() const { return (1 << bits) - 1; }  // the highest level
+  // Bytes behind the levels of a row.
+  constexpr int64_t factor_bytes() const {
+    return !fused ? 0 : 2 * static_cast<int64_t>(half_factors ? sizeof(float16) : sizeof(float));
+  }
+  // Bytes of a row of `width` levels, and the other way round.
+  int64_t stride(int64_t width) const {
+    return (width + per_byte() - 1) / per_byte() + factor_bytes();
+  }
+  int64_t width(int64_t stride) const {
+    CAFFE_ENFORCE_GE(stride, factor_bytes(), "bytes of a fused row");
+    return (stride - factor_bytes()) * per_byte();
+  }
+};
+
+inline constexpr RowFormat kPlain8Bit{8, false, false};
+inline constexpr RowFormat kFused8Bit{8, true, false};
+inline constexpr RowFormat kFused8BitHalf{8, true, true};
+inline constexpr RowFormat kFused4Bit{4, true, true};
+inline constexpr RowFormat kFused2Bit{2, true, true};
+
+struct RowFactors {
+  float scale = 0, bias = 0;
+};
+
+// The quantized matrix in input `data` of an operator; scales and biases are in input `scale_bias`
+// unless they are fused. With `any_shape` the rows are those along the last axis of any tensor.
+template <RowFormat kFormat>
+class QuantizedMatrix {
+ public:
+  // Throws, with the shapes, for inputs that do not go together.
+  QuantizedMatrix(const OperatorBase& op, int data, int scale_bias, bool any_shape = false) {
+    const Tensor& matrix = op.Input<Tensor>(data);
+    CAFFE_ENFORCE(matrix.dim() == 2 || (any_shape && matrix.dim() > 0), "quantized data ",
+                  ShapeString(matrix.sizes()), " must be a matrix");
+    rows_ = matrix.size_to_dim(matrix.dim() - 1);
+    stride_ = matrix.size(matrix.dim() - 1);
+    width_ = kFormat.width(stride_);
+    values_ = matrix.data<uint8_t>();
+    if (kFormat.fused) return;
+    const Tensor& factors = op.Input<Tensor>(scale_bias);
+    CAFFE_ENFORCE(factors.dim() == 2 && factors.size(0) == rows_ && factors.size(1) == 2,
+                  "scale_bias ", ShapeString(factors.sizes()), " for data ",
+                  ShapeString(matrix.sizes()), " must be N x 2");
+    scale_bias_ = factors.data<float>();
+  }
+
+  int64_t rows() const { return rows_; }
+  int64_t width() const { return width_; }
+  // y += weight * row i
+  void AddRow(int64_t i, float weight, float* y) const {
+    const RowFactors factors = Factors(i);
+    const float scale = weight * factors.scale, bias = weight * factors.bias;
+    const uint8_t* levels = values_ + i * stride_;
+    for (int64_t j = 0; j < width_; ++j) {
+      const int level = levels[j / kFormat.per_byte()] >> (j % kFormat.per_byte() * kFormat.bits) &
+                        kFormat.most();
+      y[j] += scale * static_cast<float>(level) + bias;
+    }
+  }
+
+ private:
+  RowFactors Factors(int64_t i) const {
+    if (scale_bias_ != nullptr) return {scale_bias_[2 * i], scale_bias_[2 * i + 1]};
+    const uint8_t* at = values_ + (i + 1) * stride_ - kFormat.factor_bytes();
+    if constexpr (kFormat.half_factors) {
+      float16 factors[2];
+      std::memcpy(factors, at, sizeof factors);  // not aligned
+      return {ToFloat(factors[0]), ToFloat(factors[1])};
+    } else {
+      float factors[2];
+      std::memcpy(factors, at, sizeof factors);
+      return {factors[0], factors[1]};
+    }
+  }
+
+  int64_t rows_ = 0, width_ = 0, stride_ = 0;
+  const uint8_t* values_ = nullptr;
+  const float* scale_bias_ = nullptr;
+};
+
+// The levels of one row in [0, most], one a byte, and its scale and bias. Throws for a row with
+// elements that are not finite.
+//
+// From the least to the largest element. With `half_factors` scale and bias are float16 and levels
+// are those nearest to x with them; a row of equal elements has scale 1 then, otherwise 0.
+RowFactors QuantizeRow(int64_t n, const float* x, int most, bool half_factors, uint8_t* levels);
+// From and to the bounds, of a search that narrows them step by step, with the least sum of squared
+// errors; scale and bias are float16. Caffe2's engine GREEDY.
+RowFactors QuantizeRowGreedily(int64_t n, const float* x, int most, uint8_t* levels);
+
+// Levels, one a byte, and factors -> a row of the format. Bits of a last byte that have no level
+// are 0.
+void PackRow(const RowFormat& format, int64_t n, const uint8_t* levels, const RowFactors& factors,
+             uint8_t* row);
+
+inline constexpr const char* FormatDoc(const RowFormat& format) {
+  if (format.bits == 4) {
+    return "uint8 rows: two levels of 4 bits a byte, then scale and bias as float16.";
+  }
+  if (format.bits == 2) {
+    return "uint8 rows: four levels of 2 bits a byte, then scale and bias as float16.";
+  }
+  if (!format.fused) return "uint8 N x D.";
+  return format.half_factors ? "uint8 rows, each followed by its scale and bias as float16."
+                             : "uint8 rows, each followed by its scale and bias.";
+}
+
+}  // namespace caffe2

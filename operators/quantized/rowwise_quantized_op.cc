@@ -1,0 +1,227 @@
+// Conversions of matrices to and from quantized rows.
+#include "operators/common/indices.h"
+#include "operators/quantized/quantized_rows.h"
+
+namespace caffe2 {
+namespace {
+
+using Shapes = std::vector<TensorShape>;
+
+// The rows of X, of T, along the last axis, in the fused format kOut, with the levels of kLevels.
+template <typename T, RowFormat kLevels, RowFormat kOut = kLevels, bool kGreedy = false>
+class QuantizeFusedOp final : public Operator<CPUContext> {
+ public:
+  using Operator<CPUContext>::Operator;
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    CAFFE_ENFORCE_GE(X.dim(), 1, "X must have rows");
+    const int64_t rows = X.size_to_dim(X.dim() - 1), width = X.size(X.dim() - 1);
+    CAFFE_ENFORCE_GT(width, 0, "elements of a row of X");
+    CAFFE_ENFORCE_EQ(width % kOut.per_byte(), 0, "elements of a row of X do not fill bytes of ",
+                     kOut.per_byte(), " levels");
+    const T* x = X.data<T>();
+    std::vector<int64_t> dims = X.sizes();
+    dims.back() = kOut.stride(width);
+    Output(0)->Resize(dims);
+    auto* q = Output(0)->mutable_data<uint8_t>();
+    std::vector<float> row(width);
+    std::vector<uint8_t> levels(width);
+    for (int64_t i = 0; i < rows; ++i, x += width, q += dims.back()) {
+      for (int64_t j = 0; j < width; ++j) row[j] = Widen(x[j]);
+      PackRow(kOut, width, levels.data(), Quantize(row, levels.data()), q);
+    }
+    return true;
+  }
+
+ private:
+  static RowFactors Quantize(const std::vector<float>& row, uint8_t* levels) {
+    const auto n = static_cast<int64_t>(row.size());
+    return kGreedy ? QuantizeRowGreedily(n, row.data(), kLevels.most(), levels)
+                   : QuantizeRow(n, row.data(), kLevels.most(), kLevels.half_factors, levels);
+  }
+};
+
+// Rows are matrices of all axes but the first; scales and biases are the second output.
+class QuantizeRowsOp final : public Operator<CPUContext> {
+ public:
+  using Operator<CPUContext>::Operator;
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    CAFFE_ENFORCE_GE(X.dim(), 1, "X must have rows");
+    const int64_t rows = X.size(0), width = X.size_from_dim(1);
+    CAFFE_ENFORCE_GT(width, 0, "elements of a row of X");
+    const auto* x = X.data<float>();
+    Output(0)->ResizeLike(X);
+    Output(1)->Resize(rows, 2);
+    auto* q = Output(0)->mutable_data<uint8_t>();
+    auto* scale_bias = Output(1)->mutable_data<float>();
+    for (int64_t i = 0; i < rows; ++i) {
+      const RowFactors factors =
+          QuantizeRow(width, x + i * width, kPlain8Bit.most(), false, q + i * width);
+      scale_bias[2 * i] = factors.scale;
+      scale_bias[2 * i + 1] = factors.bias;
+    }
+    return true;
+  }
+};
+
+// All rows as T, or with kGather those of the indices in input 1.
+template <typename T, RowFormat kFormat, bool kGather>
+class DequantizeRowsOp final : public Operator<CPUContext> {
+ public:
+  using Operator<CPUContext>::Operator;
+  bool RunOnDevice() override {
+    const QuantizedMatrix<kFormat> matrix(*this, 0, 1, /*any_shape=*/kFormat.fused && !kGather);
+    std::vector<int64_t> indices, dims = Input(0).sizes();
+    if (kGather) {
+      indices = ReadIndices(Input(1), matrix.rows());
+      dims = Input(1).sizes();
+      dims.push_back(0);
+    }
+    const int64_t width = matrix.width();
+    dims.back() = width;
+    Output(0)->Resize(dims);
+    T* y = Output(0)->mutable_data<T>();
+    const int64_t n = kGather ? static_cast<int64_t>(indices.size()) : matrix.rows();
+    std::vector<float> row(width);
+    for (int64_t i = 0; i < n; ++i, y += width) {
+      std::fill(row.begin(), row.end(), 0.f);
+      matrix.AddRow(kGather ? indices[i] : i, 1, row.data());
+      for (int64_t j = 0; j < width; ++j) y[j] = Narrow<T>(row[j]);
+    }
+    return true;
+  }
+};
+
+template <RowFormat kOut>
+Shapes InferQuantize(const OperatorDef&, const Shapes& in) {
+  std::vector<int64_t> dims = GetDimsVector(in[0]);
+  CAFFE_ENFORCE(!dims.empty(), "X must have rows");
+  dims.back() = kOut.stride(dims.back());
+  return {CreateTensorShape(dims, TensorProto::UINT8)};
+}
+
+template <RowFormat kFormat, TensorProto::DataType type>
+Shapes InferDequantize(const OperatorDef&, const Shapes& in) {
+  std::vector<int64_t> dims = GetDimsVector(in[0]);
+  CAFFE_ENFORCE(!dims.empty(), "quantized data must have rows");
+  dims.back() = kFormat.width(dims.back());
+  return {CreateTensorShape(dims, type)};
+}
+
+template <typename T, RowFormat kLevels, RowFormat kOut>
+void DescribeQuantize(OpSchema& schema) {
+  const std::string type = TypeName<T>::Get();
+  schema.NumInputs(1)
+      .NumOutputs(1)
+      .TensorInferenceFunction(InferQuantize<kOut>)
+      .SetDoc(MakeString("Quantizes each row to ", kLevels.most() + 1,
+                         " levels from its least to its largest element",
+                         kLevels.bits == kOut.bits ? "." : ", in the form of 8-bit rows.",
+                         kLevels.bits == 8 ? ""
+                                           : " With the engine GREEDY, to those between bounds "
+                                             "that are searched for the least squared error."))
+      .Input(0, "input",
+             "A tensor [..., D] of rows along the last axis, of float or float16 as "
+             "the name says.")
+      .Output(0, "output", FormatDoc(kOut));
+}
+
+template <RowFormat kFormat, TensorProto::DataType type>
+void DescribeDequantize(OpSchema& schema) {
+  schema.NumInputs(1)
+      .NumOutputs(1)
+      .TensorInferenceFunction(InferDequantize<kFormat, type>)
+      .SetDoc("What quantized rows stand for: scale * level + bias.")
+      .Input(0, "quantized", FormatDoc(kFormat))
+      .Output(0, "output", "The rows [..., D], of float or float16 as the name says.");
+}
+
+#define REGISTER_QUANTIZE(name, T, levels, out)                      \
+  using name##Op = QuantizeFusedOp<T, levels, out>;                  \
+  REGISTER_CPU_OPERATOR(name, name##Op);                             \
+  OPERATOR_SCHEMA(name).FillUsing(DescribeQuantize<T, levels, out>); \
+  SHOULD_NOT_DO_GRADIENT(name)
+// With the engine GREEDY, too.
+#define REGISTER_QUANTIZE_GREEDY(name, T, levels, out)        \
+  REGISTER_QUANTIZE(name, T, levels, out);                    \
+  using name##Greedy = QuantizeFusedOp<T, levels, out, true>; \
+  REGISTER_CPU_OPERATOR_WITH_ENGINE(name, GREEDY, name##Greedy)
+#define REGISTER_DEQUANTIZE(name, T, format, type)                                \
+  using name##Op = DequantizeRowsOp<T, format, false>;                            \
+  REGISTER_CPU_OPERATOR(name, name##Op);                                          \
+  OPERATOR_SCHEMA(name).FillUsing(DescribeDequantize<format, TensorProto::type>); \
+  SHOULD_NOT_DO_GRADIENT(name)
+
+REGISTER_QUANTIZE(FloatToFused8BitRowwiseQuantized, float, kFused8Bit, kFused8Bit);
+REGISTER_QUANTIZE(HalfFloatToFused8BitRowwiseQuantized, float16, kFused8Bit, kFused8Bit);
+REGISTER_QUANTIZE(FloatToFused8BitRowwiseQuantizedHalfScaleBias, float, kFused8BitHalf,
+                  kFused8BitHalf);
+REGISTER_QUANTIZE(HalfFloatToFused8BitRowwiseQuantizedHalfScaleBias, float16, kFused8BitHalf,
+                  kFused8BitHalf);
+REGISTER_QUANTIZE_GREEDY(FloatToFused4BitRowwiseQuantized, float, kFused4Bit, kFused4Bit);
+REGISTER_QUANTIZE_GREEDY(HalfToFused4BitRowwiseQuantized, float16, kFused4Bit, kFused4Bit);
+REGISTER_QUANTIZE_GREEDY(FloatToFused2BitRowwiseQuantized, float, kFused2Bit, kFused2Bit);
+REGISTER_QUANTIZE_GREEDY(HalfToFused2BitRowwiseQuantized, float16, kFused2Bit, kFused2Bit);
+REGISTER_QUANTIZE_GREEDY(FloatToFused4BitFakeRowwiseQuantized, float, kFused4Bit, kFused8Bit);
+REGISTER_QUANTIZE_GREEDY(HalfToFused4BitFakeRowwiseQuantized, float16, kFused4Bit, kFused8Bit);
+REGISTER_QUANTIZE_GREEDY(FloatToFused2BitFakeRowwiseQuantized, float, kFused2Bit, kFused8Bit);
+REGISTER_QUANTIZE_GREEDY(HalfToFused2BitFakeRowwiseQuantized, float16, kFused2Bit, kFused8Bit);
+
+REGISTER_DEQUANTIZE(Fused8BitRowwiseQuantizedToFloat, float, kFused8Bit, FLOAT);
+REGISTER_DEQUANTIZE(Fused8BitRowwiseQuantizedToHalfFloat, float16, kFused8Bit, FLOAT16);
+REGISTER_DEQUANTIZE(Fused8BitRowwiseQuantizedHalfScaleBiasToFloat, float, kFused8BitHalf, FLOAT);
+REGISTER_DEQUANTIZE(Fused8BitRowwiseQuantizedHalfScaleBiasToHalfFloat, float16, kFused8BitHalf,
+                    FLOAT16);
+REGISTER_DEQUANTIZE(Fused4BitRowwiseQuantizedToFloat, float, kFused4Bit, FLOAT);
+REGISTER_DEQUANTIZE(Fused4BitRowwiseQuantizedToHalf, float16, kFused4Bit, FLOAT16);
+REGISTER_DEQUANTIZE(Fused2BitRowwiseQuantizedToFloat, float, kFused2Bit, FLOAT);
+REGISTER_DEQUANTIZE(Fused2BitRowwiseQuantizedToHalf, float16, kFused2Bit, FLOAT16);
+
+using Dequantize = DequantizeRowsOp<float, kPlain8Bit, false>;
+using GatherFused = DequantizeRowsOp<float, kFused8Bit, true>;
+REGISTER_CPU_OPERATOR(FloatToRowwiseQuantized8Bits, QuantizeRowsOp);
+REGISTER_CPU_OPERATOR(Rowwise8BitQuantizedToFloat, Dequantize);
+REGISTER_CPU_OPERATOR(GatherFused8BitRowwise, GatherFused);
+
+OPERATOR_SCHEMA(FloatToRowwiseQuantized8Bits)
+    .NumInputs(1)
+    .NumOutputs(2)
+    .TensorInferenceFunction([](const OperatorDef&, const Shapes& in) {
+      CAFFE_ENFORCE_GT(in[0].dims_size(), 0, "X must have rows");
+      return Shapes{CreateTensorShape(GetDimsVector(in[0]), TensorProto::UINT8),
+                    CreateTensorShape({in[0].dims(0), 2}, TensorProto::FLOAT)};
+    })
+    .SetDoc("Quantizes each row to 256 levels from its least to its largest element.")
+    .Input(0, "input", "A float tensor [N, ...].")
+    .Output(0, "quantized_input", "uint8, of its shape.")
+    .Output(1, "scale_bias", "Float N x 2: scale and bias of each row.");
+OPERATOR_SCHEMA(Rowwise8BitQuantizedToFloat)
+    .NumInputs(2)
+    .NumOutputs(1)
+    .TensorInferenceFunction([](const OperatorDef&, const Shapes& in) {
+      return Shapes{CreateTensorShape(GetDimsVector(in[0]), TensorProto::FLOAT)};
+    })
+    .Input(0, "quantized", FormatDoc(kPlain8Bit))
+    .Input(1, "scale_bias", "Float N x 2: scale and bias of each row.")
+    .SetDoc("The inverse of FloatToRowwiseQuantized8Bits, but for rounding.")
+    .Output(0, "output", "Float N x D.");
+OPERATOR_SCHEMA(GatherFused8BitRowwise)
+    .NumInputs(2)
+    .NumOutputs(1)
+    .TensorInferenceFunction([](const OperatorDef&, const Shapes& in) {
+      CAFFE_ENFORCE_EQ(in[0].dims_size(), 2, "axes of the quantized matrix");
+      std::vector<int64_t> dims = GetDimsVector(in[1]);
+      dims.push_back(kFused8Bit.width(in[0].dims(1)));
+      return Shapes{CreateTensorShape(dims, TensorProto::FLOAT)};
+    })
+    .SetDoc("Gather of quantized rows, as floats.")
+    .Input(0, "DATA", FormatDoc(kFused8Bit))
+    .Input(1, "INDICES", "int32 or int64: the rows to read.")
+    .Output(0, "OUTPUT", "Float: one row for each index.");
+SHOULD_NOT_DO_GRADIENT(FloatToRowwiseQuantized8Bits);
+SHOULD_NOT_DO_GRADIENT(Rowwise8BitQuantizedToFloat);
+SHOULD_NOT_DO_GRADIENT(GatherFused8BitRowwise);
+
+}  // namespace
+}  // namespace caffe2

@@ -1,0 +1,209 @@
+// SparseLengths{Sum, WeightedSum, Mean, WeightedMean} of quantized rows, also of tables from which
+// rows were pruned.
+#include "operators/common/indices.h"
+#include "operators/quantized/quantized_rows.h"
+#include "operators/segment/segments.h"
+
+namespace caffe2 {
+namespace {
+
+using Shapes = std::vector<TensorShape>;
+
+// Where the rows of a pruned table are: entry i is the place of row i in what is left, or -1. A
+// mapping of the single entry 0 says that nothing was pruned.
+class RowMapping {
+ public:
+  explicit RowMapping(const Tensor& mapping)
+      : size_(mapping.numel()), places_(mapping.data<int32_t>()) {
+    if (size_ == 1 && places_[0] == 0) places_ = nullptr;
+  }
+  bool IsIdentity() const { return places_ == nullptr; }
+  // Throws for a row that the mapping does not know.
+  int64_t Place(int64_t row) const {
+    CAFFE_ENFORCE(row >= 0 && (IsIdentity() || row < size_), "index ", row,
+                  " is out of range for a mapping of ", size_, " rows");
+    return IsIdentity() ? row : places_[row];
+  }
+
+ private:
+  int64_t size_;
+  const int32_t* places_;
+};
+
+// Inputs: DATA, [WEIGHTS], INDICES, LENGTHS, then [SCALE_BIAS] unless fused, or with kPruned the
+// mapping.
+template <RowFormat kFormat, bool kWeighted, bool kMean, bool kPruned = false>
+class SparseLengthsQuantizedOp final : public Operator<CPUContext> {
+ public:
+  using Operator<CPUContext>::Operator;
+  static constexpr int kIndices = kWeighted ? 2 : 1;
+  bool RunOnDevice() override {
+    const QuantizedMatrix<kFormat> matrix(*this, 0, kIndices + 2);
+    const std::vector<int64_t> rows = ReadRows(matrix.rows());
+    const Segments segments =
+        Segments::FromLengths(Input(kIndices + 1), static_cast<int64_t>(rows.size()));
+    const float* weights = nullptr;
+    if (kWeighted) {
+      CAFFE_ENFORCE_EQ(Input(1).numel(), segments.size(), "weights, one for each index");
+      weights = Input(1).data<float>();
+    }
+    const int64_t width = matrix.width();
+    Output(0)->Resize(segments.count(), width);
+    auto* y = Output(0)->mutable_data<float>();
+    segments.ForEach(width, [&](int64_t s) {
+      float* out = y + s * width;
+      std::fill_n(out, width, 0.f);
+      const int64_t n = segments.length(s);
+      const float share = kMean && n > 0 ? 1.f / static_cast<float>(n) : 1.f;
+      for (int64_t k = 0; k < n; ++k) {
+        const int64_t entry = segments.entry(s, k);
+        if (rows[entry] < 0) continue;
+        matrix.AddRow(rows[entry], share * (weights == nullptr ? 1.f : weights[entry]), out);
+      }
+    });
+    return true;
+  }
+
+ private:
+  // The row of each index; -1 for one that was pruned.
+  std::vector<int64_t> ReadRows(int64_t n) const {
+    const Tensor& indices = Input(kIndices);
+    if constexpr (!kPruned) {
+      return ReadIndices(indices, n);
+    } else {
+      const RowMapping mapping(Input(kIndices + 2));
+      std::vector<int64_t> rows = ReadIntegers(indices, "indices");
+      for (int64_t& row : rows) {
+        row = mapping.Place(row);
+        if (row < 0 && !mapping.IsIdentity()) continue;
+        CheckIndices(1, &row, n);
+      }
+      return rows;
+    }
+  }
+};
+
+// INDICES, LENGTHS, MAPPING, [WEIGHTS] -> those of the rows that were not pruned.
+class SparseLookupOp final : public Operator<CPUContext> {
+ public:
+  using Operator<CPUContext>::Operator;
+  bool RunOnDevice() override { return IndexTypes::Dispatch(this, Input(0).dtype()); }
+  template <typename Index>
+  bool DoRunWithType() {
+    const Tensor &indices = Input(0), &lengths = Input(1);
+    const RowMapping mapping(Input(2));
+    const Segments segments = Segments::FromLengths(lengths, indices.numel());
+    const bool weighted = InputSize() > 3;
+    CAFFE_ENFORCE_EQ(OutputSize(), weighted ? 3 : 2, "outputs, of which weights need an input");
+    if (weighted)
+      CAFFE_ENFORCE_EQ(Input(3).numel(), indices.numel(), "weights, one for each index");
+    const auto* index = indices.data<Index>();
+    const float* weight = weighted ? Input(3).data<float>() : nullptr;
+    std::vector<Index> kept;
+    std::vector<float> kept_weights;
+    std::vector<int32_t> kept_lengths(segments.count());
+    for (int64_t s = 0; s < segments.count(); ++s) {
+      for (int64_t k = 0; k < segments.length(s); ++k) {
+        const int64_t entry = segments.entry(s, k), place = mapping.Place(index[entry]);
+        if (place < 0) continue;
+        kept.push_back(static_cast<Index>(place));
+        if (weighted) kept_weights.push_back(weight[entry]);
+        ++kept_lengths[s];
+      }
+    }
+    Write(kept, Output(0));
+    Write(kept_lengths, Output(1));
+    if (weighted) Write(kept_weights, Output(2));
+    return true;
+  }
+
+ private:
+  template <typename T>
+  static void Write(const std::vector<T>& values, Tensor* tensor) {
+    tensor->Resize(static_cast<int64_t>(values.size()));
+    std::copy(values.begin(), values.end(), tensor->mutable_data<T>());
+  }
+};
+
+constexpr const char* kMappingDoc =
+    "int32: for each row of the whole table its row in DATA, or -1 where it was pruned; a single 0 "
+    "if none was.";
+
+template <RowFormat kFormat, bool kWeighted, bool kMean, bool kPruned>
+void DescribeSum(OpSchema& schema) {
+  constexpr int kIndices = kWeighted ? 2 : 1;
+  schema.NumInputs(kIndices + (kFormat.fused && !kPruned ? 2 : 3))
+      .NumOutputs(1)
+      .TensorInferenceFunction([](const OperatorDef&, const Shapes& in) {
+        if (in[0].dims_size() != 2 || in[kIndices + 1].dims_size() != 1) {
+          return Shapes{UnknownTensorShape()};
+        }
+        return Shapes{CreateTensorShape({in[kIndices + 1].dims(0), kFormat.width(in[0].dims(1))},
+                                        TensorProto::FLOAT)};
+      })
+      .SetDoc(MakeString("Looks quantized rows up by index and ", kMean ? "averages" : "sums up",
+                         " those of each segment", kWeighted ? ", each times its weight" : "",
+                         kPruned ? "; rows that were pruned count as 0." : "."))
+      .Input(0, "DATA", FormatDoc(kFormat))
+      .Input(kIndices, "INDICES", "int32 or int64: the rows to read.")
+      .Input(kIndices + 1, "LENGTHS", "int32 or int64: how many of them each segment has.")
+      .Output(0, "output", "Float: one row for each segment.");
+  if (kWeighted) schema.Input(1, "WEIGHTS", "A float for each index.");
+  if (kPruned) schema.Input(kIndices + 2, "COMPRESSED_INDICES_MAPPING", kMappingDoc);
+  if (!kFormat.fused) {
+    schema.Input(kIndices + 2, "scale_bias", "Float N x 2: scale and bias of each row.");
+  }
+}
+
+#define REGISTER_QUANTIZED_SUM(name, format, weighted, mean, pruned)            \
+  using name = SparseLengthsQuantizedOp<format, weighted, mean, pruned>;        \
+  REGISTER_CPU_OPERATOR(name, name);                                            \
+  OPERATOR_SCHEMA(name).FillUsing(DescribeSum<format, weighted, mean, pruned>); \
+  SHOULD_NOT_DO_GRADIENT(name)
+#define REGISTER_FUSED_SUMS(bits)                                                                  \
+  REGISTER_QUANTIZED_SUM(SparseLengthsSumFused##bits##BitRowwise, kFused##bits##Bit, false, false, \
+                         false);                                                                   \
+  REGISTER_QUANTIZED_SUM(SparseLengthsMeanFused##bits##BitRowwise, kFused##bits##Bit, false, true, \
+                         false);                                                                   \
+  REGISTER_QUANTIZED_SUM(SparseLengthsWeightedSumFused##bits##BitRowwise, kFused##bits##Bit, true, \
+                         false, false);                                                            \
+  REGISTER_QUANTIZED_SUM(SparseLengthsSum##bits##BitRowwiseSparse, kFused##bits##Bit, false,       \
+                         false, true);                                                             \
+  REGISTER_QUANTIZED_SUM(SparseLengthsMean##bits##BitRowwiseSparse, kFused##bits##Bit, false,      \
+                         true, true);                                                              \
+  REGISTER_QUANTIZED_SUM(SparseLengthsWeightedSum##bits##BitRowwiseSparse, kFused##bits##Bit,      \
+                         true, false, true)
+
+REGISTER_FUSED_SUMS(8);
+REGISTER_FUSED_SUMS(4);
+REGISTER_FUSED_SUMS(2);
+REGISTER_QUANTIZED_SUM(SparseLengthsSum8BitsRowwise, kPlain8Bit, false, false, false);
+REGISTER_QUANTIZED_SUM(SparseLengthsMean8BitsRowwise, kPlain8Bit, false, true, false);
+REGISTER_QUANTIZED_SUM(SparseLengthsWeightedSum8BitsRowwise, kPlain8Bit, true, false, false);
+REGISTER_QUANTIZED_SUM(SparseLengthsWeightedMean8BitsRowwise, kPlain8Bit, true, true, false);
+#undef REGISTER_FUSED_SUMS
+#undef REGISTER_QUANTIZED_SUM
+
+REGISTER_CPU_OPERATOR(SparseLengthsSumSparseLookup, SparseLookupOp);
+OPERATOR_SCHEMA(SparseLengthsSumSparseLookup)
+    .NumInputs(3, 4)
+    .NumOutputs(2, 3)
+    .TensorInferenceFunction([](const OperatorDef& def, const Shapes& in) {
+      Shapes out(def.output_size(), UnknownTensorShape());
+      out[1] = CreateTensorShape(GetDimsVector(in[1]), TensorProto::INT32);
+      return out;
+    })
+    .SetDoc(
+        "Leaves out what a SparseLengthsSum would look up in rows that were pruned, and maps the "
+        "other indices to what is left of the table.")
+    .Input(0, "INDICES", "int32 or int64: rows of the whole table.")
+    .Input(1, "LENGTHS", "int32 or int64: how many of them each segment has.")
+    .Input(2, "COMPRESSED_INDICES_MAPPING", kMappingDoc)
+    .Input(3, "WEIGHTS", "Optional: a float for each index.")
+    .Output(0, "output_indices", "Rows of the pruned table, of the type of INDICES.")
+    .Output(1, "output_lengths", "int32: how many of them each segment has.")
+    .Output(2, "output_weights", "The weights of these, if there are any.");
+SHOULD_NOT_DO_GRADIENT(SparseLengthsSumSparseLookup);
+
+}  // namespace
+}  // namespace caffe2

@@ -1,0 +1,61 @@
+// RowwiseMax, ColwiseMax: maxima in a batch of matrices.
+#pragma once
+
+#include "operators/common/broadcast.h"
+#include "operators/common/element_type.h"
+
+namespace caffe2 {
+
+// MaximaOf and MaximaGradient of the device, found by their last argument, do the work: y[j] = the
+// maximum of the elements of x that the plan maps to j < results, and dx = dy where x is it.
+
+// X as [batch, rows, columns], reduced over rows (colwise) or columns (rowwise).
+template <bool colwise>
+struct MatrixShape {
+  std::vector<int64_t> kept, output;
+  explicit MatrixShape(const std::vector<int64_t>& x) {
+    CAFFE_ENFORCE_EQ(x.size(), size_t{3}, "the input must be a batch of matrices, but has shape ",
+                     ShapeString(x));
+    CAFFE_ENFORCE_GT(x[colwise ? 1 : 2], 0, "the maximum of no elements");
+    kept = colwise ? std::vector<int64_t>{x[0], 1, x[2]} : std::vector<int64_t>{x[0], x[1], 1};
+    output = {x[0], colwise ? x[2] : x[1]};
+  }
+};
+
+template <class Context, bool colwise>
+class MatrixMaxOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(MatrixMaxOp);
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    const MatrixShape<colwise> shape(X.sizes());
+    const float* x = X.data<float>();
+    Tensor* Y = Output(0);
+    Y->Resize(shape.output);
+    MaximaOf(MakeBroadcastPlan(X.sizes(), shape.kept), x, Y->numel(),
+             Y->template mutable_data<float>(), &context_);
+    return true;
+  }
+};
+
+// Inputs X, Y, dY.
+template <class Context, bool colwise>
+class MatrixMaxGradientOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(MatrixMaxGradientOp);
+  bool RunOnDevice() override {
+    const Tensor &X = Input(0), &Y = Input(1), &dY = Input(2);
+    const MatrixShape<colwise> shape(X.sizes());
+    CAFFE_ENFORCE(Y.sizes() == shape.output && dY.sizes() == shape.output, "Y has shape ",
+                  ShapeString(Y.sizes()), " and dY ", ShapeString(dY.sizes()), " for X of ",
+                  ShapeString(X.sizes()));
+    const float *x = X.data<float>(), *y = Y.data<float>(), *dy = dY.data<float>();
+    Tensor* dX = Output(0);
+    dX->ResizeLike(X);
+    MaximaGradient(MakeBroadcastPlan(X.sizes(), shape.kept), Y.numel(), dy, x, y,
+                   dX->template mutable_data<float>(), &context_);
+    return true;
+  }
+};
+
+}  // namespace caffe2

@@ -1,0 +1,38 @@
+// The order of TopK and its kin, on the host.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <type_traits>
+#include <vector>
+
+#include "operators/common/element_type.h"
+
+namespace caffe2 {
+
+// The larger first, of equal ones the one that comes first; NaN counts as larger than any number,
+// so that the order is a strict one.
+template <typename T>
+bool IsBefore(T a, int64_t a_index, T b, int64_t b_index) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(a) || std::isnan(b)) {
+      return std::isnan(a) && std::isnan(b) ? a_index < b_index : std::isnan(a);
+    }
+  }
+  return a > b || (a == b && a_index < b_index);
+}
+
+// Sorts the best `count` of x[0], x[stride], ... (n elements) to the front of `order`.
+template <typename T>
+void SelectBest(const T* x, int64_t n, int64_t stride, int64_t count, std::vector<int64_t>* order) {
+  order->resize(n);
+  std::iota(order->begin(), order->end(), int64_t{0});
+  std::partial_sort(order->begin(), order->begin() + count, order->end(),
+                    [=](int64_t i, int64_t j) {
+                      return IsBefore(Widen(x[i * stride]), i, Widen(x[j * stride]), j);
+                    });
+}
+
+}  // namespace caffe2

@@ -1,0 +1,134 @@
+// Which elements along an axis are the largest, for the host and for devices (portable.h). X is
+// [outer, n, inner]; its line l is that of outer index l / inner and inner index l % inner.
+#pragma once
+
+#include "operators/common/portable.h"
+
+namespace caffe2 {
+
+struct LineLayout {
+  int64_t n = 0, inner = 1;
+  CAFFE2_PORTABLE int64_t First(int64_t line) const {
+    return line / inner * n * inner + line % inner;
+  }
+};
+
+// indices[line] = the first position of the largest (or smallest) element. A NaN is never better
+// than what came before it.
+template <bool kMax, typename T>
+struct FindExtreme {
+  static constexpr const char* kName = kMax ? "ArgMax" : "ArgMin";
+  LineLayout layout;
+  const T* x;
+  int64_t* indices;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t line, Team team) const {
+    const T* from = x + layout.First(line);
+    auto best = portable::Widen(from[0]);
+    int64_t at = layout.n;  // nothing yet
+    for (int64_t j = team.first(); j < layout.n; j += team.step()) {
+      const auto value = portable::Widen(from[j * layout.inner]);
+      const bool better = at == layout.n ? value == value : kMax ? value > best : value < best;
+      if (better) {
+        best = value;
+        at = j;
+      }
+    }
+    // A member that has found nothing proposes the first element, which may be NaN.
+    const auto first = portable::Widen(from[0]);
+    if (at == layout.n) best = first;
+    auto extreme = first == first ? best : first;
+    if constexpr (kMax) {
+      extreme = team.Reduce(extreme, portable::Larger());
+    } else {
+      extreme = team.Reduce(extreme, portable::Smaller());
+    }
+    at = team.Reduce(best == extreme ? at : layout.n, portable::Smaller());
+    if (team.leader()) indices[line] = first == first && at < layout.n ? at : 0;
+  }
+};
+
+// y[q] = the last position of query[q] among n values, `missing` if it is not there: all of them
+// are looked at.
+template <typename T>
+struct FindLastPosition {
+  static constexpr const char* kName = "Find";
+  int64_t n;
+  const T *values, *query;
+  T missing;
+  T* y;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t q, Team team) const {
+    int64_t at = -1;
+    for (int64_t i = team.first(); i < n; i += team.step()) {
+      if (values[i] == query[q]) at = i;
+    }
+    at = team.Reduce(at, portable::Larger());
+    if (team.leader()) y[q] = at < 0 ? missing : static_cast<T>(at);
+  }
+};
+
+// dx[the element that TopK took] = dy; dx is 0 elsewhere before.
+template <typename T>
+struct PutTopK {
+  LineLayout layout;
+  int64_t k;
+  const T* dy;
+  const int64_t* indices;  // in [0, n), or below 0 for none
+  T* dx;
+  CAFFE2_PORTABLE void operator()(int64_t at) const {
+    const int64_t index = indices[at];
+    if (index < 0 || index >= layout.n) return;
+    const int64_t outer = at / (k * layout.inner), i = at % layout.inner;
+    dx[(outer * layout.n + index) * layout.inner + i] = dy[at];
+  }
+};
+
+// The first elements of sorted lines of k, as many as the row's segment has room for: row r of the
+// result is [offsets[r], offsets[r + 1]).
+struct KeepFirst {
+  static constexpr const char* kName = "FlexibleTopK";
+  int64_t k;
+  const int64_t* offsets;
+  const float* sorted;
+  const int64_t* sorted_at;
+  float* values;
+  int64_t* indices;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t r, Team team) const {
+    const int64_t begin = offsets[r], n = offsets[r + 1] - begin;
+    for (int64_t i = team.first(); i < n; i += team.step()) {
+      values[begin + i] = sorted[r * k + i];
+      indices[begin + i] = sorted_at[r * k + i];
+    }
+  }
+};
+// dx[the element of row r, which has `width`, that was taken] = dy; dx is 0 elsewhere before.
+struct PutFlexible {
+  static constexpr const char* kName = "FlexibleTopKGradient";
+  int64_t width;
+  const int64_t* offsets;
+  const float* dy;
+  const int64_t* index;  // in [0, width)
+  float* dx;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t r, Team team) const {
+    for (int64_t i = offsets[r] + team.first(); i < offsets[r + 1]; i += team.step()) {
+      dx[r * width + index[i]] = dy[i];
+    }
+  }
+};
+// The same for k elements of each segment of x, or fewer, behind which indices are -1.
+struct PutOfSegments {
+  static constexpr const char* kName = "LengthsTopKGradient";
+  int64_t k;
+  const int64_t* offsets;
+  const float* dy;
+  const int32_t* index;  // below the length of the segment
+  float* dx;
+  CAFFE2_PORTABLE void operator()(int64_t at) const {
+    if (index[at] >= 0) dx[offsets[at / k] + index[at]] = dy[at];
+  }
+};
+
+}  // namespace caffe2

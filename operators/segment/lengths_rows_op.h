@@ -1,0 +1,106 @@
+// LengthsTile, LengthsGather and LengthsPad: rows repeated, picked and padded by lengths. The first
+// two read them on the host, as they say how many rows there will be.
+#pragma once
+
+#include "caffe2/core/device_backend.h"
+#include "operators/common/indices.h"
+#include "operators/common/row_copier.h"
+#include "operators/segment/segments.h"
+
+namespace caffe2 {
+
+// Each row of a tensor as often as its length says.
+template <class Context>
+class LengthsTileOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using Operator<Context>::Operator;
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    Tensor lengths_copy(CPU);
+    const Segments segments =
+        Segments::FromLengths(OnHost(this->template Input<Tensor>(1), &lengths_copy));
+    CAFFE_ENFORCE(X.dim() >= 1 && X.size(0) == segments.count() && X.has_data(), "there are ",
+                  segments.count(), " lengths for DATA ", ShapeString(X.sizes()));
+    RowCopierFor<Context> rows(X, segments.size(), Output(0), &context_);
+    for (int64_t s = 0; s < segments.count(); ++s) {
+      for (int64_t k = 0; k < segments.length(s); ++k) rows.Append(s);
+    }
+    rows.Finish();
+    return true;
+  }
+};
+
+// The entries of the segments that the indices name.
+template <class Context>
+class LengthsGatherOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using Operator<Context>::Operator;
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(), "ITEMS must have rows");
+    Tensor lengths_copy(CPU);
+    const Segments segments =
+        Segments::FromLengths(OnHost(this->template Input<Tensor>(1), &lengths_copy), X.size(0));
+    Tensor indices_copy(CPU);
+    const std::vector<int64_t> indices =
+        ReadIndices(OnHost(this->template Input<Tensor>(2), &indices_copy), segments.count());
+    int64_t total = 0;
+    for (const int64_t s : indices) total += segments.length(s);
+    RowCopierFor<Context> rows(X, total, Output(0), &context_);
+    for (const int64_t s : indices) {
+      if (segments.length(s) > 0) rows.Append(segments.entry(s, 0), segments.length(s));
+    }
+    rows.Finish();
+    return true;
+  }
+};
+
+// Segments of one length: rows of a value behind those of each.
+template <class Context>
+class LengthsPadOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  LengthsPadOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        value_(this->template GetSingleArgument<double>("padding_value", -1)),
+        length_(this->template GetSingleArgument<int64_t>("target_length", -1)) {
+    CAFFE_ENFORCE_GE(length_, 0, "the argument target_length");
+  }
+  bool RunOnDevice() override {
+    return TensorTypes<float, double, int32_t, int64_t>::Dispatch(this, Input(0).dtype());
+  }
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor& X = Input(0);
+    CAFFE_ENFORCE_GE(X.dim(), 1, "DATA must have rows");
+    const auto value = static_cast<T>(value_);
+    const auto& lengths = this->template Input<Tensor>(1);
+    if constexpr (Context::kDeviceType == CUDA) {
+      if (lengths.GetDeviceType() == CUDA) {
+        RowCopierFor<Context> rows(X, CheckedNumel({lengths.numel(), length_}), Output(0),
+                                   &context_);
+        rows.FinishSegments(lengths, length_, /*cut=*/false, &value, nullptr);
+        return true;
+      }
+    }
+    Tensor copy(CPU);
+    const Segments segments = Segments::FromLengths(OnHost(lengths, &copy), X.size(0));
+    RowCopierFor<Context> rows(X, CheckedNumel({segments.count(), length_}), Output(0), &context_);
+    for (int64_t s = 0; s < segments.count(); ++s) {
+      const int64_t n = segments.length(s);
+      CAFFE_ENFORCE_LE(n, length_, "length of segment ", s, " and target_length");
+      if (n > 0) rows.Append(segments.entry(s, 0), n);
+      rows.AppendValue(length_ - n, value);
+    }
+    rows.Finish();
+    return true;
+  }
+
+ private:
+  double value_;
+  int64_t length_;
+};
+
+}  // namespace caffe2

@@ -1,0 +1,66 @@
+// Reductions of runs of rows, for the host and for devices (portable.h).
+#pragma once
+
+#include "operators/common/portable.h"
+
+namespace caffe2 {
+
+enum class RangeReducer { kSum, kMean, kMax, kLogSumExp, kLogMeanExp };
+
+// Element i of y [segments, width]: the reduction of its column over rows [offsets[s],
+// offsets[s + 1]) of x, at least one.
+template <RangeReducer kReducer>
+struct RangeReduction {
+  static constexpr const char* kName = "SortedSegmentRange";
+  int64_t width;
+  const int64_t* offsets;
+  const float* x;
+  float* y;
+  CAFFE2_PORTABLE void operator()(int64_t i) const {
+    const int64_t s = i / width, n = offsets[s + 1] - offsets[s];
+    y[i] = Reduce(n, x + offsets[s] * width + i % width);
+  }
+  CAFFE2_PORTABLE float Reduce(int64_t n, const float* first) const {
+    if constexpr (kReducer == RangeReducer::kSum || kReducer == RangeReducer::kMean) {
+      float sum = 0;
+      for (int64_t k = 0; k < n; ++k) sum += first[k * width];
+      return kReducer == RangeReducer::kMean ? sum / static_cast<float>(n) : sum;
+    } else {
+      float most = first[0];
+      for (int64_t k = 1; k < n; ++k) most = most < first[k * width] ? first[k * width] : most;
+      if constexpr (kReducer == RangeReducer::kMax) return most;
+      // The maximum is taken out, so that nothing overflows.
+      float sum = 0;
+      for (int64_t k = 0; k < n; ++k) sum += std::exp(first[k * width] - most);
+      const float whole = most + std::log(sum);
+      return kReducer == RangeReducer::kLogSumExp ? whole : whole - std::log(static_cast<float>(n));
+    }
+  }
+};
+
+// Rows of segment s of dx, from those of x and row s of y and dy.
+template <RangeReducer kReducer>
+struct RangeGradient {
+  static constexpr const char* kName = "SortedSegmentRangeGradient";
+  int64_t width;
+  const int64_t* offsets;
+  const float *x, *y, *dy;
+  float* dx;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t s, Team team) const {
+    const int64_t n = offsets[s + 1] - offsets[s], first = offsets[s] * width;
+    for (int64_t k = team.first(); k < n * width; k += team.step()) {
+      const int64_t j = s * width + k % width;
+      dx[first + k] = Slope(n, x[first + k], y[j], dy[j]);
+    }
+  }
+  CAFFE2_PORTABLE static float Slope(int64_t n, float x, float y, float dy) {
+    if constexpr (kReducer == RangeReducer::kSum) return dy;
+    if constexpr (kReducer == RangeReducer::kMean) return dy / static_cast<float>(n);
+    if constexpr (kReducer == RangeReducer::kMax) return x == y ? dy : 0.f;
+    if constexpr (kReducer == RangeReducer::kLogSumExp) return dy * std::exp(x - y);
+    return dy * std::exp(x - y) / static_cast<float>(n);
+  }
+};
+
+}  // namespace caffe2

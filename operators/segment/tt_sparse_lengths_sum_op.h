@@ -1,0 +1,72 @@
+// What TTSparseLengthsSum and its gradient check on all devices.
+#pragma once
+
+#include <vector>
+
+#include "caffe2/core/operator.h"
+#include "operators/segment/tensor_train_functions.h"
+
+namespace caffe2 {
+
+// The shape of the cores in inputs 0 to 2. Throws, naming shapes, unless they fit together.
+template <class Op>
+TrainShape ReadTrainShape(const Op& op) {
+  TrainShape shape;
+  shape.rank[0] = 1;
+  for (int k = 0; k < kTrainCores; ++k) {
+    const Tensor& core = op.Input(k);
+    CAFFE_ENFORCE(core.dim() == 4 && core.size(1) == shape.rank[k], "core ", k, " ",
+                  ShapeString(core.sizes()), " must be rows x ", shape.rank[k], " x width x rank");
+    shape.rows[k] = core.size(0);
+    shape.width[k] = core.size(2);
+    shape.rank[k + 1] = core.size(3);
+  }
+  CAFFE_ENFORCE_EQ(shape.rank[kTrainCores], 1, "the rank behind the last core");
+  return shape;
+}
+
+// The arguments, which the cores must bear out.
+class TrainArguments {
+ public:
+  explicit TrainArguments(const OperatorBase& op)
+      : rows_(op.GetRepeatedArgument<int64_t>("factor_i")),
+        widths_(op.GetRepeatedArgument<int64_t>("factor_j")),
+        ranks_(op.GetRepeatedArgument<int64_t>("ranks")),
+        embedding_(op.GetSingleArgument<int64_t>("emb_size", 64)) {}
+
+  // Throws unless they say what the cores are.
+  void Check(const TrainShape& shape) const {
+    Check("factor_i", rows_, shape.rows, kTrainCores);
+    Check("factor_j", widths_, shape.width, kTrainCores);
+    Check("ranks", ranks_, shape.rank, kTrainCores + 1);
+    CAFFE_ENFORCE_EQ(embedding_, shape.embedding(), "argument emb_size and the cores");
+  }
+
+ private:
+  static void Check(const char* name, const std::vector<int64_t>& given, const int64_t* own,
+                    int count) {
+    const std::vector<int64_t> sizes(own, own + count);
+    CAFFE_ENFORCE(given.empty() || given == sizes, "argument ", name, " is ", ShapeString(given),
+                  ", but the cores have ", ShapeString(sizes));
+  }
+
+  std::vector<int64_t> rows_, widths_, ranks_;
+  int64_t embedding_;
+};
+
+// Throws unless inputs 3 to 7 of the gradient, lengths, core0_output, core1_output, indices and dY,
+// go with the cores. Returns the number of indices.
+template <class Op>
+int64_t CheckTrainGradient(const Op& op, const TrainShape& shape) {
+  const Tensor &lengths = op.Input(3), &first = op.Input(4), &second = op.Input(5),
+               &places = op.Input(6), &dY = op.Input(7);
+  const int64_t n = places.numel() / kTrainCores;
+  CAFFE_ENFORCE(places.dim() == 2 && places.size(1) == kTrainCores &&
+                    first.numel() == n * shape.slice(0) && second.numel() == n * shape.second(),
+                "core0_output ", ShapeString(first.sizes()), " and core1_output ",
+                ShapeString(second.sizes()), " for indices ", ShapeString(places.sizes()));
+  CAFFE_ENFORCE_EQ(dY.numel(), lengths.numel() * shape.embedding(), "dY ", ShapeString(dY.sizes()));
+  return n;
+}
+
+}  // namespace caffe2

@@ -1,0 +1,13 @@
+// UnsortedSegment{Sum, Mean, WeightedSum} and SparseUnsortedSegment{Sum, Mean, WeightedSum}.
+#include "operators/segment/segment_reduction.h"
+
+namespace caffe2 {
+
+REGISTER_ID_SEGMENT_REDUCTION(UnsortedSegmentSum, kUnsorted, kSum, false);
+REGISTER_ID_SEGMENT_REDUCTION(UnsortedSegmentMean, kUnsorted, kMean, false);
+REGISTER_ID_SEGMENT_REDUCTION(UnsortedSegmentWeightedSum, kUnsorted, kWeightedSum, false);
+REGISTER_ID_SEGMENT_REDUCTION(SparseUnsortedSegmentSum, kUnsorted, kSum, true);
+REGISTER_ID_SEGMENT_REDUCTION(SparseUnsortedSegmentMean, kUnsorted, kMean, true);
+REGISTER_ID_SEGMENT_REDUCTION(SparseUnsortedSegmentWeightedSum, kUnsorted, kWeightedSum, true);
+
+}  // namespace caffe2

@@ -1,0 +1,108 @@
+// PackRNNSequence, UnpackRNNSequence and ReversePackedSegs: sequences as [steps, batch, ...] and
+// back, and turned round. The first two read lengths on the host, as shapes depend on them.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "caffe2/core/device_backend.h"
+#include "operators/common/indices.h"
+#include "operators/common/row_copier.h"
+#include "operators/segment/segments.h"
+
+namespace caffe2 {
+
+template <class Context>
+class PackRNNSequenceOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(PackRNNSequenceOp);
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    CAFFE_ENFORCE_GE(X.dim(), 1, "values must have rows");
+    Tensor copy(CPU);
+    const Segments sequences =
+        Segments::FromLengths(OnHost(this->template Input<Tensor>(1), &copy), X.size(0));
+    const int64_t batch = sequences.count();
+    int64_t steps = 0;
+    for (int64_t b = 0; b < batch; ++b) steps = std::max(steps, sequences.length(b));
+    RowCopierFor<Context> rows(X, steps * batch, Output(0), &context_);
+    for (int64_t t = 0; t < steps; ++t) {
+      for (int64_t b = 0; b < batch; ++b) {
+        if (t < sequences.length(b)) {
+          rows.Append(sequences.entry(b, t));
+        } else {
+          rows.AppendZeros(1);
+        }
+      }
+    }
+    rows.Finish();
+    std::vector<int64_t> dims{steps, batch};
+    dims.insert(dims.end(), X.sizes().begin() + 1, X.sizes().end());
+    Output(0)->Reshape(dims);
+    return true;
+  }
+};
+
+template <class Context>
+class UnpackRNNSequenceOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(UnpackRNNSequenceOp);
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    Tensor copy(CPU);
+    const Segments sequences =
+        Segments::FromLengths(OnHost(this->template Input<Tensor>(1), &copy));
+    const int64_t batch = sequences.count();
+    CAFFE_ENFORCE(X.dim() >= 2 && X.size(1) == batch, "there are ", batch,
+                  " lengths for the sequences ", ShapeString(X.sizes()));
+    for (int64_t b = 0; b < batch; ++b) {
+      CAFFE_ENFORCE_LE(sequences.length(b), X.size(0), "length of sequence ", b);
+    }
+    RowCopierFor<Context> rows(X, sequences.size(), Output(0), &context_, /*row_axes=*/2);
+    for (int64_t b = 0; b < batch; ++b) {
+      for (int64_t t = 0; t < sequences.length(b); ++t) rows.Append(t * batch + b);
+    }
+    rows.Finish();
+    return true;
+  }
+};
+
+// X is [longest, batch, ...]: the first lengths[b] steps of each sequence are turned round.
+template <class Context>
+class ReversePackedSegsOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(ReversePackedSegsOp);
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    CAFFE_ENFORCE(X.dim() >= 2 && X.has_data(), "data ", ShapeString(X.sizes()),
+                  " must be [steps, batch, ...]");
+    const auto& lengths = this->template Input<Tensor>(1);
+    const int64_t steps = X.size(0), batch = X.size(1);
+    CAFFE_ENFORCE_EQ(lengths.numel(), batch, "lengths, for data ", ShapeString(X.sizes()));
+    const std::vector<int64_t> dims = X.sizes();
+    RowCopierFor<Context> rows(X, steps * batch, Output(0), &context_, /*row_axes=*/2);
+    if constexpr (Context::kDeviceType == CUDA) {
+      if (lengths.GetDeviceType() == CUDA) {
+        rows.FinishReversed(lengths, steps, batch);
+        Output(0)->Reshape(dims);
+        return true;
+      }
+    }
+    Tensor copy(CPU);
+    const std::vector<int64_t> length = ReadIntegers(OnHost(lengths, &copy), "lengths");
+    for (int64_t b = 0; b < batch; ++b) {
+      CAFFE_ENFORCE(length[b] >= 0 && length[b] <= steps, "length ", length[b], " of sequence ", b,
+                    " for data of ", steps, " steps");
+    }
+    for (int64_t t = 0; t < steps; ++t) {
+      for (int64_t b = 0; b < batch; ++b) {
+        rows.Append((t < length[b] ? length[b] - 1 - t : t) * batch + b);
+      }
+    }
+    rows.Finish();
+    Output(0)->Reshape(dims);
+    return true;
+  }
+};
+
+}  // namespace caffe2

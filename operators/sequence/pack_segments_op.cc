@@ -1,0 +1,48 @@
+#include "operators/sequence/pack_segments_op.h"
+
+#include "operators/common/gradient_rule.h"
+
+namespace caffe2 {
+namespace {
+
+// Rows that were cut have a gradient of 0.
+class GetPackSegmentsGradient final : public GradientMakerBase {
+ public:
+  using GradientMakerBase::GradientMakerBase;
+  std::vector<OperatorDef> GetGradientDefs() override {
+    return SingleGradientDef("UnpackSegments", "", std::vector{I(0), GO(0)}, std::vector{GI(1)},
+                             std::vector<Argument>{MakeArgument("restore_cut", true)});
+  }
+};
+
+}  // namespace
+
+REGISTER_CPU_OPERATOR(PackSegments, PackSegmentsOp<CPUContext>);
+REGISTER_CPU_OPERATOR(UnpackSegments, UnpackSegmentsOp<CPUContext>);
+OPERATOR_SCHEMA(PackSegments)
+    .NumInputs(2, 3)
+    .NumOutputs(1, 2)
+    .SetDoc(
+        "Segments of rows as one tensor, in which each is padded to the longest (or to max_length, "
+        "where longer ones are cut).")
+    .Arg("max_length", "(int > 0) The length of all. Default: that of the longest.")
+    .Arg("pad_minf", "(bool, default 0) 1: pads with -infinity instead of 0.")
+    .Arg("return_presence_mask", "(bool, default 0) 1: there is a second output.")
+    .Input(0, "lengths", "int32 or int64: how many rows each segment has.")
+    .Input(1, "tensor", "The rows, of any type.")
+    .Input(2, "like", "Optional: all get the length that this packed tensor has. For gradients.")
+    .Output(0, "packed_tensor", "[number of segments, length, rest of the rows' shape].")
+    .Output(1, "presence_mask", "Bool [number of segments, length]: true where there was a row.");
+OPERATOR_SCHEMA(UnpackSegments)
+    .NumInputs(2)
+    .NumOutputs(1)
+    .SetDoc("The inverse of PackSegments: the rows without the pads.")
+    .Arg("max_length", "(int > 0) As in PackSegments.")
+    .Arg("restore_cut", "(bool, default 0) 1: rows that PackSegments cut come back as 0.")
+    .Input(0, "lengths", "int32 or int64: how many rows each segment has.")
+    .Input(1, "tensor", "The packed tensor.")
+    .Output(0, "packed_tensor", "The rows; how many there are is known at run time only.");
+REGISTER_GRADIENT(PackSegments, GetPackSegmentsGradient);
+REGISTER_GRADIENT(UnpackSegments, GradientRule<"PackSegments: I0 GO0 I1 -> GI1">);
+
+}  // namespace caffe2

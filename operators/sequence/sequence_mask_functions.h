@@ -1,0 +1,44 @@
+// SequenceMask, for the host and for devices (portable.h).
+#pragma once
+
+#include "operators/common/portable.h"
+
+namespace caffe2 {
+
+enum class MaskMode { kSequence, kWindow, kUpper, kLower, kUpperDiagonal, kLowerDiagonal };
+
+// Elements of [.., rows, columns, repeats]; entry: of each row, for the first two modes.
+template <typename T>
+struct MaskElements {
+  static constexpr const char* kName = "SequenceMask";
+  MaskMode mode;
+  int64_t rows, columns, repeats, radius;
+  const int* entry;
+  float fill;
+  const T* x;
+  T* y;
+  CAFFE2_PORTABLE void operator()(int64_t i) const {
+    const int64_t position = i / repeats;
+    const bool masked = Masked(position / columns % rows, position % columns);
+    y[i] = masked ? portable::Narrow<T>(fill) : x[i];
+  }
+  CAFFE2_PORTABLE bool Masked(int64_t row, int64_t column) const {
+    switch (mode) {
+      case MaskMode::kSequence:
+        return column >= entry[row];
+      case MaskMode::kWindow:
+        return column - entry[row] > radius || entry[row] - column > radius;
+      case MaskMode::kUpper:
+        return column > row;
+      case MaskMode::kLower:
+        return column < row;
+      case MaskMode::kUpperDiagonal:
+        return column >= row;
+      case MaskMode::kLowerDiagonal:
+        return column <= row;
+    }
+    return false;
+  }
+};
+
+}  // namespace caffe2

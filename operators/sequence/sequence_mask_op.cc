@@ -1,0 +1,46 @@
+#include "operators/sequence/sequence_mask_op.h"
+
+namespace caffe2 {
+namespace {
+
+// Masked positions get no gradient: the same operator with grad=1 fills them with 0.
+class GetSequenceMaskGradient final : public GradientMakerBase {
+ public:
+  using GradientMakerBase::GradientMakerBase;
+  bool CopyArguments() const override { return false; }
+  std::vector<OperatorDef> GetGradientDefs() override {
+    std::vector<std::string> inputs{GO(0)};
+    if (Def().input_size() > 1) inputs.push_back(I(1));
+    std::vector<Argument> args(Def().arg().begin(), Def().arg().end());
+    args.push_back(MakeArgument("grad", true));
+    return SingleGradientDef("SequenceMask", "", inputs, std::vector<std::string>{GI(0)}, args);
+  }
+};
+
+}  // namespace
+
+REGISTER_CPU_OPERATOR(SequenceMask, SequenceMaskOp<CPUContext>);
+OPERATOR_SCHEMA(SequenceMask)
+    .NumInputs(1, 2)
+    .NumOutputs(1)
+    .AllowInplace({{0, 0}})
+    .IdenticalTypeAndShapeOfInput(0)
+    .SetDoc(
+        "Seen as rows (axes before `axis`) and columns (from `axis`), writes fill_val where, by "
+        "mode: sequence: column >= length[row]; window: |column - center[row]| > radius; upper: "
+        "column > row; lower: column < row; upperdiag: column >= row; lowerdiag: column <= row.")
+    .Arg("mode", "sequence, window, upper, lower, upperdiag or lowerdiag.", true)
+    .Arg("axis", "(int, default 1) Where the columns begin.")
+    .Arg("radius", "(int >= 0, default 10) Half the width of a window.")
+    .Arg("batch",
+         "(int) The axes up to this one are a batch: rows count within each. Default: no batch.")
+    .Arg("repeat_from_axis", "(int) The mask is the same along this axis and those behind it.")
+    .Arg("fill_val", "(float, default -infinity) What masked positions become.")
+    .Arg("grad", "1: masked positions become 0. For the gradient.")
+    .Input(0, "input", "A tensor of float, float16 or bfloat16.")
+    .Input(1, "sequence_lengths",
+           "int32: lengths (mode sequence) or centers (mode window), one for each row.")
+    .Output(0, "masked_tensor", "The result, shaped like the input; may overwrite it.");
+REGISTER_GRADIENT(SequenceMask, GetSequenceMaskGradient);
+
+}  // namespace caffe2

@@ -1,0 +1,80 @@
+// Max, Min, Mean, RowMul and sums of rows on CUDA devices.
+#include "operators/common/combination_cuda.h"
+#include "operators/common/element_type.h"
+#include "operators/common/portable_cuda.h"
+#include "operators/elementwise/minmax_op.h"
+#include "operators/elementwise/row_mul_op.h"
+
+namespace caffe2 {
+namespace {
+
+// Y[i] = the inputs at i, combined from the left.
+template <Combination kCombination, class Types>
+class CudaVariadicOp final : public Operator<CUDAContext> {
+ public:
+  using Operator<CUDAContext>::Operator;
+  bool RunOnDevice() override { return Types::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    std::vector<const T*> inputs;
+    for (int k = 0; k < InputSize(); ++k) {
+      CAFFE_ENFORCE(Input(k).sizes() == Input(0).sizes(), "inputs of different shapes: input 0 is ",
+                    ShapeString(Input(0).sizes()), ", input ", k, " is ",
+                    ShapeString(Input(k).sizes()));
+      inputs.push_back(Input(k).template data<T>());
+    }
+    Tensor* Y = Output(0);
+    Y->ResizeLike(Input(0));
+    const float factor =
+        kCombination == Combination::kSum ? 1.f / static_cast<float>(inputs.size()) : 1.f;
+    CombineAll(kCombination, inputs, factor, Y->numel(), Y->template mutable_data<T>(), &context_);
+    return true;
+  }
+};
+
+// dX_k = dY / n
+class CudaMeanGradientOp final : public Operator<CUDAContext> {
+ public:
+  using Operator<CUDAContext>::Operator;
+  bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor& dY = Input(0);
+    const T* dy = dY.data<T>();
+    // The output that may overwrite dY goes last.
+    for (int k = OutputSize() - 1; k >= 0; --k) {
+      Output(k)->ResizeLike(dY);
+      ForEach(dY.numel(),
+              CombineInputs<T>{.combination = Combination::kSum,
+                               .count = 1,
+                               .x = {dy},
+                               .factor = 1.f / static_cast<float>(OutputSize()),
+                               .start = nullptr,
+                               .partial = nullptr,
+                               .y = Output(k)->template mutable_data<T>()},
+              &context_);
+    }
+    return true;
+  }
+};
+
+using Max = CudaVariadicOp<Combination::kMax, NumericTypes>;
+using Min = CudaVariadicOp<Combination::kMin, NumericTypes>;
+using Mean = CudaVariadicOp<Combination::kSum, RealTypes>;
+
+REGISTER_CUDA_OPERATOR(Max, Max);
+REGISTER_CUDA_OPERATOR(Min, Min);
+REGISTER_CUDA_OPERATOR(Mean, Mean);
+REGISTER_CUDA_OPERATOR(MaxGradient, SelectGradientOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(MinGradient, SelectGradientOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(MeanGradient, CudaMeanGradientOp);
+REGISTER_CUDA_OPERATOR(RowMul, RowMulOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(ReduceTailSum, ReduceTailSumOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(ReduceFrontWeightedSum, ReduceFrontWeightedSumOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(ReduceFrontWeightedSumGradient,
+                       ReduceFrontWeightedSumGradientOp<CUDAContext>);
+
+}  // namespace
+}  // namespace caffe2

@@ -1,0 +1,69 @@
+// Expand: repeats dimensions of 1, as NumPy's broadcasting does.
+#pragma once
+
+#include "operators/common/broadcast.h"
+#include "operators/common/element_type.h"
+#include "operators/common/shape_input.h"
+
+namespace caffe2 {
+
+// X's shape and `wanted` together; -1 in `wanted` stands for what X has there.
+inline std::vector<int64_t> ExpandedShape(const std::vector<int64_t>& x,
+                                          std::vector<int64_t> wanted) {
+  for (int64_t& size : wanted) {
+    CAFFE_ENFORCE_GE(size, -1, "shape ", ShapeString(wanted));
+    if (size == -1) size = 1;
+  }
+  return BroadcastRule().OutputShape(x, wanted);
+}
+
+// RepeatElements of the device, found by its last argument: y = x at every index of the plan, of
+// which x is the first operand.
+template <class Context>
+class ExpandOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  ExpandOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws), shape_(this->template GetRepeatedArgument<int64_t>("shape")) {}
+
+  bool RunOnDevice() override { return NumericTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor& X = Input(0);
+    const std::vector<int64_t> shape = ExpandedShape(
+        X.sizes(), InputSize() > 1 ? ReadIntegers(this->template Input<Tensor>(1)) : shape_);
+    Tensor* Y = Output(0);
+    const T* x = X.data<T>();
+    Y->Resize(shape);
+    RepeatElements(MakeBroadcastPlan(X.sizes(), shape), x, Y->template mutable_data<T>(),
+                   &context_);
+    return true;
+  }
+
+ private:
+  std::vector<int64_t> shape_;
+};
+
+// dY, X -> dX; SumTo of the device does the work (sum_to.h).
+template <class Context>
+class ExpandGradientOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using Operator<Context>::Operator;
+  bool RunOnDevice() override { return FloatTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor &dY = Input(0), &X = Input(1);
+    CAFFE_ENFORCE(ExpandedShape(X.sizes(), dY.sizes()) == dY.sizes(), "the gradient's shape ",
+                  ShapeString(dY.sizes()), " is no expansion of ", ShapeString(X.sizes()));
+    Tensor* dX = Output(0);
+    dX->ResizeLike(X);
+    SumTo(MakeBroadcastPlan(dY.sizes(), X.sizes()), dY.data<T>(), X.numel(),
+          dX->template mutable_data<T>(), &context_);
+    return true;
+  }
+};
+
+}  // namespace caffe2

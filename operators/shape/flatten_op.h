@@ -1,0 +1,63 @@
+// Flatten, FlattenToVec, ResizeLike: other shapes of the same elements.
+#pragma once
+
+#include "operators/common/copy_elements.h"
+
+namespace caffe2 {
+
+// Axis of Flatten for a tensor of `dims` dimensions: dims itself is allowed.
+inline int FlattenAxis(int axis, int dims) {
+  CAFFE_ENFORCE(axis >= -dims && axis <= dims, "axis ", axis, " is out of range for ", dims,
+                " dimensions");
+  return axis < 0 ? axis + dims : axis;
+}
+
+template <class Context>
+class FlattenOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  FlattenOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws), axis_(this->template GetSingleArgument<int>("axis", 1)) {}
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    Tensor* Y = Output(0);
+    const int axis = FlattenAxis(axis_, X.dim());
+    Y->Resize(X.size_to_dim(axis), X.size_from_dim(axis));
+    CopyElements(X, Y, &context_);
+    return true;
+  }
+
+ private:
+  int axis_;
+};
+
+template <class Context>
+class FlattenToVecOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(FlattenToVecOp);
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    CAFFE_ENFORCE_GE(X.dim(), 1, "the input must have at least one dimension");
+    Tensor* Y = Output(0);
+    Y->Resize(X.numel());
+    CopyElements(X, Y, &context_);
+    return true;
+  }
+};
+
+template <class Context>
+class ResizeLikeOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(ResizeLikeOp);
+  bool RunOnDevice() override {
+    const Tensor &X = Input(0), &like = this->template Input<Tensor>(1);
+    CAFFE_ENFORCE_EQ(X.numel(), like.numel(), "cannot give shape ", ShapeString(X.sizes()),
+                     " the shape ", ShapeString(like.sizes()));
+    Tensor* Y = Output(0);
+    Y->ResizeLike(like);
+    CopyElements(X, Y, &context_);
+    return true;
+  }
+};
+
+}  // namespace caffe2

@@ -1,0 +1,88 @@
+// Slice and its gradient.
+#pragma once
+
+#include <vector>
+
+#include "operators/common/copy_elements.h"
+#include "operators/common/shape_input.h"
+
+namespace caffe2 {
+
+// The box [start, start + size) of a tensor.
+struct TensorBox {
+  std::vector<int64_t> start, size;
+
+  // A negative bound counts from behind the last element: -1 is the very end. Bounds past the end
+  // are cut. Dimensions that are not named are whole.
+  static TensorBox Resolve(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends,
+                           const std::vector<int64_t>& dims);
+};
+
+// box of x, a tensor of shape `dims` -> y; and y -> that box of x. PutBox is for types that are
+// plain bytes.
+template <class Context>
+void TakeBox(TypeMeta meta, const std::vector<int64_t>& dims, const TensorBox& box, const void* x,
+             void* y, Context* context);
+template <class Context>
+void PutBox(TypeMeta meta, const std::vector<int64_t>& dims, const TensorBox& box, const void* y,
+            void* x, Context* context);
+// Bounds from the arguments `starts` and `ends`, or from inputs 1 and 2.
+template <class Context>
+class SliceBase : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  SliceBase(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        starts_(this->template GetRepeatedArgument<int64_t>("starts")),
+        ends_(this->template GetRepeatedArgument<int64_t>("ends")) {}
+
+ protected:
+  TensorBox ReadBox(const std::vector<int64_t>& dims, bool from_inputs) {
+    if (!from_inputs) return TensorBox::Resolve(starts_, ends_, dims);
+    return TensorBox::Resolve(ReadIntegers(this->template Input<Tensor>(1)),
+                              ReadIntegers(this->template Input<Tensor>(2)), dims);
+  }
+
+ private:
+  std::vector<int64_t> starts_, ends_;
+};
+
+template <class Context>
+class SliceOp final : public SliceBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using SliceBase<Context>::SliceBase;
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    CAFFE_ENFORCE(X.has_data(), "the input holds no data");
+    const TensorBox box = this->ReadBox(X.sizes(), InputSize() > 1);
+    Tensor* Y = Output(0);
+    Y->Resize(box.size);
+    TakeBox(X.dtype(), X.sizes(), box, X.raw_data(), Y->raw_mutable_data(X.dtype()), &context_);
+    return true;
+  }
+};
+
+// Inputs X, [starts, ends,] dY: dX is dY inside the slice and 0 outside.
+template <class Context>
+class SliceGradientOp final : public SliceBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using SliceBase<Context>::SliceBase;
+  bool RunOnDevice() override {
+    const Tensor &X = Input(0), &dY = Input(InputSize() - 1);
+    const TensorBox box = this->ReadBox(X.sizes(), InputSize() > 2);
+    CAFFE_ENFORCE(dY.sizes() == box.size, "the gradient's shape ", ShapeString(dY.sizes()),
+                  " is not that of the slice, ", ShapeString(box.size));
+    CAFFE_ENFORCE(dY.has_data() && dY.dtype().copy() == nullptr, "cannot slice a gradient of ",
+                  dY.DebugString());
+    Tensor* dX = Output(0);
+    dX->ResizeLike(X);
+    void* dx = dX->raw_mutable_data(dY.dtype());
+    ClearBytes(dX->nbytes(), dx, &context_);
+    PutBox(dY.dtype(), X.sizes(), box, dY.raw_data(), dx, &context_);
+    return true;
+  }
+};
+
+}  // namespace caffe2

@@ -1,0 +1,64 @@
+// Operators that pass the input on and change what becomes of its gradient.
+#include "operators/common/copy_elements.h"
+#include "operators/common/nothing_op.h"
+
+namespace caffe2 {
+namespace {
+
+class GetNegateGradientGradient final : public GradientMakerBase {
+ public:
+  using GradientMakerBase::GradientMakerBase;
+  std::vector<OperatorDef> GetGradientDefs() override {
+    return SingleGradientDef("Negative", "", std::vector<std::string>{GO(0)},
+                             std::vector<std::string>{GI(0)});
+  }
+};
+class GetZeroGradientGradient final : public GradientMakerBase {
+ public:
+  using GradientMakerBase::GradientMakerBase;
+  std::vector<OperatorDef> GetGradientDefs() override {
+    return SingleGradientDef("ConstantFill", "", std::vector<std::string>{I(0)},
+                             std::vector<std::string>{GI(0)},
+                             std::vector<Argument>{MakeArgument("value", 0.f)});
+  }
+};
+
+void DescribePassing(OpSchema& schema) {
+  schema.NumInputs(1)
+      .NumOutputs(1)
+      .AllowInplace({{0, 0}})
+      .IdenticalTypeAndShape()
+      .Input(0, "input", "A tensor of any type and shape.")
+      .Output(0, "output", "The same values.");
+}
+
+}  // namespace
+
+REGISTER_CPU_OPERATOR(StopGradient, CopyOp<CPUContext>);
+REGISTER_CPU_OPERATOR(NegateGradient, CopyOp<CPUContext>);
+REGISTER_CPU_OPERATOR(ZeroGradient, NothingOp<CPUContext>);
+
+OPERATOR_SCHEMA(StopGradient)
+    .FillUsing(DescribePassing)
+    .SetDoc("Passes the input on in the forward direction, and no gradient in the backward one.");
+OPERATOR_SCHEMA(NegateGradient)
+    .FillUsing(DescribePassing)
+    .SetDoc(
+        "Passes the input on in the forward direction, and the negated gradient in the "
+        "backward one.");
+OPERATOR_SCHEMA(ZeroGradient)
+    .NumInputs(1)
+    .NumOutputs(0)
+    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>&) {
+      return std::vector<TensorShape>();
+    })
+    .SetDoc(
+        "Does nothing in the forward direction; gives its input a gradient of zeros, where an "
+        "output without use would leave it without one.")
+    .Input(0, "input", "A float tensor.");
+
+NO_GRADIENT(StopGradient);
+REGISTER_GRADIENT(NegateGradient, GetNegateGradientGradient);
+REGISTER_GRADIENT(ZeroGradient, GetZeroGradientGradient);
+
+}  // namespace caffe2

@@ -1,0 +1,63 @@
+// UnsafeCoalesce: tensors moved into one piece of memory. DataCouple and AsyncNetBarrier: operators
+// that do nothing, but that a net runs behind all that writes their inputs.
+#include "operators/shape/unsafe_coalesce_op.h"
+
+#include "operators/common/nothing_op.h"
+
+namespace caffe2 {
+namespace {
+
+void DescribePassThrough(OpSchema& schema) {
+  schema.NumInputs(1, 1 << 30)
+      .NumOutputs(1, 1 << 30)
+      .EnforceOneToOneInplace()
+      .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
+        return std::vector<TensorShape>(in.begin(), in.begin() + def.output_size());
+      })
+      .Input(0, "input", "A tensor of any type; more may follow.")
+      .Output(0, "output", "The same blobs, unchanged.");
+}
+
+}  // namespace
+
+REGISTER_CPU_OPERATOR(UnsafeCoalesce, UnsafeCoalesceOp<CPUContext>);
+REGISTER_CPU_OPERATOR(DataCouple, NothingOp<CPUContext>);
+REGISTER_CPU_OPERATOR(AsyncNetBarrier, NothingOp<CPUContext>);
+OPERATOR_SCHEMA(UnsafeCoalesce)
+    .NumInputs(1, 1 << 30)
+    .NumInputsOutputs([](int inputs, int outputs) { return outputs == inputs + 1; })
+    .AllowOneToOneInplace()
+    .EnforceInplace([](int input, int output) { return input == output; })
+    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
+      std::vector<TensorShape> out = in;
+      int64_t total = 0;
+      for (const TensorShape& shape : in) total += NumelOf(shape);
+      out.push_back(CreateTensorShape({total}, in[0].data_type()));
+      return out;
+    })
+    .SetDoc(
+        "Moves tensors into one piece of memory, one behind the other, of which they and the last "
+        "output are views from then on: what is written to one is seen in the other, until one is "
+        "given another size.")
+    .Input(0, "input", "A tensor of any type; more may follow, of the same type.")
+    .Output(0, "output",
+            "The same blobs. The last output, behind them, is one-dimensional and holds the "
+            "elements of all.");
+OPERATOR_SCHEMA(DataCouple)
+    .FillUsing(DescribePassThrough)
+    .NumInputsOutputs([](int inputs, int outputs) { return outputs <= inputs; })
+    .SetDoc(
+        "Does nothing: makes operators that read an output run behind those that write any of the "
+        "inputs.");
+OPERATOR_SCHEMA(AsyncNetBarrier)
+    .FillUsing(DescribePassThrough)
+    .NumInputsOutputs([](int inputs, int outputs) { return outputs == inputs; })
+    .Arg("cross_device", "Not read: a net waits for the inputs on all devices.")
+    .SetDoc(
+        "Does nothing: makes operators that read an output run behind those that write any of the "
+        "inputs.");
+SHOULD_NOT_DO_GRADIENT(UnsafeCoalesce);
+SHOULD_NOT_DO_GRADIENT(DataCouple);
+SHOULD_NOT_DO_GRADIENT(AsyncNetBarrier);
+
+}  // namespace caffe2

@@ -1,0 +1,139 @@
+// BooleanMask, its gradient, and BooleanUnmask: choosing rows by masks, which are read on the host.
+#pragma once
+
+#include <numeric>
+#include <vector>
+
+#include "caffe2/core/device_backend.h"
+#include "operators/common/row_copier.h"
+
+namespace caffe2 {
+
+// The numbers of the rows at which a mask in host memory is true.
+inline std::vector<int64_t> RowsOfMask(const Tensor& mask) {
+  const bool* keep = mask.data<bool>();
+  std::vector<int64_t> rows;
+  for (int64_t i = 0; i < mask.numel(); ++i) {
+    if (keep[i]) rows.push_back(i);
+  }
+  return rows;
+}
+
+template <class Context>
+class BooleanMaskOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(BooleanMaskOp);
+  bool RunOnDevice() override {
+    const Tensor &X = Input(0), &mask = this->template Input<Tensor>(1);
+    CAFFE_ENFORCE(X.dim() >= 1 && mask.dim() == 1 && mask.size(0) == X.size(0) && X.has_data(),
+                  "mask ", ShapeString(mask.sizes()), " for data ", ShapeString(X.sizes()),
+                  ": one bool for each row is needed");
+    Tensor copy(CPU);
+    const std::vector<int64_t> kept = RowsOfMask(OnHost(mask, &copy));
+    const auto count = static_cast<int64_t>(kept.size());
+    RowCopierFor<Context> rows(X, count, Output(0), &context_);
+    for (const int64_t row : kept) rows.Append(row);
+    rows.Finish();
+    if (OutputSize() > 1) {
+      Output(1)->Resize(count);
+      context_.Copy(kept.size(), kept.data(), Output(1)->template mutable_data<int64_t>());
+    }
+    return true;
+  }
+};
+
+// Inputs mask, dY; output dX: the rows that were kept get the gradient's rows, the others 0.
+template <class Context>
+class BooleanMaskGradientOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(BooleanMaskGradientOp);
+  bool RunOnDevice() override {
+    const Tensor &mask = this->template Input<Tensor>(0), &dY = Input(1);
+    CAFFE_ENFORCE_GE(dY.dim(), 1, "the gradient must have rows");
+    Tensor copy(CPU);
+    const std::vector<int64_t> kept = RowsOfMask(OnHost(mask, &copy));
+    CAFFE_ENFORCE_EQ(static_cast<int64_t>(kept.size()), dY.size(0), "rows of the gradient ",
+                     ShapeString(dY.sizes()));
+    RowCopierFor<Context> rows(dY, mask.numel(), Output(0), &context_);
+    int64_t written = 0;
+    for (size_t i = 0; i < kept.size(); ++i) {
+      rows.AppendZeros(kept[i] - written);
+      rows.Append(static_cast<int64_t>(i));
+      written = kept[i] + 1;
+    }
+    rows.AppendZeros(mask.numel() - written);
+    rows.Finish();
+    return true;
+  }
+};
+
+// Of each position the value of the first mask that holds there.
+template <class Context>
+class BooleanUnmaskOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(BooleanUnmaskOp);
+  bool RunOnDevice() override {
+    std::vector<int64_t> first;  // of the values of each mask, among all
+    const Tensor values = JoinValues(&first);
+    const std::vector<int64_t> next = PlacesOf(first);
+    RowCopierFor<Context> rows(values, Mask(0).numel(), Output(0), &context_);
+    for (const int64_t place : next) rows.Append(place);
+    rows.Finish();
+    return true;
+  }
+
+ private:
+  int Pairs() const { return InputSize() / 2; }
+  const Tensor& Mask(int k) const { return this->template Input<Tensor>(2 * k); }
+
+  // The values of all masks, one list behind the other.
+  Tensor JoinValues(std::vector<int64_t>* first) {
+    const TypeMeta meta = Input(1).dtype();
+    first->assign(1, 0);
+    for (int k = 0; k < Pairs(); ++k) {
+      const Tensor &mask = Mask(k), &values = Input(2 * k + 1);
+      CAFFE_ENFORCE(mask.dim() == 1 && mask.numel() == Mask(0).numel() && values.dim() == 1,
+                    "mask ", k, " ", ShapeString(mask.sizes()), " and values ",
+                    ShapeString(values.sizes()), " must be one-dimensional, all masks of ",
+                    Mask(0).numel(), " elements");
+      CAFFE_ENFORCE(values.dtype() == meta && values.has_data(), "values ", k, " are ",
+                    values.dtype().name(), ", not ", meta.name());
+      first->push_back(first->back() + values.numel());
+    }
+    Tensor joined(context_.device());
+    joined.Resize(first->back());
+    auto* data = static_cast<char*>(joined.raw_mutable_data(meta));
+    for (int k = 0; k < Pairs(); ++k) {
+      const Tensor& values = Input(2 * k + 1);
+      context_.CopyItems(meta, values.numel(), values.raw_data(),
+                         data + (*first)[k] * meta.itemsize());
+    }
+    return joined;
+  }
+
+  // For each position the place of its value among all.
+  std::vector<int64_t> PlacesOf(const std::vector<int64_t>& first) const {
+    std::vector<Tensor> copies;
+    std::vector<const bool*> masks;
+    copies.reserve(Pairs());
+    for (int k = 0; k < Pairs(); ++k) {
+      copies.emplace_back(CPU);
+      masks.push_back(OnHost(Mask(k), &copies.back()).template data<bool>());
+    }
+    std::vector<int64_t> next = first, places(Mask(0).numel());
+    for (size_t i = 0; i < places.size(); ++i) {
+      int k = 0;
+      while (k < Pairs() && !masks[k][i]) ++k;
+      CAFFE_ENFORCE_LT(k, Pairs(), "no mask holds at position ", i);
+      CAFFE_ENFORCE_LT(next[k], first[k + 1], "mask ", k, " asks for more values than there are");
+      places[i] = next[k]++;
+    }
+    for (int k = 0; k < Pairs(); ++k) {
+      CAFFE_ENFORCE_EQ(next[k] - first[k], first[k + 1] - first[k], "values of mask ", k,
+                       " that were used");
+    }
+    return places;
+  }
+};
+
+}  // namespace caffe2

@@ -1,0 +1,201 @@
+// GatherRanges, GatherRangesToDense: parts of a list, named by offset and length.
+#include <algorithm>
+#include <numeric>
+
+#include "caffe2/core/operator.h"
+#include "operators/common/indices.h"
+#include "operators/common/row_copier.h"
+
+namespace caffe2 {
+namespace {
+
+// RANGES [examples, ranges, 2]: offset and length in DATA.
+struct Ranges {
+  int64_t examples = 0, per_example = 0;
+  std::vector<int64_t> values;
+
+  int64_t offset(int64_t example, int64_t i) const { return values[At(example, i)]; }
+  int64_t length(int64_t example, int64_t i) const { return values[At(example, i) + 1]; }
+
+  static Ranges Read(const Tensor& ranges, int64_t size) {
+    CAFFE_ENFORCE(ranges.dim() == 3 && ranges.size(2) == 2, "RANGES ", ShapeString(ranges.sizes()),
+                  " must be [examples, ranges, 2]");
+    Ranges result{ranges.size(0), ranges.size(1), ReadIntegers(ranges, "RANGES")};
+    for (size_t i = 0; i < result.values.size(); i += 2) {
+      const int64_t offset = result.values[i], length = result.values[i + 1];
+      CAFFE_ENFORCE(offset >= 0 && length >= 0 && offset <= size && length <= size - offset,
+                    "range of ", length, " from ", offset, " in a list of ", size);
+    }
+    return result;
+  }
+
+ private:
+  int64_t At(int64_t example, int64_t i) const { return 2 * (example * per_example + i); }
+};
+
+class GatherRangesOp final : public Operator<CPUContext> {
+ public:
+  using Operator<CPUContext>::Operator;
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    CAFFE_ENFORCE(X.dim() == 1 && X.has_data(), "DATA ", ShapeString(X.sizes()),
+                  " must be one-dimensional");
+    const Ranges ranges = Ranges::Read(Input(1), X.size(0));
+    Tensor* lengths = Output(1);
+    lengths->Resize(ranges.examples);
+    int32_t* length = lengths->mutable_data<int32_t>();
+    int64_t total = 0;
+    for (int64_t e = 0; e < ranges.examples; ++e) {
+      int64_t sum = 0;
+      for (int64_t i = 0; i < ranges.per_example; ++i) sum += ranges.length(e, i);
+      CAFFE_ENFORCE_LE(sum, std::numeric_limits<int32_t>::max(), "length of example ", e);
+      length[e] = static_cast<int32_t>(sum);
+      total += sum;
+    }
+    RowCopier elements(X, total, Output(0));
+    for (int64_t e = 0; e < ranges.examples; ++e) {
+      for (int64_t i = 0; i < ranges.per_example; ++i) {
+        elements.Append(ranges.offset(e, i), ranges.length(e, i));
+      }
+    }
+    return true;
+  }
+};
+
+// Ranges of one output so far that had no elements, or others than they should have.
+struct OddRanges {
+  int64_t empty = 0, mismatched = 0;
+};
+
+// One output for each range of an example, [examples, length of the range].
+class GatherRangesToDenseOp final : public Operator<CPUContext> {
+ public:
+  GatherRangesToDenseOp(const OperatorDef& def, Workspace* ws)
+      : Operator<CPUContext>(def, ws),
+        lengths_(GetRepeatedArgument<int64_t>("lengths")),
+        min_observation_(GetSingleArgument<int64_t>("min_observation", 10000)),
+        max_mismatched_ratio_(GetSingleArgument<float>("max_mismatched_ratio", 0.9f)),
+        max_empty_ratio_(GetSingleArgument<float>("max_empty_ratio", 1)),
+        odd_(OutputSize()) {
+    CAFFE_ENFORCE_EQ(static_cast<int>(lengths_.size()), OutputSize(),
+                     "lengths, one for each output");
+    for (const int64_t length : lengths_) CAFFE_ENFORCE_GT(length, 0, "a length");
+  }
+
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    CAFFE_ENFORCE(X.dim() == 1 && X.has_data(), "DATA ", ShapeString(X.sizes()),
+                  " must be one-dimensional");
+    const Ranges ranges = Ranges::Read(Input(1), X.size(0));
+    CAFFE_ENFORCE_EQ(ranges.per_example, OutputSize(), "ranges of an example, and outputs");
+    std::vector<int64_t> keys;
+    if (InputSize() > 2) {
+      CAFFE_ENFORCE(Input(2).sizes() == X.sizes(), "KEY ", ShapeString(Input(2).sizes()),
+                    " for DATA ", ShapeString(X.sizes()));
+      keys = ReadIntegers(Input(2), "KEY");
+    }
+    seen_ += ranges.examples;
+    for (int i = 0; i < OutputSize(); ++i) {
+      GatherRange(X, ranges, keys, i);
+      CheckRatio("elements other than the argument lengths says", i, odd_[i].mismatched,
+                 max_mismatched_ratio_);
+      CheckRatio("no elements", i, odd_[i].empty, max_empty_ratio_);
+    }
+    return true;
+  }
+
+ private:
+  // A share of 1 allows all.
+  void CheckRatio(const char* what, int i, int64_t count, float max_ratio) const {
+    if (max_ratio >= 1) return;
+    const auto most = static_cast<double>(std::max(seen_, min_observation_)) * max_ratio;
+    CAFFE_ENFORCE(static_cast<double>(count) <= most, "range ", i, " had ", what, " in ", count,
+                  " of ", seen_, " examples, more than ", most);
+  }
+
+  void GatherRange(const Tensor& X, const Ranges& ranges, const std::vector<int64_t>& keys, int i) {
+    const int64_t length = lengths_[i];
+    CAFFE_ENFORCE(X.dtype().copy() == nullptr, "DATA must be numbers, not ", X.dtype().name());
+    RowCopier elements(X, CheckedNumel({ranges.examples, length}), Output(i));
+    std::vector<int64_t> order(length);
+    for (int64_t e = 0; e < ranges.examples; ++e) {
+      const int64_t n = ranges.length(e, i), offset = ranges.offset(e, i);
+      if (n != length) {
+        elements.AppendZeros(length);
+        if (n == 0) {  // an example that lacks the feature
+          ++odd_[i].empty;
+        } else if (odd_[i].mismatched++ == 0) {
+          LOG(WARNING) << "range " << i << " of an example has " << n << " elements in place of "
+                       << length << ": such ranges become zeros";
+        }
+        continue;
+      }
+      std::iota(order.begin(), order.end(), offset);
+      if (!keys.empty()) {
+        std::stable_sort(order.begin(), order.end(),
+                         [&keys](int64_t a, int64_t b) { return keys[a] < keys[b]; });
+      }
+      for (const int64_t k : order) elements.Append(k);
+    }
+    Output(i)->Reshape({ranges.examples, length});
+  }
+
+  std::vector<int64_t> lengths_;
+  int64_t min_observation_;
+  float max_mismatched_ratio_, max_empty_ratio_;
+  int64_t seen_ = 0;  // examples since the operator was made
+  std::vector<OddRanges> odd_;
+};
+
+}  // namespace
+
+REGISTER_CPU_OPERATOR(GatherRanges, GatherRangesOp);
+REGISTER_CPU_OPERATOR(GatherRangesToDense, GatherRangesToDenseOp);
+OPERATOR_SCHEMA(GatherRanges)
+    .NumInputs(2)
+    .NumOutputs(2)
+    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
+      // As if the ranges covered DATA, each element once: a bound for ranges that do not overlap.
+      std::vector<TensorShape> out{CreateTensorShape(GetDimsVector(in[0]), in[0].data_type()),
+                                   UnknownTensorShape()};
+      if (in[1].dims_size() > 0) out[1] = CreateTensorShape({in[1].dims(0)}, TensorProto::INT32);
+      return out;
+    })
+    .SetDoc(
+        "Puts the ranges of each example one after another. OUTPUT is inferred to be as long as "
+        "DATA, which it is if the ranges cover that.")
+    .Input(0, "DATA", "A list of any type.")
+    .Input(1, "RANGES", "int32 or int64 [examples, ranges, 2]: offset and length in DATA.")
+    .Output(0, "OUTPUT", "The elements of all ranges of all examples.")
+    .Output(1, "LENGTHS", "int32: how many each example has.");
+OPERATOR_SCHEMA(GatherRangesToDense)
+    .NumInputs(2, 3)
+    .NumOutputs(1, 1 << 30)
+    .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
+      std::vector<TensorShape> out;
+      for (const int64_t length : ArgumentHelper(def).GetRepeatedArgument<int64_t>("lengths")) {
+        out.push_back(CreateTensorShape({in[1].dims_size() > 0 ? in[1].dims(0) : 0, length},
+                                        in[0].data_type()));
+      }
+      return out;
+    })
+    .SetDoc(
+        "One matrix for each range of an example: range i of example e is row e of output i. "
+        "Ranges of any other length than the argument says become zeros; too many of them, of all "
+        "examples since the operator was made, are an error.")
+    .Arg("lengths", "(list of int > 0) The length of each range.", true)
+    .Arg("min_observation",
+         "(int, default 10000) While there were fewer examples, shares are of so many.")
+    .Arg("max_mismatched_ratio",
+         "(float, default 0.9) The largest share of ranges of an output that may have elements, "
+         "but not as many as they should.")
+    .Arg("max_empty_ratio",
+         "(float, default 1) The largest share of ranges of an output that may have none.")
+    .Input(0, "DATA", "A list of numbers.")
+    .Input(1, "RANGES", "int32 or int64 [examples, ranges, 2]: offset and length in DATA.")
+    .Input(2, "KEY", "Optional int32 or int64, like DATA: ranges are sorted by these.")
+    .Output(0, "OUTPUT", "[examples, length of range 0]; further ones follow.");
+SHOULD_NOT_DO_GRADIENT(GatherRanges);
+SHOULD_NOT_DO_GRADIENT(GatherRangesToDense);
+
+}  // namespace caffe2

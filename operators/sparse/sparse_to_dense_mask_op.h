@@ -1,0 +1,160 @@
+// SparseToDenseMask: picks some feature ids out of sparse samples, as dense columns. Ids and
+// lengths are read on the host.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "caffe2/core/device_backend.h"
+#include "caffe2/core/logging.h"
+#include "operators/common/indices.h"
+#include "operators/common/row_copier.h"
+#include "operators/segment/segments.h"
+
+namespace caffe2 {
+
+// Rows of `width` elements of any type: row r of y is row source[r] of x, or `fallback` if that is
+// negative. Overloads for other contexts are found by the last argument.
+void PickRows(TypeMeta meta, const std::vector<int64_t>& source, int64_t width, const void* x,
+              const void* fallback, void* y, CPUContext* context);
+
+// What the operator and its gradient share: the column of each wanted id.
+template <class Context>
+class SparseToDenseMaskBase : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  SparseToDenseMaskBase(const OperatorDef& def, Workspace* ws) : Operator<Context>(def, ws) {
+    const auto mask = this->template GetRepeatedArgument<int64_t>("mask");
+    CAFFE_ENFORCE(!mask.empty(), "the argument mask must name at least one feature id");
+    for (size_t i = 0; i < mask.size(); ++i) {
+      CAFFE_ENFORCE(columns_.emplace(mask[i], static_cast<int64_t>(i)).second, "feature id ",
+                    mask[i], " occurs twice in the argument mask");
+    }
+  }
+
+ protected:
+  int64_t num_columns() const { return static_cast<int64_t>(columns_.size()); }
+  std::vector<int64_t> ReadIds() const {
+    Tensor copy(CPU);
+    return ReadIntegers(OnHost(this->template Input<Tensor>(0), &copy), "indices");
+  }
+  // Without lengths all entries are one sample.
+  Segments ReadSamples(int i, int64_t entries) const {
+    if (InputSize() <= i) return Segments::FromLengths(Tensor({1}, std::vector<int64_t>{entries}));
+    Tensor copy(CPU);
+    return Segments::FromLengths(OnHost(this->template Input<Tensor>(i), &copy), entries);
+  }
+  // The entry of each sample and column, -1 if there is none; of equal ids in a sample the last
+  // one counts. Calls skip(id) for ids that are not wanted.
+  template <typename Skip>
+  std::vector<int64_t> EntriesOfCells(const Segments& samples, const std::vector<int64_t>& ids,
+                                      const Skip& skip) const {
+    std::vector<int64_t> entries(samples.count() * num_columns(), -1);
+    for (int64_t s = 0; s < samples.count(); ++s) {
+      for (int64_t k = 0; k < samples.length(s); ++k) {
+        const int64_t entry = samples.entry(s, k);
+        const auto found = columns_.find(ids[entry]);
+        if (found == columns_.end()) {
+          skip(ids[entry]);
+        } else {
+          entries[s * num_columns() + found->second] = entry;
+        }
+      }
+    }
+    return entries;
+  }
+
+ private:
+  std::unordered_map<int64_t, int64_t> columns_;
+};
+
+// Inputs indices, values, default_value, [lengths].
+template <class Context>
+class SparseToDenseMaskOp final : public SparseToDenseMaskBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  SparseToDenseMaskOp(const OperatorDef& def, Workspace* ws)
+      : SparseToDenseMaskBase<Context>(def, ws),
+        presence_(this->template GetSingleArgument<bool>("return_presence_mask", false)),
+        max_skipped_(this->template GetSingleArgument<int64_t>("max_skipped_indices", 1000)) {}
+
+  bool RunOnDevice() override {
+    const Tensor &indices = this->template Input<Tensor>(0), &values = Input(1),
+                 &fallback = Input(2);
+    const TypeMeta meta = values.dtype();
+    const int64_t count = indices.numel(), columns = this->num_columns();
+    CAFFE_ENFORCE(
+        indices.dim() == 1 && values.dim() >= 1 && values.size(0) == count && values.has_data(),
+        "values ", ShapeString(values.sizes()), " for indices ", ShapeString(indices.sizes()));
+    const int64_t width = values.size_from_dim(1);
+    CAFFE_ENFORCE(fallback.dtype() == meta && fallback.numel() == width, "default value ",
+                  fallback.DebugString(), " for values ", values.DebugString());
+    const Segments samples = this->ReadSamples(3, count);
+    const std::vector<int64_t> entries =
+        this->EntriesOfCells(samples, this->ReadIds(), [this](int64_t id) { Skip(id); });
+    std::vector<int64_t> dims{samples.count(), columns};
+    if (InputSize() <= 3) dims.erase(dims.begin());
+    if (presence_) WritePresence(entries, dims);
+    dims.insert(dims.end(), values.sizes().begin() + 1, values.sizes().end());
+    Output(0)->Resize(dims);
+    PickRows(meta, entries, width, values.raw_data(), fallback.raw_data(),
+             Output(0)->raw_mutable_data(meta), &context_);
+    return true;
+  }
+
+ private:
+  void WritePresence(const std::vector<int64_t>& entries, const std::vector<int64_t>& dims) {
+    std::vector<uint8_t> present;
+    for (const int64_t entry : entries) present.push_back(entry >= 0);
+    Output(1)->Resize(dims);
+    context_.Copy(present.size(), present.data(),
+                  reinterpret_cast<uint8_t*>(Output(1)->template mutable_data<bool>()));
+  }
+  // Negative ids are damage; a few of them are tolerated.
+  void Skip(int64_t id) {
+    if (id >= 0) return;
+    ++skipped_;
+    CAFFE_ENFORCE_LT(skipped_, max_skipped_, "too many negative feature ids; the last one is ", id);
+    if (skipped_ == 1) LOG(WARNING) << "SparseToDenseMask skips the feature id " << id;
+  }
+
+  bool presence_;
+  int64_t max_skipped_, skipped_ = 0;
+};
+
+// Inputs indices, dY, [lengths].
+template <class Context>
+class SparseToDenseMaskGradientOp final : public SparseToDenseMaskBase<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using SparseToDenseMaskBase<Context>::SparseToDenseMaskBase;
+  bool RunOnDevice() override {
+    const Tensor& dY = Input(1);
+    const std::vector<int64_t> ids = this->ReadIds();
+    const auto count = static_cast<int64_t>(ids.size());
+    const Segments samples = this->ReadSamples(2, count);
+    const int axis = InputSize() > 2 ? 1 : 0;
+    CAFFE_ENFORCE(dY.dim() > axis && dY.size(axis) == this->num_columns() &&
+                      dY.size_to_dim(axis) == samples.count(),
+                  "gradient ", ShapeString(dY.sizes()), " for ", samples.count(), " samples of ",
+                  this->num_columns(), " columns");
+    CAFFE_ENFORCE(dY.IsType<float>(), "the gradient must be float, not ", dY.dtype().name());
+    const std::vector<int64_t> entries = this->EntriesOfCells(samples, ids, [](int64_t) {});
+    std::vector<int64_t> cells(count, -1);
+    for (size_t cell = 0; cell < entries.size(); ++cell) {
+      if (entries[cell] >= 0) cells[entries[cell]] = static_cast<int64_t>(cell);
+    }
+    RowCopierFor<Context> rows(dY, count, Output(0), &context_, axis + 1);
+    for (const int64_t cell : cells) {
+      if (cell < 0) {
+        rows.AppendZeros(1);
+      } else {
+        rows.Append(cell);
+      }
+    }
+    rows.Finish();
+    return true;
+  }
+};
+
+}  // namespace caffe2

@@ -1,0 +1,133 @@
+// GroupNorm and RMSNorm.
+#include <cmath>
+
+#include "tests/operators/image/image_reference.h"
+#include "tests/operators/op_test.h"
+
+namespace caffe2::testing {
+namespace {
+
+std::vector<Argument> GroupArguments(int group, bool nhwc) {
+  return {MakeArgument("group", group), MakeArgument("epsilon", 1e-3f),
+          MakeArgument<std::string>("order", nhwc ? "NHWC" : "NCHW")};
+}
+
+TEST(GroupNormTest, MatchesReferenceInBothOrders) {
+  const int64_t images = 2, groups = 3, depth = 2, size = 6, channels = groups * depth;
+  const std::vector<int64_t> dims = {images, channels, 2, 3};
+  for (const bool nhwc : {false, true}) {
+    Workspace ws;
+    const std::vector<float> x = RandomValues(images * channels * size, 1, -1, 3);
+    FeedImage(&ws, "X", dims, x, nhwc);
+    FeedRandom(&ws, "gamma", {channels}, 2);
+    FeedRandom(&ws, "beta", {channels}, 3);
+    const auto gamma = FetchValues<float>(ws, "gamma"), beta = FetchValues<float>(ws, "beta");
+    std::vector<float> y, mean, inverse;
+    for (int64_t k = 0; k < images * groups; ++k) {  // a group is contiguous in NCHW
+      const int64_t n = depth * size;
+      double sum = 0, squares = 0;
+      for (int64_t i = 0; i < n; ++i) sum += x[k * n + i];
+      for (int64_t i = 0; i < n; ++i) squares += std::pow(x[k * n + i] - sum / n, 2);
+      mean.push_back(static_cast<float>(sum / n));
+      inverse.push_back(static_cast<float>(1 / std::sqrt(squares / n + 1e-3)));
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t c = k % groups * depth + i / size;
+        y.push_back(gamma[c] * (x[k * n + i] - mean.back()) * inverse.back() + beta[c]);
+      }
+    }
+    const auto args = GroupArguments(groups, nhwc);
+    const OperatorDef op = Op("GroupNorm", {"X", "gamma", "beta"}, {"Y", "mean", "inv_std"}, args);
+    RunOp(&ws, op);
+    ExpectImage(ws, "Y", dims, y, nhwc);
+    ExpectTensor(ws, "mean", {images, groups}, mean);
+    ExpectTensor(ws, "inv_std", {images, groups}, inverse);
+    RunOp(&ws, Op("GroupNorm", {"X", "gamma", "beta"}, {"Y1"}, args));
+    ExpectImage(ws, "Y1", dims, y, nhwc);
+    CheckGradient(&ws, op, {0, 1, 2});
+  }
+}
+
+TEST(GroupNormTest, TakesNoImagesVolumesAndBFloat16) {
+  Workspace ws;
+  FeedRandom(&ws, "gamma", {4}, 2);
+  FeedRandom(&ws, "beta", {4}, 3);
+  const auto run = [&](const std::vector<std::string>& outputs) {
+    RunOp(&ws, Op("GroupNorm", {"X", "gamma", "beta"}, outputs, GroupArguments(2, false)));
+  };
+  FeedRandom(&ws, "X", {0, 4, 3}, 1);
+  run({"Y", "mean", "inv_std"});
+  ExpectTensor(ws, "Y", {0, 4, 3}, {});
+  FeedRandom(&ws, "X", {2, 4, 2, 1, 3}, 1);
+  run({"Y"});
+  const auto y = FetchValues<float>(ws, "Y");
+  Feed(&ws, "X", {2, 4, 2, 1, 3}, ToBFloat16(FetchValues<float>(ws, "X")));
+  run({"Y"});
+  WidenBlob(&ws, "Y");
+  ExpectTensor(ws, "Y", {2, 4, 2, 1, 3}, y, 0.02f, 0.02f);
+}
+
+TEST(GroupNormTest, RejectsBadInput) {
+  Workspace ws;
+  FeedRandom(&ws, "X", {2, 4, 3}, 1);
+  FeedRandom(&ws, "four", {4}, 2);
+  FeedRandom(&ws, "three", {3}, 2);
+  const auto op = [](int group, const char* gamma, const char* beta) {
+    return Op("GroupNorm", {"X", gamma, beta}, {"Y"}, GroupArguments(group, false));
+  };
+  ExpectThrows(&ws, op(3, "four", "four"), "4 channels do not divide into 3 groups");
+  ExpectThrows(&ws, op(0, "four", "four"), "group");
+  ExpectThrows(&ws, op(2, "three", "four"), "gamma [3]");
+  ExpectThrows(&ws, op(2, "four", "three"), "beta [3]");
+  GradientWrapper gradient;
+  gradient.dense = "Y_grad";
+  EXPECT_THROW(GetGradientForOp(op(2, "four", "four"), {gradient}), EnforceNotMet);
+}
+
+TEST(RmsNormTest, MatchesReferenceAtEveryAxis) {
+  for (const int axis : {1, 2, -1}) {
+    Workspace ws;
+    const int64_t size = axis == 1 ? 12 : 4, rows = 24 / size;
+    FeedRandom(&ws, "X", {2, 3, 4}, 1, -1, 3);
+    FeedRandom(&ws, "gamma", {size}, 2);
+    FeedRandom(&ws, "beta", {size}, 3);
+    const auto x = FetchValues<float>(ws, "X"), gamma = FetchValues<float>(ws, "gamma"),
+               beta = FetchValues<float>(ws, "beta");
+    std::vector<float> y, rrms;
+    for (int64_t r = 0; r < rows; ++r) {
+      double squares = 0;
+      for (int64_t i = 0; i < size; ++i) squares += std::pow(x[r * size + i], 2);
+      rrms.push_back(static_cast<float>(1 / std::sqrt(squares / size + 0.1)));
+      for (int64_t i = 0; i < size; ++i) {
+        y.push_back(x[r * size + i] * rrms.back() * gamma[i] + beta[i]);
+      }
+    }
+    const OperatorDef op = Op("RMSNorm", {"X", "gamma", "beta"}, {"Y", "rrms"},
+                              {MakeArgument("axis", axis), MakeArgument("eps", 0.1f)});
+    RunOp(&ws, op);
+    ExpectTensor(ws, "Y", {2, 3, 4}, y);
+    ExpectTensor(ws, "rrms", axis == 1 ? std::vector<int64_t>{2} : std::vector<int64_t>{2, 3},
+                 rrms);
+    CheckGradient(&ws, op, {0, 1, 2});
+  }
+}
+
+TEST(RmsNormTest, TakesNoRowsAndDoublesAndRejectsBadInput) {
+  Workspace ws;
+  Feed<double>(&ws, "X", {1, 2}, {3, 4});
+  Feed<double>(&ws, "gamma", {2}, {1, 2});
+  Feed<double>(&ws, "beta", {2}, {0, 1});
+  RunOp(&ws, Op("RMSNorm", {"X", "gamma", "beta"}, {"Y", "rrms"}));
+  const double rrms = 1 / std::sqrt(12.5);
+  EXPECT_NEAR(FetchValues<double>(ws, "Y")[0], 3 * rrms, 1e-15);
+  EXPECT_NEAR(FetchValues<double>(ws, "Y")[1], 8 * rrms + 1, 1e-15);
+  Feed<float>(&ws, "X", {0, 2}, {});
+  Feed<float>(&ws, "two", {2}, {1, 2});
+  Feed<float>(&ws, "one", {1}, {1});
+  RunOp(&ws, Op("RMSNorm", {"X", "two", "two"}, {"Y", "rrms"}));
+  ExpectTensor(ws, "Y", {0, 2}, {});
+  ExpectThrows(&ws, Op("RMSNorm", {"X", "one", "two"}, {"Y", "rrms"}), "gamma or beta [1]");
+  ExpectThrows(&ws, Op("RMSNorm", {"X", "two", "one"}, {"Y", "rrms"}), "beta");
+}
+
+}  // namespace
+}  // namespace caffe2::testing

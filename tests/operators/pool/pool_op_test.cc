@@ -1,0 +1,359 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tests/operators/image/image_reference.h"
+#include "tests/operators/op_test.h"
+
+namespace caffe2::testing {
+namespace {
+
+// A case of two spatial axes, in NCHW.
+struct Case {
+  std::string name;
+  std::vector<int64_t> x, y;
+  int64_t kernel_h, kernel_w, stride_h, stride_w, pad_t, pad_l;
+  std::vector<Argument> args;
+};
+
+std::vector<float> Reference(const Case& c, const std::vector<float>& x, bool max,
+                             bool count_include_pad) {
+  std::vector<float> y;
+  const int64_t height = c.x[2], width = c.x[3];
+  for (int64_t plane = 0; plane < c.x[0] * c.x[1]; ++plane) {
+    for (int64_t h = 0; h < c.y[2]; ++h) {
+      for (int64_t w = 0; w < c.y[3]; ++w) {
+        double sum = 0, most = -std::numeric_limits<double>::infinity();
+        int count = 0;
+        for (int64_t i = h * c.stride_h - c.pad_t; i < h * c.stride_h - c.pad_t + c.kernel_h; ++i) {
+          for (int64_t j = w * c.stride_w - c.pad_l; j < w * c.stride_w - c.pad_l + c.kernel_w;
+               ++j) {
+            if (i < 0 || j < 0 || i >= height || j >= width) continue;
+            const double value = x[(plane * height + i) * width + j];
+            sum += value;
+            most = std::max(most, value);
+            ++count;
+          }
+        }
+        if (count_include_pad) count = static_cast<int>(c.kernel_h * c.kernel_w);
+        y.push_back(static_cast<float>(max ? most : sum / count));
+      }
+    }
+  }
+  return y;
+}
+
+std::vector<Case> Cases() {
+  const auto arg = [](const char* name, int value) { return MakeArgument<int>(name, value); };
+  return {
+      {"two_by_two",
+       {2, 3, 4, 6},
+       {2, 3, 2, 3},
+       2,
+       2,
+       2,
+       2,
+       0,
+       0,
+       {arg("kernel", 2), arg("stride", 2)}},
+      {"overlapping",
+       {2, 5, 7, 9},
+       {2, 5, 4, 5},
+       3,
+       3,
+       2,
+       2,
+       1,
+       1,
+       {arg("kernel", 3), arg("stride", 2), arg("pad", 1)}},
+      {"channels_in_packs",
+       {2, 16, 7, 6},
+       {2, 16, 4, 3},
+       3,
+       2,
+       2,
+       2,
+       1,
+       0,
+       {arg("kernel_h", 3), arg("kernel_w", 2), arg("stride", 2), arg("pad_t", 1),
+        arg("pad_b", 1)}},
+      {"stride_one",
+       {1, 2, 5, 5},
+       {1, 2, 4, 3},
+       2,
+       3,
+       1,
+       1,
+       0,
+       0,
+       {arg("kernel_h", 2), arg("kernel_w", 3)}},
+      {"wide_stride",
+       {1, 17, 8, 8},
+       {1, 17, 3, 2},
+       2,
+       2,
+       3,
+       4,
+       0,
+       0,
+       {arg("kernel", 2), arg("stride_h", 3), arg("stride_w", 4)}},
+      {"pads_a_side",
+       {1, 1, 5, 6},
+       {1, 1, 3, 3},
+       3,
+       3,
+       2,
+       2,
+       1,
+       0,
+       {arg("kernel", 3), arg("stride", 2), arg("pad_t", 1), arg("pad_b", 1), arg("pad_r", 1)}},
+      {"caffe",
+       {1, 2, 6, 8},
+       {1, 2, 3, 4},
+       3,
+       3,
+       2,
+       2,
+       0,
+       0,
+       {arg("kernel", 3), arg("stride", 2), arg("legacy_pad", 3)}},
+      {"caffe_padded",
+       {1, 2, 5, 4},
+       {1, 2, 3, 3},
+       3,
+       3,
+       2,
+       2,
+       1,
+       1,
+       {arg("kernel", 3), arg("stride", 2), arg("pad", 1), arg("legacy_pad", 3)}},
+      {"same",
+       {1, 2, 5, 4},
+       {1, 2, 3, 2},
+       3,
+       3,
+       2,
+       2,
+       1,
+       0,
+       {arg("kernel", 3), arg("stride", 2), arg("legacy_pad", 2)}},
+      {"global", {3, 4, 3, 5}, {3, 4, 1, 1}, 3, 5, 1, 1, 0, 0, {arg("global_pooling", 1)}},
+      {"global_with_kernel",
+       {3, 4, 3, 5},
+       {3, 4, 1, 1},
+       3,
+       5,
+       1,
+       1,
+       0,
+       0,
+       {arg("global_pooling", 1), arg("kernel", 2)}},
+  };
+}
+
+class PoolTest : public ::testing::TestWithParam<std::tuple<Case, bool>> {
+ protected:
+  PoolTest() {
+    // Distinct values, far apart against the step of numeric gradients: no ties.
+    const int64_t n = CheckedNumel(c_.x);
+    for (int64_t i = 0; i < n; ++i) x_.push_back(0.0625f * static_cast<float>((i * 7919) % n) - 1);
+    FeedImage(&ws_, "X", c_.x, x_, nhwc_);
+    args_ = c_.args;
+    args_.push_back(MakeArgument<std::string>("order", OrderName(nhwc_)));
+  }
+  std::vector<Argument> IncludingPads() const {
+    std::vector<Argument> args = args_;
+    args.push_back(MakeArgument<int>("count_include_pad", 1));
+    return args;
+  }
+
+  const Case c_ = std::get<0>(GetParam());
+  const bool nhwc_ = std::get<1>(GetParam());
+  std::vector<float> x_;
+  std::vector<Argument> args_;
+  Workspace ws_;
+};
+
+TEST_P(PoolTest, EqualsTheDirectLoop) {
+  for (const char* type : {"MaxPool", "MaxPool2D"}) {
+    RunOp(&ws_, Op(type, {"X"}, {"Y"}, args_));
+    ExpectImage(ws_, "Y", c_.y, Reference(c_, x_, true, false), nhwc_, 0.f, 0.f);
+  }
+  for (const char* type : {"AveragePool", "AveragePool2D"}) {
+    RunOp(&ws_, Op(type, {"X"}, {"Y"}, args_));
+    ExpectImage(ws_, "Y", c_.y, Reference(c_, x_, false, false), nhwc_);
+  }
+  RunOp(&ws_, Op("AveragePool", {"X"}, {"Y"}, IncludingPads()));
+  ExpectImage(ws_, "Y", c_.y, Reference(c_, x_, false, true), nhwc_);
+}
+
+TEST_P(PoolTest, Gradient) {
+  for (const char* type : {"MaxPool", "MaxPool2D", "AveragePool", "AveragePool2D"}) {
+    CheckGradient(&ws_, Op(type, {"X"}, {"Y"}, args_), {0});
+  }
+  CheckGradient(&ws_, Op("AveragePool", {"X"}, {"Y"}, IncludingPads()), {0});
+}
+
+TEST_P(PoolTest, BFloat16) {
+  FeedImage(&ws_, "X", c_.x, ToBFloat16(x_), nhwc_);
+  RunOp(&ws_, Op("MaxPool", {"X"}, {"Y"}, args_));
+  WidenBlob(&ws_, "Y");
+  ExpectImage(ws_, "Y", c_.y, Reference(c_, Rounded(x_), true, false), nhwc_, 0.f, 0.f);
+  RunOp(&ws_, Op("AveragePool", {"X"}, {"Y"}, args_));
+  WidenBlob(&ws_, "Y");
+  ExpectImage(ws_, "Y", c_.y, Reference(c_, Rounded(x_), false, false), nhwc_, 4e-3f, 4e-3f);
+}
+
+// The gradients of bfloat16 tensors are those of the same values in float, rounded once.
+TEST_P(PoolTest, BFloat16Gradient) {
+  const std::vector<float> dy = Rounded(RandomValues(CheckedNumel(c_.y), 5));
+  for (const char* type : {"MaxPool", "AveragePool"}) {
+    std::vector<float> dx;
+    for (const bool narrow : {false, true}) {
+      if (narrow) {
+        FeedImage(&ws_, "X", c_.x, ToBFloat16(x_), nhwc_);
+        FeedImage(&ws_, "dY", c_.y, ToBFloat16(dy), nhwc_);
+      } else {
+        FeedImage(&ws_, "X", c_.x, Rounded(x_), nhwc_);
+        FeedImage(&ws_, "dY", c_.y, dy, nhwc_);
+      }
+      RunOp(&ws_, Op(type, {"X"}, {"Y"}, args_));
+      RunOp(&ws_, Op(std::string(type) + "Gradient", {"X", "Y", "dY"}, {"dX"}, args_));
+      if (!narrow) dx = FetchValues<float>(ws_, "dX");
+    }
+    WidenBlob(&ws_, "dX");
+    ExpectTensor(ws_, "dX", Fetch(ws_, "X").sizes(), dx, 4e-3f, 1e-6f);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PoolTest,
+                         ::testing::Combine(::testing::ValuesIn(Cases()), ::testing::Bool()),
+                         [](const auto& info) {
+                           return std::get<0>(info.param).name + "_" +
+                                  OrderName(std::get<1>(info.param));
+                         });
+
+TEST(Pool, OneAndThreeAxes) {
+  Workspace ws;
+  Feed(&ws, "X", {1, 1, 5}, std::vector<float>{1, 5, 2, 3, 4});
+  const std::vector<Argument> one = {MakeArgument("kernels", std::vector<int>{2}),
+                                     MakeArgument("strides", std::vector<int>{2}),
+                                     MakeArgument("pads", std::vector<int>{1, 0})};
+  RunOp(&ws, Op("MaxPool1D", {"X"}, {"Y"}, one));
+  ExpectTensor(ws, "Y", {1, 1, 3}, {1, 5, 4});
+  RunOp(&ws, Op("AveragePool1D", {"X"}, {"Y"}, one));
+  ExpectTensor(ws, "Y", {1, 1, 3}, {1, 3.5f, 3.5f});
+  CheckGradient(&ws, Op("MaxPool1D", {"X"}, {"Y"}, one), {0});
+  CheckGradient(&ws, Op("AveragePool1D", {"X"}, {"Y"}, one), {0});
+
+  // 2 x 2 x 3 x 2 windows of 2 x 1 x 2 over a counting volume.
+  std::vector<float> x;
+  for (int i = 0; i < 3 * 3 * 3; ++i) x.push_back(static_cast<float>(i));
+  Feed(&ws, "X", {1, 3, 3, 3, 1}, x);
+  const std::vector<Argument> three = {MakeArgument("kernels", std::vector<int>{2, 1, 2}),
+                                       MakeArgument<std::string>("order", "NHWC")};
+  std::vector<float> max, average;
+  for (int d = 0; d < 2; ++d) {
+    for (int h = 0; h < 3; ++h) {
+      for (int w = 0; w < 2; ++w) {
+        max.push_back(static_cast<float>((d + 1) * 9 + h * 3 + w + 1));
+        average.push_back(static_cast<float>(d * 9 + h * 3 + w) + 5.f);
+      }
+    }
+  }
+  RunOp(&ws, Op("MaxPool3D", {"X"}, {"Y"}, three));
+  ExpectTensor(ws, "Y", {1, 2, 3, 2, 1}, max);
+  RunOp(&ws, Op("AveragePool3D", {"X"}, {"Y"}, three));
+  ExpectTensor(ws, "Y", {1, 2, 3, 2, 1}, average);
+  CheckGradient(&ws, Op("MaxPool3D", {"X"}, {"Y"}, three), {0});
+  CheckGradient(&ws, Op("AveragePool3D", {"X"}, {"Y"}, three), {0});
+}
+
+TEST(Pool, TiesShareTheGradientAndNaNWins) {
+  Workspace ws;
+  Feed(&ws, "X", {1, 1, 2, 2}, std::vector<float>{3, 1, 3, 2});
+  Feed(&ws, "dY", {1, 1, 1, 1}, std::vector<float>{5});
+  const std::vector<Argument> args = {MakeArgument<int>("kernel", 2)};
+  RunOp(&ws, Op("MaxPool", {"X"}, {"Y"}, args));
+  RunOp(&ws, Op("MaxPoolGradient", {"X", "Y", "dY"}, {"dX"}, args));
+  ExpectTensor(ws, "dX", {1, 1, 2, 2}, {5, 0, 5, 0});
+  Feed(&ws, "X", {1, 1, 2, 2}, std::vector<float>{3, NAN, 3, 2});
+  RunOp(&ws, Op("MaxPool", {"X"}, {"Y"}, args));
+  ExpectTensor(ws, "Y", {1, 1, 1, 1}, {NAN});
+}
+
+TEST(Pool, EmptyBatch) {
+  Workspace ws;
+  Feed(&ws, "X", {0, 2, 4, 4}, std::vector<float>());
+  const std::vector<Argument> args = {MakeArgument<int>("kernel", 2)};
+  RunOp(&ws, Op("MaxPool", {"X"}, {"Y"}, args));
+  ExpectTensor(ws, "Y", {0, 2, 3, 3}, {});
+  RunOp(&ws, Op("MaxPoolGradient", {"X", "Y", "Y"}, {"dX"}, args));
+  ExpectTensor(ws, "dX", {0, 2, 4, 4}, {});
+}
+
+TEST(Pool, RefusesWhatCannotWork) {
+  Workspace ws;
+  FeedRandom(&ws, "X", {1, 1, 3, 3}, 1);
+  const auto pool = [](const std::vector<Argument>& args) {
+    return Op("MaxPool", {"X"}, {"Y"}, args);
+  };
+  const auto arg = [](const char* name, int value) { return MakeArgument<int>(name, value); };
+  ExpectThrows(&ws, pool({}), "kernel");
+  ExpectThrows(&ws, pool({arg("kernel", 0)}), "kernel is 0");
+  ExpectThrows(&ws, pool({arg("kernel", 4)}), "smaller than");
+  ExpectThrows(&ws, pool({arg("kernel", 2), arg("pad", 2)}), "not below the kernel");
+  ExpectThrows(&ws, pool({arg("kernel", 2), arg("dilation", 2)}), "dilation");
+  ExpectThrows(&ws, pool({arg("global_pooling", 1), arg("stride", 2)}), "global_pooling");
+  ExpectThrows(&ws, pool({arg("kernel", 1), arg("stride", 3), arg("legacy_pad", 3)}),
+               "leaves the input");
+  ExpectThrows(&ws, pool({arg("kernel", 1), arg("legacy_pad", 4)}), "legacy_pad is 4");
+  FeedRandom(&ws, "V", {4, 2}, 1);
+  ExpectThrows(&ws, Op("MaxPool", {"V"}, {"Y"}, {arg("kernel", 1)}), "spatial axes");
+  Feed(&ws, "E", {1, 2, 0, 3}, std::vector<float>());
+  ExpectThrows(&ws, Op("MaxPool", {"E"}, {"Y"}, {arg("kernel", 1)}), "has 0");
+  ExpectThrows(&ws, Op("MaxPoolGradient", {"X", "X", "X"}, {"dX"}, {arg("kernel", 2)}), "expected");
+}
+
+TEST(LpPoolTest, IsTheNormOfEveryWindow) {
+  Workspace ws;
+  FeedRandom(&ws, "X", {2, 3, 5, 6}, 7, -1, 1, 0.1f);
+  const auto x = FetchValues<float>(ws, "X");
+  for (const float p : {1.f, 2.f, 3.5f}) {
+    std::vector<float> expected;
+    for (int plane = 0; plane < 6; ++plane) {
+      for (int h = 0; h < 3; ++h) {
+        for (int w = 0; w < 3; ++w) {
+          double sum = 0;
+          for (int i = std::max(0, 2 * h - 1); i < std::min(5, 2 * h + 2); ++i) {
+            for (int j = std::max(0, 2 * w - 1); j < std::min(6, 2 * w + 2); ++j) {
+              sum += std::pow(std::fabs(double{x[(plane * 5 + i) * 6 + j]}), p);
+            }
+          }
+          expected.push_back(static_cast<float>(std::pow(sum, 1 / p)));
+        }
+      }
+    }
+    const std::vector<Argument> args{MakeArgument("kernel", 3), MakeArgument("stride", 2),
+                                     MakeArgument("pad", 1), MakeArgument("p", p)};
+    RunOp(&ws, Op("LpPool", {"X"}, {"Y"}, args));
+    ExpectTensor(ws, "Y", {2, 3, 3, 3}, expected, 1e-4f);
+    CheckGradient(&ws, Op("LpPool", {"X"}, {"Y"}, args), {0});
+    std::vector<Argument> nhwc = args;
+    nhwc.push_back(MakeArgument<std::string>("order", "NHWC"));
+    CheckGradient(&ws, Op("LpPool", {"X"}, {"Y"}, nhwc), {0});
+  }
+  Feed<float>(&ws, "X", {1, 1, 1, 1}, {0});  // the norm has no slope there
+  RunOp(&ws, Op("LpPool", {"X"}, {"Y"}, {MakeArgument("kernel", 1)}));
+  Feed<float>(&ws, "dY", {1, 1, 1, 1}, {1});
+  RunOp(&ws, Op("LpPoolGradient", {"X", "Y", "dY"}, {"dX"}, {MakeArgument("kernel", 1)}));
+  ExpectTensor(ws, "dX", {1, 1, 1, 1}, {0});
+  ExpectThrows(&ws, Op("LpPool", {"X"}, {"Y"}, {MakeArgument("kernel", 1), MakeArgument("p", 0.f)}),
+               "argument p");
+}
+
+}  // namespace
+}  // namespace caffe2::testing

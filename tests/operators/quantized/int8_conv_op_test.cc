@@ -1,0 +1,195 @@
+// Products of quantized tensors: levels must be exactly those of sums of integers.
+#include "caffe2/utils/onednn_int8_matmul.h"
+#include "tests/operators/quantized/int8_test_util.h"
+
+namespace caffe2::testing {
+namespace {
+
+struct ConvCase {
+  int64_t height, width, channels, filters, kernel, stride, pad, dilation, group;
+  int x_zero, w_zero;
+};
+
+class Int8ConvTest : public ::testing::TestWithParam<ConvCase> {
+ protected:
+  static constexpr int64_t kImages = 2;
+  static constexpr float kXScale = 0.02f, kWScale = 0.01f;
+
+  void FeedOperands(const std::vector<int64_t>& x, const std::vector<int64_t>& w, int64_t bias) {
+    FeedRandomLevels(&ws_, "X", x, 1, kXScale, GetParam().x_zero);
+    FeedRandomLevels(&ws_, "W", w, 2, kWScale, GetParam().w_zero);
+    FeedInt8(&ws_, "B", {bias}, RandomIntegers<int32_t>(bias, 3, -5000, 5000), kXScale * kWScale,
+             0);
+  }
+  int64_t X(int64_t i) const {
+    return FetchInt8(ws_, "X").t.data<uint8_t>()[i] - GetParam().x_zero;
+  }
+  int64_t W(int64_t i) const {
+    return FetchInt8(ws_, "W").t.data<uint8_t>()[i] - GetParam().w_zero;
+  }
+  int64_t B(int64_t i) const { return FetchInt8(ws_, "B").t.data<int32_t>()[i]; }
+
+  std::vector<Argument> Arguments() const {
+    const ConvCase& c = GetParam();
+    return WithScale({MakeArgument("order", std::string("NHWC")), MakeArgument("kernel", c.kernel),
+                      MakeArgument("stride", c.stride), MakeArgument("pad", c.pad)},
+                     kYScale, kYZero);
+  }
+  // Y must be the levels of the sums.
+  void ExpectLevels(const std::vector<int64_t>& sums, int least) const {
+    const std::vector<int> levels = FetchLevels(ws_, "Y");
+    ASSERT_EQ(levels.size(), sums.size());
+    const double unit = double{kXScale} * kWScale;
+    for (size_t i = 0; i < sums.size(); ++i) {
+      const double steps = std::rint(static_cast<double>(sums[i]) * (unit / kYScale));
+      ASSERT_EQ(levels[i], ReferenceLevel(steps, 1, kYZero, least)) << i;
+    }
+  }
+
+  static constexpr float kYScale = 0.5f;
+  static constexpr int kYZero = 110;
+  Workspace ws_;
+};
+
+TEST_P(Int8ConvTest, ConvIsExact) {
+  const ConvCase& c = GetParam();
+  const int64_t per_group = c.channels / c.group;
+  FeedOperands({kImages, c.height, c.width, c.channels}, {c.filters, c.kernel, c.kernel, per_group},
+               c.filters);
+  std::vector<Argument> args = Arguments();
+  args.push_back(MakeArgument("dilation", c.dilation));
+  args.push_back(MakeArgument("group", c.group));
+  RunOp(&ws_, Op("Int8Conv", {"X", "W", "B"}, {"Y"}, args));
+
+  const auto size = [&](int64_t n) {
+    return (n + 2 * c.pad - (c.kernel - 1) * c.dilation - 1) / c.stride + 1;
+  };
+  const int64_t rows = size(c.height), columns = size(c.width);
+  EXPECT_EQ(FetchInt8(ws_, "Y").t.sizes(),
+            (std::vector<int64_t>{kImages, rows, columns, c.filters}));
+  std::vector<int64_t> sums, no_bias;
+  for (int64_t pixel = 0; pixel < kImages * rows * columns; ++pixel) {
+    for (int64_t m = 0; m < c.filters; ++m) {
+      int64_t sum = 0;
+      for (int64_t k = 0; k < c.kernel * c.kernel; ++k) {
+        const int64_t h = pixel / columns % rows * c.stride - c.pad + k / c.kernel * c.dilation;
+        const int64_t w = pixel % columns * c.stride - c.pad + k % c.kernel * c.dilation;
+        if (h < 0 || h >= c.height || w < 0 || w >= c.width) continue;
+        const int64_t at = ((pixel / (rows * columns) * c.height + h) * c.width + w) * c.channels +
+                           m / (c.filters / c.group) * per_group;
+        for (int64_t i = 0; i < per_group; ++i) {
+          sum += X(at + i) * W((m * c.kernel * c.kernel + k) * per_group + i);
+        }
+      }
+      no_bias.push_back(sum);
+      sums.push_back(sum + B(m));
+    }
+  }
+  ExpectLevels(sums, 0);
+  RunOp(&ws_, Op("Int8ConvRelu", {"X", "W", "B"}, {"Y"}, args));
+  ExpectLevels(sums, kYZero);
+  RunOp(&ws_, Op("Int8Conv", {"X", "W"}, {"Y"}, args));
+  ExpectLevels(no_bias, 0);
+}
+
+TEST_P(Int8ConvTest, ConvTransposeIsExact) {
+  const ConvCase& c = GetParam();
+  if (c.group != 1 || c.dilation != 1) return;  // it knows neither
+  FeedOperands({kImages, c.height, c.width, c.channels},
+               {c.channels, c.kernel, c.kernel, c.filters}, c.filters);
+  const std::vector<Argument> args = Arguments();
+  RunOp(&ws_, Op("Int8ConvTranspose", {"X", "W", "B"}, {"Y"}, args));
+  const int64_t rows = (c.height - 1) * c.stride + c.kernel - 2 * c.pad;
+  const int64_t columns = (c.width - 1) * c.stride + c.kernel - 2 * c.pad;
+  EXPECT_EQ(FetchInt8(ws_, "Y").t.sizes(),
+            (std::vector<int64_t>{kImages, rows, columns, c.filters}));
+  std::vector<int64_t> sums;
+  for (int64_t i = 0; i < kImages * rows * columns * c.filters; ++i)
+    sums.push_back(B(i % c.filters));
+  for (int64_t pixel = 0; pixel < kImages * c.height * c.width; ++pixel) {
+    for (int64_t k = 0; k < c.kernel * c.kernel; ++k) {
+      const int64_t h = pixel / c.width % c.height * c.stride - c.pad + k / c.kernel;
+      const int64_t w = pixel % c.width * c.stride - c.pad + k % c.kernel;
+      if (h < 0 || h >= rows || w < 0 || w >= columns) continue;
+      const int64_t at = ((pixel / (c.height * c.width) * rows + h) * columns + w) * c.filters;
+      for (int64_t m = 0; m < c.filters; ++m) {
+        for (int64_t i = 0; i < c.channels; ++i) {
+          sums[at + m] +=
+              X(pixel * c.channels + i) * W((i * c.kernel * c.kernel + k) * c.filters + m);
+        }
+      }
+    }
+  }
+  ExpectLevels(sums, 0);
+  RunOp(&ws_, Op("Int8ConvTranspose", {"X", "W"}, {"Y"}, args));
+  for (size_t i = 0; i < sums.size(); ++i) sums[i] -= B(static_cast<int64_t>(i) % c.filters);
+  ExpectLevels(sums, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, Int8ConvTest,
+    ::testing::Values(ConvCase{6, 5, 7, 9, 1, 1, 0, 1, 1, 117, 131},  // a product as it is
+                      ConvCase{7, 9, 5, 4, 3, 1, 1, 1, 1, 0, 255},
+                      ConvCase{8, 6, 16, 8, 3, 2, 1, 1, 1, 255, 0},
+                      ConvCase{9, 9, 4, 6, 3, 1, 2, 2, 2, 128, 128},   // groups, dilation
+                      ConvCase{9, 8, 40, 40, 3, 2, 1, 1, 40, 60, 70},  // a channel each
+                      ConvCase{5, 5, 6, 12, 1, 2, 0, 1, 3, 3, 200},
+                      ConvCase{3, 4, 5, 3, 2, 2, 0, 1, 1, 90, 17},
+                      ConvCase{24, 24, 130, 4, 3, 1, 1, 1, 1, 90, 17}));  // several blocks
+
+TEST(Int8ConvErrorTest, BadInputIsNamed) {
+  Workspace ws;
+  FeedRandomLevels(&ws, "X", {1, 4, 4, 3}, 1, 1, 0);
+  FeedRandomLevels(&ws, "W", {2, 3, 3, 3}, 1, 1, 0);
+  FeedRandomLevels(&ws, "narrow", {2, 3, 3, 2}, 1, 1, 0);
+  FeedInt8<int32_t>(&ws, "B", {3}, {1, 2, 3}, 1, 0);
+  FeedInt8<uint8_t>(&ws, "scaleless", {2, 3, 3, 3}, std::vector<uint8_t>(54), 0, 0);
+  const std::vector<Argument> args{MakeArgument("order", std::string("NHWC")),
+                                   MakeArgument("kernel", 3)};
+  ExpectThrows(&ws, Op("Int8Conv", {"X", "narrow"}, {"Y"}, args), "[2, 3, 3, 2]");
+  ExpectThrows(&ws, Op("Int8Conv", {"X", "W", "B"}, {"Y"}, args), "values of bias");
+  ExpectThrows(&ws, Op("Int8Conv", {"X", "scaleless"}, {"Y"}, args), "a scale of 0");
+  ExpectThrows(&ws, Op("Int8Conv", {"X", "W"}, {"Y"}, {MakeArgument("kernel", 3)}), "NHWC only");
+  ExpectThrows(&ws, Op("Int8ConvTranspose", {"X", "W"}, {"Y"}, args), "[2, 3, 3, 3]");
+  ExpectThrows(&ws, Op("Int8FC", {"X", "W"}, {"Y"}), "do not go together");
+}
+
+TEST(Int8FCTest, IsExact) {
+  constexpr int64_t kRows = 5, kOut = 33, kIn = 24;
+  Workspace ws;
+  FeedRandomLevels(&ws, "X", {kRows, 2, 3, 4}, 1, 0.1f, 45);
+  FeedRandomLevels(&ws, "W", {kOut, kIn}, 2, 0.2f, 210);
+  FeedInt8(&ws, "B", {kOut}, RandomIntegers<int32_t>(kOut, 3, -9000, 9000), 0.02f, 0);
+  RunOp(&ws, Op("Int8FC", {"X", "W", "B"}, {"Y"}, WithScale({}, 12, 128)));
+  const std::vector<int> x = FetchLevels(ws, "X"), w = FetchLevels(ws, "W"),
+                         y = FetchLevels(ws, "Y");
+  EXPECT_EQ(FetchInt8(ws, "Y").t.sizes(), (std::vector<int64_t>{kRows, kOut}));
+  for (int64_t i = 0; i < kRows * kOut; ++i) {
+    int64_t sum = FetchInt8(ws, "B").t.data<int32_t>()[i % kOut];
+    for (int64_t k = 0; k < kIn; ++k) {
+      sum += (x[i / kOut * kIn + k] - 45) * (w[i % kOut * kIn + k] - 210);
+    }
+    const double unit = static_cast<double>(0.1f) * 0.2f / 12;
+    EXPECT_EQ(y[i], ReferenceLevel(std::rint(static_cast<double>(sum) * unit), 1, 128)) << i;
+  }
+  FeedRandomLevels(&ws, "X", {0, kIn}, 1, 0.1f, 45);
+  RunOp(&ws, Op("Int8FC", {"X", "W", "B"}, {"Y"}));
+  EXPECT_EQ(FetchInt8(ws, "Y").t.sizes(), (std::vector<int64_t>{0, kOut}));
+}
+
+// Bytes at both ends of their range, where 16 bits are too few for a sum of two products.
+TEST(Int8FactorTest, ExtremesDoNotSaturate) {
+  constexpr int64_t kM = 3, kN = 5, kK = 64;
+  for (const int b_value : {0, 255}) {
+    const std::vector<uint8_t> a(kM * kK, 255), b(kK * kN, static_cast<uint8_t>(b_value));
+    for (const int zero : {0, 100, 255}) {
+      std::vector<int32_t> c(kM * kN, -1);
+      const Int8Factor factor(false, kN, kK, b.data(), static_cast<uint8_t>(zero));
+      factor.Multiply(kM, a.data(), kK, 0, nullptr, c.data(), kN);
+      for (const int32_t sum : c) EXPECT_EQ(sum, 255 * (b_value - zero) * kK);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace caffe2::testing

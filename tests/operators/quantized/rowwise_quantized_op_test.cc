@@ -1,0 +1,295 @@
+#include <cmath>
+#include <cstring>
+
+#include "operators/common/element_type.h"
+#include "tests/operators/op_test.h"
+
+namespace caffe2::testing {
+namespace {
+
+class RowwiseQuantizedTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    FeedRandom(&ws, "X", {4, 3}, 1, -3, 5);
+    RunOp(&ws, Op("FloatToFused8BitRowwiseQuantized", {"X"}, {"F"}));
+    RunOp(&ws, Op("FloatToRowwiseQuantized8Bits", {"X"}, {"Q", "S"}));
+    Feed<int32_t>(&ws, "i", {5}, {3, 0, 0, 2, 1});
+    Feed<int32_t>(&ws, "n", {3}, {2, 0, 3});
+    FeedRandom(&ws, "w", {5}, 2);
+  }
+  // The result of an operator on quantized data must be that of one on their floats.
+  void ExpectSame(const OperatorDef& quantized, const OperatorDef& plain) {
+    RunOp(&ws, quantized);
+    RunOp(&ws, plain);
+    ExpectTensor(ws, quantized.output(0), Fetch(ws, plain.output(0)).sizes(),
+                 FetchValues<float>(ws, plain.output(0)), 1e-5f, 1e-5f);
+  }
+  Workspace ws;
+};
+
+TEST_F(RowwiseQuantizedTest, RoundsToLevels) {
+  EXPECT_EQ(Fetch(ws, "F").sizes(), (std::vector<int64_t>{4, 11}));
+  RunOp(&ws, Op("Fused8BitRowwiseQuantizedToFloat", {"F"}, {"D"}));
+  RunOp(&ws, Op("Rowwise8BitQuantizedToFloat", {"Q", "S"}, {"E"}));
+  EXPECT_EQ(FetchValues<float>(ws, "D"), FetchValues<float>(ws, "E"));
+  const auto x = FetchValues<float>(ws, "X"), d = FetchValues<float>(ws, "D"),
+             s = FetchValues<float>(ws, "S");
+  for (int i = 0; i < 12; ++i) EXPECT_LE(std::abs(x[i] - d[i]), 0.51f * s[i / 3 * 2]) << i;
+  Feed<float>(&ws, "same", {1, 2}, {7, 7});
+  RunOp(&ws, Op("FloatToFused8BitRowwiseQuantized", {"same"}, {"F"}));
+  RunOp(&ws, Op("Fused8BitRowwiseQuantizedToFloat", {"F"}, {"D"}));
+  ExpectTensor(ws, "D", {1, 2}, {7, 7});
+  Feed<float>(&ws, "tie", {1, 3}, {-1, 0, 1});  // 127.5 goes to the even level
+  RunOp(&ws, Op("FloatToFused8BitRowwiseQuantized", {"tie"}, {"F"}));
+  const auto f = FetchValues<uint8_t>(ws, "F");
+  EXPECT_EQ((std::vector<int>{f[0], f[1], f[2]}), (std::vector<int>{0, 128, 255}));
+  Feed<float>(&ws, "bad", {1, 2}, {INFINITY, 7});
+  ExpectThrows(&ws, Op("FloatToFused8BitRowwiseQuantized", {"bad"}, {"F"}), "inf");
+}
+
+TEST_F(RowwiseQuantizedTest, RowsLieAlongTheLastAxis) {
+  RunOp(&ws, Op("FloatToFused8BitRowwiseQuantized", {"X"}, {"F"}));
+  const auto x = FetchValues<float>(ws, "X");
+  const auto f = FetchValues<uint8_t>(ws, "F");
+  for (const std::vector<int64_t>& dims : {std::vector<int64_t>{2, 2, 3}, {3}}) {
+    const auto n = static_cast<int64_t>(dims.size() == 1 ? 3 : 12);
+    Feed<float>(&ws, "shaped", dims, {x.begin(), x.begin() + n});
+    RunOp(&ws, Op("FloatToFused8BitRowwiseQuantized", {"shaped"}, {"G"}));
+    RunOp(&ws, Op("Fused8BitRowwiseQuantizedToFloat", {"G"}, {"H"}));
+    EXPECT_EQ(FetchValues<uint8_t>(ws, "G"),
+              (std::vector<uint8_t>{f.begin(), f.begin() + n / 3 * 11}));
+    EXPECT_EQ(Fetch(ws, "G").size(static_cast<int>(dims.size()) - 1), 11);
+    EXPECT_EQ(Fetch(ws, "H").sizes(), dims);
+  }
+  ExpectThrows(&ws, Op("GatherFused8BitRowwise", {"G", "i"}, {"A"}), "must be a matrix");
+}
+
+TEST_F(RowwiseQuantizedTest, SumsAreThoseOfTheFloats) {
+  RunOp(&ws, Op("Fused8BitRowwiseQuantizedToFloat", {"F"}, {"D"}));
+  ExpectSame(Op("GatherFused8BitRowwise", {"F", "i"}, {"A"}), Op("Gather", {"D", "i"}, {"B"}));
+  const OperatorDef sum = Op("SparseLengthsSum", {"D", "i", "n"}, {"B"});
+  const OperatorDef mean = Op("SparseLengthsMean", {"D", "i", "n"}, {"B"});
+  const OperatorDef weighted = Op("SparseLengthsWeightedSum", {"D", "w", "i", "n"}, {"B"});
+  ExpectSame(Op("SparseLengthsSumFused8BitRowwise", {"F", "i", "n"}, {"A"}), sum);
+  ExpectSame(Op("SparseLengthsMeanFused8BitRowwise", {"F", "i", "n"}, {"A"}), mean);
+  ExpectSame(Op("SparseLengthsWeightedSumFused8BitRowwise", {"F", "w", "i", "n"}, {"A"}), weighted);
+  ExpectSame(Op("SparseLengthsSum8BitsRowwise", {"Q", "i", "n", "S"}, {"A"}), sum);
+  ExpectSame(Op("SparseLengthsMean8BitsRowwise", {"Q", "i", "n", "S"}, {"A"}), mean);
+  ExpectSame(Op("SparseLengthsWeightedSum8BitsRowwise", {"Q", "w", "i", "n", "S"}, {"A"}),
+             weighted);
+  // The weighted mean: the weighted sum over the number of rows.
+  RunOp(&ws, Op("SparseLengthsWeightedMean8BitsRowwise", {"Q", "w", "i", "n", "S"}, {"A"}));
+  std::vector<float> expected = FetchValues<float>(ws, "B");
+  for (int j = 0; j < 3; ++j) expected[j] /= 2, expected[6 + j] /= 3;
+  ExpectTensor(ws, "A", {3, 3}, expected, 1e-5f, 1e-5f);
+}
+
+TEST_F(RowwiseQuantizedTest, RejectsBadInput) {
+  Feed<int32_t>(&ws, "i", {5}, {4, 0, 0, 2, 1});
+  ExpectThrows(&ws, Op("SparseLengthsSumFused8BitRowwise", {"F", "i", "n"}, {"A"}), "index 4");
+  Feed<uint8_t>(&ws, "short", {4, 7}, std::vector<uint8_t>(28));
+  ExpectThrows(&ws, Op("Fused8BitRowwiseQuantizedToFloat", {"short"}, {"A"}), "fused row");
+  ExpectThrows(&ws, Op("Rowwise8BitQuantizedToFloat", {"Q", "X"}, {"A"}), "N x 2");
+  ExpectThrows(&ws, Op("FloatToRowwiseQuantized8Bits", {"Q"}, {"A", "B"}), "uint8");
+}
+
+std::vector<float> FetchHalf(const Workspace& ws, const std::string& name) {
+  std::vector<float> values;
+  for (const float16 value : FetchValues<float16>(ws, name)) values.push_back(ToFloat(value));
+  return values;
+}
+
+// Formats of 16-bit scale and bias: their bits, the type in names, and levels.
+struct HalfFormat {
+  const char *from_float, *from_half, *to_float, *to_half;
+  int bits;
+};
+constexpr HalfFormat kHalfFormats[] = {
+    {"FloatToFused8BitRowwiseQuantizedHalfScaleBias",
+     "HalfFloatToFused8BitRowwiseQuantizedHalfScaleBias",
+     "Fused8BitRowwiseQuantizedHalfScaleBiasToFloat",
+     "Fused8BitRowwiseQuantizedHalfScaleBiasToHalfFloat", 8},
+    {"FloatToFused4BitRowwiseQuantized", "HalfToFused4BitRowwiseQuantized",
+     "Fused4BitRowwiseQuantizedToFloat", "Fused4BitRowwiseQuantizedToHalf", 4},
+    {"FloatToFused2BitRowwiseQuantized", "HalfToFused2BitRowwiseQuantized",
+     "Fused2BitRowwiseQuantizedToFloat", "Fused2BitRowwiseQuantizedToHalf", 2},
+};
+
+TEST(HalfRowsTest, AreTheNearestLevelsOfTheStoredFactors) {
+  Workspace ws;
+  constexpr int64_t kRows = 3, kWidth = 8;
+  FeedRandom(&ws, "X", {kRows, kWidth}, 1, -3, 5);
+  const auto x = FetchValues<float>(ws, "X");
+  std::vector<float16> narrow;
+  for (const float value : x) narrow.push_back(ToFloat16(value));
+  Feed(&ws, "H", {kRows, kWidth}, narrow);
+  for (const HalfFormat& format : kHalfFormats) {
+    SCOPED_TRACE(format.from_float);
+    RunOp(&ws, Op(format.from_float, {"X"}, {"Q"}));
+    const int64_t bytes = kWidth * format.bits / 8;
+    EXPECT_EQ(Fetch(ws, "Q").sizes(), (std::vector<int64_t>{kRows, bytes + 4}));
+    RunOp(&ws, Op(format.to_float, {"Q"}, {"Y"}));
+    RunOp(&ws, Op(format.to_half, {"Q"}, {"YH"}));
+    const auto q = FetchValues<uint8_t>(ws, "Q");
+    const auto y = FetchValues<float>(ws, "Y"), y_half = FetchHalf(ws, "YH");
+    for (int64_t i = 0; i < kRows * kWidth; ++i) {
+      const uint8_t* row = q.data() + i / kWidth * (bytes + 4);
+      float16 factors[2];
+      std::memcpy(factors, row + bytes, sizeof factors);
+      const int64_t bit = i % kWidth * format.bits;
+      const int most = (1 << format.bits) - 1, level = (row[bit / 8] >> bit % 8) & most;
+      const float scale = ToFloat(factors[0]), bias = ToFloat(factors[1]);
+      EXPECT_FLOAT_EQ(y[i], scale * static_cast<float>(level) + bias) << i;
+      EXPECT_NEAR(y_half[i], y[i], 0.002) << i;
+      EXPECT_EQ(level, std::min<double>(most, std::max(0.f, std::rint((x[i] - bias) / scale))))
+          << i;
+    }
+    RunOp(&ws, Op(format.from_half, {"H"}, {"QH"}));
+    RunOp(&ws, Op(format.to_float, {"QH"}, {"YH"}));
+    ExpectTensor(ws, "YH", {kRows, kWidth}, FetchHalf(ws, "H"), 0,
+                 4.02f / static_cast<float>((1 << format.bits) - 1));
+  }
+}
+
+TEST(HalfRowsTest, RowsOfHalfFloatsWithFloatFactors) {
+  Workspace ws;
+  std::vector<float16> x;
+  for (const float value : RandomValues(12, 1)) x.push_back(ToFloat16(value));
+  Feed(&ws, "X", {2, 6}, x);
+  RunOp(&ws, Op("HalfFloatToFused8BitRowwiseQuantized", {"X"}, {"Q"}));
+  RunOp(&ws, Op("Fused8BitRowwiseQuantizedToHalfFloat", {"Q"}, {"Y"}));
+  EXPECT_EQ(Fetch(ws, "Q").sizes(), (std::vector<int64_t>{2, 14}));
+  const auto wanted = FetchHalf(ws, "X"), real = FetchHalf(ws, "Y");
+  for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(real[i], wanted[i], 1.01 / 255 + 1e-3);
+}
+
+TEST(HalfRowsTest, EdgesAndBadInput) {
+  Workspace ws;
+  Feed<float>(&ws, "same", {1, 4}, {7, 7, 7, 7});
+  RunOp(&ws, Op("FloatToFused4BitRowwiseQuantized", {"same"}, {"Q"}));
+  RunOp(&ws, Op("Fused4BitRowwiseQuantizedToFloat", {"Q"}, {"Y"}));
+  ExpectTensor(ws, "Y", {1, 4}, {7, 7, 7, 7});
+  Feed<float>(&ws, "odd", {1, 3}, {1, 2, 3});
+  ExpectThrows(&ws, Op("FloatToFused4BitRowwiseQuantized", {"odd"}, {"Q"}), "2 levels");
+  ExpectThrows(&ws, Op("FloatToFused2BitRowwiseQuantized", {"odd"}, {"Q"}), "4 levels");
+  Feed<float>(&ws, "large", {1, 2}, {1e6f, 0});
+  ExpectThrows(&ws, Op("FloatToFused4BitRowwiseQuantized", {"large"}, {"Q"}), "float16");
+  ExpectThrows(&ws, Op("HalfToFused4BitRowwiseQuantized", {"same"}, {"Q"}), "float16");
+}
+
+double SquaredError(const Workspace& ws, const std::string& a, const std::string& b) {
+  const auto x = FetchValues<float>(ws, a), y = FetchValues<float>(ws, b);
+  double sum = 0;
+  for (size_t i = 0; i < x.size(); ++i) sum += (x[i] - y[i]) * double{x[i] - y[i]};
+  return sum;
+}
+
+// One far value: bounds that leave it out are better for the others.
+TEST(HalfRowsTest, GreedyBoundsAreBetter) {
+  Workspace ws;
+  std::vector<float> x = RandomValues(400, 3, 0, 1);
+  x[7] = 1.14f;
+  Feed(&ws, "X", {1, 400}, x);
+  for (const HalfFormat& format : kHalfFormats) {
+    if (format.bits == 8) continue;
+    OperatorDef quantize = Op(format.from_float, {"X"}, {"Q"});
+    RunOp(&ws, quantize);
+    RunOp(&ws, Op(format.to_float, {"Q"}, {"Y"}));
+    quantize.set_engine("GREEDY");
+    RunOp(&ws, quantize);
+    RunOp(&ws, Op(format.to_float, {"Q"}, {"G"}));
+    // With four levels the search ends without a place where both ends are best left alone.
+    const double share = format.bits == 4 ? 0.97 : 1;
+    EXPECT_LE(SquaredError(ws, "X", "G"), share * SquaredError(ws, "X", "Y")) << format.from_float;
+  }
+}
+
+class NarrowSumTest : public ::testing::TestWithParam<int> {
+ protected:
+  std::string Name(const std::string& before, const std::string& after) const {
+    return before + std::to_string(GetParam()) + after;
+  }
+  void SetUp() override {
+    FeedRandom(&ws_, "X", {4, 8}, 1, -3, 5);
+    RunOp(&ws_, Op(Name("FloatToFused", "BitRowwiseQuantized"), {"X"}, {"Q"}));
+    RunOp(&ws_, Op(Name("Fused", "BitRowwiseQuantizedToFloat"), {"Q"}, {"D"}));
+    Feed<int32_t>(&ws_, "i", {5}, {3, 0, 0, 2, 1});
+    Feed<int32_t>(&ws_, "n", {3}, {2, 0, 3});
+    FeedRandom(&ws_, "w", {5}, 2);
+  }
+  void ExpectSame(const OperatorDef& quantized, const OperatorDef& plain) {
+    RunOp(&ws_, quantized);
+    RunOp(&ws_, plain);
+    ExpectTensor(ws_, quantized.output(0), Fetch(ws_, plain.output(0)).sizes(),
+                 FetchValues<float>(ws_, plain.output(0)), 1e-5f, 1e-5f);
+  }
+  Workspace ws_;
+};
+
+TEST_P(NarrowSumTest, SumsAreThoseOfTheFloats) {
+  ExpectSame(Op(Name("SparseLengthsSumFused", "BitRowwise"), {"Q", "i", "n"}, {"A"}),
+             Op("SparseLengthsSum", {"D", "i", "n"}, {"B"}));
+  ExpectSame(Op(Name("SparseLengthsMeanFused", "BitRowwise"), {"Q", "i", "n"}, {"A"}),
+             Op("SparseLengthsMean", {"D", "i", "n"}, {"B"}));
+  ExpectSame(Op(Name("SparseLengthsWeightedSumFused", "BitRowwise"), {"Q", "w", "i", "n"}, {"A"}),
+             Op("SparseLengthsWeightedSum", {"D", "w", "i", "n"}, {"B"}));
+}
+
+TEST_P(NarrowSumTest, FakeRowsAreTheSameIn8Bits) {
+  if (GetParam() == 8) return;  // they are those
+  std::vector<float16> half;
+  for (const float value : FetchValues<float>(ws_, "X")) half.push_back(ToFloat16(value));
+  Feed(&ws_, "H", {4, 8}, half);
+  for (const std::string input : {"X", "H"}) {
+    const std::string from = input == "X" ? "FloatToFused" : "HalfToFused";
+    RunOp(&ws_, Op(Name(from, "BitRowwiseQuantized"), {input}, {"Q"}));
+    RunOp(&ws_, Op(Name("Fused", "BitRowwiseQuantizedToFloat"), {"Q"}, {"D"}));
+    RunOp(&ws_, Op(Name(from, "BitFakeRowwiseQuantized"), {input}, {"F"}));
+    RunOp(&ws_, Op("Fused8BitRowwiseQuantizedToFloat", {"F"}, {"E"}));
+    EXPECT_EQ(FetchValues<float>(ws_, "D"), FetchValues<float>(ws_, "E"));
+  }
+}
+
+// Rows 0 and 3 were pruned: what is looked up there counts as 0.
+TEST_P(NarrowSumTest, PrunedTables) {
+  const int64_t stride = Fetch(ws_, "Q").size(1);
+  const auto q = FetchValues<uint8_t>(ws_, "Q");
+  Feed(&ws_, "P", {2, stride}, std::vector<uint8_t>{q.begin() + stride, q.begin() + 3 * stride});
+  Feed<int32_t>(&ws_, "map", {4}, {-1, 0, 1, -1});
+  auto d = FetchValues<float>(ws_, "D");
+  std::fill_n(d.begin(), 8, 0.f);
+  std::fill_n(d.begin() + 24, 8, 0.f);
+  Feed(&ws_, "D", {4, 8}, d);
+  const OperatorDef sum = Op("SparseLengthsSum", {"D", "i", "n"}, {"B"});
+  const OperatorDef weighted = Op("SparseLengthsWeightedSum", {"D", "w", "i", "n"}, {"B"});
+  ExpectSame(Op(Name("SparseLengthsSum", "BitRowwiseSparse"), {"P", "i", "n", "map"}, {"A"}), sum);
+  ExpectSame(Op(Name("SparseLengthsMean", "BitRowwiseSparse"), {"P", "i", "n", "map"}, {"A"}),
+             Op("SparseLengthsMean", {"D", "i", "n"}, {"B"}));
+  ExpectSame(
+      Op(Name("SparseLengthsWeightedSum", "BitRowwiseSparse"), {"P", "w", "i", "n", "map"}, {"A"}),
+      weighted);
+  // The same by leaving the indices out.
+  RunOp(&ws_, Op("SparseLengthsSumSparseLookup", {"i", "n", "map", "w"}, {"j", "m", "v"}), true);
+  EXPECT_EQ(FetchValues<int32_t>(ws_, "j"), (std::vector<int32_t>{1, 0}));
+  EXPECT_EQ(FetchValues<int32_t>(ws_, "m"), (std::vector<int32_t>{0, 0, 2}));
+  ExpectSame(Op(Name("SparseLengthsWeightedSumFused", "BitRowwise"), {"P", "v", "j", "m"}, {"A"}),
+             weighted);
+  // Nothing was pruned.
+  Feed<int32_t>(&ws_, "none", {1}, {0});
+  RunOp(&ws_, Op(Name("SparseLengthsSum", "BitRowwiseSparse"), {"Q", "i", "n", "none"}, {"A"}));
+  RunOp(&ws_, Op(Name("SparseLengthsSumFused", "BitRowwise"), {"Q", "i", "n"}, {"B"}));
+  EXPECT_EQ(FetchValues<float>(ws_, "A"), FetchValues<float>(ws_, "B"));
+  Feed<int32_t>(&ws_, "short", {3}, {-1, 0, 1});
+  ExpectThrows(&ws_,
+               Op(Name("SparseLengthsSum", "BitRowwiseSparse"), {"P", "i", "n", "short"}, {"A"}),
+               "index 3");
+  Feed<int32_t>(&ws_, "far", {4}, {-1, 0, 2, -1});
+  ExpectThrows(&ws_,
+               Op(Name("SparseLengthsSum", "BitRowwiseSparse"), {"P", "i", "n", "far"}, {"A"}),
+               "index 2");
+}
+
+INSTANTIATE_TEST_SUITE_P(Bits, NarrowSumTest, ::testing::Values(8, 4, 2));
+
+}  // namespace
+}  // namespace caffe2::testing
