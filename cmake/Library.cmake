@@ -16,7 +16,7 @@ target_link_libraries(caffe2 PRIVATE ${CMAKE_DL_LIBS})
 set_target_properties(caffe2 PROPERTIES BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
 
 # libcaffe2_image: decoding and augmentation (libjpeg-turbo, OpenCV) and the operators on top of it.
-file(GLOB image_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/db/image_*.cc
+file(GLOB image_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/db/image/*.cc
      ${CMAKE_SOURCE_DIR}/operators/image/image_input_*.cc)
 list(FILTER image_sources EXCLUDE REGEX "/image_file_codec_opencv[.]cc$")
 if(image_sources)
@@ -31,7 +31,7 @@ if(image_sources)
                                                                                 "$ORIGIN")
 
   # libcaffe2_image_files: formats of image files but JPEG, loaded when the first one is decoded.
-  add_library(caffe2_image_files SHARED ${CMAKE_SOURCE_DIR}/db/image_file_codec_opencv.cc)
+  add_library(caffe2_image_files SHARED ${CMAKE_SOURCE_DIR}/db/image/image_file_codec_opencv.cc)
   caffe2_target_settings(caffe2_image_files)
   target_precompile_headers(caffe2_image_files REUSE_FROM caffe2_core)
   target_link_libraries(caffe2_image_files PRIVATE caffe2 opencv_core opencv_imgcodecs)

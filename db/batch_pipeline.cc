@@ -7,18 +7,29 @@
 
 namespace caffe2::db {
 
-BatchPipeline::BatchPipeline(DBReader reader, std::unique_ptr<DBReader::Consumer> consumer,
-                             const Options& options, PrepareFn prepare, DecodeFn decode,
+BatchPipeline::BatchPipeline(const Options& options, PrepareFn prepare, DecodeFn decode,
                              BatchUploader* uploader)
-    : reader_(std::move(reader)),
-      consumer_(std::move(consumer)),
-      options_(options),
+    : options_(options),
       prepare_(std::move(prepare)),
       decode_(std::move(decode)),
       uploader_(uploader) {
   CAFFE_ENFORCE_GT(options_.threads, 0, "decode threads");
   CAFFE_ENFORCE_GT(options_.depth, 0, "batches in flight");
-  CAFFE_ENFORCE_GT(options_.items_at_once, 0);
+  CAFFE_ENFORCE_GT(options_.items_at_once, 0, "items that a thread decodes at once");
+}
+
+BatchPipeline::~BatchPipeline() { Stop(); }
+
+void BatchPipeline::Attach(const DBReader& reader) {
+  if (reader_ && *reader_ == reader) return;
+  Stop();
+  DBReader attached = reader;
+  consumer_ = attached.AddConsumer(options_.batch_size);
+  reader_ = std::move(attached);
+}
+
+void BatchPipeline::Start() {
+  if (!threads_.empty()) return;
   // One more than are under way: the batch that the net reads.
   for (int i = 0; i < options_.depth + 1; ++i) {
     slots_.push_back(std::make_unique<Slot>());
@@ -27,13 +38,22 @@ BatchPipeline::BatchPipeline(DBReader reader, std::unique_ptr<DBReader::Consumer
   for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { Work(); });
 }
 
-BatchPipeline::~BatchPipeline() {
+void BatchPipeline::Stop() {
+  if (!reader_) return;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     stop_ = true;
   }
   work_.notify_all();
   for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  under_way_.clear();
+  free_.clear();
+  slots_.clear();
+  handed_out_ = nullptr;
+  stop_ = false;
+  reader_->RemoveConsumer(consumer_);
+  reader_.reset();
 }
 
 BatchPipeline::Slot* BatchPipeline::ClaimItems(int* begin, int* end) {
@@ -55,7 +75,7 @@ void BatchPipeline::ThrowIfStopped() {
 void BatchPipeline::ReadSlot(Slot* slot) {
   slot->batch.error = nullptr;
   try {
-    consumer_->Read(&slot->batch.source, [this] { ThrowIfStopped(); });
+    reader_->Read(consumer_, &slot->batch.source, [this] { ThrowIfStopped(); });
     if (uploader_) uploader_->Reclaim(&slot->batch);
     prepare_(&slot->batch);
     if (uploader_) uploader_->Place(&slot->batch);
@@ -137,7 +157,7 @@ BatchPipeline::Slot* BatchPipeline::WaitForFront(std::unique_lock<std::mutex>* l
       while_waiting();
       lock->lock();
     }
-    reader_.AddWait(std::chrono::steady_clock::now() - start);
+    reader_->AddWait(std::chrono::steady_clock::now() - start);
   }
   Slot* slot = under_way_.front();
   under_way_.pop_front();
@@ -151,41 +171,28 @@ void BatchPipeline::Recycle(std::unique_lock<std::mutex>* lock, Slot* slot) {
   lock->lock();
 }
 
-InputBatch* BatchPipeline::Pop(const std::function<void()>& while_waiting) {
+InputBatch* BatchPipeline::Next(const DBReader& reader,
+                                const std::function<void()>& while_waiting) {
+  Attach(reader);
+  Start();
   std::unique_lock<std::mutex> lock(mutex_);
-  if (popped_) Recycle(&lock, std::exchange(popped_, nullptr));
+  if (handed_out_) Recycle(&lock, std::exchange(handed_out_, nullptr));
   while (true) {
     Slot* slot = WaitForFront(&lock, while_waiting);
     // Batches of before a Restore() are dropped, and so are their errors.
-    if (!consumer_->Commit(slot->batch.source)) {
+    if (!reader_->Commit(consumer_, slot->batch.source)) {
       Recycle(&lock, slot);
       continue;
     }
-    popped_ = slot;
+    handed_out_ = slot;
     if (!slot->batch.error) return &slot->batch;
     try {
       std::rethrow_exception(slot->batch.error);
     } catch (Error& error) {
-      error.AddContext("database " + reader_.source());
+      error.AddContext("database " + reader_->source());
       throw;
     }
   }
-}
-
-void Prefetcher::Attach(const DBReader& reader) {
-  if (reader_ && *reader_ == reader) return;
-  pipeline_.reset();
-  consumer_ = DBReader(reader).NewConsumer(options_.batch_size);
-  reader_ = reader;
-}
-
-InputBatch* Prefetcher::Next(const DBReader& reader, const std::function<void()>& while_waiting) {
-  Attach(reader);
-  if (!pipeline_) {
-    pipeline_ = std::make_unique<BatchPipeline>(reader, std::move(consumer_), options_, prepare_,
-                                                decode_, uploader_);
-  }
-  return pipeline_->Pop(while_waiting);
 }
 
 }  // namespace caffe2::db

@@ -278,16 +278,15 @@ double DBReader::WaitedSeconds() const { return stream_->WaitedSeconds(); }
 int64_t DBReader::Committed() const { return stream_->Committed(); }
 void DBReader::Restore(int64_t position) { stream_->Restore(position); }
 int64_t DBReader::generation() const { return stream_->generation(); }
-std::unique_ptr<DBReader::Consumer> DBReader::NewConsumer(int n) {
-  return std::unique_ptr<Consumer>(new Consumer(stream_, n));
-}
 
-DBReader::Consumer::Consumer(std::shared_ptr<Stream> stream, int n)
-    : stream_(std::move(stream)), id_(stream_->AddConsumer(n)) {}
-DBReader::Consumer::~Consumer() { stream_->RemoveConsumer(id_); }
-void DBReader::Consumer::Read(RecordBatch* batch, const std::function<void()>& while_waiting) {
-  stream_->Read(id_, while_waiting, batch);
+DBReader::ConsumerId DBReader::AddConsumer(int n) { return stream_->AddConsumer(n); }
+void DBReader::RemoveConsumer(ConsumerId consumer) { stream_->RemoveConsumer(consumer); }
+void DBReader::Read(ConsumerId consumer, RecordBatch* batch,
+                    const std::function<void()>& while_waiting) {
+  stream_->Read(consumer, while_waiting, batch);
 }
-bool DBReader::Consumer::Commit(const RecordBatch& batch) { return stream_->Commit(id_, batch); }
+bool DBReader::Commit(ConsumerId consumer, const RecordBatch& batch) {
+  return stream_->Commit(consumer, batch);
+}
 
 }  // namespace caffe2::db

@@ -42,8 +42,6 @@ struct RecordBatch {
 // A handle: copies share one stream. Thread-safe. Opening checks the whole database once.
 class DBReader {
  public:
-  class Consumer;
-
   // Throws as CreateDB does; IoError for a database without records; EnforceNotMet for a shard_id
   // outside [0, num_shards) and for shuffling a database without random access.
   DBReader(const std::string& db_type, const std::string& source,
@@ -75,11 +73,22 @@ class DBReader {
   // Changes whenever what was read ahead has become void.
   int64_t generation() const;
 
-  // A place to read batches of n > 0 records from, ahead of their use. Several consumers of one
-  // reader (the replicas of a net) are dealt batches in turn, in the order in which they were
-  // made, whatever the timing of their threads. They should run equally often: one that falls two
+  // Consumers read batches of n > 0 records ahead of their use. Several consumers of one stream
+  // (the replicas of a net) are dealt batches in turn, in the order in which they were added,
+  // whatever the timing of their threads. They should run equally often: a consumer that falls two
   // batches behind the others loses its turn until it runs again.
-  std::unique_ptr<Consumer> NewConsumer(int n);
+  using ConsumerId = int64_t;
+  ConsumerId AddConsumer(int n);
+  // Gives the turn back; what the consumer read ahead is void.
+  void RemoveConsumer(ConsumerId consumer);
+  // The next batch of this consumer. A batch that cannot be read (IoError) counts all the same.
+  // While a source has yet to write a record, `while_waiting` is called now and then; it may throw
+  // to give up. Other calls do not wait for it.
+  void Read(ConsumerId consumer, RecordBatch* batch,
+            const std::function<void()>& while_waiting = {});
+  // Counts the batch as handed to the net, in the order of Read. False if it has become void
+  // (Restore, or the turns changed) and must be dropped.
+  bool Commit(ConsumerId consumer, const RecordBatch& batch);
 
   // Time that nets have waited, because batches of this stream were not ready.
   void AddWait(std::chrono::nanoseconds wait) const;
@@ -91,27 +100,6 @@ class DBReader {
  private:
   class Stream;
   std::shared_ptr<Stream> stream_;
-};
-
-class DBReader::Consumer {
- public:
-  ~Consumer();
-  Consumer(const Consumer&) = delete;
-  Consumer& operator=(const Consumer&) = delete;
-
-  // The next batch of this consumer. One that cannot be read (IoError) counts all the same. While a
-  // source has yet to write a record, `while_waiting` is called now and then; it may throw to give
-  // up. Other calls do not wait for it.
-  void Read(RecordBatch* batch, const std::function<void()>& while_waiting = {});
-  // Counts the batch as handed to the net, in the order of Read. False if it has become void
-  // (Restore, or the turns changed) and must be dropped.
-  bool Commit(const RecordBatch& batch);
-
- private:
-  friend class DBReader;
-  Consumer(std::shared_ptr<Stream> stream, int n);
-  std::shared_ptr<Stream> stream_;
-  int64_t id_;
 };
 
 }  // namespace caffe2::db

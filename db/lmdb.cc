@@ -34,7 +34,7 @@ class LmdbCursor final : public Cursor {
   void Seek(const std::string& key) override { MoveTo(file_.LowerBound(key)); }
   void SeekToFirst() override { MoveTo(0); }
   void Next() override { MoveTo(at_ + 1); }
-  bool Valid() const override { return at_ < file_.num_records(); }
+  bool Valid() const override { return at_ < file_.NumRecords(); }
   std::string key() const override { return key_; }
   std::string value() const override { return value_; }
 
@@ -47,16 +47,6 @@ class LmdbCursor final : public Cursor {
   LmdbFile file_;
   int64_t at_ = 0;
   std::string key_, value_;
-};
-
-class LmdbIndex final : public RecordIndex {
- public:
-  explicit LmdbIndex(const std::string& file) : file_(file) {}
-  int64_t NumRecords() const override { return file_.num_records(); }
-  void Read(int64_t i, std::string* key, std::string* value) override { file_.Read(i, key, value); }
-
- private:
-  LmdbFile file_;
 };
 
 // The writing environment.
@@ -146,7 +136,7 @@ class Lmdb final : public DB {
     return std::make_unique<LmdbCursor>(DataFile(source_));
   }
   std::unique_ptr<RecordIndex> NewIndex() override {
-    return std::make_unique<LmdbIndex>(DataFile(source_));
+    return std::make_unique<LmdbFile>(DataFile(source_));
   }
   std::unique_ptr<Transaction> NewTransaction() override {
     CAFFE_ENFORCE(writer_, "LMDB database ", source_, " is not open for writing");

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "db/db.h"
 #include "db/random_access_file.h"
 
 namespace caffe2::db {
@@ -19,16 +20,15 @@ namespace caffe2::db {
 // A snapshot of the main database: the one current when it was opened. Takes no lock, writes
 // nothing, works on read-only media. A writer that reuses pages of the snapshot is noticed when a
 // page no longer fits (IoError). Not synchronised. Memory: 16 bytes for each leaf page.
-class LmdbFile {
+class LmdbFile final : public RecordIndex {
  public:
   // `path` is the data file. Throws IoError with the path and what is wrong.
   explicit LmdbFile(const std::string& path);
 
-  int64_t num_records() const { return num_records_; }
-  // 0 <= i < num_records().
-  void Read(int64_t i, std::string* key, std::string* value);
+  int64_t NumRecords() const override { return num_records_; }
+  void Read(int64_t i, std::string* key, std::string* value) override;
   std::string Key(int64_t i);
-  // The first record whose key is not less than `key`; num_records() if there is none.
+  // The first record whose key is not less than `key`; NumRecords() if there is none.
   int64_t LowerBound(std::string_view key);
 
  private:

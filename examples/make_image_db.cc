@@ -13,7 +13,7 @@
 #include "caffe2/proto/caffe2.pb.h"
 #include "caffe2/proto/caffe_datum.pb.h"
 #include "caffe2/utils/program.h"
-#include "db/image_codec.h"
+#include "db/image/image_codec.h"
 #include "db/random_access_file.h"
 #include "db/record_writer.h"
 

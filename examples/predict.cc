@@ -11,8 +11,8 @@
 #include "caffe2/core/workspace.h"
 #include "caffe2/utils/net_io.h"
 #include "caffe2/utils/program.h"
-#include "db/image_codec.h"
-#include "db/image_transform.h"
+#include "db/image/image_codec.h"
+#include "db/image/image_transform.h"
 #include "train/predictor.h"
 
 DEFINE_string(model, "", "an exported model (.mdl)");

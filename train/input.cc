@@ -2,7 +2,6 @@
 
 #include "caffe2/core/logging.h"
 #include "caffe2/model/layers.h"
-#include "caffe2/proto/caffe_datum.pb.h"
 #include "db/db.h"
 
 namespace caffe2 {
@@ -17,19 +16,14 @@ std::vector<int64_t> ImageShape(const ModelHelper& model, int64_t batch,
 
 }  // namespace
 
-RecordKind DetectRecordKind(const std::string& db_type, const std::string& source) {
+RecordKind RecordKindOf(const std::string& db_type, const std::string& source) {
   const auto database = db::CreateDB(db_type, source, db::READ);
   const auto cursor = database->NewCursor();
   CAFFE_ENFORCE(cursor->Valid(), "database ", source, " is empty");
-  const std::string value = cursor->value();
-  TensorProtos protos;
-  if (protos.ParseFromString(value) && protos.protos_size() > 0) return RecordKind::kTensorProtos;
-  caffe::Datum datum;
-  if (datum.ParseFromString(value) && (datum.has_data() || datum.float_data_size() > 0)) {
-    return RecordKind::kDatum;
-  }
-  CAFFE_THROW("database ", source, ": record ", cursor->key(),
-              " is neither a Datum nor a TensorProtos with an image");
+  const RecordKind kind = db::DetectRecordKind(cursor->value());
+  CAFFE_ENFORCE(kind != RecordKind::kUnknown, "database ", source, ": record ", cursor->key(),
+                " is neither a Datum nor a TensorProtos with an image");
+  return kind;
 }
 
 void AddReader(ModelHelper* model, const std::string& reader, const std::string& source,

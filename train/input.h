@@ -4,6 +4,7 @@
 #include <string>
 
 #include "caffe2/model/model_helper.h"
+#include "db/record.h"
 #include "train/options.h"
 
 namespace caffe2 {
@@ -11,12 +12,11 @@ namespace caffe2 {
 // The value of --train_data that stands for random images.
 inline constexpr char kSyntheticData[] = "null";
 
-// What the values of an image database are: caffe::Datum or caffe2::TensorProtos.
-enum class RecordKind { kDatum, kTensorProtos };
+using db::RecordKind;
 
-// Looks at the first record. Throws IoError or EnforceNotMet, naming the database, if it cannot be
-// opened as `db_type`, is empty, or holds neither kind.
-RecordKind DetectRecordKind(const std::string& db_type, const std::string& source);
+// The kind of a database's records, from the first one. Throws IoError or EnforceNotMet, naming the
+// database, if it cannot be opened as `db_type`, is empty, or holds records of unknown kind.
+RecordKind RecordKindOf(const std::string& db_type, const std::string& source);
 
 // Adds to the model's init net the reader of a database, blob `reader`, of the records
 // shard_id, shard_id + num_shards, ...

@@ -82,7 +82,7 @@ void ValidateData(const DataOptions& data, const NetworkOptions& shape) {
   CheckPositive("image_std", data.std);
   CheckPositive("decode_threads", data.decode_threads);
   for (const std::string& source : {data.train_data, data.test_data}) {
-    if (!source.empty() && source != kSyntheticData) DetectRecordKind(data.db_type, source);
+    if (!source.empty() && source != kSyntheticData) RecordKindOf(data.db_type, source);
   }
 }
 

@@ -19,8 +19,7 @@ double SecondsSince(Clock::time_point start) {
 }
 
 RecordKind KindOf(const TrainOptions& options, const std::string& source) {
-  return source == kSyntheticData ? RecordKind::kDatum
-                                  : DetectRecordKind(options.data.db_type, source);
+  return source == kSyntheticData ? RecordKind::kDatum : RecordKindOf(options.data.db_type, source);
 }
 
 // How the images of an exported model must be prepared.

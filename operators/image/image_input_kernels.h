@@ -4,15 +4,17 @@
 #include <cstdint>
 
 #include "caffe2/cuda/stream.h"
-#include "db/image_change.h"
+#include "db/image/augmentation.h"
 
 namespace caffe2 {
 
-// Mirrors, changes colours, normalises and converts `images` images of finish.crop x finish.crop
-// pixels in row, column, channel order. `changes` has one element for each. Pixel: uint8_t or
-// float; T: float, float16, bfloat16.
+// Mirrors, changes colours, normalises and converts `images` images. All pointers are device
+// memory. `pixels` and `output` hold images x params.crop x params.crop x params.channels elements;
+// the input lies in row, column, channel order. `augmentations` has one element for each image.
+// Pixel: uint8_t or float; T: float, float16, bfloat16.
 template <typename Pixel, typename T>
-void LaunchFinishImages(const db::ImageFinish& finish, int64_t images, const Pixel* pixels,
-                        const db::ImageChange* changes, T* output, cuda::Stream stream);
+void LaunchNormalizeImages(const db::NormalizeParams& params, int64_t images, const Pixel* pixels,
+                           const db::SampledAugmentation* augmentations, T* output,
+                           cuda::Stream stream);
 
 }  // namespace caffe2

@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <cstring>
 
-#include "db/image_codec.h"
+#include "db/image/image_codec.h"
 #include "db/random_seed.h"
 #include "db/record.h"
+#include "operators/io/db_input_op.h"
 
 namespace caffe2 {
 namespace {
 
 constexpr int kBatchesUnderWay = 3;
-constexpr int kMostSide = 1 << 16;
+constexpr int kMaxSide = 1 << 16;
 
 db::ImageTransformOptions ReadTransformOptions(const OperatorBase& op) {
   db::ImageTransformOptions options;
@@ -73,7 +74,7 @@ db::ImageView<Pixel> ViewOf(const TensorProto& proto, const Pixel* data, size_t 
                 proto.dims_size(), " dims");
   for (int i = 0; i < proto.dims_size(); ++i) {
     dims[i] = proto.dims(i);
-    CAFFE_ENFORCE(dims[i] > 0 && dims[i] <= kMostSide, "dim ", i, " of an image is ", dims[i]);
+    CAFFE_ENFORCE(dims[i] > 0 && dims[i] <= kMaxSide, "dim ", i, " of an image is ", dims[i]);
   }
   CAFFE_ENFORCE_EQ(dims[0] * dims[1] * dims[2], static_cast<int64_t>(elements),
                    "elements of an image of ", dims[0], "x", dims[1], "x", dims[2]);
@@ -153,14 +154,14 @@ void SetNumber(Tensor* tensor, int64_t at, Value value) {
 
 }  // namespace
 
-bool FinishesOnDevice(const OperatorDef& def) {
+bool NormalizesOnDevice(const OperatorDef& def) {
   return def.device_option().device_type() == CUDA &&
          ArgumentHelper(def).GetSingleArgument<int>("use_gpu_transform", 0) != 0;
 }
 
 bool IsChannelsFirst(const OperatorDef& def) {
   const auto order = ArgumentHelper(def).GetSingleArgument<std::string>(
-      "order", FinishesOnDevice(def) ? "NCHW" : "NHWC");
+      "order", NormalizesOnDevice(def) ? "NCHW" : "NHWC");
   CAFFE_ENFORCE(order == "NHWC" || order == "NCHW", "order ", order);
   return order == "NCHW";
 }
@@ -191,43 +192,42 @@ ImageInputOptions ReadImageInputOptions(const OperatorBase& op, uint64_t default
                    "output_sizes and outputs behind data and label");
   for (const int size : options.output_sizes) CAFFE_ENFORCE_GT(size, 0, "output_sizes");
   CAFFE_ENFORCE(extra == 0 || !options.use_caffe_datum, "a caffe Datum has no further outputs");
-  options.finish_on_device = FinishesOnDevice(op.debug_def());
+  options.normalize_on_device = NormalizesOnDevice(op.debug_def());
   options.transform = ReadTransformOptions(op);
   options.transform.output_type = ReadOutputType(op);
   return options;
 }
 
-ImageInputDecoder::ImageInputDecoder(const OperatorBase& op, uint64_t default_seed,
-                                     db::BatchUploader* uploader)
-    : options_(ReadImageInputOptions(op, default_seed)),
-      transform_(options_.transform),
-      finish_({transform_.finish(), options_.transform.output_type}),
-      prefetcher_(
-          {.batch_size = options_.batch_size,
-           .threads = options_.decode_threads,
-           .depth = kBatchesUnderWay,
-           .items_at_once = std::max(1, options_.batch_size / (2 * options_.decode_threads))},
-          [this](db::InputBatch* batch) { Prepare(batch); },
-          [this](db::InputBatch* batch, int item) { Decode(batch, item); }, uploader) {}
+db::BatchPipeline::Options ImageInputDecoder::pipeline_options() const {
+  db::BatchPipeline::Options options;
+  options.batch_size = options_.batch_size;
+  options.threads = options_.decode_threads;
+  options.depth = kBatchesUnderWay;
+  options.items_at_once = std::max(1, options_.batch_size / (2 * options_.decode_threads));
+  if (options_.normalize_on_device) {
+    options.normalization = {transform_.normalize_params(), options_.transform.output_type};
+  }
+  return options;
+}
 
 void ImageInputDecoder::Prepare(db::InputBatch* batch) const {
   const int64_t n = options_.batch_size, crop = options_.transform.crop,
                 channels = transform_.channels();
-  batch->outputs.resize(2 + options_.output_sizes.size() + (options_.finish_on_device ? 1 : 0));
+  batch->outputs.resize(2 + options_.output_sizes.size() + (options_.normalize_on_device ? 1 : 0));
   Tensor& data = batch->outputs[0];
-  if (options_.transform.channels_first && !options_.finish_on_device) {
+  if (options_.transform.channels_first && !options_.normalize_on_device) {
     data.Resize(n, channels, crop, crop);
   } else {
     data.Resize(n, crop, crop, channels);
   }
   TypeMeta data_type = options_.transform.output_type;
-  if (options_.finish_on_device) {
+  if (options_.normalize_on_device) {
     const auto& records = batch->source.records;
     const bool floats = std::any_of(records.begin(), records.end(), [this](const auto& record) {
       return HasFloats(record.value, options_.use_caffe_datum);
     });
     data_type = floats ? TypeMeta::Make<float>() : TypeMeta::Make<uint8_t>();
-    batch->outputs.back().Resize(n, sizeof(db::ImageChange));
+    batch->outputs.back().Resize(n, sizeof(db::SampledAugmentation));
     batch->outputs.back().mutable_data<uint8_t>();
   }
   data.raw_mutable_data(data_type);
@@ -266,11 +266,11 @@ void ImageInputDecoder::WriteImage(const db::ImageView<Pixel>& image, const db::
   const int64_t bytes = static_cast<int64_t>(data.nbytes()) / options_.batch_size;
   void* output = static_cast<char*>(data.raw_mutable_data()) + item * bytes;
   const uint64_t seed = db::MixSeed(options_.seed, record.global_index);
-  if (!options_.finish_on_device) return transform_.Apply(image, box, seed, output);
-  db::ImageChange change;
-  transform_.Crop(image, box, seed, data.dtype(), output, &change);
-  std::memcpy(batch->outputs.back().mutable_data<uint8_t>() + item * sizeof(change), &change,
-              sizeof(change));
+  if (!options_.normalize_on_device) return transform_.Apply(image, box, seed, output);
+  db::SampledAugmentation augmentation;
+  transform_.Crop(image, box, seed, data.dtype(), output, &augmentation);
+  std::memcpy(batch->outputs.back().mutable_data<uint8_t>() + item * sizeof(augmentation),
+              &augmentation, sizeof(augmentation));
 }
 
 void ImageInputDecoder::CheckLabel(int64_t label) const {
@@ -299,7 +299,7 @@ void ImageInputDecoder::DecodeDatum(const db::Record& record, db::InputBatch* ba
     return WriteImage(image.view, {}, record, batch, item);
   }
   for (const int side : {datum.channels, datum.height, datum.width}) {
-    CAFFE_ENFORCE(side > 0 && side <= kMostSide, "a Datum of ", datum.channels, "x", datum.height,
+    CAFFE_ENFORCE(side > 0 && side <= kMaxSide, "a Datum of ", datum.channels, "x", datum.height,
                   "x", datum.width, " (an encoded image without its flag?)");
   }
   const int64_t elements = int64_t{datum.channels} * datum.height * datum.width;
@@ -399,7 +399,15 @@ void ImageInputDecoder::WriteExtra(const TensorProto& proto, int index, Tensor* 
                 [&](int i, auto value) { SetNumber(output, int64_t{item} * size + i, value); });
 }
 
-REGISTER_INPUT_DECODER(ImageInput, ImageInputDecoder);
+std::unique_ptr<db::BatchPipeline> MakeImagePipeline(const OperatorBase& op, uint64_t seed,
+                                                     db::BatchUploader* uploader) {
+  const auto decoder = std::make_shared<ImageInputDecoder>(ReadImageInputOptions(op, seed));
+  return std::make_unique<db::BatchPipeline>(
+      decoder->pipeline_options(), [decoder](db::InputBatch* batch) { decoder->Prepare(batch); },
+      [decoder](db::InputBatch* batch, int item) { decoder->Decode(batch, item); }, uploader);
+}
+
+REGISTER_INPUT_PIPELINE(ImageInput, MakeImagePipeline);
 REGISTER_CPU_OPERATOR(ImageInput, DBInputOp<CPUContext>);
 
 }  // namespace caffe2

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "caffe2/core/operator.h"
-#include "db/image_transform.h"
-#include "operators/io/db_input_op.h"
+#include "db/batch_pipeline.h"
+#include "db/image/image_transform.h"
 
 namespace caffe2 {
 
@@ -17,9 +17,9 @@ struct ImageInputOptions {
   LabelType label_type = LabelType::kSingle;
   int num_labels = 0;  // 0: single labels are not checked
   int decode_threads = 4;
-  uint64_t seed = 0;              // of the augmentation
-  std::vector<int> output_sizes;  // of the outputs behind data and label
-  bool finish_on_device = false;  // images are cropped here; a device does the rest
+  uint64_t seed = 0;                 // of the augmentation
+  std::vector<int> output_sizes;     // of the outputs behind data and label
+  bool normalize_on_device = false;  // images are cropped here; a device does the rest
   db::ImageTransformOptions transform;
 };
 
@@ -29,26 +29,23 @@ ImageInputOptions ReadImageInputOptions(const OperatorBase& op, uint64_t default
 
 // What arguments and device of the operator say: whether the device normalises the images, and
 // whether they come out as NCHW. There the default is Caffe2's, which is another one on devices.
-bool FinishesOnDevice(const OperatorDef& def);
+bool NormalizesOnDevice(const OperatorDef& def);
 bool IsChannelsFirst(const OperatorDef& def);
 
-// Reads, decodes and transforms batches of images. Where the device finishes them, output 0 holds
-// pixels, and behind the outputs follows one of bytes: the db::ImageChange of each image.
-class ImageInputDecoder final : public InputDecoder {
+// Decodes and transforms batches of images. If a device normalizes them, output 0 holds the cropped
+// pixels, and one more output of bytes holds the db::SampledAugmentation of each image.
+// Thread-safe.
+class ImageInputDecoder {
  public:
-  ImageInputDecoder(const OperatorBase& op, uint64_t default_seed, db::BatchUploader* uploader);
+  explicit ImageInputDecoder(const ImageInputOptions& options)
+      : options_(options), transform_(options_.transform) {}
 
-  void Attach(const db::DBReader& reader) override { prefetcher_.Attach(reader); }
-  db::InputBatch* Next(const db::DBReader& reader, const WhileWaiting& while_waiting) override {
-    return prefetcher_.Next(reader, while_waiting);
-  }
-  const DeviceFinish* finish() const override {
-    return options_.finish_on_device ? &finish_ : nullptr;
-  }
-
- private:
+  db::BatchPipeline::Options pipeline_options() const;
+  // The two steps of a db::BatchPipeline. Throw EnforceNotMet for records that do not fit.
   void Prepare(db::InputBatch* batch) const;
   void Decode(db::InputBatch* batch, int item) const;
+
+ private:
   void DecodeDatum(const db::Record& record, db::InputBatch* batch, int item) const;
   void DecodeTensorProtos(const db::Record& record, db::InputBatch* batch, int item) const;
   void WriteProto(const TensorProto& proto, const db::BoundingBox& box, const db::Record& record,
@@ -62,8 +59,6 @@ class ImageInputDecoder final : public InputDecoder {
 
   const ImageInputOptions options_;
   const db::ImageTransform transform_;
-  const DeviceFinish finish_;
-  db::Prefetcher prefetcher_;  // last: its threads use the rest
 };
 
 }  // namespace caffe2

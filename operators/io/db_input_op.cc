@@ -2,17 +2,17 @@
 
 namespace caffe2 {
 
-InputDecoderRegistry* InputDecoders() {
-  static auto* registry = new InputDecoderRegistry;
+InputPipelineRegistry* InputPipelines() {
+  static auto* registry = new InputPipelineRegistry;
   return registry;
 }
 
-std::unique_ptr<InputDecoder> MakeInputDecoder(const OperatorBase& op, uint64_t seed,
-                                               db::BatchUploader* uploader) {
-  auto decoder = InputDecoders()->Create(op.type(), op, seed, uploader);
-  CAFFE_ENFORCE(decoder != nullptr, "no library of this program decodes the input of operator ",
-                op.type(), "; that of images is libcaffe2_image");
-  return decoder;
+std::unique_ptr<db::BatchPipeline> MakeInputPipeline(const OperatorBase& op, uint64_t seed,
+                                                     db::BatchUploader* uploader) {
+  auto pipeline = InputPipelines()->Create(op.type(), op, seed, uploader);
+  CAFFE_ENFORCE(pipeline != nullptr, "no library of this program decodes the input of operator ",
+                op.type(), "; images need libcaffe2_image");
+  return pipeline;
 }
 
 }  // namespace caffe2

@@ -11,16 +11,16 @@ namespace caffe2 {
 namespace {
 
 // Batches come over the copy stream, ahead of their use, into memory of their own; from there they
-// go to the outputs on the compute stream: by the kernel that finishes images, else by a copy. So
+// go to the outputs on the compute stream: by the kernel that normalizes images, else by a copy. So
 // the outputs keep their addresses, which graphs of the net (caffe2/cuda/graph_net.cc) rely on.
 class CudaDBInputOp final : public DBInputOp<CUDAContext> {
  public:
   CudaDBInputOp(const OperatorDef& def, Workspace* ws)
       : DBInputOp<CUDAContext>(
             def, ws, std::make_unique<CudaBatchUploader>(ToDevice(def.device_option()).id)) {
-    constexpr int kMostSide = 1 << 15;  // kernels count the pixels of an image in an int
-    if (decoder().finish() != nullptr) {
-      CAFFE_ENFORCE_LE(decoder().finish()->pixels.crop, kMostSide, "crop with use_gpu_transform");
+    constexpr int kMaxSide = 1 << 15;  // kernels count the pixels of an image in an int
+    if (normalization()) {
+      CAFFE_ENFORCE_LE(normalization()->params.crop, kMaxSide, "crop with use_gpu_transform");
     }
   }
 
@@ -51,8 +51,8 @@ class CudaDBInputOp final : public DBInputOp<CUDAContext> {
 
   void PutOut(const db::InputBatch& batch) {
     for (int i = 0; i < OutputSize(); ++i) {
-      if (i == 0 && decoder().finish() != nullptr) {
-        FinishImages(batch);
+      if (i == 0 && normalization()) {
+        NormalizeImages(batch);
       } else {
         PutOut(batch, i);
       }
@@ -72,25 +72,25 @@ class CudaDBInputOp final : public DBInputOp<CUDAContext> {
     if (data != nullptr) context_.CopyBytes(source.nbytes(), data, to);
   }
 
-  void FinishImages(const db::InputBatch& batch) {
+  void NormalizeImages(const db::InputBatch& batch) {
     const Tensor& pixels = batch.outputs[0];
-    const auto& [finish, type] = *decoder().finish();
+    const auto& [params, type] = *normalization();
     Tensor* output = Output(0);
-    if (finish.channels_first) {
-      output->Resize(pixels.size(0), finish.channels, finish.crop, finish.crop);
+    if (params.channels_first) {
+      output->Resize(pixels.size(0), params.channels, params.crop, params.crop);
     } else {
       output->ResizeLike(pixels);
     }
     output->raw_mutable_data(type);
     if (pixels.IsType<uint8_t>()) {
-      FinishPixels<uint8_t>(batch, output);
+      NormalizePixels<uint8_t>(batch, output);
     } else {
-      FinishPixels<float>(batch, output);
+      NormalizePixels<float>(batch, output);
     }
   }
 
   template <typename Pixel>
-  void FinishPixels(const db::InputBatch& batch, Tensor* output) {
+  void NormalizePixels(const db::InputBatch& batch, Tensor* output) {
     if (output->IsType<float16>()) {
       Launch<Pixel, float16>(batch, output);
     } else if (output->IsType<bfloat16>()) {
@@ -102,12 +102,12 @@ class CudaDBInputOp final : public DBInputOp<CUDAContext> {
 
   template <typename Pixel, typename T>
   void Launch(const db::InputBatch& batch, Tensor* output) {
-    const size_t changes = batch.outputs.size() - 1;
-    LaunchFinishImages(
-        decoder().finish()->pixels, batch.outputs[0].size(0),
-        static_cast<const Pixel*>(CudaBatchUploader::OnDevice(batch, 0)),
-        static_cast<const db::ImageChange*>(CudaBatchUploader::OnDevice(batch, changes)),
-        output->mutable_data<T>(), context_.stream());
+    const size_t augmentations = batch.outputs.size() - 1;
+    LaunchNormalizeImages(normalization()->params, batch.outputs[0].size(0),
+                          static_cast<const Pixel*>(CudaBatchUploader::OnDevice(batch, 0)),
+                          static_cast<const db::SampledAugmentation*>(
+                              CudaBatchUploader::OnDevice(batch, augmentations)),
+                          output->mutable_data<T>(), context_.stream());
   }
 };
 

@@ -1,10 +1,10 @@
-#include "operators/io/tensor_protos_db_input_op.h"
-
+// TensorProtosDBInput: batches of TensorProtos records.
 #include <cstring>
 #include <vector>
 
 #include "caffe2/core/blob_serialization.h"
 #include "db/record.h"
+#include "operators/io/db_input_op.h"
 
 namespace caffe2 {
 namespace {
@@ -37,21 +37,26 @@ bool CopyElements(const db::TensorView& view, int64_t n, TypeMeta meta, void* ou
   }
 }
 
-}  // namespace
+// Decodes TensorProtos records, one output for each tensor of a record. Outputs are [batch_size,
+// dims...], or with batch_size 0 one record with its own dims.
+class TensorProtosDecoder {
+ public:
+  TensorProtosDecoder(int num_outputs, int batch_size)
+      : num_outputs_(num_outputs), batch_size_(batch_size) {
+    CAFFE_ENFORCE_GE(batch_size_, 0, "batch_size");
+  }
+  void Prepare(db::InputBatch* batch) const;
+  void Decode(db::InputBatch* batch, int item) const;
 
-TensorProtosDecoder::TensorProtosDecoder(const OperatorBase& op, uint64_t /*seed*/,
-                                         db::BatchUploader* uploader)
-    : num_outputs_(op.OutputSize()),
-      batch_size_(op.GetSingleArgument<int>("batch_size", 0)),
-      prefetcher_(
-          {.batch_size = batch_size_ == 0 ? 1 : batch_size_,
-           .threads = 1,
-           .depth = 3,
-           .items_at_once = kRecordsAtOnce},
-          [this](db::InputBatch* batch) { Prepare(batch); },
-          [this](db::InputBatch* batch, int item) { Decode(batch, item); }, uploader) {
-  CAFFE_ENFORCE_GE(batch_size_, 0, "batch_size");
-}
+ private:
+  void DecodeUnusual(db::InputBatch* batch, int item) const;
+  // False if this needs DecodeUnusual.
+  bool DecodePlain(db::InputBatch* batch, int item) const;
+  TensorProtos Parse(const std::string& record) const;
+
+  const int num_outputs_;
+  const int batch_size_;
+};
 
 TensorProtos TensorProtosDecoder::Parse(const std::string& record) const {
   TensorProtos protos;
@@ -130,7 +135,23 @@ void TensorProtosDecoder::DecodeUnusual(db::InputBatch* batch, int item) const {
   }
 }
 
-REGISTER_INPUT_DECODER(TensorProtosDBInput, TensorProtosDecoder);
+// It draws nothing at random: the seed does not count.
+std::unique_ptr<db::BatchPipeline> MakeTensorProtosPipeline(const OperatorBase& op,
+                                                            uint64_t /*seed*/,
+                                                            db::BatchUploader* uploader) {
+  const int batch_size = op.GetSingleArgument<int>("batch_size", 0);
+  const auto decoder = std::make_shared<TensorProtosDecoder>(op.OutputSize(), batch_size);
+  db::BatchPipeline::Options options;
+  options.batch_size = batch_size == 0 ? 1 : batch_size;
+  options.items_at_once = kRecordsAtOnce;
+  return std::make_unique<db::BatchPipeline>(
+      options, [decoder](db::InputBatch* batch) { decoder->Prepare(batch); },
+      [decoder](db::InputBatch* batch, int item) { decoder->Decode(batch, item); }, uploader);
+}
+
+}  // namespace
+
+REGISTER_INPUT_PIPELINE(TensorProtosDBInput, MakeTensorProtosPipeline);
 REGISTER_CPU_OPERATOR(TensorProtosDBInput, DBInputOp<CPUContext>);
 
 OPERATOR_SCHEMA(TensorProtosDBInput)

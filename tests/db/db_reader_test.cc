@@ -51,9 +51,9 @@ TEST_F(DBReaderTest, CountsTheTimeThatNetsWait) {
   const auto start = std::chrono::steady_clock::now();
   {
     db::BatchPipeline pipeline(
-        reader, db::DBReader(reader).NewConsumer(1), {}, [](db::InputBatch*) {},
+        {}, [](db::InputBatch*) {},
         [](db::InputBatch*, int) { std::this_thread::sleep_for(std::chrono::milliseconds(10)); });
-    for (int i = 0; i < 20; ++i) pipeline.Pop();
+    for (int i = 0; i < 20; ++i) pipeline.Next(reader);
   }
   const std::chrono::duration<double> all = std::chrono::steady_clock::now() - start;
   EXPECT_GT(reader.WaitedSeconds(), 0);
@@ -93,8 +93,7 @@ TEST_F(DBReaderTest, DecodedBatchesAreUploadedBeforeTheyAreHandedOut) {
   std::vector<int> seen;
   {
     db::BatchPipeline pipeline(
-        reader, db::DBReader(reader).NewConsumer(3), {.batch_size = 3, .threads = 3},
-        [&](db::InputBatch* batch) { uploader.Note(batch, 's'); },
+        {.batch_size = 3, .threads = 3}, [&](db::InputBatch* batch) { uploader.Note(batch, 's'); },
         [](db::InputBatch*, int item) {
           if (item == 1) std::this_thread::yield();
         },
@@ -102,7 +101,7 @@ TEST_F(DBReaderTest, DecodedBatchesAreUploadedBeforeTheyAreHandedOut) {
     for (int i = 0; i < 20; ++i) {
       if (i == 1) {
         try {
-          pipeline.Pop();
+          pipeline.Next(reader);
           ADD_FAILURE() << "nothing thrown";
         } catch (const EnforceNotMet& error) {
           const std::string message = error.what();
@@ -111,7 +110,7 @@ TEST_F(DBReaderTest, DecodedBatchesAreUploadedBeforeTheyAreHandedOut) {
         }
         continue;
       }
-      db::InputBatch* batch = pipeline.Pop();
+      db::InputBatch* batch = pipeline.Next(reader);
       const std::string notes = uploader.Notes(batch);
       EXPECT_EQ(notes.substr(notes.size() - 4), "rspu");
       slots.insert(batch);
@@ -184,57 +183,57 @@ TEST_F(DBReaderTest, RestoreContinuesExactly) {
 
 TEST_F(DBReaderTest, ReadAheadDoesNotCountUntilCommitted) {
   auto reader = Reader();
-  auto consumer = reader.NewConsumer(10);
+  const auto consumer = reader.AddConsumer(10);
   db::RecordBatch first, second;
-  consumer->Read(&first);
-  consumer->Read(&second);
+  reader.Read(consumer, &first);
+  reader.Read(consumer, &second);
   EXPECT_EQ(reader.Committed(), 0);
-  EXPECT_TRUE(consumer->Commit(first));
+  EXPECT_TRUE(reader.Commit(consumer, first));
   EXPECT_EQ(reader.Committed(), 10);
   reader.Restore(50);
-  EXPECT_FALSE(consumer->Commit(second)) << "read before the restore";
+  EXPECT_FALSE(reader.Commit(consumer, second)) << "read before the restore";
   db::RecordBatch third;
-  consumer->Read(&third);
+  reader.Read(consumer, &third);
   EXPECT_EQ(Values(third)[0], 50);
-  EXPECT_TRUE(consumer->Commit(third));
+  EXPECT_TRUE(reader.Commit(consumer, third));
   EXPECT_EQ(reader.Committed(), 60);
 }
 
 TEST_F(DBReaderTest, ConsumersAreDealtBatchesInTurnWhateverTheTiming) {
   auto reader = Reader();
-  auto a = reader.NewConsumer(3), b = reader.NewConsumer(2);
+  const auto a = reader.AddConsumer(3), b = reader.AddConsumer(2);
   db::RecordBatch batch_a[3], batch_b[3];
-  for (auto& batch : batch_b) b->Read(&batch);  // b is quicker
-  for (auto& batch : batch_a) a->Read(&batch);
+  for (auto& batch : batch_b) reader.Read(b, &batch);  // b is quicker
+  for (auto& batch : batch_a) reader.Read(a, &batch);
   EXPECT_EQ(Values(batch_a[0]), std::vector<int>({0, 1, 2}));
   EXPECT_EQ(Values(batch_b[0]), std::vector<int>({3, 4}));
   EXPECT_EQ(Values(batch_a[1]), std::vector<int>({5, 6, 7}));
   EXPECT_EQ(Values(batch_b[2]), std::vector<int>({13, 14}));
-  EXPECT_TRUE(a->Commit(batch_a[0]));
-  EXPECT_TRUE(b->Commit(batch_b[0]));
+  EXPECT_TRUE(reader.Commit(a, batch_a[0]));
+  EXPECT_TRUE(reader.Commit(b, batch_b[0]));
   EXPECT_EQ(reader.Committed(), 5);
-  b.reset();  // its net is gone: a continues alone
+  reader.RemoveConsumer(b);  // its net is gone: a continues alone
   EXPECT_EQ(reader.Committed(), 5);
-  EXPECT_FALSE(a->Commit(batch_a[1]));
-  a->Read(&batch_a[0]);
+  EXPECT_FALSE(reader.Commit(a, batch_a[1]));
+  reader.Read(a, &batch_a[0]);
   EXPECT_EQ(Values(batch_a[0]), std::vector<int>({5, 6, 7}));
 }
 
 TEST_F(DBReaderTest, AConsumerThatNeverRunsLosesItsTurn) {
   auto reader = Reader();
-  auto a = reader.NewConsumer(4), idle = reader.NewConsumer(4);
+  const auto a = reader.AddConsumer(4), idle = reader.AddConsumer(4);
   std::vector<int> seen;
   db::RecordBatch batch;
   while (seen.size() < 40) {
-    a->Read(&batch);
-    ASSERT_TRUE(a->Commit(batch));
+    reader.Read(a, &batch);
+    ASSERT_TRUE(reader.Commit(a, batch));
     for (const int value : Values(batch)) seen.push_back(value);
   }
   // From the third batch on the records follow each other.
   for (size_t i = 9; i < seen.size(); ++i) EXPECT_EQ(seen[i], seen[i - 1] + 1);
   // When it runs after all, it has its turn again.
-  idle->Read(&batch);
-  EXPECT_TRUE(idle->Commit(batch));
+  reader.Read(idle, &batch);
+  EXPECT_TRUE(reader.Commit(idle, batch));
   EXPECT_EQ(Values(batch)[0], seen.back() + 1 + 4);
 }
 

@@ -1,4 +1,4 @@
-#include "db/image_codec.h"
+#include "db/image/image_codec.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "db/image_transform.h"
+#include "db/image/image_transform.h"
 
 #include <gtest/gtest.h>
 

@@ -97,7 +97,7 @@ TEST_F(LmdbDamageTest, FileThatShrinksWhileItIsReadGivesAnError) {
   std::filesystem::resize_file(file_, bytes_.size() / 2);
   const std::string message = ThrownMessage<IoError>([&] {
     std::string key, value;
-    for (int64_t i = 0; i < file.num_records(); ++i) file.Read(i, &key, &value);
+    for (int64_t i = 0; i < file.NumRecords(); ++i) file.Read(i, &key, &value);
   });
   EXPECT_NE(message.find("truncated"), std::string::npos) << message;
 }

@@ -85,9 +85,11 @@ TEST_F(BlobsQueueDBTest, WaitsNoLongerThanItIsWanted) {
     const auto& reader = *ws_.GetBlob("reader")->Get<std::unique_ptr<db::DBReader>>();
     const auto nothing = [](db::InputBatch*) {};
     const auto decode = [](db::InputBatch*, int) {};
-    const db::BatchPipeline first(reader, db::DBReader(reader).NewConsumer(1), {}, nothing, decode);
-    const db::BatchPipeline second(reader, db::DBReader(reader).NewConsumer(1), {}, nothing,
-                                   decode);
+    db::BatchPipeline first({}, nothing, decode), second({}, nothing, decode);
+    for (db::BatchPipeline* pipeline : {&first, &second}) {
+      pipeline->Attach(reader);
+      pipeline->Start();
+    }
   }
   NetBase* net = InputNet(1);
   std::thread stopper([this] { ws_.RequestStop(); });

@@ -8,7 +8,7 @@
 #include "caffe2/core/random.h"
 #include "caffe2/proto/caffe_datum.pb.h"
 #include "db/db_reader.h"
-#include "db/image_codec.h"
+#include "db/image/image_codec.h"
 #include "db/record_writer.h"
 #include "tests/db/temporary_directory.h"
 #include "tests/operators/op_test.h"

@@ -1,4 +1,4 @@
-#include "db/image_transform.h"
+#include "db/image/image_transform.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +6,8 @@
 
 #include "caffe2/core/half.h"
 #include "caffe2/core/logging.h"
-#include "db/image_codec.h"
-#include "db/image_jitter.h"
+#include "db/image/color_jitter.h"
+#include "db/image/image_codec.h"
 
 namespace caffe2::db {
 namespace {
@@ -157,26 +157,27 @@ void ImageTransform::Write(const ImageView<Pixel>& crop, bool mirror, void* outp
 }
 
 template <typename Pixel>
-void ImageTransform::WriteChanged(const ImageView<Pixel>& crop, const ImageChange& change,
-                                  void* output) const {
+void ImageTransform::WriteAugmented(const ImageView<Pixel>& crop,
+                                    const SampledAugmentation& augmentation, void* output) const {
   std::vector<float> pixels(size_t{3} * crop.height * crop.width);
   WritePixels(
-      crop, change.mirror != 0, /*channels_first=*/false,
+      crop, augmentation.mirror != 0, /*channels_first=*/false,
       [](Pixel pixel, int) { return static_cast<float>(pixel); }, pixels.data());
-  ChangeColors(change, int64_t{crop.height} * crop.width, pixels.data());
+  AugmentColors(augmentation, int64_t{crop.height} * crop.width, pixels.data());
   Write(ImageView<float>::Interleaved(pixels.data(), crop.height, crop.width, 3),
         /*mirror=*/false, output);
 }
 
 template <typename Pixel>
-ImageTransform::Cut<Pixel> ImageTransform::Choose(const ImageView<Pixel>& source,
-                                                  const BoundingBox& own_box, uint64_t seed) const {
+ImageTransform::CroppedImage<Pixel> ImageTransform::SampleCrop(const ImageView<Pixel>& source,
+                                                               const BoundingBox& own_box,
+                                                               uint64_t seed) const {
   CAFFE_ENFORCE(
       (source.channels == 1 || source.channels == 3) && source.height > 0 && source.width > 0,
       "image of ", source.height, "x", source.width, " with ", source.channels, " channels");
   RandomGenerator random(seed);
-  Cut<Pixel> cut;
-  ImageView<Pixel>& view = cut.view;
+  CroppedImage<Pixel> cropped;
+  ImageView<Pixel>& view = cropped.view;
   view = source;
   const BoundingBox& box = own_box.height > 0 ? own_box : options_.box;
   if (box.height > 0) {
@@ -187,8 +188,8 @@ ImageTransform::Cut<Pixel> ImageTransform::Choose(const ImageView<Pixel>& source
     view = view.Part(box.ymin, box.xmin, box.height, box.width);
   }
   if (view.channels == 3 && !options_.color) {
-    cut.gray = ToGray(view);
-    view = cut.gray.view;
+    cropped.gray = ToGray(view);
+    view = cropped.gray.view;
   }
   int height = view.height, width = view.width;
   BoundingBox part;
@@ -200,8 +201,8 @@ ImageTransform::Cut<Pixel> ImageTransform::Choose(const ImageView<Pixel>& source
     ChooseSize(&height, &width, &random);
   }
   if (height != view.height || width != view.width) {
-    cut.resized = ResizeImage(view, height, width);
-    view = cut.resized.view;
+    cropped.resized = ResizeImage(view, height, width);
+    view = cropped.resized.view;
   }
   if (view.channels == 1 && options_.color) {
     view.channels = 3;
@@ -215,39 +216,39 @@ ImageTransform::Cut<Pixel> ImageTransform::Choose(const ImageView<Pixel>& source
   if (!options_.is_test) {
     y = RandomInRange(0, height - crop, &random);
     x = RandomInRange(0, width - crop, &random);
-    cut.change.mirror = options_.mirror && (random() & 1) != 0;
+    cropped.augmentation.mirror = options_.mirror && (random() & 1) != 0;
   }
   view = view.Part(y, x, crop, crop);
   if (blends()) {
     DrawColorJitter(options_.saturation, options_.brightness, options_.contrast, &random,
-                    &cut.change);
+                    &cropped.augmentation);
   }
   if (shifts()) {
     DrawColorLighting(options_.color_lighting_std, options_.color_lighting_eigvecs,
-                      options_.color_lighting_eigvals, &random, &cut.change);
+                      options_.color_lighting_eigvals, &random, &cropped.augmentation);
   }
-  return cut;
+  return cropped;
 }
 
 template <typename Pixel>
 void ImageTransform::Apply(const ImageView<Pixel>& source, const BoundingBox& box, uint64_t seed,
                            void* output) const {
-  const Cut<Pixel> cut = Choose(source, box, seed);
+  const CroppedImage<Pixel> cropped = SampleCrop(source, box, seed);
   if (blends() || shifts()) {
-    WriteChanged(cut.view, cut.change, output);
+    WriteAugmented(cropped.view, cropped.augmentation, output);
   } else {
-    Write(cut.view, cut.change.mirror != 0, output);
+    Write(cropped.view, cropped.augmentation.mirror != 0, output);
   }
 }
 
 template <typename Pixel>
 void ImageTransform::Crop(const ImageView<Pixel>& source, const BoundingBox& box, uint64_t seed,
-                          TypeMeta type, void* pixels, ImageChange* change) const {
-  const Cut<Pixel> cut = Choose(source, box, seed);
-  *change = cut.change;
+                          TypeMeta type, void* pixels, SampledAugmentation* augmentation) const {
+  const CroppedImage<Pixel> cropped = SampleCrop(source, box, seed);
+  *augmentation = cropped.augmentation;
   const auto write = [&]<typename T>(T* output) {
     if constexpr (std::is_same_v<T, Pixel>) {
-      const ImageView<Pixel>& view = cut.view;
+      const ImageView<Pixel>& view = cropped.view;
       if (view.channel_stride == 1 && view.column_stride == view.channels) {
         const int64_t row = int64_t{view.width} * view.channels;
         for (int y = 0; y < view.height; ++y) std::copy_n(view.At(y, 0), row, output + y * row);
@@ -255,7 +256,7 @@ void ImageTransform::Crop(const ImageView<Pixel>& source, const BoundingBox& box
       }
     }
     WritePixels(
-        cut.view, /*mirror=*/false, /*channels_first=*/false,
+        cropped.view, /*mirror=*/false, /*channels_first=*/false,
         [](Pixel pixel, int) { return static_cast<T>(pixel); }, output);
   };
   if (type.Match<float>()) {
@@ -267,15 +268,15 @@ void ImageTransform::Crop(const ImageView<Pixel>& source, const BoundingBox& box
   }
 }
 
-ImageFinish ImageTransform::finish() const {
-  ImageFinish finish;
-  finish.crop = options_.crop;
-  finish.channels = channels();
-  finish.channels_first = options_.channels_first;
-  finish.blends = blends();
-  std::copy(mean_, mean_ + kMostChannels, finish.mean);
-  std::copy(std_, std_ + kMostChannels, finish.std);
-  return finish;
+NormalizeParams ImageTransform::normalize_params() const {
+  NormalizeParams params;
+  params.crop = options_.crop;
+  params.channels = channels();
+  params.channels_first = options_.channels_first;
+  params.blends = blends();
+  std::copy(mean_, mean_ + kMostChannels, params.mean);
+  std::copy(std_, std_ + kMostChannels, params.std);
+  return params;
 }
 
 template void ImageTransform::Apply(const ImageView<uint8_t>&, const BoundingBox&, uint64_t,
@@ -283,8 +284,8 @@ template void ImageTransform::Apply(const ImageView<uint8_t>&, const BoundingBox
 template void ImageTransform::Apply(const ImageView<float>&, const BoundingBox&, uint64_t,
                                     void*) const;
 template void ImageTransform::Crop(const ImageView<uint8_t>&, const BoundingBox&, uint64_t,
-                                   TypeMeta, void*, ImageChange*) const;
+                                   TypeMeta, void*, SampledAugmentation*) const;
 template void ImageTransform::Crop(const ImageView<float>&, const BoundingBox&, uint64_t, TypeMeta,
-                                   void*, ImageChange*) const;
+                                   void*, SampledAugmentation*) const;
 
 }  // namespace caffe2::db

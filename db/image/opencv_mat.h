@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "db/image_view.h"
+#include "db/image/image_view.h"
 
 namespace caffe2::db {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "caffe2/core/random.h"
-#include "db/image_change.h"
+#include "db/image/augmentation.h"
 
 namespace caffe2::db {
 
@@ -13,7 +13,7 @@ namespace caffe2::db {
 // [1 - amount, 1 + amount] (Howard, "Some improvements on deep convolutional neural network based
 // image classification", 2013).
 void DrawColorJitter(float saturation, float brightness, float contrast, RandomGenerator* random,
-                     ImageChange* change);
+                     SampledAugmentation* augmentation);
 
 // Draws noise along the principal components of the colours (Krizhevsky et al., "ImageNet
 // classification with deep convolutional neural networks", 2012): normal factors of deviation
@@ -21,9 +21,9 @@ void DrawColorJitter(float saturation, float brightness, float contrast, RandomG
 // 3; where empty, those of ImageNet for pixels up to 255.
 void DrawColorLighting(float std, const std::vector<float>& eigvecs,
                        const std::vector<float>& eigvals, RandomGenerator* random,
-                       ImageChange* change);
+                       SampledAugmentation* augmentation);
 
 // Blends and shifts `area` pixels of 3 values, in place; does not mirror.
-void ChangeColors(const ImageChange& change, int64_t area, float* pixels);
+void AugmentColors(const SampledAugmentation& augmentation, int64_t area, float* pixels);
 
 }  // namespace caffe2::db

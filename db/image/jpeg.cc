@@ -1,4 +1,4 @@
-#include "db/image_jpeg.h"
+#include "db/image/jpeg.h"
 
 #include <csetjmp>
 #include <cstddef>
@@ -13,7 +13,7 @@
 #include <string>
 
 #include "caffe2/core/logging.h"
-#include "db/image_mat.h"
+#include "db/image/opencv_mat.h"
 
 namespace caffe2::db {
 namespace {

@@ -1,13 +1,13 @@
-#include "db/image_codec.h"
+#include "db/image/image_codec.h"
 
 #include <dlfcn.h>
 
 #include <opencv2/imgproc.hpp>
 
 #include "caffe2/core/logging.h"
-#include "db/image_file_codec.h"
-#include "db/image_jpeg.h"
-#include "db/image_mat.h"
+#include "db/image/image_file_codec.h"
+#include "db/image/jpeg.h"
+#include "db/image/opencv_mat.h"
 
 namespace caffe2::db {
 namespace {

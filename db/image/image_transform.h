@@ -7,8 +7,8 @@
 
 #include "caffe2/core/random.h"
 #include "caffe2/core/type_meta.h"
-#include "db/image_change.h"
-#include "db/image_view.h"
+#include "db/image/augmentation.h"
+#include "db/image/image_view.h"
 
 namespace caffe2::db {
 
@@ -59,24 +59,25 @@ class ImageTransform {
 
   // The same in two steps, the second of which a device can take for many images at once. Crop
   // rescales and crops: it writes crop * crop * channels() elements, in row, column, channel order
-  // and of `type` (uint8_t or float), and into `change` what else was drawn. Throws as Apply, and
-  // if pixels are floats where bytes are asked for.
+  // and of `type` (uint8_t or float), and into `augmentation` what else was drawn. Throws as Apply,
+  // and if pixels are floats where bytes are asked for.
   template <typename Pixel>
   void Crop(const ImageView<Pixel>& source, const BoundingBox& box, uint64_t seed, TypeMeta type,
-            void* pixels, ImageChange* change) const;
+            void* pixels, SampledAugmentation* augmentation) const;
   // The second step: with the change of each image, all that Apply does besides.
-  ImageFinish finish() const;
+  NormalizeParams normalize_params() const;
 
  private:
   // A crop with the memory it lies in.
   template <typename Pixel>
-  struct Cut {
+  struct CroppedImage {
     ImageView<Pixel> view;
-    ImageChange change;
+    SampledAugmentation augmentation;
     Image<Pixel> gray, resized;
   };
   template <typename Pixel>
-  Cut<Pixel> Choose(const ImageView<Pixel>& source, const BoundingBox& box, uint64_t seed) const;
+  CroppedImage<Pixel> SampleCrop(const ImageView<Pixel>& source, const BoundingBox& box,
+                                 uint64_t seed) const;
   // The size to bring an image of this size to, before the crop.
   void ChooseSize(int* height, int* width, RandomGenerator* random) const;
   // A random part in the manner of Inception; false if none was found.
@@ -84,7 +85,8 @@ class ImageTransform {
   template <typename Pixel>
   void Write(const ImageView<Pixel>& crop, bool mirror, void* output) const;
   template <typename Pixel>
-  void WriteChanged(const ImageView<Pixel>& crop, const ImageChange& change, void* output) const;
+  void WriteAugmented(const ImageView<Pixel>& crop, const SampledAugmentation& augmentation,
+                      void* output) const;
   bool blends() const { return options_.color && !options_.is_test && options_.color_jitter; }
   bool shifts() const { return options_.color && !options_.is_test && options_.color_lighting; }
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "db/image_view.h"
+#include "db/image/image_view.h"
 
 namespace caffe2::db {
 

@@ -1,4 +1,4 @@
-#include "db/image_jitter.h"
+#include "db/image/color_jitter.h"
 
 #include <utility>
 
@@ -14,22 +14,23 @@ float Gray(const float* bgr) {
 }  // namespace
 
 void DrawColorJitter(float saturation, float brightness, float contrast, RandomGenerator* random,
-                     ImageChange* change) {
-  ImageChange::Kind order[3] = {ImageChange::kSaturation, ImageChange::kBrightness,
-                                ImageChange::kContrast};
+                     SampledAugmentation* augmentation) {
+  SampledAugmentation::Kind order[3] = {SampledAugmentation::kSaturation,
+                                        SampledAugmentation::kBrightness,
+                                        SampledAugmentation::kContrast};
   for (uint64_t i = 2; i > 0; --i) std::swap(order[i], order[random->UniformInt(i + 1)]);
-  for (const ImageChange::Kind kind : order) {
-    const float amount = kind == ImageChange::kSaturation   ? saturation
-                         : kind == ImageChange::kBrightness ? brightness
-                                                            : contrast;
+  for (const SampledAugmentation::Kind kind : order) {
+    const float amount = kind == SampledAugmentation::kSaturation   ? saturation
+                         : kind == SampledAugmentation::kBrightness ? brightness
+                                                                    : contrast;
     const float factor = 1.f + amount * (2.f * random->Uniform() - 1.f);
-    change->blend[change->num_blends++] = {kind, factor};
+    augmentation->blend[augmentation->num_blends++] = {kind, factor};
   }
 }
 
 void DrawColorLighting(float std, const std::vector<float>& eigvecs,
                        const std::vector<float>& eigvals, RandomGenerator* random,
-                       ImageChange* change) {
+                       SampledAugmentation* augmentation) {
   // Of the colours of ImageNet, times 255.
   static const std::vector<float> kEigvecs = {-144.7125f, 183.396f,  102.2295f, -148.104f, -1.1475f,
                                               -207.57f,   -148.818f, -177.174f, 107.1765f};
@@ -41,27 +42,27 @@ void DrawColorLighting(float std, const std::vector<float>& eigvecs,
                 " values where 9 and 3 are needed");
   for (int k = 0; k < 3; ++k) {
     const float alpha = std * random->Normal() * values[k];
-    for (int c = 0; c < 3; ++c) change->shift[2 - c] += vectors[3 * c + k] * alpha;
+    for (int c = 0; c < 3; ++c) augmentation->shift[2 - c] += vectors[3 * c + k] * alpha;
   }
 }
 
-void ChangeColors(const ImageChange& change, int64_t area, float* pixels) {
-  for (int b = 0; b < change.num_blends; ++b) {
-    const auto [kind, factor] = change.blend[b];
+void AugmentColors(const SampledAugmentation& augmentation, int64_t area, float* pixels) {
+  for (int b = 0; b < augmentation.num_blends; ++b) {
+    const auto [kind, factor] = augmentation.blend[b];
     float base = 0.f;
-    if (kind == ImageChange::kContrast) {
+    if (kind == SampledAugmentation::kContrast) {
       double sum = 0.;
       for (int64_t i = 0; i < area; ++i) sum += Gray(pixels + 3 * i);
       base = static_cast<float>(sum / static_cast<double>(area));
     }
     for (int64_t i = 0; i < area; ++i) {
       float* bgr = pixels + 3 * i;
-      const float other = kind == ImageChange::kSaturation ? Gray(bgr) : base;
+      const float other = kind == SampledAugmentation::kSaturation ? Gray(bgr) : base;
       for (int c = 0; c < 3; ++c) bgr[c] = factor * bgr[c] + (1.f - factor) * other;
     }
   }
   for (int64_t i = 0; i < area; ++i) {
-    for (int c = 0; c < 3; ++c) pixels[3 * i + c] += change.shift[c];
+    for (int c = 0; c < 3; ++c) pixels[3 * i + c] += augmentation.shift[c];
   }
 }
 

@@ -10,7 +10,7 @@ namespace caffe2::db {
 inline constexpr float kGrayWeights[3] = {0.114f, 0.587f, 0.299f};
 
 // The random part, for one image.
-struct ImageChange {
+struct SampledAugmentation {
   enum Kind : int32_t { kSaturation, kBrightness, kContrast };
   // pixel = factor * pixel + (1 - factor) * base, where base is the pixel's gray value for
   // kSaturation, 0 for kBrightness, and for kContrast the mean gray value of the image as it is
@@ -26,7 +26,7 @@ struct ImageChange {
 };
 
 // The part that all images share: (pixel - mean[c]) / std[c], in the order and type asked for.
-struct ImageFinish {
+struct NormalizeParams {
   int crop = 0;      // height and width
   int channels = 0;  // 1 or 3
   bool channels_first = false;

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "db/image_view.h"
+#include "db/image/image_view.h"
 
 namespace caffe2::db {
 

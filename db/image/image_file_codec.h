@@ -5,11 +5,11 @@
 #include <string>
 #include <string_view>
 
-#include "db/image_view.h"
+#include "db/image/image_view.h"
 
 namespace caffe2::db {
 
-// As DecodeImage and EncodeImage (db/image_codec.h). It encodes JPEG too.
+// As DecodeImage and EncodeImage (db/image/image_codec.h). It encodes JPEG too.
 struct ImageFileCodec {
   Image<uint8_t> (*decode)(std::string_view bytes, bool color);
   std::string (*encode)(const ImageView<uint8_t>& source, const std::string& extension);

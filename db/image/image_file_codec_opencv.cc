@@ -2,8 +2,8 @@
 #include <opencv2/imgcodecs.hpp>
 
 #include "caffe2/core/logging.h"
-#include "db/image_file_codec.h"
-#include "db/image_mat.h"
+#include "db/image/image_file_codec.h"
+#include "db/image/opencv_mat.h"
 
 namespace caffe2::db {
 namespace {
