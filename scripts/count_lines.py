@@ -3,10 +3,9 @@
 
 usage: count_lines.py [BASE]
 
-BASE is the commit to compare with. Default: origin/main if HEAD is another commit, else HEAD's first
-parent. Without such a commit (a shallow clone, an archive) only the lines are printed. Counted are
-C++, CUDA, Python, shell and protobuf files that git tracks; tests and documents stand apart from the
-product.
+BASE is the commit to compare with. Default: origin/main if HEAD is another commit, else the first
+parent of HEAD. Without such a commit (a shallow clone) only the lines are printed. Tests and
+documents stand apart from the product.
 """
 
 import collections
