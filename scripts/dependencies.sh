@@ -10,9 +10,9 @@ BUILD_PACKAGES=(
   libdnnl-dev libopencv-dev libjpeg-dev
 )
 # To build and run the tests and benchmarks.
-TEST_PACKAGES=(
-  libgtest-dev redis-server clang-format clang-tidy python3 python3-dev python3-venv
-)
+TEST_PACKAGES=(libgtest-dev redis-server redis-tools wget python3 python3-dev python3-venv)
+# To check formatting and style.
+LINT_PACKAGES=(git clang-format clang-tidy python3 python3-venv)
 # To run the quick start.
 RUN_PACKAGES=(redis-server redis-tools wget ca-certificates)
 
@@ -22,14 +22,14 @@ PYTHON_PACKAGES=(
 )
 
 # make_python_environment DIR: the virtual environment, made once and again when the list changes.
-# Fails, with a warning, where PyPI cannot be reached.
+# Fails, with a message, where python3 is missing or PyPI cannot be reached.
 make_python_environment() {
   local dir=$1 stamp=$1/packages.txt
   [ "$(cat "$stamp" 2>/dev/null)" = "${PYTHON_PACKAGES[*]}" ] && return 0
   echo "Making the Python environment $dir"
   if ! { python3 -m venv "$dir" && "$dir/bin/pip" install --quiet --disable-pip-version-check \
     "${PYTHON_PACKAGES[@]}"; }; then
-    echo "warning: no Python environment: Python's tests and lint will be missing" >&2
+    echo "error: no Python environment in $dir: tests and lint that need it cannot run" >&2
     return 1
   fi
   echo "${PYTHON_PACKAGES[*]}" >"$stamp"

@@ -1,15 +1,20 @@
 #!/usr/bin/env bash
 # Checks formatting and style without changing anything: clang-format on C++, ruff on Python, and
 # with --tidy also clang-tidy on the C++ files that the last commit changed (needs a build).
+# Installs missing packages first, ruff into build/venv. Fails if something could not be checked.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 1
+. scripts/dependencies.sh
 status=0
+install_packages "${LINT_PACKAGES[@]}" || exit 1
+make_python_environment build/venv || status=1
 git ls-files '*.cc' '*.h' '*.cu' | xargs -r clang-format --dry-run -Werror || status=1
 ruff=build/venv/bin/ruff
 if [ -x $ruff ]; then
   $ruff check --quiet . || status=1
 else
-  echo "lint: Python NOT checked (no $ruff)"
+  echo "lint: Python NOT checked (no $ruff)" >&2
+  status=1
 fi
 if [ "${1:-}" = --tidy ]; then
   # clang cannot read GCC's precompiled header, nor some of its options.
