@@ -15,6 +15,8 @@ TEST_PACKAGES=(libgtest-dev redis-server redis-tools wget python3 python3-dev py
 LINT_PACKAGES=(git clang-format clang-tidy python3 python3-venv)
 # To run the quick start.
 RUN_PACKAGES=(redis-server redis-tools wget ca-certificates)
+# To pack a bundle.
+BUNDLE_PACKAGES=(xz-utils)
 
 # From PyPI, into a virtual environment: the Python package's build and tests, and the linter.
 PYTHON_PACKAGES=(

@@ -8,14 +8,16 @@
 # --tests adds the test programs and benchmarks that scripts/gpu_check.sh runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/dependencies.sh
 
 with_tests=
 [ "${1:-}" = --tests ] && with_tests=1 && shift
 build=build/${1:-release}
 archive=$(realpath -m "${2:-build/doppio.tar.xz}")
 [ -e "$build/bin/resnet50_trainer" ] || { echo "error: build first: scripts/build.sh" >&2 && exit 1; }
+install_packages "${BUNDLE_PACKAGES[@]}"
 stage=$(mktemp -d)
-trap 'rm -rf "$stage"' EXIT
+trap 'rm -rf "$stage" "$archive.part"' EXIT
 root=$stage/doppio
 
 cmake --install "$build" --prefix "$root" --strip >"$stage/install.log"
@@ -43,6 +45,7 @@ find "$root" -type f \( -perm -u+x -o -name '*.so*' \) ! -name '*.sh' ! -name '*
   [[ $name =~ $skip || -e $root/lib/$name ]] || cp -L "$library" "$root/lib/$name"
 done
 
-tar -C "$stage" -cf - doppio | xz -T0 -6 >"$archive"
+tar -C "$stage" -cf - doppio | xz -T0 -6 >"$archive.part"  # the archive appears whole or not at all
+mv "$archive.part" "$archive"
 echo "$archive: $(du -m "$archive" | cut -f1) MiB packed, $(du -sm "$root" | cut -f1) MiB unpacked," \
   "$(find "$root/lib" -type f | wc -l) libraries"

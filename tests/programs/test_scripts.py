@@ -1,11 +1,13 @@
-"""The scripts: what they say about wrong options, and where they take MNIST from."""
+"""The scripts: what they say about wrong options and missing tools, where they take MNIST from."""
 
 import functools
 import hashlib
 import http.server
 import os
 import pathlib
+import shutil
 import subprocess
+import tarfile
 import threading
 
 import pytest
@@ -43,6 +45,72 @@ def test_quickstart_describes_itself():
     )
     for option in ("--store", "--shards", "--model", "MNIST_DIR"):
         assert option in done.stdout
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A folder with the scripts, and with tools in `stubs` that `run_script` puts before others."""
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    (tmp_path / "stubs").mkdir()
+    return tmp_path
+
+
+def stub(tree, name, text):
+    path = tree / "stubs" / name
+    path.write_text(f"#!/bin/bash\n{text}\n")
+    path.chmod(0o755)
+
+
+def run_script(tree, name, *args):
+    return subprocess.run(
+        ["bash", f"scripts/{name}", *args], cwd=tree, capture_output=True, text=True, timeout=60,
+        env={**os.environ, "PATH": f"{tree}/stubs:{os.environ['PATH']}"},
+    )
+
+
+@pytest.mark.parametrize("ruff, status", [("exit 0", 0), ("exit 1", 1), (None, 1)])
+def test_lint_fails_where_python_is_not_checked(tree, ruff, status):
+    with open(tree / "scripts/dependencies.sh", "a") as dependencies:
+        dependencies.write("install_packages() { :; }\nmake_python_environment() { return 0; }\n")
+    stub(tree, "git", "")
+    stub(tree, "clang-format", "")
+    if ruff:
+        (tree / "build/venv/bin").mkdir(parents=True)
+        stub(tree, "ruff", ruff)
+        (tree / "stubs/ruff").rename(tree / "build/venv/bin/ruff")
+    done = run_script(tree, "lint.sh")
+    assert done.returncode == status
+    assert ("lint: clean" in done.stdout) == (status == 0)
+    assert ("Python NOT checked" in done.stderr) == (ruff is None)
+
+
+@pytest.fixture
+def built_tree(tree):
+    """One with a build that CMake "installs": one library."""
+    (tree / "build/release/bin").mkdir(parents=True)
+    (tree / "build/release/bin/resnet50_trainer").touch()
+    stub(tree, "cmake", 'mkdir -p "$4/lib" && cp /bin/true "$4/lib/libcaffe2.so"')
+    with open(tree / "scripts/dependencies.sh", "a") as dependencies:
+        dependencies.write("install_packages() { echo \"packages: $*\"; }\n")
+    return tree
+
+
+def test_a_bundle_is_packed_by_a_package_that_the_list_names(built_tree):
+    stub(built_tree, "xz", "cat")
+    done = run_script(built_tree, "make_bundle.sh")
+    assert done.returncode == 0, done.stderr
+    assert "packages: xz-utils" in done.stdout
+    with tarfile.open(built_tree / "build/doppio.tar.xz", "r:") as archive:
+        assert "doppio/lib/libcaffe2.so" in archive.getnames()
+
+
+def test_a_bundle_that_fails_leaves_no_archive(built_tree):
+    stub(built_tree, "xz", "head -c 100; cat >/dev/null; exit 1")
+    assert run_script(built_tree, "make_bundle.sh").returncode != 0
+    assert sorted(path.name for path in (built_tree / "build").iterdir()) == ["release"]
+    (built_tree / "build/doppio.tar.xz").write_text("an older one")
+    assert run_script(built_tree, "make_bundle.sh").returncode != 0
+    assert (built_tree / "build/doppio.tar.xz").read_text() == "an older one"
 
 
 @pytest.fixture
