@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Two shards train ResNet-50 on MNIST on this machine, from nothing: installs what is missing,
 # builds, makes the databases, starts a Redis server and the shards, shows their progress and the
-# run's keys, prints the final test accuracy and cleans up.
+# run's keys, prints the final test accuracy and cleans up. The databases stay, for runs of your own:
+# build/quickstart/mnist_train_lmdb and mnist_test_lmdb.
 #
 #   scripts/quickstart.sh [--store redis|file] [--shards N] [--model NAME]
 #
@@ -31,6 +32,7 @@ case $store in redis | file) ;; *) echo "error: --store is redis or file, not $s
 build=build/release
 bin=$build/bin
 cache=build/quickstart
+train_data=$cache/mnist_train_lmdb test_data=$cache/mnist_test_lmdb
 work=$(mktemp -d)
 pids=()        # all that runs in the background
 shard_pids=()  # the shards among it: they end first, while their store is there
@@ -43,7 +45,7 @@ cleanup() {
   fi
   [ ${#pids[@]} -eq 0 ] || kill "${pids[@]}" 2>/dev/null || true
   wait 2>/dev/null || true
-  rm -rf "$work" $cache/mnist/*.part
+  rm -rf "$work" $cache/mnist/*.part $cache/*.part.$$
   exit $status
 }
 trap cleanup EXIT
@@ -72,13 +74,20 @@ say "MNIST"
 mkdir -p $cache
 find_mnist $cache $bin
 echo "Input: $MNIST_KIND"
-make_database() { # STEM DATABASE
+# make_database STEM DATABASE: the database of this input. One that holds the same already stays, as
+# another run may be reading it.
+make_database() {
   local images=$MNIST_SOURCE/$1-images-idx3-ubyte labels=$MNIST_SOURCE/$1-labels-idx1-ubyte
   [ -e "$images" ] || { images+=.gz && labels+=.gz; }
-  $bin/make_mnist_db --image_file "$images" --label_file "$labels" --db lmdb --output_file "$2"
+  $bin/make_mnist_db --image_file "$images" --label_file "$labels" --db lmdb \
+    --output_file "$2.part.$$"
+  cmp -s "$2.part.$$/data.mdb" "$2/data.mdb" && return
+  rm -rf "$2"
+  mv "$2.part.$$" "$2"
 }
-make_database train "$work/mnist_train_lmdb"
-make_database t10k "$work/mnist_test_lmdb"
+make_database train $train_data
+make_database t10k $test_data
+echo "Databases: $train_data $test_data"
 
 run_id=quickstart-$$
 if [ "$store" = redis ]; then
@@ -112,7 +121,7 @@ start=$SECONDS
 for ((i = 0; i < shards; i++)); do
   command=($bin/resnet50_trainer --use_cpu --model "$model"
     --num_shards "$shards" --shard_id $i --run_id $run_id ${rendezvous[@]+"${rendezvous[@]}"}
-    --train_data "$work/mnist_train_lmdb" --test_data "$work/mnist_test_lmdb" --db_type lmdb
+    --train_data $train_data --test_data $test_data --db_type lmdb
     --num_labels 10 --num_channels 3 --image_size 28 --batch_size $batch
     --epoch_size 32000 --num_epochs 1 --test_epoch_size 10000 --shuffle --nomirror
     --optimizer adam --base_learning_rate 0.002 --lr_policy poly --zero_init_residual --log_every 50
@@ -160,4 +169,5 @@ if [ "$store" = redis ]; then
   echo "Keys left in Redis: $left"
 fi
 echo "Input was: $MNIST_KIND"
+echo "Databases for runs of your own: $train_data $test_data"
 grep -E 'Test (loss|accuracy)' "$work/shard_0.log" | tail -n 1

@@ -2,6 +2,7 @@
 
 import functools
 import re
+import shlex
 
 import pytest
 
@@ -63,6 +64,26 @@ def test_the_table_of_the_trainers_flags_is_right():
                 assert real == "true", name
             else:
                 assert real == stated or float(real) == float(stated), name
+
+
+def test_the_command_for_several_machines_works(databases, redis, shards, tmp_path):
+    """Two shards run it for two iterations, in a folder like that of the quick start."""
+    text = (ROOT / "README.md").read_text()
+    section = text[text.index("## Train on several machines"):]
+    block = re.search(r"```\n(.*?)```", section, re.DOTALL)[1]
+    program, *args = shlex.split(block.replace("\\\n", ""))
+    assert program == "build/release/bin/resnet50_trainer"
+    (tmp_path / "build/quickstart").mkdir(parents=True)
+    for stem in ("train", "test"):
+        link = tmp_path / f"build/quickstart/mnist_{stem}_lmdb"
+        link.symlink_to(databases / f"{stem}_lmdb")
+        assert str(link.relative_to(tmp_path)) in args
+    for shard in range(2):
+        shards.start(*args, "--redis_host", "127.0.0.1", "--redis_port", redis, "--shard_id", shard,
+                     "--file_store_path", tmp_path, "--max_iterations", 2, cwd=tmp_path)
+    for status, output in shards.wait():
+        assert status == 0, output
+    assert "Finished iteration 2" in output
 
 
 @pytest.mark.parametrize("document", ["README.md", "examples/README.md"])
