@@ -17,6 +17,8 @@ LINT_PACKAGES=(git clang-format clang-tidy python3 python3-venv)
 RUN_PACKAGES=(redis-server redis-tools wget ca-certificates)
 # To pack a bundle.
 BUNDLE_PACKAGES=(xz-utils)
+# To make the bare root of scripts/check_fresh.sh.
+FRESH_PACKAGES=(git debootstrap)
 
 # From PyPI, into a virtual environment: the Python package's build and tests, and the linter.
 PYTHON_PACKAGES=(

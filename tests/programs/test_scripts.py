@@ -47,6 +47,25 @@ def test_quickstart_describes_itself():
         assert option in done.stdout
 
 
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        ([], "name a suite"),
+        (["bookworm", "trixie"], "one suite at a time, not bookworm and trixie"),
+        (["bookworm", "--only", "lint"], "--only is quickstart or test, not lint"),
+        (["bookworm", "--ccache", "/no/such/folder"], "/no/such/folder"),
+        (["bookworm", "--unknown"], "--unknown"),
+    ],
+)
+def test_check_fresh_refuses_wrong_options(options, expected):
+    done = subprocess.run(
+        ["bash", str(ROOT / "scripts/check_fresh.sh"), *options], capture_output=True, text=True,
+        timeout=20,
+    )
+    assert 0 < done.returncode < 128
+    assert expected in done.stderr
+
+
 @pytest.fixture
 def tree(tmp_path):
     """A folder with the scripts, and with tools in `stubs` that `run_script` puts before others."""
