@@ -22,6 +22,11 @@ LiveCommunicators& Live() {
 
 }  // namespace
 
+bool IsPeerError(const std::exception& error) {
+  return dynamic_cast<const PeerLost*>(&error) != nullptr ||
+         dynamic_cast<const PeerTimeout*>(&error) != nullptr;
+}
+
 int SuspectOf(const std::exception& error) {
   if (const auto* lost = dynamic_cast<const PeerLost*>(&error)) return lost->rank();
   if (const auto* timeout = dynamic_cast<const PeerTimeout*>(&error)) return timeout->rank();

@@ -6,11 +6,14 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "caffe2/core/type_meta.h"
 
 namespace caffe2 {
+
+class RunMembership;
 
 // A collective operation failed because of another shard (rank() is -1 if it cannot be told which).
 class PeerLost : public IoError {
@@ -30,6 +33,8 @@ class PeerTimeout : public TimeoutError {
  private:
   int rank_;
 };
+// True if an exception blames another shard, known or not.
+bool IsPeerError(const std::exception& error);
 // The shard that an exception blames, or -1.
 int SuspectOf(const std::exception& error);
 
@@ -56,6 +61,10 @@ class Communicator {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
+
+  // The run that the world belongs to, which lasts as long as the world; null if there is none.
+  const std::shared_ptr<RunMembership>& run() const { return run_; }
+  void SetRun(std::shared_ptr<RunMembership> run) { run_ = std::move(run); }
 
   // data[i] = sum over shards; float, double, float16, bfloat16, int32, int64, uint8.
   void Allreduce(const std::string& name, void* data, int64_t count, TypeMeta type);
@@ -123,6 +132,7 @@ class Communicator {
 
   const int rank_;
   const int size_;
+  std::shared_ptr<RunMembership> run_;
   std::map<std::string, std::string> agreed_;  // "<kind> <name>" -> what the shards agreed on
 };
 

@@ -10,26 +10,23 @@
 namespace caffe2 {
 namespace {
 
-class CreateGlooWorldOp final : public CollectiveOp<CUDAContext> {
+class CreateGlooWorldOp final : public CreateWorldOp<CUDAContext> {
  public:
-  using CollectiveOp::CollectiveOp;
+  using CreateWorldOp::CreateWorldOp;
 
  private:
-  void RunCollective() override {
-    const GlooOptions options = WorldOptions(*this);
-    *OperatorBase::Output<CommonWorld>(0) = StageThroughHost(
-        ConnectGloo(WorldStore(*this), options), context_.device_id(), options.timeout);
+  CommonWorld Connect(StoreHandler* store, const GlooOptions& options) override {
+    return StageThroughHost(ConnectGloo(store, options), context_.device_id(), options.timeout);
   }
 };
 
-class CreateNcclWorldOp final : public CollectiveOp<CUDAContext> {
+class CreateNcclWorldOp final : public CreateWorldOp<CUDAContext> {
  public:
-  using CollectiveOp::CollectiveOp;
+  using CreateWorldOp::CreateWorldOp;
 
  private:
-  void RunCollective() override {
-    *OperatorBase::Output<CommonWorld>(0) =
-        ConnectNccl(WorldStore(*this), WorldOptions(*this), context_.device_id());
+  CommonWorld Connect(StoreHandler* store, const GlooOptions& options) override {
+    return ConnectNccl(store, options, context_.device_id());
   }
 };
 

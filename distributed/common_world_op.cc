@@ -2,6 +2,14 @@
 
 namespace caffe2 {
 
+std::string ReportFailure(RunMembership* run, int world_size, const IoError& error) {
+  const bool knows_shards = world_size == run->options().num_shards;  // else ranks are others
+  const std::string line =
+      run->ReportFailure(error.what(), IsPeerError(error), knows_shards ? SuspectOf(error) : -1);
+  if (line != error.what()) LOG(WARNING) << "what this shard saw: " << error.what();
+  return line;
+}
+
 GlooOptions WorldOptions(const OperatorBase& op) {
   GlooOptions options;
   options.name = op.debug_def().name();
@@ -31,13 +39,13 @@ StoreHandler* WorldStore(const OperatorBase& op) {
 
 namespace {
 
-class CreateCommonWorldOp final : public CollectiveOp<CPUContext> {
+class CreateCommonWorldOp final : public CreateWorldOp<CPUContext> {
  public:
-  using CollectiveOp::CollectiveOp;
+  using CreateWorldOp::CreateWorldOp;
 
  private:
-  void RunCollective() override {
-    *OperatorBase::Output<CommonWorld>(0) = ConnectGloo(WorldStore(*this), WorldOptions(*this));
+  CommonWorld Connect(StoreHandler* store, const GlooOptions& options) override {
+    return ConnectGloo(store, options);
   }
 };
 
@@ -49,7 +57,9 @@ OPERATOR_SCHEMA(CreateCommonWorld)
     .NonTensorOutputs({0})
     .SetDoc(
         "Connects the shards for collective operations. All shards run it with the same operator "
-        "name, which is required: the store then holds their addresses under <name>/<rank>.")
+        "name, which is required: the store then holds their addresses under <name>/<rank>. If the "
+        "store handler was made with a prefix, several shards join the run of that name first "
+        "(distributed/README.md).")
     .Arg("size", "Number of shards.", true)
     .Arg("rank", "Number of this shard, from 0.", true)
     .Arg("transport", "tcp, the only one of this build (default); NCCL chooses its own.")

@@ -9,14 +9,20 @@
 #include "distributed/collective.h"
 #include "distributed/gloo_communicator.h"
 #include "distributed/local_copies.h"
+#include "distributed/run_store_handler.h"
 
 namespace caffe2 {
 
 using CommonWorld = std::shared_ptr<Communicator>;
 
+// The line that all shards print for an error of a common world of `world_size` shards that belongs
+// to `run`; the run has then failed.
+std::string ReportFailure(RunMembership* run, int world_size, const IoError& error);
+
 // An operator that talks to other shards. With argument status_blob, a failure of the environment
 // (a peer, the store, a deadline) sets that blob to int32 [1] and Run returns false; without it the
-// exception goes on, as those about the graph always do. The blob is [0] at first.
+// exception goes on, as those about the graph always do. The blob is [0] at first. If the common
+// world belongs to a run such a failure is the run's: it is reported, and becomes RunFailed.
 template <class Context>
 class CollectiveOp : public Operator<Context> {
  public:
@@ -33,15 +39,16 @@ class CollectiveOp : public Operator<Context> {
   bool IsCommunication() const final { return Context::kDeviceType == CPU; }
 
   bool RunOnDevice() final {
-    if (status_blob_ == nullptr) {
-      RunCollective();
-      return true;
-    }
+    run_ = nullptr;
     try {
       RunCollective();
       return true;
     } catch (const IoError& error) {
-      LOG(ERROR) << this->type() << " " << OperationName() << ": " << error.what();
+      if (run_ == nullptr && status_blob_ == nullptr) throw;
+      const std::string line =
+          run_ == nullptr ? error.what() : ReportFailure(run_, world_size_, error);
+      if (status_blob_ == nullptr) throw RunFailed(line);
+      LOG(ERROR) << this->type() << " " << OperationName() << ": " << line;
       SetStatus(1);
       return false;
     }
@@ -54,10 +61,17 @@ class CollectiveOp : public Operator<Context> {
   Communicator* World() {
     const CommonWorld& world = this->template Input<CommonWorld>(0);
     CAFFE_ENFORCE(world != nullptr, "common world ", debug_def().input(0), " was destroyed");
+    NoteRun(world->run().get(), world->size());
     if (HasArgument("timeout_ms")) {
       world->SetTimeout(milliseconds(this->template GetSingleArgument<int>("timeout_ms", 0)));
     }
     return world.get();
+  }
+
+  // The run, if any, that fails if this operator does; until the next run of the operator.
+  void NoteRun(RunMembership* run, int world_size) {
+    run_ = run;
+    world_size_ = world_size;
   }
 
   // Inputs 2 to end - 1 are copies of input 1 on other devices of this shard: throws unless they
@@ -97,6 +111,44 @@ class CollectiveOp : public Operator<Context> {
   }
 
   Blob* status_blob_ = nullptr;
+  RunMembership* run_ = nullptr;
+  int world_size_ = 0;
+};
+
+// The settings of a common world in the arguments of CreateCommonWorld.
+GlooOptions WorldOptions(const OperatorBase& op);
+// The store in input 0; throws if there is none.
+StoreHandler* WorldStore(const OperatorBase& op);
+
+// Makes a common world in the store of input 0. If that is a RunStoreHandler, several shards join
+// its run first, and meet among the run's keys.
+template <class Context>
+class CreateWorldOp : public CollectiveOp<Context> {
+ public:
+  using CollectiveOp<Context>::CollectiveOp;
+
+ protected:
+  virtual CommonWorld Connect(StoreHandler* store, const GlooOptions& options) = 0;
+
+ private:
+  void RunCollective() final {
+    const GlooOptions options = WorldOptions(*this);
+    StoreHandler* store = WorldStore(*this);
+    std::shared_ptr<RunMembership> run;
+    std::unique_ptr<StoreHandler> store_of_run;
+    auto* handler = dynamic_cast<RunStoreHandler*>(store);
+    if (handler != nullptr && options.size > 1) {
+      const Device device = this->context_.device();
+      const std::string devices = device.type == CPU ? "cpu" : MakeString("gpu ", device.id);
+      run = handler->Join(options.size, options.rank, devices);  // which keeps it, too
+      this->NoteRun(run.get(), options.size);
+      store_of_run = run->MakeStore();
+      store = store_of_run.get();
+    }
+    const CommonWorld world = Connect(store, options);
+    world->SetRun(run);
+    *OperatorBase::template Output<CommonWorld>(0) = world;
+  }
 };
 
 template <class Context>
@@ -106,7 +158,10 @@ class CloneCommonWorldOp final : public CollectiveOp<Context> {
 
  private:
   void RunCollective() override {
-    *OperatorBase::template Output<CommonWorld>(0) = this->World()->Clone(this->OperationName());
+    Communicator* world = this->World();
+    const CommonWorld clone = world->Clone(this->OperationName());
+    clone->SetRun(world->run());
+    *OperatorBase::template Output<CommonWorld>(0) = clone;
   }
 };
 
@@ -129,10 +184,5 @@ inline OpSchema& CollectiveArguments(OpSchema& schema) {
            "false instead of throwing (default: none).")
       .Arg("timeout_ms", "Limit of the operation (default: that of the common world).");
 }
-
-// The settings of a common world in the arguments of CreateCommonWorld.
-GlooOptions WorldOptions(const OperatorBase& op);
-// The store in input 0; throws if there is none.
-StoreHandler* WorldStore(const OperatorBase& op);
 
 }  // namespace caffe2

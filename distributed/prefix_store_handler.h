@@ -7,14 +7,16 @@
 
 namespace caffe2 {
 
-// Puts "<prefix>/" before every key; all else is the base store's.
+// Puts "<prefix>/" before every key, nothing for an empty prefix; all else is the base store's.
 class PrefixStoreHandler : public StoreHandler {
  public:
   PrefixStoreHandler(std::unique_ptr<StoreHandler> base, std::string prefix)
-      : owned_(std::move(base)), base_(owned_.get()), prefix_(std::move(prefix) + "/") {}
+      : PrefixStoreHandler(base.get(), std::move(prefix)) {
+    owned_ = std::move(base);
+  }
   // `base` must outlive this.
   PrefixStoreHandler(StoreHandler* base, std::string prefix)
-      : base_(base), prefix_(std::move(prefix) + "/") {}
+      : base_(base), prefix_(prefix.empty() ? "" : std::move(prefix) + "/") {}
 
   bool SetIfAbsent(const std::string& key, const std::string& value) override {
     return base_->SetIfAbsent(prefix_ + key, value);

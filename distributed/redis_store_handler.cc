@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <thread>
 
 #include "distributed/host.h"
@@ -44,7 +46,9 @@ bool StartsWith(const std::string& text, const char* start) { return text.rfind(
 // What to do about an error that Redis reports, by its first word.
 std::string Advice(const std::string& error) {
   static const std::vector<std::pair<const char*, const char*>> kAdvice = {
-      {"NOAUTH", "the server wants a password: give it"},
+      {"NOAUTH",
+       "the server wants a password: give it in a file (--redis_password_file, or the environment "
+       "variable CAFFE2_REDIS_PASSWORD_FILE), or in REDISCLI_AUTH"},
       {"WRONGPASS", "user or password is wrong"},
       {"ERR invalid password", "the password is wrong"},
       {"ERR Client sent AUTH", "the server has no password: give none"},
@@ -290,6 +294,23 @@ class RedisStoreHandler final : public StoreHandler {
 std::unique_ptr<StoreHandler> NewRedisStore(const RedisOptions& options,
                                             const std::string& prefix) {
   return std::make_unique<RedisStoreHandler>(options, prefix);
+}
+
+std::string FindRedisPassword(const std::string& path) {
+  const char* variable = path.empty() ? std::getenv("CAFFE2_REDIS_PASSWORD_FILE") : nullptr;
+  const std::string file_path = variable == nullptr ? path : variable;
+  if (file_path.empty()) {
+    const char* password = std::getenv("REDISCLI_AUTH");
+    return password == nullptr ? "" : password;
+  }
+  std::ifstream file(file_path);
+  std::string password;
+  if (!std::getline(file, password)) {
+    throw IoError(
+        MakeString("cannot read the Redis password from ", file_path,
+                   variable == nullptr ? "" : ", which CAFFE2_REDIS_PASSWORD_FILE names"));
+  }
+  return password;
 }
 
 StoreFactory RedisStores(const RedisOptions& options) {

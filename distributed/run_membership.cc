@@ -1,6 +1,8 @@
 #include "distributed/run_membership.h"
 
 #include <algorithm>
+#include <mutex>
+#include <set>
 #include <thread>
 
 #include "distributed/prefix_store_handler.h"
@@ -106,17 +108,16 @@ class Membership final : public RunMembership {
   std::string ReportFailure(const std::string& cause, bool peer_error, int suspect) override;
   void Leave() override;
   int generation() const override { return place_.generation; }
+  const RunOptions& options() const override { return place_.options; }
   std::string DescribeShard(int shard) const override {
     const auto& record = peers_.at(shard).record;
     return MakeString("shard ", shard, record ? " (" + record->Describe() + ")" : "");
   }
 
  private:
-  const RunOptions& options() const { return place_.options; }
-
-  void FindGeneration();
+  bool FindGeneration();
   bool Enter();
-  bool WaitForLeaving();
+  bool IsBeingRemoved(int generation);
   void RefuseIfInUse();
   void CheckConfig();
   bool WaitForOthers(const Deadline& deadline);
@@ -131,9 +132,12 @@ class Membership final : public RunMembership {
   bool IsLive(int shard);
   RunFailure CloseAsStale(int shard);
   int FindCulprit(int suspect);
+  void AnnounceLeaving();
+  void WaitForOthersToLeave(const Deadline& deadline);
   void WithdrawOwnKeys();
+  void EndInStore();
   void RemoveSharedKeys();
-  void RemoveGenerationKeys(const RunPlace& place);
+  void RemoveGenerationKeys(int generation);
 
   const StoreFactory stores_;
   RunPlace place_;
@@ -141,6 +145,8 @@ class Membership final : public RunMembership {
   std::unique_ptr<RunHeartbeat> heartbeat_;  // while this shard has its place
   std::vector<Peer> peers_;                  // constant once all have joined
   std::string earlier_failure_;              // of the try before
+  std::set<std::string> published_;          // keys of common worlds, once they are withdrawn
+  std::mutex end_mutex_;                     // of the two ways to end, which may race
   bool ended_ = false;
 };
 
@@ -148,8 +154,7 @@ void Membership::Join() {
   const Deadline deadline(options().join_timeout);
   store_->SetDeadline(deadline);
   while (true) {
-    FindGeneration();
-    if (Enter() && WaitForOthers(deadline)) break;
+    if (FindGeneration() && Enter() && WaitForOthers(deadline)) break;
     if (deadline.expired()) {
       throw TimeoutError(MakeString("run ", options().run_id, ": no place in it within ",
                                     options().join_timeout.count(), " ms"));
@@ -165,7 +170,8 @@ void Membership::Join() {
 }
 
 // The key "generation" is a hint: the current one is the first from there on that has not failed.
-void Membership::FindGeneration() {
+// False if the keys of the one it pointed to are just being removed, so that this must look again.
+bool Membership::FindGeneration() {
   auto text = store_->TryGet("generation");
   if (!text && !store_->SetIfAbsent("generation", "1")) text = store_->TryGet("generation");
   const int first = text ? std::max(1, std::atoi(text->c_str())) : 1;
@@ -180,9 +186,17 @@ void Membership::FindGeneration() {
     earlier_failure_ = failure->line.substr(0, failure->line.find(kTryBefore));
     ++place_.generation;
   }
-  if (place_.generation != first) store_->Put("generation", std::to_string(place_.generation));
+  if (place_.generation != first) {
+    store_->Put("generation", std::to_string(place_.generation));
+    // Whoever removes the keys says so before it reads the hint; hence one of the two sees the
+    // other, and the new hint is not removed unnoticed.
+    for (int old = first; old < place_.generation; ++old) {
+      if (IsBeingRemoved(old)) return false;
+    }
+  }
   store_->Expire("generation", place_.key_lifetime());
   peers_.assign(options().num_shards, Peer());
+  return true;
 }
 
 void Membership::FetchPeer(int shard) {
@@ -260,23 +274,25 @@ void Membership::CheckConfig() {
       .Throw();
 }
 
-// False if a run of this name is just ending: its keys are gone in a moment, unless its last
-// process died meanwhile.
-bool Membership::WaitForLeaving() {
-  const auto text = store_->TryGet(place_.Key("leaving"));
-  if (!text) return true;
+// True if a run of this name is just ending: its keys are gone in a moment. If its last process
+// died meanwhile that generation counts as failed.
+bool Membership::IsBeingRemoved(int generation) {
+  const auto text = store_->TryGet(MakeString(generation, "/leaving"));
+  if (!text) return false;
   const auto last = MemberRecord::Parse(*text);
   const bool gone = !last || (last->process.on_this_host() && !last->process.IsAlive());
   if (gone || milliseconds(last->AgeSeconds() * 1000) > options().exit_timeout + options().lease) {
-    RecordFailure(store_.get(), generation(), RunFailure::kStale, "a run that was ending");
+    RecordFailure(store_.get(), generation, RunFailure::kStale, "a run that was ending");
+    return false;
   }
   std::this_thread::sleep_for(kSlowestPoll);
-  return false;
+  return true;
 }
 
 // True if this shard now has its place in the generation; false if it must look again.
 bool Membership::Enter() {
-  if (!WaitForLeaving()) return false;
+  if (IsBeingRemoved(generation())) return false;
+  if (FindFailure(store_.get(), generation())) return false;
   RefuseIfInUse();
   if (FindFailure(store_.get(), generation())) return false;
   CheckConfig();
@@ -377,7 +393,10 @@ int Membership::FindCulprit(int suspect) {
 }
 
 std::string Membership::ReportFailure(const std::string& cause, bool peer_error, int suspect) {
+  const std::lock_guard<std::mutex> lock(end_mutex_);
   std::string line = Failure();
+  if (ended_) return line.empty() ? OneLine(cause) : line;
+  ended_ = true;
   int culprit = options().shard_id;
   auto line_of = [&](const std::string& why) {
     const bool own = culprit == options().shard_id;
@@ -398,79 +417,120 @@ std::string Membership::ReportFailure(const std::string& cause, bool peer_error,
       line = RecordFailure(store_.get(), generation(), RunFailure::kLost, line_of(cause)).line;
     }
     heartbeat_->NoteFailure(line);
-    ended_ = true;
-    if (heartbeat_->store_reachable()) WithdrawOwnKeys();
+    if (heartbeat_->store_reachable()) EndInStore();
   } catch (const std::exception& e) {
     if (line.empty()) {
       line = LostLine(culprit, nullptr, "", MakeString(cause, " (and the store: ", e.what(), ")"));
     }
     LOG(WARNING) << "run " << options().run_id << ": its keys are left to expire: " << e.what();
   }
-  ended_ = true;
   heartbeat_->Stop();
   return line;
 }
 
 void Membership::WithdrawOwnKeys() {
   heartbeat_->Stop();
-  for (const std::string& key : heartbeat_->TakeTracked()) store_->Remove(key);
+  published_ = heartbeat_->TakeTracked();
+  for (const std::string& key : published_) store_->Remove(key);
   store_->Remove(MakeString("status/", options().shard_id));
   store_->Remove(place_.Key("heartbeat", options().shard_id));
   store_->Remove(place_.Key("member", options().shard_id));
 }
 
-// Of a run that has ended well, and what is known of the generations before it. "leaving" goes
-// last: who finds it waits.
+// Removes the keys of this shard. The last shard of all removes the others', too; one that died is
+// never counted, and what it leaves expires.
+void Membership::EndInStore() {
+  WithdrawOwnKeys();
+  const std::string ended = place_.Key("ended");
+  const int64_t count = store_->Add(ended, 1);
+  store_->Expire(ended, place_.key_lifetime());
+  if (count < options().num_shards) return;
+  AnnounceLeaving();
+  RemoveSharedKeys();
+}
+
+// Of a run that has ended, and what is known of the generations before it, unless a new run has
+// begun meanwhile, which may need it. "leaving" goes last: who finds it waits.
 void Membership::RemoveSharedKeys() {
-  for (int old = 1; old < generation(); ++old) {
-    RunPlace place = place_;
-    place.generation = old;
-    RemoveGenerationKeys(place);
-    store_->Remove(place.Key("leaving"));
-    store_->Remove(FailureKey(old));
-    store_->RemoveLeftovers(MakeString(old, "/"));
+  const auto hint = store_->TryGet("generation");
+  if (!hint || std::atoi(hint->c_str()) <= generation()) {
+    for (int old = 1; old < generation(); ++old) {
+      RemoveGenerationKeys(old);
+      store_->Remove(MakeString(old, "/leaving"));
+      store_->RemoveLeftovers(MakeString(old, "/"));
+    }
+    store_->Remove("generation");
   }
-  RemoveGenerationKeys(place_);
-  store_->Remove("generation");
+  RemoveGenerationKeys(generation());
   store_->Remove(place_.Key("leaving"));
 }
 
-void Membership::RemoveGenerationKeys(const RunPlace& place) {
+void Membership::RemoveGenerationKeys(int generation) {
+  RunPlace place = place_;
+  place.generation = generation;
   for (int shard = 0; shard < options().num_shards; ++shard) {
     for (const char* name : {"left", "heartbeat", "member"}) store_->Remove(place.Key(name, shard));
+    // Shards that died have published for the same common worlds as this one.
+    for (const std::string& key : published_) {
+      const std::string name = key.substr(key.find('/') + 1);
+      store_->Remove(place.Key(name));
+      store_->Remove(place.Key(name.substr(0, name.rfind('/')), shard));
+    }
   }
-  store_->Remove(place.Key("config"));
-  store_->Remove(place.Key("ready"));
+  for (const char* name : {"config", "ready", "ended", "failure"}) store_->Remove(place.Key(name));
+}
+
+void Membership::AnnounceLeaving() {
+  store_->SetIfAbsent(place_.Key("leaving"),
+                      MemberRecord{place_.self.process, NowMs() / 1000}.Format());
+  store_->Expire(place_.Key("leaving"), place_.key_lifetime());
+}
+
+// A shard has left once it says so, or has withdrawn its record. Returns early if the run fails.
+void Membership::WaitForOthersToLeave(const Deadline& deadline) {
+  auto next_progress = Clock::now() + kProgressEvery;
+  for (milliseconds pause = kFirstPoll;; pause = std::min(pause * 2, kSlowestPoll)) {
+    std::vector<int> staying;
+    for (int shard = 0; shard < options().num_shards; ++shard) {
+      if (!store_->Check({place_.Key("left", shard)}) &&
+          store_->Check({place_.Key("member", shard)})) {
+        staying.push_back(shard);
+      }
+    }
+    if (staying.empty() || !Failure().empty()) return;
+    if (deadline.expired()) {
+      LOG(WARNING) << "run " << options().run_id
+                   << " goes on without this shard: " << ListOf(staying) << " did not end within "
+                   << options().exit_timeout.count() << " ms";
+      return;
+    }
+    if (Clock::now() >= next_progress) {
+      next_progress += kProgressEvery;
+      LOG(INFO) << "run " << options().run_id << ": waiting for the end of " << ListOf(staying);
+    }
+    std::this_thread::sleep_for(pause);
+  }
 }
 
 void Membership::Leave() {
+  const std::lock_guard<std::mutex> lock(end_mutex_);
   if (ended_ || !heartbeat_) return;
   ended_ = true;
   try {
     store_->SetDeadline(Deadline(kEndWait));
-    const Deadline deadline(options().exit_timeout);
-    const MemberRecord now{place_.self.process, NowMs() / 1000};
-    // A store that was restarted has lost it; shard 0 takes its absence for the end of this shard.
-    const std::string member = place_.Key("member", options().shard_id);
-    store_->SetIfAbsent(member, now.Format());
-    store_->Expire(member, place_.key_lifetime());
-    store_->SetIfAbsent(place_.Key("leaving"), now.Format());
-    store_->SetIfAbsent(place_.Key("left", options().shard_id), "1");
-    store_->Expire(place_.Key("leaving"), place_.key_lifetime());
-    store_->Expire(place_.Key("left", options().shard_id), place_.key_lifetime());
-    std::vector<std::string> left;
-    for (int shard = 0; shard < options().num_shards; ++shard) {
-      left.push_back(place_.Key("left", shard));
+    if (Failure().empty()) {
+      const Deadline deadline(options().exit_timeout);
+      // A store that was restarted has lost it; others take its absence for the end of this shard.
+      const std::string member = place_.Key("member", options().shard_id);
+      store_->SetIfAbsent(member, place_.self.Format());
+      store_->Expire(member, place_.key_lifetime());
+      AnnounceLeaving();
+      store_->SetIfAbsent(place_.Key("left", options().shard_id), "1");
+      store_->Expire(place_.Key("left", options().shard_id), place_.key_lifetime());
+      WaitForOthersToLeave(deadline);
+      store_->SetDeadline(Deadline(kEndWait));
     }
-    store_->Wait(left, deadline.remaining());
-    WithdrawOwnKeys();
-    if (options().shard_id != 0) return;
-    for (int shard = 1; shard < options().num_shards; ++shard) {
-      while (store_->Check({place_.Key("member", shard)}) && !deadline.expired()) {
-        std::this_thread::sleep_for(kFirstPoll);
-      }
-    }
-    RemoveSharedKeys();
+    EndInStore();
   } catch (const std::exception& e) {
     heartbeat_->Stop();
     LOG(WARNING) << "run " << options().run_id << " leaves keys to expire: " << e.what();

@@ -20,6 +20,16 @@ class RunConflict : public EnforceNotMet {
   using EnforceNotMet::EnforceNotMet;
 };
 
+// The run has failed. what() begins with line(), which is the same on every shard.
+class RunFailed : public IoError {
+ public:
+  explicit RunFailed(const std::string& line) : IoError(line), line_(line) {}
+  const std::string& line() const { return line_; }
+
+ private:
+  std::string line_;
+};
+
 struct RunOptions {
   std::string run_id;  // letters, digits, '.', '_', '-'; at most 200
   int num_shards = 1;
@@ -88,15 +98,18 @@ class RunMembership {
   // -1 and the cause is no communication error, the fault is this shard's own: it becomes the
   // run's failure unless another was recorded before. With `peer_error` set the fault is another
   // shard's: waits up to four heartbeats (2 s) for whoever saw it first, else names the shard whose
-  // heartbeat stopped, else `suspect`. Returns the line all shards print. Never throws.
+  // heartbeat stopped, else `suspect`. Returns the line all shards print; later calls do so at
+  // once. The last shard to report removes every key of the run. Never throws.
   virtual std::string ReportFailure(const std::string& cause, bool peer_error,
                                     int suspect = -1) = 0;
 
   // Clean end: waits (at most exit_timeout) for the other shards to get here too, then removes
-  // every key this shard has made, and shard 0 those of the run. Never throws; logs what failed.
+  // every key this shard has made; the last shard removes those of the run. If the run has failed
+  // already it only does the latter. Never throws; logs what failed.
   virtual void Leave() = 0;
 
   virtual int generation() const = 0;  // 1 unless earlier runs of this run_id crashed
+  virtual const RunOptions& options() const = 0;
   // "shard 1 (host a, pid 17)", for messages.
   virtual std::string DescribeShard(int shard) const = 0;
 };

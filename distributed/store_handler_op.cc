@@ -4,6 +4,7 @@
 #include "distributed/file_store_handler.h"
 #include "distributed/memory_store_handler.h"
 #include "distributed/redis_store_handler.h"
+#include "distributed/run_store_handler.h"
 
 namespace caffe2 {
 
@@ -18,6 +19,17 @@ class StoreHandlerCreateOp : public Operator<CPUContext> {
     *OperatorBase::Output<std::unique_ptr<StoreHandler>>(0) = std::move(handler);
     return true;
   }
+  // A handler that can join the run `prefix`, if there is one.
+  bool SetHandler(const StoreFactory& stores) {
+    RunOptions options;
+    options.run_id = prefix();
+    if (options.run_id.empty()) return SetHandler(stores(""));
+    if (HasArgument("join_timeout_ms")) {
+      options.join_timeout = milliseconds(GetSingleArgument<int64_t>("join_timeout_ms", 0));
+      CAFFE_ENFORCE_GT(options.join_timeout.count(), 0, "join_timeout_ms");
+    }
+    return SetHandler(std::make_unique<RunStoreHandler>(stores, options));
+  }
   std::string prefix() const { return GetSingleArgument<std::string>("prefix", ""); }
 };
 
@@ -27,26 +39,35 @@ class FileStoreHandlerCreateOp final : public StoreHandlerCreateOp {
   bool RunOnDevice() override {
     const auto path = GetSingleArgument<std::string>("path", "");
     CAFFE_ENFORCE(!path.empty(), "path is a required argument");
-    return SetHandler(NewFileStore(path, prefix()));
+    return SetHandler(FileStores(path));
   }
 };
 
 class RedisStoreHandlerCreateOp final : public StoreHandlerCreateOp {
  public:
-  using StoreHandlerCreateOp::StoreHandlerCreateOp;
+  RedisStoreHandlerCreateOp(const OperatorDef& def, Workspace* ws) : StoreHandlerCreateOp(def, ws) {
+    for (const Argument& argument : def.arg()) {
+      CAFFE_ENFORCE(
+          argument.name().find("password") == std::string::npos &&
+              argument.name().find("auth") == std::string::npos,
+          "argument ", argument.name(), " of ", def.type(),
+          " is refused: copies of a net would hold the password. Put it into a file that "
+          "the environment variable CAFFE2_REDIS_PASSWORD_FILE names, or into REDISCLI_AUTH");
+    }
+  }
   bool RunOnDevice() override {
     RedisOptions options;
     options.host = GetSingleArgument<std::string>("host", "");
     CAFFE_ENFORCE(!options.host.empty(), "host is a required argument");
     options.port = GetSingleArgument<int>("port", options.port);
     options.user = GetSingleArgument<std::string>("user", "");
-    options.password = GetSingleArgument<std::string>("password", "");
+    options.password = FindRedisPassword();
     options.database = GetSingleArgument<int>("db", 0);
     if (HasArgument("timeout_ms")) {
       options.command_timeout = milliseconds(GetSingleArgument<int>("timeout_ms", 0));
       CAFFE_ENFORCE_GT(options.command_timeout.count(), 0, "timeout_ms");
     }
-    return SetHandler(NewRedisStore(options, prefix()));
+    return SetHandler(RedisStores(options));
   }
 };
 
@@ -62,7 +83,11 @@ class MemoryStoreHandlerCreateOp final : public StoreHandlerCreateOp {
 
 constexpr char kHandlerText[] = "unique_ptr<StoreHandler>: the connection.";
 constexpr char kPrefixText[] =
-    "All keys of this handler begin with it: the run_id (default: none).";
+    "All keys of this handler begin with it. It is the run_id of the run that the first common "
+    "world "
+    "of several shards joins (default: none).";
+constexpr char kJoinTimeoutText[] =
+    "How long a shard waits for the others to join (default: 300000).";
 
 REGISTER_CPU_OPERATOR(FileStoreHandlerCreate, FileStoreHandlerCreateOp);
 OPERATOR_SCHEMA(FileStoreHandlerCreate)
@@ -72,6 +97,7 @@ OPERATOR_SCHEMA(FileStoreHandlerCreate)
     .SetDoc("Makes a store handler over a directory that all shards see.")
     .Arg("path", "Directory; must exist.", true)
     .Arg("prefix", kPrefixText)
+    .Arg("join_timeout_ms", kJoinTimeoutText)
     .Output(0, "handler", kHandlerText);
 NO_GRADIENT(FileStoreHandlerCreate);
 
@@ -80,12 +106,15 @@ OPERATOR_SCHEMA(RedisStoreHandlerCreate)
     .NumInputs(0)
     .NumOutputs(1)
     .NonTensorOutputs({0})
-    .SetDoc("Makes a store handler over a Redis server; connects at once.")
+    .SetDoc(
+        "Makes a store handler over a Redis server; connects at once. The server's password is no "
+        "argument: it stands in a file that the environment variable CAFFE2_REDIS_PASSWORD_FILE "
+        "names, or in REDISCLI_AUTH.")
     .Arg("host", "Name or address of the server.", true)
     .Arg("port", "Port (default: 6379).")
     .Arg("prefix", kPrefixText)
+    .Arg("join_timeout_ms", kJoinTimeoutText)
     .Arg("user", "User of the server's ACL (default: its default user).")
-    .Arg("password", "Password (default: none).")
     .Arg("db", "Number of the database (default: 0).")
     .Arg("timeout_ms", "Limit of each command (default: 10000).")
     .Output(0, "handler", kHandlerText);
@@ -97,7 +126,7 @@ OPERATOR_SCHEMA(MemoryStoreHandlerCreate)
     .NumOutputs(1)
     .NonTensorOutputs({0})
     .SetDoc("Makes a store handler over this process's memory, for shards that are threads.")
-    .Arg("prefix", kPrefixText)
+    .Arg("prefix", "All keys of this handler begin with it (default: none).")
     .Output(0, "handler", kHandlerText);
 NO_GRADIENT(MemoryStoreHandlerCreate);
 

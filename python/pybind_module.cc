@@ -77,6 +77,7 @@ PYBIND11_MODULE(caffe2_pybind11_state, m) {
   AddNets(m);
   AddObservers(m);
   AddWorkspaces(m);
+  AddRuns(m);
   AddDatabases(m);
   AddSchemas(m);
   AddGradients(m);

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "caffe2/core/net.h"
+#include "distributed/run_membership.h"
 #include "python/pybind_state.h"
 
 namespace caffe2::python {
@@ -156,20 +157,30 @@ std::vector<float> BenchmarkNet(const std::string& name, int warmup_runs, int ma
   return results;
 }
 
+// Where a distributed run has failed every shard shall see the same text: without the operator that
+// found it out here.
+bool WithPlainRunFailures(const std::function<bool()>& body) {
+  try {
+    return body();
+  } catch (const RunFailed& error) {
+    throw RunFailed(error.line());
+  }
+}
+
 }  // namespace
 
 bool RunInterruptible(Workspace* ws, const std::function<bool()>& body) {
   const ActiveRun active(ws);
   if (std::this_thread::get_id() != main_thread) {
     py::gil_scoped_release release;
-    return body();
+    return WithPlainRunFailures(body);
   }
   const InterruptScope scope(ws);
   // An interrupt from before, while a net was made, has only been noted.
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   try {
     py::gil_scoped_release release;
-    return body();
+    return WithPlainRunFailures(body);
   } catch (const Error&) {
     if (ws->StopRequested() && PyErr_CheckSignals() != 0) throw py::error_already_set();
     throw;

@@ -30,6 +30,7 @@ void AddGraphPasses(py::module_& m);
 void AddNets(py::module_& m);
 void AddObservers(py::module_& m);
 void AddPythonOperators(py::module_& m);
+void AddRuns(py::module_& m);
 void AddSchemas(py::module_& m);
 void AddSerialization(py::module_& m);  // after AddBlobs
 void AddTensors(py::module_& m);

@@ -1,7 +1,10 @@
 // The named workspaces and the class Workspace.
 #include <map>
 #include <memory>
+#include <vector>
 
+#include "distributed/common_world_op.h"
+#include "distributed/joined_runs.h"
 #include "python/pybind_state.h"
 
 namespace caffe2::python {
@@ -39,11 +42,29 @@ Workspaces& State() {
   return *workspaces;
 }
 
+// The common worlds of all workspaces.
+std::vector<CommonWorld> OpenWorlds() {
+  std::vector<CommonWorld> worlds;
+  for (auto& [name, ws] : State().by_name) {
+    for (const std::string& blob_name : ws->Blobs()) {
+      const Blob* blob = ws->GetBlob(blob_name);
+      if (blob->IsType<CommonWorld>()) worlds.push_back(blob->Get<CommonWorld>());
+    }
+  }
+  return worlds;
+}
+
 // Removes all workspaces. Runs of other threads, which nobody waited for, are stopped before; what
-// does not stop keeps its workspaces.
-void EndWorkspaces() {
+// does not stop keeps its workspaces. With a `cause` the distributed runs of the process have
+// failed; without one that is left to its exit status.
+void EndWorkspaces(const std::string& cause) {
   constexpr std::chrono::seconds kPatience(5);
   Workspaces& workspaces = State();
+  if (cause.empty()) {
+    KeepRunsUntilExit(OpenWorlds());
+  } else {
+    FailRuns(cause);
+  }
   for (auto& entry : workspaces.by_name) entry.second->RequestStop();
   if (!WaitForRuns(kPatience)) {
     LOG(WARNING) << "a net still runs in another thread while Python ends";
@@ -149,7 +170,7 @@ void AddWorkspaces(py::module_& m) {
     return names;
   });
   m.def("root_folder", [] { return CurrentWorkspace()->RootFolder(); });
-  m.def("on_module_exit", &EndWorkspaces);
+  m.def("on_module_exit", &EndWorkspaces, py::arg("cause") = "");
 }
 
 }  // namespace caffe2::python

@@ -1,7 +1,6 @@
 #include "train/shard_run.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include "caffe2/core/logging.h"
 #include "caffe2/core/operator_gradient.h"
@@ -22,21 +21,13 @@ milliseconds Milliseconds(double seconds) {
   return milliseconds(static_cast<int64_t>(seconds * 1e3));
 }
 
-std::string ReadPassword(const std::string& path) {
-  if (path.empty()) return {};
-  std::ifstream file(path);
-  std::string password;
-  if (!std::getline(file, password)) throw IoError("cannot read the Redis password from " + path);
-  return password;
-}
-
 StoreFactory Stores(const ShardOptions& shards) {
   if (shards.redis_host.empty()) return FileStores(shards.file_store_path);
   RedisOptions redis;
   redis.host = shards.redis_host;
   redis.port = shards.redis_port;
   redis.user = shards.redis_user;
-  redis.password = ReadPassword(shards.redis_password_file);
+  redis.password = FindRedisPassword(shards.redis_password_file);
   redis.database = shards.redis_db;
   return RedisStores(redis);
 }
@@ -169,9 +160,7 @@ std::string ShardRun::DescribeShard(int shard) const {
 
 std::string ShardRun::ReportFailure(const std::exception& cause) {
   if (!membership_) return cause.what();
-  const bool peer_error = dynamic_cast<const PeerLost*>(&cause) != nullptr ||
-                          dynamic_cast<const PeerTimeout*>(&cause) != nullptr;
-  return membership_->ReportFailure(cause.what(), peer_error, SuspectOf(cause));
+  return membership_->ReportFailure(cause.what(), IsPeerError(cause), SuspectOf(cause));
 }
 
 void ShardRun::Leave() {

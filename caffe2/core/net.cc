@@ -112,6 +112,11 @@ std::unique_ptr<NetObserver> NetBase::DetachObserver(const NetObserver* observer
   return nullptr;
 }
 
+bool NetBase::ObservesOperators() const {
+  return std::any_of(observers_.begin(), observers_.end(),
+                     [](const auto& observer) { return observer->WatchesOperators(); });
+}
+
 NetBase::ObservedRun::ObservedRun(const NetBase* net) : net_(net) {
   for (const auto& observer : net_->observers_) observer->NetStarts();
 }
@@ -122,10 +127,14 @@ NetBase::ObservedRun::~ObservedRun() {
 }
 
 bool NetBase::RunObserved(size_t i) {
-  for (const auto& observer : observers_) observer->OperatorStarts(i);
+  for (const auto& observer : observers_) {
+    if (observer->WatchesOperators()) observer->OperatorStarts(i);
+  }
   const bool ok = StartOperator(operators_[i].get());
   operators_[i]->Finish();  // observers look at the work, not at its start
-  for (const auto& observer : observers_) observer->OperatorStops(i);
+  for (const auto& observer : observers_) {
+    if (observer->WatchesOperators()) observer->OperatorStops(i);
+  }
   return ok;
 }
 
@@ -148,7 +157,7 @@ bool NetBase::RunOperator(size_t i) {
   if (ws_->StopRequested()) [[unlikely]]
     throw Error("stopped on request before " + DescribeOperator(i));
   try {
-    return observers_.empty() ? StartOperator(operators_[i].get()) : RunObserved(i);
+    return ObservesOperators() ? RunObserved(i) : StartOperator(operators_[i].get());
   } catch (...) {
     RethrowWithContext(i);
   }
@@ -190,6 +199,7 @@ std::unique_ptr<NetBase> CreateNet(const std::shared_ptr<const NetDef>& net_def,
     for (const std::string& key : NetRegistry().Keys()) known += " " + key;
     CAFFE_THROW("net ", net_def->name(), ": unknown net type ", type, "; known:", known);
   }
+  AttachGlobalObservers(net.get());
   return net;
 }
 

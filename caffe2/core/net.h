@@ -46,6 +46,8 @@ class NetBase {
   // Null if this net has no such observer.
   std::unique_ptr<NetObserver> DetachObserver(const NetObserver* observer);
   size_t NumObservers() const { return observers_.size(); }
+  // True if an observer is told of single operators, not of whole runs only.
+  bool ObservesOperators() const;
 
   // The positions of all operators' random streams, each operator's followed by those of the nets
   // it runs (If, While, Do), and their restoration. One number for each of CountOperators(net_def).

@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include "caffe2/core/net.h"
@@ -105,6 +107,31 @@ REGISTER_NET_OBSERVER(RunCountObserver, RunCountObserver);
 Registry<std::string, NetObserver, const NetBase*>& NetObserverRegistry() {
   static auto* registry = new Registry<std::string, NetObserver, const NetBase*>;
   return *registry;
+}
+
+namespace {
+
+struct GlobalCreators {
+  std::mutex mutex;
+  std::vector<NetObserverCreator> all;
+};
+GlobalCreators& Creators() {
+  static auto* creators = new GlobalCreators;
+  return *creators;
+}
+
+}  // namespace
+
+void AddGlobalNetObserverCreator(NetObserverCreator creator) {
+  const std::lock_guard<std::mutex> lock(Creators().mutex);
+  Creators().all.push_back(std::move(creator));
+}
+
+void AttachGlobalObservers(NetBase* net) {
+  const std::lock_guard<std::mutex> lock(Creators().mutex);
+  for (const NetObserverCreator& create : Creators().all) {
+    if (auto observer = create(net)) net->AttachObserver(std::move(observer));
+  }
 }
 
 std::unique_ptr<NetObserver> CreateNetObserver(const std::string& type, const NetBase* net) {

@@ -1,6 +1,7 @@
 // What watches a net run: times, counts, profiles.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -15,6 +16,9 @@ class NetBase;
 class NetObserver {
  public:
   virtual ~NetObserver() = default;
+  // False for one that is told of whole runs only. Such a one costs nothing for each operator, and
+  // what runs asynchronously on a device goes on doing so. Constant.
+  virtual bool WatchesOperators() const { return true; }
   virtual void NetStarts() {}
   virtual void NetStops() {}  // after failures too
   // Operator i, counted in the order of the definition. One that throws does not stop.
@@ -35,6 +39,13 @@ class NetObserver {
 Registry<std::string, NetObserver, const NetBase*>& NetObserverRegistry();
 // Throws for an unknown type and lists the known ones.
 std::unique_ptr<NetObserver> CreateNetObserver(const std::string& type, const NetBase* net);
+
+// Makes the observer of a net, or null for a net that it does not watch.
+using NetObserverCreator = std::function<std::unique_ptr<NetObserver>(const NetBase*)>;
+// Attaches what `creator` makes to every net that CreateNet makes from now on, in any thread.
+void AddGlobalNetObserverCreator(NetObserverCreator creator);
+// Does so for one new net.
+void AttachGlobalObservers(NetBase* net);
 
 #define REGISTER_NET_OBSERVER(name, ...)                                                    \
   static ::caffe2::Registerer<std::string, ::caffe2::NetObserver, const ::caffe2::NetBase*> \

@@ -13,7 +13,7 @@ class SimpleNet final : public NetBase {
 
   bool Run() override {
     const ObservedRun observed(this);
-    const bool observe = NumObservers() != 0;
+    const bool observe = ObservesOperators();
     size_t i = 0;
     try {
       for (const auto& op : operators_) {

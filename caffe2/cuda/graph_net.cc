@@ -86,7 +86,7 @@ class CudaGraphNet final : public NetBase {
       ++runs_;
       return RunOneByOne(0);
     }
-    if (NumObservers() != 0) {
+    if (ObservesOperators()) {
       EnforceGraphsAreNotShared("the net is observed");
       segments_.clear();  // memory that operators keep may move unseen
       if (!RunOneByOne(0)) return false;

@@ -16,12 +16,12 @@ from caffe2.python import (
     checkpoint,
     convnet_benchmarks,
     core,
-    lmdb_create_example,
     model_helper,
     net_printer,
     visualize,
     workspace,
 )
+from caffe2.python.examples import lmdb_create_example
 from caffe2.python.net_builder import ops
 from caffe2.python.session import LocalSession
 from caffe2.python.task import Task, TaskGroup, WorkspaceType

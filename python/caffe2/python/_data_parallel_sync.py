@@ -221,14 +221,31 @@ def sum_params(model, net, names):
                 timeout_ms=_DEFAULT_TIMEOUT_SEC * 1000)
 
 
-def _create_common_world(rendezvous, net, name, timeout_sec):
-    """Adds the connection of all shards, under a name that none had before."""
+def _create_common_world(rendezvous, net, blob, timeout_sec, name=None):
+    """Adds the connection of all shards; its operator's name, by default "<blob>_op", must differ
+    from others of the run."""
     return net.CreateCommonWorld(
-        core.BlobReference(str(rendezvous["kv_handler"])), core.BlobReference(name),
-        name=f"{name}_op", size=rendezvous["num_shards"], rank=rendezvous["shard_id"],
+        core.BlobReference(str(rendezvous["kv_handler"])), core.BlobReference(blob),
+        name=name or f"{blob}_op", size=rendezvous["num_shards"], rank=rendezvous["shard_id"],
         engine="GLOO", timeout_ms=int(timeout_sec * 1000),
         transport=rendezvous.get("transport", "tcp"),
         interface=rendezvous.get("interface") or "")
+
+
+def _CreateOrCloneCommonWorld(net, common_world_blob, rendezvous, name=None, timeout_sec=None):
+    """Adds the connection of all shards to `net`: a clone of the first one that the net makes, if it
+    makes one. Returns the common world, the blob `common_world_blob`.
+
+    `name` of the operator, by default "<common_world_blob>_op", must differ from others of the run.
+    """
+    name = name or f"{common_world_blob}_op"
+    timeout_sec = timeout_sec or _DEFAULT_TIMEOUT_SEC
+    for op in net.Proto().op:
+        if op.type == "CreateCommonWorld":
+            return net.CloneCommonWorld(
+                core.BlobReference(op.output[0]), core.BlobReference(str(common_world_blob)),
+                name=name, engine=op.engine)
+    return _create_common_world(rendezvous, net, str(common_world_blob), timeout_sec, name)
 
 
 class CollectivesConcurrencyControl:

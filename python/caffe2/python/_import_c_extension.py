@@ -1,15 +1,13 @@
 """The C++ library as the modules here see it: ``from caffe2.python import _import_c_extension``."""
 
-import atexit
-
+from caffe2.python import _process_end
 from caffe2.python.caffe2_pybind11_state import *  # noqa: F403
-from caffe2.python.caffe2_pybind11_state import num_cuda_devices, on_module_exit
+from caffe2.python.caffe2_pybind11_state import num_cuda_devices
 
 has_cuda_support = has_gpu_support = num_cuda_devices() > 0
 has_hip_support = False
 
-# Workspaces go while Python is whole: they may hold operators written in Python.
-atexit.register(on_module_exit)
+_process_end.watch()
 
 
 def __getattr__(name):

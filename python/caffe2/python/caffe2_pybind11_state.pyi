@@ -140,11 +140,11 @@ class Mode:
 
 class Net:
     """A created net; valid until it is deleted in its workspace."""
+    def cancel(self: Net) -> None:
+        """Lets what runs in the workspace of the net fail before its next operator, also where it waits for a queue. Does nothing if nothing runs there."""
     @property
     def name(self) -> str:
         ...
-    def cancel(self: Net) -> None:
-        """Lets what runs in the workspace of the net fail before its next operator, also where it waits for a queue. Does nothing if nothing runs there."""
     def run(self: Net) -> None:
         ...
 
@@ -332,6 +332,9 @@ def delete_net(arg0: str | bytes) -> bool:
 def deserialize_blob(arg0: str | bytes, arg1: str | bytes) -> None:
     ...
 
+def fail_runs(cause: str | bytes) -> None:
+    """Ends the runs because of a failure of this shard, which the others print."""
+
 def feed_blob(name: str | bytes, value: object, device_option: str | bytes = '') -> bool:
     ...
 
@@ -366,6 +369,9 @@ def infer_shapes_and_types_from_workspace(arg0: Sequence[str | bytes]) -> bytes:
 
 is_asan: bool
 
+def leave_runs() -> None:
+    """Ends the runs well; waits for the other shards."""
+
 def local_blobs() -> list[str]:
     ...
 
@@ -383,7 +389,7 @@ def num_cuda_devices() -> int:
 def num_observers_on_net(net_name: str | bytes) -> int:
     ...
 
-def on_module_exit() -> None:
+def on_module_exit(cause: str | bytes = '') -> None:
     ...
 
 def op_registry_key(arg0: str | bytes, arg1: str | bytes) -> str:
@@ -444,6 +450,12 @@ def set_global_engine_pref(arg0: Mapping[int, Sequence[str | bytes]]) -> None:
 
 def set_op_engine_pref(arg0: str | bytes, arg1: Mapping[int, Sequence[str | bytes]]) -> None:
     ...
+
+def show_progress_epoch(epoch: int) -> None:
+    """Likewise the epoch."""
+
+def show_progress_state(state: str | bytes) -> None:
+    """Shows this state in the status of the runs that the process has joined, until a net that trains or tests runs."""
 
 def switch_workspace(name: str | bytes, create_if_missing: bool = False) -> None:
     ...

@@ -12,6 +12,7 @@ import logging
 import os
 
 from caffe2.proto import caffe2_pb2
+from caffe2.python import _data_parallel_progress as progress
 from caffe2.python import _data_parallel_sync as sync
 from caffe2.python import core, memonger, model_helper, scope, workspace
 from caffe2.python._data_parallel_batch_norm import combine_spatial_bn as _combine_spatial_bn
@@ -29,6 +30,7 @@ from caffe2.python._data_parallel_replicas import (
 from caffe2.python._data_parallel_sync import (
     _DEFAULT_BARRIER_NET_TIMEOUT_SEC,
     CollectivesConcurrencyControl,
+    _CreateOrCloneCommonWorld,
 )
 from caffe2.python.data_parallel_bmuf import (
     Parallelize_BMUF,
@@ -43,7 +45,7 @@ __all__ = [
     "OptimizeGradientMemory", "Parallelize", "Parallelize_BMUF", "Parallelize_CPU",
     "Parallelize_CPU_BMUF", "Parallelize_GPU", "Parallelize_GPU_BMUF", "Parallelize_iDeep",
     "RunInitNet", "RunNet", "RunWarmup", "Synchronize", "stripBlobName",
-    "_DEFAULT_BARRIER_NET_TIMEOUT_SEC",
+    "_CreateOrCloneCommonWorld", "_DEFAULT_BARRIER_NET_TIMEOUT_SEC",
 ]
 
 log = logging.getLogger("data_parallel_model")
@@ -138,7 +140,9 @@ def Parallelize(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
             all_params = model.GetParams("")
             keep_params_of_first_device(model)
             share_params_of_first_device(model, all_params)
+        progress.show_testing(model)
         return
+    progress.show_training(model, losses)
     if combine_spatial_bn:
         _combine_spatial_bn(model)
     _note_gradients(model, earlier_params)
@@ -201,6 +205,7 @@ def _set_up(model, devices, rendezvous, net_type, cpu_device, num_threads_per_de
     model._checkpoint_net = None
     model._optimizer = None
     model._grad_names = []
+    model._input_blobs = {}
     model._data_parallel_model_init_nets = [model.param_init_net]
     model._data_parallel_model_nets = [model.net]
     log.info("Parallelizing model for devices: %s", model._devices)
@@ -217,7 +222,9 @@ def _build_replicas(model, input_builder_fun, forward_pass_builder_fun, trains):
     losses = {}
 
     def build(device):
+        begin = len(model.net.Proto().op)
         input_builder_fun(model)
+        progress.note_input(model, device, begin)
         losses[device] = forward_pass_builder_fun(model, loss_scale)
         if not trains:
             return

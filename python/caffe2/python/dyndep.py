@@ -6,6 +6,13 @@ from threading import Lock
 
 from caffe2.python import core
 
+# Targets of Caffe2's own build whose operators, or engines, are part of the library or do without:
+# the last part of their names.
+_BUILT_IN = frozenset({
+    "file_store_handler_ops", "redis_store_handler_ops", "store_ops", "gloo_ops", "gloo_ops_gpu",
+    "nccl_ops", "nccl", "nnpack_ops", "sgd_simd_ops",
+})
+
 _lock = Lock()
 _imported = set()
 
@@ -15,12 +22,15 @@ def InitOpsLibrary(name, trigger_lazy=True):
 
     `trigger_lazy` loads those of lazy_dyndep, too.
 
-    A path that is no file, as the targets of Caffe2's own build that older scripts name
-    ("@/caffe2/caffe2/distributed:file_store_handler_ops"), is ignored: these operators are part of
-    the library. Raises OSError if the file cannot be loaded.
+    Targets of Caffe2's own build whose operators are part of the library here
+    ("@/caffe2/caffe2/distributed:file_store_handler_ops") need no loading. Another path that is no
+    file is ignored, which is said: its operators may be missing. Raises OSError if the file cannot
+    be loaded.
     """
     if not os.path.exists(name):
-        print(f"Ignoring {name} as it is not a valid file.")
+        target, separator, operators = name.rpartition(":")
+        if not (separator and target.startswith(("@/", "//")) and operators in _BUILT_IN):
+            print(f"Ignoring {name} as it is not a valid file.")
         return
     with _lock:
         if name not in _imported:

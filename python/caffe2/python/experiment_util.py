@@ -3,8 +3,11 @@
 import abc
 import datetime
 import logging
+import numbers
 import time
 from collections import OrderedDict
+
+from caffe2.python import _import_c_extension as C
 
 logger = logging.getLogger("experiment_logger")
 
@@ -50,8 +53,12 @@ class ModelTrainerLog:
         Args:
           input_count: examples so far.
           batch_count: batches since the last call.
-          additional_values: {key: value} of further columns.
+          additional_values: {key: value} of further columns. "epoch" is the number of the epoch,
+            from 0, that has just ended: distributed runs show the next one in their status.
         """
+        epoch = additional_values.get("epoch")
+        if isinstance(epoch, numbers.Integral):
+            C.show_progress_epoch(int(epoch) + 1)
         now = time.time()
         seconds = now - self.last_time
         inputs = input_count - self.last_input_count

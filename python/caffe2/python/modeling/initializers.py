@@ -67,10 +67,15 @@ class ReversePseudoFP16Initializer(_TwoTypesInitializer):
 
     def create_param(self, param_name, init_net, shape):
         """A float parameter with a float16 copy."""
-        blob = self._fill(param_name + "_fp32", init_net, shape)
-        copy = init_net.FloatToHalf(blob, param_name)
+        blob = self._fill(param_name, init_net, shape)
+        copy = init_net.FloatToHalf(blob, param_name + "_fp16")
         return ParameterInfo(param_id=None, param=blob, shape=shape,
                              blob_copy={DataType.FLOAT16: copy})
+
+
+# Their names until 2018.
+pFP16Initializer = PseudoFP16Initializer
+ReversepFP16Initializer = ReversePseudoFP16Initializer
 
 
 def update_initializer(initializer_class, operator_name_and_kwargs,

@@ -3,6 +3,7 @@
 import collections
 
 from caffe2.proto import caffe2_pb2, metanet_pb2
+from caffe2.python import _import_c_extension as C
 from caffe2.python import core, scope, workspace
 from caffe2.python.predictor import predictor_py_utils as utils
 from caffe2.python.predictor import serde
@@ -140,6 +141,7 @@ def save_to_db(db_type, db_destination, predictor_export_meta, use_ideep=False):
 
     `use_ideep` is without effect: parameters have one layout on the CPU.
     """
+    C.show_progress_state("saving")
     workspace.FeedBlob(
         predictor_constants.META_NET_DEF, serde.serialize_protobuf_struct(
             get_meta_net_def(predictor_export_meta, db_type=db_type)))

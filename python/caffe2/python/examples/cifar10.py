@@ -2,16 +2,16 @@
 
     make_cifar_db --input_folder cifar-10-batches-bin --format tensorprotos \
         --output_train_db_name cifar10-train-lmdb --output_test_db_name cifar10-test-lmdb
-    python cifar10.py --train_data cifar10-train-lmdb --test_data cifar10-test-lmdb
+    python -m caffe2.python.examples.cifar10 \
+        --train_data cifar10-train-lmdb --test_data cifar10-test-lmdb
 
 With the default rates, 47 % of the test images are right after the first 49,000 training images.
 """
 
 import logging
 
-import image_classifier
-
 from caffe2.python import brew, core, model_helper, optimizer
+from caffe2.python.examples import image_classifier
 
 logging.basicConfig(level=logging.INFO)
 

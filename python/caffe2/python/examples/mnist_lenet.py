@@ -3,14 +3,14 @@
     make_mnist_db --image_file train-images-idx3-ubyte.gz --label_file train-labels-idx1-ubyte.gz \
         --output_file mnist-train-lmdb --format tensorprotos
     (and mnist-test-lmdb from the t10k files)
-    python mnist_lenet.py --train_data mnist-train-lmdb --test_data mnist-test-lmdb
+    python -m caffe2.python.examples.mnist_lenet \
+        --train_data mnist-train-lmdb --test_data mnist-test-lmdb
 """
 
 import logging
 
-import image_classifier
-
 from caffe2.python import brew, core, model_helper, optimizer
+from caffe2.python.examples import image_classifier
 from caffe2.python.predictor import predictor_exporter as pe
 
 logging.basicConfig(level=logging.INFO)

@@ -1,6 +1,6 @@
 """Writes an LMDB database of random images and labels, and reads it again through a net.
 
-``python -m caffe2.python.lmdb_create_example --output_file /tmp/example_lmdb``
+``python -m caffe2.python.examples.lmdb_create_example --output_file /tmp/example_lmdb``
 
 Each value is a TensorProtos of two tensors: the image (float, [3, height, width]) and its label
 (int32, [1]), as TensorProtosDBInput reads them.

@@ -1,11 +1,13 @@
 """Trains ResNet-50 (or ResNeXt) on images, on the devices of one or several machines.
 
-    python resnet50_trainer.py --train_data train-lmdb --test_data test-lmdb --num_shards 2 \
-        --shard_id 0 --run_id run1 --redis_host redis.example --use_cpu
+    python -m caffe2.python.examples.resnet50_trainer --train_data train-lmdb \
+        --test_data test-lmdb --num_shards 2 --shard_id 0 --run_id run1 \
+        --redis_host redis.example --use_cpu
 
 The databases hold Datum records (make_image_db --format datum); `--train_data null` means random
-images, to see how fast it goes. All shards need the same run_id and meet through Redis, through
---file_store_path, or under mpirun. Each epoch ends with a test and a saved model.
+images, to see how fast it goes. All shards need the same run_id and meet through Redis or in
+--file_store_path; mpirun numbers them. `redis-cli hgetall RUN_ID/status/0` shows what shard 0 does.
+Each epoch ends with a test and a saved model.
 """
 
 import argparse
@@ -94,27 +96,24 @@ def add_optimizer(model, args, iterations_per_epoch):
 
 def make_rendezvous(args):
     """How the shards meet, or None for a single one; sets args.num_shards and args.shard_id."""
-    interface = args.distributed_interfaces.split(",")[0]
-    under_mpi = int(os.environ.get("OMPI_COMM_WORLD_SIZE", 1)) > 1
-    if under_mpi:
+    if int(os.environ.get("OMPI_COMM_WORLD_SIZE", 1)) > 1:
         args.num_shards = int(os.environ["OMPI_COMM_WORLD_SIZE"])
         args.shard_id = int(os.environ["OMPI_COMM_WORLD_RANK"])
     if args.num_shards == 1:
         return None
-    rendezvous = {
-        "kv_handler": None, "num_shards": args.num_shards, "shard_id": args.shard_id,
+    if not args.run_id:
+        raise ValueError("several shards need a --run_id")
+    if args.redis_host is not None:
+        op_type = "RedisStoreHandlerCreate"
+        where = {"host": args.redis_host, "port": args.redis_port}
+    else:
+        op_type, where = "FileStoreHandlerCreate", {"path": args.file_store_path}
+    workspace.RunOperatorOnce(core.CreateOperator(
+        op_type, [], ["store_handler"], prefix=args.run_id, **where))
+    return {
+        "kv_handler": "store_handler", "num_shards": args.num_shards, "shard_id": args.shard_id,
         "engine": "NCCL" if args.use_nccl else "GLOO", "transport": args.distributed_transport,
-        "interface": interface, "mpi_rendezvous": under_mpi, "exit_nets": None}
-    if not under_mpi:
-        if args.redis_host is not None:
-            op_type = "RedisStoreHandlerCreate"
-            where = {"host": args.redis_host, "port": args.redis_port}
-        else:
-            op_type, where = "FileStoreHandlerCreate", {"path": args.file_store_path}
-        rendezvous["kv_handler"] = "store_handler"
-        workspace.RunOperatorOnce(core.CreateOperator(
-            op_type, [], ["store_handler"], prefix=args.run_id, **where))
-    return rendezvous
+        "interface": args.distributed_interfaces.split(",")[0], "exit_nets": None}
 
 
 def build_model(name, db, args, per_device, rendezvous, iterations_per_epoch=None):
@@ -326,10 +325,7 @@ def parse_args():
     add("--distributed_interfaces", default="", help="network interface to use")
     add("--first_iter_timeout", type=int, default=600, help="seconds for the first iteration")
     add("--timeout", type=int, default=60, help="seconds for every other iteration")
-    args = parser.parse_args()
-    if args.num_shards > 1 and not args.run_id:
-        parser.error("several shards need a --run_id")
-    return args
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

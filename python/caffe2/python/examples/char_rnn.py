@@ -1,6 +1,6 @@
 """Trains an LSTM to predict the next character of a text, and lets it write.
 
-    python char_rnn.py --train_data shakespeare.txt
+    python -m caffe2.python.examples.char_rnn --train_data shakespeare.txt
 """
 
 import argparse

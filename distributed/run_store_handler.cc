@@ -1,0 +1,24 @@
+#include "distributed/run_store_handler.h"
+
+#include "distributed/joined_runs.h"
+
+namespace caffe2 {
+
+RunStoreHandler::RunStoreHandler(StoreFactory stores, const RunOptions& options)
+    : PrefixStoreHandler(stores(options.run_id), ""),
+      stores_(std::move(stores)),
+      options_(options) {}
+
+std::shared_ptr<RunMembership> RunStoreHandler::Join(int num_shards, int shard_id,
+                                                     const std::string& devices) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (run_ != nullptr) return run_;
+  RunOptions options = options_;
+  options.num_shards = num_shards;
+  options.shard_id = shard_id;
+  options.devices = devices;
+  run_ = JoinRun(Description(), stores_, options);
+  return run_;
+}
+
+}  // namespace caffe2

@@ -1,0 +1,1 @@
+"""Programs that train: ``python -m caffe2.python.examples.resnet50_trainer --help``."""
