@@ -16,6 +16,10 @@ struct ShardOptions {
   int num_shards = 1;
   int shard_id = 0;
   std::string run_id;  // names the run; needed for num_shards > 1
+  // Among the shards on this host, where the launcher tells: 0 <= local_rank < local_size.
+  // local_size 0: not known.
+  int local_rank = 0;
+  int local_size = 0;
   // The store: Redis if a host is given, else a directory that all shards share.
   std::string redis_host;
   int redis_port = 6379;
