@@ -3,12 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 
+#include "distributed/percent_code.h"
 #include "distributed/run_membership.h"
 
 namespace caffe2 {
@@ -37,21 +37,10 @@ std::string Escape(const std::string& text) {
 }
 
 std::optional<std::string> Unescape(const std::string& text) {
-  std::string plain;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      if (!IsPlain(static_cast<unsigned char>(text[i]))) return std::nullopt;
-      plain += text[i];
-      continue;
-    }
-    if (i + 2 >= text.size() || !std::isxdigit(static_cast<unsigned char>(text[i + 1])) ||
-        !std::isxdigit(static_cast<unsigned char>(text[i + 2]))) {
-      return std::nullopt;
-    }
-    plain += static_cast<char>(std::strtol(text.substr(i + 1, 2).c_str(), nullptr, 16));
-    i += 2;
+  for (const char c : text) {
+    if (c != '%' && !IsPlain(static_cast<unsigned char>(c))) return std::nullopt;
   }
-  return plain;
+  return PercentDecode(text);
 }
 
 std::string Shown(const std::string& value) { return value.empty() ? "nothing" : OneLine(value); }

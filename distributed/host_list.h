@@ -1,0 +1,13 @@
+// Lists of hosts as Slurm writes them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace caffe2 {
+
+// "n[1-3,07-09,12],m5" is n1, n2, n3, n07, n08, n09, n12 and m5. Throws UsageError, which names
+// `variable`, for a list that is wrong, empty or longer than 65536.
+std::vector<std::string> ExpandHostList(const std::string& variable, const std::string& list);
+
+}  // namespace caffe2

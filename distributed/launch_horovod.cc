@@ -1,0 +1,31 @@
+// horovodrun with Gloo; with MPI it is mpirun that tells.
+#include "distributed/launch_dialects.h"
+
+namespace caffe2 {
+
+DialectReading ReadHorovod(const LaunchVariables& variables) {
+  const std::string kAddress = "HOROVOD_GLOO_RENDEZVOUS_ADDR",
+                    kPort = "HOROVOD_GLOO_RENDEZVOUS_PORT";
+  if (!variables.HasAny({"HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_RANK", kAddress, kPort})) {
+    return {};
+  }
+  if (const std::string missing = variables.Missing({"HOROVOD_RANK", "HOROVOD_SIZE"});
+      !missing.empty()) {
+    return {.launch = {}, .missing = "Horovod: " + missing + " not set"};
+  }
+  Launch launch;
+  launch.dialect = "Horovod";
+  variables.ReadRank("HOROVOD_RANK", "HOROVOD_SIZE", &launch);
+  variables.ReadLocalRank("HOROVOD_LOCAL_RANK", "HOROVOD_LOCAL_SIZE", &launch);
+  const auto address = variables.Text(kAddress), port = variables.Text(kPort);
+  if (!address || !port) {
+    launch.store_hint = kAddress + " and " + kPort;
+    return {.launch = launch, .missing = ""};
+  }
+  const HostPort endpoint = ReadHostPort(kAddress + " and " + kPort, *address, *port);
+  launch.run_id = RunIdOf("horovod_" + endpoint.host + "_" + std::to_string(endpoint.port));
+  launch.store = StoreAfter(StoreAt(endpoint));  // horovodrun itself listens on the port
+  return {.launch = launch, .missing = ""};
+}
+
+}  // namespace caffe2

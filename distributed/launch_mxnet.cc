@@ -1,0 +1,70 @@
+// MXNet's launch.py (ps-lite): DMLC_*.
+//
+// Workers train and exchange gradients among themselves, which gives what `dist_sync` gives. The
+// scheduler, which launch.py starts on its own host, keeps the store at DMLC_PS_ROOT_URI; servers
+// have nothing to do.
+#include "caffe2/core/usage_error.h"
+#include "distributed/launch_dialects.h"
+#include "distributed/run_record.h"
+
+namespace caffe2 {
+
+namespace {
+
+constexpr char kRoot[] = "DMLC_PS_ROOT_URI and DMLC_PS_ROOT_PORT";
+
+Launch::Role RoleOf(const LaunchVariables& variables) {
+  const std::string role = *variables.Text("DMLC_ROLE");
+  if (role == "worker") return Launch::Role::kWorker;
+  if (role == "scheduler") return Launch::Role::kStoreKeeper;
+  if (role == "server") return Launch::Role::kIdle;
+  ThrowUsage(variables.Shown("DMLC_ROLE"), " must be worker, server or scheduler");
+}
+
+// launch.py numbers the workers it starts on one host. Those that it starts by mpirun or srun are
+// numbered by these; those that it starts through ssh by the store.
+int RankOf(const LaunchVariables& variables, int size) {
+  if (size == 1) return 0;
+  for (const char* name :
+       {"DMLC_WORKER_ID", "DMLC_TASK_ID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    const auto rank = variables.Number(name);
+    if (!rank) continue;
+    if (*rank >= size) {
+      ThrowUsage(variables.Shown(name), " must be smaller than ",
+                 variables.Shown("DMLC_NUM_WORKER"));
+    }
+    return *rank;
+  }
+  return Launch::kRankByArrival;
+}
+
+}  // namespace
+
+DialectReading ReadMxnet(const LaunchVariables& variables) {
+  if (!variables.HasAny({"DMLC_ROLE", "DMLC_NUM_WORKER", "DMLC_NUM_SERVER", "DMLC_WORKER_ID",
+                         "DMLC_PS_ROOT_URI", "DMLC_PS_ROOT_PORT", "DMLC_TRACKER_URI"})) {
+    return {};
+  }
+  if (const std::string missing = variables.Missing({"DMLC_ROLE", "DMLC_NUM_WORKER"});
+      !missing.empty()) {
+    return {.launch = {}, .missing = "MXNet: " + missing + " not set"};
+  }
+  Launch launch;
+  launch.dialect = "MXNet";
+  launch.role = RoleOf(variables);
+  launch.size = *variables.Number("DMLC_NUM_WORKER");
+  if (launch.size < 1) ThrowUsage(variables.Shown("DMLC_NUM_WORKER"), " must be at least 1");
+  if (launch.role == Launch::Role::kWorker) launch.rank = RankOf(variables, launch.size);
+  const auto host = variables.Text("DMLC_PS_ROOT_URI"), port = variables.Text("DMLC_PS_ROOT_PORT");
+  if (!host || !port) {
+    launch.store_hint = kRoot;
+    return {.launch = launch, .missing = ""};
+  }
+  const HostPort root = ReadHostPort(kRoot, *host, *port);
+  launch.run_id = RunIdOf("mxnet_" + root.host + "_" + std::to_string(root.port));
+  launch.store = StoreAt(root);
+  launch.scheduler_keeps_store = true;
+  return {.launch = launch, .missing = ""};
+}
+
+}  // namespace caffe2

@@ -1,0 +1,153 @@
+// TF_CONFIG, the cluster of TensorFlow's strategies as JSON:
+//   {"cluster": {"chief": ["a:1"], "worker": ["b:1", "c:1"]}, "task": {"type": "worker", "index":
+//   0}}
+#include <google/protobuf/struct.pb.h>
+#include <google/protobuf/util/json_util.h>
+
+#include <cmath>
+#include <set>
+
+#include "caffe2/core/usage_error.h"
+#include "caffe2/utils/crc32.h"
+#include "distributed/launch_dialects.h"
+#include "distributed/run_record.h"
+
+namespace caffe2 {
+
+namespace {
+
+using google::protobuf::Struct;
+using google::protobuf::Value;
+
+constexpr char kExample[] =
+    R"(; an example: {"cluster": {"worker": ["a:2222", "b:2222"]}, "task": {"type": "worker", "index": 0}})";
+
+template <typename... Args>
+[[noreturn]] void Refuse(const Args&... args) {
+  ThrowUsage("TF_CONFIG: ", args..., kExample);
+}
+
+const Value* Find(const Struct& object, const std::string& name) {
+  const auto found = object.fields().find(name);
+  return found == object.fields().end() ? nullptr : &found->second;
+}
+
+// The member that must be an object.
+const Struct& Object(const Struct& parent, const std::string& name) {
+  const Value* value = Find(parent, name);
+  if (value == nullptr || !value->has_struct_value()) Refuse("\"", name, "\" is not an object");
+  return value->struct_value();
+}
+
+// The addresses of a kind of tasks; none if the cluster has no such kind.
+std::vector<HostPort> TasksOf(const Struct& cluster, const std::string& type) {
+  const Value* value = Find(cluster, type);
+  if (value == nullptr) return {};
+  if (!value->has_list_value()) Refuse("\"", type, "\" is not a list of addresses");
+  std::vector<HostPort> tasks;
+  for (const Value& address : value->list_value().values()) {
+    if (!address.has_string_value()) Refuse("\"", type, "\" holds something that is not a text");
+    tasks.push_back(ParseHostPort("TF_CONFIG: " + type, address.string_value()));
+  }
+  return tasks;
+}
+
+int IndexOf(const Struct& task) {
+  const Value* value = Find(task, "index");
+  double index = -1;
+  if (value != nullptr && value->has_number_value()) index = value->number_value();
+  if (value != nullptr && value->has_string_value()) {
+    const std::string& text = value->string_value();
+    const bool digits = !text.empty() && text.size() < 7 &&
+                        text.find_first_not_of("0123456789") == std::string::npos;
+    if (digits) index = std::stoi(text);
+  }
+  const bool valid = index >= 0 && index <= LaunchVariables::kMaxShards;
+  if (!valid || index != std::floor(index)) {
+    Refuse("the index of \"task\" must be a number from 0 to ", LaunchVariables::kMaxShards);
+  }
+  return static_cast<int>(index);
+}
+
+// Roles of asynchronous training, and of a process that only tests.
+[[noreturn]] void RefuseRole(const std::string& type) {
+  ThrowUsage("TF_CONFIG: there is no work for a task of type ", type,
+             ": training is synchronous and takes place in the tasks of types chief and worker; ",
+             type == "evaluator" ? "--test_data tests after each epoch; start no evaluator"
+                                 : "take \"ps\" out of the cluster, on all tasks");
+}
+
+// The tasks that train: the chief, if there is one, and the workers.
+struct Cluster {
+  std::string chief_type = "chief";
+  int chiefs = 0;
+  std::vector<HostPort> tasks;
+};
+
+Cluster ReadCluster(const Struct& object) {
+  Cluster cluster;
+  if (Find(object, "master") != nullptr) cluster.chief_type = "master";
+  cluster.tasks = TasksOf(object, cluster.chief_type);
+  cluster.chiefs = static_cast<int>(cluster.tasks.size());
+  if (cluster.chiefs > 1) {
+    Refuse("there are ", cluster.chiefs, " tasks of type ", cluster.chief_type, ", must be 1");
+  }
+  for (const HostPort& worker : TasksOf(object, "worker")) cluster.tasks.push_back(worker);
+  return cluster;
+}
+
+// The place of the task among those that train.
+int RankOf(const Struct& task, const std::string& type, const Cluster& cluster) {
+  if (type != cluster.chief_type && type != "worker") {
+    Refuse("the type of \"task\" is \"", OneLine(type), "\", must be chief or worker");
+  }
+  const int index = IndexOf(task);
+  const int first = type == "worker" ? cluster.chiefs : 0;
+  const int end = type == "worker" ? static_cast<int>(cluster.tasks.size()) : cluster.chiefs;
+  if (first + index >= end) {
+    Refuse("this task is ", type, " ", index, ", but the cluster has ", end - first,
+           " of that type");
+  }
+  return first + index;
+}
+
+// Whose tasks lie on the host of this one, and a name of the run that all of them agree on.
+void ReadTasks(const std::vector<HostPort>& tasks, Launch* launch) {
+  std::set<std::string> addresses;
+  std::string list;
+  for (int i = 0; i < launch->size; ++i) {
+    const std::string address = FormatHostPort(tasks[i].host, tasks[i].port);
+    if (!addresses.insert(address).second) Refuse("two tasks have the address ", address);
+    list += address + " ";
+    if (tasks[i].host != tasks[launch->rank].host) continue;
+    if (i < launch->rank) ++launch->local_rank;
+    ++launch->local_size;
+  }
+  launch->run_id = RunIdOf("tf_" + std::to_string(Crc32(list.data(), list.size())));
+}
+
+}  // namespace
+
+DialectReading ReadTfConfig(const LaunchVariables& variables) {
+  const auto text = variables.Text("TF_CONFIG");
+  if (!text) return {};
+  Struct config;
+  const auto parsed = google::protobuf::util::JsonStringToMessage(*text, &config);
+  if (!parsed.ok()) Refuse("it is not JSON (", OneLine(parsed.ToString()), ")");
+  const Struct& cluster_object = Object(config, "cluster");
+  const Struct& task = Object(config, "task");
+  const Value* type_value = Find(task, "type");
+  const std::string type = type_value == nullptr ? "" : type_value->string_value();
+  if (type == "ps" || type == "evaluator") RefuseRole(type);
+  if (!TasksOf(cluster_object, "ps").empty()) RefuseRole("ps");
+  const Cluster cluster = ReadCluster(cluster_object);
+  Launch launch;
+  launch.dialect = "TF_CONFIG";
+  launch.rank = RankOf(task, type, cluster);
+  launch.size = static_cast<int>(cluster.tasks.size());
+  ReadTasks(cluster.tasks, &launch);
+  launch.store = StoreAt(cluster.tasks[0]);
+  return {.launch = launch, .missing = ""};
+}
+
+}  // namespace caffe2

@@ -1,0 +1,41 @@
+// torchrun, and scripts that set PyTorch's variables themselves (env://).
+#include "distributed/launch_dialects.h"
+
+namespace caffe2 {
+
+namespace {
+
+// torchrun's name for a run that has none.
+constexpr char kUnnamed[] = "none";
+
+}  // namespace
+
+DialectReading ReadTorchrun(const LaunchVariables& variables) {
+  if (!variables.HasAny({"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT",
+                         "TORCHELASTIC_RUN_ID"})) {
+    return {};
+  }
+  if (const std::string missing = variables.Missing({"RANK", "WORLD_SIZE"}); !missing.empty()) {
+    return {.launch = {}, .missing = "torchrun: " + missing + " not set"};
+  }
+  Launch launch;
+  launch.dialect = "torchrun";
+  variables.ReadRank("RANK", "WORLD_SIZE", &launch);
+  variables.ReadLocalRank("LOCAL_RANK", "LOCAL_WORLD_SIZE", &launch);
+  launch.restart_count = variables.Number("TORCHELASTIC_RESTART_COUNT").value_or(0);
+  variables.ReadMaster("", kDefaultMasterPort, &launch);
+  const std::string run_id = variables.Text("TORCHELASTIC_RUN_ID").value_or(kUnnamed);
+  if (run_id != kUnnamed) {
+    launch.run_id = RunIdOf(run_id);
+  } else if (!launch.store.empty()) {
+    launch.run_id =
+        RunIdOf("torchrun_" + launch.store.host + "_" + std::to_string(launch.store.port));
+  }
+  // torchrun itself listens on MASTER_PORT.
+  const bool port_is_taken =
+      variables.Text("TORCHELASTIC_USE_AGENT_STORE").value_or("False") == "True";
+  if (port_is_taken && !launch.store.empty()) launch.store = StoreAfter(launch.store);
+  return {.launch = launch, .missing = ""};
+}
+
+}  // namespace caffe2
