@@ -25,6 +25,9 @@ class TemporaryDirectory {
   std::string path_;
 };
 
+// A port of the loopback address that nobody uses now.
+int FreePort();
+
 // A redis-server on a loopback port, by default a free one; killed by the destructor, and when the
 // thread that made it ends. started() is false where the program is not installed.
 class PrivateRedis {

@@ -1,0 +1,364 @@
+#include "distributed/private_store.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <thread>
+
+#include "caffe2/core/usage_error.h"
+#include "distributed/host.h"
+#include "distributed/run_membership.h"
+#include "distributed/run_record.h"
+#include "distributed/tcp_port.h"
+
+namespace caffe2 {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Says under the run_id who keeps the store, and on which address.
+constexpr char kKeeperKey[] = "store";
+constexpr char kClaimsKey[] = "claims";  // how many shards have asked for a number
+constexpr char kEndKey[] = "ended";
+constexpr char kAddress[] = "address";
+constexpr char kNoKeeper[] = "a store without this run";
+
+constexpr milliseconds kStartTimeout{10000};
+constexpr milliseconds kCommandTimeout{2000};
+constexpr milliseconds kConnectTimeout{1000};
+constexpr milliseconds kPoll{50}, kSlowPoll{200};
+constexpr milliseconds kProgressEvery{5000}, kStrangerAgainAfter{5000};
+// A dead keeper's server ends with it, but not before it.
+constexpr milliseconds kKeeperEnds{2000};
+constexpr milliseconds kSilence{12000};  // of all shards, after which they are gone
+
+std::string PasswordOf(const PrivateStoreOptions& options) {
+  if (options.password.empty()) return options.run_id;
+  const bool plain = std::all_of(
+      options.password.begin(), options.password.end(),
+      [](unsigned char c) { return std::isgraph(c) && c != '"' && c != '\'' && c != '\\'; });
+  if (!plain || options.password.size() > 512) {
+    ThrowUsage(
+        "the password of the store of tcp:// must be at most 512 printable characters "
+        "without blanks, quotes and backslashes");
+  }
+  return options.password;
+}
+
+// Nothing is written to a disk, and whoever has the password can do no more than shards and people
+// who look at the run need.
+std::string Configuration(const std::vector<std::string>& addresses, int port,
+                          const std::string& password) {
+  std::string bind = "bind";
+  for (const std::string& address : addresses) bind += " " + address;
+  return MakeString(bind, "\nport ", port,
+                    "\ndaemonize no\nlogfile \"\"\nloglevel warning\ndatabases 1\n"
+                    "save \"\"\nappendonly no\ndbfilename doppio-none.rdb\n"
+                    "maxmemory 256mb\nmaxmemory-policy noeviction\ntcp-keepalive 60\n"
+                    "user default reset on >",
+                    password,
+                    " ~* +@read +auth +hello +ping +echo +select +quit +set +incrby +del +pexpire "
+                    "+hset +info +command\n");
+}
+
+RedisOptions Connection(const std::string& host, int port, const std::string& password) {
+  RedisOptions redis;
+  redis.host = host;
+  redis.port = port;
+  redis.password = password;
+  return redis;
+}
+
+// The same for a look whether there is a store at all.
+RedisOptions Glance(RedisOptions redis) {
+  redis.connect_timeout = kConnectTimeout;
+  redis.command_timeout = kCommandTimeout;
+  return redis;
+}
+
+// The record of who keeps the store of the run there: empty if there is none. `problem` then says
+// what else answers.
+std::optional<std::string> FindKeeper(const RedisOptions& redis, const std::string& run_id,
+                                      std::string* problem) {
+  try {
+    const auto text = NewRedisStore(Glance(redis), run_id)->TryGet(kKeeperKey);
+    if (text) return text;
+    *problem = kNoKeeper;
+  } catch (const IoError& error) {
+    *problem = error.what();
+  }
+  return std::nullopt;
+}
+
+bool AllLoopback(const std::vector<std::string>& addresses) {
+  return std::all_of(addresses.begin(), addresses.end(), IsLoopback);
+}
+
+bool MeansLoopback(const std::string& host) { return host == "localhost" || IsLoopback(host); }
+
+// The addresses of the host that are this host's.
+std::vector<std::string> OwnAddresses(const StoreUrl& url) {
+  std::vector<std::string> own;
+  for (const std::string& address : ResolveHost(url.host)) {
+    if (ProbePort(address, url.port) != PortState::kNotThisHost) own.push_back(address);
+  }
+  if (own.empty()) {
+    throw IoError(MakeString(url.ToString(), ": this host has no address ", url.host,
+                             "; shard 0 keeps the store and must run on the host that the address "
+                             "names (this host is ",
+                             RoutedAddress(), ")"));
+  }
+  // Many systems give their own name a loopback address.
+  if (AllLoopback(own) && !MeansLoopback(url.host)) own.push_back(RoutedAddress());
+  return own;
+}
+
+// The address that shards of other hosts find it by.
+std::string BestAddress(const std::vector<std::string>& addresses) {
+  for (const std::string& address : addresses) {
+    if (!IsLoopback(address)) return address;
+  }
+  return addresses.at(0);
+}
+
+// A look at the run from outside.
+class RunWatch {
+ public:
+  RunWatch(std::unique_ptr<StoreHandler> store, int num_shards)
+      : store_(std::move(store)), num_shards_(num_shards) {}
+
+  // False before the first shard has come, and after the last one has left in order.
+  bool IsThere() {
+    if (const auto text = store_->TryGet("generation")) {
+      generation_ = std::max(1, std::atoi(text->c_str()));
+      return true;
+    }
+    return store_->Check({MakeString(generation_, "/leaving")});
+  }
+  // The shards but this process that hold a place and are not known to be dead.
+  std::vector<int> Members() {
+    std::vector<int> members;
+    for (int shard = 0; shard < num_shards_; ++shard) {
+      const auto text = store_->TryGet(MakeString(generation_, "/member/", shard));
+      const auto record = text ? MemberRecord::Parse(*text) : std::nullopt;
+      if (!record) continue;
+      const ProcessId& process = record->process;
+      const bool here = process.on_this_host();
+      if (here && (process.pid == ProcessId::Self().pid || !process.IsAlive())) continue;
+      members.push_back(shard);
+    }
+    return members;
+  }
+  // Announced by shard 0.
+  bool HasEnded() { return store_->Check({kEndKey}); }
+  std::string Failure() {
+    const auto failure = FindFailure(store_.get(), generation_);
+    return failure ? failure->line : "";
+  }
+
+ private:
+  std::unique_ptr<StoreHandler> store_;
+  const int num_shards_;
+  int generation_ = 1;
+};
+
+// The search of a shard for the store that another process keeps.
+class StoreSearch {
+ public:
+  explicit StoreSearch(const PrivateStoreOptions& options)
+      : options_(options), password_(PasswordOf(options)) {}
+
+  RedisOptions Run(milliseconds timeout) {
+    const Deadline deadline(timeout);
+    auto next_progress = Clock::now() + kProgressEvery;
+    while (!Look()) {
+      if (deadline.expired()) {
+        throw TimeoutError(MakeString("run ", options_.run_id, ": no store at ",
+                                      options_.url.ToString(), " within ", timeout.count() / 1000.0,
+                                      " s", Problem(), "; does shard 0 run on ", options_.url.host,
+                                      "?"));
+      }
+      if (Clock::now() >= next_progress) {
+        next_progress += kProgressEvery;
+        LOG(INFO) << "run " << options_.run_id << ": waiting for shard 0, which keeps the store at "
+                  << options_.url.ToString() << Problem() << " (deadline in "
+                  << deadline.remaining().count() / 1000 << " s)";
+      }
+      std::this_thread::sleep_for(kSlowPoll);
+    }
+    return found_;
+  }
+
+ private:
+  struct Port {
+    std::string problem;  // what answers there instead
+    Deadline again{milliseconds(0)};
+  };
+
+  // True once the store is found.
+  bool Look() {
+    std::vector<std::string> addresses;
+    try {
+      addresses = ResolveHost(options_.url.host);
+      unresolved_.clear();
+    } catch (const IoError& error) {  // the names of pods appear with these
+      unresolved_ = error.what();
+    }
+    for (int i = 0; i < options_.url.num_ports; ++i) {
+      for (const std::string& address : addresses) {
+        if (LookAt(address, options_.url.port + i)) return true;
+      }
+    }
+    return false;
+  }
+
+  bool LookAt(const std::string& address, int port) {
+    Port& state = ports_[port];
+    if (!state.again.expired() || !AcceptsConnections(address, port, kConnectTimeout)) return false;
+    const RedisOptions redis = Connection(address, port, password_);
+    const auto text = FindKeeper(redis, options_.run_id, &state.problem);
+    if (!text) {
+      // Shard 0 may be about to write there.
+      if (state.problem != kNoKeeper) state.again = Deadline(kStrangerAgainAfter);
+      return false;
+    }
+    found_ = redis;
+    // A name that stands for a loopback address on this host alone is of no use to other hosts.
+    RunRecord keeper = ParseRecord(*text).value_or(RunRecord());
+    if (IsLoopback(address) && !keeper[kAddress].empty()) found_.host = keeper[kAddress];
+    return true;
+  }
+
+  std::string Problem() const {
+    if (!unresolved_.empty()) return "; " + unresolved_;
+    for (const auto& [port, state] : ports_) {
+      if (!state.problem.empty()) return MakeString("; port ", port, ": ", state.problem);
+    }
+    return "";
+  }
+
+  const PrivateStoreOptions options_;
+  const std::string password_;
+  std::map<int, Port> ports_;
+  std::string unresolved_;
+  RedisOptions found_;
+};
+
+}  // namespace
+
+PrivateStore::PrivateStore(const PrivateStoreOptions& options) : options_(options) {
+  CheckRunId(options.run_id);
+  const std::vector<std::string> addresses = OwnAddresses(options.url);
+  for (int port = options.url.port; port < options.url.port + options.url.num_ports; ++port) {
+    if (!StartOn(addresses, port)) continue;
+    LOG(INFO) << "run " << options.run_id << ": its store is at "
+              << FormatHostPort(redis_.host, port) << ", kept by this process with "
+              << process_->program();
+    return;
+  }
+  throw IoError(MakeString(options.url.ToString(),
+                           ": in use by other programs; name another port with --init_method"));
+}
+
+bool PrivateStore::StartOn(const std::vector<std::string>& addresses, int port) {
+  redis_ = Connection(BestAddress(addresses), port, PasswordOf(options_));
+  if (IsInUse(addresses, port)) return false;
+  process_ = std::make_unique<RedisProcess>(Configuration(addresses, port, redis_.password));
+  if (!WaitForServer()) return false;
+  RunRecord keeper = ParseRecord(MemberRecord{ProcessId::Self(), NowMs() / 1000}.Format()).value();
+  keeper[kAddress] = redis_.host;
+  NewRedisStore(redis_, options_.run_id)->Set(kKeeperKey, FormatRecord(keeper));
+  return true;
+}
+
+// The store of a process of this run that has just died is in nobody's way.
+bool PrivateStore::IsInUse(const std::vector<std::string>& addresses, int port) const {
+  const Deadline keeper_ends(kKeeperEnds);
+  auto in_use = [&](const std::string& address) {
+    return ProbePort(address, port) == PortState::kInUse;
+  };
+  while (std::any_of(addresses.begin(), addresses.end(), in_use)) {
+    std::string problem;
+    const auto text = FindKeeper(redis_, options_.run_id, &problem);
+    const auto keeper = text ? MemberRecord::Parse(*text) : std::nullopt;
+    if (!keeper || keeper_ends.expired()) return true;
+    if (!keeper->process.on_this_host() || keeper->process.IsAlive()) {
+      throw RunConflict(MakeString("run_id ", options_.run_id, " is in use: its store at ",
+                                   FormatHostPort(redis_.host, port), " is kept by ",
+                                   keeper->Describe(), ", since ", keeper->AgeSeconds(),
+                                   " s; use another run_id or end that run"));
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
+  return false;
+}
+
+// False if another program was faster to take the port.
+bool PrivateStore::WaitForServer() {
+  const Deadline deadline(kStartTimeout);
+  while (!AcceptsConnections(redis_.host, redis_.port, kConnectTimeout)) {
+    const bool ended = !process_->running();
+    if (ended && process_->output().find("in use") != std::string::npos) return false;
+    if (ended || deadline.expired()) {
+      throw IoError(MakeString(process_->program(), " does not serve ",
+                               FormatHostPort(redis_.host, redis_.port), ": ", process_->output()));
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
+  return true;
+}
+
+PrivateStore::~PrivateStore() {
+  try {
+    RunWatch run(NewRedisStore(Glance(redis_), options_.run_id), options_.num_shards);
+    const Deadline deadline(kLinger);
+    while (run.IsThere() && !run.Members().empty() && !deadline.expired()) {
+      std::this_thread::sleep_for(kPoll);
+    }
+  } catch (const std::exception& error) {
+    LOG(WARNING) << "run " << options_.run_id << ": its store ends: " << error.what();
+  }
+}
+
+void PrivateStore::WaitForRun(milliseconds join_timeout) {
+  RunWatch run(NewRedisStore(redis_, options_.run_id), options_.num_shards);
+  for (const Deadline deadline(join_timeout); !run.IsThere();) {
+    if (run.HasEnded()) return;
+    if (deadline.expired()) {
+      throw TimeoutError(MakeString("run ", options_.run_id, ": no shard came within ",
+                                    join_timeout.count() / 1000.0, " s"));
+    }
+    std::this_thread::sleep_for(kSlowPoll);
+  }
+  for (Deadline gone(kSilence); run.IsThere();) {
+    if (!run.Members().empty()) gone = Deadline(kSilence);
+    const std::string failure = run.Failure();
+    if (gone.expired() || (!failure.empty() && run.Members().empty())) {
+      throw IoError(MakeString("run ", options_.run_id, ": ",
+                               failure.empty() ? "all shards are gone" : failure));
+    }
+    std::this_thread::sleep_for(kSlowPoll);
+  }
+}
+
+RedisOptions FindPrivateStore(const PrivateStoreOptions& options, milliseconds timeout) {
+  return StoreSearch(options).Run(timeout);
+}
+
+int ClaimShardId(const RedisOptions& store, const std::string& run_id, int num_shards) {
+  const int64_t count = NewRedisStore(store, run_id)->Add(kClaimsKey, 1);
+  if (count > num_shards) {
+    throw IoError(MakeString("run ", run_id, ": this is process ", count, " of ", num_shards,
+                             " that train; start a new run for another try"));
+  }
+  return static_cast<int>(count - 1);
+}
+
+void AnnounceEnd(const RedisOptions& store, const std::string& run_id) {
+  NewRedisStore(store, run_id)->Put(kEndKey, "1");
+}
+
+}  // namespace caffe2
