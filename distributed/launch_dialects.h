@@ -20,7 +20,7 @@ class LaunchVariables {
 
   bool Has(const std::string& name) const { return environment_.count(name) != 0; }
   bool HasAny(const std::vector<std::string>& names) const;
-  // Those of the names that are not set, as "A, B and C".
+  // "A and B are not set", of the names that are not; empty if all are.
   std::string Missing(const std::vector<std::string>& names) const;
   // Empty if it is not set. Throws UsageError if it is set and empty.
   std::optional<std::string> Text(const std::string& name) const;
@@ -52,6 +52,9 @@ struct DialectReading {
   std::optional<Launch> launch;
   std::string missing;
 };
+
+inline DialectReading Found(const Launch& launch) { return {launch, ""}; }
+inline DialectReading Incomplete(const std::string& missing) { return {std::nullopt, missing}; }
 
 DialectReading ReadTorchrun(const LaunchVariables& variables);
 DialectReading ReadHorovod(const LaunchVariables& variables);

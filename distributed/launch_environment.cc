@@ -78,13 +78,12 @@ void CheckMeetingPoint(const LaunchFlags& flags, const Launch& launch) {
   const bool on_one_host = launch.local_size == launch.size;  // where they share a directory
   const bool told = !launch.store.empty() || flags.names_store || launch.dialect.empty();
   if (!told && !on_one_host) {
-    ThrowUsage(launch.Describe(), ", but ", launch.store_hint,
-               " not set, which would tell where the shards meet: set them, or give --init_method "
-               "tcp://HOST:PORT with the host of shard 0, or --redis_host");
+    ThrowUsage(launch.Describe(), ", but no place to meet: set ", launch.store_hint,
+               ", or give --init_method tcp://HOST:PORT with the host of shard 0, or --redis_host");
   }
   if (launch.rank == Launch::kRankByArrival && !launch.scheduler_keeps_store) {
     ThrowUsage(launch.dialect,
-               ": DMLC_WORKER_ID not set: set it to the number of this worker, or "
+               ": DMLC_WORKER_ID is not set: set it to the number of this worker, or "
                "let the workers meet at the scheduler");
   }
 }

@@ -11,7 +11,7 @@ DialectReading ReadHorovod(const LaunchVariables& variables) {
   }
   if (const std::string missing = variables.Missing({"HOROVOD_RANK", "HOROVOD_SIZE"});
       !missing.empty()) {
-    return {.launch = {}, .missing = "Horovod: " + missing + " not set"};
+    return Incomplete("Horovod: " + missing);
   }
   Launch launch;
   launch.dialect = "Horovod";
@@ -20,12 +20,12 @@ DialectReading ReadHorovod(const LaunchVariables& variables) {
   const auto address = variables.Text(kAddress), port = variables.Text(kPort);
   if (!address || !port) {
     launch.store_hint = kAddress + " and " + kPort;
-    return {.launch = launch, .missing = ""};
+    return Found(launch);
   }
   const HostPort endpoint = ReadHostPort(kAddress + " and " + kPort, *address, *port);
   launch.run_id = RunIdOf("horovod_" + endpoint.host + "_" + std::to_string(endpoint.port));
   launch.store = StoreAfter(StoreAt(endpoint));  // horovodrun itself listens on the port
-  return {.launch = launch, .missing = ""};
+  return Found(launch);
 }
 
 }  // namespace caffe2

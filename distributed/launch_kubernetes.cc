@@ -22,10 +22,9 @@ DialectReading ReadKubernetes(const LaunchVariables& variables) {
   if (!index) return {};
   const auto world_size = variables.Number("WORLD_SIZE");
   if (!world_size && variables.num_shards() == 0) {
-    return {.launch = {},
-            .missing =
-                "Kubernetes: WORLD_SIZE not set (the completions of the Job), nor "
-                "--num_shards given"};
+    return Incomplete(
+        "Kubernetes: WORLD_SIZE is not set: set it to the completions of the Job, or give "
+        "--num_shards");
   }
   Launch launch;
   launch.dialect = "Kubernetes";
@@ -39,7 +38,7 @@ DialectReading ReadKubernetes(const LaunchVariables& variables) {
   launch.run_id = RunIdOf(job);
   // Pod 0 by the Job's headless service, if that has the name of the Job.
   variables.ReadMaster(job.empty() ? "" : job + "-0." + job, kDefaultMasterPort, &launch);
-  return {.launch = launch, .missing = ""};
+  return Found(launch);
 }
 
 }  // namespace caffe2

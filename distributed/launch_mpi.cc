@@ -21,7 +21,7 @@ DialectReading ReadOpenMpi(const LaunchVariables& variables) {
   const std::string kRank = "OMPI_COMM_WORLD_RANK", kSize = "OMPI_COMM_WORLD_SIZE";
   if (!variables.HasAny({kRank, kSize})) return {};
   if (const std::string missing = variables.Missing({kRank, kSize}); !missing.empty()) {
-    return {.launch = {}, .missing = "Open MPI: " + missing + " not set"};
+    return Incomplete("Open MPI: " + missing);
   }
   Launch launch;
   launch.dialect = "mpirun";
@@ -36,7 +36,7 @@ DialectReading ReadOpenMpi(const LaunchVariables& variables) {
       several_hosts ? HostOfUri(variables.Text("OMPI_MCA_orte_hnp_uri").value_or("")) : "";
   variables.ReadMaster(host, StorePortOf(Crc32(launch.run_id.data(), launch.run_id.size())),
                        &launch);
-  return {.launch = launch, .missing = ""};
+  return Found(launch);
 }
 
 DialectReading ReadPmi(const LaunchVariables& variables) {
@@ -48,15 +48,14 @@ DialectReading ReadPmi(const LaunchVariables& variables) {
     return {};
   }
   if (!rank || !size) {
-    return {.launch = {},
-            .missing = "PMI: " + variables.Missing({"PMI_RANK", "PMI_SIZE"}) + " not set"};
+    return Incomplete("PMI: " + variables.Missing({"PMI_RANK", "PMI_SIZE"}));
   }
   Launch launch;
   launch.dialect = "mpirun";
   variables.ReadRank("PMI_RANK", "PMI_SIZE", &launch);
   variables.ReadLocalRank("MPI_LOCALRANKID", "MPI_LOCALNRANKS", &launch);
   variables.ReadMaster("", kDefaultMasterPort, &launch);
-  return {.launch = launch, .missing = ""};
+  return Found(launch);
 }
 
 }  // namespace caffe2

@@ -47,7 +47,7 @@ DialectReading ReadMxnet(const LaunchVariables& variables) {
   }
   if (const std::string missing = variables.Missing({"DMLC_ROLE", "DMLC_NUM_WORKER"});
       !missing.empty()) {
-    return {.launch = {}, .missing = "MXNet: " + missing + " not set"};
+    return Incomplete("MXNet: " + missing);
   }
   Launch launch;
   launch.dialect = "MXNet";
@@ -58,13 +58,13 @@ DialectReading ReadMxnet(const LaunchVariables& variables) {
   const auto host = variables.Text("DMLC_PS_ROOT_URI"), port = variables.Text("DMLC_PS_ROOT_PORT");
   if (!host || !port) {
     launch.store_hint = kRoot;
-    return {.launch = launch, .missing = ""};
+    return Found(launch);
   }
   const HostPort root = ReadHostPort(kRoot, *host, *port);
   launch.run_id = RunIdOf("mxnet_" + root.host + "_" + std::to_string(root.port));
   launch.store = StoreAt(root);
   launch.scheduler_keeps_store = true;
-  return {.launch = launch, .missing = ""};
+  return Found(launch);
 }
 
 }  // namespace caffe2

@@ -78,15 +78,14 @@ DialectReading ReadSlurm(const LaunchVariables& variables) {
   if (!job && !step && !variables.HasAny({"SLURM_PROCID", "SLURM_NTASKS"})) return {};
   if (IsOutsideOfSrun(job, step)) {
     if (job_tasks.value_or(1) <= 1) return {};
-    return {.launch = {},
-            .missing = MakeString("Slurm: job ", *job, " has ", variables.Shown("SLURM_NTASKS"),
-                                  ", but this process was not started by srun: write srun before "
-                                  "the command")};
+    return Incomplete(MakeString("Slurm: job ", *job, " has ", variables.Shown("SLURM_NTASKS"),
+                                 ", but this process was not started by srun: write srun before "
+                                 "the command"));
   }
   const std::string size =
       variables.Has("SLURM_STEP_NUM_TASKS") ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS";
   if (const std::string missing = variables.Missing({"SLURM_PROCID", size}); !missing.empty()) {
-    return {.launch = {}, .missing = "Slurm: " + missing + " not set"};
+    return Incomplete("Slurm: " + missing);
   }
   Launch launch;
   launch.dialect = "Slurm";
@@ -104,7 +103,7 @@ DialectReading ReadSlurm(const LaunchVariables& variables) {
   variables.ReadMaster(list ? ExpandHostList(nodes, *list).at(0) : "",
                        StorePortOf(job.value_or(0) + step.value_or(0)), &launch);
   if (launch.store.empty()) launch.store_hint = nodes;
-  return {.launch = launch, .missing = ""};
+  return Found(launch);
 }
 
 }  // namespace caffe2

@@ -147,7 +147,7 @@ DialectReading ReadTfConfig(const LaunchVariables& variables) {
   launch.size = static_cast<int>(cluster.tasks.size());
   ReadTasks(cluster.tasks, &launch);
   launch.store = StoreAt(cluster.tasks[0]);
-  return {.launch = launch, .missing = ""};
+  return Found(launch);
 }
 
 }  // namespace caffe2

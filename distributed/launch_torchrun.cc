@@ -16,7 +16,7 @@ DialectReading ReadTorchrun(const LaunchVariables& variables) {
     return {};
   }
   if (const std::string missing = variables.Missing({"RANK", "WORLD_SIZE"}); !missing.empty()) {
-    return {.launch = {}, .missing = "torchrun: " + missing + " not set"};
+    return Incomplete("torchrun: " + missing);
   }
   Launch launch;
   launch.dialect = "torchrun";
@@ -35,7 +35,7 @@ DialectReading ReadTorchrun(const LaunchVariables& variables) {
   const bool port_is_taken =
       variables.Text("TORCHELASTIC_USE_AGENT_STORE").value_or("False") == "True";
   if (port_is_taken && !launch.store.empty()) launch.store = StoreAfter(launch.store);
-  return {.launch = launch, .missing = ""};
+  return Found(launch);
 }
 
 }  // namespace caffe2

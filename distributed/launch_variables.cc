@@ -35,7 +35,8 @@ std::string LaunchVariables::Missing(const std::vector<std::string>& names) cons
   for (size_t i = 0; i < missing.size(); ++i) {
     text += (i == 0 ? "" : i + 1 == missing.size() ? " and " : ", ") + missing[i];
   }
-  return text;
+  if (missing.empty()) return "";
+  return text + (missing.size() == 1 ? " is not set" : " are not set");
 }
 
 std::string LaunchVariables::Shown(const std::string& name) const {

@@ -152,7 +152,7 @@ class RunWatch {
     }
     return members;
   }
-  // Announced by shard 0.
+  // As shard 0 says before it leaves.
   bool HasEnded() { return store_->Check({kEndKey}); }
   std::string Failure() {
     const auto failure = FindFailure(store_.get(), generation_);
@@ -326,7 +326,7 @@ PrivateStore::~PrivateStore() {
 void PrivateStore::WaitForRun(milliseconds join_timeout) {
   RunWatch run(NewRedisStore(redis_, options_.run_id), options_.num_shards);
   for (const Deadline deadline(join_timeout); !run.IsThere();) {
-    if (run.HasEnded()) return;
+    if (run.HasEnded()) break;
     if (deadline.expired()) {
       throw TimeoutError(MakeString("run ", options_.run_id, ": no shard came within ",
                                     join_timeout.count() / 1000.0, " s"));

@@ -64,7 +64,7 @@ RedisOptions FindPrivateStore(const PrivateStoreOptions& options, milliseconds t
 // For shards that have no number: 0 for the first one that asks the store, 1 for the second, ...
 // Throws IoError if `num_shards` have asked already.
 int ClaimShardId(const RedisOptions& store, const std::string& run_id, int num_shards);
-// Tells WaitForRun() that the run has ended well, however short it was.
+// Tells WaitForRun() that the run ends well, however short it was: before the last shard leaves it.
 void AnnounceEnd(const RedisOptions& store, const std::string& run_id);
 
 }  // namespace caffe2

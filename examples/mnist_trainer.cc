@@ -44,8 +44,8 @@ std::string ModelPath(int epoch) {
   return FLAGS_model_prefix + number;
 }
 
-TrainOptions Options() {
-  TrainOptions options = OptionsFromFlags(FLAGS_file_store_path);
+TrainOptions Options(const ShardOptions& shards) {
+  TrainOptions options = OptionsFromFlags(shards);
   options.data.mean = 0.f;
   options.data.std = 256.f;
   options.data.image_scale = kImageSize;
@@ -82,9 +82,12 @@ TrainOptions Options() {
 }
 
 int Main() {
+  const Launch launch = LaunchFromFlags(IsGiven("file_store_path"));
+  const ShardOptions shards = ShardOptionsFromFlags(launch, FLAGS_file_store_path);
+  if (launch.role != Launch::Role::kWorker) return ServeRun(launch, shards);
   CAFFE_ENFORCE(FLAGS_network == "mlp" || FLAGS_network == "lenet", "--network is ", FLAGS_network,
                 "; known: mlp lenet");
-  return Train(Options(), std::make_unique<MxnetLog>());
+  return Train(Options(shards), std::make_unique<MxnetLog>());
 }
 
 }  // namespace

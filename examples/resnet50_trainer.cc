@@ -62,9 +62,8 @@ int EpochOfModel(const std::string& path) {
   return 0;
 }
 
-TrainOptions Options() {
-  TrainOptions options = OptionsFromFlags(FLAGS_rendezvous_path.empty() ? FLAGS_file_store_path
-                                                                        : FLAGS_rendezvous_path);
+TrainOptions Options(const ShardOptions& shards) {
+  TrainOptions options = OptionsFromFlags(shards);
   options.data.image_scale = FLAGS_image_scale;
   options.data.mirror = FLAGS_mirror;
   options.model.network = FLAGS_model;
@@ -94,8 +93,13 @@ TrainOptions Options() {
 }
 
 int Main() {
+  const bool names_directory = !FLAGS_rendezvous_path.empty();
+  const Launch launch = LaunchFromFlags(names_directory);
+  const ShardOptions shards = ShardOptionsFromFlags(
+      launch, names_directory ? FLAGS_rendezvous_path : FLAGS_file_store_path);
+  if (launch.role != Launch::Role::kWorker) return ServeRun(launch, shards);
   CAFFE_ENFORCE(!FLAGS_model_parallel, "--model_parallel needs GPUs");
-  return Train(Options(), std::make_unique<Caffe2Log>());
+  return Train(Options(shards), std::make_unique<Caffe2Log>());
 }
 
 }  // namespace

@@ -5,15 +5,17 @@
 #include <gflags/gflags.h>
 #include <omp.h>
 
-#include <cstdlib>
 #include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "caffe2/core/device_backend.h"
+#include "caffe2/core/usage_error.h"
+#include "distributed/launch_environment.h"
 #include "train/log.h"
 #include "train/options.h"
+#include "train/shard_launch.h"
 #include "train/stop_signal.h"
 #include "train/trainer.h"
 
@@ -21,7 +23,10 @@ DEFINE_string(train_data, "", "database of training images (required), or null f
 DEFINE_string(test_data, "", "database of test images; empty: no tests");
 DEFINE_string(db_type, "lmdb", "kind of the databases: lmdb, leveldb, minidb");
 DEFINE_string(gpus, "", "comma-separated ids of the GPUs to use");
-DEFINE_int32(num_gpus, 1, "number of GPUs to use if --gpus is not given");
+DEFINE_int32(
+    num_gpus, 1,
+    "number of GPUs to use if --gpus is not given; shards of one launch on one host take the "
+    "next ones each");
 DEFINE_bool(cuda_graph, false,
             "record the work of an iteration on a GPU once, and start it by one call afterwards");
 DEFINE_bool(side_stream, false,
@@ -30,6 +35,8 @@ DEFINE_bool(side_stream, false,
 DEFINE_bool(use_gpu_transform, true,
             "GPUs mirror, normalise and convert images themselves, instead of the host");
 DEFINE_bool(use_cpu, false, "train on the CPU; --gpus and --num_gpus do not count then");
+DEFINE_int32(num_cpu_replicas, 1,
+             "replicas of the model with --use_cpu; each gets an equal part of the batch");
 DEFINE_int32(num_threads, 0, "CPU threads of the operators; 0: OMP_NUM_THREADS or all cores");
 DEFINE_int32(decode_threads, 1, "threads that decode images");
 DEFINE_bool(shuffle, false, "visit the training images in a new order in each epoch");
@@ -54,11 +61,18 @@ DEFINE_string(lr_policy, "step",
 
 DEFINE_int32(num_shards, 1, "number of processes that train together");
 DEFINE_int32(shard_id, 0, "number of this process among them, from 0");
-DEFINE_string(run_id, "", "name of the run, the same for all shards; needed for several shards");
+DEFINE_string(run_id, "", "name of the run, the same for all shards; many launchers give one");
+DEFINE_string(init_method, "",
+              "where the shards meet: tcp://host:port (shard 0 keeps a store there), "
+              "redis://[:password@]host[:port][/db], file:///directory, or env:// (the launcher's "
+              "variables); empty: the other flags, or the launcher's variables");
 DEFINE_string(redis_host, "", "host of the Redis server through which the shards meet");
 DEFINE_int32(redis_port, 6379, "port of the Redis server");
 DEFINE_string(redis_user, "", "user to log in to Redis as");
-DEFINE_string(redis_password_file, "", "file whose first line is the Redis password");
+DEFINE_string(
+    redis_password_file, "",
+    "file whose first line is the password of Redis, or of the store of tcp://; empty: the "
+    "variable DOPPIO_STORE_PASSWORD");
 DEFINE_int32(redis_db, 0, "number of the Redis database");
 DEFINE_string(distributed_transport, "tcp", "how shards talk: tcp");
 DEFINE_string(distributed_interfaces, "",
@@ -77,59 +91,55 @@ DEFINE_bool(resume, false, "continue the run whose checkpoint is there, to the b
 
 namespace caffe2 {
 
-// The number in an environment variable, which a flag that was given must not contradict.
-inline int NumberOfMpi(const char* variable, const char* flag, int flag_value) {
-  const std::string text = std::getenv(variable);
-  const bool number = !text.empty() && text.size() < 10 &&
-                      text.find_first_not_of("0123456789") == std::string::npos;
-  CAFFE_ENFORCE(number, variable, " of the environment is ", text, ", must be a number");
-  CAFFE_ENFORCE(
-      gflags::GetCommandLineFlagInfoOrDie(flag).is_default || std::stoi(text) == flag_value, "--",
-      flag, " is ", flag_value, ", but mpirun says ", text, " (", variable,
-      "): leave the flag out");
-  return std::stoi(text);
+inline bool IsGiven(const char* flag) {
+  return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default;
 }
 
-// One process per shard under mpirun (Open MPI's, or one that sets PMI's variables): it says how
-// many there are and which one this is.
-inline void ReadMpiEnvironment(ShardOptions* shards) {
-  for (const auto& [size, rank] : {std::pair{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
-                                   std::pair{"PMI_SIZE", "PMI_RANK"}}) {
-    if (std::getenv(size) == nullptr || std::getenv(rank) == nullptr) continue;
-    shards->num_shards = NumberOfMpi(size, "num_shards", shards->num_shards);
-    shards->shard_id = NumberOfMpi(rank, "shard_id", shards->shard_id);
-    // Open MPI names each of its runs; the shards must only agree on the name.
-    const char* job = std::getenv("OMPI_MCA_ess_base_jobid");
-    if (shards->run_id.empty() && job != nullptr) shards->run_id = std::string("mpi_") + job;
-    LOG(INFO) << "mpirun: shard " << shards->shard_id << " of " << shards->num_shards << ", run_id "
-              << shards->run_id;
-    return;
+// This process's part in a launch, by the flags and the variables of launchers. `names_directory`:
+// a flag of the program says in which directory the shards meet.
+inline Launch LaunchFromFlags(bool names_directory) {
+  // The first thing that a user leaves out.
+  if (FLAGS_train_data.empty()) {
+    ThrowUsage("--train_data is needed: a database of training images, or null for random ones");
   }
+  LaunchFlags flags;
+  if (IsGiven("num_shards")) flags.num_shards = FLAGS_num_shards;
+  if (IsGiven("shard_id")) flags.shard_id = FLAGS_shard_id;
+  flags.run_id = FLAGS_run_id;
+  flags.init_method = FLAGS_init_method;
+  flags.names_store = !FLAGS_redis_host.empty() || names_directory;
+  Launch launch = ResolveLaunch(flags, ProcessEnvironment());
+  if (!launch.dialect.empty()) LOG(INFO) << launch.Describe();
+  return launch;
 }
 
-inline ShardOptions ShardOptionsFromFlags(const std::string& file_store_path) {
+inline ShardOptions ShardOptionsFromFlags(const Launch& launch,
+                                          const std::string& file_store_path) {
   ShardOptions shards;
-  shards.num_shards = FLAGS_num_shards;
-  shards.shard_id = FLAGS_shard_id;
-  shards.run_id = FLAGS_run_id;
   shards.redis_host = FLAGS_redis_host;
   shards.redis_port = FLAGS_redis_port;
   shards.redis_user = FLAGS_redis_user;
-  shards.redis_password_file = FLAGS_redis_password_file;
   shards.redis_db = FLAGS_redis_db;
+  shards.store_password = StorePassword(FLAGS_redis_password_file, ProcessEnvironment());
   shards.file_store_path = file_store_path;
   shards.transport = FLAGS_distributed_transport;
   shards.use_nccl = FLAGS_use_nccl;
   shards.interface = FLAGS_distributed_interfaces.substr(0, FLAGS_distributed_interfaces.find(','));
   shards.rendezvous_timeout = FLAGS_rendezvous_timeout;
   shards.collective_timeout = FLAGS_collective_timeout;
-  ReadMpiEnvironment(&shards);
+  ApplyLaunch(launch, &shards);
   return shards;
 }
 
-// The devices that --use_cpu, --gpus and --num_gpus ask for.
-inline std::vector<Device> DevicesFromFlags() {
-  if (FLAGS_use_cpu) return {Device{}};
+// The devices that --use_cpu, --num_cpu_replicas, --gpus and --num_gpus ask for.
+inline std::vector<Device> DevicesFromFlags(const ShardOptions& shards) {
+  if (FLAGS_num_cpu_replicas < 1) {
+    ThrowUsage("--num_cpu_replicas is ", FLAGS_num_cpu_replicas, ", must be at least 1");
+  }
+  if (FLAGS_use_cpu) return std::vector<Device>(static_cast<size_t>(FLAGS_num_cpu_replicas));
+  if (FLAGS_num_cpu_replicas > 1) {
+    ThrowUsage("--num_cpu_replicas ", FLAGS_num_cpu_replicas, " needs --use_cpu");
+  }
   if (NumDevices(CUDA) == 0) {
     throw IoError("no GPU is available to this program; add --use_cpu to train on the CPU (" +
                   DeviceProblem(CUDA) + ")");
@@ -137,7 +147,8 @@ inline std::vector<Device> DevicesFromFlags() {
   std::vector<Device> devices;
   if (FLAGS_gpus.empty()) {
     CAFFE_ENFORCE(FLAGS_num_gpus > 0, "--num_gpus is ", FLAGS_num_gpus, ", must be positive");
-    for (int id = 0; id < FLAGS_num_gpus; ++id) devices.push_back({CUDA, id});
+    const int first = FirstGpu(shards, FLAGS_num_gpus, NumDevices(CUDA));
+    for (int id = 0; id < FLAGS_num_gpus; ++id) devices.push_back({CUDA, first + id});
   }
   std::stringstream list(FLAGS_gpus);
   for (std::string item; std::getline(list, item, ',');) {
@@ -151,12 +162,12 @@ inline std::vector<Device> DevicesFromFlags() {
 }
 
 // What the shared flags say; the program sets the rest.
-inline TrainOptions OptionsFromFlags(const std::string& file_store_path) {
+inline TrainOptions OptionsFromFlags(const ShardOptions& shards) {
   TrainOptions options;
-  options.devices = DevicesFromFlags();
+  options.shards = shards;
+  options.devices = DevicesFromFlags(shards);
   options.cuda_graph = FLAGS_cuda_graph;
   options.side_stream = FLAGS_side_stream;
-  options.shards = ShardOptionsFromFlags(file_store_path);
   options.data.train_data = FLAGS_train_data;
   options.data.test_data = FLAGS_test_data;
   options.data.db_type = FLAGS_db_type;

@@ -66,7 +66,7 @@ void ValidateShards(const ShardOptions& shards) {
   CheckOneOf("distributed_transport", shards.transport, {"tcp", "ibverbs"});
   CheckPositive("rendezvous_timeout", shards.rendezvous_timeout);
   CheckPositive("collective_timeout", shards.collective_timeout);
-  if (shards.num_shards > 1 && shards.redis_host.empty()) {
+  if (shards.num_shards > 1 && shards.redis_host.empty() && shards.tcp_store.empty()) {
     CheckWritableDirectory(shards.file_store_path);
   }
 }

@@ -8,6 +8,7 @@
 
 #include "caffe2/core/device.h"
 #include "caffe2/model/networks.h"
+#include "distributed/store_url.h"
 
 namespace caffe2 {
 
@@ -16,15 +17,18 @@ struct ShardOptions {
   int num_shards = 1;
   int shard_id = 0;
   std::string run_id;  // names the run; needed for num_shards > 1
-  // Among the shards on this host, where the launcher tells: 0 <= local_rank < local_size.
-  // local_size 0: not known.
+  // Among the shards on this host, as far as the launcher tells: local_rank < local_size, which is
+  // 0 if it is not known.
   int local_rank = 0;
   int local_size = 0;
-  // The store: Redis if a host is given, else a directory that all shards share.
+  // The store: one that shard 0 keeps at `tcp_store` if that is not empty, else Redis if a host is
+  // given, else a directory that all shards share.
+  StoreUrl tcp_store;
+  std::string store_password;          // of tcp_store or Redis; never logged
+  bool scheduler_keeps_store = false;  // a process without a part in training keeps the store
   std::string redis_host;
   int redis_port = 6379;
   std::string redis_user;
-  std::string redis_password_file;  // its first line is the password
   int redis_db = 0;
   std::string file_store_path = "/tmp";
   std::string transport = "tcp";

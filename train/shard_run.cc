@@ -5,8 +5,6 @@
 #include "caffe2/core/logging.h"
 #include "caffe2/core/operator_gradient.h"
 #include "distributed/collective.h"
-#include "distributed/file_store_handler.h"
-#include "distributed/redis_store_handler.h"
 #include "train/train_nets.h"
 
 namespace caffe2 {
@@ -17,21 +15,6 @@ constexpr char kValues[] = "control_values";
 constexpr char kGathered[] = "control_gathered";
 constexpr char kEngine[] = "GLOO";
 
-milliseconds Milliseconds(double seconds) {
-  return milliseconds(static_cast<int64_t>(seconds * 1e3));
-}
-
-StoreFactory Stores(const ShardOptions& shards) {
-  if (shards.redis_host.empty()) return FileStores(shards.file_store_path);
-  RedisOptions redis;
-  redis.host = shards.redis_host;
-  redis.port = shards.redis_port;
-  redis.user = shards.redis_user;
-  redis.password = FindRedisPassword(shards.redis_password_file);
-  redis.database = shards.redis_db;
-  return RedisStores(redis);
-}
-
 // "cpu" or "gpu 0,1".
 std::string DescribeDevices(const std::vector<Device>& devices) {
   if (devices[0].type == CPU) return "cpu";
@@ -41,7 +24,7 @@ std::string DescribeDevices(const std::vector<Device>& devices) {
   return text;
 }
 
-std::unique_ptr<RunMembership> Join(const TrainOptions& options) {
+std::unique_ptr<RunMembership> Join(const TrainOptions& options, const StoreFactory& stores) {
   RunOptions run;
   run.run_id = options.shards.run_id;
   run.num_shards = options.shards.num_shards;
@@ -50,7 +33,7 @@ std::unique_ptr<RunMembership> Join(const TrainOptions& options) {
   run.devices = DescribeDevices(options.devices);
   run.join_timeout = Milliseconds(options.shards.rendezvous_timeout);
   run.exit_timeout = Milliseconds(options.shards.collective_timeout);
-  return RunMembership::Join(Stores(options.shards), run);
+  return RunMembership::Join(stores, run);
 }
 
 OperatorDef CreateWorld(const ShardOptions& shards) {
@@ -79,7 +62,8 @@ ShardRun::ShardRun(const TrainOptions& options, Workspace* ws)
       num_shards_(options.shards.num_shards),
       shard_id_(options.shards.shard_id) {
   if (num_shards_ == 1) return;
-  membership_ = Join(options);
+  store_ = std::make_unique<ShardStore>(options.shards);
+  membership_ = Join(options, store_->stores());
   membership_->OnPeerLost([](const std::string& line) { AbortCommunicators(line); });
   try {
     *ws->CreateBlob(kStoreHandler)->GetMutable<std::unique_ptr<StoreHandler>>() =
@@ -164,7 +148,9 @@ std::string ShardRun::ReportFailure(const std::exception& cause) {
 }
 
 void ShardRun::Leave() {
-  if (membership_) membership_->Leave();
+  if (!membership_) return;
+  store_->AnnounceEnd();
+  membership_->Leave();
 }
 
 }  // namespace caffe2

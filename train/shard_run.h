@@ -8,6 +8,7 @@
 #include "caffe2/core/workspace.h"
 #include "distributed/run_membership.h"
 #include "train/options.h"
+#include "train/shard_store.h"
 
 namespace caffe2 {
 
@@ -15,8 +16,9 @@ namespace caffe2 {
 // the exchanging methods in the same order. Not synchronised.
 class ShardRun {
  public:
-  // Joins the run (RunMembership::Join, with its errors) and puts into `ws`, which must outlive
-  // this, the store handler "store_handler" and the common world "control_0_cw" of the exchanges.
+  // Opens the store of the run and joins it (ShardStore and RunMembership::Join, with their errors)
+  // and puts into `ws`, which must outlive this, the store handler "store_handler" and the common
+  // world "control_0_cw" of the exchanges.
   ShardRun(const TrainOptions& options, Workspace* ws);
   ~ShardRun();
   ShardRun(const ShardRun&) = delete;
@@ -54,6 +56,7 @@ class ShardRun {
   double timeout_, late_timeout_;  // seconds, of an exchange
   int num_shards_;
   int shard_id_;
+  std::unique_ptr<ShardStore> store_;  // outlives the membership
   std::unique_ptr<RunMembership> membership_;
 };
 

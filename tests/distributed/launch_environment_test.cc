@@ -214,19 +214,19 @@ TEST(LaunchEnvironmentTest, WrongValuesAreErrorsThatNameTheVariable) {
 // A part of a set must not train alone.
 TEST(LaunchEnvironmentTest, IncompleteSetsAreErrorsThatNameWhatIsMissing) {
   const std::vector<std::pair<Environment, std::string>> cases = {
-      {{{"RANK", "1"}}, "torchrun: WORLD_SIZE not set"},
-      {{{"WORLD_SIZE", "2"}}, "torchrun: RANK not set"},
-      {{{"LOCAL_RANK", "1"}}, "torchrun: RANK and WORLD_SIZE not set"},
-      {{{"MASTER_ADDR", "a"}}, "torchrun: RANK and WORLD_SIZE not set"},
-      {{{"HOROVOD_RANK", "1"}}, "Horovod: HOROVOD_SIZE not set"},
-      {{{"OMPI_COMM_WORLD_SIZE", "2"}}, "Open MPI: OMPI_COMM_WORLD_RANK not set"},
-      {{{"PMI_RANK", "1"}}, "PMI: PMI_SIZE not set"},
-      {{{"PMIX_RANK", "1"}}, "PMI: PMI_RANK and PMI_SIZE not set"},
-      {{{"SLURM_PROCID", "1"}}, "Slurm: SLURM_NTASKS not set"},
-      {{{"SLURM_NTASKS", "2"}}, "Slurm: SLURM_PROCID not set"},
-      {{{"DMLC_ROLE", "worker"}}, "MXNet: DMLC_NUM_WORKER not set"},
-      {{{"DMLC_TRACKER_URI", "a"}}, "MXNet: DMLC_ROLE and DMLC_NUM_WORKER not set"},
-      {{{"JOB_COMPLETION_INDEX", "1"}}, "Kubernetes: WORLD_SIZE not set"},
+      {{{"RANK", "1"}}, "torchrun: WORLD_SIZE is not set"},
+      {{{"WORLD_SIZE", "2"}}, "torchrun: RANK is not set"},
+      {{{"LOCAL_RANK", "1"}}, "torchrun: RANK and WORLD_SIZE are not set"},
+      {{{"MASTER_ADDR", "a"}}, "torchrun: RANK and WORLD_SIZE are not set"},
+      {{{"HOROVOD_RANK", "1"}}, "Horovod: HOROVOD_SIZE is not set"},
+      {{{"OMPI_COMM_WORLD_SIZE", "2"}}, "Open MPI: OMPI_COMM_WORLD_RANK is not set"},
+      {{{"PMI_RANK", "1"}}, "PMI: PMI_SIZE is not set"},
+      {{{"PMIX_RANK", "1"}}, "PMI: PMI_RANK and PMI_SIZE are not set"},
+      {{{"SLURM_PROCID", "1"}}, "Slurm: SLURM_NTASKS is not set"},
+      {{{"SLURM_NTASKS", "2"}}, "Slurm: SLURM_PROCID is not set"},
+      {{{"DMLC_ROLE", "worker"}}, "MXNet: DMLC_NUM_WORKER is not set"},
+      {{{"DMLC_TRACKER_URI", "a"}}, "MXNet: DMLC_ROLE and DMLC_NUM_WORKER are not set"},
+      {{{"JOB_COMPLETION_INDEX", "1"}}, "Kubernetes: WORLD_SIZE is not set"},
       // The batch script of a job with several tasks, and the shell of salloc.
       {{{"SLURM_JOB_ID", "7"}, {"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}},
        "job 7 has SLURM_NTASKS=\"4\", but this process was not started by srun"},
@@ -361,22 +361,22 @@ TEST(ResolveLaunchTest, ShardsWithoutAMeetingPointAreAnError) {
   EXPECT_HAS(ErrorOf([&] {
                ResolveLaunch(flags, {{"RANK", "1"}, {"WORLD_SIZE", "2"}});
              }),
-             "torchrun: shard 1 of 2, but MASTER_ADDR and MASTER_PORT not set");
+             "torchrun: shard 1 of 2, but no place to meet: set MASTER_ADDR and MASTER_PORT");
   EXPECT_HAS(ErrorOf([&] {
                ResolveLaunch(flags, {{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}});
              }),
-             "SLURM_JOB_NODELIST not set");
+             "but no place to meet: set SLURM_JOB_NODELIST");
   EXPECT_HAS(ErrorOf([&] { ResolveLaunch(flags, With(kMxnet, "DMLC_PS_ROOT_URI", std::nullopt)); }),
-             "DMLC_PS_ROOT_URI and DMLC_PS_ROOT_PORT not set");
+             "set DMLC_PS_ROOT_URI and DMLC_PS_ROOT_PORT");
   // All on one host share a directory.
   EXPECT_TRUE(ResolveLaunch(flags, kHydra).store.empty());
   EXPECT_HAS(ErrorOf([&] { ResolveLaunch(flags, With(kHydra, "MPI_LOCALNRANKS", std::nullopt)); }),
-             "mpirun: shard 1 of 2, but MASTER_ADDR");
+             "set MASTER_ADDR and MASTER_PORT");
   EXPECT_EQ(ResolveLaunch(flags, {{"RANK", "0"}, {"WORLD_SIZE", "1"}}).size, 1);
   flags.names_store = true;
   EXPECT_EQ(ResolveLaunch(flags, {{"RANK", "1"}, {"WORLD_SIZE", "2"}}).rank, 1);
   // Nobody numbers the workers where the scheduler does not keep the store.
-  EXPECT_HAS(ErrorOf([&] { ResolveLaunch(flags, kMxnet); }), "DMLC_WORKER_ID not set");
+  EXPECT_HAS(ErrorOf([&] { ResolveLaunch(flags, kMxnet); }), "DMLC_WORKER_ID is not set");
   EXPECT_EQ(ResolveLaunch(flags, With(kMxnet, "DMLC_ROLE", "scheduler")).role, Launch::Role::kIdle);
 }
 

@@ -244,8 +244,8 @@ std::vector<ShardResult> RunWithKeeper(int ms, bool fails) {
     auto run = RunMembership::Join(RedisStores(redis), MemberOf(options, process));
     SleepMs(ms);
     if (fails) return run->ReportFailure("a fault", false);
-    run->Leave();
     if (ms == 0 && process == 0) AnnounceEnd(redis, options.run_id);
+    run->Leave();
     return "left";
   });
 }

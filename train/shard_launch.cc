@@ -1,0 +1,95 @@
+#include "train/shard_launch.h"
+
+#include <fstream>
+
+#include "caffe2/core/usage_error.h"
+#include "distributed/private_store.h"
+#include "train/shard_store.h"
+
+namespace caffe2 {
+
+namespace {
+
+constexpr char kPasswordVariable[] = "DOPPIO_STORE_PASSWORD";
+
+void ApplyStore(const StoreUrl& store, ShardOptions* shards) {
+  switch (store.kind) {
+    case StoreUrl::Kind::kNone:
+      break;
+    case StoreUrl::Kind::kTcp:
+      shards->tcp_store = store;
+      break;
+    case StoreUrl::Kind::kFile:
+      shards->file_store_path = store.path;
+      break;
+    case StoreUrl::Kind::kRedis:
+      if (!store.password.empty()) {
+        LOG(WARNING) << "--init_method has a password, which other users of this host can see; "
+                        "--redis_password_file and "
+                     << kPasswordVariable << " keep it to yourself";
+        shards->store_password = store.password;
+      }
+      shards->redis_host = store.host;
+      shards->redis_port = store.port;
+      shards->redis_user = store.user;
+      shards->redis_db = store.database;
+      break;
+  }
+}
+
+}  // namespace
+
+std::string StorePassword(const std::string& file, const Environment& environment) {
+  if (file.empty()) {
+    const auto found = environment.find(kPasswordVariable);
+    return found == environment.end() ? "" : found->second;
+  }
+  std::ifstream stream(file);
+  std::string password;
+  if (!std::getline(stream, password)) {
+    throw IoError("cannot read the password of the store from " + file);
+  }
+  return password;
+}
+
+void ApplyLaunch(const Launch& launch, ShardOptions* shards) {
+  shards->num_shards = launch.size;
+  shards->shard_id = launch.rank;
+  shards->local_rank = launch.local_rank;
+  shards->local_size = launch.local_size;
+  shards->run_id = launch.run_id;
+  shards->scheduler_keeps_store = launch.scheduler_keeps_store;
+  ApplyStore(launch.store, shards);
+  if (launch.role != Launch::Role::kWorker || launch.rank != Launch::kRankByArrival) return;
+  const RedisOptions store =
+      FindPrivateStore(PrivateStoreOf(*shards), Milliseconds(shards->rendezvous_timeout));
+  shards->shard_id = ClaimShardId(store, shards->run_id, shards->num_shards);
+  LOG(INFO) << launch.dialect << ": shard " << shards->shard_id << " of " << shards->num_shards;
+}
+
+int FirstGpu(const ShardOptions& shards, int per_shard, int visible) {
+  const bool has_its_own = visible == per_shard;
+  const int first = has_its_own ? 0 : shards.local_rank * per_shard;
+  if (first + per_shard > visible) {
+    ThrowUsage("shard ", shards.shard_id, " is number ", shards.local_rank,
+               " on its host and needs GPUs ", first, " to ", first + per_shard - 1,
+               ", but there are ", visible,
+               ": start fewer shards on a host, or name its GPUs with "
+               "--gpus");
+  }
+  return first;
+}
+
+int ServeRun(const Launch& launch, const ShardOptions& shards) {
+  if (launch.role == Launch::Role::kStoreKeeper && shards.num_shards > 1) {
+    PrivateStore(PrivateStoreOf(shards)).WaitForRun(Milliseconds(shards.rendezvous_timeout));
+    LOG(INFO) << launch.dialect << ": run " << shards.run_id << " has ended";
+  } else {
+    LOG(INFO) << launch.dialect
+              << ": nothing to do for this process, since the shards that train exchange gradients "
+                 "among themselves";
+  }
+  return 0;
+}
+
+}  // namespace caffe2
