@@ -87,7 +87,8 @@ struct ScheduleOptions {
 struct OutputOptions {
   // Exported predictor after epoch n (counted from 1); "" exports none.
   std::function<std::string(int)> model_path;
-  bool keep_all_models = false;  // else the file of the epoch before is removed
+  // Otherwise each export removes the one before it, if this process wrote that.
+  bool keep_all_models = false;
   std::string checkpoint_path;
   int64_t checkpoint_every = 0;  // iterations; the end of the run counts too; 0: no checkpoints
   bool resume = false;           // continue from checkpoint_path, which must exist

@@ -331,9 +331,10 @@ void Trainer::Export() {
     parameter.GetDeviceType() == CPU ? copy->ShareData(parameter) : copy->CopyFrom(parameter);
   }
   SavePredictor(meta, &host, path);
-  if (!options_.output.keep_all_models && progress_.epoch > 1) {
-    std::remove(options_.output.model_path(progress_.epoch - 1).c_str());
+  if (!options_.output.keep_all_models && !saved_model_.empty() && saved_model_ != path) {
+    std::remove(saved_model_.c_str());
   }
+  saved_model_ = path;
   listener_->OnModelSaved(path);
 }
 

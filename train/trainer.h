@@ -92,6 +92,7 @@ class Trainer {
   int64_t pending_iterations_ = 0;
   int stop_signal_ = 0;
   int64_t checkpointed_at_ = -1;  // total iterations
+  std::string saved_model_;       // the file this process exported last; "": none yet
 };
 
 }  // namespace caffe2

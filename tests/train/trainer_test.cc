@@ -213,6 +213,28 @@ TEST_F(TrainerTest, ExportedModelsPredictAndLoad) {
   EXPECT_EQ(loaded[0].log->epochs.at(0).epoch, 4);
 }
 
+TEST_F(TrainerTest, RemovesTheModelOfTheEpochBeforeOnlyIfItWroteThat) {
+  TrainOptions options = Small("mlp");
+  options.schedule.num_epochs = 1;
+  options.output.model_path = [this](int epoch) {
+    return directory_.Path("model_" + std::to_string(epoch) + ".mdl");
+  };
+  const auto exists = [&](int epoch) {
+    return std::filesystem::exists(options.output.model_path(epoch));
+  };
+  Run(options);
+  ASSERT_TRUE(exists(1));
+
+  options.output.load_model_path = options.output.model_path(1);
+  options.output.load_epoch = 1;
+  options.schedule.num_epochs = 4;
+  Run(options);
+  EXPECT_TRUE(exists(1)) << "the model that the run started from is gone";
+  EXPECT_FALSE(exists(2));
+  EXPECT_FALSE(exists(3));
+  EXPECT_TRUE(exists(4));
+}
+
 TEST_F(TrainerTest, TrainsOnSyntheticImages) {
   TrainOptions options = Small("resnet20_cifar");
   options.data.train_data = "null";

@@ -198,19 +198,21 @@ def model_path(args, epoch):
     return os.path.join(args.file_store_path, f"{args.save_model_name}_{epoch}.mdl")
 
 
-def save_model(args, model, epoch):
-    """Writes the model of the first device, and removes that of the epoch before."""
+def save_model(args, model, epoch, previous):
+    """Writes the model of the first device, removes the file `previous`; returns the new path."""
     prefix = f"{model._device_prefix}_{model._devices[0]}/"
     # Random images are made once, like parameters.
     inputs = {prefix + "data", prefix + "data_fp32", prefix + "label"}
     params = {str(blob) for blob in data_parallel_model.GetCheckpointParams(model)} - inputs
-    pred_exp.save_to_db("minidb", model_path(args, epoch), pred_exp.PredictorExportMeta(
+    path = model_path(args, epoch)
+    pred_exp.save_to_db("minidb", path, pred_exp.PredictorExportMeta(
         predict_net=model.net.Proto(), parameters=sorted(params), inputs=[prefix + "data"],
         outputs=[prefix + "softmax"],
         shapes={prefix + "softmax": (1, args.num_labels),
                 prefix + "data": (args.num_channels, args.image_size, args.image_size)}))
-    if os.path.isfile(model_path(args, epoch - 1)):
-        os.remove(model_path(args, epoch - 1))
+    if previous is not None and os.path.isfile(previous):
+        os.remove(previous)
+    return path
 
 
 def load_model(path, model):
@@ -274,9 +276,10 @@ def train(args):
     explog = experiment_util.ModelTrainerLog(
         f"resnet{args.num_layers}_gpu{num_devices}_b{args.batch_size}_L{args.num_labels}"
         f"_lr{args.base_learning_rate:.2f}_v2", args)
+    saved = None  # of this run: no other model is removed
     while epoch < args.num_epochs:
         epoch = run_epoch(args, epoch, model, test_model, args.batch_size, explog)
-        save_model(args, model, epoch)
+        saved = save_model(args, model, epoch, saved)
 
 
 def _truth(text):
@@ -302,7 +305,8 @@ def parse_args():
     add("--num_epochs", type=int, default=1000, help="epochs")
     add("--base_learning_rate", type=float, default=0.1)
     add("--weight_decay", type=float, default=1e-4)
-    add("--cudnn_workspace_limit_mb", type=int, default=64, help="workspace of cuDNN in MB")
+    add("--cudnn_workspace_limit_mb", type=int, default=64,
+        help="no effect: cuDNN may use up to an eighth of a GPU's memory, at most 4 GiB")
     add("--num_layers", type=int, default=50, choices=[18, 34, 50, 101, 152])
     add("--resnext_num_groups", type=int, default=1, help="groups of ResNeXt; 1: ResNet")
     add("--resnext_width_per_group", type=int, default=64, help="channels of a group")
