@@ -33,10 +33,15 @@ DEFINE_string(log_csv, "auto",
               "file for one line per epoch; auto: Caffe2's name in the current directory; empty: "
               "none");
 DEFINE_int64(log_every, 1, "iterations between log lines");
-DEFINE_bool(model_parallel, false, "split the model over GPUs; not available on the CPU");
-DEFINE_int32(cudnn_workspace_limit_mb, 64, "GPU memory for cuDNN; without effect on the CPU");
-DEFINE_bool(float16_compute, false, "update in float16; without effect: parameters are float32");
-DEFINE_bool(enable_tensor_core, false, "use tensor cores; without effect on the CPU");
+DEFINE_bool(model_parallel, false,
+            "split the model over GPUs: not available, each GPU holds the whole model");
+// Flags of Caffe2's trainer that have no meaning here; NoteFlagsWithoutEffect() says so.
+DEFINE_int32(cudnn_workspace_limit_mb, 64,
+             "no effect: cuDNN may use up to an eighth of a GPU's memory, at most 4 GiB");
+DEFINE_bool(float16_compute, false, "no effect: parameters and their updates are float");
+DEFINE_bool(enable_tensor_core, false,
+            "no effect: 16-bit types always use tensor cores, float does if the environment "
+            "variable CAFFE2_CUDA_TF32 is 1");
 
 namespace caffe2 {
 namespace {
@@ -92,13 +97,24 @@ TrainOptions Options(const ShardOptions& shards) {
   return options;
 }
 
+// Logs a line for each flag that was given and that nothing reads.
+void NoteFlagsWithoutEffect() {
+  for (const char* name : {"cudnn_workspace_limit_mb", "float16_compute", "enable_tensor_core"}) {
+    const auto flag = gflags::GetCommandLineFlagInfoOrDie(name);
+    if (!flag.is_default) LOG(WARNING) << "--" << name << " has " << flag.description;
+  }
+}
+
 int Main() {
+  CAFFE_ENFORCE(!FLAGS_model_parallel,
+                "--model_parallel is not available: each GPU holds the whole model and gets a part "
+                "of the batch; leave the flag out");
+  NoteFlagsWithoutEffect();
   const bool names_directory = !FLAGS_rendezvous_path.empty();
   const Launch launch = LaunchFromFlags(names_directory);
   const ShardOptions shards = ShardOptionsFromFlags(
       launch, names_directory ? FLAGS_rendezvous_path : FLAGS_file_store_path);
   if (launch.role != Launch::Role::kWorker) return ServeRun(launch, shards);
-  CAFFE_ENFORCE(!FLAGS_model_parallel, "--model_parallel needs GPUs");
   return Train(Options(shards), std::make_unique<Caffe2Log>());
 }
 

@@ -48,7 +48,18 @@ def test_gpus_do_not_count_with_use_cpu(databases, tmp_path):
     assert done.returncode == 0, done.output
 
 
+def test_flags_without_effect_say_so_when_they_are_given(databases, tmp_path):
+    flags = {"cudnn_workspace_limit_mb": 128, "float16_compute": True, "enable_tensor_core": True}
+    given = run("resnet50_trainer", *training(databases, tmp_path, **flags))
+    plain = run("resnet50_trainer", *training(databases, tmp_path))
+    assert given.returncode == plain.returncode == 0, given.output
+    for name in flags:
+        assert given.output.count(f"--{name} has no effect: ") == 1, given.output
+    assert "no effect" not in plain.output
+
+
 BAD_FLAGS = {
+    "model parallelism": ({"model_parallel": True}, "--model_parallel is not available"),
     "no training data": ({"train_data": "/nowhere/train"}, "/nowhere/train"),
     "unknown database type": ({"db_type": "filing_cabinet"}, "filing_cabinet"),
     "wrong database type": ({"db_type": "minidb"}, "train_lmdb"),
