@@ -9,6 +9,8 @@
 
 #include "caffe2/core/logging.h"
 #include "caffe2/core/workspace.h"
+#include "caffe2/graph/device_placement.h"
+#include "caffe2/graph/inference.h"
 #include "caffe2/utils/net_io.h"
 #include "caffe2/utils/program.h"
 #include "db/image/image_codec.h"
@@ -75,7 +77,8 @@ db::ImageTransformOptions Preparation(const Predictor& predictor) {
 // The net of --init_net and --predict_net. Its input is the first blob that it reads and the init
 // net does not make; exporters that make the input too, as a place to feed it, list it first.
 Predictor LoadNets(Workspace* ws) {
-  const NetDef init = ReadNetDef(FLAGS_init_net);
+  NetDef init = ReadNetDef(FLAGS_init_net);
+  PlaceOnDevice(&init, Device{});
   Predictor predictor;
   predictor.net = ReadNetDef(FLAGS_predict_net);
   if (predictor.net.name().empty()) predictor.net.set_name("predict");
@@ -96,11 +99,15 @@ Predictor LoadNets(Workspace* ws) {
   return predictor;
 }
 
+// The net is placed on the CPU, whatever device its file names, and made fast for inference.
 Predictor LoadFromFlags(Workspace* ws) {
-  if (!FLAGS_model.empty()) return LoadPredictor(FLAGS_model, ws);
-  CAFFE_ENFORCE(!FLAGS_init_net.empty() && !FLAGS_predict_net.empty(),
+  CAFFE_ENFORCE(!FLAGS_model.empty() || (!FLAGS_init_net.empty() && !FLAGS_predict_net.empty()),
                 "--model is needed, or --init_net and --predict_net");
-  return LoadNets(ws);
+  Predictor predictor = FLAGS_model.empty() ? LoadNets(ws) : LoadPredictor(FLAGS_model, ws);
+  PlaceOnDevice(&predictor.net, Device{});
+  OptimizeForInference(&predictor.net, ws,
+                       {.keep = {predictor.outputs.begin(), predictor.outputs.end()}});
+  return predictor;
 }
 
 std::vector<std::string> ReadLines(const std::string& path) {

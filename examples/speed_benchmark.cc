@@ -9,6 +9,7 @@
 
 #include "caffe2/core/logging.h"
 #include "caffe2/core/workspace.h"
+#include "caffe2/graph/inference.h"
 #include "caffe2/utils/net_io.h"
 #include "caffe2/utils/program.h"
 
@@ -20,6 +21,8 @@ DEFINE_string(input_type, "float", "their element type: float or uint8_t");
 DEFINE_int32(iter, 10, "runs that are timed");
 DEFINE_int32(warmup, 0, "runs before them");
 DEFINE_bool(run_individual, false, "time each operator too");
+DEFINE_bool(optimize, false,
+            "time the net after folding batch normalization into filters and fusing operators");
 
 namespace caffe2 {
 namespace {
@@ -90,6 +93,7 @@ int Main() {
   FeedInputs(&ws);
   NetDef net_def = ReadNetDef(FLAGS_net);
   if (net_def.name().empty()) net_def.set_name("benchmark");
+  if (FLAGS_optimize) OptimizeForInference(&net_def, &ws);
   NetBase* net = ws.CreateNet(net_def);
   for (int n = 0; n < FLAGS_warmup; ++n) CAFFE_ENFORCE(net->Run());
   const auto start = Clock::now();

@@ -8,6 +8,7 @@
 
 #include "caffe2/core/logging.h"
 #include "caffe2/core/operator_gradient.h"
+#include "caffe2/graph/device_placement.h"
 #include "caffe2/proto/predictor_consts.pb.h"
 #include "train/atomic_file.h"
 #include "train/db_blobs.h"
@@ -127,8 +128,14 @@ Predictor LoadPredictor(const std::string& path, Workspace* ws) {
   CAFFE_ENFORCE(meta.ParseFromString(ws->GetBlob(header)->Get<std::string>()), path,
                 " is no exported predictor");
   Predictor predictor = FromMeta(meta);
-  CAFFE_ENFORCE(ws->RunNetOnce(NetOf(meta, Names().global_init_net_type())));
-  if (const NetDef* init = FindNet(meta, Names().predict_init_net_type())) ws->RunNetOnce(*init);
+  NetDef load = NetOf(meta, Names().global_init_net_type());
+  PlaceOnDevice(&load, Device{});
+  CAFFE_ENFORCE(ws->RunNetOnce(load), path, ": the net that loads the parameters failed");
+  if (const NetDef* init = FindNet(meta, Names().predict_init_net_type())) {
+    NetDef placed = *init;
+    PlaceOnDevice(&placed, Device{});
+    CAFFE_ENFORCE(ws->RunNetOnce(placed), path, ": the net that makes inputs and outputs failed");
+  }
   for (const std::string& input : predictor.inputs) ws->CreateBlob(input);
   return predictor;
 }

@@ -34,8 +34,9 @@ struct Predictor {
   std::map<std::string, std::string> application_info;
 };
 
-// Loads the parameters into `ws` and makes the inputs there; the net is not created. Files of
-// Caffe2 will do. Throws IoError if the file cannot be read or is damaged, EnforceNotMet if it is
+// Loads the parameters into `ws` and makes the inputs there, on the host whatever device the file
+// names; the net is not created, and names the device that it was exported with. Files of Caffe2
+// will do. Throws IoError if the file cannot be read or is damaged, EnforceNotMet if it is
 // no exported predictor.
 Predictor LoadPredictor(const std::string& path, Workspace* ws);
 

@@ -94,6 +94,46 @@ def test_predict_names_what_the_model_was_trained_on(databases, tmp_path):
         assert 0.5 < sum(probabilities) <= 1.001
 
 
+def write_conv_net(folder):
+    """A net of Caffe2's GPU trainers: 1x1 convolution, normalization, average over 8x8 pixels.
+
+    A pixel p becomes the scores 2p and -4p, then (score - 0.5) / 0.5 + 0.5.
+    """
+    device = "device_option { device_type: CUDA cuda_gpu_id: 0 }"
+
+    def fill(name, shape, values):
+        dims = "".join(f"ints: {dim} " for dim in shape)
+        numbers = "".join(f"floats: {value} " for value in values)
+        return (f'op {{ type: "GivenTensorFill" output: "{name}" {device} arg {{ name: "shape" '
+                f'{dims} }} arg {{ name: "values" {numbers} }} }}\n')
+
+    (folder / "init.pbtxt").write_text(
+        fill("w", (2, 1, 1, 1), (2, -4)) + fill("scale", (2,), (1, 1))
+        + fill("bias", (2,), (0.5, 0.5)) + fill("mean", (2,), (0.5, 0.5))
+        + fill("var", (2,), (0.25, 0.25)))
+    blobs = "".join(f'external_input: "{name}" '
+                    for name in ("data", "w", "scale", "bias", "mean", "var"))
+    norm = "".join(f'input: "{name}" ' for name in ("conv", "scale", "bias", "mean", "var"))
+    (folder / "net.pbtxt").write_text(
+        f'name: "net" {blobs} {device}\n'
+        f'op {{ type: "Conv" input: "data" input: "w" output: "conv" {device} '
+        'arg { name: "kernel" i: 1 } }\n'
+        f'op {{ type: "SpatialBN" {norm} output: "norm" {device} '
+        'arg { name: "is_test" i: 1 } arg { name: "epsilon" f: 0 } }\n'
+        f'op {{ type: "AveragePool" input: "norm" output: "scores" {device} '
+        'arg { name: "kernel" i: 8 } }\n')
+
+
+def test_predict_runs_a_gpu_net_on_the_cpu(tmp_path):
+    write_conv_net(tmp_path)
+    picture = tmp_path / "grey.pgm"
+    picture.write_bytes(b"P5 8 8 255\n" + bytes([192] * 64))  # (192 - 128) / 128 = 0.5
+    lines = succeed("predict", "--init_net", tmp_path / "init.pbtxt", "--predict_net",
+                    tmp_path / "net.pbtxt", "--image_size", 8, "--image_scale", 8,
+                    "--num_channels", 1, picture).splitlines()
+    assert [line.split() for line in lines[1:]] == [["1.5000", "0"], ["-4.5000", "1"]]
+
+
 def test_mnist_trainer_goes_on_from_an_epoch(databases, tmp_path):
     flags = ["--use_cpu", "--train_data", databases / "train_lmdb", "--test_data",
              databases / "test_lmdb", "--num_examples", 640, "--model_prefix", tmp_path / "mlp"]
@@ -141,3 +181,14 @@ def test_speed_benchmark_times_each_operator(tmp_path):
                      "--iter", 5, "--warmup", 1, "--run_individual", "true")
     assert "Milliseconds per iter" in output
     assert "(, Relu)" in output and "(, Copy)" in output
+
+
+def test_speed_benchmark_times_the_net_as_it_is_or_optimized(tmp_path):
+    write_conv_net(tmp_path)
+    for name in ("init", "net"):
+        path = tmp_path / f"{name}.pbtxt"
+        path.write_text(path.read_text().replace("device_type: CUDA cuda_gpu_id: 0", ""))
+    flags = ["--init_net", tmp_path / "init.pbtxt", "--net", tmp_path / "net.pbtxt", "--input",
+             "data", "--input_dims", "1,1,8,8", "--iter", 1, "--run_individual", "true"]
+    assert "(, SpatialBN)" in succeed("speed_benchmark", *flags)
+    assert "(, SpatialBN)" not in succeed("speed_benchmark", *flags, "--optimize", "true")
