@@ -1,5 +1,5 @@
 // Which operators read tensors of a device on the host, and so wait: the table in
-// docs/design/gpu.md.
+// docs/design/gpu/operators.md.
 #include <gtest/gtest.h>
 
 #include <cmath>
