@@ -1,4 +1,4 @@
-"""The programs under python/examples, on little data."""
+"""The programs of caffe2.python.examples, on little data."""
 
 import os
 import pathlib
@@ -14,7 +14,6 @@ from caffe2.proto import caffe2_pb2, caffe_datum_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import utils, workspace
 
-_EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "python" / "examples"
 _PACKAGE = str(pathlib.Path(caffe2.__file__).parent.parent)
 
 
@@ -22,7 +21,7 @@ def run(program, *flags, cwd, fails=False):
     """Runs an example, which ends well or `fails`; returns what it logged."""
     environment = dict(os.environ, PYTHONPATH=_PACKAGE)
     result = subprocess.run(
-        [sys.executable, str(_EXAMPLES / program), *flags], cwd=cwd, env=environment,
+        [sys.executable, "-m", f"caffe2.python.examples.{program}", *flags], cwd=cwd, env=environment,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
     assert (result.returncode != 0) == fails, result.stdout
     return result.stdout
@@ -81,7 +80,7 @@ def check_exported(prefix, shape):
 
 def test_mnist_lenet(tmp_path):
     data = write_db(tmp_path / "db", tensor_protos((1, 28, 28), 200))
-    log = run("mnist_lenet.py", "--train_data", data, "--test_data", data, "--batch_size", "20",
+    log = run("mnist_lenet", "--train_data", data, "--test_data", data, "--batch_size", "20",
               "--iterations", "60", "--test_iterations", "10", "--save_model_name", "lenet",
               cwd=tmp_path)
     assert accuracy_in(log) > 0.9
@@ -91,7 +90,7 @@ def test_mnist_lenet(tmp_path):
 
 def test_cifar10(tmp_path):
     data = write_db(tmp_path / "db", tensor_protos((3, 32, 32), 200))
-    log = run("cifar10.py", "--train_data", data, "--test_data", data, "--batch_size", "20",
+    log = run("cifar10", "--train_data", data, "--test_data", data, "--batch_size", "20",
               "--iterations", "60", "--test_iterations", "10",
               "--checkpoint_every", "50", "--save_model_name", "cifar", cwd=tmp_path)
     assert accuracy_in(log) > 0.9
@@ -105,7 +104,7 @@ RESNET = ["--use_cpu", "--num_layers", "18", "--image_size", "32", "--num_labels
 
 
 def test_resnet_takes_nccl_for_gpus_alone(tmp_path):
-    log = run("resnet50_trainer.py", *RESNET, "--train_data", "null", "--use_nccl", cwd=tmp_path,
+    log = run("resnet50_trainer", *RESNET, "--train_data", "null", "--use_nccl", cwd=tmp_path,
               fails=True)
     assert "ValueError: --use_nccl is for training on GPUs" in log
 
@@ -114,11 +113,11 @@ def test_resnet_trains_tests_saves_and_resumes(tmp_path):
     data = write_db(tmp_path / "db", datums(36, 4, 32))
     flags = [*RESNET, "--train_data", data, "--test_data", data, "--test_epoch_size", "16",
              "--num_gpus", "2", "--file_store_path", str(tmp_path)]
-    log = run("resnet50_trainer.py", *flags, "--num_epochs", "1", cwd=tmp_path)
+    log = run("resnet50_trainer", *flags, "--num_epochs", "1", cwd=tmp_path)
     assert "Finished iteration 2/2 of epoch 0" in log and "Training loss" in log
     model = tmp_path / "resnet50_model_1.mdl"
     assert model.exists()
-    log = run("resnet50_trainer.py", *flags, "--num_epochs", "3", "--load_model_path", str(model),
+    log = run("resnet50_trainer", *flags, "--num_epochs", "3", "--load_model_path", str(model),
               cwd=tmp_path)
     assert "Reset epoch to 1" in log and "Starting epoch 1/3" in log
     # A run removes its own earlier models alone.
@@ -139,7 +138,7 @@ def test_resnext_shards_meet_through_files(tmp_path):
         folder = tmp_path / f"shard_{shard}"
         folder.mkdir()
         processes.append(subprocess.Popen(
-            [sys.executable, str(_EXAMPLES / "resnet50_trainer.py"), *flags, "--shard_id",
+            [sys.executable, "-m", "caffe2.python.examples.resnet50_trainer", *flags, "--shard_id",
              str(shard), "--file_store_path", str(tmp_path), "--save_model_name",
              f"model_{shard}"], cwd=folder, env=environment, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True))
@@ -151,8 +150,8 @@ def test_resnext_shards_meet_through_files(tmp_path):
 
 def test_wrong_flags_are_named(tmp_path):
     with pytest.raises(AssertionError, match="need a --run_id"):
-        run("resnet50_trainer.py", *RESNET, "--train_data", "null", "--num_shards", "2",
+        run("resnet50_trainer", *RESNET, "--train_data", "null", "--num_shards", "2",
             cwd=tmp_path)
     with pytest.raises(AssertionError, match="not divisible"):
-        run("resnet50_trainer.py", *RESNET, "--train_data", "null", "--num_gpus", "3",
+        run("resnet50_trainer", *RESNET, "--train_data", "null", "--num_gpus", "3",
             cwd=tmp_path)

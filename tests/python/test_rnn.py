@@ -1,6 +1,5 @@
 """Recurrent networks: cells against numpy, gradients against differences, the example."""
 
-import importlib.util
 import os
 import pathlib
 import subprocess
@@ -12,6 +11,7 @@ import pytest
 from caffe2.proto import caffe2_pb2
 from caffe2.python import brew, core, gradient_checker, gru_cell, recurrent, rnn_cell, workspace
 from caffe2.python.attention import AttentionType
+from caffe2.python.examples import char_rnn
 from caffe2.python.model_helper import ExtractPredictorNet, ModelHelper
 from caffe2.python.modeling.parameter_sharing import ParameterSharing
 from caffe2.python.rnn.rnn_cell_test_util import _prepare_rnn, sigmoid
@@ -450,16 +450,7 @@ def test_lstm_parameters_of_gates():
         workspace.FetchBlob("LSTM/i2h_b")[3 * UNITS:], values["cell_b"], rtol=1e-6)
 
 
-def load_example(name):
-    path = pathlib.Path(__file__).parents[2] / "python" / "examples" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_char_rnn_learns(tmp_path):
-    char_rnn = load_example("char_rnn")
     text = tmp_path / "text.txt"
     text.write_text("the quick brown fox jumps over the lazy dog. " * 20)
     np.random.seed(1)
