@@ -21,8 +21,8 @@ def run(program, *flags, cwd, fails=False):
     """Runs an example, which ends well or `fails`; returns what it logged."""
     environment = dict(os.environ, PYTHONPATH=_PACKAGE)
     result = subprocess.run(
-        [sys.executable, "-m", f"caffe2.python.examples.{program}", *flags], cwd=cwd, env=environment,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+        [sys.executable, "-m", f"caffe2.python.examples.{program}", *flags], cwd=cwd,
+        env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
     assert (result.returncode != 0) == fails, result.stdout
     return result.stdout
 

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 
-from caffe2.python import _numpy_names
+from caffe2.python._core import numpy_names
 
 
 def test_names_of_old_programs_are_there():
@@ -22,9 +22,9 @@ def test_only_what_is_missing_is_given_back(monkeypatch):
 
     monkeypatch.setattr(np, "asscalar", own)
     monkeypatch.delattr(np, "unicode_")
-    assert _numpy_names.restore() == ["unicode_"]
+    assert numpy_names.restore() == ["unicode_"]
     assert np.asscalar is own and np.unicode_ is np.str_
-    assert _numpy_names.restore() == []
+    assert numpy_names.restore() == []
 
 
 def test_importing_the_package_is_enough_and_warns_of_nothing():

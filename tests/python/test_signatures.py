@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from caffe2.proto import caffe2_pb2
+from caffe2.python import _import_c_extension as C
 from caffe2.python import (
-    _gpu_info,
     core,
     data_parallel_model,
     gradient_checker,
@@ -21,8 +21,8 @@ from caffe2.python import (
     utils,
     workspace,
 )
-from caffe2.python import _import_c_extension as C
 from caffe2.python import hypothesis_test_util as hu
+from caffe2.python._core import gpu_info
 from caffe2.python.model_helper import ModelHelper
 from caffe2.python.net_builder import NetBuilder
 
@@ -223,9 +223,9 @@ class _Driver:
 
 
 def test_what_the_driver_tells(monkeypatch):
-    monkeypatch.setattr(_gpu_info.C, "has_gpu_support", True)
-    monkeypatch.setattr(_gpu_info.C, "has_cuda_support", True)
-    monkeypatch.setattr(_gpu_info.C, "num_cuda_devices", lambda: 2)
+    monkeypatch.setattr(gpu_info.C, "has_gpu_support", True)
+    monkeypatch.setattr(gpu_info.C, "has_cuda_support", True)
+    monkeypatch.setattr(gpu_info.C, "num_cuda_devices", lambda: 2)
     monkeypatch.setattr(ctypes, "CDLL", lambda name: _Driver())
     assert workspace.GetCUDAVersion() == 12040
     assert workspace.GetDeviceProperties(1) == {

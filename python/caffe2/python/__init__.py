@@ -1,5 +1,5 @@
 """Build, run, inspect and train NetDefs."""
 
-from caffe2.python import _numpy_names
+from caffe2.python._core import numpy_names
 
-_numpy_names.restore()
+numpy_names.restore()

@@ -1,5 +1,5 @@
-"""What a data-parallel model says about itself for the status of a distributed run: arguments of its
-net that name the blobs with the loss and the images (distributed/run_progress.h); part of
+"""What a data-parallel model says about itself for the status of a distributed run: arguments of
+its net that name the blobs with the loss and the images (distributed/run_progress.h); part of
 data_parallel_model."""
 
 from caffe2.python._data_parallel_replicas import device_scope_name

@@ -8,7 +8,7 @@ from collections import Counter, OrderedDict
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import core, scope
-from caffe2.python._net import operator_tracebacks
+from caffe2.python._core.errors import operator_tracebacks
 
 
 def device_scope_name(model, device):

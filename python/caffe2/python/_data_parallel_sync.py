@@ -233,8 +233,8 @@ def _create_common_world(rendezvous, net, blob, timeout_sec, name=None):
 
 
 def _CreateOrCloneCommonWorld(net, common_world_blob, rendezvous, name=None, timeout_sec=None):
-    """Adds the connection of all shards to `net`: a clone of the first one that the net makes, if it
-    makes one. Returns the common world, the blob `common_world_blob`.
+    """Adds the connection of all shards to `net`: a clone of the first one that the net makes, if
+    it makes one. Returns the common world, the blob `common_world_blob`.
 
     `name` of the operator, by default "<common_world_blob>_op", must differ from others of the run.
     """

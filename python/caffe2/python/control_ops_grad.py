@@ -1,6 +1,6 @@
 """Gradients of control operators, which the library makes, and changes of them."""
 
-from caffe2.python._gradients import GradientRegistry
+from caffe2.python._core.gradients import GradientRegistry
 
 
 def _gradient_of(op_type, op, g_output):

@@ -1,7 +1,7 @@
 """If and While operators over nets, each of which runs in a scope of its own (operator Do)."""
 
 from caffe2.python import core
-from caffe2.python._gradients import get_ssa, get_undefined_blobs
+from caffe2.python._core.gradients import get_ssa, get_undefined_blobs
 
 
 def get_external_blob_names(net, lexical_scope):

@@ -27,8 +27,8 @@ def GetActivationBlobs(model):
 
 
 def ShiftActivationDevices(model, activations, shifts):
-    """Moves activations, and the operators that make and differentiate them, to other GPUs; adds the
-    copies between the GPUs. Call it after Parallelize, before the nets are run.
+    """Moves activations, and the operators that make and differentiate them, to other GPUs; adds
+    the copies between the GPUs. Call it after Parallelize, before the nets are run.
 
     Args:
       activations: names as GetActivationBlobs gives them.

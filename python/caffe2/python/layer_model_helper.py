@@ -6,7 +6,7 @@ import logging
 import numpy as np
 
 from caffe2.python import core, model_helper, muji, schema, scope, utils
-from caffe2.python._constants import constant_filler
+from caffe2.python._core.constants import constant_filler
 from caffe2.python.layers import layers as layer_registry
 from caffe2.python.modeling.net_modifier import NetModifier
 from caffe2.python.modeling.parameter_info import ParameterInfo

@@ -14,7 +14,7 @@ import numpy as np
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import core, workspace
-from caffe2.python._gradients import is_gradient_sum
+from caffe2.python._core.gradients import is_gradient_sum
 
 log = logging.getLogger("memonger")
 

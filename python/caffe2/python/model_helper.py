@@ -5,6 +5,7 @@ import logging
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import core, recurrent, scope, workspace
+from caffe2.python._core.operator_types import CheckOperatorType
 from caffe2.python.modeling import initializers
 from caffe2.python.modeling.parameter_info import ParameterInfo, ParameterTags
 from caffe2.python.modeling.parameter_sharing import parameter_sharing_context
@@ -293,7 +294,7 @@ class ModelHelper:
         if op_type.startswith("_"):
             raise AttributeError(op_type)
         if not core.IsOperator(op_type):
-            core._operator_def.CheckOperatorType(op_type)
+            CheckOperatorType(op_type)
         if op_type not in _known_working_ops:
             if not self.allow_not_known_ops:
                 raise AttributeError(f"Operator {op_type} is not known to be safe")

@@ -1,13 +1,13 @@
 """Predictor: an init net and a predict net with a workspace of their own."""
 
 from caffe2.proto import caffe2_pb2
-from caffe2.python import _import_c_extension as C
-from caffe2.python import utils
+from caffe2.python._core.messages import TryReadProtoWithClass
+from caffe2.python._core.workspace_class import Workspace
 
 
 def _net(net):
     if isinstance(net, (bytes, str)):
-        return utils.TryReadProtoWithClass(caffe2_pb2.NetDef, net)
+        return TryReadProtoWithClass(caffe2_pb2.NetDef, net)
     return net.Proto() if hasattr(net, "Proto") else net
 
 
@@ -24,7 +24,7 @@ class Predictor:
 
     def __init__(self, init_net, predict_net):
         init, predict = _net(init_net), _net(predict_net)
-        self._workspace = C.Workspace()
+        self._workspace = Workspace()
         self._workspace.run(init)
         written = {blob for op in init.op for blob in op.output}
         self._external = list(predict.external_input)

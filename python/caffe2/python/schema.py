@@ -9,7 +9,7 @@ list: ``Struct(("a", List(Scalar(int))))`` has the columns "a:lengths" and "a:va
 import numpy as np
 
 from caffe2.python import core, workspace
-from caffe2.python._schema_fields import (
+from caffe2.python._core.schema_fields import (
     EVICTED_VALUES,
     FIELD_SEPARATOR,
     Field,
@@ -20,7 +20,7 @@ from caffe2.python._schema_fields import (
     _normalize_field,
     equal_schemas,
 )
-from caffe2.python._schema_types import (
+from caffe2.python._core.schema_types import (
     FeatureSpec,
     Metadata,
     data_type_for_dtype,

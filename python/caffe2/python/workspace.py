@@ -13,15 +13,19 @@ import shutil
 import tempfile
 import threading
 
-from google.protobuf.message import Message
-
 from caffe2.proto import caffe2_pb2
-from caffe2.python import _blobs, _errors, _gpu_info, _operator_def, scope, utils
 from caffe2.python import _import_c_extension as C
-from caffe2.python._errors import call_explained
-from caffe2.python._net import Net, operator_observers
-from caffe2.python._operator_def import TriggerLazyImport
-from caffe2.python._random_inputs import random_inputs
+from caffe2.python import predictor_class, scope
+from caffe2.python._core import blobs as _blobs
+from caffe2.python._core import errors as _errors
+from caffe2.python._core import feeding, library, tensors
+from caffe2.python._core import gpu_info as _gpu_info
+from caffe2.python._core.errors import call_explained
+from caffe2.python._core.messages import StringifyBlobName, StringifyNetName, StringifyProto
+from caffe2.python._core.net import operator_observers
+from caffe2.python._core.operator_types import TriggerLazyImport
+from caffe2.python._core.plan import ExecutionStep, Plan
+from caffe2.python._core.random_inputs import random_inputs
 
 log = logging.getLogger(__name__)
 
@@ -35,13 +39,14 @@ FetchInt8BlobRealVal = _blobs.FetchInt8BlobRealVal
 GetBlobNUMANode = _blobs.GetBlobNUMANode
 GetBlobSizeBytes = _blobs.GetBlobSizeBytes
 HasBlob = _blobs.HasBlob
-Int8Tensor = _blobs.Int8Tensor
+Int8Tensor = feeding.Int8Tensor
 RemoveBlob = _blobs.RemoveBlob
 ResetBlob = _blobs.ResetBlob
 SerializeBlob = _blobs.SerializeBlob
-StringifyBlobName = _blobs.StringifyBlobName
 blobs = _blobs.blobs
 Blobs = C.blobs
+GlobalInit = library.GlobalInit
+Predictor = predictor_class.Predictor
 CreateBlob = C.create_blob
 CurrentWorkspace = C.current_workspace
 DeserializeBlob = C.deserialize_blob
@@ -67,16 +72,9 @@ is_asan = C.is_asan
 # The device type of GPUs in this build.
 GpuDeviceType = caffe2_pb2.CUDA
 
-bfloat16 = utils.bfloat16
+bfloat16 = tensors.bfloat16
 
-operator_tracebacks = _operator_def.operator_tracebacks
-
-
-def GlobalInit(args):
-    """See core.GlobalInit."""
-    from caffe2.python import core
-
-    core.GlobalInit(args)
+operator_tracebacks = _errors.operator_tracebacks
 
 
 def IsNUMAEnabled():
@@ -92,37 +90,6 @@ def GetCuDNNVersion():
 def GetNumNUMANodes():
     """The number of NUMA nodes that memory is placed on; -1, as none is chosen."""
     return -1
-
-
-def StringifyProto(obj):
-    """The bytes of a message, or of the message of a Net, Plan, ModelHelper or operator.
-
-    Raises TypeError for anything else.
-    """
-    if isinstance(obj, bytes):
-        return obj
-    if isinstance(obj, str):
-        return obj.encode()
-    if isinstance(obj, Message):
-        return obj.SerializeToString()
-    if hasattr(obj, "Proto"):
-        return obj.Proto().SerializeToString()
-    raise TypeError(f"Unexpected argument to StringifyProto of type {type(obj).__name__}")
-
-
-def StringifyNetName(name):
-    """The name of a net given as a string, a Net or a NetDef; raises TypeError."""
-    if isinstance(name, str):
-        return name
-    if isinstance(name, Net):
-        return name.Name()
-    if isinstance(name, bytes):
-        return name.decode()
-    if isinstance(name, caffe2_pb2.NetDef):
-        return name.name
-    if hasattr(name, "Name"):
-        return name.Name()
-    raise TypeError(f"a net is a string or a Net, not {name!r}")
 
 
 def GetNetName(net):
@@ -245,10 +212,8 @@ def RunNet(name, num_iter=1, allow_fail=False):
 def RunPlan(plan_or_step):
     """Makes the nets of a Plan (or PlanDef, or a step) and runs its steps."""
     TriggerLazyImport()
-    from caffe2.python import core
-
-    if isinstance(plan_or_step, core.ExecutionStep):
-        plan_or_step = core.Plan(plan_or_step)
+    if isinstance(plan_or_step, ExecutionStep):
+        plan_or_step = Plan(plan_or_step)
     return call_explained(C.run_plan, StringifyProto(plan_or_step))
 
 
@@ -282,10 +247,8 @@ class BackgroundPlan:
 def RunPlanInBackground(plan_or_step):
     """Starts what RunPlan would run, in the workspace that is current now, and returns at once: a
     BackgroundPlan. Its failure is logged."""
-    from caffe2.python import core
-
-    if isinstance(plan_or_step, core.ExecutionStep):
-        plan_or_step = core.Plan(plan_or_step)
+    if isinstance(plan_or_step, ExecutionStep):
+        plan_or_step = Plan(plan_or_step)
     return BackgroundPlan(StringifyProto(plan_or_step))
 
 
@@ -394,13 +357,6 @@ def ApplyTransformIfFaster(transform_key, net, init_net, warmup_runs=5, main_run
     return transformed if times[0] > times[1] * improvement_threshold else original
 
 
-def Predictor(init_net, predict_net):
-    """See caffe2.python.predictor_class.Predictor."""
-    from caffe2.python.predictor_class import Predictor as Class
-
-    return Class(init_net, predict_net)
-
-
 # -- Immediate mode ------------------------------------------------------------------------------
 
 _immediate_workspace_name = "_CAFFE2_IMMEDIATE"
@@ -464,41 +420,3 @@ def FeedImmediate(*args, **kwargs):
     """FeedBlob into the workspace of immediate mode."""
     with _immediate_guard():
         return FeedBlob(*args, **kwargs)
-
-
-# -- Methods of the classes Workspace and Blob ---------------------------------------------------
-
-
-def _workspace_run(self, obj):
-    """Runs a Net, Plan, NetDef, PlanDef or OperatorDef once."""
-    proto = obj.Proto() if hasattr(obj, "Proto") else obj
-    runners = {
-        "PlanDef": self._run_plan, "NetDef": self._run_net, "OperatorDef": self._run_operator}
-    name = proto.DESCRIPTOR.name if isinstance(proto, Message) else type(proto).__name__
-    if name not in runners:
-        raise TypeError(f"a workspace runs nets, plans and operators, not {name}")
-    return call_explained(runners[name], proto.SerializeToString())
-
-
-def _workspace_create_net(self, net, overwrite=False):
-    return call_explained(self._create_net, StringifyProto(net), overwrite)
-
-
-def _workspace_feed_blob(self, name, arr, device_option=None):
-    self.create_blob(StringifyBlobName(name)).feed(arr, device_option)
-
-
-def _workspace_remove_blob(self, name):
-    return self._remove_blob(StringifyBlobName(name))
-
-
-def _blob_feed(self, arr, device_option=None):
-    self._feed(_blobs.feedable(arr), _blobs.device_bytes(device_option))
-    return True
-
-
-C.Workspace.run = _workspace_run
-C.Workspace.create_net = _workspace_create_net
-C.Workspace.feed_blob = _workspace_feed_blob
-C.Workspace.remove_blob = _workspace_remove_blob
-C.Blob.feed = _blob_feed

@@ -1,5 +1,6 @@
 """Activations and dropout."""
 
+from caffe2.python import core
 from caffe2.python.helpers.engine import with_engine
 
 
@@ -20,8 +21,6 @@ def prelu(model, blob_in, blob_out, num_channels=1, slope_init=None, **kwargs):
         fill = getattr(model.param_init_net, operator)
         slope = fill([], blob_out + "_slope", shape=[num_channels], **arguments)
     else:
-        from caffe2.python import core
-
         slope = core.ScopedBlobReference(blob_out + "_slope", model.param_init_net)
     model.AddParameter(slope)
     return model.net.PRelu([blob_in, slope], [blob_out], **kwargs)

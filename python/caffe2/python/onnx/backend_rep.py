@@ -4,7 +4,7 @@ import numpy as np
 from onnx.backend import base
 
 from caffe2.python import _import_c_extension as C
-from caffe2.python._errors import call_explained
+from caffe2.python._core.errors import call_explained
 from caffe2.python.onnx.helper import named_outputs
 
 

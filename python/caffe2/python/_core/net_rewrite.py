@@ -1,7 +1,7 @@
 """Changes of NetDefs and OperatorDefs in place; used by core.Net."""
 
 from caffe2.proto import caffe2_pb2
-from caffe2.python._operator_def import DeviceOption
+from caffe2.python._core.device_option import DeviceOption
 
 
 def rename_in_arguments(op, remap):

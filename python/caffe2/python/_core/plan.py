@@ -3,8 +3,8 @@
 import collections
 
 from caffe2.proto import caffe2_pb2
-from caffe2.python._net import Net
-from caffe2.python._operator_def import BlobReference
+from caffe2.python._core.blob_reference import BlobReference
+from caffe2.python._core.net import Net
 
 
 def _as_list(item):

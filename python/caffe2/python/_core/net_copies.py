@@ -1,9 +1,10 @@
 """Copies of nets; part of core.Net."""
 
 from caffe2.proto import caffe2_pb2
-from caffe2.python._gradients import get_op_ids_in_path, get_ssa, get_undefined_blobs
-from caffe2.python._net_rewrite import DEFAULT_REMAP_FUNCS, set_external_blobs
-from caffe2.python._operator_def import BlobReference, operator_tracebacks
+from caffe2.python._core.blob_reference import BlobReference
+from caffe2.python._core.errors import operator_tracebacks
+from caffe2.python._core.gradients import get_op_ids_in_path, get_ssa, get_undefined_blobs
+from caffe2.python._core.net_rewrite import DEFAULT_REMAP_FUNCS, set_external_blobs
 
 
 class NetCopies:

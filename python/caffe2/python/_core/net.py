@@ -7,23 +7,21 @@ import numpy as np
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
-from caffe2.python._constants import constant_filler
-from caffe2.python._gradients import GradientRegistry, GradientSlice
-from caffe2.python._net_copies import NetCopies
-from caffe2.python._net_records import NetRecords
-from caffe2.python._net_rewrite import place_on_gpu, remap_input
-from caffe2.python._operator_def import (
-    _REGISTERED_OPERATORS,
+from caffe2.python._core.arguments import MakeArgument
+from caffe2.python._core.blob_reference import (
     BlobReference,
-    CheckOperatorType,
-    CreateOperator,
     ScopedBlobReference,
     ScopedName,
-    _register_python_op,
-    creation_line,
-    operator_tracebacks,
     rectify_blobs,
 )
+from caffe2.python._core.constants import constant_filler
+from caffe2.python._core.errors import creation_line, operator_tracebacks
+from caffe2.python._core.gradients import GradientRegistry, GradientSlice
+from caffe2.python._core.net_copies import NetCopies
+from caffe2.python._core.net_records import NetRecords
+from caffe2.python._core.net_rewrite import place_on_gpu, remap_input
+from caffe2.python._core.operator_def import CreateOperator, _register_python_op
+from caffe2.python._core.operator_types import CheckOperatorType, registered_operators
 
 # Functions called with each operator that a net gets; workspace.StartImmediate adds one.
 operator_observers = []
@@ -165,7 +163,7 @@ class Net(NetCopies, NetRecords):
         return functools.partial(self._create_and_add, op_type)
 
     def __dir__(self):
-        return sorted({*super().__dir__(), *_REGISTERED_OPERATORS})
+        return sorted({*super().__dir__(), *registered_operators()})
 
     def _CreateAndAddToSelf(self, op_type, inputs, outputs=None, **kwargs):
         return self._create_and_add(op_type, inputs, outputs, **kwargs)
@@ -374,9 +372,7 @@ class Net(NetCopies, NetRecords):
 
     def AddArgument(self, arg_name, arg_value):
         """Adds an argument to the net itself: a number, string, list of these, or message."""
-        from caffe2.python import utils
-
-        self._net.arg.append(utils.MakeArgument(arg_name, arg_value))
+        self._net.arg.append(MakeArgument(arg_name, arg_value))
 
     def DeduplicateGradientSlices(self, g, aggregator="sum"):
         """A GradientSlice of distinct indices, each with the "sum" or "mean" of its rows in `g`."""

@@ -1,11 +1,36 @@
-"""Errors of the library with the line that created the operator at fault; used by workspace."""
+"""Where operators were created, and errors of the library that say so."""
 
+import collections
+import functools
 import logging
+import os
 import re
-
-from caffe2.python._operator_def import operator_tracebacks
+import sys
 
 log = logging.getLogger(__name__)
+
+# Net name -> {operator index: creation line}, for the messages of errors.
+operator_tracebacks = collections.defaultdict(dict)
+
+# caffe2/python, the folder above this one.
+_PACKAGE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+@functools.cache
+def _is_own_file(filename):
+    """True for the files of this package, which are left out of creation lines."""
+    return os.path.abspath(filename).startswith(_PACKAGE_DIR)
+
+
+def creation_line():
+    """[(file, line, function)] of the innermost caller outside this package."""
+    frame = sys._getframe(1)
+    while frame is not None and _is_own_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None:
+        return []
+    return [(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)]
+
 
 # How the library names an operator in an error: net, index.
 _OPERATOR_PATTERN = re.compile(r"net (\S+), operator (\d+), ")

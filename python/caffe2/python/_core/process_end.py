@@ -1,4 +1,4 @@
-"""What becomes of workspaces and distributed runs when Python ends, in children of multiprocessing too.
+"""Ends workspaces and distributed runs with Python, in children of multiprocessing too.
 
 An exception that nobody caught, Ctrl-C included, is a failure of this shard in the runs that it has
 joined; the other shards print it. Otherwise the exit status of the process tells how they end.
@@ -13,7 +13,7 @@ from caffe2.python.caffe2_pybind11_state import fail_runs, leave_runs, on_module
 
 
 def watch():
-    """Lets the end of this process, and of children that multiprocessing makes of it, be noticed."""
+    """Watches for the end of this process and of its children by multiprocessing."""
     # Workspaces go while Python is whole: they may hold operators written in Python.
     atexit.register(_end_process)
     # A child ends without what atexit has. One that is forked has imported this already.

@@ -4,7 +4,7 @@ import collections
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
-from caffe2.python._operator_def import BlobReference
+from caffe2.python._core.blob_reference import BlobReference
 
 # The gradient of a blob that was read row by row: rows `indices` have gradients `values`.
 GradientSlice = collections.namedtuple("GradientSlice", ["indices", "values"])

@@ -5,7 +5,7 @@ import collections
 import numpy as np
 
 from caffe2.proto import caffe2_pb2
-from caffe2.python._operator_def import BlobReference
+from caffe2.python._core.blob_reference import BlobReference
 
 _Type = caffe2_pb2.TensorProto
 

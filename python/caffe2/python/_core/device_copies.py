@@ -4,7 +4,9 @@ caffe2.python.core."""
 import collections
 
 from caffe2.proto import caffe2_pb2
-from caffe2.python._operator_def import BlobReference, CreateOperator, device_option_equal
+from caffe2.python._core.blob_reference import BlobReference
+from caffe2.python._core.device_option import device_option_equal
+from caffe2.python._core.operator_def import CreateOperator
 
 # A blob, and the device on which an operator needs it.
 RemapEntry = collections.namedtuple("RemapEntry", ["blob", "device"])

@@ -1,27 +1,15 @@
 """Blobs of the current workspace: fed, fetched, removed (part of workspace)."""
 
-import collections
 import difflib
 
 import numpy as np
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
-from caffe2.python import scope, utils
-
-# A quantized tensor: data (uint8, or int32 of a bias) stand for scale * (data - zero_point).
-Int8Tensor = collections.namedtuple("Int8Tensor", ["data", "scale", "zero_point"])
-
-
-def StringifyBlobName(name):
-    """The name of a blob given as a string or a BlobReference; raises TypeError."""
-    if isinstance(name, str):
-        return name
-    if isinstance(name, bytes):
-        return name.decode()
-    if hasattr(name, "GetName"):
-        return str(name)
-    raise TypeError(f"a blob is a string or a BlobReference, not {name!r}")
+from caffe2.python._core.feeding import Int8Tensor, device_bytes, feedable
+from caffe2.python._core.messages import StringifyBlobName
+from caffe2.python._core.operator_def import CreateOperator
+from caffe2.python._core.tensors import numpy_type
 
 
 def HasBlob(name):
@@ -29,33 +17,10 @@ def HasBlob(name):
     return C.has_blob(StringifyBlobName(name))
 
 
-def device_bytes(device_option):
-    """The serialized DeviceOption, of the device scope if it is None; empty for neither."""
-    if device_option is None:
-        device_option = scope.CurrentDeviceScope()
-    if device_option is None:
-        return ""
-    if not isinstance(device_option, caffe2_pb2.DeviceOption):
-        raise TypeError(f"a device_option is a DeviceOption (core.DeviceOption makes one), not "
-                        f"{device_option!r}")
-    return device_option.SerializeToString()
-
-
 def with_near_names(error, name, names):
     """The error, with the names most like `name`, which is none of `names`."""
     near = difflib.get_close_matches(name, names, 3)
     return RuntimeError(f"{error}; did you mean {', '.join(near)}?") if near else error
-
-
-def feedable(value):
-    """What C.feed_blob takes for `value`: numbers and lists become arrays, messages too."""
-    if isinstance(value, caffe2_pb2.TensorProto):
-        return utils.Caffe2TensorToNumpyArray(value)
-    if isinstance(value, (np.ndarray, str, bytes, Int8Tensor)):
-        return value
-    if isinstance(value, (bool, int, float, list, tuple, np.generic)):
-        return np.asarray(value)
-    return value
 
 
 def FeedBlob(name, arr, device_option=None):
@@ -117,7 +82,14 @@ def RemoveBlob(name):
 def ResetBlob(name):
     """Empties a blob, which stays in the workspace. Raises RuntimeError if there is none."""
     _existing(name)
-    utils.ResetBlobs([StringifyBlobName(name)])
+    ResetBlobs([name])
+
+
+def ResetBlobs(blobs):
+    """Empties the named blobs of the current workspace."""
+    for blob in blobs:
+        operator = CreateOperator("Free", [str(blob)], [str(blob)])
+        C.run_operator_once(operator.SerializeToString())
 
 
 def CreateOfflineTensor(name, dims, datatype=caffe2_pb2.TensorProto.FLOAT):
@@ -126,7 +98,7 @@ def CreateOfflineTensor(name, dims, datatype=caffe2_pb2.TensorProto.FLOAT):
 
     Returns True. Raises ValueError for a type that has no zeros.
     """
-    dtype = utils.numpy_type(datatype)
+    dtype = numpy_type(datatype)
     return C.feed_blob(StringifyBlobName(name), np.zeros([int(d) for d in dims], dtype), "")
 
 

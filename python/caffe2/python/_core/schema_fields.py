@@ -5,7 +5,7 @@ import logging
 
 import numpy as np
 
-from caffe2.python._schema_types import Metadata, scalar_type
+from caffe2.python._core.schema_types import Metadata, scalar_type
 
 log = logging.getLogger("schema")
 

@@ -1,0 +1,138 @@
+"""Names of blobs, and references to them."""
+
+import functools
+
+from caffe2.python import scope
+from caffe2.python._core.operator_types import CheckOperatorType, registered_operators
+
+
+def ScopedName(name):
+    """The name under the current name scope."""
+    return scope.CurrentNameScope() + (name.decode() if isinstance(name, bytes) else name)
+
+
+def ScopedBlobReference(name, *args, **kwargs):
+    """A BlobReference under the current name scope."""
+    return BlobReference(ScopedName(name), *args, **kwargs)
+
+
+class BlobReference:
+    """The name of a blob, and the net it came from.
+
+    Calling an operator type on it adds the operator to that net with this blob as the first
+    input: ``x.Relu([], "y")`` is ``net.Relu(x, "y")``. A reference compares and hashes as its name.
+    """
+
+    def __init__(self, name, net=None):
+        if isinstance(name, BlobReference):
+            name = name._name
+        elif isinstance(name, bytes):
+            name = name.decode()
+        elif not isinstance(name, str):
+            raise TypeError(f"a blob name is a string, not {name!r}")
+        self._name = name
+        self._from_net = net
+        self.meta = {}
+
+    def __hash__(self):
+        return hash(self._name)
+
+    def __eq__(self, other):
+        if isinstance(other, str):
+            return self._name == other
+        if isinstance(other, bytes):
+            return self._name == other.decode()
+        if isinstance(other, BlobReference):
+            return self._name == other._name
+        return False
+
+    def __ne__(self, other):
+        return not self == other
+
+    def __str__(self):
+        return self._name
+
+    def __repr__(self):
+        return f'BlobReference("{self._name}")'
+
+    def __add__(self, other):
+        if not isinstance(other, str):
+            raise TypeError(f"cannot append {other!r} to a blob name")
+        return BlobReference(self._name + other, self._from_net)
+
+    def __radd__(self, other):
+        if not isinstance(other, str):
+            raise TypeError(f"cannot put {other!r} before a blob name")
+        return BlobReference(other + self._name, self._from_net)
+
+    def GetName(self):
+        """The name, with its scope."""
+        return self._name
+
+    def Net(self):
+        """The net that the reference came from, or None."""
+        return self._from_net
+
+    def GetNameScope(self):
+        """The name up to and with its last "/"; "" if it has none."""
+        return self._name[: self._name.rfind(scope._NAMESCOPE_SEPARATOR) + 1]
+
+    def GetUnscopedName(self):
+        """The name behind its last "/"."""
+        return self._name[self._name.rfind(scope._NAMESCOPE_SEPARATOR) + 1 :]
+
+    def _create_in_net(self, op_type, inputs=None, *args, **kwargs):
+        if self._from_net is None:
+            raise AttributeError(
+                f"You cannot use {op_type} on a blob reference that does not have a net source "
+                "associated with it.")
+        inputs = [] if inputs is None else rectify_blobs(inputs)
+        return self._from_net._create_and_add(op_type, [self, *inputs], *args, **kwargs)
+
+    def __getattr__(self, op_type):
+        if op_type.startswith("_"):
+            raise AttributeError(op_type)
+        if self._from_net is None:
+            raise AttributeError(
+                f"You cannot use {op_type} on a blob reference that does not have a net source "
+                "associated with it.")
+        CheckOperatorType(op_type)
+        return functools.partial(self._create_in_net, op_type)
+
+    def __dir__(self):
+        return sorted({*super().__dir__(), *(registered_operators() if self._from_net else ())})
+
+
+def output_to_list(op_output):
+    """What an operator returned, a BlobReference or several, as a list.
+
+    Raises TypeError for anything else.
+    """
+    if isinstance(op_output, BlobReference):
+        return [op_output]
+    if isinstance(op_output, (list, tuple)):
+        return list(op_output)
+    raise TypeError(f"expects a BlobReference or several, got {op_output!r}")
+
+
+def rectify_blobs(blobs, net=None):
+    """A list of BlobReference from one blob or a list of them; strings get the name scope.
+
+    Raises TypeError for anything that cannot be a blob.
+    """
+    if isinstance(blobs, BlobReference):
+        return [blobs]
+    if isinstance(blobs, (str, bytes)):
+        return [ScopedBlobReference(blobs, net=net)]
+    if isinstance(blobs, (list, tuple)):
+        references = []
+        for i, blob in enumerate(blobs):
+            if isinstance(blob, BlobReference):
+                references.append(blob)
+            elif isinstance(blob, (str, bytes)):
+                references.append(ScopedBlobReference(blob, net=net))
+            else:
+                raise TypeError(
+                    f"I/O blob #{i} of unsupported type: {blob!r} of type {type(blob)}")
+        return references
+    raise TypeError(f"Unknown input/output type: {blobs!r} of type {type(blobs)}.")

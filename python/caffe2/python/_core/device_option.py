@@ -1,0 +1,50 @@
+"""Devices of operators."""
+
+from caffe2.proto import caffe2_pb2
+
+
+def DeviceOption(device_type, cuda_gpu_id=0, random_seed=None, node_name=None, numa_node_id=None,
+                 extra_info=None, device_id=None):
+    """A DeviceOption.
+
+    Args:
+      device_type: caffe2_pb2.CPU or caffe2_pb2.CUDA.
+      cuda_gpu_id, device_id: the number of the device; two names of one thing.
+      random_seed: of the operators that draw random numbers.
+      node_name: the machine, for plans over several.
+      numa_node_id: of memory, on the CPU only.
+      extra_info: a list of strings that travel with the operators.
+
+    Raises ValueError for a NUMA node of a GPU.
+    """
+    option = caffe2_pb2.DeviceOption()
+    option.device_type = device_type
+    option.device_id = cuda_gpu_id if device_id is None else device_id
+    if random_seed is not None:
+        option.random_seed = random_seed
+    if node_name is not None:
+        option.node_name = node_name
+    if numa_node_id is not None:
+        if device_type != caffe2_pb2.CPU:
+            raise ValueError("a NUMA node can be named for the CPU only")
+        option.numa_node_id = numa_node_id
+    option.extra_info.extend(extra_info or ())
+    return option
+
+
+def device_option_equal(opt1, opt2, ignore_node_name=True, ignore_random_seed=True):
+    """True if two device options (None means the CPU) name the same device."""
+    opt1 = opt1 or caffe2_pb2.DeviceOption()
+    opt2 = opt2 or caffe2_pb2.DeviceOption()
+    if not ignore_node_name and opt1.node_name != opt2.node_name:
+        return False
+    if not ignore_random_seed and opt1.random_seed != opt2.random_seed:
+        return False
+    if not opt1.device_type or not opt2.device_type:
+        return opt1.device_type == opt2.device_type
+    return opt1.device_type == opt2.device_type and opt1.device_id == opt2.device_id
+
+
+def IsGPUDeviceType(device_type):
+    """True for the device types that are GPUs."""
+    return device_type in (caffe2_pb2.CUDA, caffe2_pb2.HIP)

@@ -1,0 +1,35 @@
+"""What the library takes for values and devices when blobs are fed."""
+
+import collections
+
+import numpy as np
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import scope
+from caffe2.python._core.tensors import Caffe2TensorToNumpyArray
+
+# A quantized tensor: data (uint8, or int32 of a bias) stand for scale * (data - zero_point).
+Int8Tensor = collections.namedtuple("Int8Tensor", ["data", "scale", "zero_point"])
+
+
+def device_bytes(device_option):
+    """The serialized DeviceOption, of the device scope if it is None; empty for neither."""
+    if device_option is None:
+        device_option = scope.CurrentDeviceScope()
+    if device_option is None:
+        return ""
+    if not isinstance(device_option, caffe2_pb2.DeviceOption):
+        raise TypeError(f"a device_option is a DeviceOption (core.DeviceOption makes one), not "
+                        f"{device_option!r}")
+    return device_option.SerializeToString()
+
+
+def feedable(value):
+    """What C.feed_blob takes for `value`: numbers and lists become arrays, messages too."""
+    if isinstance(value, caffe2_pb2.TensorProto):
+        return Caffe2TensorToNumpyArray(value)
+    if isinstance(value, (np.ndarray, str, bytes, Int8Tensor)):
+        return value
+    if isinstance(value, (bool, int, float, list, tuple, np.generic)):
+        return np.asarray(value)
+    return value

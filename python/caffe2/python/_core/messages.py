@@ -1,0 +1,99 @@
+"""Messages and names as the library takes them: bytes and strings."""
+
+from google.protobuf import text_format
+from google.protobuf.message import DecodeError, Message
+
+from caffe2.proto import caffe2_pb2
+
+
+def TryReadProtoWithClass(cls, s):
+    """A message of class `cls` from its text or binary form (str or bytes).
+
+    Raises DecodeError if it is neither.
+    """
+    message = cls()
+    try:
+        return text_format.Parse(s, message)
+    except (text_format.ParseError, UnicodeDecodeError):
+        message.Clear()
+        message.ParseFromString(s if isinstance(s, bytes) else s.encode("latin-1"))
+        return message
+
+
+def TryReadProto(s, *classes):
+    """The first of the classes that the text or bytes can be read as; raises DecodeError."""
+    for cls in classes:
+        try:
+            return TryReadProtoWithClass(cls, s)
+        except DecodeError:
+            continue
+    raise DecodeError("none of " + ", ".join(cls.__name__ for cls in classes))
+
+
+def ConvertProtoToBinary(proto_class, filename, out_filename):
+    """Reads a message in text form and writes it in binary form."""
+    with open(filename, encoding="utf-8") as source:
+        message = text_format.Parse(source.read(), proto_class())
+    with open(out_filename, "wb") as target:
+        target.write(message.SerializeToString())
+
+
+def GetContentFromProto(obj, function_map):
+    """function(message) of the first type of `function_map`, {message class: function}, that the
+    message has; None if it has none."""
+    for cls, function in function_map.items():
+        if isinstance(obj, cls):
+            return function(obj)
+    return None
+
+
+def GetContentFromProtoString(s, function_map):
+    """function(message) of the first type of `function_map`, {message class: function}, that the
+    text or bytes `s` can be read as; raises DecodeError."""
+    for cls, function in function_map.items():
+        try:
+            message = TryReadProtoWithClass(cls, s)
+        except DecodeError:
+            continue
+        return function(message)
+    raise DecodeError("none of " + ", ".join(cls.__name__ for cls in function_map))
+
+
+def StringifyProto(obj):
+    """The bytes of a message, or of the message of a Net, Plan, ModelHelper or operator.
+
+    Raises TypeError for anything else.
+    """
+    if isinstance(obj, bytes):
+        return obj
+    if isinstance(obj, str):
+        return obj.encode()
+    if isinstance(obj, Message):
+        return obj.SerializeToString()
+    if hasattr(obj, "Proto"):
+        return obj.Proto().SerializeToString()
+    raise TypeError(f"Unexpected argument to StringifyProto of type {type(obj).__name__}")
+
+
+def StringifyNetName(name):
+    """The name of a net given as a string, a Net or a NetDef; raises TypeError."""
+    if isinstance(name, str):
+        return name
+    if isinstance(name, bytes):
+        return name.decode()
+    if isinstance(name, caffe2_pb2.NetDef):
+        return name.name
+    if hasattr(name, "Name"):
+        return name.Name()
+    raise TypeError(f"a net is a string or a Net, not {name!r}")
+
+
+def StringifyBlobName(name):
+    """The name of a blob given as a string or a BlobReference; raises TypeError."""
+    if isinstance(name, str):
+        return name
+    if isinstance(name, bytes):
+        return name.decode()
+    if hasattr(name, "GetName"):
+        return str(name)
+    raise TypeError(f"a blob is a string or a BlobReference, not {name!r}")

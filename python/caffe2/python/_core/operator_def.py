@@ -1,0 +1,115 @@
+"""Definitions of operators."""
+
+import difflib
+import warnings
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import _import_c_extension as C
+from caffe2.python import scope
+from caffe2.python._core.arguments import MakeArgument
+from caffe2.python._core.blob_reference import rectify_blobs
+from caffe2.python._core.errors import creation_line
+from caffe2.python._core.operator_types import argument_names
+
+
+class UnknownArgumentWarning(UserWarning):
+    """An operator was given an argument that its type does not have, and that it will not see.
+
+    Caffe2 takes such arguments in silence, and scripts rely on it. To make them errors:
+    ``warnings.simplefilter("error", core.UnknownArgumentWarning)``.
+    """
+
+
+# What model helpers hand to every operator (arg_scope), or what chooses between implementations
+# that there is one of here.
+_ARGUMENTS_OF_ALL = frozenset((
+    "order", "is_test", "init_params", "use_cudnn", "use_gpu_transform", "cudnn_exhaustive_search",
+    "exhaustive_search", "ws_nbytes_limit", "deterministic", "shared_buffer", "float16_compute",
+    "math_mode", "enable_tensor_core", "allow_broadcast_fastpath",
+    "convolution_transform_strategy"))
+_warned_of_arguments = {}
+
+
+def _warn_of_unknown_arguments(op_type, names):
+    """One warning for each line of the caller that gives an argument the type does not have."""
+    known = argument_names(op_type)
+    if known is None or known.issuperset(names):
+        return
+    for name in sorted(set(names) - known - _ARGUMENTS_OF_ALL):
+        near = difflib.get_close_matches(name, known, 1)
+        if near:
+            hint = f"; did you mean {near[0]}?"
+        else:
+            hint = f"; it has: {', '.join(sorted(known))}" if known else ""
+        file, line, _ = (creation_line() or [("<caffe2>", 1, "")])[0]
+        warnings.warn_explicit(
+            f"operator {op_type} has no argument {name}{hint}", UnknownArgumentWarning, file, line,
+            registry=_warned_of_arguments)
+
+
+def CreateOperator(operator_type, inputs, outputs, name="", control_input=None,
+                   device_option=None, arg=None, engine=None, debug_info=None, **kwargs):
+    """An OperatorDef.
+
+    Args:
+      inputs, outputs: a blob or a list of blobs; strings get the current name scope.
+      device_option: default: the current device scope.
+      arg: Arguments to take over as they are.
+      engine: the implementation to use, or a comma-separated list, best first.
+      **kwargs: further arguments of the operator; None stands for "not given".
+
+    Raises TypeError for what cannot be a blob, ValueError for what cannot be an argument. One that
+    the operator type does not have is kept, with an UnknownArgumentWarning.
+    """
+    operator = caffe2_pb2.OperatorDef()
+    operator.type = operator_type
+    if name:
+        operator.name = name
+    operator.input.extend([blob._name for blob in rectify_blobs(inputs)])
+    operator.output.extend([blob._name for blob in rectify_blobs(outputs)])
+    if control_input:
+        operator.control_input.extend([blob._name for blob in rectify_blobs(control_input)])
+    if device_option is None:
+        device_option = scope.CurrentDeviceScope()
+    if device_option is not None:
+        operator.device_option.CopyFrom(device_option)
+    if engine is not None:
+        operator.engine = engine
+    if debug_info is not None:
+        operator.debug_info = debug_info
+    if kwargs.pop("is_gradient_op", False):
+        operator.is_gradient_op = True
+    # A random seed among the arguments would be without effect.
+    if "random_seed" in kwargs:
+        operator.device_option.random_seed = kwargs.pop("random_seed")
+    if arg is not None:
+        operator.arg.extend(arg)
+    for key, value in kwargs.items():
+        if value is not None:
+            operator.arg.append(MakeArgument(key, value))
+    _warn_of_unknown_arguments(operator_type, kwargs)
+    return operator
+
+
+def _register_python_op(f, grad_f, pass_workspace):
+    """The token of a Python function, or of a tuple (builder, args, kwargs)."""
+    token = C.register_python_op(f, pass_workspace, "")
+    if grad_f:
+        C.register_python_gradient_op(token, grad_f)
+    return token
+
+
+def CreatePythonOperator(f, inputs, outputs, grad_f=None, pass_workspace=False,
+                         python_func_type=None, *args, **kwargs):
+    """An operator that calls ``f(inputs, outputs)`` (and the workspace, if wanted) when it runs.
+
+    The lists hold TensorCPU objects: read ``.data``, set outputs with ``.reshape`` and ``.data``
+    or with ``.feed``. ``grad_f(inputs, outputs)`` gets inputs, outputs and output gradients.
+    `f` may be a tuple (builder, args, kwargs), whose call gives the function, for each operator
+    when it is made.
+    """
+    if python_func_type is not None:
+        instance = python_func_type(*f[1], **f[2]) if isinstance(f, tuple) else f
+        f, grad_f = instance.forward, getattr(instance, "backward", None)
+    kwargs["token"] = _register_python_op(f, grad_f, pass_workspace)
+    return CreateOperator("Python", inputs, outputs, *args, **kwargs)

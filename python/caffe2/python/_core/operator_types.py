@@ -1,0 +1,99 @@
+"""Which operator types the library has, and what it says of them."""
+
+import functools
+import threading
+
+from caffe2.python import _import_c_extension as C
+
+_registered_operators = frozenset(C.registered_operators())
+
+# Functions that load libraries of operators when one is looked for; see lazy_dyndep.
+_lazy_imports = []
+_lazy_lock = threading.RLock()
+_loading = False
+
+
+def RegisterLazyImport(load):
+    """Lets a function be called, until it succeeds, before the next operator that is not known is
+    looked for, and before the next net is made."""
+    _lazy_imports.append(load)
+
+
+def TriggerLazyImport():
+    """Calls the functions of RegisterLazyImport that were not called yet. Other threads wait for
+    that; a function that raises is called again the next time."""
+    global _loading
+    if not _lazy_imports:
+        return
+    with _lazy_lock:
+        if _loading:
+            return  # one of the functions looks for an operator itself
+        _loading = True
+        try:
+            while _lazy_imports:
+                _lazy_imports[0]()
+                # Only now: to other threads, an empty list says that all is loaded.
+                _lazy_imports.pop(0)
+        finally:
+            _loading = False
+
+
+def RefreshRegisteredOperators(trigger_lazy=True):
+    """Takes note of operators that were registered since, for instance by a loaded library; with
+    `trigger_lazy`, loads first what lazy_dyndep was told of."""
+    global _registered_operators
+    if trigger_lazy:
+        TriggerLazyImport()
+    _registered_operators = frozenset(C.registered_operators())
+    _nearby_names.cache_clear()
+    argument_names.cache_clear()
+
+
+def registered_operators():
+    """The keys of all implementations: operator types, and types with engines."""
+    return _registered_operators
+
+
+def _is_registered(key):
+    if key not in _registered_operators and _lazy_imports:
+        RefreshRegisteredOperators()
+    return key in _registered_operators
+
+
+def IsOperator(op_type):
+    """True if the operator type is implemented, on any device."""
+    return _is_registered(op_type)
+
+
+def IsOperatorWithEngine(op_type, engine):
+    """True if the operator type has an implementation under the name of an engine."""
+    return _is_registered(C.op_registry_key(op_type, engine))
+
+
+@functools.cache
+def _nearby_names(op_type):
+    """The registered types most like this one. Kept, as ``hasattr`` of a blob or net asks too."""
+    return C.nearby_opnames(op_type)
+
+
+def CheckOperatorType(op_type):
+    """Raises AttributeError, with the nearest names, if the type is not registered."""
+    if not IsOperator(op_type) and not IsOperatorWithEngine(op_type, "CUDNN"):
+        raise AttributeError(
+            f"Method {op_type} is not a registered operator. "
+            f"Did you mean: [{','.join(_nearby_names(op_type))}]")
+
+
+@functools.cache
+def argument_names(op_type):
+    """The arguments that the schema of an operator type describes; None if there is no schema."""
+    schema = C.OpSchema.get(op_type)
+    if schema is None:
+        return None
+    names = {arg.name for arg in schema.args}
+    # Sizes of windows are described once, and given for all axes or each.
+    for name in names & {"kernel", "stride", "dilation", "adj"}:
+        names |= {name + "s", name + "_h", name + "_w"}
+    if "pad" in names:
+        names |= {"pads", "pad_t", "pad_l", "pad_b", "pad_r"}
+    return frozenset(names)

@@ -1,0 +1,43 @@
+"""The library's classes Workspace and Blob, with their methods that are written in Python."""
+
+from google.protobuf.message import Message
+
+from caffe2.python._core.errors import call_explained
+from caffe2.python._core.feeding import device_bytes, feedable
+from caffe2.python._core.messages import StringifyBlobName, StringifyProto
+from caffe2.python.caffe2_pybind11_state import Blob, Workspace
+
+
+def _workspace_run(self, obj):
+    """Runs a Net, Plan, NetDef, PlanDef or OperatorDef once."""
+    proto = obj.Proto() if hasattr(obj, "Proto") else obj
+    runners = {
+        "PlanDef": self._run_plan, "NetDef": self._run_net, "OperatorDef": self._run_operator}
+    name = proto.DESCRIPTOR.name if isinstance(proto, Message) else type(proto).__name__
+    if name not in runners:
+        raise TypeError(f"a workspace runs nets, plans and operators, not {name}")
+    return call_explained(runners[name], proto.SerializeToString())
+
+
+def _workspace_create_net(self, net, overwrite=False):
+    return call_explained(self._create_net, StringifyProto(net), overwrite)
+
+
+def _workspace_feed_blob(self, name, arr, device_option=None):
+    self.create_blob(StringifyBlobName(name)).feed(arr, device_option)
+
+
+def _workspace_remove_blob(self, name):
+    return self._remove_blob(StringifyBlobName(name))
+
+
+def _blob_feed(self, arr, device_option=None):
+    self._feed(feedable(arr), device_bytes(device_option))
+    return True
+
+
+Workspace.run = _workspace_run
+Workspace.create_net = _workspace_create_net
+Workspace.feed_blob = _workspace_feed_blob
+Workspace.remove_blob = _workspace_remove_blob
+Blob.feed = _blob_feed
