@@ -1,14 +1,9 @@
-// Reductions of segments that lengths or ids give, and their gradients, on CUDA devices. Lengths
-// are added up on the device. Ids are read on the host, which waits: how many segments there are is
-// in them. So are lengths whose entries have weights by position.
+#include "operators/segment/segment_reduction_cuda.h"
+
 #include "caffe2/core/device_backend.h"
 #include "operators/common/device_integers.h"
 #include "operators/common/indices.h"
 #include "operators/common/portable_cuda.h"
-#include "operators/segment/segment_functions.h"
-#include "operators/segment/segment_range_op.h"
-#include "operators/segment/segment_reduction.h"
-#include "operators/segment/segments.h"
 
 namespace caffe2 {
 namespace {
@@ -25,307 +20,180 @@ SegmentSum SumOf(SegmentReducer reducer) {
                                             : SegmentSum::kSum;
 }
 
-// What tells segments on the device, for one run: a recording may hold nothing that outlives it.
-struct SegmentLists {
-  explicit SegmentLists(const Device& device) : offsets(device), order(device) {}
-  Tensor offsets, order;
-};
-
-class CudaSegmentBase : public Operator<CUDAContext> {
- public:
-  using Operator<CUDAContext>::Operator;
-  bool RunOnDevice() override = 0;
-
- protected:
-  // Segments of lengths that add up to `entries`.
-  DeviceSegments SegmentsOfLengths(const Tensor& lengths, int64_t entries, SegmentLists* lists) {
-    return {ScanLengths(lengths, entries, &lists->offsets, &context_), nullptr};
-  }
-  // Segments that were read on the host.
-  DeviceSegments CopyOf(const Segments& segments, bool sorted, SegmentLists* lists) {
-    std::vector<int64_t> offsets{0}, order;
-    for (int64_t s = 0; s < segments.count(); ++s) {
-      offsets.push_back(offsets.back() + segments.length(s));
-      for (int64_t k = 0; !sorted && k < segments.length(s); ++k) {
-        order.push_back(segments.entry(s, k));
-      }
-    }
-    return {CopyList(offsets, &lists->offsets), sorted ? nullptr : CopyList(order, &lists->order)};
-  }
-  // The rows of `data` that entries read; without indices an entry is a row.
-  EntryRows RowsOf(const Tensor* indices, int64_t rows) {
-    if (indices == nullptr) return {{.rows = rows}};
-    const EntryRows entries{IntegersOf(*indices, rows, "INDICES")};
-    LaunchCheckIndices(entries.indices, context_.report(), context_.stream());
-    return entries;
-  }
-
- private:
-  const int64_t* CopyList(const std::vector<int64_t>& values, Tensor* list) {
-    list->Resize(static_cast<int64_t>(values.size()));
-    auto* data = list->mutable_data<int64_t>();
-    context_.Copy(values.size(), values.data(), data);
-    return data;
-  }
-};
-
-class CudaSegmentReductionOp : public CudaSegmentBase {
- public:
-  CudaSegmentReductionOp(const OperatorDef& def, Workspace* ws, SegmentSpec spec)
-      : CudaSegmentBase(def, ws),
-        spec_(spec),
-        num_segments_(GetSingleArgument<int64_t>("num_segments", -1)) {
-    CAFFE_ENFORCE_GE(num_segments_, -1, "the argument num_segments");
-  }
-  bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
-
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor &data = Input(0), &groups = Input(spec_.segments());
-    CAFFE_ENFORCE_GE(data.dim(), 1, "DATA must have rows");
-    const int64_t rows = data.size(0), width = data.size_from_dim(1);
-    const Tensor* indices = spec_.sparse ? &Input(spec_.indices()) : nullptr;
-    const int64_t num_entries = indices != nullptr ? indices->numel() : rows;
-    std::vector<int64_t> dims = data.sizes();
-    SegmentLists lists(context_.device());
-    const DeviceSegments segments = ReadSegments(groups, num_entries, &dims[0], &lists);
-    const EntryRows entries = RowsOf(indices, rows);
-    const int64_t num_weights = by_position() ? Input(1).numel() : num_entries;
-    const float* weights = spec_.weighted() ? WeightsOf(Input(1), num_weights) : nullptr;
-    const T* x = data.data<T>();
-    Tensor* Y = Output(0);
-    Y->Resize(dims);
-    ForEachRow(dims[0], width,
-               ReduceSegments<T>{SumOf(spec_.reducer), segments, entries, weights, by_position(),
-                                 width, x, Y->mutable_data<float>()},
-               &context_);
-    return true;
-  }
-
- private:
-  bool by_position() const { return spec_.reducer == SegmentReducer::kPositionalWeightedSum; }
-
-  DeviceSegments ReadSegments(const Tensor& groups, int64_t entries, int64_t* count,
-                              SegmentLists* lists) {
-    if (by_position()) return ReadPositions(groups, entries, count, lists);
-    if (spec_.form == SegmentForm::kLengths) {
-      *count = groups.numel();
-      return SegmentsOfLengths(groups, entries, lists);
-    }
-    Tensor copy(CPU);
-    const Tensor& ids = OnHost(groups, &copy);
-    const bool sorted = spec_.form == SegmentForm::kSorted;
-    const Segments segments = sorted ? Segments::FromSortedIds(ids, entries)
-                                     : Segments::FromIds(ids, entries, num_segments_);
-    *count = segments.count();
-    return CopyOf(segments, sorted, lists);
-  }
-  // Lengths of which none may be over the number of weights.
-  DeviceSegments ReadPositions(const Tensor& lengths, int64_t entries, int64_t* count,
-                               SegmentLists* lists) {
-    Tensor copy(CPU);
-    const Segments segments = Segments::FromLengths(OnHost(lengths, &copy), entries);
-    for (int64_t s = 0; s < segments.count(); ++s) {
-      CAFFE_ENFORCE_LE(segments.length(s), Input(1).numel(), "the length of segment ", s,
-                       " and the number of weights");
-    }
-    *count = segments.count();
-    return CopyOf(segments, /*sorted=*/true, lists);
-  }
-
-  const SegmentSpec spec_;
-  const int64_t num_segments_;
-};
-
-class CudaSegmentGradientOp : public CudaSegmentBase {
- public:
-  CudaSegmentGradientOp(const OperatorDef& def, Workspace* ws, SegmentGradientSpec spec)
-      : CudaSegmentBase(def, ws), spec_(spec) {}
-
-  bool RunOnDevice() override {
-    const Tensor &d_output = Input(spec_.d_output()), &groups = Input(spec_.segments());
-    CAFFE_ENFORCE_GE(d_output.dim(), 1, "the gradient must have rows");
-    const bool lengths = spec_.forward.form == SegmentForm::kLengths;
-    CAFFE_ENFORCE(!lengths || d_output.size(0) == groups.numel(), "the number of lengths ",
-                  groups.numel(), " and the gradient ", ShapeString(d_output.sizes()));
-    const int64_t count = d_output.size(0), width = d_output.size_from_dim(1);
-    const int64_t entries = lengths ? NumEntries(groups) : groups.numel();
-    std::vector<int64_t> dims = d_output.sizes();
-    dims[0] = entries;
-    Output(0)->Resize(dims);
-    if (!lengths && spec_.forward.reducer != SegmentReducer::kMean) {
-      ForEachRow(entries, width,
-                 IdGradient{RowsOf(&groups, count),
-                            spec_.forward.weighted() ? WeightsOf(Input(0), entries) : nullptr,
-                            width, d_output.data<float>(), Output(0)->mutable_data<float>()},
-                 &context_);
-      return true;
-    }
-    SegmentLists lists(context_.device());
-    const DeviceSegments segments =
-        lengths ? SegmentsOfLengths(groups, entries, &lists) : SegmentsOfIds(groups, count, &lists);
-    SegmentGradient gradient{.reduction = SumOf(spec_.forward.reducer),
-                             .segments = segments,
-                             .weights = nullptr,
-                             .width = width,
-                             .dy = d_output.data<float>(),
-                             .x = nullptr,
-                             .y = nullptr,
-                             .dx = nullptr};
-    if (spec_.forward.weighted()) gradient.weights = WeightsOf(Input(0), entries);
-    if (spec_.with_output) {
-      const Tensor &X = Input(spec_.data()), &Y = Input(spec_.output());
-      CAFFE_ENFORCE(X.sizes() == dims && Y.sizes() == d_output.sizes(), "DATA ",
-                    ShapeString(X.sizes()), " and OUTPUT ", ShapeString(Y.sizes()),
-                    " do not fit the gradient ", ShapeString(d_output.sizes()));
-      gradient.x = X.data<float>();
-      gradient.y = Y.data<float>();
-    }
-    gradient.dx = Output(0)->mutable_data<float>();
-    ForEachRow(count, width, gradient, &context_);
-    if (spec_.d_weights()) GradientOfWeights(segments, count, entries, width, gradient.dy);
-    return true;
-  }
-
- private:
-  DeviceSegments SegmentsOfIds(const Tensor& groups, int64_t count, SegmentLists* lists) {
-    Tensor copy(CPU);
-    const Tensor& ids = OnHost(groups, &copy);
-    return CopyOf(Segments::FromIds(ids, ids.numel(), count), /*sorted=*/false, lists);
-  }
-  // What the inputs tell without a look at the lengths, which would wait for the device.
-  int64_t NumEntries(const Tensor& lengths) const {
-    if (spec_.with_indices && (spec_.forward.sparse || !spec_.with_data)) {
-      const Tensor& indices = Input(spec_.indices());
-      return spec_.forward.sparse ? indices.numel() : indices.size(0);
-    }
-    if (spec_.forward.weighted()) return Input(0).numel();
-    if (spec_.with_data) return Input(spec_.data()).size(0);
-    Tensor copy(CPU);
-    int64_t sum = 0;
-    for (const int64_t length : ReadIntegers(OnHost(lengths, &copy), "lengths")) {
-      CAFFE_ENFORCE(length >= 0 && !__builtin_add_overflow(sum, length, &sum), "length ", length);
-    }
-    return sum;
-  }
-
-  void GradientOfWeights(const DeviceSegments& segments, int64_t count, int64_t entries,
-                         int64_t width, const float* dy) {
-    const Tensor& X = Input(spec_.data());
-    CAFFE_ENFORCE(X.dim() >= 1 && X.size_from_dim(1) == width, "elements of a row of DATA ",
-                  ShapeString(X.sizes()));
-    const Tensor* indices = spec_.with_indices ? &Input(spec_.indices()) : nullptr;
-    CAFFE_ENFORCE_EQ(indices != nullptr ? indices->numel() : X.size(0), entries,
-                     "rows that were read");
-    const EntryRows rows = RowsOf(indices, X.size(0));
-    Output(1)->Resize(entries);
-    ForEachRow(count, width,
-               SegmentWeightGradient{segments, rows, width, dy, X.data<float>(),
-                                     Output(1)->mutable_data<float>()},
-               &context_);
-  }
-
-  const SegmentGradientSpec spec_;
-};
-
-template <SegmentSpec spec>
-class Reduction final : public CudaSegmentReductionOp {
- public:
-  Reduction(const OperatorDef& def, Workspace* ws) : CudaSegmentReductionOp(def, ws, spec) {}
-};
-template <SegmentGradientSpec spec>
-class Gradient final : public CudaSegmentGradientOp {
- public:
-  Gradient(const OperatorDef& def, Workspace* ws) : CudaSegmentGradientOp(def, ws, spec) {}
-};
-
-constexpr SegmentSpec kSum{SegmentForm::kLengths, SegmentReducer::kSum};
-constexpr SegmentSpec kMean{SegmentForm::kLengths, SegmentReducer::kMean};
-constexpr SegmentSpec kMax{SegmentForm::kLengths, SegmentReducer::kMax};
-constexpr SegmentSpec kWeighted{SegmentForm::kLengths, SegmentReducer::kWeightedSum};
-constexpr SegmentSpec kSparseSum{SegmentForm::kLengths, SegmentReducer::kSum, true};
-constexpr SegmentSpec kSparseMean{SegmentForm::kLengths, SegmentReducer::kMean, true};
-constexpr SegmentSpec kSparseWeighted{SegmentForm::kLengths, SegmentReducer::kWeightedSum, true};
-
-constexpr SegmentSpec kPositional{SegmentForm::kLengths, SegmentReducer::kPositionalWeightedSum,
-                                  true};
-
-constexpr SegmentGradientSpec kOfSum{kSum};
-constexpr SegmentGradientSpec kOfSumWithIndices{.forward = kSum, .with_indices = true};
-constexpr SegmentGradientSpec kOfMean{kMean};
-constexpr SegmentGradientSpec kOfMax{.forward = kMax, .with_output = true, .with_data = true};
-constexpr SegmentGradientSpec kOfWeighted{kWeighted};
-constexpr SegmentGradientSpec kOfWeights{.forward = kWeighted, .with_data = true};
-constexpr SegmentGradientSpec kOfSparseSum{kSparseSum};
-constexpr SegmentGradientSpec kOfSparseSumWithIndices{.forward = kSparseSum, .with_indices = true};
-constexpr SegmentGradientSpec kOfSparseMean{kSparseMean};
-constexpr SegmentGradientSpec kOfSparseMeanWithIndices{.forward = kSparseMean,
-                                                       .with_indices = true};
-constexpr SegmentGradientSpec kOfSparseWeighted{kSparseWeighted};
-constexpr SegmentGradientSpec kOfSparseWeightedWithIndices{.forward = kSparseWeighted,
-                                                           .with_indices = true};
-constexpr SegmentGradientSpec kOfSparseWeights{
-    .forward = kSparseWeighted, .with_data = true, .with_indices = true};
-
-REGISTER_CUDA_OPERATOR(LengthsSum, Reduction<kSum>);
-REGISTER_CUDA_OPERATOR(LengthsMean, Reduction<kMean>);
-REGISTER_CUDA_OPERATOR(LengthsMax, Reduction<kMax>);
-REGISTER_CUDA_OPERATOR(LengthsWeightedSum, Reduction<kWeighted>);
-REGISTER_CUDA_OPERATOR(SparseLengthsSum, Reduction<kSparseSum>);
-REGISTER_CUDA_OPERATOR(SparseLengthsMean, Reduction<kSparseMean>);
-REGISTER_CUDA_OPERATOR(SparseLengthsWeightedSum, Reduction<kSparseWeighted>);
-REGISTER_CUDA_OPERATOR(SparseLengthsPositionalWeightedSum, Reduction<kPositional>);
-
-REGISTER_CUDA_OPERATOR(LengthsSumGradient, Gradient<kOfSum>);
-REGISTER_CUDA_OPERATOR(LengthsIndicesInGradientSumGradient, Gradient<kOfSumWithIndices>);
-REGISTER_CUDA_OPERATOR(LengthsMeanGradient, Gradient<kOfMean>);
-REGISTER_CUDA_OPERATOR(LengthsMaxWithMainInputAndForwardOutputGradient, Gradient<kOfMax>);
-REGISTER_CUDA_OPERATOR(LengthsWeightedSumGradient, Gradient<kOfWeighted>);
-REGISTER_CUDA_OPERATOR(LengthsWeightedSumWithMainInputGradient, Gradient<kOfWeights>);
-REGISTER_CUDA_OPERATOR(SparseLengthsSumGradient, Gradient<kOfSparseSum>);
-REGISTER_CUDA_OPERATOR(SparseLengthsMeanGradient, Gradient<kOfSparseMean>);
-REGISTER_CUDA_OPERATOR(SparseLengthsWeightedSumGradient, Gradient<kOfSparseWeighted>);
-REGISTER_CUDA_OPERATOR(SparseLengthsIndicesInGradientSumGradient,
-                       Gradient<kOfSparseSumWithIndices>);
-REGISTER_CUDA_OPERATOR(SparseLengthsIndicesInGradientMeanGradient,
-                       Gradient<kOfSparseMeanWithIndices>);
-REGISTER_CUDA_OPERATOR(SparseLengthsIndicesInGradientWeightedSumGradient,
-                       Gradient<kOfSparseWeightedWithIndices>);
-REGISTER_CUDA_OPERATOR(SparseLengthsWeightedSumWithMainInputGradient, Gradient<kOfSparseWeights>);
-REGISTER_CUDA_OPERATOR(SparseLengthsIndicesInGradientWeightedSumWithMainInputGradient,
-                       Gradient<kOfSparseWeights>);
-
-// The reductions of segments that ids name, with their gradients.
-#define REGISTER_CUDA_ID_REDUCTION(name, form, reducer, sparse)                      \
-  constexpr SegmentSpec k##name{SegmentForm::form, SegmentReducer::reducer, sparse}; \
-  constexpr SegmentGradientSpec k##name##Gradient{k##name};                          \
-  REGISTER_CUDA_OPERATOR(name, Reduction<k##name>);                                  \
-  REGISTER_CUDA_OPERATOR(name##Gradient, Gradient<k##name##Gradient>)
-REGISTER_CUDA_ID_REDUCTION(SortedSegmentSum, kSorted, kSum, false);
-REGISTER_CUDA_ID_REDUCTION(SortedSegmentMean, kSorted, kMean, false);
-REGISTER_CUDA_ID_REDUCTION(SortedSegmentWeightedSum, kSorted, kWeightedSum, false);
-REGISTER_CUDA_ID_REDUCTION(SparseSortedSegmentSum, kSorted, kSum, true);
-REGISTER_CUDA_ID_REDUCTION(SparseSortedSegmentMean, kSorted, kMean, true);
-REGISTER_CUDA_ID_REDUCTION(SparseSortedSegmentWeightedSum, kSorted, kWeightedSum, true);
-REGISTER_CUDA_ID_REDUCTION(UnsortedSegmentSum, kUnsorted, kSum, false);
-REGISTER_CUDA_ID_REDUCTION(UnsortedSegmentMean, kUnsorted, kMean, false);
-REGISTER_CUDA_ID_REDUCTION(UnsortedSegmentWeightedSum, kUnsorted, kWeightedSum, false);
-REGISTER_CUDA_ID_REDUCTION(SparseUnsortedSegmentSum, kUnsorted, kSum, true);
-REGISTER_CUDA_ID_REDUCTION(SparseUnsortedSegmentMean, kUnsorted, kMean, true);
-REGISTER_CUDA_ID_REDUCTION(SparseUnsortedSegmentWeightedSum, kUnsorted, kWeightedSum, true);
-#undef REGISTER_CUDA_ID_REDUCTION
-
-#define REGISTER_CUDA_RANGE(name)                                             \
-  REGISTER_CUDA_OPERATOR(SortedSegmentRange##name,                            \
-                         SegmentRangeOp<CUDAContext, RangeReducer::k##name>); \
-  REGISTER_CUDA_OPERATOR(SortedSegmentRange##name##Gradient,                  \
-                         SegmentRangeGradientOp<CUDAContext, RangeReducer::k##name>)
-REGISTER_CUDA_RANGE(Sum);
-REGISTER_CUDA_RANGE(Mean);
-REGISTER_CUDA_RANGE(Max);
-REGISTER_CUDA_RANGE(LogSumExp);
-REGISTER_CUDA_RANGE(LogMeanExp);
-#undef REGISTER_CUDA_RANGE
-
 }  // namespace
+
+DeviceSegments CudaSegmentBase::SegmentsOfLengths(const Tensor& lengths, int64_t entries,
+                                                  SegmentLists* lists) {
+  return {ScanLengths(lengths, entries, &lists->offsets, &context_), nullptr};
+}
+
+DeviceSegments CudaSegmentBase::CopyOf(const Segments& segments, bool sorted, SegmentLists* lists) {
+  std::vector<int64_t> offsets{0}, order;
+  for (int64_t s = 0; s < segments.count(); ++s) {
+    offsets.push_back(offsets.back() + segments.length(s));
+    for (int64_t k = 0; !sorted && k < segments.length(s); ++k) {
+      order.push_back(segments.entry(s, k));
+    }
+  }
+  return {CopyList(offsets, &lists->offsets), sorted ? nullptr : CopyList(order, &lists->order)};
+}
+
+EntryRows CudaSegmentBase::RowsOf(const Tensor* indices, int64_t rows) {
+  if (indices == nullptr) return {{.rows = rows}};
+  const EntryRows entries{IntegersOf(*indices, rows, "INDICES")};
+  LaunchCheckIndices(entries.indices, context_.report(), context_.stream());
+  return entries;
+}
+
+const int64_t* CudaSegmentBase::CopyList(const std::vector<int64_t>& values, Tensor* list) {
+  list->Resize(static_cast<int64_t>(values.size()));
+  auto* data = list->mutable_data<int64_t>();
+  context_.Copy(values.size(), values.data(), data);
+  return data;
+}
+
+CudaSegmentReductionOp::CudaSegmentReductionOp(const OperatorDef& def, Workspace* ws,
+                                               SegmentSpec spec)
+    : CudaSegmentBase(def, ws),
+      spec_(spec),
+      num_segments_(GetSingleArgument<int64_t>("num_segments", -1)) {
+  CAFFE_ENFORCE_GE(num_segments_, -1, "the argument num_segments");
+}
+
+template <typename T>
+bool CudaSegmentReductionOp::DoRunWithType() {
+  const Tensor &data = Input(0), &groups = Input(spec_.segments());
+  CAFFE_ENFORCE_GE(data.dim(), 1, "DATA must have rows");
+  const int64_t rows = data.size(0), width = data.size_from_dim(1);
+  const Tensor* indices = spec_.sparse ? &Input(spec_.indices()) : nullptr;
+  const int64_t num_entries = indices != nullptr ? indices->numel() : rows;
+  std::vector<int64_t> dims = data.sizes();
+  SegmentLists lists(context_.device());
+  const DeviceSegments segments = ReadSegments(groups, num_entries, &dims[0], &lists);
+  const EntryRows entries = RowsOf(indices, rows);
+  const int64_t num_weights = by_position() ? Input(1).numel() : num_entries;
+  const float* weights = spec_.weighted() ? WeightsOf(Input(1), num_weights) : nullptr;
+  const T* x = data.data<T>();
+  Tensor* Y = Output(0);
+  Y->Resize(dims);
+  ForEachRow(dims[0], width,
+             ReduceSegments<T>{SumOf(spec_.reducer), segments, entries, weights, by_position(),
+                               width, x, Y->mutable_data<float>()},
+             &context_);
+  return true;
+}
+
+bool CudaSegmentReductionOp::RunOnDevice() { return RealTypes::Dispatch(this, Input(0).dtype()); }
+
+DeviceSegments CudaSegmentReductionOp::ReadSegments(const Tensor& groups, int64_t entries,
+                                                    int64_t* count, SegmentLists* lists) {
+  if (by_position()) return ReadPositions(groups, entries, count, lists);
+  if (spec_.form == SegmentForm::kLengths) {
+    *count = groups.numel();
+    return SegmentsOfLengths(groups, entries, lists);
+  }
+  Tensor copy(CPU);
+  const Tensor& ids = OnHost(groups, &copy);
+  const bool sorted = spec_.form == SegmentForm::kSorted;
+  const Segments segments = sorted ? Segments::FromSortedIds(ids, entries)
+                                   : Segments::FromIds(ids, entries, num_segments_);
+  *count = segments.count();
+  return CopyOf(segments, sorted, lists);
+}
+
+DeviceSegments CudaSegmentReductionOp::ReadPositions(const Tensor& lengths, int64_t entries,
+                                                     int64_t* count, SegmentLists* lists) {
+  Tensor copy(CPU);
+  const Segments segments = Segments::FromLengths(OnHost(lengths, &copy), entries);
+  for (int64_t s = 0; s < segments.count(); ++s) {
+    CAFFE_ENFORCE_LE(segments.length(s), Input(1).numel(), "the length of segment ", s,
+                     " and the number of weights");
+  }
+  *count = segments.count();
+  return CopyOf(segments, /*sorted=*/true, lists);
+}
+
+bool CudaSegmentGradientOp::RunOnDevice() {
+  const Tensor &d_output = Input(spec_.d_output()), &groups = Input(spec_.segments());
+  CAFFE_ENFORCE_GE(d_output.dim(), 1, "the gradient must have rows");
+  const bool lengths = spec_.forward.form == SegmentForm::kLengths;
+  CAFFE_ENFORCE(!lengths || d_output.size(0) == groups.numel(), "the number of lengths ",
+                groups.numel(), " and the gradient ", ShapeString(d_output.sizes()));
+  const int64_t count = d_output.size(0), width = d_output.size_from_dim(1);
+  const int64_t entries = lengths ? NumEntries(groups) : groups.numel();
+  std::vector<int64_t> dims = d_output.sizes();
+  dims[0] = entries;
+  Output(0)->Resize(dims);
+  if (!lengths && spec_.forward.reducer != SegmentReducer::kMean) {
+    ForEachRow(entries, width,
+               IdGradient{RowsOf(&groups, count),
+                          spec_.forward.weighted() ? WeightsOf(Input(0), entries) : nullptr, width,
+                          d_output.data<float>(), Output(0)->mutable_data<float>()},
+               &context_);
+    return true;
+  }
+  SegmentLists lists(context_.device());
+  const DeviceSegments segments =
+      lengths ? SegmentsOfLengths(groups, entries, &lists) : SegmentsOfIds(groups, count, &lists);
+  SegmentGradient gradient{.reduction = SumOf(spec_.forward.reducer),
+                           .segments = segments,
+                           .weights = nullptr,
+                           .width = width,
+                           .dy = d_output.data<float>(),
+                           .x = nullptr,
+                           .y = nullptr,
+                           .dx = nullptr};
+  if (spec_.forward.weighted()) gradient.weights = WeightsOf(Input(0), entries);
+  if (spec_.with_output) {
+    const Tensor &X = Input(spec_.data()), &Y = Input(spec_.output());
+    CAFFE_ENFORCE(X.sizes() == dims && Y.sizes() == d_output.sizes(), "DATA ",
+                  ShapeString(X.sizes()), " and OUTPUT ", ShapeString(Y.sizes()),
+                  " do not fit the gradient ", ShapeString(d_output.sizes()));
+    gradient.x = X.data<float>();
+    gradient.y = Y.data<float>();
+  }
+  gradient.dx = Output(0)->mutable_data<float>();
+  ForEachRow(count, width, gradient, &context_);
+  if (spec_.d_weights()) GradientOfWeights(segments, count, entries, width, gradient.dy);
+  return true;
+}
+
+DeviceSegments CudaSegmentGradientOp::SegmentsOfIds(const Tensor& groups, int64_t count,
+                                                    SegmentLists* lists) {
+  Tensor copy(CPU);
+  const Tensor& ids = OnHost(groups, &copy);
+  return CopyOf(Segments::FromIds(ids, ids.numel(), count), /*sorted=*/false, lists);
+}
+
+int64_t CudaSegmentGradientOp::NumEntries(const Tensor& lengths) const {
+  if (spec_.with_indices && (spec_.forward.sparse || !spec_.with_data)) {
+    const Tensor& indices = Input(spec_.indices());
+    return spec_.forward.sparse ? indices.numel() : indices.size(0);
+  }
+  if (spec_.forward.weighted()) return Input(0).numel();
+  if (spec_.with_data) return Input(spec_.data()).size(0);
+  Tensor copy(CPU);
+  int64_t sum = 0;
+  for (const int64_t length : ReadIntegers(OnHost(lengths, &copy), "lengths")) {
+    CAFFE_ENFORCE(length >= 0 && !__builtin_add_overflow(sum, length, &sum), "length ", length);
+  }
+  return sum;
+}
+
+void CudaSegmentGradientOp::GradientOfWeights(const DeviceSegments& segments, int64_t count,
+                                              int64_t entries, int64_t width, const float* dy) {
+  const Tensor& X = Input(spec_.data());
+  CAFFE_ENFORCE(X.dim() >= 1 && X.size_from_dim(1) == width, "elements of a row of DATA ",
+                ShapeString(X.sizes()));
+  const Tensor* indices = spec_.with_indices ? &Input(spec_.indices()) : nullptr;
+  CAFFE_ENFORCE_EQ(indices != nullptr ? indices->numel() : X.size(0), entries,
+                   "rows that were read");
+  const EntryRows rows = RowsOf(indices, X.size(0));
+  Output(1)->Resize(entries);
+  ForEachRow(count, width,
+             SegmentWeightGradient{segments, rows, width, dy, X.data<float>(),
+                                   Output(1)->mutable_data<float>()},
+             &context_);
+}
+
 }  // namespace caffe2

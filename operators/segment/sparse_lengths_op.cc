@@ -1,41 +1,29 @@
 // SparseLengthsSum, SparseLengthsMean, SparseLengthsWeightedSum, and the positional form.
-#include "operators/segment/segment_reduction.h"
+#include "operators/segment/lengths_specs.h"
 
 namespace caffe2 {
-namespace {
 
-constexpr SegmentSpec kSum{SegmentForm::kLengths, SegmentReducer::kSum, true};
-constexpr SegmentSpec kMean{SegmentForm::kLengths, SegmentReducer::kMean, true};
-constexpr SegmentSpec kWeightedSum{SegmentForm::kLengths, SegmentReducer::kWeightedSum, true};
-constexpr SegmentSpec kPositional{SegmentForm::kLengths, SegmentReducer::kPositionalWeightedSum,
-                                  true};
+using Specs = LengthsSpecs<true>;
 
-constexpr SegmentGradientSpec kSumWithIndices{.forward = kSum, .with_indices = true};
-constexpr SegmentGradientSpec kMeanWithIndices{.forward = kMean, .with_indices = true};
-constexpr SegmentGradientSpec kWeightedWithIndices{.forward = kWeightedSum, .with_indices = true};
-constexpr SegmentGradientSpec kWithWeights{
-    .forward = kWeightedSum, .with_data = true, .with_indices = true};
+REGISTER_SEGMENT_REDUCTION(SparseLengthsSum, Specs::kSum);
+REGISTER_SEGMENT_REDUCTION(SparseLengthsMean, Specs::kMean);
+REGISTER_SEGMENT_REDUCTION(SparseLengthsWeightedSum, Specs::kWeightedSum);
+REGISTER_SEGMENT_REDUCTION(SparseLengthsPositionalWeightedSum, Specs::kPositional);
 
-}  // namespace
-
-REGISTER_SEGMENT_REDUCTION(SparseLengthsSum, kSum);
-REGISTER_SEGMENT_REDUCTION(SparseLengthsMean, kMean);
-REGISTER_SEGMENT_REDUCTION(SparseLengthsWeightedSum, kWeightedSum);
-REGISTER_SEGMENT_REDUCTION(SparseLengthsPositionalWeightedSum, kPositional);
-
-REGISTER_SEGMENT_GRADIENT(SparseLengthsSumGradient, SegmentGradientSpec{kSum});
-REGISTER_SEGMENT_GRADIENT(SparseLengthsMeanGradient, SegmentGradientSpec{kMean});
-REGISTER_SEGMENT_GRADIENT(SparseLengthsWeightedSumGradient, SegmentGradientSpec{kWeightedSum});
-REGISTER_SEGMENT_GRADIENT(SparseLengthsWeightedSumWithMainInputGradient, kWithWeights);
-REGISTER_SEGMENT_GRADIENT(SparseLengthsIndicesInGradientSumGradient, kSumWithIndices);
-REGISTER_SEGMENT_GRADIENT(SparseLengthsIndicesInGradientMeanGradient, kMeanWithIndices);
-REGISTER_SEGMENT_GRADIENT(SparseLengthsIndicesInGradientWeightedSumGradient, kWeightedWithIndices);
+REGISTER_SEGMENT_GRADIENT(SparseLengthsSumGradient, Specs::kSumGradient);
+REGISTER_SEGMENT_GRADIENT(SparseLengthsMeanGradient, Specs::kMeanGradient);
+REGISTER_SEGMENT_GRADIENT(SparseLengthsWeightedSumGradient, Specs::kWeightedGradient);
+REGISTER_SEGMENT_GRADIENT(SparseLengthsWeightedSumWithMainInputGradient, Specs::kWithWeights);
+REGISTER_SEGMENT_GRADIENT(SparseLengthsIndicesInGradientSumGradient, Specs::kSumWithIndices);
+REGISTER_SEGMENT_GRADIENT(SparseLengthsIndicesInGradientMeanGradient, Specs::kMeanWithIndices);
+REGISTER_SEGMENT_GRADIENT(SparseLengthsIndicesInGradientWeightedSumGradient,
+                          Specs::kWeightedWithIndices);
 REGISTER_SEGMENT_GRADIENT(SparseLengthsIndicesInGradientWeightedSumWithMainInputGradient,
-                          kWithWeights);
+                          Specs::kWithWeights);
 
-REGISTER_GRADIENT(SparseLengthsSum, RegisteredSegmentGradientMaker<kSum>);
-REGISTER_GRADIENT(SparseLengthsMean, RegisteredSegmentGradientMaker<kMean>);
-REGISTER_GRADIENT(SparseLengthsWeightedSum, RegisteredSegmentGradientMaker<kWeightedSum>);
+REGISTER_GRADIENT(SparseLengthsSum, RegisteredSegmentGradientMaker<Specs::kSum>);
+REGISTER_GRADIENT(SparseLengthsMean, RegisteredSegmentGradientMaker<Specs::kMean>);
+REGISTER_GRADIENT(SparseLengthsWeightedSum, RegisteredSegmentGradientMaker<Specs::kWeightedSum>);
 SHOULD_NOT_DO_GRADIENT(SparseLengthsPositionalWeightedSum);
 
 }  // namespace caffe2

@@ -50,6 +50,7 @@ REGISTER_CUDA_OPERATOR(CopyOnDeviceLike, CopyToDeviceOp<true>);
 REGISTER_CUDA_OPERATOR(CopyGPUToCPU, CopyToHostOp);
 REGISTER_CUDA_OPERATOR(EnsureCPUOutput, CopyToHostOp);
 REGISTER_CUDA_OPERATOR(Alias, AliasOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(AliasWithName, AliasOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(StopGradient, CopyOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(NegateGradient, CopyOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(Flatten, FlattenOp<CUDAContext>);

@@ -1,9 +1,6 @@
-// Gather, SparseToDense, ScatterWeightedSum and the optimizers of rows on CUDA devices.
+// Optimizers of rows on CUDA devices.
 #include "caffe2/core/device_backend.h"
-#include "operators/common/checked_indices.h"
 #include "operators/common/optimizer_cuda.h"
-#include "operators/common/portable_cuda.h"
-#include "operators/common/sort_indices_cuda.h"
 #include "operators/optimizer/adagrad_op.h"
 #include "operators/optimizer/adam_op.h"
 #include "operators/optimizer/ftrl_op.h"
@@ -15,100 +12,9 @@
 #include "operators/optimizer/sparse_normalize_op.h"
 #include "operators/optimizer/storm_op.h"
 #include "operators/optimizer/wngrad_op.h"
-#include "operators/sparse/copy_rows_to_tensor_op.h"
-#include "operators/sparse/gather_op.h"
-#include "operators/sparse/row_kernels.h"
+#include "operators/sparse/indexed_rows_cuda.h"
 
 namespace caffe2 {
-namespace {
-
-RowIndices IndicesOf(const Tensor& indices, int64_t rows, int64_t group = 0) {
-  CAFFE_ENFORCE(indices.IsType<int32_t>() || indices.IsType<int64_t>(),
-                "indices must be int32 or int64, not ", indices.dtype().name());
-  return {indices.raw_data(), indices.IsType<int64_t>(), indices.numel(), rows, group};
-}
-
-// Indices of `layout`, where each element of the outer axes may have its own.
-RowIndices IndicesOf(const Tensor& indices, const RowLayout& layout) {
-  const bool grouped = layout.match_outer && layout.outer > 0;
-  return IndicesOf(indices, layout.rows, grouped ? indices.numel() / layout.outer : 0);
-}
-
-// Holds its keys in `storage`; there are `rows` of all matrices.
-SortedRows SortRows(const RowIndices& indices, int64_t rows, Tensor* storage,
-                    CUDAContext* context) {
-  const int64_t n = indices.n;
-  constexpr auto kMost = static_cast<int64_t>(SortedRows::kNoRow);
-  CAFFE_ENFORCE(n < kMost && rows <= kMost, n, " indices of ", rows, " rows are too many");
-  storage->Resize(SortedKeysSize(n));
-  auto* keys = reinterpret_cast<uint64_t*>(storage->mutable_data<int64_t>());
-  LaunchSortRows(indices, keys, context->report(), context->stream());
-  return {n, keys};
-}
-
-}  // namespace
-
-template <>
-void GatherRows(const Tensor& indices, const RowLayout& layout, TypeMeta meta, const void* x,
-                void* y, CUDAContext* context) {
-  CAFFE_ENFORCE(meta.copy() == nullptr, "elements of type ", meta.name(),
-                " exist in host memory only");
-  LaunchGatherRows(IndicesOf(indices, layout), layout.outer,
-                   layout.width * static_cast<int64_t>(meta.itemsize()), x, y, context->report(),
-                   context->stream());
-}
-
-// Rows, of which each has so many bytes, can be copied by 32 bits.
-static bool IsInWords(const void* from, const void* to, int64_t row_bytes) {
-  const auto places = reinterpret_cast<uintptr_t>(from) | reinterpret_cast<uintptr_t>(to);
-  return (places | static_cast<uintptr_t>(row_bytes)) % sizeof(uint32_t) == 0;
-}
-
-static void AssignToRows(const Tensor& indices, int64_t rows, TypeMeta meta, int64_t width,
-                         const void* x, void* y, CUDAContext* context) {
-  CAFFE_ENFORCE(meta.copy() == nullptr, "elements of type ", meta.name(),
-                " exist in host memory only");
-  const auto bytes = width * static_cast<int64_t>(meta.itemsize());
-  const RowIndices list = CheckedIndices(indices, rows, context);
-  const auto set = [&](auto word) {
-    using Word = decltype(word);
-    const auto words = bytes / static_cast<int64_t>(sizeof(Word));
-    ForEachRow(list.n, words,
-               SetRows<Word>{list, words, static_cast<const Word*>(x), static_cast<Word*>(y)},
-               context);
-  };
-  if (IsInWords(x, y, bytes)) {
-    set(uint32_t{});
-  } else {
-    set(uint8_t{});
-  }
-}
-SortedRows SortIndices(const Tensor& indices, int64_t rows, Tensor* storage, CUDAContext* context) {
-  return SortRows(IndicesOf(indices, rows), rows, storage, context);
-}
-
-template <typename T>
-void SumRows(const Tensor& indices, const RowLayout& layout, const T* x, T* y,
-             CUDAContext* context) {
-  if (indices.numel() == 0) return;
-  Tensor storage(context->device());
-  const RowIndices list = IndicesOf(indices, layout);
-  // Matrices with indices of their own are one of all their rows.
-  const int64_t outer = list.group > 0 ? 1 : layout.outer;
-  const int64_t rows = layout.rows * (list.group > 0 ? layout.outer : 1);
-  const SortedRows sorted = SortRows(list, rows, &storage, context);
-  ForEachRow(sorted.n, outer * layout.width,
-             SumSortedRows<T>{sorted, outer, rows, layout.width, x, y}, context);
-}
-
-template <class Rule>
-void UpdateRows(const Tensor& indices, int64_t rows, const Rule& rule, CUDAContext* context) {
-  if (indices.numel() == 0) return;
-  Tensor storage(context->device());
-  const SortedRows sorted = SortRows(IndicesOf(indices, rows), rows, &storage, context);
-  ForEachRow(sorted.n, rule.width, UpdateSortedRows<Rule>{sorted, rule}, context);
-}
-
 namespace {
 
 // What an optimizer of rows finds at its inputs; throws if shapes do not fit.
@@ -121,7 +27,7 @@ class RowOptimizerBase : public Operator<CUDAContext> {
   // Elements of a row.
   static int64_t CheckGradient(const Tensor& param, const Tensor& indices, const Tensor& grad) {
     CAFFE_ENFORCE_GE(param.dim(), 1, "the parameter must have rows");
-    IndicesOf(indices, param.size(0));  // of the right type
+    ListOfIndices(indices, param.size(0));  // of the right type
     CAFFE_ENFORCE_EQ(grad.numel(), indices.numel() * param.size_from_dim(1), "gradient ",
                      ShapeString(grad.sizes()), " for ", indices.numel(), " rows of parameter ",
                      ShapeString(param.sizes()));
@@ -278,56 +184,11 @@ class CudaSparseAdadeltaOp final : public RowOptimizerBase {
   enum { PARAM, MOMENT, DELTA, INDICES, GRAD, LR };
 };
 
-// As on the host (scatter_assign_op.cc).
-class CudaScatterAssignOp final : public Operator<CUDAContext> {
- public:
-  using Operator<CUDAContext>::Operator;
-  bool RunOnDevice() override {
-    const Tensor &data = Input(0), &indices = Input(1), &slices = Input(2);
-    CAFFE_ENFORCE_GE(data.dim(), 1, "DATA must have rows");
-    CAFFE_ENFORCE(data.dtype() == slices.dtype() && data.has_data() && slices.has_data(), "DATA ",
-                  data.DebugString(), " and SLICES ", slices.DebugString(),
-                  " must have one element type");
-    const int64_t rows = data.size(0), width = data.size_from_dim(1);
-    CAFFE_ENFORCE_EQ(slices.numel(), indices.numel() * width, "SLICES ",
-                     ShapeString(slices.sizes()), " must hold ", indices.numel(), " rows of ",
-                     width);
-    const auto bytes = width * static_cast<int64_t>(data.dtype().itemsize());
-    const void* from = slices.raw_data();
-    void* to = Output(0)->raw_mutable_data(data.dtype());
-    if (IsInWords(from, to, bytes)) {
-      Assign<uint32_t>(indices, rows, bytes, from, to);
-    } else {
-      Assign<uint8_t>(indices, rows, bytes, from, to);
-    }
-    return true;
-  }
-
- private:
-  template <typename Word>
-  void Assign(const Tensor& indices, int64_t rows, int64_t row_bytes, const void* from, void* to) {
-    const auto words = row_bytes / static_cast<int64_t>(sizeof(Word));
-    UpdateRows(indices, rows,
-               AssignRow<Word>{words, static_cast<const Word*>(from), static_cast<Word*>(to)},
-               &context_);
-  }
-};
-
 template <bool kRowWise>
 using CudaMaskedSparseAdagradOp = MaskedSparseAdagradOp<CUDAContext, kRowWise>;
 using NormalizeFloat = SparseNormalizeOp<CUDAContext, float>;
 using NormalizeFloat16 = SparseNormalizeOp<CUDAContext, float16>;
-using Gather = GatherOp<CUDAContext, 0>;
-using BatchGather = GatherOp<CUDAContext, 1>;
 
-REGISTER_CUDA_OPERATOR(Gather, Gather);
-REGISTER_CUDA_OPERATOR(BatchGather, BatchGather);
-REGISTER_CUDA_OPERATOR(CopyRowsToTensor, CopyRowsToTensorOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(CopyRowsToTensorGradient, CopyRowsToTensorGradientOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(BatchGatherGradient, BatchGatherGradientOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(SparseToDense, SparseToDenseOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(EnsureDense, CopyOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(ScatterWeightedSum, ScatterWeightedSumOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(SparseAdagrad, CudaSparseAdagradOp<false>);
 REGISTER_CUDA_OPERATOR(RowWiseSparseAdagrad, CudaSparseAdagradOp<true>);
 REGISTER_CUDA_OPERATOR(SparseAdam, CudaSparseAdamOp<false>);
@@ -338,7 +199,6 @@ REGISTER_CUDA_OPERATOR(SparseAdadelta, CudaSparseAdadeltaOp);
 REGISTER_CUDA_OPERATOR(SmartDecaySparseAdam, SmartDecaySparseAdamOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(SparseNormalize, NormalizeFloat);
 REGISTER_CUDA_OPERATOR(Float16SparseNormalize, NormalizeFloat16);
-REGISTER_CUDA_OPERATOR(ScatterAssign, CudaScatterAssignOp);
 REGISTER_CUDA_OPERATOR(SparseStorm, SparseStormOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(SparseWngrad, SparseWngradOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(MaskedAdagrad, MaskedAdagradOp<CUDAContext>);

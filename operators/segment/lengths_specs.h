@@ -1,0 +1,32 @@
+// The reductions of segments that lengths give, and their gradients: LengthsSum and its kin, with
+// `sparse` SparseLengthsSum and its kin.
+#pragma once
+
+#include "operators/segment/segment_reduction.h"
+
+namespace caffe2 {
+
+template <bool sparse>
+struct LengthsSpecs {
+  static constexpr SegmentSpec kSum{SegmentForm::kLengths, SegmentReducer::kSum, sparse};
+  static constexpr SegmentSpec kMean{SegmentForm::kLengths, SegmentReducer::kMean, sparse};
+  static constexpr SegmentSpec kMax{SegmentForm::kLengths, SegmentReducer::kMax, sparse};
+  static constexpr SegmentSpec kWeightedSum{SegmentForm::kLengths, SegmentReducer::kWeightedSum,
+                                            sparse};
+  static constexpr SegmentSpec kPositional{SegmentForm::kLengths,
+                                           SegmentReducer::kPositionalWeightedSum, sparse};
+
+  static constexpr SegmentGradientSpec kSumGradient{kSum};
+  static constexpr SegmentGradientSpec kSumWithIndices{.forward = kSum, .with_indices = true};
+  static constexpr SegmentGradientSpec kMeanGradient{kMean};
+  static constexpr SegmentGradientSpec kMeanWithIndices{.forward = kMean, .with_indices = true};
+  static constexpr SegmentGradientSpec kMaxGradient{
+      .forward = kMax, .with_output = true, .with_data = true};
+  static constexpr SegmentGradientSpec kWeightedGradient{kWeightedSum};
+  static constexpr SegmentGradientSpec kWeightedWithIndices{.forward = kWeightedSum,
+                                                            .with_indices = true};
+  static constexpr SegmentGradientSpec kWithWeights{
+      .forward = kWeightedSum, .with_data = true, .with_indices = sparse};
+};
+
+}  // namespace caffe2

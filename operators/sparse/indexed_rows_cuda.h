@@ -1,0 +1,57 @@
+// Rows that indices name on CUDA devices: sorted, summed and updated. Indices are int32 or int64;
+// those out of range are reported.
+#pragma once
+
+#include "operators/common/portable_cuda.h"
+#include "operators/optimizer/row_functions.h"
+#include "operators/sparse/gather_op.h"
+
+namespace caffe2 {
+
+// `group`: how many indices each matrix has of its own, 0 if all share them. Throws for indices of
+// another type.
+RowIndices ListOfIndices(const Tensor& indices, int64_t rows, int64_t group = 0);
+// Indices of `layout`, where each element of the outer axes may have its own.
+RowIndices ListOfIndices(const Tensor& indices, const RowLayout& layout);
+
+// The positions in order of the rows that they name, those of a row by position; `rows` counts the
+// rows of all matrices. The keys are in `storage`.
+SortedRows SortRows(const RowIndices& indices, int64_t rows, Tensor* storage, CUDAContext* context);
+SortedRows SortIndices(const Tensor& indices, int64_t rows, Tensor* storage, CUDAContext* context);
+
+// As on the host (gather_op.h).
+template <typename T>
+void SumRows(const Tensor& indices, const RowLayout& layout, const T* x, T* y,
+             CUDAContext* context) {
+  if (indices.numel() == 0) return;
+  Tensor storage(context->device());
+  const RowIndices list = ListOfIndices(indices, layout);
+  // Matrices with indices of their own are one of all their rows.
+  const int64_t outer = list.group > 0 ? 1 : layout.outer;
+  const int64_t rows = layout.rows * (list.group > 0 ? layout.outer : 1);
+  const SortedRows sorted = SortRows(list, rows, &storage, context);
+  ForEachRow(sorted.n, outer * layout.width,
+             SumSortedRows<T>{sorted, outer, rows, layout.width, x, y}, context);
+}
+
+template <class Rule>
+void UpdateRows(const Tensor& indices, int64_t rows, const Rule& rule, CUDAContext* context) {
+  if (indices.numel() == 0) return;
+  Tensor storage(context->device());
+  const SortedRows sorted = SortIndices(indices, rows, &storage, context);
+  ForEachRow(sorted.n, rule.width, UpdateSortedRows<Rule>{sorted, rule}, context);
+}
+
+// Calls f(word), word being of the widest type by which rows of so many bytes can be copied:
+// uint32_t or uint8_t.
+template <class F>
+void WithWordOfRows(const void* from, const void* to, int64_t row_bytes, const F& f) {
+  const auto places = reinterpret_cast<uintptr_t>(from) | reinterpret_cast<uintptr_t>(to);
+  if ((places | static_cast<uintptr_t>(row_bytes)) % sizeof(uint32_t) == 0) {
+    f(uint32_t{});
+  } else {
+    f(uint8_t{});
+  }
+}
+
+}  // namespace caffe2

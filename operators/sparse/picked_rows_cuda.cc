@@ -1,0 +1,29 @@
+// What the kernels of picked rows report, in the words of the host.
+#include "caffe2/core/logging.h"
+#include "caffe2/cuda/kernel_reports.h"
+#include "operators/sparse/picked_rows_kernels.h"
+
+namespace caffe2 {
+namespace {
+
+void ThrowRowList(const cuda::KernelReport& report) {
+  const auto value = static_cast<int64_t>(report.value);
+  switch (report.label) {
+    case kSegmentTooLong:
+      CAFFE_ENFORCE_LE(value, report.classes, "length of segment ", report.row,
+                       " and target_length");
+      break;
+    case kSequenceLength:
+      CAFFE_THROW("length ", value, " of sequence ", report.row, " for data of ", report.classes,
+                  " steps");
+    default:
+      CAFFE_THROW("row ", report.row, " occurs twice in the permutation");
+  }
+}
+const bool kRegistered = [] {
+  cuda::RegisterReport(cuda::kRowListReport, ThrowRowList);
+  return true;
+}();
+
+}  // namespace
+}  // namespace caffe2
