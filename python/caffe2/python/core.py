@@ -48,12 +48,14 @@ from caffe2.python._core.library import (
     SetOpEnginePref,
     SetPerOpEnginePref,
 )
-from caffe2.python._core.net import Net, remap_input
-from caffe2.python._core.net_copies import clone_and_bind_net
+from caffe2.python._core.net import Net
 from caffe2.python._core.net_rewrite import (
     DEFAULT_REMAP_FUNCS,
+    clone_and_bind_net,
     control_op_remap,
     recurrent_network_op_remap,
+    remap_input,
+    remap_proto,
 )
 from caffe2.python._core.operator_def import (
     CreateOperator,
@@ -114,12 +116,3 @@ def __getattr__(name):
     if name == "_REGISTERED_OPERATORS":
         return registered_operators()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def remap_proto(argument, blob_remap):
-    """Renames the blobs of a NetDef held in an argument, in place: {old: new}."""
-    net = Net(argument.n)
-    clone = net.Clone(argument.n.name, {str(old): str(new) for old, new in blob_remap.items()})
-    name = argument.n.name
-    argument.n.CopyFrom(clone.Proto())
-    argument.n.name = name

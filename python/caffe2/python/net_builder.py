@@ -9,124 +9,12 @@
 `ops` adds to the innermost NetBuilder. A Task is one.
 """
 
-from caffe2.python import context, core
+from caffe2.python import core
+from caffe2.python._core.net_builder import NetBuilder
 from caffe2.python.control_ops_util import add_if_op, add_while_op
 from caffe2.python.task import Task, TaskGroup
 
-
-@context.define_context()
-class NetBuilder:
-    """An ordered list of nets and steps under construction.
-
-    Args:
-      name: of the nets that are made on the way.
-      initial_scope: blobs that nets of control operators may use besides those of this builder.
-    """
-
-    def __init__(self, name=None, initial_scope=None, _stop_blob_required=False, _stop_blob=None,
-                 _fullname=None, _use_control_ops=False):
-        parent = NetBuilder.current(required=False)
-        names = [parent.name if parent is not None else None, name]
-        self.name = _fullname or "/".join(part for part in names if part)
-        self._frozen = False
-        self._stop_blob = _stop_blob
-        self._stop_blob_required = _stop_blob_required
-        self._current_net = None
-        self._children = []
-        self._use_control_ops = _use_control_ops
-        outer = parent._lexical_scope() if parent is not None and parent._use_control_ops else ()
-        self._outer_scope = set(outer) | {str(blob) for blob in initial_scope or ()}
-
-    def _lexical_scope(self):
-        """The blobs that nets written here may use."""
-        scope = set(self._outer_scope)
-        for child in self._children:
-            if isinstance(child, core.Net):
-                scope.update(child.Proto().external_input)
-                scope.update(blob for op in child.Proto().op for blob in op.output)
-        return scope
-
-    def stop_blob(self):
-        """The bool blob that ends this builder's step when it is true, made if there is none; to be
-        set in the current net."""
-        if self._stop_blob is None:
-            net = self.current_net()
-            self._stop_blob = core.BlobReference(net.NextName("stop_blob"), net=net)
-            net.Const(False, blob_out=self._stop_blob)
-            if self._current_net is not self._children[0]:
-                init = core.Net("stop_blob_init")
-                init.Const(False, blob_out=self._stop_blob)
-                self._children.insert(0, init)
-        return self._stop_blob
-
-    def stop_if(self, blob):
-        """Ends the step here if the bool blob is true."""
-        stop = self.stop_blob()
-        self.current_net().Or([stop, blob], [stop])
-        self._current_net = None
-
-    def _assert_mutable(self):
-        if self._frozen:
-            raise ValueError("This NetBuilder has been built already.")
-
-    def add(self, child):
-        """Appends a net, step or NetBuilder; operators go to a net until something else follows."""
-        self._assert_mutable()
-        self._current_net = child if isinstance(child, core.Net) else None
-        self._children.append(child)
-        return child
-
-    def current_net(self, name=None):
-        """The net that operators go to; a new one with `name`."""
-        self._assert_mutable()
-        if self._current_net is None or name is not None:
-            self.add(core.Net(name or self.name or "net"))
-        return self._current_net
-
-    def freeze(self):
-        """Ends the construction, of this builder and those in it."""
-        for child in self._children:
-            if hasattr(child, "freeze"):
-                child.freeze()
-        self._current_net = None
-        self._frozen = True
-
-    def get(self):
-        """The list of nets and steps; the builder cannot change after it."""
-        self.freeze()
-        return self._children
-
-    @staticmethod
-    def merge_nets(nets_or_builders, outer_blob_names):
-        """The operators of nets, and of builders of control operators, in one net: the first, to
-        which the others are added; None for an empty list.
-
-        Of its external outputs stay those of `outer_blob_names`, the blobs that are known outside.
-        Raises ValueError for builders that hold steps.
-        """
-        nets = []
-        for item in nets_or_builders:
-            nets += item.get() if isinstance(item, NetBuilder) else [item]
-        if not all(isinstance(net, core.Net) for net in nets):
-            raise ValueError("only nets and builders of control operators are merged, no steps")
-        for net in nets[1:]:
-            nets[0].AppendNet(net)
-        if not nets:
-            return None
-        known = {str(blob) for blob in outer_blob_names}
-        outputs = nets[0].Proto().external_output
-        outputs[:] = [blob for blob in outputs if blob in known]
-        return nets[0]
-
-    def __exit__(self, error_type, *unused):
-        self.freeze()
-        if error_type is not None:
-            return
-        if self._stop_blob_required and self._stop_blob is None:
-            raise ValueError("This NetBuilder requires a stop condition (stop_if or stop_blob)")
-
-    def __str__(self):
-        return self.name or "Un-named NetBuilder"
+__all__ = ["NetBuilder", "Operations", "ops"]
 
 
 class Operations:

@@ -9,8 +9,8 @@ list: ``Struct(("a", List(Scalar(int))))`` has the columns "a:lengths" and "a:va
 import numpy as np
 
 from caffe2.python import core, workspace
+from caffe2.python._core.records import NewRecord, from_blob_list, from_column_list
 from caffe2.python._core.schema_fields import (
-    EVICTED_VALUES,
     FIELD_SEPARATOR,
     Field,
     List,
@@ -73,65 +73,6 @@ def from_dtype(dtype, _outer_shape=()):
                     for name in dtype.base.names])
 
 
-def from_column_list(col_names, col_types=None, col_blobs=None, col_metadata=None):
-    """The schema, or record, whose flattened columns these are, in any order.
-
-    Raises ValueError for lists of different lengths or names that contradict each other.
-    """
-    count = len(col_names)
-    for name, values in (("types", col_types), ("blobs", col_blobs), ("metadata", col_metadata)):
-        if values is not None and len(values) != count:
-            raise ValueError(f"{len(values)} {name} for {count} columns")
-    tree = {}
-    for i, name in enumerate(col_names):
-        scalar = Scalar(
-            dtype=col_types[i] if col_types else None,
-            blob=col_blobs[i] if col_blobs else None,
-            metadata=col_metadata[i] if col_metadata else None)
-        parts = name.split(FIELD_SEPARATOR) if name else []
-        node = tree
-        for part in parts[:-1]:
-            node = node.setdefault(part, {})
-            if isinstance(node, Scalar):
-                raise ValueError(f"column {name} lies inside another column")
-        if not parts:
-            return scalar
-        if parts[-1] in node:
-            raise ValueError(f"column {name} appears twice")
-        node[parts[-1]] = scalar
-    return _field_of_tree(tree)
-
-
-def _field_of_tree(node):
-    if isinstance(node, Scalar):
-        return node
-    if {"lengths", "values"} <= set(node) and isinstance(node["lengths"], Scalar):
-        if len(node) == 2:
-            return List(_field_of_tree(node["values"]), lengths_blob=node["lengths"])
-        if len(node) == 3 and EVICTED_VALUES in node:
-            return ListWithEvicted(
-                _field_of_tree(node["values"]), node["lengths"], node[EVICTED_VALUES])
-    return Struct(*[(name, _field_of_tree(child)) for name, child in node.items()])
-
-
-def from_blob_list(schema, values, throw_on_type_mismatch=False):
-    """A record of this schema over blobs (or data), given in the order of the columns.
-
-    Raises TypeError unless `schema` is a Field, ValueError for another number of values.
-    """
-    if not isinstance(schema, Field):
-        raise TypeError("Argument `schema` must be a Field.")
-    if isinstance(values, Field):
-        values = values.field_blobs()
-    record = schema.clone(keep_blobs=False)
-    scalars = record.all_scalars()
-    if len(scalars) != len(values):
-        raise ValueError(f"Values must have {len(scalars)} elements, got {len(values)}.")
-    for scalar, value in zip(scalars, values):
-        scalar.set_value(value, throw_on_type_mismatch, unsafe=True)
-    return record
-
-
 def as_record(value):
     """A Field from a field, a list (Tuple), a dict (Struct), a type or a blob."""
     if isinstance(value, Field):
@@ -169,17 +110,6 @@ def FeedRecord(blob_record, arrays, ws=None):
             workspace.FeedBlob(str(blob), array)
         else:
             ws.create_blob(str(blob)).feed(array)
-
-
-def NewRecord(net, schema):
-    """A record of new blobs, named after the columns under the name scope and unique in the net."""
-    if isinstance(schema, Scalar):
-        record = schema.clone()
-        record.set_value(net.NextScopedBlob("unnamed_scalar"))
-        return record
-    if not isinstance(schema, Field):
-        raise TypeError("Record must be a schema.Field instance.")
-    return from_blob_list(schema, [net.NextScopedBlob(name) for name in schema.field_names()])
 
 
 def ConstRecord(net, array_record):

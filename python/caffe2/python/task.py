@@ -7,6 +7,8 @@ the groups of a whole training.
 import collections
 
 from caffe2.python import context, core
+from caffe2.python._core.builders import StepBuilder
+from caffe2.python._core.net_builder import NetBuilder
 from caffe2.python.schema import Field, from_blob_list
 
 
@@ -108,7 +110,7 @@ def add_setup_steps(step, init_nets, exit_nets, name):
 
 
 @context.define_context(allow_default=False)
-class TaskGroup:
+class TaskGroup(StepBuilder):
     """Tasks that run at the same time, on one or several nodes.
 
     Within ``with TaskGroup() as group:`` each new Task becomes part of it. The group may be used
@@ -232,6 +234,11 @@ class TaskGroup:
         if not tasks:
             return Task(node=node, group=_NO_GROUP)
         return tasks[0]
+
+    def to_step(self, default_name=None):
+        """The step of to_task, on a cluster of its own; its name is the task's."""
+        with Cluster():
+            return self.to_task("local").get_step()
 
     def workspace_type(self):
         """A WorkspaceType, or None while no task is in the group."""
@@ -363,12 +370,10 @@ class Task:
             self.add_outputs(outputs)
 
     def __enter__(self):
-        from caffe2.python import net_builder
-
         self._assert_not_used()
         if self._step is not None:
             raise ValueError("This Task already has an execution step.")
-        self._net_builder = net_builder.NetBuilder(_fullname=self.name)
+        self._net_builder = NetBuilder(_fullname=self.name)
         self._net_builder.__enter__()
 
     def __exit__(self, error_type, value, traceback):

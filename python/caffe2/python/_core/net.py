@@ -7,6 +7,7 @@ import numpy as np
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
+from caffe2.python import scope
 from caffe2.python._core.arguments import MakeArgument
 from caffe2.python._core.blob_reference import (
     BlobReference,
@@ -14,20 +15,27 @@ from caffe2.python._core.blob_reference import (
     ScopedName,
     rectify_blobs,
 )
+from caffe2.python._core.builders import NetBlock
 from caffe2.python._core.constants import constant_filler
 from caffe2.python._core.errors import creation_line, operator_tracebacks
-from caffe2.python._core.gradients import GradientRegistry, GradientSlice
-from caffe2.python._core.net_copies import NetCopies
-from caffe2.python._core.net_records import NetRecords
-from caffe2.python._core.net_rewrite import place_on_gpu, remap_input
+from caffe2.python._core.gradients import (
+    GradientRegistry,
+    GradientSlice,
+    get_op_ids_in_path,
+    get_ssa,
+    get_undefined_blobs,
+)
+from caffe2.python._core.net_rewrite import copy_net, place_on_gpu, remap_input, set_external_blobs
 from caffe2.python._core.operator_def import CreateOperator, _register_python_op
 from caffe2.python._core.operator_types import CheckOperatorType, registered_operators
+from caffe2.python._core.records import NewRecord, record_by_prefix
+from caffe2.python._core.schema_fields import Struct
 
 # Functions called with each operator that a net gets; workspace.StartImmediate adds one.
 operator_observers = []
 
 
-class Net(NetCopies, NetRecords):
+class Net:
     """A NetDef under construction.
 
     Calling an operator type on it adds the operator: ``y = net.Relu(x, "y")``. Outputs may be left
@@ -50,9 +58,7 @@ class Net(NetCopies, NetRecords):
     @staticmethod
     def current_prefix():
         """The name of the current NetBuilder; "" outside of one."""
-        from caffe2.python.net_builder import NetBuilder
-
-        builder = NetBuilder.current(required=False)
+        builder = NetBlock.current(required=False)
         return builder.name if builder is not None else ""
 
     @classmethod
@@ -383,6 +389,150 @@ class Net(NetCopies, NetRecords):
         unique, positions = self._create_and_add("Unique", [g.indices], 2, engine="SparseHash")
         return GradientSlice(
             indices=unique, values=self._create_and_add(reduce, [g.values, positions], 1))
+
+    # -- Copies ------------------------------------------------------------------------------------
+
+    def Clone(self, name, blob_remap=None, op_id_mask=None, remap_funcs=None, keep_schema=True,
+              update_external_list=False):
+        """A copy under another name.
+
+        Args:
+          blob_remap: {old blob: new blob}.
+          op_id_mask: indices of the operators to keep; default all.
+          remap_funcs: {operator type: function(copy of the operator, "<name>/", blob_remap)} that
+            renames in the arguments of copies, in place of the functions of DEFAULT_REMAP_FUNCS.
+          update_external_list: True if external inputs and outputs shall be those of the kept
+            operators: what they read and do not write before, what they write and do not read.
+        """
+        kept = range(len(self._net.op)) if op_id_mask is None else op_id_mask
+        remap = {str(old): str(new) for old, new in (blob_remap or {}).items()}
+        proto = copy_net(self._net, name, remap, kept, remap_funcs)
+        if update_external_list:
+            set_external_blobs(proto)
+        new_net = type(self)(proto)
+        lines = operator_tracebacks[self.Name()]
+        operator_tracebacks[new_net.Name()] = {
+            new: lines.get(old, []) for new, old in enumerate(kept)}
+        new_net._attr_dict.update(self._attr_dict)
+        if keep_schema:
+            new_net._input_record, new_net._output_record = self._input_record, self._output_record
+        return new_net
+
+    def ClonePartial(self, name, inputs, outputs, remap_funcs=None):
+        """A copy of the operators that compute `outputs` from `inputs`, as (net, output blobs).
+
+        What they compute has names under "<name>/". Other external inputs keep their names and
+        become external inputs of the copy.
+
+        Args:
+          inputs: a list of blobs, or a dict blob -> new name.
+          outputs: a list of blobs.
+
+        Raises AssertionError for an output that the net does not define, and where computing the
+        outputs would compute an input anew.
+        """
+        pairs = inputs.items() if isinstance(inputs, dict) else [(blob, blob) for blob in inputs]
+        remap = {str(old): str(new) for old, new in pairs}
+        undefined = [str(blob) for blob in outputs if not self.BlobIsDefined(blob)]
+        assert not undefined, f"net {self.Name()} does not define {undefined}"
+        ssa, versions = get_ssa(self, dict.fromkeys(remap, 0))
+        kept = get_op_ids_in_path(ssa, versions, remap, outputs)
+        anew = set(kept) & set(get_op_ids_in_path(ssa, versions, [], remap))
+        assert not anew, (f"net {self.Name()} would compute inputs of its clone anew in operators "
+                          f"{sorted(anew)}")
+        extra = sorted(get_undefined_blobs([ssa[index] for index in kept]) - set(remap))
+        for blob in {blob for index in kept for blob in self._net.op[index].output}:
+            if blob not in remap and blob not in extra:
+                remap[blob] = f"{name}/{blob}" if name else blob
+        new_net = self.Clone(name, remap, kept, remap_funcs)
+        proto = new_net.Proto()
+        proto.ClearField("external_input")
+        proto.ClearField("external_output")
+        proto.external_input.extend([str(new) for _, new in pairs] + extra)
+        proto.external_output.extend(remap.get(str(blob), str(blob)) for blob in outputs)
+        new_net._recreate_lookup_tables()
+        return new_net, [BlobReference(blob, new_net) for blob in proto.external_output]
+
+    def AppendNet(self, net, device_option=None):
+        """Adds the operators, inputs and outputs of another net (or NetDef); returns self."""
+        proto = net.Proto() if isinstance(net, Net) else net
+        operators = list(proto.op)
+        if device_option is not None:
+            operators = [type(op).FromString(op.SerializeToString()) for op in operators]
+            for op in operators:
+                op.device_option.CopyFrom(device_option)
+        own = self.Name()
+        lines = operator_tracebacks.get(proto.name, {})
+        for index, line in lines.items():
+            operator_tracebacks[own][len(self._net.op) + index] = line
+        for blob in proto.external_input:
+            if blob not in self._op_outputs and blob not in self._external_input_map:
+                self.AddExternalInput(BlobReference(blob))
+        self._ExtendOps(operators)
+        existing = set(self._net.external_output)
+        self._net.external_output.extend(b for b in proto.external_output if b not in existing)
+        return self
+
+    # -- Records -----------------------------------------------------------------------------------
+
+    def input_record(self):
+        """The record of set_input_record, or None."""
+        return self._input_record
+
+    def output_record(self):
+        """The record of set_output_record, or None."""
+        return self._output_record
+
+    def set_input_record(self, input_record):
+        """Declares the blobs of a schema record, made if it has none, as external inputs."""
+        if not input_record.has_blobs():
+            with scope.NameScope(self.Name()):
+                input_record = NewRecord(self, input_record)
+        self._input_record = input_record
+        for blob in input_record.field_blobs():
+            if not self.BlobIsDefined(blob):
+                self.AddExternalInput(blob)
+        return self._input_record
+
+    def set_output_record(self, record):
+        """Declares the blobs of a schema record as external outputs."""
+        for blob in record.field_blobs():
+            if not self.BlobIsDefined(blob):
+                raise ValueError(f"net {self.Name()} does not compute {blob}")
+        self._output_record = record
+        for blob in record.field_blobs():
+            if blob not in self.external_outputs:
+                self.AddExternalOutput(blob)
+
+    def recover_input_record_by_prefix(self, prefix):
+        """Makes the external inputs that begin with `prefix` the input record. The rest of each
+        name is the column's. Does nothing if there are none."""
+        record = record_by_prefix(self.external_inputs, prefix)
+        if record is not None:
+            self.set_input_record(record)
+
+    def recover_output_record_by_prefix(self, prefix):
+        """Makes the external outputs that begin with `prefix` the output record. The rest of each
+        name is the column's. Does nothing if there are none."""
+        record = record_by_prefix(self.external_outputs, prefix)
+        if record is not None:
+            self.set_output_record(record)
+
+    def AppendOutputRecordField(self, field_name, record):
+        """Adds a field to the output record. Raises ValueError if there is none."""
+        if self._output_record is None:
+            raise ValueError(f"net {self.Name()} has no output record")
+        for blob in record.field_blobs():
+            self.AddExternalOutput(blob)
+        self._output_record += Struct((field_name, record))
+
+    def add_attribute(self, name, obj):
+        """Appends an object to a named list that travels with the net."""
+        self._attr_dict.setdefault(name, []).append(obj)
+
+    def get_attributes(self, name):
+        """The objects of add_attribute under a name: a list."""
+        return self._attr_dict.get(name, [])
 
     # -- Observers ---------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Changes of NetDefs and OperatorDefs in place; used by core.Net."""
+"""Copies of nets, and changes of NetDefs and OperatorDefs in place; used by core.Net."""
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python._core.device_option import DeviceOption
@@ -38,6 +38,36 @@ DEFAULT_REMAP_FUNCS = {
 }
 
 
+def copy_net(proto, name, remap, kept, remap_funcs=None):
+    """A copy of a NetDef under another name.
+
+    Args:
+      remap: {old blob: new blob}.
+      kept: the indices of the operators to copy.
+      remap_funcs: see Net.Clone.
+    """
+
+    def renamed(blobs):
+        return [remap.get(blob, blob) for blob in blobs]
+
+    copied = caffe2_pb2.NetDef()
+    copied.CopyFrom(proto)
+    copied.name = name
+    copied.ClearField("op")
+    copied.external_input[:] = renamed(proto.external_input)
+    copied.external_output[:] = renamed(proto.external_output)
+    functions = {**DEFAULT_REMAP_FUNCS, **(remap_funcs or {})}
+    prefix = name + "/" if name else ""
+    for index in kept:
+        op = copied.op.add()
+        op.CopyFrom(proto.op[index])
+        op.input[:] = renamed(op.input)
+        op.output[:] = renamed(op.output)
+        if op.type in functions:
+            functions[op.type](op, prefix, remap)
+    return copied
+
+
 def set_external_blobs(proto):
     """Derives the external inputs and outputs of a NetDef from its operators."""
     read, written, used = {}, {}, set()
@@ -65,3 +95,21 @@ def remap_input(op, blob_name_remapping):
     names = [blob_name_remapping.get(name, name) for name in op.input]
     op.ClearField("input")
     op.input.extend(names)
+
+
+def clone_and_bind_net(net, name, prefix, blob_remap=None, inputs=None, keep_schema=True):
+    """A copy of a net whose own blobs get a prefix; `inputs` replace its input record's blobs."""
+    remap = dict(blob_remap or {})
+    if inputs is not None:
+        remap.update(zip(map(str, net.input_record().field_blobs()),
+                         map(str, inputs.field_blobs())))
+    for op in net.Proto().op:
+        for blob in op.output:
+            remap.setdefault(blob, prefix + blob)
+    return net.Clone(name, remap, keep_schema=keep_schema), remap
+
+
+def remap_proto(argument, blob_remap):
+    """Renames the blobs of a NetDef held in an argument, in place: {old: new}."""
+    net, remap = argument.n, {str(old): str(new) for old, new in blob_remap.items()}
+    net.CopyFrom(copy_net(net, net.name, remap, range(len(net.op))))

@@ -4,6 +4,7 @@ import collections
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python._core.blob_reference import BlobReference
+from caffe2.python._core.builders import StepBuilder
 from caffe2.python._core.net import Net
 
 
@@ -280,17 +281,10 @@ class Plan:
 def to_execution_step(step_or_nets, default_name=None):
     """A step from a step, a net, a NetBuilder, a TaskGroup, a list of them, or None (an empty
     step). Raises TypeError for anything else."""
-    from caffe2.python.net_builder import NetBuilder
-    from caffe2.python.task import Cluster, TaskGroup
-
     if isinstance(step_or_nets, ExecutionStep):
         return step_or_nets
-    if isinstance(step_or_nets, TaskGroup):
-        with Cluster():
-            return step_or_nets.to_task("local").get_step()
-    if isinstance(step_or_nets, NetBuilder):
-        return execution_step(step_or_nets.name or default_name, step_or_nets.get(),
-                              should_stop_blob=step_or_nets._stop_blob)
+    if isinstance(step_or_nets, StepBuilder):
+        return step_or_nets.to_step(default_name)
     if isinstance(step_or_nets, Net):
         return ExecutionStep(default_name, step_or_nets)
     if not isinstance(step_or_nets, (list, tuple, type(None))):

@@ -1,0 +1,90 @@
+"""Records made from columns; public through caffe2.python.schema."""
+
+from caffe2.python._core.schema_fields import (
+    EVICTED_VALUES,
+    FIELD_SEPARATOR,
+    Field,
+    List,
+    ListWithEvicted,
+    Scalar,
+    Struct,
+)
+
+
+def from_column_list(col_names, col_types=None, col_blobs=None, col_metadata=None):
+    """The schema, or record, whose flattened columns these are, in any order.
+
+    Raises ValueError for lists of different lengths or names that contradict each other.
+    """
+    count = len(col_names)
+    for name, values in (("types", col_types), ("blobs", col_blobs), ("metadata", col_metadata)):
+        if values is not None and len(values) != count:
+            raise ValueError(f"{len(values)} {name} for {count} columns")
+    tree = {}
+    for i, name in enumerate(col_names):
+        scalar = Scalar(
+            dtype=col_types[i] if col_types else None,
+            blob=col_blobs[i] if col_blobs else None,
+            metadata=col_metadata[i] if col_metadata else None)
+        parts = name.split(FIELD_SEPARATOR) if name else []
+        node = tree
+        for part in parts[:-1]:
+            node = node.setdefault(part, {})
+            if isinstance(node, Scalar):
+                raise ValueError(f"column {name} lies inside another column")
+        if not parts:
+            return scalar
+        if parts[-1] in node:
+            raise ValueError(f"column {name} appears twice")
+        node[parts[-1]] = scalar
+    return _field_of_tree(tree)
+
+
+def _field_of_tree(node):
+    if isinstance(node, Scalar):
+        return node
+    if {"lengths", "values"} <= set(node) and isinstance(node["lengths"], Scalar):
+        if len(node) == 2:
+            return List(_field_of_tree(node["values"]), lengths_blob=node["lengths"])
+        if len(node) == 3 and EVICTED_VALUES in node:
+            return ListWithEvicted(
+                _field_of_tree(node["values"]), node["lengths"], node[EVICTED_VALUES])
+    return Struct(*[(name, _field_of_tree(child)) for name, child in node.items()])
+
+
+def from_blob_list(schema, values, throw_on_type_mismatch=False):
+    """A record of this schema over blobs (or data), given in the order of the columns.
+
+    Raises TypeError unless `schema` is a Field, ValueError for another number of values.
+    """
+    if not isinstance(schema, Field):
+        raise TypeError("Argument `schema` must be a Field.")
+    if isinstance(values, Field):
+        values = values.field_blobs()
+    record = schema.clone(keep_blobs=False)
+    scalars = record.all_scalars()
+    if len(scalars) != len(values):
+        raise ValueError(f"Values must have {len(scalars)} elements, got {len(values)}.")
+    for scalar, value in zip(scalars, values):
+        scalar.set_value(value, throw_on_type_mismatch, unsafe=True)
+    return record
+
+
+def NewRecord(net, schema):
+    """A record of new blobs, named after the columns under the name scope and unique in the net."""
+    if isinstance(schema, Scalar):
+        record = schema.clone()
+        record.set_value(net.NextScopedBlob("unnamed_scalar"))
+        return record
+    if not isinstance(schema, Field):
+        raise TypeError("Record must be a schema.Field instance.")
+    return from_blob_list(schema, [net.NextScopedBlob(name) for name in schema.field_names()])
+
+
+def record_by_prefix(blobs, prefix):
+    """The record of the blobs whose names begin with `prefix`, by the rest of their names; None if
+    there are none."""
+    columns = {str(blob)[len(prefix):]: blob for blob in blobs if str(blob).startswith(prefix)}
+    if not columns:
+        return None
+    return from_column_list(list(columns), col_blobs=list(columns.values()))
