@@ -30,7 +30,7 @@ void BatchPipeline::Attach(const DBReader& reader) {
 
 void BatchPipeline::Start() {
   if (!threads_.empty()) return;
-  // One more than are under way: the batch that the net reads.
+  // One more than are read ahead: the batch that the net uses.
   for (int i = 0; i < options_.depth + 1; ++i) {
     slots_.push_back(std::make_unique<Slot>());
     free_.push_back(slots_.back().get());
@@ -69,7 +69,7 @@ BatchPipeline::Slot* BatchPipeline::ClaimItems(int* begin, int* end) {
 
 void BatchPipeline::ThrowIfStopped() {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (stop_) throw Error("nobody waits for the batch any more");
+  if (stop_) throw Error("the batch pipeline is stopping");
 }
 
 void BatchPipeline::ReadSlot(Slot* slot) {
@@ -179,7 +179,7 @@ InputBatch* BatchPipeline::Next(const DBReader& reader,
   if (handed_out_) Recycle(&lock, std::exchange(handed_out_, nullptr));
   while (true) {
     Slot* slot = WaitForFront(&lock, while_waiting);
-    // Batches of before a Restore() are dropped, and so are their errors.
+    // A batch read before a Restore() is dropped, and its error too.
     if (!reader_->Commit(consumer_, slot->batch.source)) {
       Recycle(&lock, slot);
       continue;

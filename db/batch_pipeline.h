@@ -1,4 +1,4 @@
-// Batches read and decoded ahead of their use.
+// Reads and decodes batches ahead of their use.
 #pragma once
 
 #include <condition_variable>
@@ -23,90 +23,92 @@ struct InputBatch {
   RecordBatch source;
   std::vector<Tensor> outputs;
   std::exception_ptr error;        // the first failure of reading or decoding, if any
-  std::shared_ptr<void> uploaded;  // what a BatchUploader keeps with the batch; destroyed first
+  std::shared_ptr<void> uploaded;  // the BatchUploader's state of this batch; destroyed first
 };
 
-// Passes batches on to a device as soon as they are decoded, while the net still works on earlier
-// ones. Called by the threads of a pipeline, for several batches at the same time. An exception
-// travels with its batch.
+// Copies batches to a device as soon as they are decoded, while the net works on earlier ones. The
+// threads of a pipeline call it, for several batches at the same time. The pipeline stores an
+// exception in InputBatch::error.
 class BatchUploader {
  public:
   virtual ~BatchUploader() = default;
-  // Before the batch is changed: waits until nobody reads it any more.
+  // Called before the batch is overwritten: waits until the device no longer reads it.
   virtual void Reclaim(InputBatch* batch) = 0;
-  // When the outputs have their shapes and types: may give them other memory.
+  // Called when the outputs have their shapes and types: may give them other memory.
   virtual void Place(InputBatch* batch) = 0;
-  // When the whole batch is decoded without an error.
+  // Called when the whole batch is decoded without an error.
   virtual void Upload(InputBatch* batch) = 0;
 };
 
-// How a device completes output 0 of a batch, the pixels of cropped images.
+// The rest of the work on output 0 (the pixels of cropped images) where a device does it.
 struct DeviceNormalization {
   NormalizeParams params;
   TypeMeta output_type;  // float, float16 or bfloat16
 };
 
-// Reads batches from a DBReader and decodes them in threads of its own. A free batch is filled with
-// records; all threads together decode its items; then it waits for Next(), in the order of the
-// stream. At most `depth` batches are under way. An exception travels with its batch.
+// Reads batches from a DBReader and decodes them in its own threads. One thread fills a free batch
+// with records, all threads together decode its items, and Next() returns the batches in the order
+// of the stream. At most `depth` batches are read ahead. If reading or decoding throws, Next()
+// throws the exception in place of that batch.
 //
-// Attach, Start and Next belong to one thread at a time.
+// Attach, Start and Next must not be called at the same time.
 class BatchPipeline {
  public:
   struct Options {
     int batch_size = 1;
     int threads = 1;
     int depth = 3;
-    int items_at_once = 1;  // items that one thread decodes before it looks for more
-    // Set if a device completes output 0. The batch then has one more output than the operator,
-    // of bytes: the SampledAugmentation of each image.
+    int items_at_once = 1;  // items that one thread decodes before it looks for other work
+    // Set if a device normalises output 0. The batch then has one more output than the operator: a
+    // tensor of bytes with the SampledAugmentation of each image.
     std::optional<DeviceNormalization> normalization;
   };
-  // Shapes and allocates the outputs; called once for each batch, before it is decoded.
+  // Shapes and allocates the outputs. Called once for each batch, before it is decoded.
   using PrepareFn = std::function<void(InputBatch*)>;
-  // Decodes one record into the outputs; called for several items of a batch at the same time. The
+  // Decodes one record into the outputs. Called for several items of a batch at the same time. The
   // pipeline adds the key of the record to exceptions.
   using DecodeFn = std::function<void(InputBatch*, int item)>;
 
-  // `uploader` may be null, and must outlive the pipeline. Throws EnforceNotMet for options that
-  // are not positive.
+  // `uploader` may be null and must outlive the pipeline. Throws EnforceNotMet if threads, depth or
+  // items_at_once is not positive.
   BatchPipeline(const Options& options, PrepareFn prepare, DecodeFn decode,
                 BatchUploader* uploader = nullptr);
-  // Waits for decoding under way, but not for records that a source has yet to write.
+  // Waits until the threads have finished their current items, but not for records that a source
+  // has yet to write.
   ~BatchPipeline();
   BatchPipeline(const BatchPipeline&) = delete;
   BatchPipeline& operator=(const BatchPipeline&) = delete;
 
   const Options& options() const { return options_; }
 
-  // Takes its turn among the reader's consumers; drops the batches of another reader. Called as
-  // soon as the reader is known, so that the operators of a net take turns in their order. Starts
-  // no thread.
+  // Becomes a consumer of the reader and drops the batches of an earlier reader. Starts no thread.
+  // Consumers take turns in the order in which they attach, so the operators of a net call this in
+  // their order, as soon as they know the reader.
   void Attach(const DBReader& reader);
-  // Starts reading ahead. Next() does so too.
+  // Starts the threads. Next() does so too.
   void Start();
-  // Attaches to the reader and waits for the next batch, which counts as handed to the net from now
-  // on. Throws the error that came with the batch, with the database named; the call after that
-  // continues with the batch that follows. The batch stays valid until the next call. While it
-  // waits, `while_waiting` is called now and then; it may throw to give up.
+  // Attaches to the reader, waits for the next batch and commits it (DBReader::Commit). The batch
+  // stays valid until the next call. Throws the batch's exception, with the name of the database;
+  // the next call then returns the batch after it. While it waits, it calls `while_waiting` about
+  // every 50 ms; the function may throw to give up.
   InputBatch* Next(const DBReader& reader, const std::function<void()>& while_waiting = {});
 
  private:
   struct Slot {
     InputBatch batch;
-    int next_item = 0;   // not yet taken by a thread
-    int items_left = 0;  // not yet decoded
-    bool read = false;   // records are there
-    bool ready = false;  // for Next
+    int next_item = 0;   // the first item that no thread has taken
+    int items_left = 0;  // items not yet decoded
+    bool read = false;   // the records have been read
+    bool ready = false;  // Next() may return the batch
   };
 
   void Stop();
   void Work();
   void ReadSlot(Slot* slot);
-  // The last item of the batch is decoded. The lock is released meanwhile.
+  // Called after the last item of the batch is decoded. Releases the lock during the upload.
   void FinishSlot(std::unique_lock<std::mutex>* lock, Slot* slot);
   std::exception_ptr DecodeItems(InputBatch* batch, int begin, int end) const;
-  // Items to decode, or null.
+  // Takes items [*begin, *end) of a slot to decode; null if there are none.
   Slot* ClaimItems(int* begin, int* end);
   Slot* WaitForFront(std::unique_lock<std::mutex>* lock,
                      const std::function<void()>& while_waiting);
@@ -120,10 +122,10 @@ class BatchPipeline {
   std::optional<DBReader> reader_;  // changes only while no thread runs
   DBReader::ConsumerId consumer_ = 0;
 
-  std::mutex mutex_;  // guards all below but the contents of slots being read or decoded
+  std::mutex mutex_;  // guards all members below, except slots that a thread reads or decodes
   std::condition_variable work_, done_;
   bool stop_ = false;
-  bool reading_ = false;  // records are read by one thread at a time, to keep their order
+  bool reading_ = false;  // one thread at a time reads records, which keeps their order
   std::vector<std::unique_ptr<Slot>> slots_;
   std::vector<Slot*> free_;
   std::deque<Slot*> under_way_;  // in the order of the stream

@@ -8,7 +8,7 @@
 namespace caffe2::db {
 namespace {
 
-// Keys in memory, values by seeking. Reading on from the last record needs no seek.
+// Keeps the keys in memory and seeks for values. Reading in order needs no seek.
 class KeyIndex final : public RecordIndex {
  public:
   explicit KeyIndex(std::unique_ptr<Cursor> cursor) : cursor_(std::move(cursor)) {
@@ -21,8 +21,8 @@ class KeyIndex final : public RecordIndex {
   void Read(int64_t i, std::string* key, std::string* value) override {
     MoveTo(i);
     if (!cursor_->Valid() || cursor_->key() != keys_[i]) {
-      throw IoError(
-          MakeString("record \"", keys_[i], "\" is gone: the database changed while in use"));
+      throw IoError(MakeString("record \"", keys_[i],
+                               "\" is gone: the database changed while it was in use"));
     }
     *key = keys_[i];
     *value = cursor_->value();
@@ -30,8 +30,8 @@ class KeyIndex final : public RecordIndex {
 
  private:
   void MoveTo(int64_t i) {
-    constexpr int64_t kWalkAtMost = 16;
-    const bool near = i >= at_ && i - at_ <= kWalkAtMost;
+    constexpr int64_t kMaxSteps = 16;
+    const bool near = i >= at_ && i - at_ <= kMaxSteps;
     if (!near && cursor_->SupportsSeek()) {
       cursor_->Seek(keys_[i]);
     } else {
@@ -67,7 +67,7 @@ DBRegistryType& DBRegistry() {
 std::unique_ptr<DB> CreateDB(const std::string& db_type, const std::string& source, Mode mode) {
   CAFFE_ENFORCE(DBRegistry().Has(db_type), "unknown db_type \"", db_type, "\" for ", source,
                 "; known: ", Join(DBRegistry().Keys()));
-  CAFFE_ENFORCE(!source.empty(), "the database has no path (db_type ", db_type, ")");
+  CAFFE_ENFORCE(!source.empty(), "the path of the ", db_type, " database is empty");
   return DBRegistry().Create(db_type, source, mode);
 }
 

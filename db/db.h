@@ -11,73 +11,74 @@
 
 namespace caffe2::db {
 
-// READ an existing database; WRITE adds to one (made where there is none); NEW makes one.
+// READ opens an existing database; WRITE adds to one and creates it if there is none; NEW creates
+// one.
 enum Mode { READ, WRITE, NEW };
 
 // Walks the records of a database in its own order (sorted by key for LMDB and LevelDB, order of
-// insertion for minidb). Not synchronised. All members throw IoError where the file is damaged.
+// insertion for minidb). Not thread-safe. All members throw IoError if the file is damaged.
 class Cursor {
  public:
   virtual ~Cursor() = default;
   virtual bool SupportsSeek() const { return false; }
-  // To the record with this key, or the first one behind it; not Valid() if there is none. Throws
-  // EnforceNotMet unless SupportsSeek().
+  // Moves to the record with this key, or to the first one after it; not Valid() if there is none.
+  // Throws EnforceNotMet unless SupportsSeek().
   virtual void Seek(const std::string& key) = 0;
   virtual void SeekToFirst() = 0;
   virtual void Next() = 0;
   virtual bool Valid() const = 0;
-  // Of the current record; the cursor must be Valid().
+  // The current record; the cursor must be Valid().
   virtual std::string key() const = 0;
   virtual std::string value() const = 0;
 };
 
-// Adds records. What was not committed when the object goes is dropped.
+// Adds records. The destructor drops records that were not committed.
 class Transaction {
  public:
   virtual ~Transaction() = default;
   virtual void Put(const std::string& key, const std::string& value) = 0;
-  // Makes the records put so far durable as far as the database can, and goes on with an empty
+  // Writes the records put so far (LMDB and LevelDB sync them to the disk) and begins an empty
   // transaction. Throws IoError (disk full, no permission) with the path.
   virtual void Commit() = 0;
 };
 
-// Reads any record by its place in the database's order. Not synchronised.
+// Reads any record by its index in the order of the database. Not thread-safe.
 class RecordIndex {
  public:
-  // The number of records of a source that gives each once, in its own order and whatever place is
-  // asked for, as long as there are some: a queue.
+  // NumRecords() of a queue: a source that gives each record once, in its own order. Its Read()
+  // ignores `i`.
   static constexpr int64_t kEndless = std::numeric_limits<int64_t>::max() / 2;
 
   virtual ~RecordIndex() = default;
   virtual int64_t NumRecords() const = 0;
-  // 0 <= i < NumRecords(). Throws IoError if the record cannot be read any more.
+  // 0 <= i < NumRecords(). Throws IoError if the record cannot be read.
   virtual void Read(int64_t i, std::string* key, std::string* value) = 0;
   // False if only reading in order is fast.
   virtual bool SupportsRandomAccess() const { return true; }
-  // What Read calls a few times a second while it waits for a record that is yet to be written; it
-  // may throw to give up. Without effect where Read does not wait.
+  // Read() calls the function a few times a second while it waits for a record that is yet to be
+  // written; the function may throw to give up. No effect if Read() does not wait.
   virtual void SetWhileWaiting(std::function<void()> /*function*/) {}
 };
 
 class DB {
  public:
   virtual ~DB() = default;
-  // Ends writing: a database made with NEW exists in full after Close() returned. Throws IoError.
+  // Ends writing: a NEW database is complete after Close() has returned. Throws IoError.
   virtual void Close() = 0;
-  // At the first record. The database must outlive it.
+  // A cursor at the first record. The database must outlive it.
   virtual std::unique_ptr<Cursor> NewCursor() = 0;
   virtual std::unique_ptr<Transaction> NewTransaction() = 0;
-  // Walks the database once. The default keeps all keys in memory and seeks.
+  // Reads the whole database once. The default keeps all keys in memory and seeks.
   virtual std::unique_ptr<RecordIndex> NewIndex();
 };
 
-// Opens `source` as a database of this type: "lmdb", "leveldb", "minidb" (or Caffe2's spellings
-// "LMDB", "LevelDB", "MiniDB"). Throws EnforceNotMet for an unknown type, listing the known ones,
-// and IoError with the path where the database is missing, damaged or of another type.
+// Opens the database at path `source`. db_type is "lmdb", "leveldb" or "minidb" (or Caffe2's
+// spelling "LMDB", "LevelDB" or "MiniDB"). Throws EnforceNotMet with the known types for any other,
+// and IoError with the path if the database is missing, damaged or of another type.
 std::unique_ptr<DB> CreateDB(const std::string& db_type, const std::string& source, Mode mode);
-// True if there is something to open at `source`.
+// True if a file or directory `source` exists. Throws EnforceNotMet for an unknown type.
 bool DBExists(const std::string& db_type, const std::string& source);
-// The type that the files at `source` look like, in lower case; "" if like none.
+// The database type that the files at `source` look like, in lower case; "" if they look like none.
 std::string GuessDBType(const std::string& source);
 
 using DBRegistryType = Registry<std::string, DB, const std::string&, Mode>;

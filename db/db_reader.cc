@@ -19,8 +19,8 @@ class DBReader::Stream {
       : db_type_(db_type), source_(source), options_(options), db_(std::move(db)) {
     CAFFE_ENFORCE(
         options.num_shards >= 1 && options.shard_id >= 0 && options.shard_id < options.num_shards,
-        "database ", source, ": shard_id ", options.shard_id, " of num_shards ",
-        options.num_shards);
+        "database ", source, ": shard_id ", options.shard_id,
+        " is not in [0, num_shards = ", options.num_shards, ")");
     index_ = db_->NewIndex();
     num_records_ = index_->NumRecords();
     if (num_records_ == 0) throw IoError(MakeString("the database ", source, " is empty"));
@@ -72,7 +72,7 @@ class DBReader::Stream {
   }
 
   void Restore(int64_t position) {
-    // The place in the whole stream must stay an int64 for a long time to come.
+    // Leaves room, so that the index in the stream does not overflow an int64 later.
     CAFFE_ENFORCE(
         position >= 0 && position < std::numeric_limits<int64_t>::max() / 4 / options_.num_shards,
         "cannot restore the reader of ", source_, " to position ", position);
@@ -116,7 +116,7 @@ class DBReader::Stream {
     ++self->batches_read;
     batch->generation = generation_;
     const int n = self->n;
-    lock.unlock();  // a source may keep this waiting, but not what other threads do
+    lock.unlock();  // while this thread waits for a source, other threads must go on
     ReadRange(start, n, while_waiting, batch);
   }
 
@@ -125,10 +125,9 @@ class DBReader::Stream {
     if (batch.generation != generation_) return false;
     const auto self = Find(id);
     ++self->batches_committed;
-    constexpr int64_t kMostBatchesBehind = 2;
+    constexpr int64_t kMaxBatchesBehind = 2;
     const auto behind = [&](const ConsumerState& other) {
-      return other.active &&
-             self->batches_committed - other.batches_committed >= kMostBatchesBehind;
+      return other.active && self->batches_committed - other.batches_committed >= kMaxBatchesBehind;
     };
     if (std::any_of(consumers_.begin(), consumers_.end(), behind)) {
       const int64_t boundary = RoundBoundary();
@@ -161,14 +160,14 @@ class DBReader::Stream {
     return position;
   }
 
-  // Records in one batch for each consumer.
+  // A round is one batch for each active consumer; this is its number of records.
   int64_t RoundSize() const {
     int64_t size = 0;
     for (const ConsumerState& consumer : consumers_) size += consumer.active ? consumer.n : 0;
     return size;
   }
 
-  // Where the next round begins that no consumer has a batch of.
+  // The position of the first round from which no consumer has committed a batch.
   int64_t RoundBoundary() const {
     int64_t rounds = 0;
     for (const ConsumerState& consumer : consumers_) {
@@ -177,7 +176,7 @@ class DBReader::Stream {
     return base_ + rounds * RoundSize();
   }
 
-  // Deals anew from `position`.
+  // Starts the rounds again at `position`.
   void Rebase(int64_t position) {
     base_ = position;
     ++generation_;
@@ -188,10 +187,10 @@ class DBReader::Stream {
 
   void CheckReadAgain() const {
     CAFFE_ENFORCE(num_records_ != RecordIndex::kEndless, "the records of ", source_, " (db_type ",
-                  db_type_, ") can be read once only");
+                  db_type_, ") can be read only once");
   }
 
-  // Another thread may hold the lock while its record is yet to be written.
+  // Another thread may hold the lock while it waits for a source to write a record.
   std::unique_lock<std::timed_mutex> LockReading(const std::function<void()>& while_waiting) {
     constexpr std::chrono::milliseconds kLookUp{50};
     std::unique_lock<std::timed_mutex> lock(read_mutex_, std::defer_lock);
@@ -210,7 +209,7 @@ class DBReader::Stream {
     batch->position_after = start + n;
   }
 
-  // With read_mutex_ held.
+  // Call it with read_mutex_ held.
   void ReadRecord(int64_t position, Record* record) {
     const int64_t g = position * options_.num_shards + options_.shard_id;
     record->global_index = g;
@@ -219,8 +218,8 @@ class DBReader::Stream {
     index_->Read(i, &record->key, &record->value);
   }
 
-  // The order of one epoch: Fisher-Yates over our own generator, so that it is the same
-  // everywhere. Two are kept, since consumers cross the end of an epoch one after the other.
+  // The order of one epoch: Fisher-Yates with our own generator, so that it is the same on every
+  // platform. Two are kept, since consumers cross the end of an epoch one after the other.
   const std::vector<int64_t>& Permutation(int64_t epoch) {
     EpochOrder& order = orders_[epoch % 2];
     if (order.epoch != epoch) {
@@ -241,17 +240,17 @@ class DBReader::Stream {
 
   std::atomic<int64_t> waited_{0};  // ns
 
-  std::timed_mutex read_mutex_;  // of the database; taken behind mutex_ where both are
+  std::timed_mutex read_mutex_;  // guards the database; lock it after mutex_
   std::unique_ptr<DB> db_;
-  std::unique_ptr<RecordIndex> index_;  // after the database it reads
+  std::unique_ptr<RecordIndex> index_;  // declared after the database that it reads
   struct EpochOrder {
     int64_t epoch = -1;
     std::vector<int64_t> records;
   };
   std::array<EpochOrder, 2> orders_;
 
-  mutable std::mutex mutex_;  // of all below
-  int64_t base_ = 0;          // position at which dealing began
+  mutable std::mutex mutex_;  // guards all members below
+  int64_t base_ = 0;          // position at which the rounds began
   int64_t generation_ = 0;
   int64_t next_id_ = 0;
   std::vector<ConsumerState> consumers_;  // in order of id

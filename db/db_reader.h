@@ -1,4 +1,4 @@
-// The records of a database as an endless, sharded, optionally shuffled stream.
+// Reads the records of a database as an endless, sharded, optionally shuffled stream.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ namespace caffe2::db {
 struct Record {
   std::string key;
   std::string value;
-  int64_t global_index = 0;  // place in the stream over all shards
+  int64_t global_index = 0;  // index in the stream over all shards
 };
 
 struct DBReaderOptions {
@@ -26,27 +26,28 @@ struct DBReaderOptions {
   uint64_t seed = 0;  // of the shuffle
 };
 
-// Records read together, and where they came from.
+// Records read together.
 struct RecordBatch {
   std::vector<Record> records;
-  int64_t position_after = 0;  // of the shard, when these records are taken
-  int64_t generation = 0;
+  int64_t position_after = 0;  // the shard's position after these records
+  int64_t generation = 0;      // DBReader::generation() when they were read
 };
 
-// The stream is one epoch after another, each all N records of the database, in its order or
-// shuffled anew by (seed, epoch). Its record g is record g % N of epoch g / N; shard s of S takes
-// g = s, s + S, s + 2S, ... So the shards stay disjoint and in step where N is no multiple of S,
-// and 4 shards that take 16 records each see the 64 that 1 shard sees. The position is the number
-// of records this shard has taken.
+// The stream is one epoch after another. An epoch is all N records of the database, in its order or
+// shuffled by (seed, epoch). Record g of the stream is record g % N of epoch g / N; shard s of S
+// takes g = s, s + S, s + 2S, ... So the shards are disjoint and in step even if S does not divide
+// N, and 4 shards that take 16 records each see the same 64 as 1 shard. The position is the number
+// of records that this shard has taken.
 //
 // A handle: copies share one stream. Thread-safe. Opening checks the whole database once.
 class DBReader {
  public:
-  // Throws as CreateDB does; IoError for a database without records; EnforceNotMet for a shard_id
-  // outside [0, num_shards) and for shuffling a database without random access.
+  // Throws as CreateDB does; IoError for a database without records; EnforceNotMet if shard_id is
+  // outside [0, num_shards), if there are more shards than records, and for shuffling a database
+  // without random access.
   DBReader(const std::string& db_type, const std::string& source,
            const DBReaderOptions& options = {});
-  // Over a database that is open already.
+  // Takes a database that is open already.
   DBReader(std::unique_ptr<DB> db, const std::string& db_type, const std::string& source,
            const DBReaderOptions& options = {});
 
@@ -54,47 +55,48 @@ class DBReader {
   const std::string& source() const;
   const DBReaderOptions& options() const;
   int64_t NumRecords() const;
-  // The key of the next record. Throws EnforceNotMet for a source whose records come once.
+  // The key of the next record. Throws EnforceNotMet for a source that gives each record once.
   std::string KeyAtPosition();
 
-  // Takes the next n records, at once for good: for tools that read without a net. `batch` is
-  // reused: its strings keep their memory.
+  // Reads and commits the next n records: for tools that read without a net. `batch` is reused: its
+  // strings keep their memory.
   void ReadBatch(int n, RecordBatch* batch);
 
-  // Calls visit(key, value) for every record of the database, in its own order, until it returns
-  // false. Neither shards nor the position count. Throws as KeyAtPosition.
+  // Calls visit(key, value) for every record of the database, in the order of the database, until
+  // it returns false. Ignores shards and does not move the position. Throws as KeyAtPosition.
   using VisitFn = std::function<bool(const std::string& key, const std::string& value)>;
   void Visit(const VisitFn& visit) const;
 
-  // The position up to which records were handed to the net (those read ahead do not count).
+  // The number of records given to the net; records read ahead do not count.
   int64_t Committed() const;
-  // Continues at `position` >= 0; what was read ahead is void.
+  // Continues at `position` >= 0; batches read ahead become invalid.
   void Restore(int64_t position);
-  // Changes whenever what was read ahead has become void.
+  // Changes whenever batches read ahead become invalid.
   int64_t generation() const;
 
   // Consumers read batches of n > 0 records ahead of their use. Several consumers of one stream
-  // (the replicas of a net) are dealt batches in turn, in the order in which they were added,
-  // whatever the timing of their threads. They should run equally often: a consumer that falls two
-  // batches behind the others loses its turn until it runs again.
+  // (the replicas of a net) get batches in turn, in the order in which they were added, however
+  // their threads are timed. They should run equally often: a consumer that falls two batches
+  // behind the others loses its turn until it runs again.
   using ConsumerId = int64_t;
   ConsumerId AddConsumer(int n);
-  // Gives the turn back; what the consumer read ahead is void.
+  // All batches read ahead become invalid, here and when a consumer is added.
   void RemoveConsumer(ConsumerId consumer);
-  // The next batch of this consumer. A batch that cannot be read (IoError) counts all the same.
-  // While a source has yet to write a record, `while_waiting` is called now and then; it may throw
-  // to give up. Other calls do not wait for it.
+  // Reads the next batch of this consumer. A batch that cannot be read (IoError) counts all the
+  // same: the next Read continues after it. While Read waits for a source to write a record, it
+  // calls `while_waiting` a few times a second; the function may throw to give up. Commit, Restore
+  // and Committed do not block meanwhile.
   void Read(ConsumerId consumer, RecordBatch* batch,
             const std::function<void()>& while_waiting = {});
-  // Counts the batch as handed to the net, in the order of Read. False if it has become void
-  // (Restore, or the turns changed) and must be dropped.
+  // Counts the batch as given to the net. Call it in the order of Read. Returns false if the batch
+  // is invalid (Restore was called, or the turns changed); the caller drops it.
   bool Commit(ConsumerId consumer, const RecordBatch& batch);
 
-  // Time that nets have waited, because batches of this stream were not ready.
+  // The time that nets have waited for batches of this stream.
   void AddWait(std::chrono::nanoseconds wait) const;
   double WaitedSeconds() const;
 
-  // The same stream?
+  // True if both share one stream.
   friend bool operator==(const DBReader& a, const DBReader& b) = default;
 
  private:
@@ -105,6 +107,6 @@ class DBReader {
 }  // namespace caffe2::db
 
 namespace caffe2 {
-// Blobs hold readers under Caffe2's name.
+// Caffe2's name for the type of these blobs.
 CAFFE2_TYPE_NAME(std::unique_ptr<db::DBReader>, "DBReader");
 }  // namespace caffe2

@@ -1,11 +1,11 @@
-// Readers as blobs in checkpoints (DBReaderProto).
+// Writes readers to checkpoints and reads them back (DBReaderProto).
 #include "caffe2/core/blob_serialization.h"
 #include "db/db_reader.h"
 
 namespace caffe2::db {
 namespace {
 
-// The place of a key in the database, for files of Caffe2, which hold no position.
+// The index of a key in the database. Caffe2's files hold a key and no position.
 int64_t PositionOfKey(const DBReader& reader, const std::string& key) {
   int64_t position = 0;
   bool found = false;
@@ -15,7 +15,7 @@ int64_t PositionOfKey(const DBReader& reader, const std::string& key) {
     return !found;
   });
   CAFFE_ENFORCE(found, "the database ", reader.source(), " has no key \"", key,
-                "\" to continue at");
+                "\", at which the checkpoint continues");
   return position;
 }
 
@@ -24,7 +24,7 @@ class DBReaderSerializer final : public BlobSerializer {
   void Serialize(const Blob& blob, const std::string& name, const SerializationAcceptor& acceptor,
                  const BlobSerializationOptions& /*options*/) override {
     const auto& holder = blob.Get<std::unique_ptr<DBReader>>();
-    CAFFE_ENFORCE(holder, "the reader \"", name, "\" is not open");
+    CAFFE_ENFORCE(holder, "the reader in blob \"", name, "\" is not open");
     DBReader reader = *holder;
     DBReaderProto proto;
     proto.set_name(name);
@@ -46,7 +46,7 @@ class DBReaderSerializer final : public BlobSerializer {
   void Deserialize(const BlobProto& blob_proto, Blob* blob) override {
     DBReaderProto proto;
     CAFFE_ENFORCE(proto.ParseFromString(blob_proto.content()), "blob \"", blob_proto.name(),
-                  "\" holds no DBReaderProto");
+                  "\" does not contain a DBReaderProto");
     DBReaderOptions options;
     options.num_shards = proto.num_shards();
     options.shard_id = proto.shard_id();

@@ -12,7 +12,7 @@ namespace caffe2::db {
 namespace {
 
 constexpr unsigned char kUnsignedByte = 0x08;
-constexpr int64_t kMostBytes = int64_t{1} << 34;
+constexpr int64_t kMaxBytes = int64_t{1} << 34;
 
 class GzipReader {
  public:
@@ -22,7 +22,7 @@ class GzipReader {
     gzbuffer(file_.get(), 256 << 10);
   }
 
-  // Fewer than n bytes at the end of the file.
+  // Returns the number of bytes read: fewer than n at the end of the file.
   size_t Read(char* destination, size_t n) {
     size_t got = 0;
     while (got < n) {
@@ -50,7 +50,7 @@ IdxFile ReadIdxFile(const std::string& path) {
   unsigned char magic[4];
   if (reader.Read(reinterpret_cast<char*>(magic), 4) != 4 || magic[0] != 0 || magic[1] != 0 ||
       magic[2] != kUnsignedByte || magic[3] == 0) {
-    throw IoError(MakeString(path, " is no IDX file of bytes"));
+    throw IoError(MakeString(path, " is not an IDX file of unsigned bytes"));
   }
   IdxFile file;
   int64_t size = 1;
@@ -61,11 +61,12 @@ IdxFile ReadIdxFile(const std::string& path) {
     }
     const int64_t dim = int64_t{raw[0]} << 24 | raw[1] << 16 | raw[2] << 8 | raw[3];
     file.dims.push_back(dim);
-    if (__builtin_mul_overflow(size, dim, &size) || size > kMostBytes) {
-      throw IoError(MakeString("IDX file ", path, " promises too many bytes"));
+    if (__builtin_mul_overflow(size, dim, &size) || size > kMaxBytes) {
+      throw IoError(MakeString("IDX file ", path, " is damaged: its header claims more than ",
+                               kMaxBytes, " bytes"));
     }
   }
-  // In parts, so that a wrong header does not ask for memory the file cannot fill.
+  // Read in parts, so that a damaged header cannot make us allocate more than the file holds.
   constexpr int64_t kPart = 16 << 20;
   while (static_cast<int64_t>(file.data.size()) < size) {
     const size_t have = file.data.size();

@@ -7,14 +7,15 @@
 
 namespace caffe2::db {
 
-// An array of bytes with its dims, first one outermost.
+// An array of bytes and its dims, outermost first.
 struct IdxFile {
   std::vector<int64_t> dims;
   std::string data;
 };
 
-// Reads a file of unsigned bytes, plain or gzip-compressed, whole. Throws IoError with the path if
-// it cannot be read or is not what its header says.
+// Reads a whole IDX file of unsigned bytes, plain or gzip-compressed. Throws IoError with the path
+// if the file cannot be read, is of another type, is shorter than its header says, or claims more
+// than 16 GiB.
 IdxFile ReadIdxFile(const std::string& path);
 
 }  // namespace caffe2::db

@@ -1,5 +1,5 @@
-// LevelDB. The library knows no read-only mode: opening takes the database's lock, so that one
-// process at a time can use it, and may rewrite its log files.
+// LevelDB. The library has no read-only mode: opening locks the database, so only one process at a
+// time can use it, and may rewrite its log files.
 #include <leveldb/db.h>
 #include <leveldb/write_batch.h>
 
@@ -42,7 +42,7 @@ class LevelDBCursor final : public Cursor {
   std::string value() const override { return iterator_->value().ToString(); }
 
  private:
-  // A damaged block ends the iteration as the last record does; only the status tells.
+  // A damaged block ends the iteration just as the last record does; only the status differs.
   void CheckIterator() const { Check(iterator_->status(), "read", source_); }
 
   std::string source_;
@@ -80,7 +80,7 @@ class LevelDB final : public DB {
     options.create_if_missing = mode != READ;
     options.error_if_exists = mode == NEW;
     options.paranoid_checks = true;
-    options.block_size = 64 << 10;  // as Caffe2 writes
+    options.block_size = 64 << 10;  // as in Caffe2
     options.write_buffer_size = 256 << 20;
     options.max_open_files = 100;
     leveldb::DB* db = nullptr;

@@ -1,4 +1,4 @@
-// LMDB: reading by LmdbFile, writing by liblmdb.
+// LMDB: LmdbFile reads, liblmdb writes.
 #include <lmdb.h>
 #include <sys/stat.h>
 
@@ -11,9 +11,9 @@
 namespace caffe2::db {
 namespace {
 
-constexpr size_t kMapBytes = size_t{1} << 40;  // address space only, as in Caffe2
+constexpr size_t kMapBytes = size_t{1} << 40;  // only address space, as in Caffe2
 
-// The data file of an environment: a directory as Caffe makes it, or a file (MDB_NOSUBDIR).
+// The data file of an environment, which is a directory, or a single file (MDB_NOSUBDIR).
 std::string DataFile(const std::string& source) {
   std::error_code error;
   if (!std::filesystem::exists(source, error)) {
@@ -49,7 +49,7 @@ class LmdbCursor final : public Cursor {
   std::string key_, value_;
 };
 
-// The writing environment.
+// An environment opened for writing.
 class LmdbWriter {
  public:
   explicit LmdbWriter(const std::string& source) : source_(source) {
@@ -69,7 +69,7 @@ class LmdbWriter {
   MDB_env* env() { return env_; }
   void Check(int status, const char* what) const {
     if (status == MDB_SUCCESS) return;
-    // LMDB has no other word for a write that was cut short.
+    // LMDB returns EIO for a write that was cut short.
     throw IoError(MakeString("cannot ", what, " LMDB database ", source_, ": ",
                              mdb_strerror(status), status == EIO ? " (is the disk full?)" : ""));
   }
@@ -131,7 +131,7 @@ class Lmdb final : public DB {
   }
 
   void Close() override { writer_.reset(); }
-  // Both see what was committed when they are made.
+  // A cursor or an index sees the records that were committed when it was made.
   std::unique_ptr<Cursor> NewCursor() override {
     return std::make_unique<LmdbCursor>(DataFile(source_));
   }

@@ -9,7 +9,7 @@ namespace caffe2::db {
 namespace {
 
 // Page header: page number (8 bytes), padding (2), flags (2), then the bounds of the free space
-// (2 + 2) or, on overflow pages, the number of pages (4). Then 2-byte offsets of the entries.
+// (2 + 2) or, on overflow pages, the number of pages (4). The 2-byte offsets of the entries follow.
 constexpr size_t kPageHeader = 16;
 constexpr uint16_t kBranchPage = 0x01, kLeafPage = 0x02, kOverflowPage = 0x04, kMetaPage = 0x08;
 constexpr uint16_t kPageTypes = 0xff & ~0x10;  // without the dirty mark
@@ -72,7 +72,7 @@ bool LmdbFile::ParseMetaPage(uint64_t page, uint64_t* transaction, Tree* tree) {
   } else if (page_size != page_size_) {
     ThrowDamaged(page, MakeString("page size ", page_size, " where page 0 has ", page_size_));
   }
-  // Of equal ones the first counts, as in liblmdb.
+  // If both pages have the same transaction, page 0 counts, as in liblmdb.
   if (page != 0 && id <= *transaction) return false;
   *transaction = id;
   last_page_ = Load<uint64_t>(meta + 24 + 96);
@@ -95,7 +95,7 @@ void LmdbFile::ReadMeta() {
   page_size_ = 0;
   ParseMetaPage(0, &transaction, &tree_);
   ParseMetaPage(1, &transaction, &tree_);
-  // Of the size the header promises? Checked by division: last_page_ may be anything.
+  // Checked by division: last_page_ may be any number.
   if (last_page_ >= file_.size() / page_size_) {
     throw IoError(MakeString("LMDB database ", file_.path(), " is truncated: ", file_.size(),
                              " bytes where ", last_page_, " + 1 pages of ", page_size_,
@@ -112,11 +112,11 @@ void LmdbFile::LoadPage(uint64_t page, bool leaf) {
   if (page == loaded_page_ && loaded_page_ != 0) return;
   loaded_page_ = 0;
   if (page < 2 || page > last_page_) {
-    ThrowDamaged(page, MakeString("out of range; the last page is ", last_page_));
+    ThrowDamaged(page, MakeString("number out of range; the last page is ", last_page_));
   }
   page_.resize(page_size_);
   file_.ReadAt(page * page_size_, page_.data(), page_size_);
-  if (Load<uint64_t>(page_.data()) != page) ThrowDamaged(page, "holds another page's number");
+  if (Load<uint64_t>(page_.data()) != page) ThrowDamaged(page, "has the number of another page");
   const uint16_t type = Load<uint16_t>(page_.data() + 10) & kPageTypes;
   if (type != (leaf ? kLeafPage : kBranchPage)) {
     ThrowDamaged(page, MakeString("type ", type, " where a ", leaf ? "leaf" : "branch",
@@ -204,7 +204,7 @@ void LmdbFile::Walk() {
   uint64_t branch_pages = 0, overflow_pages = 0;
   if (tree_.root != kNoPage) {
     std::string last_key;
-    // Pages still to visit, next one last, with their height over the leaves.
+    // A stack of pages to visit, with their height above the leaves.
     struct Pending {
       uint64_t page;
       int height;
@@ -215,7 +215,7 @@ void LmdbFile::Walk() {
       pending.pop_back();
       if (height < 0) ThrowDamaged(page, "the tree is deeper than its header says");
       if (height == 0) {
-        // The counts of the header bound the walk even if pages point to each other in circles.
+        // The counts in the header bound the walk even if pages form a cycle.
         if (leaves_.size() == tree_.leaf_pages) ThrowDamaged(page, "more leaf pages than counted");
         AddLeaf(page, &last_key, &overflow_pages);
         continue;
@@ -237,7 +237,7 @@ void LmdbFile::Walk() {
 
 size_t LmdbFile::LoadLeafOf(int64_t i) {
   if (i < first_record_[current_leaf_] || i >= first_record_[current_leaf_ + 1]) {
-    // Most often the next leaf.
+    // Usually it is the next leaf.
     if (current_leaf_ + 2 < first_record_.size() && i >= first_record_[current_leaf_ + 1] &&
         i < first_record_[current_leaf_ + 2]) {
       ++current_leaf_;

@@ -1,10 +1,10 @@
 // Reads the data file of an LMDB environment (format of LMDB 0.9: Howard Chu, "MDB: A
 // Memory-Mapped Database and Backend for OpenLDAP", 2011) without the library.
 //
-// liblmdb trusts its file: a truncated one raises SIGBUS in it, a damaged one SIGSEGV or a wrong
-// number of records. Here every page is read into memory and every number in it is checked before
-// use, and opening walks the whole tree once: a database that opens has exactly the records its
-// header counts, in ascending order of keys.
+// liblmdb trusts its file: a truncated file raises SIGBUS, a damaged one raises SIGSEGV or gives a
+// wrong number of records. This reader copies each page into memory and checks every number in it
+// before use. Opening walks the whole tree once: a database that opens has exactly the records that
+// its header counts, in ascending order of keys.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@
 
 namespace caffe2::db {
 
-// A snapshot of the main database: the one current when it was opened. Takes no lock, writes
-// nothing, works on read-only media. A writer that reuses pages of the snapshot is noticed when a
-// page no longer fits (IoError). Not synchronised. Memory: 16 bytes for each leaf page.
+// A snapshot of the main database, taken when it is opened. Takes no lock, writes nothing and works
+// on read-only media. If a writer reuses pages of the snapshot, reading throws IoError once a page
+// no longer fits. Not thread-safe. Memory: 16 bytes for each leaf page.
 class LmdbFile final : public RecordIndex {
  public:
-  // `path` is the data file. Throws IoError with the path and what is wrong.
+  // `path` is the data file. Throws IoError with the path and the fault.
   explicit LmdbFile(const std::string& path);
 
   int64_t NumRecords() const override { return num_records_; }
   void Read(int64_t i, std::string* key, std::string* value) override;
   std::string Key(int64_t i);
-  // The first record whose key is not less than `key`; NumRecords() if there is none.
+  // The index of the first record with a key >= `key`; NumRecords() if there is none.
   int64_t LowerBound(std::string_view key);
 
  private:
@@ -50,11 +50,11 @@ class LmdbFile final : public RecordIndex {
   bool ParseMetaPage(uint64_t page, uint64_t* transaction, Tree* tree);
   void Walk();
   void AddLeaf(uint64_t page, std::string* last_key, uint64_t* overflow_pages);
-  // Reads a page and checks header and every entry.
+  // Reads a page and checks its header and every entry.
   void LoadPage(uint64_t page, bool leaf);
   Node NodeAt(size_t i) const;  // of the loaded page
   uint64_t OverflowPages(uint64_t value_bytes) const;
-  // Loads the leaf that holds record i; returns its entry there.
+  // Loads the leaf that holds record i; returns the index of its entry there.
   size_t LoadLeafOf(int64_t i);
   [[noreturn]] void ThrowDamaged(uint64_t page, const std::string& what) const;
 
@@ -64,11 +64,11 @@ class LmdbFile final : public RecordIndex {
   Tree tree_;
   int64_t num_records_ = 0;
   std::vector<uint64_t> leaves_;       // page numbers in key order
-  std::vector<int64_t> first_record_;  // of each leaf, and the end
-  size_t current_leaf_ = 0;            // where the last record was
+  std::vector<int64_t> first_record_;  // of each leaf, then num_records_
+  size_t current_leaf_ = 0;            // the leaf of the last record read
 
   std::vector<char> page_;
-  uint64_t loaded_page_ = 0;  // meta page 0 stands for none
+  uint64_t loaded_page_ = 0;  // 0 (a meta page): none
   size_t loaded_count_ = 0;
 };
 

@@ -31,7 +31,7 @@ Place ReadPlace(RandomAccessFile* file, uint64_t offset) {
   file->ReadAt(offset, lengths, sizeof(lengths));
   const Place place{offset + sizeof(lengths), lengths[0], lengths[1]};
   if (place.key_bytes <= 0 || place.value_bytes < 0) {
-    throw IoError(MakeString(file->path(), " is no minidb database or is damaged: record of ",
+    throw IoError(MakeString(file->path(), " is not a minidb database or is damaged: record of ",
                              lengths[0], " + ", lengths[1], " bytes at byte ", offset));
   }
   if (place.end() > file->size()) {
@@ -53,7 +53,7 @@ class MiniDBCursor final : public Cursor {
  public:
   explicit MiniDBCursor(const std::string& path) : file_(path) { SeekToFirst(); }
   void Seek(const std::string& /*key*/) override {
-    CAFFE_THROW("minidb database ", file_.path(), " has no order of keys to seek in");
+    CAFFE_THROW("cannot seek in minidb database ", file_.path(), ": its keys are not sorted");
   }
   void SeekToFirst() override { MoveTo(0); }
   void Next() override { MoveTo(end_); }
@@ -93,8 +93,8 @@ class MiniDBIndex final : public RecordIndex {
   std::vector<Place> places_;
 };
 
-// Appends to a file; a new one is written under a temporary name beside its own, synced and
-// renamed by Close(), so that no half-written database ever bears the name.
+// Appends to a file. A new file is written under a temporary name; Publish() syncs and renames it,
+// so that an incomplete database never has the final name.
 class MiniDBWriter {
  public:
   MiniDBWriter(const std::string& path, Mode mode) : path_(path), temporary_(path) {
@@ -103,7 +103,7 @@ class MiniDBWriter {
     fd_ = open(temporary_.c_str(), flags, 0664);
     if (fd_ < 0) Throw("create");
   }
-  // Without Close(), a new database is dropped.
+  // Deletes a new database if Publish() was not called.
   ~MiniDBWriter() {
     if (fd_ < 0) return;
     close(fd_);
@@ -139,7 +139,8 @@ class MiniDBWriter {
   [[noreturn]] void Throw(const char* what) const {
     throw IoError(MakeString("cannot ", what, " minidb database ", path_, ": ", ErrnoText(errno)));
   }
-  // Makes the name durable. Some file systems refuse it; the file itself is safe then already.
+  // Makes the name durable. Some file systems refuse; the contents of the file are safe all the
+  // same.
   void SyncDirectory() const {
     std::string parent = std::filesystem::path(path_).parent_path().string();
     const int fd = open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -157,9 +158,10 @@ class MiniDBTransaction final : public Transaction {
   explicit MiniDBTransaction(MiniDBWriter* writer) : writer_(writer) {}
 
   void Put(const std::string& key, const std::string& value) override {
-    constexpr size_t kMost = std::numeric_limits<int32_t>::max();
-    CAFFE_ENFORCE(!key.empty() && key.size() <= kMost && value.size() <= kMost,
-                  "minidb cannot hold a record of ", key.size(), " + ", value.size(), " bytes");
+    constexpr size_t kMax = std::numeric_limits<int32_t>::max();
+    CAFFE_ENFORCE(!key.empty() && key.size() <= kMax && value.size() <= kMax,
+                  "minidb cannot hold a record with a key of ", key.size(), " and a value of ",
+                  value.size(), " bytes");
     const int32_t lengths[2] = {static_cast<int32_t>(key.size()),
                                 static_cast<int32_t>(value.size())};
     pending_.append(reinterpret_cast<const char*>(lengths), sizeof(lengths));

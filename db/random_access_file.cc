@@ -33,7 +33,6 @@ RandomAccessFile::~RandomAccessFile() { close(fd_); }
 
 void RandomAccessFile::ReadAt(uint64_t offset, void* destination, size_t n) {
   auto* out = static_cast<char*>(destination);
-  // In the buffer?
   if (offset >= buffer_begin_ && offset - buffer_begin_ <= buffer_size_ &&
       n <= buffer_size_ - (offset - buffer_begin_)) {
     std::memcpy(out, buffer_.data() + (offset - buffer_begin_), n);
@@ -54,8 +53,8 @@ void RandomAccessFile::ReadAt(uint64_t offset, void* destination, size_t n) {
     got = ReadSome(offset, out, n);
   }
   if (got < n) {
-    throw IoError(MakeString(path_, " is truncated: ", offset + got, " bytes where at least ",
-                             offset + n, " are expected"));
+    throw IoError(MakeString(path_, " is truncated: it has ", offset + got,
+                             " bytes and should have at least ", offset + n));
   }
   last_end_ = offset + n;
 }

@@ -1,5 +1,5 @@
-// A file read by position, without a memory map: a file that shrinks while in use gives an error,
-// not a signal.
+// Reads a file by position, without a memory map: if the file shrinks while it is in use, reading
+// throws an error and the process gets no signal.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace caffe2::db {
 
-// Not synchronised. All members throw IoError with path and errno or sizes.
+// Not thread-safe. The constructor and ReadAt throw IoError with the path and the text of errno or
+// the sizes.
 class RandomAccessFile {
  public:
   explicit RandomAccessFile(const std::string& path);
@@ -17,14 +18,14 @@ class RandomAccessFile {
   RandomAccessFile& operator=(const RandomAccessFile&) = delete;
 
   const std::string& path() const { return path_; }
-  // Bytes when it was opened.
+  // In bytes, when the file was opened.
   uint64_t size() const { return size_; }
-  // Reads exactly n bytes; throws if the file ends before. Reads that follow each other closely
-  // are served from a read-ahead buffer.
+  // Reads exactly n bytes; throws if the file is too short. Reads that follow each other closely
+  // come from a read-ahead buffer.
   void ReadAt(uint64_t offset, void* destination, size_t n);
 
  private:
-  // As many bytes as there are, up to n.
+  // Reads up to n bytes: fewer only at the end of the file. Returns their number.
   size_t ReadSome(uint64_t offset, char* destination, size_t n);
 
   std::string path_;

@@ -7,7 +7,7 @@
 namespace caffe2::db {
 namespace {
 
-// The fields of a protobuf message, one after the other.
+// Walks the fields of a protobuf message.
 class WireReader {
  public:
   enum Type { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
@@ -15,7 +15,7 @@ class WireReader {
   explicit WireReader(std::string_view message)
       : at_(message.data()), end_(message.data() + message.size()) {}
 
-  // The next field; false at the end, or (then !ok()) if it is malformed.
+  // Moves to the next field. Returns false at the end, and, with !ok(), if the field is malformed.
   bool Next() {
     if (at_ == end_ || !ok_) return false;
     uint64_t tag;
@@ -124,7 +124,7 @@ ParseResult ParseTensor(std::string_view message, TensorView* view) {
   return reader.ok() ? ParseResult::kOk : ParseResult::kMalformed;
 }
 
-// For float_data, which is rare: the message as protobuf reads it.
+// float_data is rare, so protobuf parses it.
 ParseResult ParseFloatDatum(std::string_view record, DatumView* view) {
   caffe::Datum datum;
   if (!datum.ParseFromArray(record.data(), static_cast<int>(record.size()))) {
@@ -162,7 +162,7 @@ ParseResult ParseDatum(std::string_view record, DatumView* view) {
     } else if (reader.Is(kEncoded, WireReader::kVarint)) {
       view->encoded = reader.value() != 0;
     } else if (reader.field() <= kEncoded) {
-      return ParseResult::kMalformed;  // a known field of another type: another message
+      return ParseResult::kMalformed;  // a known field of another type: not a Datum
     }
   }
   if (!reader.ok() || known_fields == 0) return ParseResult::kMalformed;

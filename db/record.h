@@ -1,8 +1,8 @@
-// The two kinds of image-database records, parsed in place.
+// Parses the two kinds of records in image databases, in place.
 //
-// A training run parses millions of them, most of them alike: the parsers here read the wire
-// format of the messages directly, copy nothing and check every length. They know the encodings
-// that Caffe2 and Caffe write; for anything else they say so, and the caller uses protobuf.
+// A training run parses millions of records, most of them alike. So these parsers read the wire
+// format directly, copy nothing and check every length. They know the encodings that Caffe2 and
+// Caffe write; for any other they return kUnusual, and the caller uses protobuf.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct DatumView {
   int label = 0;
   bool has_label = false;
   bool encoded = false;
-  std::string_view data;          // uint8 in channel, row, column order, or an encoded file
-  std::vector<float> float_data;  // in place of data, the same order
+  std::string_view data;          // uint8 in channel, row, column order, or an image file
+  std::vector<float> float_data;  // used instead of data, in the same order
 };
 
 // One TensorProto of a TensorProtos. The views point into the record.
@@ -39,19 +39,19 @@ struct TensorView {
 
 enum class ParseResult {
   kOk,
-  kUnusual,  // well-formed so far, but with fields or encodings not handled here
+  kUnusual,  // well-formed so far, with fields or encodings that are not handled here
   kMalformed,
 };
 
-// `view` is overwritten; its vectors keep their memory. A record without fields is malformed.
+// Overwrites `view`; its vector keeps its memory. A record without fields is malformed.
 ParseResult ParseDatum(std::string_view record, DatumView* view);
-// kOk if the record has exactly `count` tensors.
+// Writes views[0 .. count). Returns kOk only if the record has exactly `count` tensors.
 ParseResult ParseTensorProtos(std::string_view record, TensorView* views, int count);
 
-// Reads packed varints; false if they are not exactly n int32.
+// Reads n packed varints into values[0 .. n). Returns false if `packed` holds another number.
 bool UnpackInt32(std::string_view packed, int64_t n, int32_t* values);
 
-// What a record is, by the types of its fields on the wire.
+// Tells the kind of a record by the types of its fields on the wire.
 enum class RecordKind { kDatum, kTensorProtos, kUnknown };
 RecordKind DetectRecordKind(std::string_view record);
 

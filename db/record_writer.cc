@@ -45,7 +45,7 @@ RecordWriter::RecordWriter(const std::string& db_type, const std::string& path, 
   std::error_code error;
   const bool replace = overwrite_file && !std::filesystem::is_directory(path, error);
   if (std::filesystem::exists(path, error) && !replace) {
-    throw IoError(MakeString("cannot make the database ", path, ": something is there already"));
+    throw IoError(MakeString("cannot make the database ", path, ": the path exists already"));
   }
   db_ = CreateDB(db_type, temporary_, NEW);
   transaction_ = db_->NewTransaction();
@@ -54,7 +54,7 @@ RecordWriter::RecordWriter(const std::string& db_type, const std::string& path, 
 RecordWriter::~RecordWriter() {
   transaction_.reset();
   db_.reset();
-  std::error_code error;  // no file is left after Finish()
+  std::error_code error;  // after Finish() there is nothing to remove
   std::filesystem::remove_all(temporary_, error);
 }
 

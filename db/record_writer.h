@@ -1,4 +1,4 @@
-// Makes whole databases of image records.
+// Writes new databases of image records.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,25 @@
 
 namespace caffe2::db {
 
-// A serialized caffe.Datum of raw pixels: channels * height * width bytes in that order.
+// A serialized caffe.Datum of raw pixels, in channel, row, column order. Throws EnforceNotMet
+// unless there are channels * height * width bytes.
 std::string MakeDatum(int channels, int height, int width, std::string_view pixels, int label);
 // A serialized TensorProtos of raw pixels (BYTE with these three dims) and an INT32 label without
-// dims, as Caffe2's own database makers write it.
+// dims, like the records of Caffe2's database makers. Throws EnforceNotMet unless there are
+// dim0 * dim1 * dim2 bytes.
 std::string MakeTensorProtos(int dim0, int dim1, int dim2, std::string_view pixels, int label);
 
-// Writes a new database that appears at its path with Finish(), whole: until then it has a
-// temporary name beside it (temporary_file.h), and goes if the writer goes. Throws IoError; also if
-// the path is taken, but for a file if `overwrite_file`.
+// Writes a new database under a temporary name (temporary_file.h). Finish() gives it its path; the
+// destructor deletes an unfinished database. Not thread-safe. All members throw IoError.
 class RecordWriter {
  public:
+  // Throws IoError if `path` exists already, unless it is a file and `overwrite_file` is set.
   RecordWriter(const std::string& db_type, const std::string& path, bool overwrite_file = false);
   ~RecordWriter();
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
 
-  // Under the next 8-digit key: 00000000, 00000001, ...
+  // Adds the record under the next 8-digit key: 00000000, 00000001, ...
   void Add(const std::string& value);
   void Add(const std::string& key, const std::string& value);
   int64_t num_records() const { return num_records_; }
@@ -37,7 +39,7 @@ class RecordWriter {
   std::unique_ptr<DB> db_;
   std::unique_ptr<Transaction> transaction_;
   int64_t num_records_ = 0;
-  size_t pending_bytes_ = 0;  // not yet committed
+  size_t pending_bytes_ = 0;  // added since the last commit
 };
 
 }  // namespace caffe2::db

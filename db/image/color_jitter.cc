@@ -31,7 +31,7 @@ void DrawColorJitter(float saturation, float brightness, float contrast, RandomG
 void DrawColorLighting(float std, const std::vector<float>& eigvecs,
                        const std::vector<float>& eigvals, RandomGenerator* random,
                        SampledAugmentation* augmentation) {
-  // Of the colours of ImageNet, times 255.
+  // The components of ImageNet's colours. The eigenvectors are scaled by 255.
   static const std::vector<float> kEigvecs = {-144.7125f, 183.396f,  102.2295f, -148.104f, -1.1475f,
                                               -207.57f,   -148.818f, -177.174f, 107.1765f};
   static const std::vector<float> kEigvals = {0.2175f, 0.0188f, 0.0045f};
@@ -39,7 +39,7 @@ void DrawColorLighting(float std, const std::vector<float>& eigvecs,
   const std::vector<float>& values = eigvals.empty() ? kEigvals : eigvals;
   CAFFE_ENFORCE(vectors.size() == 9 && values.size() == 3, "color_lighting_eigvecs of ",
                 vectors.size(), " and color_lighting_eigvals of ", values.size(),
-                " values where 9 and 3 are needed");
+                " values; they must have 9 and 3");
   for (int k = 0; k < 3; ++k) {
     const float alpha = std * random->Normal() * values[k];
     for (int c = 0; c < 3; ++c) augmentation->shift[2 - c] += vectors[3 * c + k] * alpha;

@@ -1,4 +1,4 @@
-// Random changes of colour, on float pixels from 0 to 255 in blue, green, red order.
+// Random changes of colour, for float pixels from 0 to 255 in blue, green, red order.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,22 @@
 
 namespace caffe2::db {
 
-// Draws changes of saturation, brightness and contrast, in random order, each by a factor from
+// Draws changes of saturation, brightness and contrast in random order, each with a factor from
 // [1 - amount, 1 + amount] (Howard, "Some improvements on deep convolutional neural network based
-// image classification", 2013).
+// image classification", 2013). Adds them to augmentation->blend, which must be empty.
 void DrawColorJitter(float saturation, float brightness, float contrast, RandomGenerator* random,
                      SampledAugmentation* augmentation);
 
 // Draws noise along the principal components of the colours (Krizhevsky et al., "ImageNet
-// classification with deep convolutional neural networks", 2012): normal factors of deviation
-// `std` times the eigenvalues. `eigvecs` holds 9 values, rows for red, green, blue, and `eigvals`
-// 3; where empty, those of ImageNet for pixels up to 255.
+// classification with deep convolutional neural networks", 2012): each eigenvector times its
+// eigenvalue times a normal variate of standard deviation `std`. `eigvecs` has 9 values (rows: red,
+// green, blue; columns: components) and `eigvals` 3, for pixels up to 255; if empty, ImageNet's.
+// Adds to augmentation->shift. Throws EnforceNotMet for other sizes.
 void DrawColorLighting(float std, const std::vector<float>& eigvecs,
                        const std::vector<float>& eigvals, RandomGenerator* random,
                        SampledAugmentation* augmentation);
 
-// Blends and shifts `area` pixels of 3 values, in place; does not mirror.
+// Applies the blends and the shift to `area` pixels of 3 values each, in place. Does not mirror.
 void AugmentColors(const SampledAugmentation& augmentation, int64_t area, float* pixels);
 
 }  // namespace caffe2::db

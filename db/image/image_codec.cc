@@ -12,13 +12,14 @@
 namespace caffe2::db {
 namespace {
 
-// Kept for the life of the process.
+// The library stays loaded for the life of the process.
 const ImageFileCodec* LoadFileCodec() {
   void* library = dlopen(kImageFileCodecLibrary, RTLD_NOW | RTLD_LOCAL);
   void* symbol = library != nullptr ? dlsym(library, "caffe2_image_file_codec") : nullptr;
   if (symbol == nullptr) {
     const char* error = dlerror();
-    throw IoError(MakeString("image files cannot be decoded here: ", error ? error : ""));
+    throw IoError(MakeString("cannot decode or encode image files: cannot load ",
+                             kImageFileCodecLibrary, ": ", error ? error : ""));
   }
   return static_cast<const ImageFileCodec*>(symbol);
 }
@@ -50,7 +51,7 @@ Image<Pixel> ResizeImage(const ImageView<Pixel>& source, int height, int width) 
 
 template <typename Pixel>
 Image<Pixel> ToGray(const ImageView<Pixel>& source) {
-  CAFFE_ENFORCE_EQ(source.channels, 3, "channels of an image to turn gray");
+  CAFFE_ENFORCE_EQ(source.channels, 3, "only an image of 3 channels can be converted to gray");
   cv::Mat gray;
   cv::cvtColor(ToMat(source), gray, cv::COLOR_BGR2GRAY);
   return FromMat<Pixel>(std::move(gray));

@@ -1,4 +1,5 @@
-// Decoding, resizing and colour conversion (libjpeg-turbo for JPEG, else OpenCV).
+// Decodes, resizes and converts images (libjpeg-turbo for JPEG, otherwise OpenCV). All functions
+// are thread-safe.
 #pragma once
 
 #include <string>
@@ -9,20 +10,21 @@
 
 namespace caffe2::db {
 
-// Decodes a JPEG, PNG or other file that OpenCV reads, to 3 channels (blue, green, red) or 1; EXIF
-// orientation is applied. Throws EnforceNotMet if the bytes are no image or end before it does,
-// and, of JPEG (image_jpeg.h), if damage shows while they are decoded.
+// Decodes a JPEG, PNG or other file that OpenCV reads, to 3 channels (blue, green, red) or 1.
+// Applies the EXIF orientation. Throws EnforceNotMet if the bytes are not an image or are cut
+// short, and for a damaged JPEG (jpeg.h); IoError if the library of codecs (image_file_codec.h) is
+// missing.
 Image<uint8_t> DecodeImage(std::string_view bytes, bool color);
 
-// To `height` x `width` > 0, by area when it shrinks.
+// Resizes to `height` x `width` > 0 by OpenCV's INTER_AREA: it averages areas where it shrinks.
 template <typename Pixel>
 Image<Pixel> ResizeImage(const ImageView<Pixel>& source, int height, int width);
 
-// 3 channels to 1 by the weights of ITU-R BT.601, as OpenCV.
+// Converts 3 channels to 1 with the weights of ITU-R BT.601, as OpenCV does.
 template <typename Pixel>
 Image<Pixel> ToGray(const ImageView<Pixel>& source);
 
-// An image file of the contents, format by extension (".jpg", ".png"); for the tools and tests.
+// Encodes an image file; the extension (".jpg", ".png") gives the format. For tools and tests.
 std::string EncodeImage(const ImageView<uint8_t>& source, const std::string& extension);
 
 }  // namespace caffe2::db

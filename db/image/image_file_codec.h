@@ -1,5 +1,5 @@
-// The formats of image files but JPEG, in a library of its own: OpenCV's codecs pull in over a
-// hundred libraries, which only programs that decode image files shall need.
+// The codecs of all image files except JPEG are in a separate library: OpenCV's codecs depend on
+// over a hundred libraries, and only programs that decode such files should load them.
 #pragma once
 
 #include <string>
@@ -9,14 +9,15 @@
 
 namespace caffe2::db {
 
-// As DecodeImage and EncodeImage (db/image/image_codec.h). It encodes JPEG too.
+// The functions behave as DecodeImage and EncodeImage (db/image/image_codec.h). `encode` writes
+// JPEG too.
 struct ImageFileCodec {
   Image<uint8_t> (*decode)(std::string_view bytes, bool color);
   std::string (*encode)(const ImageView<uint8_t>& source, const std::string& extension);
 };
 
-// The library, which libcaffe2_image loads from beside it when it is first needed. It exports one
-// ImageFileCodec by the name caffe2_image_file_codec.
+// libcaffe2_image loads this library, which lies beside it, at the first use. The library exports
+// one ImageFileCodec named caffe2_image_file_codec.
 constexpr char kImageFileCodecLibrary[] = "libcaffe2_image_files.so.0";
 
 }  // namespace caffe2::db

@@ -1,4 +1,4 @@
-// libcaffe2_image_files: image files by OpenCV.
+// libcaffe2_image_files: decodes and encodes image files with OpenCV.
 #include <opencv2/imgcodecs.hpp>
 
 #include "caffe2/core/logging.h"

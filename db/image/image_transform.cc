@@ -12,7 +12,7 @@
 namespace caffe2::db {
 namespace {
 
-constexpr int kMostChannels = 3;
+constexpr int kMaxChannels = 3;
 constexpr int kByteValues = 256;
 
 template <typename T>
@@ -36,11 +36,12 @@ void DispatchOutput(TypeMeta meta, const Action& action) {
   } else if (meta.Match<bfloat16>()) {
     action.template operator()<bfloat16>();
   } else {
-    CAFFE_THROW("images cannot be put out as ", meta.name());
+    CAFFE_THROW("the output type of images is ", meta.name(),
+                "; it must be float, float16 or bfloat16");
   }
 }
 
-// The one pass over a crop: convert(pixel, channel) to its place in the output.
+// Writes convert(pixel, channel) for each element of a crop.
 template <typename Pixel, typename T, typename Convert>
 void WritePixels(const ImageView<Pixel>& crop, bool mirror, bool channels_first,
                  const Convert& convert, T* output) {
@@ -60,7 +61,7 @@ int RandomInRange(int low, int high, RandomGenerator* random) {
   return low + static_cast<int>(random->UniformInt(static_cast<uint64_t>(high - low) + 1));
 }
 
-// The other side of an image whose shorter one becomes `shorter`.
+// The new length of `side` when the shorter side changes from `old_shorter` to `shorter`.
 int ScaledSide(int side, int old_shorter, int shorter) {
   const int64_t scaled = int64_t{side} * shorter / old_shorter;
   CAFFE_ENFORCE_LE(scaled, 1 << 20, "side of the rescaled image");
@@ -72,30 +73,33 @@ int ScaledSide(int side, int old_shorter, int shorter) {
 ImageTransform::ImageTransform(const ImageTransformOptions& options) : options_(options) {
   const bool random_scale = options.random_scale_min > 0 || options.random_scale_max > 0;
   CAFFE_ENFORCE_GT(options.crop, 0, "crop, the height and width of the output");
-  CAFFE_ENFORCE(options.scale <= 0 || options.minsize <= 0, "both scale ", options.scale,
-                " and minsize ", options.minsize, " are given");
+  CAFFE_ENFORCE(options.scale <= 0 || options.minsize <= 0, "scale (", options.scale,
+                ") and minsize (", options.minsize, ") cannot be used together");
   const int size = options.scale > 0 ? options.scale : options.minsize;
-  CAFFE_ENFORCE(size <= 0 || size >= options.crop || random_scale, "scale or minsize ", size,
-                " is less than crop ", options.crop);
+  CAFFE_ENFORCE(size <= 0 || size >= options.crop || random_scale,
+                options.scale > 0 ? "scale (" : "minsize (", size, ") is less than crop (",
+                options.crop, ")");
   if (random_scale) {
     CAFFE_ENFORCE(options.random_scale_min >= options.crop &&
                       options.random_scale_max >= options.random_scale_min,
                   "random_scale [", options.random_scale_min, ", ", options.random_scale_max,
-                  "] with crop ", options.crop);
+                  "] must be an ascending range from at least crop (", options.crop, ")");
   }
   const auto per_channel = [this](const std::vector<float>& values, const char* name, float* to) {
-    CAFFE_ENFORCE(values.size() == 1 || static_cast<int>(values.size()) == channels(), name, " of ",
-                  values.size(), " values for ", channels(), " channels");
-    for (int c = 0; c < kMostChannels; ++c)
+    CAFFE_ENFORCE(values.size() == 1 || static_cast<int>(values.size()) == channels(), name,
+                  " has ", values.size(), " values for ", channels(), " channels");
+    for (int c = 0; c < kMaxChannels; ++c)
       to[c] = values[values.size() == 1 ? 0 : c % values.size()];
   };
   per_channel(options.mean, "mean", mean_);
   per_channel(options.std, "std", std_);
-  for (const float std : std_) CAFFE_ENFORCE(std != 0 && std::isfinite(std), "std is ", std);
+  for (const float std : std_) {
+    CAFFE_ENFORCE(std != 0 && std::isfinite(std), "std is ", std, "; it must be finite and not 0");
+  }
   DispatchOutput(options.output_type, [this]<typename T>() {
-    tables_.resize(kMostChannels * kByteValues * sizeof(T));
+    tables_.resize(kMaxChannels * kByteValues * sizeof(T));
     T* table = reinterpret_cast<T*>(tables_.data());
-    for (int c = 0; c < kMostChannels; ++c) {
+    for (int c = 0; c < kMaxChannels; ++c) {
       for (int value = 0; value < kByteValues; ++value) {
         *table++ = FromFloat<T>((static_cast<float>(value) - mean_[c]) / std_[c]);
       }
@@ -174,7 +178,8 @@ ImageTransform::CroppedImage<Pixel> ImageTransform::SampleCrop(const ImageView<P
                                                                uint64_t seed) const {
   CAFFE_ENFORCE(
       (source.channels == 1 || source.channels == 3) && source.height > 0 && source.width > 0,
-      "image of ", source.height, "x", source.width, " with ", source.channels, " channels");
+      "cannot crop an image of ", source.height, "x", source.width, " with ", source.channels,
+      " channels");
   RandomGenerator random(seed);
   CroppedImage<Pixel> cropped;
   ImageView<Pixel>& view = cropped.view;
@@ -183,8 +188,8 @@ ImageTransform::CroppedImage<Pixel> ImageTransform::SampleCrop(const ImageView<P
   if (box.height > 0) {
     CAFFE_ENFORCE(box.ymin >= 0 && box.xmin >= 0 && box.width > 0 &&
                       box.height <= view.height - box.ymin && box.width <= view.width - box.xmin,
-                  "bounding box of ", box.height, "x", box.width, " at (", box.ymin, ", ", box.xmin,
-                  ") in an image of ", view.height, "x", view.width);
+                  "the bounding box of ", box.height, "x", box.width, " at (", box.ymin, ", ",
+                  box.xmin, ") is not inside the image of ", view.height, "x", view.width);
     view = view.Part(box.ymin, box.xmin, box.height, box.width);
   }
   if (view.channels == 3 && !options_.color) {
@@ -263,7 +268,7 @@ void ImageTransform::Crop(const ImageView<Pixel>& source, const BoundingBox& box
     write(static_cast<float*>(pixels));
   } else {
     CAFFE_ENFORCE((std::is_same_v<Pixel, uint8_t> && type.Match<uint8_t>()),
-                  "an image of floats in a batch of bytes");
+                  "cannot write a float image to a batch of type ", type.name());
     write(static_cast<uint8_t*>(pixels));
   }
 }
@@ -274,8 +279,8 @@ NormalizeParams ImageTransform::normalize_params() const {
   params.channels = channels();
   params.channels_first = options_.channels_first;
   params.blends = blends();
-  std::copy(mean_, mean_ + kMostChannels, params.mean);
-  std::copy(std_, std_ + kMostChannels, params.std);
+  std::copy(mean_, mean_ + kMaxChannels, params.mean);
+  std::copy(std_, std_ + kMaxChannels, params.std);
   return params;
 }
 

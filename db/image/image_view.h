@@ -1,4 +1,4 @@
-// Images as the input pipeline passes them on.
+// Decoded images in the input pipeline.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace caffe2::db {
 
-// Pixels owned elsewhere, of any layout: element (y, x, c) lies at data[y * row_stride +
-// x * column_stride + c * channel_stride]. Channel order is blue, green, red where it matters.
+// Pixels in any layout, which the view does not own: element (y, x, c) is data[y * row_stride +
+// x * column_stride + c * channel_stride]. Three channels are blue, green and red.
 template <typename Pixel>
 struct ImageView {
   const Pixel* data = nullptr;
@@ -25,7 +25,7 @@ struct ImageView {
   const Pixel* At(int y, int x, int c = 0) const {
     return data + y * row_stride + x * column_stride + c * channel_stride;
   }
-  // The part of `part_height` x `part_width` at (y, x), which must lie inside.
+  // The part of `part_height` x `part_width` at (y, x). It must lie inside the image.
   ImageView Part(int y, int x, int part_height, int part_width) const {
     ImageView part = *this;
     part.data = At(y, x);
@@ -35,7 +35,7 @@ struct ImageView {
   }
 };
 
-// A view with the memory it lies in.
+// A view and the memory that it points into.
 template <typename Pixel>
 struct Image {
   ImageView<Pixel> view;

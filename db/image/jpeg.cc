@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdio>
 
-// It needs the two above.
+// jpeglib.h needs the two headers above.
 #include <jpeglib.h>
-// It needs the one above.
+// jerror.h needs jpeglib.h.
 #include <jerror.h>
 
 #include <opencv2/imgproc.hpp>
@@ -22,7 +22,7 @@ constexpr int kEndOfImage = 0xd9, kMaxPadding = 16;
 constexpr int64_t kMaxPixels = int64_t{1} << 30;  // as OpenCV
 
 // libjpeg reports errors by a function that must not return. It is C, so no exception may pass
-// through it: errors jump back into ReadHeader and ReadPixels, which hold no objects.
+// through it: errors jump back into ReadHeader and ReadPixels, which have no objects to destroy.
 class Decoder {
  public:
   Decoder() {
@@ -38,7 +38,7 @@ class Decoder {
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 
-  // False on an error (what() says which).
+  // Returns false on an error; what() is its message.
   bool ReadHeader(std::string_view bytes) {
     if (setjmp(jump_) != 0) return false;
     jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
@@ -63,7 +63,7 @@ class Decoder {
   const char* what() const { return what_; }
 
  private:
-  // Other warnings are about what does not matter here, unknown versions of headers for instance.
+  // Other warnings do not concern the pixels, for instance unknown versions of headers.
   static bool IsDamage(const jpeg_error_mgr& error) {
     switch (error.msg_code) {
       case JWRN_EXTRANEOUS_DATA:
@@ -91,7 +91,7 @@ class Decoder {
   char what_[JMSG_LENGTH_MAX] = "";
 };
 
-// Numbers of a TIFF file, as which EXIF data are written. Outside of the data they are 0.
+// Reads numbers from EXIF data, which have the format of a TIFF file. Numbers beyond the end are 0.
 class Tiff {
  public:
   explicit Tiff(std::string_view bytes) : bytes_(bytes), little_(bytes.substr(0, 2) == "II") {}
@@ -112,7 +112,7 @@ class Tiff {
   const bool little_;
 };
 
-// 1 (upright) to 8; 1 where the file does not say.
+// From 1 (upright) to 8; 1 if the file has no orientation.
 uint32_t ExifOrientation(const jpeg_decompress_struct& info) {
   constexpr std::string_view kExif("Exif\0\0", 6);
   constexpr uint32_t kOrientation = 0x112, kEntryBytes = 12;
@@ -133,8 +133,8 @@ uint32_t ExifOrientation(const jpeg_decompress_struct& info) {
   return 1;
 }
 
-// Orientations 2, 3 and 4 are mirrored left to right, turned by half, mirrored top to bottom; 5 to
-// 8 are the same as 1 to 4 after rows and columns have been exchanged.
+// Orientation 2 is mirrored left to right, 3 is rotated by 180 degrees, 4 is mirrored top to
+// bottom; 5 to 8 are 1 to 4 with rows and columns exchanged.
 cv::Mat Upright(cv::Mat image, uint32_t orientation) {
   constexpr int kNone = 2, kLeftRight = 1, kBoth = -1, kTopDown = 0;
   constexpr int kFlips[] = {kNone, kLeftRight, kBoth, kTopDown};
@@ -144,7 +144,7 @@ cv::Mat Upright(cv::Mat image, uint32_t orientation) {
   return image;
 }
 
-// Inks as Adobe writes them: 255 is none.
+// Converts inks as Adobe writes them: 255 means no ink.
 cv::Mat BgrFromCmyk(const cv::Mat& cmyk) {
   cv::Mat bgr(cmyk.rows, cmyk.cols, CV_8UC3);
   for (int y = 0; y < cmyk.rows; ++y) {
@@ -170,7 +170,7 @@ Image<uint8_t> DecodeJpeg(std::string_view bytes, bool color) {
   };
   check(decoder.ReadHeader(bytes));
   const jpeg_decompress_struct& info = decoder.info();
-  const uint32_t orientation = ExifOrientation(info);  // the decoder forgets it
+  const uint32_t orientation = ExifOrientation(info);  // ReadPixels drops the markers
   const int height = static_cast<int>(info.image_height),
             width = static_cast<int>(info.image_width);
   CAFFE_ENFORCE_LE(int64_t{height} * width, kMaxPixels, "pixels of a JPEG image");

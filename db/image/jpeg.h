@@ -1,4 +1,4 @@
-// JPEG files, by libjpeg-turbo.
+// Decodes JPEG files with libjpeg-turbo.
 #pragma once
 
 #include <string_view>
@@ -10,10 +10,10 @@ namespace caffe2::db {
 // True if the bytes begin like a JPEG file.
 bool IsJpeg(std::string_view bytes);
 
-// Decodes a JPEG file to 3 channels (blue, green, red) or 1, the pixels that OpenCV gives; EXIF
-// orientation is applied, CMYK is converted. Throws EnforceNotMet, with libjpeg's words, if the
-// file is cut short or damaged, inside of the coded data too, as far as the decoder stumbles over
-// that. Up to 16 bytes of padding before the end marker, which some encoders leave, are no damage.
+// Decodes a JPEG file to 3 channels (blue, green, red) or 1, with the same pixels as OpenCV.
+// Applies the EXIF orientation and converts CMYK. Throws EnforceNotMet with libjpeg's message if
+// the file is cut short, is damaged where the decoder can tell, or has more than 2^30 pixels. Some
+// encoders leave up to 16 bytes of padding before the end marker; that is not an error.
 Image<uint8_t> DecodeJpeg(std::string_view bytes, bool color);
 
 }  // namespace caffe2::db

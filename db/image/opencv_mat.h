@@ -1,4 +1,4 @@
-// Images as matrices of OpenCV.
+// Converts between images and OpenCV matrices.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace caffe2::db {
 
-// An image over the matrix, which it keeps.
+// An image that shares the pixels of the matrix and keeps them alive.
 template <typename Pixel>
 Image<Pixel> FromMat(cv::Mat mat) {
   auto owner = std::make_shared<cv::Mat>(std::move(mat));
@@ -31,7 +31,7 @@ constexpr int MatType(int channels) {
   return CV_MAKETYPE((std::is_same_v<Pixel, float> ? CV_32F : CV_8U), channels);
 }
 
-// Shares the pixels where they are interleaved, copies them otherwise.
+// A matrix that shares interleaved pixels (the view must outlive it) or copies others.
 template <typename Pixel>
 cv::Mat ToMat(const ImageView<Pixel>& view) {
   if (view.channel_stride == 1 && view.column_stride == view.channels) {
