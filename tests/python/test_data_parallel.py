@@ -13,7 +13,7 @@ import pytest
 import sparse_shard_worker
 
 from caffe2.proto import caffe2_pb2
-from caffe2.python import brew, core, memonger, muji, optimizer, workspace
+from caffe2.python import _data_parallel_build, brew, core, memonger, muji, optimizer, workspace
 from caffe2.python import data_parallel_model as dpm
 from caffe2.python.model_helper import ModelHelper
 from caffe2.python.modeling import initializers
@@ -315,7 +315,8 @@ def test_muji_sums_over_gpus():
 
 
 def test_shards_on_gpus_may_be_joined_by_nccl(monkeypatch):
-    monkeypatch.setattr(dpm, "_devices_of", lambda devices, cpu_device: devices)  # none is used
+    # None is used.
+    monkeypatch.setattr(_data_parallel_build, "_devices_of", lambda devices, cpu_device: devices)
     model = ModelHelper("nccl")
 
     def add_forward(model, loss_scale):

@@ -346,3 +346,10 @@ def add_blobs_to_sync(model, names):
         model._device_grouped_blobs[name] = {
             device: core.BlobReference(device_scope_name(model, device) + name)
             for device in model._devices}
+
+
+def AddBlobSync(model, blobs, net=None):
+    """Adds to the net (default: the model's) the broadcast of blobs, named without device, from the
+    first device of shard 0 to all others."""
+    add_blobs_to_sync(model, [str(blob) for blob in blobs])
+    broadcast(model, net or model.net, sorted({str(blob) for blob in blobs}))

@@ -5,14 +5,9 @@ transitions [num_classes + 2, num_classes + 2] hold the score of class j behind 
 two classes are the begin and the end of the sequence.
 """
 
-import numpy as np
-
-from caffe2.python import core, recurrent
+from caffe2.python import core, crf_predict, recurrent
 from caffe2.python.model_helper import ModelHelper
 from caffe2.python.modeling.parameter_info import ParameterTags
-
-# The score of what cannot be.
-_LOW_SCORE = -1000.0
 
 
 class CRFWithLoss:
@@ -59,28 +54,9 @@ class CRFWithLoss:
     def update_predictions(self, classes):
         """Adds the best labeling of the scores `classes` [T, num_classes] as a whole: the blob of
         crf_predict.apply_crf."""
-        from caffe2.python import crf_predict  # which needs this module
-
         return crf_predict.crf_update_predictions(self.model, self, classes)
 
-    @staticmethod
-    def pad_predictions(predictions, init_net, net, num_classes):
-        """Predictions [T + 2, num_classes + 2] with a begin and an end, which nothing else is."""
-        width = num_classes + 2
-
-        def only(index, name):
-            scores = np.full((1, width), _LOW_SCORE, np.float32)
-            scores[0, index] = 0
-            return init_net.GivenTensorFill([], name, shape=[1, width], values=scores)
-
-        begin, end = only(num_classes, "b_scores"), only(num_classes + 1, "e_scores")
-        zero = init_net.ConstantFill([], shape=[1], value=0, dtype=core.DataType.INT32)
-        length = net.Cast(net.Gather([net.Shape([predictions]), zero]), to="int32")
-        column = net.ConstantFill([net.LengthsRangeFill(length)], value=_LOW_SCORE)
-        column = net.ExpandDims(column, dims=[1])
-        wide, _ = net.Concat([predictions, column, column], 2, axis=1)
-        padded, _ = net.Concat([begin, wide, end], 2, axis=0)
-        return padded
+    pad_predictions = staticmethod(crf_predict.pad_predictions)
 
     @staticmethod
     def pad_labels(labels, init_net, net, num_classes):

@@ -3,7 +3,28 @@
 import numpy as np
 
 from caffe2.python import core
-from caffe2.python.crf import CRFWithLoss
+
+# The score of what cannot be.
+_LOW_SCORE = -1000.0
+
+
+def pad_predictions(predictions, init_net, net, num_classes):
+    """Predictions [T + 2, num_classes + 2] with a begin and an end, which nothing else is."""
+    width = num_classes + 2
+
+    def only(index, name):
+        scores = np.full((1, width), _LOW_SCORE, np.float32)
+        scores[0, index] = 0
+        return init_net.GivenTensorFill([], name, shape=[1, width], values=scores)
+
+    begin, end = only(num_classes, "b_scores"), only(num_classes + 1, "e_scores")
+    zero = init_net.ConstantFill([], shape=[1], value=0, dtype=core.DataType.INT32)
+    length = net.Cast(net.Gather([net.Shape([predictions]), zero]), to="int32")
+    column = net.ConstantFill([net.LengthsRangeFill(length)], value=_LOW_SCORE)
+    column = net.ExpandDims(column, dims=[1])
+    wide, _ = net.Concat([predictions, column, column], 2, axis=1)
+    padded, _ = net.Concat([begin, wide, end], 2, axis=0)
+    return padded
 
 
 def crf_update_predictions(model, crf_with_loss, classes):
@@ -21,7 +42,7 @@ def apply_crf(init_net, net, transitions, predictions, num_classes):
       transitions: the blob [num_classes + 2, num_classes + 2] of CRFWithLoss.
       predictions: the blob of scores [T, num_classes].
     """
-    padded = CRFWithLoss.pad_predictions(predictions, init_net, net, num_classes)
+    padded = pad_predictions(predictions, init_net, net, num_classes)
     return net.Python(_follow_best_path)(
         [padded, transitions], core.ScopedBlobReference("post_crf_classes"))
 

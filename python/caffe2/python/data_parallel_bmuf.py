@@ -8,6 +8,12 @@ import copy
 
 from caffe2.python import _data_parallel_sync as sync
 from caffe2.python import core
+from caffe2.python._data_parallel_build import (
+    OptimizeGradientMemory,
+    add_gradients,
+    build_replicas,
+    set_up,
+)
 from caffe2.python._data_parallel_replicas import (
     check_devices_of_operators,
     for_each_device,
@@ -53,10 +59,8 @@ def Parallelize_BMUF(model_helper_obj, input_builder_fun, forward_pass_builder_f
 
     RunInitNet, then RunNet(model, number of iterations before each global update).
     """
-    from caffe2.python import data_parallel_model as dpm
-
     model = model_helper_obj
-    dpm._set_up(model, devices, rendezvous, net_type, cpu_device, num_threads_per_device, False)
+    set_up(model, devices, rendezvous, net_type, cpu_device, num_threads_per_device, False)
     if master_device not in (None, model._devices[0]):
         raise ValueError(f"the master device is the first one, {model._devices[0]}, not "
                          f"{master_device}")
@@ -65,7 +69,7 @@ def Parallelize_BMUF(model_helper_obj, input_builder_fun, forward_pass_builder_f
         block_momentum = 1.0 - 1.0 / replicas
     _build(model, input_builder_fun, forward_pass_builder_fun, param_update_builder_fun)
     if optimize_gradient_memory:
-        dpm.OptimizeGradientMemory(model, None, set(), False)
+        OptimizeGradientMemory(model, None, set(), False)
 
     names = model._param_names
     sync.broadcast(model, model.param_init_net, names)
@@ -82,7 +86,7 @@ def Parallelize_BMUF(model_helper_obj, input_builder_fun, forward_pass_builder_f
     if warmup_iterations is not None:
         _add_warmup(model, warmup_iterations, params)
     if add_blobs_to_sync is not None:
-        dpm.AddBlobSync(model, add_blobs_to_sync, net=update_net)
+        sync.AddBlobSync(model, add_blobs_to_sync, net=update_net)
     if reset_momentum_sgd:
         _add_momentum_reset(model, update_net)
     model._data_parallel_model_init_nets = [model.param_init_net, init_net]
@@ -91,14 +95,12 @@ def Parallelize_BMUF(model_helper_obj, input_builder_fun, forward_pass_builder_f
 
 
 def _build(model, input_builder_fun, forward_pass_builder_fun, param_update_builder_fun):
-    from caffe2.python import data_parallel_model as dpm
-
     earlier_params = copy.copy(model.params)
-    losses = dpm._build_replicas(model, input_builder_fun, forward_pass_builder_fun, True)
+    losses = build_replicas(model, input_builder_fun, forward_pass_builder_fun, True)
     model._device_grouped_blobs = group_by_device(model, model.params, earlier_params)
     model._param_names = list(model._device_grouped_blobs)
     model._computed_param_names = []
-    dpm._add_gradients(model, losses)
+    add_gradients(model, losses)
     for_each_device(model, lambda device: param_update_builder_fun(model))
     check_devices_of_operators(model.net, model)
 

@@ -9,13 +9,19 @@ shard 0.
 
 import copy
 import logging
-import os
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _data_parallel_progress as progress
 from caffe2.python import _data_parallel_sync as sync
-from caffe2.python import core, memonger, model_helper, scope, workspace
+from caffe2.python import core, model_helper, scope, workspace
 from caffe2.python._data_parallel_batch_norm import combine_spatial_bn as _combine_spatial_bn
+from caffe2.python._data_parallel_build import (
+    OptimizeGradientMemory,
+    add_gradients,
+    build_replicas,
+    free_blobs_when_used,
+    set_up,
+)
 from caffe2.python._data_parallel_replicas import (
     blobs_of_init_net,
     check_devices_of_operators,
@@ -29,6 +35,7 @@ from caffe2.python._data_parallel_replicas import (
 )
 from caffe2.python._data_parallel_sync import (
     _DEFAULT_BARRIER_NET_TIMEOUT_SEC,
+    AddBlobSync,
     CollectivesConcurrencyControl,
     _CreateOrCloneCommonWorld,
 )
@@ -120,18 +127,18 @@ def Parallelize(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
     if optimize_gradient_memory and dynamic_memory_management:
         raise ValueError("optimize_gradient_memory and dynamic_memory_management exclude another")
     trains = param_update_builder_fun is not None or optimizer_builder_fun is not None
-    _set_up(model, devices, rendezvous, net_type, cpu_device or ideep, num_threads_per_device,
-            shared_model)
+    set_up(model, devices, rendezvous, net_type, cpu_device or ideep, num_threads_per_device,
+           shared_model)
     if not trains and model.init_params:
         log.warning("Model %s is used for testing but has init_params=True, which would initialize "
                     "its parameters again", model.name)
     earlier_params = copy.copy(model.params)
-    losses = _build_replicas(model, input_builder_fun, forward_pass_builder_fun, trains)
+    losses = build_replicas(model, input_builder_fun, forward_pass_builder_fun, trains)
     _note_params(model, earlier_params)
     if pre_grad_net_transformer_fun is not None:
         pre_grad_net_transformer_fun(model)
     if trains:
-        _add_gradients(model, losses)
+        add_gradients(model, losses)
     if net_transformer_fun is not None:
         net_transformer_fun(model, len(model._devices), model._device_prefix, model._device_type)
     if not trains:
@@ -166,78 +173,10 @@ def Parallelize(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
     if optimize_gradient_memory:
         OptimizeGradientMemory(model, None, set(), False)
     if dynamic_memory_management:
-        _free_blobs_when_used(model, blobs_to_keep)
+        free_blobs_when_used(model, blobs_to_keep)
     if model._shared_model:
         share_params_of_first_device(model, all_params)
     sync.barrier_of_epochs(model, barrier_net_timeout_sec)
-
-
-def _devices_of(devices, cpu_device):
-    """The numbers of the devices. Raises RuntimeError for CUDA devices that do not exist."""
-    if cpu_device:
-        return list(devices) if devices is not None else list(range(os.cpu_count()))
-    available = workspace.NumCudaDevices()
-    devices = list(devices) if devices is not None else list(range(available))
-    if not devices or max(devices) >= available:
-        raise RuntimeError(
-            f"CUDA devices {devices or ''} are asked for, but there are {available}; use "
-            "Parallelize_CPU, or cpu_device=True, to train on the CPU")
-    return devices
-
-
-def _set_up(model, devices, rendezvous, net_type, cpu_device, num_threads_per_device,
-            shared_model):
-    """Sets what all functions here read of a model. Raises as Parallelize does."""
-    outer = scope.CurrentDeviceScope()
-    assert outer is None or outer.device_type == caffe2_pb2.CPU, (
-        f"Parallelize must not be called in the device scope {outer}")
-    if not isinstance(model, model_helper.ModelHelper):
-        raise TypeError(f"a ModelHelper is made data parallel, not {model!r}")
-    sync.check_rendezvous(rendezvous, on_gpus=not cpu_device)
-    if shared_model and not cpu_device:
-        raise ValueError("Shared model only supported on CPU")
-    model._devices = _devices_of(devices, cpu_device)
-    model._device_type = caffe2_pb2.CPU if cpu_device else caffe2_pb2.CUDA
-    model._device_prefix = "cpu" if cpu_device else "gpu"
-    model._shared_model = shared_model
-    model._rendezvous = rendezvous
-    model._sync_barrier_net = None
-    model._checkpoint_net = None
-    model._optimizer = None
-    model._grad_names = []
-    model._input_blobs = {}
-    model._data_parallel_model_init_nets = [model.param_init_net]
-    model._data_parallel_model_nets = [model.net]
-    log.info("Parallelizing model for devices: %s", model._devices)
-    proto = model.net.Proto()
-    proto.type = net_type
-    proto.num_workers = len(model._devices) * num_threads_per_device
-    if rendezvous is not None:
-        proto.num_workers += 8  # for what waits for other shards
-
-
-def _build_replicas(model, input_builder_fun, forward_pass_builder_fun, trains):
-    """Adds the replicas; returns {device: losses}."""
-    loss_scale = 1.0 / (len(model._devices) * sync.num_shards(model))
-    losses = {}
-
-    def build(device):
-        begin = len(model.net.Proto().op)
-        input_builder_fun(model)
-        progress.note_input(model, device, begin)
-        losses[device] = forward_pass_builder_fun(model, loss_scale)
-        if not trains:
-            return
-        if not isinstance(losses[device], list):
-            raise ValueError("Model builder function must return list of loss blobs, not "
-                             f"{losses[device]!r}")
-        for loss in losses[device]:
-            if not isinstance(loss, core.BlobReference):
-                raise ValueError(f"Model builder func must return list of loss blobs, not {loss!r}")
-
-    for_each_device(model, build)
-    validate_params(model.params)
-    return losses
 
 
 def _note_params(model, earlier_params):
@@ -246,17 +185,6 @@ def _note_params(model, earlier_params):
     model._device_grouped_blobs.update(computed)
     model._param_names = list(model._device_grouped_blobs)
     model._computed_param_names = list(computed)
-
-
-def _add_gradients(model, losses):
-    """Adds the backward pass, which starts from ones on the device of each loss."""
-    starts = {}
-    for device in model._devices:
-        with core.DeviceScope(core.DeviceOption(model._device_type, device)):
-            for loss in losses[device]:
-                starts[str(loss)] = str(model.ConstantFill(loss, loss + "_grad", value=1.0))
-    model.AddGradientOperators(starts)
-    model._losses_by_gpu = losses
 
 
 def _note_gradients(model, earlier_params):
@@ -378,13 +306,6 @@ def FinalizeAfterCheckpoint(model, blobs=None, cpu_mode=False):
     workspace.RunNet(model._checkpoint_net.Proto().name)
 
 
-def AddBlobSync(model, blobs, net=None):
-    """Adds to the net (default: the model's) the broadcast of blobs, named without device, from the
-    first device of shard 0 to all others."""
-    sync.add_blobs_to_sync(model, [str(blob) for blob in blobs])
-    sync.broadcast(model, net or model.net, sorted({str(blob) for blob in blobs}))
-
-
 def AddDistributedBlobSync(model, blobs):
     """Adds the sums of blobs, which are on no device of the model, over all shards."""
     if sync.num_shards(model) == 1:
@@ -441,42 +362,3 @@ def ExtractPredictorNet(model, inputs, outputs, device):
     return model_helper.ExtractPredictorNet(
         net_proto=proto, input_blobs=[prefix + str(blob) for blob in inputs],
         output_blobs=[prefix + str(blob) for blob in outputs], device=device, renames=renames)
-
-
-# -- Memory ----------------------------------------------------------------------------------------
-
-
-def OptimizeGradientMemory(model, input_shapes, excluded_blobs, recycle_activations):
-    """Lets gradients of each replica share memory; before the net is created.
-
-    Args:
-      input_shapes: {input blob, without device: shape}, from which sizes are inferred; None: not.
-      excluded_blobs: blobs, without device, that keep memory of their own.
-      recycle_activations: gradients may take the memory of activations, too.
-    """
-    shapes = None
-    if input_shapes is not None:
-        shapes, _ = workspace.InferShapesAndTypes(
-            [model.param_init_net, model.net],
-            {device_scope_name(model, device) + name: shape
-             for name, shape in input_shapes.items() for device in model._devices})
-    for device in model._devices:
-        prefix = device_scope_name(model, device)
-        model.net._net = memonger.share_grad_blobs(
-            model.net, model._losses_by_gpu[device], set(model.param_to_grad.values()), prefix,
-            dont_share_blobs={prefix + blob for blob in excluded_blobs},
-            share_activations=recycle_activations, blob_shapes=shapes)
-        model.net._InvalidateLookupTables()
-
-
-def _free_blobs_when_used(model, blobs_to_keep):
-    kept = set()
-    for device in model._devices:
-        prefix = device_scope_name(model, device)
-        kept.update(prefix + str(blob) for blob in blobs_to_keep or ())
-        kept.update(map(str, model._losses_by_gpu[device]))
-    if sync.num_shards(model) > 1:
-        for grad in model.param_to_grad.values():
-            kept.update(map(str, grad if isinstance(grad, core.GradientSlice) else [grad]))
-    model.net._net = memonger.release_blobs_when_used(model.net.Proto(), kept)
-    model.net._InvalidateLookupTables()

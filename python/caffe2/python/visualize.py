@@ -85,7 +85,7 @@ class PatchVisualizer:
         raise ValueError(f"{patch.size} elements form no square patch, grey or coloured")
 
     def _show(self, picture, cmap):
-        from matplotlib import pyplot
+        from matplotlib import pyplot  # optional: only pictures need the package
 
         image = pyplot.imshow(
             picture, cmap=cmap or ("gray" if picture.ndim == 2 else None), interpolation="nearest")

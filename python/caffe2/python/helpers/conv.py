@@ -1,6 +1,6 @@
 """Convolutions."""
 
-from caffe2.python.helpers.parameters import add_weight_and_bias
+from caffe2.python.helpers._shared import add_weight_and_bias
 
 
 def _engine_arguments(use_cudnn, cudnn_exhaustive_search, ws_nbytes_limit, kwargs):

@@ -1,7 +1,7 @@
 """Fully connected layers."""
 
+from caffe2.python.helpers._shared import add_weight_and_bias
 from caffe2.python.helpers.fc_variants import fc_decomp, fc_prune, fc_sparse, packed_fc
-from caffe2.python.helpers.parameters import add_weight_and_bias
 
 __all__ = ["fc", "fc_decomp", "fc_prune", "fc_sparse", "packed_fc"]
 

@@ -1,6 +1,6 @@
 """Fully connected layers with packed, decomposed, pruned or sparse weights."""
 
-from caffe2.python.helpers.parameters import add_weight_and_bias
+from caffe2.python.helpers._shared import add_weight_and_bias
 from caffe2.python.modeling import initializers
 from caffe2.python.modeling.parameter_info import ParameterTags
 

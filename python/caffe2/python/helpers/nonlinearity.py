@@ -1,7 +1,7 @@
 """Activations and dropout."""
 
 from caffe2.python import core
-from caffe2.python.helpers.engine import with_engine
+from caffe2.python.helpers._shared import with_engine
 
 
 def relu(model, blob_in, blob_out, use_cudnn=False, order="NCHW", **kwargs):

@@ -1,6 +1,6 @@
 """Pooling."""
 
-from caffe2.python.helpers.engine import with_engine
+from caffe2.python.helpers._shared import with_engine
 
 
 def max_pool(model, blob_in, blob_out, use_cudnn=False, order="NCHW", **kwargs):

@@ -11,6 +11,7 @@ from caffe2.python import _import_c_extension as C
 from caffe2.python import core
 from caffe2.python.onnx.backend_rep import Caffe2Rep
 from caffe2.python.onnx.error import Unsupported
+from caffe2.python.onnx.frontend import CAFFE2_TYPES
 from caffe2.python.onnx.helper import fill_operator, named_outputs
 
 _OLDEST_OPSET, _NEWEST_OPSET = 6, 28
@@ -305,12 +306,10 @@ def _reduce(node):
 
 
 def _cast(node):
-    from caffe2.python.onnx.frontend import _CAFFE2_TYPES
-
     kind = node.attribute("to")
-    if kind not in _CAFFE2_TYPES:
+    if kind not in CAFFE2_TYPES:
         node.fail(f"element type {kind}")
-    node.add("Cast", node.input, node.output, to=_CAFFE2_TYPES[kind])
+    node.add("Cast", node.input, node.output, to=CAFFE2_TYPES[kind])
 
 
 def _reciprocal(node):

@@ -337,11 +337,11 @@ def _initial_values(init_net):
 def _infer_shapes(predict_net, inputs):
     shapes, types = workspace.InferShapesAndTypes(
         [predict_net], {name: list(shape) for name, (_, shape) in inputs.items()},
-        blob_types={name: _CAFFE2_TYPES[kind] for name, (kind, _) in inputs.items()})
+        blob_types={name: CAFFE2_TYPES[kind] for name, (kind, _) in inputs.items()})
     return shapes, types
 
 
-_CAFFE2_TYPES = {
+CAFFE2_TYPES = {
     TensorProto.FLOAT: caffe2_pb2.TensorProto.FLOAT,
     TensorProto.INT32: caffe2_pb2.TensorProto.INT32,
     TensorProto.INT64: caffe2_pb2.TensorProto.INT64,
@@ -351,7 +351,7 @@ _CAFFE2_TYPES = {
     TensorProto.UINT8: caffe2_pb2.TensorProto.UINT8,
     TensorProto.INT8: caffe2_pb2.TensorProto.INT8,
 }
-_ONNX_TYPES = {caffe2: kind for kind, caffe2 in _CAFFE2_TYPES.items()}
+_ONNX_TYPES = {caffe2: kind for kind, caffe2 in CAFFE2_TYPES.items()}
 
 
 def caffe2_net_to_onnx_graph(predict_net, init_net=None, value_info=None):

@@ -1,4 +1,4 @@
-"""The parameters that layers have in common."""
+"""What several helpers share: their parameters, and the choice of an implementation."""
 
 from caffe2.python.modeling import initializers
 from caffe2.python.modeling.parameter_info import ParameterTags
@@ -25,3 +25,10 @@ def add_weight_and_bias(model, blob_out, weight_shape, bias_shape, weight_init, 
         tags=[ParameterTags.BIAS, ParameterTags.COMPUTED_PARAM] if freeze_bias
         else ParameterTags.BIAS)
     return [weight, bias]
+
+
+def with_engine(use_cudnn, kwargs):
+    """The arguments, with the engine CUDNN if it is wanted (on the CPU it is passed over)."""
+    if use_cudnn:
+        kwargs["engine"] = "CUDNN"
+    return kwargs

@@ -1,0 +1,133 @@
+"""How the net of a data-parallel model is built from the caller's functions, and how it shares
+memory; part of data_parallel_model."""
+
+import logging
+import os
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import _data_parallel_progress as progress
+from caffe2.python import _data_parallel_sync as sync
+from caffe2.python import core, memonger, model_helper, scope, workspace
+from caffe2.python._data_parallel_replicas import (
+    device_scope_name,
+    for_each_device,
+    validate_params,
+)
+
+log = logging.getLogger("data_parallel_model")
+
+
+def _devices_of(devices, cpu_device):
+    """The numbers of the devices. Raises RuntimeError for CUDA devices that do not exist."""
+    if cpu_device:
+        return list(devices) if devices is not None else list(range(os.cpu_count()))
+    available = workspace.NumCudaDevices()
+    devices = list(devices) if devices is not None else list(range(available))
+    if not devices or max(devices) >= available:
+        raise RuntimeError(
+            f"CUDA devices {devices or ''} are asked for, but there are {available}; use "
+            "Parallelize_CPU, or cpu_device=True, to train on the CPU")
+    return devices
+
+
+def set_up(model, devices, rendezvous, net_type, cpu_device, num_threads_per_device, shared_model):
+    """Sets what data_parallel_model reads of a model. Raises as Parallelize does."""
+    outer = scope.CurrentDeviceScope()
+    assert outer is None or outer.device_type == caffe2_pb2.CPU, (
+        f"Parallelize must not be called in the device scope {outer}")
+    if not isinstance(model, model_helper.ModelHelper):
+        raise TypeError(f"a ModelHelper is made data parallel, not {model!r}")
+    sync.check_rendezvous(rendezvous, on_gpus=not cpu_device)
+    if shared_model and not cpu_device:
+        raise ValueError("Shared model only supported on CPU")
+    model._devices = _devices_of(devices, cpu_device)
+    model._device_type = caffe2_pb2.CPU if cpu_device else caffe2_pb2.CUDA
+    model._device_prefix = "cpu" if cpu_device else "gpu"
+    model._shared_model = shared_model
+    model._rendezvous = rendezvous
+    model._sync_barrier_net = None
+    model._checkpoint_net = None
+    model._optimizer = None
+    model._grad_names = []
+    model._input_blobs = {}
+    model._data_parallel_model_init_nets = [model.param_init_net]
+    model._data_parallel_model_nets = [model.net]
+    log.info("Parallelizing model for devices: %s", model._devices)
+    proto = model.net.Proto()
+    proto.type = net_type
+    proto.num_workers = len(model._devices) * num_threads_per_device
+    if rendezvous is not None:
+        proto.num_workers += 8  # for what waits for other shards
+
+
+def build_replicas(model, input_builder_fun, forward_pass_builder_fun, trains):
+    """Adds the replicas; returns {device: losses}."""
+    loss_scale = 1.0 / (len(model._devices) * sync.num_shards(model))
+    losses = {}
+
+    def build(device):
+        begin = len(model.net.Proto().op)
+        input_builder_fun(model)
+        progress.note_input(model, device, begin)
+        losses[device] = forward_pass_builder_fun(model, loss_scale)
+        if not trains:
+            return
+        if not isinstance(losses[device], list):
+            raise ValueError("Model builder function must return list of loss blobs, not "
+                             f"{losses[device]!r}")
+        for loss in losses[device]:
+            if not isinstance(loss, core.BlobReference):
+                raise ValueError(f"Model builder func must return list of loss blobs, not {loss!r}")
+
+    for_each_device(model, build)
+    validate_params(model.params)
+    return losses
+
+
+def add_gradients(model, losses):
+    """Adds the backward pass, which starts from ones on the device of each loss."""
+    starts = {}
+    for device in model._devices:
+        with core.DeviceScope(core.DeviceOption(model._device_type, device)):
+            for loss in losses[device]:
+                starts[str(loss)] = str(model.ConstantFill(loss, loss + "_grad", value=1.0))
+    model.AddGradientOperators(starts)
+    model._losses_by_gpu = losses
+
+
+def OptimizeGradientMemory(model, input_shapes, excluded_blobs, recycle_activations):
+    """Lets gradients of each replica share memory; before the net is created.
+
+    Args:
+      input_shapes: {input blob, without device: shape}, from which sizes are inferred; None: not.
+      excluded_blobs: blobs, without device, that keep memory of their own.
+      recycle_activations: gradients may take the memory of activations, too.
+    """
+    shapes = None
+    if input_shapes is not None:
+        shapes, _ = workspace.InferShapesAndTypes(
+            [model.param_init_net, model.net],
+            {device_scope_name(model, device) + name: shape
+             for name, shape in input_shapes.items() for device in model._devices})
+    for device in model._devices:
+        prefix = device_scope_name(model, device)
+        model.net._net = memonger.share_grad_blobs(
+            model.net, model._losses_by_gpu[device], set(model.param_to_grad.values()), prefix,
+            dont_share_blobs={prefix + blob for blob in excluded_blobs},
+            share_activations=recycle_activations, blob_shapes=shapes)
+        model.net._InvalidateLookupTables()
+
+
+def free_blobs_when_used(model, blobs_to_keep):
+    """Frees each blob after its last use, except losses, `blobs_to_keep` (without device) and
+    gradients that other shards read."""
+    kept = set()
+    for device in model._devices:
+        prefix = device_scope_name(model, device)
+        kept.update(prefix + str(blob) for blob in blobs_to_keep or ())
+        kept.update(map(str, model._losses_by_gpu[device]))
+    if sync.num_shards(model) > 1:
+        for grad in model.param_to_grad.values():
+            kept.update(map(str, grad if isinstance(grad, core.GradientSlice) else [grad]))
+    model.net._net = memonger.release_blobs_when_used(model.net.Proto(), kept)
+    model.net._InvalidateLookupTables()
