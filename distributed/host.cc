@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -57,14 +58,22 @@ std::string AddressText(const sockaddr* address) {
 ProcessId ProcessId::Self() {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
+  std::error_code unknown;  // leaves the name empty
   return {host, FirstLine("/proc/sys/kernel/random/boot_id"), getpid(),
-          StartTimeAndState(getpid()).first};
+          StartTimeAndState(getpid()).first,
+          std::filesystem::read_symlink("/proc/self/ns/pid", unknown).string()};
 }
 
+bool ProcessId::shares_machine() const {
+  static const ProcessId self = Self();
+  return boot_id == self.boot_id && !boot_id.empty();
+}
+
+// Not by the host name: containers may have one in common, and a process may have seen it change.
 bool ProcessId::on_this_host() const {
   static const ProcessId self = Self();
-  // Containers of one machine share its boot id but not its process ids, and differ in host name.
-  return boot_id == self.boot_id && host == self.host && !boot_id.empty();
+  return shares_machine() && pid_namespace == self.pid_namespace &&
+         (!pid_namespace.empty() || host == self.host);
 }
 
 bool ProcessId::IsAlive() const {

@@ -12,8 +12,13 @@ struct ProcessId {
   std::string boot_id;  // of the kernel: equal exactly for processes of one running machine
   int64_t pid = 0;
   int64_t start_time = 0;  // in clock ticks since boot
+  // The namespace of the pid, "pid:[4026531836]": a container has one of its own.
+  std::string pid_namespace;
 
   static ProcessId Self();
+  // The same machine.
+  bool shares_machine() const;
+  // The same machine and pid namespace, so that IsAlive() can tell.
   bool on_this_host() const;
   // For processes on this host: it still runs (a stopped one does).
   bool IsAlive() const;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "distributed/core_share.h"
 #include "distributed/run_progress.h"
 
 namespace caffe2 {
@@ -85,6 +86,7 @@ std::shared_ptr<RunMembership> JoinRun(const std::string& store, const StoreFact
                                        if (pid == getpid()) EndWithLastHolder(last);
                                      });
   run->OnPeerLost([](const std::string& line) { AbortCommunicators(line); });
+  UseCoreShare(*run);
   place->run = run;
   place->pid = pid;
   PublishProgress();

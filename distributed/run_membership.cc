@@ -5,6 +5,7 @@
 #include <set>
 #include <thread>
 
+#include "distributed/core_share.h"
 #include "distributed/prefix_store_handler.h"
 #include "distributed/run_heartbeat.h"
 #include "distributed/run_record.h"
@@ -82,7 +83,7 @@ class Membership final : public RunMembership {
                   "a lease of ", options.lease.count(), " ms for heartbeats every ",
                   options.heartbeat.count(), " ms");
     place_.options = options;
-    place_.self = {ProcessId::Self(), NowMs() / 1000};
+    place_.self = {ProcessId::Self(), NowMs() / 1000, AffinityCores()};
     place_.config = options.fingerprint;
     place_.config["num_shards"] = std::to_string(options.num_shards);
     place_.config["shard"] = std::to_string(options.shard_id);
@@ -109,6 +110,11 @@ class Membership final : public RunMembership {
   void Leave() override;
   int generation() const override { return place_.generation; }
   const RunOptions& options() const override { return place_.options; }
+  int CoreShare() const override {
+    std::vector<MemberRecord> members;
+    for (const Peer& peer : peers_) members.push_back(*peer.record);
+    return caffe2::CoreShare(members, options().shard_id, CoreQuota());
+  }
   std::string DescribeShard(int shard) const override {
     const auto& record = peers_.at(shard).record;
     return MakeString("shard ", shard, record ? " (" + record->Describe() + ")" : "");

@@ -110,6 +110,9 @@ class RunMembership {
 
   virtual int generation() const = 0;  // 1 unless earlier runs of this run_id crashed
   virtual const RunOptions& options() const = 0;
+  // How many cores this shard should compute on, beside the other shards of its machine
+  // (core_share.h).
+  virtual int CoreShare() const = 0;
   // "shard 1 (host a, pid 17)", for messages.
   virtual std::string DescribeShard(int shard) const = 0;
 };

@@ -74,6 +74,8 @@ std::string MemberRecord::Format() const {
   return FormatRecord({{"host", process.host},
                        {"boot", process.boot_id},
                        {"pid", std::to_string(process.pid)},
+                       {"pid_namespace", process.pid_namespace},
+                       {"cores", FormatCores(cores)},
                        {"start", std::to_string(process.start_time)},
                        {"joined", std::to_string(joined)}});
 }
@@ -84,6 +86,8 @@ std::optional<MemberRecord> MemberRecord::Parse(const std::string& text) {
   MemberRecord member;
   member.process.host = OneLine((*record)["host"]);
   member.process.boot_id = (*record)["boot"];
+  member.process.pid_namespace = (*record)["pid_namespace"];
+  member.cores = ParseCores((*record)["cores"]);
   member.process.pid = std::strtoll((*record)["pid"].c_str(), nullptr, 10);
   member.process.start_time = std::strtoll((*record)["start"].c_str(), nullptr, 10);
   member.joined = std::strtoll((*record)["joined"].c_str(), nullptr, 10);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "caffe2/core/cpu_cores.h"
 #include "distributed/host.h"
 #include "distributed/store_handler.h"
 
@@ -22,6 +23,7 @@ std::optional<RunRecord> ParseRecord(const std::string& text);
 struct MemberRecord {
   ProcessId process;
   int64_t joined = 0;  // seconds since 1970
+  CoreSet cores;       // of the process's affinity mask
 
   std::string Format() const;
   static std::optional<MemberRecord> Parse(const std::string& text);

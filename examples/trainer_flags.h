@@ -37,7 +37,9 @@ DEFINE_bool(use_gpu_transform, true,
 DEFINE_bool(use_cpu, false, "train on the CPU; --gpus and --num_gpus do not count then");
 DEFINE_int32(num_cpu_replicas, 1,
              "replicas of the model with --use_cpu; each gets an equal part of the batch");
-DEFINE_int32(num_threads, 0, "CPU threads of the operators; 0: OMP_NUM_THREADS or all cores");
+DEFINE_int32(num_threads, 0,
+             "CPU threads of the operators; 0: OMP_NUM_THREADS, or all cores, which the shards of a "
+             "machine share");
 DEFINE_int32(decode_threads, 1, "threads that decode images");
 DEFINE_bool(shuffle, false, "visit the training images in a new order in each epoch");
 DEFINE_uint64(seed, 1, "seed of the initial parameters, the augmentation and the shuffle");
@@ -127,6 +129,7 @@ inline ShardOptions ShardOptionsFromFlags(const Launch& launch,
   shards.interface = FLAGS_distributed_interfaces.substr(0, FLAGS_distributed_interfaces.find(','));
   shards.rendezvous_timeout = FLAGS_rendezvous_timeout;
   shards.collective_timeout = FLAGS_collective_timeout;
+  shards.num_threads = FLAGS_num_threads;
   ApplyLaunch(launch, &shards);
   return shards;
 }
@@ -228,7 +231,6 @@ class Listeners : public TrainListener {
 
 // Trains and returns the exit status: 128 + the signal's number if a signal ended the run.
 inline int Train(const TrainOptions& options, std::unique_ptr<TrainListener> log) {
-  if (FLAGS_num_threads > 0) omp_set_num_threads(FLAGS_num_threads);
   Validate(options);
   auto listeners = std::make_shared<Listeners>();
   listeners->Add(ForTerminal(std::move(log)));

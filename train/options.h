@@ -36,6 +36,9 @@ struct ShardOptions {
   double rendezvous_timeout = 300.0;  // seconds until all shards have joined
   double collective_timeout = 60.0;   // seconds that one collective may take
   bool use_nccl = false;              // gradients between GPUs by NCCL instead of Gloo
+  // OpenMP threads of the thread that trains. 0: OMP_NUM_THREADS, else this shard's share of the
+  // machine's cores (distributed/core_share.h).
+  int num_threads = 0;
 };
 
 // Where images come from and what is done to them.

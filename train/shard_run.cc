@@ -1,10 +1,13 @@
 #include "train/shard_run.h"
 
+#include <omp.h>
+
 #include <algorithm>
 
 #include "caffe2/core/logging.h"
 #include "caffe2/core/operator_gradient.h"
 #include "distributed/collective.h"
+#include "distributed/core_share.h"
 #include "train/train_nets.h"
 
 namespace caffe2 {
@@ -61,10 +64,12 @@ ShardRun::ShardRun(const TrainOptions& options, Workspace* ws)
       late_timeout_(std::max(timeout_, options.shards.rendezvous_timeout)),
       num_shards_(options.shards.num_shards),
       shard_id_(options.shards.shard_id) {
+  if (options.shards.num_threads > 0) omp_set_num_threads(options.shards.num_threads);
   if (num_shards_ == 1) return;
   store_ = std::make_unique<ShardStore>(options.shards);
   membership_ = Join(options, store_->stores());
   membership_->OnPeerLost([](const std::string& line) { AbortCommunicators(line); });
+  if (options.shards.num_threads == 0) UseCoreShare(*membership_);
   try {
     *ws->CreateBlob(kStoreHandler)->GetMutable<std::unique_ptr<StoreHandler>>() =
         membership_->MakeStore();

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "caffe2/core/cpu_cores.h"
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/device_waits.h"
 #include "caffe2/core/net.h"
@@ -103,7 +104,7 @@ class DagNet final : public NetBase {
  public:
   DagNet(const std::shared_ptr<const NetDef>& net_def, Workspace* ws) : NetBase(net_def, ws) {
     BuildGraph();
-    const int cores = static_cast<int>(std::thread::hardware_concurrency());
+    const int cores = AvailableCores();
     int workers = std::clamp(cores, 1, 4);
     if (net_def->num_workers() > 0) workers = std::min(net_def->num_workers(), 64);
     if (InOrder()) workers = 1;

@@ -2,15 +2,19 @@
 
 #include <gflags/gflags.h>
 #include <glog/logging.h>
+#include <omp.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <vector>
 
+#include "caffe2/core/cpu_cores.h"
 #include "caffe2/core/logging.h"
 
 namespace caffe2 {
@@ -58,6 +62,20 @@ void PrintHelp(const std::string& program, const std::string& usage) {
   }
 }
 
+// How often an idle OpenMP thread looks for work before it sleeps. libgomp's default is about a
+// millisecond, in which a thread that shares its core holds up the one that it waits for.
+constexpr char kIdleSpins[] = "5000";
+
+void ConfigureThreads(char** argv) {
+  if (getenv("OMP_WAIT_POLICY") == nullptr && getenv("GOMP_SPINCOUNT") == nullptr) {
+    setenv("GOMP_SPINCOUNT", kIdleSpins, 1);
+    execv("/proc/self/exe", argv);  // returns only if it fails: then with the default
+  }
+  if (getenv("OMP_NUM_THREADS") == nullptr && AvailableCores() < omp_get_max_threads()) {
+    omp_set_num_threads(AvailableCores());
+  }
+}
+
 int Fail(const std::string& program, std::string message) {
   std::replace(message.begin(), message.end(), '\n', ' ');
   std::fprintf(stderr, "%s: %s\n", program.c_str(), message.c_str());
@@ -68,6 +86,7 @@ int Fail(const std::string& program, std::string message) {
 
 int RunProgram(int* argc, char*** argv, const std::string& usage, const std::function<int()>& body,
                Arguments arguments) {
+  ConfigureThreads(*argv);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   const std::string program = BaseName((*argv)[0]);

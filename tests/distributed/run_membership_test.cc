@@ -496,8 +496,15 @@ TEST(RunRecordTest, ProcessesAreToldApart) {
   EXPECT_TRUE(self.IsAlive());
   self.start_time += 1;  // a later process with the same pid
   EXPECT_FALSE(self.IsAlive());
+  self.host = "another";  // renamed, or a name that containers share: says nothing
+  EXPECT_TRUE(self.on_this_host());
+  ProcessId in_container = self;
+  in_container.pid_namespace = "pid:[1]";
+  EXPECT_FALSE(in_container.on_this_host());
+  EXPECT_TRUE(in_container.shares_machine());
   self.boot_id = "another";
   EXPECT_FALSE(self.on_this_host());
+  EXPECT_FALSE(self.shares_machine());
   EXPECT_NEAR(static_cast<double>(ProcessStartMs()), static_cast<double>(NowMs()), 600e3);
 }
 

@@ -1,0 +1,31 @@
+// The processor cores that this process may use. Linux only; all functions may be called from any
+// thread.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+namespace caffe2 {
+
+using CoreSet = std::set<int>;  // numbers of cores, from 0
+
+// The cores of the calling thread's affinity mask. Empty if the system does not tell.
+CoreSet AffinityCores();
+
+// "0-3,8", as taskset writes it; "" for an empty set. ParseCores reads it back; empty for any other
+// text, such as one with a number above 65535.
+std::string FormatCores(const CoreSet& cores);
+CoreSet ParseCores(const std::string& text);
+
+// The CPU quota of this process in cores (2.5 means 2.5 seconds of processor time a second): the
+// least of its control group and all groups above it. Empty without a quota. Reads cgroups of version
+// 1 and 2. `mount` is where they are mounted, `own_groups` the file that names those of this process.
+std::optional<double> CoreQuota(const std::string& mount = "/sys/fs/cgroup",
+                                const std::string& own_groups = "/proc/self/cgroup");
+
+// How many cores this process can keep busy: those of its affinity mask, at most the quota rounded
+// up. At least 1.
+int AvailableCores();
+
+}  // namespace caffe2
