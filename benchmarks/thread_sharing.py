@@ -3,8 +3,9 @@
 
     benchmarks/thread_sharing.py --train_data mnist_train_lmdb
 
-Prints a table for one shard alone, one shard beside processes that never wait (one, and one for each
-core), and two shards on this machine. "default" sets nothing. `make_mnist_db --format tensorprotos` makes the database.
+Prints a table for one shard alone, one shard beside processes that never wait (one, and one for
+each core), and two shards on this machine. "default" sets nothing. `make_mnist_db --format
+tensorprotos` makes the database.
 """
 
 import argparse

@@ -16,8 +16,8 @@ class RunMembership;
 // to cores of their own keep all of these.
 int CoreShare(const std::vector<MemberRecord>& members, int self, std::optional<double> quota);
 
-// Makes the OpenMP loops that the calling thread starts use this shard's share of the cores, and logs
-// it if the shard shares them. OMP_NUM_THREADS counts more: then this does nothing.
+// Makes the OpenMP loops that the calling thread starts use this shard's share of the cores, and
+// logs it if the shard shares them. OMP_NUM_THREADS counts more: then this does nothing.
 void UseCoreShare(const RunMembership& membership);
 
 }  // namespace caffe2

@@ -37,9 +37,10 @@ DEFINE_bool(use_gpu_transform, true,
 DEFINE_bool(use_cpu, false, "train on the CPU; --gpus and --num_gpus do not count then");
 DEFINE_int32(num_cpu_replicas, 1,
              "replicas of the model with --use_cpu; each gets an equal part of the batch");
-DEFINE_int32(num_threads, 0,
-             "CPU threads of the operators; 0: OMP_NUM_THREADS, or all cores, which the shards of a "
-             "machine share");
+DEFINE_int32(
+    num_threads, 0,
+    "CPU threads of the operators; 0: OMP_NUM_THREADS, or all cores, which the shards of a "
+    "machine share");
 DEFINE_int32(decode_threads, 1, "threads that decode images");
 DEFINE_bool(shuffle, false, "visit the training images in a new order in each epoch");
 DEFINE_uint64(seed, 1, "seed of the initial parameters, the augmentation and the shuffle");

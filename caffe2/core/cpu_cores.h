@@ -19,8 +19,9 @@ std::string FormatCores(const CoreSet& cores);
 CoreSet ParseCores(const std::string& text);
 
 // The CPU quota of this process in cores (2.5 means 2.5 seconds of processor time a second): the
-// least of its control group and all groups above it. Empty without a quota. Reads cgroups of version
-// 1 and 2. `mount` is where they are mounted, `own_groups` the file that names those of this process.
+// least of its control group and all groups above it. Empty without a quota. Reads cgroups of
+// version 1 and 2. `mount` is where they are mounted, `own_groups` the file that names those of
+// this process.
 std::optional<double> CoreQuota(const std::string& mount = "/sys/fs/cgroup",
                                 const std::string& own_groups = "/proc/self/cgroup");
 

@@ -17,10 +17,10 @@ namespace caffe2 {
 // closed pipe or socket, or more than a file may hold, is an ordinary error.
 //
 // OpenMP loops use the cores that the process may use (caffe2/core/cpu_cores.h), unless
-// OMP_NUM_THREADS says otherwise. Their idle threads sleep soon, so that they do not take the cores of
-// other processes: OpenMP reads this only as a program starts, so the program starts itself once more
-// with GOMP_SPINCOUNT set, under the same process id. A user's OMP_WAIT_POLICY or GOMP_SPINCOUNT counts
-// more.
+// OMP_NUM_THREADS says otherwise. Their idle threads sleep soon, so that they do not take the cores
+// of other processes: OpenMP reads this only as a program starts, so the program starts itself once
+// more with GOMP_SPINCOUNT set, under the same process id. A user's OMP_WAIT_POLICY or
+// GOMP_SPINCOUNT counts more.
 //
 //   int main(int argc, char** argv) {
 //     return caffe2::RunProgram(&argc, &argv, "Prints ...", [&] { ...; return 0; });

@@ -32,9 +32,8 @@ TEST(CoreShareTest, ShardsThatAreBoundToCoresKeepThem) {
 }
 
 TEST(CoreShareTest, AQuotaIsDividedInItsContainerOnly) {
-  const std::vector<MemberRecord> members = {Member("m", "0-31", "pod1"),
-                                             Member("m", "0-31", "pod1"),
-                                             Member("m", "0-31", "pod2")};
+  const std::vector<MemberRecord> members = {
+      Member("m", "0-31", "pod1"), Member("m", "0-31", "pod1"), Member("m", "0-31", "pod2")};
   EXPECT_EQ(CoreShare(members, 0, 4.0), 2);
   EXPECT_EQ(CoreShare(members, 2, 4.0), 4);
   EXPECT_EQ(CoreShare(members, 2, 64.0), 10);

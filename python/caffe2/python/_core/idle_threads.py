@@ -1,0 +1,18 @@
+"""How long idle threads of the library's OpenMP loops wait for work before they sleep."""
+
+import os
+
+# As in the programs (caffe2/utils/program.cc). libgomp's default of about a millisecond lets idle
+# threads take the cores of other processes.
+_IDLE_SPINS = "5000"
+
+
+def limit_spinning():
+    """Sets GOMP_SPINCOUNT for this process and those that it starts.
+
+    A user's GOMP_SPINCOUNT or OMP_WAIT_POLICY counts more. libgomp reads the variable when it is
+    loaded: call this before the library is imported. It has no effect where another package has
+    loaded libgomp before.
+    """
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", _IDLE_SPINS)
