@@ -6,14 +6,14 @@ CAFFE2_BIN names the folder of the programs (default: build/release/bin).
 import os
 import pathlib
 import random
-import shutil
 import signal
-import socket
 import struct
 import subprocess
 import time
 
 import pytest
+
+from redis_server import RedisServer
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("CAFFE2_BIN", ROOT / "build" / "release" / "bin"))
@@ -146,39 +146,6 @@ def databases(tmp_path_factory):
     return folder
 
 
-class RedisServer:
-    """A private Redis server on loopback. Skips the test where redis-server is not installed."""
-
-    def __init__(self, *options):
-        if shutil.which("redis-server") is None:
-            pytest.skip("redis-server is not installed")
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self.process = None
-        self.options = options
-        self.start()
-
-    def start(self):
-        """Starts it (again), without any keys, and waits until it listens."""
-        self.process = subprocess.Popen(
-            ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port), "--save", "",
-             "--appendonly", "no", *self.options],
-            stdout=subprocess.DEVNULL,
-        )
-        for _ in range(100):
-            with socket.socket() as client:
-                if client.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            time.sleep(0.05)
-        pytest.fail("redis-server does not start")
-
-    def kill(self):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-
-
 @pytest.fixture(scope="session")
 def redis():
     """The port of a Redis server that all tests share."""
@@ -193,11 +160,3 @@ def redis_server():
     server = RedisServer()
     yield server
     server.kill()
-
-
-def redis_keys(port):
-    """All keys of the server, sorted."""
-    listed = subprocess.run(
-        ["redis-cli", "-p", str(port), "--scan"], capture_output=True, text=True, check=True
-    )
-    return sorted(listed.stdout.split())

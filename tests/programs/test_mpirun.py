@@ -54,10 +54,11 @@ def test_a_failure_ends_all(databases, tmp_path):
 @pytest.mark.parametrize(
     "environment, flags, expected",
     [
-        ({"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "2"}, {"run_id": "r"}, "shard_id"),
+        ({"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "2"}, {"run_id": "r"},
+         "OMPI_COMM_WORLD_RANK"),
         ({"OMPI_COMM_WORLD_SIZE": "two", "OMPI_COMM_WORLD_RANK": "0"}, {}, "two"),
         ({"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0"}, {"num_shards": 3}, "mpirun"),
-        ({"PMI_SIZE": "2", "PMI_RANK": "0"}, {}, "run_id"),
+        ({"PMI_SIZE": "2", "PMI_RANK": "0"}, {}, "MASTER_ADDR"),
     ],
 )
 def test_what_the_environment_says_is_checked(environment, flags, expected, databases, tmp_path):

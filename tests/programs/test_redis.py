@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from conftest import RedisServer, last_line, redis_keys, run, training
+from conftest import last_line, run, training
+from redis_server import RedisServer, redis_keys
 
 
 def flags_of(port, **flags):
@@ -108,7 +109,7 @@ def test_a_shard_that_dies_after_redis_is_named(databases, redis_server, shards,
     "password, expected", [(None, "NOAUTH"), ("wrong", "WRONGPASS"), ("right", "")]
 )
 def test_passwords(password, expected, databases, shards, tmp_path):
-    server = RedisServer("--requirepass", "right")
+    server = RedisServer(password="right")
     try:
         flags = flags_of(server.port, rendezvous_timeout=10)
         if password is not None:

@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from conftest import last_line, redis_keys, run, training
+from conftest import last_line, run, training
+from redis_server import redis_keys
 
 
 def test_one_shard_trains_tests_and_exports(databases, tmp_path):

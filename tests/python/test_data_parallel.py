@@ -1,11 +1,8 @@
 """data_parallel_model: replicas on the CPU, in one and in several processes."""
 
 import os
-import shutil
-import socket
 import subprocess
 import sys
-import time
 
 import data_parallel_worker as worker
 import numpy as np
@@ -17,6 +14,7 @@ from caffe2.python import _data_parallel_build, brew, core, memonger, muji, opti
 from caffe2.python import data_parallel_model as dpm
 from caffe2.python.model_helper import ModelHelper
 from caffe2.python.modeling import initializers
+from redis_server import RedisServer
 
 
 @pytest.fixture(autouse=True)
@@ -55,36 +53,14 @@ def test_trajectory_is_that_of_the_whole_batch(devices, arguments):
         np.testing.assert_array_equal(workspace.FetchBlob(f"cpu_{device}/w"), trajectory[-1])
 
 
-class _RedisServer:
-    def __init__(self, folder):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.process = subprocess.Popen(
-            ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
-             "--dir", str(folder)], stdout=subprocess.DEVNULL)
-        for _ in range(100):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            time.sleep(0.1)
-        raise RuntimeError("redis-server does not answer")
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait()
-
-
 @pytest.fixture(params=["file", "redis"])
 def store(request, tmp_path):
     if request.param == "file":
         yield f"file:{tmp_path}"
         return
-    if shutil.which("redis-server") is None:
-        pytest.skip("no redis-server")
-    server = _RedisServer(tmp_path)
+    server = RedisServer()
     yield f"redis:{server.port}"
-    server.close()
+    server.kill()
 
 
 @pytest.mark.parametrize("devices", [1, 2])
