@@ -4,7 +4,7 @@
 
 #include "caffe2/core/operator.h"
 #include "caffe2/utils/net_io.h"
-#include "tests/models/model_data.h"
+#include "tests/model_zoo/model_data.h"
 
 namespace caffe2::testing {
 namespace {

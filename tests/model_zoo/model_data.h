@@ -7,13 +7,9 @@
 #include <vector>
 
 #include "caffe2/core/workspace.h"
+#include "tests/core/test_data.h"
 
 namespace caffe2::testing {
-
-// Path below the data folder; "" if the variable is not set.
-std::string DataPath(const std::string& relative);
-#define REQUIRE_TEST_DATA() \
-  if (::caffe2::testing::DataPath("").empty()) GTEST_SKIP() << "CAFFE2_TEST_DATA is not set"
 
 // Contents of a .gz or .zst file, through the command that unpacks it. Throws IoError.
 std::string ReadPacked(const std::string& path);

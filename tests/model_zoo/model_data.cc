@@ -1,8 +1,7 @@
-#include "tests/models/model_data.h"
+#include "tests/model_zoo/model_data.h"
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
@@ -12,11 +11,6 @@
 #include "caffe2/utils/net_io.h"
 
 namespace caffe2::testing {
-
-std::string DataPath(const std::string& relative) {
-  const char* root = std::getenv("CAFFE2_TEST_DATA");
-  return root == nullptr ? "" : std::string(root) + "/" + relative;
-}
 
 std::string ReadPacked(const std::string& path) {
   const bool zst = path.size() > 4 && path.compare(path.size() - 4, 4, ".zst") == 0;

@@ -4,13 +4,22 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 #include <vector>
 
 #include "caffe2/core/context.h"
-#include "tests/operators/op_test.h"
 
 namespace caffe2::testing {
 namespace {
+
+// Uniform values in [-1, 1).
+std::vector<float> RandomValues(int64_t n, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::uniform_real_distribution<float> uniform(-1.f, 1.f);
+  std::vector<float> values(n);
+  for (float& value : values) value = uniform(generator);
+  return values;
+}
 
 // c = alpha a b + beta c for row-major a (m x k) and b (k x n), in double.
 std::vector<float> Reference(int64_t m, int64_t n, int64_t k, double alpha,

@@ -7,8 +7,7 @@
 #include <fstream>
 
 #include "caffe2/core/logging.h"
-#include "caffe2/graph/device_placement.h"
-#include "tests/models/model_data.h"
+#include "tests/core/test_data.h"
 
 namespace caffe2 {
 namespace {
@@ -79,21 +78,6 @@ TEST(NetIoTest, ReadsPlans) {
     EXPECT_GT(plan.network_size(), 0);
     EXPECT_GT(plan.execution_step_size(), 0);
   }
-}
-
-TEST(PlaceOnDeviceTest, OverridesEveryOptionAndKeepsSeeds) {
-  NetDef net = ParseNetDefText(kOldText, "text");
-  net.mutable_op(0)->mutable_device_option()->set_random_seed(5);
-  *net.mutable_op(0)->add_arg()->mutable_n() = ParseNetDefText(kOldText, "nested");
-  PlaceOnDevice(&net, Device{});
-  EXPECT_EQ(net.device_option().device_type(), CPU);
-  EXPECT_FALSE(net.device_option().has_device_id());
-  EXPECT_EQ(net.op(0).device_option().device_type(), CPU);
-  EXPECT_EQ(net.op(0).device_option().random_seed(), 5u);
-  EXPECT_EQ(net.op(0).arg(0).n().op(0).device_option().device_type(), CPU);
-  PlaceOnDevice(&net, Device{CUDA, 2});
-  EXPECT_EQ(net.op(0).device_option().device_type(), CUDA);
-  EXPECT_EQ(net.op(0).device_option().device_id(), 2);
 }
 
 }  // namespace
