@@ -45,7 +45,17 @@ Environment WithFlags(const LaunchFlags& flags, Environment environment) {
   return environment;
 }
 
+void CheckPlaceFlags(const LaunchFlags& flags) {
+  const int num_shards = flags.num_shards.value_or(LaunchVariables::kMaxShards);
+  if (num_shards < 1) ThrowUsage("--num_shards is ", num_shards, ", must be at least 1");
+  const int shard_id = flags.shard_id.value_or(0);
+  if (shard_id < 0 || shard_id >= num_shards) {
+    ThrowUsage("--shard_id is ", shard_id, ", must be from 0 to ", num_shards - 1);
+  }
+}
+
 Launch ReadPlace(const LaunchFlags& flags, const Environment& environment) {
+  CheckPlaceFlags(flags);
   const bool explicit_place = flags.num_shards && flags.shard_id;
   const bool from_environment = flags.init_method == kEnvironment;
   Launch launch;

@@ -23,6 +23,7 @@ using Clock = std::chrono::steady_clock;
 constexpr char kKeeperKey[] = "store";
 constexpr char kClaimsKey[] = "claims";  // how many shards have asked for a number
 constexpr char kEndKey[] = "ended";
+constexpr char kGoodEnd[] = "well";
 constexpr char kAddress[] = "address";
 constexpr char kNoKeeper[] = "a store without this run";
 
@@ -152,12 +153,8 @@ class RunWatch {
     }
     return members;
   }
-  // As shard 0 says before it leaves.
-  bool HasEnded() { return store_->Check({kEndKey}); }
-  std::string Failure() {
-    const auto failure = FindFailure(store_.get(), generation_);
-    return failure ? failure->line : "";
-  }
+  // What a shard has announced: kGoodEnd or the failure of the run.
+  std::optional<std::string> End() { return store_->TryGet(kEndKey); }
 
  private:
   std::unique_ptr<StoreHandler> store_;
@@ -325,22 +322,23 @@ PrivateStore::~PrivateStore() {
 
 void PrivateStore::WaitForRun(milliseconds join_timeout) {
   RunWatch run(NewRedisStore(redis_, options_.run_id), options_.num_shards);
-  for (const Deadline deadline(join_timeout); !run.IsThere();) {
-    if (run.HasEnded()) break;
-    if (deadline.expired()) {
+  const Deadline join(join_timeout);
+  Deadline silence(kSilence);
+  for (bool has_come = false;; std::this_thread::sleep_for(kSlowPoll)) {
+    has_come = run.IsThere() || has_come;
+    if (!has_come || !run.Members().empty()) silence = Deadline(kSilence);
+    const auto end = run.End();
+    if (end && run.Members().empty()) {
+      if (*end == kGoodEnd) return;
+      throw IoError(MakeString("run ", options_.run_id, ": ", *end));
+    }
+    if (silence.expired()) {
+      throw IoError(MakeString("run ", options_.run_id, ": all shards are gone"));
+    }
+    if (!has_come && join.expired()) {
       throw TimeoutError(MakeString("run ", options_.run_id, ": no shard came within ",
                                     join_timeout.count() / 1000.0, " s"));
     }
-    std::this_thread::sleep_for(kSlowPoll);
-  }
-  for (Deadline gone(kSilence); run.IsThere();) {
-    if (!run.Members().empty()) gone = Deadline(kSilence);
-    const std::string failure = run.Failure();
-    if (gone.expired() || (!failure.empty() && run.Members().empty())) {
-      throw IoError(MakeString("run ", options_.run_id, ": ",
-                               failure.empty() ? "all shards are gone" : failure));
-    }
-    std::this_thread::sleep_for(kSlowPoll);
   }
 }
 
@@ -357,8 +355,8 @@ int ClaimShardId(const RedisOptions& store, const std::string& run_id, int num_s
   return static_cast<int>(count - 1);
 }
 
-void AnnounceEnd(const RedisOptions& store, const std::string& run_id) {
-  NewRedisStore(store, run_id)->Put(kEndKey, "1");
+void AnnounceEnd(const RedisOptions& store, const std::string& run_id, const std::string& failure) {
+  NewRedisStore(store, run_id)->Put(kEndKey, failure.empty() ? kGoodEnd : failure);
 }
 
 }  // namespace caffe2

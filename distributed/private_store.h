@@ -39,9 +39,9 @@ class PrivateStore {
 
   const RedisOptions& redis() const { return redis_; }
 
-  // For a process that only keeps the store: returns when the run has ended well. Throws
-  // TimeoutError if no shard comes within `join_timeout`, IoError with the run's failure if it
-  // failed, or if all shards are gone.
+  // For a process that only keeps the store: returns when all shards have left and announced a
+  // good end (AnnounceEnd). Throws IoError with the failure that they announced, or if all of them
+  // are gone without a word; TimeoutError if no shard comes within `join_timeout`.
   void WaitForRun(milliseconds join_timeout);
 
   static constexpr milliseconds kLinger{12000};  // a lease of RunOptions, and what a beat may take
@@ -64,7 +64,8 @@ RedisOptions FindPrivateStore(const PrivateStoreOptions& options, milliseconds t
 // For shards that have no number: 0 for the first one that asks the store, 1 for the second, ...
 // Throws IoError if `num_shards` have asked already.
 int ClaimShardId(const RedisOptions& store, const std::string& run_id, int num_shards);
-// Tells WaitForRun() that the run ends well, however short it was: before the last shard leaves it.
-void AnnounceEnd(const RedisOptions& store, const std::string& run_id);
+// Tells WaitForRun() how the run ends, however short it was: well, if `failure` is empty. For
+// RunOptions::on_end of every shard.
+void AnnounceEnd(const RedisOptions& store, const std::string& run_id, const std::string& failure);
 
 }  // namespace caffe2

@@ -446,6 +446,7 @@ void Membership::WithdrawOwnKeys() {
 // Removes the keys of this shard. The last shard of all removes the others', too; one that died is
 // never counted, and what it leaves expires.
 void Membership::EndInStore() {
+  if (options().on_end) options().on_end(Failure());
   WithdrawOwnKeys();
   const std::string ended = place_.Key("ended");
   const int64_t count = store_->Add(ended, 1);

@@ -43,6 +43,10 @@ struct RunOptions {
   milliseconds heartbeat{500};        // between two signs of life
   milliseconds lease{10000};          // a shard silent for so long counts as dead; >= 4 heartbeats
   milliseconds exit_timeout{30000};   // Leave() waits no longer for the other shards
+
+  // Called once, when this shard ends its part and before its keys go: with Failure(), which is
+  // empty at a clean end. For a process that watches the run. Must not throw.
+  std::function<void(const std::string& failure)> on_end;
 };
 
 // What a person sees in `redis-cli hgetall <run_id>/status/<shard>`.

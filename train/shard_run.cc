@@ -27,7 +27,7 @@ std::string DescribeDevices(const std::vector<Device>& devices) {
   return text;
 }
 
-std::unique_ptr<RunMembership> Join(const TrainOptions& options, const StoreFactory& stores) {
+std::unique_ptr<RunMembership> Join(const TrainOptions& options, const ShardStore& store) {
   RunOptions run;
   run.run_id = options.shards.run_id;
   run.num_shards = options.shards.num_shards;
@@ -36,7 +36,8 @@ std::unique_ptr<RunMembership> Join(const TrainOptions& options, const StoreFact
   run.devices = DescribeDevices(options.devices);
   run.join_timeout = Milliseconds(options.shards.rendezvous_timeout);
   run.exit_timeout = Milliseconds(options.shards.collective_timeout);
-  return RunMembership::Join(stores, run);
+  run.on_end = store.EndListener();
+  return RunMembership::Join(store.stores(), run);
 }
 
 OperatorDef CreateWorld(const ShardOptions& shards) {
@@ -67,7 +68,7 @@ ShardRun::ShardRun(const TrainOptions& options, Workspace* ws)
   if (options.shards.num_threads > 0) omp_set_num_threads(options.shards.num_threads);
   if (num_shards_ == 1) return;
   store_ = std::make_unique<ShardStore>(options.shards);
-  membership_ = Join(options, store_->stores());
+  membership_ = Join(options, *store_);
   membership_->OnPeerLost([](const std::string& line) { AbortCommunicators(line); });
   if (options.shards.num_threads == 0) UseCoreShare(*membership_);
   try {
@@ -153,9 +154,7 @@ std::string ShardRun::ReportFailure(const std::exception& cause) {
 }
 
 void ShardRun::Leave() {
-  if (!membership_) return;
-  store_->AnnounceEnd();
-  membership_->Leave();
+  if (membership_) membership_->Leave();
 }
 
 }  // namespace caffe2

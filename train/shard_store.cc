@@ -15,7 +15,8 @@ PrivateStoreOptions PrivateStoreOf(const ShardOptions& shards) {
           .password = shards.store_password};
 }
 
-ShardStore::ShardStore(const ShardOptions& shards) : shards_(shards) {
+ShardStore::ShardStore(const ShardOptions& shards)
+    : run_id_(shards.run_id), scheduler_keeps_store_(shards.scheduler_keeps_store) {
   if (!shards.tcp_store.empty()) {
     const PrivateStoreOptions store = PrivateStoreOf(shards);
     if (shards.shard_id == 0 && !shards.scheduler_keeps_store) {
@@ -35,14 +36,16 @@ ShardStore::ShardStore(const ShardOptions& shards) : shards_(shards) {
   stores_ = redis_ ? RedisStores(*redis_) : FileStores(shards.file_store_path);
 }
 
-void ShardStore::AnnounceEnd() {
-  if (!shards_.scheduler_keeps_store || shards_.shard_id != 0) return;
-  try {
-    caffe2::AnnounceEnd(*redis_, shards_.run_id);
-  } catch (const std::exception& error) {
-    LOG(WARNING) << "run " << shards_.run_id
-                 << ": who keeps its store is not told of the end: " << error.what();
-  }
+std::function<void(const std::string&)> ShardStore::EndListener() const {
+  if (!scheduler_keeps_store_) return nullptr;
+  return [redis = *redis_, run_id = run_id_](const std::string& failure) {
+    try {
+      AnnounceEnd(redis, run_id, failure);
+    } catch (const std::exception& error) {
+      LOG(WARNING) << "run " << run_id
+                   << ": the process that keeps the store is not told of the end: " << error.what();
+    }
+  };
 }
 
 }  // namespace caffe2

@@ -1,6 +1,7 @@
 // The store through which a shard meets the others of its run.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -23,12 +24,13 @@ class ShardStore {
   explicit ShardStore(const ShardOptions& shards);
 
   const StoreFactory& stores() const { return stores_; }
-  // For every shard, before it leaves a run that ends well: tells the process that keeps the store.
-  // Never throws.
-  void AnnounceEnd();
+  // RunOptions::on_end of this shard: tells the process that keeps the store, if that does not
+  // train itself; else null. May outlive this object.
+  std::function<void(const std::string& failure)> EndListener() const;
 
  private:
-  const ShardOptions shards_;
+  const std::string run_id_;
+  const bool scheduler_keeps_store_;
   std::unique_ptr<PrivateStore> kept_;  // null: by another process
   std::optional<RedisOptions> redis_;   // unless it is a directory
   StoreFactory stores_;

@@ -241,10 +241,11 @@ std::vector<ShardResult> RunWithKeeper(int ms, bool fails) {
       return "ended";
     }
     const RedisOptions redis = FindPrivateStore(options, milliseconds(20000));
-    auto run = RunMembership::Join(RedisStores(redis), MemberOf(options, process));
+    RunOptions member = MemberOf(options, process);
+    member.on_end = [&](const std::string& failure) { AnnounceEnd(redis, "run", failure); };
+    auto run = RunMembership::Join(RedisStores(redis), member);
     SleepMs(ms);
     if (fails) return run->ReportFailure("a fault", false);
-    if (ms == 0 && process == 0) AnnounceEnd(redis, options.run_id);
     run->Leave();
     return "left";
   });
@@ -258,10 +259,12 @@ TEST(PrivateStoreTest, AKeeperWithoutAPartInTheRunEndsWithIt) {
     EXPECT_EQ(results[2].message, "ended");
     EXPECT_EQ(results[2].status, 0);
   }
-  const auto failed = RunWithKeeper(1000, true);
-  EXPECT_EQ(failed[2].status, 1);
-  EXPECT_HAS(failed[0].message, "a fault");
-  EXPECT_HAS(failed[2].message, failed[0].message);
+  for (const int ms : {0, 1000}) {
+    const auto failed = RunWithKeeper(ms, true);
+    EXPECT_EQ(failed[2].status, 1);
+    EXPECT_HAS(failed[0].message, "a fault");
+    EXPECT_HAS(failed[2].message, failed[0].message);
+  }
   EXPECT_HAS(ErrorOf([] { PrivateStore(Options()).WaitForRun(milliseconds(300)); }),
              "no shard came within 0.3 s");
 }
