@@ -23,10 +23,10 @@ struct RedisOptions {
 std::unique_ptr<StoreHandler> NewRedisStore(const RedisOptions& options, const std::string& prefix);
 StoreFactory RedisStores(const RedisOptions& options);
 
-// The server's password: the first line of the file `path`; where that is empty, of the file that
-// the environment variable CAFFE2_REDIS_PASSWORD_FILE names; else the value of REDISCLI_AUTH, the
-// variable that redis-cli reads; else empty. It never is part of a NetDef. Throws IoError if the
-// file cannot be read.
+// The password of a Redis server, or of the private one of tcp://: the first line of the file
+// `path`; where that is empty, of the file that the environment variable CAFFE2_REDIS_PASSWORD_FILE
+// names; else the value of REDISCLI_AUTH, the variable that redis-cli reads; else empty. It is
+// never part of a NetDef. Throws IoError if the file cannot be read.
 std::string FindRedisPassword(const std::string& path = "");
 
 }  // namespace caffe2

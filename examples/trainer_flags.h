@@ -13,6 +13,7 @@
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/usage_error.h"
 #include "distributed/launch_environment.h"
+#include "distributed/redis_store_handler.h"
 #include "train/log.h"
 #include "train/options.h"
 #include "train/shard_launch.h"
@@ -74,8 +75,8 @@ DEFINE_int32(redis_port, 6379, "port of the Redis server");
 DEFINE_string(redis_user, "", "user to log in to Redis as");
 DEFINE_string(
     redis_password_file, "",
-    "file whose first line is the password of Redis, or of the store of tcp://; empty: the "
-    "variable DOPPIO_STORE_PASSWORD");
+    "file whose first line is the password of Redis, or of the store of tcp://; empty: the file "
+    "that the variable CAFFE2_REDIS_PASSWORD_FILE names, or the variable REDISCLI_AUTH");
 DEFINE_int32(redis_db, 0, "number of the Redis database");
 DEFINE_string(distributed_transport, "tcp", "how shards talk: tcp");
 DEFINE_string(distributed_interfaces, "",
@@ -123,7 +124,7 @@ inline ShardOptions ShardOptionsFromFlags(const Launch& launch,
   shards.redis_port = FLAGS_redis_port;
   shards.redis_user = FLAGS_redis_user;
   shards.redis_db = FLAGS_redis_db;
-  shards.store_password = StorePassword(FLAGS_redis_password_file, ProcessEnvironment());
+  shards.store_password = FindRedisPassword(FLAGS_redis_password_file);
   shards.file_store_path = file_store_path;
   shards.transport = FLAGS_distributed_transport;
   shards.use_nccl = FLAGS_use_nccl;

@@ -1,7 +1,5 @@
 #include "train/shard_launch.h"
 
-#include <fstream>
-
 #include "caffe2/core/usage_error.h"
 #include "distributed/private_store.h"
 #include "train/shard_store.h"
@@ -9,8 +7,6 @@
 namespace caffe2 {
 
 namespace {
-
-constexpr char kPasswordVariable[] = "DOPPIO_STORE_PASSWORD";
 
 void ApplyStore(const StoreUrl& store, ShardOptions* shards) {
   switch (store.kind) {
@@ -25,8 +21,8 @@ void ApplyStore(const StoreUrl& store, ShardOptions* shards) {
     case StoreUrl::Kind::kRedis:
       if (!store.password.empty()) {
         LOG(WARNING) << "--init_method has a password, which other users of this host can see; "
-                        "--redis_password_file and "
-                     << kPasswordVariable << " keep it to yourself";
+                        "--redis_password_file, CAFFE2_REDIS_PASSWORD_FILE and REDISCLI_AUTH keep "
+                        "it to yourself";
         shards->store_password = store.password;
       }
       shards->redis_host = store.host;
@@ -38,19 +34,6 @@ void ApplyStore(const StoreUrl& store, ShardOptions* shards) {
 }
 
 }  // namespace
-
-std::string StorePassword(const std::string& file, const Environment& environment) {
-  if (file.empty()) {
-    const auto found = environment.find(kPasswordVariable);
-    return found == environment.end() ? "" : found->second;
-  }
-  std::ifstream stream(file);
-  std::string password;
-  if (!std::getline(stream, password)) {
-    throw IoError("cannot read the password of the store from " + file);
-  }
-  return password;
-}
 
 void ApplyLaunch(const Launch& launch, ShardOptions* shards) {
   shards->num_shards = launch.size;

@@ -1,16 +1,10 @@
 // From what a launcher or the flags say about a process to its part in a run.
 #pragma once
 
-#include <string>
-
 #include "distributed/launch_environment.h"
 #include "train/options.h"
 
 namespace caffe2 {
-
-// The password of the store of a run: the first line of the file if a file is named, else the
-// variable DOPPIO_STORE_PASSWORD, else empty. Throws IoError if the file cannot be read.
-std::string StorePassword(const std::string& file, const Environment& environment);
 
 // Puts the launch into the options: the place, the run_id, and the store if the launch has one. A
 // shard without a number waits for the store and asks it for one; then throws as FindPrivateStore
