@@ -36,7 +36,7 @@ void Accumulate(TypeMeta type, const void* x, void* sum, int64_t count) {
   } else if (type.Match<double>()) {
     Add<double>(x, sum, count);
   } else if (type.Match<int32_t>()) {
-    Add<uint32_t>(x, sum, count);  // wraps, like the tensors' own arithmetic
+    Add<uint32_t>(x, sum, count);  // unsigned, so that overflow wraps
   } else if (type.Match<int64_t>()) {
     Add<uint64_t>(x, sum, count);
   } else if (type.Match<uint8_t>()) {

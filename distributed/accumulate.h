@@ -1,4 +1,4 @@
-// The addition inside reductions.
+// The arithmetic of reductions on the host.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,13 @@
 
 namespace caffe2 {
 
-// sum[i] += x[i] for `count` elements; 16-bit floating types are added in float and rounded. Throws
-// EnforceNotMet for types without addition.
+// sum[i] += x[i] for `count` elements of type float, double, float16, bfloat16, int32, int64 or
+// uint8. float16 and bfloat16 are added in float and rounded; integers wrap. Throws EnforceNotMet
+// for other types.
 void Accumulate(TypeMeta type, const void* x, void* sum, int64_t count);
-// Throws as Accumulate would.
+// Throws EnforceNotMet if Accumulate does not support the type.
 inline void CheckCanAccumulate(TypeMeta type) { Accumulate(type, nullptr, nullptr, 0); }
-// x[i] *= scale, likewise; integers are refused unless scale is 1.
+// x[i] *= scale, with the same rounding. Throws EnforceNotMet for integers unless scale is 1.
 void ScaleInPlace(TypeMeta type, float scale, void* x, int64_t count);
 
 }  // namespace caffe2

@@ -1,4 +1,3 @@
-// Sums over all shards: of one tensor, and of many as one transfer.
 
 #include "distributed/allreduce_op.h"
 
@@ -29,10 +28,10 @@ REGISTER_CPU_OPERATOR_WITH_ENGINE(Allreduce, GLOO, AllreduceOp<CPUContext>);
 OPERATOR_SCHEMA(Allreduce)
     .FillUsing(AllreduceSchema)
     .SetDoc(
-        "Sums a tensor over all shards, in place. Several inputs are copies of it on the devices "
-        "of "
-        "this shard: they are added, too, and all receive the sum. float, double, float16, "
-        "bfloat16, int32, int64, uint8; the result is the same to the last bit on all shards.")
+        "Sums a tensor over all shards, in place. Further inputs are copies of the tensor on other "
+        "devices of this shard: the operator adds them, too, and writes the sum to all of them. "
+        "Types: float, double, float16, bfloat16, int32, int64, uint8. The result is the same to "
+        "the last bit on all shards.")
     .Input(1, "X", "Tensor of any shape, the same on all shards; further inputs likewise.")
     .Output(0, "Y", "The sum, in place of X; further outputs likewise.");
 NO_GRADIENT(Allreduce);
@@ -42,18 +41,17 @@ REGISTER_CPU_OPERATOR_WITH_ENGINE(AllreduceBucket, GLOO, AllreduceBucketOp<CPUCo
 OPERATOR_SCHEMA(AllreduceBucket)
     .FillUsing(AllreduceSchema)
     .SetDoc(
-        "Sums several different tensors over all shards, in place, in one transfer: for gradients, "
-        "of which single ones would be too small to send well. Tensors that lie one after the "
-        "other "
-        "in memory are not copied.")
+        "Sums several different tensors over all shards, in place, in one operation. It is meant "
+        "for "
+        "gradients, which are often too small to be sent one by one. Tensors that are adjacent in "
+        "memory are not copied.")
     .Arg("scale", "Factor of the sums (default: 1).")
     .Arg("flat",
-         "The tensors are views of one block, in order; fewer than 256 bytes between them are "
-         "summed, "
-         "too (default: false).")
+         "The tensors are views of one block, in order; gaps of less than 256 bytes between them "
+         "are summed, too (default: false).")
     .Arg("async",
-         "On CUDA devices the reduction of tensors that need no copy is only started: the outputs "
-         "hold the sums after AwaitCollectives (default: false).")
+         "On CUDA devices the operator only starts the reduction of tensors that need no copy: the "
+         "outputs hold the sums after AwaitCollectives (default: false).")
     .Input(1, "X", "Tensor of any shape; all inputs have one element type.")
     .Output(0, "Y", "Its sum, in place of X; further outputs likewise.");
 NO_GRADIENT(AllreduceBucket);
@@ -64,8 +62,8 @@ OPERATOR_SCHEMA(AwaitCollectives)
     .FillUsing(AllreduceSchema)
     .SetDoc(
         "Waits until the operations that were started on the common world with argument async are "
-        "done. Its tensors are theirs: who reads the outputs reads the results.")
-    .Input(1, "X", "Tensor that such an operation works on; further inputs likewise.")
+        "done. The operator works in place: each output shares the tensor of its input.")
+    .Input(1, "X", "Tensor of such an operation; further inputs likewise.")
     .Output(0, "Y", "The same blob, with the result; further outputs likewise.");
 NO_GRADIENT(AwaitCollectives);
 

@@ -1,12 +1,12 @@
-// Sums over all shards: of one tensor, and of many as one transfer.
+// Allreduce, AllreduceBucket and AwaitCollectives: sums of tensors over all shards.
 #pragma once
 
 #include "distributed/common_world_op.h"
 
 namespace caffe2 {
 
-// The blobs after the common world are copies of one tensor on local devices: they are summed
-// here, reduced once, and the result is given to all.
+// Inputs 1, 2, ... are copies of one tensor on local devices. The operator adds them, reduces the
+// sum once, and writes the result to all of them.
 template <class Context>
 class AllreduceOp final : public CollectiveOp<Context> {
  public:
@@ -25,10 +25,10 @@ class AllreduceOp final : public CollectiveOp<Context> {
   }
 };
 
-// Bytes between neighbours of a flat block, which align them.
-constexpr int64_t kMostGap = 256;
+// In a flat block, neighbours are less than this many bytes apart (for alignment).
+constexpr int64_t kMaxGap = 256;
 
-// Different tensors of one element type, reduced as one.
+// Reduces different tensors of one element type in one operation.
 template <class Context>
 class AllreduceBucketOp : public CollectiveOp<Context> {
  public:
@@ -43,7 +43,7 @@ class AllreduceBucketOp : public CollectiveOp<Context> {
   void RunCollective() override {
     const TypeMeta type = Input(1).dtype();
     int64_t count = 0;
-    bool adjacent = true;  // views of one arena, in order: nothing to copy
+    bool adjacent = true;  // consecutive views of one block: nothing to copy
     const char *begin = nullptr, *end = nullptr;
     for (int i = 1; i < InputSize(); ++i) {
       const Tensor& tensor = Input(i);
@@ -52,7 +52,7 @@ class AllreduceBucketOp : public CollectiveOp<Context> {
       if (tensor.numel() == 0) continue;
       const auto* data = static_cast<const char*>(tensor.raw_data());
       if (begin == nullptr) begin = end = data;
-      adjacent = adjacent && (data == end || (flat_ && data > end && data < end + kMostGap));
+      adjacent = adjacent && (data == end || (flat_ && data > end && data < end + kMaxGap));
       end = data + tensor.nbytes();
       count += tensor.numel();
     }
@@ -91,7 +91,7 @@ class AllreduceBucketOp : public CollectiveOp<Context> {
   Tensor buffer_{context_.device()};
 };
 
-// Ends what asynchronous operators of the common world have started.
+// Waits for the asynchronous operations of the common world.
 template <class Context>
 class AwaitCollectivesOp : public CollectiveOp<Context> {
  public:

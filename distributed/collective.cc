@@ -10,7 +10,7 @@ namespace caffe2 {
 
 namespace {
 
-// Of all communicators that live, for AbortCommunicators.
+// All live communicators, for AbortCommunicators.
 struct LiveCommunicators {
   std::mutex mutex;
   std::set<Communicator*> all;
@@ -33,14 +33,14 @@ int SuspectOf(const std::exception& error) {
   return -1;
 }
 
-// What one shard is about to do, in a form that can be gathered and shown.
+// The operation of one shard, as text of a fixed size that can be gathered and shown.
 struct Communicator::Plan {
   char text[256] = {};
 };
 
 Communicator::Communicator(int rank, int size) : rank_(rank), size_(size) {
   CAFFE_ENFORCE_GT(size, 0);
-  CAFFE_ENFORCE(rank >= 0 && rank < size, "rank ", rank, " of ", size);
+  CAFFE_ENFORCE(rank >= 0 && rank < size, "rank ", rank, " is not in [0, ", size, ")");
 }
 
 void Communicator::Register() {
@@ -61,9 +61,10 @@ void AbortCommunicators(const std::string& reason) {
 void Communicator::Agree(const char* kind, const std::string& name, int64_t count, TypeMeta type,
                          int root) {
   CAFFE_ENFORCE_GE(count, 0, kind, " ", name);
-  CAFFE_ENFORCE(root >= 0 && root < size_, kind, " ", name, ": root ", root, " of ", size_);
+  CAFFE_ENFORCE(root >= 0 && root < size_, kind, " ", name, ": root ", root, " is not in [0, ",
+                size_, ")");
   const std::string detail = MakeString(count, " x ", type.name(), ", root ", root);
-  // The end of a long name tells more than its start: the detail comes first and survives.
+  // The detail comes first, so that it is not cut off after a long name.
   Agree(MakeString(kind, " ", name), detail, MakeString(kind, " of ", detail, ": ", name));
 }
 
@@ -118,7 +119,7 @@ void Communicator::Allgather(const std::string& name, const void* input, void* o
 void Communicator::ReduceScatter(const std::string& name, void* data,
                                  const std::vector<int64_t>& counts, TypeMeta type) {
   CAFFE_ENFORCE_EQ(counts.size(), static_cast<size_t>(size_), "ReduceScatter ", name,
-                   " needs one count for each shard");
+                   ": there must be one count for each shard");
   std::string shown;
   int64_t total = 0;
   for (const int64_t count : counts) {

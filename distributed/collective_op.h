@@ -26,9 +26,9 @@ class BroadcastOp final : public CollectiveOp<Context> {
       this->SpreadLocally(data->numel());
       return;
     }
-    // What steers the operators of a device lies on the host.
-    CAFFE_ENFORCE_EQ(InputSize(), 2, "Broadcast has several copies of ", debug_def().input(1),
-                     ", which is ", data->DebugString());
+    // A host tensor (such as a control scalar) in a net of a device: send a copy.
+    CAFFE_ENFORCE_EQ(InputSize(), 2, "Broadcast cannot take several copies of the host tensor ",
+                     debug_def().input(1), " (", data->DebugString(), ")");
     Tensor copy(context_.device());
     copy.CopyFrom(*data);
     Send(&copy);
@@ -80,9 +80,9 @@ class AllgatherOp final : public CollectiveOp<Context> {
   }
 };
 
-// Tensors of as many rows each, of which every shard may have another number: the indices and
-// values of a sparse gradient. The shards tell each other these numbers, then exchange blocks that
-// are as long as the longest.
+// Gathers tensors with the same number of rows on one shard, which may differ between shards: the
+// indices and values of a sparse gradient. The shards first exchange their numbers of rows, then
+// blocks as long as the longest.
 template <class Context>
 class AllgatherRowsOp final : public CollectiveOp<Context> {
  public:
@@ -93,7 +93,8 @@ class AllgatherRowsOp final : public CollectiveOp<Context> {
   void RunCollective() override {
     for (int i = 1; i < InputSize(); ++i) {
       CAFFE_ENFORCE(Input(i).dim() > 0 && Input(i).size(0) == Input(1).size(0),
-                    "AllgatherRows: ", debug_def().input(1), " is ", Input(1).DebugString(), ", ",
+                    "AllgatherRows: the inputs must have the same number of rows; ",
+                    debug_def().input(1), " is ", Input(1).DebugString(), ", ",
                     debug_def().input(i), " is ", Input(i).DebugString());
     }
     const std::vector<int64_t> rows = RowsOfShards(Input(1).size(0));
@@ -115,8 +116,8 @@ class AllgatherRowsOp final : public CollectiveOp<Context> {
     return {gathered, gathered + world->size()};
   }
 
-  // The shards compare notes whenever a size changes: rounded up by an eighth at most, it does so
-  // less often.
+  // The shards compare an operation whenever its size changes. Rounding up (by an eighth at most)
+  // makes changes rarer.
   static int64_t RoundedUp(int64_t rows) {
     const int64_t step = std::max<int64_t>(1, std::bit_floor(static_cast<uint64_t>(rows)) / 8);
     return (rows + step - 1) / step * step;
@@ -149,7 +150,7 @@ class AllgatherRowsOp final : public CollectiveOp<Context> {
   Tensor counts_{context_.device()}, buffer_{context_.device()};
 };
 
-// As Caffe2's: the tensors between the common world and the counts are local copies.
+// As in Caffe2, inputs 1 to n - 2 are local copies of one tensor; the last input is recv_counts.
 template <class Context>
 class ReduceScatterOp final : public CollectiveOp<Context> {
  public:
@@ -166,7 +167,8 @@ class ReduceScatterOp final : public CollectiveOp<Context> {
     Tensor* data = Output(0);
     int64_t total = 0;
     for (const int64_t part : parts) total += part;
-    CAFFE_ENFORCE_EQ(total, data->numel(), "ReduceScatter: sum of the counts and size of ",
+    CAFFE_ENFORCE_EQ(total, data->numel(), "ReduceScatter: the sum of ",
+                     debug_def().input(InputSize() - 1), " must be the size of ",
                      debug_def().input(1));
     this->CheckLocalCopies(InputSize() - 1);
     this->AddLocalCopies(InputSize() - 1);

@@ -1,5 +1,5 @@
-// Collectives of CUDA tensors. The engine of CreateCommonWorld says what carries them: NCCL, or
-// Gloo through page-locked host memory.
+// Collectives of CUDA tensors. The engine of CreateCommonWorld selects the transport: NCCL, or Gloo
+// through page-locked host memory.
 #include "caffe2/cuda/context_cuda.h"
 #include "caffe2/cuda/graph.h"
 #include "distributed/allreduce_op.h"
@@ -30,7 +30,7 @@ class CreateNcclWorldOp final : public CreateWorldOp<CUDAContext> {
   }
 };
 
-// Op, recorded where its world can be.
+// Op, which a CUDA graph may record if its common world allows it.
 template <class Op, bool kJoins>
 class RecordableOp final : public Op, public cuda::RecordableCollective {
  public:

@@ -3,9 +3,10 @@
 namespace caffe2 {
 
 std::string ReportFailure(RunMembership* run, int world_size, const IoError& error) {
-  const bool knows_shards = world_size == run->options().num_shards;  // else ranks are others
-  const std::string line =
-      run->ReportFailure(error.what(), IsPeerError(error), knows_shards ? SuspectOf(error) : -1);
+  // In a world of only some shards, ranks are not shard ids.
+  const bool ranks_are_shards = world_size == run->options().num_shards;
+  const std::string line = run->ReportFailure(error.what(), IsPeerError(error),
+                                              ranks_are_shards ? SuspectOf(error) : -1);
   if (line != error.what()) LOG(WARNING) << "what this shard saw: " << error.what();
   return line;
 }
@@ -14,24 +15,24 @@ GlooOptions WorldOptions(const OperatorBase& op) {
   GlooOptions options;
   options.name = op.debug_def().name();
   CAFFE_ENFORCE(!options.name.empty(),
-                "CreateCommonWorld needs an operator name: it names the "
-                "common world in the store");
-  CAFFE_ENFORCE(op.HasArgument("size") && op.HasArgument("rank"),
-                "size and rank are required arguments of CreateCommonWorld ", options.name);
+                "CreateCommonWorld has no operator name; give it one, which names the common world "
+                "in the store");
+  CAFFE_ENFORCE(op.HasArgument("size") && op.HasArgument("rank"), "CreateCommonWorld ",
+                options.name, " needs the arguments size and rank");
   options.size = op.GetSingleArgument<int>("size", 0);
   options.rank = op.GetSingleArgument<int>("rank", 0);
   options.transport = op.GetSingleArgument<std::string>("transport", "tcp");
   options.interface = op.GetSingleArgument<std::string>("interface", "");
   const int timeout = op.GetSingleArgument<int>("timeout_ms", -1);
   if (timeout != -1) options.timeout = milliseconds(timeout);
-  CAFFE_ENFORCE(!op.GetSingleArgument<bool>("mpi_rendezvous", false),
-                "this build has no MPI rendezvous: give a store handler");
+  CAFFE_ENFORCE(!op.GetSingleArgument<bool>("mpi_rendezvous", false), "CreateCommonWorld ",
+                options.name, ": mpi_rendezvous is not supported; give a store handler instead");
   return options;
 }
 
 StoreHandler* WorldStore(const OperatorBase& op) {
   CAFFE_ENFORCE_EQ(op.InputSize(), 1, "CreateCommonWorld ", op.debug_def().name(),
-                   " needs a store handler");
+                   " needs a store handler as input 0");
   StoreHandler* store = op.Input<std::unique_ptr<StoreHandler>>(0).get();
   CAFFE_ENFORCE(store != nullptr, "store handler ", op.debug_def().input(0), " is empty");
   return store;
@@ -57,15 +58,15 @@ OPERATOR_SCHEMA(CreateCommonWorld)
     .NonTensorOutputs({0})
     .SetDoc(
         "Connects the shards for collective operations. All shards run it with the same operator "
-        "name, which is required: the store then holds their addresses under <name>/<rank>. If the "
-        "store handler was made with a prefix, several shards join the run of that name first "
-        "(distributed/README.md).")
+        "name, which is required: the store holds their addresses under <name>/<rank>. If the "
+        "store handler has a prefix and there are several shards, the process first joins the run "
+        "of that name (distributed/README.md).")
     .Arg("size", "Number of shards.", true)
     .Arg("rank", "Number of this shard, from 0.", true)
-    .Arg("transport", "tcp, the only one of this build (default); NCCL chooses its own.")
+    .Arg("transport", "tcp, the only one in this build (default); NCCL chooses its own.")
     .Arg("interface",
          "Network interface, by name or address (default: the one that reaches the store).")
-    .Arg("mpi_rendezvous", "Not in this build: an error if true (default: false).")
+    .Arg("mpi_rendezvous", "Not supported: an error if true (default: false).")
     .FillUsing(CollectiveArguments)
     .Input(0, "kv_handler", "unique_ptr<StoreHandler>: where the shards meet.")
     .Output(0, "comm_world", "shared_ptr<Communicator>: the common world.");
@@ -78,8 +79,8 @@ OPERATOR_SCHEMA(CloneCommonWorld)
     .NumOutputs(1)
     .NonTensorOutputs({0})
     .SetDoc(
-        "A second common world of the same shards, with connections of its own, so that operations "
-        "on both may overlap. Needs no store.")
+        "Makes a second common world of the same shards, with its own connections, so that "
+        "operations on both may overlap. Needs no store.")
     .FillUsing(CollectiveArguments)
     .Input(0, "existing_comm_world", "shared_ptr<Communicator> to clone.")
     .Output(0, "comm_world", "shared_ptr<Communicator>: the new common world.");

@@ -1,4 +1,4 @@
-// Common worlds, and the base of the operators that use them.
+// The operators that make common worlds, and the base class of the operators that use them.
 #pragma once
 
 #include <memory>
@@ -15,14 +15,14 @@ namespace caffe2 {
 
 using CommonWorld = std::shared_ptr<Communicator>;
 
-// The line that all shards print for an error of a common world of `world_size` shards that belongs
-// to `run`; the run has then failed.
+// Reports an error of a common world with `world_size` shards as the failure of `run`. Returns the
+// line that all shards print.
 std::string ReportFailure(RunMembership* run, int world_size, const IoError& error);
 
-// An operator that talks to other shards. With argument status_blob, a failure of the environment
-// (a peer, the store, a deadline) sets that blob to int32 [1] and Run returns false; without it the
-// exception goes on, as those about the graph always do. The blob is [0] at first. If the common
-// world belongs to a run such a failure is the run's: it is reported, and becomes RunFailed.
+// An operator that talks to other shards. If a peer, the store or a deadline fails (IoError), it
+// reports the failure to the run of the common world, if there is one, and throws RunFailed. With
+// argument status_blob it does not throw: it sets that blob, initially int32 [0], to [1], and Run
+// returns false. Errors in the graph (EnforceNotMet) are always thrown.
 template <class Context>
 class CollectiveOp : public Operator<Context> {
  public:
@@ -35,7 +35,8 @@ class CollectiveOp : public Operator<Context> {
     }
   }
 
-  // On devices it starts operations, and must do so in the order of the computation.
+  // False on devices: there the operator only starts the operation, in the order of the
+  // computation.
   bool IsCommunication() const final { return Context::kDeviceType == CPU; }
 
   bool RunOnDevice() final {
@@ -68,27 +69,28 @@ class CollectiveOp : public Operator<Context> {
     return world.get();
   }
 
-  // The run, if any, that fails if this operator does; until the next run of the operator.
+  // Sets the run (or null) that a failure of this operator is reported to, until the operator runs
+  // again.
   void NoteRun(RunMembership* run, int world_size) {
     run_ = run;
     world_size_ = world_size;
   }
 
-  // Inputs 2 to end - 1 are copies of input 1 on other devices of this shard: throws unless they
-  // have its type and size.
+  // Throws EnforceNotMet unless inputs 2 to end - 1, the copies of input 1 on other devices of this
+  // shard, have the type and shape of input 1.
   void CheckLocalCopies(int end) const {
     const Tensor& first = Input(1);
     for (int i = 2; i < end; ++i) {
       CAFFE_ENFORCE(Input(i).dtype() == first.dtype() && Input(i).sizes() == first.sizes(),
-                    this->type(), " input ", i, " (", debug_def().input(i), ") is ",
-                    Input(i).DebugString(), ", input 1 is ", first.DebugString());
+                    this->type(), ": input ", i, " (", debug_def().input(i), ") is ",
+                    Input(i).DebugString(), ", but input 1 is ", first.DebugString());
     }
   }
-  // Adds the local copies to output 0, which is input 1.
+  // Adds inputs 2 to end - 1 to output 0, which shares the tensor of input 1.
   void AddLocalCopies(int end) {
     for (int i = 2; i < end; ++i) AddCopy(Input(i), Output(0), &context_);
   }
-  // Gives the first `count` elements of output 0 to the other outputs, each on its own device.
+  // Copies the first `count` elements of output 0 to the other outputs, each on its own device.
   void SpreadLocally(int64_t count) {
     const Tensor& source = *Output(0);
     for (int i = 1; i < OutputSize(); ++i) {
@@ -97,7 +99,7 @@ class CollectiveOp : public Operator<Context> {
     }
   }
 
-  // What messages call the operation: equal on all shards.
+  // The name of the operation in messages, the same on all shards.
   std::string OperationName() const {
     if (!debug_def().name().empty()) return debug_def().name();
     return debug_def().output_size() > 0 ? debug_def().output(0) : debug_def().input(0);
@@ -115,13 +117,14 @@ class CollectiveOp : public Operator<Context> {
   int world_size_ = 0;
 };
 
-// The settings of a common world in the arguments of CreateCommonWorld.
+// Reads the arguments of CreateCommonWorld. Throws EnforceNotMet if the name, size or rank is
+// missing.
 GlooOptions WorldOptions(const OperatorBase& op);
-// The store in input 0; throws if there is none.
+// The store in input 0. Throws EnforceNotMet if there is none.
 StoreHandler* WorldStore(const OperatorBase& op);
 
-// Makes a common world in the store of input 0. If that is a RunStoreHandler, several shards join
-// its run first, and meet among the run's keys.
+// Makes a common world with the store of input 0. If that is a RunStoreHandler and there are
+// several shards, the process first joins its run, and the world's keys belong to the run.
 template <class Context>
 class CreateWorldOp : public CollectiveOp<Context> {
  public:
@@ -140,7 +143,7 @@ class CreateWorldOp : public CollectiveOp<Context> {
     if (handler != nullptr && options.size > 1) {
       const Device device = this->context_.device();
       const std::string devices = device.type == CPU ? "cpu" : MakeString("gpu ", device.id);
-      run = handler->Join(options.size, options.rank, devices);  // which keeps it, too
+      run = handler->Join(options.size, options.rank, devices);  // the handler keeps it, too
       this->NoteRun(run.get(), options.size);
       store_of_run = run->MakeStore();
       store = store_of_run.get();
@@ -176,13 +179,14 @@ class DestroyCommonWorldOp final : public Operator<Context> {
   }
 };
 
-// What all of them share: input 0 is a common world or the store it is made from.
+// The part of the schema that all these operators share. Input 0 is a common world or a store.
 inline OpSchema& CollectiveArguments(OpSchema& schema) {
   return schema.NonTensorInputs({0})
       .Arg("status_blob",
            "Blob that is set to int32 [1] if a peer or the store fails; the operator then returns "
            "false instead of throwing (default: none).")
-      .Arg("timeout_ms", "Limit of the operation (default: that of the common world).");
+      .Arg("timeout_ms",
+           "Time limit of the operation in milliseconds (default: the common world's limit).");
 }
 
 }  // namespace caffe2

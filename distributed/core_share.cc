@@ -12,7 +12,7 @@ namespace caffe2 {
 namespace {
 
 bool Overlap(const CoreSet& a, const CoreSet& b) {
-  if (a.empty() || b.empty()) return true;  // not known
+  if (a.empty() || b.empty()) return true;  // unknown cores
   return std::any_of(a.begin(), a.end(), [&](int core) { return b.count(core) > 0; });
 }
 

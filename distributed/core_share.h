@@ -1,4 +1,4 @@
-// How the shards of one machine share its cores.
+// Divides the cores of a machine among its shards.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@ namespace caffe2 {
 
 class RunMembership;
 
-// The number of cores for member `self` to compute on, at least 1: the cores of its affinity mask
-// divided by the number of members of the same machine whose masks overlap it; and at most `quota`
-// (CoreQuota) divided by the number of members in its container. Members that a launcher has bound
-// to cores of their own keep all of these.
+// The number of cores on which member `self` should compute, at least 1: the number of cores in its
+// affinity mask, divided by the number of members of the same machine whose masks overlap with it;
+// at most `quota` (CoreQuota) divided by the number of members in its container. So a member that a
+// launcher has bound to its own cores keeps all of them.
 int CoreShare(const std::vector<MemberRecord>& members, int self, std::optional<double> quota);
 
-// Makes the OpenMP loops that the calling thread starts use this shard's share of the cores, and
-// logs it if the shard shares them. OMP_NUM_THREADS counts more: then this does nothing.
+// Limits OpenMP loops of the calling thread to this shard's share of the cores, and logs the limit.
+// Does nothing if OMP_NUM_THREADS is set or the shard need not share.
 void UseCoreShare(const RunMembership& membership);
 
 }  // namespace caffe2

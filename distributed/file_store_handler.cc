@@ -16,7 +16,7 @@ namespace caffe2 {
 
 namespace {
 
-// A file that was just published may look short for a moment on a network file system.
+// On a network file system, a file that was just published may look too short for a moment.
 constexpr milliseconds kShortFileWait{500};
 constexpr size_t kLongestName = 240;  // leaves room for a counter suffix below NAME_MAX
 
@@ -39,7 +39,7 @@ std::string EscapeName(const std::string& key) {
       name += {'%', kHex[byte >> 4], kHex[byte & 15]};
     }
   }
-  CAFFE_ENFORCE_LE(name.size(), kLongestName, "store key is too long: ", key);
+  CAFFE_ENFORCE_LE(name.size(), kLongestName, "the file name of store key ", key, " is too long");
   return name;
 }
 
@@ -73,7 +73,7 @@ class FileStoreHandler final : public StoreHandler {
     temporary_ = MakeString(directory_, "/.tmp.", EscapeName(host), ".", getpid(), ".");
   }
 
-  // The last one out takes the directory along; it stays while it holds a key.
+  // Removes the directory if no key is left in it.
   ~FileStoreHandler() override {
     if (owned_) rmdir(directory_.c_str());
   }
@@ -82,7 +82,7 @@ class FileStoreHandler final : public StoreHandler {
     return Publish(EscapeName(key), value);
   }
 
-  // These stores know no lifetime: keys of a dead run go with RemoveLeftovers().
+  // File stores have no expiry: RemoveLeftovers() removes the keys of a dead run.
   void Put(const std::string& key, const std::string& value, milliseconds) override {
     CheckValueSize(key, value.size());
     Replace(key, MakeString(value.size(), "\n") + value);
@@ -96,8 +96,8 @@ class FileStoreHandler final : public StoreHandler {
     return std::to_string(sum);
   }
 
-  // A counter is a series of files "<name>+1", "<name>+2", ... each made exclusively and holding
-  // the sum so far: no lock that a dead process could keep.
+  // A counter is a series of files "<name>+1", "<name>+2", ... Each is created exclusively and
+  // holds the sum so far, so there is no lock that a dead process could keep.
   int64_t Add(const std::string& key, int64_t delta) override {
     const std::string name = EscapeName(key);
     while (true) {
@@ -108,7 +108,7 @@ class FileStoreHandler final : public StoreHandler {
   }
 
   bool Check(const std::vector<std::string>& keys) override {
-    // Opening the directory makes a network file system look afresh.
+    // Opening the directory makes a network file system refresh its cache.
     FileDescriptor refresh(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     for (const std::string& key : keys) {
       const std::string path = directory_ + "/" + EscapeName(key);
@@ -159,27 +159,27 @@ class FileStoreHandler final : public StoreHandler {
     if (!owned_) return;
     struct stat info;
     if (lstat(directory_.c_str(), &info) != 0) ThrowErrno("open directory", directory_);
-    if (!S_ISDIR(info.st_mode)) throw IoError("file store: " + directory_ + " is no directory");
+    if (!S_ISDIR(info.st_mode)) throw IoError("file store: " + directory_ + " is not a directory");
     if (info.st_uid != geteuid() || (info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
       throw IoError("file store: " + directory_ +
-                    " belongs to another user or is writable by others: refused");
+                    " is refused: it belongs to another user or is writable by others");
     }
   }
 
-  // Whether `name` is a temporary file of a process of this host that is gone.
+  // True if `name` is a temporary file of a dead process of this host.
   bool IsAbandoned(const std::string& name) const {
     std::string start = temporary_.substr(directory_.size() + 1);  // ".tmp.<host>.<pid>."
     start.resize(start.rfind('.', start.size() - 2) + 1);
     return IsOfDeadProcess(name, start);
   }
 
-  // Writes `content` to a new hidden file, all of it and synced, and returns its path.
+  // Writes and syncs `content` to a new hidden file; returns its path.
   std::string WriteTemporary(const std::string& content) {
     static std::atomic<int64_t> count{0};
     const std::string path = MakeString(temporary_, ++count);
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     int fd = open(path.c_str(), flags, 0600);
-    if (fd < 0 && errno == ENOENT && owned_) {  // the end of an earlier run took the directory
+    if (fd < 0 && errno == ENOENT && owned_) {  // the end of an earlier run removed the directory
       MakeDirectory();
       fd = open(path.c_str(), flags, 0600);
     }
@@ -201,7 +201,7 @@ class FileStoreHandler final : public StoreHandler {
     return path;
   }
 
-  // True if this call made file `name`.
+  // Returns true if this call made the file `name`.
   bool Publish(const std::string& name, const std::string& value) {
     CheckValueSize(name, value.size());
     const std::string path = directory_ + "/" + name;
@@ -209,7 +209,8 @@ class FileStoreHandler final : public StoreHandler {
     const std::string temporary = WriteTemporary(MakeString(value.size(), "\n") + value);
     const bool linked = link(temporary.c_str(), path.c_str()) == 0;
     const int error = errno;
-    // NFS may lose the answer to a link that was made: the number of links tells.
+    // NFS may lose the reply to a successful link(); the number of links shows whether it
+    // succeeded.
     struct stat info;
     const bool made = linked || (stat(temporary.c_str(), &info) == 0 && info.st_nlink == 2);
     unlink(temporary.c_str());
@@ -230,7 +231,8 @@ class FileStoreHandler final : public StoreHandler {
     ThrowErrno("publish", path);
   }
 
-  // The value in a file, whose first line says how long it is. Nothing in it is trusted.
+  // The value in a file; nullopt if there is no file. The first line of the file is the length of
+  // the value. The file may hold anything.
   std::optional<std::string> Read(const std::string& name) {
     const std::string path = directory_ + "/" + name;
     for (Deadline deadline(kShortFileWait);; std::this_thread::sleep_for(milliseconds(10))) {
@@ -247,7 +249,7 @@ class FileStoreHandler final : public StoreHandler {
       if (deadline.expired()) {
         throw IoError(
             MakeString("file store: ", path, " (", content.size(),
-                       " bytes) is damaged: its length does not agree with its first line"));
+                       " bytes) is damaged: its length differs from the length in its first line"));
       }
     }
   }
@@ -255,7 +257,7 @@ class FileStoreHandler final : public StoreHandler {
   static std::string ReadAll(int fd, const std::string& path) {
     struct stat info;
     if (fstat(fd, &info) != 0) ThrowErrno("read", path);
-    if (!S_ISREG(info.st_mode)) throw IoError("file store: " + path + " is no regular file");
+    if (!S_ISREG(info.st_mode)) throw IoError("file store: " + path + " is not a regular file");
     std::string content;
     char buffer[16384];
     while (true) {
@@ -268,15 +270,15 @@ class FileStoreHandler final : public StoreHandler {
     }
   }
 
-  // Number of the last file of a counter, 0 if there is none, and the sum in it.
+  // The number of the last file of a counter (0 if there is none) and the sum in it.
   std::pair<int64_t, int64_t> LastCount(const std::string& name) {
     std::pair<int64_t, int64_t> last{0, 0};
     while (auto text = Read(MakeString(name, "+", last.first + 1))) {
       char* end = nullptr;
       last = {last.first + 1, std::strtoll(text->c_str(), &end, 10)};
       if (text->empty() || *end != '\0') {
-        throw IoError(
-            MakeString("file store: ", directory_, "/", name, "+", last.first, " holds no number"));
+        throw IoError(MakeString("file store: ", directory_, "/", name, "+", last.first,
+                                 " is damaged: it must hold a number"));
       }
     }
     return last;
@@ -289,7 +291,7 @@ class FileStoreHandler final : public StoreHandler {
   }
 
   const std::string directory_;
-  const bool owned_;  // the directory is this store's own, not the caller's
+  const bool owned_;  // the store made the directory and removes it
   std::string temporary_;
 };
 

@@ -18,14 +18,14 @@ namespace caffe2 {
 
 namespace {
 
-// The limits are those measured best over loopback (benchmarks/allreduce).
+// These limits were the fastest over loopback (benchmarks/allreduce).
 //
-// Up to this size whole buffers are exchanged: fewer messages count more than fewer bytes.
+// Up to this size, recursive doubling: it sends more bytes in fewer messages.
 constexpr size_t kSmallBytes = size_t{256} << 10;
-// Up to this size halves are (where the number of shards is a power of two).
+// Up to this size, halving and doubling (if the number of shards is a power of two).
 constexpr size_t kMediumBytes = size_t{1} << 20;
-// A ring passes on segments of at most this size, of which so many are under way at a time: what
-// arrives is then still in the cache when it is added.
+// A ring sends segments of at most kSegmentBytes, kUnderWay at a time, so that a received segment
+// is still in the cache when it is added.
 constexpr size_t kSegmentBytes = size_t{512} << 10;
 constexpr int64_t kUnderWay = 2;
 
@@ -38,7 +38,7 @@ using Buffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
 struct Range {
   int64_t begin = 0, end = 0;
   int64_t size() const { return end - begin; }
-  // Part i of n nearly equal ones.
+  // Part i of n nearly equal parts.
   Range Part(int64_t i, int64_t n) const {
     return {begin + size() * i / n, begin + size() * (i + 1) / n};
   }
@@ -50,7 +50,7 @@ int64_t Longest(const std::vector<Range>& parts) {
   return longest;
 }
 
-// Into how many segments a ring cuts each part.
+// The number of segments into which a ring splits each part.
 int64_t Segments(const std::vector<Range>& parts, size_t item) {
   const auto bytes = static_cast<size_t>(Longest(parts)) * item;
   return std::max<int64_t>(1, static_cast<int64_t>((bytes + kSegmentBytes - 1) / kSegmentBytes));
@@ -92,14 +92,14 @@ class GlooCommunicator final : public Communicator {
   void BeginOperation(const std::string& description, bool agreeing) override {
     operation_ = description;
     deadline_ = Deadline(options_.timeout);
-    // Slots tell messages apart: each operation has its own, and so has each comparison.
+    // Each operation and each comparison has its own slots, so that messages are not confused.
     if (!agreeing) ++operations_;
     slot_ = (agreeing ? kAgreeingSlots : 0) + operations_ * kSlotsPerOperation;
     ThrowIfAborted();
   }
 
  private:
-  // A message on its way.
+  // A message being sent or received.
   struct Transfer {
     Buffer buffer;
     int peer = 0;
@@ -109,34 +109,36 @@ class GlooCommunicator final : public Communicator {
   Transfer Send(int peer, const void* data, size_t bytes, uint64_t slot);
   void WaitReceived(Transfer* transfer);
   void WaitSent(Transfer* transfer);
-  // Runs wait(time left), a wait for the transfer that tells whether it was not ended by Abort().
+  // Calls wait(time left), which waits for the transfer and returns false if Abort() ended the
+  // wait.
   template <typename Wait>
   void WaitFor(Transfer* transfer, const Wait& wait);
-  // Ends the wait that another thread is in. Closing the connections tells the peers, but not
-  // always who waits here.
+  // Ends the wait of another thread. Closing the connections wakes the peers, but not always a
+  // thread that waits here.
   void WakeWait();
-  // Runs a call of Gloo; its exceptions name the peer.
+  // Runs a call of Gloo and turns its exceptions into PeerLost or PeerTimeout.
   template <typename Body>
   void Guarded(int peer, const Body& body);
   void ThrowIfAborted();
   // Sends and receives at the same time.
   void Exchange(int peer, const void* out, void* in, size_t bytes);
 
-  // All buffers whole, in log2(size) exchanges with partners ever further away.
+  // Allreduce in log2(group) exchanges of whole buffers; the distance to the partner doubles each
+  // time. `group` is a power of two.
   void RecursiveDoubling(char* data, int64_t count, TypeMeta type, int group);
-  // Halves with partners ever nearer, then back. `group` is a power of two.
+  // Reduce-scatter by halves, then allgather by doubling. `group` is a power of two.
   void HalvingDoubling(char* data, int64_t count, TypeMeta type, int group);
-  // Passes parts on around the ring, beginning with part `first`, in segments, a few of which are
-  // under way at a time, so that they stay in the cache. Message i is received at place(i, range);
-  // arrived(i, range) runs before the range is sent on.
+  // Sends parts around the ring in segments, beginning with part `first`. Message i is received at
+  // place(i, range); arrived(i, range) runs before the range is sent on.
   template <typename Place, typename Arrived>
   void AroundTheRing(char* data, const std::vector<Range>& parts, int first, size_t item,
                      const Place& place, const Arrived& arrived);
-  // The ring: each part travels around once to be summed (after which shard r owns part r + 1),
-  // and once to be spread.
+  // Ring reduce-scatter: afterwards shard r holds the sum of part r + 1.
   void RingReduce(char* data, const std::vector<Range>& parts, TypeMeta type);
+  // Ring allgather of these parts.
   void RingSpread(char* data, const std::vector<Range>& parts, size_t item);
-  // The shards beyond the largest power of two hand their data to one below it first.
+  // Calls body(group) on ranks below `group`, the largest power of two that is at most size(). Each
+  // extra rank first adds its data to a rank in the group, and afterwards receives the result.
   template <typename Body>
   void WithinPowerOfTwo(char* data, int64_t count, TypeMeta type, const Body& body);
 
@@ -161,7 +163,7 @@ class GlooCommunicator final : public Communicator {
 
   std::mutex wait_mutex_;
   std::condition_variable wait_over_;
-  gloo::transport::UnboundBuffer* waiting_ = nullptr;  // what the operation in progress waits for
+  gloo::transport::UnboundBuffer* waiting_ = nullptr;  // the buffer of the current wait
 };
 
 void GlooCommunicator::ThrowIfAborted() {
@@ -226,7 +228,7 @@ void GlooCommunicator::WaitFor(Transfer* transfer, const Wait& wait) {
     std::exception_ptr error;
     bool complete = false;
     try {
-      // Who aborts from now on sees that this thread waits.
+      // An Abort() from now on sees that this thread waits.
       complete = !aborted_ && wait(std::max(deadline_.remaining(), milliseconds(1)));
     } catch (...) {
       error = std::current_exception();
@@ -239,7 +241,7 @@ void GlooCommunicator::WaitFor(Transfer* transfer, const Wait& wait) {
 
 void GlooCommunicator::WakeWait() {
   std::unique_lock<std::mutex> lock(wait_mutex_);
-  // Again and again: a wait that is just beginning forgets what it was told before.
+  // Repeated, because a wait that is just beginning drops earlier aborts.
   while (waiting_ != nullptr) {
     waiting_->abortWaitRecv();
     waiting_->abortWaitSend();
@@ -320,15 +322,15 @@ void GlooCommunicator::WithinPowerOfTwo(char* data, int64_t count, TypeMeta type
     WaitReceived(&received);
     return;
   }
-  const bool has_guest = rank() + group < size();
-  if (has_guest) {
+  const bool has_extra_rank = rank() + group < size();
+  if (has_extra_rank) {
     char* other = Scratch(bytes);
     Transfer received = Receive(rank() + group, other, bytes, slot);
     WaitReceived(&received);
     Accumulate(type, other, data, count);
   }
   body(group);
-  if (has_guest) {
+  if (has_extra_rank) {
     Transfer sent = Send(rank() + group, data, bytes, slot + 1);
     WaitSent(&sent);
   }
@@ -341,7 +343,7 @@ void GlooCommunicator::AroundTheRing(char* data, const std::vector<Range>& parts
   const int64_t segments = Segments(parts, item), messages = (n - 1) * segments;
   const uint64_t first_slot = slot_ + 1;
   slot_ += static_cast<uint64_t>(messages);
-  // The range of message i when sent; what is received is one part further back.
+  // The range of message i that is sent (back = 0) or received (back = 1).
   auto range_of = [&](int64_t i, int back) {
     return parts[(first + 2 * n - back - i / segments) % n].Part(i % segments, segments);
   };
@@ -404,7 +406,7 @@ void GlooCommunicator::DoAllreduce(void* data, int64_t count, TypeMeta type) {
 
 void GlooCommunicator::DoReduceScatter(void* data, const std::vector<int64_t>& counts,
                                        TypeMeta type) {
-  // After the ring shard r owns part r + 1: the parts are numbered so that this is its own.
+  // RingReduce leaves part r + 1 on shard r, so part i + 1 is the one that shard i wants.
   auto* bytes = static_cast<char*>(data);
   std::vector<Range> parts(size());
   int64_t begin = 0;
@@ -418,7 +420,7 @@ void GlooCommunicator::DoReduceScatter(void* data, const std::vector<int64_t>& c
 }
 
 void GlooCommunicator::DoBroadcast(void* data, size_t bytes, int root) {
-  // A binomial tree: in each round the shards that have the data send it on.
+  // A binomial tree: in each round, the shards that have the data send it to others.
   const uint64_t slot = NextSlot();
   const int position = (rank() - root + size()) % size();
   int distance = 1;
@@ -453,7 +455,7 @@ void GlooCommunicator::DoAllgather(const void* input, void* output, size_t bytes
 }
 
 void GlooCommunicator::DoBarrier() {
-  // Dissemination: after round k a shard has heard of 2^k others.
+  // Dissemination barrier: after k rounds a shard has heard of 2^k others.
   char out = 0, in = 0;
   for (int distance = 1; distance < size(); distance *= 2) {
     const uint64_t slot = NextSlot();
@@ -467,7 +469,7 @@ void GlooCommunicator::DoBarrier() {
 std::shared_ptr<Communicator> GlooCommunicator::Clone(const std::string& name) {
   GlooOptions options = options_;
   options.name = name;
-  // The addresses travel over the connections there are.
+  // The shards exchange the new addresses over the existing connections.
   auto exchange = [&](int attempt, const std::string& text, const Deadline&) {
     const int64_t longest = 512 + 80 * static_cast<int64_t>(size());
     CAFFE_ENFORCE_LE(static_cast<int64_t>(text.size()), longest);
@@ -488,10 +490,11 @@ std::shared_ptr<Communicator> GlooCommunicator::Clone(const std::string& name) {
 
 std::shared_ptr<Communicator> ConnectGloo(StoreHandler* store, const GlooOptions& options) {
   CAFFE_ENFORCE_EQ(options.transport, std::string("tcp"),
-                   "this build has Gloo's tcp transport only; use --distributed_transport tcp");
+                   "this build has only Gloo's tcp transport; use --distributed_transport tcp");
   CAFFE_ENFORCE_GT(options.timeout.count(), 0, "timeout of common world ", options.name);
-  CAFFE_ENFORCE(options.size > 0 && options.rank >= 0 && options.rank < options.size, "rank ",
-                options.rank, " of ", options.size, " in common world ", options.name);
+  CAFFE_ENFORCE(options.size > 0 && options.rank >= 0 && options.rank < options.size,
+                "common world ", options.name, ": rank ", options.rank,
+                " is not in [0, size = ", options.size, ")");
   std::string address;
   if (!options.interface.empty()) address = InterfaceAddress(options.interface);
   if (address.empty() && options.size == 1) address = "127.0.0.1";

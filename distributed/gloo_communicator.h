@@ -1,4 +1,4 @@
-// Collective operations over Gloo's TCP transport.
+// Collective operations on host memory over Gloo's TCP transport.
 #pragma once
 
 #include "distributed/collective.h"
@@ -10,16 +10,16 @@ struct GlooOptions {
   int rank = 0;
   int size = 1;
   std::string name = "common_world";  // keys in the store are "<name>/<rank>"
-  std::string transport = "tcp";      // the only one of this build
-  // Network interface by name or address; empty: where this host reaches the store from.
+  std::string transport = "tcp";      // the only one in this build
+  // Network interface, by name or address; empty: the interface that reaches the store.
   std::string interface;
-  // For connecting as a whole, and for each operation.
+  // Time limit for connecting all shards, and for each operation.
   milliseconds timeout = StoreHandler::kDefaultTimeout;
 };
 
-// Connects the shards with each other; all of them call it with the same name. `store` is used
-// during the call only. Throws PeerTimeout or TimeoutError, naming who is missing, after the
-// timeout; EnforceNotMet for an unknown transport or interface.
+// Connects the shards with each other; all shards call it with the same name. Uses `store` only
+// during the call. Throws PeerTimeout or TimeoutError, which names the missing shards, after the
+// timeout; PeerLost if a peer dies; EnforceNotMet for an unknown transport or interface.
 std::shared_ptr<Communicator> ConnectGloo(StoreHandler* store, const GlooOptions& options);
 
 }  // namespace caffe2

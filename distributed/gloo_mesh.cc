@@ -21,8 +21,8 @@ namespace caffe2 {
 
 namespace {
 
-// Where a shard waits for one other, and the word by which it knows that one: who cannot read the
-// store does not have it.
+// The socket at which a shard waits for one peer, and the password that the peer must send. Only
+// processes that can read the store know the password.
 struct Endpoint {
   sockaddr_storage socket{};
   ssize_t sequence = -1;
@@ -34,7 +34,8 @@ uint64_t NewPassword() {
   return uint64_t{random()} << 32 | random();
 }
 
-// "10.0.0.1|40123|-1|1234567890" and back: Gloo is given bytes of our making only.
+// Formats an endpoint as "10.0.0.1|40123|-1|1234567890". ParseEndpoint checks the text, so that
+// Gloo never gets bytes from the store.
 std::string EndpointText(const gloo::transport::Address& address, uint64_t password) {
   const gloo::transport::tcp::Address tcp(address.bytes());
   char text[INET6_ADDRSTRLEN] = "";
@@ -73,16 +74,16 @@ Endpoint ParseEndpoint(const std::string& text, GlooPeer* peer) {
     v6.sin6_port = htons(static_cast<uint16_t>(port));
   }
   if (endpoint.socket.ss_family == 0 || port <= 0 || port > 65535) {
-    throw IoError("the store holds no address of a shard where one should be: \"" + text + "\"");
+    throw IoError("the store holds a malformed address of a shard: \"" + text + "\"");
   }
   peer->address = MakeString(address, ":", port);
   return endpoint;
 }
 
-// What the ends of a new connection tell each other, to know a stranger from a shard.
+// The first message on a new connection, by which both ends recognise a shard.
 struct Greeting {
   char magic[8] = {'d', 'o', 'p', 'p', 'i', 'o', '0', '2'};
-  uint64_t password = 0;  // that the receiver has published for the sender, in this attempt
+  uint64_t password = 0;  // the receiver published it for the sender in this attempt
   int32_t from = 0, to = 0;
 };
 
@@ -100,12 +101,12 @@ class Mesh final : public GlooMesh, public gloo::Context {
   void Close() override {
     if (!transportContext_) return;
     for (int i = 0; i < size; ++i) {
-      // Pairs are closed by whoever comes first; Gloo allows it at any time.
+      // Several threads may close a pair; Gloo allows it at any time.
       if (i != rank && getPair(i)) getPair(i)->close();
     }
   }
 
-  // Starts to listen, and describes where.
+  // Starts to listen; returns this shard's text for the other shards.
   std::string Listen(const std::string& address, milliseconds timeout) {
     const ProcessId self = ProcessId::Self();
     // Gloo waits five times this long for a connection.
@@ -146,7 +147,7 @@ class Mesh final : public GlooMesh, public gloo::Context {
   }
 
  private:
-  // Gloo's own waits take no deadline: closing its connections ends them.
+  // Gloo's connect waits have no deadline; closing the connections ends them.
   class CloseAtDeadline {
    public:
     CloseAtDeadline(Mesh* mesh, const Deadline& deadline)
@@ -176,15 +177,17 @@ class Mesh final : public GlooMesh, public gloo::Context {
     stream >> host >> pid >> boot;
     for (int j = 0; j <= rank; ++j) stream >> endpoint;
     if (!stream || host.rfind("host=", 0) != 0 || pid.rfind("pid=", 0) != 0) {
-      throw IoError(MakeString("the store holds no address of rank ", i, ": \"", text, "\""));
+      throw IoError(
+          MakeString("the store holds a malformed address of rank ", i, ": \"", text, "\""));
     }
     peers_[i].host = host.substr(5);
     peers_[i].pid = std::strtoll(pid.c_str() + 4, nullptr, 10);
     const Endpoint parsed = ParseEndpoint(endpoint, &peers_[i]);
     const std::string address = peers_[i].address.substr(0, peers_[i].address.rfind(':'));
     CAFFE_ENFORCE(!IsLoopback(address) || boot == "boot=" + ProcessId::Self().boot_id, "rank ", i,
-                  " on host ", peers_[i].host, " offers the loopback address ", address,
-                  ", which cannot be reached from here: name its network interface");
+                  " on host ", peers_[i].host, " listens on the loopback address ", address,
+                  ", which this host cannot reach; give that shard the name of its network "
+                  "interface");
     return parsed;
   }
 
@@ -202,7 +205,8 @@ class Mesh final : public GlooMesh, public gloo::Context {
     }
   }
 
-  // Both ends of every connection say who they are; then each confirms that all of its peers did.
+  // Exchanges and checks greetings with all peers; then each shard tells its peers that all its
+  // checks passed.
   void Greet(const std::vector<Endpoint>& endpoints, const Deadline& deadline) {
     std::vector<Greeting> out(size), in(size);
     for (int i = 0; i < size; ++i) {
@@ -242,7 +246,7 @@ class Mesh final : public GlooMesh, public gloo::Context {
   }
 
   std::vector<GlooPeer> peers_;
-  std::vector<uint64_t> passwords_;  // by which the peers are known
+  std::vector<uint64_t> passwords_;  // one for each peer, which it must send
 };
 
 }  // namespace
@@ -256,7 +260,7 @@ std::unique_ptr<GlooMesh> GlooMesh::Connect(int rank, int size, const std::strin
                                             const Exchange& exchange, milliseconds timeout) {
   IgnoreBrokenPipes();
   const Deadline deadline(timeout);
-  // Once all shards listen, connecting is quick, or something is wrong.
+  // Once all shards listen, connecting is quick unless something is wrong.
   const milliseconds attempt_limit = std::min(timeout / 3, milliseconds(2000 + 100 * size));
   for (int attempt = 0;; ++attempt) {
     auto mesh = std::make_unique<Mesh>(rank, size);

@@ -1,5 +1,5 @@
-// A Gloo context whose shards are all connected with each other, by our own rendezvous: readable
-// addresses, one wall-clock deadline, a check of who is at the other end.
+// A Gloo context that connects all shards with each other. It replaces Gloo's rendezvous: addresses
+// are readable, one wall-clock deadline covers everything, and both ends check who the other is.
 #pragma once
 
 #include <gloo/context.h>
@@ -20,16 +20,17 @@ struct GlooPeer {
   std::string address;  // "10.0.0.1:40123"
 };
 
-// Owns the connections of one context. Not synchronised, but Close() may be called at any time.
+// Owns the connections of one context. Not thread-safe, except for Close().
 class GlooMesh {
  public:
-  // Given this shard's text, returns those of all shards, by rank; `attempt` counts from 0.
-  using Exchange =
-      std::function<std::vector<std::string>(int attempt, const std::string&, const Deadline&)>;
+  // Gives this shard's text to all shards and returns the texts of all shards, by rank. `attempt`
+  // counts from 0.
+  using Exchange = std::function<std::vector<std::string>(int attempt, const std::string& text,
+                                                          const Deadline&)>;
 
-  // Connects with all other shards. A stranger that reaches one of the listening ports first fails
-  // the attempt on all shards, and they try again as long as the deadline allows. Throws PeerLost
-  // or PeerTimeout, naming the peer.
+  // Connects with all other shards; listens on `address`. If a stranger reaches a listening port
+  // first, the attempt fails on all shards, and they try again while the deadline allows. Throws
+  // PeerLost or PeerTimeout with the peer.
   static std::unique_ptr<GlooMesh> Connect(int rank, int size, const std::string& address,
                                            const Exchange& exchange, milliseconds timeout);
 
@@ -38,7 +39,7 @@ class GlooMesh {
   virtual const GlooPeer& peer(int rank) const = 0;
   // "rank 2 (host a, pid 17, 10.0.0.1:40123)"
   std::string Describe(int rank) const;
-  // Ends all connections: operations in progress fail.
+  // Ends all connections: operations in progress fail. Any thread may call it.
   virtual void Close() = 0;
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 namespace tcp = gloo::transport::tcp;
 
-// One device, with its one thread, for each address; a forked child needs its own.
+// One device (with one thread) for each address and process; a forked child needs its own.
 std::shared_ptr<tcp::Device> SharedDevice(const std::string& address) {
   static auto* mutex = new std::mutex;
   static auto* devices = new std::map<std::pair<pid_t, std::string>, std::shared_ptr<tcp::Device>>;
@@ -34,12 +34,13 @@ std::shared_ptr<tcp::Device> SharedDevice(const std::string& address) {
   return device;
 }
 
-// Gloo throws on the device's thread, where nobody catches, when a peer breaks its protocol.
+// If a peer breaks Gloo's protocol, Gloo throws on the device's thread, which has no handler. This
+// class catches the exception.
 class GuardedPair final : public tcp::Pair {
  public:
   using tcp::Pair::Pair;
 
-  // Called by the device's thread. What is thrown has released the pair's lock.
+  // The device's thread calls it. An exception has already released the pair's lock.
   void handleEvents(int events) override {
     try {
       tcp::Pair::handleEvents(events);

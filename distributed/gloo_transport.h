@@ -1,4 +1,4 @@
-// Gloo's TCP transport, so that nothing which arrives on a socket ends the process.
+// Gloo's TCP transport, changed so that no message from a socket can end the process.
 #pragma once
 
 #include <gloo/transport/context.h>
@@ -9,11 +9,11 @@
 
 namespace caffe2 {
 
-// The transport of one context, with a pair for each other rank; they listen on `address`, an IP
-// address of this host, and their waits take `timeout` (five times as long for a connection). All
-// contexts of one address share one device, with its one thread. A message that Gloo cannot place
-// closes the pair it came on: whoever waits for that pair gets Gloo's exception. Throws IoError if
-// the address cannot be listened on.
+// The transport of one context, with one pair for each other rank. The pairs listen on `address`,
+// an IP address of this host. Waits take at most `timeout`, waits for a connection five times as
+// long. All contexts of one address share one device and its thread. If Gloo cannot place a
+// message, it closes the pair of that message, and waits for that pair throw Gloo's exception.
+// Throws IoError if this process cannot listen on the address.
 std::shared_ptr<gloo::transport::Context> CreateTcpContext(const std::string& address, int rank,
                                                            int size,
                                                            std::chrono::milliseconds timeout);

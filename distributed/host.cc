@@ -23,7 +23,7 @@ namespace {
 std::pair<int64_t, char> StartTimeAndState(int64_t pid) {
   std::ifstream file(MakeString("/proc/", pid, "/stat"));
   std::string text((std::istreambuf_iterator<char>(file)), {});
-  const size_t name_end = text.rfind(')');  // the name may hold blanks and parentheses
+  const size_t name_end = text.rfind(')');  // the name may contain blanks and parentheses
   if (name_end == std::string::npos) return {0, 'X'};
   std::istringstream fields(text.substr(name_end + 1));
   char state = 'X';
@@ -58,7 +58,7 @@ std::string AddressText(const sockaddr* address) {
 ProcessId ProcessId::Self() {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
-  std::error_code unknown;  // leaves the name empty
+  std::error_code unknown;  // on an error the name is empty
   return {host, FirstLine("/proc/sys/kernel/random/boot_id"), getpid(),
           StartTimeAndState(getpid()).first,
           std::filesystem::read_symlink("/proc/self/ns/pid", unknown).string()};
@@ -69,7 +69,8 @@ bool ProcessId::shares_machine() const {
   return boot_id == self.boot_id && !boot_id.empty();
 }
 
-// Not by the host name: containers may have one in common, and a process may have seen it change.
+// The host name does not identify a host: containers may share a name, and it may change while a
+// process runs.
 bool ProcessId::on_this_host() const {
   static const ProcessId self = Self();
   return shares_machine() && pid_namespace == self.pid_namespace &&
@@ -96,7 +97,7 @@ std::string SocketAddress(int fd) {
 }
 
 std::string RoutedAddress() {
-  // Connecting a datagram socket sends nothing: it asks the routing table.
+  // Connecting a datagram socket sends nothing; it only looks up the route.
   const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   sockaddr_in anywhere{};
   anywhere.sin_family = AF_INET;
@@ -135,7 +136,7 @@ std::string InterfaceAddress(const std::string& name) {
     if (interface.name == name || interface.address == name) return interface.address;
     known += " " + interface.name + "=" + interface.address;
   }
-  CAFFE_THROW("no network interface ", name, " with an address; there are:", known);
+  CAFFE_THROW("there is no network interface ", name, " with an address; this host has:", known);
 }
 
 }  // namespace caffe2

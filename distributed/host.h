@@ -1,4 +1,4 @@
-// This machine and its processes, as the shards of a run see them.
+// The identity of processes, and the network addresses of this host.
 #pragma once
 
 #include <string>
@@ -6,31 +6,32 @@
 
 namespace caffe2 {
 
-// A process that can be told apart from a later one with the same pid, and from one elsewhere.
+// Identifies a process uniquely: no later process with the same pid, and no process on another
+// host, has an equal one.
 struct ProcessId {
   std::string host;
-  std::string boot_id;  // of the kernel: equal exactly for processes of one running machine
+  std::string boot_id;  // the kernel's: equal for all processes since one boot of one machine
   int64_t pid = 0;
   int64_t start_time = 0;  // in clock ticks since boot
-  // The namespace of the pid, "pid:[4026531836]": a container has one of its own.
+  // The namespace of the pid, "pid:[4026531836]". Each container has its own.
   std::string pid_namespace;
 
   static ProcessId Self();
-  // The same machine.
+  // True if the process runs on the same machine as this one.
   bool shares_machine() const;
-  // The same machine and pid namespace, so that IsAlive() can tell.
+  // True if it also has the same pid namespace, which IsAlive() needs.
   bool on_this_host() const;
-  // For processes on this host: it still runs (a stopped one does).
+  // True if the process runs or is stopped. Only for processes on this host.
   bool IsAlive() const;
 };
 
-// The kernel's default for writing to a closed connection is to end the process; stores and
-// communicators report it as an error instead. Leaves a handler that the program has set.
+// Ignores SIGPIPE, unless the program has set a handler. By default the kernel ends a process that
+// writes to a closed connection; stores and communicators throw an error instead.
 void IgnoreBrokenPipes();
 
 // The local address of a connected or bound socket, without the port; empty if there is none.
 std::string SocketAddress(int fd);
-// The local address from which this host would reach other hosts; "127.0.0.1" without a network.
+// The local address that this host uses to reach other hosts; "127.0.0.1" without a network.
 std::string RoutedAddress();
 bool IsLoopback(const std::string& address);
 
@@ -40,8 +41,8 @@ struct Interface {
 };
 // Interfaces that are up and have an address, IPv4 first.
 std::vector<Interface> ListInterfaces();
-// The address of an interface given by name (or by one of its addresses). Throws EnforceNotMet
-// that lists the interfaces there are.
+// The address of the interface with this name or address. Throws EnforceNotMet, which lists the
+// interfaces of this host, if there is none.
 std::string InterfaceAddress(const std::string& name);
 
 }  // namespace caffe2

@@ -17,7 +17,7 @@ constexpr size_t kMaxDigits = 9;
   ThrowUsage(variable, "=\"", OneLine(list).substr(0, 200), "\" is not a list of hosts: ", why);
 }
 
-// The parts of the list between commas outside of brackets.
+// Splits the list at commas outside of brackets.
 std::vector<std::string> SplitList(const std::string& variable, const std::string& list) {
   std::vector<std::string> parts(1);
   bool bracket = false;
@@ -41,7 +41,7 @@ bool IsDigits(const std::string& text) {
          text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// The numbers of "1-3,07": with as many digits as the first one of a range has.
+// Expands "1-3,07". Numbers have at least as many digits as the first number of their range.
 std::vector<std::string> ExpandRanges(const std::string& variable, const std::string& list,
                                       const std::string& ranges) {
   std::vector<std::string> numbers;
@@ -66,7 +66,7 @@ std::vector<std::string> ExpandRanges(const std::string& variable, const std::st
   return numbers;
 }
 
-// "rack[1-2]n[1-4]": every combination, the last bracket running fastest.
+// Expands "rack[1-2]n[1-4]" to every combination; the last bracket varies fastest.
 std::vector<std::string> ExpandPart(const std::string& variable, const std::string& list,
                                     const std::string& part) {
   const size_t open = part.find('['), close = part.find(']');

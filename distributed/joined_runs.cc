@@ -15,11 +15,11 @@ namespace caffe2 {
 
 namespace {
 
-// One place in one run. Its mutex is held while joining, which may take minutes.
+// One place in one run. JoinRun holds the mutex while it joins, which may take minutes.
 struct Place {
   std::mutex mutex;
   std::weak_ptr<RunMembership> run;
-  pid_t pid = 0;  // that joined; a forked child has neither its threads nor its place
+  pid_t pid = 0;  // the process that joined; a forked child has neither its threads nor its place
 
   std::shared_ptr<RunMembership> Find() const { return pid == getpid() ? run.lock() : nullptr; }
 };
@@ -73,11 +73,11 @@ std::shared_ptr<RunMembership> JoinRun(const std::string& store, const StoreFact
     WatchNetsForProgress();
     return on_exit(&EndRunsAtExit, nullptr) == 0;
   }();
-  CAFFE_ENFORCE(prepared, "no room for a handler of the end of this process");
+  CAFFE_ENFORCE(prepared, "cannot register a handler for the end of this process");
   if (auto run = place->Find()) {
-    CAFFE_ENFORCE_EQ(run->options().num_shards, options.num_shards, "this process is shard ",
-                     options.shard_id, " of run ", options.run_id,
-                     " with another number of shards");
+    CAFFE_ENFORCE_EQ(run->options().num_shards, options.num_shards,
+                     "this process has already joined run ", options.run_id, " as shard ",
+                     options.shard_id, " with another number of shards");
     return run;
   }
   const pid_t pid = getpid();

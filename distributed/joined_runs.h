@@ -1,5 +1,6 @@
-// The runs that operators of this process have joined, and how they end. Trainers that keep their
-// own RunMembership (train/shard_run.h) are not among them.
+// The runs that operators of this process have joined, and how they end. Trainers with their own
+// RunMembership (train/shard_run.h) do not use it. All functions are thread-safe, except
+// KeepRunsUntilExit.
 #pragma once
 
 #include <memory>
@@ -11,26 +12,27 @@
 
 namespace caffe2 {
 
-// The place of shard options.shard_id in a run: joined by the first call (RunMembership::Join, with
-// its errors), given to later ones. `store` tells stores apart. If a peer is lost all communicators
-// of the process are aborted; what its nets do shows in the status (run_progress.h).
+// Returns the membership of shard options.shard_id in a run. The first call joins the run
+// (RunMembership::Join, with its exceptions); later calls return the same membership. `store`
+// distinguishes stores. If a peer is lost, all communicators of the process are aborted. The status
+// of the run shows the progress of the process's nets (run_progress.h).
 //
-// With its last holder the run ends: cleanly (RunMembership::Leave), unless an exception is under
-// way. If the process exits before, its exit status tells: 0 is a clean end, another one a failure
-// of this shard. A forked child takes no part. Throws EnforceNotMet if this process holds the place
-// with another number of shards. Thread-safe.
+// When the last shared_ptr is released, the run ends: cleanly (RunMembership::Leave), or as a
+// failure while an exception unwinds the stack. If the process exits before that, an exit status of
+// 0 is a clean end and any other a failure of this shard. A forked child takes no part in the run.
+// Throws EnforceNotMet if this process has joined with another number of shards.
 std::shared_ptr<RunMembership> JoinRun(const std::string& store, const StoreFactory& stores,
                                        const RunOptions& options);
 
-// Those that have not ended with their last holder.
+// The joined runs that somebody still holds.
 std::vector<std::shared_ptr<RunMembership>> JoinedRuns();
 
-// Ends all of them: cleanly, or as a failure of this shard for the reason `cause`.
+// End all joined runs: cleanly, or as a failure of this shard with the reason `cause`.
 void LeaveRuns();
 void FailRuns(const std::string& cause);
 
-// For hosts whose memory is torn down before the exit status is known, as an interpreter's: keeps
-// all runs and these common worlds of theirs until the process exits.
+// Keeps all joined runs and the given common worlds until the process exits. For interpreters,
+// which free their memory before the exit status is known.
 void KeepRunsUntilExit(std::vector<std::shared_ptr<Communicator>> worlds);
 
 }  // namespace caffe2

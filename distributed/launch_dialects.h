@@ -1,4 +1,4 @@
-// The dialects of launchers, one file each; read through launch_environment.h.
+// Readers of the launchers' dialects, one file each. launch_environment.h calls them.
 #pragma once
 
 #include <optional>
@@ -9,34 +9,39 @@
 
 namespace caffe2 {
 
-// Typed access to variables. Messages name the variable and show the value on one line.
+// Typed access to environment variables. Errors name the variable and show its value on one line.
 class LaunchVariables {
  public:
   LaunchVariables(const Environment& environment, int num_shards)
       : environment_(environment), num_shards_(num_shards) {}
 
-  // The --num_shards of this program, 0 if not given.
+  // --num_shards of this program; 0 if it is not given.
   int num_shards() const { return num_shards_; }
 
   bool Has(const std::string& name) const { return environment_.count(name) != 0; }
   bool HasAny(const std::vector<std::string>& names) const;
-  // "A and B are not set", of the names that are not; empty if all are.
+  // "A and B are not set" for the names that are not set; empty if all are set.
   std::string Missing(const std::vector<std::string>& names) const;
-  // Empty if it is not set. Throws UsageError if it is set and empty.
+  // The value; nullopt if the variable is not set. Throws UsageError if it is set and empty.
   std::optional<std::string> Text(const std::string& name) const;
-  // The value if it is set and no number larger than kMaxShards, else UsageError.
+  // The value; nullopt if the variable is not set. Throws UsageError unless it is a number from 0
+  // to kMaxShards.
   std::optional<int> Number(const std::string& name) const;
-  // The number in `name`, or that of the first of `others` that is set.
+  // The number in the first of the variables that is set; nullopt if none is.
   std::optional<int> FirstNumber(const std::vector<std::string>& names) const;
-  // The value as messages show it.
+  // `NAME="value"`, for messages. The variable must be set.
   std::string Shown(const std::string& name) const;
 
-  // The rank in `rank` of the size in `size`; throws UsageError unless 0 <= rank < size.
+  // Sets launch->rank and launch->size from the variables `rank` and `size`, which must be set.
+  // Throws UsageError unless 0 <= rank < size.
   void ReadRank(const std::string& rank, const std::string& size, Launch* launch) const;
-  // The same among the processes of this host, as far as both are set.
+  // Sets launch->local_rank and local_size; 0 if the variable is not set. Call it after ReadRank.
+  // If the variable `size` is set, throws UsageError unless local_rank < local_size <=
+  // launch->size.
   void ReadLocalRank(const std::string& rank, const std::string& size, Launch* launch) const;
-  // tcp:// at MASTER_ADDR and MASTER_PORT, which serve every launcher that names no host itself;
-  // without MASTER_ADDR at `host`, if there is one, and without MASTER_PORT at `port`.
+  // Sets launch->store to tcp://MASTER_ADDR:MASTER_PORT. These two variables work with every
+  // launcher that does not name a host. Without MASTER_ADDR it uses `host`, without MASTER_PORT
+  // `port`. If MASTER_ADDR is not set and `host` is empty, sets launch->store_hint instead.
   void ReadMaster(const std::string& host, int port, Launch* launch) const;
 
   static constexpr int kMaxShards = 1 << 16;
@@ -46,8 +51,8 @@ class LaunchVariables {
   const int num_shards_;
 };
 
-// What one dialect finds: a launch; or what is missing to make one ("torchrun: WORLD_SIZE is not
-// set"); or, with neither, no variable of its own.
+// The result of one dialect's reader: a launch, or the missing variables ("torchrun: WORLD_SIZE is
+// not set"), or neither if none of the dialect's variables is set.
 struct DialectReading {
   std::optional<Launch> launch;
   std::string missing;
@@ -65,16 +70,16 @@ DialectReading ReadPmi(const LaunchVariables& variables);
 DialectReading ReadSlurm(const LaunchVariables& variables);
 DialectReading ReadKubernetes(const LaunchVariables& variables);
 
-// The host and the port of these two texts; throws UsageError, which begins with `name`.
+// Parses a host and a port. Throws UsageError, which begins with `name`.
 HostPort ReadHostPort(const std::string& name, const std::string& host, const std::string& port);
-// A store of tcp:// on one of the kStorePorts ports from the endpoint's on.
+// A tcp:// store on one of the kStorePorts ports that begin with the endpoint's port.
 StoreUrl StoreAt(const HostPort& endpoint);
-// The same without the first port, on which the launcher itself listens.
+// The store one port further on, for launchers that listen on the first port themselves.
 StoreUrl StoreAfter(const StoreUrl& store);
-// A run_id of these words: letters, digits, '.', '_' and '-' stay, the rest becomes '-'.
+// A valid run_id made from the text: letters, digits, '.', '_' and '-' stay, others become '-'.
 std::string RunIdOf(const std::string& text);
-// The first of kStorePorts ports that runs with different numbers are unlikely to share:
-// 10240 + 16 x (number mod 1024), below the ports that systems give to clients.
+// The first of kStorePorts ports that runs with different numbers are unlikely to share: 10240 + 16
+// x (number mod 1024), below the range of ephemeral ports.
 int StorePortOf(uint64_t number);
 inline constexpr int kDefaultMasterPort = 29500;
 

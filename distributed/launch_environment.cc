@@ -13,12 +13,12 @@ namespace {
 constexpr char kAlone[] = "to train alone give --num_shards 1 --shard_id 0";
 constexpr char kEnvironment[] = "env://";
 
-// Inner launchers first: torchrun and mpirun are started in jobs of Slurm and pods of Kubernetes.
+// Inner launchers first: torchrun and mpirun often run inside Slurm jobs and Kubernetes pods.
 constexpr DialectReading (*kDialects[])(const LaunchVariables&) = {
     ReadTorchrun, ReadHorovod, ReadTfConfig, ReadMxnet,
     ReadOpenMpi,  ReadPmi,     ReadSlurm,    ReadKubernetes};
 
-// RANK or WORLD_SIZE alone is no set, but what stands there must be true.
+// RANK and WORLD_SIZE must not contradict the launch, even if only one of them is set.
 void CheckAgainstTorchrun(const LaunchVariables& variables, const Launch& launch) {
   for (const auto& [name, number] :
        {std::pair{"RANK", launch.rank}, std::pair{"WORLD_SIZE", launch.size}}) {
@@ -36,7 +36,7 @@ void CheckFlag(const char* flag, const std::optional<int>& value, int stated,
              ": leave the flag out, or give both --num_shards and --shard_id");
 }
 
-// The environment with PyTorch's variables as the flags say.
+// The environment with RANK and WORLD_SIZE replaced by the flags.
 Environment WithFlags(const LaunchFlags& flags, Environment environment) {
   if (flags.num_shards && flags.shard_id) {
     environment["RANK"] = std::to_string(*flags.shard_id);
@@ -77,7 +77,7 @@ Launch ReadPlace(const LaunchFlags& flags, const Environment& environment) {
   return *read;
 }
 
-// A name for a run that has its place of meeting for itself.
+// A name for a run that has a store of its own.
 std::string RunIdOfStore(const StoreUrl& store) {
   if (store.kind == StoreUrl::Kind::kFile) return "run";
   if (store.kind != StoreUrl::Kind::kTcp) return "";
@@ -85,7 +85,7 @@ std::string RunIdOfStore(const StoreUrl& store) {
 }
 
 void CheckMeetingPoint(const LaunchFlags& flags, const Launch& launch) {
-  const bool on_one_host = launch.local_size == launch.size;  // where they share a directory
+  const bool on_one_host = launch.local_size == launch.size;  // then the shards share a directory
   const bool told = !launch.store.empty() || flags.names_store || launch.dialect.empty();
   if (!told && !on_one_host) {
     ThrowUsage(launch.Describe(), ", but no place to meet: set ", launch.store_hint,
@@ -128,8 +128,7 @@ std::optional<Launch> ReadLaunchEnvironment(const Environment& environment, int 
 Launch ResolveLaunch(const LaunchFlags& flags, const Environment& environment) {
   if (flags.names_store && !flags.init_method.empty()) {
     ThrowUsage("--init_method is ", OneLine(flags.init_method),
-               ", but other flags tell another place to meet: leave out --redis_host, or "
-               "--init_method");
+               ", but other flags name another store: leave out --redis_host, or --init_method");
   }
   StoreUrl store;
   if (!flags.init_method.empty() && flags.init_method != kEnvironment) {

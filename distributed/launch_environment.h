@@ -1,8 +1,9 @@
-// How launchers tell a process its place among the shards of a run.
+// Reads how launchers tell a process its place among the shards of a run.
 //
 // torchrun, srun, mpirun and others start one process for each shard and describe the launch in
-// environment variables; each has variables of its own, its dialect. Here all of them become one
-// Launch. All functions are pure: the environment is an argument.
+// environment variables. Each launcher has its own variables, its dialect; this code turns all of
+// them into one Launch. All functions but ProcessEnvironment are pure: the environment is an
+// argument.
 #pragma once
 
 #include <map>
@@ -17,8 +18,8 @@ using Environment = std::map<std::string, std::string>;
 // The variables of this process.
 Environment ProcessEnvironment();
 
-// The ports of a store that a launcher names no exact port for: the store is on the first free one
-// of so many, and the shards know it by the run_id that it holds.
+// If a launcher does not name the exact port of the store, the store uses the first free one of
+// this many ports. The shards recognise it by its run_id.
 inline constexpr int kStorePorts = 16;
 
 struct Launch {
@@ -27,51 +28,52 @@ struct Launch {
     kStoreKeeper,  // keeps the store of the run while the workers train (MXNet's scheduler)
     kIdle,         // has no part in synchronous training (MXNet's servers)
   };
-  // The rank is given by the store, in order of arrival (MXNet's workers started through ssh).
+  // The store gives the ranks, in order of arrival (for MXNet's workers started through ssh).
   static constexpr int kRankByArrival = -1;
 
-  std::string dialect;  // "torchrun", "Slurm", ...; empty: flags alone, or a single process
+  std::string dialect;  // "torchrun", "Slurm", ...; empty: only flags, or a single process
   Role role = Role::kWorker;
-  int rank = 0;  // shard_id; kRankByArrival
+  int rank = 0;  // shard_id, or kRankByArrival
   int size = 1;  // num_shards
-  // Among the processes on this host. local_size 0: the launcher does not tell.
+  // The place among the processes on this host. local_size is 0 if the launcher does not tell.
   int local_rank = 0;
   int local_size = 0;
   std::string run_id;                  // empty: the launcher has no name for the run
-  int restart_count = 0;               // how often the launcher has started the run again
+  int restart_count = 0;               // how often the launcher has restarted the run
   StoreUrl store;                      // where the shards meet; empty: the launcher does not tell
-  std::string store_hint;              // then: which variables would tell, for messages
-  bool scheduler_keeps_store = false;  // of tcp://; else shard 0 does
+  std::string store_hint;              // if empty: the variables to set, for messages
+  bool scheduler_keeps_store = false;  // with tcp://, the scheduler keeps it instead of shard 0
 
   // "torchrun: shard 1 of 4, local 1 of 2, store tcp://10.0.0.5:29500, run_id job7".
   std::string Describe() const;
 };
 
-// What the environment says; empty without any variable of a launcher. Where launchers are nested
-// (torchrun in a step of Slurm) the inner one counts: the first complete set of, in this order,
-// torchrun, Horovod, TF_CONFIG, MXNet, Open MPI, PMI, Slurm and Kubernetes. `num_shards`, if not 0,
-// is the size where a launcher tells only the rank.
+// Reads the launch from the environment; nullopt if no variable of a launcher is set. If launchers
+// are nested (torchrun in a step of Slurm), the inner one counts: the first complete set in the
+// order torchrun, Horovod, TF_CONFIG, MXNet, Open MPI, PMI, Slurm, Kubernetes. `num_shards`, if not
+// 0, is the size for a launcher that tells only the rank.
 //
 // Throws UsageError, which names the variables and says what to do, if
-//  - a value is no number, out of range, or contradicts another one;
-//  - there is no complete set, but a part of one: such a process must not train alone;
-//  - the launcher gives this process a role that does not exist here.
+//  - a value is not a number, is out of range, or contradicts another value;
+//  - there is only a part of a set: such a process must not train alone;
+//  - the launcher gives this process a role that Doppio does not have.
 std::optional<Launch> ReadLaunchEnvironment(const Environment& environment, int num_shards = 0);
 
-// What the flags of a program say about its place; empty where they say nothing.
+// The flags of a program that give its place; empty if they are not given.
 struct LaunchFlags {
   std::optional<int> num_shards, shard_id;
   std::string run_id;
   std::string init_method;   // a StoreUrl or "env://"
-  bool names_store = false;  // other flags tell where the shards meet
+  bool names_store = false;  // other flags (--redis_host, ...) give the store
 };
 
-// The place of this process: flags count more than the environment.
-//  - With both num_shards and shard_id the environment is not looked at, unless init_method is
-//    env://. One of them alone must agree with the launcher.
-//  - The store is that of init_method; empty if `names_store`; else the launcher's.
-//  - Without a run_id, a store of tcp:// or file:// gives the run a name of its own.
-// Throws UsageError: see ReadLaunchEnvironment; or if several shards have no place to meet.
+// Finds the place of this process. Flags override the environment.
+//  - With both num_shards and shard_id it ignores the environment, unless init_method is env://. If
+//    only one of them is given, it must agree with the launcher.
+//  - The store comes from init_method; it is empty if `names_store`; otherwise the launcher gives
+//    it.
+//  - Without a run_id, the name of the run comes from the store if that is tcp:// or file://.
+// Throws UsageError as ReadLaunchEnvironment does, and if several shards have no store to meet at.
 Launch ResolveLaunch(const LaunchFlags& flags, const Environment& environment);
 
 }  // namespace caffe2

@@ -1,4 +1,4 @@
-// horovodrun with Gloo; with MPI it is mpirun that tells.
+// horovodrun with Gloo. With MPI, horovodrun starts mpirun, which sets its own variables.
 #include "distributed/launch_dialects.h"
 
 namespace caffe2 {

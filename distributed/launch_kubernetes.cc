@@ -1,4 +1,4 @@
-// Indexed Jobs of Kubernetes. Their pods know their index only; the manifest has to tell the size.
+// Indexed Jobs of Kubernetes. A pod knows only its index; the manifest must set the size.
 #include "caffe2/core/usage_error.h"
 #include "distributed/launch_dialects.h"
 
@@ -6,7 +6,7 @@ namespace caffe2 {
 
 namespace {
 
-// The name of the Job, whose pods have the host names "<job>-<index>"; "" elsewhere.
+// The name of the Job. Its pods have the host names "<job>-<index>"; "" for other host names.
 std::string JobName(const LaunchVariables& variables, const std::string& index) {
   const std::string host = variables.Text("HOSTNAME").value_or("");
   const std::string suffix = "-" + index;
@@ -36,7 +36,7 @@ DialectReading ReadKubernetes(const LaunchVariables& variables) {
   }
   const std::string job = JobName(variables, *index);
   launch.run_id = RunIdOf(job);
-  // Pod 0 by the Job's headless service, if that has the name of the Job.
+  // Pod 0 has this name if the Job's headless service is named as the Job.
   variables.ReadMaster(job.empty() ? "" : job + "-0." + job, kDefaultMasterPort, &launch);
   return Found(launch);
 }

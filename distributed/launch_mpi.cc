@@ -1,4 +1,4 @@
-// mpirun of Open MPI, and launchers that speak PMI: MPICH's and Intel's Hydra.
+// mpirun of Open MPI, and launchers that use PMI: Hydra of MPICH and of Intel MPI.
 #include "caffe2/utils/crc32.h"
 #include "distributed/launch_dialects.h"
 
@@ -30,7 +30,7 @@ DialectReading ReadOpenMpi(const LaunchVariables& variables) {
   const auto job = variables.Text("OMPI_MCA_ess_base_jobid");
   const auto space = variables.Text("PMIX_NAMESPACE");
   if (job || space) launch.run_id = RunIdOf("mpi_" + (job ? *job : *space));
-  // On one host any directory is shared: no store is needed.
+  // On one host the shards share a directory and need no other store.
   const bool several_hosts = launch.local_size > 0 && launch.local_size < launch.size;
   const std::string host =
       several_hosts ? HostOfUri(variables.Text("OMPI_MCA_orte_hnp_uri").value_or("")) : "";
@@ -41,7 +41,7 @@ DialectReading ReadOpenMpi(const LaunchVariables& variables) {
 
 DialectReading ReadPmi(const LaunchVariables& variables) {
   if (!variables.HasAny({"PMI_RANK", "PMI_SIZE", "PMIX_RANK"})) return {};
-  // srun --mpi=pmi2 sets them beside its own, which say more.
+  // srun --mpi=pmi2 sets them in addition to its own variables, which tell more.
   const auto rank = variables.Number("PMI_RANK"), size = variables.Number("PMI_SIZE");
   if (variables.Has("SLURM_STEP_ID") && rank == variables.Number("SLURM_PROCID") &&
       size == variables.FirstNumber({"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"})) {

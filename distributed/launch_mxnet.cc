@@ -1,8 +1,8 @@
 // MXNet's launch.py (ps-lite): DMLC_*.
 //
-// Workers train and exchange gradients among themselves, which gives what `dist_sync` gives. The
-// scheduler, which launch.py starts on its own host, keeps the store at DMLC_PS_ROOT_URI; servers
-// have nothing to do.
+// Workers train and exchange gradients with each other; the result is the same as with `dist_sync`.
+// launch.py starts the scheduler on its own host; the scheduler keeps the store at
+// DMLC_PS_ROOT_URI. Servers have nothing to do.
 #include "caffe2/core/usage_error.h"
 #include "distributed/launch_dialects.h"
 #include "distributed/run_record.h"
@@ -21,8 +21,8 @@ Launch::Role RoleOf(const LaunchVariables& variables) {
   ThrowUsage(variables.Shown("DMLC_ROLE"), " must be worker, server or scheduler");
 }
 
-// launch.py numbers the workers it starts on one host. Those that it starts by mpirun or srun are
-// numbered by these; those that it starts through ssh by the store.
+// launch.py numbers the workers that it starts on one host; mpirun and srun number their workers;
+// the store numbers workers that are started through ssh.
 int RankOf(const LaunchVariables& variables, int size) {
   if (size == 1) return 0;
   for (const char* name :

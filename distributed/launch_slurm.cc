@@ -9,11 +9,11 @@ namespace caffe2 {
 
 namespace {
 
-// Steps from here on are not srun's: the batch script and the shell of salloc.
+// Step numbers from here on are not of srun: the batch script and the shell of salloc.
 constexpr uint64_t kFirstSpecialStep = 0xfffffff0;
 constexpr size_t kMaxDigits = 18;
 
-// The number in the first of the variables that is set; ids are larger than ranks.
+// The number in the first of the variables that is set. Ids can be larger than ranks.
 std::optional<uint64_t> ReadId(const LaunchVariables& variables,
                                const std::vector<std::string>& names) {
   for (const std::string& name : names) {
@@ -27,7 +27,8 @@ std::optional<uint64_t> ReadId(const LaunchVariables& variables,
   return std::nullopt;
 }
 
-// The tasks on node `node` of "2(x3),1": 2, 2, 2 and 1; 0 if the text does not tell.
+// The number of tasks on node `node` in a list like "2(x3),1" (2, 2, 2 and 1); 0 if it has no such
+// node.
 int TasksOnNode(const std::string& text, int node) {
   const char* rest = text.c_str();
   while (*rest != '\0') {
@@ -64,7 +65,7 @@ void ReadLocal(const LaunchVariables& variables, Launch* launch) {
   }
 }
 
-// Steps of the job that srun has not started: its batch script, the shell of salloc.
+// True if srun did not start this process: it is the batch script or the shell of salloc.
 bool IsOutsideOfSrun(const std::optional<uint64_t>& job, const std::optional<uint64_t>& step) {
   return job && (!step || *step >= kFirstSpecialStep);
 }

@@ -32,7 +32,7 @@ const Value* Find(const Struct& object, const std::string& name) {
   return found == object.fields().end() ? nullptr : &found->second;
 }
 
-// The member that must be an object.
+// The member `name`, which must be an object.
 const Struct& Object(const Struct& parent, const std::string& name) {
   const Value* value = Find(parent, name);
   if (value == nullptr || !value->has_struct_value()) Refuse("\"", name, "\" is not an object");
@@ -46,7 +46,7 @@ std::vector<HostPort> TasksOf(const Struct& cluster, const std::string& type) {
   if (!value->has_list_value()) Refuse("\"", type, "\" is not a list of addresses");
   std::vector<HostPort> tasks;
   for (const Value& address : value->list_value().values()) {
-    if (!address.has_string_value()) Refuse("\"", type, "\" holds something that is not a text");
+    if (!address.has_string_value()) Refuse("\"", type, "\" holds a value that is not a string");
     tasks.push_back(ParseHostPort("TF_CONFIG: " + type, address.string_value()));
   }
   return tasks;
@@ -69,7 +69,7 @@ int IndexOf(const Struct& task) {
   return static_cast<int>(index);
 }
 
-// Roles of asynchronous training, and of a process that only tests.
+// Refuses parameter servers and evaluators.
 [[noreturn]] void RefuseRole(const std::string& type) {
   ThrowUsage("TF_CONFIG: there is no work for a task of type ", type,
              ": training is synchronous and takes place in the tasks of types chief and worker; ",
@@ -96,7 +96,7 @@ Cluster ReadCluster(const Struct& object) {
   return cluster;
 }
 
-// The place of the task among those that train.
+// The rank of the task among the tasks that train.
 int RankOf(const Struct& task, const std::string& type, const Cluster& cluster) {
   if (type != cluster.chief_type && type != "worker") {
     Refuse("the type of \"task\" is \"", OneLine(type), "\", must be chief or worker");
@@ -111,7 +111,7 @@ int RankOf(const Struct& task, const std::string& type, const Cluster& cluster) 
   return first + index;
 }
 
-// Whose tasks lie on the host of this one, and a name of the run that all of them agree on.
+// Sets the place among the tasks of this host, and a run_id that is the same for all tasks.
 void ReadTasks(const std::vector<HostPort>& tasks, Launch* launch) {
   std::set<std::string> addresses;
   std::string list;

@@ -5,7 +5,7 @@ namespace caffe2 {
 
 namespace {
 
-// torchrun's name for a run that has none.
+// torchrun's run id if none was given.
 constexpr char kUnnamed[] = "none";
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Copies of one tensor on several devices of this process.
+// Arithmetic and copies between the devices of this process.
 #pragma once
 
 #include "caffe2/core/tensor.h"
@@ -9,16 +9,17 @@ namespace caffe2 {
 class CPUContext;
 class CUDAContext;
 
-// sum += x, which may lie on another device than `sum`, the context's; types as Accumulate. Throws
-// EnforceNotMet unless both have one type and size.
+// sum += x. `sum` lies on the context's device, `x` on any device. Types as Accumulate. Throws
+// EnforceNotMet unless both have the same type and number of elements.
 void AddCopy(const Tensor& x, Tensor* sum, CPUContext* context);
 void AddCopy(const Tensor& x, Tensor* sum, CUDAContext* context);
 
-// The first `count` elements of `source` to `destination`, which has room for them, wherever it is.
+// Copies the first `count` elements of `source` to `destination`, on any device. Throws
+// EnforceNotMet if `destination` has fewer elements.
 void GiveCopy(const Tensor& source, int64_t count, Tensor* destination, CPUContext* context);
 void GiveCopy(const Tensor& source, int64_t count, Tensor* destination, CUDAContext* context);
 
-// data *= scale, as ScaleInPlace.
+// Multiplies `count` elements by `scale`, as ScaleInPlace does, on the context's device.
 void ScaleCopy(TypeMeta type, float scale, void* data, int64_t count, CPUContext* context);
 void ScaleCopy(TypeMeta type, float scale, void* data, int64_t count, CUDAContext* context);
 

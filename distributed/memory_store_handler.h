@@ -1,11 +1,11 @@
-// The store in this process: shards are threads. For tests.
+// A store in the memory of this process, for shards that are threads.
 #pragma once
 
 #include "distributed/store_handler.h"
 
 namespace caffe2 {
 
-// Handlers that one factory makes share their keys, and are thread-safe. Keys expire as in Redis.
+// All handlers of one factory share their keys. They are thread-safe. Keys expire as in Redis.
 StoreFactory MemoryStores();
 
 }  // namespace caffe2

@@ -15,8 +15,9 @@ namespace {
 
 constexpr auto kPoll = std::chrono::microseconds(50);
 
-// Operations run on the device's communication stream, so that the compute stream goes on. NCCL
-// knows neither deadlines nor who is missing: whoever waits looks at the clock, and aborts.
+// Operations run on the device's communication stream, so that the compute stream goes on. NCCL has
+// no deadlines and does not tell which shard is missing: the waiting thread checks the time and
+// aborts NCCL.
 class NcclCommunicator final : public Communicator {
  public:
   NcclCommunicator(const cuda::NcclId& id, const GlooOptions& options, int device)
@@ -46,7 +47,7 @@ class NcclCommunicator final : public Communicator {
     timeout_ = timeout;
   }
 
-  // Whoever waits, or the next operation, sees it.
+  // The waiting thread, or the next operation, sees it.
   void Abort(const std::string& reason) override {
     std::lock_guard<std::mutex> lock(abort_mutex_);
     if (!aborted_.exchange(true)) abort_reason_ = reason;
@@ -59,7 +60,7 @@ class NcclCommunicator final : public Communicator {
       waiting_ = false;
       return;
     }
-    before_.Synchronize();  // the time that the device computes does not count
+    before_.Synchronize();  // the time limit does not include computation
     deadline_ = Deadline(timeout_);
     Guarded([this] {
       while (!group_->Done()) CheckAndSleep();
@@ -99,7 +100,7 @@ class NcclCommunicator final : public Communicator {
     int64_t begin = 0;
     for (int i = 0; i < rank(); ++i) begin += counts[i];
     if (begin == 0 || counts[rank()] == 0) return;
-    // Through memory of its own: the part and its place may overlap.
+    // Through other memory, because the part and its destination may overlap.
     const size_t bytes = counts[rank()] * type.itemsize();
     Tensor part = Scratch(bytes);
     auto* to = static_cast<char*>(data);
@@ -136,7 +137,7 @@ class NcclCommunicator final : public Communicator {
     return scratch;
   }
 
-  // What it throws is a fault of this shard's own device: no other shard is to be blamed for it.
+  // An exception here is a fault of this shard's own device, so it is not turned into PeerLost.
   bool RecordedIsDone() {
     try {
       return launched_.Done();
@@ -146,7 +147,7 @@ class NcclCommunicator final : public Communicator {
     }
   }
 
-  // Another one while a graph is recorded.
+  // Not a constant: while a graph is recorded, it is another stream.
   cuda::Stream Compute() const { return cuda::GetStream(device_, cuda::kComputeStream); }
 
   template <typename Body>
@@ -158,7 +159,7 @@ class NcclCommunicator final : public Communicator {
     waiting_ = true;
   }
 
-  // Ends NCCL's operations if the body fails: the stream must not wait for ever.
+  // Aborts NCCL's operations if the body fails, so that the stream does not wait forever.
   template <typename Body>
   void Guarded(const Body& body) {
     try {
@@ -195,8 +196,8 @@ class NcclCommunicator final : public Communicator {
   milliseconds timeout_;
   const int device_;
   const cuda::Stream stream_;
-  cuda::Event before_;    // what the compute stream held when the last operation was started
-  cuda::Event launched_;  // a graph with recorded operations
+  cuda::Event before_;    // the work on the compute stream before the last operation
+  cuda::Event launched_;  // the launch of a graph with recorded operations
   std::string operation_;
   Deadline deadline_;
   bool waiting_ = false;
@@ -225,8 +226,9 @@ std::shared_ptr<Communicator> NcclCommunicator::Clone(const std::string& name) {
 std::shared_ptr<Communicator> ConnectNccl(StoreHandler* store, const GlooOptions& options,
                                           int device) {
   CAFFE_ENFORCE_GT(options.timeout.count(), 0, "timeout of common world ", options.name);
-  CAFFE_ENFORCE(options.size > 0 && options.rank >= 0 && options.rank < options.size, "rank ",
-                options.rank, " of ", options.size, " in common world ", options.name);
+  CAFFE_ENFORCE(options.size > 0 && options.rank >= 0 && options.rank < options.size,
+                "common world ", options.name, ": rank ", options.rank,
+                " is not in [0, size = ", options.size, ")");
   if (!options.interface.empty()) setenv("NCCL_SOCKET_IFNAME", options.interface.c_str(), 0);
   const Deadline deadline(options.timeout);
   const std::string key = options.name + "/nccl_id";
@@ -242,7 +244,7 @@ std::shared_ptr<Communicator> ConnectNccl(StoreHandler* store, const GlooOptions
     } catch (const TimeoutError& error) {
       throw PeerTimeout(error.what(), 0);
     }
-    CAFFE_ENFORCE_EQ(text.size(), id.size(), "the NCCL id in ", key);
+    CAFFE_ENFORCE_EQ(text.size(), id.size(), "store key ", key, " does not hold an NCCL id");
     std::copy(text.begin(), text.end(), id.begin());
   }
   return std::make_shared<NcclCommunicator>(id, options, device);

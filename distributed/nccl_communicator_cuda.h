@@ -1,4 +1,4 @@
-// Collective operations among GPUs by NCCL.
+// Collective operations on GPU memory with NCCL.
 #pragma once
 
 #include <memory>
@@ -9,10 +9,10 @@
 
 namespace caffe2 {
 
-// Connects the shards, each with the GPU `device` that no other shard has, by NCCL. The store is
-// used during the call only: it carries NCCL's id, under "<name>/nccl_id". options.interface, if it
-// is given, becomes NCCL_SOCKET_IFNAME unless the environment has that. Throws PeerTimeout after
-// the timeout, Error where NCCL is missing or fails.
+// Connects the shards with NCCL. Each shard has its own GPU, `device`. Uses the store only during
+// the call, to share NCCL's id under "<name>/nccl_id". If options.interface is given, it becomes
+// NCCL_SOCKET_IFNAME, unless the environment sets that variable. Throws PeerTimeout after the
+// timeout, Error if NCCL is missing or fails.
 std::shared_ptr<Communicator> ConnectNccl(StoreHandler* store, const GlooOptions& options,
                                           int device);
 

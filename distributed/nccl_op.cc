@@ -27,7 +27,8 @@ OpSchema& Members(OpSchema& schema) {
       .InputsCanCrossDevices()
       .Input(0, "X",
              "Tensor of the first member, on the operator's device; further inputs likewise, each "
-             "on its member's device. float, double, float16, bfloat16, int32, int64, uint8.");
+             "on its member's device. Types: float, double, float16, bfloat16, int32, int64, "
+             "uint8.");
 }
 OpSchema& OneOutputEach(OpSchema& schema) {
   return schema.FillUsing(Members)
@@ -47,8 +48,8 @@ REGISTER_CPU_OPERATOR(NCCLBroadcast, NcclBroadcastOp<CPUContext>);
 OPERATOR_SCHEMA(NCCLBroadcast)
     .FillUsing(OneOutputEach)
     .TensorInferenceFunction(SameShapes)
-    .SetDoc("Gives the tensor of one device of this process to the others.")
-    .Arg("root", "The member whose tensor is given (default: 0).")
+    .SetDoc("Copies the tensor of one device of this process to the others.")
+    .Arg("root", "The member whose tensor is copied (default: 0).")
     .Output(0, "Y", "The root's values, on the first member's device; further outputs likewise.");
 NO_GRADIENT(NCCLBroadcast);
 
@@ -70,7 +71,9 @@ OPERATOR_SCHEMA(NCCLAllGather)
     .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
       return FirstDimension(def, in, true);
     })
-    .SetDoc("Joins the tensors of several devices of this process, (n, ...) each, on all of them.")
+    .SetDoc(
+        "Concatenates the tensors of several devices of this process, (n, ...) each, on all of "
+        "them.")
     .Output(0, "Y", "(members * n, ...), on the first member's device; further outputs likewise.");
 NO_GRADIENT(NCCLAllGather);
 

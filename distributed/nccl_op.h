@@ -1,5 +1,5 @@
-// Collectives among the devices of one process, by Caffe2's names of them: every input is one
-// member's tensor, on that member's device.
+// Collectives among the devices of one process, with Caffe2's names. Each input is the tensor of
+// one member and lies on that member's device.
 #pragma once
 
 #include <type_traits>
@@ -11,9 +11,9 @@
 
 namespace caffe2 {
 
-// CUDA tensors on different devices are given to NCCL. Elsewhere, and without it, copies and
-// additions do: the sum is then formed on the operator's device, where input 0 lies, in the order
-// of the inputs.
+// NCCL handles CUDA tensors on different devices. Without NCCL, and for other tensors, copies and
+// additions do: they form the sum on the operator's device (the device of input 0), in the order of
+// the inputs.
 template <class Context>
 class LocalCollectiveOp : public Operator<Context> {
  public:
@@ -22,7 +22,7 @@ class LocalCollectiveOp : public Operator<Context> {
  protected:
   // The output of one member.
   Tensor* Member(int i) { return BlobGetMutableTensor(this->OutputBlob(i), Input(i).device()); }
-  // f(group) where NCCL joins the members' devices; false, with nothing done, elsewhere.
+  // Calls f(group) and returns true if NCCL joins the members' devices; otherwise returns false.
   template <typename F>
   bool ThroughNccl(const F& f) {
     if constexpr (std::is_same_v<Context, CUDAContext>) {
@@ -43,7 +43,8 @@ class LocalCollectiveOp : public Operator<Context> {
     for (int i = 0; i < InputSize(); ++i) data.push_back(Input(i).raw_data());
     return data;
   }
-  // The outputs in the shape `dims`, each on its member's device, of input 0's type or another.
+  // Gives the outputs the shape `dims`, each on its member's device, and the type of input 0 or
+  // `type`; returns their data.
   std::vector<void*> OutputData(const std::vector<int64_t>& dims) {
     return OutputData(dims, Input(0).dtype());
   }
@@ -55,7 +56,7 @@ class LocalCollectiveOp : public Operator<Context> {
     }
     return data;
   }
-  // True if an output is also an input, of any member.
+  // True if an output is also an input of any member.
   bool HasAliases() const {
     for (int i = 0; i < InputSize(); ++i) {
       for (int j = 0; j < OutputSize(); ++j) {
@@ -64,15 +65,15 @@ class LocalCollectiveOp : public Operator<Context> {
     }
     return false;
   }
-  // Throws unless all inputs look the same.
+  // Throws EnforceNotMet unless all inputs have the same type and shape.
   void CheckMembers() const {
     for (int i = 1; i < InputSize(); ++i) {
       CAFFE_ENFORCE(Input(i).dtype() == Input(0).dtype() && Input(i).sizes() == Input(0).sizes(),
-                    this->type(), " input ", i, " (", debug_def().input(i), ") is ",
-                    Input(i).DebugString(), ", input 0 is ", Input(0).DebugString());
+                    this->type(), ": input ", i, " (", debug_def().input(i), ") is ",
+                    Input(i).DebugString(), ", but input 0 is ", Input(0).DebugString());
     }
   }
-  // The sum of all inputs, in memory of this operator.
+  // The sum of all inputs, in a tensor that this operator owns.
   Tensor* Add() {
     CheckMembers();
     sum_.ResizeLike(Input(0));
@@ -87,8 +88,8 @@ class LocalCollectiveOp : public Operator<Context> {
   }
   int Root() const {
     const int root = this->template GetSingleArgument<int>("root", 0);
-    CAFFE_ENFORCE(root >= 0 && root < InputSize(), this->type(), ": root ", root, " of ",
-                  InputSize(), " inputs");
+    CAFFE_ENFORCE(root >= 0 && root < InputSize(), this->type(), ": root ", root,
+                  " is not an index of its ", InputSize(), " inputs");
     return root;
   }
 
@@ -125,7 +126,7 @@ class NcclReduceOp final : public LocalCollectiveOp<Context> {
     const auto output = [this, root] {
       return BlobGetMutableTensor(this->OutputBlob(0), Input(root).device());
     };
-    // In the place of another member's input the sum would lie on the wrong device.
+    // If the output is the input of another member, the sum would lie on the wrong device.
     bool misplaced = false;
     for (int i = 0; i < InputSize(); ++i) {
       misplaced = misplaced || (i != root && this->IsInputOutputAlias(i, 0));
@@ -172,7 +173,7 @@ class NcclAllGatherOp final : public LocalCollectiveOp<Context> {
     this->CheckMembers();
     const Tensor& first = Input(0);
     std::vector<int64_t> dims = first.sizes();
-    CAFFE_ENFORCE(!dims.empty(), "NCCLAllGather needs a dimension to join along");
+    CAFFE_ENFORCE(!dims.empty(), "NCCLAllGather: input 0 has no dimension to concatenate along");
     dims[0] *= InputSize();
     CAFFE_ENFORCE(!this->HasAliases(), "NCCLAllGather does not work in place");
     const bool done = this->ThroughNccl([&](auto* group) {
@@ -201,7 +202,7 @@ class NcclReduceScatterOp final : public LocalCollectiveOp<Context> {
     this->CheckMembers();
     std::vector<int64_t> dims = Input(0).sizes();
     CAFFE_ENFORCE(!dims.empty() && dims[0] % InputSize() == 0, "NCCLReduceScatter: shape ",
-                  ShapeString(dims), " cannot be cut into ", InputSize(), " parts");
+                  ShapeString(dims), " cannot be split into ", InputSize(), " parts");
     dims[0] /= InputSize();
     const int64_t count = Input(0).numel() / InputSize();
     const bool done = !this->HasAliases() && this->ThroughNccl([&](auto* group) {
@@ -209,7 +210,7 @@ class NcclReduceScatterOp final : public LocalCollectiveOp<Context> {
     });
     if (done) return true;
     const Tensor* sum = this->Add();
-    // Outputs may be inputs: nothing is written before the sum is there.
+    // Outputs may be inputs, so nothing is written before the sum is complete.
     for (int i = 0; i < OutputSize(); ++i) {
       if (count > 0) this->Give(sum->View(i * count, dims), this->Member(i));
     }

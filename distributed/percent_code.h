@@ -1,4 +1,4 @@
-// %XX in place of a byte, as in URLs.
+// Decodes %XX, as in URLs.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,7 @@
 
 namespace caffe2 {
 
-// Every %XX of the text as the byte that it stands for; empty if a % is not followed by two
+// Replaces every %XX by the byte that it stands for; nullopt if a % is not followed by two
 // hexadecimal digits.
 std::optional<std::string> PercentDecode(const std::string& text);
 

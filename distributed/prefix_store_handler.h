@@ -1,4 +1,4 @@
-// A part of another store: every key gets a prefix.
+// A view of another store in which every key has a prefix.
 #pragma once
 
 #include <utility>
@@ -7,7 +7,7 @@
 
 namespace caffe2 {
 
-// Puts "<prefix>/" before every key, nothing for an empty prefix; all else is the base store's.
+// Puts "<prefix>/" before every key (nothing if the prefix is empty) and calls the base store.
 class PrefixStoreHandler : public StoreHandler {
  public:
   PrefixStoreHandler(std::unique_ptr<StoreHandler> base, std::string prefix)

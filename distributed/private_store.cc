@@ -19,9 +19,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Says under the run_id who keeps the store, and on which address.
+// The record of the process that keeps the store, and its address.
 constexpr char kKeeperKey[] = "store";
-constexpr char kClaimsKey[] = "claims";  // how many shards have asked for a number
+constexpr char kClaimsKey[] = "claims";  // the number of shards that have asked for a shard id
 constexpr char kEndKey[] = "ended";
 constexpr char kGoodEnd[] = "well";
 constexpr char kAddress[] = "address";
@@ -32,9 +32,9 @@ constexpr milliseconds kCommandTimeout{2000};
 constexpr milliseconds kConnectTimeout{1000};
 constexpr milliseconds kPoll{50}, kSlowPoll{200};
 constexpr milliseconds kProgressEvery{5000}, kStrangerAgainAfter{5000};
-// A dead keeper's server ends with it, but not before it.
+// The server of a dead keeper ends within this time.
 constexpr milliseconds kKeeperEnds{2000};
-constexpr milliseconds kSilence{12000};  // of all shards, after which they are gone
+constexpr milliseconds kSilence{12000};  // after this time without members, all shards are gone
 
 std::string PasswordOf(const PrivateStoreOptions& options) {
   if (options.password.empty()) return options.run_id;
@@ -43,14 +43,14 @@ std::string PasswordOf(const PrivateStoreOptions& options) {
       [](unsigned char c) { return std::isgraph(c) && c != '"' && c != '\'' && c != '\\'; });
   if (!plain || options.password.size() > 512) {
     ThrowUsage(
-        "the password of the store of tcp:// must be at most 512 printable characters "
-        "without blanks, quotes and backslashes");
+        "the password of a tcp:// store must be at most 512 printable characters without blanks, "
+        "quotes and backslashes");
   }
   return options.password;
 }
 
-// Nothing is written to a disk, and whoever has the password can do no more than shards and people
-// who look at the run need.
+// The server writes nothing to a disk. Its password permits only the commands that shards, and
+// people who look at the run, need.
 std::string Configuration(const std::vector<std::string>& addresses, int port,
                           const std::string& password) {
   std::string bind = "bind";
@@ -73,15 +73,15 @@ RedisOptions Connection(const std::string& host, int port, const std::string& pa
   return redis;
 }
 
-// The same for a look whether there is a store at all.
+// Short time limits, to find out whether there is a store at all.
 RedisOptions Glance(RedisOptions redis) {
   redis.connect_timeout = kConnectTimeout;
   redis.command_timeout = kCommandTimeout;
   return redis;
 }
 
-// The record of who keeps the store of the run there: empty if there is none. `problem` then says
-// what else answers.
+// The record of the process that keeps the run's store at this address. If there is none, returns
+// nullopt and sets `problem` to what answered instead.
 std::optional<std::string> FindKeeper(const RedisOptions& redis, const std::string& run_id,
                                       std::string* problem) {
   try {
@@ -100,24 +100,23 @@ bool AllLoopback(const std::vector<std::string>& addresses) {
 
 bool MeansLoopback(const std::string& host) { return host == "localhost" || IsLoopback(host); }
 
-// The addresses of the host that are this host's.
+// The addresses of the URL's host that belong to this host.
 std::vector<std::string> OwnAddresses(const StoreUrl& url) {
   std::vector<std::string> own;
   for (const std::string& address : ResolveHost(url.host)) {
     if (ProbePort(address, url.port) != PortState::kNotThisHost) own.push_back(address);
   }
   if (own.empty()) {
-    throw IoError(MakeString(url.ToString(), ": this host has no address ", url.host,
-                             "; shard 0 keeps the store and must run on the host that the address "
-                             "names (this host is ",
-                             RoutedAddress(), ")"));
+    throw IoError(MakeString(url.ToString(), ": ", url.host,
+                             " is not an address of this host (this host is ", RoutedAddress(),
+                             "); shard 0 keeps the store and must run on that host"));
   }
-  // Many systems give their own name a loopback address.
+  // Many systems map their own name to a loopback address.
   if (AllLoopback(own) && !MeansLoopback(url.host)) own.push_back(RoutedAddress());
   return own;
 }
 
-// The address that shards of other hosts find it by.
+// The address that shards on other hosts should use.
 std::string BestAddress(const std::vector<std::string>& addresses) {
   for (const std::string& address : addresses) {
     if (!IsLoopback(address)) return address;
@@ -125,13 +124,13 @@ std::string BestAddress(const std::vector<std::string>& addresses) {
   return addresses.at(0);
 }
 
-// A look at the run from outside.
+// Observes the run without joining it.
 class RunWatch {
  public:
   RunWatch(std::unique_ptr<StoreHandler> store, int num_shards)
       : store_(std::move(store)), num_shards_(num_shards) {}
 
-  // False before the first shard has come, and after the last one has left in order.
+  // False before the first shard joins, and after the last one has left cleanly.
   bool IsThere() {
     if (const auto text = store_->TryGet("generation")) {
       generation_ = std::max(1, std::atoi(text->c_str()));
@@ -139,7 +138,7 @@ class RunWatch {
     }
     return store_->Check({MakeString(generation_, "/leaving")});
   }
-  // The shards but this process that hold a place and are not known to be dead.
+  // The shards, except this process, that hold a place and are not known to be dead.
   std::vector<int> Members() {
     std::vector<int> members;
     for (int shard = 0; shard < num_shards_; ++shard) {
@@ -153,7 +152,7 @@ class RunWatch {
     }
     return members;
   }
-  // What a shard has announced: kGoodEnd or the failure of the run.
+  // The value that AnnounceEnd() has set: kGoodEnd or the failure of the run.
   std::optional<std::string> End() { return store_->TryGet(kEndKey); }
 
  private:
@@ -162,7 +161,7 @@ class RunWatch {
   int generation_ = 1;
 };
 
-// The search of a shard for the store that another process keeps.
+// Searches for the store that another process keeps.
 class StoreSearch {
  public:
   explicit StoreSearch(const PrivateStoreOptions& options)
@@ -191,8 +190,8 @@ class StoreSearch {
 
  private:
   struct Port {
-    std::string problem;  // what answers there instead
-    Deadline again{milliseconds(0)};
+    std::string problem;              // what answers there instead of the store
+    Deadline again{milliseconds(0)};  // do not look there again before
   };
 
   // True once the store is found.
@@ -201,7 +200,7 @@ class StoreSearch {
     try {
       addresses = ResolveHost(options_.url.host);
       unresolved_.clear();
-    } catch (const IoError& error) {  // the names of pods appear with these
+    } catch (const IoError& error) {  // the name of a pod exists only after the pod has started
       unresolved_ = error.what();
     }
     for (int i = 0; i < options_.url.num_ports; ++i) {
@@ -218,12 +217,12 @@ class StoreSearch {
     const RedisOptions redis = Connection(address, port, password_);
     const auto text = FindKeeper(redis, options_.run_id, &state.problem);
     if (!text) {
-      // Shard 0 may be about to write there.
+      // A store without this run may be new: shard 0 is about to write its record.
       if (state.problem != kNoKeeper) state.again = Deadline(kStrangerAgainAfter);
       return false;
     }
     found_ = redis;
-    // A name that stands for a loopback address on this host alone is of no use to other hosts.
+    // Other hosts cannot use a loopback address.
     RunRecord keeper = ParseRecord(*text).value_or(RunRecord());
     if (IsLoopback(address) && !keeper[kAddress].empty()) found_.host = keeper[kAddress];
     return true;
@@ -257,7 +256,7 @@ PrivateStore::PrivateStore(const PrivateStoreOptions& options) : options_(option
     return;
   }
   throw IoError(MakeString(options.url.ToString(),
-                           ": in use by other programs; name another port with --init_method"));
+                           ": in use by other programs; give another port with --init_method"));
 }
 
 bool PrivateStore::StartOn(const std::vector<std::string>& addresses, int port) {
@@ -271,7 +270,7 @@ bool PrivateStore::StartOn(const std::vector<std::string>& addresses, int port) 
   return true;
 }
 
-// The store of a process of this run that has just died is in nobody's way.
+// Waits for the server of a dead keeper of this run to end, and then returns false.
 bool PrivateStore::IsInUse(const std::vector<std::string>& addresses, int port) const {
   const Deadline keeper_ends(kKeeperEnds);
   auto in_use = [&](const std::string& address) {
@@ -293,7 +292,7 @@ bool PrivateStore::IsInUse(const std::vector<std::string>& addresses, int port) 
   return false;
 }
 
-// False if another program was faster to take the port.
+// Returns false if another program took the port first.
 bool PrivateStore::WaitForServer() {
   const Deadline deadline(kStartTimeout);
   while (!AcceptsConnections(redis_.host, redis_.port, kConnectTimeout)) {
@@ -316,7 +315,8 @@ PrivateStore::~PrivateStore() {
       std::this_thread::sleep_for(kPoll);
     }
   } catch (const std::exception& error) {
-    LOG(WARNING) << "run " << options_.run_id << ": its store ends: " << error.what();
+    LOG(WARNING) << "run " << options_.run_id
+                 << ": the store ends without waiting for the other shards: " << error.what();
   }
 }
 
@@ -349,8 +349,8 @@ RedisOptions FindPrivateStore(const PrivateStoreOptions& options, milliseconds t
 int ClaimShardId(const RedisOptions& store, const std::string& run_id, int num_shards) {
   const int64_t count = NewRedisStore(store, run_id)->Add(kClaimsKey, 1);
   if (count > num_shards) {
-    throw IoError(MakeString("run ", run_id, ": this is process ", count, " of ", num_shards,
-                             " that train; start a new run for another try"));
+    throw IoError(MakeString("run ", run_id, ": this is process ", count, ", but the run has ",
+                             num_shards, " shards; start a new run to try again"));
   }
   return static_cast<int>(count - 1);
 }

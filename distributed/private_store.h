@@ -1,7 +1,7 @@
-// The store behind tcp://: a Redis server that belongs to one run.
+// The store of tcp:// addresses: a Redis server that belongs to one run.
 //
-// Shard 0 (or MXNet's scheduler) keeps it; the other processes of the run find it. It is an
-// ordinary store of a RedisStoreHandler, and `redis-cli -h HOST -p PORT -a PASSWORD` looks into it.
+// Shard 0 (or MXNet's scheduler) runs the server; the other processes of the run find it. A
+// RedisStoreHandler uses it, and `redis-cli -h HOST -p PORT -a PASSWORD` shows its keys.
 #pragma once
 
 #include <memory>
@@ -18,36 +18,38 @@ struct PrivateStoreOptions {
   StoreUrl url;  // of kind kTcp
   std::string run_id;
   int num_shards = 1;
-  // Of printable characters without blanks, quotes and backslashes. Empty: the run_id is the
-  // password, which keeps other runs out, but nobody who means to come in.
+  // At most 512 printable characters without blanks, quotes and backslashes. If it is empty, the
+  // run_id is the password: this keeps other runs out, but not an attacker.
   std::string password;
 };
 
-// The server. Its methods are called from one thread.
+// The server. Not thread-safe.
 class PrivateStore {
  public:
-  // Starts it on the first free port of the URL, bound to the addresses of the URL's host that are
-  // this host's; if these are loopback ones that other hosts would not find by that name, also to
-  // the address by which this host reaches others. Throws
-  //  - RunConflict if a live process keeps the store of this run there already (host and pid);
+  // Starts the server on the first free port of the URL, bound to the addresses of the URL's host
+  // that belong to this host. If these are loopback addresses and the URL does not ask for
+  // loopback, the server also listens on the address that this host uses to reach others. Throws
+  //  - RunConflict, with host and pid, if a live process runs the store of this run there already;
   //  - IoError if this host has no such address, all ports are in use, or there is no server
-  //    program; UsageError for a password that cannot be one.
+  //    program;
+  //  - UsageError for a password that PrivateStoreOptions does not allow.
   explicit PrivateStore(const PrivateStoreOptions& options);
-  // Waits until the other shards of the run have left or died, for at most kLinger: they read here
-  // why the run ended. Then ends the server.
+  // Waits until the other shards of the run have left or died, for at most kLinger: they read the
+  // run's failure from the store. Then ends the server.
   ~PrivateStore();
 
+  // How to connect to the server.
   const RedisOptions& redis() const { return redis_; }
 
   // For a process that only keeps the store: returns when all shards have left and announced a
-  // good end (AnnounceEnd). Throws IoError with the failure that they announced, or if all of them
-  // are gone without a word; TimeoutError if no shard comes within `join_timeout`.
+  // clean end (AnnounceEnd). Throws IoError with the failure that they announced, or if all of them
+  // disappear without announcing an end; TimeoutError if no shard joins within `join_timeout`.
   void WaitForRun(milliseconds join_timeout);
 
-  static constexpr milliseconds kLinger{12000};  // a lease of RunOptions, and what a beat may take
+  static constexpr milliseconds kLinger{12000};  // RunOptions::lease and the time of a slow beat
 
  private:
-  // True if the server now listens on the port of these addresses; false if the port is in use.
+  // Starts the server on the port of these addresses. Returns false if the port is in use.
   bool StartOn(const std::vector<std::string>& addresses, int port);
   bool IsInUse(const std::vector<std::string>& addresses, int port) const;
   bool WaitForServer();
@@ -57,15 +59,15 @@ class PrivateStore {
   std::unique_ptr<RedisProcess> process_;
 };
 
-// Looks for the store that another process of the run keeps, until it is there. Throws TimeoutError
-// after `timeout`, which says what was found instead.
+// Waits until it finds the store that another process of the run keeps. Throws TimeoutError after
+// `timeout`; the text says what answered instead.
 RedisOptions FindPrivateStore(const PrivateStoreOptions& options, milliseconds timeout);
 
-// For shards that have no number: 0 for the first one that asks the store, 1 for the second, ...
-// Throws IoError if `num_shards` have asked already.
+// Numbers shards by arrival: returns 0 to the first caller, 1 to the second, ... Throws IoError if
+// `num_shards` processes have called it already.
 int ClaimShardId(const RedisOptions& store, const std::string& run_id, int num_shards);
-// Tells WaitForRun() how the run ends, however short it was: well, if `failure` is empty. For
-// RunOptions::on_end of every shard.
+// Tells WaitForRun() how the run ends, even if the run was too short to be seen. An empty `failure`
+// is a clean end. Every shard calls it from RunOptions::on_end.
 void AnnounceEnd(const RedisOptions& store, const std::string& run_id, const std::string& failure);
 
 }  // namespace caffe2

@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kLongestOutput = 4096;
 
-// The path of the first of the programs that PATH holds.
+// The path of redis-server or, if PATH does not have it, valkey-server.
 std::string FindServer() {
   const char* path = std::getenv("PATH");
   const std::string folders = path == nullptr ? "" : path;
@@ -34,10 +34,10 @@ std::string FindServer() {
     }
   }
   throw IoError(
-      "neither redis-server nor valkey-server is in PATH, which keeps the store of tcp://: "
+      "neither redis-server nor valkey-server is in PATH; a tcp:// store needs one of them: "
       "install "
-      "one of them (apt-get install redis-server) on the host of shard 0, or meet elsewhere: "
-      "--init_method file:///DIRECTORY that all shards see, or redis://HOST");
+      "it on the host of shard 0 (apt-get install redis-server), or use another store: "
+      "--init_method file:///DIRECTORY (which all shards see) or redis://HOST");
 }
 
 // A file descriptor that is closed with its owner.
@@ -67,18 +67,18 @@ Pipe MakePipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw IoError(MakeString("pipe: ", std::strerror(errno)));
   const Fd low[2] = {Fd(ends[0]), Fd(ends[1])};
-  // Above the three standard ones, which they will replace.
+  // Numbers above the standard descriptors, which the child will replace.
   return {Fd(fcntl(ends[0], F_DUPFD_CLOEXEC, STDERR_FILENO + 1)),
           Fd(fcntl(ends[1], F_DUPFD_CLOEXEC, STDERR_FILENO + 1))};
 }
 
-// Becomes the server. After fork() in a process of many threads: calls nothing that could wait for
-// one of them.
+// Turns the forked child into the server. It calls only async-signal-safe functions, because other
+// threads of the parent may have held locks at fork().
 [[noreturn]] void BecomeServer(const char* program, pid_t parent, int input, int output) {
   sigset_t ignored;
   sigemptyset(&ignored);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ignored, number);
-  sigprocmask(SIG_SETMASK, &ignored, nullptr);  // the server keeps what is blocked
+  sigprocmask(SIG_SETMASK, &ignored, nullptr);  // the server inherits the mask
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const bool orphan = getppid() != parent;
   const bool ready = setsid() >= 0 && chdir("/") == 0 && dup2(input, STDIN_FILENO) >= 0 &&
@@ -94,7 +94,7 @@ void WriteAll(int fd, const std::string& text) {
   size_t done = 0;
   while (done < text.size()) {
     const ssize_t n = write(fd, text.data() + done, text.size() - done);
-    if (n <= 0) return;  // the server has ended: its output tells why
+    if (n <= 0) return;  // the server has ended; its output says why
     done += static_cast<size_t>(n);
   }
 }
@@ -141,7 +141,7 @@ void RedisProcess::Run(const std::string& configuration, std::promise<void>* sta
   output.write_end.reset();
   WriteAll(input.write_end.get(), configuration);
   input.write_end.reset();
-  started->set_value();  // `configuration` and `started` are gone now
+  started->set_value();  // the caller may now destroy `configuration` and `started`
   ReadOutput(output.read_end.get());
 }
 
@@ -157,7 +157,7 @@ void RedisProcess::ReadOutput(int fd) {
   siginfo_t end{};
   waitid(P_PID, static_cast<id_t>(pid_), &end, WEXITED | WNOWAIT);
   const std::lock_guard<std::mutex> lock(mutex_);
-  waitpid(pid_, nullptr, 0);  // with the lock: afterwards the pid may be another process's
+  waitpid(pid_, nullptr, 0);  // under the lock: after this the pid may be reused
   running_ = false;
 }
 

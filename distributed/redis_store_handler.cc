@@ -28,9 +28,9 @@ using Command = std::vector<std::string>;
 
 constexpr milliseconds kFirstRetry{20}, kSlowestRetry{500};
 constexpr milliseconds kWarnEvery{10000};
-constexpr milliseconds kLeastTime{1000};  // more than a server that is well ever needs
+constexpr milliseconds kMinTime{1000};  // more than a healthy server ever needs
 
-// The server's words, fit for a terminal and a log line: they may come from anybody.
+// The server's text, made safe for a terminal and a log line: it may come from anybody.
 std::string CleanText(const char* text, size_t length) {
   constexpr size_t kLongest = 300;
   std::string clean;
@@ -43,11 +43,11 @@ std::string CleanText(const char* text, size_t length) {
 
 bool StartsWith(const std::string& text, const char* start) { return text.rfind(start, 0) == 0; }
 
-// What to do about an error that Redis reports, by its first word.
+// Advice about an error of Redis, found by the first words of the error.
 std::string Advice(const std::string& error) {
   static const std::vector<std::pair<const char*, const char*>> kAdvice = {
       {"NOAUTH",
-       "the server wants a password: give it in a file (--redis_password_file, or the environment "
+       "the server needs a password: give it in a file (--redis_password_file, or the environment "
        "variable CAFFE2_REDIS_PASSWORD_FILE), or in REDISCLI_AUTH"},
       {"WRONGPASS", "user or password is wrong"},
       {"ERR invalid password", "the password is wrong"},
@@ -75,7 +75,7 @@ timeval ToTimeval(milliseconds time) {
           static_cast<suseconds_t>(time.count() % 1000 * 1000)};
 }
 
-// A connection that broke: the command may be tried again on a new one.
+// The connection broke; the command may be tried again on a new one.
 class ConnectionLost : public IoError {
  public:
   using IoError::IoError;
@@ -86,8 +86,9 @@ class RedisStoreHandler final : public StoreHandler {
   RedisStoreHandler(const RedisOptions& options, const std::string& prefix)
       : options_(options), prefix_(prefix.empty() ? "" : prefix + "/") {
     CAFFE_ENFORCE(!options.host.empty(), "the Redis host is empty");
-    CAFFE_ENFORCE(options.port > 0 && options.port < 65536, "Redis port ", options.port);
-    CAFFE_ENFORCE_GE(options.database, 0);
+    CAFFE_ENFORCE(options.port > 0 && options.port < 65536, "Redis port ", options.port,
+                  " is not in [1, 65535]");
+    CAFFE_ENFORCE_GE(options.database, 0, "number of the Redis database");
     IgnoreBrokenPipes();
     Retry(options.connect_timeout, true, [](const Deadline&) {});
   }
@@ -127,7 +128,7 @@ class RedisStoreHandler final : public StoreHandler {
 
   int64_t Add(const std::string& key, int64_t delta) override {
     int64_t sum = 0;
-    // Not tried again once it was sent: it might count twice.
+    // Not tried again once it was sent, because it might count twice.
     Retry(options_.command_timeout, false, [&](const Deadline& deadline) {
       Reply reply = Execute({"INCRBY", prefix_ + key, std::to_string(delta)}, deadline);
       ExpectType(*reply, REDIS_REPLY_INTEGER, "INCRBY");
@@ -172,14 +173,15 @@ class RedisStoreHandler final : public StoreHandler {
   }
 
  private:
-  // Calls body(deadline of this attempt) on a live connection. When the connection breaks or gives
-  // no answer for `timeout`, connects anew and, if the command is `repeatable` or was not sent yet,
-  // tries again until the deadline that was set, or else the timeout; calls `on_lost` before that.
+  // Calls body(deadline of this attempt) on a live connection. If the connection breaks or does not
+  // answer within `timeout`, it reconnects and tries again until the deadline of SetDeadline() (or,
+  // without one, for `timeout`). It calls `on_lost` before it sends a command again, and does not
+  // send one again unless `repeatable`.
   template <typename Body>
   void Retry(milliseconds timeout, bool repeatable, const Body& body,
              const std::function<void()>& on_lost = {}) {
     const milliseconds limit =
-        deadline_ ? std::max(deadline_->remaining(), std::min(timeout, kLeastTime)) : timeout;
+        deadline_ ? std::max(deadline_->remaining(), std::min(timeout, kMinTime)) : timeout;
     const Deadline end(limit);
     Deadline next_warning(milliseconds(0));
     for (milliseconds pause = kFirstRetry;; pause = std::min(pause * 2, kSlowestRetry)) {
@@ -247,8 +249,8 @@ class RedisStoreHandler final : public StoreHandler {
     }
   }
 
-  // One command and its reply. Throws ConnectionLost if there is none in time, IoError with the
-  // server's words if it is an error.
+  // Sends one command and returns its reply. Throws ConnectionLost if there is no reply in time,
+  // and IoError with the server's text if the reply is an error.
   Reply Execute(const Command& command, const Deadline& deadline) {
     std::vector<const char*> arguments;
     std::vector<size_t> lengths;

@@ -1,4 +1,4 @@
-// The store in a Redis server.
+// A store in a Redis server.
 #pragma once
 
 #include "distributed/store_handler.h"
@@ -8,25 +8,25 @@ namespace caffe2 {
 struct RedisOptions {
   std::string host = "127.0.0.1";
   int port = 6379;
-  std::string user;      // of an ACL; empty for the default user
+  std::string user;      // of the server's ACL; empty: the default user
   std::string password;  // never logged
   int database = 0;
   milliseconds connect_timeout{5000};
-  // One command, with the attempts to reconnect that it may need. Where SetDeadline() allows more,
-  // a connection without an answer is given up for a new one after this time.
+  // Time limit of one command, including attempts to reconnect. If SetDeadline() allows more time,
+  // the handler reconnects when a connection has not answered for this long.
   milliseconds command_timeout{10000};
 };
 
-// Connects; throws IoError with host, port and Redis's own words if that fails. Keys are
-// "<prefix>/<key>", or the key itself with an empty prefix. Uses no command beyond AUTH, SELECT,
-// SET, GET, EXISTS, INCRBY, DEL, PEXPIRE and HSET, so that an ACL can be narrow.
+// Connects to the server. Throws IoError with host, port and Redis's message if that fails. Keys
+// are "<prefix>/<key>", or the key itself if the prefix is empty. Uses only the commands AUTH,
+// SELECT, SET, GET, EXISTS, INCRBY, DEL, PEXPIRE and HSET, so that an ACL can be narrow.
 std::unique_ptr<StoreHandler> NewRedisStore(const RedisOptions& options, const std::string& prefix);
 StoreFactory RedisStores(const RedisOptions& options);
 
-// The password of a Redis server, or of the private one of tcp://: the first line of the file
-// `path`; where that is empty, of the file that the environment variable CAFFE2_REDIS_PASSWORD_FILE
-// names; else the value of REDISCLI_AUTH, the variable that redis-cli reads; else empty. It is
-// never part of a NetDef. Throws IoError if the file cannot be read.
+// The password of a Redis server or of a tcp:// store: the first line of the file `path`, or, if
+// `path` is empty, of the file that the environment variable CAFFE2_REDIS_PASSWORD_FILE names;
+// without a file, the value of REDISCLI_AUTH, which redis-cli reads too; otherwise empty. A NetDef
+// never contains the password. Throws IoError if the file cannot be read.
 std::string FindRedisPassword(const std::string& path = "");
 
 }  // namespace caffe2

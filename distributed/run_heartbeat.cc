@@ -7,7 +7,7 @@ namespace caffe2 {
 
 namespace {
 
-// Leases and the status are renewed with every so-manieth heartbeat.
+// Every fourth heartbeat renews the leases and the status.
 constexpr int64_t kRenewEvery = 4;
 
 std::string UtcNow() {
@@ -95,14 +95,14 @@ void RunHeartbeat::Loop() {
   for (int64_t count = 1;; ++count) {
     try {
       if (!store) store = stores_(place_.options.run_id);
-      // Soon enough to tell that the store is gone before others take this shard for dead.
+      // Short enough to notice that the store is gone before other shards think this one is dead.
       store->SetDeadline(Deadline(place_.options.lease / 4));
       Beat(store.get(), count);
       if (!store_reachable_.exchange(true)) {
         LOG(INFO) << "the store of run " << place_.options.run_id << " is back";
       }
     } catch (const std::exception& e) {
-      // The run has what it needs of the store: it goes on.
+      // After joining, the run does not need the store.
       if (store_reachable_.exchange(false)) {
         LOG(WARNING) << "run " << place_.options.run_id
                      << " goes on without its store: " << e.what();
@@ -134,7 +134,7 @@ void RunHeartbeat::Beat(StoreHandler* store, int64_t count) {
       store->Expire(key, place_.key_lifetime());
     }
   }
-  if (!complete) return;  // the thread that joins looks itself
+  if (!complete) return;  // the joining thread looks for failures itself
   if (const auto failure = FindFailure(store, place_.generation)) NoteFailure(failure->line);
 }
 
@@ -143,7 +143,7 @@ bool RunHeartbeat::Republish(StoreHandler* store, bool complete) {
   const std::string config = place_.Key("config"), ready = place_.Key("ready");
   const bool lost = store->SetIfAbsent(own, place_.self.Format());
   if (lost) {
-    LOG(WARNING) << "the store had lost " << own << " of run " << place_.options.run_id;
+    LOG(WARNING) << "run " << place_.options.run_id << ": the store had lost " << own;
   }
   store->Expire(own, place_.options.lease);
   store->SetIfAbsent(config, FormatRecord(place_.config));
@@ -174,7 +174,7 @@ void RunHeartbeat::PublishStatus(StoreHandler* store) {
                    place_.key_lifetime());
 }
 
-// When some shards die, at least one of them comes right after one that lives.
+// If some shards die, at least one of them follows a live shard, which watches it.
 void RunHeartbeat::WatchNext(StoreHandler* store, const MemberRecord& next) {
   const int shard = (place_.options.shard_id + 1) % place_.options.num_shards;
   const bool gone = next.process.on_this_host() && !next.process.IsAlive();
@@ -186,7 +186,7 @@ void RunHeartbeat::WatchNext(StoreHandler* store, const MemberRecord& next) {
   if (const auto beat = store->TryGet(place_.Key("heartbeat", shard))) next_heartbeat_.Note(*beat);
   const bool silent = next_heartbeat_.unchanged_for() > place_.options.lease;
   if (!gone && !silent) return;
-  // A shard that has left the run took its record along.
+  // A shard that has left the run has removed its record.
   if (!store->Check({place_.Key("member", shard)}) && !silent) return;
   const std::string cause =
       gone ? "its process is gone"

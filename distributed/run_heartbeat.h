@@ -1,4 +1,4 @@
-// The thread that keeps a shard's place in a run, and watches the next shard.
+// The thread that keeps a shard's place in a run and watches the next shard.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 
 namespace caffe2 {
 
-// Which place of which run.
+// A shard's place in a run.
 struct RunPlace {
   RunOptions options;
   int generation = 1;
@@ -28,34 +28,37 @@ struct RunPlace {
   std::string Key(const std::string& name, int shard) const {
     return MakeString(generation, "/", name, "/", shard);
   }
-  // Of keys that heartbeats renew.
+  // The lifetime of keys that heartbeats renew.
   milliseconds key_lifetime() const { return options.lease * 6; }
 };
 
-// From construction to Stop(): renews the leases of the shard's keys (and makes them anew if the
-// store lost them), publishes its status, and looks for failures. The thread has a connection of
-// its own; while the store cannot be reached it says so once and goes on. Methods may be called
-// from any thread.
+// From construction to Stop(), the thread renews the leases of the shard's keys (and sets them
+// again if the store lost them), publishes the shard's status, and looks for failures. It has its
+// own connection to the store. If the store cannot be reached, it logs one warning and goes on.
+// Thread-safe.
 class RunHeartbeat {
  public:
   RunHeartbeat(const StoreFactory& stores, RunPlace place);
   ~RunHeartbeat() { Stop(); }
   void Stop();
 
-  // All shards have joined: from now on the next shard is watched, and failures are looked for.
+  // Call it when all shards have joined: the thread then watches the next shard and looks for
+  // failures. `members` has one record for each shard.
   void SetComplete(const std::vector<MemberRecord>& members);
 
   void UpdateStatus(const ShardStatus& status);
-  // A key whose lease is to be renewed, and which is set anew if the store loses it (unless there
-  // is no value); TakeTracked() ends that.
+  // Renews the lease of the key, and sets the key again to `value` (if there is one) if the store
+  // loses it. TakeTracked() stops this for all keys and returns them.
   void Track(const std::string& key, const std::optional<std::string>& value);
   std::set<std::string> TakeTracked();
+  // Sets the callback that NoteFailure() calls, and calls it at once if there is a failure already.
   void OnPeerLost(std::function<void(const std::string&)> callback);
-  // The first line counts: it is logged and given to the callback.
+  // Logs the line and calls the callback. Only the first call has an effect.
   void NoteFailure(const std::string& line);
+  // The line of the failure; empty if there is none.
   std::string failure() const;
   bool store_reachable() const { return store_reachable_; }
-  // What this shard's heartbeat says.
+  // The value of this shard's heartbeat key.
   std::string Text(int64_t count = 0) const;
 
  private:
@@ -63,7 +66,7 @@ class RunHeartbeat {
 
   void Loop();
   void Beat(StoreHandler* store, int64_t count);
-  // True if the store had lost what this shard published.
+  // Returns true if the store had lost this shard's member key.
   bool Republish(StoreHandler* store, bool complete);
   void PublishStatus(StoreHandler* store);
   void WatchNext(StoreHandler* store, const MemberRecord& next);
@@ -71,9 +74,9 @@ class RunHeartbeat {
   const StoreFactory stores_;
   const RunPlace place_;
   std::atomic<bool> store_reachable_{true};
-  ChangeWatch next_heartbeat_;  // of the thread alone
+  ChangeWatch next_heartbeat_;  // used only by the thread
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards all members below but thread_
   std::condition_variable stop_changed_;
   bool stop_ = false;
   std::vector<MemberRecord> members_;  // empty until all have joined

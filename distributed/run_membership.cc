@@ -18,14 +18,14 @@ using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds kFirstPoll{5}, kSlowestPoll{100};
 constexpr milliseconds kProgressEvery{5000}, kCheckMembersEvery{1000};
-// A living shard's heartbeat stays unchanged no longer than three beats; nor, on a machine that is
-// overloaded, than this.
+// The heartbeat of a live shard changes within three beats or, on an overloaded machine, within
+// this time.
 constexpr milliseconds kShortestSilence{1500};
 constexpr milliseconds kEndWait{2000};  // for a store that does not answer when a run ends
 constexpr char kTryBefore[] = "; the try before: ";
 constexpr int64_t kStartTimeError = 100;  // ms; the kernel counts in ticks
 
-// What is known of a shard while the run assembles.
+// The state of a shard as seen while the shards join.
 struct Peer {
   std::optional<MemberRecord> record;
   ChangeWatch heartbeat;
@@ -39,7 +39,7 @@ std::string ListOf(const std::vector<int>& shards) {
   return (shards.size() == 1 ? "shard " : "shards ") + JoinKeys(names);
 }
 
-// Notes which keys were set, for their removal.
+// Tracks the keys that are set, so that they can be removed.
 class TrackingStore final : public PrefixStoreHandler {
  public:
   TrackingStore(std::unique_ptr<StoreHandler> base, const RunPlace& place, RunHeartbeat* heartbeat)
@@ -58,7 +58,7 @@ class TrackingStore final : public PrefixStoreHandler {
   }
   int64_t Add(const std::string& key, int64_t delta) override {
     const int64_t sum = PrefixStoreHandler::Add(key, delta);
-    Note(key, std::nullopt);  // of the sum each shard knows but a part
+    Note(key, std::nullopt);  // no value: each shard knows only a part of the sum
     return sum;
   }
 
@@ -80,8 +80,8 @@ class Membership final : public RunMembership {
     CAFFE_ENFORCE(options.shard_id >= 0 && options.shard_id < options.num_shards, "shard_id ",
                   options.shard_id, " is not one of 0 to ", options.num_shards - 1);
     CAFFE_ENFORCE(options.heartbeat.count() > 0 && options.lease >= options.heartbeat * 4,
-                  "a lease of ", options.lease.count(), " ms for heartbeats every ",
-                  options.heartbeat.count(), " ms");
+                  "lease (", options.lease.count(), " ms) must be at least 4 heartbeats (",
+                  options.heartbeat.count(), " ms each)");
     place_.options = options;
     place_.self = {ProcessId::Self(), NowMs() / 1000, AffinityCores()};
     place_.config = options.fingerprint;
@@ -134,7 +134,7 @@ class Membership final : public RunMembership {
   std::optional<RunFailure> FindDeadMember();
   void FetchPeer(int shard);
   Life LifeOf(int shard) const;
-  // Looks until it is certain; not longer than a lease.
+  // Watches the shard until it is certain; a lease and a heartbeat at most.
   bool IsLive(int shard);
   RunFailure CloseAsStale(int shard);
   int FindCulprit(int suspect);
@@ -148,11 +148,11 @@ class Membership final : public RunMembership {
   const StoreFactory stores_;
   RunPlace place_;
   std::unique_ptr<StoreHandler> store_;
-  std::unique_ptr<RunHeartbeat> heartbeat_;  // while this shard has its place
+  std::unique_ptr<RunHeartbeat> heartbeat_;  // null while this shard has no place
   std::vector<Peer> peers_;                  // constant once all have joined
-  std::string earlier_failure_;              // of the try before
-  std::set<std::string> published_;          // keys of common worlds, once they are withdrawn
-  std::mutex end_mutex_;                     // of the two ways to end, which may race
+  std::string earlier_failure_;              // the line of the previous generation
+  std::set<std::string> published_;          // keys of common worlds, set by WithdrawOwnKeys()
+  std::mutex end_mutex_;                     // Leave() and ReportFailure() may race
   bool ended_ = false;
 };
 
@@ -175,16 +175,16 @@ void Membership::Join() {
             << " shards joined (generation " << generation() << ")";
 }
 
-// The key "generation" is a hint: the current one is the first from there on that has not failed.
-// False if the keys of the one it pointed to are just being removed, so that this must look again.
+// The key "generation" is a hint: the current generation is the first from there on that has not
+// failed. Returns false if the keys of an old generation are being removed; the caller tries again.
 bool Membership::FindGeneration() {
   auto text = store_->TryGet("generation");
   if (!text && !store_->SetIfAbsent("generation", "1")) text = store_->TryGet("generation");
   const int first = text ? std::max(1, std::atoi(text->c_str())) : 1;
   place_.generation = first;
   while (const auto failure = FindFailure(store_.get(), place_.generation)) {
-    // What was started before the shards were found to disagree is one of those shards. What was
-    // started afterwards is a new try.
+    // A process that started before the shards were found to disagree is one of those shards. A
+    // process that started afterwards is a new try.
     if (failure->kind == RunFailure::kConflict &&
         failure->time_ms >= ProcessStartMs() - kStartTimeError) {
       failure->Throw();
@@ -194,7 +194,7 @@ bool Membership::FindGeneration() {
   }
   if (place_.generation != first) {
     store_->Put("generation", std::to_string(place_.generation));
-    // Whoever removes the keys says so before it reads the hint; hence one of the two sees the
+    // A process that removes keys announces it before it reads the hint. So one of the two sees the
     // other, and the new hint is not removed unnoticed.
     for (int old = first; old < place_.generation; ++old) {
       if (IsBeingRemoved(old)) return false;
@@ -213,7 +213,7 @@ void Membership::FetchPeer(int shard) {
   if (const auto beat = store_->TryGet(place_.Key("heartbeat", shard))) peer.heartbeat.Note(*beat);
 }
 
-// A process of this host is looked at itself; of another one only the heartbeat tells.
+// On this host it looks at the process itself, on another host at the heartbeat.
 Life Membership::LifeOf(int shard) const {
   const Peer& peer = peers_[shard];
   if (!peer.record) return Life::kDead;
@@ -241,8 +241,8 @@ RunFailure Membership::CloseAsStale(int shard) {
                        DescribeShard(shard) + " is gone");
 }
 
-// Whoever holds the run, or this shard's place in it, must be dead, or this process is refused.
-// Closes a generation of dead processes.
+// Throws RunConflict if a live process holds the run, or this shard's place in it. Closes a
+// generation of dead processes.
 void Membership::RefuseIfInUse() {
   const bool complete = store_->Check({place_.Key("ready")});
   for (int shard = 0; shard < options().num_shards; ++shard) {
@@ -272,7 +272,7 @@ void Membership::CheckConfig() {
     return;
   }
   const auto theirs = ParseRecord(store_->Get(key));
-  if (!theirs) throw IoError("the store holds no record of a run under " + key);
+  if (!theirs) throw IoError("store key " + key + " does not hold the record of a run");
   const std::string difference = DescribeDifference(*theirs, place_.config);
   if (difference.empty()) return;
   RecordFailure(store_.get(), generation(), RunFailure::kConflict,
@@ -280,8 +280,8 @@ void Membership::CheckConfig() {
       .Throw();
 }
 
-// True if a run of this name is just ending: its keys are gone in a moment. If its last process
-// died meanwhile that generation counts as failed.
+// True if this generation is just ending: its keys will be removed in a moment. If the process that
+// announced the end has died, the generation counts as failed.
 bool Membership::IsBeingRemoved(int generation) {
   const auto text = store_->TryGet(MakeString(generation, "/leaving"));
   if (!text) return false;
@@ -295,7 +295,8 @@ bool Membership::IsBeingRemoved(int generation) {
   return true;
 }
 
-// True if this shard now has its place in the generation; false if it must look again.
+// Returns true if this shard now has its place in the generation; false if the caller must try
+// again.
 bool Membership::Enter() {
   if (IsBeingRemoved(generation())) return false;
   if (FindFailure(store_.get(), generation())) return false;
@@ -330,7 +331,7 @@ std::optional<RunFailure> Membership::FindDeadMember() {
   return std::nullopt;
 }
 
-// True when all are there; false if this generation turned out to be one of dead processes.
+// Returns true when all shards have joined; false if this generation belongs to dead processes.
 bool Membership::WaitForOthers(const Deadline& deadline) {
   auto next_progress = Clock::now() + kProgressEvery, next_check = Clock::now();
   for (milliseconds pause = kFirstPoll;; pause = std::min(pause * 2, kSlowestPoll)) {
@@ -369,9 +370,9 @@ bool Membership::WaitForOthers(const Deadline& deadline) {
   }
 }
 
-// After an error in a collective operation: whose fault it was. The heartbeats are watched for four
-// beats, unless a process of this host is seen to be gone or somebody else has found it out. A slow
-// store can make several shards look silent at once: then for as long as a lease.
+// Finds the shard at fault after an error in a collective operation. It watches the heartbeats for
+// four beats, unless a process on this host is gone or another shard has recorded the failure. A
+// slow store can make several shards look silent at once: then it watches for a lease.
 int Membership::FindCulprit(int suspect) {
   const milliseconds silence = std::max(options().heartbeat * 3, kShortestSilence);
   const Deadline deadline(silence * 4 / 3), longest(std::max(silence * 4 / 3, options().lease));
@@ -387,7 +388,7 @@ int Membership::FindCulprit(int suspect) {
     if (heartbeat_->store_reachable() && store_->Check({FailureKey(generation())})) return suspect;
     std::vector<int> silent;
     for (int shard = 0; shard < options().num_shards; ++shard) {
-      // Shorter than the watch: a shard may have sent its last beat while we began to look.
+      // Shorter than the watch, because a shard may send its last beat just after the watch begins.
       const bool quiet = heartbeats[shard].unchanged_for() > silence;
       if (shard != options().shard_id && quiet) silent.push_back(shard);
     }
@@ -428,7 +429,7 @@ std::string Membership::ReportFailure(const std::string& cause, bool peer_error,
     if (line.empty()) {
       line = LostLine(culprit, nullptr, "", MakeString(cause, " (and the store: ", e.what(), ")"));
     }
-    LOG(WARNING) << "run " << options().run_id << ": its keys are left to expire: " << e.what();
+    LOG(WARNING) << "run " << options().run_id << ": its keys must expire: " << e.what();
   }
   heartbeat_->Stop();
   return line;
@@ -443,8 +444,8 @@ void Membership::WithdrawOwnKeys() {
   store_->Remove(place_.Key("member", options().shard_id));
 }
 
-// Removes the keys of this shard. The last shard of all removes the others', too; one that died is
-// never counted, and what it leaves expires.
+// Removes the keys of this shard. The last shard removes all other keys of the run. If a shard has
+// died, there is no last shard, and the keys expire.
 void Membership::EndInStore() {
   if (options().on_end) options().on_end(Failure());
   WithdrawOwnKeys();
@@ -456,8 +457,9 @@ void Membership::EndInStore() {
   RemoveSharedKeys();
 }
 
-// Of a run that has ended, and what is known of the generations before it, unless a new run has
-// begun meanwhile, which may need it. "leaving" goes last: who finds it waits.
+// Removes the shared keys of a run that has ended, and the keys of the generations before it unless
+// a new run, which may need them, has begun. Removes "leaving" last: a new run waits while it
+// exists.
 void Membership::RemoveSharedKeys() {
   const auto hint = store_->TryGet("generation");
   if (!hint || std::atoi(hint->c_str()) <= generation()) {
@@ -477,7 +479,7 @@ void Membership::RemoveGenerationKeys(int generation) {
   place.generation = generation;
   for (int shard = 0; shard < options().num_shards; ++shard) {
     for (const char* name : {"left", "heartbeat", "member"}) store_->Remove(place.Key(name, shard));
-    // Shards that died have published for the same common worlds as this one.
+    // Dead shards have published addresses for the same common worlds as this shard.
     for (const std::string& key : published_) {
       const std::string name = key.substr(key.find('/') + 1);
       store_->Remove(place.Key(name));
@@ -493,7 +495,8 @@ void Membership::AnnounceLeaving() {
   store_->Expire(place_.Key("leaving"), place_.key_lifetime());
 }
 
-// A shard has left once it says so, or has withdrawn its record. Returns early if the run fails.
+// A shard has left once its key "left" exists or its record is gone. Returns early if the run
+// fails.
 void Membership::WaitForOthersToLeave(const Deadline& deadline) {
   auto next_progress = Clock::now() + kProgressEvery;
   for (milliseconds pause = kFirstPoll;; pause = std::min(pause * 2, kSlowestPoll)) {
@@ -527,7 +530,7 @@ void Membership::Leave() {
     store_->SetDeadline(Deadline(kEndWait));
     if (Failure().empty()) {
       const Deadline deadline(options().exit_timeout);
-      // A store that was restarted has lost it; others take its absence for the end of this shard.
+      // A restarted store has lost this key; without it, other shards think that this one has left.
       const std::string member = place_.Key("member", options().shard_id);
       store_->SetIfAbsent(member, place_.self.Format());
       store_->Expire(member, place_.key_lifetime());
@@ -540,7 +543,7 @@ void Membership::Leave() {
     EndInStore();
   } catch (const std::exception& e) {
     heartbeat_->Stop();
-    LOG(WARNING) << "run " << options().run_id << " leaves keys to expire: " << e.what();
+    LOG(WARNING) << "run " << options().run_id << ": its keys must expire: " << e.what();
   }
 }
 

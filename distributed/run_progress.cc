@@ -74,7 +74,7 @@ class ProgressObserver final : public NetObserver {
 
   void NetStarts() override {
     Update([this](Progress* progress) {
-      // What else the process did between two runs counts, if it was not another state.
+      // Time between two runs counts, unless the process was in another state.
       if (std::exchange(progress->status.state, state_) != state_) StartMeasuring();
     });
   }

@@ -1,5 +1,5 @@
-// What a run shows of the nets that a process runs: state, iteration, loss and images a second of
-// its status, for processes that do not tell these themselves.
+// Publishes the progress of a process's nets in the status of its runs: state, iteration, loss and
+// images per second. For processes that do not call RunMembership::UpdateStatus themselves.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,16 @@
 
 namespace caffe2 {
 
-// A net is watched if it counts iterations (Iter, AtomicIter) or reduces gradients over shards, or
-// if one of these arguments of the net is set:
-//  - progress_state: what the status shows while it runs and afterwards (default "training");
-//  - progress_loss: blobs of one float each; with progress_loss_scale, a number for each (default
-//    1), the sum of their products is the loss of this shard;
-//  - progress_images: blobs, the sum of whose first dimensions is the images of a run.
-// The iteration is the counter's value or, where no net has one, the number of runs of the net.
-// Blobs that are missing are passed over. Loss and speed are renewed every half second at most.
+// A net is watched if it counts iterations (Iter, AtomicIter), reduces gradients over shards, or
+// has one of these arguments:
+//  - progress_state: the state to show from the start of each run of the net (default "training");
+//  - progress_loss: blobs of one float each; progress_loss_scale has a factor for each (default 1).
+//    The loss of this shard is the sum of the products;
+//  - progress_images: blobs; the sum of their first dimensions is the number of images in one run.
+// The iteration is the value of the counter or, if no net has one, the number of runs of the net.
+// Missing blobs are ignored. Loss and speed are updated at most every half second.
 
-// Lets all nets that are made from now on be watched. Called once.
+// Watches all nets that are created from now on. Call it once.
 void WatchNetsForProgress();
 
 // Shows another state ("saving") until the next watched net runs.
@@ -24,7 +24,7 @@ void ShowProgressState(const std::string& state);
 // Shows this epoch from now on.
 void ShowProgressEpoch(int64_t epoch);
 
-// Gives what is known to all runs that this process has joined. Never blocks on a store.
+// Gives the current status to all runs that this process has joined. Never blocks on a store.
 void PublishProgress();
 
 }  // namespace caffe2

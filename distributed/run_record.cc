@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kLongestRecord = 65536;
 constexpr size_t kLongestLine = 1000;
-constexpr milliseconds kFailureLifetime{3600000};  // long enough to be found by a person
+constexpr milliseconds kFailureLifetime{3600000};  // long enough for a person to see it
 const char* const kKindNames[] = {"stale", "conflict", "timeout", "lost"};
 
 bool IsPlain(unsigned char c) { return c > ' ' && c < 127 && c != '%' && c != '='; }
@@ -106,8 +106,9 @@ int64_t NowMs() {
 }
 
 int64_t ProcessStartMs() {
-  // First: on a busy machine time passes between the two readings, and rather too early than too
-  // late a start, for which a failure of this try would be one of the try before.
+  // Read first: on a busy machine time passes between the two readings. The result is then too
+  // early rather than too late. With a start that is too late, a failure of this try would look
+  // like a failure of the previous try.
   const int64_t now = NowMs();
   double uptime = 0;
   std::ifstream("/proc/uptime") >> uptime;
@@ -186,7 +187,7 @@ std::string DescribeDifference(const RunRecord& theirs, const RunRecord& ours) {
   };
   RunRecord all = theirs;
   all.insert(ours.begin(), ours.end());
-  // The number of shards first: the others often follow from it.
+  // The number of shards comes first, because other differences often follow from it.
   std::vector<std::string> names = {"num_shards"};
   for (const auto& [name, value] : all) {
     if (name != "shard" && name != "num_shards") names.push_back(name);
@@ -201,13 +202,13 @@ std::string DescribeDifference(const RunRecord& theirs, const RunRecord& ours) {
 }
 
 void CheckRunId(const std::string& run_id) {
-  CAFFE_ENFORCE(!run_id.empty(), "a run with several shards needs a run_id");
-  CAFFE_ENFORCE_LE(run_id.size(), size_t{200}, "run_id is too long");
+  CAFFE_ENFORCE(!run_id.empty(), "the run_id is empty: a run with several shards needs one");
+  CAFFE_ENFORCE_LE(run_id.size(), size_t{200}, "the run_id is too long");
   for (const char c : run_id) {
     const bool allowed =
         std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-';
     CAFFE_ENFORCE(allowed && static_cast<unsigned char>(c) < 128, "run_id \"", OneLine(run_id),
-                  "\" may hold letters, digits, '.', '_' and '-' only");
+                  "\" may contain only letters, digits, '.', '_' and '-'");
   }
 }
 

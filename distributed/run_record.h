@@ -1,5 +1,5 @@
-// What the shards of a run write about themselves and their run: one line of "name=value" words,
-// readable in the store.
+// The records that the shards of a run write to the store about themselves and the run: one
+// readable line of "name=value" words.
 #pragma once
 
 #include <map>
@@ -14,16 +14,16 @@ namespace caffe2 {
 
 using RunRecord = std::map<std::string, std::string>;
 
-// Values may hold any bytes; what would break the line is written as %XX.
+// Values may be any bytes: blanks, '%', '=' and unprintable bytes are written as %XX.
 std::string FormatRecord(const RunRecord& record);
-// Empty if the text is no record. Nothing about the text is trusted.
+// Returns nullopt if the text is not a record. The text may be anything.
 std::optional<RunRecord> ParseRecord(const std::string& text);
 
 // A shard's process and when it joined.
 struct MemberRecord {
   ProcessId process;
   int64_t joined = 0;  // seconds since 1970
-  CoreSet cores;       // of the process's affinity mask
+  CoreSet cores;       // in the process's affinity mask
 
   std::string Format() const;
   static std::optional<MemberRecord> Parse(const std::string& text);
@@ -31,35 +31,40 @@ struct MemberRecord {
   int64_t AgeSeconds() const;
 };
 
-// Why a generation of a run is over. The first shard that finds out writes it to the key
-// "<generation>/failure", and all shards act on what stands there.
+// Why a generation of a run is over. The first shard that finds out writes the failure to the key
+// "<generation>/failure"; all shards act on that key.
 struct RunFailure {
-  enum Kind { kStale, kConflict, kTimeout, kLost };
-  Kind kind = kStale;   // processes are gone; shards disagree; some never came; one failed
+  enum Kind {
+    kStale,     // its processes are gone
+    kConflict,  // its shards disagree
+    kTimeout,   // some shards never joined
+    kLost,      // a shard died or failed
+  };
+  Kind kind = kStale;
   int64_t time_ms = 0;  // since 1970
   std::string line;
 
   std::string Format() const;
   static RunFailure Parse(const std::string& text);
-  // Throws what a shard ends with: RunConflict, TimeoutError or IoError.
+  // Throws RunConflict, TimeoutError or IoError with the line.
   [[noreturn]] void Throw() const;
 };
 std::string FailureKey(int generation);
-// The failure that stands there, if any.
+// The recorded failure, if there is one.
 std::optional<RunFailure> FindFailure(StoreHandler* store, int generation);
-// Writes a failure unless there is one; returns the one that stands.
+// Records a failure unless there is one. Returns the recorded failure.
 RunFailure RecordFailure(StoreHandler* store, int generation, RunFailure::Kind kind,
                          const std::string& line);
-// "peer lost: shard=1 host=a pid=17 iteration=40 phase=training cause=..."; shard -1 and a null
-// member where they are not known. `heartbeat` is the shard's last one.
+// "peer lost: shard=1 host=a pid=17 iteration=40 phase=training cause=...". `shard` is -1 and
+// `member` is null if they are unknown. `heartbeat` is the shard's last heartbeat.
 std::string LostLine(int shard, const MemberRecord* member, const std::string& heartbeat,
                      const std::string& cause);
 
-// Whether a value that changes only while its owner lives has changed since it was first seen.
+// Watches a value that changes only while its owner lives.
 class ChangeWatch {
  public:
   void Note(const std::string& value);
-  // True once it differed from the first value seen.
+  // True once a noted value differed from the first one.
   bool alive() const { return alive_; }
   milliseconds unchanged_for() const;
   const std::string& value() const { return value_; }
@@ -71,16 +76,16 @@ class ChangeWatch {
 };
 
 int64_t NowMs();  // since 1970
-// When this process started, likewise.
+// The start of this process, since 1970.
 int64_t ProcessStartMs();
 
-// "num_shards differs: 4 on shard 0, 5 on shard 3": the first field in which two shards differ;
-// empty if there is none. A record names its shard under "shard".
+// "num_shards differs: 4 on shard 0, 5 on shard 3": the first field in which two records differ;
+// empty if they are equal. The field "shard" of a record is the number of its shard.
 std::string DescribeDifference(const RunRecord& theirs, const RunRecord& ours);
 
 // Throws EnforceNotMet unless the run_id is 1 to 200 letters, digits, '.', '_', '-'.
 void CheckRunId(const std::string& run_id);
-// One line without control characters, of a bounded length.
+// The first 1000 bytes of the text, with control characters replaced by blanks.
 std::string OneLine(const std::string& text);
 
 }  // namespace caffe2

@@ -9,18 +9,17 @@
 
 namespace caffe2 {
 
-// What RedisStoreHandlerCreate and FileStoreHandlerCreate make where they are given a prefix, which
-// is the run_id. For operators that use it as a store, before joining and after, it is the plain
-// store with keys "<prefix>/<key>".
+// RedisStoreHandlerCreate and FileStoreHandlerCreate make it if they have a prefix, which is the
+// run_id. Store operators use it as a plain store with keys "<prefix>/<key>", before the process
+// joins the run and after.
 class RunStoreHandler final : public PrefixStoreHandler {
  public:
-  // Connects at once. Of `options`, num_shards, shard_id and devices are left to Join().
+  // Connects at once. Join() sets num_shards, shard_id and devices of the options.
   RunStoreHandler(StoreFactory stores, const RunOptions& options);
 
-  // The run, which this process joins now as one of its shards, unless it did so before through
-  // this handler or another one (JoinRun, with its errors). The answer of the first call holds for
-  // later ones, so that worlds of some of the shards belong to the same run. `devices` is shown in
-  // the status.
+  // Joins the run, unless this process has joined it already through any handler (JoinRun, with its
+  // exceptions). Later calls return the run of the first call whatever their arguments, so that a
+  // world of only some shards belongs to the same run. The status shows `devices`. Thread-safe.
   std::shared_ptr<RunMembership> Join(int num_shards, int shard_id, const std::string& devices);
 
  private:

@@ -53,7 +53,7 @@ class StagedCommunicator final : public Communicator {
         worker_([this] { Work(); }) {
     Register();
   }
-  // Also waits for what was started and not awaited.
+  // Waits for operations that were started and not awaited.
   ~StagedCommunicator() override {
     Unregister();
     {
@@ -63,7 +63,7 @@ class StagedCommunicator final : public Communicator {
     changed_.notify_all();
     worker_.join();
     try {
-      cuda::Synchronize(stream_);  // copies from the buffers
+      cuda::Synchronize(stream_);  // copies may still read the buffers
     } catch (const std::exception& error) {
       LOG(ERROR) << error.what();
     }
@@ -85,7 +85,7 @@ class StagedCommunicator final : public Communicator {
     in_use_.clear();
     if (error_) std::rethrow_exception(error_);
     lock.unlock();
-    cuda::Synchronize(stream_);  // copies alone
+    cuda::Synchronize(stream_);  // only copies are left
   }
 
  protected:
@@ -103,7 +103,7 @@ class StagedCommunicator final : public Communicator {
           });
   }
   void DoAllgather(const void* input, void* output, size_t bytes) override {
-    // Copies to the host only read.
+    // The const_cast is safe: the piece is only read.
     const Piece in{const_cast<void*>(input), bytes, rank() * bytes};
     Start(in, bytes * size(), {output, bytes * size(), 0},
           [=, this](Communicator* host, const auto& task) {
@@ -131,11 +131,12 @@ class StagedCommunicator final : public Communicator {
     }
   }
   void BeginOperation(const std::string& description, bool /*agreeing*/) override {
-    name_ = description.substr(description.find(' ') + 1);  // the host says the kind again
+    // Without the kind of the operation, which the host communicator adds again.
+    name_ = description.substr(description.find(' ') + 1);
   }
 
  private:
-  // Device memory and where it lies in the buffer.
+  // Device memory and its offset in the buffer.
   struct Piece {
     void* data = nullptr;
     size_t bytes = 0, offset = 0;
@@ -151,7 +152,7 @@ class StagedCommunicator final : public Communicator {
 
   void Start(const Piece& input, size_t buffer_bytes, const Piece& result,
              std::function<void(Communicator*, const Task&)> run) {
-    // An operation of this name may still use its buffer.
+    // An earlier operation with this name may still use the buffer.
     if (!in_use_.insert(name_).second) {
       Await();
       in_use_.insert(name_);
@@ -210,7 +211,7 @@ class StagedCommunicator final : public Communicator {
   const std::shared_ptr<Communicator> host_;
   const int device_;
   const cuda::Stream stream_;
-  cuda::Event before_;  // what the compute stream held when an operation was started
+  cuda::Event before_;  // the work on the compute stream before an operation
   milliseconds timeout_;
   std::string name_;
   std::map<std::string, PinnedBuffer> buffers_;
@@ -218,8 +219,8 @@ class StagedCommunicator final : public Communicator {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Task> tasks_;    // the first one is running
-  std::exception_ptr error_;  // of the first that failed: the communicator is of no use any more
+  std::deque<Task> tasks_;    // the first task is running
+  std::exception_ptr error_;  // the first error; the communicator cannot be used after it
   bool stopping_ = false;
   std::thread worker_;
 };

@@ -1,4 +1,4 @@
-// Collective operations on device memory by a communicator of host memory.
+// Collective operations on device memory through a communicator for host memory.
 #pragma once
 
 #include <memory>
@@ -8,10 +8,10 @@
 
 namespace caffe2 {
 
-// Operations go through page-locked buffers: a copy to the host, the operation there, on a thread
-// of this object's own, and a copy back, both on the device's communication stream. Buffers are
-// kept, one for each name of an operation. Several shards may use one device. `host` must not be
-// used elsewhere; `timeout` is that of each operation.
+// Each operation copies its data to a page-locked buffer, runs on the host in a thread of this
+// object, and copies the result back. Both copies use the device's communication stream. There is
+// one buffer for each operation name, kept for reuse. Several shards may use one device. Do not use
+// `host` elsewhere. `timeout` is the time limit of each operation.
 std::shared_ptr<Communicator> StageThroughHost(std::shared_ptr<Communicator> host, int device,
                                                milliseconds timeout);
 

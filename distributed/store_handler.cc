@@ -6,7 +6,7 @@
 namespace caffe2 {
 
 namespace {
-// Polls start fast, because shards are mostly started together, and slow down to spare the store.
+// Polling begins fast, because shards usually start together, and slows down to spare the store.
 constexpr milliseconds kFirstPoll{1}, kSlowestPoll{50};
 }  // namespace
 
@@ -24,7 +24,8 @@ std::string JoinKeys(const std::vector<std::string>& keys) {
 }
 
 void CheckValueSize(const std::string& key, size_t bytes) {
-  CAFFE_ENFORCE_LE(bytes, StoreHandler::kMaxValueBytes, "value of store key ", key, " is too long");
+  CAFFE_ENFORCE_LE(bytes, StoreHandler::kMaxValueBytes, "the value of store key ", key,
+                   " is too long");
 }
 
 void StoreHandler::Set(const std::string& key, const std::string& value) {
@@ -36,7 +37,7 @@ void StoreHandler::Set(const std::string& key, const std::string& value) {
 std::string StoreHandler::Get(const std::string& key, milliseconds timeout) {
   Deadline deadline(timeout);
   while (true) {
-    // Another try after the wait: the key may be removed in between.
+    // Tried again after the wait: the key may be removed in between.
     if (auto value = TryGet(key)) return *std::move(value);
     Wait({key}, deadline.remaining());
   }

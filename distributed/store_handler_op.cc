@@ -19,7 +19,7 @@ class StoreHandlerCreateOp : public Operator<CPUContext> {
     *OperatorBase::Output<std::unique_ptr<StoreHandler>>(0) = std::move(handler);
     return true;
   }
-  // A handler that can join the run `prefix`, if there is one.
+  // Makes a handler; with a prefix, one that can join the run of that name.
   bool SetHandler(const StoreFactory& stores) {
     RunOptions options;
     options.run_id = prefix();
@@ -38,7 +38,7 @@ class FileStoreHandlerCreateOp final : public StoreHandlerCreateOp {
   using StoreHandlerCreateOp::StoreHandlerCreateOp;
   bool RunOnDevice() override {
     const auto path = GetSingleArgument<std::string>("path", "");
-    CAFFE_ENFORCE(!path.empty(), "path is a required argument");
+    CAFFE_ENFORCE(!path.empty(), type(), " needs the argument path");
     return SetHandler(FileStores(path));
   }
 };
@@ -51,14 +51,14 @@ class RedisStoreHandlerCreateOp final : public StoreHandlerCreateOp {
           argument.name().find("password") == std::string::npos &&
               argument.name().find("auth") == std::string::npos,
           "argument ", argument.name(), " of ", def.type(),
-          " is refused: copies of a net would hold the password. Put it into a file that "
+          " is refused: copies of the net would contain the password. Put it into a file that "
           "the environment variable CAFFE2_REDIS_PASSWORD_FILE names, or into REDISCLI_AUTH");
     }
   }
   bool RunOnDevice() override {
     RedisOptions options;
     options.host = GetSingleArgument<std::string>("host", "");
-    CAFFE_ENFORCE(!options.host.empty(), "host is a required argument");
+    CAFFE_ENFORCE(!options.host.empty(), type(), " needs the argument host");
     options.port = GetSingleArgument<int>("port", options.port);
     options.user = GetSingleArgument<std::string>("user", "");
     options.password = FindRedisPassword();
@@ -84,10 +84,9 @@ class MemoryStoreHandlerCreateOp final : public StoreHandlerCreateOp {
 constexpr char kHandlerText[] = "unique_ptr<StoreHandler>: the connection.";
 constexpr char kPrefixText[] =
     "All keys of this handler begin with it. It is the run_id of the run that the first common "
-    "world "
-    "of several shards joins (default: none).";
+    "world of several shards joins (default: none).";
 constexpr char kJoinTimeoutText[] =
-    "How long a shard waits for the others to join (default: 300000).";
+    "How long a shard waits for the others to join, in milliseconds (default: 300000).";
 
 REGISTER_CPU_OPERATOR(FileStoreHandlerCreate, FileStoreHandlerCreateOp);
 OPERATOR_SCHEMA(FileStoreHandlerCreate)
@@ -95,7 +94,7 @@ OPERATOR_SCHEMA(FileStoreHandlerCreate)
     .NumOutputs(1)
     .NonTensorOutputs({0})
     .SetDoc("Makes a store handler over a directory that all shards see.")
-    .Arg("path", "Directory; must exist.", true)
+    .Arg("path", "The directory; it must exist.", true)
     .Arg("prefix", kPrefixText)
     .Arg("join_timeout_ms", kJoinTimeoutText)
     .Output(0, "handler", kHandlerText);
@@ -107,16 +106,16 @@ OPERATOR_SCHEMA(RedisStoreHandlerCreate)
     .NumOutputs(1)
     .NonTensorOutputs({0})
     .SetDoc(
-        "Makes a store handler over a Redis server; connects at once. The server's password is no "
-        "argument: it stands in a file that the environment variable CAFFE2_REDIS_PASSWORD_FILE "
-        "names, or in REDISCLI_AUTH.")
+        "Makes a store handler over a Redis server and connects at once. The server's password is "
+        "not an argument: it comes from a file that the environment variable "
+        "CAFFE2_REDIS_PASSWORD_FILE names, or from REDISCLI_AUTH.")
     .Arg("host", "Name or address of the server.", true)
     .Arg("port", "Port (default: 6379).")
     .Arg("prefix", kPrefixText)
     .Arg("join_timeout_ms", kJoinTimeoutText)
     .Arg("user", "User of the server's ACL (default: its default user).")
     .Arg("db", "Number of the database (default: 0).")
-    .Arg("timeout_ms", "Limit of each command (default: 10000).")
+    .Arg("timeout_ms", "Time limit of each command in milliseconds (default: 10000).")
     .Output(0, "handler", kHandlerText);
 NO_GRADIENT(RedisStoreHandlerCreate);
 

@@ -66,7 +66,7 @@ class StoreWaitOp final : public StoreOp {
   bool RunOnDevice() override {
     auto names = GetRepeatedArgument<std::string>("blob_names");
     CAFFE_ENFORCE(names.empty() || InputSize() == 1,
-                  "StoreWait takes the argument blob_names or a second input, not both");
+                  "StoreWait: argument blob_names and input 1 cannot be used together");
     if (InputSize() == 2) {
       const auto* list = Input(1).data<std::string>();
       names.assign(list, list + Input(1).numel());
@@ -77,14 +77,14 @@ class StoreWaitOp final : public StoreOp {
 };
 
 constexpr char kHandlerText[] = "unique_ptr<StoreHandler>: the store.";
-constexpr char kTimeoutText[] = "Limit of the wait (default: 30000).";
+constexpr char kTimeoutText[] = "Time limit in milliseconds (default: 30000).";
 
 REGISTER_CPU_OPERATOR(StoreSet, StoreSetOp);
 OPERATOR_SCHEMA(StoreSet)
     .NumInputs(2)
     .NonTensorInputs({0})
     .NumOutputs(0)
-    .SetDoc("Publishes a blob in a store, serialized as a BlobProto. The key must be new.")
+    .SetDoc("Publishes a blob in a store, serialized as a BlobProto. The key must not exist yet.")
     .Arg("blob_name", "Key (default: the name of the blob).")
     .Input(0, "handler", kHandlerText)
     .Input(1, "data", "Any blob that can be serialized.");
@@ -120,7 +120,7 @@ OPERATOR_SCHEMA(StoreAdd)
     })
     .SetDoc("Adds to a counter that all shards share.")
     .Arg("blob_name", "Key (default: the name of the output).")
-    .Arg("add_value", "What to add (default: 1).")
+    .Arg("add_value", "The number to add (default: 1).")
     .Input(0, "handler", kHandlerText)
     .Output(0, "value", "int64 (1): the sum.");
 NO_GRADIENT(StoreAdd);

@@ -20,7 +20,7 @@ bool IsNumber(const std::string& text) {
          text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// A name or an address: nothing that could be mistaken for another part of a URL or a command.
+// True for a name or an address without characters that have a meaning in a URL or a command.
 bool IsHost(const std::string& text) {
   return !text.empty() && text.size() < 256 && text[0] != '-' &&
          std::all_of(text.begin(), text.end(), [](unsigned char c) {
@@ -28,7 +28,7 @@ bool IsHost(const std::string& text) {
          });
 }
 
-// The text of a URL as messages show it.
+// The text of a URL, for messages.
 std::string WithoutPassword(const std::string& text) {
   const size_t scheme = text.find("://"), at = text.rfind('@');
   if (scheme == std::string::npos || at == std::string::npos || at < scheme) return OneLine(text);

@@ -35,7 +35,7 @@ AddressList Lookup(const std::string& host, const char* port, int flags) {
   return AddressList(list);
 }
 
-// A socket of the address's kind; -1 if this host has none of that kind.
+// A socket of the address's family; -1 if this host does not support the family.
 int MakeSocket(const addrinfo& address) {
   return socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }

@@ -1,4 +1,4 @@
-// Questions about TCP ports, here and elsewhere.
+// Looks up host addresses and probes TCP ports.
 #pragma once
 
 #include <string>
@@ -8,15 +8,16 @@
 
 namespace caffe2 {
 
-// The addresses of a host, by name or address, each once. Throws IoError if there are none.
+// The addresses of a host given by name or address, without duplicates. Throws IoError if the host
+// cannot be resolved.
 std::vector<std::string> ResolveHost(const std::string& host);
 
 enum class PortState { kFree, kInUse, kNotThisHost };
-// Whether this process could listen on the port of an address now. Throws IoError where it may not
-// (ports below 1024).
+// Tells whether this process could listen on the port of an address now. Throws IoError if it has
+// no permission (ports below 1024).
 PortState ProbePort(const std::string& address, int port);
 
-// True if somebody accepts a connection on the port within `timeout`.
+// True if a process accepts a connection on the port within `timeout`.
 bool AcceptsConnections(const std::string& address, int port, milliseconds timeout);
 
 }  // namespace caffe2

@@ -275,7 +275,7 @@ TEST(LaunchEnvironmentTest, WrongClustersOfTensorFlow) {
       {TfConfig("worker", "0", R"({"worker": ["a"]})"), "the port is missing"},
       {TfConfig("worker", "0", R"({"worker": ["a:0"]})"), "from 1 to 65535"},
       {TfConfig("worker", "0", R"({"worker": "a:1"})"), "\"worker\" is not a list"},
-      {TfConfig("worker", "0", R"({"worker": [1]})"), "not a text"},
+      {TfConfig("worker", "0", R"({"worker": [1]})"), "not a string"},
       {TfConfig("worker", "0", R"({"worker": ["a:1", "a:1"]})"), "two tasks have the address a:1"},
       {TfConfig("chief", "0", R"({"chief": ["a:1", "b:1"]})"), "2 tasks of type chief"},
       {TfConfig("ps", "0", R"({"ps": ["a:1"], "worker": ["b:1"]})"),

@@ -133,7 +133,7 @@ TEST(PrivateStoreTest, ALiveKeeperOfTheRunIsNamed) {
 TEST(PrivateStoreTest, WrongAddressesAreNamed) {
   PrivateStoreOptions options = Options();
   options.url.host = "192.0.2.1";  // reserved for documentation
-  EXPECT_HAS(ErrorOf([&] { PrivateStore{options}; }), "this host has no address 192.0.2.1");
+  EXPECT_HAS(ErrorOf([&] { PrivateStore{options}; }), "192.0.2.1 is not an address of this host");
   options.url.host = "nowhere.invalid";
   EXPECT_HAS(ErrorOf([&] { PrivateStore{options}; }), "nowhere.invalid cannot be resolved");
   EXPECT_HAS(ErrorOf([&] { FindPrivateStore(options, milliseconds(300)); }),
@@ -228,7 +228,8 @@ TEST(PrivateStoreTest, ShardsWithoutANumberGetOne) {
   const PrivateStore store(Options());
   EXPECT_EQ(ClaimShardId(store.redis(), "run", 2), 0);
   EXPECT_EQ(ClaimShardId(store.redis(), "run", 2), 1);
-  EXPECT_HAS(ErrorOf([&] { ClaimShardId(store.redis(), "run", 2); }), "process 3 of 2");
+  EXPECT_HAS(ErrorOf([&] { ClaimShardId(store.redis(), "run", 2); }),
+             "this is process 3, but the run has 2 shards");
 }
 
 // A process that keeps the store, and two shards that leave, or fail, after `ms`.

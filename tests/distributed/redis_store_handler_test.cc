@@ -57,7 +57,7 @@ class FakeServer {
 
 TEST(RedisStoreHandlerTest, ErrorsShowTheServersWordsAndAdvice) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"-NOAUTH Authentication required.\r\n", "NOAUTH Authentication required. [the server wants"},
+      {"-NOAUTH Authentication required.\r\n", "NOAUTH Authentication required. [the server needs"},
       {"-DENIED Redis is running in protected mode\r\n", "Set requirepass in redis.conf"},
       {"-READONLY You can't write against a read only replica.\r\n", "use its primary"},
       {"-OOM command not allowed when used memory > 'maxmemory'.\r\n", "maxmemory is reached"},

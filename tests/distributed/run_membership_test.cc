@@ -437,7 +437,8 @@ TEST(RunMembershipBlameTest, TheWatchFollowsTheHeartbeat) {
 TEST(RunMembershipOptionsTest, ALeaseIsLongerThanAFewHeartbeats) {
   RunOptions options = Options(1, 0);
   options.lease = options.heartbeat * 3;
-  EXPECT_HAS(ErrorOf([&] { RunMembership::Join(MemoryStores(), options); }), "a lease of 300 ms");
+  EXPECT_HAS(ErrorOf([&] { RunMembership::Join(MemoryStores(), options); }),
+             "lease (300 ms) must be at least 4 heartbeats");
 }
 
 // Of processes on other hosts only the heartbeats tell.

@@ -169,9 +169,9 @@ TEST(FileStoreHandlerTest, BadDirectoriesAreRefused) {
   EXPECT_HAS(ErrorOf([&] { NewFileStore(directory.path() + "/none", "run"); }), "No such file");
   std::ofstream(directory.path() + "/file") << "x";
   EXPECT_HAS(ErrorOf([&] { NewFileStore(directory.path() + "/file", "run"); }), "not a directory");
-  EXPECT_HAS(ErrorOf([&] { NewFileStore(directory.path(), "file"); }), "is no directory");
+  EXPECT_HAS(ErrorOf([&] { NewFileStore(directory.path(), "file"); }), "is not a directory");
   ASSERT_EQ(symlink("/tmp", (directory.path() + "/link").c_str()), 0);
-  EXPECT_HAS(ErrorOf([&] { NewFileStore(directory.path(), "link"); }), "is no directory");
+  EXPECT_HAS(ErrorOf([&] { NewFileStore(directory.path(), "link"); }), "is not a directory");
   mkdir((directory.path() + "/open").c_str(), 0700);
   chmod((directory.path() + "/open").c_str(), 0777);
   EXPECT_HAS(ErrorOf([&] { NewFileStore(directory.path(), "open"); }), "writable by others");

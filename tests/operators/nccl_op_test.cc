@@ -63,7 +63,8 @@ TEST(NcclOpTest, ReduceScatterGivesEachItsPart) {
   ExpectTensor(ws, "a", {1, 2}, {11, 22});
   ExpectTensor(ws, "b", {1, 2}, {133, 44});
   ExpectTensor(ws, "c", {1, 2}, {55, 66});
-  ExpectThrows(&ws, Op("NCCLReduceScatter", {"b", "c"}, {"y", "z"}), "cannot be cut into 2 parts");
+  ExpectThrows(&ws, Op("NCCLReduceScatter", {"b", "c"}, {"y", "z"}),
+               "cannot be split into 2 parts");
 }
 
 TEST(NcclOpTest, MembersThatDifferAreNamed) {
