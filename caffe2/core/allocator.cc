@@ -15,13 +15,13 @@ namespace {
 constexpr int kMaxDeviceTypes = 8;
 constexpr size_t kAlignment = 64;  // a cache line and an AVX-512 register
 
-// Large blocks are asked for in huge pages, as numpy does: walking 100 MB in pages of 4 KB takes up
-// to twice as long.
+// Large blocks use huge pages, as in numpy: walking 100 MB in pages of 4 KB takes up to twice as
+// long.
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kLargeBlock = 2 * kHugePage;
 
-// Plain aligned memory. Blobs keep their storage between runs of a net, so there is nothing for a
-// cache to win here.
+// Plain aligned memory. A cache would win nothing, because blobs keep their storage between runs of
+// a net.
 class CPUAllocator final : public Allocator {
  public:
   std::shared_ptr<void> Allocate(size_t nbytes, const Device& /*device*/) override {
@@ -32,7 +32,7 @@ class CPUAllocator final : public Allocator {
       throw OutOfMemoryError(MakeString("out of memory: cannot allocate ", nbytes, " bytes"));
     }
 #ifdef MADV_HUGEPAGE
-    // Advice: without huge pages the memory is as good, only slower.
+    // Only advice: without huge pages the memory works as well, only slower.
     if (large) madvise(data, rounded, MADV_HUGEPAGE);
 #endif
     return {data, std::free};

@@ -13,7 +13,7 @@ std::map<std::string, const Argument*> IndexArguments(const Def& def) {
   std::map<std::string, const Argument*> index;
   for (const Argument& argument : def.arg()) {
     auto [it, inserted] = index.emplace(argument.name(), &argument);
-    // Python builders may repeat an argument; that is harmless as long as the values agree.
+    // Python builders may repeat an argument, which is harmless if the values agree.
     CAFFE_ENFORCE(inserted || it->second->SerializeAsString() == argument.SerializeAsString(),
                   "argument ", argument.name(), " is given twice with different values");
   }
@@ -35,7 +35,7 @@ T CheckedInteger(const std::string& name, int64_t value) {
   return static_cast<T>(value);
 }
 
-// Reads a single value; false if the argument holds none of this type.
+// Reads a single value. False if the argument does not hold one of this type.
 template <typename T>
 bool ReadSingle(const Argument& argument, T* value) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -80,7 +80,7 @@ void ReadRepeated(const Argument& argument, std::vector<T>* values) {
   }
 }
 
-// True if the argument holds values, but no list that ReadRepeated understands.
+// True if the argument holds a list of any type.
 bool HoldsAnyList(const Argument& a) {
   return a.floats_size() || a.ints_size() || a.strings_size() || a.nets_size() || a.tensors_size();
 }

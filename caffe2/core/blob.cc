@@ -3,7 +3,7 @@
 namespace caffe2 {
 
 void Blob::ThrowWrongType(TypeMeta wanted) const {
-  CAFFE_THROW("blob holds ", meta_.name(), " where ", wanted.name(), " is asked for");
+  CAFFE_THROW("blob holds ", meta_.name(), " where ", wanted.name(), " is needed");
 }
 
 Tensor* BlobGetMutableTensor(Blob* blob, const Device& device) {

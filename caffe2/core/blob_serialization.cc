@@ -12,8 +12,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "raw data is little-endian");
 
-// The field of a TensorProto that holds elements of type T, as Caffe2 writes them. Smaller
-// integers and 16-bit floats (their bits) share int32_data.
+// The field of a TensorProto that holds elements of type T, as Caffe2 writes them. int32_data also
+// holds smaller integers and the bits of 16-bit floats.
 template <typename T>
 struct TypedField {
   static auto* Mutable(TensorProto* proto) { return proto->mutable_int32_data(); }
@@ -49,7 +49,8 @@ T FromWire(const Wire& value) {
   if constexpr (std::is_same_v<T, Wire>) {
     return value;
   } else if constexpr (kIsHalf<T>) {
-    CAFFE_ENFORCE(value >= 0 && value <= 0xffff, "16 bits cannot hold ", value);
+    CAFFE_ENFORCE(value >= 0 && value <= 0xffff, "value ", value, " does not fit the element type ",
+                  TypeName<T>::Get());
     return {static_cast<uint16_t>(value)};
   } else if constexpr (std::is_same_v<T, bool>) {
     return value != 0;
@@ -60,7 +61,7 @@ T FromWire(const Wire& value) {
   }
 }
 
-// Where the elements are bytes of the tensor as they lie in memory; null if they are not.
+// The elements as the bytes that they are in memory; null if the proto does not hold them so.
 const std::string* RawBytes(const TensorProto& proto) {
   if (proto.has_raw_data()) return &proto.raw_data();
   if (proto.has_byte_data()) return &proto.byte_data();
@@ -121,7 +122,7 @@ void DispatchElementType(TypeMeta meta, const Action& action) {
   CAFFE_ENFORCE(found, "tensors of ", meta.name(), " cannot be serialized");
 }
 
-// Floats as bfloat16, rounded to nearest even, in raw_data.
+// Writes floats as bfloat16, rounded to nearest even, into raw_data.
 void WriteAsBFloat16(const Tensor& tensor, int64_t begin, int64_t end, TensorProto* proto) {
   std::vector<bfloat16> rounded(end - begin);
   const float* data = tensor.data<float>();
@@ -144,9 +145,9 @@ void ReadFromBFloat16(const TensorProto& proto, int64_t begin, int64_t end, Tens
   }
 }
 
-// Whether a tensor holds objects that can be blobs by themselves, as records. Files tell only that,
-// as Caffe2's do: each object is written as a blob of its type without content, and read as an
-// object made by default.
+// True if the elements are objects that can also be blobs. Like Caffe2's, our files hold only their
+// type: an object is written as a blob of its type without content, and read as a
+// default-constructed object.
 bool HoldsObjects(const Tensor& tensor) {
   return TypeMetaToDataType(tensor.dtype()) == TensorProto::UNDEFINED &&
          BlobSerializerRegistry().Has(tensor.dtype().name());
@@ -162,29 +163,29 @@ void WriteObjectTypes(const Tensor& tensor, int64_t begin, int64_t end, TensorPr
   for (int64_t i = begin; i < end; ++i) proto->add_string_data(bytes);
 }
 
-// The type of the objects; none of an empty tensor.
+// The type of the objects; empty for a tensor without elements.
 TypeMeta ReadObjectType(const TensorProto& proto) {
   if (proto.string_data().empty()) return {};
   BlobProto object;
-  // Nothing that could hold further objects, and so on.
+  // Only a bare object: nothing that could again hold objects.
   const bool bare = object.ParseFromString(proto.string_data(0)) && object.type() != "Tensor" &&
                     object.content().empty();
-  CAFFE_ENFORCE(bare, "tensor \"", proto.name(), "\" holds no objects");
+  CAFFE_ENFORCE(bare, "tensor \"", proto.name(), "\" has type UNDEFINED but holds no objects");
   Blob blob;
   DeserializeBlob(proto.string_data(0), &blob);
   return blob.meta();
 }
 
-// Elements in a chunk of a tensor; at least one.
+// Number of elements in a chunk of a tensor; at least one.
 int64_t ChunkSize(const BlobSerializationOptions& options, const Tensor& tensor) {
   const int64_t size = options.chunk_size();
   if (size == kNoChunking) return std::max<int64_t>(tensor.numel(), 1);
-  CAFFE_ENFORCE_GE(size, 0, "elements in a chunk");
+  CAFFE_ENFORCE_GE(size, 0, "chunk_size must be at least 0, or -1 for one chunk");
   return size == 0 ? kDefaultChunkSize : size;
 }
 
-// Bytes of an element by Caffe2's estimate. Integers of up to 32 bits are written with as many
-// bytes as they need; strings count as short.
+// Bytes of an element by Caffe2's estimate. Integers of up to 32 bits are written in variable
+// length; strings are taken as short.
 int64_t EstimatedElementSize(const Tensor& tensor, BlobSerializationOptions::FloatFormat format) {
   constexpr int64_t kIntegerSize = 3, kStringSize = 50;
   const TypeMeta type = tensor.dtype();
@@ -263,7 +264,7 @@ class StringSerializer final : public BlobSerializer {
   }
 };
 
-// A mutex has no state worth keeping: reading makes a new one.
+// A mutex has no state to save: reading makes a new one.
 class MutexSerializer final : public BlobSerializer {
  public:
   void Serialize(const Blob& /*blob*/, const std::string& name,
@@ -297,7 +298,8 @@ void SerializeTensor(const Tensor& tensor, const std::string& name, int64_t begi
                      TensorProto* proto, BlobSerializationOptions::FloatFormat format) {
   CAFFE_ENFORCE(0 <= begin && begin <= end && end <= tensor.numel(), "elements ", begin, " to ",
                 end, " of tensor \"", name, "\" of ", tensor.numel());
-  CAFFE_ENFORCE_LE(end - begin, std::numeric_limits<int>::max(), "elements in one message");
+  CAFFE_ENFORCE_LE(end - begin, std::numeric_limits<int>::max(), "too many elements of tensor \"",
+                   name, "\" for one message: use chunks");
   proto->set_name(name);
   for (const int64_t dim : tensor.sizes()) proto->add_dims(dim);
   proto->set_data_type(TypeMetaToDataType(tensor.dtype()));
@@ -331,7 +333,7 @@ void DeserializeTensor(const TensorProto& proto, Tensor* tensor) {
                   numel, " elements has a segment from ", begin, " to ", end);
   }
   if (tensor->GetDeviceType() != CPU) {
-    // The chunk goes through the host; for all but the only chunk that means the whole tensor.
+    // Through the host. Unless this is the only chunk, the whole tensor has to be copied.
     Tensor host;
     if (end - begin < numel && tensor->has_data() && tensor->sizes() == dims)
       host.CopyFrom(*tensor);
@@ -342,7 +344,7 @@ void DeserializeTensor(const TensorProto& proto, Tensor* tensor) {
   if (of_objects) {
     CAFFE_ENFORCE_EQ(static_cast<int64_t>(proto.string_data_size()), end - begin,
                      "elements of tensor \"", proto.name(), "\"");
-    tensor->FreeMemory();  // of objects that it held
+    tensor->FreeMemory();  // destroys old objects
   }
   tensor->Resize(dims);
   if (proto.storage_type() == TensorProto::NO_CONTENT || of_objects) {
@@ -365,7 +367,7 @@ BlobSerializationOptions OptionsForBlob(const std::string& name,
     try {
       if (pattern.empty() || std::regex_match(name, std::regex(pattern))) return candidate;
     } catch (const std::regex_error& error) {
-      CAFFE_THROW("blob_name_regex \"", pattern, "\" is no regular expression: ", error.what());
+      CAFFE_THROW("blob_name_regex \"", pattern, "\" is not a regular expression: ", error.what());
     }
   }
   return {};
@@ -404,7 +406,7 @@ void DeserializeBlob(const BlobProto& proto, Blob* blob) {
 
 void DeserializeBlob(const std::string& bytes, Blob* blob) {
   BlobProto proto;
-  CAFFE_ENFORCE(proto.ParseFromString(bytes), "the ", bytes.size(), " bytes are no BlobProto");
+  CAFFE_ENFORCE(proto.ParseFromString(bytes), "the ", bytes.size(), " bytes are not a BlobProto");
   DeserializeBlob(proto, blob);
 }
 

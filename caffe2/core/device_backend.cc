@@ -29,7 +29,7 @@ Backends& All() {
   return *backends;
 }
 
-// True once tensors may lie on devices.
+// True after a backend is loaded: tensors may lie on devices.
 std::atomic<bool> devices_in_use{false};
 
 thread_local const OperatorBase* started_operator = nullptr;
@@ -47,7 +47,7 @@ class StartedScope {
 
 void LoadCuda() {
   const char* path = std::getenv("CAFFE2_CUDA_LIBRARY");
-  // Never closed: its registrars live as long as the process.
+  // Never closed: its registered objects live as long as the process.
   if (dlopen(path != nullptr ? path : kCudaLibrary, RTLD_NOW | RTLD_GLOBAL) == nullptr) {
     const char* error = dlerror();
     All().load_problem = MakeString("the CUDA backend cannot be loaded: ", error ? error : "");
@@ -71,7 +71,7 @@ void CheckHostInputs(const OperatorBase& op) {
   }
 }
 
-// The output that has a shape and no storage.
+// Names the output that has a shape but no storage.
 std::string DescribeMissingStorage(const OperatorBase& op) {
   for (int i = 0; i < op.OutputSize(); ++i) {
     const Tensor* tensor = BlobTensor(*op.Outputs()[i]);
@@ -114,7 +114,7 @@ std::string DeviceProblem(DeviceType type) {
 void CheckDevice(const Device& device) {
   const int count = NumDevices(device.type);
   CAFFE_ENFORCE(count > 0, "no device of type ", DeviceTypeName(device.type),
-                " is there: ", DeviceProblem(device.type));
+                " is available: ", DeviceProblem(device.type));
   CAFFE_ENFORCE(device.id >= 0 && device.id < count, "there is no device ", device.ToString(),
                 "; this machine has ", count);
 }

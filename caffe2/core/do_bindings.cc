@@ -10,7 +10,7 @@
 namespace caffe2 {
 namespace {
 
-// The outer blobs in the order in which outer_blobs_idx counts them.
+// The outer blobs in the order of outer_blobs_idx.
 std::vector<std::string> OuterNames(const OperatorDef& def) {
   const int inputs = def.input_size(), outputs = def.output_size();
   CAFFE_ENFORCE(inputs > 0 && outputs > 0 && def.input(inputs - 1) == def.output(outputs - 1),
@@ -41,7 +41,7 @@ std::unordered_map<std::string, std::string> ReadDoBindings(const OperatorDef& d
     CAFFE_ENFORCE(bindings.emplace(inner[i], outer[index[i]]).second, "inner blob ", inner[i],
                   " is bound twice");
   }
-  CAFFE_ENFORCE_EQ(used.size(), outer.size(), "not all outer blobs are bound");
+  CAFFE_ENFORCE_EQ(used.size(), outer.size(), "every outer blob must be bound");
   return bindings;
 }
 

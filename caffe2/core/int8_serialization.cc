@@ -1,4 +1,4 @@
-// Quantized tensors as bytes: a BlobProto with a QTensorProto, whose bias is the zero point.
+// Serializes quantized tensors: a BlobProto with a QTensorProto, whose bias is the zero point.
 #include <cmath>
 #include <limits>
 
@@ -24,9 +24,9 @@ void ReadData(const QTensorProto& proto, Tensor* tensor) {
                    "elements of the quantized tensor \"", proto.name(), "\"");
   T* data = tensor->mutable_data<T>();
   for (const int32_t value : proto.data()) {
-    CAFFE_ENFORCE_EQ(static_cast<int32_t>(static_cast<T>(value)), value,
-                     "a value of the quantized tensor \"", proto.name(), "\" does not fit ",
-                     TypeName<T>::Get());
+    CAFFE_ENFORCE(static_cast<int32_t>(static_cast<T>(value)) == value, "value ", value,
+                  " of the quantized tensor \"", proto.name(), "\" does not fit ",
+                  TypeName<T>::Get());
     *data++ = static_cast<T>(value);
   }
 }
@@ -60,10 +60,10 @@ class Int8TensorSerializer final : public BlobSerializer {
     CAFFE_ENFORCE(blob_proto.has_qtensor(), "blob \"", blob_proto.name(), "\" of type ",
                   blob_proto.type(), " holds no quantized tensor");
     const QTensorProto& proto = blob_proto.qtensor();
-    CAFFE_ENFORCE(std::abs(proto.bias()) <= kLargestZeroPoint &&
+    CAFFE_ENFORCE(std::abs(proto.bias()) <= kMaxZeroPoint &&
                       std::abs(proto.scale()) <= std::numeric_limits<float>::max(),
                   "the quantized tensor \"", proto.name(), "\" has scale ", proto.scale(),
-                  " and zero point ", proto.bias());
+                  " and zero point ", proto.bias(), ": out of range");
     auto* tensor = blob->GetMutable<Int8TensorCPU>();
     tensor->scale = static_cast<float>(proto.scale());
     tensor->zero_point = static_cast<int32_t>(proto.bias());
@@ -82,7 +82,7 @@ class Int8TensorSerializer final : public BlobSerializer {
   }
 
  private:
-  static constexpr double kLargestZeroPoint = 1 << 30;  // well inside of int32
+  static constexpr double kMaxZeroPoint = 1 << 30;  // well within int32
 };
 
 REGISTER_BLOB_SERIALIZER("Int8TensorCPU", Int8TensorSerializer);

@@ -32,8 +32,7 @@ Operands OperandsOfArgument(const OperatorDef& op, const char* name) {
   return argument == nullptr ? Operands() : OperandsOf(argument->n());
 }
 
-// What the body of an ONNXWhile may touch around it: all that it is not handed, as it sees the
-// blobs of the workspace.
+// The blobs of the workspace that the body of an ONNXWhile may touch: all except its own inputs.
 void AddOperandsOfBody(const OperatorDef& op, Names* reads, Names* writes, Names* may_keep) {
   const Argument* argument = FindArgument(op, "body");
   if (argument == nullptr) return;
@@ -52,7 +51,7 @@ void AddOperandsOfBody(const OperatorDef& op, Names* reads, Names* writes, Names
   }
 }
 
-// The blobs that every run writes.
+// The blobs that every run is sure to write.
 Names SurelyWritten(const Operands& operands) {
   Names surely, may_keep;
   may_keep.AddAll(operands.may_keep);
@@ -89,7 +88,7 @@ Operands OperandsOf(const OperatorDef& op) {
       writes.AddAll(operands->writes);
     }
     for (const std::string& name : writes.Get()) {
-      // One branch of If runs; of While the condition does, but the body perhaps never.
+      // If runs one branch. While runs its condition at least once, but perhaps never its body.
       if (!in_first.Has(name) || (is_if && !in_second.Has(name))) may_keep.Add(name);
     }
   } else if (op.type() == "ONNXWhile") {

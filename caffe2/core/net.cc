@@ -13,7 +13,7 @@
 namespace caffe2 {
 namespace {
 
-// How an error names an operator of a net that is not made yet.
+// Names an operator of a net in errors; also while the net is being made.
 std::string Describe(const NetDef& net, int i) {
   const OperatorDef& op = net.op(i);
   return MakeString("net ", net.name().empty() ? "(unnamed)" : net.name(), ", operator ", i, ", ",
@@ -39,7 +39,8 @@ bool IsRead(const NetDef& net, const std::string& blob) {
 void CheckInputs(const NetDef& net, const Workspace& ws) {
   std::unordered_set<std::string> written;
   for (const std::string& input : net.external_input()) {
-    // Init nets exported from ONNX list the blobs they make; parts of a net, what they do not read.
+    // Init nets exported from ONNX list the blobs that they make. Parts of a net list inputs that
+    // they do not read.
     CAFFE_ENFORCE(ws.HasBlob(input) || FindWriter(net, input, 0) >= 0 || !IsRead(net, input),
                   "net ", net.name(), ": external input ", input, " does not exist");
   }
@@ -60,7 +61,7 @@ void CheckInputs(const NetDef& net, const Workspace& ws) {
   }
 }
 
-// Nothing that was started may go on with memory that the caller now frees or fills.
+// Waits for started work: the caller may free or overwrite its memory next.
 void FinishFailedRun(const std::vector<std::unique_ptr<OperatorBase>>& operators) {
   try {
     FinishOperators(operators);
@@ -131,7 +132,7 @@ bool NetBase::RunObserved(size_t i) {
     if (observer->WatchesOperators()) observer->OperatorStarts(i);
   }
   const bool ok = StartOperator(operators_[i].get());
-  operators_[i]->Finish();  // observers look at the work, not at its start
+  operators_[i]->Finish();  // observers measure the work, not its start
   for (const auto& observer : observers_) {
     if (observer->WatchesOperators()) observer->OperatorStops(i);
   }
@@ -174,7 +175,7 @@ std::vector<uint64_t> NetBase::RandomState() const {
 }
 
 void NetBase::SetRandomState(const std::vector<uint64_t>& state) {
-  CAFFE_ENFORCE_EQ(state.size(), RandomState().size(), "random state of another net than ", name_);
+  CAFFE_ENFORCE_EQ(state.size(), RandomState().size(), "the random state is not of net ", name_);
   auto next = state.begin();
   for (const auto& op : operators_) {
     if (op->random()) op->random()->set_position(*next);

@@ -23,8 +23,8 @@ inline void Pause() {
 #endif
 }
 
-// Lets threads sleep until something changes, without a lock on the path of the one who changes
-// it: Notify() is one load while nobody sleeps.
+// Lets threads sleep until something changes. The thread that makes the change takes no lock:
+// Notify() is one load while nobody sleeps.
 class EventCount {
  public:
   void Notify() {
@@ -56,7 +56,7 @@ class EventCount {
 };
 
 // The chains that are ready to run, first in first out. Every chain is pushed at most once in a
-// run, so slots need not be reused and a position is one atomic increment.
+// run, so slots are not reused and taking a position is one atomic increment.
 class ReadyQueue {
  public:
   void Init(size_t capacity) { slots_ = std::vector<std::atomic<int>>(capacity); }
@@ -93,13 +93,13 @@ class ReadyQueue {
   EventCount event_;
 };
 
-// Computing chains run on the calling thread and num_workers - 1 threads more (default: as many as
-// there are processors, at most 4). Operators that wait for other processes run on one further
-// thread, so that communication goes on behind computation even with one worker, and in the order
-// in which it became ready.
+// Computing chains run on the calling thread and on num_workers - 1 other threads (default: one
+// worker for each processor, at most 4). Operators that wait for other processes run on one further
+// thread, in the order in which they become ready. So communication overlaps computation even with
+// one worker.
 //
-// The net argument in_order = 1 runs the computing operators in definition order (one after the
-// other), with communication behind them: what a net with planned memory needs.
+// The net argument in_order = 1 runs the computing operators one by one in definition order, with
+// communication beside them. A net with planned memory needs this.
 class DagNet final : public NetBase {
  public:
   DagNet(const std::shared_ptr<const NetDef>& net_def, Workspace* ws) : NetBase(net_def, ws) {
@@ -135,7 +135,7 @@ class DagNet final : public NetBase {
     run_.fetch_add(1, std::memory_order_seq_cst);
     start_.Notify();
     Work(kCompute);
-    // The queues are reset by the next run: nobody may still look at them.
+    // The next run resets the queues, so no thread may still use them.
     finished_.Await([this] { return active_.load(std::memory_order_acquire) == 0; });
     if (error_) std::rethrow_exception(error_);
     FinishNet(*this);
@@ -165,7 +165,7 @@ class DagNet final : public NetBase {
     pending_ = std::vector<std::atomic<int>>(chains_.size());
     for (size_t c = 0; c < chains_.size(); ++c) {
       lane_.push_back(static_cast<Lane>(lane[chains_[c][0]]));
-      // Within a chain only the first operator has parents outside.
+      // Only the first operator of a chain has parents outside the chain.
       std::vector<int> parents;
       for (int parent : graph.parents[chains_[c][0]]) parents.push_back(chain_of[parent]);
       std::sort(parents.begin(), parents.end());
@@ -212,7 +212,8 @@ class DagNet final : public NetBase {
     }
   }
 
-  // Runs a chain and marks its children; returns one of the same lane to go on with, or -1.
+  // Runs a chain and counts down its children. Returns a ready child of the same lane to go on
+  // with, or -1.
   int RunChain(int c) {
     RunOperators(c);
     int next = -1;
@@ -231,7 +232,7 @@ class DagNet final : public NetBase {
     return next;
   }
 
-  // After a failure the remaining chains are only counted down.
+  // After a failure the remaining operators are skipped.
   void RunOperators(int c) {
     for (int op : chains_[c]) {
       if (!ok_.load(std::memory_order_relaxed)) return;
@@ -269,7 +270,7 @@ class DagNet final : public NetBase {
 };
 
 REGISTER_NET(dag, DagNet);
-// Caffe2's other names of executors that run independent branches in parallel.
+// Caffe2's other executors that run independent branches in parallel.
 REGISTER_NET(async_dag, DagNet);
 REGISTER_NET(async_scheduling, DagNet);
 REGISTER_NET(async_polling, DagNet);

@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Sums of times that several threads add to.
+// A sum of times to which several threads add.
 class TimeSum {
  public:
   void Start() { start_.store(Now(), std::memory_order_relaxed); }

@@ -64,7 +64,7 @@ std::vector<std::string> SplitEngines(const std::string& list) {
   return engines;
 }
 
-// The engines to try: those the operator names, then the preferred ones.
+// The engines to try: the operator's, then the preferred ones.
 std::vector<std::string> EnginesToTry(const OperatorDef& def, DeviceType type) {
   std::vector<std::string> engines = SplitEngines(def.engine());
   EnginePreferences& preferences = Preferences();
@@ -91,11 +91,11 @@ int EditDistance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
-// The operator of a device that has another one's work done by the CPU.
+// An operator of a device that lets the CPU do another operator's work.
 constexpr char kHostFallback[] = "HostFallback";
 
-// Once for each type: it is slow, and may not be what the user expects.
-void TellOfFallback(const std::string& op_type, const Device& device) {
+// Logs once for each type: a fallback is slow and may not be what the user expects.
+void LogFallback(const std::string& op_type, const Device& device) {
   static std::mutex mutex;
   static auto* told = new std::set<std::string>;
   std::lock_guard<std::mutex> lock(mutex);
@@ -158,10 +158,10 @@ std::unique_ptr<OperatorBase> CreateOperator(const OperatorDef& def, Workspace* 
     if (const OpSchema* schema = OpSchemaRegistry::Schema(def.type())) schema->Verify(def);
     const Device device = ToDevice(def.device_option());
     const DeviceType type = device.type;
-    if (type == CUDA) CheckDevice(device);  // other types have no backend: nothing is found below
-    // The name under which an engine is registered is no type: it has no schema that checks it.
+    if (type == CUDA) CheckDevice(device);  // other types have no backend, and so no operators
+    // A registry key with an engine is not an operator type: no schema would check it.
     CAFFE_ENFORCE(def.type().find("_ENGINE_") == std::string::npos, "unknown operator ", def.type(),
-                  "; an engine is named by the field engine");
+                  "; name the engine in the field engine");
     OperatorRegistry* registry = DeviceOperatorRegistry(type);
     for (const std::string& engine : EnginesToTry(def, type)) {
       auto op = registry->Create(def.type() + "_ENGINE_" + engine, def, ws);
@@ -171,7 +171,7 @@ std::unique_ptr<OperatorBase> CreateOperator(const OperatorDef& def, Workspace* 
     auto op = registry->Create(def.type(), def, ws);
     if (op == nullptr && type != CPU && DeviceOperatorRegistry(CPU)->Has(def.type())) {
       op = registry->Create(kHostFallback, def, ws);
-      if (op != nullptr) TellOfFallback(def.type(), device);
+      if (op != nullptr) LogFallback(def.type(), device);
     }
     if (op == nullptr) ThrowUnknownOperator(def, type);
     return op;

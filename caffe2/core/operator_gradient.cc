@@ -6,7 +6,7 @@
 namespace caffe2 {
 namespace {
 
-// Makers count on the operands that the schema demands.
+// Gradient makers rely on the operands that the schema demands.
 void CheckSchema(const OperatorDef& def) {
   const OpSchema* schema = OpSchemaRegistry::Schema(def.type());
   if (schema == nullptr) return;
@@ -26,7 +26,8 @@ GradientMakerRegistry* GradientRegistry() {
 }
 
 int GradientMakerBase::CheckIndex(int i, int size, const char* what) {
-  CAFFE_ENFORCE(i >= 0 && i < size, "the gradient asks for ", what, " ", i, " of ", size);
+  CAFFE_ENFORCE(i >= 0 && i < size, "the gradient maker uses ", what, " ", i,
+                " of an operator that has ", size);
   return i;
 }
 
@@ -71,13 +72,13 @@ std::string GradientMakerBase::GO_V(int i) const {
 
 void GradientMakerBase::SetDense(int i, const std::string& name) {
   CheckIndex(i, def_.input_size(), "input");
-  CAFFE_ENFORCE(!g_input_[i].IsSparse());
+  CAFFE_ENFORCE(!g_input_[i].IsSparse(), "input ", def_.input(i), " already has a sparse gradient");
   g_input_[i].dense = name;
 }
 
 void GradientMakerBase::SetSparse(int i, const std::string& indices, const std::string& values) {
   CheckIndex(i, def_.input_size(), "input");
-  CAFFE_ENFORCE(!g_input_[i].IsDense());
+  CAFFE_ENFORCE(!g_input_[i].IsDense(), "input ", def_.input(i), " already has a dense gradient");
   g_input_[i].indices = indices;
   g_input_[i].values = values;
 }
@@ -99,7 +100,7 @@ GradientOpsMeta GradientMakerBase::Get() {
   GradientOpsMeta meta;
   meta.ops = GetGradientDefs();
   for (OperatorDef& op : meta.ops) {
-    // A maker that sets the mark to false wants none.
+    // A maker that sets is_gradient_op to false wants the field absent.
     if (op.has_is_gradient_op() && !op.is_gradient_op()) {
       op.clear_is_gradient_op();
     } else {
@@ -120,7 +121,7 @@ GradientOpsMeta GradientMakerBase::Get() {
 
 std::vector<OperatorDef> ThrowInTheTowel::GetGradientDefs() {
   CAFFE_THROW("no gradient flows through operator ", Def().type(),
-              "; put StopGradient before it if that is meant");
+              "; put StopGradient before it if that is intended");
 }
 
 GradientOpsMeta GetGradientForOp(const OperatorDef& def,

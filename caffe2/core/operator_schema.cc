@@ -193,10 +193,10 @@ void OpSchema::Verify(const OperatorDef& def) const {
                 RangeText(min_input_, max_input_, kUnlimited), " inputs, but has ", inputs);
   CAFFE_ENFORCE(outputs >= min_output_ && outputs <= max_output_, type_, " writes ",
                 RangeText(min_output_, max_output_, kUnlimited), " outputs, but has ", outputs);
-  CAFFE_ENFORCE(!num_inputs_allowed_ || num_inputs_allowed_(inputs), type_,
-                " does not take a number of inputs of ", inputs);
-  CAFFE_ENFORCE(!num_outputs_allowed_ || num_outputs_allowed_(outputs), type_,
-                " does not write a number of outputs of ", outputs);
+  CAFFE_ENFORCE(!num_inputs_allowed_ || num_inputs_allowed_(inputs), type_, " does not take ",
+                inputs, " inputs");
+  CAFFE_ENFORCE(!num_outputs_allowed_ || num_outputs_allowed_(outputs), type_, " does not write ",
+                outputs, " outputs");
   CAFFE_ENFORCE(!num_inputs_outputs_allowed_ || num_inputs_outputs_allowed_(inputs, outputs), type_,
                 " does not write ", outputs, " outputs from ", inputs, " inputs");
   CAFFE_ENFORCE(!calculator_ || calculator_(inputs) < 0 || calculator_(inputs) == outputs, type_,

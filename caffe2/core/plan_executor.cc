@@ -14,8 +14,8 @@
 namespace caffe2 {
 namespace {
 
-// Calls functions at fixed intervals, each on its own thread, until destroyed. The first exception
-// of one is kept for Finish().
+// Calls functions at fixed intervals, each on its own thread, until Finish() or destruction. Keeps
+// the first exception for Finish().
 class PeriodicRunner {
  public:
   ~PeriodicRunner() { Stop(); }
@@ -38,8 +38,8 @@ class PeriodicRunner {
     });
   }
 
-  // Ends all calls and rethrows what went wrong in one. With `once_more`, calls each a last time,
-  // for what happened since; false if one of these is.
+  // Ends the calls and rethrows the first exception. With `once_more`, then calls each function a
+  // last time, so that it sees the final state; false if one of them returns false.
   bool Finish(bool once_more) {
     Stop();
     if (error_) std::rethrow_exception(error_);
@@ -110,7 +110,7 @@ class PlanRunner {
 
   bool Iterate(Workspace* ws, const ExecutionStep& step) {
     CAFFE_ENFORCE(!(step.has_should_stop_blob() && step.has_num_iter()), "step ", step.name(),
-                  ": num_iter and should_stop_blob exclude each other");
+                  ": num_iter and should_stop_blob cannot be used together");
     CAFFE_ENFORCE(step.substep_size() == 0 || step.network_size() == 0, "step ", step.name(),
                   " has both substeps and nets");
     for (int64_t i = 0; HasIteration(step, i); ++i) {
@@ -146,8 +146,8 @@ class PlanRunner {
     return periodic.Finish(/*once_more=*/true);
   }
 
-  // All substeps (and their instances) at once; the first failure stops the others, those too that
-  // wait for something (a queue) which will not come any more.
+  // Runs all substeps (and their instances) at once. The first failure stops the others, also those
+  // that wait for something (a queue) that will never come.
   bool RunConcurrently(Workspace* ws, const ExecutionStep& step) {
     PeriodicRunner periodic;
     StartPeriodicSubsteps(&periodic, ws, step);
@@ -175,8 +175,8 @@ class PlanRunner {
     return periodic.Finish(/*once_more=*/!failed_) && !failed_;
   }
 
-  // Notes the first failure of a concurrent step, and its exception if it was one: what others
-  // throw when they are stopped because of it says nothing new.
+  // Keeps the first failure of a concurrent step and its exception, if it is one. Exceptions of
+  // steps that are then stopped say nothing new.
   void Fail(const std::exception_ptr& error) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (!failed_.exchange(true)) error_ = error;
@@ -185,7 +185,7 @@ class PlanRunner {
   void StartPeriodicSubsteps(PeriodicRunner* periodic, Workspace* ws, const ExecutionStep& step) {
     for (const ExecutionStep& substep : step.substep()) {
       if (!substep.has_run_every_ms()) continue;
-      CAFFE_ENFORCE_GT(substep.run_every_ms(), 0, "step ", substep.name());
+      CAFFE_ENFORCE_GT(substep.run_every_ms(), 0, "run_every_ms of step ", substep.name());
       periodic->Start(std::chrono::milliseconds(substep.run_every_ms()),
                       [this, ws, &substep] { return RunStep(ws, substep); });
     }
@@ -198,8 +198,9 @@ class PlanRunner {
     return net;
   }
 
-  // Those that the step runs in `ws`, once each. Nets of substeps with workspaces of their own are
-  // created there only: here they would make blobs, which those workspaces would then share.
+  // Creates the nets that the step runs in `ws`, each once. Nets of substeps with workspaces of
+  // their own are created only there. Created here, they would make blobs that those workspaces
+  // would share.
   void CreateNets(Workspace* ws, const ExecutionStep& step) const {
     auto create = [&](const std::string& name) {
       if (ws->GetNet(name) != nullptr) return;
@@ -224,7 +225,7 @@ class PlanRunner {
     return *flag.data<bool>();
   }
 
-  // Not as long as nothing wrote the blob.
+  // False as long as nothing has written the blob.
   static bool ShouldStop(const Workspace& ws, const ExecutionStep& step) {
     if (!step.has_should_stop_blob()) return false;
     const Blob* blob = ws.GetBlob(step.should_stop_blob());

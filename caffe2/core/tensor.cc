@@ -15,7 +15,7 @@ int64_t CheckedNumel(const int64_t* dims, size_t n) {
   int64_t numel = 1;
   for (size_t i = 0; i < n; ++i) {
     if (dims[i] < 0) {
-      CAFFE_THROW("negative dimension in shape ", ShapeString({dims, dims + n}));
+      CAFFE_THROW("shape ", ShapeString({dims, dims + n}), " has a negative dimension");
     }
     if (__builtin_mul_overflow(numel, dims[i], &numel)) {
       CAFFE_THROW("the number of elements overflows for shape ", ShapeString({dims, dims + n}));
@@ -28,7 +28,8 @@ int64_t Tensor::size(int i) const { return dims_[canonical_axis_index(i)]; }
 
 int Tensor::dim32(int i) const {
   const int64_t value = size(i);
-  CAFFE_ENFORCE_LE(value, std::numeric_limits<int>::max());
+  CAFFE_ENFORCE_LE(value, std::numeric_limits<int>::max(), "axis ", i, " of shape ",
+                   ShapeString(dims_), " does not fit an int");
   return static_cast<int>(value);
 }
 
@@ -76,7 +77,7 @@ void Tensor::Reshape(const std::vector<int64_t>& dims) {
 }
 
 namespace {
-// Storage for `count` elements of a type that needs construction, destroyed with the storage.
+// Constructs `count` elements in the storage if their type needs it; they are destroyed with it.
 std::shared_ptr<void> ConstructOwned(std::shared_ptr<void> raw, TypeMeta meta, size_t count) {
   if (meta.construct()) meta.construct()(raw.get(), count);
   if (!meta.destroy()) return raw;
@@ -92,7 +93,7 @@ void* Tensor::raw_mutable_data(TypeMeta meta) {
   size_t bytes = 0;
   CAFFE_ENFORCE(!__builtin_mul_overflow(static_cast<size_t>(numel_), meta.itemsize(), &bytes),
                 "the size in bytes overflows for shape ", ShapeString(dims_));
-  // Plain bytes serve any plain type; objects do not.
+  // Storage of plain bytes can hold any plain type, but no objects.
   if (data_ != nullptr && trivial && was_trivial && bytes <= capacity_) {
     meta_ = meta;
     return data_.get();
@@ -117,8 +118,8 @@ void* Tensor::raw_mutable_data() {
 
 void Tensor::ThrowBadAccess(TypeMeta wanted) const {
   if (!(meta_ == wanted) && meta_) {
-    CAFFE_THROW("tensor holds ", meta_.name(), " where ", wanted.name(), " is asked for, shape ",
-                ShapeString(dims_));
+    CAFFE_THROW("tensor of shape ", ShapeString(dims_), " holds ", meta_.name(), " where ",
+                wanted.name(), " is needed");
   }
   CAFFE_THROW("tensor of shape ", ShapeString(dims_), " holds no data: nothing was written to it");
 }

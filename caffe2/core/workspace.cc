@@ -76,7 +76,7 @@ Blob* Workspace::GetBlob(const std::string& name) {
 bool Workspace::RemoveBlob(const std::string& name) { return blobs_.erase(name) != 0; }
 
 Blob* Workspace::RenameBlob(const std::string& from, const std::string& to) {
-  CAFFE_ENFORCE(!HasBlob(to), "blob ", to, " exists already");
+  CAFFE_ENFORCE(!HasBlob(to), "blob ", to, " already exists");
   auto node = blobs_.extract(from);
   CAFFE_ENFORCE(!node.empty(), "blob ", from, " does not exist in this workspace");
   node.key() = to;
@@ -88,9 +88,9 @@ NetBase* Workspace::CreateNet(const NetDef& net, bool overwrite) {
 }
 
 NetBase* Workspace::CreateNet(const std::shared_ptr<const NetDef>& net, bool overwrite) {
-  CAFFE_ENFORCE(!net->name().empty(), "a net needs a name to be kept in a workspace");
-  CAFFE_ENFORCE(overwrite || nets_.count(net->name()) == 0, "net ", net->name(), " exists already");
-  // The old net goes first: the new one may want the same files or locks.
+  CAFFE_ENFORCE(!net->name().empty(), "a net in a workspace needs a name");
+  CAFFE_ENFORCE(overwrite || nets_.count(net->name()) == 0, "net ", net->name(), " already exists");
+  // The old net is deleted first: the new one may need the same files or locks.
   nets_.erase(net->name());
   auto created = caffe2::CreateNet(net, this);
   return (nets_[net->name()] = std::move(created)).get();

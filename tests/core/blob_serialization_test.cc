@@ -286,9 +286,9 @@ void ExpectInt8Refused(const std::string& reason,
 }
 
 TEST(BlobSerializationTest, ForgedQuantizedTensorsAreRefused) {
-  const std::string no_fit = "a value of the quantized tensor \"x\" does not fit";
-  ExpectInt8Refused(no_fit, [](QTensorProto* p) { p->set_data(1, 256); });
-  ExpectInt8Refused(no_fit, [](QTensorProto* p) { p->set_data(1, -1); });
+  const std::string no_fit = " of the quantized tensor \"x\" does not fit uint8_t";
+  ExpectInt8Refused("value 256" + no_fit, [](QTensorProto* p) { p->set_data(1, 256); });
+  ExpectInt8Refused("value -1" + no_fit, [](QTensorProto* p) { p->set_data(1, -1); });
   for (const double number : {double{NAN}, double{INFINITY}, -1e300}) {
     ExpectInt8Refused("\"x\" has scale", [=](QTensorProto* p) { p->set_scale(number); });
     ExpectInt8Refused("and zero point", [=](QTensorProto* p) { p->set_bias(number); });

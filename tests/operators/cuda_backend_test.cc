@@ -39,7 +39,7 @@ TEST(CudaBackendTest, NamesWhatIsMissing) {
   if (NumDevices(CUDA) > 0) GTEST_SKIP() << "a CUDA device is here";
   Workspace ws;
   const std::string error = ErrorOf(&ws, OnCuda(Op("ConstantFill", {}, {"y"})));
-  EXPECT_NE(error.find("no device of type cuda is there: "), std::string::npos) << error;
+  EXPECT_NE(error.find("no device of type cuda is available: "), std::string::npos) << error;
   EXPECT_FALSE(DeviceProblem(CUDA).empty());
   EXPECT_EQ(error.find('\n'), std::string::npos) << "more than one line: " << error;
 }

@@ -185,7 +185,7 @@ def test_net_life_cycle():
     net.ConstantFill([], "x", shape=[2], value=1.0)
     workspace.CreateNet(net)
     assert workspace.RunNet(net.Name(), num_iter=3)
-    with pytest.raises(RuntimeError, match="exists already"):
+    with pytest.raises(RuntimeError, match="already exists"):
         workspace.CreateNet(net)
     workspace.CreateNet(net, overwrite=True)
     assert len(workspace.BenchmarkNet(net, 1, 2, True)) == 2

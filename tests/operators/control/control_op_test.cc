@@ -48,7 +48,7 @@ TEST(IfOpTest, RunsOneBranch) {
   ExpectTensor(ws, "Y", {1}, {-3});
   ExpectThrows(&ws, Op("If", {"C", "X"}, {"Y"}), "needs the argument then_net");
   ExpectThrows(&ws, Op("If", {"X"}, {"Y"}, {MakeArgument("then_net", Net("n", {}))}),
-               "where bool is asked for");
+               "where bool is needed");
 }
 
 TEST(WhileOpTest, CountsDown) {

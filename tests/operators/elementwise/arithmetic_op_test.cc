@@ -185,7 +185,7 @@ TEST(ArithmeticOpTest, RefusesBadInput) {
   ExpectThrows(&ws, Op("Add", {"A", "long"}, {"C"}, {broadcast}), "must be a part");
   ExpectThrows(&ws, Op("Add", {"A", "B"}, {"C"}, {broadcast, MakeArgument("axis", 5)}),
                "out of range");
-  ExpectThrows(&ws, Op("Add", {"A", "int"}, {"C"}), "where float is asked for");
+  ExpectThrows(&ws, Op("Add", {"A", "int"}, {"C"}), "where float is needed");
   const auto axis_str = [](const char* text) {
     return MakeArgument("axis_str", std::string(text));
   };

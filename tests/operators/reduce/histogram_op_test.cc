@@ -28,7 +28,7 @@ TEST(HistogramTest, CountsBetweenEdges) {
   RunOp(&ws, op);
   EXPECT_EQ(FetchValues<int64_t>(ws, "H"), (Longs{0, 1, 0, 0, 0}));
   Feed<float>(&ws, "Y", {1}, {1});
-  ExpectThrows(&ws, op, "where double is asked for");
+  ExpectThrows(&ws, op, "where double is needed");
   Feed<int32_t>(&ws, "X", {1}, {1});
   ExpectThrows(&ws, op, "supported: float double");
   const auto edges = [](const Floats& list) {
