@@ -6,7 +6,7 @@
 namespace caffe2::cuda {
 namespace {
 
-// f(T{}) for the type among Types; throws if it is none of them.
+// Calls f(T{}) for the T of Types that `type` is. Throws EnforceNotMet if it is none of them.
 template <typename... Types, typename F>
 void ForType(TypeMeta type, const char* what, const F& f) {
   const bool found = ((type.Match<Types>() && (f(Types{}), true)) || ...);

@@ -1,4 +1,4 @@
-// Sums in place on a device, for what collectives add.
+// In-place sums on a device, for collectives.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,11 @@
 
 namespace caffe2::cuda {
 
-// sum[i] += x[i]; float, double, float16 and bfloat16 (added in float and rounded), int32, int64,
-// uint8. Throws EnforceNotMet for other types.
+// sum[i] += x[i] on `stream`, for float, double, float16, bfloat16, int32, int64 and uint8
+// elements. 16-bit types are added in float and rounded. Throws EnforceNotMet for other types.
 void Accumulate(TypeMeta type, const void* x, void* sum, int64_t count, Stream stream);
-// x[i] *= scale, likewise; integers are refused unless scale is 1.
+// x[i] *= scale on `stream`, for float, double, float16 and bfloat16. Other types throw
+// EnforceNotMet unless scale is 1.
 void Scale(TypeMeta type, float scale, void* x, int64_t count, Stream stream);
 
 }  // namespace caffe2::cuda

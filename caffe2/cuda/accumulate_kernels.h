@@ -1,4 +1,4 @@
-// Launchers behind accumulate.h, which has one for any type.
+// The kernels of accumulate.h, for element types that are known at compile time.
 #pragma once
 
 #include <cstdint>

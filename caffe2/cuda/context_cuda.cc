@@ -15,17 +15,18 @@
 namespace caffe2 {
 namespace {
 
-// Waits for the compute stream and side work; throws what kernels have reported.
+// Waits for the compute stream and the side work. Throws EnforceNotMet for errors that kernels have
+// reported.
 void FinishDevice(int device) {
   cuda::JoinAllSideWork(device);
   cuda::Synchronize(cuda::GetStream(device, cuda::kComputeStream));
   cuda::ThrowReports(device);
 }
 
-// Whether it may be one, or a count: a few integers.
+// True if the tensor may be a shape or a count: a few integers or bools.
 bool MayBeShape(const Tensor& tensor) {
-  constexpr int64_t kMostNumbers = 64;
-  return tensor.numel() <= kMostNumbers &&
+  constexpr int64_t kMaxNumbers = 64;
+  return tensor.numel() <= kMaxNumbers &&
          (tensor.IsType<int64_t>() || tensor.IsType<int>() || tensor.IsType<bool>());
 }
 
@@ -36,7 +37,7 @@ bool IsFirstUpload(const std::string& type) {
   return types->insert(type).second;
 }
 
-// Storage on a device, which goes back to the pool of its compute stream.
+// Allocates from the pool of the device's compute stream and frees to it.
 class CudaAllocator final : public Allocator {
  public:
   std::shared_ptr<void> Allocate(size_t nbytes, const Device& device) override {
@@ -52,7 +53,7 @@ class CudaAllocator final : public Allocator {
   }
 };
 
-// Ordered after all work of both devices' compute streams, and done when it returns.
+// CopyInOrder, which is done when this returns.
 void CopyAndWait(size_t nbytes, const void* source, const Device& source_device, void* destination,
                  const Device& destination_device) {
   CopyInOrder(nbytes, source, source_device, destination, destination_device);
@@ -122,7 +123,7 @@ void CUDAContext::SwitchToDevice(int stream_id) {
   stream_ = cuda::GetStream(device_id(), stream_id);
 }
 
-// Not stream_: that may be one of a recording, which is over.
+// Not stream_: it may belong to a recording that is over.
 void CUDAContext::FinishDeviceComputation() { FinishDevice(device_id()); }
 
 void CUDAContext::CopyItems(TypeMeta meta, size_t n, const void* source, void* destination) {
@@ -143,7 +144,7 @@ const Tensor& CUDAContext::Upload(int i, const Tensor& tensor) const {
 }
 
 CudaScalar ReadScalar(const Tensor& tensor, const char* what) {
-  CAFFE_ENFORCE_EQ(tensor.numel(), 1, what, " must be a scalar, of one element");
+  CAFFE_ENFORCE_EQ(tensor.numel(), 1, what, " must hold exactly one element");
   const float* data = tensor.data<float>();
   if (tensor.GetDeviceType() == CUDA) return {data, 0.f};
   if (cuda::HostValues* values = cuda::RecordedHostValues()) {

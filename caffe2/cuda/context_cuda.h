@@ -8,18 +8,18 @@
 
 namespace caffe2 {
 
-// Launches work on one device, in stream order; results are there after FinishDeviceComputation().
-// All contexts of a device share its compute stream (stream 0), so that operators of one net, and
-// of nets in several threads, follow each other without events.
+// Launches work on one device. The work runs in stream order; its results are ready after
+// FinishDeviceComputation(). All contexts of a device share its compute stream (stream 0). So the
+// operators of one net, and of nets in several threads, run one after another without events.
 class CUDAContext final : public BaseContext {
  public:
   static constexpr DeviceType kDeviceType = CUDA;
 
-  // Throws EnforceNotMet, in one line, if the device is not there.
+  // Throws EnforceNotMet, in one line, if the machine does not have the device.
   explicit CUDAContext(const DeviceOption& option);
 
   void SwitchToDevice(int stream_id = 0) override;
-  // Also throws what kernels have reported: labels out of range and the like.
+  // Also throws EnforceNotMet for errors that kernels have reported, such as a label out of range.
   void FinishDeviceComputation() override;
 
   cuda::Stream stream() const { return stream_; }
@@ -31,39 +31,42 @@ class CUDAContext final : public BaseContext {
   void Copy(size_t n, const T* source, T* destination) {
     CopyBytes(n * sizeof(T), source, destination);
   }
-  // Throws for types that are not plain bytes.
+  // Throws EnforceNotMet for types that are not trivially copyable.
   void CopyItems(TypeMeta meta, size_t n, const void* source, void* destination);
   void CopyBytes(size_t nbytes, const void* source, void* destination);
-  // A copy of operand `i`, which lies on the host, on this device; valid until the next one.
+  // Copies `tensor`, which is operand `i` and lies on the host, to this device. The copy is valid
+  // until the next Upload of the same operand.
   const Tensor& Upload(int i, const Tensor& tensor) const;
 
  private:
   cuda::Stream stream_ = nullptr;
-  mutable std::map<int, Tensor> uploads_;  // of operands
+  mutable std::map<int, Tensor> uploads_;  // by operand
 };
 
-// Copies between two devices, or a device and the host, in the order of the compute streams of
-// both: what they do later comes behind it. Host memory may be pageable and is then free at once
-// when it is the source; as destination it holds the copy when the device's compute stream is done.
+// Copies between two devices, or between a device and the host. The copy starts after the work that
+// the compute streams of both hold now; later work of both streams starts after the copy. Host
+// memory may be pageable: as a source it may be reused when the call returns; as a destination it
+// holds the copy when the device's compute stream is done.
 void CopyInOrder(size_t nbytes, const void* source, const Device& source_device, void* destination,
                  const Device& destination_device);
 
-// A CUDA operator reads device memory: Input(i) throws, naming the blob, for a tensor that lies on
-// the host. Only shapes and counts, as Shape and Size leave them there (up to 64 integers or
-// truth values), are copied to the device, since nets of Caffe2 go on computing with them there;
-// which is logged once for each type of operator. Inputs that may lie anywhere are read by
-// Input<Tensor>(i).
+// A CUDA operator reads device memory: Input(i) throws EnforceNotMet, naming the blob, for a tensor
+// on the host. The exception is a tensor that may be a shape or a count (up to 64 integers or
+// bools). Shape and Size leave such tensors on the host, and Caffe2's nets go on computing with
+// them on the device, so Input(i) copies them there; this is logged once for each type of operator.
+// An operator that accepts an input on either side reads it with Input<Tensor>(i).
 template <>
 const Tensor& Operator<CUDAContext>::Input(int i) const;
 
-// One float that steers an operator (a learning rate, the gradient of a loss): in host memory it is
-// read now and passed by value, on the device its address is passed. While a CUDA graph is recorded
-// that of a tensor in host memory is the address of a copy, which is made before each run.
+// One float that controls an operator, such as a learning rate or the gradient of a loss. A tensor
+// on the device gives its address. A tensor on the host gives its value, which is read now; while a
+// CUDA graph is recorded, it gives the address of a device copy that is refreshed before each
+// launch of the graph.
 struct CudaScalar {
   const float* address = nullptr;
   float value = 0;
 };
-// Throws unless the tensor holds one float.
+// Throws EnforceNotMet unless the tensor holds one float. `what` names the tensor in the error.
 CudaScalar ReadScalar(const Tensor& tensor, const char* what);
 
 }  // namespace caffe2

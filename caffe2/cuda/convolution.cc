@@ -63,8 +63,8 @@ void Convolve(ConvDirection direction, const ConvProblem& problem, const void* x
 }
 
 ConvPlanDescription PlanConvolution(ConvDirection direction, const ConvProblem& problem,
-                                    const std::string& device_json, int most, bool add) {
-  return DescribeCudnnWork(WorkOf(direction, problem, kFullAlignment, add), device_json, most);
+                                    const std::string& device_json, int max_plans, bool add) {
+  return DescribeCudnnWork(WorkOf(direction, problem, kFullAlignment, add), device_json, max_plans);
 }
 
 std::string ConvolutionLibrary() {

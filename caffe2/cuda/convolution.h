@@ -16,46 +16,53 @@ enum class ConvDirection {
   kBackwardFilter,  // x, y (its gradient) -> filter (its gradient)
 };
 
-// One convolution. Shapes are in logical order whatever the storage, with 1 to 3 spatial axes.
+// One convolution. Shapes are in logical order, whatever the storage order, with 1 to 3 spatial
+// axes.
 struct ConvProblem {
   std::vector<int64_t> x;                                     // N, C, spatial
   std::vector<int64_t> filter;                                // M, C / groups, kernel
   std::vector<int64_t> y;                                     // N, M, spatial
-  std::vector<int64_t> stride, dilation, pad_begin, pad_end;  // one entry a spatial axis
-  // Storage: false is NCHW with filters M, C / groups, kernel; true NHWC with M, kernel, C /
+  std::vector<int64_t> stride, dilation, pad_begin, pad_end;  // one entry for each spatial axis
+  // Storage order. False: NCHW, filters M, C / groups, kernel. True: NHWC, filters M, kernel, C /
   // groups.
   bool channels_last = false;
-  TypeMeta type;  // of all three: float, float16 or bfloat16; sums are formed in float
+  TypeMeta type;  // of x, filter and y: float, float16 or bfloat16; sums are in float
 
   bool operator==(const ConvProblem&) const = default;
   std::string ToString() const;
 };
 
-// Runs it; the array that the direction writes is overwritten, or with `add` is added to. A plan is
-// made once for each problem, direction and device, and kept; its workspace comes from the device's
-// pool for the duration of the run. The plan is the one that cuDNN's heuristics list first; or, if
-// the environment variable CAFFE2_CUDA_PLAN_CACHE names a folder, the fastest of the first eight,
-// measured on the arrays of the first run that is not captured and kept there, so that later runs
-// give the same bits. One that fails when it first runs is logged, and the next takes its place.
-// Workspaces are at most an eighth of the device's memory, and 4 GiB. Float problems use tensor
-// cores only if AllowTf32(). Thread-safe. Throws EnforceNotMet if cuDNN has no plan,
-// OutOfMemoryError if the workspace does not fit.
+// Runs the convolution on `stream`. The direction says which array `result` is; it is overwritten,
+// or with `add` added to.
+//
+// Plans: each problem, direction and device gets one plan, which is kept for the life of the
+// process. By default it is the first plan in the order of cuDNN's heuristics. If the environment
+// variable CAFFE2_CUDA_PLAN_CACHE names a folder, it is the fastest of the first eight, measured on
+// the arrays of the first run that is not captured, and kept in the folder, so that later runs give
+// the same bits. If a plan fails when it first runs, that is logged and the next plan takes its
+// place.
+//
+// The workspace comes from the device's pool while the convolution runs. It takes at most 4 GiB,
+// and at most an eighth of the device's memory. Float problems use tensor cores only if
+// AllowTf32(). Thread-safe. Throws EnforceNotMet if cuDNN has no plan, OutOfMemoryError if the
+// workspace does not fit.
 void Convolve(ConvDirection direction, const ConvProblem& problem, const void* x,
               const void* filter, const void* y, void* result, int device, Stream stream,
               bool add = false);
 
-// What Convolve would start from on a device described as cuDNN describes devices (JSON); needs no
-// GPU.
+// The plan that Convolve would use first on a device. `device_json` describes the device in cuDNN's
+// format (see DescribeDevice), so that this needs no GPU.
 struct ConvPlanDescription {
   int64_t engine = -1;
   int64_t workspace_bytes = 0;
-  int candidates = 0;  // of which measurement would choose, at most `most`
+  int candidates = 0;  // plans that measurement would choose from, at most `max_plans`
 };
 ConvPlanDescription PlanConvolution(ConvDirection direction, const ConvProblem& problem,
-                                    const std::string& device_json, int most = 1, bool add = false);
-// The library and its version, as plans depend on it.
+                                    const std::string& device_json, int max_plans = 1,
+                                    bool add = false);
+// The library, its version and the TF32 setting: plans depend on them.
 std::string ConvolutionLibrary();
-// cuDNN's description of a device of this machine.
+// cuDNN's description, in JSON, of a device of this machine.
 std::string DescribeDevice(int device);
 
 }  // namespace caffe2::cuda

@@ -12,13 +12,13 @@ bool Contains(const std::vector<cudnnBackendNumericalNote_t>& notes,
   return std::find(notes.begin(), notes.end(), note) != notes.end();
 }
 
-// A plan that breaks the rules, where others are plans that cuDNN cannot make.
+// A plan that breaks the rules. An Error of another class means that cuDNN cannot make the plan.
 class RuledOut : public Error {
  public:
   using Error::Error;
 };
 
-// Why the engine may not be used; empty if it may.
+// Why the rules forbid the engine; empty if they allow it.
 std::string Objection(const CudnnDescriptor& engine, const CudnnPlanRules& rules) {
   const auto notes = engine.GetList<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
                                                                  CUDNN_TYPE_NUMERICAL_NOTE);
@@ -40,7 +40,7 @@ std::vector<CudnnDescriptor> Candidates(const CudnnDescriptor& graph, const Cudn
       .Set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode);
   if (target.device != nullptr) heuristic.Set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *target.device);
   heuristic.Finalize();
-  // All of them: those that may be used can stand behind dozens that may not.
+  // All of them: dozens that the rules forbid may precede the first that they allow.
   int64_t listed = 0, count = 0;
   CheckCudnn(cudnnBackendGetAttribute(heuristic.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &listed, nullptr),
@@ -86,13 +86,13 @@ CudnnPlan MakePlan(const CudnnDescriptor& candidate, const CudnnTarget& target,
   SetTarget(target, &plan.plan);
   plan.plan.Finalize();
   plan.workspace_bytes = plan.plan.GetInt(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
-  if (plan.workspace_bytes > rules.most_workspace_bytes) {
+  if (plan.workspace_bytes > rules.max_workspace_bytes) {
     throw RuledOut(MakeString("it needs ", plan.workspace_bytes, " bytes of workspace"));
   }
   return plan;
 }
 
-// An attribute that is text.
+// Reads an attribute that is text.
 std::string ReadText(const CudnnDescriptor& descriptor, cudnnBackendAttributeName_t attribute,
                      const std::string& what) {
   int64_t size = 0;
@@ -189,19 +189,19 @@ CudnnDescriptor CudnnGraph(const std::vector<const CudnnDescriptor*>& operations
 
 std::vector<CudnnPlan> ListCudnnPlans(const CudnnDescriptor& graph, const CudnnTarget& target,
                                       const CudnnPlanRules& rules, const std::string& what,
-                                      size_t most) {
+                                      size_t max_plans) {
   std::vector<CudnnPlan> plans;
   std::string reason = "no candidate", failure;
   int failed = 0;
   for (const auto mode : {CUDNN_HEUR_MODE_INSTANT, CUDNN_HEUR_MODE_FALLBACK}) {
     try {
       for (const CudnnDescriptor& candidate : Candidates(graph, target, mode)) {
-        if (plans.size() == most) break;
+        if (plans.size() == max_plans) break;
         try {
           plans.push_back(MakePlan(candidate, target, rules, /*may_compile=*/plans.empty()));
         } catch (const RuledOut& error) {
           reason = error.what();
-          VLOG(2) << what << ": a plan of cuDNN is passed over: " << reason;
+          VLOG(2) << what << ": a plan of cuDNN is skipped: " << reason;
         } catch (const Error& error) {
           reason = failure = error.what();
           failed += plans.empty();
@@ -212,12 +212,12 @@ std::vector<CudnnPlan> ListCudnnPlans(const CudnnDescriptor& graph, const CudnnT
     }
     if (plans.empty()) continue;
     if (failed > 0) {
-      LOG(INFO) << what << ": " << failed << " plans that cuDNN ranks higher cannot be made; the "
-                << "last one because: " << failure;
+      LOG(INFO) << what << ": cuDNN cannot make " << failed
+                << " plans that it ranks higher; the last error was: " << failure;
     }
     if (mode == CUDNN_HEUR_MODE_FALLBACK) {
       LOG(WARNING) << what << ": cuDNN has only fallback plans, which may be slow; the last one "
-                   << "was passed over because: " << reason;
+                   << "was skipped because: " << reason;
     }
     return plans;
   }

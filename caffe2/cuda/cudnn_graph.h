@@ -1,4 +1,4 @@
-// Descriptors of cuDNN's graph interface as values. Only for what is built on cuDNN.
+// Descriptors of cuDNN's graph interface as values. Included only by files that use cuDNN.
 #pragma once
 
 #include <cudnn.h>
@@ -10,10 +10,11 @@
 
 namespace caffe2::cuda {
 
-// Throws Error with cuDNN's own text, which `what` precedes.
+// Throws Error with `what` and cuDNN's own text unless the status is success.
 void CheckCudnn(cudnnStatus_t status, const std::string& what);
 
-// Owns one descriptor: made, given attributes, finalized, used.
+// Owns one descriptor. Use: construct, set attributes, finalize, then pass on. Every function
+// throws Error with cuDNN's own text.
 class CudnnDescriptor {
  public:
   CudnnDescriptor(cudnnBackendDescriptorType_t type, std::string name);
@@ -40,9 +41,10 @@ class CudnnDescriptor {
   CudnnDescriptor& Finalize();
 
   int64_t GetInt(cudnnBackendAttributeName_t attribute) const;
-  // Fills a descriptor that was made for it.
+  // Fills *value, a descriptor of the attribute's type.
   void Get(cudnnBackendAttributeName_t attribute, CudnnDescriptor* value) const;
-  // An attribute of numbers of any enumeration; empty if the library does not know it.
+  // The first 16 values of an attribute whose type is an enumeration. Empty if the library does not
+  // know the attribute.
   template <typename T>
   std::vector<T> GetList(cudnnBackendAttributeName_t attribute,
                          cudnnBackendAttributeType_t type) const {
@@ -61,19 +63,19 @@ class CudnnDescriptor {
   std::string name_;
 };
 
-// A dense tensor that a graph names by `id` and that begins at a multiple of `alignment` bytes; a
-// virtual one is never in memory.
+// A dense tensor that the graph knows as `id` and that begins at a multiple of `alignment` bytes. A
+// virtual tensor is never in memory.
 CudnnDescriptor CudnnTensor(int64_t id, cudnnDataType_t type, const std::vector<int64_t>& dims,
                             const std::vector<int64_t>& strides, int64_t alignment,
                             bool is_virtual = false);
 
-// The device that plans are made for: this machine's, through a handle, or one that is described.
+// The device to make plans for: a device of this machine, through a handle, or a described one.
 struct CudnnTarget {
   cudnnHandle_t handle = nullptr;
   const CudnnDescriptor* device = nullptr;
 };
 
-// The graph of the operations.
+// A graph of these operations.
 CudnnDescriptor CudnnGraph(const std::vector<const CudnnDescriptor*>& operations,
                            const CudnnTarget& target);
 
@@ -83,27 +85,27 @@ struct CudnnPlan {
   int64_t workspace_bytes = 0;
 };
 struct CudnnPlanRules {
-  bool tensor_cores = true;  // they round float inputs to TF32
-  // Float images in NHWC need room for them and the result in the other order.
-  int64_t most_workspace_bytes = int64_t{4} << 30;
+  bool tensor_cores = true;  // allowed: they round float inputs to TF32
+  // Large, because float images in NHWC need room for themselves and the result in NCHW.
+  int64_t max_workspace_bytes = int64_t{4} << 30;
 };
-// The plans that obey the rules and give the same bits every time, at most `most` of them, in the
-// order in which cuDNN's heuristics rank them; behind the first, only those that need no
-// compilation at run time, which takes up to two seconds each. Where only its fallback, which is
-// slow, has any, that is logged. Throws EnforceNotMet with the last reason if there is none.
+// At most `max_plans` plans that obey the rules and are deterministic, in the order in which
+// cuDNN's heuristics rank them. Only the first may need compilation at run time, which takes up to
+// two seconds. Logs a warning if only cuDNN's slow fallback has plans. Throws EnforceNotMet, with
+// the reason why the last candidate failed, if there is no plan. `what` names the work in messages.
 std::vector<CudnnPlan> ListCudnnPlans(const CudnnDescriptor& graph, const CudnnTarget& target,
                                       const CudnnPlanRules& rules, const std::string& what,
-                                      size_t most);
-// A plan as text, and back, for the same version of cuDNN and kind of device. The text of a plan
-// that was compiled at run time holds its kernel. Both throw Error.
+                                      size_t max_plans);
+// A plan as text, and the plan from the text, for the same version of cuDNN and kind of device. If
+// the plan was compiled at run time, the text contains its kernel. Both throw Error.
 std::string CudnnPlanText(const CudnnPlan& plan);
 CudnnPlan ReadCudnnPlan(const std::string& text, const CudnnTarget& target);
 
-// Arrays of a graph by the ids of their tensors.
+// Runs the plan on the handle's stream. data[i] is the array of the tensor ids[i].
 void RunCudnnPlan(cudnnHandle_t handle, const CudnnPlan& plan, const std::vector<int64_t>& ids,
                   const std::vector<void*>& data, void* workspace);
 
-// A device from its description.
+// A device from its description (JSON).
 CudnnDescriptor CudnnDevice(const std::string& json);
 // The description of a device of this machine.
 std::string CudnnDeviceJson(int device);

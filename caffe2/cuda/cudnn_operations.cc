@@ -9,13 +9,11 @@ cudnnDataType_t DataType(TypeMeta type) {
   if (type.Match<float>()) return CUDNN_DATA_FLOAT;
   if (type.Match<float16>()) return CUDNN_DATA_HALF;
   CAFFE_ENFORCE(type.Match<bfloat16>(),
-                "convolutions on CUDA devices are for float, float16 and "
-                "bfloat16, not ",
-                type.name());
+                "convolutions on CUDA devices need float, float16 or bfloat16, not ", type.name());
   return CUDNN_DATA_BFLOAT16;
 }
 
-// cuDNN wants two spatial axes at least.
+// cuDNN needs at least two spatial axes: a problem with one gets a second of size `fill`.
 std::vector<int64_t> WithTwoAxes(std::vector<int64_t> values, size_t before, int64_t fill) {
   if (values.size() == before + 1) values.insert(values.begin() + before, fill);
   return values;
@@ -56,7 +54,7 @@ CudnnDescriptor ConvolutionOf(const ConvProblem& problem) {
   return convolution;
 }
 
-// How the operation of a direction names its parts.
+// The descriptor type and the attributes of a direction's operation.
 struct Names {
   cudnnBackendDescriptorType_t type;
   cudnnBackendAttributeName_t x, filter, y, convolution, alpha, beta;

@@ -1,5 +1,5 @@
-// Operation graphs of cuDNN about one convolution, built step by step. Only for what is built on
-// cuDNN.
+// Builds, step by step, an operation graph of cuDNN that contains one convolution. Included only by
+// files that use cuDNN.
 #pragma once
 
 #include <cstdint>
@@ -11,32 +11,32 @@
 
 namespace caffe2::cuda {
 
-// Owns the descriptors of a graph; what its functions return belongs to it. All arithmetic is in
-// float. Each function throws Error with cuDNN's own text if the library refuses.
+// Owns the descriptors of a graph, including the tensors that its functions return. All arithmetic
+// is in float. Each function throws Error with cuDNN's own text if the library refuses.
 class CudnnOperations {
  public:
   using Tensor = const CudnnDescriptor*;
 
-  // Tensors of the problem's type and storage begin at multiples of `alignment` bytes.
+  // Arrays have the problem's type and storage order and begin at multiples of `alignment` bytes.
   CudnnOperations(const ConvProblem& problem, int64_t alignment)
       : problem_(problem), alignment_(alignment) {}
 
-  // One of the three arrays of the problem, which runs name by `id`.
+  // An array of the problem's type, in memory. A run passes its address by `id`.
   Tensor Array(int64_t id, const std::vector<int64_t>& dims);
-  // A result of that type and these dimensions that stays inside of the graph.
+  // An intermediate result, in float, that is never in memory.
   Tensor Inside(const std::vector<int64_t>& dims);
-  // One value for each of `channels`.
+  // An array of one value for each channel.
   Tensor Channels(int64_t id, int64_t channels, cudnnDataType_t type);
 
-  // The direction says which of the three is written, or with `add` added to.
+  // The direction says which of the three tensors is written, or with `add` added to.
   void Convolve(ConvDirection direction, Tensor x, Tensor filter, Tensor y, bool add = false);
   // y = mode(x, b); b may be null.
   void Pointwise(cudnnPointwiseMode_t mode, Tensor x, Tensor b, Tensor y);
   // dx = dy where x is above zero, else 0.
   void ReluGradient(Tensor dy, Tensor x, Tensor dx);
-  // Sums and sums of squares of the channels of x.
+  // For each channel of x, its sum and its sum of squares.
   void ChannelSums(Tensor x, Tensor sums, Tensor square_sums);
-  // The reductions of batch normalization's gradient.
+  // The reductions of batch normalization's gradient: dscale, dbias, and the factors of dx.
   struct NormGradient {
     Tensor x, mean, inverse_std, scale, dy;
     Tensor dscale, dbias;
@@ -53,17 +53,16 @@ class CudnnOperations {
 
   const ConvProblem problem_;
   const int64_t alignment_;
-  int64_t next_inside_ = int64_t{1} << 20;  // ids that no array has
+  int64_t next_inside_ = int64_t{1} << 20;  // ids that no array uses
   std::deque<CudnnDescriptor> owned_;
   std::vector<const CudnnDescriptor*> operations_;
 };
 
-// What messages call the work of a direction.
+// The name of the direction in messages: "the input gradient of the convolution".
 const char* NameOf(ConvDirection direction);
 
-// The widest alignment, of those cuDNN is told of, that all arrays share: 16 bytes, or the size of
-// an element.
+// 16 bytes if all arrays begin at multiples of 16 bytes, else the size of an element.
 int64_t AlignmentOf(const std::vector<void*>& arrays, TypeMeta type);
-constexpr int64_t kFullAlignment = 16;  // of arrays that are no views
+constexpr int64_t kFullAlignment = 16;  // every tensor's, unless it is a view
 
 }  // namespace caffe2::cuda

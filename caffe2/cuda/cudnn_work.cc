@@ -17,20 +17,20 @@
 namespace caffe2::cuda {
 namespace {
 
-constexpr size_t kMostPlans = 8;  // to choose from
+constexpr size_t kMaxPlans = 8;  // to choose from
 constexpr char kPurpose[] = "workspace for cuDNN";
 
-// What is kept of one work; no plan where cuDNN has none.
-struct Kept {
+// The plan of one work; empty if cuDNN has none.
+struct KeptPlan {
   std::optional<CudnnPlan> plan;
   bool has_run = false;
 };
 
-// Plans of one device, kept as long as the process.
+// The plans of one device, kept for the life of the process.
 struct Device {
   std::mutex mutex;
   cudnnHandle_t handle = nullptr;
-  std::map<std::string, Kept> plans;
+  std::map<std::string, KeptPlan> plans;
 };
 
 Device& DeviceOf(int id) {
@@ -42,7 +42,7 @@ Device& DeviceOf(int id) {
   return device;
 }
 
-// One run of a plan.
+// Runs a plan once.
 struct Run {
   cudnnHandle_t handle;
   const CudnnArrays& arrays;
@@ -55,18 +55,20 @@ struct Run {
   }
 };
 
-// Whether plans may be measured now: where the choice is kept, as another one the next time would
-// give other bits; and not in a stream that is recorded, which runs nothing.
+// True if plans may be measured now. The choice must be kept, because another choice in the next
+// process would give other bits. A stream that is recorded runs nothing, so nothing can be
+// measured.
 bool MayMeasure(Stream stream) { return PlanCache::Default().is_kept() && !IsRecorded(stream); }
 
-std::vector<CudnnPlan> ListPlans(const CudnnWork& work, const CudnnTarget& target, size_t most) {
-  return ListCudnnPlans(work.graph(target), target, work.rules, work.key, most);
+std::vector<CudnnPlan> ListPlans(const CudnnWork& work, const CudnnTarget& target,
+                                 size_t max_plans) {
+  return ListCudnnPlans(work.graph(target), target, work.rules, work.key, max_plans);
 }
-// On the device of the run, whose memory limits the workspace.
-std::vector<CudnnPlan> ListPlans(CudnnWork work, const Run& run, size_t most) {
+// For the device of the run, whose memory limits the workspace.
+std::vector<CudnnPlan> ListPlans(CudnnWork work, const Run& run, size_t max_plans) {
   const auto memory = static_cast<int64_t>(Properties(run.device).total_memory);
-  work.rules.most_workspace_bytes = std::min(work.rules.most_workspace_bytes, memory / 8);
-  return ListPlans(work, CudnnTarget{.handle = run.handle}, most);
+  work.rules.max_workspace_bytes = std::min(work.rules.max_workspace_bytes, memory / 8);
+  return ListPlans(work, CudnnTarget{.handle = run.handle}, max_plans);
 }
 
 std::string KeyOf(const CudnnWork& work, int device) {
@@ -79,7 +81,7 @@ void Keep(const std::string& key, const CudnnPlan& plan) {
   try {
     PlanCache::Default().Add(key, CudnnPlanText(plan));
   } catch (const Error& error) {
-    LOG(WARNING) << "a plan cannot be kept (" << key << "): " << error.what();
+    LOG(WARNING) << "the plan of " << key << " cannot be kept: " << error.what();
   }
 }
 
@@ -90,7 +92,7 @@ int Fastest(const std::vector<CudnnPlan>& plans, const CudnnWork& work, const Ru
   for (size_t i = 0; i < arrays.ids.size(); ++i) {
     if (arrays.ids[i] == work.changed) arrays.data[i] = instead.get();
   }
-  // What goes on beside it would count.
+  // Work that runs at the same time would distort the times.
   Synchronize(GetStream(run.device, kComputeStream));
   Synchronize(GetStream(run.device, kSideStream));
   const Run trial{run.handle, arrays, run.device, run.stream};
@@ -102,30 +104,30 @@ int Fastest(const std::vector<CudnnPlan>& plans, const CudnnWork& work, const Ru
   return FastestOf(static_cast<int>(plans.size()), measure, lacked_memory);
 }
 
-// The plan in the cache, or the fastest of those that the heuristics rank first. Measuring writes
-// the same result again and again.
+// The plan in the cache, else the fastest of the plans that the heuristics rank first. Measuring
+// writes the same result again and again.
 CudnnPlan ChoosePlan(const CudnnWork& work, const Run& run) {
   const std::string key = KeyOf(work, run.device);
   if (const auto text = PlanCache::Default().Find(key)) {
     try {
       return ReadCudnnPlan(*text, {.handle = run.handle});
     } catch (const Error& error) {
-      LOG(WARNING) << "a plan in the cache is of no use (" << key << "): " << error.what();
+      LOG(WARNING) << "ignoring the plan of " << key << " in the cache: " << error.what();
     }
   }
   if (!MayMeasure(run.stream)) return std::move(ListPlans(work, run, 1).front());
-  std::vector<CudnnPlan> plans = ListPlans(work, run, kMostPlans);
+  std::vector<CudnnPlan> plans = ListPlans(work, run, kMaxPlans);
   const int n = static_cast<int>(plans.size());
   bool lacked_memory = false;
   const int best = n == 1 ? 0 : Fastest(plans, work, run, &lacked_memory);
   VLOG(1) << key << ": plan " << best << " of " << n << ", engine " << plans[best].engine;
-  if (!lacked_memory) Keep(key, plans[best]);  // another time there may be more
+  if (!lacked_memory) Keep(key, plans[best]);  // else a later run, with more memory, chooses
   return std::move(plans[best]);
 }
 
-// A plan may turn out not to work when it first runs: the next one that does takes its place. In a
-// recording it is too late for that.
-void RunKept(const CudnnWork& work, const Run& run, Kept* kept) {
+// Runs the kept plan. If it fails in its first run, replaces it by the next plan that works; a
+// recording cannot do that.
+void RunKept(const CudnnWork& work, const Run& run, KeptPlan* kept) {
   try {
     run(*kept->plan);
     kept->has_run = true;
@@ -134,9 +136,9 @@ void RunKept(const CudnnWork& work, const Run& run, Kept* kept) {
     throw;  // says nothing about the plan
   } catch (const Error& error) {
     if (kept->has_run || IsRecorded(run.stream)) throw;
-    LOG(WARNING) << work.key << ": another plan is looked for, as " << error.what();
+    LOG(WARNING) << work.key << ": looking for another plan, because: " << error.what();
   }
-  std::vector<CudnnPlan> plans = ListPlans(work, run, kMostPlans);
+  std::vector<CudnnPlan> plans = ListPlans(work, run, kMaxPlans);
   const int n = static_cast<int>(plans.size());
   bool lacked_memory = false;
   const int first = FirstThatWorks(
@@ -146,14 +148,14 @@ void RunKept(const CudnnWork& work, const Run& run, Kept* kept) {
   if (!lacked_memory) Keep(KeyOf(work, run.device), *kept->plan);
 }
 
-// Empty if cuDNN has none, which is logged.
+// Empty if cuDNN has no plan; that is logged.
 std::optional<CudnnPlan> TryChoosePlan(const CudnnWork& work, const Run& run) {
   try {
     return ChoosePlan(work, run);
   } catch (const OutOfMemoryError&) {
     throw;  // says nothing about the plans
   } catch (const Error& error) {
-    LOG(INFO) << "done in parts: " << error.what();
+    LOG(INFO) << "not fused: " << error.what();
     return std::nullopt;
   }
 }
@@ -167,7 +169,7 @@ void RunCudnnWork(const CudnnWork& work, const CudnnArrays& arrays, int device_i
   std::lock_guard<std::mutex> lock(device.mutex);
   CheckCudnn(cudnnSetStream(device.handle, stream), "stream");
   const Run run{device.handle, arrays, device_id, stream};
-  Kept& kept = device.plans[work.key];
+  KeptPlan& kept = device.plans[work.key];
   if (!kept.plan) kept.plan = ChoosePlan(work, run);
   RunKept(work, run, &kept);
 }
@@ -179,9 +181,9 @@ bool TryCudnnWork(const CudnnWork& work, const CudnnArrays& arrays, int device_i
   const Run run{device.handle, arrays, device_id, stream};
   auto found = device.plans.find(work.key);
   if (found == device.plans.end()) {
-    found = device.plans.emplace(work.key, Kept{TryChoosePlan(work, run)}).first;
+    found = device.plans.emplace(work.key, KeptPlan{TryChoosePlan(work, run)}).first;
   }
-  Kept& kept = found->second;
+  KeptPlan& kept = found->second;
   if (!kept.plan) return false;
   try {
     RunKept(work, run, &kept);
@@ -190,21 +192,22 @@ bool TryCudnnWork(const CudnnWork& work, const CudnnArrays& arrays, int device_i
     throw;
   } catch (const Error& error) {
     if (kept.has_run || IsRecorded(stream)) throw;
-    LOG(WARNING) << "done in parts: " << work.key << ": " << error.what();
+    LOG(WARNING) << "not fused: " << work.key << ": " << error.what();
     kept.plan.reset();
     return false;
   }
 }
 
 ConvPlanDescription DescribeCudnnWork(const CudnnWork& work, const std::string& device_json,
-                                      int most) {
+                                      int max_plans) {
   const CudnnDescriptor device = CudnnDevice(device_json);
   const CudnnTarget target{.device = &device};
-  const std::vector<CudnnPlan> plans = ListPlans(work, target, most);
+  const std::vector<CudnnPlan> plans = ListPlans(work, target, max_plans);
   const CudnnPlan& first = plans.front();
-  // A plan that the cache could not give back would be measured in every process.
+  // If the cache could not restore a plan, every process would measure again.
   const CudnnPlan again = ReadCudnnPlan(CudnnPlanText(first), target);
-  CAFFE_ENFORCE_EQ(again.workspace_bytes, first.workspace_bytes, "a plan read back differs");
+  CAFFE_ENFORCE_EQ(again.workspace_bytes, first.workspace_bytes,
+                   "the workspace of a plan that was saved and read back");
   return {first.engine, first.workspace_bytes, static_cast<int>(plans.size())};
 }
 

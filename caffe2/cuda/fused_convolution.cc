@@ -32,7 +32,7 @@ enum Id : int64_t {
   kAlso,
 };
 
-// The id of what belongs to an image: `id` says it for x.
+// The id, for this image, of the array that has `id` for x.
 Id Of(Id image, Id id) {
   constexpr int64_t kForZ = 1 << 8;
   return image == kZ ? static_cast<Id>(id + kForZ) : id;
@@ -46,28 +46,28 @@ cudnnDataType_t TypeOf(const ConvProblem& problem) {
                                           : CUDNN_DATA_FLOAT;
 }
 
-bool Sums(FusedConvolution form) {
-  return form == FusedConvolution::kSumBias || form == FusedConvolution::kSumBiasRelu;
+bool AddsZ(FusedConvolution variant) {
+  return variant == FusedConvolution::kSumBias || variant == FusedConvolution::kSumBiasRelu;
 }
-// What is added to the normalized x.
-enum class Summand { kNone, kPlain, kNormed };
-Summand SummandOf(FusedConvolution form) {
-  switch (form) {
+// What z adds to the normalized x.
+enum class Residual { kNone, kPlain, kNormed };
+Residual ResidualOf(FusedConvolution variant) {
+  switch (variant) {
     case FusedConvolution::kNormedSumStats:
     case FusedConvolution::kNormedSumBackwardData:
-      return Summand::kPlain;
+      return Residual::kPlain;
     case FusedConvolution::kNormedPairStats:
     case FusedConvolution::kNormedPairBackwardData:
-      return Summand::kNormed;
+      return Residual::kNormed;
     default:
-      return Summand::kNone;
+      return Residual::kNone;
   }
 }
-bool Clips(FusedConvolution form) {
-  return form == FusedConvolution::kBiasRelu || form == FusedConvolution::kSumBiasRelu;
+bool AppliesRelu(FusedConvolution variant) {
+  return variant == FusedConvolution::kBiasRelu || variant == FusedConvolution::kSumBiasRelu;
 }
 
-void AddBias(FusedConvolution form, const ConvProblem& problem, CudnnOperations* operations) {
+void AddBias(FusedConvolution variant, const ConvProblem& problem, CudnnOperations* operations) {
   const auto inside = [&] { return operations->Inside(problem.y); };
   Tensor value = inside();
   operations->Convolve(ConvDirection::kForward, operations->Array(kX, problem.x),
@@ -77,10 +77,10 @@ void AddBias(FusedConvolution form, const ConvProblem& problem, CudnnOperations*
     value = to;
   };
   const Tensor y = operations->Array(kY, problem.y);
-  if (Sums(form)) apply(CUDNN_POINTWISE_ADD, operations->Array(kZ, problem.y), inside());
+  if (AddsZ(variant)) apply(CUDNN_POINTWISE_ADD, operations->Array(kZ, problem.y), inside());
   apply(CUDNN_POINTWISE_ADD, operations->Channels(kOutputBias, problem.y[1], TypeOf(problem)),
-        Clips(form) ? inside() : y);
-  if (Clips(form)) apply(CUDNN_POINTWISE_RELU_FWD, nullptr, y);
+        AppliesRelu(variant) ? inside() : y);
+  if (AppliesRelu(variant)) apply(CUDNN_POINTWISE_RELU_FWD, nullptr, y);
 }
 
 Tensor SumOf(Tensor a, Tensor b, const ConvProblem& problem, CudnnOperations* operations) {
@@ -100,13 +100,13 @@ Tensor AddNormalized(const ConvProblem& problem, Id image, CudnnOperations* oper
   return SumOf(scaled, channels(kShift), problem, operations);
 }
 
-// relu of the normalized x, or with a summand of both, which is written.
-Tensor AddNorm(const ConvProblem& problem, Summand summand, CudnnOperations* operations) {
+// relu of the normalized x, or, with a residual, of the sum of both, which is written to memory.
+Tensor AddNorm(const ConvProblem& problem, Residual residual, CudnnOperations* operations) {
   Tensor value = AddNormalized(problem, kX, operations);
-  const bool with_z = summand != Summand::kNone;
+  const bool with_z = residual != Residual::kNone;
   if (with_z) {
-    const Tensor z = summand == Summand::kNormed ? AddNormalized(problem, kZ, operations)
-                                                 : operations->Array(kZ, problem.x);
+    const Tensor z = residual == Residual::kNormed ? AddNormalized(problem, kZ, operations)
+                                                   : operations->Array(kZ, problem.x);
     value = SumOf(value, z, problem, operations);
   }
   const Tensor open =
@@ -115,10 +115,11 @@ Tensor AddNorm(const ConvProblem& problem, Summand summand, CudnnOperations* ope
   return open;
 }
 
-void AddStats(FusedConvolution form, const ConvProblem& problem, CudnnOperations* operations) {
+void AddStats(FusedConvolution variant, const ConvProblem& problem, CudnnOperations* operations) {
   const int64_t channels = problem.y[1];
-  const Tensor x = form == FusedConvolution::kStats ? operations->Array(kX, problem.x)
-                                                    : AddNorm(problem, SummandOf(form), operations);
+  const Tensor x = variant == FusedConvolution::kStats
+                       ? operations->Array(kX, problem.x)
+                       : AddNorm(problem, ResidualOf(variant), operations);
   const Tensor y = operations->Array(kY, problem.y);
   operations->Convolve(ConvDirection::kForward, x, operations->Array(kFilter, problem.filter), y);
   operations->ChannelSums(y, operations->Channels(kSums, channels, CUDNN_DATA_FLOAT),
@@ -126,14 +127,14 @@ void AddStats(FusedConvolution form, const ConvProblem& problem, CudnnOperations
 }
 
 void AddBackwardFilter(const ConvProblem& problem, CudnnOperations* operations) {
-  const Tensor x = AddNorm(problem, Summand::kNone, operations);
+  const Tensor x = AddNorm(problem, Residual::kNone, operations);
   operations->Convolve(ConvDirection::kBackwardFilter, x,
                        operations->Array(kFilter, problem.filter),
                        operations->Array(kY, problem.y));
 }
 
-// What the gradient g of a normalized image needs, and that image computed again: (image - mean) *
-// inverse_std * scale + bias.
+// Recomputes a normalized image, (image - mean) * inverse_std * scale + bias, and collects what the
+// sums of its gradient g need.
 struct Recomputed {
   CudnnOperations::NormGradient norm;
   Tensor value;
@@ -162,18 +163,18 @@ Recomputed Recompute(const ConvProblem& problem, Id image, Tensor g, CudnnOperat
   return {norm, SumOf(scaled, channels(kBias), problem, operations)};
 }
 
-void AddBackwardData(const ConvProblem& problem, Summand summand, CudnnOperations* operations) {
+void AddBackwardData(const ConvProblem& problem, Residual residual, CudnnOperations* operations) {
   const auto array = [&](Id id) { return operations->Array(id, problem.x); };
   const auto sum = [&](Tensor a, Tensor b) { return SumOf(a, b, problem, operations); };
   const Tensor g = array(kG);
   Tensor dx = operations->Inside(problem.x);
   operations->Convolve(ConvDirection::kBackwardData, dx, operations->Array(kFilter, problem.filter),
                        operations->Array(kY, problem.y));
-  if (summand != Summand::kNone) dx = sum(dx, array(kAlso));
+  if (residual != Residual::kNone) dx = sum(dx, array(kAlso));
   std::vector<Recomputed> normed = {Recompute(problem, kX, g, operations)};
   Tensor value = normed[0].value;
-  if (summand == Summand::kPlain) value = sum(value, array(kZ));
-  if (summand == Summand::kNormed) {
+  if (residual == Residual::kPlain) value = sum(value, array(kZ));
+  if (residual == Residual::kNormed) {
     normed.push_back(Recompute(problem, kZ, g, operations));
     value = sum(value, normed[1].value);
   }
@@ -181,26 +182,26 @@ void AddBackwardData(const ConvProblem& problem, Summand summand, CudnnOperation
   for (const Recomputed& image : normed) operations->NormGradientSums(image.norm);
 }
 
-void Build(FusedConvolution form, const ConvProblem& problem, CudnnOperations* operations) {
-  switch (form) {
+void Build(FusedConvolution variant, const ConvProblem& problem, CudnnOperations* operations) {
+  switch (variant) {
     case FusedConvolution::kStats:
     case FusedConvolution::kNormedStats:
     case FusedConvolution::kNormedSumStats:
     case FusedConvolution::kNormedPairStats:
-      return AddStats(form, problem, operations);
+      return AddStats(variant, problem, operations);
     case FusedConvolution::kNormedBackwardFilter:
       return AddBackwardFilter(problem, operations);
     case FusedConvolution::kNormedBackwardData:
     case FusedConvolution::kNormedSumBackwardData:
     case FusedConvolution::kNormedPairBackwardData:
-      return AddBackwardData(problem, SummandOf(form), operations);
+      return AddBackwardData(problem, ResidualOf(variant), operations);
     default:
-      return AddBias(form, problem, operations);
+      return AddBias(variant, problem, operations);
   }
 }
 
-const char* NameOf(FusedConvolution form) {
-  switch (form) {
+const char* NameOf(FusedConvolution variant) {
+  switch (variant) {
     case FusedConvolution::kStats:
       return "the convolution with sums of channels";
     case FusedConvolution::kNormedStats:
@@ -228,12 +229,12 @@ const char* NameOf(FusedConvolution form) {
   }
 }
 
-CudnnWork WorkOf(FusedConvolution form, const ConvProblem& problem, int64_t alignment) {
+CudnnWork WorkOf(FusedConvolution variant, const ConvProblem& problem, int64_t alignment) {
   CudnnWork work;
-  work.key = MakeString(NameOf(form), " ", problem.ToString(), " aligned to ", alignment);
+  work.key = MakeString(NameOf(variant), " ", problem.ToString(), " aligned to ", alignment);
   work.graph = [=](const CudnnTarget& target) {
     CudnnOperations operations(problem, alignment);
-    Build(form, problem, &operations);
+    Build(variant, problem, &operations);
     return operations.Graph(target);
   };
   work.rules.tensor_cores = !problem.type.Match<float>() || AllowTf32();
@@ -261,8 +262,8 @@ class Arrays {
         .Add(Of(image, kFactorX), sums.scratch + channels)
         .Add(Of(image, kConstant), sums.scratch + 2 * channels);
   }
-  bool Run(FusedConvolution form, const ConvProblem& problem, int device, Stream stream) const {
-    return TryCudnnWork(WorkOf(form, problem, AlignmentOf(arrays_.data, problem.type)), arrays_,
+  bool Run(FusedConvolution variant, const ConvProblem& problem, int device, Stream stream) const {
+    return TryCudnnWork(WorkOf(variant, problem, AlignmentOf(arrays_.data, problem.type)), arrays_,
                         device, stream);
   }
 
@@ -278,10 +279,10 @@ bool ConvolveWithBias(const ConvProblem& problem, const void* x, const void* fil
   Arrays arrays;
   arrays.Add(kX, x).Add(kFilter, filter).Add(kOutputBias, bias).Add(kY, y);
   if (z != nullptr) arrays.Add(kZ, z);
-  const FusedConvolution form =
+  const FusedConvolution variant =
       z != nullptr ? (relu ? FusedConvolution::kSumBiasRelu : FusedConvolution::kSumBias)
                    : (relu ? FusedConvolution::kBiasRelu : FusedConvolution::kBias);
-  return arrays.Run(form, problem, device, stream);
+  return arrays.Run(variant, problem, device, stream);
 }
 
 bool ConvolveWithStats(const ConvProblem& problem, const NormedInput* norm, const void* x,
@@ -330,9 +331,9 @@ bool ConvolveNormedBackwardData(const ConvProblem& problem, const NormedInput& n
   return arrays.Run(FusedConvolution::kNormedPairBackwardData, problem, device, stream);
 }
 
-ConvPlanDescription PlanFusedConvolution(FusedConvolution form, const ConvProblem& problem,
-                                         const std::string& device_json, int most) {
-  return DescribeCudnnWork(WorkOf(form, problem, kFullAlignment), device_json, most);
+ConvPlanDescription PlanFusedConvolution(FusedConvolution variant, const ConvProblem& problem,
+                                         const std::string& device_json, int max_plans) {
+  return DescribeCudnnWork(WorkOf(variant, problem, kFullAlignment), device_json, max_plans);
 }
 
 }  // namespace caffe2::cuda

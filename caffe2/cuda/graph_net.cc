@@ -1,4 +1,5 @@
-// The executor "cuda_graph": runs of CUDA operators are recorded once and then started by one call.
+// The executor "cuda_graph": records successive CUDA operators once and then launches them as one
+// CUDA graph.
 
 #include <algorithm>
 #include <functional>
@@ -21,10 +22,10 @@
 namespace caffe2 {
 namespace {
 
-// Runs before anything is recorded: they allocate and choose plans.
+// Runs before anything is recorded. They allocate memory and choose plans.
 constexpr int kWarmUpRuns = 2;
 
-// What an operator saw when it was recorded: its graph is of use as long as nothing of it changes.
+// An operand as it was when its operator was recorded. The graph is valid while all are unchanged.
 struct Operand {
   const void* data = nullptr;
   std::vector<int64_t> dims;
@@ -47,16 +48,21 @@ bool Overlap(const Tensor& a, const Tensor& b) {
          std::less<>()(b_begin, a_begin + a.nbytes());
 }
 
-// Operators run in definition order, as those of `simple`. An operator is recorded unless it runs
-// on the host, has an operand that is no tensor of its device, or turns out to do what a graph
-// cannot hold, such as to wait, or to pass a value of the host to a kernel other than through
-// HostValues. Those run between the graphs, or before all of a graph that they have nothing in
-// common with: what moves the iteration and the learning rate runs before the iteration.
-// Collectives are recorded if their communicator allows it and what they start is joined in the
-// same graph. Where a tensor has moved or changed its shape or type, the rest of the run goes one
-// by one, and the next run records again.
-// The shards agree on which collectives are recorded at the end of the run that records, or would
-// but for observers. Others then rely on it: what keeps a shard from its graphs is an error.
+// Operators run in definition order, as in `simple`.
+//
+// An operator is recorded unless it runs on the host, has an operand that is not a tensor on its
+// device, or does something that a graph cannot hold: it waits for the device, or it passes a
+// number of the host to a kernel without HostValues. Operators that are not recorded run between
+// the graphs. They run before a graph if they are independent of all its operators; so the
+// operators that advance the iteration and the learning rate run first.
+//
+// A collective is recorded if its communicator allows it and the same graph joins the work that it
+// starts. At the end of the run that records, the shards agree on which collectives are recorded; a
+// shard that is observed agrees to record none. From then on the shards rely on it: a shard that
+// cannot launch its graphs throws.
+//
+// If a tensor has moved or changed its shape or type, the rest of the run goes operator by
+// operator, and the next run records again.
 class CudaGraphNet final : public NetBase {
  public:
   CudaGraphNet(const std::shared_ptr<const NetDef>& net_def, Workspace* ws)
@@ -72,7 +78,7 @@ class CudaGraphNet final : public NetBase {
   }
 
  private:
-  // Operators order_[begin, end): recorded as one, or run one by one.
+  // Operators order_[begin, end), recorded as one graph or run one by one.
   struct Segment {
     size_t begin = 0, end = 0;
     std::unique_ptr<cuda::Graph> graph;
@@ -88,7 +94,7 @@ class CudaGraphNet final : public NetBase {
     }
     if (ObservesOperators()) {
       EnforceGraphsAreNotShared("the net is observed");
-      segments_.clear();  // memory that operators keep may move unseen
+      segments_.clear();  // FindMoved does not run now, so memory may move unnoticed
       if (!RunOneByOne(0)) return false;
       AgreeToRecordNone();
       return true;
@@ -119,8 +125,8 @@ class CudaGraphNet final : public NetBase {
           EnforceGraphsAreNotShared(
               MakeString("a tensor of ", DescribeOperator(*moved), " has moved or changed"));
           LOG(INFO) << "net " << Name()
-                    << ": tensors have moved or changed their shapes or types; its CUDA "
-                    << "graphs are recorded again";
+                    << ": a tensor has moved or changed its shape or type; the CUDA graphs "
+                    << "will be recorded again";
           const size_t begin = segment.begin;
           segments_.clear();
           return RunOneByOne(begin);
@@ -137,7 +143,8 @@ class CudaGraphNet final : public NetBase {
   }
 
   void Launch(const Segment& segment) const {
-    // Of operators in front of it; those of the graph that join it found nothing to record.
+    // Joins the side work of earlier operators. When the graph's own JoinSideStream operators were
+    // recorded, they found none of it.
     cuda::JoinAllSideWork(DeviceOf(segment));
     for (cuda::RecordableCollective* collective : segment.collectives) collective->BeginRecorded();
     segment.graph->Launch();
@@ -148,7 +155,7 @@ class CudaGraphNet final : public NetBase {
     return operators_[order_[segment.begin]]->device_option().device_id();
   }
 
-  // Throws if other shards rely on collectives of the graphs.
+  // Throws EnforceNotMet, with the problem, if other shards rely on collectives in the graphs.
   void EnforceGraphsAreNotShared(const std::string& problem) const {
     for (const Segment& segment : segments_) {
       if (segment.graph == nullptr) continue;
@@ -156,8 +163,8 @@ class CudaGraphNet final : public NetBase {
         const auto* collective = CollectiveOf(order_[k]);
         CAFFE_ENFORCE(collective == nullptr || !collective->HasPeers(), problem, ", but ",
                       DescribeOperator(order_[k]),
-                      " is in a CUDA graph that the other shards start, too: it cannot run by "
-                      "itself here");
+                      " is in a CUDA graph that the other shards launch, too: it cannot run alone "
+                      "here");
       }
     }
   }
@@ -201,7 +208,8 @@ class CudaGraphNet final : public NetBase {
     AgreeOnCollectives();
   }
 
-  // False if what collectives start would not be joined in the same graph: they are obstacles now.
+  // False if the work that a collective starts would not be joined in the same graph. Collectives
+  // are then obstacles.
   bool CollectivesAreJoined() {
     bool open = false, joined = true;
     for (size_t k = 0; k < order_.size() && joined; ++k) {
@@ -213,7 +221,7 @@ class CudaGraphNet final : public NetBase {
     if (joined && !open) return true;
     for (size_t i = 0; i < operators_.size(); ++i) {
       if (CollectiveOf(i) != nullptr && obstacles_[i].empty()) {
-        obstacles_[i] = "what lies between it and the end of its work is not recorded";
+        obstacles_[i] = "an operator between it and the join of its work is not recorded";
       }
     }
     return false;
@@ -222,7 +230,7 @@ class CudaGraphNet final : public NetBase {
     return dynamic_cast<cuda::RecordableCollective*>(operators_[i].get());
   }
 
-  // False if an operator was found to be an obstacle.
+  // False if an operator could not be recorded. It is an obstacle now.
   bool TryToRecordAll() {
     for (size_t begin = 0; begin < order_.size();) {
       size_t end = begin + 1;
@@ -235,8 +243,8 @@ class CudaGraphNet final : public NetBase {
     return true;
   }
 
-  // Moves operators that are not recorded in front of those that are, as far as the result is the
-  // same, so that these become longer graphs.
+  // Moves operators that are not recorded before recorded ones, as far as the result stays the
+  // same. The graphs become longer.
   void Arrange() {
     order_.clear();
     for (size_t i = 0; i < operators_.size(); ++i) {
@@ -246,14 +254,14 @@ class CudaGraphNet final : public NetBase {
                AreIndependent(order_[place - 1], i)) {
           --place;
         }
-        // Anywhere else than before all of them it would part them as well.
+        // It must go before all of them: a place in between would split the graph as well.
         if (place > 0 && obstacles_[order_[place - 1]].empty()) place = order_.size();
       }
       order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(place), i);
     }
   }
 
-  // True if the two operators may change places.
+  // True if the two operators may swap places.
   bool AreIndependent(size_t a, size_t b) const {
     const OperatorDef &def_a = operators_[a]->debug_def(), &def_b = operators_[b]->debug_def();
     Operands of_a = OperandsOf(def_a), of_b = OperandsOf(def_b);
@@ -299,16 +307,16 @@ class CudaGraphNet final : public NetBase {
       const cuda::RecordedSideWork side_work;
       segment->graph = std::make_unique<cuda::Graph>(device, [&] {
         for (; k < segment->end; ++k) RecordOne(order_[k], *segment->values);
-        cuda::JoinAllSideWork(device);  // a graph ends as one
+        cuda::JoinAllSideWork(device);  // a graph must end in one stream
       });
     } catch (const OutOfMemoryError&) {
-      // Says nothing about the operators: the next run records again.
+      // Not the operators' fault: the next run records again.
       SetRandomState(random);
       segments_.clear();
       throw;
     } catch (const std::exception& error) {
       SetRandomState(random);
-      // An operator, or all of them: what the graph does not like is then not known.
+      // The operator that failed; or all of them, if the graph itself failed.
       const bool found = k < segment->end;
       for (size_t i = found ? k : segment->begin; i < (found ? k + 1 : segment->end); ++i) {
         obstacles_[order_[i]] = error.what();
@@ -322,7 +330,7 @@ class CudaGraphNet final : public NetBase {
     return true;
   }
 
-  // Throws if what the operator does would not be right again and again.
+  // Records one operator. Throws if the recorded work would be wrong when it is repeated.
   void RecordOne(size_t i, const cuda::HostValues& values) {
     OperatorBase& op = *operators_[i];
     const uint64_t before = RandomPosition(i);
@@ -336,12 +344,13 @@ class CudaGraphNet final : public NetBase {
     }
   }
 
-  // Why the operator cannot be recorded, as far as can be seen from outside; "" if it may be.
+  // Why the operator cannot be recorded, as far as its definition and operands tell; "" if it may
+  // be.
   static std::string ObstacleOf(const OperatorBase& op) {
     if (op.device_option().device_type() != CUDA) return "it runs on the host";
     const Device device = ToDevice(op.device_option());
     const auto* collective = dynamic_cast<const cuda::RecordableCollective*>(&op);
-    // Its common world comes first.
+    // Input 0 is the common world, which is not a tensor.
     const size_t begin = collective != nullptr && collective->MayBeRecorded() ? 1 : 0;
     for (size_t i = begin; i < op.Inputs().size() + op.Outputs().size(); ++i) {
       const bool input = i < op.Inputs().size();
@@ -351,13 +360,14 @@ class CudaGraphNet final : public NetBase {
                         (tensor->device() == device || (input && tensor->GetDeviceType() == CPU));
       if (!fits) {
         return MakeString(input ? "input " : "output ", input ? i : i - op.Inputs().size(),
-                          " is no tensor on ", device.ToString());
+                          " is not a tensor on ", device.ToString());
       }
     }
     return "";
   }
 
-  // f(operator, tensor); null for a blob that is no tensor: the common world of a collective.
+  // Calls f(operator, tensor) for each operand. The tensor is null for a blob that is not a tensor,
+  // such as the common world of a collective.
   template <typename F>
   void ForEachOperand(const Segment& segment, const F& f) const {
     for (size_t k = segment.begin; k < segment.end; ++k) {
@@ -377,7 +387,7 @@ class CudaGraphNet final : public NetBase {
     return operands;
   }
 
-  // The first operator whose operands are not as they were recorded.
+  // The first operator with an operand that is not as it was recorded.
   std::optional<size_t> FindMoved(const Segment& segment) const {
     std::optional<size_t> moved;
     size_t next = 0;
@@ -410,7 +420,7 @@ class CudaGraphNet final : public NetBase {
 
   int runs_ = 0;
   bool agreed_ = false;                 // with the other shards, on which collectives are recorded
-  std::vector<std::string> obstacles_;  // of each operator; "" for those that are recorded
+  std::vector<std::string> obstacles_;  // why each operator is not recorded; "" if it is
   std::vector<size_t> order_;           // in which the operators run
   std::vector<Segment> segments_;       // empty until recorded
 };

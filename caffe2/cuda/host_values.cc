@@ -12,16 +12,16 @@ thread_local HostValues* current = nullptr;
 }  // namespace
 
 HostValues::HostValues(int device) : device_(device), sent_(device) {
-  on_device_ = static_cast<char*>(Allocate(kMost * kSlot, device));
+  on_device_ = static_cast<char*>(Allocate(kMaxValues * kSlot, device));
   if (on_device_ == nullptr) {
-    throw Error(MakeString("out of memory on cuda:", device, ": ", kMost * kSlot,
-                           " bytes for values of the host"));
+    throw Error(MakeString("out of memory on cuda:", device, ": cannot allocate ",
+                           kMaxValues * kSlot, " bytes for the numbers of a CUDA graph"));
   }
-  on_host_ = static_cast<char*>(AllocatePinned(kMost * kSlot));
+  on_host_ = static_cast<char*>(AllocatePinned(kMaxValues * kSlot));
 }
 
 HostValues::~HostValues() {
-  // A copy may still be reading. What failed in it is told to whoever waits for the stream.
+  // The copy may still read on_host_. Whoever waits for the stream gets its error.
   try {
     sent_.Synchronize();
   } catch (const std::exception& error) {
@@ -32,7 +32,7 @@ HostValues::~HostValues() {
 }
 
 const void* HostValues::AddWriter(std::function<void(void*)> writer) {
-  CAFFE_ENFORCE_LT(writers_.size(), kMost, "too many values of the host in one CUDA graph");
+  CAFFE_ENFORCE_LT(writers_.size(), kMaxValues, "too many numbers of the host in one CUDA graph");
   writers_.push_back(std::move(writer));
   return on_device_ + (writers_.size() - 1) * kSlot;
 }

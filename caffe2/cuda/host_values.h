@@ -1,6 +1,7 @@
-// Numbers that the host computes anew for every run of recorded work (graph.h): a learning rate, an
-// iteration, a position in a stream of random numbers. A recording keeps the arguments of its
-// kernels for ever, so kernels read these from device memory, which is written before each run.
+// Numbers that the host computes anew before each launch of a CUDA graph (graph.h): a learning
+// rate, an iteration, a position in a stream of random numbers. A graph keeps the arguments of its
+// kernels for ever, so its kernels read these numbers from device memory, which is written before
+// each launch.
 #pragma once
 
 #include <cstring>
@@ -13,7 +14,7 @@
 
 namespace caffe2::cuda {
 
-// The numbers of one recording, of at most 8 bytes each. Used by one thread at a time.
+// The numbers of one graph, at most 8192, of at most 8 bytes each. Used by one thread at a time.
 class HostValues {
  public:
   explicit HostValues(int device);
@@ -21,9 +22,9 @@ class HostValues {
   HostValues(const HostValues&) = delete;
   HostValues& operator=(const HostValues&) = delete;
 
-  // Where on the device the result of value(), a T, will lie while the recorded work runs. value()
-  // is called once for each run, before it starts, and not by Add. Throws Error if there are too
-  // many.
+  // Returns the device address of the result of value(), a T. value() is called by each Send(), not
+  // by Add. The address is valid as long as this object. Throws EnforceNotMet if there are too many
+  // numbers.
   template <typename T, typename F>
   const T* Add(const F& value) {
     static_assert(sizeof(T) <= kSlot);
@@ -32,20 +33,20 @@ class HostValues {
       std::memcpy(place, &number, sizeof(T));
     }));
   }
-  // The same for what an operator reads of a tensor in host memory.
+  // The same for a value() that reads `source`, a tensor in host memory.
   template <typename T, typename F>
   const T* AddOf(const Tensor& source, const F& value) {
     sources_.insert(&source);
     return Add<T>(value);
   }
-  // True if something of the tensor was added.
+  // True if AddOf was called for the tensor.
   bool IsSource(const Tensor& tensor) const { return sources_.count(&tensor) != 0; }
 
-  // Computes all values and copies them to the device, on its compute stream.
+  // Computes all numbers and copies them to the device, on its compute stream.
   void Send();
 
  private:
-  static constexpr size_t kSlot = 8, kMost = 8192;  // bytes of a number, numbers
+  static constexpr size_t kSlot = 8, kMaxValues = 8192;  // bytes of a number, numbers
 
   const void* AddWriter(std::function<void(void*)> writer);
 
@@ -54,14 +55,14 @@ class HostValues {
   std::set<const Tensor*> sources_;
   char* on_device_ = nullptr;
   char* on_host_ = nullptr;  // page-locked
-  Event sent_;               // on_host_ may be written again
+  Event sent_;               // after it on_host_ may be written again
 };
 
-// What the calling thread records values to; null while it records nothing, and values are then
-// passed to kernels as arguments.
+// The HostValues of the graph that the calling thread records. Null if it records none: numbers are
+// then passed to kernels as arguments.
 HostValues* RecordedHostValues();
 
-// Makes `values` that of the calling thread as long as it lives.
+// Makes RecordedHostValues() return `values` on the calling thread while this object lives.
 class HostValuesScope {
  public:
   explicit HostValuesScope(HostValues* values);

@@ -1,8 +1,8 @@
 // What .cu files share: launching, conversion of 16-bit types, loops over elements, sums of a
 // block. Arithmetic on float16 and bfloat16 is done in float.
 //
-// Kernels are plain CUDA, with one restriction, so that tests can also run them on the host
-// (tests/cuda_emulation): static shared memory only, and of warp functions only __shfl_xor_sync.
+// Kernels are plain CUDA. So that tests can also run them on the host (tests/cuda_emulation), they
+// use only static shared memory and, of the warp functions, only __shfl_xor_sync.
 #pragma once
 
 #include <algorithm>
@@ -68,14 +68,14 @@ __device__ inline T Narrow(Arithmetic<T> value) {
   }
 }
 
-constexpr int kThreads = 256;      // of a block, where nothing speaks for another number
-constexpr int kMostBlocks = 2048;  // enough to fill any GPU; loops stride over the rest
+constexpr int kThreads = 256;     // of a block, unless there is a reason for another number
+constexpr int kMaxBlocks = 2048;  // enough to fill any GPU; loops stride over the rest
 constexpr int kWarp = 32;
 
-// Blocks for n pieces of work, one a thread and turn.
+// Number of blocks for n pieces of work. Each thread does one piece, then strides to the next.
 inline int BlocksFor(int64_t n, int threads = kThreads) {
   const int64_t blocks = (n + threads - 1) / threads;
-  return static_cast<int>(blocks < 1 ? 1 : blocks > kMostBlocks ? kMostBlocks : blocks);
+  return static_cast<int>(blocks < 1 ? 1 : blocks > kMaxBlocks ? kMaxBlocks : blocks);
 }
 
 __device__ inline int64_t GlobalThread() {
@@ -83,7 +83,7 @@ __device__ inline int64_t GlobalThread() {
 }
 __device__ inline int64_t GlobalThreads() { return static_cast<int64_t>(gridDim.x) * blockDim.x; }
 
-// f(i) for i in [0, n).
+// Calls f(i) for i in [0, n).
 template <class F>
 __global__ void ForEachKernel(int64_t n, F f) {
   for (int64_t i = GlobalThread(); i < n; i += GlobalThreads()) f(i);
@@ -93,7 +93,7 @@ void ForEach(const char* name, int64_t n, Stream stream, F f) {
   if (n > 0) Launch(name, ForEachKernel<F>, BlocksFor(n), kThreads, stream, n, f);
 }
 
-// A few neighbouring elements, read and written by one instruction.
+// Neighbouring elements that one instruction reads or writes.
 template <typename T, int N>
 struct alignas(sizeof(T) * N) Pack {
   T v[N];
@@ -119,12 +119,12 @@ __global__ void MapKernel(int64_t packs, int64_t n, F f, R* y, const T*... x) {
 
 inline bool IsAligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % 16 == 0; }
 
-// y[i] = f(x[i]...), 16 bytes at a time where all arrays are aligned for it. y may be one of x.
+// y[i] = f(x[i]...), 16 bytes at a time if all arrays are aligned to 16 bytes. y may be one of x.
 template <class F, typename R, typename... T>
 void Map(const char* name, int64_t n, Stream stream, F f, R* y, const T*... x) {
   if (n <= 0) return;
-  constexpr size_t kLargest = std::max({sizeof(R), sizeof(T)...});
-  constexpr int kPack = static_cast<int>(16 / kLargest);
+  constexpr size_t kMaxBytes = std::max({sizeof(R), sizeof(T)...});
+  constexpr int kPack = static_cast<int>(16 / kMaxBytes);
   const int64_t packs = (IsAligned(y) && ... && IsAligned(x)) ? n / kPack : 0;
   Launch(name, MapKernel<kPack, F, R, T...>, BlocksFor(packs > 0 ? packs : n), kThreads, stream,
          packs, n, f, y, x...);
@@ -145,8 +145,8 @@ struct MaxOf {
   }
 };
 
-// Combines the values of all threads of a block of `kBlock` threads (a multiple of 32, at most
-// 1024), in a fixed order; every thread gets the result. All threads must call it.
+// Combines the values of all threads of a block, in a fixed order; every thread gets the result.
+// All threads must call it. kBlock: threads of the block, a multiple of 32, at most 1024.
 template <int kBlock, class Op, typename T>
 __device__ T BlockReduce(T value, Op op) {
   __shared__ T partial[kWarp];
@@ -168,7 +168,7 @@ __device__ T BlockSum(T value) {
   return BlockReduce<kBlock>(value, SumOf());
 }
 
-// The first report of a run stays.
+// Reports an error to the host. Only the first report is kept until the host has read it.
 __device__ inline void Report(KernelReport* report, KernelReport::Kind kind, int64_t row,
                               int label = 0, int64_t classes = 0, double value = 0) {
   if (atomicCAS(&report->kind, 0, kind) != 0) return;

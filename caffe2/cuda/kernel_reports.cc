@@ -16,7 +16,7 @@ std::map<int32_t, void (*)(const KernelReport&)>& FurtherReports() {
   return *reports;
 }
 
-// The same words as the CPU operators use.
+// Throws EnforceNotMet with the same text as the CPU operators.
 void ThrowReport(const KernelReport& report) {
   switch (report.kind) {
     case KernelReport::kLabelOutOfRange:
@@ -40,12 +40,11 @@ void ThrowReport(const KernelReport& report) {
       if (const auto found = FurtherReports().find(report.kind); found != FurtherReports().end()) {
         return found->second(report);
       }
-      CAFFE_THROW("a kernel reported an unknown failure, ", report.kind);
+      CAFFE_THROW("a kernel reported an error of unknown kind ", report.kind);
   }
 }
 
-// "operator Gather with output rows": the same for the operators of all steps of a recurrent
-// network.
+// For example "operator Gather with output rows". All steps of a recurrent network share a name.
 std::string NameOf(const OperatorBase& op) {
   const OperatorDef& def = op.debug_def();
   if (!def.name().empty()) return MakeString("operator ", def.type(), " ", def.name());
@@ -55,7 +54,7 @@ std::string NameOf(const OperatorBase& op) {
 
 struct Owners {
   std::mutex mutex;
-  std::map<std::string, int> reports;  // of each name, from 1 on
+  std::map<std::string, int> reports;  // index of each name's report, from 1
 };
 Owners& OwnersOf(int device) {
   static std::mutex mutex;
@@ -94,7 +93,7 @@ void ThrowReports(int device) {
     if (reports[i].kind == KernelReport::kNone) continue;
     const KernelReport report = std::exchange(reports[i], {});
     if (found.kind != KernelReport::kNone) {
-      LOG(ERROR) << owner << " reports an error, too";
+      LOG(ERROR) << owner << " also reports an error";
       continue;
     }
     found = report;

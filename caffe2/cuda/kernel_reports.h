@@ -1,26 +1,27 @@
-// Reports of kernels (KernelReport, runtime.h) by operator, so that errors name the one they are
-// of.
+// Errors that kernels report (KernelReport, runtime.h), kept for each operator so that the
+// exception can name it.
 #pragma once
 
 #include "caffe2/cuda/runtime.h"
 
 namespace caffe2::cuda {
 
-// Kinds of reports besides those of KernelReport, each of a family of operators that knows its
-// text; the label says what is wrong.
+// Further kinds of reports. Each belongs to a family of operators, which registers the text of its
+// error; KernelReport::label says what is wrong.
 constexpr auto kRowListReport = static_cast<KernelReport::Kind>(100);
 constexpr auto kRegionReport = static_cast<KernelReport::Kind>(101);
-// `throw_report` throws EnforceNotMet. Called during static initialisation.
+// Registers the function that throws EnforceNotMet for reports of this kind. Called during static
+// initialisation.
 void RegisterReport(KernelReport::Kind kind, void (*throw_report)(const KernelReport& report));
 
 constexpr int kReports = 1024;  // of a device
-// The device's reports, in pinned memory. The first is nobody's: for work outside of operators, and
-// for operators that find all others taken. ReportOf (runtime.h) gives an operator that
-// StartOperator runs one that it shares only with operators of its name.
+// The device's kReports reports, in pinned memory. Work outside of operators uses the first, and so
+// do operators for which none is left. ReportOf (runtime.h) gives every other operator that
+// StartOperator runs a report that it shares only with operators of the same name.
 KernelReport* ReportsOf(int device);
 
-// Clears the reports of the device, which must be done with all that may write them. Throws
-// EnforceNotMet if there was one, by the text the CPU operator uses, with the operator named.
+// Throws EnforceNotMet if a kernel has reported an error. The text is the CPU operator's and names
+// the operator. Clears all reports of the device. All work that may write them must be done.
 void ThrowReports(int device);
 
 }  // namespace caffe2::cuda

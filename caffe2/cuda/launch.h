@@ -1,4 +1,4 @@
-// Launching kernels; only for nvcc.
+// Launches kernels. Only nvcc can read this file.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,8 +7,8 @@
 
 namespace caffe2::cuda {
 
-// Throws Error, naming the kernel, if CUDA refuses the launch. In runtime.cc, so that .cu files
-// need no logging.
+// Throws Error, naming the kernel, if CUDA refuses the launch. Defined in runtime.cc, so that .cu
+// files do not include logging.h.
 void CheckLaunch(const char* name, int status);
 
 template <typename... Parameters, typename... Arguments>

@@ -1,4 +1,4 @@
-// What finding a group of devices has in common, with NCCL, without, and emulated.
+// Finds the group of a list of devices: with NCCL, without it, and in the emulation of the tests.
 #include <map>
 #include <memory>
 #include <mutex>
@@ -31,7 +31,7 @@ LocalNcclGroup* FindLocalGroup(const std::vector<int>& devices,
   if (devices.size() < 2 || !different) {
     if (devices.size() > 1) {
       LOG(INFO) << "collectives among " << Describe(devices) << " are copies and additions: NCCL "
-                << "wants different devices";
+                << "needs different devices";
     }
     return nullptr;
   }

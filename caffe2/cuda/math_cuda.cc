@@ -1,5 +1,5 @@
-// caffe2/utils/math.h on CUDA devices. Sizes of zero are handled here, so that the libraries below
-// see real work only.
+// caffe2/utils/math.h on CUDA devices. Sizes of zero are handled here, because the libraries do not
+// accept them.
 #include "caffe2/cuda/context_cuda.h"
 #include "caffe2/cuda/matmul.h"
 #include "caffe2/cuda/reduction_kernels.h"
@@ -13,7 +13,8 @@ void Multiply(cuda::MatmulProblem problem, const T* a, const T* b, const T* bias
               CUDAContext* context) {
   if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return;
   if (problem.k == 0) {
-    CAFFE_ENFORCE(bias == nullptr && problem.beta == 0, "a product over no elements");
+    CAFFE_ENFORCE(bias == nullptr && problem.beta == 0,
+                  "a matrix product with k = 0 needs beta = 0 and no bias; beta is ", problem.beta);
     cuda::SetBytesAsync(c, 0, problem.batch * problem.m * problem.n * sizeof(T), context->stream());
     return;
   }

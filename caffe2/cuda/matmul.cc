@@ -15,7 +15,7 @@ namespace caffe2::cuda {
 namespace {
 
 constexpr size_t kWorkspaceBytes = 32 << 20;  // what NVIDIA recommends for Hopper
-constexpr int kMostAlgorithms = 8;            // to fall back on
+constexpr int kMaxAlgorithms = 8;             // to fall back on
 
 void Check(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) [[likely]]
@@ -28,14 +28,14 @@ cudaDataType_t DataType(TypeMeta type) {
   if (type.Match<float>()) return CUDA_R_32F;
   if (type.Match<float16>()) return CUDA_R_16F;
   CAFFE_ENFORCE(type.Match<bfloat16>(),
-                "matrix products on CUDA devices are for float, float16 and "
-                "bfloat16, not ",
+                "matrix products on CUDA devices need float, float16 or bfloat16, not ",
                 type.name());
   return CUDA_R_16BF;
 }
 
-// cuBLASLt sees column-major matrices: ours transposed. c^T = op(b)^T op(a)^T, so that b comes
-// first, and the bias, one value a column of c, is one a row of c^T, as its epilogue wants it.
+// cuBLASLt reads matrices as column-major, so it sees ours transposed: c^T = op(b)^T op(a)^T.
+// Therefore b comes first. The bias holds one value for each column of c, which is a row of c^T, as
+// cuBLASLt's epilogue expects.
 class Plan {
  public:
   Plan(const MatmulProblem& p, bool aligned, cublasLtHandle_t handle)
@@ -51,7 +51,7 @@ class Plan {
     if (p.has_bias) {
       Set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
       Set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type);
-      // Not a pointer to read by: the heuristics look at its alignment.
+      // Not a real pointer: the heuristics only look at its alignment.
       Set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<uintptr_t>(Alignment()));
     }
     b_ = MakeLayout(type, p.trans_b ? p.k : p.n, p.trans_b ? p.n : p.k, p.b_stride);
@@ -60,7 +60,7 @@ class Plan {
     ListAlgorithms(handle);
   }
 
-  // False if there is none that adds the bias.
+  // False if no algorithm adds the bias.
   bool Run(cublasLtHandle_t handle, const void* a, const void* b, const void* bias, void* c,
            void* workspace, Stream stream) {
     if (problem_.has_bias) Set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
@@ -68,7 +68,7 @@ class Plan {
       const cublasStatus_t status =
           cublasLtMatmul(handle, operation_, &problem_.alpha, b, b_, a, a_, &problem_.beta, c, c_,
                          c, c_, &algorithms_[chosen_].algo, workspace, kWorkspaceBytes, stream);
-      if (SpeaksOfAlgorithm(status) && !has_run_ && !IsRecorded(stream)) {
+      if (IsAboutAlgorithm(status) && !has_run_ && !IsRecorded(stream)) {
         reason_ = cublasLtGetStatusString(status);
         LOG(WARNING) << Name() << ": algorithm " << chosen_ << " of " << algorithms_.size()
                      << " fails: " << reason_;
@@ -79,14 +79,15 @@ class Plan {
       return true;
     }
     CAFFE_ENFORCE(problem_.has_bias, "cuBLASLt has no algorithm for ", Name(), ": ", reason_);
-    if (!is_logged_) LOG(WARNING) << "the bias is added apart: " << Name() << ": " << reason_;
+    if (!is_logged_) LOG(WARNING) << "the bias is added separately: " << Name() << ": " << reason_;
     is_logged_ = true;
     return false;
   }
 
  private:
-  // Not of the state of the device, which may be better next time.
-  static bool SpeaksOfAlgorithm(cublasStatus_t status) {
+  // True if the status is about the algorithm, not about the state of the device, which may be
+  // better next time.
+  static bool IsAboutAlgorithm(cublasStatus_t status) {
     return status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
            status == CUBLAS_STATUS_ARCH_MISMATCH;
   }
@@ -109,8 +110,8 @@ class Plan {
     return layout;
   }
 
-  // Of all operands. Tensors begin at multiples of 256 bytes, but views and matrices of a batch
-  // need not.
+  // In bytes, of all operands. Tensors begin at multiples of 256 bytes, but views and matrices of a
+  // batch may not.
   uint32_t Alignment() const {
     return aligned_ ? 16 : static_cast<uint32_t>(problem_.type.itemsize());
   }
@@ -134,14 +135,13 @@ class Plan {
           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
       prefer(attribute, Alignment());
     }
-    // Parts of a sum are added in float, not in the type of c.
+    // Partial sums are added in float, not in the type of c.
     prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
            static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
-    algorithms_.resize(kMostAlgorithms);
+    algorithms_.resize(kMaxAlgorithms);
     int found = 0;
-    const cublasStatus_t status =
-        cublasLtMatmulAlgoGetHeuristic(handle, operation_, b_, a_, c_, c_, preference,
-                                       kMostAlgorithms, algorithms_.data(), &found);
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+        handle, operation_, b_, a_, c_, c_, preference, kMaxAlgorithms, algorithms_.data(), &found);
     cublasLtMatmulPreferenceDestroy(preference);
     algorithms_.resize(status == CUBLAS_STATUS_SUCCESS ? found : 0);
     if (status != CUBLAS_STATUS_SUCCESS) reason_ = cublasLtGetStatusString(status);
@@ -151,18 +151,18 @@ class Plan {
   bool aligned_;  // all operands begin at multiples of 16 bytes
   cublasLtMatmulDesc_t operation_ = nullptr;
   cublasLtMatrixLayout_t a_ = nullptr, b_ = nullptr, c_ = nullptr;
-  std::vector<cublasLtMatmulHeuristicResult_t> algorithms_;  // the best first
+  std::vector<cublasLtMatmulHeuristicResult_t> algorithms_;  // best first
   size_t chosen_ = 0;
-  bool has_run_ = false;  // the chosen one
+  bool has_run_ = false;  // the chosen algorithm
   bool is_logged_ = false;
   std::string reason_ = "the heuristics list none";
 };
 
-// Plans of one device, kept as long as the process: networks have a few dozen.
+// The plans of one device, kept for the life of the process: a network has a few dozen.
 struct Device {
   std::mutex mutex;
   cublasLtHandle_t handle = nullptr;
-  void* workspace = nullptr;  // one: the products of a device follow each other
+  void* workspace = nullptr;  // shared: the products of a device run one after another
   std::map<std::string, Plan> plans;
 };
 

@@ -9,9 +9,10 @@
 
 namespace caffe2::cuda {
 
-// c_i = alpha op(a_i) op(b_i) + beta c_i [+ bias in every row], i < batch; op(a) is m x k, op(b)
-// k x n, c m x n. Matrices of a batch lie `stride` elements apart (0: all use the same). Elements
-// are float, float16 or bfloat16; sums are formed in float.
+// c_i = alpha op(a_i) op(b_i) + beta c_i, plus the bias in every row if there is one, for i <
+// batch. op(a) is m x k, op(b) k x n, c m x n. Matrices of a batch lie `stride` elements apart;
+// with stride 0 the batch shares one matrix. Elements are float, float16 or bfloat16; sums are in
+// float.
 struct MatmulProblem {
   TypeMeta type;
   bool trans_a = false, trans_b = false;
@@ -22,14 +23,14 @@ struct MatmulProblem {
   bool has_bias = false;  // n elements of the same type
 };
 
-// Chooses an algorithm once for each problem and device, and keeps it: the first in the order of
-// cuBLASLt's heuristics that works. Returns false, and has done nothing, if there is none that adds
-// the bias, which is logged once. Sizes must be positive; `stream` is the device's compute stream.
-// Thread-safe. Throws Error with cuBLASLt's status if there is none without a bias either.
+// Computes the products on `stream`, the device's compute stream. Sizes must be positive. Each
+// problem and device keeps one algorithm: the first in the order of cuBLASLt's heuristics that
+// works. Returns false, and has done nothing, if no algorithm adds the bias; that is logged once.
+// Thread-safe. Throws EnforceNotMet with cuBLASLt's status if no algorithm works without a bias.
 bool Matmul(const MatmulProblem& problem, const void* a, const void* b, const void* bias, void* c,
             int device, Stream stream);
 
-// True if float products may use TF32 (environment variable CAFFE2_CUDA_TF32=1).
+// True if float products may use TF32: the environment variable CAFFE2_CUDA_TF32 is 1.
 bool AllowTf32();
 
 }  // namespace caffe2::cuda

@@ -12,8 +12,8 @@
 namespace caffe2::cuda {
 namespace {
 
-// The functions of libnccl that are used. It is loaded by the first group, so that programs start
-// on machines without it.
+// The functions of libnccl that this file uses. The first group loads the library, so that programs
+// also start on machines without it.
 struct Library {
   decltype(&ncclGetUniqueId) get_unique_id = nullptr;
   decltype(&ncclCommInitRankConfig) init = nullptr;
@@ -108,11 +108,11 @@ struct NcclGroup::State {
   const int device;
   const Stream stream;
   const std::function<void()> wait;
-  Event end;  // of the operation that was started last
+  Event end;  // after the operation that was started last
   ncclComm_t comm = nullptr;
 
-  // The communicator does not block: a call may go on in NCCL's own thread, and what it puts into
-  // the stream is there only when this has returned.
+  // Waits until NCCL has put the operation into the stream. The communicator is non-blocking: a
+  // call may return before, and go on in NCCL's own thread.
   void Settle(ncclResult_t status, const char* what) {
     while (status == ncclInProgress) {
       wait();
@@ -128,7 +128,7 @@ struct NcclGroup::State {
     CAFFE_ENFORCE(comm != nullptr, "the NCCL group was aborted");
     ncclResult_t progress = ncclSuccess;
     const ncclResult_t asked = Nccl().async_error(comm, &progress);
-    if (asked != ncclSuccess) Throw(asked, "asking for errors", comm);
+    if (asked != ncclSuccess) Throw(asked, "querying errors", comm);
     if (progress == ncclInProgress) return false;
     if (progress != ncclSuccess) Throw(progress, "an operation failed", comm);
     return true;
@@ -162,7 +162,7 @@ NcclGroup::NcclGroup(const NcclId& id, int rank, int size, int device, Stream st
 NcclGroup::~NcclGroup() {
   if (state_->comm == nullptr) return;
   try {
-    // What is on its way to others is delivered first; who is gone must not hold this one up.
+    // Sends pending data first. A member that is gone must not block this one.
     state_->Settle(Nccl().finalize(state_->comm), "leaving a group");
     Nccl().destroy(state_->comm);
   } catch (const std::exception& error) {
@@ -198,7 +198,7 @@ void NcclGroup::ReduceParts(void* data, const std::vector<int64_t>& counts, Type
     for (size_t root = 0; status == ncclSuccess && root < counts.size(); ++root) {
       status = Nccl().reduce(part, part, counts[root], kind, ncclSum, static_cast<int>(root),
                              state_->comm, state_->stream);
-      if (status == ncclInProgress) status = ncclSuccess;  // the end of the group tells
+      if (status == ncclInProgress) status = ncclSuccess;  // group_end reports the result
       part += counts[root] * type.itemsize();
     }
     const ncclResult_t ended = Nccl().group_end();
@@ -224,14 +224,14 @@ struct LocalNcclGroup::State {
     const DeviceGuard guard(devices[0]);
     const ncclResult_t status =
         Nccl().init_all(comms.data(), static_cast<int>(devices.size()), devices.data());
-    SetDevice(devices[0]);  // the guard would not know that NCCL has changed it
+    SetDevice(devices[0]);  // NCCL has changed it, and the guard does not know
     if (status != ncclSuccess) Throw(status, "joining the devices of a process", nullptr);
   }
 
   // call(member, communicator, stream) for every device, as one operation.
   template <typename Call>
   void Run(const char* what, const Call& call) {
-    // One operation at a time in the process: all devices must see the same order.
+    // One operation at a time in the process, because all devices must see the same order.
     static std::mutex order;
     std::lock_guard<std::mutex> lock(order);
     ncclResult_t status = Nccl().group_start();
@@ -245,7 +245,7 @@ struct LocalNcclGroup::State {
   }
 
   const std::vector<int> devices;
-  std::vector<ncclComm_t> comms;  // never destroyed: the driver may be gone before they are
+  std::vector<ncclComm_t> comms;  // never destroyed: the driver may be unloaded first
 };
 
 LocalNcclGroup::LocalNcclGroup(const std::vector<int>& devices)

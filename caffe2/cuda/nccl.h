@@ -1,4 +1,4 @@
-// One member's side of a group of GPUs that exchange data by NCCL, in whatever process they are.
+// Groups of GPUs that exchange data by NCCL, in one process or in several.
 #pragma once
 
 #include <array>
@@ -12,19 +12,19 @@
 
 namespace caffe2::cuda {
 
-// Names a group: one member makes it and gives it to the others.
+// Identifies a group. One member makes it and gives it to the others.
 using NcclId = std::array<char, 128>;
-// Throws Error, in one line, where NCCL was not found when this was built or cannot be loaded.
+// Throws Error, in one line, if NCCL was not found at build time or cannot be loaded.
 NcclId MakeNcclId();
 
-// All members call the same operations in the same order. A call starts the operation on `stream`,
-// behind what that stream holds; Done() tells when it is over. NCCL's own waits for the other
-// members are broken into short ones, between which `wait` is called: it sleeps for a moment, and
-// gives up by throwing. Every function throws Error with NCCL's text; the group is then of no use.
-// One thread at a time.
+// One member of a group. All members call the same operations in the same order. A call starts the
+// operation on `stream`, after the work that the stream holds; Done() tells when it is done. NCCL
+// waits for the other members in short steps. Between the steps it calls `wait`, which sleeps for a
+// moment, and throws to give up. Every function throws Error with NCCL's text; the group cannot be
+// used after that. Used by one thread at a time.
 class NcclGroup {
  public:
-  // `stream` belongs to `device`, which no other member of the group has.
+  // `stream` is a stream of `device`. No other member of the group has the same device.
   NcclGroup(const NcclId& id, int rank, int size, int device, Stream stream,
             std::function<void()> wait);
   ~NcclGroup();
@@ -36,16 +36,18 @@ class NcclGroup {
   void Allreduce(void* data, int64_t count, TypeMeta type);
   void Broadcast(void* data, size_t bytes, int root);
   void Allgather(const void* input, void* output, size_t bytes);
-  // data[part i] = sums of that part, on member i alone; what the others hold there is undefined.
+  // Sums part i on member i; part i has counts[i] elements. The other parts of `data` are undefined
+  // after it.
   void ReduceParts(void* data, const std::vector<int64_t>& counts, TypeMeta type);
 
-  // True if all operations are over. Throws if one failed, also because of another member.
+  // True if all operations are done. Throws if one failed, on this member or another.
   bool Done();
-  // `waiting`, of the same device, goes on only when all operations are over. For operations that
-  // are recorded (graph.h), after which CheckErrors() tells what Done() would.
+  // Makes the stream `waiting` of the same device wait for all operations. For recorded operations
+  // (graph.h): CheckErrors() then replaces Done().
   void Join(Stream waiting);
   void CheckErrors();
-  // Ends the operations in progress, so that the stream goes on; the group is of no use then.
+  // Ends the operations in progress, so that the stream goes on. The group cannot be used after
+  // that.
   void Abort();
 
  private:
@@ -53,36 +55,38 @@ class NcclGroup {
   std::unique_ptr<State> state_;
 };
 
-// Devices of one process as a group: one thread calls for all of them. Operations go into the
-// devices' compute streams, behind what these hold. Pointers are in the order of the devices; an
-// output may be the input of the same device, but for ReduceScatter and Allgather. Every function
-// throws Error with NCCL's text.
+// A group of the devices of one process. One thread calls for all of them. Operations go into the
+// devices' compute streams, after the work that these hold. Pointers are in the order of the
+// devices. An output may be the input of the same device, except for ReduceScatter and Allgather.
+// Every function throws Error with NCCL's text.
 class LocalNcclGroup {
  public:
-  // Made when first asked for, and kept. Null where NCCL is missing or the devices are not several
-  // different ones; why, is logged once for each list of devices.
+  // The group of these devices; made at the first call and kept for ever. Null if NCCL is missing
+  // or there are not at least two devices, all different; the reason is logged once for each list
+  // of devices.
   static LocalNcclGroup* Of(const std::vector<int>& devices);
 
   void Allreduce(const std::vector<const void*>& inputs, const std::vector<void*>& outputs,
                  int64_t count, TypeMeta type);
-  // The sum on device number `root` alone.
+  // The sum goes only to the device number `root` of the list.
   void Reduce(const std::vector<const void*>& inputs, void* output, int64_t count, TypeMeta type,
               int root);
   void Broadcast(const void* input, const std::vector<void*>& outputs, size_t bytes, int root);
-  // `bytes` of each input, one behind the other, to every output.
+  // Concatenates `bytes` of each input into every output.
   void Allgather(const std::vector<const void*>& inputs, const std::vector<void*>& outputs,
                  size_t bytes);
-  // Output i: elements [i * count, (i + 1) * count) of the sum.
+  // Output i gets elements [i * count, (i + 1) * count) of the sum.
   void ReduceScatter(const std::vector<const void*>& inputs, const std::vector<void*>& outputs,
                      int64_t count, TypeMeta type);
 
  private:
   struct State;
   explicit LocalNcclGroup(const std::vector<int>& devices);
-  std::shared_ptr<State> state_;  // which knows how to delete itself
+  std::shared_ptr<State> state_;  // shared_ptr: State may stay incomplete here
 };
 
-// What LocalNcclGroup::Of does apart from making one.
+// LocalNcclGroup::Of with `make` to make a group. Shared by the builds with and without NCCL and by
+// the emulation of the tests.
 LocalNcclGroup* FindLocalGroup(const std::vector<int>& devices,
                                const std::function<std::unique_ptr<LocalNcclGroup>()>& make);
 

@@ -1,4 +1,4 @@
-// caffe2/cuda/nccl.h where NCCL was not found.
+// caffe2/cuda/nccl.h for builds without NCCL.
 #include "caffe2/core/logging.h"
 #include "caffe2/cuda/nccl.h"
 

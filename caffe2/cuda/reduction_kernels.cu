@@ -7,14 +7,14 @@ namespace {
 // A block of 32 x 8 threads sums a strip of 32 columns over a part of the rows.
 constexpr int kStrip = 32;
 constexpr int kLanes = 8;
-constexpr int64_t kRowsPerPart = 128;  // at least, so that parts are worth a block
-constexpr int64_t kMostParts = 256;
+constexpr int64_t kRowsPerPart = 128;  // at least, so that a part is worth a block
+constexpr int64_t kMaxParts = 256;
 
 int64_t PartsFor(int64_t rows, int64_t columns) {
   const int64_t strips = (columns + kStrip - 1) / kStrip;
-  const int64_t wanted = kMostBlocks / std::max<int64_t>(1, strips);
-  return std::max<int64_t>(
-      1, std::min({wanted, kMostParts, (rows + kRowsPerPart - 1) / kRowsPerPart}));
+  const int64_t wanted = kMaxBlocks / std::max<int64_t>(1, strips);
+  return std::max<int64_t>(1,
+                           std::min({wanted, kMaxParts, (rows + kRowsPerPart - 1) / kRowsPerPart}));
 }
 
 template <typename T>

@@ -21,7 +21,7 @@ namespace {
 void Check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) [[likely]]
     return;
-  cudaGetLastError();  // an error that is reported is over, unless it is of the kind that stays
+  cudaGetLastError();  // clears the error, unless it is a sticky one
   throw Error(MakeString(call, ": ", cudaGetErrorString(status), " (", cudaGetErrorName(status),
                          "); it may come from work launched earlier"));
 }
@@ -41,7 +41,7 @@ struct DeviceList {
       problem = "no NVIDIA driver is installed on this machine";
       return;
     }
-    // A newer minor version of the toolkit runs on any driver of the same major version.
+    // A toolkit runs on any driver of the same major version.
     if (driver / 1000 < toolkit / 1000) {
       problem = MakeString("the NVIDIA driver supports CUDA ", Version(driver),
                            ", which is older than the CUDA ", Version(toolkit),
@@ -67,8 +67,8 @@ const DeviceList& Devices() {
 
 using Streams = std::map<int, cudaStream_t>;  // of one device, by number
 
-// Everything this process keeps of one device. Made once, never destroyed: the driver may be gone
-// before static objects are.
+// Everything that this process keeps for one device. Made once, never destroyed: the driver may be
+// unloaded before static objects are destroyed.
 struct DeviceState {
   DeviceProperties properties;
   cudaMemPool_t pool = nullptr;
@@ -76,14 +76,14 @@ struct DeviceState {
   std::mutex mutex;
   Streams streams;
   cudaStream_t compute = nullptr;
-  std::vector<Streams> for_recording;  // those that no recording has now
+  std::vector<Streams> for_recording;  // not in use by a recording
 };
 
-// The device that the thread has made current, or -1. A thread that has never chosen keeps what the
-// first guard sets: going back to device 0 would start a context there.
+// The device that the thread has made current, or -1. A thread that has never chosen one keeps the
+// device that its first guard sets: going back to device 0 would create a context there.
 thread_local int current_device = -1;
 
-// Of the current device. The side stream gives way to all others.
+// Makes a stream of the current device. The side stream gets the lowest priority.
 cudaStream_t MakeStream(int stream_id) {
   int least = 0, greatest = 0;
   CHECK_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
@@ -93,7 +93,7 @@ cudaStream_t MakeStream(int stream_id) {
   return stream;
 }
 
-// Lets kernels and copies of the other devices reach the memory of the pool where the hardware can.
+// Lets kernels and copies of the other devices reach the pool's memory if the hardware can.
 void ShareWithPeers(cudaMemPool_t pool, int device) {
   for (int peer = 0; peer < Devices().count; ++peer) {
     int reachable = 0;
@@ -151,28 +151,29 @@ void* AllocateFromPool(size_t nbytes, cudaMemPool_t pool, cudaStream_t stream) {
 }
 
 void FreeToPool(void* data, cudaStream_t stream) {
-  // Tensors of static objects go after the driver has: their memory went with it.
+  // Static objects may free tensors after the driver is unloaded; the memory is gone then.
   const cudaError_t status = cudaFreeAsync(data, stream);
   if (status != cudaSuccess && status != cudaErrorCudartUnloading) {
     LOG(ERROR) << "cudaFreeAsync: " << cudaGetErrorString(status);
   }
 }
 
-// What is recorded goes into streams of its own, which stand for those of the device while the
-// recording lasts: other threads go on with these. Memory that is given back meanwhile is given out
-// again to the same stream, in the order of the recording, and stays with the graph.
+// A recording in progress. Work is recorded in streams of its own, which replace the device's
+// streams for this thread; other threads go on with the device's. Memory that is freed during the
+// recording goes to later work of the same stream, in the order of the recording, and stays with
+// the graph.
 struct Recording {
   int device = 0;
   Streams streams;
   std::map<cudaStream_t, std::multimap<size_t, void*>> idle;  // by size
   std::map<void*, size_t> in_use;
-  std::vector<void*> from_before;  // given back meanwhile: the pool gets it afterwards
+  std::vector<void*> from_before;  // allocated before, freed meanwhile: the pool gets it at the end
 };
 thread_local Recording* recording = nullptr;
 bool IsRecording(int device) { return recording != nullptr && recording->device == device; }
 
-// For `user`, a stream that is recorded. Comes from the pool by another stream: this one would
-// record the allocation.
+// Memory for `user`, a stream that is recorded. It is allocated on another stream, because this one
+// would record the allocation.
 void* AllocateForRecording(cudaStream_t user, size_t nbytes, cudaMemPool_t pool) {
   auto& blocks = recording->idle[user];
   const auto idle = blocks.lower_bound(nbytes);
@@ -242,7 +243,7 @@ cudaStream_t StreamOf(Streams* streams, int device, int stream_id) {
 }  // namespace
 
 Stream GetStream(int device, int stream_id) {
-  // The copy stream is never recorded: memory of recordings comes by it.
+  // The copy stream is never recorded: AllocateForRecording uses it.
   if (IsRecording(device) && stream_id != kCopyStream) {
     return StreamOf(&recording->streams, device, stream_id);
   }
@@ -259,7 +260,7 @@ Event::Event(int device) {
   CHECK_CUDA(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
 }
 Event::~Event() {
-  // Streams that are still to pass it keep what they need of it.
+  // Streams that still wait for the event keep what they need of it.
   const cudaError_t status = cudaEventDestroy(event_);
   if (status != cudaSuccess && status != cudaErrorCudartUnloading) {
     LOG(ERROR) << "cudaEventDestroy: " << cudaGetErrorString(status);
@@ -405,7 +406,7 @@ struct Graph::State {
 };
 
 namespace {
-// Streams for a recording; they are given back to be used again, as all streams live for ever.
+// Streams for a recording. They are returned and reused, because streams live for ever.
 class BorrowedStreams {
  public:
   explicit BorrowedStreams(Recording* user) : user_(user), state_(State(user->device)) {
@@ -428,13 +429,14 @@ class BorrowedStreams {
 }  // namespace
 
 Graph::Graph(int device, const std::function<void()>& body) : state_(std::make_unique<State>()) {
-  CAFFE_ENFORCE(recording == nullptr, "a CUDA graph is recorded while another one is");
+  CAFFE_ENFORCE(recording == nullptr,
+                "a CUDA graph cannot be recorded while the thread records another one");
   const DeviceGuard guard(device);
   state_->memory.device = device;
   state_->stream = GetStream(device, kComputeStream);
   const BorrowedStreams borrowed(&state_->memory);
   const cudaStream_t stream = StreamOf(&state_->memory.streams, device, kComputeStream);
-  // Relaxed: what this thread does elsewhere, such as allocating, is none of the graph's business.
+  // Relaxed: the thread may use other streams, for example to allocate.
   CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
   recording = &state_->memory;
   std::exception_ptr error;
@@ -453,8 +455,9 @@ Graph::Graph(int device, const std::function<void()>& body) : state_(std::make_u
     std::rethrow_exception(error);
   }
   Check(status, "cudaStreamEndCapture");
-  CAFFE_ENFORCE(state_->memory.in_use.empty(),
-                "memory that outlives it was allocated while a CUDA graph was recorded");
+  CAFFE_ENFORCE(
+      state_->memory.in_use.empty(),
+      "memory that was allocated while a CUDA graph was recorded is still in use at its end");
   CHECK_CUDA(cudaGraphInstantiate(&state_->executable, graph, 0));
 }
 

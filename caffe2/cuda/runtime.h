@@ -1,7 +1,8 @@
-// Devices, streams, memory and copies: everything the host code of the backend asks of CUDA.
+// Devices, streams, memory and copies: everything that the host code of the backend needs from
+// CUDA.
 //
-// Every function throws Error with CUDA's own text and the name of the call that failed. Errors of
-// kernels that ran earlier may appear at any call.
+// Every function throws Error with CUDA's own text and the name of the call that failed. A call may
+// also throw the error of a kernel that was launched earlier.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 
 namespace caffe2::cuda {
 
-// Number of devices; 0 if there is no driver or it is older than the toolkit.
+// Number of devices. 0 if there is no driver or it is older than the toolkit.
 int DeviceCount();
 // Why DeviceCount is 0, in one line; empty if it is not.
 std::string DeviceProblem();
@@ -25,10 +26,10 @@ struct DeviceProperties {
 };
 const DeviceProperties& Properties(int device);
 
-// Makes the device current for the calling thread: kernels are launched on it. No other function
-// here changes which one is current for a thread that has called this.
+// Makes the device current for the calling thread: kernels are launched on it. After this call no
+// other function here changes the current device of the thread.
 void SetDevice(int device);
-// The same until it goes out of scope.
+// Makes the device current until the guard goes out of scope.
 class DeviceGuard {
  public:
   explicit DeviceGuard(int device);
@@ -40,13 +41,14 @@ class DeviceGuard {
   const int before_;
 };
 
-// Streams of a device by number, made when first asked for. All live for ever. A thread that
-// records a graph (graph.h) gets those of the recording instead: ask again each time.
+// Streams of a device by number. A stream is made when it is first asked for and lives for ever. A
+// thread that records a graph (graph.h) gets the recording's streams instead, so ask again each
+// time.
 enum StreamId { kComputeStream, kCopyStream, kCommunicationStream };
 Stream GetStream(int device, int stream_id);
 void Synchronize(Stream stream);
 
-// A mark in the work of one device, which can be set again and again. Used by one thread at a time.
+// A mark in a stream of one device, which can be set again and again. Used by one thread at a time.
 class Event {
  public:
   explicit Event(int device);
@@ -54,48 +56,51 @@ class Event {
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
-  // Marks what `stream`, one of this device, holds now.
+  // Marks the work that `stream`, a stream of this device, holds now.
   void Record(Stream stream);
-  // True if all that was marked is done, or nothing was. Throws what went wrong in it.
+  // True if all marked work is done or nothing was marked. Throws if the work failed.
   bool Done() const;
   void Synchronize() const;  // waits until Done()
-  // `waiting`, of any device, goes on only when all that is marked is done.
+  // Makes later work of `waiting`, a stream of any device, start after the marked work.
   void Delay(Stream waiting) const;
 
  private:
   CUevent_st* event_ = nullptr;
 };
 
-// True while a Graph (graph.h) records what is put into the stream, which is not done then.
+// True while a Graph (graph.h) records the stream: work that is put into it is not done then.
 bool IsRecorded(Stream stream);
-// How long the device takes for what `body` puts into the stream, one of the current device; waits
-// for it.
+// Time that the device takes for the work that `body` puts into the stream, a stream of the current
+// device. Waits for it.
 double MillisecondsOf(Stream stream, const std::function<void()>& body);
 
-// Memory of a device from its stream-ordered pool. Null if there is not enough.
+// Memory of a device, from its stream-ordered pool, for work on the compute stream. Null if there
+// is not enough.
 void* Allocate(size_t nbytes, int device);
-// Given out again to work that is launched later on the compute stream.
+// Returns memory to the pool. Work that is launched later on the compute stream may get it again.
 void Free(void* data, int device);
 struct FreeMemory {
-  size_t free = 0, total = 0;  // bytes; what the pool keeps unused counts as free
-  size_t peak = 0;             // the most of the pool that was in use at a time
+  size_t free = 0, total = 0;  // bytes; memory that the pool holds unused counts as free
+  size_t peak = 0;             // the most bytes of the pool that were in use at a time
 };
 FreeMemory MemoryOf(int device);
 
-// Page-locked host memory, which devices read and write without a detour and at the same address.
+// Page-locked host memory. All devices read and write it directly, at the same address.
 void* AllocatePinned(size_t nbytes);
 void FreePinned(void* data);
 
-// Between any two places, in stream order. The host side of a copy from pageable memory may be
-// reused when the call returns; of pinned memory, and of any destination, when the stream is done.
+// Copies between any two places, in stream order. A source in pageable host memory may be reused
+// when the call returns. Pinned host memory, and any destination, may be used when the stream is
+// done.
 void CopyAsync(void* destination, const void* source, size_t nbytes, Stream stream);
-// `rows` rows of `row_bytes`, which lie so many bytes apart; on one device.
+// Copies `rows` rows of `row_bytes` bytes on one device. Strides are in bytes.
 void CopyRowsAsync(void* destination, size_t destination_stride, const void* source,
                    size_t source_stride, size_t row_bytes, size_t rows, Stream stream);
 void SetBytesAsync(void* destination, int value, size_t nbytes, Stream stream);
 
-// What kernels report that only they can see, in pinned memory, by operator (kernel_reports.h):
-// written by the first thread that finds something, read and cleared after a synchronisation.
+// An error that only a kernel can see, such as a label out of range. Lies in pinned memory, one for
+// each operator (kernel_reports.h). The first thread that finds an error writes it; the host reads
+// and clears it after it has waited for the device.
 struct KernelReport {
   enum Kind : int32_t {
     kNone,
@@ -103,7 +108,7 @@ struct KernelReport {
     kDivisionByZero,
     kLabelSum,
     kNegativeLabel,
-    kIndexOutOfRange,  // the index `value` at position `row`, for `classes` rows
+    kIndexOutOfRange,  // the index `value` at position `row`; there are `classes` rows
     kLengths,          // lengths that are negative or do not add up to `classes`
   };
   int32_t kind;

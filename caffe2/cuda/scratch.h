@@ -1,4 +1,4 @@
-// Memory of a device for one piece of work.
+// Temporary memory of a device.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace caffe2::cuda {
 
-// Memory that only work in one stream uses, the compute stream or another one: what is launched in
-// this stream after it has gone may use it again.
+// Memory for work in one stream, the compute stream or another. When it is destroyed, work that is
+// launched later in the stream may get the memory again.
 class Scratch {
  public:
-  // Throws OutOfMemoryError, which says what the memory is for: "workspace for cuDNN". Of no bytes
-  // there is nothing.
+  // Throws OutOfMemoryError, which says the purpose: "workspace for cuDNN". With 0 bytes get() is
+  // null.
   Scratch(int64_t nbytes, int device, Stream stream, const char* purpose);
   ~Scratch();
   Scratch(const Scratch&) = delete;

@@ -9,11 +9,11 @@
 namespace caffe2::cuda {
 namespace {
 
-// Work that is not joined, by its result: the event behind it.
+// Work that is not joined: for each result, the event after the work.
 using OpenWork = std::map<const void*, std::unique_ptr<Event>>;
 
-// What the threads have forked on one device. They share its streams: who joins the work of
-// another one has it joined for both.
+// The open work of one device. All threads share its streams, so a join by one thread is a join for
+// all.
 struct DeviceWork {
   std::mutex mutex;
   OpenWork open;
@@ -25,11 +25,11 @@ DeviceWork& WorkOf(int device) {
   return (*works)[device];
 }
 
-// A recording has streams of its own, and so work of its own.
+// A recording has its own streams, and so its own open work.
 thread_local std::optional<OpenWork> recorded;
 
-// Calls f(open work), of the thread's recording or else of the device. Under the lock, as work that
-// is not listed must be in front of what the compute stream gets.
+// Calls f(open work) for the thread's recording, or else for the device. The lock is held until the
+// events are waited for: once work is not listed, it must precede the compute stream's later work.
 template <typename F>
 void WithOpenWork(int device, const F& f) {
   if (recorded) return f(&*recorded);

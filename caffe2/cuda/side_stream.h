@@ -1,8 +1,8 @@
-// Work beside the compute stream: what the rest of a computation does not need soon.
+// Work that runs beside the compute stream because nothing needs its result soon.
 //
-// It is forked by one operator and joined by another, JoinSideStream, further down the net; the
-// address of its result says which is meant. Executors join what is left: where a run or a
-// recording ends, or a run fails.
+// One operator forks the work. Another operator, JoinSideStream, joins it further down the net; it
+// identifies the work by the address of the result. Executors join all work that is still open at
+// the end of a run or a recording, and when a run fails.
 #pragma once
 
 #include <functional>
@@ -11,25 +11,26 @@
 
 namespace caffe2::cuda {
 
-// For GetStream. Where both could go on, what the compute stream holds goes first.
+// For GetStream. The compute stream has priority over it.
 constexpr int kSideStream = kCommunicationStream + 1;
 
-// Calls body(side): what it puts into the stream `side`, kSideStream of the device, comes behind
-// all that the compute stream holds now, and beside what this gets until the work is joined. Until
-// then nobody may change what it reads, read or change what it writes, or give back memory that it
-// uses; memory for it alone comes from `side` (Scratch). `result` lies in what it writes. Throws
-// what body throws; the work is joined then. Thread-safe.
+// Calls body(side), which puts work into `side`, the device's kSideStream. The work starts after
+// all work that the compute stream holds now, and runs beside later work of the compute stream
+// until it is joined. `result` is an address that the work writes. Until the join nobody may change
+// the work's inputs, read or change its outputs, or free memory that it uses. Its temporary memory
+// must come from `side` (Scratch). Throws what body throws; the work is joined then. Thread-safe.
 void ForkSideWork(int device, const void* result, const std::function<void(Stream side)>& body);
 
-// What the compute stream gets from now on comes behind the work with this result; without effect
-// if it is joined already, or there is none. Does not wait. Thread-safe.
+// Makes later work of the compute stream start after the work with this result. Does nothing if
+// that work is already joined or does not exist. Does not wait. Thread-safe.
 void JoinSideWork(int device, const void* result);
-// The same of all work on the device; while the thread records a graph, of all that it records.
+// The same for all open work of the device. On a thread that records a graph: for all work that the
+// recording has forked.
 void JoinAllSideWork(int device);
 
-// While it lives, on the thread that records a graph: work that is forked belongs to the graph,
-// which must also join it (JoinAllSideWork, at its end). What is not in the graph is joined before
-// the graph is launched.
+// Lives on the thread that records a graph, while it records. Work that is forked then belongs to
+// the graph, which must also join it (JoinAllSideWork at its end). The caller joins older work
+// before it launches the graph.
 class RecordedSideWork {
  public:
   RecordedSideWork();

@@ -1,5 +1,5 @@
-// The types of CUDA that headers name: a stream is a queue of work of one device, an event a mark
-// in it.
+// Forward declarations of CUDA's types: a stream is a queue of work of one device, an event is a
+// mark in a stream.
 #pragma once
 
 struct CUevent_st;

@@ -1,4 +1,4 @@
-// Memory of a device for streams other than the compute stream; part of runtime.cc.
+// Memory of a device for streams other than the compute stream. Implemented in runtime.cc.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,12 @@
 
 namespace caffe2::cuda {
 
-// From the pool of the device that `stream` is of, for work that is launched later on this stream,
-// by any thread, whether or not the compute stream is recorded meanwhile; where this stream is
-// recorded with it, the memory belongs to the graph. Null if there is not enough. Other streams use
-// it behind an event.
+// Allocates from the pool of `device` for work that is launched later on `stream`, a stream of that
+// device. Any thread may call it, also while the compute stream is recorded. If `stream` itself is
+// recorded, the memory belongs to the graph. Null if there is not enough. Another stream may use
+// the memory only after an event of this stream.
 void* AllocateOn(Stream stream, size_t nbytes, int device);
-// Given out again to work that is launched later on this stream.
+// Returns memory to the pool. Work that is launched later on `stream` may get it again.
 void FreeOn(Stream stream, void* data, int device);
 
 }  // namespace caffe2::cuda

@@ -427,8 +427,9 @@ Graph::Graph(int device, const std::function<void()>& body) : state_(std::make_u
   if (state_->memory->joined < state_->memory->on_side) {
     throw Error("a branch of a CUDA graph is not joined");
   }
-  CAFFE_ENFORCE(state_->memory->in_use.empty(),
-                "memory that outlives it was allocated while a CUDA graph was recorded");
+  CAFFE_ENFORCE(
+      state_->memory->in_use.empty(),
+      "memory that was allocated while a CUDA graph was recorded is still in use at its end");
 }
 Graph::~Graph() = default;
 void Graph::Launch() {

@@ -84,7 +84,7 @@ TEST_F(CudnnWorkTest, APlanThatFailsAtFirstGivesWayToTheNext) {
   SetEngines({kBroken, kBroken, {}, {}});
   Run();
   EXPECT_EQ(TakeRuns().back(), 2);
-  EXPECT_TRUE(log_.Contain(work_.key + ": another plan is looked for"));
+  EXPECT_TRUE(log_.Contain(work_.key + ": looking for another plan"));
   Run();
   EXPECT_EQ(TakeRuns(), Runs{2});
 }
@@ -113,7 +113,7 @@ TEST_F(CudnnWorkTest, WhatHasNoPlanIsDoneInParts) {
   SetEngines({{}});
   EXPECT_FALSE(Try()) << "it is remembered";
   EXPECT_EQ(TakeRuns(), Runs());
-  EXPECT_EQ(log_.Count("done in parts"), 1);
+  EXPECT_EQ(log_.Count("not fused"), 1);
 }
 
 TEST_F(CudnnWorkTest, WhatHasNoPlanThatWorksIsDoneInParts) {
@@ -171,7 +171,7 @@ TEST_F(MeasuredCudnnWorkTest, WantOfMemoryIsNotHeldAgainstAPlanForEver) {
   EXPECT_EQ(Files(), 0) << "the next program may have more memory";
   SetEngines({{.workspace_bytes = 100}, {.workspace_bytes = 100}});
   work_.key += " where all want memory";
-  EXPECT_THROW(Try(), OutOfMemoryError) << "it is not done in parts from now on";
+  EXPECT_THROW(Try(), OutOfMemoryError) << "it stays fused";
   fake::LimitMemory(std::numeric_limits<size_t>::max());
   EXPECT_TRUE(Try());
 }

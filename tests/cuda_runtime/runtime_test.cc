@@ -148,7 +148,7 @@ TEST_F(RuntimeTest, WhatCannotBeRecordedThrows) {
          event.Record(Compute());
          event.Done();
        }},
-      {"memory that outlives it", [] { Ints(1); }},
+      {"still in use", [] { Ints(1); }},
       {"cudaStreamEndCapture",  // a branch that nobody joins
        [&] {
          event.Record(Compute());
