@@ -12,8 +12,9 @@ namespace caffe2 {
 class Allocator {
  public:
   virtual ~Allocator() = default;
-  // nbytes > 0 of uninitialised memory on `device`, aligned to at least 64 bytes, freed when the
-  // last copy of the pointer goes. Throws Error naming the bytes asked when there is not enough.
+  // nbytes > 0 of uninitialised memory on `device`, aligned to at least 64 bytes, freed with the
+  // last copy of the pointer. Throws OutOfMemoryError, naming the bytes requested, if there is not
+  // enough.
   virtual std::shared_ptr<void> Allocate(size_t nbytes, const Device& device) = 0;
 };
 
@@ -22,9 +23,11 @@ Allocator& GetAllocator(DeviceType type);
 // Called once per device type during static initialisation. The allocator lives for ever.
 void RegisterAllocator(DeviceType type, Allocator* allocator);
 
-// Copies bytes between any two devices and waits for the copy. Throws if there is no way to.
+// Copies bytes between any two devices and waits for the copy. Throws EnforceNotMet if this build
+// cannot copy between them.
 void CopyBytesSync(size_t nbytes, const void* source, const Device& source_device,
                    void* destination, const Device& destination_device);
+// Called during static initialisation for each pair of device types.
 using CopyBytesFn = void (*)(size_t nbytes, const void* source, const Device& source_device,
                              void* destination, const Device& destination_device);
 void RegisterCopyBytes(DeviceType source, DeviceType destination, CopyBytesFn copy);

@@ -9,11 +9,11 @@
 
 namespace caffe2 {
 
-// Reads arguments by name; keeps pointers into the definition, which must outlive it.
+// Reads arguments by name. Keeps pointers into the definition, which must outlive it.
 //
-// T is a number, bool, std::string, NetDef or TensorProto. An integer argument serves where a
-// float is asked for; any other mismatch of type, and an integer that does not fit T, throws
-// EnforceNotMet naming the argument.
+// T is a number, bool, std::string, NetDef or TensorProto. An integer argument may be read as a
+// float. Any other mismatch of type throws EnforceNotMet naming the argument, and so does an
+// integer that does not fit T.
 class ArgumentHelper {
  public:
   ArgumentHelper() = default;
@@ -42,7 +42,7 @@ template <typename T>
 Argument MakeArgument(const std::string& name, const T& value);
 template <typename T>
 void SetArgument(OperatorDef* def, const std::string& name, const T& value);
-// Null if there is none.
+// Null if the operator has no such argument.
 const Argument* FindArgument(const OperatorDef& def, const std::string& name);
 
 }  // namespace caffe2

@@ -1,4 +1,4 @@
-// A named thing in a workspace: a tensor most often, but any C++ object.
+// A slot for one object: most often a tensor, but any C++ object.
 #pragma once
 
 #include <memory>
@@ -69,7 +69,7 @@ class Blob {
   std::shared_ptr<void> object_;
 };
 
-// The tensor in a blob, made on `device` if the blob holds none there.
+// The blob's tensor. If the blob holds no tensor on `device`, it is replaced by an empty one there.
 Tensor* BlobGetMutableTensor(Blob* blob, const Device& device);
 // Null if the blob holds no tensor.
 inline const Tensor* BlobTensor(const Blob& blob) {

@@ -1,7 +1,6 @@
-// Blobs as bytes, in Caffe2's format (BlobProto).
-//
-// A tensor is written in chunks of elements, each a BlobProto of its own under the key
-// "<name>#%<chunk>", with the segment it covers. Any other blob is one BlobProto under its name.
+// A tensor is written in chunks of elements. Each chunk is a BlobProto under the key
+// "<name>#%<chunk>", with the segment that it covers. Any other blob is one BlobProto under its
+// name.
 #pragma once
 
 #include <functional>
@@ -17,37 +16,38 @@ inline constexpr char kChunkIdSeparator[] = "#%";
 inline constexpr int64_t kDefaultChunkSize = 1000000;  // elements
 inline constexpr int64_t kNoChunking = -1;  // BlobSerializationOptions.chunk_size: one chunk
 
-// Takes one record.
+// Receives one record.
 using SerializationAcceptor = std::function<void(const std::string& key, const std::string& value)>;
 
-// Throws EnforceNotMet, naming blob and type, if there is no serializer for what the blob holds.
-// The options' blob_name_regex is not looked at.
+// Passes the records of the blob to `acceptor`. Ignores blob_name_regex of the options. Throws
+// EnforceNotMet, naming blob and type, if there is no serializer for the blob's type.
 void SerializeBlob(const Blob& blob, const std::string& name, const SerializationAcceptor& acceptor,
                    const BlobSerializationOptions& options = {});
 // The blob as one BlobProto.
 std::string SerializeBlob(const Blob& blob, const std::string& name);
 
-// About how many bytes SerializeBlob hands out, in Caffe2's measure; 0 for blobs that are neither
+// About how many bytes SerializeBlob writes, by Caffe2's estimate; 0 for blobs that are neither
 // tensors nor strings.
 int64_t EstimateSerializedSize(const Blob& blob, const std::string& name,
                                const BlobSerializationOptions& options = {});
 
-// The first options whose blob_name_regex matches the whole name or is empty; the defaults if
-// there are none. Throws EnforceNotMet for what is no regular expression.
+// The first options whose blob_name_regex is empty or matches the whole name; the defaults if none
+// does. Throws EnforceNotMet if a regex is invalid.
 BlobSerializationOptions OptionsForBlob(const std::string& name,
                                         const SerializationOptions& options);
 
-// Sets the blob from a BlobProto. A chunk of a tensor fills its segment, and leaves the rest as it
-// is if the blob holds a tensor of this shape and type already. Tensors are made on their
-// device_detail. Throws EnforceNotMet, naming the blob, on anything that is not consistent.
+// Sets the blob from a BlobProto. A chunk of a tensor fills its segment; if the blob already holds
+// a tensor of this shape and type, the rest stays. Tensors are made on the device in their
+// device_detail. Throws EnforceNotMet, naming the blob, if the proto is inconsistent.
 void DeserializeBlob(const BlobProto& proto, Blob* blob);
 void DeserializeBlob(const std::string& bytes, Blob* blob);
 
-// Elements [begin, end) of a tensor. The proto's segment is set. `format` is for floats only.
+// Writes elements [begin, end) of a tensor, which must be in host memory, and sets the proto's
+// segment. `format` applies to float tensors only.
 void SerializeTensor(
     const Tensor& tensor, const std::string& name, int64_t begin, int64_t end, TensorProto* proto,
     BlobSerializationOptions::FloatFormat format = BlobSerializationOptions::FLOAT_DEFAULT);
-// As DeserializeBlob. A proto without segment holds the whole tensor.
+// Like DeserializeBlob. A proto without a segment holds the whole tensor.
 void DeserializeTensor(const TensorProto& proto, Tensor* tensor);
 
 // How a type of blob is written and read. Keys are type names (Blob::TypeName()).

@@ -1,4 +1,4 @@
-// What an operator runs in: a device, its stream and its random numbers.
+// The context of an operator: a device, its stream and its random numbers.
 #pragma once
 
 #include <cstring>
@@ -10,8 +10,8 @@
 
 namespace caffe2 {
 
-// The device-neutral part, for code that is not templated on the context. One operator owns one
-// context; a context is used by one thread at a time.
+// The device-neutral part, for code that is not templated on the context. Each operator owns a
+// context. One thread uses a context at a time.
 class BaseContext {
  public:
   explicit BaseContext(const DeviceOption& option)
@@ -22,12 +22,13 @@ class BaseContext {
   BaseContext& operator=(const BaseContext&) = delete;
 
   const Device& device() const { return device_; }
-  // Host-side random numbers, seeded by DeviceOption.random_seed where it is set.
+  // Random numbers on the host, seeded by DeviceOption.random_seed if it is set, else from the
+  // system's entropy.
   RandomGenerator& random() { return random_; }
 
   // Makes this context's device and the given stream current for the calling thread.
   virtual void SwitchToDevice(int stream_id) = 0;
-  // Waits until all work given to the current stream is done; throws what went wrong in it.
+  // Waits until all work on the current stream is done. Throws if the work failed.
   virtual void FinishDeviceComputation() = 0;
 
  private:

@@ -16,13 +16,13 @@ struct Device {
   friend bool operator==(const Device& a, const Device& b) = default;
 };
 
-// "cpu", "cuda", or the number where there is no name.
+// "cpu", "cuda", or the number if the type has no name.
 std::string DeviceTypeName(int type);
 
 // Throws EnforceNotMet for a type that is not a DeviceType.
 Device ToDevice(const DeviceOption& option);
 DeviceOption ToDeviceOption(const Device& device);
-// Same type and, but for the CPU, same id; other fields do not count.
+// True if the type and, except for the CPU, the id are the same. Other fields are ignored.
 bool IsSameDevice(const DeviceOption& a, const DeviceOption& b);
 
 }  // namespace caffe2

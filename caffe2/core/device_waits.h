@@ -1,4 +1,5 @@
-// Where the host waits for devices: at the end of nets, and what an error found there belongs to.
+// Where the host waits for devices, and which net and operator an error belongs to that is found
+// there.
 #pragma once
 
 #include <set>
@@ -8,20 +9,20 @@
 
 namespace caffe2 {
 
-// How to wait for one device of a type; throws what went wrong there. Called during static
-// initialisation of the type's library.
+// Registers the function that waits for one device of the type and throws if its work failed.
+// Called during static initialisation of the type's library.
 void RegisterFinishDevice(DeviceType type, void (*finish)(int device));
 
-// The operator that the calling thread is in, started by StartOperator; null outside of all.
+// The operator that StartOperator is running on the calling thread; null if there is none.
 const OperatorBase* StartedOperator();
 
-// FinishOperators of a net that has run: errors name the net. Where waits are deferred it does not
-// wait.
+// FinishOperators for a net that has run; errors name the net. While the calling thread defers
+// waits (DeferredWaits), it does not wait.
 void FinishNet(const NetBase& net);
 
-// While one lives, nets that the calling thread runs do not wait for devices: for an operator that
-// runs nets many times and is itself waited for. Operators of the host find finished data all the
-// same, as those that copy to host memory wait for their copies.
+// While it lives, nets that the calling thread runs do not wait for devices. For an operator that
+// runs nets many times and that others wait for. CPU operators still read finished data, because
+// every operator that copies to host memory waits for its copy.
 class DeferredWaits {
  public:
   DeferredWaits();
@@ -29,14 +30,14 @@ class DeferredWaits {
   DeferredWaits(const DeferredWaits&) = delete;
   DeferredWaits& operator=(const DeferredWaits&) = delete;
 
-  // Waits for the devices of those nets but `own`, that of the caller, which others wait for;
-  // throws what went wrong there.
+  // Waits for the devices of these nets, except for `own`, the caller's device, which others wait
+  // for. Throws if their work failed.
   void FinishOthers(const Device& own);
 
  private:
   friend void FinishNet(const NetBase& net);
 
-  DeferredWaits* const around_;  // of the net that the caller is in
+  DeferredWaits* const around_;  // the enclosing one, or null
   std::set<std::pair<DeviceType, int>> devices_;
 };
 

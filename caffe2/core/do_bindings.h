@@ -1,4 +1,4 @@
-// The names under which the net of a Do operator knows the blobs around it.
+// The names by which the net of a Do operator sees blobs of the enclosing workspace.
 #pragma once
 
 #include <string>
@@ -8,9 +8,10 @@
 
 namespace caffe2 {
 
-// Reads the arguments inner_blobs and outer_blobs_idx of a Do operator: inner name -> outer name.
-// An index counts the inputs, then the outputs that are no inputs, both without the scope (the last
-// input and output). Throws EnforceNotMet unless every outer blob is bound to one inner name.
+// Reads the arguments inner_blobs and outer_blobs_idx of a Do operator. Returns inner name -> outer
+// name. An index counts the inputs, then the outputs that are not inputs. The last input and the
+// last output, the scope, do not count. Throws EnforceNotMet unless every outer blob is bound to
+// exactly one inner name.
 std::unordered_map<std::string, std::string> ReadDoBindings(const OperatorDef& def);
 
 }  // namespace caffe2

@@ -1,4 +1,4 @@
-// Several things of which each is to be done, even if another one fails.
+// Does several things, each even if another one fails.
 #pragma once
 
 #include <exception>
@@ -15,11 +15,11 @@ class FirstError {
     try {
       f();
     } catch (const std::exception& error) {
-      if (first_ != nullptr) LOG(ERROR) << "besides: " << error.what();
+      if (first_ != nullptr) LOG(ERROR) << "after another error: " << error.what();
       if (first_ == nullptr) first_ = std::current_exception();
     }
   }
-  // If there was one.
+  // Throws the first error, if there was one.
   void Rethrow() const {
     if (first_ != nullptr) std::rethrow_exception(first_);
   }

@@ -1,6 +1,6 @@
-// The 16-bit floating-point types as storage: their bits, and conversion to and from float with
-// round to nearest even. Arithmetic is done in float. Like float they are trivial types: {} is
-// zero, and an element nobody wrote has no defined value.
+// The 16-bit floating-point types: their bits, and conversion to and from float with round to
+// nearest even. Arithmetic is done in float. Like float they are trivial types: {} is zero, and an
+// element that was never written is undefined.
 #pragma once
 
 #include <bit>

@@ -1,11 +1,12 @@
 // Errors and checks.
 //
-// Everything that can go wrong on input throws an exception derived from Error; libraries never
-// end the process. A check tells what it was given: CAFFE_ENFORCE(a > 0, "blob ", name) fails with
-//   "blob data [file.cc:12]"  (without a message: "a > 0 [file.cc:12]"),
-// and a comparison names both values: CAFFE_ENFORCE_EQ(a, b, "blob ", name) fails with
-//   "a == b (3 vs 4): blob data [file.cc:12]".
-// What() is one line; layers on the way out add where it happened with AddContext.
+// Bad input throws an exception derived from Error; libraries never end the process. The message
+// of a check is its arguments: CAFFE_ENFORCE(a > 0, "blob ", name) fails with
+//   "blob data [enforce fail at file.cc:12]",
+// and without arguments with "a > 0 [enforce fail at file.cc:12]". A comparison adds both values:
+// CAFFE_ENFORCE_EQ(a, b, "blob ", name) fails with
+//   "a == b (3 vs 4): blob data [enforce fail at file.cc:12]".
+// what() is one line. Callers add with AddContext where the error happened.
 #pragma once
 
 #include <glog/logging.h>
@@ -22,20 +23,20 @@ class Error : public std::exception {
  public:
   explicit Error(std::string message) : message_(std::move(message)) {}
   const char* what() const noexcept override { return message_.c_str(); }
-  // Appends " (<context>)", for instance the operator and net in which the error arose.
+  // Appends " (<context>)": for instance the operator and net in which the error happened.
   void AddContext(const std::string& context) { message_ += " (" + context + ")"; }
 
  private:
   std::string message_;
 };
 
-// A violated requirement: bad graph, shape, argument or data.
+// A requirement is not met: a bad graph, shape, argument or data.
 class EnforceNotMet : public Error {
  public:
   using Error::Error;
 };
 
-// The environment failed: a file, a database, a socket, a store. Carries path or peer in its text.
+// The environment failed: a file, a database, a socket, a store. The text names the path or peer.
 class IoError : public Error {
  public:
   using Error::Error;
@@ -59,7 +60,8 @@ inline std::string MakeString(const std::string& text) { return text; }
 inline std::string MakeString(const char* text) { return text; }
 
 namespace internal {
-// Throws EnforceNotMet with "<text> [file:line]"; out of line to keep callers small.
+// Throws EnforceNotMet with "<text> [enforce fail at file:line]". Not inline, to keep callers
+// small.
 [[noreturn]] void ThrowEnforceNotMet(const char* file, int line, const std::string& text);
 
 inline std::string Join(const std::string& what, const std::string& message) {
@@ -86,7 +88,7 @@ std::string CompareText(const char* expression, const T& x, const U& y) {
 #define CAFFE_THROW(...) \
   ::caffe2::internal::ThrowEnforceNotMet(__FILE__, __LINE__, ::caffe2::MakeString(__VA_ARGS__))
 
-// The operands are evaluated once; comparing signed with unsigned is a compile warning as usual.
+// Evaluates the operands once. Comparing signed with unsigned is a compiler warning as usual.
 #define CAFFE_ENFORCE_COMPARE(x, op, y, ...)                                            \
   do {                                                                                  \
     const auto& enforce_x = (x);                                                        \

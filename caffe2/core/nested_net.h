@@ -1,5 +1,5 @@
-// Operators that run nets over the blobs of their own workspace: what they touch without listing
-// it.
+// Operators that run nets over the blobs of their workspace: which blobs they read and write
+// without listing them.
 #pragma once
 
 #include <string>
@@ -9,27 +9,27 @@
 
 namespace caffe2 {
 
-// Blobs of one workspace by name, each list in the order of first access and free of duplicates.
+// Names of blobs of one workspace. Each list is in the order of first access and has no duplicates.
 struct Operands {
-  std::vector<std::string> reads;     // whose value from before is read
+  std::vector<std::string> reads;     // the old value is read
   std::vector<std::string> writes;    // may be written
-  std::vector<std::string> may_keep;  // of the writes, those that a run need not reach
+  std::vector<std::string> may_keep;  // the writes that a run may skip
 };
 
-// The operators of the net, with those of the nets that its If, While, Do and ONNXWhile run.
+// The number of operators of the net, including the nets that its If, While, Do and ONNXWhile run.
 size_t CountOperators(const NetDef& net);
 
-// True for If and While: the nets in their arguments see all blobs around them. (Do has nets too,
-// but these see only what its inputs and outputs bind; the net of ONNXWhile has its own blobs
-// besides.)
+// True for If and While: the nets in their arguments see all blobs of the workspace. (The nets of
+// Do see only the blobs that its inputs and outputs bind. The net of ONNXWhile also has blobs of
+// its own.)
 bool RunsNestedNets(const OperatorDef& op);
 
-// Inputs, outputs, and the blobs of the nets that the operator runs in its workspace. Control
-// inputs are left out.
+// The blobs that the operator reads and writes: its inputs, its outputs, and the blobs of the nets
+// that it runs in its workspace. Without control inputs.
 Operands OperandsOf(const OperatorDef& op);
 
-// The same of all operators of a net in definition order: `reads` are read before the net writes
-// them.
+// The blobs that the operators of a net read and write, in definition order. `reads` are the blobs
+// that are read before the net writes them.
 Operands OperandsOf(const NetDef& net);
 
 }  // namespace caffe2

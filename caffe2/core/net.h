@@ -15,22 +15,23 @@ namespace caffe2 {
 class NetObserver;
 class Workspace;
 
-// Asked between iterations of a plan; false ends it. The argument is the iteration.
+// Called before each iteration of a plan's step, with the number of the iteration. False ends the
+// plan.
 using ShouldContinue = std::function<bool(int64_t)>;
 
 // Base of all executors. One thread runs a net at a time.
 class NetBase {
  public:
-  // Checks the definition against the workspace: every input must exist there or be written by an
-  // earlier operator. Throws EnforceNotMet that names net, operator and blob.
+  // Creates the operators. Every input must exist in the workspace or be written by an earlier
+  // operator. Throws EnforceNotMet that names net, operator and blob.
   NetBase(const std::shared_ptr<const NetDef>& net_def, Workspace* ws);
   virtual ~NetBase();
   NetBase(const NetBase&) = delete;
   NetBase& operator=(const NetBase&) = delete;
 
-  // Runs all operators once and waits for them. False if an operator returned false (it then has
-  // said why in its own way, for instance through a status blob). Exceptions of operators pass
-  // with the net, operator index, type and name added.
+  // Runs all operators once and waits for them. False if an operator returned false; that operator
+  // has reported why, for instance through a status blob. Exceptions of operators are rethrown with
+  // the net and the operator's index, type and name added.
   virtual bool Run() = 0;
 
   const std::string& Name() const { return name_; }
@@ -38,24 +39,26 @@ class NetBase {
   const NetDef& net_def() const { return *net_def_; }
   const std::vector<std::string>& external_input() const { return external_input_; }
   const std::vector<std::string>& external_output() const { return external_output_; }
-  // In the order of the definition.
+  // In definition order.
   const std::vector<std::unique_ptr<OperatorBase>>& operators() const { return operators_; }
 
-  // Observers are told of every run from now on. They must not change while the net runs.
+  // Calls the observer in every run from now on. Must not be called while the net runs.
   NetObserver* AttachObserver(std::unique_ptr<NetObserver> observer);
   // Null if this net has no such observer.
   std::unique_ptr<NetObserver> DetachObserver(const NetObserver* observer);
   size_t NumObservers() const { return observers_.size(); }
-  // True if an observer is told of single operators, not of whole runs only.
+  // True if an observer watches single operators, not only whole runs.
   bool ObservesOperators() const;
 
-  // The positions of all operators' random streams, each operator's followed by those of the nets
-  // it runs (If, While, Do), and their restoration. One number for each of CountOperators(net_def).
+  // The positions of the operators' random streams. Each operator's position is followed by the
+  // positions of the nets that it runs (If, While, Do). One number for each of
+  // CountOperators(net_def). SetRandomState restores them and throws EnforceNotMet for another
+  // count.
   std::vector<uint64_t> RandomState() const;
   void SetRandomState(const std::vector<uint64_t>& state);
 
  protected:
-  // Tells the observers when a run of the net begins and ends; executors hold one during Run().
+  // Tells the observers when a run begins and ends. Executors hold one during Run().
   class ObservedRun {
    public:
     explicit ObservedRun(const NetBase* net);
@@ -67,11 +70,11 @@ class NetBase {
     const NetBase* net_;
   };
 
-  // Runs operator i, with context added to errors; throws if a stop was requested.
+  // Runs operator i and adds the operator and net to its errors. Throws if a stop was requested.
   bool RunOperator(size_t i);
-  // Runs operator i and nothing else but telling the observers.
+  // Runs operator i between calls of the observers; waits for its work.
   bool RunObserved(size_t i);
-  // "net "train", operator 3 (Conv "conv1")": how errors name an operator.
+  // How errors name an operator: "net train, operator 3, Conv conv1".
   std::string DescribeOperator(size_t i) const;
   [[noreturn]] void RethrowWithContext(size_t i) const;
 
@@ -84,7 +87,7 @@ class NetBase {
   std::vector<std::unique_ptr<NetObserver>> observers_;
 };
 
-// NetDef.type -> executor. Known: simple, and dag with its aliases.
+// Executors by NetDef.type: simple; dag and its aliases; cuda_graph with the CUDA backend.
 Registry<std::string, NetBase, const std::shared_ptr<const NetDef>&, Workspace*>& NetRegistry();
 #define REGISTER_NET(name, ...)                                                             \
   static ::caffe2::Registerer<std::string, ::caffe2::NetBase,                               \
@@ -96,8 +99,8 @@ Registry<std::string, NetBase, const std::shared_ptr<const NetDef>&, Workspace*>
         return std::unique_ptr<::caffe2::NetBase>(new __VA_ARGS__(net_def, ws));            \
       })
 
-// Makes the executor that NetDef.type names ("" is simple). Throws for an unknown type and lists
-// the known ones.
+// Makes the executor that NetDef.type names ("" means simple). Throws EnforceNotMet for an unknown
+// type and lists the known ones.
 std::unique_ptr<NetBase> CreateNet(const std::shared_ptr<const NetDef>& net_def, Workspace* ws);
 
 }  // namespace caffe2

@@ -30,24 +30,24 @@ class Workspace;
 // One operator of one net, bound to its blobs. Not synchronised: one thread runs it at a time.
 class OperatorBase {
  public:
-  // Looks the inputs up (throws if one is missing) and creates the outputs.
+  // Looks the inputs up and creates the outputs. Throws EnforceNotMet if an input is missing.
   OperatorBase(const OperatorDef& def, Workspace* ws);
   virtual ~OperatorBase() = default;
   OperatorBase(const OperatorBase&) = delete;
   OperatorBase& operator=(const OperatorBase&) = delete;
 
-  // Runs and waits for the result. False if the operator failed in a way it has reported itself.
+  // Runs and waits for the result. False if the operator failed and has reported why itself.
   virtual bool Run(int stream_id = 0) = 0;
-  // Starts the work; the same as Run on the host. Finish() waits for it.
+  // Starts the work. Finish() waits for it. On the host the same as Run.
   virtual bool RunAsync(int stream_id = 0) { return Run(stream_id); }
   virtual void Finish() {}
   // True if a run mostly waits for other processes, so that an executor should give it a thread of
   // its own instead of one that computes.
   virtual bool IsCommunication() const { return false; }
-  // The random stream this operator draws from, or null.
+  // The random stream that the operator draws from, or null.
   virtual RandomGenerator* random() { return nullptr; }
-  // The random state of the nets it runs (NetBase::RandomState of each), and its restoration. The
-  // size is always the same.
+  // The random state of the nets that the operator runs (NetBase::RandomState of each), and its
+  // restoration. The size never changes.
   virtual std::vector<uint64_t> NestedRandomState() const { return {}; }
   virtual void SetNestedRandomState(const std::vector<uint64_t>& /*state*/) {}
 
@@ -73,7 +73,8 @@ class OperatorBase {
   const std::vector<const Blob*>& Inputs() const { return inputs_; }
   const std::vector<Blob*>& Outputs() const { return outputs_; }
 
-  // Input and output objects of any type. An exception names the blob.
+  // Inputs and outputs of any type. Input throws EnforceNotMet, naming the blob, if it holds no T.
+  // Output makes a T if the blob holds none.
   template <typename T>
   const T& Input(int i) const {
     const Blob& blob = *inputs_[i];
@@ -117,11 +118,11 @@ class Operator : public OperatorBase {
     context_.SwitchToDevice(0);  // constructors may allocate
   }
 
-  // The input tensor; throws, naming the blob, if it is none.
+  // The input tensor. Throws EnforceNotMet, naming the blob, if the blob holds no tensor.
   const Tensor& Input(int i) const { return OperatorBase::Input<Tensor>(i); }
-  // The output tensor, made on this operator's device if the blob holds none there.
+  // The output tensor, made on the operator's device if the blob holds no tensor there.
   Tensor* Output(int i) { return BlobGetMutableTensor(OutputBlobUnchecked(i), context_.device()); }
-  // As above on the host, for outputs that always live there.
+  // The same in host memory, for outputs that always lie there.
   Tensor* OutputCPU(int i) { return BlobGetMutableTensor(OutputBlobUnchecked(i), Device{}); }
   // Any object, as in the base class.
   template <typename T>
@@ -179,28 +180,29 @@ class Operator : public OperatorBase {
   USE_OPERATOR_CONTEXT_FUNCTIONS;         \
   using ::caffe2::Operator<Context>::Operator
 
-// Makes the operator: checks the definition against its schema, then tries the engines of
-// def.engine and the preferred ones of the device in turn, then the default implementation. An
-// engine that does not exist is skipped (logged once in a while). Throws EnforceNotMet; an unknown
-// type suggests the nearest name. `net_position` is used in messages only.
+// Makes the operator. Checks the definition against its schema. Tries the engines of def.engine,
+// then the preferred engines of the device, then the default implementation. Skips an engine that
+// does not exist (logged at VLOG(1)). Throws EnforceNotMet; for an unknown type the text suggests
+// the nearest name. `net_position` is used in messages only.
 std::unique_ptr<OperatorBase> CreateOperator(const OperatorDef& def, Workspace* ws,
                                              int net_position = -1);
 
 using OperatorRegistry = Registry<std::string, OperatorBase, const OperatorDef&, Workspace*>;
 // Implementations of one device type by "<Type>" or "<Type>_ENGINE_<ENGINE>".
 OperatorRegistry* DeviceOperatorRegistry(DeviceType type);
-// Engines to try, in order, for operators on a device that name none of theirs.
+// Sets the engines to try, in order, after the engines that the operator names: for all operators
+// of a device, or for one type of operator, whose list then replaces the device's.
 void SetGlobalEnginePreference(DeviceType type, std::vector<std::string> engines);
 void SetOperatorEnginePreference(DeviceType type, const std::string& op_type,
                                  std::vector<std::string> engines);
-// Device types that implement the operator type (in its default engine or any other).
+// Device types that implement the operator type, with any engine.
 std::set<DeviceType> DevicesOf(const std::string& op_type);
-// Registered types that look most like `type`, best first; for error messages.
+// Registered types with names similar to `type`, best first; for error messages.
 std::vector<std::string> NearbyOperatorNames(const std::string& type);
 
-// Shapes and types of every blob of the nets, from given ones (blob name -> shape). Operators that
-// cannot be inferred leave their outputs as given, else unknown. Throws EnforceNotMet with the
-// operator named when shapes contradict.
+// Infers the shapes and types of all blobs of the nets from the known ones (blob name -> shape). If
+// an operator's outputs cannot be inferred, they keep their known shapes, else they are unknown.
+// Throws EnforceNotMet, naming the operator, if shapes contradict.
 std::map<std::string, TensorShape> InferBlobShapesAndTypes(std::map<std::string, TensorShape> known,
                                                            const std::vector<const NetDef*>& nets);
 TensorShape GetTensorShapeOfBlob(const Blob& blob);
@@ -223,8 +225,8 @@ TensorShape GetTensorShapeOfBlob(const Blob& blob);
 #define REGISTER_CUDNN_OPERATOR(name, ...) \
   REGISTER_CUDA_OPERATOR_WITH_ENGINE(name, CUDNN, __VA_ARGS__)
 
-// Calls op->template DoRunWithType<T>() for the T of Types... that `meta` is; throws, naming the
-// types that would do, if it is none of them.
+// Calls op->template DoRunWithType<T>() for the T of Types... that `meta` is. Throws EnforceNotMet,
+// listing the supported types, if it is none of them.
 template <typename... Types>
 struct TensorTypes {
   template <typename Op>

@@ -23,8 +23,8 @@ struct GradientWrapper {
   bool IsEmpty() const { return !IsDense() && !IsSparse(); }
 };
 
-// The operators of one gradient, and the gradients of the inputs they write (empty entries where
-// there is none).
+// The operators that compute the gradient of one operator, and the gradients of its inputs (empty
+// for an input without one).
 struct GradientOpsMeta {
   std::vector<OperatorDef> ops;
   std::vector<GradientWrapper> g_input;
@@ -56,7 +56,7 @@ class GradientMakerBase {
   std::string GI(int i);
   // Throws if output i has no dense gradient.
   std::string GO(int i) const;
-  // Sparse forms.
+  // The same for sparse gradients.
   std::string GI_I(int i);  // indices
   std::string GI_V(int i);  // values
   std::string GO_I(int i) const;
@@ -90,7 +90,7 @@ class GradientMakerBase {
   static int CheckIndex(int i, int size, const char* what);
 };
 
-// No gradient flows through: the inputs get none.
+// No gradient flows through the operator: its inputs have none.
 class NoGradient final : public GradientMakerBase {
  public:
   using GradientMakerBase::GradientMakerBase;
@@ -108,8 +108,8 @@ using GradientMakerRegistry = Registry<std::string, GradientMakerBase, const Ope
                                        const std::vector<GradientWrapper>&>;
 GradientMakerRegistry* GradientRegistry();
 
-// The gradient of `def` given those of its outputs. Throws EnforceNotMet if its type has no
-// gradient maker.
+// The gradient of `def`, given the gradients of its outputs. Throws EnforceNotMet if its type has
+// no gradient maker.
 GradientOpsMeta GetGradientForOp(const OperatorDef& def,
                                  const std::vector<GradientWrapper>& g_output);
 
@@ -123,7 +123,7 @@ GradientOpsMeta GetGradientForOp(const OperatorDef& def,
          const std::vector<::caffe2::GradientWrapper>& g_output) {                           \
         return std::unique_ptr<::caffe2::GradientMakerBase>(new __VA_ARGS__(def, g_output)); \
       })
-// The operator has no gradient, and needs none.
+// The operator's inputs have no gradient.
 #define NO_GRADIENT(name) REGISTER_GRADIENT(name, ::caffe2::NoGradient)
 // A gradient through this operator makes no sense: asking for one is an error.
 #define SHOULD_NOT_DO_GRADIENT(name) REGISTER_GRADIENT(name, ::caffe2::ThrowInTheTowel)

@@ -1,5 +1,5 @@
-// What an operator type accepts and produces: checked before it is made, shown in its
-// documentation, used to infer shapes and costs without running.
+// What an operator type accepts and produces. Checked before an operator is made, shown in its
+// documentation, and used to infer shapes and costs without running it.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ class OpSchema {
   OpSchema(std::string type, std::string file, int line)
       : type_(std::move(type)), file_(std::move(file)), line_(line) {}
 
-  // Throws EnforceNotMet that names operator, its inputs and outputs, and the violated rule.
+  // Throws EnforceNotMet, naming the operator type and the violated rule.
   void Verify(const OperatorDef& def) const;
 
   OpSchema& NumInputs(int n) { return NumInputs(n, n); }
@@ -51,13 +51,13 @@ class OpSchema {
   OpSchema& IdenticalTypeAndShape();
   // All outputs have the type and shape of this input.
   OpSchema& IdenticalTypeAndShapeOfInput(int index);
-  // The output is one-dimensional, as long as input `index` is in dimension `dim`.
+  // The output is one-dimensional; its size is dimension `dim` of input `index`.
   OpSchema& IdenticalTypeAndShapeOfInputDim(int index, int dim);
   // All outputs are scalars of this type.
   OpSchema& ScalarType(TensorProto::DataType type);
 
-  // Inputs and outputs that hold other objects than tensors (a reader, a counter, a scope): they
-  // have no shape, and inference does not wait for one.
+  // Inputs and outputs that are not tensors (a reader, a counter, a scope). They have no shape, and
+  // inference does not need one.
   OpSchema& NonTensorInputs(std::set<int> indices);
   OpSchema& NonTensorOutputs(std::set<int> indices);
   bool is_tensor_input(int index) const { return non_tensor_inputs_.count(index) == 0; }
@@ -67,23 +67,24 @@ class OpSchema {
       std::function<std::vector<TensorShape>(const OperatorDef&, const std::vector<TensorShape>&)>;
   OpSchema& TensorInferenceFunction(TensorInference function);
   bool HasTensorInference() const { return static_cast<bool>(tensor_inference_); }
-  // Shapes of all outputs; unknown_shape is set where one cannot be told, and the type is UNDEFINED
-  // where only the type cannot. Nothing can be told while the shape of an input tensor is unknown.
-  // Throws EnforceNotMet for inputs that cannot work, naming the operator.
+  // Shapes of all outputs. A shape that cannot be inferred has unknown_shape set; a type that
+  // cannot be inferred is UNDEFINED. Nothing can be inferred while the shape of an input tensor is
+  // unknown. Throws EnforceNotMet, naming the operator, for inputs that cannot work.
   std::vector<TensorShape> InferTensor(const OperatorDef& def,
                                        const std::vector<TensorShape>& inputs) const;
 
   // Work and traffic of one run.
   struct Cost {
     uint64_t flops = 0;          // a multiply-add counts 2
-    uint64_t bytes_read = 0;     // inputs, parameters included
-    uint64_t bytes_written = 0;  // outputs
-    uint64_t params_bytes = 0;   // of the bytes read, those of parameters
+    uint64_t bytes_read = 0;     // of inputs, including parameters
+    uint64_t bytes_written = 0;  // of outputs
+    uint64_t params_bytes = 0;   // of parameters; part of bytes_read
   };
   using CostInference = std::function<Cost(const OperatorDef&, const std::vector<TensorShape>&)>;
   OpSchema& CostInferenceFunction(CostInference function);
   bool HasCostInference() const { return static_cast<bool>(cost_inference_); }
-  // Where no function was given: bytes from the inferred shapes and one operation an element.
+  // Without a cost inference function: bytes from the inferred shapes, and one operation for each
+  // element of the outputs.
   Cost InferCost(const OperatorDef& def, const std::vector<TensorShape>& inputs) const;
 
   OpSchema& SetDoc(std::string doc);
@@ -93,7 +94,7 @@ class OpSchema {
   OpSchema& Output(int index, const char* name, const char* description);
   // Calls populator(*this), to share parts between schemas.
   OpSchema& FillUsing(const std::function<void(OpSchema&)>& populator);
-  // For the use of other operators only; not listed.
+  // Used by other operators only; not listed in the documentation.
   OpSchema& Private();
   // Inputs may lie on a device other than the operator's.
   OpSchema& InputsCanCrossDevices();
@@ -118,7 +119,7 @@ class OpSchema {
   bool inputs_can_cross_devices() const { return inputs_can_cross_devices_; }
   bool inplace_allowed(int input, int output) const { return inplace_allowed_(input, output); }
   bool inplace_enforced(int input, int output) const { return inplace_enforced_(input, output); }
-  // -1 where there is no calculator.
+  // -1 if there is no calculator.
   int CalculateOutput(int num_inputs) const { return calculator_ ? calculator_(num_inputs) : -1; }
 
  private:

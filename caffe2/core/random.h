@@ -1,6 +1,6 @@
 // A counter-based random generator (Philox 4x32-10: Salmon et al., "Parallel random numbers: as
-// easy as 1, 2, 3", SC 2011). Its whole state is two integers, so that a training run can be
-// resumed to the bit, and the same stream can be computed on a GPU.
+// easy as 1, 2, 3", SC 2011). Its state is two integers, so that a training run can be resumed
+// exactly and a GPU can compute the same stream.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ class RandomGenerator {
   }
   // Uniform in {0, ..., bound - 1}; bound > 0. Unbiased.
   uint64_t UniformInt(uint64_t bound);
-  // Standard normal (Box-Muller; uses two words and keeps nothing).
+  // Standard normal (Box-Muller; uses two words of the stream).
   float Normal();
 
  private:

@@ -1,4 +1,4 @@
-// A map from a key to a factory, filled by static objects before main and read-only afterwards.
+// A map from keys to factories, filled by static objects when a library is loaded.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@
 
 namespace caffe2 {
 
-// Creates objects of type unique_ptr<Object> from Args by key. Thread-safe: a library loaded at
-// run time may register while another thread creates.
+// Makes unique_ptr<Object> from Args by key. Thread-safe: a library that is loaded at run time may
+// register while another thread creates objects.
 template <typename Key, typename Object, typename... Args>
 class Registry {
  public:

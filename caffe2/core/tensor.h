@@ -15,12 +15,12 @@ namespace caffe2 {
 
 // Shape, element type, device and (shared) storage, in row-major order.
 //
-// As in Caffe2, memory comes with mutable_data<T>() or raw_mutable_data(): Resize() only sets the
-// shape, and storage that is large enough is kept, so that a net that runs again allocates
-// nothing. Two tensors share storage after ShareData() or View(); a tensor that must grow leaves
-// shared storage and gets its own. Not synchronised: one writer or many readers at a time.
+// As in Caffe2, mutable_data<T>() or raw_mutable_data() allocates memory, and Resize() only sets
+// the shape. Storage that is large enough is kept, so that a net that runs again allocates nothing.
+// Two tensors share storage after ShareData() or View(). A tensor that must grow leaves shared
+// storage and gets its own. Not synchronised: one writer or many readers at a time.
 //
-// A tensor of which only the shape was set holds no data: data<T>() on it throws unless size() is
+// A tensor with a shape but without storage holds no data: data<T>() on it throws unless size() is
 // 0.
 class Tensor {
  public:
@@ -31,7 +31,7 @@ class Tensor {
   template <typename T>
   Tensor(const std::vector<int64_t>& dims, const std::vector<T>& values);
 
-  // Copies share no state: use CopyFrom or ShareData and say which is meant.
+  // Not copyable: use CopyFrom or ShareData, which say whether storage is shared.
   Tensor(const Tensor&) = delete;
   Tensor& operator=(const Tensor&) = delete;
   Tensor(Tensor&&) noexcept = default;
@@ -41,14 +41,14 @@ class Tensor {
   const std::vector<int64_t>& dims() const { return dims_; }  // Caffe2's older name
   int dim() const { return static_cast<int>(dims_.size()); }
   int ndim() const { return dim(); }
-  // Element count of one axis; i may be negative to count from the end. Throws if out of range.
+  // Size of one axis. A negative i counts from the end. Throws if it is out of range.
   int64_t size(int i) const;
   int dim32(int i) const;  // throws if it does not fit an int
-  // Number of elements. A tensor with no dimensions is a scalar and has 1; one that was never
+  // Number of elements. A tensor without dimensions is a scalar and has 1; a tensor that was never
   // resized has 0.
   int64_t numel() const { return numel_; }
   int64_t size() const { return numel_; }
-  // Product of the axes before / from axis k.
+  // Product of the sizes of the axes before axis k, and from axis k on.
   int64_t size_to_dim(int k) const;
   int64_t size_from_dim(int k) const;
   // Maps -dim()..dim()-1 to 0..dim()-1; throws if out of range.
@@ -67,8 +67,8 @@ class Tensor {
   // True if there is storage for the whole shape (always for zero elements with a type).
   bool has_data() const { return meta_ && (data_ != nullptr || numel_ == 0); }
 
-  // Sets the shape. Storage is kept where it is large enough, released otherwise. Throws on a
-  // negative dimension and if the element count overflows an int64.
+  // Sets the shape. Keeps the storage if it is large enough, else releases it. Throws for a
+  // negative dimension and if the number of elements overflows an int64.
   void Resize(const std::vector<int64_t>& dims);
   template <typename... Ints>
   requires(std::is_integral_v<Ints>&&...) void Resize(Ints... dims) {
@@ -76,11 +76,11 @@ class Tensor {
     ResizeTo(list.data(), list.size());
   }
   void ResizeLike(const Tensor& other) { ResizeTo(other.dims_.data(), other.dims_.size()); }
-  // Changes the shape only; throws unless the element counts agree.
+  // Changes the shape only. Throws unless the number of elements stays the same.
   void Reshape(const std::vector<int64_t>& dims);
 
-  // Writable elements; allocates, and changes the element type if it differs (contents are then
-  // undefined; std::string elements are empty).
+  // Writable elements. Allocates if needed. Changes the element type if it differs; the contents
+  // are then undefined (std::string elements are empty).
   template <typename T>
   T* mutable_data() {
     if (meta_.Match<T>() && data_ != nullptr) [[likely]]
@@ -89,7 +89,8 @@ class Tensor {
   }
   void* raw_mutable_data(TypeMeta meta);
   void* raw_mutable_data();  // keeps the element type; throws if there is none yet
-  // Throws, naming both types, if T is not the element type or there is no storage.
+  // Throws EnforceNotMet if T is not the element type (the text names both types) or there is no
+  // storage.
   template <typename T>
   const T* data() const {
     if (!meta_.Match<T>() || (data_ == nullptr && numel_ != 0)) [[unlikely]] {
@@ -103,14 +104,14 @@ class Tensor {
   void CopyFrom(const Tensor& source);
   // Takes over shape, type, device and storage of `source`, without copying.
   void ShareData(const Tensor& source);
-  // A tensor over `numel(dims)` elements of this one's storage starting at element `offset`. It
-  // keeps the storage alive. Throws if it would reach past the end.
+  // A tensor of shape `dims` over this tensor's storage, starting at element `offset`. It keeps the
+  // storage alive. Throws if it would reach past the end.
   Tensor View(int64_t offset, const std::vector<int64_t>& dims) const;
-  // Uses memory owned by somebody else (or by the deleter in the pointer). The shape must be set.
+  // Uses memory that the caller owns, or that the pointer's deleter frees. The shape must be set.
   void ShareExternalPointer(std::shared_ptr<void> data, TypeMeta meta, size_t capacity_bytes);
 
-  // Grows the outermost dimension to `outer` keeping contents; capacity grows by at least
-  // growth_percent so that repeated appends cost amortised constant time. CPU only.
+  // Grows the outermost dimension to `outer` and keeps the contents. Capacity grows by at least
+  // growth_percent, so that repeated appends cost amortised constant time. CPU only.
   void ExtendTo(int64_t outer, int growth_percent = 40);
   void ShrinkTo(int64_t outer);  // keeps the storage
   void FreeMemory();             // drops storage, keeps shape and type

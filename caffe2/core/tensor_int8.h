@@ -7,8 +7,8 @@
 namespace caffe2 {
 namespace int8 {
 
-// Numbers q that stand for scale * (q - zero_point), in host memory: levels of uint8_t or, of
-// biases, sums of int32_t. The name and the members are Caffe2's.
+// Numbers q that represent scale * (q - zero_point), in host memory: uint8_t, or int32_t for
+// biases. The name and the members are Caffe2's.
 struct Int8TensorCPU {
   float scale = 1;
   int32_t zero_point = 0;

@@ -15,11 +15,11 @@
 
 namespace caffe2 {
 
-// "int" for typeid(int): the readable name of a type.
+// The readable name of a type: "int" for typeid(int).
 std::string DemangleTypeName(const std::type_info& info);
 
-// The name under which a type is serialized and shown. Specialize it with CAFFE2_TYPE_NAME where
-// the wire format fixes a name; otherwise the C++ name.
+// The name of a type in files and messages. If the wire format fixes a name, specialize it with
+// CAFFE2_TYPE_NAME; otherwise it is the C++ name.
 template <typename T>
 struct TypeName {
   static std::string Get() { return DemangleTypeName(typeid(T)); }
@@ -39,8 +39,9 @@ CAFFE2_TYPE_NAME(float16, "float16");
 CAFFE2_TYPE_NAME(bfloat16, "bfloat16");
 CAFFE2_TYPE_NAME(std::unique_ptr<std::mutex>, "std::unique_ptr<std::mutex>");
 
-// Identity, size and lifetime functions of a type. A cheap value: one pointer. Equal exactly when
-// the types are the same, across shared libraries too. The default value stands for "no type".
+// Identity, size and lifetime functions of a type. Cheap to copy: one pointer. Two are equal
+// exactly if the types are the same, also across shared libraries. The default value means "no
+// type".
 class TypeMeta {
  public:
   TypeMeta() = default;
@@ -54,8 +55,8 @@ class TypeMeta {
   size_t itemsize() const { return data_ ? data_->itemsize : 0; }
   std::string name() const { return data_ ? data_->name() : "nothing"; }
 
-  // Null for types that need none (trivial types) or allow none (not default-constructible,
-  // not copyable). They work on arrays of n elements.
+  // Null for types that do not need the function (trivial types) or do not allow it (not
+  // default-constructible, not copyable). The functions work on arrays of n elements.
   using ConstructFn = void (*)(void* objects, size_t n);
   using CopyFn = void (*)(const void* source, void* destination, size_t n);
   ConstructFn construct() const { return data_->construct; }
@@ -116,8 +117,8 @@ class TypeMeta {
   const Data* data_ = nullptr;
 };
 
-// The wire type of a tensor element type and back; UNDEFINED and an empty TypeMeta where there is
-// no counterpart. BYTE maps to uint8_t.
+// The wire type of an element type, and the element type of a wire type. UNDEFINED or an empty
+// TypeMeta if there is none. BYTE maps to uint8_t.
 TensorProto::DataType TypeMetaToDataType(TypeMeta meta);
 TypeMeta DataTypeToTypeMeta(TensorProto::DataType type);
 

@@ -1,12 +1,12 @@
-// The error of a program that was called in a way that cannot work.
+// The error for programs that are called with bad flags or a bad environment.
 #pragma once
 
 #include "caffe2/core/logging.h"
 
 namespace caffe2 {
 
-// A flag or an environment variable is missing, wrong or contradicts another one. The text names it
-// with its value and says what to do; there is nothing in it about places in the source.
+// A flag or an environment variable is missing, wrong or contradicts another. The text names it
+// with its value and says what to do, without a place in the source.
 class UsageError : public EnforceNotMet {
  public:
   using EnforceNotMet::EnforceNotMet;

@@ -13,14 +13,14 @@
 
 namespace caffe2 {
 
-// Owns blobs and the nets that run over them. A blob's address stays valid until it is removed,
-// so that operators look blobs up once, when they are made.
+// Owns blobs and the nets that run over them. A blob's address stays valid until the blob is
+// removed, so that operators look up their blobs once, when they are made.
 //
-// A child workspace sees its parent's blobs (or, with `forwarded`, some of them under other
-// names); a name it creates itself lies in the child and hides the parent's.
+// A child workspace sees all blobs of its parent, or, with `forwarded`, some of them under other
+// names. Blobs that it creates lie in the child and hide the parent's blobs of the same name.
 //
-// Creating and removing blobs and nets must not run at the same time as each other; nets may run
-// in parallel as long as their blobs allow it.
+// Not synchronised: only one thread at a time may create or remove blobs and nets. Nets may run in
+// parallel if their blobs allow it.
 class Workspace {
  public:
   Workspace() = default;
@@ -36,39 +36,41 @@ class Workspace {
   const std::string& RootFolder() const { return root_folder_; }
 
   std::vector<std::string> LocalBlobs() const;  // own blobs only, sorted
-  std::vector<std::string> Blobs() const;       // with the parent's and forwarded ones, sorted
+  std::vector<std::string> Blobs() const;       // including the parent's and forwarded ones, sorted
 
-  // The blob of this name, made if there is none here or in the parent.
+  // The blob of this name; made here if neither this workspace nor the parent has it.
   Blob* CreateBlob(const std::string& name);
-  // As CreateBlob, but always in this workspace.
+  // Like CreateBlob, but always in this workspace.
   Blob* CreateLocalBlob(const std::string& name);
   bool HasBlob(const std::string& name) const;
   // Null if there is none.
   const Blob* GetBlob(const std::string& name) const;
   Blob* GetBlob(const std::string& name);
-  // True if this workspace owned the blob. Nets that use it must be gone.
+  // Removes the blob. False if this workspace does not own it. Nets that use it must have been
+  // deleted.
   bool RemoveBlob(const std::string& name);
-  // Throws if `to` exists; nets keep using the blob under its address.
+  // Throws if `to` exists or this workspace does not own `from`. Nets that use the blob go on using
+  // it.
   Blob* RenameBlob(const std::string& from, const std::string& to);
   // Makes blobs of another workspace visible here: child name -> parent name.
   void AddBlobMapping(const Workspace* parent,
                       const std::unordered_map<std::string, std::string>& forwarded);
 
-  // Makes the net (and its operators). Throws if the name is taken, unless `overwrite`.
+  // Creates the net and its operators. Throws if a net of this name exists, unless `overwrite`.
   NetBase* CreateNet(const NetDef& net, bool overwrite = false);
   NetBase* CreateNet(const std::shared_ptr<const NetDef>& net, bool overwrite = false);
   NetBase* GetNet(const std::string& name);  // null if there is none
   void DeleteNet(const std::string& name);
   std::vector<std::string> Nets() const;
-  // Runs a created net; throws if the name is unknown. False if an operator returned false.
+  // Runs a created net. Throws if the name is unknown. False if an operator returned false.
   bool RunNet(const std::string& name);
   bool RunNetOnce(const NetDef& net);
   bool RunOperatorOnce(const OperatorDef& op);
   bool RunPlan(const PlanDef& plan, const ShouldContinue& should_continue = {});
 
-  // Asks nets and plans that run in this workspace to stop: they fail before their next operator.
-  // So do those in its children, and operators that wait for others give up. Signal handlers may
-  // call it. Stays set until cleared.
+  // Asks nets and plans that run in this workspace or its children to stop. They throw before their
+  // next operator, and operators that wait for others give up. Signal handlers may call it. The
+  // request stays set until ClearStop.
   void RequestStop() { stop_requested_.store(true, std::memory_order_relaxed); }
   void ClearStop() { stop_requested_.store(false, std::memory_order_relaxed); }
   // True if a stop of this workspace or of a parent was requested.
@@ -85,10 +87,10 @@ class Workspace {
 
   std::unordered_map<std::string, std::unique_ptr<Blob>> blobs_;
   std::unordered_map<std::string, Forwarded> forwarded_;
-  const Workspace* shared_ = nullptr;  // all of its blobs are seen
-  const Workspace* parent_ = nullptr;  // shared_, or the workspace of the forwarded blobs
+  const Workspace* shared_ = nullptr;  // the parent whose blobs are all visible
+  const Workspace* parent_ = nullptr;  // shared_, or the workspace of forwarded blobs
   std::string root_folder_ = ".";
-  // After the blobs: nets go first.
+  // Declared after the blobs, so that nets are destroyed first.
   std::map<std::string, std::unique_ptr<NetBase>> nets_;
   std::atomic<bool> stop_requested_{false};
 };
