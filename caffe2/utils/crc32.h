@@ -1,4 +1,4 @@
-// CRC-32 with the polynomial of zlib and PNG, against accidents (not against attackers).
+// CRC-32 with the polynomial of zlib and PNG. Detects accidental damage, not attacks.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace caffe2 {
 
-// The checksum of `size` bytes that follow data with checksum `crc` (0 for none).
+// The checksum of `size` bytes that follow data with the checksum `crc` (0: no data before).
 uint32_t Crc32(const void* data, size_t size, uint32_t crc = 0);
 
 }  // namespace caffe2

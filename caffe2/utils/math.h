@@ -6,26 +6,26 @@
 
 namespace caffe2::math {
 
-// c = alpha op(a) op(b) + beta c, where op transposes if asked; op(a) is m x k, op(b) k x n,
-// c m x n. If beta is 0, c may hold anything. T: float, or bfloat16 with accumulation in float and
-// alpha 1, beta 0 or 1 only (EnforceNotMet otherwise).
+// c = alpha op(a) op(b) + beta c, where op transposes if trans_a or trans_b is true; op(a) is m x
+// k, op(b) k x n, c m x n. If beta is 0, c may be uninitialised. T: float or bfloat16. bfloat16
+// accumulates in float and on the host needs alpha 1 and beta 0 or 1 (EnforceNotMet otherwise).
 template <typename T, class Context>
 void Gemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha, const T* a,
           const T* b, float beta, T* c, Context* context);
 
-// c = op(a) op(b) + bias, the n elements of bias added to every row.
+// c = op(a) op(b) + bias; the n elements of bias are added to every row.
 template <typename T, class Context>
 void GemmBias(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const T* a, const T* b,
               const T* bias, T* c, Context* context);
 
-// `batch` products c_i = op(a_i) op(b_i) of matrices that lie one after another; with broadcast,
-// all use the one matrix there is.
+// `batch` products c_i = op(a_i) op(b_i). The matrices lie one after another; with broadcast_a or
+// broadcast_b all products share one matrix.
 template <typename T, class Context>
 void GemmBatched(bool trans_a, bool trans_b, int64_t batch, int64_t m, int64_t n, int64_t k,
                  const T* a, bool broadcast_a, const T* b, bool broadcast_b, T* c,
                  Context* context);
 
-// sums[j] = sum over i of x[i, j]. Sums are taken in the order of i, in float.
+// sums[j] = sum over i of x[i, j], in float. On the host the sums run in the order of i.
 template <typename T, class Context>
 void ColumnSums(int64_t rows, int64_t columns, const T* x, T* sums, Context* context);
 

@@ -13,9 +13,10 @@
 namespace caffe2::math {
 namespace {
 
-// Below this many multiply-adds a plain loop is done before oneDNN has started.
+// Below this many multiply-adds a plain loop is faster than starting oneDNN.
 constexpr int64_t kSmallProduct = 512;
-// Columns per part of a parallel column sum, and the least work that is worth a second thread.
+// Columns in each part of a parallel column sum, and the smallest sum that is worth a second
+// thread.
 constexpr int64_t kColumnBlock = 256;
 constexpr int64_t kSerialSum = 1 << 16;
 
@@ -29,7 +30,7 @@ MatMulType TypeOf() {
   return std::is_same_v<T, float> ? MatMulType::kFloat : MatMulType::kBFloat16;
 }
 
-// c = alpha op(a) op(b) + beta c (+ bias); also right for k = 0, which oneDNN does not take.
+// c = alpha op(a) op(b) + beta c (+ bias). Also handles k = 0, which oneDNN does not.
 template <typename T>
 void SmallGemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha, const T* a,
                const T* b, float beta, const T* bias, T* c) {
@@ -95,7 +96,7 @@ void Gemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alp
   } else if constexpr (std::is_same_v<T, float>) {
     OneDnnSgemm(trans_a, trans_b, m, n, k, alpha, a, b, beta, c);
   } else {
-    CAFFE_THROW("a bfloat16 product takes alpha 1 and beta 0 or 1; got ", alpha, " and ", beta);
+    CAFFE_THROW("a bfloat16 product needs alpha 1 and beta 0 or 1, not ", alpha, " and ", beta);
   }
 }
 

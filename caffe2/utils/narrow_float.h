@@ -1,6 +1,6 @@
-// Float and 16-bit elements for loops that compute in float, in forms that vectorise: without
-// branches, and forced inline, as clones (utils/simd.h) are made before the compiler inlines what
-// it likes.
+// Conversion between float and 16-bit elements in loops that compute in float. Written so that the
+// loops vectorise: without branches, and forced inline, because clones (utils/simd.h) are made
+// before the compiler inlines by its own choice.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,15 @@ CAFFE2_INLINE float Widen(bfloat16 value) {
 }
 
 CAFFE2_INLINE void Store(float value, float* to) { *to = value; }
-// As ToBFloat16: to nearest even, a NaN stays one.
+// Like ToBFloat16: rounds to nearest even; NaN stays NaN.
 CAFFE2_INLINE void Store(float value, bfloat16* to) {
   const auto bits = __builtin_bit_cast(uint32_t, value);
   const uint32_t rounded = bits + 0x7fff + ((bits >> 16) & 1);
   to->x = static_cast<uint16_t>((value != value ? bits | 0x400000 : rounded) >> 16);
 }
 
-// to[i] = from[i], exactly; and rounded to nearest even. The arrays must not overlap.
+// to[i] = from[i]: WidenRow exactly, NarrowRow rounded to nearest even. The arrays must not
+// overlap.
 void WidenRow(int64_t n, const bfloat16* from, float* to);
 void WidenRow(int64_t n, const float16* from, float* to);
 void NarrowRow(int64_t n, const float* from, bfloat16* to);

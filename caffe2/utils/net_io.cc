@@ -22,7 +22,7 @@ std::string ReadFile(const std::string& path) {
   stream << file.rdbuf();
   if (file.bad()) throw IoError(MakeString("cannot read ", path, ": ", std::strerror(errno)));
   std::string content = stream.str();
-  if (content.empty()) throw IoError(MakeString(path, " is empty (or no regular file)"));
+  if (content.empty()) throw IoError(MakeString(path, " is empty or not a regular file"));
   return content;
 }
 
@@ -46,8 +46,8 @@ size_t EndOfOpaque(const std::string& text, size_t begin) {
   return std::min(i + 1, text.size());
 }
 
-// Old text spells device types by name, where the field now is a number, and device_id as
-// cuda_gpu_id.
+// Translates old text: it spells device_type by name, while the field is now a number, and
+// device_id as cuda_gpu_id.
 std::string ModernText(const std::string& text) {
   std::string result;
   result.reserve(text.size());
@@ -89,7 +89,7 @@ class ErrorText final : public google::protobuf::io::ErrorCollector {
   std::string text_;
 };
 
-// "" or what is wrong.
+// What is wrong; "" if the text was read.
 template <typename Message>
 std::string ParseText(const std::string& text, Message* message) {
   ErrorText errors;
@@ -107,13 +107,13 @@ Message ReadMessage(const std::string& path) {
   if (HasTextName(path)) {
     const std::string error = ParseText(content, &message);
     if (error.empty() || message.ParseFromString(content)) return message;
-    throw IoError(MakeString(path, " is no ", what, ": ", error));
+    throw IoError(MakeString(path, " is not a ", what, ": ", error));
   }
   if (message.ParseFromString(content)) return message;
   const std::string error = ParseText(content, &message);
   if (error.empty()) return message;
   throw IoError(
-      MakeString(path, " is no ", what, ": truncated or not binary; read as text: ", error));
+      MakeString(path, " is not a ", what, ": truncated or not binary; read as text: ", error));
 }
 
 }  // namespace
@@ -125,7 +125,7 @@ PlanDef ReadPlanDef(const std::string& path) { return ReadMessage<PlanDef>(path)
 NetDef ParseNetDefText(const std::string& text, const std::string& name) {
   NetDef net;
   const std::string error = ParseText(text, &net);
-  if (!error.empty()) throw IoError(MakeString(name, " is no NetDef: ", error));
+  if (!error.empty()) throw IoError(MakeString(name, " is not a NetDef: ", error));
   return net;
 }
 

@@ -7,16 +7,16 @@
 
 namespace caffe2 {
 
-// Reads a file in binary or text form; the form is found by trying, text first for the names
-// *.pbtxt, *.prototxt and *.txt. Text may use the old spellings `device_type: CUDA` (a name where
-// the field now holds a number) and `cuda_gpu_id`.
+// Reads a file in binary or text form. Tries both: text first for the names *.pbtxt, *.prototxt and
+// *.txt, otherwise binary first. Text may use the old spellings `device_type: CUDA` (a name; the
+// field now holds a number) and `cuda_gpu_id`.
 //
-// Throws IoError with the path: the file cannot be read, is empty, or is no such message (with
-// line and column of the text).
+// Throws IoError with the path if the file cannot be read, is empty, or does not hold the message
+// (with line and column for text).
 NetDef ReadNetDef(const std::string& path);
 PlanDef ReadPlanDef(const std::string& path);
 
-// The same for text in memory; `name` stands for the path in errors.
+// The same for text in memory; errors name it `name`.
 NetDef ParseNetDefText(const std::string& text, const std::string& name);
 
 }  // namespace caffe2

@@ -27,9 +27,9 @@ memory::desc PlainActivation(const Dims& dims, memory::data_type type, bool chan
   return {dims, type, (channels_last ? kLast : kFirst)[rank]};
 }
 
-// Every memory of a convolution: `given` is the caller's layout; the others are the primitive's. A
-// direct one works on the caller's activations as they are; Winograd works in float and wants
-// layouts of its own.
+// The layouts of a convolution: `given` is the caller's, the others are the primitive's. A direct
+// convolution uses the caller's activations as they are. Winograd works in float and needs layouts
+// of its own.
 struct ConvDescs {
   ConvDescs(const ConvProblem& problem, dnnl::algorithm how) : algorithm(how) {
     const bool winograd = how == dnnl::algorithm::convolution_winograd;
@@ -37,7 +37,7 @@ struct ConvDescs {
     const memory::data_type type = winograd ? memory::data_type::f32 : given_type;
     const memory::data_type filter_type = ToDataType(problem.filter_type);
     const size_t rank = problem.stride.size();
-    CAFFE_ENFORCE(rank >= 1 && rank <= 3, "a convolution of ", rank, " spatial axes");
+    CAFFE_ENFORCE(rank >= 1 && rank <= 3, "a convolution needs 1 to 3 spatial axes, not ", rank);
     given_src = PlainActivation(problem.src, given_type, problem.channels_last);
     given_dst = PlainActivation(problem.dst, given_type, problem.channels_last);
     src = winograd ? memory::desc(problem.src, type, Tag::any) : given_src;
@@ -63,7 +63,7 @@ struct ConvDescs {
     stride = problem.stride;
     for (int64_t dilation : problem.dilation) dilates.push_back(dilation - 1);
     pad_begin = problem.pad_begin;
-    // A tail that the last window does not reach is no padding to oneDNN.
+    // oneDNN does not count a tail that the last window does not reach as padding.
     for (size_t i = 0; i < rank; ++i) {
       const int64_t window = (problem.filter[i + 2] - 1) * problem.dilation[i] + 1;
       pad_end.push_back((problem.dst[i + 2] - 1) * problem.stride[i] + window - problem.src[i + 2] -
@@ -103,7 +103,7 @@ dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvDescs& d, prop_k
 #endif
 }
 
-// The backward primitives want the forward one as a hint.
+// The backward primitives need the forward one as a hint.
 dnnl::convolution_forward::primitive_desc ForwardHint(const ConvDescs& d) {
   return ForwardDesc(d, prop_kind::forward_training, UserScratchpad());
 }
@@ -138,7 +138,7 @@ bool WantsWinograd(const ConvProblem& problem, ConvDirection direction) {
          (problem.algorithm == ConvAlgorithm::kAuto && PrefersWinograd(problem, direction));
 }
 
-// By the Winograd of onednn_winograd.h; MakePrimitive knows oneDNN's own.
+// True for onednn_winograd.h; MakePrimitive handles oneDNN's own Winograd.
 bool WantsNarrowWinograd(const ConvProblem& problem, ConvDirection direction) {
   return WantsWinograd(problem, direction) && WinogradSupports(problem);
 }
@@ -150,7 +150,7 @@ int64_t NumelOf(const std::vector<int64_t>& dims) {
 bool IsForFloat(const ConvProblem& problem) {
   return problem.type.Match<bfloat16>() && !MultipliesBFloat16();
 }
-// The problem of float copies, whose filter comes from another place in every run.
+// The problem for float copies. Their filter has another address in every run.
 ConvProblem InFloat(ConvProblem problem) {
   problem.type = problem.filter_type = TypeMeta::Make<float>();
   if (problem.bias_type) problem.bias_type = problem.type;
@@ -158,7 +158,7 @@ ConvProblem InFloat(ConvProblem problem) {
   return problem;
 }
 
-// make(descriptors), by oneDNN's Winograd if the problem asks for it and oneDNN can.
+// Calls make(descriptors), with oneDNN's Winograd if the problem wants it and oneDNN has it.
 template <typename Make>
 void MakePrimitive(ConvDirection direction, const ConvProblem& problem, const Make& make) {
   constexpr const char* kNames[] = {"forward ", "backward data ", "backward filter "};
@@ -174,8 +174,8 @@ void MakePrimitive(ConvDirection direction, const ConvProblem& problem, const Ma
   Translate(what, [&] { make(ConvDescs(problem, dnnl::algorithm::convolution_direct)); });
 }
 
-// Processors with AMX do direct convolutions in bfloat16 faster than anybody transforms tiles.
-bool MultipliesTiles() {
+// True for processors with AMX: direct convolutions in bfloat16 beat Winograd there.
+bool HasAmx() {
   static const bool amx = [] {
     const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
     const auto wanted = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_amx);
@@ -200,13 +200,12 @@ bool PrefersWinograd(const ConvProblem& problem, ConvDirection direction) {
     const int64_t across = (problem.dst[3] + size - 1) / size;
     return problem.dst[0] * down * across;
   };
-  // Few channels leave nothing to save, few tiles do not pay for transforming the filter.
+  // With few channels there is little to save; with few tiles transforming the filter does not pay.
   if (problem.type.Match<float>()) return channels >= 32 && tiles(4) >= 64;
-  // Each thread sums a filter's gradient of its own.
-  const int64_t least_tiles =
+  // Each thread sums its own filter gradient.
+  const int64_t min_tiles =
       direction == ConvDirection::kBackwardFilter ? std::max(196, 98 * omp_get_max_threads()) : 512;
-  return WinogradSupports(problem) && !MultipliesTiles() && channels >= 64 &&
-         tiles(2) >= least_tiles;
+  return WinogradSupports(problem) && !HasAmx() && channels >= 64 && tiles(2) >= min_tiles;
 }
 
 std::string ConvProblem::ToString() const {
@@ -225,7 +224,7 @@ ConvForward::ConvForward(const ConvProblem& problem) : problem_(problem) {
     return;
   }
   MakePrimitive(ConvDirection::kForward, problem, [&](const ConvDescs& d) {
-    // For inference Winograd's filter has a form of its own, to which NHWC cannot be reordered.
+    // For inference, Winograd's filter has a special layout, to which NHWC cannot be reordered.
     const auto kind = d.algorithm == dnnl::algorithm::convolution_winograd
                           ? prop_kind::forward_training
                           : prop_kind::forward_inference;

@@ -1,4 +1,4 @@
-// Convolutions by oneDNN, without its headers.
+// Convolutions by oneDNN. Does not include oneDNN's headers.
 #pragma once
 
 #include <cstdint>
@@ -15,34 +15,34 @@ class WinogradCorrelation;
 class WinogradFilterGradient;
 
 // How a convolution is computed. Winograd's algorithm (Lavin and Gray, "Fast algorithms for
-// convolutional neural networks", 2016) takes fewer multiplications than a direct 3x3 convolution,
-// at the price of a few more bits of rounding error: a quarter in float, by oneDNN's F(4x4, 3x3);
-// 4 / 9 in bfloat16, by the F(2x2, 3x3) of onednn_winograd.h (NHWC only).
+// convolutional neural networks", 2016) needs fewer multiplications than a direct 3x3 convolution,
+// but its rounding error is a few bits larger. In float, oneDNN's F(4x4, 3x3) needs a quarter of
+// them. In bfloat16, F(2x2, 3x3) of onednn_winograd.h (NHWC only) needs 4 / 9.
 enum class ConvAlgorithm {
-  kAuto,      // by a fixed rule on the shapes, see PrefersWinograd
-  kDirect,    //
-  kWinograd,  // where there is one, else direct
+  kAuto,  // a fixed rule on the shapes, see PrefersWinograd
+  kDirect,
+  kWinograd,  // Winograd if it is implemented for the problem, else direct
 };
 
 // One convolution: shapes, layout, types and what is done to the result.
 struct ConvProblem {
-  // Logical order whatever the layout; 1 to 3 spatial axes.
+  // Shapes in logical order, whatever the storage order; 1 to 3 spatial axes.
   std::vector<int64_t> src;                          // N, C, spatial
   std::vector<int64_t> filter;                       // M, C / groups, kernel
   std::vector<int64_t> dst;                          // N, M, spatial
-  std::vector<int64_t> stride, dilation, pad_begin;  // one entry a spatial axis
+  std::vector<int64_t> stride, dilation, pad_begin;  // one entry for each spatial axis
   int64_t groups = 1;
-  // Storage: false is NCHW with filters M, C / groups, kernel; true NHWC with M, kernel, C /
+  // Storage order. False: NCHW, filters M, C / groups, kernel. True: NHWC, filters M, kernel, C /
   // groups.
   bool channels_last = false;
   TypeMeta type;         // of src and dst: float or bfloat16
-  TypeMeta filter_type;  // float or bfloat16; converted to `type` on the way
-  TypeMeta bias_type;    // nothing: no bias
-  // Forward only: dst = relu(convolution + bias + dst), each part if asked for.
+  TypeMeta filter_type;  // float or bfloat16; converted to `type` in the run
+  TypeMeta bias_type;    // empty: no bias
+  // Forward only: dst = relu(convolution + bias + dst), where each part is optional.
   bool add_to_dst = false;
   bool relu = false;
-  // Forward only: the filter keeps its contents as long as it keeps its address, so its reordered
-  // form may be kept from run to run.
+  // Forward only: the filter's contents do not change while its address stays the same, so that its
+  // reordered copy may be kept between runs.
   bool constant_filter = false;
   ConvAlgorithm algorithm = ConvAlgorithm::kAuto;
 
@@ -52,20 +52,20 @@ struct ConvProblem {
 
 enum class ConvDirection { kForward, kBackwardData, kBackwardFilter };
 
-// What kAuto does: true where Winograd was measured to be faster than the direct convolution,
-// layout changes included. It depends on the problem, the kind of processor and the number of
-// threads alone, so that results do not vary from run to run.
+// What kAuto does. True if Winograd was measured to be faster than the direct convolution, layout
+// changes included. Depends only on the problem, the kind of processor and the number of threads,
+// so that results do not vary from run to run.
 bool PrefersWinograd(const ConvProblem& problem, ConvDirection direction);
 
-// Each is made once for a problem (throws EnforceNotMet if oneDNN cannot do it) and then run by one
-// thread at a time. Filters, and whatever else oneDNN wants in its own layout, are reordered in
-// every run. Where oneDNN does not multiply bfloat16 (onednn_float_copies.h), such a problem is
-// solved in float, and the result rounded once.
+// Make one for a problem, then run it again and again, in one thread at a time. The constructor
+// throws EnforceNotMet if oneDNN cannot do it. Each run reorders filters, and other arrays for
+// which oneDNN needs its own layout. If oneDNN does not multiply bfloat16 on this processor
+// (onednn_float_copies.h), a bfloat16 problem is computed in float and the result is rounded once.
 class ConvForward {
  public:
   explicit ConvForward(const ConvProblem& problem);
   ~ConvForward();
-  // bias: M elements, null if the problem has none.
+  // `bias` holds M elements; null if the problem has no bias.
   void Run(const void* src, const void* filter, const void* bias, void* dst);
 
  private:
@@ -89,7 +89,7 @@ class ConvBackwardData {
   const ConvProblem problem_;
 };
 
-// d filter in the filter's type and layout, and d bias unless the problem has no bias.
+// Writes d filter, in the filter's type and layout, and d bias unless the problem has no bias.
 class ConvBackwardFilter {
  public:
   explicit ConvBackwardFilter(const ConvProblem& problem);

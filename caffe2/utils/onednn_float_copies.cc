@@ -9,7 +9,7 @@
 namespace caffe2::onednn {
 namespace {
 
-constexpr int64_t kGrain = 1 << 14;  // elements a thread converts at least
+constexpr int64_t kGrain = 1 << 14;  // elements that a thread converts at least
 
 void Widen(const bfloat16* from, int64_t n, float* to) {
   ParallelFor(n, kGrain,
@@ -30,8 +30,8 @@ bool MultipliesBFloat16() {
 #endif
       return true;
     } catch (const dnnl::error&) {
-      LOG(WARNING) << "oneDNN has no products of bfloat16 on this processor (AVX-512 would be "
-                      "needed): they are computed of float copies, which takes longer than float";
+      LOG(WARNING) << "oneDNN has no products of bfloat16 on this processor (it needs AVX-512): "
+                      "they are computed with float copies, which is slower than float";
       return false;
     }
   }();
@@ -63,8 +63,8 @@ void FloatCopies::Finish() {
 }
 
 float* FloatCopies::Next(int64_t n) {
-  static thread_local std::array<std::vector<float>, kMost> memory;
-  CAFFE_ENFORCE_LT(next_, kMost, "operands of a product");
+  static thread_local std::array<std::vector<float>, kMaxOperands> memory;
+  CAFFE_ENFORCE_LT(next_, kMaxOperands, "too many operands of a product");
   std::vector<float>& copy = memory[next_++];
   if (static_cast<int64_t>(copy.size()) < n) copy.resize(n);
   return copy.data();

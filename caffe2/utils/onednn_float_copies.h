@@ -1,4 +1,5 @@
-// Products of bfloat16 on processors for which oneDNN has none: they are formed of float copies.
+// Products of bfloat16 matrices on processors on which oneDNN has none: they are computed with
+// float copies.
 #pragma once
 
 #include <array>
@@ -9,20 +10,21 @@
 
 namespace caffe2::onednn {
 
-// Whether oneDNN multiplies bfloat16 on this processor; it wants AVX-512. The first call says so in
-// the log if not.
+// True if oneDNN multiplies bfloat16 on this processor, which needs AVX-512. If not, the first call
+// logs a warning.
 bool MultipliesBFloat16();
 
-// The operands of one product as float, in memory of the calling thread that the next object takes
-// over: one lives at a time. Types are float, whose data are taken as they are, and bfloat16.
+// Float copies of the operands of one product. They lie in memory of the calling thread that the
+// next object reuses, so only one object may live at a time in a thread. Types: float, whose data
+// are used without a copy, and bfloat16.
 class FloatCopies {
  public:
-  // The values of n elements; null for null.
+  // The n elements of `data` as float. Null for null.
   const float* Input(const void* data, TypeMeta type, int64_t n);
-  // Where to write the n values of `data`, with what it holds if that `is_read`, too; null for
-  // null.
+  // Memory to which n results for `data` are written. If `is_read`, it first holds the elements of
+  // `data`. Null for null.
   float* Output(void* data, TypeMeta type, int64_t n, bool is_read = false);
-  // Rounds what was written to where it belongs.
+  // Rounds the results and writes them to the `data` of each Output.
   void Finish();
 
  private:
@@ -33,7 +35,7 @@ class FloatCopies {
   };
   float* Next(int64_t n);
 
-  static constexpr size_t kMost = 4;  // operands
+  static constexpr size_t kMaxOperands = 4;
   size_t next_ = 0;
   std::vector<Written> written_;
 };

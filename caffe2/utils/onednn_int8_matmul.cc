@@ -11,10 +11,10 @@ namespace caffe2 {
 namespace {
 
 constexpr int kSignOffset = 128;     // of int8 to uint8
-constexpr int64_t kGrain = 1 << 15;  // elements a thread
+constexpr int64_t kGrain = 1 << 15;  // elements for each thread
 
-// Whether sums of two products of a uint8 and an int8 are exact. Processors without such
-// instructions (VNNI) cut them to 16 bits, which is enough for int8 in [-64, 64] only.
+// True if sums of two products of a uint8 and an int8 are exact. Processors without VNNI saturate
+// them to 16 bits, which suffices only for int8 in [-64, 64].
 bool AddsPairsExactly() {
   static const bool exact = [] {
     const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
@@ -53,9 +53,9 @@ Int8Factor::Int8Factor(bool transposed, int64_t n, int64_t k, const uint8_t* b, 
   }
 }
 
-// With zero points x and z, (a - x) (b - z) = a b - x (b - z) - z a: oneDNN adds the second part,
-// which depends on the column alone, to its products. (It knows zero points itself, but takes twice
-// as long with them.)
+// With zero points x and z, (a - x) (b - z) = a b - x (b - z) - z a. oneDNN adds the second part,
+// which depends only on the column, to its products. (oneDNN's own support for zero points takes
+// twice as long.)
 void Int8Factor::Multiply(int64_t m, const uint8_t* a, int64_t lda, uint8_t a_zero_point,
                           const int32_t* bias, int32_t* c, int64_t ldc) const {
   std::vector<int32_t> offsets(n_);

@@ -12,8 +12,8 @@
 namespace caffe2 {
 namespace {
 
-// A net has a few dozen shapes; one that changes its shape each run must not grow for ever.
-constexpr size_t kMostCached = 512;
+// A net has a few dozen shapes. A net whose shapes change in each run must not fill memory.
+constexpr size_t kMaxCached = 512;
 
 struct ProblemHash {
   size_t operator()(const MatMulProblem& p) const {
@@ -29,7 +29,7 @@ struct ProblemHash {
 
 using onednn::CpuEngine;
 
-// A row-major matrix of `rows` x `columns`, or the transpose of one that is stored so.
+// A row-major matrix of `rows` x `columns`, or the transpose of a matrix stored so.
 dnnl::memory::desc MatrixDesc(const MatMulProblem& p, int64_t rows, int64_t columns,
                               bool transposed, bool broadcast) {
   const auto type =
@@ -74,7 +74,7 @@ class MatMulPrimitive {
     b_.set_data_handle(const_cast<void*>(b));
     c_.set_data_handle(c);
     if (bias_) bias_.set_data_handle(const_cast<void*>(bias));
-    // The C call takes a plain array; the C++ one would build a map for every run.
+    // The C function takes a plain array; the C++ function would build a map in every run.
     dnnl::error::wrap_c_api(
         dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()),
                                arguments_.data()),
@@ -126,7 +126,7 @@ void OneDnnMatMul(const MatMulProblem& problem, const void* a, const void* b, co
   try {
     auto it = cache.find(problem);
     if (it == cache.end()) {
-      if (cache.size() >= kMostCached) cache.clear();
+      if (cache.size() >= kMaxCached) cache.clear();
       it = cache.try_emplace(problem, problem).first;
     }
     it->second.Run(a, b, bias, c);

@@ -1,4 +1,4 @@
-// Matrix products by oneDNN. The only place that knows its matmul interface.
+// Matrix products by oneDNN. Does not include oneDNN's headers.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace caffe2 {
 enum class MatMulType { kFloat, kBFloat16 };
 
 // c = op(a) op(b) (+ bias) (+ c), for `batch` products of row-major contiguous matrices that lie
-// one after another. Sizes are those of op(a): m x k and op(b): k x n; all are at least 1.
+// one after another. op(a) is m x k, op(b) k x n; all sizes are at least 1.
 struct MatMulProblem {
   int64_t batch = 1;
   int64_t m = 0;
@@ -16,19 +16,19 @@ struct MatMulProblem {
   int64_t k = 0;
   bool trans_a = false;
   bool trans_b = false;
-  bool broadcast_a = false;  // one matrix a for all products
+  bool broadcast_a = false;  // all products share one matrix a
   bool broadcast_b = false;
   bool has_bias = false;    // n elements, added to every row
-  bool accumulate = false;  // adds to what c holds
+  bool accumulate = false;  // adds to the contents of c
   MatMulType type = MatMulType::kFloat;
 
   friend bool operator==(const MatMulProblem&, const MatMulProblem&) = default;
 };
 
-// Solves the problem on pointers of its type, accumulating in float; bfloat16 as
-// onednn_float_copies.h says where oneDNN does not multiply it. Primitives are cached per
-// thread by problem, so that a net that runs again builds none. Throws EnforceNotMet with oneDNN's
-// text if it cannot.
+// Computes the products of arrays of the problem's type, accumulating in float. If oneDNN does not
+// multiply bfloat16, uses float copies (onednn_float_copies.h). Each thread caches primitives by
+// problem, so that a net that runs again builds none. Throws EnforceNotMet with oneDNN's text if it
+// fails.
 void OneDnnMatMul(const MatMulProblem& problem, const void* a, const void* b, const void* bias,
                   void* c);
 

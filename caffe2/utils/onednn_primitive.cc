@@ -16,7 +16,7 @@ dnnl::memory MakeMemory(const dnnl::memory::desc& desc) {
 }
 
 void SetAddress(dnnl::memory* memory, const void* address) {
-  // Setting an address makes oneDNN clear the padding of blocked layouts: not on every run.
+  // oneDNN clears the padding of blocked layouts when an address is set: avoid that in every run.
   if (memory->get_data_handle() != address) memory->set_data_handle(const_cast<void*>(address));
 }
 

@@ -1,5 +1,5 @@
-// Inside of the oneDNN wrapper: only onednn_*.cc include this file, as it brings in dnnl.hpp. What
-// differs between oneDNN 2 and 3 is settled here and in the files that include it.
+// Internal to the oneDNN wrapper. Only onednn_*.cc include this file, because it includes dnnl.hpp.
+// This file and the files that include it handle the differences between oneDNN 2 and 3.
 #pragma once
 
 #include <initializer_list>
@@ -14,12 +14,12 @@ namespace caffe2::onednn {
 
 // The process's one CPU engine.
 const dnnl::engine& CpuEngine();
-// Float and bfloat16; throws for other types.
+// Float and bfloat16. Throws EnforceNotMet for other types.
 dnnl::memory::data_type ToDataType(TypeMeta type);
-// Attributes every primitive is made with: its scratchpad is given by the caller.
+// The attributes of every primitive: the caller provides its scratchpad.
 dnnl::primitive_attr UserScratchpad();
 
-// make(), with oneDNN's error turned into EnforceNotMet that says what was being made.
+// Returns make(). Turns oneDNN's error into an EnforceNotMet that says what was being made.
 template <typename Make>
 auto Translate(const std::string& what, const Make& make) {
   try {
@@ -29,17 +29,16 @@ auto Translate(const std::string& what, const Make& make) {
   }
 }
 
-// A primitive with its memory objects, and the reorders around it where the caller's layout or
-// type is not the one the primitive wants. Scratch memory is shared by all primitives of a thread,
-// so that it costs the largest need and not the sum. One thread runs it at a time; several threads
-// may take turns.
+// A primitive with its memory objects, and the reorders before and after it if the caller's layout
+// or type is not the primitive's. All primitives of a thread share scratch memory, so that it takes
+// the largest need, not the sum. One thread runs it at a time; several threads may take turns.
 class BoundPrimitive {
  public:
   BoundPrimitive(const dnnl::primitive& primitive, const dnnl::memory::desc& scratchpad);
 
   // Arguments, in the order in which Run takes their addresses. `given` is the caller's layout,
-  // `wanted` the primitive's. A constant input that must be reordered is reordered on the first run
-  // and again only when its address changes.
+  // `wanted` the primitive's. A constant input that needs a reorder is reordered in the first run
+  // and again only if its address changes.
   void AddInput(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted,
                 bool constant = false);
   void AddOutput(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted);
@@ -53,14 +52,14 @@ class BoundPrimitive {
   struct Slot {
     dnnl::memory given;
     dnnl::memory wanted;          // the same object as `given` if there is no reorder
-    dnnl::reorder before, after;  // of the primitive, where it reads and where it writes
+    dnnl::reorder before, after;  // around the primitive, if it reads and if it writes
     bool reordered = false;
     bool input = false;
     bool output = false;
     bool constant = false;
     size_t scratch_offset = 0;
     std::shared_ptr<void> kept;         // a constant's reordered copy
-    const void* kept_source = nullptr;  // and where it came from
+    const void* kept_source = nullptr;  // its source
   };
 
   enum class Access { kRead, kReadConstant, kWrite, kReadWrite };

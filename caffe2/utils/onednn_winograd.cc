@@ -29,26 +29,28 @@ struct Image {
   bool Holds(int64_t y, int64_t x) const { return y >= 0 && y < height && x >= 0 && x < width; }
 };
 
-// The tiles of a result, and where the windows of an input begin that they depend on. They are
-// walked in chunks of rows, over all images.
+// The tiles of a result, and the corresponding windows of the input. They are processed in chunks
+// of rows, over all images.
 struct Tiles {
-  // In chunks of about `most_per_chunk` tiles, alike in size and the same number for each thread.
-  Tiles(const Image& result, int64_t pad_top, int64_t pad_left, int64_t most_per_chunk)
+  // Chunks have about the same size, at most about `max_per_chunk` tiles, and each thread gets the
+  // same number of chunks.
+  Tiles(const Image& result, int64_t pad_top, int64_t pad_left, int64_t max_per_chunk)
       : top(-pad_top),
         left(-pad_left),
         down((result.height + 1) / 2),
         across((result.width + 1) / 2),
         rows(result.batch * down) {
-    const int64_t most_rows = std::clamp<int64_t>(most_per_chunk / across, 1, rows);
+    const int64_t max_rows = std::clamp<int64_t>(max_per_chunk / across, 1, rows);
     const int64_t threads = omp_get_max_threads();
-    chunks = (rows + most_rows - 1) / most_rows;
+    chunks = (rows + max_rows - 1) / max_rows;
     chunks = std::min((chunks + threads - 1) / threads * threads, rows);
     rows_per_chunk = (rows + chunks - 1) / chunks;
     chunks = (rows + rows_per_chunk - 1) / rows_per_chunk;
   }
   int64_t per_chunk() const { return rows_per_chunk * across; }
-  // Tiles from one plane to the next. Planes of `bytes` a tile, and of `more_bytes`, that lay a
-  // multiple of 4096 bytes apart would compete for the same few lines of the caches.
+  // Distance from one plane to the next, in tiles. Planes with `bytes` for each tile, or with
+  // `more_bytes`, must not lie a multiple of 4096 bytes apart: they would compete for the same few
+  // cache lines.
   int64_t PlaneTiles(int64_t bytes, int64_t more_bytes) const {
     const auto collides = [](int64_t distance) { return (distance + 255) % 4096 < 511; };
     int64_t tiles = per_chunk();
@@ -58,8 +60,8 @@ struct Tiles {
     return tiles;
   }
 
-  // Calls body(n, y, x, tile) for the tiles of some rows of a chunk: image, row and column of the
-  // tile, and its number in the chunk.
+  // Calls body(n, y, x, tile) for the tiles of `count` rows of a chunk: image, row and column of
+  // the tile, and its number in the chunk.
   template <typename Body>
   void ForRows(int64_t chunk, int64_t count, const Body& body) const {
     for (int64_t i = 0; i < count; ++i) {
@@ -74,7 +76,8 @@ struct Tiles {
   int64_t top, left, down, across, rows, rows_per_chunk, chunks;
 };
 
-// Where the kSize x kSize pixels from (top, left) on lie; `outside` for those that are not there.
+// The addresses of the kSize x kSize pixels from (top, left) on; `outside` for pixels outside of
+// the image.
 template <int kSize, typename Pixel>
 void FindPixels(const Image& image, int64_t n, int64_t top, int64_t left, Pixel* data,
                 Pixel* outside, Pixel** pixels) {
@@ -86,7 +89,7 @@ void FindPixels(const Image& image, int64_t n, int64_t top, int64_t left, Pixel*
   }
 }
 
-// Where parts of one piece of memory begin.
+// Divides one piece of memory into parts.
 class Layout {
  public:
   template <typename T>
@@ -101,7 +104,7 @@ class Layout {
   size_t bytes_ = 0;
 };
 
-// A product of matrices for each plane, done by the calling thread alone.
+// A matrix product for each plane, done by the calling thread alone.
 class PlaneProducts {
  public:
   // c = a b, or c += a b.
@@ -112,7 +115,7 @@ class PlaneProducts {
   memory::desc b() const { return desc_.weights_desc(); }
   size_t scratch_bytes() const { return desc_.scratchpad_desc().get_size(); }
 
-  // What one thread runs them with.
+  // Runs them in one thread.
   class Runner {
    public:
     Runner(const PlaneProducts& products, const void* a, const void* b, float* c, void* scratch)
@@ -140,7 +143,7 @@ class PlaneProducts {
     dnnl::post_ops ops;
     if (accumulate) ops.append_sum(1.f);
     attr.set_post_ops(ops);
-    // oneDNN divides the work when it makes a primitive: here among one thread.
+    // oneDNN divides the work among threads when it makes a primitive: here, one thread.
     const OneThread one_thread;
 #if DNNL_VERSION_MAJOR >= 3
     return {CpuEngine(), a, b, c, attr};
@@ -162,7 +165,7 @@ class PlaneProducts {
   const dnnl::matmul product_;
 };
 
-// For each plane a matrix; `transposed`: its transpose is what lies there.
+// One matrix for each plane; if `transposed`, the memory holds its transpose.
 memory::desc Planes(int64_t rows, int64_t columns, memory::data_type type,
                     bool transposed = false) {
   return {{kWinogradPlanes, rows, columns},
@@ -170,11 +173,11 @@ memory::desc Planes(int64_t rows, int64_t columns, memory::data_type type,
           transposed ? memory::format_tag::acb : memory::format_tag::abc};
 }
 
-// Tiles whose transforms, of so many bytes each, the second-level cache holds, but enough of them
-// for an efficient product.
+// Number of tiles whose transforms fit into the second-level cache, but at least enough for an
+// efficient product.
 int64_t CachedTiles(int64_t bytes_per_tile) {
-  constexpr int64_t kCacheBytes = 768 << 10, kLeast = 196;
-  return std::max(kLeast, kCacheBytes / bytes_per_tile);
+  constexpr int64_t kCacheBytes = 768 << 10, kMinTiles = 196;
+  return std::max(kMinTiles, kCacheBytes / bytes_per_tile);
 }
 
 // sums[c] = the sum over all pixels.
@@ -195,7 +198,7 @@ bool All(const std::vector<int64_t>& values, int64_t value) {
   return std::all_of(values.begin(), values.end(), [=](int64_t v) { return v == value; });
 }
 
-// n elements of a float or bfloat16 array as float: where they lie, or widened into `buffer`.
+// n elements of a float or bfloat16 array as float: the array itself, or widened into `buffer`.
 const float* AsFloat(TypeMeta type, const void* data, int64_t offset, int64_t n,
                      std::vector<float>* buffer) {
   if (type.Match<float>()) return static_cast<const float*>(data) + offset;
@@ -204,7 +207,7 @@ const float* AsFloat(TypeMeta type, const void* data, int64_t offset, int64_t n,
   return buffer->data();
 }
 
-// Tiles that are not there add nothing to sums over tiles.
+// Clears tiles outside of the image, so that they add nothing to sums over tiles.
 void ZeroTiles(int64_t begin, int64_t end, int64_t channels, bfloat16* planes) {
   for (int64_t plane = 0; plane < kWinogradPlanes; ++plane) {
     bfloat16* first = planes + plane * end * channels;
@@ -228,10 +231,10 @@ bool WinogradSupports(const ConvProblem& p) {
          p.channels_last && p.type.Match<bfloat16>() && MultipliesBFloat16();
 }
 
-// What does not change from run to run.
+// The parts that do not change from run to run.
 class WinogradCorrelation::Plan {
  public:
-  Plan(const Image& in, const Image& out, int64_t pad_top, int64_t pad_left, bool turned)
+  Plan(const Image& in, const Image& out, int64_t pad_top, int64_t pad_left, bool rotated)
       : in(in),
         out(out),
         tiles(out, pad_top, pad_left,
@@ -241,7 +244,7 @@ class WinogradCorrelation::Plan {
         in_plane(plane_tiles * in.channels),
         out_plane(plane_tiles * out.channels),
         filter_elements(kWinogradPlanes * in.channels * out.channels),
-        filter(Planes(in.channels, out.channels, memory::data_type::bf16, !turned)),
+        filter(Planes(in.channels, out.channels, memory::data_type::bf16, !rotated)),
         product(Planes(plane_tiles, in.channels, memory::data_type::bf16),
                 {{kWinogradPlanes, in.channels, out.channels},
                  memory::data_type::bf16,
@@ -254,12 +257,12 @@ class WinogradCorrelation::Plan {
 
   const Image in, out;
   const Tiles tiles;
-  const int64_t plane_tiles;          // those past tiles.per_chunk() have no meaning
+  const int64_t plane_tiles;          // tiles from tiles.per_chunk() on are undefined
   const int64_t in_plane, out_plane;  // elements of a plane
   const int64_t filter_elements;
   const memory::desc filter;  // as TransformFilter leaves it
   const PlaneProducts product;
-  // A thread's scratch memory.
+  // The scratch memory of a thread.
   Layout worker;
   const size_t in_planes, out_planes, outside, product_scratch;
 };
@@ -304,20 +307,20 @@ class WinogradCorrelation::Worker {
 };
 
 WinogradCorrelation::WinogradCorrelation(const ConvProblem& problem, Direction direction)
-    : problem_(problem), turned_(direction == kBackwardData) {
+    : problem_(problem), rotated_(direction == kBackwardData) {
   CAFFE_ENFORCE(WinogradSupports(problem), "no Winograd for ", problem.ToString());
   const Image src = MakeImage(problem.src), dst = MakeImage(problem.dst);
   const int64_t top = problem.pad_begin[0], left = problem.pad_begin[1];
   plan_ = Translate("the products of " + problem.ToString(), [&] {
-    return turned_ ? std::make_unique<const Plan>(dst, src, 2 - top, 2 - left, true)
-                   : std::make_unique<const Plan>(src, dst, top, left, false);
+    return rotated_ ? std::make_unique<const Plan>(dst, src, 2 - top, 2 - left, true)
+                    : std::make_unique<const Plan>(src, dst, top, left, false);
   });
 }
 WinogradCorrelation::~WinogradCorrelation() = default;
 
 void WinogradCorrelation::TransformFilter(const void* filter, bfloat16* planes) const {
   const int64_t filters = problem_.filter[0], channels = problem_.filter[1];
-  const int64_t step = turned_ ? -channels : channels, first = turned_ ? 8 * channels : 0;
+  const int64_t step = rotated_ ? -channels : channels, first = rotated_ ? 8 * channels : 0;
   ParallelFor(filters, 8, [&](int64_t begin, int64_t end) {
     std::vector<float> buffer;
     for (int64_t m = begin; m < end; ++m) {
@@ -353,7 +356,7 @@ void WinogradCorrelation::Run(const void* in, const void* filter, const void* bi
   const WinogradEpilogue epilogue{
       bias ? AsFloat(problem_.bias_type, bias, 0, plan.out.channels, &bias_buffer)
            : bias_buffer.data(),
-      !turned_ && problem_.add_to_dst, !turned_ && problem_.relu};
+      !rotated_ && problem_.add_to_dst, !rotated_ && problem_.relu};
   std::atomic<int> next_worker{0};
   ParallelFor(plan.tiles.chunks, 1, [&](int64_t begin, int64_t end) {
     Worker worker(plan, scratch + workers + next_worker++ * plan.worker.bytes(), product_filter);
@@ -390,7 +393,7 @@ class WinogradFilterGradient::Plan {
   const size_t in_planes, out_planes, filter_planes, product_scratch;
 };
 
-// Sums over the chunks that one thread takes.
+// Sums over the chunks of one thread.
 class WinogradFilterGradient::Worker {
  public:
   Worker(const Plan& plan, char* scratch)
@@ -443,7 +446,7 @@ void WinogradFilterGradient::Run(const void* src, const void* d_dst, void* d_fil
   const Plan& plan = *plan_;
   const auto* dy = static_cast<const bfloat16*>(d_dst);
   char* scratch = ThreadScratch(plan.worker.bytes() * omp_get_max_threads());
-  // Parts are numbered by where they begin, so that the sums below have one order.
+  // Parts are numbered by where they begin, so that the sums below have a fixed order.
   const int64_t parts = std::min<int64_t>(omp_get_max_threads(), plan.tiles.chunks);
   ParallelFor(parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {

@@ -1,9 +1,10 @@
 // Winograd's F(2x2, 3x3) for bfloat16 images, with oneDNN's matrix products.
 //
-// A 3x3 convolution over tiles of 2x2 results (Lavin and Gray, "Fast algorithms for convolutional
-// neural networks", 2016) takes 16 products a tile in place of 36. Tiles and filters are
-// transformed in float and rounded once to bfloat16; the products are summed and transformed back
-// in float, and the result is rounded once. (oneDNN's own Winograd computes in float alone.)
+// It computes a 3x3 convolution in tiles of 2x2 results (Lavin and Gray, "Fast algorithms for
+// convolutional neural networks", 2016), with 16 products for each tile instead of 36. Tiles and
+// filters are transformed in float and rounded once to bfloat16. The products are summed and
+// transformed back in float, and the result is rounded once. (oneDNN's own Winograd works in float
+// only.)
 //
 // One thread at a time runs an object; the work inside is parallel.
 #pragma once
@@ -17,19 +18,19 @@
 
 namespace caffe2::onednn {
 
-// Whether the problem is one for the classes below: two spatial axes, kernel 3, stride and dilation
-// 1, one group, at most 2 of padding, NHWC, bfloat16, on a processor that multiplies it.
+// True if the classes below support the problem: two spatial axes, kernel 3, stride and dilation 1,
+// one group, padding of at most 2, NHWC, bfloat16, on a processor on which oneDNN multiplies
+// bfloat16.
 bool WinogradSupports(const ConvProblem& problem);
 
-// The convolution itself, or the gradient of its input, which is a convolution too: with the filter
-// turned around.
+// The convolution, or its input gradient, which is a convolution with the rotated filter.
 class WinogradCorrelation {
  public:
   enum Direction { kForward, kBackwardData };
   // Throws EnforceNotMet if the problem is not supported.
   WinogradCorrelation(const ConvProblem& problem, Direction direction);
   ~WinogradCorrelation();
-  // As ConvForward::Run and ConvBackwardData::Run, which has no bias.
+  // Like ConvForward::Run, or ConvBackwardData::Run, which has no bias.
   void Run(const void* in, const void* filter, const void* bias, void* out);
 
  private:
@@ -38,20 +39,20 @@ class WinogradCorrelation {
   void TransformFilter(const void* filter, bfloat16* planes) const;
 
   const ConvProblem problem_;
-  const bool turned_;
+  const bool rotated_;
   std::unique_ptr<const Plan> plan_;
   std::shared_ptr<void> kept_filter_;         // a constant filter's transform
-  const void* kept_filter_source_ = nullptr;  // and where it came from
+  const void* kept_filter_source_ = nullptr;  // its source
 };
 
-// The gradient of the filter: products of transformed input and transformed gradient, summed over
+// The filter gradient: products of the transformed input and the transformed gradient, summed over
 // all tiles.
 class WinogradFilterGradient {
  public:
   // Throws EnforceNotMet if the problem is not supported.
   explicit WinogradFilterGradient(const ConvProblem& problem);
   ~WinogradFilterGradient();
-  // As ConvBackwardFilter::Run.
+  // Like ConvBackwardFilter::Run.
   void Run(const void* src, const void* d_dst, void* d_filter, void* d_bias);
 
  private:

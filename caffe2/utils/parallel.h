@@ -1,4 +1,4 @@
-// Parallel loops over OpenMP, the one threading runtime of numeric code in the process (oneDNN
+// Parallel loops over OpenMP, the only threading runtime for numeric code in the process (oneDNN
 // uses it too).
 #pragma once
 
@@ -10,20 +10,20 @@
 
 namespace caffe2 {
 
-// Calls body(begin, end) for consecutive parts of [0, n), each of at least `grain` elements but
-// the last, at most one part per thread; in this thread alone if n <= grain or inside another
-// parallel region. Each element belongs to exactly one part, but the parts depend on the number of
-// threads: sum into per-element results only, or results differ between machines. The first
-// exception is rethrown after all parts ended.
+// Calls body(begin, end) for consecutive parts of [0, n), at most one for each thread. Each part
+// except the last has at least `grain` elements. Calls body(0, n) in this thread if n <= grain, and
+// inside another parallel region. Each element belongs to exactly one part, but the parts depend on
+// the number of threads: sum only into per-element results, or results differ between machines.
+// Rethrows the first exception after all parts have ended.
 template <typename Body>
 void ParallelFor(int64_t n, int64_t grain, const Body& body) {
   if (n <= 0) return;
-  if (n <= grain) {  // the common case of small tensors asks OpenMP nothing
+  if (n <= grain) {  // common for small tensors: skips the OpenMP calls
     body(int64_t{0}, n);
     return;
   }
-  const int64_t most_parts = (n + grain - 1) / grain;
-  const int threads = static_cast<int>(std::min<int64_t>(omp_get_max_threads(), most_parts));
+  const int64_t max_parts = (n + grain - 1) / grain;
+  const int threads = static_cast<int>(std::min<int64_t>(omp_get_max_threads(), max_parts));
   if (threads <= 1 || omp_in_parallel()) {
     body(int64_t{0}, n);
     return;

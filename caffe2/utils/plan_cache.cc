@@ -23,8 +23,8 @@ std::map<DeviceType, std::string (*)(int)>& Scopes() {
   return *scopes;
 }
 
-constexpr int kRounds = 5;          // the first is the warm-up
-constexpr double kManyTimes = 4.0;  // the best one's time: not worth more rounds
+constexpr int kRounds = 5;          // the first is for warm-up
+constexpr double kManyTimes = 4.0;  // slower than the best by this factor: not worth more rounds
 
 // FNV-1a, the same in every build.
 uint64_t HashOf(const std::string& text) {
@@ -58,7 +58,7 @@ std::optional<std::string> PlanCache::Find(const std::string& key) const {
 
 void PlanCache::Add(const std::string& key, const std::string& text) const {
   if (folder_.empty()) return;
-  CAFFE_ENFORCE(key.find('\n') == std::string::npos, "a key is one line: ", key);
+  CAFFE_ENFORCE(key.find('\n') == std::string::npos, "a key must be one line: ", key);
   static std::atomic<int> files{0};  // threads may add the same key
   const std::string path = PathOf(key), temporary = MakeString(path, ".", getpid(), ".", ++files);
   std::ofstream file(temporary, std::ios::binary);
@@ -81,16 +81,16 @@ void RegisterPlanScope(DeviceType type, std::string (*scope)(int device)) {
 
 namespace {
 
-// Why candidates were passed over.
+// Why candidates were skipped.
 class Failures {
  public:
   void Note(int candidate, const Error& error) {
-    LOG(WARNING) << "candidate " << candidate << " is passed over: " << error.what();
+    LOG(WARNING) << "candidate " << candidate << " is skipped: " << error.what();
     reason_ = error.what();
     if (dynamic_cast<const OutOfMemoryError*>(&error) != nullptr) lacked_memory_ = reason_;
   }
   bool lacked_memory() const { return !lacked_memory_.empty(); }
-  // That none works.
+  // Throws the error for "no candidate works".
   [[noreturn]] void Throw() const {
     if (lacked_memory()) throw OutOfMemoryError(lacked_memory_);
     CAFFE_THROW("no candidate works: ", reason_);

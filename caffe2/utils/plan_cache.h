@@ -1,4 +1,4 @@
-// Choices that were measured once, kept in a folder for the next process.
+// Choices between plans that were measured once, kept in a folder for later processes.
 #pragma once
 
 #include <functional>
@@ -10,14 +10,14 @@
 
 namespace caffe2 {
 
-// Texts by key, one file each, whose name is a hash of the key and whose first line is the key.
-// What cannot be read or written is logged and then not there: a cache must not stop a run.
-// Thread-safe; processes may share a folder, as files appear whole.
+// Texts by key. Each has a file; its name is a hash of the key and its first line is the key. A
+// file that cannot be read or written is logged and treated as missing: a cache must not stop a
+// run. Thread-safe. Processes may share a folder, because files are renamed into place.
 class PlanCache {
  public:
-  // No folder, no cache.
+  // An empty folder name: nothing is kept or found.
   explicit PlanCache(std::string folder) : folder_(std::move(folder)) {}
-  // Of the folder that the environment variable CAFFE2_CUDA_PLAN_CACHE names now.
+  // The cache in the folder that the environment variable CAFFE2_CUDA_PLAN_CACHE names now.
   static PlanCache Default();
 
   bool is_kept() const { return !folder_.empty(); }
@@ -30,20 +30,20 @@ class PlanCache {
   std::string folder_;
 };
 
-// The candidate, of n, whose median of several measured times is least: measure(i) gives one time
-// in any unit, and throws Error if candidate i does not work; such candidates are logged and passed
-// over. All are measured in turns, so that a clock that changes meets all of them; after two turns
-// those that took many times as long as the best go out. Throws EnforceNotMet if none works. Memory
-// that does not suffice says nothing about a candidate: where that passed one over, *lacked_memory
-// is true, if it is not null, and OutOfMemoryError is thrown if none works.
+// The candidate in [0, n) with the smallest median of several times. measure(i) returns one time in
+// any unit and throws Error if candidate i does not work; such candidates are logged and skipped.
+// Candidates are measured in turns, so that a change of the clock affects all. After two turns
+// candidates that are many times slower than the best are dropped. Throws EnforceNotMet if none
+// works. A lack of memory does not mean that a candidate does not work: *lacked_memory (unless
+// null) tells whether it made one fail, and OutOfMemoryError is thrown if it did and none works.
 int FastestOf(int n, const std::function<double(int)>& measure, bool* lacked_memory = nullptr);
 
-// The first candidate, of n, for which attempt(i) does not throw Error; the others are logged.
-// Throws and tells as FastestOf.
+// The first candidate in [0, n) for which attempt(i) does not throw Error; failures are logged.
+// Throws and sets *lacked_memory like FastestOf.
 int FirstThatWorks(int n, const std::function<void(int)>& attempt, bool* lacked_memory = nullptr);
 
-// What measured choices on a device hold for besides their keys: its name and the version of its
-// libraries, in one line. "host" for devices whose backend registers nothing.
+// The scope in which measured choices on a device are valid: its name and the versions of its
+// libraries, in one line. "host" for devices whose backend registers none.
 std::string PlanScopeOf(const Device& device);
 // Called during static initialisation of the backend.
 void RegisterPlanScope(DeviceType type, std::string (*scope)(int device));

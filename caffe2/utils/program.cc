@@ -26,7 +26,7 @@ bool IsBoolWord(const std::string& word) {
   return word == "True" || word == "False" || word == "true" || word == "false";
 }
 
-// True for "--name" or "-name" where name is a bool flag.
+// True for "--name" or "-name" if name is a bool flag.
 bool IsBareBoolFlag(const std::string& word) {
   const size_t begin = word.find_first_not_of('-');
   if (begin == std::string::npos || begin == 0 || begin > 2) return false;
@@ -34,7 +34,7 @@ bool IsBareBoolFlag(const std::string& word) {
   return gflags::GetCommandLineFlagInfo(word.c_str() + begin, &info) && info.type == "bool";
 }
 
-// Joins "--flag" "True" to "--flag=true", as argparse programs are called.
+// Joins "--flag" "True" to "--flag=true", because programs with argparse are called so.
 std::vector<std::string> JoinBoolValues(int argc, char** argv) {
   std::vector<std::string> words(argv, argv + argc);
   for (size_t i = 1; i + 1 < words.size() && words[i] != "--"; ++i) {
@@ -56,7 +56,7 @@ void PrintHelp(const std::string& program, const std::string& usage) {
   std::vector<gflags::CommandLineFlagInfo> flags;
   gflags::GetAllFlags(&flags);
   for (const auto& flag : flags) {
-    // The libraries' own flags (gflags, glog) are left to --helpfull.
+    // --helpfull also lists the flags of the libraries (gflags, glog).
     if (flag.filename.find("examples/") == std::string::npos) continue;
     std::printf("%s", gflags::DescribeOneFlag(flag).c_str());
   }

@@ -1,4 +1,4 @@
-// What every program's main does: flags, logs, one place that catches.
+// What every main does: parses flags, starts the log, catches exceptions in one place.
 #pragma once
 
 #include <functional>
@@ -6,15 +6,15 @@
 
 namespace caffe2 {
 
-// Parses the command line (gflags), starts the log (glog, to stderr) and runs `body`; returns the
-// exit status for main: what `body` returned, or 1 after an exception, of which one line
-// "<program>: <message>" goes to stderr. What is left in argv are the program name and, where the
-// program takes such, the arguments that are no flags; elsewhere they are errors.
+// Parses the command line (gflags), starts the log (glog, to stderr) and runs `body`. Returns the
+// exit status for main: the result of `body`, or 1 after an exception, which is printed to stderr
+// as one line "<program>: <message>". Removes the flags from argv. With kAny the arguments that are
+// not flags stay in argv; with kFlagsOnly they are errors.
 //
-// `--help` prints `usage` and the program's own flags and returns 0 without running `body`. Bool
-// flags may be followed by their value as a word of its own: `--use_cpu True`. An unknown flag
-// ends the process with gflags' message and status 1. SIGPIPE and SIGXFSZ are ignored: writing to a
-// closed pipe or socket, or more than a file may hold, is an ordinary error.
+// `--help` prints `usage` and the program's own flags and returns 0 without running `body`. The
+// value of a bool flag may be a separate word: `--use_cpu True`. An unknown flag ends the process
+// with gflags' message and status 1. SIGPIPE and SIGXFSZ are ignored, so that writing to a closed
+// pipe or socket, or beyond the limit on file sizes, is an ordinary error.
 //
 // OpenMP loops use the cores that the process may use (caffe2/core/cpu_cores.h), unless
 // OMP_NUM_THREADS says otherwise. Their idle threads sleep soon, so that they do not take the cores

@@ -23,7 +23,7 @@ std::string TemporaryBeside(const std::string& path) {
   const std::string ending = std::string(".tmp.") + host + ".";
   const std::string prefix = fs::path(path).filename().string() + ending;
   const fs::path directory = fs::path(path).parent_path();
-  // Who may not look there or remove something will hear of it when writing.
+  // Errors are ignored: writing to the folder will report them.
   std::error_code error;
   std::vector<fs::path> dead;
   for (fs::directory_iterator it(directory.empty() ? "." : directory, error), end;

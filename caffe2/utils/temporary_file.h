@@ -1,4 +1,4 @@
-// Names of files that are written beside the one whose place they will take.
+// Names of temporary files, which lie beside the file that they will replace.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@ namespace caffe2 {
 // True if `name` is `prefix` followed by the number of a process that does not run on this host.
 bool IsOfDeadProcess(const std::string& name, const std::string& prefix);
 
-// "<path>.tmp.<host>.<pid>", for a file or directory of this process. Removes what it finds under
-// such names of processes of this host that are gone: they were killed before they could.
+// "<path>.tmp.<host>.<pid>", for a file or directory of this process. Removes such files of
+// processes that no longer run on this host: they were killed before they could clean up.
 std::string TemporaryBeside(const std::string& path);
 
 }  // namespace caffe2

@@ -1,14 +1,14 @@
-// Working memory that kernels share.
+// Scratch memory that kernels share.
 #pragma once
 
 #include <cstddef>
 
 namespace caffe2 {
 
-// At least `bytes` of this thread's working memory, aligned to 64 bytes, with no defined contents.
-// It lives until this thread's next call, which may hand out the same bytes: a kernel asks once for
-// all it needs and calls nobody meanwhile who asks too. It grows to the largest need and not to
-// their sum, and is given back when the thread ends.
+// At least `bytes` of this thread's scratch memory, aligned to 64 bytes, uninitialised. Valid until
+// this thread's next call, which may return the same bytes: so a kernel calls it once for all it
+// needs, and calls nothing that calls it. The memory grows to the largest need, not to the sum, and
+// is freed when the thread ends.
 char* ThreadScratch(size_t bytes);
 
 }  // namespace caffe2

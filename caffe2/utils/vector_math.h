@@ -1,5 +1,5 @@
-// Elementary functions that compilers vectorise: branch-free, without calls. Call them in loops of
-// functions marked CAFFE2_SIMD_CLONES.
+// Elementary functions that compilers can vectorise: without branches or calls. Call them in loops
+// of functions marked CAFFE2_SIMD_CLONES.
 #pragma once
 
 #include <cmath>
@@ -7,19 +7,19 @@
 
 namespace caffe2 {
 
-// Bits are moved by __builtin_bit_cast: GCC 12 vectorises no loop with std::bit_cast in the AVX
-// versions of a function marked CAFFE2_SIMD_CLONES.
+// __builtin_bit_cast, not std::bit_cast: with the latter GCC 12 does not vectorise the AVX versions
+// of functions marked CAFFE2_SIMD_CLONES.
 #define CAFFE2_ALWAYS_INLINE inline __attribute__((always_inline))
 
-// e^x within 2 units in the last place; 0 and infinity beyond the range, NaN for NaN.
-// x = n ln 2 + r with |r| <= ln 2 / 2, then a Taylor polynomial of degree 7 in r.
+// e^x within 2 units in the last place; 0 or infinity beyond the range, NaN for NaN. x = n ln 2 + r
+// with |r| <= ln 2 / 2, then a Taylor polynomial of degree 7 in r.
 CAFFE2_ALWAYS_INLINE float Exp(float x) {
-  // Keeps |x| below 104, where the result is 0 or infinity, but lets NaN pass. On the bits, as
-  // comparisons of floats may trap, which keeps compilers from vectorising them.
+  // Limits |x| to 104, where the result is 0 or infinity, but keeps NaN. Works on the bits, because
+  // comparisons of floats may trap, which prevents vectorisation.
   const int32_t bits = __builtin_bit_cast(int32_t, x), magnitude = bits & 0x7fffffff;
-  constexpr int32_t kInfinity = 0x7f800000, kLargest = 0x42d00000;  // 104
-  const bool clamp = magnitude > kLargest && magnitude <= kInfinity;
-  x = __builtin_bit_cast(float, clamp ? (bits & ~0x7fffffff) | kLargest : bits);
+  constexpr int32_t kInfinity = 0x7f800000, kMaxMagnitude = 0x42d00000;  // 104
+  const bool clamp = magnitude > kMaxMagnitude && magnitude <= kInfinity;
+  x = __builtin_bit_cast(float, clamp ? (bits & ~0x7fffffff) | kMaxMagnitude : bits);
   constexpr float kRound = 12582912.f;  // 1.5 * 2^23: adding it rounds to an integer
   const float shifted = x * 1.44269504f + kRound;
   const float n = shifted - kRound;
@@ -42,7 +42,7 @@ CAFFE2_ALWAYS_INLINE float Exp(float x) {
 
 CAFFE2_ALWAYS_INLINE float Sigmoid(float x) { return 1.f / (1.f + Exp(-x)); }
 
-// Near zero, where 1 - 2 / (e^2x + 1) cancels, the odd Taylor polynomial of degree 9.
+// Near zero, where 1 - 2 / (e^2x + 1) cancels, uses the odd Taylor polynomial of degree 9.
 CAFFE2_ALWAYS_INLINE float Tanh(float x) {
   const float s = x * x;
   const float near = x + x * s * (-1.f / 3 + s * (2.f / 15 + s * (-17.f / 315 + s * 62.f / 2835)));

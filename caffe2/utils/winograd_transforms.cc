@@ -6,8 +6,8 @@
 namespace caffe2 {
 namespace {
 
-// As Store, for a value whose lower half is zero if it is a NaN: one that was a bfloat16, or came
-// of sums of such.
+// Like Store, for values whose lower half is zero if they are NaN: values that come from bfloat16
+// or from sums of bfloat16.
 CAFFE2_INLINE void Round(float value, bfloat16* to) {
   const auto bits = __builtin_bit_cast(uint32_t, value);
   to->x = static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
@@ -35,7 +35,7 @@ CAFFE2_INLINE void FinishTile(const float* from, int64_t plane, int64_t channels
         left += Widen(pixels[2 * y][c]);
         right += Widen(pixels[2 * y + 1][c]);
       }
-      if constexpr (kRelu) {  // a NaN stays one
+      if constexpr (kRelu) {  // NaN stays NaN
         left = left < 0 ? 0 : left;
         right = right < 0 ? 0 : right;
       }

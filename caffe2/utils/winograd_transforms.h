@@ -1,10 +1,11 @@
 // The transforms of Winograd's F(2x2, 3x3) (Lavin and Gray, "Fast algorithms for convolutional
-// neural networks", 2016), each of one tile or one filter, for all its channels.
+// neural networks", 2016). Each transforms one tile or one filter, for all its channels.
 //
-// A transformed tile or filter is 4 x 4 numbers for each channel. They lie in 16 planes, so that
-// each position is one matrix of tiles (or filters) by channels; `plane` is the distance of planes
-// in elements. Arithmetic is done in float; what is stored as bfloat16 is rounded once, and a NaN
-// stays one. Arrays must not overlap, but for pixels that are not there, which may share memory.
+// A transformed tile or filter is 4 x 4 numbers for each channel. They lie in 16 planes, one for
+// each position, so that a plane is a matrix of tiles (or filters) by channels. `plane` is the
+// distance between planes in elements. Arithmetic is done in float; bfloat16 results are rounded
+// once, and NaN stays NaN. Arrays must not overlap, except that pixels outside of the image may
+// share memory.
 #pragma once
 
 #include <cstdint>
@@ -22,21 +23,21 @@ void TransformInput(const bfloat16* const* pixels, int64_t channels, int64_t pla
 void TransformOutputGradient(const bfloat16* const* pixels, int64_t channels, int64_t plane,
                              bfloat16* to);
 
-// What is done to a result before it is rounded.
+// What is applied to a result before it is rounded.
 struct WinogradEpilogue {
-  const float* bias;  // one a channel
-  bool add;           // what the pixels hold
+  const float* bias;  // one value for each channel
+  bool add;           // adds the old pixels
   bool relu;
 };
 // 16 planes to 2 x 2 pixels of a result: A^T m A.
 void TransformOutput(const float* from, int64_t plane, int64_t channels,
                      const WinogradEpilogue& epilogue, bfloat16* const* pixels);
 
-// 3 x 3 rows of `channels`, the first at `filter` and each next one `step` elements further (which
-// may be less than 0), to 16 planes: G g G^T.
+// 3 x 3 rows of `channels` elements to 16 planes: G g G^T. The first row is at `filter`, each next
+// row `step` elements further (`step` may be negative).
 void TransformFilter(const float* filter, int64_t step, int64_t channels, int64_t plane,
                      bfloat16* to);
-// 16 planes to 3 x 3 rows of `channels`, one after another: G^T dU G.
+// 16 planes to 3 x 3 rows of `channels` elements, one after another: G^T dU G.
 void TransformFilterGradient(const float* from, int64_t plane, int64_t channels, float* to);
 
 // to[i] += from[i].

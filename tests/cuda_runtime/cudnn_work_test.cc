@@ -148,7 +148,7 @@ class MeasuredCudnnWorkTest : public CudnnWorkTest {
 TEST_F(MeasuredCudnnWorkTest, PassesOverWhatDoesNotRunAndKeepsTheChoice) {
   SetEngines({kBroken, {}, {}});
   Run();
-  EXPECT_TRUE(log_.Contain("candidate 0 is passed over"));
+  EXPECT_TRUE(log_.Contain("candidate 0 is skipped"));
   TakeRuns();
   Run();
   EXPECT_EQ(TakeRuns(), Runs{1});
