@@ -22,8 +22,8 @@ std::string AddPool(ModelHelper* model, const std::string& type, const std::stri
   return scoped;
 }
 
-// Whether the blob holds float whatever the model computes in: what an FC made, and what is behind
-// it.
+// True if the blob holds float whatever the model's compute type: the output of an FC, or computed
+// from one.
 bool IsFloat(const ModelHelper& model, const std::string& blob) {
   std::string name = blob;
   const auto& ops = model.net().op();
@@ -42,8 +42,8 @@ bool IsFloat(const ModelHelper& model, const std::string& blob) {
 std::string Conv(ModelHelper* model, const std::string& input, const std::string& output,
                  int dim_in, int dim_out, int kernel, const ConvOptions& options) {
   CAFFE_ENFORCE(options.group > 0 && dim_in % options.group == 0 && dim_out % options.group == 0,
-                "conv ", output, ": ", dim_in, " and ", dim_out, " channels in ", options.group,
-                " groups");
+                "conv ", output, ": ", options.group, " groups do not divide ", dim_in, " and ",
+                dim_out, " channels");
   const int64_t in = dim_in / options.group;
   const std::vector<int64_t> shape = model->order() == "NCHW"
                                          ? std::vector<int64_t>{dim_out, in, kernel, kernel}
@@ -61,7 +61,7 @@ std::string Conv(ModelHelper* model, const std::string& input, const std::string
   if (options.pad != 0) args.push_back(MakeArgument("pad", options.pad));
   if (options.dilation != 1) args.push_back(MakeArgument("dilation", options.dilation));
   if (options.group != 1) args.push_back(MakeArgument("group", options.group));
-  // The gradient then has outputs {filter, input} instead of {filter, bias, input}.
+  // With no_bias the gradient has outputs {filter, input} instead of {filter, bias, input}.
   if (options.no_bias) args.push_back(MakeArgument("no_bias", true));
   if (options.no_gradient_to_input) args.push_back(MakeArgument("no_gradient_to_input", true));
   const std::string scoped = model->Scoped(output);

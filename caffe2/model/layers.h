@@ -1,8 +1,7 @@
-// Layers: functions that add the operators and parameters of one layer to a model.
-//
-// Each takes and returns full blob names; `output` is put under the model's name scope. Parameter
-// names follow Caffe2's brew: "<output>_w", "<output>_b"; of SpatialBN "<output>_s", "_b", "_rm",
-// "_riv". Image blobs are {N, C, H, W} or {N, H, W, C} after the model's order.
+// Each takes full blob names as inputs and returns a full blob name; `output` is put under the
+// model's name scope. Parameter names follow Caffe2's brew: "<output>_w" and "<output>_b"; for
+// SpatialBN "<output>_s", "_b", "_rm" and "_riv". Image blobs are {N, C, H, W} or {N, H, W, C}, by
+// the model's order.
 #pragma once
 
 #include <string>
@@ -12,6 +11,8 @@
 
 namespace caffe2::brew {
 
+// `input` {N, dim_in, H, W}, `output` {N, dim_out, H', W'} (or NHWC). Throws EnforceNotMet unless
+// the groups divide dim_in and dim_out.
 struct ConvOptions {
   int stride = 1;
   int pad = 0;
@@ -24,8 +25,8 @@ struct ConvOptions {
 std::string Conv(ModelHelper* model, const std::string& input, const std::string& output,
                  int dim_in, int dim_out, int kernel, const ConvOptions& options = {});
 
-// Output {N, dim_out}; the input is flattened to {N, dim_in}. Runs in float whatever the model's
-// compute type.
+// Output {N, dim_out}; the input is flattened to {N, dim_in}. Computes in float, whatever the
+// model's compute type.
 std::string FC(ModelHelper* model, const std::string& input, const std::string& output,
                int64_t dim_in, int64_t dim_out);
 
@@ -33,7 +34,7 @@ struct PoolOptions {
   int kernel = 1;
   int stride = 1;
   int pad = 0;
-  bool global_pooling = false;  // over the whole image; kernel, stride and pad do not count then
+  bool global_pooling = false;  // over the whole image; kernel, stride and pad are ignored then
 };
 std::string MaxPool(ModelHelper* model, const std::string& input, const std::string& output,
                     const PoolOptions& options);
@@ -46,12 +47,12 @@ struct SpatialBNOptions {
   float momentum = 0.9f;
   float initial_scale = 1.f;
 };
-// With the running statistics "_rm" and "_riv" (mean and variance) as computed parameters; with the
-// model's is_test they are only read.
+// The running mean "_rm" and variance "_riv" are computed parameters. If the model is_test they are
+// only read.
 std::string SpatialBN(ModelHelper* model, const std::string& input, const std::string& output,
                       int dim_in, const SpatialBNOptions& options = {});
 
-// `output` may equal `input`: in place.
+// If `output` equals `input` the layer works in place.
 std::string Relu(ModelHelper* model, const std::string& input, const std::string& output);
 std::string Sum(ModelHelper* model, const std::vector<std::string>& inputs,
                 const std::string& output);
@@ -59,19 +60,19 @@ std::string Dropout(ModelHelper* model, const std::string& input, const std::str
                     float ratio);
 std::string Softmax(ModelHelper* model, const std::string& input, const std::string& output);
 
-// Softmax over {N, labels} and the mean cross entropy with the int32 `label` {N}.
+// Softmax over {N, labels}, and the mean cross entropy with the int32 `label` {N}.
 struct SoftmaxLoss {
   std::string softmax;
   std::string loss;
 };
 SoftmaxLoss SoftmaxWithLoss(ModelHelper* model, const std::string& input, const std::string& label,
                             const std::string& softmax, const std::string& loss);
-// Share of rows whose label is among the top_k largest scores; runs on the CPU.
+// The share of rows whose label is among the top_k largest scores. Runs on the CPU.
 std::string Accuracy(ModelHelper* model, const std::string& scores, const std::string& label,
                      const std::string& output, int top_k = 1);
 
-// `input` converted to another element type; `input` itself if `type` is FLOAT and so is the
-// model's compute type.
+// Converts `input` to another element type. Returns `input` itself if `type` and the model's
+// compute type are FLOAT.
 std::string CastTo(ModelHelper* model, const std::string& input, const std::string& output,
                    TensorProto::DataType type);
 // Stops the gradient at `input`, in place.

@@ -1,9 +1,12 @@
-// Loss scaling, without which small gradients of float16 activations become zero (Micikevicius et
-// al., "Mixed precision training", ICLR 2018). For each replica of a model:
+// Loss scaling. Without it small gradients of float16 activations become zero (Micikevicius et al.,
+// "Mixed precision training", ICLR 2018). For each replica of a model:
 //
-//   loss_scale --AddGradientOperators--> gradients, times loss_scale --(reduction)-->
-//   CheckFiniteAndUnscale --> gradients, found_inf --> weight decay, update unless found_inf
-//   UpdateLossScale: a step with an infinite gradient changes nothing but makes loss_scale smaller
+//   AddGradientOperators starts from loss_scale: gradients are multiplied by it
+//   (reduction over replicas and shards)
+//   CheckFiniteAndUnscale divides the gradients by it and writes found_inf
+//   weight decay and update, which is skipped if found_inf
+//   UpdateLossScale (dynamic only) makes loss_scale smaller after found_inf, larger after many
+//     finite steps
 #pragma once
 
 #include <string>
@@ -13,22 +16,23 @@
 namespace caffe2 {
 
 struct LossScaleOptions {
-  float scale = 65536.f;       // at the start; powers of two change no digits
-  bool dynamic = true;         // false: it stays
-  int growth_interval = 2000;  // steps without infinite gradient until the scale doubles
+  float scale = 65536.f;       // at the start; a power of two does not change the digits
+  bool dynamic = true;         // false: the scale never changes
+  int growth_interval = 2000;  // steps with finite gradients until the scale doubles
 };
 
-// Makes the blob "loss_scale" of the replica whose scope and device are current, for
-// AddGradientOperators({{loss, AddLossScale(...)}}): its value is what the gradients start from.
+// Adds the blob "loss_scale" of the replica whose name scope and device are current, and returns
+// its name, for AddGradientOperators({{loss, AddLossScale(...)}}): the gradients start from its
+// value.
 std::string AddLossScale(ModelHelper* model, const LossScaleOptions& options);
 
-// Divides the gradients of all replicas with a scale by it, behind their reduction and before
-// anything that reads them (weight decay, update), and moves dynamic scales. The updates that
-// optimizer.h adds afterwards are skipped where a gradient is not finite. The state of dynamic
-// scales is optimizer state.
+// Divides the gradients of all replicas that have a scale by it, and adapts dynamic scales. Call it
+// after the gradients are reduced and before weight decay and the optimizer. The updates that
+// optimizer.h adds afterwards are skipped if a gradient is not finite. Dynamic scales are optimizer
+// state. Throws EnforceNotMet if a replica has no gradients.
 void AddGradientUnscaling(ModelHelper* model, const LossScaleOptions& options);
 
-// The blob that says that the parameter must not be updated ("gpu_0/found_inf"); "" if its
+// The blob that tells that the parameter must not be updated ("gpu_0/found_inf"); "" if its
 // gradient is not scaled.
 std::string FoundInfOf(const ModelHelper& model, const std::string& param);
 

@@ -57,7 +57,7 @@ std::string ModelHelper::CreateParameter(const std::string& name, const std::vec
   if (options_.init_params) {
     OperatorDef& op = AddInitOperator(filler, {}, {scoped}, args);
     *op.add_arg() = MakeArgument("shape", shape);
-    // Fillers that scale by fan-in or fan-out must know which axis is which.
+    // Fillers that scale by fan-in or fan-out need to know the order of the axes.
     *op.add_arg() = MakeArgument("order", order());
   }
   return scoped;
@@ -113,8 +113,8 @@ void SetRandomSeeds(NetDef* net, uint64_t seed) {
   for (int i = 0; i < net->op_size(); ++i) {
     OperatorDef* op = net->mutable_op(i);
     DeviceOption* device = op->mutable_device_option();
-    // Word i of the stream that belongs to the seed: unrelated numbers for neighbouring operators
-    // and for neighbouring seeds.
+    // Word i of the seed's random stream: neighbouring operators and neighbouring seeds get
+    // unrelated numbers.
     if (!device->has_random_seed()) {
       device->set_random_seed(RandomGenerator(seed, static_cast<uint64_t>(i))());
     }

@@ -1,4 +1,4 @@
-// Builds a model as NetDefs: one net that makes the parameters, one that runs every iteration.
+// Builds a model as two NetDefs: one makes the parameters, the other runs in every iteration.
 #pragma once
 
 #include <map>
@@ -12,21 +12,21 @@
 
 namespace caffe2 {
 
-// What a parameter is for. Weights get weight decay, biases do not; computed parameters (running
-// statistics) are written by the forward pass and get no gradient.
+// What a parameter is for. Weights get weight decay, biases do not. Computed parameters (running
+// statistics) are written by the forward pass and have no gradient.
 enum class ParameterTag { kWeight, kBias, kComputed };
 
 struct Parameter {
   std::string name;
   ParameterTag tag;
   std::vector<int64_t> shape;
-  DeviceOption device = {};  // where it lies, and its update runs
+  DeviceOption device = {};  // where it lies and is updated
 };
 
 // A model under construction. It only writes NetDefs; nothing runs. Not synchronised.
 //
-// Blobs are named by the caller, under the current name scope. The layer functions (layers.h) add
-// parameters and operators; AddGradientOperators then appends the backward pass, and the optimizers
+// The caller names blobs, under the current name scope. The layer functions (layers.h) add
+// parameters and operators. AddGradientOperators then appends the backward pass, and the optimizers
 // (optimizer.h) the update.
 class ModelHelper {
  public:
@@ -34,13 +34,13 @@ class ModelHelper {
     // Storage order of images, "NCHW" or "NHWC". Filters follow it: {out, in / group, h, w} or
     // {out, h, w, in / group}.
     std::string order = "NCHW";
-    // False: parameters are inputs of the net and param_init_net stays empty (test and predictor
-    // nets run on parameters made elsewhere).
+    // False: parameters are inputs of the net and param_init_net stays empty, for test and
+    // predictor nets, which use existing parameters.
     bool init_params = true;
-    // Layers whose behaviour differs (SpatialBN, Dropout) are built for testing.
+    // Builds layers that differ in training and testing (SpatialBN, Dropout) for testing.
     bool is_test = false;
-    // Element type of activations: FLOAT, or BFLOAT16 or FLOAT16 (GPUs only; see loss_scale.h) with
-    // float32 parameters and parameter gradients, which the operators convert as they run.
+    // Element type of activations: FLOAT, BFLOAT16, or FLOAT16 (GPUs only; see loss_scale.h).
+    // Parameters and their gradients are float32; the operators convert them as they run.
     TensorProto::DataType compute_type = TensorProto::FLOAT;
     // Where operators run.
     DeviceOption device = {};
@@ -62,11 +62,11 @@ class ModelHelper {
   // `name` under the current name scope: "cpu_0/conv1".
   std::string Scoped(const std::string& name) const { return name_scope_ + name; }
 
-  // Where operators are added: options().device, or that of the innermost DeviceScope.
+  // The device of operators that are added now: the innermost DeviceScope's, or options().device.
   const DeviceOption& device() const { return device_; }
 
-  // Appends an operator to the net, on the current device; blob names are taken as they are. The
-  // reference stays valid until the next operator is added.
+  // Appends an operator to the net, on the current device. Blob names are full names. The reference
+  // stays valid until the next operator is added.
   OperatorDef& AddOperator(const std::string& type, const std::vector<std::string>& inputs,
                            const std::vector<std::string>& outputs,
                            const std::vector<Argument>& args = {});
@@ -75,28 +75,30 @@ class ModelHelper {
                                const std::vector<std::string>& outputs,
                                const std::vector<Argument>& args = {});
 
-  // A parameter made by the filler operator `filler` (XavierFill, ConstantFill, ...) with `args`
-  // besides shape and order. Returns its scoped name. Throws if the name is taken.
+  // Adds a parameter that the operator `filler` (XavierFill, ConstantFill, ...) makes, with `args`
+  // in addition to shape and order. Returns its scoped name. Throws EnforceNotMet if the name is
+  // taken.
   std::string CreateParameter(const std::string& name, const std::vector<int64_t>& shape,
                               ParameterTag tag, const std::string& filler,
                               const std::vector<Argument>& args = {});
 
   // All parameters in the order of creation.
   const std::vector<Parameter>& parameters() const { return parameters_; }
-  // Names of those with gradients (weights and biases), of weights, and of computed ones.
+  // Names of the parameters with gradients (weights and biases), of the weights, and of the
+  // computed parameters.
   std::vector<std::string> params() const;
   std::vector<std::string> weights() const;
   std::vector<std::string> computed_params() const;
 
-  // Appends the gradient operators of the losses: blob -> blob of its gradient, "" for ones. The
-  // gradients of the parameters are in gradients() afterwards.
+  // Appends the gradient operators of the losses. `losses` maps each loss to the blob of its
+  // gradient, "" for ones. Afterwards gradients() holds the parameters' gradients.
   void AddGradientOperators(const LossGradients& losses);
-  // Parameter -> its gradient. A parameter that the losses do not depend on has none.
+  // Parameter -> its gradient. A parameter on which the losses do not depend is absent.
   const std::map<std::string, GradientWrapper>& gradients() const { return gradients_; }
-  // The dense gradient of a parameter; throws EnforceNotMet, naming it, if there is none.
+  // The dense gradient of a parameter. Throws EnforceNotMet, naming it, if there is none.
   const std::string& Gradient(const std::string& param) const;
 
-  // Blobs that hold optimizer state (momentum, iteration): what a checkpoint saves besides the
+  // Blobs that hold optimizer state (momentum, iteration). A checkpoint saves them with the
   // parameters.
   const std::vector<std::string>& optimizer_state() const { return optimizer_state_; }
   void AddOptimizerState(const std::string& blob) { optimizer_state_.push_back(blob); }
@@ -108,7 +110,7 @@ class ModelHelper {
     DeviceOption device;
   };
   const std::vector<ScaledReplica>& scaled_replicas() const { return scaled_replicas_; }
-  // Marks the current name scope and device as one.
+  // Marks the current name scope and device as a scaled replica.
   void AddScaledReplica() { scaled_replicas_.push_back({name_scope_, device_}); }
 
  private:
@@ -154,10 +156,10 @@ class DeviceScope {
   DeviceOption outer_;
 };
 
-// Gives every operator of the net that draws random numbers or may do so a seed of its own
-// (DeviceOption.random_seed), derived from `seed` and the operator's position. With the same seed,
-// nets of the same operators draw the same numbers. Operators that have a seed keep it; nets in
-// arguments get theirs from the seed of their operator.
+// Gives every operator of the net a seed of its own (DeviceOption.random_seed), derived from `seed`
+// and the operator's position. With the same seed, nets of the same operators draw the same random
+// numbers. Operators that have a seed keep it. Nets in arguments get their seeds from their
+// operator's seed.
 void SetRandomSeeds(NetDef* net, uint64_t seed);
 
 }  // namespace caffe2

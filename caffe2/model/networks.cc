@@ -55,8 +55,8 @@ std::string AddNetwork(ModelHelper* model, const std::string& name, const std::s
     CAFFE_THROW("unknown network ", name, "; known:", known);
   }
   CAFFE_ENFORCE(options.image_size > 0 && options.num_channels > 0 && options.num_labels > 0,
-                "network ", name, ": image size ", options.image_size, ", channels ",
-                options.num_channels, ", labels ", options.num_labels);
+                "network ", name, ": image size (", options.image_size, "), channels (",
+                options.num_channels, ") and labels (", options.num_labels, ") must be positive");
   return found->second(model, data, options);
 }
 

@@ -14,25 +14,26 @@ struct NetworkOptions {
   int num_labels = 1000;
   // Sizes of the hidden layers of `mlp`.
   std::vector<int> hidden = {500, 500};
-  // ResNets: a 3x3 stem of stride 1 without pooling, which keeps the resolution of small images
-  // (and costs 16 times as much), instead of 7x7 of stride 2 and a 3x3 max pool.
+  // ResNets: a 3x3 stem with stride 1 and no pooling, instead of 7x7 with stride 2 and a 3x3 max
+  // pool. It keeps the resolution of small images and costs 16 times as much.
   bool small_stem = false;
   // ResNets: initial scale of the last normalization of each block. 0 makes the blocks start as
   // identities, which allows larger learning rates (Goyal et al., "Accurate, large minibatch SGD",
   // 2017); Caffe2 starts with 1.
   float residual_scale = 1.f;
-  // Share of the past in the running statistics of SpatialBN. Caffe2's ResNet builder says 0.1: one
-  // batch counts nine tenths, which goes unnoticed only where tests use batch statistics too.
+  // Weight of the old value in the running statistics of SpatialBN. Caffe2's ResNet builder uses
+  // 0.1: a single batch counts nine tenths, which does no harm only if tests use batch statistics
+  // too.
   float bn_momentum = 0.9f;
 };
 
 // mlp, lenet, resnet18, resnet34, resnet50, resnet101, resnet152, resnet20_cifar.
 const std::vector<std::string>& NetworkNames();
 
-// Adds the network `name` over the images `data` ({N, C, H, W} or {N, H, W, C} after the model's
-// order, of the model's compute type). Returns the blob of scores, float {N, num_labels}, before
-// any softmax. Throws EnforceNotMet for an unknown name (listing the known ones) and for an image
-// too small for the network.
+// Adds the network `name`. `data`: the images, {N, C, H, W} or {N, H, W, C} by the model's order,
+// of the model's compute type. Returns the blob of scores, float {N, num_labels}, before softmax.
+// Throws EnforceNotMet for an unknown name (and lists the known ones) and for an image too small
+// for the network.
 std::string AddNetwork(ModelHelper* model, const std::string& name, const std::string& data,
                        const NetworkOptions& options);
 

@@ -13,13 +13,13 @@ namespace {
 constexpr char kIteration[] = "optimizer_iteration";
 constexpr char kIterationMutex[] = "iteration_mutex";
 
-// "cpu" or "gpu0", as Caffe2 ends the names of per-device blobs.
+// "cpu" or "gpu0": the suffix of Caffe2's per-device blobs.
 std::string DeviceSuffix(const DeviceOption& device) {
   if (device.device_type() == CPU) return "cpu";
   return MakeString("gpu", device.device_id());
 }
 
-// One float made once, for instance "ONE_0_0" (device type and id).
+// A float that is made once, for instance "ONE_0_0" (device type and id).
 std::string AddConstant(ModelHelper* model, const std::string& prefix, float value) {
   const DeviceOption device = model->device();
   const std::string name = model->Scoped(
@@ -37,9 +37,9 @@ std::string AddConstant(ModelHelper* model, const std::string& prefix, float val
   return name;
 }
 
-// `optimizer` is Caffe2's class name. A positive rate descends in the *Update operators, a negative
-// one in those that add. One number, made on the host, whatever the device: operators of devices
-// take it as an argument.
+// `optimizer` is Caffe2's class name. `sign` is 1 for *Update operators, which subtract the step,
+// and -1 for operators that add it. The rate is one float on the host, also for operators of
+// devices, which take it as an argument.
 std::string AddLearningRate(ModelHelper* model, const std::string& optimizer, float sign,
                             const LearningRateOptions& options) {
   const std::string iteration = AddIteration(model);
@@ -60,7 +60,7 @@ std::string AddLearningRate(ModelHelper* model, const std::string& optimizer, fl
   return name;
 }
 
-// State of the shape of the parameter, zero at first.
+// Adds state of the parameter's shape, initially zero.
 std::string AddState(ModelHelper* model, const std::string& param, const std::string& suffix) {
   const std::string name = param + suffix;
   model->AddInitOperator("ConstantFill", {param}, {name}, {MakeArgument("value", 0.f)});
@@ -69,7 +69,7 @@ std::string AddState(ModelHelper* model, const std::string& param, const std::st
   return name;
 }
 
-// An update that is skipped where the parameter's gradient is not finite.
+// Adds an update that is skipped if the parameter's gradient is not finite.
 void AddUpdate(ModelHelper* model, const std::string& param, const std::string& type,
                std::vector<std::string> inputs, const std::vector<std::string>& outputs,
                const std::vector<Argument>& args) {
@@ -78,7 +78,7 @@ void AddUpdate(ModelHelper* model, const std::string& param, const std::string& 
   model->AddOperator(type, inputs, outputs, args);
 }
 
-// update(parameter, gradient), on the device of the parameter.
+// Calls update(parameter, gradient) with the parameter's device as the current one.
 void ForEachParameter(ModelHelper* model,
                       const std::function<void(const std::string&, const std::string&)>& update) {
   for (const auto& [param, gradient] : model->gradients()) {
@@ -124,7 +124,7 @@ void AddWeightDecay(ModelHelper* model, float weight_decay) {
 }
 
 std::string BuildSgd(ModelHelper* model, const SgdOptions& options) {
-  // The sum of a plain step cannot be skipped.
+  // A plain step is a WeightedSum, which cannot be skipped.
   const bool plain = options.momentum == 0.f && model->scaled_replicas().empty();
   const std::string rate =
       AddLearningRate(model, "SgdOptimizer", plain ? -1.f : 1.f, options.learning_rate);

@@ -1,5 +1,5 @@
-// Optimizers: functions that append the update of all parameters to a model that has its gradient
-// operators. Blob names are those of Caffe2's optimizer.py.
+// Optimizers: functions that append the update of all parameters to a model that already has its
+// gradient operators. Blob names are the same as in Caffe2's optimizer.py.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace caffe2 {
 
-// The policy and arguments of the LearningRate operator, which documents them. Arguments that a
-// policy does not know are left out.
+// The policy and arguments of the LearningRate operator; its schema documents them. Each policy
+// uses only its own arguments.
 struct LearningRateOptions {
   float base = 0.1f;             // positive
   std::string policy = "fixed";  // fixed, step, exp, inv, poly
@@ -20,8 +20,8 @@ struct LearningRateOptions {
   int64_t max_iter = 1;          // poly: iterations until zero
 };
 
-// Adds grad += weight_decay * weight for all weights (not biases). After the gradients are reduced
-// over shards, before the update.
+// Adds grad += weight_decay * weight for all weights (not biases). Call it after the gradients are
+// reduced over shards and before the optimizer.
 void AddWeightDecay(ModelHelper* model, float weight_decay);
 
 // Plain or momentum SGD. State: "<param>_momentum". Caffe2: build_sgd.
@@ -30,7 +30,8 @@ struct SgdOptions {
   float momentum = 0.9f;  // 0: plain
   bool nesterov = true;
 };
-// Each of these returns the blob of the learning rate, for instance "SgdOptimizer_0_lr_cpu".
+// Each Build function returns the blob of the learning rate, for instance "SgdOptimizer_0_lr_cpu".
+// It throws EnforceNotMet if a gradient is not dense.
 std::string BuildSgd(ModelHelper* model, const SgdOptions& options);
 
 // Kingma and Ba, "Adam", 2014. State: "<param>_first_moment", "<param>_second_moment".
@@ -58,8 +59,9 @@ struct RmsPropOptions {
 };
 std::string BuildRmsProp(ModelHelper* model, const RmsPropOptions& options);
 
-// The int64 counter "optimizer_iteration" and its "iteration_mutex", on the CPU, counted up once
-// per run of the net. Once per model; the Build functions call it.
+// Adds the int64 counter "optimizer_iteration" and its "iteration_mutex", on the CPU. Each run of
+// the net adds one. Returns the counter's name; does nothing if the model already has it. The Build
+// functions call it.
 std::string AddIteration(ModelHelper* model);
 
 }  // namespace caffe2

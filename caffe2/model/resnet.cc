@@ -9,8 +9,8 @@
 namespace caffe2 {
 namespace {
 
-// Adds residual blocks one after another; names blobs as Caffe2's ResNetBuilder: block b has
-// comp_b_conv_1, comp_b_spatbn_1, ..., shortcut_projection_b and comp_b_sum_n.
+// Adds residual blocks one after another, with the blob names of Caffe2's ResNetBuilder: block b
+// has comp_b_conv_1, comp_b_spatbn_1, ..., shortcut_projection_b and comp_b_sum_n.
 class ResNetBuilder {
  public:
   ResNetBuilder(ModelHelper* model, const std::string& blob, const NetworkOptions& options)
@@ -66,7 +66,7 @@ class ResNetBuilder {
 
   void AddRelu() { blob_ = brew::Relu(model_, blob_, blob_); }
 
-  // A shortcut that must change its shape goes through a 1x1 convolution.
+  // A shortcut whose shape must change goes through a 1x1 convolution.
   void AddShortcut(const std::string& input, int in, int out, bool downsample) {
     std::string shortcut = input;
     if (in != out || downsample) {
@@ -86,7 +86,7 @@ class ResNetBuilder {
   int layer_ = 0;
 };
 
-// The stem; its normalization and Relu share the blob conv1_spatbn_relu.
+// Adds the stem. Its normalization and Relu share the blob conv1_spatbn_relu.
 std::string AddStem(ModelHelper* model, const std::string& data, int filters,
                     const NetworkOptions& options) {
   const bool large = !options.small_stem;
@@ -112,7 +112,7 @@ std::string AddHead(ModelHelper* model, const std::string& blob, int filters,
 
 struct ResNetShape {
   bool bottleneck;
-  std::vector<int> blocks;  // of each of the four groups
+  std::vector<int> blocks;  // in each of the four groups
 };
 
 const ResNetShape& ShapeOfDepth(int depth) {
@@ -122,7 +122,7 @@ const ResNetShape& ShapeOfDepth(int depth) {
   };
   const auto found = shapes.find(depth);
   CAFFE_ENFORCE(found != shapes.end(), "no residual network of depth ", depth,
-                "; there are 18, 34, 50, 101, 152");
+                "; known: 18, 34, 50, 101, 152");
   return found->second;
 }
 
