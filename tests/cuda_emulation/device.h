@@ -1,10 +1,11 @@
-// CUDA kernels as host code, for tests without a GPU: included before everything else in .cu files
-// that the host compiler compiles.
+// Compiles CUDA kernels as host code, for tests without a GPU. Included before everything else in
+// .cu files that the host compiler compiles.
 //
-// A launch runs block after block; the threads of a block are coroutines that take turns at
-// barriers and shuffles, in the order of their numbers, or, as blocks, the other way round with
-// CUDA_EMULATION_BACKWARD set: what a missing barrier lets a thread read differs. A barrier that
-// not all threads reach throws. Built with the thread sanitizer it reports races (sanitizer.h).
+// A launch runs the blocks one after another. The threads of a block are coroutines that take turns
+// at barriers and shuffles, in the order of their numbers. With the environment variable
+// CUDA_EMULATION_BACKWARD set, threads and blocks run in reverse order, so that a missing barrier
+// changes what a thread reads. A barrier that not all threads reach throws. Built with the thread
+// sanitizer it reports races (sanitizer.h).
 #pragma once
 
 #include <cstdint>
@@ -31,24 +32,24 @@ struct Position {
   dim3 thread_index, block_index, block_size, grid_size;
 };
 extern constinit thread_local Position current_position;
-// Of the thread that is running.
+// The position of the running thread.
 inline Position& Current() { return current_position; }
 
-// Throws unless a launch can have this shape.
+// Throws unless CUDA allows a launch of this shape.
 void CheckGrid(const char* name, dim3 grid, dim3 block);
-// Runs `thread` once for every thread of the grid.
+// Runs `thread` for every thread of the grid.
 void RunGrid(const char* name, dim3 grid, dim3 block, const std::function<void()>& thread);
-// Throws unless the stream is one of the device that is current for the calling thread.
+// Throws unless the stream belongs to the calling thread's current device.
 void CheckStream(const char* kernel, Stream stream);
-// Does the work of a stream now, or, while a graph is recorded on this thread, each time the graph
-// is launched; that of a side stream when a join waits for it.
+// Does the work of a stream now, or, on a lazy stream, when somebody waits for it. While this
+// thread records a graph, does it in each launch of the graph.
 void Perform(Stream stream, std::function<void()> work);
 // Waits for the device.
 void Finish(int device);
-// Whether the work of all streams is done only when somebody waits for it (runtime.cc).
+// True if all streams are lazy: their work is done only when somebody waits for it (runtime.cc).
 bool RunsAhead();
 void BlockBarrier();
-// Returns the value that the thread `lane_mask` away in the warp has given.
+// Returns the value of the thread of the warp whose lane differs by the bits of `lane_mask`.
 uint64_t Exchange(uint64_t value, int lane_mask);
 
 }  // namespace caffe2::cuda::emulation

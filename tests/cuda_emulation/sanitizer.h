@@ -1,4 +1,4 @@
-// What the sanitizers have to be told about emulated kernels; without one nothing is done.
+// Tells the sanitizers about emulated kernels. Does nothing without a sanitizer.
 #pragma once
 
 #include <cstddef>
@@ -7,27 +7,27 @@
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/common_interface_defs.h>
 #endif
-// Given on the command line: what calls these is itself not instrumented.
+// Defined on the command line: the callers of these functions are not instrumented.
 #ifdef CAFFE2_EMULATION_TSAN
 #include <sanitizer/tsan_interface.h>
 #endif
 
 namespace caffe2::cuda::emulation {
 
-// One end of jumps between two stacks, of which the address sanitizer wants to know.
+// A stack from or to which the program jumps, for the address sanitizer.
 struct StackEnd {
   const void* bottom = nullptr;
   size_t size = 0;
   void* fake_stack = nullptr;
 };
 #ifdef __SANITIZE_ADDRESS__
-// Kernels have larger frames then.
+// Kernels have larger frames with the address sanitizer.
 constexpr size_t kStackBytes = 512 << 10;
 
 inline void BeforeJump(StackEnd* from, const StackEnd& to) {
   __sanitizer_start_switch_fiber(&from->fake_stack, to.bottom, to.size);
 }
-// Called first thing on `to`; finds out where the stack lies that was left.
+// Called first on the stack `to`; stores in *left where the stack lies that was left.
 inline void AfterJump(const StackEnd& to, StackEnd* left) {
   __sanitizer_finish_switch_fiber(to.fake_stack, &left->bottom, &left->size);
 }
@@ -38,18 +38,18 @@ inline void BeforeJump(StackEnd* /*from*/, const StackEnd& /*to*/) {}
 inline void AfterJump(const StackEnd& /*to*/, StackEnd* /*left*/) {}
 #endif
 
-// Whether threads of a block may have a stack one after another; to the thread sanitizer that would
-// be memory that they share.
+// True if threads of a block may use the same stack one after another. The thread sanitizer would
+// take it for shared memory.
 #ifdef CAFFE2_EMULATION_TSAN
 constexpr bool kShareStacks = false;
 #else
 constexpr bool kShareStacks = true;
 #endif
 
-// The threads of a block as the thread sanitizer sees them: each one a thread of its own, ordered
-// against the others of the block by its barriers alone, not by shuffles; so that two threads that
-// touch the same memory between two barriers, one of them writing, are reported. Blocks follow one
-// another for it, as all have what stands for their shared memory at the same place.
+// Shows the threads of a block to the thread sanitizer as separate threads, which only the block's
+// barriers order, not shuffles. So it reports two threads that touch the same memory between two
+// barriers if one of them writes. Blocks run one after another for it, because their shared memory
+// lies at the same address.
 class BlockThreads {
  public:
 #ifdef CAFFE2_EMULATION_TSAN
@@ -67,7 +67,7 @@ class BlockThreads {
   }
   void EndBlock() { __tsan_acquire(&end_); }
 
-  // From here on the caller is thread `i`, until Leave.
+  // The caller is thread `i` from here until Leave.
   void Begin(int i) {
     Resume(i);
     __tsan_acquire(&start_);
@@ -79,7 +79,7 @@ class BlockThreads {
     Leave();
   }
 
-  // A quick thread may be one barrier ahead of a slow one, never two.
+  // A fast thread may be one barrier ahead of a slow one, never two.
   void Arrive(size_t barrier) { __tsan_release(&barriers_[barrier % 2]); }
   void Pass(size_t barrier) { __tsan_acquire(&barriers_[barrier % 2]); }
 
