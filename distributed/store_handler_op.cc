@@ -10,6 +10,8 @@ namespace caffe2 {
 
 namespace {
 
+constexpr char kCpuOnly[] = "it is about stores";
+
 class StoreHandlerCreateOp : public Operator<CPUContext> {
  public:
   using Operator::Operator;
@@ -97,7 +99,8 @@ OPERATOR_SCHEMA(FileStoreHandlerCreate)
     .Arg("path", "The directory; it must exist.", true)
     .Arg("prefix", kPrefixText)
     .Arg("join_timeout_ms", kJoinTimeoutText)
-    .Output(0, "handler", kHandlerText);
+    .Output(0, "handler", kHandlerText)
+    .CpuOnly(kCpuOnly);
 NO_GRADIENT(FileStoreHandlerCreate);
 
 REGISTER_CPU_OPERATOR(RedisStoreHandlerCreate, RedisStoreHandlerCreateOp);
@@ -116,7 +119,8 @@ OPERATOR_SCHEMA(RedisStoreHandlerCreate)
     .Arg("user", "User of the server's ACL (default: its default user).")
     .Arg("db", "Number of the database (default: 0).")
     .Arg("timeout_ms", "Time limit of each command in milliseconds (default: 10000).")
-    .Output(0, "handler", kHandlerText);
+    .Output(0, "handler", kHandlerText)
+    .CpuOnly(kCpuOnly);
 NO_GRADIENT(RedisStoreHandlerCreate);
 
 REGISTER_CPU_OPERATOR(MemoryStoreHandlerCreate, MemoryStoreHandlerCreateOp);
@@ -126,7 +130,8 @@ OPERATOR_SCHEMA(MemoryStoreHandlerCreate)
     .NonTensorOutputs({0})
     .SetDoc("Makes a store handler over this process's memory, for shards that are threads.")
     .Arg("prefix", "All keys of this handler begin with it (default: none).")
-    .Output(0, "handler", kHandlerText);
+    .Output(0, "handler", kHandlerText)
+    .CpuOnly(kCpuOnly);
 NO_GRADIENT(MemoryStoreHandlerCreate);
 
 }  // namespace

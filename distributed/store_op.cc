@@ -8,6 +8,8 @@ namespace caffe2 {
 
 namespace {
 
+constexpr char kCpuOnly[] = "it is about stores";
+
 class StoreOp : public Operator<CPUContext> {
  public:
   using Operator::Operator;
@@ -87,7 +89,8 @@ OPERATOR_SCHEMA(StoreSet)
     .SetDoc("Publishes a blob in a store, serialized as a BlobProto. The key must not exist yet.")
     .Arg("blob_name", "Key (default: the name of the blob).")
     .Input(0, "handler", kHandlerText)
-    .Input(1, "data", "Any blob that can be serialized.");
+    .Input(1, "data", "Any blob that can be serialized.")
+    .CpuOnly(kCpuOnly);
 NO_GRADIENT(StoreSet);
 
 REGISTER_CPU_OPERATOR(StoreGet, StoreGetOp);
@@ -104,7 +107,8 @@ OPERATOR_SCHEMA(StoreGet)
     .Arg("blob_name", "Key (default: the name of the output).")
     .Arg("timeout_ms", kTimeoutText)
     .Input(0, "handler", kHandlerText)
-    .Output(0, "data", "The blob.");
+    .Output(0, "data", "The blob.")
+    .CpuOnly(kCpuOnly);
 NO_GRADIENT(StoreGet);
 
 REGISTER_CPU_OPERATOR(StoreAdd, StoreAddOp);
@@ -122,7 +126,8 @@ OPERATOR_SCHEMA(StoreAdd)
     .Arg("blob_name", "Key (default: the name of the output).")
     .Arg("add_value", "The number to add (default: 1).")
     .Input(0, "handler", kHandlerText)
-    .Output(0, "value", "int64 (1): the sum.");
+    .Output(0, "value", "int64 (1): the sum.")
+    .CpuOnly(kCpuOnly);
 NO_GRADIENT(StoreAdd);
 
 REGISTER_CPU_OPERATOR(StoreWait, StoreWaitOp);
@@ -134,7 +139,8 @@ OPERATOR_SCHEMA(StoreWait)
     .Arg("blob_names", "The keys, unless input 1 names them.")
     .Arg("timeout_ms", kTimeoutText)
     .Input(0, "handler", kHandlerText)
-    .Input(1, "names", "std::string tensor: the keys (optional).");
+    .Input(1, "names", "std::string tensor: the keys (optional).")
+    .CpuOnly(kCpuOnly);
 NO_GRADIENT(StoreWait);
 
 }  // namespace

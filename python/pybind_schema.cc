@@ -98,6 +98,8 @@ void AddSchemas(py::module_& m) {
       .def_property_readonly("max_input", &OpSchema::max_input)
       .def_property_readonly("min_output", &OpSchema::min_output)
       .def_property_readonly("max_output", &OpSchema::max_output)
+      .def_property_readonly("cpu_only", &OpSchema::cpu_only,
+                             "Why the operator has no version for GPUs; \"\" if it has one.")
       .def_property_readonly("inputs_can_cross_devices", &OpSchema::inputs_can_cross_devices)
       .def("inplace_enforced", &OpSchema::inplace_enforced, py::arg("input"), py::arg("output"))
       .def("inplace_allowed", &OpSchema::inplace_allowed, py::arg("input"), py::arg("output"))

@@ -100,7 +100,10 @@ void LogFallback(const std::string& op_type, const Device& device) {
   static auto* told = new std::set<std::string>;
   std::lock_guard<std::mutex> lock(mutex);
   if (told->insert(op_type).second) {
+    const OpSchema* schema = OpSchemaRegistry::Schema(op_type);
+    const std::string reason = schema == nullptr ? "" : schema->cpu_only();
     LOG(INFO) << "operator " << op_type << " has no version for " << device.ToString()
+              << (reason.empty() ? "" : " (" + reason + ")")
               << ": the host does its work, with copies before and after";
   }
 }

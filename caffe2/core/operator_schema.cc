@@ -182,6 +182,11 @@ OpSchema& OpSchema::Private() {
   private_ = true;
   return *this;
 }
+OpSchema& OpSchema::CpuOnly(const std::string& reason) {
+  cpu_only_ = reason;
+  return *this;
+}
+
 OpSchema& OpSchema::InputsCanCrossDevices() {
   inputs_can_cross_devices_ = true;
   return *this;

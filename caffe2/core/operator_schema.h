@@ -98,6 +98,9 @@ class OpSchema {
   OpSchema& Private();
   // Inputs may lie on a device other than the operator's.
   OpSchema& InputsCanCrossDevices();
+  // The operator has no version for GPUs, for this reason: a clause such as "it reads or writes
+  // files".
+  OpSchema& CpuOnly(const std::string& reason);
 
   struct Parameter {
     std::string name;
@@ -117,13 +120,14 @@ class OpSchema {
   int max_output() const { return max_output_; }
   bool private_op() const { return private_; }
   bool inputs_can_cross_devices() const { return inputs_can_cross_devices_; }
+  const std::string& cpu_only() const { return cpu_only_; }  // the reason; "" if it is not
   bool inplace_allowed(int input, int output) const { return inplace_allowed_(input, output); }
   bool inplace_enforced(int input, int output) const { return inplace_enforced_(input, output); }
   // -1 if there is no calculator.
   int CalculateOutput(int num_inputs) const { return calculator_ ? calculator_(num_inputs) : -1; }
 
  private:
-  std::string type_, file_, doc_;
+  std::string type_, file_, doc_, cpu_only_;
   int line_ = 0;
   std::vector<Parameter> args_, inputs_, outputs_;
   int min_input_ = 0, max_input_ = kUnlimited, min_output_ = 0, max_output_ = kUnlimited;

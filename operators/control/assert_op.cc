@@ -13,6 +13,9 @@ CAFFE2_TYPE_NAME(AtomicBoolPtr, "std::unique_ptr<std::atomic<bool>>");
 
 namespace {
 
+constexpr char kCpuOnly[] =
+    "it steers the host: counters, flags and conditions are single numbers there";
+
 class AssertOp final : public Operator<CPUContext> {
  public:
   AssertOp(const OperatorDef& def, Workspace* ws)
@@ -100,7 +103,8 @@ OPERATOR_SCHEMA(Assert)
     .NumOutputs(0)
     .SetDoc("Fails unless all elements are true, or not 0.")
     .Arg("error_msg", "(string) What the error says besides. Default: nothing.")
-    .Input(0, "X", "A bool, int32 or int64 tensor.");
+    .Input(0, "X", "A bool, int32 or int64 tensor.")
+    .CpuOnly("it looks for values at which the run must end, which the host has to wait for");
 OPERATOR_SCHEMA(AtomicFetchAdd)
     .NonTensorInputs({0})
     .NumInputs(3)
@@ -114,20 +118,23 @@ OPERATOR_SCHEMA(AtomicFetchAdd)
     .Input(1, "mut_value", "The number, one int32; updated.")
     .Input(2, "increment", "What is added, one int32.")
     .Output(0, "mut_value", "The number, in place.")
-    .Output(1, "fetched_value", "An int32 scalar: the number from before.");
+    .Output(1, "fetched_value", "An int32 scalar: the number from before.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(CreateAtomicBool)
     .NonTensorOutputs({0})
     .NumInputs(0)
     .NumOutputs(1)
     .SetDoc("Makes a bool that threads share; it is false.")
-    .Output(0, "atomic_bool", "The bool, a blob that is no tensor.");
+    .Output(0, "atomic_bool", "The bool, a blob that is no tensor.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(ConditionalSetAtomicBool)
     .NonTensorInputs({0})
     .NumInputs(2)
     .NumOutputs(0)
     .SetDoc("Sets a shared bool to true if a condition holds.")
     .Input(0, "atomic_bool", "A bool made by CreateAtomicBool.")
-    .Input(1, "condition", "Bool, one element.");
+    .Input(1, "condition", "Bool, one element.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(CheckAtomicBool)
     .NonTensorInputs({0})
     .NumInputs(1)
@@ -135,7 +142,8 @@ OPERATOR_SCHEMA(CheckAtomicBool)
     .ScalarType(TensorProto::BOOL)
     .SetDoc("The value of a shared bool.")
     .Input(0, "atomic_bool", "A bool made by CreateAtomicBool.")
-    .Output(0, "value", "A bool scalar.");
+    .Output(0, "value", "A bool scalar.")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(Assert);
 SHOULD_NOT_DO_GRADIENT(AtomicFetchAdd);
 SHOULD_NOT_DO_GRADIENT(CreateAtomicBool);

@@ -7,6 +7,9 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kCpuOnly[] =
+    "it steers the host: counters, flags and conditions are single numbers there";
+
 class CreateCounterOp final : public Operator<CPUContext> {
  public:
   CreateCounterOp(const OperatorDef& def, Workspace* ws)
@@ -110,34 +113,40 @@ OPERATOR_SCHEMA(CreateCounter)
     .NonTensorOutputs({0})
     .SetDoc("Makes a counter.")
     .Arg("init_count", "Its value; not negative. Default 0.")
-    .Output(0, "counter", "The counter, a blob that is no tensor.");
+    .Output(0, "counter", "The counter, a blob that is no tensor.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(ResetCounter)
     .FillUsing(DescribeCounter)
     .NumOutputs(0, 1)
     .ScalarType(TensorProto::INT64)
     .SetDoc("Sets a counter.")
     .Arg("init_count", "The new value; not negative. Default 0.")
-    .Output(0, "previous_value", "Optional: an int64 scalar, the value from before.");
+    .Output(0, "previous_value", "Optional: an int64 scalar, the value from before.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(CountUp)
     .FillUsing(DescribeCounter)
     .ScalarType(TensorProto::INT64)
     .SetDoc("Adds 1 to a counter.")
-    .Output(0, "previous_count", "An int64 scalar: the value from before.");
+    .Output(0, "previous_count", "An int64 scalar: the value from before.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(CountDown)
     .FillUsing(DescribeCounter)
     .ScalarType(TensorProto::BOOL)
     .SetDoc("Takes 1 from a counter.")
-    .Output(0, "done", "A bool scalar: whether the counter had reached 0 before.");
+    .Output(0, "done", "A bool scalar: whether the counter had reached 0 before.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(CheckCounterDone)
     .FillUsing(DescribeCounter)
     .ScalarType(TensorProto::BOOL)
     .SetDoc("Whether a counter has reached 0.")
-    .Output(0, "done", "A bool scalar.");
+    .Output(0, "done", "A bool scalar.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(RetrieveCount)
     .FillUsing(DescribeCounter)
     .ScalarType(TensorProto::INT64)
     .SetDoc("The value of a counter.")
-    .Output(0, "count", "An int64 scalar.");
+    .Output(0, "count", "An int64 scalar.")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(CreateCounter);
 SHOULD_NOT_DO_GRADIENT(ResetCounter);
 SHOULD_NOT_DO_GRADIENT(CountUp);

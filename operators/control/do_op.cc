@@ -31,6 +31,8 @@ void WorkspaceStack::Bind(const Workspace* parent, Bindings bindings, Workspace*
 
 namespace {
 
+constexpr char kCpuOnly[] = "it runs nets, whose operators have devices of their own";
+
 class CreateScopeOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
@@ -124,13 +126,15 @@ OPERATOR_SCHEMA(Do)
     .Input(0, "input",
            "First of the outer blobs that are read; the last input is the scope, a "
            "blob made by CreateScope.")
-    .Output(0, "output", "First of the outer blobs that are written; the last is the scope.");
+    .Output(0, "output", "First of the outer blobs that are written; the last is the scope.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(CreateScope)
     .NumInputs(0)
     .NumOutputs(1)
     .NonTensorOutputs({0})
     .SetDoc("Makes an empty scope for Do, or empties one.")
-    .Output(0, "scope", "The stack of workspaces.");
+    .Output(0, "scope", "The stack of workspaces.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(HasScope)
     .NumInputs(1)
     .NumOutputs(1)
@@ -140,7 +144,8 @@ OPERATOR_SCHEMA(HasScope)
     })
     .SetDoc("Whether a scope holds workspaces that no gradient has come back to.")
     .Input(0, "scope", "The stack of workspaces.")
-    .Output(0, "has_scope", "One bool.");
+    .Output(0, "has_scope", "One bool.")
+    .CpuOnly(kCpuOnly);
 NO_GRADIENT(CreateScope);
 NO_GRADIENT(HasScope);
 

@@ -53,7 +53,8 @@ for numbers, rough for strings, 0 for blobs that are neither tensors nor strings
     .Arg("include_shared", "1 (default): blobs of parent workspaces, too; 0: its own only.")
     .Arg("options", "As of Save.")
     .Output(0, "blob_names", "Strings [number of blobs], sorted; the outputs are two of them.")
-    .Output(1, "blob_sizes", "Bytes, int64 [number of blobs].");
+    .Output(1, "blob_sizes", "Bytes, int64 [number of blobs].")
+    .CpuOnly("it is about the workspace or the process: blobs of any kind, statistics, clocks");
 NO_GRADIENT(EstimateAllBlobSizes);
 
 }  // namespace caffe2

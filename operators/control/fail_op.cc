@@ -4,6 +4,8 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kCpuOnly[] = "it fails on purpose";
+
 class ThrowExceptionOp final : public Operator<CPUContext> {
  public:
   ThrowExceptionOp(const OperatorDef& def, Workspace* ws)
@@ -31,9 +33,13 @@ OPERATOR_SCHEMA(ThrowException)
     .NumInputs(0)
     .NumOutputs(0)
     .SetDoc("Throws an exception when it runs.")
-    .Arg("message", "(string) What it says.");
-OPERATOR_SCHEMA(Fail).NumInputs(0).NumOutputs(0).SetDoc(
-    "Reports failure when it runs: a net then fails without an exception.");
+    .Arg("message", "(string) What it says.")
+    .CpuOnly(kCpuOnly);
+OPERATOR_SCHEMA(Fail)
+    .NumInputs(0)
+    .NumOutputs(0)
+    .SetDoc("Reports failure when it runs: a net then fails without an exception.")
+    .CpuOnly(kCpuOnly);
 NO_GRADIENT(ThrowException);
 NO_GRADIENT(Fail);
 

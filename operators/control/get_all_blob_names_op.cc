@@ -38,7 +38,8 @@ OPERATOR_SCHEMA(GetAllBlobNames)
     .TensorInferenceFunction(InferStrings)
     .SetDoc("The names of the blobs of the workspace that the operator runs in, sorted.")
     .Arg("include_shared", "1 (default): those of parent workspaces, too; 0: its own only.")
-    .Output(0, "blob_names", "Strings [number of blobs]; the output is one of them.");
+    .Output(0, "blob_names", "Strings [number of blobs]; the output is one of them.")
+    .CpuOnly("it is about the workspace or the process: blobs of any kind, statistics, clocks");
 NO_GRADIENT(GetAllBlobNames);
 
 }  // namespace caffe2

@@ -6,6 +6,8 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kCpuOnly[] = "it runs nets, whose operators have devices of their own";
+
 // The net in the argument `name`, made in the operator's own workspace; null if there is none.
 std::unique_ptr<NetBase> NetArgument(const OperatorBase& op, const std::string& name,
                                      Workspace* ws) {
@@ -115,7 +117,8 @@ OPERATOR_SCHEMA(If)
         "nets work in the operator's workspace. Its gradient is made in "
         "caffe2/graph/if_gradient.cc.")
     .Arg("then_net", "The net that runs if the condition is true.", true)
-    .Arg("else_net", "The net that runs otherwise. Default: nothing.");
+    .Arg("else_net", "The net that runs otherwise. Default: nothing.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(While)
     .FillUsing(DescribeControl)
     .SetDoc(
@@ -124,6 +127,7 @@ OPERATOR_SCHEMA(While)
         "operator's workspace. Its gradient, made in caffe2/graph/while_gradient.cc, needs a "
         "body that is one Do operator.")
     .Arg("loop_net", "The body of the loop.", true)
-    .Arg("cond_net", "Writes the condition. Default: the body does.");
+    .Arg("cond_net", "Writes the condition. Default: the body does.")
+    .CpuOnly(kCpuOnly);
 
 }  // namespace caffe2

@@ -184,7 +184,8 @@ works in a scope of its own, where it sees the blobs of the workspace, too. Has 
     .Output(0, "final_and_scan_outputs",
             "The loop-carried values after the last iteration; then the scan outputs, each the "
             "values of all iterations one after another along the first dimension, an empty int32 "
-            "list if there was none.");
+            "list if there was none.")
+    .CpuOnly("it runs nets, whose operators have devices of their own");
 NO_GRADIENT(ONNXWhile);
 
 }  // namespace caffe2

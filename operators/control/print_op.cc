@@ -28,6 +28,8 @@ void BlobLog::WriteLine(const std::string& line) {
 
 namespace {
 
+constexpr char kCpuOnly[] = "it reads or writes files, databases or text";
+
 constexpr int kDefaultLimit = 1000;
 
 // Appends the first `count` elements, with commas between them.
@@ -118,7 +120,8 @@ OPERATOR_SCHEMA(Print)
          "in the blob's name becomes '#'. Default 0: the log.")
     .Arg("limit", "The number of elements shown at most. Default (and 0): 1000.")
     .Arg("every_n", "Show every n-th time only. Default 1.")
-    .Input(0, "tensor", "A tensor; of any other blob the type is shown.");
+    .Input(0, "tensor", "A tensor; of any other blob the type is shown.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Summarize)
     .NumInputs(1)
     .NumOutputs(0, 1)
@@ -133,7 +136,8 @@ OPERATOR_SCHEMA(Summarize)
          "1: write to \"<blob>.summary\" in the workspace's root folder, of which a "
          "slash in the blob's name becomes '#'. Default 0: the log.")
     .Input(0, "data", "A float tensor of at least one element.")
-    .Output(0, "summary", "Optional: [min, max, mean, standard deviation].");
+    .Output(0, "summary", "Optional: [min, max, mean, standard deviation].")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(Print);
 SHOULD_NOT_DO_GRADIENT(Summarize);
 

@@ -8,6 +8,9 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kCpuOnly[] =
+    "it is about the workspace or the process: blobs of any kind, statistics, clocks";
+
 constexpr double kLimit = 0x1p63;
 
 // The int64 nearest to all that are less, or greater.
@@ -144,14 +147,19 @@ OPERATOR_SCHEMA(AveragePut)
     .FillUsing(Describe)
     .SetDoc(
         "Adds a value to <stat_name>/stat_value/sum and 1 to <stat_name>/stat_value/count, which "
-        "StatRegistryExport gives.");
+        "StatRegistryExport gives.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(IncrementPut)
     .FillUsing(Describe)
-    .SetDoc("Adds a value to <stat_name>/stat_value, which StatRegistryExport gives.");
-OPERATOR_SCHEMA(StdDevPut).FillUsing(Describe).SetDoc(
-    "AveragePut, and adds the difference d between the value and the first one ever put to "
-    "<stat_name>/stat_value/sumoffset, its square to <stat_name>/stat_value/sumsqoffset: the "
-    "variance is (sumsqoffset - sumoffset^2 / count) / (count - 1).");
+    .SetDoc("Adds a value to <stat_name>/stat_value, which StatRegistryExport gives.")
+    .CpuOnly(kCpuOnly);
+OPERATOR_SCHEMA(StdDevPut)
+    .FillUsing(Describe)
+    .SetDoc(
+        "AveragePut, and adds the difference d between the value and the first one ever put to "
+        "<stat_name>/stat_value/sumoffset, its square to <stat_name>/stat_value/sumsqoffset: the "
+        "variance is (sumsqoffset - sumoffset^2 / count) / (count - 1).")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(AveragePut);
 SHOULD_NOT_DO_GRADIENT(IncrementPut);
 SHOULD_NOT_DO_GRADIENT(StdDevPut);

@@ -26,6 +26,9 @@ CAFFE2_TYPE_NAME(std::unique_ptr<Timer>, "std::unique_ptr<caffe2::TimerInstance>
 
 namespace {
 
+constexpr char kCpuOnly[] =
+    "it is about the workspace or the process: blobs of any kind, statistics, clocks";
+
 using RegistryPtr = std::unique_ptr<StatRegistry>;
 using TimerPtr = std::unique_ptr<Timer>;
 
@@ -152,7 +155,8 @@ OPERATOR_SCHEMA(StatRegistryCreate)
     .NumOutputs(1)
     .NonTensorOutputs({0})
     .SetDoc("Makes an empty registry of named sums.")
-    .Output(0, "handle", "The registry, a blob that is no tensor.");
+    .Output(0, "handle", "The registry, a blob that is no tensor.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(StatRegistryUpdate)
     .NumInputs(2, 3)
     .NumOutputs(0)
@@ -160,7 +164,8 @@ OPERATOR_SCHEMA(StatRegistryUpdate)
     .SetDoc("Adds to the sums of a registry.")
     .Input(0, "keys", "Strings: the names.")
     .Input(1, "values", "int64: what is added, one for each.")
-    .Input(2, "handle", "Optional: the registry. Default: that of the process.");
+    .Input(2, "handle", "Optional: the registry. Default: that of the process.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(StatRegistryExport)
     .NumInputs(0, 1)
     .NumOutputs(3)
@@ -170,20 +175,23 @@ OPERATOR_SCHEMA(StatRegistryExport)
     .Input(0, "handle", "Optional: the registry. Default: that of the process.")
     .Output(0, "keys", "Strings: the names; how many is known at run time only.")
     .Output(1, "values", "int64: the sums.")
-    .Output(2, "timestamps", "int64: the time of this export, nanoseconds since 1970.");
+    .Output(2, "timestamps", "int64: the time of this export, nanoseconds since 1970.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(TimerBegin)
     .NumInputs(0)
     .NumOutputs(1)
     .NonTensorOutputs({0})
     .SetDoc("Starts a timer.")
     .Arg("counter_name", "A name for people; not read.")
-    .Output(0, "timer", "The timer, a blob that is no tensor.");
+    .Output(0, "timer", "The timer, a blob that is no tensor.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(TimerEnd)
     .NumInputs(1)
     .NumOutputs(0)
     .NonTensorInputs({0})
     .SetDoc("Adds the time since a timer began to the statistics of the process.")
-    .Input(0, "timer", "A timer.");
+    .Input(0, "timer", "A timer.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(TimerGetAndEnd)
     .NumInputs(1)
     .NumOutputs(1)
@@ -191,7 +199,8 @@ OPERATOR_SCHEMA(TimerGetAndEnd)
     .ScalarType(TensorProto::INT64)
     .SetDoc("TimerEnd and TimerGet in one.")
     .Input(0, "timer", "A timer.")
-    .Output(0, "nanos", "An int64 scalar: nanoseconds.");
+    .Output(0, "nanos", "An int64 scalar: nanoseconds.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(TimerGet)
     .NumInputs(1)
     .NumOutputs(1)
@@ -199,13 +208,15 @@ OPERATOR_SCHEMA(TimerGet)
     .ScalarType(TensorProto::INT64)
     .SetDoc("The time since a timer began.")
     .Input(0, "timer", "A timer.")
-    .Output(0, "nanos", "An int64 scalar: nanoseconds.");
+    .Output(0, "nanos", "An int64 scalar: nanoseconds.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(WallClockTime)
     .NumInputs(0)
     .NumOutputs(1)
     .ScalarType(TensorProto::INT64)
     .SetDoc("The time of day.")
-    .Output(0, "time", "An int64 scalar: nanoseconds since 1970.");
+    .Output(0, "time", "An int64 scalar: nanoseconds since 1970.")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(StatRegistryCreate);
 SHOULD_NOT_DO_GRADIENT(StatRegistryUpdate);
 SHOULD_NOT_DO_GRADIENT(StatRegistryExport);

@@ -7,6 +7,8 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kCpuOnly[] = "it reads or writes files, databases or text";
+
 // Y[i] = function(X[i]). Function is made from the operator; its result is R.
 template <class Function, typename R>
 class StringMapOp final : public Operator<CPUContext> {
@@ -129,23 +131,28 @@ REGISTER_CPU_OPERATOR(StringJoin, StringJoinOp);
 OPERATOR_SCHEMA(StringPrefix)
     .FillUsing(Describe<TensorProto::STRING>)
     .SetDoc("The first bytes of each string.")
-    .Arg("length", "(int >= 0, default 3) How many bytes; shorter strings stay as they are.");
+    .Arg("length", "(int >= 0, default 3) How many bytes; shorter strings stay as they are.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(StringSuffix)
     .FillUsing(Describe<TensorProto::STRING>)
     .SetDoc("The last bytes of each string.")
-    .Arg("length", "(int >= 0, default 3) How many bytes; shorter strings stay as they are.");
+    .Arg("length", "(int >= 0, default 3) How many bytes; shorter strings stay as they are.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(StringStartsWith)
     .FillUsing(Describe<TensorProto::BOOL>)
     .SetDoc("Whether each string begins with a prefix.")
-    .Arg("prefix", "(string) The prefix. Default: empty.");
+    .Arg("prefix", "(string) The prefix. Default: empty.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(StringEndsWith)
     .FillUsing(Describe<TensorProto::BOOL>)
     .SetDoc("Whether each string ends with a suffix.")
-    .Arg("suffix", "(string) The suffix. Default: empty.");
+    .Arg("suffix", "(string) The suffix. Default: empty.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(StringEquals)
     .FillUsing(Describe<TensorProto::BOOL>)
     .SetDoc("Whether each string is the given one.")
-    .Arg("text", "(string) The string. Default: empty.");
+    .Arg("text", "(string) The string. Default: empty.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(StringJoin)
     .NumInputs(1)
     .NumOutputs(1)
@@ -162,7 +169,8 @@ OPERATOR_SCHEMA(StringJoin)
     .Arg("delimiter", "(string, default \",\") What follows each element.")
     .Arg("axis", "(int, default 0) 0: one string for each row; 1: for each column.")
     .Input(0, "input", "Numbers, bools or strings, of one or two dimensions.")
-    .Output(0, "strings", "One-dimensional strings.");
+    .Output(0, "strings", "One-dimensional strings.")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(StringPrefix);
 SHOULD_NOT_DO_GRADIENT(StringSuffix);
 SHOULD_NOT_DO_GRADIENT(StringStartsWith);

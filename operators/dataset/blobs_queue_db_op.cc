@@ -110,7 +110,8 @@ the queue is closed and empty, or after timeout_secs without a record, reading f
     .Arg("timeout_secs", "(float, default 0) How long to wait for a record; 0: for ever.")
     .Input(0, "queue",
            "A queue made by CreateBlobsQueue, of blobs that hold a string or a tensor of one.")
-    .Output(0, "reader", "The reader (DBReader).");
+    .Output(0, "reader", "The reader (DBReader).")
+    .CpuOnly("it reads or writes files, databases or text");
 NO_GRADIENT(CreateBlobsQueueDB);
 
 }  // namespace caffe2

@@ -3,6 +3,11 @@
 #include "operators/dataset/blobs_queue_op.h"
 
 namespace caffe2 {
+namespace {
+
+constexpr char kCpuOnly[] = "its operands are no tensors: queues of blobs";
+
+}  // namespace
 
 WhileWaiting StopWith(const Workspace* ws) {
   return [ws] {
@@ -27,7 +32,8 @@ OPERATOR_SCHEMA(CreateBlobsQueue)
     .Arg("num_blobs", "Blobs of a record; at least 1. Default 1.")
     .Arg("field_names", "Names of the blobs of a record, for people. Default none.")
     .Arg("enforce_unique_name", "Throw if the output holds a queue already. Default 0.")
-    .Output(0, "queue", "The queue, a blob that is no tensor.");
+    .Output(0, "queue", "The queue, a blob that is no tensor.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(EnqueueBlobs)
     .NumInputsOutputs([](int inputs, int outputs) { return outputs >= 1 && inputs == outputs + 1; })
     .EnforceInplace([](int input, int output) { return input == output + 1; })
@@ -37,19 +43,22 @@ into the queue: what the blobs hold afterwards is undefined.
 )DOC")
     .Input(0, "queue", "A queue made by CreateBlobsQueue.")
     .Input(1, "blobs", "The blobs of the record, as many as the queue has.")
-    .Output(0, "blobs", "The same blobs.");
+    .Output(0, "blobs", "The same blobs.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(DequeueBlobs)
     .NumInputs(1)
     .NumOutputs([](int outputs) { return outputs >= 1; })
     .SetDoc("Takes a record out of a queue; waits for one. Fails if the queue is closed and empty.")
     .Arg("timeout_secs", "Fail if no record comes for so many seconds. Default 0: wait for ever.")
     .Input(0, "queue", "A queue made by CreateBlobsQueue.")
-    .Output(0, "blobs", "The blobs of the record, as many as the queue has.");
+    .Output(0, "blobs", "The blobs of the record, as many as the queue has.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(CloseBlobsQueue)
     .NumInputs(1)
     .NumOutputs(0)
     .SetDoc("Ends writing to a queue and wakes all that wait. What is in it can still be read.")
-    .Input(0, "queue", "A queue made by CreateBlobsQueue.");
+    .Input(0, "queue", "A queue made by CreateBlobsQueue.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(SafeEnqueueBlobs)
     .NumInputsOutputs([](int inputs, int outputs) { return inputs >= 2 && inputs == outputs; })
     .EnforceInplace([](int input, int output) { return input == output + 1; })
@@ -57,7 +66,8 @@ OPERATOR_SCHEMA(SafeEnqueueBlobs)
     .Input(0, "queue", "A queue made by CreateBlobsQueue.")
     .Input(1, "blobs", "The blobs of the record, as many as the queue has.")
     .Output(0, "blobs", "The same blobs.")
-    .Output(1, "status", "The last output, a bool scalar: true if the queue was closed.");
+    .Output(1, "status", "The last output, a bool scalar: true if the queue was closed.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(SafeDequeueBlobs)
     .NumInputs(1)
     .NumOutputs([](int outputs) { return outputs >= 2; })
@@ -70,7 +80,8 @@ what they had then.
          "ends. Tensors of one blob must agree in all other dimensions. Default 1.")
     .Input(0, "queue", "A queue made by CreateBlobsQueue.")
     .Output(0, "blobs", "The blobs of the record, as many as the queue has.")
-    .Output(1, "status", "The last output, a bool scalar: true if there is no record any more.");
+    .Output(1, "status", "The last output, a bool scalar: true if there is no record any more.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(WeightedSampleDequeueBlobs)
     .NumInputs([](int inputs) { return inputs >= 1; })
     .NumOutputs([](int outputs) { return outputs >= 2; })
@@ -86,7 +97,8 @@ whether the queue that was drawn is closed and empty: the blobs keep what they h
     .Output(0, "blobs", "The blobs of the record, as many as the queues have.")
     .Output(1, "status",
             "Behind the blobs, a bool scalar: true if there is no record any more. One more output "
-            "may follow, for table_idx_blob.");
+            "may follow, for table_idx_blob.")
+    .CpuOnly(kCpuOnly);
 
 NO_GRADIENT(CreateBlobsQueue);
 NO_GRADIENT(EnqueueBlobs);

@@ -13,6 +13,9 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kCpuOnly[] =
+    "it reads or collects records in front of a network, where they come from the host";
+
 using CursorPtr = std::unique_ptr<TreeCursor>;
 using Rows = TreeFields::Rows;
 
@@ -336,19 +339,22 @@ OPERATOR_SCHEMA(CreateTreeCursor)
         "Makes a cursor over the columns of a dataset. A column is named by its path; a column "
         "\"P:lengths\" says that what lies below P is a list for each entry above, and how long "
         "each list is.")
-    .Output(0, "cursor", "The cursor, a blob that is no tensor; at the beginning.");
+    .Output(0, "cursor", "The cursor, a blob that is no tensor; at the beginning.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(ResetCursor)
     .NonTensorInputs({0})
     .NumInputs(1)
     .NumOutputs(0)
     .SetDoc("Puts a cursor back to the beginning.")
-    .Input(0, "cursor", "The cursor.");
+    .Input(0, "cursor", "The cursor.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(CheckDatasetConsistency)
     .NumInputs(1, kAny)
     .NumOutputs(0)
     .FillUsing(DescribeFields)
     .SetDoc("Fails, naming the column, unless all columns have the rows that the lengths ask for.")
-    .Input(0, "field_0", "The first column; the others follow.");
+    .Input(0, "field_0", "The first column; the others follow.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(ReadNextBatch)
     .NonTensorInputs({0})
     .NumInputs(1, kAny)
@@ -359,14 +365,16 @@ OPERATOR_SCHEMA(ReadNextBatch)
     .Arg("batch_size", "(int > 0, default 1) The most records.")
     .Arg("enforce_batch_size", "(bool, default 0) 1: rather none than fewer.")
     .Input(0, "cursor", "A cursor made by CreateTreeCursor; it moves on. The columns follow.")
-    .Output(0, "field_0", "Rows of the first column; the others follow.");
+    .Output(0, "field_0", "Rows of the first column; the others follow.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(ComputeOffset)
     .NonTensorInputs({0})
     .NumInputs(1, kAny)
     .NumOutputs(1)
     .SetDoc("For each record the rows, at every level, at which it begins; and the end.")
     .Input(0, "cursor", "A cursor made by CreateTreeCursor. The columns follow.")
-    .Output(0, "offsets", "int64 [records + 1, levels].");
+    .Output(0, "offsets", "int64 [records + 1, levels].")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(SortAndShuffle)
     .NonTensorInputs({0})
     .NumInputs(1, kAny)
@@ -378,7 +386,8 @@ OPERATOR_SCHEMA(SortAndShuffle)
     .Arg("batch_size", "(int > 0, default 1) Records of a batch.")
     .Arg("shuffle_size", "(int > 0, default 1) Batches of a group.")
     .Input(0, "cursor", "A cursor made by CreateTreeCursor. The columns follow.")
-    .Output(0, "indices", "int64: the numbers of the records, in this order.");
+    .Output(0, "indices", "int64: the numbers of the records, in this order.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(ReadRandomBatch)
     .NonTensorInputs({0})
     .NumInputs(3, kAny)
@@ -390,7 +399,8 @@ OPERATOR_SCHEMA(ReadRandomBatch)
     .Input(0, "cursor", "A cursor made by CreateTreeCursor; it moves on.")
     .Input(1, "idx", "int64: the order, as SortAndShuffle makes it.")
     .Input(2, "offsetsmat", "The offsets, as ComputeOffset makes them. The columns follow.")
-    .Output(0, "field_0", "Rows of the first column; the others follow.");
+    .Output(0, "field_0", "Rows of the first column; the others follow.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(TrimDataset)
     .NumInputs(1, kAny)
     .NumOutputs(1, kAny)
@@ -399,7 +409,8 @@ OPERATOR_SCHEMA(TrimDataset)
     .SetDoc("Drops records at the end, so that their number is a multiple of another.")
     .Arg("multiple_of", "(int > 0, default 1) That number.")
     .Input(0, "field_0", "The first column; the others follow. All are shortened.")
-    .Output(0, "field_0", "The same column; the others follow.");
+    .Output(0, "field_0", "The same column; the others follow.")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(CreateTreeCursor);
 SHOULD_NOT_DO_GRADIENT(ResetCursor);
 SHOULD_NOT_DO_GRADIENT(CheckDatasetConsistency);

@@ -6,6 +6,11 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kHostObjects[] = "its operands are no tensors: maps, dictionaries, lists of tensors";
+
+constexpr char kBeforeNetwork[] =
+    "it reads or collects records in front of a network, where they come from the host";
+
 class AppendOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
@@ -222,7 +227,8 @@ OPERATOR_SCHEMA(Append)
     .SetDoc("Appends the rows of one tensor to another, whose memory grows in steps.")
     .Input(0, "dataset", "The tensor that grows.")
     .Input(1, "new_data", "Rows of the same type and shape.")
-    .Output(0, "dataset", "The tensor, in place.");
+    .Output(0, "dataset", "The tensor, in place.")
+    .CpuOnly(kBeforeNetwork);
 OPERATOR_SCHEMA(AtomicAppend)
     .NonTensorInputs({0})
     .NumInputs(3, kAny)
@@ -233,13 +239,15 @@ OPERATOR_SCHEMA(AtomicAppend)
     .Input(0, "mutex", "A mutex made by CreateMutex.")
     .Input(1, "dataset", "Tensors that grow; as many with new rows follow.")
     .Input(2, "new_data", "Rows of the same types and shapes, in the same order.")
-    .Output(0, "dataset", "The tensors, in place.");
+    .Output(0, "dataset", "The tensors, in place.")
+    .CpuOnly(kBeforeNetwork);
 OPERATOR_SCHEMA(CreateTensorVector)
     .NonTensorOutputs({0})
     .NumInputs(0)
     .NumOutputs(1)
     .SetDoc("Makes an empty list of tensors.")
-    .Output(0, "tv", "The list, a blob that is no tensor.");
+    .Output(0, "tv", "The list, a blob that is no tensor.")
+    .CpuOnly(kHostObjects);
 OPERATOR_SCHEMA(TensorVectorSize)
     .NonTensorInputs({0})
     .NumInputs(1)
@@ -247,14 +255,16 @@ OPERATOR_SCHEMA(TensorVectorSize)
     .ScalarType(TensorProto::INT32)
     .SetDoc("How many tensors a list has.")
     .Input(0, "tensor_vector", "A list of tensors.")
-    .Output(0, "size", "An int32 scalar.");
+    .Output(0, "size", "An int32 scalar.")
+    .CpuOnly(kHostObjects);
 OPERATOR_SCHEMA(ConcatTensorVector)
     .NonTensorInputs({0})
     .NumInputs(1)
     .NumOutputs(1)
     .SetDoc("The rows of all tensors of a list, one after another.")
     .Input(0, "vector of Tensor", "A list of tensors; not empty.")
-    .Output(0, "tensor", "Their rows.");
+    .Output(0, "tensor", "Their rows.")
+    .CpuOnly(kHostObjects);
 OPERATOR_SCHEMA(CollectTensor)
     .NumInputs([](int n) { return n > 0 && n % 2 == 0; })
     .NumOutputs(1, kAny)
@@ -266,7 +276,8 @@ OPERATOR_SCHEMA(CollectTensor)
     .Arg("num_to_collect", "(int > 0) The most tensors of a list.", true)
     .Input(0, "tensor_vectors", "Lists of tensors; as many tensors follow.")
     .Input(1, "tensors", "The tensors to collect, in the same order.")
-    .Output(0, "tensor_vectors", "The lists, in place.");
+    .Output(0, "tensor_vectors", "The lists, in place.")
+    .CpuOnly(kBeforeNetwork);
 OPERATOR_SCHEMA(PackRecords)
     .NumInputs(1, kAny)
     .NumOutputs(1)
@@ -275,7 +286,8 @@ OPERATOR_SCHEMA(PackRecords)
          "(bool, default false) Whether all records become one element, a list of the columns.")
     .SetDoc("Takes columns apart into records: each a list with one tensor for each column.")
     .Input(0, "field_0", "The first column; the others follow.")
-    .Output(0, "tensor", "One-dimensional: the records, shared lists of tensors.");
+    .Output(0, "tensor", "One-dimensional: the records, shared lists of tensors.")
+    .CpuOnly(kBeforeNetwork);
 OPERATOR_SCHEMA(UnPackRecords)
     .NumInputs(1, kAny)
     .NumOutputs(1, kAny)
@@ -284,7 +296,8 @@ OPERATOR_SCHEMA(UnPackRecords)
     .Input(0, "packed_tensor",
            "The records; prototypes may follow: columns of the same shapes and "
            "types, which are used if there are no records.")
-    .Output(0, "field_0", "The first column; the others follow.");
+    .Output(0, "field_0", "The first column; the others follow.")
+    .CpuOnly(kBeforeNetwork);
 SHOULD_NOT_DO_GRADIENT(Append);
 SHOULD_NOT_DO_GRADIENT(AtomicAppend);
 SHOULD_NOT_DO_GRADIENT(CreateTensorVector);

@@ -8,6 +8,8 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kCpuOnly[] = "its operands are no tensors: queues of blobs";
+
 class CreateRebatchingQueueOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
@@ -77,7 +79,8 @@ OPERATOR_SCHEMA(CreateRebatchingQueue)
     .SetDoc("Makes a bounded first-in-first-out queue whose elements are stacked when read.")
     .Arg("capacity", "Elements that fit; at least 1. Default 1.")
     .Arg("num_blobs", "Tensors of an element; at least 1. Default 1.")
-    .Output(0, "queue", "The queue, a blob that is no tensor.");
+    .Output(0, "queue", "The queue, a blob that is no tensor.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(EnqueueRebatchingQueue)
     .NumInputs([](int inputs) { return inputs >= 2; })
     .NumOutputs(0)
@@ -86,7 +89,8 @@ OPERATOR_SCHEMA(EnqueueRebatchingQueue)
          "Each row of the tensors (their first dimension, in which they must agree) is an element "
          "of its own. Default 0: the tensors are one element.")
     .Input(0, "queue", "A queue made by CreateRebatchingQueue.")
-    .Input(1, "tensors", "As many tensors as the queue has.");
+    .Input(1, "tensors", "As many tensors as the queue has.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(DequeueRebatchingQueue)
     .NumInputs(1)
     .NumOutputs([](int outputs) { return outputs >= 1; })
@@ -96,12 +100,14 @@ queue may give fewer than asked for; the operator fails if it is empty.
 )DOC")
     .Arg("num_elements", "Elements to take; at least 1. Default 1.")
     .Input(0, "queue", "A queue made by CreateRebatchingQueue.")
-    .Output(0, "tensors", "As many tensors as the queue has, each [elements, shape of one].");
+    .Output(0, "tensors", "As many tensors as the queue has, each [elements, shape of one].")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(CloseRebatchingQueue)
     .NumInputs(1)
     .NumOutputs(0)
     .SetDoc("Ends writing to a queue and wakes all that wait. What is in it can still be read.")
-    .Input(0, "queue", "A queue made by CreateRebatchingQueue.");
+    .Input(0, "queue", "A queue made by CreateRebatchingQueue.")
+    .CpuOnly(kCpuOnly);
 
 NO_GRADIENT(CreateRebatchingQueue);
 NO_GRADIENT(EnqueueRebatchingQueue);

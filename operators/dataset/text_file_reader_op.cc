@@ -57,6 +57,8 @@ bool TextFileReader::ReadLine(std::vector<std::string>* fields) {
 
 namespace {
 
+constexpr char kCpuOnly[] = "it reads or writes files, databases or text";
+
 using ReaderPtr = std::unique_ptr<TextFileReader>;
 
 class CreateTextFileReaderOp final : public Operator<CPUContext> {
@@ -147,7 +149,8 @@ OPERATOR_SCHEMA(CreateTextFileReader)
     .Arg("field_types",
          "The type of each field, a TensorProto::DataType: STRING, FLOAT, DOUBLE, INT32 or INT64.",
          true)
-    .Output(0, "handler", "The reader, a blob that is no tensor.");
+    .Output(0, "handler", "The reader, a blob that is no tensor.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(TextFileReaderRead)
     .NonTensorInputs({0})
     .NumInputs(1)
@@ -155,7 +158,8 @@ OPERATOR_SCHEMA(TextFileReaderRead)
     .SetDoc("Reads lines. At the end of the file there are fewer, and then none.")
     .Arg("batch_size", "(int > 0, default 1) The most lines.")
     .Input(0, "handler", "A reader made by CreateTextFileReader.")
-    .Output(0, "field", "The first field of each line; the others follow.");
+    .Output(0, "field", "The first field of each line; the others follow.")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(CreateTextFileReader);
 SHOULD_NOT_DO_GRADIENT(TextFileReaderRead);
 

@@ -116,7 +116,9 @@ OPERATOR_SCHEMA(BBoxTransform)
            "Float M x 4K: dx, dy, dw, dh for each of K classes. Rotated: M x 5K, with da.")
     .Input(2, "im_info", "Float N x 3: height and width of each scaled image, and its scale.")
     .Output(0, "box_out", "Float M x 4K: x1, y1, x2, y2 for each class. Rotated: M x 5K.")
-    .Output(1, "roi_batch_splits", "Float N: how many boxes each image has.");
+    .Output(1, "roi_batch_splits", "Float N: how many boxes each image has.")
+    .CpuOnly(
+        "it works on boxes of detections, which are few, and sorted and dropped one after another");
 SHOULD_NOT_DO_GRADIENT(BBoxTransform);
 
 }  // namespace caffe2

@@ -242,7 +242,9 @@ OPERATOR_SCHEMA(BoxWithNMSLimit)
     .Output(2, "classes", "Float n: their classes.")
     .Output(3, "batch_splits", "Optional float: how many each image has.")
     .Output(4, "keeps", "Optional int32 n: their rows, counted within the image.")
-    .Output(5, "keeps_size", "Optional int32, images x C: how many there are of each class.");
+    .Output(5, "keeps_size", "Optional int32, images x C: how many there are of each class.")
+    .CpuOnly(
+        "it works on boxes of detections, which are few, and sorted and dropped one after another");
 SHOULD_NOT_DO_GRADIENT(BoxWithNMSLimit);
 
 }  // namespace caffe2

@@ -11,6 +11,9 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kCpuOnly[] =
+    "it works on boxes of detections, which are few, and sorted and dropped one after another";
+
 constexpr int64_t kRoiSize = 5;  // image, x1, y1, x2, y2
 
 // Levels [least, most].
@@ -202,13 +205,15 @@ OPERATOR_SCHEMA(CollectAndDistributeFpnRpnProposals)
     .SetDoc(
         "Joins the proposals of all levels of a feature pyramid, keeps the best, and gives each to "
         "the level that fits its size: roi_canonical_level for a side of roi_canonical_scale, one "
-        "more for twice that. How many each gets is known at run time only.");
+        "more for twice that. How many each gets is known at run time only.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(CollectRpnProposals)
     .FillUsing(DescribeCollect)
     .NumOutputs(1)
     .SetDoc(
         "Joins the proposals of all levels of a feature pyramid and keeps the best. How many there "
-        "are is known at run time only.");
+        "are is known at run time only.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(DistributeFpnProposals)
     .NumInputs(1)
     .NumOutputs([](int n) { return n >= 2; })
@@ -217,7 +222,8 @@ OPERATOR_SCHEMA(DistributeFpnProposals)
         "Gives each proposal to the level of a feature pyramid that fits its size: "
         "roi_canonical_level for a side of roi_canonical_scale, one more for twice that. How many "
         "each gets is known at run time only.")
-    .Input(0, "rois", "Float n x 5: image index, x1, y1, x2, y2 of the proposals.");
+    .Input(0, "rois", "Float n x 5: image index, x1, y1, x2, y2 of the proposals.")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(CollectAndDistributeFpnRpnProposals);
 SHOULD_NOT_DO_GRADIENT(CollectRpnProposals);
 SHOULD_NOT_DO_GRADIENT(DistributeFpnProposals);

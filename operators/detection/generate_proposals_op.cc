@@ -7,6 +7,9 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kCpuOnly[] =
+    "it works on boxes of detections, which are few, and sorted and dropped one after another";
+
 class GenerateProposalsOp final : public Operator<CPUContext> {
  public:
   GenerateProposalsOp(const OperatorDef& def, Workspace* ws)
@@ -141,8 +144,8 @@ void Describe(OpSchema& schema) {
 
 REGISTER_CPU_OPERATOR(GenerateProposals, GenerateProposalsOp);
 REGISTER_CPU_OPERATOR(GenerateProposalsCPP, GenerateProposalsOp);  // an older name
-OPERATOR_SCHEMA(GenerateProposals).FillUsing(Describe);
-OPERATOR_SCHEMA(GenerateProposalsCPP).FillUsing(Describe);
+OPERATOR_SCHEMA(GenerateProposals).FillUsing(Describe).CpuOnly(kCpuOnly);
+OPERATOR_SCHEMA(GenerateProposalsCPP).FillUsing(Describe).CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(GenerateProposals);
 SHOULD_NOT_DO_GRADIENT(GenerateProposalsCPP);
 

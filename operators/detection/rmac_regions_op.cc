@@ -103,7 +103,9 @@ OPERATOR_SCHEMA(RMACRegions)
     .Input(0, "X", "Images in the order NCHW; only their sizes count.")
     .Output(0, "RMAC_REGIONS",
             "Float n x 5: image, x1, y1, x2, y2 of the squares, bounds included, image by image; "
-            "how many is known at run time only.");
+            "how many is known at run time only.")
+    .CpuOnly(
+        "it works on boxes of detections, which are few, and sorted and dropped one after another");
 SHOULD_NOT_DO_GRADIENT(RMACRegions);
 
 }  // namespace caffe2

@@ -34,7 +34,8 @@ OPERATOR_SCHEMA(EnforceFinite)
     .NumInputs(1)
     .NumOutputs(0)
     .SetDoc("Fails, naming the element, if one is infinite or NaN.")
-    .Input(0, "X", "A tensor of float or double.");
+    .Input(0, "X", "A tensor of float or double.")
+    .CpuOnly("it looks for values at which the run must end, which the host has to wait for");
 OPERATOR_SCHEMA(EnsureClipped)
     .NumInputs(1, 3)
     .NumOutputs(1)

@@ -52,7 +52,8 @@ OPERATOR_SCHEMA(NanCheck)
         "Passes the first input on, and fails if it holds a NaN or an infinity. The gradient "
         "is checked in the same way.")
     .Input(0, "tensor", "The float tensor to check; further inputs are named in the error.")
-    .Output(0, "output", "The same values.");
+    .Output(0, "output", "The same values.")
+    .CpuOnly("it looks for values at which the run must end, which the host has to wait for");
 REGISTER_GRADIENT(NanCheck, GetNanCheckGradient);
 
 }  // namespace caffe2

@@ -49,7 +49,10 @@ OPERATOR_SCHEMA(StumpFuncIndex)
     .Arg("threshold", "Default 0.")
     .Input(0, "X", "A float tensor, numbered as it lies in memory.")
     .Output(0, "Index_Low", "int64; how many is known at run time only.")
-    .Output(1, "Index_High", "int64: the other ones.");
+    .Output(1, "Index_High", "int64: the other ones.")
+    .CpuOnly(
+        "it makes ids and features out of records, as part of the input; its outputs are as long "
+        "as the values say, which the host has to know");
 NO_GRADIENT(StumpFunc);
 NO_GRADIENT(StumpFuncIndex);
 

@@ -5,6 +5,8 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kCpuOnly[] = "it reads or writes files, databases or text";
+
 // `values` as a host tensor of T.
 template <typename T>
 Tensor ReadValues(const ArgumentHelper& arguments) {
@@ -124,7 +126,8 @@ OPERATOR_SCHEMA(GivenTensorBoolFill)
 OPERATOR_SCHEMA(GivenTensorInt16Fill)
     .FillUsing(DescribeGiven)
     .TensorInferenceFunction(InferFiller(TensorProto::INT16))
-    .SetDoc("Fills the output with the int16 numbers of `values`.");
+    .SetDoc("Fills the output with the int16 numbers of `values`.")
+    .CpuOnly("it fills or converts once, when a net is initialized or an image goes in or out");
 OPERATOR_SCHEMA(GivenTensorIntFill)
     .FillUsing(DescribeGiven)
     .TensorInferenceFunction(InferFiller(TensorProto::INT32))
@@ -136,11 +139,13 @@ OPERATOR_SCHEMA(GivenTensorInt64Fill)
 OPERATOR_SCHEMA(GivenTensorStringFill)
     .FillUsing(DescribeGiven)
     .TensorInferenceFunction(InferFiller(TensorProto::STRING))
-    .SetDoc("Fills the output with the strings of `values`.");
+    .SetDoc("Fills the output with the strings of `values`.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(GivenTensorByteStringToUInt8Fill)
     .FillUsing(DescribeGiven)
     .TensorInferenceFunction(InferFiller(TensorProto::UINT8))
-    .SetDoc("Fills the output with the bytes of the one string in `values`.");
+    .SetDoc("Fills the output with the bytes of the one string in `values`.")
+    .CpuOnly(kCpuOnly);
 
 NO_GRADIENT(GivenTensorFill);
 NO_GRADIENT(GivenTensorDoubleFill);

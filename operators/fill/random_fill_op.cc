@@ -157,7 +157,8 @@ OPERATOR_SCHEMA(Float16UniformFill)
     .TensorInferenceFunction(InferFiller(TensorProto::FLOAT16))
     .SetDoc("UniformFill, rounded to float16: an element may be equal to max.")
     .Arg("min", "Lower bound. Default 0.")
-    .Arg("max", "Upper bound. Default 1.");
+    .Arg("max", "Upper bound. Default 1.")
+    .CpuOnly("it fills or converts once, when a net is initialized or an image goes in or out");
 OPERATOR_SCHEMA(UniformIntFill)
     .FillUsing(DescribeRange)
     .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {

@@ -7,6 +7,10 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kCpuOnly[] =
+    "it makes lengths, ranges or ids, which are small, and which say how long outputs are: the "
+    "host has to know";
+
 // Inputs: stop; or start, stop; or start, stop, step.
 template <class Context>
 class RangeOp final : public Operator<Context> {
@@ -97,7 +101,8 @@ OPERATOR_SCHEMA(Range)
 OPERATOR_SCHEMA(RangeFill)
     .FillUsing(DescribeFiller)
     .TensorInferenceFunction(InferFiller(TensorProto::FLOAT))
-    .SetDoc("Fills the output with 0, 1, 2, ... as floats, in row-major order.");
+    .SetDoc("Fills the output with 0, 1, 2, ... as floats, in row-major order.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(LengthsRangeFill)
     .NumInputs(1)
     .NumOutputs(1)
@@ -105,7 +110,8 @@ OPERATOR_SCHEMA(LengthsRangeFill)
         "For each length n the numbers 0 to n - 1, one after the other: [2, 3] gives "
         "[0, 1, 0, 1, 2]. How many there are is known at run time only.")
     .Input(0, "lengths", "int32, one-dimensional.")
-    .Output(0, "range_sequence", "int32, one-dimensional; as long as the sum of the lengths.");
+    .Output(0, "range_sequence", "int32, one-dimensional; as long as the sum of the lengths.")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(Range);
 NO_GRADIENT(RangeFill);
 NO_GRADIENT(LengthsRangeFill);

@@ -9,6 +9,9 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kCpuOnly[] =
+    "it fills or converts once, when a net is initialized or an image goes in or out";
+
 constexpr int64_t kColors = 3, kPacked = 4;  // BGR, BGRA
 
 // X, mean -> Y = X - mean + noise.
@@ -116,7 +119,8 @@ OPERATOR_SCHEMA(PackedInt8BGRANHWCToNCHWCStylizerPreprocess)
     .SetDoc(
         "Takes pictures into a style transfer model of Caffe2. Its noise is drawn once, so that "
         "the "
-        "pictures of a film stay alike.");
+        "pictures of a film stay alike.")
+    .CpuOnly(kCpuOnly);
 NO_GRADIENT(PackedInt8BGRANHWCToNCHWCStylizerPreprocess);
 
 REGISTER_CPU_OPERATOR(BRGNCHWCToPackedInt8BGRAStylizerDeprocess, StylizerDeprocessOp);
@@ -127,7 +131,8 @@ OPERATOR_SCHEMA(BRGNCHWCToPackedInt8BGRAStylizerDeprocess)
     .Input(0, "X", "N x 3 x H x W, float.")
     .Input(1, "mean", kMean)
     .Output(0, "Y", "N x H x W x 4 (BGRA), uint8: X + mean, cut off at 0 and 255; opaque.")
-    .SetDoc("Gives the pictures of a style transfer model of Caffe2.");
+    .SetDoc("Gives the pictures of a style transfer model of Caffe2.")
+    .CpuOnly(kCpuOnly);
 NO_GRADIENT(BRGNCHWCToPackedInt8BGRAStylizerDeprocess);
 
 }  // namespace

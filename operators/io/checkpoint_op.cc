@@ -5,6 +5,8 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kCpuOnly[] = "it reads or writes files, databases or text";
+
 // The integer conversion that begins behind a '%' at `at`, which is moved behind it.
 std::string FormatConversion(const std::string& pattern, int64_t iteration, size_t* at) {
   constexpr size_t kMostWidth = 32;
@@ -64,8 +66,8 @@ older name of Checkpoint.
 }
 }  // namespace
 
-OPERATOR_SCHEMA(Checkpoint).FillUsing(DescribeCheckpoint);
-OPERATOR_SCHEMA(Snapshot).FillUsing(DescribeCheckpoint);
+OPERATOR_SCHEMA(Checkpoint).FillUsing(DescribeCheckpoint).CpuOnly(kCpuOnly);
+OPERATOR_SCHEMA(Snapshot).FillUsing(DescribeCheckpoint).CpuOnly(kCpuOnly);
 
 NO_GRADIENT(Checkpoint);
 NO_GRADIENT(Snapshot);

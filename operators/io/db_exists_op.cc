@@ -14,7 +14,8 @@ OPERATOR_SCHEMA(DBExists)
     .Arg("absolute_path",
          "1: db_name is used as it is; 0 (default): relative to the workspace's "
          "root folder.")
-    .Output(0, "exists", "A bool, without dims.");
+    .Output(0, "exists", "A bool, without dims.")
+    .CpuOnly("it reads or writes files, databases or text");
 
 NO_GRADIENT(DBExists);
 

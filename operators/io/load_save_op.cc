@@ -7,6 +7,11 @@
 #include "db/record_writer.h"
 
 namespace caffe2 {
+namespace {
+
+constexpr char kCpuOnly[] = "it reads or writes files, databases or text";
+
+}  // namespace
 
 std::string ResolveDBPath(const OperatorBase& op, const Workspace& ws, const std::string& path) {
   CAFFE_ENFORCE(!path.empty(), op.type(), " needs the path of a database");
@@ -138,7 +143,8 @@ file of that name is replaced, a directory is an error.
     .Arg("options",
          "A serialized SerializationOptions: by the names in the database, the size of the "
          "records and whether floats are rounded to bfloat16.")
-    .Input(0, "blobs", "Tensors, strings, readers or mutexes.");
+    .Input(0, "blobs", "Tensors, strings, readers or mutexes.")
+    .CpuOnly(kCpuOnly);
 
 OPERATOR_SCHEMA(Load)
     .NumInputs(0, 1 << 30)
@@ -166,7 +172,8 @@ readers. A blob that is missing or not whole is an error.
          "1: tensors go to the device they were saved from; 0 (default): to the "
          "operator's.")
     .Input(0, "readers", "Readers made by CreateDB.")
-    .Output(0, "blobs", "The blobs, by name.");
+    .Output(0, "blobs", "The blobs, by name.")
+    .CpuOnly(kCpuOnly);
 
 NO_GRADIENT(Save);
 NO_GRADIENT(Load);

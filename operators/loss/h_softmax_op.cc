@@ -143,7 +143,8 @@ OPERATOR_SCHEMA(HSoftmaxSearch)
     .Arg("topN", "(int, default 5) How many there are for each sample.")
     .Arg("beam", "(float, default 0.01) See above.")
     .Output(0, "Y_names", "Strings [M, topN]: names of nodes, ids of words; empty after the last.")
-    .Output(1, "Y_scores", "Float [M, topN], ascending; 0 after the last.");
+    .Output(1, "Y_scores", "Float [M, topN], ascending; 0 after the last.")
+    .CpuOnly("it decodes or samples one after another, at the end of inference");
 REGISTER_GRADIENT(HSoftmax, GradientRule<"I0 I1 I2 I3 O1 GO0 -> GI0 GI1 GI2">);
 SHOULD_NOT_DO_GRADIENT(HSoftmaxSearch);
 

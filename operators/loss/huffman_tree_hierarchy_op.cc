@@ -102,7 +102,8 @@ OPERATOR_SCHEMA(HuffmanTreeHierarchy)
         "rarest branches, of equal ones the older, become one.")
     .Arg("num_classes", "(int > 0) How many labels there are, from 0.", true)
     .Input(0, "Labels", "int32 or int64, one-dimensional.")
-    .Output(0, "Hierarch", "One string: a serialized TreeProto with names and offsets.");
+    .Output(0, "Hierarch", "One string: a serialized TreeProto with names and offsets.")
+    .CpuOnly("it decodes or samples one after another, at the end of inference");
 SHOULD_NOT_DO_GRADIENT(HuffmanTreeHierarchy);
 
 }  // namespace caffe2

@@ -9,6 +9,8 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kCpuOnly[] = "it measures and reports, outside of training steps";
+
 class MultiClassAccuracyOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
@@ -113,7 +115,8 @@ OPERATOR_SCHEMA(MultiClassAccuracy)
     .Input(0, "prediction", "A float matrix N x D.")
     .Input(1, "labels", "int32 N: the class of each row.")
     .Output(0, "accuracies", "Float D: the accuracy of each class; 0 for one without rows.")
-    .Output(1, "amounts", "int32 D: how many rows each class has.");
+    .Output(1, "amounts", "int32 D: how many rows each class has.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(APMeter)
     .NumInputs(2)
     .NumOutputs(1)
@@ -125,7 +128,8 @@ OPERATOR_SCHEMA(APMeter)
     .Arg("buffer_size", "(int > 0, default 1000) How many predictions count.")
     .Input(0, "predictions", "A float matrix N x D of scores.")
     .Input(1, "labels", "int32 N x D: 1 where the row is of the class.")
-    .Output(0, "AP", "Float D: the average precision of each class.");
+    .Output(0, "AP", "Float D: the average precision of each class.")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(MultiClassAccuracy);
 SHOULD_NOT_DO_GRADIENT(APMeter);
 

@@ -33,7 +33,8 @@ OPERATOR_SCHEMA(Perplexity)
     .ScalarType(TensorProto::FLOAT)
     .SetDoc("The inverse of the geometric mean of probabilities; 1 if there are none.")
     .Input(0, "probabilities", "Float, one-dimensional.")
-    .Output(0, "output", "A float scalar.");
+    .Output(0, "output", "A float scalar.")
+    .CpuOnly("it measures and reports, outside of training steps");
 SHOULD_NOT_DO_GRADIENT(Perplexity);
 
 }  // namespace caffe2

@@ -9,6 +9,9 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kCpuOnly[] =
+    "it steers the host: counters, flags and conditions are single numbers there";
+
 using MutexPtr = std::unique_ptr<std::mutex>;
 
 void Increment(Tensor* counter) {
@@ -68,7 +71,8 @@ OPERATOR_SCHEMA(Iter)
         "Adds one to an iteration counter. Without an input, a blob that holds no tensor yet "
         "starts at 0 (and is 1 after the first run).")
     .Input(0, "iter", "Optional: the counter, int64 of one element, on the host.")
-    .Output(0, "iter", "The same blob.");
+    .Output(0, "iter", "The same blob.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(AtomicIter)
     .NumInputs(2)
     .NumOutputs(1)
@@ -80,13 +84,15 @@ OPERATOR_SCHEMA(AtomicIter)
         "same time may share it; and to the statistic atomic_iter/stats/<counter>/num_iter.")
     .Input(0, "mutex", "A mutex made by CreateMutex.")
     .Input(1, "iter", "The counter, int64 of one element, on the host.")
-    .Output(0, "iter", "The same blob.");
+    .Output(0, "iter", "The same blob.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(CreateMutex)
     .NumInputs(0)
     .NumOutputs(1)
     .NonTensorOutputs({0})
     .SetDoc("Makes a mutex, for AtomicIter.")
-    .Output(0, "mutex", "A blob that holds a std::unique_ptr<std::mutex>.");
+    .Output(0, "mutex", "A blob that holds a std::unique_ptr<std::mutex>.")
+    .CpuOnly(kCpuOnly);
 NO_GRADIENT(Iter);
 NO_GRADIENT(AtomicIter);
 SHOULD_NOT_DO_GRADIENT(CreateMutex);

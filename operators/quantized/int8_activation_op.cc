@@ -123,17 +123,23 @@ OPERATOR_SCHEMA(Int8Relu)
     .FillUsing(Describe)
     .FillUsing(DescribeKept)
     .Arg("order", "Not read: the axes do not matter.")
-    .SetDoc("Relu of a quantized tensor: levels below that of 0 become it.");
+    .SetDoc("Relu of a quantized tensor: levels below that of 0 become it.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8LeakyRelu)
     .FillUsing(Describe)
     .FillUsing(DescribeKept)
     .Arg("alpha", "(0 < float < 1, default 0.01) The slope for negative X.")
-    .SetDoc("LeakyRelu of a quantized tensor: alpha X where X is negative.");
-OPERATOR_SCHEMA(Int8Sigmoid).FillUsing(DescribeUnitRange).SetDoc("Sigmoid of a quantized tensor.");
+    .SetDoc("LeakyRelu of a quantized tensor: alpha X where X is negative.")
+    .CpuOnly(kCpuOnly);
+OPERATOR_SCHEMA(Int8Sigmoid)
+    .FillUsing(DescribeUnitRange)
+    .SetDoc("Sigmoid of a quantized tensor.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8Softmax)
     .FillUsing(DescribeUnitRange)
     .Arg("order", "Not read: all axes but the first are one.")
-    .SetDoc("Softmax of a quantized tensor, over all axes but the first.");
+    .SetDoc("Softmax of a quantized tensor, over all axes but the first.")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(Int8Relu);
 SHOULD_NOT_DO_GRADIENT(Int8LeakyRelu);
 SHOULD_NOT_DO_GRADIENT(Int8Sigmoid);

@@ -67,14 +67,22 @@ REGISTER_CPU_OPERATOR(Int8AddRelu, Int8AddOp<Activation::kRelu>);
 REGISTER_CPU_OPERATOR(Int8Sum, Int8AddOp<Activation::kNone>);
 REGISTER_CPU_OPERATOR(Int8SumRelu, Int8AddOp<Activation::kRelu>);
 
-OPERATOR_SCHEMA(Int8Add).FillUsing(DescribeAdd).SetDoc("The sum of two quantized tensors.");
+OPERATOR_SCHEMA(Int8Add)
+    .FillUsing(DescribeAdd)
+    .SetDoc("The sum of two quantized tensors.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8AddRelu)
     .FillUsing(DescribeAdd)
-    .SetDoc("The rectified sum of two quantized tensors.");
-OPERATOR_SCHEMA(Int8Sum).FillUsing(DescribeSum).SetDoc("The sum of quantized tensors.");
+    .SetDoc("The rectified sum of two quantized tensors.")
+    .CpuOnly(kCpuOnly);
+OPERATOR_SCHEMA(Int8Sum)
+    .FillUsing(DescribeSum)
+    .SetDoc("The sum of quantized tensors.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8SumRelu)
     .FillUsing(DescribeSum)
-    .SetDoc("The rectified sum of quantized tensors.");
+    .SetDoc("The rectified sum of quantized tensors.")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(Int8Add);
 SHOULD_NOT_DO_GRADIENT(Int8AddRelu);
 SHOULD_NOT_DO_GRADIENT(Int8Sum);

@@ -344,16 +344,19 @@ REGISTER_CPU_OPERATOR(Int8FC, Int8FCOp);
 
 OPERATOR_SCHEMA(Int8Conv)
     .FillUsing(DescribeConv)
-    .SetDoc("Conv of quantized images: sums in 32 bits, rounded once.");
+    .SetDoc("Conv of quantized images: sums in 32 bits, rounded once.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8ConvRelu)
     .FillUsing(DescribeConv)
-    .SetDoc("Conv of quantized images, rectified: sums in 32 bits, rounded once.");
+    .SetDoc("Conv of quantized images, rectified: sums in 32 bits, rounded once.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8ConvTranspose)
     .FillUsing(DescribeImages)
     .Arg("adj", "Rows and columns added at the end of Y, as in ConvTranspose.")
     .TensorInferenceFunction(InferConvTranspose)
     .SetDoc("ConvTranspose of quantized images: sums in 32 bits, rounded once.")
-    .Input(1, "filter", "Quantized, C x kH x kW x M.");
+    .Input(1, "filter", "Quantized, C x kH x kW x M.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8FC)
     .FillUsing(Describe)
     .Arg("order", "Not read: all axes of X but the first are one.")
@@ -361,7 +364,8 @@ OPERATOR_SCHEMA(Int8FC)
     .SetDoc("FC of quantized matrices, Y = X W^T + bias: sums in 32 bits, rounded once.")
     .Input(0, "X", "Quantized; all axes but the first are columns.")
     .Input(1, "W", "Quantized, N x columns.")
-    .Output(0, "Y", "Quantized, rows of X x N.");
+    .Output(0, "Y", "Quantized, rows of X x N.")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(Int8Conv);
 SHOULD_NOT_DO_GRADIENT(Int8ConvRelu);
 SHOULD_NOT_DO_GRADIENT(Int8ConvTranspose);

@@ -274,7 +274,8 @@ OPERATOR_SCHEMA(Int8Concat)
     .Arg("add_axis", "1: the inputs are stacked along a new axis. Default 0.")
     .Arg("order", "NCHW or NHWC: whose channels are joined where there is no axis.")
     .Input(0, "X", "The first of the quantized tensors, which differ in the joined axis only.")
-    .Output(1, "split_info", "Optional: int32, the size of each input along the axis.");
+    .Output(1, "split_info", "Optional: int32, the size of each input along the axis.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8Slice)
     .FillUsing(Describe)
     .NumInputs({1, 3})
@@ -286,7 +287,8 @@ OPERATOR_SCHEMA(Int8Slice)
     .Arg("start_idx", "The bound of `dim` that begins it, default 0.")
     .Arg("end_idx", "The bound of `dim` that ends it, default -1: the end.")
     .Input(1, "starts", "Optional, in place of the argument: one-dimensional int32 or int64.")
-    .Input(2, "ends", "Optional, in place of the argument: one-dimensional int32 or int64.");
+    .Input(2, "ends", "Optional, in place of the argument: one-dimensional int32 or int64.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8Reshape)
     .FillUsing(Describe)
     .NumInputs(1, 2)
@@ -296,30 +298,35 @@ OPERATOR_SCHEMA(Int8Reshape)
     .SetDoc("Reshape of a quantized tensor.")
     .Arg("shape", "The new shape, as in Reshape, unless it is an input.")
     .Input(1, "new_shape", "Optional: the new shape, one-dimensional int64.")
-    .Output(1, "old_shape", "Optional: the shape of X, one-dimensional int64.");
+    .Output(1, "old_shape", "Optional: the shape of X, one-dimensional int64.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8Flatten)
     .FillUsing(Describe)
     .TensorInferenceFunction(InferFlatten)
     .SetDoc("Flatten of a quantized tensor: a matrix of it.")
-    .Arg("axis", "First dimension of the columns; may be negative. Default 1.");
+    .Arg("axis", "First dimension of the columns; may be negative. Default 1.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8Transpose)
     .FillUsing(Describe)
     .TensorInferenceFunction(InferTranspose)
     .SetDoc("Transpose of a quantized tensor.")
-    .Arg("axes", "The permutation. Default: the dimensions are reversed.");
+    .Arg("axes", "The permutation. Default: the dimensions are reversed.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8ChannelShuffle)
     .FillUsing(Describe)
     .IdenticalTypeAndShape()
     .SetDoc("ChannelShuffle of quantized images N x H x W x C.")
     .Arg("group", "(int > 0, default 1) Groups that the channels fall into.")
     .Arg("order", "NHWC, the only one.")
-    .Arg("kernel", "Not read.");
+    .Arg("kernel", "Not read.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8ResizeNearest)
     .FillUsing(Describe)
     .FillUsing(ImageScales::Describe)
     .Arg("output_size", "Height and width of the result; goes before the scales.")
     .TensorInferenceFunction(InferResize)
-    .SetDoc("ResizeNearest of quantized images N x H x W x C.");
+    .SetDoc("ResizeNearest of quantized images N x H x W x C.")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(Int8Concat);
 SHOULD_NOT_DO_GRADIENT(Int8Slice);
 SHOULD_NOT_DO_GRADIENT(Int8Reshape);

@@ -10,6 +10,9 @@
 
 namespace caffe2::int8 {
 
+// Why the operators of the family have no version for GPUs (OpSchema::CpuOnly).
+inline constexpr char kCpuOnly[] = "quantized networks are for inference on the CPU";
+
 enum class Activation { kNone, kRelu };
 
 // The level that lies `steps` (rounded, ties to even) above the zero point, cut to [least, 255];

@@ -138,10 +138,10 @@ void DescribeAverage(OpSchema& schema) {
       .Arg("Y_zero_point", "(0 to 255) The zero point of the result. Default: that of X.");
 }
 
-#define REGISTER_INT8_POOL(name, kind, activation, describe, doc)      \
-  using name##Op = Int8PoolOp<PoolKind::kind, Activation::activation>; \
-  REGISTER_CPU_OPERATOR(name, name##Op);                               \
-  OPERATOR_SCHEMA(name).FillUsing(describe).SetDoc(doc);               \
+#define REGISTER_INT8_POOL(name, kind, activation, describe, doc)          \
+  using name##Op = Int8PoolOp<PoolKind::kind, Activation::activation>;     \
+  REGISTER_CPU_OPERATOR(name, name##Op);                                   \
+  OPERATOR_SCHEMA(name).FillUsing(describe).SetDoc(doc).CpuOnly(kCpuOnly); \
   SHOULD_NOT_DO_GRADIENT(name)
 
 REGISTER_INT8_POOL(Int8MaxPool, kMax, kNone, DescribeMax, "MaxPool of quantized images.");

@@ -113,26 +113,30 @@ OPERATOR_SCHEMA(Int8Quantize)
     .FillUsing(DescribeResult)
     .SetDoc("Rounds floats to 256 levels, of which q stands for scale * (q - zero_point).")
     .Input(0, "X", "A float tensor.")
-    .Output(0, "Y", "Its levels, a quantized tensor of its shape.");
+    .Output(0, "Y", "Its levels, a quantized tensor of its shape.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8Dequantize)
     .NumInputs(1)
     .NumOutputs(1)
     .TensorInferenceFunction(InferAs<TensorProto::FLOAT>)
     .SetDoc("What the levels of a quantized tensor stand for: scale * (q - zero_point).")
     .Input(0, "qX", "A quantized tensor.")
-    .Output(0, "Y", "Floats, of its shape.");
+    .Output(0, "Y", "Floats, of its shape.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8GivenTensorFill)
     .FillUsing(DescribeGiven)
     .TensorInferenceFunction(InferGiven<TensorProto::UINT8>)
     .SetDoc("A quantized tensor of levels that stand in the graph.")
     .Arg("values", "A string whose bytes are the levels, in row-major order.", true)
-    .Output(0, "Tensor", "The quantized tensor, of levels.");
+    .Output(0, "Tensor", "The quantized tensor, of levels.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8GivenIntTensorFill)
     .FillUsing(DescribeGiven)
     .TensorInferenceFunction(InferGiven<TensorProto::INT32>)
     .SetDoc("A quantized tensor of int32 that stand in the graph: a bias.")
     .Arg("values", "The numbers, in row-major order.", true)
-    .Output(0, "Tensor", "The quantized tensor, of int32.");
+    .Output(0, "Tensor", "The quantized tensor, of int32.")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(Int8Quantize);
 SHOULD_NOT_DO_GRADIENT(Int8Dequantize);
 NO_GRADIENT(Int8GivenTensorFill);

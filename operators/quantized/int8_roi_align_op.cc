@@ -80,7 +80,8 @@ OPERATOR_SCHEMA(Int8RoIAlign)
     .Input(0, "X", "Quantized images N x H x W x C.")
     .Input(1, "RoIs",
            "Float R x 5: image index, x1, y1, x2, y2 of each region; or R x 4, of image 0.")
-    .Output(0, "Y", "Quantized, R x pooled_h x pooled_w x C.");
+    .Output(0, "Y", "Quantized, R x pooled_h x pooled_w x C.")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(Int8RoIAlign);
 
 }  // namespace

@@ -13,6 +13,10 @@
 
 namespace caffe2 {
 
+// Why the operators on such rows have no version for GPUs (OpSchema::CpuOnly).
+inline constexpr char kCpuOnly[] =
+    "tables of quantized rows are packed and served from host memory";
+
 struct RowFormat {
   int bits = 8;               // of a level: 8, 4 or 2
   bool fused = true;          //

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "caffe2/core/operator.h"
+#include "operators/quantized/quantized_rows.h"
 
 namespace caffe2 {
 namespace {
@@ -149,7 +149,8 @@ OPERATOR_SCHEMA(FloatToFusedRandRowwiseQuantized)
          "(bool, default 1) Rounds up with the probability that keeps the mean; 0: to the nearest "
          "level.")
     .Input(0, "input", "Float N x D, finite.")
-    .Output(0, "output", "uint8 N x (10 + D bitwidth / 8, rounded up).");
+    .Output(0, "output", "uint8 N x (10 + D bitwidth / 8, rounded up).")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(FloatToFusedRandRowwiseQuantized);
 
 OPERATOR_SCHEMA(FusedRandRowwiseQuantizedToFloat)
@@ -160,7 +161,8 @@ OPERATOR_SCHEMA(FusedRandRowwiseQuantizedToFloat)
     })
     .SetDoc("The inverse of FloatToFusedRandRowwiseQuantized, but for rounding.")
     .Input(0, "quantized_input", "uint8: its result.")
-    .Output(0, "float_output", "Float N x D.");
+    .Output(0, "float_output", "Float N x D.")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(FusedRandRowwiseQuantizedToFloat);
 
 }  // namespace caffe2

@@ -137,20 +137,22 @@ void DescribeDequantize(OpSchema& schema) {
       .Output(0, "output", "The rows [..., D], of float or float16 as the name says.");
 }
 
-#define REGISTER_QUANTIZE(name, T, levels, out)                      \
-  using name##Op = QuantizeFusedOp<T, levels, out>;                  \
-  REGISTER_CPU_OPERATOR(name, name##Op);                             \
-  OPERATOR_SCHEMA(name).FillUsing(DescribeQuantize<T, levels, out>); \
+#define REGISTER_QUANTIZE(name, T, levels, out)                                        \
+  using name##Op = QuantizeFusedOp<T, levels, out>;                                    \
+  REGISTER_CPU_OPERATOR(name, name##Op);                                               \
+  OPERATOR_SCHEMA(name).FillUsing(DescribeQuantize<T, levels, out>).CpuOnly(kCpuOnly); \
   SHOULD_NOT_DO_GRADIENT(name)
 // With the engine GREEDY, too.
 #define REGISTER_QUANTIZE_GREEDY(name, T, levels, out)        \
   REGISTER_QUANTIZE(name, T, levels, out);                    \
   using name##Greedy = QuantizeFusedOp<T, levels, out, true>; \
   REGISTER_CPU_OPERATOR_WITH_ENGINE(name, GREEDY, name##Greedy)
-#define REGISTER_DEQUANTIZE(name, T, format, type)                                \
-  using name##Op = DequantizeRowsOp<T, format, false>;                            \
-  REGISTER_CPU_OPERATOR(name, name##Op);                                          \
-  OPERATOR_SCHEMA(name).FillUsing(DescribeDequantize<format, TensorProto::type>); \
+#define REGISTER_DEQUANTIZE(name, T, format, type)              \
+  using name##Op = DequantizeRowsOp<T, format, false>;          \
+  REGISTER_CPU_OPERATOR(name, name##Op);                        \
+  OPERATOR_SCHEMA(name)                                         \
+      .FillUsing(DescribeDequantize<format, TensorProto::type>) \
+      .CpuOnly(kCpuOnly);                                       \
   SHOULD_NOT_DO_GRADIENT(name)
 
 REGISTER_QUANTIZE(FloatToFused8BitRowwiseQuantized, float, kFused8Bit, kFused8Bit);
@@ -195,7 +197,8 @@ OPERATOR_SCHEMA(FloatToRowwiseQuantized8Bits)
     .SetDoc("Quantizes each row to 256 levels from its least to its largest element.")
     .Input(0, "input", "A float tensor [N, ...].")
     .Output(0, "quantized_input", "uint8, of its shape.")
-    .Output(1, "scale_bias", "Float N x 2: scale and bias of each row.");
+    .Output(1, "scale_bias", "Float N x 2: scale and bias of each row.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Rowwise8BitQuantizedToFloat)
     .NumInputs(2)
     .NumOutputs(1)
@@ -205,7 +208,8 @@ OPERATOR_SCHEMA(Rowwise8BitQuantizedToFloat)
     .Input(0, "quantized", FormatDoc(kPlain8Bit))
     .Input(1, "scale_bias", "Float N x 2: scale and bias of each row.")
     .SetDoc("The inverse of FloatToRowwiseQuantized8Bits, but for rounding.")
-    .Output(0, "output", "Float N x D.");
+    .Output(0, "output", "Float N x D.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(GatherFused8BitRowwise)
     .NumInputs(2)
     .NumOutputs(1)
@@ -218,7 +222,8 @@ OPERATOR_SCHEMA(GatherFused8BitRowwise)
     .SetDoc("Gather of quantized rows, as floats.")
     .Input(0, "DATA", FormatDoc(kFused8Bit))
     .Input(1, "INDICES", "int32 or int64: the rows to read.")
-    .Output(0, "OUTPUT", "Float: one row for each index.");
+    .Output(0, "OUTPUT", "Float: one row for each index.")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(FloatToRowwiseQuantized8Bits);
 SHOULD_NOT_DO_GRADIENT(Rowwise8BitQuantizedToFloat);
 SHOULD_NOT_DO_GRADIENT(GatherFused8BitRowwise);

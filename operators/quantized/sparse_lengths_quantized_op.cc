@@ -155,10 +155,10 @@ void DescribeSum(OpSchema& schema) {
   }
 }
 
-#define REGISTER_QUANTIZED_SUM(name, format, weighted, mean, pruned)            \
-  using name = SparseLengthsQuantizedOp<format, weighted, mean, pruned>;        \
-  REGISTER_CPU_OPERATOR(name, name);                                            \
-  OPERATOR_SCHEMA(name).FillUsing(DescribeSum<format, weighted, mean, pruned>); \
+#define REGISTER_QUANTIZED_SUM(name, format, weighted, mean, pruned)                              \
+  using name = SparseLengthsQuantizedOp<format, weighted, mean, pruned>;                          \
+  REGISTER_CPU_OPERATOR(name, name);                                                              \
+  OPERATOR_SCHEMA(name).FillUsing(DescribeSum<format, weighted, mean, pruned>).CpuOnly(kCpuOnly); \
   SHOULD_NOT_DO_GRADIENT(name)
 #define REGISTER_FUSED_SUMS(bits)                                                                  \
   REGISTER_QUANTIZED_SUM(SparseLengthsSumFused##bits##BitRowwise, kFused##bits##Bit, false, false, \
@@ -202,7 +202,8 @@ OPERATOR_SCHEMA(SparseLengthsSumSparseLookup)
     .Input(3, "WEIGHTS", "Optional: a float for each index.")
     .Output(0, "output_indices", "Rows of the pruned table, of the type of INDICES.")
     .Output(1, "output_lengths", "int32: how many of them each segment has.")
-    .Output(2, "output_weights", "The weights of these, if there are any.");
+    .Output(2, "output_weights", "The weights of these, if there are any.")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(SparseLengthsSumSparseLookup);
 
 }  // namespace

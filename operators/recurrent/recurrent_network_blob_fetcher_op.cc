@@ -44,7 +44,8 @@ OPERATOR_SCHEMA(RecurrentNetworkBlobFetcher)
         "operator, under the names <prefix>_<blob><step>.")
     .Arg("prefix", "First part of the names. Default rnn.")
     .Input(0, "step_workspaces", "The last output of RecurrentNetwork.")
-    .Output(0, "blob_names", "The names, as strings.");
+    .Output(0, "blob_names", "The names, as strings.")
+    .CpuOnly("it is about the workspace or the process: blobs of any kind, statistics, clocks");
 SHOULD_NOT_DO_GRADIENT(RecurrentNetworkBlobFetcher);
 
 }  // namespace caffe2

@@ -86,7 +86,8 @@ OPERATOR_SCHEMA(BisectPercentile)
     .Arg("percentile_upper", "(list of float) The percentile just above each point.", true)
     .Arg("lengths", "(list of int > 0) How many points each column has.", true)
     .Input(0, "raw_values", "A float matrix N x F.")
-    .Output(0, "percentile", "Float N x F.");
+    .Output(0, "percentile", "Float N x F.")
+    .CpuOnly("it measures and reports, outside of training steps");
 SHOULD_NOT_DO_GRADIENT(BisectPercentile);
 
 }  // namespace caffe2

@@ -8,6 +8,8 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kCpuOnly[] = "it measures and reports, outside of training steps";
+
 using HistogramTypes = TensorTypes<float, double>;
 
 // Bins between given edges.
@@ -188,7 +190,8 @@ OPERATOR_SCHEMA(Histogram)
     .Arg("bin_edges", "(list of float, strictly increasing, at least 2) Where bins begin and end.",
          true)
     .Input(0, "X", "A tensor of float or double; more may follow, of the same type.")
-    .Output(0, "histogram", "int64: the count of each bin, one fewer than there are edges.");
+    .Output(0, "histogram", "int64: the count of each bin, one fewer than there are edges.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(SelfBinningHistogram)
     .NumInputs(1, 1 << 30)
     .NumOutputs(2)
@@ -212,7 +215,8 @@ OPERATOR_SCHEMA(SelfBinningHistogram)
     .Arg("abs", "(bool, default 0) 1: count absolute values.")
     .Input(0, "X", "A tensor of float or double; more may follow, of the same type.")
     .Output(0, "histogram_values", "The num_bins + 1 edges, of the inputs' type.")
-    .Output(1, "histogram_counts", "int64: the count of each bin, and a last one that is 0.");
+    .Output(1, "histogram_counts", "int64: the count of each bin, and a last one that is 0.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(AccumulateHistogram)
     .NumInputs(1)
     .NumOutputs(2)
@@ -229,7 +233,8 @@ OPERATOR_SCHEMA(AccumulateHistogram)
     .Arg("num_buckets", "(int > 0, default 1) How many there are between.")
     .Input(0, "X", "A float tensor.")
     .Output(0, "CUR_HIST", "int64, num_buckets + 2: the counts of this input.")
-    .Output(1, "ACC_HIST", "The counts of all inputs so far.");
+    .Output(1, "ACC_HIST", "The counts of all inputs so far.")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(Histogram);
 SHOULD_NOT_DO_GRADIENT(SelfBinningHistogram);
 SHOULD_NOT_DO_GRADIENT(AccumulateHistogram);

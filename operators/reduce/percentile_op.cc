@@ -78,7 +78,8 @@ OPERATOR_SCHEMA(Percentile)
     .Input(0, "original_values", "A float matrix N x F.")
     .Input(1, "value_to_pct", "Float n x 2: the points of all columns, column by column.")
     .Input(2, "lengths", "int32 or int64: how many points each column has, at least 1.")
-    .Output(0, "percentile_values", "Float N x F.");
+    .Output(0, "percentile_values", "Float N x F.")
+    .CpuOnly("it measures and reports, outside of training steps");
 SHOULD_NOT_DO_GRADIENT(Percentile);
 
 }  // namespace caffe2

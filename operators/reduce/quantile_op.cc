@@ -61,7 +61,8 @@ OPERATOR_SCHEMA(Quantile)
     .Arg("abs", "(bool, default 1) Of absolute values.")
     .Arg("tol", "(float) The tolerance of Caffe2's search; not needed.")
     .Input(0, "X1, X2, ...", "Float or double tensors of any shape, all of one type.")
-    .Output(0, "quantile_value", "One element.");
+    .Output(0, "quantile_value", "One element.")
+    .CpuOnly("it measures and reports, outside of training steps");
 NO_GRADIENT(Quantile);
 
 }  // namespace caffe2

@@ -10,6 +10,10 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kCpuOnly[] =
+    "it makes lengths, ranges or ids, which are small, and which say how long outputs are: the "
+    "host has to know";
+
 class LengthsToSegmentIdsOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
@@ -162,7 +166,8 @@ REGISTER_CPU_OPERATOR(LengthsGather, LengthsGatherOp<CPUContext>);
 OPERATOR_SCHEMA(LengthsToSegmentIds)
     .FillUsing(DescribeLengths)
     .SetDoc("Segment numbers in place of lengths: [1, 3, 0, 2] becomes [0, 1, 1, 1, 3, 3].")
-    .Output(0, "segment_ids", "int32: the segment of each entry.");
+    .Output(0, "segment_ids", "int32: the segment of each entry.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(LengthsToOffsets)
     .NumInputs(1)
     .NumOutputs(1)
@@ -174,7 +179,8 @@ OPERATOR_SCHEMA(LengthsToOffsets)
     .SetDoc("Where each segment begins: [1, 3, 0, 2] gives [0, 1, 4, 4].")
     .Arg("include_last_offset", "(bool, default 0) 1: the sum of all lengths follows.")
     .Input(0, "lengths", "int32 or int64, one-dimensional.")
-    .Output(0, "offsets", "int32: the offset of each segment.");
+    .Output(0, "offsets", "int32: the offset of each segment.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(LengthsToRanges)
     .FillUsing(DescribeLengths)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
@@ -182,33 +188,38 @@ OPERATOR_SCHEMA(LengthsToRanges)
       return std::vector<TensorShape>{CreateTensorShape({in[0].dims(0), 2}, TensorProto::INT32)};
     })
     .SetDoc("Offset and length in place of lengths: [1, 3] becomes [[0, 1], [1, 3]].")
-    .Output(0, "ranges", "int32 [number of lengths, 2].");
+    .Output(0, "ranges", "int32 [number of lengths, 2].")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(SegmentIdsToLengths)
     .NumInputs(1, 2)
     .NumOutputs(1)
     .SetDoc("Lengths in place of segment numbers: [0, 0, 2] becomes [2, 0, 1].")
     .Input(0, "segment_ids", "int32 or int64, sorted, none negative.")
     .Input(1, "data", "Optional: there are at least as many lengths as it has rows.")
-    .Output(0, "lengths", "int32, one for each segment up to the last one that occurs.");
+    .Output(0, "lengths", "int32, one for each segment up to the last one that occurs.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(SegmentIdsToRanges)
     .NumInputs(1, 2)
     .NumOutputs(1)
     .SetDoc("Offset and length in place of segment numbers: [0, 0, 1] becomes [[0, 2], [2, 1]].")
     .Input(0, "segment_ids", "int32 or int64, sorted, none negative.")
     .Input(1, "data", "Optional: there are at least as many ranges as it has rows.")
-    .Output(0, "ranges", "int32 [number of segments, 2].");
+    .Output(0, "ranges", "int32 [number of segments, 2].")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(LengthsToWeights)
     .FillUsing(DescribeLengths)
     .SetDoc("For each entry 1 / length^power of its segment: [2, 0, 3] gives 5 weights.")
     .Arg("power", "(float, default 0.5) The power.")
-    .Output(0, "weights", "Float, one for each entry.");
+    .Output(0, "weights", "Float, one for each entry.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(LengthsToShape)
     .FillUsing(DescribeLengths)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>&) {
       return std::vector<TensorShape>{CreateTensorShape({2}, TensorProto::INT32)};
     })
     .SetDoc("The shape [number, length] of segments that have all the same length.")
-    .Output(0, "shape", "int32 of two elements.");
+    .Output(0, "shape", "int32 of two elements.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(LengthsTile)
     .NumInputs(2)
     .NumOutputs(1)

@@ -64,7 +64,10 @@ OPERATOR_SCHEMA(LengthsSplit)
     .Arg("n_split", "(int > 0) The number of parts; not read if input 1 holds it.")
     .Input(0, "LENGTHS", "int32 or int64, one-dimensional.")
     .Input(1, "n_split", "Optional: the number of parts, one int32, in host memory.")
-    .Output(0, "Y", "int32: the parts of all lengths.");
+    .Output(0, "Y", "int32: the parts of all lengths.")
+    .CpuOnly(
+        "it makes lengths, ranges or ids, which are small, and which say how long outputs are: the "
+        "host has to know");
 SHOULD_NOT_DO_GRADIENT(LengthsPad);
 SHOULD_NOT_DO_GRADIENT(LengthsSplit);
 

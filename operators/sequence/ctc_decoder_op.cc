@@ -9,6 +9,8 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kCpuOnly[] = "it decodes or samples one after another, at the end of inference";
+
 constexpr int32_t kBlank = 0;
 
 // INPUTS [T, N, C], and how much of T each of the N sequences has: SEQ_LEN [N], or all of it.
@@ -250,7 +252,8 @@ OPERATOR_SCHEMA(CTCGreedyDecoder)
         "al., 2006).")
     .Arg("merge_repeated", "(bool, default 1) Equal classes in a row are one label.")
     .Output(0, "OUTPUT_LEN", "Int32 [batch]: how many labels each sequence has.")
-    .Output(1, "VALUES", "Int32: the labels of all sequences, one after the other.");
+    .Output(1, "VALUES", "Int32: the labels of all sequences, one after the other.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(CTCBeamSearchDecoder)
     .FillUsing(Describe)
     .NumOutputs(2, 3)
@@ -275,7 +278,8 @@ OPERATOR_SCHEMA(CTCBeamSearchDecoder)
          "none is.")
     .Output(0, "OUTPUT_LEN", "Int32 [batch * num_candidates]: labels of each, best first.")
     .Output(1, "VALUES", "Int32: the labels of all sequences, one after the other.")
-    .Output(2, "OUTPUT_PROB", "Optional: float [batch * num_candidates], their probabilities.");
+    .Output(2, "OUTPUT_PROB", "Optional: float [batch * num_candidates], their probabilities.")
+    .CpuOnly(kCpuOnly);
 NO_GRADIENT(CTCGreedyDecoder);
 NO_GRADIENT(CTCBeamSearchDecoder);
 

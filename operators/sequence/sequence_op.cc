@@ -11,6 +11,9 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kCpuOnly[] =
+    "it reads or collects records in front of a network, where they come from the host";
+
 class RemoveDataBlocksOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
@@ -80,13 +83,15 @@ OPERATOR_SCHEMA(RemoveDataBlocks)
     .SetDoc("The rows of data that are not named. How many there are is known at run time only.")
     .Input(0, "data", "A tensor of any type with at least one dimension.")
     .Input(1, "indices", "int32 or int64: the rows to leave out; one may come twice.")
-    .Output(0, "shrunk data", "The other rows, in order.");
+    .Output(0, "shrunk data", "The other rows, in order.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(PadEmptySamples)
     .NumInputs(1, 1 << 30)
     .NumOutputs(1, 1 << 30)
     .SetDoc("Gives each sample of length 0 one entry of zeros (or empty strings).")
     .Input(0, "lengths", "int32 or int64: entries of each sample. Features follow.")
-    .Output(0, "out_lengths", "int32: none is 0. The features follow.");
+    .Output(0, "out_lengths", "int32: none is 0. The features follow.")
+    .CpuOnly(kCpuOnly);
 REGISTER_GRADIENT(ReversePackedSegs, GradientRule<"ReversePackedSegs: GO0 I1 -> GI0">);
 SHOULD_NOT_DO_GRADIENT(RemoveDataBlocks);
 SHOULD_NOT_DO_GRADIENT(PadEmptySamples);

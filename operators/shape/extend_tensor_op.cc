@@ -42,7 +42,8 @@ OPERATOR_SCHEMA(ExtendTensor)
     .SetDoc("Appends rows of zeros until the tensor has the rows that the indices name.")
     .Input(0, "tensor", "A tensor of numbers with at least one dimension; grows.")
     .Input(1, "new_indices", "int32 or int64: rows.")
-    .Output(0, "extended_tensor", "The tensor, in place.");
+    .Output(0, "extended_tensor", "The tensor, in place.")
+    .CpuOnly("it reads or collects records in front of a network, where they come from the host");
 SHOULD_NOT_DO_GRADIENT(ExtendTensor);
 
 }  // namespace caffe2

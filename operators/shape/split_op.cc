@@ -138,7 +138,10 @@ OPERATOR_SCHEMA(SplitByLengths)
          "1: the lengths are multiplied so that they add up to the dimension. Default 0: they do.")
     .Input(0, "input", "A tensor of any type and shape.")
     .Input(1, "lengths", "int32 or int64, a multiple of the number of outputs.")
-    .Output(0, "output_0", "First of the parts; as many as there are outputs.");
+    .Output(0, "output_0", "First of the parts; as many as there are outputs.")
+    .CpuOnly(
+        "it makes ids and features out of records, as part of the input; its outputs are as long "
+        "as the values say, which the host has to know");
 REGISTER_GRADIENT(Split, GetSplitGradient);
 REGISTER_GRADIENT(SplitByLengths, GetSplitGradient);
 REGISTER_GRADIENT(DepthSplit, GetSplitGradient);

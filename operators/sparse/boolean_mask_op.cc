@@ -78,7 +78,10 @@ OPERATOR_SCHEMA(BooleanMaskLengths)
     .SetDoc("How long each segment is after BooleanMask: the number of true elements in it.")
     .Input(0, "lengths", "int32 or int64: the lengths before; they add up to the mask's size.")
     .Input(1, "mask", "Bool, one-dimensional.")
-    .Output(0, "masked_lengths", "The lengths after.");
+    .Output(0, "masked_lengths", "The lengths after.")
+    .CpuOnly(
+        "it makes lengths, ranges or ids, which are small, and which say how long outputs are: the "
+        "host has to know");
 OPERATOR_SCHEMA(BooleanUnmask)
     .NumInputs([](int n) { return n > 0 && n % 2 == 0; })
     .NumOutputs(1)

@@ -16,6 +16,10 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kCpuOnly[] =
+    "it makes ids and features out of records, as part of the input; its outputs are as long as "
+    "the values say, which the host has to know";
+
 // Where the parts of a feature stand among the `stride` inputs it takes; -1 for what it lacks.
 struct FeatureInputs {
   int stride;
@@ -369,10 +373,12 @@ void DescribeFeaturesGradient(OpSchema& schema) {
 
 }  // namespace
 
-#define REGISTER_FEATURE_MERGE(name, inputs, gradient_inputs)                           \
-  REGISTER_CPU_OPERATOR(name, MergeFeaturesOp<inputs>);                                 \
-  REGISTER_CPU_OPERATOR(name##Gradient, MergeFeaturesGradientOp<gradient_inputs>);      \
-  OPERATOR_SCHEMA(name##Gradient).FillUsing(DescribeFeaturesGradient<gradient_inputs>); \
+#define REGISTER_FEATURE_MERGE(name, inputs, gradient_inputs)                      \
+  REGISTER_CPU_OPERATOR(name, MergeFeaturesOp<inputs>);                            \
+  REGISTER_CPU_OPERATOR(name##Gradient, MergeFeaturesGradientOp<gradient_inputs>); \
+  OPERATOR_SCHEMA(name##Gradient)                                                  \
+      .FillUsing(DescribeFeaturesGradient<gradient_inputs>)                        \
+      .CpuOnly(kCpuOnly);                                                          \
   REGISTER_GRADIENT(name, GetMergeFeaturesGradient<inputs>)
 
 REGISTER_FEATURE_MERGE(MergeSingleScalarFeatureTensors, kSingleScalar, kSingleScalarGradient);
@@ -394,7 +400,8 @@ OPERATOR_SCHEMA(MergeDenseFeatureTensors)
     .Arg("feature_ids", "(list of int64) The key of each column.", true)
     .Input(0, "in1", "Examples x features, of any type.")
     .Input(1, "in1_presence", "Bool, of the same shape: whether an example has a feature.")
-    .Output(2, "out_values", "The values that are present.");
+    .Output(2, "out_values", "The values that are present.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(MergeDenseFeatureTensorsGradient)
     .NumInputs(2)
     .NumOutputs(1)
@@ -404,24 +411,31 @@ OPERATOR_SCHEMA(MergeDenseFeatureTensorsGradient)
     .SetDoc("The gradient of MergeDenseFeatureTensors; zero where a feature is not present.")
     .Input(0, "in1_presence", "Bool: whether an example has a feature.")
     .Input(1, "out_values_grad", "The gradient of the values that are present.")
-    .Output(0, "in1_grad", "The gradient of the features, shaped like in1_presence.");
+    .Output(0, "in1_grad", "The gradient of the features, shaped like in1_presence.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(MergeSingleScalarFeatureTensors)
     .FillUsing(DescribeFeatures<kSingleScalar>)
-    .SetDoc("Merges features of which an example has one value or none.");
+    .SetDoc("Merges features of which an example has one value or none.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(MergeSingleListFeatureTensors)
     .FillUsing(DescribeFeatures<kSingleList>)
-    .SetDoc("Merges features of which an example has one list of values or none.");
+    .SetDoc("Merges features of which an example has one list of values or none.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(MergeSingleMapFeatureTensors)
     .FillUsing(DescribeFeatures<kSingleMap>)
-    .SetDoc("Merges features of which an example has one list of keys and values or none.");
+    .SetDoc("Merges features of which an example has one list of keys and values or none.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(MergeMultiScalarFeatureTensors)
     .FillUsing(DescribeFeatures<kMultiScalar>)
-    .SetDoc("Merges records of features with one value each.");
+    .SetDoc("Merges records of features with one value each.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(MergeMultiListFeatureTensors)
     .FillUsing(DescribeFeatures<kMultiList>)
-    .SetDoc("Merges records of features with a list of values each.");
+    .SetDoc("Merges records of features with a list of values each.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(MergeMultiMapFeatureTensors)
     .FillUsing(DescribeFeatures<kMultiMap>)
-    .SetDoc("Merges records of features with a list of keys and values each.");
+    .SetDoc("Merges records of features with a list of keys and values each.")
+    .CpuOnly(kCpuOnly);
 
 }  // namespace caffe2

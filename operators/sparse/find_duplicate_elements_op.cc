@@ -37,7 +37,10 @@ OPERATOR_SCHEMA(FindDuplicateElements)
     .NumOutputs(1)
     .SetDoc("The places of elements that are equal to an earlier one.")
     .Input(0, "data", "float, double, int32, int64 or strings, one-dimensional.")
-    .Output(0, "indices", "int64: the places in order; how many is known at run time only.");
+    .Output(0, "indices", "int64: the places in order; how many is known at run time only.")
+    .CpuOnly(
+        "it makes ids and features out of records, as part of the input; its outputs are as long "
+        "as the values say, which the host has to know");
 SHOULD_NOT_DO_GRADIENT(FindDuplicateElements);
 
 }  // namespace caffe2

@@ -9,6 +9,10 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kCpuOnly[] =
+    "it makes ids and features out of records, as part of the input; its outputs are as long as "
+    "the values say, which the host has to know";
+
 // RANGES [examples, ranges, 2]: offset and length in DATA.
 struct Ranges {
   int64_t examples = 0, per_example = 0;
@@ -167,7 +171,8 @@ OPERATOR_SCHEMA(GatherRanges)
     .Input(0, "DATA", "A list of any type.")
     .Input(1, "RANGES", "int32 or int64 [examples, ranges, 2]: offset and length in DATA.")
     .Output(0, "OUTPUT", "The elements of all ranges of all examples.")
-    .Output(1, "LENGTHS", "int32: how many each example has.");
+    .Output(1, "LENGTHS", "int32: how many each example has.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(GatherRangesToDense)
     .NumInputs(2, 3)
     .NumOutputs(1, 1 << 30)
@@ -194,7 +199,8 @@ OPERATOR_SCHEMA(GatherRangesToDense)
     .Input(0, "DATA", "A list of numbers.")
     .Input(1, "RANGES", "int32 or int64 [examples, ranges, 2]: offset and length in DATA.")
     .Input(2, "KEY", "Optional int32 or int64, like DATA: ranges are sorted by these.")
-    .Output(0, "OUTPUT", "[examples, length of range 0]; further ones follow.");
+    .Output(0, "OUTPUT", "[examples, length of range 0]; further ones follow.")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(GatherRanges);
 SHOULD_NOT_DO_GRADIENT(GatherRangesToDense);
 

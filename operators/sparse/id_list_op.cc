@@ -9,6 +9,10 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kCpuOnly[] =
+    "it makes ids and features out of records, as part of the input; its outputs are as long as "
+    "the values say, which the host has to know";
+
 // Inputs are pairs of lengths and ids.
 class MergeIdListsOp final : public Operator<CPUContext> {
  public:
@@ -144,7 +148,8 @@ OPERATOR_SCHEMA(MergeIdLists)
     .Input(0, "lengths_0", "int32 or int64: the length of each sample's list.")
     .Input(1, "values_0", "int32 or int64 ids. More pairs may follow, with ids of this type.")
     .Output(0, "merged_lengths", "int32: the lengths of the merged lists.")
-    .Output(1, "merged_values", "Their ids; how many there are is known at run time only.");
+    .Output(1, "merged_values", "Their ids; how many there are is known at run time only.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(DenseVectorToIdList)
     .NumInputs(1)
     .NumOutputs(2)
@@ -156,14 +161,16 @@ OPERATOR_SCHEMA(DenseVectorToIdList)
     .SetDoc("For each sample the columns of a matrix that are not zero: a list of ids.")
     .Input(0, "values", "Samples x ids, of any type of numbers.")
     .Output(0, "out_lengths", "int32: the length of each sample's list.")
-    .Output(1, "out_values", "int32: the ids, ascending in each list.");
+    .Output(1, "out_values", "int32: the ids, ascending in each list.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(KeySplit)
     .NumInputs(1)
     .NumOutputs(1, 1 << 30)
     .SetDoc("For each key from 0, the places where it occurs.")
     .Arg("categorical_limit", "(int) How many keys there are: as many as outputs.", true)
     .Input(0, "keys", "int32 or int64, one-dimensional.")
-    .Output(0, "places", "int32: the places of key 0; those of the other keys follow.");
+    .Output(0, "places", "int32: the places of key 0; those of the other keys follow.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(IndexHash)
     .NumInputs(1)
     .NumOutputs(1)
@@ -173,7 +180,8 @@ OPERATOR_SCHEMA(IndexHash)
     .Arg("seed", "(int, default 0) Makes another hash.")
     .Arg("modulo", "(int > 0) How many values there are; it must be given to run.")
     .Input(0, "Indices", "int32 or int64 ids.")
-    .Output(0, "HashedIndices", "The hashes, of their type and shape; may overwrite them.");
+    .Output(0, "HashedIndices", "The hashes, of their type and shape; may overwrite them.")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(MergeIdLists);
 SHOULD_NOT_DO_GRADIENT(DenseVectorToIdList);
 SHOULD_NOT_DO_GRADIENT(KeySplit);

@@ -60,7 +60,10 @@ OPERATOR_SCHEMA(IsMemberOf)
     .Arg("dtype", "The type of the values, which is X's; accepted for old nets.")
     .Input(0, "X", "int32, int64, bool or string, of any shape.")
     .Input(1, "values", "Optional: the values, a tensor of X's type.")
-    .Output(0, "is_member", "Bool, shaped like X.");
+    .Output(0, "is_member", "Bool, shaped like X.")
+    .CpuOnly(
+        "it makes ids and features out of records, as part of the input; its outputs are as long "
+        "as the values say, which the host has to know");
 SHOULD_NOT_DO_GRADIENT(IsMemberOf);
 
 }  // namespace caffe2

@@ -132,7 +132,8 @@ last ones count. Shapes are inferred as if the window were full.
     .Input(4, "NUM_VISITED", "Optional int64, one element: the rows seen so far.")
     .Output(0, "last-N buffer", "The window, in place.")
     .Output(1, "next cursor", "In place.")
-    .Output(2, "NUM_VISITED", "In place.");
+    .Output(2, "NUM_VISITED", "In place.")
+    .CpuOnly("it reads or collects records in front of a network, where they come from the host");
 SHOULD_NOT_DO_GRADIENT(LastNWindowCollector);
 
 }  // namespace caffe2

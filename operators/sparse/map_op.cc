@@ -10,6 +10,8 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kCpuOnly[] = "its operands are no tensors: maps, dictionaries, lists of tensors";
+
 // Calls function.template Run<Key, Value>() for the integer types; throws, naming them, for others.
 template <class Function>
 void DispatchMap(TypeMeta key, TypeMeta value, const Function& function) {
@@ -135,7 +137,8 @@ OPERATOR_SCHEMA(CreateMap)
     .SetDoc("Makes an empty map between integers.")
     .Arg("key_dtype", "The type of the keys, INT32 (default) or INT64, a TensorProto::DataType.")
     .Arg("value_dtype", "The type of the values; as above.")
-    .Output(0, "map", "The map, a blob that is no tensor.");
+    .Output(0, "map", "The map, a blob that is no tensor.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(KeyValueToMap)
     .NonTensorOutputs({0})
     .NumInputs(2)
@@ -143,7 +146,8 @@ OPERATOR_SCHEMA(KeyValueToMap)
     .SetDoc("Makes a map of keys and values. Of equal keys the first counts.")
     .Input(0, "keys", "int32 or int64, one-dimensional.")
     .Input(1, "values", "int32 or int64, as many.")
-    .Output(0, "map", "The map, a blob that is no tensor.");
+    .Output(0, "map", "The map, a blob that is no tensor.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(MapToKeyValue)
     .NonTensorInputs({0})
     .NumInputs(1)
@@ -151,7 +155,8 @@ OPERATOR_SCHEMA(MapToKeyValue)
     .SetDoc("The keys of a map in ascending order, and their values.")
     .Input(0, "map", "A map.")
     .Output(0, "keys", "One-dimensional, of the type the map has.")
-    .Output(1, "values", "As many values.");
+    .Output(1, "values", "As many values.")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(CreateMap);
 SHOULD_NOT_DO_GRADIENT(KeyValueToMap);
 SHOULD_NOT_DO_GRADIENT(MapToKeyValue);

@@ -70,7 +70,10 @@ OPERATOR_SCHEMA(NGramFromCategorical)
     .Arg("categorical_limits", "(list of int > 0) How many values each column has.", true)
     .Arg("vals", "(list of int) The values of all columns, column by column.", true)
     .Input(0, "floats", "A float matrix; elements are rounded to the nearest integer.")
-    .Output(0, "n-gram", "int32, one for each row.");
+    .Output(0, "n-gram", "int32, one for each row.")
+    .CpuOnly(
+        "it makes ids and features out of records, as part of the input; its outputs are as long "
+        "as the values say, which the host has to know");
 SHOULD_NOT_DO_GRADIENT(NGramFromCategorical);
 
 }  // namespace caffe2

@@ -9,6 +9,10 @@
 namespace caffe2 {
 namespace {
 
+constexpr char kCpuOnly[] =
+    "it makes ids and features out of records, as part of the input; its outputs are as long as "
+    "the values say, which the host has to know";
+
 // Which part each key belongs to: key modulo parts, never negative.
 int64_t PartOf(int64_t key, int64_t parts) { return ((key % parts) + parts) % parts; }
 
@@ -161,7 +165,8 @@ OPERATOR_SCHEMA(Partition)
         "outputs for each input. The outputs are all inputs of part 0, then of part 1, ...")
     .Arg("pack_first_input", "(int, default 0) 1: keys are divided by the number of parts.")
     .Input(0, "input", "int32 or int64 keys. Tensors that begin with its shape may follow.")
-    .Output(0, "partitions", "Keys of part 0; further outputs follow.");
+    .Output(0, "partitions", "Keys of part 0; further outputs follow.")
+    .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(LengthsPartition)
     .NumInputs(2, kAny)
     .NumOutputs(2, kAny)
@@ -170,7 +175,10 @@ OPERATOR_SCHEMA(LengthsPartition)
     .Input(0, "lengths", "int32 or int64: how many of the keys each segment has.")
     .Input(1, "input", "int32 or int64 keys. Tensors with as many rows may follow.")
     .Output(0, "lengths_partition", "int32: the lengths of part 0.")
-    .Output(1, "partitions", "Keys of part 0; further outputs follow.");
+    .Output(1, "partitions", "Keys of part 0; further outputs follow.")
+    .CpuOnly(
+        "it makes lengths, ranges or ids, which are small, and which say how long outputs are: the "
+        "host has to know");
 OPERATOR_SCHEMA(GatherByKey)
     .NumInputs(2, kAny)
     .NumOutputs(1)
@@ -182,7 +190,8 @@ OPERATOR_SCHEMA(GatherByKey)
     .SetDoc("Joins what Partition split: for each key the next row of its part.")
     .Input(0, "keys", "int32 or int64 keys.")
     .Input(1, "sharded_values", "The rows of part 0; the other parts follow.")
-    .Output(0, "values", "One row for each key.");
+    .Output(0, "values", "One row for each key.")
+    .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(Partition);
 SHOULD_NOT_DO_GRADIENT(LengthsPartition);
 SHOULD_NOT_DO_GRADIENT(GatherByKey);

@@ -159,7 +159,8 @@ full.
     .Output(0, "RESERVOIR", "The rows, in place.")
     .Output(1, "NUM_VISITED", "In place.")
     .Output(2, "OBJECT_TO_POS_MAP", "In place.")
-    .Output(3, "POS_TO_OBJECT", "In place.");
+    .Output(3, "POS_TO_OBJECT", "In place.")
+    .CpuOnly("it reads or collects records in front of a network, where they come from the host");
 SHOULD_NOT_DO_GRADIENT(ReservoirSampling);
 
 }  // namespace caffe2

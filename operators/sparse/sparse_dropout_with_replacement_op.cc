@@ -59,7 +59,10 @@ OPERATOR_SCHEMA(SparseDropoutWithReplacement)
     .Input(0, "X", "int64: the ids of all lists.")
     .Input(1, "Lengths", "int32 or int64: the length of each list.")
     .Output(0, "Y", "int64: the ids that are left; how many is known at run time only.")
-    .Output(1, "OutputLengths", "int32: the new length of each list.");
+    .Output(1, "OutputLengths", "int32: the new length of each list.")
+    .CpuOnly(
+        "it makes ids and features out of records, as part of the input; its outputs are as long "
+        "as the values say, which the host has to know");
 SHOULD_NOT_DO_GRADIENT(SparseDropoutWithReplacement);
 
 }  // namespace caffe2

@@ -61,7 +61,10 @@ OPERATOR_SCHEMA(Unique)
         "run time only.")
     .Input(0, "indices", "int32 or int64, one-dimensional.")
     .Output(0, "unique_indices", "The values, each once.")
-    .Output(1, "remapping", "Optional int32: for each input its position in unique_indices.");
+    .Output(1, "remapping", "Optional int32: for each input its position in unique_indices.")
+    .CpuOnly(
+        "it makes ids and features out of records, as part of the input; its outputs are as long "
+        "as the values say, which the host has to know");
 SHOULD_NOT_DO_GRADIENT(Unique);
 
 }  // namespace caffe2

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/operator_gradient.h"
@@ -19,6 +21,20 @@ constexpr uint64_t kWeightSeed = 4242;
 std::map<std::string, Coverage>& MutableCoverage() {
   static std::map<std::string, Coverage> coverage;
   return coverage;
+}
+
+// The types of the operators whose results a blob holds: of the one that RunOp last let write it,
+// and of those that made its inputs.
+using Types = std::set<std::string>;
+std::map<std::pair<const Workspace*, std::string>, Types>& Producers() {
+  static std::map<std::pair<const Workspace*, std::string>, Types> producers;
+  return producers;
+}
+
+const Tensor& TensorOf(const Workspace& ws, const std::string& name) {
+  const Blob* blob = ws.GetBlob(name);
+  CAFFE_ENFORCE(blob != nullptr, "no blob ", name);
+  return blob->Get<Tensor>();
 }
 
 bool HasCudaVersion(const std::string& type) {
@@ -197,7 +213,7 @@ class Differentiator {
     }
     RunOp(ws_, op_, true);
     for (int i : options.outputs_with_gradient) {
-      const int64_t n = Fetch(*ws, op.output(i)).numel();
+      const int64_t n = TensorOf(*ws, op.output(i)).numel();
       weights_.push_back(RandomValues(n, kWeightSeed + i, 0.2f, 1.f));
     }
   }
@@ -210,7 +226,7 @@ class Differentiator {
     for (size_t k = 0; k < weights_.size(); ++k) {
       const int i = options_.outputs_with_gradient[k];
       g_output[i].dense = op_.output(i) + "_grad";
-      Feed(ws_, g_output[i].dense, Fetch(*ws_, op_.output(i)).sizes(), weights_[k]);
+      Feed(ws_, g_output[i].dense, TensorOf(*ws_, op_.output(i)).sizes(), weights_[k]);
     }
     GradientOpsMeta meta = GetGradientForOp(op_, g_output);
     for (const OperatorDef& gradient_op : meta.ops) RunOp(ws_, gradient_op);
@@ -229,7 +245,8 @@ class Differentiator {
     CAFFE_ENFORCE(ws_->RunOperatorOnce(op_), op_.type(), " returned false");
     double loss = 0;
     for (size_t k = 0; k < weights_.size(); ++k) {
-      loss += WeightedSum(Fetch(*ws_, op_.output(options_.outputs_with_gradient[k])), weights_[k]);
+      loss +=
+          WeightedSum(TensorOf(*ws_, op_.output(options_.outputs_with_gradient[k])), weights_[k]);
     }
     return loss;
   }
@@ -272,10 +289,13 @@ void FeedRandom(Workspace* ws, const std::string& name, const std::vector<int64_
   Feed(ws, name, dims, RandomValues(CheckedNumel(dims), seed, low, high, keep_away));
 }
 
+void NoteLookedAt(const Workspace& ws, const std::string& name) {
+  for (const std::string& type : Producers()[{&ws, name}]) MutableCoverage()[type].looked_at = true;
+}
+
 const Tensor& Fetch(const Workspace& ws, const std::string& name) {
-  const Blob* blob = ws.GetBlob(name);
-  CAFFE_ENFORCE(blob != nullptr, "no blob ", name);
-  return blob->Get<Tensor>();
+  NoteLookedAt(ws, name);
+  return TensorOf(ws, name);
 }
 
 void RunOp(Workspace* ws, const OperatorDef& op, bool inference_optional) {
@@ -284,6 +304,12 @@ void RunOp(Workspace* ws, const OperatorDef& op, bool inference_optional) {
   Coverage& coverage = MutableCoverage()[op.type()];
   coverage.ran = coverage.ran || ran;
   if (CompareWithInferred(*ws, op, inferred) || inference_optional) coverage.inference = true;
+  Types types = {op.type()};
+  for (const std::string& name : op.input()) types.merge(Types(Producers()[{ws, name}]));
+  for (const std::string& name : op.output()) {
+    Producers()[{ws, name}] = types;
+    coverage.has_tensors |= ran && BlobPlainOrInt8Tensor(*ws->GetBlob(name)) != nullptr;
+  }
 }
 
 void ExpectTensor(const Workspace& ws, const std::string& name, const std::vector<int64_t>& dims,
@@ -340,7 +366,10 @@ void ExpectThrows(Workspace* ws, const OperatorDef& op, const std::string& text)
   }
 }
 
-void NoteRan(const std::string& type) { MutableCoverage()[type].ran = true; }
+void NoteRan(const std::string& type) {
+  Coverage& coverage = MutableCoverage()[type];
+  coverage.ran = coverage.looked_at = true;
+}
 
 const std::map<std::string, Coverage>& CoveredTypes() { return MutableCoverage(); }
 

@@ -35,7 +35,10 @@ std::vector<float> RandomValues(int64_t n, uint64_t seed, float low = -1.f, floa
 void FeedRandom(Workspace* ws, const std::string& name, const std::vector<int64_t>& dims,
                 uint64_t seed, float low = -1.f, float high = 1.f, float keep_away = 0.f);
 
+// The tensor of a blob. Counts as looking at the result of the operator that RunOp let write it.
 const Tensor& Fetch(const Workspace& ws, const std::string& name);
+// For tests that read the blob in another way.
+void NoteLookedAt(const Workspace& ws, const std::string& name);
 template <typename T>
 std::vector<T> FetchValues(const Workspace& ws, const std::string& name) {
   const Tensor& tensor = Fetch(ws, name);
@@ -67,10 +70,11 @@ void CheckGradient(Workspace* ws, const OperatorDef& op, const std::vector<int>&
 // The operator must throw, with `text` in the message.
 void ExpectThrows(Workspace* ws, const OperatorDef& op, const std::string& text);
 
-// Notes that `type` was compared with a reference (ExpectTensor cannot know the type; RunOp notes
-// that it ran). Kept by type: ran, gradient checked, inference checked.
+// What tests have done with operators of a type.
 struct Coverage {
-  bool ran = false;
+  bool ran = false;          // by RunOp
+  bool has_tensors = false;  // RunOp found a tensor among the outputs
+  bool looked_at = false;    // a test has fetched an output that RunOp wrote, or a result of it
   bool gradient = false;
   bool inference = false;
 };

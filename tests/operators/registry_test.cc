@@ -94,6 +94,9 @@ void CheckCoverage(const std::string& type, std::vector<std::string>* complaints
   const auto found = CoveredTypes().find(type);
   const Coverage coverage = found == CoveredTypes().end() ? Coverage() : found->second;
   if (!coverage.ran) complaints->emplace_back("was run by no test (RunOp)");
+  if (coverage.has_tensors && !coverage.looked_at) {
+    complaints->emplace_back("ran, but no test looked at an output (Fetch, ExpectTensor)");
+  }
   if (HasGradientOperators(type) && !coverage.gradient && GradientExempt().count(type) == 0) {
     complaints->emplace_back("has an unchecked gradient (CheckGradient)");
   }

@@ -177,6 +177,9 @@ class OpSchema:
     def args(self) -> list[OpSchema.Argument]:
         ...
     @property
+    def cpu_only(self) -> str:
+        """Why the operator has no version for GPUs; "" if it has one."""
+    @property
     def doc(self) -> str:
         ...
     @property

@@ -42,6 +42,7 @@ inline void FeedRandomLevels(Workspace* ws, const std::string& name,
 }
 
 inline const Int8TensorCPU& FetchInt8(const Workspace& ws, const std::string& name) {
+  NoteLookedAt(ws, name);
   return ws.GetBlob(name)->Get<Int8TensorCPU>();
 }
 inline std::vector<int> FetchLevels(const Workspace& ws, const std::string& name) {
