@@ -12,6 +12,7 @@ import pathlib
 import re
 import types
 
+from caffe2.python import _import_c_extension  # noqa: F401 - gives the classes their methods
 from caffe2.python import caffe2_pybind11_state as module
 
 STUB = (pathlib.Path(__file__).resolve().parents[1]
@@ -41,7 +42,12 @@ def _signature(name, doc):
         return "*args: Any, **kwargs: Any", "Any"
     # A std::string takes both kinds of strings.
     parameters = re.sub(r"\bstr\b", "str | bytes", _plain(match[1]))
-    return parameters, _plain(match[2])
+    return parameters, _result(match[2])
+
+
+def _result(text):
+    """The type of a result; of an object that pybind11 knows no more of, any."""
+    return "Any" if text == "object" else _plain(text)
 
 
 def _plain(text):
@@ -117,12 +123,24 @@ def _member(key, value, inner):
         return _function(key, value.__func__, inner, "@staticmethod\n")
     if isinstance(value, property):
         result = re.search(r"-> (.*)$", (value.fget.__doc__ or "").split("\n")[0])
-        result = _plain(result[1]) if result else "Any"
+        result = _result(result[1]) if result else "Any"
+        if type(value) is not property:  # pybind11's property of a class
+            return f"{inner}{key}: {result}\n"
         text = f"{inner}@property\n{inner}def {key}(self) -> {result}:\n"
         text += _docstring(value.__doc__, inner + "    ")
         if value.fset is not None:
             text += f"{inner}@{key}.setter\n{inner}def {key}(self, value: Any) -> None: ...\n"
         return text
+    if isinstance(value, types.FunctionType):  # added in Python
+        signature = inspect.signature(value)
+        parameters = ", ".join(
+            parameter.name + (f": {parameter.annotation}" if parameter.annotation is not
+                              inspect.Parameter.empty else "")
+            + (f" = {parameter.default}" if parameter.default is not
+               inspect.Parameter.empty else "")
+            for parameter in signature.parameters.values())
+        return (f"{inner}def {key}({parameters}) -> {signature.return_annotation}:\n"
+                + _docstring(value.__doc__, inner + "    "))
     if callable(value):
         return _function(key, value, inner)
     return f"{inner}{key}: Any\n"

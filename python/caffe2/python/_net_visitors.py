@@ -1,13 +1,15 @@
 """Functions by the type of what they visit, and indented text; public through net_printer."""
 
+from collections.abc import Callable
 from contextlib import contextmanager
+from typing import Any
 
 
 class Visitor:
     """Calls the function that is registered for the type of an object, or the nearest base of it.
     Subclasses have functions of their own, which go before those of their bases."""
 
-    visitors = {}
+    visitors: dict[type, Callable[..., Any]] = {}
 
     @classmethod
     def register(cls, kind):

@@ -12,7 +12,7 @@ _OPTIMIZER_ITERATION_NAME = "optimizer_iteration"
 AuxOptimizerParams = namedtuple("AuxOptimizerParams", ["local", "shared"])
 
 # Class name -> number of objects made so far.
-_optimizer_instance_count = defaultdict(int)
+_optimizer_instance_count: dict[str, int] = defaultdict(int)
 
 
 def reset_optimizer_instance_count():

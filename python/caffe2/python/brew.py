@@ -61,7 +61,7 @@ from caffe2.python.model_helper import ModelHelper
 
 __all__ = ["HelperWrapper", "Register", "arg_scope", "get_current_scope", "has_helper"]
 
-_registry = {}
+_registry: dict = {}
 
 
 def _model_of(args, kwargs):

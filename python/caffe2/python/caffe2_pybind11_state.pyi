@@ -12,7 +12,9 @@ class Blob:
         """Sets the content. `device_option` is a serialized DeviceOption."""
     def deserialize(self: Blob, bytes: str | bytes) -> None:
         """Sets the content from a serialized BlobProto."""
-    def fetch(self: Blob) -> object:
+    def feed(self, arr: Any, device_option: Any = None) -> bool:
+        """Sets the content as FeedBlob does."""
+    def fetch(self: Blob) -> Any:
         """A copy of the content, as FetchBlob."""
     def is_tensor(self: Blob) -> bool:
         ...
@@ -281,10 +283,12 @@ class Workspace:
         """Name -> blob."""
     def create_blob(self: Workspace, name: str | bytes) -> Blob:
         """The blob of this name, made if there is none."""
-    @property
-    def current(self) -> object:
-        ...
-    def fetch_blob(self: Workspace, name: str | bytes) -> object:
+    def create_net(self, net: Any, overwrite: bool = False) -> Any:
+        """Makes a net of this workspace, from a Net or NetDef."""
+    current: Any
+    def feed_blob(self, name: Any, arr: Any, device_option: Any = None) -> None:
+        """FeedBlob into this workspace."""
+    def fetch_blob(self: Workspace, name: str | bytes) -> Any:
         ...
     def get_blob(self: Workspace, name: str | bytes) -> Blob:
         ...
@@ -293,6 +297,10 @@ class Workspace:
     @property
     def nets(self) -> dict:
         """Name -> net."""
+    def remove_blob(self, name: Any) -> bool:
+        """RemoveBlob from this workspace."""
+    def run(self, obj: Any) -> None:
+        """Runs a Net, Plan, NetDef, PlanDef or OperatorDef once."""
 
 def add_blob_broadcast(net: str | bytes, blobs: Sequence[Sequence[str | bytes]], options: DataParallelOptions) -> bytes:
     """The net with the broadcast of the blobs from the first device of shard 0 to all others."""
@@ -341,7 +349,7 @@ def fail_runs(cause: str | bytes) -> None:
 def feed_blob(name: str | bytes, value: object, device_option: str | bytes = '') -> bool:
     ...
 
-def fetch_blob(arg0: str | bytes) -> object:
+def fetch_blob(arg0: str | bytes) -> Any:
     ...
 
 def get_backward_pass(net: str | bytes, losses: Sequence[tuple[str | bytes, str | bytes]]) -> tuple[list[bytes], dict[str, GradientWrapper]]:

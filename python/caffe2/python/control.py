@@ -10,7 +10,7 @@ import functools
 
 from caffe2.python import core
 
-_used_names = {}
+_used_names: dict[str, int] = {}
 
 
 def _next_name(kind, name):

@@ -13,8 +13,8 @@ from caffe2.proto import caffe2_pb2
 from caffe2.python import brew, core, model_helper, workspace
 from caffe2.python.models import resnet
 
-_XAVIER = ("XavierFill", {})
-_ZERO = ("ConstantFill", {})
+_XAVIER: tuple[str, dict] = ("XavierFill", {})
+_ZERO: tuple[str, dict] = ("ConstantFill", {})
 
 
 def _model(name, order, cudnn_ws):

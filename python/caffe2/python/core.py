@@ -107,6 +107,21 @@ EmptyDeviceScope = scope.EmptyDeviceScope
 class DataType:
     """The element types of tensors, by name: ``core.DataType.FLOAT``."""
 
+    UNDEFINED: int
+    FLOAT: int
+    INT32: int
+    BYTE: int
+    STRING: int
+    BOOL: int
+    UINT8: int
+    INT8: int
+    UINT16: int
+    INT16: int
+    INT64: int
+    FLOAT16: int
+    DOUBLE: int
+    BFLOAT16: int
+
 
 for _name, _number in caffe2_pb2.TensorProto.DataType.items():
     setattr(DataType, _name, _number)

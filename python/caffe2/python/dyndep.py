@@ -14,7 +14,7 @@ _BUILT_IN = frozenset({
 })
 
 _lock = Lock()
-_imported = set()
+_imported: set[str] = set()
 
 
 def InitOpsLibrary(name, trigger_lazy=True):

@@ -15,7 +15,7 @@ from caffe2.python import (
     workspace,
 )
 
-_OpSpec = namedtuple("OpSpec", "type input output arg")
+_OpSpec = namedtuple("_OpSpec", "type input output arg")
 
 
 class OpSpec(_OpSpec):

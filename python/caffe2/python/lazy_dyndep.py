@@ -9,7 +9,7 @@ from caffe2.python.dyndep import GetImportedOpsLibraries
 __all__ = ["GetImportedOpsLibraries", "RegisterOpsLibrary", "SetErrorHandler"]
 
 _error_handler = None
-_given_up = set()
+_given_up: set[str] = set()
 
 
 def RegisterOpsLibrary(name):

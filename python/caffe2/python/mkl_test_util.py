@@ -13,5 +13,5 @@ device_options = hu.device_options
 gcs = hu.gcs
 gcs_cpu_only = hu.gcs_cpu_only
 gcs_gpu_only = hu.gcs_gpu_only
-gcs_mkl_only = {"gc": st.nothing(), "dc": st.just([])}
+gcs_mkl_only: dict = {"gc": st.nothing(), "dc": st.just([])}
 gcs_cpu_mkl = hu.gcs_cpu_only

@@ -1,5 +1,10 @@
 """Predictor: an init net and a predict net with a workspace of their own."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from caffe2.proto import caffe2_pb2
 from caffe2.python._core.messages import TryReadProtoWithClass
 from caffe2.python._core.workspace_class import Workspace
@@ -22,7 +27,7 @@ class Predictor:
     or, if it names none, the first output of its last operator.
     """
 
-    def __init__(self, init_net, predict_net):
+    def __init__(self, init_net: Any, predict_net: Any) -> None:
         init, predict = _net(init_net), _net(predict_net)
         self._workspace = Workspace()
         self._workspace.run(init)
@@ -39,7 +44,7 @@ class Predictor:
         named.name = predict.name or "predict"
         self._net = self._workspace.create_net(named)
 
-    def run(self, inputs):
+    def run(self, inputs: Mapping[Any, Any] | Sequence[Any]) -> list[Any]:
         """A list of the outputs.
 
         Args:

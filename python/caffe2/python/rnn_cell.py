@@ -216,7 +216,7 @@ class LayerNormMILSTMCell(MILSTMCell):
 class _WithAttentionCell(AttentionCell):
     """An AttentionCell whose decoder is of the type `_decoder`; arguments as of both."""
 
-    _decoder = None
+    _decoder: type
 
     def __init__(self, encoder_output_dim, encoder_outputs, encoder_lengths, decoder_input_dim,
                  decoder_state_dim, name, attention_type, weighted_encoder_outputs, forget_bias,

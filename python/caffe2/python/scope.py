@@ -3,8 +3,11 @@
 Scopes belong to the thread that opens them.
 """
 
+from __future__ import annotations
+
 import contextlib
 import threading
+from collections.abc import Iterator
 
 from caffe2.proto import caffe2_pb2
 
@@ -12,18 +15,18 @@ _NAMESCOPE_SEPARATOR = "/"
 _scopes = threading.local()
 
 
-def CurrentNameScope():
+def CurrentNameScope() -> str:
     """The prefix of names made here, ending in "/" unless it is empty."""
     return getattr(_scopes, "name", "")
 
 
-def CurrentDeviceScope():
+def CurrentDeviceScope() -> caffe2_pb2.DeviceOption | None:
     """The DeviceOption of operators made here, or None."""
     return getattr(_scopes, "device", None)
 
 
 @contextlib.contextmanager
-def NameScope(prefix, reset=False):
+def NameScope(prefix: str | None, reset: bool = False) -> Iterator[None]:
     """Puts "<prefix>/" before the names of blobs.
 
     Args:
@@ -44,7 +47,8 @@ def NameScope(prefix, reset=False):
 
 
 @contextlib.contextmanager
-def DeviceScope(scope, node_name=None):
+def DeviceScope(scope: caffe2_pb2.DeviceOption | None,
+                node_name: str | None = None) -> Iterator[None]:
     """Places operators on the device of the DeviceOption `scope`.
 
     The node name is `node_name`, else that of `scope`, else that of the scope outside. Its
@@ -70,14 +74,14 @@ def DeviceScope(scope, node_name=None):
 
 
 @contextlib.contextmanager
-def EmptyNameScope():
+def EmptyNameScope() -> Iterator[None]:
     """No name scope, whatever is outside."""
     with NameScope(None, reset=True):
         yield
 
 
 @contextlib.contextmanager
-def EmptyDeviceScope():
+def EmptyDeviceScope() -> Iterator[None]:
     """No device scope, whatever is outside."""
     outer = CurrentDeviceScope()
     _scopes.device = None

@@ -333,7 +333,7 @@ class Task:
     TASK_SETUP = "task_setup"
     TASK_INSTANCE_SETUP = "task_instance_setup"
     REPORT_STEP = "report_step"
-    _global_names_used = set()
+    _global_names_used: set[str] = set()
 
     @classmethod
     def _get_next_name(cls, node, group, name):

@@ -1,8 +1,12 @@
 """Conversions between Python values, numpy arrays and messages."""
 
+from __future__ import annotations
+
 import functools
 import pdb
 import sys
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from google.protobuf.message import DecodeError
@@ -10,7 +14,7 @@ from google.protobuf.message import DecodeError
 from caffe2.proto import caffe2_pb2
 from caffe2.python import scope
 from caffe2.python._core.arguments import ArgsToDict, GetArgFromArgument, MakeArgument
-from caffe2.python._core.blob_reference import BlobReference
+from caffe2.python._core.blob_reference import BlobLike, BlobReference
 from caffe2.python._core.blobs import ResetBlobs
 from caffe2.python._core.device_option import DeviceOption
 from caffe2.python._core.messages import (
@@ -40,12 +44,15 @@ __all__ = [
     "numpy_type", "raiseIfNotEqual",
 ]
 
+_T = TypeVar("_T")
+
 # The blobs of BuildUniqueMutexIter unless others are named.
 OPTIMIZER_ITERATION_NAME = "optimizer_iteration"
 ITERATION_MUTEX_NAME = "iteration_mutex"
 
 
-def OpAlmostEqual(op_a, op_b, ignore_fields=None):
+def OpAlmostEqual(op_a: caffe2_pb2.OperatorDef, op_b: caffe2_pb2.OperatorDef,
+                  ignore_fields: str | Iterable[str] | None = None) -> bool:
     """True if two OperatorDefs differ at most in the named fields and the order of arguments."""
     copies = []
     for op in (op_a, op_b):
@@ -60,7 +67,7 @@ def OpAlmostEqual(op_a, op_b, ignore_fields=None):
     return copies[0] == copies[1]
 
 
-def raiseIfNotEqual(a, b, msg):
+def raiseIfNotEqual(a: Any, b: Any, msg: str) -> None:
     """Raises ValueError, with both values, unless a == b."""
     if a != b:
         raise ValueError(f"{msg}. {a!r} != {b!r}")
@@ -72,17 +79,17 @@ class DebugMode:
     _enabled = False
 
     @classmethod
-    def enable(cls):
+    def enable(cls) -> None:
         """From now on `run` starts a debugger on errors."""
         cls._enabled = True
 
     @classmethod
-    def disable(cls):
+    def disable(cls) -> None:
         """From now on `run` passes errors on."""
         cls._enabled = False
 
     @classmethod
-    def run(cls, func):
+    def run(cls, func: Callable[[], _T]) -> _T:
         """Calls a function; on an error starts a debugger, if enabled, or passes it on."""
         try:
             return func()
@@ -96,7 +103,7 @@ class DebugMode:
             raise
 
 
-def debug(f):
+def debug(f: Callable[..., _T]) -> Callable[..., _T]:
     """Decorator: a failure of the function starts the debugger if DebugMode is enabled."""
 
     @functools.wraps(f)
@@ -106,7 +113,8 @@ def debug(f):
     return wrapper
 
 
-def BuildUniqueMutexIter(init_net, net, iter=None, iter_mutex=None, iter_val=0):
+def BuildUniqueMutexIter(init_net: Any, net: Any, iter: BlobLike | None = None,
+                         iter_mutex: BlobLike | None = None, iter_val: int = 0) -> BlobReference:
     """The int64 counter of a training net and its mutex, on the CPU, counted up by each run;
     made once per net. Returns the counter's BlobReference."""
     iter = iter if iter is not None else OPTIMIZER_ITERATION_NAME
@@ -123,27 +131,27 @@ def BuildUniqueMutexIter(init_net, net, iter=None, iter_mutex=None, iter_val=0):
     return BlobReference(str(counter), net)
 
 
-def NHWC2NCHW(tensor):
+def NHWC2NCHW(tensor: np.ndarray) -> np.ndarray:
     """An array [N, ..., C] as [N, C, ...], a view."""
     if tensor.ndim < 1:
         raise ValueError("a scalar has no channels")
     return np.moveaxis(tensor, -1, 1) if tensor.ndim > 1 else tensor
 
 
-def NCHW2NHWC(tensor):
+def NCHW2NHWC(tensor: np.ndarray) -> np.ndarray:
     """An array [N, C, ...] as [N, ..., C], a view."""
     if tensor.ndim < 2:
         raise ValueError(f"an array of shape {tensor.shape} has no channels")
     return np.moveaxis(tensor, 1, -1)
 
 
-def GetGPUMemoryUsageStats():
+def GetGPUMemoryUsageStats() -> NoReturn:
     """Raises RuntimeError: memory is not counted for each GPU, as Caffe2 does with
     --caffe2_gpu_memory_tracking. workspace.GetGPUMemoryInfo asks the driver."""
     raise RuntimeError("GPU memory is not tracked (there is no operator GetGPUMemoryUsage); "
                        "workspace.GetGPUMemoryInfo tells what is free")
 
 
-def EnumClassKeyVals(cls):
+def EnumClassKeyVals(cls: type) -> dict[str, Any]:
     """{name: value} of the public attributes of a class."""
     return {name: value for name, value in vars(cls).items() if not name.startswith("_")}

@@ -5,6 +5,8 @@ RuntimeErrors; where an operator of a net failed, the message ends with the line
 What a Python operator raises comes through as it is.
 """
 
+from __future__ import annotations
+
 import contextlib
 import itertools
 import logging
@@ -12,6 +14,8 @@ import os
 import shutil
 import tempfile
 import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Union
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
@@ -20,12 +24,21 @@ from caffe2.python._core import blobs as _blobs
 from caffe2.python._core import errors as _errors
 from caffe2.python._core import feeding, library, tensors
 from caffe2.python._core import gpu_info as _gpu_info
+from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python._core.errors import call_explained
-from caffe2.python._core.messages import StringifyBlobName, StringifyNetName, StringifyProto
-from caffe2.python._core.net import operator_observers
+from caffe2.python._core.messages import (
+    ProtoLike,
+    StringifyBlobName,
+    StringifyNetName,
+    StringifyProto,
+)
+from caffe2.python._core.net import Net, operator_observers
 from caffe2.python._core.operator_types import TriggerLazyImport
 from caffe2.python._core.plan import ExecutionStep, Plan
 from caffe2.python._core.random_inputs import random_inputs
+
+# What names a net.
+NetNameLike = Union[str, bytes, Net, caffe2_pb2.NetDef]
 
 log = logging.getLogger(__name__)
 
@@ -77,36 +90,36 @@ bfloat16 = tensors.bfloat16
 operator_tracebacks = _errors.operator_tracebacks
 
 
-def IsNUMAEnabled():
+def IsNUMAEnabled() -> bool:
     """Whether memory is placed by NUMA node; always False."""
     return False
 
 
-def GetCuDNNVersion():
+def GetCuDNNVersion() -> int:
     """0: no version of cuDNN is told to Python."""
     return 0
 
 
-def GetNumNUMANodes():
+def GetNumNUMANodes() -> int:
     """The number of NUMA nodes that memory is placed on; -1, as none is chosen."""
     return -1
 
 
-def GetNetName(net):
+def GetNetName(net: NetNameLike) -> str:
     """StringifyNetName."""
     return StringifyNetName(net)
 
 
-def GetNameScope():
+def GetNameScope() -> str:
     """The current name scope, with its last "/"; "" outside of one."""
     return scope.CurrentNameScope()
 
 
-def ClearGlobalNetObserver():
+def ClearGlobalNetObserver() -> None:
     """Without effect: observers are added to single nets, never to all (Net.AddObserver)."""
 
 
-def ResetWorkspace(root_folder=None):
+def ResetWorkspace(root_folder: str | None = None) -> bool:
     """Removes all blobs and nets of the current workspace.
 
     `root_folder`: where Load and Save look for relative names; made if there is none.
@@ -118,7 +131,7 @@ def ResetWorkspace(root_folder=None):
 
 
 @contextlib.contextmanager
-def WorkspaceGuard(workspace_name):
+def WorkspaceGuard(workspace_name: str) -> Iterator[None]:
     """Makes the workspace of this name the current one, made if there is none, for a while."""
     current = CurrentWorkspace()
     SwitchWorkspace(workspace_name, True)
@@ -131,7 +144,7 @@ def WorkspaceGuard(workspace_name):
 # -- Running -------------------------------------------------------------------------------------
 
 
-def RunOperatorOnce(operator):
+def RunOperatorOnce(operator: ProtoLike) -> bool:
     """Makes an operator from an OperatorDef and runs it."""
     TriggerLazyImport()
     return C.run_operator_once(StringifyProto(operator))
@@ -141,7 +154,7 @@ def RunOperatorOnce(operator):
 _operator_nets = itertools.count()
 
 
-def RunOperatorMultiple(operator, num_runs):
+def RunOperatorMultiple(operator: ProtoLike, num_runs: int) -> bool:
     """Makes one operator from an OperatorDef, or its bytes, and runs it num_runs times.
 
     Unlike RunOperatorOnce again and again, this keeps what the operator remembers of its runs.
@@ -156,7 +169,7 @@ def RunOperatorMultiple(operator, num_runs):
         DeleteNet(net.name)
 
 
-def RunOperatorsOnce(operators):
+def RunOperatorsOnce(operators: Iterable[ProtoLike]) -> bool:
     """RunOperatorOnce of each; False as soon as one reports failure."""
     for operator in operators:
         if not RunOperatorOnce(operator):
@@ -164,13 +177,14 @@ def RunOperatorsOnce(operators):
     return True
 
 
-def RunNetOnce(net):
+def RunNetOnce(net: ProtoLike) -> bool:
     """Makes a net, runs it and removes it. Its blobs stay."""
     TriggerLazyImport()
     return call_explained(C.run_net_once, StringifyProto(net))
 
 
-def CreateNet(net, overwrite=False, input_blobs=None):
+def CreateNet(net: ProtoLike, overwrite: bool = False,
+              input_blobs: Iterable[BlobLike] | None = None) -> bool:
     """Makes a net, to be run by its name.
 
     Args:
@@ -184,12 +198,12 @@ def CreateNet(net, overwrite=False, input_blobs=None):
     return call_explained(C.create_net, StringifyProto(net), overwrite)
 
 
-def DeleteNet(name):
+def DeleteNet(name: NetNameLike) -> bool:
     """Removes a created net, by its name or a Net; its blobs stay."""
     return C.delete_net(StringifyNetName(name))
 
 
-def RunNet(name, num_iter=1, allow_fail=False):
+def RunNet(name: NetNameLike, num_iter: int = 1, allow_fail: bool = False) -> bool:
     """Runs a created net.
 
     Args:
@@ -209,7 +223,7 @@ def RunNet(name, num_iter=1, allow_fail=False):
         raise _blobs.with_near_names(error, name, C.nets()) from None
 
 
-def RunPlan(plan_or_step):
+def RunPlan(plan_or_step: Plan | ExecutionStep | ProtoLike) -> bool:
     """Makes the nets of a Plan (or PlanDef, or a step) and runs its steps."""
     TriggerLazyImport()
     if isinstance(plan_or_step, ExecutionStep):
@@ -220,7 +234,7 @@ def RunPlan(plan_or_step):
 class BackgroundPlan:
     """A plan that runs in a thread of its own; see RunPlanInBackground."""
 
-    def __init__(self, plan_bytes):
+    def __init__(self, plan_bytes: bytes) -> None:
         ws = C.Workspace.current  # whichever is current later
         self._error = None
         self._thread = threading.Thread(target=self._run, args=(ws, plan_bytes))
@@ -233,18 +247,18 @@ class BackgroundPlan:
             self._error = error
             log.error("A plan in the background failed: %s", error)
 
-    def is_done(self):
+    def is_done(self) -> bool:
         """Whether the plan has ended, well or not."""
         return not self._thread.is_alive()
 
-    def is_succeeded(self):
+    def is_succeeded(self) -> bool:
         """Whether the plan ended well. Raises RuntimeError if it is not done."""
         if not self.is_done():
             raise RuntimeError("the plan is not done yet")
         return self._error is None
 
 
-def RunPlanInBackground(plan_or_step):
+def RunPlanInBackground(plan_or_step: Plan | ExecutionStep | ProtoLike) -> BackgroundPlan:
     """Starts what RunPlan would run, in the workspace that is current now, and returns at once: a
     BackgroundPlan. Its failure is logged."""
     if isinstance(plan_or_step, ExecutionStep):
@@ -252,7 +266,7 @@ def RunPlanInBackground(plan_or_step):
     return BackgroundPlan(StringifyProto(plan_or_step))
 
 
-def GetOperatorCost(operator, blobs):
+def GetOperatorCost(operator: ProtoLike, blobs: Iterable[BlobLike]) -> tuple[float, float]:
     """(floating-point operations, bytes written) of a run of an operator on the blobs `blobs` of
     the workspace, by their shapes; a multiply-add counts 2.
 
@@ -262,7 +276,7 @@ def GetOperatorCost(operator, blobs):
         StringifyProto(operator), [StringifyBlobName(blob) for blob in blobs])
 
 
-def GetStats():
+def GetStats() -> dict[str, int]:
     """{name: sum, an int} of the global registry of statistics (StatRegistryUpdate)."""
     ws = C.Workspace()
     operator = caffe2_pb2.OperatorDef(
@@ -273,17 +287,22 @@ def GetStats():
             for key, value in zip(ws.fetch_blob("keys"), ws.fetch_blob("values"))}
 
 
-def BenchmarkNet(name, warmup_runs, main_runs, run_individual):
+def BenchmarkNet(name: NetNameLike, warmup_runs: int, main_runs: int,
+                 run_individual: bool) -> list[float]:
     """Milliseconds a run of the net takes on average and, with `run_individual`, each operator."""
     return C.benchmark_net(StringifyNetName(name), warmup_runs, main_runs, run_individual)
 
 
-def BenchmarkNetOnce(name):
+def BenchmarkNetOnce(name: NetNameLike) -> float:
     """Milliseconds that one run of a created net takes."""
     return C.benchmark_net(StringifyNetName(name), 0, 1, False)[0]
 
 
-def InferShapesAndTypes(nets, blob_dimensions=None, nets_proto=False, blob_types=None):
+def InferShapesAndTypes(nets: ProtoLike | Sequence[ProtoLike],
+                        blob_dimensions: Mapping[Any, Sequence[int]] | None = None,
+                        nets_proto: bool = False,
+                        blob_types: Mapping[Any, int] | None = None
+                        ) -> tuple[dict[str, list[int]], dict[str, int]]:
     """Shapes and types of the blobs of nets, without running them.
 
     Args:
@@ -293,8 +312,8 @@ def InferShapesAndTypes(nets, blob_dimensions=None, nets_proto=False, blob_types
 
     Returns ({blob: list of dimensions}, {blob: DataType}) of the blobs that could be inferred.
     """
-    nets = nets if isinstance(nets, (list, tuple)) else [nets]
-    serialized = [StringifyProto(net) for net in nets]
+    listed: Iterable[Any] = nets if isinstance(nets, (list, tuple)) else [nets]
+    serialized = [StringifyProto(net) for net in listed]
     if blob_dimensions is None:
         result = C.infer_shapes_and_types_from_workspace(serialized)
     else:
@@ -311,7 +330,8 @@ def InferShapesAndTypes(nets, blob_dimensions=None, nets_proto=False, blob_types
     return shapes, types
 
 
-def FillRandomNetworkInputs(net, input_dims, input_types):
+def FillRandomNetworkInputs(net: ProtoLike, input_dims: Sequence[Sequence[Sequence[int]]],
+                            input_types: Sequence[Sequence[str]]) -> None:
     """Feeds the blobs that a net reads and does not write before with random numbers between 0 and
     1, for trying out how fast it runs; integers are 0 or 1.
 
@@ -327,7 +347,7 @@ def FillRandomNetworkInputs(net, input_dims, input_types):
         FeedBlob(blob, values)
 
 
-def ApplyTransform(transform_key, net):
+def ApplyTransform(transform_key: str, net: ProtoLike) -> caffe2_pb2.NetDef:
     """The NetDef that a transform makes of a net (or NetDef).
 
     Args:
@@ -338,8 +358,9 @@ def ApplyTransform(transform_key, net):
     return caffe2_pb2.NetDef.FromString(C.apply_transform(transform_key, StringifyProto(net)))
 
 
-def ApplyTransformIfFaster(transform_key, net, init_net, warmup_runs=5, main_runs=10,
-                           improvement_threshold=1.01):
+def ApplyTransformIfFaster(transform_key: str, net: ProtoLike, init_net: ProtoLike,
+                           warmup_runs: int = 5, main_runs: int = 10,
+                           improvement_threshold: float = 1.01) -> caffe2_pb2.NetDef:
     """The transformed NetDef if it runs faster by this factor, else the NetDef as it was.
 
     `init_net` makes what the net needs to run; both run in a workspace of their own.
@@ -360,10 +381,10 @@ def ApplyTransformIfFaster(transform_key, net, init_net, warmup_runs=5, main_run
 # -- Immediate mode ------------------------------------------------------------------------------
 
 _immediate_workspace_name = "_CAFFE2_IMMEDIATE"
-_immediate_root_folder = None
+_immediate_root_folder: str | None = None
 
 
-def IsImmediate():
+def IsImmediate() -> bool:
     """Whether StartImmediate is in effect."""
     return _immediate_root_folder is not None
 
@@ -374,7 +395,7 @@ def _immediate_guard():
         yield
 
 
-def StartImmediate(i_know=False):
+def StartImmediate(i_know: bool = False) -> None:
     """Runs every operator also when it is added to a net, in a workspace of its own, so that
     FetchImmediate shows its result. For trying things out; slow."""
     global _immediate_root_folder
@@ -386,10 +407,10 @@ def StartImmediate(i_know=False):
     operator_observers.append(RunOperatorImmediate)
 
 
-def StopImmediate():
+def StopImmediate() -> None:
     """Ends immediate mode and forgets its workspace."""
     global _immediate_root_folder
-    if not IsImmediate():
+    if _immediate_root_folder is None:
         return
     operator_observers.remove(RunOperatorImmediate)
     with _immediate_guard():
@@ -398,25 +419,25 @@ def StopImmediate():
     _immediate_root_folder = None
 
 
-def ImmediateBlobs():
+def ImmediateBlobs() -> list[str]:
     """The names of the blobs in the workspace of immediate mode."""
     with _immediate_guard():
         return Blobs()
 
 
-def RunOperatorImmediate(op):
+def RunOperatorImmediate(op: ProtoLike) -> None:
     """Runs an OperatorDef in the workspace of immediate mode."""
     with _immediate_guard():
         RunOperatorOnce(op)
 
 
-def FetchImmediate(*args, **kwargs):
+def FetchImmediate(*args: Any, **kwargs: Any) -> Any:
     """FetchBlob from the workspace of immediate mode."""
     with _immediate_guard():
         return FetchBlob(*args, **kwargs)
 
 
-def FeedImmediate(*args, **kwargs):
+def FeedImmediate(*args: Any, **kwargs: Any) -> bool:
     """FeedBlob into the workspace of immediate mode."""
     with _immediate_guard():
         return FeedBlob(*args, **kwargs)

@@ -1,6 +1,10 @@
 """Arguments of operators and nets, as Python values and as messages."""
 
+from __future__ import annotations
+
 import collections.abc
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from google.protobuf.message import Message
@@ -38,7 +42,7 @@ def _set_list(argument, values):
     return True
 
 
-def MakeArgument(key, value):
+def MakeArgument(key: str, value: Any) -> caffe2_pb2.Argument:
     """The Argument of an operator for a Python value.
 
     bool and integers go to `i`, floats to `f`, str, bytes and messages (serialized) to `s`, a
@@ -75,7 +79,7 @@ def MakeArgument(key, value):
     return argument
 
 
-def GetArgFromArgument(argument):
+def GetArgFromArgument(argument: caffe2_pb2.Argument) -> Any:
     """The Python value of an Argument; None if it holds nothing."""
     for field in ("f", "i", "s", "n", "t"):
         if argument.HasField(field):
@@ -86,6 +90,6 @@ def GetArgFromArgument(argument):
     return None
 
 
-def ArgsToDict(args):
+def ArgsToDict(args: Iterable[caffe2_pb2.Argument]) -> dict[str, Any]:
     """{name: value} of Arguments."""
     return {argument.name: GetArgFromArgument(argument) for argument in args}

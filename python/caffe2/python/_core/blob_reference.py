@@ -1,17 +1,25 @@
 """Names of blobs, and references to them."""
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Union
 
 from caffe2.python import scope
 from caffe2.python._core.operator_types import CheckOperatorType, registered_operators
 
+# What names a blob, or several.
+BlobLike = Union["BlobReference", str, bytes]
+BlobsLike = Union[BlobLike, Sequence[BlobLike]]
 
-def ScopedName(name):
+
+def ScopedName(name: str | bytes) -> str:
     """The name under the current name scope."""
     return scope.CurrentNameScope() + (name.decode() if isinstance(name, bytes) else name)
 
 
-def ScopedBlobReference(name, *args, **kwargs):
+def ScopedBlobReference(name: str | bytes, *args: Any, **kwargs: Any) -> BlobReference:
     """A BlobReference under the current name scope."""
     return BlobReference(ScopedName(name), *args, **kwargs)
 
@@ -23,21 +31,17 @@ class BlobReference:
     input: ``x.Relu([], "y")`` is ``net.Relu(x, "y")``. A reference compares and hashes as its name.
     """
 
-    def __init__(self, name, net=None):
-        if isinstance(name, BlobReference):
-            name = name._name
-        elif isinstance(name, bytes):
-            name = name.decode()
-        elif not isinstance(name, str):
+    def __init__(self, name: BlobLike, net: Any = None) -> None:
+        if not isinstance(name, (BlobReference, bytes, str)):
             raise TypeError(f"a blob name is a string, not {name!r}")
-        self._name = name
+        self._name: str = name.decode() if isinstance(name, bytes) else str(name)
         self._from_net = net
-        self.meta = {}
+        self.meta: dict[Any, Any] = {}
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self._name)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if isinstance(other, str):
             return self._name == other
         if isinstance(other, bytes):
@@ -46,38 +50,38 @@ class BlobReference:
             return self._name == other._name
         return False
 
-    def __ne__(self, other):
+    def __ne__(self, other: object) -> bool:
         return not self == other
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self._name
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f'BlobReference("{self._name}")'
 
-    def __add__(self, other):
+    def __add__(self, other: str) -> BlobReference:
         if not isinstance(other, str):
             raise TypeError(f"cannot append {other!r} to a blob name")
         return BlobReference(self._name + other, self._from_net)
 
-    def __radd__(self, other):
+    def __radd__(self, other: str) -> BlobReference:
         if not isinstance(other, str):
             raise TypeError(f"cannot put {other!r} before a blob name")
         return BlobReference(other + self._name, self._from_net)
 
-    def GetName(self):
+    def GetName(self) -> str:
         """The name, with its scope."""
         return self._name
 
-    def Net(self):
+    def Net(self) -> Any:
         """The net that the reference came from, or None."""
         return self._from_net
 
-    def GetNameScope(self):
+    def GetNameScope(self) -> str:
         """The name up to and with its last "/"; "" if it has none."""
         return self._name[: self._name.rfind(scope._NAMESCOPE_SEPARATOR) + 1]
 
-    def GetUnscopedName(self):
+    def GetUnscopedName(self) -> str:
         """The name behind its last "/"."""
         return self._name[self._name.rfind(scope._NAMESCOPE_SEPARATOR) + 1 :]
 
@@ -89,7 +93,7 @@ class BlobReference:
         inputs = [] if inputs is None else rectify_blobs(inputs)
         return self._from_net._create_and_add(op_type, [self, *inputs], *args, **kwargs)
 
-    def __getattr__(self, op_type):
+    def __getattr__(self, op_type: str) -> Callable[..., Any]:
         if op_type.startswith("_"):
             raise AttributeError(op_type)
         if self._from_net is None:
@@ -99,11 +103,11 @@ class BlobReference:
         CheckOperatorType(op_type)
         return functools.partial(self._create_in_net, op_type)
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *(registered_operators() if self._from_net else ())})
 
 
-def output_to_list(op_output):
+def output_to_list(op_output: BlobReference | Sequence[BlobReference]) -> list[BlobReference]:
     """What an operator returned, a BlobReference or several, as a list.
 
     Raises TypeError for anything else.
@@ -115,7 +119,7 @@ def output_to_list(op_output):
     raise TypeError(f"expects a BlobReference or several, got {op_output!r}")
 
 
-def rectify_blobs(blobs, net=None):
+def rectify_blobs(blobs: BlobsLike, net: Any = None) -> list[BlobReference]:
     """A list of BlobReference from one blob or a list of them; strings get the name scope.
 
     Raises TypeError for anything that cannot be a blob.

@@ -1,18 +1,23 @@
 """Blobs of the current workspace: fed, fetched, removed (part of workspace)."""
 
+from __future__ import annotations
+
 import difflib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
+from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python._core.feeding import Int8Tensor, device_bytes, feedable
 from caffe2.python._core.messages import StringifyBlobName
 from caffe2.python._core.operator_def import CreateOperator
 from caffe2.python._core.tensors import numpy_type
 
 
-def HasBlob(name):
+def HasBlob(name: BlobLike) -> bool:
     """Whether the current workspace has a blob of this name."""
     return C.has_blob(StringifyBlobName(name))
 
@@ -23,7 +28,8 @@ def with_near_names(error, name, names):
     return RuntimeError(f"{error}; did you mean {', '.join(near)}?") if near else error
 
 
-def FeedBlob(name, arr, device_option=None):
+def FeedBlob(name: BlobLike, arr: Any,
+             device_option: caffe2_pb2.DeviceOption | None = None) -> bool:
     """Sets a blob, made if there is none, to a copy of a value.
 
     Args:
@@ -39,7 +45,7 @@ def FeedBlob(name, arr, device_option=None):
     return C.feed_blob(StringifyBlobName(name), feedable(arr), device_bytes(device_option))
 
 
-def FetchBlob(name):
+def FetchBlob(name: BlobLike) -> Any:
     """A copy of a blob: an array of the tensor's shape and type, bytes of a C++ string, of a
     quantized tensor the tuple of an Int8Tensor, or for other C++ objects a line that names the
     type.
@@ -55,44 +61,45 @@ def FetchBlob(name):
         raise with_near_names(error, name, C.blobs()) from None
 
 
-def FetchBlobs(names):
+def FetchBlobs(names: Iterable[BlobLike]) -> list[Any]:
     """A list of FetchBlob of each."""
     return [FetchBlob(name) for name in names]
 
 
-def FetchInt8Blob(name):
+def FetchInt8Blob(name: BlobLike) -> Int8Tensor:
     """A copy of a quantized tensor as an Int8Tensor. Raises TypeError for a blob that is none."""
     value = FetchBlob(name)
     if not isinstance(value, tuple):
-        raise TypeError(f"blob {name} is no quantized tensor")
+        raise TypeError(f"blob {StringifyBlobName(name)} is no quantized tensor")
     return Int8Tensor(*value)
 
 
-def FetchInt8BlobRealVal(name):
+def FetchInt8BlobRealVal(name: BlobLike) -> np.ndarray:
     """What a quantized tensor stands for: float32, scale * (data - zero_point)."""
     data, scale, zero_point = FetchInt8Blob(name)
     return np.float32(scale) * (data.astype(np.int64) - zero_point).astype(np.float32)
 
 
-def RemoveBlob(name):
+def RemoveBlob(name: BlobLike) -> bool:
     """Removes a blob; True if there was one. No net may use it any more."""
     return C.Workspace.current._remove_blob(StringifyBlobName(name))
 
 
-def ResetBlob(name):
+def ResetBlob(name: BlobLike) -> None:
     """Empties a blob, which stays in the workspace. Raises RuntimeError if there is none."""
     _existing(name)
     ResetBlobs([name])
 
 
-def ResetBlobs(blobs):
+def ResetBlobs(blobs: Iterable[BlobLike]) -> None:
     """Empties the named blobs of the current workspace."""
     for blob in blobs:
         operator = CreateOperator("Free", [str(blob)], [str(blob)])
         C.run_operator_once(operator.SerializeToString())
 
 
-def CreateOfflineTensor(name, dims, datatype=caffe2_pb2.TensorProto.FLOAT):
+def CreateOfflineTensor(name: BlobLike, dims: Iterable[int],
+                        datatype: int = caffe2_pb2.TensorProto.FLOAT) -> bool:
     """Makes a blob that holds a tensor of a shape and DataType, for what infers shapes and types
     from the workspace. Its elements are zeros, where Caffe2 leaves them out.
 
@@ -106,7 +113,7 @@ def CreateOfflineTensor(name, dims, datatype=caffe2_pb2.TensorProto.FLOAT):
 _STRING_BYTES = 32
 
 
-def GetBlobSizeBytes(name):
+def GetBlobSizeBytes(name: BlobLike) -> int:
     """The bytes that the elements of a tensor take; 0 for a blob that holds none.
 
     Raises RuntimeError if there is no such blob.
@@ -122,7 +129,7 @@ def GetBlobSizeBytes(name):
     return value.nbytes
 
 
-def GetBlobNUMANode(name):
+def GetBlobNUMANode(name: BlobLike) -> int:
     """The NUMA node of a blob's memory: -1, as none is chosen.
 
     Raises RuntimeError if there is no such blob.
@@ -137,7 +144,7 @@ def _existing(name):
         raise with_near_names(RuntimeError(f"Can't find blob: {name}"), name, C.blobs())
 
 
-def SerializeBlob(name):
+def SerializeBlob(name: BlobLike) -> bytes:
     """The blob as bytes (a BlobProto)."""
     return C.serialize_blob(StringifyBlobName(name))
 
@@ -145,34 +152,34 @@ def SerializeBlob(name):
 class _BlobDict:
     """The blobs of the current workspace as a dict of their values: workspace.blobs["x"]."""
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: BlobLike) -> Any:
         if not HasBlob(key):
             raise KeyError(key)
         return FetchBlob(key)
 
-    def __setitem__(self, key, value):
+    def __setitem__(self, key: BlobLike, value: Any) -> None:
         FeedBlob(key, value)
 
-    def __delitem__(self, key):
+    def __delitem__(self, key: BlobLike) -> None:
         if not RemoveBlob(key):
             raise KeyError(key)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(C.blobs())
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(C.blobs())
 
-    def __contains__(self, item):
+    def __contains__(self, item: BlobLike) -> bool:
         return HasBlob(item)
 
-    def keys(self):
+    def keys(self) -> Sequence[str]:
         return C.blobs()
 
-    def values(self):
+    def values(self) -> list[Any]:
         return [self[key] for key in self]
 
-    def items(self):
+    def items(self) -> list[tuple[str, Any]]:
         return [(key, self[key]) for key in self]
 
 

@@ -1,12 +1,19 @@
 """Which device blobs are on, and copies where operators need them elsewhere; public through
 caffe2.python.core."""
 
+from __future__ import annotations
+
 import collections
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from caffe2.proto import caffe2_pb2
-from caffe2.python._core.blob_reference import BlobReference
+from caffe2.python._core.blob_reference import BlobLike, BlobReference
 from caffe2.python._core.device_option import device_option_equal
 from caffe2.python._core.operator_def import CreateOperator
+
+BlobDevices = dict[str, caffe2_pb2.DeviceOption]
+_Devices = list[caffe2_pb2.DeviceOption]
 
 # A blob, and the device on which an operator needs it.
 RemapEntry = collections.namedtuple("RemapEntry", ["blob", "device"])
@@ -16,12 +23,12 @@ _HOST_INPUT = {"CopyCPUToGPU", "CopyFromCPUInput", "Iter", "AtomicIter", "Learni
 _HOST_OUTPUT = {"CopyGPUToCPU", "EnsureCPUOutput", "Iter", "AtomicIter", "Shape"}
 
 
-def device_equal(src, dst):
+def device_equal(src: caffe2_pb2.DeviceOption, dst: caffe2_pb2.DeviceOption) -> bool:
     """True if two device options name the same device, of whatever node."""
     return device_option_equal(src, dst)
 
 
-def InferOpBlobDevices(op):
+def InferOpBlobDevices(op: caffe2_pb2.OperatorDef) -> tuple[_Devices, _Devices]:
     """([DeviceOption of each input], [of each output]) of an OperatorDef."""
     host = caffe2_pb2.DeviceOption(device_type=caffe2_pb2.CPU, node_name=op.device_option.node_name)
     inputs = host if op.type in _HOST_INPUT else op.device_option
@@ -29,18 +36,18 @@ def InferOpBlobDevices(op):
     return [inputs] * len(op.input), [outputs] * len(op.output)
 
 
-def InferOpBlobDevicesAsDict(op):
+def InferOpBlobDevicesAsDict(op: caffe2_pb2.OperatorDef) -> tuple[BlobDevices, BlobDevices]:
     """({input: DeviceOption}, {output: DeviceOption}) of an OperatorDef."""
     inputs, outputs = InferOpBlobDevices(op)
     return dict(zip(op.input, inputs)), dict(zip(op.output, outputs))
 
 
-def InferOpDeviceAsBlobDevices(op):
+def InferOpDeviceAsBlobDevices(op: caffe2_pb2.OperatorDef) -> tuple[_Devices, _Devices]:
     """InferOpBlobDevices as if all blobs were on the device of the operator."""
     return [op.device_option] * len(op.input), [op.device_option] * len(op.output)
 
 
-def update_placeholder_op_output(op, blob_to_device):
+def update_placeholder_op_output(op: caffe2_pb2.OperatorDef, blob_to_device: BlobDevices) -> None:
     """Renames the outputs of an operator that writes on the host (Recv), in place: blobs that
     `blob_to_device`, {blob: DeviceOption}, has on another device get "_cpu" behind their names."""
     for i, blob in enumerate(op.output):
@@ -48,13 +55,15 @@ def update_placeholder_op_output(op, blob_to_device):
             op.output[i] = blob + "_cpu"
 
 
-def InferBlobDevices(net):
+def InferBlobDevices(net: Any) -> BlobDevices:
     """{blob: DeviceOption of the operator that wrote it last}."""
     return {blob: device for op in net.Proto().op
             for blob, device in zip(op.output, InferOpBlobDevices(op)[1])}
 
 
-def copy_func_between_devices(src, dst):
+def copy_func_between_devices(src: caffe2_pb2.DeviceOption,
+                              dst: caffe2_pb2.DeviceOption
+                              ) -> Callable[[Any, BlobLike, BlobLike], BlobReference]:
     """A function (net, input, output) that adds the copy of a blob between devices.
 
     Raises ValueError for devices that no operator copies between.
@@ -83,7 +92,9 @@ def _copy_name(blob, device):
     return f"{blob}_gpu_{device.device_id}"
 
 
-def InjectCrossDeviceCopies(net, blob_to_device=None, blob_remap=None, placeHolderOps=None):
+def InjectCrossDeviceCopies(net: Any, blob_to_device: BlobDevices | None = None,
+                            blob_remap: dict[tuple[str, bytes], str] | None = None,
+                            placeHolderOps: Sequence[str] | None = None) -> tuple[Any, BlobDevices]:
     """A copy of a net in which operators that need a blob of another device read a copy of it.
 
     Args:
@@ -136,20 +147,26 @@ def InjectCrossDeviceCopies(net, blob_to_device=None, blob_remap=None, placeHold
     return new_net, blob_to_device
 
 
-def InjectDeviceCopiesAmongNets(nets, blob_to_device_init=None):
+def InjectDeviceCopiesAmongNets(nets: Sequence[Any],
+                                blob_to_device_init: BlobDevices | None = None
+                                ) -> tuple[list[Any], BlobDevices]:
     """InjectCrossDeviceCopies of nets that run one after the other.
 
     Returns (list of Nets, blob_to_device). Raises ValueError as that does.
     """
     if not isinstance(nets, (list, tuple)) or not nets:
         raise ValueError("InjectDeviceCopiesAmongNets takes a list of nets")
-    blob_to_device, blob_remap, new_nets = dict(blob_to_device_init or {}), {}, []
+    blob_to_device = dict(blob_to_device_init or {})
+    blob_remap: dict[tuple[str, bytes], str] = {}
+    new_nets = []
     for net in nets:
         new_net, blob_to_device = InjectCrossDeviceCopies(net, blob_to_device, blob_remap)
         new_nets.append(new_net)
     return new_nets, blob_to_device
 
 
-def InjectDeviceCopiesAmongNetsWithoutB2D(nets, blob_to_device_init=None):
+def InjectDeviceCopiesAmongNetsWithoutB2D(nets: Sequence[Any],
+                                          blob_to_device_init: BlobDevices | None = None
+                                          ) -> list[Any]:
     """The nets of InjectDeviceCopiesAmongNets alone."""
     return InjectDeviceCopiesAmongNets(nets, blob_to_device_init)[0]

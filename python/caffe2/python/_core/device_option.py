@@ -1,10 +1,16 @@
 """Devices of operators."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
 from caffe2.proto import caffe2_pb2
 
 
-def DeviceOption(device_type, cuda_gpu_id=0, random_seed=None, node_name=None, numa_node_id=None,
-                 extra_info=None, device_id=None):
+def DeviceOption(device_type: int, cuda_gpu_id: int = 0, random_seed: int | None = None,
+                 node_name: str | None = None, numa_node_id: int | None = None,
+                 extra_info: Iterable[str] | None = None,
+                 device_id: int | None = None) -> caffe2_pb2.DeviceOption:
     """A DeviceOption.
 
     Args:
@@ -32,7 +38,8 @@ def DeviceOption(device_type, cuda_gpu_id=0, random_seed=None, node_name=None, n
     return option
 
 
-def device_option_equal(opt1, opt2, ignore_node_name=True, ignore_random_seed=True):
+def device_option_equal(opt1: caffe2_pb2.DeviceOption | None, opt2: caffe2_pb2.DeviceOption | None,
+                        ignore_node_name: bool = True, ignore_random_seed: bool = True) -> bool:
     """True if two device options (None means the CPU) name the same device."""
     opt1 = opt1 or caffe2_pb2.DeviceOption()
     opt2 = opt2 or caffe2_pb2.DeviceOption()
@@ -45,6 +52,6 @@ def device_option_equal(opt1, opt2, ignore_node_name=True, ignore_random_seed=Tr
     return opt1.device_type == opt2.device_type and opt1.device_id == opt2.device_id
 
 
-def IsGPUDeviceType(device_type):
+def IsGPUDeviceType(device_type: int) -> bool:
     """True for the device types that are GPUs."""
     return device_type in (caffe2_pb2.CUDA, caffe2_pb2.HIP)

@@ -1,16 +1,23 @@
 """Where operators were created, and errors of the library that say so."""
 
+from __future__ import annotations
+
 import collections
 import functools
 import logging
 import os
 import re
 import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
 
 log = logging.getLogger(__name__)
 
 # Net name -> {operator index: creation line}, for the messages of errors.
-operator_tracebacks = collections.defaultdict(dict)
+operator_tracebacks: dict[str, dict[int, list]] = collections.defaultdict(dict)
 
 # caffe2/python, the folder above this one.
 _PACKAGE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -22,9 +29,9 @@ def _is_own_file(filename):
     return os.path.abspath(filename).startswith(_PACKAGE_DIR)
 
 
-def creation_line():
+def creation_line() -> list[tuple[str, int, str]]:
     """[(file, line, function)] of the innermost caller outside this package."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None and _is_own_file(frame.f_code.co_filename):
         frame = frame.f_back
     if frame is None:
@@ -57,7 +64,7 @@ def _with_creation_line(error):
     return error
 
 
-def call_explained(func, *args):
+def call_explained(func: Callable[..., _T], *args: Any) -> _T:
     """Calls a function of the library; errors get the creation line of the operator at fault."""
     try:
         return func(*args)
@@ -68,7 +75,8 @@ def call_explained(func, *args):
         raise explained from error
 
 
-def CallWithExceptionIntercept(func, op_id_fetcher, net_name, *args, **kwargs):
+def CallWithExceptionIntercept(func: Callable[..., _T], op_id_fetcher: Callable[[], int],
+                               net_name: str, *args: Any, **kwargs: Any) -> _T:
     """Calls func(*args, **kwargs). If it raises, logs which line created the operator of index
     op_id_fetcher() in the net `net_name`, and passes the exception on."""
     try:

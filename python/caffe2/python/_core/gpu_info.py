@@ -3,8 +3,11 @@
 Caffe2's answers of a build without GPUs where there is none.
 """
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +51,7 @@ def _context(driver, device):
         _call(driver, "cuDevicePrimaryCtxRelease_v2", device)
 
 
-def GetCUDAVersion():
+def GetCUDAVersion() -> int:
     """The version of CUDA that the driver runs, for instance 12040 for 12.4; 0 without GPUs."""
     if not C.has_cuda_support:
         return 0
@@ -57,12 +60,12 @@ def GetCUDAVersion():
     return version.value
 
 
-def GetHIPVersion():
+def GetHIPVersion() -> int:
     """0: this build has no HIP."""
     return 0
 
 
-def GetDeviceProperties(deviceid):
+def GetDeviceProperties(deviceid: int) -> dict[str, Any] | None:
     """{"name", "major", "minor" (of the compute capability), "totalGlobalMem" (bytes)} of a GPU;
     None without GPUs. Raises RuntimeError if there are others, but not this one."""
     if not C.has_gpu_support:
@@ -81,7 +84,7 @@ def GetDeviceProperties(deviceid):
             "totalGlobalMem": total.value}
 
 
-def GetGPUMemoryInfo(device_id=0):
+def GetGPUMemoryInfo(device_id: int = 0) -> tuple[int, int] | None:
     """(free, total) bytes of a GPU's memory; None without GPUs."""
     if not C.has_gpu_support:
         return None
@@ -92,7 +95,7 @@ def GetGPUMemoryInfo(device_id=0):
     return free.value, total.value
 
 
-def GetGpuPeerAccessPattern():
+def GetGpuPeerAccessPattern() -> np.ndarray:
     """An array [GPUs, GPUs] of bool: whether the first can read the second's memory, itself
     included; of no elements without GPUs."""
     if not C.has_gpu_support:

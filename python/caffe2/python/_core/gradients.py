@@ -1,13 +1,27 @@
 """Gradients of operators and nets; public through caffe2.python.core."""
 
+from __future__ import annotations
+
 import collections
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Optional, TypeVar, Union
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
-from caffe2.python._core.blob_reference import BlobReference
+from caffe2.python._core.blob_reference import BlobLike, BlobReference
 
 # The gradient of a blob that was read row by row: rows `indices` have gradients `values`.
 GradientSlice = collections.namedtuple("GradientSlice", ["indices", "values"])
+Gradient = Optional[Union[BlobLike, GradientSlice]]
+
+# The blobs whose sum is differentiated, also with the blobs that their gradients start from.
+Losses = Union[Sequence[BlobLike], Mapping[Any, Optional[BlobLike]]]
+
+_Operators = list[caffe2_pb2.OperatorDef]
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+# For each operator its inputs and its outputs, each as (blob, version).
+SSA = list[tuple[list[tuple[str, int]], list[tuple[str, int]]]]
 
 
 # Which operator, and which of its outputs, makes a gradient, on which device; of a sparse one: its
@@ -17,7 +31,7 @@ SparseGradGenMeta = collections.namedtuple("SparseGradGenMeta", [
     "grad_op_indices", "idx_indices", "grad_op_values", "idx_values", "gradient", "device_option"])
 
 
-def GetIndexFromGradientList(g_list, name):
+def GetIndexFromGradientList(g_list: Sequence[Gradient], name: BlobLike) -> int | None:
     """The index of the gradient that is, or (GradientSlice) has as a part, the blob `name`; None
     if there is none."""
     for i, gradient in enumerate(g_list):
@@ -55,7 +69,7 @@ class GradientRegistry:
     """Gradients of operator types: those of the C++ library, and further ones in Python."""
 
     @classmethod
-    def RegisterGradient(cls, op_type):
+    def RegisterGradient(cls, op_type: str) -> Callable[[_F], _F]:
         """Decorator of a function (OperatorDef, output gradients) -> (OperatorDefs, input
         gradients), where a gradient is a blob, a GradientSlice or None."""
 
@@ -71,7 +85,8 @@ class GradientRegistry:
         return decorate
 
     @classmethod
-    def GetGradientForOp(cls, op, g_output):
+    def GetGradientForOp(cls, op: caffe2_pb2.OperatorDef,
+                         g_output: Sequence[Gradient]) -> tuple[_Operators, list[Gradient]]:
         """(gradient OperatorDefs, input gradients) of one operator.
 
         Raises RuntimeError if the operator type has no gradient.
@@ -80,7 +95,9 @@ class GradientRegistry:
         return [_parse_op(serialized) for serialized in ops], [_unwrap(g) for g in g_input]
 
     @classmethod
-    def GetBackwardPass(cls, operators, ys, ys_generate_gradient=False):
+    def GetBackwardPass(cls, operators: Sequence[caffe2_pb2.OperatorDef], ys: Losses,
+                        ys_generate_gradient: bool = False
+                        ) -> tuple[_Operators, dict[str, Gradient]]:
         """(gradient OperatorDefs, {blob name: gradient}) of a list of operators.
 
         Args:
@@ -100,7 +117,7 @@ class GradientRegistry:
                 {name: _unwrap(gradient) for name, gradient in gradients.items()})
 
 
-def is_gradient_sum(op):
+def is_gradient_sum(op: caffe2_pb2.OperatorDef) -> bool:
     """True for the operators on a device that a backward pass adds to sum gradients."""
     return f"{IR.IS_AUTO_GEN_SUM_OPS_TAG}:1" in op.device_option.extra_info
 
@@ -143,23 +160,25 @@ class IR:
     ONLY_KEEP_IS_AUTO_GEN_SUM_OPS_TAG = "only_keep_is_auto_gen_sum_ops_tag"
     AUTOGEN_GRAD_SUFFIX = "_autogen_grad"
 
-    def __init__(self, operators):
+    def __init__(self, operators: Sequence[caffe2_pb2.OperatorDef]) -> None:
         net = caffe2_pb2.NetDef(op=operators)
         ssa, versions = get_ssa(net)
         self.ssa = [OpSSA(op, dict(inputs), dict(outputs))
                     for op, (inputs, outputs) in zip(net.op, ssa)]
         self.frontier = versions
-        self.input_usages = collections.defaultdict(lambda: collections.defaultdict(list))
+        self.input_usages: dict[str, dict[int, list[int]]] = collections.defaultdict(
+            lambda: collections.defaultdict(list))
         for i, (inputs, _) in enumerate(ssa):
             for blob, version in inputs:
                 self.input_usages[blob][version].append(i)
 
-    def GetBackwardPass(self, ys):
+    def GetBackwardPass(self,
+                        ys: Losses) -> tuple[_Operators, dict[str, Gradient]]:
         """See GradientRegistry.GetBackwardPass."""
         return GradientRegistry.GetBackwardPass([record.op for record in self.ssa], ys)
 
 
-def get_ssa(net, blob_versions=None):
+def get_ssa(net: Any, blob_versions: Mapping[str, int] | None = None) -> tuple[SSA, dict[str, int]]:
     """The operators of a net with versions of their blobs: a list of (inputs, outputs), each a
     list of (blob, version), and the dict blob -> last version."""
     proto = net.Proto() if hasattr(net, "Proto") else net
@@ -173,7 +192,7 @@ def get_ssa(net, blob_versions=None):
     return ssa, versions
 
 
-def get_undefined_blobs(ssa):
+def get_undefined_blobs(ssa: SSA) -> set[str]:
     """The blobs that are read before they are written."""
     undefined = set()
     for inputs, _ in ssa:
@@ -181,7 +200,8 @@ def get_undefined_blobs(ssa):
     return undefined
 
 
-def get_op_ids_in_path(ssa, blob_versions, inputs, outputs):
+def get_op_ids_in_path(ssa: SSA, blob_versions: Mapping[str, int], inputs: Iterable[BlobLike],
+                       outputs: Iterable[BlobLike]) -> list[int]:
     """Indices, in order, of the operators that make the last versions of the blobs `outputs`, where
     the last versions of `inputs` are given. `ssa` and `blob_versions` are get_ssa's."""
     given = {(str(blob), blob_versions[str(blob)]) for blob in inputs}
@@ -196,6 +216,6 @@ def get_op_ids_in_path(ssa, blob_versions, inputs, outputs):
     return sorted(used)
 
 
-def get_output_producers(ssa):
+def get_output_producers(ssa: SSA) -> dict[tuple[str, int], int]:
     """{(blob, version): index of the operator that writes it}."""
     return {output: i for i, (_, outputs) in enumerate(ssa) for output in outputs}

@@ -1,12 +1,30 @@
 """Messages and names as the library takes them: bytes and strings."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeVar, Union
+
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError, Message
 
 from caffe2.proto import caffe2_pb2
 
+_M = TypeVar("_M", bound=Message)
 
-def TryReadProtoWithClass(cls, s):
+
+class HasProto(Protocol):
+    """A Net, Plan, ExecutionStep or ModelHelper."""
+
+    def Proto(self) -> Any:
+        """Its message."""
+
+
+# What becomes the bytes of a message.
+ProtoLike = Union[Message, HasProto, bytes, str]
+
+
+def TryReadProtoWithClass(cls: type[_M], s: str | bytes) -> _M:
     """A message of class `cls` from its text or binary form (str or bytes).
 
     Raises DecodeError if it is neither.
@@ -20,7 +38,7 @@ def TryReadProtoWithClass(cls, s):
         return message
 
 
-def TryReadProto(s, *classes):
+def TryReadProto(s: str | bytes, *classes: type[Message]) -> Message:
     """The first of the classes that the text or bytes can be read as; raises DecodeError."""
     for cls in classes:
         try:
@@ -30,7 +48,7 @@ def TryReadProto(s, *classes):
     raise DecodeError("none of " + ", ".join(cls.__name__ for cls in classes))
 
 
-def ConvertProtoToBinary(proto_class, filename, out_filename):
+def ConvertProtoToBinary(proto_class: type[Message], filename: str, out_filename: str) -> None:
     """Reads a message in text form and writes it in binary form."""
     with open(filename, encoding="utf-8") as source:
         message = text_format.Parse(source.read(), proto_class())
@@ -38,7 +56,7 @@ def ConvertProtoToBinary(proto_class, filename, out_filename):
         target.write(message.SerializeToString())
 
 
-def GetContentFromProto(obj, function_map):
+def GetContentFromProto(obj: Message, function_map: Mapping[type, Callable[[Any], Any]]) -> Any:
     """function(message) of the first type of `function_map`, {message class: function}, that the
     message has; None if it has none."""
     for cls, function in function_map.items():
@@ -47,19 +65,20 @@ def GetContentFromProto(obj, function_map):
     return None
 
 
-def GetContentFromProtoString(s, function_map):
+def GetContentFromProtoString(s: str | bytes,
+                              function_map: Mapping[type, Callable[[Any], Any]]) -> Any:
     """function(message) of the first type of `function_map`, {message class: function}, that the
     text or bytes `s` can be read as; raises DecodeError."""
     for cls, function in function_map.items():
         try:
-            message = TryReadProtoWithClass(cls, s)
+            message: Any = TryReadProtoWithClass(cls, s)
         except DecodeError:
             continue
         return function(message)
     raise DecodeError("none of " + ", ".join(cls.__name__ for cls in function_map))
 
 
-def StringifyProto(obj):
+def StringifyProto(obj: ProtoLike) -> bytes:
     """The bytes of a message, or of the message of a Net, Plan, ModelHelper or operator.
 
     Raises TypeError for anything else.
@@ -75,7 +94,7 @@ def StringifyProto(obj):
     raise TypeError(f"Unexpected argument to StringifyProto of type {type(obj).__name__}")
 
 
-def StringifyNetName(name):
+def StringifyNetName(name: Any) -> str:
     """The name of a net given as a string, a Net or a NetDef; raises TypeError."""
     if isinstance(name, str):
         return name
@@ -88,7 +107,7 @@ def StringifyNetName(name):
     raise TypeError(f"a net is a string or a Net, not {name!r}")
 
 
-def StringifyBlobName(name):
+def StringifyBlobName(name: Any) -> str:
     """The name of a blob given as a string or a BlobReference; raises TypeError."""
     if isinstance(name, str):
         return name

@@ -1,7 +1,11 @@
 """Nets under construction; public through caffe2.python.core."""
 
+from __future__ import annotations
+
 import functools
 import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +14,7 @@ from caffe2.python import _import_c_extension as C
 from caffe2.python import scope
 from caffe2.python._core.arguments import MakeArgument
 from caffe2.python._core.blob_reference import (
+    BlobLike,
     BlobReference,
     ScopedBlobReference,
     ScopedName,
@@ -19,20 +24,28 @@ from caffe2.python._core.builders import NetBlock
 from caffe2.python._core.constants import constant_filler
 from caffe2.python._core.errors import creation_line, operator_tracebacks
 from caffe2.python._core.gradients import (
+    Gradient,
     GradientRegistry,
     GradientSlice,
+    Losses,
     get_op_ids_in_path,
     get_ssa,
     get_undefined_blobs,
 )
-from caffe2.python._core.net_rewrite import copy_net, place_on_gpu, remap_input, set_external_blobs
+from caffe2.python._core.net_rewrite import (
+    RemapFunction,
+    copy_net,
+    place_on_gpu,
+    remap_input,
+    set_external_blobs,
+)
 from caffe2.python._core.operator_def import CreateOperator, _register_python_op
 from caffe2.python._core.operator_types import CheckOperatorType, registered_operators
 from caffe2.python._core.records import NewRecord, record_by_prefix
-from caffe2.python._core.schema_fields import Struct
+from caffe2.python._core.schema_fields import Field, Struct
 
 # Functions called with each operator that a net gets; workspace.StartImmediate adds one.
-operator_observers = []
+operator_observers: list[Callable[[caffe2_pb2.OperatorDef], object]] = []
 
 
 class Net:
@@ -44,7 +57,7 @@ class Net:
     inputs.
     """
 
-    _net_names_used = set()
+    _net_names_used: set[str] = set()
 
     @staticmethod
     def _get_next_net_name(basename):
@@ -56,7 +69,7 @@ class Net:
         return name
 
     @staticmethod
-    def current_prefix():
+    def current_prefix() -> str:
         """The name of the current NetBuilder; "" outside of one."""
         builder = NetBlock.current(required=False)
         return builder.name if builder is not None else ""
@@ -65,16 +78,16 @@ class Net:
     def _reset_used_names(cls):
         cls._net_names_used.clear()
 
-    def __init__(self, name_or_proto):
+    def __init__(self, name_or_proto: str | caffe2_pb2.NetDef) -> None:
         """From a name, which is made unique in this process ("train", "train_1", ...), or from a
         NetDef, which is copied."""
         self._next_name_index = 0
-        self._op_outputs = set()
-        self._external_input_map = set()
-        self._registered_blob_names = set()
-        self._attr_dict = {}
-        self._input_record = None
-        self._output_record = None
+        self._op_outputs: set[str] = set()
+        self._external_input_map: set[str] = set()
+        self._registered_blob_names: set[str] = set()
+        self._attr_dict: dict[str, list[Any]] = {}
+        self._input_record: Field | None = None
+        self._output_record: Any = None
         if isinstance(name_or_proto, caffe2_pb2.NetDef):
             self._net = caffe2_pb2.NetDef()
             self._net.CopyFrom(name_or_proto)
@@ -111,49 +124,49 @@ class Net:
 
     # -- Inspection --------------------------------------------------------------------------------
 
-    def Proto(self):
+    def Proto(self) -> caffe2_pb2.NetDef:
         """The NetDef itself. Whoever changes its operators calls _InvalidateLookupTables."""
         return self._net
 
-    def Name(self):
+    def Name(self) -> str:
         """The name, unique in this process."""
         return self._net.name
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self._net.name
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Net {self._net.name}: {len(self._net.op)} operators>"
 
     @property
-    def external_inputs(self):
+    def external_inputs(self) -> list[BlobReference]:
         """References to the blobs that the net reads and does not make."""
         return [BlobReference(name, self) for name in self._net.external_input]
 
     @property
-    def external_outputs(self):
+    def external_outputs(self) -> list[BlobReference]:
         """References to the blobs that the net is run for."""
         return [BlobReference(name, self) for name in self._net.external_output]
 
-    def BlobIsDefined(self, blob):
+    def BlobIsDefined(self, blob: BlobLike) -> bool:
         """True if the blob is an external input or an operator writes it."""
         name = str(blob)
         return name in self._op_outputs or name in self._external_input_map
 
-    def is_external_input(self, blob):
+    def is_external_input(self, blob: BlobLike) -> bool:
         """True if the blob is declared as an external input."""
         return str(blob) in self._external_input_map
 
-    def UsesBlob(self, blob):
+    def UsesBlob(self, blob: BlobLike) -> bool:
         """True if an operator reads the blob or it is an external input."""
         name = str(blob)
         return name in self._external_input_map or any(name in op.input for op in self._net.op)
 
-    def UsedBlobNames(self):
+    def UsedBlobNames(self) -> set[str]:
         """The set of names of blobs that operators read or write."""
         return {name for op in self._net.op for name in (*op.input, *op.output)}
 
-    def GetBlobRef(self, blob_name):
+    def GetBlobRef(self, blob_name: BlobLike) -> BlobReference:
         """The reference of a blob; raises KeyError unless the net defines it."""
         name = str(blob_name)
         if not self.BlobIsDefined(name):
@@ -162,13 +175,13 @@ class Net:
 
     # -- Construction ------------------------------------------------------------------------------
 
-    def __getattr__(self, op_type):
+    def __getattr__(self, op_type: str) -> Callable[..., Any]:
         if op_type.startswith("_"):
             raise AttributeError(op_type)
         CheckOperatorType(op_type)
         return functools.partial(self._create_and_add, op_type)
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *registered_operators()})
 
     def _CreateAndAddToSelf(self, op_type, inputs, outputs=None, **kwargs):
@@ -204,12 +217,12 @@ class Net:
         for op in new_ops:
             self._op_outputs.update(op.output)
 
-    def extend_ops(self, new_ops):
+    def extend_ops(self, new_ops: Iterable[caffe2_pb2.OperatorDef]) -> None:
         """Appends OperatorDefs as they are. What they read and nothing makes is for the caller to
         declare (AddExternalInput)."""
         self._ExtendOps(new_ops)
 
-    def AddExternalInput(self, *inputs):
+    def AddExternalInput(self, *inputs: Any) -> Any:
         """Declares blobs that must exist before the net is made; returns their references.
 
         Strings are taken as they are, without the name scope. Records and schemas stand for their
@@ -240,13 +253,13 @@ class Net:
                 raise TypeError(f"{what} takes blobs, not {blob!r} of type {type(blob)}")
         return [BlobReference(name, self) for name in names]
 
-    def AddScopedExternalInputs(self, *inputs):
+    def AddScopedExternalInputs(self, *inputs: BlobLike) -> Any:
         """AddExternalInput of names under the current name scope."""
         return self.AddExternalInput(*[ScopedBlobReference(str(blob)) for blob in inputs])
 
     AddExternalInputs = AddExternalInput
 
-    def AddExternalOutput(self, *outputs):
+    def AddExternalOutput(self, *outputs: Any) -> Any:
         """Declares blobs, or the columns of records, that are read after the net ran."""
         references = self._references("AddExternalOutput", outputs)
         self._net.external_output.extend(map(str, references))
@@ -254,11 +267,11 @@ class Net:
 
     AddExternalOutputs = AddExternalOutput
 
-    def AddScopedExternalOutputs(self, *outputs):
+    def AddScopedExternalOutputs(self, *outputs: BlobLike) -> Any:
         """AddExternalOutput of names under the current name scope."""
         return self.AddExternalOutput(*[ScopedBlobReference(str(blob)) for blob in outputs])
 
-    def NextBlob(self, prefix="unnamed"):
+    def NextBlob(self, prefix: str = "unnamed") -> BlobReference:
         """A reference to a blob that the net does not have yet: `prefix`, or with "_auto_<n>"."""
         name, index = str(prefix), 0
         while name in self._registered_blob_names or self.BlobIsDefined(name):
@@ -267,11 +280,11 @@ class Net:
         self._registered_blob_names.add(name)
         return BlobReference(name)
 
-    def NextScopedBlob(self, prefix="unnamed"):
+    def NextScopedBlob(self, prefix: str = "unnamed") -> BlobReference:
         """NextBlob under the current name scope."""
         return self.NextBlob(ScopedName(prefix))
 
-    def NextName(self, prefix=None, output_id=None):
+    def NextName(self, prefix: str | None = None, output_id: int | None = None) -> str:
         """A name for the output of an operator: "<net>/<prefix>[_<n>][:<output id>]"."""
         if prefix is None:
             name = f"{self._net.name}_blob_{self._next_name_index}"
@@ -285,14 +298,17 @@ class Net:
             name = f"{base}_{index}{suffix}"
         return name
 
-    def Const(self, array, blob_out=None, dtype=None):
+    def Const(self, array: Any, blob_out: BlobLike | None = None,
+              dtype: Any = None) -> BlobReference:
         """A blob that holds the array (any shape and element type) whenever the net ran."""
         filler, arguments = constant_filler(np.asarray(array, dtype))
         return self._create_and_add(
             filler, [], self.NextName() if blob_out is None else blob_out, arg=arguments)
 
-    def Python(self, f, grad_f=None, python_func_type=None, pass_workspace=False,
-               grad_output_indices=None, grad_input_indices=None):
+    def Python(self, f: Callable[..., Any], grad_f: Callable[..., Any] | None = None,
+               python_func_type: type | None = None, pass_workspace: bool = False,
+               grad_output_indices: Sequence[int] | None = None,
+               grad_input_indices: Sequence[int] | None = None) -> Callable[..., Any]:
         """A function that adds an operator calling ``f(inputs, outputs)`` when it runs:
         ``net.Python(f)(inputs, outputs)``. See core.CreatePythonOperator."""
         if python_func_type is not None:
@@ -303,24 +319,24 @@ class Net:
             self._create_and_add, "Python", token=token,
             grad_output_indices=grad_output_indices, grad_input_indices=grad_input_indices)
 
-    def Print(self, *args, **kwargs):
+    def Print(self, *args: Any, **kwargs: Any) -> Any:
         """Adds an operator that prints a blob of any type when the net runs; see the operator
         Print."""
         return self._create_and_add("Print", args[0], args[1] if len(args) > 1 else [], **kwargs)
 
-    def LogInfo(self, *msg_or_blobs):
+    def LogInfo(self, *msg_or_blobs: BlobReference | str) -> None:
         """Prints messages and blobs when the net runs."""
         for item in msg_or_blobs:
             self.Print(item if isinstance(item, BlobReference) else self.Const(str(item)), [])
 
-    def PopulateProtoWithFileName(self):
+    def PopulateProtoWithFileName(self) -> None:
         """Names each operator after the line that created it: "file:line:function"."""
         lines = operator_tracebacks.get(self.Name(), {})
         for i, op in enumerate(self._net.op):
             if lines.get(i):
                 op.name = ":".join(map(str, lines[i][0]))
 
-    def insert_op_at_idx(self, op, op_idx):
+    def insert_op_at_idx(self, op: caffe2_pb2.OperatorDef, op_idx: int) -> None:
         """Adds an operator before the operator of this index."""
         behind = list(caffe2_pb2.NetDef(op=self._net.op[op_idx:]).op)
         del self._net.op[op_idx:]
@@ -330,7 +346,8 @@ class Net:
         operator_tracebacks[self.Name()] = {
             i + (i >= op_idx): line for i, line in lines.items()}
 
-    def reroute_tensor(self, tensor, new_producer, can_modify=None):
+    def reroute_tensor(self, tensor: BlobLike, new_producer: caffe2_pb2.OperatorDef,
+                       can_modify: Sequence[caffe2_pb2.OperatorDef] | None = None) -> int:
         """Puts an operator behind the blob `tensor`, and its first output in place of it.
 
         Args:
@@ -353,12 +370,11 @@ class Net:
             remap_input(op, {tensor: new_tensor})
         self.insert_op_at_idx(
             new_producer, max(writers.get(blob, -1) for blob in new_producer.input) + 1)
-        outputs = [new_tensor if b == tensor else b for b in self._net.external_output]
-        self._net.ClearField("external_output")
-        self._net.external_output.extend(outputs)
+        self._net.external_output[:] = [
+            new_tensor if blob == tensor else blob for blob in self._net.external_output]
         return len(consumers)
 
-    def AddGradientOperators(self, ys, skip=0):
+    def AddGradientOperators(self, ys: Losses, skip: int = 0) -> dict[str, Gradient]:
         """Adds the operators that compute the gradients of the sum of the blobs `ys`.
 
         Args:
@@ -376,11 +392,11 @@ class Net:
                 observe(op)
         return {name: _with_net(gradient, self) for name, gradient in gradients.items()}
 
-    def AddArgument(self, arg_name, arg_value):
+    def AddArgument(self, arg_name: str, arg_value: Any) -> None:
         """Adds an argument to the net itself: a number, string, list of these, or message."""
         self._net.arg.append(MakeArgument(arg_name, arg_value))
 
-    def DeduplicateGradientSlices(self, g, aggregator="sum"):
+    def DeduplicateGradientSlices(self, g: GradientSlice, aggregator: str = "sum") -> GradientSlice:
         """A GradientSlice of distinct indices, each with the "sum" or "mean" of its rows in `g`."""
         reduce = {"sum": "UnsortedSegmentSum", "mean": "UnsortedSegmentMean"}.get(
             aggregator.lower())
@@ -392,8 +408,10 @@ class Net:
 
     # -- Copies ------------------------------------------------------------------------------------
 
-    def Clone(self, name, blob_remap=None, op_id_mask=None, remap_funcs=None, keep_schema=True,
-              update_external_list=False):
+    def Clone(self, name: str, blob_remap: Mapping[Any, Any] | None = None,
+              op_id_mask: Sequence[int] | None = None,
+              remap_funcs: Mapping[str, RemapFunction] | None = None, keep_schema: bool = True,
+              update_external_list: bool = False) -> Net:
         """A copy under another name.
 
         Args:
@@ -418,7 +436,10 @@ class Net:
             new_net._input_record, new_net._output_record = self._input_record, self._output_record
         return new_net
 
-    def ClonePartial(self, name, inputs, outputs, remap_funcs=None):
+    def ClonePartial(self, name: str, inputs: Mapping[Any, Any] | Sequence[BlobLike],
+                     outputs: Sequence[BlobLike],
+                     remap_funcs: Mapping[str, RemapFunction] | None = None
+                     ) -> tuple[Net, list[BlobReference]]:
         """A copy of the operators that compute `outputs` from `inputs`, as (net, output blobs).
 
         What they compute has names under "<name>/". Other external inputs keep their names and
@@ -446,14 +467,13 @@ class Net:
                 remap[blob] = f"{name}/{blob}" if name else blob
         new_net = self.Clone(name, remap, kept, remap_funcs)
         proto = new_net.Proto()
-        proto.ClearField("external_input")
-        proto.ClearField("external_output")
-        proto.external_input.extend([str(new) for _, new in pairs] + extra)
-        proto.external_output.extend(remap.get(str(blob), str(blob)) for blob in outputs)
+        proto.external_input[:] = [str(new) for _, new in pairs] + extra
+        proto.external_output[:] = [remap.get(str(blob), str(blob)) for blob in outputs]
         new_net._recreate_lookup_tables()
         return new_net, [BlobReference(blob, new_net) for blob in proto.external_output]
 
-    def AppendNet(self, net, device_option=None):
+    def AppendNet(self, net: Net | caffe2_pb2.NetDef,
+                  device_option: caffe2_pb2.DeviceOption | None = None) -> Net:
         """Adds the operators, inputs and outputs of another net (or NetDef); returns self."""
         proto = net.Proto() if isinstance(net, Net) else net
         operators = list(proto.op)
@@ -475,15 +495,15 @@ class Net:
 
     # -- Records -----------------------------------------------------------------------------------
 
-    def input_record(self):
+    def input_record(self) -> Field | None:
         """The record of set_input_record, or None."""
         return self._input_record
 
-    def output_record(self):
+    def output_record(self) -> Field | None:
         """The record of set_output_record, or None."""
         return self._output_record
 
-    def set_input_record(self, input_record):
+    def set_input_record(self, input_record: Field) -> Field:
         """Declares the blobs of a schema record, made if it has none, as external inputs."""
         if not input_record.has_blobs():
             with scope.NameScope(self.Name()):
@@ -492,9 +512,9 @@ class Net:
         for blob in input_record.field_blobs():
             if not self.BlobIsDefined(blob):
                 self.AddExternalInput(blob)
-        return self._input_record
+        return input_record
 
-    def set_output_record(self, record):
+    def set_output_record(self, record: Field) -> None:
         """Declares the blobs of a schema record as external outputs."""
         for blob in record.field_blobs():
             if not self.BlobIsDefined(blob):
@@ -504,21 +524,21 @@ class Net:
             if blob not in self.external_outputs:
                 self.AddExternalOutput(blob)
 
-    def recover_input_record_by_prefix(self, prefix):
+    def recover_input_record_by_prefix(self, prefix: str) -> None:
         """Makes the external inputs that begin with `prefix` the input record. The rest of each
         name is the column's. Does nothing if there are none."""
         record = record_by_prefix(self.external_inputs, prefix)
         if record is not None:
             self.set_input_record(record)
 
-    def recover_output_record_by_prefix(self, prefix):
+    def recover_output_record_by_prefix(self, prefix: str) -> None:
         """Makes the external outputs that begin with `prefix` the output record. The rest of each
         name is the column's. Does nothing if there are none."""
         record = record_by_prefix(self.external_outputs, prefix)
         if record is not None:
             self.set_output_record(record)
 
-    def AppendOutputRecordField(self, field_name, record):
+    def AppendOutputRecordField(self, field_name: str, record: Field) -> None:
         """Adds a field to the output record. Raises ValueError if there is none."""
         if self._output_record is None:
             raise ValueError(f"net {self.Name()} has no output record")
@@ -526,17 +546,17 @@ class Net:
             self.AddExternalOutput(blob)
         self._output_record += Struct((field_name, record))
 
-    def add_attribute(self, name, obj):
+    def add_attribute(self, name: str, obj: object) -> None:
         """Appends an object to a named list that travels with the net."""
         self._attr_dict.setdefault(name, []).append(obj)
 
-    def get_attributes(self, name):
+    def get_attributes(self, name: str) -> list[Any]:
         """The objects of add_attribute under a name: a list."""
         return self._attr_dict.get(name, [])
 
     # -- Observers ---------------------------------------------------------------------------------
 
-    def AddObserver(self, observer_type):
+    def AddObserver(self, observer_type: str) -> Any:
         """Watches the net, which must have been created in the current workspace.
 
         Args:
@@ -546,31 +566,32 @@ class Net:
         """
         return C.add_observer_to_net(self.Name(), observer_type)
 
-    def RemoveObserver(self, observer):
+    def RemoveObserver(self, observer: Any) -> None:
         """Ends an observer, which is not valid any more."""
         C.remove_observer_from_net(self.Name(), observer)
 
-    def NumObservers(self):
+    def NumObservers(self) -> int:
         """How many observers watch the created net."""
         return C.num_observers_on_net(self.Name())
 
     # -- Devices and seeds -------------------------------------------------------------------------
 
-    def RunAllOnGPU(self, gpu_id=0, use_cudnn=False):
+    def RunAllOnGPU(self, gpu_id: int = 0, use_cudnn: bool = False) -> None:
         """Places the net on a CUDA device; with `use_cudnn`, prefers the engine CUDNN."""
         place_on_gpu(self._net, gpu_id, use_cudnn)
 
-    def RunAllOnMKL(self):
+    def RunAllOnMKL(self) -> None:
         """Places the net on devices of the type MKLDNN. As in Caffe2 without MKL, creating it fails
         then, with the devices that its operators exist for; oneDNN works behind those of the CPU.
         """
         self._net.device_option.CopyFrom(caffe2_pb2.DeviceOption(device_type=caffe2_pb2.MKLDNN))
 
-    def RunAllOnIDEEP(self):
+    def RunAllOnIDEEP(self) -> None:
         """Places the net on devices of the type IDEEP; see RunAllOnMKL."""
         self._net.device_option.CopyFrom(caffe2_pb2.DeviceOption(device_type=caffe2_pb2.IDEEP))
 
-    def set_rand_seed(self, seed=100, sequence_seed=True, seed_on_op_def=False):
+    def set_rand_seed(self, seed: int = 100, sequence_seed: bool = True,
+                      seed_on_op_def: bool = False) -> None:
         """Seeds the operators that the net has now, so that each run draws the same numbers.
 
         Args:
@@ -582,13 +603,9 @@ class Net:
         if sequence_seed and seed_on_op_def:
             raise ValueError("sequence_seed and seed_on_op_def exclude each other")
         for i, op in enumerate(self._net.op):
-            if sequence_seed:
-                op_seed = seed + i
-            elif seed_on_op_def:
-                op_seed = zlib.crc32(op.SerializeToString(deterministic=True), seed)
-            else:
-                op_seed = seed
-            op.device_option.random_seed = op_seed
+            hashed = zlib.crc32(op.SerializeToString(deterministic=True), seed)
+            op.device_option.random_seed = (
+                hashed if seed_on_op_def else seed + i if sequence_seed else seed)
 
 
 def _with_net(gradient, net):

@@ -1,9 +1,16 @@
 """Nets and steps in the order in which a program makes them; public through net_builder."""
 
-from caffe2.python._core.blob_reference import BlobReference
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from caffe2.python._core.blob_reference import BlobLike, BlobReference
 from caffe2.python._core.builders import NetBlock
 from caffe2.python._core.net import Net
-from caffe2.python._core.plan import execution_step
+from caffe2.python._core.plan import ExecutionStep, execution_step
+
+_Child = TypeVar("_Child")
 
 
 class NetBuilder(NetBlock):
@@ -14,16 +21,17 @@ class NetBuilder(NetBlock):
       initial_scope: blobs that nets of control operators may use besides those of this builder.
     """
 
-    def __init__(self, name=None, initial_scope=None, _stop_blob_required=False, _stop_blob=None,
-                 _fullname=None, _use_control_ops=False):
+    def __init__(self, name: str | None = None, initial_scope: Iterable[BlobLike] | None = None,
+                 _stop_blob_required: bool = False, _stop_blob: BlobReference | None = None,
+                 _fullname: str | None = None, _use_control_ops: bool = False) -> None:
         parent = NetBuilder.current(required=False)
         names = [parent.name if parent is not None else None, name]
         self.name = _fullname or "/".join(part for part in names if part)
         self._frozen = False
         self._stop_blob = _stop_blob
         self._stop_blob_required = _stop_blob_required
-        self._current_net = None
-        self._children = []
+        self._current_net: Net | None = None
+        self._children: list[Any] = []
         self._use_control_ops = _use_control_ops
         outer = parent._lexical_scope() if parent is not None and parent._use_control_ops else ()
         self._outer_scope = set(outer) | {str(blob) for blob in initial_scope or ()}
@@ -37,7 +45,7 @@ class NetBuilder(NetBlock):
                 scope.update(blob for op in child.Proto().op for blob in op.output)
         return scope
 
-    def stop_blob(self):
+    def stop_blob(self) -> BlobReference:
         """The bool blob that ends this builder's step when it is true, made if there is none; to be
         set in the current net."""
         if self._stop_blob is None:
@@ -50,7 +58,7 @@ class NetBuilder(NetBlock):
                 self._children.insert(0, init)
         return self._stop_blob
 
-    def stop_if(self, blob):
+    def stop_if(self, blob: BlobLike) -> None:
         """Ends the step here if the bool blob is true."""
         stop = self.stop_blob()
         self.current_net().Or([stop, blob], [stop])
@@ -60,21 +68,21 @@ class NetBuilder(NetBlock):
         if self._frozen:
             raise ValueError("This NetBuilder has been built already.")
 
-    def add(self, child):
+    def add(self, child: _Child) -> _Child:
         """Appends a net, step or NetBuilder; operators go to a net until something else follows."""
         self._assert_mutable()
         self._current_net = child if isinstance(child, Net) else None
         self._children.append(child)
         return child
 
-    def current_net(self, name=None):
+    def current_net(self, name: str | None = None) -> Net:
         """The net that operators go to; a new one with `name`."""
         self._assert_mutable()
         if self._current_net is None or name is not None:
-            self.add(Net(name or self.name or "net"))
+            return self.add(Net(name or self.name or "net"))
         return self._current_net
 
-    def freeze(self):
+    def freeze(self) -> None:
         """Ends the construction, of this builder and those in it."""
         for child in self._children:
             if hasattr(child, "freeze"):
@@ -82,20 +90,21 @@ class NetBuilder(NetBlock):
         self._current_net = None
         self._frozen = True
 
-    def get(self):
+    def get(self) -> list[Any]:
         """The list of nets and steps; the builder cannot change after it."""
         self.freeze()
         return self._children
 
     @staticmethod
-    def merge_nets(nets_or_builders, outer_blob_names):
+    def merge_nets(nets_or_builders: Iterable[Net | NetBuilder],
+                   outer_blob_names: Iterable[BlobLike]) -> Net | None:
         """The operators of nets, and of builders of control operators, in one net: the first, to
         which the others are added; None for an empty list.
 
         Of its external outputs stay those of `outer_blob_names`, the blobs that are known outside.
         Raises ValueError for builders that hold steps.
         """
-        nets = []
+        nets: list[Net] = []
         for item in nets_or_builders:
             nets += item.get() if isinstance(item, NetBuilder) else [item]
         if not all(isinstance(net, Net) for net in nets):
@@ -109,12 +118,12 @@ class NetBuilder(NetBlock):
         outputs[:] = [blob for blob in outputs if blob in known]
         return nets[0]
 
-    def to_step(self, default_name=None):
+    def to_step(self, default_name: str | None = None) -> ExecutionStep:
         """The step that runs the nets and steps until the stop blob, if there is one, is true."""
         return execution_step(
             self.name or default_name, self.get(), should_stop_blob=self._stop_blob)
 
-    def __exit__(self, error_type, *unused):
+    def __exit__(self, error_type: type[BaseException] | None, *unused: Any) -> None:
         super().__exit__(error_type, *unused)
         self.freeze()
         if error_type is not None:
@@ -122,5 +131,5 @@ class NetBuilder(NetBlock):
         if self._stop_blob_required and self._stop_blob is None:
             raise ValueError("This NetBuilder requires a stop condition (stop_if or stop_blob)")
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.name or "Un-named NetBuilder"

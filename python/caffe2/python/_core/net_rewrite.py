@@ -1,10 +1,18 @@
 """Copies of nets, and changes of NetDefs and OperatorDefs in place; used by core.Net."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
 from caffe2.proto import caffe2_pb2
 from caffe2.python._core.device_option import DeviceOption
 
+# Renames in the arguments of an operator: (OperatorDef, "<name of the net>/", {old: new}).
+RemapFunction = Callable[[caffe2_pb2.OperatorDef, str, Mapping[str, str]], None]
 
-def rename_in_arguments(op, remap):
+
+def rename_in_arguments(op: caffe2_pb2.OperatorDef, remap: Mapping[str, str]) -> None:
     """Renames blobs in the arguments of an operator, in place: {old: new}."""
     for argument in op.arg if remap else ():
         argument.strings[:] = [
@@ -19,13 +27,15 @@ def rename_in_arguments(op, remap):
                 blobs[:] = [remap.get(blob, blob) for blob in blobs]
 
 
-def recurrent_network_op_remap(op, prefix, blob_remap):
+def recurrent_network_op_remap(op: caffe2_pb2.OperatorDef, prefix: str,
+                               blob_remap: Mapping[str, str]) -> None:
     """Renames blobs in the arguments of RecurrentNetwork or its gradient, in place: {old: new}.
     `prefix` is not used."""
     rename_in_arguments(op, blob_remap)
 
 
-def control_op_remap(op, prefix, blob_remap):
+def control_op_remap(op: caffe2_pb2.OperatorDef, prefix: str,
+                     blob_remap: Mapping[str, str]) -> None:
     """Renames blobs in the nets of If, AsyncIf or While, in place: {old: new}. `prefix` is not
     used."""
     rename_in_arguments(op, blob_remap)
@@ -38,7 +48,8 @@ DEFAULT_REMAP_FUNCS = {
 }
 
 
-def copy_net(proto, name, remap, kept, remap_funcs=None):
+def copy_net(proto: caffe2_pb2.NetDef, name: str, remap: Mapping[str, str], kept: Iterable[int],
+             remap_funcs: Mapping[str, RemapFunction] | None = None) -> caffe2_pb2.NetDef:
     """A copy of a NetDef under another name.
 
     Args:
@@ -68,9 +79,11 @@ def copy_net(proto, name, remap, kept, remap_funcs=None):
     return copied
 
 
-def set_external_blobs(proto):
+def set_external_blobs(proto: caffe2_pb2.NetDef) -> None:
     """Derives the external inputs and outputs of a NetDef from its operators."""
-    read, written, used = {}, {}, set()
+    read: dict[str, None] = {}
+    written: dict[str, None] = {}
+    used: set[str] = set()
     for op in proto.op:
         for blob in op.input:
             (used.add if blob in written else read.setdefault)(blob)
@@ -79,7 +92,7 @@ def set_external_blobs(proto):
     proto.external_output[:] = [blob for blob in written if blob not in used]
 
 
-def place_on_gpu(proto, gpu_id, use_cudnn):
+def place_on_gpu(proto: caffe2_pb2.NetDef, gpu_id: int, use_cudnn: bool) -> None:
     """Places a NetDef, and the steps of recurrent networks in it, on a CUDA device."""
     proto.device_option.CopyFrom(DeviceOption(caffe2_pb2.CUDA, gpu_id))
     for op in proto.op:
@@ -90,14 +103,16 @@ def place_on_gpu(proto, gpu_id, use_cudnn):
                 place_on_gpu(argument.n, gpu_id, use_cudnn)
 
 
-def remap_input(op, blob_name_remapping):
+def remap_input(op: caffe2_pb2.OperatorDef, blob_name_remapping: Mapping[str, str]) -> None:
     """Renames inputs of an OperatorDef in place: {old: new}."""
     names = [blob_name_remapping.get(name, name) for name in op.input]
     op.ClearField("input")
     op.input.extend(names)
 
 
-def clone_and_bind_net(net, name, prefix, blob_remap=None, inputs=None, keep_schema=True):
+def clone_and_bind_net(net: Any, name: str, prefix: str,
+                       blob_remap: Mapping[str, str] | None = None, inputs: Any = None,
+                       keep_schema: bool = True) -> tuple[Any, dict[str, str]]:
     """A copy of a net whose own blobs get a prefix; `inputs` replace its input record's blobs."""
     remap = dict(blob_remap or {})
     if inputs is not None:
@@ -109,7 +124,7 @@ def clone_and_bind_net(net, name, prefix, blob_remap=None, inputs=None, keep_sch
     return net.Clone(name, remap, keep_schema=keep_schema), remap
 
 
-def remap_proto(argument, blob_remap):
+def remap_proto(argument: caffe2_pb2.Argument, blob_remap: Mapping[Any, Any]) -> None:
     """Renames the blobs of a NetDef held in an argument, in place: {old: new}."""
     net, remap = argument.n, {str(old): str(new) for old, new in blob_remap.items()}
     net.CopyFrom(copy_net(net, net.name, remap, range(len(net.op))))

@@ -1,13 +1,17 @@
 """Definitions of operators."""
 
+from __future__ import annotations
+
 import difflib
 import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import scope
 from caffe2.python._core.arguments import MakeArgument
-from caffe2.python._core.blob_reference import rectify_blobs
+from caffe2.python._core.blob_reference import BlobsLike, rectify_blobs
 from caffe2.python._core.errors import creation_line
 from caffe2.python._core.operator_types import argument_names
 
@@ -27,7 +31,7 @@ _ARGUMENTS_OF_ALL = frozenset((
     "exhaustive_search", "ws_nbytes_limit", "deterministic", "shared_buffer", "float16_compute",
     "math_mode", "enable_tensor_core", "allow_broadcast_fastpath",
     "convolution_transform_strategy"))
-_warned_of_arguments = {}
+_warned_of_arguments: dict = {}
 
 
 def _warn_of_unknown_arguments(op_type, names):
@@ -47,8 +51,11 @@ def _warn_of_unknown_arguments(op_type, names):
             registry=_warned_of_arguments)
 
 
-def CreateOperator(operator_type, inputs, outputs, name="", control_input=None,
-                   device_option=None, arg=None, engine=None, debug_info=None, **kwargs):
+def CreateOperator(operator_type: str, inputs: BlobsLike, outputs: BlobsLike, name: str = "",
+                   control_input: BlobsLike | None = None,
+                   device_option: caffe2_pb2.DeviceOption | None = None,
+                   arg: Iterable[caffe2_pb2.Argument] | None = None, engine: str | None = None,
+                   debug_info: str | None = None, **kwargs: Any) -> caffe2_pb2.OperatorDef:
     """An OperatorDef.
 
     Args:
@@ -99,8 +106,10 @@ def _register_python_op(f, grad_f, pass_workspace):
     return token
 
 
-def CreatePythonOperator(f, inputs, outputs, grad_f=None, pass_workspace=False,
-                         python_func_type=None, *args, **kwargs):
+def CreatePythonOperator(f: Any, inputs: BlobsLike, outputs: BlobsLike,
+                         grad_f: Callable[..., Any] | None = None, pass_workspace: bool = False,
+                         python_func_type: type | None = None, *args: Any,
+                         **kwargs: Any) -> caffe2_pb2.OperatorDef:
     """An operator that calls ``f(inputs, outputs)`` (and the workspace, if wanted) when it runs.
 
     The lists hold TensorCPU objects: read ``.data``, set outputs with ``.reshape`` and ``.data``

@@ -1,25 +1,28 @@
 """Which operator types the library has, and what it says of them."""
 
+from __future__ import annotations
+
 import functools
 import threading
+from collections.abc import Callable
 
 from caffe2.python import _import_c_extension as C
 
 _registered_operators = frozenset(C.registered_operators())
 
 # Functions that load libraries of operators when one is looked for; see lazy_dyndep.
-_lazy_imports = []
+_lazy_imports: list[Callable[[], object]] = []
 _lazy_lock = threading.RLock()
 _loading = False
 
 
-def RegisterLazyImport(load):
+def RegisterLazyImport(load: Callable[[], object]) -> None:
     """Lets a function be called, until it succeeds, before the next operator that is not known is
     looked for, and before the next net is made."""
     _lazy_imports.append(load)
 
 
-def TriggerLazyImport():
+def TriggerLazyImport() -> None:
     """Calls the functions of RegisterLazyImport that were not called yet. Other threads wait for
     that; a function that raises is called again the next time."""
     global _loading
@@ -38,7 +41,7 @@ def TriggerLazyImport():
             _loading = False
 
 
-def RefreshRegisteredOperators(trigger_lazy=True):
+def RefreshRegisteredOperators(trigger_lazy: bool = True) -> None:
     """Takes note of operators that were registered since, for instance by a loaded library; with
     `trigger_lazy`, loads first what lazy_dyndep was told of."""
     global _registered_operators
@@ -49,7 +52,7 @@ def RefreshRegisteredOperators(trigger_lazy=True):
     argument_names.cache_clear()
 
 
-def registered_operators():
+def registered_operators() -> frozenset[str]:
     """The keys of all implementations: operator types, and types with engines."""
     return _registered_operators
 
@@ -60,12 +63,12 @@ def _is_registered(key):
     return key in _registered_operators
 
 
-def IsOperator(op_type):
+def IsOperator(op_type: str) -> bool:
     """True if the operator type is implemented, on any device."""
     return _is_registered(op_type)
 
 
-def IsOperatorWithEngine(op_type, engine):
+def IsOperatorWithEngine(op_type: str, engine: str) -> bool:
     """True if the operator type has an implementation under the name of an engine."""
     return _is_registered(C.op_registry_key(op_type, engine))
 
@@ -76,7 +79,7 @@ def _nearby_names(op_type):
     return C.nearby_opnames(op_type)
 
 
-def CheckOperatorType(op_type):
+def CheckOperatorType(op_type: str) -> None:
     """Raises AttributeError, with the nearest names, if the type is not registered."""
     if not IsOperator(op_type) and not IsOperatorWithEngine(op_type, "CUDNN"):
         raise AttributeError(
@@ -85,7 +88,7 @@ def CheckOperatorType(op_type):
 
 
 @functools.cache
-def argument_names(op_type):
+def argument_names(op_type: str) -> frozenset[str] | None:
     """The arguments that the schema of an operator type describes; None if there is no schema."""
     schema = C.OpSchema.get(op_type)
     if schema is None:

@@ -1,11 +1,17 @@
 """Execution steps and plans; public through caffe2.python.core."""
 
-import collections
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python._core.blob_reference import BlobReference
 from caffe2.python._core.builders import StepBuilder
 from caffe2.python._core.net import Net
+
+# What becomes a step: a step, net or builder, a list of them, or None.
+StepLike = Any
 
 
 def _as_list(item):
@@ -14,7 +20,7 @@ def _as_list(item):
     return list(item) if isinstance(item, (list, tuple)) else [item]
 
 
-def get_net_name(netlike):
+def get_net_name(netlike: Any) -> Any:
     """The name of a Net or NetDef; anything else as it is."""
     if isinstance(netlike, Net):
         return netlike.Name()
@@ -24,7 +30,7 @@ def get_net_name(netlike):
 class ExecutionStep:
     """What to run, how often and in which order: nets, or substeps."""
 
-    _step_names_used = set()
+    _step_names_used: set[str] = set()
 
     @staticmethod
     def _get_next_step_name(basename):
@@ -35,19 +41,21 @@ class ExecutionStep:
         ExecutionStep._step_names_used.add(name)
         return name
 
-    def __init__(self, name, nets=None, num_iter=None):
+    def __init__(self, name: str | None, nets: Net | Sequence[Net] | None = None,
+                 num_iter: int | None = None) -> None:
         self._step = caffe2_pb2.ExecutionStep()
         self._step.name = name or ExecutionStep._get_next_step_name("step")
-        self._net_dict = collections.OrderedDict()
+        self._net_dict: dict[str, Net] = {}
         self._is_used = False
-        self._substeps = []
+        self._substeps: list[ExecutionStep] = []
         for net in _as_list(nets):
             self.AddNet(net)
         if num_iter is not None:
             self._step.num_iter = num_iter
 
     @classmethod
-    def create_from_proto(cls, step_proto, net_obj_dict, net_proto_dict):
+    def create_from_proto(cls, step_proto: caffe2_pb2.ExecutionStep, net_obj_dict: dict[str, Net],
+                          net_proto_dict: Mapping[str, caffe2_pb2.NetDef]) -> ExecutionStep:
         """A step from its message.
 
         Args:
@@ -80,34 +88,34 @@ class ExecutionStep:
                 setattr(step._step, field, net.Name())
         return step
 
-    def get_net(self, name):
+    def get_net(self, name: str) -> Net:
         """The net of this name, of the step or one in it; raises KeyError."""
         return self._net_dict[name]
 
-    def Proto(self):
+    def Proto(self) -> caffe2_pb2.ExecutionStep:
         """The ExecutionStep message."""
         return self._step
 
-    def Name(self):
+    def Name(self) -> str:
         """The name, unique in this process."""
         return self._step.name
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self._step.name
 
-    def HasNets(self):
+    def HasNets(self) -> bool:
         """Whether nets were added to it."""
         return len(self._step.network) > 0
 
-    def HasSubsteps(self):
+    def HasSubsteps(self) -> bool:
         """Whether steps were added to it."""
         return len(self._step.substep) > 0
 
-    def Nets(self):
+    def Nets(self) -> list[Net]:
         """The nets of the step and of those in it: a list."""
         return list(self._net_dict.values())
 
-    def Substeps(self):
+    def Substeps(self) -> list[ExecutionStep]:
         """The steps added to it: a list."""
         return self._substeps
 
@@ -118,7 +126,7 @@ class ExecutionStep:
     def _notify_is_used(self):
         self._is_used = True
 
-    def AddNet(self, net):
+    def AddNet(self, net: Net) -> ExecutionStep:
         """Adds a net to run; returns the step. Raises TypeError for anything else, ValueError
         beside substeps."""
         self._check_unused()
@@ -134,7 +142,7 @@ class ExecutionStep:
         if self._net_dict.setdefault(net.Name(), net) is not net:
             raise ValueError(f"two nets of step {self.Name()} are named {net.Name()}")
 
-    def AddSubstep(self, substep):
+    def AddSubstep(self, substep: ExecutionStep | caffe2_pb2.ExecutionStep) -> ExecutionStep:
         """Adds a step to run; returns this one. Raises ValueError beside nets."""
         self._check_unused()
         if self.HasNets():
@@ -151,56 +159,56 @@ class ExecutionStep:
             self._step.substep.append(substep)
         return self
 
-    def SetConcurrentSubsteps(self, concurrent_substeps):
+    def SetConcurrentSubsteps(self, concurrent_substeps: bool) -> None:
         """Lets the substeps run at the same time, not in their order."""
         self._check_unused()
         self._step.concurrent_substeps = concurrent_substeps
 
-    def SetNumConcurrentInstances(self, num_concurrent_instances):
+    def SetNumConcurrentInstances(self, num_concurrent_instances: int) -> None:
         """Lets so many copies of the step run at the same time."""
         self._check_unused()
         self._step.num_concurrent_instances = num_concurrent_instances
 
-    def SetOnlyOnce(self, only_once):
+    def SetOnlyOnce(self, only_once: bool) -> None:
         """Lets the step run once, also within a step that is repeated."""
         self._check_unused()
         self._step.only_once = only_once
 
-    def SetShouldStopBlob(self, should_stop_blob):
+    def SetShouldStopBlob(self, should_stop_blob: BlobReference) -> None:
         """Names the bool blob that ends the step when it is true."""
         self._check_unused()
         if not isinstance(should_stop_blob, BlobReference):
             raise TypeError(f"expects a BlobReference, got {should_stop_blob!r}")
         self._step.should_stop_blob = str(should_stop_blob)
 
-    def SetReportNet(self, report_net, report_interval):
+    def SetReportNet(self, report_net: Net, report_interval: int) -> None:
         """Runs a net every `report_interval` seconds meanwhile."""
         self._check_unused()
         self._add_net_definition(report_net)
         self._step.report_net = report_net.Name()
         self._step.report_interval = report_interval
 
-    def SetIter(self, num_iter):
+    def SetIter(self, num_iter: int) -> None:
         """Repeats the step so many times."""
         self._check_unused()
         self._step.num_iter = num_iter
 
-    def SetCriteriaNet(self, criteria_net):
+    def SetCriteriaNet(self, criteria_net: Net) -> None:
         """Repeats the step while the first external output of the net, a bool, is true."""
         self._check_unused()
         self._add_net_definition(criteria_net)
         self._step.criteria_network = criteria_net.Name()
 
-    def SetCreateWorkspace(self, create_workspace):
+    def SetCreateWorkspace(self, create_workspace: bool) -> None:
         """Runs the step in a workspace of its own, which sees the blobs of the outer one."""
         self._check_unused()
         self._step.create_workspace = create_workspace
 
-    def RunEveryMillis(self, interval):
+    def RunEveryMillis(self, interval: int) -> None:
         """Runs the step every `interval` milliseconds while its concurrent siblings run."""
         self._step.run_every_ms = interval
 
-    def get_all_attributes(self, name):
+    def get_all_attributes(self, name: str) -> list[Any]:
         """The attributes of this name of all nets of the step."""
         return [obj for net in self._net_dict.values() for obj in net.get_attributes(name)]
 
@@ -208,10 +216,10 @@ class ExecutionStep:
 class Plan:
     """Nets and the steps that run them."""
 
-    def __init__(self, name_or_step):
+    def __init__(self, name_or_step: str | ExecutionStep) -> None:
         self._plan = caffe2_pb2.PlanDef()
-        self._net_dict = collections.OrderedDict()
-        self._steps = []
+        self._net_dict: dict[str, Net] = {}
+        self._steps: list[ExecutionStep] = []
         if isinstance(name_or_step, ExecutionStep):
             self._plan.name = name_or_step.Name()
             self.AddStep(name_or_step)
@@ -221,37 +229,38 @@ class Plan:
             raise TypeError(f"a Plan is made from a name or a step, not {name_or_step!r}")
 
     @classmethod
-    def create_from_proto(cls, plan_proto):
+    def create_from_proto(cls, plan_proto: caffe2_pb2.PlanDef) -> Plan:
         """A Plan from a PlanDef, with copies of its nets under new names."""
         plan = cls(plan_proto.name)
         plan._plan.CopyFrom(plan_proto)
         plan._plan.ClearField("network")
         plan._plan.ClearField("execution_step")
-        nets, definitions = {}, {net.name: net for net in plan_proto.network}
+        nets: dict[str, Net] = {}
+        definitions = {net.name: net for net in plan_proto.network}
         for step in plan_proto.execution_step:
             plan.AddStep(ExecutionStep.create_from_proto(step, nets, definitions))
         return plan
 
-    def Proto(self):
+    def Proto(self) -> caffe2_pb2.PlanDef:
         """The PlanDef."""
         return self._plan
 
-    def Name(self):
+    def Name(self) -> str:
         """The name, unique in this process."""
         return self._plan.name
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self._plan.name
 
-    def Nets(self):
+    def Nets(self) -> list[Net]:
         """The nets of all steps: a list."""
         return list(self._net_dict.values())
 
-    def Steps(self):
+    def Steps(self) -> list[ExecutionStep]:
         """The steps that run in this order: a list."""
         return self._steps
 
-    def AddNets(self, nets):
+    def AddNets(self, nets: Iterable[Net]) -> None:
         """Adds definitions of nets. Raises ValueError for two of one name."""
         for net in nets:
             known = self._net_dict.get(net.Name())
@@ -262,7 +271,7 @@ class Plan:
             self._net_dict[net.Name()] = net
             self._plan.network.append(net.Proto())
 
-    def AddStep(self, step):
+    def AddStep(self, step: ExecutionStep) -> None:
         """Adds a step, and the definitions of its nets."""
         if not isinstance(step, ExecutionStep):
             raise TypeError(f"a plan runs steps, not {step!r}")
@@ -273,12 +282,12 @@ class Plan:
         self._steps.append(step)
         self.AddNets(step.Nets())
 
-    def get_all_attributes(self, name):
+    def get_all_attributes(self, name: str) -> list[Any]:
         """The objects that the nets of all steps keep under a name; see Net.add_attribute."""
         return [obj for net in self._net_dict.values() for obj in net.get_attributes(name)]
 
 
-def to_execution_step(step_or_nets, default_name=None):
+def to_execution_step(step_or_nets: StepLike, default_name: str | None = None) -> ExecutionStep:
     """A step from a step, a net, a NetBuilder, a TaskGroup, a list of them, or None (an empty
     step). Raises TypeError for anything else."""
     if isinstance(step_or_nets, ExecutionStep):
@@ -298,10 +307,12 @@ def to_execution_step(step_or_nets, default_name=None):
     return step
 
 
-def execution_step(default_name, steps_or_nets, num_iter=None, report_net=None,
-                   report_interval=None, concurrent_substeps=None, should_stop_blob=None,
-                   only_once=None, num_concurrent_instances=None, create_workspace=False,
-                   run_every_ms=None):
+def execution_step(default_name: str | None, steps_or_nets: StepLike, num_iter: int | None = None,
+                   report_net: Net | None = None, report_interval: int | None = None,
+                   concurrent_substeps: bool | None = None,
+                   should_stop_blob: BlobReference | None = None, only_once: bool | None = None,
+                   num_concurrent_instances: int | None = None, create_workspace: bool = False,
+                   run_every_ms: int | None = None) -> ExecutionStep:
     """A step that runs nets or steps. See the setters of ExecutionStep for the options.
 
     Raises ValueError if both num_iter and should_stop_blob are given.
@@ -335,12 +346,12 @@ def execution_step(default_name, steps_or_nets, num_iter=None, report_net=None,
     return step
 
 
-def scoped_execution_step(name, *args, **kwargs):
+def scoped_execution_step(name: str, *args: Any, **kwargs: Any) -> ExecutionStep:
     """execution_step with a name that is unique in this process."""
     return execution_step(ExecutionStep._get_next_step_name(name), *args, **kwargs)
 
 
-def add_nets_in_order(step, net_list):
+def add_nets_in_order(step: ExecutionStep | Net, net_list: list[Net]) -> list[Net]:
     """Appends the nets of a step and its substeps to the list, each once, in order of first use."""
     if hasattr(step, "Substeps"):
         for substep in step.Substeps():

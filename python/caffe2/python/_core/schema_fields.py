@@ -91,7 +91,7 @@ class Field:
     def __ne__(self, other):
         return not self == other
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def __str__(self):
         columns = zip(self.field_names(), self.all_scalars())

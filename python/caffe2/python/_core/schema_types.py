@@ -29,7 +29,7 @@ _DATA_TYPES = (
 class FeatureSpec(collections.namedtuple(
         "FeatureSpec", ["feature_type", "feature_names", "feature_ids", "feature_is_request_only",
                         "desired_hash_size", "feature_to_index"],
-        defaults=[None] * 6)):
+        defaults=[None, None, None, None, None, None])):
     """What layer models know of the features in a column.
 
     Fields: `feature_type`, "FLOAT", "ID_LIST", ...; `feature_names` and `feature_ids`, lists;

@@ -1,5 +1,9 @@
 """Tensors as numpy arrays, and as messages."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from caffe2.proto import caffe2_pb2
@@ -10,7 +14,7 @@ _TensorProto = caffe2_pb2.TensorProto
 bfloat16 = np.dtype([("bfloat16", "<u2")])
 
 # DataType -> (numpy type, field of TensorProto)
-_TENSOR_TYPES = {
+_TENSOR_TYPES: dict[int, tuple[Any, str]] = {
     _TensorProto.FLOAT: (np.float32, "float_data"),
     _TensorProto.DOUBLE: (np.float64, "double_data"),
     _TensorProto.INT64: (np.int64, "int64_data"),
@@ -28,7 +32,7 @@ _DATA_TYPES = {
 }
 
 
-def FloatToBFloat16(array):
+def FloatToBFloat16(array: Any) -> np.ndarray:
     """float32 values rounded to nearest even, as an array of `bfloat16`."""
     bits = np.asarray(array, np.float32).view(np.uint32)
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
@@ -36,12 +40,12 @@ def FloatToBFloat16(array):
     return np.where(np.isnan(array), quiet, rounded).astype("<u2").view(bfloat16)
 
 
-def BFloat16ToFloat(array):
+def BFloat16ToFloat(array: np.ndarray) -> np.ndarray:
     """The float32 values of an array of `bfloat16`."""
     return (array.view("<u2").astype(np.uint32) << 16).view(np.float32)
 
 
-def numpy_type(data_type):
+def numpy_type(data_type: int) -> np.dtype:
     """The numpy type of the elements of a DataType. Raises ValueError for strings and others that
     numpy has no number type for."""
     if data_type not in _TENSOR_TYPES:
@@ -53,7 +57,7 @@ def _holds_bits(data_type):
     return data_type in (_TensorProto.FLOAT16, _TensorProto.BFLOAT16)
 
 
-def NumpyArrayToCaffe2Tensor(arr, name=None):
+def NumpyArrayToCaffe2Tensor(arr: Any, name: object = None) -> caffe2_pb2.TensorProto:
     """A TensorProto with shape, type and elements of the array.
 
     Raises TypeError for element types that tensors do not have.
@@ -79,7 +83,7 @@ def NumpyArrayToCaffe2Tensor(arr, name=None):
     return tensor
 
 
-def Caffe2TensorToNumpyArray(tensor):
+def Caffe2TensorToNumpyArray(tensor: caffe2_pb2.TensorProto) -> np.ndarray:
     """The elements of a TensorProto as an array of its shape; strings as an array of bytes.
 
     Raises ValueError if type and data do not fit.
@@ -97,7 +101,7 @@ def Caffe2TensorToNumpyArray(tensor):
     return np.array(values, dtype).reshape(tuple(tensor.dims))
 
 
-def CaffeBlobToNumpyArray(blob):
+def CaffeBlobToNumpyArray(blob: Any) -> np.ndarray:
     """The elements of a Caffe BlobProto (num, channels, height, width, or shape)."""
     if blob.num or blob.channels or blob.height or blob.width:
         shape = (blob.num, blob.channels, blob.height, blob.width)
@@ -106,7 +110,7 @@ def CaffeBlobToNumpyArray(blob):
     return np.asarray(blob.data, np.float32).reshape(shape)
 
 
-def as_bytes(value):
+def as_bytes(value: str | bytes) -> bytes:
     """Text or bytes as bytes; raises TypeError for anything else."""
     if isinstance(value, str):
         return value.encode()

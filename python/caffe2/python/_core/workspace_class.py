@@ -1,5 +1,9 @@
 """The library's classes Workspace and Blob, with their methods that are written in Python."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from google.protobuf.message import Message
 
 from caffe2.python._core.errors import call_explained
@@ -8,7 +12,7 @@ from caffe2.python._core.messages import StringifyBlobName, StringifyProto
 from caffe2.python.caffe2_pybind11_state import Blob, Workspace
 
 
-def _workspace_run(self, obj):
+def _workspace_run(self, obj: Any) -> None:
     """Runs a Net, Plan, NetDef, PlanDef or OperatorDef once."""
     proto = obj.Proto() if hasattr(obj, "Proto") else obj
     runners = {
@@ -19,25 +23,29 @@ def _workspace_run(self, obj):
     return call_explained(runners[name], proto.SerializeToString())
 
 
-def _workspace_create_net(self, net, overwrite=False):
+def _workspace_create_net(self, net: Any, overwrite: bool = False) -> Any:
+    """Makes a net of this workspace, from a Net or NetDef."""
     return call_explained(self._create_net, StringifyProto(net), overwrite)
 
 
-def _workspace_feed_blob(self, name, arr, device_option=None):
+def _workspace_feed_blob(self, name: Any, arr: Any, device_option: Any = None) -> None:
+    """FeedBlob into this workspace."""
     self.create_blob(StringifyBlobName(name)).feed(arr, device_option)
 
 
-def _workspace_remove_blob(self, name):
+def _workspace_remove_blob(self, name: Any) -> bool:
+    """RemoveBlob from this workspace."""
     return self._remove_blob(StringifyBlobName(name))
 
 
-def _blob_feed(self, arr, device_option=None):
+def _blob_feed(self, arr: Any, device_option: Any = None) -> bool:
+    """Sets the content as FeedBlob does."""
     self._feed(feedable(arr), device_bytes(device_option))
     return True
 
 
-Workspace.run = _workspace_run
-Workspace.create_net = _workspace_create_net
-Workspace.feed_blob = _workspace_feed_blob
-Workspace.remove_blob = _workspace_remove_blob
-Blob.feed = _blob_feed
+for _class, _name, _method in (
+        (Workspace, "run", _workspace_run), (Workspace, "create_net", _workspace_create_net),
+        (Workspace, "feed_blob", _workspace_feed_blob),
+        (Workspace, "remove_blob", _workspace_remove_blob), (Blob, "feed", _blob_feed)):
+    setattr(_class, _name, _method)

@@ -25,7 +25,7 @@ def find_subclasses_recursively(base_cls, sub_cls):
 
 import_recursive(sys.modules[__name__])
 
-model_layer_subcls = set()
+model_layer_subcls: set[type] = set()
 find_subclasses_recursively(layers.ModelLayer, model_layer_subcls)
 
 for _cls in model_layer_subcls:

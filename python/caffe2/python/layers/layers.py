@@ -103,7 +103,7 @@ class InstantiationContext:
     TRAINING = "training"
 
 
-_LAYER_REGISTRY = {}
+_LAYER_REGISTRY: dict[str, type] = {}
 
 
 def register_layer(name, layer):

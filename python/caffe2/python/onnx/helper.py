@@ -11,7 +11,7 @@ from caffe2.python.onnx.workspace import Workspace
 
 log = logging.getLogger(__name__)
 
-_used_names = set()
+_used_names: set[str] = set()
 
 
 def dummy_name(used_names=None):

@@ -6,7 +6,7 @@ import weakref
 from caffe2.python import workspace
 
 _numbers = itertools.count()
-_free_names = []  # of workspaces that are empty again
+_free_names: list[str] = []  # of workspaces that are empty again
 
 
 class Workspace:

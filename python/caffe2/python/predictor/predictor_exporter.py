@@ -9,11 +9,10 @@ from caffe2.python.predictor import predictor_py_utils as utils
 from caffe2.python.predictor import serde
 from caffe2.python.predictor.predictor_constants import predictor_constants
 
-_FIELDS = ["predict_net", "parameters", "inputs", "outputs", "shapes", "name", "extra_init_net",
-           "global_init_net", "net_type", "num_workers", "trainer_prefix"]
 
-
-class PredictorExportMeta(collections.namedtuple("PredictorExportMeta", _FIELDS)):
+class PredictorExportMeta(collections.namedtuple("PredictorExportMeta", [
+        "predict_net", "parameters", "inputs", "outputs", "shapes", "name", "extra_init_net",
+        "global_init_net", "net_type", "num_workers", "trainer_prefix"])):
     """What is exported.
 
     Args:
