@@ -1,4 +1,5 @@
-"""Every public module, class, function and method says what it is."""
+"""Every public module, class, function and method says what it is; the central ones also of which
+types their arguments and results are."""
 
 import ast
 import pathlib
@@ -33,3 +34,38 @@ def test_public_definitions_have_docstrings(path):
     bare = [f"{path.name}:{definition.lineno} {definition.name}"
             for definition in _public_definitions(module) if not ast.get_docstring(definition)]
     assert not bare
+
+
+# Without the fields of schemas, which hold values of any type.
+_TYPED = sorted(
+    path for pattern in (
+        "_core/*", "scope", "workspace", "utils", "predictor_class", "model_helper", "brew",
+        "helpers/*", "optimizer", "_*optimizer*")
+    for path in (PACKAGES / "caffe2" / "python").glob(f"{pattern}.py")
+    if not path.name.startswith(("schema_", "records")))
+
+
+def _untyped(function):
+    """The arguments of a function that have no type, and "->" if its result has none."""
+    arguments = function.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs,
+             *filter(None, (arguments.vararg, arguments.kwarg))]
+    names = [argument.arg for argument in every if argument.annotation is None]
+    return [name for name in names if name not in ("self", "cls")] + (
+        ["->"] if function.returns is None else [])
+
+
+@pytest.mark.parametrize("path", _TYPED, ids=lambda path: str(path.relative_to(PACKAGES)))
+def test_public_functions_have_types(path):
+    untyped = {f"{path.name}:{definition.lineno} {definition.name}": _untyped(definition)
+               for definition in _public_definitions(ast.parse(path.read_text()))
+               if isinstance(definition, ast.FunctionDef)}
+    assert {name: missing for name, missing in untyped.items() if missing} == {}
+
+
+def test_types_are_looked_for():
+    (function,) = ast.parse("def f(self, a: int, b, *, c=0, **d) -> None: pass").body
+    assert _untyped(function) == ["b", "c", "d"]
+    (function,) = ast.parse("def f(a: int): pass").body
+    assert _untyped(function) == ["->"]
+    assert len(_TYPED) > 40

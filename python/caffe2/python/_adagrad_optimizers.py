@@ -1,6 +1,10 @@
 """Adagrad, and what can be added to it; public through caffe2.python.optimizer."""
 
+from __future__ import annotations
+
 import logging
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +33,7 @@ class _AveragingOptimizer(RateOptimizer):
         self.swa_options, self.ema_options = swa_options or {}, ema_options or {}
         self.param2ema_teacher_param = {}
 
-    def set_mapping_for_param2ema_teacher_param(self, param_mapping):
+    def set_mapping_for_param2ema_teacher_param(self, param_mapping: Mapping[str, str]) -> None:
         """Names the blobs that keep the averages of teachers: {parameter: blob}."""
         self.param2ema_teacher_param = param_mapping
 
@@ -130,11 +134,16 @@ class AdagradOptimizer(_AveragingOptimizer):
     gradient does not allow them.
     """
 
-    def __init__(self, alpha=0.01, epsilon=1e-4, decay=1, weight_decay=0.0, policy="fixed",
-                 sparse_dedup_aggregator=None, rowWise=False, engine="", lars=None,
-                 output_effective_lr=False, output_effective_lr_and_update=False,
-                 pruning_options=None, swa_options=None, ema_options=None, weight_scale=None,
-                 counter_halflife=-1, use_dedicated_lr_iteration_counter=False, **kwargs):
+    def __init__(self, alpha: float = 0.01, epsilon: float = 1e-4, decay: float = 1,
+                 weight_decay: float = 0.0, policy: str = "fixed",
+                 sparse_dedup_aggregator: str | None = None, rowWise: bool = False,
+                 engine: str = "", lars: float | None = None, output_effective_lr: bool = False,
+                 output_effective_lr_and_update: bool = False,
+                 pruning_options: Mapping[str, Any] | None = None,
+                 swa_options: Mapping[str, Any] | None = None,
+                 ema_options: Mapping[str, Any] | None = None, weight_scale: Any = None,
+                 counter_halflife: float = -1, use_dedicated_lr_iteration_counter: bool = False,
+                 **kwargs: Any) -> None:
         super().__init__(alpha, policy, kwargs)
         self.pruning = _Pruning(pruning_options) if pruning_options else None
         if self.pruning and (weight_decay or output_effective_lr or output_effective_lr_and_update
@@ -243,8 +252,10 @@ class DecayAdagradOptimizer(_AveragingOptimizer):
     and "<param>_second_moment"; "<param>_squared_sum" where the gradient is sparse, which Adagrad
     updates. `ema_options` (of dense parameters): see AdagradOptimizer."""
 
-    def __init__(self, alpha=0.01, beta1=0.0, beta2=0.999, epsilon=0.1, weight_decay=0.0,
-                 ema_options=None, bias_correction_first=True, policy="fixed", engine="", **kwargs):
+    def __init__(self, alpha: float = 0.01, beta1: float = 0.0, beta2: float = 0.999,
+                 epsilon: float = 0.1, weight_decay: float = 0.0,
+                 ema_options: Mapping[str, Any] | None = None, bias_correction_first: bool = True,
+                 policy: str = "fixed", engine: str = "", **kwargs: Any) -> None:
         super().__init__(alpha, policy, kwargs)
         self.beta1 = beta1
         self.beta2 = beta2

@@ -1,5 +1,9 @@
 """Optimizers with a rate for each parameter; public through caffe2.python.optimizer."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from caffe2.python import core, utils
 from caffe2.python._optimizer_base import RateOptimizer, is_sparse
 
@@ -7,8 +11,9 @@ from caffe2.python._optimizer_base import RateOptimizer, is_sparse
 class _FtrlBase(RateOptimizer):
     """Follow the regularized leader, whose operators make the rate from `alpha` themselves."""
 
-    def __init__(self, alpha=0.01, beta=1e-4, lambda1=0, lambda2=0, sparse_dedup_aggregator=None,
-                 engine=""):
+    def __init__(self, alpha: float = 0.01, beta: float = 1e-4, lambda1: float = 0,
+                 lambda2: float = 0, sparse_dedup_aggregator: str | None = None,
+                 engine: str = "") -> None:
         super().__init__(alpha)
         self.beta = beta
         self.lambda1 = lambda1
@@ -55,9 +60,11 @@ class WngradOptimizer(RateOptimizer):
     moment_init. With output_effective_lr (and _and_update) the rate (and the step) are written to
     "<param>_effective_lr" ("<param>_update")."""
 
-    def __init__(self, alpha=1.0, epsilon=1e-9, policy="fixed", sparse_dedup_aggregator=None,
-                 engine="", moment_init=100.0, lars=None, output_effective_lr=False,
-                 output_effective_lr_and_update=False, **kwargs):
+    def __init__(self, alpha: float = 1.0, epsilon: float = 1e-9, policy: str = "fixed",
+                 sparse_dedup_aggregator: str | None = None, engine: str = "",
+                 moment_init: float = 100.0, lars: float | None = None,
+                 output_effective_lr: bool = False, output_effective_lr_and_update: bool = False,
+                 **kwargs: Any) -> None:
         super().__init__(alpha, policy, kwargs)
         self.epsilon = epsilon
         self.sparse_dedup_aggregator = sparse_dedup_aggregator
@@ -89,8 +96,10 @@ class StormOptimizer(RateOptimizer):
 
     _RATE = "lr"
 
-    def __init__(self, lr=0.1, momentum=10.0, beta=0.1, grad_sq_init=0.01, policy="fixed",
-                 sparse_dedup_aggregator=None, lars=None, **kwargs):
+    def __init__(self, lr: float = 0.1, momentum: float = 10.0, beta: float = 0.1,
+                 grad_sq_init: float = 0.01, policy: str = "fixed",
+                 sparse_dedup_aggregator: str | None = None, lars: float | None = None,
+                 **kwargs: Any) -> None:
         super().__init__(lr, policy, kwargs)
         self.momentum = momentum
         self.beta = beta
@@ -122,10 +131,12 @@ class AdamOptimizer(RateOptimizer):
         (SmartDecaySparseAdam), for sparse gradients; excludes the others.
     """
 
-    def __init__(self, alpha=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, policy="fixed",
-                 use_lr_adaption=False, lr_alpha=0.01, normalized_lr_adaption=True,
-                 sparse_dedup_aggregator=None, rowWise=False, engine="", enableRAdam=False,
-                 use_smart_decay=False, **kwargs):
+    def __init__(self, alpha: float = 0.001, beta1: float = 0.9, beta2: float = 0.999,
+                 epsilon: float = 1e-8, policy: str = "fixed", use_lr_adaption: bool = False,
+                 lr_alpha: float = 0.01, normalized_lr_adaption: bool = True,
+                 sparse_dedup_aggregator: str | None = None, rowWise: bool = False,
+                 engine: str = "", enableRAdam: bool = False, use_smart_decay: bool = False,
+                 **kwargs: Any) -> None:
         super().__init__(alpha, policy, kwargs)
         if rowWise and enableRAdam:
             raise ValueError("rowWise excludes enableRAdam")
@@ -179,8 +190,9 @@ class AdadeltaOptimizer(RateOptimizer):
     """Zeiler, "ADADELTA", 2012. State: "<param>_squared_moment" and
     "<param>_squared_moment_update"."""
 
-    def __init__(self, alpha=0.01, epsilon=1e-4, decay=0.95, policy="fixed",
-                 sparse_dedup_aggregator=None, engine="", **kwargs):
+    def __init__(self, alpha: float = 0.01, epsilon: float = 1e-4, decay: float = 0.95,
+                 policy: str = "fixed", sparse_dedup_aggregator: str | None = None,
+                 engine: str = "", **kwargs: Any) -> None:
         super().__init__(alpha, policy, kwargs)
         self.epsilon = epsilon
         self.decay = decay
@@ -203,8 +215,9 @@ class RmsPropOptimizer(RateOptimizer):
 
     _SPARSE = False
 
-    def __init__(self, alpha=0.01, decay=0.9, momentum=0.0, epsilon=1e-5, policy="fixed",
-                 engine="", **kwargs):
+    def __init__(self, alpha: float = 0.01, decay: float = 0.9, momentum: float = 0.0,
+                 epsilon: float = 1e-5, policy: str = "fixed", engine: str = "",
+                 **kwargs: Any) -> None:
         super().__init__(alpha, policy, kwargs)
         self.decay = decay
         self.momentum = momentum
@@ -229,8 +242,10 @@ class YellowFinOptimizer(RateOptimizer):
     _SPARSE = False
     _NUM_SCALARS = 5  # that the operator keeps between its runs
 
-    def __init__(self, alpha=0.1, mu=0.0, beta=0.999, curv_win_width=20, zero_debias=True,
-                 epsilon=0.1 ** 6, policy="fixed", sparse_dedup_aggregator=None, **kwargs):
+    def __init__(self, alpha: float = 0.1, mu: float = 0.0, beta: float = 0.999,
+                 curv_win_width: int = 20, zero_debias: bool = True, epsilon: float = 0.1 ** 6,
+                 policy: str = "fixed", sparse_dedup_aggregator: str | None = None,
+                 **kwargs: Any) -> None:
         super().__init__(alpha, policy, kwargs)
         if alpha <= 0:
             raise ValueError(f"the learning rate {alpha} of YellowFin is not positive")

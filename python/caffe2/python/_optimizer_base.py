@@ -1,9 +1,15 @@
 """The base of all optimizers; public through caffe2.python.optimizer."""
 
+from __future__ import annotations
+
 from collections import defaultdict, namedtuple
+from collections.abc import Mapping
+from typing import Any
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import core, scope, utils, workspace
+from caffe2.python._core.blob_reference import BlobLike, BlobReference
+from caffe2.python._core.net import Net
 from caffe2.python.modeling.parameter_info import ParameterInfo
 
 _OPTIMIZER_ITERATION_NAME = "optimizer_iteration"
@@ -15,7 +21,7 @@ AuxOptimizerParams = namedtuple("AuxOptimizerParams", ["local", "shared"])
 _optimizer_instance_count: dict[str, int] = defaultdict(int)
 
 
-def reset_optimizer_instance_count():
+def reset_optimizer_instance_count() -> None:
     """Starts the numbers in the names of optimizers' blobs from 0 again."""
     _optimizer_instance_count.clear()
 
@@ -32,18 +38,18 @@ def _device_suffix(device):
 class Optimizer:
     """Adds the update of one parameter to a net; one object serves all parameters of a model."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._aux_params = AuxOptimizerParams(local=[], shared=[])
         self._instance_num = _optimizer_instance_count[self.__class__.__name__]
         _optimizer_instance_count[self.__class__.__name__] += 1
-        self._lr_multiplier = None
+        self._lr_multiplier: BlobLike | None = None
         self._lr_multiplier_on_gpu = False
         self._local_lr_multiplier = None  # of the parameter that is being updated
         # Whether the learning rate counts iterations by itself, in "optimizer_iteration_lr", so
         # that it can be reset alone.
         self.use_dedicated_lr_iteration_counter = False
 
-    def __call__(self, net, param_init_net, param, grad=None):
+    def __call__(self, net: Net, param_init_net: Net, param: Any, grad: Any = None) -> None:
         """Adds the update of `param`: a ParameterInfo, or a blob with its gradient."""
         if grad is None:
             if not isinstance(param, ParameterInfo) or param.grad is None:
@@ -58,25 +64,26 @@ class Optimizer:
         raise NotImplementedError("an Optimizer defines _run")
 
     @property
-    def attributes(self):
+    def attributes(self) -> dict[str, Any]:
         """What the optimizer was built with."""
         return {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
 
-    def get_cpu_blob_name(self, base_str, node_name=""):
+    def get_cpu_blob_name(self, base_str: str, node_name: str = "") -> str:
         """The name of a blob of this optimizer on the CPU (of a node)."""
         return f"{type(self).__name__}_{self._instance_num}_{base_str}{node_name}_cpu"
 
-    def get_gpu_blob_name(self, base_str, gpu_id, node_name=""):
+    def get_gpu_blob_name(self, base_str: str, gpu_id: int, node_name: str = "") -> str:
         """The name of a blob of this optimizer on a GPU (of a node)."""
         return f"{type(self).__name__}_{self._instance_num}_{base_str}{node_name}_gpu{gpu_id}"
 
-    def make_unique_blob_name(self, base_str):
+    def make_unique_blob_name(self, base_str: str) -> str:
         """The name of a blob of this optimizer on the current device."""
         suffix = _device_suffix(_current_device())
         return f"{type(self).__name__}_{self._instance_num}_{base_str}{suffix}"
 
-    def build_lr(self, net, param_init_net, base_learning_rate, learning_rate_blob=None,
-                 policy="fixed", iter_val=0, **kwargs):
+    def build_lr(self, net: Net, param_init_net: Net, base_learning_rate: float,
+                 learning_rate_blob: BlobLike | None = None, policy: str = "fixed",
+                 iter_val: int = 0, **kwargs: Any) -> tuple[BlobReference, BlobReference]:
         """(the blob of the learning rate, made once per device, and of the iteration).
 
         The blob, a float scalar, holds -base_learning_rate times what the policy (see the operator
@@ -105,13 +112,13 @@ class Optimizer:
                            self.make_unique_blob_name("local_scaled_lr"), broadcast=1)
         return rate, iteration
 
-    def add_lr_multiplier(self, lr_multiplier, is_gpu_blob=False):
+    def add_lr_multiplier(self, lr_multiplier: BlobLike, is_gpu_blob: bool = False) -> None:
         """Multiplies the learning rate with a blob of one float."""
         self._lr_multiplier = lr_multiplier
         self._lr_multiplier_on_gpu = is_gpu_blob
 
     @staticmethod
-    def dedup(net, sparse_dedup_aggregator, grad):
+    def dedup(net: Net, sparse_dedup_aggregator: str | None, grad: Any) -> Any:
         """A GradientSlice whose rows are distinct: equal ones are joined by the aggregator, "sum"
         or "mean"; None leaves all as they are. Raises TypeError for a dense gradient."""
         if not is_sparse(grad):
@@ -120,17 +127,18 @@ class Optimizer:
             return grad
         return net.DeduplicateGradientSlices(grad, sparse_dedup_aggregator)
 
-    def scale_learning_rate(self, *args, **kwargs):
+    def scale_learning_rate(self, *args: Any, **kwargs: Any) -> None:
         """Multiplies the learning rate; to be defined by subclasses that have one."""
         raise NotImplementedError(f"{type(self).__name__} has no scale_learning_rate")
 
-    def create_lars_inputs(self, param_init_net, weight_decay, trust, lr_max):
+    def create_lars_inputs(self, param_init_net: Net, weight_decay: float, trust: float,
+                           lr_max: float) -> tuple[BlobReference, BlobReference, BlobReference]:
         """The blobs weight_decay, trust and lr_max, one float each."""
         values = {"weight_decay": weight_decay, "trust": trust, "lr_max": lr_max}
         return tuple(param_init_net.ConstantFill([], name, shape=[1], value=value)
                      for name, value in values.items())
 
-    def get_auxiliary_parameters(self):
+    def get_auxiliary_parameters(self) -> AuxOptimizerParams:
         """The blobs of the optimizer's state, to be saved with the parameters."""
         return self._aux_params
 
@@ -176,7 +184,7 @@ class Optimizer:
                 f"{type(self).__name__} does not support the sparse gradient of {param_info.name}")
 
 
-def is_sparse(grad):
+def is_sparse(grad: Any) -> bool:
     """Whether a gradient is a GradientSlice: of some rows only."""
     return isinstance(grad, core.GradientSlice)
 
@@ -193,16 +201,17 @@ class RateOptimizer(Optimizer):
 
     _RATE = "alpha"
     _SPARSE = True  # whether sparse gradients can be used
-    lars = None
-    sparse_dedup_aggregator = None
+    lars: float | None = None
+    sparse_dedup_aggregator: str | None = None
 
-    def __init__(self, rate, policy="fixed", kwargs=None):
+    def __init__(self, rate: float, policy: str = "fixed",
+                 kwargs: Mapping[str, Any] | None = None) -> None:
         super().__init__()
         setattr(self, self._RATE, rate)
         self.policy = policy
         self.init_kwargs = kwargs or {}
 
-    def scale_learning_rate(self, scale):
+    def scale_learning_rate(self, scale: float) -> None:
         """Multiplies the learning rate of updates that are built from now on."""
         setattr(self, self._RATE, getattr(self, self._RATE) * scale)
 

@@ -1,5 +1,9 @@
 """Stochastic gradient descent and weight decay; public through caffe2.python.optimizer."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from caffe2.python import core
 from caffe2.python._optimizer_base import Optimizer, RateOptimizer, is_sparse
 
@@ -10,8 +14,10 @@ class SgdOptimizer(RateOptimizer):
 
     _RATE = "base_learning_rate"
 
-    def __init__(self, base_learning_rate=0.01, policy="fixed", momentum=0.0, nesterov=1,
-                 sparse_dedup_aggregator=None, lars=None, **kwargs):
+    def __init__(self, base_learning_rate: float = 0.01, policy: str = "fixed",
+                 momentum: float = 0.0, nesterov: int = 1,
+                 sparse_dedup_aggregator: str | None = None, lars: float | None = None,
+                 **kwargs: Any) -> None:
         super().__init__(base_learning_rate, policy, kwargs)
         self.momentum = momentum
         self.nesterov = nesterov
@@ -61,8 +67,9 @@ class MultiPrecisionSgdOptimizer(SgdOptimizer):
     """SGD, with momentum or without, on the float32 copies of float16 parameters
     (PseudoFP16Initializer); float32 parameters are updated as by SgdOptimizer."""
 
-    def __init__(self, base_learning_rate=0.1, momentum=0.0, policy="fixed", nesterov=1,
-                 sparse_dedup_aggregator=None, **kwargs):
+    def __init__(self, base_learning_rate: float = 0.1, momentum: float = 0.0,
+                 policy: str = "fixed", nesterov: int = 1,
+                 sparse_dedup_aggregator: str | None = None, **kwargs: Any) -> None:
         super().__init__(base_learning_rate, policy, momentum, nesterov, sparse_dedup_aggregator,
                          **kwargs)
 
@@ -82,8 +89,9 @@ class FP16SgdOptimizer(SgdOptimizer):
 
     _SPARSE = False
 
-    def __init__(self, base_learning_rate=0.1, momentum=0.0, policy="fixed", nesterov=1,
-                 weight_decay=0.0001, sparse_dedup_aggregator=None, **kwargs):
+    def __init__(self, base_learning_rate: float = 0.1, momentum: float = 0.0,
+                 policy: str = "fixed", nesterov: int = 1, weight_decay: float = 0.0001,
+                 sparse_dedup_aggregator: str | None = None, **kwargs: Any) -> None:
         super().__init__(base_learning_rate, policy, momentum, nesterov, sparse_dedup_aggregator,
                          **kwargs)
         self.weight_decay = weight_decay
@@ -103,7 +111,7 @@ class FP16SgdOptimizer(SgdOptimizer):
 class WeightDecayBuilder(Optimizer):
     """Adds weight_decay * parameter to the gradient; no update."""
 
-    def __init__(self, weight_decay):
+    def __init__(self, weight_decay: float) -> None:
         super().__init__()
         self.weight_decay = weight_decay
 

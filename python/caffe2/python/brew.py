@@ -5,8 +5,12 @@ output blobs. Arguments of model.arg_scope and of brew.arg_scope are passed wher
 them.
 """
 
+from __future__ import annotations
+
 import functools
 import inspect
+from collections.abc import Callable
+from typing import Any
 
 from caffe2.python.helpers.algebra import (
     arg_min,
@@ -73,7 +77,7 @@ def _model_of(args, kwargs):
     return model
 
 
-def Register(helper):
+def Register(helper: Callable[..., Any]) -> Callable[..., Any]:
     """Makes a function a helper, under its own name; returns it wrapped.
 
     Raises AttributeError if there is one of this name.
@@ -96,7 +100,7 @@ def Register(helper):
     return call
 
 
-def has_helper(helper_or_name):
+def has_helper(helper_or_name: Any) -> bool:
     """True if there is a helper of this name, or of the name of this function."""
     return getattr(helper_or_name, "__name__", helper_or_name) in _registry
 
@@ -108,10 +112,10 @@ class HelperWrapper:
       wrapped: the module that the object stands for; kept as an attribute.
     """
 
-    def __init__(self, wrapped):
+    def __init__(self, wrapped: Any) -> None:
         self.wrapped = wrapped
 
-    def __getattr__(self, helper_name):
+    def __getattr__(self, helper_name: str) -> Callable[..., Any]:
         if helper_name in _registry or helper_name in __all__:
             return globals()[helper_name]
         raise AttributeError(f"Helper function {helper_name} not registered.")

@@ -1,13 +1,20 @@
 """A model: the net that computes, the net that makes its parameters, and the parameters."""
 
+from __future__ import annotations
+
 import collections
 import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import core, recurrent, scope, workspace
+from caffe2.python._core.blob_reference import BlobLike, BlobReference, BlobsLike
+from caffe2.python._core.gradients import Gradient
+from caffe2.python._core.net import Net
 from caffe2.python._core.operator_types import CheckOperatorType
 from caffe2.python.modeling import initializers
-from caffe2.python.modeling.parameter_info import ParameterInfo, ParameterTags
+from caffe2.python.modeling.parameter_info import ParameterInfo, ParameterTags, Tags
 from caffe2.python.modeling.parameter_sharing import parameter_sharing_context
 
 logger = logging.getLogger(__name__)
@@ -42,8 +49,17 @@ class ModelHelper:
       arg_scope: arguments that the helpers pass to operators.
     """
 
-    def __init__(self, name=None, init_params=True, allow_not_known_ops=True,
-                 skip_sparse_optim=False, param_model=None, arg_scope=None):
+    param_init_net: Net
+    params: list[BlobReference]
+    param_to_grad: dict[BlobReference, Gradient]
+    _parameters_info: dict[str, ParameterInfo]
+    _computed_params: list[BlobReference]
+    _devices: list[int]
+
+    def __init__(self, name: str | None = None, init_params: bool = True,
+                 allow_not_known_ops: bool = True, skip_sparse_optim: bool = False,
+                 param_model: ModelHelper | None = None,
+                 arg_scope: Mapping[str, Any] | None = None) -> None:
         """
         Args:
           name: of the net; the other is "<name>_init".
@@ -64,31 +80,32 @@ class ModelHelper:
             self.param_init_net = core.Net(self.name + "_init")
             self.param_to_grad = {}
             self.params = []
-            self._parameters_info = collections.OrderedDict()
+            self._parameters_info = {}
             self._computed_params = []
         self.gradient_ops_added = False
         self.init_params = init_params
         self.allow_not_known_ops = allow_not_known_ops
         self.skip_sparse_optim = skip_sparse_optim
-        self.weights = []
-        self.biases = []
-        self.grad_map = {}
+        self.weights: list[BlobReference] = []
+        self.biases: list[BlobReference] = []
+        self.grad_map: dict[str, Gradient] = {}
         self._arg_scope = dict(_DEFAULT_ARG_SCOPE)
         if arg_scope is not None:
             self._arg_scope.update(arg_scope)
 
     @property
-    def arg_scope(self):
+    def arg_scope(self) -> dict[str, Any]:
         """The arguments that brew gives to every operator of the model."""
         return self._arg_scope
 
-    def get_name(self):
+    def get_name(self) -> str:
         """The name of the model."""
         return self.name
 
     # -- Parameters --------------------------------------------------------------------------------
 
-    def create_param(self, param_name, shape, initializer, tags=None):
+    def create_param(self, param_name: BlobLike, shape: Sequence[int], initializer: Any,
+                     tags: Tags | None = None) -> BlobReference:
         """Adds a parameter; returns its BlobReference.
 
         Args:
@@ -121,18 +138,20 @@ class ModelHelper:
         self.AddParameter(info.blob, tags)
         return info.blob
 
-    def get_param_info(self, param):
+    def get_param_info(self, param: BlobLike) -> ParameterInfo:
         """The ParameterInfo of a parameter; raises KeyError for other blobs."""
         return self._parameters_info[str(param)]
 
-    def add_param_DEPRECATED(self, param, key=None, shape=None, length=None):
+    def add_param_DEPRECATED(self, param: BlobReference, key: Any = None,
+                             shape: Sequence[int] | None = None,
+                             length: int | None = None) -> ParameterInfo:
         """AddParameter; returns the ParameterInfo."""
         self.AddParameter(param)
         return self.get_param_info(param)
 
-    def AddParameter(self, param, tags=None):
+    def AddParameter(self, param: BlobReference, tags: Tags | None = None) -> None:
         """Declares an existing blob a parameter of the model."""
-        tags = set(tags) if isinstance(tags, (list, tuple, set)) else {tags}
+        tags = {tags} if isinstance(tags, str) else set(tags or ())
         if str(param) not in self._parameters_info:
             self._parameters_info[str(param)] = ParameterInfo(
                 param_id=len(self._parameters_info), param=param)
@@ -159,23 +178,25 @@ class ModelHelper:
             return params[:]
         return [p for p in params if p.GetNameScope().startswith(namescope)]
 
-    def GetParams(self, namescope=None, top_scope=False):
+    def GetParams(self, namescope: str | None = None,
+                  top_scope: bool = False) -> list[BlobReference]:
         """The trainable parameters under a name scope (default: the current one) or deeper."""
         return self._in_scope(self.params, namescope)
 
-    def GetComputedParams(self, namescope=None):
+    def GetComputedParams(self, namescope: str | None = None) -> list[BlobReference]:
         """Parameters that operators update themselves, as SpatialBN's running mean."""
         return self._in_scope(self._computed_params, namescope)
 
-    def GetAllParams(self, namescope=None):
+    def GetAllParams(self, namescope: str | None = None) -> list[BlobReference]:
         """GetParams, then GetComputedParams."""
         return self.GetParams(namescope) + self.GetComputedParams(namescope)
 
-    def GetParameterBlobs(self, namescope=None):
+    def GetParameterBlobs(self, namescope: str | None = None) -> list[BlobReference]:
         """GetParams."""
         return self.GetParams(namescope)
 
-    def GetOptimizationParamInfo(self, params=None):
+    def GetOptimizationParamInfo(self,
+                                 params: Sequence[BlobLike] | None = None) -> list[ParameterInfo]:
         """The ParameterInfo, with gradients, of the parameters (default: those of the current name
         scope) that have a gradient."""
         params = params if params is not None else self.GetParams()
@@ -188,11 +209,11 @@ class ModelHelper:
 
     # -- Gradients ---------------------------------------------------------------------------------
 
-    def GetParamsToGradient(self, *args, **kwargs):
+    def GetParamsToGradient(self, *args: Any, **kwargs: Any) -> dict[BlobReference, Gradient]:
         """get_param_to_grad of all parameters."""
         return self.get_param_to_grad(self.params)
 
-    def get_param_to_grad(self, params):
+    def get_param_to_grad(self, params: Sequence[BlobReference]) -> dict[BlobReference, Gradient]:
         """{parameter: gradient} of those that have one.
 
         Raises RuntimeError before AddGradientOperators.
@@ -201,7 +222,7 @@ class ModelHelper:
             raise RuntimeError("You need to call AddGradientOperators() first.")
         return {p: self.grad_map[str(p)] for p in params if str(p) in self.grad_map}
 
-    def AddGradientOperators(self, *args, **kwargs):
+    def AddGradientOperators(self, *args: Any, **kwargs: Any) -> dict[str, Gradient]:
         """Adds gradients to the net (core.Net.AddGradientOperators) and fills param_to_grad.
 
         Returns {blob name: gradient}. Raises RuntimeError if called twice.
@@ -216,7 +237,7 @@ class ModelHelper:
             self.get_param_info(param).grad = grad
         return self.grad_map
 
-    def GetCompleteNet(self):
+    def GetCompleteNet(self) -> Net:
         """param_init_net and net as one Net, "<name>_complete_net"."""
         complete = self.param_init_net.Clone(self.name + "_complete_net", keep_schema=True)
         # By this ConstructInitTrainNetfromNet tells them apart.
@@ -227,7 +248,7 @@ class ModelHelper:
             complete.Proto().type = self.net.Proto().type
         return complete
 
-    def ConstructInitTrainNetfromNet(self, net):
+    def ConstructInitTrainNetfromNet(self, net: Net) -> None:
         """Takes param_init_net and net from what GetCompleteNet of another model has given."""
         starts = [op.debug_info.endswith(_INIT_NET_MARK) for op in net.Proto().op]
         init = [i for i, is_init in enumerate(starts) if is_init]
@@ -241,55 +262,56 @@ class ModelHelper:
         counts = collections.Counter(map(str, self.params))
         return sorted(name for name, count in counts.items() if count > 1)
 
-    def Validate(self):
+    def Validate(self) -> None:
         """Raises AssertionError if a parameter was added twice."""
         assert not self._Validate(), f"parameters were added twice: {self._Validate()}"
 
     # -- Data --------------------------------------------------------------------------------------
 
-    def CreateDB(self, blob_out, db, db_type, **kwargs):
+    def CreateDB(self, blob_out: BlobLike, db: str, db_type: str, **kwargs: Any) -> BlobReference:
         """A reader of a database, made by param_init_net."""
         return self.param_init_net.CreateDB([], blob_out, db=db, db_type=db_type, **kwargs)
 
-    def TensorProtosDBInput(self, unused_blob_in, blob_out, batch_size, db, db_type, **kwargs):
+    def TensorProtosDBInput(self, unused_blob_in: BlobsLike, blob_out: BlobsLike, batch_size: int,
+                            db: str, db_type: str, **kwargs: Any) -> Any:
         """Batches of TensorProtos records of a database."""
         reader = self.CreateDB("dbreader_" + db, db, db_type)
         return self.net.TensorProtosDBInput(reader, blob_out, batch_size=batch_size, **kwargs)
 
     # -- Nets --------------------------------------------------------------------------------------
 
-    def GetDevices(self):
+    def GetDevices(self) -> list[int]:
         """The devices of data_parallel_model, by number."""
         if not getattr(self, "_devices", None):
             raise RuntimeError("the model is not data parallel")
         return self._devices
 
-    def RunAllOnGPU(self, *args, **kwargs):
+    def RunAllOnGPU(self, *args: Any, **kwargs: Any) -> None:
         """Places both nets on a CUDA device; see Net.RunAllOnGPU."""
         self.param_init_net.RunAllOnGPU(*args, **kwargs)
         self.net.RunAllOnGPU(*args, **kwargs)
 
-    def Proto(self):
+    def Proto(self) -> caffe2_pb2.NetDef:
         """The NetDef of the net."""
         return self.net.Proto()
 
-    def InitProto(self):
+    def InitProto(self) -> caffe2_pb2.NetDef:
         """The NetDef of param_init_net."""
         return self.param_init_net.Proto()
 
-    def RunInit(self):
+    def RunInit(self) -> None:
         """Runs param_init_net, which makes the parameters."""
         workspace.RunNetOnce(self.param_init_net)
 
-    def CreateNet(self):
+    def CreateNet(self) -> None:
         """Makes the net in the current workspace."""
         workspace.CreateNet(self.net)
 
-    def Run(self, *args, **kwargs):
+    def Run(self, *args: Any, **kwargs: Any) -> None:
         """Runs the created net; arguments as of workspace.RunNet."""
         workspace.RunNet(self.net, *args, **kwargs)
 
-    def __getattr__(self, op_type):
+    def __getattr__(self, op_type: str) -> Callable[..., Any]:
         """Any operator is a method that adds it to the net."""
         if op_type.startswith("_"):
             raise AttributeError(op_type)
@@ -301,12 +323,15 @@ class ModelHelper:
             logger.debug("operator %s is called on a model directly", op_type)
         return self.net.__getattr__(op_type)
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *_known_working_ops})
 
 
-def ExtractPredictorNet(net_proto, input_blobs, output_blobs, device=None, renames=None,
-                        disabled_inputs=None):
+def ExtractPredictorNet(net_proto: caffe2_pb2.NetDef, input_blobs: Sequence[BlobLike],
+                        output_blobs: Sequence[BlobLike],
+                        device: caffe2_pb2.DeviceOption | None = None,
+                        renames: Mapping[str, str] | None = None,
+                        disabled_inputs: Sequence[str] | None = None) -> tuple[Net, list[str]]:
     """The part of a net that computes outputs from inputs, for prediction.
 
     Args:
@@ -319,8 +344,11 @@ def ExtractPredictorNet(net_proto, input_blobs, output_blobs, device=None, renam
     Returns (Net, list of its other external inputs: the parameters). Operators whose is_test
     argument is 0 run in test mode. Raises ValueError if an input is not read.
     """
-    renames = {str(old): str(new) for old, new in (renames or {}).items()}
-    rename = lambda blob: renames.get(blob, blob)  # noqa: E731
+    new_names = {str(old): str(new) for old, new in (renames or {}).items()}
+
+    def rename(blob: str) -> str:
+        return new_names.get(blob, blob)
+
     inputs = {str(blob) for blob in input_blobs}
     outputs = {str(blob) for blob in output_blobs}
     disabled = {str(blob) for blob in disabled_inputs or ()}

@@ -4,6 +4,11 @@ Each build_* function takes the model and the learning rate (with `policy` and i
 the operator LearningRate), and returns the Optimizer it used.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 
 from caffe2.proto import caffe2_pb2
@@ -19,6 +24,8 @@ from caffe2.python._adaptive_optimizers import (
     WngradOptimizer,
     YellowFinOptimizer,
 )
+from caffe2.python._core.blob_reference import BlobLike
+from caffe2.python._core.gradients import Gradient
 from caffe2.python._optimizer_base import (
     _OPTIMIZER_ITERATION_NAME,
     AuxOptimizerParams,
@@ -32,6 +39,7 @@ from caffe2.python._sgd_optimizers import (
     SgdOptimizer,
     WeightDecayBuilder,
 )
+from caffe2.python.model_helper import ModelHelper
 
 __all__ = [
     "AdadeltaOptimizer", "AdagradOptimizer", "AdamOptimizer", "AuxOptimizerParams",
@@ -51,13 +59,13 @@ FP16_ENGINES = ["SIMD_Q_FP16", "SIMD_Q_STOC_FP16", "SIMD_Q_STOC_MKL_FP16"]
 _LEARNING_RATE_INJECTION = "lr_injection"
 
 
-def get_lr_injection():
+def get_lr_injection() -> float:
     """The blob, one float, that scales the learning rates of optimizers built with
     allow_lr_injection; 1 at first."""
     return workspace.FetchBlob(_LEARNING_RATE_INJECTION)
 
 
-def set_lr_injection(lr_injection_value):
+def set_lr_injection(lr_injection_value: float) -> None:
     """Scales the learning rates from the next run on."""
     workspace.FeedBlob(
         _LEARNING_RATE_INJECTION, np.array([float(lr_injection_value)], dtype=np.float32))
@@ -78,7 +86,9 @@ def _get_param_to_device(model):
     return devices
 
 
-def get_param_device(param_name, grad, param_to_device=None, default_device=None):
+def get_param_device(param_name: BlobLike, grad: Gradient,
+                     param_to_device: Mapping[str, Any] | None = None,
+                     default_device: Any = None) -> Any:
     """The DeviceOption on which a parameter is updated: that of the parameter, else of its
     gradient, else the default (the CPU)."""
     devices = param_to_device or {}
@@ -141,7 +151,7 @@ def _build(model, optimizer, weights_only=False, use_param_info_optim=True,
     return optimizer
 
 
-def add_weight_decay(model, weight_decay):
+def add_weight_decay(model: ModelHelper, weight_decay: float) -> None:
     """Adds weight_decay * weight to the gradients of all weights (not biases); before build_*."""
     if weight_decay == 0.0:
         return None
@@ -151,84 +161,99 @@ def add_weight_decay(model, weight_decay):
                   use_param_info_optim=False)
 
 
-def build_sgd(model, base_learning_rate, max_gradient_norm=None, allow_lr_injection=False,
-              **kwargs):
+def build_sgd(model: ModelHelper, base_learning_rate: float, max_gradient_norm: float | None = None,
+              allow_lr_injection: bool = False, **kwargs: Any) -> SgdOptimizer:
     """SgdOptimizer: momentum, nesterov, policy and its arguments."""
     return _build(model, SgdOptimizer(base_learning_rate, **kwargs),
                   max_gradient_norm=max_gradient_norm, allow_lr_injection=allow_lr_injection)
 
 
-def build_multi_precision_sgd(model, base_learning_rate, max_gradient_norm=None,
-                              allow_lr_injection=False, **kwargs):
+def build_multi_precision_sgd(model: ModelHelper, base_learning_rate: float,
+                              max_gradient_norm: float | None = None,
+                              allow_lr_injection: bool = False,
+                              **kwargs: Any) -> MultiPrecisionSgdOptimizer:
     """MultiPrecisionSgdOptimizer: float16 parameters with float32 copies."""
     return _build(model, MultiPrecisionSgdOptimizer(base_learning_rate, **kwargs),
                   max_gradient_norm=max_gradient_norm, allow_lr_injection=allow_lr_injection)
 
 
-def build_fp16_sgd(model, base_learning_rate, **kwargs):
+def build_fp16_sgd(model: ModelHelper, base_learning_rate: float,
+                   **kwargs: Any) -> FP16SgdOptimizer:
     """FP16SgdOptimizer: float16 parameters, momentum, weight_decay."""
     return _build(model, FP16SgdOptimizer(base_learning_rate, **kwargs))
 
 
-def build_ftrl(model, engine="SIMD", **kwargs):
+def build_ftrl(model: ModelHelper, engine: str = "SIMD", **kwargs: Any) -> FtrlOptimizer:
     """FtrlOptimizer: alpha, beta, lambda1, lambda2."""
     return _build(model, FtrlOptimizer(engine=engine, **kwargs))
 
 
-def build_gftrl(model, engine="", **kwargs):
+def build_gftrl(model: ModelHelper, engine: str = "", **kwargs: Any) -> GFtrlOptimizer:
     """GFtrlOptimizer: alpha, beta, lambda1, lambda2."""
     return _build(model, GFtrlOptimizer(engine=engine, **kwargs))
 
 
-def build_wngrad(model, base_learning_rate, parameters=None, max_gradient_norm=None,
-                 allow_lr_injection=False, **kwargs):
+def build_wngrad(model: ModelHelper, base_learning_rate: float,
+                 parameters: Sequence[BlobLike] | None = None,
+                 max_gradient_norm: float | None = None, allow_lr_injection: bool = False,
+                 **kwargs: Any) -> WngradOptimizer:
     """WngradOptimizer: epsilon, moment_init, policy."""
     return _build(model, WngradOptimizer(alpha=base_learning_rate, **kwargs),
                   max_gradient_norm=max_gradient_norm, allow_lr_injection=allow_lr_injection)
 
 
-def build_storm(model, base_learning_rate, parameters=None, max_gradient_norm=None,
-                allow_lr_injection=False, **kwargs):
+def build_storm(model: ModelHelper, base_learning_rate: float,
+                parameters: Sequence[BlobLike] | None = None,
+                max_gradient_norm: float | None = None, allow_lr_injection: bool = False,
+                **kwargs: Any) -> StormOptimizer:
     """StormOptimizer: momentum, beta, grad_sq_init, policy."""
     return _build(model, StormOptimizer(lr=base_learning_rate, **kwargs),
                   max_gradient_norm=max_gradient_norm, allow_lr_injection=allow_lr_injection)
 
 
-def build_adagrad(model, base_learning_rate, parameters=None, max_gradient_norm=None,
-                  allow_lr_injection=False, **kwargs):
+def build_adagrad(model: ModelHelper, base_learning_rate: float,
+                  parameters: Sequence[BlobLike] | None = None,
+                  max_gradient_norm: float | None = None, allow_lr_injection: bool = False,
+                  **kwargs: Any) -> AdagradOptimizer:
     """AdagradOptimizer: epsilon, decay, rowWise, lars, weight_decay, averages, policy."""
     return _build(model, AdagradOptimizer(alpha=base_learning_rate, **kwargs),
                   max_gradient_norm=max_gradient_norm, allow_lr_injection=allow_lr_injection)
 
 
-def build_adam(model, base_learning_rate, max_gradient_norm=None, allow_lr_injection=False,
-               **kwargs):
+def build_adam(model: ModelHelper, base_learning_rate: float,
+               max_gradient_norm: float | None = None, allow_lr_injection: bool = False,
+               **kwargs: Any) -> AdamOptimizer:
     """AdamOptimizer: beta1, beta2, epsilon, rowWise, enableRAdam, policy."""
     return _build(model, AdamOptimizer(alpha=base_learning_rate, **kwargs),
                   max_gradient_norm=max_gradient_norm, allow_lr_injection=allow_lr_injection)
 
 
-def build_rms_prop(model, base_learning_rate, max_gradient_norm=None, allow_lr_injection=False,
-                   **kwargs):
+def build_rms_prop(model: ModelHelper, base_learning_rate: float,
+                   max_gradient_norm: float | None = None, allow_lr_injection: bool = False,
+                   **kwargs: Any) -> RmsPropOptimizer:
     """RmsPropOptimizer: decay, momentum, epsilon, policy."""
     return _build(model, RmsPropOptimizer(alpha=base_learning_rate, **kwargs),
                   max_gradient_norm=max_gradient_norm, allow_lr_injection=allow_lr_injection)
 
 
-def build_yellowfin(model, base_learning_rate=0.1, **kwargs):
+def build_yellowfin(model: ModelHelper, base_learning_rate: float = 0.1,
+                    **kwargs: Any) -> YellowFinOptimizer:
     """YellowFinOptimizer: mu, beta, curv_win_width, zero_debias, epsilon."""
     return _build(model, YellowFinOptimizer(alpha=base_learning_rate, **kwargs))
 
 
-def build_adadelta(model, base_learning_rate, parameters=None, max_gradient_norm=None,
-                   allow_lr_injection=False, **kwargs):
+def build_adadelta(model: ModelHelper, base_learning_rate: float,
+                   parameters: Sequence[BlobLike] | None = None,
+                   max_gradient_norm: float | None = None, allow_lr_injection: bool = False,
+                   **kwargs: Any) -> AdadeltaOptimizer:
     """AdadeltaOptimizer: epsilon, decay, policy."""
     return _build(model, AdadeltaOptimizer(alpha=base_learning_rate, **kwargs),
                   max_gradient_norm=max_gradient_norm, allow_lr_injection=allow_lr_injection)
 
 
-def build_decay_adagrad(model, base_learning_rate, max_gradient_norm=None,
-                        allow_lr_injection=False, **kwargs):
+def build_decay_adagrad(model: ModelHelper, base_learning_rate: float,
+                        max_gradient_norm: float | None = None, allow_lr_injection: bool = False,
+                        **kwargs: Any) -> DecayAdagradOptimizer:
     """DecayAdagradOptimizer: beta1, epsilon, weight_decay, policy."""
     return _build(model, DecayAdagradOptimizer(alpha=base_learning_rate, **kwargs),
                   max_gradient_norm=max_gradient_norm, allow_lr_injection=allow_lr_injection)

@@ -9,8 +9,8 @@ from typing import Any, Union
 from caffe2.python import scope
 from caffe2.python._core.operator_types import CheckOperatorType, registered_operators
 
-# What names a blob, or several.
-BlobLike = Union["BlobReference", str, bytes]
+# What names a blob, or several; bytes are taken, too.
+BlobLike = Union["BlobReference", str]
 BlobsLike = Union[BlobLike, Sequence[BlobLike]]
 
 
@@ -31,7 +31,7 @@ class BlobReference:
     input: ``x.Relu([], "y")`` is ``net.Relu(x, "y")``. A reference compares and hashes as its name.
     """
 
-    def __init__(self, name: BlobLike, net: Any = None) -> None:
+    def __init__(self, name: BlobLike | bytes, net: Any = None) -> None:
         if not isinstance(name, (BlobReference, bytes, str)):
             raise TypeError(f"a blob name is a string, not {name!r}")
         self._name: str = name.decode() if isinstance(name, bytes) else str(name)

@@ -22,7 +22,7 @@ def HasBlob(name: BlobLike) -> bool:
     return C.has_blob(StringifyBlobName(name))
 
 
-def with_near_names(error, name, names):
+def with_near_names(error: RuntimeError, name: str, names: Sequence[str]) -> RuntimeError:
     """The error, with the names most like `name`, which is none of `names`."""
     near = difflib.get_close_matches(name, names, 3)
     return RuntimeError(f"{error}; did you mean {', '.join(near)}?") if near else error

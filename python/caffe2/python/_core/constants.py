@@ -1,5 +1,7 @@
 """Operators that hold constant arrays; used by core.Net.Const."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from caffe2.proto import caffe2_pb2
@@ -25,7 +27,7 @@ def _const_filler(dtype):
     raise TypeError(f"a constant cannot hold elements of {dtype}")
 
 
-def constant_filler(array):
+def constant_filler(array: np.ndarray) -> tuple[str, list[caffe2_pb2.Argument]]:
     """(operator type, arguments "shape" and "values") of the operator that makes an array.
 
     Raises TypeError for elements that no tensor holds.

@@ -1,6 +1,9 @@
 """What the library takes for values and devices when blobs are fed."""
 
+from __future__ import annotations
+
 import collections
+from typing import Any
 
 import numpy as np
 
@@ -12,19 +15,19 @@ from caffe2.python._core.tensors import Caffe2TensorToNumpyArray
 Int8Tensor = collections.namedtuple("Int8Tensor", ["data", "scale", "zero_point"])
 
 
-def device_bytes(device_option):
+def device_bytes(device_option: caffe2_pb2.DeviceOption | None) -> bytes:
     """The serialized DeviceOption, of the device scope if it is None; empty for neither."""
     if device_option is None:
         device_option = scope.CurrentDeviceScope()
     if device_option is None:
-        return ""
+        return b""
     if not isinstance(device_option, caffe2_pb2.DeviceOption):
         raise TypeError(f"a device_option is a DeviceOption (core.DeviceOption makes one), not "
                         f"{device_option!r}")
     return device_option.SerializeToString()
 
 
-def feedable(value):
+def feedable(value: Any) -> Any:
     """What C.feed_blob takes for `value`: numbers and lists become arrays, messages too."""
     if isinstance(value, caffe2_pb2.TensorProto):
         return Caffe2TensorToNumpyArray(value)

@@ -7,7 +7,7 @@ import os
 _IDLE_SPINS = "5000"
 
 
-def limit_spinning():
+def limit_spinning() -> None:
     """Sets GOMP_SPINCOUNT for this process and those that it starts.
 
     A user's GOMP_SPINCOUNT or OMP_WAIT_POLICY counts more. libgomp reads the variable when it is

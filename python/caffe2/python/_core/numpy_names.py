@@ -6,6 +6,8 @@ removed in 2.0). They run unchanged with every numpy that the package is for, be
 ``caffe2.python`` gives these names back where numpy lacks them. What numpy has stays as it is.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 _REMOVED = {
@@ -23,7 +25,7 @@ _REMOVED = {
 }
 
 
-def restore():
+def restore() -> list[str]:
     """Gives numpy the names that it lacks; returns them, sorted."""
     # Not hasattr: numpy warns of a name that it is going to remove, or has removed.
     names = {**vars(np), **getattr(np, "__deprecated_attrs__", {})}

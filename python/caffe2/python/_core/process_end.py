@@ -4,6 +4,8 @@ An exception that nobody caught, Ctrl-C included, is a failure of this shard in 
 joined; the other shards print it. Otherwise the exit status of the process tells how they end.
 """
 
+from __future__ import annotations
+
 import atexit
 import sys
 import traceback
@@ -12,7 +14,7 @@ from multiprocessing import process, util
 from caffe2.python.caffe2_pybind11_state import fail_runs, leave_runs, on_module_exit
 
 
-def watch():
+def watch() -> None:
     """Watches for the end of this process and of its children by multiprocessing."""
     # Workspaces go while Python is whole: they may hold operators written in Python.
     atexit.register(_end_process)

@@ -1,13 +1,21 @@
 """Random arrays for the inputs of operators; for workspace.FillRandomNetworkInputs."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
 import numpy as np
+
+from caffe2.proto import caffe2_pb2
 
 # Element types by the names that C++ has for them; others are numpy's.
 _TYPES = {"float": "float32", "double": "float64", "int": "int32", "int64_t": "int64",
           "uint8_t": "uint8", "uint16_t": "uint16", "int8_t": "int8"}
 
 
-def random_inputs(operators, input_dims, input_types):
+def random_inputs(operators: Sequence[caffe2_pb2.OperatorDef],
+                  input_dims: Sequence[Sequence[Sequence[int]]],
+                  input_types: Sequence[Sequence[str]]) -> Iterator[tuple[str, np.ndarray]]:
     """Yields (blob, array) of what OperatorDefs read and do not write before; see
     workspace.FillRandomNetworkInputs."""
     if not len(operators) == len(input_dims) == len(input_types):

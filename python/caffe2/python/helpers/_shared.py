@@ -1,12 +1,22 @@
 """What several helpers share: their parameters, and the choice of an implementation."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from caffe2.python._core.blob_reference import BlobLike, BlobReference
+from caffe2.python.model_helper import ModelHelper
 from caffe2.python.modeling import initializers
+from caffe2.python.modeling.initializers import FillerLike, InitializerLike
 from caffe2.python.modeling.parameter_info import ParameterTags
 
 
-def add_weight_and_bias(model, blob_out, weight_shape, bias_shape, weight_init, bias_init,
-                        WeightInitializer, BiasInitializer, use_bias=True,
-                        freeze_bias=False):
+def add_weight_and_bias(model: ModelHelper, blob_out: BlobLike, weight_shape: Sequence[int],
+                        bias_shape: Sequence[int], weight_init: FillerLike | None,
+                        bias_init: FillerLike | None, WeightInitializer: InitializerLike,
+                        BiasInitializer: InitializerLike, use_bias: bool = True,
+                        freeze_bias: bool = False) -> list[BlobReference]:
     """Adds the parameters "<blob_out>_w" and "<blob_out>_b"; returns them as a list.
 
     Defaults: XavierFill and zeros. A frozen bias is not trained.
@@ -27,7 +37,7 @@ def add_weight_and_bias(model, blob_out, weight_shape, bias_shape, weight_init, 
     return [weight, bias]
 
 
-def with_engine(use_cudnn, kwargs):
+def with_engine(use_cudnn: bool, kwargs: dict[str, Any]) -> dict[str, Any]:
     """The arguments, with the engine CUDNN if it is wanted (on the CPU it is passed over)."""
     if use_cudnn:
         kwargs["engine"] = "CUDNN"

@@ -1,56 +1,71 @@
 """Joining, adding, multiplying and reordering blobs."""
 
+from __future__ import annotations
 
-def concat(model, blobs_in, blob_out, **kwargs):
+from typing import Any
+
+from caffe2.python._core.blob_reference import BlobLike, BlobReference, BlobsLike
+from caffe2.python.model_helper import ModelHelper
+
+
+def concat(model: ModelHelper, blobs_in: BlobsLike, blob_out: BlobLike,
+           **kwargs: Any) -> BlobReference:
     """Joins blobs along `axis`, or along the channels of `order`."""
     return model.net.Concat(blobs_in, [blob_out, f"_{blob_out}_concat_dims"], **kwargs)[0]
 
 
-def depth_concat(model, blobs_in, blob_out, **kwargs):
+def depth_concat(model: ModelHelper, blobs_in: BlobsLike, blob_out: BlobLike,
+                 **kwargs: Any) -> BlobReference:
     """Joins blobs along their channels."""
     return model.net.DepthConcat(blobs_in, [blob_out, f"_{blob_out}_concat_dims"], **kwargs)[0]
 
 
-def sum(model, blob_in, blob_out, **kwargs):
+def sum(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, **kwargs: Any) -> BlobReference:
     """The sum of a list of blobs of one shape."""
     return model.net.Sum(blob_in, blob_out, **kwargs)
 
 
-def transpose(model, blob_in, blob_out, use_cudnn=False, **kwargs):
+def transpose(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, use_cudnn: bool = False,
+              **kwargs: Any) -> BlobReference:
     """Permutes dimensions by `axes`; default: reverses them."""
     if use_cudnn:
         kwargs["engine"] = "CUDNN"
     return model.net.Transpose(blob_in, blob_out, **kwargs)
 
 
-def batch_mat_mul(model, blob_in, blob_out, enable_tensor_core=False, **kwargs):
+def batch_mat_mul(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike,
+                  enable_tensor_core: bool = False, **kwargs: Any) -> BlobReference:
     """Products of two lists of matrices; trans_a, trans_b transpose."""
     if enable_tensor_core:
         kwargs["engine"] = "TENSORCORE"
     return model.net.BatchMatMul(blob_in, blob_out, **kwargs)
 
 
-def reduce_sum(model, blob_in, blob_out, **kwargs):
+def reduce_sum(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike,
+               **kwargs: Any) -> BlobReference:
     """The sum over the dimensions `axes`, which stay as 1 with keepdims=1 (the default)."""
     return model.net.ReduceSum(blob_in, blob_out, **kwargs)
 
 
-def sub(model, blob_in, blob_out, **kwargs):
+def sub(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, **kwargs: Any) -> BlobReference:
     """The difference of two blobs, of shapes that broadcast."""
     return model.net.Sub(blob_in, blob_out, **kwargs)
 
 
-def mat_mul(model, blob_in, blob_out, **kwargs):
+def mat_mul(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike,
+            **kwargs: Any) -> BlobReference:
     """The product of two matrices; trans_a, trans_b transpose."""
     return model.net.MatMul(blob_in, blob_out, **kwargs)
 
 
-def arg_min(model, blob_in, blob_out, **kwargs):
+def arg_min(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike,
+            **kwargs: Any) -> BlobReference:
     """Where the least element along `axis` (-1) is, int64."""
     return model.net.ArgMin(blob_in, blob_out, **kwargs)
 
 
-def sparse_lengths_sum_4bit_rowwise_sparse(model, blob_in, blob_out, **kwargs):
+def sparse_lengths_sum_4bit_rowwise_sparse(model: ModelHelper, blob_in: BlobsLike,
+                                           blob_out: BlobLike, **kwargs: Any) -> BlobReference:
     """Sums of rows of 4 bits each element, of which pruning left some: blob_in is [table, indices,
     lengths, map from rows to those that are left]; see SparseLengthsSum4BitRowwiseSparse."""
     return model.net.SparseLengthsSum4BitRowwiseSparse(blob_in, blob_out, **kwargs)

@@ -1,14 +1,19 @@
 """Arguments for all calls of a brew helper within a block."""
 
+from __future__ import annotations
+
 import contextlib
 import copy
 import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 _scopes = threading.local()
 
 
 @contextlib.contextmanager
-def arg_scope(single_helper_or_list, **kwargs):
+def arg_scope(single_helper_or_list: Callable[..., Any] | Sequence[Callable[..., Any]],
+              **kwargs: Any) -> Iterator[None]:
     """Passes the arguments to every call of the helpers (one, or a list) in the block:
 
         with brew.arg_scope([brew.conv, brew.fc], weight_init=("MSRAFill", {})): ...
@@ -16,8 +21,8 @@ def arg_scope(single_helper_or_list, **kwargs):
     Inner scopes add to outer ones; what a call gives itself wins. Raises ValueError for what is no
     helper.
     """
-    helpers = single_helper_or_list
-    helpers = list(helpers) if isinstance(helpers, (list, tuple)) else [helpers]
+    given: Any = single_helper_or_list
+    helpers = list(given) if isinstance(given, (list, tuple)) else [given]
     if not all(callable(helper) for helper in helpers):
         raise ValueError("arg_scope takes a helper or a list of them")
     outer = get_current_scope()
@@ -31,6 +36,6 @@ def arg_scope(single_helper_or_list, **kwargs):
         _scopes.current = outer
 
 
-def get_current_scope():
+def get_current_scope() -> dict[str, dict[str, Any]]:
     """{helper name: {argument: value}} of this thread."""
     return getattr(_scopes, "current", {})

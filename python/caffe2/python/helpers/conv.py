@@ -1,6 +1,14 @@
 """Convolutions."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from caffe2.python._core.blob_reference import BlobLike, BlobReference, BlobsLike
 from caffe2.python.helpers._shared import add_weight_and_bias
+from caffe2.python.model_helper import ModelHelper
+from caffe2.python.modeling.initializers import FillerLike, InitializerLike
 
 
 def _engine_arguments(use_cudnn, cudnn_exhaustive_search, ws_nbytes_limit, kwargs):
@@ -46,8 +54,11 @@ def _conv(model, is_nd, blob_in, blob_out, dim_in, dim_out, kernel, weight_init=
     return model.net.Conv(inputs, blob_out, order=order, **kwargs)
 
 
-def conv(model, blob_in, blob_out, dim_in, dim_out, kernel, weight_init=None, bias_init=None,
-         WeightInitializer=None, BiasInitializer=None, group=1, transform_inputs=None, **kwargs):
+def conv(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in: int, dim_out: int,
+         kernel: int | Sequence[int], weight_init: FillerLike | None = None,
+         bias_init: FillerLike | None = None, WeightInitializer: InitializerLike | None = None,
+         BiasInitializer: InitializerLike | None = None, group: int = 1,
+         transform_inputs: BlobsLike | None = None, **kwargs: Any) -> BlobReference:
     """Two-dimensional convolution.
 
     Args:
@@ -64,24 +75,32 @@ def conv(model, blob_in, blob_out, dim_in, dim_out, kernel, weight_init=None, bi
                  WeightInitializer, BiasInitializer, group, transform_inputs, **kwargs)
 
 
-def conv_nd(model, blob_in, blob_out, dim_in, dim_out, kernel, weight_init=None, bias_init=None,
-            WeightInitializer=None, BiasInitializer=None, group=1, transform_inputs=None,
-            order="NCHW", **kwargs):
+def conv_nd(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in: int, dim_out: int,
+            kernel: int | Sequence[int], weight_init: FillerLike | None = None,
+            bias_init: FillerLike | None = None, WeightInitializer: InitializerLike | None = None,
+            BiasInitializer: InitializerLike | None = None, group: int = 1,
+            transform_inputs: BlobsLike | None = None, order: str = "NCHW",
+            **kwargs: Any) -> BlobReference:
     """Convolution over any number of spatial dimensions: `kernel` is a list with one size each."""
     return _conv(model, True, blob_in, blob_out, dim_in, dim_out, kernel, weight_init, bias_init,
                  WeightInitializer, BiasInitializer, group, transform_inputs, order=order, **kwargs)
 
 
-def group_conv(model, blob_in, blob_out, dim_in, dim_out, kernel, weight_init=None,
-               bias_init=None, group=1, **kwargs):
+def group_conv(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in: int,
+               dim_out: int, kernel: int | Sequence[int], weight_init: FillerLike | None = None,
+               bias_init: FillerLike | None = None, group: int = 1, **kwargs: Any) -> BlobReference:
     """conv with groups: channels are split, and each part has filters of its own."""
     return conv(model, blob_in, blob_out, dim_in, dim_out, kernel, weight_init, bias_init,
                 group=group, **kwargs)
 
 
-def group_conv_deprecated(model, blob_in, blob_out, dim_in, dim_out, kernel, weight_init=None,
-                          bias_init=None, group=1, use_cudnn=False, order="NCHW",
-                          cudnn_exhaustive_search=False, ws_nbytes_limit=None, **kwargs):
+def group_conv_deprecated(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in: int,
+                          dim_out: int, kernel: int | Sequence[int],
+                          weight_init: FillerLike | None = None,
+                          bias_init: FillerLike | None = None, group: int = 1,
+                          use_cudnn: bool = False, order: str = "NCHW",
+                          cudnn_exhaustive_search: bool = False, ws_nbytes_limit: int | None = None,
+                          **kwargs: Any) -> BlobReference:
     """group_conv as one conv for each group, with parameters <blob_out>_gconv_<i>_w and _b, as
     older models have them."""
     if dim_in % group or dim_out % group:
@@ -98,9 +117,11 @@ def group_conv_deprecated(model, blob_in, blob_out, dim_in, dim_out, kernel, wei
     return model.net.Concat(outputs, [blob_out, f"_{blob_out}_concat_dims"], order=order)[0]
 
 
-def conv_transpose(model, blob_in, blob_out, dim_in, dim_out, kernel, weight_init=None,
-                   bias_init=None, use_cudnn=False, order="NCHW", cudnn_exhaustive_search=False,
-                   ws_nbytes_limit=None, **kwargs):
+def conv_transpose(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in: int,
+                   dim_out: int, kernel: int, weight_init: FillerLike | None = None,
+                   bias_init: FillerLike | None = None, use_cudnn: bool = False,
+                   order: str = "NCHW", cudnn_exhaustive_search: bool = False,
+                   ws_nbytes_limit: int | None = None, **kwargs: Any) -> BlobReference:
     """Transposed two-dimensional convolution; W is [dim_in, dim_out, kernel, kernel] (NCHW) or
     [dim_in, kernel, kernel, dim_out]."""
     blob_out = blob_out or model.net.NextName()

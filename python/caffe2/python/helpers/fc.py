@@ -1,14 +1,23 @@
 """Fully connected layers."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from caffe2.python._core.blob_reference import BlobLike, BlobReference, BlobsLike
 from caffe2.python.helpers._shared import add_weight_and_bias
 from caffe2.python.helpers.fc_variants import fc_decomp, fc_prune, fc_sparse, packed_fc
+from caffe2.python.model_helper import ModelHelper
+from caffe2.python.modeling.initializers import FillerLike, InitializerLike
 
 __all__ = ["fc", "fc_decomp", "fc_prune", "fc_sparse", "packed_fc"]
 
 
-def fc(model, blob_in, blob_out, dim_in, dim_out, weight_init=None, bias_init=None,
-       WeightInitializer=None, BiasInitializer=None, enable_tensor_core=False, freeze_bias=False,
-       **kwargs):
+def fc(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in: int, dim_out: int,
+       weight_init: FillerLike | None = None, bias_init: FillerLike | None = None,
+       WeightInitializer: InitializerLike | None = None,
+       BiasInitializer: InitializerLike | None = None, enable_tensor_core: bool = False,
+       freeze_bias: bool = False, **kwargs: Any) -> BlobReference:
     """Y = X W^T + b.
 
     Args:

@@ -1,7 +1,14 @@
 """Fully connected layers with packed, decomposed, pruned or sparse weights."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from caffe2.python._core.blob_reference import BlobLike, BlobReference, BlobsLike
 from caffe2.python.helpers._shared import add_weight_and_bias
+from caffe2.python.model_helper import ModelHelper
 from caffe2.python.modeling import initializers
+from caffe2.python.modeling.initializers import FillerLike, InitializerLike
 from caffe2.python.modeling.parameter_info import ParameterTags
 
 
@@ -10,8 +17,10 @@ def _param(model, name, shape, init, default, tags=None, initializer=None):
     return model.create_param(param_name=name, shape=shape, initializer=initializer, tags=tags)
 
 
-def packed_fc(model, blob_in, blob_out, dim_in, dim_out, weight_init=None, bias_init=None,
-              WeightInitializer=None, BiasInitializer=None, **kwargs):
+def packed_fc(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in: int, dim_out: int,
+              weight_init: FillerLike | None = None, bias_init: FillerLike | None = None,
+              WeightInitializer: InitializerLike | None = None,
+              BiasInitializer: InitializerLike | None = None, **kwargs: Any) -> BlobReference:
     """fc. Weights are laid out for the processor by the operator FC itself."""
     blob_out = blob_out or model.net.NextName()
     parameters = add_weight_and_bias(model, blob_out, [dim_out, dim_in], [dim_out], weight_init,
@@ -19,8 +28,10 @@ def packed_fc(model, blob_in, blob_out, dim_in, dim_out, weight_init=None, bias_
     return model.net.FC([blob_in, *parameters], blob_out, **kwargs)
 
 
-def fc_decomp(model, blob_in, blob_out, dim_in, dim_out, rank_approx=5, weight_init=None,
-              bias_init=None, WeightInitializer=None, BiasInitializer=None, **kwargs):
+def fc_decomp(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in: int, dim_out: int,
+              rank_approx: int = 5, weight_init: FillerLike | None = None,
+              bias_init: FillerLike | None = None, WeightInitializer: InitializerLike | None = None,
+              BiasInitializer: InitializerLike | None = None, **kwargs: Any) -> BlobReference:
     """Y = (X V) U^T + b, a layer with weights of low rank.
 
     Args:
@@ -30,7 +41,7 @@ def fc_decomp(model, blob_in, blob_out, dim_in, dim_out, rank_approx=5, weight_i
       weight_init, WeightInitializer: of both u and v; as of fc.
     """
     blob_out = blob_out or model.net.NextName()
-    default = ("XavierFill", {})
+    default: FillerLike = ("XavierFill", {})
     u, v = (
         _param(model, f"{blob_out}_{name}", [rows, rank_approx], weight_init, default,
                ParameterTags.WEIGHT, WeightInitializer)
@@ -41,8 +52,10 @@ def fc_decomp(model, blob_in, blob_out, dim_in, dim_out, rank_approx=5, weight_i
                         **kwargs)
 
 
-def fc_prune(model, blob_in, blob_out, dim_in, dim_out, weight_init=None, bias_init=None,
-             mask_init=None, threshold=0.00001, need_compress_rate=False, comp_lb=0.05, **kwargs):
+def fc_prune(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in: int, dim_out: int,
+             weight_init: FillerLike | None = None, bias_init: FillerLike | None = None,
+             mask_init: FillerLike | None = None, threshold: float = 0.00001,
+             need_compress_rate: bool = False, comp_lb: float = 0.05, **kwargs: Any) -> Any:
     """fc that sets small weights to zero while it trains; by the operator FC_Prune.
 
     Further state: <blob_out>_mask, _ag_dw and _mask_seq, as the weights [dim_out, dim_in]. Returns
@@ -67,7 +80,8 @@ def fc_prune(model, blob_in, blob_out, dim_in, dim_out, weight_init=None, bias_i
         need_compress_rate=need_compress_rate, **kwargs)
 
 
-def fc_sparse(model, blob_in, blob_out, w_csr, iw, jw, bias, **kwargs):
+def fc_sparse(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike | None, w_csr: BlobLike,
+              iw: BlobLike, jw: BlobLike, bias: BlobLike, **kwargs: Any) -> BlobReference:
     """fc whose weights are in compressed rows: values, row starts and columns; needs the operator
     FC_Sparse, and a model that does not make parameters."""
     if model.init_params:
@@ -76,7 +90,9 @@ def fc_sparse(model, blob_in, blob_out, w_csr, iw, jw, bias, **kwargs):
                                **kwargs)
 
 
-def elementwise_linear(model, blob_in, blob_out, dim, weight_init=None, bias_init=None, **kwargs):
+def elementwise_linear(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike | None, dim: int,
+                       weight_init: FillerLike | None = None, bias_init: FillerLike | None = None,
+                       **kwargs: Any) -> BlobReference:
     """Y = X * w + b with one w and b for each column: X and Y [N, dim]; parameters <blob_out>_w (1
     at first) and _b (0) [dim]."""
     blob_out = blob_out or model.net.NextName()

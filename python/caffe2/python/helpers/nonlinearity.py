@@ -1,32 +1,43 @@
 """Activations and dropout."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from caffe2.python import core
+from caffe2.python._core.blob_reference import BlobLike, BlobReference, BlobsLike
 from caffe2.python.helpers._shared import with_engine
+from caffe2.python.model_helper import ModelHelper
+from caffe2.python.modeling.initializers import FillerLike
 
 
-def relu(model, blob_in, blob_out, use_cudnn=False, order="NCHW", **kwargs):
+def relu(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, use_cudnn: bool = False,
+         order: str = "NCHW", **kwargs: Any) -> BlobReference:
     """max(x, 0); may be in place."""
     return model.net.Relu(blob_in, blob_out, order=order, **with_engine(use_cudnn, kwargs))
 
 
-def tanh(model, blob_in, blob_out, use_cudnn=False, order="NCHW", **kwargs):
+def tanh(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, use_cudnn: bool = False,
+         order: str = "NCHW", **kwargs: Any) -> BlobReference:
     """Hyperbolic tangent; may be in place."""
     return model.net.Tanh(blob_in, blob_out, order=order, **with_engine(use_cudnn, kwargs))
 
 
-def prelu(model, blob_in, blob_out, num_channels=1, slope_init=None, **kwargs):
+def prelu(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, num_channels: int = 1,
+          slope_init: FillerLike | None = None, **kwargs: Any) -> BlobReference:
     """Relu with a trained slope below zero, <blob_out>_slope [num_channels], 0.25 at first."""
     operator, arguments = slope_init or ("ConstantFill", {"value": 0.25})
     if model.init_params:
         fill = getattr(model.param_init_net, operator)
         slope = fill([], blob_out + "_slope", shape=[num_channels], **arguments)
     else:
-        slope = core.ScopedBlobReference(blob_out + "_slope", model.param_init_net)
+        slope = core.ScopedBlobReference(f"{blob_out}_slope", model.param_init_net)
     model.AddParameter(slope)
     return model.net.PRelu([blob_in, slope], [blob_out], **kwargs)
 
 
-def dropout(model, blob_in, blob_out, use_cudnn=False, **kwargs):
+def dropout(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, use_cudnn: bool = False,
+            **kwargs: Any) -> BlobReference:
     """Zeroes elements at random with probability `ratio` and scales the others; nothing for
     is_test=True."""
     kwargs = with_engine(use_cudnn, kwargs)

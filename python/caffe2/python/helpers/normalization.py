@@ -1,6 +1,13 @@
 """Normalizations and softmax."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from caffe2.python._core.blob_reference import BlobLike, BlobReference, BlobsLike
+from caffe2.python.model_helper import ModelHelper
 from caffe2.python.modeling import initializers
+from caffe2.python.modeling.initializers import InitializerLike
 from caffe2.python.modeling.parameter_info import ParameterTags
 
 
@@ -11,7 +18,8 @@ def _param(model, name, shape, value, tags, initializer=None):
             initializer, ("ConstantFill", {"value": value}), ("ConstantFill", {"value": value})))
 
 
-def lrn(model, blob_in, blob_out, order="NCHW", use_cudnn=False, **kwargs):
+def lrn(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, order: str = "NCHW",
+        use_cudnn: bool = False, **kwargs: Any) -> BlobReference:
     """Local response normalization over channels: size, alpha, beta, bias."""
     if use_cudnn:
         kwargs["engine"] = "CUDNN"
@@ -22,14 +30,16 @@ def lrn(model, blob_in, blob_out, order="NCHW", use_cudnn=False, **kwargs):
     return result if use_cudnn else result[0]
 
 
-def softmax(model, blob_in, blob_out=None, use_cudnn=False, **kwargs):
+def softmax(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike | None = None,
+            use_cudnn: bool = False, **kwargs: Any) -> BlobReference:
     """Softmax over all dimensions from `axis` (default 1) on."""
     if use_cudnn:
         kwargs["engine"] = "CUDNN"
     return model.net.Softmax(blob_in, blob_out, **kwargs)
 
 
-def instance_norm(model, blob_in, blob_out, dim_in, order="NCHW", **kwargs):
+def instance_norm(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike | None, dim_in: int,
+                  order: str = "NCHW", **kwargs: Any) -> BlobReference:
     """Normalizes each channel of each image; parameters <blob_out>_s and _b [dim_in]."""
     blob_out = blob_out or model.net.NextName()
     scale = _param(model, blob_out + "_s", [dim_in], 1.0, ParameterTags.WEIGHT)
@@ -41,9 +51,13 @@ def instance_norm(model, blob_in, blob_out, dim_in, order="NCHW", **kwargs):
     return model.net.InstanceNorm(inputs, outputs, order=order, **kwargs)[0]
 
 
-def spatial_bn(model, blob_in, blob_out, dim_in, init_scale=1.0, init_bias=0.0,
-               ScaleInitializer=None, BiasInitializer=None, RunningMeanInitializer=None,
-               RunningVarianceInitializer=None, order="NCHW", **kwargs):
+def spatial_bn(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike | None, dim_in: int,
+               init_scale: float = 1.0, init_bias: float = 0.0,
+               ScaleInitializer: InitializerLike | None = None,
+               BiasInitializer: InitializerLike | None = None,
+               RunningMeanInitializer: InitializerLike | None = None,
+               RunningVarianceInitializer: InitializerLike | None = None, order: str = "NCHW",
+               **kwargs: Any) -> BlobReference:
     """Normalizes each channel over the batch.
 
     Parameters, each [dim_in]: <blob_out>_s and _b, and the running mean _rm and variance _riv,
@@ -63,9 +77,13 @@ def spatial_bn(model, blob_in, blob_out, dim_in, init_scale=1.0, init_bias=0.0,
     return model.net.SpatialBN(inputs, outputs, order=order, **kwargs)[0]
 
 
-def spatial_gn(model, blob_in, blob_out, dim_in, init_scale=1.0, init_bias=0.0,
-               ScaleInitializer=None, BiasInitializer=None, RunningMeanInitializer=None,
-               RunningVarianceInitializer=None, order="NCHW", **kwargs):
+def spatial_gn(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike | None, dim_in: int,
+               init_scale: float = 1.0, init_bias: float = 0.0,
+               ScaleInitializer: InitializerLike | None = None,
+               BiasInitializer: InitializerLike | None = None,
+               RunningMeanInitializer: InitializerLike | None = None,
+               RunningVarianceInitializer: InitializerLike | None = None, order: str = "NCHW",
+               **kwargs: Any) -> BlobReference:
     """Normalizes groups of `dim_in` / `group` channels of each image (Wu and He, 2018).
 
     Parameters <blob_out>_s and _b [dim_in]. There are no running moments: their initializers are
@@ -81,8 +99,11 @@ def spatial_gn(model, blob_in, blob_out, dim_in, init_scale=1.0, init_bias=0.0,
     return model.net.GroupNorm([blob_in, scale, bias], outputs, order=order, **kwargs)[0]
 
 
-def moments_with_running_stats(model, blob_in, blob_out, dim_in, RunningMeanInitializer=None,
-                               RunningVarianceInitializer=None, order="NCHW", **kwargs):
+def moments_with_running_stats(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike | None,
+                               dim_in: int, RunningMeanInitializer: InitializerLike | None = None,
+                               RunningVarianceInitializer: InitializerLike | None = None,
+                               order: str = "NCHW",
+                               **kwargs: Any) -> tuple[BlobReference, BlobReference]:
     """The mean and variance of each channel of a batch of images: <blob_out>_sm and _sv [dim_in].
 
     Makes the computed parameters <blob_out>_rm and _riv [dim_in] too, for running values that the
@@ -99,8 +120,9 @@ def moments_with_running_stats(model, blob_in, blob_out, dim_in, RunningMeanInit
                              keepdims=False, **kwargs)
 
 
-def layer_norm(model, blob_in, blob_out, dim_in, axis=1, epsilon=1e-4, initial_scale=1.0,
-               initial_bias=0.0):
+def layer_norm(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in: int,
+               axis: int = 1, epsilon: float = 1e-4, initial_scale: float = 1.0,
+               initial_bias: float = 0.0) -> BlobReference:
     """Normalizes over the dimensions from `axis` on, then scales and shifts by <blob_out>_scale and
     <blob_out>_bias [dim_in]."""
     normalized, _, _ = model.net.LayerNorm(

@@ -1,14 +1,22 @@
 """Input, counting, accuracy and weight decay."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 from caffe2.proto import caffe2_pb2
 from caffe2.python import core, scope
+from caffe2.python._core.blob_reference import BlobLike, BlobReference, BlobsLike
+from caffe2.python.model_helper import ModelHelper
 
 
 def _is_cpu(device):
     return device is None or device.device_type == caffe2_pb2.CPU
 
 
-def accuracy(model, blob_in, blob_out, **kwargs):
+def accuracy(model: ModelHelper, blob_in: Sequence[BlobLike], blob_out: BlobLike,
+             **kwargs: Any) -> BlobReference:
     """The share of [prediction, label] where the label is among the `top_k` (1) best."""
     device = kwargs.get("device_option", scope.CurrentDeviceScope())
     if _is_cpu(device) or kwargs.get("top_k", 1) == 1:
@@ -19,7 +27,7 @@ def accuracy(model, blob_in, blob_out, **kwargs):
         return model.net.Accuracy(host, blob_out, **kwargs)
 
 
-def iter(model, blob_out, **kwargs):
+def iter(model: ModelHelper, blob_out: BlobLike, **kwargs: Any) -> BlobReference:
     """An int64 counter on the CPU, counted up by each run."""
     kwargs.pop("device_option", None)
     cpu = core.DeviceOption(caffe2_pb2.CPU)
@@ -28,7 +36,7 @@ def iter(model, blob_out, **kwargs):
     return model.net.Iter(counter, blob_out, device_option=cpu, **kwargs)
 
 
-def add_weight_decay(model, weight_decay):
+def add_weight_decay(model: ModelHelper, weight_decay: float) -> None:
     """Adds weight_decay * weight to the gradients of all weights; 0 adds nothing."""
     if weight_decay <= 0.0:
         return
@@ -39,13 +47,16 @@ def add_weight_decay(model, weight_decay):
         model.net.WeightedSum([gradient, one, param, decay], gradient)
 
 
-def db_input(model, blobs_out, batch_size, db, db_type):
+def db_input(model: ModelHelper, blobs_out: Sequence[BlobLike], batch_size: int, db: str,
+             db_type: str) -> Any:
     """Batches of a database of TensorProtos: one blob for each tensor of a record."""
     reader = model.param_init_net.CreateDB([], "dbreader_" + db, db=db, db_type=db_type)
     return model.net.TensorProtosDBInput(reader, blobs_out, batch_size=batch_size)
 
 
-def image_input(model, blob_in, blob_out, order="NCHW", use_gpu_transform=False, **kwargs):
+def image_input(model: ModelHelper, blob_in: BlobsLike, blob_out: Sequence[BlobLike],
+                order: str = "NCHW", use_gpu_transform: bool = False,
+                **kwargs: Any) -> list[BlobReference]:
     """Batches of images of a database reader: [data, label, ...], data [N, C, H, W] or NHWC.
 
     See the operator ImageInput for sizes, mean, std and augmentation.
@@ -59,6 +70,7 @@ def image_input(model, blob_in, blob_out, order="NCHW", use_gpu_transform=False,
     return [model.net.NHWC2NCHW(outputs[0], blob_out[0]), *outputs[1:]]
 
 
-def video_input(model, blob_in, blob_out, **kwargs):
+def video_input(model: ModelHelper, blob_in: BlobsLike, blob_out: Sequence[BlobLike],
+                **kwargs: Any) -> Any:
     """Batches of clips of a database reader; needs the operator VideoInput."""
     return model.net.VideoInput(blob_in, blob_out, **kwargs)

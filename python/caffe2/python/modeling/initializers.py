@@ -1,7 +1,15 @@
 """How parameters are made."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from caffe2.python.core import BlobReference, DataType, ScopedBlobReference
 from caffe2.python.modeling.parameter_info import ParameterInfo
+
+# How helpers are told what fills a parameter: (operator type, arguments), or an Initializer, its
+# class or the like.
+FillerLike = Sequence[Any]
+InitializerLike = Any
 
 
 class Initializer:

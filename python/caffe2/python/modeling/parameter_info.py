@@ -1,8 +1,14 @@
 """What is known about a parameter of a model."""
 
+from collections.abc import Iterable
+from typing import Union
+
 import numpy as np
 
 from caffe2.python import core
+
+# A tag of ParameterTags, or several.
+Tags = Union[str, Iterable[str]]
 
 
 class ParameterTags:
