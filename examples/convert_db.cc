@@ -1,4 +1,4 @@
-// Copies a database into one of another type.
+// Copies a database to another type.
 #include <gflags/gflags.h>
 
 #include <cstdio>
@@ -37,6 +37,5 @@ int Run() {
 }  // namespace caffe2
 
 int main(int argc, char** argv) {
-  return caffe2::RunProgram(&argc, &argv, "Copies a database into one of another type.",
-                            caffe2::Run);
+  return caffe2::RunProgram(&argc, &argv, "Copies a database to another type.", caffe2::Run);
 }

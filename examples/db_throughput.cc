@@ -13,8 +13,8 @@
 DEFINE_string(input_db, "", "Path of the database.");
 DEFINE_string(input_db_type, "lmdb", "Type of the database: lmdb, leveldb or minidb.");
 DEFINE_int32(batch_size, 64, "Records in a batch.");
-DEFINE_int32(report_interval, 1000, "Batches in one measurement.");
-DEFINE_int32(repeat, 5, "Measurements.");
+DEFINE_int32(report_interval, 1000, "Number of batches in one measurement.");
+DEFINE_int32(repeat, 5, "Number of measurements.");
 DEFINE_bool(shuffle, false, "Read in random order.");
 
 namespace caffe2 {
@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Calls body report_interval times, and that repeat times, and prints the records in a second.
+// Measures `repeat` times; each time calls body `report_interval` times and prints records/s.
 template <typename Body>
 void Measure(const char* name, const Body& body) {
   for (int i = 0; i < FLAGS_repeat; ++i) {
@@ -50,7 +50,7 @@ int Run() {
   TensorProtos protos;
   if (db::DetectRecordKind(batch.records[0].value) != db::RecordKind::kTensorProtos ||
       !protos.ParseFromString(batch.records[0].value)) {
-    std::printf("the records are no TensorProtos: TensorProtosDBInput is not measured\n");
+    std::printf("the records are not TensorProtos, so TensorProtosDBInput is not measured\n");
     return 0;
   }
   Workspace ws;

@@ -16,10 +16,9 @@ DEFINE_string(input_folder, "", "Folder of the binary files.");
 DEFINE_string(output_train_db_name, "", "Path of the training database to make.");
 DEFINE_string(output_test_db_name, "", "Path of the test database to make.");
 DEFINE_string(db, "lmdb", "Type of the databases: lmdb, leveldb or minidb.");
-DEFINE_bool(is_cifar100, false, "The files are those of CIFAR-100 (fine labels are taken).");
+DEFINE_bool(is_cifar100, false, "The files are from CIFAR-100; the fine labels are used.");
 DEFINE_string(format, "datum",
-              "Records: datum (Caffe, for ImageInput) or tensorprotos (Caffe2, "
-              "3x32x32).");
+              "Type of records: datum (Caffe, for ImageInput) or tensorprotos (Caffe2, 3x32x32).");
 
 namespace caffe2 {
 namespace {
@@ -27,7 +26,7 @@ namespace {
 constexpr int kSide = 32;
 constexpr int kImageBytes = 3 * kSide * kSide;
 
-// The files of the folder whose names begin with `prefix`, in order of name.
+// The files <prefix>*.bin of the folder, sorted by name.
 std::vector<std::string> FilesOf(const std::string& prefix) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -52,7 +51,7 @@ void Convert(const std::string& prefix, const std::string& output) {
     std::vector<char> record(label_bytes + kImageBytes);
     if (file.size() % record.size() != 0) {
       throw IoError(
-          MakeString(path, " has ", file.size(), " bytes, no multiple of ", record.size()));
+          MakeString(path, " has ", file.size(), " bytes, not a multiple of ", record.size()));
     }
     for (uint64_t at = 0; at < file.size(); at += record.size()) {
       file.ReadAt(at, record.data(), record.size());
@@ -68,8 +67,8 @@ void Convert(const std::string& prefix, const std::string& output) {
 
 int Run() {
   CAFFE_ENFORCE(!FLAGS_input_folder.empty(), "--input_folder is needed");
-  CAFFE_ENFORCE(FLAGS_format == "datum" || FLAGS_format == "tensorprotos",
-                "--format is datum or tensorprotos, not \"", FLAGS_format, "\"");
+  CAFFE_ENFORCE(FLAGS_format == "datum" || FLAGS_format == "tensorprotos", "--format is \"",
+                FLAGS_format, "\", must be datum or tensorprotos");
   CAFFE_ENFORCE(!FLAGS_output_train_db_name.empty() || !FLAGS_output_test_db_name.empty(),
                 "--output_train_db_name or --output_test_db_name is needed");
   if (!FLAGS_output_train_db_name.empty()) {

@@ -17,19 +17,19 @@
 #include "db/random_access_file.h"
 #include "db/record_writer.h"
 
-DEFINE_string(input_folder, "", "Folder that the paths in the list begin at.");
-DEFINE_string(list_file, "", "Text file of lines \"path label\".");
+DEFINE_string(input_folder, "", "Folder of the paths in the list.");
+DEFINE_string(list_file, "", "Text file with lines \"path label\".");
 DEFINE_string(output_db_name, "", "Path of the database to make.");
 DEFINE_string(db, "lmdb", "Type of the database: lmdb, leveldb or minidb.");
-DEFINE_string(format, "tensorprotos", "Records: tensorprotos (Caffe2) or datum (Caffe).");
-DEFINE_bool(raw, false,
-            "Store pixels; otherwise the files as they are, or encoded as JPEG if they "
-            "are rescaled.");
-DEFINE_bool(color, true, "Pixels have 3 channels, otherwise 1.");
+DEFINE_string(format, "tensorprotos", "Type of records: tensorprotos (Caffe2) or datum (Caffe).");
+DEFINE_bool(
+    raw, false,
+    "Store pixels; otherwise store the files as they are, or as JPEG if they are rescaled.");
+DEFINE_bool(color, true, "Store 3 channels; otherwise 1.");
 DEFINE_int32(scale, 0, "Rescale the shorter side to this length; 0 keeps the size.");
 DEFINE_bool(warp, false, "Rescale both sides to that length.");
 DEFINE_bool(shuffle, false, "Store the images in random order.");
-DEFINE_int64(seed, 0, "Seed of that order.");
+DEFINE_int64(seed, 0, "Seed of the random order.");
 
 namespace caffe2 {
 namespace {
@@ -45,7 +45,7 @@ std::vector<Entry> ReadList() {
   std::vector<Entry> entries;
   for (std::string line; std::getline(file, line);) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    // The label is the last word: paths may hold blanks.
+    // The label is the last word; paths may contain blanks.
     const size_t end = line.find_last_not_of(" \t\r") + 1;
     const size_t blank = line.find_last_of(" \t", end - 1);
     int label = 0, length = 0;
@@ -120,7 +120,7 @@ std::string MakeRecord(const Entry& entry) {
   const std::string path = (std::filesystem::path(FLAGS_input_folder) / entry.path).string();
   const std::string file = ReadWhole(path);
   try {
-    // Decoded in any case: a file that cannot be shows now and not in training.
+    // Always decoded, so that a damaged file is found now and not in training.
     const auto image = Rescale(db::DecodeImage(file, FLAGS_color));
     if (!FLAGS_raw) {
       const std::string encoded = FLAGS_scale == 0 ? file : db::EncodeImage(image.view, ".jpg");
@@ -140,9 +140,10 @@ std::string MakeRecord(const Entry& entry) {
 int Run() {
   CAFFE_ENFORCE(!FLAGS_list_file.empty() && !FLAGS_output_db_name.empty(),
                 "--list_file and --output_db_name are needed");
-  CAFFE_ENFORCE(FLAGS_format == "datum" || FLAGS_format == "tensorprotos",
-                "--format is datum or tensorprotos, not \"", FLAGS_format, "\"");
-  CAFFE_ENFORCE(FLAGS_scale >= 0 && FLAGS_scale <= 1 << 16, "--scale ", FLAGS_scale);
+  CAFFE_ENFORCE(FLAGS_format == "datum" || FLAGS_format == "tensorprotos", "--format is \"",
+                FLAGS_format, "\", must be datum or tensorprotos");
+  CAFFE_ENFORCE(FLAGS_scale >= 0 && FLAGS_scale <= 1 << 16, "--scale is ", FLAGS_scale,
+                ", must be from 0 to 65536");
   const std::vector<Entry> entries = ReadList();
   db::RecordWriter writer(FLAGS_db, FLAGS_output_db_name);
   for (const Entry& entry : entries) {

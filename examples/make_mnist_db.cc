@@ -15,10 +15,10 @@ DEFINE_string(label_file, "", "IDX file of the labels, plain or gzip-compressed.
 DEFINE_string(output_file, "", "Path of the database to make.");
 DEFINE_string(db, "lmdb", "Type of the database: lmdb, leveldb or minidb.");
 DEFINE_string(format, "datum",
-              "Records: datum (Caffe, for ImageInput) or tensorprotos (Caffe2, "
-              "for TensorProtosDBInput).");
-DEFINE_bool(channel_first, true, "TensorProtos images are 1x28x28, otherwise 28x28x1.");
-DEFINE_int32(data_limit, -1, "Take only this many images; -1 takes all.");
+              "Type of records: datum (Caffe, for ImageInput) or tensorprotos (Caffe2, for "
+              "TensorProtosDBInput).");
+DEFINE_bool(channel_first, true, "Images in TensorProtos are 1x28x28; otherwise 28x28x1.");
+DEFINE_int32(data_limit, -1, "Number of images to use; -1: all.");
 
 namespace caffe2 {
 namespace {
@@ -27,15 +27,14 @@ int Run() {
   CAFFE_ENFORCE(
       !FLAGS_image_file.empty() && !FLAGS_label_file.empty() && !FLAGS_output_file.empty(),
       "--image_file, --label_file and --output_file are needed");
-  CAFFE_ENFORCE(FLAGS_format == "datum" || FLAGS_format == "tensorprotos",
-                "--format is datum or "
-                "tensorprotos, not \"",
-                FLAGS_format, "\"");
+  CAFFE_ENFORCE(FLAGS_format == "datum" || FLAGS_format == "tensorprotos", "--format is \"",
+                FLAGS_format, "\", must be datum or tensorprotos");
   const db::IdxFile images = db::ReadIdxFile(FLAGS_image_file);
   const db::IdxFile labels = db::ReadIdxFile(FLAGS_label_file);
-  CAFFE_ENFORCE_EQ(images.dims.size(), 3u, FLAGS_image_file, " holds no images");
-  CAFFE_ENFORCE_EQ(labels.dims.size(), 1u, FLAGS_label_file, " holds no labels");
-  CAFFE_ENFORCE_EQ(images.dims[0], labels.dims[0], "images and labels");
+  CAFFE_ENFORCE_EQ(images.dims.size(), 3u, FLAGS_image_file, " does not contain images");
+  CAFFE_ENFORCE_EQ(labels.dims.size(), 1u, FLAGS_label_file, " does not contain labels");
+  CAFFE_ENFORCE_EQ(images.dims[0], labels.dims[0], "numbers of images in ", FLAGS_image_file,
+                   " and of labels in ", FLAGS_label_file);
   const int64_t count =
       FLAGS_data_limit < 0 ? images.dims[0] : std::min<int64_t>(images.dims[0], FLAGS_data_limit);
   const int rows = static_cast<int>(images.dims[1]), columns = static_cast<int>(images.dims[2]);

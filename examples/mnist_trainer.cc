@@ -5,19 +5,20 @@
 #include "examples/trainer_flags.h"
 
 DEFINE_string(network, "mlp", "mlp or lenet");
-DEFINE_string(model_prefix, "", "saved models are <prefix>-<epoch>.mdl; empty: none are saved");
-DEFINE_int32(load_epoch, 0, "start from the model saved after this epoch; 0: start anew");
-DEFINE_int32(num_epochs, 20, "epochs");
+DEFINE_string(model_prefix, "", "save models as <prefix>-<epoch>.mdl; empty: save none");
+DEFINE_int32(load_epoch, 0, "start from the model saved after this epoch; 0: a new model");
+DEFINE_int32(num_epochs, 20, "number of epochs");
 DEFINE_int64(num_examples, 60000, "images per epoch, over all shards");
 DEFINE_int64(batch_size, 64, "images per iteration of this shard");
 DEFINE_int64(disp_batches, 100, "iterations between log lines");
 DEFINE_double(lr, 0.02, "initial learning rate");
-DEFINE_double(lr_factor, 0.1, "the learning rate is multiplied by this ...");
-DEFINE_int32(lr_step_epochs, 10, "... every so many epochs");
+DEFINE_double(lr_factor, 0.1,
+              "multiply the learning rate by this every --lr_step_epochs (--lr_policy step)");
+DEFINE_int32(lr_step_epochs, 10, "number of epochs between changes of the learning rate");
 DEFINE_double(mom, 0.9, "momentum");
 DEFINE_double(wd, 1e-4, "weight decay");
 DEFINE_string(hidden, "500,500", "sizes of the hidden layers of mlp");
-DEFINE_string(file_store_path, "/tmp", "directory through which shards meet without Redis");
+DEFINE_string(file_store_path, "/tmp", "directory where the shards meet without another store");
 
 namespace caffe2 {
 namespace {

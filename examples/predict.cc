@@ -1,4 +1,4 @@
-// Says what is in pictures: the five likeliest labels of each.
+// Classifies pictures: prints the likeliest labels of each.
 #include <gflags/gflags.h>
 
 #include <algorithm>
@@ -18,22 +18,24 @@
 #include "train/predictor.h"
 
 DEFINE_string(model, "", "an exported model (.mdl)");
-DEFINE_string(init_net, "", "in place of --model: the NetDef that makes the parameters");
-DEFINE_string(predict_net, "", "in place of --model: the NetDef that predicts");
-DEFINE_string(class_names, "", "file with the name of label n in line n, from 0");
-DEFINE_int32(top, 5, "labels to print for each picture");
-DEFINE_int32(image_size, 0, "side of the crop that the net sees; 0: as the model says, else 227");
-DEFINE_int32(image_scale, 0, "shorter side before the crop; 0: as the model says, else 256");
-DEFINE_int32(num_channels, 0, "3, or 1 for grey; 0: as the model says, else 3");
-DEFINE_string(order, "", "NCHW or NHWC; empty: as the model says, else NCHW");
+DEFINE_string(init_net, "", "instead of --model: the NetDef that makes the parameters");
+DEFINE_string(predict_net, "", "instead of --model: the NetDef that predicts");
+DEFINE_string(class_names, "", "file with the name of label n in line n, counted from 0");
+DEFINE_int32(top, 5, "number of labels to print for each picture");
+DEFINE_int32(image_size, 0, "side of the crop that the net sees; 0: from the model, or 227");
+DEFINE_int32(image_scale, 0,
+             "shorter side of the picture before the crop; 0: from the model, or 256");
+DEFINE_int32(num_channels, 0, "3, or 1 for grey; 0: from the model, or 3");
+DEFINE_string(order, "", "NCHW or NHWC; empty: from the model, or NCHW");
 DEFINE_string(mean, "",
-              "subtracted: one number or blue,green,red; empty: as the model says, else 128");
-DEFINE_string(std, "", "divides: one number or blue,green,red; empty: as the model says, else 128");
+              "number to subtract from pixels, or blue,green,red; empty: from the model, or 128");
+DEFINE_string(std, "",
+              "number to divide pixels by, or blue,green,red; empty: from the model, or 128");
 
 namespace caffe2 {
 namespace {
 
-// The flag if it is set, else what the model says, else the default.
+// The flag if it is set, or the model's setting, or the default.
 std::string Setting(const Predictor& predictor, const std::string& name, const std::string& flag,
                     const std::string& default_value) {
   if (!flag.empty() && flag != "0") return flag;
@@ -54,7 +56,7 @@ std::vector<float> Numbers(const std::string& name, const std::string& list) {
   for (std::string word; std::getline(stream, word, ',');) {
     char* end = nullptr;
     values.push_back(std::strtof(word.c_str(), &end));
-    CAFFE_ENFORCE(end != word.c_str() && *end == '\0', name, ": ", word, " is no number");
+    CAFFE_ENFORCE(end != word.c_str() && *end == '\0', name, ": ", word, " is not a number");
   }
   return values;
 }
@@ -74,8 +76,8 @@ db::ImageTransformOptions Preparation(const Predictor& predictor) {
   return options;
 }
 
-// The net of --init_net and --predict_net. Its input is the first blob that it reads and the init
-// net does not make; exporters that make the input too, as a place to feed it, list it first.
+// The net of --init_net and --predict_net. Its input is the first external input that the init net
+// does not make. Some exporters also make the input, as a placeholder; they list it first.
 Predictor LoadNets(Workspace* ws) {
   NetDef init = ReadNetDef(FLAGS_init_net);
   PlaceOnDevice(&init, Device{});
@@ -99,7 +101,7 @@ Predictor LoadNets(Workspace* ws) {
   return predictor;
 }
 
-// The net is placed on the CPU, whatever device its file names, and made fast for inference.
+// Places the net on the CPU, whatever device its file names, and optimizes it for inference.
 Predictor LoadFromFlags(Workspace* ws) {
   CAFFE_ENFORCE(!FLAGS_model.empty() || (!FLAGS_init_net.empty() && !FLAGS_predict_net.empty()),
                 "--model is needed, or --init_net and --predict_net");
@@ -153,7 +155,7 @@ void PrintTop(const std::string& path, const Tensor& scores,
 }
 
 int Main(int argc, char** argv) {
-  CAFFE_ENFORCE(argc > 1, "no picture is given");
+  CAFFE_ENFORCE(argc > 1, "no picture is given: name image files after the flags");
   const std::vector<std::string> names = ReadLines(FLAGS_class_names);
   Workspace ws;
   const Predictor predictor = LoadFromFlags(&ws);

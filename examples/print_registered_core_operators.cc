@@ -1,4 +1,4 @@
-// Lists the operators that this build has.
+// Lists the operators of this build.
 #include <gflags/gflags.h>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Renders a stand-in for MNIST where the real files cannot be had: digits drawn with random
-// thickness, slant, size and place, in MNIST's file format (IDX).
+// Renders a substitute for MNIST if the real files are not available: digits with random thickness,
+// slant, size and position, in MNIST's file format (IDX).
 //
 //   render_digits --output_dir DIR [--train 60000] [--test 10000] [--seed 1]
 //
@@ -17,8 +17,8 @@
 #include "caffe2/utils/program.h"
 
 DEFINE_string(output_dir, "", "existing folder for the four files");
-DEFINE_int32(train, 60000, "images of the training set");
-DEFINE_int32(test, 10000, "images of the test set");
+DEFINE_int32(train, 60000, "number of training images");
+DEFINE_int32(test, 10000, "number of test images");
 DEFINE_int64(seed, 1, "seed of the random distortions");
 
 namespace caffe2 {

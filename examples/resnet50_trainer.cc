@@ -1,4 +1,4 @@
-// Trains ResNet-50 and its relatives on images: the flags of Caffe2's resnet50_trainer.py.
+// Trains ResNet-50 and other networks on images, with the flags of Caffe2's resnet50_trainer.py.
 #include <cstdio>
 
 #include "caffe2/utils/program.h"
@@ -9,33 +9,33 @@ DEFINE_string(model, "resnet50",
 DEFINE_int32(num_channels, 3, "colour channels: 3, or 1 for grey");
 DEFINE_int32(image_size, 227, "side of the square crop that the network sees");
 DEFINE_int32(image_scale, 0,
-             "shorter side of the image before the crop; 0: 256 for crops of 224 to 256, else "
+             "shorter side of the image before the crop; 0: 256 for crops of 224 to 256, otherwise "
              "--image_size x 256 / 227");
 DEFINE_bool(mirror, true, "mirror half of the training images");
 DEFINE_int32(num_labels, 1000, "number of labels");
 DEFINE_int64(batch_size, 32, "images per iteration of this shard, over all its devices");
 DEFINE_int64(epoch_size, 1500000, "images per epoch, over all shards");
-DEFINE_int32(num_epochs, 1000, "epochs");
+DEFINE_int32(num_epochs, 1000, "number of epochs");
 DEFINE_double(base_learning_rate, 0.1, "initial learning rate");
 DEFINE_double(weight_decay, 1e-4, "weight decay (L2 regularization)");
 DEFINE_bool(small_stem, false,
             "start ResNets with a 3x3 convolution that keeps the resolution, for small images");
 DEFINE_bool(zero_init_residual, false,
-            "start the blocks of ResNets as identities, for larger learning rates");
-DEFINE_double(bn_momentum, 0.9, "share of the past in the running statistics of batch norm");
+            "initialize each residual block as the identity, for larger learning rates");
+DEFINE_double(bn_momentum, 0.9, "weight of the old value in the running statistics of batch norm");
 DEFINE_string(file_store_path, "/tmp",
-              "directory of saved models, and through which shards meet without Redis");
+              "directory for saved models, where the shards also meet without another store");
 DEFINE_string(rendezvous_path, "",
-              "directory through which shards meet without Redis; empty: --file_store_path");
-DEFINE_string(save_model_name, "resnet50_model", "saved models are <name>_<epoch>.mdl");
+              "directory where the shards meet without another store; empty: --file_store_path");
+DEFINE_string(save_model_name, "resnet50_model", "save models as <name>_<epoch>.mdl");
 DEFINE_string(load_model_path, "", "saved model (..._<epoch>.mdl) to start from");
 DEFINE_string(log_csv, "auto",
-              "file for one line per epoch; auto: Caffe2's name in the current directory; empty: "
-              "none");
+              "CSV file with one line per epoch; auto: Caffe2's name in the current directory; "
+              "empty: none");
 DEFINE_int64(log_every, 1, "iterations between log lines");
 DEFINE_bool(model_parallel, false,
             "split the model over GPUs: not available, each GPU holds the whole model");
-// Flags of Caffe2's trainer that have no meaning here; NoteFlagsWithoutEffect() says so.
+// Flags of Caffe2's trainer without an effect; NoteFlagsWithoutEffect() warns about them.
 DEFINE_int32(cudnn_workspace_limit_mb, 64,
              "no effect: cuDNN may use up to an eighth of a GPU's memory, at most 4 GiB");
 DEFINE_bool(float16_compute, false, "no effect: parameters and their updates are float");
@@ -54,7 +54,7 @@ std::string ExperimentName() {
   return name;
 }
 
-// The N of "..._<N>.mdl"; 0, with a warning, if the name is not of that form.
+// N for a path "..._<N>.mdl"; 0, with a warning, for other paths.
 int EpochOfModel(const std::string& path) {
   const size_t dot = path.rfind(".mdl"), underscore = path.rfind('_');
   if (dot != std::string::npos && underscore != std::string::npos && underscore + 1 < dot) {
@@ -97,7 +97,7 @@ TrainOptions Options(const ShardOptions& shards) {
   return options;
 }
 
-// Logs a line for each flag that was given and that nothing reads.
+// Logs a warning for each given flag that has no effect.
 void NoteFlagsWithoutEffect() {
   for (const char* name : {"cudnn_workspace_limit_mb", "float16_compute", "enable_tensor_core"}) {
     const auto flag = gflags::GetCommandLineFlagInfoOrDie(name);

@@ -14,13 +14,13 @@
 #include "caffe2/utils/program.h"
 
 DEFINE_string(net, "", "the NetDef to time: binary, or text if the name ends in .pbtxt");
-DEFINE_string(init_net, "", "the NetDef that makes its parameters");
-DEFINE_string(input, "", "comma-separated input blobs that are fed");
-DEFINE_string(input_dims, "", "their shapes, as in 1,3,224,224;1,10");
-DEFINE_string(input_type, "float", "their element type: float or uint8_t");
-DEFINE_int32(iter, 10, "runs that are timed");
-DEFINE_int32(warmup, 0, "runs before them");
-DEFINE_bool(run_individual, false, "time each operator too");
+DEFINE_string(init_net, "", "the NetDef that makes the parameters");
+DEFINE_string(input, "", "comma-separated names of input blobs to fill");
+DEFINE_string(input_dims, "", "shapes of the input blobs, for example 1,3,224,224;1,10");
+DEFINE_string(input_type, "float", "element type of the input blobs: float or uint8_t");
+DEFINE_int32(iter, 10, "number of timed runs");
+DEFINE_int32(warmup, 0, "number of runs before the timed ones");
+DEFINE_bool(run_individual, false, "also time each operator");
 DEFINE_bool(optimize, false,
             "time the net after folding batch normalization into filters and fusing operators");
 
@@ -43,14 +43,15 @@ std::vector<std::string> Split(const std::string& text, char separator) {
 int64_t ParseDim(const std::string& text) {
   const bool number = !text.empty() && text.size() < 10 &&
                       text.find_first_not_of("0123456789") == std::string::npos;
-  CAFFE_ENFORCE(number, "--input_dims: ", text, " is no size");
+  CAFFE_ENFORCE(number, "--input_dims: \"", text, "\" is not a size");
   return std::stoll(text);
 }
 
 void FeedInputs(Workspace* ws) {
   const std::vector<std::string> names = Split(FLAGS_input, ',');
   const std::vector<std::string> shapes = Split(FLAGS_input_dims, ';');
-  CAFFE_ENFORCE_EQ(names.size(), shapes.size(), "--input and --input_dims");
+  CAFFE_ENFORCE_EQ(names.size(), shapes.size(),
+                   "--input and --input_dims must have the same number of items");
   for (size_t i = 0; i < names.size(); ++i) {
     std::vector<int64_t> dims;
     for (const std::string& dim : Split(shapes[i], ',')) dims.push_back(ParseDim(dim));
@@ -59,7 +60,7 @@ void FeedInputs(Workspace* ws) {
     if (FLAGS_input_type == "float") {
       std::fill_n(tensor->mutable_data<float>(), tensor->numel(), 1.f);
     } else {
-      CAFFE_ENFORCE_EQ(FLAGS_input_type, "uint8_t", "--input_type");
+      CAFFE_ENFORCE_EQ(FLAGS_input_type, "uint8_t", "--input_type must be float or uint8_t");
       std::fill_n(tensor->mutable_data<uint8_t>(), tensor->numel(), uint8_t{1});
     }
   }
@@ -84,8 +85,8 @@ void TimeOperators(NetBase* net) {
 
 int Main() {
   CAFFE_ENFORCE(!FLAGS_net.empty(), "--net is needed");
-  CAFFE_ENFORCE(FLAGS_iter > 0 && FLAGS_warmup >= 0, "--iter ", FLAGS_iter, ", --warmup ",
-                FLAGS_warmup);
+  CAFFE_ENFORCE(FLAGS_iter > 0 && FLAGS_warmup >= 0, "--iter is ", FLAGS_iter, " and --warmup ",
+                FLAGS_warmup, "; --iter must be positive and --warmup not negative");
   Workspace ws;
   if (!FLAGS_init_net.empty()) {
     CAFFE_ENFORCE(ws.RunNetOnce(ReadNetDef(FLAGS_init_net)), "the init net failed");

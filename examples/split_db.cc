@@ -1,4 +1,4 @@
-// Deals the records of a database out to several new ones.
+// Splits a database into several; record i goes to database i mod n.
 #include <gflags/gflags.h>
 
 #include <cstdio>
@@ -42,6 +42,7 @@ int Run() {
 }  // namespace caffe2
 
 int main(int argc, char** argv) {
-  return caffe2::RunProgram(
-      &argc, &argv, "Deals the records of a database out to several new ones.", caffe2::Run);
+  return caffe2::RunProgram(&argc, &argv,
+                            "Splits a database into several; record i goes to database i mod n.",
+                            caffe2::Run);
 }

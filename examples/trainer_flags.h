@@ -1,5 +1,5 @@
-// The command-line flags that all trainers share, and their translation to options. Included by
-// the .cc file of one program each.
+// The command-line flags that all trainers share, and their translation to options. It defines the
+// flags, so only the .cc file with a program's main includes it.
 #pragma once
 
 #include <gflags/gflags.h>
@@ -20,28 +20,29 @@
 #include "train/stop_signal.h"
 #include "train/trainer.h"
 
-DEFINE_string(train_data, "", "database of training images (required), or null for random ones");
+DEFINE_string(train_data, "", "database of training images (required), or null for random images");
 DEFINE_string(test_data, "", "database of test images; empty: no tests");
-DEFINE_string(db_type, "lmdb", "kind of the databases: lmdb, leveldb, minidb");
+DEFINE_string(db_type, "lmdb", "type of the databases: lmdb, leveldb or minidb");
 DEFINE_string(gpus, "", "comma-separated ids of the GPUs to use");
 DEFINE_int32(
     num_gpus, 1,
-    "number of GPUs to use if --gpus is not given; shards of one launch on one host take the "
-    "next ones each");
-DEFINE_bool(cuda_graph, false,
-            "record the work of an iteration on a GPU once, and start it by one call afterwards");
+    "number of GPUs to use if --gpus is not given; if a launcher starts several shards on a host, "
+    "each takes the next GPUs");
+DEFINE_bool(
+    cuda_graph, false,
+    "GPUs: record the work of an iteration as a CUDA graph, and launch the graph afterwards");
 DEFINE_bool(side_stream, false,
-            "GPUs form the gradients of filters on a second stream, beside what follows in the "
+            "GPUs: compute filter gradients on a second stream, in parallel with the rest of the "
             "backward pass; not yet measured on a GPU");
 DEFINE_bool(use_gpu_transform, true,
-            "GPUs mirror, normalise and convert images themselves, instead of the host");
-DEFINE_bool(use_cpu, false, "train on the CPU; --gpus and --num_gpus do not count then");
+            "GPUs: mirror, normalise and convert images on the GPU instead of the host");
+DEFINE_bool(use_cpu, false, "train on the CPU and ignore --gpus and --num_gpus");
 DEFINE_int32(num_cpu_replicas, 1,
              "replicas of the model with --use_cpu; each gets an equal part of the batch");
 DEFINE_int32(
     num_threads, 0,
-    "CPU threads of the operators; 0: OMP_NUM_THREADS, or all cores, which the shards of a "
-    "machine share");
+    "CPU threads of the operators; 0: OMP_NUM_THREADS, or this shard's share of the machine's "
+    "cores");
 DEFINE_int32(decode_threads, 1, "threads that decode images");
 DEFINE_bool(shuffle, false, "visit the training images in a new order in each epoch");
 DEFINE_uint64(seed, 1, "seed of the initial parameters, the augmentation and the shuffle");
@@ -52,46 +53,46 @@ DEFINE_string(
 DEFINE_string(
     fuse_conv, "auto",
     "GPUs, NHWC: fuse convolutions with the batch normalization around them: none, stats, "
-    "prologue, residual (also with the ends of residual blocks); auto: prologue for float16, stats "
-    "for bfloat16; or, if CAFFE2_CUDA_PLAN_CACHE names a folder, what is faster in each place");
+    "prologue or residual (also fuses the ends of residual blocks); auto: prologue for float16, "
+    "stats for bfloat16, or, if CAFFE2_CUDA_PLAN_CACHE names a folder, the fastest for each "
+    "convolution");
 DEFINE_bool(half_gradients, false,
-            "GPUs, float16 or bfloat16: gradients of filters in 16 bits, also between shards");
+            "GPUs, float16 or bfloat16: keep filter gradients in 16 bits, also between shards");
 DEFINE_double(loss_scale, 0,
-              "what the loss is multiplied by for float16, a power of two; 0: found and followed");
+              "factor of the loss for float16, a power of two; 0 (default): dynamic");
 DEFINE_string(optimizer, "sgd", "sgd, adam, adagrad or rmsprop");
 DEFINE_string(lr_policy, "step",
-              "how the learning rate falls: step (by steps of epochs) or poly (in a straight line, "
+              "how the learning rate falls: step (by a factor every few epochs) or poly (linearly, "
               "to zero at the end of the last epoch)");
 
 DEFINE_int32(num_shards, 1, "number of processes that train together");
 DEFINE_int32(shard_id, 0, "number of this process among them, from 0");
-DEFINE_string(run_id, "", "name of the run, the same for all shards; many launchers give one");
+DEFINE_string(run_id, "", "name of the run, the same on all shards; many launchers set it");
 DEFINE_string(init_method, "",
-              "where the shards meet: tcp://host:port (shard 0 keeps a store there), "
+              "where the shards meet: tcp://host:port (shard 0 runs a store there), "
               "redis://[:password@]host[:port][/db], file:///directory, or env:// (the launcher's "
               "variables); empty: the other flags, or the launcher's variables");
-DEFINE_string(redis_host, "", "host of the Redis server through which the shards meet");
+DEFINE_string(redis_host, "", "host of the Redis server where the shards meet");
 DEFINE_int32(redis_port, 6379, "port of the Redis server");
-DEFINE_string(redis_user, "", "user to log in to Redis as");
+DEFINE_string(redis_user, "", "user name for the Redis server");
 DEFINE_string(
     redis_password_file, "",
-    "file whose first line is the password of Redis, or of the store of tcp://; empty: the file "
-    "that the variable CAFFE2_REDIS_PASSWORD_FILE names, or the variable REDISCLI_AUTH");
+    "file whose first line is the password of the Redis server or of the tcp:// store; empty: the "
+    "file that CAFFE2_REDIS_PASSWORD_FILE names, or REDISCLI_AUTH (environment variables)");
 DEFINE_int32(redis_db, 0, "number of the Redis database");
-DEFINE_string(distributed_transport, "tcp", "how shards talk: tcp");
+DEFINE_string(distributed_transport, "tcp", "transport between shards: tcp");
 DEFINE_string(distributed_interfaces, "",
-              "comma-separated network interfaces to talk over; only the first is used");
-DEFINE_bool(
-    use_nccl, false,
-    "sum gradients between GPUs by NCCL instead of Gloo; each shard needs a GPU of its own");
+              "comma-separated network interfaces for the transport; only the first is used");
+DEFINE_bool(use_nccl, false,
+            "sum gradients between GPUs with NCCL instead of Gloo; each shard needs its own GPU");
 DEFINE_double(rendezvous_timeout, 300, "seconds to wait until all shards have joined");
-DEFINE_double(collective_timeout, 60, "seconds that one exchange between shards may take");
+DEFINE_double(collective_timeout, 60, "time limit of one exchange between shards, in seconds");
 
-DEFINE_int64(max_iterations, 0, "end the run after so many iterations; 0: after --num_epochs");
+DEFINE_int64(max_iterations, 0, "end the run after this many iterations; 0: after --num_epochs");
 DEFINE_int64(test_epoch_size, 0, "images to test after each epoch, over all shards; 0: all");
-DEFINE_int64(checkpoint_every, 0, "iterations between checkpoints; 0: none");
+DEFINE_int64(checkpoint_every, 0, "iterations between checkpoints; 0: no checkpoints");
 DEFINE_string(checkpoint_path, "", "the checkpoint file; empty: <model name>.checkpoint");
-DEFINE_bool(resume, false, "continue the run whose checkpoint is there, to the bit");
+DEFINE_bool(resume, false, "continue the run from --checkpoint_path, exactly to the bit");
 
 namespace caffe2 {
 
@@ -99,12 +100,12 @@ inline bool IsGiven(const char* flag) {
   return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default;
 }
 
-// This process's part in a launch, by the flags and the variables of launchers. `names_directory`:
-// a flag of the program says in which directory the shards meet.
+// This process's place in the launch, from the flags and the launcher's variables.
+// `names_directory`: a flag of the program names the directory where the shards meet.
 inline Launch LaunchFromFlags(bool names_directory) {
-  // The first thing that a user leaves out.
+  // Checked first, because it is the flag that users forget most often.
   if (FLAGS_train_data.empty()) {
-    ThrowUsage("--train_data is needed: a database of training images, or null for random ones");
+    ThrowUsage("--train_data is needed: a database of training images, or null for random images");
   }
   LaunchFlags flags;
   if (IsGiven("num_shards")) flags.num_shards = FLAGS_num_shards;
@@ -136,7 +137,7 @@ inline ShardOptions ShardOptionsFromFlags(const Launch& launch,
   return shards;
 }
 
-// The devices that --use_cpu, --num_cpu_replicas, --gpus and --num_gpus ask for.
+// The devices that --use_cpu, --num_cpu_replicas, --gpus and --num_gpus select.
 inline std::vector<Device> DevicesFromFlags(const ShardOptions& shards) {
   if (FLAGS_num_cpu_replicas < 1) {
     ThrowUsage("--num_cpu_replicas is ", FLAGS_num_cpu_replicas, ", must be at least 1");
@@ -159,14 +160,14 @@ inline std::vector<Device> DevicesFromFlags(const ShardOptions& shards) {
   for (std::string item; std::getline(list, item, ',');) {
     const bool number = !item.empty() && item.size() < 6 &&
                         item.find_first_not_of("0123456789") == std::string::npos;
-    CAFFE_ENFORCE(number, "--gpus is ", FLAGS_gpus, ", not a list of numbers of GPUs: ", item);
+    CAFFE_ENFORCE(number, "--gpus is ", FLAGS_gpus, ": \"", item, "\" is not the number of a GPU");
     devices.push_back({CUDA, std::stoi(item)});
   }
   for (const Device& device : devices) CheckDevice(device);
   return devices;
 }
 
-// What the shared flags say; the program sets the rest.
+// The options that the shared flags set; the program sets the rest.
 inline TrainOptions OptionsFromFlags(const ShardOptions& shards) {
   TrainOptions options;
   options.shards = shards;
@@ -195,7 +196,7 @@ inline TrainOptions OptionsFromFlags(const ShardOptions& shards) {
   return options;
 }
 
-// All flags of the program that are not at their defaults: "batch_size=16, train_data=...".
+// All flags of the program that do not have their default: "batch_size=16, train_data=...".
 inline std::string DescribeFlags() {
   std::vector<gflags::CommandLineFlagInfo> flags;
   gflags::GetAllFlags(&flags);
@@ -207,7 +208,7 @@ inline std::string DescribeFlags() {
   return text;
 }
 
-// Tells several listeners.
+// Forwards to several listeners.
 class Listeners : public TrainListener {
  public:
   void Add(std::unique_ptr<TrainListener> listener) { list_.push_back(std::move(listener)); }
@@ -231,7 +232,7 @@ class Listeners : public TrainListener {
   std::vector<std::unique_ptr<TrainListener>> list_;
 };
 
-// Trains and returns the exit status: 128 + the signal's number if a signal ended the run.
+// Trains. Returns the exit status: 0, or 128 + the number of the signal that ended the run.
 inline int Train(const TrainOptions& options, std::unique_ptr<TrainListener> log) {
   Validate(options);
   auto listeners = std::make_shared<Listeners>();
