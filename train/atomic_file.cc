@@ -66,7 +66,8 @@ long SizeOf(FILE* file, const std::string& path) {
   return size;
 }
 
-// int32 key length, int32 value length, key, value. The same number of bytes for any checksum.
+// A minidb record: int32 key length, int32 value length, key, value. Its size does not depend on
+// the checksum.
 std::string ChecksumRecord(uint32_t crc) {
   char digits[9];
   std::snprintf(digits, sizeof(digits), "%08x", crc);
@@ -99,7 +100,7 @@ void AppendChecksum(const std::string& path) {
   const File file = Open(path, "r+b");
   const long size = SizeOf(file.get(), path);
   const std::string record = ChecksumRecord(ChecksumOf(file.get(), path, size));
-  // A stream that was read must be positioned before it is written.
+  // Between reading and writing, the C library requires fseek.
   if (std::fseek(file.get(), 0, SEEK_END) != 0 ||
       std::fwrite(record.data(), 1, record.size(), file.get()) != record.size() ||
       std::fflush(file.get()) != 0) {
@@ -123,7 +124,7 @@ void VerifyChecksum(const std::string& path) {
   const File file = Open(path, "rb");
   const long size = SizeOf(file.get(), path);
   const auto record_bytes = static_cast<long>(ChecksumRecord(0).size());
-  if (size < record_bytes) throw IoError(path + " is cut short: it holds no checksum");
+  if (size < record_bytes) throw IoError(path + " is cut short: it has no checksum");
   const std::string expected = ChecksumRecord(ChecksumOf(file.get(), path, size - record_bytes));
   std::string found(expected.size(), '\0');
   if (std::fread(found.data(), 1, found.size(), file.get()) != found.size()) Fail("read", path);

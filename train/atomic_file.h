@@ -1,13 +1,13 @@
-// Files that appear whole or not at all.
+// Files that appear complete or not at all.
 #pragma once
 
 #include <string>
 
 namespace caffe2 {
 
-// A temporary file beside `path` that takes its place on Publish(): until then (and if Publish is
-// never reached) a file of the name `path` stays as it was. The caller writes to temporary_path().
-// What processes that were killed meanwhile have left goes with the next one of this name.
+// A temporary file beside `path`. The caller writes to temporary_path(); Publish() replaces `path`
+// by it. Before Publish(), an existing file `path` does not change. The constructor also deletes
+// temporary files of this name that killed processes have left.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);
@@ -26,13 +26,13 @@ class AtomicFile {
   bool published_ = false;
 };
 
-// Appends to a minidb the blob "!!CHECKSUM", a string: the CRC-32 of all bytes before it, as 8
+// Appends the string blob "!!CHECKSUM" to a minidb file: the CRC-32 of all bytes before it, as 8
 // hexadecimal digits. Throws IoError.
 void AppendChecksum(const std::string& path);
-// True if the file ends in such a record, right or wrong. Throws IoError if it cannot be read.
+// True if the file ends with such a record, correct or not. Throws IoError if it cannot be read.
 bool HasChecksum(const std::string& path);
-// Throws IoError, naming the file, if it does not end in the right checksum: it is cut short,
-// damaged, or no file of ours.
+// Throws IoError with the path unless the file ends with the correct checksum: it is cut short,
+// damaged, or another program wrote it.
 void VerifyChecksum(const std::string& path);
 
 }  // namespace caffe2

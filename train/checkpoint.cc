@@ -23,7 +23,7 @@ NetBase* TrainNet(const TrainNets& nets, Workspace* ws) {
   return net;
 }
 
-// Those of all replicas of the shard.
+// The running statistics of all replicas of the shard.
 std::vector<std::string> RunningStatistics(const TrainNets& nets) {
   std::vector<std::string> blobs;
   for (const std::string& scope : nets.scopes) {
@@ -47,7 +47,7 @@ ShardStateProto StateOfShard(const TrainNets& nets, Workspace* ws) {
   return state;
 }
 
-// Parameters of the replica and optimizer state: what all shards share.
+// The state that all shards share: the parameters of the first replica and the optimizer state.
 std::vector<std::string> SharedBlobs(const TrainNets& nets) {
   std::vector<std::string> blobs;
   for (const std::string& param : nets.params) blobs.push_back(nets.scope + param);
@@ -71,7 +71,7 @@ void CheckSettings(const CheckpointProto& checkpoint, const TrainOptions& option
 
 CheckpointProto ParseHeader(const std::string& bytes, const std::string& path) {
   CheckpointProto checkpoint;
-  if (!checkpoint.ParseFromString(bytes)) throw IoError(path + " is no checkpoint");
+  if (!checkpoint.ParseFromString(bytes)) throw IoError(path + " is not a checkpoint");
   CAFFE_ENFORCE_EQ(checkpoint.version(), kVersion, path, " is a checkpoint of another version");
   return checkpoint;
 }
@@ -114,13 +114,14 @@ CheckpointProto LoadCheckpoint(const std::string& path, const TrainOptions& opti
     LoadBlobs(ws, {kHeader}, path, /*need_checksum=*/true);
     header = ws->GetBlob(kHeader)->Get<std::string>();
     CheckSettings(ParseHeader(header, path), options, path);
-    LoadBlobs(ws, SharedBlobs(nets), path, /*need_checksum=*/false);  // checked just now
+    LoadBlobs(ws, SharedBlobs(nets), path, /*need_checksum=*/false);  // checked above
   }
   const CheckpointProto checkpoint = ParseHeader(run->Broadcast(header), path);
-  CAFFE_ENFORCE_EQ(checkpoint.shard_size(), run->num_shards(), "shards in ", path);
+  CAFFE_ENFORCE_EQ(checkpoint.shard_size(), run->num_shards(), path,
+                   " is from a run with another number of shards");
   CAFFE_ENFORCE(std::equal(nets.computed_params.begin(), nets.computed_params.end(),
                            checkpoint.computed_param().begin(), checkpoint.computed_param().end()),
-                path, " has other running statistics than the model");
+                path, " does not have the same running statistics as the model");
   return checkpoint;
 }
 
@@ -131,7 +132,7 @@ void RestoreShard(const CheckpointProto& checkpoint, const TrainNets& nets, int 
   for (const std::string& name : RunningStatistics(nets)) {
     Tensor* tensor = ws->GetBlob(name)->GetMutable<Tensor>();
     CAFFE_ENFORCE_LE(next + tensor->numel(), state.computed_param_size(),
-                     "running statistics in the checkpoint");
+                     "the checkpoint has too few running statistics");
     const float* values = state.computed_param().data() + next;
     tensor->CopyFrom(Tensor(tensor->sizes(), std::vector<float>(values, values + tensor->numel())));
     next += static_cast<int>(tensor->numel());

@@ -12,7 +12,7 @@ std::vector<Argument> FileArguments(const std::string& path) {
           MakeArgument("db_type", std::string("minidb"))};
 }
 
-// The tensors among the blobs that lie on a device, where Save and Load do not reach.
+// The blobs that are tensors on a device. Save and Load handle only host tensors.
 std::vector<std::string> OnDevices(const Workspace& ws, const std::vector<std::string>& blobs) {
   std::vector<std::string> found;
   for (const std::string& name : blobs) {

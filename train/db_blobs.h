@@ -1,4 +1,4 @@
-// Blobs of a workspace to and from a minidb file, by the Save and Load operators.
+// Saves blobs of a workspace to a minidb file and loads them, with the Save and Load operators.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace caffe2 {
 
-// Writes the blobs, wherever they lie, in this order, with a checksum behind them. The file appears
-// whole or not at all. Throws IoError with the path.
+// Writes the blobs, from any device, in this order, and then a checksum. The file appears complete
+// or not at all. Throws IoError with the path.
 void SaveBlobs(Workspace* ws, const std::vector<std::string>& blobs, const std::string& path);
 
-// Reads these blobs into `ws`; tensors that lie on a device stay there. Throws IoError if the file
-// is damaged (see VerifyChecksum; with `need_checksum` false a file without a checksum will do, as
-// other programs write them), and EnforceNotMet if a blob is missing.
+// Reads these blobs into `ws`; a tensor that is on a device already stays there. With
+// `need_checksum` it first checks the file (VerifyChecksum); without, it also reads files of other
+// programs. Throws IoError if the file is damaged, and EnforceNotMet if a blob is missing.
 void LoadBlobs(Workspace* ws, const std::vector<std::string>& blobs, const std::string& path,
                bool need_checksum);
 

@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 int64_t Rank(const float* scores, int64_t labels, int32_t label) {
   int64_t better = 0;
   for (int64_t j = 0; j < labels; ++j) {
-    // Written so that a score that is not a number is never right.
+    // Written so that a score that is not a number never counts as correct.
     better += j < label ? !(scores[j] < scores[label]) : !(scores[j] <= scores[label]);
   }
   return better;
@@ -69,13 +69,13 @@ TestReport Evaluator::Run() {
   const auto start = Clock::now();
   Workspace* ws = view_->workspace();
   view_->Refresh();
-  // From the shard's first record on, whatever the last test read ahead.
+  // Start at the shard's first record; drop the records that the last test has read ahead.
   (*ws->GetBlob(kTestReader)->GetMutable<std::unique_ptr<db::DBReader>>())->Restore(0);
   TestSums sums;
   const int64_t records = RecordsOfShard();
   while (sums.images < records) {
     ws->RunNet(nets_.net.name());
-    // The last batch goes on with records that were counted already.
+    // The last batch also has records that are counted already.
     const int64_t rows = std::min(options_.schedule.batch_size, records - sums.images);
     Tensor softmax(CPU), label(CPU);
     AddRows(OnHost(ws->GetBlob(nets_.softmax)->Get<Tensor>(), &softmax),

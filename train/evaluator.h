@@ -1,4 +1,4 @@
-// The test of a model in training: every image of the test set exactly once.
+// Tests a model in training on every image of the test set exactly once.
 #pragma once
 
 #include <cstdint>
@@ -9,37 +9,38 @@
 
 namespace caffe2 {
 
-// How often the label was among the best, summed over images.
+// Sums over tested images.
 struct TestSums {
   int64_t images = 0;
-  double loss = 0;  // cross entropy
-  int64_t top1 = 0;
+  double loss = 0;   // cross entropy
+  int64_t top1 = 0;  // images whose label is among the top 1, the top 5
   int64_t top5 = 0;
 };
 
-// Adds the first `rows` rows of softmax {N, labels} with their int32 labels {N}. A label is among
-// the top k if fewer than k scores are larger, or equal with a smaller index. Throws EnforceNotMet
-// for a label out of range.
+// Adds the first `rows` rows of the host tensors softmax (float {N, labels}) and label (int32 {N}).
+// A label is among the top k if fewer than k scores are larger, or equal with a smaller index.
+// Throws EnforceNotMet for a label out of range.
 void AddRows(const Tensor& softmax, const Tensor& label, int64_t rows, TestSums* sums);
 
-// Tests shard `shard_id` of the records of the test database: shard_id, shard_id + num_shards, ...
+// Each shard tests its records of the test database: shard_id, shard_id + num_shards, ...
 class Evaluator {
  public:
-  // Opens the database and makes the net in the view's workspace. All must outlive it.
+  // Opens the database and makes the net in the view's workspace. All arguments must outlive it.
   Evaluator(const TrainOptions& options, RecordKind kind, ModelView* view, ShardRun* run);
 
-  // Refreshes the view and tests. All shards get the same report (but for the time).
+  // Refreshes the view and tests; all shards must call it. All get the same report, except for the
+  // time.
   TestReport Run();
 
  private:
-  // Records of this shard among the first `limit` of the database.
+  // The number of records that this shard tests.
   int64_t RecordsOfShard() const;
 
   const TrainOptions& options_;
   ModelView* view_;
   ShardRun* run_;
   InferenceNets nets_;
-  int64_t records_ = 0;  // to test, all shards
+  int64_t records_ = 0;  // number of records to test, over all shards
 };
 
 }  // namespace caffe2

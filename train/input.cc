@@ -58,8 +58,8 @@ std::string AddImageInput(ModelHelper* model, const std::string& reader, RecordK
                       MakeArgument("order", model->order()),
                       MakeArgument<int>("output_type", model->options().compute_type),
                       MakeArgument("use_gpu_transform", on_device && data.use_gpu_transform),
-                      // With the place of a record in the stream it decides on its crop and
-                      // mirroring: the same whatever the number of shards.
+                      // The crop and mirroring of a record depend only on the seed and its index in
+                      // the stream, so they are the same for any number of shards.
                       MakeArgument("seed", static_cast<int64_t>(options.schedule.seed)),
                       MakeArgument("decode_threads", data.decode_threads),
                       MakeArgument("is_test", model->is_test())});

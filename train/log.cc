@@ -129,7 +129,7 @@ CsvLog::CsvLog(const std::string& path, const std::string& description)
         "time_spent,cumulative_time_spent,input_count,cumulative_input_count,"
         "cumulative_batch_count,inputs_per_sec,accuracy,epoch,learning_rate,loss,test_accuracy\n");
   } catch (const IoError&) {
-    // Without its header the file is of no use. What is no file (a device) stays.
+    // Without its header the file is useless. A path that is not a file (a device) stays.
     std::error_code ignored;
     if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::remove(path, ignored);
     throw;

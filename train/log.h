@@ -10,9 +10,9 @@
 
 namespace caffe2 {
 
-// Lines of Caffe2's resnet50_trainer ("Finished iteration 3/60 of epoch 0 (21.50 images/sec)",
-// "Training loss: 2.1, accuracy: 0.4"), and one with the speed of the whole job and the share of
-// the time that this shard waited for images.
+// Log lines of Caffe2's resnet50_trainer ("Finished iteration 3/60 of epoch 0 (21.50 images/sec)",
+// "Training loss: 2.1, accuracy: 0.4"), and a line with the speed of all shards and the fraction of
+// time in which this shard waited for images.
 class Caffe2Log : public TrainListener {
  public:
   void OnEpochStart(int epoch, int num_epochs) override;
@@ -22,7 +22,7 @@ class Caffe2Log : public TrainListener {
   void OnModelSaved(const std::string& path) override;
 };
 
-// Lines of MXNet's train_mnist: "Epoch[0] Batch [100]  Speed: 812.3 samples/sec
+// Log lines of MXNet's train_mnist: "Epoch[0] Batch [100]  Speed: 812.3 samples/sec
 // Train-accuracy=0.98", "Epoch[0] Validation-accuracy=0.988".
 class MxnetLog : public TrainListener {
  public:
@@ -32,7 +32,7 @@ class MxnetLog : public TrainListener {
   void OnModelSaved(const std::string& path) override;
 };
 
-// A bar in one line of a terminal for the iterations; everything else goes to `log`.
+// Shows iterations as a bar in one terminal line; passes all other events to `log`.
 class ProgressBar : public TrainListener {
  public:
   explicit ProgressBar(std::unique_ptr<TrainListener> log) : log_(std::move(log)) {}
@@ -49,18 +49,18 @@ class ProgressBar : public TrainListener {
   bool shown_ = false;
 };
 
-// "[#####     ]" with `width` places, `done` of `total` filled.
+// "[#####     ]": a bar of `width` characters, filled to the fraction done / total.
 std::string BarText(int64_t done, int64_t total, int width);
 
-// `log`, behind a progress bar if stderr is a terminal.
+// `log`, wrapped in a ProgressBar if stderr is a terminal.
 std::unique_ptr<TrainListener> ForTerminal(std::unique_ptr<TrainListener> log);
 
-// The file that Caffe2's ModelTrainerLog writes: a comment line, a header, a row per epoch:
+// Writes the file of Caffe2's ModelTrainerLog: a comment line, a header, and a row for each epoch:
 // time_spent,cumulative_time_spent,input_count,cumulative_input_count,cumulative_batch_count,
 // inputs_per_sec,accuracy,epoch,learning_rate,loss,test_accuracy.
 class CsvLog : public TrainListener {
  public:
-  // Throws IoError if the file cannot be made. `description` is the text of the comment line.
+  // Throws IoError if the file cannot be created. `description` is the text of the comment line.
   CsvLog(const std::string& path, const std::string& description);
   // Throws IoError if the row cannot be written.
   void OnEpochEnd(const EpochReport& report) override;

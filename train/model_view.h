@@ -1,4 +1,4 @@
-// The parameters of a model in training, as tests and exports see them.
+// The parameters of a model in training, for tests and exports.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@
 
 namespace caffe2 {
 
-// A workspace that sees the parameters of one replica of `training` under their stripped names,
-// and copies of the running statistics averaged over all shards. Nets that run in it cannot see,
-// let alone change, any other training blob.
+// A workspace that shares the parameters of the first replica of `training`, under their stripped
+// names, and has copies of the running statistics, averaged over all shards. Nets that run in it
+// cannot see any other training blob.
 class ModelView {
  public:
-  // Both must outlive the view; the parameters must exist.
+  // All arguments must outlive the view. The parameters must exist.
   ModelView(const TrainNets& nets, const Workspace* training, ShardRun* run);
 
-  // Averages the running statistics anew; an exchange between all shards. The mean of the variances
-  // is what is used, as every shard's batches come from one distribution.
+  // Averages the running statistics; all shards must call it. The variance is the mean of the
+  // variances, because the batches of all shards come from one distribution.
   void Refresh();
 
   Workspace* workspace() { return &workspace_; }

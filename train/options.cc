@@ -27,6 +27,11 @@ void CheckPositive(const char* flag, T value) {
   CAFFE_ENFORCE(value > 0, "--", flag, " is ", value, ", must be positive");
 }
 
+template <typename T>
+void CheckNotNegative(const char* flag, T value) {
+  CAFFE_ENFORCE(value >= 0, "--", flag, " is ", value, ", must not be negative");
+}
+
 void CheckOneOf(const char* flag, const std::string& value, const std::vector<std::string>& known) {
   if (std::find(known.begin(), known.end(), value) != known.end()) return;
   std::string list;
@@ -40,11 +45,11 @@ std::string DirectoryOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Makes and removes a file: permissions alone do not tell (root, read-only mounts).
+// Creates and removes a file, because permissions alone are not enough (root, read-only mounts).
 void CheckWritableDirectory(const std::string& directory) {
   struct stat status;
   if (stat(directory.c_str(), &status) != 0) {
-    throw IoError(MakeString("directory ", directory, ": ", std::strerror(errno)));
+    throw IoError(MakeString("cannot use directory ", directory, ": ", std::strerror(errno)));
   }
   if (!S_ISDIR(status.st_mode)) throw IoError(directory + " is not a directory");
   std::string probe = directory + "/.doppio_probe_XXXXXX";
@@ -72,7 +77,8 @@ void ValidateShards(const ShardOptions& shards) {
 }
 
 void ValidateData(const DataOptions& data, const NetworkOptions& shape) {
-  CAFFE_ENFORCE(!data.train_data.empty(), "--train_data is needed: a database, or null");
+  CAFFE_ENFORCE(!data.train_data.empty(),
+                "--train_data is needed: a database of training images, or null for random images");
   CheckRange("num_channels", shape.num_channels, 1, 3);
   CAFFE_ENFORCE_NE(shape.num_channels, 2, "--num_channels must be 1 or 3");
   CheckPositive("image_size", shape.image_size);
@@ -97,24 +103,25 @@ void ValidateModel(const ModelOptions& model) {
   CheckPositive("base_learning_rate", model.base_learning_rate);
   CheckRange("momentum", model.momentum, 0.f, 1.f);
   CAFFE_ENFORCE(std::isfinite(model.base_learning_rate), "--base_learning_rate is not finite");
-  CAFFE_ENFORCE(model.weight_decay >= 0, "--weight_decay is ", model.weight_decay);
+  CAFFE_ENFORCE(model.weight_decay >= 0, "--weight_decay is ", model.weight_decay,
+                ", must not be negative");
   CheckPositive("lr_step_epochs", model.lr_step_epochs);
   CAFFE_ENFORCE(model.loss_scale >= 0 && std::isfinite(model.loss_scale), "--loss_scale is ",
-                model.loss_scale);
+                model.loss_scale, ", must be finite and not negative");
 }
 
 void ValidateDevices(const TrainOptions& options) {
   const std::vector<Device>& devices = options.devices;
-  CAFFE_ENFORCE(!devices.empty(), "no device to train on");
+  CAFFE_ENFORCE(!devices.empty(), "there is no device to train on");
   for (const Device& device : devices) {
-    CAFFE_ENFORCE(device.type == devices[0].type,
-                  "devices of several types: ", devices[0].ToString(), " and ", device.ToString());
+    CAFFE_ENFORCE(device.type == devices[0].type, "all devices must have the same type; found ",
+                  devices[0].ToString(), " and ", device.ToString());
     CAFFE_ENFORCE(device.type == CPU || std::count(devices.begin(), devices.end(), device) == 1,
                   "device ", device.ToString(), " is named twice");
     CheckDevice(device);
   }
   CAFFE_ENFORCE_EQ(options.schedule.batch_size % static_cast<int64_t>(devices.size()), 0,
-                   "--batch_size ", options.schedule.batch_size, " cannot be shared by ",
+                   "--batch_size ", options.schedule.batch_size, " is not a multiple of the ",
                    devices.size(), " devices");
   CAFFE_ENFORCE(!options.shards.use_nccl || devices[0].type == CUDA,
                 "--use_nccl is for training on GPUs");
@@ -126,13 +133,13 @@ void ValidateDevices(const TrainOptions& options) {
 
 void ValidateOutput(const OutputOptions& output, bool writes) {
   CheckPositive("log_every", output.log_every);
-  CAFFE_ENFORCE(output.checkpoint_every >= 0, "--checkpoint_every is ", output.checkpoint_every);
+  CheckNotNegative("checkpoint_every", output.checkpoint_every);
   CAFFE_ENFORCE(!output.resume || output.load_model_path.empty(),
-                "--resume and --load_model_path exclude each other");
+                "--resume and --load_model_path cannot be used together");
   if (!writes) return;
   if (output.resume && access(output.checkpoint_path.c_str(), R_OK) != 0) {
-    throw IoError(
-        MakeString("--resume: checkpoint ", output.checkpoint_path, ": ", std::strerror(errno)));
+    throw IoError(MakeString("--resume: cannot read checkpoint ", output.checkpoint_path, ": ",
+                             std::strerror(errno)));
   }
   if (output.model_path) CheckWritableDirectory(DirectoryOf(output.model_path(1)));
   if (output.checkpoint_every > 0) CheckWritableDirectory(DirectoryOf(output.checkpoint_path));
@@ -157,16 +164,16 @@ void Validate(const TrainOptions& options) {
   CAFFE_ENFORCE(options.EpochIterations() > 0, "--epoch_size ", schedule.epoch_size,
                 " is smaller than one batch of all shards: ", schedule.batch_size, " x ",
                 options.shards.num_shards);
-  CAFFE_ENFORCE(schedule.num_epochs >= 0, "--num_epochs is ", schedule.num_epochs);
-  CAFFE_ENFORCE(schedule.max_iterations >= 0, "--max_iterations is ", schedule.max_iterations);
-  CAFFE_ENFORCE(schedule.test_epoch_size >= 0, "--test_epoch_size is ", schedule.test_epoch_size);
+  CheckNotNegative("num_epochs", schedule.num_epochs);
+  CheckNotNegative("max_iterations", schedule.max_iterations);
+  CheckNotNegative("test_epoch_size", schedule.test_epoch_size);
   ValidateDevices(options);
   ValidateModel(options.model);
   CAFFE_ENFORCE(options.model.dtype != "float16" || options.devices[0].type != CPU,
-                "--dtype float16 is for GPUs; on the CPU there are float and bfloat16");
+                "--dtype float16 needs GPUs; use float or bfloat16 on the CPU");
   CAFFE_ENFORCE(!options.model.half_gradients ||
                     (options.model.dtype != "float" && options.devices[0].type != CPU),
-                "--half_gradients is for GPUs and --dtype float16 or bfloat16");
+                "--half_gradients needs GPUs and --dtype float16 or bfloat16");
   ValidateData(options.data, options.model.shape);
   ValidateOutput(options.output, options.shards.shard_id == 0);
 }

@@ -35,7 +35,7 @@ std::vector<std::string> BlobsOf(const MetaNetDef& meta, const std::string& key)
   for (const BlobsMap& map : meta.blobs()) {
     if (map.key() == key) return {map.value().begin(), map.value().end()};
   }
-  CAFFE_THROW("no list of blobs ", key);
+  CAFFE_THROW("the exported predictor has no list of blobs \"", key, "\"");
 }
 
 const NetDef* FindNet(const MetaNetDef& meta, const std::string& key) {
@@ -47,11 +47,11 @@ const NetDef* FindNet(const MetaNetDef& meta, const std::string& key) {
 
 const NetDef& NetOf(const MetaNetDef& meta, const std::string& key) {
   const NetDef* net = FindNet(meta, key);
-  CAFFE_ENFORCE(net != nullptr, "no net ", key);
+  CAFFE_ENFORCE(net != nullptr, "the exported predictor has no net \"", key, "\"");
   return *net;
 }
 
-// Makes inputs and outputs, zero, so that they have their shapes before anything was fed.
+// Fills inputs and outputs with zeros, so that they have their shapes before anything is fed.
 void AddPredictInit(const PredictorExportMeta& meta, NetDef* net) {
   for (const auto& [name, shape] : meta.shapes) {
     *net->add_op() = GradientMakerBase::CreateOperatorDef(
@@ -64,7 +64,7 @@ void CheckDisjoint(const PredictorExportMeta& meta) {
     for (const std::string& name : *others) {
       CAFFE_ENFORCE(
           std::find(meta.parameters.begin(), meta.parameters.end(), name) == meta.parameters.end(),
-          name, " is a parameter and an input or output of the predictor");
+          name, " is both a parameter and an input or output of the predictor");
     }
   }
 }
@@ -105,7 +105,7 @@ MetaNetDef MakeMetaNetDef(const PredictorExportMeta& meta) {
 
 void SavePredictor(const PredictorExportMeta& meta, Workspace* ws, const std::string& path) {
   for (const std::string& name : meta.parameters) {
-    CAFFE_ENFORCE(ws->HasBlob(name), "parameter ", name, " to export does not exist");
+    CAFFE_ENFORCE(ws->HasBlob(name), "cannot export parameter ", name, ": the blob does not exist");
   }
   const std::string header = Names().meta_net_def();
   *ws->CreateBlob(header)->GetMutable<std::string>() = MakeMetaNetDef(meta).SerializeAsString();
@@ -126,7 +126,7 @@ Predictor LoadPredictor(const std::string& path, Workspace* ws) {
   ws->RunOperatorOnce(GradientMakerBase::CreateOperatorDef("Load", "", {reader}, {header}));
   MetaNetDef meta;
   CAFFE_ENFORCE(meta.ParseFromString(ws->GetBlob(header)->Get<std::string>()), path,
-                " is no exported predictor");
+                " is not an exported predictor");
   Predictor predictor = FromMeta(meta);
   NetDef load = NetOf(meta, Names().global_init_net_type());
   PlaceOnDevice(&load, Device{});

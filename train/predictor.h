@@ -1,5 +1,5 @@
-// Exported predictors: a net with its parameters in one minidb file, as Caffe2's
-// predictor_exporter writes and reads them.
+// Exported predictors: a net and its parameters in one minidb file, in the format of Caffe2's
+// predictor_exporter.
 #pragma once
 
 #include <map>
@@ -16,16 +16,16 @@ struct PredictorExportMeta {
   std::vector<std::string> parameters;  // disjoint from inputs and outputs
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
-  std::map<std::string, std::vector<int64_t>> shapes;  // of inputs and outputs, where known
-  // Kept with the model for whoever feeds it, for instance how images were normalized.
+  std::map<std::string, std::vector<int64_t>> shapes;  // of inputs and outputs, if known
+  // Stored with the model for its users, for instance how images must be normalized.
   std::map<std::string, std::string> application_info;
 };
 
 // The record "!!META_NET_DEF" of an exported predictor.
 MetaNetDef MakeMetaNetDef(const PredictorExportMeta& meta);
 
-// Writes the predictor with the parameters in `ws`. Throws EnforceNotMet for a parameter that is
-// not there or is an input or output, and IoError. The file appears whole or not at all.
+// Writes the predictor with the parameters in `ws`. The file appears complete or not at all. Throws
+// IoError, and EnforceNotMet for a parameter that does not exist or is also an input or output.
 void SavePredictor(const PredictorExportMeta& meta, Workspace* ws, const std::string& path);
 
 struct Predictor {
@@ -34,10 +34,10 @@ struct Predictor {
   std::map<std::string, std::string> application_info;
 };
 
-// Loads the parameters into `ws` and makes the inputs there, on the host whatever device the file
-// names; the net is not created, and names the device that it was exported with. Files of Caffe2
-// will do. Throws IoError if the file cannot be read or is damaged, EnforceNotMet if it is
-// no exported predictor.
+// Loads the parameters into `ws` and makes the input blobs there, on the host whatever device the
+// file names. Does not create the net, which names the device that it was exported with. Also reads
+// Caffe2's files. Throws IoError if the file cannot be read or is damaged, and EnforceNotMet if it
+// is not an exported predictor.
 Predictor LoadPredictor(const std::string& path, Workspace* ws);
 
 }  // namespace caffe2

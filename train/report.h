@@ -1,4 +1,4 @@
-// What the training loop tells about a run, and who listens.
+// The events of the training loop, and the interface of their listeners.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct IterationReport {
   double accuracy_top5 = 0;
   double images_per_second = 0;      // of this shard
   double job_images_per_second = 0;  // of all shards
-  double input_wait = 0;             // share of the time that this shard waited for images
+  double input_wait = 0;             // fraction of the time in which this shard waited for images
 };
 
 struct EpochReport {
@@ -24,8 +24,8 @@ struct EpochReport {
   int num_epochs = 0;
   double loss = 0;  // mean over the epoch and all shards
   double accuracy = 0;
-  double seconds = 0;  // of the epoch's iterations; tests and saving not counted
-  int64_t images = 0;  // in this epoch, all shards
+  double seconds = 0;  // of the epoch's iterations, without tests and saving
+  int64_t images = 0;  // in this epoch, over all shards
   double learning_rate = 0;
   int64_t total_iterations = 0;
   double test_accuracy = -1;  // -1: not tested
@@ -33,15 +33,14 @@ struct EpochReport {
 
 struct TestReport {
   int epoch = 0;
-  int64_t images = 0;  // all shards; every image counted once
+  int64_t images = 0;  // over all shards; every image counted once
   double loss = 0;
   double accuracy = 0;
   double accuracy_top5 = 0;
   double seconds = 0;
 };
 
-// Listens to the training loop, on the thread that trains. Implementations format; they must not
-// touch the run.
+// Listens to the training loop, on the training thread. Implementations must not change the run.
 class TrainListener {
  public:
   virtual ~TrainListener() = default;

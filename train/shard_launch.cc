@@ -54,11 +54,9 @@ int FirstGpu(const ShardOptions& shards, int per_shard, int visible) {
   const bool has_its_own = visible == per_shard;
   const int first = has_its_own ? 0 : shards.local_rank * per_shard;
   if (first + per_shard > visible) {
-    ThrowUsage("shard ", shards.shard_id, " is number ", shards.local_rank,
-               " on its host and needs GPUs ", first, " to ", first + per_shard - 1,
-               ", but there are ", visible,
-               ": start fewer shards on a host, or name its GPUs with "
-               "--gpus");
+    ThrowUsage("shard ", shards.shard_id, " has local rank ", shards.local_rank, " and needs GPUs ",
+               first, " to ", first + per_shard - 1, ", but there are ", visible,
+               ": start fewer shards on a host, or name its GPUs with --gpus");
   }
   return first;
 }
@@ -69,8 +67,8 @@ int ServeRun(const Launch& launch, const ShardOptions& shards) {
     LOG(INFO) << launch.dialect << ": run " << shards.run_id << " has ended";
   } else {
     LOG(INFO) << launch.dialect
-              << ": nothing to do for this process, since the shards that train exchange gradients "
-                 "among themselves";
+              << ": this process has nothing to do, because the shards exchange gradients with "
+                 "each other";
   }
   return 0;
 }

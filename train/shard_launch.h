@@ -1,4 +1,4 @@
-// From what a launcher or the flags say about a process to its part in a run.
+// Turns a launch (the launcher's variables and the flags) into the options of a shard.
 #pragma once
 
 #include "distributed/launch_environment.h"
@@ -6,18 +6,19 @@
 
 namespace caffe2 {
 
-// Puts the launch into the options: the place, the run_id, and the store if the launch has one. A
-// shard without a number waits for the store and asks it for one; then throws as FindPrivateStore
-// and ClaimShardId do.
+// Sets the place, the run_id and, if the launch has one, the store. For Launch::kRankByArrival it
+// waits for the store and claims a shard id there; it then throws as FindPrivateStore and
+// ClaimShardId do.
 void ApplyLaunch(const Launch& launch, ShardOptions* shards);
 
-// The first of `per_shard` GPUs of this shard, where the flags name none: shards of one host take
-// the next ones each. A launcher may show each shard its own GPUs only: then 0. `visible` is the
-// number of GPUs that this process sees. Throws UsageError if they do not suffice.
+// The id of the first of this shard's `per_shard` GPUs if the flags name none. Shard n of a host
+// takes GPUs n * per_shard and up; if this process sees exactly `per_shard` GPUs, because the
+// launcher shows each shard only its own, it takes these. `visible` is the number of GPUs that this
+// process sees. Throws UsageError if there are too few.
 int FirstGpu(const ShardOptions& shards, int per_shard, int visible);
 
-// The work of a process of the launch that does not train: keeps the store until the run has ended
-// (throws as PrivateStore::WaitForRun), or nothing. Returns the exit status of the program.
+// The main function of a process that does not train: keeps the store until the run has ended (and
+// throws as PrivateStore::WaitForRun), or does nothing. Returns the exit status of the program.
 int ServeRun(const Launch& launch, const ShardOptions& shards);
 
 }  // namespace caffe2

@@ -80,7 +80,8 @@ ShardRun::ShardRun(const TrainOptions& options, Workspace* ws)
   }
 }
 
-// The store handler must not outlive the membership; nets that hold the worlds are not run again.
+// Resets the blobs, because the store handler must not outlive the membership. Nets with these
+// common worlds do not run again.
 ShardRun::~ShardRun() {
   for (const char* name : {kWorld, "allreduce_0_cw", "broadcast_0_cw", kStoreHandler}) {
     if (Blob* blob = ws_->GetBlob(name)) blob->Reset();
@@ -88,7 +89,7 @@ ShardRun::~ShardRun() {
 }
 
 void ShardRun::RunControl(const std::string& type, size_t count, const std::string& output) {
-  // Operations of one name and size need to be agreed on only once.
+  // The name includes the size, so that the shards compare each operation only once.
   OperatorDef op = GradientMakerBase::CreateOperatorDef(
       type, MakeString("control_", type, "_", count), {kWorld, kValues}, {output});
   op.set_engine(kEngine);
@@ -108,7 +109,7 @@ std::vector<std::string> ShardRun::Gather(const std::string& bytes) {
   std::vector<double> sizes(static_cast<size_t>(num_shards_), 0.0);
   sizes[static_cast<size_t>(shard_id_)] = static_cast<double>(bytes.size());
   Sum(&sizes);
-  // All are padded to the longest.
+  // Pads all strings to the longest.
   const auto longest =
       std::max<size_t>(1, static_cast<size_t>(*std::max_element(sizes.begin(), sizes.end())));
   std::vector<uint8_t> padded(longest, 0);

@@ -1,4 +1,4 @@
-// This shard's part in a run of several: joining, small exchanges between the shards, ending.
+// This shard's part in a run: joining it, small exchanges between the shards, leaving it.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,13 @@
 
 namespace caffe2 {
 
-// Of a run with one shard, all exchanges are trivial and nothing is joined. All shards must call
-// the exchanging methods in the same order. Not synchronised.
+// With one shard every exchange returns at once and no run is joined. All shards must call the
+// exchanging methods in the same order. Not thread-safe.
 class ShardRun {
  public:
-  // Opens the store of the run and joins it (ShardStore and RunMembership::Join, with their errors)
-  // and puts into `ws`, which must outlive this, the store handler "store_handler" and the common
-  // world "control_0_cw" of the exchanges.
+  // Opens the store and joins the run (throws as ShardStore and RunMembership::Join do). Makes two
+  // blobs in `ws`, which must outlive this: the store handler "store_handler" and the common world
+  // "control_0_cw" for the exchanges.
   ShardRun(const TrainOptions& options, Workspace* ws);
   ~ShardRun();
   ShardRun(const ShardRun&) = delete;
@@ -28,32 +28,34 @@ class ShardRun {
   int shard_id() const { return shard_id_; }
   bool IsWriter() const { return shard_id_ == 0; }
 
-  // Element-wise sums over the shards; the same bits on all. All pass vectors of one length.
+  // Replaces each element by its sum over the shards: the same bits on all shards. All pass vectors
+  // of the same length.
   void Sum(std::vector<double>* values);
-  // The strings of all shards, by shard.
+  // Returns the strings of all shards, by shard.
   std::vector<std::string> Gather(const std::string& bytes);
-  // The string of shard 0.
+  // Returns the string of shard 0 on all shards.
   std::string Broadcast(const std::string& bytes);
-  // The same where shard 0 may come late: waits for it as long as for joining, if that is longer.
+  // Broadcast with a longer time limit, for a shard 0 that may be late: at least
+  // rendezvous_timeout.
   std::string BroadcastLate(const std::string& bytes);
 
-  // Shown to people who look at the run's keys; with one shard, nowhere.
+  // Publishes the status in the run's keys. Does nothing with one shard.
   void UpdateStatus(const ShardStatus& status);
   // "shard 1 (host a, pid 17)".
   std::string DescribeShard(int shard) const;
 
-  // This shard fails of `cause`: tells the others and returns the line that all shards print.
+  // Reports that this shard fails because of `cause`. Returns the line that all shards print.
   std::string ReportFailure(const std::exception& cause);
-  // Clean end, after the last exchange.
+  // Ends the run cleanly, after the last exchange.
   void Leave();
 
  private:
   void SetTimeout(double seconds);
-  // Runs a collective operator of the control world on the blob of values.
+  // Runs a collective operator on the control world and the blob of values.
   void RunControl(const std::string& type, size_t count, const std::string& output);
 
   Workspace* ws_;
-  double timeout_, late_timeout_;  // seconds, of an exchange
+  double timeout_, late_timeout_;  // time limits of an exchange, in seconds
   int num_shards_;
   int shard_id_;
   std::unique_ptr<ShardStore> store_;  // outlives the membership

@@ -43,7 +43,7 @@ std::function<void(const std::string&)> ShardStore::EndListener() const {
       AnnounceEnd(redis, run_id, failure);
     } catch (const std::exception& error) {
       LOG(WARNING) << "run " << run_id
-                   << ": the process that keeps the store is not told of the end: " << error.what();
+                   << ": cannot tell the end to the process that keeps the store: " << error.what();
     }
   };
 }

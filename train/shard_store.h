@@ -1,4 +1,4 @@
-// The store through which a shard meets the others of its run.
+// The store where a shard meets the other shards of its run.
 #pragma once
 
 #include <functional>
@@ -15,24 +15,24 @@ milliseconds Milliseconds(double seconds);
 // The store at shards.tcp_store.
 PrivateStoreOptions PrivateStoreOf(const ShardOptions& shards);
 
-// Must outlive what its factory makes. Not synchronised.
+// Must outlive the handlers that its factory makes. Not thread-safe.
 class ShardStore {
  public:
-  // Starts the store if this shard keeps it, else looks for it for at most rendezvous_timeout; with
-  // the errors of PrivateStore and FindPrivateStore. A Redis server or a directory that is there
-  // anyway is not touched yet.
+  // With a tcp:// store, starts it if this shard keeps it, otherwise waits for it for at most
+  // rendezvous_timeout; throws as PrivateStore and FindPrivateStore do. Does not yet use a Redis
+  // server or a directory.
   explicit ShardStore(const ShardOptions& shards);
 
   const StoreFactory& stores() const { return stores_; }
-  // RunOptions::on_end of this shard: tells the process that keeps the store, if that does not
-  // train itself; else null. May outlive this object.
+  // A function for RunOptions::on_end: it tells the end to the process that keeps the store, if
+  // that process does not train; otherwise null. May outlive this object.
   std::function<void(const std::string& failure)> EndListener() const;
 
  private:
   const std::string run_id_;
   const bool scheduler_keeps_store_;
-  std::unique_ptr<PrivateStore> kept_;  // null: by another process
-  std::optional<RedisOptions> redis_;   // unless it is a directory
+  std::unique_ptr<PrivateStore> kept_;  // null: another process keeps the store
+  std::optional<RedisOptions> redis_;   // nullopt: the store is a directory
   StoreFactory stores_;
 };
 

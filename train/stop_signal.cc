@@ -14,7 +14,7 @@ void Note(int signal) { received.store(signal, std::memory_order_relaxed); }
 void Install(int signal) {
   struct sigaction action = {};
   action.sa_handler = Note;
-  // SA_RESETHAND: the second signal finds the default action.
+  // SA_RESETHAND: the same signal again has its default action.
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
   sigaction(signal, &action, nullptr);
 }

@@ -1,10 +1,10 @@
-// Ends a run cleanly on SIGINT and SIGTERM.
+// Notes SIGINT and SIGTERM, so that a run can end cleanly.
 #pragma once
 
 namespace caffe2 {
 
-// While it lives, the first SIGINT or SIGTERM is only noted; a second one ends the process as if
-// there were no handler. One at a time.
+// While it lives, the first SIGINT or SIGTERM is only noted; the same signal again has its default
+// action. There may be only one at a time.
 class StopSignal {
  public:
   StopSignal();
@@ -12,7 +12,7 @@ class StopSignal {
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
 
-  // The number of the signal that came, or 0.
+  // The number of the last noted signal, or 0.
   static int Received();
 };
 
