@@ -53,8 +53,8 @@ class Loops {
         pad_(Full(p.pad_begin, 0, 0)),
         channels_last_(p.channels_last) {}
 
-  // Adds up a * b for all triples of elements (x, filter, y) that the convolution joins: the sums
-  // go to the one of them that `result` is, or with `add` are added to it.
+  // Sums a * b over all triples of elements (x, filter, y) that belong together in the convolution.
+  // The sums go to the array of the triple that `result` is; with `add` they are added to it.
   void Run(ConvDirection direction, const T* x, const T* filter, const T* y, T* result,
            bool add = false) const {
     const Index& of = direction == ConvDirection::kForward        ? y_
@@ -127,14 +127,14 @@ void ConvolveAs(ConvDirection direction, const ConvProblem& problem, const void*
                         static_cast<const T*>(y), static_cast<T*>(result), add);
 }
 
-// As cuDNN's engines on Hopper.
+// The same as cuDNN's engines on Hopper.
 bool HasEngine(const ConvProblem& problem, bool normed, bool with_z = false) {
   if (with_z && (problem.filter[2] != 1 || problem.x[2] != problem.y[2])) return false;
   return problem.channels_last && problem.x[1] == problem.filter[1] &&
          (problem.type.Match<float16>() || (!normed && problem.type.Match<bfloat16>()));
 }
 
-// Bias, sum and Relu behind a convolution; no groups.
+// Bias, sum and Relu after a convolution; no groups.
 template <typename T>
 void BiasAs(const ConvProblem& problem, const void* x, const void* filter, const void* bias,
             const void* z, bool relu, void* y) {
@@ -151,7 +151,7 @@ void BiasAs(const ConvProblem& problem, const void* x, const void* filter, const
   }
 }
 
-// An element of a normalized image, or of one that is not.
+// An element of an image, normalized if the image is.
 template <typename T>
 float NormedAt(const T* image, const ChannelNorms* norm, int64_t i, int64_t c) {
   if (norm == nullptr) return Widen(image[i]);

@@ -1,4 +1,4 @@
-// Fibers jump between stacks, which the checked longjmp takes for an error.
+// Fibers jump between stacks. The checked longjmp would take that for an error.
 #undef _FORTIFY_SOURCE
 #include "tests/cuda_emulation/device.h"
 
@@ -23,9 +23,9 @@ bool IsBackward() {
 
 constexpr int kWarp = 32;
 
-// A stack that runs threads of a block, one after another as long as none of them waits; while one
-// waits, another fiber runs those that have not begun. Only the first switch to a fiber is one of
-// ucontext.h, which asks the kernel for the signal mask each time.
+// A stack that runs threads of a block, one after another, until one of them waits; another fiber
+// then runs the threads that have not begun. Only the first switch to a fiber uses ucontext.h,
+// which makes a system call for the signal mask each time.
 struct Fiber {
   std::unique_ptr<char[]> stack{new char[kStackBytes]};
   ucontext_t start;
@@ -36,7 +36,7 @@ struct Fiber {
   int thread = 0, warp = 0, lane = 0;
 };
 
-// How many have arrived at a barrier, and how often it has opened.
+// Counts arrivals at a barrier, and how often it has opened.
 struct Gate {
   int arrived = 0, members = 0;
   uint64_t generation = 0;
@@ -77,7 +77,7 @@ class Block {
       const uint64_t before = progress_;
       for (Fiber* fiber : waiting_) Resume(fiber);
       std::erase_if(waiting_, [](const Fiber* fiber) { return fiber->idle; });
-      // Every thread had its turn: somebody must have come further.
+      // Every thread had its turn: at least one must have advanced.
       if (progress_ == before) Abandon(name);
     }
     idle_.insert(idle_.end(), used_.begin(), used_.end());
@@ -95,7 +95,7 @@ class Block {
   uint64_t Exchange(uint64_t value, int lane_mask) {
     Fiber* self = running_;
     Warp& warp = warps_[self->warp];
-    // Two sets of slots: a quick thread may be one exchange ahead of a slow one, never two.
+    // Two sets of slots: a fast thread may be one exchange ahead of a slow one, never two.
     auto& slots = warp.slots[warp.gate.generation % 2];
     slots[self->lane] = value;
     Await(&warp.gate);
@@ -141,12 +141,12 @@ class Block {
     AfterJump(self->end, &scheduler_end_);
   }
 #ifdef CAFFE2_EMULATION_TSAN
-  // It does not bear long jumps between stacks.
+  // The thread sanitizer does not support long jumps between stacks.
   void Jump(Fiber* fiber) { swapcontext(&scheduler_context_, &fiber->start); }
   void JumpBack(Fiber* self) { swapcontext(&self->start, &scheduler_context_); }
   ucontext_t scheduler_context_;
 #else
-  // What returns twice is not inlined.
+  // A function that returns twice must not be inlined.
   [[gnu::noinline]] void Jump(Fiber* fiber) {
     if (_setjmp(scheduler_) != 0) return;
     if (fiber->started) _longjmp(fiber->state, 1);
@@ -208,7 +208,7 @@ class Block {
 
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_, waiting_;
-  std::vector<Fiber*> used_;  // in this block, and not again in it
+  std::vector<Fiber*> used_;  // no longer usable in this block
   std::vector<Warp> warps_;
   Gate block_gate_;
   jmp_buf scheduler_;

@@ -34,7 +34,7 @@ void LazyQueue::RunUntil(uint64_t position) {
       if (busy_) throw Error("a stream waits for what it is to do itself");
       did = RunOne();
     }
-    // Nobody keeps the turn while it waits: what it waits for may need it.
+    // Gives up the turn while it waits: the other work may need it.
     if (!did) std::this_thread::yield();
   }
 }
@@ -49,7 +49,7 @@ bool LazyQueue::RunOne() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (work_.empty()) return false;
-    next = &work_.front();  // stays where it is when more is put behind it
+    next = &work_.front();  // its address stays the same when work is added
   }
   busy_ = true;
   const auto end = [](LazyQueue* queue) { queue->busy_ = false; };
@@ -62,7 +62,7 @@ bool LazyQueue::RunOne() {
 }
 
 void LazyQueue::Pop() {
-  Work over;  // what it holds may be freed here, outside of the lock
+  Work over;  // frees what it holds here, outside of the lock
   std::lock_guard<std::mutex> lock(mutex_);
   over = std::move(work_.front());
   work_.pop_front();

@@ -47,7 +47,7 @@ bool AllowTf32() { return false; }
 
 bool Matmul(const MatmulProblem& problem, const void* a, const void* b, const void* bias, void* c,
             int /*device*/, Stream stream) {
-  // As if there were no algorithm for it, so that callers' other way is tested, too.
+  // Pretends that no algorithm adds the bias, so that the callers' alternative is tested, too.
   if (problem.has_bias && problem.n == 1) return false;
   emulation::Perform(stream, [=] {
     if (problem.type.Match<float>()) {

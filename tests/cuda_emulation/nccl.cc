@@ -1,8 +1,8 @@
-// caffe2/cuda/nccl.h among the threads of one process: an operation is carried out by the member
-// that comes last, and the others find it done. As with NCCL, who waits for a member that never
-// comes waits for ever, unless `wait` throws. Where streams are lazy, a member's stream stops at an
-// operation until all have come to it; who waits for that stream does the work of the others'
-// devices meanwhile, as their own hosts may wait for something else.
+// caffe2/cuda/nccl.h among the threads of one process. The last member that arrives at an operation
+// carries it out for all. As with NCCL, a member that waits for one that never arrives waits for
+// ever, unless `wait` throws. If streams are lazy, a member's stream stops at an operation until
+// all members have arrived. A thread that waits for such a stream also does the work of the other
+// members' devices, because their hosts may be waiting for something else.
 #include "caffe2/cuda/nccl.h"
 
 #include <atomic>
@@ -23,9 +23,9 @@ namespace {
 struct Part {
   const void* input = nullptr;
   void* output = nullptr;
-  bool here = false;  // its member has come
+  bool here = false;  // its member has arrived
 };
-// What to do with the parts of all members.
+// Combines the parts of all members.
 using Combine = std::function<void(const std::vector<Part>&)>;
 
 struct Shared {
@@ -35,20 +35,20 @@ struct Shared {
   };
   std::mutex mutex;
   int joined = 0;
-  std::map<int, int> devices;  // of each member
+  std::map<int, int> devices;  // by member
   std::map<int64_t, Operation> open;
-  int64_t done = 0;  // operations that are over
+  int64_t done = 0;  // number of finished operations
 };
 
-// One member's side of a group. Lives as long as work of its stream refers to it.
+// A member of a group. Lives as long as work of its stream refers to it.
 struct Member {
   int rank = 0, size = 1, device = 0;
   Stream stream = nullptr;
   std::shared_ptr<Shared> shared;
-  int64_t arrived_at = 0;  // operations
+  int64_t arrived_at = 0;  // number of operations at which it has arrived
   std::atomic<bool> aborted{false};
 
-  // Comes to the next operation.
+  // Arrives at the next operation.
   void Arrive(const Part& part, const Combine& combine) {
     std::lock_guard<std::mutex> lock(shared->mutex);
     Shared::Operation& operation = shared->open[arrived_at++];
@@ -63,7 +63,8 @@ struct Member {
     std::lock_guard<std::mutex> lock(shared->mutex);
     return shared->done >= arrived_at;
   }
-  // The same; if it is not, the devices of those that have not come go on a little.
+  // The same. If it is not done, lets the devices of the members that have not arrived do a little
+  // work.
   bool GetsDone() {
     if (aborted) return true;
     std::map<int, int> devices;
@@ -85,12 +86,12 @@ struct Member {
   }
 };
 
-// Puts an operation of a member into its stream, which goes on when all have come.
+// Puts an operation of a member into its stream. The stream goes on when all members have arrived.
 void Start(const std::shared_ptr<Member>& member, const Part& part, const Combine& combine) {
   emulation::Perform(member->stream, [member, part, combine] {
     if (!member->aborted) member->Arrive(part, combine);
   });
-  // What is recorded stops where it is joined.
+  // A recorded operation waits where it is joined.
   if (emulation::RunsAhead() && !IsRecorded(GetStream(member->device, kComputeStream))) {
     emulation::PerformWhen(member->stream, [member] { return member->GetsDone(); });
   }
@@ -106,12 +107,12 @@ std::shared_ptr<Shared> SharedOf(const NcclId& id) {
   return shared;
 }
 
-// What the operations do.
+// The operations.
 
 Combine Sum(int64_t count, TypeMeta type) {
   return [=](const std::vector<Part>& parts) {
     const auto* first = static_cast<const char*>(parts[0].input);
-    // Apart: outputs may be inputs.
+    // A separate array, because outputs may be inputs.
     std::vector<char> sum(first, first + count * type.itemsize());
     for (size_t i = 1; i < parts.size(); ++i) {
       Accumulate(type, parts[i].input, sum.data(), count);
@@ -157,19 +158,19 @@ struct NcclGroup::State {
 
   std::shared_ptr<Member> member = std::make_shared<Member>();
   std::function<void()> wait;
-  Event end;  // of the operation that was started last
+  Event end;  // after the operation that was started last
 
   void CheckErrors() const { CAFFE_ENFORCE(!member->aborted, "the NCCL group was aborted"); }
   void Start(const Part& part, const Combine& combine) {
     CheckErrors();
     cuda::Start(member, part, combine);
     end.Record(member->stream);
-    // It runs ahead of the compute stream, as far as it may: who does not have it wait is seen.
+    // Runs ahead of the compute stream as far as possible, so that a missing wait shows.
     for (int i = 0; i < kAhead; ++i) emulation::AdvanceStream(member->stream);
   }
   bool Done() const {
     CheckErrors();
-    // A stream that is not lazy has passed operations to which others have still to come.
+    // A stream that is not lazy goes past operations at which other members have not arrived yet.
     return end.Done() && (emulation::RunsAhead() || member->IsDone());
   }
 };
@@ -258,7 +259,7 @@ struct LocalNcclGroup::State {
     }
   }
 
-  // One operation at a time in the process: all devices must see the same order.
+  // One operation at a time in the process, because all devices must see the same order.
   void Run(const std::function<Part(size_t)>& part, const Combine& combine) const {
     static std::mutex order;
     std::lock_guard<std::mutex> lock(order);

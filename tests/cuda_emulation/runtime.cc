@@ -1,8 +1,8 @@
-// caffe2/cuda/runtime.h on the host, for tests without a GPU: three devices whose memory is
-// ordinary memory and whose work is done when a call returns, but for that of copy and side
-// streams: it is done when somebody waits for it, so that a missing event shows. With
-// CUDA_EMULATION_ASYNC set the work of all streams is, memory is given back in their order, and
-// pinned memory is read and written when a copy is done: who reads, reuses or frees too early gets
+// caffe2/cuda/runtime.h on the host, for tests without a GPU: three devices with ordinary memory.
+// Work is done when a call returns, except on copy and side streams, which are lazy: their work is
+// done when somebody waits for it, so that a missing event shows. With the environment variable
+// CUDA_EMULATION_ASYNC set, all streams are lazy, memory is freed in their order, and pinned memory
+// is read and written when a copy is done. Code that reads, reuses or frees too early then gets
 // wrong numbers. Device 1 has 1 MB of memory, so that running out can be tested.
 #include "caffe2/cuda/runtime.h"
 
@@ -36,13 +36,13 @@ struct SideBranch {
 };
 }  // namespace caffe2::cuda
 
-// A mark in the work of a lazy stream; in that of other streams everything is done.
+// A mark in the work of a lazy stream. On other streams all work is done.
 struct CUevent_st {
   int device = 0;
   caffe2::cuda::emulation::LazyQueue* queue = nullptr;
   uint64_t position = 0;
-  // Of a side stream that is recorded: the position, which each launch of the graph finds anew, and
-  // how much the recording had put there.
+  // For a recorded side stream: the position, which each launch of the graph sets, and how much
+  // work the recording had put there.
   std::shared_ptr<caffe2::cuda::SideBranch> branch;
   std::shared_ptr<uint64_t> launched_position;
   size_t recorded = 0;
@@ -56,7 +56,7 @@ using emulation::Work;
 
 constexpr int kDevices = 3;
 
-// Whether the host runs ahead of all streams.
+// True if all streams are lazy.
 bool IsAsync() {
   static const bool async = std::getenv("CUDA_EMULATION_ASYNC") != nullptr;
   return async;
@@ -64,7 +64,7 @@ bool IsAsync() {
 
 struct Memory {
   size_t nbytes = 0;
-  bool given_back = false;  // though work may still use it
+  bool given_back = false;  // work may still use it
 };
 struct Pool {
   std::mutex mutex;
@@ -85,15 +85,15 @@ Pool& PoolOf(int device) {
 
 thread_local int current_device = -1;
 
-// What a graph will do, and the memory that is its own.
+// The work of a graph, and the memory that it owns.
 struct Recording {
   int device = 0;
   std::vector<Work> work;
-  std::vector<void*> idle;  // given back meanwhile
+  std::vector<void*> idle;  // freed during the recording
   std::set<void*> in_use;
   std::vector<std::pair<void*, int>> from_before;
   std::shared_ptr<SideBranch> side = std::make_shared<SideBranch>();
-  size_t on_side = 0, joined = 0;  // how much is put there, and how much of it waited for
+  size_t on_side = 0, joined = 0;  // pieces of side work, and how many of them are joined
 };
 thread_local Recording* recording = nullptr;
 
@@ -101,7 +101,7 @@ void CheckNotRecording(const char* what) {
   if (recording != nullptr) throw Error(std::string(what) + " cannot be recorded in a CUDA graph");
 }
 
-// A stream is an entry of a table, so that its device can be told.
+// A stream is an entry of a table, from which its device follows.
 constexpr int kStreams = 8;  // of a device
 std::array<std::array<char, kStreams>, kDevices> stream_table;
 int DeviceOf(Stream stream) {
@@ -115,7 +115,7 @@ struct DeviceQueues {
     for (int i = 0; i < kStreams; ++i) queues.emplace_back(&turn);
   }
 };
-// Null for streams whose work is done at once.
+// Null for streams that are not lazy.
 LazyQueue* QueueOf(Stream stream) {
   static auto* devices = new std::array<DeviceQueues, kDevices>;
   if (stream == nullptr) return nullptr;
@@ -182,8 +182,8 @@ void Event::Delay(Stream waiting) const {
     throw Error("a CUDA graph cannot wait for work that is not in it, nor the other way round");
   }
   if (recording != nullptr) {
-    // What is recorded gets its place in the queue when the graph is launched, itself in the queue
-    // of the compute stream.
+    // Recorded work gets its place in the queue when the graph is launched; the launch itself is in
+    // the compute stream's queue.
     if (queue == QueueOf(GetStream(event_->device, kComputeStream))) return;
     if (event_->branch == nullptr) {
       recording->work.push_back({[queue] { queue->RunUntil(queue->End()); }});
@@ -244,7 +244,7 @@ void* Allocate(size_t nbytes, int device) {
   if (nbytes > pool.total - pool.used) return nullptr;
   void* data = std::aligned_alloc(256, (nbytes + 255) / 256 * 256);
   if (data == nullptr) return nullptr;
-  std::memset(data, 0xff, nbytes);  // NaN: whoever reads what nobody wrote is seen
+  std::memset(data, 0xff, nbytes);  // NaN: shows reads of uninitialised memory
   pool.blocks[data] = {nbytes};
   pool.used += nbytes;
   pool.peak = std::max(pool.peak, pool.used);
@@ -253,7 +253,7 @@ void* Allocate(size_t nbytes, int device) {
 }
 
 namespace {
-// Behind the work of the stream.
+// Frees memory after the work of the stream.
 void GiveBack(Stream stream, void* data, int device) {
   Pool& pool = PoolOf(device);
   {
@@ -267,7 +267,7 @@ void GiveBack(Stream stream, void* data, int device) {
   const auto release = [&pool, data] {
     std::lock_guard<std::mutex> lock(pool.mutex);
     const auto found = pool.blocks.find(data);
-    std::memset(data, 0xff, found->second.nbytes);  // who still reads it is seen
+    std::memset(data, 0xff, found->second.nbytes);  // shows reads after the free
     pool.blocks.erase(found);
     std::free(data);
   };
@@ -303,7 +303,7 @@ FreeMemory MemoryOf(int device) {
 }
 
 namespace {
-// The addresses behind page-locked memory, by its own.
+// End addresses of blocks of page-locked memory, by their start.
 struct PinnedMemory {
   std::mutex mutex;
   std::map<const char*, const char*> ends;
@@ -359,12 +359,12 @@ void CheckCopy(const void* destination, const void* source) {
 }  // namespace
 
 namespace {
-// A copy between any two places, which `copy` carries out from a source. The host side of one from
-// or to pageable memory is done when the call returns, if all streams are lazy.
+// Copies between any two places; `copy` does it, given the source. If all streams are lazy, a copy
+// from or to pageable memory is done on the host side when the call returns.
 void Copy(const void* destination, const void* source, size_t source_bytes, Stream stream,
           std::function<void(const void* source)> copy) {
   CheckCopy(destination, source);
-  const bool apart = stream == GetStream(DeviceOf(stream), kCopyStream);  // of what is recorded
+  const bool apart = stream == GetStream(DeviceOf(stream), kCopyStream);  // never recorded
   if (apart && !IsAsync()) {
     return QueueOf(stream)->Put({[source, copy = std::move(copy)] { copy(source); }});
   }
@@ -439,7 +439,7 @@ void Graph::Launch() {
     for (const Work& work : state_->memory->work) work.run();
     return;
   }
-  // Piece by piece, as one may have to wait for another device.
+  // Piece by piece, because a piece may have to wait for another device.
   queue->PutAll(state_->memory->work);
 }
 
