@@ -8,8 +8,8 @@ add_compile_options($<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:-fPIC>)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
-# Programs find the libraries beside them, in the build tree and when installed, and (by the older
-# kind of tag, which what they load inherits) what those need, in a bundle.
+# Programs find libraries in ../lib, in the build tree and when installed. The older kind of tag
+# (RPATH) also applies to the libraries that these load, which a bundle needs.
 set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib")
 add_link_options(-Wl,--disable-new-dtags)
 
@@ -23,7 +23,7 @@ add_compile_options("$<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:-Wall;-Wextra;-Wno-unused
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(
     $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>  # lets ccache see through PCH
-    # GCC 12 and 13 report the string concatenation of their own library.
+    # GCC 12 and 13 warn about string concatenation in their own library.
     "$<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow;-Wno-restrict;-Wno-array-bounds>")
 endif()
 if(CAFFE2_SANITIZE)

@@ -1,6 +1,6 @@
-# USE_CUDA: ON, OFF, or AUTO: where a CUDA toolkit with cuBLASLt and cuDNN 9 is found. Sets
-# CAFFE2_CUDA. Programs need neither driver nor GPU nor these libraries to start: libcaffe2 loads
-# libcaffe2_cuda when a GPU is asked for (docs/design/gpu.md).
+# USE_CUDA: ON, OFF, or AUTO (ON if a CUDA toolkit with cuBLASLt and cuDNN 9 is found). Sets
+# CAFFE2_CUDA. Programs start without a driver, a GPU or these libraries: libcaffe2 loads
+# libcaffe2_cuda when a GPU is first used (docs/design/gpu.md).
 set(USE_CUDA AUTO CACHE STRING "Build the CUDA backend: ON, OFF or AUTO")
 set(CAFFE2_CUDA FALSE)
 
@@ -27,14 +27,14 @@ if(USE_CUDA STREQUAL "AUTO" AND CAFFE2_SANITIZE)
 elseif(USE_CUDA)
   caffe2_find_cuda(found)
   if(found)
-    # One architecture keeps the build short; a release takes "80-real;90a-real;90-virtual".
+    # One architecture keeps the build short. A release uses "80-real;90a-real;90-virtual".
     set(CMAKE_CUDA_ARCHITECTURES 90a-real CACHE STRING "GPU architectures to compile for")
     enable_language(CUDA)
     if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # older CMake does not know that nvcc can
       set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
     endif()
     set(CMAKE_CUDA_EXTENSIONS OFF)
-    find_package(CUDAToolkit REQUIRED)  # once more, for the targets of this scope
+    find_package(CUDAToolkit REQUIRED)  # again, for the targets of this scope
     set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -DNDEBUG")
     set(CAFFE2_CUDA TRUE)
     message(STATUS "CUDA backend: ${CUDAToolkit_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES}")

@@ -1,5 +1,5 @@
-# Every library the build uses, all of them packaged by the distribution
-# (scripts/dependencies.sh names the packages).
+# All libraries that the build uses. The distribution has packages of them (scripts/dependencies.sh
+# names them).
 find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(Protobuf REQUIRED)
@@ -9,7 +9,7 @@ find_package(ZLIB REQUIRED)
 find_package(JPEG REQUIRED)  # libjpeg-turbo
 find_package(OpenCV REQUIRED COMPONENTS core imgproc imgcodecs)
 
-# Libraries that ship no CMake package everywhere: found by header and library name.
+# Libraries without a CMake package on all distributions: found by header and library name.
 function(caffe2_find_library name header library)
   find_path(${name}_INCLUDE_DIR ${header} REQUIRED)
   find_library(${name}_LIBRARY ${library} REQUIRED)
@@ -18,9 +18,9 @@ function(caffe2_find_library name header library)
   target_link_libraries(${name}::${name} INTERFACE ${${name}_LIBRARY})
 endfunction()
 caffe2_find_library(Lmdb lmdb.h lmdb)
-# LevelDB ships a CMake package too, but it also asks for Snappy, whose own package Ubuntu leaves out.
+# LevelDB's CMake package needs Snappy's, which Ubuntu does not ship.
 caffe2_find_library(LevelDb leveldb/db.h leveldb)
 caffe2_find_library(HiredisC hiredis/hiredis.h hiredis)
-# oneDNN ships a CMake package too, but Debian's also asks for OpenCL's headers.
+# oneDNN's CMake package on Debian needs OpenCL's headers.
 caffe2_find_library(OneDnn oneapi/dnnl/dnnl.h dnnl)
 caffe2_find_library(GlooC gloo/context.h gloo)

@@ -36,10 +36,10 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_RESOURCE_FILE_LICENSE ${CMAKE_SOURCE_DIR}/LICENSE)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
-# To build with the headers and the CMake package.
+# Needed to build against the headers and the CMake package.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libprotobuf-dev, libgflags-dev, libgoogle-glog-dev")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # the packages of the linked libraries
-# Programs look beside themselves; libraries within the package need no entry of their own.
+# Libraries of the package itself are found beside the programs and are not dependencies.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR}/lib)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 include(CPack)

@@ -1,5 +1,5 @@
-# libcaffe2: everything but the image pipeline. It is shared, so that each operator's registrar
-# stays in it whether or not a program names the operator.
+# libcaffe2: everything except the image pipeline. It is a shared library, so that the linker keeps
+# each operator's registration, whether or not a program uses the operator.
 set(objects "")
 foreach(library ${CAFFE2_OBJECT_LIBRARIES})
   list(APPEND objects $<TARGET_OBJECTS:${library}>)
@@ -9,7 +9,8 @@ caffe2_target_settings(caffe2)
 target_link_libraries(caffe2 PRIVATE OneDnn::OneDnn LevelDb::LevelDb Lmdb::Lmdb HiredisC::HiredisC
                                      GlooC::GlooC ZLIB::ZLIB)
 target_compile_features(caffe2 INTERFACE cxx_std_20)  # for those who include its headers
-# One file and the linker's link to it: a wheel, which cannot hold links, then holds it once.
+# Only one file and the linker's link to it, because a wheel cannot hold links and would hold each
+# as a copy.
 set_target_properties(caffe2 PROPERTIES SOVERSION 0)
 # It loads libcaffe2_cuda from its own folder.
 target_link_libraries(caffe2 PRIVATE ${CMAKE_DL_LIBS})
@@ -25,12 +26,13 @@ if(image_sources)
   target_precompile_headers(caffe2_image REUSE_FROM caffe2_core)
   target_link_libraries(caffe2_image PUBLIC caffe2 PRIVATE JPEG::JPEG opencv_core opencv_imgproc
                                                            ${CMAKE_DL_LIBS})
-  # A program that links it wants its registrars, even if it names none of its symbols.
+  # A program that links it needs its registrations, even if it uses none of its symbols.
   target_link_options(caffe2_image INTERFACE -Wl,--no-as-needed)
   set_target_properties(caffe2_image PROPERTIES SOVERSION 0 BUILD_RPATH "$ORIGIN" INSTALL_RPATH
                                                                                 "$ORIGIN")
 
-  # libcaffe2_image_files: formats of image files but JPEG, loaded when the first one is decoded.
+  # libcaffe2_image_files: image file formats other than JPEG. Loaded when the first such file is
+  # decoded.
   add_library(caffe2_image_files SHARED ${CMAKE_SOURCE_DIR}/db/image/image_file_codec_opencv.cc)
   caffe2_target_settings(caffe2_image_files)
   target_precompile_headers(caffe2_image_files REUSE_FROM caffe2_core)

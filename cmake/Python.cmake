@@ -1,6 +1,7 @@
-# BUILD_PYTHON: ON, OFF, or AUTO: where Python, its headers and pybind11 are found. pybind11 comes
-# from the interpreter's packages (build/venv if there is one) or from the distribution. AUTO is off
-# with a sanitizer, whose library would have to be loaded before the interpreter.
+# BUILD_PYTHON: ON, OFF, or AUTO (ON if Python, its headers and pybind11 are found). pybind11 comes
+# from the interpreter's packages (build/venv if there is one) or from the distribution. With a
+# sanitizer AUTO means OFF, because the sanitizer's library would have to be loaded before the
+# interpreter.
 set(BUILD_PYTHON AUTO CACHE STRING "Build the Python package: ON, OFF or AUTO")
 
 function(caffe2_find_python found)

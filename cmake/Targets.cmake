@@ -1,6 +1,6 @@
-# caffe2_objects(NAME EXCLUDED): an object library of every .cc file of the current folder and of its
-# sub-folders, without the files whose path matches the regular expression EXCLUDED. A new source
-# file needs no entry in any list. Tests lie elsewhere.
+# caffe2_objects(NAME EXCLUDED): an object library of all .cc files of the current folder and its
+# sub-folders, except files whose path matches the regular expression EXCLUDED. A new source file
+# needs no entry in any list. Tests lie elsewhere.
 #
 # All object libraries share the precompiled header of caffe2_core.
 set(CAFFE2_OBJECT_LIBRARIES "" CACHE INTERNAL "")

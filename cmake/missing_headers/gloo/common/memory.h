@@ -1,6 +1,6 @@
-// Stands in for a header of Gloo which the package of Debian 12 leaves out, though its
-// gloo/transport/tcp/pair.h and context.h include it. Used only where the real one is missing
-// (-idirafter). Only the layout counts: weak references to buffers that their users may free.
+// Replaces a header of Gloo that Debian 12's package lacks, although its gloo/transport/tcp/pair.h
+// and context.h include it. Used only if the real header is missing (-idirafter). Only the layout
+// matters: weak references to buffers that their users may free.
 #pragma once
 
 #include <memory>
