@@ -18,15 +18,15 @@ CoreSet AffinityCores();
 std::string FormatCores(const CoreSet& cores);
 CoreSet ParseCores(const std::string& text);
 
-// The CPU quota of this process in cores (2.5 means 2.5 seconds of processor time a second): the
-// least of its control group and all groups above it. Empty without a quota. Reads cgroups of
-// version 1 and 2. `mount` is where they are mounted, `own_groups` the file that names those of
-// this process.
+// The CPU quota of this process in cores (2.5 means 2.5 seconds of processor time each second): the
+// smallest quota of its control group and all groups above it. Empty without a quota. Reads cgroups
+// of version 1 and 2. `mount` is their mount point, `own_groups` the file that lists this process's
+// groups.
 std::optional<double> CoreQuota(const std::string& mount = "/sys/fs/cgroup",
                                 const std::string& own_groups = "/proc/self/cgroup");
 
-// How many cores this process can keep busy: those of its affinity mask, at most the quota rounded
-// up. At least 1.
+// Number of cores that this process can keep busy: the size of its affinity mask, but at most the
+// quota rounded up. At least 1.
 int AvailableCores();
 
 }  // namespace caffe2

@@ -24,7 +24,7 @@ enum class ConvAlgorithm {
   kWinograd,  // Winograd if it is implemented for the problem, else direct
 };
 
-// One convolution: shapes, layout, types and what is done to the result.
+// One convolution: shapes, storage order, types, and the operations on the result.
 struct ConvProblem {
   // Shapes in logical order, whatever the storage order; 1 to 3 spatial axes.
   std::vector<int64_t> src;                          // N, C, spatial
