@@ -1,6 +1,7 @@
 #include "distributed/redis_store_handler.h"
 
 #include <hiredis/hiredis.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cctype>
@@ -298,6 +299,20 @@ std::unique_ptr<StoreHandler> NewRedisStore(const RedisOptions& options,
   return std::make_unique<RedisStoreHandler>(options, prefix);
 }
 
+namespace {
+
+// Everybody on the machine may be able to read a file in /tmp or in a home directory.
+void CheckIsPrivate(const std::string& path) {
+  struct stat file;
+  if (stat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode)) return;  // reading it says why
+  if ((file.st_mode & (S_IROTH | S_IWOTH)) == 0) return;
+  throw IoError(MakeString("the password file ", path,
+                           " can be read or written by everybody on this machine: run chmod 600 ",
+                           path, " and change the password if others use the machine"));
+}
+
+}  // namespace
+
 std::string FindRedisPassword(const std::string& path) {
   const char* variable = path.empty() ? std::getenv("CAFFE2_REDIS_PASSWORD_FILE") : nullptr;
   const std::string file_path = variable == nullptr ? path : variable;
@@ -305,6 +320,7 @@ std::string FindRedisPassword(const std::string& path) {
     const char* password = std::getenv("REDISCLI_AUTH");
     return password == nullptr ? "" : password;
   }
+  CheckIsPrivate(file_path);
   std::ifstream file(file_path);
   std::string password;
   if (!std::getline(file, password)) {

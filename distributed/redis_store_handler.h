@@ -26,7 +26,8 @@ StoreFactory RedisStores(const RedisOptions& options);
 // The password of a Redis server or of a tcp:// store: the first line of the file `path`, or, if
 // `path` is empty, of the file that the environment variable CAFFE2_REDIS_PASSWORD_FILE names;
 // without a file, the value of REDISCLI_AUTH, which redis-cli reads too; otherwise empty. A NetDef
-// never contains the password. Throws IoError if the file cannot be read.
+// never contains the password. Throws IoError if the file cannot be read, or if its mode lets
+// everybody read or write it.
 std::string FindRedisPassword(const std::string& path = "");
 
 }  // namespace caffe2

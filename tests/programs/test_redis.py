@@ -105,6 +105,22 @@ def test_a_shard_that_dies_after_redis_is_named(databases, redis_server, shards,
     assert "store is unreachable" in last_line(output) or "store:" in last_line(output)
 
 
+@pytest.mark.parametrize("mode, refused", [(0o604, True), (0o602, True), (0o640, False)])
+def test_a_password_file_that_everybody_can_read_is_refused(mode, refused, databases, tmp_path):
+    server = RedisServer(password="right")
+    try:
+        (tmp_path / "password").write_text("right\n")
+        (tmp_path / "password").chmod(mode)
+        flags = flags_of(server.port, rendezvous_timeout=2)
+        done = run("resnet50_trainer", *training(
+            databases, tmp_path, shard_id=0, redis_password_file=tmp_path / "password", **flags))
+        assert done.returncode == 1
+        assert ("chmod 600" in last_line(done.output)) == refused, done.output[-500:]
+        assert ("missing: 1" in last_line(done.output)) != refused, done.output[-500:]
+    finally:
+        server.kill()
+
+
 @pytest.mark.parametrize(
     "password, expected", [(None, "NOAUTH"), ("wrong", "WRONGPASS"), ("right", "")]
 )
@@ -114,6 +130,7 @@ def test_passwords(password, expected, databases, shards, tmp_path):
         flags = flags_of(server.port, rendezvous_timeout=10)
         if password is not None:
             (tmp_path / "password").write_text(password + "\n")
+            (tmp_path / "password").chmod(0o600)
             flags["redis_password_file"] = tmp_path / "password"
         if not expected:
             for shard in range(2):

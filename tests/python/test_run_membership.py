@@ -232,6 +232,7 @@ def test_password_of_the_store_is_in_no_net(shards, tmp_path):
     store = _RedisStore(password=PASSWORD)
     try:
         (tmp_path / "password").write_text(PASSWORD + "\n")
+        (tmp_path / "password").chmod(0o600)
         in_file = {"CAFFE2_REDIS_PASSWORD_FILE": str(tmp_path / "password")}
         in_variable = {"REDISCLI_AUTH": PASSWORD}
         processes = [shards.start(store, shard, env=env, write_nets=tmp_path / f"nets{shard}")
