@@ -16,6 +16,7 @@
 
 #include "caffe2/core/cpu_cores.h"
 #include "caffe2/core/logging.h"
+#include "caffe2/utils/version.h"
 
 namespace caffe2 {
 namespace {
@@ -45,10 +46,16 @@ std::vector<std::string> JoinBoolValues(int argc, char** argv) {
   return words;
 }
 
-bool HelpRequested() {
+// True if one of gflags' own bool flags is set.
+bool IsSet(const char* flag) {
   std::string value;
-  return (gflags::GetCommandLineOption("help", &value) && value == "true") ||
-         (gflags::GetCommandLineOption("helpshort", &value) && value == "true");
+  return gflags::GetCommandLineOption(flag, &value) && value == "true";
+}
+
+void PrintVersion(const std::string& program) {
+  const std::string commit = Commit().empty() ? "" : " (commit " + Commit() + ")";
+  std::printf("%s, Doppio %s%s\n%s", program.c_str(), Version().c_str(), commit.c_str(),
+              BuildOptions().c_str());
 }
 
 void PrintHelp(const std::string& program, const std::string& usage) {
@@ -103,8 +110,12 @@ int RunProgram(int* argc, char*** argv, const std::string& usage, const std::fun
   *argc = static_cast<int>(words.size());
   *argv = pointers.data();
   gflags::ParseCommandLineNonHelpFlags(argc, argv, /*remove_flags=*/true);
-  if (HelpRequested()) {
+  if (IsSet("help") || IsSet("helpshort")) {
     PrintHelp(program, usage);
+    return 0;
+  }
+  if (IsSet("version")) {
+    PrintVersion(program);
     return 0;
   }
   gflags::HandleCommandLineHelpFlags();

@@ -11,10 +11,11 @@ namespace caffe2 {
 // as one line "<program>: <message>". Removes the flags from argv. With kAny the arguments that are
 // not flags stay in argv; with kFlagsOnly they are errors.
 //
-// `--help` prints `usage` and the program's own flags and returns 0 without running `body`. The
-// value of a bool flag may be a separate word: `--use_cpu True`. An unknown flag ends the process
-// with gflags' message and status 1. SIGPIPE and SIGXFSZ are ignored, so that writing to a closed
-// pipe or socket, or beyond the limit on file sizes, is an ordinary error.
+// `--help` prints `usage` and the program's own flags, `--version` the version, the commit and the
+// options of the build; both return 0 without running `body`. The value of a bool flag may be a
+// separate word: `--use_cpu True`. An unknown flag ends the process with gflags' message and status
+// 1. SIGPIPE and SIGXFSZ are ignored, so that writing to a closed pipe or socket, or beyond the
+// limit on file sizes, is an ordinary error.
 //
 // OpenMP loops use the cores that the process may use (caffe2/core/cpu_cores.h), unless
 // OMP_NUM_THREADS says otherwise. Their idle threads sleep soon, so that they do not take the cores

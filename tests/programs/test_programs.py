@@ -1,8 +1,11 @@
 """The small programs: databases, inspectors, nets from disk."""
 
+import re
+import subprocess
+
 import pytest
 
-from conftest import run, write_idx
+from conftest import ROOT, run, write_idx
 
 
 @pytest.mark.parametrize("kind", ["lmdb", "leveldb", "minidb"])
@@ -33,6 +36,19 @@ def test_make_mnist_db_names_a_file_that_is_none(tmp_path):
     )
     assert 0 < made.returncode < 128
     assert "digits-images" in made.output.strip().splitlines()[-1]
+
+
+@pytest.mark.parametrize("program", ["mnist_trainer", "make_mnist_db"])
+def test_version_names_the_commit_and_the_build(program):
+    done = run(program, "--version")
+    assert done.returncode == 0
+    first, *options = done.output.splitlines()
+    head = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT,
+                          capture_output=True, text=True)
+    commit = r" \(commit [0-9a-f]{12}\)" if head.returncode == 0 else ""
+    assert re.fullmatch(rf"{program}, Doppio \d+\.\d+\.\d+{commit}", first), first
+    names = {line.partition(": ")[0] for line in options if line.partition(": ")[2]}
+    assert names == {"build type", "compiler", "CUDA", "NCCL", "sanitizers"}
 
 
 def test_operators_are_listed():

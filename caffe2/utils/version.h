@@ -1,0 +1,16 @@
+// Which build this is.
+#pragma once
+
+#include <string>
+
+namespace caffe2 {
+
+// "0.1.0".
+std::string Version();
+// The first 12 digits of the commit that was checked out when the library was built; empty if the
+// sources were no git checkout.
+std::string Commit();
+// Lines "name: value" of the options of the build: type, compiler, CUDA, NCCL, sanitizers.
+std::string BuildOptions();
+
+}  // namespace caffe2
