@@ -128,7 +128,7 @@ StoreHandler* WorldStore(const OperatorBase& op);
 template <class Context>
 class CreateWorldOp : public CollectiveOp<Context> {
  public:
-  using CollectiveOp<Context>::CollectiveOp;
+  CreateWorldOp(const OperatorDef& def, Workspace* ws) : CollectiveOp<Context>(def, ws), ws_(ws) {}
 
  protected:
   virtual CommonWorld Connect(StoreHandler* store, const GlooOptions& options) = 0;
@@ -143,7 +143,9 @@ class CreateWorldOp : public CollectiveOp<Context> {
     if (handler != nullptr && options.size > 1) {
       const Device device = this->context_.device();
       const std::string devices = device.type == CPU ? "cpu" : MakeString("gpu ", device.id);
-      run = handler->Join(options.size, options.rank, devices);  // the handler keeps it, too
+      run = handler->Join(options.size, options.rank, devices, [this] {
+        if (ws_->StopRequested()) throw Error("stopped on request while shards join");
+      });
       this->NoteRun(run.get(), options.size);
       store_of_run = run->MakeStore();
       store = store_of_run.get();
@@ -152,6 +154,8 @@ class CreateWorldOp : public CollectiveOp<Context> {
     world->SetRun(run);
     *OperatorBase::template Output<CommonWorld>(0) = world;
   }
+
+  Workspace* ws_;
 };
 
 template <class Context>

@@ -183,6 +183,7 @@ class StoreSearch {
                   << options_.url.ToString() << Problem() << " (deadline in "
                   << deadline.remaining().count() / 1000 << " s)";
       }
+      if (options_.while_waiting) options_.while_waiting();
       std::this_thread::sleep_for(kSlowPoll);
     }
     return found_;
@@ -339,6 +340,7 @@ void PrivateStore::WaitForRun(milliseconds join_timeout) {
       throw TimeoutError(MakeString("run ", options_.run_id, ": no shard came within ",
                                     join_timeout.count() / 1000.0, " s"));
     }
+    if (options_.while_waiting) options_.while_waiting();
   }
 }
 

@@ -4,6 +4,7 @@
 // RedisStoreHandler uses it, and `redis-cli -h HOST -p PORT -a PASSWORD` shows its keys.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ struct PrivateStoreOptions {
   // At most 512 printable characters without blanks, quotes and backslashes. If it is empty, the
   // run_id is the password: this keeps other runs out, but not an attacker.
   std::string password;
+  // Called a few times a second while FindPrivateStore and WaitForRun wait; what it throws ends the
+  // wait.
+  std::function<void()> while_waiting;
 };
 
 // The server. Not thread-safe.

@@ -132,6 +132,8 @@ class Membership final : public RunMembership {
     return earlier_failure_.empty() ? "" : kTryBefore + earlier_failure_;
   }
   std::optional<RunFailure> FindDeadMember();
+  void Withdraw();
+  void CallWhileWaiting();
   void FetchPeer(int shard);
   Life LifeOf(int shard) const;
   // Watches the shard until it is certain; a lease and a heartbeat at most.
@@ -331,6 +333,21 @@ std::optional<RunFailure> Membership::FindDeadMember() {
   return std::nullopt;
 }
 
+void Membership::Withdraw() {
+  WithdrawOwnKeys();
+  heartbeat_.reset();
+}
+
+void Membership::CallWhileWaiting() {
+  if (!options().while_waiting) return;
+  try {
+    options().while_waiting();
+  } catch (...) {
+    Withdraw();
+    throw;
+  }
+}
+
 // Returns true when all shards have joined; false if this generation belongs to dead processes.
 bool Membership::WaitForOthers(const Deadline& deadline) {
   auto next_progress = Clock::now() + kProgressEvery, next_check = Clock::now();
@@ -355,8 +372,7 @@ bool Membership::WaitForOthers(const Deadline& deadline) {
                      " s; missing: ", ListOf(missing), TryBefore()));
     }
     if (failure) {
-      WithdrawOwnKeys();
-      heartbeat_.reset();
+      Withdraw();
       if (failure->kind == RunFailure::kStale) return false;
       failure->Throw();
     }
@@ -366,6 +382,7 @@ bool Membership::WaitForOthers(const Deadline& deadline) {
                 << " shards joined; waiting for " << ListOf(missing) << " (deadline in "
                 << deadline.remaining().count() / 1000 << " s)" << TryBefore();
     }
+    CallWhileWaiting();
     std::this_thread::sleep_for(pause);
   }
 }

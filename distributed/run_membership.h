@@ -44,6 +44,8 @@ struct RunOptions {
   milliseconds lease{10000};          // a shard silent for this long is dead; >= 4 heartbeats
   milliseconds exit_timeout{30000};   // Leave() waits at most this long for the other shards
 
+  // Called about ten times a second while Join() waits. An exception ends Join().
+  std::function<void()> while_waiting;
   // Called once when this shard leaves the run, before its keys are removed, with Failure() (empty
   // at a clean end). For a process that watches the run. Must not throw.
   std::function<void(const std::string& failure)> on_end;

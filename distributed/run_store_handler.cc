@@ -10,13 +10,15 @@ RunStoreHandler::RunStoreHandler(StoreFactory stores, const RunOptions& options)
       options_(options) {}
 
 std::shared_ptr<RunMembership> RunStoreHandler::Join(int num_shards, int shard_id,
-                                                     const std::string& devices) {
+                                                     const std::string& devices,
+                                                     const std::function<void()>& while_waiting) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (run_ != nullptr) return run_;
   RunOptions options = options_;
   options.num_shards = num_shards;
   options.shard_id = shard_id;
   options.devices = devices;
+  options.while_waiting = while_waiting;
   run_ = JoinRun(Description(), stores_, options);
   return run_;
 }

@@ -1,6 +1,7 @@
 // A store handler whose common worlds belong to a run.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -19,8 +20,10 @@ class RunStoreHandler final : public PrefixStoreHandler {
 
   // Joins the run, unless this process has joined it already through any handler (JoinRun, with its
   // exceptions). Later calls return the run of the first call whatever their arguments, so that a
-  // world of only some shards belongs to the same run. The status shows `devices`. Thread-safe.
-  std::shared_ptr<RunMembership> Join(int num_shards, int shard_id, const std::string& devices);
+  // world of only some shards belongs to the same run. The status shows `devices`; for
+  // `while_waiting` see RunOptions. Thread-safe.
+  std::shared_ptr<RunMembership> Join(int num_shards, int shard_id, const std::string& devices,
+                                      const std::function<void()>& while_waiting);
 
  private:
   const StoreFactory stores_;

@@ -39,6 +39,9 @@ struct ShardOptions {
   // OpenMP threads of the training thread. 0: OMP_NUM_THREADS or, if that is not set, this shard's
   // share of the machine's cores (distributed/core_share.h).
   int num_threads = 0;
+  // Called a few times a second while this shard waits for the store or for other shards to come;
+  // what it throws ends the wait.
+  std::function<void()> while_waiting;
 };
 
 // Where images come from and how they are prepared.

@@ -36,6 +36,7 @@ std::unique_ptr<RunMembership> Join(const TrainOptions& options, const ShardStor
   run.devices = DescribeDevices(options.devices);
   run.join_timeout = Milliseconds(options.shards.rendezvous_timeout);
   run.exit_timeout = Milliseconds(options.shards.collective_timeout);
+  run.while_waiting = options.shards.while_waiting;
   run.on_end = store.EndListener();
   return RunMembership::Join(store.stores(), run);
 }

@@ -1,6 +1,7 @@
 #include "train/shard_store.h"
 
 #include "distributed/file_store_handler.h"
+#include "distributed/run_store_handler.h"
 
 namespace caffe2 {
 
@@ -12,7 +13,8 @@ PrivateStoreOptions PrivateStoreOf(const ShardOptions& shards) {
   return {.url = shards.tcp_store,
           .run_id = shards.run_id,
           .num_shards = shards.num_shards,
-          .password = shards.store_password};
+          .password = shards.store_password,
+          .while_waiting = shards.while_waiting};
 }
 
 ShardStore::ShardStore(const ShardOptions& shards)
@@ -34,6 +36,17 @@ ShardStore::ShardStore(const ShardOptions& shards)
     redis_->database = shards.redis_db;
   }
   stores_ = redis_ ? RedisStores(*redis_) : FileStores(shards.file_store_path);
+}
+
+std::unique_ptr<StoreHandler> NewRunStoreHandler(const ShardOptions& shards) {
+  const auto store = std::make_shared<ShardStore>(shards);
+  RunOptions run;
+  run.run_id = shards.run_id;
+  run.join_timeout = Milliseconds(shards.rendezvous_timeout);
+  run.on_end = store->EndListener();
+  // The factory is copied to all that use the store, which keeps it until the last one is gone.
+  return std::make_unique<RunStoreHandler>(
+      [store](const std::string& prefix) { return store->stores()(prefix); }, run);
 }
 
 std::function<void(const std::string&)> ShardStore::EndListener() const {

@@ -36,4 +36,9 @@ class ShardStore {
   StoreFactory stores_;
 };
 
+// A store handler for nets that join the run themselves (distributed/run_store_handler.h), by the
+// options of its place, run_id, store and rendezvous_timeout. Waits and throws as ShardStore does.
+// A store that this shard keeps lasts until the handler and the run have ended.
+std::unique_ptr<StoreHandler> NewRunStoreHandler(const ShardOptions& shards);
+
 }  // namespace caffe2

@@ -32,11 +32,30 @@ std::map<std::string, std::string> InputInfo(const TrainOptions& options) {
           {"std", MakeString(options.data.std)}};
 }
 
+// A signal came before all shards had joined.
+class StoppedEarly : public Error {
+ public:
+  explicit StoppedEarly(int signal)
+      : Error(MakeString("stopped by signal ", signal, " while shards join")), signal_(signal) {}
+  int signal() const { return signal_; }
+
+ private:
+  int signal_;
+};
+
+TrainOptions WithStop(TrainOptions options, const Trainer::StopFunction& stop) {
+  if (!stop) return options;
+  options.shards.while_waiting = [stop] {
+    if (const int signal = stop()) throw StoppedEarly(signal);
+  };
+  return options;
+}
+
 }  // namespace
 
 Trainer::Trainer(const TrainOptions& options, std::shared_ptr<TrainListener> listener,
                  StopFunction stop)
-    : options_(options), listener_(std::move(listener)), stop_(std::move(stop)) {
+    : options_(WithStop(options, stop)), listener_(std::move(listener)), stop_(std::move(stop)) {
   Validate(options_);
   if (!listener_) listener_ = std::make_shared<TrainListener>();
 }
@@ -44,7 +63,12 @@ Trainer::Trainer(const TrainOptions& options, std::shared_ptr<TrainListener> lis
 Trainer::~Trainer() = default;
 
 int Trainer::Run() {
-  run_ = std::make_unique<ShardRun>(options_, &ws_);
+  try {
+    run_ = std::make_unique<ShardRun>(options_, &ws_);
+  } catch (const StoppedEarly& stopped) {
+    LOG(INFO) << stopped.what();
+    return stopped.signal();
+  }
   try {
     nets_ = BuildTrainNets(options_, KindOf(options_, options_.data.train_data), ShareOfShards());
     SetUp();

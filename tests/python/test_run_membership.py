@@ -225,6 +225,18 @@ def test_a_shard_that_goes_on_alone_is_waited_for(end, shards, tmp_path):
     assert store.keys("run") == []
 
 
+def test_interrupt_ends_the_wait_for_other_shards(store, shards):
+    process = shards.start(store, 0)
+    wait_until(lambda: "1/member/0" in store.keys("run"))
+    process.send_signal(signal.SIGINT)
+    begin = time.monotonic()
+    status, errors = end_of(process)
+    assert time.monotonic() - begin < 10
+    assert status == -signal.SIGINT
+    assert errors.strip().splitlines()[-1] == "KeyboardInterrupt"
+    assert "1/member/0" not in store.keys("run")
+
+
 PASSWORD = "correct-horse-7431"
 
 
