@@ -327,7 +327,7 @@ def test_refusals():
             ({"num_shards": 2}, "lacks .'shard_id'"),
             ({"num_shards": 2, "shard_id": 2, "kv_handler": "s"}, "shard_id 2 is not one of 2"),
             ({"num_shards": 2, "shard_id": 0}, "need a kv_handler"),
-            ({"num_shards": 2, "shard_id": 0, "mpi_rendezvous": True}, "through MPI"),
+            ({"num_shards": 2, "shard_id": 0, "mpi_rendezvous": True}, "need a kv_handler"),
             ({"num_shards": 2, "shard_id": 0, "engine": "X"}, "by the engine GLOO or NCCL"),
             ({"num_shards": 2, "shard_id": 0, "engine": "NCCL"}, "shards that train on GPUs")]:
         with pytest.raises(ValueError, match=message):

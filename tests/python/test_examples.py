@@ -149,7 +149,7 @@ def test_resnext_shards_meet_through_files(tmp_path):
 
 
 def test_wrong_flags_are_named(tmp_path):
-    with pytest.raises(AssertionError, match="need a --run_id"):
+    with pytest.raises(AssertionError, match="run_id is needed"):
         run("resnet50_trainer", *RESNET, "--train_data", "null", "--num_shards", "2",
             cwd=tmp_path)
     with pytest.raises(AssertionError, match="not divisible"):

@@ -8,6 +8,7 @@ from caffe2.proto import caffe2_pb2
 from caffe2.python import _data_parallel_progress as progress
 from caffe2.python import _data_parallel_sync as sync
 from caffe2.python import core, memonger, model_helper, scope, workspace
+from caffe2.python._data_parallel_launch import complete_rendezvous
 from caffe2.python._data_parallel_replicas import (
     device_scope_name,
     for_each_device,
@@ -30,13 +31,16 @@ def _devices_of(devices, cpu_device):
     return devices
 
 
-def set_up(model, devices, rendezvous, net_type, cpu_device, num_threads_per_device, shared_model):
+def set_up(model, devices, rendezvous, net_type, cpu_device, num_threads_per_device, shared_model,
+           trains=True):
     """Sets what data_parallel_model reads of a model. Raises as Parallelize does."""
     outer = scope.CurrentDeviceScope()
     assert outer is None or outer.device_type == caffe2_pb2.CPU, (
         f"Parallelize must not be called in the device scope {outer}")
     if not isinstance(model, model_helper.ModelHelper):
         raise TypeError(f"a ModelHelper is made data parallel, not {model!r}")
+    if trains:
+        rendezvous = complete_rendezvous(rendezvous)
     sync.check_rendezvous(rendezvous, on_gpus=not cpu_device)
     if shared_model and not cpu_device:
         raise ValueError("Shared model only supported on CPU")
@@ -56,7 +60,7 @@ def set_up(model, devices, rendezvous, net_type, cpu_device, num_threads_per_dev
     proto = model.net.Proto()
     proto.type = net_type
     proto.num_workers = len(model._devices) * num_threads_per_device
-    if rendezvous is not None:
+    if sync.num_shards(model) > 1:
         proto.num_workers += 8  # for what waits for other shards
 
 

@@ -42,9 +42,6 @@ def check_rendezvous(rendezvous, on_gpus):
         raise ValueError(f"shards are joined by the engine GLOO or NCCL, not {engine!r}")
     if engine == "NCCL" and not on_gpus:
         raise ValueError("the engine NCCL joins shards that train on GPUs")
-    if rendezvous.get("mpi_rendezvous"):
-        raise ValueError("there is no rendezvous through MPI: give a kv_handler, the blob of a "
-                         "RedisStoreHandlerCreate or FileStoreHandlerCreate")
     if shards > 1 and not rendezvous.get("kv_handler"):
         raise ValueError("several shards need a kv_handler, the blob of their store")
 

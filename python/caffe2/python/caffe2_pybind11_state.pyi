@@ -225,6 +225,33 @@ class OpSchema:
     def type(self) -> str:
         ...
 
+class ShardLaunch:
+    """The place of this process in a launch."""
+    def describe(self: ShardLaunch) -> str:
+        """What the launcher says, on one line; empty if there is none."""
+    @property
+    def local_rank(self) -> int:
+        ...
+    @property
+    def local_size(self) -> int:
+        ...
+    def make_store(self: ShardLaunch, blob: str | bytes) -> None:
+        """Puts the store of the run into a blob, for CreateCommonWorld. Shard 0 starts the store of tcp://, others wait for it."""
+    @property
+    def num_shards(self) -> int:
+        ...
+    @property
+    def run_id(self) -> str:
+        ...
+    def serve(self: ShardLaunch) -> int:
+        """The work of a process that does not train; returns its exit status."""
+    @property
+    def shard_id(self) -> int:
+        ...
+    @property
+    def trains(self) -> bool:
+        """False for a process that only serves the run, or has no part in it."""
+
 class TensorCPU:
     """A tensor in host memory, as Python operators see it."""
     def __dlpack__(self: TensorCPU, *, stream: object = None, max_version: tuple[int, int] | None = None, dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> Any:
@@ -380,6 +407,9 @@ def infer_shapes_and_types_from_workspace(arg0: Sequence[str | bytes]) -> bytes:
 
 is_asan: bool
 
+def launched_shards() -> tuple[int, str]:
+    """(number of shards, what the launcher says) by the environment; (1, "") without a launcher. Raises ValueError as resolve_launch does."""
+
 def leave_runs() -> None:
     """Ends the runs well; waits for the other shards."""
 
@@ -437,6 +467,9 @@ def rename_blobs(net: str | bytes, renamed: Mapping[str | bytes, str | bytes]) -
 
 def reset_workspace(root_folder: str | bytes = '') -> bool:
     ...
+
+def resolve_launch(num_shards: int | None, shard_id: int | None, run_id: str | bytes, init_method: str | bytes, redis_host: str | bytes, redis_port: int, file_store_path: str | bytes, rendezvous_timeout: float) -> ShardLaunch:
+    """The place of this process by these values, which count more, and the variables of the launcher that started it. A shard without a number waits for the store and asks it for one. Raises ValueError for values that are wrong, missing or contradict each other."""
 
 def root_folder() -> str:
     ...

@@ -22,6 +22,7 @@ from caffe2.python._data_parallel_build import (
     free_blobs_when_used,
     set_up,
 )
+from caffe2.python._data_parallel_launch import RendezvousFromEnvironment
 from caffe2.python._data_parallel_replicas import (
     blobs_of_init_net,
     check_devices_of_operators,
@@ -51,8 +52,8 @@ __all__ = [
     "FinalizeAfterCheckpoint", "GetCheckpointParams", "GetLearningRateBlobNames",
     "OptimizeGradientMemory", "Parallelize", "Parallelize_BMUF", "Parallelize_CPU",
     "Parallelize_CPU_BMUF", "Parallelize_GPU", "Parallelize_GPU_BMUF", "Parallelize_iDeep",
-    "RunInitNet", "RunNet", "RunWarmup", "Synchronize", "stripBlobName",
-    "_CreateOrCloneCommonWorld", "_DEFAULT_BARRIER_NET_TIMEOUT_SEC",
+    "RendezvousFromEnvironment", "RunInitNet", "RunNet", "RunWarmup", "Synchronize",
+    "stripBlobName", "_CreateOrCloneCommonWorld", "_DEFAULT_BARRIER_NET_TIMEOUT_SEC",
 ]
 
 log = logging.getLogger("data_parallel_model")
@@ -99,10 +100,11 @@ def Parallelize(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
       pre_grad_net_transformer_fun: function(model), called before the gradients are added.
       net_transformer_fun: function(model, number of devices, prefix, device type), after it.
       devices: numbers of the devices; default: all GPUs, or one CPU replica for each core.
-      rendezvous: None for one process, else a dict with num_shards, shard_id, kv_handler (blob of a
-        RedisStoreHandlerCreate or FileStoreHandlerCreate), engine ("GLOO", or "NCCL" for shards
-        with GPUs of their own), transport, interface and exit_nets (None, or a list of nets that
-        get the closing of the connections).
+      rendezvous: None for one process, else what RendezvousFromEnvironment returns, or a dict with
+        num_shards, shard_id, kv_handler (blob of a RedisStoreHandlerCreate or
+        FileStoreHandlerCreate), engine ("GLOO", or "NCCL" for shards with GPUs of their own),
+        transport, interface and exit_nets (None, or a list of nets that get the closing of the
+        connections). With mpi_rendezvous and no kv_handler, the variables of mpirun tell the store.
       net_type: the net's executor.
       broadcast_computed_params: every run, gives the running statistics of the first device to the
         others of this shard.
@@ -117,8 +119,9 @@ def Parallelize(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
       combine_spatial_bn: SpatialBN normalizes over the batches of all devices of the shard.
       barrier_net_timeout_sec: how long RunNet waits for other shards before its first iteration.
 
-    Raises ValueError for contradicting arguments or replicas that differ; RuntimeError if a CUDA
-    device does not exist; AssertionError in the scope of a GPU.
+    Raises ValueError for contradicting arguments, replicas that differ, and training without a
+    rendezvous in a process that a launcher started as one of several; RuntimeError if a CUDA device
+    does not exist; AssertionError in the scope of a GPU.
     """
     model = model_helper_obj
     if param_update_builder_fun is not None and optimizer_builder_fun is not None:
@@ -128,7 +131,7 @@ def Parallelize(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
         raise ValueError("optimize_gradient_memory and dynamic_memory_management exclude another")
     trains = param_update_builder_fun is not None or optimizer_builder_fun is not None
     set_up(model, devices, rendezvous, net_type, cpu_device or ideep, num_threads_per_device,
-           shared_model)
+           shared_model, trains)
     if not trains and model.init_params:
         log.warning("Model %s is used for testing but has init_params=True, which would initialize "
                     "its parameters again", model.name)

@@ -6,7 +6,8 @@
 
 The databases hold Datum records (make_image_db --format datum); `--train_data null` means random
 images, to see how fast it goes. All shards need the same run_id and meet through Redis or in
---file_store_path; mpirun numbers them. `redis-cli hgetall RUN_ID/status/0` shows what shard 0 does.
+--file_store_path. Under torchrun, mpirun, srun and other launchers leave these flags out
+(docs/launchers.md). `redis-cli hgetall RUN_ID/status/0` shows what shard 0 does.
 Each epoch ends with a test and a saved model.
 """
 
@@ -95,25 +96,14 @@ def add_optimizer(model, args, iterations_per_epoch):
 
 
 def make_rendezvous(args):
-    """How the shards meet, or None for a single one; sets args.num_shards and args.shard_id."""
-    if int(os.environ.get("OMPI_COMM_WORLD_SIZE", 1)) > 1:
-        args.num_shards = int(os.environ["OMPI_COMM_WORLD_SIZE"])
-        args.shard_id = int(os.environ["OMPI_COMM_WORLD_RANK"])
-    if args.num_shards == 1:
-        return None
-    if not args.run_id:
-        raise ValueError("several shards need a --run_id")
-    if args.redis_host is not None:
-        op_type = "RedisStoreHandlerCreate"
-        where = {"host": args.redis_host, "port": args.redis_port}
-    else:
-        op_type, where = "FileStoreHandlerCreate", {"path": args.file_store_path}
-    workspace.RunOperatorOnce(core.CreateOperator(
-        op_type, [], ["store_handler"], prefix=args.run_id, **where))
-    return {
-        "kv_handler": "store_handler", "num_shards": args.num_shards, "shard_id": args.shard_id,
-        "engine": "NCCL" if args.use_nccl else "GLOO", "transport": args.distributed_transport,
-        "interface": args.distributed_interfaces.split(",")[0], "exit_nets": None}
+    """How the shards meet; sets args.num_shards and args.shard_id."""
+    rendezvous = data_parallel_model.RendezvousFromEnvironment(
+        num_shards=args.num_shards, shard_id=args.shard_id, run_id=args.run_id,
+        init_method=args.init_method, redis_host=args.redis_host, redis_port=args.redis_port,
+        file_store_path=args.file_store_path, engine="NCCL" if args.use_nccl else "GLOO",
+        transport=args.distributed_transport, interface=args.distributed_interfaces.split(",")[0])
+    args.num_shards, args.shard_id = rendezvous["num_shards"], rendezvous["shard_id"]
+    return rendezvous
 
 
 def build_model(name, db, args, per_device, rendezvous, iterations_per_epoch=None):
@@ -137,7 +127,7 @@ def build_model(name, db, args, per_device, rendezvous, iterations_per_epoch=Non
             lambda model: add_optimizer(model, args, iterations_per_epoch)) if trains else None,
         devices=args.devices, rendezvous=rendezvous if trains else None,
         optimize_gradient_memory=False, use_nccl=args.use_nccl, cpu_device=args.use_cpu,
-        shared_model=args.use_cpu and rendezvous is None, combine_spatial_bn=False)
+        shared_model=args.use_cpu and args.num_shards == 1, combine_spatial_bn=False)
     if trains:
         data_parallel_model.OptimizeGradientMemory(model, {}, set(), False)
     workspace.RunNetOnce(model.param_init_net)
@@ -312,9 +302,12 @@ def parse_args():
     add("--resnext_width_per_group", type=int, default=64, help="channels of a group")
     add("--image_mean_per_channel", type=float, nargs="+", help="mean of each channel")
     add("--image_std_per_channel", type=float, nargs="+", help="deviation of each channel")
-    add("--num_shards", type=int, default=1, help="machines (processes) that train together")
-    add("--shard_id", type=int, default=0, help="which of them this is")
-    add("--run_id", help="name of the run, the same on all shards")
+    add("--num_shards", type=int,
+        help="machines (processes) that train together; default: what the launcher says, or 1")
+    add("--shard_id", type=int, help="which of them this is")
+    add("--run_id", help="name of the run, the same on all shards; many launchers give one")
+    add("--init_method", help="where shards meet: tcp://host:port, redis://host:port, file:///path "
+        "or env://")
     add("--redis_host", help="host of the Redis through which shards meet")
     add("--redis_port", type=int, default=6379)
     add("--file_store_path", default="/tmp", help="where models go, and shards meet without Redis")

@@ -1,0 +1,99 @@
+"""The place of this process among the shards that train together, by the launcher that started it;
+part of data_parallel_model."""
+
+import logging
+import re
+import sys
+
+from caffe2.python import _import_c_extension as C
+
+log = logging.getLogger("data_parallel_model")
+
+_DEFAULT_JOIN_TIMEOUT_SEC = 300
+# The library names the flags of the programs, which are the arguments here.
+_FLAG = re.compile(r"--(?=(num_shards|shard_id|run_id|init_method|redis_host)\b)")
+
+
+def _call(function, *args):
+    try:
+        return function(*args)
+    except ValueError as error:
+        raise ValueError(_FLAG.sub("", str(error))) from None
+
+
+def RendezvousFromEnvironment(num_shards=None, shard_id=None, run_id=None, init_method=None,
+                              redis_host=None, redis_port=6379, file_store_path="/tmp",
+                              engine="GLOO", transport="tcp", interface="", exit_nets=None,
+                              kv_handler="store_handler", timeout_sec=_DEFAULT_JOIN_TIMEOUT_SEC):
+    """The `rendezvous` of Parallelize for a process that a launcher has started.
+
+    torchrun (env://), mpirun of Open MPI and MPICH, srun, horovodrun, TF_CONFIG, MXNet's launch.py
+    and indexed Jobs of Kubernetes tell each process its place in environment variables;
+    docs/launchers.md lists them. What the arguments say counts more.
+
+    Args:
+      num_shards, shard_id: the place of this process. With both, the variables are not read. One of
+        them alone must agree with the launcher.
+      run_id: name of the run, the same on all shards; most launchers give one.
+      init_method: where the shards meet: "tcp://host:port" (shard 0 keeps a store there),
+        "redis://[:password@]host[:port][/db]", "file:///directory", or "env://" (the launcher's
+        variables, which must then be set).
+      redis_host, redis_port: a Redis server to meet at, instead of init_method. Its password, and
+        that of tcp://, is in a file that CAFFE2_REDIS_PASSWORD_FILE names, or in REDISCLI_AUTH.
+      file_store_path: the directory where shards meet that are told no other place: shards of one
+        host, and shards with num_shards and shard_id. All must see it.
+      engine, transport, interface, exit_nets: as Parallelize takes them.
+      kv_handler: the blob that gets the store, in the current workspace.
+      timeout_sec: how long to wait for the store and for the other shards.
+
+    Returns a dict with the keys that Parallelize reads, and run_id, local_rank and local_size
+    (the place among the shards of this host; local_size is 0 if the launcher does not tell). Alone,
+    num_shards is 1 and there is no store.
+
+    A process without a part in training, as MXNet's scheduler and servers, does its work in this
+    call and then ends: SystemExit is raised. Raises ValueError if variables or arguments are wrong,
+    missing or contradict each other; such a process must not train alone.
+    """
+    launch = _call(C.resolve_launch, num_shards, shard_id, run_id or "", init_method or "",
+                   redis_host or "", redis_port, file_store_path, timeout_sec)
+    if launch.describe():
+        log.info(launch.describe())
+    if not launch.trains:
+        sys.exit(launch.serve())
+    if launch.num_shards > 1:
+        launch.make_store(kv_handler)
+    return {
+        "kv_handler": kv_handler if launch.num_shards > 1 else None,
+        "num_shards": launch.num_shards, "shard_id": launch.shard_id, "run_id": launch.run_id,
+        "local_rank": launch.local_rank, "local_size": launch.local_size, "engine": engine,
+        "transport": transport, "interface": interface, "exit_nets": exit_nets}
+
+
+def complete_rendezvous(rendezvous):
+    """The rendezvous of a model that is trained, whole. Caffe2's trainers ask for mpi_rendezvous
+    where mpirun has started them: its variables tell where the shards meet. Raises ValueError if a
+    process that is one of several is about to train alone."""
+    if rendezvous is None:
+        _check_alone()
+    elif rendezvous.get("mpi_rendezvous") and not rendezvous.get("kv_handler"):
+        return _mpi_rendezvous(rendezvous)
+    return rendezvous
+
+
+def _mpi_rendezvous(rendezvous):
+    names = {"engine", "transport", "interface", "exit_nets"} & set(rendezvous)
+    found = RendezvousFromEnvironment(**{name: rendezvous[name] for name in names})
+    for name in ("num_shards", "shard_id"):
+        if rendezvous[name] != found[name]:
+            raise ValueError(f"the rendezvous has {name} {rendezvous[name]}, but the environment "
+                             f"says {found[name]}")
+    return found
+
+
+def _check_alone():
+    shards, launch = _call(C.launched_shards)
+    if shards > 1:
+        raise ValueError(
+            f"{launch}; but this model has no rendezvous, so that each shard would train alone: "
+            "pass rendezvous=data_parallel_model.RendezvousFromEnvironment(), or "
+            "RendezvousFromEnvironment(num_shards=1, shard_id=0) to train alone")
