@@ -13,6 +13,7 @@ import time
 
 import pytest
 
+from launcher_dialects import clean_environment
 from redis_server import RedisServer
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -49,7 +50,7 @@ def run(program, *args, env=None, limit=LIMIT, cwd=None, file_kib=None):
         text=True,
         timeout=limit,
         cwd=cwd,
-        env={**os.environ, "OMP_NUM_THREADS": "1", **(env or {})},
+        env=clean_environment(**{"OMP_NUM_THREADS": 1, **(env or {})}),
     )
     process.output = process.stdout
     return process
@@ -82,6 +83,16 @@ def training(databases, models, **flags):
     return args
 
 
+def wait_for_line(process, text, limit=60):
+    """Reads the output of a program up to a line that contains `text`."""
+    deadline = time.monotonic() + limit
+    for line in process.stdout:
+        if text in line:
+            return
+        assert time.monotonic() < deadline, f"no {text!r} after {limit} s"
+    pytest.fail(f"a program ended without {text!r}")
+
+
 def last_line(output):
     return [line for line in output.strip().splitlines() if line][-1]
 
@@ -92,14 +103,14 @@ class Shards:
     def __init__(self):
         self.processes = []
 
-    def start(self, *args, cwd=None):
+    def start(self, *args, cwd=None, program="resnet50_trainer", env=None):
         process = subprocess.Popen(
-            [str(BIN / "resnet50_trainer"), *map(str, args)],
+            [str(BIN / program), *map(str, args)],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             cwd=cwd,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            env=clean_environment(**{"OMP_NUM_THREADS": 1, **(env or {})}),
         )
         self.processes.append(process)
         return process

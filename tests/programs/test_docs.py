@@ -8,12 +8,14 @@ import pytest
 
 from conftest import BIN, ROOT, run
 
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/install.md", "examples/README.md",
-             "train/README.md", "distributed/README.md", "db/README.md", "scripts/README.md"]
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/install.md", "docs/launchers.md",
+             "examples/README.md", "train/README.md", "distributed/README.md", "db/README.md",
+             "scripts/README.md"]
 SOURCES = sorted(path.stem for path in (ROOT / "examples").glob("*.cc"))
 # Flags of programs that are not ours, and of our scripts.
 OTHERS = {"help", "install", "prefix", "preset", "scan", "pattern", "tidy", "store", "shards",
-          "gtest_filter", "requirepass", "rank", "tests"}
+          "gtest_filter", "requirepass", "rank", "tests", "nproc_per_node", "nnodes",
+          "rdzv_backend", "rdzv_endpoint", "no_python", "gloo", "images"}
 
 
 @functools.cache

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from conftest import last_line, run, training
+from conftest import last_line, run, training, wait_for_line
 from redis_server import RedisServer, redis_keys
 
 
@@ -15,16 +15,6 @@ def flags_of(port, **flags):
         "num_shards": 2, "run_id": "faults", "redis_host": "127.0.0.1", "redis_port": port,
         "batch_size": 16, "test_data": None, "collective_timeout": 20, **flags,
     }
-
-
-def wait_for_line(process, text, limit=60):
-    """Reads the output of a shard up to a line that contains `text`."""
-    deadline = time.monotonic() + limit
-    for line in process.stdout:
-        if text in line:
-            return
-        assert time.monotonic() < deadline, f"no {text!r} after {limit} s"
-    pytest.fail(f"a shard ended without {text!r}")
 
 
 def model_bytes(folder):
