@@ -64,7 +64,7 @@ int Run() {
   benchmark::FeedImages(shape, &ws);
   benchmark::MoveTo(device, "data", &ws);
   if (FLAGS_optimize) OptimizeForInference(model.net(), &ws);
-  benchmark::ShareMemory(*model.net(), {}, &ws, device);
+  benchmark::ShareMemory(*model.net(), &ws, device);
   if (FLAGS_cuda_graph) model.net()->set_type("cuda_graph");
   NetBase* net = ws.CreateNet(*model.net());
   const auto rates = benchmark::MeasureRates(net, FLAGS_batch, FLAGS_min_seconds);

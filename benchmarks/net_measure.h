@@ -38,17 +38,20 @@ inline void MoveTo(const Device& device, const std::string& name, Workspace* ws)
   ws->GetBlob(name)->swap(moved);
 }
 
-// Plans the memory of the net from the shapes of its inputs in the workspace.
-inline void ShareMemory(const NetDef& net, const std::set<std::string>& keep, Workspace* ws,
-                        const Device& device = {}) {
+inline void PrintPlan(const MemoryPlan& plan) {
+  std::fprintf(stderr, "memory plan: %.1f MiB instead of %.1f\n",
+               static_cast<double>(plan.arena_bytes) / (1 << 20),
+               static_cast<double>(plan.unplanned_bytes) / (1 << 20));
+}
+
+// Plans the memory of an inference net from the shapes of its inputs in the workspace.
+inline void ShareMemory(const NetDef& net, Workspace* ws, const Device& device) {
   std::map<std::string, TensorShape> shapes;
   for (const std::string& blob : ws->Blobs()) {
     shapes[blob] = GetTensorShapeOfBlob(*ws->GetBlob(blob));
   }
-  const MemoryPlan plan = PlanMemory(net, InferBlobShapesAndTypes(shapes, {&net}), keep);
-  std::fprintf(stderr, "memory plan: %.1f MiB instead of %.1f\n",
-               static_cast<double>(plan.arena_bytes) / (1 << 20),
-               static_cast<double>(plan.unplanned_bytes) / (1 << 20));
+  const MemoryPlan plan = PlanMemory(net, InferBlobShapesAndTypes(shapes, {&net}));
+  PrintPlan(plan);
   ApplyMemoryPlan(plan, device, ws);
 }
 

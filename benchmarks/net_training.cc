@@ -8,24 +8,20 @@
 
 #include <gflags/gflags.h>
 
-#include <memory>
-#include <set>
-#include <utility>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "benchmarks/operator_table.h"
 #include "caffe2/core/device_backend.h"
-#include "caffe2/graph/conv_norm_fusion.h"
-#include "caffe2/graph/flat_update.h"
-#include "caffe2/graph/fusion.h"
-#include "caffe2/graph/gradient_sum.h"
-#include "caffe2/graph/half_gradients.h"
 #include "caffe2/graph/side_stream.h"
+#include "caffe2/graph/training_pipeline.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/model/loss_scale.h"
 #include "caffe2/model/networks.h"
 #include "caffe2/model/optimizer.h"
 #include "caffe2/utils/program.h"
-#include "train/measured_forms.h"
+#include "train/fusion_autotuner.h"
 
 DEFINE_string(model, "resnet50", "a network of caffe2/model");
 DEFINE_int32(batch, 16, "images a step");
@@ -73,19 +69,34 @@ void FeedInputs(Workspace* ws) {
   }
 }
 
-// Which form of a part of the net is faster, as the trainers measure it.
-ChooseForm Measuring(const ModelHelper& model) {
-  MeasuredFormsOptions options{.cache = PlanCache::Default(),
-                               .executor = FLAGS_cuda_graph ? "cuda_graph" : "simple",
-                               .shapes = InferBlobShapesAndTypes({}, {&model.param_init_net()}),
-                               .share = nullptr};
-  CAFFE_ENFORCE(options.cache.is_kept(), "--fuse_conv measured needs CAFFE2_CUDA_PLAN_CACHE");
-  options.shapes["data"] = CreateTensorShape(ImageShape(), TensorProto::FLOAT);
-  auto forms = std::make_shared<MeasuredForms>(std::move(options));
-  return [forms](const FormSite& site) { return (*forms)(site); };
+constexpr char kLoss[] = "loss";
+
+// What the flags ask for.
+TrainingPasses PassesOf(const ModelHelper::Options& model) {
+  TrainingPasses passes =
+      ChooseTrainingPasses(ToDevice(model.device).type, model.order, model.compute_type);
+  passes.fuse = ParseFusionLevel(FLAGS_fuse);
+  if (FLAGS_fuse_conv != "auto" && FLAGS_fuse_conv != "measured") {
+    passes.fuse_conv = ParseConvNormFusion(FLAGS_fuse_conv);
+  }
+  passes.half_gradients = FLAGS_half_gradients;
+  passes.side_work = FLAGS_side_stream ? FLAGS_side_work : 0;
+  passes.memory_plan = FLAGS_memory_plan;
+  return passes;
 }
 
-void BuildModel(ModelHelper* model) {
+// The faster variants, as the trainers measure them.
+FusionChoices Tune(const ModelHelper& model, const TrainingPasses& passes) {
+  FusionAutotunerOptions options{.cache = PlanCache::Default(),
+                                 .executor = FLAGS_cuda_graph ? "cuda_graph" : "simple",
+                                 .shapes = InferBlobShapesAndTypes({}, {&model.param_init_net()}),
+                                 .broadcast = nullptr};
+  CAFFE_ENFORCE(options.cache.is_kept(), "--fuse_conv measured needs CAFFE2_CUDA_PLAN_CACHE");
+  options.shapes["data"] = CreateTensorShape(ImageShape(), TensorProto::FLOAT);
+  return FusionAutotuner(std::move(options)).Choose(model.net(), passes, {kLoss});
+}
+
+PreparedTraining BuildModel(ModelHelper* model) {
   std::string data = "data";
   if (model->options().compute_type != TensorProto::FLOAT) {
     data = brew::CastTo(model, data, "data_cast", model->options().compute_type);
@@ -96,24 +107,20 @@ void BuildModel(ModelHelper* model) {
   network.num_channels = FLAGS_channels;
   network.num_labels = FLAGS_labels;
   const std::string scores = AddNetwork(model, FLAGS_model, data, network);
-  const auto loss = brew::SoftmaxWithLoss(model, scores, "label", "softmax", "loss");
-  FuseOperators(model->net(), {ParseFusionLevel(FLAGS_fuse), {loss.loss}});
-  const bool measured = FLAGS_fuse_conv == "measured";
-  const ConvNormFusion fusion =
-      measured || FLAGS_fuse_conv == "auto"
-          ? ChooseConvNormFusion(ToDevice(model->options().device).type, FLAGS_order,
-                                 model->options().compute_type)
-          : ParseConvNormFusion(FLAGS_fuse_conv);
-  FuseConvolutionsWithNorms(model->net(), fusion, {}, measured ? Measuring(*model) : nullptr);
+  brew::SoftmaxWithLoss(model, scores, "label", "softmax", kLoss);
+  TrainingPasses passes = PassesOf(model->options());
+  if (FLAGS_fuse_conv == "measured") passes.choices = Tune(*model, passes);
+  PrepareForward(passes, {kLoss}, model->net());
   const bool half = model->options().compute_type == TensorProto::FLOAT16;
-  model->AddGradientOperators({{loss.loss, half ? AddLossScale(model, {}) : ""}});
-  if (FLAGS_device != "cpu") FuseGradientSums(model->net());
+  model->AddGradientOperators({{kLoss, half ? AddLossScale(model, {}) : ""}});
   AddGradientUnscaling(model, {});
   AddWeightDecay(model, 1e-4f);
   SgdOptions sgd;
   sgd.learning_rate.base = 1e-3f;
   sgd.nesterov = false;
   BuildSgd(model, sgd);
+  if (FLAGS_cuda_graph) model->net()->set_type("cuda_graph");
+  return PrepareTraining(*model->param_init_net(), passes, {kLoss}, model->net());
 }
 
 int Run() {
@@ -130,32 +137,18 @@ int Run() {
   options.device = ToDeviceOption(device);
   options.compute_type = types.at(FLAGS_dtype);
   ModelHelper model("training", options);
-  BuildModel(&model);
+  const PreparedTraining prepared = BuildModel(&model);
+  CAFFE_ENFORCE(!FLAGS_half_gradients || prepared.half_gradients > 0,
+                "--half_gradients: no gradient of a filter of ", FLAGS_model,
+                " can be in 16 bits with --device ", FLAGS_device, " --dtype ", FLAGS_dtype);
 
   Workspace ws;
-  // As the trainers do on GPUs.
-  std::vector<FlatGroup> groups;
-  if (device.type != CPU) groups = FuseUpdates(*model.param_init_net(), model.net());
-  if (options.compute_type != TensorProto::FLOAT) {
-    AddFilterCopies(options.compute_type, model.net(), &groups);
-  }
-  if (FLAGS_half_gradients) {
-    CAFFE_ENFORCE_GT(HalveFilterGradients(model.net(), &groups), 0,
-                     "--half_gradients: no gradient of a filter of ", FLAGS_model,
-                     " can be in 16 bits with --device ", FLAGS_device, " --dtype ", FLAGS_dtype);
-  }
   CAFFE_ENFORCE(ws.RunNetOnce(*model.param_init_net()));
-  for (const FlatGroup& group : groups) PlaceFlat(group, &ws);
   FeedInputs(&ws);
   for (const char* name : {"data", "label"}) benchmark::MoveTo(device, name, &ws);
-  std::set<std::string> placed = {"loss"};
-  for (const FlatGroup& group : groups) {
-    placed.insert(group.gradients.begin(), group.gradients.end());
-    placed.insert(group.copies.begin(), group.copies.end());
+  for (const auto& [planned, plan] : PlaceTraining(*model.net(), prepared, {kLoss}, &ws)) {
+    benchmark::PrintPlan(plan);
   }
-  if (FLAGS_side_stream) UseSideStreams(model.net(), FLAGS_side_work);
-  if (FLAGS_memory_plan) benchmark::ShareMemory(*model.net(), placed, &ws, device);
-  if (FLAGS_cuda_graph) model.net()->set_type("cuda_graph");
   NetBase* net = ws.CreateNet(*model.net());
   const auto rates = benchmark::MeasureRates(net, FLAGS_batch, FLAGS_min_seconds);
   benchmark::PrintRates(

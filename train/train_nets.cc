@@ -4,17 +4,12 @@
 
 #include "caffe2/core/logging.h"
 #include "caffe2/core/operator.h"
-#include "caffe2/graph/conv_norm_fusion.h"
 #include "caffe2/graph/data_parallel.h"
-#include "caffe2/graph/fusion.h"
-#include "caffe2/graph/gradient_sum.h"
-#include "caffe2/graph/half_gradients.h"
 #include "caffe2/graph/side_stream.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/model/loss_scale.h"
 #include "caffe2/model/networks.h"
 #include "caffe2/model/optimizer.h"
-#include "train/measured_forms.h"
 
 namespace caffe2 {
 namespace {
@@ -40,13 +35,6 @@ ModelHelper::Options HelperOptions(const TrainOptions& options, bool inference,
           .is_test = inference,
           .compute_type = ComputeType(options.model),
           .device = ToDeviceOption(device)};
-}
-
-ConvNormFusion FusionOf(const TrainOptions& options) {
-  const ModelOptions& model = options.model;
-  return model.fuse_conv == "auto"
-             ? ChooseConvNormFusion(options.devices[0].type, model.order, ComputeType(model))
-             : ParseConvNormFusion(model.fuse_conv);
 }
 
 DataParallelOptions ParallelOptions(const TrainOptions& options) {
@@ -85,50 +73,74 @@ std::string AddOptimizer(ModelHelper* model, const TrainOptions& options) {
       model, {.learning_rate = rate, .momentum = settings.momentum, .nesterov = settings.nesterov});
 }
 
-// What tells the faster form of a part of the model's net; null if nothing is measured.
-ChooseForm ChooserFor(const ModelHelper& model, const TrainOptions& options,
-                      const ShareText& share) {
-  if (!MeasuresForms(options) || (options.shards.num_shards > 1 && share == nullptr)) {
-    return nullptr;
-  }
-  auto forms = std::make_shared<MeasuredForms>(
-      MeasuredFormsOptions{.cache = PlanCache::Default(),
-                           .executor = options.cuda_graph ? "cuda_graph" : "simple",
-                           .shapes = InferBlobShapesAndTypes({}, {&model.param_init_net()}),
-                           .measures = options.shards.shard_id == 0,
-                           .share = share});
-  return [forms](const FormSite& site) { return (*forms)(site); };
-}
-
+// The blobs of one replica.
 struct ReplicaBlobs {
-  std::string loss, accuracy, accuracy_top5;
+  brew::SoftmaxLoss outputs;
+  std::string scaled_loss;  // divided by the number of replicas of the job
 };
 
-// One replica: input, network, loss, accuracy. The gradient starts from the loss divided by the
-// number of replicas of the job, so that their sum is the gradient of the mean.
-ReplicaBlobs AddReplica(ModelHelper* model, const TrainOptions& options, RecordKind kind,
-                        int64_t batch, int replicas, const ShareText& share) {
+// The forward pass of one replica: input, network, loss. Gradients start from the scaled loss, so
+// that their sum over the replicas is the gradient of the mean.
+ReplicaBlobs AddForward(ModelHelper* model, const TrainOptions& options, RecordKind kind) {
+  const auto devices = static_cast<int>(options.devices.size());
+  const int64_t batch = options.schedule.batch_size / devices;
   const std::string data = options.data.train_data == kSyntheticData
                                ? AddSyntheticInput(model, batch, options)
                                : AddImageInput(model, kReader, kind, batch, options);
   const std::string scores = AddNetwork(model, options.model.network, data, options.model.shape);
-  const std::string label = model->Scoped("label");
-  const auto [softmax, loss] = brew::SoftmaxWithLoss(model, scores, label, "softmax", "loss");
-  const std::string scaled = model->Scoped("loss_scaled");
-  model->AddOperator("Scale", {loss}, {scaled}, {MakeArgument("scale", 1.f / replicas)});
-  // Before the backward pass, so that the gradients are fused too.
-  FuseOperators(model->net(), {});
-  FuseConvolutionsWithNorms(model->net(), FusionOf(options), {},
-                            ChooserFor(*model, options, share));
+  const ReplicaBlobs blobs{
+      brew::SoftmaxWithLoss(model, scores, model->Scoped("label"), "softmax", "loss"),
+      model->Scoped("loss_scaled")};
+  model->AddOperator("Scale", {blobs.outputs.loss}, {blobs.scaled_loss},
+                     {MakeArgument("scale", 1.f / (devices * options.shards.num_shards))});
+  return blobs;
+}
+
+// The name scopes of this shard's replicas: "gpu_0/", "gpu_1/".
+std::vector<std::string> ScopesOf(const TrainOptions& options) {
+  std::vector<std::string> scopes;
+  for (const Device& device : options.devices) {
+    scopes.push_back(DeviceScopeName(device, static_cast<int>(scopes.size())));
+  }
+  return scopes;
+}
+
+// Adds the reader, then the replicas: `build` adds one, in the scope of its device.
+void BuildReplicas(ModelHelper* model, const TrainOptions& options,
+                   const std::function<void()>& build) {
+  if (options.data.train_data != kSyntheticData) {
+    AddReader(model, kReader, options.data.train_data, options, /*train=*/true);
+  }
+  const std::vector<std::string> scopes = ScopesOf(options);
+  for (size_t d = 0; d < scopes.size(); ++d) {
+    const DeviceScope device(model, ToDeviceOption(options.devices[d]));
+    const NameScope scope(model, scopes[d].substr(0, scopes[d].size() - 1));
+    build();
+  }
+}
+
+// The backward pass of one replica.
+void AddBackward(ModelHelper* model, const TrainOptions& options, const std::string& loss,
+                 const TrainingPasses& passes) {
+  PrepareForward(passes, {}, model->net());
   const bool half = model->options().compute_type == TensorProto::FLOAT16;
   model->AddGradientOperators(
-      {{scaled, half ? AddLossScale(model, ScaleOptions(options.model)) : ""}});
-  if (options.devices[0].type != CPU) FuseGradientSums(model->net());
-  ReplicaBlobs blobs{loss, brew::Accuracy(model, softmax, label, "accuracy"), ""};
+      {{loss, half ? AddLossScale(model, ScaleOptions(options.model)) : ""}});
+}
+
+// The accuracies of one replica. Those of the first speak for the shard.
+void AddAccuracies(ModelHelper* model, const TrainOptions& options,
+                   const brew::SoftmaxLoss& outputs, TrainNets* nets) {
+  const std::string label = model->Scoped("label");
+  const std::string accuracy = brew::Accuracy(model, outputs.softmax, label, "accuracy");
+  std::string top5;
   if (options.model.shape.num_labels > kTopK) {
-    blobs.accuracy_top5 = brew::Accuracy(model, softmax, label, "accuracy_top5", kTopK);
+    top5 = brew::Accuracy(model, outputs.softmax, label, "accuracy_top5", kTopK);
   }
-  return blobs;
+  if (!nets->loss.empty()) return;
+  nets->loss = outputs.loss;
+  nets->accuracy = accuracy;
+  nets->accuracy_top5 = top5;
 }
 
 // The same blob in all replicas, by its stripped name.
@@ -213,37 +225,38 @@ InferenceNets Finish(const ModelHelper& model, const std::string& softmax) {
 
 }  // namespace
 
-bool MeasuresForms(const TrainOptions& options) {
-  const bool keeps = options.shards.shard_id > 0 || PlanCache::Default().is_kept();
-  return keeps && options.model.fuse_conv == "auto" && FusionOf(options) != ConvNormFusion::kNone;
+TrainingPasses PassesOf(const TrainOptions& options) {
+  const ModelOptions& model = options.model;
+  TrainingPasses passes =
+      ChooseTrainingPasses(options.devices[0].type, model.order, ComputeType(model));
+  if (model.fuse_conv != "auto") passes.fuse_conv = ParseConvNormFusion(model.fuse_conv);
+  passes.half_gradients = model.half_gradients;
+  passes.side_work = options.side_stream ? kMostSideWork : 0;
+  return passes;
 }
 
-TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind, const ShareText& share) {
-  const DataParallelOptions parallel = ParallelOptions(options);
-  const auto devices = static_cast<int>(parallel.devices.size());
-  TrainNets nets;
+ForwardNets BuildForwardNets(const TrainOptions& options, RecordKind kind) {
   ModelHelper model("train", HelperOptions(options, /*inference=*/false, options.devices[0]));
-  if (options.data.train_data != kSyntheticData) {
-    nets.reader = kReader;
-    AddReader(&model, kReader, options.data.train_data, options, /*train=*/true);
-  }
-  std::vector<std::string> scopes;
-  for (int d = 0; d < devices; ++d) {
-    const std::string prefix = DeviceScopeName(parallel.devices[d], d);
-    const DeviceScope device(&model, ToDeviceOption(parallel.devices[d]));
-    const NameScope scope(&model, prefix.substr(0, prefix.size() - 1));
-    const int64_t batch = options.schedule.batch_size / devices;
-    const ReplicaBlobs blobs =
-        AddReplica(&model, options, kind, batch, devices * parallel.num_shards, share);
-    if (d == 0) {
-      nets.loss = blobs.loss;
-      nets.accuracy = blobs.accuracy;
-      nets.accuracy_top5 = blobs.accuracy_top5;
-    }
-    scopes.push_back(prefix);
-  }
+  BuildReplicas(&model, options, [&] { AddForward(&model, options, kind); });
+  return {*model.param_init_net(), *model.net()};
+}
+
+TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind,
+                         const FusionChoices& choices) {
+  const DataParallelOptions parallel = ParallelOptions(options);
+  TrainingPasses passes = PassesOf(options);
+  passes.choices = choices;
+  const std::vector<std::string> scopes = ScopesOf(options);
+  TrainNets nets;
   nets.scopes = scopes;
   nets.scope = scopes[0];
+  if (options.data.train_data != kSyntheticData) nets.reader = kReader;
+  ModelHelper model("train", HelperOptions(options, /*inference=*/false, options.devices[0]));
+  BuildReplicas(&model, options, [&] {
+    const ReplicaBlobs blobs = AddForward(&model, options, kind);
+    AddBackward(&model, options, blobs.scaled_loss, passes);
+    AddAccuracies(&model, options, blobs.outputs, &nets);
+  });
   nets.params = Strip(model.params(), nets.scope);
   nets.computed_params = Strip(model.computed_params(), nets.scope);
   AddReduction(&model, scopes, nets, parallel);
@@ -257,17 +270,14 @@ TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind, const Sha
   nets.broadcast = BroadcastNet(scopes, nets, parallel);
   nets.init = *model.param_init_net();
   nets.train = *model.net();
-  if (options.devices[0].type != CPU) nets.flat_groups = FuseUpdates(nets.init, &nets.train);
-  const TensorProto::DataType type = ComputeType(options.model);
-  if (type != TensorProto::FLOAT) AddFilterCopies(type, &nets.train, &nets.flat_groups);
-  if (options.model.half_gradients) LogHalved(HalveFilterGradients(&nets.train, &nets.flat_groups));
-  if (parallel.num_shards > 1 && options.devices[0].type == CPU) {
+  if (options.devices[0].type == CPU) {
     // Gradients are reduced on a thread of their own while the backward pass goes on.
-    nets.train.set_type("dag");
-    *nets.train.add_arg() = MakeArgument("in_order", 1);
+    if (parallel.num_shards > 1) nets.train.set_type("dag");
+  } else if (options.cuda_graph) {
+    nets.train.set_type("cuda_graph");
   }
-  if (options.side_stream) UseSideStreams(&nets.train);
-  if (options.cuda_graph && options.devices[0].type == CUDA) nets.train.set_type("cuda_graph");
+  nets.prepared = PrepareTraining(nets.init, passes, {}, &nets.train);
+  if (passes.half_gradients) LogHalved(nets.prepared.half_gradients);
   // The same parameters for any number of shards; Dropout and its like of its own for each shard.
   const uint64_t seed = options.schedule.seed * 0x10000;
   SetRandomSeeds(&nets.init, seed);

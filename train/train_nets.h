@@ -1,13 +1,12 @@
 // The nets of a training run, built from its options.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "caffe2/graph/data_parallel.h"
-#include "caffe2/graph/flat_update.h"
+#include "caffe2/graph/training_pipeline.h"
 #include "caffe2/model/model_helper.h"
 #include "train/input.h"
 #include "train/options.h"
@@ -29,19 +28,26 @@ struct TrainNets {
   std::string reader;                        // "" for synthetic data
   // Full names; those of the first replica. top5 is "" for few labels.
   std::string loss, accuracy, accuracy_top5, learning_rate;
-  std::vector<FlatGroup> flat_groups;  // to be placed before the net runs; none on the CPU
+  PreparedTraining prepared;  // of `train`, for PlaceTraining
 };
 
-// True if the forms of parts of the nets are to be measured (MeasuredForms): with --fuse_conv auto
-// on GPUs, where shard 0 has a folder for the results. All shards must say so.
-bool MeasuresForms(const TrainOptions& options);
-// Gives the string of shard 0 to all shards.
-using ShareText = std::function<std::string(const std::string&)>;
+// The forward pass of all replicas of this shard, as training starts from it.
+struct ForwardNets {
+  NetDef init;  // fillers and the reader
+  NetDef net;
+};
+
+// The networks and their losses, before any pass. Throws as BuildTrainNets.
+ForwardNets BuildForwardNets(const TrainOptions& options, RecordKind kind);
 
 // Throws EnforceNotMet for options that make no model. `kind` is that of the training database
-// (unused for synthetic data). Several shards measure only if they can `share` what comes of it.
+// (unused for synthetic data). `choices` are those of the candidates of BuildForwardNets; where
+// they say nothing, options.model.fuse_conv does.
 TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind,
-                         const ShareText& share = nullptr);
+                         const FusionChoices& choices = {});
+
+// The passes of a run, without measured choices.
+TrainingPasses PassesOf(const TrainOptions& options);
 
 // The network on parameters made elsewhere (stripped names), batch norm in test mode.
 struct InferenceNets {

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "caffe2/core/device_backend.h"
-#include "caffe2/graph/memory_plan.h"
 #include "db/db_reader.h"
+#include "train/fusion_autotuner.h"
 #include "train/predictor.h"
 
 namespace caffe2 {
@@ -70,7 +70,8 @@ int Trainer::Run() {
     return stopped.signal();
   }
   try {
-    nets_ = BuildTrainNets(options_, KindOf(options_, options_.data.train_data), ShareOfShards());
+    const RecordKind kind = KindOf(options_, options_.data.train_data);
+    nets_ = BuildTrainNets(options_, kind, TuneFusion(kind));
     SetUp();
     const int signal = Loop();
     SetState("finished");
@@ -82,13 +83,26 @@ int Trainer::Run() {
   }
 }
 
-// Null with one shard, or if not all shards would ask.
-ShareText Trainer::ShareOfShards() {
-  if (run_->num_shards() == 1) return nullptr;
-  const std::vector<std::string> all = run_->Gather(MeasuresForms(options_) ? "measures" : "");
-  if (std::count(all.begin(), all.end(), "") != 0) return nullptr;
-  // One place may take shard 0 longer than an exchange does.
-  return [this](const std::string& text) { return run_->BroadcastLate(text); };
+// With --fuse_conv auto on GPUs, where all shards ask for it and shard 0 has a folder for the
+// results. Of the shards, shard 0 alone measures.
+FusionChoices Trainer::TuneFusion(RecordKind kind) {
+  const TrainingPasses passes = PassesOf(options_);
+  const bool is_first = run_->shard_id() == 0;
+  FusionAutotunerOptions tuner{.cache = PlanCache::Default(),
+                               .executor = options_.cuda_graph ? "cuda_graph" : "simple",
+                               .measures = is_first};
+  const bool wanted = options_.model.fuse_conv == "auto" &&
+                      passes.fuse_conv != ConvNormFusion::kNone &&
+                      (!is_first || tuner.cache.is_kept());
+  const std::vector<std::string> all = run_->Gather(wanted ? "tunes" : "");
+  if (std::count(all.begin(), all.end(), "") != 0) return {};
+  // Shard 0 measures for longer than an exchange may take.
+  if (run_->num_shards() > 1) {
+    tuner.broadcast = [this](const std::string& text) { return run_->BroadcastLate(text); };
+  }
+  const ForwardNets forward = BuildForwardNets(options_, kind);
+  tuner.shapes = InferBlobShapesAndTypes({}, {&forward.init});
+  return FusionAutotuner(std::move(tuner)).Choose(forward.net, passes);
 }
 
 void Trainer::SetUp() {
@@ -100,8 +114,7 @@ void Trainer::SetUp() {
     LoadModel();
   }
   CAFFE_ENFORCE(ws_.RunNetOnce(nets_.broadcast), "the broadcast of the parameters failed");
-  for (const FlatGroup& group : nets_.flat_groups) PlaceFlat(group, &ws_);
-  PlanMemory();
+  PlaceNet();
   ws_.CreateNet(nets_.train);
   progress_.epoch = options_.output.load_epoch;
   if (options_.output.resume) {
@@ -119,36 +132,14 @@ void Trainer::SetUp() {
             << options_.EpochIterations() * options_.schedule.batch_size * run_->num_shards();
 }
 
-// Activations and gradients that are never alive together share memory. Parameters and synthetic
-// input lie in the workspace already.
-void Trainer::PlanMemory() {
-  std::map<std::string, TensorShape> shapes;
-  for (const std::string& name : ws_.Blobs()) {
-    const TensorShape shape = GetTensorShapeOfBlob(*ws_.GetBlob(name));
-    if (!shape.unknown_shape()) shapes[name] = shape;
+void Trainer::PlaceNet() {
+  std::set<std::string> keep = {nets_.learning_rate};
+  for (const std::string& scope : nets_.scopes) {
+    for (const std::string* name : {&nets_.loss, &nets_.accuracy, &nets_.accuracy_top5}) {
+      if (!name->empty()) keep.insert(scope + name->substr(nets_.scope.size()));
+    }
   }
-  shapes = InferBlobShapesAndTypes(shapes, {&nets_.train});
-  // Each device has a block of its own; what other devices and the host write lies elsewhere.
-  const std::vector<Device>& devices = options_.devices;
-  for (auto it = devices.begin(); it != devices.end(); ++it) {
-    const Device device = *it;
-    if (std::find(devices.begin(), it, device) != it) continue;  // replicas on the CPU share it
-    std::set<std::string> keep = {nets_.learning_rate};
-    for (const FlatGroup& group : nets_.flat_groups) {
-      keep.insert(group.gradients.begin(), group.gradients.end());
-      keep.insert(group.copies.begin(), group.copies.end());
-    }
-    for (const std::string& scope : nets_.scopes) {
-      for (const std::string* name : {&nets_.loss, &nets_.accuracy, &nets_.accuracy_top5}) {
-        if (!name->empty()) keep.insert(scope + name->substr(nets_.scope.size()));
-      }
-    }
-    for (const OperatorDef& op : nets_.train.op()) {
-      if (ToDevice(op.device_option()) == device) continue;
-      keep.insert(op.output().begin(), op.output().end());
-    }
-    const MemoryPlan plan = caffe2::PlanMemory(nets_.train, shapes, keep);
-    ApplyMemoryPlan(plan, device, &ws_);
+  for (const auto& [device, plan] : PlaceTraining(nets_.train, nets_.prepared, keep, &ws_)) {
     constexpr double kMiB = 1 << 20;
     LOG(INFO) << "Planned memory of " << device.ToString() << ": " << plan.slots.size()
               << " blobs in " << plan.arena_bytes / kMiB << " MiB instead of "

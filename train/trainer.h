@@ -54,9 +54,10 @@ class Trainer {
     double bad_loss = 0;
   };
 
-  ShareText ShareOfShards();
+  // Runs and times parts of the net that is to be trained, if that was asked for.
+  FusionChoices TuneFusion(RecordKind kind);
   void SetUp();
-  void PlanMemory();
+  void PlaceNet();
   void LoadModel();
   int Loop();
   // True if the run must end after this epoch.

@@ -30,7 +30,7 @@ class Rewriter {
   virtual ~Rewriter() = default;
 
   // Asks `choose`, if there is one, about each place; `wanted` if it does not know.
-  int Run(bool wanted, const ChooseForm& choose) {
+  int Run(bool wanted, const ChooseFusion& choose) {
     if (!wanted && choose == nullptr) return 0;
     for (int i = 0; i < net_->op_size(); ++i) {
       const int writer = net_->op(i).input_size() <= joint_ ? -1 : flow_.WriterOf(i, joint_);
@@ -60,9 +60,7 @@ class Rewriter {
   virtual void Rewrite(OperatorDef* first, OperatorDef* second, OperatorDef* behind) const = 0;
 
   const std::string& TypeOf(int op) const { return net_->op(op).type(); }
-  const DeviceOption& DeviceOf(int op) const {
-    return net_->op(op).has_device_option() ? net_->op(op).device_option() : net_->device_option();
-  }
+  const DeviceOption& DeviceOf(int op) const { return DeviceOptionOf(net_->op(op), *net_); }
   std::string WhyNotTogether(int first, int second, const std::string& type) const {
     if (!IsSameDevice(DeviceOf(first), DeviceOf(second))) return "they lie on different devices";
     if (OrderOf(net_->op(first)) != OrderOf(net_->op(second))) return "their orders differ";
@@ -78,23 +76,25 @@ class Rewriter {
   int joint_ = 0;  // the input of the second operator that the first one writes
 
  private:
-  bool IsChosen(int first, int second, bool wanted, const ChooseForm& choose) const {
+  bool IsChosen(int first, int second, bool wanted, const ChooseFusion& choose) const {
     if (choose == nullptr) return wanted;
-    FormSite site;
-    site.net = net_;
-    for (NetDef* part : {&site.plain, &site.changed}) {
+    FusionCandidate candidate;
+    candidate.net = net_;
+    for (NetDef* part : {&candidate.plain, &candidate.fused}) {
       *part->mutable_device_option() = net_->device_option();
       for (const int op : {first, second}) *part->add_op() = net_->op(op);
     }
     OperatorDef behind;
-    Rewrite(site.changed.mutable_op(0), site.changed.mutable_op(1), &behind);
-    if (!behind.type().empty()) *site.changed.add_op() = behind;
-    if (IsCleared(site.changed.op(0))) site.changed.mutable_op()->DeleteSubrange(0, 1);
-    site.results.push_back(net_->op(second).output(0));
+    Rewrite(candidate.fused.mutable_op(0), candidate.fused.mutable_op(1), &behind);
+    if (!behind.type().empty()) *candidate.fused.add_op() = behind;
+    if (IsCleared(candidate.fused.op(0))) candidate.fused.mutable_op()->DeleteSubrange(0, 1);
+    const OperatorDef& last = candidate.fused.op(candidate.fused.op_size() - 1);
+    candidate.name = last.type() + " " + last.output(0);
+    candidate.results.push_back(net_->op(second).output(0));
     if (!flow_.WhyShared(first, 0, second).empty()) {
-      site.results.push_back(net_->op(first).output(0));
+      candidate.results.push_back(net_->op(first).output(0));
     }
-    return choose(site).value_or(wanted);
+    return choose(candidate).value_or(wanted);
   }
 
   static bool IsCleared(const OperatorDef& op) { return op.type().empty(); }
@@ -335,7 +335,7 @@ ConvNormFusion ChooseConvNormFusion(DeviceType device, const std::string& order,
 }
 
 int FuseConvolutionsWithNorms(NetDef* net, ConvNormFusion fusion, const std::set<std::string>& keep,
-                              const ChooseForm& choose) {
+                              const ChooseFusion& choose) {
   const auto wants = [fusion](ConvNormFusion level) { return fusion >= level; };
   const int with_stats = StatsRewriter(net, keep).Run(wants(ConvNormFusion::kStats), choose);
   const int with_prologue =

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "caffe2/graph/form_choice.h"
+#include "caffe2/graph/fusion_choice.h"
 #include "caffe2/proto/caffe2.pb.h"
 
 namespace caffe2 {
@@ -37,11 +37,11 @@ ConvNormFusion ChooseConvNormFusion(DeviceType device, const std::string& order,
 // number of convolutions it changed. What is rewritten computes the same but for rounding; blobs in
 // `keep` stay. Each refusal is logged with its reason at VLOG(1).
 //
-// With `choose` every place of every rewriting is asked for, one after another in the order of the
-// levels, shortcuts before ends of blocks; `fusion` says what happens to those for which no answer
-// is known.
+// With `choose` the pass asks about every candidate of every level, one level after another,
+// shortcuts before ends of blocks: what was fused decides which candidates come later. Where
+// `choose` knows no answer, `fusion` decides.
 int FuseConvolutionsWithNorms(NetDef* net, ConvNormFusion fusion,
                               const std::set<std::string>& keep = {},
-                              const ChooseForm& choose = nullptr);
+                              const ChooseFusion& choose = nullptr);
 
 }  // namespace caffe2

@@ -92,6 +92,10 @@ bool Dataflow::IsTouchedBetween(const std::string& blob, int first, int last) co
   return HasBetween(writes_, blob, first, last) || HasBetween(reads_, blob, first, last);
 }
 
+const DeviceOption& DeviceOptionOf(const OperatorDef& op, const NetDef& net) {
+  return op.has_device_option() ? op.device_option() : net.device_option();
+}
+
 void RemoveOperators(const std::vector<bool>& removed, NetDef* net) {
   int kept = 0;
   for (int i = 0; i < net->op_size(); ++i) {

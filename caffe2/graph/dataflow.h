@@ -43,6 +43,9 @@ class Dataflow {
   std::set<std::string> outside_, nested_;
 };
 
+// The device of an operator of the net: its own, or else that of the net.
+const DeviceOption& DeviceOptionOf(const OperatorDef& op, const NetDef& net);
+
 // Removes the operators at the positions marked true.
 void RemoveOperators(const std::vector<bool>& removed, NetDef* net);
 

@@ -109,9 +109,7 @@ class Fuser {
     return device.empty() ? WhyNotMoved(match, fused) : device;
   }
 
-  const DeviceOption& DeviceOf(int op) const {
-    return net_->op(op).has_device_option() ? net_->op(op).device_option() : net_->device_option();
-  }
+  const DeviceOption& DeviceOf(int op) const { return DeviceOptionOf(net_->op(op), *net_); }
 
   std::string WhyNotOnDevice(const Match& match, const OperatorDef& fused) const {
     const Device device = ToDevice(DeviceOf(match.head));

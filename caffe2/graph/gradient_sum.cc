@@ -76,9 +76,7 @@ class Matcher {
     return static_cast<int>(std::find(op.output().begin(), op.output().end(), blob) -
                             op.output().begin());
   }
-  const DeviceOption& DeviceOf(int op) const {
-    return net_.op(op).has_device_option() ? net_.op(op).device_option() : net_.device_option();
-  }
+  const DeviceOption& DeviceOf(int op) const { return DeviceOptionOf(net_.op(op), net_); }
 
   const NetDef& net_;
   const Dataflow flow_;

@@ -12,6 +12,7 @@
 #include "caffe2/core/device.h"
 #include "caffe2/core/nested_net.h"
 #include "caffe2/core/operator_gradient.h"
+#include "caffe2/graph/dataflow.h"
 
 namespace caffe2 {
 namespace {
@@ -105,7 +106,7 @@ class Pass {
       while (joined > 0 && !Disturbs(op, works[joined - 1])) --joined;
       JoinFirst(joined, &works);  // the stream does them in order
     }
-    const DeviceOption& device = op.has_device_option() ? op.device_option() : net_.device_option();
+    const DeviceOption& device = DeviceOptionOf(op, net_);
     const FilterGradient gradient = FilterGradientOf(op, device);
     if (gradient.results > 0) {
       std::deque<Work>& works = open_[device.device_id()];

@@ -181,12 +181,12 @@ TEST(ConvNormFusionChoiceTest, ShortcutsAreAskedForBeforeEndsOfBlocks) {
     BottleneckNet net("NHWC");
     std::vector<std::string> types;
     FuseConvolutionsWithNorms(
-        &net.builder.net(), ConvNormFusion::kNone, {}, [&](const FormSite& site) {
-          const OperatorDef& last = site.changed.op(site.changed.op_size() - 1);
+        &net.builder.net(), ConvNormFusion::kNone, {}, [&](const FusionCandidate& candidate) {
+          const OperatorDef& last = candidate.fused.op(candidate.fused.op_size() - 1);
           if (last.type().rfind("NormSum", 0) == 0) {
             types.push_back(last.type());
-            // What the rest of the net reads, from either form.
-            EXPECT_EQ(site.results,
+            // What the rest of the net reads, from either variant.
+            EXPECT_EQ(candidate.results,
                       last.type() == "NormSumNormRelu"
                           ? std::vector<std::string>{"b_out"}
                           : std::vector<std::string>({last.output(0), last.output(3)}));

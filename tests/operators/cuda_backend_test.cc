@@ -10,11 +10,8 @@
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/net.h"
 #include "caffe2/core/random.h"
-#include "caffe2/graph/conv_norm_fusion.h"
-#include "caffe2/graph/flat_update.h"
-#include "caffe2/graph/fusion.h"
-#include "caffe2/graph/half_gradients.h"
 #include "caffe2/graph/inference.h"
+#include "caffe2/graph/training_pipeline.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/model/loss_scale.h"
 #include "caffe2/model/networks.h"
@@ -343,8 +340,14 @@ std::vector<float> Train(const Training& training, TensorProto::DataType type,
   const std::string data = brew::CastTo(&model, "data", "data_cast", type);
   const std::string scores = AddNetwork(&model, training.network, data, shape);
   const auto [softmax, loss] = brew::SoftmaxWithLoss(&model, scores, "label", "softmax", "loss");
-  FuseOperators(model.net(), {});
-  FuseConvolutionsWithNorms(model.net(), fusion);
+  const TrainingPasses passes{
+      .fuse_conv = fusion,
+      .choices = {},
+      .fused_updates = training.updates != Updates::kApart,
+      .filter_copies = training.updates >= Updates::kFlatWithCopies ? type : TensorProto::FLOAT,
+      .half_gradients = training.updates == Updates::kHalfGradients,
+      .memory_plan = false};
+  PrepareForward(passes, {loss}, model.net());
   model.AddGradientOperators(
       {{loss, type == TensorProto::FLOAT16 ? AddLossScale(&model, scale) : ""}});
   AddGradientUnscaling(&model, scale);
@@ -353,17 +356,16 @@ std::vector<float> Train(const Training& training, TensorProto::DataType type,
   sgd.learning_rate.base = training.learning_rate;
   BuildSgd(&model, sgd);
   SetRandomSeeds(model.param_init_net(), 1);
-  NetDef train = *model.net();
-  std::vector<FlatGroup> groups;
-  if (training.updates != Updates::kApart) groups = FuseUpdates(*model.param_init_net(), &train);
+  const PreparedTraining prepared =
+      PrepareTraining(*model.param_init_net(), passes, {loss}, model.net());
   if (training.updates >= Updates::kFlatWithCopies) {
-    EXPECT_GT(AddFilterCopies(type, &train, &groups), 1);
+    EXPECT_GT(prepared.filter_copies, 1);
   }
   if (training.updates == Updates::kHalfGradients) {
-    EXPECT_GT(HalveFilterGradients(&train, &groups), 0);
+    EXPECT_GT(prepared.half_gradients, 0);
   }
   ws->RunNetOnce(*model.param_init_net());
-  for (const FlatGroup& group : groups) PlaceFlat(group, ws);
+  PlaceTraining(*model.net(), prepared, {loss}, ws);
   const int64_t size = training.image_size;
   FeedRandom(ws, "data", {training.batch, size, size, training.channels}, 5);
   std::vector<int> labels(training.batch);
@@ -375,7 +377,7 @@ std::vector<float> Train(const Training& training, TensorProto::DataType type,
       ws->GetBlob(name)->swap(*ws->GetBlob("moved"));
     }
   }
-  NetBase* net = ws->CreateNet(train);
+  NetBase* net = ws->CreateNet(*model.net());
   std::vector<float> losses;
   for (int i = 0; i < iterations; ++i) {
     EXPECT_TRUE(net->Run());

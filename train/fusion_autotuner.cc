@@ -1,17 +1,19 @@
-#include "train/measured_forms.h"
+#include "train/fusion_autotuner.h"
 
 #include <algorithm>
 #include <chrono>
-#include <set>
+#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "caffe2/core/argument.h"
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/logging.h"
+#include "caffe2/core/nested_net.h"
 #include "caffe2/core/net.h"
 #include "caffe2/core/random.h"
 #include "caffe2/core/workspace.h"
+#include "caffe2/graph/dataflow.h"
 #include "caffe2/graph/gradient.h"
 #include "caffe2/graph/gradient_sum.h"
 
@@ -22,41 +24,27 @@ using Shapes = std::map<std::string, TensorShape>;
 
 constexpr int kWarmUpRuns = 3;  // plans are chosen, work is recorded
 constexpr int kRunsAtOnce = 3;  // of one time
-// Of the kernels in this repository that forms run: a change that moves their times raises it, and
-// what is kept does not count any more.
+// Of the kernels in this repository that candidates run: a change that moves their times raises it,
+// and what is kept does not count any more.
 constexpr int kKernelsVersion = 1;
 constexpr char kGiven[] = "_given_grad";
 
-Device DeviceOf(const FormSite& site) {
-  const OperatorDef& op = site.plain.op(0);
-  return ToDevice(op.has_device_option() ? op.device_option() : site.plain.device_option());
+Device DeviceOf(const FusionCandidate& candidate) {
+  return ToDevice(DeviceOptionOf(candidate.plain.op(0), candidate.plain));
 }
 
-// Blobs that the net reads before it writes them, in order.
-std::vector<std::string> ReadsOf(const NetDef& net) {
-  std::vector<std::string> reads;
-  std::set<std::string> seen;
-  for (const OperatorDef& op : net.op()) {
-    for (const std::string& blob : op.input()) {
-      if (seen.insert(blob).second) reads.push_back(blob);
-    }
-    seen.insert(op.output().begin(), op.output().end());
-  }
-  return reads;
-}
-
-// Both forms in one line, without the names of blobs: these are numbered.
-class SiteText {
+// What both variants compute, in one line. Blobs have numbers there instead of names.
+class CandidateText {
  public:
-  explicit SiteText(const Shapes& shapes) : shapes_(shapes) {}
+  explicit CandidateText(const Shapes& shapes) : shapes_(shapes) {}
 
-  std::string Of(const FormSite& site) {
-    for (const NetDef* net : {&site.plain, &site.changed}) {
-      if (net == &site.changed) text_ += "or ";
+  std::string Of(const FusionCandidate& candidate) {
+    for (const NetDef* net : {&candidate.plain, &candidate.fused}) {
+      if (net == &candidate.fused) text_ += "or ";
       for (const OperatorDef& op : net->op()) Add(op);
     }
     text_ += "for";
-    for (const std::string& blob : site.results) Name(blob);
+    for (const std::string& blob : candidate.results) Name(blob);
     return text_;
   }
 
@@ -86,20 +74,20 @@ class SiteText {
   std::string text_;
 };
 
-// A form that can be run.
-class RunningForm {
+// A variant that can be run.
+class RunningVariant {
  public:
   // Throws if it cannot be made, EnforceNotMet among others if a shape is not known.
-  RunningForm(const NetDef& form, const FormSite& site, const std::string& executor,
-              const Shapes& shapes)
-      : device_(DeviceOf(site)) {
-    NetDef net = form;
+  RunningVariant(const NetDef& variant, const FusionCandidate& candidate,
+                 const std::string& executor, const Shapes& shapes)
+      : device_(DeviceOf(candidate)) {
+    NetDef net = variant;
     net.set_name("measured");
     net.set_type(executor);
     std::map<std::string, TensorShape> given = shapes;
     LossGradients losses;
-    for (const std::string& result : site.results) {
-      // What the form itself reads, too, goes to a reader that stands for those elsewhere.
+    for (const std::string& result : candidate.results) {
+      // Stands for the readers elsewhere in the net; the variant may read the result itself, too.
       const std::string blob = result + "_outside";
       OperatorDef* reader = net.add_op();
       reader->set_type("Copy");
@@ -114,12 +102,12 @@ class RunningForm {
       AddGradientOperators(&net, losses);
       if (device_.type != CPU) FuseGradientSums(&net);
     }
-    for (const std::string& blob : ReadsOf(net)) Fill(blob, given);
+    for (const std::string& blob : OperandsOf(net).reads) Fill(blob, given);
     net_ = ws_.CreateNet(net);
     for (int i = 0; i < kWarmUpRuns; ++i) Run();
   }
 
-  void Run() { CAFFE_ENFORCE(net_->Run(), "a form failed"); }
+  void Run() { CAFFE_ENFORCE(net_->Run(), "a variant failed"); }
 
  private:
   // Random values from 0.5 to 1.5: those of a small piece, repeated.
@@ -162,71 +150,88 @@ class RunningForm {
 };
 
 const char* WordOf(std::optional<bool> answer) {
-  return !answer ? "unknown" : *answer ? "changed" : "plain";
+  return !answer ? "unknown" : *answer ? "fused" : "plain";
 }
-// Nothing for any other word than those of the two forms.
+// Nothing for any other word than for the two variants.
 std::optional<bool> AnswerOf(const std::string& word) {
   if (word != WordOf(true) && word != WordOf(false)) return std::nullopt;
   return word == WordOf(true);
 }
 
-}  // namespace
-
-std::optional<bool> MeasuredForms::operator()(const FormSite& site) {
-  const Shapes shapes = InferBlobShapesAndTypes(options_.shapes, {site.net});
-  const std::string text = SiteText(shapes).Of(site);
-  const auto found = known_.find(text);
-  if (found != known_.end()) return found->second;
-  std::optional<bool> answer;
-  if (options_.measures) answer = Answer(site, text, shapes);
-  if (options_.share) {
-    const std::string all = options_.share(options_.measures ? WordOf(answer) + ("\n" + text) : "");
-    const size_t end = all.find('\n');
-    CAFFE_ENFORCE(end != std::string::npos && all.substr(end + 1) == text,
-                  "shard 0 chooses between other forms of a net: ", all.substr(end + 1), ", not ",
-                  text);
-    answer = AnswerOf(all.substr(0, end));
+// A line for each candidate: the word, a blank and the text.
+std::string LinesOf(const std::map<std::string, std::optional<bool>>& answers) {
+  std::string lines;
+  for (const auto& [text, answer] : answers) lines += WordOf(answer) + (" " + text) + "\n";
+  return lines;
+}
+std::map<std::string, std::optional<bool>> AnswersIn(const std::string& lines) {
+  std::map<std::string, std::optional<bool>> answers;
+  std::istringstream in(lines);
+  for (std::string line; std::getline(in, line);) {
+    const size_t end = line.find(' ');
+    CAFFE_ENFORCE(end != std::string::npos, "no answer of shard 0: ", line);
+    answers[line.substr(end + 1)] = AnswerOf(line.substr(0, end));
   }
-  return known_[text] = answer;
+  return answers;
 }
 
-std::optional<bool> MeasuredForms::Answer(const FormSite& site, const std::string& text,
-                                          const Shapes& shapes) {
+}  // namespace
+
+FusionChoices FusionAutotuner::Choose(const NetDef& net, const TrainingPasses& passes,
+                                      const std::set<std::string>& keep) {
+  if (!options_.measures) answers_ = AnswersIn(options_.broadcast(""));
+  FusionChoices choices = ChooseFusions(
+      net, passes, keep, [this](const auto& candidate) { return Compare(candidate); });
+  if (options_.measures && options_.broadcast) options_.broadcast(LinesOf(answers_));
+  return choices;
+}
+
+std::optional<bool> FusionAutotuner::Compare(const FusionCandidate& candidate) {
+  const Shapes shapes = InferBlobShapesAndTypes(options_.shapes, {candidate.net});
+  const std::string text = CandidateText(shapes).Of(candidate);
+  const auto found = answers_.find(text);
+  if (found != answers_.end()) return found->second;
+  CAFFE_ENFORCE(options_.measures, "shard 0 has no fusion candidate ", text);
+  return answers_[text] = Answer(candidate, text, shapes);
+}
+
+std::optional<bool> FusionAutotuner::Answer(const FusionCandidate& candidate,
+                                            const std::string& text, const Shapes& shapes) {
   if (!options_.cache.is_kept()) return std::nullopt;
-  const std::string key = MakeString("form on ", PlanScopeOf(DeviceOf(site)), ", kernels ",
+  const std::string key = MakeString("fusion on ", PlanScopeOf(DeviceOf(candidate)), ", kernels ",
                                      kKernelsVersion, ", by ", options_.executor, ": ", text);
   if (const auto kept = options_.cache.Find(key)) {
     const std::optional<bool> answer = AnswerOf(kept->substr(0, kept->find('\n')));
     if (answer) return answer;
-    LOG(WARNING) << "what is kept for a form of a net is no answer: it is measured again";
+    LOG(WARNING) << "the cache holds no answer for " << candidate.name
+                 << ": the variants are measured again";
   }
   try {
-    return Measure(site, key, shapes);
+    return Measure(candidate, key, shapes);
   } catch (const Error& error) {
-    LOG(WARNING) << "two forms of a net cannot be compared: " << error.what();
+    LOG(WARNING) << "the variants of " << candidate.name << " cannot be compared: " << error.what();
     return std::nullopt;
   }
 }
 
-std::optional<bool> MeasuredForms::Measure(const FormSite& site, const std::string& key,
-                                           const Shapes& shapes) {
-  RunningForm plain(site.plain, site, options_.executor, shapes);
-  RunningForm changed(site.changed, site, options_.executor, shapes);
+std::optional<bool> FusionAutotuner::Measure(const FusionCandidate& candidate,
+                                             const std::string& key, const Shapes& shapes) {
+  RunningVariant plain(candidate.plain, candidate, options_.executor, shapes);
+  RunningVariant fused(candidate.fused, candidate, options_.executor, shapes);
   std::vector<double> least(2, 1e30);  // milliseconds
-  const int faster = FastestOf(2, [&](int form) {
+  const int faster = FastestOf(2, [&](int variant) {
     using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
-    for (int i = 0; i < kRunsAtOnce; ++i) (form == 0 ? plain : changed).Run();
+    for (int i = 0; i < kRunsAtOnce; ++i) (variant == 0 ? plain : fused).Run();
     const double time =
         std::chrono::duration<double, std::milli>(Clock::now() - start).count() / kRunsAtOnce;
-    least[form] = std::min(least[form], time);
+    least[variant] = std::min(least[variant], time);
     return time;
   });
   ++measured_;
-  LOG(INFO) << site.plain.op(0).type() << " of " << site.results.front() << ": " << least[0]
-            << " ms as it is, " << least[1] << " ms rewritten";
-  options_.cache.Add(key, MakeString(WordOf(faster == 1), "\n", least[0], " ms plain, ", least[1],
-                                     " ms changed\n"));
+  LOG(INFO) << candidate.name << ": " << least[0] << " ms plain, " << least[1] << " ms fused";
+  options_.cache.Add(
+      key, MakeString(WordOf(faster == 1), "\n", least[0], " ms plain, ", least[1], " ms fused\n"));
   return faster == 1;
 }
 

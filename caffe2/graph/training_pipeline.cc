@@ -1,0 +1,137 @@
+#include "caffe2/graph/training_pipeline.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "caffe2/core/argument.h"
+#include "caffe2/core/nested_net.h"
+#include "caffe2/core/operator.h"
+#include "caffe2/graph/dataflow.h"
+#include "caffe2/graph/gradient_sum.h"
+#include "caffe2/graph/half_gradients.h"
+#include "caffe2/graph/side_stream.h"
+
+namespace caffe2 {
+namespace {
+
+void FuseForward(const TrainingPasses& passes, const std::set<std::string>& keep,
+                 const ChooseFusion& choose, NetDef* net) {
+  FuseOperators(net, {passes.fuse, keep});
+  FuseConvolutionsWithNorms(net, passes.fuse_conv, keep, choose);
+}
+
+ChooseFusion AnswersOf(const FusionChoices& choices) {
+  if (choices.empty()) return nullptr;
+  return [&choices](const FusionCandidate& candidate) -> std::optional<bool> {
+    const auto found = choices.find(candidate.name);
+    if (found == choices.end()) return std::nullopt;
+    return found->second;
+  };
+}
+
+// Planned memory needs the order of the definition.
+void RunInOrder(NetDef* net) {
+  static const std::set<std::string> ordered = {"", "simple", "cuda_graph"};
+  if (ordered.count(net->type()) == 0) *net->add_arg() = MakeArgument("in_order", 1);
+}
+
+// The GPUs of the net, or the CPU.
+std::vector<Device> PlannedDevices(const NetDef& net) {
+  std::vector<Device> devices;
+  for (const OperatorDef& op : net.op()) {
+    const Device device = ToDevice(DeviceOptionOf(op, net));
+    const bool is_new = std::find(devices.begin(), devices.end(), device) == devices.end();
+    if (device.type != CPU && is_new) devices.push_back(device);
+  }
+  return devices.empty() ? std::vector<Device>{Device{}} : devices;
+}
+
+// Shapes of all blobs of the net, from those that the workspace holds before it runs.
+std::map<std::string, TensorShape> ShapesOf(const NetDef& net, const std::set<std::string>& placed,
+                                            const Workspace& ws) {
+  std::set<std::string> given = placed;
+  for (const std::string& blob : OperandsOf(net).reads) given.insert(blob);
+  std::map<std::string, TensorShape> shapes;
+  for (const std::string& name : given) {
+    const Blob* blob = ws.GetBlob(name);
+    if (blob == nullptr) continue;
+    const TensorShape shape = GetTensorShapeOfBlob(*blob);
+    if (!shape.unknown_shape()) shapes[name] = shape;
+  }
+  return InferBlobShapesAndTypes(std::move(shapes), {&net});
+}
+
+}  // namespace
+
+TrainingPasses ChooseTrainingPasses(DeviceType device, const std::string& order,
+                                    TensorProto::DataType type) {
+  const bool on_gpu = device != CPU;
+  return {.fuse_conv = ChooseConvNormFusion(device, order, type),
+          .choices = {},
+          .gradient_sums = on_gpu,
+          .fused_updates = on_gpu,
+          .filter_copies = on_gpu ? type : TensorProto::FLOAT};
+}
+
+void PrepareForward(const TrainingPasses& passes, const std::set<std::string>& keep, NetDef* net) {
+  FuseForward(passes, keep, AnswersOf(passes.choices), net);
+}
+
+FusionChoices ChooseFusions(NetDef net, const TrainingPasses& passes,
+                            const std::set<std::string>& keep, const ChooseFusion& choose) {
+  FusionChoices choices;
+  const auto note = [&](const FusionCandidate& candidate) {
+    const std::optional<bool> answer = choose(candidate);
+    if (answer) choices[candidate.name] = *answer;
+    return answer;
+  };
+  FuseForward(passes, keep, note, &net);
+  return choices;
+}
+
+PreparedTraining PrepareTraining(const NetDef& init_net, const TrainingPasses& passes,
+                                 const std::set<std::string>& keep, NetDef* net) {
+  PreparedTraining prepared;
+  prepared.memory_plan = passes.memory_plan;
+  if (passes.gradient_sums) FuseGradientSums(net, keep);
+  if (passes.fused_updates) prepared.flat_groups = FuseUpdates(init_net, net);
+  if (passes.filter_copies != TensorProto::FLOAT) {
+    prepared.filter_copies = AddFilterCopies(passes.filter_copies, net, &prepared.flat_groups);
+  }
+  if (passes.half_gradients) {
+    prepared.half_gradients = HalveFilterGradients(net, &prepared.flat_groups);
+  }
+  if (passes.memory_plan) RunInOrder(net);
+  if (passes.side_work > 0) UseSideStreams(net, passes.side_work);
+  return prepared;
+}
+
+std::vector<std::pair<Device, MemoryPlan>> PlaceTraining(const NetDef& net,
+                                                         const PreparedTraining& prepared,
+                                                         const std::set<std::string>& keep,
+                                                         Workspace* ws) {
+  std::set<std::string> placed;
+  for (const FlatGroup& group : prepared.flat_groups) {
+    PlaceFlat(group, ws);
+    placed.insert(group.gradients.begin(), group.gradients.end());
+    placed.insert(group.copies.begin(), group.copies.end());
+  }
+  std::vector<std::pair<Device, MemoryPlan>> plans;
+  if (!prepared.memory_plan) return plans;
+  const std::map<std::string, TensorShape> shapes = ShapesOf(net, placed, *ws);
+  placed.insert(keep.begin(), keep.end());
+  for (const Device& device : PlannedDevices(net)) {
+    // Each device has a block of its own; what other devices and the host write lies elsewhere.
+    std::set<std::string> elsewhere = placed;
+    for (const OperatorDef& op : net.op()) {
+      if (ToDevice(DeviceOptionOf(op, net)) == device) continue;
+      elsewhere.insert(op.output().begin(), op.output().end());
+    }
+    plans.emplace_back(device, PlanMemory(net, shapes, elsewhere));
+    ApplyMemoryPlan(plans.back().second, device, ws);
+  }
+  return plans;
+}
+
+}  // namespace caffe2
