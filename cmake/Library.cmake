@@ -19,7 +19,7 @@ set_target_properties(caffe2 PROPERTIES BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$OR
 # libcaffe2_image: decoding and augmentation (libjpeg-turbo, OpenCV) and the operators on top of it.
 file(GLOB image_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/db/image/*.cc
      ${CMAKE_SOURCE_DIR}/operators/image/image_input_*.cc)
-list(FILTER image_sources EXCLUDE REGEX "/image_file_codec_opencv[.]cc$")
+list(FILTER image_sources EXCLUDE REGEX "(/image_file_codec_opencv|_cuda)[.]cc$")
 if(image_sources)
   add_library(caffe2_image SHARED ${image_sources})
   caffe2_target_settings(caffe2_image)

@@ -44,21 +44,8 @@ using HalfToFloat = Convert<float16, float>;
 REGISTER_CUDA_OPERATOR(FloatToHalf, FloatToHalf);
 REGISTER_CUDA_OPERATOR(HalfToFloat, HalfToFloat);
 
-// Initialisation, with the numbers of the CPU, and one number from the host's iteration.
+// One number from the host's iteration.
 REGISTER_CUDA_OPERATOR(LearningRate, HostFallbackOp);
-REGISTER_CUDA_OPERATOR(UniformFill, HostFallbackOp);
-REGISTER_CUDA_OPERATOR(UniformIntFill, HostFallbackOp);
-REGISTER_CUDA_OPERATOR(GaussianFill, HostFallbackOp);
-REGISTER_CUDA_OPERATOR(XavierFill, HostFallbackOp);
-REGISTER_CUDA_OPERATOR(MSRAFill, HostFallbackOp);
-REGISTER_CUDA_OPERATOR(UniqueUniformFill, HostFallbackOp);
-REGISTER_CUDA_OPERATOR(DiagonalFill, HostFallbackOp);
-REGISTER_CUDA_OPERATOR(Range, HostFallbackOp);
-REGISTER_CUDA_OPERATOR(GivenTensorFill, HostFallbackOp);
-REGISTER_CUDA_OPERATOR(GivenTensorDoubleFill, HostFallbackOp);
-REGISTER_CUDA_OPERATOR(GivenTensorBoolFill, HostFallbackOp);
-REGISTER_CUDA_OPERATOR(GivenTensorIntFill, HostFallbackOp);
-REGISTER_CUDA_OPERATOR(GivenTensorInt64Fill, HostFallbackOp);
 
 }  // namespace
 

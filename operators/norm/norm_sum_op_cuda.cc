@@ -1,12 +1,11 @@
 // NormSumNormRelu and its gradient on CUDA devices.
-#include "caffe2/cuda/context_cuda.h"
+#include "operators/activation/activation_types.h"
+#include "operators/norm/channel_layout_cuda.h"
 #include "operators/norm/norm_sum_kernels.h"
 #include "operators/norm/norm_sum_op.h"
 
 namespace caffe2 {
 namespace {
-
-using ImageTypes = TensorTypes<float, float16, bfloat16>;
 
 class NormSumNormCudaBase : public NormSumNormBase<CUDAContext> {
  public:
@@ -18,16 +17,15 @@ class NormSumNormCudaBase : public NormSumNormBase<CUDAContext> {
     return {Input(0).data<T>(), Input(2).data<T>(), Row(1, kMeanRow, shape),
             Row(3, kMeanRow, shape)};
   }
-  static ChannelLayout LayoutOf(const ChannelShape& shape) {
-    return {shape.batch, shape.channels, shape.spatial, shape.channels_last};
-  }
 };
 
 class CudaNormSumNormReluOp final : public NormSumNormCudaBase {
  public:
   using NormSumNormCudaBase::NormSumNormCudaBase;
 
-  bool RunOnDevice() override { return ImageTypes::Dispatch(this, Input(0).dtype()); }
+  bool RunOnDevice() override {
+    return ActivationTypes<CUDAContext>::Dispatch(this, Input(0).dtype());
+  }
 
   template <typename T>
   bool DoRunWithType() {
@@ -43,7 +41,9 @@ class CudaNormSumNormReluGradientOp final : public NormSumNormCudaBase {
  public:
   using NormSumNormCudaBase::NormSumNormCudaBase;
 
-  bool RunOnDevice() override { return ImageTypes::Dispatch(this, Input(0).dtype()); }
+  bool RunOnDevice() override {
+    return ActivationTypes<CUDAContext>::Dispatch(this, Input(0).dtype());
+  }
 
   template <typename T>
   bool DoRunWithType() {
@@ -54,9 +54,8 @@ class CudaNormSumNormReluGradientOp final : public NormSumNormCudaBase {
     float* sums = ResizeNorm(kNormGradientRows, shape.channels, Output(1));
     float* z_sums = ResizeNorm(kNormGradientRows, shape.channels, Output(2));
     Tensor scratch(context_.device());
-    scratch.Resize(BatchNormScratch(layout));
     LaunchNormSumNormReluGradient(layout, Images<T>(shape), Input(4).data<T>(), g, sums, z_sums,
-                                  scratch.mutable_data<float>(), context_.stream());
+                                  ResizeScratch(layout, &scratch), context_.stream());
     return true;
   }
 };

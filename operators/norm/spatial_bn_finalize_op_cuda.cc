@@ -1,14 +1,9 @@
 // SpatialBNFinalize and its gradient on CUDA devices.
-#include "caffe2/cuda/context_cuda.h"
-#include "operators/common/channel_kernels.h"
+#include "operators/norm/channel_layout_cuda.h"
 #include "operators/norm/spatial_bn_finalize_op.h"
 
 namespace caffe2 {
 namespace {
-
-ChannelLayout LayoutOf(const ChannelShape& shape) {
-  return {shape.batch, shape.channels, shape.spatial, shape.channels_last};
-}
 
 class CudaSpatialBNFinalizeOp final : public SpatialBNFinalizeBase<CUDAContext> {
  public:

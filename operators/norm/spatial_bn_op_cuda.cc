@@ -1,22 +1,10 @@
-// SpatialBN, its fused forms and their gradients on CUDA devices.
-#include "caffe2/cuda/context_cuda.h"
-#include "operators/common/channel_kernels.h"
+// SpatialBN and its fused forms on CUDA devices.
+#include "operators/activation/activation_types.h"
+#include "operators/norm/channel_layout_cuda.h"
 #include "operators/norm/spatial_bn_op.h"
 
 namespace caffe2 {
 namespace {
-
-using ImageTypes = TensorTypes<float, float16, bfloat16>;
-
-ChannelLayout LayoutOf(const Tensor& x, StorageOrder order) {
-  const ChannelShape shape = ChannelShape::Make(x.sizes(), order);
-  return {shape.batch, shape.channels, shape.spatial, shape.channels_last};
-}
-
-float* ResizeScratch(const ChannelLayout& layout, Tensor* scratch) {
-  scratch->Resize(BatchNormScratch(layout));
-  return scratch->mutable_data<float>();
-}
 
 template <BatchNormEpilogue kEpilogue>
 class CudaSpatialBNOp final : public SpatialBNForwardBase<CUDAContext> {
@@ -24,13 +12,15 @@ class CudaSpatialBNOp final : public SpatialBNForwardBase<CUDAContext> {
   CudaSpatialBNOp(const OperatorDef& def, Workspace* ws)
       : SpatialBNForwardBase<CUDAContext>(def, ws, kEpilogue) {}
 
-  bool RunOnDevice() override { return ImageTypes::Dispatch(this, Input(0).dtype()); }
+  bool RunOnDevice() override {
+    return ActivationTypes<CUDAContext>::Dispatch(this, Input(0).dtype());
+  }
 
   template <typename T>
   bool DoRunWithType() {
     const Tensor& x = Input(0);
     const ChannelShape shape = ChannelShape::Make(x.sizes(), order_);
-    const ChannelLayout layout = LayoutOf(x, order_);
+    const ChannelLayout layout = LayoutOf(shape);
     const float *scale = ChannelInput(1, shape), *bias = ChannelInput(2, shape);
     const float *mean = ChannelInput(3, shape), *spread = ChannelInput(4, shape);
     const T* z = Addend<T>(x);
@@ -74,77 +64,9 @@ class CudaSpatialBNOp final : public SpatialBNForwardBase<CUDAContext> {
   }
 };
 
-template <BatchNormEpilogue kEpilogue>
-class CudaSpatialBNGradientOp final : public SpatialBNOpBase<CUDAContext> {
- public:
-  CudaSpatialBNGradientOp(const OperatorDef& def, Workspace* ws)
-      : SpatialBNOpBase<CUDAContext>(def, ws),
-        multi_batch_(!is_test_ && kAt.sum_dscale >= 0 && InputSize() == 7) {
-    CAFFE_ENFORCE(multi_batch_ || num_batches_ == 1, "num_batches is ", num_batches_,
-                  ", but the sums over the batches are no inputs");
-  }
-
-  bool RunOnDevice() override { return ImageTypes::Dispatch(this, Input(0).dtype()); }
-
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor &x = Input(0), &dy = Input(kAt.dy);
-    CAFFE_ENFORCE(dy.sizes() == x.sizes(), "dY has shape ", ShapeString(dy.sizes()), ", X ",
-                  ShapeString(x.sizes()));
-    const ChannelShape shape = ChannelShape::Make(x.sizes(), order_);
-    const ChannelLayout layout = LayoutOf(x, order_);
-    BatchNormGradient<T> in;
-    in.x = x.data<T>();
-    in.dy = dy.data<T>();
-    in.scale = ChannelInput(kAt.scale, shape);
-    in.mean = ChannelInput(kAt.mean, shape);
-    in.spread = ChannelInput(kAt.inverse_std, shape);
-    in.is_variance = is_test_;
-    in.epsilon = epsilon_;
-    in.num_batches = num_batches_;
-    if constexpr (kAt.bias >= 0) in.bias = ChannelInput(kAt.bias, shape);
-    if constexpr (kAt.y >= 0) SetMask(Input(kAt.y), x, &in);
-    if (multi_batch_) {
-      in.sum_dscale = ChannelInput(kAt.sum_dscale, shape);
-      in.sum_dbias = ChannelInput(kAt.sum_dscale + 1, shape);
-    }
-    in.dscale = ChannelOutput(1, shape);
-    in.dbias = ChannelOutput(2, shape);
-    Output(0)->ResizeLike(x);
-    in.dx = Output(0)->template mutable_data<T>();
-    Tensor scratch(context_.device());
-    LaunchBatchNormGradient(layout, in, ResizeScratch(layout, &scratch), context_.stream());
-    return true;
-  }
-
- private:
-  static constexpr BatchNormGradientInputs kAt = kBatchNormGradientInputs<kEpilogue>;
-
-  template <typename T>
-  void SetMask(const Tensor& y, const Tensor& x, BatchNormGradient<T>* in) {
-    CAFFE_ENFORCE(y.sizes() == x.sizes(), "Y has shape ", ShapeString(y.sizes()));
-    in->y = y.data<T>();
-    Tensor* dz = Output(3);
-    dz->ResizeLike(y);
-    in->dz = dz->template mutable_data<T>();
-  }
-
-  const bool multi_batch_;
-};
-
-using Plain = CudaSpatialBNOp<BatchNormEpilogue::kNone>;
-using WithRelu = CudaSpatialBNOp<BatchNormEpilogue::kRelu>;
-using WithSumRelu = CudaSpatialBNOp<BatchNormEpilogue::kSumRelu>;
-using PlainGradient = CudaSpatialBNGradientOp<BatchNormEpilogue::kNone>;
-using ReluGradient = CudaSpatialBNGradientOp<BatchNormEpilogue::kRelu>;
-using SumReluGradient = CudaSpatialBNGradientOp<BatchNormEpilogue::kSumRelu>;
-
-REGISTER_CUDA_OPERATOR(SpatialBN, Plain);
-REGISTER_CUDA_OPERATOR(SpatialBNRelu, WithRelu);
-REGISTER_CUDA_OPERATOR(SpatialBNSumRelu, WithSumRelu);
-REGISTER_CUDA_OPERATOR(SpatialBNGradient, PlainGradient);
-REGISTER_CUDA_OPERATOR(SpatialBNReluGradient, ReluGradient);
-REGISTER_CUDA_OPERATOR(SpatialBNSumReluGradient, SumReluGradient);
+REGISTER_CUDA_OPERATOR(SpatialBN, CudaSpatialBNOp<BatchNormEpilogue::kNone>);
+REGISTER_CUDA_OPERATOR(SpatialBNRelu, CudaSpatialBNOp<BatchNormEpilogue::kRelu>);
+REGISTER_CUDA_OPERATOR(SpatialBNSumRelu, CudaSpatialBNOp<BatchNormEpilogue::kSumRelu>);
 
 }  // namespace
 }  // namespace caffe2

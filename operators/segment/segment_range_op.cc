@@ -30,20 +30,21 @@ void DescribeGradient(OpSchema& schema) {
 
 }  // namespace
 
-#define REGISTER_SEGMENT_RANGE(name, doc)                                           \
-  REGISTER_CPU_OPERATOR(SortedSegmentRange##name,                                   \
-                        SegmentRangeOp<CPUContext, RangeReducer::k##name>);         \
-  REGISTER_CPU_OPERATOR(SortedSegmentRange##name##Gradient,                         \
-                        SegmentRangeGradientOp<CPUContext, RangeReducer::k##name>); \
-  OPERATOR_SCHEMA(SortedSegmentRange##name).FillUsing(Describe).SetDoc(doc);        \
-  OPERATOR_SCHEMA(SortedSegmentRange##name##Gradient).FillUsing(DescribeGradient);  \
-  REGISTER_GRADIENT(SortedSegmentRange##name, GradientRule<"I0 O0 GO0 I1 -> GI0">)
+#define REGISTER_SEGMENT_RANGE(name, kind, doc)                                                  \
+  REGISTER_CPU_OPERATOR(name, SegmentRangeOp<CPUContext, RangeReducer::kind>);                   \
+  REGISTER_CPU_OPERATOR(name##Gradient, SegmentRangeGradientOp<CPUContext, RangeReducer::kind>); \
+  OPERATOR_SCHEMA(name).FillUsing(Describe).SetDoc(doc);                                         \
+  OPERATOR_SCHEMA(name##Gradient).FillUsing(DescribeGradient);                                   \
+  REGISTER_GRADIENT(name, GradientRule<"I0 O0 GO0 I1 -> GI0">)
 
-REGISTER_SEGMENT_RANGE(Sum, "Sums up the rows of each segment.");
-REGISTER_SEGMENT_RANGE(Mean, "Averages the rows of each segment.");
-REGISTER_SEGMENT_RANGE(Max, "Takes the largest element of each column over a segment's rows.");
-REGISTER_SEGMENT_RANGE(LogSumExp, "log(sum of e^x) over each segment's rows, column by column.");
-REGISTER_SEGMENT_RANGE(LogMeanExp, "log(mean of e^x) over each segment's rows, column by column.");
+REGISTER_SEGMENT_RANGE(SortedSegmentRangeSum, kSum, "Sums up the rows of each segment.");
+REGISTER_SEGMENT_RANGE(SortedSegmentRangeMean, kMean, "Averages the rows of each segment.");
+REGISTER_SEGMENT_RANGE(SortedSegmentRangeMax, kMax,
+                       "Takes the largest element of each column over a segment's rows.");
+REGISTER_SEGMENT_RANGE(SortedSegmentRangeLogSumExp, kLogSumExp,
+                       "log(sum of e^x) over each segment's rows, column by column.");
+REGISTER_SEGMENT_RANGE(SortedSegmentRangeLogMeanExp, kLogMeanExp,
+                       "log(mean of e^x) over each segment's rows, column by column.");
 #undef REGISTER_SEGMENT_RANGE
 
 }  // namespace caffe2

@@ -4,16 +4,14 @@
 
 namespace caffe2 {
 
-#define REGISTER_CUDA_RANGE(name)                                             \
-  REGISTER_CUDA_OPERATOR(SortedSegmentRange##name,                            \
-                         SegmentRangeOp<CUDAContext, RangeReducer::k##name>); \
-  REGISTER_CUDA_OPERATOR(SortedSegmentRange##name##Gradient,                  \
-                         SegmentRangeGradientOp<CUDAContext, RangeReducer::k##name>)
-REGISTER_CUDA_RANGE(Sum);
-REGISTER_CUDA_RANGE(Mean);
-REGISTER_CUDA_RANGE(Max);
-REGISTER_CUDA_RANGE(LogSumExp);
-REGISTER_CUDA_RANGE(LogMeanExp);
+#define REGISTER_CUDA_RANGE(name, kind)                                          \
+  REGISTER_CUDA_OPERATOR(name, SegmentRangeOp<CUDAContext, RangeReducer::kind>); \
+  REGISTER_CUDA_OPERATOR(name##Gradient, SegmentRangeGradientOp<CUDAContext, RangeReducer::kind>)
+REGISTER_CUDA_RANGE(SortedSegmentRangeSum, kSum);
+REGISTER_CUDA_RANGE(SortedSegmentRangeMean, kMean);
+REGISTER_CUDA_RANGE(SortedSegmentRangeMax, kMax);
+REGISTER_CUDA_RANGE(SortedSegmentRangeLogSumExp, kLogSumExp);
+REGISTER_CUDA_RANGE(SortedSegmentRangeLogMeanExp, kLogMeanExp);
 #undef REGISTER_CUDA_RANGE
 
 }  // namespace caffe2

@@ -1,9 +1,6 @@
-// Copies on CUDA devices and between devices, and operators that give elements another shape.
+// Copies on CUDA devices and between devices.
 #include "caffe2/cuda/context_cuda.h"
 #include "operators/common/copy_elements.h"
-#include "operators/shape/expand_squeeze_op.h"
-#include "operators/shape/flatten_op.h"
-#include "operators/shape/reshape_op.h"
 
 namespace caffe2 {
 namespace {
@@ -51,21 +48,6 @@ REGISTER_CUDA_OPERATOR(CopyGPUToCPU, CopyToHostOp);
 REGISTER_CUDA_OPERATOR(EnsureCPUOutput, CopyToHostOp);
 REGISTER_CUDA_OPERATOR(Alias, AliasOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(AliasWithName, AliasOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(StopGradient, CopyOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(NegateGradient, CopyOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(Flatten, FlattenOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(FlattenToVec, FlattenToVecOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(ResizeLike, ResizeLikeOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(Reshape, ReshapeOp<CUDAContext>);
-
-using ExpandDims = NewShapeOp<CUDAContext, ExpandRule>;
-using Squeeze = NewShapeOp<CUDAContext, SqueezeRule>;
-using PrependDim = NewShapeOp<CUDAContext, PrependRule>;
-using MergeDim = NewShapeOp<CUDAContext, MergeRule>;
-REGISTER_CUDA_OPERATOR(ExpandDims, ExpandDims);
-REGISTER_CUDA_OPERATOR(Squeeze, Squeeze);
-REGISTER_CUDA_OPERATOR(PrependDim, PrependDim);
-REGISTER_CUDA_OPERATOR(MergeDim, MergeDim);
 
 }  // namespace
 }  // namespace caffe2

@@ -1,38 +1,9 @@
-// Transpose, NCHW2NHWC and NHWC2NCHW on CUDA devices, and Concat and Split.
-#include <algorithm>
-#include <limits>
-
+// Transpose on CUDA devices.
 #include "caffe2/cuda/context_cuda.h"
-#include "operators/shape/concat_split.h"
-#include "operators/shape/order_switch_op.h"
 #include "operators/shape/transpose_kernels.h"
 #include "operators/shape/transpose_op.h"
 
 namespace caffe2 {
-
-// Bytes from a row to the next: a copy of rows takes no more on any device (memPitch in
-// cudaDeviceProp).
-constexpr int64_t kMostPitch = std::numeric_limits<int32_t>::max();
-
-// Runs of a slab in one copy; those that lie farther apart are few.
-template <>
-void CopySlab(TypeMeta meta, int64_t outer, int64_t run, const void* source, int64_t source_stride,
-              void* destination, int64_t destination_stride, CUDAContext* context) {
-  CAFFE_ENFORCE(meta.copy() == nullptr, "elements of type ", meta.name(),
-                " exist in host memory only");
-  if (outer == 0 || run == 0) return;
-  const auto size = static_cast<int64_t>(meta.itemsize());
-  const int64_t from_pitch = source_stride * size, to_pitch = destination_stride * size;
-  if (outer > 1 && std::max(from_pitch, to_pitch) <= kMostPitch) {
-    cuda::CopyRowsAsync(destination, to_pitch, source, from_pitch, run * size, outer,
-                        context->stream());
-    return;
-  }
-  for (int64_t i = 0; i < outer; ++i) {
-    context->CopyBytes(run * size, static_cast<const char*>(source) + i * from_pitch,
-                       static_cast<char*>(destination) + i * to_pitch);
-  }
-}
 
 template <>
 void TransposeOp<CUDAContext>::Permute(const std::vector<int64_t>& dims,
@@ -60,23 +31,6 @@ void TransposeOp<CUDAContext>::Permute(const std::vector<int64_t>& dims,
   LaunchPermute(permutation, numel, itemsize, x, y, context_.stream());
 }
 
-static void TransposeMatrices(int64_t batch, int64_t rows, int64_t columns, size_t element_bytes,
-                              const void* from, void* to, CUDAContext* context) {
-  LaunchTransposeMatrices(batch, rows, columns, element_bytes, from, to, context->stream());
-}
-
-namespace {
-
-using NCHW2NHWC = OrderSwitchOp<CUDAContext, StorageOrder::kNCHW>;
-using NHWC2NCHW = OrderSwitchOp<CUDAContext, StorageOrder::kNHWC>;
-
 REGISTER_CUDA_OPERATOR(Transpose, TransposeOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(NCHW2NHWC, NCHW2NHWC);
-REGISTER_CUDA_OPERATOR(NHWC2NCHW, NHWC2NCHW);
-REGISTER_CUDA_OPERATOR(Concat, ConcatOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(DepthConcat, ConcatOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(Split, SplitOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(DepthSplit, SplitOp<CUDAContext>);
 
-}  // namespace
 }  // namespace caffe2

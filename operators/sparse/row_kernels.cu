@@ -5,6 +5,8 @@
 #include "operators/optimizer/masked_adagrad_functions.h"
 #include "operators/optimizer/row_functions.h"
 #include "operators/optimizer/row_rule_functions.h"
+#include "operators/sparse/batch_sparse_to_dense_functions.h"
+#include "operators/sparse/one_hot_functions.h"
 #include "operators/sparse/row_kernels.h"
 
 namespace caffe2 {
@@ -114,5 +116,15 @@ INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<ShrinkRow>);
 INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<LimitRow>);
 INSTANTIATE_MAP(LimitValue, float);
 INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<CountRow>);
+
+INSTANTIATE_FOR_EACH(OneHotElements);
+INSTANTIATE_FOR_EACH(SegmentOneHotRows);
+INSTANTIATE_FOR_EACH(BatchOneHotElements<int32_t>);
+INSTANTIATE_FOR_EACH(BatchOneHotElements<int64_t>);
+INSTANTIATE_FOR_EACH(BucketOneHotElements);
+INSTANTIATE_FOR_EACH(BucketElements);
+INSTANTIATE_FOR_EACH(BatchBucketElements);
+INSTANTIATE_FOR_EACH_ROW(SparseToDenseRows);
+INSTANTIATE_FOR_EACH_ROW(DenseToSparseRows);
 
 }  // namespace caffe2

@@ -3,7 +3,6 @@
 #include "operators/sparse/indexed_rows_cuda.h"
 
 namespace caffe2 {
-
 namespace {
 
 class CudaScatterAssignOp final : public Operator<CUDAContext> {
@@ -36,5 +35,4 @@ class CudaScatterAssignOp final : public Operator<CUDAContext> {
 REGISTER_CUDA_OPERATOR(ScatterAssign, CudaScatterAssignOp);
 
 }  // namespace
-
 }  // namespace caffe2

@@ -1,6 +1,10 @@
-// Kernels of PadImage, ResizeNearest and UpsampleNearest.
+// Kernels of images: pixels moved by maps, bilinear upsampling, blocks of pixels, integral images.
 #include "caffe2/cuda/kernel.h"
+#include "operators/common/portable_kernel.h"
+#include "operators/image/integral_image_functions.h"
 #include "operators/image/pixel_map_kernels.h"
+#include "operators/image/space_to_batch_functions.h"
+#include "operators/image/upsample_bilinear_functions.h"
 
 namespace caffe2 {
 
@@ -51,5 +55,13 @@ void LaunchSumPixels(const PixelLayout& layout, const DevicePixelUses& uses, con
 INSTANTIATE(float);
 INSTANTIATE(float16);
 INSTANTIATE(bfloat16);
+
+INSTANTIATE_FOR_EACH_ROW_REAL(BilinearRows);
+INSTANTIATE_FOR_EACH_ROW_REAL(BilinearGradientRows);
+INSTANTIATE_FOR_EACH_REAL(TakeApart);
+INSTANTIATE_FOR_EACH_REAL(PutTogether);
+INSTANTIATE_FOR_EACH(IntegrateRows);
+INSTANTIATE_FOR_EACH(GatherRowSums);
+INSTANTIATE_FOR_EACH(SumDownColumns);
 
 }  // namespace caffe2

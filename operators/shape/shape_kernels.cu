@@ -1,4 +1,7 @@
+// Kernels of transpositions and of Tile's gradient.
 #include "caffe2/cuda/kernel.h"
+#include "operators/common/portable_kernel.h"
+#include "operators/shape/tile_functions.h"
 #include "operators/shape/transpose_kernels.h"
 
 namespace caffe2 {
@@ -113,5 +116,7 @@ void LaunchPutPermuted(const Permutation& permutation, int64_t n, size_t itemsiz
       return PutPermuted<uint64_t>(permutation, n, x, y, stream);
   }
 }
+
+INSTANTIATE_FOR_EACH_REAL(SumTiles);
 
 }  // namespace caffe2

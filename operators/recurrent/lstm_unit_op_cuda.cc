@@ -1,23 +1,8 @@
-// LSTMUnit and GRUUnit on CUDA devices. The timestep may lie in host memory, where it is free to
-// read.
-#include "operators/common/portable_cuda.h"
-#include "operators/recurrent/recurrent_unit.h"
-#include "operators/recurrent/recurrent_unit_functions.h"
+// LSTMUnit and its gradient on CUDA devices.
+#include "operators/recurrent/recurrent_unit_cuda.h"
 
 namespace caffe2 {
 namespace {
-
-class CudaRecurrentUnit : public RecurrentUnitBase<CUDAContext> {
- public:
-  using RecurrentUnitBase::RecurrentUnitBase;
-  bool RunOnDevice() override = 0;
-
- protected:
-  UnitStep ReadUnitStep(int state, int blocks, int* input) const {
-    const Step step = ReadStep(state, blocks, input);
-    return {step.units, step.timestep, step.lengths, drop_states_};
-  }
-};
 
 class CudaLstmUnitOp final : public CudaRecurrentUnit {
  public:
@@ -71,50 +56,8 @@ class CudaLstmUnitGradientOp final : public CudaRecurrentUnit {
   enum { DH_PREV, DC_PREV, DGATES };
 };
 
-class CudaGruUnitOp final : public CudaRecurrentUnit {
- public:
-  using CudaRecurrentUnit::CudaRecurrentUnit;
-  bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
-  template <typename T>
-  bool DoRunWithType() {
-    int next = 0;
-    const UnitStep step = ReadUnitStep(H_PREV, 3, &next);
-    ForEach(
-        Input(H_PREV).numel(),
-        GruUnit<T>{step, Input(H_PREV).data<T>(), Input(GATES).data<T>(), OutputLike<T>(0, H_PREV)},
-        &context_);
-    return true;
-  }
-
- private:
-  enum { H_PREV, GATES };
-};
-
-class CudaGruUnitGradientOp final : public CudaRecurrentUnit {
- public:
-  using CudaRecurrentUnit::CudaRecurrentUnit;
-  bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
-  template <typename T>
-  bool DoRunWithType() {
-    int next = 0;  // becomes the index of H; dH follows
-    const UnitStep step = ReadUnitStep(H_PREV, 3, &next);
-    const T* dh = DataLike<T>(next + 1, H_PREV);
-    ForEach(Input(H_PREV).numel(),
-            GruUnitGradient<T>{step, Input(H_PREV).data<T>(), Input(GATES).data<T>(), dh,
-                               OutputLike<T>(DH_PREV, H_PREV), OutputLike<T>(DGATES, GATES)},
-            &context_);
-    return true;
-  }
-
- private:
-  enum { H_PREV, GATES };
-  enum { DH_PREV, DGATES };
-};
-
 REGISTER_CUDA_OPERATOR(LSTMUnit, CudaLstmUnitOp);
 REGISTER_CUDA_OPERATOR(LSTMUnitGradient, CudaLstmUnitGradientOp);
-REGISTER_CUDA_OPERATOR(GRUUnit, CudaGruUnitOp);
-REGISTER_CUDA_OPERATOR(GRUUnitGradient, CudaGruUnitGradientOp);
 
 }  // namespace
 }  // namespace caffe2

@@ -1,8 +1,11 @@
-// PadImage, ResizeNearest and UpsampleNearest on CUDA devices.
+// Images whose pixels are moved by a map on CUDA devices.
+#pragma once
+
+#include <vector>
+
 #include "caffe2/cuda/context_cuda.h"
-#include "operators/image/pad_image_op.h"
+#include "operators/image/pixel_map.h"
 #include "operators/image/pixel_map_kernels.h"
-#include "operators/image/resize_nearest_op.h"
 
 namespace caffe2 {
 
@@ -78,19 +81,4 @@ class PixelMover<CUDAContext> {
   Tensor row_starts_{CPU}, column_starts_{CPU};
 };
 
-namespace {
-
-using ResizeNearest = ResizeOp<CUDAContext, ByScales>;
-using ResizeNearestGradient = ResizeGradientOp<CUDAContext, ByScales>;
-using UpsampleNearest = ResizeOp<CUDAContext, ByInteger>;
-using UpsampleNearestGradient = ResizeGradientOp<CUDAContext, ByInteger>;
-
-REGISTER_CUDA_OPERATOR(PadImage, PadImageOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(PadImageGradient, PadImageGradientOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(ResizeNearest, ResizeNearest);
-REGISTER_CUDA_OPERATOR(ResizeNearestGradient, ResizeNearestGradient);
-REGISTER_CUDA_OPERATOR(UpsampleNearest, UpsampleNearest);
-REGISTER_CUDA_OPERATOR(UpsampleNearestGradient, UpsampleNearestGradient);
-
-}  // namespace
 }  // namespace caffe2

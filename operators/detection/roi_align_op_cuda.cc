@@ -1,16 +1,13 @@
-// UpsampleBilinear, SpaceToBatch, BatchToSpace, RoIAlign, RoIAlignRotated and RoIPool on CUDA
-// devices. Gradients are collected by the pixels that get them, in a fixed order: no atomics.
+// RoIAlign and RoIAlignRotated with their gradients on CUDA devices. Gradients are collected by the
+// pixels that get them, in a fixed order: no atomics.
 #include "caffe2/core/device_backend.h"
-#include "caffe2/cuda/kernel_reports.h"
 #include "operators/common/host_list.h"
 #include "operators/common/portable_cuda.h"
 #include "operators/common/sort_keys.h"
 #include "operators/detection/region_kernels.h"
+#include "operators/detection/regions_cuda.h"
 #include "operators/detection/roi_align_op.h"
-#include "operators/detection/roi_pool_op.h"
 #include "operators/detection/turned_region_functions.h"
-#include "operators/image/space_to_batch_op.h"
-#include "operators/image/upsample_bilinear_op.h"
 
 namespace caffe2 {
 namespace {
@@ -42,29 +39,6 @@ void SpreadTurned(const ImageLayout& in, const ImageLayout& out,
   ForEachRow(n, in.channels, SumSamples{in, out, {n, keys}, corners, dy, dx}, context);
 }
 
-// Regions in memory of the device, where kernels have read them; those of the host were read there.
-template <typename Region>
-class DeviceRegions {
- public:
-  DeviceRegions(int64_t n, CUDAContext* context) : storage_(context->device()) {
-    storage_.Resize(n * static_cast<int64_t>(sizeof(Region)));
-    storage_.mutable_data<uint8_t>();
-  }
-  Region* data() { return reinterpret_cast<Region*>(storage_.mutable_data<uint8_t>()); }
-  const Region* data() const { return reinterpret_cast<const Region*>(storage_.raw_data()); }
-
- private:
-  Tensor storage_;
-};
-
-// `rois` on the device, a copy in `storage` if they lie elsewhere.
-const float* OnDevice(const Tensor& rois, Tensor* storage, CUDAContext* context) {
-  if (rois.device() == context->device()) return rois.data<float>();
-  *storage = Tensor(context->device());
-  storage->CopyFrom(rois);
-  return storage->data<float>();
-}
-
 DeviceRegions<RegionGrid> ReadRegions(const RegionReader& reader, const ImageLayout& in,
                                       const Tensor& rois, CUDAContext* context) {
   Tensor storage(CPU);
@@ -74,30 +48,7 @@ DeviceRegions<RegionGrid> ReadRegions(const RegionReader& reader, const ImageLay
   return regions;
 }
 
-void ThrowRegionReport(const cuda::KernelReport& report) {
-  ThrowRegion(report.label, report.row, report.value, report.classes);
-}
-const bool kRegistered = [] {
-  cuda::RegisterReport(cuda::kRegionReport, ThrowRegionReport);
-  return true;
-}();
-
 }  // namespace
-
-static DeviceRegions<PooledRegion> RegionsFor(const Tensor& rois, int64_t images, float scale,
-                                              CUDAContext* context) {
-  Tensor storage(CPU);
-  DeviceRegions<PooledRegion> regions(rois.size(0), context);
-  LaunchReadRegions(rois.size(0), images, scale, OnDevice(rois, &storage, context), regions.data(),
-                    context->report(), context->stream());
-  return regions;
-}
-
-static void SpreadMaxima(const PoolGrid& grid, int64_t count, const PooledRegion* regions,
-                         int64_t n, const int* argmax, const float* dy, float* dx,
-                         CUDAContext* context) {
-  ForEach(n, RoIPoolGradientPixels{grid, count, regions, argmax, dy, dx}, context);
-}
 
 static void AlignRegions(const RegionReader& reader, const ImageLayout& in, const ImageLayout& out,
                          const Tensor& rois, const float* x, float* y, CUDAContext* context) {
@@ -118,25 +69,9 @@ static void SpreadRegions(const RegionReader& reader, const ImageLayout& in, con
           RoIAlignGradientPixels{in, out, rois.size(0), regions.data(), dy, dx}, context);
 }
 
-namespace {
+REGISTER_CUDA_OPERATOR(RoIAlign, RoIAlignOp<CUDAContext, false>);
+REGISTER_CUDA_OPERATOR(RoIAlignGradient, RoIAlignGradientOp<CUDAContext, false>);
+REGISTER_CUDA_OPERATOR(RoIAlignRotated, RoIAlignOp<CUDAContext, true>);
+REGISTER_CUDA_OPERATOR(RoIAlignRotatedGradient, RoIAlignGradientOp<CUDAContext, true>);
 
-template <bool kRotated>
-using CudaRoIAlignOp = RoIAlignOp<CUDAContext, kRotated>;
-using CudaSpaceToBatchOp = SpaceBatchOp<CUDAContext, false>;
-using CudaBatchToSpaceOp = SpaceBatchOp<CUDAContext, true>;
-template <bool kRotated>
-using CudaRoIAlignGradientOp = RoIAlignGradientOp<CUDAContext, kRotated>;
-
-REGISTER_CUDA_OPERATOR(UpsampleBilinear, UpsampleBilinearOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(UpsampleBilinearGradient, UpsampleBilinearGradientOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(SpaceToBatch, CudaSpaceToBatchOp);
-REGISTER_CUDA_OPERATOR(BatchToSpace, CudaBatchToSpaceOp);
-REGISTER_CUDA_OPERATOR(RoIAlign, CudaRoIAlignOp<false>);
-REGISTER_CUDA_OPERATOR(RoIAlignRotated, CudaRoIAlignOp<true>);
-REGISTER_CUDA_OPERATOR(RoIAlignGradient, CudaRoIAlignGradientOp<false>);
-REGISTER_CUDA_OPERATOR(RoIAlignRotatedGradient, CudaRoIAlignGradientOp<true>);
-REGISTER_CUDA_OPERATOR(RoIPool, RoIPoolOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(RoIPoolGradient, RoIPoolGradientOp<CUDAContext>);
-
-}  // namespace
 }  // namespace caffe2

@@ -1,19 +1,13 @@
-// Kernels of UpsampleBilinear, SpaceToBatch, BatchToSpace, RoIAlign and RoIPool.
+// Kernels of regions of interest.
 #include "caffe2/cuda/kernel_reports.h"
 #include "operators/common/portable_kernel.h"
 #include "operators/detection/region_kernels.h"
 #include "operators/detection/roi_align_functions.h"
 #include "operators/detection/roi_pool_functions.h"
 #include "operators/detection/turned_region_functions.h"
-#include "operators/image/space_to_batch_functions.h"
-#include "operators/image/upsample_bilinear_functions.h"
 
 namespace caffe2 {
 
-INSTANTIATE_FOR_EACH_ROW_REAL(BilinearRows);
-INSTANTIATE_FOR_EACH_ROW_REAL(BilinearGradientRows);
-INSTANTIATE_FOR_EACH_REAL(TakeApart);
-INSTANTIATE_FOR_EACH_REAL(PutTogether);
 INSTANTIATE_FOR_EACH(RoIAlignCells);
 INSTANTIATE_FOR_EACH(RoIAlignGradientPixels);
 INSTANTIATE_FOR_EACH(SampleKeys);

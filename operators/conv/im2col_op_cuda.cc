@@ -1,0 +1,10 @@
+// Im2Col and Col2Im on CUDA devices.
+#include "operators/common/portable_cuda.h"
+#include "operators/conv/im2col_op.h"
+
+namespace caffe2 {
+
+REGISTER_CUDA_OPERATOR(Im2Col, Im2ColOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(Col2Im, Col2ImOp<CUDAContext>);
+
+}  // namespace caffe2

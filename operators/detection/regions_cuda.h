@@ -1,0 +1,31 @@
+// Regions of interest in memory of CUDA devices.
+#pragma once
+
+#include "caffe2/cuda/context_cuda.h"
+
+namespace caffe2 {
+
+// Regions in memory of the device, where kernels have read them; those of the host were read there.
+template <typename Region>
+class DeviceRegions {
+ public:
+  DeviceRegions(int64_t n, CUDAContext* context) : storage_(context->device()) {
+    storage_.Resize(n * static_cast<int64_t>(sizeof(Region)));
+    storage_.mutable_data<uint8_t>();
+  }
+  Region* data() { return reinterpret_cast<Region*>(storage_.mutable_data<uint8_t>()); }
+  const Region* data() const { return reinterpret_cast<const Region*>(storage_.raw_data()); }
+
+ private:
+  Tensor storage_;
+};
+
+// `rois` on the device, a copy in `storage` if they lie elsewhere.
+inline const float* OnDevice(const Tensor& rois, Tensor* storage, CUDAContext* context) {
+  if (rois.device() == context->device()) return rois.data<float>();
+  *storage = Tensor(context->device());
+  storage->CopyFrom(rois);
+  return storage->data<float>();
+}
+
+}  // namespace caffe2

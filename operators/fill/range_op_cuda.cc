@@ -1,0 +1,8 @@
+// Range in CUDA tensors, by the host.
+#include "operators/common/host_fallback_op.h"
+
+namespace caffe2 {
+
+REGISTER_CUDA_OPERATOR(Range, HostFallbackOp);
+
+}  // namespace caffe2

@@ -1,0 +1,8 @@
+// ImageInput on CUDA devices.
+#include "operators/io/db_input_op_cuda.h"
+
+namespace caffe2 {
+
+REGISTER_CUDA_OPERATOR(ImageInput, CudaDBInputOp);
+
+}  // namespace caffe2

@@ -1,0 +1,10 @@
+// UpsampleBilinear and its gradient on CUDA devices.
+#include "operators/common/portable_cuda.h"
+#include "operators/image/upsample_bilinear_op.h"
+
+namespace caffe2 {
+
+REGISTER_CUDA_OPERATOR(UpsampleBilinear, UpsampleBilinearOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(UpsampleBilinearGradient, UpsampleBilinearGradientOp<CUDAContext>);
+
+}  // namespace caffe2

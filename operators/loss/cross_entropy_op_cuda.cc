@@ -1,0 +1,47 @@
+// LabelCrossEntropy, CrossEntropy and MakeTwoClass with their gradients on CUDA devices.
+#include "operators/activation/softmax_kernels.h"
+#include "operators/common/portable_cuda.h"
+#include "operators/loss/cross_entropy_op.h"
+
+namespace caffe2 {
+namespace {
+
+class CudaLabelCrossEntropyOp final : public Operator<CUDAContext> {
+ public:
+  using Operator<CUDAContext>::Operator;
+  bool RunOnDevice() override {
+    const Tensor &x = Input(0), &labels = Input(1);
+    const int64_t n = CheckIndexLabels(x, labels);
+    Tensor* y = Output(0);
+    y->Resize(n);
+    LaunchLabelCrossEntropy(n, n == 0 ? 0 : x.numel() / n, x.data<float>(), labels.data<int>(),
+                            y->mutable_data<float>(), context_.report(), context_.stream());
+    return true;
+  }
+};
+
+class CudaLabelCrossEntropyGradientOp final : public Operator<CUDAContext> {
+ public:
+  using Operator<CUDAContext>::Operator;
+  bool RunOnDevice() override {
+    const Tensor &x = Input(0), &labels = Input(1), &dy = Input(2);
+    const int64_t n = CheckIndexLabels(x, labels);
+    CAFFE_ENFORCE_EQ(dy.numel(), n, "gradient ", ShapeString(dy.sizes()), ": one value per row");
+    Tensor* dx = Output(0);
+    dx->ResizeLike(x);
+    LaunchLabelCrossEntropyGradient(n, n == 0 ? 0 : x.numel() / n, x.data<float>(),
+                                    labels.data<int>(), dy.data<float>(), dx->mutable_data<float>(),
+                                    context_.report(), context_.stream());
+    return true;
+  }
+};
+
+REGISTER_CUDA_OPERATOR(LabelCrossEntropy, CudaLabelCrossEntropyOp);
+REGISTER_CUDA_OPERATOR(LabelCrossEntropyGradient, CudaLabelCrossEntropyGradientOp);
+REGISTER_CUDA_OPERATOR(CrossEntropy, CrossEntropyOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(CrossEntropyGradient, CrossEntropyGradientOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(MakeTwoClass, MakeTwoClassOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(MakeTwoClassGradient, MakeTwoClassGradientOp<CUDAContext>);
+
+}  // namespace
+}  // namespace caffe2

@@ -1,0 +1,14 @@
+// Kernels of FC_Prune, FC_Sparse and TT beside their products of matrices.
+#include "operators/common/portable_kernel.h"
+#include "operators/matmul/fully_connected_functions.h"
+
+namespace caffe2 {
+
+INSTANTIATE_FOR_EACH(SparseProducts);
+INSTANTIATE_FOR_EACH(AddBias);
+INSTANTIATE_FOR_EACH_ROW(ShareLeft);
+INSTANTIATE_FOR_EACH(MaskGradient);
+INSTANTIATE_FOR_EACH(AddGradient);
+INSTANTIATE_FOR_EACH(PruneWeights);
+
+}  // namespace caffe2

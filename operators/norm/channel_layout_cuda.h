@@ -1,0 +1,20 @@
+// Images by channel on CUDA devices.
+#pragma once
+
+#include "caffe2/cuda/context_cuda.h"
+#include "operators/common/channel_kernels.h"
+#include "operators/norm/spatial_bn_kernels.h"
+
+namespace caffe2 {
+
+inline ChannelLayout LayoutOf(const ChannelShape& shape) {
+  return {shape.batch, shape.channels, shape.spatial, shape.channels_last};
+}
+
+// What the functions of channel_kernels.h need as scratch, in `scratch`.
+inline float* ResizeScratch(const ChannelLayout& layout, Tensor* scratch) {
+  scratch->Resize(BatchNormScratch(layout));
+  return scratch->mutable_data<float>();
+}
+
+}  // namespace caffe2

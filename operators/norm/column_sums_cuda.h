@@ -1,0 +1,38 @@
+// Sums over columns in several parts on CUDA devices.
+#pragma once
+
+#include <algorithm>
+
+#include "operators/common/portable_cuda.h"
+#include "operators/norm/group_norm_functions.h"
+
+namespace caffe2 {
+
+// Threads that fill a device: columns are cut into parts until there are so many.
+constexpr int64_t kColumnThreads = 1 << 17;
+
+// In how many parts `threads` threads that have `length` elements to add up each share the work.
+inline int64_t PartsOf(int64_t threads, int64_t length) {
+  constexpr int64_t kLeast = 32;  // elements worth a thread
+  const int64_t wanted = kColumnThreads / std::max<int64_t>(1, threads);
+  return std::max<int64_t>(1, std::min(wanted, length / kLeast));
+}
+
+// Doubles on the device, in rows of `count`.
+class DoubleRows {
+ public:
+  DoubleRows(int64_t rows, int64_t count, CUDAContext* context)
+      : count_(count), storage_(context->device()) {
+    storage_.Resize(rows, count);
+    data_ = storage_.mutable_data<double>();
+  }
+  double* row(int64_t i) { return data_ + i * count_; }
+  ChannelDots dots() { return {row(0), row(1)}; }
+
+ private:
+  int64_t count_;
+  Tensor storage_;
+  double* data_;
+};
+
+}  // namespace caffe2

@@ -1,0 +1,23 @@
+// What the units of cells share on CUDA devices.
+#pragma once
+
+#include "operators/common/portable_cuda.h"
+#include "operators/recurrent/recurrent_unit.h"
+#include "operators/recurrent/recurrent_unit_functions.h"
+
+namespace caffe2 {
+
+// The timestep may lie in host memory, where it is free to read.
+class CudaRecurrentUnit : public RecurrentUnitBase<CUDAContext> {
+ public:
+  using RecurrentUnitBase::RecurrentUnitBase;
+  bool RunOnDevice() override = 0;
+
+ protected:
+  UnitStep ReadUnitStep(int state, int blocks, int* input) const {
+    const Step step = ReadStep(state, blocks, input);
+    return {step.units, step.timestep, step.lengths, drop_states_};
+  }
+};
+
+}  // namespace caffe2

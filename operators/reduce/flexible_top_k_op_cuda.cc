@@ -1,0 +1,30 @@
+// FlexibleTopK and its gradient on CUDA devices.
+#include <algorithm>
+
+#include "operators/common/portable_cuda.h"
+#include "operators/reduce/flexible_top_k_op.h"
+#include "operators/reduce/select_top_k_cuda.h"
+
+namespace caffe2 {
+
+// As many of each row as the one that most are asked of, of which the others keep the first.
+static void TakeLargest(const Segments& counts, int64_t width, const float* x, float* values,
+                        int64_t* indices, CUDAContext* context) {
+  int64_t most = 0;
+  for (int64_t r = 0; r < counts.count(); ++r) most = std::max(most, counts.length(r));
+  Tensor sorted(context->device()), sorted_at(context->device()), list(CPU);
+  sorted.Resize(counts.count(), most);
+  sorted_at.Resize(counts.count(), most);
+  auto* best = sorted.mutable_data<float>();
+  auto* best_at = sorted_at.mutable_data<int64_t>();
+  SelectTopK<float>(counts.count(), {.n = width}, most, x, best, best_at, nullptr, context);
+  ForEachRow(
+      counts.count(), most,
+      KeepFirst{most, ListFor(counts.Offsets(), &list, context), best, best_at, values, indices},
+      context);
+}
+
+REGISTER_CUDA_OPERATOR(FlexibleTopK, FlexibleTopKOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(FlexibleTopKGradient, FlexibleTopKGradientOp<CUDAContext>);
+
+}  // namespace caffe2

@@ -1,0 +1,35 @@
+// Copies of slices on CUDA devices, for Concat and Split.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+
+#include "caffe2/cuda/context_cuda.h"
+#include "operators/shape/concat_split.h"
+
+namespace caffe2 {
+
+// Bytes from a row to the next: a copy of rows takes no more on any device (memPitch in
+// cudaDeviceProp).
+constexpr int64_t kMostPitch = std::numeric_limits<int32_t>::max();
+
+// Runs of a slab in one copy; those that lie farther apart are few.
+template <>
+inline void CopySlab(TypeMeta meta, int64_t outer, int64_t run, const void* source,
+                     int64_t source_stride, void* destination, int64_t destination_stride,
+                     CUDAContext* context) {
+  if (outer == 0 || run == 0) return;
+  const auto size = static_cast<int64_t>(meta.itemsize());
+  const int64_t from_pitch = source_stride * size, to_pitch = destination_stride * size;
+  if (outer > 1 && std::max(from_pitch, to_pitch) <= kMostPitch) {
+    cuda::CopyRowsAsync(destination, to_pitch, source, from_pitch, run * size, outer,
+                        context->stream());
+    return;
+  }
+  for (int64_t i = 0; i < outer; ++i) {
+    context->CopyBytes(run * size, static_cast<const char*>(source) + i * from_pitch,
+                       static_cast<char*>(destination) + i * to_pitch);
+  }
+}
+
+}  // namespace caffe2

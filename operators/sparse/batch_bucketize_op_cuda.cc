@@ -1,0 +1,9 @@
+// BatchBucketize on CUDA devices.
+#include "operators/common/portable_cuda.h"
+#include "operators/sparse/one_hot_op.h"
+
+namespace caffe2 {
+
+REGISTER_CUDA_OPERATOR(BatchBucketize, BatchBucketizeOp<CUDAContext>);
+
+}  // namespace caffe2

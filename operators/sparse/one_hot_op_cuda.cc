@@ -1,0 +1,9 @@
+// OneHot on CUDA devices.
+#include "operators/common/portable_cuda.h"
+#include "operators/sparse/one_hot_op.h"
+
+namespace caffe2 {
+
+REGISTER_CUDA_OPERATOR(OneHot, OneHotOp<CUDAContext>);
+
+}  // namespace caffe2
