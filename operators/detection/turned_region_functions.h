@@ -3,7 +3,7 @@
 #pragma once
 
 #include "operators/detection/roi_align_functions.h"
-#include "operators/optimizer/row_functions.h"
+#include "operators/common/sorted_rows.h"
 
 namespace caffe2 {
 

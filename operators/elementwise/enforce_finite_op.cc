@@ -1,8 +1,7 @@
-// EnforceFinite, which fails where a tensor has an infinite element or NaN, and EnsureClipped.
+// EnforceFinite, which fails where a tensor has an infinite element or NaN.
 #include <cmath>
 
-#include "operators/common/portable_op.h"
-#include "operators/optimizer/sparse_lp_regularizer_op.h"
+#include "caffe2/core/operator.h"
 
 namespace caffe2 {
 namespace {
@@ -28,7 +27,6 @@ class EnforceFiniteOp final : public Operator<CPUContext> {
 }  // namespace
 
 REGISTER_CPU_OPERATOR(EnforceFinite, EnforceFiniteOp);
-REGISTER_CPU_OPERATOR(EnsureClipped, EnsureClippedOp<CPUContext>);
 
 OPERATOR_SCHEMA(EnforceFinite)
     .NumInputs(1)
@@ -36,21 +34,6 @@ OPERATOR_SCHEMA(EnforceFinite)
     .SetDoc("Fails, naming the element, if one is infinite or NaN.")
     .Input(0, "X", "A tensor of float or double.")
     .CpuOnly("it looks for values at which the run must end, which the host has to wait for");
-OPERATOR_SCHEMA(EnsureClipped)
-    .NumInputs(1, 3)
-    .NumOutputs(1)
-    .AllowInplace({{0, 0}})
-    .IdenticalTypeAndShapeOfInput(0)
-    .SetDoc(
-        "Limits a parameter to [min, max], or only its rows that have a gradient, in place. NaN "
-        "stays NaN.")
-    .Arg("min", "(float) Lower bound. Default: the lowest float.")
-    .Arg("max", "(float) Upper bound. Default: the highest float.")
-    .Input(0, "param", "The float parameter.")
-    .Input(1, "indices", "Optional: the rows, int32 or int64.")
-    .Input(2, "grad", "Their gradient, which is not read.")
-    .Output(0, "output_param", "The parameter within its bounds.");
 SHOULD_NOT_DO_GRADIENT(EnforceFinite);
-SHOULD_NOT_DO_GRADIENT(EnsureClipped);
 
 }  // namespace caffe2

@@ -1,39 +1,7 @@
-// Adadelta and SparseAdadelta: steps in the units of the parameter (Zeiler, 2012).
 #include "operators/optimizer/adadelta_op.h"
 
 namespace caffe2 {
 namespace {
-
-class SparseAdadeltaOp final : public Operator<CPUContext> {
- public:
-  SparseAdadeltaOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CPUContext>(def, ws),
-        epsilon_(GetSingleArgument<float>("epsilon", 1e-5f)),
-        decay_(GetSingleArgument<float>("decay", 0.95f)) {}
-
-  bool RunOnDevice() override {
-    const Tensor &param = Input(PARAM), &grad = Input(GRAD);
-    CheckOptimizerState(param, Input(MOMENT), "moment");
-    CheckOptimizerState(param, Input(DELTA), "moment_delta");
-    const RowUpdate update = CheckRowUpdate(param, Input(INDICES), grad);
-    const Rate lr = RateFor(Input(LR), "the learning rate", &context_);
-    const float* g = grad.data<float>();
-    float *p = UpdatedData<float>(Output(PARAM)), *h = UpdatedData<float>(Output(MOMENT)),
-          *d = UpdatedData<float>(Output(DELTA));
-    for (const int64_t row : update.rows) {
-      const int64_t at = row * update.width;
-      const AdadeltaElements elements{epsilon_, decay_, lr,     p + at, h + at,
-                                      d + at,   g,      p + at, h + at, d + at};
-      for (int64_t j = 0; j < update.width; ++j) elements(j);
-      g += update.width;
-    }
-    return true;
-  }
-
- private:
-  enum { PARAM, MOMENT, DELTA, INDICES, GRAD, LR };
-  float epsilon_, decay_;
-};
 
 void Describe(OpSchema& schema) {
   schema.NumOutputs(3)
@@ -53,7 +21,7 @@ void Describe(OpSchema& schema) {
 }  // namespace
 
 REGISTER_CPU_OPERATOR(Adadelta, AdadeltaOp<CPUContext>);
-REGISTER_CPU_OPERATOR(SparseAdadelta, SparseAdadeltaOp);
+REGISTER_CPU_OPERATOR(SparseAdadelta, SparseAdadeltaOp<CPUContext>);
 
 OPERATOR_SCHEMA(Adadelta)
     .FillUsing(Describe)

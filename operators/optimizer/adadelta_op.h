@@ -1,43 +1,36 @@
-// Adadelta: steps in the units of the parameter (Zeiler, 2012).
+// Adadelta and SparseAdadelta: steps in the units of the parameter (Zeiler, 2012).
 #pragma once
 
-#include "operators/common/portable_op.h"
-#include "operators/optimizer/optimizer_check.h"
+#include "operators/optimizer/update_op.h"
 
 namespace caffe2 {
 
+inline void ReadArguments(const OperatorBase& op, AdadeltaRule* rule) {
+  rule->epsilon = op.GetSingleArgument<float>("epsilon", rule->epsilon);
+  rule->decay = op.GetSingleArgument<float>("decay", rule->decay);
+}
+
 template <class Context>
-class AdadeltaOp final : public Operator<Context> {
+class AdadeltaOp final : public DenseUpdateOp<Context, AdadeltaRule> {
  public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
   AdadeltaOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws),
-        epsilon_(this->template GetSingleArgument<float>("epsilon", 1e-5f)),
-        decay_(this->template GetSingleArgument<float>("decay", 0.95f)) {}
+      : DenseUpdateOp<Context, AdadeltaRule>(
+            def, ws,
+            {.grad = 3, .param = 0, .states = 1, .lr = 4, .param_out = 0, .states_out = 1}) {}
+};
 
-  bool RunOnDevice() override {
-    const Tensor &param = Input(PARAM), &moment = Input(MOMENT), &delta = Input(DELTA);
-    const Tensor& grad = Input(GRAD);
-    CheckOptimizerState(param, moment, "moment");
-    CheckOptimizerState(param, delta, "moment_delta");
-    CheckOptimizerState(param, grad, "gradient");
-    AdadeltaElements update{.epsilon = epsilon_, .decay = decay_};
-    update.lr = RateFor(this->template Input<Tensor>(LR), "the learning rate", &context_);
-    update.p = param.data<float>();
-    update.h = moment.data<float>();
-    update.d = delta.data<float>();
-    update.g = grad.data<float>();
-    for (int i = 0; i < 3; ++i) Output(i)->ResizeLike(param);
-    update.p_out = Output(PARAM)->template mutable_data<float>();
-    update.h_out = Output(MOMENT)->template mutable_data<float>();
-    update.d_out = Output(DELTA)->template mutable_data<float>();
-    ForEach(param.numel(), update, &context_);
-    return true;
-  }
-
- private:
-  enum { PARAM, MOMENT, DELTA, GRAD, LR };
-  float epsilon_, decay_;
+template <class Context>
+class SparseAdadeltaOp final : public SparseUpdateOp<Context, AdadeltaRule> {
+ public:
+  SparseAdadeltaOp(const OperatorDef& def, Workspace* ws)
+      : SparseUpdateOp<Context, AdadeltaRule>(def, ws,
+                                              {.grad = 4,
+                                               .param = 0,
+                                               .states = 1,
+                                               .indices = 3,
+                                               .lr = 5,
+                                               .param_out = 0,
+                                               .states_out = 1}) {}
 };
 
 }  // namespace caffe2

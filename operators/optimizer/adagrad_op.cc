@@ -1,58 +1,12 @@
 #include "operators/optimizer/adagrad_op.h"
 
-#include <cmath>
-
-#include "caffe2/utils/parallel.h"
 #include "caffe2/utils/simd.h"
-#include "operators/optimizer/optimizer_check.h"
 
 namespace caffe2 {
 
-CAFFE2_SIMD_CLONES void AdagradUpdate(int64_t n, const AdagradArguments& arguments, float lr,
-                                      const float* p, const float* h, const float* g, float* p_out,
-                                      float* h_out) {
-  const auto [epsilon, decay, weight_decay] = arguments;
-#pragma omp simd
-  for (int64_t i = 0; i < n; ++i) {
-    const float slope = g[i] + weight_decay * p[i];
-    const float next = decay * h[i] + slope * slope;
-    h_out[i] = next;
-    p_out[i] = p[i] + lr * slope / (std::sqrt(next) + epsilon);
-  }
-}
-
-template <>
-bool AdagradOp<CPUContext>::RunOnDevice() {
-  const Tensor &param = Input(PARAM), &moment = Input(MOMENT), &grad = Input(GRAD);
-  CheckOptimizerState(param, moment, "moment");
-  CheckOptimizerState(param, grad, "gradient");
-  const float lr = *CheckLearningRate(Input(LR));
-  const float *p = param.data<float>(), *h = moment.data<float>(), *g = grad.data<float>();
-  float* out[4] = {nullptr, nullptr, nullptr, nullptr};
-  for (int i = 0; i < OutputSize(); ++i) {
-    Output(i)->ResizeLike(param);
-    out[i] = Output(i)->mutable_data<float>();
-  }
-  if (IsSet(FoundInf(this, FOUND_INF))) {
-    KeepState({{&param, out[PARAM_OUT]}, {&moment, out[MOMENT_OUT]}}, out[UPDATE_OUT]);
-    for (int64_t i = 0; out[RATE_OUT] != nullptr && i < param.numel(); ++i) {
-      out[RATE_OUT][i] = lr / (std::sqrt(h[i]) + arguments_.epsilon);
-    }
-    return true;
-  }
-  ParallelFor(param.numel(), kOptimizerGrain, [&](int64_t begin, int64_t end) {
-    // Before the update, which may be in place.
-    for (int64_t i = begin; out[UPDATE_OUT] != nullptr && i < end; ++i) {
-      out[UPDATE_OUT][i] = g[i] + arguments_.weight_decay * p[i];
-    }
-    AdagradUpdate(end - begin, arguments_, lr, p + begin, h + begin, g + begin,
-                  out[PARAM_OUT] + begin, out[MOMENT_OUT] + begin);
-    for (int64_t i = begin; out[RATE_OUT] != nullptr && i < end; ++i) {
-      out[RATE_OUT][i] = lr / (std::sqrt(out[MOMENT_OUT][i]) + arguments_.epsilon);
-      if (out[UPDATE_OUT] != nullptr) out[UPDATE_OUT][i] *= out[RATE_OUT][i];
-    }
-  });
-  return true;
+CAFFE2_SIMD_CLONES void UpdateElements(const DenseUpdate<WithWeightDecay<AdagradRule>>& update,
+                                       const Stretches& all) {
+  UpdateEach(update, all);
 }
 
 REGISTER_CPU_OPERATOR(Adagrad, AdagradOp<CPUContext>);

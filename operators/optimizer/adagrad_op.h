@@ -1,37 +1,43 @@
 // Adagrad: a learning rate per element (Duchi et al., JMLR 2011).
 #pragma once
 
-#include "caffe2/core/operator.h"
+#include "operators/optimizer/update_op.h"
 
 namespace caffe2 {
 
-struct AdagradArguments {
-  float epsilon = 1e-5f;
-  float decay = 1;
-  float weight_decay = 0;
-};
-
-// g = grad + weight_decay * param, moment' = decay * moment + g^2,
-// param' = param + lr * g / (sqrt(moment') + epsilon), for n elements on the host. Outputs may be
-// the memory of inputs, element by element.
-void AdagradUpdate(int64_t n, const AdagradArguments& arguments, float lr, const float* param,
-                   const float* moment, const float* grad, float* param_out, float* moment_out);
+inline void ReadArguments(const OperatorBase& op, AdagradRule* rule) {
+  rule->epsilon = op.GetSingleArgument<float>("epsilon", rule->epsilon);
+  rule->decay = op.GetSingleArgument<float>("decay", rule->decay);
+}
 
 template <class Context>
-class AdagradOp final : public Operator<Context> {
+class AdagradOp final : public DenseUpdateOp<Context, WithWeightDecay<AdagradRule>> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
+  using Rule = WithWeightDecay<AdagradRule>;
   AdagradOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws),
-        arguments_{this->template GetSingleArgument<float>("epsilon", 1e-5f),
-                   this->template GetSingleArgument<float>("decay", 1.f),
-                   this->template GetSingleArgument<float>("weight_decay", 0.f)} {}
-  bool RunOnDevice() override;
+      : DenseUpdateOp<Context, Rule>(def, ws,
+                                     {.grad = 2,
+                                      .param = 0,
+                                      .states = 1,
+                                      .lr = 3,
+                                      .found_inf = 4,
+                                      .param_out = 0,
+                                      .states_out = 1,
+                                      .step_out = UPDATE_OUT}) {}
+  bool RunOnDevice() override {
+    const Tensor& param = Input(this->layout_.param);
+    const DenseUpdate<Rule> update = this->MakeUpdate(this->rule_);
+    ForEach(param.numel(), update, &context_);
+    float* rates = this->Like(param, RATE_OUT);
+    if (rates == nullptr) return true;
+    ForEach(param.numel(), AdagradRates{this->rule_, update.lr, update.state_out[0], rates},
+            &context_);
+    return true;
+  }
 
  private:
-  enum { PARAM, MOMENT, GRAD, LR, FOUND_INF };
-  enum { PARAM_OUT, MOMENT_OUT, RATE_OUT, UPDATE_OUT };
-  AdagradArguments arguments_;
+  enum { RATE_OUT = 2, UPDATE_OUT };
 };
 
 }  // namespace caffe2

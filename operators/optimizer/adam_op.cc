@@ -1,78 +1,11 @@
 #include "operators/optimizer/adam_op.h"
 
-#include <cmath>
-
-#include "caffe2/utils/parallel.h"
 #include "caffe2/utils/simd.h"
-#include "operators/optimizer/optimizer_check.h"
 
 namespace caffe2 {
 
-float AdamCorrection(float beta1, float beta2, int64_t iter) {
-  const auto t = static_cast<double>(iter + 1);
-  return static_cast<float>(std::sqrt(1 - std::pow(beta2, t)) / (1 - std::pow(beta1, t)));
-}
-
-AdamFactors MakeAdamFactors(const AdamArguments& arguments, const Tensor& iter, float lr) {
-  CAFFE_ENFORCE_EQ(iter.numel(), 1, "the iteration counter has one element");
-  return {arguments, AdamCorrection(arguments.beta1, arguments.beta2, *iter.data<int64_t>()), lr};
-}
-
-CAFFE2_SIMD_CLONES void AdamUpdate(int64_t n, const AdamFactors& f, const float* p, const float* m1,
-                                   const float* m2, const float* g, float* p_out, float* m1_out,
-                                   float* m2_out, float* grad_out) {
-  const float keep1 = f.arguments.beta1, keep2 = f.arguments.beta2;
-  const float take1 = 1 - keep1, take2 = 1 - keep2;
-  const float epsilon = f.arguments.epsilon, correction = f.correction, lr = f.lr;
-  if (grad_out != nullptr) {
-#pragma omp simd
-    for (int64_t i = 0; i < n; ++i) {
-      const float first = keep1 * m1[i] + take1 * g[i];
-      const float second = keep2 * m2[i] + take2 * g[i] * g[i];
-      const float step = correction * first / (std::sqrt(second) + epsilon);
-      m1_out[i] = first;
-      m2_out[i] = second;
-      grad_out[i] = step;
-      p_out[i] = p[i] + lr * step;
-    }
-    return;
-  }
-#pragma omp simd
-  for (int64_t i = 0; i < n; ++i) {
-    const float first = keep1 * m1[i] + take1 * g[i];
-    const float second = keep2 * m2[i] + take2 * g[i] * g[i];
-    m1_out[i] = first;
-    m2_out[i] = second;
-    p_out[i] = p[i] + lr * (correction * first / (std::sqrt(second) + epsilon));
-  }
-}
-
-template <>
-bool AdamOp<CPUContext>::RunOnDevice() {
-  const Tensor &param = Input(PARAM), &m1 = Input(MOMENT_1), &m2 = Input(MOMENT_2),
-               &grad = Input(GRAD), &iter = Input(ITER);
-  CheckOptimizerState(param, m1, "moment_1");
-  CheckOptimizerState(param, m2, "moment_2");
-  CheckOptimizerState(param, grad, "gradient");
-  const AdamFactors factors = MakeAdamFactors(arguments_, iter, *CheckLearningRate(Input(LR)));
-  const float *p = param.data<float>(), *m1_data = m1.data<float>(), *m2_data = m2.data<float>(),
-              *g = grad.data<float>();
-  float* out[4] = {nullptr, nullptr, nullptr, nullptr};
-  for (int i = 0; i < OutputSize(); ++i) {
-    Output(i)->ResizeLike(param);
-    out[i] = Output(i)->mutable_data<float>();
-  }
-  if (IsSet(FoundInf(this, FOUND_INF))) {
-    KeepState({{&param, out[PARAM_OUT]}, {&m1, out[MOMENT_1_OUT]}, {&m2, out[MOMENT_2_OUT]}},
-              out[GRAD_OUT]);
-    return true;
-  }
-  ParallelFor(param.numel(), kOptimizerGrain, [&](int64_t begin, int64_t end) {
-    AdamUpdate(end - begin, factors, p + begin, m1_data + begin, m2_data + begin, g + begin,
-               out[PARAM_OUT] + begin, out[MOMENT_1_OUT] + begin, out[MOMENT_2_OUT] + begin,
-               out[GRAD_OUT] != nullptr ? out[GRAD_OUT] + begin : nullptr);
-  });
-  return true;
+CAFFE2_SIMD_CLONES void UpdateElements(const DenseUpdate<AdamRule>& update, const Stretches& all) {
+  UpdateEach(update, all);
 }
 
 REGISTER_CPU_OPERATOR(Adam, AdamOp<CPUContext>);

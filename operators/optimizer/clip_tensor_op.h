@@ -3,6 +3,7 @@
 
 #include "operators/common/portable_op.h"
 #include "operators/optimizer/optimizer_check.h"
+#include "operators/optimizer/optimizer_functions.h"
 
 namespace caffe2 {
 

@@ -7,37 +7,27 @@
 namespace caffe2 {
 
 template <class Context>
-class GFtrlOp final : public Operator<Context> {
+class GFtrlOp final : public UpdateOp<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
-  GFtrlOp(const OperatorDef& def, Workspace* ws) : Operator<Context>(def, ws), settings_(*this) {}
+  GFtrlOp(const OperatorDef& def, Workspace* ws)
+      : UpdateOp<Context>(def, ws,
+                          {.grad = 2, .param = 0, .states = 1, .param_out = 0, .states_out = 1}),
+        rule_(ReadRule<FtrlRule>(*this)) {}
 
   bool RunOnDevice() override {
-    const Tensor &var = Input(VAR), &n_z = Input(N_Z), &grad = Input(GRAD);
-    CheckOptimizerState(var, grad, "gradient");
+    const Tensor& var = Input(VAR);
     CAFFE_ENFORCE_GE(var.dim(), 1, "the parameter must have rows");
-    CAFFE_ENFORCE_EQ(n_z.numel(), 2 * var.numel(), "n_z ", ShapeString(n_z.sizes()), " for var ",
-                     ShapeString(var.sizes()), ": two values an element are needed");
-    GFtrlColumns columns{var.size(0),
-                         var.size_from_dim(1),
-                         settings_.rule,
-                         settings_.AlphaOf(*this, ALPHA, &context_),
-                         var.data<float>(),
-                         n_z.data<float>(),
-                         grad.data<float>(),
-                         nullptr,
-                         nullptr};
-    Output(0)->ResizeLike(var);
-    Output(1)->ResizeLike(n_z);
-    columns.w_out = Output(0)->template mutable_data<float>();
-    columns.state_out = Output(1)->template mutable_data<float>();
-    ForEach(columns.features, columns, &context_);
+    const int64_t outputs = var.size(0), features = var.size_from_dim(1);
+    auto update = this->MakeUpdate(rule_);
+    update.lr = FtrlRate(*this, ALPHA, &context_);
+    ForEach(features, GFtrlColumns{outputs, features, update}, &context_);
     return true;
   }
 
  private:
-  enum { VAR, N_Z, GRAD, ALPHA };
-  FtrlArguments settings_;
+  enum { VAR = 0, ALPHA = 3 };
+  const FtrlRule rule_;
 };
 
 }  // namespace caffe2

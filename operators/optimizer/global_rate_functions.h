@@ -3,7 +3,7 @@
 #pragma once
 
 #include "operators/common/portable.h"
-#include "operators/optimizer/optimizer_functions.h"
+#include "operators/optimizer/dense_update.h"
 
 namespace caffe2 {
 
@@ -23,29 +23,6 @@ struct StormStep {
     *alpha = momentum * *rate * *rate;
   }
 };
-struct StormElements {
-  static constexpr const char* kName = "Storm";
-  const float *rate, *alpha;
-  const float *p, *m, *g;
-  float *p_out, *m_out;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
-    const float moment = g[i] + (1 - *alpha) * (m[i] - g[i]);
-    m_out[i] = moment;
-    p_out[i] = p[i] + *rate * moment;
-  }
-};
-struct StormRow {
-  static constexpr const char* kName = "SparseStorm";
-  int64_t width;
-  const float *rate, *alpha, *g;
-  float *p, *m;
-  template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, int64_t position, Team team) const {
-    const int64_t at = row * width;
-    const StormElements elements{rate, alpha, p + at, m + at, g + position * width, p + at, m + at};
-    for (int64_t j = team.first(); j < width; j += team.step()) elements(j);
-  }
-};
 
 // Wngrad: the rate lr / (b + epsilon), and b + |grad|^2 / (b + epsilon).
 struct WngradStep {
@@ -60,55 +37,29 @@ struct WngradStep {
     *b_out = old + *squares / divisor;
   }
 };
-struct WngradElements {
-  static constexpr const char* kName = "Wngrad";
-  const float *rate, *p, *g;
-  float *p_out, *update_out;  // the latter may be null
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
-    const float step = *rate * g[i];
-    if (update_out != nullptr) update_out[i] = step;
-    p_out[i] = p[i] + step;
-  }
-};
-struct WngradRow {
-  static constexpr const char* kName = "SparseWngrad";
-  int64_t width;
-  const float *rate, *g;
-  float* p;
-  template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, int64_t position, Team team) const {
-    const int64_t at = row * width;
-    for (int64_t j = team.first(); j < width; j += team.step()) {
-      p[at + j] += *rate * g[position * width + j];
-    }
-  }
-};
 
-// GFtrl's column j, one feature of `outputs` rows; n and z of each element lie in turn.
+// GFtrl's column j, one feature of `outputs` rows.
 struct GFtrlColumns {
   static constexpr const char* kName = "GFtrl";
   int64_t outputs, features;
-  FtrlRule rule;
-  Rate alpha;
-  const float *w, *state, *g;
-  float *w_out, *state_out;
+  DenseUpdate<FtrlRule> elements;
   CAFFE2_PORTABLE void operator()(int64_t j) const {
-    const float rate = alpha();
+    const auto& u = elements;
+    const float inverse = 1 / u.lr();
     double squares = 0;
     for (int64_t i = j; i < outputs * features; i += features) {
-      const float next = state[2 * i] + g[i] * g[i];
-      const float sigma = (std::sqrt(next) - std::sqrt(state[2 * i])) / rate;
-      const float moved = state[2 * i + 1] + g[i] - sigma * w[i];
-      state_out[2 * i + 1] = moved;
-      state_out[2 * i] = next;
-      squares += double{moved} * moved;
+      float own[] = {u.state[0][2 * i], u.state[1][2 * i]};
+      u.rule.Accumulate(inverse, u.grad[i], u.param[i], own);
+      u.state_out[0][2 * i] = own[0];
+      u.state_out[1][2 * i] = own[1];
+      squares += double{own[1]} * own[1];
     }
     const double norm = std::sqrt(squares);
-    const double least = rule.lambda1 * std::sqrt(static_cast<double>(outputs));
+    const double least = u.rule.lambda1 * std::sqrt(static_cast<double>(outputs));
     const double share = norm > least ? least / norm - 1 : 0;
     for (int64_t i = j; i < outputs * features; i += features) {
-      const double divisor = (rule.beta + std::sqrt(state_out[2 * i])) / rate + rule.lambda2;
-      w_out[i] = static_cast<float>(share * state_out[2 * i + 1] / divisor);
+      const double divisor = u.rule.Divisor(inverse, u.state_out[0][2 * i]);
+      u.param_out[i] = static_cast<float>(share * u.state_out[1][2 * i] / divisor);
     }
   }
 };

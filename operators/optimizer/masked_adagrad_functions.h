@@ -2,23 +2,20 @@
 // (portable.h).
 #pragma once
 
-#include "operators/optimizer/optimizer_functions.h"
-#include "operators/optimizer/row_functions.h"
+#include "operators/optimizer/sparse_update.h"
 
 namespace caffe2 {
 
 // Adagrad of all elements; `keep` is 1 or 0 for each, or null: all are kept.
 struct MaskedAdagradElements {
   static constexpr const char* kName = "MaskedAdagrad";
-  float epsilon, decay;
-  Rate lr;
-  const float *p, *h, *g, *keep;
-  float *p_out, *h_out;
+  DenseUpdate<AdagradRule> elements;
+  const float* keep;
   CAFFE2_PORTABLE void operator()(int64_t i) const {
-    const float squares = decay * h[i] + g[i] * g[i], share = keep == nullptr ? 1.f : keep[i];
-    const float next = p[i] + lr() * g[i] / (std::sqrt(squares) + epsilon);
-    p_out[i] = next * share;
-    h_out[i] = squares * share;
+    elements(i);
+    if (keep == nullptr) return;
+    elements.param_out[i] *= keep[i];
+    elements.state_out[0][i] *= keep[i];
   }
 };
 
@@ -49,17 +46,17 @@ struct ClearMaskedRow {
   }
 };
 
-// A rule for rows that are named by index (row_functions.h), after which the mask applies to the
+// An update of rows that are named by index (sparse_update.h), after which the mask applies to the
 // row.
-template <class Rule>
+template <class Update>
 struct MaskedRow {
   static constexpr const char* kName = "MaskedSparseAdagrad";
   int64_t width;
-  Rule rule;
+  Update update;
   ClearMaskedRow clear;
   template <class Team>
   CAFFE2_PORTABLE void operator()(int64_t row, int64_t position, Team team) const {
-    rule(row, position, team);
+    update(row, position, team);
     clear(row, team);  // a member clears what it has updated
   }
 };

@@ -1,13 +1,12 @@
 // Adagrad of parameters of which a mask keeps elements at zero, on the CPU.
 #include "operators/optimizer/masked_adagrad_op.h"
 
-#include "operators/common/portable_op.h"
-
 namespace caffe2 {
 namespace {
 
 void DescribePruning(OpSchema& schema) {
   schema.Arg("epsilon", "(float, default 1e-5) Added to the divisor.")
+      .Arg("decay", "(float, default 1) The share of the moment that is kept at each update.")
       .Arg("delays", "(list of ints) Iterations at which the mask is made anew. Needs iter.")
       .Arg("prune_ratios", "(list of floats) The share of blocks that each of them prunes.")
       .Arg("block_size", "(int, default 1) Elements of a row that go together.");
@@ -44,12 +43,12 @@ void DescribeSparse(OpSchema& schema) {
       .Output(3, "last_mask_updated_iter_out", "Optional; not written.");
 }
 
-template <bool kRowWise>
-using CpuMaskedSparseAdagradOp = MaskedSparseAdagradOp<CPUContext, kRowWise>;
+using CpuMaskedSparseAdagradOp = MaskedSparseAdagradOp<CPUContext, SparseUpdate>;
+using CpuMaskedRowWiseSparseAdagradOp = MaskedSparseAdagradOp<CPUContext, RowWiseUpdate>;
 
 REGISTER_CPU_OPERATOR(MaskedAdagrad, MaskedAdagradOp<CPUContext>);
-REGISTER_CPU_OPERATOR(MaskedSparseAdagrad, CpuMaskedSparseAdagradOp<false>);
-REGISTER_CPU_OPERATOR(MaskedRowWiseSparseAdagrad, CpuMaskedSparseAdagradOp<true>);
+REGISTER_CPU_OPERATOR(MaskedSparseAdagrad, CpuMaskedSparseAdagradOp);
+REGISTER_CPU_OPERATOR(MaskedRowWiseSparseAdagrad, CpuMaskedRowWiseSparseAdagradOp);
 
 OPERATOR_SCHEMA(MaskedAdagrad)
     .NumInputs(5, 7)
@@ -58,7 +57,6 @@ OPERATOR_SCHEMA(MaskedAdagrad)
     .TensorInferenceFunction(InferSparse)
     .FillUsing(DescribePruning)
     .SetDoc("Adagrad of a parameter of which a mask keeps elements, and their moments, at zero.")
-    .Arg("decay", "(float, default 1) The share of the moment that is kept.")
     .Input(0, "param", "The float parameter.")
     .Input(1, "moment", "The sum of squares, shaped like it.")
     .Input(2, "grad", "The gradient, shaped like it.")

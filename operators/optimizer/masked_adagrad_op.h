@@ -1,6 +1,5 @@
 // Adagrad of parameters of which a mask keeps elements at zero: given, or made of the blocks of
-// least norm at chosen iterations (magnitude pruning), on the host. portable_op.h or
-// portable_cuda.h runs the functors, and UpdateRows is the device's (gather_op.h).
+// least norm at chosen iterations (magnitude pruning), on the host.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +8,7 @@
 
 #include "operators/common/shape_input.h"
 #include "operators/optimizer/masked_adagrad_functions.h"
-#include "operators/optimizer/optimizer_check.h"
-#include "operators/optimizer/row_update_check.h"
-#include "operators/sparse/gather_op.h"
+#include "operators/optimizer/sparse_adagrad_op.h"
 
 namespace caffe2 {
 
@@ -62,39 +59,29 @@ class PruningPlan {
 // param, moment, grad, lr, mask, [iter, last_mask_updated_iter] -> param, moment, [mask,
 // last_mask_updated_iter]. The mask is a float for each element; one without elements keeps all.
 template <class Context>
-class MaskedAdagradOp final : public Operator<Context> {
+class MaskedAdagradOp final : public DenseUpdateOp<Context, AdagradRule> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   MaskedAdagradOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws),
-        epsilon_(this->template GetSingleArgument<float>("epsilon", 1e-5f)),
-        decay_(this->template GetSingleArgument<float>("decay", 1.f)),
+      : DenseUpdateOp<Context, AdagradRule>(
+            def, ws,
+            {.grad = 2, .param = 0, .states = 1, .lr = 3, .param_out = 0, .states_out = 1}),
         plan_(*this) {
     CAFFE_ENFORCE(plan_.IsEmpty() || (InputSize() == 7 && OutputSize() == 4),
                   "delays need the inputs iter and last_mask_updated_iter, and mask as an output");
   }
   bool RunOnDevice() override {
-    const Tensor &param = Input(PARAM), &moment = Input(MOMENT), &grad = Input(GRAD);
-    CheckOptimizerState(param, moment, "moment");
-    CheckOptimizerState(param, grad, "gradient");
-    const Rate lr = RateFor(this->template Input<Tensor>(LR), "the learning rate", &context_);
+    const Tensor& param = Input(PARAM);
     if (!plan_.IsEmpty()) UpdateMask(param);
     const Tensor& mask = plan_.IsEmpty() ? Input(MASK) : *Output(2);
     if (mask.numel() != 0) CheckOptimizerState(param, mask, "mask");
-    const float *p = param.data<float>(), *h = moment.data<float>(), *g = grad.data<float>();
     const float* keep = mask.numel() == 0 ? nullptr : mask.data<float>();
-    Output(0)->ResizeLike(param);
-    Output(1)->ResizeLike(moment);
-    ForEach(param.numel(),
-            MaskedAdagradElements{epsilon_, decay_, lr, p, h, g, keep,
-                                  Output(0)->template mutable_data<float>(),
-                                  Output(1)->template mutable_data<float>()},
-            &context_);
+    ForEach(param.numel(), MaskedAdagradElements{this->MakeUpdate(this->rule_), keep}, &context_);
     return true;
   }
 
  private:
-  enum { PARAM, MOMENT, GRAD, LR, MASK, ITER, LAST_UPDATE };
+  enum { PARAM = 0, MASK = 4, ITER, LAST_UPDATE };
 
   void UpdateMask(const Tensor& param) {
     const int64_t iteration = ReadInteger(this->template Input<Tensor>(ITER));
@@ -120,19 +107,16 @@ class MaskedAdagradOp final : public Operator<Context> {
     context_.Copy(mask.size(), mask.data(), Output(2)->template mutable_data<float>());
   }
 
-  const float epsilon_, decay_;
   const PruningPlan plan_;
 };
 
 // param, moment, indices, grad, lr, mask, mask_changed, [iter, ...] -> param, moment, [mask].
-// kRowWise: the moment holds one number a row, the sum of the rows' mean squares.
-template <class Context, bool kRowWise>
-class MaskedSparseAdagradOp final : public Operator<Context> {
+template <class Context, template <class, typename> class Rows>
+class MaskedSparseAdagradOp final : public SparseUpdateOp<Context, AdagradRule, Rows> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   MaskedSparseAdagradOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws),
-        epsilon_(this->template GetSingleArgument<float>("epsilon", 1e-5f)),
+      : SparseUpdateOp<Context, AdagradRule, Rows>(def, ws, kSparseAdagradLayout),
         plan_(*this),
         made_mask_(context_.device()) {
     CAFFE_ENFORCE(plan_.IsEmpty() ? InputSize() > MASK_CHANGED : InputSize() > ITER,
@@ -140,31 +124,20 @@ class MaskedSparseAdagradOp final : public Operator<Context> {
                   " is missing");
   }
   bool RunOnDevice() override {
-    const Tensor &param = Input(PARAM), &moment = Input(MOMENT), &grad = Input(GRAD),
-                 &indices = Input(INDICES);
-    const int64_t rows = param.dim() > 0 ? param.size(0) : 0;
-    const int64_t width = CheckRowGradient(param, indices, grad);
-    CheckStateOfRows<kRowWise>(param, moment, "moment");
-    const Rate lr = RateFor(this->template Input<Tensor>(LR), "the learning rate", &context_);
-    const auto* g = grad.data<float>();
-    auto *p = UpdatedData<float>(Output(0)), *h = UpdatedData<float>(Output(1));
+    using Update = Rows<AdagradRule, float>;
+    const Tensor& param = Input(PARAM);
+    const Update update = this->template MakeRows<Rows>(this->rule_);
+    const int64_t rows = param.size(0), width = update.width;
     const bool changed = plan_.IsEmpty() ? MaskChanged() : UpdateMask(param);
-    const ClearMaskedRow clear{width, MaskOf(rows, width), p, kRowWise ? nullptr : h};
+    const ClearMaskedRow clear{width, MaskOf(rows, width), update.elements.param_out,
+                               Update::kRowWise ? nullptr : update.elements.state_out[0]};
     if (changed) ForEachRow(rows, width, clear, &context_);  // rows without a gradient, too
-    if constexpr (kRowWise) {
-      using Rule = RowWiseAdagradRow<float>;
-      const Rule rule{width, epsilon_, /*weight_decay=*/0, lr, g, nullptr, /*halflife=*/0, p, h};
-      UpdateRows(indices, rows, MaskedRow<Rule>{width, rule, clear}, &context_);
-    } else {
-      using Rule = AdagradRow<float>;
-      const Rule rule{width, epsilon_, /*weight_decay=*/0, lr, g, p, h};
-      UpdateRows(indices, rows, MaskedRow<Rule>{width, rule, clear}, &context_);
-    }
+    this->Run(MaskedRow<Update>{width, update, clear});
     return true;
   }
 
  private:
-  enum { PARAM, MOMENT, INDICES, GRAD, LR, MASK, MASK_CHANGED, ITER };
+  enum { PARAM = 0, MASK = 5, MASK_CHANGED, ITER };
 
   bool MaskChanged() const {
     Tensor copy(CPU);
@@ -205,7 +178,6 @@ class MaskedSparseAdagradOp final : public Operator<Context> {
     return true;
   }
 
-  const float epsilon_;
   const PruningPlan plan_;
   Tensor made_mask_;
 };

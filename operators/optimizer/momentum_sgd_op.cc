@@ -1,91 +1,12 @@
 #include "operators/optimizer/momentum_sgd_op.h"
 
-#include <algorithm>
-
 #include "caffe2/utils/simd.h"
-#include "operators/common/element_type.h"
 
 namespace caffe2 {
-namespace {
 
-// Outputs may be the memory of inputs, element by element.
-CAFFE2_SIMD_CLONES void Adjust(int64_t n, const float* g, const float* m, float lr,
-                               const MomentumFactors& f, float* g_out, float* m_out) {
-  const float momentum = f.momentum, a = f.a, b = f.b;
-#pragma omp simd
-  for (int64_t i = 0; i < n; ++i) {
-    const float old = m[i];
-    const float next = momentum * old + lr * g[i];
-    m_out[i] = next;
-    g_out[i] = a * next + b * old;
-  }
-}
-
-}  // namespace
-
-CAFFE2_SIMD_CLONES void MomentumUpdate(int64_t n, const float* g, const float* m, const float* p,
-                                       float lr, const MomentumFactors& f, float* g_out,
-                                       float* m_out, float* p_out) {
-  const float momentum = f.momentum, a = f.a, b = f.b;
-#pragma omp simd
-  for (int64_t i = 0; i < n; ++i) {
-    const float old = m[i];
-    const float next = momentum * old + lr * g[i];
-    const float step = a * next + b * old;
-    m_out[i] = next;
-    g_out[i] = step;
-    p_out[i] = p[i] - step;
-  }
-}
-
-namespace {
-
-// The step of elements of any type, element by element.
-template <typename T>
-void StepElements(int64_t begin, int64_t end, const MomentumSgdStep<T>& s, float lr) {
-  for (int64_t i = begin; i < end; ++i) {
-    const float old = Widen(s.moment[i]), param = Widen(s.param[i]);
-    const float next = s.momentum * old + lr * (Widen(s.grad[i]) + s.weight_decay * param);
-    const float step = s.a * next + s.b * old;
-    s.moment_out[i] = Narrow<T>(next);
-    s.grad_out[i] = Narrow<T>(step);
-    s.param_out[i] = Narrow<T>(param - step);
-  }
-}
-
-template <typename T>
-void SkipStep(int64_t n, const MomentumSgdStep<T>& s) {
-  if (s.moment != s.moment_out) std::copy_n(s.moment, n, s.moment_out);
-  std::fill_n(s.grad_out, n, T{});
-  if (s.param != s.param_out) std::copy_n(s.param, n, s.param_out);
-}
-
-}  // namespace
-
-template <>
-void MomentumSgdOp<CPUContext, float>::Update(int64_t n, const Tensor& lr) {
-  const float rate = *CheckLearningRate(lr);
-  if (IsSet(step_.found_inf)) return SkipStep(n, step_);
-  ParallelFor(n, kOptimizerGrain, [this, rate](int64_t begin, int64_t end) {
-    const float *g = step_.grad + begin, *m = step_.moment + begin;
-    float *g_out = step_.grad_out + begin, *m_out = step_.moment_out + begin;
-    if (step_.weight_decay != 0) {
-      StepElements(begin, end, step_, rate);
-    } else if (step_.param == nullptr) {
-      Adjust(end - begin, g, m, rate, factors_, g_out, m_out);
-    } else {
-      MomentumUpdate(end - begin, g, m, step_.param + begin, rate, factors_, g_out, m_out,
-                     step_.param_out + begin);
-    }
-  });
-}
-
-template <>
-void MomentumSgdOp<CPUContext, float16>::Update(int64_t n, const Tensor& lr) {
-  const float rate = *CheckLearningRate(lr);
-  if (IsSet(step_.found_inf)) return SkipStep(n, step_);
-  ParallelFor(n, kOptimizerGrain,
-              [this, rate](int64_t begin, int64_t end) { StepElements(begin, end, step_, rate); });
+CAFFE2_SIMD_CLONES void UpdateElements(const DenseUpdate<MomentumSgdRule>& update,
+                                       const Stretches& all) {
+  UpdateEach(update, all);
 }
 
 using FP16MomentumSgdOp = MomentumSgdOp<CPUContext, float16>;

@@ -1,8 +1,8 @@
 // Updates of many parameters on CUDA devices. Pointers are device memory.
 #pragma once
 
+#include "operators/common/rate.h"
 #include "operators/elementwise/elementwise_kernels.h"
-#include "operators/optimizer/optimizer_kernels.h"
 #include "operators/optimizer/update_rule.h"
 
 namespace caffe2 {

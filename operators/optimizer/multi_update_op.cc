@@ -5,55 +5,26 @@
 
 namespace caffe2 {
 
-template <>
-MomentumSgdRule ReadRule<MomentumSgdRule>(const OperatorBase& op) {
-  const MomentumFactors factors(op);
-  return {factors.momentum, factors.a, factors.b};
-}
-template <>
-AdamRule ReadRule<AdamRule>(const OperatorBase& op) {
-  const AdamArguments arguments(op);
-  return {arguments.beta1, arguments.beta2, arguments.epsilon};
-}
-template <>
-AdagradRule ReadRule<AdagradRule>(const OperatorBase& op) {
-  return {op.GetSingleArgument<float>("epsilon", 1e-5f), op.GetSingleArgument<float>("decay", 1.f)};
-}
-template <>
-RmsPropRule ReadRule<RmsPropRule>(const OperatorBase& op) {
-  return {op.GetSingleArgument<float>("decay", 0.9f), op.GetSingleArgument<float>("momentum", 0.f),
-          op.GetSingleArgument<float>("epsilon", 1e-5f)};
-}
-
 namespace {
 
 template <class Rule>
 using Part = typename MultiUpdateRun<Rule>::Part;
 
-// Elements [begin, end) of a part, with gradients of G; `scale` is what these are divided by.
+// The update of one part, with gradients of G.
 template <class Rule, typename G>
-void UpdateElements(const Rule& rule, const UpdateScalars& scalars, float scale,
-                    const Part<Rule>& part, int64_t begin, int64_t end) {
-  constexpr int kStates = Rule::kStates;
-  const G* grad = static_cast<const G*>(part.grad);
-#pragma omp simd
-  for (int64_t i = begin; i < end; ++i) {
-    float state[kStates];
-    for (int s = 0; s < kStates; ++s) state[s] = part.state[s][i];
-    const float old = part.param[i];
-    const float change = rule.Change(scalars, Widen(grad[i]) / scale + part.decay * old, state);
-    for (int s = 0; s < kStates; ++s) part.state_out[s][i] = state[s];
-    part.param_out[i] = old + change;
-  }
-}
-
-template <class Rule>
-void KeepPart(const Part<Rule>& part) {
-  const auto keep = [&part](const float* from, float* to) {
-    if (from != to) std::copy_n(from, part.n, to);
-  };
-  for (int s = 0; s < Rule::kStates; ++s) keep(part.state[s], part.state_out[s]);
-  keep(part.param, part.param_out);
+auto UpdateOf(const MultiUpdateRun<Rule>& run, const Part<Rule>& part, const Rate& correction) {
+  using Scaled = WithScaledGradient<WithWeightDecay<Rule>>;
+  DenseUpdate<Scaled, float, G, float> update{
+      .rule = {{run.rule, part.decay}, run.scale != nullptr ? *run.scale : 1.f},
+      .lr = RateFor(*run.lr, "the learning rate", static_cast<CPUContext*>(nullptr)),
+      .correction = correction,
+      .found_inf = run.found_inf,
+      .grad = static_cast<const G*>(part.grad),
+      .param = part.param,
+      .param_out = part.param_out};
+  std::copy_n(part.state, Rule::kStates, update.state);
+  std::copy_n(part.state_out, Rule::kStates, update.state_out);
+  return update;
 }
 
 template <typename T>
@@ -61,30 +32,33 @@ void Narrowed(int64_t begin, int64_t end, const float* x, void* y) {
   for (int64_t i = begin; i < end; ++i) static_cast<T*>(y)[i] = Narrow<T>(x[i]);
 }
 
-}  // namespace
-
-template <class Rule>
-void RunUpdates(MultiUpdateRun<Rule>* run, const OperatorBase* /*op*/, CPUContext* /*context*/) {
-  UpdateScalars scalars{.lr = *CheckLearningRate(*run->lr)};
-  if constexpr (Rule::kCorrected) {
-    CAFFE_ENFORCE_EQ(run->iter->numel(), 1, "the iteration counter has one element");
-    scalars.correction =
-        AdamCorrection(run->rule.beta1, run->rule.beta2, *run->iter->template data<int64_t>());
-  }
-  const bool skip = IsSet(run->found_inf);
-  const float scale = run->scale != nullptr ? *run->scale : 1.f;
-  const bool half = run->copy_type.template Match<float16>();
-  const auto update = run->grad_type.template Match<float>()     ? UpdateElements<Rule, float>
-                      : run->grad_type.template Match<float16>() ? UpdateElements<Rule, float16>
-                                                                 : UpdateElements<Rule, bfloat16>;
-  for (const Part<Rule>& part : run->parts) {
-    if (skip) KeepPart<Rule>(part);
+// Updates the parts by gradients of G.
+template <typename G, class Rule>
+void RunParts(const MultiUpdateRun<Rule>& run, const Rate& correction) {
+  const bool half = run.copy_type.template Match<float16>();
+  for (const Part<Rule>& part : run.parts) {
+    const auto update = UpdateOf<Rule, G>(run, part, correction);
     ParallelFor(part.n, kOptimizerGrain, [&](int64_t begin, int64_t end) {
-      if (!skip) update(run->rule, scalars, scale, part, begin, end);
+      UpdateRange(update, begin, end);
       if (part.copy == nullptr) return;
       half ? Narrowed<float16>(begin, end, part.param_out, part.copy)
            : Narrowed<bfloat16>(begin, end, part.param_out, part.copy);
     });
+  }
+}
+
+}  // namespace
+
+template <class Rule>
+void RunUpdates(MultiUpdateRun<Rule>* run, const OperatorBase* /*op*/, CPUContext* context) {
+  Rate correction{nullptr, 1.f};
+  if constexpr (CorrectedRule<Rule>) correction = CorrectionOf(run->rule, *run->iter, context);
+  if (run->grad_type.template Match<float>()) {
+    RunParts<float>(*run, correction);
+  } else if (run->grad_type.template Match<float16>()) {
+    RunParts<float16>(*run, correction);
+  } else {
+    RunParts<bfloat16>(*run, correction);
   }
 }
 

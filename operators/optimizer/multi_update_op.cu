@@ -7,10 +7,6 @@ namespace {
 using cuda::Narrow;
 using cuda::Pack;
 
-__device__ inline float ValueOf(const Rate& rate) {
-  return rate.address != nullptr ? *rate.address : rate.value;
-}
-
 // N neighbouring elements a turn. Copy: the type of the copy; float: there is none. Grad: that of
 // the gradients. Chunk i of `chunk` turns decays by decays[i]; without decays, everything by
 // `decay`.
@@ -21,20 +17,21 @@ __global__ void UpdateKernel(int64_t packs, int64_t chunk, const float* decays, 
   constexpr int kStates = Rule::kStates;
   const bool skip = u.found_inf != nullptr && *u.found_inf != 0;
   const float scale = u.scale != nullptr ? *u.scale : 1.f;
-  const UpdateScalars scalars{ValueOf(u.lr), ValueOf(u.correction)};
+  const UpdateScalars scalars{u.lr(), u.correction()};
   for (int64_t i = cuda::GlobalThread(); i < packs; i += cuda::GlobalThreads()) {
     const auto g = static_cast<const Pack<Grad, N>*>(u.grad)[i];
     Floats p = reinterpret_cast<const Floats*>(u.param)[i], states[kStates];
 #pragma unroll
     for (int s = 0; s < kStates; ++s) states[s] = reinterpret_cast<const Floats*>(u.state[s])[i];
-    const float own_decay = decays != nullptr ? decays[i / chunk] : decay;
+    const WithScaledGradient<WithWeightDecay<Rule>> rule{
+        {u.rule, decays != nullptr ? decays[i / chunk] : decay}, scale};
     if (!skip) {
 #pragma unroll
       for (int k = 0; k < N; ++k) {
         float state[kStates];
 #pragma unroll
         for (int s = 0; s < kStates; ++s) state[s] = states[s].v[k];
-        p.v[k] += u.rule.Change(scalars, cuda::Widen(g.v[k]) / scale + own_decay * p.v[k], state);
+        p.v[k] = rule.Update(scalars, cuda::Widen(g.v[k]), p.v[k], state).param;
 #pragma unroll
         for (int s = 0; s < kStates; ++s) states[s].v[k] = state[s];
       }

@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "operators/optimizer/adagrad_op.h"
 #include "operators/optimizer/adam_op.h"
 #include "operators/optimizer/momentum_sgd_op.h"
-#include "operators/optimizer/update_rule.h"
+#include "operators/optimizer/rmsprop_op.h"
 
 namespace caffe2 {
 
@@ -82,10 +83,6 @@ struct MultiUpdateRun {
   }
 };
 
-// Reads the arguments of a rule.
-template <class Rule>
-Rule ReadRule(const OperatorBase& op);
-
 // Does the run; CUDAContext has an overload beside its registration.
 template <class Rule>
 void RunUpdates(MultiUpdateRun<Rule>* run, const OperatorBase* op, CPUContext* context);
@@ -143,7 +140,7 @@ class MultiUpdateOp final : public Operator<Context> {
       run_.parts[copied_[k]].copy = copy->raw_mutable_data(run_.copy_type);
     }
     run_.lr = &this->template Input<Tensor>(params - kSteering);
-    run_.iter = Rule::kCorrected ? &this->template Input<Tensor>(params - 1) : nullptr;
+    run_.iter = CorrectedRule<Rule> ? &this->template Input<Tensor>(params - 1) : nullptr;
     run_.found_inf = flags_ > 0 ? FoundInf(this, flags) : nullptr;
     run_.scale = flags_ > 1 ? Input(flags + 1).template data<float>() : nullptr;
     RunUpdates(&run_, this, &context_);
@@ -152,7 +149,7 @@ class MultiUpdateOp final : public Operator<Context> {
 
  private:
   static constexpr int kStates = Rule::kStates;
-  static constexpr int kSteering = Rule::kCorrected ? 2 : 1;
+  static constexpr int kSteering = CorrectedRule<Rule> ? 2 : 1;
 
   void CheckGradient(const Tensor& param, const Tensor& grad) const {
     CAFFE_ENFORCE(grad.has_data() && grad.sizes() == param.sizes(), "gradient is ",

@@ -4,7 +4,7 @@
 #include "caffe2/cuda/context_cuda.h"
 #include "operators/optimizer/multi_update_kernels.h"
 #include "operators/optimizer/multi_update_op.h"
-#include "operators/optimizer/optimizer_op_cuda.h"
+#include "operators/optimizer/update_op_cuda.h"
 
 namespace caffe2 {
 namespace {
@@ -60,11 +60,9 @@ const Tensor& DecayTable(MultiUpdateRun<Rule>* run) {
 
 template <class Rule>
 void RunUpdates(MultiUpdateRun<Rule>* run, const OperatorBase* op, CUDAContext* context) {
-  const Rate lr = RateOf(*run->lr);
+  const Rate lr = RateFor(*run->lr, "the learning rate", context);
   Rate correction{nullptr, 1.f};
-  if constexpr (Rule::kCorrected) {
-    correction = CorrectionOf(run->rule.beta1, run->rule.beta2, *run->iter);
-  }
+  if constexpr (CorrectedRule<Rule>) correction = CorrectionOf(run->rule, *run->iter, context);
   const auto update_of = [&](const Part<Rule>& part) {
     BlockUpdate<Rule> update = UpdateOf<Rule>(*run, part);
     update.lr = lr;

@@ -1,25 +1,24 @@
 // RmsProp: gradients divided by a running mean of their size (Tieleman & Hinton, 2012).
 #pragma once
 
-#include "caffe2/core/operator.h"
+#include "operators/optimizer/update_op.h"
 
 namespace caffe2 {
 
-template <class Context>
-class RmsPropOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  RmsPropOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws),
-        decay_(this->template GetSingleArgument<float>("decay", 0.9f)),
-        momentum_(this->template GetSingleArgument<float>("momentum", 0.f)),
-        epsilon_(this->template GetSingleArgument<float>("epsilon", 1e-5f)) {}
-  bool RunOnDevice() override;
+inline void ReadArguments(const OperatorBase& op, RmsPropRule* rule) {
+  rule->decay = op.GetSingleArgument<float>("decay", rule->decay);
+  rule->momentum = op.GetSingleArgument<float>("momentum", rule->momentum);
+  rule->epsilon = op.GetSingleArgument<float>("epsilon", rule->epsilon);
+}
 
- private:
-  enum { GRAD, MEAN_SQUARES, MOMENTUM, LR, FOUND_INF };
-  enum { GRAD_OUT, MEAN_SQUARES_OUT, MOMENTUM_OUT };
-  float decay_, momentum_, epsilon_;
+// Another operator applies the step.
+template <class Context>
+class RmsPropOp final : public DenseUpdateOp<Context, RmsPropRule> {
+ public:
+  RmsPropOp(const OperatorDef& def, Workspace* ws)
+      : DenseUpdateOp<Context, RmsPropRule>(
+            def, ws,
+            {.grad = 0, .states = 1, .lr = 3, .found_inf = 4, .states_out = 1, .step_out = 0}) {}
 };
 
 }  // namespace caffe2

@@ -1,11 +1,11 @@
 // RowWiseCounter: how often the rows of a parameter were updated lately. UpdateRows is the device's
-// (gather_op.h).
+// (update_rows.h).
 #pragma once
 
 #include "operators/common/shape_input.h"
+#include "operators/common/update_rows.h"
 #include "operators/optimizer/optimizer_check.h"
-#include "operators/optimizer/row_rule_functions.h"
-#include "operators/sparse/gather_op.h"
+#include "operators/optimizer/row_functions.h"
 
 namespace caffe2 {
 

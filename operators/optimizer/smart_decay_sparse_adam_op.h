@@ -3,42 +3,37 @@
 
 #include "operators/common/shape_input.h"
 #include "operators/optimizer/adam_op.h"
-#include "operators/optimizer/optimizer_check.h"
-#include "operators/optimizer/row_rule_functions.h"
-#include "operators/optimizer/row_update_check.h"
-#include "operators/sparse/gather_op.h"
 
 namespace caffe2 {
 
 template <class Context>
-class SmartDecaySparseAdamOp final : public Operator<Context> {
+class SmartDecaySparseAdamOp final : public UpdateOp<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   SmartDecaySparseAdamOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws), arguments_(*this) {
-    CAFFE_ENFORCE(arguments_.beta1 >= 0 && arguments_.beta1 < 1, "beta1 is ", arguments_.beta1);
+      : UpdateOp<Context>(def, ws,
+                          {.grad = 5,
+                           .param = 0,
+                           .states = 1,
+                           .indices = 4,
+                           .lr = 6,
+                           .param_out = 0,
+                           .states_out = 1}),
+        rule_{ReadRule<AdamRule>(*this)} {
+    CAFFE_ENFORCE(rule_.adam.beta1 >= 0 && rule_.adam.beta1 < 1, "beta1 is ", rule_.adam.beta1);
   }
   bool RunOnDevice() override {
-    const Tensor &param = Input(PARAM), &indices = Input(INDICES), &grad = Input(GRAD);
-    const int64_t width = CheckRowGradient(param, indices, grad);
-    CheckOptimizerState(param, Input(MOMENT_1), "moment_1");
-    CheckOptimizerState(param, Input(MOMENT_2), "moment_2");
-    CheckRowWiseState(param, Input(LAST_SEEN), "last_seen");
-    const Rate lr = RateFor(this->template Input<Tensor>(LR), "the learning rate", &context_);
+    const auto rows = this->template MakeRows<SparseUpdate>(rule_);
+    CheckRowWiseState(Input(this->layout_.param), Input(LAST_SEEN), "last_seen");
     CAFFE_ENFORCE_EQ(this->template Input<Tensor>(ITER).numel(), 1, "iter must be a scalar");
     const int64_t now = ReadInteger(this->template Input<Tensor>(ITER)) + 1;
-    UpdateRows(indices, param.size(0),
-               SmartDecayAdamRow{width, arguments_.beta1, arguments_.beta2, arguments_.epsilon, now,
-                                 lr, grad.data<float>(), UpdatedData<float>(Output(0)),
-                                 UpdatedData<float>(Output(1)), UpdatedData<float>(Output(2)),
-                                 UpdatedData<int64_t>(Output(3))},
-               &context_);
+    this->Run(SmartDecayAdamUpdate{rows.width, rows, now, UpdatedData<int64_t>(Output(LAST_SEEN))});
     return true;
   }
 
  private:
-  enum { PARAM, MOMENT_1, MOMENT_2, LAST_SEEN, INDICES, GRAD, LR, ITER };
-  const AdamArguments arguments_;
+  enum { LAST_SEEN = 3, ITER = 7 };
+  const SmartDecayAdamRule rule_;
 };
 
 }  // namespace caffe2

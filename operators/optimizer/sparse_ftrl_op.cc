@@ -1,41 +1,6 @@
-// SparseFtrl: Ftrl of the rows that a sparse gradient names.
-#include "operators/optimizer/ftrl_op.h"
-#include "operators/optimizer/optimizer_check.h"
+#include "operators/optimizer/sparse_ftrl_op.h"
 
 namespace caffe2 {
-namespace {
-
-template <class Context>
-class SparseFtrlOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  SparseFtrlOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws), arguments_(*this) {}
-
-  bool RunOnDevice() override {
-    const Tensor &var = Input(VAR), &n_z = Input(N_Z), &grad = Input(GRAD);
-    const RowUpdate update = CheckRowUpdate(var, Input(INDICES), grad);
-    CAFFE_ENFORCE_EQ(n_z.numel(), 2 * var.numel(), "n_z ", ShapeString(n_z.sizes()), " for var ",
-                     ShapeString(var.sizes()), ": two values an element are needed");
-    const Rate alpha = arguments_.AlphaOf(*this, ALPHA, &context_);
-    const float* g = grad.data<float>();
-    float* w = UpdatedData<float>(Output(0));
-    float* state = UpdatedData<float>(Output(1));
-    for (const int64_t row : update.rows) {
-      float *w_row = w + row * update.width, *state_row = state + 2 * row * update.width;
-      const FtrlElements elements{arguments_.rule, alpha, w_row, state_row, g, w_row, state_row};
-      for (int64_t j = 0; j < update.width; ++j) elements(j);
-      g += update.width;
-    }
-    return true;
-  }
-
- private:
-  enum { VAR, N_Z, INDICES, GRAD, ALPHA };
-  FtrlArguments arguments_;
-};
-
-}  // namespace
 
 REGISTER_CPU_OPERATOR(SparseFtrl, SparseFtrlOp<CPUContext>);
 OPERATOR_SCHEMA(SparseFtrl)

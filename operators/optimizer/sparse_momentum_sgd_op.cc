@@ -1,40 +1,6 @@
-// SparseMomentumSGDUpdate: momentum and update of the rows that a sparse gradient names.
-#include "operators/optimizer/momentum_sgd_op.h"
+#include "operators/optimizer/sparse_momentum_sgd_op.h"
 
 namespace caffe2 {
-namespace {
-
-template <class Context>
-class SparseMomentumSgdOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  SparseMomentumSgdOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws), factors_(*this) {}
-
-  bool RunOnDevice() override {
-    const Tensor &grad = Input(GRAD), &param = Input(PARAM);
-    const RowUpdate update = CheckRowUpdate(param, Input(INDICES), grad);
-    CheckOptimizerState(param, Input(MOMENTUM), "momentum");
-    const float lr = *CheckLearningRate(Input(LR));
-    const float* g = grad.data<float>();
-    Output(0)->ResizeLike(grad);
-    float* step = Output(0)->template mutable_data<float>();
-    float* m = UpdatedData<float>(Output(1));
-    float* p = UpdatedData<float>(Output(2));
-    for (int64_t i = 0; i < update.size(); ++i) {
-      const int64_t from = i * update.width, at = update.rows[i] * update.width;
-      MomentumUpdate(update.width, g + from, m + at, p + at, lr, factors_, step + from, m + at,
-                     p + at);
-    }
-    return true;
-  }
-
- private:
-  enum { GRAD, MOMENTUM, LR, PARAM, INDICES };
-  MomentumFactors factors_;
-};
-
-}  // namespace
 
 REGISTER_CPU_OPERATOR(SparseMomentumSGDUpdate, SparseMomentumSgdOp<CPUContext>);
 OPERATOR_SCHEMA(SparseMomentumSGDUpdate)

@@ -1,8 +1,9 @@
 // SparseNormalize, Float16SparseNormalize: bound or set the norm of some rows of a parameter.
 #pragma once
 
-#include "operators/optimizer/row_rule_functions.h"
-#include "operators/sparse/gather_op.h"
+#include "operators/common/update_rows.h"
+#include "operators/optimizer/optimizer_check.h"
+#include "operators/optimizer/row_functions.h"
 
 namespace caffe2 {
 

@@ -1,7 +1,7 @@
 // YellowFin, for the host and for devices (portable.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/optimizer/update_rule.h"
 
 namespace caffe2 {
 
@@ -22,9 +22,8 @@ struct YellowFinElements {
   const float *lr, *mu, *g;
   float *p, *m, *g_mean, *g2_mean;
   CAFFE2_PORTABLE void operator()(int64_t i) const {
-    const float old = m[i], next = *mu * old + *lr * g[i];
-    p[i] -= nesterov ? (1 + *mu) * next - *mu * old : next;
-    m[i] = next;
+    const auto rule = MomentumSgdRule::Make(*mu, nesterov);
+    p[i] = rule.Update({*lr}, g[i], p[i], m + i).param;
     averages.Move(double{g[i]} * g[i], g2_mean + i);
     averages.Move(g[i], g_mean + i);
   }

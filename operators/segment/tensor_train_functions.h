@@ -2,7 +2,8 @@
 // matrices too small for a library.
 #pragma once
 
-#include "operators/optimizer/row_functions.h"
+#include "operators/common/row_indices.h"
+#include "operators/common/sorted_rows.h"
 
 namespace caffe2 {
 

@@ -4,7 +4,7 @@
 
 #include "operators/common/copy_elements.h"
 #include "operators/common/element_type.h"
-#include "operators/optimizer/row_functions.h"
+#include "operators/sparse/row_functions.h"
 
 namespace caffe2 {
 

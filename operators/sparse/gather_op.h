@@ -8,9 +8,9 @@
 #include "caffe2/core/device_backend.h"
 #include "operators/common/copy_elements.h"
 #include "operators/common/element_type.h"
-#include "operators/common/indices.h"
+#include "operators/common/update_rows.h"
 #include "operators/optimizer/optimizer_check.h"
-#include "operators/optimizer/row_functions.h"
+#include "operators/sparse/row_functions.h"
 
 namespace caffe2 {
 
@@ -48,15 +48,6 @@ void GatherRows(const Tensor& indices, const RowLayout& layout, TypeMeta meta, c
 // Overloads for other contexts are found by the last argument.
 template <typename T>
 void SumRows(const Tensor& indices, const RowLayout& layout, const T* x, T* y, CPUContext* context);
-// rule(indices[i], i, team) for all i (row_functions.h); a row is updated in order.
-template <class Rule>
-void UpdateRows(const Tensor& indices, int64_t rows, const Rule& rule, CPUContext* /*context*/) {
-  const std::vector<int64_t> list = ReadIndices(indices, rows);
-  for (size_t i = 0; i < list.size(); ++i) {
-    rule(list[i], static_cast<int64_t>(i), portable::SoloTeam());
-  }
-}
-
 // default_axis: 0 for Gather, 1 for BatchGather.
 template <class Context, int default_axis>
 class GatherOp final : public Operator<Context> {

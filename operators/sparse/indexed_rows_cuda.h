@@ -1,9 +1,8 @@
-// Rows that indices name on CUDA devices: sorted, summed and updated. Indices are int32 or int64;
-// those out of range are reported.
+// Rows that indices name on CUDA devices: sorted and summed. Indices are int32 or int64; those out
+// of range are reported.
 #pragma once
 
-#include "operators/common/portable_cuda.h"
-#include "operators/optimizer/row_functions.h"
+#include "operators/common/update_rows_cuda.h"
 #include "operators/sparse/gather_op.h"
 
 namespace caffe2 {
@@ -17,7 +16,6 @@ RowIndices ListOfIndices(const Tensor& indices, const RowLayout& layout);
 // The positions in order of the rows that they name, those of a row by position; `rows` counts the
 // rows of all matrices. The keys are in `storage`.
 SortedRows SortRows(const RowIndices& indices, int64_t rows, Tensor* storage, CUDAContext* context);
-SortedRows SortIndices(const Tensor& indices, int64_t rows, Tensor* storage, CUDAContext* context);
 
 // As on the host (gather_op.h).
 template <typename T>
@@ -32,14 +30,6 @@ void SumRows(const Tensor& indices, const RowLayout& layout, const T* x, T* y,
   const SortedRows sorted = SortRows(list, rows, &storage, context);
   ForEachRow(sorted.n, outer * layout.width,
              SumSortedRows<T>{sorted, outer, rows, layout.width, x, y}, context);
-}
-
-template <class Rule>
-void UpdateRows(const Tensor& indices, int64_t rows, const Rule& rule, CUDAContext* context) {
-  if (indices.numel() == 0) return;
-  Tensor storage(context->device());
-  const SortedRows sorted = SortIndices(indices, rows, &storage, context);
-  ForEachRow(sorted.n, rule.width, UpdateSortedRows<Rule>{sorted, rule}, context);
 }
 
 // Calls f(word), word being of the widest type by which rows of so many bytes can be copied:

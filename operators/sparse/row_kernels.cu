@@ -1,12 +1,9 @@
 // Kernels of rows that are named by index.
 #include "operators/common/portable_kernel.h"
 #include "operators/common/sort_keys.h"
-#include "operators/optimizer/global_rate_functions.h"
-#include "operators/optimizer/masked_adagrad_functions.h"
-#include "operators/optimizer/row_functions.h"
-#include "operators/optimizer/row_rule_functions.h"
 #include "operators/sparse/batch_sparse_to_dense_functions.h"
 #include "operators/sparse/one_hot_functions.h"
+#include "operators/sparse/row_functions.h"
 #include "operators/sparse/row_kernels.h"
 
 namespace caffe2 {
@@ -92,30 +89,8 @@ INSTANTIATE_FOR_EACH_ROW_REAL(TakeRows);
 INSTANTIATE_FOR_EACH_ROW(TakeRows<double>);
 INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<ScaleRow>);
 INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<AddWeightedRow>);
-INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<AdagradRow<float>>);
-INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<AdagradRow<float16>>);
-INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<RowWiseAdagradRow<float>>);
-INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<RowWiseAdagradRow<float16>>);
-INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<AdamRow>);
-INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<RowWiseAdamRow>);
-INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<MomentumRow>);
-INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<FtrlRow>);
-INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<AdadeltaRow>);
-INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<SmartDecayAdamRow>);
-INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<NormalizeRow<float>>);
-INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<NormalizeRow<float16>>);
 INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<AssignRow<uint8_t>>);
 INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<AssignRow<uint32_t>>);
-INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<StormRow>);
-INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<WngradRow>);
-INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<MaskedRow<AdagradRow<float>>>);
-INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<MaskedRow<RowWiseAdagradRow<float>>>);
-INSTANTIATE_FOR_EACH_ROW(ClearMaskedRow);
-INSTANTIATE_FOR_EACH(MaskedAdagradElements);
-INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<ShrinkRow>);
-INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<LimitRow>);
-INSTANTIATE_MAP(LimitValue, float);
-INSTANTIATE_FOR_EACH_ROW(UpdateSortedRows<CountRow>);
 
 INSTANTIATE_FOR_EACH(OneHotElements);
 INSTANTIATE_FOR_EACH(SegmentOneHotRows);

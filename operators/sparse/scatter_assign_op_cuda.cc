@@ -1,5 +1,4 @@
 // ScatterAssign on CUDA devices.
-#include "operators/optimizer/row_rule_functions.h"
 #include "operators/sparse/indexed_rows_cuda.h"
 
 namespace caffe2 {

@@ -70,6 +70,7 @@ class SparseOptimizerTest : public ::testing::Test {
 
 TEST_F(SparseOptimizerTest, UpdateRowsAsTheDenseOnesDo) {
   const std::vector<Argument> adagrad{MakeArgument<float>("epsilon", 1e-2f),
+                                      MakeArgument<float>("decay", 0.75f),
                                       MakeArgument<float>("weight_decay", 0.25f)};
   ExpectSameAsDense(Op("SparseAdagrad", {"p", "v", "i", "g", "lr"}, {"p", "v"}, adagrad),
                     Op("Adagrad", {"p", "v", "g", "lr"}, {"p", "v"}, adagrad), {"p", "v"});

@@ -1,0 +1,16 @@
+// Rates (rate.h) that are inputs of operators on the host; optimizer_cuda.h has them for devices.
+#pragma once
+
+#include "caffe2/core/context.h"
+#include "caffe2/core/tensor.h"
+#include "operators/common/rate.h"
+
+namespace caffe2 {
+
+// Throws EnforceNotMet, saying what it is, unless the tensor has one element.
+inline Rate RateFor(const Tensor& scalar, const char* what, CPUContext* /*context*/) {
+  CAFFE_ENFORCE_EQ(scalar.numel(), 1, what, " must be a scalar, of one element");
+  return {scalar.data<float>()};
+}
+
+}  // namespace caffe2

@@ -1,0 +1,43 @@
+// Positions sorted by the rows that indices name, and updates of these rows, for the host and for
+// devices (portable.h).
+#pragma once
+
+#include "operators/common/portable.h"
+
+namespace caffe2 {
+
+// Positions [0, n) by the row that each names, those of a row in their order: sorted keys of row <<
+// 32 | position. kNoRow is the row of a position that names none. Rows and positions are below
+// kNoRow.
+struct SortedRows {
+  static constexpr uint64_t kNoRow = 0xffffffff;
+  int64_t n = 0;
+  const uint64_t* keys = nullptr;
+  CAFFE2_PORTABLE uint64_t Row(int64_t i) const { return keys[i] >> 32; }
+  CAFFE2_PORTABLE int64_t Position(int64_t i) const {
+    return static_cast<int64_t>(keys[i] & 0xffffffff);
+  }
+  // True for one i of each row that is named.
+  CAFFE2_PORTABLE bool First(int64_t i) const {
+    return Row(i) != kNoRow && (i == 0 || Row(i - 1) != Row(i));
+  }
+};
+
+// rule(row, position, team) for every position; a row that is named twice is updated twice, in
+// order. A team works on all that name one row.
+template <class Rule>
+struct UpdateSortedRows {
+  static constexpr const char* kName = Rule::kName;
+  SortedRows sorted;
+  Rule rule;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t i, Team team) const {
+    if (!sorted.First(i)) return;
+    const uint64_t row = sorted.Row(i);
+    for (; i < sorted.n && sorted.Row(i) == row; ++i) {
+      rule(static_cast<int64_t>(row), sorted.Position(i), team);
+    }
+  }
+};
+
+}  // namespace caffe2

@@ -1,0 +1,11 @@
+// ClipTensorByScaling and ClipTensorByNorm on CUDA devices.
+#include "operators/common/optimizer_cuda.h"
+#include "operators/common/portable_cuda.h"
+#include "operators/optimizer/clip_tensor_op.h"
+
+namespace caffe2 {
+
+REGISTER_CUDA_OPERATOR(ClipTensorByScaling, ClipTensorByScalingOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR(ClipTensorByNorm, ClipTensorByScalingOp<CUDAContext>);
+
+}  // namespace caffe2

@@ -1,0 +1,59 @@
+// Updates of the elements of a parameter by a rule (update_rule.h), for the host and for devices
+// (portable.h).
+#pragma once
+
+#include "operators/common/rate.h"
+#include "operators/optimizer/update_rule.h"
+
+namespace caffe2 {
+
+// P, G and S: the types of the parameter, of gradient and step, and of the states; 16-bit ones are
+// computed with in float. Outputs may be the memory of inputs, element by element. A functor for
+// ForEach, which on the host takes the loops of update_loops.h.
+template <class R, typename P = float, typename G = P, typename S = G>
+struct DenseUpdate {
+  using Rule = R;
+  static constexpr const char* kName = Rule::kName;
+  static constexpr int kStates = Rule::kStates;
+  static constexpr int kStride = kStateStride<Rule>;
+
+  Rule rule = {};
+  Rate lr = {}, correction = {nullptr, 1.f};
+  const float* found_inf = nullptr;  // null or zero: elements are updated; else they stay, step 0
+  const G* grad = nullptr;
+  const P* param = nullptr;  // null: the parameter is left to another operator
+  P* param_out = nullptr;
+  const S* state[kStates > 0 ? kStates : 1] = {};
+  S* state_out[kStates > 0 ? kStates : 1] = {};
+  G* step_out = nullptr;  // may be null
+
+  CAFFE2_PORTABLE UpdateScalars Scalars() const { return {lr(), correction()}; }
+  CAFFE2_PORTABLE bool Skips() const { return found_inf != nullptr && *found_inf != 0; }
+
+  CAFFE2_PORTABLE void operator()(int64_t i) const { Update(i, i, Scalars(), Skips()); }
+
+  // Updates element `at` by gradient `from`, whose step is stored beside it.
+  CAFFE2_PORTABLE void Update(int64_t at, int64_t from, const UpdateScalars& scalars,
+                              bool skip) const {
+    float own[kStates > 0 ? kStates : 1];
+    for (int s = 0; s < kStates; ++s) own[s] = portable::Widen(state[s][at * kStride]);
+    const float old = param != nullptr ? portable::Widen(param[at]) : 0.f;
+    const Updated updated =
+        skip ? Updated{old, 0.f} : rule.Update(scalars, portable::Widen(grad[from]), old, own);
+    for (int s = 0; s < kStates; ++s) state_out[s][at * kStride] = portable::Narrow<S>(own[s]);
+    if (step_out != nullptr) step_out[from] = portable::Narrow<G>(updated.step);
+    if (param != nullptr) param_out[at] = portable::Narrow<P>(updated.param);
+  }
+};
+
+// The rates of Adagrad's last step.
+struct AdagradRates {
+  static constexpr const char* kName = "AdagradRates";
+  AdagradRule rule;
+  Rate lr;
+  const float* moment;
+  float* rate;
+  CAFFE2_PORTABLE void operator()(int64_t i) const { rate[i] = lr() / rule.Divisor(moment[i]); }
+};
+
+}  // namespace caffe2

@@ -1,0 +1,42 @@
+// EnsureClipped: a parameter, or some of its rows, kept within bounds.
+#pragma once
+
+#include <limits>
+
+#include "operators/common/portable_op.h"
+#include "operators/common/update_rows.h"
+#include "operators/optimizer/row_functions.h"
+
+namespace caffe2 {
+
+template <class Context>
+class EnsureClippedOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  EnsureClippedOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        limit_{this->template GetSingleArgument<float>("min", std::numeric_limits<float>::lowest()),
+               this->template GetSingleArgument<float>("max", std::numeric_limits<float>::max())} {
+    CAFFE_ENFORCE_LE(limit_.low, limit_.high, "the arguments min and max leave nothing");
+  }
+  bool RunOnDevice() override {
+    const Tensor& X = Input(0);
+    Tensor* Y = Output(0);
+    if (InputSize() == 1) {
+      const float* x = X.data<float>();
+      Y->ResizeLike(X);
+      MapElements(limit_, X.numel(), &context_, Y->template mutable_data<float>(), x);
+      return true;
+    }
+    CAFFE_ENFORCE(Y == &X, "rows are clipped in place");
+    CAFFE_ENFORCE_GE(X.dim(), 1, "the parameter must have rows");
+    UpdateRows(Input(1), X.size(0),
+               LimitRow{X.size_from_dim(1), limit_, Y->template mutable_data<float>()}, &context_);
+    return true;
+  }
+
+ private:
+  const LimitValue limit_;
+};
+
+}  // namespace caffe2

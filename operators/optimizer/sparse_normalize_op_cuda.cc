@@ -1,0 +1,13 @@
+// SparseNormalize and Float16SparseNormalize on CUDA devices.
+#include "operators/common/update_rows_cuda.h"
+#include "operators/optimizer/sparse_normalize_op.h"
+
+namespace caffe2 {
+
+using NormalizeFloat = SparseNormalizeOp<CUDAContext, float>;
+using NormalizeFloat16 = SparseNormalizeOp<CUDAContext, float16>;
+
+REGISTER_CUDA_OPERATOR(SparseNormalize, NormalizeFloat);
+REGISTER_CUDA_OPERATOR(Float16SparseNormalize, NormalizeFloat16);
+
+}  // namespace caffe2

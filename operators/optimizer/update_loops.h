@@ -1,0 +1,70 @@
+// Runs DenseUpdate and SparseUpdate on the host.
+#pragma once
+
+#include "caffe2/utils/narrow_float.h"
+#include "operators/common/portable_op.h"
+#include "operators/common/update_rows.h"
+#include "operators/optimizer/sparse_update.h"
+
+namespace caffe2 {
+
+// Stretches of n elements each: the k-th of `count` begins at element starts[k] * unit of parameter
+// and states, and at gradient from + k n.
+struct Stretches {
+  const int64_t* starts;
+  int64_t count, unit, from, n;
+};
+
+template <class Update>
+CAFFE2_INLINE void UpdateEach(const Update& update, const Stretches& all) {
+  const Update u = update;  // a copy, so that the compiler sees that the loops do not change it
+  const int64_t n = all.n, end = all.from + all.count * n;
+  const UpdateScalars scalars = u.Scalars();
+  const bool skip = u.Skips();
+  const int64_t* start = all.starts;
+  for (int64_t from = all.from; from < end; from += n) {
+    const int64_t at = *start++ * all.unit;
+    if (skip) {
+      for (int64_t i = 0; i < n; ++i) u.Update(at + i, from + i, scalars, true);
+      continue;
+    }
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) u.Update(at + i, from + i, scalars, false);
+  }
+}
+
+// UpdateEach, for the most used rules compiled for several instruction sets (utils/simd.h).
+template <class Update>
+void UpdateElements(const Update& update, const Stretches& all) {
+  UpdateEach(update, all);
+}
+void UpdateElements(const DenseUpdate<MomentumSgdRule>& update, const Stretches& all);
+void UpdateElements(const DenseUpdate<AdamRule>& update, const Stretches& all);
+void UpdateElements(const DenseUpdate<WithWeightDecay<AdagradRule>>& update, const Stretches& all);
+void UpdateElements(const DenseUpdate<RmsPropRule>& update, const Stretches& all);
+// Elements begin to end - 1.
+template <class Update>
+void UpdateRange(const Update& update, int64_t begin, int64_t end) {
+  UpdateElements(update, Stretches{&begin, 1, 1, begin, end - begin});
+}
+
+// Elements a thread updates at least.
+constexpr int64_t kOptimizerGrain = 1 << 14;
+
+// All n elements.
+template <class R, typename P, typename G, typename S>
+void ForEach(int64_t n, const DenseUpdate<R, P, G, S>& update, CPUContext* /*context*/) {
+  ParallelFor(n, kOptimizerGrain,
+              [&update](int64_t begin, int64_t end) { UpdateRange(update, begin, end); });
+}
+
+// All rows that the indices name, in order.
+template <class Rule, typename P>
+void UpdateRows(const Tensor& indices, int64_t rows, const SparseUpdate<Rule, P>& update,
+                CPUContext* /*context*/) {
+  const std::vector<int64_t> list = ReadIndices(indices, rows);
+  const auto n = static_cast<int64_t>(list.size());
+  UpdateElements(update.elements, Stretches{list.data(), n, update.width, 0, update.width});
+}
+
+}  // namespace caffe2

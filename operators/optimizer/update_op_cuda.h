@@ -1,0 +1,28 @@
+// What update_op.h needs of CUDA devices. Rates and iterations in host memory go to kernels by
+// value, or, while a CUDA graph is recorded, by way of device memory.
+#pragma once
+
+#include "caffe2/core/device_backend.h"
+#include "caffe2/cuda/host_values.h"
+#include "operators/common/optimizer_cuda.h"
+#include "operators/common/update_rows_cuda.h"
+#include "operators/optimizer/update_op.h"
+
+namespace caffe2 {
+
+// As on the host. An iteration on the device is waited for.
+template <CorrectedRule Rule>
+Rate CorrectionOf(const Rule& rule, const Tensor& iter, CUDAContext* /*context*/) {
+  CAFFE_ENFORCE_EQ(iter.numel(), 1, "the iteration counter has one element");
+  cuda::HostValues* values = cuda::RecordedHostValues();
+  if (values != nullptr && iter.GetDeviceType() == CPU) {
+    const auto correction = [rule, count = iter.data<int64_t>()] {
+      return rule.Correction(*count);
+    };
+    return {values->AddOf<float>(iter, correction)};
+  }
+  Tensor copy(CPU);
+  return {nullptr, rule.Correction(*OnHost(iter, &copy).template data<int64_t>())};
+}
+
+}  // namespace caffe2

@@ -1,0 +1,110 @@
+// Rows that are named by index: summed, scaled, assigned, for the host and for devices
+// (portable.h).
+#pragma once
+
+#include "operators/common/rate.h"
+#include "operators/common/row_indices.h"
+#include "operators/common/sorted_rows.h"
+
+namespace caffe2 {
+
+// y[o, row] = the sum of x[o, position] over the positions that name the row, for o < outer; other
+// rows of y are left alone.
+template <typename T>
+struct SumSortedRows {
+  static constexpr const char* kName = "SumRows";
+  SortedRows sorted;
+  int64_t outer, rows, width;
+  const T* x;
+  T* y;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t i, Team team) const {
+    if (!sorted.First(i)) return;
+    const auto row = static_cast<int64_t>(sorted.Row(i));
+    for (int64_t j = team.first(); j < outer * width; j += team.step()) {
+      const int64_t o = j / width, column = j % width;
+      auto sum = portable::Widen(x[(o * sorted.n + sorted.Position(i)) * width + column]);
+      for (int64_t k = i + 1; k < sorted.n && sorted.Row(k) == sorted.Row(i); ++k) {
+        sum += portable::Widen(x[(o * sorted.n + sorted.Position(k)) * width + column]);
+      }
+      y[(o * rows + row) * width + column] = portable::Narrow<T>(sum);
+    }
+  }
+};
+
+// y[row] = x for each row that the indices name; `width` counts words.
+template <typename Word>
+struct SetRows {
+  static constexpr const char* kName = "CopyRowsToTensor";
+  RowIndices rows;
+  int64_t width;
+  const Word* x;
+  Word* y;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t i, Team team) const {
+    const int64_t row = rows.At(i);
+    if (!rows.Has(row)) return;
+    for (int64_t j = team.first(); j < width; j += team.step()) y[row * width + j] = x[j];
+  }
+};
+// sum[j] = the sum of column j of x over the rows that are named, each once, which become 0.
+template <typename T>
+struct TakeRows {
+  static constexpr const char* kName = "CopyRowsToTensorGradient";
+  SortedRows sorted;
+  int64_t width;
+  T *x, *sum;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t j, Team team) const {
+    decltype(portable::Widen(T{})) part = 0;
+    for (int64_t i = team.first(); i < sorted.n; i += team.step()) {
+      if (!sorted.First(i)) continue;
+      T* taken = x + static_cast<int64_t>(sorted.Row(i)) * width + j;
+      part += portable::Widen(*taken);
+      *taken = T{};
+    }
+    part = team.Sum(part);
+    if (team.leader()) sum[j] = portable::Narrow<T>(part);
+  }
+};
+
+// Rules: x[row] *= weight, and x[row] += weight * u[position].
+struct ScaleRow {
+  static constexpr const char* kName = "ScaleRow";
+  int64_t width;
+  Rate weight;
+  float* x;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t row, int64_t /*position*/, Team team) const {
+    for (int64_t j = team.first(); j < width; j += team.step()) x[row * width + j] *= weight();
+  }
+};
+struct AddWeightedRow {
+  static constexpr const char* kName = "AddWeightedRow";
+  int64_t width;
+  Rate weight;
+  const float* u;
+  float* x;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t row, int64_t position, Team team) const {
+    for (int64_t j = team.first(); j < width; j += team.step()) {
+      x[row * width + j] += weight() * u[position * width + j];
+    }
+  }
+};
+// The row becomes the one at the position; `width` counts words.
+template <typename Word>
+struct AssignRow {
+  static constexpr const char* kName = "ScatterAssign";
+  int64_t width;
+  const Word* from;
+  Word* to;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t row, int64_t position, Team team) const {
+    for (int64_t j = team.first(); j < width; j += team.step()) {
+      to[row * width + j] = from[position * width + j];
+    }
+  }
+};
+
+}  // namespace caffe2
