@@ -2,8 +2,8 @@
 // regions lie anywhere: they are sorted by the pixels that they read.
 #pragma once
 
-#include "operators/detection/roi_align_functions.h"
 #include "operators/common/sorted_rows.h"
+#include "operators/detection/roi_align_functions.h"
 
 namespace caffe2 {
 

@@ -1,6 +1,5 @@
 // Fills of CUDA tensors, and conversions of their elements.
 #include "caffe2/cuda/context_cuda.h"
-#include "operators/common/host_fallback_op.h"
 #include "operators/elementwise/cast_op.h"
 #include "operators/elementwise/elementwise_kernels.h"
 #include "operators/elementwise/elementwise_ops.h"
@@ -43,9 +42,6 @@ using HalfToFloat = Convert<float16, float>;
 
 REGISTER_CUDA_OPERATOR(FloatToHalf, FloatToHalf);
 REGISTER_CUDA_OPERATOR(HalfToFloat, HalfToFloat);
-
-// One number from the host's iteration.
-REGISTER_CUDA_OPERATOR(LearningRate, HostFallbackOp);
 
 }  // namespace
 

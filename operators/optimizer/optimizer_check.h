@@ -27,10 +27,12 @@ T* UpdatedData(Tensor* tensor) {
   return tensor->mutable_data<T>();
 }
 
-// The elements of a row. Throws unless the parameter has rows and the gradient has one for each
-// index; the values of the indices are not looked at.
+// The elements of a row. Throws EnforceNotMet unless the parameter has rows, the indices are int32
+// or int64, and the gradient has one row for each; the values of the indices are not looked at.
 inline int64_t CheckRowGradient(const Tensor& param, const Tensor& indices, const Tensor& grad) {
   CAFFE_ENFORCE_GE(param.dim(), 1, "the parameter must have rows");
+  CAFFE_ENFORCE(indices.IsType<int32_t>() || indices.IsType<int64_t>(),
+                "indices must be int32 or int64, not ", indices.dtype().name());
   const int64_t width = param.size_from_dim(1);
   CAFFE_ENFORCE_EQ(grad.numel(), indices.numel() * width, "gradient ", ShapeString(grad.sizes()),
                    " for ", indices.numel(), " rows of parameter ", ShapeString(param.sizes()));

@@ -30,7 +30,7 @@ const std::map<std::string, std::string>& Exceptions() {
 
 // Families whose operators are not sorted yet: they may stand anywhere.
 bool IsUnsorted(const std::string& stem) {
-  static const std::regex family("operators/(activation|elementwise|optimizer)/.*");
+  static const std::regex family("operators/(activation|elementwise)/.*");
   return std::regex_match(stem, family);
 }
 

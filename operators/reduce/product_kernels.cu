@@ -1,4 +1,4 @@
-// Kernels of YellowFin, LearningRateAdaption, the gradient of WeightedSum and functions of elements
+// Kernels of products of all elements (YellowFin, LearningRateAdaption), and of functions of elements
 // with parameters.
 #include "operators/common/portable_kernel.h"
 #include "operators/elementwise/piecewise_linear_functions.h"

@@ -1,0 +1,10 @@
+#include "operators/elementwise/weighted_sum_op.h"
+
+#include "operators/common/optimizer_cuda.h"
+#include "operators/common/total_product_cuda.h"
+
+namespace caffe2 {
+
+REGISTER_CUDA_OPERATOR(WeightedSumGradient, WeightedSumGradientOp<CUDAContext>);
+
+}  // namespace caffe2
