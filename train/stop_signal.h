@@ -3,8 +3,8 @@
 
 namespace caffe2 {
 
-// While it lives, the first SIGINT or SIGTERM is only noted; the same signal again has its default
-// action. There may be only one at a time.
+// While it lives, the first SIGINT and SIGTERM are only noted; the same signal again has its
+// default action. There may be only one at a time.
 class StopSignal {
  public:
   StopSignal();

@@ -22,7 +22,7 @@ RecordKind KindOf(const TrainOptions& options, const std::string& source) {
   return source == kSyntheticData ? RecordKind::kDatum : RecordKindOf(options.data.db_type, source);
 }
 
-// How the images of an exported model must be prepared.
+// Tells users of an exported model how to prepare images.
 std::map<std::string, std::string> InputInfo(const TrainOptions& options) {
   return {{"image_size", MakeString(options.model.shape.image_size)},
           {"image_scale", MakeString(options.ImageScale())},
@@ -147,8 +147,9 @@ void Trainer::PlaceNet() {
   }
 }
 
-// Parameters by name, without any scope their names may have ("gpu_0/" in models of Caffe2). The
-// rate of the optimizer continues where the epochs before would have left it.
+// Finds parameters by name, without the scope that names may have ("gpu_0/" in Caffe2's models).
+// Sets the iteration of the optimizer as after `load_epoch` epochs, which the learning rate depends
+// on.
 void Trainer::LoadModel() {
   Workspace source;
   const Predictor predictor = LoadPredictor(options_.output.load_model_path, &source);
@@ -162,9 +163,9 @@ void Trainer::LoadModel() {
                     name);
       const Tensor& value = source.GetBlob(by_name[name])->Get<Tensor>();
       Tensor* param = ws_.GetBlob(nets_.scope + name)->GetMutable<Tensor>();
-      CAFFE_ENFORCE(param->sizes() == value.sizes(), "parameter ", name, " is ",
-                    ShapeString(value.sizes()), " in ", options_.output.load_model_path, ", not ",
-                    ShapeString(param->sizes()));
+      CAFFE_ENFORCE(param->sizes() == value.sizes(), "parameter ", name, " has shape ",
+                    ShapeString(value.sizes()), " in ", options_.output.load_model_path,
+                    "; the network needs ", ShapeString(param->sizes()));
       param->CopyFrom(value);
     }
   }
@@ -197,7 +198,7 @@ bool Trainer::RunEpoch() {
     const Status status = RunIteration();
     const bool last = progress_.epoch_iterations == iterations || LimitReached();
     Report(status, last);
-    // At the end of an epoch the checkpoint is written when the epoch counts as done.
+    // At the end of an epoch, the checkpoint is written after FinishEpoch().
     if (every > 0 && progress_.total_iterations % every == 0 &&
         progress_.epoch_iterations < iterations) {
       Checkpoint();
@@ -232,10 +233,10 @@ Trainer::Status Trainer::RunIteration() {
   return status;
 }
 
-// Means over the shards. A bad loss travels in a place of its own for each shard, so that all know
-// whose it is; a number that is none would spoil the sums.
+// Averages over the shards. A bad loss is sent in a separate element for each shard, so that all
+// shards know whose it is and NaN does not spoil the sums.
 Trainer::Status Trainer::Exchange(double loss, double accuracy, double top5) {
-  const bool bad = !(loss <= kLargestLoss);
+  const bool bad = !(loss <= kMaxLoss);
   const auto shards = static_cast<size_t>(run_->num_shards());
   const auto self = static_cast<size_t>(run_->shard_id());
   std::vector<double> values(3 + 3 * shards, 0.0);
@@ -255,7 +256,7 @@ Trainer::Status Trainer::Exchange(double loss, double accuracy, double top5) {
     if (values[3 + s] == 0.0 || status.bad_shard >= 0) continue;
     status.bad_shard = static_cast<int>(s);
     const double value = values[3 + shards + s];
-    status.bad_loss = value > kLargestLoss ? value : std::nan("");
+    status.bad_loss = value > kMaxLoss ? value : std::nan("");
   }
   return status;
 }
@@ -277,7 +278,8 @@ void Trainer::Report(const Status& status, bool last) {
   report.accuracy_top5 = pending_.accuracy_top5 / n;
   report.images_per_second =
       n * static_cast<double>(options_.schedule.batch_size) / std::max(pending_seconds_, 1e-9);
-  report.job_images_per_second = report.images_per_second * run_->num_shards();  // they keep step
+  // All shards run at the same speed.
+  report.job_images_per_second = report.images_per_second * run_->num_shards();
   const double waited = WaitedForInput();
   report.input_wait = (waited - waited_before_) / std::max(pending_seconds_, 1e-9);
   waited_before_ = waited;
@@ -292,7 +294,7 @@ void Trainer::Report(const Status& status, bool last) {
   pending_iterations_ = 0;
 }
 
-// After the last iteration of an epoch, or of a run that ends inside one.
+// Called after the last iteration of an epoch, or of a run that ends within an epoch.
 void Trainer::FinishEpoch() {
   if (evaluator_) Test();
   const auto n = static_cast<double>(std::max<int64_t>(progress_.epoch_iterations, 1));
@@ -338,7 +340,7 @@ void Trainer::Export() {
                             : std::vector<int64_t>{1, side, side, channels};
   meta.application_info = InputInfo(options_);
   const std::string path = options_.output.model_path(progress_.epoch);
-  // Files of predictors hold tensors of the host, whatever they were trained on.
+  // Predictor files contain host tensors, whatever device trained them.
   Workspace host;
   for (const std::string& name : meta.parameters) {
     const Tensor& parameter = view_->workspace()->GetBlob(name)->Get<Tensor>();

@@ -17,40 +17,41 @@
 namespace caffe2 {
 
 // Runs one shard of a training run: builds the nets, joins the other shards, restores or
-// initialises the parameters, then iterates. All it does to the parameters is done by the nets.
+// initialises the parameters, then iterates. Only the nets change parameters. Not thread-safe.
 //
-// All shards of a run agree, after every iteration, on whether to go on: they stop together when
-// one of them was asked to, and fail together when one of them has a loss that is no number or
-// exceeds kLargestLoss.
+// After every iteration all shards agree on whether to go on. They stop together when one of them
+// is asked to stop, and fail together when the loss of one is not a number or exceeds kMaxLoss.
 class Trainer {
  public:
-  static constexpr double kLargestLoss = 40.0;
+  static constexpr double kMaxLoss = 40.0;
 
-  // Asked after every iteration: non-zero ends the run of all shards; the number of a signal.
+  // Called after every iteration. A non-zero value, the number of a signal, ends the run of all
+  // shards.
   using StopFunction = std::function<int()>;
 
-  // Validates the options. The listener, if any, is told about the run (on every shard).
+  // Throws as Validate(options). The listener, if there is one, hears about the run (on every
+  // shard).
   explicit Trainer(const TrainOptions& options, std::shared_ptr<TrainListener> listener = nullptr,
                    StopFunction stop = nullptr);
   ~Trainer();
 
-  // Trains to the end. Returns 0, or the number of the signal that ended the run before its time
-  // (a checkpoint is written then too, if checkpoints are). Throws what went wrong; with several
-  // shards, IoError with the line that all of them report.
+  // Trains to the end. Returns 0, or the number of the signal that ended the run early. Writes a
+  // checkpoint at the end, early or not, if checkpoint_every is set. With one shard, exceptions
+  // pass through; with several, it throws IoError with the line that all shards report.
   int Run();
 
-  // After Run(): for tests.
+  // For tests, after Run().
   const Progress& progress() const { return progress_; }
   const TestReport& last_test() const { return last_test_; }
   Workspace* workspace() { return &ws_; }
   const TrainNets& nets() const { return nets_; }
 
  private:
-  // What the shards tell each other after an iteration.
+  // The result of the exchange between the shards after an iteration.
   struct Status {
     double loss = 0, accuracy = 0, accuracy_top5 = 0;  // means over the shards
-    int stop = 0;                                      // largest signal
-    int bad_shard = -1;                                // with a loss that is no number or too large
+    int stop = 0;                                      // the largest signal of all shards
+    int bad_shard = -1;  // the first shard with a loss that is not a number or too large
     double bad_loss = 0;
   };
 
@@ -60,7 +61,7 @@ class Trainer {
   void PlaceNet();
   void LoadModel();
   int Loop();
-  // True if the run must end after this epoch.
+  // Returns true if the run must end after this epoch.
   bool RunEpoch();
   Status RunIteration();
   Status Exchange(double loss, double accuracy, double top5);
@@ -73,7 +74,7 @@ class Trainer {
   void SetState(const std::string& state);
   bool LimitReached() const;
   double Scalar(const std::string& blob) const;
-  // Over the replicas of this shard, of a blob of the first one.
+  // The mean over the replicas of this shard; `blob` is the blob of the first replica.
   double MeanOfReplicas(const std::string& blob) const;
 
   const TrainOptions options_;
@@ -89,11 +90,11 @@ class Trainer {
   ShardStatus shard_status_;
   Status pending_;  // sums since the last report
   double pending_seconds_ = 0;
-  double waited_before_ = 0;  // of the reader, in seconds, at the last report
+  double waited_before_ = 0;  // WaitedForInput() at the last report
   int64_t pending_iterations_ = 0;
   int stop_signal_ = 0;
   int64_t checkpointed_at_ = -1;  // total iterations
-  std::string saved_model_;       // the file this process exported last; "": none yet
+  std::string saved_model_;       // the last model that this process exported; "": none yet
 };
 
 }  // namespace caffe2
