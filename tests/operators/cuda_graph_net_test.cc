@@ -146,7 +146,7 @@ TEST(CudaGraphNetTest, NamesWhatStaysOutOfTheGraph) {
     EXPECT_NE(noise, last) << "run " << run;
     last = noise;
   }
-  EXPECT_TRUE(log.Contain("operator 1, Reshape: output 1 is no tensor"));
+  EXPECT_TRUE(log.Contain("operator 1, Reshape: output 1 is not a tensor"));
   EXPECT_TRUE(log.Contain("operator 2, UniformFill: it has no CUDA version"));
 }
 

@@ -44,7 +44,7 @@ TEST(NcclOpTest, ReduceAndBroadcastHaveARoot) {
     ExpectTensor(ws, name, {3, 2}, {11, 22, 133, 44, 55, 66});
   }
   ExpectThrows(&ws, Op("NCCLBroadcast", {"a", "b"}, {"a", "b"}, {MakeArgument("root", 2)}),
-               "root 2 of 2 inputs");
+               "root 2 is not an index of its 2 inputs");
 }
 
 TEST(NcclOpTest, AllGatherJoins) {

@@ -199,7 +199,7 @@ TEST(DoOpTest, RefusesBadBindings) {
   ExpectThrows(&ws, bound({"a", "b"}, {0, 2}), "out of range");
   ExpectThrows(&ws, bound({"a", "b"}, {0, 0}), "bound twice");
   ExpectThrows(&ws, bound({"a", "a"}, {0, 1}), "bound twice");
-  ExpectThrows(&ws, bound({"a"}, {0}), "not all");
+  ExpectThrows(&ws, bound({"a"}, {0}), "every outer blob must be bound");
   ExpectThrows(&ws, Op("Do", {"scope", "X"}, {"Y", "scope"}, {MakeArgument("net", Net("n", {}))}),
                "same scope");
 }

@@ -98,7 +98,7 @@ TEST(WeightedSumOpTest, RefusesBadInput) {
   Feed<float>(&ws, "w", {1}, {2});
   ExpectThrows(&ws, Op("WeightedSum", {"A", "w", "short", "w"}, {"Y"}), "different sizes");
   ExpectThrows(&ws, Op("WeightedSum", {"A", "short"}, {"Y"}), "one element");
-  ExpectThrows(&ws, Op("WeightedSum", {"A", "w", "A"}, {"Y"}), "number of inputs");
+  ExpectThrows(&ws, Op("WeightedSum", {"A", "w", "A"}, {"Y"}), "does not take 3 inputs");
 }
 
 }  // namespace
