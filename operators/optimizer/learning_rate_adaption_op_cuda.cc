@@ -1,7 +1,6 @@
-#include "operators/optimizer/learning_rate_adaption_op.h"
-
 #include "operators/common/optimizer_cuda.h"
 #include "operators/common/total_product_cuda.h"
+#include "operators/optimizer/learning_rate_adaption_op.h"
 
 namespace caffe2 {
 

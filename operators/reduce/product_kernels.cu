@@ -1,5 +1,5 @@
-// Kernels of products of all elements (YellowFin, LearningRateAdaption), and of functions of elements
-// with parameters.
+// Kernels of products of all elements (YellowFin, LearningRateAdaption), and of functions of
+// elements with parameters.
 #include "operators/common/portable_kernel.h"
 #include "operators/elementwise/piecewise_linear_functions.h"
 #include "operators/elementwise/transform_functions.h"
