@@ -36,6 +36,7 @@ from caffe2.python.predictor.predictor_constants import predictor_constants
 logging.basicConfig()
 log = logging.getLogger("resnet50_trainer")
 log.setLevel(logging.INFO)
+logging.getLogger("data_parallel_model").setLevel(logging.INFO)  # says what the launcher tells
 
 dyndep.InitOpsLibrary("@/caffe2/caffe2/distributed:file_store_handler_ops")
 dyndep.InitOpsLibrary("@/caffe2/caffe2/distributed:redis_store_handler_ops")
