@@ -1,6 +1,7 @@
 // Passes of caffe2/graph over nets.
 #include "caffe2/graph/data_parallel.h"
 #include "caffe2/graph/memory_plan.h"
+#include "caffe2/graph/training_pipeline.h"
 #include "caffe2/graph/transform.h"
 #include "python/pybind_state.h"
 
@@ -16,9 +17,133 @@ std::map<std::string, TensorShape> ParseShapes(const std::string& bytes) {
   return shapes;
 }
 
+std::string WordOf(FusionLevel level) {
+  for (const char* word : {"off", "bn", "all"}) {
+    if (ParseFusionLevel(word) == level) return word;
+  }
+  CAFFE_THROW("no word for fusion level ", static_cast<int>(level));
+}
+
+std::string WordOf(ConvNormFusion fusion) {
+  for (const char* word : {"none", "stats", "prologue", "residual"}) {
+    if (ParseConvNormFusion(word) == fusion) return word;
+  }
+  CAFFE_THROW("no word for fusion of convolutions ", static_cast<int>(fusion));
+}
+
+TensorProto::DataType DataTypeOf(int number) {
+  CAFFE_ENFORCE(TensorProto::DataType_IsValid(number), number, " is no TensorProto.DataType");
+  return static_cast<TensorProto::DataType>(number);
+}
+
+void AddTrainingPasses(py::module_& m) {
+  const TrainingPasses defaults;
+  py::class_<TrainingPasses>(
+      m, "TrainingPasses",
+      "Which passes prepare a training net: caffe2/graph/training_pipeline.h. All compute the same "
+      "on every device, up to rounding; memory_plan keeps the bits. side_work does nothing on the "
+      "CPU.")
+      .def(py::init([](const std::string& fuse, const std::string& fuse_conv,
+                       const FusionChoices& choices, bool gradient_sums, bool fused_updates,
+                       int filter_copies, bool half_gradients, int side_work, bool memory_plan) {
+             return TrainingPasses{ParseFusionLevel(fuse),
+                                   ParseConvNormFusion(fuse_conv),
+                                   choices,
+                                   gradient_sums,
+                                   fused_updates,
+                                   DataTypeOf(filter_copies),
+                                   half_gradients,
+                                   side_work,
+                                   memory_plan};
+           }),
+           py::kw_only(), py::arg("fuse") = WordOf(defaults.fuse),
+           py::arg("fuse_conv") = WordOf(defaults.fuse_conv), py::arg("choices") = defaults.choices,
+           py::arg("gradient_sums") = defaults.gradient_sums,
+           py::arg("fused_updates") = defaults.fused_updates,
+           py::arg("filter_copies") = static_cast<int>(defaults.filter_copies),
+           py::arg("half_gradients") = defaults.half_gradients,
+           py::arg("side_work") = defaults.side_work, py::arg("memory_plan") = defaults.memory_plan)
+      .def_property(
+          "fuse", [](const TrainingPasses& passes) { return WordOf(passes.fuse); },
+          [](TrainingPasses& passes, const std::string& word) {
+            passes.fuse = ParseFusionLevel(word);
+          },
+          "Layers that become one operator: off, bn (batch normalization) or all.")
+      .def_property(
+          "fuse_conv", [](const TrainingPasses& passes) { return WordOf(passes.fuse_conv); },
+          [](TrainingPasses& passes, const std::string& word) {
+            passes.fuse_conv = ParseConvNormFusion(word);
+          },
+          "Batch normalization inside of convolutions: none, stats, prologue or residual.")
+      .def_property(
+          "filter_copies",
+          [](const TrainingPasses& passes) { return static_cast<int>(passes.filter_copies); },
+          [](TrainingPasses& passes, int type) { passes.filter_copies = DataTypeOf(type); },
+          "TensorProto.DataType of copies of filters that fused updates write; FLOAT: none.")
+      .def_readwrite("choices", &TrainingPasses::choices)
+      .def_readwrite("gradient_sums", &TrainingPasses::gradient_sums)
+      .def_readwrite("fused_updates", &TrainingPasses::fused_updates)
+      .def_readwrite("half_gradients", &TrainingPasses::half_gradients)
+      .def_readwrite("side_work", &TrainingPasses::side_work)
+      .def_readwrite("memory_plan", &TrainingPasses::memory_plan);
+  m.def(
+      "choose_training_passes",
+      [](int device_type, const std::string& order, int type) {
+        DeviceOption option;
+        option.set_device_type(device_type);
+        return ChooseTrainingPasses(ToDevice(option).type, order, DataTypeOf(type));
+      },
+      py::arg("device_type"), py::arg("order"), py::arg("type"),
+      "The passes that are a gain on a type of devices for activations of this order and "
+      "TensorProto.DataType.");
+}
+
+// The stages of caffe2/graph/training_pipeline.h.
+void AddTrainingPipeline(py::module_& m) {
+  using Names = std::set<std::string>;
+  py::class_<PreparedTraining>(m, "PreparedTraining", "What place_training must know of a net.")
+      .def_readonly("filter_copies", &PreparedTraining::filter_copies)
+      .def_readonly("half_gradients", &PreparedTraining::half_gradients);
+  m.def(
+      "prepare_forward",
+      [](const std::string& bytes, const TrainingPasses& passes, const Names& keep) {
+        auto net = ParseProto<NetDef>(bytes);
+        PrepareForward(passes, keep, &net);
+        return ProtoBytes(net);
+      },
+      py::arg("net"), py::arg("passes"), py::arg("keep"),
+      "The net before its backward pass, after the passes that belong there.");
+  m.def(
+      "prepare_training",
+      [](const std::string& bytes, const std::string& init_net, const TrainingPasses& passes,
+         const Names& keep) {
+        auto net = ParseProto<NetDef>(bytes);
+        PreparedTraining prepared =
+            PrepareTraining(ParseProto<NetDef>(init_net), passes, keep, &net);
+        return std::make_pair(ProtoBytes(net), std::move(prepared));
+      },
+      py::arg("net"), py::arg("init_net"), py::arg("passes"), py::arg("keep"),
+      "(The net with its updates after the other passes, what place_training needs.)");
+  m.def(
+      "place_training",
+      [](const std::string& net, const PreparedTraining& prepared, const Names& keep) {
+        std::vector<std::tuple<std::string, int64_t, int64_t>> sizes;
+        for (const auto& [device, plan] :
+             PlaceTraining(ParseProto<NetDef>(net), prepared, keep, CurrentWorkspace())) {
+          sizes.emplace_back(device.ToString(), plan.arena_bytes, plan.unplanned_bytes);
+        }
+        return sizes;
+      },
+      py::arg("net"), py::arg("prepared"), py::arg("keep"),
+      "Places the blobs of a net in the workspace. [(device, bytes of planned memory, bytes of the "
+      "same blobs without sharing)].");
+}
+
 }  // namespace
 
 void AddGraphPasses(py::module_& m) {
+  AddTrainingPasses(m);
+  AddTrainingPipeline(m);
   py::class_<DataParallelOptions>(m, "DataParallelOptions",
                                   "The devices and shards of a data-parallel model.")
       .def(py::init([](const std::vector<std::string>& devices) {

@@ -10,7 +10,16 @@ import pytest
 import sparse_shard_worker
 
 from caffe2.proto import caffe2_pb2
-from caffe2.python import _data_parallel_build, brew, core, memonger, muji, optimizer, workspace
+from caffe2.python import (
+    _data_parallel_build,
+    _data_parallel_passes,
+    brew,
+    core,
+    memonger,
+    muji,
+    optimizer,
+    workspace,
+)
 from caffe2.python import data_parallel_model as dpm
 from caffe2.python.model_helper import ModelHelper
 from caffe2.python.modeling import initializers
@@ -133,6 +142,122 @@ def test_combined_batch_normalization_is_that_of_the_whole_batch():
         np.testing.assert_array_equal(shared[name], expected)
     _, apart = train_images([0, 1], False)
     assert abs(apart["conv_w"] - one["conv_w"]).max() > 1e-3
+
+
+def train_prepared(devices, passes, monkeypatch, steps=3, **arguments):
+    """A residual block of three convolutions over 8 images. Returns the parameters by name, the
+    types of the net's operators and the log lines about planned memory."""
+    workspace.ResetWorkspace()
+    model = ModelHelper("prepared", arg_scope={"order": "NCHW"})
+    lines = []
+
+    def note(*line):
+        if line[0].startswith("Planned memory"):
+            lines.append(line)
+
+    monkeypatch.setattr(_data_parallel_passes.log, "info", note)
+
+    def convolve(model, x, name, outputs, kernel):
+        x = brew.conv(model, x, name, 6 if name != "stem" else 4, outputs, kernel, no_bias=True,
+                      pad=kernel // 2, weight_init=("XavierFill", {}))
+        return brew.spatial_bn(model, x, name + "_bn", outputs)
+
+    def add_forward(model, loss_scale):
+        x = brew.relu(model, convolve(model, "x", "stem", 6, 3), "stem_relu")
+        y = brew.relu(model, convolve(model, x, "a", 6, 1), "a_relu")
+        y = brew.sum(model, [convolve(model, y, "b", 6, 3), x], "sum")
+        y = brew.average_pool(model, brew.relu(model, y, "out"), "pool", global_pooling=True)
+        y = brew.fc(model, y, "fc", 6, 2)
+        loss = model.net.AveragedLoss(model.net.SquaredL2Distance([y, "y"], "distance"), "loss")
+        return [model.net.Scale(loss, scale=loss_scale)]
+
+    def add_optimizer(model):
+        optimizer.add_weight_decay(model, 1e-2)
+        return optimizer.build_sgd(model, 0.05, momentum=0.9)
+
+    dpm.Parallelize_CPU(model, lambda model: None, add_forward, devices=devices,
+                        optimizer_builder_fun=add_optimizer, passes=passes, **arguments)
+    model.param_init_net.set_rand_seed(3)
+    rng = np.random.default_rng(2)
+    x, y = rng.standard_normal((8, 4, 5, 5)), rng.standard_normal((8, 2))
+    rows = 8 // len(devices)
+    for device in devices:
+        for name, values in (("x", x), ("y", y)):
+            workspace.FeedBlob(f"cpu_{device}/{name}",
+                               values[device * rows:(device + 1) * rows].astype(np.float32))
+    dpm.RunInitNet(model)
+    dpm.RunNet(model, steps)
+    values = {str(param): workspace.FetchBlob(param) for param in model.GetParams("")}
+    return values, [op.type for op in model.net.Proto().op], lines
+
+
+@pytest.mark.parametrize("devices", [[0], [0, 1]])
+@pytest.mark.parametrize("arguments", [{}, {"net_type": "simple"}, {"shared_model": True}])
+def test_passes_change_no_more_than_rounding(devices, arguments, monkeypatch):
+    plain, types, lines = train_prepared(devices, None, monkeypatch, **arguments)
+    assert "SpatialBNRelu" not in types and not lines
+    start, _, _ = train_prepared(devices, None, monkeypatch, steps=0, **arguments)
+    assert all(abs(plain[name] - start[name]).max() > 1e-3 for name in plain if "_w" in name)
+
+    planned, types, lines = train_prepared(
+        devices, dpm.TrainingPasses(fuse="off", memory_plan=True), monkeypatch, **arguments)
+    assert "SpatialBNRelu" not in types
+    (_, device, size, unplanned), = lines
+    assert device == "cpu" and size < unplanned
+    for name, expected in plain.items():
+        np.testing.assert_array_equal(planned[name], expected, err_msg=name)
+
+    for passes, there, gone in [
+            (dpm.TrainingPasses(memory_plan=False), "SpatialBNRelu", "Relu"),
+            (dpm.TrainingPasses(fuse_conv="prologue"), "NormReluConvStats", "Conv"),
+            (dpm.TrainingPasses(fused_updates=True), "MultiMomentumSGDUpdate", "MomentumSGDUpdate"),
+            (dpm.TrainingPasses(fuse_conv="residual", gradient_sums=True, fused_updates=True),
+             "MultiMomentumSGDUpdate", "WeightedSum")]:
+        prepared, types, _ = train_prepared(devices, passes, monkeypatch, **arguments)
+        assert there in types and gone not in types
+        assert prepared.keys() == plain.keys()
+        for name, expected in plain.items():
+            np.testing.assert_allclose(prepared[name], expected, rtol=1e-4, atol=1e-5,
+                                       err_msg=name)
+
+
+def test_passes_leave_blobs_to_keep(monkeypatch):
+    passes = dpm.TrainingPasses()
+    values = []
+    for chosen in (None, passes):
+        train_prepared([0, 1], chosen, monkeypatch, blobs_to_keep=["a_bn", "stem"])
+        values.append([workspace.FetchBlob(f"cpu_{device}/{name}")
+                       for device in (0, 1) for name in ("a_bn", "stem")])
+    for expected, found in zip(*values):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_passes_of_devices():
+    on_cpu = dpm.ChooseTrainingPasses(caffe2_pb2.CPU)
+    assert (on_cpu.fuse, on_cpu.fuse_conv, on_cpu.memory_plan) == ("all", "none", True)
+    assert not on_cpu.fused_updates and not on_cpu.gradient_sums
+    float16 = caffe2_pb2.TensorProto.FLOAT16
+    on_gpu = dpm.ChooseTrainingPasses(caffe2_pb2.CUDA, "NHWC", float16)
+    assert (on_gpu.fuse_conv, on_gpu.filter_copies) == ("prologue", float16)
+    assert on_gpu.fused_updates and on_gpu.gradient_sums
+    on_gpu.fuse, on_gpu.choices = "bn", {"SpatialBNRelu gpu_0/x": False}
+    assert (on_gpu.fuse, on_gpu.choices) == ("bn", {"SpatialBNRelu gpu_0/x": False})
+    with pytest.raises(RuntimeError, match="some"):
+        dpm.TrainingPasses(fuse="some")
+
+
+@pytest.mark.parametrize("error, arguments", [
+    (TypeError, {"passes": "all"}),
+    (ValueError, {"optimize_gradient_memory": True}),
+    (ValueError, {"dynamic_memory_management": True}),
+    (ValueError, {"combine_spatial_bn": True}),
+    (ValueError, {"optimizer_builder_fun": None})])
+def test_passes_that_contradict_other_arguments(error, arguments):
+    arguments = {"passes": dpm.TrainingPasses(), "optimizer_builder_fun": lambda model: None,
+                 **arguments}
+    with pytest.raises(error, match="passes"):
+        dpm.Parallelize_CPU(ModelHelper("contradicting"), lambda model: None,
+                            lambda model, loss_scale: [], devices=[0], **arguments)
 
 
 def test_blob_names_and_checkpoint_params():

@@ -52,6 +52,7 @@ def set_up(model, devices, rendezvous, net_type, cpu_device, num_threads_per_dev
     model._sync_barrier_net = None
     model._checkpoint_net = None
     model._optimizer = None
+    model._passes = model._prepared = None
     model._grad_names = []
     model._input_blobs = {}
     model._data_parallel_model_init_nets = [model.param_init_net]

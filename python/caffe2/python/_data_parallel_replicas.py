@@ -4,7 +4,7 @@ Part of data_parallel_model. Replica d of blob "w" is "<prefix>_<d>/w", where th
 "cpu".
 """
 
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict, deque
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import core, scope
@@ -91,15 +91,18 @@ def check_devices_of_operators(net, model):
 
 
 def replace_proto(net, proto):
-    """Replaces the NetDef of a net by one with more operators, and keeps what is known about the
-    old ones: the lines that created them."""
-    old, lines = list(net.Proto().op), operator_tracebacks.get(net.Name(), {})
-    moved, at = {}, 0
+    """Replaces the NetDef of a net by what a pass made of it, and keeps what is known about the
+    operators that stayed: the lines that created them."""
+    lines, stayed = operator_tracebacks.get(net.Name(), {}), defaultdict(deque)
+    for index, op in enumerate(net.Proto().op):
+        stayed[op.SerializeToString(deterministic=True)].append(index)
+    moved = {}
     for index, op in enumerate(proto.op):
-        if at < len(old) and op == old[at]:
+        equal = stayed.get(op.SerializeToString(deterministic=True))
+        if equal:
+            at = equal.popleft()
             if at in lines:
                 moved[index] = lines[at]
-            at += 1
     operator_tracebacks[net.Name()] = moved
     net.Proto().CopyFrom(proto)
     net._InvalidateLookupTables()

@@ -225,6 +225,15 @@ class OpSchema:
     def type(self) -> str:
         ...
 
+class PreparedTraining:
+    """What place_training must know of a net."""
+    @property
+    def filter_copies(self) -> int:
+        ...
+    @property
+    def half_gradients(self) -> int:
+        ...
+
 class ShardLaunch:
     """The place of this process in a launch."""
     def describe(self: ShardLaunch) -> str:
@@ -283,6 +292,56 @@ class TensorCPU:
         ...
     def to_dlpack(self: TensorCPU) -> Any:
         """The capsule of __dlpack__, in the layout that all versions of DLPack know."""
+
+class TrainingPasses:
+    """Which passes prepare a training net: caffe2/graph/training_pipeline.h. All compute the same on every device, up to rounding; memory_plan keeps the bits. side_work does nothing on the CPU."""
+    def __init__(self: TrainingPasses, *, fuse: str | bytes = 'all', fuse_conv: str | bytes = 'none', choices: Mapping[str | bytes, bool] = {}, gradient_sums: bool = False, fused_updates: bool = False, filter_copies: int = 1, half_gradients: bool = False, side_work: int = 0, memory_plan: bool = True) -> None:
+        ...
+    @property
+    def choices(self) -> dict[str, bool]:
+        ...
+    @choices.setter
+    def choices(self, value: Any) -> None: ...
+    @property
+    def filter_copies(self) -> int:
+        """TensorProto.DataType of copies of filters that fused updates write; FLOAT: none."""
+    @filter_copies.setter
+    def filter_copies(self, value: Any) -> None: ...
+    @property
+    def fuse(self) -> str:
+        """Layers that become one operator: off, bn (batch normalization) or all."""
+    @fuse.setter
+    def fuse(self, value: Any) -> None: ...
+    @property
+    def fuse_conv(self) -> str:
+        """Batch normalization inside of convolutions: none, stats, prologue or residual."""
+    @fuse_conv.setter
+    def fuse_conv(self, value: Any) -> None: ...
+    @property
+    def fused_updates(self) -> bool:
+        ...
+    @fused_updates.setter
+    def fused_updates(self, value: Any) -> None: ...
+    @property
+    def gradient_sums(self) -> bool:
+        ...
+    @gradient_sums.setter
+    def gradient_sums(self, value: Any) -> None: ...
+    @property
+    def half_gradients(self) -> bool:
+        ...
+    @half_gradients.setter
+    def half_gradients(self, value: Any) -> None: ...
+    @property
+    def memory_plan(self) -> bool:
+        ...
+    @memory_plan.setter
+    def memory_plan(self, value: Any) -> None: ...
+    @property
+    def side_work(self) -> int:
+        ...
+    @side_work.setter
+    def side_work(self, value: Any) -> None: ...
 
 class Transaction:
     """Adds records, and commits them at the latest when it is dropped."""
@@ -349,6 +408,9 @@ def benchmark_net(name: str | bytes, warmup_runs: int, main_runs: int, run_indiv
 
 def blobs() -> list[str]:
     ...
+
+def choose_training_passes(device_type: int, order: str | bytes, type: int) -> TrainingPasses:
+    """The passes that are a gain on a type of devices for activations of this order and TensorProto.DataType."""
 
 def create_blob(arg0: str | bytes) -> bool:
     ...
@@ -436,11 +498,20 @@ def on_module_exit(cause: str | bytes = '') -> None:
 def op_registry_key(arg0: str | bytes, arg1: str | bytes) -> str:
     ...
 
+def place_training(net: str | bytes, prepared: PreparedTraining, keep: AbstractSet[str | bytes]) -> list[tuple[str, int, int]]:
+    """Places the blobs of a net in the workspace. [(device, bytes of planned memory, bytes of the same blobs without sharing)]."""
+
 def plan_memory(net: str | bytes, shapes: str | bytes, keep: AbstractSet[str | bytes] = set()) -> tuple[int, int]:
     """(bytes that the blobs of a net need if they share memory, bytes without sharing)."""
 
 def plan_shared_blobs(net: str | bytes, candidates: AbstractSet[str | bytes], shapes: str | bytes = '') -> dict[str, str]:
     """{blob: blob it shares with}, of candidates that are not alive at the same time."""
+
+def prepare_forward(net: str | bytes, passes: TrainingPasses, keep: AbstractSet[str | bytes]) -> bytes:
+    """The net before its backward pass, after the passes that belong there."""
+
+def prepare_training(net: str | bytes, init_net: str | bytes, passes: TrainingPasses, keep: AbstractSet[str | bytes]) -> tuple[bytes, PreparedTraining]:
+    """(The net with its updates after the other passes, what place_training needs.)"""
 
 read: Mode
 

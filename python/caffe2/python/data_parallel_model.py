@@ -13,6 +13,7 @@ import logging
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _data_parallel_progress as progress
 from caffe2.python import _data_parallel_sync as sync
+from caffe2.python import _import_c_extension as C
 from caffe2.python import core, model_helper, scope, workspace
 from caffe2.python._data_parallel_batch_norm import combine_spatial_bn as _combine_spatial_bn
 from caffe2.python._data_parallel_build import (
@@ -23,6 +24,12 @@ from caffe2.python._data_parallel_build import (
     set_up,
 )
 from caffe2.python._data_parallel_launch import RendezvousFromEnvironment
+from caffe2.python._data_parallel_passes import (
+    check_passes,
+    place_training,
+    prepare_forward,
+    prepare_training,
+)
 from caffe2.python._data_parallel_replicas import (
     blobs_of_init_net,
     check_devices_of_operators,
@@ -47,16 +54,19 @@ from caffe2.python.data_parallel_bmuf import (
 )
 
 __all__ = [
-    "AddBlobSync", "AddDistributedBlobSync", "CollectivesConcurrencyControl",
-    "ConvertNetForDevice", "CreateNet", "ExtractPredictorNet",
+    "AddBlobSync", "AddDistributedBlobSync", "ChooseTrainingPasses",
+    "CollectivesConcurrencyControl", "ConvertNetForDevice", "CreateNet", "ExtractPredictorNet",
     "FinalizeAfterCheckpoint", "GetCheckpointParams", "GetLearningRateBlobNames",
     "OptimizeGradientMemory", "Parallelize", "Parallelize_BMUF", "Parallelize_CPU",
     "Parallelize_CPU_BMUF", "Parallelize_GPU", "Parallelize_GPU_BMUF", "Parallelize_iDeep",
     "RendezvousFromEnvironment", "RunInitNet", "RunNet", "RunWarmup", "Synchronize",
-    "stripBlobName", "_CreateOrCloneCommonWorld", "_DEFAULT_BARRIER_NET_TIMEOUT_SEC",
+    "TrainingPasses", "stripBlobName", "_CreateOrCloneCommonWorld",
+    "_DEFAULT_BARRIER_NET_TIMEOUT_SEC",
 ]
 
 log = logging.getLogger("data_parallel_model")
+
+TrainingPasses = C.TrainingPasses
 
 
 def Parallelize_GPU(*args, **kwargs):
@@ -85,7 +95,7 @@ def Parallelize(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
                 dynamic_memory_management=False, blobs_to_keep=None, use_nccl=False,
                 max_concurrent_distributed_ops=16, cpu_device=False, ideep=False,
                 num_threads_per_device=4, shared_model=False, combine_spatial_bn=False,
-                barrier_net_timeout_sec=_DEFAULT_BARRIER_NET_TIMEOUT_SEC):
+                barrier_net_timeout_sec=_DEFAULT_BARRIER_NET_TIMEOUT_SEC, passes=None):
     """Makes a model data parallel.
 
     Args:
@@ -109,7 +119,9 @@ def Parallelize(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
       broadcast_computed_params: every run, gives the running statistics of the first device to the
         others of this shard.
       optimize_gradient_memory: lets gradients share memory (see memonger.share_grad_blobs).
-      dynamic_memory_management: frees blobs behind their last use, except `blobs_to_keep`.
+      dynamic_memory_management: frees blobs behind their last use.
+      blobs_to_keep: blobs, without device, that dynamic_memory_management and `passes` leave as
+        they are, because something else than the net reads them. Losses always stay.
       use_nccl, max_concurrent_distributed_ops: without effect: the GPUs of a shard always sum by
         NCCL, sums are grouped into buckets, and one order of them holds on all shards.
       cpu_device: replicas run on the CPU.
@@ -118,6 +130,9 @@ def Parallelize(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
       shared_model: CPU replicas share one copy of the parameters.
       combine_spatial_bn: SpatialBN normalizes over the batches of all devices of the shard.
       barrier_net_timeout_sec: how long RunNet waits for other shards before its first iteration.
+      passes: None, or the TrainingPasses that prepare the net, as they do for the C++ trainers.
+        ChooseTrainingPasses tells which ones are a gain. The net must be made by RunInitNet then.
+        With memory_plan its operators run in the order in which they were added.
 
     Raises ValueError for contradicting arguments, replicas that differ, and training without a
     rendezvous in a process that a launcher started as one of several; RuntimeError if a CUDA device
@@ -130,6 +145,8 @@ def Parallelize(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
     if optimize_gradient_memory and dynamic_memory_management:
         raise ValueError("optimize_gradient_memory and dynamic_memory_management exclude another")
     trains = param_update_builder_fun is not None or optimizer_builder_fun is not None
+    check_passes(passes, trains, optimize_gradient_memory or dynamic_memory_management,
+                 combine_spatial_bn)
     set_up(model, devices, rendezvous, net_type, cpu_device or ideep, num_threads_per_device,
            shared_model, trains)
     if not trains and model.init_params:
@@ -141,6 +158,9 @@ def Parallelize(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
     if pre_grad_net_transformer_fun is not None:
         pre_grad_net_transformer_fun(model)
     if trains:
+        model._passes = passes
+        if passes is not None:
+            prepare_forward(model, losses, blobs_to_keep)
         add_gradients(model, losses)
     if net_transformer_fun is not None:
         net_transformer_fun(model, len(model._devices), model._device_prefix, model._device_type)
@@ -179,7 +199,16 @@ def Parallelize(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
         free_blobs_when_used(model, blobs_to_keep)
     if model._shared_model:
         share_params_of_first_device(model, all_params)
+    if passes is not None:
+        prepare_training(model, GetLearningRateBlobNames(model))
     sync.barrier_of_epochs(model, barrier_net_timeout_sec)
+
+
+def ChooseTrainingPasses(device_type, order="NCHW", dtype=caffe2_pb2.TensorProto.FLOAT):
+    """The TrainingPasses that the C++ trainers use on devices of the type caffe2_pb2.CPU or
+    caffe2_pb2.CUDA, for images of this storage order and element type: fusion and planned memory,
+    and on GPUs fused updates and sums of gradients and, in 16 bits, fuse_conv and filter_copies."""
+    return C.choose_training_passes(device_type, order, dtype)
 
 
 def _note_params(model, earlier_params):
@@ -225,6 +254,7 @@ def RunInitNet(model):
     """Runs the init nets of the model and creates the nets that RunNet runs."""
     for net in model._data_parallel_model_init_nets:
         workspace.RunNetOnce(net)
+    place_training(model)
     CreateNet(model)
 
 
@@ -307,6 +337,8 @@ def FinalizeAfterCheckpoint(model, blobs=None, cpu_mode=False):
         workspace.CreateNet(model._checkpoint_net)
     log.info("Run checkpoint net")
     workspace.RunNet(model._checkpoint_net.Proto().name)
+    if model._prepared is not None and model._prepared.filter_copies:
+        place_training(model)  # the copies are those of the old values
 
 
 def AddDistributedBlobSync(model, blobs):
