@@ -1,7 +1,5 @@
 #include "caffe2/utils/narrow_float.h"
 
-#include "caffe2/utils/simd.h"
-
 namespace caffe2 {
 
 CAFFE2_SIMD_CLONES void WidenRow(int64_t n, const bfloat16* from, float* to) {

@@ -1,13 +1,11 @@
-// Conversion between float and 16-bit elements in loops that compute in float. Written so that the
-// loops vectorise: without branches, and forced inline, because clones (utils/simd.h) are made
-// before the compiler inlines by its own choice.
+// Conversion between float and 16-bit elements in loops that compute in float. Written without
+// branches, so that the loops vectorise (utils/simd.h).
 #pragma once
 
 #include <cstdint>
 
 #include "caffe2/core/half.h"
-
-#define CAFFE2_INLINE __attribute__((always_inline)) inline
+#include "caffe2/utils/simd.h"
 
 namespace caffe2 {
 

@@ -1,9 +1,9 @@
 // Several machine-code versions of a hot loop, one of which is chosen when the program is loaded.
 //
 // The build targets the baseline of the architecture, so that one package runs everywhere. A leaf
-// function marked CAFFE2_SIMD_CLONES is also compiled for AVX-512 and AVX2. Mark plain functions
-// (not templates) that contain the loop itself: functions that they call are cloned only if they
-// are inlined, and the body of an OpenMP region is not cloned.
+// function marked CAFFE2_SIMD_CLONES is also compiled for AVX-512 and AVX2. Mark functions that
+// contain the loop itself: functions that they call are cloned only if they are inlined, and the
+// body of an OpenMP region is not cloned. Mark what the loop calls CAFFE2_INLINE.
 #pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
@@ -18,3 +18,6 @@
 #else
 #define CAFFE2_SIMD_CLONES
 #endif
+
+// Clones are made before the compiler inlines what it likes.
+#define CAFFE2_INLINE inline __attribute__((always_inline))

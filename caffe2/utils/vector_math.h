@@ -1,53 +1,135 @@
-// Elementary functions that compilers can vectorise: without branches or calls. Call them in loops
-// of functions marked CAFFE2_SIMD_CLONES.
+// Elementary functions that compilers vectorise: branch-free, without calls. Call them in loops of
+// functions marked CAFFE2_SIMD_CLONES.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 
+#include "caffe2/utils/simd.h"
+
 namespace caffe2 {
 
-// __builtin_bit_cast, not std::bit_cast: with the latter GCC 12 does not vectorise the AVX versions
-// of functions marked CAFFE2_SIMD_CLONES.
-#define CAFFE2_ALWAYS_INLINE inline __attribute__((always_inline))
+// Bits are moved by __builtin_bit_cast: GCC 12 vectorises no loop with std::bit_cast in the AVX
+// versions of a function marked CAFFE2_SIMD_CLONES.
 
-// e^x within 2 units in the last place; 0 or infinity beyond the range, NaN for NaN. x = n ln 2 + r
-// with |r| <= ln 2 / 2, then a Taylor polynomial of degree 7 in r.
-CAFFE2_ALWAYS_INLINE float Exp(float x) {
-  // Limits |x| to 104, where the result is 0 or infinity, but keeps NaN. Works on the bits, because
-  // comparisons of floats may trap, which prevents vectorisation.
+// a if the condition holds, else b. Compilers make branches of choices between floats, around the
+// arithmetic that may trap.
+CAFFE2_INLINE float Select(bool condition, float a, float b) {
+  const uint32_t mask = 0u - static_cast<uint32_t>(condition);
+  return __builtin_bit_cast(
+      float, (__builtin_bit_cast(uint32_t, a) & mask) | (__builtin_bit_cast(uint32_t, b) & ~mask));
+}
+
+// x, but with the magnitude `largest` (the bits of a float) where its own is larger; NaN passes. On
+// the bits, as Select.
+CAFFE2_INLINE float LimitMagnitude(float x, int32_t largest) {
   const int32_t bits = __builtin_bit_cast(int32_t, x), magnitude = bits & 0x7fffffff;
-  constexpr int32_t kInfinity = 0x7f800000, kMaxMagnitude = 0x42d00000;  // 104
-  const bool clamp = magnitude > kMaxMagnitude && magnitude <= kInfinity;
-  x = __builtin_bit_cast(float, clamp ? (bits & ~0x7fffffff) | kMaxMagnitude : bits);
+  const bool limit = magnitude > largest && magnitude <= 0x7f800000;
+  return __builtin_bit_cast(float, limit ? (bits & ~0x7fffffff) | largest : bits);
+}
+
+// x = n ln 2 + r with |r| <= ln 2 / 2, and e^r = 1 + r + r^2 q, by a Taylor polynomial of degree 7.
+struct ExpParts {
+  int32_t n;
+  float r, q;
+};
+CAFFE2_INLINE ExpParts SplitExponent(float x) {
   constexpr float kRound = 12582912.f;  // 1.5 * 2^23: adding it rounds to an integer
   const float shifted = x * 1.44269504f + kRound;
   const float n = shifted - kRound;
   const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;  // ln 2 in two parts
-  float p = 1.f / 5040;
-  p = p * r + 1.f / 720;
-  p = p * r + 1.f / 120;
-  p = p * r + 1.f / 24;
-  p = p * r + 1.f / 6;
-  p = p * r + 0.5f;
-  p = p * r + 1.f;
-  p = p * r + 1.f;
-  // 2^n in two factors: n reaches beyond the exponents of normal numbers.
-  const int32_t exponent =
-      __builtin_bit_cast(int32_t, shifted) - __builtin_bit_cast(int32_t, kRound);
-  const int32_t half = exponent >> 1;
-  return p * __builtin_bit_cast(float, (half + 127) << 23) *
-         __builtin_bit_cast(float, (exponent - half + 127) << 23);
+  float q = 1.f / 5040;
+  q = q * r + 1.f / 720;
+  q = q * r + 1.f / 120;
+  q = q * r + 1.f / 24;
+  q = q * r + 1.f / 6;
+  q = q * r + 0.5f;
+  return {__builtin_bit_cast(int32_t, shifted) - __builtin_bit_cast(int32_t, kRound), r, q};
 }
 
-CAFFE2_ALWAYS_INLINE float Sigmoid(float x) { return 1.f / (1.f + Exp(-x)); }
+// e^x within 2 units in the last place; 0 and infinity beyond the range, NaN for NaN.
+CAFFE2_INLINE float Exp(float x) {
+  const ExpParts e = SplitExponent(LimitMagnitude(x, 0x42d00000));  // 104
+  const float p = (e.q * e.r + 1.f) * e.r + 1.f;
+  // 2^n in two factors: n reaches beyond the exponents of normal numbers.
+  const int32_t half = e.n >> 1;
+  return p * __builtin_bit_cast(float, (half + 127) << 23) *
+         __builtin_bit_cast(float, (e.n - half + 127) << 23);
+}
 
-// Near zero, where 1 - 2 / (e^2x + 1) cancels, uses the odd Taylor polynomial of degree 9.
-CAFFE2_ALWAYS_INLINE float Tanh(float x) {
-  const float s = x * x;
-  const float near = x + x * s * (-1.f / 3 + s * (2.f / 15 + s * (-17.f / 315 + s * 62.f / 2835)));
-  const float far = 1.f - 2.f / (Exp(2.f * x) + 1.f);
-  return std::fabs(x) < 0.2f ? near : far;
+// e^x - 1 within 2 units in the last place, near zero too: 2^n (e^r - 1) + (2^n - 1).
+CAFFE2_INLINE float Expm1(float x) {
+  // Below -32 the result is -1, above 89 infinity.
+  const bool negative = __builtin_bit_cast(int32_t, x) < 0;
+  const ExpParts e = SplitExponent(LimitMagnitude(x, negative ? 0x42000000 : 0x42b20000));
+  const float p = e.q * (e.r * e.r) + e.r;
+  // Half of 2^n, which is beyond the largest number for n = 128.
+  const float half = __builtin_bit_cast(float, (e.n + 126) << 23);
+  return 2.f * (half * p + (half - 0.5f));
+}
+
+// The natural logarithm within 1 unit in the last place; -infinity for 0, NaN for less and for NaN.
+// x = 2^n m with sqrt(1/2) <= m < sqrt(2), then a polynomial in m - 1 (Cephes).
+CAFFE2_INLINE float Log(float x) {
+  constexpr uint32_t kInfinity = 0x7f800000, kNan = 0x7fc00000, kRootHalf = 0x3f3504f3;
+  const auto own = __builtin_bit_cast(uint32_t, x);
+  // Makes numbers below the normal ones normal: 2^25 x.
+  const uint32_t lift = static_cast<uint32_t>(static_cast<int32_t>(own - 0x00800000) >> 31) & 25;
+  const auto bits = __builtin_bit_cast(uint32_t, x * __builtin_bit_cast(float, (127 + lift) << 23));
+  const int32_t exponent = static_cast<int32_t>(bits - kRootHalf) >> 23;
+  const float n = static_cast<float>(exponent - static_cast<int32_t>(lift));
+  const float f = __builtin_bit_cast(float, bits - (static_cast<uint32_t>(exponent) << 23)) - 1.f;
+  const float square = f * f;
+  float p = 7.0376836292e-2f;
+  p = p * f - 1.1514610310e-1f;
+  p = p * f + 1.1676998740e-1f;
+  p = p * f - 1.2420140846e-1f;
+  p = p * f + 1.4249322787e-1f;
+  p = p * f - 1.6668057665e-1f;
+  p = p * f + 2.0000714765e-1f;
+  p = p * f - 2.4999993993e-1f;
+  p = p * f + 3.3333331174e-1f;
+  const float rest = p * f * square - n * 2.12194440e-4f - 0.5f * square;
+  const uint32_t other = own << 1 == 0 ? kInfinity | 0x80000000 : own == kInfinity ? own : kNan;
+  return Select(own - 1 < kInfinity - 1, n * 0.693359375f + (f + rest),
+                __builtin_bit_cast(float, other));
+}
+
+// log(1 + x) within 2 units in the last place, near zero too.
+CAFFE2_INLINE float Log1p(float x) {
+  const float sum = 1.f + x;
+  // What the sum has lost is added, but not to infinities and NaN.
+  const float lost = (x - (sum - 1.f)) / sum;
+  return Log(sum) + Select(__builtin_bit_cast(uint32_t, sum) - 1 < 0x7f800000u - 1, lost, 0.f);
+}
+
+// 1 / (1 + e^-x).
+CAFFE2_INLINE float Sigmoid(float x) { return 1.f / (1.f + Exp(-x)); }
+
+// Within 3 units in the last place.
+CAFFE2_INLINE float Tanh(float x) {
+  const float e = Expm1(-2.f * std::fabs(x));
+  return std::copysign(e / (e + 2.f), x);
+}
+
+// The error function within 2 units in the last place: a polynomial near zero, farther out one in
+// the exponent of 1 - e^p (after N. Juffa).
+CAFFE2_INLINE float Erf(float x) {
+  const float t = std::fabs(x), s = x * x;
+  float p = -1.72853470e-5f * t + 3.83197126e-4f;
+  p = p * s + (-3.88396438e-3f * t + 2.42546219e-2f);
+  p = p * t - 1.06777877e-1f;
+  p = p * t - 6.34846687e-1f;
+  p = p * t - 1.28717512e-1f;
+  const float far = std::copysign(1.f - Exp(p * t - t), x);
+  float q = -5.96761703e-4f;
+  q = q * s + 4.99119423e-3f;
+  q = q * s - 2.67681349e-2f;
+  q = q * s + 1.12819925e-1f;
+  q = q * s - 3.76125336e-1f;
+  q = q * s + 1.28379166e-1f;
+  const float near = q * x + x;
+  return Select(t > 0.927734375f, far, near);
 }
 
 }  // namespace caffe2

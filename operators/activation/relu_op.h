@@ -1,25 +1,22 @@
-// Relu: Y = max(X, 0), with the gradient from Y.
+// Relu: Y = max(X, 0), with the gradient from Y. A NaN stays.
 #pragma once
 
-#include "operators/activation/activation_op.h"
+#include "operators/common/portable.h"
 
 namespace caffe2 {
 
-template <class Context>
 struct ReluFunction {
-  using Types = TensorTypes<float, bfloat16, float16, int>;
-  explicit ReluFunction(const OperatorBase&) {}
-  template <typename T>
-  void operator()(int64_t n, const T* x, T* y, Context* context) const;
-};
-
-// dX = dY where Y > 0, else 0.
-template <class Context>
-struct ReluGradientFunction {
-  using Types = TensorTypes<float, bfloat16, float16, int>;
-  explicit ReluGradientFunction(const OperatorBase&) {}
-  template <typename T>
-  void operator()(int64_t n, const T* y, const T* dy, T* dx, Context* context) const;
+  static constexpr const char* kName = "Relu";
+  // Both 16-bit formats have the sign where an integer has it.
+  static constexpr bool kTakesBits = true;
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N operator()(N x) const {
+    return x < 0 ? N(0) : x;
+  }
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N Gradient(N y, N dy) const {
+    return y > 0 ? dy : N(0);
+  }
 };
 
 }  // namespace caffe2

@@ -1,16 +1,9 @@
-// Selu: a scaled Elu that keeps mean and variance, with the gradient from Y.
-#include "operators/activation/activation_function_op.h"
+#include "operators/activation/selu_op.h"
+
+#include "operators/common/gradient_rule.h"
+#include "operators/elementwise/unary_op.h"
 
 namespace caffe2 {
-
-template <>
-SeluFunction ReadFunction(const OperatorBase& op) {
-  const SeluFunction f{op.GetSingleArgument<float>("alpha", 1.6732632423543772f),
-                       op.GetSingleArgument<float>("scale", 1.0507009873554805f)};
-  CAFFE_ENFORCE_GT(f.scale, 1, "the argument scale");
-  return f;
-}
-
 namespace {
 
 void Arguments(OpSchema& schema) {
@@ -20,19 +13,24 @@ void Arguments(OpSchema& schema) {
 
 }  // namespace
 
-REGISTER_CPU_OPERATOR(Selu, CpuFunctionOp<SeluFunction>);
-REGISTER_CPU_OPERATOR(SeluGradient, CpuFunctionGradientOp<SeluFunction>);
+SeluFunction::SeluFunction(const OperatorBase& op)
+    : alpha(op.GetSingleArgument<float>("alpha", 1.6732632423543772f)),
+      scale(op.GetSingleArgument<float>("scale", 1.0507009873554805f)) {
+  CAFFE_ENFORCE_GT(scale, 1, "the argument scale");
+}
+
+REGISTER_CPU_OPERATOR_WITH_GRADIENT(Selu, SeluFunction);
 
 OPERATOR_SCHEMA(Selu)
-    .FillUsing(ActivationSchema)
+    .FillUsing(UnarySchema)
     .FillUsing(Arguments)
     .SetDoc(
         "The scaled exponential linear unit (Klambauer et al., NIPS 2017): Y = scale * X where X "
         "> 0, else scale * alpha * (exp(X) - 1).");
 OPERATOR_SCHEMA(SeluGradient)
-    .FillUsing(ActivationGradientSchemaOfOutput)
+    .FillUsing(UnaryGradientSchemaOfOutput)
     .FillUsing(Arguments)
     .SetDoc("The gradient of Selu: dX = dY * scale where Y > 0, else dY * (Y + scale * alpha).");
-REGISTER_GRADIENT(Selu, GetActivationGradientOfOutput);
+REGISTER_GRADIENT(Selu, GradientRule<"O0 GO0 -> GI0">);
 
 }  // namespace caffe2

@@ -1,17 +1,17 @@
-// Softsign: Y = X / (1 + |X|), with the gradient from X.
-#include "operators/activation/activation_function_op.h"
+#include "operators/activation/softsign_op.h"
+
 #include "operators/common/gradient_rule.h"
+#include "operators/elementwise/unary_op.h"
 
 namespace caffe2 {
 
-REGISTER_CPU_OPERATOR(Softsign, CpuFunctionOp<SoftsignFunction>);
-REGISTER_CPU_OPERATOR(SoftsignGradient, CpuFunctionGradientOp<SoftsignFunction>);
+REGISTER_CPU_OPERATOR_WITH_GRADIENT(Softsign, SoftsignFunction);
 
 OPERATOR_SCHEMA(Softsign)
-    .FillUsing(ActivationSchema)
+    .FillUsing(UnarySchema)
     .SetDoc("Y = X / (1 + |X|), element by element: between -1 and 1.");
 OPERATOR_SCHEMA(SoftsignGradient)
-    .FillUsing(ActivationGradientSchemaOfInput)
+    .FillUsing(UnaryGradientSchemaOfInput)
     .SetDoc("The gradient of Softsign: dX = dY / (1 + |X|)^2.");
 REGISTER_GRADIENT(Softsign, GradientRule<"I0 GO0 -> GI0">);
 

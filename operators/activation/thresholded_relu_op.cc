@@ -1,24 +1,23 @@
-// ThresholdedRelu: Y = X where X > alpha, else 0, with the gradient from Y.
-#include "operators/activation/activation_function_op.h"
+#include "operators/activation/thresholded_relu_op.h"
+
+#include "operators/common/gradient_rule.h"
+#include "operators/elementwise/unary_op.h"
 
 namespace caffe2 {
 
-template <>
-ThresholdedReluFunction ReadFunction(const OperatorBase& op) {
-  return {op.GetSingleArgument<float>("alpha", 1.f)};
-}
+ThresholdedReluFunction::ThresholdedReluFunction(const OperatorBase& op)
+    : alpha(op.GetSingleArgument<float>("alpha", 1.f)) {}
 
-REGISTER_CPU_OPERATOR(ThresholdedRelu, CpuFunctionOp<ThresholdedReluFunction>);
-REGISTER_CPU_OPERATOR(ThresholdedReluGradient, CpuFunctionGradientOp<ThresholdedReluFunction>);
+REGISTER_CPU_OPERATOR_WITH_GRADIENT(ThresholdedRelu, ThresholdedReluFunction);
 
 OPERATOR_SCHEMA(ThresholdedRelu)
-    .FillUsing(ActivationSchema)
+    .FillUsing(UnarySchema)
     .SetDoc("Y = X where X > alpha, else 0 (Konda et al., ICLR 2015).")
     .Arg("alpha", "(float, default 1) The threshold.");
 OPERATOR_SCHEMA(ThresholdedReluGradient)
-    .FillUsing(ActivationGradientSchemaOfOutput)
+    .FillUsing(UnaryGradientSchemaOfOutput)
     .SetDoc("The gradient of ThresholdedRelu: dX = dY where Y > alpha, else 0.")
     .Arg("alpha", "As in the forward operator.");
-REGISTER_GRADIENT(ThresholdedRelu, GetActivationGradientOfOutput);
+REGISTER_GRADIENT(ThresholdedRelu, GradientRule<"O0 GO0 -> GI0">);
 
 }  // namespace caffe2

@@ -8,9 +8,20 @@
 //     const;
 //   };                                                };
 //
-// Operators run it by ForEach and ForEachRow (portable_op.h; MapElements for plain functions of
-// numbers); a .cu file compiles it for devices
+// Operators run it by ForEach and ForEachRow (portable_op.h); a .cu file compiles it for devices
 // (portable_kernel.h). Headers of functors include this one and <cmath>, nothing heavy.
+//
+// A plain function of numbers takes and returns numbers. MapElements (portable_op.h) applies it to
+// arrays; unary_op.h and binary_op.h of operators/elementwise make operators of it.
+//
+//   struct SquareFunction {
+//     static constexpr const char* kName = "Square";
+//     template <typename N>
+//     CAFFE2_PORTABLE_INLINE N operator()(N x) const { return x * x; }
+//   };
+//
+// It vectorises on the host if it has no branches: it computes both values of a choice before it
+// takes one, as compilers see a possible trap in every operation under a condition.
 //
 // A team shares a row: a thread on the host, a block of threads on a device. Each member handles
 // the elements team.first(), team.first() + team.step(), ... and all call team.Sum and team.Reduce,
@@ -23,42 +34,71 @@
 #include <cstdint>
 #include <type_traits>
 
-#ifdef __CUDACC__
+#ifdef __device__  // defined for devices, emulated ones too
 #include "caffe2/cuda/kernel.h"
 #define CAFFE2_PORTABLE __device__
+#define CAFFE2_PORTABLE_INLINE __device__ __forceinline__
 #else
-#include "caffe2/core/half.h"
+#include "caffe2/utils/narrow_float.h"
 #define CAFFE2_PORTABLE
+#define CAFFE2_PORTABLE_INLINE CAFFE2_INLINE
 #endif
+
+namespace caffe2 {
+class OperatorBase;  // functors with arguments are made from the operator
+}
 
 namespace caffe2::portable {
 
 // The 16-bit types are stored only; arithmetic is done in float.
-#ifdef __CUDACC__
+#ifdef __device__
 using cuda::Narrow;
 using cuda::Widen;
 #else
 template <typename T>
 inline constexpr bool kIs16Bit = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 template <typename T>
-auto Widen(T value) {
-  if constexpr (kIs16Bit<T>) {
+CAFFE2_INLINE auto Widen(T value) {
+  if constexpr (std::is_same_v<T, float16>) {
     return ToFloat(value);
+  } else if constexpr (std::is_same_v<T, bfloat16>) {
+    return caffe2::Widen(value);
   } else {
     return value;
   }
 }
 template <typename T, typename A>
-T Narrow(A value) {
+CAFFE2_INLINE T Narrow(A value) {
   if constexpr (std::is_same_v<T, float16>) {
     return ToFloat16(static_cast<float>(value));
   } else if constexpr (std::is_same_v<T, bfloat16>) {
-    return ToBFloat16(static_cast<float>(value));
+    bfloat16 result;
+    Store(static_cast<float>(value), &result);
+    return result;
   } else {
     return static_cast<T>(value);
   }
 }
 #endif
+
+// Whether F, which has a member kTakesBits, may be given 16-bit numbers as the int16 of their bits.
+template <class F>
+inline constexpr bool kOfBits = requires {
+  F::kTakesBits;
+};
+
+// The derivative of a function F as a function of its own: what F::Gradient takes, to dx.
+template <class F>
+struct GradientOf {
+  static constexpr const char* kName = F::kName;
+  F f;
+  template <typename... N>
+  CAFFE2_PORTABLE_INLINE auto operator()(N... values) const {
+    return f.Gradient(values...);
+  }
+};
+template <class F>
+inline constexpr bool kOfBits<GradientOf<F>> = kOfBits<F>;
 
 // The team of one thread: on the host, and on devices for short rows.
 struct SoloTeam {

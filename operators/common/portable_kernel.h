@@ -73,12 +73,23 @@ void LaunchForEachRow(int64_t rows, int64_t width, const F& f, cuda::Stream stre
   template void LaunchForEach<__VA_ARGS__>(int64_t, const __VA_ARGS__&, cuda::Stream)
 #define INSTANTIATE_FOR_EACH_ROW(...) \
   template void LaunchForEachRow<__VA_ARGS__>(int64_t, int64_t, const __VA_ARGS__&, cuda::Stream)
-// Functors of one and of three numbers.
+// Functors of one, two and three numbers.
 #define INSTANTIATE_MAP(functor, T) \
   template void LaunchMap<functor, T, T>(const functor&, int64_t, cuda::Stream, T*, const T*)
+#define INSTANTIATE_MAP_2(functor, T)                                                            \
+  template void LaunchMap<functor, T, T, T>(const functor&, int64_t, cuda::Stream, T*, const T*, \
+                                            const T*)
 #define INSTANTIATE_MAP_3(functor, T)                                                     \
   template void LaunchMap<functor, T, T, T, T>(const functor&, int64_t, cuda::Stream, T*, \
                                                const T*, const T*, const T*)
+// A function and its gradient from one saved tensor (operators/elementwise/unary_op.h).
+#define INSTANTIATE_UNARY(functor, T) \
+  INSTANTIATE_MAP(functor, T);        \
+  INSTANTIATE_MAP_2(portable::GradientOf<functor>, T)
+#define INSTANTIATE_UNARY_REAL(functor) \
+  INSTANTIATE_UNARY(functor, float);    \
+  INSTANTIATE_UNARY(functor, float16);  \
+  INSTANTIATE_UNARY(functor, bfloat16)
 #define INSTANTIATE_FOR_EACH_REAL(functor) \
   INSTANTIATE_FOR_EACH(functor<float>);    \
   INSTANTIATE_FOR_EACH(functor<float16>);  \

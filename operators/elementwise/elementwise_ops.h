@@ -11,6 +11,7 @@
 #include "caffe2/core/operator.h"
 #include "operators/common/broadcast.h"
 #include "operators/common/element_type.h"
+#include "operators/elementwise/unary_op.h"
 
 namespace caffe2 {
 
@@ -104,16 +105,6 @@ inline void CheckBinaryGradient(const BroadcastPlan& plan, const Tensor& dC, con
     CAFFE_ENFORCE(gradient != &dC || (i == 0 ? A : B).numel() == dC.numel(), "output ", i,
                   " does not fit in place of the gradient");
     CAFFE_ENFORCE(gradient != &A && gradient != &B, "output ", i, " is in the place of an operand");
-  }
-}
-
-// F, made from the operator if it takes arguments.
-template <class F>
-F MakeFunctor(const OperatorBase& op) {
-  if constexpr (std::is_constructible_v<F, const OperatorBase&>) {
-    return F(op);
-  } else {
-    return F();
   }
 }
 

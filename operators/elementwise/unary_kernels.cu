@@ -1,10 +1,30 @@
-// Kernels of functions of numbers of any floating-point type, and of gates.
+// Kernels of functions of one number.
 #include "operators/activation/gated_functions.h"
 #include "operators/common/portable_kernel.h"
+#include "operators/elementwise/cube_op.h"
+#include "operators/elementwise/erf_op.h"
+#include "operators/elementwise/hyperbolic_op.h"
+#include "operators/elementwise/log_op.h"
+#include "operators/elementwise/reciprocal_op.h"
+#include "operators/elementwise/root_op.h"
+#include "operators/elementwise/trigonometric_op.h"
 #include "operators/elementwise/unary_functions.h"
 #include "operators/pool/lp_pool_functions.h"
 
 namespace caffe2 {
+
+INSTANTIATE_UNARY_REAL(AcosFunction);
+INSTANTIATE_UNARY_REAL(AsinFunction);
+INSTANTIATE_UNARY_REAL(AtanFunction);
+INSTANTIATE_UNARY_REAL(CbrtFunction);
+INSTANTIATE_UNARY_REAL(CoshFunction);
+INSTANTIATE_UNARY_REAL(CubeFunction);
+INSTANTIATE_UNARY_REAL(ErfFunction);
+INSTANTIATE_UNARY_REAL(Log1pFunction);
+INSTANTIATE_UNARY_REAL(ReciprocalFunction);
+INSTANTIATE_UNARY_REAL(RsqrtFunction);
+INSTANTIATE_UNARY_REAL(SinhFunction);
+INSTANTIATE_UNARY_REAL(TanFunction);
 
 #define INSTANTIATE(T)                         \
   INSTANTIATE_MAP(PowValue, T);                \

@@ -1,4 +1,4 @@
-#include "operators/activation/activation_op.h"
+#include "operators/elementwise/unary_op.h"
 
 namespace caffe2 {
 namespace {
@@ -14,31 +14,21 @@ void GradientSchema(OpSchema& schema) {
 
 }  // namespace
 
-void ActivationSchema(OpSchema& schema) {
+void UnarySchema(OpSchema& schema) {
   schema.NumInputs(1)
       .NumOutputs(1)
       .AllowInplace({{0, 0}})
       .IdenticalTypeAndShape()
-      .Input(0, "X", "A float or bfloat16 tensor of any shape.")
+      .Input(0, "X", "A floating-point tensor of any shape.")
       .Output(0, "Y", "The result, of the type and shape of X; may overwrite X.");
 }
 
-void ActivationGradientSchemaOfOutput(OpSchema& schema) {
+void UnaryGradientSchemaOfOutput(OpSchema& schema) {
   schema.FillUsing(GradientSchema).Input(0, "Y", "The output of the forward operator.");
 }
 
-void ActivationGradientSchemaOfInput(OpSchema& schema) {
+void UnaryGradientSchemaOfInput(OpSchema& schema) {
   schema.FillUsing(GradientSchema).Input(0, "X", "The input of the forward operator.");
-}
-
-std::vector<OperatorDef> GetActivationGradientOfOutput::GetGradientDefs() {
-  return SingleGradientDef(Def().type() + "Gradient", "", std::vector{O(0), GO(0)},
-                           std::vector{GI(0)});
-}
-
-std::vector<OperatorDef> GetActivationGradientOfInput::GetGradientDefs() {
-  return SingleGradientDef(Def().type() + "Gradient", "", std::vector{I(0), GO(0)},
-                           std::vector{GI(0)});
 }
 
 }  // namespace caffe2

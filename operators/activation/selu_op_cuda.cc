@@ -1,0 +1,9 @@
+#include "operators/activation/selu_op.h"
+#include "operators/common/portable_cuda.h"
+#include "operators/elementwise/unary_op.h"
+
+namespace caffe2 {
+
+REGISTER_CUDA_OPERATOR_WITH_GRADIENT(Selu, SeluFunction);
+
+}  // namespace caffe2

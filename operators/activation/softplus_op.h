@@ -1,0 +1,20 @@
+// Softplus: Y = log(1 + e^X), with the gradient from Y.
+#pragma once
+
+#include "operators/common/portable_math.h"
+
+namespace caffe2 {
+
+struct SoftplusFunction {
+  static constexpr const char* kName = "Softplus";
+  // max(x, 0) is taken out, so that nothing overflows.
+  CAFFE2_PORTABLE_INLINE float operator()(float x) const {
+    return (x > 0 ? x : 0.f) + portable::Log1p(portable::Exp(-std::fabs(x)));
+  }
+  // 1 - e^-y without the loss of digits near 0.
+  CAFFE2_PORTABLE_INLINE float Gradient(float y, float dy) const {
+    return -dy * portable::Expm1(-y);
+  }
+};
+
+}  // namespace caffe2

@@ -1,0 +1,76 @@
+// Functions of numbers for the functors of portable.h: those of the device on devices (emulated
+// ones too); on the host, those of float vectorise (caffe2/utils/vector_math.h). Results are within
+// 2 units in the last place of float, so that devices agree to that. Functions of <cmath> that are
+// not here are called by their names in std.
+#pragma once
+
+#include "caffe2/utils/vector_math.h"
+#include "operators/common/portable.h"
+
+namespace caffe2::portable {
+
+#ifdef __device__
+template <typename N>
+inline constexpr bool kVectorises = false;
+#else
+template <typename N>
+inline constexpr bool kVectorises = std::is_same_v<N, float>;
+#endif
+
+template <typename N>
+CAFFE2_PORTABLE_INLINE N Exp(N x) {
+  if constexpr (kVectorises<N>) {
+    return caffe2::Exp(x);
+  } else {
+    return std::exp(x);
+  }
+}
+// e^x - 1.
+template <typename N>
+CAFFE2_PORTABLE_INLINE N Expm1(N x) {
+  if constexpr (kVectorises<N>) {
+    return caffe2::Expm1(x);
+  } else {
+    return std::expm1(x);
+  }
+}
+template <typename N>
+CAFFE2_PORTABLE_INLINE N Log(N x) {
+  if constexpr (kVectorises<N>) {
+    return caffe2::Log(x);
+  } else {
+    return std::log(x);
+  }
+}
+// log(1 + x).
+template <typename N>
+CAFFE2_PORTABLE_INLINE N Log1p(N x) {
+  if constexpr (kVectorises<N>) {
+    return caffe2::Log1p(x);
+  } else {
+    return std::log1p(x);
+  }
+}
+template <typename N>
+CAFFE2_PORTABLE_INLINE N Erf(N x) {
+  if constexpr (kVectorises<N>) {
+    return caffe2::Erf(x);
+  } else {
+    return std::erf(x);
+  }
+}
+template <typename N>
+CAFFE2_PORTABLE_INLINE N Tanh(N x) {
+  if constexpr (kVectorises<N>) {
+    return caffe2::Tanh(x);
+  } else {
+    return std::tanh(x);
+  }
+}
+// 1 / (1 + e^-x).
+template <typename N>
+CAFFE2_PORTABLE_INLINE N Sigmoid(N x) {
+  return 1 / (1 + Exp(-x));
+}
+
+}  // namespace caffe2::portable

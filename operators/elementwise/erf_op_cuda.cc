@@ -1,0 +1,9 @@
+#include "operators/common/portable_cuda.h"
+#include "operators/elementwise/erf_op.h"
+#include "operators/elementwise/unary_op.h"
+
+namespace caffe2 {
+
+REGISTER_CUDA_OPERATOR_WITH_GRADIENT(Erf, ErfFunction);
+
+}  // namespace caffe2

@@ -1,0 +1,14 @@
+// Log1p: Y = log(1 + X), with the gradient from X.
+#pragma once
+
+#include "operators/common/portable_math.h"
+
+namespace caffe2 {
+
+struct Log1pFunction {
+  static constexpr const char* kName = "Log1p";
+  CAFFE2_PORTABLE_INLINE float operator()(float x) const { return portable::Log1p(x); }
+  CAFFE2_PORTABLE_INLINE float Gradient(float x, float dy) const { return dy / (1 + x); }
+};
+
+}  // namespace caffe2

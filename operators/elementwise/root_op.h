@@ -1,0 +1,20 @@
+// Rsqrt (X^-1/2) and Cbrt (X^1/3), with gradients from Y.
+#pragma once
+
+#include "operators/common/portable.h"
+
+namespace caffe2 {
+
+struct RsqrtFunction {
+  static constexpr const char* kName = "Rsqrt";
+  CAFFE2_PORTABLE_INLINE float operator()(float x) const { return 1 / std::sqrt(x); }
+  CAFFE2_PORTABLE_INLINE float Gradient(float y, float dy) const { return -0.5f * dy * y * y * y; }
+};
+
+struct CbrtFunction {
+  static constexpr const char* kName = "Cbrt";
+  CAFFE2_PORTABLE_INLINE float operator()(float x) const { return std::cbrt(x); }
+  CAFFE2_PORTABLE_INLINE float Gradient(float y, float dy) const { return dy / (3 * y * y); }
+};
+
+}  // namespace caffe2

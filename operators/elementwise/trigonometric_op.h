@@ -1,0 +1,38 @@
+// Tan, Asin, Acos and Atan, with gradients from X.
+#pragma once
+
+#include "operators/common/portable.h"
+
+namespace caffe2 {
+
+struct TanFunction {
+  static constexpr const char* kName = "Tan";
+  CAFFE2_PORTABLE_INLINE float operator()(float x) const { return std::tan(x); }
+  CAFFE2_PORTABLE_INLINE float Gradient(float x, float dy) const {
+    return dy / (std::cos(x) * std::cos(x));
+  }
+};
+
+struct AsinFunction {
+  static constexpr const char* kName = "Asin";
+  CAFFE2_PORTABLE_INLINE float operator()(float x) const { return std::asin(x); }
+  CAFFE2_PORTABLE_INLINE float Gradient(float x, float dy) const {
+    return dy / std::sqrt(1 - x * x);
+  }
+};
+
+struct AcosFunction {
+  static constexpr const char* kName = "Acos";
+  CAFFE2_PORTABLE_INLINE float operator()(float x) const { return std::acos(x); }
+  CAFFE2_PORTABLE_INLINE float Gradient(float x, float dy) const {
+    return -dy / std::sqrt(1 - x * x);
+  }
+};
+
+struct AtanFunction {
+  static constexpr const char* kName = "Atan";
+  CAFFE2_PORTABLE_INLINE float operator()(float x) const { return std::atan(x); }
+  CAFFE2_PORTABLE_INLINE float Gradient(float x, float dy) const { return dy / (1 + x * x); }
+};
+
+}  // namespace caffe2

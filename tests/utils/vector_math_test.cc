@@ -1,0 +1,81 @@
+#include "caffe2/utils/vector_math.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace caffe2 {
+namespace {
+
+using Row = void(int64_t n, const float* x, float* y);
+
+CAFFE2_SIMD_CLONES void ExpRow(int64_t n, const float* x, float* y) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = Exp(x[i]);
+}
+CAFFE2_SIMD_CLONES void Expm1Row(int64_t n, const float* x, float* y) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = Expm1(x[i]);
+}
+CAFFE2_SIMD_CLONES void LogRow(int64_t n, const float* x, float* y) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = Log(x[i]);
+}
+CAFFE2_SIMD_CLONES void Log1pRow(int64_t n, const float* x, float* y) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = Log1p(x[i]);
+}
+CAFFE2_SIMD_CLONES void TanhRow(int64_t n, const float* x, float* y) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = Tanh(x[i]);
+}
+CAFFE2_SIMD_CLONES void ErfRow(int64_t n, const float* x, float* y) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = Erf(x[i]);
+}
+
+struct Function {
+  const char* name;
+  Row* row;
+  double (*reference)(double);
+  double ulps;  // units in the last place
+};
+const Function kFunctions[] = {{"Exp", ExpRow, std::exp, 2},    {"Expm1", Expm1Row, std::expm1, 2},
+                               {"Log", LogRow, std::log, 1},    {"Log1p", Log1pRow, std::log1p, 2},
+                               {"Tanh", TanhRow, std::tanh, 3}, {"Erf", ErfRow, std::erf, 2}};
+
+class VectorMathTest : public ::testing::TestWithParam<Function> {};
+
+// How far y is from the exact value, in units in the last place of its float.
+double UlpsFrom(double exact, float y) {
+  const auto rounded = static_cast<float>(exact);
+  if (std::isnan(exact)) return std::isnan(y) ? 0 : INFINITY;
+  if (!std::isfinite(rounded) || !std::isfinite(y)) return rounded == y ? 0 : INFINITY;
+  const int exponent = rounded == 0 ? -149 : std::max(-149, std::ilogb(rounded) - 23);
+  return std::fabs(y - exact) / std::ldexp(1., exponent);
+}
+
+// Every 4099th float, and with them infinities, zeros, numbers below the normal ones and NaN.
+TEST_P(VectorMathTest, IsWithinItsUnitsOfEveryFloat) {
+  const Function& f = GetParam();
+  std::vector<float> x{0.f, -0.f, INFINITY, -INFINITY, NAN, 1e-40f, -1e-40f, 1.f, -1.f};
+  for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 4099) {
+    x.push_back(__builtin_bit_cast(float, static_cast<uint32_t>(bits)));
+  }
+  std::vector<float> y(x.size());
+  f.row(static_cast<int64_t>(x.size()), x.data(), y.data());
+  double worst = 0, at = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double ulps = UlpsFrom(f.reference(x[i]), y[i]);
+    if (ulps > worst) worst = ulps, at = x[i];
+  }
+  EXPECT_LE(worst, f.ulps) << "at " << at;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, VectorMathTest, ::testing::ValuesIn(kFunctions),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace caffe2
