@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "caffe2/utils/simd.h"
 #include "operators/elementwise/elementwise_ops.h"
 #include "operators/reduce/reduction.h"
 
@@ -52,8 +53,8 @@ class BinaryGradientOp final : public Operator<Context> {
   }
 
   template <class D, int operand, typename T, typename R>
-  static void Row(int64_t n, const T* dc, const T* a, int64_t a_stride, const T* b,
-                  int64_t b_stride, R* out) {
+  CAFFE2_SIMD_CLONES static void Row(int64_t n, const T* dc, const T* a, int64_t a_stride,
+                                     const T* b, int64_t b_stride, R* out) {
     for (int64_t i = 0; i < n; ++i) {
       const auto g = Widen(dc[i]);
       auto x = g, y = g;
