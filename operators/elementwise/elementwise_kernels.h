@@ -8,24 +8,6 @@
 
 namespace caffe2 {
 
-enum class UnaryFunction {
-  kNegative,
-  kAbs,
-  kSign,
-  kSqr,
-  kExp,
-  kLog,
-  kSqrt,
-  kSin,
-  kCos,
-  kCeil,
-  kFloor
-};
-// y = f(x); x and y may be the same. T: float, double, float16, bfloat16; int32 and int64 for the
-// first four.
-template <typename T>
-void LaunchUnary(UnaryFunction function, int64_t n, const T* x, T* y, cuda::Stream stream);
-
 // Dimensions of an index space, outermost first, and what one step along each of them moves three
 // operands by. As BroadcastPlan (operators/common/broadcast.h), without what only the host needs.
 struct Strides {
@@ -40,14 +22,11 @@ enum class BinaryFunction {
   kSub,
   kMul,
   kDiv,
-  kPow,          // the rest for floating-point types only
-  kAbsGradient,  // of (x, dy)
-  kSinGradient,
-  kCosGradient
+  kPow  // for floating-point types only
 };
 // c[i] = f(a[..], b[..]) for the n elements of a space: operand 0 is a, operand 1 is b. With
-// `plain` both advance as c does. c may be an operand with its shape. T: as above, integers for the
-// first four; a division of integers by zero is reported.
+// `plain` both advance as c does. c may be an operand with its shape. T: float, double, float16,
+// bfloat16; int32 and int64 for the first four; a division of integers by zero is reported.
 template <typename T>
 void LaunchBinary(BinaryFunction function, const Strides& space, bool plain, int64_t n, const T* a,
                   const T* b, T* c, cuda::KernelReport* report, cuda::Stream stream);

@@ -108,55 +108,6 @@ void LaunchDerivative(const Strides& kept, const Strides& summed, int64_t kept_c
 }  // namespace
 
 template <typename T>
-void LaunchUnary(UnaryFunction function, int64_t n, const T* x, T* y, cuda::Stream stream) {
-  using A = Arithmetic<T>;
-  switch (function) {
-    case UnaryFunction::kNegative:
-      return cuda::Map(
-          "Negative", n, stream, [] __device__(A v) { return -v; }, y, x);
-    case UnaryFunction::kAbs:
-      return cuda::Map(
-          "Abs", n, stream, [] __device__(A v) { return v < A(0) ? -v : v; }, y, x);
-    case UnaryFunction::kSign:
-      return cuda::Map(
-          "Sign", n, stream, [] __device__(A v) { return static_cast<A>((v > A(0)) - (v < A(0))); },
-          y, x);
-    case UnaryFunction::kSqr:
-      return cuda::Map(
-          "Sqr", n, stream, [] __device__(A v) { return v * v; }, y, x);
-    default:
-      break;
-  }
-  if constexpr (!std::is_integral_v<T>) {
-    switch (function) {
-      case UnaryFunction::kExp:
-        return cuda::Map(
-            "Exp", n, stream, [] __device__(A v) { return std::exp(v); }, y, x);
-      case UnaryFunction::kLog:
-        return cuda::Map(
-            "Log", n, stream, [] __device__(A v) { return std::log(v); }, y, x);
-      case UnaryFunction::kSqrt:
-        return cuda::Map(
-            "Sqrt", n, stream, [] __device__(A v) { return std::sqrt(v); }, y, x);
-      case UnaryFunction::kSin:
-        return cuda::Map(
-            "Sin", n, stream, [] __device__(A v) { return std::sin(v); }, y, x);
-      case UnaryFunction::kCos:
-        return cuda::Map(
-            "Cos", n, stream, [] __device__(A v) { return std::cos(v); }, y, x);
-      case UnaryFunction::kCeil:
-        return cuda::Map(
-            "Ceil", n, stream, [] __device__(A v) { return std::ceil(v); }, y, x);
-      case UnaryFunction::kFloor:
-        return cuda::Map(
-            "Floor", n, stream, [] __device__(A v) { return std::floor(v); }, y, x);
-      default:
-        break;
-    }
-  }
-}
-
-template <typename T>
 void LaunchBinary(BinaryFunction function, const Strides& space, bool plain, int64_t n, const T* a,
                   const T* b, T* c, cuda::KernelReport* report, cuda::Stream stream) {
   using A = Arithmetic<T>;
@@ -177,22 +128,9 @@ void LaunchBinary(BinaryFunction function, const Strides& space, bool plain, int
       break;
   }
   if constexpr (!std::is_integral_v<T>) {
-    switch (function) {
-      case BinaryFunction::kPow:
-        return Binary("Pow", space, plain, n, a, b, c, stream,
-                      [] __device__(A x, A y) { return std::pow(x, y); });
-      case BinaryFunction::kAbsGradient:
-        return Binary("AbsGradient", space, plain, n, a, b, c, stream, [] __device__(A x, A dy) {
-          return x == A(0) ? A(0) : x > A(0) ? dy : -dy;
-        });
-      case BinaryFunction::kSinGradient:
-        return Binary("SinGradient", space, plain, n, a, b, c, stream,
-                      [] __device__(A x, A dy) { return dy * std::cos(x); });
-      case BinaryFunction::kCosGradient:
-        return Binary("CosGradient", space, plain, n, a, b, c, stream,
-                      [] __device__(A x, A dy) { return -dy * std::sin(x); });
-      default:
-        break;
+    if (function == BinaryFunction::kPow) {
+      Binary("Pow", space, plain, n, a, b, c, stream,
+             [] __device__(A x, A y) { return std::pow(x, y); });
     }
   }
 }
@@ -255,7 +193,6 @@ void LaunchFillFrom(int64_t n, float factor, const T* value, T* y, cuda::Stream 
 }
 
 #define INSTANTIATE(T)                                                                             \
-  template void LaunchUnary<T>(UnaryFunction, int64_t, const T*, T*, cuda::Stream);                \
   template void LaunchBinary<T>(BinaryFunction, const Strides&, bool, int64_t, const T*, const T*, \
                                 T*, cuda::KernelReport*, cuda::Stream)
 INSTANTIATE(float);

@@ -1,4 +1,4 @@
-// Functions of one or two numbers on CUDA devices.
+// Functions of two numbers, Clip and Scale on CUDA devices.
 #include <limits>
 
 #include "operators/common/broadcast_strides.h"
@@ -8,17 +8,6 @@
 
 namespace caffe2 {
 namespace {
-
-template <UnaryFunction kFunction>
-struct CudaUnary {
-  explicit CudaUnary(const OperatorBase&) {}
-  template <typename T>
-  void operator()(int64_t n, const T* x, T* y, CUDAContext* context) const {
-    LaunchUnary(kFunction, n, x, y, context->stream());
-  }
-};
-template <class Types, UnaryFunction kFunction>
-using Unary = UnaryElementwiseOp<Types, CUDAContext, CudaUnary<kFunction>>;
 
 template <BinaryFunction kFunction>
 struct CudaBinary {
@@ -122,21 +111,6 @@ struct CudaScale {
   }
   float scale;
 };
-
-REGISTER_CUDA_OPERATOR(Negative, Unary<NumericTypes, UnaryFunction::kNegative>);
-REGISTER_CUDA_OPERATOR(Abs, Unary<NumericTypes, UnaryFunction::kAbs>);
-REGISTER_CUDA_OPERATOR(Sign, Unary<NumericTypes, UnaryFunction::kSign>);
-REGISTER_CUDA_OPERATOR(Sqr, Unary<NumericTypes, UnaryFunction::kSqr>);
-REGISTER_CUDA_OPERATOR(Exp, Unary<FloatTypes, UnaryFunction::kExp>);
-REGISTER_CUDA_OPERATOR(Log, Unary<FloatTypes, UnaryFunction::kLog>);
-REGISTER_CUDA_OPERATOR(Sqrt, Unary<FloatTypes, UnaryFunction::kSqrt>);
-REGISTER_CUDA_OPERATOR(Sin, Unary<FloatTypes, UnaryFunction::kSin>);
-REGISTER_CUDA_OPERATOR(Cos, Unary<FloatTypes, UnaryFunction::kCos>);
-REGISTER_CUDA_OPERATOR(Ceil, Unary<FloatTypes, UnaryFunction::kCeil>);
-REGISTER_CUDA_OPERATOR(Floor, Unary<FloatTypes, UnaryFunction::kFloor>);
-REGISTER_CUDA_OPERATOR(AbsGradient, Binary<FloatTypes, BinaryFunction::kAbsGradient>);
-REGISTER_CUDA_OPERATOR(SinGradient, Binary<FloatTypes, BinaryFunction::kSinGradient>);
-REGISTER_CUDA_OPERATOR(CosGradient, Binary<FloatTypes, BinaryFunction::kCosGradient>);
 
 REGISTER_CUDA_OPERATOR(Add, Binary<NumericTypes, BinaryFunction::kAdd>);
 REGISTER_CUDA_OPERATOR(Sub, Binary<NumericTypes, BinaryFunction::kSub>);

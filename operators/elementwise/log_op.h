@@ -1,9 +1,17 @@
-// Log1p: Y = log(1 + X), with the gradient from X.
+// Log, and Log1p: Y = log(1 + X), with the gradient from X.
 #pragma once
 
 #include "operators/common/portable_math.h"
 
 namespace caffe2 {
+
+struct LogFunction {
+  static constexpr const char* kName = "Log";
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N operator()(N x) const {
+    return portable::Log(x);
+  }
+};
 
 struct Log1pFunction {
   static constexpr const char* kName = "Log1p";

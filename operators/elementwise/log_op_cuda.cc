@@ -4,6 +4,7 @@
 
 namespace caffe2 {
 
+REGISTER_CUDA_OPERATOR(Log, UnaryOp<CUDAContext, LogFunction, FloatTypes>);
 REGISTER_CUDA_OPERATOR_WITH_GRADIENT(Log1p, Log1pFunction);
 
 }  // namespace caffe2

@@ -1,9 +1,17 @@
-// Rsqrt (X^-1/2) and Cbrt (X^1/3), with gradients from Y.
+// Sqrt (X^1/2), and Rsqrt (X^-1/2) and Cbrt (X^1/3) with gradients from Y.
 #pragma once
 
 #include "operators/common/portable.h"
 
 namespace caffe2 {
+
+struct SqrtFunction {
+  static constexpr const char* kName = "Sqrt";
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N operator()(N x) const {
+    return std::sqrt(x);
+  }
+};
 
 struct RsqrtFunction {
   static constexpr const char* kName = "Rsqrt";

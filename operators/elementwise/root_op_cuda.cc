@@ -4,6 +4,7 @@
 
 namespace caffe2 {
 
+REGISTER_CUDA_OPERATOR(Sqrt, UnaryOp<CUDAContext, SqrtFunction, FloatTypes>);
 REGISTER_CUDA_OPERATOR_WITH_GRADIENT(Rsqrt, RsqrtFunction);
 REGISTER_CUDA_OPERATOR_WITH_GRADIENT(Cbrt, CbrtFunction);
 

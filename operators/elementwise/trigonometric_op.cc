@@ -5,11 +5,21 @@
 
 namespace caffe2 {
 
+REGISTER_CPU_OPERATOR_WITH_GRADIENT(Sin, SinFunction, FloatTypes);
+REGISTER_CPU_OPERATOR_WITH_GRADIENT(Cos, CosFunction, FloatTypes);
 REGISTER_CPU_OPERATOR_WITH_GRADIENT(Tan, TanFunction);
 REGISTER_CPU_OPERATOR_WITH_GRADIENT(Asin, AsinFunction);
 REGISTER_CPU_OPERATOR_WITH_GRADIENT(Acos, AcosFunction);
 REGISTER_CPU_OPERATOR_WITH_GRADIENT(Atan, AtanFunction);
 
+OPERATOR_SCHEMA(Sin).FillUsing(UnarySchema).SetDoc("Y = sin(X), X in radians.");
+OPERATOR_SCHEMA(SinGradient)
+    .FillUsing(UnaryGradientSchemaOfInput)
+    .SetDoc("Gradient of Sin: dX = dY * cos(X).");
+OPERATOR_SCHEMA(Cos).FillUsing(UnarySchema).SetDoc("Y = cos(X), X in radians.");
+OPERATOR_SCHEMA(CosGradient)
+    .FillUsing(UnaryGradientSchemaOfInput)
+    .SetDoc("Gradient of Cos: dX = -dY * sin(X).");
 OPERATOR_SCHEMA(Tan).FillUsing(UnarySchema).SetDoc("Y = tan(X), X in radians.");
 OPERATOR_SCHEMA(TanGradient)
     .FillUsing(UnaryGradientSchemaOfInput)
@@ -26,6 +36,8 @@ OPERATOR_SCHEMA(Atan).FillUsing(UnarySchema).SetDoc("Y = atan(X) in radians.");
 OPERATOR_SCHEMA(AtanGradient)
     .FillUsing(UnaryGradientSchemaOfInput)
     .SetDoc("The gradient of Atan: dX = dY / (1 + X^2).");
+REGISTER_GRADIENT(Sin, GradientRule<"I0 GO0 -> GI0">);
+REGISTER_GRADIENT(Cos, GradientRule<"I0 GO0 -> GI0">);
 REGISTER_GRADIENT(Tan, GradientRule<"I0 GO0 -> GI0">);
 REGISTER_GRADIENT(Asin, GradientRule<"I0 GO0 -> GI0">);
 REGISTER_GRADIENT(Acos, GradientRule<"I0 GO0 -> GI0">);

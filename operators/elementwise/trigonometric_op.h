@@ -1,9 +1,33 @@
-// Tan, Asin, Acos and Atan, with gradients from X.
+// Sin, Cos, Tan, Asin, Acos and Atan, with gradients from X.
 #pragma once
 
 #include "operators/common/portable.h"
 
 namespace caffe2 {
+
+struct SinFunction {
+  static constexpr const char* kName = "Sin";
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N operator()(N x) const {
+    return std::sin(x);
+  }
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N Gradient(N x, N dy) const {
+    return dy * std::cos(x);
+  }
+};
+
+struct CosFunction {
+  static constexpr const char* kName = "Cos";
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N operator()(N x) const {
+    return std::cos(x);
+  }
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N Gradient(N x, N dy) const {
+    return -dy * std::sin(x);
+  }
+};
 
 struct TanFunction {
   static constexpr const char* kName = "Tan";

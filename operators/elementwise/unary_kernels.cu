@@ -1,12 +1,18 @@
 // Kernels of functions of one number.
 #include "operators/activation/gated_functions.h"
 #include "operators/common/portable_kernel.h"
+#include "operators/elementwise/abs_op.h"
 #include "operators/elementwise/cube_op.h"
 #include "operators/elementwise/erf_op.h"
+#include "operators/elementwise/exp_op.h"
 #include "operators/elementwise/hyperbolic_op.h"
 #include "operators/elementwise/log_op.h"
+#include "operators/elementwise/negative_op.h"
 #include "operators/elementwise/reciprocal_op.h"
 #include "operators/elementwise/root_op.h"
+#include "operators/elementwise/rounding_op.h"
+#include "operators/elementwise/sign_op.h"
+#include "operators/elementwise/sqr_op.h"
 #include "operators/elementwise/trigonometric_op.h"
 #include "operators/elementwise/unary_functions.h"
 #include "operators/pool/lp_pool_functions.h"
@@ -25,6 +31,30 @@ INSTANTIATE_UNARY_REAL(ReciprocalFunction);
 INSTANTIATE_UNARY_REAL(RsqrtFunction);
 INSTANTIATE_UNARY_REAL(SinhFunction);
 INSTANTIATE_UNARY_REAL(TanFunction);
+
+// Of types NumericTypes or FloatTypes on the host.
+#define INSTANTIATE_FLOAT(instantiate, functor) \
+  instantiate(functor, float);                  \
+  instantiate(functor, double);                 \
+  instantiate(functor, float16);                \
+  instantiate(functor, bfloat16)
+#define INSTANTIATE_NUMERIC(functor)           \
+  INSTANTIATE_FLOAT(INSTANTIATE_MAP, functor); \
+  INSTANTIATE_MAP(functor, int32_t);           \
+  INSTANTIATE_MAP(functor, int64_t)
+
+INSTANTIATE_FLOAT(INSTANTIATE_MAP, CeilFunction);
+INSTANTIATE_FLOAT(INSTANTIATE_MAP, ExpFunction);
+INSTANTIATE_FLOAT(INSTANTIATE_MAP, FloorFunction);
+INSTANTIATE_FLOAT(INSTANTIATE_MAP, LogFunction);
+INSTANTIATE_FLOAT(INSTANTIATE_MAP, SqrtFunction);
+INSTANTIATE_FLOAT(INSTANTIATE_UNARY, CosFunction);
+INSTANTIATE_FLOAT(INSTANTIATE_UNARY, SinFunction);
+INSTANTIATE_FLOAT(INSTANTIATE_MAP_2, portable::GradientOf<AbsFunction>);
+INSTANTIATE_NUMERIC(AbsFunction);
+INSTANTIATE_NUMERIC(NegativeFunction);
+INSTANTIATE_NUMERIC(SignFunction);
+INSTANTIATE_NUMERIC(SqrFunction);
 
 #define INSTANTIATE(T)                         \
   INSTANTIATE_MAP(PowValue, T);                \

@@ -15,6 +15,7 @@
 // them for CUDA devices; the .cu file of the family instantiates the kernels.
 #pragma once
 
+#include "operators/common/element_type.h"
 #include "operators/common/portable_op.h"
 
 namespace caffe2 {

@@ -1,4 +1,6 @@
 // Moments and BatchMoments on CUDA devices.
+#include "operators/common/portable_cuda.h"
+#include "operators/elementwise/sqr_op.h"
 #include "operators/norm/moments_kernels.h"
 #include "operators/norm/moments_op.h"
 #include "operators/reduce/reduce_cuda.h"
@@ -18,7 +20,7 @@ void MomentsTo(bool centred, const BroadcastPlan& plan, int64_t results, const T
                  static_cast<const T*>(first), square, context->report(), context->stream());
     x = square;
   }
-  LaunchUnary(UnaryFunction::kSqr, plan.numel, x, square, context->stream());
+  MapElements(SqrFunction(), plan.numel, context, square, x);
   ReduceTo(Reduction::kMean, plan, static_cast<const T*>(square), results, count, second, context);
 }
 

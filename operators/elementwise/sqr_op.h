@@ -1,0 +1,16 @@
+// Sqr: Y = X^2.
+#pragma once
+
+#include "operators/common/portable.h"
+
+namespace caffe2 {
+
+struct SqrFunction {
+  static constexpr const char* kName = "Sqr";
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N operator()(N x) const {
+    return x * x;
+  }
+};
+
+}  // namespace caffe2
