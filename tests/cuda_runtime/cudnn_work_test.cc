@@ -57,7 +57,7 @@ TEST_F(CudnnWorkTest, TakesTheFirstThatMayBeUsedHoweverManyMayNot) {
   Run();
   Run();
   EXPECT_EQ(TakeRuns(), (Runs{63, 63}));
-  EXPECT_EQ(log_.Count("1 plans that cuDNN ranks higher cannot be made"), 1);
+  EXPECT_EQ(log_.Count("cuDNN cannot make 1 plans that it ranks higher"), 1);
   EXPECT_FALSE(log_.Contain("fallback"));
   EXPECT_EQ(fake::LiveBlocks(), before) << "workspaces are given back";
 }

@@ -155,7 +155,7 @@ TEST_F(RuntimeTest, WhatCannotBeRecordedThrows) {
          event.Delay(GetStream(0, kSideStream));
          SetBytesAsync(x, 0, 4, GetStream(0, kSideStream));
        }},
-      {"while another one is", [] { Graph inner(0, [] {}); }},
+      {"while the thread records another one", [] { Graph inner(0, [] {}); }},
   };
   for (const auto& [text, body] : bodies) {
     const std::string error = ErrorOf([&body = body] { Graph graph(0, body); });
