@@ -115,8 +115,7 @@ TEST_F(DeviceTrainerTest, ContinuesToTheBit) {
 }
 
 TEST_F(DeviceTrainerTest, StopsWhileBatchesAreUnderWay) {
-  int asked = 0;
-  const auto results = Run(options_, 2, [&] { return ++asked < 3 ? 0 : 2; });
+  const auto results = Run(options_, 2, [](size_t finished) { return finished < 2 ? 0 : 2; });
   for (const ShardResult& shard : results) {
     EXPECT_EQ(shard.signal, 2);
     EXPECT_EQ(shard.log->iterations.size(), 3u);

@@ -50,9 +50,10 @@ class TrainerTest : public ::testing::Test {
     return testing::SmallRun(database_, network, kSide, kLabels);
   }
 
-  // Runs all shards of the options as threads that meet in the test's directory.
+  // Runs all shards of the options as threads that meet in the test's directory. The last shard
+  // asks `stop`, with the number of iterations that it has finished, for the signal that stops it.
   std::vector<ShardResult> Run(TrainOptions options, int num_shards = 1,
-                               Trainer::StopFunction stop = nullptr) {
+                               std::function<int(size_t finished)> stop = nullptr) {
     options.shards.num_shards = num_shards;
     options.shards.run_id = "run" + std::to_string(++runs_);
     options.shards.file_store_path = directory_.Path(".");
@@ -67,7 +68,11 @@ class TrainerTest : public ::testing::Test {
         if (adjust_) adjust_(&own);
         ShardResult& result = results[static_cast<size_t>(shard)];
         try {
-          Trainer trainer(own, result.log, shard == num_shards - 1 ? stop : nullptr);
+          Trainer::StopFunction own_stop;
+          if (stop && shard == num_shards - 1) {
+            own_stop = [&] { return stop(result.log->iterations.size()); };
+          }
+          Trainer trainer(own, result.log, own_stop);
           result.signal = trainer.Run();
           result.state = testing::StateDigest(&trainer);
         } catch (const std::exception& error) {

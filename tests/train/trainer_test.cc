@@ -181,8 +181,7 @@ TEST_F(TrainerTest, AStopOfOneShardEndsAllWithACheckpoint) {
   TrainOptions options = Small("mlp");
   options.output.checkpoint_path = directory_.Path("checkpoint");
   options.output.checkpoint_every = 1000;
-  int asked = 0;
-  const auto results = Run(options, 2, [&] { return ++asked < 3 ? 0 : 15; });
+  const auto results = Run(options, 2, [](size_t finished) { return finished < 2 ? 0 : 15; });
   for (const ShardResult& shard : results) {
     EXPECT_EQ(shard.signal, 15);
     EXPECT_EQ(shard.log->iterations.size(), 3u);
