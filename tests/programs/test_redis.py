@@ -106,7 +106,7 @@ def test_a_password_file_that_everybody_can_read_is_refused(mode, refused, datab
             databases, tmp_path, shard_id=0, redis_password_file=tmp_path / "password", **flags))
         assert done.returncode == 1
         assert ("chmod 600" in last_line(done.output)) == refused, done.output[-500:]
-        assert ("missing: 1" in last_line(done.output)) != refused, done.output[-500:]
+        assert ("missing: shard 1" in last_line(done.output)) != refused, done.output[-500:]
     finally:
         server.kill()
 
