@@ -14,7 +14,7 @@ struct ProcessId {
   int64_t pid = 0;
   int64_t start_time = 0;  // in clock ticks since boot
   // The namespace of the pid, "pid:[4026531836]". Each container has its own.
-  std::string pid_namespace;
+  std::string pid_namespace = {};
 
   static ProcessId Self();
   // True if the process runs on the same machine as this one.

@@ -23,7 +23,7 @@ std::optional<RunRecord> ParseRecord(const std::string& text);
 struct MemberRecord {
   ProcessId process;
   int64_t joined = 0;  // seconds since 1970
-  CoreSet cores;       // in the process's affinity mask
+  CoreSet cores = {};  // in the process's affinity mask
 
   std::string Format() const;
   static std::optional<MemberRecord> Parse(const std::string& text);

@@ -13,9 +13,9 @@ DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/install.md", "docs/launchers.
              "scripts/README.md"]
 SOURCES = sorted(path.stem for path in (ROOT / "examples").glob("*.cc"))
 # Flags that all programs have, of programs that are not ours, and of our scripts.
-OTHERS = {"help", "version", "standalone", "install", "prefix", "preset", "scan", "pattern", "tidy", "store", "shards",
-          "gtest_filter", "requirepass", "rank", "tests", "nproc_per_node", "nnodes",
-          "rdzv_backend", "rdzv_endpoint", "no_python", "gloo", "images"}
+OTHERS = {"help", "version", "install", "prefix", "preset", "scan", "pattern", "tidy", "store",
+          "shards", "gtest_filter", "requirepass", "rank", "tests", "nproc_per_node", "nnodes",
+          "rdzv_backend", "rdzv_endpoint", "no_python", "standalone", "gloo", "images"}
 
 
 @functools.cache
