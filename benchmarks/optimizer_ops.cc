@@ -3,7 +3,7 @@
 //   optimizer_ops [--types Adam,SparseAdam] [--elements 1048576] [--rows 10000] [--width 64]
 //
 // Prints one JSON object a line: {"case": "Adam", "unit": "us", "median": ...}. Updates are in
-// place, by a gradient that stays; those of rows name each of `rows` rows of the parameter once.
+// place, and the gradient stays the same. Updates of rows name each of `rows` rows once.
 
 #include <gflags/gflags.h>
 

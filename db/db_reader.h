@@ -76,8 +76,8 @@ class DBReader {
 
   // Consumers read batches of n > 0 records ahead of their use. Several consumers of one stream
   // (the replicas of a net) get batches in turn, in the order in which they were added, however
-  // their threads are timed. They should run equally often: a consumer that falls two batches
-  // behind the others loses its turn until it runs again.
+  // their threads are timed. They should run equally often: a consumer that lags two batches
+  // loses its turn until it runs again.
   using ConsumerId = int64_t;
   ConsumerId AddConsumer(int n);
   // All batches read ahead become invalid, here and when a consumer is added.

@@ -43,7 +43,7 @@ class Dataflow {
   std::set<std::string> outside_, nested_;
 };
 
-// The device of an operator of the net: its own, or else that of the net.
+// The device of an operator of the net: its own if it has one, else the device of the net.
 const DeviceOption& DeviceOptionOf(const OperatorDef& op, const NetDef& net);
 
 // Removes the operators at the positions marked true.

@@ -1,7 +1,7 @@
-// Functions of numbers for the functors of portable.h: those of the device on devices (emulated
-// ones too); on the host, those of float vectorise (caffe2/utils/vector_math.h). Results are within
-// 2 units in the last place of float, so that devices agree to that. Functions of <cmath> that are
-// not here are called by their names in std.
+// Mathematical functions for the functors of portable.h. On devices, emulated ones too, they are
+// the device's own. On the host the float versions vectorise (caffe2/utils/vector_math.h). Results
+// are within 2 units in the last place of float, so that host and devices agree to that. Functors
+// call functions of <cmath> that are not here by their names in std.
 #pragma once
 
 #include "caffe2/utils/vector_math.h"

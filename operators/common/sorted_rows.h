@@ -6,9 +6,9 @@
 
 namespace caffe2 {
 
-// Positions [0, n) by the row that each names, those of a row in their order: sorted keys of row <<
-// 32 | position. kNoRow is the row of a position that names none. Rows and positions are below
-// kNoRow.
+// Positions [0, n), sorted by the row that each names. Positions of one row keep their order. A key
+// is row << 32 | position. A position that names no row has the row kNoRow; other rows, and all
+// positions, are below kNoRow.
 struct SortedRows {
   static constexpr uint64_t kNoRow = 0xffffffff;
   int64_t n = 0;

@@ -5,7 +5,7 @@
 
 namespace caffe2 {
 
-// Regions in memory of the device, where kernels have read them; those of the host were read there.
+// Regions in device memory, which kernels have read, or in host memory, which the host has read.
 template <typename Region>
 class DeviceRegions {
  public:

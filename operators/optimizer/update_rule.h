@@ -243,7 +243,7 @@ struct FtrlRule {
     return {next, next - w};
   }
 };
-// Elements from a state of one element of a parameter to that of the next.
+// The distance, in elements, between the states of two neighbouring elements of a parameter.
 template <class Rule>
 inline constexpr int kStateStride = 1;
 template <>

@@ -13,8 +13,8 @@ RowIndices ListOfIndices(const Tensor& indices, int64_t rows, int64_t group = 0)
 // Indices of `layout`, where each element of the outer axes may have its own.
 RowIndices ListOfIndices(const Tensor& indices, const RowLayout& layout);
 
-// The positions in order of the rows that they name, those of a row by position; `rows` counts the
-// rows of all matrices. The keys are in `storage`.
+// Sorts the positions by the rows that they name, and positions of one row by position. `rows`
+// counts the rows of all matrices. `storage` holds the keys and must outlive the result.
 SortedRows SortRows(const RowIndices& indices, int64_t rows, Tensor* storage, CUDAContext* context);
 
 // As on the host (gather_op.h).
