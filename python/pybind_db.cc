@@ -46,10 +46,10 @@ void AddDatabases(py::module_& m) {
       .def("supports_seek", &Cursor::SupportsSeek)
       .def(
           "seek", [](Cursor& self, const std::string& key) { self.Seek(key); }, py::arg("key"),
-          "To the record with this key, or the first one behind it.")
+          "Moves to the record with this key, or else to the first one after it.")
       .def("seek_to_first", &Cursor::SeekToFirst)
       .def("next", &Cursor::Next)
-      .def("valid", &Cursor::Valid, "False behind the last record.")
+      .def("valid", &Cursor::Valid, "False after the last record.")
       .def(
           "key", [](const Cursor& self) { return py::bytes(self.key()); },
           "The key of the current record.")

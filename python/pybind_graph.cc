@@ -174,8 +174,8 @@ void AddGraphPasses(py::module_& m) {
         return ProtoBytes(net);
       },
       py::arg("net"), py::arg("gradients"), py::arg("shapes"), py::arg("options"),
-      "The net with the sums of the gradients over devices and shards; `gradients` holds the blobs "
-      "of all devices of each, `shapes` (TensorShapes) those of the first device.");
+      "The net with the sums of the gradients over devices and shards; `gradients` holds for "
+      "each its blobs on all devices, `shapes` (TensorShapes) its shape on the first device.");
   m.def(
       "add_common_worlds",
       [](const std::string& bytes, const DataParallelOptions& options) {

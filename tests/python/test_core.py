@@ -422,7 +422,7 @@ def test_operators_have_seeds_of_their_own():
         net.GaussianFill([], name, shape=[1])
     net.set_rand_seed(100)
     assert [op.device_option.random_seed for op in net.Proto().op] == [100, 101, 102]
-    with pytest.raises(ValueError, match="exclude each other"):
+    with pytest.raises(ValueError, match="cannot both be True"):
         net.set_rand_seed(1, sequence_seed=True, seed_on_op_def=True)
 
 

@@ -463,6 +463,8 @@ def test_net_for_device():
     net = core.Net("for_device")
     net.Relu(net.AddExternalInput("a"), "b")
     device = core.DeviceOption(caffe2_pb2.CPU, 1)
+    with pytest.raises(ValueError, match="has no device"):
+        dpm.ConvertNetForDevice(net)
     converted = dpm.ConvertNetForDevice(net, device)
     op = converted.Proto().op[0]
     assert (list(op.input), list(op.output)) == (["cpu_1/a"], ["cpu_1/b"])

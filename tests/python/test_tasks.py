@@ -301,7 +301,7 @@ def test_groups_with_remote_nets_need_remote_hosts():
     with pytest.raises(ValueError, match="elsewhere"):
         LocalSession().run(group)
     other = TaskGroup(WorkspaceType.GLOBAL)
-    with pytest.raises(AssertionError, match="private, is not that of its group, global"):
+    with pytest.raises(AssertionError, match="type private cannot be in a group of type global"):
         other.add(Task(workspace_type=WorkspaceType.PRIVATE, group=TaskGroup()))
 
 

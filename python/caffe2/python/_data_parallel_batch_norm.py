@@ -1,13 +1,16 @@
 """Batch normalization over the batches of all devices of a shard; part of data_parallel_model."""
 
+from __future__ import annotations
+
 from caffe2.proto import caffe2_pb2
 from caffe2.python import core
 from caffe2.python._data_parallel_replicas import device_scope_name
+from caffe2.python.model_helper import ModelHelper
 
 
-def combine_spatial_bn(model):
-    """Lets the SpatialBN operators of all devices, and their gradients, use the sums over all of
-    their batches. Nothing for a single device."""
+def combine_spatial_bn(model: ModelHelper) -> None:
+    """Lets the SpatialBN operators of all devices, and their gradients, use the sums over the
+    batches of all devices. Does nothing for a single device."""
     if len(model._devices) == 1:
         return
     ops = []
@@ -63,7 +66,7 @@ def _backward_sums(group):
 
 
 def _join(group, operands, stats_type):
-    """The operators of a group behind the sums of their statistics over all devices."""
+    """The operators of a group, after operators that sum their statistics over all devices."""
     order = [arg for arg in group[0].arg if arg.name == "order"]
     stats = [
         core.CreateOperator(stats_type, _references(inputs), _references(outputs), arg=order,

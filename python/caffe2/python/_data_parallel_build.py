@@ -1,19 +1,25 @@
 """How the net of a data-parallel model is built from the caller's functions, and how it shares
 memory; part of data_parallel_model."""
 
+from __future__ import annotations
+
 import logging
 import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _data_parallel_progress as progress
 from caffe2.python import _data_parallel_sync as sync
 from caffe2.python import core, memonger, model_helper, scope, workspace
+from caffe2.python._core.blob_reference import BlobLike, BlobReference
 from caffe2.python._data_parallel_launch import complete_rendezvous
 from caffe2.python._data_parallel_replicas import (
     device_scope_name,
     for_each_device,
     validate_params,
 )
+from caffe2.python.model_helper import ModelHelper
 
 log = logging.getLogger("data_parallel_model")
 
@@ -31,8 +37,9 @@ def _devices_of(devices, cpu_device):
     return devices
 
 
-def set_up(model, devices, rendezvous, net_type, cpu_device, num_threads_per_device, shared_model,
-           trains=True):
+def set_up(model: Any, devices: Iterable[int] | None, rendezvous: Mapping[str, Any] | None,
+           net_type: str, cpu_device: bool, num_threads_per_device: int, shared_model: bool,
+           trains: bool = True) -> None:
     """Sets what data_parallel_model reads of a model. Raises as Parallelize does."""
     outer = scope.CurrentDeviceScope()
     assert outer is None or outer.device_type == caffe2_pb2.CPU, (
@@ -65,7 +72,9 @@ def set_up(model, devices, rendezvous, net_type, cpu_device, num_threads_per_dev
         proto.num_workers += 8  # for what waits for other shards
 
 
-def build_replicas(model, input_builder_fun, forward_pass_builder_fun, trains):
+def build_replicas(model: ModelHelper, input_builder_fun: Callable[[Any], object],
+                   forward_pass_builder_fun: Callable[[Any, float], Any],
+                   trains: bool) -> dict[int, list[BlobReference]]:
     """Adds the replicas; returns {device: losses}."""
     loss_scale = 1.0 / (len(model._devices) * sync.num_shards(model))
     losses = {}
@@ -89,7 +98,7 @@ def build_replicas(model, input_builder_fun, forward_pass_builder_fun, trains):
     return losses
 
 
-def add_gradients(model, losses):
+def add_gradients(model: ModelHelper, losses: Mapping[int, list[BlobReference]]) -> None:
     """Adds the backward pass, which starts from ones on the device of each loss."""
     starts = {}
     for device in model._devices:
@@ -100,7 +109,8 @@ def add_gradients(model, losses):
     model._losses_by_gpu = losses
 
 
-def OptimizeGradientMemory(model, input_shapes, excluded_blobs, recycle_activations):
+def OptimizeGradientMemory(model: ModelHelper, input_shapes: Mapping[str, Sequence[int]] | None,
+                           excluded_blobs: Iterable[str], recycle_activations: bool) -> None:
     """Lets gradients of each replica share memory; before the net is created.
 
     Args:
@@ -123,10 +133,10 @@ def OptimizeGradientMemory(model, input_shapes, excluded_blobs, recycle_activati
         model.net._InvalidateLookupTables()
 
 
-def free_blobs_when_used(model, blobs_to_keep):
+def free_blobs_when_used(model: ModelHelper, blobs_to_keep: Iterable[BlobLike] | None) -> None:
     """Frees each blob after its last use, except losses, `blobs_to_keep` (without device) and
     gradients that other shards read."""
-    kept = set()
+    kept: set[str] = set()
     for device in model._devices:
         prefix = device_scope_name(model, device)
         kept.update(prefix + str(blob) for blob in blobs_to_keep or ())

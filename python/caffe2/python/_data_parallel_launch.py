@@ -1,11 +1,16 @@
 """The place of this process among the shards that train together, by the launcher that started it;
 part of data_parallel_model."""
 
+from __future__ import annotations
+
 import logging
 import re
 import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from caffe2.python import _import_c_extension as C
+from caffe2.python._core.net import Net
 
 log = logging.getLogger("data_parallel_model")
 
@@ -21,10 +26,14 @@ def _call(function, *args):
         raise ValueError(_FLAG.sub("", str(error))) from None
 
 
-def RendezvousFromEnvironment(num_shards=None, shard_id=None, run_id=None, init_method=None,
-                              redis_host=None, redis_port=6379, file_store_path="/tmp",
-                              engine="GLOO", transport="tcp", interface="", exit_nets=None,
-                              kv_handler="store_handler", timeout_sec=_DEFAULT_JOIN_TIMEOUT_SEC):
+def RendezvousFromEnvironment(num_shards: int | None = None, shard_id: int | None = None,
+                              run_id: str | None = None, init_method: str | None = None,
+                              redis_host: str | None = None, redis_port: int = 6379,
+                              file_store_path: str = "/tmp", engine: str = "GLOO",
+                              transport: str = "tcp", interface: str = "",
+                              exit_nets: Sequence[Net] | None = None,
+                              kv_handler: str = "store_handler",
+                              timeout_sec: float = _DEFAULT_JOIN_TIMEOUT_SEC) -> dict[str, Any]:
     """The `rendezvous` of Parallelize for a process that a launcher has started.
 
     torchrun (env://), mpirun of Open MPI and MPICH, srun, horovodrun, TF_CONFIG, MXNet's launch.py
@@ -38,10 +47,11 @@ def RendezvousFromEnvironment(num_shards=None, shard_id=None, run_id=None, init_
       init_method: where the shards meet: "tcp://host:port" (shard 0 keeps a store there),
         "redis://[:password@]host[:port][/db]", "file:///directory", or "env://" (the launcher's
         variables, which must then be set).
-      redis_host, redis_port: a Redis server to meet at, instead of init_method. Its password, and
-        that of tcp://, is in a file that CAFFE2_REDIS_PASSWORD_FILE names, or in REDISCLI_AUTH.
-      file_store_path: the directory where shards meet that are told no other place: shards of one
-        host, and shards with num_shards and shard_id. All must see it.
+      redis_host, redis_port: a Redis server to meet at, instead of init_method. Passwords, also
+        for tcp://, are read from the file that CAFFE2_REDIS_PASSWORD_FILE names, or from
+        REDISCLI_AUTH.
+      file_store_path: the directory where shards meet if nothing names another place: shards of
+        one host, and shards with num_shards and shard_id. All of them must see it.
       engine, transport, interface, exit_nets: as Parallelize takes them.
       kv_handler: the blob that gets the store, in the current workspace.
       timeout_sec: how long to wait for the store and for the other shards.
@@ -50,9 +60,9 @@ def RendezvousFromEnvironment(num_shards=None, shard_id=None, run_id=None, init_
     (the place among the shards of this host; local_size is 0 if the launcher does not tell). Alone,
     num_shards is 1 and there is no store.
 
-    A process without a part in training, as MXNet's scheduler and servers, does its work in this
-    call and then ends: SystemExit is raised. Raises ValueError if variables or arguments are wrong,
-    missing or contradict each other; such a process must not train alone.
+    A process that does not train, as MXNet's scheduler and servers, does its work in this call,
+    which then raises SystemExit. Raises ValueError if variables or arguments are wrong, missing or
+    contradict each other: such a process must not train alone.
     """
     launch = _call(C.resolve_launch, num_shards, shard_id, run_id or "", init_method or "",
                    redis_host or "", redis_port, file_store_path, timeout_sec)
@@ -69,10 +79,12 @@ def RendezvousFromEnvironment(num_shards=None, shard_id=None, run_id=None, init_
         "transport": transport, "interface": interface, "exit_nets": exit_nets}
 
 
-def complete_rendezvous(rendezvous):
-    """The rendezvous of a model that is trained, whole. Caffe2's trainers ask for mpi_rendezvous
-    where mpirun has started them: its variables tell where the shards meet. Raises ValueError if a
-    process that is one of several is about to train alone."""
+def complete_rendezvous(rendezvous: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The complete rendezvous of a model that trains.
+
+    Caffe2's trainers ask for mpi_rendezvous if mpirun has started them: then its variables say
+    where the shards meet. Raises ValueError if a process that is one of several is about to train
+    alone."""
     if rendezvous is None:
         _check_alone()
     elif rendezvous.get("mpi_rendezvous") and not rendezvous.get("kv_handler"):

@@ -1,15 +1,21 @@
 """The passes of TrainingPasses over data-parallel models; part of data_parallel_model."""
 
+from __future__ import annotations
+
 import logging
+from collections.abc import Iterable, Mapping
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
+from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python._data_parallel_replicas import device_scope_name, replace_proto
+from caffe2.python.model_helper import ModelHelper
 
 log = logging.getLogger("data_parallel_model")
 
 
-def check_passes(passes, trains, other_memory, combine_spatial_bn):
+def check_passes(passes: C.TrainingPasses | None, trains: bool, other_memory: bool,
+                 combine_spatial_bn: bool) -> None:
     """Raises ValueError for passes that cannot be used together with other arguments of
     Parallelize; TypeError for what is no TrainingPasses."""
     if passes is None:
@@ -27,7 +33,8 @@ def check_passes(passes, trains, other_memory, combine_spatial_bn):
                          f"fuse_conv=\"none\", not {passes.fuse!r} and {passes.fuse_conv!r}")
 
 
-def prepare_forward(model, losses, blobs_to_keep):
+def prepare_forward(model: ModelHelper, losses: Mapping[int, Iterable[BlobLike]],
+                    blobs_to_keep: Iterable[BlobLike] | None) -> None:
     """The passes before the backward pass. `losses` is {device: losses}."""
     model._passes_keep = {str(loss) for device in model._devices for loss in losses[device]}
     for device in model._devices:
@@ -38,7 +45,7 @@ def prepare_forward(model, losses, blobs_to_keep):
     replace_proto(model.net, caffe2_pb2.NetDef.FromString(proto))
 
 
-def prepare_training(model, learning_rates):
+def prepare_training(model: ModelHelper, learning_rates: Iterable[BlobLike]) -> None:
     """The passes after the updates."""
     model._passes_keep.update(map(str, learning_rates))
     proto, model._prepared = C.prepare_training(
@@ -47,7 +54,7 @@ def prepare_training(model, learning_rates):
     replace_proto(model.net, caffe2_pb2.NetDef.FromString(proto))
 
 
-def place_training(model):
+def place_training(model: ModelHelper) -> None:
     """Places the blobs of the net, whose parameters have their values, in the workspace."""
     if model._prepared is None:
         return

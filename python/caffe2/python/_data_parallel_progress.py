@@ -2,10 +2,16 @@
 its net that name the blobs with the loss and the images (distributed/run_progress.h); part of
 data_parallel_model."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python._data_parallel_replicas import device_scope_name
+from caffe2.python.model_helper import ModelHelper
 
 
-def note_input(model, device, begin):
+def note_input(model: ModelHelper, device: int, begin: int) -> None:
     """Notes the first blob that the input builder has made on a device: of the operators from
     `begin` on."""
     for op in list(model.net.Proto().op)[begin:]:
@@ -14,12 +20,12 @@ def note_input(model, device, begin):
             return
 
 
-def show_testing(model):
+def show_testing(model: ModelHelper) -> None:
     """Lets the status say "testing" while the net runs."""
     model.net.AddArgument("progress_state", "testing")
 
 
-def show_training(model, losses):
+def show_training(model: ModelHelper, losses: Mapping[int, Iterable[BlobLike]]) -> None:
     """Lets the status show loss and speed. `losses`: {device: blobs}, as the forward function
     returned them."""
     if model._rendezvous is None:

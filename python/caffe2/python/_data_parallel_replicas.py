@@ -4,19 +4,25 @@ Part of data_parallel_model. Replica d of blob "w" is "<prefix>_<d>/w", where th
 "cpu".
 """
 
-from collections import Counter, OrderedDict, defaultdict, deque
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Sequence
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import core, scope
+from caffe2.python._core.blob_reference import BlobLike, BlobReference
 from caffe2.python._core.errors import operator_tracebacks
+from caffe2.python._core.gradients import Gradient
+from caffe2.python.model_helper import ModelHelper, Replicas
 
 
-def device_scope_name(model, device):
+def device_scope_name(model: ModelHelper, device: int) -> str:
     """The name scope of a device of the model: "gpu_0/"."""
     return f"{model._device_prefix}_{device}{scope._NAMESCOPE_SEPARATOR}"
 
 
-def stripBlobName(param):
+def stripBlobName(param: Gradient) -> str:
     """The name of a blob without its device's name scope; of a GradientSlice both, joined by ":".
 
     Raises ValueError for a name without a scope.
@@ -29,7 +35,7 @@ def stripBlobName(param):
     return name
 
 
-def for_each_device(model, function):
+def for_each_device(model: ModelHelper, function: Callable[[int], object]) -> None:
     """Calls function(device) under the device and name scope of each device of the model."""
     for device in model._devices:
         with core.DeviceScope(core.DeviceOption(model._device_type, device)):
@@ -37,7 +43,7 @@ def for_each_device(model, function):
                 function(device)
 
 
-def validate_params(params):
+def validate_params(params: Iterable[BlobLike]) -> None:
     """Raises ValueError if a parameter is listed twice."""
     twice = sorted(name for name, count in Counter(map(str, params)).items() if count > 1)
     if twice:
@@ -54,10 +60,11 @@ def _device_of(model, blob):
         f"{[device_scope_name(model, device) for device in model._devices]}")
 
 
-def group_by_device(model, params, non_data_params=()):
+def group_by_device(model: ModelHelper, params: Sequence[Gradient],
+                    non_data_params: Sequence[BlobLike] = ()) -> Replicas:
     """{name: {device: blob}} in the order of `params`, without the first len(non_data_params),
     which were in the model before it became data parallel."""
-    grouped = OrderedDict()
+    grouped: Replicas = {}
     for param in params[len(non_data_params):]:
         grouped.setdefault(stripBlobName(param), {})[_device_of(model, param)] = param
     for name, replicas in grouped.items():
@@ -66,13 +73,13 @@ def group_by_device(model, params, non_data_params=()):
     return grouped
 
 
-def replicas_of(model, name):
+def replicas_of(model: ModelHelper, name: str) -> list[str]:
     """The blobs of this name as strings, in the order of the devices."""
     replicas = model._device_grouped_blobs[name]
     return [str(replicas[device]) for device in model._devices if device in replicas]
 
 
-def check_devices_of_operators(net, model):
+def check_devices_of_operators(net: core.Net, model: ModelHelper) -> None:
     """Raises ValueError if an operator of one GPU uses blobs of another, unless it is there to join
     them."""
     if model._device_type == caffe2_pb2.CPU:
@@ -90,10 +97,11 @@ def check_devices_of_operators(net, model):
                 f"devices: {sorted(scopes)}")
 
 
-def replace_proto(net, proto):
+def replace_proto(net: core.Net, proto: caffe2_pb2.NetDef) -> None:
     """Replaces the NetDef of a net by what a pass made of it, and keeps what is known about the
     operators that stayed: the lines that created them."""
-    lines, stayed = operator_tracebacks.get(net.Name(), {}), defaultdict(deque)
+    lines = operator_tracebacks.get(net.Name(), {})
+    stayed: dict[bytes, deque[int]] = defaultdict(deque)
     for index, op in enumerate(net.Proto().op):
         stayed[op.SerializeToString(deterministic=True)].append(index)
     moved = {}
@@ -108,7 +116,7 @@ def replace_proto(net, proto):
     net._InvalidateLookupTables()
 
 
-def blobs_of_init_net(model):
+def blobs_of_init_net(model: ModelHelper) -> tuple[list[BlobReference], list[str]]:
     """What the init net fills: (blobs of all devices, sorted by device and name; their names
     without device, sorted).
 
@@ -116,7 +124,8 @@ def blobs_of_init_net(model):
     is not among them.
     """
     written = {blob for op in model.param_init_net.Proto().op for blob in op.output}
-    blobs, names = [], set()
+    blobs: list[str] = []
+    names: set[str] = set()
     for device in model._devices:
         prefix = device_scope_name(model, device)
         own = sorted(blob for blob in written if blob.startswith(prefix))
@@ -132,7 +141,7 @@ def blobs_of_init_net(model):
     return [core.BlobReference(blob) for blob in blobs], sorted(names)
 
 
-def keep_params_of_first_device(model):
+def keep_params_of_first_device(model: ModelHelper) -> None:
     """Makes the parameters of the first device the only ones of the model."""
     model.params = model.GetParams(device_scope_name(model, model._devices[0]), top_scope=True)
     kept = set(model.params)
@@ -141,7 +150,7 @@ def keep_params_of_first_device(model):
     model.biases = [bias for bias in model.biases if bias in kept]
 
 
-def share_params_of_first_device(model, all_params):
+def share_params_of_first_device(model: ModelHelper, all_params: Iterable[BlobLike]) -> None:
     """Lets all replicas read the parameters of the first device, and drops the others."""
     first = device_scope_name(model, model._devices[0])
     dropped = {str(p) for p in all_params} - {str(p) for p in model.params}

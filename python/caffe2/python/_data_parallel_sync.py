@@ -4,20 +4,26 @@ Part of data_parallel_model. Over several shards (processes) these are collectiv
 common worlds the init net makes; see distributed/README.md.
 """
 
+from __future__ import annotations
+
 import logging
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import core, workspace
+from caffe2.python._core.blob_reference import BlobLike, BlobReference
 from caffe2.python._data_parallel_replicas import (
     device_scope_name,
     replace_proto,
     replicas_of,
     stripBlobName,
 )
+from caffe2.python.model_helper import ModelHelper
 
 log = logging.getLogger("data_parallel_model")
 
@@ -27,7 +33,7 @@ _ALLREDUCE_WORLD = "allreduce_0_cw"
 _BROADCAST_WORLD = "broadcast_0_cw"
 
 
-def check_rendezvous(rendezvous, on_gpus):
+def check_rendezvous(rendezvous: Mapping[str, Any] | None, on_gpus: bool) -> None:
     """Raises ValueError, saying what is wrong, for a rendezvous that cannot join shards."""
     if rendezvous is None:
         return
@@ -46,14 +52,14 @@ def check_rendezvous(rendezvous, on_gpus):
         raise ValueError("several shards need a kv_handler, the blob of their store")
 
 
-def num_shards(model):
+def num_shards(model: ModelHelper) -> int:
     """The number of processes that train the model together; 1 without a rendezvous."""
     return 1 if model._rendezvous is None else model._rendezvous["num_shards"]
 
 
 def _engine(model):
-    """What carries gradients and parameters between the shards. Barriers and comparisons, which are
-    on the host, take GLOO."""
+    """The engine that carries gradients and parameters between the shards. Barriers and
+    comparisons, which are on the host, always use GLOO."""
     return (model._rendezvous or {}).get("engine", "GLOO")
 
 
@@ -81,21 +87,23 @@ def _apply(net, function, *args):
         function(net.Proto().SerializeToString(), *args)))
 
 
-def add_common_worlds(model):
+def add_common_worlds(model: ModelHelper) -> None:
     """Lets the init net connect the shards, once; closes the connections in the exit nets."""
-    if num_shards(model) == 1 or model.param_init_net.BlobIsDefined(_ALLREDUCE_WORLD):
+    rendezvous = model._rendezvous
+    if rendezvous is None or num_shards(model) == 1 or \
+            model.param_init_net.BlobIsDefined(_ALLREDUCE_WORLD):
         return
-    handler = str(model._rendezvous["kv_handler"])
+    handler = str(rendezvous["kv_handler"])
     if not model.param_init_net.BlobIsDefined(handler):
         model.param_init_net.AddExternalInput(core.BlobReference(handler))
     _apply(model.param_init_net, C.add_common_worlds, _options(model))
-    for net in model._rendezvous.get("exit_nets") or ():
-        for world in (_BROADCAST_WORLD, _ALLREDUCE_WORLD):
-            world = core.BlobReference(world)
+    for net in rendezvous.get("exit_nets") or ():
+        for name in (_BROADCAST_WORLD, _ALLREDUCE_WORLD):
+            world = core.BlobReference(name)
             net.DestroyCommonWorld(world, world, engine=_engine(model))
 
 
-def broadcast(model, net, names):
+def broadcast(model: ModelHelper, net: core.Net, names: Iterable[str]) -> None:
     """Adds to `net` the broadcast of blobs from the first device of shard 0 to all others."""
     add_common_worlds(model)
     world = core.BlobReference(_BROADCAST_WORLD)
@@ -105,7 +113,7 @@ def broadcast(model, net, names):
            _options(model))
 
 
-def copy_computed_params(model):
+def copy_computed_params(model: ModelHelper) -> None:
     """Gives all devices of this shard the running statistics of its first one."""
     if len(model._devices) == 1 or model._shared_model:
         return
@@ -116,17 +124,19 @@ def copy_computed_params(model):
                            device_option=core.DeviceOption(model._device_type, device))
 
 
-def reduce_gradients(model):
-    """Adds the sums of all gradients over devices and shards, in the order in which the backward
-    pass completes them, each bucket as soon as it is complete. Behind them, every device gets the
-    rows of sparse gradients of all.
+def reduce_gradients(model: ModelHelper) -> None:
+    """Adds the sums of all gradients over devices and shards.
+
+    Buckets of dense gradients are summed in the order in which the backward pass completes them,
+    each as soon as it is complete. Then every device gets the rows of the sparse gradients of all.
     """
     add_common_worlds(model)
     dense, sparse, shapes = [], [], caffe2_pb2.TensorShapes()
     known, types = workspace.InferShapesAndTypes([model.param_init_net], {})
-    params_of = defaultdict(list)  # several where they enter a sum, whose gradient is that of all
-    for param, grad in model.param_to_grad.items():
-        params_of[_key(grad)].append(str(param))
+    # Parameters that are added up have one gradient.
+    params_of: dict[Any, list[str]] = defaultdict(list)
+    for blob, grad in model.param_to_grad.items():
+        params_of[_key(grad)].append(str(blob))
     for name in model._grad_names:
         first = model._device_grouped_blobs[name][model._devices[0]]
         if isinstance(first, core.GradientSlice):
@@ -151,9 +161,9 @@ def _key(grad):
 
 def _join_sparse_gradients(model, names, params_of):
     """Makes the rows of all devices and shards the gradients on every device, in new blobs
-    "<param>_grad_indices_joined" and "<param>_grad_values_joined": the old ones may be those of
-    other gradients too, or input. Parameters of one gradient have the new one, named after the
-    first of them, in common."""
+    "<param>_grad_indices_joined" and "<param>_grad_values_joined": the old blobs may belong to
+    other gradients, too, or be input. Parameters that share a gradient share the new one, which is
+    named after the first of them."""
     reductions = [op.output[0] for op in model.net.Proto().op if op.type == "AllreduceBucket"]
     previous = reductions[-1:]  # one order of collectives on all shards
     for i, name in enumerate(model._grad_names):
@@ -202,7 +212,7 @@ def _on_device(model, rows, device, param):
         for part, blob in zip(("indices", "values"), rows)))
 
 
-def sum_params(model, net, names):
+def sum_params(model: ModelHelper, net: core.Net, names: Iterable[str]) -> None:
     """Adds to `net` the sum of blobs over all devices and shards; it is on the first device."""
     add_common_worlds(model)
     device = core.DeviceOption(model._device_type, model._devices[0])
@@ -229,7 +239,9 @@ def _create_common_world(rendezvous, net, blob, timeout_sec, name=None):
         interface=rendezvous.get("interface") or "")
 
 
-def _CreateOrCloneCommonWorld(net, common_world_blob, rendezvous, name=None, timeout_sec=None):
+def _CreateOrCloneCommonWorld(net: core.Net, common_world_blob: BlobLike,
+                              rendezvous: Mapping[str, Any], name: str | None = None,
+                              timeout_sec: float | None = None) -> BlobReference:
     """Adds the connection of all shards to `net`: a clone of the first one that the net makes, if
     it makes one. Returns the common world, the blob `common_world_blob`.
 
@@ -246,7 +258,8 @@ def _CreateOrCloneCommonWorld(net, common_world_blob, rendezvous, name=None, tim
 
 
 class CollectivesConcurrencyControl:
-    """Common worlds that collective operators take in turn, each behind the one before it.
+    """Common worlds that collective operators take in turn. An operator waits for the one that had
+    its common world before.
 
     Args:
       name: of the common worlds: "<name>_<number>_cw".
@@ -255,16 +268,19 @@ class CollectivesConcurrencyControl:
       rendezvous: as data_parallel_model.Parallelize takes it.
     """
 
-    def __init__(self, name, max_concurrent_context, param_init_net, rendezvous):
+    def __init__(self, name: str, max_concurrent_context: int, param_init_net: core.Net,
+                 rendezvous: Mapping[str, Any]) -> None:
         self.name = name
         self.param_init_net = param_init_net
         self.max_concurrent_context = max_concurrent_context
         self.counter = 0
-        self.common_worlds = []
-        self.control_inputs = []
+        self.common_worlds: list[BlobReference] = []
+        self.control_inputs: list[BlobLike] = []
         self.rendezvous = rendezvous
 
-    def get_control_and_context(self, control_output_blob):
+    def get_control_and_context(self,
+                                control_output_blob: BlobLike
+                                ) -> tuple[BlobReference, BlobLike | None]:
         """(common world, control input) of the next operator, whose output is
         `control_output_blob`. The control input is the output of the operator that had the common
         world before, or None."""
@@ -283,7 +299,8 @@ class CollectivesConcurrencyControl:
 _barriers_made = 0
 
 
-def create_barrier_net(model, init_net, name, timeout_sec):
+def create_barrier_net(model: ModelHelper, init_net: core.Net, name: str,
+                       timeout_sec: float) -> core.Net:
     """A net that waits for all shards; `init_net` gets the making of its common world."""
     global _barriers_made
     suffix = f"_{_barriers_made}" if _barriers_made else ""
@@ -297,7 +314,8 @@ def create_barrier_net(model, init_net, name, timeout_sec):
     return net
 
 
-def same_on_all_shards(model, blob, timeout_sec=_DEFAULT_TIMEOUT_SEC):
+def same_on_all_shards(model: ModelHelper, blob: BlobLike,
+                       timeout_sec: float = _DEFAULT_TIMEOUT_SEC) -> bool:
     """Whether a float tensor of this workspace, on the device of the device scope, is the same on
     all shards, bit for bit.
 
@@ -315,7 +333,7 @@ def same_on_all_shards(model, blob, timeout_sec=_DEFAULT_TIMEOUT_SEC):
     workspace.RunNetOnce(net)
     own, expected = workspace.FetchBlob(str(blob)), workspace.FetchBlob(name)
     same = own.tobytes() == expected.tobytes()
-    workspace.FeedBlob(f"{name}_differing", np.float32([0 if same else 1]))
+    workspace.FeedBlob(f"{name}_differing", np.array([not same], np.float32))
     end = core.Net(f"{name}_end")
     differing = core.BlobReference(f"{name}_differing")
     with core.DeviceScope(core.DeviceOption(caffe2_pb2.CPU)):
@@ -325,8 +343,8 @@ def same_on_all_shards(model, blob, timeout_sec=_DEFAULT_TIMEOUT_SEC):
     return workspace.FetchBlob(differing)[0] == 0
 
 
-def barrier_of_epochs(model, timeout_sec):
-    """Puts a barrier before the nets of the model, so that shards that are early wait."""
+def barrier_of_epochs(model: ModelHelper, timeout_sec: float) -> None:
+    """Puts a barrier before the nets of the model: shards that come early wait for the others."""
     if num_shards(model) == 1:
         return
     init_net = core.Net("barrier_init_net")
@@ -335,7 +353,7 @@ def barrier_of_epochs(model, timeout_sec):
     model._data_parallel_model_nets.insert(0, barrier)
 
 
-def add_blobs_to_sync(model, names):
+def add_blobs_to_sync(model: ModelHelper, names: Iterable[str]) -> None:
     """Notes the replicas of blobs that are no parameters."""
     for name in names:
         if name.startswith(model._device_prefix + "_"):
@@ -345,7 +363,7 @@ def add_blobs_to_sync(model, names):
             for device in model._devices}
 
 
-def AddBlobSync(model, blobs, net=None):
+def AddBlobSync(model: ModelHelper, blobs: Iterable[BlobLike], net: core.Net | None = None) -> None:
     """Adds to the net (default: the model's) the broadcast of blobs, named without device, from the
     first device of shard 0 to all others."""
     add_blobs_to_sync(model, [str(blob) for blob in blobs])

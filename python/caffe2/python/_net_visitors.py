@@ -7,7 +7,7 @@ from typing import Any
 
 class Visitor:
     """Calls the function that is registered for the type of an object, or the nearest base of it.
-    Subclasses have functions of their own, which go before those of their bases."""
+    A subclass has functions of its own, which override its bases' functions."""
 
     visitors: dict[type, Callable[..., Any]] = {}
 
@@ -36,7 +36,7 @@ class Visitor:
 
 
 class Text:
-    """Lines of text, those of a context indented by four."""
+    """Lines of text; the lines of a context are indented by four."""
 
     def __init__(self):
         self.lines = []

@@ -44,7 +44,7 @@ class RNNCell:
         self.initializer = initializer
 
     def scope(self, name):
-        """The name with that of the cell before it: "lstm/name"."""
+        """The name after the name of the cell: "lstm/name"."""
         return self.name + "/" + name if self.name is not None else name
 
     def _initial_states(self, model):
@@ -141,7 +141,7 @@ class RNNCell:
         return 0
 
     def get_state_names(self):
-        """Names of the states, in order, with that of the cell before each."""
+        """The names of the states, in order, each after the name of the cell."""
         return [self.scope(name) for name in self.get_state_names_override()]
 
     def get_state_names_override(self):

@@ -190,7 +190,7 @@ class AttentionCell(RNNCell):
         self.encoder_outputs_transposed = None
         self.attention_type = attention_type
         self.attention_memory_optimization = attention_memory_optimization
-        # States behind those of the decoder: the context and, perhaps, the coverage.
+        # States after the decoder's: the context and, with SoftCoverage, the coverage.
         self._own_states = 2 if attention_type == AttentionType.SoftCoverage else 1
 
     def _attention(self, model, context_prev, coverage_prev):

@@ -106,7 +106,7 @@ def has_helper(helper_or_name: Any) -> bool:
 
 
 class HelperWrapper:
-    """The helpers as attributes of an object, as Caffe2's brew is one; those of this module.
+    """The helpers of this module as attributes of an object, which brew is in Caffe2.
 
     Args:
       wrapped: the module that the object stands for; kept as an attribute.

@@ -4,19 +4,24 @@ A Job has groups of tasks: to initialize, for one epoch, and to end. A JobRunner
 session; a checkpoint manager saves and loads the blobs of the session's workspace.
 """
 
+from __future__ import annotations
+
 import logging
 import os
+from collections.abc import Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from caffe2.python import context, core
+from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python.net_builder import ops
+from caffe2.python.session import Session
 from caffe2.python.task import Node, Task, TaskGroup, TaskOutput, WorkspaceType
 
 logger = logging.getLogger(__name__)
 
 
-@context.define_context()
-class Job:
+class Job(context.Managed):
     """A training. Within ``with Job() as job:`` new tasks belong to `epoch_group`; open the others
     (``with job.init_group:``) for theirs.
 
@@ -29,20 +34,22 @@ class Job:
       nodes_to_checkpoint: names of the nodes whose blobs are saved; default: those of init_group.
     """
 
-    def __init__(self, init_group=None, epoch_group=None, download_group=None, exit_group=None,
-                 stop_conditions=None, nodes_to_checkpoint=None):
-        self.init_group = init_group or TaskGroup(workspace_type=WorkspaceType.GLOBAL)
-        self.epoch_group = epoch_group or TaskGroup()
-        self.download_group = download_group or TaskGroup()
-        self.exit_group = exit_group or TaskGroup()
+    def __init__(self, init_group: TaskGroup | None = None, epoch_group: TaskGroup | None = None,
+                 download_group: TaskGroup | None = None, exit_group: TaskGroup | None = None,
+                 stop_conditions: list[TaskOutput] | None = None,
+                 nodes_to_checkpoint: Sequence[str] | None = None) -> None:
+        self.init_group: Any = init_group or TaskGroup(workspace_type=WorkspaceType.GLOBAL)
+        self.epoch_group: Any = epoch_group or TaskGroup()
+        self.download_group: Any = download_group or TaskGroup()
+        self.exit_group: Any = exit_group or TaskGroup()
         self.stop_conditions = stop_conditions or []
         self._nodes_to_checkpoint = nodes_to_checkpoint
 
-    def nodes_to_checkpoint(self):
+    def nodes_to_checkpoint(self) -> Sequence[str]:
         """The names of the nodes whose blobs are saved."""
         return self._nodes_to_checkpoint or self.init_group.used_nodes()
 
-    def compile(self, session_class):
+    def compile(self, session_class: type[Session]) -> None:
         """The same job for sessions of one class, with all plans made."""
         self._nodes_to_checkpoint = self.nodes_to_checkpoint()
         self.init_group = session_class.compile(self.init_group)
@@ -50,13 +57,15 @@ class Job:
         self.download_group = session_class.compile(self.download_group)
         self.exit_group = session_class.compile(self.exit_group)
 
-    def __enter__(self):
+    def __enter__(self) -> Job:
         self.epoch_group.__enter__()
+        return super().__enter__()
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
         self.epoch_group.__exit__(*error)
 
-    def add_stop_condition(self, output):
+    def add_stop_condition(self, output: core.BlobReference | TaskOutput) -> None:
         """Adds a bool blob, or TaskOutput: true ends the training. Blobs need a current Task."""
         if isinstance(output, core.BlobReference):
             output = Task(outputs=[output], group=self.epoch_group).outputs()[0]
@@ -65,12 +74,12 @@ class Job:
         self.stop_conditions.append(output)
 
 
-def get_ckpt_filename(node_name, epoch):
+def get_ckpt_filename(node_name: str, epoch: int) -> str:
     """The name of the file of one node and epoch: "<node>.<epoch>"."""
     return f"{node_name}.{epoch}"
 
 
-def db_name(epoch, node_name, db_prefix, path_prefix=None):
+def db_name(epoch: int, node_name: str, db_prefix: str, path_prefix: str | None = None) -> str:
     """The path of the checkpoint of one node and epoch: in the directory `db_prefix`, or behind
     `path_prefix`, which is put before the file's name as it is."""
     filename = get_ckpt_filename(node_name, epoch)
@@ -80,38 +89,43 @@ def db_name(epoch, node_name, db_prefix, path_prefix=None):
 class _Metadata:
     """The account that a metadata handler, if there is one, keeps of checkpoints."""
 
-    def __init__(self, db_prefix, db_type, metadata_handler):
+    def __init__(self, db_prefix: str, db_type: str, metadata_handler: Any) -> None:
         self._db_prefix = db_prefix
         self._db_type = db_type
         self._metadata_handler = metadata_handler
-        self._path_prefix = None
-        self._path_type = None
+        self._path_prefix: str | None = None
+        self._path_type: str | None = None
 
-    def report_checkpoint_stats(self, action_name):
+    def report_checkpoint_stats(self, action_name: str) -> None:
         """Tells the handler how long the last action took, as collect_checkpoint_stats does."""
-        stats = {}
+        stats: dict[str, int] = {}
         self.collect_checkpoint_stats(stats)
         if self._metadata_handler is not None:
             self._metadata_handler.report(action_name, stats)
 
-    def write_checkpoint_metadata(self, epoch):
+    def collect_checkpoint_stats(self, stats: dict[str, int]) -> None:
+        """Adds {path of a database: nanoseconds of the last action on it} to a dict."""
+        raise NotImplementedError(f"{type(self).__name__} defines no collect_checkpoint_stats")
+
+    def write_checkpoint_metadata(self, epoch: int) -> None:
         """Notes that an epoch was saved."""
         if self._metadata_handler is not None:
             self._metadata_handler.write(epoch=epoch)
 
-    def get_resume_from_epoch_id(self, user_epoch=None):
+    def get_resume_from_epoch_id(self, user_epoch: int | None = None) -> int | None:
         """The epoch to resume from: what the handler says, else `user_epoch`."""
         if self._metadata_handler is None:
             return user_epoch
         return self._metadata_handler.last_epoch(user_epoch=user_epoch)
 
-    def cp_accessible(self, epoch=None):
+    def cp_accessible(self, epoch: int | None = None) -> bool:
         """Whether checkpoints can be read and written, as far as the handler knows."""
         if self._metadata_handler is None:
             return True
         return self._metadata_handler.cp_accessible(epoch)
 
-    def set_params(self, nodes, path_prefix=None, path_type=None):
+    def set_params(self, nodes: Sequence[Node | str], path_prefix: str | None = None,
+                   path_type: str | None = None) -> None:
         """Tells the handler where the checkpoints of some nodes are: `path_prefix` and `path_type`
         are those of an earlier call where they are None."""
         self._path_prefix = path_prefix or self._path_prefix
@@ -136,13 +150,15 @@ class CheckpointManager(_Metadata):
 
     BLOB_NAMES = "blob_names"
 
-    def __init__(self, db_prefix, node_name, db_type, metadata_handler=None):
+    def __init__(self, db_prefix: str, node_name: str, db_type: str,
+                 metadata_handler: Any = None) -> None:
         super().__init__(db_prefix, db_type, metadata_handler)
         self._node_name = node_name
         # Names the blobs that there were after initialization; saved with them as BLOB_NAMES.
         self._blob_names = core.BlobReference(self.BLOB_NAMES)
-        self._names_output = None
-        self._last_action = None  # (database, TaskOutput of nanoseconds)
+        self._names_output: TaskOutput | None = None
+        # (database, output of nanoseconds) of the last task of load or save.
+        self._last_action: tuple[str, TaskOutput] | None = None
 
     def _database(self, epoch, path_prefix=None, path_type=None):
         """The arguments of Load and Save."""
@@ -161,7 +177,7 @@ class CheckpointManager(_Metadata):
             ops.WallClockTime([], end)
             self._last_action = database["db"], task.add_output(ops.Sub([end, begin], end))
 
-    def collect_checkpoint_stats(self, stats):
+    def collect_checkpoint_stats(self, stats: dict[str, int]) -> None:
         """Adds {path of the database: nanoseconds} of the last task of load or save to a dict."""
         if self._last_action is None:
             logger.info("nothing was loaded or saved on %s yet", self._node_name)
@@ -169,7 +185,9 @@ class CheckpointManager(_Metadata):
         database, nanoseconds = self._last_action
         stats[database] = int(nanoseconds.fetch())
 
-    def init(self, nodes=None, retrieve_from_epoch=None, path_prefix=None, path_type=None):
+    def init(self, nodes: Sequence[Node | str] | None = None,
+             retrieve_from_epoch: int | None = None, path_prefix: str | None = None,
+             path_type: str | None = None) -> Task:
         """Notes which blobs there are: those of now, or those of a saved epoch.
 
         Raises ValueError for several nodes.
@@ -187,14 +205,15 @@ class CheckpointManager(_Metadata):
         self._names_output = task.outputs()[0]
         return task
 
-    def blob_list(self):
+    def blob_list(self) -> list[str]:
         """The names of the blobs that are saved. Raises ValueError before init ran."""
         if self._names_output is None:
             raise ValueError("the checkpoint manager is not initialized")
         return [name.decode() if isinstance(name, bytes) else str(name)
                 for name in self._names_output.fetch().tolist()]
 
-    def load(self, epoch, path_prefix=None, path_type=None):
+    def load(self, epoch: int, path_prefix: str | None = None,
+             path_type: str | None = None) -> Task:
         """Loads all blobs of an epoch."""
         database = self._database(epoch, path_prefix, path_type)
         with self._timed_task("checkpoint_load", database) as task:
@@ -202,7 +221,7 @@ class CheckpointManager(_Metadata):
                      keep_device=True, **database)
         return task
 
-    def load_blobs_from_checkpoint(self, blob_names, epoch):
+    def load_blobs_from_checkpoint(self, blob_names: Sequence[BlobLike], epoch: int) -> Task:
         """Loads some blobs of an epoch; those that it lacks are left alone."""
         database = self._database(epoch)
         with self._timed_task("checkpoint_partial_load", database) as task:
@@ -210,7 +229,7 @@ class CheckpointManager(_Metadata):
                      allow_incomplete=True, **database)
         return task
 
-    def check_db_exists(self, epoch):
+    def check_db_exists(self, epoch: int) -> Task:
         """Looks whether an epoch was saved: the task's output is a bool."""
         with Task() as task:
             database = self._database(epoch)
@@ -220,7 +239,7 @@ class CheckpointManager(_Metadata):
             task.add_output(exists)
         return task
 
-    def save(self, epoch):
+    def save(self, epoch: int) -> Task:
         """Saves all blobs."""
         logger.info("Saving checkpoint of epoch %s of %s", epoch, self._node_name)
         database = self._database(epoch)
@@ -230,7 +249,8 @@ class CheckpointManager(_Metadata):
             ops.Save(list(blobs.values()), [], blob_name_overrides=list(blobs), **database)
         return task
 
-    def set_params(self, nodes, path_prefix=None, path_type=None):
+    def set_params(self, nodes: Sequence[Node | str], path_prefix: str | None = None,
+                   path_type: str | None = None) -> None:
         """As of several nodes, but always of the one there is."""
         super().set_params([self._node_name], path_prefix, path_type)
 
@@ -239,12 +259,12 @@ class MultiNodeCheckpointManager(_Metadata):
     """Saves and loads the blobs of several nodes, each in a file of its own; methods give groups of
     tasks. See CheckpointManager."""
 
-    def __init__(self, db_prefix, db_type, metadata_handler=None):
+    def __init__(self, db_prefix: str, db_type: str, metadata_handler: Any = None) -> None:
         super().__init__(db_prefix, db_type, metadata_handler)
-        self._node_managers = None
+        self._node_managers: list[tuple[str, CheckpointManager]] | None = None
 
-    def _make_managers(self, nodes):
-        """Raises ValueError if other nodes were named before."""
+    def _make_managers(self, nodes: Sequence[Node | str]) -> list[tuple[str, CheckpointManager]]:
+        """Pairs (node, its manager). Raises ValueError if other nodes were named before."""
         names = [str(node) for node in nodes]
         if self._node_managers is None:
             self._node_managers = [
@@ -256,6 +276,7 @@ class MultiNodeCheckpointManager(_Metadata):
         elif [name for name, _ in self._node_managers] != names:
             raise ValueError(f"the nodes were {[name for name, _ in self._node_managers]} before, "
                              f"now they are {names}")
+        return self._node_managers
 
     def _task_group(self, function, *args, **kwargs):
         if self._node_managers is None:
@@ -266,45 +287,48 @@ class MultiNodeCheckpointManager(_Metadata):
                     function(manager, *args, **kwargs)
         return group
 
-    def init(self, nodes, retrieve_from_epoch=None, path_prefix=None, path_type=None):
+    def init(self, nodes: Sequence[Node | str], retrieve_from_epoch: int | None = None,
+             path_prefix: str | None = None, path_type: str | None = None) -> TaskGroup:
         """CheckpointManager.init on all nodes: a TaskGroup."""
         self._make_managers(nodes)
         return self._task_group(CheckpointManager.init, nodes=None,
                                 retrieve_from_epoch=retrieve_from_epoch, path_prefix=path_prefix,
                                 path_type=path_type)
 
-    def load(self, epoch, path_prefix=None, path_type=None):
+    def load(self, epoch: int, path_prefix: str | None = None,
+             path_type: str | None = None) -> TaskGroup:
         """CheckpointManager.load on all nodes: a TaskGroup."""
         return self._task_group(CheckpointManager.load, epoch, path_prefix, path_type)
 
-    def load_blobs_locally(self, nodes, blob_names, epoch, session):
+    def load_blobs_locally(self, nodes: Sequence[Node | str], blob_names: Sequence[BlobLike],
+                           epoch: int, session: Session) -> bool:
         """Loads some blobs of all nodes here, whichever node saved them.
 
         Returns whether all checkpoints exist; nothing is loaded if not.
         """
-        self._make_managers(nodes)
-        for _, manager in self._node_managers:
+        managers = self._make_managers(nodes)
+        for _, manager in managers:
             check = manager.check_db_exists(epoch)
             session.run(check)
             if not check.outputs()[0].fetch():
                 logger.error("there is no checkpoint %s", manager._database(epoch)["db"])
                 return False
-        for _, manager in self._node_managers:
+        for _, manager in managers:
             session.run(manager.load_blobs_from_checkpoint(blob_names, epoch))
         return True
 
-    def get_ckpt_db_name(self, node_name, epoch):
+    def get_ckpt_db_name(self, node_name: Node | str, epoch: int) -> str:
         """The path of a node's checkpoint. Raises ValueError for an unknown node."""
         for name, manager in self._node_managers or ():
             if name == str(node_name):
                 return manager._database(epoch)["db"]
         raise ValueError(f"there is no node {node_name}")
 
-    def save(self, epoch):
+    def save(self, epoch: int) -> TaskGroup:
         """CheckpointManager.save on all nodes: a TaskGroup."""
         return self._task_group(CheckpointManager.save, epoch)
 
-    def collect_checkpoint_stats(self, stats):
+    def collect_checkpoint_stats(self, stats: dict[str, int]) -> None:
         """CheckpointManager.collect_checkpoint_stats of all nodes."""
         for _, manager in self._node_managers or ():
             manager.collect_checkpoint_stats(stats)
@@ -313,7 +337,9 @@ class MultiNodeCheckpointManager(_Metadata):
 class UploadTaskGroupBuilder:
     """Makes the tasks that upload a checkpoint."""
 
-    def build(self, epoch, checkpoint_manager):
+    def build(self, epoch: int,
+              checkpoint_manager: CheckpointManager | MultiNodeCheckpointManager | None
+              ) -> TaskGroup:
         """Returns a TaskGroup."""
         raise NotImplementedError("an UploadTaskGroupBuilder defines build")
 
@@ -329,8 +355,11 @@ class JobRunner:
       nodes_to_checkpoint: default: those of the job.
     """
 
-    def __init__(self, job, checkpoint_manager=None, resume_from_epoch=None,
-                 upload_task_group_builder=None, nodes_to_checkpoint=None):
+    def __init__(self, job: Job,
+                 checkpoint_manager: CheckpointManager | MultiNodeCheckpointManager | None = None,
+                 resume_from_epoch: int | None = None,
+                 upload_task_group_builder: UploadTaskGroupBuilder | None = None,
+                 nodes_to_checkpoint: Sequence[str] | None = None) -> None:
         self.job = job
         self.checkpoint_manager = checkpoint_manager
         self.resume_from_epoch = resume_from_epoch
@@ -340,7 +369,7 @@ class JobRunner:
     def _nodes(self):
         return self.nodes_to_checkpoint or self.job.nodes_to_checkpoint()
 
-    def train(self, session):
+    def train(self, session: Session) -> int:
         """Runs the job until a stop condition holds, or one epoch if there are none; returns the
         number of its last epoch, from 1."""
         self._prepare(session)
@@ -384,14 +413,15 @@ class JobRunner:
             raise ValueError("Checkpoint manager is None")
         return self.checkpoint_manager
 
-    def load_blobs_from_checkpoints(self, blob_names, epoch, session):
+    def load_blobs_from_checkpoints(self, blob_names: Sequence[BlobLike], epoch: int,
+                                    session: Session) -> bool:
         """Loads some blobs of an epoch. Returns False if it was not saved completely."""
         manager = self._require_manager()
         loaded = manager.load_blobs_locally(self._nodes(), blob_names, epoch, session)
         manager.report_checkpoint_stats("checkpoint_partial_load")
         return loaded
 
-    def save_checkpoints(self, epoch, session):
+    def save_checkpoints(self, epoch: int, session: Session) -> None:
         """Saves all blobs, unless the metadata handler says that checkpoints cannot be accessed. A
         failure is logged, and the training goes on."""
         manager = self._require_manager()
@@ -407,7 +437,7 @@ class JobRunner:
             logger.error("the checkpoint of epoch %s was not saved: %s", epoch, error)
 
 
-def epoch_limiter(job, num_epochs):
+def epoch_limiter(job: Job, num_epochs: int) -> None:
     """Ends a job after `num_epochs` epochs; the count is saved with its blobs."""
     with job.init_group:
         init_net = core.Net("epoch_counter_init")

@@ -1,7 +1,15 @@
 """Objects that are current within a ``with`` block, for each thread."""
 
+from __future__ import annotations
+
 import functools
 import threading
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar, overload
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_Managed = TypeVar("_Managed", bound="Managed")
+_DefaultManaged = TypeVar("_DefaultManaged", bound="DefaultManaged")
 
 
 class _ContextRegistry:
@@ -17,7 +25,7 @@ class _ContextRegistry:
 _registry = _ContextRegistry()
 
 
-def get_active_context(cls, value=None, required=True):
+def get_active_context(cls: Any, value: Any = None, required: bool = True) -> Any:
     """`value`, or the innermost current object of a context class.
 
     Raises AssertionError for a value of another class, and if there is none and it is required.
@@ -38,7 +46,7 @@ def get_active_context(cls, value=None, required=True):
 
 
 def _context_classes(obj):
-    """The class of an object and those of its bases of which it is current."""
+    """The context classes among an object's class and its bases."""
     return [cls for cls in type(obj).__mro__ if "_ctx_class" in vars(cls)]
 
 
@@ -68,7 +76,8 @@ def _call(self, function):
     return call
 
 
-def define_context(arg_name=None, allow_default=False):
+def define_context(arg_name: str | None = None,
+                   allow_default: bool = False) -> Callable[[type], type]:
     """Decorator of a class whose objects become current in a ``with`` block, or in the functions
     that they decorate. Adds the class method current(value=None, required=True).
 
@@ -89,12 +98,37 @@ def define_context(arg_name=None, allow_default=False):
 
 
 class Managed:
-    """Base of classes with define_context()."""
+    """Base of classes whose objects become current in a ``with`` block, or in the functions that
+    they decorate. define_context does the same for classes without this base."""
 
-    _ctx_own_enter = _ctx_own_exit = None
+    _ctx_own_enter: Callable[[], object] | None = None
+    _ctx_own_exit: Callable[..., object] | None = None
     _ctx_allow_default = False
-    __enter__, __exit__, __call__ = _enter, _exit, _call
-    current = classmethod(get_active_context)
+    _ctx_class: type
+
+    def __enter__(self: _Managed) -> _Managed:
+        return _enter(self)
+
+    def __exit__(self, *error: Any) -> None:
+        _exit(self, *error)
+
+    def __call__(self, function: _F) -> _F:
+        return _call(self, function)
+
+    @overload
+    @classmethod
+    def current(cls: type[_Managed], value: _Managed | None = ...,
+                required: Literal[True] = ...) -> _Managed: ...
+
+    @overload
+    @classmethod
+    def current(cls: type[_Managed], value: _Managed | None = ...,
+                required: bool = ...) -> _Managed | None: ...
+
+    @classmethod
+    def current(cls: Any, value: Any = None, required: bool = True) -> Any:
+        """`value`, or the innermost current object of this class; see get_active_context."""
+        return get_active_context(cls, value, required)
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -102,6 +136,12 @@ class Managed:
 
 
 class DefaultManaged(Managed):
-    """Base of classes with define_context(allow_default=True)."""
+    """A Managed class of which an object is made where none is current."""
 
     _ctx_allow_default = True
+
+    @classmethod
+    def current(cls: type[_DefaultManaged], value: _DefaultManaged | None = None,
+                required: bool = True) -> _DefaultManaged:
+        """`value`, or the innermost current object of this class, made if there is none."""
+        return get_active_context(cls, value, required)

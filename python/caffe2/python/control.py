@@ -121,11 +121,11 @@ def _steps(nets_or_steps):
 
 
 def _condition_step(operator, condition):
-    """(step that runs the net of a condition and _test_net behind it, the output)."""
+    """(step that runs the net of a condition, then _test_net; the output)."""
     net = _blob_of(condition)[0]
     test_net, output = _test_net(operator, condition)
-    # A step looks whether to stop behind each of its substeps. In one substep with the test, the
-    # condition's net is not followed by a look at the output of an earlier run.
+    # A step looks whether to stop after each of its substeps. Condition and test share one substep,
+    # so that it does not look at the output of an earlier run between them.
     nets = [test_net] if net is None else [net, test_net]
     return core.execution_step(_next_name("condition", None), nets), output
 
@@ -192,12 +192,12 @@ def _repeat(kind, name, condition, nets_or_steps):
 
 
 def DoWhile(name, condition_blob_or_net, nets_or_steps):
-    """Runs the body, and again as long as the condition is true behind it."""
+    """Runs the body, and repeats it while the condition is true after it."""
     return _repeat_after("DoWhile", name, condition_blob_or_net, nets_or_steps)
 
 
 def DoUntil(name, condition_blob_or_net, nets_or_steps):
-    """Runs the body, and again as long as the condition is false behind it."""
+    """Runs the body, and repeats it while the condition is false after it."""
     return _repeat_after("DoUntil", name, _unscoped(condition_blob_or_net), nets_or_steps)
 
 
@@ -208,7 +208,7 @@ def _unscoped(condition):
 def _repeat_after(kind, name, condition, nets_or_steps):
     name = _next_name(kind, name)
     after, stop = _condition_step("Not" if kind == "DoWhile" else "Copy", condition)
-    # The blob may still say from an earlier run to stop, behind the first part of the body.
+    # The blob may be true from an earlier run, which would stop the body after its first part.
     clear = BoolNet((stop, False))
     return core.execution_step(name, [
         core.to_execution_step(clear),

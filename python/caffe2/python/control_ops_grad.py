@@ -10,8 +10,8 @@ def _gradient_of(op_type, op, g_output):
 
 
 def gen_do_gradient(op, g_output):
-    """(gradient OperatorDefs, gradients of the inputs) of a Do, from those of its outputs, blobs or
-    None. Raises ValueError for another operator."""
+    """(gradient OperatorDefs, gradients of the inputs) of a Do, from the gradients of its outputs
+    (blobs or None). Raises ValueError for another operator."""
     return _gradient_of("Do", op, g_output)
 
 

@@ -1,10 +1,16 @@
 """If and While operators over nets, each of which runs in a scope of its own (operator Do)."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
 from caffe2.python import core
-from caffe2.python._core.gradients import get_ssa, get_undefined_blobs
+from caffe2.python._core.blob_reference import BlobLike
+from caffe2.python._core.ssa import get_ssa, get_undefined_blobs
 
 
-def get_external_blob_names(net, lexical_scope):
+def get_external_blob_names(net: core.Net,
+                            lexical_scope: Iterable[BlobLike]) -> tuple[list[str], list[str]]:
     """(blobs that the net reads from outside, blobs of `lexical_scope` that it writes), sorted.
 
     Raises ValueError if it reads a blob that is not in the scope.
@@ -52,7 +58,8 @@ def _add(outer_net, op_type, cond_blob, lexical_scope, nets):
         [core.BlobReference(blob) for blob in dict.fromkeys(outputs)], **arguments)
 
 
-def add_if_op(if_net, cond_blob, lexical_scope, then_net, else_net=None):
+def add_if_op(if_net: core.Net, cond_blob: BlobLike, lexical_scope: Iterable[BlobLike],
+              then_net: core.Net, else_net: core.Net | None = None) -> None:
     """Adds to `if_net` an If operator.
 
     Args:
@@ -65,7 +72,8 @@ def add_if_op(if_net, cond_blob, lexical_scope, then_net, else_net=None):
     _add(if_net, "If", cond_blob, lexical_scope, {"then_net": then_net, "else_net": else_net})
 
 
-def add_while_op(while_net, cond_blob, lexical_scope, loop_body_net, condition_body_net=None):
+def add_while_op(while_net: core.Net, cond_blob: BlobLike, lexical_scope: Iterable[BlobLike],
+                 loop_body_net: core.Net, condition_body_net: core.Net | None = None) -> None:
     """Adds to `while_net` a While operator: the condition net, if there is one, writes `cond_blob`
     before each iteration; else the loop body does. Otherwise as add_if_op."""
     if not while_net.BlobIsDefined(cond_blob):

@@ -1,6 +1,6 @@
 """Times convolutional nets: ``python -m caffe2.python.convnet_benchmarks --model AlexNet --cpu``.
 
-The nets are those of https://github.com/soumith/convnet-benchmarks. Inputs are random; a run is
+The nets come from https://github.com/soumith/convnet-benchmarks. Inputs are random; a run is
 forward, or forward, backward and a plain update of the parameters.
 """
 

@@ -35,10 +35,6 @@ from caffe2.python._core.gradients import (
     GradientSlice,
     OpSSA,
     SparseGradGenMeta,
-    get_op_ids_in_path,
-    get_output_producers,
-    get_ssa,
-    get_undefined_blobs,
 )
 from caffe2.python._core.library import (
     GetGlobalInitArgs,
@@ -78,6 +74,12 @@ from caffe2.python._core.plan import (
     get_net_name,
     scoped_execution_step,
     to_execution_step,
+)
+from caffe2.python._core.ssa import (
+    get_op_ids_in_path,
+    get_output_producers,
+    get_ssa,
+    get_undefined_blobs,
 )
 
 __all__ = [

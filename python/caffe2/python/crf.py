@@ -1,7 +1,7 @@
 """A linear-chain conditional random field over scores of each word (J. Lafferty et al., 2001).
 
 One sequence at a time: the scores ("predictions") are [T, num_classes] and the labels [T]. The
-transitions [num_classes + 2, num_classes + 2] hold the score of class j behind class i; the last
+transitions [num_classes + 2, num_classes + 2] hold the score of class j after class i; the last
 two classes are the begin and the end of the sequence.
 """
 

@@ -4,10 +4,15 @@ Chen and Huo, "Scalable training of deep learning machines by incremental block 
 intra-block parallel optimization and blockwise model-update filtering", ICASSP 2016.
 """
 
+from __future__ import annotations
+
 import copy
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from caffe2.python import _data_parallel_sync as sync
 from caffe2.python import core
+from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python._data_parallel_build import (
     OptimizeGradientMemory,
     add_gradients,
@@ -19,28 +24,35 @@ from caffe2.python._data_parallel_replicas import (
     for_each_device,
     group_by_device,
 )
+from caffe2.python.model_helper import ModelHelper
 
 
-def Parallelize_GPU_BMUF(*args, **kwargs):
+def Parallelize_GPU_BMUF(*args: Any, **kwargs: Any) -> None:
     """Parallelize_BMUF on CUDA devices."""
     kwargs["cpu_device"] = False
     Parallelize_BMUF(*args, **kwargs)
 
 
-def Parallelize_CPU_BMUF(*args, **kwargs):
+def Parallelize_CPU_BMUF(*args: Any, **kwargs: Any) -> None:
     """Parallelize_BMUF on the CPU."""
     kwargs["cpu_device"] = True
     Parallelize_BMUF(*args, **kwargs)
 
 
-def Parallelize_BMUF(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
-                     param_update_builder_fun, block_learning_rate=1.0, block_momentum=None,
-                     devices=None, rendezvous=None, net_type="dag", master_device=None,
-                     use_nccl=False, nesterov=False, optimize_gradient_memory=False,
-                     reset_momentum_sgd=False, warmup_iterations=None,
-                     max_concurrent_distributed_ops=4, add_blobs_to_sync=None,
-                     num_threads_per_device=4, cpu_device=False,
-                     barrier_net_timeout_sec=sync._DEFAULT_BARRIER_NET_TIMEOUT_SEC):
+def Parallelize_BMUF(model_helper_obj: ModelHelper, input_builder_fun: Callable[[Any], object],
+                     forward_pass_builder_fun: Callable[[Any, float], list[core.BlobReference]],
+                     param_update_builder_fun: Callable[[Any], object],
+                     block_learning_rate: float = 1.0, block_momentum: float | None = None,
+                     devices: Iterable[int] | None = None,
+                     rendezvous: Mapping[str, Any] | None = None, net_type: str = "dag",
+                     master_device: int | None = None, use_nccl: bool = False,
+                     nesterov: bool = False, optimize_gradient_memory: bool = False,
+                     reset_momentum_sgd: bool = False, warmup_iterations: int | None = None,
+                     max_concurrent_distributed_ops: int = 4,
+                     add_blobs_to_sync: Iterable[BlobLike] | None = None,
+                     num_threads_per_device: int = 4, cpu_device: bool = False,
+                     barrier_net_timeout_sec: float = sync._DEFAULT_BARRIER_NET_TIMEOUT_SEC
+                     ) -> None:
     """Makes a model that every device trains by itself for some iterations, after which the
     parameters of all are averaged into a global model with momentum:
 

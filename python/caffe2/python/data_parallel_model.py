@@ -7,14 +7,19 @@ pass has computed them, and the broadcast of the initial parameters from the fir
 shard 0.
 """
 
+from __future__ import annotations
+
 import copy
 import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _data_parallel_progress as progress
 from caffe2.python import _data_parallel_sync as sync
 from caffe2.python import _import_c_extension as C
 from caffe2.python import core, model_helper, scope, workspace
+from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python._data_parallel_batch_norm import combine_spatial_bn as _combine_spatial_bn
 from caffe2.python._data_parallel_build import (
     OptimizeGradientMemory,
@@ -52,6 +57,8 @@ from caffe2.python.data_parallel_bmuf import (
     Parallelize_CPU_BMUF,
     Parallelize_GPU_BMUF,
 )
+from caffe2.python.model_helper import ModelHelper
+from caffe2.python.optimizer import Optimizer
 
 __all__ = [
     "AddBlobSync", "AddDistributedBlobSync", "ChooseTrainingPasses",
@@ -69,33 +76,40 @@ log = logging.getLogger("data_parallel_model")
 TrainingPasses = C.TrainingPasses
 
 
-def Parallelize_GPU(*args, **kwargs):
+def Parallelize_GPU(*args: Any, **kwargs: Any) -> None:
     """Parallelize on CUDA devices."""
     kwargs["cpu_device"] = False
     Parallelize(*args, **kwargs)
 
 
-def Parallelize_CPU(*args, **kwargs):
+def Parallelize_CPU(*args: Any, **kwargs: Any) -> None:
     """Parallelize on the CPU: the devices are replicas that share its cores."""
     kwargs["cpu_device"] = True
     Parallelize(*args, **kwargs)
 
 
-def Parallelize_iDeep(*args, **kwargs):
-    """Parallelize_CPU: there are no devices of iDeep; oneDNN works behind operators of the CPU."""
+def Parallelize_iDeep(*args: Any, **kwargs: Any) -> None:
+    """Parallelize_CPU under Caffe2's name for iDeep; the operators of the CPU use oneDNN."""
     kwargs["ideep"] = True
     Parallelize(*args, **kwargs)
 
 
-def Parallelize(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
-                param_update_builder_fun=None, optimizer_builder_fun=None,
-                post_sync_builder_fun=None, pre_grad_net_transformer_fun=None,
-                net_transformer_fun=None, devices=None, rendezvous=None, net_type="dag",
-                broadcast_computed_params=True, optimize_gradient_memory=False,
-                dynamic_memory_management=False, blobs_to_keep=None, use_nccl=False,
-                max_concurrent_distributed_ops=16, cpu_device=False, ideep=False,
-                num_threads_per_device=4, shared_model=False, combine_spatial_bn=False,
-                barrier_net_timeout_sec=_DEFAULT_BARRIER_NET_TIMEOUT_SEC, passes=None):
+def Parallelize(model_helper_obj: ModelHelper, input_builder_fun: Callable[[Any], object],
+                forward_pass_builder_fun: Callable[[Any, float], Any],
+                param_update_builder_fun: Callable[[Any], object] | None = None,
+                optimizer_builder_fun: Callable[[Any], Optimizer] | None = None,
+                post_sync_builder_fun: Callable[[Any], object] | None = None,
+                pre_grad_net_transformer_fun: Callable[[Any], object] | None = None,
+                net_transformer_fun: Callable[[Any, int, str, int], object] | None = None,
+                devices: Iterable[int] | None = None, rendezvous: Mapping[str, Any] | None = None,
+                net_type: str = "dag", broadcast_computed_params: bool = True,
+                optimize_gradient_memory: bool = False, dynamic_memory_management: bool = False,
+                blobs_to_keep: Iterable[BlobLike] | None = None, use_nccl: bool = False,
+                max_concurrent_distributed_ops: int = 16, cpu_device: bool = False,
+                ideep: bool = False, num_threads_per_device: int = 4, shared_model: bool = False,
+                combine_spatial_bn: bool = False,
+                barrier_net_timeout_sec: float = _DEFAULT_BARRIER_NET_TIMEOUT_SEC,
+                passes: C.TrainingPasses | None = None) -> None:
     """Makes a model data parallel.
 
     Args:
@@ -119,7 +133,7 @@ def Parallelize(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
       broadcast_computed_params: every run, gives the running statistics of the first device to the
         others of this shard.
       optimize_gradient_memory: lets gradients share memory (see memonger.share_grad_blobs).
-      dynamic_memory_management: frees blobs behind their last use.
+      dynamic_memory_management: frees each blob after its last use.
       blobs_to_keep: blobs, without device, that dynamic_memory_management and `passes` leave as
         they are, because something else than the net reads them. Losses always stay.
       use_nccl, max_concurrent_distributed_ops: without effect: the GPUs of a shard always sum by
@@ -143,7 +157,8 @@ def Parallelize(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
         raise ValueError(
             "Can only specify one of param_update_builder_fun, optimizer_builder_fun")
     if optimize_gradient_memory and dynamic_memory_management:
-        raise ValueError("optimize_gradient_memory and dynamic_memory_management exclude another")
+        raise ValueError(
+            "optimize_gradient_memory and dynamic_memory_management cannot both be True")
     trains = param_update_builder_fun is not None or optimizer_builder_fun is not None
     check_passes(passes, trains, optimize_gradient_memory or dynamic_memory_management,
                  combine_spatial_bn)
@@ -184,7 +199,7 @@ def Parallelize(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
         keep_params_of_first_device(model)
     if param_update_builder_fun is not None:
         for_each_device(model, lambda device: param_update_builder_fun(model))
-    else:
+    elif optimizer_builder_fun is not None:
         model._optimizer = optimizer_builder_fun(model)
     blobs, names = blobs_of_init_net(model)
     _note_replicas(model, blobs)
@@ -204,7 +219,8 @@ def Parallelize(model_helper_obj, input_builder_fun, forward_pass_builder_fun,
     sync.barrier_of_epochs(model, barrier_net_timeout_sec)
 
 
-def ChooseTrainingPasses(device_type, order="NCHW", dtype=caffe2_pb2.TensorProto.FLOAT):
+def ChooseTrainingPasses(device_type: int, order: str = "NCHW",
+                         dtype: int = caffe2_pb2.TensorProto.FLOAT) -> C.TrainingPasses:
     """The TrainingPasses that the C++ trainers use on devices of the type caffe2_pb2.CPU or
     caffe2_pb2.CUDA, for images of this storage order and element type: fusion and planned memory,
     and on GPUs fused updates and sums of gradients and, in 16 bits, fuse_conv and filter_copies."""
@@ -229,7 +245,7 @@ def _note_gradients(model, earlier_params):
 
 
 def _note_replicas(model, blobs):
-    """Adds blobs to the groups; those of a shared model may be on the first device only."""
+    """Adds blobs to the groups; a shared model may have its parameters on the first device only."""
     for blob in blobs:
         device = int(str(blob)[len(model._device_prefix) + 1:].partition("/")[0])
         model._device_grouped_blobs.setdefault(stripBlobName(blob), {})[device] = blob
@@ -244,13 +260,13 @@ def _note_replicas(model, blobs):
 # -- Running ---------------------------------------------------------------------------------------
 
 
-def CreateNet(model, overwrite=False):
-    """Creates the nets that RunNet runs; with `overwrite`, in place of those of their names."""
+def CreateNet(model: ModelHelper, overwrite: bool = False) -> None:
+    """Creates the nets that RunNet runs; `overwrite` replaces nets of the same names."""
     for net in model._data_parallel_model_nets:
         workspace.CreateNet(net[0] if isinstance(net, tuple) else net, overwrite=overwrite)
 
 
-def RunInitNet(model):
+def RunInitNet(model: ModelHelper) -> None:
     """Runs the init nets of the model and creates the nets that RunNet runs."""
     for net in model._data_parallel_model_init_nets:
         workspace.RunNetOnce(net)
@@ -258,15 +274,16 @@ def RunInitNet(model):
     CreateNet(model)
 
 
-def RunWarmup(model):
-    """Runs a BMUF model's first iterations, then gives its parameters to all devices."""
+def RunWarmup(model: ModelHelper) -> None:
+    """Runs a BMUF model's first iterations, then copies the parameters of the first device of
+    shard 0 to all devices."""
     workspace.RunNet(model.net, model._warmup_iterations)
     workspace.RunNetOnce(model._warmup_broadcast)
 
 
-def RunNet(model, num_iterations):
-    """Runs `num_iterations` iterations, after all shards have come here; then, for BMUF, the
-    update of the global model."""
+def RunNet(model: ModelHelper, num_iterations: int) -> None:
+    """Waits until all shards have come here, then runs `num_iterations` iterations and, for BMUF,
+    the update of the global model."""
     for net in model._data_parallel_model_nets:
         if isinstance(net, tuple):
             workspace.RunNet(net[0].Proto().name, net[1])
@@ -276,11 +293,11 @@ def RunNet(model, num_iterations):
             workspace.RunNet(net.Proto().name)
 
 
-def Synchronize(model, timeout_sec=_DEFAULT_BARRIER_NET_TIMEOUT_SEC):
-    """Waits until all shards have come here; nothing for one shard.
+def Synchronize(model: ModelHelper, timeout_sec: float = _DEFAULT_BARRIER_NET_TIMEOUT_SEC) -> None:
+    """Waits until all shards have come here; returns at once for one shard.
 
-    Raises RuntimeError if one does not within `timeout_sec` seconds, ValueError if the time differs
-    from that of the first call.
+    Raises RuntimeError if one does not within `timeout_sec` seconds, ValueError if `timeout_sec`
+    differs from the first call's.
     """
     if sync.num_shards(model) == 1:
         return
@@ -292,14 +309,14 @@ def Synchronize(model, timeout_sec=_DEFAULT_BARRIER_NET_TIMEOUT_SEC):
         workspace.CreateNet(model._sync_barrier_net)
         model._sync_barrier_net_timeout = timeout_sec
     if model._sync_barrier_net_timeout != timeout_sec:
-        raise ValueError(f"Must use fixed timeout, {model._sync_barrier_net_timeout} != "
-                         f"{timeout_sec}")
+        raise ValueError(f"timeout_sec ({timeout_sec}) differs from the first call's, "
+                         f"{model._sync_barrier_net_timeout}")
     workspace.RunNet(model._sync_barrier_net)
 
 
 def _RunComparison(model, blob_name, device=None):
-    """Whether a float blob is the same on all shards; see same_on_all_shards. `device` is that of
-    the blob."""
+    """True if a float blob is the same on all shards; see same_on_all_shards. `device` is the
+    blob's."""
     with core.DeviceScope(device) if device is not None else core.EmptyDeviceScope():
         return sync.same_on_all_shards(model, blob_name)
 
@@ -307,12 +324,12 @@ def _RunComparison(model, blob_name, device=None):
 # -- Checkpoints -----------------------------------------------------------------------------------
 
 
-def GetCheckpointParams(model):
+def GetCheckpointParams(model: ModelHelper) -> set[BlobLike]:
     """The set of blobs to save: what the init net fills on the first device, and the counters of
     iterations that are on no device of the model."""
     blobs, _ = blobs_of_init_net(model)
     first = device_scope_name(model, model._devices[0])
-    kept = {blob for blob in blobs if str(blob).startswith(first)}
+    kept: set[BlobLike] = {blob for blob in blobs if str(blob).startswith(first)}
     for op in model.net.Proto().op:
         if op.type in ("Iter", "AtomicIter") and \
                 not op.output[0].startswith(model._device_prefix + "_"):
@@ -320,8 +337,9 @@ def GetCheckpointParams(model):
     return kept
 
 
-def FinalizeAfterCheckpoint(model, blobs=None, cpu_mode=False):
-    """Gives the blobs of the first device of shard 0, after they were loaded, to all others.
+def FinalizeAfterCheckpoint(model: ModelHelper, blobs: Iterable[BlobLike] | None = None,
+                            cpu_mode: bool = False) -> None:
+    """Copies the blobs of the first device of shard 0, after they were loaded, to all others.
 
     Args:
       blobs: default: all that the init net fills.
@@ -338,10 +356,10 @@ def FinalizeAfterCheckpoint(model, blobs=None, cpu_mode=False):
     log.info("Run checkpoint net")
     workspace.RunNet(model._checkpoint_net.Proto().name)
     if model._prepared is not None and model._prepared.filter_copies:
-        place_training(model)  # the copies are those of the old values
+        place_training(model)  # its copies of filters hold the old values
 
 
-def AddDistributedBlobSync(model, blobs):
+def AddDistributedBlobSync(model: ModelHelper, blobs: Iterable[BlobLike]) -> None:
     """Adds the sums of blobs, which are on no device of the model, over all shards."""
     if sync.num_shards(model) == 1:
         return
@@ -356,12 +374,16 @@ def AddDistributedBlobSync(model, blobs):
 # -- Nets ------------------------------------------------------------------------------------------
 
 
-def ConvertNetForDevice(net, device=None):
-    """A copy of a net with all its blobs and operators on one device: blob "w" is "gpu_0/w".
+def ConvertNetForDevice(net: core.Net, device: caffe2_pb2.DeviceOption | None = None) -> core.Net:
+    """A copy of a net with all its blobs and operators on one device (default: the device scope's):
+    blob "w" is "gpu_0/w".
 
-    Raises ValueError if the net has recurrent operators, whose step nets would not change.
+    Raises ValueError without a device, and if the net has recurrent operators, whose step nets
+    would not change.
     """
     device = device or scope.CurrentDeviceScope()
+    if device is None:
+        raise ValueError(f"net {net.Name()} has no device: pass one, or open a DeviceScope")
     prefix = "gpu" if core.IsGPUDeviceType(device.device_type) else "cpu"
     name_scope = f"{prefix}_{device.device_id}/"
     converted = copy.deepcopy(net)
@@ -378,7 +400,7 @@ def ConvertNetForDevice(net, device=None):
     return converted
 
 
-def GetLearningRateBlobNames(model):
+def GetLearningRateBlobNames(model: ModelHelper) -> list[str]:
     """The blobs that hold the learning rates."""
     if model._optimizer is None:
         return [op.output[0] for op in model.net.Proto().op if op.type == "LearningRate"]
@@ -387,7 +409,8 @@ def GetLearningRateBlobNames(model):
     return [model._optimizer.get_gpu_blob_name("lr", device) for device in model._devices]
 
 
-def ExtractPredictorNet(model, inputs, outputs, device):
+def ExtractPredictorNet(model: ModelHelper, inputs: Iterable[BlobLike], outputs: Iterable[BlobLike],
+                        device: caffe2_pb2.DeviceOption | None) -> tuple[core.Net, list[str]]:
     """(the net that computes `outputs` from `inputs`, its parameters), all without the name scope
     of a device, from the replica of the first device."""
     prefix = device_scope_name(model, model._devices[0])

@@ -1,23 +1,27 @@
 """Puts parts of a data-parallel model on further GPUs, to train models that one GPU cannot hold."""
 
+from __future__ import annotations
+
 import logging
+from collections.abc import Collection, Mapping
 
 from caffe2.python import core
 from caffe2.python._data_parallel_replicas import device_scope_name, stripBlobName
+from caffe2.python.model_helper import ModelHelper
 
 __all__ = ["GetActivationBlobs", "ShiftActivationDevices"]
 
 log = logging.getLogger("data_parallel_model_utils")
 
 
-def GetActivationBlobs(model):
+def GetActivationBlobs(model: ModelHelper) -> list[str]:
     """The names, without device, of the blobs that the forward pass hands on and the backward pass
     differentiates by, in the order in which they are made; parameters are not among them."""
     prefix = device_scope_name(model, model._devices[0])
     ops = model.net.Proto().op
     read = {blob for op in ops for blob in op.input}
     params = {str(param) for param in model.GetParams("")}
-    names = {}
+    names: dict[str, None] = {}
     for op in ops:
         for blob in op.output:
             if (blob.startswith(prefix) and not blob.endswith("_grad") and blob not in params
@@ -26,7 +30,8 @@ def GetActivationBlobs(model):
     return list(names)
 
 
-def ShiftActivationDevices(model, activations, shifts):
+def ShiftActivationDevices(model: ModelHelper, activations: Collection[str],
+                           shifts: Mapping[int, int]) -> None:
     """Moves activations, and the operators that make and differentiate them, to other GPUs; adds
     the copies between the GPUs. Call it after Parallelize, before the nets are run.
 

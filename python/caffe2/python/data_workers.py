@@ -104,7 +104,7 @@ class BatchFeeder(State):
       queue: a queue.Queue of what was fetched.
       metrics: a Metrics.
 
-    The others are those of init_data_input_workers.
+    The other arguments are init_data_input_workers'.
     """
 
     def __init__(self, net, input_blob_names, batch_size, device_option, namescope,
@@ -212,7 +212,7 @@ class BatchFeeder(State):
         """A batch off the rows that are left of what was fetched."""
         parts = [np.split(array, [size], axis=column)
                  for array, column in zip(self._rest, self._columns)]
-        self._rest = [behind for _, behind in parts]
+        self._rest = [rest for _, rest in parts]
         return [batch for batch, _ in parts]
 
     def enqueue(self, batch):

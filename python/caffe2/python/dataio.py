@@ -103,11 +103,11 @@ class Writer:
         raise NotImplementedError(f"{type(self).__name__} defines neither write nor write_ex")
 
     def write_record(self, writer_net, fields):
-        """As write, from a record; its schema becomes that of the writer."""
+        """Writes a record, as `write` does; the writer takes the schema of the record."""
         self.write(writer_net, self._blobs_of(fields))
 
     def _blobs_of(self, fields):
-        """A list of blobs as it is, that of a record, which becomes the schema."""
+        """The blobs of a list, or of a record, whose schema the writer takes."""
         if not isinstance(fields, Field):
             return fields
         self._schema = fields
@@ -152,7 +152,7 @@ class ReaderBuilder:
 
 
 class PipedReaderBuilder(ReaderBuilder):
-    """Makes the readers of another builder, each behind a pipeline.
+    """Makes the readers of another builder, each with a pipeline after it.
 
     Args:
       builder: the other builder.
@@ -173,7 +173,7 @@ class PipedReaderBuilder(ReaderBuilder):
         return self._builder.setup(**kwargs)
 
     def new_reader(self, **kwargs):
-        """A new reader of the builder, behind the pipe."""
+        """A new reader of the builder, with the pipe after it."""
         return _as_reader(self._piper(reader=self._builder.new_reader(**kwargs), **kwargs))
 
 
@@ -190,7 +190,7 @@ class Pipe:
     """Something with a writing and a reading end.
 
     Args:
-      schema: of the records; else that of the first record written.
+      schema: of the records; default: the schema of the first record written.
       obj_key: attribute of the task group under which the pipe is set up (`setup` is called with
         the init net of the group).
     """
@@ -225,7 +225,7 @@ class Pipe:
         return self._num_writers
 
     def _new_writer(self, writer_schema, writer_init_net):
-        """Notes a writer; raises ValueError if its schema is not that of the pipe."""
+        """Notes a writer; raises ValueError if its schema differs from the pipe's."""
         if writer_schema is not None and self._schema is None:
             self._schema = writer_schema
         self._num_writers += 1

@@ -195,8 +195,8 @@ class Dataset:
 
     def random_reader(self, init_net=None, indices=None, cursor_name=None, batch_size=1,
                       loop_over=False, enforce_batch_size=False):
-        """A Reader of rows in the order of the blob `indices` (int64), or in that of
-        `sort_and_shuffle`. Run what `computeoffset` adds before reading."""
+        """A Reader of rows in the order that the blob `indices` (int64) gives, or
+        `sort_and_shuffle`. Before reading, run the operator that `computeoffset` adds."""
         reader = _DatasetRandomReader(
             self, cursor_name, indices, batch_size, loop_over, enforce_batch_size)
         if init_net is not None:

@@ -20,7 +20,7 @@ _imported: set[str] = set()
 def InitOpsLibrary(name, trigger_lazy=True):
     """Loads a shared library, whose operators are then known.
 
-    `trigger_lazy` loads those of lazy_dyndep, too.
+    `trigger_lazy` also loads the libraries of lazy_dyndep.
 
     Targets of Caffe2's own build whose operators are part of the library here
     ("@/caffe2/caffe2/distributed:file_store_handler_ops") need no loading. Another path that is no

@@ -45,7 +45,7 @@ def _type_of(array):
 
 class _Function:
     """The loss 0.5 * sum(y^2) over outputs of operators, and its gradient at the inputs. Blobs are
-    fed to `device`, inputs to that of `input_devices` if it has one."""
+    fed to `device`; an input with an entry in `input_devices` is fed to that device."""
 
     def __init__(self, forward, backward, inputs, gradients, outputs, device=None,
                  input_devices=None):
@@ -122,7 +122,7 @@ class GradientChecker:
         """The loss 0.5 * sum(y^2) over some outputs, a float, and its gradient, an array.
 
         Args:
-          op, grad_ops: the OperatorDef and those of its gradient, run in the current workspace.
+          op, grad_ops: the OperatorDef and its gradient OperatorDefs, run in the current workspace.
           inputs, input_names: arrays, and the blobs that they are fed to.
           input_to_check: the index of the input whose gradient is wanted; `grad_name` is its blob.
           outputs_with_grads: indices of the outputs that the loss is made of.
@@ -142,7 +142,7 @@ class GradientChecker:
           input_to_check: the index of the input whose gradient is checked.
           outputs_with_grads: indices of the outputs that the loss is made of.
           grad_ops: (gradient operators, gradients of the inputs); default: the registered ones.
-          input_device_options: goes before that of the checker.
+          input_device_options: overrides the checker's own.
           ensure_outputs_are_inferred: whether to raise AssertionError unless shapes and types of
             what the gradient operators write are inferred.
 

@@ -282,7 +282,7 @@ class HypothesisTestCase(test_util.TestCase):
                               input_device_options=None, threshold=1e-4, output_to_grad=None,
                               grad_reference=None, atol=None, outputs_to_check=None,
                               ensure_outputs_are_inferred=False):
-        """The outputs agree with those of a Python function.
+        """Checks that an operator and a Python function give the same outputs.
 
         Args:
           reference: function of the inputs -> tuple of outputs.

@@ -99,7 +99,7 @@ class LayersTestCase(test_util.TestCase):
                 self.assertEqual(expected, blob)
 
     def assertArgsEqual(self, spec_args, op_args):
-        """The Arguments are those of the dict, in any order."""
+        """Checks that the Arguments are the entries of the dict, in any order."""
         self.assertEqual(len(spec_args), len(op_args))
         expected = caffe2_pb2.OperatorDef()
         expected.arg.extend(

@@ -72,8 +72,8 @@ def share_grad_blobs(net, losses, param_grads, namescope, dont_share_blobs=None,
       param_grads: gradients of parameters, likewise.
       namescope: only blobs whose names begin with it share.
       dont_share_blobs: further blobs that keep their own memory.
-      share_activations: blobs of the forward pass that the backward pass reads share, too, but not
-        those of the last two layers with weights, which are usually fetched.
+      share_activations: blobs of the forward pass that the backward pass reads share, too, except
+        in the last two layers with weights, whose blobs are usually fetched.
       blob_shapes: {blob: shape}: blobs of like size share.
 
     Returns a NetDef.
@@ -115,7 +115,7 @@ def optimize_inference_fast(net, static_blobs):
 
 
 def release_blobs_when_used(netproto, dont_free_blobs, selector_fun=None):
-    """A copy of the net that frees blobs behind their last use.
+    """A copy of the net that frees each blob after its last use.
 
     Args:
       dont_free_blobs: blobs that are kept, as are external outputs, what no operator reads, and
@@ -280,7 +280,7 @@ def compute_ranges(linearized_ops, blob_sizes=None):
 
 def get_updated_ranges(ranges, max_live=None):
     """Pairs (blob, LiveRange) whose gaps are filled: -1 for `defined`, `max_live` (default: one
-    behind the last use of any) for `used`, 1 for `size`."""
+    after the last use of any blob) for `used`, 1 for `size`."""
     if max_live is None:
         max_live = 1 + max((known.used for _, known in ranges if known.used is not None), default=0)
     filled = LiveRange(-1, max_live, 1)
@@ -290,7 +290,7 @@ def get_updated_ranges(ranges, max_live=None):
 
 
 def is_compatible(candidate_range, assignment, static_blobs):
-    """Whether a blob may follow those of an assignment, a list of (blob, LiveRange)."""
+    """True if a blob may follow the blobs of an assignment, a list of (blob, LiveRange)."""
     name, last = assignment[-1]
     if name in static_blobs or None in (candidate_range.defined, last.defined, last.used):
         return False

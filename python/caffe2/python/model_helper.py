@@ -19,6 +19,9 @@ from caffe2.python.modeling.parameter_sharing import parameter_sharing_context
 
 logger = logging.getLogger(__name__)
 
+# {name without device: {number of the device: the blob, or its gradient, on it}}.
+Replicas = dict[str, dict[int, Any]]
+
 _INIT_NET_MARK = "/param_init_net"
 
 # Operators that the brew helpers do not wrap but that models may call directly.
@@ -54,7 +57,32 @@ class ModelHelper:
     param_to_grad: dict[BlobReference, Gradient]
     _parameters_info: dict[str, ParameterInfo]
     _computed_params: list[BlobReference]
+
+    # What data_parallel_model notes on the models that it makes data parallel.
     _devices: list[int]
+    _device_type: int
+    _device_prefix: str
+    _shared_model: bool
+    _rendezvous: Mapping[str, Any] | None
+    _sync_barrier_net: Net | None
+    _sync_barrier_net_timeout: float
+    _checkpoint_net: Net | None
+    _optimizer: Any
+    _passes: Any
+    _passes_keep: set[str]
+    _prepared: Any
+    _param_names: list[str]
+    _computed_param_names: list[str]
+    _grad_names: list[str]
+    _input_blobs: dict[int, str]
+    _losses_by_gpu: Mapping[int, list[BlobReference]]
+    _device_grouped_blobs: Replicas
+    _data_parallel_model_init_nets: list[Net]
+    _data_parallel_model_nets: list[Any]  # a Net, or (Net, number of runs)
+    _warmup_iterations: int
+    _warmup_broadcast: Net
+    _global_model_init_net: Net
+    _global_model_param_updates_net: Net
 
     def __init__(self, name: str | None = None, init_params: bool = True,
                  allow_not_known_ops: bool = True, skip_sparse_optim: bool = False,
@@ -197,8 +225,8 @@ class ModelHelper:
 
     def GetOptimizationParamInfo(self,
                                  params: Sequence[BlobLike] | None = None) -> list[ParameterInfo]:
-        """The ParameterInfo, with gradients, of the parameters (default: those of the current name
-        scope) that have a gradient."""
+        """The ParameterInfo, with its gradient, of each of `params` (default: the parameters of the
+        current name scope) that has a gradient."""
         params = params if params is not None else self.GetParams()
         return [self._info_with_grad(p) for p in params if p in self.param_to_grad]
 

@@ -4,7 +4,7 @@ DEFAULT_MODIFIER = "DEFAULT"
 
 
 class ModifierContext:
-    """The modifiers of the open blocks; those of inner ones go before."""
+    """The modifiers of the open blocks. An inner block's modifier hides an outer one's."""
 
     def __init__(self):
         self._stack = []

@@ -9,7 +9,13 @@
 `ops` adds to the innermost NetBuilder. A Task is one.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 from caffe2.python import core
+from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python._core.net_builder import NetBuilder
 from caffe2.python.control_ops_util import add_if_op, add_while_op
 from caffe2.python.task import Task, TaskGroup
@@ -18,11 +24,10 @@ __all__ = ["NetBuilder", "Operations", "ops"]
 
 
 class Operations:
-    """What net_builder.ops offers: all operators, and control flow. Used on the current
-    NetBuilder."""
+    """Adds operators and control flow to the current NetBuilder; `ops` is its one object."""
 
-    def net(self, net=None, name=None):
-        """The current net; or adds a given one."""
+    def net(self, net: core.Net | None = None, name: str | None = None) -> core.Net:
+        """The current net, or `net`, which becomes the current one."""
         builder = NetBuilder.current()
         if net is not None:
             if name is not None:
@@ -31,38 +36,40 @@ class Operations:
             return net
         return builder.current_net(name=name)
 
-    def __getattr__(self, op_type):
+    def __getattr__(self, op_type: str) -> Callable[..., Any]:
         if op_type.startswith("__"):
             raise AttributeError(op_type)
         return getattr(self.net(), op_type)
 
-    def stop(self):
+    def stop(self) -> None:
         """Ends the current step here."""
         self.stop_if(self.Const(True))
 
-    def stop_if(self, blob):
+    def stop_if(self, blob: BlobLike) -> None:
         """Ends the current step here if the bool blob is true."""
         NetBuilder.current().stop_if(blob)
 
-    def loop(self, iters=None, name=None):
+    def loop(self, iters: int | core.BlobReference | None = None, name: str | None = None) -> _Loop:
         """``with ops.loop(iters) as loop``: repeats the block `iters` times (a number or a blob),
         or until it is stopped. loop.iter() is the number of the iteration, a blob."""
         return NetBuilder.current().add(_Loop(iters, name=name))
 
-    def stop_guard(self, has_stopped_blob=None, name=None):
-        """A block of its own to stop; guard.has_stopped() is then true, a bool blob."""
+    def stop_guard(self, has_stopped_blob: core.BlobReference | None = None,
+                   name: str | None = None) -> _StopGuard:
+        """A block that can be stopped by itself. guard.has_stopped() is a bool blob: whether it
+        was."""
         return NetBuilder.current().add(
             _StopGuard(has_stopped_blob=has_stopped_blob, name=name))
 
-    def If(self, cond, name=None):
+    def If(self, cond: core.BlobReference, name: str | None = None) -> _RunIf:
         """A block that runs if the bool blob is true. The builder's other operators follow it.
 
         ``with ops.If(a) as c: ...``, ``with c.Elif(b) as c: ...``, ``with c.Else(): ...``
         """
         return NetBuilder.current().add(_RunIf(cond, name=name))
 
-    def Else(self, name=None):
-        """A block that runs if that of the If, Elif or IfNet right before it did not."""
+    def Else(self, name: str | None = None) -> _RunIf | _ElseNet:
+        """A block that runs if the block of the If, Elif or IfNet right before it did not."""
         builder = NetBuilder.current()
         if _follows_if_net(builder):
             return _ElseNet(name=name)
@@ -70,25 +77,25 @@ class Operations:
             raise ValueError("Else must follow If")
         return builder._children[-1].Else(name)
 
-    def IfNet(self, cond, name=None):
+    def IfNet(self, cond: BlobLike, name: str | None = None) -> _IfNet:
         """Like If, but the block becomes an operator, whose gradient is defined. Blobs that the
         block makes are its own; those that it writes and that were there before change."""
         return _IfNet(cond, name=name)
 
-    def ElseNet(self, name=None):
+    def ElseNet(self, name: str | None = None) -> _ElseNet:
         """The else branch of the IfNet right before it."""
         return _ElseNet(name=name)
 
-    def WhileNet(self, name=None):
+    def WhileNet(self, name: str | None = None) -> _WhileNet:
         """A loop that becomes an operator: within the block, ``with ops.Condition():`` computes a
         bool blob as its last output, and the body follows."""
         return _WhileNet(name=name)
 
-    def ConditionNet(self, name=None):
+    def ConditionNet(self, name: str | None = None) -> _ConditionNet:
         """A Condition block that says by ops.Condition(blob) which blob is meant."""
         return _ConditionNet(name=name)
 
-    def Condition(self, name=None):
+    def Condition(self, name: str | core.BlobReference | None = None) -> Any:
         """The condition of a WhileNet: a block of this name, or, given a blob instead within
         ConditionNet, its result, a bool."""
         if not isinstance(name, core.BlobReference):
@@ -103,40 +110,40 @@ class Operations:
         self.net().add_attribute(attribute, setup)
         return setup
 
-    def task_init(self):
+    def task_init(self) -> NetBuilder:
         """Operators that run once, before the task does."""
         return self._setup(Task.TASK_SETUP, _SetupBuilder.INIT)
 
-    def task_exit(self):
+    def task_exit(self) -> NetBuilder:
         """Operators that run once, after the task."""
         return self._setup(Task.TASK_SETUP, _SetupBuilder.EXIT)
 
-    def task_instance_init(self):
+    def task_instance_init(self) -> NetBuilder:
         """Operators that run before each instance of the task."""
         return self._setup(Task.TASK_INSTANCE_SETUP, _SetupBuilder.INIT)
 
-    def task_instance_exit(self):
+    def task_instance_exit(self) -> NetBuilder:
         """Operators that run after each instance of the task."""
         return self._setup(Task.TASK_INSTANCE_SETUP, _SetupBuilder.EXIT)
 
-    def local_init(self):
+    def local_init(self) -> NetBuilder:
         """Operators that run once on the node, before all of its tasks."""
         return self._setup(TaskGroup.LOCAL_SETUP, _SetupBuilder.INIT)
 
-    def local_exit(self, name=None):
+    def local_exit(self, name: str | None = None) -> NetBuilder:
         """Operators that run once on the node, after all of its tasks."""
         return self._setup(TaskGroup.LOCAL_SETUP, _SetupBuilder.EXIT, name)
 
-    def task_reporter(self, interval_ms=1000, name=None):
+    def task_reporter(self, interval_ms: int = 1000, name: str | None = None) -> NetBuilder:
         """Operators that run every `interval_ms` milliseconds while the task runs."""
         return _ReporterBuilder(interval_ms, net=self.net(), name=name)
 
-    def local_reporter(self, interval_ms=1000, name=None):
+    def local_reporter(self, interval_ms: int = 1000, name: str | None = None) -> NetBuilder:
         """Operators that run every `interval_ms` milliseconds while any task of the current
         TaskGroup runs."""
         return _ReporterBuilder(interval_ms, name=name)
 
-    def task_group(self):
+    def task_group(self) -> TaskGroup:
         """A TaskGroup, whose tasks run as the next step of the current NetBuilder."""
         return NetBuilder.current().add(TaskGroup())
 
@@ -204,7 +211,7 @@ class _StopGuard(_RunOnce):
             self.current_net().Const(False, blob_out=self._stopped)
         super().__exit__(error_type, *args)
 
-    def has_stopped(self):
+    def has_stopped(self) -> core.BlobReference:
         """The bool blob: whether the block was stopped. Raises ValueError within the block."""
         if not self._ran:
             raise ValueError("Context not used yet.")
@@ -222,7 +229,7 @@ class _Loop(NetBuilder):
         else:
             self._num_iters = None
 
-    def iter(self):
+    def iter(self) -> core.BlobReference:
         """The number of the iteration, from 0: a blob."""
         if self._num_iters is None:
             raise ValueError("This loop does not have a number of iterations.")
@@ -262,11 +269,11 @@ class _RunIf(_RunOnce):
         self.current_net().Const(True, blob_out=self._already_ran)
         return self
 
-    def Elif(self, cond, name=None):
+    def Elif(self, cond: core.BlobReference, name: str | None = None) -> _RunIf:
         """A block that runs if no block before it did and the bool blob is true."""
         return self._next(cond, name)
 
-    def Else(self, name=None):
+    def Else(self, name: str | None = None) -> _RunIf:
         """A block that runs if no block before it did."""
         return self._next(None, name)
 

@@ -89,8 +89,8 @@ def _get_param_to_device(model):
 def get_param_device(param_name: BlobLike, grad: Gradient,
                      param_to_device: Mapping[str, Any] | None = None,
                      default_device: Any = None) -> Any:
-    """The DeviceOption on which a parameter is updated: that of the parameter, else of its
-    gradient, else the default (the CPU)."""
+    """The DeviceOption on which a parameter is updated: the parameter's, else its gradient's, else
+    the default (the CPU)."""
     devices = param_to_device or {}
     blobs = [param_name, *(grad if isinstance(grad, core.GradientSlice) else [grad])]
     for blob in blobs:

@@ -67,8 +67,8 @@ class OptimizerTestBase:
 
     @unittest.skipIf(not workspace.has_gpu_support, "no GPU support")
     def testGPUDense(self, dtype=core.DataType.FLOAT):
-        """A model whose last layer is on the host, behind layers on a GPU, of a type, runs with its
-        optimizer."""
+        """A model runs with its optimizer whose last layer is on the host and whose other layers
+        are on a GPU; `dtype` is the type of its parameters."""
         with core.DeviceScope(core.DeviceOption(workspace.GpuDeviceType, 0)):
             model, _, data, label = self._createDense(dtype)
             out = "fc_fp32" if dtype == core.DataType.FLOAT16 else "fc"

@@ -59,7 +59,7 @@ def make_processor(processor, reader=None):
 
 
 def processor_name(processor):
-    """A name for a processor: its own, or that of its class."""
+    """A name for a processor: its own, or its class's."""
     for attribute in ("name", "func_name", "__name__"):
         name = getattr(processor, attribute, None)
         if name:
@@ -172,7 +172,7 @@ def pipe(input, output=None, num_threads=1, processor=None, name=None, capacity=
       num_threads: steps of the task that do so side by side, each with nets of its own; 0 adds no
         task, and returns a reader of the processed records.
       processor: function(record) -> record, Output, nets or None; a Net with records; or None.
-      name: of the task; default: that of the processor, the output or the input.
+      name: of the task; default: the name of the processor, the output or the input.
       group: the TaskGroup; default: the current one.
       num_runtime_threads: instead of num_threads, instances of one step, each in a workspace of
         its own.
@@ -230,7 +230,8 @@ def _init_output(output, capacity, global_init_net, global_exit_net):
         queue = queue_util.Queue(DEFAULT_QUEUE_CAPACITY if capacity is None else capacity)
         writer = queue.writer()
     elif capacity is not None:
-        raise ValueError("capacity is that of a new queue, but there is an output")
+        raise ValueError(f"capacity ({capacity}) and output cannot both be given: capacity is for "
+                         "a new queue")
     elif isinstance(output, Writer):
         queue, writer = None, output
     elif hasattr(output, "writer"):

@@ -47,8 +47,8 @@ class _BackwardStep:
         self.params, self.param_grads = [], []
 
     def _own_gradient(self, blob, name):
-        """The blob of the gradient of `blob`, copied to `name` where the gradient is that of
-        another blob as well (as behind a Sum), or zeros if there is none."""
+        """The blob of the gradient of `blob`, or zeros if there is none. It is copied to `name` if
+        it is the gradient of another blob, too (as of the inputs of a Sum)."""
         gradient = self._gradients.get(str(blob))
         if isinstance(gradient, core.GradientSlice):
             raise ValueError(f"{blob} has a sparse gradient, which is not summed over steps")

@@ -360,8 +360,8 @@ def cudnn_LSTM(model, input_blob, initial_states, dim_in, dim_out, scope, recurr
 
 
 def _split_blob(net, blob, number, prefix):
-    """Equal parts of a blob along its first dimension, as a list; their names begin with that of
-    the BlobReference `prefix`."""
+    """Equal parts of a blob along its first dimension, as a list; their names begin with the name
+    of the BlobReference `prefix`."""
     if number == 1:
         return [blob]
     return list(net.Split([blob], [prefix + f"_{i}" for i in range(number)], axis=0))

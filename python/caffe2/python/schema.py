@@ -6,13 +6,20 @@ scalar has a name, in which ":" separates the levels, "lengths" and "values" bei
 list: ``Struct(("a", List(Scalar(int))))`` has the columns "a:lengths" and "a:values".
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
+from caffe2.python import _import_c_extension as C
 from caffe2.python import core, workspace
 from caffe2.python._core.records import NewRecord, from_blob_list, from_column_list
 from caffe2.python._core.schema_fields import (
     FIELD_SEPARATOR,
     Field,
+    FieldLike,
     List,
     ListWithEvicted,
     Scalar,
@@ -36,34 +43,36 @@ __all__ = [
 ]
 
 
-def Map(keys, values, keys_name="keys", values_name="values", lengths_blob=None):
+def Map(keys: FieldLike, values: FieldLike, keys_name: str = "keys", values_name: str = "values",
+        lengths_blob: Any = None) -> List:
     """A List of pairs: a Struct of keys and values."""
     return List(Struct((keys_name, keys), (values_name, values)), lengths_blob=lengths_blob)
 
 
-def MapWithEvicted(keys, values, keys_name="keys", values_name="values", lengths_blob=None,
-                   evicted_values=None):
+def MapWithEvicted(keys: FieldLike, values: FieldLike, keys_name: str = "keys",
+                   values_name: str = "values", lengths_blob: Any = None,
+                   evicted_values: Any = None) -> ListWithEvicted:
     """A ListWithEvicted of pairs: a Struct of keys and values."""
     return ListWithEvicted(Struct((keys_name, keys), (values_name, values)), lengths_blob,
                            evicted_values)
 
 
-def NamedTuple(name_prefix, *fields):
+def NamedTuple(name_prefix: str, *fields: FieldLike) -> Struct:
     """A Struct with the field names prefix_0, prefix_1, ..."""
     return Struct(*[(f"{name_prefix}_{i}", field) for i, field in enumerate(fields)])
 
 
-def Tuple(*fields):
+def Tuple(*fields: FieldLike) -> Struct:
     """A Struct with the field names field_0, field_1, ..."""
     return NamedTuple("field", *fields)
 
 
-def RawTuple(num_fields, name_prefix="field"):
+def RawTuple(num_fields: int, name_prefix: str = "field") -> Struct:
     """A tuple of Scalars of unknown type."""
     return NamedTuple(name_prefix, *[Scalar() for _ in range(num_fields)])
 
 
-def from_dtype(dtype, _outer_shape=()):
+def from_dtype(dtype: Any, _outer_shape: tuple[int, ...] = ()) -> Any:
     """A Scalar, or for a structured numpy dtype a Struct of its fields."""
     dtype = np.dtype(dtype)
     shape = tuple(_outer_shape) + dtype.shape
@@ -73,7 +82,7 @@ def from_dtype(dtype, _outer_shape=()):
                     for name in dtype.base.names])
 
 
-def as_record(value):
+def as_record(value: Any) -> Any:
     """A Field from a field, a list (Tuple), a dict (Struct), a type or a blob."""
     if isinstance(value, Field):
         return value
@@ -87,7 +96,8 @@ def as_record(value):
     return _normalize_field(value)
 
 
-def FetchRecord(blob_record, ws=None, throw_on_type_mismatch=False):
+def FetchRecord(blob_record: Field, ws: C.Workspace | None = None,
+                throw_on_type_mismatch: bool = False) -> Any:
     """The record with the contents of its blobs (arrays) instead of their names."""
     blobs = blob_record.field_blobs()
     if ws is None:
@@ -97,7 +107,8 @@ def FetchRecord(blob_record, ws=None, throw_on_type_mismatch=False):
     return from_blob_list(blob_record, values, throw_on_type_mismatch)
 
 
-def FeedRecord(blob_record, arrays, ws=None):
+def FeedRecord(blob_record: Field, arrays: Field | Sequence[Any],
+               ws: C.Workspace | None = None) -> None:
     """Feeds the blobs of a record from arrays in column order, or from a record of arrays."""
     if isinstance(arrays, Field):
         arrays = arrays.field_blobs()
@@ -112,7 +123,7 @@ def FeedRecord(blob_record, arrays, ws=None):
             ws.create_blob(str(blob)).feed(array)
 
 
-def ConstRecord(net, array_record):
+def ConstRecord(net: core.Net, array_record: Field) -> Any:
     """A record of blobs that hold the arrays of `array_record` whenever the net ran."""
     record = NewRecord(net, array_record)
     for blob, array in zip(record.field_blobs(), array_record.field_blobs()):
@@ -120,7 +131,7 @@ def ConstRecord(net, array_record):
     return record
 
 
-def InitEmptyRecord(net, schema_or_record, enforce_types=False):
+def InitEmptyRecord(net: core.Net, schema_or_record: Field, enforce_types: bool = False) -> Any:
     """A record whose blobs the net fills with tensors of no rows.
 
     A column of unknown type becomes float; with `enforce_types` that raises TypeError.
@@ -138,18 +149,18 @@ def InitEmptyRecord(net, schema_or_record, enforce_types=False):
     return record
 
 
-def attach_metadata_to_scalars(field, metadata):
+def attach_metadata_to_scalars(field: Field, metadata: Metadata | None) -> None:
     """Sets the Metadata of all columns of a field."""
     for scalar in field.all_scalars():
         scalar.set_metadata(metadata)
 
 
-def is_schema_subset(schema, original_schema):
+def is_schema_subset(schema: Field, original_schema: Field) -> bool:
     """True if the columns of one schema are all among those of the other."""
     return set(schema.field_names()) <= set(original_schema.field_names())
 
 
-def schema_check(schema, previous=None):
+def schema_check(schema: Any, previous: Field | None = None) -> Any:
     """`schema` as a record; raises ValueError if it differs from `previous`, if that is given."""
     record = as_record(schema)
     if previous is not None and not equal_schemas(record, previous):

@@ -1,33 +1,41 @@
 """Sessions: what runs tasks and groups of them."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
 from caffe2.python import core, workspace
+from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python.task import _NO_GROUP, Cluster, Task, TaskGroup, WorkspaceType
+
+_Self = TypeVar("_Self", bound="Session")
 
 
 class CompiledRunnable:
-    """What a session made of a task or group, for sessions of its class."""
+    """What Session.compile made of a task or group: `obj`, for sessions of `session_class`."""
 
-    def __init__(self, obj, session_class):
+    def __init__(self, obj: Any, session_class: type[Session]) -> None:
         self.obj = obj
         self.session_class = session_class
 
 
 class Session:
-    """Base of what runs tasks: ``session.run(task_or_group)``.
+    """Base of the sessions, which run tasks: ``session.run(task_or_group)``.
 
-    Subclasses define _compile_task_group(group, setup_net_list) and _run_compiled(compiled). After
-    close(), nothing runs any more.
+    Subclasses define _compile_task_group and _run_compiled. After close(), nothing runs any more.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._open = True
 
-    def is_open(self):
+    def is_open(self) -> bool:
         """False after close()."""
         return self._open
 
     @classmethod
-    def compile(cls, runnable, workspace_type=None, setup_net_list=None):
+    def compile(cls, runnable: Any, workspace_type: str | None = None,
+                setup_net_list: Sequence[core.Net] | None = None) -> CompiledRunnable:
         """The CompiledRunnable of a Task, TaskGroup, net, step, plan (whose steps run in sequence),
         list of nets or steps, or CompiledRunnable. `setup_net_list` are nets that run before it.
 
@@ -55,10 +63,21 @@ class Session:
             group.add(task)
         return CompiledRunnable(cls._compile_task_group(group, setup_net_list), cls)
 
-    def run(self, runnable, workspace_type=None, setup_net_list=None):
-        """Runs what compile takes, and keeps what it was compiled to for the next time.
+    @classmethod
+    def _compile_task_group(cls, group: TaskGroup,
+                            setup_net_list: Sequence[core.Net] | None) -> Any:
+        """What _run_compiled takes."""
+        raise NotImplementedError(f"{cls.__name__} does not compile task groups")
 
-        Raises RuntimeError if the session is closed, or the plan fails; and what compile does.
+    def _run_compiled(self, compiled: Any) -> None:
+        raise NotImplementedError(f"{type(self).__name__} does not run task groups")
+
+    def run(self, runnable: Any, workspace_type: str | None = None,
+            setup_net_list: Sequence[core.Net] | None = None) -> None:
+        """Runs `runnable`, which may be anything that compile takes, and keeps what compile returns
+        for the next time.
+
+        Raises RuntimeError if the session is closed or the plan fails, and the errors of compile.
         """
         if not self.is_open():
             raise RuntimeError("Session is closed.")
@@ -72,11 +91,11 @@ class Session:
                 setattr(runnable, slot, compiled)
         self._run_compiled(compiled.obj)
 
-    def fetch_output(self, output):
-        """The value of an output blob of a task that ran; for subclasses to say how."""
+    def fetch_output(self, output: BlobLike) -> Any:
+        """The value of an output blob of a task that ran; subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} does not fetch outputs")
 
-    def close(self):
+    def close(self) -> None:
         """Ends the session: nothing runs in it any more."""
         if self.is_open():
             self._do_close()
@@ -85,32 +104,32 @@ class Session:
     def _do_close(self):
         """Releases what the session holds."""
 
-    def __enter__(self):
+    def __enter__(self: _Self) -> _Self:
         if not self._open:
             raise RuntimeError("Session already closed.")
         return self
 
-    def __exit__(self, error_type, value, traceback):
+    def __exit__(self, error_type: type[BaseException] | None, value: Any, traceback: Any) -> None:
         if error_type is None:
             self.close()
 
 
 class LocalSession(Session):
-    """Runs tasks in this process, those of all nodes at once, in a workspace (default: the current
+    """Runs the tasks of all nodes at once in this process, in a workspace (default: the current
     one). Groups of the type WorkspaceType.PRIVATE run in a child of it, which sees its blobs but
     keeps new ones to itself, apart from outputs."""
 
-    def __init__(self, ws=None):
+    def __init__(self, ws: workspace.C.Workspace | None = None) -> None:
         Session.__init__(self)
         self._ws = ws or workspace.C.Workspace.current
 
     @classmethod
-    def _compile_task_group(cls, task_group, setup_net_list=None):
-        if task_group.remote_nets():
+    def _compile_task_group(cls, group, setup_net_list):
+        if group.remote_nets():
             raise ValueError(
-                f"a LocalSession has no hosts for the remote nets {task_group.remote_nets()}")
+                f"a LocalSession has no hosts for the remote nets {group.remote_nets()}")
         with Cluster():
-            task = task_group.to_task()
+            task = group.to_task()
         plan = core.Plan("task_group_plan")
         if setup_net_list:
             plan.AddStep(core.execution_step("setup", setup_net_list))
@@ -128,6 +147,6 @@ class LocalSession(Session):
         else:
             self._ws.run(plan)
 
-    def fetch_output(self, output):
+    def fetch_output(self, output: BlobLike) -> Any:
         """The value of a blob of the session's workspace, as FetchBlob."""
         return self._ws.fetch_blob(str(output))

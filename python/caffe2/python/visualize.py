@@ -55,8 +55,8 @@ class PatchVisualizer:
     def grid(self, patches, ncols=None, bg_func=np.mean):
         """The picture that ShowMultiple draws: [rows, columns(, 3)], values in 0 to 1.
 
-        Patches of one dimension have the shape get_patch_shape says. Raises ValueError for those of
-        more than 3 dimensions.
+        A patch of one dimension gets the shape that get_patch_shape gives. Raises ValueError for a
+        patch of more than 3 dimensions.
         """
         patches = _normalized(patches)
         if patches.ndim == 2:

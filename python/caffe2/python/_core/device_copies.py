@@ -49,7 +49,8 @@ def InferOpDeviceAsBlobDevices(op: caffe2_pb2.OperatorDef) -> tuple[_Devices, _D
 
 def update_placeholder_op_output(op: caffe2_pb2.OperatorDef, blob_to_device: BlobDevices) -> None:
     """Renames the outputs of an operator that writes on the host (Recv), in place: blobs that
-    `blob_to_device`, {blob: DeviceOption}, has on another device get "_cpu" behind their names."""
+    `blob_to_device`, {blob: DeviceOption}, has on another device get "_cpu" appended to their
+    names."""
     for i, blob in enumerate(op.output):
         if blob in blob_to_device and blob_to_device[blob].device_type != caffe2_pb2.CPU:
             op.output[i] = blob + "_cpu"
@@ -98,7 +99,7 @@ def InjectCrossDeviceCopies(net: Any, blob_to_device: BlobDevices | None = None,
     """A copy of a net in which operators that need a blob of another device read a copy of it.
 
     Args:
-      blob_to_device: {blob: DeviceOption} of the external inputs, where it is not that of the net;
+      blob_to_device: {blob: DeviceOption} of the external inputs that are not on the net's device;
         changed in place.
       blob_remap: {(blob, serialized device): copy} of copies that earlier nets made, likewise.
       placeHolderOps: types of operators that read blobs on any device.

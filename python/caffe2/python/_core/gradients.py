@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Optional, TypeVar, Union
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python._core.blob_reference import BlobLike, BlobReference
+from caffe2.python._core.ssa import get_ssa
 
 # The gradient of a blob that was read row by row: rows `indices` have gradients `values`.
 GradientSlice = collections.namedtuple("GradientSlice", ["indices", "values"])
@@ -19,10 +20,6 @@ Losses = Union[Sequence[BlobLike], Mapping[Any, Optional[BlobLike]]]
 
 _Operators = list[caffe2_pb2.OperatorDef]
 _F = TypeVar("_F", bound=Callable[..., Any])
-
-# For each operator its inputs and its outputs, each as (blob, version).
-SSA = list[tuple[list[tuple[str, int]], list[tuple[str, int]]]]
-
 
 # Which operator, and which of its outputs, makes a gradient, on which device; of a sparse one: its
 # indices, and its values.
@@ -176,46 +173,3 @@ class IR:
                         ys: Losses) -> tuple[_Operators, dict[str, Gradient]]:
         """See GradientRegistry.GetBackwardPass."""
         return GradientRegistry.GetBackwardPass([record.op for record in self.ssa], ys)
-
-
-def get_ssa(net: Any, blob_versions: Mapping[str, int] | None = None) -> tuple[SSA, dict[str, int]]:
-    """The operators of a net with versions of their blobs: a list of (inputs, outputs), each a
-    list of (blob, version), and the dict blob -> last version."""
-    proto = net.Proto() if hasattr(net, "Proto") else net
-    versions = collections.defaultdict(int, blob_versions or {})
-    ssa = []
-    for op in proto.op:
-        inputs = [(str(blob), versions[str(blob)]) for blob in op.input]
-        for blob in op.output:
-            versions[str(blob)] += 1
-        ssa.append((inputs, [(str(blob), versions[str(blob)]) for blob in op.output]))
-    return ssa, versions
-
-
-def get_undefined_blobs(ssa: SSA) -> set[str]:
-    """The blobs that are read before they are written."""
-    undefined = set()
-    for inputs, _ in ssa:
-        undefined |= {name for name, version in inputs if version == 0}
-    return undefined
-
-
-def get_op_ids_in_path(ssa: SSA, blob_versions: Mapping[str, int], inputs: Iterable[BlobLike],
-                       outputs: Iterable[BlobLike]) -> list[int]:
-    """Indices, in order, of the operators that make the last versions of the blobs `outputs`, where
-    the last versions of `inputs` are given. `ssa` and `blob_versions` are get_ssa's."""
-    given = {(str(blob), blob_versions[str(blob)]) for blob in inputs}
-    producers = get_output_producers(ssa)
-    wanted = [(str(blob), blob_versions[str(blob)]) for blob in outputs]
-    used = set()
-    while wanted:
-        blob = wanted.pop()
-        if blob not in given and blob in producers and producers[blob] not in used:
-            used.add(producers[blob])
-            wanted += ssa[producers[blob]][0]
-    return sorted(used)
-
-
-def get_output_producers(ssa: SSA) -> dict[tuple[str, int], int]:
-    """{(blob, version): index of the operator that writes it}."""
-    return {output: i for i, (_, outputs) in enumerate(ssa) for output in outputs}

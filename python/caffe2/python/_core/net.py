@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -28,21 +27,21 @@ from caffe2.python._core.gradients import (
     GradientRegistry,
     GradientSlice,
     Losses,
-    get_op_ids_in_path,
-    get_ssa,
-    get_undefined_blobs,
 )
 from caffe2.python._core.net_rewrite import (
     RemapFunction,
     copy_net,
     place_on_gpu,
     remap_input,
+    seed_operators,
     set_external_blobs,
 )
 from caffe2.python._core.operator_def import CreateOperator, _register_python_op
 from caffe2.python._core.operator_types import CheckOperatorType, registered_operators
 from caffe2.python._core.records import NewRecord, record_by_prefix
 from caffe2.python._core.schema_fields import Field, Struct
+from caffe2.python._core.ssa import select_operators
+from caffe2.python._core.unique_names import UniqueNames
 
 # Functions called with each operator that a net gets; workspace.StartImmediate adds one.
 operator_observers: list[Callable[[caffe2_pb2.OperatorDef], object]] = []
@@ -57,16 +56,7 @@ class Net:
     inputs.
     """
 
-    _net_names_used: set[str] = set()
-
-    @staticmethod
-    def _get_next_net_name(basename):
-        name, index = basename, 1
-        while name in Net._net_names_used:
-            name = f"{basename}_{index}"
-            index += 1
-        Net._net_names_used.add(name)
-        return name
+    _names = UniqueNames()
 
     @staticmethod
     def current_prefix() -> str:
@@ -76,7 +66,7 @@ class Net:
 
     @classmethod
     def _reset_used_names(cls):
-        cls._net_names_used.clear()
+        cls._names.clear()
 
     def __init__(self, name_or_proto: str | caffe2_pb2.NetDef) -> None:
         """From a name, which is made unique in this process ("train", "train_1", ...), or from a
@@ -93,10 +83,10 @@ class Net:
             self._net.CopyFrom(name_or_proto)
             self._recreate_lookup_tables()
             self._set_next_name_index()
-            name = Net._get_next_net_name(self._net.name)
+            name = Net._names.take(self._net.name)
         elif isinstance(name_or_proto, str):
             self._net = caffe2_pb2.NetDef()
-            name = Net._get_next_net_name(name_or_proto)
+            name = Net._names.take(name_or_proto)
         else:
             raise TypeError(f"a Net is made from a name or a NetDef, not {name_or_proto!r}")
         self._net.name = name
@@ -243,7 +233,7 @@ class Net:
             raise ValueError(f"{what} needs at least one blob")
         names = []
         for blob in blobs:
-            if hasattr(blob, "field_names"):  # a schema.Field
+            if isinstance(blob, Field):
                 names += blob.field_blobs() if blob.has_blobs() else blob.field_names()
             elif isinstance(blob, (list, tuple)):
                 names += map(str, self._references(what, blob))
@@ -456,12 +446,7 @@ class Net:
         remap = {str(old): str(new) for old, new in pairs}
         undefined = [str(blob) for blob in outputs if not self.BlobIsDefined(blob)]
         assert not undefined, f"net {self.Name()} does not define {undefined}"
-        ssa, versions = get_ssa(self, dict.fromkeys(remap, 0))
-        kept = get_op_ids_in_path(ssa, versions, remap, outputs)
-        anew = set(kept) & set(get_op_ids_in_path(ssa, versions, [], remap))
-        assert not anew, (f"net {self.Name()} would compute inputs of its clone anew in operators "
-                          f"{sorted(anew)}")
-        extra = sorted(get_undefined_blobs([ssa[index] for index in kept]) - set(remap))
+        kept, extra = select_operators(self, remap, outputs)
         for blob in {blob for index in kept for blob in self._net.op[index].output}:
             if blob not in remap and blob not in extra:
                 remap[blob] = f"{name}/{blob}" if name else blob
@@ -600,12 +585,7 @@ class Net:
 
         Without both all get the same seed; with both ValueError is raised.
         """
-        if sequence_seed and seed_on_op_def:
-            raise ValueError("sequence_seed and seed_on_op_def exclude each other")
-        for i, op in enumerate(self._net.op):
-            hashed = zlib.crc32(op.SerializeToString(deterministic=True), seed)
-            op.device_option.random_seed = (
-                hashed if seed_on_op_def else seed + i if sequence_seed else seed)
+        seed_operators(self._net, seed, sequence_seed, seed_on_op_def)
 
 
 def _with_net(gradient, net):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -101,6 +102,17 @@ def place_on_gpu(proto: caffe2_pb2.NetDef, gpu_id: int, use_cudnn: bool) -> None
         for argument in op.arg if op.type == "RecurrentNetwork" else ():
             if argument.name == "step_net":
                 place_on_gpu(argument.n, gpu_id, use_cudnn)
+
+
+def seed_operators(proto: caffe2_pb2.NetDef, seed: int, sequence_seed: bool,
+                   seed_on_op_def: bool) -> None:
+    """Seeds all operators of a NetDef; see Net.set_rand_seed."""
+    if sequence_seed and seed_on_op_def:
+        raise ValueError("sequence_seed and seed_on_op_def cannot both be True")
+    for i, op in enumerate(proto.op):
+        hashed = zlib.crc32(op.SerializeToString(deterministic=True), seed)
+        op.device_option.random_seed = (
+            hashed if seed_on_op_def else seed + i if sequence_seed else seed)
 
 
 def remap_input(op: caffe2_pb2.OperatorDef, blob_name_remapping: Mapping[str, str]) -> None:

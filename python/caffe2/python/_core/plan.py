@@ -9,6 +9,7 @@ from caffe2.proto import caffe2_pb2
 from caffe2.python._core.blob_reference import BlobReference
 from caffe2.python._core.builders import StepBuilder
 from caffe2.python._core.net import Net
+from caffe2.python._core.unique_names import UniqueNames
 
 # What becomes a step: a step, net or builder, a list of them, or None.
 StepLike = Any
@@ -30,21 +31,12 @@ def get_net_name(netlike: Any) -> Any:
 class ExecutionStep:
     """What to run, how often and in which order: nets, or substeps."""
 
-    _step_names_used: set[str] = set()
-
-    @staticmethod
-    def _get_next_step_name(basename):
-        name, index = basename, 1
-        while name in ExecutionStep._step_names_used:
-            name = f"{basename}_{index}"
-            index += 1
-        ExecutionStep._step_names_used.add(name)
-        return name
+    _names = UniqueNames()
 
     def __init__(self, name: str | None, nets: Net | Sequence[Net] | None = None,
                  num_iter: int | None = None) -> None:
         self._step = caffe2_pb2.ExecutionStep()
-        self._step.name = name or ExecutionStep._get_next_step_name("step")
+        self._step.name = name or ExecutionStep._names.take("step")
         self._net_dict: dict[str, Net] = {}
         self._is_used = False
         self._substeps: list[ExecutionStep] = []
@@ -348,7 +340,7 @@ def execution_step(default_name: str | None, steps_or_nets: StepLike, num_iter: 
 
 def scoped_execution_step(name: str, *args: Any, **kwargs: Any) -> ExecutionStep:
     """execution_step with a name that is unique in this process."""
-    return execution_step(ExecutionStep._get_next_step_name(name), *args, **kwargs)
+    return execution_step(ExecutionStep._names.take(name), *args, **kwargs)
 
 
 def add_nets_in_order(step: ExecutionStep | Net, net_list: list[Net]) -> list[Net]:

@@ -1,5 +1,11 @@
 """Records made from columns; public through caffe2.python.schema."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python._core.schema_fields import (
     EVICTED_VALUES,
     FIELD_SEPARATOR,
@@ -9,9 +15,12 @@ from caffe2.python._core.schema_fields import (
     Scalar,
     Struct,
 )
+from caffe2.python._core.schema_types import Metadata
 
 
-def from_column_list(col_names, col_types=None, col_blobs=None, col_metadata=None):
+def from_column_list(col_names: Sequence[str], col_types: Sequence[Any] | None = None,
+                     col_blobs: Sequence[Any] | None = None,
+                     col_metadata: Sequence[Metadata | None] | None = None) -> Any:
     """The schema, or record, whose flattened columns these are, in any order.
 
     Raises ValueError for lists of different lengths or names that contradict each other.
@@ -20,7 +29,7 @@ def from_column_list(col_names, col_types=None, col_blobs=None, col_metadata=Non
     for name, values in (("types", col_types), ("blobs", col_blobs), ("metadata", col_metadata)):
         if values is not None and len(values) != count:
             raise ValueError(f"{len(values)} {name} for {count} columns")
-    tree = {}
+    tree: dict[str, Any] = {}
     for i, name in enumerate(col_names):
         scalar = Scalar(
             dtype=col_types[i] if col_types else None,
@@ -52,7 +61,8 @@ def _field_of_tree(node):
     return Struct(*[(name, _field_of_tree(child)) for name, child in node.items()])
 
 
-def from_blob_list(schema, values, throw_on_type_mismatch=False):
+def from_blob_list(schema: Field, values: Field | Sequence[Any],
+                   throw_on_type_mismatch: bool = False) -> Any:
     """A record of this schema over blobs (or data), given in the order of the columns.
 
     Raises TypeError unless `schema` is a Field, ValueError for another number of values.
@@ -70,7 +80,7 @@ def from_blob_list(schema, values, throw_on_type_mismatch=False):
     return record
 
 
-def NewRecord(net, schema):
+def NewRecord(net: Any, schema: Field) -> Any:
     """A record of new blobs, named after the columns under the name scope and unique in the net."""
     if isinstance(schema, Scalar):
         record = schema.clone()
@@ -81,7 +91,7 @@ def NewRecord(net, schema):
     return from_blob_list(schema, [net.NextScopedBlob(name) for name in schema.field_names()])
 
 
-def record_by_prefix(blobs, prefix):
+def record_by_prefix(blobs: Iterable[BlobLike], prefix: str) -> Any:
     """The record of the blobs whose names begin with `prefix`, by the rest of their names; None if
     there are none."""
     columns = {str(blob)[len(prefix):]: blob for blob in blobs if str(blob).startswith(prefix)}

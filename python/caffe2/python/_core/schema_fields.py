@@ -1,7 +1,10 @@
 """The fields that schemas consist of; public through caffe2.python.schema."""
 
-import collections
+from __future__ import annotations
+
 import logging
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +15,8 @@ log = logging.getLogger("schema")
 FIELD_SEPARATOR = ":"
 # The name of the third column of a ListWithEvicted.
 EVICTED_VALUES = "_evicted_values"
+# A field, a type (None: unknown), or a blob.
+FieldLike = Any
 
 
 def _join_field_name(prefix, suffix):
@@ -30,70 +35,70 @@ def _normalize_field(value, keep_blobs=True):
 class Field:
     """A node of a schema. Two are equal if names, nesting and types are; blobs do not count."""
 
-    def __init__(self, children):
-        self._parent = (None, 0)
-        self._field_offsets = []
+    def __init__(self, children: Iterable[Field]) -> None:
+        self._parent: tuple[Field | None, int] = (None, 0)
+        self._field_offsets: list[int] = []
         offset = 0
         for child in children:
             self._field_offsets.append(offset)
             offset += len(child.field_names())
         self._field_offsets.append(offset)
 
-    def _set_parent(self, parent, relative_id):
+    def _set_parent(self, parent: Field, relative_id: int) -> None:
         self._parent = (parent, relative_id)
 
-    def _child_base_id(self, child_index=None):
+    def _child_base_id(self, child_index: int | None = None) -> int:
         """The place of the first column of a child (or of this field) among those of the root."""
         parent, place = self._parent
         base = 0 if parent is None else parent._child_base_id(place)
         return base if child_index is None else base + self._field_offsets[child_index]
 
-    def slice(self):
+    def slice(self) -> slice:
         """The range of the field's columns among those of the root: ``columns[field.slice()]``."""
         first = self._child_base_id()
         return slice(first, first + len(self.field_names()))
 
-    def field_names(self):
+    def field_names(self) -> list[str]:
         """The names of the columns, depth first."""
         raise NotImplementedError("Field is abstract")
 
-    def field_types(self):
+    def field_types(self) -> list[np.dtype]:
         """The numpy dtypes of the columns; the shape of a dtype is that of one element."""
         return [scalar.field_type() for scalar in self.all_scalars()]
 
-    def field_metadata(self):
+    def field_metadata(self) -> list[Metadata | None]:
         """The Metadata of the columns, or None of those without."""
         return [scalar.metadata for scalar in self.all_scalars()]
 
-    def field_blobs(self):
+    def field_blobs(self) -> list[Any]:
         """The blobs of the columns. Raises ValueError if one has none."""
         return [scalar.get() for scalar in self.all_scalars()]
 
-    def all_scalars(self):
+    def all_scalars(self) -> list[Scalar]:
         """The columns as Scalars, depth first."""
         raise NotImplementedError("Field is abstract")
 
-    def has_blobs(self):
+    def has_blobs(self) -> bool:
         """True if all columns have blobs."""
         return all(scalar.has_blobs() for scalar in self.all_scalars())
 
-    def clone(self, keep_blobs=True):
+    def clone(self, keep_blobs: bool = True) -> Any:
         """A copy, with or without its blobs."""
         raise NotImplementedError("Field is abstract")
 
-    def clone_schema(self):
+    def clone_schema(self) -> Any:
         """A copy without blobs."""
         return self.clone(keep_blobs=False)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Field) and equal_schemas(self, other)
 
-    def __ne__(self, other):
+    def __ne__(self, other: object) -> bool:
         return not self == other
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __str__(self):
+    def __str__(self) -> str:
         columns = zip(self.field_names(), self.all_scalars())
         return "\n".join(f"{name or '(scalar)'}: {scalar!r}" for name, scalar in columns)
 
@@ -108,12 +113,14 @@ class Scalar(Field):
       metadata: a Metadata.
     """
 
-    def __init__(self, dtype=None, blob=None, metadata=None):
+    def __init__(self, dtype: Any = None, blob: Any = None,
+                 metadata: Metadata | None = None) -> None:
         Field.__init__(self, [])
-        self._metadata = None
+        self._metadata: Metadata | None = None
         self.set(dtype, blob, metadata, unsafe=True)
 
-    def set(self, dtype=None, blob=None, metadata=None, unsafe=False):
+    def set(self, dtype: Any = None, blob: Any = None, metadata: Metadata | None = None,
+            unsafe: bool = False) -> None:
         """Sets type and blob. A column of a larger record is not meant to change: that is logged
         as a warning, unless `unsafe`.
 
@@ -124,7 +131,8 @@ class Scalar(Field):
         if metadata is not None:
             self.set_metadata(metadata)
 
-    def set_value(self, blob, throw_on_type_mismatch=False, unsafe=False):
+    def set_value(self, blob: Any, throw_on_type_mismatch: bool = False,
+                  unsafe: bool = False) -> None:
         """Sets the blob. `throw_on_type_mismatch` raises TypeError for data of another type."""
         self._warn_of_change(unsafe)
         if throw_on_type_mismatch and isinstance(blob, np.ndarray) and self.dtype.base != np.void:
@@ -137,7 +145,7 @@ class Scalar(Field):
         if not unsafe and self._parent[0] is not None:
             log.warning("a column of a record is changed; pass unsafe=True if that is meant")
 
-    def set_metadata(self, value):
+    def set_metadata(self, value: Metadata | None) -> None:
         """Sets the Metadata, or None. Raises ValueError for a limit on what are no integers."""
         if not isinstance(value, (Metadata, type(None))):
             raise TypeError(f"metadata is a schema.Metadata, not {value!r}")
@@ -149,45 +157,45 @@ class Scalar(Field):
         self._metadata = value
 
     @property
-    def metadata(self):
+    def metadata(self) -> Metadata | None:
         """The Metadata given, or None."""
         return self._metadata
 
-    def set_type(self, dtype):
+    def set_type(self, dtype: Any) -> None:
         """Sets the element type, which must allow the metadata."""
         self.dtype, _ = scalar_type(dtype, None)
         self.set_metadata(self._metadata)
 
-    def field_type(self):
+    def field_type(self) -> np.dtype:
         """The numpy dtype; its shape is that of one element."""
         return self.dtype
 
-    def field_names(self):
+    def field_names(self) -> list[str]:
         """The one name, which is empty: a scalar has no parts."""
         return [""]
 
-    def all_scalars(self):
+    def all_scalars(self) -> list[Scalar]:
         """The scalar itself, in a list."""
         return [self]
 
-    def has_blobs(self):
+    def has_blobs(self) -> bool:
         """True if the scalar has a blob or an array."""
         return self._blob is not None
 
-    def get(self):
+    def get(self) -> Any:
         """The blob. Raises ValueError if there is none."""
         if self._blob is None:
             raise ValueError(f"the column {self!r} has no blob")
         return self._blob
 
-    def __call__(self):
+    def __call__(self) -> Any:
         return self.get()
 
-    def id(self):
+    def id(self) -> int:
         """The place of this column among those of the whole schema."""
         return self._child_base_id()
 
-    def clone(self, keep_blobs=True):
+    def clone(self, keep_blobs: bool = True) -> Scalar:
         """A copy; without `keep_blobs`, of type and metadata only."""
         copy = type(self).__new__(type(self))
         Scalar.__init__(copy)
@@ -195,7 +203,7 @@ class Scalar(Field):
         copy._blob = self._blob if keep_blobs else None
         return copy
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Scalar({self.dtype}, {self._blob!r})"
 
 
@@ -211,8 +219,8 @@ class Struct(Field):
     Struct: Structs are merged.
     """
 
-    def __init__(self, *fields):
-        children = collections.OrderedDict()
+    def __init__(self, *fields: tuple[str, FieldLike]) -> None:
+        children: dict[str, Field] = {}
         for pair in fields:
             if len(pair) != 2:
                 raise ValueError(f"a field is a pair (name, field), not {pair!r}")
@@ -234,34 +242,34 @@ class Struct(Field):
             child._set_parent(self, place)
         Field.__init__(self, children.values())
 
-    def get_children(self):
+    def get_children(self) -> list[tuple[str, Field]]:
         """Pairs (name, field)."""
         return list(self.fields.items())
 
-    def field_names(self):
+    def field_names(self) -> list[str]:
         """Names of the columns, "child:part", in order."""
         return [_join_field_name(name, column)
                 for name, child in self.fields.items() for column in child.field_names()]
 
-    def all_scalars(self):
+    def all_scalars(self) -> list[Scalar]:
         """The scalars of all children, in order."""
         return [scalar for child in self.fields.values() for scalar in child.all_scalars()]
 
-    def clone(self, keep_blobs=True):
+    def clone(self, keep_blobs: bool = True) -> Struct:
         """A copy of all children; without `keep_blobs`, of types and metadata only."""
         copy = type(self).__new__(type(self))
         pairs = [(name, child.clone(keep_blobs)) for name, child in self.fields.items()]
         Struct.__init__(copy, *pairs)
         return copy
 
-    def get(self, item, default_value=None):
+    def get(self, item: Any, default_value: Any = None) -> Any:
         """The field of a (nested) name, or `default_value`."""
         try:
             return self[item]
         except KeyError:
             return default_value
 
-    def __getitem__(self, item):
+    def __getitem__(self, item: Any) -> Any:
         if isinstance(item, (list, tuple)):
             return Struct(*[
                 (list(self.fields)[key] if isinstance(key, int) else key, self[key])
@@ -271,36 +279,36 @@ class Struct(Field):
         name, _, rest = item.partition(FIELD_SEPARATOR)
         if name not in self.fields:
             raise KeyError(item)
-        field = self.fields[name]
+        field: Any = self.fields[name]
         if not rest:
             return field
         if isinstance(field, Scalar):
             raise KeyError(item)
         return field[rest]
 
-    def __getattr__(self, item):
+    def __getattr__(self, item: str) -> Any:
         if not item.startswith("__"):
             fields = self.__dict__.get("fields", {})
             if item in fields:
                 return fields[item]
         raise AttributeError(item)
 
-    def __setattr__(self, key, value):
+    def __setattr__(self, key: str, value: Any) -> None:
         # Scripts that assign to a field would else change a copy.
         if key in self.__dict__.get("fields", {}):
             raise TypeError(f"fields of a Struct cannot be assigned: {key}")
         self.__dict__[key] = value
 
-    def __contains__(self, item):
+    def __contains__(self, item: Any) -> bool:
         return self.get(item) is not None
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return iter(self.fields.values())
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.fields)
 
-    def __add__(self, other):
+    def __add__(self, other: Struct) -> Struct:
         if not isinstance(other, Struct):
             return NotImplemented
         merged = dict(self.get_children())
@@ -308,7 +316,7 @@ class Struct(Field):
             merged[name] = _merged(name, merged[name], child) if name in merged else child
         return Struct(*merged.items())
 
-    def __sub__(self, other):
+    def __sub__(self, other: Struct) -> Struct:
         if not isinstance(other, Struct):
             return NotImplemented
         kept = []
@@ -325,7 +333,7 @@ class Struct(Field):
                                 f"{type(field).__name__}")
         return Struct(*kept)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         inside = ", ".join(f"({name!r}, {field!r})" for name, field in self.fields.items())
         return f"Struct({inside})"
 
@@ -345,7 +353,7 @@ class List(Field):
       lengths_blob: the blob (int32, [rows]) or a Scalar of the lengths.
     """
 
-    def __init__(self, values, lengths_blob=None):
+    def __init__(self, values: FieldLike, lengths_blob: Any = None) -> None:
         if isinstance(lengths_blob, Field):
             if not isinstance(lengths_blob, Scalar):
                 raise TypeError("the lengths of a List are a Scalar")
@@ -358,26 +366,26 @@ class List(Field):
         Field.__init__(self, [self.lengths, self._items])
 
     @property
-    def items(self):
+    def items(self) -> Any:
         """The field of the values."""
         return self._items
 
-    def field_names(self):
+    def field_names(self) -> list[str]:
         """"lengths", then the columns of the values, "values:part"."""
         return ["lengths"] + [_join_field_name("values", name)
                               for name in self._items.field_names()]
 
-    def all_scalars(self):
+    def all_scalars(self) -> list[Scalar]:
         """The lengths, then the scalars of the values."""
         return [self.lengths, *self._items.all_scalars()]
 
-    def clone(self, keep_blobs=True):
+    def clone(self, keep_blobs: bool = True) -> List:
         """A copy; without `keep_blobs`, of types and metadata only."""
         copy = type(self).__new__(type(self))
         List.__init__(copy, self._items.clone(keep_blobs), self.lengths.clone(keep_blobs))
         return copy
 
-    def __getattr__(self, item):
+    def __getattr__(self, item: str) -> Any:
         """The fields of items that are Structs, and `value` for the items."""
         items = self.__dict__.get("_items")
         if not item.startswith("__") and items is not None:
@@ -387,7 +395,7 @@ class List(Field):
                 return items
         raise AttributeError(item)
 
-    def __getitem__(self, item):
+    def __getitem__(self, item: str) -> Any:
         name, _, rest = item.partition(FIELD_SEPARATOR)
         if name == "lengths" and not rest:
             return self.lengths
@@ -395,7 +403,7 @@ class List(Field):
             return self._items[rest] if rest else self._items
         raise KeyError(item)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"List({self._items!r}, lengths_blob={self.lengths!r})"
 
 
@@ -407,7 +415,8 @@ class ListWithEvicted(List):
       evicted_values: the blob, or a Scalar (int64), of those items.
     """
 
-    def __init__(self, values, lengths_blob=None, evicted_values=None):
+    def __init__(self, values: FieldLike, lengths_blob: Any = None,
+                 evicted_values: Any = None) -> None:
         if isinstance(evicted_values, Field):
             if not isinstance(evicted_values, Scalar):
                 raise TypeError("the evicted values of a ListWithEvicted are a Scalar")
@@ -418,15 +427,15 @@ class ListWithEvicted(List):
         self._evicted_values._set_parent(self, 2)
         Field.__init__(self, [self.lengths, self._items, self._evicted_values])
 
-    def field_names(self):
+    def field_names(self) -> list[str]:
         """As of a List, then that of the evicted values."""
         return [*List.field_names(self), EVICTED_VALUES]
 
-    def all_scalars(self):
+    def all_scalars(self) -> list[Scalar]:
         """As of a List, then the evicted values."""
         return [*List.all_scalars(self), self._evicted_values]
 
-    def clone(self, keep_blobs=True):
+    def clone(self, keep_blobs: bool = True) -> ListWithEvicted:
         """A copy; without `keep_blobs`, of types and metadata only."""
         copy = type(self).__new__(type(self))
         ListWithEvicted.__init__(
@@ -434,16 +443,16 @@ class ListWithEvicted(List):
             self._evicted_values.clone(keep_blobs))
         return copy
 
-    def __getitem__(self, item):
+    def __getitem__(self, item: str) -> Any:
         return self._evicted_values if item == EVICTED_VALUES else List.__getitem__(self, item)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (f"ListWithEvicted({self._items!r}, lengths_blob={self.lengths!r}, "
                 f"evicted_values={self._evicted_values!r})")
 
 
-def equal_schemas(schema, original_schema, check_field_names=True, check_field_types=True,
-                  check_field_metas=False):
+def equal_schemas(schema: Field, original_schema: Field, check_field_names: bool = True,
+                  check_field_types: bool = True, check_field_metas: bool = False) -> bool:
     """True if two schemas have the same columns, as far as they are compared."""
     for field in (schema, original_schema):
         if not isinstance(field, Field):

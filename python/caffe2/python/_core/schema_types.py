@@ -1,8 +1,12 @@
 """Types of columns: between numpy and the library; public through caffe2.python.schema."""
 
+from __future__ import annotations
+
 import collections
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python._core.blob_reference import BlobReference
@@ -55,7 +59,7 @@ class Metadata(collections.namedtuple(
         return super().__new__(cls, categorical_limit, expected_value, feature_specs)
 
 
-def data_type_for_dtype(dtype):
+def data_type_for_dtype(dtype: DTypeLike) -> int:
     """The DataType of a numpy dtype (its element shape does not count); raises TypeError."""
     base = np.dtype(dtype).base
     for candidate, data_type in _DATA_TYPES:
@@ -64,7 +68,7 @@ def data_type_for_dtype(dtype):
     raise TypeError(f"Unknown dtype: {base}")
 
 
-def dtype_for_core_type(core_type):
+def dtype_for_core_type(core_type: int) -> type:
     """The numpy type of a DataType; raises TypeError."""
     for dtype, data_type in _DATA_TYPES:
         if data_type == core_type:
@@ -72,7 +76,7 @@ def dtype_for_core_type(core_type):
     raise TypeError(f"Unknown core type: {core_type}")
 
 
-def scalar_type(dtype, blob):
+def scalar_type(dtype: Any, blob: Any) -> tuple[np.dtype, Any]:
     """(dtype, blob) of a column: data that is given as number or list becomes an array."""
     if isinstance(dtype, tuple) and dtype[0] == np.void:
         raise TypeError(f"Cannot set the Scalar with type {dtype} for blob {blob}: the element "

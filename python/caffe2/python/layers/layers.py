@@ -221,7 +221,7 @@ class ModelLayer:
           prefix: the name, to which the model adds a number where there is one already.
           input_record: the inputs.
           predict_input_record_fields: the field or fields that prediction reads; default all.
-          tags: further than those of the current Tags blocks.
+          tags: in addition to the tags of the current Tags blocks.
         """
         self.name = model.next_layer_name(prefix)
         self.model = model
@@ -281,7 +281,7 @@ class ModelLayer:
 
     @property
     def predict_output_schema(self):
-        """The outputs of prediction: those of output_schema, or some of them; set once."""
+        """The outputs of prediction: all of output_schema, or some of it; set once."""
         self._check_output_schema()
         return self._predict_output_schema or self._output_schema
 
@@ -377,15 +377,15 @@ class ModelLayer:
         raise NotImplementedError(f"{self.get_type()} defines no add_ops")
 
     def add_eval_ops(self, net):
-        """Adds the operators of evaluation; by default those of prediction."""
+        """Adds the operators of evaluation; default: add_ops."""
         self.add_ops(net)
 
     def add_train_ops(self, net):
-        """Adds the operators of training; by default those of evaluation."""
+        """Adds the operators of training; default: add_eval_ops."""
         self.add_eval_ops(net)
 
     def add_ops_to_accumulate_pred(self, net):
-        """Adds the operators that keep predictions; by default those of evaluation."""
+        """Adds the operators that keep predictions; default: add_eval_ops."""
         self.add_eval_ops(net)
 
     # -- Metrics -----------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ class SemiRandomFeatures(ArcCosineFeatureMap):
                  bias_init_learned=None, weight_optim=None, bias_optim=None,
                  set_weight_as_global_constant=False, name="semi_random_features", **kwargs):
         """Arguments as of ArcCosineFeatureMap, for the random and for the learned weights; the
-        optimizers are those of the learned ones."""
+        optimizers update the learned weights."""
         if isinstance(input_record, schema.Struct):
             self.input_record_full = input_record.full
             self.input_record_random = input_record.random

@@ -32,7 +32,7 @@ _QUANTIZED_SUFFIXES = {
     "fused_uint4rowwise": "Fused4BitRowwise",
 }
 
-# Reducers by what they take; those of trained scores weigh rows by them.
+# Reducers by their inputs. Those that take trained scores weight the rows with them.
 _REDUCERS = ("Sum", "Mean", "WeightedSum", "WeightedMean", "None")
 _ID_REDUCERS = (*_REDUCERS, "Max", "LogSumExp", "LogMeanExp", "Sqrt")
 _TRAINED_SCORE_REDUCERS = ("PositionWeighted", "RecencyWeighted")

@@ -30,7 +30,7 @@ class UniformSampling(ModelLayer):
             ("sampling_prob", schema.Scalar(np.float32, self.sampling_prob)))
 
     def add_ops(self, net):
-        """Adds UniqueUniformFill behind the input."""
+        """Adds UniqueUniformFill after the input."""
         given, samples = self.input_record(), self.output_schema.samples()
         net.StopGradient(self.sampling_prob, self.sampling_prob)
         count = net.Shape([given], net.NextScopedBlob("shape"))

@@ -6,9 +6,11 @@ from caffe2.python.modeling._blob_report import BlobReport
 
 class ComputeHistogramForBlobs(BlobReport):
     """The share of the elements of each blob that lie in each of `num_buckets` equal parts of
-    [lower_bound, upper_bound), with those below before and those above behind them: float of shape
-    [num_buckets + 2], in "<blob>_curr_normalized_hist", or with `accumulate`, of all runs, in
-    "<blob>_acc_normalized_hist"."""
+    [lower_bound, upper_bound).
+
+    The result is float of shape [num_buckets + 2]: the share below the bounds, the parts, the share
+    above. Blob "<blob>_curr_normalized_hist" holds it for the last run, or with `accumulate`,
+    "<blob>_acc_normalized_hist" for all runs."""
 
     def __init__(self, blobs, logging_frequency, num_buckets=30, lower_bound=0.0, upper_bound=1.0,
                  accumulate=False):

@@ -43,7 +43,7 @@ def _with_separator(name_scope):
 
 @contextlib.contextmanager
 def ParameterSharing(shared_scopes):
-    """Within the block, parameters created in a name scope are those of another:
+    """Within the block, parameters created in one name scope are the parameters of another:
 
         with ParameterSharing({"decoder": "encoder"}), core.NameScope("decoder"):
             brew.fc(model, x, "fc", 4, 4)  # reads encoder/fc_w and encoder/fc_b

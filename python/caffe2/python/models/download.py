@@ -30,7 +30,7 @@ def getURLFromName(name, filename):
 
 
 def validModelName(name):
-    """Whether a name can be that of a model: letters, digits, "_", "-" and "/", relative."""
+    """True for the name of a model: letters, digits, "_", "-" and "/", no leading "/"."""
     return name != "__init__" and bool(re.fullmatch(r"[0-9a-zA-Z_-]+(/[0-9a-zA-Z_-]+)*", name))
 
 
@@ -89,8 +89,8 @@ def downloadModel(model, args):
 
 
 class ModelDownloader:
-    """Models with their inputs' shapes, kept in a folder: that of the environment variable
-    `model_env_name`, else $CAFFE2_HOME/models, else ~/.caffe2/models."""
+    """Models with the shapes of their inputs, kept in a folder: the one that the environment
+    variable `model_env_name` names, else $CAFFE2_HOME/models, else ~/.caffe2/models."""
 
     def __init__(self, model_env_name="CAFFE2_MODELS"):
         self.model_env_name = model_env_name

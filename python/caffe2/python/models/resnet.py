@@ -137,8 +137,8 @@ def create_resnext(model, data, num_input_channels, num_labels, num_layers, num_
                    conv1_kernel=7, conv1_stride=2, final_avg_kernel=7, log=None,
                    bn_epsilon=1e-5, bn_momentum=0.9):
     """ResNeXt of 50, 101, 152 or 200 layers; with one group of width 64 it is a ResNet. As in
-    Caffe2, those of "18" and "34" layers are made of bottlenecks of three convolutions, too, whose
-    last one does not widen.
+    Caffe2, networks of "18" and "34" layers consist of bottlenecks of three convolutions, too; the
+    last convolution of each does not widen.
 
     Args:
       num_groups, num_width_per_group: groups of the 3x3 convolutions, and channels of each in the

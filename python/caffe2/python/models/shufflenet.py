@@ -46,7 +46,7 @@ class ShuffleNetV2Builder:
         """Adds the whole network; returns its last blob, the scores `last_out` [N, num_labels].
 
         The features are averaged over the whole image, so that it may be of any size of at least
-        7 x 7 pixels (Caffe2 averages 7 x 7 features, those of 224 x 224 pixels).
+        7 x 7 pixels (Caffe2 averages 7 x 7 features, which needs images of 224 x 224 pixels).
         """
         channels, *stages, last = self.output_channels
         x = brew.conv(self.model, self.prev_blob, "stage1_conv", self.num_input_channels, channels,

@@ -327,7 +327,7 @@ def _prelu(node):
     elif rank is None or slope_rank is None:
         fits = value is None or value.size == value.shape[0]
     else:
-        channels = slope_rank - rank + 1  # the dimension that meets that of the channels
+        channels = slope_rank - rank + 1  # the slope's dimension of the channels
         fits = channels == 0 if value is None else (
             0 <= channels < slope_rank and value.size == value.shape[channels])
     if not fits:

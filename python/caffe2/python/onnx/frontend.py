@@ -102,7 +102,7 @@ class _Operator:
         return name
 
     def channel_axis(self):
-        """The argument axis; default: that of the channels."""
+        """The argument axis; default: the axis of the channels."""
         is_nchw = self.arg("order", "NCHW") == "NCHW"
         return self.arg("axis", 1 if is_nchw else self.rank(self.input[0]) - 1)
 

@@ -155,8 +155,8 @@ def load_from_db(filename, db_type, device_option=None):
     """The MetaNetDef of a database, which stays open in the current workspace for
     GLOBAL_INIT_NET_TYPE to read the parameters.
 
-    `device_option` (default: the device scope) becomes that of the nets, and of all operators of
-    the two init nets, so that the parameters are loaded to it.
+    `device_option` (default: the device scope) becomes the device of the nets and of all operators
+    of the two init nets, so that the parameters are loaded to it.
     """
     reader = core.BlobReference(predictor_constants.PREDICTOR_DBREADER)
     record = core.BlobReference(predictor_constants.META_NET_DEF)

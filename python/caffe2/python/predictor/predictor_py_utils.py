@@ -126,7 +126,7 @@ def AddPlan(meta_net_def, plan_name, plan_def):
 
 
 def AddBlobs(meta_net_def, blob_name, blob_def):
-    """Appends blob names to those of a key."""
+    """Appends blob names to the list of a key."""
     for entry in meta_net_def.blobs:
         if entry.key == blob_name:
             break
