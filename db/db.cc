@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "caffe2/core/exit_code.h"
 #include "db/random_access_file.h"
 
 namespace caffe2::db {
@@ -21,8 +22,8 @@ class KeyIndex final : public RecordIndex {
   void Read(int64_t i, std::string* key, std::string* value) override {
     MoveTo(i);
     if (!cursor_->Valid() || cursor_->key() != keys_[i]) {
-      throw IoError(MakeString("record \"", keys_[i],
-                               "\" is gone: the database changed while it was in use"));
+      ThrowIoError(ExitCode::kBadData, "record \"", keys_[i],
+                   "\" is gone: the database changed while it was in use");
     }
     *key = keys_[i];
     *value = cursor_->value();

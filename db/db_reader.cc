@@ -7,6 +7,7 @@
 #include <mutex>
 #include <numeric>
 
+#include "caffe2/core/exit_code.h"
 #include "caffe2/core/random.h"
 #include "db/random_seed.h"
 
@@ -23,7 +24,7 @@ class DBReader::Stream {
         " is not in [0, num_shards = ", options.num_shards, ")");
     index_ = db_->NewIndex();
     num_records_ = index_->NumRecords();
-    if (num_records_ == 0) throw IoError(MakeString("the database ", source, " is empty"));
+    if (num_records_ == 0) ThrowIoError(ExitCode::kBadData, "the database ", source, " is empty");
     CAFFE_ENFORCE_LE(options.num_shards, num_records_, "more shards than records in the database ",
                      source);
     CAFFE_ENFORCE(!options.shuffle || index_->SupportsRandomAccess(), "the database ", source,

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <memory>
 
+#include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
 #include "db/random_access_file.h"
 
@@ -18,7 +19,7 @@ class GzipReader {
  public:
   explicit GzipReader(const std::string& path)
       : path_(path), file_(gzopen(path.c_str(), "rb"), gzclose) {
-    if (!file_) throw IoError(MakeString("cannot open ", path, ": ", ErrnoText(errno)));
+    if (!file_) ThrowIoError(ExitCode::kNoInput, "cannot open ", path, ": ", ErrnoText(errno));
     gzbuffer(file_.get(), 256 << 10);
   }
 
@@ -30,7 +31,7 @@ class GzipReader {
       const int result = gzread(file_.get(), destination + got, part);
       if (result < 0) {
         int error = 0;
-        throw IoError(MakeString("cannot read ", path_, ": ", gzerror(file_.get(), &error)));
+        ThrowIoError(ExitCode::kBadData, "cannot read ", path_, ": ", gzerror(file_.get(), &error));
       }
       if (result == 0) break;
       got += static_cast<size_t>(result);
@@ -50,20 +51,20 @@ IdxFile ReadIdxFile(const std::string& path) {
   unsigned char magic[4];
   if (reader.Read(reinterpret_cast<char*>(magic), 4) != 4 || magic[0] != 0 || magic[1] != 0 ||
       magic[2] != kUnsignedByte || magic[3] == 0) {
-    throw IoError(MakeString(path, " is not an IDX file of unsigned bytes"));
+    ThrowIoError(ExitCode::kBadData, path, " is not an IDX file of unsigned bytes");
   }
   IdxFile file;
   int64_t size = 1;
   for (int i = 0; i < magic[3]; ++i) {
     unsigned char raw[4];
     if (reader.Read(reinterpret_cast<char*>(raw), 4) != 4) {
-      throw IoError(MakeString("IDX file ", path, " is truncated in its header"));
+      ThrowIoError(ExitCode::kBadData, "IDX file ", path, " is truncated in its header");
     }
     const int64_t dim = int64_t{raw[0]} << 24 | raw[1] << 16 | raw[2] << 8 | raw[3];
     file.dims.push_back(dim);
     if (__builtin_mul_overflow(size, dim, &size) || size > kMaxBytes) {
-      throw IoError(MakeString("IDX file ", path, " is damaged: its header claims more than ",
-                               kMaxBytes, " bytes"));
+      ThrowIoError(ExitCode::kBadData, "IDX file ", path,
+                   " is damaged: its header claims more than ", kMaxBytes, " bytes");
     }
   }
   // Read in parts, so that a damaged header cannot make us allocate more than the file holds.
@@ -74,8 +75,8 @@ IdxFile ReadIdxFile(const std::string& path) {
     file.data.resize(have + wanted);
     const size_t got = reader.Read(file.data.data() + have, wanted);
     if (got < wanted) {
-      throw IoError(
-          MakeString("IDX file ", path, " is truncated: ", have + got, " of ", size, " bytes"));
+      ThrowIoError(ExitCode::kBadData, "IDX file ", path, " is truncated: ", have + got, " of ",
+                   size, " bytes");
     }
   }
   return file;

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "caffe2/core/exit_code.h"
 #include "db/db.h"
 
 namespace caffe2::db {
@@ -12,7 +13,8 @@ namespace {
 
 void Check(const leveldb::Status& status, const char* what, const std::string& source) {
   if (status.ok()) return;
-  throw IoError(MakeString("cannot ", what, " LevelDB database ", source, ": ", status.ToString()));
+  ThrowIoError(status.IsCorruption() ? ExitCode::kBadData : ExitCode::kIo, "cannot ", what,
+               " LevelDB database ", source, ": ", status.ToString());
 }
 
 class LevelDBCursor final : public Cursor {
@@ -73,8 +75,8 @@ class LevelDB final : public DB {
     if (mode == READ &&
         !std::filesystem::exists(std::filesystem::path(source) / "CURRENT", error)) {
       const std::string guess = GuessDBType(source);
-      throw IoError(MakeString("there is no LevelDB database at ", source,
-                               guess.empty() ? "" : "; it looks like db_type " + guess));
+      ThrowIoError(ExitCode::kNoInput, "there is no LevelDB database at ", source,
+                   guess.empty() ? "" : "; it looks like db_type " + guess);
     }
     leveldb::Options options;
     options.create_if_missing = mode != READ;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "caffe2/core/exit_code.h"
 #include "db/db.h"
 #include "db/lmdb_file.h"
 
@@ -17,14 +18,14 @@ constexpr size_t kMapBytes = size_t{1} << 40;  // only address space, as in Caff
 std::string DataFile(const std::string& source) {
   std::error_code error;
   if (!std::filesystem::exists(source, error)) {
-    throw IoError(MakeString("there is no LMDB database at ", source));
+    ThrowIoError(ExitCode::kNoInput, "there is no LMDB database at ", source);
   }
   if (!std::filesystem::is_directory(source, error)) return source;
   const std::string file = (std::filesystem::path(source) / "data.mdb").string();
   if (std::filesystem::exists(file, error)) return file;
   const std::string guess = GuessDBType(source);
-  throw IoError(MakeString("there is no LMDB database at ", source, " (no data.mdb in it)",
-                           guess.empty() ? "" : "; it looks like db_type " + guess));
+  ThrowIoError(ExitCode::kNoInput, "there is no LMDB database at ", source, " (no data.mdb in it)",
+               guess.empty() ? "" : "; it looks like db_type " + guess);
 }
 
 class LmdbCursor final : public Cursor {
@@ -70,8 +71,8 @@ class LmdbWriter {
   void Check(int status, const char* what) const {
     if (status == MDB_SUCCESS) return;
     // LMDB returns EIO for a write that was cut short.
-    throw IoError(MakeString("cannot ", what, " LMDB database ", source_, ": ",
-                             mdb_strerror(status), status == EIO ? " (is the disk full?)" : ""));
+    ThrowIoError(ExitCode::kCannotWrite, "cannot ", what, " LMDB database ", source_, ": ",
+                 mdb_strerror(status), status == EIO ? " (is the disk full?)" : "");
   }
 
  private:
@@ -124,8 +125,8 @@ class Lmdb final : public DB {
       return;
     }
     if (mkdir(source.c_str(), 0755) != 0 && (errno != EEXIST || mode == NEW)) {
-      throw IoError(MakeString("cannot make the directory of LMDB database ", source, ": ",
-                               ErrnoText(errno)));
+      ThrowIoError(ExitCode::kCannotWrite, "cannot make the directory of LMDB database ", source,
+                   ": ", ErrnoText(errno));
     }
     writer_ = std::make_unique<LmdbWriter>(source);
   }

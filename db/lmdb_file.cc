@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
 
 namespace caffe2::db {
@@ -44,7 +45,8 @@ LmdbFile::LmdbFile(const std::string& path) : file_(path) {
 }
 
 void LmdbFile::ThrowDamaged(uint64_t page, const std::string& what) const {
-  throw IoError(MakeString("LMDB database ", file_.path(), " is damaged: page ", page, ": ", what));
+  ThrowIoError(ExitCode::kBadData, "LMDB database ", file_.path(), " is damaged: page ", page, ": ",
+               what);
 }
 
 bool LmdbFile::ParseMetaPage(uint64_t page, uint64_t* transaction, Tree* tree) {
@@ -52,11 +54,11 @@ bool LmdbFile::ParseMetaPage(uint64_t page, uint64_t* transaction, Tree* tree) {
   file_.ReadAt(page * page_size_, raw, sizeof(raw));
   const char* meta = raw + kPageHeader;
   if (Load<uint32_t>(meta) != kMagic) {
-    throw IoError(MakeString(file_.path(), " is not an LMDB database (no LMDB header)"));
+    ThrowIoError(ExitCode::kBadData, file_.path(), " is not an LMDB database (no LMDB header)");
   }
   if (Load<uint32_t>(meta + 4) != kVersion) {
-    throw IoError(MakeString("LMDB database ", file_.path(), " has format version ",
-                             Load<uint32_t>(meta + 4), "; only version 1 is supported"));
+    ThrowIoError(ExitCode::kBadData, "LMDB database ", file_.path(), " has format version ",
+                 Load<uint32_t>(meta + 4), "; only version 1 is supported");
   }
   if (Load<uint64_t>(raw) != page || !(Load<uint16_t>(raw + 10) & kMetaPage)) {
     ThrowDamaged(page, "not a meta page");
@@ -88,8 +90,8 @@ bool LmdbFile::ParseMetaPage(uint64_t page, uint64_t* transaction, Tree* tree) {
 
 void LmdbFile::ReadMeta() {
   if (file_.size() < kMetaBytes) {
-    throw IoError(MakeString("LMDB database ", file_.path(), " is truncated: ", file_.size(),
-                             " bytes are too few for its header"));
+    ThrowIoError(ExitCode::kBadData, "LMDB database ", file_.path(),
+                 " is truncated: ", file_.size(), " bytes are too few for its header");
   }
   uint64_t transaction = 0;
   page_size_ = 0;
@@ -97,13 +99,13 @@ void LmdbFile::ReadMeta() {
   ParseMetaPage(1, &transaction, &tree_);
   // Checked by division: last_page_ may be any number.
   if (last_page_ >= file_.size() / page_size_) {
-    throw IoError(MakeString("LMDB database ", file_.path(), " is truncated: ", file_.size(),
-                             " bytes where ", last_page_, " + 1 pages of ", page_size_,
-                             " bytes are expected"));
+    ThrowIoError(ExitCode::kBadData, "LMDB database ", file_.path(),
+                 " is truncated: ", file_.size(), " bytes where ", last_page_, " + 1 pages of ",
+                 page_size_, " bytes are expected");
   }
   if (tree_.flags != 0) {
-    throw IoError(MakeString("LMDB database ", file_.path(), " has flags ", tree_.flags,
-                             " (duplicate, integer or reversed keys), which are not supported"));
+    ThrowIoError(ExitCode::kBadData, "LMDB database ", file_.path(), " has flags ", tree_.flags,
+                 " (duplicate, integer or reversed keys), which are not supported");
   }
   if (tree_.depth > kMaxDepth) ThrowDamaged(0, MakeString("tree of depth ", tree_.depth));
 }
@@ -227,11 +229,11 @@ void LmdbFile::Walk() {
   }
   if (static_cast<uint64_t>(num_records_) != tree_.entries || leaves_.size() != tree_.leaf_pages ||
       branch_pages != tree_.branch_pages || overflow_pages > tree_.overflow_pages) {
-    throw IoError(MakeString("LMDB database ", file_.path(), " is damaged: ", num_records_,
-                             " records, ", branch_pages, " branch, ", leaves_.size(), " leaf and ",
-                             overflow_pages, " overflow pages found where ", tree_.entries, ", ",
-                             tree_.branch_pages, ", ", tree_.leaf_pages, " and ",
-                             tree_.overflow_pages, " are counted"));
+    ThrowIoError(ExitCode::kBadData, "LMDB database ", file_.path(), " is damaged: ", num_records_,
+                 " records, ", branch_pages, " branch, ", leaves_.size(), " leaf and ",
+                 overflow_pages, " overflow pages found where ", tree_.entries, ", ",
+                 tree_.branch_pages, ", ", tree_.leaf_pages, " and ", tree_.overflow_pages,
+                 " are counted");
   }
 }
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "caffe2/core/exit_code.h"
 #include "caffe2/utils/temporary_file.h"
 #include "db/db.h"
 #include "db/random_access_file.h"
@@ -31,13 +32,14 @@ Place ReadPlace(RandomAccessFile* file, uint64_t offset) {
   file->ReadAt(offset, lengths, sizeof(lengths));
   const Place place{offset + sizeof(lengths), lengths[0], lengths[1]};
   if (place.key_bytes <= 0 || place.value_bytes < 0) {
-    throw IoError(MakeString(file->path(), " is not a minidb database or is damaged: record of ",
-                             lengths[0], " + ", lengths[1], " bytes at byte ", offset));
+    ThrowIoError(ExitCode::kBadData, file->path(),
+                 " is not a minidb database or is damaged: record of ", lengths[0], " + ",
+                 lengths[1], " bytes at byte ", offset);
   }
   if (place.end() > file->size()) {
-    throw IoError(
-        MakeString("minidb database ", file->path(), " is truncated or damaged: ", file->size(),
-                   " bytes where the record at byte ", offset, " ends at byte ", place.end()));
+    ThrowIoError(ExitCode::kBadData, "minidb database ", file->path(),
+                 " is truncated or damaged: ", file->size(), " bytes where the record at byte ",
+                 offset, " ends at byte ", place.end());
   }
   return place;
 }
@@ -137,7 +139,8 @@ class MiniDBWriter {
 
  private:
   [[noreturn]] void Throw(const char* what) const {
-    throw IoError(MakeString("cannot ", what, " minidb database ", path_, ": ", ErrnoText(errno)));
+    ThrowIoError(ExitCode::kCannotWrite, "cannot ", what, " minidb database ", path_, ": ",
+                 ErrnoText(errno));
   }
   // Makes the name durable. Some file systems refuse; the contents of the file are safe all the
   // same.
@@ -189,8 +192,8 @@ class MiniDB final : public DB {
     std::error_code error;
     if (std::filesystem::is_regular_file(source, error)) return;
     const std::string guess = GuessDBType(source);
-    throw IoError(MakeString("there is no minidb database at ", source,
-                             guess.empty() ? "" : "; it looks like db_type " + guess));
+    ThrowIoError(ExitCode::kNoInput, "there is no minidb database at ", source,
+                 guess.empty() ? "" : "; it looks like db_type " + guess);
   }
 
   void Close() override {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
 
 namespace caffe2::db {
@@ -20,11 +21,11 @@ std::string ErrnoText(int error) { return std::generic_category().message(error)
 
 RandomAccessFile::RandomAccessFile(const std::string& path) : path_(path) {
   fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd_ < 0) throw IoError(MakeString("cannot open ", path, ": ", ErrnoText(errno)));
+  if (fd_ < 0) ThrowIoError(ExitCode::kNoInput, "cannot open ", path, ": ", ErrnoText(errno));
   struct stat status;
   if (fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode)) {
     close(fd_);
-    throw IoError(MakeString(path, " is not a regular file"));
+    ThrowIoError(ExitCode::kNoInput, path, " is not a regular file");
   }
   size_ = static_cast<uint64_t>(status.st_size);
 }
@@ -53,8 +54,8 @@ void RandomAccessFile::ReadAt(uint64_t offset, void* destination, size_t n) {
     got = ReadSome(offset, out, n);
   }
   if (got < n) {
-    throw IoError(MakeString(path_, " is truncated: it has ", offset + got,
-                             " bytes and should have at least ", offset + n));
+    ThrowIoError(ExitCode::kBadData, path_, " is truncated: it has ", offset + got,
+                 " bytes and should have at least ", offset + n);
   }
   last_end_ = offset + n;
 }

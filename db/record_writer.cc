@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "caffe2/core/exit_code.h"
 #include "caffe2/proto/caffe2.pb.h"
 #include "caffe2/proto/caffe_datum.pb.h"
 #include "caffe2/utils/temporary_file.h"
@@ -45,7 +46,8 @@ RecordWriter::RecordWriter(const std::string& db_type, const std::string& path, 
   std::error_code error;
   const bool replace = overwrite_file && !std::filesystem::is_directory(path, error);
   if (std::filesystem::exists(path, error) && !replace) {
-    throw IoError(MakeString("cannot make the database ", path, ": the path exists already"));
+    ThrowIoError(ExitCode::kCannotWrite, "cannot make the database ", path,
+                 ": the path exists already");
   }
   db_ = CreateDB(db_type, temporary_, NEW);
   transaction_ = db_->NewTransaction();
@@ -79,7 +81,8 @@ void RecordWriter::Finish() {
   db_->Close();
   std::error_code error;
   std::filesystem::rename(temporary_, path_, error);
-  if (error) throw IoError(MakeString("cannot make the database ", path_, ": ", error.message()));
+  if (error)
+    ThrowIoError(ExitCode::kCannotWrite, "cannot make the database ", path_, ": ", error.message());
 }
 
 }  // namespace caffe2::db

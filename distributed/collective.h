@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "caffe2/core/exit_code.h"
 #include "caffe2/core/type_meta.h"
 
 namespace caffe2 {
@@ -16,9 +17,10 @@ namespace caffe2 {
 class RunMembership;
 
 // A collective operation failed because of another shard. rank() is that shard, or -1 if unknown.
-class PeerLost : public IoError {
+class PeerLost : public WithExitCode<IoError> {
  public:
-  PeerLost(std::string message, int rank) : IoError(std::move(message)), rank_(rank) {}
+  PeerLost(std::string message, int rank)
+      : WithExitCode(ExitCode::kPeerLost, std::move(message)), rank_(rank) {}
   int rank() const { return rank_; }
 
  private:

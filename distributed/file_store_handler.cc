@@ -10,6 +10,7 @@
 #include <cstring>
 #include <thread>
 
+#include "caffe2/core/exit_code.h"
 #include "caffe2/utils/temporary_file.h"
 
 namespace caffe2 {
@@ -22,7 +23,9 @@ constexpr size_t kLongestName = 240;  // leaves room for a counter suffix below 
 
 [[noreturn]] void ThrowErrno(const std::string& what, const std::string& path) {
   const int error = errno;
-  throw IoError(MakeString("file store: cannot ", what, " ", path, ": ", std::strerror(error)));
+  const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+  ThrowIoError(full ? ExitCode::kCannotWrite : ExitCode::kStoreUnreachable, "file store: cannot ",
+               what, " ", path, ": ", std::strerror(error));
 }
 
 // Readable and reversible: letters, digits, '_', '-' and inner '.' stand for themselves.
@@ -66,7 +69,8 @@ class FileStoreHandler final : public StoreHandler {
         owned_(!prefix.empty()) {
     struct stat info;
     if (stat(path.c_str(), &info) != 0) ThrowErrno("open directory", path);
-    if (!S_ISDIR(info.st_mode)) throw IoError("file store: " + path + " is not a directory");
+    if (!S_ISDIR(info.st_mode))
+      ThrowIoError(ExitCode::kStoreUnreachable, "file store: ", path, " is not a directory");
     MakeDirectory();
     char host[256] = "";
     gethostname(host, sizeof host - 1);
@@ -159,10 +163,11 @@ class FileStoreHandler final : public StoreHandler {
     if (!owned_) return;
     struct stat info;
     if (lstat(directory_.c_str(), &info) != 0) ThrowErrno("open directory", directory_);
-    if (!S_ISDIR(info.st_mode)) throw IoError("file store: " + directory_ + " is not a directory");
+    if (!S_ISDIR(info.st_mode))
+      ThrowIoError(ExitCode::kStoreUnreachable, "file store: ", directory_, " is not a directory");
     if (info.st_uid != geteuid() || (info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-      throw IoError("file store: " + directory_ +
-                    " is refused: it belongs to another user or is writable by others");
+      ThrowIoError(ExitCode::kNotPermitted, "file store: ", directory_,
+                   " is refused: it belongs to another user or is writable by others");
     }
   }
 
@@ -247,9 +252,8 @@ class FileStoreHandler final : public StoreHandler {
         if (content.size() - line - 1 == length) return content.substr(line + 1);
       }
       if (deadline.expired()) {
-        throw IoError(
-            MakeString("file store: ", path, " (", content.size(),
-                       " bytes) is damaged: its length differs from the length in its first line"));
+        ThrowIoError(ExitCode::kStoreUnreachable, "file store: ", path, " (", content.size(),
+                     " bytes) is damaged: its length differs from the length in its first line");
       }
     }
   }
@@ -257,7 +261,8 @@ class FileStoreHandler final : public StoreHandler {
   static std::string ReadAll(int fd, const std::string& path) {
     struct stat info;
     if (fstat(fd, &info) != 0) ThrowErrno("read", path);
-    if (!S_ISREG(info.st_mode)) throw IoError("file store: " + path + " is not a regular file");
+    if (!S_ISREG(info.st_mode))
+      ThrowIoError(ExitCode::kStoreUnreachable, "file store: ", path, " is not a regular file");
     std::string content;
     char buffer[16384];
     while (true) {
@@ -277,8 +282,8 @@ class FileStoreHandler final : public StoreHandler {
       char* end = nullptr;
       last = {last.first + 1, std::strtoll(text->c_str(), &end, 10)};
       if (text->empty() || *end != '\0') {
-        throw IoError(MakeString("file store: ", directory_, "/", name, "+", last.first,
-                                 " is damaged: it must hold a number"));
+        ThrowIoError(ExitCode::kStoreUnreachable, "file store: ", directory_, "/", name, "+",
+                     last.first, " is damaged: it must hold a number");
       }
     }
     return last;

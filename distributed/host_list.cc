@@ -17,25 +17,6 @@ constexpr size_t kMaxDigits = 9;
   ThrowUsage(variable, "=\"", OneLine(list).substr(0, 200), "\" is not a list of hosts: ", why);
 }
 
-// Splits the list at commas outside of brackets.
-std::vector<std::string> SplitList(const std::string& variable, const std::string& list) {
-  std::vector<std::string> parts(1);
-  bool bracket = false;
-  for (const char c : list) {
-    if (c == '[' && bracket) RefuseList(variable, list, "a bracket within brackets");
-    if (c == ']' && !bracket) RefuseList(variable, list, "] without [");
-    if (c == '[') bracket = true;
-    if (c == ']') bracket = false;
-    if (c == ',' && !bracket) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  if (bracket) RefuseList(variable, list, "[ without ]");
-  return parts;
-}
-
 bool IsDigits(const std::string& text) {
   return !text.empty() && text.size() <= kMaxDigits &&
          text.find_first_not_of("0123456789") == std::string::npos;
@@ -88,9 +69,27 @@ std::vector<std::string> ExpandPart(const std::string& variable, const std::stri
 
 }  // namespace
 
+std::vector<std::string> SplitHostList(const std::string& variable, const std::string& list) {
+  std::vector<std::string> parts(1);
+  bool bracket = false;
+  for (const char c : list) {
+    if (c == '[' && bracket) RefuseList(variable, list, "a bracket within brackets");
+    if (c == ']' && !bracket) RefuseList(variable, list, "] without [");
+    if (c == '[') bracket = true;
+    if (c == ']') bracket = false;
+    if (c == ',' && !bracket) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  if (bracket) RefuseList(variable, list, "[ without ]");
+  return parts;
+}
+
 std::vector<std::string> ExpandHostList(const std::string& variable, const std::string& list) {
   std::vector<std::string> hosts;
-  for (const std::string& part : SplitList(variable, list)) {
+  for (const std::string& part : SplitHostList(variable, list)) {
     for (std::string& host : ExpandPart(variable, list, part)) hosts.push_back(std::move(host));
     if (hosts.size() > kMaxHosts) RefuseList(variable, list, "more than 65536 hosts");
   }

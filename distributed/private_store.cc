@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
 #include "distributed/host.h"
 #include "distributed/run_membership.h"
@@ -107,9 +108,9 @@ std::vector<std::string> OwnAddresses(const StoreUrl& url) {
     if (ProbePort(address, url.port) != PortState::kNotThisHost) own.push_back(address);
   }
   if (own.empty()) {
-    throw IoError(MakeString(url.ToString(), ": ", url.host,
-                             " is not an address of this host (this host is ", RoutedAddress(),
-                             "); shard 0 keeps the store and must run on that host"));
+    ThrowIoError(ExitCode::kUsage, url.ToString(), ": ", url.host,
+                 " is not an address of this host (this host is ", RoutedAddress(),
+                 "); shard 0 keeps the store and must run on that host");
   }
   // Many systems map their own name to a loopback address.
   if (AllLoopback(own) && !MeansLoopback(url.host)) own.push_back(RoutedAddress());
@@ -172,10 +173,11 @@ class StoreSearch {
     auto next_progress = Clock::now() + kProgressEvery;
     while (!Look()) {
       if (deadline.expired()) {
-        throw TimeoutError(MakeString("run ", options_.run_id, ": no store at ",
-                                      options_.url.ToString(), " within ", timeout.count() / 1000.0,
-                                      " s", Problem(), "; does shard 0 run on ", options_.url.host,
-                                      "?"));
+        throw WithExitCode<TimeoutError>(
+            ExitCode::kStoreUnreachable,
+            MakeString("run ", options_.run_id, ": no store at ", options_.url.ToString(),
+                       " within ", timeout.count() / 1000.0, " s", Problem(),
+                       "; does shard 0 run on ", options_.url.host, "?"));
       }
       if (Clock::now() >= next_progress) {
         next_progress += kProgressEvery;
@@ -256,8 +258,8 @@ PrivateStore::PrivateStore(const PrivateStoreOptions& options) : options_(option
               << process_->program();
     return;
   }
-  throw IoError(MakeString(options.url.ToString(),
-                           ": in use by other programs; give another port with --init_method"));
+  ThrowIoError(ExitCode::kStoreUnreachable, options.url.ToString(),
+               ": in use by other programs; give another port with --init_method");
 }
 
 bool PrivateStore::StartOn(const std::vector<std::string>& addresses, int port) {
@@ -283,10 +285,11 @@ bool PrivateStore::IsInUse(const std::vector<std::string>& addresses, int port) 
     const auto keeper = text ? MemberRecord::Parse(*text) : std::nullopt;
     if (!keeper || keeper_ends.expired()) return true;
     if (!keeper->process.on_this_host() || keeper->process.IsAlive()) {
-      throw RunConflict(MakeString("run_id ", options_.run_id, " is in use: its store at ",
-                                   FormatHostPort(redis_.host, port), " is kept by ",
-                                   keeper->Describe(), ", since ", keeper->AgeSeconds(),
-                                   " s; use another run_id or end that run"));
+      throw RunConflict(
+          ExitCode::kNotPermitted,
+          MakeString("run_id ", options_.run_id, " is in use: its store at ",
+                     FormatHostPort(redis_.host, port), " is kept by ", keeper->Describe(),
+                     ", since ", keeper->AgeSeconds(), " s; use another run_id or end that run"));
     }
     std::this_thread::sleep_for(kPoll);
   }
@@ -300,8 +303,8 @@ bool PrivateStore::WaitForServer() {
     const bool ended = !process_->running();
     if (ended && process_->output().find("in use") != std::string::npos) return false;
     if (ended || deadline.expired()) {
-      throw IoError(MakeString(process_->program(), " does not serve ",
-                               FormatHostPort(redis_.host, redis_.port), ": ", process_->output()));
+      ThrowIoError(ExitCode::kStoreUnreachable, process_->program(), " does not serve ",
+                   FormatHostPort(redis_.host, redis_.port), ": ", process_->output());
     }
     std::this_thread::sleep_for(kPoll);
   }
@@ -331,10 +334,10 @@ void PrivateStore::WaitForRun(milliseconds join_timeout) {
     const auto end = run.End();
     if (end && run.Members().empty()) {
       if (*end == kGoodEnd) return;
-      throw IoError(MakeString("run ", options_.run_id, ": ", *end));
+      ThrowIoError(ExitCode::kPeerLost, "run ", options_.run_id, ": ", *end);
     }
     if (silence.expired()) {
-      throw IoError(MakeString("run ", options_.run_id, ": all shards are gone"));
+      ThrowIoError(ExitCode::kPeerLost, "run ", options_.run_id, ": all shards are gone");
     }
     if (!has_come && join.expired()) {
       throw TimeoutError(MakeString("run ", options_.run_id, ": no shard came within ",
@@ -351,8 +354,8 @@ RedisOptions FindPrivateStore(const PrivateStoreOptions& options, milliseconds t
 int ClaimShardId(const RedisOptions& store, const std::string& run_id, int num_shards) {
   const int64_t count = NewRedisStore(store, run_id)->Add(kClaimsKey, 1);
   if (count > num_shards) {
-    throw IoError(MakeString("run ", run_id, ": this is process ", count, ", but the run has ",
-                             num_shards, " shards; start a new run to try again"));
+    ThrowIoError(ExitCode::kDisagreement, "run ", run_id, ": this is process ", count,
+                 ", but the run has ", num_shards, " shards; start a new run to try again");
   }
   return static_cast<int>(count - 1);
 }

@@ -12,6 +12,7 @@
 #include <sstream>
 #include <utility>
 
+#include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
 #include "distributed/host.h"
 #include "distributed/run_record.h"
@@ -33,7 +34,8 @@ std::string FindServer() {
       if (!folder.empty() && access(file.c_str(), X_OK) == 0) return file;
     }
   }
-  throw IoError(
+  ThrowIoError(
+      ExitCode::kStoreUnreachable,
       "neither redis-server nor valkey-server is in PATH; a tcp:// store needs one of them: "
       "install "
       "it on the host of shard 0 (apt-get install redis-server), or use another store: "
@@ -65,7 +67,7 @@ struct Pipe {
 
 Pipe MakePipe() {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw IoError(MakeString("pipe: ", std::strerror(errno)));
+  if (pipe2(ends, O_CLOEXEC) != 0) ThrowIoError(ExitCode::kSystem, "pipe: ", std::strerror(errno));
   const Fd low[2] = {Fd(ends[0]), Fd(ends[1])};
   // Numbers above the standard descriptors, which the child will replace.
   return {Fd(fcntl(ends[0], F_DUPFD_CLOEXEC, STDERR_FILENO + 1)),
@@ -129,7 +131,7 @@ void RedisProcess::Run(const std::string& configuration, std::promise<void>* sta
     const pid_t parent = getpid(), pid = fork();
     if (pid == 0)
       BecomeServer(program_.c_str(), parent, input.read_end.get(), output.write_end.get());
-    if (pid < 0) throw IoError(MakeString("fork: ", std::strerror(errno)));
+    if (pid < 0) ThrowIoError(ExitCode::kSystem, "fork: ", std::strerror(errno));
     const std::lock_guard<std::mutex> lock(mutex_);
     pid_ = pid;
     running_ = true;

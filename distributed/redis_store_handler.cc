@@ -11,6 +11,7 @@
 #include <fstream>
 #include <thread>
 
+#include "caffe2/core/exit_code.h"
 #include "distributed/host.h"
 
 namespace caffe2 {
@@ -77,10 +78,19 @@ timeval ToTimeval(milliseconds time) {
 }
 
 // The connection broke; the command may be tried again on a new one.
-class ConnectionLost : public IoError {
+class ConnectionLost : public WithExitCode<IoError> {
  public:
-  using IoError::IoError;
+  explicit ConnectionLost(const std::string& text)
+      : WithExitCode(ExitCode::kStoreUnreachable, text) {}
 };
+
+// The code for an error that the server answers.
+ExitCode RefusalCode(const std::string& error) {
+  for (const char* start : {"NOAUTH", "WRONGPASS", "NOPERM", "DENIED", "ERR AUTH", "ERR invalid"}) {
+    if (StartsWith(error, start)) return ExitCode::kNotPermitted;
+  }
+  return ExitCode::kStoreUnreachable;
+}
 
 class RedisStoreHandler final : public StoreHandler {
  public:
@@ -230,7 +240,7 @@ class RedisStoreHandler final : public StoreHandler {
     const milliseconds limit = std::min(deadline.remaining(), options_.connect_timeout);
     ContextPtr context(
         redisConnectWithTimeout(options_.host.c_str(), options_.port, ToTimeval(limit)));
-    if (!context) throw IoError("out of memory");
+    if (!context) ThrowIoError(ExitCode::kSystem, "out of memory");
     if (context->err != 0) {
       throw ConnectionLost(MakeString("cannot connect to ", Description(), ": ",
                                       CleanText(context->errstr, std::strlen(context->errstr))));
@@ -275,15 +285,15 @@ class RedisStoreHandler final : public StoreHandler {
       const std::string error = CleanText(reply->str, reply->len);
       // A server that is still loading its data set will answer soon.
       if (StartsWith(error, "LOADING")) throw ConnectionLost(Description() + ": " + error);
-      throw IoError(MakeString(Description(), ": ", command[0], ": ", error, Advice(error)));
+      ThrowIoError(RefusalCode(error), Description(), ": ", command[0], ": ", error, Advice(error));
     }
     return reply;
   }
 
   void ExpectType(const redisReply& reply, int type, const std::string& command) const {
     if (reply.type == type) return;
-    throw IoError(MakeString(Description(), ": unexpected answer to ", command, " (type ",
-                             reply.type, "); is this a Redis server?"));
+    ThrowIoError(ExitCode::kStoreUnreachable, Description(), ": unexpected answer to ", command,
+                 " (type ", reply.type, "); is this a Redis server?");
   }
 
   const RedisOptions options_;
@@ -306,9 +316,9 @@ void CheckIsPrivate(const std::string& path) {
   struct stat file;
   if (stat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode)) return;  // reading it says why
   if ((file.st_mode & (S_IROTH | S_IWOTH)) == 0) return;
-  throw IoError(MakeString("the password file ", path,
-                           " can be read or written by everybody on this machine: run chmod 600 ",
-                           path, " and change the password if others use the machine"));
+  ThrowIoError(ExitCode::kNotPermitted, "the password file ", path,
+               " can be read or written by everybody on this machine: run chmod 600 ", path,
+               " and change the password if others use the machine");
 }
 
 }  // namespace
@@ -324,9 +334,8 @@ std::string FindRedisPassword(const std::string& path) {
   std::ifstream file(file_path);
   std::string password;
   if (!std::getline(file, password)) {
-    throw IoError(
-        MakeString("cannot read the Redis password from ", file_path,
-                   variable == nullptr ? "" : ", which CAFFE2_REDIS_PASSWORD_FILE names"));
+    ThrowIoError(ExitCode::kNoInput, "cannot read the Redis password from ", file_path,
+                 variable == nullptr ? "" : ", which CAFFE2_REDIS_PASSWORD_FILE names");
   }
   return password;
 }

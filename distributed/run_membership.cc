@@ -256,13 +256,15 @@ void Membership::RefuseIfInUse() {
     if (!live || may_be_joining) continue;
     const MemberRecord& holder = *peers_[shard].record;
     if (complete) {
-      throw RunConflict(MakeString("run_id ", options().run_id, " is in use: shard ", shard, " on ",
+      throw RunConflict(ExitCode::kNotPermitted,
+                        MakeString("run_id ", options().run_id, " is in use: shard ", shard, " on ",
                                    holder.Describe(), " has held it for ", holder.AgeSeconds(),
                                    " s; use another run_id or end that run"));
     }
-    throw RunConflict(MakeString("shard ", shard, " of run ", options().run_id,
-                                 " is already held by ", holder.Describe(), ", since ",
-                                 holder.AgeSeconds(), " s"));
+    throw RunConflict(
+        ExitCode::kNotPermitted,
+        MakeString("shard ", shard, " of run ", options().run_id, " is already held by ",
+                   holder.Describe(), ", since ", holder.AgeSeconds(), " s"));
   }
   if (complete) CloseAsStale(options().shard_id);
 }
@@ -568,7 +570,7 @@ void Membership::Leave() {
 
 void RunMembership::ThrowIfFailed() const {
   const std::string failure = Failure();
-  if (!failure.empty()) throw IoError(failure);
+  if (!failure.empty()) ThrowIoError(ExitCode::kPeerLost, failure);
 }
 
 std::unique_ptr<RunMembership> RunMembership::Join(const StoreFactory& stores,

@@ -10,20 +10,23 @@
 #include <string>
 #include <vector>
 
+#include "caffe2/core/exit_code.h"
 #include "distributed/store_handler.h"
 
 namespace caffe2 {
 
-// Shards disagree about what they run, a shard id is taken, or the run_id is in use.
-class RunConflict : public EnforceNotMet {
+// Shards disagree about what they run (kDisagreement), or a shard id is taken or the run_id is in
+// use (kNotPermitted).
+class RunConflict : public WithExitCode<EnforceNotMet> {
  public:
-  using EnforceNotMet::EnforceNotMet;
+  using WithExitCode::WithExitCode;
 };
 
 // The run has failed. what() begins with line(), which is the same on every shard.
-class RunFailed : public IoError {
+class RunFailed : public WithExitCode<IoError> {
  public:
-  explicit RunFailed(const std::string& line) : IoError(line), line_(line) {}
+  explicit RunFailed(const std::string& line)
+      : WithExitCode(ExitCode::kPeerLost, line), line_(line) {}
   const std::string& line() const { return line_; }
 
  private:

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "caffe2/core/exit_code.h"
 #include "distributed/percent_code.h"
 #include "distributed/run_membership.h"
 
@@ -135,9 +136,9 @@ RunFailure RunFailure::Parse(const std::string& text) {
 }
 
 void RunFailure::Throw() const {
-  if (kind == kConflict) throw RunConflict(line);
+  if (kind == kConflict) throw RunConflict(ExitCode::kDisagreement, line);
   if (kind == kTimeout) throw TimeoutError(line);
-  throw IoError(line);
+  ThrowIoError(ExitCode::kPeerLost, line);
 }
 
 std::string FailureKey(int generation) { return MakeString(generation, "/failure"); }

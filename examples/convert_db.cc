@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "caffe2/core/logging.h"
+#include "caffe2/core/usage_error.h"
 #include "caffe2/utils/program.h"
 #include "db/db.h"
 #include "db/record_writer.h"
@@ -17,8 +17,8 @@ namespace caffe2 {
 namespace {
 
 int Run() {
-  CAFFE_ENFORCE(!FLAGS_input_db.empty() && !FLAGS_output_db.empty(),
-                "--input_db and --output_db are needed");
+  CheckUsage(!FLAGS_input_db.empty() && !FLAGS_output_db.empty(),
+             "--input_db and --output_db are needed");
   const auto input = db::CreateDB(FLAGS_input_db_type, FLAGS_input_db, db::READ);
   const auto index = input->NewIndex();
   db::RecordWriter writer(FLAGS_output_db_type, FLAGS_output_db);

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "caffe2/core/operator.h"
+#include "caffe2/core/usage_error.h"
 #include "caffe2/core/workspace.h"
 #include "caffe2/utils/program.h"
 #include "db/db_reader.h"
@@ -35,9 +36,9 @@ void Measure(const char* name, const Body& body) {
 }
 
 int Run() {
-  CAFFE_ENFORCE(!FLAGS_input_db.empty(), "--input_db is needed");
-  CAFFE_ENFORCE(FLAGS_batch_size > 0 && FLAGS_report_interval > 0 && FLAGS_repeat > 0,
-                "--batch_size, --report_interval and --repeat must be positive");
+  CheckUsage(!FLAGS_input_db.empty(), "--input_db is needed");
+  CheckUsage(FLAGS_batch_size > 0 && FLAGS_report_interval > 0 && FLAGS_repeat > 0,
+             "--batch_size, --report_interval and --repeat must be positive");
   const auto begin = Clock::now();
   auto reader = std::make_unique<db::DBReader>(FLAGS_input_db_type, FLAGS_input_db,
                                                db::DBReaderOptions{.shuffle = FLAGS_shuffle});

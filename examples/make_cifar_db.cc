@@ -7,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "caffe2/core/logging.h"
+#include "caffe2/core/exit_code.h"
+#include "caffe2/core/usage_error.h"
 #include "caffe2/utils/program.h"
 #include "db/random_access_file.h"
 #include "db/record_writer.h"
@@ -36,7 +37,7 @@ std::vector<std::string> FilesOf(const std::string& prefix) {
     if (wanted && entry.path().extension() == ".bin") files.push_back(entry.path().string());
   }
   if (files.empty()) {
-    throw IoError(MakeString("there is no ", prefix, "*.bin in ", FLAGS_input_folder));
+    ThrowIoError(ExitCode::kNoInput, "there is no ", prefix, "*.bin in ", FLAGS_input_folder);
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -50,8 +51,8 @@ void Convert(const std::string& prefix, const std::string& output) {
     db::RandomAccessFile file(path);
     std::vector<char> record(label_bytes + kImageBytes);
     if (file.size() % record.size() != 0) {
-      throw IoError(
-          MakeString(path, " has ", file.size(), " bytes, not a multiple of ", record.size()));
+      ThrowIoError(ExitCode::kBadData, path, " has ", file.size(), " bytes, not a multiple of ",
+                   record.size());
     }
     for (uint64_t at = 0; at < file.size(); at += record.size()) {
       file.ReadAt(at, record.data(), record.size());
@@ -66,11 +67,11 @@ void Convert(const std::string& prefix, const std::string& output) {
 }
 
 int Run() {
-  CAFFE_ENFORCE(!FLAGS_input_folder.empty(), "--input_folder is needed");
-  CAFFE_ENFORCE(FLAGS_format == "datum" || FLAGS_format == "tensorprotos", "--format is \"",
-                FLAGS_format, "\", must be datum or tensorprotos");
-  CAFFE_ENFORCE(!FLAGS_output_train_db_name.empty() || !FLAGS_output_test_db_name.empty(),
-                "--output_train_db_name or --output_test_db_name is needed");
+  CheckUsage(!FLAGS_input_folder.empty(), "--input_folder is needed");
+  CheckUsage(FLAGS_format == "datum" || FLAGS_format == "tensorprotos", "--format is \"",
+             FLAGS_format, "\", must be datum or tensorprotos");
+  CheckUsage(!FLAGS_output_train_db_name.empty() || !FLAGS_output_test_db_name.empty(),
+             "--output_train_db_name or --output_test_db_name is needed");
   if (!FLAGS_output_train_db_name.empty()) {
     Convert(FLAGS_is_cifar100 ? "train" : "data_batch", FLAGS_output_train_db_name);
   }

@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
 #include "caffe2/core/random.h"
+#include "caffe2/core/usage_error.h"
 #include "caffe2/proto/caffe2.pb.h"
 #include "caffe2/proto/caffe_datum.pb.h"
 #include "caffe2/utils/program.h"
@@ -41,7 +43,7 @@ struct Entry {
 
 std::vector<Entry> ReadList() {
   std::ifstream file(FLAGS_list_file);
-  if (!file) throw IoError(MakeString("cannot open ", FLAGS_list_file));
+  if (!file) ThrowIoError(ExitCode::kNoInput, "cannot open ", FLAGS_list_file);
   std::vector<Entry> entries;
   for (std::string line; std::getline(file, line);) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
@@ -138,12 +140,12 @@ std::string MakeRecord(const Entry& entry) {
 }
 
 int Run() {
-  CAFFE_ENFORCE(!FLAGS_list_file.empty() && !FLAGS_output_db_name.empty(),
-                "--list_file and --output_db_name are needed");
-  CAFFE_ENFORCE(FLAGS_format == "datum" || FLAGS_format == "tensorprotos", "--format is \"",
-                FLAGS_format, "\", must be datum or tensorprotos");
-  CAFFE_ENFORCE(FLAGS_scale >= 0 && FLAGS_scale <= 1 << 16, "--scale is ", FLAGS_scale,
-                ", must be from 0 to 65536");
+  CheckUsage(!FLAGS_list_file.empty() && !FLAGS_output_db_name.empty(),
+             "--list_file and --output_db_name are needed");
+  CheckUsage(FLAGS_format == "datum" || FLAGS_format == "tensorprotos", "--format is \"",
+             FLAGS_format, "\", must be datum or tensorprotos");
+  CheckUsage(FLAGS_scale >= 0 && FLAGS_scale <= 1 << 16, "--scale is ", FLAGS_scale,
+             ", must be from 0 to 65536");
   const std::vector<Entry> entries = ReadList();
   db::RecordWriter writer(FLAGS_db, FLAGS_output_db_name);
   for (const Entry& entry : entries) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "caffe2/core/logging.h"
+#include "caffe2/core/usage_error.h"
 #include "caffe2/utils/program.h"
 #include "db/idx_file.h"
 #include "db/record_writer.h"
@@ -24,11 +25,10 @@ namespace caffe2 {
 namespace {
 
 int Run() {
-  CAFFE_ENFORCE(
-      !FLAGS_image_file.empty() && !FLAGS_label_file.empty() && !FLAGS_output_file.empty(),
-      "--image_file, --label_file and --output_file are needed");
-  CAFFE_ENFORCE(FLAGS_format == "datum" || FLAGS_format == "tensorprotos", "--format is \"",
-                FLAGS_format, "\", must be datum or tensorprotos");
+  CheckUsage(!FLAGS_image_file.empty() && !FLAGS_label_file.empty() && !FLAGS_output_file.empty(),
+             "--image_file, --label_file and --output_file are needed");
+  CheckUsage(FLAGS_format == "datum" || FLAGS_format == "tensorprotos", "--format is \"",
+             FLAGS_format, "\", must be datum or tensorprotos");
   const db::IdxFile images = db::ReadIdxFile(FLAGS_image_file);
   const db::IdxFile labels = db::ReadIdxFile(FLAGS_label_file);
   CAFFE_ENFORCE_EQ(images.dims.size(), 3u, FLAGS_image_file, " does not contain images");

@@ -1,6 +1,7 @@
 // Trains a small network on MNIST: the flags and log lines of MXNet's train_mnist.py.
 #include <cstdio>
 
+#include "caffe2/core/usage_error.h"
 #include "caffe2/utils/program.h"
 #include "examples/trainer_flags.h"
 
@@ -32,8 +33,8 @@ std::vector<int> HiddenLayers() {
   for (std::string word; std::getline(list, word, ',');) {
     const bool number = !word.empty() && word.size() < 7 &&
                         word.find_first_not_of("0123456789") == std::string::npos;
-    CAFFE_ENFORCE(number && std::stoi(word) > 0, "--hidden is ", FLAGS_hidden,
-                  ", must be like 500,500");
+    CheckUsage(number && std::stoi(word) > 0, "--hidden is ", FLAGS_hidden,
+               ", must be like 500,500");
     sizes.push_back(std::stoi(word));
   }
   return sizes;
@@ -74,7 +75,7 @@ TrainOptions Options(const ShardOptions& shards) {
         ".checkpoint";
   }
   if (FLAGS_load_epoch > 0) {
-    CAFFE_ENFORCE(!FLAGS_model_prefix.empty(), "--load_epoch needs --model_prefix");
+    CheckUsage(!FLAGS_model_prefix.empty(), "--load_epoch needs --model_prefix");
     output.load_epoch = FLAGS_load_epoch;
     output.load_model_path = ModelPath(FLAGS_load_epoch);
   }
@@ -86,8 +87,8 @@ int Main() {
   const Launch launch = LaunchFromFlags(IsGiven("file_store_path"));
   const ShardOptions shards = ShardOptionsFromFlags(launch, FLAGS_file_store_path);
   if (launch.role != Launch::Role::kWorker) return ServeRun(launch, shards);
-  CAFFE_ENFORCE(FLAGS_network == "mlp" || FLAGS_network == "lenet", "--network is ", FLAGS_network,
-                "; known: mlp lenet");
+  CheckUsage(FLAGS_network == "mlp" || FLAGS_network == "lenet", "--network is ", FLAGS_network,
+             "; known: mlp lenet");
   return Train(Options(shards), std::make_unique<MxnetLog>());
 }
 

@@ -7,7 +7,9 @@
 #include <numeric>
 #include <sstream>
 
+#include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
+#include "caffe2/core/usage_error.h"
 #include "caffe2/core/workspace.h"
 #include "caffe2/graph/device_placement.h"
 #include "caffe2/graph/inference.h"
@@ -46,7 +48,7 @@ std::string Setting(const Predictor& predictor, const std::string& name, const s
 int Number(const std::string& name, const std::string& text) {
   const bool number =
       !text.empty() && text.size() < 6 && text.find_first_not_of("0123456789") == std::string::npos;
-  CAFFE_ENFORCE(number && std::stoi(text) > 0, name, " is ", text, ", must be a positive number");
+  CheckUsage(number && std::stoi(text) > 0, name, " is ", text, ", must be a positive number");
   return std::stoi(text);
 }
 
@@ -56,7 +58,7 @@ std::vector<float> Numbers(const std::string& name, const std::string& list) {
   for (std::string word; std::getline(stream, word, ',');) {
     char* end = nullptr;
     values.push_back(std::strtof(word.c_str(), &end));
-    CAFFE_ENFORCE(end != word.c_str() && *end == '\0', name, ": ", word, " is not a number");
+    CheckUsage(end != word.c_str() && *end == '\0', name, ": ", word, " is not a number");
   }
   return values;
 }
@@ -103,8 +105,8 @@ Predictor LoadNets(Workspace* ws) {
 
 // Places the net on the CPU, whatever device its file names, and optimizes it for inference.
 Predictor LoadFromFlags(Workspace* ws) {
-  CAFFE_ENFORCE(!FLAGS_model.empty() || (!FLAGS_init_net.empty() && !FLAGS_predict_net.empty()),
-                "--model is needed, or --init_net and --predict_net");
+  CheckUsage(!FLAGS_model.empty() || (!FLAGS_init_net.empty() && !FLAGS_predict_net.empty()),
+             "--model is needed, or --init_net and --predict_net");
   Predictor predictor = FLAGS_model.empty() ? LoadNets(ws) : LoadPredictor(FLAGS_model, ws);
   PlaceOnDevice(&predictor.net, Device{});
   OptimizeForInference(&predictor.net, ws,
@@ -116,7 +118,7 @@ std::vector<std::string> ReadLines(const std::string& path) {
   std::vector<std::string> lines;
   if (path.empty()) return lines;
   std::ifstream file(path);
-  if (!file) throw IoError("cannot read " + path);
+  if (!file) ThrowIoError(ExitCode::kNoInput, "cannot read ", path);
   for (std::string line; std::getline(file, line);) lines.push_back(line);
   return lines;
 }
@@ -124,7 +126,7 @@ std::vector<std::string> ReadLines(const std::string& path) {
 std::string ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  if (!file || bytes.empty()) throw IoError("cannot read picture " + path);
+  if (!file || bytes.empty()) ThrowIoError(ExitCode::kNoInput, "cannot read picture ", path);
   return bytes;
 }
 
@@ -155,7 +157,7 @@ void PrintTop(const std::string& path, const Tensor& scores,
 }
 
 int Main(int argc, char** argv) {
-  CAFFE_ENFORCE(argc > 1, "no picture is given: name image files after the flags");
+  CheckUsage(argc > 1, "no picture is given: name image files after the flags");
   const std::vector<std::string> names = ReadLines(FLAGS_class_names);
   Workspace ws;
   const Predictor predictor = LoadFromFlags(&ws);

@@ -6,6 +6,7 @@
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/logging.h"
 #include "caffe2/core/operator.h"
+#include "caffe2/core/usage_error.h"
 #include "caffe2/utils/program.h"
 
 DEFINE_string(device, "cpu", "cpu or cuda");
@@ -15,8 +16,8 @@ namespace caffe2 {
 namespace {
 
 int Main() {
-  CAFFE_ENFORCE(FLAGS_device == "cpu" || FLAGS_device == "cuda", "--device is ", FLAGS_device,
-                "; known: cpu cuda");
+  CheckUsage(FLAGS_device == "cpu" || FLAGS_device == "cuda", "--device is ", FLAGS_device,
+             "; known: cpu cuda");
   const DeviceType device = FLAGS_device == "cpu" ? CPU : CUDA;
   CAFFE_ENFORCE(LoadDeviceBackend(device), DeviceProblem(device));
   for (const std::string& key : DeviceOperatorRegistry(device)->Keys()) {

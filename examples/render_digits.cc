@@ -12,8 +12,9 @@
 #include <fstream>
 #include <opencv2/imgproc.hpp>
 
-#include "caffe2/core/logging.h"
+#include "caffe2/core/exit_code.h"
 #include "caffe2/core/random.h"
+#include "caffe2/core/usage_error.h"
 #include "caffe2/utils/program.h"
 
 DEFINE_string(output_dir, "", "existing folder for the four files");
@@ -79,12 +80,13 @@ void WriteSet(const std::string& stem, int count, uint64_t seed) {
   }
   images.close();
   labels.close();
-  if (!images || !labels) throw IoError("cannot write " + image_path + " or " + label_path);
+  if (!images || !labels)
+    ThrowIoError(ExitCode::kCannotWrite, "cannot write ", image_path, " or ", label_path);
 }
 
 int Run() {
-  CAFFE_ENFORCE(!FLAGS_output_dir.empty(), "--output_dir is needed");
-  CAFFE_ENFORCE(FLAGS_train > 0 && FLAGS_test > 0, "--train and --test must be positive");
+  CheckUsage(!FLAGS_output_dir.empty(), "--output_dir is needed");
+  CheckUsage(FLAGS_train > 0 && FLAGS_test > 0, "--train and --test must be positive");
   WriteSet("train", FLAGS_train, FLAGS_seed);
   WriteSet("t10k", FLAGS_test, FLAGS_seed + 1);
   return 0;

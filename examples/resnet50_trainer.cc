@@ -1,6 +1,7 @@
 // Trains ResNet-50 and other networks on images, with the flags of Caffe2's resnet50_trainer.py.
 #include <cstdio>
 
+#include "caffe2/core/usage_error.h"
 #include "caffe2/utils/program.h"
 #include "examples/trainer_flags.h"
 
@@ -106,9 +107,9 @@ void NoteFlagsWithoutEffect() {
 }
 
 int Main() {
-  CAFFE_ENFORCE(!FLAGS_model_parallel,
-                "--model_parallel is not available: each GPU holds the whole model and gets a part "
-                "of the batch; leave the flag out");
+  CheckUsage(!FLAGS_model_parallel,
+             "--model_parallel is not available: each GPU holds the whole model and gets a part "
+             "of the batch; leave the flag out");
   NoteFlagsWithoutEffect();
   const bool names_directory = !FLAGS_rendezvous_path.empty();
   const Launch launch = LaunchFromFlags(names_directory);

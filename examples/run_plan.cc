@@ -2,6 +2,7 @@
 #include <gflags/gflags.h>
 
 #include "caffe2/core/logging.h"
+#include "caffe2/core/usage_error.h"
 #include "caffe2/core/workspace.h"
 #include "caffe2/utils/net_io.h"
 #include "caffe2/utils/program.h"
@@ -12,7 +13,7 @@ namespace caffe2 {
 namespace {
 
 int Main() {
-  CAFFE_ENFORCE(!FLAGS_plan.empty(), "--plan is needed");
+  CheckUsage(!FLAGS_plan.empty(), "--plan is needed");
   const PlanDef plan = ReadPlanDef(FLAGS_plan);
   Workspace ws;
   CAFFE_ENFORCE(ws.RunPlan(plan), "plan ", plan.name(), " failed");

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "caffe2/core/logging.h"
+#include "caffe2/core/usage_error.h"
 #include "caffe2/core/workspace.h"
 #include "caffe2/graph/inference.h"
 #include "caffe2/utils/net_io.h"
@@ -43,15 +44,15 @@ std::vector<std::string> Split(const std::string& text, char separator) {
 int64_t ParseDim(const std::string& text) {
   const bool number = !text.empty() && text.size() < 10 &&
                       text.find_first_not_of("0123456789") == std::string::npos;
-  CAFFE_ENFORCE(number, "--input_dims: \"", text, "\" is not a size");
+  CheckUsage(number, "--input_dims: \"", text, "\" is not a size");
   return std::stoll(text);
 }
 
 void FeedInputs(Workspace* ws) {
   const std::vector<std::string> names = Split(FLAGS_input, ',');
   const std::vector<std::string> shapes = Split(FLAGS_input_dims, ';');
-  CAFFE_ENFORCE_EQ(names.size(), shapes.size(),
-                   "--input and --input_dims must have the same number of items");
+  CheckUsage(names.size() == shapes.size(),
+             "--input and --input_dims must have the same number of items");
   for (size_t i = 0; i < names.size(); ++i) {
     std::vector<int64_t> dims;
     for (const std::string& dim : Split(shapes[i], ',')) dims.push_back(ParseDim(dim));
@@ -60,7 +61,7 @@ void FeedInputs(Workspace* ws) {
     if (FLAGS_input_type == "float") {
       std::fill_n(tensor->mutable_data<float>(), tensor->numel(), 1.f);
     } else {
-      CAFFE_ENFORCE_EQ(FLAGS_input_type, "uint8_t", "--input_type must be float or uint8_t");
+      CheckUsage(FLAGS_input_type == "uint8_t", "--input_type must be float or uint8_t");
       std::fill_n(tensor->mutable_data<uint8_t>(), tensor->numel(), uint8_t{1});
     }
   }
@@ -84,9 +85,9 @@ void TimeOperators(NetBase* net) {
 }
 
 int Main() {
-  CAFFE_ENFORCE(!FLAGS_net.empty(), "--net is needed");
-  CAFFE_ENFORCE(FLAGS_iter > 0 && FLAGS_warmup >= 0, "--iter is ", FLAGS_iter, " and --warmup ",
-                FLAGS_warmup, "; --iter must be positive and --warmup not negative");
+  CheckUsage(!FLAGS_net.empty(), "--net is needed");
+  CheckUsage(FLAGS_iter > 0 && FLAGS_warmup >= 0, "--iter is ", FLAGS_iter, " and --warmup ",
+             FLAGS_warmup, "; --iter must be positive and --warmup not negative");
   Workspace ws;
   if (!FLAGS_init_net.empty()) {
     CAFFE_ENFORCE(ws.RunNetOnce(ReadNetDef(FLAGS_init_net)), "the init net failed");

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "caffe2/core/logging.h"
+#include "caffe2/core/usage_error.h"
 #include "caffe2/utils/program.h"
 #include "db/db.h"
 #include "db/record_writer.h"
@@ -18,8 +18,8 @@ namespace caffe2 {
 namespace {
 
 int Run() {
-  CAFFE_ENFORCE(!FLAGS_input_db.empty(), "--input_db is needed");
-  CAFFE_ENFORCE(FLAGS_splits > 0 && FLAGS_splits <= 1000, "--splits must be from 1 to 1000");
+  CheckUsage(!FLAGS_input_db.empty(), "--input_db is needed");
+  CheckUsage(FLAGS_splits > 0 && FLAGS_splits <= 1000, "--splits must be from 1 to 1000");
   const auto input = db::CreateDB(FLAGS_input_db_type, FLAGS_input_db, db::READ);
   const auto index = input->NewIndex();
   std::vector<std::unique_ptr<db::RecordWriter>> writers;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "caffe2/core/device_backend.h"
+#include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
 #include "distributed/launch_environment.h"
 #include "distributed/redis_store_handler.h"
@@ -147,12 +148,13 @@ inline std::vector<Device> DevicesFromFlags(const ShardOptions& shards) {
     ThrowUsage("--num_cpu_replicas ", FLAGS_num_cpu_replicas, " needs --use_cpu");
   }
   if (NumDevices(CUDA) == 0) {
-    throw IoError("no GPU is available to this program; add --use_cpu to train on the CPU (" +
-                  DeviceProblem(CUDA) + ")");
+    ThrowIoError(ExitCode::kSystem,
+                 "no GPU is available to this program; add --use_cpu to train on the CPU (",
+                 DeviceProblem(CUDA), ")");
   }
   std::vector<Device> devices;
   if (FLAGS_gpus.empty()) {
-    CAFFE_ENFORCE(FLAGS_num_gpus > 0, "--num_gpus is ", FLAGS_num_gpus, ", must be positive");
+    CheckUsage(FLAGS_num_gpus > 0, "--num_gpus is ", FLAGS_num_gpus, ", must be positive");
     const int first = FirstGpu(shards, FLAGS_num_gpus, NumDevices(CUDA));
     for (int id = 0; id < FLAGS_num_gpus; ++id) devices.push_back({CUDA, first + id});
   }
@@ -160,7 +162,7 @@ inline std::vector<Device> DevicesFromFlags(const ShardOptions& shards) {
   for (std::string item; std::getline(list, item, ',');) {
     const bool number = !item.empty() && item.size() < 6 &&
                         item.find_first_not_of("0123456789") == std::string::npos;
-    CAFFE_ENFORCE(number, "--gpus is ", FLAGS_gpus, ": \"", item, "\" is not the number of a GPU");
+    CheckUsage(number, "--gpus is ", FLAGS_gpus, ": \"", item, "\" is not the number of a GPU");
     devices.push_back({CUDA, std::stoi(item)});
   }
   for (const Device& device : devices) CheckDevice(device);

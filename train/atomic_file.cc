@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
 #include "caffe2/proto/caffe2.pb.h"
 #include "caffe2/utils/crc32.h"
@@ -22,7 +23,8 @@ namespace {
 constexpr char kKey[] = "!!CHECKSUM";
 
 [[noreturn]] void Fail(const std::string& action, const std::string& path) {
-  throw IoError(MakeString("cannot ", action, " ", path, ": ", std::strerror(errno)));
+  const int error = errno;
+  ThrowIoError(WriteErrorCode(error), "cannot ", action, " ", path, ": ", std::strerror(error));
 }
 
 void Sync(const std::string& path, int flags) {
@@ -124,12 +126,13 @@ void VerifyChecksum(const std::string& path) {
   const File file = Open(path, "rb");
   const long size = SizeOf(file.get(), path);
   const auto record_bytes = static_cast<long>(ChecksumRecord(0).size());
-  if (size < record_bytes) throw IoError(path + " is cut short: it has no checksum");
+  if (size < record_bytes)
+    ThrowIoError(ExitCode::kBadData, path, " is cut short: it has no checksum");
   const std::string expected = ChecksumRecord(ChecksumOf(file.get(), path, size - record_bytes));
   std::string found(expected.size(), '\0');
   if (std::fread(found.data(), 1, found.size(), file.get()) != found.size()) Fail("read", path);
   if (found != expected) {
-    throw IoError(path + " is damaged or cut short: its checksum does not match");
+    ThrowIoError(ExitCode::kBadData, path, " is damaged or cut short: its checksum does not match");
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "caffe2/core/device_backend.h"
+#include "caffe2/core/exit_code.h"
 #include "db/db_reader.h"
 #include "train/db_blobs.h"
 
@@ -71,7 +72,8 @@ void CheckSettings(const CheckpointProto& checkpoint, const TrainOptions& option
 
 CheckpointProto ParseHeader(const std::string& bytes, const std::string& path) {
   CheckpointProto checkpoint;
-  if (!checkpoint.ParseFromString(bytes)) throw IoError(path + " is not a checkpoint");
+  if (!checkpoint.ParseFromString(bytes))
+    ThrowIoError(ExitCode::kBadData, path, " is not a checkpoint");
   CAFFE_ENFORCE_EQ(checkpoint.version(), kVersion, path, " is a checkpoint of another version");
   return checkpoint;
 }

@@ -8,6 +8,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
 
 namespace caffe2 {
@@ -122,7 +123,8 @@ std::unique_ptr<TrainListener> ForTerminal(std::unique_ptr<TrainListener> log) {
 
 CsvLog::CsvLog(const std::string& path, const std::string& description)
     : path_(path), file_(std::fopen(path.c_str(), "w")) {
-  if (!file_) throw IoError(MakeString("cannot write ", path, ": ", std::strerror(errno)));
+  if (!file_)
+    ThrowIoError(ExitCode::kCannotWrite, "cannot write ", path, ": ", std::strerror(errno));
   try {
     Write(
         "# " + description + "\n" +
@@ -138,7 +140,7 @@ CsvLog::CsvLog(const std::string& path, const std::string& description)
 
 void CsvLog::Write(const std::string& line) {
   if (std::fputs(line.c_str(), file_.get()) < 0 || std::fflush(file_.get()) != 0) {
-    throw IoError(MakeString("cannot write ", path_, ": ", std::strerror(errno)));
+    ThrowIoError(ExitCode::kCannotWrite, "cannot write ", path_, ": ", std::strerror(errno));
   }
 }
 

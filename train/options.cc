@@ -9,7 +9,8 @@
 #include <cstring>
 
 #include "caffe2/core/device_backend.h"
-#include "caffe2/core/logging.h"
+#include "caffe2/core/exit_code.h"
+#include "caffe2/core/usage_error.h"
 #include "db/db.h"
 #include "train/input.h"
 
@@ -18,25 +19,25 @@ namespace {
 
 template <typename T>
 void CheckRange(const char* flag, T value, T low, T high) {
-  CAFFE_ENFORCE(value >= low && value <= high, "--", flag, " is ", value, ", must be from ", low,
-                " to ", high);
+  CheckUsage(value >= low && value <= high, "--", flag, " is ", value, ", must be from ", low,
+             " to ", high);
 }
 
 template <typename T>
 void CheckPositive(const char* flag, T value) {
-  CAFFE_ENFORCE(value > 0, "--", flag, " is ", value, ", must be positive");
+  CheckUsage(value > 0, "--", flag, " is ", value, ", must be positive");
 }
 
 template <typename T>
 void CheckNotNegative(const char* flag, T value) {
-  CAFFE_ENFORCE(value >= 0, "--", flag, " is ", value, ", must not be negative");
+  CheckUsage(value >= 0, "--", flag, " is ", value, ", must not be negative");
 }
 
 void CheckOneOf(const char* flag, const std::string& value, const std::vector<std::string>& known) {
   if (std::find(known.begin(), known.end(), value) != known.end()) return;
   std::string list;
   for (const std::string& each : known) list += " " + each;
-  CAFFE_THROW("--", flag, " is ", value, "; known:", list);
+  ThrowUsage("--", flag, " is ", value, "; known:", list);
 }
 
 std::string DirectoryOf(const std::string& path) {
@@ -49,13 +50,16 @@ std::string DirectoryOf(const std::string& path) {
 void CheckWritableDirectory(const std::string& directory) {
   struct stat status;
   if (stat(directory.c_str(), &status) != 0) {
-    throw IoError(MakeString("cannot use directory ", directory, ": ", std::strerror(errno)));
+    ThrowIoError(ExitCode::kCannotWrite, "cannot use directory ", directory, ": ",
+                 std::strerror(errno));
   }
-  if (!S_ISDIR(status.st_mode)) throw IoError(directory + " is not a directory");
+  if (!S_ISDIR(status.st_mode))
+    ThrowIoError(ExitCode::kCannotWrite, directory, " is not a directory");
   std::string probe = directory + "/.doppio_probe_XXXXXX";
   const int fd = mkstemp(probe.data());
   if (fd < 0) {
-    throw IoError(MakeString("cannot write to directory ", directory, ": ", std::strerror(errno)));
+    ThrowIoError(ExitCode::kCannotWrite, "cannot write to directory ", directory, ": ",
+                 std::strerror(errno));
   }
   close(fd);
   unlink(probe.c_str());
@@ -64,9 +68,9 @@ void CheckWritableDirectory(const std::string& directory) {
 void ValidateShards(const ShardOptions& shards) {
   CheckPositive("num_shards", shards.num_shards);
   CheckRange("shard_id", shards.shard_id, 0, shards.num_shards - 1);
-  CAFFE_ENFORCE(shards.num_shards == 1 || !shards.run_id.empty(), "--num_shards is ",
-                shards.num_shards,
-                ", so --run_id is needed: a name for this run, the same on all shards");
+  CheckUsage(shards.num_shards == 1 || !shards.run_id.empty(), "--num_shards is ",
+             shards.num_shards,
+             ", so --run_id is needed: a name for this run, the same on all shards");
   CheckRange("redis_port", shards.redis_port, 1, 65535);
   CheckOneOf("distributed_transport", shards.transport, {"tcp", "ibverbs"});
   CheckPositive("rendezvous_timeout", shards.rendezvous_timeout);
@@ -77,14 +81,14 @@ void ValidateShards(const ShardOptions& shards) {
 }
 
 void ValidateData(const DataOptions& data, const NetworkOptions& shape) {
-  CAFFE_ENFORCE(!data.train_data.empty(),
-                "--train_data is needed: a database of training images, or null for random images");
+  CheckUsage(!data.train_data.empty(),
+             "--train_data is needed: a database of training images, or null for random images");
   CheckRange("num_channels", shape.num_channels, 1, 3);
-  CAFFE_ENFORCE_NE(shape.num_channels, 2, "--num_channels must be 1 or 3");
+  CheckUsage(shape.num_channels != 2, "--num_channels must be 1 or 3");
   CheckPositive("image_size", shape.image_size);
   CheckRange("image_scale", data.image_scale, 0, 1 << 14);
-  CAFFE_ENFORCE(data.image_scale == 0 || data.image_scale >= shape.image_size, "--image_scale ",
-                data.image_scale, " is smaller than --image_size ", shape.image_size);
+  CheckUsage(data.image_scale == 0 || data.image_scale >= shape.image_size, "--image_scale ",
+             data.image_scale, " is smaller than --image_size ", shape.image_size);
   CheckPositive("image_std", data.std);
   CheckPositive("decode_threads", data.decode_threads);
   for (const std::string& source : {data.train_data, data.test_data}) {
@@ -102,44 +106,44 @@ void ValidateModel(const ModelOptions& model) {
   CheckPositive("num_labels", model.shape.num_labels);
   CheckPositive("base_learning_rate", model.base_learning_rate);
   CheckRange("momentum", model.momentum, 0.f, 1.f);
-  CAFFE_ENFORCE(std::isfinite(model.base_learning_rate), "--base_learning_rate is not finite");
-  CAFFE_ENFORCE(model.weight_decay >= 0, "--weight_decay is ", model.weight_decay,
-                ", must not be negative");
+  CheckUsage(std::isfinite(model.base_learning_rate), "--base_learning_rate is not finite");
+  CheckUsage(model.weight_decay >= 0, "--weight_decay is ", model.weight_decay,
+             ", must not be negative");
   CheckPositive("lr_step_epochs", model.lr_step_epochs);
-  CAFFE_ENFORCE(model.loss_scale >= 0 && std::isfinite(model.loss_scale), "--loss_scale is ",
-                model.loss_scale, ", must be finite and not negative");
+  CheckUsage(model.loss_scale >= 0 && std::isfinite(model.loss_scale), "--loss_scale is ",
+             model.loss_scale, ", must be finite and not negative");
 }
 
 void ValidateDevices(const TrainOptions& options) {
   const std::vector<Device>& devices = options.devices;
-  CAFFE_ENFORCE(!devices.empty(), "there is no device to train on");
+  CheckUsage(!devices.empty(), "there is no device to train on");
   for (const Device& device : devices) {
-    CAFFE_ENFORCE(device.type == devices[0].type, "all devices must have the same type; found ",
-                  devices[0].ToString(), " and ", device.ToString());
-    CAFFE_ENFORCE(device.type == CPU || std::count(devices.begin(), devices.end(), device) == 1,
-                  "device ", device.ToString(), " is named twice");
+    CheckUsage(device.type == devices[0].type, "all devices must have the same type; found ",
+               devices[0].ToString(), " and ", device.ToString());
+    CheckUsage(device.type == CPU || std::count(devices.begin(), devices.end(), device) == 1,
+               "device ", device.ToString(), " is named twice");
     CheckDevice(device);
   }
-  CAFFE_ENFORCE_EQ(options.schedule.batch_size % static_cast<int64_t>(devices.size()), 0,
-                   "--batch_size ", options.schedule.batch_size, " is not a multiple of the ",
-                   devices.size(), " devices");
-  CAFFE_ENFORCE(!options.shards.use_nccl || devices[0].type == CUDA,
-                "--use_nccl is for training on GPUs");
-  CAFFE_ENFORCE(!options.cuda_graph || devices[0].type == CUDA,
-                "--cuda_graph is for training on GPUs");
-  CAFFE_ENFORCE(!options.side_stream || devices[0].type == CUDA,
-                "--side_stream is for training on GPUs");
+  CheckUsage(options.schedule.batch_size % static_cast<int64_t>(devices.size()) == 0,
+             "--batch_size ", options.schedule.batch_size, " is not a multiple of the ",
+             devices.size(), " devices");
+  CheckUsage(!options.shards.use_nccl || devices[0].type == CUDA,
+             "--use_nccl is for training on GPUs");
+  CheckUsage(!options.cuda_graph || devices[0].type == CUDA,
+             "--cuda_graph is for training on GPUs");
+  CheckUsage(!options.side_stream || devices[0].type == CUDA,
+             "--side_stream is for training on GPUs");
 }
 
 void ValidateOutput(const OutputOptions& output, bool writes) {
   CheckPositive("log_every", output.log_every);
   CheckNotNegative("checkpoint_every", output.checkpoint_every);
-  CAFFE_ENFORCE(!output.resume || output.load_model_path.empty(),
-                "--resume and --load_model_path cannot be used together");
+  CheckUsage(!output.resume || output.load_model_path.empty(),
+             "--resume and --load_model_path cannot be used together");
   if (!writes) return;
   if (output.resume && access(output.checkpoint_path.c_str(), R_OK) != 0) {
-    throw IoError(MakeString("--resume: cannot read checkpoint ", output.checkpoint_path, ": ",
-                             std::strerror(errno)));
+    ThrowIoError(ExitCode::kNoInput, "--resume: cannot read checkpoint ", output.checkpoint_path,
+                 ": ", std::strerror(errno));
   }
   if (output.model_path) CheckWritableDirectory(DirectoryOf(output.model_path(1)));
   if (output.checkpoint_every > 0) CheckWritableDirectory(DirectoryOf(output.checkpoint_path));
@@ -161,19 +165,19 @@ void Validate(const TrainOptions& options) {
   CheckPositive("batch_size", schedule.batch_size);
   CheckRange<int64_t>("batch_size", schedule.batch_size, 1, 1 << 20);
   CheckPositive("epoch_size", schedule.epoch_size);
-  CAFFE_ENFORCE(options.EpochIterations() > 0, "--epoch_size ", schedule.epoch_size,
-                " is smaller than one batch of all shards: ", schedule.batch_size, " x ",
-                options.shards.num_shards);
+  CheckUsage(options.EpochIterations() > 0, "--epoch_size ", schedule.epoch_size,
+             " is smaller than one batch of all shards: ", schedule.batch_size, " x ",
+             options.shards.num_shards);
   CheckNotNegative("num_epochs", schedule.num_epochs);
   CheckNotNegative("max_iterations", schedule.max_iterations);
   CheckNotNegative("test_epoch_size", schedule.test_epoch_size);
   ValidateDevices(options);
   ValidateModel(options.model);
-  CAFFE_ENFORCE(options.model.dtype != "float16" || options.devices[0].type != CPU,
-                "--dtype float16 needs GPUs; use float or bfloat16 on the CPU");
-  CAFFE_ENFORCE(!options.model.half_gradients ||
-                    (options.model.dtype != "float" && options.devices[0].type != CPU),
-                "--half_gradients needs GPUs and --dtype float16 or bfloat16");
+  CheckUsage(options.model.dtype != "float16" || options.devices[0].type != CPU,
+             "--dtype float16 needs GPUs; use float or bfloat16 on the CPU");
+  CheckUsage(!options.model.half_gradients ||
+                 (options.model.dtype != "float" && options.devices[0].type != CPU),
+             "--half_gradients needs GPUs and --dtype float16 or bfloat16");
   ValidateData(options.data, options.model.shape);
   ValidateOutput(options.output, options.shards.shard_id == 0);
 }

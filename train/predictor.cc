@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
 #include "caffe2/core/operator_gradient.h"
 #include "caffe2/graph/device_placement.h"
@@ -116,7 +117,7 @@ void SavePredictor(const PredictorExportMeta& meta, Workspace* ws, const std::st
 
 Predictor LoadPredictor(const std::string& path, Workspace* ws) {
   if (access(path.c_str(), R_OK) != 0) {
-    throw IoError(MakeString("cannot read model ", path, ": ", std::strerror(errno)));
+    ThrowIoError(ExitCode::kNoInput, "cannot read model ", path, ": ", std::strerror(errno));
   }
   if (HasChecksum(path)) VerifyChecksum(path);
   const std::string reader = Names().predictor_dbreader(), header = Names().meta_net_def();

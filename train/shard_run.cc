@@ -77,7 +77,7 @@ ShardRun::ShardRun(const TrainOptions& options, Workspace* ws)
         membership_->MakeStore();
     ws->RunOperatorOnce(CreateWorld(options.shards));
   } catch (const std::exception& error) {
-    throw IoError(ReportFailure(error));
+    ThrowIoError(ExitCodeOf(error), ReportFailure(error));
   }
 }
 

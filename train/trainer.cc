@@ -79,7 +79,7 @@ int Trainer::Run() {
     return signal;
   } catch (const std::exception& error) {
     if (run_->num_shards() == 1) throw;
-    throw IoError(run_->ReportFailure(error));
+    ThrowIoError(ExitCodeOf(error), run_->ReportFailure(error));
   }
 }
 

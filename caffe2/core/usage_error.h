@@ -17,4 +17,9 @@ template <typename... Args>
   throw UsageError(MakeString(args...));
 }
 
+template <typename... Args>
+void CheckUsage(bool condition, const Args&... args) {
+  if (!condition) ThrowUsage(args...);
+}
+
 }  // namespace caffe2

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
 
 namespace caffe2 {
@@ -17,12 +18,12 @@ namespace {
 
 std::string ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw IoError(MakeString("cannot open ", path, ": ", std::strerror(errno)));
+  if (!file) ThrowIoError(ExitCode::kNoInput, "cannot open ", path, ": ", std::strerror(errno));
   std::ostringstream stream;
   stream << file.rdbuf();
-  if (file.bad()) throw IoError(MakeString("cannot read ", path, ": ", std::strerror(errno)));
+  if (file.bad()) ThrowIoError(ExitCode::kIo, "cannot read ", path, ": ", std::strerror(errno));
   std::string content = stream.str();
-  if (content.empty()) throw IoError(MakeString(path, " is empty or not a regular file"));
+  if (content.empty()) ThrowIoError(ExitCode::kBadData, path, " is empty or not a regular file");
   return content;
 }
 
@@ -107,13 +108,13 @@ Message ReadMessage(const std::string& path) {
   if (HasTextName(path)) {
     const std::string error = ParseText(content, &message);
     if (error.empty() || message.ParseFromString(content)) return message;
-    throw IoError(MakeString(path, " is not a ", what, ": ", error));
+    ThrowIoError(ExitCode::kBadData, path, " is not a ", what, ": ", error);
   }
   if (message.ParseFromString(content)) return message;
   const std::string error = ParseText(content, &message);
   if (error.empty()) return message;
-  throw IoError(
-      MakeString(path, " is not a ", what, ": truncated or not binary; read as text: ", error));
+  ThrowIoError(ExitCode::kBadData, path, " is not a ", what,
+               ": truncated or not binary; read as text: ", error);
 }
 
 }  // namespace
@@ -125,7 +126,7 @@ PlanDef ReadPlanDef(const std::string& path) { return ReadMessage<PlanDef>(path)
 NetDef ParseNetDefText(const std::string& text, const std::string& name) {
   NetDef net;
   const std::string error = ParseText(text, &net);
-  if (!error.empty()) throw IoError(MakeString(name, " is not a NetDef: ", error));
+  if (!error.empty()) ThrowIoError(ExitCode::kBadData, name, " is not a NetDef: ", error);
   return net;
 }
 

@@ -15,8 +15,14 @@
 #include <vector>
 
 #include "caffe2/core/cpu_cores.h"
-#include "caffe2/core/logging.h"
+#include "caffe2/core/exit_code.h"
+#include "caffe2/core/usage_error.h"
 #include "caffe2/utils/version.h"
+
+// In gflags' library, though in none of its headers.
+namespace GFLAGS_NAMESPACE {
+extern void (*gflags_exitfunc)(int);
+}
 
 namespace caffe2 {
 namespace {
@@ -83,11 +89,14 @@ void ConfigureThreads(char** argv) {
   }
 }
 
-int Fail(const std::string& program, std::string message) {
+int Fail(const std::string& program, std::string message, ExitCode code) {
   std::replace(message.begin(), message.end(), '\n', ' ');
   std::fprintf(stderr, "%s: %s\n", program.c_str(), message.c_str());
-  return 1;
+  return static_cast<int>(code);
 }
+
+// gflags ends the process with status 1 if a flag is unknown or has a wrong value.
+void ExitAfterFlags(int status) { std::exit(status == 0 ? 0 : static_cast<int>(ExitCode::kUsage)); }
 
 }  // namespace
 
@@ -109,6 +118,7 @@ int RunProgram(int* argc, char*** argv, const std::string& usage, const std::fun
   pointers.push_back(nullptr);
   *argc = static_cast<int>(words.size());
   *argv = pointers.data();
+  GFLAGS_NAMESPACE::gflags_exitfunc = ExitAfterFlags;
   gflags::ParseCommandLineNonHelpFlags(argc, argv, /*remove_flags=*/true);
   if (IsSet("help") || IsSet("helpshort")) {
     PrintHelp(program, usage);
@@ -121,18 +131,20 @@ int RunProgram(int* argc, char*** argv, const std::string& usage, const std::fun
   gflags::HandleCommandLineHelpFlags();
   static const std::string log_name = program;  // glog keeps the pointer
   google::InitGoogleLogging(log_name.c_str());
-  int status = 1;
+  int status = 0;
   try {
-    CAFFE_ENFORCE(*argc == 1 || arguments == Arguments::kAny, "unexpected argument \"", (*argv)[1],
-                  "\": flags are written --name=value (see --help)");
+    if (*argc > 1 && arguments == Arguments::kFlagsOnly) {
+      ThrowUsage("unexpected argument \"", (*argv)[1],
+                 "\": flags are written --name=value (see --help)");
+    }
     status = body();
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      throw IoError(MakeString("cannot write the output: ", std::strerror(errno)));
+      ThrowIoError(ExitCode::kCannotWrite, "cannot write the output: ", std::strerror(errno));
     }
   } catch (const std::exception& error) {
-    status = Fail(program, error.what());
+    status = Fail(program, error.what(), ExitCodeOf(error));
   } catch (...) {
-    status = Fail(program, "unknown exception");
+    status = Fail(program, "unknown exception", ExitCode::kInternal);
   }
   google::ShutdownGoogleLogging();
   return status;

@@ -7,14 +7,14 @@
 namespace caffe2 {
 
 // Parses the command line (gflags), starts the log (glog, to stderr) and runs `body`. Returns the
-// exit status for main: the result of `body`, or 1 after an exception, which is printed to stderr
-// as one line "<program>: <message>". Removes the flags from argv. With kAny the arguments that are
-// not flags stay in argv; with kFlagsOnly they are errors.
+// exit status for main: the result of `body`, or ExitCodeOf (caffe2/core/exit_code.h) an exception,
+// which is printed to stderr as one line "<program>: <message>". Removes the flags from argv. With
+// kAny the arguments that are not flags stay in argv; with kFlagsOnly they are errors.
 //
 // `--help` prints `usage` and the program's own flags, `--version` the version, the commit and the
 // options of the build; both return 0 without running `body`. The value of a bool flag may be a
 // separate word: `--use_cpu True`. An unknown flag ends the process with gflags' message and status
-// 1. SIGPIPE and SIGXFSZ are ignored, so that writing to a closed pipe or socket, or beyond the
+// 64. SIGPIPE and SIGXFSZ are ignored, so that writing to a closed pipe or socket, or beyond the
 // limit on file sizes, is an ordinary error.
 //
 // OpenMP loops use the cores that the process may use (caffe2/core/cpu_cores.h), unless

@@ -101,7 +101,7 @@ def test_bad_input_is_one_clear_line(case, databases, tmp_path):
 
 def test_a_stray_argument_is_an_error(databases, tmp_path):
     done = run("resnet50_trainer", *training(databases, tmp_path), "--shuffle", "no")
-    assert done.returncode == 1
+    assert done.returncode == 64
     assert 'unexpected argument "no"' in last_line(done.output)
 
 
