@@ -53,7 +53,7 @@ def test_variants_of_fc(x):
     np.testing.assert_allclose(y, x @ v @ u.T, rtol=1e-4, atol=1e-6)
     y, w = fetch("linear", "linear_w")
     np.testing.assert_allclose(y, x * w, rtol=1e-6)
-    with pytest.raises(ValueError, match="only takes weights that exist"):
+    with pytest.raises(ValueError, match="its weights must exist"):
         brew.fc_sparse(model, "x", "sparse", "w", "iw", "jw", "b")
 
 

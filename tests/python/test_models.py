@@ -122,7 +122,7 @@ def test_arg_scope():
     assert arguments[0]["order"].s == b"NHWC"
     assert model.param_init_net.Proto().op[0].type == "MSRAFill"
     assert model.get_param_info("conv_w").shape == [8, 3, 3, 3]
-    with pytest.raises(RuntimeError, match="should be model"):
+    with pytest.raises(RuntimeError, match="needs the model as its first argument"):
         brew.fc("x", "y", 1, 1)
 
     def double(model, blob_in, blob_out):

@@ -337,7 +337,7 @@ def test_smart_decay_makes_up_for_steps_without_a_gradient():
 
 
 @pytest.mark.parametrize("make, message", [
-    (lambda: optimizer.AdagradOptimizer(lars=0.5, weight_decay=0.1), "excludes weight_decay"),
+    (lambda: optimizer.AdagradOptimizer(lars=0.5, weight_decay=0.1), "lars and weight_decay"),
     (lambda: optimizer.AdagradOptimizer(swa_options={"avg_start": 1}), "unknown options"),
     (lambda: optimizer.AdamOptimizer(rowWise=True, enableRAdam=True), "enableRAdam"),
     (lambda: optimizer.AdamOptimizer(rowWise=True, use_smart_decay=True), "use_smart_decay"),

@@ -148,5 +148,5 @@ def test_options_that_contradict(options, message):
 
 
 def test_pruning_excludes_weight_decay():
-    with pytest.raises(ValueError, match="exclude weight_decay"):
+    with pytest.raises(ValueError, match="cannot be used with weight_decay"):
         optimizer.AdagradOptimizer(weight_decay=0.1, pruning_options={"mask_tensor": np.ones(1)})

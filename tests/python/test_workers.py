@@ -299,7 +299,7 @@ def test_another_net_may_read_in_batches_of_another_size():
             ModelHelper("before"), ["x", "y"], Numbers(), batch_size=5, input_source_name="reset")
     model = ModelHelper("after")
     workers.reset_data_input("scoped/", "reset", model, 3)
-    with pytest.raises(ValueError, match="no workers give the input reset under the scope ''"):
+    with pytest.raises(ValueError, match="no workers fetch the input reset under the scope ''"):
         workers.reset_data_input("", "reset", model, 3)
     workers.start()
     x, y = run(model)()

@@ -1,4 +1,4 @@
-"""Adagrad, and what can be added to it; public through caffe2.python.optimizer."""
+"""Adagrad with its options; public through caffe2.python.optimizer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _AveragingOptimizer(RateOptimizer):
             "ema_teacher_module_name"}
 
     def _set_averages(self, swa_options, ema_options):
-        """Notes what is to be averaged; see AdagradOptimizer. Raises ValueError for unknown
+        """Keeps the options of the averages; see AdagradOptimizer. Raises ValueError for unknown
         options."""
         for options, known in ((swa_options, self._SWA), (ema_options, self._EMA)):
             unknown = sorted(set(options or ()) - set(known))
@@ -60,7 +60,7 @@ class _AveragingOptimizer(RateOptimizer):
 
 
 class _Pruning:
-    """What AdagradOptimizer was asked to prune: the dict of its pruning_options."""
+    """The pruning_options of AdagradOptimizer."""
 
     _KNOWN = {"mask_tensor", "mask_db_path", "mask_db_type", "mask_blob_name", "prune_delays",
               "prune_ratios", "prune_block_size"}
@@ -79,7 +79,8 @@ class _Pruning:
         if (self.path is None) != (self.db_type is None):
             raise ValueError("a mask in a database needs mask_db_path and mask_db_type")
         if len(self.delays) != len(self.ratios):
-            raise ValueError(f"{len(self.delays)} prune_delays and {len(self.ratios)} prune_ratios")
+            raise ValueError(f"there are {len(self.delays)} prune_delays, but {len(self.ratios)} "
+                             "prune_ratios")
         if sum([self.tensor is not None, self.path is not None, bool(self.delays)]) != 1:
             raise ValueError("a mask is either mask_tensor, or in a database, or made of "
                              "prune_delays")
@@ -87,7 +88,8 @@ class _Pruning:
             raise TypeError(f"mask_tensor must be an array, not {type(self.tensor).__name__}")
 
     def mask(self, param_init_net, param, sparse):
-        """The blob of the mask: float, like the parameter; of sparse gradients bits in uint8."""
+        """The blob of the mask: float, shaped like the parameter; for sparse gradients bits in
+        uint8."""
         if self.path is not None:
             return param_init_net.Load([], self.blob_name or f"{param}_mask", db=self.path,
                                        db_type=self.db_type, absolute_path=True)
@@ -121,8 +123,8 @@ class AdagradOptimizer(_AveragingOptimizer):
         for the blobs of set_mapping_for_param2ema_teacher_param (see the operator EMA).
       weight_scale: an object with stepsize, upper_bound_iter, scale (see the operator WeightScale)
         and to_aux: whether the state is scaled, too.
-      counter_halflife: with rowWise, counts the updates of rows in "<param>_update_counter",
-        halved in so many iterations, and lets rows that are updated seldom decay more.
+      counter_halflife: with rowWise, counts the updates of rows in "<param>_update_counter", which
+        halves in this number of iterations; rarely updated rows decay more.
       use_dedicated_lr_iteration_counter: the learning rate counts iterations by itself.
       pruning_options: dict; keeps parts of a parameter at zero (see the operators MaskedAdagrad,
         MaskedSparseAdagrad). The mask is mask_tensor, an array: of dense parameters 1 or 0 for
@@ -130,8 +132,8 @@ class AdagradOptimizer(_AveragingOptimizer):
         mask_blob_name of a database, mask_db_path and mask_db_type; or it is made at the
         iterations prune_delays, which leave out the shares prune_ratios of least norm.
 
-    Raises ValueError for options that exclude each other, and for decay and rowWise where the
-    gradient does not allow them.
+    Raises ValueError for options that cannot be used together, and for decay and rowWise with a
+    gradient that does not allow them.
     """
 
     def __init__(self, alpha: float = 0.01, epsilon: float = 1e-4, decay: float = 1,
@@ -148,10 +150,10 @@ class AdagradOptimizer(_AveragingOptimizer):
         self.pruning = _Pruning(pruning_options) if pruning_options else None
         if self.pruning and (weight_decay or output_effective_lr or output_effective_lr_and_update
                              or counter_halflife > 0):
-            raise ValueError("pruning_options exclude weight_decay, counter_halflife and "
-                             "outputs of the effective rate")
+            raise ValueError("pruning_options cannot be used with weight_decay, "
+                             "counter_halflife or outputs of the effective rate")
         if lars is not None and weight_decay:
-            raise ValueError("lars excludes weight_decay")
+            raise ValueError("lars and weight_decay cannot be used together")
         self.epsilon = epsilon
         self.decay = decay
         self.weight_decay = float(weight_decay)
@@ -198,7 +200,7 @@ class AdagradOptimizer(_AveragingOptimizer):
                                 scale=float(self.weight_scale.scale))
 
     def _update_masked(self, net, param_init_net, state, grad, rate, iteration):
-        """Adagrad with a mask, which is state, too, where it is made while training."""
+        """Adagrad with a mask; a mask that is made while training belongs to the state."""
         param, delays = state[0], self.pruning.delays
         mask = self.pruning.mask(param_init_net, param, is_sparse(grad))
         if delays:

@@ -9,7 +9,7 @@ from caffe2.python._optimizer_base import RateOptimizer, is_sparse
 
 
 class _FtrlBase(RateOptimizer):
-    """Follow the regularized leader, whose operators make the rate from `alpha` themselves."""
+    """Follow the regularized leader. Its operators compute the rate from `alpha` themselves."""
 
     def __init__(self, alpha: float = 0.01, beta: float = 1e-4, lambda1: float = 0,
                  lambda2: float = 0, sparse_dedup_aggregator: str | None = None,
@@ -128,7 +128,7 @@ class AdamOptimizer(RateOptimizer):
       use_lr_adaption, lr_alpha, normalized_lr_adaption: lets the operator LearningRateAdaption
         change the learning rate.
       use_smart_decay: moments of rows decay also while they have no gradient
-        (SmartDecaySparseAdam), for sparse gradients; excludes the others.
+        (SmartDecaySparseAdam), for sparse gradients; not with the options above.
     """
 
     def __init__(self, alpha: float = 0.001, beta1: float = 0.9, beta2: float = 0.999,
@@ -139,9 +139,10 @@ class AdamOptimizer(RateOptimizer):
                  **kwargs: Any) -> None:
         super().__init__(alpha, policy, kwargs)
         if rowWise and enableRAdam:
-            raise ValueError("rowWise excludes enableRAdam")
+            raise ValueError("rowWise and enableRAdam cannot be used together")
         if use_smart_decay and (rowWise or enableRAdam or use_lr_adaption):
-            raise ValueError("use_smart_decay excludes rowWise, enableRAdam and use_lr_adaption")
+            raise ValueError(
+                "use_smart_decay cannot be used with rowWise, enableRAdam or use_lr_adaption")
         self.beta1 = beta1
         self.beta2 = beta2
         self.epsilon = epsilon
@@ -229,7 +230,7 @@ class RmsPropOptimizer(RateOptimizer):
         one = self._constant(param_init_net, "ONE", 1.0)
         state = [self._zeros_like(param_init_net, param, suffix)
                  for suffix in ("_mean_squares", "_momentum")]
-        # The operator turns the gradient into the step, which is then added.
+        # The operator turns the gradient into the step.
         net.RmsProp([grad, *state, rate], [grad, *state], decay=self.decay,
                     momentum=self.momentum, epsilon=self.epsilon, engine=self.engine)
         net.WeightedSum([param, one, grad, one], param)
@@ -257,7 +258,7 @@ class YellowFinOptimizer(RateOptimizer):
         self.sparse_dedup_aggregator = sparse_dedup_aggregator
 
     def _build_rate(self, net, param_init_net, base):
-        # The operator tunes the rate, of which alpha is the first.
+        # The operator tunes the rate; alpha is its first value.
         return None, utils.BuildUniqueMutexIter(param_init_net, net)
 
     def _update(self, net, param_init_net, info, grad, rate, iteration):

@@ -22,7 +22,7 @@ _optimizer_instance_count: dict[str, int] = defaultdict(int)
 
 
 def reset_optimizer_instance_count() -> None:
-    """Starts the numbers in the names of optimizers' blobs from 0 again."""
+    """Restarts the numbers in the names of optimizers' blobs at 0."""
     _optimizer_instance_count.clear()
 
 
@@ -65,7 +65,7 @@ class Optimizer:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """What the optimizer was built with."""
+        """The arguments that the optimizer was built with."""
         return {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
 
     def get_cpu_blob_name(self, base_str: str, node_name: str = "") -> str:
@@ -84,10 +84,11 @@ class Optimizer:
     def build_lr(self, net: Net, param_init_net: Net, base_learning_rate: float,
                  learning_rate_blob: BlobLike | None = None, policy: str = "fixed",
                  iter_val: int = 0, **kwargs: Any) -> tuple[BlobReference, BlobReference]:
-        """(the blob of the learning rate, made once per device, and of the iteration).
+        """(blob of the learning rate, made once per device; blob of the iteration).
 
-        The blob, a float scalar, holds -base_learning_rate times what the policy (see the operator
-        LearningRate, which gets `kwargs`) and multipliers make of it: to be added.
+        The rate is a float scalar: -base_learning_rate, changed by the policy (see the operator
+        LearningRate, which gets `kwargs`) and the multipliers. It is negative because updates are
+        added.
         """
         suffix = "_lr" if self.use_dedicated_lr_iteration_counter else ""
         iteration = utils.BuildUniqueMutexIter(
@@ -113,14 +114,14 @@ class Optimizer:
         return rate, iteration
 
     def add_lr_multiplier(self, lr_multiplier: BlobLike, is_gpu_blob: bool = False) -> None:
-        """Multiplies the learning rate with a blob of one float."""
+        """Multiplies the learning rate by a blob of one float."""
         self._lr_multiplier = lr_multiplier
         self._lr_multiplier_on_gpu = is_gpu_blob
 
     @staticmethod
     def dedup(net: Net, sparse_dedup_aggregator: str | None, grad: Any) -> Any:
-        """A GradientSlice whose rows are distinct: equal ones are joined by the aggregator, "sum"
-        or "mean"; None leaves all as they are. Raises TypeError for a dense gradient."""
+        """A GradientSlice with distinct indices: the aggregator, "sum" or "mean", joins rows of one
+        index; None leaves all rows as they are. Raises TypeError for a dense gradient."""
         if not is_sparse(grad):
             raise TypeError(f"dedup takes a sparse gradient, not {grad!r}")
         if not sparse_dedup_aggregator:
@@ -128,7 +129,7 @@ class Optimizer:
         return net.DeduplicateGradientSlices(grad, sparse_dedup_aggregator)
 
     def scale_learning_rate(self, *args: Any, **kwargs: Any) -> None:
-        """Multiplies the learning rate; to be defined by subclasses that have one."""
+        """Multiplies the learning rate; defined by subclasses that have one."""
         raise NotImplementedError(f"{type(self).__name__} has no scale_learning_rate")
 
     def create_lars_inputs(self, param_init_net: Net, weight_decay: float, trust: float,
@@ -185,14 +186,14 @@ class Optimizer:
 
 
 def is_sparse(grad: Any) -> bool:
-    """Whether a gradient is a GradientSlice: of some rows only."""
+    """True for a GradientSlice, the gradient of some rows only."""
     return isinstance(grad, core.GradientSlice)
 
 
 class RateOptimizer(Optimizer):
     """Base of the optimizers with a base learning rate; subclasses define _update.
 
-    A rate of 0 updates nothing.
+    With a rate of 0 nothing is updated.
 
     Args:
       rate: the base learning rate, kept in the attribute that _RATE names. Not negative.
@@ -243,9 +244,9 @@ class RateOptimizer(Optimizer):
         """Adds the update of the ParameterInfo `info`.
 
         Args:
-          grad: the blob of its gradient, or a GradientSlice, whose rows are distinct if that was
-            asked for.
-          rate, iteration: what _build_rate gave.
+          grad: the blob of its gradient, or a GradientSlice, with distinct indices if an
+            aggregator is set.
+          rate, iteration: the results of _build_rate.
         """
         raise NotImplementedError("an optimizer defines _update")
 
@@ -256,7 +257,7 @@ class RateOptimizer(Optimizer):
         if self.lars is None or is_sparse(param_info.grad):
             return
         if self.lars < 0:
-            raise ValueError(f"lars must not be negative, as {self.lars}")
+            raise ValueError(f"lars ({self.lars}) must not be negative")
         name = self.make_unique_blob_name(param_info.name.replace("/", "_") + "_lars")
         self._local_lr_multiplier = net.Lars([param_info.blob, param_info.grad],
                                              core.BlobReference(name), offset=self.lars)

@@ -36,7 +36,7 @@ class SgdOptimizer(RateOptimizer):
             momentum = self._zeros_like(param_init_net, param, "_momentum")
         if is_sparse(grad):
             if self.momentum:
-                # The step does not overwrite the gradient, which other tables may have, too.
+                # The step must not overwrite the gradient, which other tables may share.
                 net.SparseMomentumSGDUpdate(
                     [grad.values, momentum, rate, param, grad.indices],
                     [param + "_momentum_step", momentum, param],

@@ -1,7 +1,7 @@
 """Layers: functions of a ModelHelper that add operators and parameters to it.
 
 ``brew.conv(model, "data", "conv1", 3, 64, kernel=7)``. Each takes the model first, then input and
-output blobs. Arguments of model.arg_scope and of brew.arg_scope are passed where the helper takes
+output blobs. Arguments of model.arg_scope and of brew.arg_scope are passed to the helpers that take
 them.
 """
 
@@ -72,8 +72,7 @@ def _model_of(args, kwargs):
     model = args[0] if args else kwargs.get("model")
     if not isinstance(model, ModelHelper):
         raise RuntimeError(
-            "The first input of helper function should be model. Or you can provide it in kwargs "
-            "as model=<your_model>.")
+            "a helper needs the model as its first argument, or as model=...")
     return model
 
 

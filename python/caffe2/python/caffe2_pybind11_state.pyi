@@ -32,13 +32,13 @@ class Cursor:
     def next(self: Cursor) -> None:
         ...
     def seek(self: Cursor, key: str | bytes) -> None:
-        """To the record with this key, or the first one behind it."""
+        """Moves to the record with this key, or else to the first one after it."""
     def seek_to_first(self: Cursor) -> None:
         ...
     def supports_seek(self: Cursor) -> bool:
         ...
     def valid(self: Cursor) -> bool:
-        """False behind the last record."""
+        """False after the last record."""
     def value(self: Cursor) -> bytes:
         """The value of the current record."""
 
@@ -395,7 +395,7 @@ def add_common_worlds(init_net: str | bytes, options: DataParallelOptions) -> by
     ...
 
 def add_gradient_reduction(net: str | bytes, gradients: Sequence[Sequence[str | bytes]], shapes: str | bytes, options: DataParallelOptions) -> bytes:
-    """The net with the sums of the gradients over devices and shards; `gradients` holds the blobs of all devices of each, `shapes` (TensorShapes) those of the first device."""
+    """The net with the sums of the gradients over devices and shards; `gradients` holds for each its blobs on all devices, `shapes` (TensorShapes) its shape on the first device."""
 
 def add_observer_to_net(net_name: str | bytes, observer_type: str | bytes) -> Observer:
     ...

@@ -1,12 +1,18 @@
 """Models made of layers, from which nets for training, evaluation and prediction are generated."""
 
+from __future__ import annotations
+
 import copy
 import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
 from caffe2.python import core, model_helper, muji, schema, scope, utils
+from caffe2.python._core.blob_reference import BlobLike, BlobReference
 from caffe2.python._core.constants import constant_filler
+from caffe2.python._core.gradients import Gradient
 from caffe2.python.layers import layers as layer_registry
 from caffe2.python.modeling.net_modifier import NetModifier
 from caffe2.python.modeling.parameter_info import ParameterInfo
@@ -32,11 +38,12 @@ class LayerModelHelper(model_helper.ModelHelper):
     """A model of layers (caffe2.python.layers), each of which adds other operators to training,
     evaluation and prediction nets; caffe2.python.layer_model_instantiator generates those.
 
-    A method of the name of a layer adds one and returns its output record: ``y = model.FC(x, 10)``.
-    One of the name of an operator adds a Functional layer of it, given the outputs as their number
-    or names: ``model.Relu(y, 1)``; "FunctionalLayer<operator>" does so where a layer has that name
-    too. With ``output_to_metrics=True`` or ``params_to_metrics=True`` a layer's output or copies of
-    its parameters become metrics.
+    A method with the name of a layer adds the layer and returns its output record:
+    ``y = model.FC(x, 10)``. A method with the name of an operator adds a Functional layer of the
+    operator, for a number of outputs or their names: ``model.Relu(y, 1)``. If a layer has that
+      name,
+    too, the method is "FunctionalLayer<operator>". With ``output_to_metrics=True`` or
+    ``params_to_metrics=True`` a layer's output or copies of its parameters become metrics.
 
     Attributes:
       param_to_optim: {parameter name: Optimizer, NoOptim or None}.
@@ -45,42 +52,43 @@ class LayerModelHelper(model_helper.ModelHelper):
       global_constant_initializers: {blob: OperatorDef}.
     """
 
-    def __init__(self, name, input_feature_schema, trainer_extra_schema, keep_blobs=False,
-                 use_attribution=True):
+    def __init__(self, name: str, input_feature_schema: schema.Field,
+                 trainer_extra_schema: schema.Field, keep_blobs: bool = False,
+                 use_attribution: bool = True) -> None:
         """
         Args:
           name: of the net.
           input_feature_schema: the columns that all nets read.
           trainer_extra_schema: columns that only training and evaluation read, as labels.
-          keep_blobs: the schemas are records whose blobs to use; else new ones are made.
+          keep_blobs: uses the blobs of the schemas, which are records; else new blobs are made.
           use_attribution: kept for programs that ask for it.
         """
         super().__init__(name=name)
-        self._layer_names = set()
-        self._layers = []
-        self._param_to_shape = {}
-        self._seed = None
+        self._layer_names: set[str] = set()
+        self._layers: list[layer_registry.ModelLayer] = []
+        self._param_to_shape: dict[str, Any] = {}
+        self._seed: int | None = None
         self._sequence_seed = True
-        self.param_to_optim = {}
-        self.param_to_reg = {}
-        self._default_optimizer = None
-        self._loss = None
-        self._prediction = []
-        self._output_schema = None
-        self._preproc_output_schema = None
+        self.param_to_optim: dict[str, Any] = {}
+        self.param_to_reg: dict[BlobReference, Regularizer | None] = {}
+        self._default_optimizer: Optimizer | None = None
+        self._loss: layer_registry.Record = None
+        self._prediction: list[tuple[Any, float]] = []
+        self._output_schema: layer_registry.Record = None
+        self._preproc_output_schema: layer_registry.Record = None
         self._metrics_schema = schema.Struct()
-        self._post_grad_net_modifiers = []
-        self._final_net_modifiers = []
-        self._breakdown_map = None
+        self._post_grad_net_modifiers: list[NetModifier] = []
+        self._final_net_modifiers: list[NetModifier] = []
+        self._breakdown_map: dict[str, int] | None = None
         self._input_feature_schema, self._trainer_extra_schema = (
             record.clone() if keep_blobs else schema.NewRecord(self.net, record)
             for record in (input_feature_schema, trainer_extra_schema))
         self._init_global_constants()
         self.param_init_net = self.create_init_net("param_init_net")
         self._initialize_params = True
-        self._transfer_learning_blob_name_mappings = None
-        self.ad_hoc_diagnose_blobs_and_operations = []
-        self.ad_hoc_plot_blobs = []
+        self._transfer_learning_blob_name_mappings: Mapping[str, str] | None = None
+        self.ad_hoc_diagnose_blobs_and_operations: list[Any] = []
+        self.ad_hoc_plot_blobs: list[BlobLike] = []
         self.use_attribution = use_attribution
 
     # -- Constants ---------------------------------------------------------------------------------
@@ -98,14 +106,16 @@ class LayerModelHelper(model_helper.ModelHelper):
         filler, arguments = constant_filler(array)
         return core.CreateOperator(filler, [], blob_name, arg=arguments)
 
-    def add_global_constant(self, name, array=None, dtype=None, initializer=None):
+    def add_global_constant(self, name: str, array: Any = None, dtype: Any = None,
+                            initializer: Callable[[BlobReference], Any] | None = None
+                            ) -> BlobReference:
         """Adds a constant, which all init nets make; returns its blob.
 
         Args:
-          array: its value, of `dtype` if that is given; floats become float32.
-          initializer: function of a blob to an OperatorDef, instead of a value.
+          array: its value, converted to `dtype` if that is given; floats become float32.
+          initializer: function(blob) -> OperatorDef, instead of a value.
 
-        Raises AssertionError if there is one of this name.
+        Raises AssertionError if the name is taken.
         """
         assert isinstance(name, str), "name should be a string as we are using it as map key"
         assert name not in self.global_constants, f"{name} already added in global_constants"
@@ -115,7 +125,7 @@ class LayerModelHelper(model_helper.ModelHelper):
             blob, array, dtype, initializer)
         return blob
 
-    def maybe_add_global_constant(self, name, *args, **kwargs):
+    def maybe_add_global_constant(self, name: str, *args: Any, **kwargs: Any) -> BlobReference:
         """add_global_constant, or the blob of an equal constant of this name.
 
         Raises AssertionError if it is not equal.
@@ -140,7 +150,7 @@ class LayerModelHelper(model_helper.ModelHelper):
     def _add_global_constants(self, init_net):
         init_net._ExtendOps(self.global_constant_initializers.values())
 
-    def create_init_net(self, name):
+    def create_init_net(self, name: str) -> core.Net:
         """A new net that makes the constants."""
         init_net = core.Net(name)
         self._add_global_constants(init_net)
@@ -151,8 +161,8 @@ class LayerModelHelper(model_helper.ModelHelper):
 
     # -- Parameters --------------------------------------------------------------------------------
 
-    def set_initialize_params(self, initialize_params):
-        """Whether parameters that are created from now on have initializers."""
+    def set_initialize_params(self, initialize_params: bool) -> None:
+        """Sets whether parameters that are created from now on get initializers."""
         self._initialize_params = initialize_params
 
     def _validate_param_shape(self, param_name, shape):
@@ -181,16 +191,17 @@ class LayerModelHelper(model_helper.ModelHelper):
             f"the shared parameter {param_name} has the optimizer {known}, which differs from "
             f"{optim or self._default_optimizer}; layers that share it need the same one")
 
-    def create_param(self, param_name, shape, initializer, optimizer=None, ps_param=None,
-                     regularizer=None):
-        """A LayerParameter, which belongs to the model once its layer does.
+    def create_param(self, param_name: BlobLike, shape: Any, initializer: Any,
+                     optimizer: Any = None, ps_param: layer_registry.LayerPsParam | None = None,
+                     regularizer: Regularizer | None = None) -> Any:
+        """A LayerParameter. It becomes part of the model with its layer.
 
         Args:
-          param_name: a string (the name scope is added, or the one that ParameterSharing names in
-            its place) or a BlobReference.
-          shape: list of dimensions, or None if the initializer knows it.
+          param_name: a BlobReference, or a string, which gets the name scope, or the scope that
+            ParameterSharing substitutes for it.
+          shape: list of dimensions, or None if the initializer determines it.
           initializer: (operator type,) or (operator type, {argument: value}).
-          optimizer, ps_param, regularizer: as of LayerParameter.
+          optimizer, ps_param, regularizer: as in LayerParameter.
 
         Raises ValueError for another kind of name and for a shared parameter of another shape,
         AssertionError for one with another optimizer.
@@ -218,39 +229,39 @@ class LayerModelHelper(model_helper.ModelHelper):
         self._param_to_shape[param_name] = shape
         return param
 
-    def get_parameter_blobs(self):
+    def get_parameter_blobs(self) -> list[BlobReference]:
         """The blobs of the parameters of all layers."""
         return [param.parameter for layer in self._layers for param in layer.get_parameters()]
 
     @property
-    def default_optimizer(self):
-        """The Optimizer of parameters of layers, added from now on, that name none."""
+    def default_optimizer(self) -> Optimizer | None:
+        """The Optimizer of parameters without one of their own, in layers added from now on."""
         return self._default_optimizer
 
     @default_optimizer.setter
-    def default_optimizer(self, optimizer):
+    def default_optimizer(self, optimizer: Optimizer | None) -> None:
         self._default_optimizer = optimizer
 
-    def NoOptim(self, *args, **kwargs):
-        """The optimizer of parameters that are not trained."""
+    def NoOptim(self, *args: Any, **kwargs: Any) -> None:
+        """The "optimizer" of parameters that are not trained; does nothing."""
 
     # -- Layers ------------------------------------------------------------------------------------
 
     @property
-    def layers(self):
+    def layers(self) -> list[layer_registry.ModelLayer]:
         """The layers, in the order they were added."""
         return self._layers
 
-    def next_layer_name(self, prefix):
-        """A name for a new layer under the name scope: `prefix`, or with "_auto_<n>"."""
+    def next_layer_name(self, prefix: str) -> str:
+        """A name for a new layer under the name scope: `prefix`, or "<prefix>_auto_<n>"."""
         name = _unique_name(core.ScopedName(prefix), self._layer_names)
         self._layer_names.add(name)
         return name
 
-    def add_layer(self, layer):
+    def add_layer(self, layer: layer_registry.ModelLayer) -> layer_registry.Record:
         """Adds a layer and its parameters; returns its output record.
 
-        Its operators for training also go to the model's own nets, so that errors show here.
+        Also adds its operators for training to the model's own nets, so that errors show at once.
         """
         self._layers.append(layer)
         for param in layer.get_parameters():
@@ -274,7 +285,7 @@ class LayerModelHelper(model_helper.ModelHelper):
             layer.export_params_for_metrics()
         return self.add_layer(layer)
 
-    def __getattr__(self, layer):
+    def __getattr__(self, layer: str) -> Callable[..., Any]:
         if layer.startswith("_"):
             raise AttributeError(layer)
         if layer_registry.layer_exists(layer):
@@ -298,37 +309,37 @@ class LayerModelHelper(model_helper.ModelHelper):
     # -- Records -----------------------------------------------------------------------------------
 
     @property
-    def input_feature_schema(self):
+    def input_feature_schema(self) -> layer_registry.Record:
         """The record that all nets read."""
         return self._input_feature_schema
 
     @property
-    def trainer_extra_schema(self):
+    def trainer_extra_schema(self) -> layer_registry.Record:
         """The record that only training and evaluation read."""
         return self._trainer_extra_schema
 
-    def add_trainer_extra_schema(self, trainer_extra_schema):
+    def add_trainer_extra_schema(self, trainer_extra_schema: schema.Struct) -> None:
         """Adds columns, with new blobs, that only training and evaluation read."""
         self._trainer_extra_schema += schema.NewRecord(self.net, trainer_extra_schema)
 
     @property
-    def metrics_schema(self):
+    def metrics_schema(self) -> schema.Struct:
         """The record that training and evaluation return besides the output."""
         return self._metrics_schema
 
-    def add_metric_field(self, name, value):
-        """Adds a field (or blob) to the metrics; raises AssertionError if there is one."""
+    def add_metric_field(self, name: str, value: Any) -> None:
+        """Adds a field (or blob) to the metrics; raises AssertionError if the name is taken."""
         assert name not in self._metrics_schema.fields, f"Try to add metric field twice: {name}"
         self._metrics_schema = self._metrics_schema + schema.Struct((name, value))
 
-    def filter_metrics_schema(self, white_set):
+    def filter_metrics_schema(self, white_set: Iterable[str]) -> None:
         """Keeps only the columns of the metrics whose names are in a set."""
         for name in self._metrics_schema.field_names():
             if name not in white_set:
                 self._metrics_schema = self._metrics_schema - schema.Struct(
                     (name, schema.Scalar()))
 
-    def add_ad_hoc_plot_blob(self, blob, dtype=None):
+    def add_ad_hoc_plot_blob(self, blob: BlobLike, dtype: Any = None) -> None:
         """Adds a blob (float of [1] by default) to the metrics and to `ad_hoc_plot_blobs`."""
         assert isinstance(blob, (str, core.BlobReference)), (
             f"expect type str or BlobReference, but got {type(blob)}")
@@ -337,22 +348,22 @@ class LayerModelHelper(model_helper.ModelHelper):
         self.ad_hoc_plot_blobs.append(blob)
 
     @property
-    def output_schema(self):
+    def output_schema(self) -> layer_registry.Record:
         """The record that the nets return; set once, or by add_output_schema."""
         assert self._output_schema is not None, "the model has no output schema"
         return self._output_schema
 
     @output_schema.setter
-    def output_schema(self, record):
+    def output_schema(self, record: schema.Field) -> None:
         assert self._output_schema is None, "the model has an output schema"
         self._output_schema = record
 
-    def clear_output_schema(self):
-        """Lets output_schema be set anew."""
+    def clear_output_schema(self) -> None:
+        """Removes the output_schema, so that it can be set again."""
         self._output_schema = None
 
-    def add_output_schema(self, name, value):
-        """Adds a field to the output; raises AssertionError if there is one of this name."""
+    def add_output_schema(self, name: str, value: schema.Scalar | schema.Struct) -> None:
+        """Adds a field to the output; raises AssertionError if the name is taken."""
         assert isinstance(value, (schema.Scalar, schema.Struct)), (
             f"Added output schema {name} should be a scalar or a struct. Now it is {type(value)}.")
         if self._output_schema is None:
@@ -363,45 +374,45 @@ class LayerModelHelper(model_helper.ModelHelper):
         self._output_schema = self._output_schema + schema.Struct((name, value))
 
     @property
-    def preproc_output_schema(self):
+    def preproc_output_schema(self) -> layer_registry.Record:
         """The record that preprocessing returns; set once."""
         assert self._preproc_output_schema is not None, "the model has no preprocessing output"
         return self._preproc_output_schema
 
     @preproc_output_schema.setter
-    def preproc_output_schema(self, record):
+    def preproc_output_schema(self, record: schema.Field) -> None:
         assert self._preproc_output_schema is None, "the model has a preprocessing output"
         self._preproc_output_schema = record
 
     @property
-    def prediction(self):
+    def prediction(self) -> list[tuple[Any, float]]:
         """Pairs (record, weight) of add_prediction."""
         assert self._prediction, "model prediction is empty"
         return self._prediction
 
-    def add_prediction(self, prediction, weight=1.0):
+    def add_prediction(self, prediction: Any, weight: float = 1.0) -> None:
         """Adds a record to the predictions."""
         assert prediction is not None, "Added prediction should not be None"
         self._prediction.append((prediction, weight))
 
     @property
-    def transfer_learning_blob_name_mappings(self):
-        """{blob: the blob of another model that it starts from}, or None."""
+    def transfer_learning_blob_name_mappings(self) -> Mapping[str, str] | None:
+        """{blob: the blob of another model that gives its initial value}, or None."""
         return self._transfer_learning_blob_name_mappings
 
     @transfer_learning_blob_name_mappings.setter
-    def transfer_learning_blob_name_mappings(self, blob_name_mappings):
+    def transfer_learning_blob_name_mappings(self, blob_name_mappings: Mapping[str, str]) -> None:
         assert blob_name_mappings is not None, (
             "Transfer learning blob name mappings should not be None")
         self._transfer_learning_blob_name_mappings = blob_name_mappings
 
     @property
-    def breakdown_map(self):
-        """{category: its number, from 0 on} by which metrics are broken down, or None."""
+    def breakdown_map(self) -> dict[str, int] | None:
+        """{category: its number, from 0 on}: the categories that metrics are split by, or None."""
         return self._breakdown_map
 
     @breakdown_map.setter
-    def breakdown_map(self, breakdown_map):
+    def breakdown_map(self, breakdown_map: dict[str, int]) -> None:
         assert isinstance(breakdown_map, dict) and all(isinstance(k, str) for k in breakdown_map)
         assert sorted(breakdown_map.values()) == list(range(len(breakdown_map))), (
             f"categories must be numbered from 0 on, not {breakdown_map}")
@@ -410,21 +421,21 @@ class LayerModelHelper(model_helper.ModelHelper):
     # -- Loss --------------------------------------------------------------------------------------
 
     @property
-    def loss(self):
-        """The record of the losses, whose sum is minimized; set once, or by add_loss."""
+    def loss(self) -> layer_registry.Record:
+        """The record of the losses. Training minimizes their sum. Set once, or by add_loss."""
         assert self._loss is not None, "the model has no loss"
         return self._loss
 
     @loss.setter
-    def loss(self, loss):
+    def loss(self, loss: schema.Field) -> None:
         assert self._loss is None, "the model has a loss"
         self._loss = loss
 
-    def has_loss(self):
-        """Whether there is a loss."""
+    def has_loss(self) -> bool:
+        """True if there is a loss."""
         return self._loss is not None
 
-    def add_loss(self, loss, name="unnamed"):
+    def add_loss(self, loss: schema.Scalar | schema.Struct, name: str = "unnamed") -> None:
         """Adds a Scalar or Struct to the losses, as `name`, or with "_auto_<n>" if that is taken.
         """
         assert isinstance(loss, (schema.Scalar, schema.Struct)), (
@@ -439,21 +450,21 @@ class LayerModelHelper(model_helper.ModelHelper):
     # -- Training nets -----------------------------------------------------------------------------
 
     @property
-    def seed(self):
+    def seed(self) -> int | None:
         """The seed of store_seed, or None."""
         return self._seed
 
     @property
-    def sequence_seed(self):
-        """Whether operators get different seeds."""
+    def sequence_seed(self) -> bool:
+        """True if operators get different seeds."""
         return self._sequence_seed
 
-    def store_seed(self, seed, sequence_seed=True):
+    def store_seed(self, seed: int, sequence_seed: bool = True) -> None:
         """Keeps a seed for apply_seed; see core.Net.set_rand_seed."""
         self._seed = seed
         self._sequence_seed = sequence_seed
 
-    def apply_seed(self, net):
+    def apply_seed(self, net: core.Net) -> None:
         """Seeds a net, if a seed is stored."""
         if self._seed:
             net.set_rand_seed(self._seed, self._sequence_seed)
@@ -463,11 +474,11 @@ class LayerModelHelper(model_helper.ModelHelper):
         assert isinstance(modifier, NetModifier), f"{modifier} has to be a NetModifier instance"
         modifiers.append(modifier)
 
-    def add_post_grad_net_modifiers(self, modifier):
+    def add_post_grad_net_modifiers(self, modifier: NetModifier) -> None:
         """Adds a NetModifier that acts between gradients and optimizers."""
         self._add_net_modifier(self._post_grad_net_modifiers, modifier)
 
-    def add_final_net_modifiers(self, modifier):
+    def add_final_net_modifiers(self, modifier: NetModifier) -> None:
         """Adds a NetModifier that acts on the finished training net."""
         self._add_net_modifier(self._final_net_modifiers, modifier)
 
@@ -478,7 +489,8 @@ class LayerModelHelper(model_helper.ModelHelper):
             param, grad, param_to_device=blob_to_device or {}, default_device=muji.OnCPU())
         return grad, device
 
-    def apply_regularizers_on_loss(self, train_net, train_init_net, blob_to_device=None):
+    def apply_regularizers_on_loss(self, train_net: core.Net, train_init_net: core.Net,
+                                   blob_to_device: Mapping[str, Any] | None = None) -> None:
         """Adds the terms of the regularizers to the losses."""
         for param, regularizer in self.param_to_reg.items():
             if regularizer is None:
@@ -489,9 +501,10 @@ class LayerModelHelper(model_helper.ModelHelper):
             if term is not None:
                 self.add_loss(schema.Scalar(blob=term), str(term))
 
-    def apply_regularizers_after_optimizer(self, train_net, train_init_net, grad_map,
-                                           blob_to_device=None):
-        """Adds what regularizers do to updated parameters.
+    def apply_regularizers_after_optimizer(self, train_net: core.Net, train_init_net: core.Net,
+                                           grad_map: Mapping[Any, Gradient],
+                                           blob_to_device: Mapping[str, Any] | None = None) -> None:
+        """Adds the operators of regularizers that change updated parameters.
 
         Args:
           grad_map: {blob: its gradient}.
@@ -506,8 +519,10 @@ class LayerModelHelper(model_helper.ModelHelper):
                 regularizer(train_net, train_init_net, param, grad=grad,
                             by=RegularizationBy.AFTER_OPTIMIZER)
 
-    def apply_post_grad_net_modifiers(self, trainer_net, trainer_init_net, grad_map,
-                                      blob_to_device=None, modify_output_record=False):
+    def apply_post_grad_net_modifiers(self, trainer_net: core.Net, trainer_init_net: core.Net,
+                                      grad_map: Mapping[Any, Gradient],
+                                      blob_to_device: Mapping[str, Any] | None = None,
+                                      modify_output_record: bool = False) -> None:
         """Calls the modifiers between gradients and optimizers, with the gradients of parameters.
         """
         of_params = {param: grad_map[param] for param in self.param_to_optim if param in grad_map}
@@ -515,14 +530,18 @@ class LayerModelHelper(model_helper.ModelHelper):
             modifier(trainer_net, trainer_init_net, of_params, blob_to_device=blob_to_device,
                      modify_output_record=modify_output_record)
 
-    def apply_final_net_modifiers(self, trainer_net, trainer_init_net, grad_map,
-                                  blob_to_device=None, modify_output_record=False):
+    def apply_final_net_modifiers(self, trainer_net: core.Net, trainer_init_net: core.Net,
+                                  grad_map: Mapping[Any, Gradient],
+                                  blob_to_device: Mapping[str, Any] | None = None,
+                                  modify_output_record: bool = False) -> None:
         """Calls the modifiers of finished nets, with all gradients."""
         for modifier in self._final_net_modifiers:
             modifier(trainer_net, trainer_init_net, grad_map, blob_to_device=blob_to_device,
                      modify_output_record=modify_output_record)
 
-    def apply_optimizers(self, train_net, train_init_net, grad_map, blob_to_device=None):
+    def apply_optimizers(self, train_net: core.Net, train_init_net: core.Net,
+                         grad_map: Mapping[Any, Gradient],
+                         blob_to_device: Mapping[str, Any] | None = None) -> None:
         """Adds the updates of all parameters; arguments as of apply_regularizers_after_optimizer.
 
         Raises ValueError if a parameter with an Optimizer has no gradient, AssertionError if one
@@ -533,6 +552,6 @@ class LayerModelHelper(model_helper.ModelHelper):
                 f"{param} has no optimizer; the default one is set before layers are added")
             grad, device = self._param_device(param, grad_map, blob_to_device)
             device = copy.deepcopy(device)
-            del device.extra_info[:]  # which is about the parameter, not its update
+            del device.extra_info[:]  # it describes the parameter, not its update
             with core.DeviceScope(device):
                 optimizer(train_net, train_init_net, param, grad)

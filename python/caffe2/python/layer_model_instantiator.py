@@ -4,7 +4,13 @@
 and, with the columns that they compute, the output records of the model.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
 from caffe2.python import core, schema
+from caffe2.python.layer_model_helper import LayerModelHelper
 from caffe2.python.layers.layers import InstantiationContext
 from caffe2.python.layers.tags import Tags
 
@@ -15,8 +21,9 @@ def _layers(model, include_tags, excluded_by):
             and (include_tags is None or not layer.tags.isdisjoint(include_tags))]
 
 
-def shrink_output_schema(net, out_schema):
-    """The columns of a record that a net defines; all of one with a single column."""
+def shrink_output_schema(net: core.Net, out_schema: schema.Field) -> Any:
+    """The columns of a record that a net defines. A record with at most one column stays as it
+    is."""
     names = out_schema.field_names()
     if len(names) <= 1:
         return out_schema
@@ -28,7 +35,8 @@ def shrink_output_schema(net, out_schema):
     return schema.from_column_list(*map(list, zip(*columns)))
 
 
-def generate_predict_net(model, include_tags=None):
+def generate_predict_net(model: LayerModelHelper,
+                         include_tags: Iterable[str] | None = None) -> core.Net:
     """The net "predict_net" of all layers without Tags.EXCLUDE_FROM_PREDICTION."""
     net = core.Net("predict_net")
     for layer in _layers(model, include_tags, Tags.EXCLUDE_FROM_PREDICTION):
@@ -44,7 +52,8 @@ def _set_training_records(net, model):
         shrink_output_schema(net, model.output_schema + model.metrics_schema))
 
 
-def generate_eval_net(model, include_tags=None):
+def generate_eval_net(model: LayerModelHelper,
+                      include_tags: Iterable[str] | None = None) -> core.Net:
     """The net "eval_net" of all layers without Tags.EXCLUDE_FROM_EVAL."""
     net = core.Net("eval_net")
     for layer in _layers(model, include_tags, Tags.EXCLUDE_FROM_EVAL):
@@ -53,7 +62,9 @@ def generate_eval_net(model, include_tags=None):
     return net
 
 
-def generate_training_nets_forward_only(model, include_tags=None):
+def generate_training_nets_forward_only(model: LayerModelHelper,
+                                        include_tags: Iterable[str] | None = None
+                                        ) -> tuple[core.Net, core.Net]:
     """(net that makes parameters and constants, "train_net") of all layers without
     Tags.EXCLUDE_FROM_TRAIN, without gradients."""
     net = core.Net("train_net")
@@ -64,7 +75,8 @@ def generate_training_nets_forward_only(model, include_tags=None):
     return init_net, net
 
 
-def generate_training_nets(model, include_tags=None):
+def generate_training_nets(model: LayerModelHelper,
+                           include_tags: Iterable[str] | None = None) -> tuple[core.Net, core.Net]:
     """generate_training_nets_forward_only, with regularizers on the loss and, if the model has a
     loss, its gradients, the updates of the parameters and the model's modifiers of nets."""
     init_net, net = generate_training_nets_forward_only(model, include_tags)

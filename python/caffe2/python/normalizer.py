@@ -1,5 +1,7 @@
 """Normalizations that layer models apply to the output of a layer."""
 
+from __future__ import annotations
+
 
 class Normalizer:
     """Called with a LayerModelHelper and a record, adds the layer that normalizes the record and
@@ -15,7 +17,7 @@ class Normalizer:
 class BatchNormalizer(Normalizer):
     """The layer BatchNormalization."""
 
-    def __init__(self, momentum, scale_init_value=1.0):
+    def __init__(self, momentum: float, scale_init_value: float = 1.0) -> None:
         """
         Args:
           momentum: what the running statistics keep of themselves in each run.
@@ -31,7 +33,8 @@ class BatchNormalizer(Normalizer):
 class LayerNormalizer(Normalizer):
     """The layer LayerNormalization."""
 
-    def __init__(self, epsilon, use_layer_norm_op=True, scale_init_value=1.0):
+    def __init__(self, epsilon: float, use_layer_norm_op: bool = True,
+                 scale_init_value: float = 1.0) -> None:
         """
         Args:
           epsilon: added to the variance.

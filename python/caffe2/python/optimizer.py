@@ -60,8 +60,7 @@ _LEARNING_RATE_INJECTION = "lr_injection"
 
 
 def get_lr_injection() -> float:
-    """The blob, one float, that scales the learning rates of optimizers built with
-    allow_lr_injection; 1 at first."""
+    """The factor of the learning rates of optimizers built with allow_lr_injection; 1 at first."""
     return workspace.FetchBlob(_LEARNING_RATE_INJECTION)
 
 
@@ -75,7 +74,7 @@ def set_lr_injection(lr_injection_value: float) -> None:
 
 
 def _get_param_to_device(model):
-    """{blob: device of the operator that wrote it last}, None where it has none."""
+    """{blob: device of the operator that wrote it last, or None}."""
     devices = {}
     for net in (model.param_init_net, model.net):
         default = net.Proto().device_option if net.Proto().HasField("device_option") else None
@@ -100,8 +99,8 @@ def get_param_device(param_name: BlobLike, grad: Gradient,
 
 
 def _calc_norm_ratio(model, params, devices, max_gradient_norm):
-    """A blob on the CPU: what to multiply the learning rate with, so that the norm of all gradients
-    stays at most max_gradient_norm."""
+    """A blob on the CPU, the factor of the learning rate that limits the norm of all gradients to
+    max_gradient_norm."""
     net, cpu = model.net, core.DeviceOption(caffe2_pb2.CPU)
     with core.NameScope("norm_clipped_grad_update"):
         squares = []

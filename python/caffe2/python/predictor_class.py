@@ -23,8 +23,8 @@ class Predictor:
       init_net, predict_net: NetDefs, Nets, or serialized NetDefs.
 
     The inputs are the external inputs of the predict net that the init net does not fill; if it
-    fills them all, as some exported models do, any of them. The outputs are its external outputs,
-    or, if it names none, the first output of its last operator.
+    fills them all, as in some exported models, each of them may be an input. The outputs are its
+    external outputs, or, if it names none, the first output of its last operator.
     """
 
     def __init__(self, init_net: Any, predict_net: Any) -> None:

@@ -6,9 +6,15 @@ the parameter in place. Both get the net, the net that makes parameters, the par
 (BlobReference) and its gradient (BlobReference, GradientSlice or None).
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from caffe2.python import core, utils
+from caffe2.python.core import BlobReference
 
 
 class RegularizationBy:
@@ -33,10 +39,11 @@ def _require_count(k):
 class Regularizer:
     """The base of all regularizers, which does nothing."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.kEpsilon = 1e-9  # how far open bounds stay away
 
-    def __call__(self, net, param_init_net, param, grad=None, by=None):
+    def __call__(self, net: core.Net, param_init_net: core.Net, param: BlobReference,
+                 grad: Any = None, by: str | None = None) -> BlobReference | None:
         """Adds what the regularizer does at a place; returns its blob, or None.
 
         Raises TypeError unless `param` is a BlobReference, ValueError for an unknown place.
@@ -44,7 +51,7 @@ class Regularizer:
         if not isinstance(param, core.BlobReference):
             raise TypeError(f"a parameter is a BlobReference, not {param!r}")
         places = utils.EnumClassKeyVals(RegularizationBy).values()
-        if by not in places:
+        if by is None or by not in places:
             raise ValueError(f"{type(self).__name__} acts {' or '.join(places)}, not {by}")
         return getattr(self, "_run_" + by)(net, param_init_net, param, grad)
 
@@ -93,7 +100,7 @@ def _trimmed_l1_norm(net, param, blob, k, scale):
 class L1Norm(Regularizer):
     """reg_lambda * the sum of absolute values."""
 
-    def __init__(self, reg_lambda):
+    def __init__(self, reg_lambda: float) -> None:
         super().__init__()
         self.reg_lambda = _require_factor(reg_lambda)
 
@@ -105,7 +112,7 @@ class L1Norm(Regularizer):
 class L2Norm(Regularizer):
     """reg_lambda * the sum of squares."""
 
-    def __init__(self, reg_lambda):
+    def __init__(self, reg_lambda: float) -> None:
         super().__init__()
         self.reg_lambda = _require_factor(reg_lambda)
 
@@ -117,7 +124,7 @@ class L2Norm(Regularizer):
 class LpNorm(Regularizer):
     """reg_lambda * the Lp norm of the L2 norms of the columns of a weight matrix."""
 
-    def __init__(self, reg_lambda, p_value=0.5):
+    def __init__(self, reg_lambda: float, p_value: float = 0.5) -> None:
         super().__init__()
         self.reg_lambda = _require_factor(reg_lambda, zero_allowed=False)
         self.p_value = _require_factor(p_value, "p_value", zero_allowed=False)
@@ -135,7 +142,7 @@ class L0ApproxNorm(Regularizer):
     """reg_lambda * max(0, sum_i min(n_i, alpha) / alpha - budget), of the L2 norms n_i of the
     columns of a weight matrix: about how many features are used beyond a budget of them."""
 
-    def __init__(self, reg_lambda, alpha=0.01, budget=0):
+    def __init__(self, reg_lambda: float, alpha: float = 0.01, budget: float = 0) -> None:
         super().__init__()
         self.reg_lambda = _require_factor(reg_lambda, zero_allowed=False)
         self.alpha = _require_factor(alpha, "alpha", zero_allowed=False)
@@ -159,7 +166,7 @@ class L1NormTrimmed(Regularizer):
     """reg_lambda * the sum of absolute values of all elements but the k largest (Yun et al., "The
     Trimmed Lasso", arXiv:1708.04527)."""
 
-    def __init__(self, reg_lambda, k):
+    def __init__(self, reg_lambda: float, k: int) -> None:
         super().__init__()
         self.reg_lambda = _require_factor(reg_lambda)
         self.k = _require_count(k)
@@ -172,7 +179,7 @@ class L1NormTrimmed(Regularizer):
 class ElasticNet(Regularizer):
     """l1 * the sum of absolute values + l2 * the sum of squares."""
 
-    def __init__(self, l1, l2):
+    def __init__(self, l1: float, l2: float) -> None:
         super().__init__()
         self.l1 = l1
         self.l2 = l2
@@ -187,7 +194,7 @@ class ElasticNet(Regularizer):
 class ElasticNetL1NormTrimmed(Regularizer):
     """ElasticNet, whose first term leaves out the k largest elements."""
 
-    def __init__(self, l1, l2, k):
+    def __init__(self, l1: float, l2: float, k: int) -> None:
         super().__init__()
         self.l1 = l1
         self.l2 = l2
@@ -217,7 +224,7 @@ class _RowRegularizer(Regularizer):
 class MaxNorm(_RowRegularizer):
     """Scales rows down to an L2 norm of at most `norm`; dtype "fp16" for float16 parameters."""
 
-    def __init__(self, norm=1.0, dtype=None):
+    def __init__(self, norm: float = 1.0, dtype: str | None = None) -> None:
         super().__init__()
         self.norm = _require_factor(norm, "norm", zero_allowed=False)
         self.dtype = dtype
@@ -230,7 +237,7 @@ class MaxNorm(_RowRegularizer):
 class ConstantNorm(_RowRegularizer):
     """Scales rows to the L2 norm `norm`."""
 
-    def __init__(self, norm=1.0):
+    def __init__(self, norm: float = 1.0) -> None:
         super().__init__()
         self.norm = _require_factor(norm, "norm", zero_allowed=False)
 
@@ -241,7 +248,7 @@ class ConstantNorm(_RowRegularizer):
 class SparseLpNorm(_RowRegularizer):
     """Shrinks rows: by p = 1 each element towards 0 by reg_lambda, by p = 2 by that factor."""
 
-    def __init__(self, p, reg_lambda):
+    def __init__(self, p: float, reg_lambda: float) -> None:
         super().__init__()
         if p not in (1.0, 2.0):
             raise ValueError(f"p must be 1.0 or 2.0, not {p}")
@@ -255,14 +262,14 @@ class SparseLpNorm(_RowRegularizer):
 class SparseL1Norm(SparseLpNorm):
     """SparseLpNorm with p = 1."""
 
-    def __init__(self, reg_lambda):
+    def __init__(self, reg_lambda: float) -> None:
         super().__init__(p=1.0, reg_lambda=reg_lambda)
 
 
 class SparseL2Norm(SparseLpNorm):
     """SparseLpNorm with p = 2."""
 
-    def __init__(self, reg_lambda):
+    def __init__(self, reg_lambda: float) -> None:
         super().__init__(p=2.0, reg_lambda=reg_lambda)
 
 
@@ -271,7 +278,8 @@ class LogBarrier(Regularizer):
     the optimizer. The discount falls with the iterations like a learning rate, by a policy of the
     operator LearningRate (Nocedal and Wright, Numerical Optimization, chapter 19)."""
 
-    def __init__(self, reg_lambda, discount_policy="inv", discount_options=None):
+    def __init__(self, reg_lambda: float, discount_policy: str = "inv",
+                 discount_options: dict[str, Any] | None = None) -> None:
         super().__init__()
         self.reg_lambda = _require_factor(reg_lambda, zero_allowed=False)
         self.discount_policy = discount_policy
@@ -300,7 +308,8 @@ class BoundedGradientProjection(Regularizer):
     """Clips elements to [lb, ub], or to an interval open on one side or both, after the optimizer
     (Nocedal and Wright, Numerical Optimization, chapter 16)."""
 
-    def __init__(self, lb=None, ub=None, left_open=False, right_open=False, epsilon=None):
+    def __init__(self, lb: float | None = None, ub: float | None = None, left_open: bool = False,
+                 right_open: bool = False, epsilon: float | None = None) -> None:
         """
         Args:
           lb, ub: the bounds; None for none.
@@ -331,7 +340,8 @@ class GroupL1Norm(Regularizer):
     """reg_lambda * sum_g sqrt(size of g) * the L2 norm of g, over groups g of columns of a weight
     matrix (Scardapane et al., "Group sparse regularization for deep neural networks", 2017)."""
 
-    def __init__(self, reg_lambda, groups, stabilizing_val=0):
+    def __init__(self, reg_lambda: float, groups: Sequence[int],
+                 stabilizing_val: float = 0) -> None:
         """
         Args:
           groups: the numbers of columns of the groups, which follow one another.

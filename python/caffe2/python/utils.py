@@ -46,7 +46,7 @@ __all__ = [
 
 _T = TypeVar("_T")
 
-# The blobs of BuildUniqueMutexIter unless others are named.
+# The default blobs of BuildUniqueMutexIter.
 OPTIMIZER_ITERATION_NAME = "optimizer_iteration"
 ITERATION_MUTEX_NAME = "iteration_mutex"
 
@@ -115,8 +115,8 @@ def debug(f: Callable[..., _T]) -> Callable[..., _T]:
 
 def BuildUniqueMutexIter(init_net: Any, net: Any, iter: BlobLike | None = None,
                          iter_mutex: BlobLike | None = None, iter_val: int = 0) -> BlobReference:
-    """The int64 counter of a training net and its mutex, on the CPU, counted up by each run;
-    made once per net. Returns the counter's BlobReference."""
+    """Adds an int64 counter and its mutex, on the CPU, which each run of the net counts up; once
+    per net. Returns the counter's BlobReference."""
     iter = iter if iter is not None else OPTIMIZER_ITERATION_NAME
     iter_mutex = iter_mutex if iter_mutex is not None else ITERATION_MUTEX_NAME
     counter, mutex = BlobReference(str(iter)), BlobReference(str(iter_mutex))
@@ -146,10 +146,10 @@ def NCHW2NHWC(tensor: np.ndarray) -> np.ndarray:
 
 
 def GetGPUMemoryUsageStats() -> NoReturn:
-    """Raises RuntimeError: memory is not counted for each GPU, as Caffe2 does with
-    --caffe2_gpu_memory_tracking. workspace.GetGPUMemoryInfo asks the driver."""
+    """Raises RuntimeError: memory is not counted for each GPU, as Caffe2's
+    --caffe2_gpu_memory_tracking does. Use workspace.GetGPUMemoryInfo, which asks the driver."""
     raise RuntimeError("GPU memory is not tracked (there is no operator GetGPUMemoryUsage); "
-                       "workspace.GetGPUMemoryInfo tells what is free")
+                       "workspace.GetGPUMemoryInfo returns the free memory")
 
 
 def EnumClassKeyVals(cls: type) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Workspaces: feed and fetch blobs, create and run nets.
 
 All functions work on the current workspace (SwitchWorkspace). Errors of the C++ library are
-RuntimeErrors; where an operator of a net failed, the message ends with the line that created it.
-What a Python operator raises comes through as it is.
+RuntimeErrors. If an operator of a net failed, the message ends with the Python line that created
+it. An exception of a Python operator is passed on as it is.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from caffe2.python._core.operator_types import TriggerLazyImport
 from caffe2.python._core.plan import ExecutionStep, Plan
 from caffe2.python._core.random_inputs import random_inputs
 
-# What names a net.
+# The name of a net, as str, Net or NetDef.
 NetNameLike = Union[str, bytes, Net, caffe2_pb2.NetDef]
 
 log = logging.getLogger(__name__)
@@ -91,22 +91,22 @@ operator_tracebacks = _errors.operator_tracebacks
 
 
 def IsNUMAEnabled() -> bool:
-    """Whether memory is placed by NUMA node; always False."""
+    """False: memory is not placed by NUMA node."""
     return False
 
 
 def GetCuDNNVersion() -> int:
-    """0: no version of cuDNN is told to Python."""
+    """0: the version of cuDNN is not known here."""
     return 0
 
 
 def GetNumNUMANodes() -> int:
-    """The number of NUMA nodes that memory is placed on; -1, as none is chosen."""
+    """-1: memory is not placed by NUMA node."""
     return -1
 
 
 def GetNetName(net: NetNameLike) -> str:
-    """StringifyNetName."""
+    """The name of a net given as a str, Net or NetDef; StringifyNetName."""
     return StringifyNetName(net)
 
 
@@ -116,13 +116,13 @@ def GetNameScope() -> str:
 
 
 def ClearGlobalNetObserver() -> None:
-    """Without effect: observers are added to single nets, never to all (Net.AddObserver)."""
+    """Does nothing: observers belong to single nets (Net.AddObserver)."""
 
 
 def ResetWorkspace(root_folder: str | None = None) -> bool:
     """Removes all blobs and nets of the current workspace.
 
-    `root_folder`: where Load and Save look for relative names; made if there is none.
+    `root_folder`: the folder of relative names in Load and Save; made if there is none.
     """
     if root_folder is None:
         return C.reset_workspace("")
@@ -132,7 +132,7 @@ def ResetWorkspace(root_folder: str | None = None) -> bool:
 
 @contextlib.contextmanager
 def WorkspaceGuard(workspace_name: str) -> Iterator[None]:
-    """Makes the workspace of this name the current one, made if there is none, for a while."""
+    """Within the block, the workspace of this name, made if there is none, is the current one."""
     current = CurrentWorkspace()
     SwitchWorkspace(workspace_name, True)
     try:
@@ -157,7 +157,7 @@ _operator_nets = itertools.count()
 def RunOperatorMultiple(operator: ProtoLike, num_runs: int) -> bool:
     """Makes one operator from an OperatorDef, or its bytes, and runs it num_runs times.
 
-    Unlike RunOperatorOnce again and again, this keeps what the operator remembers of its runs.
+    Unlike repeated RunOperatorOnce, this keeps the operator's state from run to run.
     """
     definition = caffe2_pb2.OperatorDef.FromString(StringifyProto(operator))
     name = f"RunOperatorMultiple_{next(_operator_nets)}"
@@ -170,7 +170,7 @@ def RunOperatorMultiple(operator: ProtoLike, num_runs: int) -> bool:
 
 
 def RunOperatorsOnce(operators: Iterable[ProtoLike]) -> bool:
-    """RunOperatorOnce of each; False as soon as one reports failure."""
+    """Runs each with RunOperatorOnce; returns False at the first that reports failure."""
     for operator in operators:
         if not RunOperatorOnce(operator):
             return False
@@ -185,11 +185,11 @@ def RunNetOnce(net: ProtoLike) -> bool:
 
 def CreateNet(net: ProtoLike, overwrite: bool = False,
               input_blobs: Iterable[BlobLike] | None = None) -> bool:
-    """Makes a net, to be run by its name.
+    """Creates a net in the current workspace, for RunNet.
 
     Args:
       net: a Net or NetDef.
-      overwrite: replaces a net of this name; else that is an error.
+      overwrite: replaces a net of this name; otherwise there must be none.
       input_blobs: blobs to make first, empty, if there are none.
     """
     TriggerLazyImport()
@@ -209,10 +209,10 @@ def RunNet(name: NetNameLike, num_iter: int = 1, allow_fail: bool = False) -> bo
     Args:
       name: the net's name, or a Net.
       num_iter: how often.
-      allow_fail: returns False, instead of raising, where an operator reports failure.
+      allow_fail: returns False, instead of raising, if an operator reports failure.
 
-    Raises RuntimeError if the net does not exist or an operator fails, what a Python operator
-    raised, and KeyboardInterrupt on Ctrl-C, before the next operator.
+    Raises RuntimeError if the net does not exist or an operator fails, the exception of a Python
+    operator, and on Ctrl-C KeyboardInterrupt before the next operator.
     """
     name = name if isinstance(name, str) else StringifyNetName(name)
     try:
@@ -235,7 +235,7 @@ class BackgroundPlan:
     """A plan that runs in a thread of its own; see RunPlanInBackground."""
 
     def __init__(self, plan_bytes: bytes) -> None:
-        ws = C.Workspace.current  # whichever is current later
+        ws = C.Workspace.current  # even if another one becomes current
         self._error = None
         self._thread = threading.Thread(target=self._run, args=(ws, plan_bytes))
         self._thread.start()
@@ -248,27 +248,27 @@ class BackgroundPlan:
             log.error("A plan in the background failed: %s", error)
 
     def is_done(self) -> bool:
-        """Whether the plan has ended, well or not."""
+        """True if the plan has ended, well or not."""
         return not self._thread.is_alive()
 
     def is_succeeded(self) -> bool:
-        """Whether the plan ended well. Raises RuntimeError if it is not done."""
+        """True if the plan ended well. Raises RuntimeError if it is not done."""
         if not self.is_done():
             raise RuntimeError("the plan is not done yet")
         return self._error is None
 
 
 def RunPlanInBackground(plan_or_step: Plan | ExecutionStep | ProtoLike) -> BackgroundPlan:
-    """Starts what RunPlan would run, in the workspace that is current now, and returns at once: a
-    BackgroundPlan. Its failure is logged."""
+    """Starts RunPlan in a thread, in the workspace that is current now; returns a BackgroundPlan at
+    once. A failure is logged."""
     if isinstance(plan_or_step, ExecutionStep):
         plan_or_step = Plan(plan_or_step)
     return BackgroundPlan(StringifyProto(plan_or_step))
 
 
 def GetOperatorCost(operator: ProtoLike, blobs: Iterable[BlobLike]) -> tuple[float, float]:
-    """(floating-point operations, bytes written) of a run of an operator on the blobs `blobs` of
-    the workspace, by their shapes; a multiply-add counts 2.
+    """(floating-point operations, bytes written) of one run of an operator, from the shapes of
+    `blobs`, its inputs in the workspace. A multiply-add counts 2.
 
     Raises RuntimeError if a blob is missing, or the operator cannot take their shapes.
     """
@@ -289,7 +289,8 @@ def GetStats() -> dict[str, int]:
 
 def BenchmarkNet(name: NetNameLike, warmup_runs: int, main_runs: int,
                  run_individual: bool) -> list[float]:
-    """Milliseconds a run of the net takes on average and, with `run_individual`, each operator."""
+    """The mean milliseconds of a run of the net, followed with `run_individual` by each
+    operator's."""
     return C.benchmark_net(StringifyNetName(name), warmup_runs, main_runs, run_individual)
 
 
@@ -307,7 +308,7 @@ def InferShapesAndTypes(nets: ProtoLike | Sequence[ProtoLike],
 
     Args:
       nets: Nets, ModelHelpers or NetDefs, in the order they run.
-      blob_dimensions: {blob: shape}; default: what is in the workspace.
+      blob_dimensions: {blob: shape}; default: the shapes of the blobs in the workspace.
       blob_types: {blob: DataType} for blob_dimensions; default float.
 
     Returns ({blob: list of dimensions}, {blob: DataType}) of the blobs that could be inferred.
@@ -332,15 +333,16 @@ def InferShapesAndTypes(nets: ProtoLike | Sequence[ProtoLike],
 
 def FillRandomNetworkInputs(net: ProtoLike, input_dims: Sequence[Sequence[Sequence[int]]],
                             input_types: Sequence[Sequence[str]]) -> None:
-    """Feeds the blobs that a net reads and does not write before with random numbers between 0 and
-    1, for trying out how fast it runs; integers are 0 or 1.
+    """Feeds random numbers between 0 and 1 (integers: 0 or 1) into the blobs that a net reads
+    before it writes them, so that its speed can be measured.
 
     Args:
       net: a Net or NetDef.
       input_dims: for each operator the list of the shapes of its inputs.
-      input_types: likewise of their element types: "float", "int", "int64_t", ...
+      input_types: for each operator the list of the element types of its inputs: "float", "int",
+        "int64_t", ...
 
-    Raises RuntimeError where these lists do not fit the net.
+    Raises RuntimeError if these lists do not fit the net.
     """
     operators = caffe2_pb2.NetDef.FromString(StringifyProto(net)).op
     for blob, values in random_inputs(operators, input_dims, input_types):
@@ -363,7 +365,7 @@ def ApplyTransformIfFaster(transform_key: str, net: ProtoLike, init_net: ProtoLi
                            improvement_threshold: float = 1.01) -> caffe2_pb2.NetDef:
     """The transformed NetDef if it runs faster by this factor, else the NetDef as it was.
 
-    `init_net` makes what the net needs to run; both run in a workspace of their own.
+    `init_net` makes the blobs that the net reads. Both run in a workspace of their own.
     """
     original = caffe2_pb2.NetDef.FromString(StringifyProto(net))
     transformed = ApplyTransform(transform_key, net)
@@ -385,7 +387,7 @@ _immediate_root_folder: str | None = None
 
 
 def IsImmediate() -> bool:
-    """Whether StartImmediate is in effect."""
+    """True between StartImmediate and StopImmediate."""
     return _immediate_root_folder is not None
 
 
@@ -396,8 +398,8 @@ def _immediate_guard():
 
 
 def StartImmediate(i_know: bool = False) -> None:
-    """Runs every operator also when it is added to a net, in a workspace of its own, so that
-    FetchImmediate shows its result. For trying things out; slow."""
+    """From now on every operator that is added to a net also runs at once, in a separate workspace,
+    and FetchImmediate shows its result. Slow; for interactive use."""
     global _immediate_root_folder
     if IsImmediate():
         return

@@ -9,7 +9,7 @@ from typing import Any, Union
 from caffe2.python import scope
 from caffe2.python._core.operator_types import CheckOperatorType, registered_operators
 
-# What names a blob, or several; bytes are taken, too.
+# The name of a blob, or of several; functions also take bytes.
 BlobLike = Union["BlobReference", str]
 BlobsLike = Union[BlobLike, Sequence[BlobLike]]
 
@@ -82,7 +82,7 @@ class BlobReference:
         return self._name[: self._name.rfind(scope._NAMESCOPE_SEPARATOR) + 1]
 
     def GetUnscopedName(self) -> str:
-        """The name behind its last "/"."""
+        """The name after its last "/"."""
         return self._name[self._name.rfind(scope._NAMESCOPE_SEPARATOR) + 1 :]
 
     def _create_in_net(self, op_type, inputs=None, *args, **kwargs):

@@ -18,12 +18,12 @@ from caffe2.python._core.tensors import numpy_type
 
 
 def HasBlob(name: BlobLike) -> bool:
-    """Whether the current workspace has a blob of this name."""
+    """True if the current workspace has a blob of this name."""
     return C.has_blob(StringifyBlobName(name))
 
 
 def with_near_names(error: RuntimeError, name: str, names: Sequence[str]) -> RuntimeError:
-    """The error, with the names most like `name`, which is none of `names`."""
+    """The error, extended by the entries of `names` that are most like `name`."""
     near = difflib.get_close_matches(name, names, 3)
     return RuntimeError(f"{error}; did you mean {', '.join(near)}?") if near else error
 
@@ -46,8 +46,8 @@ def FeedBlob(name: BlobLike, arr: Any,
 
 
 def FetchBlob(name: BlobLike) -> Any:
-    """A copy of a blob: an array of the tensor's shape and type, bytes of a C++ string, of a
-    quantized tensor the tuple of an Int8Tensor, or for other C++ objects a line that names the
+    """A copy of a blob: an array of the tensor's shape and type, the bytes of a C++
+    string, a quantized tensor as an Int8Tensor, or for other C++ objects a line that names the
     type.
 
     Raises RuntimeError if there is no such blob.
@@ -67,7 +67,7 @@ def FetchBlobs(names: Iterable[BlobLike]) -> list[Any]:
 
 
 def FetchInt8Blob(name: BlobLike) -> Int8Tensor:
-    """A copy of a quantized tensor as an Int8Tensor. Raises TypeError for a blob that is none."""
+    """A copy of a quantized tensor as an Int8Tensor. Raises TypeError for another blob."""
     value = FetchBlob(name)
     if not isinstance(value, tuple):
         raise TypeError(f"blob {StringifyBlobName(name)} is no quantized tensor")
@@ -75,7 +75,7 @@ def FetchInt8Blob(name: BlobLike) -> Int8Tensor:
 
 
 def FetchInt8BlobRealVal(name: BlobLike) -> np.ndarray:
-    """What a quantized tensor stands for: float32, scale * (data - zero_point)."""
+    """The values of a quantized tensor: float32, scale * (data - zero_point)."""
     data, scale, zero_point = FetchInt8Blob(name)
     return np.float32(scale) * (data.astype(np.int64) - zero_point).astype(np.float32)
 
@@ -100,8 +100,8 @@ def ResetBlobs(blobs: Iterable[BlobLike]) -> None:
 
 def CreateOfflineTensor(name: BlobLike, dims: Iterable[int],
                         datatype: int = caffe2_pb2.TensorProto.FLOAT) -> bool:
-    """Makes a blob that holds a tensor of a shape and DataType, for what infers shapes and types
-    from the workspace. Its elements are zeros, where Caffe2 leaves them out.
+    """Makes a blob with a tensor of zeros, of a shape and DataType, so that shapes and types can be
+    inferred from the workspace. (Caffe2's tensor has no elements.)
 
     Returns True. Raises ValueError for a type that has no zeros.
     """
@@ -109,12 +109,12 @@ def CreateOfflineTensor(name: BlobLike, dims: Iterable[int],
     return C.feed_blob(StringifyBlobName(name), np.zeros([int(d) for d in dims], dtype), "")
 
 
-# What a string takes beside its characters: sizeof(std::string).
+# The bytes of a string besides its characters: sizeof(std::string).
 _STRING_BYTES = 32
 
 
 def GetBlobSizeBytes(name: BlobLike) -> int:
-    """The bytes that the elements of a tensor take; 0 for a blob that holds none.
+    """The size of the elements of a tensor in bytes; 0 for a blob that holds no tensor.
 
     Raises RuntimeError if there is no such blob.
     """
@@ -130,7 +130,7 @@ def GetBlobSizeBytes(name: BlobLike) -> int:
 
 
 def GetBlobNUMANode(name: BlobLike) -> int:
-    """The NUMA node of a blob's memory: -1, as none is chosen.
+    """The NUMA node of a blob's memory: always -1, which means none.
 
     Raises RuntimeError if there is no such blob.
     """

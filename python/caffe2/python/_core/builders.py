@@ -1,4 +1,4 @@
-"""What nets and plans know of the builders that lie above them: NetBuilder and TaskGroup."""
+"""The bases of NetBuilder and TaskGroup, as nets and plans know them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from caffe2.python import context
 
 
 class StepBuilder:
-    """Base of what core.to_execution_step makes a step of, besides nets and steps."""
+    """Base of the objects, besides nets and steps, that core.to_execution_step turns into a
+    step."""
 
     def to_step(self, default_name: str | None = None) -> Any:
         """The ExecutionStep, under `default_name` if the builder has no name."""
@@ -16,6 +17,6 @@ class StepBuilder:
 
 
 class NetBlock(StepBuilder, context.Managed):
-    """Base of NetBuilder: within its ``with`` block, core.Net.current_prefix is its name."""
+    """Base of NetBuilder. Within its ``with`` block, core.Net.current_prefix returns its name."""
 
     name = ""

@@ -1,4 +1,4 @@
-"""Which device blobs are on, and copies where operators need them elsewhere; public through
+"""The devices of blobs, and copies of blobs that operators need on other devices; public through
 caffe2.python.core."""
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _Devices = list[caffe2_pb2.DeviceOption]
 # A blob, and the device on which an operator needs it.
 RemapEntry = collections.namedtuple("RemapEntry", ["blob", "device"])
 
-# Operators whose inputs, or outputs, are on the host whatever their own device is.
+# Operators whose inputs, or outputs, are always on the host.
 _HOST_INPUT = {"CopyCPUToGPU", "CopyFromCPUInput", "Iter", "AtomicIter", "LearningRate"}
 _HOST_OUTPUT = {"CopyGPUToCPU", "EnsureCPUOutput", "Iter", "AtomicIter", "Shape"}
 
 
 def device_equal(src: caffe2_pb2.DeviceOption, dst: caffe2_pb2.DeviceOption) -> bool:
-    """True if two device options name the same device, of whatever node."""
+    """True if two device options name the same device; their nodes may differ."""
     return device_option_equal(src, dst)
 
 
@@ -101,7 +101,8 @@ def InjectCrossDeviceCopies(net: Any, blob_to_device: BlobDevices | None = None,
     Args:
       blob_to_device: {blob: DeviceOption} of the external inputs that are not on the net's device;
         changed in place.
-      blob_remap: {(blob, serialized device): copy} of copies that earlier nets made, likewise.
+      blob_remap: {(blob, serialized device): copy} of copies that earlier nets made; changed in
+        place.
       placeHolderOps: types of operators that read blobs on any device.
 
     Returns (Net, blob_to_device). Raises ValueError for inputs that nothing defines, or a blob that
@@ -138,7 +139,7 @@ def InjectCrossDeviceCopies(net: Any, blob_to_device: BlobDevices | None = None,
         new_op = caffe2_pb2.OperatorDef()
         new_op.CopyFrom(op)
         new_op.input[:] = [renamed.get(blob, blob) for blob in op.input]
-        # What works in place does so on the copy.
+        # An operator in place works on the copy.
         new_op.output[:] = [renamed.get(blob, blob) for blob in op.output]
         for blob, device in zip(new_op.output, output_devices):
             blob_to_device[blob] = device

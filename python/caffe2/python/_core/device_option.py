@@ -16,9 +16,9 @@ def DeviceOption(device_type: int, cuda_gpu_id: int = 0, random_seed: int | None
     Args:
       device_type: caffe2_pb2.CPU or caffe2_pb2.CUDA.
       cuda_gpu_id, device_id: the number of the device; two names of one thing.
-      random_seed: of the operators that draw random numbers.
-      node_name: the machine, for plans over several.
-      numa_node_id: of memory, on the CPU only.
+      random_seed: seed of the operators on it that draw random numbers.
+      node_name: the machine, for plans over several machines.
+      numa_node_id: the NUMA node of the memory; CPU only.
       extra_info: a list of strings that travel with the operators.
 
     Raises ValueError for a NUMA node of a GPU.
@@ -32,7 +32,7 @@ def DeviceOption(device_type: int, cuda_gpu_id: int = 0, random_seed: int | None
         option.node_name = node_name
     if numa_node_id is not None:
         if device_type != caffe2_pb2.CPU:
-            raise ValueError("a NUMA node can be named for the CPU only")
+            raise ValueError(f"numa_node_id ({numa_node_id}) is for the CPU only")
         option.numa_node_id = numa_node_id
     option.extra_info.extend(extra_info or ())
     return option

@@ -39,7 +39,7 @@ def creation_line() -> list[tuple[str, int, str]]:
     return [(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)]
 
 
-# How the library names an operator in an error: net, index.
+# The net and the index by which the library names an operator in an error.
 _OPERATOR_PATTERN = re.compile(r"net (\S+), operator (\d+), ")
 
 

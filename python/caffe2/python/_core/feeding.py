@@ -1,4 +1,4 @@
-"""What the library takes for values and devices when blobs are fed."""
+"""Values and devices in the form in which the library feeds blobs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Int8Tensor = collections.namedtuple("Int8Tensor", ["data", "scale", "zero_point"
 
 
 def device_bytes(device_option: caffe2_pb2.DeviceOption | None) -> bytes:
-    """The serialized DeviceOption, of the device scope if it is None; empty for neither."""
+    """The serialized DeviceOption (None: the device scope's; empty without a scope)."""
     if device_option is None:
         device_option = scope.CurrentDeviceScope()
     if device_option is None:
@@ -28,7 +28,7 @@ def device_bytes(device_option: caffe2_pb2.DeviceOption | None) -> bytes:
 
 
 def feedable(value: Any) -> Any:
-    """What C.feed_blob takes for `value`: numbers and lists become arrays, messages too."""
+    """`value` as C.feed_blob takes it; numbers, lists and messages become arrays."""
     if isinstance(value, caffe2_pb2.TensorProto):
         return Caffe2TensorToNumpyArray(value)
     if isinstance(value, (np.ndarray, str, bytes, Int8Tensor)):

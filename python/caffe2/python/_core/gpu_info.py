@@ -1,6 +1,6 @@
-"""What the CUDA driver tells about its devices; public through workspace.
+"""Properties of the CUDA driver and its devices; public through workspace.
 
-Caffe2's answers of a build without GPUs where there is none.
+Without a GPU the functions return what Caffe2 built without GPUs returns.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _device(driver, device_id):
 
 @contextlib.contextmanager
 def _context(driver, device):
-    """The context that the library itself has on the device, for a while."""
+    """Within the block, makes the context that the library has on the device the current one."""
     context = ctypes.c_void_p()
     _call(driver, "cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
     try:
@@ -67,7 +67,7 @@ def GetHIPVersion() -> int:
 
 def GetDeviceProperties(deviceid: int) -> dict[str, Any] | None:
     """{"name", "major", "minor" (of the compute capability), "totalGlobalMem" (bytes)} of a GPU;
-    None without GPUs. Raises RuntimeError if there are others, but not this one."""
+    None without GPUs. Raises RuntimeError if there are GPUs, but not this one."""
     if not C.has_gpu_support:
         return None
     driver = _driver()
@@ -96,8 +96,8 @@ def GetGPUMemoryInfo(device_id: int = 0) -> tuple[int, int] | None:
 
 
 def GetGpuPeerAccessPattern() -> np.ndarray:
-    """An array [GPUs, GPUs] of bool: whether the first can read the second's memory, itself
-    included; of no elements without GPUs."""
+    """An array [GPUs, GPUs] of bool: whether GPU i can read the memory of GPU j (also for i = j);
+    empty without GPUs."""
     if not C.has_gpu_support:
         return np.array([])
     driver = _driver()

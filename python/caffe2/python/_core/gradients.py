@@ -15,21 +15,21 @@ from caffe2.python._core.ssa import get_ssa
 GradientSlice = collections.namedtuple("GradientSlice", ["indices", "values"])
 Gradient = Optional[Union[BlobLike, GradientSlice]]
 
-# The blobs whose sum is differentiated, also with the blobs that their gradients start from.
+# The blobs whose sum is differentiated: a list, or {blob: its gradient blob, or None for ones}.
 Losses = Union[Sequence[BlobLike], Mapping[Any, Optional[BlobLike]]]
 
 _Operators = list[caffe2_pb2.OperatorDef]
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-# Which operator, and which of its outputs, makes a gradient, on which device; of a sparse one: its
-# indices, and its values.
+# The operator that makes a gradient, the index of its output, and its device. A sparse gradient has
+# an operator and an index for its indices and for its values.
 GradGenMeta = collections.namedtuple("GradGenMeta", ["grad_op", "idx", "gradient", "device_option"])
 SparseGradGenMeta = collections.namedtuple("SparseGradGenMeta", [
     "grad_op_indices", "idx_indices", "grad_op_values", "idx_values", "gradient", "device_option"])
 
 
 def GetIndexFromGradientList(g_list: Sequence[Gradient], name: BlobLike) -> int | None:
-    """The index of the gradient that is, or (GradientSlice) has as a part, the blob `name`; None
+    """The index of the gradient that is the blob `name`, or the GradientSlice with this part; None
     if there is none."""
     for i, gradient in enumerate(g_list):
         if name in (gradient if isinstance(gradient, GradientSlice) else (gradient,)):
@@ -63,7 +63,7 @@ def _parse_op(serialized):
 
 
 class GradientRegistry:
-    """Gradients of operator types: those of the C++ library, and further ones in Python."""
+    """The gradients of operator types: the C++ library's, and gradients registered in Python."""
 
     @classmethod
     def RegisterGradient(cls, op_type: str) -> Callable[[_F], _F]:
@@ -115,7 +115,7 @@ class GradientRegistry:
 
 
 def is_gradient_sum(op: caffe2_pb2.OperatorDef) -> bool:
-    """True for the operators on a device that a backward pass adds to sum gradients."""
+    """True for an operator that the backward pass added to sum gradients."""
     return f"{IR.IS_AUTO_GEN_SUM_OPS_TAG}:1" in op.device_option.extra_info
 
 
@@ -135,10 +135,10 @@ def _check_stop_gradients(operators, ys):
         if op.type == "StopGradient" and op.output[0] not in read:
             raise ValueError(
                 f"nothing reads {op.output[0]}, the output of StopGradient of {op.input[0]}: write "
-                f"it in place of {op.input[0]}, or let the operators behind it read it")
+                f"it in place of {op.input[0]}, or let the operators after it read it")
 
 
-# An operator, and for each blob that it reads or writes the version: how often it was written.
+# An operator, and {blob: version} of the blobs that it reads and writes; see ssa.py.
 OpSSA = collections.namedtuple("OpSSA", ["op", "in_versions", "out_versions"])
 
 
@@ -151,8 +151,8 @@ class IR:
       input_usages: {blob: {version: indices of the operators that read it}}.
     """
 
-    # In the extra_info of devices, with ":1": marks sums of gradients, and asks that these get
-    # nothing else from the extra_info of what they add.
+    # Entries of extra_info of devices, with ":1". The first marks sums of gradients; the second
+    # asks that sums take no other extra_info over from the gradients.
     IS_AUTO_GEN_SUM_OPS_TAG = "is_auto_gen_sum_ops"
     ONLY_KEEP_IS_AUTO_GEN_SUM_OPS_TAG = "only_keep_is_auto_gen_sum_ops_tag"
     AUTOGEN_GRAD_SUFFIX = "_autogen_grad"

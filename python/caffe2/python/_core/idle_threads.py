@@ -10,9 +10,9 @@ _IDLE_SPINS = "5000"
 def limit_spinning() -> None:
     """Sets GOMP_SPINCOUNT for this process and those that it starts.
 
-    A user's GOMP_SPINCOUNT or OMP_WAIT_POLICY counts more. libgomp reads the variable when it is
-    loaded: call this before the library is imported. It has no effect where another package has
-    loaded libgomp before.
+    Does nothing if the user has set GOMP_SPINCOUNT or OMP_WAIT_POLICY. libgomp reads the variable
+    when it is loaded: call this before the library is imported. It has no effect if another package
+    has loaded libgomp before.
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", _IDLE_SPINS)

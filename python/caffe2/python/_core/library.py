@@ -1,4 +1,4 @@
-"""Flags of the library, and which engines it prefers."""
+"""Flags of the library, and the engines that it prefers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ def GlobalInit(args: str | Iterable[str]) -> None:
     """Sets flags of the library: a list whose first word is the program's name, for instance
     ``["caffe2", "--caffe2_log_level=2"]``.
 
-    Raises ValueError for a flag that is not of the form --name=value.
+    Raises ValueError for a flag without a value (--name=value).
     """
     global _global_init_args
     args = [args] if isinstance(args, str) else list(args)
-    # As Caffe2 does, leaves words that are no flags to the program.
+    # Like Caffe2, leaves words that are no flags to the program.
     C.global_init(args[:1] + [arg for arg in args[1:] if arg.startswith("-")])
     _global_init_args = args[1:]
 

@@ -50,10 +50,10 @@ operator_observers: list[Callable[[caffe2_pb2.OperatorDef], object]] = []
 class Net:
     """A NetDef under construction.
 
-    Calling an operator type on it adds the operator: ``y = net.Relu(x, "y")``. Outputs may be left
-    out (one output, named after net and operator) or given as their number. Returned are
-    BlobReferences: one, or a tuple of several. Inputs that the net does not define become external
-    inputs.
+    Calling an operator type on it adds the operator: ``y = net.Relu(x, "y")``. `outputs` is
+    a blob, a list of blobs, or the number of outputs; the default is one output, named after net
+    and operator. The call returns a BlobReference, or a tuple of several. Inputs that the net does
+    not define become external inputs.
     """
 
     _names = UniqueNames()
@@ -69,8 +69,8 @@ class Net:
         cls._names.clear()
 
     def __init__(self, name_or_proto: str | caffe2_pb2.NetDef) -> None:
-        """From a name, which is made unique in this process ("train", "train_1", ...), or from a
-        NetDef, which is copied."""
+        """A new net of this name, or a copy of a NetDef. The name is made unique in this process:
+        "train", "train_1", ..."""
         self._next_name_index = 0
         self._op_outputs: set[str] = set()
         self._external_input_map: set[str] = set()
@@ -104,18 +104,19 @@ class Net:
                 self._next_name_index = max(self._next_name_index, int(blob[len(prefix):]) + 1)
 
     def _InvalidateLookupTables(self):
-        """To be called after a change of Proto() past this class."""
+        """Call this after a change of Proto() that did not go through this class."""
         self._recreate_lookup_tables()
 
     def _CheckLookupTables(self):
-        """Raises AssertionError where Proto() was changed past this class."""
+        """Raises AssertionError if Proto() was changed without _InvalidateLookupTables."""
         assert self._op_outputs >= {blob for op in self._net.op for blob in op.output}
         assert self._external_input_map >= set(self._net.external_input)
 
     # -- Inspection --------------------------------------------------------------------------------
 
     def Proto(self) -> caffe2_pb2.NetDef:
-        """The NetDef itself. Whoever changes its operators calls _InvalidateLookupTables."""
+        """The NetDef itself, not a copy. After a change of its operators, call
+        _InvalidateLookupTables."""
         return self._net
 
     def Name(self) -> str:
@@ -130,12 +131,12 @@ class Net:
 
     @property
     def external_inputs(self) -> list[BlobReference]:
-        """References to the blobs that the net reads and does not make."""
+        """References to the blobs that the net reads and does not write."""
         return [BlobReference(name, self) for name in self._net.external_input]
 
     @property
     def external_outputs(self) -> list[BlobReference]:
-        """References to the blobs that the net is run for."""
+        """References to the blobs that are read after the net ran."""
         return [BlobReference(name, self) for name in self._net.external_output]
 
     def BlobIsDefined(self, blob: BlobLike) -> bool:
@@ -208,17 +209,17 @@ class Net:
             self._op_outputs.update(op.output)
 
     def extend_ops(self, new_ops: Iterable[caffe2_pb2.OperatorDef]) -> None:
-        """Appends OperatorDefs as they are. What they read and nothing makes is for the caller to
-        declare (AddExternalInput)."""
+        """Appends OperatorDefs as they are. The caller declares with AddExternalInput the blobs
+        that they read and no operator writes."""
         self._ExtendOps(new_ops)
 
     def AddExternalInput(self, *inputs: Any) -> Any:
         """Declares blobs that must exist before the net is made; returns their references.
 
-        Strings are taken as they are, without the name scope. Records and schemas stand for their
-        columns: their blobs, or blobs of the same names; lists for what is in them.
+        Strings are taken as they are, without the name scope. A record stands for the blobs of its
+        columns, a schema for blobs with the names of its columns, a list for its elements.
 
-        Raises AssertionError if one is declared already, ValueError without blobs.
+        Raises AssertionError for a blob that is declared already, ValueError without blobs.
         """
         references = self._references("AddExternalInput", inputs)
         for reference in references:
@@ -262,7 +263,7 @@ class Net:
         return self.AddExternalOutput(*[ScopedBlobReference(str(blob)) for blob in outputs])
 
     def NextBlob(self, prefix: str = "unnamed") -> BlobReference:
-        """A reference to a blob that the net does not have yet: `prefix`, or with "_auto_<n>"."""
+        """A reference to a new blob: `prefix`, or "<prefix>_auto_<n>" if the net has that."""
         name, index = str(prefix), 0
         while name in self._registered_blob_names or self.BlobIsDefined(name):
             name = f"{prefix}_auto_{index}"
@@ -275,7 +276,8 @@ class Net:
         return self.NextBlob(ScopedName(prefix))
 
     def NextName(self, prefix: str | None = None, output_id: int | None = None) -> str:
-        """A name for the output of an operator: "<net>/<prefix>[_<n>][:<output id>]"."""
+        """A new name for the output of an operator: "<net>/<prefix>[_<n>][:<output_id>]", or
+        without a prefix "<net>_blob_<n>"."""
         if prefix is None:
             name = f"{self._net.name}_blob_{self._next_name_index}"
             self._next_name_index += 1
@@ -290,7 +292,7 @@ class Net:
 
     def Const(self, array: Any, blob_out: BlobLike | None = None,
               dtype: Any = None) -> BlobReference:
-        """A blob that holds the array (any shape and element type) whenever the net ran."""
+        """A blob that holds the array (any shape and element type) after each run of the net."""
         filler, arguments = constant_filler(np.asarray(array, dtype))
         return self._create_and_add(
             filler, [], self.NextName() if blob_out is None else blob_out, arg=arguments)
@@ -328,9 +330,9 @@ class Net:
 
     def insert_op_at_idx(self, op: caffe2_pb2.OperatorDef, op_idx: int) -> None:
         """Adds an operator before the operator of this index."""
-        behind = list(caffe2_pb2.NetDef(op=self._net.op[op_idx:]).op)
+        rest = list(caffe2_pb2.NetDef(op=self._net.op[op_idx:]).op)
         del self._net.op[op_idx:]
-        self._net.op.extend([op, *behind])
+        self._net.op.extend([op, *rest])
         self._op_outputs.update(op.output)
         lines = operator_tracebacks[self.Name()]
         operator_tracebacks[self.Name()] = {
@@ -338,15 +340,16 @@ class Net:
 
     def reroute_tensor(self, tensor: BlobLike, new_producer: caffe2_pb2.OperatorDef,
                        can_modify: Sequence[caffe2_pb2.OperatorDef] | None = None) -> int:
-        """Puts an operator behind the blob `tensor`, and its first output in place of it.
+        """Adds an operator after the writer of the blob `tensor`, and replaces `tensor` by its
+        output.
 
         Args:
           tensor: a blob that one operator writes, or an external input.
           new_producer: an operator that reads it.
-          can_modify: operators that shall read the new blob; others keep reading the old one.
+          can_modify: operators that read the new blob from now on; others keep the old one.
 
-        External outputs become the new blob. Returns the number of operators changed. Raises
-        ValueError if the new operator does not read the blob.
+        The new blob also replaces `tensor` among the external outputs. Returns the number of
+        changed operators. Raises ValueError if the new operator does not read `tensor`.
         """
         tensor, new_tensor = str(tensor), new_producer.output[0]
         if tensor not in new_producer.input:
@@ -369,10 +372,10 @@ class Net:
 
         Args:
           ys: a list of blobs, or a dict blob -> blob of its gradient (None: ones).
-          skip: number of first operators to leave out.
+          skip: how many operators to leave out, from the first on.
 
         Returns {blob name: BlobReference or GradientSlice} of every blob with a gradient.
-        Raises RuntimeError, naming the operator, if one on the way has no gradient.
+        Raises RuntimeError, which names the operator, if one on the way has no gradient.
         """
         operators = self._net.op[skip:] if skip else self._net.op
         ops, gradients = GradientRegistry.GetBackwardPass(operators, ys)
@@ -409,8 +412,8 @@ class Net:
           op_id_mask: indices of the operators to keep; default all.
           remap_funcs: {operator type: function(copy of the operator, "<name>/", blob_remap)} that
             renames in the arguments of copies, in place of the functions of DEFAULT_REMAP_FUNCS.
-          update_external_list: True if external inputs and outputs shall be those of the kept
-            operators: what they read and do not write before, what they write and do not read.
+          update_external_list: derives the external inputs and outputs from the kept operators:
+            blobs that they read before they write them, and blobs that they write and do not read.
         """
         kept = range(len(self._net.op)) if op_id_mask is None else op_id_mask
         remap = {str(old): str(new) for old, new in (blob_remap or {}).items()}
@@ -432,15 +435,15 @@ class Net:
                      ) -> tuple[Net, list[BlobReference]]:
         """A copy of the operators that compute `outputs` from `inputs`, as (net, output blobs).
 
-        What they compute has names under "<name>/". Other external inputs keep their names and
-        become external inputs of the copy.
+        The blobs that they write get "<name>/" before their names. Other blobs that they read keep
+        their names and become external inputs of the copy.
 
         Args:
           inputs: a list of blobs, or a dict blob -> new name.
           outputs: a list of blobs.
 
-        Raises AssertionError for an output that the net does not define, and where computing the
-        outputs would compute an input anew.
+        Raises AssertionError for an output that the net does not define, and if computing the
+        outputs would also compute an input.
         """
         pairs = inputs.items() if isinstance(inputs, dict) else [(blob, blob) for blob in inputs]
         remap = {str(old): str(new) for old, new in pairs}
@@ -481,15 +484,16 @@ class Net:
     # -- Records -----------------------------------------------------------------------------------
 
     def input_record(self) -> Field | None:
-        """The record of set_input_record, or None."""
+        """The record that set_input_record has set, or None."""
         return self._input_record
 
     def output_record(self) -> Field | None:
-        """The record of set_output_record, or None."""
+        """The record that set_output_record has set, or None."""
         return self._output_record
 
     def set_input_record(self, input_record: Field) -> Field:
-        """Declares the blobs of a schema record, made if it has none, as external inputs."""
+        """Declares the blobs of a record as external inputs; a schema gets new blobs. Returns the
+        record."""
         if not input_record.has_blobs():
             with scope.NameScope(self.Name()):
                 input_record = NewRecord(self, input_record)
@@ -500,7 +504,8 @@ class Net:
         return input_record
 
     def set_output_record(self, record: Field) -> None:
-        """Declares the blobs of a schema record as external outputs."""
+        """Declares the blobs of a record as external outputs. Raises ValueError for a blob that the
+        net does not compute."""
         for blob in record.field_blobs():
             if not self.BlobIsDefined(blob):
                 raise ValueError(f"net {self.Name()} does not compute {blob}")
@@ -552,7 +557,7 @@ class Net:
         return C.add_observer_to_net(self.Name(), observer_type)
 
     def RemoveObserver(self, observer: Any) -> None:
-        """Ends an observer, which is not valid any more."""
+        """Removes an observer, which must not be used any more."""
         C.remove_observer_from_net(self.Name(), observer)
 
     def NumObservers(self) -> int:
@@ -566,9 +571,8 @@ class Net:
         place_on_gpu(self._net, gpu_id, use_cudnn)
 
     def RunAllOnMKL(self) -> None:
-        """Places the net on devices of the type MKLDNN. As in Caffe2 without MKL, creating it fails
-        then, with the devices that its operators exist for; oneDNN works behind those of the CPU.
-        """
+        """Places the net on devices of the type MKLDNN. As in Caffe2 without MKL, the net then
+        cannot be created, because no operator exists for them. Operators of the CPU use oneDNN."""
         self._net.device_option.CopyFrom(caffe2_pb2.DeviceOption(device_type=caffe2_pb2.MKLDNN))
 
     def RunAllOnIDEEP(self) -> None:
@@ -581,9 +585,9 @@ class Net:
 
         Args:
           sequence_seed: operator i gets seed + i.
-          seed_on_op_def: each gets a hash of its definition and the seed, whatever its place.
+          seed_on_op_def: each operator gets a hash of its definition and the seed.
 
-        Without both all get the same seed; with both ValueError is raised.
+        Without both, all operators get the same seed. Raises ValueError if both are True.
         """
         seed_operators(self._net, seed, sequence_seed, seed_on_op_def)
 

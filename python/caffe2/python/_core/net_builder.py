@@ -18,7 +18,7 @@ class NetBuilder(NetBlock):
 
     Args:
       name: of the nets that are made on the way.
-      initial_scope: blobs that nets of control operators may use besides those of this builder.
+      initial_scope: blobs that nets of control operators may use besides this builder's.
     """
 
     def __init__(self, name: str | None = None, initial_scope: Iterable[BlobLike] | None = None,
@@ -46,8 +46,8 @@ class NetBuilder(NetBlock):
         return scope
 
     def stop_blob(self) -> BlobReference:
-        """The bool blob that ends this builder's step when it is true, made if there is none; to be
-        set in the current net."""
+        """The bool blob that ends this builder's step when it is true, made if there is none. Set
+        it in the current net."""
         if self._stop_blob is None:
             net = self.current_net()
             self._stop_blob = BlobReference(net.NextName("stop_blob"), net=net)
@@ -69,21 +69,22 @@ class NetBuilder(NetBlock):
             raise ValueError("This NetBuilder has been built already.")
 
     def add(self, child: _Child) -> _Child:
-        """Appends a net, step or NetBuilder; operators go to a net until something else follows."""
+        """Appends a net, step or NetBuilder, and returns it. Operators go to the last net, if
+        nothing follows it."""
         self._assert_mutable()
         self._current_net = child if isinstance(child, Net) else None
         self._children.append(child)
         return child
 
     def current_net(self, name: str | None = None) -> Net:
-        """The net that operators go to; a new one with `name`."""
+        """The net that operators go to; with `name`, a new one of this name."""
         self._assert_mutable()
         if self._current_net is None or name is not None:
             return self.add(Net(name or self.name or "net"))
         return self._current_net
 
     def freeze(self) -> None:
-        """Ends the construction, of this builder and those in it."""
+        """Ends the construction of this builder and the builders in it."""
         for child in self._children:
             if hasattr(child, "freeze"):
                 child.freeze()
@@ -91,17 +92,17 @@ class NetBuilder(NetBlock):
         self._frozen = True
 
     def get(self) -> list[Any]:
-        """The list of nets and steps; the builder cannot change after it."""
+        """The list of nets and steps. The builder cannot change after this call."""
         self.freeze()
         return self._children
 
     @staticmethod
     def merge_nets(nets_or_builders: Iterable[Net | NetBuilder],
                    outer_blob_names: Iterable[BlobLike]) -> Net | None:
-        """The operators of nets, and of builders of control operators, in one net: the first, to
-        which the others are added; None for an empty list.
+        """Appends the other nets, and the nets of builders, to the first net, and returns it; None
+        for an empty list.
 
-        Of its external outputs stay those of `outer_blob_names`, the blobs that are known outside.
+        It keeps the external outputs that are in `outer_blob_names`, the blobs known outside.
         Raises ValueError for builders that hold steps.
         """
         nets: list[Net] = []

@@ -42,7 +42,7 @@ def control_op_remap(op: caffe2_pb2.OperatorDef, prefix: str,
     rename_in_arguments(op, blob_remap)
 
 
-# What Net.Clone calls, unless it is given another function for a type of operators.
+# The functions that Net.Clone calls by default, by operator type.
 DEFAULT_REMAP_FUNCS = {
     **dict.fromkeys(("RecurrentNetwork", "RecurrentNetworkGradient"), recurrent_network_op_remap),
     **dict.fromkeys(("If", "AsyncIf", "While"), control_op_remap),

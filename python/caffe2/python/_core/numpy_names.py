@@ -2,8 +2,8 @@
 
 Caffe2's own trainers call ``numpy.asscalar`` (removed in numpy 1.23), its tests ``numpy.float``,
 ``numpy.bool`` and their like (removed in 1.24, ``bool`` back in 2.0, ``float_`` and ``unicode_``
-removed in 2.0). They run unchanged with every numpy that the package is for, because importing
-``caffe2.python`` gives these names back where numpy lacks them. What numpy has stays as it is.
+removed in 2.0). They run unchanged with every numpy that the package supports, because importing
+``caffe2.python`` adds these names to numpy if it lacks them. Names that numpy has do not change.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _REMOVED = {
 
 
 def restore() -> list[str]:
-    """Gives numpy the names that it lacks; returns them, sorted."""
+    """Adds the names that numpy lacks; returns them, sorted."""
     # Not hasattr: numpy warns of a name that it is going to remove, or has removed.
     names = {**vars(np), **getattr(np, "__deprecated_attrs__", {})}
     missing = sorted(set(_REMOVED) - set(names))

@@ -17,15 +17,15 @@ from caffe2.python._core.operator_types import argument_names
 
 
 class UnknownArgumentWarning(UserWarning):
-    """An operator was given an argument that its type does not have, and that it will not see.
+    """An operator was given an argument that its type does not have, and that has no effect.
 
     Caffe2 takes such arguments in silence, and scripts rely on it. To make them errors:
     ``warnings.simplefilter("error", core.UnknownArgumentWarning)``.
     """
 
 
-# What model helpers hand to every operator (arg_scope), or what chooses between implementations
-# that there is one of here.
+# Arguments that model helpers pass to every operator (arg_scope), and arguments that choose between
+# implementations of which only one exists here.
 _ARGUMENTS_OF_ALL = frozenset((
     "order", "is_test", "init_params", "use_cudnn", "use_gpu_transform", "cudnn_exhaustive_search",
     "exhaustive_search", "ws_nbytes_limit", "deterministic", "shared_buffer", "float16_compute",
@@ -60,13 +60,14 @@ def CreateOperator(operator_type: str, inputs: BlobsLike, outputs: BlobsLike, na
 
     Args:
       inputs, outputs: a blob or a list of blobs; strings get the current name scope.
-      device_option: default: the current device scope.
+      device_option: default: the device scope's.
       arg: Arguments to take over as they are.
       engine: the implementation to use, or a comma-separated list, best first.
       **kwargs: further arguments of the operator; None stands for "not given".
 
-    Raises TypeError for what cannot be a blob, ValueError for what cannot be an argument. One that
-    the operator type does not have is kept, with an UnknownArgumentWarning.
+    Raises TypeError for a value that cannot be a blob, ValueError for one that cannot be an
+    argument. An argument that the operator type does not have is kept, with an
+    UnknownArgumentWarning.
     """
     operator = caffe2_pb2.OperatorDef()
     operator.type = operator_type
@@ -114,8 +115,8 @@ def CreatePythonOperator(f: Any, inputs: BlobsLike, outputs: BlobsLike,
 
     The lists hold TensorCPU objects: read ``.data``, set outputs with ``.reshape`` and ``.data``
     or with ``.feed``. ``grad_f(inputs, outputs)`` gets inputs, outputs and output gradients.
-    `f` may be a tuple (builder, args, kwargs), whose call gives the function, for each operator
-    when it is made.
+    `f` may be a tuple (builder, args, kwargs): each operator calls builder(*args, **kwargs) when it
+    is made, to get its own function.
     """
     if python_func_type is not None:
         instance = python_func_type(*f[1], **f[2]) if isinstance(f, tuple) else f

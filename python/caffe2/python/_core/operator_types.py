@@ -1,4 +1,4 @@
-"""Which operator types the library has, and what it says of them."""
+"""The operator types of the library, and their arguments."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from caffe2.python import _import_c_extension as C
 
 _registered_operators = frozenset(C.registered_operators())
 
-# Functions that load libraries of operators when one is looked for; see lazy_dyndep.
+# Functions that load libraries of operators when an unknown one is looked up; see lazy_dyndep.
 _lazy_imports: list[Callable[[], object]] = []
 _lazy_lock = threading.RLock()
 _loading = False
 
 
 def RegisterLazyImport(load: Callable[[], object]) -> None:
-    """Lets a function be called, until it succeeds, before the next operator that is not known is
-    looked for, and before the next net is made."""
+    """Keeps a function that is called before the next lookup of an unknown operator and before the
+    next net is made. A call that raises is repeated the next time."""
     _lazy_imports.append(load)
 
 
 def TriggerLazyImport() -> None:
-    """Calls the functions of RegisterLazyImport that were not called yet. Other threads wait for
-    that; a function that raises is called again the next time."""
+    """Calls the functions of RegisterLazyImport that were not called yet. Other threads wait
+    meanwhile. A function that raises is called again the next time."""
     global _loading
     if not _lazy_imports:
         return
     with _lazy_lock:
         if _loading:
-            return  # one of the functions looks for an operator itself
+            return  # one of the functions looks an operator up itself
         _loading = True
         try:
             while _lazy_imports:
                 _lazy_imports[0]()
-                # Only now: to other threads, an empty list says that all is loaded.
+                # Only now: other threads take an empty list to mean that all is loaded.
                 _lazy_imports.pop(0)
         finally:
             _loading = False
 
 
 def RefreshRegisteredOperators(trigger_lazy: bool = True) -> None:
-    """Takes note of operators that were registered since, for instance by a loaded library; with
-    `trigger_lazy`, loads first what lazy_dyndep was told of."""
+    """Reads the registered operators again, after a library was loaded. With `trigger_lazy`, first
+    loads the libraries that lazy_dyndep has noted."""
     global _registered_operators
     if trigger_lazy:
         TriggerLazyImport()
@@ -53,7 +53,7 @@ def RefreshRegisteredOperators(trigger_lazy: bool = True) -> None:
 
 
 def registered_operators() -> frozenset[str]:
-    """The keys of all implementations: operator types, and types with engines."""
+    """The keys of all implementations: operator types, also with engines."""
     return _registered_operators
 
 
@@ -75,7 +75,8 @@ def IsOperatorWithEngine(op_type: str, engine: str) -> bool:
 
 @functools.cache
 def _nearby_names(op_type):
-    """The registered types most like this one. Kept, as ``hasattr`` of a blob or net asks too."""
+    """The registered types most like this one. Cached, because ``hasattr`` of a blob or net asks,
+    too."""
     return C.nearby_opnames(op_type)
 
 
@@ -94,7 +95,7 @@ def argument_names(op_type: str) -> frozenset[str] | None:
     if schema is None:
         return None
     names = {arg.name for arg in schema.args}
-    # Sizes of windows are described once, and given for all axes or each.
+    # A window size has one description; it is given for all axes (kernel) or for each (kernel_h).
     for name in names & {"kernel", "stride", "dilation", "adj"}:
         names |= {name + "s", name + "_h", name + "_w"}
     if "pad" in names:

@@ -11,7 +11,7 @@ from caffe2.python._core.builders import StepBuilder
 from caffe2.python._core.net import Net
 from caffe2.python._core.unique_names import UniqueNames
 
-# What becomes a step: a step, net or builder, a list of them, or None.
+# Becomes a step: a step, net or builder, a list of them, or None.
 StepLike = Any
 
 
@@ -29,7 +29,7 @@ def get_net_name(netlike: Any) -> Any:
 
 
 class ExecutionStep:
-    """What to run, how often and in which order: nets, or substeps."""
+    """Nets or substeps to run, how often, and in which order."""
 
     _names = UniqueNames()
 
@@ -53,7 +53,7 @@ class ExecutionStep:
         Args:
           step_proto: an ExecutionStep message.
           net_obj_dict: {name in the message: Net}; gets the nets that are made.
-          net_proto_dict: {name in the message: NetDef} of nets that are in no net_obj_dict.
+          net_proto_dict: {name in the message: NetDef} of nets that are not in net_obj_dict.
 
         Raises ValueError for a net that is in neither.
         """
@@ -81,7 +81,7 @@ class ExecutionStep:
         return step
 
     def get_net(self, name: str) -> Net:
-        """The net of this name, of the step or one in it; raises KeyError."""
+        """The net of this name, of the step or one of its substeps; raises KeyError."""
         return self._net_dict[name]
 
     def Proto(self) -> caffe2_pb2.ExecutionStep:
@@ -96,19 +96,19 @@ class ExecutionStep:
         return self._step.name
 
     def HasNets(self) -> bool:
-        """Whether nets were added to it."""
+        """True if nets were added to it."""
         return len(self._step.network) > 0
 
     def HasSubsteps(self) -> bool:
-        """Whether steps were added to it."""
+        """True if steps were added to it."""
         return len(self._step.substep) > 0
 
     def Nets(self) -> list[Net]:
-        """The nets of the step and of those in it: a list."""
+        """The nets of the step and of its substeps."""
         return list(self._net_dict.values())
 
     def Substeps(self) -> list[ExecutionStep]:
-        """The steps added to it: a list."""
+        """The steps that were added to it."""
         return self._substeps
 
     def _check_unused(self):
@@ -119,8 +119,8 @@ class ExecutionStep:
         self._is_used = True
 
     def AddNet(self, net: Net) -> ExecutionStep:
-        """Adds a net to run; returns the step. Raises TypeError for anything else, ValueError
-        beside substeps."""
+        """Adds a net to run; returns this step. Raises TypeError for anything else, ValueError if
+        the step has substeps."""
         self._check_unused()
         if not isinstance(net, Net):
             raise TypeError(f"a step runs nets, not {net!r}")
@@ -135,7 +135,7 @@ class ExecutionStep:
             raise ValueError(f"two nets of step {self.Name()} are named {net.Name()}")
 
     def AddSubstep(self, substep: ExecutionStep | caffe2_pb2.ExecutionStep) -> ExecutionStep:
-        """Adds a step to run; returns this one. Raises ValueError beside nets."""
+        """Adds a step to run; returns this step. Raises ValueError if this step has nets."""
         self._check_unused()
         if self.HasNets():
             raise ValueError("a step has nets or substeps, not both")
@@ -157,12 +157,12 @@ class ExecutionStep:
         self._step.concurrent_substeps = concurrent_substeps
 
     def SetNumConcurrentInstances(self, num_concurrent_instances: int) -> None:
-        """Lets so many copies of the step run at the same time."""
+        """Runs this number of copies of the step at the same time."""
         self._check_unused()
         self._step.num_concurrent_instances = num_concurrent_instances
 
     def SetOnlyOnce(self, only_once: bool) -> None:
-        """Lets the step run once, also within a step that is repeated."""
+        """Runs the step once, even inside a step that repeats."""
         self._check_unused()
         self._step.only_once = only_once
 
@@ -174,14 +174,14 @@ class ExecutionStep:
         self._step.should_stop_blob = str(should_stop_blob)
 
     def SetReportNet(self, report_net: Net, report_interval: int) -> None:
-        """Runs a net every `report_interval` seconds meanwhile."""
+        """Runs a net every `report_interval` seconds while the step runs."""
         self._check_unused()
         self._add_net_definition(report_net)
         self._step.report_net = report_net.Name()
         self._step.report_interval = report_interval
 
     def SetIter(self, num_iter: int) -> None:
-        """Repeats the step so many times."""
+        """Repeats the step `num_iter` times."""
         self._check_unused()
         self._step.num_iter = num_iter
 
@@ -245,11 +245,11 @@ class Plan:
         return self._plan.name
 
     def Nets(self) -> list[Net]:
-        """The nets of all steps: a list."""
+        """The nets of all steps."""
         return list(self._net_dict.values())
 
     def Steps(self) -> list[ExecutionStep]:
-        """The steps that run in this order: a list."""
+        """The steps, in the order in which they run."""
         return self._steps
 
     def AddNets(self, nets: Iterable[Net]) -> None:
@@ -275,7 +275,7 @@ class Plan:
         self.AddNets(step.Nets())
 
     def get_all_attributes(self, name: str) -> list[Any]:
-        """The objects that the nets of all steps keep under a name; see Net.add_attribute."""
+        """The objects that the nets of all steps hold under a name; see Net.add_attribute."""
         return [obj for net in self._net_dict.values() for obj in net.get_attributes(name)]
 
 

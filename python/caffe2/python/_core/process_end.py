@@ -1,7 +1,7 @@
 """Ends workspaces and distributed runs with Python, in children of multiprocessing too.
 
-An exception that nobody caught, Ctrl-C included, is a failure of this shard in the runs that it has
-joined; the other shards print it. Otherwise the exit status of the process tells how they end.
+An uncaught exception, also Ctrl-C, is a failure of this shard in the runs that it has joined, and
+the other shards print it. Otherwise the exit status of the process tells how the runs end.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from caffe2.python.caffe2_pybind11_state import fail_runs, leave_runs, on_module
 
 def watch() -> None:
     """Watches for the end of this process and of its children by multiprocessing."""
-    # Workspaces go while Python is whole: they may hold operators written in Python.
+    # Workspaces go while Python still works: they may hold operators written in Python.
     atexit.register(_end_process)
-    # A child ends without what atexit has. One that is forked has imported this already.
+    # A child does not run atexit functions. A forked child has imported this module already.
     util.register_after_fork(_watch_child, _watch_child)
     if process.parent_process() is not None:
         _watch_child()
@@ -33,8 +33,8 @@ def _describe(error):
 
 
 def _end_process():
-    # What Python has just printed as the reason of its end. In an interactive session it is any
-    # exception that was printed, and no reason.
+    # The exception that ended Python, which has just printed it. In an interactive session the
+    # last printed exception ends nothing.
     error = None if hasattr(sys, "ps1") else getattr(sys, "last_value", None)
     on_module_exit("" if error is None else _describe(error))
 

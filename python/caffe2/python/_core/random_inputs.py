@@ -8,7 +8,7 @@ import numpy as np
 
 from caffe2.proto import caffe2_pb2
 
-# Element types by the names that C++ has for them; others are numpy's.
+# Element types with other names in C++ than in numpy.
 _TYPES = {"float": "float32", "double": "float64", "int": "int32", "int64_t": "int64",
           "uint8_t": "uint8", "uint16_t": "uint16", "int8_t": "int8"}
 
@@ -16,7 +16,7 @@ _TYPES = {"float": "float32", "double": "float64", "int": "int32", "int64_t": "i
 def random_inputs(operators: Sequence[caffe2_pb2.OperatorDef],
                   input_dims: Sequence[Sequence[Sequence[int]]],
                   input_types: Sequence[Sequence[str]]) -> Iterator[tuple[str, np.ndarray]]:
-    """Yields (blob, array) of what OperatorDefs read and do not write before; see
+    """Yields (blob, array) for the blobs that OperatorDefs read before they write them; see
     workspace.FillRandomNetworkInputs."""
     if not len(operators) == len(input_dims) == len(input_types):
         raise RuntimeError(f"{len(input_dims)} lists of shapes and {len(input_types)} of types for "

@@ -21,7 +21,7 @@ from caffe2.python._core.schema_types import Metadata
 def from_column_list(col_names: Sequence[str], col_types: Sequence[Any] | None = None,
                      col_blobs: Sequence[Any] | None = None,
                      col_metadata: Sequence[Metadata | None] | None = None) -> Any:
-    """The schema, or record, whose flattened columns these are, in any order.
+    """The schema, or record, that has these columns; they may be in any order.
 
     Raises ValueError for lists of different lengths or names that contradict each other.
     """

@@ -33,7 +33,8 @@ def _normalize_field(value, keep_blobs=True):
 
 
 class Field:
-    """A node of a schema. Two are equal if names, nesting and types are; blobs do not count."""
+    """A node of a schema. Two are equal if their names, nesting and types are; blobs are not
+    compared."""
 
     def __init__(self, children: Iterable[Field]) -> None:
         self._parent: tuple[Field | None, int] = (None, 0)
@@ -48,13 +49,13 @@ class Field:
         self._parent = (parent, relative_id)
 
     def _child_base_id(self, child_index: int | None = None) -> int:
-        """The place of the first column of a child (or of this field) among those of the root."""
+        """The place of the first column of a child (or of this field) among the root's columns."""
         parent, place = self._parent
         base = 0 if parent is None else parent._child_base_id(place)
         return base if child_index is None else base + self._field_offsets[child_index]
 
     def slice(self) -> slice:
-        """The range of the field's columns among those of the root: ``columns[field.slice()]``."""
+        """The range of the field's columns among the root's: ``columns[field.slice()]``."""
         first = self._child_base_id()
         return slice(first, first + len(self.field_names()))
 
@@ -63,11 +64,11 @@ class Field:
         raise NotImplementedError("Field is abstract")
 
     def field_types(self) -> list[np.dtype]:
-        """The numpy dtypes of the columns; the shape of a dtype is that of one element."""
+        """The numpy dtypes of the columns; the shape of a dtype is the shape of one element."""
         return [scalar.field_type() for scalar in self.all_scalars()]
 
     def field_metadata(self) -> list[Metadata | None]:
-        """The Metadata of the columns, or None of those without."""
+        """The Metadata of each column, or None."""
         return [scalar.metadata for scalar in self.all_scalars()]
 
     def field_blobs(self) -> list[Any]:
@@ -121,8 +122,8 @@ class Scalar(Field):
 
     def set(self, dtype: Any = None, blob: Any = None, metadata: Metadata | None = None,
             unsafe: bool = False) -> None:
-        """Sets type and blob. A column of a larger record is not meant to change: that is logged
-        as a warning, unless `unsafe`.
+        """Sets type and blob. Without `unsafe`, changing a column of a larger record logs a
+        warning.
 
         Raises TypeError for a structured or unusable dtype, ValueError for an invalid shape.
         """
@@ -143,10 +144,11 @@ class Scalar(Field):
 
     def _warn_of_change(self, unsafe):
         if not unsafe and self._parent[0] is not None:
-            log.warning("a column of a record is changed; pass unsafe=True if that is meant")
+            log.warning("a column of a record changes; pass unsafe=True if that is intended")
 
     def set_metadata(self, value: Metadata | None) -> None:
-        """Sets the Metadata, or None. Raises ValueError for a limit on what are no integers."""
+        """Sets the Metadata, or None. Raises ValueError for a limit on a column that is not of
+        integers."""
         if not isinstance(value, (Metadata, type(None))):
             raise TypeError(f"metadata is a schema.Metadata, not {value!r}")
         kind = self.dtype.base
@@ -167,11 +169,11 @@ class Scalar(Field):
         self.set_metadata(self._metadata)
 
     def field_type(self) -> np.dtype:
-        """The numpy dtype; its shape is that of one element."""
+        """The numpy dtype; its shape is the shape of one element."""
         return self.dtype
 
     def field_names(self) -> list[str]:
-        """The one name, which is empty: a scalar has no parts."""
+        """One empty name: a scalar has no parts."""
         return [""]
 
     def all_scalars(self) -> list[Scalar]:
@@ -192,7 +194,7 @@ class Scalar(Field):
         return self.get()
 
     def id(self) -> int:
-        """The place of this column among those of the whole schema."""
+        """The place of this column among the columns of the whole schema."""
         return self._child_base_id()
 
     def clone(self, keep_blobs: bool = True) -> Scalar:
@@ -294,7 +296,7 @@ class Struct(Field):
         raise AttributeError(item)
 
     def __setattr__(self, key: str, value: Any) -> None:
-        # Scripts that assign to a field would else change a copy.
+        # Fields are copies: a script that assigned to one would not change its original.
         if key in self.__dict__.get("fields", {}):
             raise TypeError(f"fields of a Struct cannot be assigned: {key}")
         self.__dict__[key] = value
@@ -408,7 +410,7 @@ class List(Field):
 
 
 class ListWithEvicted(List):
-    """A List, with a column of the items that a sliding window over its rows has left behind.
+    """A List, with a column of the items that have left a sliding window over its rows.
 
     Args:
       values, lengths_blob: as of List.
@@ -428,11 +430,11 @@ class ListWithEvicted(List):
         Field.__init__(self, [self.lengths, self._items, self._evicted_values])
 
     def field_names(self) -> list[str]:
-        """As of a List, then that of the evicted values."""
+        """The names of a List, then the evicted values' name."""
         return [*List.field_names(self), EVICTED_VALUES]
 
     def all_scalars(self) -> list[Scalar]:
-        """As of a List, then the evicted values."""
+        """The scalars of a List, then the evicted values."""
         return [*List.all_scalars(self), self._evicted_values]
 
     def clone(self, keep_blobs: bool = True) -> ListWithEvicted:
@@ -453,7 +455,7 @@ class ListWithEvicted(List):
 
 def equal_schemas(schema: Field, original_schema: Field, check_field_names: bool = True,
                   check_field_types: bool = True, check_field_metas: bool = False) -> bool:
-    """True if two schemas have the same columns, as far as they are compared."""
+    """True if two schemas have the same number of columns and agree in the properties to check."""
     for field in (schema, original_schema):
         if not isinstance(field, Field):
             raise TypeError(f"a schema is a Field, not {field!r}")

@@ -34,12 +34,12 @@ class FeatureSpec(collections.namedtuple(
         "FeatureSpec", ["feature_type", "feature_names", "feature_ids", "feature_is_request_only",
                         "desired_hash_size", "feature_to_index"],
         defaults=[None, None, None, None, None, None])):
-    """What layer models know of the features in a column.
+    """The features in a column, as layer models describe them.
 
     Fields: `feature_type`, "FLOAT", "ID_LIST", ...; `feature_names` and `feature_ids`, lists;
     `feature_is_request_only`, whether it is the same for all rows of a request;
-    `desired_hash_size`, to how many values its ids may be hashed; `feature_to_index`, {feature:
-    list of its places in an element}.
+    `desired_hash_size`, the number of values that its ids may be hashed to; `feature_to_index`,
+    {feature: list of its places in an element}.
     """
 
     __slots__ = ()
@@ -47,10 +47,10 @@ class FeatureSpec(collections.namedtuple(
 
 class Metadata(collections.namedtuple(
         "Metadata", ["categorical_limit", "expected_value", "feature_specs"])):
-    """What is known of a column besides its type.
+    """The properties of a column besides its type.
 
-    Fields: `categorical_limit`, the number that all its integers lie below; `expected_value`, how
-    large a value (for lengths: a length) is as a rule; `feature_specs`, a FeatureSpec or free.
+    Fields: `categorical_limit`, an exclusive upper bound of its integers; `expected_value`, the
+    typical value (for lengths: the typical length); `feature_specs`, a FeatureSpec or any object.
     """
 
     __slots__ = ()
@@ -60,7 +60,7 @@ class Metadata(collections.namedtuple(
 
 
 def data_type_for_dtype(dtype: DTypeLike) -> int:
-    """The DataType of a numpy dtype (its element shape does not count); raises TypeError."""
+    """The DataType of a numpy dtype, whose shape is ignored; raises TypeError for other types."""
     base = np.dtype(dtype).base
     for candidate, data_type in _DATA_TYPES:
         if base == candidate or (base.kind in "SU" and candidate.kind == base.kind):
@@ -77,7 +77,7 @@ def dtype_for_core_type(core_type: int) -> type:
 
 
 def scalar_type(dtype: Any, blob: Any) -> tuple[np.dtype, Any]:
-    """(dtype, blob) of a column: data that is given as number or list becomes an array."""
+    """(dtype, blob) of a column: a number or list becomes an array."""
     if isinstance(dtype, tuple) and dtype[0] == np.void:
         raise TypeError(f"Cannot set the Scalar with type {dtype} for blob {blob}: the element "
                         "shape of an unknown type")

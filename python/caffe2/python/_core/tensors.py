@@ -10,7 +10,7 @@ from caffe2.proto import caffe2_pb2
 
 _TensorProto = caffe2_pb2.TensorProto
 
-# What FeedBlob and FetchBlob use for bfloat16: the 16 bits.
+# The numpy type of bfloat16 in FeedBlob and FetchBlob: the 16 bits.
 bfloat16 = np.dtype([("bfloat16", "<u2")])
 
 # DataType -> (numpy type, field of TensorProto)
@@ -46,8 +46,8 @@ def BFloat16ToFloat(array: np.ndarray) -> np.ndarray:
 
 
 def numpy_type(data_type: int) -> np.dtype:
-    """The numpy type of the elements of a DataType. Raises ValueError for strings and others that
-    numpy has no number type for."""
+    """The numpy type of the elements of a DataType. Raises ValueError for a DataType without a
+    number type in numpy, as strings."""
     if data_type not in _TENSOR_TYPES:
         raise ValueError(f"numpy has no number type for the DataType {data_type}")
     return np.dtype(_TENSOR_TYPES[data_type][0])

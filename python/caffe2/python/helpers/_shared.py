@@ -1,4 +1,4 @@
-"""What several helpers share: their parameters, and the choice of an implementation."""
+"""Functions that several helpers share: to add parameters, and to choose the engine."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def add_weight_and_bias(model: ModelHelper, blob_out: BlobLike, weight_shape: Se
 
 
 def with_engine(use_cudnn: bool, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments, with the engine CUDNN if it is wanted (on the CPU it is passed over)."""
+    """`kwargs`, with the engine CUDNN if `use_cudnn` (operators of the CPU ignore it)."""
     if use_cudnn:
         kwargs["engine"] = "CUDNN"
     return kwargs

@@ -60,12 +60,12 @@ def mat_mul(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike,
 
 def arg_min(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike,
             **kwargs: Any) -> BlobReference:
-    """Where the least element along `axis` (-1) is, int64."""
+    """The index of the smallest element along `axis` (-1), int64."""
     return model.net.ArgMin(blob_in, blob_out, **kwargs)
 
 
 def sparse_lengths_sum_4bit_rowwise_sparse(model: ModelHelper, blob_in: BlobsLike,
                                            blob_out: BlobLike, **kwargs: Any) -> BlobReference:
-    """Sums of rows of 4 bits each element, of which pruning left some: blob_in is [table, indices,
-    lengths, map from rows to those that are left]; see SparseLengthsSum4BitRowwiseSparse."""
+    """Sums of rows of a pruned table with 4 bits for each element. blob_in is [table, indices,
+    lengths, map from rows to rows of the pruned table]; see SparseLengthsSum4BitRowwiseSparse."""
     return model.net.SparseLengthsSum4BitRowwiseSparse(blob_in, blob_out, **kwargs)

@@ -18,8 +18,8 @@ def arg_scope(single_helper_or_list: Callable[..., Any] | Sequence[Callable[...,
 
         with brew.arg_scope([brew.conv, brew.fc], weight_init=("MSRAFill", {})): ...
 
-    Inner scopes add to outer ones; what a call gives itself wins. Raises ValueError for what is no
-    helper.
+    Inner scopes add to outer ones; the call's own arguments win. Raises ValueError for anything
+    that is not a helper.
     """
     given: Any = single_helper_or_list
     helpers = list(given) if isinstance(given, (list, tuple)) else [given]

@@ -29,7 +29,7 @@ def _conv(model, is_nd, blob_in, blob_out, dim_in, dim_out, kernel, weight_init=
     blob_out = blob_out or model.net.NextName()
     kernels = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel] * 2
     if not is_nd and len(kernels) != 2:
-        raise ValueError(f"conv has a kernel of two dimensions, not {kernel}; see conv_nd")
+        raise ValueError(f"conv needs a kernel of two dimensions, not {kernel}; see conv_nd")
     if dim_in % group or dim_out % group:
         raise ValueError(f"{group} groups do not divide {dim_in} and {dim_out} channels")
     if order == "NCHW":
@@ -64,7 +64,7 @@ def conv(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in: int
     Args:
       blob_in: X [N, dim_in, H, W], or [N, H, W, dim_in] for order="NHWC".
       kernel: its height and width in pixels: an int, or [height, width].
-      no_bias: True for none.
+      no_bias: True for a layer without bias.
       **kwargs: stride, pad, dilation and further arguments of the operator Conv.
 
     Parameters: <blob_out>_w [dim_out, dim_in / group, kh, kw] (NHWC: channels last), <blob_out>_b.

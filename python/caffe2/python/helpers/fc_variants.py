@@ -38,7 +38,7 @@ def fc_decomp(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in
       blob_in: X [N, dim_in].
       blob_out: Y [N, dim_out]; parameters <blob_out>_u [dim_out, rank_approx], _v [dim_in,
         rank_approx] and _b [dim_out].
-      weight_init, WeightInitializer: of both u and v; as of fc.
+      weight_init, WeightInitializer: for both u and v, as in fc.
     """
     blob_out = blob_out or model.net.NextName()
     default: FillerLike = ("XavierFill", {})
@@ -82,10 +82,10 @@ def fc_prune(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in:
 
 def fc_sparse(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike | None, w_csr: BlobLike,
               iw: BlobLike, jw: BlobLike, bias: BlobLike, **kwargs: Any) -> BlobReference:
-    """fc whose weights are in compressed rows: values, row starts and columns; needs the operator
-    FC_Sparse, and a model that does not make parameters."""
+    """fc with weights in compressed rows (values, row starts, columns). Needs the operator
+    FC_Sparse, and a model with init_params=False: the weights must exist."""
     if model.init_params:
-        raise ValueError("fc_sparse only takes weights that exist")
+        raise ValueError("fc_sparse needs a model with init_params=False: its weights must exist")
     return model.net.FC_Sparse([blob_in, w_csr, iw, jw, bias], blob_out or model.net.NextName(),
                                **kwargs)
 

@@ -38,7 +38,7 @@ def prelu(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, num_channe
 
 def dropout(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, use_cudnn: bool = False,
             **kwargs: Any) -> BlobReference:
-    """Zeroes elements at random with probability `ratio` and scales the others; nothing for
+    """Zeroes elements at random with probability `ratio` and scales the others; copies with
     is_test=True."""
     kwargs = with_engine(use_cudnn, kwargs)
     if kwargs.get("is_test", False):

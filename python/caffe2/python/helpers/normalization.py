@@ -86,8 +86,8 @@ def spatial_gn(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike | None
                **kwargs: Any) -> BlobReference:
     """Normalizes groups of `dim_in` / `group` channels of each image (Wu and He, 2018).
 
-    Parameters <blob_out>_s and _b [dim_in]. There are no running moments: their initializers are
-    accepted, as in Caffe2, and not used.
+    Parameters <blob_out>_s and _b [dim_in]. There are no running moments; as in Caffe2, their
+    initializers are accepted and ignored.
     """
     if dim_in % kwargs.get("group", 32):
         raise ValueError(f"{dim_in} channels do not divide into {kwargs.get('group', 32)} groups")
@@ -110,7 +110,7 @@ def moments_with_running_stats(model: ModelHelper, blob_in: BlobsLike, blob_out:
     caller updates.
     """
     if order not in ("NCHW", "NHWC"):
-        raise ValueError(f"order is {order!r}; known: NCHW NHWC")
+        raise ValueError(f"order must be NCHW or NHWC, not {order!r}")
     blob_out = blob_out or model.net.NextName()
     computed = ParameterTags.COMPUTED_PARAM
     _param(model, blob_out + "_rm", [dim_in], 0.0, computed, RunningMeanInitializer)

@@ -17,11 +17,11 @@ def _is_cpu(device):
 
 def accuracy(model: ModelHelper, blob_in: Sequence[BlobLike], blob_out: BlobLike,
              **kwargs: Any) -> BlobReference:
-    """The share of [prediction, label] where the label is among the `top_k` (1) best."""
+    """The share of the rows of [prediction, label] whose label is among the `top_k` (1) best."""
     device = kwargs.get("device_option", scope.CurrentDeviceScope())
     if _is_cpu(device) or kwargs.get("top_k", 1) == 1:
         return model.net.Accuracy(blob_in, blob_out, **kwargs)
-    # More than the best is found on the host only.
+    # With top_k above 1 the operator exists for the CPU only.
     host = [model.net.CopyGPUToCPU(blob, str(blob) + "_host") for blob in blob_in]
     with core.DeviceScope(core.DeviceOption(caffe2_pb2.CPU)):
         return model.net.Accuracy(host, blob_out, **kwargs)

@@ -1,39 +1,45 @@
 """Checks and conversions of inputs that layers share."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from caffe2.python import core, schema
+from caffe2.python._core.blob_reference import BlobLike, BlobReference
+from caffe2.python.layers.layers import Initializer, ModelLayer, Record
 
 
-def require_scalar(record):
+def require_scalar(record: Record) -> None:
     """Raises AssertionError unless a record is a Scalar."""
     assert isinstance(record, schema.Scalar), (
         f"Incorrect input type. Expected Scalar, got {record!r}")
 
 
-def require_fields(record, **fields):
+def require_fields(record: Record, **fields: schema.Field) -> None:
     """Raises AssertionError unless a record has the columns of these fields."""
     wanted = schema.Struct(*fields.items())
     assert schema.is_schema_subset(wanted, record), (
         f"the input needs the columns {wanted.field_names()} and has {record.field_names()}")
 
 
-def uniform_filler(fan_in, numerator=1.0):
-    """The initializer by uniform numbers within sqrt(numerator / fan_in) of 0."""
+def uniform_filler(fan_in: float, numerator: float = 1.0) -> Initializer:
+    """The initializer with uniform numbers in +-sqrt(numerator / fan_in)."""
     scale = math.sqrt(numerator / fan_in)
     return "UniformFill", {"min": -scale, "max": scale}
 
 
-def cast(net, scalar, dtype, name):
+def cast(net: core.Net, scalar: schema.Scalar, dtype: Any, name: BlobLike) -> BlobReference:
     """The blob of a column as elements of a numpy type, in a new blob `name` if they differ."""
     if scalar.field_type().base == dtype:
         return scalar()
     return net.Cast(scalar(), name, to=schema.data_type_for_dtype(dtype))
 
 
-def label_as_prediction(net, record):
+def label_as_prediction(net: core.Net, record: Record) -> BlobReference:
     """The label as elements of the prediction's type."""
     dtype = record.prediction.field_type().base
     if record.label.field_type().base == dtype:
@@ -41,13 +47,14 @@ def label_as_prediction(net, record):
     return cast(net, record.label, dtype, net.NextScopedBlob("cast_label"))
 
 
-def float_weight(net, record):
+def float_weight(net: core.Net, record: Record) -> BlobReference:
     """The weights of rows as float32."""
     return cast(net, record.weight, np.float32, record.weight() + "_float32")
 
 
-def weighted(net, record, loss, name):
-    """`loss` times the weights of rows, if the record has such, to which no gradient flows."""
+def weighted(net: core.Net, record: Record, loss: BlobReference, name: str) -> BlobReference:
+    """`loss` times the weights of rows, if the record has a column `weight`. No gradient flows to
+    the weights."""
     if "weight" not in record.fields:
         return loss
     weight = net.StopGradient([float_weight(net, record)],
@@ -55,7 +62,8 @@ def weighted(net, record, loss, name):
     return net.Mul([loss, weight], net.NextScopedBlob(name))
 
 
-def constant_param(layer, name, value, dtype=core.DataType.FLOAT, shape=(1,)):
+def constant_param(layer: ModelLayer, name: str, value: float, dtype: Any = core.DataType.FLOAT,
+                   shape: Sequence[int] = (1,)) -> BlobReference:
     """A parameter of a layer that starts with a value and is not trained."""
     return layer.create_param(
         param_name=name, shape=list(shape),
@@ -63,22 +71,24 @@ def constant_param(layer, name, value, dtype=core.DataType.FLOAT, shape=(1,)):
         optimizer=layer.model.NoOptim)
 
 
-def object_param(layer, name, creator, **arguments):
-    """A parameter of a layer that is no tensor, as a mutex, made by an operator."""
+def object_param(layer: ModelLayer, name: str, creator: str, **arguments: Any) -> BlobReference:
+    """A parameter of a layer that is not a tensor, such as a mutex, made by an operator."""
     return layer.create_param(param_name=name, shape=None, initializer=(creator, arguments),
                               optimizer=layer.model.NoOptim)
 
 
-def empty_param(layer, name, dtype=core.DataType.FLOAT):
+def empty_param(layer: ModelLayer, name: str, dtype: Any = core.DataType.FLOAT) -> BlobReference:
     """A parameter of a layer that starts without elements and is not trained."""
     return layer.create_param(param_name=name, shape=[0],
                               initializer=("ConstantFill", {"dtype": dtype}),
                               optimizer=layer.model.NoOptim)
 
 
-def collected_rows(layer, name, record):
-    """The parameters of a layer that collects rows of the column `record`: the blobs of the rows,
-    `name`, the number of rows seen and a mutex; and the Struct of all three."""
+def collected_rows(layer: ModelLayer, name: str,
+                   record: Record
+                   ) -> tuple[BlobReference, BlobReference, BlobReference, schema.Struct]:
+    """(rows, number of rows seen, mutex, Struct of the three): the parameters of a layer that
+    collects rows of the column `record` in the blob `name`."""
     rows = empty_param(layer, name)
     visited = constant_param(layer, "num_visited", 0, core.DataType.INT64, shape=())
     mutex = object_param(layer, "mutex", "CreateMutex")

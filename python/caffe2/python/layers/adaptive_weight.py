@@ -1,10 +1,16 @@
 """Trained weights of several losses."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from caffe2.python import core, schema
-from caffe2.python.layers.layers import ModelLayer
-from caffe2.python.regularizer import BoundedGradientProjection, LogBarrier
+from caffe2.python._core.blob_reference import BlobReference
+from caffe2.python.layers.layers import LayerModel, ModelLayer, Optim, Record
+from caffe2.python.regularizer import BoundedGradientProjection, LogBarrier, Regularizer
 
 
 class AdaptiveWeight(ModelLayer):
@@ -15,9 +21,11 @@ class AdaptiveWeight(ModelLayer):
     trained is "mu" = 2 log(s), for the estimation "log_std", or "k" = 1 / s^2, for "inv_var".
     """
 
-    def __init__(self, model, input_record, name="adaptive_weight", optimizer=None, weights=None,
-                 enable_diagnose=False, estimation_method="log_std",
-                 pos_optim_method="log_barrier", reg_lambda=0.1, **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, name: str = "adaptive_weight",
+                 optimizer: Optim = None, weights: Sequence[float] | None = None,
+                 enable_diagnose: bool = False, estimation_method: str = "log_std",
+                 pos_optim_method: str = "log_barrier", reg_lambda: float = 0.1,
+                 **kwargs: Any) -> None:
         """
         Args:
           weights: the initial 1 / (2 s^2); default equal ones with the sum 1.
@@ -43,8 +51,8 @@ class AdaptiveWeight(ModelLayer):
         self.enable_diagnose = enable_diagnose
         assert self.estimation_method in ("log_std", "inv_var"), (
             f"unknown estimation method {estimation_method}")
-        for part in ("init", "weight", "reg"):
-            setattr(self, part + "_func", getattr(self, f"{self.estimation_method}_{part}"))
+        self.init_func, self.weight_func, self.reg_func = (
+            getattr(self, f"{self.estimation_method}_{part}") for part in ("init", "weight", "reg"))
         self.init_func()
         if enable_diagnose:
             self.weight_i = [
@@ -52,7 +60,7 @@ class AdaptiveWeight(ModelLayer):
             for blob in self.weight_i:
                 model.add_ad_hoc_plot_blob(blob)
 
-    def concat_data(self, net):
+    def concat_data(self, net: core.Net) -> BlobReference:
         """Adds the losses as one blob of [num]."""
         reshaped = []
         for i, loss in enumerate(self.data):
@@ -69,23 +77,24 @@ class AdaptiveWeight(ModelLayer):
             initializer=("GivenTensorFill", {"values": values, "dtype": core.DataType.FLOAT}),
             optimizer=self.optimizer, regularizer=regularizer)
 
-    def log_std_init(self):
+    def log_std_init(self) -> None:
         """Makes mu."""
         self.mu = self._create("mu", np.log(1.0 / 2.0 / self.weights))
 
-    def log_std_weight(self, x, net, weight):
+    def log_std_weight(self, x: BlobReference, net: core.Net, weight: BlobReference) -> None:
         """Adds weight = exp(-mu) / 2."""
         negative, exponential = net.NextScopedBlob("mu_neg"), net.NextScopedBlob("mu_neg_exp")
         net.Negative(self.mu, negative)
         net.Exp(negative, exponential)
         net.Scale(exponential, weight, scale=0.5)
 
-    def log_std_reg(self, net, reg):
+    def log_std_reg(self, net: core.Net, reg: BlobReference) -> None:
         """Adds reg = mu / 2."""
         net.Scale(self.mu, reg, scale=0.5)
 
-    def inv_var_init(self):
+    def inv_var_init(self) -> None:
         """Makes k, with a regularizer that keeps it positive."""
+        regularizer: Regularizer
         if self.pos_optim_method == "log_barrier":
             regularizer = LogBarrier(reg_lambda=self.reg_lambda)
         elif self.pos_optim_method == "pos_grad_proj":
@@ -94,17 +103,17 @@ class AdaptiveWeight(ModelLayer):
             raise TypeError(f"unknown positivity optimization method: {self.pos_optim_method}")
         self.k = self._create("k", 2.0 * self.weights, regularizer)
 
-    def inv_var_weight(self, x, net, weight):
+    def inv_var_weight(self, x: BlobReference, net: core.Net, weight: BlobReference) -> None:
         """Adds weight = k / 2."""
         net.Scale(self.k, weight, scale=0.5)
 
-    def inv_var_reg(self, net, reg):
+    def inv_var_reg(self, net: core.Net, reg: BlobReference) -> None:
         """Adds reg = -log(k) / 2."""
         logarithm = net.NextScopedBlob("log_k")
         net.Log(self.k, logarithm)
         net.Scale(logarithm, reg, scale=-0.5)
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds the sum of weight * loss + reg."""
         losses = self.concat_data(net)
         weight, reg, product, total = map(

@@ -1,14 +1,18 @@
 """A trained shift."""
 
-from caffe2.python import schema
+from __future__ import annotations
+
+from caffe2.python import core, schema
 from caffe2.python.layers._inputs import require_scalar, uniform_filler
-from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.layers import Initializer, LayerModel, ModelLayer, Optim, Record
 
 
 class AddBias(ModelLayer):
     """x + b of a Scalar of [inputs] elements."""
 
-    def __init__(self, model, input_record, bias_init=None, bias_optim=None, name="add_bias"):
+    def __init__(self, model: LayerModel, input_record: Record,
+                 bias_init: Initializer | None = None, bias_optim: Optim = None,
+                 name: str = "add_bias") -> None:
         super().__init__(model, name, input_record)
         require_scalar(input_record)
         shape = input_record.field_type().shape
@@ -20,7 +24,7 @@ class AddBias(ModelLayer):
         self.output_schema = schema.Scalar(
             (input_record.field_type().base, (shape[0],)), self.get_next_blob_reference("output"))
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds Add."""
         net.Add(self.input_record.field_blobs() + [self.b], self.output_schema.field_blobs(),
                 broadcast=1)

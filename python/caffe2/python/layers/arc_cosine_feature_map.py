@@ -1,10 +1,14 @@
 """Random features of the arc cosine kernel."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
-from caffe2.python import schema
+from caffe2.python import core, schema
 from caffe2.python.layers._inputs import require_scalar
-from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.layers import Initializer, LayerModel, ModelLayer, Optim, Record
 
 
 class ArcCosineFeatureMap(ModelLayer):
@@ -12,10 +16,12 @@ class ArcCosineFeatureMap(ModelLayer):
     [output_dims] (Cho and Saul, "Kernel methods for deep learning", 2009). For s = 0, which has no
     gradient, the softsign of the positive part takes its place."""
 
-    def __init__(self, model, input_record, output_dims, s=1, scale=1.0, weight_init=None,
-                 bias_init=None, weight_optim=None, bias_optim=None,
-                 set_weight_as_global_constant=False, initialize_output_schema=True,
-                 name="arc_cosine_feature_map", **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, output_dims: int, s: int = 1,
+                 scale: float = 1.0, weight_init: Initializer | None = None,
+                 bias_init: Initializer | None = None, weight_optim: Optim = None,
+                 bias_optim: Optim = None, set_weight_as_global_constant: bool = False,
+                 initialize_output_schema: bool = True, name: str = "arc_cosine_feature_map",
+                 **kwargs: Any) -> None:
         """
         Args:
           s: the degree, an integer of at least 0.
@@ -80,7 +86,7 @@ class ArcCosineFeatureMap(ModelLayer):
         return net.FC(record.field_blobs() + [self.random_w, self.random_b],
                       net.NextScopedBlob("random_features"))
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds the features."""
         features = self._random_features(net, self.input_record)
         self._heaviside_with_power(net, features, self.output_schema.field_blobs(), self.s)

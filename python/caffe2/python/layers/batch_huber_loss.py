@@ -1,10 +1,14 @@
 """The Huber loss."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from caffe2.python import core, schema
 from caffe2.python.layers._inputs import label_as_prediction, require_fields, weighted
-from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.layers import LayerModel, ModelLayer, Record
 from caffe2.python.layers.tags import Tags
 
 
@@ -12,7 +16,8 @@ class BatchHuberLoss(ModelLayer):
     """The mean over rows of d^2 / 2 where d = |prediction - label| is at most delta, else of
     delta (d - delta / 2), times `weight` if there is one: a float."""
 
-    def __init__(self, model, input_record, name="batch_huber_loss", delta=1.0, **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, name: str = "batch_huber_loss",
+                 delta: float = 1.0, **kwargs: Any) -> None:
         super().__init__(model, name, input_record, **kwargs)
         assert delta > 0, f"delta must be above 0, not {delta}"
         self._delta = delta
@@ -20,7 +25,7 @@ class BatchHuberLoss(ModelLayer):
         self.tags.add(Tags.EXCLUDE_FROM_PREDICTION)
         self.output_schema = schema.Scalar(np.float32, self.get_next_blob_reference("output"))
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds min(d, delta)^2 / 2 + delta (d - min(d, delta)), and its mean."""
         prediction = net.Squeeze(self.input_record.prediction(),
                                  net.NextScopedBlob("squeezed_prediction"), dims=[1])

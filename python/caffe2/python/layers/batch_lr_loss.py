@@ -1,10 +1,15 @@
 """The loss of logistic regression."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from caffe2.python import core, schema
+from caffe2.python._core.blob_reference import BlobReference
 from caffe2.python.layers._inputs import constant_param, object_param, require_fields, weighted
-from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.layers import LayerModel, ModelLayer, Record
 from caffe2.python.layers.tags import Tags
 
 
@@ -21,11 +26,13 @@ class BatchLRLoss(ModelLayer):
     with losses [rows]: what is summed up or averaged are the products of all pairs of rows.
     """
 
-    def __init__(self, model, input_record, name="batch_lr_loss", average_loss=True,
-                 jsd_weight=0.0, pos_label_target=1.0, neg_label_target=0.0,
-                 homotopy_weighting=False, log_D_trick=False, unjoined_lr_loss=False,
-                 uncertainty_penalty=1.0, focal_gamma=0.0, stop_grad_in_focal_factor=False,
-                 task_gamma=1.0, task_gamma_lb=0.1, **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, name: str = "batch_lr_loss",
+                 average_loss: bool = True, jsd_weight: float = 0.0, pos_label_target: float = 1.0,
+                 neg_label_target: float = 0.0, homotopy_weighting: bool = False,
+                 log_D_trick: bool = False, unjoined_lr_loss: bool = False,
+                 uncertainty_penalty: float = 1.0, focal_gamma: float = 0.0,
+                 stop_grad_in_focal_factor: bool = False, task_gamma: float = 1.0,
+                 task_gamma_lb: float = 0.1, **kwargs: Any) -> None:
         """
         Args:
           average_loss: the mean over rows, else their sum.
@@ -72,7 +79,7 @@ class BatchLRLoss(ModelLayer):
                 for param, value in (("task_gamma_cur", 1.0), ("task_gamma", task_gamma),
                                      ("task_gamma_lb", task_gamma_lb)))
 
-    def init_weight(self, jsd_weight, homotopy_weighting):
+    def init_weight(self, jsd_weight: float, homotopy_weighting: bool) -> None:
         """Makes the weights of the mixture: constants, or parameters that change."""
         if homotopy_weighting:
             self.mutex = object_param(self, f"{self.name}_mutex", "CreateMutex")
@@ -86,7 +93,7 @@ class BatchLRLoss(ModelLayer):
             self.xent_weight = self.model.add_global_constant(
                 f"{self.name}_xent_weight", 1.0 - jsd_weight)
 
-    def update_weight(self, net):
+    def update_weight(self, net: core.Net) -> tuple[BlobReference, BlobReference]:
         """Counts the iteration i and sets the weight of the cross entropy to
         (1 + 1e-6 i)^-0.1: 0.93 after a million iterations, 0.5 after a billion."""
         net.AtomicIter([self.mutex, self.counter], [self.counter])
@@ -147,7 +154,7 @@ class BatchLRLoss(ModelLayer):
         twice = net.Add([scaled, penalty], net.NextScopedBlob("loss"))
         return net.Scale(twice, net.NextScopedBlob("loss"), scale=0.5)
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds the loss."""
         label = self._label(net)
         loss = net.SigmoidCrossEntropyWithLogits(

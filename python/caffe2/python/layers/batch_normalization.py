@@ -1,13 +1,19 @@
 """Batch normalization."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
-from caffe2.python import schema
+from caffe2.python import core, schema
+from caffe2.python._core.blob_reference import BlobReference
 from caffe2.python.layers._inputs import require_scalar
-from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.layers import LayerModel, ModelLayer, Optim, Record
 
 
-def scale_and_bias(layer, dims, scale_init_value, scale_optim, bias_optim):
+def scale_and_bias(layer: ModelLayer, dims: int, scale_init_value: float, scale_optim: Optim,
+                   bias_optim: Optim) -> list[BlobReference]:
     """The parameters "scale" and "bias" of a normalization, of shape [dims]."""
     return [
         layer.create_param(param_name=name, shape=[dims],
@@ -22,8 +28,9 @@ class BatchNormalization(ModelLayer):
     Training normalizes by the batch and updates the running statistics, which the other nets use.
     """
 
-    def __init__(self, model, input_record, name="batch_normalization", scale_optim=None,
-                 bias_optim=None, momentum=0.9, order="NCHW", scale_init_value=1.0, **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, name: str = "batch_normalization",
+                 scale_optim: Optim = None, bias_optim: Optim = None, momentum: float = 0.9,
+                 order: str = "NCHW", scale_init_value: float = 1.0, **kwargs: Any) -> None:
         super().__init__(model, name, input_record, **kwargs)
         require_scalar(input_record)
         self.input_shape = input_record.field_type().shape
@@ -60,10 +67,10 @@ class BatchNormalization(ModelLayer):
         if flat:
             net.Squeeze(output, output, dims=[2, 3])
 
-    def add_train_ops(self, net):
+    def add_train_ops(self, net: core.Net) -> None:
         """Adds the normalization by the batch."""
         self._add_ops(net, is_test=False)
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds the normalization by the running statistics."""
         self._add_ops(net, is_test=True)

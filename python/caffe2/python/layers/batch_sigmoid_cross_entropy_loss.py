@@ -1,10 +1,14 @@
 """The cross entropy of several labels by sigmoids."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
-from caffe2.python import schema
+from caffe2.python import core, schema
 from caffe2.python.layers._inputs import require_fields
-from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.layers import LayerModel, ModelLayer, Record
 from caffe2.python.layers.tags import Tags
 
 
@@ -12,7 +16,8 @@ class BatchSigmoidCrossEntropyLoss(ModelLayer):
     """The mean over rows of SigmoidCrossEntropyWithLogits of `prediction` and `label`, both float
     [classes]: a float."""
 
-    def __init__(self, model, input_record, name="batch_sigmoid_cross_entropy_loss", **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record,
+                 name: str = "batch_sigmoid_cross_entropy_loss", **kwargs: Any) -> None:
         super().__init__(model, name, input_record, **kwargs)
         require_fields(input_record, label=schema.Scalar(np.float32),
                        prediction=schema.Scalar(np.float32))
@@ -23,7 +28,7 @@ class BatchSigmoidCrossEntropyLoss(ModelLayer):
         self.output_schema = schema.Scalar(
             (np.float32, ()), self.get_next_blob_reference("loss"))
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds the loss."""
         losses = net.SigmoidCrossEntropyWithLogits(
             [self.input_record.prediction(), self.input_record.label()],

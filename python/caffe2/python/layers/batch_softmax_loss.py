@@ -1,19 +1,25 @@
 """The cross entropy by softmax."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
-from caffe2.python import schema
+from caffe2.python import core, schema
+from caffe2.python._core.blob_reference import BlobReference
 from caffe2.python.layers._inputs import cast, float_weight, require_fields
 from caffe2.python.layers.label_smooth import smooth_categories
-from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.layers import LayerModel, ModelLayer, Record
 
 
 class BatchSoftmaxLoss(ModelLayer):
     """SoftmaxWithLoss of `prediction`, float [classes], and `label`, weighted by `weight` if there
     is one: a Struct of `softmax` [classes] and `loss`, a float."""
 
-    def __init__(self, model, input_record, name="batch_softmax_loss", label_smoothing_matrix=None,
-                 label_prob=False, scale=1.0, average_by_batch_size=False, **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, name: str = "batch_softmax_loss",
+                 label_smoothing_matrix: Any = None, label_prob: bool = False, scale: float = 1.0,
+                 average_by_batch_size: bool = False, **kwargs: Any) -> None:
         """
         Args:
           label_smoothing_matrix: [classes, classes], whose row i replaces label i.
@@ -34,7 +40,7 @@ class BatchSoftmaxLoss(ModelLayer):
                                       self.get_next_blob_reference("softmax"))),
             ("loss", schema.Scalar(np.float32, self.get_next_blob_reference("loss"))))
 
-    def initialize_label_smoothing_constants(self):
+    def initialize_label_smoothing_constants(self) -> None:
         """Makes global constants of `label_smoothing_matrix`, which becomes their blob, and of its
         size. Raises AssertionError unless it is square."""
         matrix = np.array(self.label_smoothing_matrix, np.float32)
@@ -46,7 +52,7 @@ class BatchSoftmaxLoss(ModelLayer):
             self.name + "_label_dim", array=matrix.shape[0], dtype=np.int64)
         self.label_prob = True  # smoothed labels are probabilities
 
-    def compute_smoothed_label(self, net):
+    def compute_smoothed_label(self, net: core.Net) -> BlobReference:
         """Adds the rows of the matrix for the labels; returns their blob, float [rows, classes]."""
         return smooth_categories(
             net, self.input_record.label, self.label_dim, self.label_smoothing_matrix,
@@ -60,7 +66,7 @@ class BatchSoftmaxLoss(ModelLayer):
             return label()
         return cast(net, label, np.int32, net.NextScopedBlob("int32_label"))
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds the loss."""
         inputs = [self.input_record.prediction(), self._label(net)]
         if "weight" in self.input_record:

@@ -1,14 +1,20 @@
 """A sum with trained weights."""
 
-from caffe2.python import schema
-from caffe2.python.layers.layers import ModelLayer
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from caffe2.python import core, schema
+from caffe2.python.layers.layers import LayerModel, ModelLayer, Optim, Record
 
 
 class BlobWeightedSum(ModelLayer):
     """The sum of at least two columns of one shape, each times a trained weight, 1 at first."""
 
-    def __init__(self, model, input_record, init_weights=None, weight_optim=None,
-                 name="blob_weighted_sum", **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record,
+                 init_weights: Sequence[float] | None = None, weight_optim: Optim = None,
+                 name: str = "blob_weighted_sum", **kwargs: Any) -> None:
         super().__init__(model, name, input_record, **kwargs)
         self.blobs = input_record.field_blobs()
         self.num_weights = len(self.blobs)
@@ -29,7 +35,7 @@ class BlobWeightedSum(ModelLayer):
         self.output_schema = schema.Scalar(
             input_record.field_types()[0], self.get_next_blob_reference("blob_weighted_sum_out"))
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds WeightedSum."""
         net.WeightedSum([blob for pair in zip(self.blobs, self.weights) for blob in pair],
                         self.output_schema(), grad_on_w=True)

@@ -1,9 +1,19 @@
 """Trained weights of ranges of scores."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 
 from caffe2.python import core, schema
-from caffe2.python.layers.layers import ModelLayer, get_categorical_limit
+from caffe2.python.layers.layers import (
+    LayerModel,
+    ModelLayer,
+    Optim,
+    Record,
+    get_categorical_limit,
+)
 from caffe2.python.layers.tags import Tags
 
 
@@ -15,8 +25,9 @@ class BucketWeighted(ModelLayer):
     lie between `bucket_boundaries`; with `hash_buckets` their numbers are hashed.
     """
 
-    def __init__(self, model, input_record, max_score=0, bucket_boundaries=None, hash_buckets=True,
-                 weight_optim=None, name="bucket_weighted"):
+    def __init__(self, model: LayerModel, input_record: Record, max_score: int = 0,
+                 bucket_boundaries: Sequence[float] | None = None, hash_buckets: bool = True,
+                 weight_optim: Optim = None, name: str = "bucket_weighted") -> None:
         super().__init__(model, name, input_record)
         assert isinstance(input_record, schema.List), f"Incorrect input type {input_record!r}"
         self.bucket_boundaries = bucket_boundaries
@@ -34,11 +45,11 @@ class BucketWeighted(ModelLayer):
             return max_score if max_score > 0 else get_categorical_limit(self.input_record)
         return len(self.bucket_boundaries) + 1
 
-    def get_memory_usage(self):
+    def get_memory_usage(self) -> int:
         """The number of weights."""
         return self.shape
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds the numbers of the buckets and Gather."""
         scores = self.input_record.values()
         if self.bucket_boundaries is not None:

@@ -1,10 +1,14 @@
 """Numbers of keys that are seen in training."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from caffe2.python import core, schema
 from caffe2.python.layers._inputs import object_param, require_scalar
-from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.layers import LayerModel, ModelLayer, Record
 
 
 class MapToRange(ModelLayer):
@@ -12,7 +16,8 @@ class MapToRange(ModelLayer):
     which training sees them, and of `handler`, the index. Evaluation and prediction freeze it: new
     keys are 0 from then on."""
 
-    def __init__(self, model, input_record, max_index, name="map_to_range", **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, max_index: int,
+                 name: str = "map_to_range", **kwargs: Any) -> None:
         super().__init__(model, name, input_record, **kwargs)
         assert max_index > 0, f"max_index must be above 0, not {max_index}"
         require_scalar(input_record)
@@ -22,7 +27,7 @@ class MapToRange(ModelLayer):
             ("indices", schema.Scalar(np.int64, self.get_next_blob_reference("indices"))),
             ("handler", schema.Scalar(np.void, self.handler)))
 
-    def add_train_ops(self, net):
+    def add_train_ops(self, net: core.Net) -> None:
         """Adds IndexGet."""
         keys = self.input_record
         if keys.field_type().base == np.int64:
@@ -33,11 +38,11 @@ class MapToRange(ModelLayer):
         indices = net.IndexGet([self.handler, keys], self.output_schema.indices())
         net.StopGradient(indices, indices)
 
-    def add_eval_ops(self, net):
+    def add_eval_ops(self, net: core.Net) -> None:
         """Adds IndexFreeze and IndexGet."""
         net.IndexFreeze(self.handler, self.handler)
         self.add_train_ops(net)
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """As for evaluation."""
         self.add_eval_ops(net)

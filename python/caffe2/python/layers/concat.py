@@ -1,17 +1,22 @@
 """Joining columns."""
 
+from __future__ import annotations
+
 from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
-from caffe2.python import schema
-from caffe2.python.layers.layers import ModelLayer
+from caffe2.python import core, schema
+from caffe2.python.layers.layers import LayerModel, ModelLayer, Record
 
 
-def get_concatenated_feature_to_index(blobs_to_concat):
-    """{feature: its places} in the concatenation of Scalars, of those whose FeatureSpec has
-    feature_to_index; None if there are none."""
-    joined = defaultdict(list)
+def get_concatenated_feature_to_index(blobs_to_concat: Iterable[schema.Scalar]
+                                      ) -> dict[str, list[int]] | None:
+    """{feature: its places in the concatenation} of the Scalars whose FeatureSpec has
+    feature_to_index; None if no Scalar has one."""
+    joined: dict[str, list[int]] = defaultdict(list)
     start = 0
     for scalar in blobs_to_concat:
         specs = getattr(scalar.metadata, "feature_specs", None)
@@ -30,7 +35,8 @@ class Concat(ModelLayer):
     [192], or with ``axis=1, add_axis=1`` of [3, 64].
     """
 
-    def __init__(self, model, input_record, axis=1, add_axis=0, name="concat", **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, axis: int = 1, add_axis: int = 0,
+                 name: str = "concat", **kwargs: Any) -> None:
         super().__init__(model, name, input_record, **kwargs)
         self.axis = axis
         self.add_axis = add_axis
@@ -52,7 +58,7 @@ class Concat(ModelLayer):
                 f"Shapes {shape} and {shapes[0]} are not compatible for Concat")
         self.output_schema = schema.Scalar(
             (np.float32, output_dims), self.get_next_blob_reference("output"))
-        places = get_concatenated_feature_to_index(input_record.fields.values())
+        places = get_concatenated_feature_to_index(input_record.all_scalars())
         if places:
             self.output_schema.set_metadata(schema.Metadata(
                 feature_specs=schema.FeatureSpec(feature_to_index=places)))
@@ -67,7 +73,7 @@ class Concat(ModelLayer):
             "Concat expects that limited dimensions of the input tensor")
         return shape
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds Concat."""
         output = self.output_schema()
         net.Concat(self.input_record.field_blobs(), [output, output + "_concat_dims"],

@@ -1,10 +1,14 @@
 """Convolution."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
-from caffe2.python import schema
+from caffe2.python import core, schema
 from caffe2.python.layers._inputs import require_scalar
-from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.layers import Initializer, LayerModel, ModelLayer, Optim, Record
 
 
 def _padding(pad, kernel, stride, name):
@@ -19,9 +23,12 @@ class Conv(ModelLayer):
     """The convolution of images [H, W, C], or [C, H, W] of the order "NCHW", with a bias. The type
     of the output tells the number of channels only."""
 
-    def __init__(self, model, input_record, output_dim, kernel_h, kernel_w, stride_h, stride_w,
-                 pad_b=None, pad_l=None, pad_r=None, pad_t=None, order="NHWC", kernel_init=None,
-                 bias_init=None, kernel_optim=None, bias_optim=None, name="conv", **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, output_dim: int, kernel_h: int,
+                 kernel_w: int, stride_h: int, stride_w: int, pad_b: int | None = None,
+                 pad_l: int | None = None, pad_r: int | None = None, pad_t: int | None = None,
+                 order: str = "NHWC", kernel_init: Initializer | None = None,
+                 bias_init: Initializer | None = None, kernel_optim: Optim = None,
+                 bias_optim: Optim = None, name: str = "conv", **kwargs: Any) -> None:
         super().__init__(model, name, input_record, **kwargs)
         require_scalar(input_record)
         for argument, value in (("kernel_h", kernel_h), ("kernel_w", kernel_w),
@@ -49,7 +56,7 @@ class Conv(ModelLayer):
         self.output_schema = schema.Scalar(
             (np.float32, (output_dim,)), self.get_next_blob_reference("output"))
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds Conv."""
         net.Conv(
             self.input_record.field_blobs() + [self.kernel, self.bias],

@@ -1,15 +1,20 @@
 """Dropout."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from caffe2.python import core
 from caffe2.python.layers._inputs import require_scalar
-from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.layers import LayerModel, ModelLayer, Record
 
 
 class Dropout(ModelLayer):
     """Sets elements to 0 with a probability and scales the others, in training; with
     `dropout_for_eval` in all nets."""
 
-    def __init__(self, model, input_record, name="dropout", ratio=0.5, dropout_for_eval=False,
-                 **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, name: str = "dropout",
+                 ratio: float = 0.5, dropout_for_eval: bool = False, **kwargs: Any) -> None:
         super().__init__(model, name, input_record, **kwargs)
         require_scalar(input_record)
         assert 0 <= ratio < 1, f"Expected 0 <= ratio < 1, but got ratio of {ratio}"
@@ -23,10 +28,10 @@ class Dropout(ModelLayer):
                     self.output_schema.field_blobs() + [net.NextScopedBlob("d_mask")],
                     ratio=self.ratio, is_test=is_test)
 
-    def add_train_ops(self, net):
+    def add_train_ops(self, net: core.Net) -> None:
         """Adds Dropout that drops."""
         self._add_ops(net, is_test=False)
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds Dropout that passes on, but for dropout_for_eval."""
         self._add_ops(net, is_test=not self.dropout_for_eval)

@@ -1,17 +1,22 @@
 """The fully connected layer."""
 
+from __future__ import annotations
+
 import math
+from typing import Any
 
 import numpy as np
 
-from caffe2.python import schema
+from caffe2.python import core, schema
+from caffe2.python._core.blob_reference import BlobReference
 from caffe2.python.helpers.arg_scope import get_current_scope
 from caffe2.python.layers._inputs import require_scalar, uniform_filler
-from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.layers import Initializer, LayerModel, ModelLayer, Optim, Record
 from caffe2.python.layers.sampling_trainable_mixin import SamplingTrainableMixin
+from caffe2.python.regularizer import Regularizer
 
 
-def get_fc_predictor_version(fc_version):
+def get_fc_predictor_version(fc_version: str) -> str:
     """The precision of FC in prediction, "fp32" or "fp16"; set by arg_scope of this function."""
     assert fc_version in ("fp32", "fp16"), (
         "Only support fp32 and fp16 for the fully connected layer in the predictor net, the "
@@ -19,13 +24,13 @@ def get_fc_predictor_version(fc_version):
     return fc_version
 
 
-def current_fc_version():
+def current_fc_version() -> str:
     """The precision that the arg_scope of get_fc_predictor_version sets."""
     scope = get_current_scope().get(get_fc_predictor_version.__name__, {})
     return scope.get("fc_version", "fp32")
 
 
-def fc_input_dims(input_record, axis):
+def fc_input_dims(input_record: Record, axis: int) -> int:
     """The number of inputs of an FC over the dimensions from `axis` on (0: the rows)."""
     require_scalar(input_record)
     shape = input_record.field_type().shape
@@ -36,7 +41,7 @@ def fc_input_dims(input_record, axis):
     return input_dims
 
 
-def clip_arguments(clip_param):
+def clip_arguments(clip_param: tuple[float | None, float | None] | None) -> dict[str, float] | None:
     """The arguments of Clip for (min, max), either of which may be None; None for None."""
     if clip_param is None:
         return None
@@ -48,7 +53,8 @@ def clip_arguments(clip_param):
     return {name: value for name, value in (("min", low), ("max", high)) if value is not None}
 
 
-def clipped(net, params, arguments):
+def clipped(net: core.Net, params: list[BlobReference],
+            arguments: dict[str, float] | None) -> list[BlobReference]:
     """The parameters, clipped if there are arguments of Clip."""
     if arguments is None:
         return params
@@ -62,10 +68,13 @@ class FC(SamplingTrainableMixin, ModelLayer):
     Large matrices may be split into several parameters, of rows of outputs each.
     """
 
-    def __init__(self, model, input_record, output_dims, weight_init=None, bias_init=None,
-                 weight_optim=None, bias_optim=None, name="fc", weight_reg=None, bias_reg=None,
-                 clip_param=None, max_fc_size=None, axis=1, transposed=False,
-                 uniform_weight_init_scale_numerator=1.0, **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, output_dims: int,
+                 weight_init: Initializer | None = None, bias_init: Initializer | None = None,
+                 weight_optim: Optim = None, bias_optim: Optim = None, name: str = "fc",
+                 weight_reg: Regularizer | None = None, bias_reg: Regularizer | None = None,
+                 clip_param: tuple[float | None, float | None] | None = None,
+                 max_fc_size: int | None = None, axis: int = 1, transposed: bool = False,
+                 uniform_weight_init_scale_numerator: float = 1.0, **kwargs: Any) -> None:
         """
         Args:
           input_record: a Scalar.
@@ -96,9 +105,9 @@ class FC(SamplingTrainableMixin, ModelLayer):
 
         self.output_dim_vec = FC.calculate_fc_output_dims(max_fc_size, input_dims, output_dims)
         if self._is_split():
-            # Biases of parts are treated as weights are, as Caffe2 does.
+            # As in Caffe2, the biases of parts are treated like weights.
             parts = [create(f"_sub_{i}", dims, weight_init, weight_optim, weight_reg)
-                     for i, dims in enumerate(self.output_dim_vec)]
+                     for i, dims in enumerate(self.output_dim_vec or [])]
             self.w_vec, self.b_vec = map(list, zip(*parts))
         else:
             self.w, self.b = create("", output_dims, bias_init, bias_optim, bias_reg)
@@ -110,7 +119,8 @@ class FC(SamplingTrainableMixin, ModelLayer):
         return self.output_dim_vec is not None and len(self.output_dim_vec) > 1
 
     @staticmethod
-    def calculate_fc_output_dims(max_fc_size, input_dim, output_dim):
+    def calculate_fc_output_dims(max_fc_size: int | None, input_dim: int,
+                                 output_dim: int) -> list[int] | None:
         """The outputs of each part of a matrix whose parts have at most `max_fc_size` elements;
         None without such a limit."""
         if not max_fc_size or max_fc_size < 0:
@@ -144,15 +154,15 @@ class FC(SamplingTrainableMixin, ModelLayer):
             for i in range(count)]
         net.Concat(parts, output + [output[0] + "_concat_dims"])
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds the operators of prediction and evaluation."""
         self._add_ops(net, self.param_blobs, current_fc_version())
 
-    def get_fp16_compatible_parameters(self):
+    def get_fp16_compatible_parameters(self) -> list[BlobReference]:
         """The weights."""
         return self.w_vec if self._is_split() else [self.w]
 
     @property
-    def param_blobs(self):
+    def param_blobs(self) -> list[BlobReference]:
         """The weights, then the biases."""
         return self.w_vec + self.b_vec if self._is_split() else [self.w, self.b]

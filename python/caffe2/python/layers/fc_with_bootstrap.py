@@ -1,15 +1,21 @@
 """Several fully connected layers, each trained on a bootstrap sample of the batch."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from caffe2.python import core, schema
+from caffe2.python._core.blob_reference import BlobReference
 from caffe2.python.layers._inputs import uniform_filler
 from caffe2.python.layers.fc import clip_arguments, clipped, current_fc_version, fc_input_dims
-from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.layers import Initializer, LayerModel, ModelLayer, Optim, Record
 from caffe2.python.layers.sampling_trainable_mixin import SamplingTrainableMixin
+from caffe2.python.regularizer import Regularizer
 
 
-def get_fc_predictor_version(fc_version):
+def get_fc_predictor_version(fc_version: str) -> str:
     """The precision of FCWithBootstrap in prediction; raises AssertionError unless "fp32"."""
     assert fc_version == "fp32", f"unsupported FC type version {fc_version}"
     return fc_version
@@ -20,9 +26,13 @@ class FCWithBootstrap(SamplingTrainableMixin, ModelLayer):
     batch drawn with replacement, and "bootstrap_iteration_<i>/preds", float: in training the FC of
     these rows, else of all rows (for which indices have no meaning)."""
 
-    def __init__(self, model, input_record, output_dims, num_bootstrap, weight_init=None,
-                 bias_init=None, weight_optim=None, bias_optim=None, name="fc_with_bootstrap",
-                 weight_reg=None, bias_reg=None, clip_param=None, axis=1, **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, output_dims: int,
+                 num_bootstrap: int, weight_init: Initializer | None = None,
+                 bias_init: Initializer | None = None, weight_optim: Optim = None,
+                 bias_optim: Optim = None, name: str = "fc_with_bootstrap",
+                 weight_reg: Regularizer | None = None, bias_reg: Regularizer | None = None,
+                 clip_param: tuple[float | None, float | None] | None = None, axis: int = 1,
+                 **kwargs: Any) -> None:
         """Arguments as of FC."""
         super().__init__(model, name, input_record, **kwargs)
         self.input_dims = fc_input_dims(input_record, axis)
@@ -72,20 +82,20 @@ class FCWithBootstrap(SamplingTrainableMixin, ModelLayer):
             net.FC([features, *params], self.output_schema[2 * i + 1].field_blobs(),
                    axis=self.axis, **self.kwargs)
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds the members over all rows, in float; raises AssertionError for another precision."""
         get_fc_predictor_version(current_fc_version())
         self._add_ops(net, self.param_blobs)
 
-    def add_train_ops(self, net):
+    def add_train_ops(self, net: core.Net) -> None:
         """Adds the members over their samples."""
         self._add_ops(net, self.train_param_blobs, training=True)
 
-    def get_fp16_compatible_parameters(self):
+    def get_fp16_compatible_parameters(self) -> list[BlobReference]:
         """The weights."""
         return self.bootstrapped_FCs[::2]
 
     @property
-    def param_blobs(self):
+    def param_blobs(self) -> list[BlobReference]:
         """Weights and bias of each member in turn."""
         return self.bootstrapped_FCs

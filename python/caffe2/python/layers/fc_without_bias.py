@@ -1,18 +1,25 @@
 """The fully connected layer without a bias."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from caffe2.python import schema
+from caffe2.python._core.blob_reference import BlobReference
 from caffe2.python.layers._inputs import require_scalar, uniform_filler
-from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.layers import Initializer, LayerModel, ModelLayer, Optim, Record
 from caffe2.python.layers.sampling_trainable_mixin import SamplingTrainableMixin
 
 
 class FCWithoutBias(SamplingTrainableMixin, ModelLayer):
     """y = x w^T, float: [rows, inputs] to [rows, output_dims]."""
 
-    def __init__(self, model, input_record, output_dims, weight_init=None, weight_optim=None,
-                 name="fc_without_bias", uniform_weight_init_scale_numerator=1.0, **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, output_dims: int,
+                 weight_init: Initializer | None = None, weight_optim: Optim = None,
+                 name: str = "fc_without_bias", uniform_weight_init_scale_numerator: float = 1.0,
+                 **kwargs: Any) -> None:
         super().__init__(model, name, input_record, **kwargs)
         require_scalar(input_record)
         shape = input_record.field_type().shape
@@ -31,6 +38,6 @@ class FCWithoutBias(SamplingTrainableMixin, ModelLayer):
                    trans_b=1, **self.kwargs)
 
     @property
-    def param_blobs(self):
+    def param_blobs(self) -> list[BlobReference]:
         """The weights."""
         return [self.w]

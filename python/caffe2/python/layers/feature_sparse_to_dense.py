@@ -1,14 +1,24 @@
 """Columns of single features, of maps from feature ids to values."""
 
+from __future__ import annotations
+
 from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from caffe2.python import schema
-from caffe2.python.layers.layers import AccessedFeatures, ModelLayer
+from caffe2.python import core, schema
+from caffe2.python._core.blob_reference import BlobReference
+from caffe2.python.layers.layers import (
+    AccessedFeatures,
+    LayerModel,
+    ModelLayer,
+    Record,
+)
 
 # Feature type -> the columns of values besides the ranges.
-_LIST_TYPES = {
+_LIST_TYPES: dict[str, list[tuple[str, Any]]] = {
     "ID_LIST": [("values", np.int64)],
     "ID_SCORE_LIST": [("ids", np.int64), ("scores", np.float32)],
     "EMBEDDING": [("values", np.float32)],
@@ -26,8 +36,10 @@ class FeatureSparseToDense(ModelLayer):
     ParseGeneric.
     """
 
-    def __init__(self, model, input_record, input_specs, name="feature_sparse_to_dense",
-                 default_dense_value=None, **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record,
+                 input_specs: Sequence[tuple[str, schema.FeatureSpec]],
+                 name: str = "feature_sparse_to_dense", default_dense_value: float | None = None,
+                 **kwargs: Any) -> None:
         """
         Args:
           default_dense_value: of features that a row has not: 0.0, the default, or NaN.
@@ -71,7 +83,7 @@ class FeatureSparseToDense(ModelLayer):
         values = record.values
         return record.lengths(), record.keys(), values.lengths(), values.items.field_blobs()
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds SparseToDenseMask for each field."""
         for field, specs in self.input_specs:
             record, output = self.input_record[field], self.output_schema[field]
@@ -89,7 +101,7 @@ class FeatureSparseToDense(ModelLayer):
             for (name, _), value in zip(_LIST_TYPES[specs.feature_type], values):
                 net.Alias(value, output[name]())
 
-    def get_metadata(self):
+    def get_metadata(self) -> list[tuple[dict[str, Any], list[BlobReference], list[np.dtype]]]:
         """For each field ({type, names, ids of the features}, output blobs, output types)."""
         metadata = []
         for field, specs in self.input_specs:
@@ -101,7 +113,7 @@ class FeatureSparseToDense(ModelLayer):
             metadata.append((features, output.field_blobs(), output.field_types()))
         return metadata
 
-    def get_accessed_features(self):
+    def get_accessed_features(self) -> dict[str, list[AccessedFeatures]]:
         """{field: list of AccessedFeatures} of the specs."""
         accessed = defaultdict(list)
         for field, specs in self.input_specs:

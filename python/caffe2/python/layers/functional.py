@@ -1,12 +1,16 @@
 """Layers from functions, and by LayerModelHelper from single operators."""
 
+from __future__ import annotations
+
 import logging
+from collections.abc import Callable, Collection
+from typing import Any
 
 import numpy as np
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import core, schema, scope, workspace
-from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.layers import LayerModel, ModelLayer, Record
 
 logger = logging.getLogger(__name__)
 
@@ -25,8 +29,10 @@ class Functional(ModelLayer):
     without rows; where that fails they stay unknown, which is logged.
     """
 
-    def __init__(self, model, input_record, output_names_or_num, function, name="functional",
-                 output_dtypes=None, tags=None, **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, output_names_or_num: Any,
+                 function: Callable[..., object], name: str = "functional",
+                 output_dtypes: Any = None, tags: Collection[str] | None = None,
+                 **kwargs: Any) -> None:
         """
         Args:
           input_record: a record, or what schema.as_record takes, as a blob or a list of them.
@@ -86,6 +92,6 @@ class Functional(ModelLayer):
             if element is not None:
                 scalar.set_type((element, tuple(shape[1:])))
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds the operators of the function."""
         self._function(net, self.input_record, self.output_schema, **self._kwargs)

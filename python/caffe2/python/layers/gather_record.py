@@ -1,7 +1,11 @@
 """Rows of a record."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from caffe2.python import core, schema
-from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.layers import LayerModel, ModelLayer, Record
 
 
 class GatherRecord(ModelLayer):
@@ -9,7 +13,8 @@ class GatherRecord(ModelLayer):
     items of these rows: lengths [0, 1, 2] and items [0, 1, 2] at indices [2] become [2] and
     [1, 2]."""
 
-    def __init__(self, model, input_record, name="gather_record", **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, name: str = "gather_record",
+                 **kwargs: Any) -> None:
         super().__init__(model, name, input_record, **kwargs)
         assert "indices" in input_record and "record" in input_record, (
             f"the input needs the fields indices and record, and has {input_record.field_names()}")
@@ -51,6 +56,6 @@ class GatherRecord(ModelLayer):
         else:
             raise NotImplementedError(f"cannot gather rows of {record!r}")
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds Gather and LengthsGather."""
         self._gather(net, self.input_record.record, None, self.output_schema)

@@ -1,10 +1,15 @@
 """A transition from one loss to another."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from caffe2.python import core, schema
+from caffe2.python._core.blob_reference import BlobReference
 from caffe2.python.layers._inputs import constant_param, object_param
-from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.layers import LayerModel, ModelLayer, Record
 
 
 class HomotopyWeight(ModelLayer):
@@ -12,8 +17,10 @@ class HomotopyWeight(ModelLayer):
     `min_weight` and beta is what is missing to their sum: half of the way after `half_life`
     iterations, three quarters after `quad_life`."""
 
-    def __init__(self, model, input_record, name="homotopy_weight", min_weight=0.0, max_weight=1.0,
-                 half_life=1e6, quad_life=3e6, atomic_iter=None, **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, name: str = "homotopy_weight",
+                 min_weight: float = 0.0, max_weight: float = 1.0, half_life: float = 1e6,
+                 quad_life: float = 3e6, atomic_iter: BlobReference | None = None,
+                 **kwargs: Any) -> None:
         """
         Args:
           quad_life: more than twice half_life.
@@ -32,7 +39,7 @@ class HomotopyWeight(ModelLayer):
         self.offset = model.add_global_constant(f"{self.name}_offset_1dfloat", float(min_weight))
         self.gamma, self.power = self.solve_inv_lr_params(half_life, quad_life)
 
-    def solve_inv_lr_params(self, half_life, quad_life):
+    def solve_inv_lr_params(self, half_life: float, quad_life: float) -> tuple[float, float]:
         """(gamma, power) of (1 + gamma i)^-power, which is 1/2 for i = half_life and near 1/4 for
         i = quad_life."""
         assert half_life > 0, f"half_life must be above 0, not {half_life}"
@@ -42,14 +49,14 @@ class HomotopyWeight(ModelLayer):
         x = ratio * (1.0 + np.sqrt(2.0)) / 2.0 - np.sqrt(2.0)
         return (x - 1.0) / float(half_life), np.log(2.0) / np.log(x)
 
-    def create_atomic_iter(self):
+    def create_atomic_iter(self) -> BlobReference:
         """Makes the counter of iterations and its mutex; returns the counter."""
         self.mutex = object_param(self, f"{self.name}_mutex", "CreateMutex")
         self.atomic_iter = constant_param(
             self, f"{self.name}_atomic_iter", 0, core.DataType.INT64)
         return self.atomic_iter
 
-    def update_weight(self, net):
+    def update_weight(self, net: core.Net) -> tuple[BlobReference, BlobReference]:
         """Counts the iteration and adds (alpha, beta)."""
         alpha, beta, rate, rest, scaled_rate, scaled_rest = map(net.NextScopedBlob, (
             "alpha", "beta", "lr", "complementary_lr", "scaled_lr", "scaled_complementary_lr"))
@@ -64,7 +71,7 @@ class HomotopyWeight(ModelLayer):
         net.Add([scaled_rest, self.offset], [beta])
         return alpha, beta
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds the weights and the sum."""
         alpha, beta = self.update_weight(net)
         net.WeightedSum([self.x, alpha, self.y, beta], self.output_schema())

@@ -1,16 +1,20 @@
 """The last rows of a stream."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from caffe2.python import core
 from caffe2.python.layers._inputs import collected_rows, constant_param, require_scalar
-from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.layers import LayerModel, ModelLayer, Record
 
 
 class LastNWindowCollector(ModelLayer):
     """A Struct of `last_n`, the last `num_to_collect` rows of a Scalar (the operator PackRecords
     makes one of a record) over all runs, `num_visited`, their number, and `mutex`."""
 
-    def __init__(self, model, input_record, num_to_collect, name="last_n_window_collector",
-                 **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, num_to_collect: int,
+                 name: str = "last_n_window_collector", **kwargs: Any) -> None:
         super().__init__(model, name, input_record, **kwargs)
         assert num_to_collect > 0, f"num_to_collect must be above 0, not {num_to_collect}"
         require_scalar(input_record)
@@ -19,7 +23,7 @@ class LastNWindowCollector(ModelLayer):
             self, "last_n", input_record)
         self.next_blob = constant_param(self, "next", 0, core.DataType.INT32, shape=())
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds the operator of the same name."""
         net.LastNWindowCollector(
             [self.last_n, self.next_blob, self.input_record(), self.mutex, self.num_visited_blob],

@@ -1,11 +1,16 @@
 """Layer normalization."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
-from caffe2.python import schema
+from caffe2.python import core, schema
+from caffe2.python._core.blob_reference import BlobReference
 from caffe2.python.layers._inputs import require_scalar
 from caffe2.python.layers.batch_normalization import scale_and_bias
-from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.layers import LayerModel, ModelLayer, Optim, Record
 
 
 class LayerNormalization(ModelLayer):
@@ -15,9 +20,10 @@ class LayerNormalization(ModelLayer):
     With the operator LayerNorm, or without it by elementary ones, of rows [inputs] only.
     """
 
-    def __init__(self, model, input_record, name="layer_normalization", scale_optim=None,
-                 bias_optim=None, epsilon=1e-4, axis=1, use_layer_norm_op=True,
-                 scale_init_value=1.0, **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, name: str = "layer_normalization",
+                 scale_optim: Optim = None, bias_optim: Optim = None, epsilon: float = 1e-4,
+                 axis: int = 1, use_layer_norm_op: bool = True, scale_init_value: float = 1.0,
+                 **kwargs: Any) -> None:
         super().__init__(model, name, input_record, **kwargs)
         require_scalar(input_record)
         self.input_shape = input_record.field_type().shape
@@ -29,13 +35,13 @@ class LayerNormalization(ModelLayer):
             self, self.input_shape[0], scale_init_value, scale_optim, bias_optim)
         self.use_layer_norm_op = use_layer_norm_op
         if use_layer_norm_op:
-            self.epsilon = epsilon
+            self.epsilon: float | BlobReference = epsilon
         else:
             assert len(self.input_shape) == 1, (
                 "When using alternative implementation, input data can only be 2D")
             self.epsilon = model.maybe_add_global_constant(self.name + "_epsilon", float(epsilon))
 
-    def add_ops_with_layer_norm_op(self, net):
+    def add_ops_with_layer_norm_op(self, net: core.Net) -> None:
         """Adds LayerNorm, scale and bias."""
         normalized, _, _ = net.LayerNorm(
             self.input_record.field_blobs(),
@@ -45,7 +51,7 @@ class LayerNormalization(ModelLayer):
                          axis=self.axis)
         net.Add([scaled, self.bias], self.output_schema.field_blobs(), broadcast=1, axis=self.axis)
 
-    def add_ops_without_layer_norm_op(self, net):
+    def add_ops_without_layer_norm_op(self, net: core.Net) -> None:
         """Adds elementary operators, which broadcast as numpy does."""
         x = self.input_record()
         blob = net.NextScopedBlob
@@ -61,7 +67,7 @@ class LayerNormalization(ModelLayer):
         scaled = net.Mul([normalized, self.scale], [blob("ln_scaled")])
         net.Add([scaled, self.bias], self.output_schema.field_blobs())
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds the normalization."""
         if self.use_layer_norm_op:
             self.add_ops_with_layer_norm_op(net)

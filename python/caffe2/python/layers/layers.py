@@ -1,13 +1,18 @@
 """The base of all layers, their parameters, and the registry of layers by name."""
 
+from __future__ import annotations
+
 import logging
 from collections import namedtuple
+from collections.abc import Collection, Sequence
+from typing import Any, Protocol, Union
 
 import numpy as np
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import core, schema, scope, utils
+from caffe2.python._core.blob_reference import BlobReference
 from caffe2.python.layers.tags import TagContext
 
 logger = logging.getLogger(__name__)
@@ -17,6 +22,15 @@ IdList = schema.List(np.int64)
 IdScoreList = schema.Map(np.int64, np.float32)
 IdListWithEvicted = schema.ListWithEvicted(np.int64)
 IdScoreListWithEvicted = schema.MapWithEvicted(np.int64, np.float32)
+
+# A schema.Field; each layer checks which kind it needs.
+Record = Any
+
+# (operator type,) or (operator type, {argument: value}).
+Initializer = Union[tuple[str], tuple[str, dict[str, Any]]]
+
+# An Optimizer, the NoOptim of the model, or None for the model's default.
+Optim = Any
 
 # The id column a parameter is looked up by, and how many ids a row has on average.
 LayerPsParam = namedtuple("LayerPsParam", ["sparse_key", "average_length"])
@@ -28,8 +42,9 @@ AccessedFeatures = namedtuple("AccessedFeatures", ["type", "ids"])
 # -- Records ---------------------------------------------------------------------------------------
 
 
-def almost_equal_schemas(record, original_schema, check_field_names=True, check_field_types=True,
-                         check_field_metas=False):
+def almost_equal_schemas(record: Record, original_schema: schema.Field,
+                         check_field_names: bool = True, check_field_types: bool = True,
+                         check_field_metas: bool = False) -> bool:
     """schema.equal_schemas, for which IdList and IdScoreList also equal those with a column of
     evicted ids."""
     for plain, with_evicted in ((IdList, IdListWithEvicted),
@@ -43,7 +58,7 @@ def almost_equal_schemas(record, original_schema, check_field_names=True, check_
     return schema.equal_schemas(record, original_schema)
 
 
-def get_key(record):
+def get_key(record: Record) -> Any:
     """The column of ids of an IdList or IdScoreList.
 
     Raises NotImplementedError for other records, AssertionError if the column has no metadata.
@@ -58,20 +73,21 @@ def get_key(record):
     return key
 
 
-def get_categorical_limit(record):
-    """The number that all ids of a list lie below, of the metadata, or None."""
+def get_categorical_limit(record: Record) -> int | None:
+    """The exclusive upper bound of the ids of a list, from the metadata of the column; None if it
+    has none."""
     return get_key(record).metadata.categorical_limit
 
 
-def get_avg_length(record):
-    """The expected number of items in a row of a List, of the metadata of its lengths."""
+def get_avg_length(record: Record) -> float | None:
+    """The expected number of items in a row of a List, from the metadata of its lengths."""
     return record["lengths"].metadata.expected_value
 
 
-def set_request_only(field):
+def set_request_only(field: schema.Field) -> None:
     """Marks all columns of a field as the same for all rows of a request.
 
-    Raises AssertionError for a categorical limit on what are no integers.
+    Raises AssertionError for a column with a categorical limit that is not of integers.
     """
     for scalar in field.all_scalars():
         metadata = scalar.metadata or schema.Metadata()
@@ -83,8 +99,8 @@ def set_request_only(field):
             feature_specs=specs._replace(feature_is_request_only=True, feature_to_index=None)))
 
 
-def is_request_only_scalar(scalar):
-    """Whether set_request_only has marked a column."""
+def is_request_only_scalar(scalar: schema.Scalar) -> bool:
+    """True if set_request_only has marked a column."""
     metadata = scalar.field_metadata()
     return bool(metadata) and all(
         getattr(entry and entry.feature_specs, "feature_is_request_only", False)
@@ -95,7 +111,7 @@ def is_request_only_scalar(scalar):
 
 
 class InstantiationContext:
-    """What operators are generated for."""
+    """The kinds of nets that operators are generated for."""
 
     ACCUMULATE_PRED = "accumulate_pred"  # predictions, labels and weights, kept for calibration
     EVAL = "eval"
@@ -106,28 +122,62 @@ class InstantiationContext:
 _LAYER_REGISTRY: dict[str, type] = {}
 
 
-def register_layer(name, layer):
-    """Makes a class known under a name; raises AssertionError if there is one."""
+def register_layer(name: str, layer: type[ModelLayer]) -> None:
+    """Registers a class under a name; raises AssertionError if the name is taken."""
     assert name not in _LAYER_REGISTRY, f"{name} already exists"
     _LAYER_REGISTRY[name] = layer
 
 
-def layer_exists(name):
-    """Whether a class is registered under a name."""
+def layer_exists(name: str) -> bool:
+    """True if a class is registered under the name."""
     return name in _LAYER_REGISTRY
 
 
-def get_layer_class(name):
-    """The class of a name; raises KeyError."""
+def get_layer_class(name: str) -> type[Any]:
+    """The class that is registered under a name; raises KeyError."""
     return _LAYER_REGISTRY[name]
 
 
-def create_layer(layer_name, *args, **kwargs):
+def create_layer(layer_name: str, *args: Any, **kwargs: Any) -> Any:
     """A new layer, which is not yet part of its model; raises KeyError for an unknown name."""
     return get_layer_class(layer_name)(*args, **kwargs)
 
 
 # -- Layers ----------------------------------------------------------------------------------------
+
+
+class LayerModel(Protocol):
+    """The model as layers use it; layer_model_helper.LayerModelHelper documents its members."""
+
+    net: core.Net
+    global_constants: dict[str, BlobReference]
+
+    NoOptim: Any
+
+    @property
+    def metrics_schema(self) -> schema.Struct:
+        """The record of the metrics."""
+
+    def next_layer_name(self, prefix: str) -> str:
+        """A name for a new layer."""
+
+    def create_param(self, param_name: Any, shape: Any, initializer: Any, optimizer: Optim = None,
+                     ps_param: LayerPsParam | None = None,
+                     regularizer: Any = None) -> LayerParameter:
+        """A LayerParameter."""
+
+    def add_global_constant(self, name: str, array: Any = None, dtype: Any = None,
+                            initializer: Any = None) -> BlobReference:
+        """Adds a constant, which all init nets make."""
+
+    def maybe_add_global_constant(self, name: str, *args: Any, **kwargs: Any) -> BlobReference:
+        """add_global_constant, unless there is an equal one."""
+
+    def add_metric_field(self, name: str, value: Any) -> None:
+        """Adds a field to the metrics."""
+
+    def add_ad_hoc_plot_blob(self, blob: BlobReference, dtype: Any = None) -> None:
+        """Adds a blob to the metrics that are plotted."""
 
 
 class LayerParameter:
@@ -143,11 +193,12 @@ class LayerParameter:
         another one.
     """
 
-    def __init__(self, parameter=None, optimizer=None, initializer=None, ps_param=None,
-                 regularizer=None):
+    def __init__(self, parameter: BlobReference | None = None, optimizer: Optim = None,
+                 initializer: caffe2_pb2.OperatorDef | None = None,
+                 ps_param: LayerPsParam | None = None, regularizer: Any = None) -> None:
         assert isinstance(parameter, core.BlobReference), (
             f"expect {parameter} to be a blob reference")
-        self._shape = None  # before the initializer, which sets it
+        self._shape: list[int] | None = None  # before the initializer, which sets it
         self.parameter = parameter
         self.optimizer = optimizer
         self.initializer = initializer
@@ -155,32 +206,33 @@ class LayerParameter:
         self.regularizer = regularizer
 
     @property
-    def initializer(self):
+    def initializer(self) -> caffe2_pb2.OperatorDef | None:
         """The OperatorDef that makes the parameter, or None."""
         return self._initializer
 
     @initializer.setter
-    def initializer(self, op):
-        assert op is None or core.IsOperator(getattr(op, "type", None)), (
+    def initializer(self, op: caffe2_pb2.OperatorDef | None) -> None:
+        assert op is None or core.IsOperator(getattr(op, "type", "")), (
             f"initializer expects an operator, got type: {type(op)}")
         self._initializer = op
         if op is not None:
             self.shape = self._infer_shape_from_initializer()
 
     @property
-    def shape(self):
+    def shape(self) -> list[int] | None:
         """List of dimensions, or None."""
         return self._shape
 
     @shape.setter
-    def shape(self, shape):
+    def shape(self, shape: list[int] | None) -> None:
         assert self._shape is None or self._shape == shape, (
             f"inconsistent shape for layer parameter: {self}, expect: {self._shape}, "
             f"but got {shape}")
         self._shape = shape
 
     def _infer_shape_from_initializer(self):
-        """By the argument, else by running the initializer, which may load the parameter."""
+        """From the argument `shape`, else by running the initializer, which may load the
+        parameter."""
         for arg in self.initializer.arg:
             if arg.name == "shape":
                 return list(arg.ints)
@@ -194,7 +246,7 @@ class LayerParameter:
             return None
         return list(value.shape) if isinstance(value, np.ndarray) else None
 
-    def __str__(self):
+    def __str__(self) -> str:
         return str(self.parameter)
 
 
@@ -202,20 +254,21 @@ class ModelLayer:
     """A part of a model that adds its own operators to each kind of net.
 
     Subclasses make their parameters (create_param) and set `output_schema`, a record, when they are
-    constructed, and define add_ops for prediction; where the other nets differ also add_eval_ops,
-    add_train_ops and add_ops_to_accumulate_pred.
+    constructed, and define add_ops for prediction. Where other nets need other operators they also
+    define add_eval_ops, add_train_ops or add_ops_to_accumulate_pred.
 
     Attributes:
       name: unique in the model, and the name scope of parameters and blobs.
       model: the LayerModelHelper.
-      kwargs: arguments that the layer does not know.
+      kwargs: further keyword arguments of the constructor.
       tags: a set; see Tags.
       params: LayerParameters.
       request_only: whether all inputs are the same for all rows of a request.
     """
 
-    def __init__(self, model, prefix, input_record, predict_input_record_fields=None, tags=None,
-                 **kwargs):
+    def __init__(self, model: LayerModel, prefix: str, input_record: Record,
+                 predict_input_record_fields: Any = None, tags: Collection[str] | None = None,
+                 **kwargs: Any) -> None:
         """
         Args:
           prefix: the name, to which the model adds a number where there is one already.
@@ -236,15 +289,15 @@ class ModelLayer:
         self.request_only = bool(scalars) and all(map(is_request_only_scalar, scalars))
         self.precomputation_request_only = False
         self.precomputation_object_only = False
-        self._output_schema = None
-        self._predict_output_schema = None
-        self.eval_output_schema = None
+        self._output_schema: Record = None
+        self._predict_output_schema: Record = None
+        self.eval_output_schema: Record = None
         self.tags = set(tags or []) | set(TagContext.current().tags)
-        self.params = []
+        self.params: list[LayerParameter] = []
         self._export_output_for_metrics = False
         self._export_params_for_metrics = False
 
-    def get_type(self):
+    def get_type(self) -> str:
         """The name of the class."""
         return self.__class__.__name__
 
@@ -257,17 +310,17 @@ class ModelLayer:
                 "predict_output_schema is not a subset of the output_schema")
 
     @property
-    def input_record(self):
+    def input_record(self) -> Record:
         """The inputs."""
         return self._input_record
 
     @property
-    def predict_input_record(self):
+    def predict_input_record(self) -> Record:
         """The inputs that prediction reads."""
         return self._predict_input_record or self._input_record
 
     @property
-    def output_schema(self):
+    def output_schema(self) -> Record:
         """The record of the outputs; set once."""
         if self.request_only:
             set_request_only(self._output_schema)
@@ -275,38 +328,39 @@ class ModelLayer:
         return self._output_schema
 
     @output_schema.setter
-    def output_schema(self, output_schema):
+    def output_schema(self, output_schema: Record) -> None:
         assert self._output_schema is None, f"layer {self.name} has an output schema"
         self._output_schema = output_schema
 
     @property
-    def predict_output_schema(self):
+    def predict_output_schema(self) -> Record:
         """The outputs of prediction: all of output_schema, or some of it; set once."""
         self._check_output_schema()
         return self._predict_output_schema or self._output_schema
 
     @predict_output_schema.setter
-    def predict_output_schema(self, output_schema):
+    def predict_output_schema(self, output_schema: Record) -> None:
         assert self._predict_output_schema is None, (
             f"layer {self.name} has an output schema of prediction")
         self._predict_output_schema = output_schema
 
-    def get_next_blob_reference(self, name):
+    def get_next_blob_reference(self, name: str) -> BlobReference:
         """A new blob of the model, "<layer>/<name>"."""
         with scope.NameScope(self.name, reset=True):
             return self.model.net.NextScopedBlob(name)
 
     # -- Parameters --------------------------------------------------------------------------------
 
-    def create_param(self, param_name, shape, initializer, optimizer, ps_param=None,
-                     regularizer=None):
-        """Adds a parameter "<layer>/<param_name>", or the one that ParameterSharing puts in its
-        place; returns its blob.
+    def create_param(self, param_name: str, shape: Sequence[int] | None, initializer: Initializer,
+                     optimizer: Optim, ps_param: LayerPsParam | None = None,
+                     regularizer: Any = None) -> BlobReference:
+        """Adds the parameter "<layer>/<param_name>", or the one that ParameterSharing substitutes
+        for it; returns its blob.
 
         Args:
-          shape: list of dimensions; None if the initializer knows it.
+          shape: list of dimensions; None if the initializer determines it.
           initializer: (operator type,) or (operator type, {argument: value}).
-          optimizer, ps_param, regularizer: as of LayerParameter.
+          optimizer, ps_param, regularizer: as in LayerParameter.
         """
         with scope.NameScope(self.name, reset=True):
             param = self.model.create_param(
@@ -317,26 +371,26 @@ class ModelLayer:
         self.params.append(param)
         return param.parameter
 
-    def get_parameters(self):
+    def get_parameters(self) -> list[LayerParameter]:
         """The LayerParameters."""
         return self.params
 
-    def get_fp16_compatible_parameters(self):
-        """The blobs of the parameters that may become float16."""
+    def get_fp16_compatible_parameters(self) -> list[BlobReference]:
+        """The blobs of the parameters that can be stored as float16."""
         return []
 
-    def get_memory_usage(self):
-        """Bytes of large parameters."""
+    def get_memory_usage(self) -> int:
+        """The size of the large parameters in bytes."""
         return 0
 
-    def get_accessed_features(self):
+    def get_accessed_features(self) -> dict[str, list[AccessedFeatures]]:
         """{field: list of AccessedFeatures} of the features that the layer reads."""
         return {}
 
     # -- Operators ---------------------------------------------------------------------------------
 
-    def add_init_params(self, init_net):
-        """Adds the initializers of the parameters that the net does not make yet."""
+    def add_init_params(self, init_net: core.Net) -> None:
+        """Adds the initializers of the parameters, except those that the net has already."""
         for param in self.params:
             init_op = param.initializer
             if not init_op:
@@ -350,10 +404,11 @@ class ModelLayer:
             if not any(utils.OpAlmostEqual(op, init_op, "debug_info") for op in known):
                 init_net._ExtendOps([init_op])
 
-    def add_operators(self, net, init_net=None, context=InstantiationContext.TRAINING):
+    def add_operators(self, net: core.Net, init_net: core.Net | None = None,
+                      context: str = InstantiationContext.TRAINING) -> None:
         """Adds the operators of an InstantiationContext, and initializers if there is an init net.
 
-        Raises AssertionError without an init net where parameters must be made.
+        Raises AssertionError for TRAINING without an init net.
         """
         with scope.NameScope(self.name):
             assert init_net or context in (
@@ -372,36 +427,36 @@ class ModelLayer:
                     InstantiationContext.TRAINING, InstantiationContext.EVAL):
                 self.add_param_copy_operators(net)
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds the operators of prediction."""
         raise NotImplementedError(f"{self.get_type()} defines no add_ops")
 
-    def add_eval_ops(self, net):
+    def add_eval_ops(self, net: core.Net) -> None:
         """Adds the operators of evaluation; default: add_ops."""
         self.add_ops(net)
 
-    def add_train_ops(self, net):
+    def add_train_ops(self, net: core.Net) -> None:
         """Adds the operators of training; default: add_eval_ops."""
         self.add_eval_ops(net)
 
-    def add_ops_to_accumulate_pred(self, net):
+    def add_ops_to_accumulate_pred(self, net: core.Net) -> None:
         """Adds the operators that keep predictions; default: add_eval_ops."""
         self.add_eval_ops(net)
 
     # -- Metrics -----------------------------------------------------------------------------------
 
-    def add_param_copy_operators(self, net):
+    def add_param_copy_operators(self, net: core.Net) -> None:
         """Copies the parameters into the blobs of export_params_for_metrics."""
         for param in self.params:
             net.Copy([param.parameter],
                      self.model.metrics_schema[str(param.parameter)].field_blobs())
 
-    def export_output_for_metrics(self):
+    def export_output_for_metrics(self) -> None:
         """Adds the output to the model's metrics, as "<layer>/output"."""
         self._export_output_for_metrics = True
         self.model.add_metric_field(self.name + "/output", self.output_schema)
 
-    def export_params_for_metrics(self):
+    def export_params_for_metrics(self) -> None:
         """Adds copies of the parameters to the model's metrics, by their names."""
         self._export_params_for_metrics = True
         for param in self.params:

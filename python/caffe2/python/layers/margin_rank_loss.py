@@ -1,22 +1,26 @@
 """The hinge loss of ranks."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from caffe2.python import core
 from caffe2.python.layers.bpr_loss import RankLossMixin, repeated_positive_scores
-from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.layers import LayerModel, ModelLayer, Record
 
 
 class MarginRankLoss(RankLossMixin, ModelLayer):
     """The sum of max(0, margin - (positive - negative)) over the negatives of all rows, or the
     mean."""
 
-    def __init__(self, model, input_record, name="margin_rank_loss", margin=0.1,
-                 average_loss=False, **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, name: str = "margin_rank_loss",
+                 margin: float = 0.1, average_loss: bool = False, **kwargs: Any) -> None:
         super().__init__(model, name, input_record, **kwargs)
         assert margin >= 0, f"For hinge loss, margin should be no less than 0, not {margin}"
         self._margin = margin
         self._average_loss = average_loss
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds MarginRankingCriterion."""
         negative = self.input_record.neg_prediction["values"]()
         positive = repeated_positive_scores(net, self.input_record)

@@ -1,8 +1,12 @@
 """Similarities of all pairs of vectors."""
 
-from caffe2.python import schema
+from __future__ import annotations
+
+from typing import Any
+
+from caffe2.python import core, schema
 from caffe2.python.layers._inputs import require_scalar
-from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.layers import LayerModel, ModelLayer, Record
 
 
 class PairwiseSimilarity(ModelLayer):
@@ -11,8 +15,9 @@ class PairwiseSimilarity(ModelLayer):
     names. `output_dim` is their number; `pairwise_similarity_func` "dot" or "cosine_similarity".
     """
 
-    def __init__(self, model, input_record, output_dim, pairwise_similarity_func="dot",
-                 name="pairwise_similarity", **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, output_dim: int,
+                 pairwise_similarity_func: str = "dot", name: str = "pairwise_similarity",
+                 **kwargs: Any) -> None:
         super().__init__(model, name, input_record, **kwargs)
         assert isinstance(input_record, schema.Struct), (
             f"Incorrect input type. Expected Struct, but received: {input_record!r}")
@@ -31,7 +36,7 @@ class PairwiseSimilarity(ModelLayer):
             (self.x_embeddings.field_type().base, (output_dim,)),
             self.get_next_blob_reference("output"))
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds BatchMatMul; raises NotImplementedError for an unknown function."""
         x, y = self.x_embeddings(), self.y_embeddings()
         if self.pairwise_similarity_func == "cosine_similarity":

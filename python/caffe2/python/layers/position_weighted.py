@@ -1,11 +1,20 @@
 """Trained weights of places in lists."""
 
+from __future__ import annotations
+
 import logging
+from typing import Any
 
 import numpy as np
 
-from caffe2.python import schema
-from caffe2.python.layers.layers import ModelLayer, get_categorical_limit
+from caffe2.python import core, schema
+from caffe2.python.layers.layers import (
+    LayerModel,
+    ModelLayer,
+    Optim,
+    Record,
+    get_categorical_limit,
+)
 from caffe2.python.layers.tags import Tags
 
 logger = logging.getLogger(__name__)
@@ -15,11 +24,12 @@ class PositionWeighted(ModelLayer):
     """For each item of a List the weight of its place, 1 at first: a Struct of `position_weights`,
     which make, as scores, an IdScoreList of an IdList."""
 
-    def __init__(self, model, input_record, weight_optim=None, name="position_weights"):
+    def __init__(self, model: LayerModel, input_record: Record, weight_optim: Optim = None,
+                 name: str = "position_weights") -> None:
         super().__init__(model, name, input_record)
         assert isinstance(input_record, schema.List), f"Incorrect input type {input_record!r}"
         metadata = input_record.lengths.metadata
-        self.shape = metadata.categorical_limit if metadata is not None else None
+        self.shape: Any = metadata.categorical_limit if metadata is not None else None
         if self.shape is None:
             self.shape = get_categorical_limit(input_record)
             logger.warning("%s: categorical_limit of lengths is not available, using "
@@ -32,11 +42,11 @@ class PositionWeighted(ModelLayer):
                 (np.float32, self.shape), self.get_next_blob_reference("pos_w_gather"))))
         self.tags.add(Tags.HANDLE_AS_SPARSE_LAYER)
 
-    def get_memory_usage(self):
+    def get_memory_usage(self) -> int:
         """The number of weights."""
         return self.shape
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds LengthsRangeFill and Gather."""
         lengths = self.input_record.lengths()
         places = net.LengthsRangeFill([lengths], lengths + "_pos_w_seq")

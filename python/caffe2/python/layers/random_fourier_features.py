@@ -1,18 +1,23 @@
 """Random features of the Gaussian kernel."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
-from caffe2.python import schema
+from caffe2.python import core, schema
 from caffe2.python.layers._inputs import require_scalar
-from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.layers import Initializer, LayerModel, ModelLayer, Record
 
 
 class RandomFourierFeatures(ModelLayer):
     """sqrt(2 / output_dims) cos(x w^T + b) with random w and b: float [output_dims] (Rahimi and
     Recht, "Random features for large-scale kernel machines", 2007)."""
 
-    def __init__(self, model, input_record, output_dims, sigma, w_init=None, b_init=None,
-                 name="random_fourier_features", **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, output_dims: int, sigma: float,
+                 w_init: Initializer | None = None, b_init: Initializer | None = None,
+                 name: str = "random_fourier_features", **kwargs: Any) -> None:
         """
         Args:
           sigma: the bandwidth of the kernel.
@@ -36,7 +41,7 @@ class RandomFourierFeatures(ModelLayer):
             initializer=b_init or ("UniformFill", {"min": 0.0, "max": 2 * np.pi}),
             optimizer=model.NoOptim)
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds the features."""
         angle = net.FC(self.input_record.field_blobs() + [self.w, self.b],
                        net.NextScopedBlob("cosine_arg"))

@@ -1,8 +1,12 @@
 """A random sample of a stream."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from caffe2.python import core
 from caffe2.python.layers._inputs import collected_rows, empty_param, object_param
-from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.layers import LayerModel, ModelLayer, Record
 
 
 class ReservoirSampling(ModelLayer):
@@ -10,7 +14,8 @@ class ReservoirSampling(ModelLayer):
     (the operator PackRecords makes one column of a record), `num_visited`, the number of rows, and
     `mutex`. With `object_id` (int64) a row of an object that is in the reservoir is passed over."""
 
-    def __init__(self, model, input_record, num_to_collect, name="reservoir_sampling", **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, num_to_collect: int,
+                 name: str = "reservoir_sampling", **kwargs: Any) -> None:
         super().__init__(model, name, input_record, **kwargs)
         assert num_to_collect > 0, f"num_to_collect must be above 0, not {num_to_collect}"
         self.num_to_collect = num_to_collect
@@ -24,7 +29,7 @@ class ReservoirSampling(ModelLayer):
                              value_dtype=core.DataType.INT32),
                 empty_param(self, "pos_to_object", core.DataType.INT64)]
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds the operator of the same name."""
         state = [self.reservoir, self.num_visited_blob]
         objects = [self.input_record.object_id(), *self.places] if self.places else []

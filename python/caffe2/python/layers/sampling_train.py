@@ -1,7 +1,17 @@
 """Training on a sample of outputs."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from caffe2.python import core
 from caffe2.python.layers._inputs import require_scalar
-from caffe2.python.layers.layers import ModelLayer, get_layer_class
+from caffe2.python.layers.layers import (
+    LayerModel,
+    ModelLayer,
+    Record,
+    get_layer_class,
+)
 from caffe2.python.layers.sampling_trainable_mixin import SamplingTrainableMixin
 
 
@@ -10,11 +20,12 @@ class SamplingTrain(ModelLayer):
     computes only the outputs `indices`; with `subtract_log_odd` less the logarithm of
     `sampling_prob`, the probabilities with which they were drawn."""
 
-    def __init__(self, model, input_record, prediction_layer, output_dims, subtract_log_odd=True,
-                 name="sampling_train", **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, prediction_layer: str,
+                 output_dims: int, subtract_log_odd: bool = True, name: str = "sampling_train",
+                 **kwargs: Any) -> None:
         """Further arguments go to the layer."""
         super().__init__(model, name, input_record, **kwargs)
-        layer_class = get_layer_class(prediction_layer)
+        layer_class: Any = get_layer_class(prediction_layer)
         assert issubclass(layer_class, SamplingTrainableMixin), (
             f"{prediction_layer} cannot be trained on samples")
         needed = ["indices", "input"] + ["sampling_prob"] * bool(subtract_log_odd)
@@ -22,18 +33,18 @@ class SamplingTrain(ModelLayer):
         assert not missing, f"the input lacks {missing}"
         require_scalar(input_record.indices)
         self.subtract_log_odd = subtract_log_odd
-        self._prediction_layer = layer_class(
+        self._prediction_layer: Any = layer_class(
             model, input_record.input, output_dims=output_dims, **kwargs)
         self._prediction_layer.train_param_blobs = [
             model.net.NextBlob(f"{blob}_sampled") for blob in self._prediction_layer.param_blobs]
         self.params = self._prediction_layer.params
         self.output_schema = self._prediction_layer.output_schema
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds the layer."""
         self._prediction_layer.add_ops(net)
 
-    def add_train_ops(self, net):
+    def add_train_ops(self, net: core.Net) -> None:
         """Adds the layer over the sampled rows of its parameters."""
         layer = self._prediction_layer
         for full, sampled in zip(layer.param_blobs, layer.train_param_blobs):

@@ -1,16 +1,26 @@
 """Other inputs for other nets."""
 
-from caffe2.python import schema
-from caffe2.python.layers.layers import InstantiationContext, ModelLayer
+from __future__ import annotations
+
+from typing import Any
+
+from caffe2.python import core, schema
+from caffe2.python.layers.layers import (
+    InstantiationContext,
+    LayerModel,
+    ModelLayer,
+    Record,
+)
 
 
 class SelectRecordByContext(ModelLayer):
     """The field of a Struct of equal records that has the name of the InstantiationContext, or
     `default_output_record_field` where there is none; shared blobs, or with `use_copy` copies."""
 
-    def __init__(self, model, input_record, name="select_record_by_context",
-                 check_field_metas=True, use_copy=False, default_output_record_field=None,
-                 **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record,
+                 name: str = "select_record_by_context", check_field_metas: bool = True,
+                 use_copy: bool = False, default_output_record_field: str | None = None,
+                 **kwargs: Any) -> None:
         super().__init__(model, name, input_record, **kwargs)
         assert isinstance(input_record, schema.Struct) and len(input_record) > 1, (
             f"expected a Struct of several records, not {input_record!r}")
@@ -32,18 +42,18 @@ class SelectRecordByContext(ModelLayer):
         for source, target in zip(record.field_blobs(), self.output_schema.field_blobs()):
             pass_on(source, target)
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds the record of prediction."""
         self._set_output_blobs(net, InstantiationContext.PREDICTION)
 
-    def add_eval_ops(self, net):
+    def add_eval_ops(self, net: core.Net) -> None:
         """Adds the record of evaluation."""
         self._set_output_blobs(net, InstantiationContext.EVAL)
 
-    def add_train_ops(self, net):
+    def add_train_ops(self, net: core.Net) -> None:
         """Adds the record of training."""
         self._set_output_blobs(net, InstantiationContext.TRAINING)
 
-    def add_ops_to_accumulate_pred(self, net):
+    def add_ops_to_accumulate_pred(self, net: core.Net) -> None:
         """Adds the record of nets that keep predictions."""
         self._set_output_blobs(net, InstantiationContext.ACCUMULATE_PRED)

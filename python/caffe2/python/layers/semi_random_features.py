@@ -1,9 +1,14 @@
 """Products of random and of learned features."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
-from caffe2.python import schema
+from caffe2.python import core, schema
 from caffe2.python.layers.arc_cosine_feature_map import ArcCosineFeatureMap
+from caffe2.python.layers.layers import Initializer, LayerModel, Optim, Record
 
 
 class SemiRandomFeatures(ArcCosineFeatureMap):
@@ -15,10 +20,14 @@ class SemiRandomFeatures(ArcCosineFeatureMap):
     and `full` the learned weights.
     """
 
-    def __init__(self, model, input_record, output_dims, s=1, scale_random=1.0, scale_learned=1.0,
-                 weight_init_random=None, bias_init_random=None, weight_init_learned=None,
-                 bias_init_learned=None, weight_optim=None, bias_optim=None,
-                 set_weight_as_global_constant=False, name="semi_random_features", **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, output_dims: int, s: int = 1,
+                 scale_random: float = 1.0, scale_learned: float = 1.0,
+                 weight_init_random: Initializer | None = None,
+                 bias_init_random: Initializer | None = None,
+                 weight_init_learned: Initializer | None = None,
+                 bias_init_learned: Initializer | None = None, weight_optim: Optim = None,
+                 bias_optim: Optim = None, set_weight_as_global_constant: bool = False,
+                 name: str = "semi_random_features", **kwargs: Any) -> None:
         """Arguments as of ArcCosineFeatureMap, for the random and for the learned weights; the
         optimizers update the learned weights."""
         if isinstance(input_record, schema.Struct):
@@ -41,7 +50,7 @@ class SemiRandomFeatures(ArcCosineFeatureMap):
             "learned_w", "learned_b", w_init=weight_init_learned, b_init=bias_init_learned,
             w_optim=weight_optim, b_optim=bias_optim)
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds the features."""
         learned = net.FC(
             self.input_record_full.field_blobs() + [self.learned_w, self.learned_b],

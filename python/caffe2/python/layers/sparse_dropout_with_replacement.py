@@ -1,7 +1,11 @@
 """Dropout of lists of ids."""
 
-from caffe2.python import schema
-from caffe2.python.layers.layers import IdList, ModelLayer
+from __future__ import annotations
+
+from typing import Any
+
+from caffe2.python import core, schema
+from caffe2.python.layers.layers import IdList, LayerModel, ModelLayer, Record
 
 
 class SparseDropoutWithReplacement(ModelLayer):
@@ -9,8 +13,9 @@ class SparseDropoutWithReplacement(ModelLayer):
     one `replacement_value`. The probability 1 for prediction takes a feature out that only training
     has."""
 
-    def __init__(self, model, input_record, dropout_prob_train, dropout_prob_eval,
-                 dropout_prob_predict, replacement_value, name="sparse_dropout", **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, dropout_prob_train: float,
+                 dropout_prob_eval: float, dropout_prob_predict: float, replacement_value: int,
+                 name: str = "sparse_dropout", **kwargs: Any) -> None:
         super().__init__(model, name, input_record, **kwargs)
         assert schema.equal_schemas(input_record, IdList), f"Incorrect input type {input_record!r}"
         self.dropout_prob_train = float(dropout_prob_train)
@@ -31,14 +36,14 @@ class SparseDropoutWithReplacement(ModelLayer):
             [self.output_schema.items(), self.output_schema.lengths()], ratio=ratio,
             replacement_value=self.replacement_value)
 
-    def add_train_ops(self, net):
+    def add_train_ops(self, net: core.Net) -> None:
         """Adds the dropout of training."""
         self._add_ops(net, self.dropout_prob_train)
 
-    def add_eval_ops(self, net):
+    def add_eval_ops(self, net: core.Net) -> None:
         """Adds the dropout of evaluation."""
         self._add_ops(net, self.dropout_prob_eval)
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds the dropout of prediction."""
         self._add_ops(net, self.dropout_prob_predict)

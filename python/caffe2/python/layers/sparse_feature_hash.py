@@ -1,9 +1,19 @@
 """Smaller ranges of ids."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from caffe2.python import core, schema
-from caffe2.python.layers.layers import IdList, IdScoreList, ModelLayer
+from caffe2.python.layers.layers import (
+    IdList,
+    IdScoreList,
+    LayerModel,
+    ModelLayer,
+    Record,
+)
 from caffe2.python.layers.tags import Tags
 
 
@@ -11,8 +21,10 @@ class SparseFeatureHash(ModelLayer):
     """An IdList or IdScoreList whose ids are hashed into [0, modulo), or without `use_hashing`
     taken modulo, with `use_divide_mod` after an integer division by `divisor`."""
 
-    def __init__(self, model, input_record, seed=0, modulo=None, use_hashing=True,
-                 use_divide_mod=False, divisor=None, name="sparse_feature_hash", **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, seed: int = 0,
+                 modulo: int | None = None, use_hashing: bool = True, use_divide_mod: bool = False,
+                 divisor: int | None = None, name: str = "sparse_feature_hash",
+                 **kwargs: Any) -> None:
         """
         Args:
           seed: of the hash.
@@ -49,14 +61,14 @@ class SparseFeatureHash(ModelLayer):
     def _keys(self, record):
         return record.items if self._is_id_list else record.keys
 
-    def extract_hash_size(self, metadata):
+    def extract_hash_size(self, metadata: schema.Metadata) -> int:
         """The modulo that a Metadata asks for; raises AssertionError if it asks for none."""
         size = getattr(metadata.feature_specs, "desired_hash_size", None)
         size = size or metadata.categorical_limit
         assert size is not None, "desired_hash_size or categorical_limit must be set"
         return size
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds IndexHash, or Mod."""
         net.Copy(self.input_record.lengths(), self.output_schema.lengths())
         if not self._is_id_list:

@@ -1,12 +1,17 @@
 """Embeddings of ids."""
 
+from __future__ import annotations
+
 import collections
 import logging
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from caffe2.python import schema
+from caffe2.python import core, schema
+from caffe2.python._core.blob_reference import BlobReference
 from caffe2.python.helpers.arg_scope import get_current_scope
 from caffe2.python.layers._inputs import uniform_filler
 from caffe2.python.layers.layers import (
@@ -14,13 +19,18 @@ from caffe2.python.layers.layers import (
     IdListWithEvicted,
     IdScoreList,
     IdScoreListWithEvicted,
+    Initializer,
+    LayerModel,
     LayerPsParam,
     ModelLayer,
+    Optim,
+    Record,
     almost_equal_schemas,
     get_categorical_limit,
     get_key,
 )
 from caffe2.python.optimizer import FP16_ENGINES, Optimizer
+from caffe2.python.regularizer import Regularizer
 
 logger = logging.getLogger(__name__)
 
@@ -40,29 +50,31 @@ _ID_SCORE_REDUCERS = (*_REDUCERS, *_TRAINED_SCORE_REDUCERS)
 _FP16_REDUCERS = ("Sum", "Mean", "Sqrt", *_TRAINED_SCORE_REDUCERS)
 
 
-def get_trainer_version_based_on_optim(optim_def):
+def get_trainer_version_based_on_optim(optim_def: Optim) -> str:
     """ "fp16" if the engine of an Optimizer is one of float16 parameters, else "fp32"."""
     engine = getattr(optim_def, "engine", None) if isinstance(optim_def, Optimizer) else None
     return "fp16" if engine in FP16_ENGINES else "fp32"
 
 
-def get_sparse_lookup_predictor_version(version, blob_size=None, min_blob_size_4bits=None,
-                                        embedding_dim=None, sparse_feature_name=None):
-    """How a table is stored for prediction; set by arg_scope of this function.
+def get_sparse_lookup_predictor_version(version: str, blob_size: int | None = None,
+                                        min_blob_size_4bits: int | None = None,
+                                        embedding_dim: int | None = None,
+                                        sparse_feature_name: str | None = None) -> str:
+    """The storage of a table for prediction; an arg_scope of this function sets it.
 
     Args:
       version: "fp32", "fp16", "uint8rowwise", "fused_uint8rowwise" or "fused_uint4rowwise", which
         becomes "fused_uint8rowwise" for odd or small tables and needs the other arguments.
       blob_size: the number of elements.
-      min_blob_size_4bits: the smallest that 4 bits are used for.
+      min_blob_size_4bits: the smallest number of elements that are stored in 4 bits.
       embedding_dim: the length of rows.
 
-    Raises AssertionError for another version, ValueError for want of an argument.
+    Raises AssertionError for another version, ValueError for a missing argument.
     """
     _require_version(version, [*_FLOAT_VERSIONS, *_QUANTIZED_SUFFIXES])
     if version != "fused_uint4rowwise":
         return version
-    if None in (blob_size, min_blob_size_4bits, embedding_dim):
+    if blob_size is None or min_blob_size_4bits is None or embedding_dim is None:
         raise ValueError(
             f"4 bits for {sparse_feature_name} need blob_size: {blob_size}, min_blob_size_4bits: "
             f"{min_blob_size_4bits}, embedding_dim: {embedding_dim}")
@@ -73,7 +85,7 @@ def get_sparse_lookup_predictor_version(version, blob_size=None, min_blob_size_4
     return version
 
 
-def get_sparse_lookup_trainer_version(version):
+def get_sparse_lookup_trainer_version(version: str) -> str:
     """The version, if it is one that can be trained: "fp32" or "fp16"."""
     return _require_version(version, _FLOAT_VERSIONS)
 
@@ -93,9 +105,11 @@ class SparseLookup(ModelLayer):
     PositionWeighted and RecencyWeighted, sums weighted by scores that are trained too.
     """
 
-    def __init__(self, model, input_record, inner_shape, reducer, weight_init=None,
-                 weight_optim=None, name="sparse_lookup", regularizer=None,
-                 use_external_weights=False, uniform_weight_init_scale_numerator=1.0, **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, inner_shape: int | Sequence[int],
+                 reducer: str, weight_init: Initializer | None = None, weight_optim: Optim = None,
+                 name: str = "sparse_lookup", regularizer: Regularizer | None = None,
+                 use_external_weights: bool = False,
+                 uniform_weight_init_scale_numerator: float = 1.0, **kwargs: Any) -> None:
         """
         Args:
           input_record: an IdList or IdScoreList whose ids have a categorical_limit, or such with
@@ -168,19 +182,19 @@ class SparseLookup(ModelLayer):
 
     # -- Storage -----------------------------------------------------------------------------------
 
-    def get_memory_usage(self):
+    def get_memory_usage(self) -> int:
         """Bytes of the table as float."""
         return math.prod(self.shape) * 4
 
-    def get_fp16_compatible_parameters(self):
+    def get_fp16_compatible_parameters(self) -> list[BlobReference]:
         """The table."""
         return [self.w]
 
-    def support_8bit(self):
+    def support_8bit(self) -> bool:
         """Whether the table can be quantized by rows: a matrix of rows of at least 8 elements."""
         return len(self.shape) == 2 and self.shape[1] >= 8
 
-    def get_8bits_compatible_parameters(self, fused=True):
+    def get_8bits_compatible_parameters(self, fused: bool = True) -> list[Any]:
         """A list of a named tuple of the table `w` and, unless `fused`, `scale_bias`; empty if it
         cannot be quantized."""
         if not self.support_8bit():
@@ -258,11 +272,11 @@ class SparseLookup(ModelLayer):
         else:
             self._add_ops_id_score_list(net, version)
 
-    def add_train_ops(self, net):
+    def add_train_ops(self, net: core.Net) -> None:
         """Adds the lookup in the table as it is trained."""
         self._add_ops(net, self.trainer_version, is_train=True)
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds the lookup in the table as it is stored for prediction."""
         settings = get_current_scope().get(
             get_sparse_lookup_predictor_version.__name__, {"version": "fp32"})

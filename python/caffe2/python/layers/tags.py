@@ -1,21 +1,27 @@
 """Tags of layers: marks by which nets are generated from some layers and not from others."""
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from caffe2.python import context
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class TagContext(context.DefaultManaged):
     """The tags of the open Tags blocks, which every new layer gets."""
 
-    def __init__(self, tags=None):
+    def __init__(self, tags: list[str] | None = None) -> None:
         self.tags = tags or []
 
-    def add_tags(self, tags):
+    def add_tags(self, tags: list[str]) -> None:
         """Appends a list of tags."""
         self.tags.extend(tags)
 
-    def remove_tags(self, tags):
+    def remove_tags(self, tags: list[str]) -> None:
         """Takes the last tags off; raises AssertionError if they are others."""
         assert self.tags[-len(tags):] == tags, f"{tags} are not the last of {self.tags}"
         self.tags = self.tags[:-len(tags)]
@@ -57,20 +63,20 @@ class Tags:
     FEATURE_TRANSFORM = "feature_transform"
     FEATURE_TRANSFORM_SCHEMA = "feature_transform_schema"
 
-    def __init__(self, tags):
+    def __init__(self, tags: str | list[str]) -> None:
         self.tags = tags if isinstance(tags, list) else [tags]
 
-    def __enter__(self):
+    def __enter__(self) -> Tags:
         TagContext.current().add_tags(self.tags)
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         TagContext.current().remove_tags(self.tags)
 
-    def __call__(self, func):
+    def __call__(self, func: _F) -> _F:
         @functools.wraps(func)
-        def wrapper(*args, **kwargs):
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
             with self:
                 return func(*args, **kwargs)
 
-        return wrapper
+        return wrapper  # type: ignore[return-value]

@@ -1,10 +1,14 @@
 """A random sample of integers."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
-from caffe2.python import schema
+from caffe2.python import core, schema
 from caffe2.python.layers._inputs import constant_param, require_scalar
-from caffe2.python.layers.layers import ModelLayer
+from caffe2.python.layers.layers import LayerModel, ModelLayer, Record
 
 
 class UniformSampling(ModelLayer):
@@ -12,8 +16,8 @@ class UniformSampling(ModelLayer):
     further distinct integers of [0, num_elements), and of `sampling_prob`, float [num_samples], the
     share of them that is drawn."""
 
-    def __init__(self, model, input_record, num_samples, num_elements, name="uniform_sampling",
-                 **kwargs):
+    def __init__(self, model: LayerModel, input_record: Record, num_samples: int, num_elements: int,
+                 name: str = "uniform_sampling", **kwargs: Any) -> None:
         super().__init__(model, name, input_record, **kwargs)
         assert num_elements > num_samples > 0, (
             f"{num_samples} samples of {num_elements} elements")
@@ -29,7 +33,7 @@ class UniformSampling(ModelLayer):
             ("samples", schema.Scalar(np.int32, self.get_next_blob_reference("samples"))),
             ("sampling_prob", schema.Scalar(np.float32, self.sampling_prob)))
 
-    def add_ops(self, net):
+    def add_ops(self, net: core.Net) -> None:
         """Adds UniqueUniformFill after the input."""
         given, samples = self.input_record(), self.output_schema.samples()
         net.StopGradient(self.sampling_prob, self.sampling_prob)

@@ -1,13 +1,17 @@
 """How parameters are made."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 
+from caffe2.python import core
+from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python.core import BlobReference, DataType, ScopedBlobReference
 from caffe2.python.modeling.parameter_info import ParameterInfo
 
-# How helpers are told what fills a parameter: (operator type, arguments), or an Initializer, its
-# class or the like.
+# The arguments of helpers that say how a parameter is filled: (operator type, arguments); an
+# Initializer, or its class.
 FillerLike = Sequence[Any]
 InitializerLike = Any
 
@@ -15,17 +19,18 @@ InitializerLike = Any
 class Initializer:
     """Fills a new blob with an operator: Initializer("XavierFill"), with its arguments."""
 
-    def __init__(self, operator_name=None, **kwargs):
+    def __init__(self, operator_name: str | None = None, **kwargs: Any) -> None:
         self.operator_name = operator_name
         self.operator_kwargs = kwargs
 
-    def update(self, operator_name, kwargs):
+    def update(self, operator_name: str | None, kwargs: dict[str, Any]) -> None:
         """Sets operator and arguments where none were given."""
         if self.operator_name is None:
             self.operator_name = operator_name
             self.operator_kwargs = kwargs
 
-    def create_param(self, param_name, init_net, shape):
+    def create_param(self, param_name: BlobLike, init_net: core.Net,
+                     shape: Sequence[int]) -> ParameterInfo:
         """Adds the filler to `init_net`; returns the ParameterInfo.
 
         Raises ValueError if no operator was named.
@@ -38,9 +43,10 @@ class Initializer:
 
 
 class ExternalInitializer:
-    """For parameters that something else fills before the model runs."""
+    """For parameters that are filled elsewhere, before the model runs."""
 
-    def create_param(self, param_name, init_net, shape):
+    def create_param(self, param_name: BlobLike, init_net: core.Net,
+                     shape: Sequence[int]) -> ParameterInfo:
         """A parameter whose blob is made elsewhere. Raises TypeError for other names."""
         if isinstance(param_name, BlobReference):
             blob = BlobReference(str(param_name), init_net)
@@ -62,7 +68,8 @@ class _TwoTypesInitializer(Initializer):
 class PseudoFP16Initializer(_TwoTypesInitializer):
     """For float16 parameters with a float32 copy "<name>_fp32", which the optimizer updates."""
 
-    def create_param(self, param_name, init_net, shape):
+    def create_param(self, param_name: BlobLike, init_net: core.Net,
+                     shape: Sequence[int]) -> ParameterInfo:
         """A float16 parameter with a float copy that the optimizer updates."""
         copy = self._fill(param_name + "_fp32", init_net, shape)
         blob = init_net.FloatToHalf(copy, param_name)
@@ -73,7 +80,8 @@ class PseudoFP16Initializer(_TwoTypesInitializer):
 class ReversePseudoFP16Initializer(_TwoTypesInitializer):
     """For float32 parameters with a float16 copy "<name>_fp16"."""
 
-    def create_param(self, param_name, init_net, shape):
+    def create_param(self, param_name: BlobLike, init_net: core.Net,
+                     shape: Sequence[int]) -> ParameterInfo:
         """A float parameter with a float16 copy."""
         blob = self._fill(param_name, init_net, shape)
         copy = init_net.FloatToHalf(blob, param_name + "_fp16")
@@ -86,8 +94,8 @@ pFP16Initializer = PseudoFP16Initializer
 ReversepFP16Initializer = ReversePseudoFP16Initializer
 
 
-def update_initializer(initializer_class, operator_name_and_kwargs,
-                       default_operator_name_and_kwargs):
+def update_initializer(initializer_class: Any, operator_name_and_kwargs: FillerLike | None,
+                       default_operator_name_and_kwargs: FillerLike) -> Any:
     """The initializer that a layer's caller asked for, or the layer's default.
 
     Args:

@@ -1,6 +1,12 @@
 """The base of what adds something to nets that exist."""
 
+from __future__ import annotations
+
 import abc
+from collections.abc import Mapping
+from typing import Any
+
+from caffe2.python import core
 
 
 class NetModifier(abc.ABC):
@@ -8,8 +14,10 @@ class NetModifier(abc.ABC):
     modify_output_record=False), which calling them calls."""
 
     @abc.abstractmethod
-    def modify_net(self, net, init_net=None, grad_map=None, blob_to_device=None,
-                   modify_output_record=False):
+    def modify_net(self, net: core.Net, init_net: core.Net | None = None,
+                   grad_map: Mapping[str, Any] | None = None,
+                   blob_to_device: Mapping[str, Any] | None = None,
+                   modify_output_record: bool = False) -> None:
         """Adds operators to `net`, and to `init_net` what they need made.
 
         Args:
@@ -18,7 +26,9 @@ class NetModifier(abc.ABC):
           modify_output_record: adds the new blobs to the net's output record.
         """
 
-    def __call__(self, net, init_net=None, grad_map=None, blob_to_device=None,
-                 modify_output_record=False):
+    def __call__(self, net: core.Net, init_net: core.Net | None = None,
+                 grad_map: Mapping[str, Any] | None = None,
+                 blob_to_device: Mapping[str, Any] | None = None,
+                 modify_output_record: bool = False) -> None:
         self.modify_net(net, init_net=init_net, grad_map=grad_map,
                         blob_to_device=blob_to_device, modify_output_record=modify_output_record)

@@ -1,18 +1,21 @@
-"""What is known about a parameter of a model."""
+"""The parameters of a model, with their shapes, gradients and optimizers."""
+
+from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Union
+from typing import Any, Union
 
 import numpy as np
 
 from caffe2.python import core
+from caffe2.python.core import BlobReference
 
 # A tag of ParameterTags, or several.
 Tags = Union[str, Iterable[str]]
 
 
 class ParameterTags:
-    """What a parameter is for."""
+    """The purposes of parameters."""
 
     BIAS = "BIAS"
     WEIGHT = "WEIGHT"
@@ -31,8 +34,9 @@ class ParameterInfo:
       blob_copy: {DataType: blob} of copies in other types.
     """
 
-    def __init__(self, param_id, param, key=None, shape=None, length=None, grad=None,
-                 blob_copy=None):
+    def __init__(self, param_id: int | None, param: BlobReference, key: Any = None,
+                 shape: Any = None, length: int | None = None, grad: Any = None,
+                 blob_copy: Any = None) -> None:
         if not isinstance(param, core.BlobReference):
             raise TypeError(f"a parameter is a BlobReference, not {param!r}")
         self.param_id = param_id
@@ -48,23 +52,23 @@ class ParameterInfo:
         self._optimizer = None
 
     @property
-    def parameter(self):
+    def parameter(self) -> BlobReference:
         """The blob of the parameter."""
         return self.blob
 
     @property
-    def optimizer(self):
+    def optimizer(self) -> Any:
         """The Optimizer that updates this parameter; set once."""
         return self._optimizer
 
     @optimizer.setter
-    def optimizer(self, value):
+    def optimizer(self, value: Any) -> None:
         if self._optimizer is not None:
             raise ValueError(f"parameter {self.name} has an optimizer already")
         self._optimizer = value
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.name
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"ParameterInfo({self.name!r}, shape={self.shape})"

@@ -1,6 +1,9 @@
 """Parameters that layers in different name scopes share."""
 
+from __future__ import annotations
+
 import contextlib
+from collections.abc import Iterator, Mapping
 
 from caffe2.python import scope
 
@@ -8,8 +11,8 @@ from caffe2.python import scope
 class ParameterSharingContext:
     """Which name scopes take their parameters from which others."""
 
-    def __init__(self):
-        self._overrides = []  # of each open ParameterSharing, inner last
+    def __init__(self) -> None:
+        self._overrides: list[Mapping[str, str]] = []  # of each open ParameterSharing, inner last
 
     def _resolve(self, name_scope):
         overrides = {key: value for context in self._overrides for key, value in context.items()}
@@ -19,15 +22,15 @@ class ParameterSharingContext:
         longest = max(prefixes, key=len)
         return self._resolve(overrides[longest]) + name_scope[len(longest):]
 
-    def get_parameter_name(self, name):
+    def get_parameter_name(self, name: str) -> str:
         """The full name of a parameter that is created as `name` in the current name scope."""
         return self._resolve(scope.CurrentNameScope()) + name
 
-    def add_scope_overrides(self, shared_scopes):
+    def add_scope_overrides(self, shared_scopes: Mapping[str, str]) -> None:
         """Puts {scope: the scope whose parameters it uses} on top."""
         self._overrides.append(shared_scopes)
 
-    def pop(self):
+    def pop(self) -> None:
         """Takes the last overrides off."""
         self._overrides.pop()
 
@@ -42,7 +45,7 @@ def _with_separator(name_scope):
 
 
 @contextlib.contextmanager
-def ParameterSharing(shared_scopes):
+def ParameterSharing(shared_scopes: Mapping[str, str]) -> Iterator[None]:
     """Within the block, parameters created in one name scope are the parameters of another:
 
         with ParameterSharing({"decoder": "encoder"}), core.NameScope("decoder"):
