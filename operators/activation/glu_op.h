@@ -1,7 +1,7 @@
 // Glu: the gated linear unit.
 #pragma once
 
-#include "operators/activation/gated_functions.h"
+#include "operators/activation/glu_functions.h"
 #include "operators/common/portable_op.h"
 
 namespace caffe2 {

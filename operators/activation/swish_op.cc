@@ -1,6 +1,7 @@
 #include "operators/activation/swish_op.h"
 
 #include "operators/common/gradient_rule.h"
+#include "operators/elementwise/unary_op.h"
 
 namespace caffe2 {
 namespace {
@@ -25,10 +26,8 @@ void DescribeGatedGradient(OpSchema& schema) {
 
 }  // namespace
 
-REGISTER_CPU_OPERATOR(Swish, GatedOp<CPUContext, SwishGate>);
-REGISTER_CPU_OPERATOR(SwishGradient, GatedGradientOp<CPUContext, SwishGate>);
-REGISTER_CPU_OPERATOR(Mish, GatedOp<CPUContext, MishGate>);
-REGISTER_CPU_OPERATOR(MishGradient, GatedGradientOp<CPUContext, MishGate>);
+REGISTER_CPU_OPERATOR_WITH_GRADIENT(Swish, SwishFunction, FloatTypes);
+REGISTER_CPU_OPERATOR_WITH_GRADIENT(Mish, MishFunction, FloatTypes);
 
 OPERATOR_SCHEMA(Swish)
     .FillUsing(DescribeGated)

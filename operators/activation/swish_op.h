@@ -1,45 +1,40 @@
-// Swish and Mish: Y = X g(X), with a gate g between 0 and 1 (gated_functions.h).
+// Swish and Mish: Y = X g(X), with a gate g between 0 and 1 and the gradient from X and Y.
 #pragma once
 
-#include "operators/activation/gated_functions.h"
-#include "operators/common/element_type.h"
-#include "operators/common/portable_op.h"
+#include "operators/common/portable_math.h"
 
 namespace caffe2 {
 
-template <class Context, class Gate>
-class GatedOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_FUNCTIONS(GatedOp);
-  bool RunOnDevice() override { return FloatTypes::Dispatch(this, Input(0).dtype()); }
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor& X = Input(0);
-    const T* x = X.data<T>();
-    Tensor* Y = Output(0);
-    Y->ResizeLike(X);
-    MapElements(GatedValue<Gate>(), X.numel(), &context_, Y->template mutable_data<T>(), x);
-    return true;
+// g = s(X), s being the sigmoid.
+struct SwishFunction {
+  static constexpr const char* kName = "Swish";
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N operator()(N x) const {
+    return x * portable::Sigmoid(x);
+  }
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N Gradient(N x, N y, N dy) const {
+    return dy * (y + portable::Sigmoid(x) * (1 - y));
   }
 };
 
-// X, Y, dY -> dX
-template <class Context, class Gate>
-class GatedGradientOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_FUNCTIONS(GatedGradientOp);
-  bool RunOnDevice() override { return FloatTypes::Dispatch(this, Input(0).dtype()); }
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor &X = Input(0), &Y = Input(1), &dY = Input(2);
-    CAFFE_ENFORCE(X.numel() == Y.numel() && X.numel() == dY.numel(), "X ", ShapeString(X.sizes()),
-                  ", Y ", ShapeString(Y.sizes()), " and dY ", ShapeString(dY.sizes()),
-                  " differ in size");
-    const T *x = X.data<T>(), *y = Y.data<T>(), *dy = dY.data<T>();
-    Tensor* dX = Output(0);
-    dX->ResizeLike(X);
-    MapElements(GatedSlope<Gate>(), X.numel(), &context_, dX->template mutable_data<T>(), x, y, dy);
-    return true;
+// g = tanh(log(1 + exp(X)))
+struct MishFunction {
+  static constexpr const char* kName = "Mish";
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N operator()(N x) const {
+    return x * Gate(x);
+  }
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N Gradient(N x, N /*y*/, N dy) const {
+    const N gate = Gate(x);
+    return dy * (gate + x * (1 - gate * gate) * portable::Sigmoid(x));
+  }
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE static N Gate(N x) {
+    // log(1 + exp(x)) without overflow.
+    const N positive = x < N(0) ? N(0) : x;
+    return portable::Tanh(positive + portable::Log1p(portable::Exp(-std::abs(x))));
   }
 };
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "operators/common/broadcast.h"
-#include "operators/elementwise/elementwise_kernels.h"
+#include "operators/common/strides.h"
 
 namespace caffe2 {
 

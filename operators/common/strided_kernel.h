@@ -2,7 +2,7 @@
 #pragma once
 
 #include "caffe2/cuda/kernel.h"
-#include "operators/elementwise/elementwise_kernels.h"
+#include "operators/common/strides.h"
 
 namespace caffe2 {
 

@@ -1,5 +1,5 @@
-// Updates of rows that are named by index, on the host; update_rows_cuda.h has them for CUDA
-// devices.
+// Updates of rows that are named by index, on the host;
+// operators/sparse/indexed_rows_cuda.h has them for CUDA devices.
 #pragma once
 
 #include "caffe2/core/context.h"

@@ -1,84 +1,107 @@
-// Add, Sub, Mul, Div with broadcasting.
-#include "caffe2/utils/simd.h"
-#include "operators/elementwise/elementwise_ops.h"
+#include "operators/elementwise/arithmetic_op.h"
+
+#include <algorithm>
+
+#include "operators/elementwise/binary_op.h"
 
 namespace caffe2 {
 namespace {
 
-using Row = void(int64_t n, const float* a, int64_t a_stride, const float* b, int64_t b_stride,
-                 float* c);
-Row AddRow, SubRow, MulRow, DivRow;
-
-struct AddFunctor {
+struct DivisorCheck {
   template <typename T>
-  T operator()(T a, T b) const {
-    return a + b;
-  }
-  static constexpr Row* FloatRow = AddRow;
-};
-struct SubFunctor {
-  template <typename T>
-  T operator()(T a, T b) const {
-    return a - b;
-  }
-  static constexpr Row* FloatRow = SubRow;
-};
-struct MulFunctor {
-  template <typename T>
-  T operator()(T a, T b) const {
-    return a * b;
-  }
-  static constexpr Row* FloatRow = MulRow;
-};
-struct DivFunctor {
-  template <typename T>
-  T operator()(T a, T b) const {
+  void operator()(int64_t n, const T* b, CPUContext* /*context*/) const {
     if constexpr (std::is_integral_v<T>) {
-      CAFFE_ENFORCE(b != 0, "integer division by zero");
-      // The one quotient that overflows traps on x86.
-      if (b == -1) return static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(a));
+      CAFFE_ENFORCE(std::find(b, b + n, T(0)) == b + n, "integer division by zero");
     }
-    return a / b;
   }
-  static constexpr Row* FloatRow = DivRow;
 };
 
-CAFFE2_SIMD_CLONES void AddRow(int64_t n, const float* a, int64_t a_stride, const float* b,
-                               int64_t b_stride, float* c) {
-  BinaryRow(AddFunctor(), n, a, a_stride, b, b_stride, c);
-}
-CAFFE2_SIMD_CLONES void SubRow(int64_t n, const float* a, int64_t a_stride, const float* b,
-                               int64_t b_stride, float* c) {
-  BinaryRow(SubFunctor(), n, a, a_stride, b, b_stride, c);
-}
-CAFFE2_SIMD_CLONES void MulRow(int64_t n, const float* a, int64_t a_stride, const float* b,
-                               int64_t b_stride, float* c) {
-  BinaryRow(MulFunctor(), n, a, a_stride, b, b_stride, c);
-}
-CAFFE2_SIMD_CLONES void DivRow(int64_t n, const float* a, int64_t a_stride, const float* b,
-                               int64_t b_stride, float* c) {
-  BinaryRow(DivFunctor(), n, a, a_stride, b, b_stride, c);
-}
-
-void DescribeArithmetic(OpSchema& schema) {
-  DescribeBinary(schema);
-  schema.AllowInplace({{0, 0}, {1, 0}}).TensorInferenceFunction(InferBinary());
-}
+// In place the sum may be differentiated, and the quotient by its result: the other rules need the
+// overwritten operand.
+class GetAddGradient final : public GradientMakerBase {
+ public:
+  using GradientMakerBase::GradientMakerBase;
+  std::vector<OperatorDef> GetGradientDefs() override {
+    return SingleGradientDef(Def().type() + "Gradient", "",
+                             std::vector<std::string>{GO(0), I(0), I(1)},
+                             std::vector<std::string>{GI(0), GI(1)});
+  }
+};
+class GetMulGradient final : public GradientMakerBase {
+ public:
+  using GradientMakerBase::GradientMakerBase;
+  std::vector<OperatorDef> GetGradientDefs() override {
+    CAFFE_ENFORCE(I(0) != O(0) && I(1) != O(0), "the gradient of ", Def().type(),
+                  " needs both inputs, but the output was written in place: ", O(0));
+    return SingleGradientDef(Def().type() + "Gradient", "",
+                             std::vector<std::string>{GO(0), I(0), I(1)},
+                             std::vector<std::string>{GI(0), GI(1)});
+  }
+};
+class GetDivGradient final : public GradientMakerBase {
+ public:
+  using GradientMakerBase::GradientMakerBase;
+  std::vector<OperatorDef> GetGradientDefs() override {
+    CAFFE_ENFORCE(I(1) != O(0),
+                  "the gradient of Div needs B, but the output was written there: ", O(0));
+    const std::vector<std::string> outputs{GI(0), GI(1)};
+    if (I(0) == O(0)) {
+      return SingleGradientDef("DivGradient", "", std::vector{I(1), O(0), GO(0)}, outputs);
+    }
+    return SingleGradientDef("DivGradient", "", std::vector{GO(0), I(0), I(1), O(0)}, outputs);
+  }
+};
 
 }  // namespace
 
-REGISTER_CPU_OPERATOR(Add, BinaryElementwiseOp<NumericTypes, CPUContext, CpuBinary<AddFunctor>>);
-REGISTER_CPU_OPERATOR(Sub, BinaryElementwiseOp<NumericTypes, CPUContext, CpuBinary<SubFunctor>>);
-REGISTER_CPU_OPERATOR(Mul, BinaryElementwiseOp<NumericTypes, CPUContext, CpuBinary<MulFunctor>>);
-REGISTER_CPU_OPERATOR(Div, BinaryElementwiseOp<NumericTypes, CPUContext, CpuBinary<DivFunctor>>);
+REGISTER_CPU_OPERATOR(Add, BinaryOp<CPUContext, AddFunction, NumericTypes>);
+REGISTER_CPU_OPERATOR(Sub, BinaryOp<CPUContext, SubFunction, NumericTypes>);
+REGISTER_CPU_OPERATOR(Mul, BinaryOp<CPUContext, MulFunction, NumericTypes>);
+REGISTER_CPU_OPERATOR(Div, BinaryOp<CPUContext, DivFunction, NumericTypes, SameType, DivisorCheck>);
+REGISTER_CPU_OPERATOR(AddGradient, BinaryGradientOp<CPUContext, AddFunction>);
+REGISTER_CPU_OPERATOR(SubGradient, BinaryGradientOp<CPUContext, SubFunction>);
+REGISTER_CPU_OPERATOR(MulGradient, BinaryGradientOp<CPUContext, MulFunction>);
+REGISTER_CPU_OPERATOR(DivGradient, BinaryGradientOp<CPUContext, DivFunction>);
 
-OPERATOR_SCHEMA(Add).FillUsing(DescribeArithmetic).SetDoc("C = A + B, element by element.");
-OPERATOR_SCHEMA(Sub).FillUsing(DescribeArithmetic).SetDoc("C = A - B, element by element.");
-OPERATOR_SCHEMA(Mul).FillUsing(DescribeArithmetic).SetDoc("C = A * B, element by element.");
+OPERATOR_SCHEMA(Add).FillUsing(BinarySchema).SetDoc("C = A + B, element by element.");
+OPERATOR_SCHEMA(Sub).FillUsing(BinarySchema).SetDoc("C = A - B, element by element.");
+OPERATOR_SCHEMA(Mul).FillUsing(BinarySchema).SetDoc("C = A * B, element by element.");
 OPERATOR_SCHEMA(Div)
-    .FillUsing(DescribeArithmetic)
+    .FillUsing(BinarySchema)
     .SetDoc(
         "C = A / B, element by element. Integers round towards zero; dividing one by zero is "
         "an error.");
+OPERATOR_SCHEMA(AddGradient)
+    .FillUsing(BinaryGradientSchema)
+    .SetDoc("Gradient of Add: dA = dC, dB = dC, summed over the dimensions that were broadcast.");
+OPERATOR_SCHEMA(SubGradient)
+    .FillUsing(BinaryGradientSchema)
+    .SetDoc("Gradient of Sub: dA = dC, dB = -dC, summed over the dimensions that were broadcast.");
+OPERATOR_SCHEMA(MulGradient)
+    .FillUsing(BinaryGradientSchema)
+    .SetDoc(
+        "Gradient of Mul: dA = dC * B, dB = dC * A, summed over the dimensions that were "
+        "broadcast.");
+OPERATOR_SCHEMA(DivGradient)
+    .FillUsing(BinaryGradientSchema)
+    .NumInputs({3, 4})
+    .AllowInplace([](int input, int output) { return input == 0 || (input == 2 && output == 0); })
+    .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
+      if (in.size() == 3) return std::vector<TensorShape>{in[1], in[0]};
+      return std::vector<TensorShape>{in[1], in[2]};
+    })
+    .SetDoc(
+        "Gradient of Div: dA = dC / B, dB = -dC * A / B^2, summed over the dimensions that were "
+        "broadcast. With three inputs, which are then B, C and dC, dB = -dC * C / B; A has C's "
+        "shape.")
+    .Input(0, "dC", "Gradient of the result. Of three inputs: B.")
+    .Input(1, "A", "First operand of the forward operator. Of three inputs: its result C.")
+    .Input(2, "B", "Second operand of the forward operator. Of three inputs: dC.")
+    .Input(3, "C", "The result; not used.");
+
+REGISTER_GRADIENT(Add, GetAddGradient);
+REGISTER_GRADIENT(Sub, GetAddGradient);
+REGISTER_GRADIENT(Mul, GetMulGradient);
+REGISTER_GRADIENT(Div, GetDivGradient);
 
 }  // namespace caffe2

@@ -1,6 +1,4 @@
-// BatchBoxCox: the Box-Cox transform of columns.
-#include "operators/common/portable_op.h"
-#include "operators/elementwise/transform_op.h"
+#include "operators/elementwise/batch_box_cox_op.h"
 
 namespace caffe2 {
 

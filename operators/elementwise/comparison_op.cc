@@ -1,65 +1,42 @@
-// EQ, NE, LT, LE, GT, GE, and the logical operators And, Or, Xor, Not.
 #include "operators/elementwise/comparison_op.h"
+
+#include "operators/elementwise/binary_op.h"
 
 namespace caffe2 {
 namespace {
 
-#define CAFFE2_COMPARISON_FUNCTOR(name, op) \
-  struct name {                             \
-    template <typename T>                   \
-    bool operator()(T a, T b) const {       \
-      return a op b;                        \
-    }                                       \
-  }
-CAFFE2_COMPARISON_FUNCTOR(EqualFunctor, ==);
-CAFFE2_COMPARISON_FUNCTOR(NotEqualFunctor, !=);
-CAFFE2_COMPARISON_FUNCTOR(LessFunctor, <);
-CAFFE2_COMPARISON_FUNCTOR(LessEqualFunctor, <=);
-CAFFE2_COMPARISON_FUNCTOR(GreaterFunctor, >);
-CAFFE2_COMPARISON_FUNCTOR(GreaterEqualFunctor, >=);
-CAFFE2_COMPARISON_FUNCTOR(AndFunctor, &&);
-CAFFE2_COMPARISON_FUNCTOR(OrFunctor, ||);
-CAFFE2_COMPARISON_FUNCTOR(XorFunctor, !=);
-#undef CAFFE2_COMPARISON_FUNCTOR
-
-struct NotFunctor {
-  bool operator()(bool x) const { return !x; }
-};
-
 template <class Types, class F>
-using Comparison = BinaryElementwiseOp<Types, CPUContext, CpuBinary<F>, FixedType<bool>>;
+using Comparison = BinaryOp<CPUContext, F, Types, FixedType<bool>>;
 
-void DescribeComparison(OpSchema& schema) {
-  DescribeBinary(schema);
-  schema.TensorInferenceFunction(InferBinary(TensorProto::BOOL));
-}
-void DescribeLogical(OpSchema& schema) {
-  DescribeComparison(schema);
-  schema.AllowInplace({{0, 0}, {1, 0}});
+// The result has another type than the operands, so that it cannot be in their place.
+void ComparisonSchema(OpSchema& schema) {
+  BinarySchema(schema);
+  schema.AllowInplace([](int, int) { return false; })
+      .TensorInferenceFunction(InferBinary(TensorProto::BOOL));
 }
 
 }  // namespace
 
-REGISTER_CPU_OPERATOR(EQ, Comparison<EqualityTypes, EqualFunctor>);
-REGISTER_CPU_OPERATOR(NE, Comparison<EqualityTypes, NotEqualFunctor>);
-REGISTER_CPU_OPERATOR(LT, Comparison<OrderTypes, LessFunctor>);
-REGISTER_CPU_OPERATOR(LE, Comparison<OrderTypes, LessEqualFunctor>);
-REGISTER_CPU_OPERATOR(GT, Comparison<OrderTypes, GreaterFunctor>);
-REGISTER_CPU_OPERATOR(GE, Comparison<OrderTypes, GreaterEqualFunctor>);
-REGISTER_CPU_OPERATOR(And, Comparison<BoolTypes, AndFunctor>);
-REGISTER_CPU_OPERATOR(Or, Comparison<BoolTypes, OrFunctor>);
-REGISTER_CPU_OPERATOR(Xor, Comparison<BoolTypes, XorFunctor>);
-REGISTER_CPU_OPERATOR(Not, UnaryElementwiseOp<BoolTypes, CPUContext, CpuUnary<NotFunctor>>);
+REGISTER_CPU_OPERATOR(EQ, Comparison<EqualityTypes, EqualFunction>);
+REGISTER_CPU_OPERATOR(NE, Comparison<EqualityTypes, NotEqualFunction>);
+REGISTER_CPU_OPERATOR(LT, Comparison<OrderTypes, LessFunction>);
+REGISTER_CPU_OPERATOR(LE, Comparison<OrderTypes, LessEqualFunction>);
+REGISTER_CPU_OPERATOR(GT, Comparison<OrderTypes, GreaterFunction>);
+REGISTER_CPU_OPERATOR(GE, Comparison<OrderTypes, GreaterEqualFunction>);
+REGISTER_CPU_OPERATOR(And, Comparison<BoolTypes, AndFunction>);
+REGISTER_CPU_OPERATOR(Or, Comparison<BoolTypes, OrFunction>);
+REGISTER_CPU_OPERATOR(Xor, Comparison<BoolTypes, NotEqualFunction>);
+REGISTER_CPU_OPERATOR(Not, UnaryOp<CPUContext, NotFunction, BoolTypes>);
 
-OPERATOR_SCHEMA(EQ).FillUsing(DescribeComparison).SetDoc("C = (A == B), bool, element by element.");
-OPERATOR_SCHEMA(NE).FillUsing(DescribeComparison).SetDoc("C = (A != B), bool, element by element.");
-OPERATOR_SCHEMA(LT).FillUsing(DescribeComparison).SetDoc("C = (A < B), bool, element by element.");
-OPERATOR_SCHEMA(LE).FillUsing(DescribeComparison).SetDoc("C = (A <= B), bool, element by element.");
-OPERATOR_SCHEMA(GT).FillUsing(DescribeComparison).SetDoc("C = (A > B), bool, element by element.");
-OPERATOR_SCHEMA(GE).FillUsing(DescribeComparison).SetDoc("C = (A >= B), bool, element by element.");
-OPERATOR_SCHEMA(And).FillUsing(DescribeLogical).SetDoc("C = A and B, of bools.");
-OPERATOR_SCHEMA(Or).FillUsing(DescribeLogical).SetDoc("C = A or B, of bools.");
-OPERATOR_SCHEMA(Xor).FillUsing(DescribeLogical).SetDoc("C = A or B but not both, of bools.");
+OPERATOR_SCHEMA(EQ).FillUsing(ComparisonSchema).SetDoc("C = (A == B), bool, element by element.");
+OPERATOR_SCHEMA(NE).FillUsing(ComparisonSchema).SetDoc("C = (A != B), bool, element by element.");
+OPERATOR_SCHEMA(LT).FillUsing(ComparisonSchema).SetDoc("C = (A < B), bool, element by element.");
+OPERATOR_SCHEMA(LE).FillUsing(ComparisonSchema).SetDoc("C = (A <= B), bool, element by element.");
+OPERATOR_SCHEMA(GT).FillUsing(ComparisonSchema).SetDoc("C = (A > B), bool, element by element.");
+OPERATOR_SCHEMA(GE).FillUsing(ComparisonSchema).SetDoc("C = (A >= B), bool, element by element.");
+OPERATOR_SCHEMA(And).FillUsing(BinarySchema).SetDoc("C = A and B, of bools.");
+OPERATOR_SCHEMA(Or).FillUsing(BinarySchema).SetDoc("C = A or B, of bools.");
+OPERATOR_SCHEMA(Xor).FillUsing(BinarySchema).SetDoc("C = A or B but not both, of bools.");
 OPERATOR_SCHEMA(Not)
     .NumInputs(1)
     .NumOutputs(1)

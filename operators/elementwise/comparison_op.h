@@ -1,12 +1,64 @@
+// EQ, NE, LT, LE, GT and GE, and And, Or, Xor and Not of bools.
 #pragma once
 
-#include "operators/elementwise/elementwise_ops.h"
+#include "operators/common/portable.h"
 
 namespace caffe2 {
 
-// What EQ and NE compare, and what LT, LE, GT and GE do.
-using EqualityTypes =
-    TensorTypes<float, int32_t, int64_t, double, float16, bfloat16, bool, uint8_t>;
-using OrderTypes = TensorTypes<float, int32_t, int64_t, double, float16, bfloat16, uint8_t>;
+struct EqualFunction {
+  static constexpr const char* kName = "Equal";
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE bool operator()(N a, N b) const {
+    return a == b;
+  }
+};
+struct NotEqualFunction {
+  static constexpr const char* kName = "NotEqual";
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE bool operator()(N a, N b) const {
+    return a != b;
+  }
+};
+struct LessFunction {
+  static constexpr const char* kName = "Less";
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE bool operator()(N a, N b) const {
+    return a < b;
+  }
+};
+struct LessEqualFunction {
+  static constexpr const char* kName = "LessEqual";
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE bool operator()(N a, N b) const {
+    return a <= b;
+  }
+};
+struct GreaterFunction {
+  static constexpr const char* kName = "Greater";
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE bool operator()(N a, N b) const {
+    return a > b;
+  }
+};
+struct GreaterEqualFunction {
+  static constexpr const char* kName = "GreaterEqual";
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE bool operator()(N a, N b) const {
+    return a >= b;
+  }
+};
+
+struct AndFunction {
+  static constexpr const char* kName = "And";
+  CAFFE2_PORTABLE_INLINE bool operator()(bool a, bool b) const { return a & b; }
+};
+struct OrFunction {
+  static constexpr const char* kName = "Or";
+  CAFFE2_PORTABLE_INLINE bool operator()(bool a, bool b) const { return a | b; }
+};
+struct NotFunction {
+  static constexpr const char* kName = "Not";
+  CAFFE2_PORTABLE_INLINE bool operator()(bool x) const { return !x; }
+};
 
 }  // namespace caffe2

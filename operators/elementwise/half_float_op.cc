@@ -1,26 +1,13 @@
-// FloatToHalf, HalfToFloat.
-#include "operators/elementwise/elementwise_ops.h"
+#include "operators/elementwise/half_float_op.h"
+
+#include "operators/common/gradient_rule.h"
+#include "operators/elementwise/unary_op.h"
 
 namespace caffe2 {
 namespace {
 
-// Widening and narrowing do the conversion.
-struct IdentityFunctor {
-  float operator()(float x) const { return x; }
-};
-
-class GetHalfFloatGradient final : public GradientMakerBase {
- public:
-  using GradientMakerBase::GradientMakerBase;
-  std::vector<OperatorDef> GetGradientDefs() override {
-    return SingleGradientDef(Def().type() == "FloatToHalf" ? "HalfToFloat" : "FloatToHalf", "",
-                             std::vector<std::string>{GO(0)}, std::vector<std::string>{GI(0)});
-  }
-};
-
 template <typename From, typename To>
-using HalfFloatOp =
-    UnaryElementwiseOp<TensorTypes<From>, CPUContext, CpuUnary<IdentityFunctor>, FixedType<To>>;
+using HalfFloatOp = MapOp<CPUContext, IdentityFunction, TensorTypes<From>, FixedType<To>>;
 
 OpSchema::TensorInference InferType(TensorProto::DataType type) {
   return [type](const OperatorDef&, const std::vector<TensorShape>& in) {
@@ -49,7 +36,7 @@ OPERATOR_SCHEMA(HalfToFloat)
     .SetDoc("Converts float16 to float, exactly.")
     .Input(0, "X", "A float16 tensor.")
     .Output(0, "Y", "The float tensor, of X's shape.");
-REGISTER_GRADIENT(FloatToHalf, GetHalfFloatGradient);
-REGISTER_GRADIENT(HalfToFloat, GetHalfFloatGradient);
+REGISTER_GRADIENT(FloatToHalf, GradientRule<"HalfToFloat: GO0 -> GI0">);
+REGISTER_GRADIENT(HalfToFloat, GradientRule<"FloatToHalf: GO0 -> GI0">);
 
 }  // namespace caffe2

@@ -1,31 +1,17 @@
 #include "operators/elementwise/pow_op.h"
 
-#include <cmath>
+#include <memory>
 
-#include "operators/elementwise/binary_gradient.h"
+#include "operators/elementwise/binary_op.h"
 
 namespace caffe2 {
+
+PowFunction::PowFunction(const OperatorBase& op)
+    : exponent(op.GetSingleArgument<float>("exponent", 0.f)) {
+  CAFFE_ENFORCE(op.HasArgument("exponent"), "the exponent is neither an argument nor an input");
+}
+
 namespace {
-
-struct TensorPowFunctor {
-  template <typename T>
-  T operator()(T x, T exponent) const {
-    return std::pow(x, exponent);
-  }
-};
-
-// C = A^B: dA = dC * B * A^(B-1), dB = dC * A^B * log(A), which tends to 0 with A.
-struct PowDerivative {
-  static constexpr bool kReadsOperands = true;
-  template <typename T>
-  static T A(T dc, T a, T b) {
-    return b == T(0) ? T(0) : dc * b * std::pow(a, b - T(1));
-  }
-  template <typename T>
-  static T B(T dc, T a, T b) {
-    return a == T(0) && b >= T(0) ? T(0) : dc * std::pow(a, b) * std::log(a);
-  }
-};
 
 // Scalar exponent e: dX = e * (X^(e-1) * dY).
 class GetPowGradient final : public GradientMakerBase {
@@ -48,18 +34,23 @@ class GetPowGradient final : public GradientMakerBase {
   }
 };
 
+// The exponent is the second input if there is one.
+std::unique_ptr<OperatorBase> MakePow(const OperatorDef& def, Workspace* ws) {
+  if (def.input_size() == 1) {
+    return std::make_unique<UnaryOp<CPUContext, PowFunction, FloatTypes>>(def, ws);
+  }
+  return std::make_unique<BinaryOp<CPUContext, PowOfTensorsFunction, FloatTypes>>(def, ws);
+}
 const Registerer<std::string, OperatorBase, const OperatorDef&, Workspace*> kPowRegisterer(
-    DeviceOperatorRegistry(CPU), "Pow",
-    MakePow<CPUContext, BinaryElementwiseOp<FloatTypes, CPUContext, CpuBinary<TensorPowFunctor>>>);
+    DeviceOperatorRegistry(CPU), "Pow", MakePow);
 
 }  // namespace
 
-REGISTER_CPU_OPERATOR(PowGradient, BinaryGradientOp<CPUContext, PowDerivative>);
+REGISTER_CPU_OPERATOR(PowGradient, BinaryGradientOp<CPUContext, PowOfTensorsFunction>);
 
 OPERATOR_SCHEMA(Pow)
-    .FillUsing(DescribeBinary)
+    .FillUsing(BinarySchema)
     .NumInputs(1, 2)
-    .AllowInplace({{0, 0}, {1, 0}})
     .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
       return in.size() == 1 ? in : InferBinary()(def, in);
     })
@@ -69,7 +60,7 @@ OPERATOR_SCHEMA(Pow)
     .Input(1, "exponent", "Optional: exponents, which broadcast against X; of X's type.")
     .Output(0, "Y", "The powers.");
 OPERATOR_SCHEMA(PowGradient)
-    .FillUsing(DescribeBinaryGradient)
+    .FillUsing(BinaryGradientSchema)
     .SetDoc(
         "Gradient of Pow with an exponent tensor: dA = dC * B * A^(B-1), "
         "dB = dC * A^B * log(A), summed over the dimensions that were broadcast.");

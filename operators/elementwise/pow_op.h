@@ -1,37 +1,35 @@
 // Pow: with an exponent that is an argument, or one for each element.
 #pragma once
 
-#include <memory>
-
-#include "operators/common/portable_op.h"
-#include "operators/elementwise/elementwise_ops.h"
-#include "operators/elementwise/unary_functions.h"
+#include "operators/common/portable.h"
 
 namespace caffe2 {
 
-// The kernel of UnaryElementwiseOp for the argument `exponent`.
-class PowKernel {
- public:
-  explicit PowKernel(const OperatorBase& op) {
-    CAFFE_ENFORCE(op.HasArgument("exponent"), "the exponent is neither an argument nor an input");
-    pow_.exponent = op.GetSingleArgument<float>("exponent", 0.f);
+struct PowFunction {
+  static constexpr const char* kName = "Pow";
+  explicit PowFunction(const OperatorBase& op);
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N operator()(N x) const {
+    return exponent == 2.f ? x * x : std::pow(x, static_cast<N>(exponent));
   }
-  template <typename T, class Context>
-  void operator()(int64_t n, const T* x, T* y, Context* context) const {
-    MapElements(pow_, n, context, y, x);
-  }
-
- private:
-  PowValue pow_;
+  float exponent;
 };
 
-// `OfInput`: the operator of an exponent that is the second input.
-template <class Context, class OfInput>
-std::unique_ptr<OperatorBase> MakePow(const OperatorDef& def, Workspace* ws) {
-  if (def.input_size() == 1) {
-    return std::make_unique<UnaryElementwiseOp<FloatTypes, Context, PowKernel>>(def, ws);
+struct PowOfTensorsFunction {
+  static constexpr const char* kName = "Pow";
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N operator()(N a, N b) const {
+    return std::pow(a, b);
   }
-  return std::make_unique<OfInput>(def, ws);
-}
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N GradientA(N dc, N a, N b) const {
+    return b == N(0) ? N(0) : dc * b * std::pow(a, b - N(1));
+  }
+  // It tends to 0 with a.
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N GradientB(N dc, N a, N b) const {
+    return a == N(0) && b >= N(0) ? N(0) : dc * std::pow(a, b) * std::log(a);
+  }
+};
 
 }  // namespace caffe2

@@ -1,17 +1,18 @@
 #include "operators/elementwise/replace_nan_op.h"
 
+#include "operators/elementwise/unary_op.h"
+
 namespace caffe2 {
 
-REGISTER_CPU_OPERATOR(ReplaceNaN, ReplaceNaNOp<CPUContext>);
+ReplaceNaNFunction::ReplaceNaNFunction(const OperatorBase& op)
+    : value(op.GetSingleArgument<float>("value", 0.f)) {}
+
+REGISTER_CPU_OPERATOR(ReplaceNaN, UnaryOp<CPUContext, ReplaceNaNFunction, FloatTypes>);
+
 OPERATOR_SCHEMA(ReplaceNaN)
-    .NumInputs(1)
-    .NumOutputs(1)
-    .AllowInplace({{0, 0}})
-    .IdenticalTypeAndShape()
+    .FillUsing(UnarySchema)
     .SetDoc("Writes a value in place of each NaN.")
-    .Arg("value", "(float, default 0) The value.")
-    .Input(0, "input", "A tensor of a floating-point type.")
-    .Output(0, "output", "The same, without NaN.");
+    .Arg("value", "(float, default 0) The value.");
 SHOULD_NOT_DO_GRADIENT(ReplaceNaN);
 
 }  // namespace caffe2

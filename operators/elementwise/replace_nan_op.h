@@ -1,30 +1,18 @@
-// ReplaceNaN.
+// ReplaceNaN: a value in place of each NaN.
 #pragma once
 
-#include "operators/common/element_type.h"
-#include "operators/common/portable_op.h"
-#include "operators/elementwise/unary_functions.h"
+#include "operators/common/portable.h"
 
 namespace caffe2 {
 
-template <class Context>
-class ReplaceNaNOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  ReplaceNaNOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws),
-        replace_{this->template GetSingleArgument<float>("value", 0.f)} {}
-  bool RunOnDevice() override { return FloatTypes::Dispatch(this, Input(0).dtype()); }
-  template <typename T>
-  bool DoRunWithType() {
-    const T* x = Input(0).template data<T>();
-    Output(0)->ResizeLike(Input(0));
-    MapElements(replace_, Input(0).numel(), &context_, Output(0)->template mutable_data<T>(), x);
-    return true;
+struct ReplaceNaNFunction {
+  static constexpr const char* kName = "ReplaceNaN";
+  explicit ReplaceNaNFunction(const OperatorBase& op);
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N operator()(N x) const {
+    return x != x ? static_cast<N>(value) : x;
   }
-
- private:
-  ReplaceNaNValue replace_;
+  float value;
 };
 
 }  // namespace caffe2

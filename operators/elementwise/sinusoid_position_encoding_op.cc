@@ -1,6 +1,4 @@
-// SinusoidPositionEncoding: positions as waves of many lengths.
-#include "operators/common/portable_op.h"
-#include "operators/elementwise/transform_op.h"
+#include "operators/elementwise/sinusoid_position_encoding_op.h"
 
 namespace caffe2 {
 

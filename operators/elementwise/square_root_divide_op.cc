@@ -1,7 +1,6 @@
-// SquareRootDivide: rows divided by the square roots of numbers.
+#include "operators/elementwise/square_root_divide_op.h"
+
 #include "operators/common/gradient_rule.h"
-#include "operators/common/portable_op.h"
-#include "operators/elementwise/transform_op.h"
 
 namespace caffe2 {
 

@@ -1,8 +1,9 @@
 // StumpFunc, StumpFuncIndex: on which side of a threshold elements lie.
+#include "operators/elementwise/stump_func_op.h"
+
 #include <algorithm>
 
-#include "operators/common/portable_op.h"
-#include "operators/elementwise/transform_op.h"
+#include "operators/elementwise/unary_op.h"
 
 namespace caffe2 {
 namespace {
@@ -29,19 +30,20 @@ class StumpFuncIndexOp final : public Operator<CPUContext> {
 
 }  // namespace
 
-REGISTER_CPU_OPERATOR(StumpFunc, StumpFuncOp<CPUContext>);
+StumpFunction::StumpFunction(const OperatorBase& op)
+    : threshold(op.GetSingleArgument<float>("threshold", 0)),
+      low(op.GetSingleArgument<float>("low_value", 0)),
+      high(op.GetSingleArgument<float>("high_value", 0)) {}
+
+REGISTER_CPU_OPERATOR(StumpFunc, UnaryOp<CPUContext, StumpFunction, TensorTypes<float>>);
 REGISTER_CPU_OPERATOR(StumpFuncIndex, StumpFuncIndexOp);
 OPERATOR_SCHEMA(StumpFunc)
-    .NumInputs(1)
-    .NumOutputs(1)
-    .AllowInplace({{0, 0}})
-    .IdenticalTypeAndShape()
+    .FillUsing(UnarySchema)
     .SetDoc("Replaces each element by one of two values: low_value where it is at most threshold.")
     .Arg("threshold", "Default 0.")
     .Arg("low_value", "Default 0.")
     .Arg("high_value", "Default 0.")
-    .Input(0, "X", "A float tensor of any shape.")
-    .Output(0, "Y", "The values, float.");
+    .Input(0, "X", "A float tensor of any shape.");
 OPERATOR_SCHEMA(StumpFuncIndex)
     .NumInputs(1)
     .NumOutputs(2)

@@ -6,26 +6,6 @@
 
 namespace caffe2 {
 
-// The rest of a division, with the sign of x, or with that of the divisor.
-struct ModValue {
-  static constexpr const char* kName = "Mod";
-  int64_t divisor;
-  bool follow_divisor;
-  template <typename T>
-  CAFFE2_PORTABLE T operator()(T x) const {
-    int64_t rest = divisor == -1 ? 0 : static_cast<int64_t>(x) % divisor;  // least int64 % -1 traps
-    if (follow_divisor && rest != 0 && (rest < 0) != (divisor < 0)) rest += divisor;
-    return static_cast<T>(rest);
-  }
-};
-
-// One of two values; NaN lies above the threshold.
-struct StumpValue {
-  static constexpr const char* kName = "StumpFunc";
-  float threshold, low, high;
-  CAFFE2_PORTABLE float operator()(float x) const { return x <= threshold ? low : high; }
-};
-
 // The Box-Cox transform of x + lambda2, by columns.
 template <typename T>
 struct BoxCoxElements {
@@ -54,30 +34,6 @@ struct RootDivideElements {
     const float factor =
         number > 0 ? static_cast<float>(1 / std::sqrt(static_cast<double>(number))) : 1.f;
     y[i] = x[i] * factor;
-  }
-};
-
-// The Jensen-Shannon divergence of the probabilities p and q of one event; differences of nearly
-// equal numbers, so in double.
-struct BernoulliDivergence {
-  static constexpr const char* kName = "BernoulliJSD";
-  CAFFE2_PORTABLE static double Log(double x) {
-    return std::log(x < 1e-20 ? 1e-20 : x);  // of 0, too
-  }
-  CAFFE2_PORTABLE static double Entropy(double p) { return -p * Log(p) - (1 - p) * Log(1 - p); }
-  CAFFE2_PORTABLE float operator()(float x, float t) const {
-    const double p = x, q = t;
-    return static_cast<float>(Entropy((p + q) / 2) - (Entropy(p) + Entropy(q)) / 2);
-  }
-};
-// log(p (1 - m) / (m (1 - p))) / 2 * dy, with m = (p + q) / 2
-struct BernoulliSlope {
-  static constexpr const char* kName = "BernoulliJSDGradient";
-  CAFFE2_PORTABLE float operator()(float dy, float x, float t) const {
-    const double p = x, m = (p + t) / 2;
-    const double slope = BernoulliDivergence::Log(p) - BernoulliDivergence::Log(1 - p) -
-                         BernoulliDivergence::Log(m) + BernoulliDivergence::Log(1 - m);
-    return static_cast<float>(dy * slope / 2);
   }
 };
 

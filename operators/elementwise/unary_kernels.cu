@@ -1,20 +1,29 @@
 // Kernels of functions of one number.
-#include "operators/activation/gated_functions.h"
+#include "operators/activation/glu_functions.h"
+#include "operators/activation/swish_op.h"
 #include "operators/common/portable_kernel.h"
 #include "operators/elementwise/abs_op.h"
+#include "operators/elementwise/clip_op.h"
+#include "operators/elementwise/comparison_op.h"
 #include "operators/elementwise/cube_op.h"
 #include "operators/elementwise/erf_op.h"
 #include "operators/elementwise/exp_op.h"
+#include "operators/elementwise/half_float_op.h"
 #include "operators/elementwise/hyperbolic_op.h"
 #include "operators/elementwise/log_op.h"
+#include "operators/elementwise/mod_op.h"
 #include "operators/elementwise/negative_op.h"
+#include "operators/elementwise/pow_op.h"
 #include "operators/elementwise/reciprocal_op.h"
+#include "operators/elementwise/replace_nan_op.h"
 #include "operators/elementwise/root_op.h"
 #include "operators/elementwise/rounding_op.h"
+#include "operators/elementwise/scale_op.h"
 #include "operators/elementwise/sign_op.h"
 #include "operators/elementwise/sqr_op.h"
+#include "operators/elementwise/stump_func_op.h"
 #include "operators/elementwise/trigonometric_op.h"
-#include "operators/elementwise/unary_functions.h"
+#include "operators/norm/lp_norm_functions.h"
 #include "operators/pool/lp_pool_functions.h"
 
 namespace caffe2 {
@@ -56,17 +65,20 @@ INSTANTIATE_NUMERIC(NegativeFunction);
 INSTANTIATE_NUMERIC(SignFunction);
 INSTANTIATE_NUMERIC(SqrFunction);
 
-#define INSTANTIATE(T)                         \
-  INSTANTIATE_MAP(PowValue, T);                \
-  INSTANTIATE_MAP(ReplaceNaNValue, T);         \
-  INSTANTIATE_MAP(GatedValue<SwishGate>, T);   \
-  INSTANTIATE_MAP(GatedValue<MishGate>, T);    \
-  INSTANTIATE_MAP_3(GatedSlope<SwishGate>, T); \
-  INSTANTIATE_MAP_3(GatedSlope<MishGate>, T)
-INSTANTIATE(float);
-INSTANTIATE(double);
-INSTANTIATE(float16);
-INSTANTIATE(bfloat16);
+INSTANTIATE_FLOAT(INSTANTIATE_MAP, MishFunction);
+INSTANTIATE_FLOAT(INSTANTIATE_MAP, PowFunction);
+INSTANTIATE_FLOAT(INSTANTIATE_MAP, ReplaceNaNFunction);
+INSTANTIATE_FLOAT(INSTANTIATE_MAP, ScaleFunction);
+INSTANTIATE_FLOAT(INSTANTIATE_MAP, SwishFunction);
+INSTANTIATE_FLOAT(INSTANTIATE_MAP_3, portable::GradientOf<MishFunction>);
+INSTANTIATE_FLOAT(INSTANTIATE_MAP_3, portable::GradientOf<SwishFunction>);
+INSTANTIATE_FLOAT(INSTANTIATE_UNARY, ClipFunction);
+INSTANTIATE_MAP(ModFunction, int32_t);
+INSTANTIATE_MAP(ModFunction, int64_t);
+INSTANTIATE_MAP(NotFunction, bool);
+INSTANTIATE_MAP(StumpFunction, float);
+template void LaunchMap(const IdentityFunction&, int64_t, cuda::Stream, float16*, const float*);
+template void LaunchMap(const IdentityFunction&, int64_t, cuda::Stream, float*, const float16*);
 
 INSTANTIATE_FOR_EACH(PowerOfElements);
 INSTANTIATE_FOR_EACH(RootOfElements);

@@ -20,10 +20,25 @@
 
 namespace caffe2 {
 
+template <class F>
+inline constexpr bool kIsGradient = false;
+template <class F>
+inline constexpr bool kIsGradient<portable::GradientOf<F>> = true;
+
+// Whether F is a function of these numbers.
+template <class F, typename... N>
+inline constexpr bool kTakes = std::is_invocable_v<F, N...>;
+template <class F, typename... N>
+inline constexpr bool kTakes<portable::GradientOf<F>, N...> = requires(F f, N... values) {
+  f.Gradient(values...);
+};
+
 // F, made from the operator if it takes arguments.
 template <class F>
 F MakeFunctor(const OperatorBase& op) {
-  if constexpr (std::is_constructible_v<F, const OperatorBase&>) {
+  if constexpr (kIsGradient<F>) {
+    return F{MakeFunctor<decltype(F::f)>(op)};
+  } else if constexpr (std::is_constructible_v<F, const OperatorBase&>) {
     return F(op);
   } else {
     return F();
@@ -34,52 +49,41 @@ F MakeFunctor(const OperatorBase& op) {
 // passes on: a choice within the loop would keep it from being vectorised.
 template <class F, class Body>
 void WithFunction(const F& f, const Body& body) {
-  if constexpr (requires { f.Choose(body); }) {
+  if constexpr (kIsGradient<F>) {
+    WithFunction(f.f,
+                 [&](const auto& g) { body(portable::GradientOf<std::decay_t<decltype(g)>>{g}); });
+  } else if constexpr (requires { f.Choose(body); }) {
     f.Choose(body);
   } else {
     body(f);
   }
 }
 
-// Y = F(X), element by element; Y may be X.
-template <class Context, class F, class Types = RealTypes>
-class UnaryOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_CONTEXT_FUNCTIONS;
-  UnaryOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws), f_(MakeFunctor<F>(*this)) {}
-
-  bool RunOnDevice() override { return Types::Dispatch(this, Input(0).dtype()); }
-
+// The element type of the result for inputs of T: T itself, or always R.
+struct SameType {
   template <typename T>
-  bool DoRunWithType() {
-    const Tensor& X = Input(0);
-    const T* x = X.data<T>();
-    Tensor* Y = Output(0);
-    Y->ResizeLike(X);
-    T* y = Y->template mutable_data<T>();
-    Context* context = &context_;
-    WithFunction(f_, [&](const auto& f) { MapElements(f, X.numel(), context, y, x); });
-    return true;
-  }
-
- private:
-  const F f_;
+  using Of = T;
+};
+template <typename R>
+struct FixedType {
+  template <typename T>
+  using Of = R;
 };
 
-// dX = F::Gradient of all inputs, element by element. Throws unless they have one size. dX gets the
-// shape of the first and may be any of them.
-template <class Context, class F, class Types = RealTypes>
-class UnaryGradientOp final : public Operator<Context> {
+// Y = F of all inputs (one to three), element by element. Throws unless they have one size and
+// type. Y gets the shape of the first; it may be any of them whose type it has.
+template <class Context, class F, class Types = RealTypes, class Result = SameType>
+class MapOp final : public Operator<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
-  UnaryGradientOp(const OperatorDef& def, Workspace* ws)
+  MapOp(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws), f_(MakeFunctor<F>(*this)) {}
 
   bool RunOnDevice() override { return Types::Dispatch(this, Input(0).dtype()); }
 
   template <typename T>
   bool DoRunWithType() {
+    using R = typename Result::template Of<T>;
     const Tensor& first = Input(0);
     CAFFE_ENFORCE_LE(InputSize(), 3);
     const T* in[3] = {};
@@ -88,16 +92,18 @@ class UnaryGradientOp final : public Operator<Context> {
                        ShapeString(Input(i).sizes()), ", input 0 ", ShapeString(first.sizes()));
       in[i] = Input(i).template data<T>();
     }
-    Tensor* dX = Output(0);
-    dX->ResizeLike(first);
-    T* dx = dX->template mutable_data<T>();
+    Output(0)->ResizeLike(first);
+    R* y = Output(0)->template mutable_data<R>();
     Context* context = &context_;
     WithFunction(f_, [&](const auto& f) {
-      const portable::GradientOf<std::decay_t<decltype(f)>> gradient{f};
-      if constexpr (requires(float v) { f.Gradient(v, v, v); }) {
-        MapElements(gradient, first.numel(), context, dx, in[0], in[1], in[2]);
+      using Function = std::decay_t<decltype(f)>;
+      using N = decltype(portable::Widen(T()));
+      if constexpr (kTakes<Function, N>) {
+        MapElements(f, first.numel(), context, y, in[0]);
+      } else if constexpr (kTakes<Function, N, N>) {
+        MapElements(f, first.numel(), context, y, in[0], in[1]);
       } else {
-        MapElements(gradient, first.numel(), context, dx, in[0], in[1]);
+        MapElements(f, first.numel(), context, y, in[0], in[1], in[2]);
       }
     });
     return true;
@@ -106,6 +112,11 @@ class UnaryGradientOp final : public Operator<Context> {
  private:
   const F f_;
 };
+
+template <class Context, class F, class Types = RealTypes>
+using UnaryOp = MapOp<Context, F, Types>;
+template <class Context, class F, class Types = RealTypes>
+using UnaryGradientOp = MapOp<Context, portable::GradientOf<F>, Types>;
 
 // Register UnaryOp and UnaryGradientOp of a function: REGISTER_CPU_OPERATOR_WITH_GRADIENT(Elu,
 // EluFunction); element types may follow.

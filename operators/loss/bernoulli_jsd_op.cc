@@ -1,12 +1,11 @@
-// BernoulliJSD: the Jensen-Shannon divergence of two probabilities.
+#include "operators/loss/bernoulli_jsd_op.h"
+
 #include "operators/common/gradient_rule.h"
-#include "operators/common/portable_op.h"
-#include "operators/elementwise/transform_op.h"
+#include "operators/elementwise/unary_op.h"
 
 namespace caffe2 {
 
-REGISTER_CPU_OPERATOR(BernoulliJSD, BernoulliJSDOp<CPUContext>);
-REGISTER_CPU_OPERATOR(BernoulliJSDGradient, BernoulliJSDGradientOp<CPUContext>);
+REGISTER_CPU_OPERATOR_WITH_GRADIENT(BernoulliJSD, BernoulliDivergence, TensorTypes<float>);
 OPERATOR_SCHEMA(BernoulliJSD)
     .NumInputs(2)
     .NumOutputs(1)

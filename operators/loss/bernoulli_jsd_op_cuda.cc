@@ -1,10 +1,9 @@
-// BernoulliJSD and its gradient on CUDA devices.
 #include "operators/common/portable_cuda.h"
-#include "operators/elementwise/transform_op.h"
+#include "operators/elementwise/unary_op.h"
+#include "operators/loss/bernoulli_jsd_op.h"
 
 namespace caffe2 {
 
-REGISTER_CUDA_OPERATOR(BernoulliJSD, BernoulliJSDOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(BernoulliJSDGradient, BernoulliJSDGradientOp<CUDAContext>);
+REGISTER_CUDA_OPERATOR_WITH_GRADIENT(BernoulliJSD, BernoulliDivergence, TensorTypes<float>);
 
 }  // namespace caffe2

@@ -1,6 +1,6 @@
 // Kernels of losses that are no softmax, and of distances between rows.
 #include "operators/common/portable_kernel.h"
-#include "operators/elementwise/transform_functions.h"
+#include "operators/loss/bernoulli_jsd_op.h"
 #include "operators/loss/distance_functions.h"
 #include "operators/loss/h_softmax_functions.h"
 #include "operators/loss/loss_functions.h"
@@ -32,9 +32,8 @@ INSTANTIATE_FOR_EACH_ROW(GradientOfRows);
 
 INSTANTIATE_FOR_EACH_ROW(PaddedProductRows);
 INSTANTIATE_FOR_EACH_ROW(PaddedProductGradientRows);
-template void LaunchMap(const BernoulliDivergence&, int64_t, cuda::Stream, float*, const float*,
-                        const float*);
-INSTANTIATE_MAP_3(BernoulliSlope, float);
+INSTANTIATE_MAP_2(BernoulliDivergence, float);
+INSTANTIATE_MAP_3(portable::GradientOf<BernoulliDivergence>, float);
 
 #define INSTANTIATE(type, T)                      \
   INSTANTIATE_FOR_EACH_ROW(MeasureRows<type, T>); \

@@ -1,8 +1,6 @@
-// GroupNorm and its gradient on CUDA devices; ElementwiseLinear.
+// GroupNorm and its gradient on CUDA devices.
 #include <limits>
 
-#include "operators/elementwise/elementwise_linear_op.h"
-#include "operators/norm/channel_affine_cuda.h"
 #include "operators/norm/column_sums_cuda.h"
 #include "operators/norm/group_norm_op.h"
 
@@ -72,20 +70,7 @@ void GroupNormGradientOp<CUDAContext>::Gradients(const GroupLayout& l, const T* 
              &context_);
 }
 
-template <>
-void ScaleColumns(int64_t n, int64_t d, const float* x, const float* w, const float* b, float* y,
-                  CUDAContext* context) {
-  ScaleLayout({n, d, 1, true}, x, w, b, y, context);
-}
-template <>
-void SumColumnProducts(int64_t n, int64_t d, const float* x, const float* g, float* sum_gx,
-                       float* sum_g, CUDAContext* context) {
-  SumLayoutProducts({n, d, 1, true}, x, g, sum_gx, sum_g, context);
-}
-
 REGISTER_CUDA_OPERATOR(GroupNorm, GroupNormOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(GroupNormGradient, GroupNormGradientOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(ElementwiseLinear, ElementwiseLinearOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(ElementwiseLinearGradient, ElementwiseLinearGradientOp<CUDAContext>);
 
 }  // namespace caffe2

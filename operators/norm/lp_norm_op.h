@@ -2,7 +2,7 @@
 #pragma once
 
 #include "operators/common/portable_op.h"
-#include "operators/elementwise/unary_functions.h"
+#include "operators/norm/lp_norm_functions.h"
 #include "operators/optimizer/optimizer_check.h"
 
 namespace caffe2 {

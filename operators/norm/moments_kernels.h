@@ -1,7 +1,8 @@
 // The gradient of moments on CUDA devices. Pointers are device memory.
 #pragma once
 
-#include "operators/elementwise/elementwise_kernels.h"
+#include "caffe2/cuda/stream.h"
+#include "operators/common/strides.h"
 
 namespace caffe2 {
 

@@ -1,5 +1,6 @@
 // Moments and BatchMoments on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/elementwise/arithmetic_op.h"
+#include "operators/elementwise/binary_op_cuda.h"
 #include "operators/elementwise/sqr_op.h"
 #include "operators/norm/moments_kernels.h"
 #include "operators/norm/moments_op.h"
@@ -16,8 +17,7 @@ void MomentsTo(bool centred, const BroadcastPlan& plan, int64_t results, const T
   squares.Resize(plan.numel);
   T* square = squares.mutable_data<T>();
   if (centred) {
-    LaunchBinary(BinaryFunction::kSub, StridesOf(plan), false, plan.numel, x,
-                 static_cast<const T*>(first), square, context->report(), context->stream());
+    MapBroadcast(SubFunction(), plan, x, static_cast<const T*>(first), square, context);
     x = square;
   }
   MapElements(SqrFunction(), plan.numel, context, square, x);

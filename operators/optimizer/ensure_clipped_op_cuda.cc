@@ -1,6 +1,6 @@
 // EnsureClipped on CUDA devices.
-#include "operators/common/update_rows_cuda.h"
 #include "operators/optimizer/ensure_clipped_op.h"
+#include "operators/sparse/indexed_rows_cuda.h"
 
 namespace caffe2 {
 

@@ -1,6 +1,6 @@
 // RowWiseCounter on CUDA devices.
-#include "operators/common/update_rows_cuda.h"
 #include "operators/optimizer/row_wise_counter_op.h"
+#include "operators/sparse/indexed_rows_cuda.h"
 
 namespace caffe2 {
 

@@ -1,6 +1,6 @@
 // SparseLpRegularizer on CUDA devices.
-#include "operators/common/update_rows_cuda.h"
 #include "operators/optimizer/sparse_lp_regularizer_op.h"
+#include "operators/sparse/indexed_rows_cuda.h"
 
 namespace caffe2 {
 

@@ -1,6 +1,6 @@
 // SparseNormalize and Float16SparseNormalize on CUDA devices.
-#include "operators/common/update_rows_cuda.h"
 #include "operators/optimizer/sparse_normalize_op.h"
+#include "operators/sparse/indexed_rows_cuda.h"
 
 namespace caffe2 {
 

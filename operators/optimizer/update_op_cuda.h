@@ -5,8 +5,8 @@
 #include "caffe2/core/device_backend.h"
 #include "caffe2/cuda/host_values.h"
 #include "operators/common/optimizer_cuda.h"
-#include "operators/common/update_rows_cuda.h"
 #include "operators/optimizer/update_op.h"
+#include "operators/sparse/indexed_rows_cuda.h"
 
 namespace caffe2 {
 

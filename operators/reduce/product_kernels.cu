@@ -14,9 +14,6 @@ INSTANTIATE_FOR_EACH(AdaptRate);
 INSTANTIATE_MAP(TimesRate, float);
 template void LaunchMap(const Product&, int64_t, cuda::Stream, float*, const float*, const float*);
 
-INSTANTIATE_MAP(ModValue, int32_t);
-INSTANTIATE_MAP(ModValue, int64_t);
-INSTANTIATE_MAP(StumpValue, float);
 INSTANTIATE_FOR_EACH(PiecewiseElements);
 INSTANTIATE_FOR_EACH(PiecewiseEvents);
 INSTANTIATE_FOR_EACH(BoxCoxElements<float>);

@@ -4,7 +4,8 @@
 
 #include <cstdint>
 
-#include "operators/elementwise/elementwise_kernels.h"
+#include "caffe2/cuda/stream.h"
+#include "operators/common/strides.h"
 #include "operators/reduce/reduction_kind.h"
 
 namespace caffe2 {

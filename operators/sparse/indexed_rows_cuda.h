@@ -1,8 +1,9 @@
-// Rows that indices name on CUDA devices: sorted and summed. Indices are int32 or int64; those out
-// of range are reported.
+// Rows that indices name on CUDA devices: sorted, summed and updated. Indices are int32 or int64;
+// those out of range are reported.
 #pragma once
 
-#include "operators/common/update_rows_cuda.h"
+#include "operators/common/portable_cuda.h"
+#include "operators/common/sorted_rows.h"
 #include "operators/sparse/gather_op.h"
 
 namespace caffe2 {
@@ -16,6 +17,7 @@ RowIndices ListOfIndices(const Tensor& indices, const RowLayout& layout);
 // Sorts the positions by the rows that they name, and positions of one row by position. `rows`
 // counts the rows of all matrices. `storage` holds the keys and must outlive the result.
 SortedRows SortRows(const RowIndices& indices, int64_t rows, Tensor* storage, CUDAContext* context);
+SortedRows SortIndices(const Tensor& indices, int64_t rows, Tensor* storage, CUDAContext* context);
 
 // As on the host (gather_op.h).
 template <typename T>
@@ -30,6 +32,16 @@ void SumRows(const Tensor& indices, const RowLayout& layout, const T* x, T* y,
   const SortedRows sorted = SortRows(list, rows, &storage, context);
   ForEachRow(sorted.n, outer * layout.width,
              SumSortedRows<T>{sorted, outer, rows, layout.width, x, y}, context);
+}
+
+// As on the host (operators/common/update_rows.h). INSTANTIATE_FOR_EACH_ROW of
+// UpdateSortedRows<Update> in a .cu file makes the kernel (portable_kernel.h).
+template <class Update>
+void UpdateRows(const Tensor& indices, int64_t rows, const Update& update, CUDAContext* context) {
+  if (indices.numel() == 0) return;
+  Tensor storage(context->device());
+  const SortedRows sorted = SortIndices(indices, rows, &storage, context);
+  ForEachRow(sorted.n, update.width, UpdateSortedRows<Update>{sorted, update}, context);
 }
 
 // Calls f(word), word being of the widest type by which rows of so many bytes can be copied:

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -26,12 +25,6 @@ const std::map<std::string, std::string>& Exceptions() {
       {"CopyGPUToCPU", "has no CPU version"},
   };
   return exceptions;
-}
-
-// Families whose operators are not sorted yet: they may stand anywhere.
-bool IsUnsorted(const std::string& stem) {
-  static const std::regex family("operators/(activation|elementwise)/.*");
-  return std::regex_match(stem, family);
 }
 
 // Operator type -> the files that register it (for an engine each), relative to the root of the
@@ -85,7 +78,6 @@ std::vector<std::string> MisplacedOperators(const Registrations& registrations) 
     }
     for (const std::string& file : files) {
       if (cpu_stems.count(StemOf(file))) continue;
-      if (std::any_of(cpu_stems.begin(), cpu_stems.end(), IsUnsorted)) continue;
       std::string line = type + " is registered in " + file + ", but on the CPU in";
       for (const std::string& stem : cpu_stems) line += " " + stem + ".cc";
       misplaced.push_back(cpu_stems.empty() ? line + " no file" : line);

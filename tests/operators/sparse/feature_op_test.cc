@@ -146,7 +146,7 @@ TEST(BernoulliJSDTest, IsZeroForEqualOnes) {
   FeedRandom(&ws, "Q", {5}, 2, 0.2f, 0.8f);
   CheckGradient(&ws, Op("BernoulliJSD", {"P", "Q"}, {"L"}), {0});
   Feed<float>(&ws, "Q", {2}, {0, 1});
-  ExpectThrows(&ws, Op("BernoulliJSD", {"P", "Q"}, {"L"}), "probabilities [2]");
+  ExpectThrows(&ws, Op("BernoulliJSD", {"P", "Q"}, {"L"}), "input 1 has shape [2]");
 }
 
 TEST(WeightedSampleTest, DrawsInProportionToWeights) {

@@ -1,6 +1,4 @@
-#include "operators/elementwise/elementwise_ops.h"
-
-#include "operators/elementwise/binary_gradient.h"
+#include "operators/elementwise/binary_op.h"
 
 namespace caffe2 {
 
@@ -13,9 +11,11 @@ OpSchema::TensorInference InferBinary(TensorProto::DataType type) {
   };
 }
 
-void DescribeBinary(OpSchema& schema) {
+void BinarySchema(OpSchema& schema) {
   schema.NumInputs(2)
       .NumOutputs(1)
+      .AllowInplace({{0, 0}, {1, 0}})
+      .TensorInferenceFunction(InferBinary())
       .Arg("broadcast",
            "1: the shape of B must be a contiguous part of the shape of A, at `axis`, or B has one "
            "element; the result has the shape of A. Default 0: shapes combine as in NumPy.")
@@ -29,7 +29,7 @@ void DescribeBinary(OpSchema& schema) {
       .Output(0, "C", "The result.");
 }
 
-void DescribeBinaryGradient(OpSchema& schema) {
+void BinaryGradientSchema(OpSchema& schema) {
   schema.NumInputs(3)
       .NumOutputs(2)
       .AllowInplace({{0, 0}, {0, 1}})

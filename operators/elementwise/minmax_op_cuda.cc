@@ -1,9 +1,5 @@
-// Max, Min, Mean, RowMul and sums of rows on CUDA devices.
 #include "operators/common/combination_cuda.h"
-#include "operators/common/element_type.h"
-#include "operators/common/portable_cuda.h"
 #include "operators/elementwise/minmax_op.h"
-#include "operators/elementwise/row_mul_op.h"
 
 namespace caffe2 {
 namespace {
@@ -70,11 +66,6 @@ REGISTER_CUDA_OPERATOR(Mean, Mean);
 REGISTER_CUDA_OPERATOR(MaxGradient, SelectGradientOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(MinGradient, SelectGradientOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(MeanGradient, CudaMeanGradientOp);
-REGISTER_CUDA_OPERATOR(RowMul, RowMulOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(ReduceTailSum, ReduceTailSumOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(ReduceFrontWeightedSum, ReduceFrontWeightedSumOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(ReduceFrontWeightedSumGradient,
-                       ReduceFrontWeightedSumGradientOp<CUDAContext>);
 
 }  // namespace
 }  // namespace caffe2

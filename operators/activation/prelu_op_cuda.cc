@@ -1,4 +1,3 @@
-// PRelu and its gradient on CUDA devices.
 #include "caffe2/cuda/context_cuda.h"
 #include "operators/activation/prelu_op.h"
 #include "operators/norm/normalization_kernels.h"

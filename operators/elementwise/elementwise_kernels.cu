@@ -1,4 +1,3 @@
-// Sums of arrays, fills and conversions.
 #include "caffe2/cuda/kernel.h"
 #include "operators/elementwise/elementwise_kernels.h"
 
@@ -125,6 +124,15 @@ void FillWith(int64_t n, T value, void* y, cuda::Stream stream) {
   cuda::ForEach("Fill", n, stream, [=] __device__(int64_t i) { to[i] = value; });
 }
 
+template <typename T>
+void Select(int64_t n, int64_t row, const bool* condition, const void* x, const void* y, void* z,
+            cuda::Stream stream) {
+  const T *from_x = static_cast<const T*>(x), *from_y = static_cast<const T*>(y);
+  T* to = static_cast<T*>(z);
+  cuda::ForEach("Select", n, stream,
+                [=] __device__(int64_t i) { to[i] = condition[i / row] ? from_x[i] : from_y[i]; });
+}
+
 template <typename From, typename To>
 void ConvertFloats(int64_t n, const void* x, void* y, cuda::Stream stream) {
   cuda::Map(
@@ -162,6 +170,28 @@ void LaunchFill(int64_t n, size_t itemsize, uint64_t bits, void* y, cuda::Stream
   }
 }
 
+template <typename T>
+void LaunchFillFrom(int64_t n, float factor, const T* value, T* y, cuda::Stream stream) {
+  using A = Arithmetic<T>;
+  cuda::ForEach("FillFrom", n, stream, [=] __device__(int64_t i) {
+    y[i] = Narrow<T>(static_cast<A>(factor) * Widen(*value));
+  });
+}
+
+void LaunchSelect(int64_t n, int64_t row, size_t itemsize, const bool* condition, const void* x,
+                  const void* y, void* z, cuda::Stream stream) {
+  switch (itemsize) {
+    case 1:
+      return Select<uint8_t>(n, row, condition, x, y, z, stream);
+    case 2:
+      return Select<uint16_t>(n, row, condition, x, y, z, stream);
+    case 4:
+      return Select<uint32_t>(n, row, condition, x, y, z, stream);
+    default:
+      return Select<uint64_t>(n, row, condition, x, y, z, stream);
+  }
+}
+
 void LaunchConvert(int64_t n, Number from, const void* x, Number to, void* y, cuda::Stream stream) {
   // What mixed precision uses, at full speed.
   if (from == Number::kFloat && to == Number::kFloat16) {
@@ -187,6 +217,11 @@ INSTANTIATE(float16);
 INSTANTIATE(bfloat16);
 INSTANTIATE(int32_t);
 INSTANTIATE(int64_t);
+#define INSTANTIATE_FILL(T) template void LaunchFillFrom(int64_t, float, const T*, T*, cuda::Stream)
+INSTANTIATE_FILL(float);
+INSTANTIATE_FILL(double);
+INSTANTIATE_FILL(float16);
+INSTANTIATE_FILL(bfloat16);
 #define INSTANTIATE_WEIGHTED(T) \
   template void LaunchWeightedSum<T>(int64_t, const Terms&, T*, cuda::Stream)
 INSTANTIATE_WEIGHTED(float);

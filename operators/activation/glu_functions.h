@@ -1,0 +1,25 @@
+// Glu, for the host and for devices (portable.h).
+#pragma once
+
+#include "operators/common/portable_math.h"
+
+namespace caffe2 {
+
+// Row i of Y is the first half of row i of X times the sigmoid of the second half.
+template <typename T>
+struct GluRows {
+  static constexpr const char* kName = "Glu";
+  int64_t half;
+  const T* x;
+  T* y;
+  template <class Team>
+  CAFFE2_PORTABLE void operator()(int64_t row, Team team) const {
+    const T *value = x + 2 * row * half, *gate = value + half;
+    for (int64_t j = team.first(); j < half; j += team.step()) {
+      y[row * half + j] = portable::Narrow<T>(portable::Widen(value[j]) *
+                                              portable::Sigmoid(portable::Widen(gate[j])));
+    }
+  }
+};
+
+}  // namespace caffe2

@@ -1,0 +1,8 @@
+#include "operators/activation/glu_op.h"
+#include "operators/common/portable_cuda.h"
+
+namespace caffe2 {
+
+REGISTER_CUDA_OPERATOR(Glu, GluOp<CUDAContext>);
+
+}  // namespace caffe2

@@ -1,0 +1,90 @@
+// Add, Sub, Mul and Div, with their gradients.
+#pragma once
+
+#include "operators/common/portable.h"
+
+namespace caffe2 {
+
+struct AddFunction {
+  static constexpr const char* kName = "Add";
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N operator()(N a, N b) const {
+    return a + b;
+  }
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N GradientA(N dc) const {
+    return dc;
+  }
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N GradientB(N dc) const {
+    return dc;
+  }
+};
+
+struct SubFunction {
+  static constexpr const char* kName = "Sub";
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N operator()(N a, N b) const {
+    return a - b;
+  }
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N GradientA(N dc) const {
+    return dc;
+  }
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N GradientB(N dc) const {
+    return -dc;
+  }
+};
+
+struct MulFunction {
+  static constexpr const char* kName = "Mul";
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N operator()(N a, N b) const {
+    return a * b;
+  }
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N GradientA(N dc, N /*a*/, N b) const {
+    return dc * b;
+  }
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N GradientB(N dc, N a, N /*b*/) const {
+    return dc * a;
+  }
+};
+
+// Integers round towards zero; what is divided by zero is 0, and an error (DivisorCheck).
+struct DivFunction {
+  static constexpr const char* kName = "Div";
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N operator()(N a, N b) const {
+    if constexpr (std::is_integral_v<N>) {
+      if (b == 0) return 0;
+      // The one quotient that overflows traps on x86.
+      if (b == -1) return static_cast<N>(0 - static_cast<std::make_unsigned_t<N>>(a));
+    }
+    return a / b;
+  }
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N GradientA(N dc, N /*a*/, N b) const {
+    return dc / b;
+  }
+  template <typename N>
+  CAFFE2_PORTABLE_INLINE N GradientB(N dc, N a, N b) const {
+    return -dc * a / (b * b);
+  }
+  // Given C in the place of A.
+  struct OfResult {
+    static constexpr const char* kName = "Div";
+    template <typename N>
+    CAFFE2_PORTABLE_INLINE N GradientA(N dc, N /*c*/, N b) const {
+      return dc / b;
+    }
+    template <typename N>
+    CAFFE2_PORTABLE_INLINE N GradientB(N dc, N c, N b) const {
+      return -dc * c / b;
+    }
+  };
+};
+
+}  // namespace caffe2

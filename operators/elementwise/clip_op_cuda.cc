@@ -1,0 +1,9 @@
+#include "operators/common/portable_cuda.h"
+#include "operators/elementwise/clip_op.h"
+#include "operators/elementwise/unary_op.h"
+
+namespace caffe2 {
+
+REGISTER_CUDA_OPERATOR_WITH_GRADIENT(Clip, ClipFunction, FloatTypes);
+
+}  // namespace caffe2

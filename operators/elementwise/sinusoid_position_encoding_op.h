@@ -1,0 +1,44 @@
+// SinusoidPositionEncoding: positions as waves of many lengths.
+#pragma once
+
+#include <vector>
+
+#include "operators/common/element_type.h"
+#include "operators/common/portable_op.h"
+#include "operators/elementwise/transform_functions.h"
+
+namespace caffe2 {
+
+template <class Context>
+class SinusoidPositionEncodingOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_CONTEXT_FUNCTIONS;
+  SinusoidPositionEncodingOp(const OperatorDef& def, Workspace* ws)
+      : Operator<Context>(def, ws),
+        size_(this->template GetSingleArgument<int>("embedding_size", 100)),
+        alpha_(this->template GetSingleArgument<float>("alpha", 10000.f)),
+        amplitude_(this->template GetSingleArgument<float>("amplitude", 1.f)) {
+    CAFFE_ENFORCE_GT(size_, 0, "the argument embedding_size");
+    CAFFE_ENFORCE_GT(alpha_, 0, "the argument alpha");
+  }
+  bool RunOnDevice() override { return IndexTypes::Dispatch(this, Input(0).dtype()); }
+  template <typename Index>
+  bool DoRunWithType() {
+    const Tensor& positions = Input(0);
+    const Index* position = positions.template data<Index>();
+    std::vector<int64_t> dims = positions.sizes();
+    dims.push_back(size_);
+    Output(0)->Resize(dims);
+    ForEach(Output(0)->numel(),
+            SinusoidElements<Index>{size_, alpha_, amplitude_, position,
+                                    Output(0)->template mutable_data<float>()},
+            &context_);
+    return true;
+  }
+
+ private:
+  int size_;
+  float alpha_, amplitude_;
+};
+
+}  // namespace caffe2

@@ -1,0 +1,16 @@
+// StumpFunc: one of two values, on which side of a threshold X lies.
+#pragma once
+
+#include "operators/common/portable.h"
+
+namespace caffe2 {
+
+struct StumpFunction {
+  static constexpr const char* kName = "StumpFunc";
+  explicit StumpFunction(const OperatorBase& op);
+  // NaN lies above the threshold.
+  CAFFE2_PORTABLE_INLINE float operator()(float x) const { return x <= threshold ? low : high; }
+  float threshold, low, high;
+};
+
+}  // namespace caffe2
