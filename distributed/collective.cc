@@ -20,6 +20,22 @@ LiveCommunicators& Live() {
   return *live;
 }
 
+// The process's CollectiveProgress.
+struct ProgressCounter {
+  std::mutex mutex;
+  CollectiveProgress progress;
+};
+ProgressCounter& Counter() {
+  static auto* counter = new ProgressCounter;
+  return *counter;
+}
+
+void CountOperation(const std::string& operation) {
+  std::lock_guard<std::mutex> lock(Counter().mutex);
+  ++Counter().progress.started;
+  Counter().progress.operation = operation;
+}
+
 }  // namespace
 
 bool IsPeerError(const std::exception& error) {
@@ -58,6 +74,11 @@ void AbortCommunicators(const std::string& reason) {
   for (Communicator* communicator : Live().all) communicator->Abort(reason);
 }
 
+CollectiveProgress CurrentCollectiveProgress() {
+  std::lock_guard<std::mutex> lock(Counter().mutex);
+  return Counter().progress;
+}
+
 void Communicator::Agree(const char* kind, const std::string& name, int64_t count, TypeMeta type,
                          int root) {
   CAFFE_ENFORCE_GE(count, 0, kind, " ", name);
@@ -74,6 +95,7 @@ void Communicator::Agree(const std::string& name, const std::string& detail) {
 
 void Communicator::Agree(const std::string& operation, const std::string& detail,
                          const std::string& shown) {
+  CountOperation(operation);
   std::string& agreed = agreed_[operation];
   if (agreed == detail) {
     BeginOperation(operation, false);

@@ -143,6 +143,14 @@ class Communicator {
   std::map<std::string, std::string> agreed_;  // "<kind> <name>" -> the detail that was compared
 };
 
+// How far this process has come in its collective operations. All shards of a run do the same
+// operations, so a shard with a smaller number than the others keeps them waiting.
+struct CollectiveProgress {
+  int64_t started = 0;    // operations of all communicators since the process began
+  std::string operation;  // the last one, "Allreduce gradients_3"; empty before the first
+};
+CollectiveProgress CurrentCollectiveProgress();  // thread-safe
+
 // Aborts every communicator of this process, when a peer is known to be lost. Thread-safe.
 void AbortCommunicators(const std::string& reason);
 

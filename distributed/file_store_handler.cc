@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -17,8 +18,8 @@ namespace caffe2 {
 
 namespace {
 
-// On a network file system, a file that was just published may look too short for a moment.
-constexpr milliseconds kShortFileWait{500};
+// On a network file system, a file that was just published may look too short for a while.
+constexpr milliseconds kShortFileWait{500}, kShortFilePoll{10};
 constexpr size_t kLongestName = 240;  // leaves room for a counter suffix below NAME_MAX
 
 [[noreturn]] void ThrowErrno(const std::string& what, const std::string& path) {
@@ -153,6 +154,8 @@ class FileStoreHandler final : public StoreHandler {
     for (const std::string& name : names) Unlink(directory_ + "/" + name);
   }
 
+  void SetDeadline(const std::optional<Deadline>& deadline) override { deadline_ = deadline; }
+
   std::string Description() const override { return "file store " + directory_; }
 
  private:
@@ -240,18 +243,19 @@ class FileStoreHandler final : public StoreHandler {
   // the value. The file may hold anything.
   std::optional<std::string> Read(const std::string& name) {
     const std::string path = directory_ + "/" + name;
-    for (Deadline deadline(kShortFileWait);; std::this_thread::sleep_for(milliseconds(10))) {
+    const Deadline deadline(
+        std::max(kShortFileWait, deadline_ ? deadline_->remaining() : milliseconds(0)));
+    for (;; std::this_thread::sleep_for(kShortFilePoll)) {
       FileDescriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
       if (file.get() < 0 && errno == ENOENT) return std::nullopt;
       if (file.get() < 0) ThrowErrno("read", path);
       const std::string content = ReadAll(file.get(), path);
-      const size_t line = content.find('\n');
-      const size_t digits = content.find_first_not_of("0123456789");
-      if (line != std::string::npos && line > 0 && line < 10 && digits == line) {
-        const size_t length = std::stoul(content.substr(0, line));
-        if (content.size() - line - 1 == length) return content.substr(line + 1);
-      }
-      if (deadline.expired()) {
+      const size_t line = content.find_first_not_of("0123456789");
+      const bool has_length = line > 0 && line < 10 && content[line] == '\n';
+      const size_t expected = has_length ? line + 1 + std::stoul(content.substr(0, line)) : 0;
+      if (has_length && content.size() == expected) return content.substr(line + 1);
+      const bool may_grow = has_length ? content.size() < expected : line == std::string::npos;
+      if (!may_grow || deadline.expired()) {
         ThrowIoError(ExitCode::kStoreUnreachable, "file store: ", path, " (", content.size(),
                      " bytes) is damaged: its length differs from the length in its first line");
       }
@@ -298,6 +302,7 @@ class FileStoreHandler final : public StoreHandler {
   const std::string directory_;
   const bool owned_;  // the store made the directory and removes it
   std::string temporary_;
+  std::optional<Deadline> deadline_;
 };
 
 }  // namespace

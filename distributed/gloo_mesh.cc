@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "distributed/collective.h"
+#include "distributed/file_descriptors.h"
 #include "distributed/gloo_transport.h"
 #include "distributed/host.h"
 
@@ -259,6 +260,8 @@ std::string GlooMesh::Describe(int rank) const {
 std::unique_ptr<GlooMesh> GlooMesh::Connect(int rank, int size, const std::string& address,
                                             const Exchange& exchange, milliseconds timeout) {
   IgnoreBrokenPipes();
+  // A listening socket and a connection for each peer, and Gloo's own.
+  ReserveFileDescriptors(2 * size + 16, "a common world");
   const Deadline deadline(timeout);
   // Once all shards listen, connecting is quick unless something is wrong.
   const milliseconds attempt_limit = std::min(timeout / 3, milliseconds(2000 + 100 * size));

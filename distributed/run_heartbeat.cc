@@ -22,7 +22,10 @@ std::string UtcNow() {
 }  // namespace
 
 RunHeartbeat::RunHeartbeat(const StoreFactory& stores, RunPlace place)
-    : stores_(stores), place_(std::move(place)), thread_([this] { Loop(); }) {}
+    : stores_(stores),
+      place_(std::move(place)),
+      collectives_before_(CurrentCollectiveProgress().started),
+      thread_([this] { Loop(); }) {}
 
 void RunHeartbeat::Stop() {
   {
@@ -83,11 +86,20 @@ std::string RunHeartbeat::failure() const {
   return failure_;
 }
 
+CollectiveProgress RunHeartbeat::Collective() const {
+  CollectiveProgress progress = CurrentCollectiveProgress();
+  progress.started -= collectives_before_;
+  return progress;
+}
+
 std::string RunHeartbeat::Text(int64_t count) const {
+  const CollectiveProgress progress = Collective();
   std::lock_guard<std::mutex> lock(mutex_);
   return FormatRecord({{"beat", std::to_string(count)},
                        {"iteration", std::to_string(status_.iteration)},
-                       {"phase", status_.state}});
+                       {"phase", status_.state},
+                       {"collective", std::to_string(progress.started)},
+                       {"operation", OneLine(progress.operation)}});
 }
 
 void RunHeartbeat::Loop() {
@@ -102,6 +114,8 @@ void RunHeartbeat::Loop() {
         LOG(INFO) << "the store of run " << place_.options.run_id << " is back";
       }
     } catch (const std::exception& e) {
+      // What the other shard wrote in this time is unknown: it has not been silent.
+      next_heartbeat_.Restart();
       // After joining, the run does not need the store.
       if (store_reachable_.exchange(false)) {
         LOG(WARNING) << "run " << place_.options.run_id
@@ -114,11 +128,9 @@ void RunHeartbeat::Loop() {
 }
 
 void RunHeartbeat::Beat(StoreHandler* store, int64_t count) {
-  TrackedKeys tracked;
   std::vector<MemberRecord> members;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    tracked = tracked_;
     members = members_;
   }
   const bool complete = !members.empty();
@@ -127,22 +139,29 @@ void RunHeartbeat::Beat(StoreHandler* store, int64_t count) {
   }
   store->Put(place_.Key("heartbeat", place_.options.shard_id), Text(count), place_.options.lease);
   if (count % kRenewEvery == 1) {
-    const bool lost = Republish(store, complete);
+    Republish(store, complete);
     PublishStatus(store);
+    TrackedKeys tracked;
+    {
+      // Not before Republish(), which may have waited for a store that lost even the newest keys.
+      std::lock_guard<std::mutex> lock(mutex_);
+      tracked = tracked_;
+    }
     for (const auto& [key, value] : tracked) {
-      if (lost && value) store->SetIfAbsent(key, *value);
+      if (keys_lost_ && value) store->SetIfAbsent(key, *value);
       store->Expire(key, place_.key_lifetime());
     }
+    keys_lost_ = false;
   }
   if (!complete) return;  // the joining thread looks for failures itself
   if (const auto failure = FindFailure(store, place_.generation)) NoteFailure(failure->line);
 }
 
-bool RunHeartbeat::Republish(StoreHandler* store, bool complete) {
+void RunHeartbeat::Republish(StoreHandler* store, bool complete) {
   const std::string own = place_.Key("member", place_.options.shard_id);
   const std::string config = place_.Key("config"), ready = place_.Key("ready");
-  const bool lost = store->SetIfAbsent(own, place_.self.Format());
-  if (lost) {
+  if (store->SetIfAbsent(own, place_.self.Format())) {
+    keys_lost_ = true;
     LOG(WARNING) << "run " << place_.options.run_id << ": the store had lost " << own;
   }
   store->Expire(own, place_.options.lease);
@@ -152,7 +171,6 @@ bool RunHeartbeat::Republish(StoreHandler* store, bool complete) {
   for (const std::string& key : {config, ready, std::string("generation")}) {
     store->Expire(key, place_.key_lifetime());
   }
-  return lost;
 }
 
 void RunHeartbeat::PublishStatus(StoreHandler* store) {
@@ -184,7 +202,7 @@ void RunHeartbeat::WatchNext(StoreHandler* store, const MemberRecord& next) {
     return;
   }
   if (const auto beat = store->TryGet(place_.Key("heartbeat", shard))) next_heartbeat_.Note(*beat);
-  const bool silent = next_heartbeat_.unchanged_for() > place_.options.lease;
+  const bool silent = next_heartbeat_.unchanged_for() > place_.silence_limit();
   if (!gone && !silent) return;
   // A shard that has left the run has removed its record.
   if (!store->Check({place_.Key("member", shard)}) && !silent) return;

@@ -1,6 +1,7 @@
 // The thread that keeps a shard's place in a run and watches the next shard.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <functional>
@@ -12,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "distributed/collective.h"
 #include "distributed/run_membership.h"
 #include "distributed/run_record.h"
 
@@ -28,6 +30,8 @@ struct RunPlace {
   std::string Key(const std::string& name, int shard) const {
     return MakeString(generation, "/", name, "/", shard);
   }
+  // A shard whose heartbeat does not change for this long has failed.
+  milliseconds silence_limit() const { return std::max(options.lease, options.silence); }
   // The lifetime of keys that heartbeats renew.
   milliseconds key_lifetime() const { return options.lease * 6; }
 };
@@ -58,6 +62,8 @@ class RunHeartbeat {
   // The line of the failure; empty if there is none.
   std::string failure() const;
   bool store_reachable() const { return store_reachable_; }
+  // This process's operations since the heartbeat began.
+  CollectiveProgress Collective() const;
   // The value of this shard's heartbeat key.
   std::string Text(int64_t count = 0) const;
 
@@ -66,15 +72,18 @@ class RunHeartbeat {
 
   void Loop();
   void Beat(StoreHandler* store, int64_t count);
-  // Returns true if the store had lost this shard's member key.
-  bool Republish(StoreHandler* store, bool complete);
+  void Republish(StoreHandler* store, bool complete);
   void PublishStatus(StoreHandler* store);
   void WatchNext(StoreHandler* store, const MemberRecord& next);
 
   const StoreFactory stores_;
   const RunPlace place_;
+  const int64_t collectives_before_;
   std::atomic<bool> store_reachable_{true};
   ChangeWatch next_heartbeat_;  // used only by the thread
+  // The store had lost this shard's member key, and not all tracked keys have been set again. Used
+  // only by the thread.
+  bool keys_lost_ = false;
 
   mutable std::mutex mutex_;  // guards all members below but thread_
   std::condition_variable stop_changed_;

@@ -5,6 +5,7 @@
 #include <set>
 #include <thread>
 
+#include "distributed/collective.h"
 #include "distributed/core_share.h"
 #include "distributed/prefix_store_handler.h"
 #include "distributed/run_heartbeat.h"
@@ -24,6 +25,9 @@ constexpr milliseconds kShortestSilence{1500};
 constexpr milliseconds kEndWait{2000};  // for a store that does not answer when a run ends
 constexpr char kTryBefore[] = "; the try before: ";
 constexpr int64_t kStartTimeError = 100;  // ms; the kernel counts in ticks
+constexpr int64_t kClockError = 60000;    // ms between the clocks of two hosts
+// The number in the store may be anything: keys of at most this many old generations are removed.
+constexpr int kMaxRemovedGenerations = 1000;
 
 // The state of a shard as seen while the shards join.
 struct Peer {
@@ -37,6 +41,12 @@ std::string ListOf(const std::vector<int>& shards) {
   std::vector<std::string> names;
   for (const int shard : shards) names.push_back(std::to_string(shard));
   return (shards.size() == 1 ? "shard " : "shards ") + JoinKeys(names);
+}
+
+// The text of the key "generation", which may be anything.
+int ParseGeneration(const std::string& text) {
+  constexpr long kMax = 1'000'000'000;
+  return static_cast<int>(std::clamp(std::strtol(text.c_str(), nullptr, 10), 1L, kMax));
 }
 
 // Tracks the keys that are set, so that they can be removed.
@@ -87,7 +97,6 @@ class Membership final : public RunMembership {
     place_.config = options.fingerprint;
     place_.config["num_shards"] = std::to_string(options.num_shards);
     place_.config["shard"] = std::to_string(options.shard_id);
-    store_ = stores(options.run_id);
   }
 
   ~Membership() override {
@@ -133,13 +142,20 @@ class Membership final : public RunMembership {
   }
   std::optional<RunFailure> FindDeadMember();
   void Withdraw();
+  bool HasMembers();
   void CallWhileWaiting();
   void FetchPeer(int shard);
   Life LifeOf(int shard) const;
   // Watches the shard until it is certain; a lease and a heartbeat at most.
   bool IsLive(int shard);
   RunFailure CloseAsStale(int shard);
-  int FindCulprit(int suspect);
+  // The shard at fault, and why if that is known.
+  struct Culprit {
+    int shard = -1;
+    std::string cause = {};
+  };
+  Culprit FindShardBehind(const std::vector<ChangeWatch>& heartbeats) const;
+  Culprit FindCulprit(int suspect);
   void AnnounceLeaving();
   void WaitForOthersToLeave(const Deadline& deadline);
   void WithdrawOwnKeys();
@@ -160,6 +176,7 @@ class Membership final : public RunMembership {
 
 void Membership::Join() {
   const Deadline deadline(options().join_timeout);
+  store_ = OpenStore(stores_, options().run_id, deadline, options().while_waiting);
   store_->SetDeadline(deadline);
   while (true) {
     if (FindGeneration() && Enter() && WaitForOthers(deadline)) break;
@@ -182,13 +199,15 @@ void Membership::Join() {
 bool Membership::FindGeneration() {
   auto text = store_->TryGet("generation");
   if (!text && !store_->SetIfAbsent("generation", "1")) text = store_->TryGet("generation");
-  const int first = text ? std::max(1, std::atoi(text->c_str())) : 1;
+  const int first = text ? ParseGeneration(*text) : 1;
   place_.generation = first;
   while (const auto failure = FindFailure(store_.get(), place_.generation)) {
     // A process that started before the shards were found to disagree is one of those shards. A
-    // process that started afterwards is a new try.
+    // process that started afterwards is a new try. A time in the future comes from a wrong clock
+    // and tells nothing.
     if (failure->kind == RunFailure::kConflict &&
-        failure->time_ms >= ProcessStartMs() - kStartTimeError) {
+        failure->time_ms >= ProcessStartMs() - kStartTimeError &&
+        failure->time_ms <= NowMs() + kClockError) {
       failure->Throw();
     }
     earlier_failure_ = failure->line.substr(0, failure->line.find(kTryBefore));
@@ -346,8 +365,21 @@ void Membership::CallWhileWaiting() {
     options().while_waiting();
   } catch (...) {
     Withdraw();
+    if (!HasMembers()) {
+      // Otherwise they would hold for the next start, which may have another configuration. A shard
+      // that joins in this moment publishes them anew.
+      store_->Remove(place_.Key("config"));
+      store_->Remove("generation");
+    }
     throw;
   }
+}
+
+bool Membership::HasMembers() {
+  for (int shard = 0; shard < options().num_shards; ++shard) {
+    if (store_->Check({place_.Key("member", shard)})) return true;
+  }
+  return false;
 }
 
 // Returns true when all shards have joined; false if this generation belongs to dead processes.
@@ -389,22 +421,49 @@ bool Membership::WaitForOthers(const Deadline& deadline) {
   }
 }
 
+// The other shard whose heartbeat goes on but which has begun fewer collective operations than the
+// rest: it reads, computes or hangs while they wait for it. None if all have begun the same.
+Membership::Culprit Membership::FindShardBehind(const std::vector<ChangeWatch>& heartbeats) const {
+  Culprit behind;
+  std::string last;
+  auto [fewest, awaited] = heartbeat_->Collective();
+  int64_t most = fewest;
+  for (int shard = 0; shard < options().num_shards; ++shard) {
+    RunRecord beat = ParseRecord(heartbeats[shard].value()).value_or(RunRecord());
+    if (shard == options().shard_id || !beat.count("collective")) continue;
+    const int64_t started = std::strtoll(beat["collective"].c_str(), nullptr, 10);
+    if (started < fewest) {
+      fewest = started;
+      behind.shard = shard;
+      last = beat["operation"];
+    }
+    if (started > most) {
+      most = started;
+      awaited = beat["operation"];
+    }
+  }
+  behind.cause = MakeString("it does not take part in collective ", most, " (", awaited,
+                            "); its last one is ", fewest, " (", last, ")");
+  return behind;
+}
+
 // Finds the shard at fault after an error in a collective operation. It watches the heartbeats for
 // four beats, unless a process on this host is gone or another shard has recorded the failure. A
 // slow store can make several shards look silent at once: then it watches for a lease.
-int Membership::FindCulprit(int suspect) {
+Membership::Culprit Membership::FindCulprit(int suspect) {
   const milliseconds silence = std::max(options().heartbeat * 3, kShortestSilence);
   const Deadline deadline(silence * 4 / 3), longest(std::max(silence * 4 / 3, options().lease));
   std::vector<ChangeWatch> heartbeats(options().num_shards);
   while (true) {
     for (int shard = 0; shard < options().num_shards; ++shard) {
       const ProcessId& process = peers_[shard].record->process;
-      if (process.on_this_host() && !process.IsAlive()) return shard;
+      if (process.on_this_host() && !process.IsAlive()) return {shard};
       if (!heartbeat_->store_reachable()) continue;
       const auto beat = store_->TryGet(place_.Key("heartbeat", shard));
       heartbeats[shard].Note(beat.value_or(""));
     }
-    if (heartbeat_->store_reachable() && store_->Check({FailureKey(generation())})) return suspect;
+    if (heartbeat_->store_reachable() && store_->Check({FailureKey(generation())}))
+      return {suspect};
     std::vector<int> silent;
     for (int shard = 0; shard < options().num_shards; ++shard) {
       // Shorter than the watch, because a shard may send its last beat just after the watch begins.
@@ -412,7 +471,9 @@ int Membership::FindCulprit(int suspect) {
       if (shard != options().shard_id && quiet) silent.push_back(shard);
     }
     if (deadline.expired() && (silent.size() <= 1 || longest.expired())) {
-      return silent.size() == 1 ? silent[0] : suspect;
+      if (silent.size() == 1) return {silent[0]};
+      const Culprit behind = silent.empty() ? FindShardBehind(heartbeats) : Culprit{};
+      return behind.shard >= 0 ? behind : Culprit{suspect};
     }
     std::this_thread::sleep_for(kSlowestPoll);
   }
@@ -423,7 +484,8 @@ std::string Membership::ReportFailure(const std::string& cause, bool peer_error,
   std::string line = Failure();
   if (ended_) return line.empty() ? OneLine(cause) : line;
   ended_ = true;
-  int culprit = options().shard_id;
+  Culprit found{options().shard_id};
+  const int& culprit = found.shard;
   auto line_of = [&](const std::string& why) {
     const bool own = culprit == options().shard_id;
     const MemberRecord* record = culprit < 0 ? nullptr : &*peers_[culprit].record;
@@ -435,12 +497,13 @@ std::string Membership::ReportFailure(const std::string& cause, bool peer_error,
   };
   try {
     store_->SetDeadline(Deadline(kEndWait));
-    if (peer_error) culprit = suspect >= 0 && suspect < options().num_shards ? suspect : -1;
-    if (line.empty() && peer_error) culprit = FindCulprit(culprit);
+    if (peer_error) found = {suspect >= 0 && suspect < options().num_shards ? suspect : -1};
+    if (line.empty() && peer_error) found = FindCulprit(culprit);
+    const std::string why = found.cause.empty() ? cause : found.cause;
     if (line.empty() && !heartbeat_->store_reachable()) {
-      line = line_of(cause + " (the store is unreachable)");
+      line = line_of(why + " (the store is unreachable)");
     } else if (line.empty()) {
-      line = RecordFailure(store_.get(), generation(), RunFailure::kLost, line_of(cause)).line;
+      line = RecordFailure(store_.get(), generation(), RunFailure::kLost, line_of(why)).line;
     }
     heartbeat_->NoteFailure(line);
     if (heartbeat_->store_reachable()) EndInStore();
@@ -481,8 +544,8 @@ void Membership::EndInStore() {
 // exists.
 void Membership::RemoveSharedKeys() {
   const auto hint = store_->TryGet("generation");
-  if (!hint || std::atoi(hint->c_str()) <= generation()) {
-    for (int old = 1; old < generation(); ++old) {
+  if (!hint || ParseGeneration(*hint) <= generation()) {
+    for (int old = std::max(1, generation() - kMaxRemovedGenerations); old < generation(); ++old) {
       RemoveGenerationKeys(old);
       store_->Remove(MakeString(old, "/leaving"));
       store_->RemoveLeftovers(MakeString(old, "/"));

@@ -44,8 +44,12 @@ struct RunOptions {
 
   milliseconds join_timeout{300000};  // time for all shards to join
   milliseconds heartbeat{500};        // time between two heartbeats
-  milliseconds lease{10000};          // a shard silent for this long is dead; >= 4 heartbeats
-  milliseconds exit_timeout{30000};   // Leave() waits at most this long for the other shards
+  // A new run may take over from shards that have been silent for this long; at least 4 heartbeats.
+  milliseconds lease{10000};
+  // The run fails once a shard has been silent for this long, or for a lease, if that is longer. A
+  // shard that is frozen for a shorter time goes on as if nothing had happened.
+  milliseconds silence{0};
+  milliseconds exit_timeout{30000};  // Leave() waits at most this long for the other shards
 
   // Called about ten times a second while Join() waits. An exception ends Join().
   std::function<void()> while_waiting;
@@ -81,7 +85,8 @@ class RunMembership {
   //    pid; that run is not harmed), or if shards differ in num_shards or the fingerprint (every
   //    shard throws the same text, with the field, the values and the shards);
   //  - TimeoutError, with the missing shards, after join_timeout;
-  //  - IoError if the store fails or a shard dies while joining;
+  //  - IoError if the store fails or a shard dies while joining, StoreUnreachable if no store has
+  //    answered within join_timeout;
   //  - EnforceNotMet for options out of range, before it uses the store.
   static std::unique_ptr<RunMembership> Join(const StoreFactory& stores, const RunOptions& options);
 

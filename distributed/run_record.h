@@ -64,6 +64,8 @@ std::string LostLine(int shard, const MemberRecord* member, const std::string& h
 class ChangeWatch {
  public:
   void Note(const std::string& value);
+  // Forgets the time without change, after an interval in which the value could not be read.
+  void Restart() { last_change_ = std::chrono::steady_clock::now(); }
   // True once a noted value differed from the first one.
   bool alive() const { return alive_; }
   milliseconds unchanged_for() const;

@@ -5,7 +5,9 @@
 namespace caffe2 {
 
 RunStoreHandler::RunStoreHandler(StoreFactory stores, const RunOptions& options)
-    : PrefixStoreHandler(stores(options.run_id), ""),
+    : PrefixStoreHandler(
+          OpenStore(stores, options.run_id, Deadline(options.join_timeout), options.while_waiting),
+          ""),
       stores_(std::move(stores)),
       options_(options) {}
 

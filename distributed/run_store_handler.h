@@ -15,7 +15,8 @@ namespace caffe2 {
 // joins the run and after.
 class RunStoreHandler final : public PrefixStoreHandler {
  public:
-  // Connects at once. Join() sets num_shards, shard_id and devices of the options.
+  // Connects; waits up to options.join_timeout for a store that cannot be reached (OpenStore, with
+  // options.while_waiting). Join() sets num_shards, shard_id, devices and while_waiting.
   RunStoreHandler(StoreFactory stores, const RunOptions& options);
 
   // Joins the run, unless this process has joined it already through any handler (JoinRun, with its

@@ -8,6 +8,7 @@ namespace caffe2 {
 namespace {
 // Polling begins fast, because shards usually start together, and slows down to spare the store.
 constexpr milliseconds kFirstPoll{1}, kSlowestPoll{50};
+constexpr milliseconds kReopenEvery{100}, kWarnEvery{10000};
 }  // namespace
 
 milliseconds Deadline::remaining() const {
@@ -21,6 +22,26 @@ std::string JoinKeys(const std::vector<std::string>& keys) {
   for (size_t i = 0; i < keys.size() && i < kShown; ++i) text += (i ? ", " : "") + keys[i];
   if (keys.size() > kShown) text += MakeString(" and ", keys.size() - kShown, " more");
   return text;
+}
+
+std::unique_ptr<StoreHandler> OpenStore(const StoreFactory& stores, const std::string& prefix,
+                                        const Deadline& deadline,
+                                        const std::function<void()>& while_waiting) {
+  Deadline next_warning(milliseconds(0));
+  while (true) {
+    try {
+      return stores(prefix);
+    } catch (const StoreUnreachable& error) {
+      if (deadline.expired()) throw;
+      if (next_warning.expired()) {
+        LOG(WARNING) << error.what() << "; trying again for " << deadline.remaining().count() / 1000
+                     << " s";
+        next_warning = Deadline(kWarnEvery);
+      }
+    }
+    if (while_waiting) while_waiting();
+    std::this_thread::sleep_for(std::min(kReopenEvery, deadline.remaining()));
+  }
 }
 
 void CheckValueSize(const std::string& key, size_t bytes) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "caffe2/core/exit_code.h"
 #include "caffe2/core/type_meta.h"
 
 namespace caffe2 {
@@ -28,17 +29,24 @@ class Deadline {
   std::chrono::steady_clock::time_point end_;
 };
 
+// The store cannot be reached now; a later try may succeed.
+class StoreUnreachable : public WithExitCode<IoError> {
+ public:
+  explicit StoreUnreachable(const std::string& text)
+      : WithExitCode(ExitCode::kStoreUnreachable, text) {}
+};
+
 // One connection to a store. One thread at a time may use a handler (the memory store is
 // thread-safe); each thread makes its own.
 //
 // Keys and values are byte strings. All times are wall clock and accurate to about 0.2 s. Every
-// method throws IoError, with the store's own message, if the store cannot be reached or refuses
-// the command, and EnforceNotMet for a value longer than kMaxValueBytes.
+// method throws StoreUnreachable if the store cannot be reached, IoError with the store's own
+// message if it refuses the command, and EnforceNotMet for a value longer than kMaxValueBytes.
 class StoreHandler {
  public:
   static constexpr milliseconds kDefaultTimeout{30000};
   // The maximum length of a value, when it is written and when it is read.
-  static constexpr size_t kMaxValueBytes = size_t{64} << 20;
+  static constexpr size_t kMaxValueBytes = size_t{64} << 10;
 
   virtual ~StoreHandler() = default;
 
@@ -70,9 +78,9 @@ class StoreHandler {
   // other stores.
   virtual void SetFields(const std::string& key, const std::map<std::string, std::string>& fields,
                          milliseconds lifetime) = 0;
-  // From now on the handler tries to reach the store until `deadline` (for one second if that has
-  // passed), in place of the store's own time limit. Without a deadline, the store's limit applies
-  // again.
+  // From now on the handler tries to reach the store, and to read a whole value, until `deadline`
+  // (for one second if that has passed), in place of the store's own time limit. Without a
+  // deadline, the store's limit applies again.
   virtual void SetDeadline(const std::optional<Deadline>& deadline) {}
   // In stores without expiry, removes the keys of a dead run that begin with `prefix`.
   virtual void RemoveLeftovers(const std::string& prefix) {}
@@ -86,6 +94,13 @@ class StoreHandler {
 
 // Makes a new connection. All its keys begin with "<prefix>/".
 using StoreFactory = std::function<std::unique_ptr<StoreHandler>(const std::string& prefix)>;
+
+// Makes a connection. While nobody answers (StoreUnreachable), logs a warning every 10 s and tries
+// again until the deadline, so that a store may start after its shards. Calls `while_waiting`, if
+// there is one, between two tries; an exception from it ends the wait.
+std::unique_ptr<StoreHandler> OpenStore(const StoreFactory& stores, const std::string& prefix,
+                                        const Deadline& deadline,
+                                        const std::function<void()>& while_waiting);
 
 // "a, b, c", for messages. Of more than ten keys it shows ten and "and 5 more".
 std::string JoinKeys(const std::vector<std::string>& keys);

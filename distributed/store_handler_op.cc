@@ -1,6 +1,7 @@
 // Operators that make store handlers and use them.
 
 #include "caffe2/core/operator.h"
+#include "caffe2/core/workspace.h"
 #include "distributed/file_store_handler.h"
 #include "distributed/memory_store_handler.h"
 #include "distributed/redis_store_handler.h"
@@ -14,7 +15,7 @@ constexpr char kCpuOnly[] = "it is about stores";
 
 class StoreHandlerCreateOp : public Operator<CPUContext> {
  public:
-  using Operator::Operator;
+  StoreHandlerCreateOp(const OperatorDef& def, Workspace* ws) : Operator(def, ws), ws_(ws) {}
 
  protected:
   bool SetHandler(std::unique_ptr<StoreHandler> handler) {
@@ -30,9 +31,15 @@ class StoreHandlerCreateOp : public Operator<CPUContext> {
       options.join_timeout = milliseconds(GetSingleArgument<int64_t>("join_timeout_ms", 0));
       CAFFE_ENFORCE_GT(options.join_timeout.count(), 0, "join_timeout_ms");
     }
+    options.while_waiting = [this] {
+      if (ws_->StopRequested()) throw Error("stopped on request while the store cannot be reached");
+    };
     return SetHandler(std::make_unique<RunStoreHandler>(stores, options));
   }
   std::string prefix() const { return GetSingleArgument<std::string>("prefix", ""); }
+
+ private:
+  Workspace* const ws_;
 };
 
 class FileStoreHandlerCreateOp final : public StoreHandlerCreateOp {

@@ -13,6 +13,7 @@
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
+#include "caffe2/utils/watchdog.h"
 #include "distributed/launch_environment.h"
 #include "distributed/redis_store_handler.h"
 #include "train/log.h"
@@ -234,9 +235,15 @@ class Listeners : public TrainListener {
   std::vector<std::unique_ptr<TrainListener>> list_;
 };
 
+// A process that has lost its run unwinds within this time, unless a thread hangs.
+constexpr double kUnwindSeconds = 20;
+
 // Trains. Returns the exit status: 0, or 128 + the number of the signal that ended the run.
-inline int Train(const TrainOptions& options, std::unique_ptr<TrainListener> log) {
+inline int Train(TrainOptions options, std::unique_ptr<TrainListener> log) {
   Validate(options);
+  options.shards.on_peer_lost = [](const std::string& line) {
+    EndProcessAfter(kUnwindSeconds, line, static_cast<int>(ExitCode::kPeerLost));
+  };
   auto listeners = std::make_shared<Listeners>();
   listeners->Add(ForTerminal(std::move(log)));
   if (!options.output.csv_path.empty() && options.shards.shard_id == 0) {

@@ -42,6 +42,9 @@ struct ShardOptions {
   // Called a few times a second while this shard waits for the store or for other shards to come;
   // what it throws ends the wait.
   std::function<void()> while_waiting;
+  // Called once, by another thread, with the line of the failure when another shard is lost. Must
+  // not throw.
+  std::function<void(const std::string& line)> on_peer_lost;
 };
 
 // Where images come from and how they are prepared.

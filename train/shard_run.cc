@@ -36,6 +36,7 @@ std::unique_ptr<RunMembership> Join(const TrainOptions& options, const ShardStor
   run.devices = DescribeDevices(options.devices);
   run.join_timeout = Milliseconds(options.shards.rendezvous_timeout);
   run.exit_timeout = Milliseconds(options.shards.collective_timeout);
+  run.silence = Milliseconds(options.shards.collective_timeout);
   run.while_waiting = options.shards.while_waiting;
   run.on_end = store.EndListener();
   return RunMembership::Join(store.stores(), run);
@@ -70,7 +71,10 @@ ShardRun::ShardRun(const TrainOptions& options, Workspace* ws)
   if (num_shards_ == 1) return;
   store_ = std::make_unique<ShardStore>(options.shards);
   membership_ = Join(options, *store_);
-  membership_->OnPeerLost([](const std::string& line) { AbortCommunicators(line); });
+  membership_->OnPeerLost([listener = options.shards.on_peer_lost](const std::string& line) {
+    if (listener) listener(line);
+    AbortCommunicators(line);
+  });
   if (options.shards.num_threads == 0) UseCoreShare(*membership_);
   try {
     *ws->CreateBlob(kStoreHandler)->GetMutable<std::unique_ptr<StoreHandler>>() =

@@ -14,10 +14,12 @@
 namespace caffe2::testing {
 namespace {
 
-// A server that answers everything with one fixed text, then closes the connection.
+// A server that answers everything with one fixed text, then closes the connection. If `byte_ms` is
+// not 0, it waits that long before each byte.
 class FakeServer {
  public:
-  explicit FakeServer(std::string answer) : answer_(std::move(answer)) {
+  explicit FakeServer(std::string answer, int byte_ms = 0)
+      : answer_(std::move(answer)), byte_ms_(byte_ms) {
     listener_ = socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -43,13 +45,21 @@ class FakeServer {
     while ((fd = accept(listener_, nullptr, nullptr)) >= 0) {
       char command[4096];
       if (recv(fd, command, sizeof command, 0) > 0) {
-        send(fd, answer_.data(), answer_.size(), MSG_NOSIGNAL);
+        Answer(fd);
       }
       close(fd);
     }
   }
+  void Answer(int fd) {
+    const size_t step = byte_ms_ == 0 ? answer_.size() : 1;
+    for (size_t sent = 0; sent < answer_.size(); sent += step) {
+      SleepMs(byte_ms_);
+      if (send(fd, answer_.data() + sent, step, MSG_NOSIGNAL) < 0) return;
+    }
+  }
 
   const std::string answer_;
+  const int byte_ms_;
   int listener_;
   RedisOptions options_;
   std::thread thread_;
@@ -86,6 +96,31 @@ TEST(RedisStoreHandlerTest, HostileAnswersAreErrors) {
     EXPECT_THROW(store->TryGet("key"), IoError) << answer;
     EXPECT_LT(SecondsSince(start), 0.2 + kSlackSeconds) << answer;
   }
+}
+
+// The time limit holds for the whole answer, not for each part of it.
+TEST(RedisStoreHandlerTest, SlowAnswersEndAtTheDeadline) {
+  FakeServer server("$30\r\n" + std::string(30, 'a') + "\r\n", 100);
+  auto store = NewRedisStore(server.options(), "run");
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_HAS(ErrorOf([&] { store->TryGet("key"); }), "no answer to GET in time");
+  EXPECT_LT(SecondsSince(start), 1.0);
+}
+
+TEST(RedisStoreHandlerTest, HugeAnswersAreNotRead) {
+  FakeServer server("$536870912\r\n" + std::string(8 << 20, 'a'));
+  auto store = NewRedisStore(server.options(), "run");
+  EXPECT_HAS(ErrorOf([&] { store->TryGet("key"); }), "the answer is longer than 66560 bytes");
+}
+
+TEST(RedisStoreHandlerTest, ValuesHaveAMaximumLength) {
+  PrivateRedis redis;
+  REQUIRE_REDIS(redis);
+  auto store = NewRedisStore(redis.options(), "run");
+  const std::string longest(StoreHandler::kMaxValueBytes, 'a');
+  store->Put("key", longest);
+  EXPECT_EQ(store->TryGet("key"), longest);
+  EXPECT_HAS(ErrorOf([&] { store->Put("key", longest + "a"); }), "store key key is too long");
 }
 
 TEST(RedisStoreHandlerTest, AbsentServerIsNamedWithinTheConnectTimeout) {

@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstring>
 #include <mutex>
 #include <thread>
 
+#include "distributed/collective.h"
 #include "distributed/file_store_handler.h"
 #include "distributed/memory_store_handler.h"
 #include "distributed/run_record.h"
@@ -27,6 +29,21 @@ RunOptions Options(int num_shards, int shard_id) {
   options.lease = milliseconds(3000);
   options.exit_timeout = milliseconds(10000);
   return options;
+}
+
+// A wrong clock of one host blocks a run_id for nobody.
+TEST(RunMembershipClockTest, AConflictFromTheFutureIsIgnored) {
+  const StoreFactory stores = MemoryStores();
+  for (const int64_t seconds : {-86400, 86400}) {
+    RunFailure conflict{RunFailure::kConflict, NowMs() + seconds * 1000, "the shards disagree"};
+    stores("run")->Put("1/failure", conflict.Format());
+    auto run = RunMembership::Join(stores, Options(1, 0));
+    EXPECT_EQ(run->generation(), 2);
+    run->Leave();
+  }
+  RunFailure conflict{RunFailure::kConflict, NowMs(), "the shards disagree"};
+  stores("run")->Put("1/failure", conflict.Format());
+  EXPECT_HAS(ErrorOf([&] { RunMembership::Join(stores, Options(1, 0)); }), "the shards disagree");
 }
 
 // Over a directory and over Redis.
@@ -286,6 +303,78 @@ TEST_P(RunMembershipTest, StoppedShardIsFoundBySilence) {
   EXPECT_HAS(results[0].message, "peer lost: shard=1 ");
 }
 
+// Shard 1 is silent for longer than a lease, but not for as long as the run allows.
+TEST_P(RunMembershipTest, AShardThatIsFrozenForAWhileGoesOn) {
+  const auto results = RunShards(
+      3,
+      [&](int shard) {
+        RunOptions options = Options(3, shard);
+        options.lease = milliseconds(800);
+        options.silence = milliseconds(15000);
+        auto run = RunMembership::Join(stores_, options);
+        SleepMs(shard == 1 ? 500 : 5000);
+        const std::string failure = run->Failure();
+        run->Leave();
+        return failure;
+      },
+      20,
+      [](const std::vector<pid_t>& pids) {
+        SleepMs(800);
+        kill(pids[1], SIGSTOP);
+        SleepMs(2500);
+        kill(pids[1], SIGCONT);
+      });
+  for (const ShardResult& result : results) {
+    EXPECT_EQ(result.status, 0) << result.message;
+    EXPECT_EQ(result.message, "");
+  }
+}
+
+// A communicator without peers, which only counts operations.
+class CountingCommunicator final : public Communicator {
+ public:
+  CountingCommunicator() : Communicator(0, 1) {}
+  std::shared_ptr<Communicator> Clone(const std::string&) override { return nullptr; }
+  void SetTimeout(milliseconds) override {}
+  void Abort(const std::string&) override {}
+
+ private:
+  void DoAllreduce(void*, int64_t, TypeMeta) override {}
+  void DoBroadcast(void*, size_t, int) override {}
+  void DoAllgather(const void* input, void* output, size_t bytes) override {
+    std::memcpy(output, input, bytes);
+  }
+  void DoReduceScatter(void*, const std::vector<int64_t>&, TypeMeta) override {}
+  void DoBarrier() override {}
+  void BeginOperation(const std::string&, bool) override {}
+};
+
+// The heartbeat of shard 1 goes on, but its main thread hangs: for example, in a read.
+TEST_P(RunMembershipTest, AShardThatHangsIsBlamedByItsProgress) {
+  const auto results = RunShards(
+      4,
+      [&](int shard) {
+        CountingCommunicator world;
+        world.Barrier("before");  // of another run
+        auto run = RunMembership::Join(stores_, Options(4, shard));
+        for (int i = 0; i < (shard == 1 ? 7 : 8); ++i) world.Barrier(MakeString("step ", i));
+        if (shard == 1) {
+          while (run->Failure().empty()) SleepMs(20);
+          return run->Failure();
+        }
+        SleepMs(300);
+        return run->ReportFailure("Barrier: no answer in time", true, (shard + 1) % 4);
+      },
+      20);
+  for (const ShardResult& result : results) {
+    EXPECT_HAS(result.message, "peer lost: shard=1 ");
+    EXPECT_HAS(result.message,
+               "cause=it does not take part in collective 8 (Barrier step 7); its last one is 7 "
+               "(Barrier step 6)");
+    EXPECT_EQ(result.message, results[0].message);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Stores, RunMembershipTest, ::testing::Values("file", "redis"),
                          [](const auto& info) { return info.param; });
 
@@ -388,6 +477,80 @@ TEST(RunMembershipRedisTest, AServerThatStopsForGoodEndsJoiningAtItsDeadline) {
   EXPECT_GE(SecondsSince(start), 1.8);
   EXPECT_LT(SecondsSince(start), 2 + kSlackSeconds);
   stopper.join();
+}
+
+TEST(RunMembershipRedisTest, ShardsJoinAServerThatStartsAfterThem) {
+  const int port = FreePort();
+  RedisOptions redis_options;
+  redis_options.port = port;
+  redis_options.connect_timeout = milliseconds(200);
+  const StoreFactory stores = RedisStores(redis_options);
+  std::thread shards([&] {
+    RunThreads(2, [&](int shard) { RunMembership::Join(stores, Options(2, shard))->Leave(); });
+  });
+  SleepMs(1500);  // longer than connect_timeout
+  PrivateRedis redis({}, port);
+  shards.join();
+  EXPECT_TRUE(redis.started());
+}
+
+TEST(RunMembershipRedisTest, AnAbsentServerEndsJoiningAtItsDeadline) {
+  RedisOptions redis_options;
+  redis_options.port = FreePort();
+  redis_options.connect_timeout = milliseconds(200);
+  RunOptions options = Options(2, 0);
+  options.join_timeout = milliseconds(1000);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_THROW(RunMembership::Join(RedisStores(redis_options), options), StoreUnreachable);
+  EXPECT_GE(SecondsSince(start), 0.9);
+  EXPECT_LT(SecondsSince(start), 1 + kSlackSeconds);
+  int calls = 0;
+  options.join_timeout = milliseconds(60000);
+  options.while_waiting = [&] {
+    if (++calls == 3) throw EnforceNotMet("stopped");
+  };
+  EXPECT_HAS(ErrorOf([&] { RunMembership::Join(RedisStores(redis_options), options); }), "stopped");
+}
+
+// For longer than a lease: nobody could renew a heartbeat or see one.
+TEST(RunMembershipRedisTest, APauseOfTheServerKillsNobody) {
+  PrivateRedis redis;
+  REQUIRE_REDIS(redis);
+  const StoreFactory stores = RedisStores(redis.options());
+  std::atomic<bool> over{false};
+  std::thread shards([&] {
+    RunThreads(3, [&](int shard) {
+      RunOptions options = Options(3, shard);
+      options.lease = milliseconds(1000);
+      auto run = RunMembership::Join(stores, options);
+      while (!over) {
+        EXPECT_EQ(run->Failure(), "");
+        if (!run->Failure().empty()) break;
+        SleepMs(20);
+      }
+      run->Leave();
+    });
+  });
+  stores("run")->Wait({"1/ready"});
+  SleepMs(500);
+  redis.Signal(SIGSTOP);
+  SleepMs(3000);
+  redis.Signal(SIGCONT);
+  SleepMs(2500);
+  over = true;
+  shards.join();
+}
+
+TEST(RunMembershipRedisTest, AForgedGenerationCostsNoTime) {
+  PrivateRedis redis;
+  REQUIRE_REDIS(redis);
+  const StoreFactory stores = RedisStores(redis.options());
+  const auto start = std::chrono::steady_clock::now();
+  for (const char* generation : {"300000000", "99999999999999999999", "-5", "x", ""}) {
+    stores("run")->Put("generation", generation);
+    RunMembership::Join(stores, Options(1, 0))->Leave();
+  }
+  EXPECT_LT(SecondsSince(start), 10);
 }
 
 // What a shard has published for its common worlds comes back, too.

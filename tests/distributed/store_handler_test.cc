@@ -164,6 +164,27 @@ TEST(FileStoreHandlerTest, DamagedFileIsAnError) {
   }
 }
 
+TEST(FileStoreHandlerTest, WaitsForTheRestOfAFileUntilTheDeadline) {
+  TemporaryDirectory directory;
+  auto store = NewFileStore(directory.path(), "run");
+  store->SetDeadline(Deadline(milliseconds(20000)));
+  const std::string path = directory.path() + "/run/key";
+  std::ofstream(path) << "";
+  std::thread writer([&] {
+    SleepMs(700);
+    std::ofstream(path) << "2\na";
+    SleepMs(700);
+    std::ofstream(path, std::ios::app) << "b";
+  });
+  EXPECT_EQ(store->TryGet("key"), "ab");
+  writer.join();
+  store->SetDeadline(Deadline(milliseconds(1000)));
+  std::ofstream(path) << "3\nab";
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_HAS(ErrorOf([&] { store->TryGet("key"); }), "is damaged");
+  EXPECT_GE(SecondsSince(start), 0.9);
+}
+
 TEST(FileStoreHandlerTest, BadDirectoriesAreRefused) {
   TemporaryDirectory directory;
   EXPECT_HAS(ErrorOf([&] { NewFileStore(directory.path() + "/none", "run"); }), "No such file");
@@ -188,7 +209,7 @@ TEST(FileStoreHandlerTest, FullDiskLeavesNoKey) {
   bool visible = true;
   {
     auto store = NewFileStore(directory.path(), "run");
-    error = ErrorOf([&] { store->Set("key", std::string(100000, 'x')); });
+    error = ErrorOf([&] { store->Set("key", std::string(60000, 'x')); });
     visible = store->Check({"key"});
   }
   const auto files = directory.Files("run");

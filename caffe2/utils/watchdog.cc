@@ -1,0 +1,59 @@
+#include "caffe2/utils/watchdog.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+namespace caffe2 {
+
+namespace {
+
+std::string FirstLine(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// The text after the name, which stands in parentheses and may contain blanks, in a "stat" file.
+char StateIn(const std::string& stat) {
+  const size_t name_end = stat.rfind(')');
+  return name_end == std::string::npos || name_end + 2 >= stat.size() ? '?' : stat[name_end + 2];
+}
+
+}  // namespace
+
+std::string DescribeThreads() {
+  std::ostringstream text;
+  std::error_code unknown;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", unknown)) {
+    const std::filesystem::path& path = thread.path();
+    const std::string in_kernel = FirstLine(path / "wchan");
+    text << "  thread " << path.filename().string() << " " << FirstLine(path / "comm") << ": state "
+         << StateIn(FirstLine(path / "stat"));
+    if (!in_kernel.empty() && in_kernel != "0") text << ", waits in " << in_kernel;
+    text << ", system call " << FirstLine(path / "syscall") << "\n";
+  }
+  return text.str();
+}
+
+void EndProcessAfter(double seconds, const std::string& reason, int status) {
+  static std::atomic<bool> started{false};
+  if (started.exchange(true)) return;
+  std::thread([=] {
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    const std::string text = reason + "\nThe process did not end within " +
+                             std::to_string(static_cast<int>(seconds)) +
+                             " s and is ended now. Its threads:\n" + DescribeThreads();
+    // Neither the log nor stdio: a thread that hangs may hold their locks.
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+    _exit(status);
+  }).detach();
+}
+
+}  // namespace caffe2

@@ -1,0 +1,171 @@
+#include "distributed/redis_connection.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+
+#include "caffe2/core/exit_code.h"
+#include "distributed/host.h"
+
+namespace caffe2 {
+
+namespace {
+
+// No reply is longer: one value, and what the protocol adds.
+constexpr size_t kMaxReplyBytes = StoreHandler::kMaxValueBytes + 1024;
+
+// The server's text, made safe for a terminal and a log line: it may come from anybody.
+std::string CleanText(const char* text, size_t length) {
+  constexpr size_t kMaxShown = 300;
+  std::string clean;
+  for (size_t i = 0; i < std::min(length, kMaxShown); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    clean += std::isprint(c) ? static_cast<char>(c) : ' ';
+  }
+  return length > kMaxShown ? clean + "..." : clean;
+}
+
+std::string CleanText(const char* text) { return CleanText(text, std::strlen(text)); }
+
+bool StartsWith(const std::string& text, const char* start) { return text.rfind(start, 0) == 0; }
+
+// Advice about an error of Redis, found by the first words of the error.
+std::string Advice(const std::string& error) {
+  static const std::vector<std::pair<const char*, const char*>> kAdvice = {
+      {"NOAUTH",
+       "the server needs a password: give it in a file (--redis_password_file, or the environment "
+       "variable CAFFE2_REDIS_PASSWORD_FILE), or in REDISCLI_AUTH"},
+      {"WRONGPASS", "user or password is wrong"},
+      {"ERR invalid password", "the password is wrong"},
+      {"ERR Client sent AUTH", "the server has no password: give none"},
+      {"NOPERM",
+       "the ACL of this user lacks a permission; distributed/README.md lists the commands"},
+      {"DENIED",
+       "the server is in protected mode: it has no password and serves only its own host. "
+       "Set requirepass in redis.conf (or `redis-cli config set requirepass ...`) and give "
+       "that password here"},
+      {"READONLY", "this server is a read-only replica: use its primary"},
+      {"OOM", "the server's maxmemory is reached"},
+      {"MISCONF", "the server cannot save to its disk and refuses writes"},
+      {"WRONGTYPE", "another program uses this key: choose another run_id"},
+  };
+  for (const auto& [start, advice] : kAdvice) {
+    if (StartsWith(error, start)) return MakeString(" [", advice, "]");
+  }
+  return "";
+}
+
+// The code for an error that the server answers.
+ExitCode RefusalCode(const std::string& error) {
+  for (const char* start : {"NOAUTH", "WRONGPASS", "NOPERM", "DENIED", "ERR AUTH", "ERR invalid"}) {
+    if (StartsWith(error, start)) return ExitCode::kNotPermitted;
+  }
+  return ExitCode::kStoreUnreachable;
+}
+
+timeval ToTimeval(milliseconds time) {
+  time = std::max(time, milliseconds(1));  // 0 would mean no limit
+  return {static_cast<time_t>(time.count() / 1000),
+          static_cast<suseconds_t>(time.count() % 1000 * 1000)};
+}
+
+}  // namespace
+
+RedisConnection::RedisConnection(const RedisOptions& options, const Deadline& deadline)
+    : server_(MakeString("redis ", options.host, ":", options.port)) {
+  const milliseconds limit = std::min(deadline.remaining(), options.connect_timeout);
+  context_.reset(redisConnectWithTimeout(options.host.c_str(), options.port, ToTimeval(limit)));
+  if (!context_) ThrowIoError(ExitCode::kSystem, "out of memory");
+  if (context_->err != 0) {
+    throw StoreUnreachable(
+        MakeString("cannot connect to ", server_, ": ", CleanText(context_->errstr)));
+  }
+  // hiredis would block for each part of a reply anew, and would read a reply of any length.
+  fcntl(context_->fd, F_SETFL, fcntl(context_->fd, F_GETFL) | O_NONBLOCK);
+  context_->flags &= ~REDIS_BLOCK;
+  if (!options.password.empty()) {
+    std::vector<std::string> auth = {"AUTH"};
+    if (!options.user.empty()) auth.push_back(options.user);
+    auth.push_back(options.password);
+    Execute(auth, deadline);
+  }
+  if (options.database != 0) Execute({"SELECT", std::to_string(options.database)}, deadline);
+}
+
+RedisReply RedisConnection::Execute(const std::vector<std::string>& command,
+                                    const Deadline& deadline) {
+  Send(command, deadline);
+  RedisReply reply = Receive(command[0], deadline);
+  if (reply->type != REDIS_REPLY_ERROR) return reply;
+  const std::string error = CleanText(reply->str, reply->len);
+  // A server that is still loading its data set will answer soon.
+  if (StartsWith(error, "LOADING")) throw StoreUnreachable(server_ + ": " + error);
+  ThrowIoError(RefusalCode(error), server_, ": ", command[0], ": ", error, Advice(error));
+}
+
+void RedisConnection::Send(const std::vector<std::string>& command, const Deadline& deadline) {
+  std::vector<const char*> arguments;
+  std::vector<size_t> lengths;
+  for (const std::string& argument : command) {
+    arguments.push_back(argument.data());
+    lengths.push_back(argument.size());
+  }
+  redisAppendCommandArgv(context_.get(), static_cast<int>(arguments.size()), arguments.data(),
+                         lengths.data());
+  for (int done = 0; done == 0;) {
+    if (redisBufferWrite(context_.get(), &done) != REDIS_OK) {
+      ThrowLost(command[0], context_->errstr);
+    }
+    if (done == 0) WaitFor(POLLOUT, command[0], deadline);
+  }
+}
+
+RedisReply RedisConnection::Receive(const std::string& command, const Deadline& deadline) {
+  size_t received = 0;
+  while (true) {
+    void* reply = nullptr;
+    if (redisReaderGetReply(context_->reader, &reply) != REDIS_OK) {
+      ThrowLost(command, context_->reader->errstr);
+    }
+    if (reply != nullptr) return RedisReply(static_cast<redisReply*>(reply));
+    WaitFor(POLLIN, command, deadline);
+    char buffer[16384];
+    const ssize_t n = recv(context_->fd, buffer, sizeof buffer, 0);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (n < 0) ThrowLost(command, std::strerror(errno));
+    if (n == 0) ThrowLost(command, "Server closed the connection");
+    received += static_cast<size_t>(n);
+    if (received > kMaxReplyBytes) {
+      ThrowLost(command, MakeString("the answer is longer than ", kMaxReplyBytes, " bytes"));
+    }
+    if (redisReaderFeed(context_->reader, buffer, static_cast<size_t>(n)) != REDIS_OK) {
+      ThrowLost(command, context_->reader->errstr);
+    }
+  }
+}
+
+void RedisConnection::WaitFor(short event, const std::string& command, const Deadline& deadline) {
+  while (true) {
+    const milliseconds left = deadline.remaining();
+    if (left == milliseconds(0)) {
+      throw StoreUnreachable(MakeString(server_, ": no answer to ", command, " in time"));
+    }
+    pollfd entry{context_->fd, event, 0};
+    const int ready = poll(&entry, 1, static_cast<int>(std::min<int64_t>(left.count(), 60000)));
+    if (ready > 0) return;
+    if (ready < 0 && errno != EINTR) ThrowLost(command, std::strerror(errno));
+  }
+}
+
+void RedisConnection::ThrowLost(const std::string& command, const std::string& why) const {
+  throw StoreUnreachable(MakeString(server_, ": ", command, ": ", CleanText(why.c_str())));
+}
+
+std::string RedisConnection::LocalAddress() const { return SocketAddress(context_->fd); }
+
+}  // namespace caffe2

@@ -1,0 +1,52 @@
+// A connection to a Redis server: sends one command at a time and reads its reply.
+#pragma once
+
+#include <hiredis/hiredis.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "distributed/redis_store_handler.h"
+
+namespace caffe2 {
+
+struct FreeRedisReply {
+  void operator()(void* reply) const { freeReplyObject(reply); }
+};
+using RedisReply = std::unique_ptr<redisReply, FreeRedisReply>;
+
+// Not thread-safe.
+class RedisConnection {
+ public:
+  // Connects, authenticates and selects the database. Throws StoreUnreachable if nobody answers
+  // until the deadline (or options.connect_timeout, if that is earlier), and IoError if the server
+  // refuses.
+  RedisConnection(const RedisOptions& options, const Deadline& deadline);
+
+  // Sends the command and returns the reply, which is not an error. The deadline holds for the
+  // whole exchange, however slowly the server answers. Throws StoreUnreachable if there is no
+  // complete reply in time, if the reply is longer than a value of the store may be, or if it does
+  // not follow the protocol; the connection cannot be used afterwards. Throws IoError with the
+  // server's text, and advice, if the reply is an error.
+  RedisReply Execute(const std::vector<std::string>& command, const Deadline& deadline);
+
+  // The address of this end, without the port.
+  std::string LocalAddress() const;
+
+ private:
+  struct FreeContext {
+    void operator()(redisContext* context) const { redisFree(context); }
+  };
+
+  void Send(const std::vector<std::string>& command, const Deadline& deadline);
+  RedisReply Receive(const std::string& command, const Deadline& deadline);
+  // Waits for an event of poll() on the socket.
+  void WaitFor(short event, const std::string& command, const Deadline& deadline);
+  [[noreturn]] void ThrowLost(const std::string& command, const std::string& why) const;
+
+  const std::string server_;  // "redis 10.0.0.1:6379", for messages
+  std::unique_ptr<redisContext, FreeContext> context_;
+};
+
+}  // namespace caffe2

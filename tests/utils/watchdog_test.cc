@@ -1,0 +1,63 @@
+#include "caffe2/utils/watchdog.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+namespace caffe2::testing {
+namespace {
+
+// Runs body in a process of its own. Returns its wait status and what it wrote to stderr.
+template <typename Body>
+std::pair<int, std::string> InProcess(const Body& body) {
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[0]);
+    body();
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;) {
+    text.append(buffer, static_cast<size_t>(n));
+  }
+  close(ends[0]);
+  int status = 0;
+  EXPECT_EQ(waitpid(pid, &status, 0), pid);
+  return {status, text};
+}
+
+TEST(WatchdogTest, EndsAProcessThatHangsAndShowsItsThreads) {
+  const auto [status, text] = InProcess([] {
+    EndProcessAfter(0.2, "peer lost: shard=1", 75);
+    EndProcessAfter(0.1, "a second call", 1);
+    int ends[2];
+    char byte;
+    if (pipe(ends) == 0) {
+      [[maybe_unused]] const ssize_t n = read(ends[0], &byte, 1);  // for ever
+    }
+  });
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 75);
+  EXPECT_EQ(text.rfind("peer lost: shard=1\nThe process did not end", 0), 0u) << text;
+  EXPECT_NE(text.find("state S"), std::string::npos) << text;
+  EXPECT_EQ(text.find("a second call"), std::string::npos) << text;
+}
+
+TEST(WatchdogTest, LeavesAProcessThatEnds) {
+  const auto [status, text] = InProcess([] { EndProcessAfter(30, "peer lost", 75); });
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(text, "");
+}
+
+}  // namespace
+}  // namespace caffe2::testing
