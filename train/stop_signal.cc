@@ -11,8 +11,13 @@ static_assert(std::atomic<int>::is_always_lock_free, "used in a signal handler")
 
 void Note(int signal) { received.store(signal, std::memory_order_relaxed); }
 
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+
 void Install(int signal) {
   struct sigaction action = {};
+  // A signal that is ignored stays so: SIGHUP under nohup.
+  if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) return;
+  action = {};
   action.sa_handler = Note;
   // SA_RESETHAND: the same signal again has its default action.
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
@@ -23,13 +28,16 @@ void Install(int signal) {
 
 StopSignal::StopSignal() {
   received.store(0);
-  Install(SIGINT);
-  Install(SIGTERM);
+  for (const int signal : kSignals) Install(signal);
 }
 
 StopSignal::~StopSignal() {
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  for (const int signal : kSignals) {
+    struct sigaction action = {};
+    if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == Note) {
+      std::signal(signal, SIG_DFL);
+    }
+  }
 }
 
 int StopSignal::Received() { return received.load(std::memory_order_relaxed); }

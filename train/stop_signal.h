@@ -1,10 +1,11 @@
-// Notes SIGINT and SIGTERM, so that a run can end cleanly.
+// Notes SIGINT, SIGTERM and SIGHUP, so that a run can end cleanly.
 #pragma once
 
 namespace caffe2 {
 
-// While it lives, the first SIGINT and SIGTERM are only noted; the same signal again has its
-// default action. There may be only one at a time.
+// While it lives, the first SIGINT, SIGTERM and SIGHUP are only noted; the same signal again has
+// its default action. A signal that the process ignores, like SIGHUP under nohup, stays ignored.
+// There may be only one at a time.
 class StopSignal {
  public:
   StopSignal();

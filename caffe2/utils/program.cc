@@ -17,6 +17,7 @@
 #include "caffe2/core/cpu_cores.h"
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
+#include "caffe2/utils/stderr_stream.h"
 #include "caffe2/utils/version.h"
 
 // In gflags' library, though in none of its headers.
@@ -105,6 +106,7 @@ int RunProgram(int* argc, char*** argv, const std::string& usage, const std::fun
   ConfigureThreads(*argv);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  KeepStderrFromBlocking();
   const std::string program = BaseName((*argv)[0]);
   gflags::SetUsageMessage(usage);
   FLAGS_logtostderr = true;

@@ -15,7 +15,8 @@ namespace caffe2 {
 // options of the build; both return 0 without running `body`. The value of a bool flag may be a
 // separate word: `--use_cpu True`. An unknown flag ends the process with gflags' message and status
 // 64. SIGPIPE and SIGXFSZ are ignored, so that writing to a closed pipe or socket, or beyond the
-// limit on file sizes, is an ordinary error.
+// limit on file sizes, is an ordinary error. A full pipe behind stderr does not block the program
+// (stderr_stream.h).
 //
 // OpenMP loops use the cores that the process may use (caffe2/core/cpu_cores.h), unless
 // OMP_NUM_THREADS says otherwise. Their idle threads sleep soon, so that they do not take the cores

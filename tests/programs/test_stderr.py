@@ -1,0 +1,94 @@
+"""A pipe behind stderr that is full or closed, and the hangup signal."""
+
+import fcntl
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import BIN, LIMIT, training
+from launcher_dialects import clean_environment
+
+CHATTY = {"model": "mlp", "batch_size": 4, "epoch_size": 2000, "log_every": 1}
+
+
+def start(args, stderr, **options):
+    return subprocess.Popen(
+        [str(BIN / "resnet50_trainer"), *map(str, args)], stderr=stderr,
+        stdout=subprocess.DEVNULL, env=clean_environment(OMP_NUM_THREADS=1), **options,
+    )
+
+
+def small_pipe():
+    reading, writing = os.pipe()
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)
+    return reading, writing
+
+
+def test_a_pipe_that_nobody_reads_does_not_stop_training(databases, tmp_path):
+    reading, writing = small_pipe()
+    process = start(training(databases, tmp_path, **CHATTY), writing)
+    os.close(writing)
+    try:
+        assert process.wait(LIMIT) == 0
+    finally:
+        process.kill()
+        os.close(reading)
+    assert (tmp_path / "model_1.mdl").exists()
+
+
+def test_a_late_reader_learns_how_much_was_lost(databases, tmp_path):
+    reading, writing = small_pipe()
+    flags = {**CHATTY, "num_epochs": 1000, "save_model_name": ""}
+    process = start(training(databases, tmp_path, **flags), writing)
+    os.close(writing)
+    time.sleep(4)
+    text = b""
+    begin = time.monotonic()
+    while b"texts were lost here" not in text and time.monotonic() - begin < LIMIT:
+        text += os.read(reading, 65536)
+    process.kill()
+    process.wait()
+    os.close(reading)
+    assert b"texts were lost here" in text
+
+
+def test_a_slow_reader_gets_every_line(databases, tmp_path):
+    reading, writing = small_pipe()
+    process = start(training(databases, tmp_path, **CHATTY), writing)
+    os.close(writing)
+    text = b""
+    while chunk := os.read(reading, 4096):
+        text += chunk
+        time.sleep(0.002)
+    assert process.wait(LIMIT) == 0
+    os.close(reading)
+    assert text.count(b"Finished iteration") == 500
+    assert b"lost here" not in text
+
+
+def test_a_closed_pipe_does_not_stop_training(databases, tmp_path):
+    reading, writing = os.pipe()
+    process = start(training(databases, tmp_path, **CHATTY), writing)
+    os.close(writing)
+    os.close(reading)
+    assert process.wait(LIMIT) == 0
+    assert (tmp_path / "model_1.mdl").exists()
+
+
+@pytest.mark.parametrize("ignored", [False, True], ids=["terminal", "nohup"])
+def test_a_hangup_saves_and_ends_unless_it_is_ignored(ignored, databases, tmp_path):
+    flags = {**CHATTY, "checkpoint_every": 100000, "checkpoint_path": tmp_path / "run.ckpt",
+             "num_epochs": 1 if ignored else 100000}
+    log = tmp_path / "log"
+    before = (lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) if ignored else None
+    with open(log, "wb") as file:
+        process = start(training(databases, tmp_path, **flags), file, preexec_fn=before)
+    begin = time.monotonic()
+    while b"Finished iteration" not in log.read_bytes() and time.monotonic() - begin < LIMIT:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGHUP)
+    assert process.wait(LIMIT) == (0 if ignored else 128 + signal.SIGHUP)
+    assert (tmp_path / "run.ckpt").exists()
