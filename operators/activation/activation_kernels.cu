@@ -12,7 +12,7 @@
 #include "operators/activation/softsign_op.h"
 #include "operators/activation/tanh_op.h"
 #include "operators/activation/thresholded_relu_op.h"
-#include "operators/common/portable_kernel.h"
+#include "operators/common/host_device_kernel.h"
 
 namespace caffe2 {
 

@@ -1,7 +1,7 @@
-// Glu, for the host and for devices (portable.h).
+// Glu, for the host and for devices (host_device.h).
 #pragma once
 
-#include "operators/common/portable_math.h"
+#include "operators/common/host_device_math.h"
 
 namespace caffe2 {
 
@@ -13,11 +13,11 @@ struct GluRows {
   const T* x;
   T* y;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, Team team) const {
     const T *value = x + 2 * row * half, *gate = value + half;
     for (int64_t j = team.first(); j < half; j += team.step()) {
-      y[row * half + j] = portable::Narrow<T>(portable::Widen(value[j]) *
-                                              portable::Sigmoid(portable::Widen(gate[j])));
+      y[row * half + j] = host_device::Narrow<T>(host_device::Widen(value[j]) *
+                                                 host_device::Sigmoid(host_device::Widen(gate[j])));
     }
   }
 };

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "operators/activation/glu_functions.h"
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 
 namespace caffe2 {
 

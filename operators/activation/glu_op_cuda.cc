@@ -1,5 +1,5 @@
 #include "operators/activation/glu_op.h"
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 
 namespace caffe2 {
 

@@ -1,18 +1,18 @@
 // Logit: the inverse of the sigmoid, with the gradient from X.
 #pragma once
 
-#include "operators/common/portable_math.h"
+#include "operators/common/host_device_math.h"
 
 namespace caffe2 {
 
 struct LogitFunction {
   static constexpr const char* kName = "Logit";
   explicit LogitFunction(const OperatorBase& op);
-  CAFFE2_PORTABLE_INLINE float operator()(float x) const {
+  CAFFE2_HOST_DEVICE_INLINE float operator()(float x) const {
     const float p = x < eps ? eps : x > 1 - eps ? 1 - eps : x;
-    return portable::Log(p / (1 - p));
+    return host_device::Log(p / (1 - p));
   }
-  CAFFE2_PORTABLE_INLINE float Gradient(float x, float dy) const {
+  CAFFE2_HOST_DEVICE_INLINE float Gradient(float x, float dy) const {
     const float slope = dy / (x * (1 - x));
     return (x >= eps) & (x <= 1 - eps) ? slope : 0.f;
   }

@@ -1,7 +1,7 @@
 // Relu: Y = max(X, 0), with the gradient from Y. A NaN stays.
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -10,11 +10,11 @@ struct ReluFunction {
   // Both 16-bit formats have the sign where an integer has it.
   static constexpr bool kTakesBits = true;
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N operator()(N x) const {
+  CAFFE2_HOST_DEVICE_INLINE N operator()(N x) const {
     return x < 0 ? N(0) : x;
   }
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N Gradient(N y, N dy) const {
+  CAFFE2_HOST_DEVICE_INLINE N Gradient(N y, N dy) const {
     return y > 0 ? dy : N(0);
   }
 };

@@ -1,18 +1,18 @@
 // Selu: a scaled Elu that keeps mean and variance, with the gradient from Y.
 #pragma once
 
-#include "operators/common/portable_math.h"
+#include "operators/common/host_device_math.h"
 
 namespace caffe2 {
 
 struct SeluFunction {
   static constexpr const char* kName = "Selu";
   explicit SeluFunction(const OperatorBase& op);
-  CAFFE2_PORTABLE_INLINE float operator()(float x) const {
-    const float curve = alpha * portable::Expm1(x);
+  CAFFE2_HOST_DEVICE_INLINE float operator()(float x) const {
+    const float curve = alpha * host_device::Expm1(x);
     return scale * (x > 0 ? x : curve);
   }
-  CAFFE2_PORTABLE_INLINE float Gradient(float y, float dy) const {
+  CAFFE2_HOST_DEVICE_INLINE float Gradient(float y, float dy) const {
     const float slope = y + scale * alpha;
     return dy * (y > 0 ? scale : slope);
   }

@@ -1,7 +1,7 @@
 // Swish and Mish: Y = X g(X), with a gate g between 0 and 1 and the gradient from X and Y.
 #pragma once
 
-#include "operators/common/portable_math.h"
+#include "operators/common/host_device_math.h"
 
 namespace caffe2 {
 
@@ -9,12 +9,12 @@ namespace caffe2 {
 struct SwishFunction {
   static constexpr const char* kName = "Swish";
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N operator()(N x) const {
-    return x * portable::Sigmoid(x);
+  CAFFE2_HOST_DEVICE_INLINE N operator()(N x) const {
+    return x * host_device::Sigmoid(x);
   }
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N Gradient(N x, N y, N dy) const {
-    return dy * (y + portable::Sigmoid(x) * (1 - y));
+  CAFFE2_HOST_DEVICE_INLINE N Gradient(N x, N y, N dy) const {
+    return dy * (y + host_device::Sigmoid(x) * (1 - y));
   }
 };
 
@@ -22,19 +22,19 @@ struct SwishFunction {
 struct MishFunction {
   static constexpr const char* kName = "Mish";
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N operator()(N x) const {
+  CAFFE2_HOST_DEVICE_INLINE N operator()(N x) const {
     return x * Gate(x);
   }
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N Gradient(N x, N /*y*/, N dy) const {
+  CAFFE2_HOST_DEVICE_INLINE N Gradient(N x, N /*y*/, N dy) const {
     const N gate = Gate(x);
-    return dy * (gate + x * (1 - gate * gate) * portable::Sigmoid(x));
+    return dy * (gate + x * (1 - gate * gate) * host_device::Sigmoid(x));
   }
   template <typename N>
-  CAFFE2_PORTABLE_INLINE static N Gate(N x) {
+  CAFFE2_HOST_DEVICE_INLINE static N Gate(N x) {
     // log(1 + exp(x)) without overflow.
     const N positive = x < N(0) ? N(0) : x;
-    return portable::Tanh(positive + portable::Log1p(portable::Exp(-std::abs(x))));
+    return host_device::Tanh(positive + host_device::Log1p(host_device::Exp(-std::abs(x))));
   }
 };
 

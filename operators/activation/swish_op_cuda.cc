@@ -1,5 +1,5 @@
 #include "operators/activation/swish_op.h"
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/elementwise/unary_op.h"
 
 namespace caffe2 {

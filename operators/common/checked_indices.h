@@ -1,5 +1,5 @@
-// Indices and lengths that functors read where they lie (portable.h), checked. On a device what is
-// wrong with them is reported, and thrown when the net is waited for: functors pass over indices
+// Indices and lengths that functors read where they lie (host_device.h), checked. On a device what
+// is wrong with them is reported, and thrown when the net is waited for: functors pass over indices
 // that RowIndices::Has does not have.
 #pragma once
 

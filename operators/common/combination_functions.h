@@ -1,7 +1,7 @@
-// Tensors combined element by element or row by row, for the host and for devices (portable.h).
+// Tensors combined element by element or row by row, for the host and for devices (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -14,7 +14,7 @@ template <typename T>
 struct CombineInputs {
   static constexpr const char* kName = "CombineInputs";
   static constexpr int kMost = 16;
-  using Wide = decltype(portable::Widen(T{}));
+  using Wide = decltype(host_device::Widen(T{}));
   Combination combination;
   int count;
   const T* x[kMost];
@@ -22,10 +22,10 @@ struct CombineInputs {
   const Wide* start;  // null in the first turn
   Wide* partial;      // where the result goes in all turns but the last, which has null
   T* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
-    Wide result = start != nullptr ? start[i] : portable::Widen(x[0][i]);
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
+    Wide result = start != nullptr ? start[i] : host_device::Widen(x[0][i]);
     for (int k = start != nullptr ? 0 : 1; k < count; ++k) {
-      const Wide value = portable::Widen(x[k][i]);
+      const Wide value = host_device::Widen(x[k][i]);
       if (combination == Combination::kSum) {
         result += value;
       } else {
@@ -38,7 +38,7 @@ struct CombineInputs {
       return;
     }
     if (combination == Combination::kSum) result = static_cast<Wide>(result * factor);
-    y[i] = portable::Narrow<T>(result);
+    y[i] = host_device::Narrow<T>(result);
   }
 };
 // dx = dy where x is the value that was chosen, else 0.
@@ -47,8 +47,8 @@ struct SelectGradient {
   static constexpr const char* kName = "SelectGradient";
   const T *y, *dy, *x;
   T* dx;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
-    dx[i] = portable::Widen(x[i]) == portable::Widen(y[i]) ? dy[i] : T{};
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
+    dx[i] = host_device::Widen(x[i]) == host_device::Widen(y[i]) ? dy[i] : T{};
   }
 };
 
@@ -59,8 +59,8 @@ struct MultiplyRows {
   int64_t width;
   const T *x, *w;
   T* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
-    y[i] = portable::Narrow<T>(portable::Widen(x[i]) * portable::Widen(w[i / width]));
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
+    y[i] = host_device::Narrow<T>(host_device::Widen(x[i]) * host_device::Widen(w[i / width]));
   }
 };
 // y[i] = the sum of row i
@@ -71,13 +71,13 @@ struct SumOfRows {
   const T* x;
   T* y;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, Team team) const {
     typename Team::Number sum = 0;
     for (int64_t j = team.first(); j < width; j += team.step()) {
-      sum += portable::Widen(x[row * width + j]);
+      sum += host_device::Widen(x[row * width + j]);
     }
     sum = team.Sum(sum);
-    if (team.leader()) y[row] = portable::Narrow<T>(sum);
+    if (team.leader()) y[row] = host_device::Narrow<T>(sum);
   }
 };
 // y[j] = the sum over rows i of w[i] x[i, j]
@@ -87,12 +87,12 @@ struct WeightedSumOfRows {
   int64_t rows, width;
   const T *x, *w;
   T* y;
-  CAFFE2_PORTABLE void operator()(int64_t j) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t j) const {
     float sum = 0;
     for (int64_t i = 0; i < rows; ++i) {
-      sum += portable::Widen(w[i]) * portable::Widen(x[i * width + j]);
+      sum += host_device::Widen(w[i]) * host_device::Widen(x[i * width + j]);
     }
-    y[j] = portable::Narrow<T>(sum);
+    y[j] = host_device::Narrow<T>(sum);
   }
 };
 // dx[i, j] = w[i] dy[j]
@@ -102,8 +102,9 @@ struct OuterProduct {
   int64_t width;
   const T *w, *dy;
   T* dx;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
-    dx[i] = portable::Narrow<T>(portable::Widen(w[i / width]) * portable::Widen(dy[i % width]));
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
+    dx[i] = host_device::Narrow<T>(host_device::Widen(w[i / width]) *
+                                   host_device::Widen(dy[i % width]));
   }
 };
 

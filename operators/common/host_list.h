@@ -1,4 +1,4 @@
-// Lists that the host made, for functors (portable.h).
+// Lists that the host made, for functors (host_device.h).
 #pragma once
 
 #include <vector>

@@ -1,7 +1,7 @@
-// Numbers that steer functors, such as a learning rate (portable.h).
+// Numbers that steer functors, such as a learning rate (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -9,7 +9,7 @@ namespace caffe2 {
 struct Rate {
   const float* address = nullptr;
   float value = 0;
-  CAFFE2_PORTABLE float operator()() const { return address != nullptr ? *address : value; }
+  CAFFE2_HOST_DEVICE float operator()() const { return address != nullptr ? *address : value; }
 };
 
 }  // namespace caffe2

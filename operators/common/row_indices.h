@@ -1,7 +1,7 @@
-// Integers that name rows, for the host and for devices (portable.h).
+// Integers that name rows, for the host and for devices (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -12,11 +12,11 @@ struct RowIndices {
   int64_t n = 0, rows = 0;  // indices are in [0, rows)
   int64_t group = 0;        // above 0: each so many name rows of a matrix of their own
 
-  CAFFE2_PORTABLE int64_t At(int64_t i) const {
+  CAFFE2_HOST_DEVICE int64_t At(int64_t i) const {
     return is_int64 ? static_cast<const int64_t*>(data)[i] : static_cast<const int32_t*>(data)[i];
   }
   // False for an index that is out of range; on a device it is only reported (CheckedIndices).
-  CAFFE2_PORTABLE bool Has(int64_t row) const { return row >= 0 && row < rows; }
+  CAFFE2_HOST_DEVICE bool Has(int64_t row) const { return row >= 0 && row < rows; }
 };
 
 }  // namespace caffe2

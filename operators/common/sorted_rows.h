@@ -1,8 +1,8 @@
 // Positions sorted by the rows that indices name, and updates of these rows, for the host and for
-// devices (portable.h).
+// devices (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -13,12 +13,12 @@ struct SortedRows {
   static constexpr uint64_t kNoRow = 0xffffffff;
   int64_t n = 0;
   const uint64_t* keys = nullptr;
-  CAFFE2_PORTABLE uint64_t Row(int64_t i) const { return keys[i] >> 32; }
-  CAFFE2_PORTABLE int64_t Position(int64_t i) const {
+  CAFFE2_HOST_DEVICE uint64_t Row(int64_t i) const { return keys[i] >> 32; }
+  CAFFE2_HOST_DEVICE int64_t Position(int64_t i) const {
     return static_cast<int64_t>(keys[i] & 0xffffffff);
   }
   // True for one i of each row that is named.
-  CAFFE2_PORTABLE bool First(int64_t i) const {
+  CAFFE2_HOST_DEVICE bool First(int64_t i) const {
     return Row(i) != kNoRow && (i == 0 || Row(i - 1) != Row(i));
   }
 };
@@ -31,7 +31,7 @@ struct UpdateSortedRows {
   SortedRows sorted;
   Rule rule;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t i, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i, Team team) const {
     if (!sorted.First(i)) return;
     const uint64_t row = sorted.Row(i);
     for (; i < sorted.n && sorted.Row(i) == row; ++i) {

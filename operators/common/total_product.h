@@ -1,7 +1,7 @@
 // Sums over products of two tensors.
 #pragma once
 
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/optimizer/optimizer_check.h"
 #include "operators/reduce/product_functions.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "caffe2/cuda/reduction_kernels.h"
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/reduce/product_functions.h"
 
 namespace caffe2 {

@@ -16,7 +16,7 @@ void UpdateRows(const Tensor& indices, int64_t rows, const Update& update,
                 CPUContext* /*context*/) {
   const std::vector<int64_t> list = ReadIndices(indices, rows);
   for (size_t i = 0; i < list.size(); ++i) {
-    update(list[i], static_cast<int64_t>(i), portable::SoloTeam());
+    update(list[i], static_cast<int64_t>(i), host_device::SoloTeam());
   }
 }
 

@@ -1,5 +1,5 @@
 // Kernels of Im2Col and of locally connected layers.
-#include "operators/common/portable_kernel.h"
+#include "operators/common/host_device_kernel.h"
 #include "operators/conv/im2col_functions.h"
 #include "operators/conv/local_functions.h"
 

@@ -1,7 +1,7 @@
 // ConvTranspose and its gradient on CUDA devices: cuDNN's convolutions with the parts exchanged.
 #include "caffe2/cuda/convolution.h"
 #include "operators/common/channel_kernels.h"
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/conv/conv_op_cuda.h"
 #include "operators/conv/conv_transpose_op.h"
 

@@ -1,7 +1,7 @@
-// The windows of an image as columns, and back, for the host and for devices (portable.h).
+// The windows of an image as columns, and back, for the host and for devices (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -11,23 +11,25 @@ struct ColumnLayout {
   int64_t batch, channels, size[2], output[2], kernel[2], stride[2], dilation[2], pad[2];
   bool channels_last;
 
-  CAFFE2_PORTABLE int64_t taps() const { return kernel[0] * kernel[1]; }
-  CAFFE2_PORTABLE int64_t pixels() const { return output[0] * output[1]; }
-  CAFFE2_PORTABLE int64_t ImageAt(int64_t n, int64_t channel, int64_t row, int64_t column) const {
+  CAFFE2_HOST_DEVICE int64_t taps() const { return kernel[0] * kernel[1]; }
+  CAFFE2_HOST_DEVICE int64_t pixels() const { return output[0] * output[1]; }
+  CAFFE2_HOST_DEVICE int64_t ImageAt(int64_t n, int64_t channel, int64_t row,
+                                     int64_t column) const {
     return channels_last ? ((n * size[0] + row) * size[1] + column) * channels + channel
                          : ((n * channels + channel) * size[0] + row) * size[1] + column;
   }
-  CAFFE2_PORTABLE int64_t ColumnAt(int64_t n, int64_t channel, int64_t tap, int64_t pixel) const {
+  CAFFE2_HOST_DEVICE int64_t ColumnAt(int64_t n, int64_t channel, int64_t tap,
+                                      int64_t pixel) const {
     return channels_last ? ((n * pixels() + pixel) * taps() + tap) * channels + channel
                          : ((n * channels + channel) * taps() + tap) * pixels() + pixel;
   }
   // Where tap `tap` of a window that begins at output `at` of an axis lies; -1 outside.
-  CAFFE2_PORTABLE int64_t Source(int axis, int64_t at, int64_t tap) const {
+  CAFFE2_HOST_DEVICE int64_t Source(int axis, int64_t at, int64_t tap) const {
     const int64_t source = at * stride[axis] - pad[axis] + tap * dilation[axis];
     return source < size[axis] ? source : -1;
   }
   // The output whose window has its tap `tap` there; -1 if there is none.
-  CAFFE2_PORTABLE int64_t Target(int axis, int64_t source, int64_t tap) const {
+  CAFFE2_HOST_DEVICE int64_t Target(int axis, int64_t source, int64_t tap) const {
     const int64_t from = source + pad[axis] - tap * dilation[axis];
     if (from < 0 || from % stride[axis] != 0) return -1;
     return from / stride[axis] < output[axis] ? from / stride[axis] : -1;
@@ -40,7 +42,7 @@ struct ColumnElements {
   ColumnLayout layout;
   const float* x;
   float* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     const ColumnLayout& l = layout;
     const int64_t inner = l.channels_last ? l.channels : l.pixels(), a = i % inner,
                   tap = i / inner % l.taps(), b = i / inner / l.taps();
@@ -59,7 +61,7 @@ struct ColumnSums {
   ColumnLayout layout;
   const float* x;
   float* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     const ColumnLayout& l = layout;
     const int64_t area = l.size[0] * l.size[1], inner = l.channels_last ? l.channels : area;
     const int64_t a = i % inner, n = i / (l.channels * area);

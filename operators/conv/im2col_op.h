@@ -1,5 +1,5 @@
-// Im2Col and Col2Im: the windows of an image as columns, and back. portable_op.h or portable_cuda.h
-// runs the functors.
+// Im2Col and Col2Im: the windows of an image as columns, and back. host_device_op.h or
+// host_device_cuda.h runs the functors.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // Im2Col and Col2Im on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/conv/im2col_op.h"
 
 namespace caffe2 {

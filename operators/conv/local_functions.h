@@ -1,7 +1,7 @@
-// Locally connected layers, for the host and for devices (portable.h).
+// Locally connected layers, for the host and for devices (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -12,18 +12,18 @@ struct LocalLayout {
   int64_t outputs = 0, positions = 0, window = 0, group = 1;
   bool channels_last = false;
 
-  CAFFE2_PORTABLE int64_t depth() const { return channels / group; }
-  CAFFE2_PORTABLE int64_t patch() const { return depth() * window; }
-  CAFFE2_PORTABLE int64_t rows() const { return outputs / group; }
-  CAFFE2_PORTABLE int64_t XAt(int64_t n, int64_t c, int64_t pixel) const {
+  CAFFE2_HOST_DEVICE int64_t depth() const { return channels / group; }
+  CAFFE2_HOST_DEVICE int64_t patch() const { return depth() * window; }
+  CAFFE2_HOST_DEVICE int64_t rows() const { return outputs / group; }
+  CAFFE2_HOST_DEVICE int64_t XAt(int64_t n, int64_t c, int64_t pixel) const {
     return n * channels * pixels + (channels_last ? pixel * channels + c : c * pixels + pixel);
   }
-  CAFFE2_PORTABLE int64_t YAt(int64_t n, int64_t m, int64_t position) const {
+  CAFFE2_HOST_DEVICE int64_t YAt(int64_t n, int64_t m, int64_t position) const {
     return n * outputs * positions +
            (channels_last ? position * outputs + m : m * positions + position);
   }
   // Element k of the window and channel c of the group, in the patch of output m at a position.
-  CAFFE2_PORTABLE int64_t FilterAt(int64_t position, int64_t m, int64_t k, int64_t c) const {
+  CAFFE2_HOST_DEVICE int64_t FilterAt(int64_t position, int64_t m, int64_t k, int64_t c) const {
     return (position * outputs + m) * patch() + (channels_last ? k * depth() + c : c * window + k);
   }
 };
@@ -36,7 +36,7 @@ struct LocalProducts {
   const int64_t* source;
   const float *x, *filter, *bias;  // bias may be null
   float* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t n = i / (l.outputs * l.positions), at = i % (l.outputs * l.positions);
     const int64_t m = l.channels_last ? at % l.outputs : at / l.positions;
     const int64_t p = l.channels_last ? at / l.outputs : at % l.positions;
@@ -60,7 +60,7 @@ struct LocalFilterGradient {
   const int64_t* source;
   const float *x, *dy;
   float* dfilter;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t element = i % l.patch(), m = i / l.patch() % l.outputs;
     const int64_t p = i / l.patch() / l.outputs;
     const int64_t k = l.channels_last ? element / l.depth() : element % l.window;
@@ -80,7 +80,7 @@ struct LocalBiasGradient {
   LocalLayout l;
   const float* dy;
   float* dbias;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     float sum = 0;
     for (int64_t n = 0; n < l.batch; ++n) sum += dy[l.YAt(n, i % l.outputs, i / l.outputs)];
     dbias[i] = sum;
@@ -95,7 +95,7 @@ struct LocalInputGradient {
   const int64_t *starts, *uses;
   const float *filter, *dy;
   float* dx;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t n = i / (l.channels * l.pixels), at = i % (l.channels * l.pixels);
     const int64_t channel = l.channels_last ? at % l.channels : at / l.pixels;
     const int64_t pixel = l.channels_last ? at / l.channels : at % l.pixels;

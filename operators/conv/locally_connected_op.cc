@@ -1,7 +1,7 @@
 // LC, LC1D, LC2D and LC3D: convolution with a filter of its own at every position.
 #include "operators/conv/locally_connected_op.h"
 
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 
 namespace caffe2 {
 namespace {

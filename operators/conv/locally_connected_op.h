@@ -1,5 +1,5 @@
-// LC, LC1D, LC2D and LC3D: convolution with a filter of its own at every position. portable_op.h or
-// portable_cuda.h runs the functors.
+// LC, LC1D, LC2D and LC3D: convolution with a filter of its own at every position. host_device_op.h
+// or host_device_cuda.h runs the functors.
 #pragma once
 
 #include <vector>

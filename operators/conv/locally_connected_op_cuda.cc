@@ -1,5 +1,5 @@
 // Locally connected layers on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/conv/locally_connected_op.h"
 
 namespace caffe2 {

@@ -1,6 +1,6 @@
 // Kernels of regions of interest.
 #include "caffe2/cuda/kernel_reports.h"
-#include "operators/common/portable_kernel.h"
+#include "operators/common/host_device_kernel.h"
 #include "operators/detection/region_kernels.h"
 #include "operators/detection/roi_align_functions.h"
 #include "operators/detection/roi_pool_functions.h"

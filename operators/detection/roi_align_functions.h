@@ -1,7 +1,7 @@
-// Bilinear samples of regions of images, for the host and for devices (portable.h).
+// Bilinear samples of regions of images, for the host and for devices (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -11,12 +11,12 @@ struct ImageLayout {
   int64_t batch = 0, channels = 0, height = 0, width = 0;
   int64_t channel_stride = 0, pixel_stride = 0;
 
-  CAFFE2_PORTABLE int64_t area() const { return height * width; }
-  CAFFE2_PORTABLE int64_t image_size() const { return channels * area(); }
+  CAFFE2_HOST_DEVICE int64_t area() const { return height * width; }
+  CAFFE2_HOST_DEVICE int64_t image_size() const { return channels * area(); }
   // Image, channel and pixel of the element at a position.
-  CAFFE2_PORTABLE int64_t Image(int64_t at) const { return at / image_size(); }
-  CAFFE2_PORTABLE int64_t Channel(int64_t at) const { return at / channel_stride % channels; }
-  CAFFE2_PORTABLE int64_t Pixel(int64_t at) const { return at / pixel_stride % area(); }
+  CAFFE2_HOST_DEVICE int64_t Image(int64_t at) const { return at / image_size(); }
+  CAFFE2_HOST_DEVICE int64_t Channel(int64_t at) const { return at / channel_stride % channels; }
+  CAFFE2_HOST_DEVICE int64_t Pixel(int64_t at) const { return at / pixel_stride % area(); }
 };
 
 // Where a region and its samples lie: u runs along its width from u on, v along its height from v
@@ -38,7 +38,7 @@ struct SplitPlace {
   int64_t low, high;
   float share;
 };
-CAFFE2_PORTABLE inline SplitPlace SplitAt(float at, int64_t size) {
+CAFFE2_HOST_DEVICE inline SplitPlace SplitAt(float at, int64_t size) {
   if (at < 0) at = 0;
   const auto whole = static_cast<int64_t>(at);
   const int64_t low = whole < size - 1 ? whole : size - 1;
@@ -46,11 +46,11 @@ CAFFE2_PORTABLE inline SplitPlace SplitAt(float at, int64_t size) {
   return {low, last ? low : low + 1, last ? 0.f : at - static_cast<float>(low)};
 }
 // Up to one pixel outside counts as on the edge; farther out there is nothing.
-CAFFE2_PORTABLE inline bool IsOutside(float at, int64_t size) {
+CAFFE2_HOST_DEVICE inline bool IsOutside(float at, int64_t size) {
   return at < -1 || at > static_cast<float>(size);
 }
-CAFFE2_PORTABLE inline RegionSample SampleAt(const ImageLayout& x, float row, float column,
-                                             float weight) {
+CAFFE2_HOST_DEVICE inline RegionSample SampleAt(const ImageLayout& x, float row, float column,
+                                                float weight) {
   RegionSample sample{};
   if (IsOutside(row, x.height) || IsOutside(column, x.width) || x.area() == 0) return sample;
   const SplitPlace down = SplitAt(row, x.height), along = SplitAt(column, x.width);
@@ -70,19 +70,21 @@ struct RegionGrid {
   RegionFrame frame;
   int64_t rows = 0, columns = 0, grid_h = 0, grid_w = 0;
 
-  CAFFE2_PORTABLE float cell_h() const { return frame.height / static_cast<float>(rows); }
-  CAFFE2_PORTABLE float cell_w() const { return frame.width / static_cast<float>(columns); }
-  CAFFE2_PORTABLE int64_t per_cell() const { return grid_h * grid_w; }
+  CAFFE2_HOST_DEVICE float cell_h() const { return frame.height / static_cast<float>(rows); }
+  CAFFE2_HOST_DEVICE float cell_w() const { return frame.width / static_cast<float>(columns); }
+  CAFFE2_HOST_DEVICE int64_t per_cell() const { return grid_h * grid_w; }
   // The weight of a sample in its cell.
-  CAFFE2_PORTABLE float share() const {
+  CAFFE2_HOST_DEVICE float share() const {
     return 1.f / static_cast<float>(per_cell() > 1 ? per_cell() : 1);
   }
-  CAFFE2_PORTABLE static float Place(float begin, int64_t cell, float size, int64_t i, int64_t n) {
+  CAFFE2_HOST_DEVICE static float Place(float begin, int64_t cell, float size, int64_t i,
+                                        int64_t n) {
     return begin + static_cast<float>(cell) * size +
            (static_cast<float>(i) + 0.5f) * size / static_cast<float>(n);
   }
   // Sample (i, j) of a cell.
-  CAFFE2_PORTABLE RegionSample At(const ImageLayout& x, int64_t cell, int64_t i, int64_t j) const {
+  CAFFE2_HOST_DEVICE RegionSample At(const ImageLayout& x, int64_t cell, int64_t i,
+                                     int64_t j) const {
     const float v = Place(frame.v, cell / columns, cell_h(), i, grid_h);
     const float u = Place(frame.u, cell % columns, cell_w(), j, grid_w);
     return SampleAt(x, frame.y + v * frame.cosine - u * frame.sine,
@@ -106,10 +108,10 @@ struct RegionParser {
   int64_t images = 0, rows = 0, columns = 0, ratio = 0;
   float scale = 1;
 
-  CAFFE2_PORTABLE int64_t numbers() const { return (rotated ? 5 : 4) + (names_image ? 1 : 0); }
+  CAFFE2_HOST_DEVICE int64_t numbers() const { return (rotated ? 5 : 4) + (names_image ? 1 : 0); }
 
   // One without samples, of image 0, where something is wrong; `value` is then what it is.
-  CAFFE2_PORTABLE RegionProblem Read(const float* roi, RegionGrid* region, double* value) const {
+  CAFFE2_HOST_DEVICE RegionProblem Read(const float* roi, RegionGrid* region, double* value) const {
     constexpr double kMostSamples = 1 << 26, kRadians = 0.017453292519943295;
     constexpr float kFarthest = 1e7f;  // corner, in pixels of the scaled image
     *region = {{}, rows, columns, 0, 0};
@@ -163,7 +165,7 @@ struct RoIAlignCells {
   const RegionGrid* regions;
   const float* x;
   float* y;
-  CAFFE2_PORTABLE void operator()(int64_t at) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t at) const {
     const RegionGrid region = regions[out.Image(at)];
     const int64_t cell = out.Pixel(at);
     const float* image =
@@ -185,7 +187,7 @@ struct CellAxis {
   int64_t cells, grid, extent;
 
   // The weight of pixel `at` in the samples of a cell.
-  CAFFE2_PORTABLE float Weight(int64_t cell, int64_t at) const {
+  CAFFE2_HOST_DEVICE float Weight(int64_t cell, int64_t at) const {
     float sum = 0;
     for (int64_t i = 0; i < grid; ++i) {
       const float place = RegionGrid::Place(begin, cell, size, i, grid);
@@ -196,12 +198,12 @@ struct CellAxis {
     return sum;
   }
   // Cells [First, Last) may have samples next to the pixel: some more than do.
-  CAFFE2_PORTABLE int64_t First(int64_t at) const {
+  CAFFE2_HOST_DEVICE int64_t First(int64_t at) const {
     if (!(size > 0)) return 0;
     const float cell = (static_cast<float>(at - 1) - begin) / size - 1;
     return cell < 0 ? 0 : cell < static_cast<float>(cells) ? static_cast<int64_t>(cell) : cells;
   }
-  CAFFE2_PORTABLE int64_t Last(int64_t at) const {
+  CAFFE2_HOST_DEVICE int64_t Last(int64_t at) const {
     if (!(size > 0)) return cells;
     const float cell = (static_cast<float>(at + 1) - begin) / size + 2;
     return cell < 0 ? 0 : cell < static_cast<float>(cells) ? static_cast<int64_t>(cell) : cells;
@@ -216,7 +218,7 @@ struct RoIAlignGradientPixels {
   const RegionGrid* regions;
   const float* dy;
   float* dx;
-  CAFFE2_PORTABLE void operator()(int64_t at) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t at) const {
     const int64_t pixel = in.Pixel(at), row = pixel / in.width, column = pixel % in.width;
     const int64_t image = in.Image(at), channel = in.Channel(at);
     float sum = 0;

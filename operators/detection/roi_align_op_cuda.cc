@@ -1,8 +1,8 @@
 // RoIAlign and RoIAlignRotated with their gradients on CUDA devices. Gradients are collected by the
 // pixels that get them, in a fixed order: no atomics.
 #include "caffe2/core/device_backend.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/common/host_list.h"
-#include "operators/common/portable_cuda.h"
 #include "operators/common/sort_keys.h"
 #include "operators/detection/region_kernels.h"
 #include "operators/detection/regions_cuda.h"

@@ -1,4 +1,4 @@
-// Maxima over the cells of regions of images, for the host and for devices (portable.h).
+// Maxima over the cells of regions of images, for the host and for devices (host_device.h).
 #pragma once
 
 #include "operators/detection/roi_align_functions.h"
@@ -11,8 +11,8 @@ struct PooledRegion {
 
   // From the image and two corners. Where something is wrong it is image 0's first pixel, and
   // `value` what is wrong.
-  CAFFE2_PORTABLE static RegionProblem Read(const float* roi, int64_t images, float scale,
-                                            PooledRegion* region, double* value) {
+  CAFFE2_HOST_DEVICE static RegionProblem Read(const float* roi, int64_t images, float scale,
+                                               PooledRegion* region, double* value) {
     *region = {};
     *value = roi[0];
     if (!(roi[0] >= 0 && roi[0] < static_cast<float>(images))) return kRegionImage;
@@ -30,27 +30,27 @@ struct PooledRegion {
 // Cell i of n along an axis, of a region that covers [first, last] of `size` pixels.
 struct CellSpan {
   int64_t begin, end;
-  CAFFE2_PORTABLE static CellSpan Of(int64_t i, int64_t n, int64_t first, int64_t last,
-                                     int64_t size) {
+  CAFFE2_HOST_DEVICE static CellSpan Of(int64_t i, int64_t n, int64_t first, int64_t last,
+                                        int64_t size) {
     const int64_t length = last >= first ? last - first + 1 : 1;
     const double step = static_cast<double>(length) / static_cast<double>(n);
     const auto begin = static_cast<int64_t>(std::floor(static_cast<double>(i) * step)) + first;
     const auto end = static_cast<int64_t>(std::ceil(static_cast<double>(i + 1) * step)) + first;
     return {Within(begin, size), Within(end, size)};
   }
-  CAFFE2_PORTABLE static int64_t Within(int64_t at, int64_t size) {
+  CAFFE2_HOST_DEVICE static int64_t Within(int64_t at, int64_t size) {
     return at < 0 ? 0 : at < size ? at : size;
   }
-  CAFFE2_PORTABLE bool Has(int64_t at) const { return at >= begin && at < end; }
+  CAFFE2_HOST_DEVICE bool Has(int64_t at) const { return at >= begin && at < end; }
 };
 
 // N x C x height x width pixels, and rows x columns cells of each region.
 struct PoolGrid {
   int64_t channels, height, width, rows, columns;
-  CAFFE2_PORTABLE CellSpan Rows(const PooledRegion& region, int64_t i) const {
+  CAFFE2_HOST_DEVICE CellSpan Rows(const PooledRegion& region, int64_t i) const {
     return CellSpan::Of(i, rows, region.y1, region.y2, height);
   }
-  CAFFE2_PORTABLE CellSpan Columns(const PooledRegion& region, int64_t j) const {
+  CAFFE2_HOST_DEVICE CellSpan Columns(const PooledRegion& region, int64_t j) const {
     return CellSpan::Of(j, columns, region.x1, region.x2, width);
   }
 };
@@ -63,7 +63,7 @@ struct RoIPoolCells {
   const float* x;
   float* y;
   int* argmax;  // may be null
-  CAFFE2_PORTABLE void operator()(int64_t at) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t at) const {
     const int64_t j = at % grid.columns, i = at / grid.columns % grid.rows;
     const int64_t plane = at / (grid.columns * grid.rows), c = plane % grid.channels;
     const PooledRegion region = regions[plane / grid.channels];
@@ -90,7 +90,7 @@ struct RoIPoolGradientPixels {
   const int* argmax;
   const float* dy;
   float* dx;
-  CAFFE2_PORTABLE void operator()(int64_t at) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t at) const {
     const int64_t area = grid.height * grid.width, pixel = at % area, plane = at / area;
     const int64_t row = pixel / grid.width, column = pixel % grid.width;
     const int64_t image = plane / grid.channels, c = plane % grid.channels;

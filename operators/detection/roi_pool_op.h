@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "caffe2/core/device_backend.h"
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/detection/roi_align_op.h"
 #include "operators/detection/roi_pool_functions.h"
 

@@ -1,6 +1,6 @@
 // RoIPool and its gradient on CUDA devices. The gradient is collected by the pixels that get it, in
 // a fixed order: no atomics.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/detection/region_kernels.h"
 #include "operators/detection/regions_cuda.h"
 #include "operators/detection/roi_pool_op.h"

@@ -1,5 +1,5 @@
-// The gradient of RoIAlignRotated, for the host and for devices (portable.h). The samples of turned
-// regions lie anywhere: they are sorted by the pixels that they read.
+// The gradient of RoIAlignRotated, for the host and for devices (host_device.h). The samples of
+// turned regions lie anywhere: they are sorted by the pixels that they read.
 #pragma once
 
 #include "operators/common/sorted_rows.h"
@@ -23,7 +23,7 @@ struct SampleKeys {
   SampleCorners corners;
   uint64_t* keys;
 
-  CAFFE2_PORTABLE int64_t RegionOf(int64_t i) const {
+  CAFFE2_HOST_DEVICE int64_t RegionOf(int64_t i) const {
     int64_t low = 0, high = num_regions;  // starts[low] <= i < starts[high]
     while (high - low > 1) {
       const int64_t middle = (low + high) / 2;
@@ -31,7 +31,7 @@ struct SampleKeys {
     }
     return low;
   }
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     uint64_t pixel = SortedRows::kNoRow;
     if (i < starts[num_regions]) {
       const int64_t r = RegionOf(i), sample = (i - starts[r]) / 4, corner = (i - starts[r]) % 4;
@@ -57,7 +57,7 @@ struct SumSamples {
   const float* dy;
   float* dx;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t i, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i, Team team) const {
     if (!sorted.First(i)) return;
     const auto row = static_cast<int64_t>(sorted.Row(i));
     float* to = dx + row / in.area() * in.image_size() + row % in.area() * in.pixel_stride;

@@ -1,22 +1,22 @@
 // Add, Sub, Mul and Div, with their gradients.
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
 struct AddFunction {
   static constexpr const char* kName = "Add";
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N operator()(N a, N b) const {
+  CAFFE2_HOST_DEVICE_INLINE N operator()(N a, N b) const {
     return a + b;
   }
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N GradientA(N dc) const {
+  CAFFE2_HOST_DEVICE_INLINE N GradientA(N dc) const {
     return dc;
   }
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N GradientB(N dc) const {
+  CAFFE2_HOST_DEVICE_INLINE N GradientB(N dc) const {
     return dc;
   }
 };
@@ -24,15 +24,15 @@ struct AddFunction {
 struct SubFunction {
   static constexpr const char* kName = "Sub";
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N operator()(N a, N b) const {
+  CAFFE2_HOST_DEVICE_INLINE N operator()(N a, N b) const {
     return a - b;
   }
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N GradientA(N dc) const {
+  CAFFE2_HOST_DEVICE_INLINE N GradientA(N dc) const {
     return dc;
   }
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N GradientB(N dc) const {
+  CAFFE2_HOST_DEVICE_INLINE N GradientB(N dc) const {
     return -dc;
   }
 };
@@ -40,15 +40,15 @@ struct SubFunction {
 struct MulFunction {
   static constexpr const char* kName = "Mul";
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N operator()(N a, N b) const {
+  CAFFE2_HOST_DEVICE_INLINE N operator()(N a, N b) const {
     return a * b;
   }
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N GradientA(N dc, N /*a*/, N b) const {
+  CAFFE2_HOST_DEVICE_INLINE N GradientA(N dc, N /*a*/, N b) const {
     return dc * b;
   }
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N GradientB(N dc, N a, N /*b*/) const {
+  CAFFE2_HOST_DEVICE_INLINE N GradientB(N dc, N a, N /*b*/) const {
     return dc * a;
   }
 };
@@ -57,7 +57,7 @@ struct MulFunction {
 struct DivFunction {
   static constexpr const char* kName = "Div";
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N operator()(N a, N b) const {
+  CAFFE2_HOST_DEVICE_INLINE N operator()(N a, N b) const {
     if constexpr (std::is_integral_v<N>) {
       if (b == 0) return 0;
       // The one quotient that overflows traps on x86.
@@ -66,22 +66,22 @@ struct DivFunction {
     return a / b;
   }
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N GradientA(N dc, N /*a*/, N b) const {
+  CAFFE2_HOST_DEVICE_INLINE N GradientA(N dc, N /*a*/, N b) const {
     return dc / b;
   }
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N GradientB(N dc, N a, N b) const {
+  CAFFE2_HOST_DEVICE_INLINE N GradientB(N dc, N a, N b) const {
     return -dc * a / (b * b);
   }
   // Given C in the place of A.
   struct OfResult {
     static constexpr const char* kName = "Div";
     template <typename N>
-    CAFFE2_PORTABLE_INLINE N GradientA(N dc, N /*c*/, N b) const {
+    CAFFE2_HOST_DEVICE_INLINE N GradientA(N dc, N /*c*/, N b) const {
       return dc / b;
     }
     template <typename N>
-    CAFFE2_PORTABLE_INLINE N GradientB(N dc, N c, N b) const {
+    CAFFE2_HOST_DEVICE_INLINE N GradientB(N dc, N c, N b) const {
       return -dc * c / b;
     }
   };

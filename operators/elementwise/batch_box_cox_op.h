@@ -2,7 +2,7 @@
 #pragma once
 
 #include "operators/common/element_type.h"
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/elementwise/transform_functions.h"
 
 namespace caffe2 {

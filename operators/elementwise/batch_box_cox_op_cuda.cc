@@ -1,4 +1,4 @@
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/elementwise/batch_box_cox_op.h"
 
 namespace caffe2 {

@@ -1,5 +1,5 @@
 // Kernels of functions of two numbers.
-#include "operators/common/portable_kernel.h"
+#include "operators/common/host_device_kernel.h"
 #include "operators/common/strided_kernel.h"
 #include "operators/elementwise/arithmetic_op.h"
 #include "operators/elementwise/binary_kernels.h"
@@ -78,9 +78,9 @@ template void LaunchDivisorCheck(int64_t, const int64_t*, cuda::KernelReport*, c
 #define INSTANTIATE_DERIVATIVE(derivative, T)                                                   \
   template void LaunchSumDerivative(const derivative&, const Strides&, const Strides&, int64_t, \
                                     int64_t, cuda::Stream, T*, const T*, const T*, const T*)
-#define INSTANTIATE_DERIVATIVES(functor, T)                  \
-  INSTANTIATE_DERIVATIVE(portable::DerivativeA<functor>, T); \
-  INSTANTIATE_DERIVATIVE(portable::DerivativeB<functor>, T)
+#define INSTANTIATE_DERIVATIVES(functor, T)                     \
+  INSTANTIATE_DERIVATIVE(host_device::DerivativeA<functor>, T); \
+  INSTANTIATE_DERIVATIVE(host_device::DerivativeB<functor>, T)
 
 #define INSTANTIATE_REAL(T)                          \
   INSTANTIATE(AddFunction, T, T);                    \

@@ -1,16 +1,16 @@
 // Operators that apply a function of two numbers to pairs of elements, with broadcasting, and their
 // gradients.
 //
-// <stem>_op.h holds the function as a functor for the host and for devices (portable.h):
+// <stem>_op.h holds the function as a functor for the host and for devices (host_device.h):
 //
 //   struct MulFunction {
 //     static constexpr const char* kName = "Mul";
 //     template <typename N>
-//     CAFFE2_PORTABLE_INLINE N operator()(N a, N b) const;             // c
+//     CAFFE2_HOST_DEVICE_INLINE N operator()(N a, N b) const;             // c
 //     template <typename N>
-//     CAFFE2_PORTABLE_INLINE N GradientA(N dc, N a, N b) const;        // what it adds to da
+//     CAFFE2_HOST_DEVICE_INLINE N GradientA(N dc, N a, N b) const;        // what it adds to da
 //     template <typename N>
-//     CAFFE2_PORTABLE_INLINE N GradientB(N dc, N a, N b) const;        // what it adds to db
+//     CAFFE2_HOST_DEVICE_INLINE N GradientB(N dc, N a, N b) const;        // what it adds to db
 //   };
 //
 // GradientA and GradientB may take dc alone. As with unary_op.h, <stem>_op.cc registers the
@@ -51,13 +51,13 @@ struct WithB {
 template <class F, typename R, typename T, typename... X>
 void MapPairs(const F& f, int64_t n, R* y, const T* a, int64_t a_stride, const T* b,
               int64_t b_stride, const X*... x) {
-  using N = decltype(portable::Widen(T()));
+  using N = decltype(host_device::Widen(T()));
   if (a_stride == b_stride) {
-    portable::MapRow(f, n, y, x..., a, b);
+    host_device::MapRow(f, n, y, x..., a, b);
   } else if (b_stride == 0) {
-    portable::MapRow(WithB<F, N>{f, portable::Widen(*b)}, n, y, x..., a);
+    host_device::MapRow(WithB<F, N>{f, host_device::Widen(*b)}, n, y, x..., a);
   } else {
-    portable::MapRow(WithA<F, N>{f, portable::Widen(*a)}, n, y, x..., b);
+    host_device::MapRow(WithA<F, N>{f, host_device::Widen(*a)}, n, y, x..., b);
   }
 }
 
@@ -136,7 +136,7 @@ void SumDerivative(const D& derivative, const BroadcastPlan& plan, int64_t count
   const auto derive = [&](auto* to) {
     if constexpr (!D::kReadsOperands) {
       ParallelFor(plan.numel, kElementwiseGrain, [&](int64_t begin, int64_t end) {
-        portable::MapRow(derivative, end - begin, to + begin, dc + begin);
+        host_device::MapRow(derivative, end - begin, to + begin, dc + begin);
       });
     } else {
       const int64_t a_stride = plan.a_inner_stride(), b_stride = plan.b_inner_stride();
@@ -190,9 +190,9 @@ class BinaryGradientOp final : public Operator<Context> {
     Check(plan, dC, A, B);
     // The output that overwrites dC goes last.
     const bool a_last = Output(0) == &dC;
-    if (!a_last) Derive<portable::DerivativeA<G>, T>(plan, dC, A, B);
-    Derive<portable::DerivativeB<G>, T>(plan, dC, A, B);
-    if (a_last) Derive<portable::DerivativeA<G>, T>(plan, dC, A, B);
+    if (!a_last) Derive<host_device::DerivativeA<G>, T>(plan, dC, A, B);
+    Derive<host_device::DerivativeB<G>, T>(plan, dC, A, B);
+    if (a_last) Derive<host_device::DerivativeA<G>, T>(plan, dC, A, B);
     return true;
   }
 

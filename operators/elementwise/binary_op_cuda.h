@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "operators/common/broadcast_strides.h"
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/elementwise/binary_kernels.h"
 #include "operators/elementwise/binary_op.h"
 

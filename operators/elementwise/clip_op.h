@@ -1,7 +1,7 @@
 // Clip: Y = min(max(X, low), high), with the gradient from Y. NaN stays NaN.
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -9,13 +9,13 @@ struct ClipFunction {
   static constexpr const char* kName = "Clip";
   explicit ClipFunction(const OperatorBase& op);
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N operator()(N x) const {
+  CAFFE2_HOST_DEVICE_INLINE N operator()(N x) const {
     const N raised = x < low ? static_cast<N>(low) : x;
     return raised > high ? static_cast<N>(high) : raised;
   }
   // Nothing passes where Y lies on a bound.
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N Gradient(N y, N dy) const {
+  CAFFE2_HOST_DEVICE_INLINE N Gradient(N y, N dy) const {
     return (y > low) & (y < high) ? dy : N(0);
   }
   float low, high;

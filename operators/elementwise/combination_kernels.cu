@@ -1,6 +1,6 @@
 // Kernels of Max, Min, Mean, RowMul and sums of rows.
 #include "operators/common/combination_functions.h"
-#include "operators/common/portable_kernel.h"
+#include "operators/common/host_device_kernel.h"
 
 namespace caffe2 {
 

@@ -1,4 +1,4 @@
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/elementwise/conditional_op.h"
 #include "operators/elementwise/elementwise_kernels.h"
 #include "operators/reduce/selection_functions.h"

@@ -1,14 +1,14 @@
 // FloatToHalf and HalfToFloat.
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
 // Widening and narrowing do the conversion.
 struct IdentityFunction {
   static constexpr const char* kName = "Convert";
-  CAFFE2_PORTABLE_INLINE float operator()(float x) const { return x; }
+  CAFFE2_HOST_DEVICE_INLINE float operator()(float x) const { return x; }
 };
 
 }  // namespace caffe2

@@ -3,7 +3,7 @@
 
 #include "operators/common/combination_functions.h"
 #include "operators/common/element_type.h"
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 
 namespace caffe2 {
 

@@ -1,14 +1,14 @@
 // Negative: Y = -X.
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
 struct NegativeFunction {
   static constexpr const char* kName = "Negative";
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N operator()(N x) const {
+  CAFFE2_HOST_DEVICE_INLINE N operator()(N x) const {
     return -x;
   }
 };

@@ -1,4 +1,4 @@
-// Piecewise linear functions of columns, for the host and for devices (portable.h).
+// Piecewise linear functions of columns, for the host and for devices (host_device.h).
 #pragma once
 
 #include "operators/sparse/one_hot_functions.h"
@@ -10,7 +10,7 @@ namespace caffe2 {
 struct PiecewiseLinear {
   int64_t pieces;
   const float *bounds, *slopes, *intercepts;
-  CAFFE2_PORTABLE float Value(int64_t function, float x) const {
+  CAFFE2_HOST_DEVICE float Value(int64_t function, float x) const {
     const float* bound = bounds + function * (pieces + 1);
     const float inside = x < bound[0] ? bound[0] : bound[pieces] < x ? bound[pieces] : x;
     const int64_t above = BoundariesBelow(bound, pieces + 1, inside, false);
@@ -26,7 +26,7 @@ struct PiecewiseElements {
   int64_t columns;
   const float* x;
   float* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const { y[i] = functions.Value(i % columns, x[i]); }
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const { y[i] = functions.Value(i % columns, x[i]); }
 };
 // The same for the last column, the probability of an event; that of 2 columns before it becomes
 // what is left to 1.
@@ -36,7 +36,7 @@ struct PiecewiseEvents {
   int64_t columns;  // 1 or 2
   const float* x;
   float* y;
-  CAFFE2_PORTABLE void operator()(int64_t row) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row) const {
     const int64_t last = row * columns + columns - 1;
     const float probability = function.Value(0, x[last]);
     y[last] = probability;

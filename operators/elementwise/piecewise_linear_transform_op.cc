@@ -1,7 +1,7 @@
 // PiecewiseLinearTransform: a piecewise linear function for each column of predictions.
 #include "operators/elementwise/piecewise_linear_transform_op.h"
 
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 
 namespace caffe2 {
 

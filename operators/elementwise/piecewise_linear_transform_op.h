@@ -1,5 +1,5 @@
 // PiecewiseLinearTransform: a piecewise linear function for each column of predictions. The
-// functions are read on the host. portable_op.h or portable_cuda.h runs the functors.
+// functions are read on the host. host_device_op.h or host_device_cuda.h runs the functors.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Pow: with an exponent that is an argument, or one for each element.
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -9,7 +9,7 @@ struct PowFunction {
   static constexpr const char* kName = "Pow";
   explicit PowFunction(const OperatorBase& op);
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N operator()(N x) const {
+  CAFFE2_HOST_DEVICE_INLINE N operator()(N x) const {
     return exponent == 2.f ? x * x : std::pow(x, static_cast<N>(exponent));
   }
   float exponent;
@@ -18,16 +18,16 @@ struct PowFunction {
 struct PowOfTensorsFunction {
   static constexpr const char* kName = "Pow";
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N operator()(N a, N b) const {
+  CAFFE2_HOST_DEVICE_INLINE N operator()(N a, N b) const {
     return std::pow(a, b);
   }
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N GradientA(N dc, N a, N b) const {
+  CAFFE2_HOST_DEVICE_INLINE N GradientA(N dc, N a, N b) const {
     return b == N(0) ? N(0) : dc * b * std::pow(a, b - N(1));
   }
   // It tends to 0 with a.
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N GradientB(N dc, N a, N b) const {
+  CAFFE2_HOST_DEVICE_INLINE N GradientB(N dc, N a, N b) const {
     return a == N(0) && b >= N(0) ? N(0) : dc * std::pow(a, b) * std::log(a);
   }
 };

@@ -1,7 +1,7 @@
 // ReplaceNaN: a value in place of each NaN.
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -9,7 +9,7 @@ struct ReplaceNaNFunction {
   static constexpr const char* kName = "ReplaceNaN";
   explicit ReplaceNaNFunction(const OperatorBase& op);
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N operator()(N x) const {
+  CAFFE2_HOST_DEVICE_INLINE N operator()(N x) const {
     return x != x ? static_cast<N>(value) : x;
   }
   float value;

@@ -1,4 +1,4 @@
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/elementwise/replace_nan_op.h"
 #include "operators/elementwise/unary_op.h"
 

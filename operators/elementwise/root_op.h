@@ -1,28 +1,30 @@
 // Sqrt (X^1/2), and Rsqrt (X^-1/2) and Cbrt (X^1/3) with gradients from Y.
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
 struct SqrtFunction {
   static constexpr const char* kName = "Sqrt";
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N operator()(N x) const {
+  CAFFE2_HOST_DEVICE_INLINE N operator()(N x) const {
     return std::sqrt(x);
   }
 };
 
 struct RsqrtFunction {
   static constexpr const char* kName = "Rsqrt";
-  CAFFE2_PORTABLE_INLINE float operator()(float x) const { return 1 / std::sqrt(x); }
-  CAFFE2_PORTABLE_INLINE float Gradient(float y, float dy) const { return -0.5f * dy * y * y * y; }
+  CAFFE2_HOST_DEVICE_INLINE float operator()(float x) const { return 1 / std::sqrt(x); }
+  CAFFE2_HOST_DEVICE_INLINE float Gradient(float y, float dy) const {
+    return -0.5f * dy * y * y * y;
+  }
 };
 
 struct CbrtFunction {
   static constexpr const char* kName = "Cbrt";
-  CAFFE2_PORTABLE_INLINE float operator()(float x) const { return std::cbrt(x); }
-  CAFFE2_PORTABLE_INLINE float Gradient(float y, float dy) const { return dy / (3 * y * y); }
+  CAFFE2_HOST_DEVICE_INLINE float operator()(float x) const { return std::cbrt(x); }
+  CAFFE2_HOST_DEVICE_INLINE float Gradient(float y, float dy) const { return dy / (3 * y * y); }
 };
 
 }  // namespace caffe2

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "operators/common/combination_functions.h"
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 
 namespace caffe2 {
 

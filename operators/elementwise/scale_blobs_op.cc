@@ -2,7 +2,7 @@
 
 #include <climits>
 
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 
 namespace caffe2 {
 

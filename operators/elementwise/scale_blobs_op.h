@@ -1,4 +1,5 @@
-// ScaleBlobs: several tensors times a number. portable_op.h or portable_cuda.h runs the functor.
+// ScaleBlobs: several tensors times a number. host_device_op.h or host_device_cuda.h runs the
+// functor.
 #pragma once
 
 #include "caffe2/core/operator.h"

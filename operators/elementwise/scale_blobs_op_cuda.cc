@@ -1,5 +1,5 @@
 // ScaleBlobs on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/elementwise/scale_blobs_op.h"
 
 namespace caffe2 {

@@ -1,7 +1,7 @@
 // Scale: Y = scale * X.
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -9,7 +9,7 @@ struct ScaleFunction {
   static constexpr const char* kName = "Scale";
   explicit ScaleFunction(const OperatorBase& op);
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N operator()(N x) const {
+  CAFFE2_HOST_DEVICE_INLINE N operator()(N x) const {
     return static_cast<N>(scale) * x;
   }
   float scale;

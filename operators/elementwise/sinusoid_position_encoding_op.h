@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "operators/common/element_type.h"
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/elementwise/transform_functions.h"
 
 namespace caffe2 {

@@ -1,4 +1,4 @@
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/elementwise/sinusoid_position_encoding_op.h"
 
 namespace caffe2 {

@@ -1,14 +1,14 @@
 // Sqr: Y = X^2.
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
 struct SqrFunction {
   static constexpr const char* kName = "Sqr";
   template <typename N>
-  CAFFE2_PORTABLE_INLINE N operator()(N x) const {
+  CAFFE2_HOST_DEVICE_INLINE N operator()(N x) const {
     return x * x;
   }
 };

@@ -1,7 +1,7 @@
 // StumpFunc: one of two values, on which side of a threshold X lies.
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -9,7 +9,7 @@ struct StumpFunction {
   static constexpr const char* kName = "StumpFunc";
   explicit StumpFunction(const OperatorBase& op);
   // NaN lies above the threshold.
-  CAFFE2_PORTABLE_INLINE float operator()(float x) const { return x <= threshold ? low : high; }
+  CAFFE2_HOST_DEVICE_INLINE float operator()(float x) const { return x <= threshold ? low : high; }
   float threshold, low, high;
 };
 

@@ -1,8 +1,8 @@
 // Functions of elements, with parameters of their rows or columns, for the host and for devices
-// (portable.h).
+// (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -13,7 +13,7 @@ struct BoxCoxElements {
   int64_t columns;
   const T *x, *lambda1, *lambda2;
   T* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     constexpr T kSmallest = T(1e-6);  // what is transformed is at least this
     const T power = lambda1[i % columns], sum = x[i] + lambda2[i % columns];
     const T value = sum < kSmallest ? kSmallest : sum;
@@ -29,7 +29,7 @@ struct RootDivideElements {
   const float* x;
   const S* scale;
   float* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     const S number = scale[i / width];
     const float factor =
         number > 0 ? static_cast<float>(1 / std::sqrt(static_cast<double>(number))) : 1.f;
@@ -46,7 +46,7 @@ struct SinusoidElements {
   float alpha, amplitude;
   const Index* position;
   float* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t k = i % size;
     const double share = static_cast<double>(k) / static_cast<double>(size);
     const double angle =

@@ -1,7 +1,7 @@
 // Kernels of functions of one number.
 #include "operators/activation/glu_functions.h"
 #include "operators/activation/swish_op.h"
-#include "operators/common/portable_kernel.h"
+#include "operators/common/host_device_kernel.h"
 #include "operators/elementwise/abs_op.h"
 #include "operators/elementwise/clip_op.h"
 #include "operators/elementwise/comparison_op.h"
@@ -59,7 +59,7 @@ INSTANTIATE_FLOAT(INSTANTIATE_MAP, LogFunction);
 INSTANTIATE_FLOAT(INSTANTIATE_MAP, SqrtFunction);
 INSTANTIATE_FLOAT(INSTANTIATE_UNARY, CosFunction);
 INSTANTIATE_FLOAT(INSTANTIATE_UNARY, SinFunction);
-INSTANTIATE_FLOAT(INSTANTIATE_MAP_2, portable::GradientOf<AbsFunction>);
+INSTANTIATE_FLOAT(INSTANTIATE_MAP_2, host_device::GradientOf<AbsFunction>);
 INSTANTIATE_NUMERIC(AbsFunction);
 INSTANTIATE_NUMERIC(NegativeFunction);
 INSTANTIATE_NUMERIC(SignFunction);
@@ -70,8 +70,8 @@ INSTANTIATE_FLOAT(INSTANTIATE_MAP, PowFunction);
 INSTANTIATE_FLOAT(INSTANTIATE_MAP, ReplaceNaNFunction);
 INSTANTIATE_FLOAT(INSTANTIATE_MAP, ScaleFunction);
 INSTANTIATE_FLOAT(INSTANTIATE_MAP, SwishFunction);
-INSTANTIATE_FLOAT(INSTANTIATE_MAP_3, portable::GradientOf<MishFunction>);
-INSTANTIATE_FLOAT(INSTANTIATE_MAP_3, portable::GradientOf<SwishFunction>);
+INSTANTIATE_FLOAT(INSTANTIATE_MAP_3, host_device::GradientOf<MishFunction>);
+INSTANTIATE_FLOAT(INSTANTIATE_MAP_3, host_device::GradientOf<SwishFunction>);
 INSTANTIATE_FLOAT(INSTANTIATE_UNARY, ClipFunction);
 INSTANTIATE_MAP(ModFunction, int32_t);
 INSTANTIATE_MAP(ModFunction, int64_t);

@@ -1,12 +1,12 @@
 // Operators that apply a function of numbers to each element, and their gradients.
 //
-// <stem>_op.h holds the function as a functor for the host and for devices (portable.h):
+// <stem>_op.h holds the function as a functor for the host and for devices (host_device.h):
 //
 //   struct EluFunction {
 //     static constexpr const char* kName = "Elu";
 //     explicit EluFunction(const OperatorBase& op);  // reads the arguments; absent without them
-//     CAFFE2_PORTABLE_INLINE float operator()(float x) const;          // y
-//     CAFFE2_PORTABLE_INLINE float Gradient(float y, float dy) const;  // dx
+//     CAFFE2_HOST_DEVICE_INLINE float operator()(float x) const;          // y
+//     CAFFE2_HOST_DEVICE_INLINE float Gradient(float y, float dy) const;  // dx
 //     float alpha;
 //   };
 //
@@ -16,20 +16,20 @@
 #pragma once
 
 #include "operators/common/element_type.h"
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 
 namespace caffe2 {
 
 template <class F>
 inline constexpr bool kIsGradient = false;
 template <class F>
-inline constexpr bool kIsGradient<portable::GradientOf<F>> = true;
+inline constexpr bool kIsGradient<host_device::GradientOf<F>> = true;
 
 // Whether F is a function of these numbers.
 template <class F, typename... N>
 inline constexpr bool kTakes = std::is_invocable_v<F, N...>;
 template <class F, typename... N>
-inline constexpr bool kTakes<portable::GradientOf<F>, N...> = requires(F f, N... values) {
+inline constexpr bool kTakes<host_device::GradientOf<F>, N...> = requires(F f, N... values) {
   f.Gradient(values...);
 };
 
@@ -50,8 +50,8 @@ F MakeFunctor(const OperatorBase& op) {
 template <class F, class Body>
 void WithFunction(const F& f, const Body& body) {
   if constexpr (kIsGradient<F>) {
-    WithFunction(f.f,
-                 [&](const auto& g) { body(portable::GradientOf<std::decay_t<decltype(g)>>{g}); });
+    WithFunction(
+        f.f, [&](const auto& g) { body(host_device::GradientOf<std::decay_t<decltype(g)>>{g}); });
   } else if constexpr (requires { f.Choose(body); }) {
     f.Choose(body);
   } else {
@@ -97,7 +97,7 @@ class MapOp final : public Operator<Context> {
     Context* context = &context_;
     WithFunction(f_, [&](const auto& f) {
       using Function = std::decay_t<decltype(f)>;
-      using N = decltype(portable::Widen(T()));
+      using N = decltype(host_device::Widen(T()));
       if constexpr (kTakes<Function, N>) {
         MapElements(f, first.numel(), context, y, in[0]);
       } else if constexpr (kTakes<Function, N, N>) {
@@ -116,7 +116,7 @@ class MapOp final : public Operator<Context> {
 template <class Context, class F, class Types = RealTypes>
 using UnaryOp = MapOp<Context, F, Types>;
 template <class Context, class F, class Types = RealTypes>
-using UnaryGradientOp = MapOp<Context, portable::GradientOf<F>, Types>;
+using UnaryGradientOp = MapOp<Context, host_device::GradientOf<F>, Types>;
 
 // Register UnaryOp and UnaryGradientOp of a function: REGISTER_CPU_OPERATOR_WITH_GRADIENT(Elu,
 // EluFunction); element types may follow.

@@ -1,6 +1,6 @@
 // Kernels of images: pixels moved by maps, bilinear upsampling, blocks of pixels, integral images.
 #include "caffe2/cuda/kernel.h"
-#include "operators/common/portable_kernel.h"
+#include "operators/common/host_device_kernel.h"
 #include "operators/image/integral_image_functions.h"
 #include "operators/image/pixel_map_kernels.h"
 #include "operators/image/space_to_batch_functions.h"

@@ -1,16 +1,16 @@
-// Sums over all rectangles that begin in a corner, for the host and for devices (portable.h): along
-// the rows first, then down the columns.
+// Sums over all rectangles that begin in a corner, for the host and for devices (host_device.h):
+// along the rows first, then down the columns.
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
 // Planes of height x width; those of the integral have a row and a column more, which are 0.
 struct PlaneSize {
   int64_t height = 0, width = 0;
-  CAFFE2_PORTABLE int64_t area() const { return height * width; }
-  CAFFE2_PORTABLE int64_t integral_area() const { return (height + 1) * (width + 1); }
+  CAFFE2_HOST_DEVICE int64_t area() const { return height * width; }
+  CAFFE2_HOST_DEVICE int64_t integral_area() const { return (height + 1) * (width + 1); }
 };
 
 // Row i of all planes' height + 1: y[i, j] = the sum of x[i - 1, w] over w < j.
@@ -19,7 +19,7 @@ struct IntegrateRows {
   PlaneSize size;
   const float* x;
   float* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t plane = i / (size.height + 1), row = i % (size.height + 1);
     float* to = y + i * (size.width + 1);
     const float* from = x + plane * size.area() + (row > 0 ? row - 1 : 0) * size.width;
@@ -40,7 +40,7 @@ struct GatherRowSums {
   bool exact;
   const float* dy;
   float* dx;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t plane = i / size.height, row = i % size.height;
     const float* from =
         dy + plane * size.integral_area() + (row + (exact ? 1 : 0)) * (size.width + 1);
@@ -60,7 +60,7 @@ struct SumDownColumns {
   int64_t rows, columns;
   bool upward;
   float* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     float* column = y + i / columns * rows * columns + i % columns;
     double sum = 0;
     for (int64_t k = 0; k < rows; ++k) {

@@ -1,7 +1,7 @@
 // IntegralImage: sums over all rectangles that begin in a corner (Viola and Jones, 2001).
 #include "operators/image/integral_image_op.h"
 
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 
 namespace caffe2 {
 namespace {

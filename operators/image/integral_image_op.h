@@ -1,4 +1,4 @@
-// IntegralImage and its gradient. portable_op.h or portable_cuda.h runs the functors.
+// IntegralImage and its gradient. host_device_op.h or host_device_cuda.h runs the functors.
 #pragma once
 
 #include <vector>

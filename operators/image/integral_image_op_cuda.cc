@@ -1,5 +1,5 @@
 // IntegralImage and its gradient on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/image/integral_image_op.h"
 
 namespace caffe2 {

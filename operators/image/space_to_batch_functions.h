@@ -1,7 +1,7 @@
-// Blocks of pixels as images of a larger batch, for the host and for devices (portable.h).
+// Blocks of pixels as images of a larger batch, for the host and for devices (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -20,7 +20,7 @@ struct TakeApart {
   SpaceBatchLayout l;
   const T* x;
   T* y;
-  CAFFE2_PORTABLE void operator()(int64_t at) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t at) const {
     const int64_t j = at % l.columns, i = at / l.columns % l.rows;
     const int64_t plane = at / (l.columns * l.rows), image = plane / l.channels;
     const int64_t offset = image / l.batch;
@@ -38,7 +38,7 @@ struct PutTogether {
   SpaceBatchLayout l;
   const T* x;
   T* y;
-  CAFFE2_PORTABLE void operator()(int64_t at) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t at) const {
     const int64_t column = at % l.width + l.left, row = at / l.width % l.height + l.top;
     const int64_t plane = at / (l.width * l.height);
     const int64_t offset = row % l.block * l.block + column % l.block;

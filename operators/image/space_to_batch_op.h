@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "operators/activation/activation_types.h"
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/conv/conv_pool_shape.h"
 #include "operators/image/space_to_batch_functions.h"
 

@@ -1,5 +1,5 @@
 // SpaceToBatch and BatchToSpace on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/image/space_to_batch_op.h"
 
 namespace caffe2 {

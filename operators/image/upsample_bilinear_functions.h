@@ -1,7 +1,7 @@
-// Linear interpolation of images, for the host and for devices (portable.h).
+// Linear interpolation of images, for the host and for devices (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -15,23 +15,23 @@ struct ScaledAxis {
     int64_t low, high;
     float share;
     // Of pixel i.
-    CAFFE2_PORTABLE float Weight(int64_t i) const {
+    CAFFE2_HOST_DEVICE float Weight(int64_t i) const {
       return (low == i ? 1 - share : 0.f) + (high == i ? share : 0.f);
     }
   };
-  CAFFE2_PORTABLE Place At(int64_t i) const {
+  CAFFE2_HOST_DEVICE Place At(int64_t i) const {
     const float at = step * static_cast<float>(i);
     const auto whole = static_cast<int64_t>(at);
     const int64_t low = whole < input - 1 ? whole : input - 1;
     return {low, low + 1 < input - 1 ? low + 1 : input - 1, at - static_cast<float>(low)};
   }
   // Output pixels [first, last) that may lie next to input pixel i: some more than do.
-  CAFFE2_PORTABLE int64_t First(int64_t i) const {
+  CAFFE2_HOST_DEVICE int64_t First(int64_t i) const {
     if (step <= 0) return 0;
     const auto first = static_cast<int64_t>(static_cast<float>(i - 1) / step) - 1;
     return first > 0 ? first : 0;
   }
-  CAFFE2_PORTABLE int64_t Last(int64_t i) const {
+  CAFFE2_HOST_DEVICE int64_t Last(int64_t i) const {
     if (step <= 0) return output;
     const auto last = static_cast<int64_t>(static_cast<float>(i + 1) / step) + 2;
     return last < output ? last : output;
@@ -46,17 +46,17 @@ struct BilinearRows {
   const T* x;
   T* y;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, Team team) const {
     const auto place = rows.At(row % rows.output);
     const T* plane = x + row / rows.output * rows.input * columns.input;
     const T *above = plane + place.low * columns.input, *below = plane + place.high * columns.input;
     for (int64_t j = team.first(); j < columns.output; j += team.step()) {
       const auto [left, right, share] = columns.At(j);
-      float sum = (1 - place.share) * (1 - share) * portable::Widen(above[left]);
-      sum += (1 - place.share) * share * portable::Widen(above[right]);
-      sum += place.share * (1 - share) * portable::Widen(below[left]);
-      sum += place.share * share * portable::Widen(below[right]);
-      y[row * columns.output + j] = portable::Narrow<T>(sum);
+      float sum = (1 - place.share) * (1 - share) * host_device::Widen(above[left]);
+      sum += (1 - place.share) * share * host_device::Widen(above[right]);
+      sum += place.share * (1 - share) * host_device::Widen(below[left]);
+      sum += place.share * share * host_device::Widen(below[right]);
+      y[row * columns.output + j] = host_device::Narrow<T>(sum);
     }
   }
 };
@@ -69,7 +69,7 @@ struct BilinearGradientRows {
   const T* dy;
   T* dx;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, Team team) const {
     const int64_t r = row % rows.input;
     const T* plane = dy + row / rows.input * rows.output * columns.output;
     for (int64_t c = team.first(); c < columns.input; c += team.step()) {
@@ -79,10 +79,10 @@ struct BilinearGradientRows {
         if (weight == 0) continue;
         for (int64_t j = columns.First(c); j < columns.Last(c); ++j) {
           const float share = columns.At(j).Weight(c);
-          if (share != 0) sum += weight * share * portable::Widen(plane[i * columns.output + j]);
+          if (share != 0) sum += weight * share * host_device::Widen(plane[i * columns.output + j]);
         }
       }
-      dx[row * columns.input + c] = portable::Narrow<T>(sum);
+      dx[row * columns.input + c] = host_device::Narrow<T>(sum);
     }
   }
 };

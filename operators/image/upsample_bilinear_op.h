@@ -2,7 +2,7 @@
 #pragma once
 
 #include "caffe2/core/device_backend.h"
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/image/scaled_image.h"
 #include "operators/image/upsample_bilinear_functions.h"
 

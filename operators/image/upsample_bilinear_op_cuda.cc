@@ -1,5 +1,5 @@
 // UpsampleBilinear and its gradient on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/image/upsample_bilinear_op.h"
 
 namespace caffe2 {

@@ -1,4 +1,4 @@
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/elementwise/unary_op.h"
 #include "operators/loss/bernoulli_jsd_op.h"
 

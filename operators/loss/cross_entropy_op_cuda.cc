@@ -1,6 +1,6 @@
 // LabelCrossEntropy, CrossEntropy and MakeTwoClass with their gradients on CUDA devices.
 #include "operators/activation/softmax_kernels.h"
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/loss/cross_entropy_op.h"
 
 namespace caffe2 {

@@ -1,7 +1,7 @@
-// Distances and products of pairs of rows, for the host and for devices (portable.h).
+// Distances and products of pairs of rows, for the host and for devices (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -12,21 +12,23 @@ namespace caffe2 {
 struct SquaredL2Distance {  // half of it
   static constexpr const char* kName = "SquaredL2Distance";
   template <class Team, typename T>
-  CAFFE2_PORTABLE static typename Team::Number Value(Team team, int64_t n, const T* x, const T* y) {
+  CAFFE2_HOST_DEVICE static typename Team::Number Value(Team team, int64_t n, const T* x,
+                                                        const T* y) {
     typename Team::Number sum = 0;
     for (int64_t j = team.first(); j < n; j += team.step()) {
-      const auto difference = typename Team::Number(portable::Widen(x[j])) - portable::Widen(y[j]);
+      const auto difference =
+          typename Team::Number(host_device::Widen(x[j])) - host_device::Widen(y[j]);
       sum += difference * difference;
     }
     return team.Sum(sum) / 2;
   }
   template <class Team, typename T>
-  CAFFE2_PORTABLE static void Gradient(Team team, int64_t n, const T* x, const T* y, float g, T* dx,
-                                       T* dy) {
+  CAFFE2_HOST_DEVICE static void Gradient(Team team, int64_t n, const T* x, const T* y, float g,
+                                          T* dx, T* dy) {
     for (int64_t j = team.first(); j < n; j += team.step()) {
-      const float slope = g * (portable::Widen(x[j]) - portable::Widen(y[j]));
-      dx[j] = portable::Narrow<T>(slope);
-      dy[j] = portable::Narrow<T>(-slope);
+      const float slope = g * (host_device::Widen(x[j]) - host_device::Widen(y[j]));
+      dx[j] = host_device::Narrow<T>(slope);
+      dy[j] = host_device::Narrow<T>(-slope);
     }
   }
 };
@@ -34,21 +36,22 @@ struct SquaredL2Distance {  // half of it
 struct L1Distance {
   static constexpr const char* kName = "L1Distance";
   template <class Team, typename T>
-  CAFFE2_PORTABLE static typename Team::Number Value(Team team, int64_t n, const T* x, const T* y) {
+  CAFFE2_HOST_DEVICE static typename Team::Number Value(Team team, int64_t n, const T* x,
+                                                        const T* y) {
     typename Team::Number sum = 0;
     for (int64_t j = team.first(); j < n; j += team.step()) {
-      sum += std::fabs(typename Team::Number(portable::Widen(x[j])) - portable::Widen(y[j]));
+      sum += std::fabs(typename Team::Number(host_device::Widen(x[j])) - host_device::Widen(y[j]));
     }
     return team.Sum(sum);
   }
   template <class Team, typename T>
-  CAFFE2_PORTABLE static void Gradient(Team team, int64_t n, const T* x, const T* y, float g, T* dx,
-                                       T* dy) {
+  CAFFE2_HOST_DEVICE static void Gradient(Team team, int64_t n, const T* x, const T* y, float g,
+                                          T* dx, T* dy) {
     for (int64_t j = team.first(); j < n; j += team.step()) {
-      const float a = portable::Widen(x[j]), b = portable::Widen(y[j]);
+      const float a = host_device::Widen(x[j]), b = host_device::Widen(y[j]);
       const float slope = a > b ? g : a < b ? -g : 0.f;
-      dx[j] = portable::Narrow<T>(slope);
-      dy[j] = portable::Narrow<T>(-slope);
+      dx[j] = host_device::Narrow<T>(slope);
+      dy[j] = host_device::Narrow<T>(-slope);
     }
   }
 };
@@ -56,20 +59,21 @@ struct L1Distance {
 struct DotProduct {
   static constexpr const char* kName = "DotProduct";
   template <class Team, typename T>
-  CAFFE2_PORTABLE static typename Team::Number Value(Team team, int64_t n, const T* x, const T* y) {
+  CAFFE2_HOST_DEVICE static typename Team::Number Value(Team team, int64_t n, const T* x,
+                                                        const T* y) {
     typename Team::Number sum = 0;
     for (int64_t j = team.first(); j < n; j += team.step()) {
-      sum += typename Team::Number(portable::Widen(x[j])) * portable::Widen(y[j]);
+      sum += typename Team::Number(host_device::Widen(x[j])) * host_device::Widen(y[j]);
     }
     return team.Sum(sum);
   }
   template <class Team, typename T>
-  CAFFE2_PORTABLE static void Gradient(Team team, int64_t n, const T* x, const T* y, float g, T* dx,
-                                       T* dy) {
+  CAFFE2_HOST_DEVICE static void Gradient(Team team, int64_t n, const T* x, const T* y, float g,
+                                          T* dx, T* dy) {
     for (int64_t j = team.first(); j < n; j += team.step()) {
-      const float a = portable::Widen(x[j]), b = portable::Widen(y[j]);
-      dx[j] = portable::Narrow<T>(g * b);
-      dy[j] = portable::Narrow<T>(g * a);
+      const float a = host_device::Widen(x[j]), b = host_device::Widen(y[j]);
+      dx[j] = host_device::Narrow<T>(g * b);
+      dy[j] = host_device::Narrow<T>(g * a);
     }
   }
 };
@@ -81,13 +85,13 @@ struct CosineSimilarity {
     Number xy, x_norm, y_norm;
   };
   template <class Team, typename T>
-  CAFFE2_PORTABLE static Products<typename Team::Number> ProductsOf(Team team, int64_t n,
-                                                                    const T* x, const T* y) {
+  CAFFE2_HOST_DEVICE static Products<typename Team::Number> ProductsOf(Team team, int64_t n,
+                                                                       const T* x, const T* y) {
     using Number = typename Team::Number;
     constexpr Number kSmallest = 1e-12;  // squared norms below count as this
     Number xy = 0, xx = 0, yy = 0;
     for (int64_t j = team.first(); j < n; j += team.step()) {
-      const Number a = portable::Widen(x[j]), b = portable::Widen(y[j]);
+      const Number a = host_device::Widen(x[j]), b = host_device::Widen(y[j]);
       xy += a * b;
       xx += a * a;
       yy += b * b;
@@ -98,22 +102,23 @@ struct CosineSimilarity {
             std::sqrt(yy > kSmallest ? yy : kSmallest)};
   }
   template <class Team, typename T>
-  CAFFE2_PORTABLE static typename Team::Number Value(Team team, int64_t n, const T* x, const T* y) {
+  CAFFE2_HOST_DEVICE static typename Team::Number Value(Team team, int64_t n, const T* x,
+                                                        const T* y) {
     const auto p = ProductsOf(team, n, x, y);
     return p.xy / (p.x_norm * p.y_norm);
   }
   // d cos / dx = y / (|x| |y|) - cos x / |x|^2, and the same with x and y swapped.
   template <class Team, typename T>
-  CAFFE2_PORTABLE static void Gradient(Team team, int64_t n, const T* x, const T* y, float g, T* dx,
-                                       T* dy) {
+  CAFFE2_HOST_DEVICE static void Gradient(Team team, int64_t n, const T* x, const T* y, float g,
+                                          T* dx, T* dy) {
     const auto p = ProductsOf(team, n, x, y);
     const auto cross = g / (p.x_norm * p.y_norm);
     const auto along_x = cross * p.xy / (p.x_norm * p.x_norm);
     const auto along_y = cross * p.xy / (p.y_norm * p.y_norm);
     for (int64_t j = team.first(); j < n; j += team.step()) {
-      const auto a = portable::Widen(x[j]), b = portable::Widen(y[j]);
-      dx[j] = portable::Narrow<T>(cross * b - along_x * a);
-      dy[j] = portable::Narrow<T>(cross * a - along_y * b);
+      const auto a = host_device::Widen(x[j]), b = host_device::Widen(y[j]);
+      dx[j] = host_device::Narrow<T>(cross * b - along_x * a);
+      dy[j] = host_device::Narrow<T>(cross * a - along_y * b);
     }
   }
 };
@@ -125,9 +130,9 @@ struct MeasureRows {
   const T *x, *y;
   T* d;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, Team team) const {
     const auto value = Measure::Value(team, width, x + row * width, y + row * width);
-    if (team.leader()) d[row] = portable::Narrow<T>(value);
+    if (team.leader()) d[row] = host_device::Narrow<T>(value);
   }
 };
 template <class Measure, typename T>
@@ -137,26 +142,27 @@ struct MeasureGradientRows {
   const T *x, *y, *d;
   T *dx, *dy;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, Team team) const {
     const int64_t at = row * width;
-    Measure::Gradient(team, width, x + at, y + at, portable::Widen(d[row]), dx + at, dy + at);
+    Measure::Gradient(team, width, x + at, y + at, host_device::Widen(d[row]), dx + at, dy + at);
   }
 };
 
 // The vectors along an axis, which are divided by a norm of theirs.
 struct VectorLayout {
   int64_t count = 0, n = 0, stride = 0;  // elements of a vector lie `stride` apart
-  CAFFE2_PORTABLE int64_t First(int64_t i) const { return i / stride * n * stride + i % stride; }
+  CAFFE2_HOST_DEVICE int64_t First(int64_t i) const { return i / stride * n * stride + i % stride; }
 };
 struct L2Norm {
   static constexpr const char* kName = "Normalize";
   template <class Team, typename T>
-  CAFFE2_PORTABLE static typename Team::Number Value(Team team, const VectorLayout& v, const T* x) {
+  CAFFE2_HOST_DEVICE static typename Team::Number Value(Team team, const VectorLayout& v,
+                                                        const T* x) {
     using Number = typename Team::Number;
     constexpr Number kSmallest = 1e-12;  // norms below count as this
     Number squares = 0;
     for (int64_t j = team.first(); j < v.n; j += team.step()) {
-      const Number value = portable::Widen(x[j * v.stride]);
+      const Number value = host_device::Widen(x[j * v.stride]);
       squares += value * value;
     }
     const Number norm = std::sqrt(team.Sum(squares));
@@ -166,10 +172,11 @@ struct L2Norm {
 struct L1Norm {
   static constexpr const char* kName = "NormalizeL1";
   template <class Team, typename T>
-  CAFFE2_PORTABLE static typename Team::Number Value(Team team, const VectorLayout& v, const T* x) {
+  CAFFE2_HOST_DEVICE static typename Team::Number Value(Team team, const VectorLayout& v,
+                                                        const T* x) {
     typename Team::Number sum = 0;
     for (int64_t j = team.first(); j < v.n; j += team.step()) {
-      sum += std::fabs(portable::Widen(x[j * v.stride]));
+      sum += std::fabs(host_device::Widen(x[j * v.stride]));
     }
     sum = team.Sum(sum);
     return sum > 0 ? sum : 1;  // zeros stay zeros
@@ -182,12 +189,12 @@ struct NormalizeVectors {
   const T* x;
   T* y;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t i, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i, Team team) const {
     const int64_t first = v.First(i);
     const auto factor = 1 / Norm::Value(team, v, x + first);
     for (int64_t j = team.first(); j < v.n; j += team.step()) {
       const int64_t at = first + j * v.stride;
-      y[at] = portable::Narrow<T>(portable::Widen(x[at]) * factor);
+      y[at] = host_device::Narrow<T>(host_device::Widen(x[at]) * factor);
     }
   }
 };
@@ -199,20 +206,20 @@ struct NormalizeVectorsGradient {
   const T *x, *dy;
   T* dx;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t i, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i, Team team) const {
     using Number = typename Team::Number;
     const int64_t first = v.First(i);
     const Number inverse = 1 / L2Norm::Value(team, v, x + first);
     Number dot = 0;
     for (int64_t j = team.first(); j < v.n; j += team.step()) {
       const int64_t at = first + j * v.stride;
-      dot += Number(portable::Widen(x[at])) * inverse * portable::Widen(dy[at]);
+      dot += Number(host_device::Widen(x[at])) * inverse * host_device::Widen(dy[at]);
     }
     dot = team.Sum(dot);
     for (int64_t j = team.first(); j < v.n; j += team.step()) {
       const int64_t at = first + j * v.stride;
-      const Number y = portable::Widen(x[at]) * inverse;
-      dx[at] = portable::Narrow<T>((portable::Widen(dy[at]) - y * dot) * inverse);
+      const Number y = host_device::Widen(x[at]) * inverse;
+      dx[at] = host_device::Narrow<T>((host_device::Widen(dy[at]) - y * dot) * inverse);
     }
   }
 };

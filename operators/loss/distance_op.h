@@ -2,7 +2,7 @@
 // CosineSimilarity.
 #pragma once
 
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/loss/distance_functions.h"
 
 namespace caffe2 {

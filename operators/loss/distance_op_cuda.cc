@@ -1,5 +1,5 @@
 // L1Distance, DotProduct and CosineSimilarity with their gradients on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/loss/distance_op.h"
 
 namespace caffe2 {

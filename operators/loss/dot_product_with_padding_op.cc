@@ -1,6 +1,6 @@
 // DotProductWithPadding: products of pairs of rows of different length.
 #include "operators/common/gradient_rule.h"
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/loss/padded_product_op.h"
 
 namespace caffe2 {

@@ -1,5 +1,5 @@
 // DotProductWithPadding and its gradient on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/loss/padded_product_op.h"
 
 namespace caffe2 {

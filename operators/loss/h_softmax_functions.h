@@ -1,7 +1,7 @@
-// The softmax over a tree of classes, for the host and for devices (portable.h).
+// The softmax over a tree of classes, for the host and for devices (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -15,7 +15,7 @@ struct PathEntry {
   int64_t row, sample, at;
 };
 
-CAFFE2_PORTABLE inline float MinusLog(float probability) {
+CAFFE2_HOST_DEVICE inline float MinusLog(float probability) {
   constexpr float kLeast = 1e-20f;  // what is below counts as this
   return -std::log(probability < kLeast ? kLeast : probability);
 }
@@ -27,8 +27,8 @@ struct NodeWeights {
 
   // p = the probabilities of the `length` children from row `offset` on, for a sample.
   template <class Team>
-  CAFFE2_PORTABLE void Softmax(const float* x, int64_t offset, int64_t length, float* p,
-                               Team team) const {
+  CAFFE2_HOST_DEVICE void Softmax(const float* x, int64_t offset, int64_t length, float* p,
+                                  Team team) const {
     using Number = typename Team::Number;
     for (int64_t c = 0; c < length; ++c) {
       const float* row = w + (offset + c) * dim;
@@ -37,12 +37,12 @@ struct NodeWeights {
       sum = team.Sum(sum);
       if (team.leader()) p[c] = static_cast<float>(b[offset + c] + sum);
     }
-    team.Wait();
+    team.Sync();
     float largest = -INFINITY;
     for (int64_t c = team.first(); c < length; c += team.step()) {
       largest = largest < p[c] ? p[c] : largest;
     }
-    largest = team.Reduce(largest, portable::Larger());
+    largest = team.Reduce(largest, host_device::Max());
     Number sum = 0;
     for (int64_t c = team.first(); c < length; c += team.step()) {
       p[c] = std::exp(p[c] - largest);
@@ -62,7 +62,7 @@ struct SoftmaxOfSteps {
   const float* x;
   float* p;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t i, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i, Team team) const {
     const PathStep& step = steps[i];
     weights.Softmax(x + step.sample * weights.dim, step.row, step.length, p + step.begin, team);
   }
@@ -75,7 +75,7 @@ struct LossOfPaths {
   const PathStep* steps;
   const float* p;
   float* y;
-  CAFFE2_PORTABLE void operator()(int64_t s) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t s) const {
     float sum = 0;
     for (int64_t i = first[s]; i < first[s + 1]; ++i) {
       sum += MinusLog(p[steps[i].begin + steps[i].target]);
@@ -90,7 +90,7 @@ struct SlopesOfSteps {
   const PathStep* steps;
   const float *p, *dy;
   float* d;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     const PathStep& step = steps[i];
     for (int64_t c = 0; c < step.length; ++c) {
       const int64_t at = step.begin + c;
@@ -107,7 +107,7 @@ struct GradientOfSamples {
   const float *w, *d;
   float* dx;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t s, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t s, Team team) const {
     for (int64_t k = team.first(); k < dim; k += team.step()) {
       float sum = 0;
       for (int64_t i = first[s]; i < first[s + 1]; ++i) {
@@ -130,7 +130,7 @@ struct GradientOfRows {
   const float *x, *d;
   float *dw, *db;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t i, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i, Team team) const {
     const int64_t row = entries[first[i]].row;
     for (int64_t k = team.first(); k < dim; k += team.step()) {
       float sum = 0;

@@ -2,7 +2,7 @@
 #include "operators/loss/h_softmax_op.h"
 
 #include "operators/common/gradient_rule.h"
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 
 namespace caffe2 {
 namespace {
@@ -56,7 +56,7 @@ class HSoftmaxSearchOp final : public Operator<CPUContext> {
                   "node \"", node.name(), "\" has ", length, " children from row ", node.offset(),
                   " of ", rows);
     std::vector<float> probability(length);
-    weights.Softmax(x, node.offset(), length, probability.data(), portable::SoloTeam());
+    weights.Softmax(x, node.offset(), length, probability.data(), host_device::SoloTeam());
     for (int c = 0; c < length; ++c) {
       const float score = MinusLog(probability[c]);
       if (score >= beam_) continue;

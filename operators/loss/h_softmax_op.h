@@ -1,5 +1,5 @@
 // HSoftmax and its gradient. Labels are read on the host: they say which nodes are on the paths.
-// portable_op.h or portable_cuda.h runs the functors.
+// host_device_op.h or host_device_cuda.h runs the functors.
 #pragma once
 
 #include <algorithm>

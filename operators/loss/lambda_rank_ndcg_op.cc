@@ -1,7 +1,7 @@
 // LambdaRankNdcg: a loss of ranked lists (Wu et al., "Adapting boosting for information retrieval
 // measures", 2010).
 #include "operators/common/gradient_rule.h"
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/loss/ranking_loss_op.h"
 
 namespace caffe2 {

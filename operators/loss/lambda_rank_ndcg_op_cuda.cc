@@ -1,6 +1,6 @@
 // LambdaRankNdcg and its gradient on CUDA devices.
 #include "operators/common/device_integers.h"
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/loss/ranking_loss_op.h"
 
 namespace caffe2 {

@@ -1,7 +1,7 @@
-// Losses of probabilities and of pairs, for the host and for devices (portable.h).
+// Losses of probabilities and of pairs, for the host and for devices (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -9,8 +9,8 @@ constexpr float kLeastProbability = 1e-20f;  // probabilities below count as thi
 
 // As float: kLeastProbability is 0 in float16.
 template <typename T>
-CAFFE2_PORTABLE float ProbabilityOf(T x) {
-  const float p = portable::Widen(x);
+CAFFE2_HOST_DEVICE float ProbabilityOf(T x) {
+  const float p = host_device::Widen(x);
   return p < kLeastProbability ? kLeastProbability : p;
 }
 
@@ -22,13 +22,13 @@ struct CrossEntropyRows {
   const T *x, *t;
   T* y;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, Team team) const {
     typename Team::Number sum = 0;
     for (int64_t j = row * width + team.first(); j < (row + 1) * width; j += team.step()) {
-      sum -= portable::Widen(t[j]) * std::log(ProbabilityOf(x[j]));
+      sum -= host_device::Widen(t[j]) * std::log(ProbabilityOf(x[j]));
     }
     sum = team.Sum(sum);
-    if (team.leader()) y[row] = portable::Narrow<T>(sum);
+    if (team.leader()) y[row] = host_device::Narrow<T>(sum);
   }
 };
 // dx[i, j] = -dy[i] t[i, j] / x[i, j]
@@ -38,9 +38,9 @@ struct CrossEntropyGradient {
   int64_t width;
   const T *x, *t, *dy;
   T* dx;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
-    const float g = -portable::Widen(dy[i / width]) * portable::Widen(t[i]);
-    dx[i] = portable::Narrow<T>(g / ProbabilityOf(x[i]));
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
+    const float g = -host_device::Widen(dy[i / width]) * host_device::Widen(t[i]);
+    dx[i] = host_device::Narrow<T>(g / ProbabilityOf(x[i]));
   }
 };
 
@@ -50,8 +50,8 @@ struct MakeTwoClass {
   static constexpr const char* kName = "MakeTwoClass";
   const T* x;
   T* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
-    y[2 * i] = portable::Narrow<T>(1 - portable::Widen(x[i]));
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
+    y[2 * i] = host_device::Narrow<T>(1 - host_device::Widen(x[i]));
     y[2 * i + 1] = x[i];
   }
 };
@@ -60,8 +60,9 @@ struct MakeTwoClassGradient {
   static constexpr const char* kName = "MakeTwoClassGradient";
   const T* dy;
   T* dx;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
-    dx[i] = portable::Narrow<T>(portable::Widen(dy[2 * i + 1]) - portable::Widen(dy[2 * i]));
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
+    dx[i] =
+        host_device::Narrow<T>(host_device::Widen(dy[2 * i + 1]) - host_device::Widen(dy[2 * i]));
   }
 };
 
@@ -73,10 +74,10 @@ struct MarginRanking {
   const T *x1, *x2;
   const int32_t* y;
   T* loss;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
-    const float difference = portable::Widen(x1[i]) - portable::Widen(x2[i]);
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
+    const float difference = host_device::Widen(x1[i]) - host_device::Widen(x2[i]);
     const float over = margin - static_cast<float>(y[i]) * difference;
-    loss[i] = portable::Narrow<T>(over > 0 ? over : 0.f);
+    loss[i] = host_device::Narrow<T>(over > 0 ? over : 0.f);
   }
 };
 template <typename T>
@@ -87,12 +88,13 @@ struct MarginRankingGradient {
   const int32_t* y;
   const T* d_loss;
   T *dx1, *dx2;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
-    const float difference = portable::Widen(x1[i]) - portable::Widen(x2[i]);
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
+    const float difference = host_device::Widen(x1[i]) - host_device::Widen(x2[i]);
     const auto sign = static_cast<float>(y[i]);
-    const float slope = margin - sign * difference > 0 ? -sign * portable::Widen(d_loss[i]) : 0.f;
-    dx1[i] = portable::Narrow<T>(slope);
-    dx2[i] = portable::Narrow<T>(-slope);
+    const float slope =
+        margin - sign * difference > 0 ? -sign * host_device::Widen(d_loss[i]) : 0.f;
+    dx1[i] = host_device::Narrow<T>(slope);
+    dx2[i] = host_device::Narrow<T>(-slope);
   }
 };
 
@@ -104,10 +106,10 @@ struct CosineEmbedding {
   const T* s;
   const int32_t* y;
   T* loss;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
-    const float value = portable::Widen(s[i]);
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
+    const float value = host_device::Widen(s[i]);
     const float over = value > margin ? value - margin : 0.f;
-    loss[i] = portable::Narrow<T>(y[i] == 1 ? 1.f - value : over);
+    loss[i] = host_device::Narrow<T>(y[i] == 1 ? 1.f - value : over);
   }
 };
 template <typename T>
@@ -118,9 +120,9 @@ struct CosineEmbeddingGradient {
   const int32_t* y;
   const T* d_loss;
   T* ds;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
-    const float g = portable::Widen(d_loss[i]);
-    ds[i] = portable::Narrow<T>(y[i] == 1 ? -g : portable::Widen(s[i]) > margin ? g : 0.f);
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
+    const float g = host_device::Widen(d_loss[i]);
+    ds[i] = host_device::Narrow<T>(y[i] == 1 ? -g : host_device::Widen(s[i]) > margin ? g : 0.f);
   }
 };
 

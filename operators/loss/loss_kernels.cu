@@ -1,5 +1,5 @@
 // Kernels of losses that are no softmax, and of distances between rows.
-#include "operators/common/portable_kernel.h"
+#include "operators/common/host_device_kernel.h"
 #include "operators/loss/bernoulli_jsd_op.h"
 #include "operators/loss/distance_functions.h"
 #include "operators/loss/h_softmax_functions.h"
@@ -33,7 +33,7 @@ INSTANTIATE_FOR_EACH_ROW(GradientOfRows);
 INSTANTIATE_FOR_EACH_ROW(PaddedProductRows);
 INSTANTIATE_FOR_EACH_ROW(PaddedProductGradientRows);
 INSTANTIATE_MAP_2(BernoulliDivergence, float);
-INSTANTIATE_MAP_3(portable::GradientOf<BernoulliDivergence>, float);
+INSTANTIATE_MAP_3(host_device::GradientOf<BernoulliDivergence>, float);
 
 #define INSTANTIATE(type, T)                      \
   INSTANTIATE_FOR_EACH_ROW(MeasureRows<type, T>); \

@@ -1,7 +1,7 @@
-// Products of pairs of rows of different length, for the host and for devices (portable.h).
+// Products of pairs of rows of different length, for the host and for devices (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -12,7 +12,7 @@ struct PaddedPairs {
   float pad = 0;
   bool replicate = false;
 
-  CAFFE2_PORTABLE float Partner(const float* row, int64_t j) const {
+  CAFFE2_HOST_DEVICE float Partner(const float* row, int64_t j) const {
     if (j < shorter) return row[j];
     return replicate ? row[j % shorter] : pad;
   }
@@ -24,7 +24,7 @@ struct PaddedProductRows {
   const float *longer, *shorter;
   float* z;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t i, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i, Team team) const {
     using Number = typename Team::Number;
     Number sum = 0;
     for (int64_t j = team.first(); j < pairs.longer; j += team.step()) {
@@ -41,7 +41,7 @@ struct PaddedProductGradientRows {
   const float *longer, *shorter, *dz;
   float *d_longer, *d_shorter;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t i, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i, Team team) const {
     const float* from = longer + i * pairs.longer;
     for (int64_t j = team.first(); j < pairs.longer; j += team.step()) {
       d_longer[i * pairs.longer + j] = dz[i] * pairs.Partner(shorter + i * pairs.shorter, j);

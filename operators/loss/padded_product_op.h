@@ -1,5 +1,5 @@
-// DotProductWithPadding: products of pairs of rows of different length. portable_op.h or
-// portable_cuda.h runs the functors.
+// DotProductWithPadding: products of pairs of rows of different length. host_device_op.h or
+// host_device_cuda.h runs the functors.
 #pragma once
 
 #include <algorithm>

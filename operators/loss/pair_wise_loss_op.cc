@@ -1,6 +1,6 @@
 // PairWiseLoss: how often, and how clearly, scores order pairs otherwise than their labels do.
 #include "operators/common/gradient_rule.h"
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/loss/ranking_loss_op.h"
 
 namespace caffe2 {

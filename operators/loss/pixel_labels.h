@@ -1,7 +1,7 @@
-// Class labels of the pixels of images, for the host and for devices (portable.h).
+// Class labels of the pixels of images, for the host and for devices (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -12,12 +12,12 @@ struct PixelLabels {
   const int* labels = nullptr;
   const float* weights = nullptr;  // null: 1 for all
 
-  CAFFE2_PORTABLE int64_t count() const { return batch * area; }
-  CAFFE2_PORTABLE float Weight(int64_t i) const {
+  CAFFE2_HOST_DEVICE int64_t count() const { return batch * area; }
+  CAFFE2_HOST_DEVICE float Weight(int64_t i) const {
     return labels[i] == kIgnoredLabel ? 0.f : weights == nullptr ? 1.f : weights[i];
   }
   // Position in N x C x H x W of the first class of pixel i; the next lie `area` apart.
-  CAFFE2_PORTABLE int64_t First(int64_t i) const { return i / area * classes * area + i % area; }
+  CAFFE2_HOST_DEVICE int64_t First(int64_t i) const { return i / area * classes * area + i % area; }
 };
 
 }  // namespace caffe2

@@ -1,7 +1,7 @@
 // MarginRankingCriterion and CosineEmbeddingCriterion: losses of pairs.
 #pragma once
 
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/loss/loss_functions.h"
 
 namespace caffe2 {

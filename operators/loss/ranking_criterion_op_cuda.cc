@@ -1,5 +1,5 @@
 // MarginRankingCriterion and CosineEmbeddingCriterion with their gradients on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/loss/ranking_criterion_op.h"
 
 namespace caffe2 {

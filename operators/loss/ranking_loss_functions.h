@@ -1,14 +1,14 @@
-// Losses of pairs in lists, for the host and for devices (portable.h). Segment s of the scores is
-// a list.
+// Losses of pairs in lists, for the host and for devices (host_device.h). Segment s of the scores
+// is a list.
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
 // log(1 + e^x), without overflow.
 template <typename N>
-CAFFE2_PORTABLE N LogistLoss(N x) {
+CAFFE2_HOST_DEVICE N LogistLoss(N x) {
   return (x > 0 ? x : N(0)) + std::log1p(std::exp(-std::fabs(x)));
 }
 
@@ -25,7 +25,7 @@ struct PairLossRows {
   LabelledLists lists;
   float* loss;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t s, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t s, Team team) const {
     using Number = typename Team::Number;
     const int64_t begin = lists.offsets[s], end = lists.offsets[s + 1];
     Number sum = 0;
@@ -51,7 +51,7 @@ struct PairLossGradientRows {
   const float* g;
   float* dx;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t s, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t s, Team team) const {
     using Number = typename Team::Number;
     const int64_t begin = lists.offsets[s], end = lists.offsets[s + 1];
     double pairs = 0;  // each counted by both of it
@@ -88,20 +88,20 @@ struct LambdaRankRows {
 
   // 1 / log2(rank + 1) of element i by descending value, for ranks from 1; the first of equal ones
   // is before the others.
-  CAFFE2_PORTABLE static Number Discount(const float* value, int64_t begin, int64_t end,
-                                         int64_t i) {
+  CAFFE2_HOST_DEVICE static Number Discount(const float* value, int64_t begin, int64_t end,
+                                            int64_t i) {
     int64_t before = 0;
     for (int64_t j = begin; j < end; ++j) {
       before += value[j] > value[i] || (value[j] == value[i] && j < i) ? 1 : 0;
     }
     return 1 / std::log2(static_cast<Number>(before) + 2);
   }
-  CAFFE2_PORTABLE Number GainOf(int64_t i) const {
+  CAFFE2_HOST_DEVICE Number GainOf(int64_t i) const {
     return ndcg_loss && !exponential ? Number(r[i]) : std::exp2(Number(r[i]));
   }
 
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t s, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t s, Team team) const {
     const int64_t begin = offsets[s], end = offsets[s + 1];
     Number relevance = 0, ideal_gain = 0, gain = 0;
     for (int64_t i = begin + team.first(); i < end; i += team.step()) {
@@ -114,7 +114,7 @@ struct LambdaRankRows {
     relevance = team.Sum(relevance);
     ideal_gain = team.Sum(ideal_gain);
     gain = team.Sum(gain);
-    team.Wait();                                           // all have written
+    team.Sync();                                           // all have written
     const bool relevant = !(relevance < kLeastRelevance);  // NaN is passed on
     const auto least = static_cast<Number>(kLeastDcg);
     const Number scale = normalize ? 1 / (ideal_gain < least ? least : ideal_gain) : 1;
@@ -129,7 +129,8 @@ struct LambdaRankRows {
   }
 
   // The slope of score i, before it is scaled; adds the loss of its pairs.
-  CAFFE2_PORTABLE Number SlopeOf(int64_t i, int64_t begin, int64_t end, Number* pairs_loss) const {
+  CAFFE2_HOST_DEVICE Number SlopeOf(int64_t i, int64_t begin, int64_t end,
+                                    Number* pairs_loss) const {
     Number slope = 0;
     for (int64_t j = begin; j < end; ++j) {
       const Number weight = std::fabs((gains[i] - gains[j]) * (discounts[i] - discounts[j]));
@@ -148,7 +149,7 @@ struct ScaleLists {
   const float *g, *slope;
   float* dy;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t s, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t s, Team team) const {
     for (int64_t i = offsets[s] + team.first(); i < offsets[s + 1]; i += team.step()) {
       dy[i] = g[s] * slope[i];
     }

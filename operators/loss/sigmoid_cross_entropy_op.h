@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/loss/sigmoid_loss_functions.h"
 
 namespace caffe2 {

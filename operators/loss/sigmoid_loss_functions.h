@@ -1,7 +1,7 @@
-// Binary cross entropies of logits, for the host and for devices (portable.h).
+// Binary cross entropies of logits, for the host and for devices (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -14,16 +14,16 @@ enum class SigmoidLoss {
 
 // log(1 + e^x) without overflow.
 template <typename Number>
-CAFFE2_PORTABLE Number LogOnePlusExp(Number x) {
+CAFFE2_HOST_DEVICE Number LogOnePlusExp(Number x) {
   return (x > 0 ? x : 0) + std::log1p(std::exp(-std::fabs(x)));
 }
 template <typename Number>
-CAFFE2_PORTABLE Number SigmoidOf(Number x) {
+CAFFE2_HOST_DEVICE Number SigmoidOf(Number x) {
   return 1 / (1 + std::exp(-x));
 }
 
 template <typename Number>
-CAFFE2_PORTABLE Number SigmoidLossOf(SigmoidLoss loss, Number x, Number t) {
+CAFFE2_HOST_DEVICE Number SigmoidLossOf(SigmoidLoss loss, Number x, Number t) {
   switch (loss) {
     case SigmoidLoss::kLogD:
       return (2 * t - 1) * LogOnePlusExp(-x);
@@ -37,7 +37,7 @@ CAFFE2_PORTABLE Number SigmoidLossOf(SigmoidLoss loss, Number x, Number t) {
 
 // d loss / d x
 template <typename Number>
-CAFFE2_PORTABLE Number SigmoidLossGradientOf(SigmoidLoss loss, Number x, Number t) {
+CAFFE2_HOST_DEVICE Number SigmoidLossGradientOf(SigmoidLoss loss, Number x, Number t) {
   switch (loss) {
     case SigmoidLoss::kLogD:
       return -(2 * t - 1) * SigmoidOf(-x);
@@ -58,17 +58,17 @@ struct SigmoidLossRows {
   const T *x, *t, *weight;
   T* y;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, Team team) const {
     using Number = typename Team::Number;
     Number sum = 0;
     for (int64_t j = team.first(); j < width; j += team.step()) {
       const int64_t at = row * width + j;
       const Number value =
-          SigmoidLossOf<Number>(loss, portable::Widen(x[at]), portable::Widen(t[at]));
-      sum += weight == nullptr ? value : portable::Widen(weight[at]) * value;
+          SigmoidLossOf<Number>(loss, host_device::Widen(x[at]), host_device::Widen(t[at]));
+      sum += weight == nullptr ? value : host_device::Widen(weight[at]) * value;
     }
     sum = team.Sum(sum);
-    if (team.leader()) y[row] = portable::Narrow<T>(sum / static_cast<Number>(width));
+    if (team.leader()) y[row] = host_device::Narrow<T>(sum / static_cast<Number>(width));
   }
 };
 // dx[i] = dy[row of i] / width * weight * d loss / d x
@@ -79,12 +79,12 @@ struct SigmoidLossGradient {
   int64_t width;
   const T *dy, *x, *t, *weight;
   T* dx;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     const float slope =
-        SigmoidLossGradientOf<float>(loss, portable::Widen(x[i]), portable::Widen(t[i]));
-    const float share = portable::Widen(dy[i / width]) / static_cast<float>(width);
-    dx[i] = portable::Narrow<T>(share *
-                                (weight == nullptr ? slope : portable::Widen(weight[i]) * slope));
+        SigmoidLossGradientOf<float>(loss, host_device::Widen(x[i]), host_device::Widen(t[i]));
+    const float share = host_device::Widen(dy[i / width]) / static_cast<float>(width);
+    dx[i] = host_device::Narrow<T>(
+        share * (weight == nullptr ? slope : host_device::Widen(weight[i]) * slope));
   }
 };
 

@@ -1,5 +1,5 @@
 // WeightedSigmoidCrossEntropyWithLogits and its gradient on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/loss/sigmoid_cross_entropy_op.h"
 
 namespace caffe2 {

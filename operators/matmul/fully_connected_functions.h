@@ -1,5 +1,5 @@
 // FC_Prune, FC_Sparse and TT beside their products of matrices, for the host and for devices
-// (portable.h).
+// (host_device.h).
 #pragma once
 
 #include "operators/common/row_indices.h"
@@ -15,7 +15,7 @@ struct SparseProducts {
   RowIndices column;  // of each element of the weight
   const float *x, *weight, *bias;
   float* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t n = i % outputs;
     const float* row = x + i / outputs * column.rows;
     float sum = bias[n];
@@ -33,7 +33,7 @@ struct AddBias {
   int64_t columns;
   const float *x, *bias;
   float* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const { y[i] = x[i] + bias[i % columns]; }
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const { y[i] = x[i] + bias[i % columns]; }
 };
 
 // share[0] = the mean of the mask: the share of weights that is left. One row.
@@ -43,7 +43,7 @@ struct ShareLeft {
   const float* mask;
   float* share;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t /*row*/, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t /*row*/, Team team) const {
     using Number = typename Team::Number;
     Number sum = 0;
     for (int64_t i = team.first(); i < n; i += team.step()) sum += mask[i];
@@ -57,7 +57,7 @@ struct MaskGradient {
   static constexpr const char* kName = "MaskGradient";
   const float* mask;
   float* dw;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     if (mask[i] == 0) dw[i] = 0;
   }
 };
@@ -66,17 +66,17 @@ struct AddGradient {
   static constexpr const char* kName = "AddGradient";
   const float* dw;
   float* sum;
-  CAFFE2_PORTABLE void operator()(int64_t i) const { sum[i] += dw[i]; }
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const { sum[i] += dw[i]; }
 };
 // at whose end weights go whose sums are small, but not 0, which are new.
-CAFFE2_PORTABLE inline bool IsPruned(float sum, float threshold) {
+CAFFE2_HOST_DEVICE inline bool IsPruned(float sum, float threshold) {
   return sum != 0 && std::fabs(sum) < threshold;
 }
 struct PruneWeights {
   static constexpr const char* kName = "PruneWeights";
   float threshold;
   float *dw, *w, *mask, *sum;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     if (IsPruned(sum[i], threshold)) dw[i] = w[i] = mask[i] = 0;
     sum[i] = 0;
   }

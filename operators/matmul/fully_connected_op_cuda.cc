@@ -1,6 +1,6 @@
 // FC, FCTransposed and their gradients on CUDA devices: cuBLASLt multiplies the matrices and adds
 // the bias.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/matmul/fully_connected_op.h"
 
 namespace caffe2 {

@@ -1,6 +1,6 @@
 #include "operators/matmul/fully_connected_prune_op.h"
 
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 
 namespace caffe2 {
 namespace {

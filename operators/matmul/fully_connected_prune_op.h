@@ -1,6 +1,6 @@
 // FC_Prune: a fully connected layer that sets weights to zero while it trains (after Han et al.,
-// "Learning both weights and connections for efficient neural networks", 2015). portable_op.h or
-// portable_cuda.h runs the functors.
+// "Learning both weights and connections for efficient neural networks", 2015). host_device_op.h or
+// host_device_cuda.h runs the functors.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // FC_Prune and its gradient on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/matmul/fully_connected_prune_op.h"
 
 namespace caffe2 {

@@ -1,7 +1,7 @@
 // FC_Sparse: a fully connected layer with a sparse weight.
 #include "operators/matmul/fully_connected_sparse_op.h"
 
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 
 namespace caffe2 {
 

@@ -1,5 +1,5 @@
 // FC_Sparse on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/matmul/fully_connected_sparse_op.h"
 
 namespace caffe2 {

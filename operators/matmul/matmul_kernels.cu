@@ -1,5 +1,5 @@
 // Kernels of FC_Prune, FC_Sparse and TT beside their products of matrices.
-#include "operators/common/portable_kernel.h"
+#include "operators/common/host_device_kernel.h"
 #include "operators/matmul/fully_connected_functions.h"
 
 namespace caffe2 {

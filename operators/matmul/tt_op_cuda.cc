@@ -1,5 +1,5 @@
 // TT on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/matmul/tt_op.h"
 
 namespace caffe2 {

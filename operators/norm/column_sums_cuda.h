@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/norm/group_norm_functions.h"
 
 namespace caffe2 {

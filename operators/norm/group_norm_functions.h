@@ -1,8 +1,8 @@
-// GroupNorm and its gradients in passes over an image, for devices (portable.h). Sums are formed in
-// double.
+// GroupNorm and its gradients in passes over an image, for devices (host_device.h). Sums are formed
+// in double.
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -13,9 +13,9 @@ struct GroupLayout {
   int64_t size = 0;                        // elements of one channel of one image
   int64_t channel_stride = 0, stride = 0;  // one of them is 1
 
-  CAFFE2_PORTABLE int64_t channels() const { return groups * depth; }
-  CAFFE2_PORTABLE int64_t values() const { return depth * size; }  // of one group of one image
-  CAFFE2_PORTABLE int64_t Begin(int64_t n, int64_t c) const {
+  CAFFE2_HOST_DEVICE int64_t channels() const { return groups * depth; }
+  CAFFE2_HOST_DEVICE int64_t values() const { return depth * size; }  // of one group of one image
+  CAFFE2_HOST_DEVICE int64_t Begin(int64_t n, int64_t c) const {
     return n * channels() * size + c * channel_stride;
   }
 };
@@ -33,12 +33,12 @@ struct ChannelDotRows {
   const T *a, *b;
   ChannelDots dots;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, Team team) const {
     double sum = 0, dot = 0;
     for (int64_t i = row * size + team.first(); i < (row + 1) * size; i += team.step()) {
-      const double value = portable::Widen(a[i]);
+      const double value = host_device::Widen(a[i]);
       sum += value;
-      dot += value * portable::Widen(b[i]);
+      dot += value * host_device::Widen(b[i]);
     }
     sum = team.Sum(sum);
     dot = team.Sum(dot);
@@ -55,16 +55,16 @@ struct ChannelDotColumns {
   int64_t size, channels, parts;
   const T *a, *b;
   ChannelDots dots;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t c = i % channels, strip = i / channels;
     const int64_t image = strip / parts, part = strip % parts;
     const int64_t begin = size * part / parts, end = size * (part + 1) / parts;
     double sum = 0, dot = 0;
     for (int64_t k = begin; k < end; ++k) {
       const int64_t at = (image * size + k) * channels + c;
-      const double value = portable::Widen(a[at]);
+      const double value = host_device::Widen(a[at]);
       sum += value;
-      dot += value * portable::Widen(b[at]);
+      dot += value * host_device::Widen(b[at]);
     }
     dots.sum[i] = sum;
     dots.dot[i] = dot;
@@ -74,7 +74,7 @@ struct AddChannelDots {
   static constexpr const char* kName = "AddChannelDots";
   int64_t channels, parts;
   ChannelDots from, to;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t first = i / channels * parts * channels + i % channels;
     double sum = 0, dot = 0;
     for (int64_t part = 0; part < parts; ++part) {
@@ -93,7 +93,7 @@ struct GroupMoments {
   float epsilon;
   ChannelDots dots;
   float *mean, *inverse;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     double sum = 0, squares = 0;
     for (int64_t c = i * l.depth; c < (i + 1) * l.depth; ++c) {
       sum += dots.sum[c];
@@ -109,13 +109,13 @@ struct GroupMoments {
 // What an element is multiplied by and added to, for a row of a channel or of a pixel.
 struct GroupRows {
   GroupLayout l;
-  CAFFE2_PORTABLE bool channels_last() const { return l.stride != 1; }
-  CAFFE2_PORTABLE int64_t width() const { return channels_last() ? l.channels() : l.size; }
+  CAFFE2_HOST_DEVICE bool channels_last() const { return l.stride != 1; }
+  CAFFE2_HOST_DEVICE int64_t width() const { return channels_last() ? l.channels() : l.size; }
   // Image and channel of element j of the row.
-  CAFFE2_PORTABLE int64_t Image(int64_t row) const {
+  CAFFE2_HOST_DEVICE int64_t Image(int64_t row) const {
     return row / (channels_last() ? l.size : l.channels());
   }
-  CAFFE2_PORTABLE int64_t Channel(int64_t row, int64_t j) const {
+  CAFFE2_HOST_DEVICE int64_t Channel(int64_t row, int64_t j) const {
     return channels_last() ? j : row % l.channels();
   }
 };
@@ -129,14 +129,14 @@ struct GroupNormRows {
   const float *mean, *inverse, *scale, *bias;
   T* y;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, Team team) const {
     const int64_t width = rows.width(), image = rows.Image(row);
     for (int64_t j = team.first(); j < width; j += team.step()) {
       const int64_t c = rows.Channel(row, j);
       const int64_t k =
           image * rows.l.groups + static_cast<int32_t>(c) / static_cast<int32_t>(rows.l.depth);
-      const float z = (portable::Widen(x[row * width + j]) - mean[k]) * inverse[k];
-      y[row * width + j] = portable::Narrow<T>(z * scale[c] + bias[c]);
+      const float z = (host_device::Widen(x[row * width + j]) - mean[k]) * inverse[k];
+      y[row * width + j] = host_device::Narrow<T>(z * scale[c] + bias[c]);
     }
   }
 };
@@ -148,7 +148,7 @@ struct GroupGradientMeans {
   ChannelDots dots;
   const float *mean, *inverse, *gamma;
   float *mean_dy, *mean_product;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     double sum = 0, product = 0;
     for (int64_t c = i * l.depth; c < (i + 1) * l.depth; ++c) {
       const double scale = gamma[c % l.channels()];
@@ -166,7 +166,7 @@ struct GroupParameterGradients {
   ChannelDots dots;
   const float *mean, *inverse;
   float *dgamma, *dbeta;
-  CAFFE2_PORTABLE void operator()(int64_t c) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t c) const {
     double product = 0, sum = 0;
     for (int64_t n = 0; n < l.images; ++n) {
       const int64_t at = n * l.channels() + c, group = at / l.depth;
@@ -186,15 +186,15 @@ struct GroupNormGradientRows {
   const float *mean, *inverse, *gamma, *mean_dy, *mean_product;
   T* dx;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, Team team) const {
     const int64_t width = rows.width(), image = rows.Image(row);
     for (int64_t j = team.first(); j < width; j += team.step()) {
       const int64_t c = rows.Channel(row, j), at = row * width + j;
       const int64_t k =
           image * rows.l.groups + static_cast<int32_t>(c) / static_cast<int32_t>(rows.l.depth);
-      const float z = (portable::Widen(x[at]) - mean[k]) * inverse[k];
-      dx[at] = portable::Narrow<T>(
-          inverse[k] * (gamma[c] * portable::Widen(dy[at]) - mean_dy[k] - z * mean_product[k]));
+      const float z = (host_device::Widen(x[at]) - mean[k]) * inverse[k];
+      dx[at] = host_device::Narrow<T>(
+          inverse[k] * (gamma[c] * host_device::Widen(dy[at]) - mean_dy[k] - z * mean_product[k]));
     }
   }
 };

@@ -1,5 +1,5 @@
 // Kernels of GroupNorm and RMSNorm.
-#include "operators/common/portable_kernel.h"
+#include "operators/common/host_device_kernel.h"
 #include "operators/norm/group_norm_functions.h"
 #include "operators/norm/rms_norm_functions.h"
 

@@ -1,4 +1,4 @@
-// LpNorm, for the host and for devices (portable.h).
+// LpNorm, for the host and for devices (host_device.h).
 #pragma once
 
 #include "operators/common/rate.h"
@@ -12,7 +12,7 @@ struct LpNormSlope {
   float factor = 1;
   Rate gradient = {};
   template <typename N>
-  CAFFE2_PORTABLE N operator()(N x) const {
+  CAFFE2_HOST_DEVICE N operator()(N x) const {
     const N slope = p == 1 ? static_cast<N>((x > 0) - (x < 0)) : 2 * x;
     return static_cast<N>(factor * gradient()) * slope;
   }

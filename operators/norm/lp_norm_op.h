@@ -1,7 +1,7 @@
 // LpNorm: the sum of absolute values or of squares of a tensor.
 #pragma once
 
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/norm/lp_norm_functions.h"
 #include "operators/optimizer/optimizer_check.h"
 

@@ -1,7 +1,7 @@
 // Normalize and NormalizeL1: the vectors along an axis divided by their norms.
 #pragma once
 
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/loss/distance_functions.h"
 
 namespace caffe2 {

@@ -1,7 +1,7 @@
-// RMSNorm and its gradients, for the host and for devices (portable.h).
+// RMSNorm and its gradients, for the host and for devices (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -10,7 +10,7 @@ template <typename T, class Team>
 using SumType = std::conditional_t<std::is_same_v<T, double>, double, typename Team::Number>;
 // What T is widened to.
 template <typename T>
-using WideType = decltype(portable::Widen(T{}));
+using WideType = decltype(host_device::Widen(T{}));
 
 // rrms = 1 / sqrt(mean(x^2) + eps) of each row, y = x rrms gamma + beta
 template <typename T>
@@ -22,12 +22,12 @@ struct RmsNormRows {
   T* y;
   WideType<T>* rrms;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, Team team) const {
     using Number = SumType<T, Team>;
     const int64_t first = row * size;
     Number squares = 0;
     for (int64_t j = team.first(); j < size; j += team.step()) {
-      const Number value = portable::Widen(x[first + j]);
+      const Number value = host_device::Widen(x[first + j]);
       squares += value * value;
     }
     const auto count = static_cast<Number>(size > 0 ? size : 1);
@@ -35,8 +35,8 @@ struct RmsNormRows {
     const auto factor = static_cast<WideType<T>>(inverse);
     if (team.leader()) rrms[row] = factor;
     for (int64_t j = team.first(); j < size; j += team.step()) {
-      const auto value = portable::Widen(x[first + j]) * factor * portable::Widen(gamma[j]);
-      y[first + j] = portable::Narrow<T>(value + portable::Widen(beta[j]));
+      const auto value = host_device::Widen(x[first + j]) * factor * host_device::Widen(gamma[j]);
+      y[first + j] = host_device::Narrow<T>(value + host_device::Widen(beta[j]));
     }
   }
 };
@@ -50,20 +50,20 @@ struct RmsNormGradientRows {
   const WideType<T>* rrms;
   T* dx;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, Team team) const {
     using Number = SumType<T, Team>;
     const int64_t first = row * size;
     Number dot = 0;
     for (int64_t j = team.first(); j < size; j += team.step()) {
-      dot += static_cast<Number>(portable::Widen(gamma[j])) * portable::Widen(dy[first + j]) *
-             portable::Widen(x[first + j]);
+      dot += static_cast<Number>(host_device::Widen(gamma[j])) * host_device::Widen(dy[first + j]) *
+             host_device::Widen(x[first + j]);
     }
     const Number r = rrms[row];
     const Number factor = r * r * r * team.Sum(dot) / static_cast<Number>(size);
     for (int64_t j = team.first(); j < size; j += team.step()) {
-      const Number slope = r * portable::Widen(gamma[j]) * portable::Widen(dy[first + j]) -
-                           factor * portable::Widen(x[first + j]);
-      dx[first + j] = portable::Narrow<T>(static_cast<WideType<T>>(slope));
+      const Number slope = r * host_device::Widen(gamma[j]) * host_device::Widen(dy[first + j]) -
+                           factor * host_device::Widen(x[first + j]);
+      dx[first + j] = host_device::Narrow<T>(static_cast<WideType<T>>(slope));
     }
   }
 };
@@ -77,13 +77,13 @@ struct RmsNormPartialSums {
   const T *dy, *x;
   const WideType<T>* rrms;
   double *products, *sums;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t part = i / size, j = i % size, begin = part * rows_per_part;
     const int64_t end = begin + rows_per_part < rows ? begin + rows_per_part : rows;
     double product = 0, sum = 0;
     for (int64_t row = begin; row < end; ++row) {
-      const double g = portable::Widen(dy[row * size + j]);
-      product += g * portable::Widen(x[row * size + j]) * rrms[row];
+      const double g = host_device::Widen(dy[row * size + j]);
+      product += g * host_device::Widen(x[row * size + j]) * rrms[row];
       sum += g;
     }
     products[i] = product;
@@ -96,14 +96,14 @@ struct RmsNormAddParts {
   int64_t size, parts;
   const double *products, *sums;
   T *dgamma, *dbeta;
-  CAFFE2_PORTABLE void operator()(int64_t j) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t j) const {
     double product = 0, sum = 0;
     for (int64_t part = 0; part < parts; ++part) {
       product += products[part * size + j];
       sum += sums[part * size + j];
     }
-    dgamma[j] = portable::Narrow<T>(static_cast<WideType<T>>(product));
-    dbeta[j] = portable::Narrow<T>(static_cast<WideType<T>>(sum));
+    dgamma[j] = host_device::Narrow<T>(static_cast<WideType<T>>(product));
+    dbeta[j] = host_device::Narrow<T>(static_cast<WideType<T>>(sum));
   }
 };
 

@@ -1,7 +1,7 @@
 // ClipTensorByScaling: scales a tensor down when its norm is over a threshold.
 #pragma once
 
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/optimizer/optimizer_check.h"
 #include "operators/optimizer/optimizer_functions.h"
 

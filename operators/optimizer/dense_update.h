@@ -1,5 +1,5 @@
 // Updates of the elements of a parameter by a rule (update_rule.h), for the host and for devices
-// (portable.h).
+// (host_device.h).
 #pragma once
 
 #include "operators/common/rate.h"
@@ -27,22 +27,22 @@ struct DenseUpdate {
   S* state_out[kStates > 0 ? kStates : 1] = {};
   G* step_out = nullptr;  // may be null
 
-  CAFFE2_PORTABLE UpdateScalars Scalars() const { return {lr(), correction()}; }
-  CAFFE2_PORTABLE bool Skips() const { return found_inf != nullptr && *found_inf != 0; }
+  CAFFE2_HOST_DEVICE UpdateScalars Scalars() const { return {lr(), correction()}; }
+  CAFFE2_HOST_DEVICE bool Skips() const { return found_inf != nullptr && *found_inf != 0; }
 
-  CAFFE2_PORTABLE void operator()(int64_t i) const { Update(i, i, Scalars(), Skips()); }
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const { Update(i, i, Scalars(), Skips()); }
 
   // Updates element `at` by gradient `from`, whose step is stored beside it.
-  CAFFE2_PORTABLE void Update(int64_t at, int64_t from, const UpdateScalars& scalars,
-                              bool skip) const {
+  CAFFE2_HOST_DEVICE void Update(int64_t at, int64_t from, const UpdateScalars& scalars,
+                                 bool skip) const {
     float own[kStates > 0 ? kStates : 1];
-    for (int s = 0; s < kStates; ++s) own[s] = portable::Widen(state[s][at * kStride]);
-    const float old = param != nullptr ? portable::Widen(param[at]) : 0.f;
+    for (int s = 0; s < kStates; ++s) own[s] = host_device::Widen(state[s][at * kStride]);
+    const float old = param != nullptr ? host_device::Widen(param[at]) : 0.f;
     const Updated updated =
-        skip ? Updated{old, 0.f} : rule.Update(scalars, portable::Widen(grad[from]), old, own);
-    for (int s = 0; s < kStates; ++s) state_out[s][at * kStride] = portable::Narrow<S>(own[s]);
-    if (step_out != nullptr) step_out[from] = portable::Narrow<G>(updated.step);
-    if (param != nullptr) param_out[at] = portable::Narrow<P>(updated.param);
+        skip ? Updated{old, 0.f} : rule.Update(scalars, host_device::Widen(grad[from]), old, own);
+    for (int s = 0; s < kStates; ++s) state_out[s][at * kStride] = host_device::Narrow<S>(own[s]);
+    if (step_out != nullptr) step_out[from] = host_device::Narrow<G>(updated.step);
+    if (param != nullptr) param_out[at] = host_device::Narrow<P>(updated.param);
   }
 };
 
@@ -53,7 +53,7 @@ struct AdagradRates {
   Rate lr;
   const float* moment;
   float* rate;
-  CAFFE2_PORTABLE void operator()(int64_t i) const { rate[i] = lr() / rule.Divisor(moment[i]); }
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const { rate[i] = lr() / rule.Divisor(moment[i]); }
 };
 
 }  // namespace caffe2

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/common/update_rows.h"
 #include "operators/optimizer/row_functions.h"
 

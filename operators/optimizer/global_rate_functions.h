@@ -1,8 +1,8 @@
 // Optimizers whose rate depends on sums over the gradient, Storm, Wngrad and GFtrl, for the host
-// and for devices (portable.h).
+// and for devices (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 #include "operators/optimizer/dense_update.h"
 
 namespace caffe2 {
@@ -16,7 +16,7 @@ struct StormStep {
   const float *squares, *sum;  // of this step, of those before
   float* sum_out;
   float *rate, *alpha;  // the rate, and the share of the old momentum's error that is dropped
-  CAFFE2_PORTABLE void operator()(int64_t /*i*/) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t /*i*/) const {
     const float total = *sum + *squares;
     *sum_out = total;
     *rate = lr() / std::cbrt(beta + total);
@@ -31,7 +31,7 @@ struct WngradStep {
   Rate lr;
   const float *squares, *b;
   float *b_out, *rate;
-  CAFFE2_PORTABLE void operator()(int64_t /*i*/) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t /*i*/) const {
     const float old = *b, divisor = old + epsilon;
     *rate = lr() / divisor;
     *b_out = old + *squares / divisor;
@@ -43,7 +43,7 @@ struct GFtrlColumns {
   static constexpr const char* kName = "GFtrl";
   int64_t outputs, features;
   DenseUpdate<FtrlRule> elements;
-  CAFFE2_PORTABLE void operator()(int64_t j) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t j) const {
     const auto& u = elements;
     const float inverse = 1 / u.lr();
     double squares = 0;
@@ -68,12 +68,12 @@ struct GFtrlColumns {
 struct ScaleElements {
   static constexpr const char* kName = "WeightScale";
   float factor;
-  CAFFE2_PORTABLE float operator()(float x) const { return factor * x; }
+  CAFFE2_HOST_DEVICE float operator()(float x) const { return factor * x; }
 };
 struct MoveTowards {
   static constexpr const char* kName = "WeightAverage";
   float share;
-  CAFFE2_PORTABLE float operator()(float average, float x) const {
+  CAFFE2_HOST_DEVICE float operator()(float average, float x) const {
     return average + share * (x - average);
   }
 };

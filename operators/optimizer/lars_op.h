@@ -1,7 +1,7 @@
 // Lars: a learning rate for each layer from the norms of its parameter and gradient.
 #pragma once
 
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/optimizer/optimizer_check.h"
 #include "operators/optimizer/optimizer_functions.h"
 

@@ -1,5 +1,5 @@
 // Adagrad of parameters of which a mask keeps elements at zero, for the host and for devices
-// (portable.h).
+// (host_device.h).
 #pragma once
 
 #include "operators/optimizer/sparse_update.h"
@@ -11,7 +11,7 @@ struct MaskedAdagradElements {
   static constexpr const char* kName = "MaskedAdagrad";
   DenseUpdate<AdagradRule> elements;
   const float* keep;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     elements(i);
     if (keep == nullptr) return;
     elements.param_out[i] *= keep[i];
@@ -24,7 +24,7 @@ struct BitMask {
   const uint8_t* bits = nullptr;  // null keeps all
   int64_t bytes_a_row = 0, block_size = 1;
 
-  CAFFE2_PORTABLE bool Keeps(int64_t row, int64_t column) const {
+  CAFFE2_HOST_DEVICE bool Keeps(int64_t row, int64_t column) const {
     const int64_t block = column / block_size;
     return bits == nullptr || ((bits[row * bytes_a_row + block / 8] >> (block % 8)) & 1) != 0;
   }
@@ -37,7 +37,7 @@ struct ClearMaskedRow {
   BitMask mask;
   float *p, *h;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, Team team) const {
     for (int64_t j = team.first(); j < width; j += team.step()) {
       if (mask.Keeps(row, j)) continue;
       p[row * width + j] = 0;
@@ -55,7 +55,7 @@ struct MaskedRow {
   Update update;
   ClearMaskedRow clear;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, int64_t position, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, int64_t position, Team team) const {
     update(row, position, team);
     clear(row, team);  // a member clears what it has updated
   }

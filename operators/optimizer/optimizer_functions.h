@@ -1,5 +1,5 @@
-// Updates of parameters, for the host and for devices (portable.h). State is float. Outputs may be
-// the memory of inputs, element by element.
+// Updates of parameters, for the host and for devices (host_device.h). State is float. Outputs may
+// be the memory of inputs, element by element.
 #pragma once
 
 #include "operators/common/rate.h"
@@ -15,7 +15,7 @@ struct LarsFactor {
   Rate decay = {}, trust = {}, lr_max = {};
   const float *squares = nullptr, *gradient_squares = nullptr;
   float* factor = nullptr;
-  CAFFE2_PORTABLE void operator()(int64_t /*i*/) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t /*i*/) const {
     const float x_norm = std::sqrt(*squares), dx_norm = std::sqrt(*gradient_squares);
     float rate = 1;
     if (!has_trust) {
@@ -36,9 +36,10 @@ struct ClipByScaling {
   Rate norm, factor;
   const T* x;
   T* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     const float limit = threshold * factor(), value = norm();
-    y[i] = value > limit ? portable::Narrow<T>(portable::Widen(x[i]) * (limit / value)) : x[i];
+    y[i] =
+        value > limit ? host_device::Narrow<T>(host_device::Widen(x[i]) * (limit / value)) : x[i];
   }
 };
 

@@ -1,8 +1,8 @@
 // Rows of a parameter that are named by index: bounded, counted, for the host and for devices
-// (portable.h). Functors for UpdateRows (operators/common/update_rows.h).
+// (host_device.h). Functors for UpdateRows (operators/common/update_rows.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -15,21 +15,21 @@ struct NormalizeRow {
   float norm;
   T* p;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, int64_t /*position*/, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, int64_t /*position*/, Team team) const {
     using Number = typename Team::Number;
     T* x = p + row * width;
     Number squares = 0;
     for (int64_t j = team.first(); j < width; j += team.step()) {
-      const Number value = portable::Widen(x[j]);
+      const Number value = host_device::Widen(x[j]);
       squares += value * value;
     }
     const Number own = std::sqrt(team.Sum(squares));
     if (own == 0 || (only_above && own <= norm)) return;
     const auto factor = static_cast<float>(norm / own);
     for (int64_t j = team.first(); j < width; j += team.step()) {
-      x[j] = portable::Narrow<T>(portable::Widen(x[j]) * factor);
+      x[j] = host_device::Narrow<T>(host_device::Widen(x[j]) * factor);
     }
-    team.Wait();
+    team.Sync();
   }
 };
 
@@ -40,12 +40,12 @@ struct ShrinkRow {
   bool by_share;
   float lambda;
   float* p;
-  CAFFE2_PORTABLE float Shrink(float x) const {
+  CAFFE2_HOST_DEVICE float Shrink(float x) const {
     if (by_share) return x * (1 - lambda);
     return std::fabs(x) <= lambda ? 0.f : x - std::copysign(lambda, x);
   }
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, int64_t /*position*/, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, int64_t /*position*/, Team team) const {
     for (int64_t j = team.first(); j < width; j += team.step()) {
       p[row * width + j] = Shrink(p[row * width + j]);
     }
@@ -56,7 +56,7 @@ struct ShrinkRow {
 struct LimitValue {
   static constexpr const char* kName = "EnsureClipped";
   float low, high;
-  CAFFE2_PORTABLE float operator()(float x) const { return x < low ? low : x > high ? high : x; }
+  CAFFE2_HOST_DEVICE float operator()(float x) const { return x < low ? low : x > high ? high : x; }
 };
 struct LimitRow {
   static constexpr const char* kName = "EnsureClippedRows";
@@ -64,7 +64,7 @@ struct LimitRow {
   LimitValue limit;
   float* p;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, int64_t /*position*/, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, int64_t /*position*/, Team team) const {
     for (int64_t j = team.first(); j < width; j += team.step()) {
       p[row * width + j] = limit(p[row * width + j]);
     }
@@ -80,7 +80,7 @@ struct CountRow {
   int64_t* last;
   double* count;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, int64_t /*position*/, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, int64_t /*position*/, Team team) const {
     if (!team.leader()) return;
     // Iterations may come out of order (an old one restored, or a late worker's): none passed.
     const double passed = static_cast<double>(now) - static_cast<double>(last[row]);

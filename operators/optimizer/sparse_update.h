@@ -1,6 +1,6 @@
 // Updates of rows of a parameter by a rule (update_rule.h), for the host and for devices
-// (portable.h). Functors for UpdateRows (operators/common/update_rows.h): gradients are a row for
-// each position. P: the type of the parameter, float or float16.
+// (host_device.h). Functors for UpdateRows (operators/common/update_rows.h): gradients are a row
+// for each position. P: the type of the parameter, float or float16.
 #pragma once
 
 #include "operators/common/sorted_rows.h"
@@ -25,7 +25,7 @@ struct SparseUpdate {
   DenseUpdate<Rule, P, float> elements;
 
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, int64_t position, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, int64_t position, Team team) const {
     const UpdateScalars scalars = elements.Scalars();
     for (int64_t j = team.first(); j < width; j += team.step()) {
       elements.Update(row * width + j, position * width + j, scalars, /*skip=*/false);
@@ -35,11 +35,11 @@ struct SparseUpdate {
 
 // The gradient that a rule sees of g.
 template <class Rule>
-CAFFE2_PORTABLE float GradientOf(const Rule& /*rule*/, float g, float /*p*/) {
+CAFFE2_HOST_DEVICE float GradientOf(const Rule& /*rule*/, float g, float /*p*/) {
   return g;
 }
 template <class Rule>
-CAFFE2_PORTABLE float GradientOf(const WithWeightDecay<Rule>& rule, float g, float p) {
+CAFFE2_HOST_DEVICE float GradientOf(const WithWeightDecay<Rule>& rule, float g, float p) {
   return g + rule.weight_decay * p;
 }
 
@@ -54,20 +54,20 @@ struct RowWiseUpdate {
   DenseUpdate<Rule, P, float> elements;
 
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, int64_t position, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, int64_t position, Team team) const {
     const DenseUpdate<Rule, P, float> u = elements;
     const P* p = u.param + row * width;
     const float* g = u.grad + position * width;
     float squares = 0;
     CAFFE2_HOST_PRAGMA(omp simd reduction(+ : squares))
     for (int64_t j = team.first(); j < width; j += team.step()) {
-      const float slope = GradientOf(u.rule, g[j], portable::Widen(p[j]));
+      const float slope = GradientOf(u.rule, g[j], host_device::Widen(p[j]));
       squares += slope * slope;
     }
     squares = team.Sum(squares);
     const float mean = width == 0 ? 0.f : squares / static_cast<float>(width);
     const float shared = u.rule.Accumulate(u.state[kLast][row], std::sqrt(mean));
-    team.Wait();  // all have read it
+    team.Sync();  // all have read it
     if (team.leader()) u.state_out[kLast][row] = shared;
     const UpdateScalars scalars = u.Scalars();
     const float divisor = u.rule.Divisor(shared);
@@ -75,20 +75,20 @@ struct RowWiseUpdate {
     for (int64_t j = team.first(); j < width; j += team.step()) {
       Move(u, row * width + j, position * width + j, scalars, divisor);
     }
-    team.Wait();
+    team.Sync();
   }
 
  private:
-  CAFFE2_PORTABLE static void Move(const DenseUpdate<Rule, P, float>& u, int64_t at, int64_t from,
-                                   const UpdateScalars& scalars, float divisor) {
+  CAFFE2_HOST_DEVICE static void Move(const DenseUpdate<Rule, P, float>& u, int64_t at,
+                                      int64_t from, const UpdateScalars& scalars, float divisor) {
     float own[Rule::kStates];
     for (int s = 0; s < kLast; ++s) own[s] = u.state[s][at];
-    const float p = portable::Widen(u.param[at]);
+    const float p = host_device::Widen(u.param[at]);
     const Updated updated =
         u.rule.Step(scalars, divisor, GradientOf(u.rule, u.grad[from], p), p, own);
     for (int s = 0; s < kLast; ++s) u.state_out[s][at] = own[s];
     if (u.step_out != nullptr) u.step_out[from] = updated.step;
-    u.param_out[at] = portable::Narrow<P>(updated.param);
+    u.param_out[at] = host_device::Narrow<P>(updated.param);
   }
 };
 
@@ -104,7 +104,7 @@ struct CountedAdagradUpdate {
   double halflife = 0;             // not positive: all rows decay alike
 
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, int64_t position, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, int64_t position, Team team) const {
     RowWiseUpdate<Rule, P> own = update;
     if (counts != nullptr && halflife > 0 && counts[row] > 0) {
       own.elements.rule.weight_decay =
@@ -123,13 +123,13 @@ struct SmartDecayAdamUpdate {
   int64_t* last_seen;  // of each row
 
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, int64_t position, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, int64_t position, Team team) const {
     SparseUpdate<SmartDecayAdamRule> own = update;
     own.elements.rule = own.elements.rule.After(static_cast<float>(now - last_seen[row]));
-    team.Wait();  // all have read it
+    team.Sync();  // all have read it
     if (team.leader()) last_seen[row] = now;
     own(row, position, team);
-    team.Wait();
+    team.Sync();
   }
 };
 

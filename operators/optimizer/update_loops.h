@@ -2,7 +2,7 @@
 #pragma once
 
 #include "caffe2/utils/narrow_float.h"
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/common/update_rows.h"
 #include "operators/optimizer/sparse_update.h"
 

@@ -1,5 +1,5 @@
 // Kernels of the update rules, and of what else updates parameters or makes their rates.
-#include "operators/common/portable_kernel.h"
+#include "operators/common/host_device_kernel.h"
 #include "operators/optimizer/global_rate_functions.h"
 #include "operators/optimizer/masked_adagrad_functions.h"
 #include "operators/optimizer/optimizer_functions.h"

@@ -1,6 +1,6 @@
-// What optimizers do to one element of a parameter, for the host and for devices (portable.h): the
-// only place of each formula. Dense, sparse and row-wise updates and updates of many parameters at
-// once call it (dense_update.h, sparse_update.h, multi_update_op.h). The documentation of the
+// What optimizers do to one element of a parameter, for the host and for devices (host_device.h):
+// the only place of each formula. Dense, sparse and row-wise updates and updates of many parameters
+// at once call it (dense_update.h, sparse_update.h, multi_update_op.h). The documentation of the
 // operators states the formulas.
 //
 // A rule is plain data: the arguments of its operator. Update changes the state of an element and
@@ -8,7 +8,7 @@
 // is part of the step, is up to the operator.
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -29,10 +29,10 @@ concept CorrectedRule = requires(const Rule& rule, int64_t iteration) {
 };
 
 // Running means of numbers and of their squares: `keep` is the share that stays of the old one.
-CAFFE2_PORTABLE inline float MoveMean(float keep, float mean, float share, float x) {
+CAFFE2_HOST_DEVICE inline float MoveMean(float keep, float mean, float share, float x) {
   return keep * mean + share * x;
 }
-CAFFE2_PORTABLE inline float MoveMeanSquare(float keep, float mean, float share, float x) {
+CAFFE2_HOST_DEVICE inline float MoveMeanSquare(float keep, float mean, float share, float x) {
   return keep * mean + share * x * x;
 }
 
@@ -43,12 +43,12 @@ struct MomentumSgdRule {
 
   // The step is m', or of Nesterov's form (1 + momentum) m' - momentum m; either is a m' + b m.
   float momentum = 0, a = 1, b = 0;
-  CAFFE2_PORTABLE static MomentumSgdRule Make(float momentum, bool nesterov) {
+  CAFFE2_HOST_DEVICE static MomentumSgdRule Make(float momentum, bool nesterov) {
     return {momentum, nesterov ? 1 + momentum : 1.f, nesterov ? -momentum : 0.f};
   }
 
-  CAFFE2_PORTABLE Updated Update(const UpdateScalars& scalars, float g, float p,
-                                 float* state) const {
+  CAFFE2_HOST_DEVICE Updated Update(const UpdateScalars& scalars, float g, float p,
+                                    float* state) const {
     const float old = state[0];
     state[0] = momentum * old + scalars.lr * g;
     const float step = a * state[0] + b * old;
@@ -68,24 +68,26 @@ struct AdamRule {
   }
 
   // The moments; `keep` is beta1 or beta2, or a power of it if more iterations have passed.
-  CAFFE2_PORTABLE float First(float keep, float first, float g) const {
+  CAFFE2_HOST_DEVICE float First(float keep, float first, float g) const {
     return MoveMean(keep, first, 1 - beta1, g);
   }
-  CAFFE2_PORTABLE float Second(float keep, float second, float g) const {
+  CAFFE2_HOST_DEVICE float Second(float keep, float second, float g) const {
     return MoveMeanSquare(keep, second, 1 - beta2, g);
   }
-  CAFFE2_PORTABLE float Divisor(float second) const { return std::sqrt(second) + epsilon; }
+  CAFFE2_HOST_DEVICE float Divisor(float second) const { return std::sqrt(second) + epsilon; }
 
   // Update in two parts: rows may share the first (RowWiseUpdate).
-  CAFFE2_PORTABLE float Accumulate(float second, float g) const { return Second(beta2, second, g); }
-  CAFFE2_PORTABLE Updated Step(const UpdateScalars& scalars, float divisor, float g, float p,
-                               float* state) const {
+  CAFFE2_HOST_DEVICE float Accumulate(float second, float g) const {
+    return Second(beta2, second, g);
+  }
+  CAFFE2_HOST_DEVICE Updated Step(const UpdateScalars& scalars, float divisor, float g, float p,
+                                  float* state) const {
     state[0] = First(beta1, state[0], g);
     const float step = scalars.correction * state[0] / divisor;
     return {p + scalars.lr * step, step};
   }
-  CAFFE2_PORTABLE Updated Update(const UpdateScalars& scalars, float g, float p,
-                                 float* state) const {
+  CAFFE2_HOST_DEVICE Updated Update(const UpdateScalars& scalars, float g, float p,
+                                    float* state) const {
     state[1] = Accumulate(state[1], g);
     return Step(scalars, Divisor(state[1]), g, p, state);
   }
@@ -110,8 +112,8 @@ struct RectifiedAdamRule {
     const double ratio = (length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length);
     return {adam, static_cast<float>(plain * std::sqrt(1 - power) * std::sqrt(ratio)), true};
   }
-  CAFFE2_PORTABLE Updated Update(const UpdateScalars& scalars, float g, float p,
-                                 float* state) const {
+  CAFFE2_HOST_DEVICE Updated Update(const UpdateScalars& scalars, float g, float p,
+                                    float* state) const {
     state[1] = adam.Accumulate(state[1], g);
     const float divisor = tractable ? adam.Divisor(state[1]) : 1.f;
     return adam.Step({scalars.lr, factor}, divisor, g, p, state);
@@ -129,13 +131,13 @@ struct SmartDecayAdamRule {
   float keep1 = 0, keep2 = 0;  // beta1 and beta2 to the power of all iterations
   float missed = 0;            // the sum of beta1^i
 
-  CAFFE2_PORTABLE SmartDecayAdamRule After(float iterations) const {
+  CAFFE2_HOST_DEVICE SmartDecayAdamRule After(float iterations) const {
     const float beta1 = adam.beta1;
     return {adam, std::pow(beta1, iterations), std::pow(adam.beta2, iterations),
             iterations > 1 ? beta1 * (1 - std::pow(beta1, iterations - 1)) / (1 - beta1) : 0.f};
   }
-  CAFFE2_PORTABLE Updated Update(const UpdateScalars& scalars, float g, float p,
-                                 float* state) const {
+  CAFFE2_HOST_DEVICE Updated Update(const UpdateScalars& scalars, float g, float p,
+                                    float* state) const {
     const float caught_up = missed * state[0];
     state[0] = adam.First(keep1, state[0], g);
     state[1] = adam.Second(keep2, state[1], g);
@@ -151,15 +153,17 @@ struct AdagradRule {
   static constexpr const char* kStateNames[] = {"moment"};
   float epsilon = 1e-5f, decay = 1;
 
-  CAFFE2_PORTABLE float Accumulate(float moment, float g) const { return decay * moment + g * g; }
-  CAFFE2_PORTABLE float Divisor(float moment) const { return std::sqrt(moment) + epsilon; }
-  CAFFE2_PORTABLE Updated Step(const UpdateScalars& scalars, float divisor, float g, float p,
-                               float* /*state*/) const {
+  CAFFE2_HOST_DEVICE float Accumulate(float moment, float g) const {
+    return decay * moment + g * g;
+  }
+  CAFFE2_HOST_DEVICE float Divisor(float moment) const { return std::sqrt(moment) + epsilon; }
+  CAFFE2_HOST_DEVICE Updated Step(const UpdateScalars& scalars, float divisor, float g, float p,
+                                  float* /*state*/) const {
     const float step = scalars.lr * g / divisor;
     return {p + step, step};
   }
-  CAFFE2_PORTABLE Updated Update(const UpdateScalars& scalars, float g, float p,
-                                 float* state) const {
+  CAFFE2_HOST_DEVICE Updated Update(const UpdateScalars& scalars, float g, float p,
+                                    float* state) const {
     state[0] = Accumulate(state[0], g);
     return Step(scalars, Divisor(state[0]), g, p, state);
   }
@@ -178,8 +182,8 @@ struct DecayAdagradRule {
     const auto t = static_cast<double>(iteration) + 1;
     return corrected ? static_cast<float>(1 / (1 - std::pow(beta1, t))) : 1.f;
   }
-  CAFFE2_PORTABLE Updated Update(const UpdateScalars& scalars, float g, float p,
-                                 float* state) const {
+  CAFFE2_HOST_DEVICE Updated Update(const UpdateScalars& scalars, float g, float p,
+                                    float* state) const {
     state[0] = MoveMean(beta1, state[0], 1 - beta1, g);
     state[1] = squares.Accumulate(state[1], g);
     const float step = scalars.correction * state[0] / squares.Divisor(state[1]) + weight_decay * p;
@@ -194,8 +198,8 @@ struct RmsPropRule {
   static constexpr const char* kStateNames[] = {"mean squares", "momentum"};
   float decay = 0.9f, momentum = 0, epsilon = 1e-5f;
 
-  CAFFE2_PORTABLE Updated Update(const UpdateScalars& scalars, float g, float p,
-                                 float* state) const {
+  CAFFE2_HOST_DEVICE Updated Update(const UpdateScalars& scalars, float g, float p,
+                                    float* state) const {
     state[0] += (1 - decay) * (g * g - state[0]);
     state[1] = momentum * state[1] + scalars.lr * g / std::sqrt(epsilon + state[0]);
     return {p + state[1], state[1]};
@@ -208,8 +212,8 @@ struct AdadeltaRule {
   static constexpr const char* kStateNames[] = {"moment", "moment_delta"};
   float epsilon = 1e-5f, decay = 0.95f;
 
-  CAFFE2_PORTABLE Updated Update(const UpdateScalars& scalars, float g, float p,
-                                 float* state) const {
+  CAFFE2_HOST_DEVICE Updated Update(const UpdateScalars& scalars, float g, float p,
+                                    float* state) const {
     state[0] = MoveMeanSquare(decay, state[0], 1 - decay, g);
     const float step = std::sqrt(state[1] + epsilon) / std::sqrt(state[0] + epsilon) * g;
     state[1] = MoveMeanSquare(decay, state[1], 1 - decay, step);
@@ -224,17 +228,17 @@ struct FtrlRule {
   static constexpr const char* kStateNames[] = {"n_z"};
   float beta = 1, lambda1 = 0.001f, lambda2 = 0.001f;
 
-  CAFFE2_PORTABLE void Accumulate(float inverse_alpha, float g, float w, float* state) const {
+  CAFFE2_HOST_DEVICE void Accumulate(float inverse_alpha, float g, float w, float* state) const {
     const float next = state[0] + g * g;
     const float sigma = (std::sqrt(next) - std::sqrt(state[0])) * inverse_alpha;
     state[0] = next;
     state[1] = state[1] + g - sigma * w;
   }
-  CAFFE2_PORTABLE float Divisor(float inverse_alpha, float n) const {
+  CAFFE2_HOST_DEVICE float Divisor(float inverse_alpha, float n) const {
     return (beta + std::sqrt(n)) * inverse_alpha + lambda2;
   }
-  CAFFE2_PORTABLE Updated Update(const UpdateScalars& scalars, float g, float w,
-                                 float* state) const {
+  CAFFE2_HOST_DEVICE Updated Update(const UpdateScalars& scalars, float g, float w,
+                                    float* state) const {
     const float inverse = 1 / scalars.lr;
     Accumulate(inverse, g, w, state);
     const float z = state[1];
@@ -255,8 +259,8 @@ struct StormRule {
   static constexpr const char* kName = "Storm";
   static constexpr const char* kStateNames[] = {"moment"};
 
-  CAFFE2_PORTABLE Updated Update(const UpdateScalars& scalars, float g, float p,
-                                 float* state) const {
+  CAFFE2_HOST_DEVICE Updated Update(const UpdateScalars& scalars, float g, float p,
+                                    float* state) const {
     state[0] = g + (1 - scalars.correction) * (state[0] - g);
     const float step = scalars.lr * state[0];
     return {p + step, step};
@@ -268,8 +272,8 @@ struct WngradRule {
   static constexpr int kStates = 0;
   static constexpr const char* kName = "Wngrad";
 
-  CAFFE2_PORTABLE Updated Update(const UpdateScalars& scalars, float g, float p,
-                                 float* /*state*/) const {
+  CAFFE2_HOST_DEVICE Updated Update(const UpdateScalars& scalars, float g, float p,
+                                    float* /*state*/) const {
     const float step = scalars.lr * g;
     return {p + step, step};
   }
@@ -280,8 +284,8 @@ template <class Rule>
 struct WithWeightDecay : Rule {
   float weight_decay = 0;
 
-  CAFFE2_PORTABLE Updated Update(const UpdateScalars& scalars, float g, float p,
-                                 float* state) const {
+  CAFFE2_HOST_DEVICE Updated Update(const UpdateScalars& scalars, float g, float p,
+                                    float* state) const {
     return Rule::Update(scalars, g + weight_decay * p, p, state);
   }
 };
@@ -291,8 +295,8 @@ template <class Rule>
 struct WithScaledGradient : Rule {
   float scale = 1;
 
-  CAFFE2_PORTABLE Updated Update(const UpdateScalars& scalars, float g, float p,
-                                 float* state) const {
+  CAFFE2_HOST_DEVICE Updated Update(const UpdateScalars& scalars, float g, float p,
+                                    float* state) const {
     return Rule::Update(scalars, g / scale, p, state);
   }
 };

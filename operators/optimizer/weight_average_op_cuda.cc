@@ -1,5 +1,5 @@
 // SWA and EMA on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/optimizer/weight_average_op.h"
 
 namespace caffe2 {

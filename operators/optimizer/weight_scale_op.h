@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/common/shape_input.h"
 #include "operators/optimizer/global_rate_functions.h"
 

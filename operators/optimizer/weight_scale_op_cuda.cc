@@ -1,5 +1,5 @@
 // WeightScale on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/optimizer/weight_scale_op.h"
 
 namespace caffe2 {

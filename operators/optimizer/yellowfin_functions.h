@@ -1,4 +1,4 @@
-// YellowFin, for the host and for devices (portable.h).
+// YellowFin, for the host and for devices (host_device.h).
 #pragma once
 
 #include "operators/optimizer/update_rule.h"
@@ -8,7 +8,7 @@ namespace caffe2 {
 // Moves the average to the value.
 struct MovingAverage {
   float beta;
-  CAFFE2_PORTABLE float Move(double value, float* average) const {
+  CAFFE2_HOST_DEVICE float Move(double value, float* average) const {
     *average = static_cast<float>(beta * *average + (1 - beta) * value);
     return *average;
   }
@@ -21,7 +21,7 @@ struct YellowFinElements {
   bool nesterov;
   const float *lr, *mu, *g;
   float *p, *m, *g_mean, *g2_mean;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     const auto rule = MomentumSgdRule::Make(*mu, nesterov);
     p[i] = rule.Update({*lr}, g[i], p[i], m + i).param;
     averages.Move(double{g[i]} * g[i], g2_mean + i);
@@ -45,7 +45,7 @@ struct YellowFinTune {
   float* curvature;  // a ring of log |g|^2
   float* scalars;
 
-  CAFFE2_PORTABLE void operator()(int64_t /*i*/) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t /*i*/) const {
     const double square = AtLeast(*squares, epsilon);
     const double norm2 = averages.Move(square, scalars + kNorm2);
     const double norm = averages.Move(std::sqrt(square), scalars + kNorm);
@@ -65,16 +65,17 @@ struct YellowFinTune {
   }
 
  private:
-  CAFFE2_PORTABLE static double AtLeast(double value, double least) {
+  CAFFE2_HOST_DEVICE static double AtLeast(double value, double least) {
     return value < least ? least : value;
   }
-  CAFFE2_PORTABLE double Curvature(float log_value, float* average) const {
+  CAFFE2_HOST_DEVICE double Curvature(float log_value, float* average) const {
     return AtLeast(std::exp(unbias * averages.Move(log_value, average)), epsilon);
   }
   // The momentum that minimizes the expected squared distance to the optimum after one step: the
   // root of the cubic p x = (1 - x)^3, x = sqrt(mu), but not below what the range of curvatures
   // asks for.
-  CAFFE2_PORTABLE void SetRates(double least, double most, double variance, double distance) const {
+  CAFFE2_HOST_DEVICE void SetRates(double least, double most, double variance,
+                                   double distance) const {
     const double ratio = std::sqrt(most / least), bound = (ratio - 1) / (ratio + 1);
     const double pull = distance * least, p = pull * pull / (2 * variance);
     const double w = std::cbrt(-std::sqrt(p * p / 4 + p * p * p / 27) - p / 2);

@@ -1,7 +1,7 @@
-// What LpPool does around averages, for the host and for devices (portable.h).
+// What LpPool does around averages, for the host and for devices (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -11,14 +11,14 @@ struct PowerOfElements {
   float p;
   const float* x;
   float* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const { y[i] = std::pow(std::fabs(x[i]), p); }
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const { y[i] = std::pow(std::fabs(x[i]), p); }
 };
 // y = (y * size)^(1 / p): the norm of windows of `size` elements from their average.
 struct RootOfElements {
   static constexpr const char* kName = "LpPoolRoot";
   float p, size;
   float* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const { y[i] = std::pow(y[i] * size, 1 / p); }
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const { y[i] = std::pow(y[i] * size, 1 / p); }
 };
 // dy y^(1 - p) * size, 0 where the norm y is 0.
 struct SlopeOfNorms {
@@ -26,7 +26,7 @@ struct SlopeOfNorms {
   float p, size;
   const float *y, *dy;
   float* slope;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     slope[i] = y[i] > 0 ? dy[i] * size * std::pow(y[i], 1 - p) : 0.f;
   }
 };
@@ -36,7 +36,7 @@ struct SlopeOfPowers {
   float p;
   const float* x;
   float* dx;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     dx[i] *= x[i] == 0 ? 0.f : std::copysign(std::pow(std::fabs(x[i]), p - 1), x[i]);
   }
 };

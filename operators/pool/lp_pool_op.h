@@ -1,5 +1,5 @@
-// LpPool and its gradient: the p-norm of every window, over averages of |x|^p. portable_op.h or
-// portable_cuda.h runs the functors; Pool and PoolGradient are the device's (pool_op.h).
+// LpPool and its gradient: the p-norm of every window, over averages of |x|^p. host_device_op.h or
+// host_device_cuda.h runs the functors; Pool and PoolGradient are the device's (pool_op.h).
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // LpPool and its gradient on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/pool/lp_pool_op.h"
 #include "operators/pool/pool_cuda.h"
 

@@ -1,5 +1,5 @@
 // What recurrent networks do with tensors of CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/elementwise/elementwise_kernels.h"
 #include "operators/recurrent/recurrent_network.h"
 

@@ -1,7 +1,7 @@
 // What the units of cells share on CUDA devices.
 #pragma once
 
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/recurrent/recurrent_unit.h"
 #include "operators/recurrent/recurrent_unit_functions.h"
 

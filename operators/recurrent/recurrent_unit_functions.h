@@ -1,8 +1,8 @@
-// The element-wise parts of recurrent cells, for devices (portable.h): element i of N rows of D
+// The element-wise parts of recurrent cells, for devices (host_device.h): element i of N rows of D
 // units. Arithmetic is in float. Formulas: lstm_unit_op.cc and gru_unit_op.cc.
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -11,25 +11,25 @@ struct UnitStep {
   int64_t units = 0, timestep = 0;
   const int32_t* lengths = nullptr;  // null: all sequences go on
   bool drop_states = false;
-  CAFFE2_PORTABLE bool Ended(int64_t i) const {
+  CAFFE2_HOST_DEVICE bool Ended(int64_t i) const {
     return lengths != nullptr && timestep >= lengths[i / units];
   }
   // What a state becomes, or its gradient was, where the sequence has ended.
-  CAFFE2_PORTABLE float Kept(float state) const { return drop_states ? 0.f : state; }
+  CAFFE2_HOST_DEVICE float Kept(float state) const { return drop_states ? 0.f : state; }
   // Where gate 0 of the element lies, of `gates` of them; each gate is `units` further.
-  CAFFE2_PORTABLE int64_t Gate(int64_t i, int gates) const {
+  CAFFE2_HOST_DEVICE int64_t Gate(int64_t i, int gates) const {
     return i / units * gates * units + i % units;
   }
 };
 
-CAFFE2_PORTABLE inline float GateOf(float x) { return 1.f / (1.f + std::exp(-x)); }
+CAFFE2_HOST_DEVICE inline float GateOf(float x) { return 1.f / (1.f + std::exp(-x)); }
 template <typename T>
-CAFFE2_PORTABLE float GateOf(const T& x, float bias = 0) {
-  return GateOf(portable::Widen(x) + bias);
+CAFFE2_HOST_DEVICE float GateOf(const T& x, float bias = 0) {
+  return GateOf(host_device::Widen(x) + bias);
 }
 template <typename T>
-CAFFE2_PORTABLE float TanhOf(const T& x) {
-  return std::tanh(static_cast<float>(portable::Widen(x)));
+CAFFE2_HOST_DEVICE float TanhOf(const T& x) {
+  return std::tanh(static_cast<float>(host_device::Widen(x)));
 }
 
 template <typename T>
@@ -39,18 +39,18 @@ struct LstmUnit {
   float forget_bias;
   const T *h_prev, *c_prev, *x;
   T *h, *c;
-  CAFFE2_PORTABLE void operator()(int64_t e) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t e) const {
     if (step.Ended(e)) {
-      h[e] = portable::Narrow<T>(step.Kept(portable::Widen(h_prev[e])));
-      c[e] = portable::Narrow<T>(step.Kept(portable::Widen(c_prev[e])));
+      h[e] = host_device::Narrow<T>(step.Kept(host_device::Widen(h_prev[e])));
+      c[e] = host_device::Narrow<T>(step.Kept(host_device::Widen(c_prev[e])));
       return;
     }
     const int64_t d = step.units;
     const T* gate = x + step.Gate(e, 4);
     const float i = GateOf(gate[0]), f = GateOf(gate[d], forget_bias), o = GateOf(gate[2 * d]);
-    const float cell = f * portable::Widen(c_prev[e]) + i * TanhOf(gate[3 * d]);
-    c[e] = portable::Narrow<T>(cell);
-    h[e] = portable::Narrow<T>(o * std::tanh(cell));
+    const float cell = f * host_device::Widen(c_prev[e]) + i * TanhOf(gate[3 * d]);
+    c[e] = host_device::Narrow<T>(cell);
+    h[e] = host_device::Narrow<T>(o * std::tanh(cell));
   }
 };
 
@@ -61,28 +61,28 @@ struct LstmUnitGradient {
   float forget_bias;
   const T *c_prev, *x, *c, *dh, *dc;
   T *dh_prev, *dc_prev, *dx;
-  CAFFE2_PORTABLE void operator()(int64_t e) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t e) const {
     const int64_t d = step.units;
     T* slope = dx + step.Gate(e, 4);
-    const float dhidden = portable::Widen(dh[e]),
-                dcarried = portable::Widen(dc[e]);  // the outputs may be the same arrays
+    const float dhidden = host_device::Widen(dh[e]),
+                dcarried = host_device::Widen(dc[e]);  // the outputs may be the same arrays
     if (step.Ended(e)) {
-      dh_prev[e] = portable::Narrow<T>(step.Kept(dhidden));
-      dc_prev[e] = portable::Narrow<T>(step.Kept(dcarried));
+      dh_prev[e] = host_device::Narrow<T>(step.Kept(dhidden));
+      dc_prev[e] = host_device::Narrow<T>(step.Kept(dcarried));
       for (int k = 0; k < 4; ++k) slope[k * d] = T{};
       return;
     }
     const T* gate = x + step.Gate(e, 4);
     const float i = GateOf(gate[0]), f = GateOf(gate[d], forget_bias), o = GateOf(gate[2 * d]);
     const float g = TanhOf(gate[3 * d]), tanh_c = TanhOf(c[e]);
-    const float before = portable::Widen(c_prev[e]);
+    const float before = host_device::Widen(c_prev[e]);
     const float dcell = dcarried + dhidden * o * (1.f - tanh_c * tanh_c);
     dh_prev[e] = T{};  // the previous hidden state acts through the gates only
-    dc_prev[e] = portable::Narrow<T>(dcell * f);
-    slope[0] = portable::Narrow<T>(dcell * g * i * (1.f - i));
-    slope[d] = portable::Narrow<T>(dcell * before * f * (1.f - f));
-    slope[2 * d] = portable::Narrow<T>(dhidden * tanh_c * o * (1.f - o));
-    slope[3 * d] = portable::Narrow<T>(dcell * i * (1.f - g * g));
+    dc_prev[e] = host_device::Narrow<T>(dcell * f);
+    slope[0] = host_device::Narrow<T>(dcell * g * i * (1.f - i));
+    slope[d] = host_device::Narrow<T>(dcell * before * f * (1.f - f));
+    slope[2 * d] = host_device::Narrow<T>(dhidden * tanh_c * o * (1.f - o));
+    slope[3 * d] = host_device::Narrow<T>(dcell * i * (1.f - g * g));
   }
 };
 
@@ -92,11 +92,11 @@ struct GruUnit {
   UnitStep step;
   const T *h_prev, *x;
   T* h;
-  CAFFE2_PORTABLE void operator()(int64_t e) const {
-    const float before = portable::Widen(h_prev[e]);
+  CAFFE2_HOST_DEVICE void operator()(int64_t e) const {
+    const float before = host_device::Widen(h_prev[e]);
     const T* gate = x + step.Gate(e, 3);
     const float u = GateOf(gate[step.units]), g = TanhOf(gate[2 * step.units]);
-    h[e] = portable::Narrow<T>(step.Ended(e) ? step.Kept(before) : before * u + g * (1.f - u));
+    h[e] = host_device::Narrow<T>(step.Ended(e) ? step.Kept(before) : before * u + g * (1.f - u));
   }
 };
 
@@ -106,17 +106,17 @@ struct GruUnitGradient {
   UnitStep step;
   const T *h_prev, *x, *dh;
   T *dh_prev, *dx;
-  CAFFE2_PORTABLE void operator()(int64_t e) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t e) const {
     const int64_t d = step.units;
     const T* gate = x + step.Gate(e, 3);
     T* slope = dx + step.Gate(e, 3);
-    const float u = GateOf(gate[d]), g = TanhOf(gate[2 * d]), dhidden = portable::Widen(dh[e]);
+    const float u = GateOf(gate[d]), g = TanhOf(gate[2 * d]), dhidden = host_device::Widen(dh[e]);
     const bool ended = step.Ended(e);
-    const float update = dhidden * (portable::Widen(h_prev[e]) - g) * u * (1.f - u);
+    const float update = dhidden * (host_device::Widen(h_prev[e]) - g) * u * (1.f - u);
     slope[0] = T{};
-    slope[d] = portable::Narrow<T>(ended ? 0.f : update);
-    slope[2 * d] = portable::Narrow<T>(ended ? 0.f : dhidden * (1.f - u) * (1.f - g * g));
-    dh_prev[e] = portable::Narrow<T>(ended ? step.Kept(dhidden) : dhidden * u);
+    slope[d] = host_device::Narrow<T>(ended ? 0.f : update);
+    slope[2 * d] = host_device::Narrow<T>(ended ? 0.f : dhidden * (1.f - u) * (1.f - g * g));
+    dh_prev[e] = host_device::Narrow<T>(ended ? step.Kept(dhidden) : dhidden * u);
   }
 };
 

@@ -1,5 +1,5 @@
 // Kernels of LSTMUnit and GRUUnit.
-#include "operators/common/portable_kernel.h"
+#include "operators/common/host_device_kernel.h"
 #include "operators/recurrent/recurrent_unit_functions.h"
 
 namespace caffe2 {

@@ -1,5 +1,5 @@
 // ArgMax and ArgMin on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/reduce/arg_op.h"
 
 namespace caffe2 {

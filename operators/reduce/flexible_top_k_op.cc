@@ -2,7 +2,7 @@
 #include "operators/reduce/flexible_top_k_op.h"
 
 #include "operators/common/gradient_rule.h"
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/reduce/select_best.h"
 
 namespace caffe2 {

@@ -1,7 +1,7 @@
 // FlexibleTopK and its gradient on CUDA devices.
 #include <algorithm>
 
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/reduce/flexible_top_k_op.h"
 #include "operators/reduce/select_top_k_cuda.h"
 

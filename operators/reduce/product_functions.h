@@ -1,19 +1,19 @@
-// Products and what is made of their sums, for the host and for devices (portable.h).
+// Products and what is made of their sums, for the host and for devices (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 #include "operators/optimizer/optimizer_functions.h"
 
 namespace caffe2 {
 
 struct Product {
   static constexpr const char* kName = "Product";
-  CAFFE2_PORTABLE float operator()(float a, float b) const { return a * b; }
+  CAFFE2_HOST_DEVICE float operator()(float a, float b) const { return a * b; }
 };
 struct TimesRate {
   static constexpr const char* kName = "WeightedSumGradient";
   Rate weight;
-  CAFFE2_PORTABLE float operator()(float x) const { return weight() * x; }
+  CAFFE2_HOST_DEVICE float operator()(float x) const { return weight() * x; }
 };
 
 // The learning rate less its gradient: of sums grad . effgrad, grad^2 and effgrad^2.
@@ -23,7 +23,7 @@ struct AdaptRate {
   bool normalized;
   const float *lr, *sums;
   float* lr_out;
-  CAFFE2_PORTABLE void operator()(int64_t /*i*/) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t /*i*/) const {
     constexpr float kLeast = 1e-12f;  // norm
     const float rate = *lr, a = std::sqrt(sums[1]), b = std::sqrt(sums[2]);
     float change = alpha * sums[0];

@@ -1,6 +1,6 @@
 // Kernels of products of all elements (YellowFin, LearningRateAdaption), and of functions of
 // elements with parameters.
-#include "operators/common/portable_kernel.h"
+#include "operators/common/host_device_kernel.h"
 #include "operators/elementwise/piecewise_linear_functions.h"
 #include "operators/elementwise/transform_functions.h"
 #include "operators/optimizer/yellowfin_functions.h"

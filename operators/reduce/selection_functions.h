@@ -1,14 +1,14 @@
-// Which elements along an axis are the largest, for the host and for devices (portable.h). X is
+// Which elements along an axis are the largest, for the host and for devices (host_device.h). X is
 // [outer, n, inner]; its line l is that of outer index l / inner and inner index l % inner.
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
 struct LineLayout {
   int64_t n = 0, inner = 1;
-  CAFFE2_PORTABLE int64_t First(int64_t line) const {
+  CAFFE2_HOST_DEVICE int64_t First(int64_t line) const {
     return line / inner * n * inner + line % inner;
   }
 };
@@ -22,12 +22,12 @@ struct FindExtreme {
   const T* x;
   int64_t* indices;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t line, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t line, Team team) const {
     const T* from = x + layout.First(line);
-    auto best = portable::Widen(from[0]);
+    auto best = host_device::Widen(from[0]);
     int64_t at = layout.n;  // nothing yet
     for (int64_t j = team.first(); j < layout.n; j += team.step()) {
-      const auto value = portable::Widen(from[j * layout.inner]);
+      const auto value = host_device::Widen(from[j * layout.inner]);
       const bool better = at == layout.n ? value == value : kMax ? value > best : value < best;
       if (better) {
         best = value;
@@ -35,15 +35,15 @@ struct FindExtreme {
       }
     }
     // A member that has found nothing proposes the first element, which may be NaN.
-    const auto first = portable::Widen(from[0]);
+    const auto first = host_device::Widen(from[0]);
     if (at == layout.n) best = first;
     auto extreme = first == first ? best : first;
     if constexpr (kMax) {
-      extreme = team.Reduce(extreme, portable::Larger());
+      extreme = team.Reduce(extreme, host_device::Max());
     } else {
-      extreme = team.Reduce(extreme, portable::Smaller());
+      extreme = team.Reduce(extreme, host_device::Min());
     }
-    at = team.Reduce(best == extreme ? at : layout.n, portable::Smaller());
+    at = team.Reduce(best == extreme ? at : layout.n, host_device::Min());
     if (team.leader()) indices[line] = first == first && at < layout.n ? at : 0;
   }
 };
@@ -58,12 +58,12 @@ struct FindLastPosition {
   T missing;
   T* y;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t q, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t q, Team team) const {
     int64_t at = -1;
     for (int64_t i = team.first(); i < n; i += team.step()) {
       if (values[i] == query[q]) at = i;
     }
-    at = team.Reduce(at, portable::Larger());
+    at = team.Reduce(at, host_device::Max());
     if (team.leader()) y[q] = at < 0 ? missing : static_cast<T>(at);
   }
 };
@@ -76,7 +76,7 @@ struct PutTopK {
   const T* dy;
   const int64_t* indices;  // in [0, n), or below 0 for none
   T* dx;
-  CAFFE2_PORTABLE void operator()(int64_t at) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t at) const {
     const int64_t index = indices[at];
     if (index < 0 || index >= layout.n) return;
     const int64_t outer = at / (k * layout.inner), i = at % layout.inner;
@@ -95,7 +95,7 @@ struct KeepFirst {
   float* values;
   int64_t* indices;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t r, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t r, Team team) const {
     const int64_t begin = offsets[r], n = offsets[r + 1] - begin;
     for (int64_t i = team.first(); i < n; i += team.step()) {
       values[begin + i] = sorted[r * k + i];
@@ -112,7 +112,7 @@ struct PutFlexible {
   const int64_t* index;  // in [0, width)
   float* dx;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t r, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t r, Team team) const {
     for (int64_t i = offsets[r] + team.first(); i < offsets[r + 1]; i += team.step()) {
       dx[r * width + index[i]] = dy[i];
     }
@@ -126,7 +126,7 @@ struct PutOfSegments {
   const float* dy;
   const int32_t* index;  // below the length of the segment
   float* dx;
-  CAFFE2_PORTABLE void operator()(int64_t at) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t at) const {
     if (index[at] >= 0) dx[offsets[at / k] + index[at]] = dy[at];
   }
 };

@@ -1,7 +1,7 @@
 // Kernels of ArgMax, ArgMin and TopK.
 #include <limits>
 
-#include "operators/common/portable_kernel.h"
+#include "operators/common/host_device_kernel.h"
 #include "operators/common/sort_keys.h"
 #include "operators/reduce/selection_kernels.h"
 
@@ -45,8 +45,8 @@ __device__ inline void PassOver(int64_t n, int64_t k, const T* x, int64_t stride
         at = j;
       }
     }
-    last = team.Reduce(best, portable::Larger());
-    last_at = team.Reduce(best == last ? at : n, portable::Smaller());
+    last = team.Reduce(best, host_device::Max());
+    last_at = team.Reduce(best == last ? at : n, host_device::Min());
     if (team.leader()) write(r, last_at < n ? last_at : -1);
   }
 }

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "operators/common/gradient_rule.h"
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/reduce/select_best.h"
 
 namespace caffe2 {

@@ -1,6 +1,6 @@
 // LengthsTopK and its gradient on CUDA devices.
 #include "operators/common/checked_indices.h"
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/reduce/selection_kernels.h"
 #include "operators/segment/lengths_top_k_op.h"
 

@@ -1,8 +1,8 @@
-// Reductions of segments of rows and their gradients, for devices (portable.h). Segment s has the
-// entries Entry(k) for k in [offsets[s], offsets[s + 1]).
+// Reductions of segments of rows and their gradients, for devices (host_device.h). Segment s has
+// the entries Entry(k) for k in [offsets[s], offsets[s + 1]).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 #include "operators/sparse/row_kernels.h"
 
 namespace caffe2 {
@@ -10,17 +10,17 @@ namespace caffe2 {
 struct DeviceSegments {
   const int64_t* offsets = nullptr;
   const int64_t* order = nullptr;  // null: entries lie in the order of their segments
-  CAFFE2_PORTABLE int64_t Entry(int64_t k) const { return order == nullptr ? k : order[k]; }
+  CAFFE2_HOST_DEVICE int64_t Entry(int64_t k) const { return order == nullptr ? k : order[k]; }
 };
 
 // The row of DATA that an entry reads: the entry itself, or what the indices say.
 struct EntryRows {
   RowIndices indices;  // without data: none
-  CAFFE2_PORTABLE int64_t Row(int64_t entry) const {
+  CAFFE2_HOST_DEVICE int64_t Row(int64_t entry) const {
     return indices.data == nullptr ? entry : indices.At(entry);
   }
   // False for an index that is out of range, which CheckIndices reports.
-  CAFFE2_PORTABLE bool Exists(int64_t row) const { return indices.Has(row); }
+  CAFFE2_HOST_DEVICE bool Exists(int64_t row) const { return indices.Has(row); }
 };
 
 enum class SegmentSum { kSum, kMean, kMax };
@@ -38,14 +38,14 @@ struct ReduceSegments {
   const T* x;
   float* y;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t s, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t s, Team team) const {
     const int64_t begin = segments.offsets[s], end = segments.offsets[s + 1];
     for (int64_t j = team.first(); j < width; j += team.step()) {
       float result = 0;
       for (int64_t k = begin; k < end; ++k) {
         const int64_t e = segments.Entry(k), row = entries.Row(e);
         if (!entries.Exists(row)) continue;
-        const float value = portable::Widen(x[row * width + j]);
+        const float value = host_device::Widen(x[row * width + j]);
         if (reduction == SegmentSum::kMax) {
           result = k == begin || value > result ? value : result;
         } else {
@@ -69,7 +69,7 @@ struct SegmentGradient {
   const float *dy, *x, *y;  // x and y for maxima alone
   float* dx;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t s, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t s, Team team) const {
     const int64_t begin = segments.offsets[s], end = segments.offsets[s + 1];
     const float share =
         reduction == SegmentSum::kMean ? 1.f / static_cast<float>(end - begin) : 1.f;
@@ -94,7 +94,7 @@ struct IdGradient {
   const float* dy;
   float* dx;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t e, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t e, Team team) const {
     const int64_t s = ids.Row(e);
     const float factor = weights == nullptr ? 1.f : weights[e];
     for (int64_t j = team.first(); j < width; j += team.step()) {
@@ -112,7 +112,7 @@ struct SegmentWeightGradient {
   const float *dy, *x;
   float* dw;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t s, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t s, Team team) const {
     for (int64_t k = segments.offsets[s]; k < segments.offsets[s + 1]; ++k) {
       const int64_t e = segments.Entry(k), row = entries.Row(e);
       float sum = 0;

@@ -1,5 +1,5 @@
 // Kernels of segments.
-#include "operators/common/portable_kernel.h"
+#include "operators/common/host_device_kernel.h"
 #include "operators/segment/segment_functions.h"
 #include "operators/segment/segment_range_functions.h"
 #include "operators/segment/tensor_train_functions.h"

@@ -1,7 +1,7 @@
-// Reductions of runs of rows, for the host and for devices (portable.h).
+// Reductions of runs of rows, for the host and for devices (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -16,11 +16,11 @@ struct RangeReduction {
   const int64_t* offsets;
   const float* x;
   float* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t s = i / width, n = offsets[s + 1] - offsets[s];
     y[i] = Reduce(n, x + offsets[s] * width + i % width);
   }
-  CAFFE2_PORTABLE float Reduce(int64_t n, const float* first) const {
+  CAFFE2_HOST_DEVICE float Reduce(int64_t n, const float* first) const {
     if constexpr (kReducer == RangeReducer::kSum || kReducer == RangeReducer::kMean) {
       float sum = 0;
       for (int64_t k = 0; k < n; ++k) sum += first[k * width];
@@ -47,14 +47,14 @@ struct RangeGradient {
   const float *x, *y, *dy;
   float* dx;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t s, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t s, Team team) const {
     const int64_t n = offsets[s + 1] - offsets[s], first = offsets[s] * width;
     for (int64_t k = team.first(); k < n * width; k += team.step()) {
       const int64_t j = s * width + k % width;
       dx[first + k] = Slope(n, x[first + k], y[j], dy[j]);
     }
   }
-  CAFFE2_PORTABLE static float Slope(int64_t n, float x, float y, float dy) {
+  CAFFE2_HOST_DEVICE static float Slope(int64_t n, float x, float y, float dy) {
     if constexpr (kReducer == RangeReducer::kSum) return dy;
     if constexpr (kReducer == RangeReducer::kMean) return dy / static_cast<float>(n);
     if constexpr (kReducer == RangeReducer::kMax) return x == y ? dy : 0.f;

@@ -2,7 +2,7 @@
 #include "operators/segment/segment_range_op.h"
 
 #include "operators/common/gradient_rule.h"
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 
 namespace caffe2 {
 namespace {

@@ -1,5 +1,5 @@
 // SortedSegmentRange{Sum, Mean, Max, LogSumExp, LogMeanExp}: reductions of runs of rows. Ids are
-// read on the host. portable_op.h or portable_cuda.h runs the functors.
+// read on the host. host_device_op.h or host_device_cuda.h runs the functors.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SortedSegmentRange{Sum, Mean, Max, LogSumExp, LogMeanExp} and their gradients on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/segment/segment_range_op.h"
 
 namespace caffe2 {

@@ -2,8 +2,8 @@
 
 #include "caffe2/core/device_backend.h"
 #include "operators/common/device_integers.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/common/indices.h"
-#include "operators/common/portable_cuda.h"
 
 namespace caffe2 {
 namespace {

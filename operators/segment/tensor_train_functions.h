@@ -1,5 +1,5 @@
-// Rows of an embedding that is a tensor train of three cores, for devices (portable.h): products of
-// matrices too small for a library.
+// Rows of an embedding that is a tensor train of three cores, for devices (host_device.h): products
+// of matrices too small for a library.
 #pragma once
 
 #include "operators/common/row_indices.h"
@@ -14,12 +14,12 @@ constexpr int kTrainCores = 3;
 struct TrainShape {
   int64_t rows[kTrainCores] = {}, width[kTrainCores] = {}, rank[kTrainCores + 1] = {};
 
-  CAFFE2_PORTABLE int64_t embedding() const { return width[0] * width[1] * width[2]; }
-  CAFFE2_PORTABLE int64_t slice(int k) const { return rank[k] * width[k] * rank[k + 1]; }
+  CAFFE2_HOST_DEVICE int64_t embedding() const { return width[0] * width[1] * width[2]; }
+  CAFFE2_HOST_DEVICE int64_t slice(int k) const { return rank[k] * width[k] * rank[k + 1]; }
   // G_0 G_1 as a matrix has outer() rows of rank[2], or width[0] rows of inner().
-  CAFFE2_PORTABLE int64_t outer() const { return width[0] * width[1]; }
-  CAFFE2_PORTABLE int64_t inner() const { return width[1] * rank[2]; }
-  CAFFE2_PORTABLE int64_t second() const { return width[0] * inner(); }
+  CAFFE2_HOST_DEVICE int64_t outer() const { return width[0] * width[1]; }
+  CAFFE2_HOST_DEVICE int64_t inner() const { return width[1] * rank[2]; }
+  CAFFE2_HOST_DEVICE int64_t second() const { return width[0] * inner(); }
 };
 
 // For each index: its place in each core, first = G_0 and second = G_0 G_1.
@@ -31,7 +31,7 @@ struct TrainRows {
   int64_t* places;
   float *first, *second;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t i, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i, Team team) const {
     const int64_t row = index.Has(index.At(i)) ? index.At(i) : 0;
     const int64_t place2 = row % shape.rows[2], place1 = row / shape.rows[2] % shape.rows[1],
                   place0 = row / shape.rows[2] / shape.rows[1];
@@ -63,7 +63,7 @@ struct TrainSums {
   const float *second, *core2;
   float* y;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t s, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t s, Team team) const {
     for (int64_t e = team.first(); e < shape.embedding(); e += team.step()) {
       const int64_t o = e / shape.width[2], c = e % shape.width[2];
       float sum = 0;
@@ -83,7 +83,9 @@ struct TrainPlaces {
   int core;
   const int64_t* places;
   int64_t* column;
-  CAFFE2_PORTABLE void operator()(int64_t i) const { column[i] = places[i * kTrainCores + core]; }
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
+    column[i] = places[i * kTrainCores + core];
+  }
 };
 // Of each entry its segment, and the gradient of G_0 G_1: D = dY G_2^T.
 struct TrainSlopes {
@@ -94,7 +96,7 @@ struct TrainSlopes {
   int64_t* segment;
   float* slopes;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t s, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t s, Team team) const {
     const int64_t width = shape.width[2];
     for (int64_t i = offsets[s]; i < offsets[s + 1]; ++i) {
       if (team.leader()) segment[i] = s;
@@ -122,7 +124,7 @@ struct TrainGradient {
   const float *first, *second, *core1, *slopes, *dy;
   float* gradient;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t i, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i, Team team) const {
     if (!sorted.First(i)) return;
     const uint64_t row = sorted.Row(i);
     const int64_t slice = shape.slice(core);
@@ -135,7 +137,7 @@ struct TrainGradient {
     }
   }
   // Element e of the product for one entry.
-  CAFFE2_PORTABLE float Element(int64_t e, int64_t entry) const {
+  CAFFE2_HOST_DEVICE float Element(int64_t e, int64_t entry) const {
     const int64_t inner = shape.inner();
     const float* slope = slopes + entry * shape.second();
     if (core == 0) {
@@ -153,8 +155,8 @@ struct TrainGradient {
     return Product(shape.outer(), second + entry * shape.second() + r, shape.rank[2],
                    dy + segment[entry] * shape.embedding() + c, shape.width[2]);
   }
-  CAFFE2_PORTABLE static float Product(int64_t n, const float* a, int64_t a_stride, const float* b,
-                                       int64_t b_stride) {
+  CAFFE2_HOST_DEVICE static float Product(int64_t n, const float* a, int64_t a_stride,
+                                          const float* b, int64_t b_stride) {
     float sum = 0;
     for (int64_t i = 0; i < n; ++i) sum += a[i * a_stride] * b[i * b_stride];
     return sum;

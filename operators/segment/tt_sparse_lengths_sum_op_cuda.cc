@@ -1,6 +1,6 @@
 // TTSparseLengthsSum and its gradient on CUDA devices: own kernels, as the matrices are small.
 #include "operators/common/checked_indices.h"
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/segment/tt_sparse_lengths_sum_op.h"
 #include "operators/sparse/indexed_rows_cuda.h"
 

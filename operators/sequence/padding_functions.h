@@ -1,7 +1,7 @@
-// Rows before and behind segments, for the host and for devices (portable.h).
+// Rows before and behind segments, for the host and for devices (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -15,7 +15,7 @@ struct PadRows {
   const Word *x, *before, *behind;
   Word* y;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t r, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t r, Team team) const {
     const int64_t row = source[r];
     const Word* from = row >= 0 ? x + row * width : row == kPadBefore ? before : behind;
     for (int64_t c = team.first(); c < width; c += team.step()) {
@@ -34,7 +34,7 @@ struct SumListedRows {
   const T* x;
   T* sum;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t j, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t j, Team team) const {
     T part = 0;
     for (int64_t k = team.first(); k < count; k += team.step()) part += x[rows[k] * width + j];
     part = team.Sum(part);

@@ -1,5 +1,5 @@
 // AddPadding, RemovePadding, GatherPadding: rows before and behind each segment. Lengths are read
-// on the host. portable_op.h or portable_cuda.h runs the functors.
+// on the host. host_device_op.h or host_device_cuda.h runs the functors.
 #pragma once
 
 #include <vector>

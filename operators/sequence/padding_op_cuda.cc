@@ -1,5 +1,5 @@
 // AddPadding, RemovePadding and GatherPadding on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/common/row_copier_cuda.h"
 #include "operators/sequence/padding_op.h"
 

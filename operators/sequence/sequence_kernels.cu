@@ -1,5 +1,5 @@
 // Kernels of sequences: padding and masks.
-#include "operators/common/portable_kernel.h"
+#include "operators/common/host_device_kernel.h"
 #include "operators/sequence/padding_functions.h"
 #include "operators/sequence/sequence_mask_functions.h"
 

@@ -1,7 +1,7 @@
-// SequenceMask, for the host and for devices (portable.h).
+// SequenceMask, for the host and for devices (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -17,12 +17,12 @@ struct MaskElements {
   float fill;
   const T* x;
   T* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t position = i / repeats;
     const bool masked = Masked(position / columns % rows, position % columns);
-    y[i] = masked ? portable::Narrow<T>(fill) : x[i];
+    y[i] = masked ? host_device::Narrow<T>(fill) : x[i];
   }
-  CAFFE2_PORTABLE bool Masked(int64_t row, int64_t column) const {
+  CAFFE2_HOST_DEVICE bool Masked(int64_t row, int64_t column) const {
     switch (mode) {
       case MaskMode::kSequence:
         return column >= entry[row];

@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/sequence/sequence_mask_functions.h"
 
 namespace caffe2 {

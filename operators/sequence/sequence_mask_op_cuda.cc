@@ -1,5 +1,5 @@
 // SequenceMask on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/sequence/sequence_mask_op.h"
 
 namespace caffe2 {

@@ -1,6 +1,6 @@
 // Kernels of transpositions and of Tile's gradient.
 #include "caffe2/cuda/kernel.h"
-#include "operators/common/portable_kernel.h"
+#include "operators/common/host_device_kernel.h"
 #include "operators/shape/tile_functions.h"
 #include "operators/shape/transpose_kernels.h"
 

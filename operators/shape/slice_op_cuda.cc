@@ -1,5 +1,5 @@
 // Slice and its gradient on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/shape/slice_op.h"
 #include "operators/shape/transpose_kernels.h"
 

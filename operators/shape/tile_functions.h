@@ -1,7 +1,7 @@
-// The gradient of Tile, for the host and for devices (portable.h).
+// The gradient of Tile, for the host and for devices (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
@@ -12,11 +12,11 @@ struct SumTiles {
   int64_t tiles, run;
   const T* dy;
   T* dx;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     const T* from = dy + i / run * tiles * run + i % run;
     float sum = 0;
-    for (int64_t t = 0; t < tiles; ++t) sum += portable::Widen(from[t * run]);
-    dx[i] = portable::Narrow<T>(sum);
+    for (int64_t t = 0; t < tiles; ++t) sum += host_device::Widen(from[t * run]);
+    dx[i] = host_device::Narrow<T>(sum);
   }
 };
 

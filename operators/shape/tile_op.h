@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/common/shape_input.h"
 #include "operators/shape/tile_functions.h"
 

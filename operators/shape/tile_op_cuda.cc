@@ -1,5 +1,5 @@
 // Tile and its gradient on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/shape/tile_op.h"
 #include "operators/shape/transpose_kernels.h"
 

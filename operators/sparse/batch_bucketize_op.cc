@@ -1,5 +1,5 @@
 // BatchBucketize: columns of a matrix as numbers of buckets.
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 #include "operators/sparse/one_hot_op.h"
 
 namespace caffe2 {

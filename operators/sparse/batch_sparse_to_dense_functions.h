@@ -1,5 +1,5 @@
-// Rows of a matrix as lists of columns and values, for the host and for devices (portable.h). Row r
-// has the entries [offsets[r], offsets[r + 1]).
+// Rows of a matrix as lists of columns and values, for the host and for devices (host_device.h).
+// Row r has the entries [offsets[r], offsets[r + 1]).
 #pragma once
 
 #include "operators/common/row_indices.h"
@@ -15,7 +15,7 @@ struct SparseToDenseRows {
   const float* value;
   float* y;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t r, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t r, Team team) const {
     float* row = y + r * column.rows;
     for (int64_t j = team.first(); j < column.rows; j += team.step()) row[j] = fill;
     // Each member has columns of its own and goes through all entries, so that their order counts.
@@ -34,7 +34,7 @@ struct DenseToSparseRows {
   const float* x;
   float* y;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t r, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t r, Team team) const {
     for (int64_t e = offsets[r] + team.first(); e < offsets[r + 1]; e += team.step()) {
       const int64_t j = column.At(e);
       y[e] = column.Has(j) ? x[r * column.rows + j] : 0.f;

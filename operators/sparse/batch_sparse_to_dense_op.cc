@@ -2,7 +2,7 @@
 #include "operators/sparse/batch_sparse_to_dense_op.h"
 
 #include "operators/common/gradient_rule.h"
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 
 namespace caffe2 {
 namespace {

@@ -1,4 +1,5 @@
-// BatchSparseToDense and BatchDenseToSparse. portable_op.h or portable_cuda.h runs the functors.
+// BatchSparseToDense and BatchDenseToSparse. host_device_op.h or host_device_cuda.h runs the
+// functors.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // BatchSparseToDense and BatchDenseToSparse on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/sparse/batch_sparse_to_dense_op.h"
 
 namespace caffe2 {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "operators/common/host_device_op.h"
 #include "operators/common/indices.h"
-#include "operators/common/portable_op.h"
 #include "operators/common/row_copier.h"
 
 namespace caffe2 {

@@ -1,5 +1,5 @@
-// CopyRowsToTensor: some rows of a matrix set to one row. portable_op.h or portable_cuda.h runs the
-// functors.
+// CopyRowsToTensor: some rows of a matrix set to one row. host_device_op.h or host_device_cuda.h
+// runs the functors.
 #pragma once
 
 #include "operators/common/copy_elements.h"

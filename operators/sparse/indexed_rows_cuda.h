@@ -2,7 +2,7 @@
 // those out of range are reported.
 #pragma once
 
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/common/sorted_rows.h"
 #include "operators/sparse/gather_op.h"
 
@@ -35,7 +35,7 @@ void SumRows(const Tensor& indices, const RowLayout& layout, const T* x, T* y,
 }
 
 // As on the host (operators/common/update_rows.h). INSTANTIATE_FOR_EACH_ROW of
-// UpdateSortedRows<Update> in a .cu file makes the kernel (portable_kernel.h).
+// UpdateSortedRows<Update> in a .cu file makes the kernel (host_device_kernel.h).
 template <class Update>
 void UpdateRows(const Tensor& indices, int64_t rows, const Update& update, CUDAContext* context) {
   if (indices.numel() == 0) return;

@@ -1,13 +1,13 @@
-// One-hot columns and buckets, for the host and for devices (portable.h).
+// One-hot columns and buckets, for the host and for devices (host_device.h).
 #pragma once
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
 // The number of the n ascending boundaries that are below x, and, with `upto`, or equal to it.
-CAFFE2_PORTABLE inline int64_t BoundariesBelow(const float* boundary, int64_t n, float x,
-                                               bool upto) {
+CAFFE2_HOST_DEVICE inline int64_t BoundariesBelow(const float* boundary, int64_t n, float x,
+                                                  bool upto) {
   int64_t low = 0;
   while (n > 0) {
     const int64_t half = n / 2;
@@ -25,7 +25,7 @@ struct OneHotElements {
   int64_t classes;
   const int64_t* index;
   float* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     y[i] = index[i / classes] == i % classes ? 1.f : 0.f;
   }
 };
@@ -37,7 +37,7 @@ struct SegmentOneHotRows {
   int64_t columns;
   const int64_t* index;
   float* y;
-  CAFFE2_PORTABLE void operator()(int64_t s) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t s) const {
     for (int64_t k = offsets[s]; k < offsets[s + 1]; ++k) {
       if (index[k] >= 0 && index[k] < columns) y[s * columns + index[k]] = 1;
     }
@@ -52,7 +52,7 @@ struct BatchOneHotElements {
   const int64_t* column;  // of each value
   const T *x, *value;
   T* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t row = i / values, k = i % values;
     y[i] = x[row * columns + column[k]] == value[k] ? T(1) : T(0);
   }
@@ -67,7 +67,7 @@ struct BucketOneHotElements {
   const int64_t* offsets;
   const float *boundary, *x;
   float* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t j = i % columns, first = offsets[j], n = offsets[j + 1] - first;
     const int64_t bucket = (BoundariesBelow(boundary + first, n, x[i], false) +
                             BoundariesBelow(boundary + first, n, x[i], true)) /
@@ -83,7 +83,7 @@ struct BucketElements {
   int64_t n;
   const float *boundary, *x;
   int32_t* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     y[i] = static_cast<int32_t>(BoundariesBelow(boundary, n, x[i], false));
   }
 };
@@ -96,7 +96,7 @@ struct BatchBucketElements {
   const int64_t *column, *offsets;
   const float *boundary, *x;
   int32_t* y;
-  CAFFE2_PORTABLE void operator()(int64_t i) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t f = i % features, first = offsets[f];
     y[i] = static_cast<int32_t>(BoundariesBelow(boundary + first, offsets[f + 1] - first,
                                                 x[i / features * columns + column[f]], false));

@@ -1,6 +1,6 @@
 #include "operators/sparse/one_hot_op.h"
 
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_op.h"
 
 namespace caffe2 {
 

@@ -1,5 +1,5 @@
 // OneHot, SegmentOneHot, BatchOneHot, BatchBucketOneHot, Bucketize and BatchBucketize. Lengths and
-// sizes are read on the host. portable_op.h or portable_cuda.h runs the functors.
+// sizes are read on the host. host_device_op.h or host_device_cuda.h runs the functors.
 #pragma once
 
 #include <algorithm>

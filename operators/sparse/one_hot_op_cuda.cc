@@ -1,5 +1,5 @@
 // OneHot on CUDA devices.
-#include "operators/common/portable_cuda.h"
+#include "operators/common/host_device_cuda.h"
 #include "operators/sparse/one_hot_op.h"
 
 namespace caffe2 {

@@ -1,5 +1,5 @@
 // Rows that are named by index: summed, scaled, assigned, for the host and for devices
-// (portable.h).
+// (host_device.h).
 #pragma once
 
 #include "operators/common/rate.h"
@@ -18,16 +18,16 @@ struct SumSortedRows {
   const T* x;
   T* y;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t i, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i, Team team) const {
     if (!sorted.First(i)) return;
     const auto row = static_cast<int64_t>(sorted.Row(i));
     for (int64_t j = team.first(); j < outer * width; j += team.step()) {
       const int64_t o = j / width, column = j % width;
-      auto sum = portable::Widen(x[(o * sorted.n + sorted.Position(i)) * width + column]);
+      auto sum = host_device::Widen(x[(o * sorted.n + sorted.Position(i)) * width + column]);
       for (int64_t k = i + 1; k < sorted.n && sorted.Row(k) == sorted.Row(i); ++k) {
-        sum += portable::Widen(x[(o * sorted.n + sorted.Position(k)) * width + column]);
+        sum += host_device::Widen(x[(o * sorted.n + sorted.Position(k)) * width + column]);
       }
-      y[(o * rows + row) * width + column] = portable::Narrow<T>(sum);
+      y[(o * rows + row) * width + column] = host_device::Narrow<T>(sum);
     }
   }
 };
@@ -41,7 +41,7 @@ struct SetRows {
   const Word* x;
   Word* y;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t i, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t i, Team team) const {
     const int64_t row = rows.At(i);
     if (!rows.Has(row)) return;
     for (int64_t j = team.first(); j < width; j += team.step()) y[row * width + j] = x[j];
@@ -55,16 +55,16 @@ struct TakeRows {
   int64_t width;
   T *x, *sum;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t j, Team team) const {
-    decltype(portable::Widen(T{})) part = 0;
+  CAFFE2_HOST_DEVICE void operator()(int64_t j, Team team) const {
+    decltype(host_device::Widen(T{})) part = 0;
     for (int64_t i = team.first(); i < sorted.n; i += team.step()) {
       if (!sorted.First(i)) continue;
       T* taken = x + static_cast<int64_t>(sorted.Row(i)) * width + j;
-      part += portable::Widen(*taken);
+      part += host_device::Widen(*taken);
       *taken = T{};
     }
     part = team.Sum(part);
-    if (team.leader()) sum[j] = portable::Narrow<T>(part);
+    if (team.leader()) sum[j] = host_device::Narrow<T>(part);
   }
 };
 
@@ -75,7 +75,7 @@ struct ScaleRow {
   Rate weight;
   float* x;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, int64_t /*position*/, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, int64_t /*position*/, Team team) const {
     for (int64_t j = team.first(); j < width; j += team.step()) x[row * width + j] *= weight();
   }
 };
@@ -86,7 +86,7 @@ struct AddWeightedRow {
   const float* u;
   float* x;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, int64_t position, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, int64_t position, Team team) const {
     for (int64_t j = team.first(); j < width; j += team.step()) {
       x[row * width + j] += weight() * u[position * width + j];
     }
@@ -100,7 +100,7 @@ struct AssignRow {
   const Word* from;
   Word* to;
   template <class Team>
-  CAFFE2_PORTABLE void operator()(int64_t row, int64_t position, Team team) const {
+  CAFFE2_HOST_DEVICE void operator()(int64_t row, int64_t position, Team team) const {
     for (int64_t j = team.first(); j < width; j += team.step()) {
       to[row * width + j] = from[position * width + j];
     }

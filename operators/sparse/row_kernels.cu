@@ -1,5 +1,5 @@
 // Kernels of rows that are named by index.
-#include "operators/common/portable_kernel.h"
+#include "operators/common/host_device_kernel.h"
 #include "operators/common/sort_keys.h"
 #include "operators/sparse/batch_sparse_to_dense_functions.h"
 #include "operators/sparse/one_hot_functions.h"

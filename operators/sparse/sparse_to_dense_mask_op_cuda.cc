@@ -1,6 +1,6 @@
 // SparseToDenseMask and its gradient on CUDA devices.
+#include "operators/common/host_device_cuda.h"
 #include "operators/common/host_list.h"
-#include "operators/common/portable_cuda.h"
 #include "operators/common/row_copier_cuda.h"
 #include "operators/sequence/padding_functions.h"
 #include "operators/sparse/sparse_to_dense_mask_op.h"

@@ -2,7 +2,7 @@
 // CopyRowsToTensor; and operators that only pass blobs on.
 #include <algorithm>
 
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 #include "tests/operators/op_test.h"
 #include "tests/operators/test_device.h"
 
@@ -147,7 +147,9 @@ TYPED_TEST(CopyRowsOfTypeTest, SetsAndSums) {
   constexpr int kRows = 50, kWidth = 11, kIndices = 600;
   Longs indices;
   for (int i = 0; i < kIndices; ++i) indices.push_back(i * i % 47);
-  const auto value = [](int i) { return portable::Narrow<TypeParam>(static_cast<float>(i % 8)); };
+  const auto value = [](int i) {
+    return host_device::Narrow<TypeParam>(static_cast<float>(i % 8));
+  };
   std::vector<TypeParam> x, row, set, dx, drow;
   for (int i = 0; i < kRows * kWidth; ++i) x.push_back(value(i));
   for (int j = 0; j < kWidth; ++j) row.push_back(value(j + 3));
@@ -157,7 +159,7 @@ TYPED_TEST(CopyRowsOfTypeTest, SetsAndSums) {
       const bool named = std::find(indices.begin(), indices.end(), r) != indices.end();
       if (named) sum += static_cast<float>((r * kWidth + j) % 8);
     }
-    drow.push_back(portable::Narrow<TypeParam>(sum));
+    drow.push_back(host_device::Narrow<TypeParam>(sum));
   }
   for (int i = 0; i < kRows * kWidth; ++i) {
     const bool named = std::find(indices.begin(), indices.end(), i / kWidth) != indices.end();
@@ -168,7 +170,7 @@ TYPED_TEST(CopyRowsOfTypeTest, SetsAndSums) {
     const auto values = FetchValues<TypeParam>(ws, name);
     ASSERT_EQ(values.size(), expected.size());
     for (size_t i = 0; i < values.size(); ++i) {
-      EXPECT_EQ(portable::Widen(values[i]), portable::Widen(expected[i])) << name << " " << i;
+      EXPECT_EQ(host_device::Widen(values[i]), host_device::Widen(expected[i])) << name << " " << i;
     }
   };
   Feed(&ws, "X", {kRows, kWidth}, x);

@@ -1,4 +1,4 @@
-// Launchers of the functors of portable.h, which a .cu file makes (portable_kernel.h).
+// Launchers of the functors of host_device.h, which a .cu file makes (host_device_kernel.h).
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,13 @@
-// Mathematical functions for the functors of portable.h. On devices, emulated ones too, they are
+// Mathematical functions for the functors of host_device.h. On devices, emulated ones too, they are
 // the device's own. On the host the float versions vectorise (caffe2/utils/vector_math.h). Results
 // are within 2 units in the last place of float, so that host and devices agree to that. Functors
 // call functions of <cmath> that are not here by their names in std.
 #pragma once
 
 #include "caffe2/utils/vector_math.h"
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
-namespace caffe2::portable {
+namespace caffe2::host_device {
 
 #ifdef __device__
 template <typename N>
@@ -18,7 +18,7 @@ inline constexpr bool kVectorises = std::is_same_v<N, float>;
 #endif
 
 template <typename N>
-CAFFE2_PORTABLE_INLINE N Exp(N x) {
+CAFFE2_HOST_DEVICE_INLINE N Exp(N x) {
   if constexpr (kVectorises<N>) {
     return caffe2::Exp(x);
   } else {
@@ -27,7 +27,7 @@ CAFFE2_PORTABLE_INLINE N Exp(N x) {
 }
 // e^x - 1.
 template <typename N>
-CAFFE2_PORTABLE_INLINE N Expm1(N x) {
+CAFFE2_HOST_DEVICE_INLINE N Expm1(N x) {
   if constexpr (kVectorises<N>) {
     return caffe2::Expm1(x);
   } else {
@@ -35,7 +35,7 @@ CAFFE2_PORTABLE_INLINE N Expm1(N x) {
   }
 }
 template <typename N>
-CAFFE2_PORTABLE_INLINE N Log(N x) {
+CAFFE2_HOST_DEVICE_INLINE N Log(N x) {
   if constexpr (kVectorises<N>) {
     return caffe2::Log(x);
   } else {
@@ -44,7 +44,7 @@ CAFFE2_PORTABLE_INLINE N Log(N x) {
 }
 // log(1 + x).
 template <typename N>
-CAFFE2_PORTABLE_INLINE N Log1p(N x) {
+CAFFE2_HOST_DEVICE_INLINE N Log1p(N x) {
   if constexpr (kVectorises<N>) {
     return caffe2::Log1p(x);
   } else {
@@ -52,7 +52,7 @@ CAFFE2_PORTABLE_INLINE N Log1p(N x) {
   }
 }
 template <typename N>
-CAFFE2_PORTABLE_INLINE N Erf(N x) {
+CAFFE2_HOST_DEVICE_INLINE N Erf(N x) {
   if constexpr (kVectorises<N>) {
     return caffe2::Erf(x);
   } else {
@@ -60,7 +60,7 @@ CAFFE2_PORTABLE_INLINE N Erf(N x) {
   }
 }
 template <typename N>
-CAFFE2_PORTABLE_INLINE N Tanh(N x) {
+CAFFE2_HOST_DEVICE_INLINE N Tanh(N x) {
   if constexpr (kVectorises<N>) {
     return caffe2::Tanh(x);
   } else {
@@ -69,8 +69,8 @@ CAFFE2_PORTABLE_INLINE N Tanh(N x) {
 }
 // 1 / (1 + e^-x).
 template <typename N>
-CAFFE2_PORTABLE_INLINE N Sigmoid(N x) {
+CAFFE2_HOST_DEVICE_INLINE N Sigmoid(N x) {
   return 1 / (1 + Exp(-x));
 }
 
-}  // namespace caffe2::portable
+}  // namespace caffe2::host_device

@@ -1,11 +1,11 @@
-// Runs the functors of portable.h on CUDA devices. Each needs a kernel: INSTANTIATE_FOR_EACH or
-// INSTANTIATE_FOR_EACH_ROW in a .cu file (portable_kernel.h).
+// Runs the functors of host_device.h on CUDA devices. Each needs a kernel: INSTANTIATE_FOR_EACH or
+// INSTANTIATE_FOR_EACH_ROW in a .cu file (host_device_kernel.h).
 #pragma once
 
 #include "caffe2/cuda/context_cuda.h"
 #include "operators/common/copy_elements.h"
-#include "operators/common/portable_launch.h"
-#include "operators/common/portable_op.h"
+#include "operators/common/host_device_launch.h"
+#include "operators/common/host_device_op.h"
 
 namespace caffe2 {
 

@@ -1,13 +1,13 @@
-// Kernels of the functors of portable.h; only for .cu files, each of which instantiates those of
+// Kernels of the functors of host_device.h; only for .cu files, each of which instantiates those of
 // its family.
 #pragma once
 
 #include "caffe2/cuda/kernel.h"
-#include "operators/common/portable.h"
-#include "operators/common/portable_launch.h"
+#include "operators/common/host_device.h"
+#include "operators/common/host_device_launch.h"
 
 namespace caffe2 {
-namespace portable {
+namespace host_device {
 
 template <int kBlock>
 struct BlockTeam {
@@ -23,7 +23,7 @@ struct BlockTeam {
   __device__ N Reduce(N value, Op op) const {
     return cuda::BlockReduce<kBlock>(value, op);
   }
-  __device__ void Wait() const { __syncthreads(); }
+  __device__ void Sync() const { __syncthreads(); }
 };
 
 // A row by one thread.
@@ -44,7 +44,7 @@ void LaunchRows(int64_t rows, const F& f, cuda::Stream stream) {
   cuda::Launch(F::kName, ForEachRowKernel<kBlock, F>, blocks, kBlock, stream, rows, f);
 }
 
-}  // namespace portable
+}  // namespace host_device
 
 template <class F>
 void LaunchForEach(int64_t n, const F& f, cuda::Stream stream) {
@@ -60,11 +60,11 @@ template <class F>
 void LaunchForEachRow(int64_t rows, int64_t width, const F& f, cuda::Stream stream) {
   if (rows == 0) return;
   if (width <= 8) {
-    cuda::ForEach(F::kName, rows, stream, portable::RowAlone<F>{f});
+    cuda::ForEach(F::kName, rows, stream, host_device::RowAlone<F>{f});
   } else if (width <= 256) {
-    portable::LaunchRows<cuda::kWarp>(rows, f, stream);
+    host_device::LaunchRows<cuda::kWarp>(rows, f, stream);
   } else {
-    portable::LaunchRows<cuda::kThreads>(rows, f, stream);
+    host_device::LaunchRows<cuda::kThreads>(rows, f, stream);
   }
 }
 
@@ -85,7 +85,7 @@ void LaunchForEachRow(int64_t rows, int64_t width, const F& f, cuda::Stream stre
 // A function and its gradient from one saved tensor (operators/elementwise/unary_op.h).
 #define INSTANTIATE_UNARY(functor, T) \
   INSTANTIATE_MAP(functor, T);        \
-  INSTANTIATE_MAP_2(portable::GradientOf<functor>, T)
+  INSTANTIATE_MAP_2(host_device::GradientOf<functor>, T)
 #define INSTANTIATE_UNARY_REAL(functor) \
   INSTANTIATE_UNARY(functor, float);    \
   INSTANTIATE_UNARY(functor, float16);  \

@@ -1,31 +1,31 @@
-// Runs the functors of portable.h on the host; portable_cuda.h has the same for CUDA devices.
+// Runs the functors of host_device.h on the host; host_device_cuda.h has the same for CUDA devices.
 #pragma once
 
 #include "caffe2/core/operator.h"
 #include "caffe2/utils/parallel.h"
-#include "operators/common/portable.h"
+#include "operators/common/host_device.h"
 
 namespace caffe2 {
 
 // Elements below which a loop stays in one thread.
-constexpr int64_t kPortableGrain = 8192;
+constexpr int64_t kElementGrain = 8192;
 
 using RealTypes = TensorTypes<float, float16, bfloat16>;
 
 // f(i) for i in [0, n).
 template <class F>
 void ForEach(int64_t n, const F& f, CPUContext*) {
-  ParallelFor(n, kPortableGrain, [&f](int64_t begin, int64_t end) {
+  ParallelFor(n, kElementGrain, [&f](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) f(i);
   });
 }
 
-namespace portable {
+namespace host_device {
 // MapElements in one thread, for several instruction sets.
 template <class F, typename R, typename... T>
 CAFFE2_SIMD_CLONES void MapRow(F f, int64_t n, R* y, const T*... x) {
 #pragma omp simd
-  for (int64_t i = 0; i < n; ++i) y[i] = portable::Narrow<R>(f(portable::Widen(x[i])...));
+  for (int64_t i = 0; i < n; ++i) y[i] = host_device::Narrow<R>(f(host_device::Widen(x[i])...));
 }
 // Elements as MapRow takes them.
 template <class F, typename T>
@@ -37,15 +37,15 @@ auto* ElementsOf(T* elements) {
     return elements;
   }
 }
-}  // namespace portable
+}  // namespace host_device
 
 // y[i] = f(x[i]...) for i in [0, n): f takes and gives numbers, 16-bit ones as float, and throws
 // nothing. y may be one of x. This is faster than ForEach.
 template <class F, typename R, typename... T>
 void MapElements(const F& f, int64_t n, CPUContext* /*context*/, R* y, const T*... x) {
-  ParallelFor(n, kPortableGrain, [&](int64_t begin, int64_t end) {
-    portable::MapRow(f, end - begin, portable::ElementsOf<F>(y + begin),
-                     portable::ElementsOf<F>(x + begin)...);
+  ParallelFor(n, kElementGrain, [&](int64_t begin, int64_t end) {
+    host_device::MapRow(f, end - begin, host_device::ElementsOf<F>(y + begin),
+                        host_device::ElementsOf<F>(x + begin)...);
   });
 }
 
@@ -53,9 +53,9 @@ void MapElements(const F& f, int64_t n, CPUContext* /*context*/, R* y, const T*.
 // used: on a device, rows of up to 8 get a thread, longer ones a warp or more.
 template <class F>
 void ForEachRow(int64_t rows, int64_t width, const F& f, CPUContext*) {
-  const int64_t grain = std::max<int64_t>(1, kPortableGrain / std::max<int64_t>(1, width));
+  const int64_t grain = std::max<int64_t>(1, kElementGrain / std::max<int64_t>(1, width));
   ParallelFor(rows, grain, [&f](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) f(row, portable::SoloTeam());
+    for (int64_t row = begin; row < end; ++row) f(row, host_device::SoloTeam());
   });
 }
 
