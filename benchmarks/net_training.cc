@@ -41,7 +41,7 @@ DEFINE_bool(cuda_graph, false,
             "record a step and start it by one call, as --cuda_graph of trainers");
 DEFINE_bool(side_stream, false,
             "filter gradients on a second stream, as --side_stream of trainers");
-DEFINE_int32(side_work, caffe2::kMostSideWork,
+DEFINE_int32(side_work, caffe2::kMaxSideWork,
              "filter gradients that may be under way at a time with --side_stream");
 DEFINE_double(min_seconds, 10, "measured at least this long");
 DEFINE_bool(profile, false, "print milliseconds by operator type");

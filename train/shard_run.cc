@@ -134,7 +134,7 @@ std::string ShardRun::Broadcast(const std::string& bytes) {
   return Gather(IsWriter() ? bytes : std::string()).at(0);
 }
 
-std::string ShardRun::BroadcastLate(const std::string& bytes) {
+std::string ShardRun::BroadcastWithLongTimeout(const std::string& bytes) {
   SetTimeout(late_timeout_);
   std::string all = Broadcast(bytes);
   SetTimeout(timeout_);

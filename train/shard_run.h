@@ -37,7 +37,7 @@ class ShardRun {
   std::string Broadcast(const std::string& bytes);
   // Broadcast with a longer time limit, for a shard 0 that may be late: at least
   // rendezvous_timeout.
-  std::string BroadcastLate(const std::string& bytes);
+  std::string BroadcastWithLongTimeout(const std::string& bytes);
 
   // Publishes the status in the run's keys. Does nothing with one shard.
   void UpdateStatus(const ShardStatus& status);

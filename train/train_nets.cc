@@ -231,7 +231,7 @@ TrainingPasses PassesOf(const TrainOptions& options) {
       ChooseTrainingPasses(options.devices[0].type, model.order, ComputeType(model));
   if (model.fuse_conv != "auto") passes.fuse_conv = ParseConvNormFusion(model.fuse_conv);
   passes.half_gradients = model.half_gradients;
-  passes.side_work = options.side_stream ? kMostSideWork : 0;
+  passes.side_work = options.side_stream ? kMaxSideWork : 0;
   return passes;
 }
 

@@ -98,7 +98,9 @@ FusionChoices Trainer::TuneFusion(RecordKind kind) {
   if (std::count(all.begin(), all.end(), "") != 0) return {};
   // Shard 0 measures for longer than an exchange may take.
   if (run_->num_shards() > 1) {
-    tuner.broadcast = [this](const std::string& text) { return run_->BroadcastLate(text); };
+    tuner.broadcast = [this](const std::string& text) {
+      return run_->BroadcastWithLongTimeout(text);
+    };
   }
   const ForwardNets forward = BuildForwardNets(options_, kind);
   tuner.shapes = InferBlobShapesAndTypes({}, {&forward.init});

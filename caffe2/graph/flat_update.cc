@@ -307,8 +307,8 @@ OperatorDef MakeFused(const OperatorDef& like, const Family& family,
   return fused;
 }
 
-FlatGroup GroupOf(const Device& device, const std::vector<Update>& updates) {
-  FlatGroup group;
+ParameterArena GroupOf(const Device& device, const std::vector<Update>& updates) {
+  ParameterArena group;
   group.device = device;
   group.states.resize(updates[0].states.size());
   for (const Update& update : updates) {
@@ -320,9 +320,9 @@ FlatGroup GroupOf(const Device& device, const std::vector<Update>& updates) {
 }
 
 // Marks the buckets whose gradients follow each other in a group.
-void MarkFlatBuckets(const std::vector<FlatGroup>& groups, NetDef* net) {
-  std::map<std::string, std::pair<const FlatGroup*, int>> places;
-  for (const FlatGroup& group : groups) {
+void MarkFlatBuckets(const std::vector<ParameterArena>& groups, NetDef* net) {
+  std::map<std::string, std::pair<const ParameterArena*, int>> places;
+  for (const ParameterArena& group : groups) {
     for (size_t i = 0; i < group.gradients.size(); ++i) {
       places[group.gradients[i]] = {&group, static_cast<int>(i)};
     }
@@ -378,7 +378,7 @@ std::vector<int> FilterReaders(const NetDef& net, const std::string& param, cons
 }
 
 // The operator that updates the group.
-int UpdateOf(const NetDef& net, const FlatGroup& group) {
+int UpdateOf(const NetDef& net, const ParameterArena& group) {
   for (int i = 0; i < net.op_size(); ++i) {
     const auto& outputs = net.op(i).output();
     const bool is_fused = std::any_of(Families().begin(), Families().end(),
@@ -433,8 +433,8 @@ std::map<Key, std::vector<Update>> FindUpdates(const NetDef& net,
 
 }  // namespace
 
-std::vector<FlatGroup> FuseUpdates(const NetDef& init_net, NetDef* net) {
-  std::vector<FlatGroup> groups;
+std::vector<ParameterArena> FuseUpdates(const NetDef& init_net, NetDef* net) {
+  std::vector<ParameterArena> groups;
   std::set<int> removed;
   std::map<int, OperatorDef> replaced;
   for (auto& [key, updates] : FindUpdates(*net, Constants(init_net))) {
@@ -467,12 +467,12 @@ std::vector<FlatGroup> FuseUpdates(const NetDef& init_net, NetDef* net) {
   return groups;
 }
 
-int AddFilterCopies(TensorProto::DataType type, NetDef* net, std::vector<FlatGroup>* groups) {
+int AddFilterCopies(TensorProto::DataType type, NetDef* net, std::vector<ParameterArena>* groups) {
   CAFFE_ENFORCE(type == TensorProto::FLOAT16 || type == TensorProto::BFLOAT16, "copies of type ",
                 TensorProto::DataType_Name(type));
   const std::string suffix = type == TensorProto::FLOAT16 ? "_float16" : "_bfloat16";
   int copies = 0;
-  for (FlatGroup& group : *groups) {
+  for (ParameterArena& group : *groups) {
     const int update = UpdateOf(*net, group);
     std::vector<int> copied;
     for (size_t p = 0; p < group.params.size(); ++p) {
@@ -499,7 +499,7 @@ int AddFilterCopies(TensorProto::DataType type, NetDef* net, std::vector<FlatGro
   return copies;
 }
 
-void PlaceFlat(const FlatGroup& group, Workspace* ws) {
+void PlaceArena(const ParameterArena& group, Workspace* ws) {
   std::vector<int64_t> offsets;
   int64_t end = 0;
   const auto tensor_of = [ws](const std::string& name) -> Tensor* {

@@ -12,7 +12,7 @@
 namespace caffe2 {
 
 // The parameters of one device that one operator updates. Entries of the lists belong together.
-struct FlatGroup {
+struct ParameterArena {
   Device device;
   std::vector<std::string> gradients;
   std::vector<std::vector<std::string>> states;  // a list for each kind: momenta; two of Adam
@@ -34,21 +34,21 @@ struct FlatGroup {
 // VLOG(1): updates that are not in place, whose blobs another operator touches meanwhile, or that
 // have no partner.
 //
-// The result computes the same up to rounding. Unless PlaceFlat is called for each group before
+// The result computes the same up to rounding. Unless PlaceArena is called for each group before
 // the net first runs, the argument `flat` asks for what is not there: every tensor is then updated
 // by a kernel of its own.
-std::vector<FlatGroup> FuseUpdates(const NetDef& init_net, NetDef* net);
+std::vector<ParameterArena> FuseUpdates(const NetDef& init_net, NetDef* net);
 
 // Lets the fused updates of the groups also write the filters of convolutions in `type`, FLOAT16 or
 // BFLOAT16, which the activations have, and the convolutions of `net` and their gradients read
 // these copies ("conv1_w_float16") instead of converting the filters in every run. Gradients stay
 // float. Parameters that something else reads, too, are left alone. Returns the number of copies.
-int AddFilterCopies(TensorProto::DataType type, NetDef* net, std::vector<FlatGroup>* groups);
+int AddFilterCopies(TensorProto::DataType type, NetDef* net, std::vector<ParameterArena>* groups);
 
 // Makes the blobs of the group views of one block for each list on its device, each beginning at a
 // multiple of 64 elements and at the same offset in all blocks. Parameters and states, float
 // tensors that the workspace holds, keep their values; gradients are zero, and copies those of the
 // values.
-void PlaceFlat(const FlatGroup& group, Workspace* ws);
+void PlaceArena(const ParameterArena& group, Workspace* ws);
 
 }  // namespace caffe2

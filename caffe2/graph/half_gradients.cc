@@ -57,8 +57,8 @@ void RemoveArgument(const std::string& name, OperatorDef* op) {
 }
 
 // The part of a fused update, and of its group, that is about some of the parameters.
-FlatGroup GroupOf(const FlatGroup& group, const std::vector<int>& chosen) {
-  FlatGroup part;
+ParameterArena GroupOf(const ParameterArena& group, const std::vector<int>& chosen) {
+  ParameterArena part;
   part.device = group.device;
   part.copy_type = group.copy_type;
   part.states.resize(group.states.size());
@@ -74,7 +74,7 @@ FlatGroup GroupOf(const FlatGroup& group, const std::vector<int>& chosen) {
   }
   return part;
 }
-OperatorDef UpdateOf(const OperatorDef& whole, const FlatGroup& group,
+OperatorDef UpdateOf(const OperatorDef& whole, const ParameterArena& group,
                      const std::vector<int>& chosen) {
   const int n = static_cast<int>(group.params.size());
   const int kinds = static_cast<int>(group.states.size());
@@ -140,7 +140,7 @@ struct Division {
   int update = -1;
   std::vector<int> filters, rest, formers;
 };
-Division DivideGroup(const NetDef& net, const FlatGroup& group) {
+Division DivideGroup(const NetDef& net, const ParameterArena& group) {
   Division division;
   for (int i = 0; division.update < 0 && i < net.op_size(); ++i) {
     const bool fused = net.op(i).type().rfind("Multi", 0) == 0;
@@ -158,11 +158,11 @@ Division DivideGroup(const NetDef& net, const FlatGroup& group) {
 
 }  // namespace
 
-int HalveFilterGradients(NetDef* net, std::vector<FlatGroup>* groups) {
-  std::vector<FlatGroup> divided;
+int KeepFilterGradientsIn16Bit(NetDef* net, std::vector<ParameterArena>* groups) {
+  std::vector<ParameterArena> divided;
   std::map<int, std::vector<OperatorDef>> replaced;
   Names half;
-  for (const FlatGroup& group : *groups) {
+  for (const ParameterArena& group : *groups) {
     const Division division = DivideGroup(*net, group);
     if (division.filters.empty()) {
       divided.push_back(group);

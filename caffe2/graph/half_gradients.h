@@ -13,6 +13,6 @@ namespace caffe2 {
 // filters and the rest, with an update each; buckets of both types are divided, too. Without sums
 // over several replicas the parameters keep their bits. Gradients that anything else touches stay
 // float. Returns the number of gradients.
-int HalveFilterGradients(NetDef* net, std::vector<FlatGroup>* groups);
+int KeepFilterGradientsIn16Bit(NetDef* net, std::vector<ParameterArena>* groups);
 
 }  // namespace caffe2

@@ -6,7 +6,7 @@
 namespace caffe2 {
 
 // How many filter gradients of a device may be under way at a time.
-constexpr int kMostSideWork = 1;
+constexpr int kMaxSideWork = 1;
 
 // Lets the gradients of convolutions on CUDA devices form that of the filter on a second stream of
 // the device (argument side_stream), which goes on beside what follows, and puts a JoinSideStream
@@ -18,6 +18,6 @@ constexpr int kMostSideWork = 1;
 //
 // JoinSideStream lists what the work reads and writes, so that every executor keeps the order, and
 // blobs are alive until there: plan memory afterwards. Returns the number of operators that fork.
-int UseSideStreams(NetDef* net, int most_open = kMostSideWork);
+int UseSideStreams(NetDef* net, int most_open = kMaxSideWork);
 
 }  // namespace caffe2

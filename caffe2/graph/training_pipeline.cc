@@ -95,12 +95,12 @@ PreparedTraining PrepareTraining(const NetDef& init_net, const TrainingPasses& p
   PreparedTraining prepared;
   prepared.memory_plan = passes.memory_plan;
   if (passes.gradient_sums) FuseGradientSums(net, keep);
-  if (passes.fused_updates) prepared.flat_groups = FuseUpdates(init_net, net);
+  if (passes.fused_updates) prepared.arenas = FuseUpdates(init_net, net);
   if (passes.filter_copies != TensorProto::FLOAT) {
-    prepared.filter_copies = AddFilterCopies(passes.filter_copies, net, &prepared.flat_groups);
+    prepared.filter_copies = AddFilterCopies(passes.filter_copies, net, &prepared.arenas);
   }
   if (passes.half_gradients) {
-    prepared.half_gradients = HalveFilterGradients(net, &prepared.flat_groups);
+    prepared.half_gradients = KeepFilterGradientsIn16Bit(net, &prepared.arenas);
   }
   if (passes.memory_plan) RunInOrder(net);
   if (passes.side_work > 0) UseSideStreams(net, passes.side_work);
@@ -112,8 +112,8 @@ std::vector<std::pair<Device, MemoryPlan>> PlaceTraining(const NetDef& net,
                                                          const std::set<std::string>& keep,
                                                          Workspace* ws) {
   std::set<std::string> placed;
-  for (const FlatGroup& group : prepared.flat_groups) {
-    PlaceFlat(group, ws);
+  for (const ParameterArena& group : prepared.arenas) {
+    PlaceArena(group, ws);
     placed.insert(group.gradients.begin(), group.gradients.end());
     placed.insert(group.copies.begin(), group.copies.end());
   }

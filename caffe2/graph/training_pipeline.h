@@ -3,10 +3,10 @@
 //   1. the caller builds forward passes and losses
 //   2. PrepareForward   FuseOperators, FuseConvolutionsWithNorms
 //   3. the caller adds the backward pass, the sums over replicas and the updates
-//   4. PrepareTraining  FuseGradientSums, FuseUpdates, AddFilterCopies, HalveFilterGradients,
+//   4. PrepareTraining  FuseGradientSums, FuseUpdates, AddFilterCopies, KeepFilterGradientsIn16Bit,
 //                       in-order execution, UseSideStreams
 //   5. the caller gives the parameters their values in a workspace
-//   6. PlaceTraining    PlaceFlat, PlanMemory
+//   6. PlaceTraining    PlaceArena, PlanMemory
 //
 // The trainers, the benchmarks and the Python package call all three. No pass runs a net: choices
 // that need measured times come in as data (FusionChoices).
@@ -37,7 +37,7 @@ struct TrainingPasses {
   bool fused_updates = false;  // FuseUpdates
   // Element type of AddFilterCopies for the parameters whose updates are fused; FLOAT: no copies.
   TensorProto::DataType filter_copies = TensorProto::FLOAT;
-  bool half_gradients = false;  // HalveFilterGradients, for filters with copies
+  bool half_gradients = false;  // KeepFilterGradientsIn16Bit, for filters with copies
   int side_work = 0;            // most_open of UseSideStreams; 0: no side streams
   bool memory_plan = true;      // PlanMemory
 };
@@ -57,7 +57,7 @@ FusionChoices ChooseFusions(NetDef net, const TrainingPasses& passes,
 
 // What PlaceTraining must know of a net.
 struct PreparedTraining {
-  std::vector<FlatGroup> flat_groups;
+  std::vector<ParameterArena> arenas;
   int filter_copies = 0;   // filters with 16-bit copies
   int half_gradients = 0;  // gradients of filters that are in 16 bits
   bool memory_plan = false;

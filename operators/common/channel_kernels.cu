@@ -8,9 +8,9 @@ using cuda::Narrow;
 using cuda::Widen;
 
 constexpr int64_t kPerPart = 512;  // elements of a channel, at least, in a part
-constexpr int64_t kMostParts = 256;
-constexpr int64_t kMostSumBlocks = 1024;
-constexpr int kMostSums = 3;       // of a channel, in one pass
+constexpr int64_t kMaxParts = 256;
+constexpr int64_t kMaxSumBlocks = 1024;
+constexpr int kMaxSums = 3;        // of a channel, in one pass
 constexpr int kChannelArrays = 4;  // values a channel that the gradient keeps in scratch
 
 __device__ inline float InverseStd(float spread, bool is_variance, double epsilon) {
@@ -305,12 +305,12 @@ int64_t ChannelSumParts(const ChannelLayout& layout) {
   const int64_t blocks = layout.channels_last
                              ? (layout.channels + cuda::kThreads - 1) / cuda::kThreads
                              : layout.channels;
-  const int64_t wanted = kMostSumBlocks / std::max<int64_t>(1, blocks);
-  return std::max<int64_t>(1, std::min({wanted, kMostParts, (count + kPerPart - 1) / kPerPart}));
+  const int64_t wanted = kMaxSumBlocks / std::max<int64_t>(1, blocks);
+  return std::max<int64_t>(1, std::min({wanted, kMaxParts, (count + kPerPart - 1) / kPerPart}));
 }
 
 int64_t BatchNormScratch(const ChannelLayout& layout) {
-  return (kMostSums * ChannelSumParts(layout) + kChannelArrays) * layout.channels;
+  return (kMaxSums * ChannelSumParts(layout) + kChannelArrays) * layout.channels;
 }
 
 template <typename T>

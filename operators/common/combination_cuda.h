@@ -17,7 +17,7 @@ void CombineAll(Combination combination, const std::vector<const T*>& inputs, fl
   using Wide = typename Combine::Wide;
   Tensor storage(context->device());
   Wide* partial = nullptr;
-  if (inputs.size() > static_cast<size_t>(Combine::kMost)) {
+  if (inputs.size() > static_cast<size_t>(Combine::kMaxInputs)) {
     storage.Resize(n);
     partial = storage.mutable_data<Wide>();
   }
@@ -29,7 +29,7 @@ void CombineAll(Combination combination, const std::vector<const T*>& inputs, fl
                     .start = next > 0 ? partial : nullptr,
                     .partial = nullptr,
                     .y = y};
-    while (next < inputs.size() && combine.count < Combine::kMost) {
+    while (next < inputs.size() && combine.count < Combine::kMaxInputs) {
       combine.x[combine.count++] = inputs[next++];
     }
     if (next < inputs.size()) combine.partial = partial;

@@ -7,17 +7,17 @@ namespace caffe2 {
 
 enum class Combination { kMax, kMin, kSum };
 
-// y = the inputs, combined from the left; then times `factor`. A NaN wins. More than kMost inputs
-// are combined in turns: what the last turn left in `partial` is the `start` of the next, as wide
-// as arithmetic is.
+// y = the inputs, combined from the left; then times `factor`. A NaN wins. More than kMaxInputs
+// inputs are combined in turns: what the last turn left in `partial` is the `start` of the next, as
+// wide as arithmetic is.
 template <typename T>
 struct CombineInputs {
   static constexpr const char* kName = "CombineInputs";
-  static constexpr int kMost = 16;
+  static constexpr int kMaxInputs = 16;
   using Wide = decltype(host_device::Widen(T{}));
   Combination combination;
   int count;
-  const T* x[kMost];
+  const T* x[kMaxInputs];
   float factor;
   const Wide* start;  // null in the first turn
   Wide* partial;      // where the result goes in all turns but the last, which has null

@@ -10,7 +10,7 @@ namespace {
 
 // No size, pad or stride near the range of int64 makes sense; below this sums and products of two
 // cannot overflow.
-constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMaxInt = std::numeric_limits<int32_t>::max();
 
 using Values = std::vector<int64_t>;
 
@@ -28,7 +28,7 @@ Values ReadPerAxis(const ArgumentHelper& arguments, const std::string& name, int
     values = {arguments.GetSingleArgument<int64_t>(name, missing)};
   }
   for (int64_t value : values) {
-    CAFFE_ENFORCE(value >= least && value <= kLargest, "argument ", name, " is ", value);
+    CAFFE_ENFORCE(value >= least && value <= kMaxInt, "argument ", name, " is ", value);
   }
   return values;
 }
@@ -48,7 +48,7 @@ Values ReadGivenPads(const ArgumentHelper& arguments, int64_t least = 0) {
     if (!any) pads.clear();
   }
   for (int64_t pad : pads) {
-    CAFFE_ENFORCE(pad >= least && pad <= kLargest, "a pad is ", pad);
+    CAFFE_ENFORCE(pad >= least && pad <= kMaxInt, "a pad is ", pad);
   }
   return pads;
 }
@@ -73,7 +73,7 @@ StorageOrder ReadStorageOrder(const ArgumentHelper& arguments) {
 }
 
 std::vector<int64_t> ReadPads(const ArgumentHelper& arguments, size_t rank) {
-  return ExpandAxes("pads", ReadGivenPads(arguments, -kLargest), 2 * rank, 0);
+  return ExpandAxes("pads", ReadGivenPads(arguments, -kMaxInt), 2 * rank, 0);
 }
 
 ImageShape ImageShape::FromDims(const std::vector<int64_t>& dims, StorageOrder order) {
@@ -143,7 +143,7 @@ void WindowArguments::ResolveAxis(int64_t input, size_t axis, Window* window) co
   int64_t& begin = window->pad_begin[axis];
   int64_t& end = window->pad_end[axis];
   int64_t& output = window->output[axis];
-  CAFFE_ENFORCE(input > 0 && input <= kLargest, "spatial axis ", axis, " of the input has ", input);
+  CAFFE_ENFORCE(input > 0 && input <= kMaxInt, "spatial axis ", axis, " of the input has ", input);
   switch (legacy_pad_) {
     case kSame: {
       output = CeilDivide(input, stride);
@@ -184,7 +184,7 @@ Window WindowArguments::ResolveTransposed(const std::vector<int64_t>& spatial) c
   const Values adj = ExpandAxes("adj", adj_, spatial.size(), 0);
   for (size_t axis = 0; axis < spatial.size(); ++axis) {
     const int64_t stride = window.stride[axis], kernel = window.kernel[axis];
-    CAFFE_ENFORCE(spatial[axis] > 0 && spatial[axis] <= kLargest, "spatial axis ", axis,
+    CAFFE_ENFORCE(spatial[axis] > 0 && spatial[axis] <= kMaxInt, "spatial axis ", axis,
                   " of the input has ", spatial[axis]);
     CAFFE_ENFORCE_LT(adj[axis], stride, "adj must be below the stride");
     CAFFE_ENFORCE_EQ(window.dilation[axis], 1, "a transposed convolution has no dilation");

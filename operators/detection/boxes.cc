@@ -7,8 +7,8 @@
 namespace caffe2 {
 namespace {
 
-const float kMostGrowth = std::log(1000.f / 16.f);  // of a side, as a logarithm
-constexpr float kDegrees = 57.29577951f;            // a radian
+const float kMaxGrowth = std::log(1000.f / 16.f);  // of a side, as a logarithm
+constexpr float kDegrees = 57.29577951f;           // a radian
 
 void CheckWeights(const std::vector<float>& weights) {
   CAFFE_ENFORCE_EQ(weights.size(), 4u, "weights of (dx, dy, dw, dh)");
@@ -93,8 +93,8 @@ Box BoxTransform::Apply(const Box& box, const float* delta) const {
   const float width = measure_.width(box), height = measure_.height(box);
   const float x = box.x1 + 0.5f * width + delta[0] / weights_[0] * width;
   const float y = box.y1 + 0.5f * height + delta[1] / weights_[1] * height;
-  const float new_width = std::exp(std::min(delta[2] / weights_[2], kMostGrowth)) * width;
-  const float new_height = std::exp(std::min(delta[3] / weights_[3], kMostGrowth)) * height;
+  const float new_width = std::exp(std::min(delta[2] / weights_[2], kMaxGrowth)) * width;
+  const float new_height = std::exp(std::min(delta[3] / weights_[3], kMaxGrowth)) * height;
   return {x - 0.5f * new_width, y - 0.5f * new_height, x + 0.5f * new_width - end_,
           y + 0.5f * new_height - end_};
 }
@@ -125,8 +125,8 @@ RotatedBoxTransform::RotatedBoxTransform(const OperatorBase& op, std::vector<flo
 RotatedBox RotatedBoxTransform::Apply(const RotatedBox& box, const float* delta) const {
   RotatedBox moved{box.x + delta[0] / weights_[0] * box.width,
                    box.y + delta[1] / weights_[1] * box.height,
-                   std::exp(std::min(delta[2] / weights_[2], kMostGrowth)) * box.width,
-                   std::exp(std::min(delta[3] / weights_[3], kMostGrowth)) * box.height,
+                   std::exp(std::min(delta[2] / weights_[2], kMaxGrowth)) * box.width,
+                   std::exp(std::min(delta[3] / weights_[3], kMaxGrowth)) * box.height,
                    box.angle + delta[4] * kDegrees};
   if (bound_ && moved.angle < low_) {
     moved.angle += high_ - low_;

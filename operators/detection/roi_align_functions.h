@@ -112,7 +112,7 @@ struct RegionParser {
 
   // One without samples, of image 0, where something is wrong; `value` is then what it is.
   CAFFE2_HOST_DEVICE RegionProblem Read(const float* roi, RegionGrid* region, double* value) const {
-    constexpr double kMostSamples = 1 << 26, kRadians = 0.017453292519943295;
+    constexpr double kMaxSamples = 1 << 26, kRadians = 0.017453292519943295;
     constexpr float kFarthest = 1e7f;  // corner, in pixels of the scaled image
     *region = {{}, rows, columns, 0, 0};
     RegionGrid read = *region;
@@ -152,7 +152,7 @@ struct RegionParser {
     read.grid_w = ratio > 0 ? ratio : static_cast<int64_t>(std::ceil(read.cell_w()));
     *value = static_cast<double>(rows * columns) * static_cast<double>(read.grid_h) *
              static_cast<double>(read.grid_w);
-    if (*value > kMostSamples) return kRegionSamples;
+    if (*value > kMaxSamples) return kRegionSamples;
     *region = read;
     return kRegionFine;
   }

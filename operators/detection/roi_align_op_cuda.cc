@@ -22,9 +22,9 @@ void SpreadTurned(const ImageLayout& in, const ImageLayout& out,
     starts.push_back(starts.back() + region.rows * region.columns * region.per_cell() * 4);
   }
   const int64_t n = starts.back(), size = SortedKeysSize(n);
-  constexpr auto kMost = static_cast<int64_t>(SortedRows::kNoRow);
-  CAFFE_ENFORCE(n < kMost && in.batch * in.area() <= kMost, n, " samples of ", in.batch * in.area(),
-                " pixels are too many");
+  constexpr auto kMaxRows = static_cast<int64_t>(SortedRows::kNoRow);
+  CAFFE_ENFORCE(n < kMaxRows && in.batch * in.area() <= kMaxRows, n, " samples of ",
+                in.batch * in.area(), " pixels are too many");
   Tensor region_list(CPU), start_list(CPU), weights(context->device()), places(context->device());
   weights.Resize(n);
   places.Resize(n + size);  // sources and keys

@@ -82,9 +82,9 @@ template void LaunchMap(const IdentityFunction&, int64_t, cuda::Stream, float*, 
 
 INSTANTIATE_FOR_EACH(PowerOfElements);
 INSTANTIATE_FOR_EACH(RootOfElements);
-INSTANTIATE_FOR_EACH(SlopeOfNorms);
-INSTANTIATE_FOR_EACH(SlopeOfPowers);
-INSTANTIATE_MAP(LpNormSlope, float);
+INSTANTIATE_FOR_EACH(GradientOfNorms);
+INSTANTIATE_FOR_EACH(GradientOfPowers);
+INSTANTIATE_MAP(LpNormDerivative, float);
 INSTANTIATE_FOR_EACH_ROW_REAL(GluRows);
 
 }  // namespace caffe2

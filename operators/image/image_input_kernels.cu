@@ -101,10 +101,10 @@ __global__ void NormalizeImagesKernel(NormalizeParams params, int64_t images, co
 template <typename Pixel, typename T, int kChannels, int kPack, bool kChannelsFirst, bool kBlends>
 void NormalizeImages(const NormalizeParams& params, int64_t images, const Pixel* pixels,
                      const SampledAugmentation* augmentations, T* output, cuda::Stream stream) {
-  constexpr int64_t kMostImages = 32768;  // a limit of grids
+  constexpr int64_t kMaxImages = 32768;  // a limit of grids
   const int64_t packs = int64_t{params.crop} * params.crop / kPack;
   const dim3 grid(kBlends ? 1 : cuda::BlocksFor(packs, kImageThreads),
-                  static_cast<unsigned>(std::min(kMostImages, images)));
+                  static_cast<unsigned>(std::min(kMaxImages, images)));
   cuda::Launch("NormalizeImages",
                NormalizeImagesKernel<Pixel, T, kChannels, kPack, kChannelsFirst, kBlends>, grid,
                dim3(kImageThreads), stream, params, images, pixels, augmentations, output);

@@ -33,9 +33,9 @@ ResizeShape::ResizeShape(const std::vector<int64_t>& dims, StorageOrder order,
 ResizeShape::ResizeShape(const std::vector<int64_t>& dims, StorageOrder order, int64_t height,
                          int64_t width)
     : planes(PixelPlanes::Make(dims, order)) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  CAFFE_ENFORCE(height > 0 && height <= kMost && width > 0 && width <= kMost, "images of ", height,
-                " x ", width, " pixels");
+  constexpr int64_t kMaxPixels = std::numeric_limits<int32_t>::max();
+  CAFFE_ENFORCE(height > 0 && height <= kMaxPixels && width > 0 && width <= kMaxPixels,
+                "images of ", height, " x ", width, " pixels");
   CAFFE_ENFORCE(planes.height > 0 && planes.width > 0, "images ", ShapeString(dims),
                 " have no pixels");
   const auto scale = [](int64_t to, int64_t from) {

@@ -5,7 +5,7 @@
 namespace caffe2 {
 namespace {
 
-constexpr double kMostPixels = 2147483648.;  // along an axis
+constexpr double kMaxPixels = 2147483648.;  // along an axis
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void ImageScales::Describe(OpSchema& schema) {
 int64_t ScaledSize(const char* name, int64_t size, float scale) {
   CAFFE_ENFORCE(scale > 0 && std::isfinite(scale), name, " is ", scale);
   const double scaled = static_cast<double>(size) * scale;
-  CAFFE_ENFORCE_LT(scaled, kMostPixels, name, " is ", scale);
+  CAFFE_ENFORCE_LT(scaled, kMaxPixels, name, " is ", scale);
   return static_cast<int64_t>(scaled);
 }
 

@@ -11,7 +11,7 @@
 namespace caffe2 {
 
 struct SpaceBatchShape : SpaceBatchLayout {
-  static constexpr int64_t kMostBlock = 1 << 15;
+  static constexpr int64_t kMaxBlock = 1 << 15;
 
   // `dims` are those of the images (joined), or with `apart` of the larger batch.
   static SpaceBatchShape Make(const ArgumentHelper& arguments, const std::vector<int64_t>& dims,
@@ -19,7 +19,7 @@ struct SpaceBatchShape : SpaceBatchLayout {
     CAFFE_ENFORCE_EQ(dims.size(), 4u, "the image ", ShapeString(dims), " must have four axes");
     CAFFE_ENFORCE(ReadStorageOrder(arguments) == StorageOrder::kNCHW, "the order must be NCHW");
     const auto block = arguments.GetSingleArgument<int64_t>("block_size", 2);
-    CAFFE_ENFORCE(block > 0 && block <= kMostBlock, "block_size is ", block);
+    CAFFE_ENFORCE(block > 0 && block <= kMaxBlock, "block_size is ", block);
     const std::vector<int64_t> pads = ReadPads(arguments, 2);
     for (const int64_t pad : pads) CAFFE_ENFORCE_GE(pad, 0, "a pad");
     SpaceBatchShape s{{dims[0], dims[1], dims[2], dims[3], block, pads[0], pads[1]}};

@@ -9,12 +9,12 @@ constexpr char kCpuOnly[] = "it reads or writes files, databases or text";
 
 // The integer conversion that begins behind a '%' at `at`, which is moved behind it.
 std::string FormatConversion(const std::string& pattern, int64_t iteration, size_t* at) {
-  constexpr size_t kMostWidth = 32;
+  constexpr size_t kMaxWidth = 32;
   const auto next = [&] { return *at < pattern.size() ? pattern[*at] : '\0'; };
   const bool zeros = next() == '0';
   size_t width = 0;
   for (; std::isdigit(static_cast<unsigned char>(next())); ++*at) {
-    width = std::min(kMostWidth, 10 * width + static_cast<size_t>(next() - '0'));
+    width = std::min(kMaxWidth, 10 * width + static_cast<size_t>(next() - '0'));
   }
   while (next() == 'l' || next() == 'j' || next() == 'z') ++*at;
   CAFFE_ENFORCE(next() == 'd' || next() == 'i' || next() == 'u', "the database pattern \"", pattern,

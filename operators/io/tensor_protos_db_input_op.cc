@@ -97,9 +97,9 @@ void TensorProtosDecoder::Decode(db::InputBatch* batch, int item) const {
 }
 
 bool TensorProtosDecoder::DecodePlain(db::InputBatch* batch, int item) const {
-  constexpr int kMostOutputs = 8;
-  if (num_outputs_ > kMostOutputs) return false;
-  db::TensorView views[kMostOutputs];
+  constexpr int kMaxOutputs = 8;
+  if (num_outputs_ > kMaxOutputs) return false;
+  db::TensorView views[kMaxOutputs];
   const std::string& record = batch->source.records[item].value;
   if (db::ParseTensorProtos(record, views, num_outputs_) != db::ParseResult::kOk) return false;
   const int batch_dims = batch_size_ > 0 ? 1 : 0;

@@ -51,7 +51,7 @@ bool LabelCrossEntropyOp<CPUContext>::RunOnDevice() {
   float* y_data = y->mutable_data<float>();
   for (int64_t i = 0; i < s.n; ++i) {
     const int64_t label = CheckLabel(label_data[i], i, s.d);
-    y_data[i] = -std::log(std::max(x_data[i * s.d + label], kLeastProbability));
+    y_data[i] = -std::log(std::max(x_data[i * s.d + label], kMinProbability));
   }
   return true;
 }
@@ -70,7 +70,7 @@ bool LabelCrossEntropyGradientOp<CPUContext>::RunOnDevice() {
   std::fill_n(dx_data, dx->numel(), 0.f);
   for (int64_t i = 0; i < s.n; ++i) {
     const int64_t at = i * s.d + CheckLabel(label_data[i], i, s.d);
-    dx_data[at] = -dy_data[i] / std::max(x_data[at], kLeastProbability);
+    dx_data[at] = -dy_data[i] / std::max(x_data[at], kMinProbability);
   }
   return true;
 }

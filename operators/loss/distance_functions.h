@@ -26,9 +26,9 @@ struct SquaredL2Distance {  // half of it
   CAFFE2_HOST_DEVICE static void Gradient(Team team, int64_t n, const T* x, const T* y, float g,
                                           T* dx, T* dy) {
     for (int64_t j = team.first(); j < n; j += team.step()) {
-      const float slope = g * (host_device::Widen(x[j]) - host_device::Widen(y[j]));
-      dx[j] = host_device::Narrow<T>(slope);
-      dy[j] = host_device::Narrow<T>(-slope);
+      const float gradient = g * (host_device::Widen(x[j]) - host_device::Widen(y[j]));
+      dx[j] = host_device::Narrow<T>(gradient);
+      dy[j] = host_device::Narrow<T>(-gradient);
     }
   }
 };
@@ -49,9 +49,9 @@ struct L1Distance {
                                           T* dx, T* dy) {
     for (int64_t j = team.first(); j < n; j += team.step()) {
       const float a = host_device::Widen(x[j]), b = host_device::Widen(y[j]);
-      const float slope = a > b ? g : a < b ? -g : 0.f;
-      dx[j] = host_device::Narrow<T>(slope);
-      dy[j] = host_device::Narrow<T>(-slope);
+      const float gradient = a > b ? g : a < b ? -g : 0.f;
+      dx[j] = host_device::Narrow<T>(gradient);
+      dy[j] = host_device::Narrow<T>(-gradient);
     }
   }
 };
@@ -88,7 +88,7 @@ struct CosineSimilarity {
   CAFFE2_HOST_DEVICE static Products<typename Team::Number> ProductsOf(Team team, int64_t n,
                                                                        const T* x, const T* y) {
     using Number = typename Team::Number;
-    constexpr Number kSmallest = 1e-12;  // squared norms below count as this
+    constexpr Number kMinSquaredNorm = 1e-12;  // squared norms below count as this
     Number xy = 0, xx = 0, yy = 0;
     for (int64_t j = team.first(); j < n; j += team.step()) {
       const Number a = host_device::Widen(x[j]), b = host_device::Widen(y[j]);
@@ -98,8 +98,8 @@ struct CosineSimilarity {
     }
     xx = team.Sum(xx);
     yy = team.Sum(yy);
-    return {team.Sum(xy), std::sqrt(xx > kSmallest ? xx : kSmallest),
-            std::sqrt(yy > kSmallest ? yy : kSmallest)};
+    return {team.Sum(xy), std::sqrt(xx > kMinSquaredNorm ? xx : kMinSquaredNorm),
+            std::sqrt(yy > kMinSquaredNorm ? yy : kMinSquaredNorm)};
   }
   template <class Team, typename T>
   CAFFE2_HOST_DEVICE static typename Team::Number Value(Team team, int64_t n, const T* x,
@@ -159,14 +159,14 @@ struct L2Norm {
   CAFFE2_HOST_DEVICE static typename Team::Number Value(Team team, const VectorLayout& v,
                                                         const T* x) {
     using Number = typename Team::Number;
-    constexpr Number kSmallest = 1e-12;  // norms below count as this
+    constexpr Number kMinNorm = 1e-12;  // norms below count as this
     Number squares = 0;
     for (int64_t j = team.first(); j < v.n; j += team.step()) {
       const Number value = host_device::Widen(x[j * v.stride]);
       squares += value * value;
     }
     const Number norm = std::sqrt(team.Sum(squares));
-    return norm > kSmallest ? norm : kSmallest;
+    return norm > kMinNorm ? norm : kMinNorm;
   }
 };
 struct L1Norm {

@@ -16,8 +16,8 @@ struct PathEntry {
 };
 
 CAFFE2_HOST_DEVICE inline float MinusLog(float probability) {
-  constexpr float kLeast = 1e-20f;  // what is below counts as this
-  return -std::log(probability < kLeast ? kLeast : probability);
+  constexpr float kMinProbability = 1e-20f;  // what is below counts as this
+  return -std::log(probability < kMinProbability ? kMinProbability : probability);
 }
 
 // The linear layers of all inner nodes: child c of a node is row offset + c of W and b.
@@ -85,8 +85,8 @@ struct LossOfPaths {
 };
 
 // Through the softmax and cross-entropy of each step: d = (p - [target]) dY for its logits.
-struct SlopesOfSteps {
-  static constexpr const char* kName = "HSoftmaxSlopes";
+struct GradientOfLogits {
+  static constexpr const char* kName = "HSoftmaxLogitGradient";
   const PathStep* steps;
   const float *p, *dy;
   float* d;

@@ -125,11 +125,11 @@ class HSoftmaxGradientOp final : public HSoftmaxBase<Context> {
       grads[i] = Output(i)->template mutable_data<float>();
       if (i > 0) ClearBytes(Output(i)->nbytes(), grads[i], &context_);
     }
-    Tensor slopes(context_.device()), list(CPU), first_list(CPU);
-    slopes.Resize(samples.probabilities);
-    auto* d = slopes.template mutable_data<float>();
+    Tensor d_logits(context_.device()), list(CPU), first_list(CPU);
+    d_logits.Resize(samples.probabilities);
+    auto* d = d_logits.template mutable_data<float>();
     const PathStep* steps = ListFor(samples.steps, &list, &context_);
-    ForEach(samples.num_steps(), SlopesOfSteps{steps, p, dy, d}, &context_);
+    ForEach(samples.num_steps(), GradientOfLogits{steps, p, dy, d}, &context_);
     ForEachRow(samples.count(), weights.dim,
                GradientOfSamples{weights.dim, ListFor(samples.first, &first_list, &context_), steps,
                                  weights.w, d, grads[0]},

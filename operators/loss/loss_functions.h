@@ -5,13 +5,13 @@
 
 namespace caffe2 {
 
-constexpr float kLeastProbability = 1e-20f;  // probabilities below count as this
+constexpr float kMinProbability = 1e-20f;  // probabilities below count as this
 
-// As float: kLeastProbability is 0 in float16.
+// As float: kMinProbability is 0 in float16.
 template <typename T>
 CAFFE2_HOST_DEVICE float ProbabilityOf(T x) {
   const float p = host_device::Widen(x);
-  return p < kLeastProbability ? kLeastProbability : p;
+  return p < kMinProbability ? kMinProbability : p;
 }
 
 // y[i] = -sum_j t[i, j] log x[i, j]
@@ -91,10 +91,10 @@ struct MarginRankingGradient {
   CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     const float difference = host_device::Widen(x1[i]) - host_device::Widen(x2[i]);
     const auto sign = static_cast<float>(y[i]);
-    const float slope =
+    const float gradient =
         margin - sign * difference > 0 ? -sign * host_device::Widen(d_loss[i]) : 0.f;
-    dx1[i] = host_device::Narrow<T>(slope);
-    dx2[i] = host_device::Narrow<T>(-slope);
+    dx1[i] = host_device::Narrow<T>(gradient);
+    dx2[i] = host_device::Narrow<T>(-gradient);
   }
 };
 

@@ -11,10 +11,10 @@ namespace caffe2 {
 // Arrays that one launch works on: as many as fit well into a kernel's parameters.
 template <typename T>
 struct ArrayList {
-  static constexpr int kMost = 64;
+  static constexpr int kMaxArrays = 64;
   int count = 0;
-  int64_t size[kMost];
-  T* data[kMost];
+  int64_t size[kMaxArrays];
+  T* data[kMaxArrays];
 };
 
 // Divides all elements by *scale, in place if `write`, and sets *found_inf to 1 if a quotient is

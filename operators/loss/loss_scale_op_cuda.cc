@@ -15,7 +15,7 @@ void LaunchAll(const Arrays& arrays, bool write, const float* scale, float* foun
   for (const auto& array : arrays) {
     list.size[list.count] = array.size;
     list.data[list.count++] = static_cast<T*>(array.data);
-    if (list.count < ArrayList<T>::kMost) continue;
+    if (list.count < ArrayList<T>::kMaxArrays) continue;
     LaunchUnscale(list, write, scale, found_inf, stream);
     list.count = 0;
   }

@@ -21,14 +21,14 @@ struct LossScaleState {
 // sane loss would overflow too.
 CAFFE2_HOST_DEVICE inline LossScaleState NextLossScale(const LossScaleRule& rule,
                                                        LossScaleState state, bool found_inf) {
-  constexpr float kLeast = 0x1p-14f, kMost = 0x1p24f;
+  constexpr float kMinScale = 0x1p-14f, kMaxScale = 0x1p24f;
   if (found_inf) {
     const float scale = state.scale * rule.backoff_factor;
-    return {scale < kLeast ? kLeast : scale, 0};
+    return {scale < kMinScale ? kMinScale : scale, 0};
   }
   if (state.good_steps + 1 < rule.growth_interval) return {state.scale, state.good_steps + 1};
   const float scale = state.scale * rule.growth_factor;
-  return {scale > kMost ? kMost : scale, 0};
+  return {scale > kMaxScale ? kMaxScale : scale, 0};
 }
 
 }  // namespace caffe2

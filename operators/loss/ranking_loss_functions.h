@@ -61,14 +61,14 @@ struct PairLossGradientRows {
     pairs = team.Sum(pairs) / 2;
     const Number share = pairs == 0 ? Number(0) : static_cast<Number>(g[s] / pairs);
     for (int64_t i = begin + team.first(); i < end; i += team.step()) {
-      Number slope = 0;
+      Number gradient = 0;
       for (int64_t j = begin; j < end; ++j) {
         if (lists.label[i] == lists.label[j]) continue;
         const Number margin = Number(lists.x[i]) - Number(lists.x[j]);
-        slope += lists.label[i] > lists.label[j] ? -1 / (1 + std::exp(margin))
-                                                 : 1 / (1 + std::exp(-margin));
+        gradient += lists.label[i] > lists.label[j] ? -1 / (1 + std::exp(margin))
+                                                    : 1 / (1 + std::exp(-margin));
       }
-      dx[i] = static_cast<float>(share * slope);
+      dx[i] = static_cast<float>(share * gradient);
     }
   }
 };
@@ -79,7 +79,7 @@ template <typename Number>
 struct LambdaRankRows {
   static constexpr const char* kName = "LambdaRankNdcg";
   // An ideal gain below counts as this, and lists of less relevance have no loss.
-  static constexpr float kLeastDcg = 1e-5f, kLeastRelevance = 1e-6f;
+  static constexpr float kMinDcg = 1e-5f, kMinRelevance = 1e-6f;
   bool ndcg_loss, normalize, exponential;
   const int64_t* offsets;
   const float *y, *r;
@@ -114,13 +114,13 @@ struct LambdaRankRows {
     relevance = team.Sum(relevance);
     ideal_gain = team.Sum(ideal_gain);
     gain = team.Sum(gain);
-    team.Sync();                                           // all have written
-    const bool relevant = !(relevance < kLeastRelevance);  // NaN is passed on
-    const auto least = static_cast<Number>(kLeastDcg);
+    team.Sync();                                         // all have written
+    const bool relevant = !(relevance < kMinRelevance);  // NaN is passed on
+    const auto least = static_cast<Number>(kMinDcg);
     const Number scale = normalize ? 1 / (ideal_gain < least ? least : ideal_gain) : 1;
     Number pairs_loss = 0;
     for (int64_t i = begin + team.first(); i < end; i += team.step()) {
-      dy[i] = relevant ? static_cast<float>(SlopeOf(i, begin, end, &pairs_loss) * scale) : 0.f;
+      dy[i] = relevant ? static_cast<float>(GradientOf(i, begin, end, &pairs_loss) * scale) : 0.f;
     }
     pairs_loss = team.Sum(pairs_loss);
     if (!team.leader()) return;
@@ -128,30 +128,30 @@ struct LambdaRankRows {
         relevant ? static_cast<float>((ndcg_loss ? ideal_gain - gain : pairs_loss) * scale) : 0.f;
   }
 
-  // The slope of score i, before it is scaled; adds the loss of its pairs.
-  CAFFE2_HOST_DEVICE Number SlopeOf(int64_t i, int64_t begin, int64_t end,
-                                    Number* pairs_loss) const {
-    Number slope = 0;
+  // The gradient of score i, before it is scaled; adds the loss of its pairs.
+  CAFFE2_HOST_DEVICE Number GradientOf(int64_t i, int64_t begin, int64_t end,
+                                       Number* pairs_loss) const {
+    Number gradient = 0;
     for (int64_t j = begin; j < end; ++j) {
       const Number weight = std::fabs((gains[i] - gains[j]) * (discounts[i] - discounts[j]));
       const Number sign = r[i] > r[j] ? 1 : -1, margin = sign * (Number(y[i]) - Number(y[j]));
-      slope -= weight * sign / (1 + std::exp(margin));
+      gradient -= weight * sign / (1 + std::exp(margin));
       *pairs_loss += weight * LogistLoss(-margin);
     }
-    return slope;
+    return gradient;
   }
 };
 
-// dy = g[s] * slope, element by element of a list.
+// dy = g[s] * gradient, element by element of a list.
 struct ScaleLists {
   static constexpr const char* kName = "LambdaRankNdcgGradient";
   const int64_t* offsets;
-  const float *g, *slope;
+  const float *g, *gradient;
   float* dy;
   template <class Team>
   CAFFE2_HOST_DEVICE void operator()(int64_t s, Team team) const {
     for (int64_t i = offsets[s] + team.first(); i < offsets[s + 1]; i += team.step()) {
-      dy[i] = g[s] * slope[i];
+      dy[i] = g[s] * gradient[i];
     }
   }
 };

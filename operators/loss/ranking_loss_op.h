@@ -158,10 +158,10 @@ class LambdaRankNdcgGradientOp final : public ListLossBase<Context> {
     CAFFE_ENFORCE(cached.numel() == Y.numel() && d_loss.numel() == lists.count, "gradients ",
                   ShapeString(cached.sizes()), " and ", ShapeString(d_loss.sizes()), " for ",
                   lists.count, " lists of ", Y.numel(), " scores");
-    const float *slope = cached.data<float>(), *g = d_loss.data<float>();
+    const float *gradient = cached.data<float>(), *g = d_loss.data<float>();
     Output(0)->ResizeLike(cached);
     ForEachRow(lists.count, lists.width,
-               ScaleLists{lists.offsets, g, slope, Output(0)->template mutable_data<float>()},
+               ScaleLists{lists.offsets, g, gradient, Output(0)->template mutable_data<float>()},
                &context_);
     return true;
   }

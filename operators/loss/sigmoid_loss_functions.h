@@ -80,11 +80,11 @@ struct SigmoidLossGradient {
   const T *dy, *x, *t, *weight;
   T* dx;
   CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
-    const float slope =
+    const float gradient =
         SigmoidLossGradientOf<float>(loss, host_device::Widen(x[i]), host_device::Widen(t[i]));
     const float share = host_device::Widen(dy[i / width]) / static_cast<float>(width);
     dx[i] = host_device::Narrow<T>(
-        share * (weight == nullptr ? slope : host_device::Widen(weight[i]) * slope));
+        share * (weight == nullptr ? gradient : host_device::Widen(weight[i]) * gradient));
   }
 };
 

@@ -10,9 +10,9 @@
 namespace caffe2 {
 namespace {
 
-constexpr float kSmallest = 1e-20f;       // probabilities below count as this
-constexpr float kSumTolerance = 1e-4f;    // on the sum of a row of label probabilities
-constexpr int64_t kSerialRows = 1 << 13;  // elements
+constexpr float kMinProbability = 1e-20f;  // probabilities below count as this
+constexpr float kSumTolerance = 1e-4f;     // on the sum of a row of label probabilities
+constexpr int64_t kSerialRows = 1 << 13;   // elements
 
 float WeightOf(const float* weights, int64_t row) {
   return weights != nullptr ? weights[row] : 1.f;
@@ -29,7 +29,7 @@ float DistributionLoss(int64_t row, int64_t d, const float* p, const float* t) {
   double loss = 0, total = 0;
   for (int64_t j = 0; j < d; ++j) {
     CAFFE_ENFORCE_GE(t[j], 0, "label probability of row ", row, ", class ", j);
-    loss -= std::log(std::max(p[j], kSmallest)) * t[j];
+    loss -= std::log(std::max(p[j], kMinProbability)) * t[j];
     total += t[j];
   }
   CAFFE_ENFORCE(std::abs(total - 1) < kSumTolerance, "label probabilities of row ", row,

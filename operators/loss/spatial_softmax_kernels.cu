@@ -11,7 +11,7 @@ using cuda::Widen;
 
 namespace {
 
-constexpr float kMostLoss = 46.0517019f;  // -log(1e-20)
+constexpr float kMaxLoss = 46.0517019f;  // -log(1e-20)
 
 // False for a label that is reported.
 __device__ inline bool CheckLabelAt(const PixelLabels& pixels, int64_t i, KernelReport* report) {
@@ -44,7 +44,7 @@ void LaunchSpatialSoftmax(const PixelLabels& pixels, const T* x, T* p, float* lo
     if (label == kIgnoredLabel || !CheckLabelAt(pixels, i, report)) return;
     // From the logits: 16 bits do not hold small probabilities.
     const float loss = logf(sum) + most - Widen(x[first + label * step]);
-    losses[i] = weights[i] * (loss > kMostLoss ? kMostLoss : loss);
+    losses[i] = weights[i] * (loss > kMaxLoss ? kMaxLoss : loss);
   });
 }
 

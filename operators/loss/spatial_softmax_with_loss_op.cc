@@ -9,7 +9,7 @@
 namespace caffe2 {
 namespace {
 
-constexpr float kSmallest = 1e-20f;
+constexpr float kMinProbability = 1e-20f;
 
 double TotalWeight(const PixelLabels& pixels) {
   double sum = 0;
@@ -48,7 +48,7 @@ static void SpatialSoftmaxLoss(const PixelLabels& pixels, const float* x, float 
   double sum = 0;
   for (int64_t i = 0; i < pixels.count(); ++i) {
     if (pixels.labels[i] == kIgnoredLabel) continue;
-    sum -= double{pixels.Weight(i)} * std::log(std::max(p[LabelAt(pixels, i)], kSmallest));
+    sum -= double{pixels.Weight(i)} * std::log(std::max(p[LabelAt(pixels, i)], kMinProbability));
   }
   const double total = TotalWeight(pixels);
   *loss = total > 0 ? static_cast<float>(scale * sum / total) : 0.f;

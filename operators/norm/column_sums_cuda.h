@@ -13,9 +13,9 @@ constexpr int64_t kColumnThreads = 1 << 17;
 
 // In how many parts `threads` threads that have `length` elements to add up each share the work.
 inline int64_t PartsOf(int64_t threads, int64_t length) {
-  constexpr int64_t kLeast = 32;  // elements worth a thread
+  constexpr int64_t kMinElements = 32;  // elements worth a thread
   const int64_t wanted = kColumnThreads / std::max<int64_t>(1, threads);
-  return std::max<int64_t>(1, std::min(wanted, length / kLeast));
+  return std::max<int64_t>(1, std::min(wanted, length / kMinElements));
 }
 
 // Doubles on the device, in rows of `count`.

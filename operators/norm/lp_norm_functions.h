@@ -6,7 +6,7 @@
 namespace caffe2 {
 
 // The derivative of LpNorm: sign(x) for p = 1, 2 x for p = 2, times factor and gradient.
-struct LpNormSlope {
+struct LpNormDerivative {
   static constexpr const char* kName = "LpNormGradient";
   int p = 2;
   float factor = 1;

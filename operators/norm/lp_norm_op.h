@@ -58,8 +58,8 @@ class LpNormGradientOp final : public LpNormBase<Context> {
     const float* x = X.data<float>();
     Tensor* dX = Output(0);
     dX->ResizeLike(X);
-    MapElements(LpNormSlope{this->p_, static_cast<float>(this->Factor(X)), gradient}, X.numel(),
-                &context_, dX->template mutable_data<float>(), x);
+    MapElements(LpNormDerivative{this->p_, static_cast<float>(this->Factor(X)), gradient},
+                X.numel(), &context_, dX->template mutable_data<float>(), x);
     return true;
   }
 };

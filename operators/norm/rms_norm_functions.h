@@ -61,9 +61,9 @@ struct RmsNormGradientRows {
     const Number r = rrms[row];
     const Number factor = r * r * r * team.Sum(dot) / static_cast<Number>(size);
     for (int64_t j = team.first(); j < size; j += team.step()) {
-      const Number slope = r * host_device::Widen(gamma[j]) * host_device::Widen(dy[first + j]) -
-                           factor * host_device::Widen(x[first + j]);
-      dx[first + j] = host_device::Narrow<T>(static_cast<WideType<T>>(slope));
+      const Number gradient = r * host_device::Widen(gamma[j]) * host_device::Widen(dy[first + j]) -
+                              factor * host_device::Widen(x[first + j]);
+      dx[first + j] = host_device::Narrow<T>(static_cast<WideType<T>>(gradient));
     }
   }
 };

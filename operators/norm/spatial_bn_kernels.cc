@@ -11,10 +11,10 @@ namespace caffe2 {
 namespace {
 
 constexpr int64_t kGrain = 1 << 14;  // elements per thread
-constexpr int64_t kMostBlocks = 64;  // partial sums; fixed, as the result depends on it
+constexpr int64_t kMaxBlocks = 64;   // partial sums; fixed, as the result depends on it
 constexpr int64_t kChunk = 8192;     // elements that stay in cache between two passes
-constexpr int64_t kLeastChunkRows = 8;
-constexpr int64_t kLeastBlockRows = 32;  // keeps partial sums small against the image
+constexpr int64_t kMinChunkRows = 8;
+constexpr int64_t kMinBlockRows = 32;  // keeps partial sums small against the image
 
 // A parameter along a run of elements: each channel's own (NHWC) or one for all (NCHW).
 struct Each {
@@ -136,7 +136,7 @@ template <typename T>
 CAFFE2_INLINE void AddMoments(const Span& span, const T* x, int64_t before, float* scratch,
                               float* mean, float* m2) {
   const int64_t channels = span.channels(), total = span.rows * span.width / channels;
-  const int64_t chunk = std::max(kLeastChunkRows, kChunk / channels);
+  const int64_t chunk = std::max(kMinChunkRows, kChunk / channels);
   float* const chunk_mean = scratch;
   float* const chunk_m2 = scratch + channels;
   for (int64_t begin = 0; begin < total; begin += chunk) {
@@ -303,8 +303,8 @@ void ForEachSpan(const ChannelShape& s, const Visit& visit) {
 template <typename Visit>
 int64_t ForEachBlock(const ChannelShape& s, const Visit& visit) {
   const int64_t rows = s.PerChannel();
-  const int64_t least = std::max(kLeastBlockRows, kChunk / s.channels);
-  const int64_t blocks = std::min(kMostBlocks, (rows + least - 1) / least);
+  const int64_t least = std::max(kMinBlockRows, kChunk / s.channels);
+  const int64_t blocks = std::min(kMaxBlocks, (rows + least - 1) / least);
   const int64_t grain = std::max<int64_t>(1, kGrain * blocks / (rows * s.channels));
   ParallelFor(blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
@@ -364,7 +364,7 @@ void ChannelMoments(const ChannelShape& shape, const T* x, float* mean, float* v
   std::fill_n(mean, channels, 0.f);
   std::fill_n(variance, channels, 0.f);
   if (shape.channels_last) {
-    float* partial = ThreadBuffer(4 * kMostBlocks * channels);
+    float* partial = ThreadBuffer(4 * kMaxBlocks * channels);
     const int64_t blocks = ForEachBlock(shape, [&](int64_t block, int64_t first, int64_t rows) {
       float* own = partial + 4 * block * channels;
       std::fill_n(own, 2 * channels, 0.f);
@@ -409,7 +409,7 @@ void ChannelGradientSums(const ChannelShape& shape, const NormalizeGradient<T>& 
     });
     return;
   }
-  float* partial = ThreadBuffer(2 * kMostBlocks * channels);
+  float* partial = ThreadBuffer(2 * kMaxBlocks * channels);
   const int64_t blocks = ForEachBlock(shape, [&](int64_t block, int64_t first, int64_t rows) {
     float* own = partial + 2 * block * channels;
     std::fill_n(own, 2 * channels, 0.f);

@@ -61,8 +61,8 @@ struct RowWiseUpdate {
     float squares = 0;
     CAFFE2_HOST_PRAGMA(omp simd reduction(+ : squares))
     for (int64_t j = team.first(); j < width; j += team.step()) {
-      const float slope = GradientOf(u.rule, g[j], host_device::Widen(p[j]));
-      squares += slope * slope;
+      const float gradient = GradientOf(u.rule, g[j], host_device::Widen(p[j]));
+      squares += gradient * gradient;
     }
     squares = team.Sum(squares);
     const float mean = width == 0 ? 0.f : squares / static_cast<float>(width);

@@ -21,17 +21,17 @@ struct RootOfElements {
   CAFFE2_HOST_DEVICE void operator()(int64_t i) const { y[i] = std::pow(y[i] * size, 1 / p); }
 };
 // dy y^(1 - p) * size, 0 where the norm y is 0.
-struct SlopeOfNorms {
-  static constexpr const char* kName = "LpPoolSlope";
+struct GradientOfNorms {
+  static constexpr const char* kName = "LpPoolNormGradient";
   float p, size;
   const float *y, *dy;
-  float* slope;
+  float* gradient;
   CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
-    slope[i] = y[i] > 0 ? dy[i] * size * std::pow(y[i], 1 - p) : 0.f;
+    gradient[i] = y[i] > 0 ? dy[i] * size * std::pow(y[i], 1 - p) : 0.f;
   }
 };
 // dx *= x |x|^(p - 2), 0 where x is 0.
-struct SlopeOfPowers {
+struct GradientOfPowers {
   static constexpr const char* kName = "LpPoolGradient";
   float p;
   const float* x;

@@ -67,13 +67,13 @@ class LpPoolGradientOp final : public LpPoolBase<Context> {
     const float *x = X.data<float>(), *y = Y.data<float>(), *dy = dY.data<float>();
     Tensor buffer(context_.device());
     buffer.ResizeLike(Y);
-    auto* slope = buffer.template mutable_data<float>();
-    ForEach(Y.numel(), SlopeOfNorms{this->p_, size, y, dy, slope}, &context_);
+    auto* gradient = buffer.template mutable_data<float>();
+    ForEach(Y.numel(), GradientOfNorms{this->p_, size, y, dy, gradient}, &context_);
     Output(0)->ResizeLike(X);
     float* dx = Output(0)->template mutable_data<float>();
-    PoolGradient(PoolKind::kAverage, this->shape_, x, y, static_cast<const float*>(slope), dx,
+    PoolGradient(PoolKind::kAverage, this->shape_, x, y, static_cast<const float*>(gradient), dx,
                  &context_);
-    ForEach(X.numel(), SlopeOfPowers{this->p_, x, dx}, &context_);
+    ForEach(X.numel(), GradientOfPowers{this->p_, x, dx}, &context_);
     return true;
   }
 };

@@ -158,17 +158,17 @@ void Backward(const PoolLayout& layout, int64_t n, const Pack<T, N>* x, const Pa
         const I row = (a * geometry.output[1] + b) * geometry.output[2];
         for (I c = w2.begin; c < w2.end; ++c) {
           const I j = plane.origin + (row + c) * plane.step;
-          const Pack<T, N> slope = dy[j];
+          const Pack<T, N> gradient = dy[j];
           if (kMax) {
             const Pack<T, N> most = y[j];
 #pragma unroll
             for (int k = 0; k < N; ++k) {
-              if (Widen(most.v[k]) == Widen(own.v[k])) sum[k] += Widen(slope.v[k]);
+              if (Widen(most.v[k]) == Widen(own.v[k])) sum[k] += Widen(gradient.v[k]);
             }
           } else {
             const float share = Share(geometry, a, b, c);
 #pragma unroll
-            for (int k = 0; k < N; ++k) sum[k] += Widen(slope.v[k]) * share;
+            for (int k = 0; k < N; ++k) sum[k] += Widen(gradient.v[k]) * share;
           }
         }
       }
@@ -191,10 +191,11 @@ void Choose(const PoolLayout& layout, bool aligned, const F& run) {
   constexpr int kPack = 16 / sizeof(T);
   // Places and what they are computed from: a window may begin before the image and end behind it.
   const int64_t largest = std::max(Elements(layout, layout.input), Elements(layout, layout.output));
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max() / 2;
-  bool small = largest < kMost && layout.kernel[0] * layout.kernel[1] < kMost &&
-               layout.kernel[0] * layout.kernel[1] * layout.kernel[2] < kMost;
-  for (int d = 0; d < 3; ++d) small = small && layout.stride[d] < kMost && layout.pad[d] < kMost;
+  constexpr int64_t kMaxExtent = std::numeric_limits<int32_t>::max() / 2;
+  bool small = largest < kMaxExtent && layout.kernel[0] * layout.kernel[1] < kMaxExtent &&
+               layout.kernel[0] * layout.kernel[1] * layout.kernel[2] < kMaxExtent;
+  for (int d = 0; d < 3; ++d)
+    small = small && layout.stride[d] < kMaxExtent && layout.pad[d] < kMaxExtent;
   if (layout.channels_last && aligned && layout.channels % kPack == 0) {
     const std::integral_constant<int, kPack> pack;
     return small ? run(int32_t{}, pack) : run(int64_t{}, pack);

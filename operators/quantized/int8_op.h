@@ -18,10 +18,10 @@ enum class Activation { kNone, kRelu };
 // The level that lies `steps` (rounded, ties to even) above the zero point, cut to [least, 255];
 // `least` for NaN.
 inline uint8_t ToLevel(double steps, uint8_t zero_point, uint8_t least = 0) {
-  constexpr double kMost = std::numeric_limits<uint8_t>::max();
+  constexpr double kMaxLevel = std::numeric_limits<uint8_t>::max();
   double level = std::nearbyint(steps) + zero_point;
   level = level > least ? level : least;
-  return static_cast<uint8_t>(static_cast<int>(level < kMost ? level : kMost));
+  return static_cast<uint8_t>(static_cast<int>(level < kMaxLevel ? level : kMaxLevel));
 }
 
 // A level q stands for scale * (q - zero_point).

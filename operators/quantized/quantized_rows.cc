@@ -70,10 +70,10 @@ float ErrorWithin(int64_t n, const float* x, const Bounds& bounds, int most) {
 // worse.
 Bounds SearchBounds(int64_t n, const float* x, int most) {
   constexpr int kSteps = 200;
-  constexpr float kMostTaken = 0.16f;
+  constexpr float kMaxTaken = 0.16f;
   Bounds best = BoundsOf(n, x), now = best;
   const float step = (best.second - best.first) / kSteps;
-  const float kept = step * std::floor(kSteps * (1 - kMostTaken));
+  const float kept = step * std::floor(kSteps * (1 - kMaxTaken));
   float error = ErrorWithin(n, x, now, most), best_error = error;
   while (now.first + kept < now.second) {
     const Bounds higher{now.first + step, now.second}, lower{now.first, now.second - step};

@@ -63,13 +63,13 @@ struct LstmUnitGradient {
   T *dh_prev, *dc_prev, *dx;
   CAFFE2_HOST_DEVICE void operator()(int64_t e) const {
     const int64_t d = step.units;
-    T* slope = dx + step.Gate(e, 4);
+    T* dgate = dx + step.Gate(e, 4);
     const float dhidden = host_device::Widen(dh[e]),
                 dcarried = host_device::Widen(dc[e]);  // the outputs may be the same arrays
     if (step.Ended(e)) {
       dh_prev[e] = host_device::Narrow<T>(step.Kept(dhidden));
       dc_prev[e] = host_device::Narrow<T>(step.Kept(dcarried));
-      for (int k = 0; k < 4; ++k) slope[k * d] = T{};
+      for (int k = 0; k < 4; ++k) dgate[k * d] = T{};
       return;
     }
     const T* gate = x + step.Gate(e, 4);
@@ -79,10 +79,10 @@ struct LstmUnitGradient {
     const float dcell = dcarried + dhidden * o * (1.f - tanh_c * tanh_c);
     dh_prev[e] = T{};  // the previous hidden state acts through the gates only
     dc_prev[e] = host_device::Narrow<T>(dcell * f);
-    slope[0] = host_device::Narrow<T>(dcell * g * i * (1.f - i));
-    slope[d] = host_device::Narrow<T>(dcell * before * f * (1.f - f));
-    slope[2 * d] = host_device::Narrow<T>(dhidden * tanh_c * o * (1.f - o));
-    slope[3 * d] = host_device::Narrow<T>(dcell * i * (1.f - g * g));
+    dgate[0] = host_device::Narrow<T>(dcell * g * i * (1.f - i));
+    dgate[d] = host_device::Narrow<T>(dcell * before * f * (1.f - f));
+    dgate[2 * d] = host_device::Narrow<T>(dhidden * tanh_c * o * (1.f - o));
+    dgate[3 * d] = host_device::Narrow<T>(dcell * i * (1.f - g * g));
   }
 };
 
@@ -109,13 +109,13 @@ struct GruUnitGradient {
   CAFFE2_HOST_DEVICE void operator()(int64_t e) const {
     const int64_t d = step.units;
     const T* gate = x + step.Gate(e, 3);
-    T* slope = dx + step.Gate(e, 3);
+    T* dgate = dx + step.Gate(e, 3);
     const float u = GateOf(gate[d]), g = TanhOf(gate[2 * d]), dhidden = host_device::Widen(dh[e]);
     const bool ended = step.Ended(e);
     const float update = dhidden * (host_device::Widen(h_prev[e]) - g) * u * (1.f - u);
-    slope[0] = T{};
-    slope[d] = host_device::Narrow<T>(ended ? 0.f : update);
-    slope[2 * d] = host_device::Narrow<T>(ended ? 0.f : dhidden * (1.f - u) * (1.f - g * g));
+    dgate[0] = T{};
+    dgate[d] = host_device::Narrow<T>(ended ? 0.f : update);
+    dgate[2 * d] = host_device::Narrow<T>(ended ? 0.f : dhidden * (1.f - u) * (1.f - g * g));
     dh_prev[e] = host_device::Narrow<T>(ended ? step.Kept(dhidden) : dhidden * u);
   }
 };

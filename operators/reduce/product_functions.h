@@ -24,10 +24,11 @@ struct AdaptRate {
   const float *lr, *sums;
   float* lr_out;
   CAFFE2_HOST_DEVICE void operator()(int64_t /*i*/) const {
-    constexpr float kLeast = 1e-12f;  // norm
+    constexpr float kMinNorm = 1e-12f;  // norm
     const float rate = *lr, a = std::sqrt(sums[1]), b = std::sqrt(sums[2]);
     float change = alpha * sums[0];
-    if (normalized) change *= rate / ((a > kLeast ? a : kLeast) * (b > kLeast ? b : kLeast));
+    if (normalized)
+      change *= rate / ((a > kMinNorm ? a : kMinNorm) * (b > kMinNorm ? b : kMinNorm));
     *lr_out = rate - change;
   }
 };

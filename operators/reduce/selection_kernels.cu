@@ -8,7 +8,7 @@
 namespace caffe2 {
 namespace {
 
-constexpr int64_t kMostPasses = 16;  // over a line, before it is sorted instead
+constexpr int64_t kMaxPasses = 16;  // over a line, before it is sorted instead
 
 // Numbers as unsigned integers in the same order, NaN above all.
 template <typename T>
@@ -138,7 +138,7 @@ void SortLargest(int64_t lines, const SelectLargest<T>& select, uint64_t* keys,
 }  // namespace
 
 int64_t TopKKeys(int64_t lines, int64_t n, int64_t k, size_t itemsize) {
-  const bool passes = std::min(k, n) <= kMostPasses || itemsize > sizeof(uint32_t) ||
+  const bool passes = std::min(k, n) <= kMaxPasses || itemsize > sizeof(uint32_t) ||
                       n > std::numeric_limits<uint32_t>::max();
   return passes ? 0 : lines * SortedKeysSize(n);
 }

@@ -77,9 +77,9 @@ struct SegmentGradient {
       const int64_t e = segments.Entry(k);
       const float factor = weights == nullptr ? share : weights[e];
       for (int64_t j = team.first(); j < width; j += team.step()) {
-        const float slope = factor * dy[s * width + j];
+        const float gradient = factor * dy[s * width + j];
         const bool counts = reduction != SegmentSum::kMax || x[e * width + j] == y[s * width + j];
-        dx[e * width + j] = counts ? slope : 0.f;
+        dx[e * width + j] = counts ? gradient : 0.f;
       }
     }
   }

@@ -80,7 +80,7 @@ INSTANTIATE_FOR_EACH_ROW(SegmentWeightGradient);
 INSTANTIATE_FOR_EACH_ROW(TrainRows);
 INSTANTIATE_FOR_EACH_ROW(TrainSums);
 INSTANTIATE_FOR_EACH(TrainPlaces);
-INSTANTIATE_FOR_EACH_ROW(TrainSlopes);
+INSTANTIATE_FOR_EACH_ROW(GradientOfProducts);
 INSTANTIATE_FOR_EACH_ROW(TrainGradient);
 
 #define INSTANTIATE_RANGE(reducer)                             \

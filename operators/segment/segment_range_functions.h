@@ -51,10 +51,10 @@ struct RangeGradient {
     const int64_t n = offsets[s + 1] - offsets[s], first = offsets[s] * width;
     for (int64_t k = team.first(); k < n * width; k += team.step()) {
       const int64_t j = s * width + k % width;
-      dx[first + k] = Slope(n, x[first + k], y[j], dy[j]);
+      dx[first + k] = Gradient(n, x[first + k], y[j], dy[j]);
     }
   }
-  CAFFE2_HOST_DEVICE static float Slope(int64_t n, float x, float y, float dy) {
+  CAFFE2_HOST_DEVICE static float Gradient(int64_t n, float x, float y, float dy) {
     if constexpr (kReducer == RangeReducer::kSum) return dy;
     if constexpr (kReducer == RangeReducer::kMean) return dy / static_cast<float>(n);
     if constexpr (kReducer == RangeReducer::kMax) return x == y ? dy : 0.f;

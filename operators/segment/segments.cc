@@ -5,7 +5,7 @@
 namespace caffe2 {
 namespace {
 
-constexpr int64_t kMostSegments = int64_t{1} << 31;  // ids are int32 in Caffe2
+constexpr int64_t kMaxSegments = int64_t{1} << 31;  // ids are int32 in Caffe2
 
 std::vector<int64_t> ReadIds(const Tensor& ids, int64_t entries) {
   CAFFE_ENFORCE(ids.dim() == 1 && ids.numel() == entries, "segment ids ", ShapeString(ids.sizes()),
@@ -56,7 +56,7 @@ Segments Segments::FromIds(const Tensor& ids, int64_t entries, int64_t count) {
   if (count < 0) {
     count = 0;
     for (const int64_t id : values) {
-      CAFFE_ENFORCE_LT(id, kMostSegments, "segment id");
+      CAFFE_ENFORCE_LT(id, kMaxSegments, "segment id");
       count = std::max(count, id + 1);
     }
   }

@@ -88,13 +88,13 @@ struct TrainPlaces {
   }
 };
 // Of each entry its segment, and the gradient of G_0 G_1: D = dY G_2^T.
-struct TrainSlopes {
-  static constexpr const char* kName = "TTSparseLengthsSumSlopes";
+struct GradientOfProducts {
+  static constexpr const char* kName = "TTSparseLengthsSumProductGradient";
   TrainShape shape;
   const int64_t *offsets, *places;
   const float *core2, *dy;
   int64_t* segment;
-  float* slopes;
+  float* d_products;
   template <class Team>
   CAFFE2_HOST_DEVICE void operator()(int64_t s, Team team) const {
     const int64_t width = shape.width[2];
@@ -107,7 +107,7 @@ struct TrainSlopes {
         const int64_t o = e / shape.rank[2], r = e % shape.rank[2];
         float sum = 0;
         for (int64_t c = 0; c < width; ++c) sum += row[o * width + c] * g2[r * width + c];
-        slopes[i * shape.second() + e] = sum;
+        d_products[i * shape.second() + e] = sum;
       }
     }
   }
@@ -121,7 +121,7 @@ struct TrainGradient {
   int core;
   SortedRows sorted;  // the places
   const int64_t *places, *segment;
-  const float *first, *second, *core1, *slopes, *dy;
+  const float *first, *second, *core1, *d_products, *dy;
   float* gradient;
   template <class Team>
   CAFFE2_HOST_DEVICE void operator()(int64_t i, Team team) const {
@@ -139,17 +139,18 @@ struct TrainGradient {
   // Element e of the product for one entry.
   CAFFE2_HOST_DEVICE float Element(int64_t e, int64_t entry) const {
     const int64_t inner = shape.inner();
-    const float* slope = slopes + entry * shape.second();
+    const float* d_product = d_products + entry * shape.second();
     if (core == 0) {
       const int64_t place = places[entry * kTrainCores + 1];
       if (place < 0 || place >= shape.rows[1]) return 0;  // it is reported
       const int64_t j = e / shape.rank[1], r = e % shape.rank[1];
-      return Product(inner, slope + j * inner, 1, core1 + place * shape.slice(1) + r * inner, 1);
+      return Product(inner, d_product + j * inner, 1, core1 + place * shape.slice(1) + r * inner,
+                     1);
     }
     if (core == 1) {
       const int64_t r = e / inner, c = e % inner;
-      return Product(shape.width[0], first + entry * shape.slice(0) + r, shape.rank[1], slope + c,
-                     inner);
+      return Product(shape.width[0], first + entry * shape.slice(0) + r, shape.rank[1],
+                     d_product + c, inner);
     }
     const int64_t r = e / shape.width[2], c = e % shape.width[2];
     return Product(shape.outer(), second + entry * shape.second() + r, shape.rank[2],

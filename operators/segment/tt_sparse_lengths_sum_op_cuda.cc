@@ -52,18 +52,19 @@ class CudaTtSparseLengthsSumGradientOp final : public Operator<CUDAContext> {
     const int64_t n = CheckTrainGradient(*this, shape), segments = Input(3).numel();
     CAFFE_ENFORCE(n == 0 || segments > 0, n, " indices in no sum");
     Input(3).data<int32_t>();  // of no other type
-    Tensor storage(context_.device()), segment(context_.device()), slopes(context_.device());
+    Tensor storage(context_.device()), segment(context_.device()), d_products(context_.device());
     const int64_t* offsets = SegmentOffsets(Input(3), n, &storage, &context_);
     segment.Resize(n);
-    slopes.Resize(n, shape.second());
+    d_products.Resize(n, shape.second());
     // Entries that wrong lengths leave out count as of the first segment until that is reported.
     ClearBytes(n * sizeof(int64_t), segment.mutable_data<int64_t>(), &context_);
     const auto* places = Input(6).data<int64_t>();
     const auto* dy = Input(7).data<float>();
-    ForEachRow(segments, shape.second(),
-               TrainSlopes{shape, offsets, places, Input(2).data<float>(), dy,
-                           segment.mutable_data<int64_t>(), slopes.mutable_data<float>()},
-               &context_);
+    ForEachRow(
+        segments, shape.second(),
+        GradientOfProducts{shape, offsets, places, Input(2).data<float>(), dy,
+                           segment.mutable_data<int64_t>(), d_products.mutable_data<float>()},
+        &context_);
     for (int k = 0; k < kTrainCores; ++k) {
       Tensor column(context_.device()), keys(context_.device());
       column.Resize(n);
@@ -75,7 +76,7 @@ class CudaTtSparseLengthsSumGradientOp final : public Operator<CUDAContext> {
       ForEachRow(n, shape.slice(k),
                  TrainGradient{shape, k, sorted, places, segment.data<int64_t>(),
                                Input(4).data<float>(), Input(5).data<float>(),
-                               Input(1).data<float>(), slopes.data<float>(), dy, gradient},
+                               Input(1).data<float>(), d_products.data<float>(), dy, gradient},
                  &context_);
     }
     return true;

@@ -11,7 +11,7 @@ namespace caffe2 {
 
 // Bytes from a row to the next: a copy of rows takes no more on any device (memPitch in
 // cudaDeviceProp).
-constexpr int64_t kMostPitch = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMaxPitch = std::numeric_limits<int32_t>::max();
 
 // Runs of a slab in one copy; those that lie farther apart are few.
 template <>
@@ -21,7 +21,7 @@ inline void CopySlab(TypeMeta meta, int64_t outer, int64_t run, const void* sour
   if (outer == 0 || run == 0) return;
   const auto size = static_cast<int64_t>(meta.itemsize());
   const int64_t from_pitch = source_stride * size, to_pitch = destination_stride * size;
-  if (outer > 1 && std::max(from_pitch, to_pitch) <= kMostPitch) {
+  if (outer > 1 && std::max(from_pitch, to_pitch) <= kMaxPitch) {
     cuda::CopyRowsAsync(destination, to_pitch, source, from_pitch, run * size, outer,
                         context->stream());
     return;

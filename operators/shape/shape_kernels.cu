@@ -35,11 +35,11 @@ template <typename T>
 void Transpose(int64_t batch, int64_t rows, int64_t columns, const void* x, void* y,
                cuda::Stream stream) {
   const int64_t across = (columns + kTile - 1) / kTile, down = (rows + kTile - 1) / kTile;
-  constexpr int64_t kMostBatch = 32768;  // a limit of grids
-  for (int64_t i = 0; i < batch; i += kMostBatch) {
+  constexpr int64_t kMaxBatch = 32768;  // a limit of grids
+  for (int64_t i = 0; i < batch; i += kMaxBatch) {
     const int64_t offset = i * rows * columns;
     const dim3 grid(static_cast<unsigned>(std::min<int64_t>(across * down, cuda::kMaxBlocks)),
-                    static_cast<unsigned>(std::min(kMostBatch, batch - i)));
+                    static_cast<unsigned>(std::min(kMaxBatch, batch - i)));
     cuda::Launch("Transpose", TransposeKernel<T>, grid, dim3(kTile, kRows), stream, rows, columns,
                  across, across * down, static_cast<const T*>(x) + offset,
                  static_cast<T*>(y) + offset);

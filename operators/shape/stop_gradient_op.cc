@@ -1,6 +1,6 @@
 // Operators that pass the input on and change what becomes of its gradient.
 #include "operators/common/copy_elements.h"
-#include "operators/common/nothing_op.h"
+#include "operators/common/no_op.h"
 
 namespace caffe2 {
 namespace {
@@ -36,7 +36,7 @@ void DescribePassing(OpSchema& schema) {
 
 REGISTER_CPU_OPERATOR(StopGradient, CopyOp<CPUContext>);
 REGISTER_CPU_OPERATOR(NegateGradient, CopyOp<CPUContext>);
-REGISTER_CPU_OPERATOR(ZeroGradient, NothingOp<CPUContext>);
+REGISTER_CPU_OPERATOR(ZeroGradient, NoOp<CPUContext>);
 
 OPERATOR_SCHEMA(StopGradient)
     .FillUsing(DescribePassing)

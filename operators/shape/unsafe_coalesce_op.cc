@@ -2,7 +2,7 @@
 // that do nothing, but that a net runs behind all that writes their inputs.
 #include "operators/shape/unsafe_coalesce_op.h"
 
-#include "operators/common/nothing_op.h"
+#include "operators/common/no_op.h"
 
 namespace caffe2 {
 namespace {
@@ -21,8 +21,8 @@ void DescribePassThrough(OpSchema& schema) {
 }  // namespace
 
 REGISTER_CPU_OPERATOR(UnsafeCoalesce, UnsafeCoalesceOp<CPUContext>);
-REGISTER_CPU_OPERATOR(DataCouple, NothingOp<CPUContext>);
-REGISTER_CPU_OPERATOR(AsyncNetBarrier, NothingOp<CPUContext>);
+REGISTER_CPU_OPERATOR(DataCouple, NoOp<CPUContext>);
+REGISTER_CPU_OPERATOR(AsyncNetBarrier, NoOp<CPUContext>);
 OPERATOR_SCHEMA(UnsafeCoalesce)
     .NumInputs(1, 1 << 30)
     .NumInputsOutputs([](int inputs, int outputs) { return outputs == inputs + 1; })

@@ -18,8 +18,8 @@ RowIndices ListOfIndices(const Tensor& indices, const RowLayout& layout) {
 SortedRows SortRows(const RowIndices& indices, int64_t rows, Tensor* storage,
                     CUDAContext* context) {
   const int64_t n = indices.n;
-  constexpr auto kMost = static_cast<int64_t>(SortedRows::kNoRow);
-  CAFFE_ENFORCE(n < kMost && rows <= kMost, n, " indices of ", rows, " rows are too many");
+  constexpr auto kMaxRows = static_cast<int64_t>(SortedRows::kNoRow);
+  CAFFE_ENFORCE(n < kMaxRows && rows <= kMaxRows, n, " indices of ", rows, " rows are too many");
   storage->Resize(SortedKeysSize(n));
   auto* keys = reinterpret_cast<uint64_t*>(storage->mutable_data<int64_t>());
   LaunchSortRows(indices, keys, context->report(), context->stream());

@@ -63,7 +63,7 @@ Names TypesOf(const NetDef& net) {
 TEST(FuseUpdatesTest, ComputesTheSameInBlocks) {
   const NetDef init = InitNet(), plain = TrainingNet();
   NetDef fused = plain;
-  const std::vector<FlatGroup> groups = FuseUpdates(init, &fused);
+  const std::vector<ParameterArena> groups = FuseUpdates(init, &fused);
   ASSERT_EQ(groups.size(), 1u);
   EXPECT_EQ(groups[0].params, (Names{"w", "b", "v"}));
   EXPECT_EQ(TypesOf(fused), (Names{"Scale", "Scale", "Scale", "MultiMomentumSGDUpdate"}));
@@ -71,7 +71,7 @@ TEST(FuseUpdatesTest, ComputesTheSameInBlocks) {
             (std::vector<float>{0.1f, 0.f, 0.1f}));
   Workspace expected, actual;
   for (Workspace* ws : {&expected, &actual}) ASSERT_TRUE(ws->RunNetOnce(init));
-  PlaceFlat(groups[0], &actual);
+  PlaceArena(groups[0], &actual);
   for (int i = 0; i < 4; ++i) {
     ASSERT_TRUE(expected.RunNetOnce(plain));
     ASSERT_TRUE(actual.RunNetOnce(fused));
@@ -93,7 +93,7 @@ TEST(FuseUpdatesTest, ComputesTheSameInBlocks) {
 
 TEST(FuseUpdatesTest, BucketsAreSlicesInTheirOrder) {
   NetDef net = TrainingNet(2);
-  const std::vector<FlatGroup> groups = FuseUpdates(InitNet(), &net);
+  const std::vector<ParameterArena> groups = FuseUpdates(InitNet(), &net);
   ASSERT_EQ(groups.size(), 1u);
   EXPECT_EQ(groups[0].gradients, (Names{"v_grad", "b_grad", "w_grad"}));
   for (const int bucket : {3, 4}) {
@@ -120,7 +120,7 @@ TEST(FuseUpdatesTest, LeavesAloneWhatOthersTouch) {
 TEST(FuseUpdatesTest, DecayIsTakenOnlyFromKnownConstants) {
   NetDef init = InitNet(), net = TrainingNet();
   init.mutable_op()->DeleteSubrange(0, 1);  // "one" comes from elsewhere
-  const std::vector<FlatGroup> groups = FuseUpdates(init, &net);
+  const std::vector<ParameterArena> groups = FuseUpdates(init, &net);
   ASSERT_EQ(groups.size(), 1u);
   EXPECT_EQ(TypesOf(net), (Names{"Scale", "Scale", "Scale", "WeightedSum", "WeightedSum",
                                  "MultiMomentumSGDUpdate"}));
@@ -129,7 +129,7 @@ TEST(FuseUpdatesTest, DecayIsTakenOnlyFromKnownConstants) {
 TEST(FuseUpdatesTest, OtherRatesAndDevicesMakeOtherGroups) {
   NetDef net = TrainingNet();
   net.mutable_op(net.op_size() - 1)->mutable_device_option()->set_device_type(CUDA);
-  std::vector<FlatGroup> groups = FuseUpdates(InitNet(), &net);
+  std::vector<ParameterArena> groups = FuseUpdates(InitNet(), &net);
   ASSERT_EQ(groups.size(), 1u);
   EXPECT_EQ(groups[0].params, (Names{"w", "b"}));
 }
@@ -189,7 +189,7 @@ TEST_P(FuseScaledUpdatesTest, DividesAndSkipsInOneOperator) {
   }
   const NetDef plain = ScaledNet(GetParam().type);
   NetDef fused = plain;
-  const std::vector<FlatGroup> groups = FuseUpdates(init, &fused);
+  const std::vector<ParameterArena> groups = FuseUpdates(init, &fused);
   ASSERT_EQ(groups.size(), 1u);
   EXPECT_EQ(TypesOf(fused),
             (Names{"Mul", "Mul", "Mul", "CheckFinite", "UpdateLossScale", GetParam().fused}));
@@ -199,7 +199,7 @@ TEST_P(FuseScaledUpdatesTest, DividesAndSkipsInOneOperator) {
   }
   Workspace expected, actual;
   for (Workspace* ws : {&expected, &actual}) ASSERT_TRUE(ws->RunNetOnce(init));
-  PlaceFlat(groups[0], &actual);
+  PlaceArena(groups[0], &actual);
   constexpr int kOverflow = 3;
   for (int i = 0; i < 6; ++i) {
     for (Workspace* ws : {&expected, &actual}) {
@@ -228,7 +228,7 @@ TEST(FuseUpdatesTest, OthersDivideWhereSomeoneReadsTheGradients) {
     if (i == 5) Add(&watched, "Copy", {"b_grad"}, {"seen"});
     *watched.add_op() = net.op(i);
   }
-  const std::vector<FlatGroup> groups = FuseUpdates(InitNet(), &watched);
+  const std::vector<ParameterArena> groups = FuseUpdates(InitNet(), &watched);
   ASSERT_EQ(groups.size(), 1u);
   EXPECT_EQ(TypesOf(watched), (Names{"Mul", "Mul", "Mul", "CheckFiniteAndUnscale",
                                      "UpdateLossScale", "Copy", "MultiAdam"}));
@@ -248,7 +248,7 @@ TEST(AddFilterCopiesTest, ConvolutionsReadWhatTheUpdateWrites) {
     Add(&net, "MomentumSGDUpdate", {p + "_grad", p + "_momentum", "lr", p},
         {p + "_grad", p + "_momentum", p});
   }
-  std::vector<FlatGroup> groups = FuseUpdates(InitNet(), &net);
+  std::vector<ParameterArena> groups = FuseUpdates(InitNet(), &net);
   ASSERT_EQ(groups.size(), 1u);
   EXPECT_EQ(AddFilterCopies(TensorProto::BFLOAT16, &net, &groups), 1);
   EXPECT_EQ(groups[0].copies, (Names{"w_bfloat16", ""}));
@@ -262,7 +262,7 @@ TEST(AddFilterCopiesTest, ConvolutionsReadWhatTheUpdateWrites) {
   EXPECT_EQ(ArgumentHelper(update).GetRepeatedArgument<int>("copied"), (std::vector<int>{0}));
   Workspace ws;
   ASSERT_TRUE(ws.RunNetOnce(InitNet()));
-  PlaceFlat(groups[0], &ws);
+  PlaceArena(groups[0], &ws);
   const Tensor &w = ws.GetBlob("w")->Get<Tensor>(), &copy = ws.GetBlob("w_bfloat16")->Get<Tensor>();
   ASSERT_EQ(copy.sizes(), w.sizes());
   for (int64_t i = 0; i < w.numel(); ++i) {
@@ -290,7 +290,7 @@ TEST(AddFilterCopiesTest, NormalizedConvolutionsReadThemToo) {
       Add(&net, "MomentumSGDUpdate", {p + "_grad", p + "_momentum", "lr", p},
           {p + "_grad", p + "_momentum", p});
     }
-    std::vector<FlatGroup> groups = FuseUpdates(InitNet(), &net);
+    std::vector<ParameterArena> groups = FuseUpdates(InitNet(), &net);
     EXPECT_EQ(AddFilterCopies(TensorProto::BFLOAT16, &net, &groups), 2) << type;
     for (const int op : {0, 1}) {
       EXPECT_EQ(net.op(op).input(static_cast<int>(read.size())), "w_bfloat16") << type;
@@ -299,7 +299,7 @@ TEST(AddFilterCopiesTest, NormalizedConvolutionsReadThemToo) {
 }
 
 // What checks a block for infinities reads the gaps, too.
-TEST(PlaceFlatTest, GapsAreZero) {
+TEST(PlaceArenaTest, GapsAreZero) {
   Workspace ws;
   ws.RunNetOnce(InitNet());
   NetDef net = TrainingNet();
@@ -313,7 +313,7 @@ TEST(PlaceFlatTest, GapsAreZero) {
       dirty.emplace_back(std::vector<int64_t>{kBlock}, std::vector<float>(kBlock, 7.f));
     }
   }
-  PlaceFlat(groups[0], &ws);
+  PlaceArena(groups[0], &ws);
   for (const Names& names : {groups[0].gradients, groups[0].states[0], groups[0].params}) {
     for (const std::string& name : names) {
       const auto& tensor = ws.GetBlob(name)->Get<Tensor>();
@@ -324,9 +324,9 @@ TEST(PlaceFlatTest, GapsAreZero) {
   }
 }
 
-TEST(PlaceFlatTest, NamesWhatIsMissing) {
+TEST(PlaceArenaTest, NamesWhatIsMissing) {
   Workspace ws;
-  EXPECT_THROW(PlaceFlat({Device{}, {"g"}, {{"m"}}, {"p"}, {}}, &ws), EnforceNotMet);
+  EXPECT_THROW(PlaceArena({Device{}, {"g"}, {{"m"}}, {"p"}, {}}, &ws), EnforceNotMet);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ struct TrainingNet {
                       TensorProto::FLOAT16});
   }
   NetDef net;
-  std::vector<FlatGroup> groups;
+  std::vector<ParameterArena> groups;
 };
 
 Names Inputs(const OperatorDef& op) { return {op.input().begin(), op.input().end()}; }
@@ -56,7 +56,7 @@ Names Outputs(const OperatorDef& op) { return {op.output().begin(), op.output().
 
 TEST(HalfGradientsTest, DividesUpdatesAndBuckets) {
   TrainingNet train;
-  EXPECT_EQ(HalveFilterGradients(&train.net, &train.groups), 2);
+  EXPECT_EQ(KeepFilterGradientsIn16Bit(&train.net, &train.groups), 2);
   const NetDef& net = train.net;
   ASSERT_EQ(net.op_size(), 9);
   for (const int conv : {0, 2}) {
@@ -94,19 +94,19 @@ TEST(HalfGradientsTest, DividesUpdatesAndBuckets) {
 TEST(HalfGradientsTest, GradientsThatOthersTouchStayFloat) {
   TrainingNet read;
   Add(&read.net, "Scale", {"u_grad"}, {"norm_of_u"});
-  EXPECT_EQ(HalveFilterGradients(&read.net, &read.groups), 1);
+  EXPECT_EQ(KeepFilterGradientsIn16Bit(&read.net, &read.groups), 1);
   EXPECT_EQ(read.groups[0].params, Names{"w"});
   EXPECT_EQ(read.groups[1].params, (Names{"s", "b", "u"}));
   EXPECT_EQ(read.groups[1].copies, (Names{"", "", "u_half"}));
 
   TrainingNet biased;  // the bias has no copy to tell its type by
   SetArgument(biased.net.mutable_op(0), "no_bias", 0);
-  EXPECT_EQ(HalveFilterGradients(&biased.net, &biased.groups), 1);
+  EXPECT_EQ(KeepFilterGradientsIn16Bit(&biased.net, &biased.groups), 1);
 
   TrainingNet plain;
   plain.groups[0].copies.clear();
   const std::string before = plain.net.SerializeAsString();
-  EXPECT_EQ(HalveFilterGradients(&plain.net, &plain.groups), 0);
+  EXPECT_EQ(KeepFilterGradientsIn16Bit(&plain.net, &plain.groups), 0);
   EXPECT_EQ(plain.net.SerializeAsString(), before);
   EXPECT_EQ(plain.groups.size(), 1u);
 }

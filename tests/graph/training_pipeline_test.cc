@@ -100,7 +100,7 @@ TEST(TrainingPipelineTest, EachOptionRunsItsPass) {
   Model plain = Prepared(passes);
   EXPECT_GT(plain.Count("Conv"), 0);
   EXPECT_EQ(plain.Count("SpatialBNRelu"), 0);
-  EXPECT_TRUE(plain.prepared().flat_groups.empty());
+  EXPECT_TRUE(plain.prepared().arenas.empty());
   EXPECT_EQ(plain.prepared().half_gradients, 0);
 
   passes.fuse = FusionLevel::kBatchNorm;
@@ -118,7 +118,7 @@ TEST(TrainingPipelineTest, EachOptionRunsItsPass) {
   Model fused = Prepared(passes);
   EXPECT_EQ(fused.Count("MomentumSGDUpdate"), 0);
   EXPECT_EQ(fused.Count("MultiMomentumSGDUpdate"), 1);
-  ASSERT_EQ(fused.prepared().flat_groups.size(), 1u);
+  ASSERT_EQ(fused.prepared().arenas.size(), 1u);
   EXPECT_EQ(fused.prepared().filter_copies, 0);
 
   const auto type = TensorProto::BFLOAT16;
@@ -150,9 +150,9 @@ TEST(TrainingPipelineTest, PassesRunInTheDocumentedOrder) {
     }
   }
   EXPECT_GT(FuseGradientSums(&expected.net(), Model::keep()), 0);
-  std::vector<FlatGroup> groups = FuseUpdates(expected.init(), &expected.net());
+  std::vector<ParameterArena> groups = FuseUpdates(expected.init(), &expected.net());
   EXPECT_GT(AddFilterCopies(TensorProto::BFLOAT16, &expected.net(), &groups), 0);
-  const int half = HalveFilterGradients(&expected.net(), &groups);
+  const int half = KeepFilterGradientsIn16Bit(&expected.net(), &groups);
   *expected.net().add_arg() = MakeArgument("in_order", 1);
   EXPECT_GT(UseSideStreams(&expected.net(), 2), 0);
 
@@ -161,10 +161,10 @@ TEST(TrainingPipelineTest, PassesRunInTheDocumentedOrder) {
   EXPECT_EQ(found.net().DebugString(), expected.net().DebugString());
   EXPECT_GT(half, 0);
   EXPECT_EQ(prepared.half_gradients, half);
-  ASSERT_EQ(prepared.flat_groups.size(), groups.size());
+  ASSERT_EQ(prepared.arenas.size(), groups.size());
   for (size_t g = 0; g < groups.size(); ++g) {
-    EXPECT_EQ(prepared.flat_groups[g].gradients, groups[g].gradients);
-    EXPECT_EQ(prepared.flat_groups[g].copies, groups[g].copies);
+    EXPECT_EQ(prepared.arenas[g].gradients, groups[g].gradients);
+    EXPECT_EQ(prepared.arenas[g].copies, groups[g].copies);
   }
 }
 
@@ -193,8 +193,8 @@ TEST(TrainingPipelineTest, PlannedMemoryLeavesOutWhatIsReadElsewhere) {
   EXPECT_LT(plan.arena_bytes, plan.unplanned_bytes);
   EXPECT_EQ(plan.slots.count("a1_conv"), 1u);
   EXPECT_EQ(plan.slots.count("loss"), 0u);
-  ASSERT_EQ(model.prepared().flat_groups.size(), 1u);
-  for (const std::string& gradient : model.prepared().flat_groups[0].gradients) {
+  ASSERT_EQ(model.prepared().arenas.size(), 1u);
+  for (const std::string& gradient : model.prepared().arenas[0].gradients) {
     EXPECT_EQ(plan.slots.count(gradient), 0u) << gradient;
   }
   // Once more, as after a change of the batch: what the net wrote before does not count.

@@ -19,7 +19,7 @@ namespace caffe2::testing {
 namespace {
 
 // More inputs or outputs than this means any number.
-constexpr int kMostNamed = 64;
+constexpr int kMaxNamed = 64;
 
 // Operator types whose output shapes cannot be known before they run, and why.
 const std::map<std::string, std::string>& InferenceExempt() {
@@ -73,7 +73,7 @@ bool HasGradientOperators(const std::string& type) {
 
 void CheckNames(const std::vector<OpSchema::Parameter>& parameters, int most, const char* what,
                 std::vector<std::string>* complaints) {
-  const int needed = most > kMostNamed ? 1 : most;
+  const int needed = most > kMaxNamed ? 1 : most;
   if (static_cast<int>(parameters.size()) < needed) {
     complaints->emplace_back(MakeString("names ", parameters.size(), " of ", needed, " ", what));
     return;

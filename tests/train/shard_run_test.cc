@@ -50,7 +50,8 @@ std::string TextOfALateShard(std::chrono::milliseconds late,
 }
 
 TEST(ShardRunTest, OnlyALateBroadcastWaitsLongerThanAnExchangeMayTake) {
-  EXPECT_EQ(TextOfALateShard(std::chrono::milliseconds(5000), &ShardRun::BroadcastLate), "text");
+  EXPECT_EQ(TextOfALateShard(std::chrono::milliseconds(5000), &ShardRun::BroadcastWithLongTimeout),
+            "text");
   const std::string error =
       TextOfALateShard(std::chrono::milliseconds(60000), &ShardRun::Broadcast);
   EXPECT_NE(error.find("3000 ms"), std::string::npos) << error;

@@ -105,18 +105,18 @@ TEST(StatPutTest, TakesEveryIntegerType) {
 TEST(StatPutTest, BoundsWhatDoesNotFit) {
   Workspace ws;
   const std::vector<Argument> bound{MakeArgument("bound", 1), MakeArgument("magnitude_expand", 10)};
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kMaxInt64 = std::numeric_limits<int64_t>::max();
   Feed<double>(&ws, "v", {}, {1e18});
   ExpectThrows(&ws, Put("AveragePut", "large", {bound[1]}), "cannot be 1e+18 times 10");
   for (int i = 0; i < 2; ++i) RunOp(&ws, Put("StdDevPut", "large", bound), true);
   auto sums = Export();
-  EXPECT_EQ(sums.at("large/stat_value/sum"), kMost);
+  EXPECT_EQ(sums.at("large/stat_value/sum"), kMaxInt64);
   EXPECT_EQ(sums.at("large/stat_value/count"), 2);
   Feed<double>(&ws, "v", {}, {-1e18});
   RunOp(&ws, Put("StdDevPut", "large", bound), true);
   sums = Export();
   EXPECT_EQ(sums.at("large/stat_value/sum"), std::numeric_limits<int64_t>::min());
-  EXPECT_EQ(sums.at("large/stat_value/sumsqoffset"), kMost);
+  EXPECT_EQ(sums.at("large/stat_value/sumsqoffset"), kMaxInt64);
   Feed<double>(&ws, "v", {}, {std::numeric_limits<double>::quiet_NaN()});
   RunOp(&ws, Put("IncrementPut", "nan", bound), true);
   EXPECT_EQ(Export().at("nan/stat_value"), 0);
@@ -125,7 +125,7 @@ TEST(StatPutTest, BoundsWhatDoesNotFit) {
 
 TEST(StatPutTest, KeepsIntegersExact) {
   Workspace ws;
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kMaxInt64 = std::numeric_limits<int64_t>::max();
   constexpr int64_t kLarge = (int64_t{1} << 60) + 1;  // no double
   for (const int64_t value : {kLarge, kLarge - 3, kLarge + 100000001}) {
     Feed<int64_t>(&ws, "v", {1}, {value});
@@ -137,9 +137,9 @@ TEST(StatPutTest, KeepsIntegersExact) {
   EXPECT_EQ(sums.at("exact/stat_value/sumsqoffset"), 9 + 10000000200000001);
   RunOp(&ws, Put("IncrementPut", "times", {MakeArgument("magnitude_expand", -3)}));
   EXPECT_EQ(Export().at("times/stat_value"), -3 * (kLarge + 100000001));
-  Feed<int64_t>(&ws, "v", {1}, {kMost});
+  Feed<int64_t>(&ws, "v", {1}, {kMaxInt64});
   RunOp(&ws, Put("IncrementPut", "most"));
-  EXPECT_EQ(Export().at("most/stat_value"), kMost);
+  EXPECT_EQ(Export().at("most/stat_value"), kMaxInt64);
 }
 
 TEST(StatPutTest, BoundsIntegersThatDoNotFit) {

@@ -109,9 +109,10 @@ TEST_F(NormConvNetTest, InFloatItIsThePlainNetOfTheHost) {
 TEST_F(NormConvNetTest, In16BitsItIsAsCloseAsThePlainNet) {
   NEED_CUDA();
   const Results expected = Plain(Device{}, TensorProto::FLOAT);
-  constexpr double kMost = 0.1;
-  const double plain = MeanDifference(expected, Plain({CUDA, 0}, TensorProto::FLOAT16), kMost),
-               fused = MeanDifference(expected, Fused(TensorProto::FLOAT16), kMost);
+  constexpr double kMaxDifference = 0.1;
+  const double plain =
+                   MeanDifference(expected, Plain({CUDA, 0}, TensorProto::FLOAT16), kMaxDifference),
+               fused = MeanDifference(expected, Fused(TensorProto::FLOAT16), kMaxDifference);
   EXPECT_LE(fused, 1.5 * plain);
 }
 

@@ -103,8 +103,8 @@ TEST(SelfBinningHistogramTest, WorksAtTheEdges) {
     RunOp(&ws, op);
     ExpectTensor(ws, "V", {4}, {7, 7, 7, 7});
     EXPECT_EQ(FetchValues<int64_t>(ws, "C"), (Longs{2, 0, 0, 0}));
-    constexpr float kMost = std::numeric_limits<float>::max();
-    Feed<float>(&ws, "X", {3}, {-kMost, 0, kMost});
+    constexpr float kMaxFloat = std::numeric_limits<float>::max();
+    Feed<float>(&ws, "X", {3}, {-kMaxFloat, 0, kMaxFloat});
     RunOp(&ws, op);
     const auto counts = FetchValues<int64_t>(ws, "C");
     EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), int64_t{0}), 3);

@@ -7,9 +7,9 @@ namespace caffe2 {
 
 // For what only says how nets are to be ordered, or that there is no gradient.
 template <class Context>
-class NothingOp final : public Operator<Context> {
+class NoOp final : public Operator<Context> {
  public:
-  USE_OPERATOR_FUNCTIONS(NothingOp);
+  USE_OPERATOR_FUNCTIONS(NoOp);
   bool RunOnDevice() override { return true; }
 };
 
