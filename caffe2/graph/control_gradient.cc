@@ -10,7 +10,8 @@
 namespace caffe2 {
 namespace {
 
-// Null if no operator names a device.
+// The device of the net, or else of the first operator in it or its subnets that names one; null if
+// none does.
 const DeviceOption* FirstDevice(const NetDef& net) {
   if (net.has_device_option()) return &net.device_option();
   for (const OperatorDef& op : net.op()) {
@@ -26,7 +27,8 @@ const DeviceOption* FirstDevice(const NetDef& net) {
 OperatorDef PlacedOperator(const OperatorDef& def, const NetDef& near) {
   OperatorDef placed = def;
   placed.set_is_gradient_op(true);
-  // An empty option is the host: otherwise it would follow the operator that is differentiated.
+  // An empty option means the host. Without an option the operator would get the device of the
+  // operator that is differentiated.
   const DeviceOption* device = FirstDevice(near);
   *placed.mutable_device_option() = device == nullptr ? DeviceOption() : *device;
   return placed;

@@ -1,22 +1,24 @@
-// Gradients of If, While and Do. The gradient of an operator that runs nets is the same operator
-// running the gradients of these nets, as in Caffe2:
+// Gradients of If, While and Do. These operators run subnets. As in Caffe2, the gradient of each is
+// the same operator, which runs the gradients of the subnets:
 //
-//   If(c; then_net, else_net)  If(c; gradient of then_net, gradient of else_net). The branch that
-//                              did not run leaves zeros, or hands through the gradient of a blob
-//                              that it does not write.
-//   Do(scope; net)             Do(scope; gradient of net), marked is_gradient_op: it takes the
-//                              workspace of its forward run off the scope and finds there the
-//                              inner blobs. Gradients that come in and go out are bound like all
-//                              blobs, under inner names of their own.
-//   While(c; loop_net)         While(HasScope(scope); gradient of loop_net), once for each run of
-//                              the body, last run first. The body must be one Do with a scope of
-//                              its own, which keeps the inner blobs of every run. A blob that the
-//                              body writes has a gradient that changes from run to run; the
-//                              gradients of those it only reads are summed.
+//   If(c; then_net, else_net)  If(c; gradient of then_net, gradient of else_net). A branch gives
+//                              zeros for an input that it does not use, and passes on the gradient
+//                              of an output that it does not write.
+//   Do(scope; net)             Do(scope; gradient of net), marked is_gradient_op. It pops the
+//                              workspace of its forward run, which holds the inner blobs, from the
+//                              scope. Incoming and outgoing gradients are bound like other blobs,
+//                              each under an inner name of its own.
+//   While(c; loop_net)         While(HasScope(scope); gradient of loop_net): one iteration for each
+//                              iteration of the forward loop, the last one first. The body must be
+//                              one Do with a scope of its own, which keeps the inner blobs of every
+//                              iteration. The gradient of a blob that the body writes changes with
+//                              each iteration. The gradients of a blob that the body only reads are
+//                              summed.
 //
-// The makers are registered like those of other operators, so that the pass (gradient.h), nested
-// nets and Python find them. They see If and While with all blobs that their nets touch as inputs
-// and outputs. Gradients are dense, in float where zeros are made; Do passes sparse ones too.
+// The makers are registered like other gradient makers, so that the pass (gradient.h), subnets and
+// Python find them. They get If and While with all blobs that the subnets touch as inputs and
+// outputs. Gradients are dense, and zeros that a maker adds are float. Do also passes on sparse
+// gradients.
 #pragma once
 
 #include <map>
@@ -34,32 +36,34 @@ class ControlGradientMaker : public GradientMakerBase {
   bool CopyArguments() const override { return false; }
 
  protected:
-  // The backward pass of a nested net.
+  // The backward pass of a subnet.
   struct Nested {
     std::vector<OperatorDef> ops;
-    // Of the values that blobs have before the net runs.
+    // The gradients of the values that blobs have before the net runs, by blob.
     std::map<std::string, GradientWrapper> gradients;
   };
 
-  // Differentiates `net`; `seeds` maps blobs to the gradients of their values after the run. The
-  // gradient of a blob that the net does not touch is its seed.
+  // Differentiates `net`. `seeds` maps blobs to the gradients of their values after the run. A blob
+  // that the net does not touch keeps its seed as its gradient.
   static Nested Differentiate(const NetDef& net, const std::map<std::string, std::string>& seeds);
-  // The net argument `name`, or an empty net called so.
+  // The net in argument `name`, or an empty net of this name.
   NetDef NetArgument(const std::string& name) const;
-  // `ops` as the gradient net of `forward`.
+  // A net of `ops`, with the name ("_grad" added), type and device of `forward`.
   static NetDef GradientNet(const NetDef& forward, const std::vector<OperatorDef>& ops);
-  // Outputs -> their gradients, without those that have none.
+  // The gradient of each output that has one.
   std::map<std::string, std::string> OutputGradients() const;
-  // Inputs `begin` on, each once, as index.
+  // The indices of the inputs from `begin` on; of several inputs with one name, the first.
   std::vector<int> DistinctInputs(int begin) const;
 
-  // Operators that move gradients, on the device of the first operator of `near` that names one.
+  // Operators that copy a gradient, or fill one with zeros. They run on the device of `near`, or
+  // else of the first operator in it that names a device; otherwise on the host.
   static OperatorDef Copy(const std::string& from, const std::string& to, const NetDef& near);
   static OperatorDef Zeros(const std::string& like, const std::string& to, const NetDef& near);
-  // The dense gradient; throws for a sparse one.
+  // Returns the name of the dense gradient; throws EnforceNotMet if the gradient of blob `of` is
+  // sparse.
   std::string Dense(const GradientWrapper& gradient, const std::string& of) const;
-  // Lists all blobs that the nets of the operator touch as its inputs and outputs, behind those it
-  // lists.
+  // Makes the blobs that the operator and its subnets read its inputs, and the blobs that they
+  // write its outputs.
   static void ListOperands(OperatorDef* op);
 };
 

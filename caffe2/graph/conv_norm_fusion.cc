@@ -12,7 +12,8 @@ std::string OrderOf(const OperatorDef& op) {
   return ArgumentHelper(op).GetSingleArgument<std::string>("order", "NCHW");
 }
 
-// Why the convolution is not 1x1 with stride 1, as Caffe2's builders write it; empty if it is.
+// Empty if the convolution is 1x1 with stride 1, in the arguments that Caffe2's builders write;
+// otherwise says that it is not.
 std::string WhyNotPointwise(const OperatorDef& conv) {
   const ArgumentHelper arguments(conv);
   const bool is_pointwise = arguments.GetSingleArgument<int>("kernel", 0) == 1 &&
@@ -22,14 +23,14 @@ std::string WhyNotPointwise(const OperatorDef& conv) {
   return is_pointwise ? "" : "the convolution is not 1x1 with stride 1";
 }
 
-// One walk over a net: finds the places of one rewriting, pairs of an operator and a reader of its
-// first output, then changes the operators there.
+// One walk over a net for one kind of rewriting. Finds pairs of an operator and a reader of its
+// first output, then rewrites the operators of each pair.
 class Rewriter {
  public:
   Rewriter(NetDef* net, const std::set<std::string>& keep) : net_(net), flow_(*net, keep) {}
   virtual ~Rewriter() = default;
 
-  // Asks `choose`, if there is one, about each place; `wanted` if it does not know.
+  // Asks `choose`, if given, about each pair. Without an answer, `wanted` decides.
   int Run(bool wanted, const ChooseFusion& choose) {
     if (!wanted && choose == nullptr) return 0;
     for (int i = 0; i < net_->op_size(); ++i) {
@@ -45,9 +46,9 @@ class Rewriter {
       }
     }
     for (const auto& [first, second] : pairs_) {
-      OperatorDef behind;
-      Rewrite(net_->mutable_op(first), net_->mutable_op(second), &behind);
-      if (!behind.type().empty()) behind_[second] = behind;
+      OperatorDef after;
+      Rewrite(net_->mutable_op(first), net_->mutable_op(second), &after);
+      if (!after.type().empty()) after_[second] = after;
     }
     if (!pairs_.empty()) Renew();
     return static_cast<int>(pairs_.size());
@@ -56,8 +57,8 @@ class Rewriter {
  protected:
   virtual bool IsPair(int first, int second) const = 0;
   virtual std::string WhyNot(int first, int second) const = 0;
-  // The first one goes if it is cleared; `behind` is put behind the second one if it gets a type.
-  virtual void Rewrite(OperatorDef* first, OperatorDef* second, OperatorDef* behind) const = 0;
+  // Clearing `first` removes it. `after` is inserted after `second` if it gets a type.
+  virtual void Rewrite(OperatorDef* first, OperatorDef* second, OperatorDef* after) const = 0;
 
   const std::string& TypeOf(int op) const { return net_->op(op).type(); }
   const DeviceOption& DeviceOf(int op) const { return DeviceOptionOf(net_->op(op), *net_); }
@@ -84,9 +85,9 @@ class Rewriter {
       *part->mutable_device_option() = net_->device_option();
       for (const int op : {first, second}) *part->add_op() = net_->op(op);
     }
-    OperatorDef behind;
-    Rewrite(candidate.fused.mutable_op(0), candidate.fused.mutable_op(1), &behind);
-    if (!behind.type().empty()) *candidate.fused.add_op() = behind;
+    OperatorDef after;
+    Rewrite(candidate.fused.mutable_op(0), candidate.fused.mutable_op(1), &after);
+    if (!after.type().empty()) *candidate.fused.add_op() = after;
     if (IsCleared(candidate.fused.op(0))) candidate.fused.mutable_op()->DeleteSubrange(0, 1);
     const OperatorDef& last = candidate.fused.op(candidate.fused.op_size() - 1);
     candidate.name = last.type() + " " + last.output(0);
@@ -103,13 +104,13 @@ class Rewriter {
     result.clear_op();
     for (int i = 0; i < net_->op_size(); ++i) {
       if (!IsCleared(net_->op(i))) *result.add_op() = net_->op(i);
-      if (behind_.count(i)) *result.add_op() = behind_[i];
+      if (after_.count(i)) *result.add_op() = after_[i];
     }
     *net_ = std::move(result);
   }
 
   std::vector<std::pair<int, int>> pairs_;
-  std::map<int, OperatorDef> behind_;
+  std::map<int, OperatorDef> after_;
 };
 
 // Conv, then the normalization of its result.
@@ -138,7 +139,7 @@ class StatsRewriter final : public Rewriter {
     conv->set_type("ConvStats");
     if (norm->type() == "SpatialBN") SetArgument(norm, "own_sums", 1);
   }
-  // Of a normalization; 0 for other types.
+  // The number of inputs of a normalization without sums; 0 for other types.
   static int InputsBesidesSums(const std::string& type) {
     return type == "SpatialBN" || type == "SpatialBNRelu" ? 5 : type == "SpatialBNSumRelu" ? 6 : 0;
   }
@@ -147,13 +148,14 @@ class StatsRewriter final : public Rewriter {
   }
 };
 
-// A normalization with sums given, then what reads its result and can normalize as it reads.
+// A normalization with the sums as inputs, then an operator that reads its result and can normalize
+// while it reads.
 class PrologueRewriter : public Rewriter {
  public:
   using Rewriter::Rewriter;
 
  protected:
-  // The normalization without what follows it, in place of `norm`.
+  // Makes `norm` a SpatialBNFinalize, which computes the scale and offset of each channel only.
   static void Finalize(const OperatorDef& before, OperatorDef* norm) {
     const int sums = before.input_size() - 2;
     norm->set_type("SpatialBNFinalize");
@@ -166,7 +168,7 @@ class PrologueRewriter : public Rewriter {
   }
   static std::string NormOf(const OperatorDef& norm) { return norm.output(0) + "_norm"; }
 
-  // What holds whatever follows the normalization; `reader` will be an operator of this type.
+  // The conditions of all prologues. `reader` will become an operator of type `type`.
   std::string WhyNotFinalized(int norm, int reader, const std::string& type) const {
     const OperatorDef& op = net_->op(norm);
     const int source = flow_.WriterOf(norm, 0);
@@ -185,7 +187,7 @@ class PrologueRewriter : public Rewriter {
   }
 };
 
-// With a Relu, for one reader alone.
+// A normalization with a Relu that has one reader.
 class ReluPrologueRewriter final : public PrologueRewriter {
  public:
   using PrologueRewriter::PrologueRewriter;
@@ -210,8 +212,8 @@ class ReluPrologueRewriter final : public PrologueRewriter {
   }
 };
 
-// With a sum and a Relu, whose result is written all the same: for other readers behind the
-// convolution.
+// A normalization with a sum and a Relu. The convolution still writes the result, for readers after
+// it.
 class ResidualRewriter final : public PrologueRewriter {
  public:
   using PrologueRewriter::PrologueRewriter;
@@ -244,7 +246,7 @@ class ResidualRewriter final : public PrologueRewriter {
   }
 };
 
-// The normalization of a shortcut, then that of the block with the sum of both and a Relu.
+// The normalization of a shortcut, then the normalization of the block with the sum and a Relu.
 class ShortcutRewriter final : public PrologueRewriter {
  public:
   ShortcutRewriter(NetDef* net, const std::set<std::string>& keep) : PrologueRewriter(net, keep) {
@@ -258,7 +260,7 @@ class ShortcutRewriter final : public PrologueRewriter {
   std::string WhyNot(int shortcut, int norm) const override {
     const OperatorDef &first = net_->op(shortcut), &second = net_->op(norm);
     if (!ArgumentHelper(first).GetSingleArgument<bool>("own_sums", false)) {
-      return "its sums are not those of its batch";
+      return "its sums do not come from a convolution";
     }
     std::string reason = flow_.WhyShared(shortcut, 0, norm);
     if (reason.empty()) reason = WhyNotFinalized(shortcut, norm, "NormSumNormRelu");
@@ -283,7 +285,7 @@ class ShortcutRewriter final : public PrologueRewriter {
   }
 };
 
-// That sum, for other readers behind the convolution, too.
+// The sum of a block and a normalized shortcut. The convolution writes it, for readers after it.
 class ShortcutResidualRewriter final : public Rewriter {
  public:
   using Rewriter::Rewriter;

@@ -1,5 +1,5 @@
-// Fusion of convolutions with the batch normalization around them, for training on devices that
-// have engines for it.
+// Fuses convolutions with the batch normalizations before and after them, for training on devices
+// that have engines for it.
 #pragma once
 
 #include <set>
@@ -10,36 +10,38 @@
 
 namespace caffe2 {
 
+// Each level includes the one before it.
 enum class ConvNormFusion {
   kNone,
-  // Conv + SpatialBN, SpatialBNRelu or SpatialBNSumRelu -> ConvStats + the same with the sums
-  // given: no pass over memory for the statistics. SpatialBN of a shortcut and the SpatialBNSumRelu
-  // that adds it -> two SpatialBNFinalize + NormSumNormRelu.
+  // Conv + SpatialBN, SpatialBNRelu or SpatialBNSumRelu -> ConvStats + the same operator with the
+  // sums as inputs: the statistics cost no pass over memory. The SpatialBN of a shortcut and the
+  // SpatialBNSumRelu that adds it -> two SpatialBNFinalize + NormSumNormRelu.
   kStats,
-  // Besides, SpatialBNRelu + ConvStats -> SpatialBNFinalize + NormReluConvStats: the normalized
-  // image is nowhere in memory. The backward pass masks and sums as it forms input gradients.
+  // SpatialBNRelu + ConvStats -> SpatialBNFinalize + NormReluConvStats: the normalized image is
+  // never written to memory. The backward pass applies the mask and forms the sums while it
+  // computes input gradients.
   kPrologue,
-  // Besides, SpatialBNSumRelu + ConvStats (1x1, stride 1) -> SpatialBNFinalize +
-  // NormSumReluConvStats, and NormSumNormRelu + ConvStats (likewise) -> NormSumNormReluConvStats:
-  // the end of a residual block is written by the first convolution of the next one.
+  // SpatialBNSumRelu + ConvStats (1x1, stride 1) -> SpatialBNFinalize + NormSumReluConvStats, and
+  // NormSumNormRelu + ConvStats (1x1, stride 1) -> NormSumNormReluConvStats: the first convolution
+  // of a residual block writes the output of the block before it.
   kResidual,
 };
 
 // "none", "stats", "prologue" or "residual"; throws EnforceNotMet for another word.
 ConvNormFusion ParseConvNormFusion(const std::string& word);
 
-// What is a gain on a device: prologues for float16, statistics for bfloat16 in NHWC on CUDA
-// devices, else nothing.
+// The level that is faster on a device for activations of this order and type: for NHWC on CUDA
+// devices, kPrologue for float16 and kStats for bfloat16; otherwise kNone.
 ConvNormFusion ChooseConvNormFusion(DeviceType device, const std::string& order,
                                     TensorProto::DataType type);
 
-// Rewrites `net`, which FuseOperators has been through, before its backward pass. Returns the
-// number of convolutions it changed. What is rewritten computes the same but for rounding; blobs in
-// `keep` stay. Each refusal is logged with its reason at VLOG(1).
+// Rewrites `net`. Call it after FuseOperators and before the backward pass is added. Results differ
+// by rounding at most; blobs in `keep` stay. Logs each refusal with its reason at VLOG(1). Returns
+// the number of convolutions that became ConvStats.
 //
-// With `choose` the pass asks about every candidate of every level, one level after another,
-// shortcuts before ends of blocks: what was fused decides which candidates come later. Where
-// `choose` knows no answer, `fusion` decides.
+// With `choose`, the pass asks about every candidate of every level. Levels come one after another,
+// and shortcuts before the ends of blocks, because the fusions that were made decide which
+// candidates come later. Where `choose` returns nothing, `fusion` decides.
 int FuseConvolutionsWithNorms(NetDef* net, ConvNormFusion fusion,
                               const std::set<std::string>& keep = {},
                               const ChooseFusion& choose = nullptr);

@@ -26,8 +26,9 @@ std::set<std::string> BlobsOf(const std::vector<ReplicatedBlob>& gradients) {
   return blobs;
 }
 
-// Index of the last operator of the backward pass: the last that is marked or writes one of the
-// gradients. Sums of gradients are not marked, nor are operators from gradients in Python.
+// Index of the last operator of the backward pass: the last one that has is_gradient_op or writes
+// one of the gradients. Sums of gradients and operators from gradient makers in Python do not have
+// it.
 int EndOfBackward(const std::vector<Operands>& operands, const NetDef& net,
                   const std::vector<ReplicatedBlob>& gradients) {
   const std::set<std::string> blobs = BlobsOf(gradients);
@@ -42,9 +43,9 @@ int EndOfBackward(const std::vector<Operands>& operands, const NetDef& net,
   return -1;
 }
 
-// Index of the operator behind which each blob that is written may be changed: the last that writes
-// it or reads it in the backward pass. A gradient may be handed through to a parameter and to an
-// activation whose gradients are still to be computed from it.
+// For each written blob, the index of the operator after which it may be changed: the last one that
+// writes it, or reads it in the backward pass. One blob may be the gradient of a parameter and of
+// an activation, and the backward pass still needs the latter.
 std::map<std::string, int> LastUses(const NetDef& net,
                                     const std::vector<ReplicatedBlob>& gradients) {
   std::vector<Operands> operands;
@@ -73,7 +74,7 @@ int CompletedBy(const std::map<std::string, int>& uses, const ReplicatedBlob& gr
   return last;
 }
 
-// Names of operations are the same on all shards, whatever their devices are.
+// Names of collective operations must be the same on all shards, whatever their devices are.
 std::string WithoutScope(const std::string& blob, const DataParallelOptions& options) {
   const std::string scope = DeviceScopeName(options.devices[0], 0);
   return blob.compare(0, scope.size(), scope) == 0 ? blob.substr(scope.size()) : blob;
@@ -86,10 +87,9 @@ OperatorDef OnDevice(OperatorDef op, const Device& device) {
 
 bool OnGpus(const DataParallelOptions& options) { return options.devices[0].type != CPU; }
 
-// Sum over this shard's devices on the first of them.
+// The sum over this shard's devices, on the first of them.
 OperatorDef LocalSum(const ReplicatedBlob& blob, const DataParallelOptions& options) {
-  // Between GPUs the reader must be ordered behind each of the writers: Sum does not know of other
-  // devices.
+  // NCCLReduce waits for the streams of all GPUs that wrote its inputs; Sum knows its own only.
   return OnDevice(MakeOp(OnGpus(options) ? "NCCLReduce" : "Sum", "dpm", blob, {blob[0]}),
                   options.devices[0]);
 }
@@ -143,7 +143,7 @@ std::vector<ReplicatedBlob> Joined(const std::vector<std::vector<ReplicatedBlob>
   return gradients;
 }
 
-// What ends the reductions that were only started.
+// The operators that complete started reductions.
 std::vector<OperatorDef> AwaitOps(const std::vector<ReplicatedBlob>& gradients,
                                   const DataParallelOptions& options) {
   std::vector<OperatorDef> ops = {
@@ -152,8 +152,8 @@ std::vector<OperatorDef> AwaitOps(const std::vector<ReplicatedBlob>& gradients,
   return ops;
 }
 
-// Index of the operator behind `begin` before which the sums must be there: the first that reads a
-// gradient, or the end.
+// Index of the first operator from `begin` on that reads a gradient, or the end: the sums must be
+// complete before it.
 int FirstReader(const NetDef& net, int begin, const std::vector<ReplicatedBlob>& gradients) {
   const std::set<std::string> blobs = BlobsOf(gradients);
   for (int i = begin; i < net.op_size(); ++i) {
@@ -215,7 +215,7 @@ void AddGradientReduction(NetDef* net, const std::vector<std::vector<ReplicatedB
                           const DataParallelOptions& options) {
   const std::vector<ReplicatedBlob> gradients = Joined(buckets);
   const std::map<std::string, int> uses = LastUses(*net, gradients);
-  std::multimap<int, OperatorDef> insertions;  // behind which operator -> what, in order
+  std::multimap<int, OperatorDef> insertions;  // operators to insert after an operator, in order
   std::string previous;
   int at = -1;
   for (size_t b = 0; b < buckets.size(); ++b) {

@@ -1,8 +1,9 @@
-// Synchronous data-parallel training: every device of every shard runs a replica of the model on
-// its part of the batch; gradients are summed over all replicas, and all apply the same update.
+// Synchronous data-parallel training. Every device of every shard runs a replica of the model on
+// its part of the batch. Gradients are summed over all replicas, and all apply the same update.
 //
-// The blobs of replica d of a shard lie under the name scope of its device (cpu_0/, gpu_1/), as in
-// Caffe2. These passes add what joins the replicas to nets that hold all replicas of one shard.
+// The blobs of a replica lie under the name scope of its device (cpu_0/, gpu_1/), as in Caffe2.
+// These passes take nets that hold all replicas of one shard and add the exchange between the
+// replicas.
 #pragma once
 
 #include <map>
@@ -18,14 +19,14 @@ struct DataParallelOptions {
   std::vector<Device> devices = {Device{}};  // this shard's replicas
   int num_shards = 1;
   int shard_id = 0;
-  // Blob of the store through which the shards find each other; needed for num_shards > 1.
+  // The blob of the store through which the shards find each other; used if num_shards > 1.
   std::string store_handler = "store_handler";
-  std::string engine = "GLOO";  // what carries the exchange between shards: GLOO or NCCL
+  std::string engine = "GLOO";  // for the exchange between shards: GLOO or NCCL
   std::string transport = "tcp";
   std::string interface;                 // network interface; "" lets the transport choose
-  int timeout_ms = 30'000;               // of creating a common world and of each collective
-  int64_t bucket_bytes = 25 << 20;       // gradients reduced in one transfer
-  int64_t first_bucket_bytes = 1 << 20;  // the first to be complete starts early
+  int timeout_ms = 30'000;               // for creating a common world and for each collective
+  int64_t bucket_bytes = 25 << 20;       // most bytes of gradients reduced in one transfer
+  int64_t first_bucket_bytes = 1 << 20;  // of the first bucket: small, so that it starts early
 };
 
 // "cpu_0/" or "gpu_3/": the name scope of the replica on this device. Replicas on the CPU are
@@ -36,35 +37,38 @@ std::string DeviceScopeName(const Device& device, int index);
 using ReplicatedBlob = std::vector<std::string>;
 
 // Groups gradients into buckets in the order in which `net` completes them, so that a bucket can
-// be reduced while the rest of the backward pass still runs. Each bucket holds at most
-// bucket_bytes (the first: first_bucket_bytes), or a single larger gradient; gradients of
-// different element types do not share a bucket. A blob that is the gradient of several parameters
-// is reduced once, and behind the gradient operators that read it. `shapes` must hold the first
-// replica of each gradient. The result depends on the definitions alone: all shards form the same
-// buckets.
+// be reduced while the rest of the backward pass still runs. A bucket holds at most bucket_bytes
+// (the first: first_bucket_bytes), or one larger gradient. Gradients of different element types do
+// not share a bucket. A blob that is the gradient of several parameters is reduced once, after the
+// gradient operators that read it. The result depends on the definitions alone, so that all shards
+// form the same buckets.
+//
+// `shapes` must hold the first replica of each gradient. Throws EnforceNotMet, naming the gradient,
+// if its shape is unknown or no operator writes it.
 std::vector<std::vector<ReplicatedBlob>> PlanGradientBuckets(
     const NetDef& net, const std::vector<ReplicatedBlob>& gradients,
     const std::map<std::string, TensorShape>& shapes, const DataParallelOptions& options);
 
-// Adds to `net` the reduction of each bucket, in place, right behind the operator that completes
-// it: over this shard's devices and, for num_shards > 1, over the shards (operator
-// AllreduceBucket on the blob "allreduce_0_cw"). The reductions are chained by control inputs,
-// which fixes their order on every shard. On GPUs they are only started there, so that the backward
-// pass goes on, and AwaitCollectives ends them before the first operator that reads a sum.
+// Adds the in-place reduction of each bucket to `net`, directly after the operator that completes
+// the bucket: over this shard's devices and, for num_shards > 1, over the shards (AllreduceBucket
+// on the common world "allreduce_0_cw"). Control inputs chain the reductions, so that their order
+// is the same on every shard. On GPUs with several shards, AllreduceBucket only starts the transfer
+// and the backward pass goes on; AwaitCollectives completes all transfers before the first operator
+// that reads a sum.
 void AddGradientReduction(NetDef* net, const std::vector<std::vector<ReplicatedBlob>>& buckets,
                           const DataParallelOptions& options);
 
-// Adds to `init_net` the creation of the common worlds "allreduce_0_cw" and "broadcast_0_cw" of
-// all shards.
+// Adds operators to `init_net` that create the common worlds "allreduce_0_cw" and "broadcast_0_cw"
+// of all shards.
 void AddCommonWorlds(NetDef* init_net, const DataParallelOptions& options);
 
-// Adds to `net` the broadcast of the blobs from replica 0 of shard 0 to all others, on
-// "broadcast_0_cw". Without other shards, only the copies between devices. A blob may have fewer
-// replicas than there are devices: those of the first ones.
+// Adds the broadcast of the blobs from replica 0 of shard 0 to all other replicas to `net`, on
+// "broadcast_0_cw". With one shard it adds only the copies between devices. A blob may have fewer
+// replicas than there are devices; they belong to the first devices.
 void AddBlobBroadcast(NetDef* net, const std::vector<ReplicatedBlob>& blobs,
                       const DataParallelOptions& options);
 
-// AddCommonWorlds, if there are other shards, and AddBlobBroadcast.
+// Calls AddCommonWorlds, if there are several shards, and AddBlobBroadcast.
 void AddParameterBroadcast(NetDef* init_net, const std::vector<ReplicatedBlob>& blobs,
                            const DataParallelOptions& options);
 

@@ -8,7 +8,7 @@
 namespace caffe2 {
 namespace {
 
-// Nested nets see the blobs of the net around them without being given them as inputs.
+// Subnets see the blobs of the net around them without listing them as inputs.
 void CollectNames(const NetDef& net, std::set<std::string>* names) {
   for (const OperatorDef& op : net.op()) {
     names->insert(op.input().begin(), op.input().end());
@@ -57,7 +57,7 @@ Dataflow::Dataflow(const NetDef& net, const std::set<std::string>& keep)
       for (const std::string& blob : operands.reads) reads_[blob].push_back(i);
       for (const std::string& blob : operands.writes) {
         writes_[blob].push_back(i);
-        // Nobody's output from here on, unless it is listed.
+        // From here on no operator's output holds this value, unless this operator lists it.
         if (std::count(op.output().begin(), op.output().end(), blob) == 0) current.erase(blob);
       }
     }

@@ -1,4 +1,4 @@
-// Which operator writes what which operator reads, for passes that rewrite nets.
+// The writer and the readers of every blob of a net, for passes that rewrite nets.
 #pragma once
 
 #include <map>
@@ -11,22 +11,22 @@
 namespace caffe2 {
 
 // The dataflow of a net whose operators run in definition order, or as if they did. A blob that is
-// written several times has a version for each write; operators are named by position. Holds a
+// written several times has a version for each write. Operators are given by position. Holds a
 // pointer to the net, which must outlive it and not change.
 class Dataflow {
  public:
   // Blobs in `keep` are read from outside the net, like its external outputs.
   explicit Dataflow(const NetDef& net, const std::set<std::string>& keep = {});
 
-  // The operator whose output is input `input` of `op`; -1 if it comes from outside.
+  // The operator that writes input `input` of `op`; -1 if no operator of the net does.
   int WriterOf(int op, int input) const { return writers_[op][input]; }
   // Operators that read output `output` of `op` before it is overwritten, in order; control
   // inputs count.
   const std::vector<int>& ReadersOf(int op, int output) const { return readers_[op][output]; }
-  // True if what `op` writes to `output` may be read from outside the net: it is the last to write
-  // an external output or kept blob, or a nested net names the blob.
+  // True if output `output` of `op` may be read from outside the net: `op` is the last writer of an
+  // external output or kept blob, or a subnet names the blob.
   bool Escapes(int op, int output) const;
-  // Empty if `reader` alone reads output `output` of `op`; otherwise says who else does.
+  // Empty if only `reader` reads output `output` of `op`; otherwise names another reader.
   std::string WhyShared(int op, int output, int reader) const;
   // True if an operator in (first, last), both excluded, writes the blob.
   bool IsWrittenBetween(const std::string& blob, int first, int last) const;
@@ -38,7 +38,7 @@ class Dataflow {
   const NetDef* net_;
   std::vector<std::vector<int>> writers_;
   std::vector<std::vector<std::vector<int>>> readers_;
-  std::map<std::string, std::vector<int>> writes_;  // positions, rising
+  std::map<std::string, std::vector<int>> writes_;  // positions, ascending
   std::map<std::string, std::vector<int>> reads_;
   std::set<std::string> outside_, nested_;
 };

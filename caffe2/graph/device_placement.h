@@ -6,8 +6,8 @@
 
 namespace caffe2 {
 
-// Makes `device` the device of the net, of all its operators and of the nets in their arguments,
-// whatever they named before. Random seeds are kept.
+// Sets the device of the net, of its operators that name a device, and of the subnets in their
+// arguments to `device`. Keeps random seeds.
 void PlaceOnDevice(NetDef* net, const Device& device);
 
 }  // namespace caffe2

@@ -49,7 +49,7 @@ class GetDoGradient final : public ControlGradientMaker {
     outer_names_.insert(def_.output().begin(), def_.output().end());
   }
 
-  // Gradients that come in are bound under names that the nested pass does not write.
+  // Binds each incoming gradient to an inner name that the subnet does not use.
   std::map<std::string, std::string> SeedOutputs() {
     std::map<std::string, std::string> seeds, inner_seed;
     for (const auto& [output, gradient] : OutputGradients()) {
@@ -82,7 +82,8 @@ class GetDoGradient final : public ControlGradientMaker {
     }
   }
 
-  // Binds the inner blob to an outer one, and returns its name: `wanted`, if that is free.
+  // Binds the inner blob to an outer one and returns the name of the outer one: `wanted` if that is
+  // free, else `wanted` with underscores added.
   std::string Deliver(const std::string& inner, const std::string& wanted) {
     const bool is_result =
         std::any_of(results_.begin(), results_.end(),
@@ -92,7 +93,7 @@ class GetDoGradient final : public ControlGradientMaker {
     if (Writes(nested_.ops, inner) && !is_result) {
       results_.push_back({inner, outer});
     } else {
-      // A blob that comes in, or that goes out under another name already.
+      // The inner blob is an input, or is bound to another outer blob already.
       const std::string copy = NotIn(inner_names_, inner + "_in");
       inner_names_.insert(copy);
       nested_.ops.push_back(Copy(inner, copy, net_));
@@ -104,14 +105,16 @@ class GetDoGradient final : public ControlGradientMaker {
   void CheckDelivered() const {
     for (const auto& [inner, gradient] : nested_.gradients) {
       const auto found = outer_of_.find(inner);
-      CAFFE_ENFORCE(found == outer_of_.end(), "the net of Do reads, or may leave as it is, blob ",
-                    inner, ", which stands for ", found->second,
-                    ": that must be an input too if a gradient is to flow through it");
+      CAFFE_ENFORCE(found == outer_of_.end(), "the net of Do reads blob ", inner,
+                    ", or may leave it unchanged, but ", found->second,
+                    ", which is bound to it, is not an input of Do: add it to the inputs, so that "
+                    "a gradient can flow through it");
     }
   }
 
-  // What the gradient net reads without writing it: gradients that come in and blobs of the forward
-  // run. With copy_external_blobs all the latter are in its workspace, else only inner ones.
+  // Binds the blobs that the gradient net reads and does not write: incoming gradients and blobs of
+  // the forward run. The workspace of the forward run holds the inner ones of the latter, and with
+  // copy_external_blobs all of them.
   void BindReads() {
     const bool copied = ArgumentHelper(def_).GetSingleArgument<bool>("copy_external_blobs", false);
     for (const std::string& inner : OperandsOf(GradientNet(net_, nested_.ops)).reads) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kAlignment = 64;  // elements: 256 bytes
 
-// One parameter: the operators that update it, and what they work on.
+// One parameter: the operators that update it and their operands.
 struct Update {
   int decay_op = -1, op = -1, apply_op = -1;  // apply_op: adds the step to the parameter
   std::string gradient, param;
@@ -25,15 +25,15 @@ struct Update {
   float decay = 0;
 };
 
-// How an optimizer's operator is laid out, and the operator that takes the place of many.
+// The layout of an optimizer's operator, and the operator that replaces many of it.
 struct Family {
   const char* type;
   const char* fused;
-  int gradient, param;      // inputs; -1: another operator changes the parameter
-  std::vector<int> states;  // inputs
-  std::vector<int> steering;
+  int gradient, param;                        // inputs; -1: another operator changes the parameter
+  std::vector<int> states;                    // inputs
+  std::vector<int> scalars;                   // inputs: learning rate, iteration
   std::vector<std::pair<int, int>> in_place;  // input, output: all outputs
-  std::vector<const char*> arguments;         // that say what is computed
+  std::vector<const char*> arguments;         // that change the result
   bool has_decay = false;                     // the argument weight_decay
 };
 
@@ -69,12 +69,12 @@ const std::vector<Family>& Families() {
   return *families;
 }
 
-// Inputs of an operator of the family without found_inf, which stands behind them.
+// The number of inputs of an operator of the family without found_inf, the last one.
 int OwnInputs(const Family& family) {
-  return static_cast<int>(1 + (family.param >= 0) + family.states.size() + family.steering.size());
+  return static_cast<int>(1 + (family.param >= 0) + family.states.size() + family.scalars.size());
 }
 
-// The family of an update in place; null if the operator is none.
+// The family of an in-place update; null for other operators.
 const Family* FamilyOf(const OperatorDef& op) {
   for (const Family& family : Families()) {
     const int extra = op.input_size() - OwnInputs(family);
@@ -94,7 +94,7 @@ std::string FoundInfOf(const OperatorDef& op, const Family& family) {
   return op.input_size() > OwnInputs(family) ? op.input(OwnInputs(family)) : "";
 }
 
-// Constants by name, from the fillers of the initialisation.
+// The values of float ConstantFill operators in `init_net`, by blob.
 std::map<std::string, float> Constants(const NetDef& init_net) {
   std::map<std::string, float> constants;
   for (const OperatorDef& op : init_net.op()) {
@@ -107,7 +107,7 @@ std::map<std::string, float> Constants(const NetDef& init_net) {
   return constants;
 }
 
-// The decay of WeightedSum(grad, ones, param, decay) -> grad, if the operator is that.
+// The decay if the operator is WeightedSum(grad, ones, param, decay) -> grad.
 std::optional<float> DecayOf(const OperatorDef& op, const Update& update,
                              const std::map<std::string, float>& constants) {
   if (op.type() != "WeightedSum" || op.input_size() != 4 || op.output_size() != 1) return {};
@@ -118,11 +118,12 @@ std::optional<float> DecayOf(const OperatorDef& op, const Update& update,
   return decay->second;
 }
 
-// What updates must share to become one operator: device, type, what steers them, arguments.
+// Updates may become one operator if their keys are equal: device, type, found_inf, scalar inputs
+// and arguments.
 using Key = std::vector<std::string>;
 Key KeyOf(const OperatorDef& op, const Family& family) {
   Key key = {ToDevice(op.device_option()).ToString(), family.type, FoundInfOf(op, family)};
-  for (const int i : family.steering) key.push_back(op.input(i));
+  for (const int i : family.scalars) key.push_back(op.input(i));
   for (const Argument& argument : op.arg()) {
     const auto same = [&argument](const char* name) { return argument.name() == name; };
     if (std::any_of(family.arguments.begin(), family.arguments.end(), same)) {
@@ -145,7 +146,8 @@ int LastTouch(const NetDef& net, const std::string& blob, int before) {
   return -1;
 }
 
-// Completes an update from the operators around it; false if it is not understood.
+// Finds the operators that apply the step and the weight decay of an update. False if an operator
+// uses its step in another way.
 bool FindCompanions(const NetDef& net, const std::map<std::string, float>& constants,
                     Update* update) {
   const auto is_one = [&constants](const std::string& name) {
@@ -177,7 +179,7 @@ bool FindCompanions(const NetDef& net, const std::map<std::string, float>& const
   return true;
 }
 
-// Puts those whose gradients are reduced in buckets in the order of the buckets.
+// Sorts updates in the order of their gradients in buckets; updates without a bucket come last.
 void OrderByBuckets(const NetDef& net, std::vector<Update>* updates) {
   std::map<std::string, int> order;
   for (const OperatorDef& op : net.op()) {
@@ -204,8 +206,8 @@ std::set<int> OperatorsOf(const std::vector<Update>& updates) {
   return own;
 }
 
-// True if no other operator than `own` touches the blobs of the updates from the first of them to
-// the last, or reads a gradient behind them.
+// True if no operator outside `own` touches the blobs of the updates from the first to the last
+// one, touches a gradient after them, or writes a scalar input between them.
 bool AreApart(const NetDef& net, const std::vector<Update>& updates, const std::set<int>& own) {
   std::set<std::string> blobs, gradients;
   for (const Update& update : updates) {
@@ -218,24 +220,24 @@ bool AreApart(const NetDef& net, const std::vector<Update>& updates, const std::
     }
     gradients.insert(update.gradient);
   }
-  // What steers them: they will all read it at the place of the last.
-  std::set<std::string> steering;
+  // All updates will read their scalar inputs at the place of the last one.
+  std::set<std::string> scalars;
   int first = net.op_size();
   for (const Update& update : updates) {
     first = std::min(first, update.op);
     for (const std::string& blob : net.op(update.op).input()) {
-      if (blobs.count(blob) == 0) steering.insert(blob);
+      if (blobs.count(blob) == 0) scalars.insert(blob);
     }
   }
   for (int i = *own.begin(); i < net.op_size(); ++i) {
     if (own.count(i)) continue;
-    // Behind the updates only the gradient, which now keeps its value, must have no reader.
+    // After the updates, only the gradients must not be touched: they now keep their values.
     const std::set<std::string>& matter = i <= *own.rbegin() ? blobs : gradients;
     const Operands operands = OperandsOf(net.op(i));
     for (const auto* list : {&operands.reads, &operands.writes}) {
       for (const std::string& blob : *list) {
-        const bool moved = i > first && i <= *own.rbegin() && list == &operands.writes &&
-                           steering.count(blob) != 0;
+        const bool moved =
+            i > first && i <= *own.rbegin() && list == &operands.writes && scalars.count(blob) != 0;
         if (matter.count(blob) == 0 && !moved) continue;
         VLOG(1) << "updates stay apart: " << net.op(i).type() << " touches " << blob;
         return false;
@@ -245,8 +247,8 @@ bool AreApart(const NetDef& net, const std::vector<Update>& updates, const std::
   return true;
 }
 
-// The CheckFiniteAndUnscale that writes found_inf, if it is about the gradients of these updates
-// alone and nothing else touches them before they are done; -1 if there is none.
+// The CheckFiniteAndUnscale that writes found_inf, if its gradients are exactly the gradients of
+// these updates and no other operator touches them before the updates are done; -1 otherwise.
 int UnscalingOf(const NetDef& net, const std::string& found_inf,
                 const std::vector<Update>& updates) {
   std::set<std::string> gradients;
@@ -262,7 +264,7 @@ int UnscalingOf(const NetDef& net, const std::string& found_inf,
   return -1;
 }
 
-// CheckFinite in place of it, with the gradients in the order of the updates.
+// The CheckFinite that replaces `unscaling`, with the gradients in the order of the updates.
 OperatorDef MakeCheck(const OperatorDef& unscaling, const std::vector<Update>& updates) {
   std::vector<std::string> inputs = {unscaling.input(0)};
   for (const Update& update : updates) inputs.push_back(update.gradient);
@@ -274,7 +276,7 @@ OperatorDef MakeCheck(const OperatorDef& unscaling, const std::vector<Update>& u
   return check;
 }
 
-// `scale`: what gradients are divided by; "" for nothing.
+// `scale` is the blob that gradients are divided by, "" for none.
 OperatorDef MakeFused(const OperatorDef& like, const Family& family,
                       const std::vector<Update>& updates, const std::string& scale) {
   std::vector<std::string> inputs, outputs;
@@ -284,7 +286,7 @@ OperatorDef MakeFused(const OperatorDef& like, const Family& family,
     for (const Update& update : updates) outputs.push_back(update.states[s]);
   }
   inputs.insert(inputs.end(), outputs.begin(), outputs.end());
-  for (const int i : family.steering) inputs.push_back(like.input(i));
+  for (const int i : family.scalars) inputs.push_back(like.input(i));
   for (const Update& update : updates) {
     inputs.push_back(update.param);
     outputs.push_back(update.param);
@@ -307,24 +309,24 @@ OperatorDef MakeFused(const OperatorDef& like, const Family& family,
   return fused;
 }
 
-ParameterArena GroupOf(const Device& device, const std::vector<Update>& updates) {
-  ParameterArena group;
-  group.device = device;
-  group.states.resize(updates[0].states.size());
+ParameterArena ArenaOf(const Device& device, const std::vector<Update>& updates) {
+  ParameterArena arena;
+  arena.device = device;
+  arena.states.resize(updates[0].states.size());
   for (const Update& update : updates) {
-    group.gradients.push_back(update.gradient);
-    group.params.push_back(update.param);
-    for (size_t s = 0; s < update.states.size(); ++s) group.states[s].push_back(update.states[s]);
+    arena.gradients.push_back(update.gradient);
+    arena.params.push_back(update.param);
+    for (size_t s = 0; s < update.states.size(); ++s) arena.states[s].push_back(update.states[s]);
   }
-  return group;
+  return arena;
 }
 
-// Marks the buckets whose gradients follow each other in a group.
-void MarkFlatBuckets(const std::vector<ParameterArena>& groups, NetDef* net) {
+// Sets `flat` on the buckets whose gradients follow each other in an arena.
+void MarkFlatBuckets(const std::vector<ParameterArena>& arenas, NetDef* net) {
   std::map<std::string, std::pair<const ParameterArena*, int>> places;
-  for (const ParameterArena& group : groups) {
-    for (size_t i = 0; i < group.gradients.size(); ++i) {
-      places[group.gradients[i]] = {&group, static_cast<int>(i)};
+  for (const ParameterArena& arena : arenas) {
+    for (size_t i = 0; i < arena.gradients.size(); ++i) {
+      places[arena.gradients[i]] = {&arena, static_cast<int>(i)};
     }
   }
   for (OperatorDef& op : *net->mutable_op()) {
@@ -339,7 +341,7 @@ void MarkFlatBuckets(const std::vector<ParameterArena>& groups, NetDef* net) {
   }
 }
 
-// Where a convolution or its gradient takes the filter; -1: the operator is none.
+// The input of a convolution or its gradient that is the filter; -1 for other operators.
 int FilterInput(const OperatorDef& op) {
   static const auto* inputs =
       new std::map<std::string, int>{{"Conv", 1},
@@ -358,8 +360,8 @@ int FilterInput(const OperatorDef& op) {
   return found == inputs->end() ? -1 : found->second;
 }
 
-// The operators of the net that read the parameter as a filter; empty if one other than its update
-// reads it otherwise, or is placed elsewhere.
+// The operators of the net that read the parameter as a filter. Empty if an operator besides the
+// update reads it in another way or runs on another device.
 std::vector<int> FilterReaders(const NetDef& net, const std::string& param, const Device& device,
                                int update) {
   std::vector<int> readers;
@@ -377,17 +379,17 @@ std::vector<int> FilterReaders(const NetDef& net, const std::string& param, cons
   return readers;
 }
 
-// The operator that updates the group.
-int UpdateOf(const NetDef& net, const ParameterArena& group) {
+// The index of the operator that updates the arena; throws if there is none.
+int UpdateOf(const NetDef& net, const ParameterArena& arena) {
   for (int i = 0; i < net.op_size(); ++i) {
     const auto& outputs = net.op(i).output();
     const bool is_fused = std::any_of(Families().begin(), Families().end(),
                                       [&](const Family& f) { return net.op(i).type() == f.fused; });
-    if (is_fused && std::find(outputs.begin(), outputs.end(), group.params[0]) != outputs.end()) {
+    if (is_fused && std::find(outputs.begin(), outputs.end(), arena.params[0]) != outputs.end()) {
       return i;
     }
   }
-  CAFFE_THROW("no operator updates ", group.params[0]);
+  CAFFE_THROW("no operator updates ", arena.params[0]);
 }
 
 // A tensor's elements in 16 bits, on the host.
@@ -410,7 +412,7 @@ Tensor ZeroBlock(const Device& device, TensorProto::DataType type, int64_t n) {
   return block;
 }
 
-// The updates of a net, those that may become one operator together.
+// The updates of a net, grouped by key.
 std::map<Key, std::vector<Update>> FindUpdates(const NetDef& net,
                                                const std::map<std::string, float>& constants) {
   std::map<Key, std::vector<Update>> candidates;
@@ -434,7 +436,7 @@ std::map<Key, std::vector<Update>> FindUpdates(const NetDef& net,
 }  // namespace
 
 std::vector<ParameterArena> FuseUpdates(const NetDef& init_net, NetDef* net) {
-  std::vector<ParameterArena> groups;
+  std::vector<ParameterArena> arenas;
   std::set<int> removed;
   std::map<int, OperatorDef> replaced;
   for (auto& [key, updates] : FindUpdates(*net, Constants(init_net))) {
@@ -450,7 +452,7 @@ std::vector<ParameterArena> FuseUpdates(const NetDef& init_net, NetDef* net) {
       scale = replaced[unscaling].output(1);
     }
     replaced[*own.rbegin()] = MakeFused(like, family, updates, scale);
-    groups.push_back(GroupOf(ToDevice(like.device_option()), updates));
+    arenas.push_back(ArenaOf(ToDevice(like.device_option()), updates));
     removed.insert(own.begin(), own.end());
   }
   NetDef result = *net;
@@ -462,36 +464,36 @@ std::vector<ParameterArena> FuseUpdates(const NetDef& init_net, NetDef* net) {
       *result.add_op() = net->op(i);
     }
   }
-  MarkFlatBuckets(groups, &result);
+  MarkFlatBuckets(arenas, &result);
   *net = std::move(result);
-  return groups;
+  return arenas;
 }
 
-int AddFilterCopies(TensorProto::DataType type, NetDef* net, std::vector<ParameterArena>* groups) {
+int AddFilterCopies(TensorProto::DataType type, NetDef* net, std::vector<ParameterArena>* arenas) {
   CAFFE_ENFORCE(type == TensorProto::FLOAT16 || type == TensorProto::BFLOAT16, "copies of type ",
                 TensorProto::DataType_Name(type));
   const std::string suffix = type == TensorProto::FLOAT16 ? "_float16" : "_bfloat16";
   int copies = 0;
-  for (ParameterArena& group : *groups) {
-    const int update = UpdateOf(*net, group);
+  for (ParameterArena& arena : *arenas) {
+    const int update = UpdateOf(*net, arena);
     std::vector<int> copied;
-    for (size_t p = 0; p < group.params.size(); ++p) {
-      const std::vector<int> readers = FilterReaders(*net, group.params[p], group.device, update);
+    for (size_t p = 0; p < arena.params.size(); ++p) {
+      const std::vector<int> readers = FilterReaders(*net, arena.params[p], arena.device, update);
       if (readers.empty()) continue;
-      group.copies.resize(group.params.size());
-      group.copies[p] = group.params[p] + suffix;
+      arena.copies.resize(arena.params.size());
+      arena.copies[p] = arena.params[p] + suffix;
       copied.push_back(static_cast<int>(p));
-      net->mutable_op(update)->add_output(group.copies[p]);
-      net->add_external_input(group.copies[p]);
+      net->mutable_op(update)->add_output(arena.copies[p]);
+      net->add_external_input(arena.copies[p]);
       for (const int i : readers) {
         OperatorDef* op = net->mutable_op(i);
-        op->set_input(FilterInput(*op), group.copies[p]);
+        op->set_input(FilterInput(*op), arena.copies[p]);
         const bool is_gradient = op->type().find("Gradient") != std::string::npos;
         if (is_gradient) *op->add_arg() = MakeArgument("float_gradients", true);
       }
     }
     if (copied.empty()) continue;
-    group.copy_type = type;
+    arena.copy_type = type;
     copies += static_cast<int>(copied.size());
     *net->mutable_op(update)->add_arg() = MakeArgument("copied", copied);
     *net->mutable_op(update)->add_arg() = MakeArgument<int>("copy_type", type);
@@ -499,7 +501,7 @@ int AddFilterCopies(TensorProto::DataType type, NetDef* net, std::vector<Paramet
   return copies;
 }
 
-void PlaceArena(const ParameterArena& group, Workspace* ws) {
+void PlaceArena(const ParameterArena& arena, Workspace* ws) {
   std::vector<int64_t> offsets;
   int64_t end = 0;
   const auto tensor_of = [ws](const std::string& name) -> Tensor* {
@@ -507,39 +509,39 @@ void PlaceArena(const ParameterArena& group, Workspace* ws) {
     CAFFE_ENFORCE(blob != nullptr && blob->IsType<Tensor>(), "no tensor ", name, " to lay out");
     return blob->GetMutable<Tensor>();
   };
-  for (const std::string& param : group.params) {
+  for (const std::string& param : arena.params) {
     offsets.push_back(end);
     end += (tensor_of(param)->numel() + kAlignment - 1) / kAlignment * kAlignment;
   }
   const auto place = [&](const std::vector<std::string>& names, const char* kind) {
-    const Tensor block = ZeroBlock(group.device, TensorProto::FLOAT, end);
+    const Tensor block = ZeroBlock(arena.device, TensorProto::FLOAT, end);
     for (size_t i = 0; i < names.size(); ++i) {
       Tensor* tensor = tensor_of(names[i]);
-      const Tensor* param = tensor_of(group.params[i]);
-      CAFFE_ENFORCE_EQ(tensor->numel(), param->numel(), kind, " of ", group.params[i]);
+      const Tensor* param = tensor_of(arena.params[i]);
+      CAFFE_ENFORCE_EQ(tensor->numel(), param->numel(), kind, " of ", arena.params[i]);
       Tensor view = block.View(offsets[i], param->sizes());
       view.CopyFrom(*tensor);
       tensor->ShareData(view);
     }
   };
-  for (const std::vector<std::string>& states : group.states) place(states, "state");
-  place(group.params, "values");
+  for (const std::vector<std::string>& states : arena.states) place(states, "state");
+  place(arena.params, "values");
   const auto place_typed = [&](TensorProto::DataType type, const auto& names, const auto& fill) {
-    const Tensor block = ZeroBlock(group.device, type, end);
+    const Tensor block = ZeroBlock(arena.device, type, end);
     for (size_t i = 0; i < names.size(); ++i) {
       if (names[i].empty()) continue;
-      const Tensor* param = tensor_of(group.params[i]);
+      const Tensor* param = tensor_of(arena.params[i]);
       Tensor view = block.View(offsets[i], param->sizes());
       fill(*param, &view);
-      BlobGetMutableTensor(ws->CreateBlob(names[i]), group.device)->ShareData(view);
+      BlobGetMutableTensor(ws->CreateBlob(names[i]), arena.device)->ShareData(view);
     }
   };
-  place_typed(group.copy_type, group.copies, [&group](const Tensor& param, Tensor* view) {
-    const bool half = group.copy_type == TensorProto::FLOAT16;
+  place_typed(arena.copy_type, arena.copies, [&arena](const Tensor& param, Tensor* view) {
+    const bool half = arena.copy_type == TensorProto::FLOAT16;
     view->CopyFrom(half ? Narrowed<float16>(param, ToFloat16)
                         : Narrowed<bfloat16>(param, ToBFloat16));
   });
-  place_typed(group.gradient_type, group.gradients, [](const Tensor&, Tensor*) {});
+  place_typed(arena.gradient_type, arena.gradients, [](const Tensor&, Tensor*) {});
 }
 
 }  // namespace caffe2

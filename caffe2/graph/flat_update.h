@@ -1,4 +1,4 @@
-// Parameters, gradients and the state of optimizers in flat blocks, and their update as one
+// Places parameters, gradients and optimizer states in contiguous blocks and updates them with one
 // operator.
 #pragma once
 
@@ -11,44 +11,48 @@
 
 namespace caffe2 {
 
-// The parameters of one device that one operator updates. Entries of the lists belong together.
+// The parameters of one device that one operator updates, by blob name. Entry i of each list
+// belongs to parameter i.
 struct ParameterArena {
   Device device;
   std::vector<std::string> gradients;
-  std::vector<std::vector<std::string>> states;  // a list for each kind: momenta; two of Adam
+  std::vector<std::vector<std::string>> states;  // a list for each kind of state: two for Adam
   std::vector<std::string> params;
-  // 16-bit copies (AddFilterCopies), "" for a parameter without one; empty if there are none.
+  // 16-bit copies (AddFilterCopies), "" for a parameter without one. Empty if no parameter has one.
   std::vector<std::string> copies;
   TensorProto::DataType copy_type = TensorProto::FLOAT16;
   TensorProto::DataType gradient_type = TensorProto::FLOAT;
 };
 
-// Replaces the updates of each device (MomentumSGDUpdate, Adam, Adagrad, or RmsProp and the
-// addition of its step; those of one learning rate and the same arguments) by one
-// MultiMomentumSGDUpdate, MultiAdam, MultiAdagrad or MultiRmsProp at the place of the last, with
-// the weight decay before them (WeightedSum(grad, ones, param, decay) -> grad, whose factors
-// `init_net` fills). Where the updates are those of all gradients of a CheckFiniteAndUnscale, this
-// becomes a CheckFinite, and the update divides. Gradients then keep their values instead of
-// becoming the step. Parameters are ordered like the gradients in the buckets of AllreduceBucket,
-// so that buckets, which become `flat`, are slices of the block. Left alone, with the reason at
-// VLOG(1): updates that are not in place, whose blobs another operator touches meanwhile, or that
-// have no partner.
+// Replaces the updates of each device that share their learning rate and arguments
+// (MomentumSGDUpdate, Adam, Adagrad, or RmsProp with the WeightedSum that applies its step) by one
+// MultiMomentumSGDUpdate, MultiAdam, MultiAdagrad or MultiRmsProp at the place of the last one. The
+// fused operator takes in
+//  - the weight decay before the updates: WeightedSum(grad, ones, param, decay) -> grad, where
+//    ConstantFill operators of `init_net` give ones and decay;
+//  - the division of a CheckFiniteAndUnscale, if its gradients are exactly the gradients of these
+//    updates. It becomes a CheckFinite.
+// Gradients then keep their values; they do not become the step. Parameters are ordered like their
+// gradients in the buckets of AllreduceBucket, so that each bucket is a slice of a block and gets
+// the argument `flat`. The pass leaves alone, with the reason at VLOG(1): updates that are not in
+// place, that have no partner, or whose blobs another operator touches between them.
 //
-// The result computes the same up to rounding. Unless PlaceArena is called for each group before
-// the net first runs, the argument `flat` asks for what is not there: every tensor is then updated
-// by a kernel of its own.
+// Results differ by rounding at most. Call PlaceArena for each returned arena before the net first
+// runs. Otherwise the tensors are not contiguous, and each one is updated by a kernel of its own.
 std::vector<ParameterArena> FuseUpdates(const NetDef& init_net, NetDef* net);
 
-// Lets the fused updates of the groups also write the filters of convolutions in `type`, FLOAT16 or
-// BFLOAT16, which the activations have, and the convolutions of `net` and their gradients read
-// these copies ("conv1_w_float16") instead of converting the filters in every run. Gradients stay
-// float. Parameters that something else reads, too, are left alone. Returns the number of copies.
-int AddFilterCopies(TensorProto::DataType type, NetDef* net, std::vector<ParameterArena>* groups);
+// Lets the fused updates of the arenas also write convolution filters in `type`, the type of the
+// activations. The convolutions of `net` and their gradients then read these copies
+// ("conv1_w_float16") and no longer convert the filters in every run. Gradients stay float. A
+// parameter that another operator reads gets no copy. Returns the number of copies. Throws
+// EnforceNotMet if `type` is neither FLOAT16 nor BFLOAT16.
+int AddFilterCopies(TensorProto::DataType type, NetDef* net, std::vector<ParameterArena>* arenas);
 
-// Makes the blobs of the group views of one block for each list on its device, each beginning at a
-// multiple of 64 elements and at the same offset in all blocks. Parameters and states, float
-// tensors that the workspace holds, keep their values; gradients are zero, and copies those of the
-// values.
-void PlaceArena(const ParameterArena& group, Workspace* ws);
+// Allocates one block on the device for each list of the arena and makes the blobs views of it. A
+// parameter has the same offset, a multiple of 64 elements, in all blocks. Parameters and states
+// must be float tensors in the workspace; they keep their values. Gradients are set to zero, and
+// copies to the values of the parameters. The blobs share ownership of the blocks. Throws
+// EnforceNotMet if a parameter or state is missing or their sizes differ.
+void PlaceArena(const ParameterArena& arena, Workspace* ws);
 
 }  // namespace caffe2

@@ -43,13 +43,13 @@ class Folder {
   }
 
  private:
-  // A float parameter; null if there is none with values.
+  // The parameter if it is a float tensor with values, else null.
   const Tensor* Parameter(const std::string& blob) const {
     const Blob* found = ws_->GetBlob(blob);
     const Tensor* tensor = found != nullptr ? BlobTensor(*found) : nullptr;
     return tensor != nullptr && tensor->IsType<float>() && tensor->has_data() ? tensor : nullptr;
   }
-  // Its values, in host memory.
+  // The values of a parameter, in host memory.
   const float* ValuesOf(const std::string& blob) {
     return OnHost(*Parameter(blob), &copies_[blob]).data<float>();
   }
@@ -68,13 +68,13 @@ class Folder {
     parameters.insert(parameters.end(), norm_op.input().begin() + 1, norm_op.input().end());
     for (const std::string& blob : parameters) {
       if (flow_.IsWritten(blob)) return "the net writes " + blob;
-      if (Parameter(blob) == nullptr) return blob + " is no float tensor in memory";
+      if (Parameter(blob) == nullptr) return blob + " is not a float tensor in the workspace";
     }
     const Tensor* filter = Parameter(conv_op.input(1));
-    if (filter->dim() < 3) return conv_op.input(1) + " is no filter";
+    if (filter->dim() < 3) return conv_op.input(1) + " is not a filter: it has less than 3 axes";
     for (size_t i = 1; i < parameters.size(); ++i) {
       if (Parameter(parameters[i])->numel() != filter->size(0)) {
-        return parameters[i] + " has not one value a channel";
+        return parameters[i] + " does not have one value for each channel";
       }
     }
     return "";
@@ -119,7 +119,7 @@ class Folder {
     return folded;
   }
 
-  // Beside the parameter that it replaces.
+  // Adds a parameter to the workspace, on `device`.
   void AddParameter(const std::string& blob, const Tensor& values, const Device& device) {
     CAFFE_ENFORCE(!ws_->HasBlob(blob) || !flow_.IsWritten(blob), "net ", net_->name(), " writes ",
                   blob, ", the name of a folded parameter");

@@ -8,7 +8,7 @@
 namespace caffe2 {
 namespace {
 
-// Operators that become one, by position, in the order in which they run; -1 where there is none.
+// The positions of operators that become one, in the order in which they run; -1 for none.
 struct Match {
   int head;  // SpatialBN or Conv
   int sum = -1;
@@ -26,7 +26,7 @@ class Fuser {
     for (int i = 0; i < net_->op_size(); ++i) {
       if (net_->op(i).type() == "Relu") FuseInto(i);
     }
-    // What a Relu did not take.
+    // The sums that no Relu has taken.
     for (int i = 0; i < net_->op_size(); ++i) {
       if (net_->op(i).type() == "Sum" && !removed_[i]) FuseSum(i, -1);
     }
@@ -51,7 +51,7 @@ class Fuser {
     }
   }
 
-  // Takes the summand that is written last: it is most likely still in the cache.
+  // Prefers the summand that is written last, as it is most likely still in the cache.
   void FuseSum(int sum, int relu) {
     if (net_->op(sum).input_size() != 2) return;
     const int first = flow_.WriterOf(sum, 0), second = flow_.WriterOf(sum, 1);
@@ -91,7 +91,7 @@ class Fuser {
     return sum.input(flow_.WriterOf(match.sum, 0) == match.head ? 1 : 0);
   }
 
-  // Empty if nothing speaks against the fusion.
+  // Empty if the operators can be fused.
   std::string WhyNot(const Match& match, const OperatorDef& fused) const {
     const OperatorDef& head = net_->op(match.head);
     if (head.type() == "SpatialBN" && head.input_size() != 5) {
@@ -124,7 +124,7 @@ class Fuser {
     return "";
   }
 
-  // The head runs where the last of the operators stood.
+  // The fused operator runs at the place of the last operator.
   std::string WhyNotMoved(const Match& match, const OperatorDef& fused) const {
     const OperatorDef& head = net_->op(match.head);
     for (const std::string& blob : head.input()) {
@@ -144,7 +144,7 @@ class Fuser {
     for (const std::string& blob : head.input()) {
       if (blob == fused.output(0)) return "it would overwrite its input " + blob;
       if (match.sum >= 0 && blob == OtherSummand(match)) {
-        return "its gradient cannot be that of both " + blob + " as input and as summand";
+        return blob + " is both an input and a summand, and has one gradient only";
       }
     }
     return "";

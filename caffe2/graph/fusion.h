@@ -11,7 +11,7 @@ namespace caffe2 {
 enum class FusionLevel {
   kOff,
   kBatchNorm,  // SpatialBN + Relu -> SpatialBNRelu, SpatialBN + Sum + Relu -> SpatialBNSumRelu
-  kAll,        // those, and Conv + Relu -> ConvRelu, Conv + Sum + Relu -> ConvSumRelu,
+  kAll,        // besides, Conv + Relu -> ConvRelu, Conv + Sum + Relu -> ConvSumRelu,
                // Conv + Sum -> ConvSum
 };
 
@@ -20,12 +20,13 @@ FusionLevel ParseFusionLevel(const std::string& word);
 
 struct FusionOptions {
   FusionLevel level = FusionLevel::kAll;
-  // Blobs that are fetched, observed or saved: fusion leaves them in place.
+  // Blobs that are fetched, observed or saved: the fused net still computes them.
   std::set<std::string> keep;
 };
 
-// Fuses operators of `net` and returns how many it removed. All fused operators have gradients: run
-// it before the backward pass, on training as on test nets. Results differ by rounding at most.
+// Fuses operators of `net` and returns the number of operators removed. All fused operators have
+// gradients: call it on training nets, before the backward pass is added, and on test nets. Results
+// differ by rounding at most.
 //
 // Two operators fuse only if the blob between them has no other reader, is not an external output
 // and not in `keep`, both lie on one device for which the fused operator exists, and no operator

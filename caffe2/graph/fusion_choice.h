@@ -1,4 +1,4 @@
-// Which of the fusions that a pass could make are worth making, as data.
+// The decision whether to fuse, for each fusion candidate, as data.
 #pragma once
 
 #include <functional>
@@ -11,21 +11,21 @@
 
 namespace caffe2 {
 
-// Some operators of a net, and the fused ones that would compute the same blobs.
+// Some operators of a net, and the fused operators that would compute the same blobs.
 struct FusionCandidate {
-  // "NormReluConvStats gpu_0/conv2": the type of the last fused operator and its first output. No
-  // other candidate of the net has it.
+  // The type of the last fused operator and its first output, "NormReluConvStats gpu_0/conv2".
+  // Unique in a net.
   std::string name;
   const NetDef* net = nullptr;  // the whole net, before this fusion
-  NetDef plain, fused;          // the operators alone
-  // Blobs that the rest of the net reads from here. Their gradients come from there.
+  NetDef plain, fused;          // only the operators concerned, before and after
+  // Blobs of these operators that the rest of the net reads. The rest gives their gradients.
   std::vector<std::string> results;
 };
 
-// True to fuse, false to leave it, nothing if that is not known.
+// Returns true to fuse, false not to, nothing if it does not know.
 using ChooseFusion = std::function<std::optional<bool>(const FusionCandidate& candidate)>;
 
-// Answers by name of the candidate; nothing is known about a name that is not there.
+// Answers by name of the candidate. A missing name means that nothing is known.
 using FusionChoices = std::map<std::string, bool>;
 
 }  // namespace caffe2

@@ -13,19 +13,21 @@ namespace {
 // One value of a blob: its name and how often the name was written before.
 using Version = std::pair<std::string, int>;
 
-// In the extra_info of a device option, as in Caffe2: marks the sums that the pass adds, and asks
-// that these get nothing else from the extra_info of what they add.
+// Entries of a device option's extra_info, as in Caffe2. The first marks the sums that the pass
+// adds. The second, on an operator that writes a summand, keeps the rest of its extra_info from the
+// sum.
 const char kGradientSum[] = "is_auto_gen_sum_ops:1";
 const char kOnlyGradientSum[] = "only_keep_is_auto_gen_sum_ops_tag:1";
 
-// One contribution to the gradient of a value. `op` is the index (in the pass) of the operator
-// that writes it and `outputs` which of its outputs, or -1 if an existing blob is handed through.
+// One contribution to the gradient of a value. `op` is the index (in the pass) of the operator that
+// writes it, and `outputs` are the indices of its outputs that do. `op` is -1 if an existing blob
+// is passed on.
 struct Contribution {
   GradientWrapper gradient;
   int op = -1;
   std::vector<int> outputs;
   std::map<std::string, int> stamps;  // writes of each blob of the gradient when it was made
-  int forward = -1;                   // the forward operator it comes from; -1 for a loss
+  int forward = -1;  // the forward operator that it comes from; -1 if there is none
 };
 
 void AddMissing(const std::vector<std::string>& names,
@@ -35,8 +37,8 @@ void AddMissing(const std::vector<std::string>& names,
   }
 }
 
-// The net with all blobs that If and While touch as their inputs and outputs. Where they may leave
-// the earlier value of an output, that is an input too.
+// The net with all blobs that If and While touch as their inputs and outputs. An output whose
+// earlier value they may keep becomes an input, too.
 NetDef WithAllOperands(const NetDef& net) {
   NetDef full = net;
   for (OperatorDef& op : *full.mutable_op()) {
@@ -107,7 +109,7 @@ class BackwardBuilder {
     }
     Stamp(&seed);
     contributions_[value].push_back(seed);
-    // A loss may be read by further operators; else it is complete right away.
+    // If no operator reads the loss, its gradient is complete.
     if (first_use_.count(value) == 0) Accumulate(value);
   }
 
@@ -138,8 +140,8 @@ class BackwardBuilder {
     }
   }
 
-  // The complete gradient of a value, or an empty one. Values that nothing reads but that are
-  // losses were seeded; others have none.
+  // The complete gradient of a value, or an empty one. A value that no operator reads has a
+  // gradient only if it is a loss.
   GradientWrapper GradientOf(const Version& value) {
     if (contributions_.count(value) && !complete_.count(value)) Accumulate(value);
     auto it = complete_.find(value);
@@ -151,8 +153,8 @@ class BackwardBuilder {
     return it->second.gradient;
   }
 
-  // A value that nobody reads before it is replaced by one that has a gradient: one name for two
-  // things. Not so before an operator that runs nets, which may leave the value as it is.
+  // Throws if no operator reads the value before it is overwritten by one that has a gradient: then
+  // one name stands for two things. An operator that runs nets may keep the value, so it is exempt.
   void CheckNotReplaced(const Version& value) {
     if (first_use_.count(value) || !pass_.gradients.count(value.first)) return;
     const auto next = writer_.find({value.first, value.second + 1});
@@ -172,7 +174,7 @@ class BackwardBuilder {
       g_output.push_back(GradientOf(value));
       any = any || !g_output.back().IsEmpty();
     }
-    // An operator without outputs that gives its input a gradient all the same.
+    // ZeroGradient has no outputs and still gives its input a gradient.
     if (!any && op.type() != "ZeroGradient") return;
     GradientOpsMeta meta;
     try {
@@ -192,7 +194,7 @@ class BackwardBuilder {
     for (int k = 0; k < op.input_size(); ++k) {
       const GradientWrapper& gradient = meta.g_input[k];
       if (gradient.IsEmpty()) {
-        // What is known is the gradient of what the operator made of it in place.
+        // The known gradient belongs to the value that the operator wrote in place of its input.
         if (!contributions_.count(inputs_[i][k]) && Writes(op, op.input(k))) {
           pass_.gradients.erase(op.input(k));
         }
@@ -214,7 +216,7 @@ class BackwardBuilder {
   // its forward operator saw.
   void CheckForwardValues(int i, const OperatorDef& gradient_op) {
     for (const std::string& blob : gradient_op.input()) {
-      // Of this input of CopyOnDeviceLike only the device counts.
+      // CopyOnDeviceLike uses only the device of this input.
       if (gradient_op.type() == "CopyOnDeviceLike" && blob == gradient_op.input(1)) continue;
       CheckForwardValue(i, blob);
     }
@@ -235,7 +237,7 @@ class BackwardBuilder {
     }
   }
 
-  // The last operator from `begin` on that writes the blob, and at which outputs.
+  // The last operator from `begin` on that writes the blob, and the outputs that do.
   Contribution FindWriter(int begin, const std::string& blob) const {
     Contribution found;
     for (int k = static_cast<int>(pass_.ops.size()) - 1; k >= begin && found.op < 0; --k) {
@@ -273,15 +275,15 @@ class BackwardBuilder {
     if (value.second == 0) pass_.input_gradients[value.first] = total.gradient;
   }
 
-  // The device of what writes the contribution or, if it is handed through, of the forward
-  // operator. Null if that names none.
+  // The device of the operator that writes the contribution or, if it is passed on, of the forward
+  // operator. Null if the operator names none.
   const DeviceOption* DeviceOf(const Contribution& part) const {
     if (part.op < 0 && part.forward < 0) return nullptr;
     const OperatorDef& op = part.op >= 0 ? pass_.ops[part.op] : net_.op(part.forward);
     return op.has_device_option() ? &op.device_option() : nullptr;
   }
 
-  // Places a sum where the first of what it adds lies, and marks it.
+  // Gives a sum the device of the first summand that has one, and marks it.
   void PlaceSum(const std::vector<Contribution>& parts, OperatorDef* sum) const {
     const DeviceOption* first = nullptr;
     for (size_t k = 0; k < parts.size() && first == nullptr; ++k) first = DeviceOf(parts[k]);
@@ -293,7 +295,7 @@ class BackwardBuilder {
     device->add_extra_info(kGradientSum);
   }
 
-  // What the writers of the parts call the sum: the name that the first of them writes.
+  // The name of the sum: the name of the first part that an operator writes.
   std::string SumName(const Version& value, const std::vector<Contribution>& parts) const {
     for (const Contribution& part : parts) {
       if (part.op >= 0) return pass_.ops[part.op].output(part.outputs[0]);
@@ -305,8 +307,8 @@ class BackwardBuilder {
     OperatorDef sum;
     sum.set_type("Sum");
     std::string name = SumName(value, parts);
-    // A gradient that is handed through and has the name may be that of other blobs too: it must
-    // stay as it is. Otherwise the first writer keeps the name.
+    // A gradient that is passed on under this name may also be the gradient of other blobs: it must
+    // not change. Otherwise the first writer keeps the name.
     bool taken = std::any_of(parts.begin(), parts.end(), [&name](const Contribution& part) {
       return part.op < 0 && part.gradient.dense == name;
     });
@@ -316,7 +318,7 @@ class BackwardBuilder {
       CAFFE_ENFORCE(part.gradient.IsDense(), "net ", net_.name(), ": blob ", value.first,
                     " gets both dense and sparse gradients");
       if (part.op < 0) sum.add_input(part.gradient.dense);
-      if (IsOfOthers(value, part)) {  // stays as it is, too
+      if (IsOfOthers(value, part)) {  // it must not change, too
         sum.add_input(part.gradient.dense);
         if (part.gradient.dense == name) {
           taken = true;
@@ -329,8 +331,8 @@ class BackwardBuilder {
         keep = false;
       }
     }
-    // Now that contributions have names of their own: a loss that is read on the way to another
-    // has a gradient that is given under the name they would have had.
+    // Checked after the renames above: the given gradient of a loss that is read on the way to
+    // another loss may have the name that contributions had before.
     for (const Contribution& part : parts) {
       if (part.op < 0) CheckUnchanged(part, value.first);
     }
@@ -347,7 +349,7 @@ class BackwardBuilder {
     return total;
   }
 
-  // Whether what one operator writes is the gradient of another value as well.
+  // Whether the contribution is also the gradient of another value.
   bool IsOfOthers(const Version& value, const Contribution& part) const {
     if (part.op < 0) return false;
     return std::any_of(contributions_.begin(), contributions_.end(), [&](const auto& other) {
@@ -358,7 +360,7 @@ class BackwardBuilder {
     });
   }
 
-  // False if another operator writes the blob behind the first part: one that runs nets may.
+  // False if another operator writes the blob after the first part, as one that runs nets may.
   bool OnlyPartsWrite(const std::string& blob, const std::vector<Contribution>& parts) const {
     int expected = 0;
     for (const Contribution& part : parts) {
@@ -383,7 +385,7 @@ class BackwardBuilder {
     return "_" + blob + "_autosplit_" + std::to_string(k);
   }
 
-  // Where one gradient takes several operators, later ones may read what operator `writer` wrote.
+  // If a gradient takes several operators, later ones may read the output of operator `writer`.
   void RenameReads(int writer, const std::string& from, const std::string& to) {
     for (size_t k = static_cast<size_t>(writer) + 1; k < pass_.ops.size(); ++k) {
       OperatorDef& op = pass_.ops[k];
@@ -417,8 +419,8 @@ class BackwardBuilder {
     return total;
   }
 
-  // Renames the k-th writer of a sparse part so that the parts do not overwrite each other; blobs
-  // that the pass does not write (the indices of a Gather, say) are used as they are.
+  // Renames the output of the k-th part so that the parts do not overwrite each other. Blobs that
+  // the pass does not write, such as the indices of a Gather, keep their names.
   std::string SplitSparse(const std::string& blob, int k) {
     for (OperatorDef& op : pass_.ops) {
       for (std::string& output : *op.mutable_output()) {

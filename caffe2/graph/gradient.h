@@ -1,4 +1,4 @@
-// The backward pass: from a net to the operators that compute gradients of its losses.
+// The backward pass: makes the operators that compute the gradients of a net's losses.
 #pragma once
 
 #include <map>
@@ -14,32 +14,34 @@ namespace caffe2 {
 struct BackwardPass {
   std::vector<OperatorDef> ops;
   std::map<std::string, GradientWrapper> gradients;
-  // Those of the values that blobs have before the net runs.
+  // The gradients of the values that blobs have before the net runs.
   std::map<std::string, GradientWrapper> input_gradients;
 };
 
-// Each loss blob, once, with the blob that holds its gradient, or with "" to start from ones: an
-// operator that makes "<loss>_autogen_grad" is then part of the pass.
+// Each loss blob, once, with the blob that holds its gradient. With "" the pass begins with an
+// operator that fills "<loss>_autogen_grad" with ones.
 using LossGradients = std::vector<std::pair<std::string, std::string>>;
 
 // Differentiates the sum of the losses through `net`.
 //
-// Follows Caffe2: the gradient of blob x is x_grad. Where several operators read x, the first
-// contribution that is written keeps its name, the others are _x_grad_autosplit_<k>, and Sum adds
-// all in its place (sparse ones are concatenated); the sum is placed like the first, and
-// "is_auto_gen_sum_ops:1" in the extra_info of its device marks it. is_gradient_op marks what
-// gradient makers in C++ return. A blob that is read nowhere on the way to a loss, or only through
-// operators that stop gradients, has no gradient. Values of one name are told apart by version:
-// how often the name was written. The map holds the gradient of the earliest version that has one,
-// unless that was overwritten in place on the way here. For If, While and Do see
-// control_gradient.h.
+// Names and marks are Caffe2's. The gradient of blob x is x_grad. If several operators read x, the
+// contribution that is written first keeps this name, the others are _x_grad_autosplit_<k>, and a
+// Sum adds all of them to the first one, in place (Concat joins sparse ones). The Sum runs on the
+// device of the first contribution and has "is_auto_gen_sum_ops:1" in the extra_info of its device.
+// Operators that gradient makers in C++ return have is_gradient_op. A blob has no gradient if no
+// operator on the way to a loss reads it, or only operators that stop gradients.
 //
-// Throws EnforceNotMet, naming operator and blob: no operator computes a loss; an operator on the
-// way has no gradient; a gradient needs a version that a later operator has overwritten; a version
-// is overwritten before anything reads it; dense and sparse gradients of one blob meet.
+// The values that one blob takes are told apart by version: how often the blob was written before.
+// The map holds the gradient of the earliest version that has one, unless an operator overwrote
+// that version in place. For If, While and Do see control_gradient.h.
+//
+// Throws EnforceNotMet, naming operator and blob, if no operator computes a loss; an operator on
+// the way has no gradient; a gradient needs a version that a later operator has overwritten; a
+// version is overwritten before an operator reads it; or a blob gets both dense and sparse
+// gradients.
 BackwardPass GetBackwardPass(const NetDef& net, const LossGradients& losses);
 
-// GetBackwardPass, appended to the net. Returns the gradients.
+// Appends the operators of GetBackwardPass to the net. Returns the gradients.
 std::map<std::string, GradientWrapper> AddGradientOperators(NetDef* net,
                                                             const LossGradients& losses);
 

@@ -17,15 +17,15 @@ bool IsConvGradient(const OperatorDef& op) {
   return types.count(op.type()) != 0;
 }
 
-// The output that is the gradient of the convolution's input; -1 if there is none, or something is
-// added to it already.
+// The output that is the gradient of the convolution's input; -1 if there is none, or if the
+// operator adds to another gradient already.
 int InputGradientOf(const OperatorDef& op) {
   const bool no_bias = ArgumentHelper(op).GetSingleArgument<bool>("no_bias", false);
   const int last = op.output_size() - 1;
   return op.input_size() == 3 && last == (no_bias ? 1 : 2) ? last : -1;
 }
 
-// A Sum of what two operators write; the later one is a ConvGradient.
+// A Sum of the outputs of two operators; the later one is a ConvGradient.
 struct Match {
   int earlier, later, sum;
 };
@@ -38,12 +38,13 @@ class Matcher {
   std::string WhyNot(int sum, Match* match) const {
     const OperatorDef& op = net_.op(sum);
     const int first = flow_.WriterOf(sum, 0), second = flow_.WriterOf(sum, 1);
-    if (first < 0 || second < 0 || first == second) return "it has not two gradients as inputs";
+    if (first < 0 || second < 0 || first == second)
+      return "its inputs are not two gradients of this net";
     *match = {std::min(first, second), std::max(first, second), sum};
     const std::string& added = op.input(first < second ? 1 : 0);
     const std::string& kept = op.input(first < second ? 0 : 1);
     const OperatorDef &earlier = net_.op(match->earlier), &later = net_.op(match->later);
-    if (!IsConvGradient(later)) return "the later gradient is that of " + later.type();
+    if (!IsConvGradient(later)) return later.type() + " writes the later gradient";
     const int output = InputGradientOf(later);
     if (output < 0 || later.output(output) != added) {
       return added + " is not the input gradient of a convolution";
@@ -59,7 +60,7 @@ class Matcher {
   }
 
  private:
-  // What is added to gets the name of the sum where it is written.
+  // The earlier operator will write its gradient under the name of the sum.
   std::string WhyNotRenamed(const Match& match, const std::string& kept) const {
     const std::string& total = net_.op(match.sum).output(0);
     const OperatorDef& earlier = net_.op(match.earlier);

@@ -1,4 +1,4 @@
-// Sums of gradients formed where the last of them is made.
+// Lets convolution gradients add their result to an earlier gradient.
 #pragma once
 
 #include <set>
@@ -8,13 +8,14 @@
 
 namespace caffe2 {
 
-// A blob that two operators read has the sum of two gradients. Where the later one is the input
-// gradient of a convolution, ConvGradient adds to the earlier one, in place, and the Sum is gone.
-// Saves a pass over both on devices whose convolutions can add (CUDA); on the CPU it saves nothing.
+// The gradient of a blob that two operators read is the sum of two gradients. If the later one is
+// the input gradient of a convolution, this pass lets ConvGradient add it to the earlier one, in
+// place, and removes the Sum. This saves a pass over both on devices whose convolutions can add
+// (CUDA); on the CPU it saves nothing.
 //
-// Run it behind the backward pass. `net` computes the same but for rounding. Gradients that
-// somebody else reads, that are external outputs or in `keep`, stay. Each refusal is logged with
-// its reason at VLOG(1). Returns the number of sums removed.
+// Call it after the backward pass is added. Results differ by rounding at most. Gradients that
+// another operator reads, that are external outputs or that are in `keep` stay. Logs each refusal
+// with its reason at VLOG(1). Returns the number of sums removed.
 int FuseGradientSums(NetDef* net, const std::set<std::string>& keep = {});
 
 }  // namespace caffe2

@@ -17,14 +17,15 @@ bool Contains(const google::protobuf::RepeatedPtrField<std::string>& list,
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-// What takes gradients of any type.
+// Operators that take gradients of any type.
 bool TakesAnyType(const OperatorDef& op, int update, int position) {
   static const Names types = {"CheckFinite", "AllreduceBucket", "AwaitCollectives", "NCCLReduce",
                               "Copy"};
   return position == update || types.count(op.type()) != 0;
 }
 
-// A convolution's gradient that would have to convert that of its filter, and nothing else.
+// True for a convolution's gradient operator that converts `gradient`, the gradient of its filter,
+// to float, and nothing else.
 bool FormsAsFloat(const OperatorDef& op, const std::string& gradient) {
   const ArgumentHelper arguments(op);
   const bool no_bias =
@@ -56,17 +57,17 @@ void RemoveArgument(const std::string& name, OperatorDef* op) {
   }
 }
 
-// The part of a fused update, and of its group, that is about some of the parameters.
-ParameterArena GroupOf(const ParameterArena& group, const std::vector<int>& chosen) {
+// The part of an arena, and of its update, for the chosen parameters.
+ParameterArena ArenaOf(const ParameterArena& arena, const std::vector<int>& chosen) {
   ParameterArena part;
-  part.device = group.device;
-  part.copy_type = group.copy_type;
-  part.states.resize(group.states.size());
+  part.device = arena.device;
+  part.copy_type = arena.copy_type;
+  part.states.resize(arena.states.size());
   for (const int i : chosen) {
-    part.gradients.push_back(group.gradients[i]);
-    part.params.push_back(group.params[i]);
-    part.copies.push_back(group.copies[i]);
-    for (size_t s = 0; s < group.states.size(); ++s) part.states[s].push_back(group.states[s][i]);
+    part.gradients.push_back(arena.gradients[i]);
+    part.params.push_back(arena.params[i]);
+    part.copies.push_back(arena.copies[i]);
+    for (size_t s = 0; s < arena.states.size(); ++s) part.states[s].push_back(arena.states[s][i]);
   }
   const auto& copies = part.copies;
   if (std::all_of(copies.begin(), copies.end(), [](const auto& c) { return c.empty(); })) {
@@ -74,10 +75,10 @@ ParameterArena GroupOf(const ParameterArena& group, const std::vector<int>& chos
   }
   return part;
 }
-OperatorDef UpdateOf(const OperatorDef& whole, const ParameterArena& group,
+OperatorDef UpdateOf(const OperatorDef& whole, const ParameterArena& arena,
                      const std::vector<int>& chosen) {
-  const int n = static_cast<int>(group.params.size());
-  const int kinds = static_cast<int>(group.states.size());
+  const int n = static_cast<int>(arena.params.size());
+  const int kinds = static_cast<int>(arena.states.size());
   const auto decay = ArgumentHelper(whole).GetRepeatedArgument<float>("weight_decay");
   OperatorDef part = whole;
   part.clear_input();
@@ -86,8 +87,8 @@ OperatorDef UpdateOf(const OperatorDef& whole, const ParameterArena& group,
     for (const int i : chosen) part.add_input(whole.input(first + i));
   };
   for (int kind = 0; kind <= kinds; ++kind) add_inputs(kind * n);
-  // What steers it lies before the parameters, the flags behind them.
-  const auto params = std::find(whole.input().begin(), whole.input().end(), group.params[0]);
+  // Scalar inputs come before the parameters, found_inf and the loss scale after them.
+  const auto params = std::find(whole.input().begin(), whole.input().end(), arena.params[0]);
   const int first_param = static_cast<int>(params - whole.input().begin());
   for (int i = (kinds + 1) * n; i < first_param; ++i) part.add_input(whole.input(i));
   add_inputs(first_param);
@@ -99,7 +100,7 @@ OperatorDef UpdateOf(const OperatorDef& whole, const ParameterArena& group,
   std::vector<int> copied;
   for (size_t k = 0; k < chosen.size(); ++k) {
     own_decay.push_back(decay[chosen[k]]);
-    const std::string& copy = group.copies[chosen[k]];
+    const std::string& copy = arena.copies[chosen[k]];
     if (copy.empty()) continue;
     copied.push_back(static_cast<int>(k));
     part.add_output(copy);
@@ -109,8 +110,8 @@ OperatorDef UpdateOf(const OperatorDef& whole, const ParameterArena& group,
   return part;
 }
 
-// The part of a bucket whose gradients are in `half`, or those that are not; behind the whole one's
-// inputs, the common world comes first.
+// The part of a bucket whose gradients are in `half` (or are not in it), after the common world,
+// the first input.
 OperatorDef BucketOf(const OperatorDef& whole, const Names& half, bool in_half) {
   OperatorDef part = whole;
   part.clear_input();
@@ -124,7 +125,8 @@ OperatorDef BucketOf(const OperatorDef& whole, const Names& half, bool in_half) 
   return part;
 }
 
-// Two buckets, the one with the last gradient last: what waits for the bucket waits for that.
+// Divides a bucket in two. The part with the last gradient comes last, because operators that wait
+// for the bucket wait for that gradient.
 std::vector<OperatorDef> DivideBucket(const OperatorDef& whole, const Names& half) {
   const bool last = half.count(whole.input(whole.input_size() - 1)) != 0;
   OperatorDef first = BucketOf(whole, half, !last), second = BucketOf(whole, half, last);
@@ -135,21 +137,21 @@ std::vector<OperatorDef> DivideBucket(const OperatorDef& whole, const Names& hal
   return {first, second};
 }
 
-// A group's filters, the operators that form their gradients, and its other parameters.
+// A arena's filters, the operators that form their gradients, and its other parameters.
 struct Division {
   int update = -1;
   std::vector<int> filters, rest, formers;
 };
-Division DivideGroup(const NetDef& net, const ParameterArena& group) {
+Division DivideArena(const NetDef& net, const ParameterArena& arena) {
   Division division;
   for (int i = 0; division.update < 0 && i < net.op_size(); ++i) {
     const bool fused = net.op(i).type().rfind("Multi", 0) == 0;
-    if (fused && Contains(net.op(i).output(), group.params[0])) division.update = i;
+    if (fused && Contains(net.op(i).output(), arena.params[0])) division.update = i;
   }
-  CAFFE_ENFORCE_GE(division.update, 0, "no operator updates ", group.params[0]);
-  for (size_t p = 0; p < group.params.size(); ++p) {
-    const bool has_copy = !group.copies.empty() && !group.copies[p].empty();
-    const int former = has_copy ? FormerOf(net, group.gradients[p], division.update) : -1;
+  CAFFE_ENFORCE_GE(division.update, 0, "no operator updates ", arena.params[0]);
+  for (size_t p = 0; p < arena.params.size(); ++p) {
+    const bool has_copy = !arena.copies.empty() && !arena.copies[p].empty();
+    const int former = has_copy ? FormerOf(net, arena.gradients[p], division.update) : -1;
     (former >= 0 ? division.filters : division.rest).push_back(static_cast<int>(p));
     if (former >= 0) division.formers.push_back(former);
   }
@@ -158,14 +160,14 @@ Division DivideGroup(const NetDef& net, const ParameterArena& group) {
 
 }  // namespace
 
-int KeepFilterGradientsIn16Bit(NetDef* net, std::vector<ParameterArena>* groups) {
+int KeepFilterGradientsIn16Bit(NetDef* net, std::vector<ParameterArena>* arenas) {
   std::vector<ParameterArena> divided;
   std::map<int, std::vector<OperatorDef>> replaced;
   Names half;
-  for (const ParameterArena& group : *groups) {
-    const Division division = DivideGroup(*net, group);
+  for (const ParameterArena& arena : *arenas) {
+    const Division division = DivideArena(*net, arena);
     if (division.filters.empty()) {
-      divided.push_back(group);
+      divided.push_back(arena);
       continue;
     }
     for (const int former : division.formers) {
@@ -174,9 +176,9 @@ int KeepFilterGradientsIn16Bit(NetDef* net, std::vector<ParameterArena>* groups)
     }
     for (const auto* part : {&division.filters, &division.rest}) {
       if (part->empty()) continue;
-      replaced[division.update].push_back(UpdateOf(net->op(division.update), group, *part));
-      divided.push_back(GroupOf(group, *part));
-      if (part == &division.filters) divided.back().gradient_type = group.copy_type;
+      replaced[division.update].push_back(UpdateOf(net->op(division.update), arena, *part));
+      divided.push_back(ArenaOf(arena, *part));
+      if (part == &division.filters) divided.back().gradient_type = arena.copy_type;
     }
   }
   if (half.empty()) return 0;
@@ -190,7 +192,7 @@ int KeepFilterGradientsIn16Bit(NetDef* net, std::vector<ParameterArena>* groups)
     for (const OperatorDef& op : ops) *result.add_op() = op;
   }
   *net = std::move(result);
-  *groups = std::move(divided);
+  *arenas = std::move(divided);
   return static_cast<int>(half.size());
 }
 

@@ -1,4 +1,4 @@
-// Gradients of filters in 16 bits.
+// Keeps gradients of filters in 16 bits.
 #pragma once
 
 #include <vector>
@@ -7,12 +7,13 @@
 
 namespace caffe2 {
 
-// Leaves the gradients of filters that have 16-bit copies (AddFilterCopies) in the copies' type, as
-// the convolutions form them, instead of converting them to float: they are summed over devices and
-// shards so, and the update widens them as it reads. Each group is divided into that of those
-// filters and the rest, with an update each; buckets of both types are divided, too. Without sums
-// over several replicas the parameters keep their bits. Gradients that anything else touches stay
-// float. Returns the number of gradients.
-int KeepFilterGradientsIn16Bit(NetDef* net, std::vector<ParameterArena>* groups);
+// Keeps the gradients of filters that have 16-bit copies (AddFilterCopies) in the type of the
+// copies, in which the convolutions compute them, instead of converting them to float. They are
+// summed over devices and shards in this type, and the update widens them as it reads. Divides each
+// arena, its update and buckets with both kinds of gradients: one part for these filters and one
+// for the rest. With one replica the updated parameters have the same bits as without this pass.
+// Gradients that other operators touch stay float. Returns the number of gradients kept in 16 bits.
+// Throws EnforceNotMet if no operator updates an arena.
+int KeepFilterGradientsIn16Bit(NetDef* net, std::vector<ParameterArena>* arenas);
 
 }  // namespace caffe2

@@ -15,8 +15,8 @@ class GetIfGradient final : public ControlGradientMaker {
     for (const int i : DistinctInputs(1)) {
       const std::string& blob = def_.input(i);
       if (!branches[0].gradients.count(blob) && !branches[1].gradients.count(blob)) continue;
-      // Both branches deliver here: under its own name the gradient of an output may come in, and
-      // the pass renames what it sums.
+      // Both branches write this blob. It needs a name of its own, because the gradient of an
+      // output may come in as "<blob>_grad", and the backward pass renames gradients that it sums.
       const std::string result = GradientName(blob) + "_branch";
       for (int k = 0; k < 2; ++k) Deliver(blob, result, nets[k], &branches[k]);
       ops.push_back(Copy(result, GI(i), nets[0]));

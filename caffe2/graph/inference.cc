@@ -15,7 +15,8 @@ bool IsIdentity(const OperatorDef& op) {
          (op.type() == "Dropout" && ArgumentHelper(op).GetSingleArgument<bool>("is_test", false));
 }
 
-// Makes the readers of what operator i, an identity, writes read its input instead.
+// Makes the readers of the output of operator i, an identity, read its input instead. False if a
+// reader needs the output.
 bool BypassIdentity(int i, const Dataflow& flow, NetDef* net) {
   const std::string from = net->op(i).output(0), to = net->op(i).input(0);
   for (int output = 1; output < net->op(i).output_size(); ++output) {  // the mask
@@ -24,7 +25,7 @@ bool BypassIdentity(int i, const Dataflow& flow, NetDef* net) {
   if (from == to) return true;
   if (flow.Escapes(i, 0)) return false;
   const std::vector<int>& readers = flow.ReadersOf(i, 0);
-  // Nor by the last reader: not every operator can write in place of its input.
+  // The last reader must not write it either: not every operator can work in place.
   if (!readers.empty() && flow.IsWrittenBetween(to, i, readers.back() + 1)) return false;
   for (const int reader : readers) {
     OperatorDef* op = net->mutable_op(reader);
@@ -41,7 +42,8 @@ std::set<std::string> ReadBlobs(const NetDef& net) {
   return read;
 }
 
-// Inputs that no operator reads any more, for instance of folded layers.
+// Removes external inputs that operators read before and none reads now, such as the parameters of
+// folded layers.
 void RemoveUnreadInputs(const std::set<std::string>& before, NetDef* net) {
   const std::set<std::string> read = ReadBlobs(*net);
   auto* inputs = net->mutable_external_input();

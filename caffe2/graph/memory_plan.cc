@@ -17,8 +17,8 @@ struct Life {
   int64_t offset = -1;
 };
 
-// Operators whose operands stay where they are: other threads or other blobs hold on to them, or
-// the operator itself counts on what it wrote when it ran last.
+// Operators whose operands keep memory of their own: other threads or other blobs hold on to them,
+// or the operator needs the values of its last run.
 bool PinsItsOperands(const OperatorDef& op) {
   static const std::set<std::string> types = {"Alias",
                                               "AliasWithName",
@@ -45,7 +45,7 @@ bool PinsItsOperands(const OperatorDef& op) {
   return types.count(op.type()) != 0;
 }
 
-// Blobs that operators name in arguments, as those with nested nets do.
+// Adds blobs that arguments name, in strings or in subnets.
 void AddBlobsOfArguments(const OperatorDef& op, std::set<std::string>* blobs) {
   for (const Argument& arg : op.arg()) {
     blobs->insert(arg.s());
@@ -84,7 +84,7 @@ std::vector<Life> FindLives(const NetDef& net, const std::map<std::string, Tenso
     for (const std::string& blob : net.op(i).input()) {
       read.insert(blob);
       auto it = lives.find(blob);
-      // Read before the net wrote it: the value comes from elsewhere or from the last run.
+      // Read before the net writes it: the value comes from outside or from the last run.
       if (it == lives.end())
         pinned.insert(blob);
       else
@@ -171,8 +171,8 @@ std::map<std::string, std::string> PlanSharedBlobs(
                    [](const Life& a, const Life& b) { return a.first < b.first; });
 
   struct Owner {
-    const Life* first;  // who gives the shared blob its name
-    int last;           // until when it is taken
+    const Life* first;  // gives the shared blob its name
+    int last;           // the last operator that uses it
     int64_t nbytes;
   };
   std::vector<Owner> owners;
@@ -219,7 +219,7 @@ void ApplyMemoryPlan(const MemoryPlan& plan, const Device& device, Workspace* ws
   for (const auto& [blob, slot] : plan.slots) {
     Tensor* tensor = BlobGetMutableTensor(ws->CreateBlob(blob), device);
     tensor->Resize(GetDimsVector(slot.shape));
-    // The slot belongs to the tensor as long as it holds it; the block goes with the last one.
+    // Each tensor shares ownership of the block; the last one frees it.
     std::shared_ptr<void> data(arena, static_cast<char*>(arena.get()) + slot.offset);
     tensor->ShareExternalPointer(std::move(data), DataTypeToTypeMeta(slot.shape.data_type()),
                                  slot.nbytes);

@@ -17,13 +17,14 @@
 namespace caffe2 {
 namespace {
 
-// What an operator does for the filter's gradient: that it may do aside.
+// The operands of an operator that belong to the filter's gradient.
 struct FilterGradient {
   std::vector<int> reads;  // inputs, ascending
   int results = 0;         // the first outputs
 };
 
-// Of an operator of a CUDA device that forms one; no results otherwise.
+// The operands of a CUDA operator that computes a filter's gradient; no results for other
+// operators.
 FilterGradient FilterGradientOf(const OperatorDef& op, const DeviceOption& device) {
   static const FilterGradient plain{{0, 2}, 2};  // with the bias
   static const auto* types =
@@ -38,7 +39,7 @@ FilterGradient FilterGradientOf(const OperatorDef& op, const DeviceOption& devic
   if (ToDevice(device).type != CUDA || found == types->end()) return {};
   FilterGradient gradient = found->second;
   if (ArgumentHelper(op).GetSingleArgument<bool>("no_bias", false)) gradient.results = 1;
-  // One that lacks operands is refused when the net is made.
+  // An operator that lacks operands is refused when the net is created.
   if (op.input_size() <= gradient.reads.back() || op.output_size() < gradient.results) return {};
   return gradient;
 }
@@ -49,7 +50,7 @@ bool RunsNets(const OperatorDef& op) {
   });
 }
 
-// Which blobs of a net share storage.
+// Tells which blobs of a net share storage.
 class Storage {
  public:
   explicit Storage(const NetDef& net) {
@@ -61,7 +62,7 @@ class Storage {
       }
     }
   }
-  // One name for all blobs that share it.
+  // One name for all blobs that share storage with `blob`.
   std::string Of(const std::string& blob) const {
     const auto found = shared_.find(blob);
     return found == shared_.end() ? blob : found->second;
@@ -79,18 +80,18 @@ class Storage {
   std::map<std::string, std::string> shared_;
 };
 
-// A filter's gradient that is under way.
+// A filter's gradient on the second stream.
 struct Work {
   int fork = 0;        // the operator's position in the result
-  bool alone = false;  // it forms nothing else
+  bool alone = false;  // the operator computes nothing else
   OperatorDef join;
   std::set<std::string> reads, writes;  // storage
 };
 
 class Pass {
  public:
-  Pass(const NetDef& net, int most_open)
-      : net_(net), storage_(net), most_open_(static_cast<size_t>(most_open)), result_(net) {
+  Pass(const NetDef& net, int max_open)
+      : net_(net), storage_(net), max_open_(static_cast<size_t>(max_open)), result_(net) {
     result_.clear_op();
     for (const OperatorDef& op : net.op()) Add(op);
     for (auto& [device, works] : open_) JoinFirst(works.size(), &works);
@@ -104,13 +105,13 @@ class Pass {
     for (auto& [device, works] : open_) {
       size_t joined = works.size();
       while (joined > 0 && !Disturbs(op, works[joined - 1])) --joined;
-      JoinFirst(joined, &works);  // the stream does them in order
+      JoinFirst(joined, &works);  // the stream runs them in order
     }
     const DeviceOption& device = DeviceOptionOf(op, net_);
     const FilterGradient gradient = FilterGradientOf(op, device);
     if (gradient.results > 0) {
       std::deque<Work>& works = open_[device.device_id()];
-      if (works.size() >= most_open_) JoinFirst(works.size() - most_open_ + 1, &works);
+      if (works.size() >= max_open_) JoinFirst(works.size() - max_open_ + 1, &works);
       works.push_back(WorkOf(op, gradient));
     }
     *result_.add_op() = op;
@@ -161,7 +162,7 @@ class Pass {
 
   const NetDef& net_;
   const Storage storage_;
-  const size_t most_open_;
+  const size_t max_open_;
   NetDef result_;
   std::map<int, std::deque<Work>> open_;  // by device, the oldest first
   int forks_ = 0;
@@ -169,9 +170,9 @@ class Pass {
 
 }  // namespace
 
-int UseSideStreams(NetDef* net, int most_open) {
-  CAFFE_ENFORCE_GT(most_open, 0, "filter gradients under way at a time");
-  Pass pass(*net, most_open);
+int UseSideStreams(NetDef* net, int max_open) {
+  CAFFE_ENFORCE_GT(max_open, 0, "filter gradients at a time on the second stream");
+  Pass pass(*net, max_open);
   *net = pass.TakeResult();
   return pass.forks();
 }

@@ -1,23 +1,28 @@
-// Filter gradients beside the rest of the backward pass.
+// Computes filter gradients on a second stream, concurrently with the rest of the backward pass.
 #pragma once
 
 #include "caffe2/proto/caffe2.pb.h"
 
 namespace caffe2 {
 
-// How many filter gradients of a device may be under way at a time.
+// The most filter gradients of a device that may run on the second stream at a time.
 constexpr int kMaxSideWork = 1;
 
-// Lets the gradients of convolutions on CUDA devices form that of the filter on a second stream of
-// the device (argument side_stream), which goes on beside what follows, and puts a JoinSideStream
-// where that must be done: in front of the first operator that reads the filter's gradient, or that
-// writes it or what it is made of, in place or not; of one that runs nets; of the next gradient of
-// a convolution that is to do the same while `most_open` are under way; else at the end of the net.
-// Blobs that share storage (Alias) count as one. A gradient that forms nothing else, and would be
-// joined at once, stays in line. The results keep their bits.
+// Lets convolution gradients on CUDA devices compute the gradient of the filter on a second stream
+// of the device (argument side_stream), while the first stream goes on. Inserts a JoinSideStream,
+// which waits for that gradient, before the first operator that
+//  - reads the filter's gradient,
+//  - writes it or one of the blobs that it is computed from,
+//  - runs nets, or
+//  - would start another filter gradient while `max_open` are running;
+// else at the end of the net. Blobs that share storage (Alias) count as one. An operator that
+// computes only the filter's gradient and would be joined at once stays on the first stream. The
+// results keep their bits.
 //
-// JoinSideStream lists what the work reads and writes, so that every executor keeps the order, and
-// blobs are alive until there: plan memory afterwards. Returns the number of operators that fork.
-int UseSideStreams(NetDef* net, int most_open = kMaxSideWork);
+// JoinSideStream lists the blobs that the second stream reads and writes. Every executor therefore
+// keeps the order, and these blobs stay alive until the join: plan memory after this pass. Returns
+// the number of operators that use the second stream. Throws EnforceNotMet if `max_open` is not
+// positive.
+int UseSideStreams(NetDef* net, int max_open = kMaxSideWork);
 
 }  // namespace caffe2

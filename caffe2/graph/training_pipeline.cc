@@ -30,7 +30,7 @@ ChooseFusion AnswersOf(const FusionChoices& choices) {
   };
 }
 
-// Planned memory needs the order of the definition.
+// Planned memory is correct only if operators run in definition order.
 void RunInOrder(NetDef* net) {
   static const std::set<std::string> ordered = {"", "simple", "cuda_graph"};
   if (ordered.count(net->type()) == 0) *net->add_arg() = MakeArgument("in_order", 1);
@@ -47,7 +47,7 @@ std::vector<Device> PlannedDevices(const NetDef& net) {
   return devices.empty() ? std::vector<Device>{Device{}} : devices;
 }
 
-// Shapes of all blobs of the net, from those that the workspace holds before it runs.
+// The shapes of the blobs of the net that can be inferred from blobs in the workspace.
 std::map<std::string, TensorShape> ShapesOf(const NetDef& net, const std::set<std::string>& placed,
                                             const Workspace& ws) {
   std::set<std::string> given = placed;
@@ -112,17 +112,17 @@ std::vector<std::pair<Device, MemoryPlan>> PlaceTraining(const NetDef& net,
                                                          const std::set<std::string>& keep,
                                                          Workspace* ws) {
   std::set<std::string> placed;
-  for (const ParameterArena& group : prepared.arenas) {
-    PlaceArena(group, ws);
-    placed.insert(group.gradients.begin(), group.gradients.end());
-    placed.insert(group.copies.begin(), group.copies.end());
+  for (const ParameterArena& arena : prepared.arenas) {
+    PlaceArena(arena, ws);
+    placed.insert(arena.gradients.begin(), arena.gradients.end());
+    placed.insert(arena.copies.begin(), arena.copies.end());
   }
   std::vector<std::pair<Device, MemoryPlan>> plans;
   if (!prepared.memory_plan) return plans;
   const std::map<std::string, TensorShape> shapes = ShapesOf(net, placed, *ws);
   placed.insert(keep.begin(), keep.end());
   for (const Device& device : PlannedDevices(net)) {
-    // Each device has a block of its own; what other devices and the host write lies elsewhere.
+    // Each device has a block of its own; blobs that other devices write are not in it.
     std::set<std::string> elsewhere = placed;
     for (const OperatorDef& op : net.op()) {
       if (ToDevice(DeviceOptionOf(op, net)) == device) continue;

@@ -1,15 +1,15 @@
-// The passes that prepare a net for training, in the one order in which they run:
+// The passes that prepare a net for training, in their only order:
 //
 //   1. the caller builds forward passes and losses
 //   2. PrepareForward   FuseOperators, FuseConvolutionsWithNorms
-//   3. the caller adds the backward pass, the sums over replicas and the updates
+//   3. the caller adds the backward pass, the gradient reduction and the updates
 //   4. PrepareTraining  FuseGradientSums, FuseUpdates, AddFilterCopies, KeepFilterGradientsIn16Bit,
 //                       in-order execution, UseSideStreams
 //   5. the caller gives the parameters their values in a workspace
 //   6. PlaceTraining    PlaceArena, PlanMemory
 //
-// The trainers, the benchmarks and the Python package call all three. No pass runs a net: choices
-// that need measured times come in as data (FusionChoices).
+// The trainers, the benchmarks and the Python package call all three functions. No pass runs a net:
+// choices that need measured times come in as data (FusionChoices).
 #pragma once
 
 #include <set>
@@ -32,30 +32,32 @@ namespace caffe2 {
 struct TrainingPasses {
   FusionLevel fuse = FusionLevel::kAll;
   ConvNormFusion fuse_conv = ConvNormFusion::kNone;
-  FusionChoices choices;       // overrule fuse_conv, each for one candidate
+  FusionChoices choices;       // each overrules fuse_conv for one candidate
   bool gradient_sums = false;  // FuseGradientSums
   bool fused_updates = false;  // FuseUpdates
   // Element type of AddFilterCopies for the parameters whose updates are fused; FLOAT: no copies.
   TensorProto::DataType filter_copies = TensorProto::FLOAT;
   bool half_gradients = false;  // KeepFilterGradientsIn16Bit, for filters with copies
-  int side_work = 0;            // most_open of UseSideStreams; 0: no side streams
+  int side_work = 0;            // max_open of UseSideStreams; 0: no side streams
   bool memory_plan = true;      // PlanMemory
 };
 
-// The passes that are a gain on the device for activations of the order and element type: fusions
-// and planned memory everywhere, all else on GPUs only. half_gradients and side_work stay off.
+// The passes that are faster on the device for activations of this order and element type: fusions
+// and planned memory on all devices, the others on GPUs only. half_gradients and side_work stay
+// off.
 TrainingPasses ChooseTrainingPasses(DeviceType device, const std::string& order,
                                     TensorProto::DataType type);
 
-// Step 2, for one replica or all. Blobs in `keep` stay, here and in the other steps: those that are
-// fetched, observed or saved.
+// Step 2, for one replica or all. `keep`, here and in the other steps, names blobs that are
+// fetched, observed or saved: the net still computes them.
 void PrepareForward(const TrainingPasses& passes, const std::set<std::string>& keep, NetDef* net);
 
-// What `choose` answers to the candidates that step 2 finds in the net, to become passes.choices.
+// Asks `choose` about each candidate that step 2 finds in the net. Returns its answers, for
+// passes.choices.
 FusionChoices ChooseFusions(NetDef net, const TrainingPasses& passes,
                             const std::set<std::string>& keep, const ChooseFusion& choose);
 
-// What PlaceTraining must know of a net.
+// The facts about a prepared net that PlaceTraining needs.
 struct PreparedTraining {
   std::vector<ParameterArena> arenas;
   int filter_copies = 0;   // filters with 16-bit copies
@@ -68,9 +70,9 @@ struct PreparedTraining {
 PreparedTraining PrepareTraining(const NetDef& init_net, const TrainingPasses& passes,
                                  const std::set<std::string>& keep, NetDef* net);
 
-// Step 6, before the net first runs. `ws` holds what the net reads from outside; blobs that it
-// lacks, or whose shape depends on them, keep memory of their own. Memory is planned for the GPUs
-// of the net, or for the CPU if it has none. Returns the plan of each device.
+// Step 6, before the net first runs. `ws` holds the external inputs of the net. Blobs whose shape
+// cannot be inferred from them keep memory of their own. Memory is planned for the GPUs of the net,
+// or for the CPU if the net uses none. Returns the plan of each device.
 std::vector<std::pair<Device, MemoryPlan>> PlaceTraining(const NetDef& net,
                                                          const PreparedTraining& prepared,
                                                          const std::set<std::string>& keep,

@@ -13,7 +13,7 @@
 namespace caffe2 {
 namespace {
 
-// The outputs depend on inputs and arguments alone, and nothing else happens.
+// True if the outputs depend on inputs and arguments alone and the operator has no other effects.
 bool IsPure(const std::string& type) {
   static const std::set<std::string> types = {
       "Abs",       "Add",     "AveragePool", "Cast",    "Concat",  "Conv",      "Copy",
@@ -25,8 +25,8 @@ bool IsPure(const std::string& type) {
   return types.count(type) != 0;
 }
 
-// Everything that decides what an operator computes. Blobs are told apart by how often they were
-// written before.
+// A key of everything that decides the outputs of an operator. Versions of a blob are told apart by
+// how often it was written before.
 std::string Meaning(const OperatorDef& op, const std::map<std::string, int>& writes) {
   OperatorDef meaning = op;
   meaning.clear_name();
@@ -52,7 +52,7 @@ std::map<std::string, int> CountWrites(const NetDef& net) {
   return writes;
 }
 
-// Operators that run nets may read blobs which they do not list.
+// Operators that run nets may read blobs that they do not list.
 bool RunsNets(const OperatorDef& op) {
   return std::any_of(op.arg().begin(), op.arg().end(),
                      [](const Argument& arg) { return arg.has_n() || arg.nets_size() != 0; });

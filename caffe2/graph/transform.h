@@ -1,4 +1,4 @@
-// Rewritings of nets by name, for those who try them out: workspace.ApplyTransform in Python.
+// Runs passes by name, to try them out: workspace.ApplyTransform in Python.
 #pragma once
 
 #include <string>
@@ -8,18 +8,18 @@
 
 namespace caffe2 {
 
-// The net after the transform of this name. Its external outputs keep name and value:
+// Returns the net after the transform of this name. External outputs keep their names and values:
 //   CommonSubexpressionElimination   EliminateCommonSubexpressions
 //   FuseOperators                    FuseOperators, all fusions
-//   RemoveIdentities                 operators that only copy are left out
+//   RemoveIdentities                 RemoveIdentities
 // Throws EnforceNotMet for an unknown name and lists the known ones.
 NetDef ApplyTransform(const std::string& name, const NetDef& net);
 std::vector<std::string> TransformNames();
 
-// Removes operators that compute what an operator before them has computed (same type, arguments,
-// device and input values; only types without state and randomness count), and lets the readers of
-// their outputs read the earlier ones. Outputs that are external, or written twice, stay, and so
-// does everything in a net with operators that run nets. Returns how many operators it removed.
+// Removes each operator that repeats an earlier one (same type, arguments, device and input values)
+// and lets the readers of its outputs read the earlier ones. Considers only types without state and
+// randomness. Operators with an external output, or one that is written twice, stay. A net with
+// operators that run nets stays unchanged. Returns the number of operators removed.
 int EliminateCommonSubexpressions(NetDef* net);
 
 }  // namespace caffe2

@@ -32,8 +32,9 @@ class GetWhileGradient final : public ControlGradientMaker {
   }
 
  private:
-  // The gradient of a blob as the loop goes back: of its value after the run that comes next, or,
-  // of a blob that the body does not write, the sum over the runs that are done.
+  // The gradient of a blob while the loop runs backwards: the gradient of its value after the
+  // iteration that is next, or, for a blob that the body does not write, the sum over the
+  // iterations done so far.
   static std::string Running(const std::string& blob) { return GradientName(blob) + "_loop"; }
   std::string Scope() const { return body_.op(0).output(body_.op(0).output_size() - 1); }
   std::string HasRuns() const { return Scope() + "_has_runs"; }
@@ -41,13 +42,13 @@ class GetWhileGradient final : public ControlGradientMaker {
   void CheckBody() const {
     CAFFE_ENFORCE(
         body_.op_size() == 1 && body_.op(0).type() == "Do",
-        "the gradient of While needs a loop_net of one Do operator, whose scope keeps the "
-        "values of every run; this one has ",
+        "the gradient of While needs a loop_net of one Do operator, whose scope keeps the values "
+        "of every iteration; this one has ",
         body_.op_size(), " operators",
         body_.op_size() == 0 ? "" : ", the first a " + body_.op(0).type());
     CAFFE_ENFORCE(!BodyArgument("reuse_workspace"),
-                  "the gradient of While needs the values of every run of its body, but its Do has "
-                  "reuse_workspace set");
+                  "the gradient of While needs the values of every iteration, but the Do in its "
+                  "loop_net sets reuse_workspace: remove this argument");
     CAFFE_ENFORCE_GT(body_.op(0).output_size(), 0, "outputs of the Do in the body of While");
   }
 
@@ -55,8 +56,8 @@ class GetWhileGradient final : public ControlGradientMaker {
     return ArgumentHelper(body_.op(0)).GetSingleArgument<bool>(name, false);
   }
 
-  // A blob that the body writes may get its first gradient from a later run: seeds are added until
-  // there are no more.
+  // A blob that the body writes may get its first gradient from a later iteration, so seeds are
+  // added until no new ones appear.
   void DifferentiateBody() {
     const std::vector<std::string> written = OperandsOf(body_).writes;
     for (const auto& [blob, gradient] : OutputGradients()) {
@@ -73,7 +74,7 @@ class GetWhileGradient final : public ControlGradientMaker {
     }
   }
 
-  // The gradient of a run must see the values of that run.
+  // The gradient of an iteration must see the values of that iteration.
   void CheckValues() const {
     const NetDef condition = NetArgument("cond_net");
     std::vector<std::string> changing = OperandsOf(condition).writes;
@@ -86,11 +87,12 @@ class GetWhileGradient final : public ControlGradientMaker {
     for (const std::string& blob : OperandsOf(GradientNet(body_, gradient_.ops)).reads) {
       CAFFE_ENFORCE(blob == Scope() || !Contains(changing, blob),
                     "the gradient of While needs blob ", blob,
-                    " as it was in every run: set copy_external_blobs of the Do in its body");
+                    " as it was in every iteration: set copy_external_blobs of the Do in its "
+                    "loop_net");
     }
   }
 
-  // What holds before the first step back.
+  // The operators before the first step back.
   std::vector<OperatorDef> Start() const {
     const auto given = OutputGradients();
     std::vector<OperatorDef> ops;
@@ -119,7 +121,7 @@ class GetWhileGradient final : public ControlGradientMaker {
     return loop;
   }
 
-  // The gradient of one run, and its results where the run before it looks for them.
+  // The gradient of one iteration. Its results go where the next step back reads them.
   std::vector<OperatorDef> StepBack() const {
     std::vector<OperatorDef> ops = gradient_.ops;
     for (const auto& [blob, running] : running_) {
@@ -140,7 +142,7 @@ class GetWhileGradient final : public ControlGradientMaker {
   }
 
   NetDef body_;
-  Nested gradient_;                             // of one run of the body
+  Nested gradient_;                             // of one iteration
   std::map<std::string, std::string> running_;  // the running gradients of blobs the body writes
 };
 

@@ -327,7 +327,7 @@ TEST(WhileGradientTest, WhatCannotBeDone) {
     return ErrorOf([&net] { GetBackwardPass(net, {{"l2", ""}}); });
   };
   const std::string no_copies = error_of(LoopNet(2, kTanhOfProduct, {}));
-  EXPECT_NE(no_copies.find("blob y as it was in every run: set copy_external_blobs"),
+  EXPECT_NE(no_copies.find("blob y as it was in every iteration: set copy_external_blobs"),
             std::string::npos)
       << no_copies;
   const std::string reused =

@@ -63,15 +63,15 @@ Names TypesOf(const NetDef& net) {
 TEST(FuseUpdatesTest, ComputesTheSameInBlocks) {
   const NetDef init = InitNet(), plain = TrainingNet();
   NetDef fused = plain;
-  const std::vector<ParameterArena> groups = FuseUpdates(init, &fused);
-  ASSERT_EQ(groups.size(), 1u);
-  EXPECT_EQ(groups[0].params, (Names{"w", "b", "v"}));
+  const std::vector<ParameterArena> arenas = FuseUpdates(init, &fused);
+  ASSERT_EQ(arenas.size(), 1u);
+  EXPECT_EQ(arenas[0].params, (Names{"w", "b", "v"}));
   EXPECT_EQ(TypesOf(fused), (Names{"Scale", "Scale", "Scale", "MultiMomentumSGDUpdate"}));
   EXPECT_EQ(ArgumentHelper(fused.op(3)).GetRepeatedArgument<float>("weight_decay"),
             (std::vector<float>{0.1f, 0.f, 0.1f}));
   Workspace expected, actual;
   for (Workspace* ws : {&expected, &actual}) ASSERT_TRUE(ws->RunNetOnce(init));
-  PlaceArena(groups[0], &actual);
+  PlaceArena(arenas[0], &actual);
   for (int i = 0; i < 4; ++i) {
     ASSERT_TRUE(expected.RunNetOnce(plain));
     ASSERT_TRUE(actual.RunNetOnce(fused));
@@ -93,9 +93,9 @@ TEST(FuseUpdatesTest, ComputesTheSameInBlocks) {
 
 TEST(FuseUpdatesTest, BucketsAreSlicesInTheirOrder) {
   NetDef net = TrainingNet(2);
-  const std::vector<ParameterArena> groups = FuseUpdates(InitNet(), &net);
-  ASSERT_EQ(groups.size(), 1u);
-  EXPECT_EQ(groups[0].gradients, (Names{"v_grad", "b_grad", "w_grad"}));
+  const std::vector<ParameterArena> arenas = FuseUpdates(InitNet(), &net);
+  ASSERT_EQ(arenas.size(), 1u);
+  EXPECT_EQ(arenas[0].gradients, (Names{"v_grad", "b_grad", "w_grad"}));
   for (const int bucket : {3, 4}) {
     EXPECT_TRUE(ArgumentHelper(net.op(bucket)).GetSingleArgument("flat", false)) << bucket;
   }
@@ -120,8 +120,8 @@ TEST(FuseUpdatesTest, LeavesAloneWhatOthersTouch) {
 TEST(FuseUpdatesTest, DecayIsTakenOnlyFromKnownConstants) {
   NetDef init = InitNet(), net = TrainingNet();
   init.mutable_op()->DeleteSubrange(0, 1);  // "one" comes from elsewhere
-  const std::vector<ParameterArena> groups = FuseUpdates(init, &net);
-  ASSERT_EQ(groups.size(), 1u);
+  const std::vector<ParameterArena> arenas = FuseUpdates(init, &net);
+  ASSERT_EQ(arenas.size(), 1u);
   EXPECT_EQ(TypesOf(net), (Names{"Scale", "Scale", "Scale", "WeightedSum", "WeightedSum",
                                  "MultiMomentumSGDUpdate"}));
 }
@@ -129,9 +129,9 @@ TEST(FuseUpdatesTest, DecayIsTakenOnlyFromKnownConstants) {
 TEST(FuseUpdatesTest, OtherRatesAndDevicesMakeOtherGroups) {
   NetDef net = TrainingNet();
   net.mutable_op(net.op_size() - 1)->mutable_device_option()->set_device_type(CUDA);
-  std::vector<ParameterArena> groups = FuseUpdates(InitNet(), &net);
-  ASSERT_EQ(groups.size(), 1u);
-  EXPECT_EQ(groups[0].params, (Names{"w", "b"}));
+  std::vector<ParameterArena> arenas = FuseUpdates(InitNet(), &net);
+  ASSERT_EQ(arenas.size(), 1u);
+  EXPECT_EQ(arenas[0].params, (Names{"w", "b"}));
 }
 
 // The same gradients under every optimizer, scaled: the fused net divides in its update.
@@ -189,17 +189,17 @@ TEST_P(FuseScaledUpdatesTest, DividesAndSkipsInOneOperator) {
   }
   const NetDef plain = ScaledNet(GetParam().type);
   NetDef fused = plain;
-  const std::vector<ParameterArena> groups = FuseUpdates(init, &fused);
-  ASSERT_EQ(groups.size(), 1u);
+  const std::vector<ParameterArena> arenas = FuseUpdates(init, &fused);
+  ASSERT_EQ(arenas.size(), 1u);
   EXPECT_EQ(TypesOf(fused),
             (Names{"Mul", "Mul", "Mul", "CheckFinite", "UpdateLossScale", GetParam().fused}));
   Names names = {"w", "b", "v", "scale"};
-  for (const Names& states : groups[0].states) {
+  for (const Names& states : arenas[0].states) {
     names.insert(names.end(), states.begin(), states.end());
   }
   Workspace expected, actual;
   for (Workspace* ws : {&expected, &actual}) ASSERT_TRUE(ws->RunNetOnce(init));
-  PlaceArena(groups[0], &actual);
+  PlaceArena(arenas[0], &actual);
   constexpr int kOverflow = 3;
   for (int i = 0; i < 6; ++i) {
     for (Workspace* ws : {&expected, &actual}) {
@@ -228,8 +228,8 @@ TEST(FuseUpdatesTest, OthersDivideWhereSomeoneReadsTheGradients) {
     if (i == 5) Add(&watched, "Copy", {"b_grad"}, {"seen"});
     *watched.add_op() = net.op(i);
   }
-  const std::vector<ParameterArena> groups = FuseUpdates(InitNet(), &watched);
-  ASSERT_EQ(groups.size(), 1u);
+  const std::vector<ParameterArena> arenas = FuseUpdates(InitNet(), &watched);
+  ASSERT_EQ(arenas.size(), 1u);
   EXPECT_EQ(TypesOf(watched), (Names{"Mul", "Mul", "Mul", "CheckFiniteAndUnscale",
                                      "UpdateLossScale", "Copy", "MultiAdam"}));
   EXPECT_EQ(watched.op(6).input(watched.op(6).input_size() - 1), "found_inf");
@@ -248,10 +248,10 @@ TEST(AddFilterCopiesTest, ConvolutionsReadWhatTheUpdateWrites) {
     Add(&net, "MomentumSGDUpdate", {p + "_grad", p + "_momentum", "lr", p},
         {p + "_grad", p + "_momentum", p});
   }
-  std::vector<ParameterArena> groups = FuseUpdates(InitNet(), &net);
-  ASSERT_EQ(groups.size(), 1u);
-  EXPECT_EQ(AddFilterCopies(TensorProto::BFLOAT16, &net, &groups), 1);
-  EXPECT_EQ(groups[0].copies, (Names{"w_bfloat16", ""}));
+  std::vector<ParameterArena> arenas = FuseUpdates(InitNet(), &net);
+  ASSERT_EQ(arenas.size(), 1u);
+  EXPECT_EQ(AddFilterCopies(TensorProto::BFLOAT16, &net, &arenas), 1);
+  EXPECT_EQ(arenas[0].copies, (Names{"w_bfloat16", ""}));
   EXPECT_EQ(net.op(0).input(1), "w_bfloat16");
   EXPECT_EQ(net.op(1).input(1), "v");
   EXPECT_EQ(net.op(4).input(1), "w_bfloat16");
@@ -262,13 +262,13 @@ TEST(AddFilterCopiesTest, ConvolutionsReadWhatTheUpdateWrites) {
   EXPECT_EQ(ArgumentHelper(update).GetRepeatedArgument<int>("copied"), (std::vector<int>{0}));
   Workspace ws;
   ASSERT_TRUE(ws.RunNetOnce(InitNet()));
-  PlaceArena(groups[0], &ws);
+  PlaceArena(arenas[0], &ws);
   const Tensor &w = ws.GetBlob("w")->Get<Tensor>(), &copy = ws.GetBlob("w_bfloat16")->Get<Tensor>();
   ASSERT_EQ(copy.sizes(), w.sizes());
   for (int64_t i = 0; i < w.numel(); ++i) {
     EXPECT_EQ(copy.data<bfloat16>()[i].x, ToBFloat16(w.data<float>()[i]).x);
   }
-  EXPECT_THROW(AddFilterCopies(TensorProto::FLOAT, &net, &groups), EnforceNotMet);
+  EXPECT_THROW(AddFilterCopies(TensorProto::FLOAT, &net, &arenas), EnforceNotMet);
 }
 
 // Wherever an operator takes its filter.
@@ -290,8 +290,8 @@ TEST(AddFilterCopiesTest, NormalizedConvolutionsReadThemToo) {
       Add(&net, "MomentumSGDUpdate", {p + "_grad", p + "_momentum", "lr", p},
           {p + "_grad", p + "_momentum", p});
     }
-    std::vector<ParameterArena> groups = FuseUpdates(InitNet(), &net);
-    EXPECT_EQ(AddFilterCopies(TensorProto::BFLOAT16, &net, &groups), 2) << type;
+    std::vector<ParameterArena> arenas = FuseUpdates(InitNet(), &net);
+    EXPECT_EQ(AddFilterCopies(TensorProto::BFLOAT16, &net, &arenas), 2) << type;
     for (const int op : {0, 1}) {
       EXPECT_EQ(net.op(op).input(static_cast<int>(read.size())), "w_bfloat16") << type;
     }
@@ -303,8 +303,8 @@ TEST(PlaceArenaTest, GapsAreZero) {
   Workspace ws;
   ws.RunNetOnce(InitNet());
   NetDef net = TrainingNet();
-  const auto groups = FuseUpdates(InitNet(), &net);
-  ASSERT_EQ(groups.size(), 1U);
+  const auto arenas = FuseUpdates(InitNet(), &net);
+  ASSERT_EQ(arenas.size(), 1U);
   constexpr int64_t kBlock = 128 + 64 + 64;
   {
     // Memory that the blocks are likely to get.
@@ -313,8 +313,8 @@ TEST(PlaceArenaTest, GapsAreZero) {
       dirty.emplace_back(std::vector<int64_t>{kBlock}, std::vector<float>(kBlock, 7.f));
     }
   }
-  PlaceArena(groups[0], &ws);
-  for (const Names& names : {groups[0].gradients, groups[0].states[0], groups[0].params}) {
+  PlaceArena(arenas[0], &ws);
+  for (const Names& names : {arenas[0].gradients, arenas[0].states[0], arenas[0].params}) {
     for (const std::string& name : names) {
       const auto& tensor = ws.GetBlob(name)->Get<Tensor>();
       for (int64_t i = tensor.numel(); i % 64 != 0; ++i) {

@@ -40,7 +40,7 @@ struct TrainingNet {
         {MakeArgument("weight_decay", std::vector<float>{0, 1, 2, 3}),
          MakeArgument("copied", std::vector<int>{1, 3}), MakeArgument("flat", true),
          MakeArgument("momentum", 0.9f)});
-    groups.push_back({{CUDA, 0},
+    arenas.push_back({{CUDA, 0},
                       {"s_grad", "w_grad", "b_grad", "u_grad"},
                       {{"s_m", "w_m", "b_m", "u_m"}},
                       {"s", "w", "b", "u"},
@@ -48,7 +48,7 @@ struct TrainingNet {
                       TensorProto::FLOAT16});
   }
   NetDef net;
-  std::vector<ParameterArena> groups;
+  std::vector<ParameterArena> arenas;
 };
 
 Names Inputs(const OperatorDef& op) { return {op.input().begin(), op.input().end()}; }
@@ -56,7 +56,7 @@ Names Outputs(const OperatorDef& op) { return {op.output().begin(), op.output().
 
 TEST(HalfGradientsTest, DividesUpdatesAndBuckets) {
   TrainingNet train;
-  EXPECT_EQ(KeepFilterGradientsIn16Bit(&train.net, &train.groups), 2);
+  EXPECT_EQ(KeepFilterGradientsIn16Bit(&train.net, &train.arenas), 2);
   const NetDef& net = train.net;
   ASSERT_EQ(net.op_size(), 9);
   for (const int conv : {0, 2}) {
@@ -82,33 +82,33 @@ TEST(HalfGradientsTest, DividesUpdatesAndBuckets) {
             (Names{"s_grad", "b_grad", "s_m", "b_m", "lr", "s", "b", "inf", "used"}));
   EXPECT_EQ(Outputs(net.op(8)), (Names{"s_m", "b_m", "s", "b"}));
   EXPECT_TRUE(rest.GetRepeatedArgument<int>("copied").empty());
-  ASSERT_EQ(train.groups.size(), 2u);
-  EXPECT_EQ(train.groups[0].gradient_type, TensorProto::FLOAT16);
-  EXPECT_EQ(train.groups[0].params, (Names{"w", "u"}));
-  EXPECT_EQ(train.groups[0].copies, (Names{"w_half", "u_half"}));
-  EXPECT_EQ(train.groups[1].gradient_type, TensorProto::FLOAT);
-  EXPECT_EQ(train.groups[1].states[0], (Names{"s_m", "b_m"}));
-  EXPECT_TRUE(train.groups[1].copies.empty());
+  ASSERT_EQ(train.arenas.size(), 2u);
+  EXPECT_EQ(train.arenas[0].gradient_type, TensorProto::FLOAT16);
+  EXPECT_EQ(train.arenas[0].params, (Names{"w", "u"}));
+  EXPECT_EQ(train.arenas[0].copies, (Names{"w_half", "u_half"}));
+  EXPECT_EQ(train.arenas[1].gradient_type, TensorProto::FLOAT);
+  EXPECT_EQ(train.arenas[1].states[0], (Names{"s_m", "b_m"}));
+  EXPECT_TRUE(train.arenas[1].copies.empty());
 }
 
 TEST(HalfGradientsTest, GradientsThatOthersTouchStayFloat) {
   TrainingNet read;
   Add(&read.net, "Scale", {"u_grad"}, {"norm_of_u"});
-  EXPECT_EQ(KeepFilterGradientsIn16Bit(&read.net, &read.groups), 1);
-  EXPECT_EQ(read.groups[0].params, Names{"w"});
-  EXPECT_EQ(read.groups[1].params, (Names{"s", "b", "u"}));
-  EXPECT_EQ(read.groups[1].copies, (Names{"", "", "u_half"}));
+  EXPECT_EQ(KeepFilterGradientsIn16Bit(&read.net, &read.arenas), 1);
+  EXPECT_EQ(read.arenas[0].params, Names{"w"});
+  EXPECT_EQ(read.arenas[1].params, (Names{"s", "b", "u"}));
+  EXPECT_EQ(read.arenas[1].copies, (Names{"", "", "u_half"}));
 
   TrainingNet biased;  // the bias has no copy to tell its type by
   SetArgument(biased.net.mutable_op(0), "no_bias", 0);
-  EXPECT_EQ(KeepFilterGradientsIn16Bit(&biased.net, &biased.groups), 1);
+  EXPECT_EQ(KeepFilterGradientsIn16Bit(&biased.net, &biased.arenas), 1);
 
   TrainingNet plain;
-  plain.groups[0].copies.clear();
+  plain.arenas[0].copies.clear();
   const std::string before = plain.net.SerializeAsString();
-  EXPECT_EQ(KeepFilterGradientsIn16Bit(&plain.net, &plain.groups), 0);
+  EXPECT_EQ(KeepFilterGradientsIn16Bit(&plain.net, &plain.arenas), 0);
   EXPECT_EQ(plain.net.SerializeAsString(), before);
-  EXPECT_EQ(plain.groups.size(), 1u);
+  EXPECT_EQ(plain.arenas.size(), 1u);
 }
 
 }  // namespace

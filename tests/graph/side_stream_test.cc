@@ -203,8 +203,8 @@ class SideStreamNetTest : public ::testing::TestWithParam<std::tuple<ConvNormFus
 
 TEST_P(SideStreamNetTest, NothingDisturbsTheWorkBetweenForkAndJoin) {
   EXPECT_EQ(UseSideStreams(&host_), 0) << "the host has no streams";
-  const int most_open = std::get<1>(GetParam());
-  EXPECT_GE(UseSideStreams(&def_, most_open), 4);
+  const int max_open = std::get<1>(GetParam());
+  EXPECT_GE(UseSideStreams(&def_, max_open), 4);
   const std::vector<Span> spans = SpansOf(def_);
   int operators_between = 0;
   for (const auto& [fork, join] : spans) {
@@ -220,7 +220,7 @@ TEST_P(SideStreamNetTest, NothingDisturbsTheWorkBetweenForkAndJoin) {
     const auto open = std::count_if(spans.begin(), spans.end(), [fork = fork](const Span& span) {
       return span.fork <= fork && span.join > fork;
     });
-    EXPECT_LE(open, most_open);
+    EXPECT_LE(open, max_open);
   }
   EXPECT_GE(operators_between, static_cast<int>(spans.size())) << "something goes on beside";
 }

@@ -150,9 +150,9 @@ TEST(TrainingPipelineTest, PassesRunInTheDocumentedOrder) {
     }
   }
   EXPECT_GT(FuseGradientSums(&expected.net(), Model::keep()), 0);
-  std::vector<ParameterArena> groups = FuseUpdates(expected.init(), &expected.net());
-  EXPECT_GT(AddFilterCopies(TensorProto::BFLOAT16, &expected.net(), &groups), 0);
-  const int half = KeepFilterGradientsIn16Bit(&expected.net(), &groups);
+  std::vector<ParameterArena> arenas = FuseUpdates(expected.init(), &expected.net());
+  EXPECT_GT(AddFilterCopies(TensorProto::BFLOAT16, &expected.net(), &arenas), 0);
+  const int half = KeepFilterGradientsIn16Bit(&expected.net(), &arenas);
   *expected.net().add_arg() = MakeArgument("in_order", 1);
   EXPECT_GT(UseSideStreams(&expected.net(), 2), 0);
 
@@ -161,10 +161,10 @@ TEST(TrainingPipelineTest, PassesRunInTheDocumentedOrder) {
   EXPECT_EQ(found.net().DebugString(), expected.net().DebugString());
   EXPECT_GT(half, 0);
   EXPECT_EQ(prepared.half_gradients, half);
-  ASSERT_EQ(prepared.arenas.size(), groups.size());
-  for (size_t g = 0; g < groups.size(); ++g) {
-    EXPECT_EQ(prepared.arenas[g].gradients, groups[g].gradients);
-    EXPECT_EQ(prepared.arenas[g].copies, groups[g].copies);
+  ASSERT_EQ(prepared.arenas.size(), arenas.size());
+  for (size_t g = 0; g < arenas.size(); ++g) {
+    EXPECT_EQ(prepared.arenas[g].gradients, arenas[g].gradients);
+    EXPECT_EQ(prepared.arenas[g].copies, arenas[g].copies);
   }
 }
 
