@@ -7,8 +7,8 @@
 namespace caffe2 {
 namespace {
 
-// b's dimensions as they face those of a, under the legacy rule. Leading and trailing ones of b
-// match anything, as in Caffe2.
+// b's dimensions aligned with the dimensions of a, under the legacy rule. Leading and trailing
+// dimensions of size 1 of b match any size, as in Caffe2.
 std::vector<int64_t> AlignLegacy(const std::vector<int64_t>& a, const std::vector<int64_t>& b,
                                  int axis) {
   std::vector<int64_t> aligned(a.size(), 1);
@@ -30,7 +30,7 @@ std::vector<int64_t> AlignLegacy(const std::vector<int64_t>& a, const std::vecto
   return aligned;
 }
 
-// Appends a dimension in front of those planned so far, or merges it with the frontmost.
+// Adds a dimension before the planned ones, or merges it with the first of them.
 void AddOuterDimension(BroadcastPlan* plan, int64_t size, int64_t a_stride, int64_t b_stride) {
   if (size == 1) return;
   if (plan->dims > 0) {
@@ -55,7 +55,7 @@ int64_t DimFromEnd(const std::vector<int64_t>& dims, size_t i) {
 int64_t CombinedDim(const std::vector<int64_t>& a, const std::vector<int64_t>& b, size_t i) {
   const int64_t a_dim = DimFromEnd(a, i), b_dim = DimFromEnd(b, i);
   CAFFE_ENFORCE(a_dim == b_dim || a_dim == 1 || b_dim == 1, "shapes ", ShapeString(a), " and ",
-                ShapeString(b), " do not go together: ", a_dim, " vs ", b_dim,
+                ShapeString(b), " cannot be broadcast: ", a_dim, " vs ", b_dim,
                 " (did you forget to set broadcast=1?)");
   return a_dim == 1 ? b_dim : a_dim;
 }

@@ -1,4 +1,4 @@
-// How two tensors of different shapes combine element by element.
+// Broadcasting: how two tensors of different shapes combine element by element.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct BroadcastPlan {
   std::array<int64_t, kMaxDims> size{};
   std::array<int64_t, kMaxDims> a_stride{};
   std::array<int64_t, kMaxDims> b_stride{};
-  int64_t numel = 0;  // product of the sizes; 0 if nothing is to be done
+  int64_t numel = 0;  // product of the sizes; may be 0
 
   int64_t inner_size() const { return size[dims - 1]; }
   int64_t a_inner_stride() const { return a_stride[dims - 1]; }
@@ -69,8 +69,8 @@ struct BroadcastPlan {
   }
 };
 
-// Runs body(inner size, offset, a_offset, b_offset) for all rows, in parallel where there is
-// enough work. Only for bodies that write elements of the index space.
+// Runs body(inner size, offset, a_offset, b_offset) for all rows, in parallel if there is enough
+// work. Bodies may write only elements of the index space, as several threads run them.
 template <typename Body>
 void ParallelRows(const BroadcastPlan& plan, int64_t grain, const Body& body) {
   if (plan.numel == 0) return;
@@ -99,14 +99,14 @@ struct BroadcastRule {
   // Throws for axis together with axis_str, and an axis_str that is not one letter of `order`.
   explicit BroadcastRule(const ArgumentHelper& arguments);
 
-  // The shape of the result. Throws, naming both shapes, if they do not go together.
+  // The shape of the result. Throws, naming both shapes, if they cannot be broadcast.
   std::vector<int64_t> OutputShape(const std::vector<int64_t>& a,
                                    const std::vector<int64_t>& b) const;
   BroadcastPlan Plan(const std::vector<int64_t>& a, const std::vector<int64_t>& b) const;
 };
 
-// As NumPy: shapes are aligned at the end, and a dimension of 1 repeats. Throws, naming both
-// shapes, if they do not go together or the result has too many dimensions.
+// Plans as NumPy does: shapes are aligned at the end, and a dimension of size 1 repeats. Throws,
+// naming both shapes, if they cannot be broadcast. Throws if the result has too many dimensions.
 BroadcastPlan MakeBroadcastPlan(const std::vector<int64_t>& a, const std::vector<int64_t>& b);
 
 }  // namespace caffe2

@@ -1,4 +1,4 @@
-// Broadcast plans as kernels take them.
+// Converts broadcast plans for kernels.
 #pragma once
 
 #include "operators/common/broadcast.h"

@@ -7,10 +7,10 @@ namespace {
 using cuda::Narrow;
 using cuda::Widen;
 
-constexpr int64_t kPerPart = 512;  // elements of a channel, at least, in a part
+constexpr int64_t kPerPart = 512;  // least elements of a channel in a part
 constexpr int64_t kMaxParts = 256;
 constexpr int64_t kMaxSumBlocks = 1024;
-constexpr int kMaxSums = 3;        // of a channel, in one pass
+constexpr int kMaxSums = 3;        // sums of a channel in one pass
 constexpr int kChannelArrays = 4;  // values a channel that the gradient keeps in scratch
 
 __device__ inline float InverseStd(float spread, bool is_variance, double epsilon) {
@@ -23,7 +23,7 @@ __device__ inline float ShiftOf(const ChannelLayout& layout, const T* x, int64_t
   return Widen(x[layout.channels_last ? c : c * layout.spatial]);
 }
 
-// Sums of x and of its squares, both of x less the shift.
+// Sums of x - shift and of (x - shift)^2.
 template <typename T>
 struct Moments {
   static constexpr int kSums = 2;
@@ -175,12 +175,12 @@ struct Epilogue {
   }
 };
 
-// Where the gradient keeps its values of a channel.
+// The place of the gradient's channel values in scratch.
 struct GradientFactors {
   float *inverse_std, *factor, *by_x, *constant;
 };
 
-// What the Relu lets through of N elements of dy.
+// N elements of dy, with 0 where the Relu was closed.
 template <typename T>
 struct GradientMask {
   BatchNormGradient<T> in;
@@ -281,7 +281,7 @@ void FinishGradientSums(const ChannelLayout& layout, const BatchNormGradient<T>&
                     [=] __device__(int64_t c, const double* total) {
                       float dscale = 0, dbias = 0;
                       if (count == 0) {
-                        // An empty batch has no share in sums of several either.
+                        // An empty batch adds nothing to the sums of several batches either.
                       } else if (in.sum_dscale != nullptr) {
                         dscale = in.sum_dscale[c] / static_cast<float>(in.num_batches);
                         dbias = in.sum_dbias[c] / static_cast<float>(in.num_batches);
@@ -333,7 +333,7 @@ void LaunchBatchNormStatistics(const ChannelLayout& layout, const T* x,
         const double difference = squares / to.count - mean * mean;
         const auto variance = static_cast<float>(difference > 0 ? difference : 0);
         const float batch_mean = static_cast<float>(mean + shift);
-        // The running variance estimates that of the population.
+        // The running variance estimates the variance of the population.
         const auto unbiased = static_cast<float>(to.count / (to.count > 2 ? to.count - 1 : 1));
         to.saved_mean[c] = batch_mean;
         to.saved_inverse_std[c] = InverseStd(variance, true, to.epsilon);
@@ -372,7 +372,7 @@ void LaunchBatchNormGradient(const ChannelLayout& layout, const BatchNormGradien
   }
   FinishGradientSums(layout, in, to, sums, stream);
   if (in.dx == nullptr) return;
-  if (in.y != nullptr) {  // dz has gone through the mask
+  if (in.y != nullptr) {  // dz is masked already
     mask.in.dy = in.dz;
     mask.in.y = nullptr;
     mask.in.bias = nullptr;

@@ -1,6 +1,6 @@
 // Batch normalization, biases and other work by channels on CUDA devices. Pointers are device
-// memory; T is float, float16 or bfloat16; values of a channel are float. Sums are formed in float
-// over fixed parts, which are then added in double, in order.
+// memory. T is float, float16 or bfloat16; values of a channel are float. Sums are computed in
+// float over fixed parts, which are then added in double, in a fixed order.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ struct ChannelLayout {
   bool channels_last = false;
 };
 
-// Floats that the functions below need as scratch.
+// The number of floats that the functions below need as scratch.
 int64_t BatchNormScratch(const ChannelLayout& layout);
 
-// What the statistics of a batch become, in training.
+// The results of the statistics of a batch, in training.
 struct BatchNormStatistics {
   double epsilon = 0;
   float momentum = 0;
-  double count = 0;             // elements of a channel that the statistics are of
-  const float* sums = nullptr;  // given, with the sums of squares, for several batches; or null
+  double count = 0;             // elements of a channel, over all batches
+  const float* sums = nullptr;  // sums, then sums of squares, over all batches; null: computed here
   const float* square_sums = nullptr;
   float *saved_mean = nullptr, *saved_inverse_std = nullptr;
   float *running_mean = nullptr, *running_variance = nullptr;
@@ -48,13 +48,13 @@ struct BatchNormGradient {
   const float* bias = nullptr;  // not null: a Relu was open where the normalized x is above zero
   const float *scale = nullptr, *mean = nullptr;
   const float* spread = nullptr;
-  bool is_variance = false;  // as above; the statistics are then constants to the gradient
+  bool is_variance = false;  // as above; the gradient then takes the statistics as constants
   double epsilon = 0;
   const float *sum_dscale = nullptr, *sum_dbias = nullptr;  // of num_batches batches, or null
   int num_batches = 1;
   float *dscale = nullptr, *dbias = nullptr;
-  T* dz = nullptr;  // where the gradient behind the Relu goes, if anywhere
-  T* dx = nullptr;  // null: only the sums are wanted, and dz
+  T* dz = nullptr;  // output: dy after the Relu's mask; null: not written
+  T* dx = nullptr;  // output; null: only the sums and dz are computed
 };
 template <typename T>
 void LaunchBatchNormGradient(const ChannelLayout& layout, const BatchNormGradient<T>& gradient,

@@ -1,14 +1,16 @@
 // Loops over images by channel, for .cu files: maps, and sums of each channel.
 //
-// What is done is a struct F with
-//   template <int N> struct Of          what it needs to know of N channels, in registers
-//   template <int N> Of<N> Begin(c, step)   of the channels c, c + step, ...: read once a thread
+// A struct F defines the work:
+//   template <int N> struct Of          values of N channels, kept in registers
+//   template <int N> Of<N> Begin(c, step)   reads them once a thread, for channels c, c + step, ...
+//   ...
 // and for a map
-//   Do(const Of<N>&, i)                 the elements [i, i + N)
+//   Do(const Of<N>&, i)                 handles the elements [i, i + N)
 // or for sums
-//   static constexpr int kSums          how many for each channel
-//   Add(const Of<N>&, i, Sums<kSums, N>*)   adds what the elements [i, i + N) give.
-// N elements are of neighbouring channels where channels are innermost, else (step 0) of one.
+//   static constexpr int kSums          the number of sums for each channel
+//   Add(const Of<N>&, i, Sums<kSums, N>*)   adds the elements [i, i + N).
+// N elements belong to neighbouring channels if channels are innermost, else (step 0) to one
+// channel.
 #pragma once
 
 #include "caffe2/cuda/kernel.h"
@@ -42,9 +44,9 @@ __device__ inline void LoadChannels(const float* values, int64_t c, int step, fl
   for (int k = 0; k < N; ++k) to[k] = values != nullptr ? values[c + k * step] : 0.f;
 }
 
-// How blocks and threads share an image. A block has `blockDim.x` packs of channels in columns and
-// goes down the rows [blockIdx.y * per_part, + per_part), or has a channel and such a part of its
-// packs.
+// How blocks and threads share an image. If channels are innermost, a block handles `blockDim.x`
+// packs of channels as columns, and the rows [blockIdx.y * per_part, + per_part). Otherwise it
+// handles one channel, and this part of its packs.
 struct ChannelDivision {
   dim3 grid, block;
   int64_t per_part;
@@ -172,7 +174,7 @@ bool MayPack(const ChannelLayout& layout, int pack, const P*... arrays) {
 template <typename T>
 constexpr int kChannelPack = static_cast<int>(16 / sizeof(T));
 
-// f over all elements of an image; `arrays` are those of T that it touches, or null.
+// Runs f over all elements of an image. `arrays` are the arrays of T that f touches, or null.
 template <typename T, class F, typename... P>
 void MapChannels(const char* name, const ChannelLayout& layout, cuda::Stream stream, const F& f,
                  const P*... arrays) {
@@ -190,7 +192,7 @@ void MapChannels(const char* name, const ChannelLayout& layout, cuda::Stream str
                                     : launch(std::integral_constant<int, 1>());
 }
 
-// Parts that the sums of a channel are formed in; F::kSums * parts * channels floats.
+// The number of parts of a channel's sums. The sums take F::kSums * parts * channels floats.
 int64_t ChannelSumParts(const ChannelLayout& layout);
 template <typename T, class F, typename... P>
 void SumChannels(const char* name, const ChannelLayout& layout, cuda::Stream stream, const F& f,

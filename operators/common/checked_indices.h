@@ -1,6 +1,6 @@
-// Indices and lengths that functors read where they lie (host_device.h), checked. On a device what
-// is wrong with them is reported, and thrown when the net is waited for: functors pass over indices
-// that RowIndices::Has does not have.
+// Checks indices and lengths that functors (host_device.h) read. On the host, wrong values throw at
+// once. On a device they are reported, and the wait for the net throws: functors must skip indices
+// for which RowIndices::Has is false.
 #pragma once
 
 #include "caffe2/core/tensor.h"
@@ -8,12 +8,14 @@
 
 namespace caffe2 {
 
-// Throws EnforceNotMet unless the tensor is int32 or int64; all of it must be in [0, rows).
+// Returns the indices. Throws EnforceNotMet unless the tensor is int32 or int64. All indices must
+// be in [0, rows).
 template <class Context>
 RowIndices CheckedIndices(const Tensor& indices, int64_t rows, Context* context);
 
-// Where each segment begins, and the end of the last, in `storage`: one-dimensional int32 or int64
-// lengths, none negative, that add up to `entries`. What is wrong leaves them in [0, entries].
+// Returns the offset of each segment, and the end of the last one, in `storage`. `lengths` must be
+// a one-dimensional int32 or int64 tensor; no length may be negative, and they must add up to
+// `entries`. Offsets are in [0, entries] even if lengths are wrong.
 template <class Context>
 const int64_t* SegmentOffsets(const Tensor& lengths, int64_t entries, Tensor* storage,
                               Context* context);

@@ -1,4 +1,4 @@
-// Any number of arrays combined into one on CUDA devices.
+// Combines any number of arrays into one on CUDA devices.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace caffe2 {
 
-// y[i] = the inputs at i, combined from the left, then times `factor`; 16-bit types in float,
-// however many inputs there are. y may be the first of them.
+// y[i] = the inputs at i, combined from the left, then times `factor`. 16-bit types are combined in
+// float, for any number of inputs. y may be the first input.
 template <typename T>
 void CombineAll(Combination combination, const std::vector<const T*>& inputs, float factor,
                 int64_t n, T* y, CUDAContext* context) {

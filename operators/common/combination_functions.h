@@ -7,9 +7,9 @@ namespace caffe2 {
 
 enum class Combination { kMax, kMin, kSum };
 
-// y = the inputs, combined from the left; then times `factor`. A NaN wins. More than kMaxInputs
-// inputs are combined in turns: what the last turn left in `partial` is the `start` of the next, as
-// wide as arithmetic is.
+// y = the inputs, combined from the left, then times `factor`. A NaN wins. More than kMaxInputs
+// inputs take several turns: the wide result of a turn, in `partial`, is the `start` of the next
+// one.
 template <typename T>
 struct CombineInputs {
   static constexpr const char* kName = "CombineInputs";
@@ -20,7 +20,7 @@ struct CombineInputs {
   const T* x[kMaxInputs];
   float factor;
   const Wide* start;  // null in the first turn
-  Wide* partial;      // where the result goes in all turns but the last, which has null
+  Wide* partial;      // the result of all turns but the last, which has null
   T* y;
   CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     Wide result = start != nullptr ? start[i] : host_device::Widen(x[0][i]);
@@ -41,7 +41,7 @@ struct CombineInputs {
     y[i] = host_device::Narrow<T>(result);
   }
 };
-// dx = dy where x is the value that was chosen, else 0.
+// dx = dy where x equals the chosen value y, else 0.
 template <typename T>
 struct SelectGradient {
   static constexpr const char* kName = "SelectGradient";

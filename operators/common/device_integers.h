@@ -1,4 +1,4 @@
-// Lists of integers as kernels read them.
+// Lists of integers for kernels.
 #pragma once
 
 #include "caffe2/cuda/context_cuda.h"
@@ -7,8 +7,8 @@
 
 namespace caffe2 {
 
-// An int32 or int64 tensor of one dimension, whose values should be below `rows`; throws for any
-// other, by the name `what`.
+// The values of a one-dimensional int32 or int64 tensor, which should be below `rows`. Throws
+// EnforceNotMet, naming `what`, for another type or shape.
 inline RowIndices IntegersOf(const Tensor& tensor, int64_t rows, const char* what) {
   CAFFE_ENFORCE(tensor.IsType<int32_t>() || tensor.IsType<int64_t>(), what,
                 " must be int32 or int64, not ", tensor.dtype().name());
@@ -17,8 +17,8 @@ inline RowIndices IntegersOf(const Tensor& tensor, int64_t rows, const char* wha
   return {tensor.raw_data(), tensor.IsType<int64_t>(), tensor.numel(), rows};
 }
 
-// Where the segments of these lengths begin, and the end of the last, in `offsets`, which is made
-// on the device. Lengths that are negative or do not add up to `entries` are reported.
+// The offset of each segment, and the end of the last one, in `offsets` on the device. Lengths that
+// are negative or do not add up to `entries` are reported (CheckedIndices).
 inline const int64_t* ScanLengths(const Tensor& lengths, int64_t entries, Tensor* offsets,
                                   CUDAContext* context) {
   const RowIndices list = IntegersOf(lengths, 0, "lengths");

@@ -1,4 +1,4 @@
-// Element types as numbers: what arithmetic on one is done in.
+// The type in which arithmetic on an element type is done.
 #pragma once
 
 #include <type_traits>
@@ -51,7 +51,7 @@ using IntegerTypes = TensorTypes<int32_t, int64_t>;
 using IndexTypes = TensorTypes<int32_t, int64_t>;
 using BoolTypes = TensorTypes<bool>;
 
-// Elements below which a loop stays in one thread: starting threads costs more than the work.
+// Loops over fewer elements stay in one thread: waking threads would cost more than the work.
 constexpr int64_t kElementwiseGrain = 32768;
 
 }  // namespace caffe2

@@ -14,8 +14,8 @@ std::string GradientRuleMaker::Blob(const std::string& word) {
   if (kind == "O") return O(i);
   CAFFE_ENFORCE(kind == "I", "\"", word, "\" in a gradient rule names no blob");
   for (const std::string& output : Def().output()) {
-    CAFFE_ENFORCE(I(i) != output, "the gradient of ", Def().type(),
-                  " needs the input, but the output was written in place: ", output);
+    CAFFE_ENFORCE(I(i) != output, "the gradient of ", Def().type(), " needs its input ", output,
+                  ", but the operator overwrites it in place");
   }
   return I(i);
 }

@@ -18,7 +18,7 @@ struct RuleText {
   char text[n];
 };
 
-// What every rule does: see GradientRule.
+// Follows any rule: see GradientRule.
 class GradientRuleMaker : public GradientMakerBase {
  public:
   using GradientMakerBase::GradientMakerBase;
@@ -34,8 +34,9 @@ class GradientRuleMaker : public GradientMakerBase {
 };
 
 // rule: "[type:] inputs -> outputs" in words I<i>, O<i> (inputs and outputs of the forward
-// operator), GO<i>, GI<i> (their gradients). The type is the forward operator's with "Gradient"
-// behind it unless given. "I*" stands for all inputs, "GI*" for the gradients of all of them.
+// operator), GO<i> (gradients of outputs) and GI<i> (gradients of inputs). The default type is the
+// forward operator's followed by "Gradient". "I*" means all inputs, "GI*" the gradients of all
+// inputs.
 template <RuleText rule>
 class GradientRule final : public GradientRuleMaker {
  public:

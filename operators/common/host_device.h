@@ -1,5 +1,5 @@
-// What an operator computes, written once for the host and for CUDA devices: a functor of plain
-// data (pointers into the device's memory, sizes, arguments) that handles one element or one row.
+// Functors that are written once for the host and for CUDA devices. A functor holds plain data
+// (pointers to the device's memory, sizes, arguments) and handles one element or one row.
 //
 //   struct Square {                                   struct RowSum {
 //     static constexpr const char* kName = "Square";    static constexpr const char* kName = ...
@@ -8,11 +8,12 @@
 //     const;
 //   };                                                };
 //
-// Operators run it by ForEach and ForEachRow (host_device_op.h); a .cu file compiles it for devices
-// (host_device_kernel.h). Headers of functors include this one and <cmath>, nothing heavy.
+// Operators run it with ForEach and ForEachRow (host_device_op.h); a .cu file compiles it for
+// devices (host_device_kernel.h). Headers of functors include only this header and <cmath>, because
+// nvcc compiles them.
 //
-// A plain function of numbers takes and returns numbers. MapElements (host_device_op.h) applies it
-// to arrays; unary_op.h and binary_op.h of operators/elementwise make operators of it.
+// A functor may also be a function of numbers. MapElements (host_device_op.h) applies it to arrays;
+// unary_op.h and binary_op.h of operators/elementwise make operators of it.
 //
 //   struct SquareFunction {
 //     static constexpr const char* kName = "Square";
@@ -20,13 +21,13 @@
 //     CAFFE2_HOST_DEVICE_INLINE N operator()(N x) const { return x * x; }
 //   };
 //
-// It vectorises on the host if it has no branches: it computes both values of a choice before it
-// takes one, as compilers see a possible trap in every operation under a condition.
+// On the host it vectorises if it has no branches. Compute both values of a choice before you
+// choose: compilers see a possible trap in every operation under a condition.
 //
-// A team shares a row: a thread on the host, a block of threads on a device. Each member handles
-// the elements team.first(), team.first() + team.step(), ... and all call team.Sum and team.Reduce,
-// which give everyone the result. Sums are formed in Team::Number, always in the same order; on a
-// device that is float, on the host double.
+// A team works on one row: a thread on the host, a block of threads (or one thread) on a device.
+// Each member handles the elements team.first(), team.first() + team.step(), ... All members must
+// call team.Sum and team.Reduce, and all get the result. Sums are of type Team::Number, float on
+// devices and double on the host, and always have the same order.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +51,8 @@ class OperatorBase;  // functors with arguments are made from the operator
 
 namespace caffe2::host_device {
 
-// The 16-bit types are stored only; arithmetic is done in float.
+// Widen converts 16-bit types to float and leaves other types unchanged; Narrow converts back. All
+// arithmetic on 16-bit types is done in float.
 #ifdef __device__
 using cuda::Narrow;
 using cuda::Widen;
@@ -81,13 +83,13 @@ CAFFE2_INLINE T Narrow(A value) {
 }
 #endif
 
-// Whether F, which has a member kTakesBits, may be given 16-bit numbers as the int16 of their bits.
+// True if F has a member kTakesBits: it may get 16-bit numbers as int16_t with the same bits.
 template <class F>
 inline constexpr bool kOfBits = requires {
   F::kTakesBits;
 };
 
-// The derivative of a function F as a function of its own: what F::Gradient takes, to dx.
+// F::Gradient as a functor of its own, with the same arguments.
 template <class F>
 struct GradientOf {
   static constexpr const char* kName = F::kName;
@@ -100,7 +102,7 @@ struct GradientOf {
 template <class F>
 inline constexpr bool kOfBits<GradientOf<F>> = kOfBits<F>;
 
-// The team of one thread: on the host, and on devices for short rows.
+// A team of one thread: on the host, and on devices for short rows.
 struct SoloTeam {
 #ifdef __CUDACC__
   using Number = float;
@@ -114,12 +116,12 @@ struct SoloTeam {
   CAFFE2_HOST_DEVICE N Sum(N value) const {
     return value;
   }
-  // What op(a, b) makes of the values of all members.
+  // Combines the values of all members by op(a, b).
   template <typename N, class Op>
   CAFFE2_HOST_DEVICE N Reduce(N value, Op /*op*/) const {
     return value;
   }
-  // All members see what each wrote before.
+  // Waits for all members. After it, each sees the values that the others wrote before it.
   CAFFE2_HOST_DEVICE void Sync() const {}
 };
 

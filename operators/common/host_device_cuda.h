@@ -1,5 +1,6 @@
-// Runs the functors of host_device.h on CUDA devices. Each needs a kernel: INSTANTIATE_FOR_EACH or
-// INSTANTIATE_FOR_EACH_ROW in a .cu file (host_device_kernel.h).
+// Runs the functors of host_device.h on CUDA devices, on the stream of the context. Each functor
+// needs a kernel: INSTANTIATE_FOR_EACH, INSTANTIATE_FOR_EACH_ROW or INSTANTIATE_MAP in a .cu file
+// (host_device_kernel.h).
 #pragma once
 
 #include "caffe2/cuda/context_cuda.h"

@@ -1,5 +1,5 @@
-// Kernels of the functors of host_device.h; only for .cu files, each of which instantiates those of
-// its family.
+// Kernels of the functors of host_device.h. Only .cu files include this header; each instantiates
+// the functors of its family.
 #pragma once
 
 #include "caffe2/cuda/kernel.h"
@@ -26,7 +26,7 @@ struct BlockTeam {
   __device__ void Sync() const { __syncthreads(); }
 };
 
-// A row by one thread.
+// One thread handles a row.
 template <class F>
 struct RowAlone {
   F f;
@@ -68,12 +68,12 @@ void LaunchForEachRow(int64_t rows, int64_t width, const F& f, cuda::Stream stre
   }
 }
 
-// For a functor type, and for a template of them over the floating-point types.
+// For a functor type; the _REAL versions are for a functor template, with all floating-point types.
 #define INSTANTIATE_FOR_EACH(...) \
   template void LaunchForEach<__VA_ARGS__>(int64_t, const __VA_ARGS__&, cuda::Stream)
 #define INSTANTIATE_FOR_EACH_ROW(...) \
   template void LaunchForEachRow<__VA_ARGS__>(int64_t, int64_t, const __VA_ARGS__&, cuda::Stream)
-// Functors of one, two and three numbers.
+// For functions of one, two and three numbers.
 #define INSTANTIATE_MAP(functor, T) \
   template void LaunchMap<functor, T, T>(const functor&, int64_t, cuda::Stream, T*, const T*)
 #define INSTANTIATE_MAP_2(functor, T)                                                            \
@@ -82,7 +82,7 @@ void LaunchForEachRow(int64_t rows, int64_t width, const F& f, cuda::Stream stre
 #define INSTANTIATE_MAP_3(functor, T)                                                     \
   template void LaunchMap<functor, T, T, T, T>(const functor&, int64_t, cuda::Stream, T*, \
                                                const T*, const T*, const T*)
-// A function and its gradient from one saved tensor (operators/elementwise/unary_op.h).
+// For a function whose gradient reads one saved tensor (operators/elementwise/unary_op.h).
 #define INSTANTIATE_UNARY(functor, T) \
   INSTANTIATE_MAP(functor, T);        \
   INSTANTIATE_MAP_2(host_device::GradientOf<functor>, T)

@@ -1,4 +1,4 @@
-// Launchers of the functors of host_device.h, which a .cu file makes (host_device_kernel.h).
+// Launchers of the functors of host_device.h. A .cu file instantiates them (host_device_kernel.h).
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@ namespace caffe2 {
 
 template <class F>
 void LaunchForEach(int64_t n, const F& f, cuda::Stream stream);
-// y[i] = f(x[i]...) of widened numbers; f.kName names the kernel. 16 bytes a load where arrays are
-// aligned for it.
+// y[i] = f(x[i]...) of widened numbers. f.kName names the kernel. Loads and stores 16 bytes at a
+// time if all arrays are aligned for it.
 template <class F, typename R, typename... T>
 void LaunchMap(const F& f, int64_t n, cuda::Stream stream, R* y, const T*... x);
 template <class F>

@@ -1,7 +1,7 @@
-// Mathematical functions for the functors of host_device.h. On devices, emulated ones too, they are
-// the device's own. On the host the float versions vectorise (caffe2/utils/vector_math.h). Results
-// are within 2 units in the last place of float, so that host and devices agree to that. Functors
-// call functions of <cmath> that are not here by their names in std.
+// Mathematical functions for the functors of host_device.h. On devices, and on emulated ones, they
+// are the device's own. On the host the float versions vectorise (caffe2/utils/vector_math.h).
+// Results are within 2 units in the last place of float on the host and on devices. For other
+// functions of <cmath>, functors call std.
 #pragma once
 
 #include "caffe2/utils/vector_math.h"

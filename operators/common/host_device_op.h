@@ -1,4 +1,5 @@
-// Runs the functors of host_device.h on the host; host_device_cuda.h has the same for CUDA devices.
+// Runs the functors of host_device.h on the host, in parallel. host_device_cuda.h has the same
+// functions for CUDA devices.
 #pragma once
 
 #include "caffe2/core/operator.h"
@@ -7,7 +8,7 @@
 
 namespace caffe2 {
 
-// Elements below which a loop stays in one thread.
+// Loops over fewer elements stay in one thread.
 constexpr int64_t kElementGrain = 8192;
 
 using RealTypes = TensorTypes<float, float16, bfloat16>;
@@ -21,13 +22,13 @@ void ForEach(int64_t n, const F& f, CPUContext*) {
 }
 
 namespace host_device {
-// MapElements in one thread, for several instruction sets.
+// MapElements in one thread, compiled for several instruction sets.
 template <class F, typename R, typename... T>
 CAFFE2_SIMD_CLONES void MapRow(F f, int64_t n, R* y, const T*... x) {
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) y[i] = host_device::Narrow<R>(f(host_device::Widen(x[i])...));
 }
-// Elements as MapRow takes them.
+// The pointer as MapRow takes it: int16_t for 16-bit elements if F takes bits.
 template <class F, typename T>
 auto* ElementsOf(T* elements) {
   if constexpr (kOfBits<F> && kIs16Bit<std::remove_const_t<T>>) {
@@ -39,8 +40,8 @@ auto* ElementsOf(T* elements) {
 }
 }  // namespace host_device
 
-// y[i] = f(x[i]...) for i in [0, n): f takes and gives numbers, 16-bit ones as float, and throws
-// nothing. y may be one of x. This is faster than ForEach.
+// y[i] = f(x[i]...) for i in [0, n). f takes and returns numbers, 16-bit ones as float, and must
+// not throw. y may be one of x. This is faster than ForEach.
 template <class F, typename R, typename... T>
 void MapElements(const F& f, int64_t n, CPUContext* /*context*/, R* y, const T*... x) {
   ParallelFor(n, kElementGrain, [&](int64_t begin, int64_t end) {
@@ -49,8 +50,8 @@ void MapElements(const F& f, int64_t n, CPUContext* /*context*/, R* y, const T*.
   });
 }
 
-// f(row, team) for row in [0, rows). `width`, the elements of a row, only steers how threads are
-// used: on a device, rows of up to 8 get a thread, longer ones a warp or more.
+// f(row, team) for row in [0, rows). `width` is the number of elements of a row and decides only
+// how many threads share a row: on a device one for up to 8 elements, more for longer rows.
 template <class F>
 void ForEachRow(int64_t rows, int64_t width, const F& f, CPUContext*) {
   const int64_t grain = std::max<int64_t>(1, kElementGrain / std::max<int64_t>(1, width));

@@ -1,4 +1,4 @@
-// A CUDA operator that has its work done by the CPU operator of the same type.
+// A CUDA operator that runs the CPU operator of the same type.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 namespace caffe2 {
 
 // Copies the inputs, which must be tensors, to the host, runs the CPU operator there, and copies
-// its outputs to the device: for operators that run once (initialisation) or rarely. Random
+// its outputs to the device. For operators that run once (initialisation) or rarely. Random
 // operators draw the same numbers as on the CPU.
 class HostFallbackOp final : public Operator<CUDAContext> {
  public:

@@ -7,8 +7,8 @@ HostFallbackOp::HostFallbackOp(const OperatorDef& def, Workspace* ws)
     : Operator<CUDAContext>(def, ws) {
   for (int i = 0; i < InputSize(); ++i) {
     CAFFE_ENFORCE(!InputBlob(i).meta() || InputIsType<Tensor>(i), "operator ", def.type(),
-                  " has no CUDA version, and its input ", def.input(i), " is no tensor but ",
-                  InputBlob(i).TypeName(), ": place it on the CPU");
+                  " has no CUDA version, and its input ", def.input(i), " is not a tensor but ",
+                  InputBlob(i).TypeName(), ": place the operator on the CPU");
   }
   OperatorDef on_host = def;
   on_host.mutable_device_option()->set_device_type(CPU);

@@ -1,4 +1,4 @@
-// Lists that the host made, for functors (host_device.h).
+// Passes lists from the host to functors (host_device.h).
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace caffe2 {
 
-// The elements where functors of the context read them: on the host those of `list`, which must
-// live as long; on a device a copy, in `storage`, which is made there.
+// The elements in memory of the context's device. On the host this is the memory of `list`, which
+// must outlive the functors. On a device it is a copy in `storage`.
 template <typename T, class Context>
 const T* ListFor(const std::vector<T>& list, Tensor* storage, Context* context) {
   if (context->device().type == CPU) return list.data();

@@ -1,4 +1,4 @@
-// Checked row numbers.
+// Checks row numbers on the host.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace caffe2 {
 
-// Throws unless all n indices are in [0, rows), naming the first that is not.
+// Throws EnforceNotMet, naming the first wrong index, unless all n indices are in [0, rows).
 template <typename Index>
 void CheckIndices(int64_t n, const Index* indices, int64_t rows) {
   for (int64_t i = 0; i < n; ++i) {
@@ -16,7 +16,8 @@ void CheckIndices(int64_t n, const Index* indices, int64_t rows) {
   }
 }
 
-// An int32 or int64 tensor as a list; throws, naming `what` and the type, for another one.
+// The values of an int32 or int64 tensor on the host. Throws EnforceNotMet, naming `what` and the
+// type, for other types.
 inline std::vector<int64_t> ReadIntegers(const Tensor& tensor, const char* what) {
   const int64_t n = tensor.numel();
   if (tensor.IsType<int32_t>()) {

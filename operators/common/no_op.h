@@ -5,7 +5,8 @@
 
 namespace caffe2 {
 
-// For what only says how nets are to be ordered, or that there is no gradient.
+// For operators that only order a net (DataCouple) or mark that there is no gradient
+// (ZeroGradient).
 template <class Context>
 class NoOp final : public Operator<Context> {
  public:

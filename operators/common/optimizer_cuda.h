@@ -1,4 +1,4 @@
-// Numbers that steer an update, for functors on CUDA devices.
+// Scalar inputs of updates, such as a learning rate, for functors on CUDA devices.
 #pragma once
 
 #include "caffe2/cuda/context_cuda.h"
@@ -6,8 +6,8 @@
 
 namespace caffe2 {
 
-// In host memory it is read now, on the device where the functor runs. As RateFor on the host
-// (rate_input.h).
+// As RateFor on the host (rate_input.h). A scalar in host memory is read now; a scalar in device
+// memory is read when the functor runs.
 inline Rate RateFor(const Tensor& scalar, const char* what, CUDAContext* /*context*/) {
   const CudaScalar read = ReadScalar(scalar, what);
   return {read.address, read.value};

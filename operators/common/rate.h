@@ -1,11 +1,11 @@
-// Numbers that steer functors, such as a learning rate (host_device.h).
+// Scalars that functors (host_device.h) read, such as a learning rate.
 #pragma once
 
 #include "operators/common/host_device.h"
 
 namespace caffe2 {
 
-// One float in memory where the functor runs, or, where the address is null, by value.
+// One float: in memory that the functor can read, or by value if the address is null.
 struct Rate {
   const float* address = nullptr;
   float value = 0;

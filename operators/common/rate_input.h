@@ -1,4 +1,4 @@
-// Rates (rate.h) that are inputs of operators on the host; optimizer_cuda.h has them for devices.
+// Rates (rate.h) from inputs of operators on the host. optimizer_cuda.h has the same for devices.
 #pragma once
 
 #include "caffe2/core/context.h"
@@ -7,7 +7,7 @@
 
 namespace caffe2 {
 
-// Throws EnforceNotMet, saying what it is, unless the tensor has one element.
+// Throws EnforceNotMet, naming `what`, unless the tensor has one element.
 inline Rate RateFor(const Tensor& scalar, const char* what, CPUContext* /*context*/) {
   CAFFE_ENFORCE_EQ(scalar.numel(), 1, what, " must be a scalar, of one element");
   return {scalar.data<float>()};

@@ -1,4 +1,4 @@
-// Rows of one tensor put together to another.
+// Copies rows of one tensor to another.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,8 @@ inline void CopyItems(TypeMeta meta, int64_t n, const void* source, void* destin
   }
 }
 
-// Y gets the shape [rows, shape of a row of X]. Throws if X has no rows behind so many axes.
+// Y gets the shape [rows, shape of a row of X]. Throws if X has fewer than `row_axes` axes or holds
+// no data.
 inline void ResizeForRows(const Tensor& X, int64_t rows, int row_axes, Tensor* Y) {
   CAFFE_ENFORCE(X.dim() >= row_axes && X.has_data(), "a tensor ", ShapeString(X.sizes()),
                 " has no rows to copy");
@@ -28,12 +29,12 @@ inline void ResizeForRows(const Tensor& X, int64_t rows, int row_axes, Tensor* Y
   Y->Resize(dims);
 }
 
-// Copies rows of X, of any element type, to Y, one after another. A row is what lies behind the
-// first `row_axes` axes; rows are numbered along them.
+// Copies rows of X, of any element type, to Y, one after another. A row holds the elements that
+// have the same indices along the first `row_axes` axes; rows are numbered along these axes.
 class RowCopier {
  public:
   // Y gets X's element type and the shape [rows, shape of a row]. X and Y must outlive this. Throws
-  // if X has no such axes or holds no data.
+  // if X has fewer axes or holds no data.
   RowCopier(const Tensor& X, int64_t rows, Tensor* Y, int row_axes = 1)
       : meta_(X.dtype()), rows_(rows) {
     ResizeForRows(X, rows, row_axes, Y);
@@ -44,8 +45,8 @@ class RowCopier {
     limit_ = X.size_to_dim(row_axes);
   }
 
-  // Copies rows [begin, begin + count) of X behind the rows that were written so far. Throws if X
-  // does not have them, or Y no room.
+  // Copies rows [begin, begin + count) of X after the rows written so far. Throws if X does not
+  // have them or Y has no room.
   void Append(int64_t begin, int64_t count = 1) {
     CAFFE_ENFORCE(begin >= 0 && count >= 0 && count <= limit_ - begin && count <= rows_, "rows ",
                   begin, " to ", begin + count, " of ", limit_, " to copy, with room for ", rows_);
@@ -53,7 +54,7 @@ class RowCopier {
     Advance(count);
   }
 
-  // Writes `count` rows of zeros, or of empty strings. Throws if Y has no room, and for elements
+  // Writes `count` rows of zeros or of empty strings. Throws if Y has no room, or for element types
   // that are neither numbers nor strings.
   void AppendZeros(int64_t count) {
     if (meta_.Match<std::string>()) return AppendValue(count, std::string());
@@ -90,8 +91,8 @@ class RowCopier {
   char* to_ = nullptr;
 };
 
-// The same for operators of any device: where the rows go is known on the host. Finish must be
-// called when all are appended. row_copier_cuda.h has it for CUDA devices.
+// A RowCopier for operators of any device, if the host knows which rows to copy. Call Finish after
+// the last Append. row_copier_cuda.h has the version for CUDA devices.
 template <class Context>
 class RowCopierFor;
 template <>

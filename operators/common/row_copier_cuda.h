@@ -1,4 +1,4 @@
-// Rows of one tensor put together to another on CUDA devices.
+// Copies rows of one tensor to another on CUDA devices.
 #pragma once
 
 #include <cstring>
@@ -11,8 +11,8 @@
 
 namespace caffe2 {
 
-// Notes on the host which rows are wanted, and Finish has them copied by one kernel; or the device
-// makes the list.
+// Lists the rows on the host, and Finish copies them by one kernel. The other Finish functions make
+// the list on the device.
 template <>
 class RowCopierFor<CUDAContext> {
  public:
@@ -37,7 +37,7 @@ class RowCopierFor<CUDAContext> {
     CheckRoom(count);
     rows_.insert(rows_.end(), count, kZeroRow);
   }
-  // All calls have one value, of 4 or 8 bytes.
+  // All calls must give the same value, of 4 or 8 bytes.
   template <typename T>
   void AppendValue(int64_t count, const T& value) {
     SetFill(value);
@@ -52,12 +52,12 @@ class RowCopierFor<CUDAContext> {
     Pick(list);
   }
 
-  // In place of all of the above: all rows, by lists that a device makes of what lies there. Nobody
-  // waits; lengths and indices that are wrong are reported.
+  // The functions below replace all of the above. They write all rows of Y from lists in device
+  // memory and do not wait. Wrong lengths and indices are reported (CheckedIndices).
 
-  // The segments, `length` rows of each: those behind its end are zeros, or `value` where it is
-  // given. Segments that are longer are wrong unless they may be cut. `present`, if not null, gets
-  // [segments, length]: whether a row is one of X.
+  // Writes `length` rows of each segment. Rows after the end of a segment are zeros, or `value` if
+  // given. A longer segment is an error unless `cut`. `present`, if not null, gets
+  // [segments, length]: whether a row comes from X.
   template <typename T = float>
   void FinishSegments(const Tensor& lengths, int64_t length, bool cut, const T* value,
                       Tensor* present) {
@@ -75,7 +75,7 @@ class RowCopierFor<CUDAContext> {
                        context_->stream());
     Pick(rows);
   }
-  // The rows of [steps, batch], the first lengths[b] of each b in the other order.
+  // The rows of X [steps, batch], with the first lengths[b] rows of each b in reverse order.
   void FinishReversed(const Tensor& lengths, int64_t steps, int64_t batch) {
     Tensor rows = ListOf(steps * batch);
     LaunchListReversed(IntegersOf(lengths, 0, "lengths"), steps, batch,

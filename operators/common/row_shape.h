@@ -1,4 +1,4 @@
-// Shapes of operators that work on rows: what lies behind an axis.
+// Shape inference of operators that work on rows, where a row is everything from an axis on.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace caffe2 {
 
-// The dimensions of X before the argument axis (default 1; negative ones count from the end), one
-// row for each. Throws EnforceNotMet if X has no such axis.
+// The dimensions of X before the argument `axis` (default 1; negative values count from the end);
+// their product is the number of rows. Throws EnforceNotMet if X has no such axis.
 inline std::vector<int64_t> DimsOfRows(const OperatorDef& def, const TensorShape& x) {
   std::vector<int64_t> dims = GetDimsVector(x);
   const int ndim = static_cast<int>(dims.size());

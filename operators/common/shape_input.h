@@ -9,7 +9,8 @@
 
 namespace caffe2 {
 
-// The values of a one-dimensional int64 or int32 tensor; throws for any other.
+// The values of a one-dimensional int64 or int32 tensor, copied to the host. Throws EnforceNotMet
+// for other tensors.
 inline std::vector<int64_t> ReadIntegers(const Tensor& on_any_device) {
   Tensor copy(CPU);
   const Tensor& tensor = OnHost(on_any_device, &copy);
@@ -20,7 +21,8 @@ inline std::vector<int64_t> ReadIntegers(const Tensor& on_any_device) {
   return {tensor.data<int64_t>(), tensor.data<int64_t>() + tensor.numel()};
 }
 
-// The value of an int64 or int32 tensor of one element; throws for any other.
+// The value of an int64 or int32 tensor of one element, copied to the host. Throws EnforceNotMet
+// for other tensors.
 inline int64_t ReadInteger(const Tensor& on_any_device) {
   Tensor copy(CPU);
   const Tensor& tensor = OnHost(on_any_device, &copy);

@@ -6,7 +6,7 @@ namespace {
 
 constexpr int kChunk = 2048;  // keys that a block sorts in shared memory
 
-// The pair i of a bitonic step: neighbours `stride` apart, ascending or descending by runs of
+// Pair i of a bitonic step: two keys `stride` apart, in ascending or descending order by runs of
 // `size`. Both are powers of two. `offset` is the place of keys[0] in its line of n.
 __device__ inline void Exchange(uint64_t* keys, int64_t offset, int64_t n, int64_t i, int64_t size,
                                 int64_t stride) {
@@ -19,7 +19,8 @@ __device__ inline void Exchange(uint64_t* keys, int64_t offset, int64_t n, int64
   }
 }
 
-// For runs of `first` to `last` the steps that stay within a chunk, of `total` keys in lines of n.
+// The steps that stay within a chunk, for runs of `first` to `last`. There are `total` keys, in
+// lines of n.
 __global__ void SortChunkKernel(int64_t total, int64_t n, int64_t first, int64_t last,
                                 uint64_t* keys) {
   __shared__ uint64_t shared[kChunk];

@@ -1,13 +1,13 @@
-// Positions sorted by the rows that indices name, and updates of these rows, for the host and for
-// devices (host_device.h).
+// Positions of indices, sorted by the rows that the indices name, and updates of these rows. For
+// the host and for devices (host_device.h).
 #pragma once
 
 #include "operators/common/host_device.h"
 
 namespace caffe2 {
 
-// Positions [0, n), sorted by the row that each names. Positions of one row keep their order. A key
-// is row << 32 | position. A position that names no row has the row kNoRow; other rows, and all
+// The positions [0, n), sorted by the row that each names. Positions of one row keep their order. A
+// key is row << 32 | position. A position that names no row has the row kNoRow. Other rows, and all
 // positions, are below kNoRow.
 struct SortedRows {
   static constexpr uint64_t kNoRow = 0xffffffff;
@@ -23,8 +23,8 @@ struct SortedRows {
   }
 };
 
-// rule(row, position, team) for every position; a row that is named twice is updated twice, in
-// order. A team works on all that name one row.
+// Calls rule(row, position, team) for every position. A row that is named twice is updated twice,
+// in order: one team handles all positions of a row.
 template <class Rule>
 struct UpdateSortedRows {
   static constexpr const char* kName = Rule::kName;

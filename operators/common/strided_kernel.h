@@ -1,4 +1,4 @@
-// Indices of operands with strides; only for .cu files.
+// Indices of operands with strides. Only for .cu files.
 #pragma once
 
 #include "caffe2/cuda/kernel.h"
@@ -6,7 +6,7 @@
 
 namespace caffe2 {
 
-// Where the element with this row-major index lies in each operand.
+// The offset of the element with a given row-major index in each operand.
 struct Offsets {
   int64_t at[3];
 };

@@ -1,4 +1,4 @@
-// Sums over what was broadcast: a part of gradients.
+// Sums over broadcast dimensions, for gradients.
 #pragma once
 
 #include "operators/common/wide_rows.h"
@@ -6,8 +6,8 @@
 
 namespace caffe2 {
 
-// y[j] = the sum of the elements of x that the plan maps to j < results; 16-bit types are rounded
-// once. reduce_cuda.h has it for devices.
+// y[j] = the sum of the elements of x that the plan maps to j, for j < results. Results of 16-bit
+// types are rounded once. reduce_cuda.h has the version for devices.
 template <typename T>
 void SumTo(const BroadcastPlan& plan, const T* x, int64_t results, T* y, CPUContext* /*context*/) {
   WideOutput<T> sums;

@@ -1,4 +1,4 @@
-// Sums over products of two tensors.
+// The dot product of two tensors.
 #pragma once
 
 #include "operators/common/host_device_op.h"

@@ -1,4 +1,4 @@
-// Sums over products of two tensors on CUDA devices.
+// The dot product of two tensors on CUDA devices.
 #pragma once
 
 #include "caffe2/cuda/reduction_kernels.h"

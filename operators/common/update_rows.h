@@ -1,5 +1,5 @@
-// Updates of rows that are named by index, on the host;
-// operators/sparse/indexed_rows_cuda.h has them for CUDA devices.
+// Updates rows that are named by index, on the host. operators/sparse/indexed_rows_cuda.h has the version
+// for CUDA devices.
 #pragma once
 
 #include "caffe2/core/context.h"
@@ -8,9 +8,10 @@
 
 namespace caffe2 {
 
-// update(indices[i], i, team) for all i; a row is updated in order. Throws EnforceNotMet, on a
-// device when the net is waited for, unless all indices, int32 or int64, are in [0, rows). The
-// functor's width is the elements of a row (ForEachRow).
+// Calls update(indices[i], i, team) for all i; updates of one row run in order. `indices` must be
+// int32 or int64 and in [0, rows). Otherwise this throws EnforceNotMet; on a device, the wait for
+// the net throws if an index is out of range. The functor's width is the number of elements of a
+// row (ForEachRow).
 template <class Update>
 void UpdateRows(const Tensor& indices, int64_t rows, const Update& update,
                 CPUContext* /*context*/) {

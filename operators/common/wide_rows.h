@@ -1,5 +1,5 @@
-// How kernels over rows of float serve 16-bit types too: a row is widened into a buffer, and the
-// result rounded once. Rows of types that arithmetic is done in are used where they lie.
+// Lets kernels for rows of float serve 16-bit types, too: a row is widened into a buffer, and the
+// result is rounded once. Rows of other types are used in place.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace caffe2 {
 
-// Elements of which a few widened copies stay in the first-level cache.
+// The number of elements of which a few widened copies fit into the first-level cache.
 constexpr int64_t kWideBlock = 1024;
 
-// For one thread: reads rows of T as ArithmeticType<T>.
+// Reads rows of T as ArithmeticType<T>. For one thread.
 template <typename T>
 class WideInput {
  public:
@@ -33,12 +33,12 @@ class WideInput {
   std::vector<ArithmeticType<T>> buffer_;
 };
 
-// For one thread: writes rows of T from ArithmeticType<T>. A row may be that of a WideInput: it is
-// read before it is stored.
+// Writes rows of T from ArithmeticType<T>. For one thread. The row may also be a row of a
+// WideInput, which has been read before the result is stored.
 template <typename T>
 class WideOutput {
  public:
-  // Where to write the n elements of the row; valid until the next call.
+  // The place to write the n elements of the row; valid until the next call.
   ArithmeticType<T>* Row(int64_t n, T* row) {
     if constexpr (std::is_same_v<T, ArithmeticType<T>>) {
       return row;
@@ -48,7 +48,7 @@ class WideOutput {
       return buffer_.data();
     }
   }
-  // Rounds what was written into the row of the last call.
+  // Rounds the written elements into the row of the last call.
   void Store() {
     if constexpr (!std::is_same_v<T, ArithmeticType<T>>) {
       NarrowRow(static_cast<int64_t>(buffer_.size()), buffer_.data(), row_);

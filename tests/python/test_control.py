@@ -81,7 +81,7 @@ def test_a_value_that_is_lost_is_an_error():
         net.Mul(["y", "w"], "y")
         net.Sub(["i", "one"], "i")
 
-    with pytest.raises(RuntimeError, match="written in place: y"):
+    with pytest.raises(RuntimeError, match="needs its input y, but the operator overwrites it in place"):
         _loop(step).AddGradientOperators(["y"])
 
 

@@ -180,7 +180,7 @@ TEST(ArithmeticOpTest, RefusesBadInput) {
   FeedRandom(&ws, "long", {2, 3, 4}, 2);
   Feed<int32_t>(&ws, "int", {2, 3}, {1, 2, 3, 4, 5, 6});
   const auto broadcast = MakeArgument("broadcast", 1);
-  ExpectThrows(&ws, Op("Add", {"A", "B"}, {"C"}), "do not go together");
+  ExpectThrows(&ws, Op("Add", {"A", "B"}, {"C"}), "cannot be broadcast");
   ExpectThrows(&ws, Op("Add", {"A", "B"}, {"C"}, {broadcast}), "mismatch");
   ExpectThrows(&ws, Op("Add", {"A", "long"}, {"C"}, {broadcast}), "must be a part");
   ExpectThrows(&ws, Op("Add", {"A", "B"}, {"C"}, {broadcast, MakeArgument("axis", 5)}),
