@@ -1,4 +1,4 @@
-// What LpPool does around averages, for the host and for devices (host_device.h).
+// The steps of LpPool before and after averaging, for the host and for devices (host_device.h).
 #pragma once
 
 #include "operators/common/host_device.h"

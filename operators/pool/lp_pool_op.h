@@ -1,5 +1,6 @@
-// LpPool and its gradient: the p-norm of every window, over averages of |x|^p. host_device_op.h or
-// host_device_cuda.h runs the functors; Pool and PoolGradient are the device's (pool_op.h).
+// LpPool and its gradient: the p-norm of every window, computed from averages of |x|^p.
+// host_device_op.h or host_device_cuda.h runs the functors. Pool and PoolGradient are functions of
+// the device (pool_op.h).
 #pragma once
 
 #include <cmath>
@@ -9,18 +10,19 @@
 
 namespace caffe2 {
 
-// What both operators share.
+// Shared by both operators.
 template <class Context>
 class LpPoolBase : public PoolOpBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   LpPoolBase(const OperatorDef& def, Workspace* ws)
       : PoolOpBase<Context>(def, ws), p_(this->template GetSingleArgument<float>("p", 2.f)) {
-    CAFFE_ENFORCE(p_ > 0 && std::isfinite(p_), "the argument p is ", p_);
+    CAFFE_ENFORCE(p_ > 0 && std::isfinite(p_), "argument p (", p_, ") must be positive and finite");
   }
 
  protected:
-  // Elements of a window: its average times them is its sum, pads being 0.
+  // Sets the window for the shape of x. Returns the number of elements of a window, pads included:
+  // the factor from its average to its sum.
   float PrepareWindows(const Tensor& x) {
     this->Prepare(x);
     this->shape_.count_include_pad = true;

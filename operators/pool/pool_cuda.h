@@ -1,4 +1,4 @@
-// Pooling on CUDA devices, for the operators that contain it.
+// Pooling on CUDA devices.
 #pragma once
 
 #include "caffe2/cuda/context_cuda.h"

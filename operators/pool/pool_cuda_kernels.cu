@@ -10,7 +10,7 @@ using cuda::Narrow;
 using cuda::Pack;
 using cuda::Widen;
 
-// PoolLayout with indices of type I, where a channel stands for those that lie in one Pack.
+// PoolLayout with indices of type I. A channel stands for all channels in one Pack.
 template <typename I>
 struct Geometry {
   bool channels_last, count_include_pad;
@@ -31,7 +31,7 @@ struct Geometry {
   }
 };
 
-// Where an element of an image of these spatial axes lies.
+// The position of an element in an image.
 template <typename I>
 struct Place {
   I n, c, at[3];
@@ -45,7 +45,7 @@ __device__ inline Place<I> PlaceOf(const Geometry<I>& geometry, const I* axes, I
   }
 #pragma unroll
   for (int d = 2; d >= 0; --d) {
-    // Divisions are most of the work: images have but two axes.
+    // Divisions take most of the time, so missing axes are skipped.
     if (axes[d] == 1) {
       place.at[d] = 0;
       continue;
@@ -60,7 +60,7 @@ __device__ inline Place<I> PlaceOf(const Geometry<I>& geometry, const I* axes, I
   place.n = index;
   return place;
 }
-// The element at the origin of the plane of (n, c), and how far its neighbours lie apart.
+// The element at the origin of the plane of (n, c), and the distance between neighbours.
 template <typename I>
 struct Plane {
   I origin, step;
@@ -96,7 +96,7 @@ __device__ inline Range<I> WindowsOf(const Geometry<I>& geometry, int d, I in) {
   }
   return {first > 0 ? first : 0, last + 1 < geometry.output[d] ? last + 1 : geometry.output[d]};
 }
-// What a window's sum is multiplied with.
+// The factor from the sum of a window to its average.
 template <typename I>
 __device__ inline float Share(const Geometry<I>& geometry, I o0, I o1, I o2) {
   if (geometry.count_include_pad) {
@@ -184,12 +184,12 @@ int64_t Elements(const PoolLayout& layout, const int64_t* axes) {
   return layout.batch * layout.channels * axes[0] * axes[1] * axes[2];
 }
 
-// Calls run(index of the type to compute places in, number of elements in a Pack): 32 bits where
-// they do, as divisions take long, and 16 bytes where the channels of a place lie together.
+// Calls run(index of the type for positions, number of elements in a Pack). Positions are 32-bit if
+// they fit, because divisions are slow; a Pack has 16 bytes if channels are innermost.
 template <typename T, class F>
 void Choose(const PoolLayout& layout, bool aligned, const F& run) {
   constexpr int kPack = 16 / sizeof(T);
-  // Places and what they are computed from: a window may begin before the image and end behind it.
+  // The largest values of positions: a window may begin before the image and end after it.
   const int64_t largest = std::max(Elements(layout, layout.input), Elements(layout, layout.output));
   constexpr int64_t kMaxExtent = std::numeric_limits<int32_t>::max() / 2;
   bool small = largest < kMaxExtent && layout.kernel[0] * layout.kernel[1] < kMaxExtent &&

@@ -1,5 +1,5 @@
-// Pooling on CUDA devices. Pointers are device memory; T is float, float16 or bfloat16; sums are
-// formed in float.
+// Pooling on CUDA devices. Pointers are device memory. T is float, float16 or bfloat16. Sums are
+// computed in float.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace caffe2 {
 
-// One pooling; as PoolShape (operators/pool/pool_kernels.h).
+// One pooling, as PoolShape (operators/pool/pool_kernels.h).
 struct PoolLayout {
   bool max = false;
   bool channels_last = false;
@@ -20,8 +20,8 @@ struct PoolLayout {
 
 template <typename T>
 void LaunchPool(const PoolLayout& layout, const T* x, T* y, cuda::Stream stream);
-// The gradient of a maximum goes to every element that equals it. Each element of dx gathers what
-// the windows that hold it give, so that sums have one order. x and y are not read for averages.
+// The gradient of a maximum goes to every element that equals it. Each element of dx gathers from
+// the windows that hold it, so that sums have a fixed order. x and y are not read for averages.
 template <typename T>
 void LaunchPoolGradient(const PoolLayout& layout, const T* x, const T* y, const T* dy, T* dx,
                         cuda::Stream stream);

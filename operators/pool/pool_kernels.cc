@@ -15,14 +15,14 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 14;  // taps of windows per thread
 
-// One row of an image and the windows along it. NCHW has the channels elsewhere: channels is 1.
+// One row of an image and the windows along it. `channels` is 1 for NCHW.
 struct Row {
   int64_t channels, input, output, kernel, stride, pad;
 
-  // Taps of output column `out` that lie inside: [TapBegin, TapEnd).
+  // The taps of output column `out` that are inside the image: [TapBegin, TapEnd).
   int64_t TapBegin(int64_t out) const { return std::max<int64_t>(0, pad - out * stride); }
   int64_t TapEnd(int64_t out) const { return std::min(kernel, input + pad - out * stride); }
-  // Output columns whose tap `tap` lies inside: [ColumnBegin, ColumnEnd).
+  // The output columns whose tap `tap` is inside the image: [ColumnBegin, ColumnEnd).
   int64_t ColumnBegin(int64_t tap) const {
     return tap >= pad ? 0 : (pad - tap + stride - 1) / stride;
   }
@@ -77,7 +77,7 @@ CAFFE2_INLINE void SumTaps(const Row& row, const T* x, float* y) {
 template <typename T>
 CAFFE2_INLINE void MaxGradientTaps(const Row& row, const T* x, const T* y, const T* dy, float* dx) {
   ForEachTap(row, [=](int64_t out, int64_t in) {
-    const float g = Widen(dy[out]);  // read in any case, so that there is no branch
+    const float g = Widen(dy[out]);  // always read, so that there is no branch
     dx[in] += Widen(x[in]) == Widen(y[out]) ? g : 0.f;
   });
 }
@@ -203,8 +203,7 @@ class Pooling {
     }
   }
 
-  // Gathers: every input row takes what the windows over it give, so that no two threads write to
-  // one place.
+  // Every input row gathers from the windows over it, so that no two threads write to one element.
   void BackwardRow(PoolKind kind, const T* x, const T* y, const T* dy, int64_t r, float* scaled,
                    float* sum) const {
     const int64_t ih = r % s_.input[1], id = r / s_.input[1] % s_.input[0];

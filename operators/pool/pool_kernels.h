@@ -23,7 +23,7 @@ struct PoolShape {
                         bool count_include_pad);
 };
 
-// T is float or bfloat16; sums are formed in float.
+// T is float or bfloat16. Sums are computed in float.
 template <typename T>
 void Pool(PoolKind kind, const PoolShape& shape, const T* x, T* y);
 // The gradient of the maximum goes to every element that equals it, as in Caffe2's CPU operator.

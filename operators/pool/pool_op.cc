@@ -14,7 +14,7 @@ void PoolGradient(PoolKind kind, const PoolShape& shape, const T* x, const T* y,
 
 namespace {
 
-// One operation a tap of every window.
+// One operation for each tap of every window.
 OpSchema::Cost CostOfPool(const OperatorDef& def, const std::vector<TensorShape>& inputs) {
   if (inputs[0].unknown_shape()) return {};
   const WindowArguments arguments{ArgumentHelper(def)};
@@ -68,8 +68,9 @@ void PoolGradientSchema(OpSchema& schema) {
       .Output(0, "dX", "Gradient of X, in its shape and type.")
       .IdenticalTypeAndShapeOfInput(0)
       .SetDoc(
-          "Gradient of a pooling. That of a maximum goes to every element that equals it, "
-          "ties included, as in Caffe2; that of an average to all in equal parts.");
+          "Gradient of a pooling. The gradient of a maximum goes to every element that equals it, "
+          "ties included, as in Caffe2. The gradient of an average goes to all elements in equal "
+          "parts.");
 }
 
 class GetPoolGradient final : public GradientMakerBase {

@@ -1,4 +1,4 @@
-// MaxPool and AveragePool: what their forward and gradient operators share on all devices.
+// MaxPool and AveragePool: shared by their forward and gradient operators on all devices.
 #pragma once
 
 #include "operators/activation/activation_types.h"
@@ -7,14 +7,15 @@
 
 namespace caffe2 {
 
-// The window of a pooling on an image of these dimensions.
+// The window of a pooling on an image of these dimensions. Throws EnforceNotMet unless the image
+// has spatial axes, pads are less than the kernel and dilation is 1.
 inline Window ResolvePool(const WindowArguments& arguments, const ImageShape& x) {
   CAFFE_ENFORCE(!x.spatial.empty(), "pooling needs an image with spatial axes");
   const Window window = arguments.Resolve(x.spatial);
   for (size_t i = 0; i < window.kernel.size(); ++i) {
     CAFFE_ENFORCE(window.pad_begin[i] < window.kernel[i], "the pad of axis ", i, " is ",
-                  window.pad_begin[i], ", which is not below the kernel ", window.kernel[i]);
-    CAFFE_ENFORCE_EQ(window.dilation[i], 1, "pooling has no dilation");
+                  window.pad_begin[i], ", which is not less than the kernel ", window.kernel[i]);
+    CAFFE_ENFORCE_EQ(window.dilation[i], 1, "pooling does not take the argument dilation");
   }
   return window;
 }
@@ -55,8 +56,8 @@ class PoolOpBase : public Operator<Context> {
   std::vector<int64_t> x_dims_, y_dims_;
 };
 
-// Pool and PoolGradient of the context's device, with the context as last parameter, are found by
-// their argument.
+// Overloads of Pool and PoolGradient, chosen by the last parameter, the context, do the work on its
+// device.
 template <class Context, PoolKind kKind>
 class PoolOp final : public PoolOpBase<Context> {
  public:

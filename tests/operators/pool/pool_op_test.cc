@@ -303,14 +303,14 @@ TEST(Pool, RefusesWhatCannotWork) {
   };
   const auto arg = [](const char* name, int value) { return MakeArgument<int>(name, value); };
   ExpectThrows(&ws, pool({}), "kernel");
-  ExpectThrows(&ws, pool({arg("kernel", 0)}), "kernel is 0");
+  ExpectThrows(&ws, pool({arg("kernel", 0)}), "argument kernel (0) must be from 1");
   ExpectThrows(&ws, pool({arg("kernel", 4)}), "smaller than");
-  ExpectThrows(&ws, pool({arg("kernel", 2), arg("pad", 2)}), "not below the kernel");
+  ExpectThrows(&ws, pool({arg("kernel", 2), arg("pad", 2)}), "not less than the kernel");
   ExpectThrows(&ws, pool({arg("kernel", 2), arg("dilation", 2)}), "dilation");
   ExpectThrows(&ws, pool({arg("global_pooling", 1), arg("stride", 2)}), "global_pooling");
   ExpectThrows(&ws, pool({arg("kernel", 1), arg("stride", 3), arg("legacy_pad", 3)}),
                "leaves the input");
-  ExpectThrows(&ws, pool({arg("kernel", 1), arg("legacy_pad", 4)}), "legacy_pad is 4");
+  ExpectThrows(&ws, pool({arg("kernel", 1), arg("legacy_pad", 4)}), "argument legacy_pad (4)");
   FeedRandom(&ws, "V", {4, 2}, 1);
   ExpectThrows(&ws, Op("MaxPool", {"V"}, {"Y"}, {arg("kernel", 1)}), "spatial axes");
   Feed(&ws, "E", {1, 2, 0, 3}, std::vector<float>());
