@@ -1,5 +1,5 @@
 #include "operators/common/channel_walk.h"
-#include "operators/norm/norm_rows.h"
+#include "operators/norm/bn_params.h"
 
 namespace caffe2 {
 namespace {
@@ -381,7 +381,7 @@ void LaunchBatchNormGradient(const ChannelLayout& layout, const BatchNormGradien
                  in.dx);
 }
 
-void LaunchNormRows(int64_t channels, const float* scale, const float* bias, float* norm,
+void LaunchBnParams(int64_t channels, const float* scale, const float* bias, float* norm,
                     cuda::Stream stream) {
   cuda::ForEach("NormRows", channels, stream, [=] __device__(int64_t c) {
     const float mean = norm[kMeanRow * channels + c];

@@ -60,9 +60,9 @@ template <typename T>
 void LaunchBatchNormGradient(const ChannelLayout& layout, const BatchNormGradient<T>& gradient,
                              float* scratch, cuda::Stream stream);
 
-// Fills the rows scale, bias, factor and shift of a norm (norm_rows.h), whose rows
-// mean and inverse_std are there.
-void LaunchNormRows(int64_t channels, const float* scale, const float* bias, float* norm,
+// Fills the rows scale, bias, factor and shift of bn_params (operators/norm/bn_params.h) from the
+// rows mean and inverse_std.
+void LaunchBnParams(int64_t channels, const float* scale, const float* bias, float* norm,
                     cuda::Stream stream);
 
 // y = act(y + bias[channel] + z), in place; bias and z may be null, act is Relu or nothing. `bias`

@@ -11,12 +11,13 @@
 namespace caffe2 {
 
 void CheckConvGradientSummand(const OperatorBase& op, bool input_gradient) {
-  CAFFE_ENFORCE(input_gradient && op.IsInputOutputAlias(3, op.OutputSize() - 1),
-                "what is added to dX (", op.debug_def().input(3), ") must be the blob of dX");
+  CAFFE_ENFORCE(input_gradient && op.IsInputOutputAlias(3, op.OutputSize() - 1), "input S (",
+                op.debug_def().input(3), ") must be the blob of the output dX");
 }
 void CheckConvGradientSummand(const Tensor& summand, const Tensor& x) {
   CAFFE_ENFORCE(summand.sizes() == x.sizes() && summand.dtype() == x.dtype(),
-                "what is added to dX is ", summand.DebugString(), ", X ", x.DebugString());
+                "input S must have the shape and type of X: S is ", summand.DebugString(),
+                ", X is ", x.DebugString());
 }
 
 namespace {
@@ -57,7 +58,7 @@ class ConvGradientOp final : public Operator<CPUContext> {
                   "outputs are dfilter", no_bias_ ? "" : ", dbias", " and possibly dX");
     if (adds_) CheckConvGradientSummand(*this, input_gradient_);
     CAFFE_ENFORCE(!GetSingleArgument<bool>("float_gradients", false),
-                  "float_gradients is for CUDA devices");
+                  "float_gradients is for CUDA devices only");
   }
 
   bool RunOnDevice() override {
@@ -73,7 +74,7 @@ class ConvGradientOp final : public Operator<CPUContext> {
       Output(1)->Resize(filter.size(0));
       d_bias_data = Output(1)->raw_mutable_data(filter.dtype());
     }
-    if (x.size(0) == 0) {  // sums over nothing
+    if (x.size(0) == 0) {  // an empty batch: the gradients are 0
       std::memset(d_filter_data, 0, d_filter->nbytes());
       if (!no_bias_) std::memset(d_bias_data, 0, Output(1)->nbytes());
     } else {
@@ -149,24 +150,26 @@ void ConvGradientSchema(OpSchema& schema) {
            "1: the forward operator has no bias, and there is no output dbias. Default "
            "0.")
       .Arg("float_gradients",
-           "(bool, default false) dfilter and dbias are float though the filter is not: it is a "
-           "copy of a float parameter. CUDA devices only.")
-      .Arg("side_stream",
-           "(bool, default false) dfilter (and dbias) is formed on a second stream of the device, "
-           "beside dX and what follows: it is there behind JoinSideStream, and until then nobody "
-           "may write X or dY. All is joined where the device is waited for, as at the end of a "
-           "net, "
-           "but not of the step of a recurrent network. CUDA devices only; without effect on the "
-           "CPU.")
+           "(bool, default false) dfilter and dbias are float although the filter is not, because "
+           "it is a copy of a float parameter. CUDA devices only.")
+      .Arg(
+          "side_stream",
+          "(bool, default false) dfilter and dbias are computed on a second stream of the device, "
+          "concurrently with dX and later operators. They are complete after JoinSideStream; until "
+          "then no operator may write X or dY. A wait for the device, as at the end of a net, "
+          "also completes them; the end of a step of a recurrent network does not. No effect on "
+          "the CPU.")
       .Input(0, "X", "The forward operator's input.")
       .Input(1, "filter", "The forward operator's filter.")
       .Input(2, "dY", "Gradient of the forward output, in its shape and X's type.")
-      .Input(3, "S", "What is added to dX, optional: the blob of dX, with X's shape and type.")
+      .Input(3, "S",
+             "Optional: a gradient to which dX is added. The same blob as dX, with X's shape and "
+             "type.")
       .Output(0, "dfilter", "Gradient of the filter, in its shape and type.")
       .Output(1, "dbias",
               "Gradient of the bias, M values of the filter's type; with no_bias dX "
               "takes this place.")
-      .Output(2, "dX", "Gradient of X; may be left out, and is not computed then.")
+      .Output(2, "dX", "Optional: gradient of X.")
       .TensorInferenceFunction(InferConvGradient)
       .CostInferenceFunction(CostOfConvGradient)
       .SetDoc("Gradients of a convolution. Output order is Caffe2's: dfilter, dbias, dX.");
@@ -185,7 +188,7 @@ NO_GRADIENT(Conv1DGradient);
 NO_GRADIENT(Conv2DGradient);
 NO_GRADIENT(Conv3DGradient);
 
-// The gradient of Conv, Conv1D, ... and of what follows it in the fused forms.
+// The gradient of Conv, Conv1D, ... and of the Sum and Relu in the fused forms.
 class GetConvGradient final : public GradientMakerBase {
  public:
   using GradientMakerBase::GradientMakerBase;

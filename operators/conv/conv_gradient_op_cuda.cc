@@ -39,7 +39,7 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
     ConvGradientResult<T> d_filter(Output(0), conv_.GradientType(filter));
     std::optional<BiasGradient<T>> d_bias;
     if (!no_bias_) d_bias.emplace(this, filter);
-    if (conv_.empty()) {  // sums over nothing
+    if (conv_.empty()) {  // no elements: the gradients are 0
       for (int i = 0; i < (no_bias_ ? 1 : 2); ++i) {
         cuda::SetBytesAsync(Output(i)->raw_mutable_data(), 0, Output(i)->nbytes(),
                             context_.stream());

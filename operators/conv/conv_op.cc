@@ -1,4 +1,4 @@
-// Convolution on the CPU: oneDNN does the work.
+// Convolution on the CPU, by oneDNN.
 #include "operators/conv/conv_op.h"
 
 #include <optional>
@@ -8,7 +8,7 @@
 namespace caffe2 {
 namespace {
 
-// What is done to the convolution's result in the same pass.
+// The work on the convolution's result in the same pass.
 enum class Epilogue { kNone, kRelu, kSum, kSumRelu };
 
 // X, filter, [bias], [Z for the forms with a sum] -> Y.
@@ -21,7 +21,8 @@ class ConvOp final : public Operator<CPUContext> {
         algorithm_(ReadConvAlgorithm(ArgumentHelper(def))),
         constant_filter_(GetSingleArgument<bool>("constant_filter", false)),
         has_bias_(InputSize() > (kSum ? 3 : 2)) {
-    CAFFE_ENFORCE(!arguments_.global_pooling(), "a convolution has no global_pooling");
+    CAFFE_ENFORCE(!arguments_.global_pooling(),
+                  "a convolution does not take the argument global_pooling");
     for (int i = 0; i < InputSize(); ++i) {
       CAFFE_ENFORCE(!IsInputOutputAlias(i, 0) || (kSum && i == InputSize() - 1), "input ", i,
                     " and the output are the same blob ", def.output(0));
@@ -52,7 +53,7 @@ class ConvOp final : public Operator<CPUContext> {
   static constexpr bool kSum = kEpilogue == Epilogue::kSum || kEpilogue == Epilogue::kSumRelu;
   static constexpr bool kRelu = kEpilogue == Epilogue::kRelu || kEpilogue == Epilogue::kSumRelu;
 
-  // Makes the primitive anew if shapes or types are not those of the last run.
+  // Creates the primitive again if shapes or types have changed since the last run.
   void Prepare(const Tensor& x, const Tensor& filter, const Tensor* bias) {
     CAFFE_ENFORCE(x.has_data() && filter.has_data(), "the input or the filter holds no data");
     const TypeMeta bias_type = bias ? bias->dtype() : TypeMeta();
@@ -94,8 +95,8 @@ void DescribeConv(OpSchema& schema) {
       .Arg("group", "Number of groups that channels and filters fall into, default 1.")
       .FillUsing(DescribeConvAlgorithm)
       .Arg("constant_filter",
-           "1: the filter's contents do not change as long as its storage stays where it is, so "
-           "the layout the kernels want is made once and kept. Default 0: made in every run.")
+           "1: the filter does not change as long as its storage stays the same, so that it is "
+           "converted to the kernels' layout once. Default 0: it is converted in every run.")
       .Input(0, "X",
              "N x C x H x W (NCHW) or N x H x W x C (NHWC); 1 to 3 spatial axes; float or "
              "bfloat16.")
@@ -115,8 +116,8 @@ void ConvSchema(OpSchema& schema) {
       .FillUsing(DescribeConv)
       .Input(2, "bias", "M values, optional.")
       .SetDoc(
-          "Convolution (in truth cross-correlation, as everywhere in deep learning): each of "
-          "the M filters is slid over the image. Semantics and arguments are Caffe2's.");
+          "Convolution: slides each of the M filters over the image. As in other frameworks, this "
+          "is a cross-correlation: filters are not flipped. Semantics and arguments are Caffe2's.");
 }
 
 constexpr char kFusedDoc[] =
@@ -148,10 +149,10 @@ void ConvSumSchema(OpSchema& schema) {
       .NumOutputs(1)
       .AllowInplace([](int input, int output) { return input >= 2 && output == 0; })
       .FillUsing(DescribeConv)
-      .Input(2, "bias_or_Z", "With four inputs M values of bias, with three Z.")
+      .Input(2, "bias_or_Z", "With four inputs, M values of bias; with three, Z.")
       .Input(3, "Z",
-             "What is added: Y's shape and type. It is always the last input; Y in its "
-             "place saves a copy.");
+             "The summand, of Y's shape and type. It is always the last input. If Y is the same "
+             "blob, this saves a copy.");
 }
 OPERATOR_SCHEMA(ConvSum)
     .FillUsing(ConvSumSchema)

@@ -10,35 +10,36 @@
 
 namespace caffe2 {
 
-// Everything about one convolution but its data.
+// The shapes and arguments of one convolution.
 struct ConvShape {
   ImageShape x, y;
   Window window;
   int64_t group = 1;
-  // M, C / group, kernel, whatever the storage.
+  // M, C / group, kernel, in any storage order.
   std::vector<int64_t> filter;
 
   // Throws EnforceNotMet, naming shapes, if input and filter do not fit the arguments.
   static ConvShape Make(const WindowArguments& arguments, const std::vector<int64_t>& x_dims,
                         const std::vector<int64_t>& filter_dims);
-  // A multiply-add counts 2.
+  // Floating-point operations; a multiply-add counts as 2.
   uint64_t Flops() const;
 };
 
-// The same for oneDNN, without an epilogue.
+// The description of the convolution for oneDNN, without an epilogue.
 onednn::ConvProblem MakeConvProblem(const ConvShape& shape, bool channels_last, TypeMeta type,
                                     TypeMeta filter_type, TypeMeta bias_type);
 
-// The argument `algo`, whose names are those of Caffe2's NNPACK engine: WINOGRAD, DIRECT; AUTO and
-// those that are not known here leave the choice to the backend.
+// The argument `algo`, with the names of Caffe2's NNPACK engine: WINOGRAD or DIRECT. AUTO and
+// unknown names leave the choice to the backend.
 onednn::ConvAlgorithm ReadConvAlgorithm(const ArgumentHelper& arguments);
 void DescribeConvAlgorithm(OpSchema& schema);
 
-// ConvGradient's fourth input: it must be the blob of dX, and hold an image like X.
+// Checks ConvGradient's fourth input. Throws EnforceNotMet unless it is the blob of dX and has X's
+// shape and type.
 void CheckConvGradientSummand(const OperatorBase& op, bool input_gradient);
 void CheckConvGradientSummand(const Tensor& summand, const Tensor& x);
 
-// For the schemas of Conv, its fused forms and ConvGradient.
+// Shape inference for the schemas of Conv, its fused forms and ConvGradient.
 std::vector<TensorShape> InferConv(const OperatorDef& def, const std::vector<TensorShape>& inputs);
 std::vector<TensorShape> InferConvGradient(const OperatorDef& def,
                                            const std::vector<TensorShape>& inputs);

@@ -1,5 +1,5 @@
-// Convolution on CUDA devices: cuDNN, with bias, sum and Relu in the same pass
-// where it has an engine for them, else in one more.
+// Convolution on CUDA devices, by cuDNN. Bias, sum and Relu run in the same pass if cuDNN has an
+// engine for them, else in one more pass.
 #include "operators/conv/conv_op_cuda.h"
 
 #include "caffe2/cuda/fused_convolution.h"
@@ -28,7 +28,8 @@ cuda::ConvProblem MakeCudaConvProblem(const ConvShape& shape, bool channels_last
 PreparedConv::PreparedConv(const OperatorDef& def)
     : arguments_(ArgumentHelper(def)),
       float_gradients_(ArgumentHelper(def).GetSingleArgument<bool>("float_gradients", false)) {
-  CAFFE_ENFORCE(!arguments_.global_pooling(), "a convolution has no global_pooling");
+  CAFFE_ENFORCE(!arguments_.global_pooling(),
+                "a convolution does not take the argument global_pooling");
 }
 
 void PreparedConv::Prepare(const Tensor& x, const Tensor& filter) {
@@ -46,7 +47,7 @@ void PreparedConv::Prepare(const Tensor& x, const Tensor& filter) {
 
 namespace {
 
-// What is done to the convolution's result in the same pass; as on the CPU.
+// The work on the convolution's result in the same pass, as on the CPU.
 enum class Epilogue { kNone, kRelu, kSum, kSumRelu };
 
 template <Epilogue kEpilogue>
@@ -73,7 +74,7 @@ class CudaConvOp final : public Operator<CUDAContext> {
     CheckBias(filter);
     conv_.Prepare(x, filter);
     if (kSum) CheckSummand(x);
-    // Y may be Z: the convolution then goes elsewhere first.
+    // Y may be the blob of Z: the convolution then goes to other memory first.
     Tensor apart(context_.device()), filter_copy(context_.device()), bias_copy(context_.device());
     const bool in_place = kSum && IsInputOutputAlias(InputSize() - 1, 0);
     const T* z = kSum && !in_place ? Input(InputSize() - 1).template data<T>() : nullptr;

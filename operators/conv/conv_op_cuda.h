@@ -1,4 +1,4 @@
-// What the CUDA classes of convolutions share.
+// Shared by the CUDA classes of convolutions.
 #pragma once
 
 #include <functional>
@@ -16,13 +16,13 @@ namespace caffe2 {
 
 // Throws EnforceNotMet unless both hold data and the filter is of X's type or float.
 void CheckConvInputs(const Tensor& x, const Tensor& filter);
-// The convolution of images of `type` for cuDNN.
+// The description of the convolution of images of `type` for cuDNN.
 cuda::ConvProblem MakeCudaConvProblem(const ConvShape& shape, bool channels_last, TypeMeta type);
 
-// The shapes of the last run, and what follows from them.
+// The shapes of the last run, and values derived from them.
 class PreparedConv {
  public:
-  // Throws EnforceNotMet if the arguments are not those of a convolution.
+  // Throws EnforceNotMet for arguments that a convolution does not take.
   explicit PreparedConv(const OperatorDef& def);
   // Throws EnforceNotMet, naming shapes, if input and filter do not fit the arguments.
   void Prepare(const Tensor& x, const Tensor& filter);
@@ -31,7 +31,8 @@ class PreparedConv {
   const std::vector<int64_t>& y_dims() const { return y_dims_; }
   const ChannelLayout& layout() const { return layout_; }  // of Y
   bool empty() const { return problem_.x[0] == 0; }
-  // Of the gradients of filter and bias: the filter's, or float (argument float_gradients).
+  // The type of the gradients of filter and bias: the filter's, or float (argument
+  // float_gradients).
   TypeMeta GradientType(const Tensor& filter) const {
     return float_gradients_ ? TypeMeta::Make<float>() : filter.dtype();
   }
@@ -51,7 +52,7 @@ inline constexpr Number kNumberOf<float16> = Number::kFloat16;
 template <>
 inline constexpr Number kNumberOf<bfloat16> = Number::kBFloat16;
 
-// A filter or bias as T: itself, or a converted copy in `copy`.
+// A filter or bias as T: the tensor itself, or a converted copy in `copy`.
 template <typename T>
 const T* As(const Tensor& tensor, Tensor* copy, CUDAContext* context) {
   if (tensor.IsType<T>()) return tensor.data<T>();
@@ -62,9 +63,9 @@ const T* As(const Tensor& tensor, Tensor* copy, CUDAContext* context) {
   return converted;
 }
 
-// A gradient that is formed as T: in the output itself, which is of `type`, or in other memory,
-// from which it is then converted. The output has its shape already; its memory is there when this
-// is made.
+// A gradient that is computed as T for an output of `type`: in the output itself, or in other
+// memory from which it is then converted. The output must have its shape; the constructor allocates
+// its memory.
 template <typename T>
 class ConvGradientResult {
  public:
@@ -72,8 +73,8 @@ class ConvGradientResult {
     output->raw_mutable_data(type);
   }
 
-  // form(T*), which puts it there in this stream of the device. Returns what form returns; after
-  // false there is no result.
+  // Calls form(T*), which writes the gradient there in this stream. Returns the result of form;
+  // false means that there is no gradient.
   template <typename F>
   bool Form(int device, cuda::Stream stream, const F& form) {
     if (output_->IsType<T>()) return form(output_->mutable_data<T>());
@@ -89,15 +90,15 @@ class ConvGradientResult {
   Tensor* output_;
 };
 
-// Where an operator forms the filter's gradient: with the argument side_stream beside the rest, as
-// side work that JoinSideStream ends (caffe2/cuda/side_stream.h).
+// Chooses the stream of a filter's gradient. With the argument side_stream it is a second stream,
+// which JoinSideStream joins (caffe2/cuda/side_stream.h).
 class FilterGradientStream {
  public:
   explicit FilterGradientStream(const OperatorDef& def)
       : aside_(ArgumentHelper(def).GetSingleArgument<bool>("side_stream", false)) {}
 
-  // body(stream), which puts the filter's gradient into this stream and all else into the
-  // context's.
+  // Calls body(stream), which must enqueue the filter's gradient on this stream and all other work
+  // on the context's stream.
   void Run(const CUDAContext& context, const Tensor& filter_gradient,
            const std::function<void(cuda::Stream)>& body) const {
     if (!aside_) return body(context.stream());

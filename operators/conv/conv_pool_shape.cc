@@ -8,8 +8,7 @@
 namespace caffe2 {
 namespace {
 
-// No size, pad or stride near the range of int64 makes sense; below this sums and products of two
-// cannot overflow.
+// Sums and products of two values up to this limit cannot overflow int64_t.
 constexpr int64_t kMaxInt = std::numeric_limits<int32_t>::max();
 
 using Values = std::vector<int64_t>;
@@ -28,7 +27,8 @@ Values ReadPerAxis(const ArgumentHelper& arguments, const std::string& name, int
     values = {arguments.GetSingleArgument<int64_t>(name, missing)};
   }
   for (int64_t value : values) {
-    CAFFE_ENFORCE(value >= least && value <= kMaxInt, "argument ", name, " is ", value);
+    CAFFE_ENFORCE(value >= least && value <= kMaxInt, "argument ", name, " (", value,
+                  ") must be from ", least, " to ", kMaxInt);
   }
   return values;
 }
@@ -48,7 +48,8 @@ Values ReadGivenPads(const ArgumentHelper& arguments, int64_t least = 0) {
     if (!any) pads.clear();
   }
   for (int64_t pad : pads) {
-    CAFFE_ENFORCE(pad >= least && pad <= kMaxInt, "a pad is ", pad);
+    CAFFE_ENFORCE(pad >= least && pad <= kMaxInt, "a pad (", pad, ") must be from ", least, " to ",
+                  kMaxInt);
   }
   return pads;
 }
@@ -56,8 +57,8 @@ Values ReadGivenPads(const ArgumentHelper& arguments, int64_t least = 0) {
 Values ExpandAxes(const char* name, const Values& given, size_t count, int64_t missing) {
   if (given.empty()) return Values(count, missing);
   if (given.size() == 1) return Values(count, given[0]);
-  CAFFE_ENFORCE_EQ(given.size(), count, "values of ", name,
-                   " and what the input's spatial axes need");
+  CAFFE_ENFORCE_EQ(given.size(), count, "the number of values of argument ", name,
+                   " must match the spatial axes of the input");
   return given;
 }
 
@@ -77,7 +78,8 @@ std::vector<int64_t> ReadPads(const ArgumentHelper& arguments, size_t rank) {
 }
 
 ImageShape ImageShape::FromDims(const std::vector<int64_t>& dims, StorageOrder order) {
-  CAFFE_ENFORCE_GE(dims.size(), size_t{2}, "an image of shape ", ShapeString(dims));
+  CAFFE_ENFORCE_GE(dims.size(), size_t{2}, "an image needs at least two axes; this one has shape ",
+                   ShapeString(dims));
   ImageShape shape;
   shape.batch = dims[0];
   const bool last = order == StorageOrder::kNHWC;
@@ -107,13 +109,13 @@ WindowArguments::WindowArguments(const ArgumentHelper& arguments)
       pads_(ReadGivenPads(arguments)),
       adj_(ReadPerAxis(arguments, "adj", 0, 0)) {
   CAFFE_ENFORCE_GE(group_, 1);
-  CAFFE_ENFORCE(legacy_pad_ >= kNotSet && legacy_pad_ <= kCaffePooling, "legacy_pad is ",
-                legacy_pad_);
+  CAFFE_ENFORCE(legacy_pad_ >= kNotSet && legacy_pad_ <= kCaffePooling, "argument legacy_pad (",
+                legacy_pad_, ") must be from 0 to 3");
   const auto all = [](const Values& values, int64_t wanted) {
     return std::all_of(values.begin(), values.end(), [=](int64_t v) { return v == wanted; });
   };
   if (legacy_pad_ == kValid || legacy_pad_ == kSame) {
-    CAFFE_ENFORCE(pads_.empty(), "legacy_pad VALID and SAME leave no room for pads of one's own");
+    CAFFE_ENFORCE(pads_.empty(), "pads cannot be given together with legacy_pad VALID or SAME");
   }
   if (global_pooling_) {
     CAFFE_ENFORCE(all(stride_, 1) && all(dilation_, 1) && all(pads_, 0),
@@ -179,14 +181,14 @@ Window WindowArguments::Resolve(const std::vector<int64_t>& spatial) const {
 
 Window WindowArguments::ResolveTransposed(const std::vector<int64_t>& spatial) const {
   CAFFE_ENFORCE(!global_pooling_ && legacy_pad_ != kCaffePooling,
-                "a transposed convolution knows no global_pooling and no Caffe pooling pads");
+                "a transposed convolution does not take global_pooling or legacy_pad 3");
   Window window = Expand(spatial.size());
   const Values adj = ExpandAxes("adj", adj_, spatial.size(), 0);
   for (size_t axis = 0; axis < spatial.size(); ++axis) {
     const int64_t stride = window.stride[axis], kernel = window.kernel[axis];
     CAFFE_ENFORCE(spatial[axis] > 0 && spatial[axis] <= kMaxInt, "spatial axis ", axis,
                   " of the input has ", spatial[axis]);
-    CAFFE_ENFORCE_LT(adj[axis], stride, "adj must be below the stride");
+    CAFFE_ENFORCE_LT(adj[axis], stride, "adj must be less than the stride");
     CAFFE_ENFORCE_EQ(window.dilation[axis], 1, "a transposed convolution has no dilation");
     window.output[axis] = (spatial[axis] - 1) * stride + kernel + adj[axis] -
                           window.pad_begin[axis] - window.pad_end[axis];
@@ -198,11 +200,11 @@ Window WindowArguments::ResolveTransposed(const std::vector<int64_t>& spatial) c
 void DescribeWindow(OpSchema& schema) {
   schema.Arg("order", "NCHW (default) or NHWC.")
       .Arg("kernel",
-           "Window size of all axes. Or kernel_h and kernel_w, or kernels with one value "
-           "an axis.")
+           "Window size of all axes. Or kernel_h and kernel_w, or kernels with one value for "
+           "each axis.")
       .Arg("stride", "Step of the window, default 1. Or stride_h and stride_w, or strides.")
       .Arg("dilation",
-           "Distance of the window's elements, default 1. Or dilation_h and "
+           "Distance between the window's elements, default 1. Or dilation_h and "
            "dilation_w, or dilations.")
       .Arg("pad",
            "Zeros added on every side, default 0. Or pad_t, pad_l, pad_b, pad_r, or pads "

@@ -1,5 +1,5 @@
-// What convolution, pooling and their kin share: storage order, the window's arguments, and the
-// shape of the result.
+// Shared by convolution, pooling and similar operators: storage order, the arguments of the window,
+// and the shape of the result.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ enum class StorageOrder { kNCHW, kNHWC };
 // The `order` argument, NCHW if there is none. Throws for another value.
 StorageOrder ReadStorageOrder(const ArgumentHelper& arguments);
 
-// The pads of `rank` spatial axes, all beginnings, then all ends: `pads`, or `pad` for every side,
-// or pad_t, pad_l, pad_b, pad_r; 0 if there are none; negative where something is taken away.
-// Throws on a huge one, and if the number of pads does not fit.
+// The pads of `rank` spatial axes, all beginnings, then all ends. From `pads`, or `pad` for every
+// side, or pad_t, pad_l, pad_b and pad_r; default 0. A negative pad crops. Throws EnforceNotMet if
+// a pad is huge or the number of pads does not fit.
 std::vector<int64_t> ReadPads(const ArgumentHelper& arguments, size_t rank);
 
 // The meaning of a tensor's axes: N x C x spatial or N x spatial x C, with any number of spatial
@@ -31,27 +31,29 @@ struct ImageShape {
   // Throws unless there are at least two axes.
   static ImageShape FromDims(const std::vector<int64_t>& dims, StorageOrder order);
   std::vector<int64_t> ToDims(StorageOrder order) const;
-  // N, C, spatial, whatever the storage.
+  // N, C, spatial, in any storage order.
   std::vector<int64_t> Logical() const { return ToDims(StorageOrder::kNCHW); }
   int64_t SpatialSize() const;
 };
 
-// A window slid over an image: one entry a spatial axis.
+// A window that slides over an image: one entry for each spatial axis.
 struct Window {
   std::vector<int64_t> kernel, stride, dilation, pad_begin, pad_end;
   std::vector<int64_t> output;  // spatial axes of the result
 };
 
 // The arguments of Caffe2's windowed operators:
-//   kernel | kernel_h, kernel_w | kernels (one an axis); stride, dilation likewise, default 1;
+//   kernel | kernel_h, kernel_w | kernels (one for each axis); likewise stride and dilation,
+//   default 1;
 //   pad | pad_t, pad_l, pad_b, pad_r | pads (all beginnings, then all ends), default 0;
-//   legacy_pad: 0 pads as given; 1 VALID none; 2 SAME output = ceil(input / stride), the odd pad at
-//   the end; 3 Caffe's pooling: `pad` on both sides and the output size rounded up;
+//   legacy_pad: 0 pads as given; 1 VALID, no pads; 2 SAME, output = ceil(input / stride), the odd
+//   pad at the end; 3 Caffe's pooling, `pad` on both sides and the output size rounded up;
 //   global_pooling: the window is the whole image, whatever kernel says; group; order.
 class WindowArguments {
  public:
-  // Throws EnforceNotMet on values that can never work: kernel, stride, dilation or group below 1,
-  // negative pads, pads beside VALID or SAME, a stride, dilation or pad beside global_pooling.
+  // Throws EnforceNotMet for values that no input fits: kernel, stride, dilation or group below 1,
+  // negative pads, pads together with VALID or SAME, or a stride, dilation or pad together with
+  // global_pooling.
   explicit WindowArguments(const ArgumentHelper& arguments);
 
   StorageOrder order() const { return order_; }
@@ -77,11 +79,11 @@ class WindowArguments {
   int64_t group_;
   int legacy_pad_;
   bool global_pooling_;
-  // As given: empty, one value for all axes, or one an axis (pads: two).
+  // As given: empty, one value for all axes, or one for each axis (pads: two).
   std::vector<int64_t> kernel_, stride_, dilation_, pads_, adj_;
 };
 
-// Fills Arg() documentation of everything WindowArguments reads.
+// Documents the arguments that WindowArguments reads.
 void DescribeWindow(OpSchema& schema);
 
 }  // namespace caffe2

@@ -50,10 +50,11 @@ ConvShape ConvShape::Make(const WindowArguments& arguments, const std::vector<in
                 " does not have the kernel ", ShapeString(shape.window.kernel));
   CAFFE_ENFORCE(filter.batch > 0 && filter.channels > 0, "an empty filter ",
                 ShapeString(filter_dims));
-  CAFFE_ENFORCE_EQ(shape.x.channels % shape.group, 0, "the groups do not divide the channels ",
-                   shape.x.channels);
-  CAFFE_ENFORCE_EQ(filter.batch % shape.group, 0, "the groups do not divide the filters ",
-                   filter.batch);
+  CAFFE_ENFORCE_EQ(shape.x.channels % shape.group, 0, "the ", shape.x.channels,
+                   " channels of the input are not a multiple of the argument group (", shape.group,
+                   ")");
+  CAFFE_ENFORCE_EQ(filter.batch % shape.group, 0, "the ", filter.batch,
+                   " filters are not a multiple of the argument group (", shape.group, ")");
   CAFFE_ENFORCE_EQ(filter.channels, shape.x.channels / shape.group, "channels of the filter ",
                    ShapeString(filter_dims), " and of a group of the input ", ShapeString(x_dims));
   shape.y = {shape.x.batch, filter.batch, shape.window.output};

@@ -1,5 +1,6 @@
-// ConvTranspose (also called deconvolution) and its gradient on the CPU. It is the gradient of a
-// convolution from Y to X, so oneDNN's convolutions do the work with the parts exchanged.
+// ConvTranspose (also called deconvolution) and its gradient on the CPU. ConvTranspose is the
+// gradient of a convolution from Y to X, so oneDNN's convolutions compute it with the roles of X
+// and Y exchanged.
 #include "operators/conv/conv_transpose_op.h"
 
 #include <algorithm>
@@ -27,22 +28,23 @@ ConvShape MakeTransposedConvShape(const WindowArguments& arguments,
                    " and channels of the input ", ShapeString(x_dims));
   CAFFE_ENFORCE(filter.batch > 0 && filter.channels > 0, "an empty filter ",
                 ShapeString(filter_dims));
-  CAFFE_ENFORCE_EQ(filter.batch % shape.group, 0, "the groups do not divide the channels ",
-                   filter.batch);
+  CAFFE_ENFORCE_EQ(filter.batch % shape.group, 0, "the ", filter.batch,
+                   " channels of the input are not a multiple of the argument group (", shape.group,
+                   ")");
   shape.x = {shape.y.batch, filter.channels * shape.group, shape.window.output};
   return shape;
 }
 
 namespace {
 
-// What both operators know of shapes and types, and when they must be made anew.
+// The shapes and types of both operators, and whether they have changed.
 class ConvTransposeBase : public Operator<CPUContext> {
  public:
   ConvTransposeBase(const OperatorDef& def, Workspace* ws)
       : Operator<CPUContext>(def, ws), arguments_(ArgumentHelper(def)) {}
 
  protected:
-  // True if shapes or types are not those of the last call.
+  // True if shapes or types have changed since the last call.
   bool Prepare(const Tensor& x, const Tensor& filter) {
     CAFFE_ENFORCE(x.has_data() && filter.has_data(), "the input or the filter holds no data");
     if (x.sizes() == x_dims_ && filter.sizes() == filter_dims_ && x.dtype() == problem_.type &&
@@ -148,7 +150,7 @@ class ConvTransposeGradientOp final : public ConvTransposeBase {
   template <typename T>
   void SumChannels(const T* dy) {
     Output(1)->Resize(y_channels_.channels);
-    squares_.resize(y_channels_.channels);  // of no use here
+    squares_.resize(y_channels_.channels);  // written, but not used here
     NormalizeGradient<T> in;
     in.x = in.dy = dy;
     in.mean = zeros_.data();
@@ -203,7 +205,7 @@ std::vector<TensorShape> InferConvTransposeGradient(const OperatorDef& def,
 void DescribeTransposed(OpSchema& schema) {
   schema.FillUsing(DescribeWindow)
       .Arg("adj",
-           "Rows and columns added at the end of Y, below the stride; default 0. Or adj_h "
+           "Rows and columns added at the end of Y, less than the stride; default 0. Or adj_h "
            "and adj_w, or adjs.")
       .Arg("group", "Number of groups that channels and filters fall into, default 1.");
 }
@@ -242,8 +244,8 @@ OPERATOR_SCHEMA(ConvTranspose)
             "N x M x H' x W' or N x H' x W' x M, of X's type, with H' = (H - 1) * stride + "
             "kernel + adj - pads.")
     .SetDoc(
-        "Transposed convolution: every pixel of X lays its multiple of the filter over Y, at "
-        "distances of stride. The gradient of Conv with respect to its input.");
+        "Transposed convolution: adds the filter, times each pixel of X, to Y at distances of "
+        "stride. This is the gradient of Conv with respect to its input.");
 REGISTER_GRADIENT(ConvTranspose, GetConvTransposeGradient);
 
 REGISTER_CPU_OPERATOR(ConvTransposeGradient, ConvTransposeGradientOp);
@@ -258,7 +260,7 @@ OPERATOR_SCHEMA(ConvTransposeGradient)
     .Input(2, "dY", "Gradient of the forward output, in its shape and X's type.")
     .Output(0, "dfilter", "Gradient of the filter, in its shape and type.")
     .Output(1, "dbias", "Gradient of the bias, M values, float; with no_bias dX takes this place.")
-    .Output(2, "dX", "Gradient of X; may be left out, and is not computed then.")
+    .Output(2, "dX", "Optional: gradient of X.")
     .SetDoc("Gradients of ConvTranspose. Output order is Caffe2's: dfilter, dbias, dX.");
 NO_GRADIENT(ConvTransposeGradient);
 

@@ -1,4 +1,4 @@
-// What ConvTranspose and its gradient share on all devices.
+// Shared by ConvTranspose and its gradient on all devices.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace caffe2 {
 
-// ConvTranspose X -> Y is the gradient of the convolution from Y to X, which this describes: its
-// `x` is Y, its `y` X. Throws, with the shapes, for a filter that does not fit.
+// Describes the convolution from Y to X whose gradient is ConvTranspose from X to Y: its `x` is Y
+// and its `y` is X. Throws EnforceNotMet, naming the shapes, for a filter that does not fit.
 ConvShape MakeTransposedConvShape(const WindowArguments& arguments,
                                   const std::vector<int64_t>& x_dims,
                                   const std::vector<int64_t>& filter_dims);
@@ -17,7 +17,7 @@ ConvShape MakeTransposedConvShape(const WindowArguments& arguments,
 // The outputs of the gradient operator: dfilter, [dbias], [dX].
 struct ConvTransposeOutputs {
   bool bias = true, input = false;
-  // Throws unless their number fits.
+  // Throws EnforceNotMet if the number of outputs does not fit no_bias.
   static ConvTransposeOutputs Make(const OperatorBase& op) {
     const bool no_bias = op.GetSingleArgument<bool>("no_bias", false);
     CAFFE_ENFORCE(op.OutputSize() >= (no_bias ? 1 : 2) && op.OutputSize() <= (no_bias ? 2 : 3),

@@ -1,4 +1,5 @@
-// ConvTranspose and its gradient on CUDA devices: cuDNN's convolutions with the parts exchanged.
+// ConvTranspose and its gradient on CUDA devices, by cuDNN's convolutions with the roles of X and Y
+// exchanged.
 #include "caffe2/cuda/convolution.h"
 #include "operators/common/channel_kernels.h"
 #include "operators/common/host_device_op.h"
@@ -10,8 +11,8 @@ namespace {
 
 using cuda::ConvDirection;
 
-// Where a result that is formed in T is written, for an output of T or of float: the output itself,
-// or memory that Finish converts from.
+// The memory for a result that is computed as T, for an output of T or float: the output itself, or
+// other memory from which Finish converts.
 template <typename T>
 class ConvertedOutput {
  public:
@@ -38,7 +39,7 @@ class ConvertedOutput {
   bool convert_ = false;
 };
 
-// The shapes of the last run, and the convolution from Y to X that they make.
+// The shapes of the last run and the convolution from Y to X.
 class ConvTransposeBase : public Operator<CUDAContext> {
  public:
   ConvTransposeBase(const OperatorDef& def, Workspace* ws)
@@ -59,7 +60,7 @@ class ConvTransposeBase : public Operator<CUDAContext> {
     layout_ = {shape.x.batch, shape.x.channels, shape.x.SpatialSize(), arguments_.channels_last()};
   }
 
-  // `y` and `result` as cuda::Convolve has them: of the convolution from Y to X.
+  // As cuda::Convolve, for the convolution from Y to X: `big` is Y and `small` is X.
   void Convolve(ConvDirection direction, const void* big, const void* filter, const void* small,
                 void* result) {
     cuda::Convolve(direction, problem_, big, filter, small, result, context_.device_id(),
@@ -132,7 +133,7 @@ class CudaConvTransposeGradientOp final : public ConvTransposeBase {
     Tensor* output = Output(0);
     output->ResizeLike(filter);
     void* data = output->raw_mutable_data(filter.dtype());
-    if (x.numel() == 0) {  // a sum over nothing
+    if (x.numel() == 0) {  // an empty batch: the gradients are 0
       cuda::SetBytesAsync(data, 0, output->nbytes(), context_.stream());
       return;
     }

@@ -1,4 +1,5 @@
-// The windows of an image as columns, and back, for the host and for devices (host_device.h).
+// Converts the windows of an image to columns, and back, for the host and for devices
+// (host_device.h).
 #pragma once
 
 #include "operators/common/host_device.h"
@@ -6,7 +7,7 @@
 namespace caffe2 {
 
 // The geometry of an N x C x H x W (or N x H x W x C) image and of its columns, N x (C kh kw) x oh
-// x ow (or N x oh x ow x (kh kw C)). Two numbers are of rows and of columns.
+// x ow (or N x oh x ow x (kh kw C)). Pairs of numbers are for the vertical and the horizontal axis.
 struct ColumnLayout {
   int64_t batch, channels, size[2], output[2], kernel[2], stride[2], dilation[2], pad[2];
   bool channels_last;
@@ -23,12 +24,12 @@ struct ColumnLayout {
     return channels_last ? ((n * pixels() + pixel) * taps() + tap) * channels + channel
                          : ((n * channels + channel) * taps() + tap) * pixels() + pixel;
   }
-  // Where tap `tap` of a window that begins at output `at` of an axis lies; -1 outside.
+  // The input position of tap `tap` of the window of output `at`, along an axis; -1 outside.
   CAFFE2_HOST_DEVICE int64_t Source(int axis, int64_t at, int64_t tap) const {
     const int64_t source = at * stride[axis] - pad[axis] + tap * dilation[axis];
     return source < size[axis] ? source : -1;
   }
-  // The output whose window has its tap `tap` there; -1 if there is none.
+  // The output whose window has its tap `tap` at input position `source`; -1 if there is none.
   CAFFE2_HOST_DEVICE int64_t Target(int axis, int64_t source, int64_t tap) const {
     const int64_t from = source + pad[axis] - tap * dilation[axis];
     if (from < 0 || from % stride[axis] != 0) return -1;
@@ -55,7 +56,7 @@ struct ColumnElements {
   }
 };
 
-// Element i of the image: the sum of the columns that Im2Col makes of it.
+// Element i of the image: the sum of the column elements that Im2Col copies it to.
 struct ColumnSums {
   static constexpr const char* kName = "Col2Im";
   ColumnLayout layout;

@@ -43,7 +43,9 @@ OPERATOR_SCHEMA(Im2Col)
           ColumnDims(ColumnLayoutFor(def, GetDimsVector(in[0]))), in[0].data_type())};
     })
     .FillUsing(DescribeWindow)
-    .SetDoc("The pixels under a sliding window as channels: what a convolution multiplies.")
+    .SetDoc(
+        "Writes the pixels under a sliding window as channels, so that a product of matrices "
+        "computes a convolution.")
     .Input(0, "X", "A float image N x C x H x W, or N x H x W x C.")
     .Output(0, "Y", "N x (C kh kw) x OH x OW, or N x OH x OW x (kh kw C).");
 OPERATOR_SCHEMA(Col2Im)
@@ -51,9 +53,9 @@ OPERATOR_SCHEMA(Col2Im)
     .NumOutputs(1)
     .IdenticalTypeAndShapeOfInput(1)
     .FillUsing(DescribeWindow)
-    .SetDoc("Adds up, for each pixel of an image, the columns that Im2Col makes of it.")
-    .Input(0, "X", "Columns, as Im2Col makes them.")
-    .Input(1, "Z", "An image, of which only the shape is used.")
+    .SetDoc("Adds up, for each pixel of an image, the column elements that Im2Col copies it to.")
+    .Input(0, "X", "Columns, as Im2Col writes them.")
+    .Input(1, "Z", "An image. Only its shape is used.")
     .Output(0, "Y", "The sums, shaped like the image.");
 REGISTER_GRADIENT(Im2Col, GradientRule<"Col2Im: GO0 I0 -> GI0">);
 REGISTER_GRADIENT(Col2Im, GradientRule<"Im2Col: GO0 -> GI0">);

@@ -10,8 +10,8 @@
 
 namespace caffe2 {
 
-// The geometry that the arguments give for an image of these dimensions. Throws unless they are
-// four, and fit.
+// The geometry that the arguments give for an image of these dimensions. Throws EnforceNotMet
+// unless there are four dimensions that fit the arguments.
 ColumnLayout ColumnLayoutFor(const OperatorDef& def, const std::vector<int64_t>& dims);
 std::vector<int64_t> ColumnDims(const ColumnLayout& layout);
 

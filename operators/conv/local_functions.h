@@ -5,8 +5,8 @@
 
 namespace caffe2 {
 
-// One layer but its data. At each of `positions` it multiplies the patch of the input under the
-// window, depth x window values a group, with a matrix of outputs / group rows.
+// The geometry of one layer. At each of `positions`, and for each group, it multiplies the patch of
+// the input under the window (depth x window values) with a matrix of outputs / group rows.
 struct LocalLayout {
   int64_t batch = 0, channels = 0, pixels = 0;  // of x
   int64_t outputs = 0, positions = 0, window = 0, group = 1;
@@ -22,7 +22,8 @@ struct LocalLayout {
     return n * outputs * positions +
            (channels_last ? position * outputs + m : m * positions + position);
   }
-  // Element k of the window and channel c of the group, in the patch of output m at a position.
+  // The index of the weight for output m at a position, window element k and channel c of the
+  // group.
   CAFFE2_HOST_DEVICE int64_t FilterAt(int64_t position, int64_t m, int64_t k, int64_t c) const {
     return (position * outputs + m) * patch() + (channels_last ? k * depth() + c : c * window + k);
   }
@@ -87,8 +88,8 @@ struct LocalBiasGradient {
   }
 };
 
-// Element i of dx, in the order of x. uses[starts[pixel]], ... are the places in `source` that name
-// a pixel.
+// Element i of dx, in the order of x. uses[starts[pixel]], ... are the indices in `source` that
+// hold the pixel.
 struct LocalInputGradient {
   static constexpr const char* kName = "LCInputGradient";
   LocalLayout l;

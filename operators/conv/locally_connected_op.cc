@@ -44,8 +44,9 @@ LocalShape LocalShape::Make(const WindowArguments& arguments, const std::vector<
   l.channels = x.channels;
   l.pixels = x.SpatialSize();
   l.outputs = filter_dims[rank];
-  CAFFE_ENFORCE(l.channels % l.group == 0 && l.outputs % l.group == 0, "the channels ", l.channels,
-                " and ", l.outputs, " do not divide into ", l.group, " groups");
+  CAFFE_ENFORCE(l.channels % l.group == 0 && l.outputs % l.group == 0, "the channels of X (",
+                l.channels, ") and of Y (", l.outputs,
+                ") must be multiples of the argument group (", l.group, ")");
   shape.filter = geometry.output;
   shape.bias = geometry.output;
   shape.bias.push_back(l.outputs);
@@ -89,9 +90,9 @@ void DescribeLocal(OpSchema& schema) {
       .FillUsing(DescribeWindow)
       .Arg("group", "Groups that channels of X and Y divide into, default 1.")
       .SetDoc(
-          "A locally connected layer: a convolution whose filter and bias are others at every "
-          "position. LC takes one to three spatial axes; LC1D, LC2D and LC3D are its names for a "
-          "given number.")
+          "A locally connected layer: a convolution with a filter and bias of its own at every "
+          "position. LC takes one to three spatial axes; LC1D, LC2D and LC3D take the number that "
+          "they name.")
       .Input(0, "X", "Float, N x C x spatial (NCHW) or N x spatial x C (NHWC).")
       .Input(1, "filter",
              "Float: output positions x M x C / group x kernel (NCHW), or output positions x M x "

@@ -21,7 +21,7 @@ struct LocalShape {
   // Throws EnforceNotMet, naming shapes, if input and filter do not fit the arguments.
   static LocalShape Make(const WindowArguments& arguments, const std::vector<int64_t>& x_dims,
                          const std::vector<int64_t>& filter_dims);
-  // For each pixel the places in `source` that name it: those of pixel i are
+  // Finds the indices in `source` that hold each pixel: for pixel i they are
   // uses[starts[i]], ..., uses[starts[i + 1] - 1].
   void FindUses(std::vector<int64_t>* starts, std::vector<int64_t>* uses) const;
 };
@@ -32,7 +32,8 @@ class LocalBase : public Operator<Context> {
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   LocalBase(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws), arguments_(ArgumentHelper(def)) {
-    CAFFE_ENFORCE(!arguments_.global_pooling(), "a locally connected layer has no global_pooling");
+    CAFFE_ENFORCE(!arguments_.global_pooling(),
+                  "a locally connected layer does not take the argument global_pooling");
   }
 
  protected:
@@ -77,7 +78,8 @@ class LocallyConnectedGradientOp final : public LocalBase<Context> {
   LocallyConnectedGradientOp(const OperatorDef& def, Workspace* ws)
       : LocalBase<Context>(def, ws),
         no_bias_(this->template GetSingleArgument<bool>("no_bias", false)) {
-    CAFFE_ENFORCE(OutputSize() <= (no_bias_ ? 2 : 3), "no_bias leaves no output for dbias");
+    CAFFE_ENFORCE(OutputSize() <= (no_bias_ ? 2 : 3),
+                  "with no_bias the outputs are dfilter and dX");
   }
   bool RunOnDevice() override {
     const LocalShape s = this->Shape();

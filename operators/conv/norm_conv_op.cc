@@ -7,16 +7,16 @@
 
 namespace caffe2 {
 
-const float* NormRowOf(const Tensor& norm, int rows, int row, int64_t channels) {
-  CAFFE_ENFORCE(norm.dim() == 2 && norm.size(0) == rows && norm.size(1) == channels, "a norm of ",
-                channels, " channels has shape ", rows, " x ", channels, ", not ",
-                ShapeString(norm.sizes()));
-  return norm.data<float>() + row * channels;
+const float* BnParamsRowOf(const Tensor& bn_params, int rows, int row, int64_t channels) {
+  CAFFE_ENFORCE(bn_params.dim() == 2 && bn_params.size(0) == rows && bn_params.size(1) == channels,
+                "bn_params for ", channels, " channels must have shape ", rows, " x ", channels,
+                ", not ", ShapeString(bn_params.sizes()));
+  return bn_params.data<float>() + row * channels;
 }
 
-float* ResizeNorm(int rows, int64_t channels, Tensor* norm) {
-  norm->Resize(rows, channels);
-  return norm->mutable_data<float>();
+float* ResizeBnParams(int rows, int64_t channels, Tensor* bn_params) {
+  bn_params->Resize(rows, channels);
+  return bn_params->mutable_data<float>();
 }
 
 void CheckLike(const Tensor& x, const Tensor* other, const char* name) {
@@ -48,7 +48,7 @@ void OperatorParts::Run() {
   }
 }
 
-// The CPU has no engines for the whole.
+// The CPU has no fused engines, so the parts run.
 template <>
 struct NormConvDevice<CPUContext>::State {
   StorageOrder order;
@@ -81,7 +81,9 @@ struct Normalizer {
 
   template <typename T>
   bool DoRunWithType() {
-    const auto row = [&](int r) { return NormRowOf(*image.norm, kNormRows, r, shape.channels); };
+    const auto row = [&](int r) {
+      return BnParamsRowOf(*image.bn_params, kBnParamsRows, r, shape.channels);
+    };
     y->ResizeLike(image.x);
     NormalizeChannels(shape, image.x.data<T>(), row(kMeanRow), row(kFactorRow), row(kBiasRow),
                       image.z != nullptr ? image.z->data<T>() : nullptr, true,
@@ -94,12 +96,14 @@ struct GradientMasker {
   const ChannelShape shape;
   const NormedImage& image;
   const Tensor &y, &dy;
-  Tensor *g, *dnorm;
+  Tensor *g, *d_bn_params;
 
   template <typename T>
   bool DoRunWithType() {
     const int64_t channels = shape.channels;
-    const auto row = [&](int r) { return NormRowOf(*image.norm, kNormRows, r, channels); };
+    const auto row = [&](int r) {
+      return BnParamsRowOf(*image.bn_params, kBnParamsRows, r, channels);
+    };
     NormalizeGradient<T> in;
     in.x = image.x.data<T>();
     in.dy = dy.data<T>();
@@ -107,7 +111,7 @@ struct GradientMasker {
     in.mask = ReluMask::kFromY;
     in.y = y.data<T>();
     g->ResizeLike(image.x);
-    float* sums = ResizeNorm(kNormGradientRows, channels, dnorm);
+    float* sums = ResizeBnParams(kBnParamsGradientRows, channels, d_bn_params);
     float *d_scale = sums + kDScaleRow * channels, *d_bias = sums + kDBiasRow * channels;
     ChannelGradientSums(shape, in, d_bias, d_scale, g->mutable_data<T>());
     const float* inverse_std = row(kInverseStdRow);
@@ -128,9 +132,9 @@ void NormConvDevice<CPUContext>::Normalize(const NormedImage& image, Tensor* y, 
 }
 template <>
 void NormConvDevice<CPUContext>::MaskGradient(const NormedImage& image, const Tensor& y,
-                                              const Tensor& dy, Tensor* g, Tensor* dnorm,
+                                              const Tensor& dy, Tensor* g, Tensor* d_bn_params,
                                               CPUContext*) {
-  GradientMasker masker{state_->ShapeOf(image.x), image, y, dy, g, dnorm};
+  GradientMasker masker{state_->ShapeOf(image.x), image, y, dy, g, d_bn_params};
   ImageTypes::Dispatch(&masker, image.x.dtype());
 }
 
@@ -144,7 +148,7 @@ TensorShape PerChannel(const TensorShape& y, const OperatorDef& def, int rows) {
                    : CreateTensorShape({rows, channels}, TensorProto::FLOAT);
 }
 
-// The first and the last input are those of Conv.
+// X is the first input and the filter the last one, as for Conv.
 std::vector<TensorShape> InferConvStats(const OperatorDef& def,
                                         const std::vector<TensorShape>& inputs) {
   const TensorShape y = InferConv(def, {inputs.front(), inputs.back()})[0];
@@ -164,23 +168,24 @@ std::vector<TensorShape> InferGradient(const OperatorDef& def,
     filter.set_data_type(TensorProto::FLOAT);
   }
   std::vector<TensorShape> outputs = {filter, inputs[0]};
-  for (int norm = 0; norm <= HasTwoNorms(kPrologue); ++norm) {
-    outputs.push_back(PerChannel(inputs[0], def, kNormGradientRows));
+  for (int image = 0; image <= HasTwoNorms(kPrologue); ++image) {
+    outputs.push_back(PerChannel(inputs[0], def, kBnParamsGradientRows));
   }
   return outputs;
 }
 
-// What is normalized, and how.
+// Describes the inputs before the filter.
 template <NormPrologue kPrologue>
 void DescribeImages(OpSchema& schema) {
-  schema.Input(0, "X", "N x C x spatial (NCHW) or N x spatial x C (NHWC), of a type Conv takes.");
+  schema.Input(0, "X",
+               "N x C x spatial (NCHW) or N x spatial x C (NHWC), of a type that Conv takes.");
   if (kPrologue != NormPrologue::kNone) {
-    schema.Input(1, "norm",
+    schema.Input(1, "bn_params",
                  "How X is normalized, from SpatialBNFinalize: 6 x C, float; rows mean, 1 / "
                  "deviation, scale, bias, factor, shift.");
   }
   if (HasSum(kPrologue)) schema.Input(2, "Z", "X's shape and type.");
-  if (HasTwoNorms(kPrologue)) schema.Input(3, "z_norm", "How Z is normalized, likewise.");
+  if (HasTwoNorms(kPrologue)) schema.Input(3, "z_bn_params", "How Z is normalized, as bn_params.");
 }
 
 template <NormPrologue kPrologue>
@@ -194,12 +199,12 @@ void DescribeConvStats(OpSchema& schema) {
       .TensorInferenceFunction(InferConvStats)
       .CostInferenceFunction(CostOfConvStats)
       .FillUsing(DescribeImages<kPrologue>)
-      .Input(kFilter, "filter", "As of Conv, of X's type or float.")
-      .Output(0, "Y", "As of Conv.")
+      .Input(kFilter, "filter", "As for Conv, of X's type or float.")
+      .Output(0, "Y", "As for Conv.")
       .Output(1, "sum", "Sum of every channel of Y over batch and space, M values, float.")
       .Output(2, "sumsq", "Sum of squares, likewise.");
   if (HasSum(kPrologue)) {
-    schema.Output(3, "N", "What the convolution reads, in X's shape and type.");
+    schema.Output(3, "N", "The input of the convolution, of X's shape and type.");
   }
 }
 
@@ -210,19 +215,19 @@ void DescribeGradient(OpSchema& schema) {
       .FillUsing(DescribeWindow)
       .Arg("group", "As in the forward operator.")
       .FillUsing(DescribeConvAlgorithm)
-      .Arg("float_gradients", "(bool, default false) As of ConvGradient.")
+      .Arg("float_gradients", "(bool, default false) As for ConvGradient.")
       .Arg("side_stream",
-           "(bool, default false) As of ConvGradient; N, where it is there, stands for X.")
+           "(bool, default false) As for ConvGradient; if there is an N, it takes the place of X.")
       .TensorInferenceFunction(InferGradient<kPrologue>)
       .FillUsing(DescribeImages<kPrologue>)
       .Input(kFilter, "filter", "The forward operator's filter.")
       .Input(kFilter + 1, "dY", "Gradient of Y, in its shape and type.")
       .Output(0, "dfilter", "Gradient of the filter, in its shape and type.")
       .Output(1, "g", "Gradient of the normalized X (not of X), in X's shape and type.")
-      .Output(2, "dnorm",
-              "2 x C, float: sum of g * (X - mean) / deviation, which is the gradient of "
-              "scale, and sum of g, that of bias.");
-  if (HasTwoNorms(kPrologue)) schema.Output(3, "dz_norm", "The same of Z.");
+      .Output(2, "d_bn_params",
+              "2 x C, float: the sum of g * (X - mean) / deviation, which is the gradient of "
+              "scale, and the sum of g, which is the gradient of bias.");
+  if (HasTwoNorms(kPrologue)) schema.Output(3, "dz_bn_params", "The same of Z.");
   if (!HasSum(kPrologue)) {
     schema.NumInputs(kFilter + 2);
     return;
@@ -246,61 +251,65 @@ REGISTER_CPU_OPERATOR(ConvStats, PlainConvStats);
 OPERATOR_SCHEMA(ConvStats)
     .FillUsing(DescribeConvStats<NormPrologue::kNone>)
     .SetDoc(
-        "Conv without bias, and the sums of ChannelStats of its result, which batch normalization "
-        "needs: in one pass where the device has an engine for it.");
+        "Conv without bias, and the sums of ChannelStats over its result, for batch "
+        "normalization. Runs in one pass if the device has an engine for it.");
 
 REGISTER_CPU_OPERATOR(NormReluConvStats, NormReluConvStats);
 OPERATOR_SCHEMA(NormReluConvStats)
     .FillUsing(DescribeConvStats<NormPrologue::kNormRelu>)
     .SetDoc(
-        "ConvStats of max(0, factor * X + shift), which is the normalized X behind a Relu: in one "
-        "pass that leaves it nowhere in memory, where the device has an engine for it.");
+        "ConvStats of max(0, factor * X + shift), the normalized X after a Relu. If the device has "
+        "an engine for it, this runs in one pass and the normalized image is never written to "
+        "memory.");
 
 REGISTER_CPU_OPERATOR(NormSumReluConvStats, NormSumReluConvStats);
 OPERATOR_SCHEMA(NormSumReluConvStats)
     .FillUsing(DescribeConvStats<NormPrologue::kNormSumRelu>)
     .SetDoc(
-        "N = max(0, factor * X + shift + Z), the end of a residual block, and ConvStats of it, the "
-        "beginning of the next one: in one pass where the device has an engine for it.");
+        "N = max(0, factor * X + shift + Z), the end of a residual block, and ConvStats of N, the "
+        "beginning of the next one. Runs in one pass if the device has an engine for it.");
 
 REGISTER_CPU_OPERATOR(NormSumNormReluConvStats, NormSumNormReluConvStats);
 OPERATOR_SCHEMA(NormSumNormReluConvStats)
     .FillUsing(DescribeConvStats<NormPrologue::kNormSumNormRelu>)
     .SetDoc(
         "N = max(0, factor * X + shift + z_factor * Z + z_shift), the end of a residual block "
-        "whose shortcut is normalized, too, and ConvStats of it, the beginning of the next one: in "
-        "one pass where the device has an engine for it.");
+        "with a normalized shortcut, and ConvStats of N, the beginning of the next one. Runs in "
+        "one pass if the device has an engine for it.");
 
 REGISTER_CPU_OPERATOR(NormReluConvStatsGradient, NormReluConvStatsGradient);
 OPERATOR_SCHEMA(NormReluConvStatsGradient)
     .FillUsing(DescribeGradient<NormPrologue::kNormRelu>)
-    .SetDoc("Gradient of NormReluConvStats; SpatialBNFinalizeGradient makes X's gradient of it.");
+    .SetDoc(
+        "Gradient of NormReluConvStats. SpatialBNFinalizeGradient computes the gradient of X from "
+        "its results.");
 NO_GRADIENT(NormReluConvStatsGradient);
 
 REGISTER_CPU_OPERATOR(NormSumReluConvStatsGradient, NormSumReluConvStatsGradient);
 OPERATOR_SCHEMA(NormSumReluConvStatsGradient)
     .FillUsing(DescribeGradient<NormPrologue::kNormSumRelu>)
     .SetDoc(
-        "Gradient of NormSumReluConvStats. g is Z's gradient too; SpatialBNFinalizeGradient makes "
-        "X's gradient of it.");
+        "Gradient of NormSumReluConvStats. g is also the gradient of Z. SpatialBNFinalizeGradient "
+        "computes the gradient of X from the results.");
 NO_GRADIENT(NormSumReluConvStatsGradient);
 
 REGISTER_CPU_OPERATOR(NormSumNormReluConvStatsGradient, NormSumNormReluConvStatsGradient);
 OPERATOR_SCHEMA(NormSumNormReluConvStatsGradient)
     .FillUsing(DescribeGradient<NormPrologue::kNormSumNormRelu>)
     .SetDoc(
-        "Gradient of NormSumNormReluConvStats. g is the gradient of the normalized Z too; "
-        "SpatialBNFinalizeGradient makes those of X and Z of it.");
+        "Gradient of NormSumNormReluConvStats. g is also the gradient of the normalized Z. "
+        "SpatialBNFinalizeGradient computes the gradients of X and Z from the results.");
 NO_GRADIENT(NormSumNormReluConvStatsGradient);
 
-// The sums are for batch normalization, whose own gradient accounts for what they depend on.
+// The sums have no gradients here: batch normalization reads them, and its own gradient accounts
+// for them.
 class GetConvStatsGradient final : public GradientMakerBase {
  public:
   using GradientMakerBase::GradientMakerBase;
   std::vector<OperatorDef> GetGradientDefs() override {
     for (int i : {1, 2}) {
-      CAFFE_ENFORCE(GradOut(i).IsEmpty(), Def().type(), " has no gradient of its sums (",
-                    Def().output(i), ")");
+      CAFFE_ENFORCE(GradOut(i).IsEmpty(), "no gradient can flow through output ", Def().output(i),
+                    " of ", Def().type(), ", a sum for batch normalization");
     }
     if (Def().type() == "NormReluConvStats") {
       return {CreateOperatorDef("NormReluConvStatsGradient", "", {I(0), I(1), I(2), GO(0)},
@@ -316,7 +325,7 @@ class GetConvStatsGradient final : public GradientMakerBase {
   }
 
  private:
-  static constexpr int kSummed = 3;  // the output that the convolution reads, where there is a sum
+  static constexpr int kSummed = 3;  // the output N, in operators with a sum
 
   std::vector<OperatorDef> SumGradient() {
     const int filter = Def().input_size() - 1;

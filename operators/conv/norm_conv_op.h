@@ -1,6 +1,6 @@
-// Convolutions and the batch normalization around them in as few passes over memory as a device has
-// engines for: ConvStats, NormReluConvStats, NormSumReluConvStats, NormSumNormReluConvStats and
-// their gradients. Where there is no engine the operators run as the parts they stand for.
+// Convolutions fused with the batch normalizations before and after them: ConvStats,
+// NormReluConvStats, NormSumReluConvStats, NormSumNormReluConvStats and their gradients. If the
+// device has no engine for one of them, it runs as the unfused operators that it stands for.
 #pragma once
 
 #include <memory>
@@ -9,52 +9,53 @@
 
 #include "caffe2/core/operator.h"
 #include "caffe2/core/workspace.h"
-#include "operators/norm/norm_rows.h"
+#include "operators/norm/bn_params.h"
 
 namespace caffe2 {
 
-// A row of a norm or of its gradient (norm_rows.h); throws EnforceNotMet if the blob has not `rows`
-// rows of C values.
-const float* NormRowOf(const Tensor& norm, int rows, int row, int64_t channels);
-// Gives it the shape rows x C.
-float* ResizeNorm(int rows, int64_t channels, Tensor* norm);
+// A row of bn_params or of their gradient (bn_params.h). Throws EnforceNotMet unless the tensor has
+// `rows` rows of C values.
+const float* BnParamsRowOf(const Tensor& bn_params, int rows, int row, int64_t channels);
+// Gives the tensor the shape rows x C. Returns its data.
+float* ResizeBnParams(int rows, int64_t channels, Tensor* bn_params);
 
-// An image, its norm, what is added to the normalized image, and the norm of that; the last three
-// may be null.
+// An image x, its bn_params, the summand z of the normalized image, and the bn_params of z. The
+// last three may be null.
 struct NormedImage {
   const Tensor& x;
-  const Tensor* norm;
+  const Tensor* bn_params;
   const Tensor* z;
-  const Tensor* z_norm;
+  const Tensor* z_bn_params;
 };
 
-// Throws EnforceNotMet, which calls it by its name, if `other` is there and no image like x.
+// Throws EnforceNotMet, naming `name`, if `other` is given and differs from x in shape or type.
 void CheckLike(const Tensor& x, const Tensor* other, const char* name);
 
-// What the gradient operators below write; dz_norm is null unless z is normalized.
+// The outputs of the gradient operators below. dz_bn_params is null unless z is normalized.
 struct NormConvGradients {
-  Tensor *dfilter, *g, *dnorm, *dz_norm;
+  Tensor *dfilter, *g, *d_bn_params, *dz_bn_params;
 };
 
-// What a device does for the operators below. Specialized for each; made once for each operator.
+// A device's part of the operators below. Specialized for each device; each operator has its own.
 template <class Context>
 class NormConvDevice {
  public:
   explicit NormConvDevice(const OperatorDef& def);
 
-  // y = relu(normed x + z); z may be null, and is not normalized.
+  // y = relu(normalized x + z). z may be null; it is not normalized.
   void Normalize(const NormedImage& image, Tensor* y, Context* context);
-  // g = dy where y is above zero, else 0; the rows of dnorm are the sums of g * (x - mean) *
+  // g = dy where y is above zero, else 0; the rows of d_bn_params are the sums of g * (x - mean) *
   // inverse_std and of g.
   void MaskGradient(const NormedImage& image, const Tensor& y, const Tensor& dy, Tensor* g,
-                    Tensor* dnorm, Context* context);
+                    Tensor* d_bn_params, Context* context);
 
-  // Engines that do it all in one pass; false, and no result is there, if the device has none. The
-  // norm may be null for Forward. `normed` gets what the convolution reads; it may be null if there
-  // is no z.
+  // Runs the operator by an engine that does it in one pass. Returns false, without a result, if
+  // the device has no such engine. The bn_params may be null for Forward. `normed` gets the input
+  // of the convolution; it may be null if there is no z.
   bool Forward(const NormedImage& image, const Tensor& filter, Tensor* y, Tensor* sums,
                Tensor* square_sums, Tensor* normed, Context* context);
-  // `normed` is that of Forward, and `also` another gradient of it; both null if there is no z.
+  // `normed` is the one that Forward wrote, and `also` another gradient of it. Both are null if
+  // there is no z.
   bool Backward(const NormedImage& image, const Tensor& filter, const Tensor& dy,
                 const Tensor* normed, const Tensor* also, const NormConvGradients& to,
                 Context* context);
@@ -64,21 +65,22 @@ class NormConvDevice {
   std::shared_ptr<State> state_;
 };
 
-// Operators that another one stands for, in its place and on its device, made when they are first
-// needed. They see its blobs, and blobs of their own.
+// The unfused operators that a fused one stands for, on the same device. They see the blobs of the
+// fused operator, and blobs of their own. They are created when they are first needed.
 class OperatorParts {
  public:
   OperatorParts(const OperatorDef& def, Workspace* ws) : def_(def), workspace_(ws) {}
 
-  // A tensor of their own.
+  // A tensor that only the parts see.
   Tensor* Own(const std::string& name) {
     return BlobGetMutableTensor(workspace_.CreateLocalBlob(name), ToDevice(def_.device_option()));
   }
   bool empty() const { return parts_.empty(); }
-  // An operator with the arguments of the whole and more, which replace those of the same name.
+  // Adds an operator with the arguments of the fused operator and with `more`, which take
+  // precedence.
   void Add(const std::string& type, const std::vector<std::string>& inputs,
            const std::vector<std::string>& outputs, const std::vector<Argument>& more = {});
-  // Starts them one after another.
+  // Runs the parts one after another.
   void Run();
 
  private:
@@ -87,25 +89,25 @@ class OperatorParts {
   std::vector<std::unique_ptr<OperatorBase>> parts_;
 };
 
-constexpr char kNormedPart[] = "__normed";  // own tensors of parts
+constexpr char kNormedPart[] = "__normed";  // tensors that only the parts see
 constexpr char kNormedGradientPart[] = "__normed_grad";
 
-// What becomes of X before the convolution.
+// The work on X before the convolution.
 enum class NormPrologue {
   kNone,
-  kNormRelu,         // max(0, normed X), which is nowhere in memory
-  kNormSumRelu,      // max(0, normed X + Z), which is an output
-  kNormSumNormRelu,  // max(0, normed X + normed Z), likewise
+  kNormRelu,         // max(0, normalized X), which is not written to memory
+  kNormSumRelu,      // max(0, normalized X + Z), which is an output
+  kNormSumNormRelu,  // max(0, normalized X + normalized Z), which is an output
 };
 constexpr bool HasSum(NormPrologue prologue) { return prologue >= NormPrologue::kNormSumRelu; }
 constexpr bool HasTwoNorms(NormPrologue prologue) {
   return prologue == NormPrologue::kNormSumNormRelu;
 }
-// The first inputs of an operator and of its gradient are X, norm, Z, the norm of Z and the filter,
-// as far as the prologue has them.
+// The first inputs of an operator and of its gradient are X, its bn_params, Z, the bn_params of Z
+// (each only if the prologue has it) and the filter.
 constexpr int FilterInput(NormPrologue prologue) { return 1 + static_cast<int>(prologue); }
 
-// What the operators and their gradients share.
+// Shared by the operators and their gradients.
 template <class Context, NormPrologue kPrologue>
 class NormConvBase : public Operator<Context> {
  public:
@@ -122,7 +124,7 @@ class NormConvBase : public Operator<Context> {
     return {Input(0), kNormed ? &Input(1) : nullptr, kSum ? &Input(2) : nullptr,
             kTwoNorms ? &Input(3) : nullptr};
   }
-  // X, norm, Z and the norm of Z.
+  // X, its bn_params, Z and the bn_params of Z.
   std::vector<std::string> TwoNormedImages() const {
     const auto& inputs = this->debug_def().input();
     return {inputs.begin(), inputs.begin() + kFilter};
@@ -132,7 +134,7 @@ class NormConvBase : public Operator<Context> {
   OperatorParts parts_;
 };
 
-// The inputs up to the filter -> Y, sum, sumsq, [what the convolution reads].
+// The inputs up to the filter -> Y, sum, sumsq, [the input N of the convolution].
 template <class Context, NormPrologue kPrologue>
 class ConvStatsOp final : public NormConvBase<Context, kPrologue> {
  public:
@@ -173,8 +175,8 @@ class ConvStatsOp final : public NormConvBase<Context, kPrologue> {
   }
 };
 
-// The inputs up to the filter, dY and, with a sum, what the convolution read and optionally another
-// gradient of that -> dfilter, g, dnorm, [dz_norm].
+// The inputs up to the filter, dY and, with a sum, the input N of the convolution and optionally
+// another gradient of N -> dfilter, g, d_bn_params, [dz_bn_params].
 template <class Context, NormPrologue kPrologue>
 class NormConvStatsGradientOp final : public NormConvBase<Context, kPrologue> {
  public:
@@ -217,7 +219,7 @@ class NormConvStatsGradientOp final : public NormConvBase<Context, kPrologue> {
     const OperatorDef& def = debug_def();
     if (!kSum) parts_.Own(kNormedPart);
     std::vector<Argument> more = {MakeArgument<int>("no_bias", 1)};
-    // Nothing may go on with a tensor that goes with the operator.
+    // Side work must not use a tensor that is freed with the operator.
     if (!kSum) more.push_back(MakeArgument("side_stream", false));
     parts_.Add("ConvGradient",
                {kSum ? def.input(kRead) : kNormedPart, def.input(kFilter), def.input(kDY)},

@@ -1,4 +1,4 @@
-// Convolutions with batch normalization around them on CUDA devices: cuDNN's fused engines, or the
+// Convolutions fused with batch normalization on CUDA devices, by cuDNN's fused engines or as
 // parts.
 #include "caffe2/cuda/fused_convolution.h"
 #include "operators/conv/conv_op_cuda.h"
@@ -7,7 +7,7 @@
 namespace caffe2 {
 namespace {
 
-// Factors and shifts of norms in an image's type.
+// Factors and shifts of bn_params in the image's type.
 struct NormCopies {
   explicit NormCopies(const Device& device) : x(device), z(device) {}
   Tensor x, z;
@@ -20,7 +20,8 @@ struct NormConvDevice<CUDAContext>::State {
   PreparedConv conv;
   FilterGradientStream filter_stream;
   StorageOrder order;
-  // Read by work that goes on after the operator: kept, and written again when that is long joined.
+  // Side work reads it after the operator has returned, so it is kept; the next run writes it, when
+  // that work has been joined.
   NormCopies gradient_norms;
 
   ChannelLayout LayoutOf(const Tensor& x) const {
@@ -39,7 +40,7 @@ namespace {
 
 using ImageTypes = TensorTypes<float, float16, bfloat16>;
 
-// Calls f with a null pointer to the type of the image's elements; returns what it returns.
+// Calls f with a null pointer to the type of the image's elements; returns its result.
 template <class F>
 struct TypeCaller {
   const F& f;
@@ -59,11 +60,11 @@ float* Resize(int64_t n, Tensor* tensor) {
   return tensor->mutable_data<float>();
 }
 
-// The rows of `norm`, and factor and shift also as T, in `copy`.
+// The rows of `bn_params`, with factor and shift also as T, in `copy`.
 template <typename T>
-cuda::ChannelNorms NormsOf(const Tensor& norm, int64_t channels, Tensor* copy,
+cuda::ChannelNorms NormsOf(const Tensor& bn_params, int64_t channels, Tensor* copy,
                            CUDAContext* context) {
-  const auto row = [&](int r) { return NormRowOf(norm, kNormRows, r, channels); };
+  const auto row = [&](int r) { return BnParamsRowOf(bn_params, kBnParamsRows, r, channels); };
   copy->Resize(2 * channels);
   T* converted = copy->mutable_data<T>();
   static_assert(kShiftRow == kFactorRow + 1);
@@ -77,22 +78,22 @@ cuda::ChannelNorms NormsOf(const Tensor& norm, int64_t channels, Tensor* copy,
           .bias = row(kBiasRow)};
 }
 
-// What is normalized before a convolution; factors and shifts lie in the copies.
+// The normalization before a convolution. Factors and shifts are in the copies.
 template <typename T>
 cuda::NormedInput NormedBy(const NormedImage& image, int64_t channels, NormCopies* copies,
                            CUDAContext* context) {
   cuda::NormedInput by;
-  by.norm = NormsOf<T>(*image.norm, channels, &copies->x, context);
+  by.norm = NormsOf<T>(*image.bn_params, channels, &copies->x, context);
   if (image.z != nullptr) by.z = image.z->data<T>();
-  if (image.z_norm != nullptr) {
-    by.z_norm = NormsOf<T>(*image.z_norm, channels, &copies->z, context);
+  if (image.z_bn_params != nullptr) {
+    by.z_norm = NormsOf<T>(*image.z_bn_params, channels, &copies->z, context);
   }
   return by;
 }
 
-// Makes room for a gradient's sums; `scratch` belongs to them.
-cuda::NormSums SumsIn(Tensor* dnorm, int64_t channels, Tensor* scratch) {
-  float* sums = ResizeNorm(kNormGradientRows, channels, dnorm);
+// Allocates the sums of a gradient. `scratch` must live as long as they do.
+cuda::NormSums SumsIn(Tensor* d_bn_params, int64_t channels, Tensor* scratch) {
+  float* sums = ResizeBnParams(kBnParamsGradientRows, channels, d_bn_params);
   return {sums + kDScaleRow * channels, sums + kDBiasRow * channels, Resize(3 * channels, scratch)};
 }
 
@@ -103,7 +104,9 @@ void NormConvDevice<CUDAContext>::Normalize(const NormedImage& image, Tensor* y,
                                             CUDAContext* context) {
   CheckLike(image.x, image.z, "Z");
   const ChannelLayout layout = state_->LayoutOf(image.x);
-  const auto row = [&](int r) { return NormRowOf(*image.norm, kNormRows, r, layout.channels); };
+  const auto row = [&](int r) {
+    return BnParamsRowOf(*image.bn_params, kBnParamsRows, r, layout.channels);
+  };
   y->ResizeLike(image.x);
   WithTypeOf(image.x, [&]<typename T>(const T* none) {
     LaunchBatchNormApply(layout, image.x.data<T>(), row(kMeanRow), row(kInverseStdRow),
@@ -116,12 +119,14 @@ void NormConvDevice<CUDAContext>::Normalize(const NormedImage& image, Tensor* y,
 
 template <>
 void NormConvDevice<CUDAContext>::MaskGradient(const NormedImage& image, const Tensor& y,
-                                               const Tensor& dy, Tensor* g, Tensor* dnorm,
+                                               const Tensor& dy, Tensor* g, Tensor* d_bn_params,
                                                CUDAContext* context) {
   const ChannelLayout layout = state_->LayoutOf(image.x);
-  const auto row = [&](int r) { return NormRowOf(*image.norm, kNormRows, r, layout.channels); };
+  const auto row = [&](int r) {
+    return BnParamsRowOf(*image.bn_params, kBnParamsRows, r, layout.channels);
+  };
   g->ResizeLike(image.x);
-  float* sums = ResizeNorm(kNormGradientRows, layout.channels, dnorm);
+  float* sums = ResizeBnParams(kBnParamsGradientRows, layout.channels, d_bn_params);
   Tensor scratch(context->device());
   WithTypeOf(image.x, [&]<typename T>(const T*) {
     BatchNormGradient<T> in;
@@ -156,11 +161,12 @@ bool NormConvDevice<CUDAContext>::Forward(const NormedImage& image, const Tensor
   NormCopies copies(context->device());
   return WithTypeOf(image.x, [&]<typename T>(const T*) {
     cuda::NormedInput by;
-    if (image.norm != nullptr) by = NormedBy<T>(image, conv.problem().x[1], &copies, context);
+    if (image.bn_params != nullptr) by = NormedBy<T>(image, conv.problem().x[1], &copies, context);
     if (normed != nullptr) by.normed = normed->mutable_data<T>();
-    return cuda::ConvolveWithStats(conv.problem(), image.norm ? &by : nullptr, image.x.data<T>(),
-                                   As<T>(filter, &filter_copy, context), y->mutable_data<T>(), sum,
-                                   square_sum, context->device_id(), context->stream());
+    return cuda::ConvolveWithStats(conv.problem(), image.bn_params ? &by : nullptr,
+                                   image.x.data<T>(), As<T>(filter, &filter_copy, context),
+                                   y->mutable_data<T>(), sum, square_sum, context->device_id(),
+                                   context->stream());
   });
 }
 
@@ -184,8 +190,8 @@ bool NormConvDevice<CUDAContext>::Backward(const NormedImage& image, const Tenso
     cuda::NormedInputGradient gradient;
     if (also != nullptr) gradient.also = also->data<T>();
     gradient.g = to.g->mutable_data<T>();
-    gradient.sums = SumsIn(to.dnorm, channels, &scratch);
-    if (to.dz_norm != nullptr) gradient.z_sums = SumsIn(to.dz_norm, channels, &z_scratch);
+    gradient.sums = SumsIn(to.d_bn_params, channels, &scratch);
+    if (to.dz_bn_params != nullptr) gradient.z_sums = SumsIn(to.dz_bn_params, channels, &z_scratch);
     ConvGradientResult<T> d_filter(to.dfilter, conv.GradientType(filter));
     const int device = context->device_id();
     bool done = true;

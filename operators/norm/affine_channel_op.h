@@ -1,5 +1,5 @@
-// AffineChannel: a factor and an offset for each channel of an image; what a batch normalization
-// whose statistics are fixed comes to.
+// AffineChannel: a factor and an offset for each channel of an image, like a batch normalization
+// with fixed statistics.
 #pragma once
 
 #include "operators/activation/activation_types.h"
@@ -7,8 +7,8 @@
 
 namespace caffe2 {
 
-// What the forward and the gradient operator have in common. Of the device, found by their last
-// argument:
+// Shared by the forward and the gradient operator. Overloads of these functions, chosen by the last
+// argument, do the work on the device:
 //   ScaleChannels       y = x * scale[channel] + bias[channel]; bias may be null
 //   SumChannelProducts  the sums of g * x and of g over each channel
 template <class Context>

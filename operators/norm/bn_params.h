@@ -1,19 +1,21 @@
-// How the blobs of normalizations that are nowhere in memory are laid out.
+// Layouts of the tensors of fused batch normalizations, whose normalized image is not in memory.
 #pragma once
 
 namespace caffe2 {
 
-// Rows of the blob `norm`, 6 x C, float: how a channel is normalized, by its batch's statistics.
-enum NormRow {
+// Rows of bn_params, 6 x C, float: the normalization of each channel by the statistics of its
+// batch.
+enum BnParamsRow {
   kMeanRow,
   kInverseStdRow,  // 1 / sqrt(variance + epsilon)
   kScaleRow,       // gamma
   kBiasRow,        // beta
   kFactorRow,      // scale * inverse_std
   kShiftRow,       // bias - mean * factor
-  kNormRows
+  kBnParamsRows
 };
-// Rows of what stands for its gradient, 2 x C, float: the gradients of scale and bias.
-enum NormGradientRow { kDScaleRow, kDBiasRow, kNormGradientRows };
+// Rows of d_bn_params, the tensor that takes the place of its gradient, 2 x C, float: the gradients
+// of scale and bias.
+enum BnParamsGradientRow { kDScaleRow, kDBiasRow, kBnParamsGradientRows };
 
 }  // namespace caffe2

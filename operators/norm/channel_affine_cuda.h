@@ -1,4 +1,4 @@
-// Factors and offsets of channels on CUDA devices.
+// Scales and offsets channels on CUDA devices.
 #pragma once
 
 #include <cstring>

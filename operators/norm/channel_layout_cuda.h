@@ -11,7 +11,7 @@ inline ChannelLayout LayoutOf(const ChannelShape& shape) {
   return {shape.batch, shape.channels, shape.spatial, shape.channels_last};
 }
 
-// What the functions of channel_kernels.h need as scratch, in `scratch`.
+// Gives `scratch` the size that the functions of channel_kernels.h need. Returns its data.
 inline float* ResizeScratch(const ChannelLayout& layout, Tensor* scratch) {
   scratch->Resize(BatchNormScratch(layout));
   return scratch->mutable_data<float>();

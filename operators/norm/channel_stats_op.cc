@@ -52,7 +52,7 @@ class ChannelBackpropStatsOp final : public Operator<CPUContext> {
     const ChannelShape shape = ChannelShape::Make(x.sizes(), order_);
     for (int i : {1, 2}) {
       CAFFE_ENFORCE_EQ(Input(i).numel(), shape.channels, "input ", i, " (", debug_def().input(i),
-                       ") needs one value a channel");
+                       ") needs one value for each channel");
     }
     for (int i = 0; i < 2; ++i) Output(i)->Resize(shape.channels);
     NormalizeGradient<T> in;
@@ -90,7 +90,8 @@ OPERATOR_SCHEMA(ChannelStats)
     .Input(0, "X", kX)
     .Output(0, "sum", "Sum of every channel over batch and space, C values, float.")
     .Output(1, "sumsq", "Sum of squares, likewise.")
-    .SetDoc("The sums SpatialBN takes as inputs to normalize over several batches (num_batches).");
+    .SetDoc(
+        "The sums that SpatialBN takes as inputs to normalize over several batches (num_batches).");
 SHOULD_NOT_DO_GRADIENT(ChannelStats);
 
 REGISTER_CPU_OPERATOR(ChannelBackpropStats, ChannelBackpropStatsOp);
@@ -106,7 +107,7 @@ OPERATOR_SCHEMA(ChannelBackpropStats)
     .Output(0, "dscale", "This batch's part of the gradient of scale, C values, float.")
     .Output(1, "dbias", "This batch's part of the gradient of bias, C values, float.")
     .SetDoc(
-        "The sums SpatialBNGradient takes as inputs to normalize over several batches "
+        "The sums that SpatialBNGradient takes as inputs to normalize over several batches "
         "(num_batches).");
 SHOULD_NOT_DO_GRADIENT(ChannelBackpropStats);
 

@@ -42,7 +42,7 @@ class CudaChannelStatsOp final : public Operator<CUDAContext> {
  private:
   const float* ChannelInput(int i, const ChannelShape& shape) const {
     CAFFE_ENFORCE_EQ(Input(i).numel(), shape.channels, "input ", i, " (", debug_def().input(i),
-                     ") needs one value a channel");
+                     ") needs one value for each channel");
     return Input(i).data<float>();
   }
 

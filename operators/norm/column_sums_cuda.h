@@ -8,10 +8,10 @@
 
 namespace caffe2 {
 
-// Threads that fill a device: columns are cut into parts until there are so many.
+// The number of threads that fill a device: columns are divided into parts until there are as many.
 constexpr int64_t kColumnThreads = 1 << 17;
 
-// In how many parts `threads` threads that have `length` elements to add up each share the work.
+// The number of parts into which `threads` sums over `length` elements each are divided.
 inline int64_t PartsOf(int64_t threads, int64_t length) {
   constexpr int64_t kMinElements = 32;  // elements worth a thread
   const int64_t wanted = kColumnThreads / std::max<int64_t>(1, threads);

@@ -1,13 +1,13 @@
-// GroupNorm and its gradients in passes over an image, for devices (host_device.h). Sums are formed
-// in double.
+// GroupNorm and its gradients as passes over an image, for devices (host_device.h). Sums are
+// computed in double.
 #pragma once
 
 #include "operators/common/host_device.h"
 
 namespace caffe2 {
 
-// Element i of channel c of image n lies at (n * channels * size) + c * channel_stride + i *
-// stride. Group g is the channels [g * depth, (g + 1) * depth).
+// Element i of channel c of image n is at (n * channels * size) + c * channel_stride + i * stride.
+// Group g holds the channels [g * depth, (g + 1) * depth).
 struct GroupLayout {
   int64_t images = 0, groups = 0, depth = 0;
   int64_t size = 0;                        // elements of one channel of one image
@@ -47,8 +47,8 @@ struct ChannelDotRows {
     dots.dot[row] = dot;
   }
 };
-// Channels last: element (image * parts + part) * channels + c of `dots` is of a part of the
-// pixels.
+// Channels last: element (image * parts + part) * channels + c of `dots` is the sum over a part of
+// the pixels.
 template <typename T>
 struct ChannelDotColumns {
   static constexpr const char* kName = "ChannelDots";
@@ -106,7 +106,8 @@ struct GroupMoments {
   }
 };
 
-// What an element is multiplied by and added to, for a row of a channel or of a pixel.
+// The factor and offset of each element of a row. A row is a channel, or a pixel if channels are
+// last.
 struct GroupRows {
   GroupLayout l;
   CAFFE2_HOST_DEVICE bool channels_last() const { return l.stride != 1; }

@@ -129,13 +129,13 @@ OPERATOR_SCHEMA(GroupNorm)
     .FillUsing(Arguments)
     .SetDoc(
         "Group normalization (Wu and He, 2018): Y = gamma * (X - mean) * inv_std + beta, where "
-        "mean and inv_std = 1 / sqrt(variance + epsilon) are those of the element's group of "
+        "mean and inv_std = 1 / sqrt(variance + epsilon) are computed over the element's group of "
         "channels in its image.")
     .Input(0, "X", "N x C x ... (NCHW) or N x ... x C (NHWC), float or bfloat16.")
-    .Input(1, "gamma", "One float a channel.")
-    .Input(2, "beta", "One float a channel.")
+    .Input(1, "gamma", "C floats.")
+    .Input(2, "beta", "C floats.")
     .Output(0, "Y", "The result, shaped like X.")
-    .Output(1, "mean", "The means, float, [N, group]. With inv_std, needed for the gradient.")
+    .Output(1, "mean", "The means, float, [N, group]. The gradient needs them and inv_std.")
     .Output(2, "inv_std", "1 / sqrt(variance + epsilon), float, [N, group].");
 OPERATOR_SCHEMA(GroupNormGradient)
     .NumInputs(6)
@@ -148,7 +148,7 @@ OPERATOR_SCHEMA(GroupNormGradient)
     .Input(0, "dY", "The gradient of Y.")
     .Input(1, "X", "As in GroupNorm.")
     .Input(2, "gamma", "As in GroupNorm.")
-    .Input(3, "beta", "As in GroupNorm; its shape counts.")
+    .Input(3, "beta", "As in GroupNorm. Only its shape is used.")
     .Input(4, "mean", "The second output of GroupNorm.")
     .Input(5, "inv_std", "Its third output.")
     .Output(0, "dX", "The gradient of X.")

@@ -1,5 +1,5 @@
-// GroupNorm: groups of channels of each image are brought to a mean of 0 and a deviation of 1, then
-// each channel to a learned mean and deviation.
+// GroupNorm: normalizes each group of channels of each image to mean 0 and deviation 1, then
+// applies a learned scale and offset to each channel.
 #pragma once
 
 #include "operators/activation/activation_types.h"
@@ -24,7 +24,8 @@ class GroupNormBase : public Operator<Context> {
   }
 
  protected:
-  // Throws if the channels do not divide into groups, or gamma or beta are not one a channel.
+  // Throws EnforceNotMet unless the channels are a multiple of the groups and gamma and beta have
+  // one value for each channel.
   GroupLayout Layout(const Tensor& x, const Tensor& gamma, const Tensor& beta) const {
     const ImageShape image = ImageShape::FromDims(x.sizes(), order_);
     CAFFE_ENFORCE_EQ(image.channels % group_, 0, image.channels, " channels do not divide into ",
@@ -45,8 +46,8 @@ class GroupNormBase : public Operator<Context> {
   StorageOrder order_;
 };
 
-// Normalize of the device: with n x groups values of mean and inverse_std, either of which may be
-// null where it is not wanted.
+// Normalize of the device does the work. It writes n x groups values of mean and inverse_std, each
+// unless null.
 template <class Context>
 class GroupNormOp final : public GroupNormBase<Context> {
  public:

@@ -115,13 +115,13 @@ OPERATOR_SCHEMA(InstanceNorm)
     })
     .SetDoc(
         "Instance normalization (Ulyanov et al., 2016): Y = scale * (X - mean) * inv_stdev + "
-        "bias, where mean and inv_stdev = 1 / sqrt(variance + epsilon) are those of the "
+        "bias, where mean and inv_stdev = 1 / sqrt(variance + epsilon) are computed over the "
         "element's channel in its image.")
     .Arg("epsilon", "(float >= 0, default 1e-5) Added to the variance.")
     .Arg("order", "(string, default NCHW) NCHW or NHWC.")
     .Input(0, "X", "A float or bfloat16 tensor of at least three axes.")
-    .Input(1, "scale", "One float a channel.")
-    .Input(2, "bias", "One float a channel.")
+    .Input(1, "scale", "C floats.")
+    .Input(2, "bias", "C floats.")
     .Output(0, "Y", "The result, shaped like X; may overwrite X if no gradient is needed.")
     .Output(1, "mean", "Optional: the means, float, [N, C].")
     .Output(2, "inv_stdev", "Optional: 1 / sqrt(variance + epsilon), float, [N, C].");

@@ -1,4 +1,4 @@
-// InstanceNorm: each channel of each image is brought to a learned mean and deviation.
+// InstanceNorm: normalizes each channel of each image, then applies a learned scale and offset.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace caffe2 {
 
-// What the forward and the gradient operator have in common: their arguments and the layout.
+// Shared by the forward and the gradient operator: their arguments and the layout.
 template <class Context>
 class InstanceNormBase : public Operator<Context> {
  public:
@@ -30,7 +30,7 @@ class InstanceNormBase : public Operator<Context> {
     int64_t channel_stride = 0;
     int64_t stride = 0;
   };
-  // Throws EnforceNotMet if scale or bias do not have one element a channel.
+  // Throws EnforceNotMet unless scale and bias have one element for each channel.
   Layout GetLayout(const Tensor& x, const Tensor& scale, const Tensor& bias) const {
     CAFFE_ENFORCE_GE(x.dim(), 3, "X ", ShapeString(x.sizes()), " needs at least three axes");
     const bool nchw = order_ == "NCHW";

@@ -90,8 +90,8 @@ OPERATOR_SCHEMA(LayerNorm)
         "Layer normalization (Ba et al., 2016) without scale and shift: Y = (X - mean) / "
         "stdev over each row, with stdev = sqrt(variance + epsilon).")
     .Arg("axis",
-         "(int, default 1) The rows are the axes before this one, their elements the "
-         "others.")
+         "(int, default 1) Axes before this one count the rows; the other axes are their "
+         "elements.")
     .Arg("epsilon", "(float >= 0, default 0.001) Added to the variance.")
     .Input(0, "X", "A float or bfloat16 tensor.")
     .Output(0, "Y", "The result, shaped like X.")
@@ -109,8 +109,8 @@ OPERATOR_SCHEMA(LayerNormGradient)
     .Input(1, "Y", "The first output of LayerNorm.")
     .Input(2, "mean", "The second output; not used.")
     .Input(3, "stdev", "The third output.")
-    .Input(4, "X", "The input of LayerNorm, of which only the shape is used.")
-    .Output(0, "dX", "The gradient of X, shaped like it.");
+    .Input(4, "X", "The input of LayerNorm. Only its shape is used.")
+    .Output(0, "dX", "The gradient of X, of the same shape.");
 
 class GetLayerNormGradient final : public GradientMakerBase {
  public:

@@ -1,4 +1,4 @@
-// LayerNorm: each row is brought to mean 0 and variance 1.
+// LayerNorm: normalizes each row to mean 0 and variance 1.
 #pragma once
 
 #include "operators/activation/activation_types.h"

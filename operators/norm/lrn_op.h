@@ -7,7 +7,7 @@
 
 namespace caffe2 {
 
-// What the forward and the gradient operator have in common: their arguments and the layout.
+// Shared by the forward and the gradient operator: their arguments and the layout.
 template <class Context>
 class LrnBase : public Operator<Context> {
  public:
@@ -55,7 +55,7 @@ class LrnOp final : public LrnBase<Context> {
   bool DoRunWithType();
 
  private:
-  Tensor own_scale_{Context::kDeviceType};  // where the scale is no output
+  Tensor own_scale_{Context::kDeviceType};  // used if the scale is not an output
 };
 
 template <class Context>

@@ -1,5 +1,5 @@
-// LRN and its gradient on CUDA devices. cuDNN's LRN, which is outside of its graph interface, has
-// no output for the scale; these kernels read and write as little as it does.
+// LRN and its gradient on CUDA devices. cuDNN's LRN is not part of its graph interface and has no
+// output for the scale. These kernels move no more memory than it does.
 #include "caffe2/cuda/context_cuda.h"
 #include "operators/norm/lrn_op.h"
 #include "operators/norm/normalization_kernels.h"

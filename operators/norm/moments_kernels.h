@@ -6,8 +6,8 @@
 
 namespace caffe2 {
 
-// dx = share * (dfirst + 2 (x - mean) dsecond) at the n elements of a space whose operand 1 are the
-// moments; mean may be null. T: float, double.
+// dx = share * (dfirst + 2 (x - mean) dsecond) for the n elements of x, with the moments broadcast
+// as operand 1 of the strides. mean may be null. T is float or double.
 template <typename T>
 void LaunchMomentsGradient(const Strides& space, int64_t n, T share, const T* dfirst,
                            const T* dsecond, const T* x, const T* mean, T* dx, cuda::Stream stream);

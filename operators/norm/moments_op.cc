@@ -55,7 +55,7 @@ void DescribeMoments(OpSchema& schema) {
 }
 void DescribeAxes(OpSchema& schema) {
   schema.Arg("axes", "The axes that are reduced; negative ones count from the end. Default: all.")
-      .Arg("keepdims", "1 (default): reduced axes stay with size 1; 0: they go.");
+      .Arg("keepdims", "1 (default): reduced axes stay with size 1; 0: they are removed.");
 }
 void DescribeOrder(OpSchema& schema) { schema.Arg("order", "NCHW (default) or NHWC."); }
 
@@ -72,7 +72,7 @@ OPERATOR_SCHEMA(Moments)
     .SetDoc("The mean over the axes, and the mean square distance from it.")
     .Input(0, "data", "A float or double tensor.")
     .Output(0, "mean", "One mean for each index of the axes that are kept.")
-    .Output(1, "variance", "The variances, likewise.");
+    .Output(1, "variance", "The variances, of the same shape.");
 OPERATOR_SCHEMA(MomentsGradient)
     .NumInputs(4)
     .NumOutputs(1)

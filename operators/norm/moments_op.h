@@ -8,12 +8,12 @@ namespace caffe2 {
 
 using MomentsTypes = TensorTypes<float, double>;
 
-// What is averaged over. kCentred: the second moment is about the mean, else about 0.
+// The axes to average over. With kCentred the second moment is about the mean, else about 0.
 struct OverAxes : ReduceAxes {
   using ReduceAxes::ReduceAxes;
   static constexpr bool kCentred = true;
 };
-// All but the channels.
+// All axes but the channels.
 class OverBatch {
  public:
   static constexpr bool kCentred = false;
@@ -32,9 +32,9 @@ class OverBatch {
   StorageOrder order_;
 };
 
-// X -> the first and the second moment. MomentsTo of the device, found by its last argument: the
-// means of the elements of x that the plan maps to each of `results`, and of their squares, with
-// `centred` the squares of their distances from the mean.
+// X -> the first and the second moment. An overload of MomentsTo, chosen by its last argument, does
+// the work on the device: the mean of the elements of x that the plan maps to each result, and the
+// mean of their squares or, if `centred`, of the squares of their distances from the mean.
 template <class Context, class Over>
 class MomentsOp final : public Operator<Context> {
  public:
@@ -58,7 +58,7 @@ class MomentsOp final : public Operator<Context> {
   Over over_;
 };
 
-// dfirst, dsecond, X and, if the second moment is about it, the first:
+// dfirst, dsecond, X and, if the second moment is about the mean, the mean -> dX:
 //   dX = (dfirst + 2 (X - first) dsecond) / n
 // MomentsGradientTo of the device does it; `share` is 1 / n, and `mean` may be null.
 template <class Context, class Over>
@@ -76,7 +76,7 @@ class MomentsGradientOp final : public Operator<Context> {
     const int64_t results = CheckedNumel(over_.OutputShape(X.sizes()));
     for (int i = 0; i < InputSize(); ++i) {
       CAFFE_ENFORCE(i == 2 || Input(i).numel() == results, "input ", i, " has shape ",
-                    ShapeString(Input(i).sizes()), ", not that of the moments of ",
+                    ShapeString(Input(i).sizes()), ", which does not fit the moments of X ",
                     ShapeString(X.sizes()));
     }
     const T share = static_cast<T>(results) / static_cast<T>(std::max<int64_t>(1, X.numel()));

@@ -1,11 +1,11 @@
 #include "operators/common/channel_walk.h"
-#include "operators/norm/norm_rows.h"
+#include "operators/norm/bn_params.h"
 #include "operators/norm/norm_sum_kernels.h"
 
 namespace caffe2 {
 namespace {
 
-// The sum of N normalized elements, the same bits forward and backward.
+// The sums of N pairs of normalized elements, with the same bits forward and backward.
 template <typename T>
 struct NormSum {
   TwoNormedImages<T> in;
@@ -19,10 +19,10 @@ struct NormSum {
   __device__ Of<N> Begin(int64_t c, int step) const {
     Of<N> of;
     float z_shift[N];
-    LoadChannels(in.norm + kFactorRow * channels, c, step, of.factor);
-    LoadChannels(in.z_norm + kFactorRow * channels, c, step, of.z_factor);
-    LoadChannels(in.norm + kShiftRow * channels, c, step, of.shift);
-    LoadChannels(in.z_norm + kShiftRow * channels, c, step, z_shift);
+    LoadChannels(in.bn_params + kFactorRow * channels, c, step, of.factor);
+    LoadChannels(in.z_bn_params + kFactorRow * channels, c, step, of.z_factor);
+    LoadChannels(in.bn_params + kShiftRow * channels, c, step, of.shift);
+    LoadChannels(in.z_bn_params + kShiftRow * channels, c, step, z_shift);
 #pragma unroll
     for (int k = 0; k < N; ++k) of.shift[k] += z_shift[k];
     return of;
@@ -77,8 +77,8 @@ struct Backward {
   __device__ Of<N> Begin(int64_t c, int step) const {
     Of<N> of;
     of.sum = norm_sum.template Begin<N>(c, step);
-    LoadChannels(norm_sum.in.norm + kMeanRow * norm_sum.channels, c, step, of.mean);
-    LoadChannels(norm_sum.in.z_norm + kMeanRow * norm_sum.channels, c, step, of.z_mean);
+    LoadChannels(norm_sum.in.bn_params + kMeanRow * norm_sum.channels, c, step, of.mean);
+    LoadChannels(norm_sum.in.z_bn_params + kMeanRow * norm_sum.channels, c, step, of.z_mean);
     return of;
   }
   template <int N>
@@ -108,21 +108,21 @@ void LaunchNormSumNormRelu(const ChannelLayout& layout, const TwoNormedImages<T>
 
 template <typename T>
 void LaunchNormSumNormReluGradient(const ChannelLayout& layout, const TwoNormedImages<T>& in,
-                                   const T* dy, T* g, float* dnorm, float* dz_norm, float* scratch,
-                                   cuda::Stream stream) {
+                                   const T* dy, T* g, float* d_bn_params, float* dz_bn_params,
+                                   float* scratch, cuda::Stream stream) {
   const int64_t channels = layout.channels;
   if (channels == 0) return;
   SumChannels<T>("NormSumNormReluGradient", layout, stream, Backward<T>{{in, channels}, dy, g},
                  scratch, in.x, in.z, dy, g);
-  const float *inverse_std = in.norm + kInverseStdRow * channels,
-              *z_inverse_std = in.z_norm + kInverseStdRow * channels;
+  const float *inverse_std = in.bn_params + kInverseStdRow * channels,
+              *z_inverse_std = in.z_bn_params + kInverseStdRow * channels;
   FinishChannels<3>(
       "FinishNormSumGradient", channels, ChannelSumParts(layout), scratch, stream,
       [=] __device__(int64_t c, const double* total) {
         const auto sum = static_cast<float>(total[0]);
-        dnorm[kDBiasRow * channels + c] = dz_norm[kDBiasRow * channels + c] = sum;
-        dnorm[kDScaleRow * channels + c] = static_cast<float>(total[1]) * inverse_std[c];
-        dz_norm[kDScaleRow * channels + c] = static_cast<float>(total[2]) * z_inverse_std[c];
+        d_bn_params[kDBiasRow * channels + c] = dz_bn_params[kDBiasRow * channels + c] = sum;
+        d_bn_params[kDScaleRow * channels + c] = static_cast<float>(total[1]) * inverse_std[c];
+        dz_bn_params[kDScaleRow * channels + c] = static_cast<float>(total[2]) * z_inverse_std[c];
       });
 }
 

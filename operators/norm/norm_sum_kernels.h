@@ -6,23 +6,23 @@
 
 namespace caffe2 {
 
-// Two images of one layout, and how each is normalized: norms of 6 x C (norm_rows.h).
+// Two images of one layout and their bn_params, 6 x C (bn_params.h).
 template <typename T>
 struct TwoNormedImages {
   const T *x = nullptr, *z = nullptr;
-  const float *norm = nullptr, *z_norm = nullptr;
+  const float *bn_params = nullptr, *z_bn_params = nullptr;
 };
 
-// y = relu(normed x + normed z). y may be x or z.
+// y = relu(normalized x + normalized z). y may be x or z.
 template <typename T>
 void LaunchNormSumNormRelu(const ChannelLayout& layout, const TwoNormedImages<T>& in, T* y,
                            cuda::Stream stream);
 
-// g = dy where the sum is above zero, else 0, which may be dy; dnorm and dz_norm (2 x C,
-// norm_rows.h) are the sums over g. `scratch` holds BatchNormScratch(layout) floats.
+// g = dy where the sum is positive, else 0; g may be dy. d_bn_params and dz_bn_params (2 x C,
+// bn_params.h) are sums over g. `scratch` holds BatchNormScratch(layout) floats.
 template <typename T>
 void LaunchNormSumNormReluGradient(const ChannelLayout& layout, const TwoNormedImages<T>& in,
-                                   const T* dy, T* g, float* dnorm, float* dz_norm, float* scratch,
-                                   cuda::Stream stream);
+                                   const T* dy, T* g, float* d_bn_params, float* dz_bn_params,
+                                   float* scratch, cuda::Stream stream);
 
 }  // namespace caffe2

@@ -15,7 +15,7 @@ class NormSumNormCpuBase : public NormSumNormBase<CPUContext> {
   using NormSumNormBase::NormSumNormBase;
 
  protected:
-  // f(i, sum) for every element, with the sum of the normalized images there.
+  // Calls f(i, sum) for every element i, with the sum of the two normalized images.
   template <typename T, class F>
   void ForEachSum(const ChannelShape& shape, const F& f) const {
     const T *x = Input(0).data<T>(), *z = Input(2).data<T>();
@@ -65,7 +65,7 @@ class NormSumNormReluGradientOp final : public NormSumNormCpuBase {
       in.x = Input(image).data<T>();
       in.dy = g;
       in.mean = Row(image + 1, kMeanRow, shape);
-      float* sums = ResizeNorm(kNormGradientRows, shape.channels, Output(1 + image / 2));
+      float* sums = ResizeBnParams(kBnParamsGradientRows, shape.channels, Output(1 + image / 2));
       float* d_scale = sums + kDScaleRow * shape.channels;
       ChannelGradientSums<T>(shape, in, sums + kDBiasRow * shape.channels, d_scale, nullptr);
       const float* inverse_std = Row(image + 1, kInverseStdRow, shape);
@@ -78,9 +78,9 @@ class NormSumNormReluGradientOp final : public NormSumNormCpuBase {
 std::vector<TensorShape> InferGradient(const OperatorDef& /*def*/,
                                        const std::vector<TensorShape>& inputs) {
   std::vector<TensorShape> outputs = {inputs[0]};
-  for (const int norm : {1, 3}) {
-    outputs.push_back(inputs[norm]);
-    if (!outputs.back().unknown_shape()) outputs.back().set_dims(0, kNormGradientRows);
+  for (const int input : {1, 3}) {
+    outputs.push_back(inputs[input]);
+    if (!outputs.back().unknown_shape()) outputs.back().set_dims(0, kBnParamsGradientRows);
   }
   return outputs;
 }
@@ -88,11 +88,11 @@ std::vector<TensorShape> InferGradient(const OperatorDef& /*def*/,
 void DescribeInputs(OpSchema& schema) {
   schema.Arg("order", "NCHW (default) or NHWC.")
       .Input(0, "X", "N x C x spatial (NCHW) or N x spatial x C (NHWC).")
-      .Input(1, "norm",
+      .Input(1, "bn_params",
              "How X is normalized, from SpatialBNFinalize: 6 x C, float; rows mean, 1 / deviation, "
              "scale, bias, factor, shift.")
       .Input(2, "Z", "X's shape and type.")
-      .Input(3, "z_norm", "How Z is normalized, likewise.");
+      .Input(3, "z_bn_params", "How Z is normalized, as bn_params.");
 }
 
 REGISTER_CPU_OPERATOR(NormSumNormRelu, NormSumNormReluOp);
@@ -105,7 +105,7 @@ OPERATOR_SCHEMA(NormSumNormRelu)
     .Output(0, "Y", "X's shape and type.")
     .SetDoc(
         "Y = max(0, factor * X + shift + z_factor * Z + z_shift), the end of a residual block "
-        "whose shortcut is normalized, too: in one pass over X, Z and Y.");
+        "with a normalized shortcut. Runs in one pass over X, Z and Y.");
 
 REGISTER_CPU_OPERATOR(NormSumNormReluGradient, NormSumNormReluGradientOp);
 OPERATOR_SCHEMA(NormSumNormReluGradient)
@@ -116,13 +116,13 @@ OPERATOR_SCHEMA(NormSumNormReluGradient)
     .TensorInferenceFunction(InferGradient)
     .Input(4, "dY", "Gradient of Y, in its shape and type.")
     .Output(0, "g", "Gradient of the normalized X, and of the normalized Z, in X's shape and type.")
-    .Output(1, "dnorm",
-            "2 x C, float: sum of g * (X - mean) / deviation, which is the gradient of X's scale, "
-            "and sum of g, that of its bias.")
-    .Output(2, "dz_norm", "The same of Z.")
+    .Output(1, "d_bn_params",
+            "2 x C, float: the sum of g * (X - mean) / deviation, which is the gradient of X's "
+            "scale, and the sum of g, which is the gradient of its bias.")
+    .Output(2, "dz_bn_params", "The same of Z.")
     .SetDoc(
-        "Gradient of NormSumNormRelu, in one pass over X, Z, dY and g, which computes the sum "
-        "again; SpatialBNFinalizeGradient makes those of X and Z of it.");
+        "Gradient of NormSumNormRelu, in one pass over X, Z, dY and g. It computes the sum again. "
+        "SpatialBNFinalizeGradient computes the gradients of X and Z from the results.");
 NO_GRADIENT(NormSumNormReluGradient);
 
 class GetNormSumNormReluGradient final : public GradientMakerBase {

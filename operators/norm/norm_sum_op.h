@@ -1,4 +1,5 @@
-// The sum of two normalized images: the end of a residual block whose shortcut is a convolution.
+// The Relu of the sum of two normalized images: the end of a residual block whose shortcut is a
+// convolution.
 #pragma once
 
 #include "operators/conv/norm_conv_op.h"
@@ -6,7 +7,7 @@
 
 namespace caffe2 {
 
-// Reads the arguments and checks shapes. X, norm, Z, z_norm, [dY] -> ...
+// Reads the arguments and checks shapes. X, bn_params, Z, z_bn_params, [dY] -> ...
 template <class Context>
 class NormSumNormBase : public Operator<Context> {
  public:
@@ -15,17 +16,18 @@ class NormSumNormBase : public Operator<Context> {
       : Operator<Context>(def, ws), order_(ReadStorageOrder(ArgumentHelper(def))) {}
 
  protected:
-  // The shape of both images; throws EnforceNotMet if an input does not fit.
+  // The shape of both images. Throws EnforceNotMet if an input does not fit.
   ChannelShape CheckInputs() const {
     const Tensor& x = Input(0);
     const ChannelShape shape = ChannelShape::Make(x.sizes(), order_);
     CheckLike(x, &Input(2), "Z");
-    for (const int norm : {1, 3}) NormRowOf(Input(norm), kNormRows, kMeanRow, shape.channels);
+    for (const int input : {1, 3})
+      BnParamsRowOf(Input(input), kBnParamsRows, kMeanRow, shape.channels);
     if (InputSize() > 4) CheckLike(x, &Input(4), "dY");
     return shape;
   }
-  const float* Row(int norm, NormRow row, const ChannelShape& shape) const {
-    return NormRowOf(Input(norm), kNormRows, row, shape.channels);
+  const float* Row(int bn_params, BnParamsRow row, const ChannelShape& shape) const {
+    return BnParamsRowOf(Input(bn_params), kBnParamsRows, row, shape.channels);
   }
 
   const StorageOrder order_;

@@ -51,8 +51,8 @@ class CudaNormSumNormReluGradientOp final : public NormSumNormCudaBase {
     const ChannelLayout layout = LayoutOf(shape);
     Output(0)->ResizeLike(Input(0));
     T* g = Output(0)->template mutable_data<T>();
-    float* sums = ResizeNorm(kNormGradientRows, shape.channels, Output(1));
-    float* z_sums = ResizeNorm(kNormGradientRows, shape.channels, Output(2));
+    float* sums = ResizeBnParams(kBnParamsGradientRows, shape.channels, Output(1));
+    float* z_sums = ResizeBnParams(kBnParamsGradientRows, shape.channels, Output(2));
     Tensor scratch(context_.device());
     LaunchNormSumNormReluGradient(layout, Images<T>(shape), Input(4).data<T>(), g, sums, z_sums,
                                   ResizeScratch(layout, &scratch), context_.stream());

@@ -17,7 +17,7 @@ struct Moments {
   float mean, inverse_deviation;
   double deviation;
 };
-// Two passes, so that a large mean does not swallow the variance.
+// Two passes, so that a large mean does not make the variance inexact.
 template <typename T>
 __device__ Moments MomentsOf(const NormalizedRows& l, const T* x, float epsilon) {
   double sum = 0, squares = 0;
@@ -32,7 +32,7 @@ __device__ Moments MomentsOf(const NormalizedRows& l, const T* x, float epsilon)
   return {static_cast<float>(mean), static_cast<float>(1 / deviation), deviation};
 }
 
-// A block a row.
+// One block for each row.
 template <typename T>
 __global__ void NormalizeRowsKernel(NormalizedRows l, RowNormalization<T> n) {
   for (int64_t row = blockIdx.x; row < l.rows; row += gridDim.x) {
@@ -128,8 +128,8 @@ int64_t SlopeParts(const AcrossChannels& l) {
   return std::min(parts, kSlopeParts);
 }
 
-// Block (channel, part): a share of the channel's elements. There may be more channels than a grid
-// has room for in y.
+// Block (channel, part) handles a share of the channel's elements. Channels are along x, because
+// the y axis of a grid may be too short for them.
 template <typename T>
 __global__ void PReluGradientKernel(AcrossChannels l, const T* x, const float* slope, const T* dy,
                                     double* partial, T* dx) {

@@ -1,6 +1,6 @@
-// InstanceNorm, LayerNorm, LRN and PRelu on CUDA devices. Pointers are device memory; T is float,
-// float16 or bfloat16; values of a channel or row are float. Sums are formed in double, in a fixed
-// order.
+// InstanceNorm, LayerNorm, LRN and PRelu on CUDA devices. Pointers are device memory. T is float,
+// float16 or bfloat16; values of a channel or row are float. Sums are computed in double, in a
+// fixed order.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace caffe2 {
 
-// `rows` rows of `size` elements that share mean and deviation. Row r holds channel r % channels of
-// image r / channels: element i lies at image * channels * size + channel * channel_stride + i *
+// `rows` rows of `size` elements with one mean and deviation each. Row r is channel r % channels of
+// image r / channels; its element i is at image * channels * size + channel * channel_stride + i *
 // stride.
 struct NormalizedRows {
   int64_t rows = 0, size = 0, channels = 1, channel_stride = 0, stride = 1;
 };
 
 // y = (x - mean) / deviation * scale[channel] + bias[channel], with deviation = sqrt(variance +
-// epsilon). Scale and bias may be null; the means and the deviations, or their inverses, are
-// written where not null. y may be x.
+// epsilon). Scale and bias may be null. Writes the means and the deviations, or their inverses,
+// unless null. y may be x.
 template <typename T>
 struct RowNormalization {
   const T* x = nullptr;
@@ -31,9 +31,9 @@ template <typename T>
 void LaunchNormalizeRows(const NormalizedRows& layout, const RowNormalization<T>& normalization,
                          cuda::Stream stream);
 
-// With z = (x - mean) / deviation: dx = scale / deviation * (dy - mean(dy) - z mean(dy z)), and for
-// each row the sums of dy and of dy z, where not null. z may be given instead of x. Either
-// inverse_deviation or deviation is given, or both are computed from x.
+// With z = (x - mean) / deviation: dx = scale / deviation * (dy - mean(dy) - z mean(dy z)). Also
+// writes the sums of dy and of dy z of each row, unless null. z may be given instead of x. If
+// neither inverse_deviation nor deviation is given, mean and deviation are computed from x.
 template <typename T>
 struct RowNormalizationGradient {
   const T *x = nullptr, *z = nullptr, *dy = nullptr;
@@ -55,7 +55,7 @@ struct AcrossChannels {
   int64_t outer = 0, channels = 0, inner = 0;
 };
 struct LrnWindow {
-  int size = 1;  // channels, odd
+  int size = 1;  // channels of the window, odd
   float alpha = 0, beta = 0, bias = 0;
 };
 // scale = bias + alpha / size * (sum of x^2 over the window), y = x * scale^-beta. scale is of T,
@@ -63,7 +63,7 @@ struct LrnWindow {
 template <typename T>
 void LaunchLrn(const AcrossChannels& layout, const LrnWindow& window, const T* x, T* y, T* scale,
                cuda::Stream stream);
-// `scratch` holds an element for each of x.
+// `scratch` holds as many elements as x.
 template <typename T>
 void LaunchLrnGradient(const AcrossChannels& layout, const LrnWindow& window, const T* x,
                        const T* y, const T* dy, float* scratch, T* dx, cuda::Stream stream);

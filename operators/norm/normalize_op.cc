@@ -24,7 +24,7 @@ void DescribeNormalize(OpSchema& schema) {
   schema.NumInputs(1)
       .NumOutputs(1)
       .IdenticalTypeAndShape()
-      .Arg("axis", "(int, default -1) The axis along which the vectors lie.")
+      .Arg("axis", "(int, default -1) The axis of the vectors.")
       .Input(0, "X", "A tensor of float, float16 or bfloat16.")
       .Output(0, "Y", "The result, shaped like X.");
 }

@@ -5,10 +5,10 @@
 
 namespace caffe2 {
 
-// Sums of T: double for double, else what the team adds up in.
+// The type of sums over T: double for double, else the team's type of sums.
 template <typename T, class Team>
 using SumType = std::conditional_t<std::is_same_v<T, double>, double, typename Team::Number>;
-// What T is widened to.
+// The type that T is widened to.
 template <typename T>
 using WideType = decltype(host_device::Widen(T{}));
 
@@ -69,7 +69,7 @@ struct RmsNormGradientRows {
 };
 
 // products and sums[part * size + j] = the sums of dy x r and of dy in column j over a part of the
-// rows; then the parts are added.
+// rows. The parts are added later.
 template <typename T>
 struct RmsNormPartialSums {
   static constexpr const char* kName = "RMSNormColumns";

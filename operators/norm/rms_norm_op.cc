@@ -41,7 +41,8 @@ OPERATOR_SCHEMA(RMSNorm)
         "Root mean square normalization (Zhang and Sennrich, 2019): Y = gamma * X * rrms + beta, "
         "with rrms = 1 / sqrt(mean(X^2) + eps) over each row.")
     .Arg("axis",
-         "(int, default 1) The rows are the axes before this one, their elements the others.")
+         "(int, default 1) Axes before this one count the rows; the other axes are their "
+         "elements.")
     .Arg("eps", "(float >= 0, default 0) Added to the mean square.")
     .Input(0, "X", "A tensor of a floating-point type.")
     .Input(1, "gamma", "As large as a row, of X's type.")

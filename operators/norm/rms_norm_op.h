@@ -1,4 +1,4 @@
-// RMSNorm: rows are divided by their root mean square, then scaled and shifted.
+// RMSNorm: divides rows by their root mean square, then scales and shifts them.
 #pragma once
 
 #include "operators/common/element_type.h"
@@ -7,7 +7,7 @@
 
 namespace caffe2 {
 
-// The rows of X: the axes before the argument `axis` count them, the others are theirs.
+// The rows of X: axes before the argument `axis` count them, the other axes are their elements.
 template <class Context>
 class RmsNormBase : public Operator<Context> {
  public:
@@ -66,7 +66,7 @@ class RmsNormOp final : public RmsNormBase<Context> {
 
 // With r = rrms of the row:
 //   dx = r gamma dy - r^3 x mean(gamma dy x),  dgamma = sum dy x r,  dbeta = sum dy
-// RmsNormParameterGradients of the device, found by its last argument, makes the last two.
+// An overload of RmsNormParameterGradients, chosen by its last argument, computes the last two.
 template <class Context>
 class RmsNormGradientOp final : public RmsNormBase<Context> {
  public:

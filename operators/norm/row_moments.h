@@ -13,8 +13,8 @@ struct RowMoments {
   double variance = 0;  // the mean square distance from the mean
 };
 
-// Of x[0], x[stride], ..., n values; zeros if there are none. Two passes, so that a large mean does
-// not swallow the variance.
+// The moments of n values x[0], x[stride], ...; zeros if n is 0. Two passes, so that a large mean
+// does not make the variance inexact.
 template <typename T>
 RowMoments MomentsOf(int64_t n, int64_t stride, const T* x) {
   const auto count = static_cast<double>(std::max<int64_t>(1, n));

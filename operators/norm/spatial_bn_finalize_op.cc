@@ -18,7 +18,7 @@ class SpatialBNFinalizeOp final : public SpatialBNFinalizeBase<CPUContext> {
     ChannelInput(5, shape);
     ChannelInput(6, shape);
     float *running_mean = ChannelOutput(2, shape), *running_variance = ChannelOutput(3, shape);
-    float* norm = ResizeNorm(kNormRows, shape.channels, Output(1));
+    float* bn_params = ResizeBnParams(kBnParamsRows, shape.channels, Output(1));
     const auto count = static_cast<double>(shape.PerChannel());
     const auto unbiased = static_cast<float>(count / std::max(1.0, count - 1));
     for (int64_t c = 0; c < shape.channels; ++c) {
@@ -31,13 +31,13 @@ class SpatialBNFinalizeOp final : public SpatialBNFinalizeBase<CPUContext> {
       }
       const float inverse_std = count == 0 ? 0.f : InverseStd(static_cast<float>(variance));
       const float factor = scale[c] * inverse_std;
-      const std::array<float, kNormRows> rows = {static_cast<float>(mean),
-                                                 inverse_std,
-                                                 scale[c],
-                                                 bias[c],
-                                                 factor,
-                                                 bias[c] - static_cast<float>(mean) * factor};
-      for (int row = 0; row < kNormRows; ++row) norm[row * shape.channels + c] = rows[row];
+      const std::array<float, kBnParamsRows> rows = {static_cast<float>(mean),
+                                                     inverse_std,
+                                                     scale[c],
+                                                     bias[c],
+                                                     factor,
+                                                     bias[c] - static_cast<float>(mean) * factor};
+      for (int row = 0; row < kBnParamsRows; ++row) bn_params[row * shape.channels + c] = rows[row];
     }
     return true;
   }
@@ -58,12 +58,12 @@ class SpatialBNFinalizeGradientOp final : public SpatialBNOpBase<CPUContext> {
                   ShapeString(x.sizes()));
     const ChannelShape shape = ChannelShape::Make(x.sizes(), order_);
     const int64_t channels = shape.channels;
-    const float* d_scale = NormRowOf(Input(3), kNormGradientRows, kDScaleRow, channels);
-    const float* d_bias = NormRowOf(Input(3), kNormGradientRows, kDBiasRow, channels);
+    const float* d_scale = BnParamsRowOf(Input(3), kBnParamsGradientRows, kDScaleRow, channels);
+    const float* d_bias = BnParamsRowOf(Input(3), kBnParamsGradientRows, kDBiasRow, channels);
     std::copy_n(d_scale, channels, ChannelOutput(1, shape));
     std::copy_n(d_bias, channels, ChannelOutput(2, shape));
-    const float* inverse_std = NormRowOf(Input(1), kNormRows, kInverseStdRow, channels);
-    const float* factor = NormRowOf(Input(1), kNormRows, kFactorRow, channels);
+    const float* inverse_std = BnParamsRowOf(Input(1), kBnParamsRows, kInverseStdRow, channels);
+    const float* factor = BnParamsRowOf(Input(1), kBnParamsRows, kFactorRow, channels);
     std::vector<float> by_x(channels), constant(channels);
     const auto per_element =
         static_cast<float>(1.0 / static_cast<double>(std::max<int64_t>(1, shape.PerChannel())));
@@ -74,7 +74,7 @@ class SpatialBNFinalizeGradientOp final : public SpatialBNOpBase<CPUContext> {
     NormalizeGradient<T> in;
     in.x = x.data<T>();
     in.dy = g.data<T>();
-    in.mean = NormRowOf(Input(1), kNormRows, kMeanRow, channels);
+    in.mean = BnParamsRowOf(Input(1), kBnParamsRows, kMeanRow, channels);
     Tensor* dx = Output(0);
     dx->ResizeLike(x);
     NormalizeInputGradient(shape, in, factor, by_x.data(), constant.data(), dx->mutable_data<T>());
@@ -84,12 +84,12 @@ class SpatialBNFinalizeGradientOp final : public SpatialBNOpBase<CPUContext> {
 
 std::vector<TensorShape> InferFinalize(const OperatorDef& /*def*/,
                                        const std::vector<TensorShape>& inputs) {
-  TensorShape norm = UnknownTensorShape();
+  TensorShape bn_params = UnknownTensorShape();
   const TensorShape& scale = inputs[3];
   if (!scale.unknown_shape() && scale.dims_size() == 1) {
-    norm = CreateTensorShape({kNormRows, scale.dims(0)}, TensorProto::FLOAT);
+    bn_params = CreateTensorShape({kBnParamsRows, scale.dims(0)}, TensorProto::FLOAT);
   }
-  return {inputs[0], norm, inputs[5], inputs[6]};
+  return {inputs[0], bn_params, inputs[5], inputs[6]};
 }
 
 std::vector<TensorShape> InferFinalizeGradient(const OperatorDef& def,
@@ -113,11 +113,11 @@ OPERATOR_SCHEMA(SpatialBNFinalize)
     .NumOutputs(4)
     .EnforceInplace({{0, 0}, {5, 2}, {6, 3}})
     .TensorInferenceFunction(InferFinalize)
-    .Arg("epsilon", "As of SpatialBN.")
-    .Arg("momentum", "As of SpatialBN.")
+    .Arg("epsilon", "As for SpatialBN.")
+    .Arg("momentum", "As for SpatialBN.")
     .Arg("order", "NCHW (default) or NHWC.")
     .Arg("is_test", "Must be 0.")
-    .Input(0, "X", "What is normalized, N x C x spatial (NCHW) or N x spatial x C (NHWC).")
+    .Input(0, "X", "The image to normalize, N x C x spatial (NCHW) or N x spatial x C (NHWC).")
     .Input(1, "sum", "Sum of every channel of X, C values, float (ConvStats).")
     .Input(2, "sumsq", "Sum of squares, likewise.")
     .Input(3, "scale", "Gamma: C values, float.")
@@ -125,12 +125,12 @@ OPERATOR_SCHEMA(SpatialBNFinalize)
     .Input(5, "mean", "Running mean, updated in place.")
     .Input(6, "var", "Running variance, updated in place.")
     .Output(0, "X",
-            "The blob of input X, unchanged: together with `norm` it stands for the normalized X, "
-            "whose readers normalize as they read. Its gradient is that of the normalized X.")
-    .Output(1, "norm", kNorm)
+            "The blob of input X, unchanged. Its readers take bn_params, too, and normalize while "
+            "they read. Its gradient is the gradient of the normalized X.")
+    .Output(1, "bn_params", kNorm)
     .Output(2, "running_mean", "The blob of input mean.")
     .Output(3, "running_var", "The blob of input var.")
-    .SetDoc("The part of SpatialBN in training that is not a pass over X.");
+    .SetDoc("SpatialBN in training without the passes over X: computes bn_params from given sums.");
 
 REGISTER_CPU_OPERATOR(SpatialBNFinalizeGradient, SpatialBNFinalizeGradientOp);
 OPERATOR_SCHEMA(SpatialBNFinalizeGradient)
@@ -141,13 +141,14 @@ OPERATOR_SCHEMA(SpatialBNFinalizeGradient)
     .Arg("epsilon", "As in the forward operator.")
     .Arg("order", "As in the forward operator.")
     .Input(0, "X", "The forward operator's input.")
-    .Input(1, "norm", kNorm)
+    .Input(1, "bn_params", kNorm)
     .Input(2, "g", "Gradient of the normalized X, in X's shape and type.")
-    .Input(3, "dnorm", "2 x C, float: the gradients of scale and bias, which are sums over g.")
+    .Input(3, "d_bn_params",
+           "2 x C, float: the gradients of scale and bias, which are sums over g.")
     .Output(0, "dX", "Gradient of X, in its shape and type.")
     .Output(1, "dscale", "Gradient of scale, C values.")
     .Output(2, "dbias", "Gradient of bias, C values.")
-    .SetDoc("Gradient of SpatialBNFinalize: that of batch normalization, but for its sums.");
+    .SetDoc("Gradient of SpatialBNFinalize: of batch normalization, with the sums given.");
 NO_GRADIENT(SpatialBNFinalizeGradient);
 
 class GetSpatialBNFinalizeGradient final : public GradientMakerBase {

@@ -1,4 +1,4 @@
-// SpatialBNFinalize: from the sums of a batch to what normalizes it.
+// SpatialBNFinalize: computes the bn_params of a batch (bn_params.h) from its sums.
 #pragma once
 
 #include "operators/conv/norm_conv_op.h"
@@ -6,8 +6,8 @@
 
 namespace caffe2 {
 
-// Reads the arguments and checks shapes. X, sum, sumsq, scale, bias, mean, var -> X, norm, mean,
-// var.
+// Reads the arguments and checks shapes. X, sum, sumsq, scale, bias, mean, var -> X, bn_params,
+// mean, var.
 template <class Context>
 class SpatialBNFinalizeBase : public SpatialBNOpBase<Context> {
  public:
@@ -16,7 +16,7 @@ class SpatialBNFinalizeBase : public SpatialBNOpBase<Context> {
       : SpatialBNOpBase<Context>(def, ws),
         momentum_(this->template GetSingleArgument<float>("momentum", 0.9f)) {
     CAFFE_ENFORCE(momentum_ >= 0 && momentum_ <= 1, "momentum is ", momentum_);
-    CAFFE_ENFORCE(!this->is_test_, "it is for training: the statistics are the batch's");
+    CAFFE_ENFORCE(!this->is_test_, "SpatialBNFinalize is for training: is_test must be 0");
   }
 
  protected:

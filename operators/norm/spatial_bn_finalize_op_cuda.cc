@@ -11,26 +11,26 @@ class CudaSpatialBNFinalizeOp final : public SpatialBNFinalizeBase<CUDAContext> 
 
   bool RunOnDevice() override {
     const ChannelShape shape = ChannelShape::Make(Input(0).sizes(), order_);
-    float* norm = ResizeNorm(kNormRows, shape.channels, Output(1));
+    float* bn_params = ResizeBnParams(kBnParamsRows, shape.channels, Output(1));
     BatchNormStatistics to;
     to.epsilon = epsilon_;
     to.momentum = momentum_;
     to.count = static_cast<double>(shape.PerChannel());
     to.sums = ChannelInput(1, shape);
     to.square_sums = ChannelInput(2, shape);
-    to.saved_mean = norm + kMeanRow * shape.channels;
-    to.saved_inverse_std = norm + kInverseStdRow * shape.channels;
+    to.saved_mean = bn_params + kMeanRow * shape.channels;
+    to.saved_inverse_std = bn_params + kInverseStdRow * shape.channels;
     const float *scale = ChannelInput(3, shape), *bias = ChannelInput(4, shape);
     ChannelInput(5, shape);
     ChannelInput(6, shape);
     to.running_mean = ChannelOutput(2, shape);
     to.running_variance = ChannelOutput(3, shape);
     if (to.count == 0) {  // an empty batch has no statistics
-      cuda::SetBytesAsync(norm, 0, 2 * shape.channels * sizeof(float), context_.stream());
+      cuda::SetBytesAsync(bn_params, 0, 2 * shape.channels * sizeof(float), context_.stream());
     } else {
       LaunchBatchNormStatistics<float>(LayoutOf(shape), nullptr, to, nullptr, context_.stream());
     }
-    LaunchNormRows(shape.channels, scale, bias, norm, context_.stream());
+    LaunchBnParams(shape.channels, scale, bias, bn_params, context_.stream());
     return true;
   }
 };
@@ -49,15 +49,17 @@ class CudaSpatialBNFinalizeGradientOp final : public SpatialBNOpBase<CUDAContext
     CAFFE_ENFORCE(g.sizes() == x.sizes(), "g has shape ", ShapeString(g.sizes()), ", X ",
                   ShapeString(x.sizes()));
     const ChannelShape shape = ChannelShape::Make(x.sizes(), order_);
-    const auto row = [&](int r) { return NormRowOf(Input(1), kNormRows, r, shape.channels); };
+    const auto row = [&](int r) {
+      return BnParamsRowOf(Input(1), kBnParamsRows, r, shape.channels);
+    };
     BatchNormGradient<T> in;
     in.x = x.data<T>();
     in.dy = g.data<T>();
     in.scale = row(kScaleRow);
     in.mean = row(kMeanRow);
     in.spread = row(kInverseStdRow);
-    in.sum_dscale = NormRowOf(Input(3), kNormGradientRows, kDScaleRow, shape.channels);
-    in.sum_dbias = NormRowOf(Input(3), kNormGradientRows, kDBiasRow, shape.channels);
+    in.sum_dscale = BnParamsRowOf(Input(3), kBnParamsGradientRows, kDScaleRow, shape.channels);
+    in.sum_dbias = BnParamsRowOf(Input(3), kBnParamsGradientRows, kDBiasRow, shape.channels);
     in.dscale = ChannelOutput(1, shape);
     in.dbias = ChannelOutput(2, shape);
     Output(0)->ResizeLike(x);

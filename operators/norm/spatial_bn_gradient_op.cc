@@ -17,7 +17,7 @@ class SpatialBNGradientOp final : public SpatialBNOpBase<CPUContext> {
       : SpatialBNOpBase<CPUContext>(def, ws),
         multi_batch_(!is_test_ && kAt.sum_dscale >= 0 && InputSize() == 7) {
     CAFFE_ENFORCE(multi_batch_ || num_batches_ == 1, "num_batches is ", num_batches_,
-                  ", but the sums over the batches are no inputs");
+                  ", but the sums over the batches are not given as inputs");
   }
 
   bool RunOnDevice() override {
@@ -63,7 +63,7 @@ class SpatialBNGradientOp final : public SpatialBNOpBase<CPUContext> {
  private:
   static constexpr BatchNormGradientInputs kAt = kBatchNormGradientInputs<kEpilogue>;
 
-  // Says where the Relu was open. Returns where the masked gradient goes, if anywhere.
+  // Fills in where the Relu was open. Returns the output for the masked gradient, or null.
   template <typename T>
   T* Mask(const ChannelShape& shape, NormalizeGradient<T>* in) {
     if constexpr (kEpilogue == BatchNormEpilogue::kRelu) {
@@ -90,10 +90,11 @@ class SpatialBNGradientOp final : public SpatialBNOpBase<CPUContext> {
       for (int64_t c = 0; c < shape.channels; ++c) d_scale[c] *= inverse_std_[c];
       return;
     }
-    // The sums over all batches are given; each batch's share is what the optimizer adds up.
+    // The sums over all batches are inputs. The outputs are this batch's share; the optimizer adds
+    // the shares up.
     const float* sum_scale = ChannelInput(kAt.sum_dscale, shape);
     const float* sum_bias = ChannelInput(kAt.sum_dscale + 1, shape);
-    if (shape.PerChannel() == 0) {  // as in Caffe2, an empty batch has no share
+    if (shape.PerChannel() == 0) {  // as in Caffe2, the share of an empty batch is 0
       std::fill_n(d_scale, shape.channels, 0.f);
       std::fill_n(d_bias, shape.channels, 0.f);
       return;
@@ -201,8 +202,8 @@ class GetSpatialBNGradient final : public GradientMakerBase {
     inputs.push_back(GO(0));
     inputs.push_back(is_test ? I(3) : O(3));
     inputs.push_back(is_test ? I(4) : O(4));
-    // Sums over several batches: their blobs hold those of the gradients by the time this runs. The
-    // fused forms take sums of their own batch only.
+    // With sums over several batches, the blobs of the sums hold the sums of the gradient when the
+    // gradient runs. The fused forms take sums of their own batch only.
     const bool own_sums = ArgumentHelper(Def()).GetSingleArgument<bool>("own_sums", false);
     if (Def().type() == "SpatialBN" && Def().input_size() == 7 && !is_test && !own_sums) {
       inputs.push_back(I(5));

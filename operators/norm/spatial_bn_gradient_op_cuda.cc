@@ -13,7 +13,7 @@ class CudaSpatialBNGradientOp final : public SpatialBNOpBase<CUDAContext> {
       : SpatialBNOpBase<CUDAContext>(def, ws),
         multi_batch_(!is_test_ && kAt.sum_dscale >= 0 && InputSize() == 7) {
     CAFFE_ENFORCE(multi_batch_ || num_batches_ == 1, "num_batches is ", num_batches_,
-                  ", but the sums over the batches are no inputs");
+                  ", but the sums over the batches are not given as inputs");
   }
 
   bool RunOnDevice() override {

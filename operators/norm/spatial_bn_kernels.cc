@@ -14,9 +14,9 @@ constexpr int64_t kGrain = 1 << 14;  // elements per thread
 constexpr int64_t kMaxBlocks = 64;   // partial sums; fixed, as the result depends on it
 constexpr int64_t kChunk = 8192;     // elements that stay in cache between two passes
 constexpr int64_t kMinChunkRows = 8;
-constexpr int64_t kMinBlockRows = 32;  // keeps partial sums small against the image
+constexpr int64_t kMinBlockRows = 32;  // keeps partial sums small compared with the image
 
-// A parameter along a run of elements: each channel's own (NHWC) or one for all (NCHW).
+// A parameter for a run of elements: one for each channel (NHWC) or one for all elements (NCHW).
 struct Each {
   const float* values;
   CAFFE2_INLINE float operator[](int64_t i) const { return values[i]; }
@@ -105,7 +105,7 @@ struct Span {
 // Independent sums of one channel, so that loops over it vectorise without reordering anything.
 constexpr int64_t kLanes = 32;
 
-// Calls run(begin, count, lanes) along the span and adds the lanes up; `Sums` of them.
+// Calls run(begin, count, lanes) along the span, then adds up the lanes of each of `kSums` sums.
 template <int kSums, typename Run>
 CAFFE2_INLINE void SumLanes(int64_t n, const Run& run, float* totals) {
   float lanes[kSums][kLanes] = {};
@@ -327,8 +327,8 @@ void ForEachPlane(const ChannelShape& s, const Visit& visit) {
   });
 }
 
-// Uninitialised memory of this thread for partial results; it only grows. Worker threads write to
-// the part of the thread that called them.
+// Uninitialised memory of this thread for partial results. It never shrinks. Worker threads write
+// to the memory of the thread that called them.
 float* ThreadBuffer(int64_t n) {
   thread_local std::vector<float> buffer;
   if (static_cast<int64_t>(buffer.size()) < n) buffer.resize(n);
@@ -350,10 +350,10 @@ NormalizeGradient<T> At(NormalizeGradient<T> in, int64_t offset, int64_t channel
 
 ChannelShape ChannelShape::Make(const std::vector<int64_t>& dims, StorageOrder order) {
   const ImageShape image = ImageShape::FromDims(dims, order);
-  CAFFE_ENFORCE_GT(image.channels, 0, "an image of shape ", ShapeString(dims));
+  CAFFE_ENFORCE_GT(image.channels, 0, "an image of shape ", ShapeString(dims), " has no channels");
   ChannelShape shape{image.batch, image.channels, image.SpatialSize(),
                      order == StorageOrder::kNHWC};
-  // One element a channel is NHWC as well, and then vectorises.
+  // With one element for each channel both orders are the same, and NHWC vectorises.
   if (shape.spatial == 1) shape.channels_last = true;
   return shape;
 }

@@ -1,5 +1,5 @@
 // The passes of batch normalization over an image on the CPU. Results do not depend on the number
-// of threads: sums are formed over fixed blocks, which are then added in order.
+// of threads: sums are computed over fixed blocks, which are then added in order.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ struct ChannelShape {
   int64_t PerChannel() const { return batch * spatial; }
 };
 
-// What the backward pass knows of a Relu behind the normalization.
+// How the backward pass finds out where a Relu after the normalization was open.
 enum class ReluMask {
-  kNone,   // there is none
-  kFromX,  // the normalized value is computed again: it depends on x alone
-  kFromY,  // something was added before the Relu: the output tells
+  kNone,   // there is no Relu
+  kFromX,  // computes the normalized value again, which depends on x alone
+  kFromY,  // from the output, because a summand was added before the Relu
 };
 
-// T is float or bfloat16 throughout; arithmetic is in float. Outputs may be the same memory as
-// inputs of their shape.
+// T is float or bfloat16; arithmetic is in float. Outputs may be in the same memory as inputs of
+// the same shape.
 
 // Mean and variance (divided by the number of elements) of each channel, in one pass over x.
 // There must be elements.
@@ -40,7 +40,7 @@ template <typename T>
 void NormalizeChannels(const ChannelShape& shape, const T* x, const float* mean, const float* scale,
                        const float* bias, const T* z, bool relu, T* y);
 
-// Inputs of the backward pass. g below is dy where the mask lets it through, else 0.
+// Inputs of the backward pass. g below is dy where the Relu was open, else 0.
 template <typename T>
 struct NormalizeGradient {
   const T* x = nullptr;

@@ -66,7 +66,7 @@ class SpatialBNOp final : public SpatialBNForwardBase<CPUContext> {
     } else {
       ChannelMoments(shape, x.data<T>(), saved_mean, saved);
     }
-    // The running variance estimates that of the population.
+    // The running variance estimates the variance of the population.
     const auto unbiased = static_cast<float>(count / std::max(1.0, count - 1));
     for (int64_t c = 0; c < channels; ++c) {
       running_mean[c] = momentum_ * running_mean[c] + (1 - momentum_) * saved_mean[c];
@@ -140,11 +140,12 @@ OPERATOR_SCHEMA(SpatialBN)
     .AllowInplace({{0, 0}, {5, 3}, {6, 4}})
     .FillUsing(DescribeSpatialBN)
     .Arg("num_batches",
-         "Number of batches, of this size each, that the input sums are of; "
+         "Number of batches, all of this size, over which the input sums are taken; "
          "default 1.")
     .Arg("own_sums",
-         "1: the input sums are of this batch alone (ConvStats), and the gradient forms its own. "
-         "Default 0: the blobs of the sums hold those of the gradient when that runs.")
+         "1: the input sums are of this batch alone (ConvStats), and the gradient computes its own "
+         "sums. Default 0: when the gradient runs, the blobs of the sums hold the sums of the "
+         "gradient.")
     .Input(5, "sums", "Sum of every channel over all num_batches batches (ChannelStats); optional.")
     .Input(6, "sumsqs", "Sum of squares, likewise.")
     .SetDoc(kDoc);
@@ -157,7 +158,7 @@ OPERATOR_SCHEMA(SpatialBNRelu)
     .Input(5, "sums", kOwnSums)
     .Input(6, "sumsqs", kOwnSquares)
     .SetDoc(
-        "Y = max(0, SpatialBN(X)) in one pass over X and Y. Its gradient tells from X where "
+        "Y = max(0, SpatialBN(X)) in one pass over X and Y. Its gradient finds out from X where "
         "the Relu was open, so that Y need not be kept.");
 
 REGISTER_CPU_OPERATOR(SpatialBNSumRelu, SpatialBNSumRelu);
@@ -165,7 +166,7 @@ OPERATOR_SCHEMA(SpatialBNSumRelu)
     .NumInputs({6, 8})
     .AllowInplace({{0, 0}, {5, 0}})
     .FillUsing(DescribeSpatialBN)
-    .Input(5, "Z", "What is added before the Relu: X's shape and type.")
+    .Input(5, "Z", "The summand before the Relu: X's shape and type.")
     .Input(6, "sums", kOwnSums)
     .Input(7, "sumsqs", kOwnSquares)
     .SetDoc("Y = max(0, SpatialBN(X) + Z), the end of a residual block, in one pass.");

@@ -1,4 +1,4 @@
-// SpatialBN: what its forward and gradient operators share.
+// SpatialBN: shared by its forward and gradient operators.
 #pragma once
 
 #include <cmath>
@@ -8,11 +8,11 @@
 
 namespace caffe2 {
 
-// What follows the normalization in the same pass.
+// The work after the normalization in the same pass.
 enum class BatchNormEpilogue { kNone, kRelu, kSumRelu };
 
-// Reads the arguments of SpatialBN, checks shapes and types. The parameters of a channel (scale,
-// bias, means, variances) are float whatever X is.
+// Reads the arguments of SpatialBN and checks shapes and types. The parameters of a channel (scale,
+// bias, means, variances) are float for all types of X.
 template <class Context>
 class SpatialBNOpBase : public Operator<Context> {
  public:
@@ -28,11 +28,11 @@ class SpatialBNOpBase : public Operator<Context> {
   }
 
  protected:
-  // The values of input i, of which there must be one a channel.
+  // The values of input i. Throws EnforceNotMet unless there is one for each channel.
   const float* ChannelInput(int i, const ChannelShape& shape) const {
     const Tensor& tensor = Input(i);
     CAFFE_ENFORCE_EQ(tensor.numel(), shape.channels, "input ", i, " (", debug_def().input(i),
-                     ") needs one value a channel");
+                     ") needs one value for each channel");
     return tensor.template data<float>();
   }
   float* ChannelOutput(int i, const ChannelShape& shape) {
@@ -64,7 +64,7 @@ class SpatialBNForwardBase : public SpatialBNOpBase<Context> {
     CAFFE_ENFORCE(momentum_ >= 0 && momentum_ <= 1, "momentum is ", momentum_);
     CAFFE_ENFORCE_EQ(OutputSize(), this->is_test_ ? 1 : 5, "outputs with is_test ", this->is_test_);
     CAFFE_ENFORCE(sums_are_given_ || this->num_batches_ == 1, "num_batches is ", this->num_batches_,
-                  ", but the sums over the batches are no inputs");
+                  ", but the sums over the batches are not given as inputs");
     const bool own_sums = epilogue != BatchNormEpilogue::kNone ||
                           this->template GetSingleArgument<bool>("own_sums", false);
     CAFFE_ENFORCE(!own_sums || this->num_batches_ == 1, "num_batches is ", this->num_batches_,
@@ -81,13 +81,13 @@ class SpatialBNForwardBase : public SpatialBNOpBase<Context> {
     return Input(5).template data<T>();
   }
 
-  const bool adds_;  // Z
+  const bool adds_;  // adds Z
   const float momentum_;
-  const int sums_;  // the input
+  const int sums_;  // index of the input
   const bool sums_are_given_;
 };
 
-// Where each form of the gradient has its inputs (-1: it has none).
+// The input indices of each form of the gradient (-1: it has no such input).
 struct BatchNormGradientInputs {
   int scale, bias, y, dy, mean, inverse_std, sum_dscale;
 };

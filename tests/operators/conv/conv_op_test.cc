@@ -347,10 +347,10 @@ TEST(Conv, GradientAddsToWhatIsThere) {
     ExpectTensor(ws, "S", dims, expected);
     ExpectTensor(ws, "dW", Fetch(ws, "W").sizes(), filter, 0.f, 0.f);
     ExpectThrows(&ws, Op("ConvGradient", {"X", "W", "dY", "S"}, {"dW", "dX"}, args),
-                 "must be the blob of dX");
+                 "must be the blob of the output dX");
     Feed(&ws, "S", {3}, std::vector<float>(3));
     ExpectThrows(&ws, Op("ConvGradient", {"X", "W", "dY", "S"}, {"dW", "S"}, args),
-                 "what is added to dX");
+                 "input S must have the shape and type of X");
   }
 }
 
@@ -435,11 +435,11 @@ TEST(Conv, RefusesWhatCannotWork) {
   };
   const Argument kernel = MakeArgument<int>("kernel", 3);
   ExpectThrows(&ws, conv({}), "kernel");
-  ExpectThrows(&ws, conv({MakeArgument<int>("kernel", 0)}), "kernel is 0");
+  ExpectThrows(&ws, conv({MakeArgument<int>("kernel", 0)}), "argument kernel (0) must be from 1");
   ExpectThrows(&ws, conv({MakeArgument<int>("kernel", 2)}), "does not have the kernel");
-  ExpectThrows(&ws, conv({kernel, MakeArgument<int>("stride", 0)}), "stride is 0");
-  ExpectThrows(&ws, conv({kernel, MakeArgument<int>("dilation", -1)}), "dilation is -1");
-  ExpectThrows(&ws, conv({kernel, MakeArgument<int>("pad", -1)}), "pad is -1");
+  ExpectThrows(&ws, conv({kernel, MakeArgument<int>("stride", 0)}), "argument stride (0)");
+  ExpectThrows(&ws, conv({kernel, MakeArgument<int>("dilation", -1)}), "argument dilation (-1)");
+  ExpectThrows(&ws, conv({kernel, MakeArgument<int>("pad", -1)}), "pad (-1)");
   ExpectThrows(&ws, conv({kernel, MakeArgument<int>("dilation", 3)}), "smaller than");
   ExpectThrows(&ws, conv({kernel, MakeArgument<int>("group", 3)}), "channels");
   ExpectThrows(&ws, conv({kernel, MakeArgument<int>("group", 0)}), "group_");

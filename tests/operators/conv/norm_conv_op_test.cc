@@ -60,12 +60,12 @@ class NormConvTest : public ::testing::TestWithParam<bool> {
   }
   // A norm that only adds: to the Relu behind it every other channel is open.
   void FeedShift(const std::string& norm) {
-    std::vector<float> rows(kNormRows * kChannels, 1.f);
+    std::vector<float> rows(kBnParamsRows * kChannels, 1.f);
     for (int64_t c = 0; c < kChannels; ++c) {
       rows[kMeanRow * kChannels + c] = 0.f;
       rows[kBiasRow * kChannels + c] = rows[kShiftRow * kChannels + c] = c % 2 == 0 ? 1.f : -9.f;
     }
-    Feed(&ws_, norm, {kNormRows, kChannels}, rows);
+    Feed(&ws_, norm, {kBnParamsRows, kChannels}, rows);
   }
   // Channel c of the values of an image, as they lie in the blob.
   std::vector<double> Channel(const std::string& blob, int64_t c, int64_t channels) const {
@@ -130,7 +130,7 @@ TEST_P(NormConvTest, FinalizeIsTheClosedForm) {
              mean = FetchValues<float>(ws_, "rm"), variance = FetchValues<float>(ws_, "rv");
   FeedNorm();
   ExpectImage(ws_, "X", dims_, x_, nhwc_, 0.f, 0.f);
-  std::vector<float> rows(kNormRows * kChannels), running_mean, running_variance;
+  std::vector<float> rows(kBnParamsRows * kChannels), running_mean, running_variance;
   for (int64_t c = 0; c < kChannels; ++c) {
     const std::vector<double> x = Channel("X", c, kChannels);
     const auto n = static_cast<double>(x.size());
@@ -140,11 +140,11 @@ TEST_P(NormConvTest, FinalizeIsTheClosedForm) {
     const double inverse_std = 1 / std::sqrt(spread + kEpsilon), factor = scale[c] * inverse_std;
     const double row[] = {average, inverse_std, scale[c],
                           bias[c], factor,      bias[c] - average * factor};
-    for (int r = 0; r < kNormRows; ++r) rows[r * kChannels + c] = static_cast<float>(row[r]);
+    for (int r = 0; r < kBnParamsRows; ++r) rows[r * kChannels + c] = static_cast<float>(row[r]);
     running_mean.push_back(static_cast<float>(0.7 * mean[c] + 0.3 * average));
     running_variance.push_back(static_cast<float>(0.7 * variance[c] + 0.3 * spread * n / (n - 1)));
   }
-  ExpectTensor(ws_, "norm", {kNormRows, kChannels}, rows, 1e-4f, 1e-5f);
+  ExpectTensor(ws_, "norm", {kBnParamsRows, kChannels}, rows, 1e-4f, 1e-5f);
   ExpectTensor(ws_, "rm", {kChannels}, running_mean, 1e-4f, 1e-5f);
   ExpectTensor(ws_, "rv", {kChannels}, running_variance, 1e-4f, 1e-5f);
 }
@@ -275,9 +275,10 @@ TEST_P(NormConvTest, AnEmptyBatchHasNoSums) {
     outputs[3].dense = "dN";
     const GradientOpsMeta meta = GetGradientForOp(op, outputs);
     for (const OperatorDef& g : meta.ops) RunOp(&ws_, g);
-    const std::vector<float> none(kNormGradientRows * kChannels);
-    ExpectTensor(ws_, meta.g_input[1].dense, {kNormGradientRows, kChannels}, none);
-    if (two_norms) ExpectTensor(ws_, meta.g_input[3].dense, {kNormGradientRows, kChannels}, none);
+    const std::vector<float> none(kBnParamsGradientRows * kChannels);
+    ExpectTensor(ws_, meta.g_input[1].dense, {kBnParamsGradientRows, kChannels}, none);
+    if (two_norms)
+      ExpectTensor(ws_, meta.g_input[3].dense, {kBnParamsGradientRows, kChannels}, none);
   }
 }
 
@@ -335,7 +336,7 @@ TEST_P(NormConvTest, RefusesWhatDoesNotFit) {
   Feed(&ws_, "Z", {3}, std::vector<float>(3));
   for (const bool two_norms : {false, true}) ExpectThrows(&ws_, SumConv(two_norms), "Z is");
   Feed(&ws_, "sum", {3}, std::vector<float>(3));
-  ExpectThrows(&ws_, Finalize(), "one value a channel");
+  ExpectThrows(&ws_, Finalize(), "one value for each channel");
 }
 
 INSTANTIATE_TEST_SUITE_P(Orders, NormConvTest, ::testing::Values(false, true));

@@ -1,5 +1,5 @@
 // The sum of two normalized images, against the separate operators.
-#include "operators/norm/norm_rows.h"
+#include "operators/norm/bn_params.h"
 #include "tests/operators/image/image_reference.h"
 #include "tests/operators/test_device.h"
 
@@ -92,12 +92,12 @@ TEST_P(NormSumTest, EqualsTheSeparateOperators) {
 TEST_P(NormSumTest, Gradient) {
   for (const char* image : {"X", "Z"}) {
     FeedImage(&ws_, image, dims_, RandomValues(CheckedNumel(dims_), image[0], 1.f, 2.f), nhwc_);
-    std::vector<float> norm(kNormRows * channels_, 1.f);
+    std::vector<float> norm(kBnParamsRows * channels_, 1.f);
     for (int64_t c = 0; c < channels_; ++c) {
       norm[kMeanRow * channels_ + c] = 0.f;
       norm[kBiasRow * channels_ + c] = norm[kShiftRow * channels_ + c] = c % 2 == 0 ? 1.f : -9.f;
     }
-    Feed(&ws_, std::string(image) + "_norm", {kNormRows, channels_}, norm);
+    Feed(&ws_, std::string(image) + "_norm", {kBnParamsRows, channels_}, norm);
   }
   CheckGradient(&ws_, Sum(), {0, 2});
 }
@@ -121,8 +121,8 @@ TEST_P(NormSumTest, AnEmptyBatchHasNoSums) {
   EXPECT_EQ(Fetch(ws_, "Y").numel(), 0);
   GradientOf(Sum(), {"dY"});
   for (const char* name : {"X_norm_grad", "Z_norm_grad"}) {
-    ExpectTensor(ws_, name, {kNormGradientRows, channels_},
-                 std::vector<float>(kNormGradientRows * channels_));
+    ExpectTensor(ws_, name, {kBnParamsGradientRows, channels_},
+                 std::vector<float>(kBnParamsGradientRows * channels_));
   }
 }
 
