@@ -7,8 +7,8 @@
 namespace caffe2 {
 namespace {
 
-// True if fewer than k classes are predicted better than the label; of equal ones the first is
-// the better. A NaN is never right.
+// True if fewer than k classes have a better prediction than the label. Of equal predictions the
+// first is better. A NaN is never right.
 bool IsAmongBest(const float* row, int64_t d, int64_t label, int k) {
   const float score = row[label];
   if (std::isnan(score)) return false;
@@ -22,7 +22,7 @@ bool IsAmongBest(const float* row, int64_t d, int64_t label, int k) {
 template <>
 bool AccuracyOp<CPUContext>::RunOnDevice() {
   const Tensor &x = Input(0), &labels = Input(1);
-  CAFFE_ENFORCE_EQ(x.dim(), 2, "predictions ", ShapeString(x.sizes()));
+  CAFFE_ENFORCE_EQ(x.dim(), 2, "predictions ", ShapeString(x.sizes()), " must be a matrix");
   const int64_t n = x.size(0), d = x.size(1);
   CAFFE_ENFORCE_EQ(labels.numel(), n, "label ", ShapeString(labels.sizes()), " for predictions ",
                    ShapeString(x.sizes()));
@@ -50,9 +50,9 @@ OPERATOR_SCHEMA(Accuracy)
         "The share of rows whose label is among the top_k largest predictions; 0 for an empty "
         "batch. Of equal predictions the first counts as the larger. A label out of range is "
         "an error.")
-    .Arg("top_k", "(int > 0, default 1) A row is right if its label is among this many.")
+    .Arg("top_k", "(int > 0, default 1) The number of predictions that may hold the label.")
     .Input(0, "predictions", "A float matrix [N, D] of scores.")
-    .Input(1, "labels", "int32 of N class indices.")
+    .Input(1, "labels", "N class indices, int32.")
     .Output(0, "accuracy", "A float scalar in [0, 1].");
 SHOULD_NOT_DO_GRADIENT(Accuracy);
 

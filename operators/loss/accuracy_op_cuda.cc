@@ -18,7 +18,7 @@ class CudaAccuracyOp final : public Operator<CUDAContext> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor &x = Input(0), &labels = Input(1);
-    CAFFE_ENFORCE_EQ(x.dim(), 2, "predictions ", ShapeString(x.sizes()));
+    CAFFE_ENFORCE_EQ(x.dim(), 2, "predictions ", ShapeString(x.sizes()), " must be a matrix");
     const int64_t n = x.size(0);
     CAFFE_ENFORCE_EQ(labels.numel(), n, "label ", ShapeString(labels.sizes()), " for predictions ",
                      ShapeString(x.sizes()));

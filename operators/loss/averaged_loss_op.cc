@@ -44,7 +44,7 @@ OPERATOR_SCHEMA(AveragedLossGradient)
     .NumOutputs(1)
     .IdenticalTypeAndShapeOfInput(0)
     .SetDoc("The gradient of AveragedLoss: d_mean / (number of elements), everywhere.")
-    .Input(0, "X", "The input of AveragedLoss, of which only the shape is used.")
+    .Input(0, "X", "The input of AveragedLoss. Only its shape is used.")
     .Input(1, "d_mean", "The gradient of the mean, a float scalar.")
     .Output(0, "dX", "The gradient of X, shaped like it.");
 

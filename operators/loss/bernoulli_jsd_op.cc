@@ -14,7 +14,7 @@ OPERATOR_SCHEMA(BernoulliJSD)
         "The Jensen-Shannon divergence of Bernoulli distributions, element by element: H((X + T) / "
         "2) - (H(X) + H(T)) / 2, with the entropy H in nats.")
     .Input(0, "X", "Float probabilities.")
-    .Input(1, "T", "Float: as many others.")
+    .Input(1, "T", "Float probabilities, as many as X has.")
     .Output(0, "L", "The divergences, shaped like X.");
 OPERATOR_SCHEMA(BernoulliJSDGradient)
     .NumInputs(3)

@@ -13,7 +13,7 @@ struct Sizes {
   int64_t d = 0;  // classes
 };
 
-// Rows and classes of X: its first axis and all others; a vector is one row.
+// The rows (first axis) and classes (other axes) of X. A vector is one row.
 Sizes RowsOf(const Tensor& x) {
   CAFFE_ENFORCE_GE(x.dim(), 1, "probabilities must have an axis of classes");
   return x.dim() == 1 ? Sizes{1, x.size(0)} : Sizes{x.size(0), x.size_from_dim(1)};
@@ -131,15 +131,15 @@ class GetMakeTwoClassGradient final : public GradientMakerBase {
 OPERATOR_SCHEMA(LabelCrossEntropy)
     .FillUsing(ForwardSchema)
     .SetDoc(
-        "Y[i] = -log X[i, label[i]]. Probabilities below 1e-20 count as that; a label out of "
+        "Y[i] = -log X[i, label[i]]. Probabilities below 1e-20 count as 1e-20. A label out of "
         "range is an error.")
-    .Input(1, "label", "int32 of N class indices, [N] or [N, 1].");
+    .Input(1, "label", "N class indices, int32, [N] or [N, 1].");
 OPERATOR_SCHEMA(LabelCrossEntropyGradient)
     .FillUsing(GradientSchema)
     .SetDoc("The gradient of LabelCrossEntropy: -dY[i] / X[i, label[i]], zero elsewhere.");
 OPERATOR_SCHEMA(CrossEntropy)
     .FillUsing(ForwardSchema)
-    .SetDoc("Y[i] = -sum_j label[i, j] log X[i, j]. Probabilities below 1e-20 count as that.")
+    .SetDoc("Y[i] = -sum_j label[i, j] log X[i, j]. Probabilities below 1e-20 count as 1e-20.")
     .Input(1, "label", "Probabilities, of X's shape and type.");
 OPERATOR_SCHEMA(CrossEntropyGradient)
     .FillUsing(GradientSchema)
@@ -153,7 +153,9 @@ OPERATOR_SCHEMA(MakeTwoClass)
       out.add_dims(2);
       return std::vector<TensorShape>{out};
     })
-    .SetDoc("Turns probabilities of one class into those of two: Y[..., 0] = 1 - X, Y[..., 1] = X.")
+    .SetDoc(
+        "Converts the probability of one class to the probabilities of two classes: Y[..., 0] = 1 "
+        "- X, Y[..., 1] = X.")
     .Input(0, "X", "Probabilities of any shape: float, float16 or bfloat16.")
     .Output(0, "Y", "The shape of X and one more axis of size 2.");
 OPERATOR_SCHEMA(MakeTwoClassGradient)

@@ -5,9 +5,9 @@
 
 namespace caffe2 {
 
-// A measure of two rows of n elements, which a team shares:
-//   Value(team, n, x, y)                       the number
-//   Gradient(team, n, x, y, g, dx, dy)         dx and dy, for the gradient g of the number
+// A measure of two rows of n elements, which a team computes:
+//   Value(team, n, x, y)                       returns the measure
+//   Gradient(team, n, x, y, g, dx, dy)         writes dx and dy, for the gradient g of the measure
 
 struct SquaredL2Distance {  // half of it
   static constexpr const char* kName = "SquaredL2Distance";
@@ -88,7 +88,7 @@ struct CosineSimilarity {
   CAFFE2_HOST_DEVICE static Products<typename Team::Number> ProductsOf(Team team, int64_t n,
                                                                        const T* x, const T* y) {
     using Number = typename Team::Number;
-    constexpr Number kMinSquaredNorm = 1e-12;  // squared norms below count as this
+    constexpr Number kMinSquaredNorm = 1e-12;  // smaller squared norms count as this
     Number xy = 0, xx = 0, yy = 0;
     for (int64_t j = team.first(); j < n; j += team.step()) {
       const Number a = host_device::Widen(x[j]), b = host_device::Widen(y[j]);
@@ -148,9 +148,9 @@ struct MeasureGradientRows {
   }
 };
 
-// The vectors along an axis, which are divided by a norm of theirs.
+// The vectors along an axis, for operators that divide each by its norm.
 struct VectorLayout {
-  int64_t count = 0, n = 0, stride = 0;  // elements of a vector lie `stride` apart
+  int64_t count = 0, n = 0, stride = 0;  // elements of a vector are `stride` apart
   CAFFE2_HOST_DEVICE int64_t First(int64_t i) const { return i / stride * n * stride + i % stride; }
 };
 struct L2Norm {
@@ -159,7 +159,7 @@ struct L2Norm {
   CAFFE2_HOST_DEVICE static typename Team::Number Value(Team team, const VectorLayout& v,
                                                         const T* x) {
     using Number = typename Team::Number;
-    constexpr Number kMinNorm = 1e-12;  // norms below count as this
+    constexpr Number kMinNorm = 1e-12;  // smaller norms count as this
     Number squares = 0;
     for (int64_t j = team.first(); j < v.n; j += team.step()) {
       const Number value = host_device::Widen(x[j * v.stride]);

@@ -14,7 +14,7 @@ void DescribeDistance(OpSchema& schema) {
             CreateTensorShape({in[0].dims_size() == 0 ? 1 : in[0].dims(0)}, in[0].data_type())};
       })
       .Input(0, "X", "A tensor [N, ...] of float, float16 or bfloat16.")
-      .Input(1, "Y", "Another of the same shape and type.")
+      .Input(1, "Y", "A tensor of X's shape and type.")
       .Output(0, "Z", "A vector of N values, of X's type.");
 }
 

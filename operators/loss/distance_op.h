@@ -1,4 +1,4 @@
-// Operators that reduce pairs of rows to a number each: SquaredL2Distance, L1Distance, DotProduct,
+// Operators that reduce each pair of rows to a number: SquaredL2Distance, L1Distance, DotProduct,
 // CosineSimilarity.
 #pragma once
 
@@ -11,10 +11,10 @@ namespace caffe2 {
 struct RowSize {
   int64_t rows = 0, width = 0;
 
-  // Throws, naming them, unless both shapes are one.
+  // Throws EnforceNotMet, naming the shapes, unless they are equal.
   static RowSize OfPair(const Tensor& X, const Tensor& Y) {
     CAFFE_ENFORCE(X.sizes() == Y.sizes(), "X ", ShapeString(X.sizes()), " and Y ",
-                  ShapeString(Y.sizes()), " must have one shape");
+                  ShapeString(Y.sizes()), " must have the same shape");
     const int64_t rows = X.dim() == 0 ? 1 : X.size(0);
     return {rows, rows == 0 ? 0 : X.numel() / rows};
   }

@@ -7,7 +7,7 @@ namespace caffe2 {
 namespace {
 
 void Arguments(OpSchema& schema) {
-  schema.Arg("pad_value", "(float, default 0) What the missing elements of the shorter rows are.")
+  schema.Arg("pad_value", "(float, default 0) The value of the missing elements of shorter rows.")
       .Arg("replicate", "(bool, default 0) 1: the shorter rows are repeated instead.");
 }
 
@@ -27,7 +27,7 @@ OPERATOR_SCHEMA(DotProductWithPadding)
         "Z[i] = the sum of X * Y over row i, where the shorter of the two rows is padded, or "
         "repeated, to the length of the other.")
     .Input(0, "X", "A float tensor [N, ...].")
-    .Input(1, "Y", "Another with as many rows.")
+    .Input(1, "Y", "A float tensor with as many rows.")
     .Output(0, "Z", "A float vector of N products.");
 OPERATOR_SCHEMA(DotProductWithPaddingGradient)
     .NumInputs(3)

@@ -5,18 +5,18 @@
 
 namespace caffe2 {
 
-// A node on the path of a sample: its children are rows [row, row + length) of the weights, and
-// their probabilities begin at `begin`.
+// A node on the path of a sample. Its children have the rows [row, row + length) of the weights,
+// and their probabilities begin at `begin`.
 struct PathStep {
   int64_t sample, row, length, target, begin;
 };
-// A probability of such a step, whose child has this row of the weights.
+// A probability of a step. Its child has this row of the weights.
 struct PathEntry {
   int64_t row, sample, at;
 };
 
 CAFFE2_HOST_DEVICE inline float MinusLog(float probability) {
-  constexpr float kMinProbability = 1e-20f;  // what is below counts as this
+  constexpr float kMinProbability = 1e-20f;  // smaller probabilities count as this
   return -std::log(probability < kMinProbability ? kMinProbability : probability);
 }
 
@@ -84,7 +84,7 @@ struct LossOfPaths {
   }
 };
 
-// Through the softmax and cross-entropy of each step: d = (p - [target]) dY for its logits.
+// The gradient of the logits of each step: d = (p - [target]) dY.
 struct GradientOfLogits {
   static constexpr const char* kName = "HSoftmaxLogitGradient";
   const PathStep* steps;
@@ -120,8 +120,8 @@ struct GradientOfSamples {
     }
   }
 };
-// dW[row] = the sum of d x, and db[row] that of d, over the entries [first[i], first[i + 1]), which
-// have one row. The rest of both is 0 before.
+// dW[row] = the sum of d x, and db[row] = the sum of d, over the entries [first[i], first[i + 1])
+// of one row. Other rows must be 0 already.
 struct GradientOfRows {
   static constexpr const char* kName = "HSoftmaxWeightGradient";
   int64_t dim;

@@ -7,7 +7,7 @@
 namespace caffe2 {
 namespace {
 
-// Walks down the tree from the root, wherever a child is likely enough.
+// Walks down the tree from the root, into every child that is likely enough.
 class HSoftmaxSearchOp final : public Operator<CPUContext> {
  public:
   HSoftmaxSearchOp(const OperatorDef& def, Workspace* ws)
@@ -15,7 +15,7 @@ class HSoftmaxSearchOp final : public Operator<CPUContext> {
         top_n_(GetSingleArgument<int>("topN", 5)),
         beam_(GetSingleArgument<float>("beam", 0.01f)) {
     CAFFE_ENFORCE(tree_.ParseFromString(GetSingleArgument<std::string>("tree", "")),
-                  "the argument tree is no TreeProto");
+                  "argument tree is not a serialized TreeProto");
     CAFFE_ENFORCE_GE(top_n_, 0, "topN");
   }
 
@@ -101,8 +101,8 @@ OPERATOR_SCHEMA(HSoftmax)
     })
     .SetDoc(
         "Cross-entropy of a softmax over a tree: each inner node has a linear layer and a softmax "
-        "over its children, and the probability of a word is the product of those on the path to "
-        "it.")
+        "over its children, and the probability of a word is the product of the probabilities on "
+        "the path to it.")
     .Output(0, "Y", "Float [M]: minus the logarithm of the label's probability.")
     .Output(1, "intermediate_output",
             "The probabilities of all children of the nodes on the paths, for the gradient.");
@@ -119,7 +119,7 @@ OPERATOR_SCHEMA(HSoftmaxGradient)
     .Output(0, "dX", "Gradient of data.")
     .Output(1, "dW", "Gradient of weights, dense.")
     .Output(2, "db", "Gradient of bias.")
-    .Output(3, "dOutput", "Accepted as Caffe2 has it, and left as it is.");
+    .Output(3, "dOutput", "Accepted because Caffe2 has it; not written.");
 OPERATOR_SCHEMA(HSoftmaxSearch)
     .NumInputs(3)
     .NumOutputs(2)
@@ -134,13 +134,13 @@ OPERATOR_SCHEMA(HSoftmaxSearch)
       return out;
     })
     .SetDoc(
-        "The likeliest nodes and words of a tree for each sample. The score of a node is minus the "
-        "logarithm of its probability; below a child whose own share of it is not less than beam "
-        "nothing is looked for.")
+        "Searches a tree for the likeliest nodes and words of each sample. The score of a node is "
+        "minus the logarithm of its probability. The search does not go below a child whose own "
+        "part of the score is at least beam.")
     .Arg("tree",
          "(string) A serialized TreeProto with names, and offsets as create_hierarchy sets them.",
          true)
-    .Arg("topN", "(int, default 5) How many there are for each sample.")
+    .Arg("topN", "(int, default 5) The number of results for each sample.")
     .Arg("beam", "(float, default 0.01) See above.")
     .Output(0, "Y_names", "Strings [M, topN]: names of nodes, ids of words; empty after the last.")
     .Output(1, "Y_scores", "Float [M, topN], ascending; 0 after the last.")

@@ -1,5 +1,5 @@
-// HSoftmax and its gradient. Labels are read on the host: they say which nodes are on the paths.
-// host_device_op.h or host_device_cuda.h runs the functors.
+// HSoftmax and its gradient. The host reads the labels, because they decide which nodes are on the
+// paths. host_device_op.h or host_device_cuda.h runs the functors.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class HSoftmaxBase : public Operator<Context> {
     HierarchyProto hierarchy;
     CAFFE_ENFORCE(
         hierarchy.ParseFromString(this->template GetSingleArgument<std::string>("hierarchy", "")),
-        "the argument hierarchy is no HierarchyProto");
+        "argument hierarchy is not a serialized HierarchyProto");
     for (const PathProto& path : hierarchy.paths()) {
       for (const PathNodeProto& node : path.path_nodes()) {
         CAFFE_ENFORCE(node.index() >= 0 && node.target() >= 0 && node.target() < node.length(),
@@ -55,7 +55,8 @@ class HSoftmaxBase : public Operator<Context> {
     int64_t num_steps() const { return static_cast<int64_t>(steps.size()); }
   };
 
-  // The paths to the labels in input 3, whose nodes must be among the rows of W.
+  // The paths to the labels in input 3. Throws EnforceNotMet if a label has no path, or a node has
+  // no rows in W.
   Samples FindPaths(const Tensor& X, int64_t rows) const {
     Tensor copy(CPU);
     const Tensor& labels = OnHost(this->template Input<Tensor>(3), &copy);
@@ -65,7 +66,7 @@ class HSoftmaxBase : public Operator<Context> {
     Samples samples;
     for (int64_t s = 0; s < labels.numel(); ++s) {
       const auto found = paths_.find(label[s]);
-      CAFFE_ENFORCE(found != paths_.end(), "label ", label[s], " is no word of the hierarchy");
+      CAFFE_ENFORCE(found != paths_.end(), "label ", label[s], " is not a word of the hierarchy");
       for (const PathNodeProto& node : found->second.path_nodes()) {
         CAFFE_ENFORCE_LE(int64_t{node.index()} + node.length(), rows,
                          "rows of W that the hierarchy needs");
@@ -139,7 +140,7 @@ class HSoftmaxGradientOp final : public HSoftmaxBase<Context> {
   }
 
  private:
-  // Entries by row, those of a row in the order of the samples.
+  // Sorts the entries by row; entries of one row keep the order of the samples.
   void GradientsOfWeights(const typename HSoftmaxBase<Context>::Samples& samples, int64_t dim,
                           const float* x, const float* d, float* dw, float* db) {
     std::vector<PathEntry> entries;

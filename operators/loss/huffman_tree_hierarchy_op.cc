@@ -1,4 +1,4 @@
-// HuffmanTreeHierarchy: the tree of classes whose mean path to a label is the shortest.
+// HuffmanTreeHierarchy: the tree of classes with the shortest mean path to a label.
 #include <memory>
 #include <queue>
 
@@ -12,11 +12,11 @@ namespace {
 // A word, or a node over two others.
 struct Branch {
   int64_t count;
-  int number;  // in order of making; words first
+  int number;  // in order of creation; words first
   int left = -1, right = -1;
 };
 
-// The least frequent first; of two with one frequency the older, which keeps trees low.
+// The least frequent branch comes first; of equally frequent ones the older, which keeps trees low.
 struct ComesLater {
   bool operator()(const Branch& a, const Branch& b) const {
     return a.count != b.count ? a.count > b.count : a.number > b.number;
@@ -41,7 +41,7 @@ std::vector<Branch> HuffmanTree(const std::vector<int64_t>& counts) {
   return branches;
 }
 
-// As deep as the tree, which takes more than 1.6^depth labels.
+// Recursive: a tree of this depth takes more than 1.6^depth labels.
 void Describe(const std::vector<Branch>& branches, const Branch& branch, int* offset,
               NodeProto* node) {
   node->set_name(MakeString("node", branch.number));
@@ -98,9 +98,9 @@ OPERATOR_SCHEMA(HuffmanTreeHierarchy)
       return std::vector<TensorShape>{CreateTensorShape({1}, TensorProto::STRING)};
     })
     .SetDoc(
-        "The Huffman tree of labels by how often they occur, for HSoftmax: again and again the two "
-        "rarest branches, of equal ones the older, become one.")
-    .Arg("num_classes", "(int > 0) How many labels there are, from 0.", true)
+        "The Huffman tree of labels by their frequency, for HSoftmax. Joins the two rarest "
+        "branches (of equally rare ones the older) until one is left.")
+    .Arg("num_classes", "(int > 0) Number of labels; they count from 0.", true)
     .Input(0, "Labels", "int32 or int64, one-dimensional.")
     .Output(0, "Hierarch", "One string: a serialized TreeProto with names and offsets.")
     .CpuOnly("it decodes or samples one after another, at the end of inference");

@@ -1,4 +1,4 @@
-// The check of class labels that loss operators share.
+// Checks class labels, for loss operators.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,8 @@
 
 namespace caffe2 {
 
-// The label; throws EnforceNotMet that names row, label and class count if it is out of range.
+// Returns the label. Throws EnforceNotMet, naming row, label and the number of classes, if it is
+// out of range.
 inline int64_t CheckLabel(int label, int64_t row, int64_t num_classes) {
   CAFFE_ENFORCE(label >= 0 && label < num_classes, "label ", label, " of row ", row,
                 " is out of range for ", num_classes, " classes");

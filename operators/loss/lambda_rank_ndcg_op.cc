@@ -32,13 +32,13 @@ OPERATOR_SCHEMA(LambdaRankNdcg)
       return std::vector<TensorShape>{CreateTensorShape(lists, TensorProto::FLOAT), in[0]};
     })
     .SetDoc(
-        "LambdaRank (Wu et al., 2010): for each list the sum over pairs of |gain and discount "
-        "that swapping them changes| * log(1 + e^-(margin of the more relevant one)), divided by "
-        "the ideal gain. As in Caffe2 the loss counts every pair twice, but the gradient once. On "
-        "CUDA devices "
-        "gains are float, and those of relevances from 128 on infinite.")
+        "LambdaRank (Wu et al., 2010): for each list the sum over pairs of |change of discounted "
+        "gain if the two are swapped| * log(1 + e^-(margin of the more relevant one)), divided by "
+        "the ideal gain. As in Caffe2, the loss counts every pair twice and the gradient counts it "
+        "once. On CUDA devices gains are float, and the gain of a relevance of 128 or more is "
+        "infinite.")
     .Arg("use_ndcg_as_loss",
-         "(bool, default 0) 1: the loss is the gain that is lost; the gradient is the same.")
+         "(bool, default 0) 1: the loss is 1 minus the normalized gain; the gradient is the same.")
     .Arg("use_idcg_normalization", "(bool, default 1) Divides by the ideal gain.")
     .Arg("use_exp_gain",
          "(bool, default 1) With use_ndcg_as_loss, 0: the gain is the relevance; else 2^relevance.")
@@ -52,7 +52,7 @@ OPERATOR_SCHEMA(LambdaRankNdcgGradient)
     .NumInputs(3, 4)
     .NumOutputs(1)
     .IdenticalTypeAndShapeOfInput(0)
-    .SetDoc("The gradient of LambdaRankNdcg. Without lengths, the inputs behind them move up.")
+    .SetDoc("The gradient of LambdaRankNdcg. Without lengths, the inputs after them move up.")
     .Input(0, "y", "As in the forward operator.")
     .Input(1, "session_lengths", "As in the forward operator.")
     .Input(2, "dy_cache", "The second output of the forward operator.")

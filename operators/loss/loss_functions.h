@@ -5,7 +5,7 @@
 
 namespace caffe2 {
 
-constexpr float kMinProbability = 1e-20f;  // probabilities below count as this
+constexpr float kMinProbability = 1e-20f;  // smaller probabilities count as this
 
 // As float: kMinProbability is 0 in float16.
 template <typename T>

@@ -1,4 +1,4 @@
-// Kernels of losses that are no softmax, and of distances between rows.
+// Kernels of losses without a softmax, and of distances between rows.
 #include "operators/common/host_device_kernel.h"
 #include "operators/loss/bernoulli_jsd_op.h"
 #include "operators/loss/distance_functions.h"

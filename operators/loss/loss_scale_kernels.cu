@@ -9,7 +9,7 @@ namespace {
 using cuda::Narrow;
 using cuda::Widen;
 
-// Blocks along y take one array each. All that write the flag write the same.
+// Each block along y handles one array. All threads that write the flag write the same value.
 template <typename T>
 __global__ void UnscaleKernel(ArrayList<T> arrays, bool write, const float* scale,
                               float* found_inf) {

@@ -8,7 +8,7 @@
 
 namespace caffe2 {
 
-// Arrays that one launch works on: as many as fit well into a kernel's parameters.
+// The arrays of one launch: as many as fit into a kernel's parameters.
 template <typename T>
 struct ArrayList {
   static constexpr int kMaxArrays = 64;
@@ -17,8 +17,8 @@ struct ArrayList {
   T* data[kMaxArrays];
 };
 
-// Divides all elements by *scale, in place if `write`, and sets *found_inf to 1 if a quotient is
-// not finite; else it is left. T: float, float16 or bfloat16.
+// Divides all elements by *scale, in place if `write`. Sets *found_inf to 1 if a quotient is not
+// finite, else leaves it unchanged. T is float, float16 or bfloat16.
 template <typename T>
 void LaunchUnscale(const ArrayList<T>& arrays, bool write, const float* scale, float* found_inf,
                    cuda::Stream stream);

@@ -68,8 +68,8 @@ OPERATOR_SCHEMA(CheckFiniteAndUnscale)
     })
     .SetDoc(
         "Divides gradients of a scaled loss by the scale (Micikevicius et al., \"Mixed precision "
-        "training\", ICLR 2018), and tells whether all of them are finite. Updates that are given "
-        "found_inf do nothing if it is not 0.")
+        "training\", ICLR 2018), and tells whether all of them are finite. Updates that take "
+        "found_inf as input do nothing if it is not 0.")
     .Input(0, "scale", "The loss scale, a float scalar.")
     .Input(1, "gradient_0", "Gradients, each float, float16 or bfloat16.")
     .Output(0, "found_inf", "Float scalar: 1 if a quotient is infinite or NaN, else 0.")
@@ -82,15 +82,14 @@ OPERATOR_SCHEMA(CheckFinite)
     })
     .SetDoc(
         "CheckFiniteAndUnscale for updates that divide by the scale themselves "
-        "(MultiMomentumSGDUpdate "
-        "and its like): the gradients are only read.")
+        "(such as MultiMomentumSGDUpdate): the gradients are only read.")
     .Arg("flat",
-         "(bool, default false) Gradients that lie behind each other in one block, less than 64 "
-         "elements apart, are read as one, with what lies between them.")
+         "(bool, default false) Gradients that follow each other in one block, less than 64 "
+         "elements apart, are read as one array, with the elements between them.")
     .Input(0, "scale", "The loss scale, a float scalar.")
     .Input(1, "gradient_0", "Gradients, each float, float16 or bfloat16.")
     .Output(0, "found_inf", "Float scalar: 1 if a gradient over scale is infinite or NaN, else 0.")
-    .Output(1, "used_scale", "The scale, which an operator behind this one may change.");
+    .Output(1, "used_scale", "A copy of the scale, as a later operator may change the scale.");
 SHOULD_NOT_DO_GRADIENT(CheckFinite);
 OPERATOR_SCHEMA(UpdateLossScale)
     .NumInputs(3)
@@ -100,15 +99,15 @@ OPERATOR_SCHEMA(UpdateLossScale)
       return std::vector<TensorShape>{in[0], in[1]};
     })
     .SetDoc(
-        "The next value of a dynamic loss scale: it is multiplied by backoff_factor when a "
-        "gradient was not finite, and by growth_factor after growth_interval steps without that. "
-        "It stays between 2^-14 and 2^24.")
-    .Arg("growth_factor", "(float >= 1, default 2)")
-    .Arg("backoff_factor", "(float in (0, 1), default 0.5)")
-    .Arg("growth_interval", "(int > 0, default 2000)")
+        "The next value of a dynamic loss scale: multiplies it by backoff_factor if a gradient "
+        "was not finite, and by growth_factor after growth_interval good steps. The scale stays "
+        "between 2^-14 and 2^24.")
+    .Arg("growth_factor", "(float >= 1, default 2) The factor after growth_interval good steps.")
+    .Arg("backoff_factor", "(float in (0, 1), default 0.5) The factor after a bad step.")
+    .Arg("growth_interval", "(int > 0, default 2000) Number of good steps.")
     .Input(0, "scale", "The loss scale, a float scalar.")
-    .Input(1, "good_steps", "int32 scalar: steps since the scale last moved; 0 at the start.")
-    .Input(2, "found_inf", "Of CheckFiniteAndUnscale.")
+    .Input(1, "good_steps", "int32 scalar: steps since the scale last changed; 0 at the start.")
+    .Input(2, "found_inf", "The output of CheckFiniteAndUnscale.")
     .Output(0, "scale", "The next scale.")
     .Output(1, "good_steps", "The next count.");
 SHOULD_NOT_DO_GRADIENT(CheckFiniteAndUnscale);

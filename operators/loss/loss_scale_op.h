@@ -1,5 +1,5 @@
-// Loss scaling: gradients of float16 activations are kept in range by a factor on the loss, which
-// the parameters' gradients are divided by again.
+// Loss scaling: a factor on the loss keeps the gradients of float16 activations in range. The
+// gradients of parameters are divided by it again.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace caffe2 {
 
-// scale, gradients -> found_inf, the gradients divided by the scale, in place; or (CheckFinite)
-// found_inf and the scale, and the gradients stay.
+// scale, gradients -> found_inf and the gradients divided by the scale, in place; for CheckFinite
+// found_inf and the scale, and the gradients stay unchanged.
 template <class Context, bool kUnscale = true>
 class CheckFiniteAndUnscaleOp final : public Operator<Context> {
  public:
@@ -43,7 +43,7 @@ class CheckFiniteAndUnscaleOp final : public Operator<Context> {
   };
   static constexpr int64_t kPlace = 64;  // elements: `flat` gradients begin at multiples
 
-  // Returns how many gradients are of T.
+  // Handles the gradients of type T. Returns their number.
   template <typename T>
   int UnscaleThose(const float* scale, float* found_inf) {
     gradients_.clear();
@@ -51,7 +51,7 @@ class CheckFiniteAndUnscaleOp final : public Operator<Context> {
     for (int i = 1; i < InputSize(); ++i) {
       if (!Input(i).template IsType<T>()) continue;
       ++count;
-      // Written to only where it is also output i.
+      // Only written if it is also output i.
       T* data = const_cast<T*>(Input(i).template data<T>());
       T* end = gradients_.empty()
                    ? nullptr
@@ -66,7 +66,7 @@ class CheckFiniteAndUnscaleOp final : public Operator<Context> {
     return count;
   }
 
-  // Where the next tensor of a block begins.
+  // The place where the next tensor of a block begins.
   template <typename T>
   static T* NextPlace(const Array& block) {
     return static_cast<T*>(block.data) + (block.size + kPlace - 1) / kPlace * kPlace;
@@ -99,7 +99,9 @@ class UpdateLossScaleOp final : public Operator<Context> {
   }
 
   bool RunOnDevice() override {
-    for (int i = 0; i < 3; ++i) CAFFE_ENFORCE_EQ(Input(i).numel(), 1, "input ", i, " is a scalar");
+    for (int i = 0; i < 3; ++i) {
+      CAFFE_ENFORCE_EQ(Input(i).numel(), 1, "input ", i, " must be a scalar");
+    }
     const float *scale = Input(0).template data<float>(),
                 *found_inf = Input(2).template data<float>();
     const int32_t* good_steps = Input(1).template data<int32_t>();

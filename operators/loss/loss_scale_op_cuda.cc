@@ -1,4 +1,4 @@
-// CheckFiniteAndUnscale, CheckFinite and UpdateLossScale on CUDA devices: nothing waits for the
+// CheckFiniteAndUnscale, CheckFinite and UpdateLossScale on CUDA devices. They do not wait for the
 // host.
 #include "caffe2/cuda/context_cuda.h"
 #include "operators/loss/loss_scale_kernels.h"

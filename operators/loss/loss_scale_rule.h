@@ -1,4 +1,4 @@
-// How a dynamic loss scale moves, the same on all devices.
+// The update of a dynamic loss scale, the same on all devices.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ struct LossScaleRule {
 
 struct LossScaleState {
   float scale = 1.f;
-  int32_t good_steps = 0;  // since the scale last moved
+  int32_t good_steps = 0;  // since the scale last changed
 };
 
-// The scale stays between the smallest normal float16 and 2^24, beyond which float gradients of a
-// sane loss would overflow too.
+// The scale stays between the smallest normal float16 and 2^24. Above that, even float gradients of
+// a sensible loss could overflow.
 CAFFE2_HOST_DEVICE inline LossScaleState NextLossScale(const LossScaleRule& rule,
                                                        LossScaleState state, bool found_inf) {
   constexpr float kMinScale = 0x1p-14f, kMaxScale = 0x1p24f;

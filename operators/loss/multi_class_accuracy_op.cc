@@ -1,4 +1,4 @@
-// MultiClassAccuracy and APMeter: how good predictions are, class by class.
+// MultiClassAccuracy and APMeter: the quality of predictions, by class.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -54,7 +54,7 @@ class APMeterOp final : public Operator<CPUContext> {
                   " must both be N x D");
     const int64_t classes = X.size(1);
     CAFFE_ENFORCE(kept_.empty() || static_cast<int64_t>(kept_.front().size()) == classes,
-                  "predictions ", ShapeString(X.sizes()), " after others of ",
+                  "predictions ", ShapeString(X.sizes()), " follow predictions of ",
                   kept_.empty() ? 0 : kept_.front().size(), " classes");
     const float* x = X.data<float>();
     const int* label = labels.data<int>();
@@ -111,11 +111,11 @@ OPERATOR_SCHEMA(MultiClassAccuracy)
       return std::vector<TensorShape>{CreateTensorShape({in[0].dims(1)}, TensorProto::FLOAT),
                                       CreateTensorShape({in[0].dims(1)}, TensorProto::INT32)};
     })
-    .SetDoc("For each class, which part of its rows have their largest prediction for it.")
+    .SetDoc("For each class, the share of its rows whose largest prediction is for it.")
     .Input(0, "prediction", "A float matrix N x D.")
     .Input(1, "labels", "int32 N: the class of each row.")
     .Output(0, "accuracies", "Float D: the accuracy of each class; 0 for one without rows.")
-    .Output(1, "amounts", "int32 D: how many rows each class has.")
+    .Output(1, "amounts", "int32 D: the number of rows of each class.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(APMeter)
     .NumInputs(2)
@@ -125,7 +125,7 @@ OPERATOR_SCHEMA(APMeter)
       return std::vector<TensorShape>{CreateTensorShape({in[0].dims(1)}, TensorProto::FLOAT)};
     })
     .SetDoc("The average precision of each class over the last predictions of all runs.")
-    .Arg("buffer_size", "(int > 0, default 1000) How many predictions count.")
+    .Arg("buffer_size", "(int > 0, default 1000) The number of last predictions that count.")
     .Input(0, "predictions", "A float matrix N x D of scores.")
     .Input(1, "labels", "int32 N x D: 1 where the row is of the class.")
     .Output(0, "AP", "Float D: the average precision of each class.")

@@ -5,8 +5,8 @@
 
 namespace caffe2 {
 
-// How rows pair up: element j of the longer one meets element j (or, replicated, j modulo the
-// shorter length) of the shorter one, or the pad.
+// How elements of two rows pair up: element j of the longer row with element j of the shorter row
+// (if replicated, j modulo its length), or with the pad.
 struct PaddedPairs {
   int64_t longer = 0, shorter = 0;
   float pad = 0;

@@ -19,7 +19,8 @@ class PaddedProductBase : public Operator<Context> {
         replicate_(this->template GetSingleArgument<bool>("replicate", false)) {}
 
  protected:
-  // How the rows of X and Y pair up, and whether those of X are the longer ones.
+  // How the elements of rows of X and Y pair up, and whether the rows of X are longer. Throws
+  // EnforceNotMet for shapes that do not fit.
   PaddedPairs CheckSizes(const Tensor& X, const Tensor& Y, bool* x_longer) const {
     CAFFE_ENFORCE(X.dim() == Y.dim() && X.dim() >= 1 && X.size(0) == Y.size(0), "X ",
                   ShapeString(X.sizes()), " and Y ", ShapeString(Y.sizes()),

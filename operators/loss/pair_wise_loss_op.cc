@@ -1,4 +1,4 @@
-// PairWiseLoss: how often, and how clearly, scores order pairs otherwise than their labels do.
+// PairWiseLoss: measures how often, and how clearly, scores and labels order pairs differently.
 #include "operators/common/gradient_rule.h"
 #include "operators/common/host_device_op.h"
 #include "operators/loss/ranking_loss_op.h"
@@ -30,7 +30,7 @@ OPERATOR_SCHEMA(PairWiseLoss)
     })
     .SetDoc(
         "For each list, the average of log(1 + e^(X[worse] - X[better])) over all pairs of "
-        "different labels, of which the higher is better; 0 if there are none.")
+        "different labels, where the higher label is better; 0 without such pairs.")
     .Input(0, "X", "Float scores, one-dimensional or n x 1.")
     .Input(1, "label", "A float label for each score.")
     .Input(2, "lengths", "Optional int32 or int64: the lengths of the lists. Default: one list.")

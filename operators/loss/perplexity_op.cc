@@ -1,4 +1,4 @@
-// Perplexity: how a model is surprised, from the probabilities it gave to what came.
+// Perplexity of a model, from the probabilities that it gave to the observed classes.
 #include <cmath>
 
 #include "caffe2/core/operator.h"
@@ -31,7 +31,7 @@ OPERATOR_SCHEMA(Perplexity)
     .NumInputs(1)
     .NumOutputs(1)
     .ScalarType(TensorProto::FLOAT)
-    .SetDoc("The inverse of the geometric mean of probabilities; 1 if there are none.")
+    .SetDoc("The inverse of the geometric mean of probabilities; 1 for an empty input.")
     .Input(0, "probabilities", "Float, one-dimensional.")
     .Output(0, "output", "A float scalar.")
     .CpuOnly("it measures and reports, outside of training steps");

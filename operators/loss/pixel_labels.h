@@ -16,7 +16,7 @@ struct PixelLabels {
   CAFFE2_HOST_DEVICE float Weight(int64_t i) const {
     return labels[i] == kIgnoredLabel ? 0.f : weights == nullptr ? 1.f : weights[i];
   }
-  // Position in N x C x H x W of the first class of pixel i; the next lie `area` apart.
+  // Position in N x C x H x W of the first class of pixel i. Classes are `area` apart.
   CAFFE2_HOST_DEVICE int64_t First(int64_t i) const { return i / area * classes * area + i % area; }
 };
 

@@ -12,8 +12,8 @@ CAFFE2_HOST_DEVICE N LogistLoss(N x) {
   return (x > 0 ? x : N(0)) + std::log1p(std::exp(-std::fabs(x)));
 }
 
-// What PairWiseLoss and its gradient read: the pairs of a list whose labels differ, of which the
-// one with the higher label is better.
+// The inputs of PairWiseLoss and its gradient. A pair counts if its labels differ; the element with
+// the higher label is better.
 struct LabelledLists {
   const int64_t* offsets;
   const float *x, *label;
@@ -44,7 +44,7 @@ struct PairLossRows {
   }
 };
 
-// dx of the list's scores, for the gradient g[s] of its loss.
+// dx for the scores of list s, from the gradient g[s] of its loss.
 struct PairLossGradientRows {
   static constexpr const char* kName = "PairWiseLossGradient";
   LabelledLists lists;
@@ -54,7 +54,7 @@ struct PairLossGradientRows {
   CAFFE2_HOST_DEVICE void operator()(int64_t s, Team team) const {
     using Number = typename Team::Number;
     const int64_t begin = lists.offsets[s], end = lists.offsets[s + 1];
-    double pairs = 0;  // each counted by both of it
+    double pairs = 0;  // each is counted twice
     for (int64_t i = begin + team.first(); i < end; i += team.step()) {
       for (int64_t j = begin; j < end; ++j) pairs += lists.label[i] != lists.label[j] ? 1 : 0;
     }
@@ -73,12 +73,13 @@ struct PairLossGradientRows {
   }
 };
 
-// Of a list of scores y and relevances r: the loss of LambdaRank and its gradient dy.
-// `gains` and `discounts` are room for a number of each score.
+// The loss of LambdaRank of a list of scores y with relevances r, and its gradient dy. `gains` and
+// `discounts` are scratch, one number for each score.
 template <typename Number>
 struct LambdaRankRows {
   static constexpr const char* kName = "LambdaRankNdcg";
-  // An ideal gain below counts as this, and lists of less relevance have no loss.
+  // A smaller ideal gain counts as kMinDcg. Lists of less relevance than kMinRelevance have no
+  // loss.
   static constexpr float kMinDcg = 1e-5f, kMinRelevance = 1e-6f;
   bool ndcg_loss, normalize, exponential;
   const int64_t* offsets;
@@ -86,8 +87,8 @@ struct LambdaRankRows {
   Number *gains, *discounts;
   float *loss, *dy;
 
-  // 1 / log2(rank + 1) of element i by descending value, for ranks from 1; the first of equal ones
-  // is before the others.
+  // 1 / log2(rank + 1) of element i, where ranks count from 1 by descending value. Of equal values
+  // the first has the lowest rank.
   CAFFE2_HOST_DEVICE static Number Discount(const float* value, int64_t begin, int64_t end,
                                             int64_t i) {
     int64_t before = 0;
@@ -128,7 +129,7 @@ struct LambdaRankRows {
         relevant ? static_cast<float>((ndcg_loss ? ideal_gain - gain : pairs_loss) * scale) : 0.f;
   }
 
-  // The gradient of score i, before it is scaled; adds the loss of its pairs.
+  // The gradient of score i, not yet scaled. Adds the loss of its pairs to *pairs_loss.
   CAFFE2_HOST_DEVICE Number GradientOf(int64_t i, int64_t begin, int64_t end,
                                        Number* pairs_loss) const {
     Number gradient = 0;

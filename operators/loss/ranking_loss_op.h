@@ -18,12 +18,12 @@ class ListLossBase : public Operator<Context> {
 
  protected:
   struct Lists {
-    int64_t count = 0, width = 0;      // of elements, about: steers how threads are used
-    const int64_t* offsets = nullptr;  // where functors read them; one more than lists
+    int64_t count = 0, width = 0;      // width: mean number of elements (ForEachRow)
+    const int64_t* offsets = nullptr;  // for functors; one more than lists
   };
-  // Of `n` elements: where the lists begin that the lengths say, which are input i, if there is
-  // one; else all are one list. Lengths on a device stay there. `host` and `device` hold the
-  // offsets.
+  // The offsets of the lists, for `n` elements in all. Input i, if given, holds the lengths of the
+  // lists; otherwise all elements are one list. Lengths on a device stay there. `host` or `device`
+  // holds the offsets.
   Lists ReadLists(int i, int64_t n, std::vector<int64_t>* host, Tensor* device) {
     const Tensor* lengths = i >= 0 && InputSize() > i ? &this->template Input<Tensor>(i) : nullptr;
     Lists lists;
@@ -97,7 +97,7 @@ template <class Context>
 class LambdaRankNdcgOp final : public ListLossBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
-  // Team::Number, which room is made for.
+  // Team::Number, the type of scratch.
   using Number = std::conditional_t<Context::kDeviceType == CPU, double, float>;
   LambdaRankNdcgOp(const OperatorDef& def, Workspace* ws)
       : ListLossBase<Context>(def, ws),
@@ -129,12 +129,13 @@ class LambdaRankNdcgOp final : public ListLossBase<Context> {
   }
 
  private:
-  // On devices, which would have to be waited for, what is not finite becomes the loss instead.
+  // Only on the host: a check on a device would have to wait for it. There the loss of values that
+  // are not finite is not finite.
   static void CheckFinite(int64_t n, const float* y, const float* r) {
     if constexpr (Context::kDeviceType == CPU) {
       for (int64_t i = 0; i < n; ++i) {
         CAFFE_ENFORCE(std::isfinite(y[i]) && std::isfinite(r[i]), "score ", i, " is ", y[i],
-                      ", its relevance ", r[i]);
+                      " and its relevance ", r[i], ": both must be finite");
       }
     }
   }

@@ -7,7 +7,8 @@ namespace caffe2 {
 SigmoidLoss ReadSigmoidLoss(const OperatorBase& op) {
   const bool log_d = op.GetSingleArgument<int>("log_D_trick", 0) != 0;
   const bool unjoined = op.GetSingleArgument<int>("unjoined_lr_loss", 0) != 0;
-  CAFFE_ENFORCE(!log_d || !unjoined, "log_D_trick and unjoined_lr_loss exclude each other");
+  CAFFE_ENFORCE(!log_d || !unjoined,
+                "the arguments log_D_trick and unjoined_lr_loss cannot be used together");
   return log_d      ? SigmoidLoss::kLogD
          : unjoined ? SigmoidLoss::kUnjoined
                     : SigmoidLoss::kCrossEntropy;
@@ -23,11 +24,11 @@ namespace {
 void Arguments(OpSchema& schema) {
   schema
       .Arg("log_D_trick",
-           "(int, default 0) 1 takes the loss (1 - 2 t) log s(x) of a generator (Goodfellow et "
+           "(int, default 0) 1: the loss is (1 - 2 t) log s(x), for a generator (Goodfellow et "
            "al., NIPS 2014).")
       .Arg("unjoined_lr_loss",
-           "(int, default 0) 1 takes the loss -(t x + (1 - t) log(1 - s(x))), for data in which "
-           "each positive example comes as a negative one too.");
+           "(int, default 0) 1: the loss is -(t x + (1 - t) log(1 - s(x))), for data in which "
+           "each positive example also appears as a negative one.");
 }
 
 }  // namespace

@@ -9,14 +9,16 @@
 
 namespace caffe2 {
 
-// The last axis of the logits, and all others. Throws unless the shapes agree and no row is empty.
+// The sizes of the last axis of the logits and of all others. Throws EnforceNotMet unless the
+// shapes agree and rows are not empty.
 struct LogitRows {
   int64_t n = 0, d = 0;
   static LogitRows Make(const Tensor& x, const Tensor& t, const Tensor* weights) {
     CAFFE_ENFORCE(x.sizes() == t.sizes() && (weights == nullptr || weights->sizes() == x.sizes()),
                   "logits ", ShapeString(x.sizes()), ", targets ", ShapeString(t.sizes()),
                   weights == nullptr ? "" : " and weights ",
-                  weights == nullptr ? "" : ShapeString(weights->sizes()), " must have one shape");
+                  weights == nullptr ? "" : ShapeString(weights->sizes()),
+                  " must have the same shape");
     const int64_t d = x.dim() == 0 ? 1 : x.size(-1);
     CAFFE_ENFORCE_GT(d, 0, "the last axis of ", ShapeString(x.sizes()), " is empty");
     return {x.numel() / d, d};
@@ -27,7 +29,7 @@ struct LogitRows {
   }
 };
 
-// Reads the arguments log_D_trick and unjoined_lr_loss, which exclude each other.
+// Reads the arguments log_D_trick and unjoined_lr_loss. Throws EnforceNotMet if both are set.
 SigmoidLoss ReadSigmoidLoss(const OperatorBase& op);
 
 // Logits, targets, [weights] -> losses.

@@ -5,11 +5,11 @@
 
 namespace caffe2 {
 
-// Which loss of a logit x and a target t, with s = sigmoid(x).
+// Losses of a logit x and a target t, with s = sigmoid(x).
 enum class SigmoidLoss {
   kCrossEntropy,  // -(t log s + (1 - t) log(1 - s))
-  kLogD,          // (1 - 2 t) log s: the generator's loss that keeps its gradient
-  kUnjoined,      // -(t x + (1 - t) log(1 - s)): negatives come for positives too
+  kLogD,          // (1 - 2 t) log s: a generator's loss whose gradient does not vanish
+  kUnjoined,      // -(t x + (1 - t) log(1 - s)): each positive also appears as a negative
 };
 
 // log(1 + e^x) without overflow.

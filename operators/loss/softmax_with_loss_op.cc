@@ -10,8 +10,8 @@
 namespace caffe2 {
 namespace {
 
-constexpr float kMinProbability = 1e-20f;  // probabilities below count as this
-constexpr float kSumTolerance = 1e-4f;     // on the sum of a row of label probabilities
+constexpr float kMinProbability = 1e-20f;  // smaller probabilities count as this
+constexpr float kSumTolerance = 1e-4f;     // for the sum of a row of label probabilities
 constexpr int64_t kSerialRows = 1 << 13;   // elements
 
 float WeightOf(const float* weights, int64_t row) {
@@ -120,11 +120,11 @@ namespace {
 void Arguments(OpSchema& schema) {
   schema
       .Arg("axis",
-           "(int, default 1) The rows of the logits are the axes before this one, the classes the "
-           "others.")
+           "(int, default 1) Axes of the logits before this one count the rows; the other axes "
+           "are the classes.")
       .Arg("label_prob",
            "(int, default 0) If 1, labels are float probabilities of every class, "
-           "adding up to 1 in each row; else one int32 class index a row.")
+           "which add up to 1 in each row; else one int32 class index for each row.")
       .Arg("average_by_batch_size",
            "(int, default 0) If 1, the loss is divided by the number of rows, not by the sum of "
            "their weights.")
@@ -140,7 +140,7 @@ OPERATOR_SCHEMA(SoftmaxWithLoss)
         "The softmax P of the logits and its cross entropy with the labels: loss = scale * "
         "(sum over rows of weight * -log P[row, label]) / (sum of weights), or 0 if the "
         "weights add up to 0. A class index out of range is an error.")
-    .Input(0, "logits", "A float tensor, seen as an N x D matrix.")
+    .Input(0, "logits", "A float tensor, taken as an N x D matrix.")
     .Input(1, "labels", "int32 of N elements, or float of N x D with label_prob.")
     .Input(2, "weight_tensor", "Optional: a float weight for each of the N rows.");
 
@@ -168,7 +168,7 @@ void DescribeSoftmaxLossGradient(OpSchema& schema) {
       .Input(1, "labels", "As in the forward operator.")
       .Input(2, "softmax", "The first output of the forward operator.")
       .Input(3, "d_loss", "The gradient of the loss, a scalar.")
-      .Input(4, "d_loss_with_weights", "The gradient of the loss where input 2 holds weights.")
+      .Input(4, "d_loss_with_weights", "The gradient of the loss if input 2 holds weights.")
       .Output(0, "d_logits", "The gradient of the logits, shaped like them.");
 }
 

@@ -9,8 +9,8 @@
 
 namespace caffe2 {
 
-// What the forward and the gradient operator have in common: their arguments and the check of the
-// label's shape.
+// Shared by the forward and the gradient operator: their arguments and the check of the label's
+// shape.
 template <class Context>
 class SoftmaxWithLossBase : public Operator<Context> {
  public:
@@ -35,7 +35,7 @@ class SoftmaxWithLossBase : public Operator<Context> {
   int axis_;
   float scale_;
   bool label_prob_;
-  bool average_by_rows_;  // whatever their weights are
+  bool average_by_rows_;  // divides by the number of rows, not by the sum of their weights
 };
 
 template <class Context>
@@ -73,8 +73,8 @@ typename SoftmaxWithLossBase<Context>::Sizes SoftmaxWithLossBase<Context>::Check
   return s;
 }
 
-// What the schemas of losses of a softmax share: (logits, labels, [weights]) -> (softmax, loss),
-// and (logits, labels, [weights], softmax, d_loss) -> d_logits.
+// Describes a loss of a softmax, (logits, labels, [weights]) -> (softmax, loss), or its gradient,
+// (logits, labels, [weights], softmax, d_loss) -> d_logits.
 void DescribeSoftmaxLoss(OpSchema& schema);
 void DescribeSoftmaxLossGradient(OpSchema& schema);
 

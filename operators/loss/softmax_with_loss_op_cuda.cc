@@ -1,5 +1,5 @@
-// SoftmaxWithLoss and its gradient on CUDA devices. The loss and its gradient are float whatever
-// the logits are.
+// SoftmaxWithLoss and its gradient on CUDA devices. The loss and its gradient are float for all
+// types of logits.
 #include "caffe2/cuda/context_cuda.h"
 #include "operators/activation/activation_types.h"
 #include "operators/activation/softmax_kernels.h"

@@ -1,5 +1,5 @@
-// Kernels of SpatialSoftmaxWithLoss: a thread a pixel, so that threads side by side read pixels
-// side by side of each class.
+// Kernels of SpatialSoftmaxWithLoss: one thread for each pixel, so that neighbouring threads read
+// neighbouring pixels of each class.
 #include "caffe2/cuda/kernel.h"
 #include "operators/loss/spatial_softmax_kernels.h"
 
@@ -42,7 +42,7 @@ void LaunchSpatialSoftmax(const PixelLabels& pixels, const T* x, T* p, float* lo
     weights[i] = pixels.Weight(i);
     losses[i] = label == kIgnoredLabel ? 0 : NAN;
     if (label == kIgnoredLabel || !CheckLabelAt(pixels, i, report)) return;
-    // From the logits: 16 bits do not hold small probabilities.
+    // Computed from the logits, because 16 bits cannot hold small probabilities.
     const float loss = logf(sum) + most - Widen(x[first + label * step]);
     losses[i] = weights[i] * (loss > kMaxLoss ? kMaxLoss : loss);
   });

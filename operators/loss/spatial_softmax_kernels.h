@@ -8,7 +8,7 @@
 
 namespace caffe2 {
 
-// p = the softmax of x; for each pixel its weight and its cross entropy times that.
+// p = the softmax of x. Also writes the weight of each pixel and its weighted cross entropy.
 template <typename T>
 void LaunchSpatialSoftmax(const PixelLabels& pixels, const T* x, T* p, float* losses,
                           float* weights, cuda::KernelReport* report, cuda::Stream stream);

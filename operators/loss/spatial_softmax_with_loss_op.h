@@ -43,8 +43,8 @@ class SpatialSoftmaxWithLossBase : public Operator<Context> {
   float scale_;
 };
 
-// Logits, labels, [weights] -> P, loss. SpatialSoftmaxLoss of the device, found by its last
-// argument, does it.
+// Logits, labels, [weights] -> P, loss. An overload of SpatialSoftmaxLoss, chosen by its last
+// argument, does the work on the device.
 template <class Context>
 class SpatialSoftmaxWithLossOp final : public SpatialSoftmaxWithLossBase<Context> {
  public:
@@ -69,7 +69,7 @@ class SpatialSoftmaxWithLossOp final : public SpatialSoftmaxWithLossBase<Context
 };
 
 // dX[c, i] = (P[c, i] - [c is the label of i]) * weight[i] * scale / (sum of weights) * d_loss;
-// SpatialSoftmaxLossGradient of the device does it.
+// SpatialSoftmaxLossGradient of the device does the work.
 template <class Context>
 class SpatialSoftmaxWithLossGradientOp final : public SpatialSoftmaxWithLossBase<Context> {
  public:

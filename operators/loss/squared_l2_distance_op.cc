@@ -16,7 +16,7 @@ OPERATOR_SCHEMA(SquaredL2Distance)
     })
     .SetDoc("distance[i] = 1/2 * (sum over the row of (X - Y)^2), where rows are along axis 0.")
     .Input(0, "X", "A tensor [N, ...] of float, float16 or bfloat16.")
-    .Input(1, "Y", "Another of the same shape and type.")
+    .Input(1, "Y", "A tensor of X's shape and type.")
     .Output(0, "distance", "A vector of N distances, of X's type.");
 OPERATOR_SCHEMA(SquaredL2DistanceGradient)
     .NumInputs(3)

@@ -198,7 +198,7 @@ TEST_F(HSoftmaxTest, TheBeamCutsUnlikelyBranches) {
 TEST_F(HSoftmaxTest, RefusesWhatDoesNotFit) {
   HierarchyProto hierarchy = Hierarchy();
   Feed<int32_t>(&ws_, "labels", {4}, {0, 1, 4, 0});
-  ExpectThrows(&ws_, Forward(hierarchy), "label 4 is no word");
+  ExpectThrows(&ws_, Forward(hierarchy), "label 4 is not a word");
   Feed<int32_t>(&ws_, "labels", {3}, {0, 1, 2});
   ExpectThrows(&ws_, Forward(hierarchy), "labels [3] for X [4, 3]");
   Feed<int32_t>(&ws_, "labels", {4}, {0, 1, 2, 3});
