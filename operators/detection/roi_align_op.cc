@@ -188,7 +188,7 @@ void DescribeAlignGradient(OpSchema& schema) {
       .NumOutputs(1)
       .IdenticalTypeAndShapeOfInput(0)
       .FillUsing(Arguments)
-      .Input(0, "X", "As in the forward operator; its shape counts.")
+      .Input(0, "X", "As in the forward operator. Only its shape is used.")
       .Input(1, "RoIs", "As in the forward operator.")
       .Input(2, "dY", "The gradient of Y.")
       .Output(0, "dX", "The gradient of X.");

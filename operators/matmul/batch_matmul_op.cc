@@ -5,7 +5,7 @@
 namespace caffe2 {
 namespace {
 
-// The common shape of two lists of leading axes: sizes must agree or be 1, missing ones count as 1.
+// The common shape of two lists of leading axes. Sizes must agree or be 1; missing axes count as 1.
 std::vector<int64_t> BroadcastDims(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
   std::vector<int64_t> dims(std::max(a.size(), b.size()));
   for (size_t i = 0; i < dims.size(); ++i) {  // from the last axis
@@ -18,8 +18,8 @@ std::vector<int64_t> BroadcastDims(const std::vector<int64_t>& a, const std::vec
   return dims;
 }
 
-// For each element of an array of shape `dims`, in order, the element of the array of shape `own`
-// that is broadcast there.
+// For each element of an array of shape `dims`, in order, the index of the element of an array of
+// shape `own` that is broadcast to it.
 std::vector<int64_t> BroadcastIndex(const std::vector<int64_t>& dims,
                                     const std::vector<int64_t>& own) {
   const int64_t n = CheckedNumel(dims);
@@ -110,17 +110,17 @@ OPERATOR_SCHEMA(BatchMatMul)
     .Arg("trans_a", "(int, default 0) 1 transposes the last two axes of A.")
     .Arg("trans_b", "(int, default 0) 1 transposes the last two axes of B.")
     .Arg("broadcast",
-         "(int, default 0) 1 broadcasts the leading axes and takes vectors as numpy.matmul does; "
-         "no gradient flows then. Otherwise the leading axes must be equal.")
+         "(int, default 0) 1: broadcasts the leading axes and takes vectors as numpy.matmul does; "
+         "there is no gradient. 0: the leading axes must be equal.")
     .Input(0, "A", "[..., M, K], or [..., K, M] if transposed.")
     .Input(1, "B", "[..., K, N], or [..., N, K] if transposed.")
     .Output(0, "Y", "[..., M, N].");
 
-// The formulas are those of MatMul, for each matrix of the batch.
+// The formulas of MatMul, for each matrix of the batch.
 class GetBatchMatMulGradient final : public GradientMakerBase {
  public:
   using GradientMakerBase::GradientMakerBase;
-  bool CopyArguments() const override { return false; }  // they are of other factors
+  bool CopyArguments() const override { return false; }  // the factors differ
 
   std::vector<OperatorDef> GetGradientDefs() override {
     const ArgumentHelper arguments(Def());

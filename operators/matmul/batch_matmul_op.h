@@ -15,7 +15,7 @@ struct BatchMatMulPlan {
   int64_t k = 0;
   int64_t batch = 1;            // products
   std::vector<int64_t> y_dims;  // the shape of the result
-  // Which matrix of A and B each product takes, where they do not simply follow one another.
+  // The matrices of A and B for each product; empty if they simply follow one another.
   std::vector<int64_t> a_index;
   std::vector<int64_t> b_index;
   bool one_a = false;  // A (B) is one matrix for all products

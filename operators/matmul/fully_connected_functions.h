@@ -1,4 +1,4 @@
-// FC_Prune, FC_Sparse and TT beside their products of matrices, for the host and for devices
+// The parts of FC_Prune, FC_Sparse and TT that are not dense products, for the host and for devices
 // (host_device.h).
 #pragma once
 
@@ -36,7 +36,7 @@ struct AddBias {
   CAFFE2_HOST_DEVICE void operator()(int64_t i) const { y[i] = x[i] + bias[i % columns]; }
 };
 
-// share[0] = the mean of the mask: the share of weights that is left. One row.
+// share[0] = the mean of the mask: the share of weights that are left. One row.
 struct ShareLeft {
   static constexpr const char* kName = "ShareLeft";
   int64_t n;
@@ -61,14 +61,14 @@ struct MaskGradient {
     if (mask[i] == 0) dw[i] = 0;
   }
 };
-// Gradients are summed up over a window,
+// Gradients are summed over a window.
 struct AddGradient {
   static constexpr const char* kName = "AddGradient";
   const float* dw;
   float* sum;
   CAFFE2_HOST_DEVICE void operator()(int64_t i) const { sum[i] += dw[i]; }
 };
-// at whose end weights go whose sums are small, but not 0, which are new.
+// At its end, weights whose sums are small are pruned; a sum of 0 belongs to a new weight.
 CAFFE2_HOST_DEVICE inline bool IsPruned(float sum, float threshold) {
   return sum != 0 && std::fabs(sum) < threshold;
 }

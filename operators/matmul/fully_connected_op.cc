@@ -64,8 +64,8 @@ OpSchema::CostInference CostOf(bool transposed, bool gradient) {
 void AxisArguments(OpSchema& schema) {
   schema
       .Arg("axis",
-           "(int, default 1) X is seen as a matrix whose rows are its axes before this one "
-           "and whose columns are the others.")
+           "(int, default 1) X is taken as a matrix: axes before this one are its rows, the others "
+           "its columns.")
       .Arg("axis_w", "(int, default 1) The same for W.");
 }
 
@@ -78,7 +78,7 @@ void GradientSchema(OpSchema& schema) {
       .Input(2, "dY", "The gradient of its output.")
       .Output(0, "dW", "The gradient of the weights.")
       .Output(1, "db", "The gradient of the bias.")
-      .Output(2, "dX", "The gradient of the input; may be left out.");
+      .Output(2, "dX", "Optional: the gradient of the input.");
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ inline FullyConnectedSizes GetFullyConnectedSizes(const Tensor& x, const Tensor&
   return sizes;
 }
 
-// What the forward and the gradient operator have in common: their arguments.
+// Shared by the forward and the gradient operator: their arguments.
 template <class Context>
 class FullyConnectedBase : public Operator<Context> {
  public:
@@ -71,7 +71,7 @@ class FullyConnectedOp final : public FullyConnectedBase<Context> {
  private:
   enum { X, W, B };
   enum { Y };
-  std::vector<int64_t> y_dims_;  // kept, so that a run allocates nothing
+  std::vector<int64_t> y_dims_;  // kept, so that a run does not allocate
 };
 
 // With dY as an m x n matrix: dW = dY^T X (X^T dY if transposed), db = the column sums of dY,

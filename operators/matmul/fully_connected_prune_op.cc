@@ -22,9 +22,10 @@ void DescribeState(OpSchema& schema) {
       .Input(1, "W", "Float N x K.")
       .Input(2, "Mask", "Float, as W: 0 where a weight was pruned, else 1.")
       .Input(4, "Ag_dW", "Float, as W: the gradients since weights were pruned last.")
-      .Input(5, "Mask_seq", "Float, as W: which weights these were.")
-      .Input(6, "thres", "Float scalar: summed gradients nearer to 0 than this prune.")
-      .Input(7, "comp_lb", "Float scalar: no more weights are pruned if fewer than this are left.");
+      .Input(5, "Mask_seq", "Float, as W: the positions of the weights that were pruned last.")
+      .Input(6, "thres", "Float scalar: a weight is pruned if its summed gradient is nearer to 0.")
+      .Input(7, "comp_lb",
+             "Float scalar: no more weights are pruned if a smaller share of them is left.");
 }
 
 std::vector<TensorShape> InferPrune(const OperatorDef& def, const std::vector<TensorShape>& in) {
@@ -42,11 +43,11 @@ OPERATOR_SCHEMA(FC_Prune)
     .FillUsing(DescribeState)
     .TensorInferenceFunction(InferPrune)
     .SetDoc(
-        "FC, Y = X W^T + b, whose gradient prunes: every 100 runs it sets to zero, for good, the "
-        "weights whose gradients nearly cancelled out since.")
+        "FC, Y = X W^T + b, whose gradient prunes weights: every 100 runs it sets the weights to "
+        "zero, for good, whose gradients have nearly cancelled out since then.")
     .Input(3, "b", "Float, N: the bias.")
     .Output(0, "Y", "Float M x N.")
-    .Output(1, "compress_rate", "Optional float scalar: the share of weights that is left.");
+    .Output(1, "compress_rate", "Optional float scalar: the share of weights that are left.");
 REGISTER_GRADIENT(FC_Prune, GetFCPruneGradient);
 
 REGISTER_CPU_OPERATOR(FCGradient_Prune, FCPruneGradientOp<CPUContext>);
@@ -70,7 +71,7 @@ OPERATOR_SCHEMA(FCGradient_Prune)
     .Output(3, "Mask_out", "Mask, in place.")
     .Output(4, "Ag_dW_out", "Ag_dW, in place.")
     .Output(5, "Mask_seq_out", "Mask_seq, in place.")
-    .Output(6, "dX", "Gradient of X; may be left out.");
+    .Output(6, "dX", "Optional: gradient of X.");
 NO_GRADIENT(FCGradient_Prune);
 
 }  // namespace

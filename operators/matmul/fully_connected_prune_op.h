@@ -20,7 +20,7 @@ struct PrunedShape {
                   ShapeString(w), " must be matrices");
     const int64_t m = x.size() > 1 ? x[0] : 1, k = CheckedNumel(w) / w[0];
     CAFFE_ENFORCE_EQ(CheckedNumel(x), m * k, "X ", ShapeString(x), " and W ", ShapeString(w),
-                     " do not go together");
+                     " do not match");
     return {m, w[0], k};
   }
 };
@@ -62,8 +62,8 @@ class FCPruneOp final : public Operator<Context> {
 };
 
 // Inputs X, W, Mask, dY, Ag_dW, Mask_seq, thres, comp_lb; outputs dW, db, and in place W, Mask,
-// Ag_dW, Mask_seq, then [dX]. The host reads what share is left, and, when weights are pruned, the
-// sums of gradients.
+// Ag_dW, Mask_seq, then [dX]. The host reads the share of weights that are left and, when weights
+// are pruned, the sums of gradients.
 template <class Context>
 class FCPruneGradientOp final : public Operator<Context> {
  public:
@@ -121,7 +121,7 @@ class FCPruneGradientOp final : public Operator<Context> {
                          UpdatedData<float>(Output(3)), sum},
             &context_);
   }
-  // Mask_seq: the places of the weights that go, then 0.
+  // Fills Mask_seq: the positions of the pruned weights, then 0.
   void ListPruned(const Tensor& sums, float threshold) {
     Tensor copy(CPU);
     const float* sum = OnHost(sums, &copy).template data<float>();

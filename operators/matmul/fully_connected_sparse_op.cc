@@ -14,11 +14,13 @@ OPERATOR_SCHEMA(FC_Sparse)
       return std::vector<TensorShape>{
           CreateTensorShape({in[0].dims(0), NumelOf(in[4])}, TensorProto::FLOAT)};
     })
-    .SetDoc("FC with a weight N x K that is given by its rows' elements other than 0.")
+    .SetDoc("FC with a sparse weight N x K in compressed rows.")
     .Input(0, "X", "Float M x K.")
-    .Input(1, "W_csr", "Float: the elements of the weight, row by row.")
-    .Input(2, "iw", "int32 or int64, N + 1: where each row begins among them, and their number.")
-    .Input(3, "jw", "int32 or int64: the column of each.")
+    .Input(1, "W_csr", "Float: the nonzero elements of the weight, row by row.")
+    .Input(2, "iw",
+           "int32 or int64, N + 1: the index of each row's first element; the last is "
+           "their number.")
+    .Input(3, "jw", "int32 or int64: the column of each element.")
     .Input(4, "b", "Float, N: the bias.")
     .Output(0, "Y", "Float M x N.");
 SHOULD_NOT_DO_GRADIENT(FC_Sparse);

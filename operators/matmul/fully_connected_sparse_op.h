@@ -1,5 +1,4 @@
-// FC_Sparse: a fully connected layer with a sparse weight. Where its rows begin is read on the
-// host.
+// FC_Sparse: a fully connected layer with a sparse weight. The host reads the offsets of its rows.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Kernels of FC_Prune, FC_Sparse and TT beside their products of matrices.
+// Kernels of FC_Prune, FC_Sparse and TT, besides dense products.
 #include "operators/common/host_device_kernel.h"
 #include "operators/matmul/fully_connected_functions.h"
 

@@ -11,7 +11,7 @@ struct MatrixShape {
   int64_t columns = 0;
 };
 
-// The matrix that operand `name` ("a" or "b") is, after transposition.
+// The shape of operand `name` ("a" or "b") as a matrix, after transposition.
 MatrixShape OperandShape(const OperatorDef& def, const std::string& name,
                          const TensorShape& shape) {
   const ArgumentHelper arguments(def);
@@ -72,7 +72,7 @@ OPERATOR_SCHEMA(MatMul)
 class GetMatMulGradient final : public GradientMakerBase {
  public:
   using GradientMakerBase::GradientMakerBase;
-  bool CopyArguments() const override { return false; }  // they are of other factors
+  bool CopyArguments() const override { return false; }  // the factors differ
 
   std::vector<OperatorDef> GetGradientDefs() override {
     const ArgumentHelper arguments(Def());

@@ -61,9 +61,9 @@ class TtOp final : public Operator<Context> {
     for (size_t k = 0; k < inputs_.size(); ++k) total += CoreSize(k);
     return total;
   }
-  // X times the matrix, in one of the buffers. One core after the other, the last (which comes
-  // first in memory) at first: Z[a, i_k r_k, b] -> Z'[a, r_(k-1) o_k, b], where a counts the rows
-  // and the inputs before k, b the outputs behind it.
+  // X times the matrix, in one of the buffers. Multiplies by one core after another, from the last
+  // one, which is first in memory: Z[a, i_k r_k, b] -> Z'[a, r_(k-1) o_k, b], where a counts the
+  // rows and the inputs before k, and b counts the outputs after k.
   const float* Multiply(int64_t rows, const float* x, const float* core, Tensor* buffers) {
     int64_t before = rows * CheckedNumel(inputs_), behind = 1;
     for (size_t k = inputs_.size(); k-- > 0;) {

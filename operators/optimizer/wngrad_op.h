@@ -8,7 +8,7 @@
 
 namespace caffe2 {
 
-// What both operators share.
+// Shared by both operators.
 template <class Context>
 class WngradBase : public UpdateOp<Context> {
  public:

@@ -1,4 +1,4 @@
-// ArgMax and ArgMin: where along an axis the extreme element is.
+// ArgMax and ArgMin: the position of the extreme element along an axis.
 #pragma once
 
 #include <vector>
@@ -37,7 +37,7 @@ class ArgOp final : public Operator<Context> {
     Tensor* indices = Output(0);
     indices->Resize(dims);
     const int64_t inner = x.size_from_dim(axis + 1);
-    // Threads take whole lines where neighbouring lines lie side by side.
+    // If lines are interleaved, each thread handles a whole line.
     ForEachRow(indices->numel(), inner < 32 ? n : 1,
                FindExtreme<kMax, T>{{n, inner}, x_data, indices->template mutable_data<int64_t>()},
                &context_);

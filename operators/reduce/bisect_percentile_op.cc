@@ -1,4 +1,4 @@
-// BisectPercentile: where values lie in distributions that are given as arguments.
+// BisectPercentile: percentiles of values in distributions that are arguments.
 #include <algorithm>
 
 #include "caffe2/core/operator.h"
@@ -52,7 +52,7 @@ class BisectPercentileOp final : public Operator<CPUContext> {
     }
   }
 
-  // Of a value among points [begin, end).
+  // The percentile of x in the distribution of points [begin, end).
   float PercentileOf(float x, int64_t begin, int64_t end) const {
     const int64_t above =
         std::lower_bound(raw_.begin() + begin, raw_.begin() + end, x) - raw_.begin();
@@ -76,15 +76,16 @@ OPERATOR_SCHEMA(BisectPercentile)
     .NumOutputs(1)
     .IdenticalTypeAndShapeOfInput(0)
     .SetDoc(
-        "The percentile of each value in the distribution of its column, which is given as points "
-        "in increasing order, feature by feature. A value that is a point has its mapping; one "
-        "between two points is interpolated from the upper percentile of the one below to the "
-        "lower percentile of the one above; below all it is 0, above all 1.")
+        "The percentile of each value in the distribution of its column. A distribution is a list "
+        "of points in increasing order; the lists follow each other. A value that equals a point "
+        "has the mapping of that point. Between two points, the percentile is interpolated from "
+        "the upper percentile of the lower point to the lower percentile of the upper point. Below "
+        "all points it is 0, above all points 1.")
     .Arg("percentile_raw", "(list of float) The values of the points.", true)
-    .Arg("percentile_mapping", "(list of float) What values equal to a point become.", true)
+    .Arg("percentile_mapping", "(list of float) The percentile at each point.", true)
     .Arg("percentile_lower", "(list of float) The percentile just below each point.", true)
     .Arg("percentile_upper", "(list of float) The percentile just above each point.", true)
-    .Arg("lengths", "(list of int > 0) How many points each column has.", true)
+    .Arg("lengths", "(list of int > 0) The number of points of each column.", true)
     .Input(0, "raw_values", "A float matrix N x F.")
     .Output(0, "percentile", "Float N x F.")
     .CpuOnly("it measures and reports, outside of training steps");

@@ -1,4 +1,4 @@
-// FlexibleTopK: the largest elements of each row, a number of its own for each.
+// FlexibleTopK: the k largest elements of each row, where each row has its own k.
 #include "operators/reduce/flexible_top_k_op.h"
 
 #include "operators/common/gradient_rule.h"
@@ -25,9 +25,8 @@ OPERATOR_SCHEMA(FlexibleTopK)
     .NumInputs(2)
     .NumOutputs(2)
     .SetDoc(
-        "The largest elements of each row (along the last axis), in the order of TopK, as many as "
-        "k "
-        "says for the row. How many there are is known at run time only.")
+        "The k[row] largest elements of each row (along the last axis), in the order of TopK. The "
+        "size of the outputs is known at run time only.")
     .Input(0, "X", "A float tensor of at least one axis.")
     .Input(1, "k", "int32 or int64, one for each row, from 1 to the length of a row.")
     .Output(0, "Values", "One-dimensional: the values, row by row.")
@@ -37,7 +36,7 @@ OPERATOR_SCHEMA(FlexibleTopKGradient)
     .NumOutputs(1)
     .IdenticalTypeAndShapeOfInput(0)
     .SetDoc("The gradient of FlexibleTopK.")
-    .Input(0, "X", "As in the forward operator; its shape counts.")
+    .Input(0, "X", "As in the forward operator. Only its shape is used.")
     .Input(1, "k", "As in the forward operator.")
     .Input(2, "dValues", "The gradient of the values.")
     .Input(3, "Indices", "The second output of the forward operator.")

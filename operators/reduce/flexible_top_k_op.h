@@ -1,5 +1,4 @@
-// FlexibleTopK: the largest elements of each row, a number of its own for each, which is read on
-// the host.
+// FlexibleTopK: the k largest elements of each row, where each row has its own k. The host reads k.
 #pragma once
 
 #include "caffe2/core/device_backend.h"
@@ -11,7 +10,7 @@
 
 namespace caffe2 {
 
-// The rows of X, and how many elements of each are asked for; throws unless each row has them.
+// Reads the k of each row of X. Throws EnforceNotMet unless each is from 1 to the length of a row.
 inline Segments ReadCounts(const Tensor& X, const Tensor& k) {
   CAFFE_ENFORCE_GE(X.dim(), 1, "X must have an axis");
   Tensor copy(CPU);
@@ -25,8 +24,8 @@ inline Segments ReadCounts(const Tensor& X, const Tensor& k) {
   return counts;
 }
 
-// The largest counts.length(r) elements of row r of x, row by row. Overloads for other contexts are
-// found by the last argument.
+// Writes the largest counts.length(r) elements of each row r of x, row by row. The last argument
+// chooses the overload for the device.
 void TakeLargest(const Segments& counts, int64_t width, const float* x, float* values,
                  int64_t* indices, CPUContext* context);
 

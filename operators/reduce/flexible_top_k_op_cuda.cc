@@ -7,7 +7,7 @@
 
 namespace caffe2 {
 
-// As many of each row as the one that most are asked of, of which the others keep the first.
+// Selects the largest k of all rows in each row; then each row keeps its first k[row].
 static void TakeLargest(const Segments& counts, int64_t width, const float* x, float* values,
                         int64_t* indices, CUDAContext* context) {
   int64_t most = 0;

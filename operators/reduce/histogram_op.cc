@@ -1,4 +1,4 @@
-// Histogram, SelfBinningHistogram, AccumulateHistogram: how many elements lie in each bin.
+// Histogram, SelfBinningHistogram, AccumulateHistogram: counts of elements in bins.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -78,7 +78,7 @@ class SelfBinningHistogramOp final : public Operator<CPUContext> {
 
     T least = std::numeric_limits<T>::infinity(), most = -least;
     ForEachElement<T>([&](T x) {
-      CAFFE_ENFORCE(std::isfinite(x), "an element is ", x, ", which is in no bin");
+      CAFFE_ENFORCE(std::isfinite(x), "an element is ", x, ", which no bin can hold");
       least = std::min(least, x);
       most = std::max(most, x);
     });
@@ -104,13 +104,13 @@ class SelfBinningHistogramOp final : public Operator<CPUContext> {
     }
   }
 
-  // The edges of all bins. The last lies just above `most`, so that it has `most` below it. False,
-  // with all edges `least`, if the bins have no width.
+  // Computes the edges of all bins. The last edge is just above `most`, so that the last bin holds
+  // `most`. Returns false, with all edges `least`, if the bins have no width.
   template <typename T>
   bool FillEdges(T least, T most, T* edges) const {
     const T low = logarithmic_ ? std::log(least) : least;
     const T high = logarithmic_ ? std::log(most) : most;
-    // Each divided, not their difference, which may be infinite.
+    // Divides each bound, because their difference may be infinite.
     const auto bins = static_cast<T>(bins_);
     const T width = high / bins - low / bins;
     if (!(width > 0)) {
@@ -131,7 +131,8 @@ class SelfBinningHistogramOp final : public Operator<CPUContext> {
   bool absolute_, logarithmic_ = false;
 };
 
-// Bins of one width between two bounds, and one on each side; of this input and of all so far.
+// Bins of equal width between two bounds, and one bin on each side. Counts this input and all
+// inputs so far.
 class AccumulateHistogramOp final : public Operator<CPUContext> {
  public:
   AccumulateHistogramOp(const OperatorDef& def, Workspace* ws)
@@ -185,9 +186,9 @@ OPERATOR_SCHEMA(Histogram)
           CreateTensorShape({static_cast<int64_t>(edges) - 1}, TensorProto::INT64)};
     })
     .SetDoc(
-        "How many elements of all inputs lie in each bin. A bin has its lower edge, but not its "
-        "upper one; elements outside of all bins are not counted.")
-    .Arg("bin_edges", "(list of float, strictly increasing, at least 2) Where bins begin and end.",
+        "Counts the elements of all inputs in each bin. A bin includes its lower edge and excludes "
+        "its upper edge. Elements outside of all bins are not counted.")
+    .Arg("bin_edges", "(list of float, strictly increasing, at least 2) The edges of the bins.",
          true)
     .Input(0, "X", "A tensor of float or double; more may follow, of the same type.")
     .Output(0, "histogram", "int64: the count of each bin, one fewer than there are edges.")
@@ -201,17 +202,16 @@ OPERATOR_SCHEMA(SelfBinningHistogram)
                                       CreateTensorShape({n}, TensorProto::INT64)};
     })
     .SetDoc(
-        "How many elements of all inputs lie in each of some bins between the least and the "
-        "largest of them. Without elements all edges and counts are 0; where all are equal, all "
-        "edges are that element and the first bin has them all. An infinite element and NaN are "
-        "errors.")
-    .Arg("num_bins", "(int > 0) How many bins.", true)
+        "Counts the elements of all inputs in bins between the smallest and the largest of them. "
+        "Without elements all edges and counts are 0. If all elements are equal, all edges are "
+        "that element and the first bin holds all. Infinite elements and NaN are errors.")
+    .Arg("num_bins", "(int > 0) The number of bins.", true)
     .Arg("bin_spacing",
-         "linear (default): bins of one width. logarithmic: edges with one ratio, from "
-         "logspace_start or the least element if that is larger; the first bin has all that is "
-         "smaller too.")
-    .Arg("logspace_start", "(float > 0, default 1e-24) The least edge of logarithmic bins.")
-    .Arg("logspacing_start", "Another name of logspace_start, read where that is not given.")
+         "linear (default): bins of equal width. logarithmic: edges with a constant ratio, from "
+         "logspace_start or the smallest element, whichever is larger; the first bin also holds "
+         "smaller elements.")
+    .Arg("logspace_start", "(float > 0, default 1e-24) The smallest edge of logarithmic bins.")
+    .Arg("logspacing_start", "Another name of logspace_start, used if that is not given.")
     .Arg("abs", "(bool, default 0) 1: count absolute values.")
     .Input(0, "X", "A tensor of float or double; more may follow, of the same type.")
     .Output(0, "histogram_values", "The num_bins + 1 edges, of the inputs' type.")
@@ -225,12 +225,12 @@ OPERATOR_SCHEMA(AccumulateHistogram)
       return std::vector<TensorShape>(2, CreateTensorShape({n}, TensorProto::INT64));
     })
     .SetDoc(
-        "How many elements lie in each of some buckets of one width: in this input, and in all "
-        "inputs since the operator was made. The first count is of what is below lower_bound, the "
-        "last of what is not below upper_bound.")
-    .Arg("lower_bound", "(float, default 0) Where the buckets begin.")
-    .Arg("upper_bound", "(float, default 1) Where they end.")
-    .Arg("num_buckets", "(int > 0, default 1) How many there are between.")
+        "Counts the elements in buckets of equal width: of this input, and of all inputs since the "
+        "operator was created. The first count is of elements below lower_bound, the last one of "
+        "elements that are at least upper_bound or NaN.")
+    .Arg("lower_bound", "(float, default 0) The lower bound of the first bucket.")
+    .Arg("upper_bound", "(float, default 1) The upper bound of the last bucket.")
+    .Arg("num_buckets", "(int > 0, default 1) The number of buckets between the bounds.")
     .Input(0, "X", "A float tensor.")
     .Output(0, "CUR_HIST", "int64, num_buckets + 2: the counts of this input.")
     .Output(1, "ACC_HIST", "The counts of all inputs so far.")

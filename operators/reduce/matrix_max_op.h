@@ -6,8 +6,9 @@
 
 namespace caffe2 {
 
-// MaximaOf and MaximaGradient of the device, found by their last argument, do the work: y[j] = the
-// maximum of the elements of x that the plan maps to j < results, and dx = dy where x is it.
+// Overloads of MaximaOf and MaximaGradient, chosen by their last argument, do the work on the
+// device: y[j] = the maximum of the elements of x that the plan maps to j < results, and dx = dy
+// where x equals the maximum, else 0.
 
 // X as [batch, rows, columns], reduced over rows (colwise) or columns (rowwise).
 template <bool colwise>

@@ -1,4 +1,4 @@
-// Percentile: where values lie in given distributions.
+// Percentile: percentiles of values in given distributions.
 #include <algorithm>
 
 #include "caffe2/core/operator.h"
@@ -72,12 +72,14 @@ OPERATOR_SCHEMA(Percentile)
     .NumOutputs(1)
     .IdenticalTypeAndShapeOfInput(0)
     .SetDoc(
-        "The percentile of each value in the distribution of its column, which is given as sorted "
-        "points (value, percentile): interpolated between two, 0 below the first, 1 above the "
-        "last.")
+        "The percentile of each value in the distribution of its column. A distribution is a "
+        "sorted "
+        "list of points (value, percentile). The result is interpolated between two points, 0 "
+        "below "
+        "the first and 1 above the last.")
     .Input(0, "original_values", "A float matrix N x F.")
     .Input(1, "value_to_pct", "Float n x 2: the points of all columns, column by column.")
-    .Input(2, "lengths", "int32 or int64: how many points each column has, at least 1.")
+    .Input(2, "lengths", "int32 or int64: the number of points of each column, at least 1.")
     .Output(0, "percentile_values", "Float N x F.")
     .CpuOnly("it measures and reports, outside of training steps");
 SHOULD_NOT_DO_GRADIENT(Percentile);

@@ -1,4 +1,4 @@
-// Products and what is made of their sums, for the host and for devices (host_device.h).
+// Products and functions of their sums, for the host and for devices (host_device.h).
 #pragma once
 
 #include "operators/common/host_device.h"
@@ -16,7 +16,7 @@ struct TimesRate {
   CAFFE2_HOST_DEVICE float operator()(float x) const { return weight() * x; }
 };
 
-// The learning rate less its gradient: of sums grad . effgrad, grad^2 and effgrad^2.
+// The learning rate minus its gradient, from the sums of grad * effgrad, grad^2 and effgrad^2.
 struct AdaptRate {
   static constexpr const char* kName = "LearningRateAdaption";
   float alpha;
@@ -24,7 +24,7 @@ struct AdaptRate {
   const float *lr, *sums;
   float* lr_out;
   CAFFE2_HOST_DEVICE void operator()(int64_t /*i*/) const {
-    constexpr float kMinNorm = 1e-12f;  // norm
+    constexpr float kMinNorm = 1e-12f;
     const float rate = *lr, a = std::sqrt(sums[1]), b = std::sqrt(sums[2]);
     float change = alpha * sums[0];
     if (normalized)

@@ -13,7 +13,8 @@ class QuantileOp final : public Operator<CPUContext> {
       : Operator<CPUContext>(def, ws),
         quantile_(GetSingleArgument<float>("quantile", -1.f)),
         abs_(GetSingleArgument<bool>("abs", true)) {
-    CAFFE_ENFORCE(quantile_ >= 0 && quantile_ <= 1, "the argument quantile is ", quantile_);
+    CAFFE_ENFORCE(quantile_ >= 0 && quantile_ <= 1, "argument quantile (", quantile_,
+                  ") must be from 0 to 1");
   }
   bool RunOnDevice() override {
     return TensorTypes<float, double>::Dispatch(this, Input(0).dtype());
@@ -25,13 +26,13 @@ class QuantileOp final : public Operator<CPUContext> {
       const T* x = Input(i).data<T>();
       values.insert(values.end(), x, x + Input(i).numel());
     }
-    CAFFE_ENFORCE(!values.empty(), "no elements have no quantile");
+    CAFFE_ENFORCE(!values.empty(), "Quantile needs at least one element");
     for (T& value : values) {
       CAFFE_ENFORCE(!std::isnan(value), "a NaN has no rank");
       if (abs_) value = std::abs(value);
     }
     const auto n = static_cast<int64_t>(values.size());
-    // A product of floats: in double, that of 10 and the float next to 0.1 would be above 1.
+    // In float: in double, the product of 10 and the float next to 0.1 would be above 1.
     const auto rank = static_cast<int64_t>(std::ceil(static_cast<float>(n) * quantile_));
     const auto place = values.begin() + std::clamp<int64_t>(rank, 1, n) - 1;
     std::nth_element(values.begin(), place, values.end());
@@ -55,8 +56,9 @@ OPERATOR_SCHEMA(Quantile)
       return std::vector<TensorShape>{CreateTensorShape({1}, in[0].data_type())};
     })
     .SetDoc(
-        "The least of the elements of all inputs that at least the share `quantile` of them does "
-        "not exceed. It is exact.")
+        "The smallest element of all inputs such that at least the share `quantile` of the "
+        "elements "
+        "is not larger. It is exact.")
     .Arg("quantile", "(float in [0, 1]) The share.", true)
     .Arg("abs", "(bool, default 1) Of absolute values.")
     .Arg("tol", "(float) The tolerance of Caffe2's search; not needed.")

@@ -1,4 +1,4 @@
-// Reductions over the dimensions of a plan on CUDA devices, for operators that contain one.
+// Reductions over the dimensions of a plan on CUDA devices.
 #pragma once
 
 #include "caffe2/cuda/context_cuda.h"

@@ -101,8 +101,8 @@ void DescribeReduceSide(OpSchema& schema) {
       })
       .Arg("num_reduce_dim", "Number of dimensions that are reduced. Default 1.")
       .Input(0, "X", "A float, 16-bit or double tensor (for sum and maximum int32 or int64 too).")
-      .Input(1, "lengths", "Optional int32: over how many elements each result goes.")
-      .Output(0, "Y", "The dimensions that are left.");
+      .Input(1, "lengths", "Optional int32: the number of elements for each result.")
+      .Output(0, "Y", "The reductions, with the shape of the other dimensions.");
 }
 void DescribeReduceSideGradient(OpSchema& schema) {
   schema.NumInputs(2, 3)

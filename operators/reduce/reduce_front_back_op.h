@@ -1,5 +1,5 @@
-// ReduceFront* and ReduceBack*: reductions over the first or the last dimensions, for each result
-// over all elements or over as many as an input says.
+// ReduceFront* and ReduceBack*: reductions over the first or the last dimensions. Each result
+// covers all elements, or as many as an optional input gives for it.
 #pragma once
 
 #include <vector>
@@ -38,17 +38,17 @@ inline std::vector<int64_t> ReducedShape(const std::vector<int64_t>& dims, int r
                               : std::vector<int64_t>(dims.begin(), dims.end() - reduced);
 }
 
-// Throws unless the lengths, in host memory, fit the layout: one for each result, and with
-// `needs_elements` none of them 0.
+// Throws EnforceNotMet unless the lengths, in host memory, fit the layout: one for each result,
+// from 0 (with `needs_elements` from 1) to the number of elements.
 void CheckLengths(const Tensor& lengths, const ReduceSideLayout& layout, bool needs_elements);
 
-// Sum and maximum are of integers too.
+// Sum and maximum take integers, too.
 template <Reduction kReduction>
 using ReduceSideTypes =
     std::conditional_t<kReduction == Reduction::kMean, FloatTypes,
                        TensorTypes<float, double, float16, bfloat16, int32_t, int64_t>>;
 
-// What both directions have in common.
+// Shared by both directions.
 template <class Context, Side kSide, Reduction kReduction>
 class ReduceSideBase : public Operator<Context> {
  public:
@@ -58,7 +58,7 @@ class ReduceSideBase : public Operator<Context> {
         reduced_(this->template GetSingleArgument<int>("num_reduce_dim", 1)) {}
 
  protected:
-  // The lengths input, one for each result, where the operator computes; null if there is none.
+  // The lengths, one for each result, in memory of the operator's device; null if not given.
   const int32_t* Lengths(int input, const ReduceSideLayout& layout, bool needs_elements) {
     if (InputSize() <= input) {
       CAFFE_ENFORCE(!needs_elements || layout.count > 0 || layout.results == 0,
@@ -73,7 +73,7 @@ class ReduceSideBase : public Operator<Context> {
   const int reduced_;
 };
 
-// ReduceSideTo of the device, found by its last argument: y[j] = the reduction of result j.
+// An overload of ReduceSideTo, chosen by its last argument, does the work: y[j] = reduction j.
 template <class Context, Side kSide, Reduction kReduction>
 class ReduceSideOp final : public ReduceSideBase<Context, kSide, kReduction> {
  public:
@@ -131,7 +131,7 @@ class ReduceSideGradientOp final : public ReduceSideBase<Context, kSide, kReduct
   }
 
  private:
-  // Where only the shape of X matters, a vector of int64 is the shape.
+  // The shape of X. If only the shape matters, X may be a vector of int64 that holds it.
   static std::vector<int64_t> InputShape(const Tensor& X) {
     if (kReduction == Reduction::kMax || X.dim() != 1 || !X.template IsType<int64_t>()) {
       return X.sizes();

@@ -6,7 +6,7 @@
 namespace caffe2 {
 namespace {
 
-constexpr int64_t kShort = 32;  // reductions up to here are one thread's work
+constexpr int64_t kShort = 32;  // one thread handles reductions of up to so many elements
 
 using cuda::Arithmetic;
 using cuda::Narrow;
@@ -82,7 +82,8 @@ template <Reduction kReduction, typename T>
 void Reduce(const Strides& kept, const Strides& summed, int64_t kept_count, int64_t summed_count,
             const T* x, T* y, cuda::Stream stream) {
   if (kept_count == 0) return;
-  // Neighbouring results of neighbouring elements: threads side by side read side by side.
+  // If neighbouring results reduce neighbouring elements, neighbouring threads read neighbouring
+  // elements.
   const bool columns = kept.dims > 0 && kept.stride[0][kept.dims - 1] == 1 && kept_count >= 4096;
   if (summed_count <= kShort || columns) {
     cuda::Launch("Reduce", ReduceKernel<kReduction, true, T>, cuda::BlocksFor(kept_count),

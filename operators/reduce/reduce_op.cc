@@ -63,7 +63,7 @@ struct MeanRule {
     return dy / static_cast<T>(count);
   }
 };
-// Y = max(X) or min(X): dX = dY where X is Y.
+// Y = max(X) or min(X): dX = dY where X equals Y.
 template <class R>
 struct ExtremeRule : SumRule {
   using Reducer = R;
@@ -124,7 +124,7 @@ class GetReduceGradient final : public GradientMakerBase {
 
 void DescribeAxes(OpSchema& schema) {
   schema.Arg("axes", "The axes that are reduced; negative ones count from the end. Default: all.")
-      .Arg("keepdims", "1 (default): reduced axes stay with size 1; 0: they go.");
+      .Arg("keepdims", "1 (default): reduced axes stay with size 1; 0: they are removed.");
 }
 void DescribeReduce(OpSchema& schema) {
   schema.NumInputs(1)

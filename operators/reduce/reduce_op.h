@@ -1,4 +1,4 @@
-// ReduceSum and its kin: reductions over chosen axes.
+// ReduceSum and similar operators: reductions over chosen axes.
 #pragma once
 
 #include "operators/common/broadcast.h"
@@ -29,8 +29,9 @@ class ReduceAxes {
 
 using ReduceTypes = TensorTypes<float, int32_t, int64_t, double, float16, bfloat16>;
 
-// Y = the reduction of X over the axes. ReduceTo of the device, found by its last argument, does
-// the work: y[j] = the reduction of the `count` elements of x that the plan maps to j < results.
+// Y = the reduction of X over the axes. An overload of ReduceTo, chosen by its last argument, does
+// the work on the device: y[j] = the reduction of the `count` elements of x that the plan maps to j
+// < results.
 template <class Context, Reduction kReduction>
 class ReduceOp final : public Operator<Context> {
  public:
@@ -50,7 +51,7 @@ class ReduceOp final : public Operator<Context> {
     const int64_t results = Y->numel(), count = results == 0 ? 0 : X.numel() / results;
     CAFFE_ENFORCE(
         !std::is_integral_v<T> || kReduction != Reduction::kMean || count > 0 || results == 0,
-        "the mean of no integers");
+        "the mean of no integers is not defined");
     ReduceTo(kReduction, plan, x, results, count, Y->template mutable_data<T>(), &context_);
     return true;
   }
@@ -59,8 +60,8 @@ class ReduceOp final : public Operator<Context> {
   ReduceAxes axes_;
 };
 
-// Inputs dY, X, Y. ReduceGradientTo of the device: dx = the derivative by each element of x of the
-// result y that the plan maps it to.
+// Inputs dY, X, Y. ReduceGradientTo of the device computes dx: dy times the derivative, by each
+// element of x, of the result y that the plan maps it to.
 template <class Context, Reduction kReduction>
 class ReduceGradientOp final : public Operator<Context> {
  public:

@@ -12,7 +12,7 @@
 
 namespace caffe2 {
 
-// Reducers: result = Combine over Map(x), starting from Init.
+// Reducers: the result is Combine over Map(x), from Init on.
 struct SumReducer {
   template <typename T>
   static constexpr T Init() {
@@ -39,7 +39,7 @@ struct SquareSumReducer : SumReducer {
     return x * x;
   }
 };
-// NaN wins: it would otherwise vanish or not depending on the order.
+// NaN wins: otherwise the result would depend on the order.
 struct MaxReducer : SumReducer {
   template <typename T>
   static constexpr T Init() {
@@ -63,8 +63,8 @@ struct MinReducer : SumReducer {
   }
 };
 
-// Independent partial results: they let the loop use vector instructions, and keep the rounding
-// error of long float sums low. Their order is fixed, and so is the result.
+// The number of independent partial results, which let the loop use vector instructions and keep
+// the rounding error of long float sums low. Their order is fixed, so the result is, too.
 template <class R, typename T>
 ArithmeticType<T> ReduceBlock(int64_t n, const T* x) {
   using Acc = ArithmeticType<T>;
@@ -107,9 +107,9 @@ void ReduceSerial(const BroadcastPlan& plan, const T* x, ArithmeticType<T>* y) {
   }
 }
 
-// y = the reduction of x. y has y_size elements (one for each kept index), and is overwritten; a
-// reduction of nothing is R::Init. Threads share the work along the longest kept dimension, so that
-// the order of the additions does not depend on their number.
+// y = the reduction of x. y has y_size elements (one for each kept index) and is overwritten. A
+// reduction of no elements is R::Init. Threads share the longest kept dimension, so that the order
+// of the additions does not depend on the number of threads.
 template <class R, typename T>
 void Reduce(const BroadcastPlan& plan, const T* x, int64_t y_size, ArithmeticType<T>* y) {
   std::fill(y, y + y_size, R::template Init<ArithmeticType<T>>());

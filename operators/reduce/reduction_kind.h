@@ -2,7 +2,7 @@
 
 namespace caffe2 {
 
-// The sum, mean, maximum, minimum, sum of absolute values, root of the sum of squares.
+// Sum, mean, maximum, minimum, sum of absolute values, root of the sum of squares.
 enum class Reduction { kSum, kMean, kMax, kMin, kL1, kL2 };
 
 }  // namespace caffe2

@@ -1,4 +1,4 @@
-// The order of TopK and its kin, on the host.
+// The order of TopK and similar operators, on the host.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace caffe2 {
 
-// The larger first, of equal ones the one that comes first; NaN counts as larger than any number,
-// so that the order is a strict one.
+// Larger elements first; equal elements keep their order. NaN counts as larger than any number, so
+// that this is a strict order.
 template <typename T>
 bool IsBefore(T a, int64_t a_index, T b, int64_t b_index) {
   if constexpr (std::is_floating_point_v<T>) {

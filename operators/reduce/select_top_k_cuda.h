@@ -1,4 +1,4 @@
-// The largest elements of lines on CUDA devices, for operators that select them.
+// Selects the largest elements of lines on CUDA devices.
 #pragma once
 
 #include "caffe2/cuda/context_cuda.h"

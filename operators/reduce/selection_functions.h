@@ -1,5 +1,5 @@
-// Which elements along an axis are the largest, for the host and for devices (host_device.h). X is
-// [outer, n, inner]; its line l is that of outer index l / inner and inner index l % inner.
+// Selects elements along an axis, for the host and for devices (host_device.h). X is [outer, n,
+// inner]. Line l has the outer index l / inner and the inner index l % inner.
 #pragma once
 
 #include "operators/common/host_device.h"
@@ -14,7 +14,7 @@ struct LineLayout {
 };
 
 // indices[line] = the first position of the largest (or smallest) element. A NaN is never better
-// than what came before it.
+// than an earlier element.
 template <bool kMax, typename T>
 struct FindExtreme {
   static constexpr const char* kName = kMax ? "ArgMax" : "ArgMin";
@@ -34,7 +34,7 @@ struct FindExtreme {
         at = j;
       }
     }
-    // A member that has found nothing proposes the first element, which may be NaN.
+    // A member that found no element proposes the first element, which may be NaN.
     const auto first = host_device::Widen(from[0]);
     if (at == layout.n) best = first;
     auto extreme = first == first ? best : first;
@@ -48,8 +48,7 @@ struct FindExtreme {
   }
 };
 
-// y[q] = the last position of query[q] among n values, `missing` if it is not there: all of them
-// are looked at.
+// y[q] = the last position of query[q] among n values, or `missing`. Compares with all n values.
 template <typename T>
 struct FindLastPosition {
   static constexpr const char* kName = "Find";
@@ -68,7 +67,7 @@ struct FindLastPosition {
   }
 };
 
-// dx[the element that TopK took] = dy; dx is 0 elsewhere before.
+// dx[the element that TopK took] = dy. Other elements of dx must be 0 already.
 template <typename T>
 struct PutTopK {
   LineLayout layout;
@@ -84,8 +83,8 @@ struct PutTopK {
   }
 };
 
-// The first elements of sorted lines of k, as many as the row's segment has room for: row r of the
-// result is [offsets[r], offsets[r + 1]).
+// Copies the first elements of sorted lines of k: row r of the result, [offsets[r], offsets[r +
+// 1]), takes as many as it has.
 struct KeepFirst {
   static constexpr const char* kName = "FlexibleTopK";
   int64_t k;
@@ -103,7 +102,7 @@ struct KeepFirst {
     }
   }
 };
-// dx[the element of row r, which has `width`, that was taken] = dy; dx is 0 elsewhere before.
+// dx[the taken element of row r, of `width` elements] = dy. Other elements of dx must be 0 already.
 struct PutFlexible {
   static constexpr const char* kName = "FlexibleTopKGradient";
   int64_t width;
@@ -118,7 +117,7 @@ struct PutFlexible {
     }
   }
 };
-// The same for k elements of each segment of x, or fewer, behind which indices are -1.
+// The same for up to k elements of each segment of x; indices after them are -1.
 struct PutOfSegments {
   static constexpr const char* kName = "LengthsTopKGradient";
   int64_t k;

@@ -8,7 +8,7 @@
 namespace caffe2 {
 namespace {
 
-constexpr int64_t kMaxPasses = 16;  // over a line, before it is sorted instead
+constexpr int64_t kMaxPasses = 16;  // over a line; for larger k the line is sorted
 
 // Numbers as unsigned integers in the same order, NaN above all.
 template <typename T>
@@ -27,8 +27,8 @@ __device__ inline uint64_t OrderOf(T stored) {
   }
 }
 
-// Calls write(r, position of the element of rank r in x[0], x[stride], ...) for r < k, with -1 past
-// the n elements: each pass finds the one that follows the last.
+// Calls write(r, position of the element of rank r in x[0], x[stride], ...) for r < k, with -1
+// after the n elements. Each pass finds the next element.
 template <typename T, class Team, class Write>
 __device__ inline void PassOver(int64_t n, int64_t k, const T* x, int64_t stride, Team team,
                                 const Write& write) {
@@ -120,7 +120,7 @@ void SortLargest(int64_t lines, const SelectLargest<T>& select, uint64_t* keys,
   const int64_t n = select.layout.n, size = SortedKeysSize(n), k = select.k;
   cuda::ForEach("TopKKeys", lines * size, stream, [=] __device__(int64_t i) {
     const int64_t j = i % size;
-    uint64_t order = 0;  // past the end: last, like the smallest of integers, but behind it
+    uint64_t order = 0;  // after the end: sorted last, after the smallest integer
     if (j < n) {
       order = ShortOrderOf(select.x[select.layout.First(i / size) + j * select.layout.inner]);
     }

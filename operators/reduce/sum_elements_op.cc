@@ -1,4 +1,4 @@
-// SumElements, SumElementsInt, SumSqrElements: one number of a whole tensor.
+// SumElements, SumElementsInt, SumSqrElements: sums over all elements of a tensor.
 #include "operators/reduce/reduction.h"
 
 namespace caffe2 {
@@ -102,7 +102,7 @@ OPERATOR_SCHEMA(SumElementsGradient)
         "Gradient of SumElements: dX = dY everywhere, divided by the number of elements for "
         "the mean.")
     .Arg("average", "As in SumElements.")
-    .Input(0, "X", "Input of SumElements; its shape counts.")
+    .Input(0, "X", "Input of SumElements. Only its shape is used.")
     .Input(1, "dY", "Gradient of the sum, one element.")
     .Output(0, "dX", "Gradient of X.");
 REGISTER_GRADIENT(SumElements, GetSumElementsGradient);

@@ -7,7 +7,7 @@
 namespace caffe2 {
 namespace {
 
-// One number of a whole tensor.
+// A sum over all elements of a tensor.
 template <cuda::Total kTotal, class Types>
 class CudaElementsOp final : public Operator<CUDAContext> {
  public:

@@ -12,8 +12,8 @@ OPERATOR_SCHEMA(SumReduceLike)
       return std::vector<TensorShape>{CreateTensorShape(GetDimsVector(in[1]), in[0].data_type())};
     })
     .SetDoc(
-        "Sums A to the shape of B, which is a contiguous part of A's: what the gradient of an "
-        "operator with broadcast=1 does to that of its second operand.")
+        "Sums A to the shape of B, which is a contiguous part of A's shape. The gradient of an "
+        "operator with broadcast=1 uses it for its second operand.")
     .Arg("axis",
          "The dimension of A at which the shape of B begins. Default -1: B's shape is the "
          "end of A's.")

@@ -1,4 +1,4 @@
-// SumReduceLike: sums to the shape of an operand that was broadcast.
+// SumReduceLike: sums a tensor to the shape of an operand that was broadcast.
 #pragma once
 
 #include "operators/common/broadcast.h"

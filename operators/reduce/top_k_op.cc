@@ -8,7 +8,7 @@
 namespace caffe2 {
 namespace {
 
-constexpr int64_t kNoElement = -1;  // the index where an axis has fewer than k elements
+constexpr int64_t kNoElement = -1;  // the index of missing elements, if an axis has fewer than k
 
 }  // namespace
 
@@ -80,10 +80,10 @@ OPERATOR_SCHEMA(TopK)
       return out;
     })
     .SetDoc(
-        "The k largest elements along an axis, in descending order; of equal ones the first "
-        "comes first. Where the axis has fewer than k elements, the rest has value 0 and index "
+        "The k largest elements along an axis, in descending order; equal elements keep their "
+        "order. If the axis has fewer than k elements, the other results have value 0 and index "
         "-1.")
-    .Arg("k", "(int > 0) How many.", true)
+    .Arg("k", "(int > 0) The number of elements.", true)
     .Arg("axis", "(int, default -1) The axis.")
     .Input(0, "X", "A tensor of numbers, of at least one axis.")
     .Output(0, "values", "The shape of X with size k at the axis.")
@@ -93,12 +93,12 @@ OPERATOR_SCHEMA(TopKGradient)
     .NumInputs(3)
     .NumOutputs(1)
     .IdenticalTypeAndShapeOfInput(2)
-    .SetDoc("The gradient of TopK: d_values at the positions they came from, zero elsewhere.")
+    .SetDoc("The gradient of TopK: d_values at the positions of the values, zero elsewhere.")
     .Arg("k", "As in TopK.", true)
     .Arg("axis", "As in TopK.")
     .Input(0, "d_values", "The gradient of the values.")
     .Input(1, "indices", "The second output of TopK.")
-    .Input(2, "X", "The input of TopK, of which only the shape is used.")
+    .Input(2, "X", "The input of TopK. Only its shape is used.")
     .Output(0, "dX", "The gradient of X, shaped like it.");
 
 class GetTopKGradient final : public GradientMakerBase {

@@ -8,7 +8,7 @@
 
 namespace caffe2 {
 
-// What the forward and the gradient operator have in common: their arguments.
+// Shared by the forward and the gradient operator: their arguments.
 template <class Context>
 class TopKBase : public Operator<Context> {
  public:
@@ -24,14 +24,14 @@ class TopKBase : public Operator<Context> {
   int k_, axis_;
 };
 
-// Where the results of TopK go: k of each line.
+// The outputs of TopK: k for each line.
 template <typename T>
 struct TopKOutputs {
   LineLayout layout;
   int64_t lines = 0;
   T* values = nullptr;
   int64_t* indices = nullptr;
-  int64_t* flat = nullptr;  // null: not asked for
+  int64_t* flat = nullptr;  // may be null
 };
 
 template <class Context>

@@ -115,7 +115,7 @@ void DescribeSegmentGradient(OpSchema& schema, SegmentGradientSpec spec) {
   if (spec.with_indices) {
     schema.Input(spec.indices(), "INDICES",
                  spec.forward.sparse ? "As in the forward operator."
-                                     : "DATA of the forward operator; its shape counts.");
+                                     : "DATA of the forward operator. Only its shape is used.");
   }
   if (spec.d_weights()) schema.Output(1, "dWEIGHTS", "The gradient of the weights.");
 }

@@ -147,7 +147,7 @@ OPERATOR_SCHEMA(BatchGatherGradient)
     .SetDoc("Gradient of BatchGather: rows that were read more than once sum up.")
     .Arg("axis", "As in the forward operator. Default 1.")
     .Arg("match_outer", "As in the forward operator. Default 0.")
-    .Input(0, "DATA", "Float input of the forward operator; its shape counts.")
+    .Input(0, "DATA", "Float input of the forward operator. Only its shape is used.")
     .Input(1, "INDICES", "Indices of the forward operator.")
     .Input(2, "dOUTPUT", "Gradient of its output.")
     .Output(0, "dDATA", "Gradient of DATA.");

@@ -37,7 +37,7 @@ TEST_F(FCPruneTest, IsFC) {
   Feed<float>(&ws_, "b", {3}, {1, 2, 3});
   ExpectThrows(&ws_, Forward(false), "values of bias");
   FeedRandom(&ws_, "W", {2, 5}, 2);
-  ExpectThrows(&ws_, Forward(false), "do not go together");
+  ExpectThrows(&ws_, Forward(false), "do not match");
 }
 
 // For 99 runs gradients are summed up, the 100th prunes what is summed up to little.

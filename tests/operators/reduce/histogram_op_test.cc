@@ -111,7 +111,7 @@ TEST(SelfBinningHistogramTest, WorksAtTheEdges) {
     EXPECT_EQ(counts[3], 0);
     for (const float bad : {kNaN, kInfinity}) {
       Feed<float>(&ws, "X", {2}, {1, bad});
-      ExpectThrows(&ws, op, "in no bin");
+      ExpectThrows(&ws, op, "which no bin can hold");
     }
   }
   ExpectThrows(&ws, Op("SelfBinningHistogram", {"X"}, {"V", "C"}, Bins(0, "linear")),

@@ -53,7 +53,7 @@ TEST(QuantileTest, RejectsBadInput) {
   ExpectThrows(&ws, Quantile({"none"}, 0.5f, true), "no elements");
   ExpectThrows(&ws, Quantile({"nan"}, 0.5f, true), "NaN");
   ExpectThrows(&ws, Quantile({"none", "D"}, 0.5f, true), "double");
-  ExpectThrows(&ws, Quantile({"D"}, 1.5f, true), "quantile is 1.5");
+  ExpectThrows(&ws, Quantile({"D"}, 1.5f, true), "argument quantile (1.5)");
   ExpectThrows(&ws, Op("Quantile", {"D"}, {"q"}), "quantile");
 }
 
