@@ -1,7 +1,7 @@
 // GRUUnit: one step of a gated recurrent unit, after the matrix products.
 //   h = sigmoid(u) h_prev + (1 - sigmoid(u)) tanh(g)
-// with the gates in the order r, u, g. The reset gate r acts within the products that give g, and
-// not here (K. Cho et al., "Learning phrase representations using RNN encoder-decoder", 2014).
+// with the gates in the order r, u, g. The reset gate r is part of the products that give g and is
+// not used here (K. Cho et al., "Learning phrase representations using RNN encoder-decoder", 2014).
 #include "caffe2/utils/simd.h"
 #include "caffe2/utils/vector_math.h"
 #include "operators/recurrent/recurrent_unit.h"
@@ -89,7 +89,7 @@ void DescribeInputs(OpSchema& schema) {
   schema.FillUsing(DescribeRecurrentUnit)
       .Input(0, "hidden_t_prev", "[1, N, D].")
       .Input(1, "gates", "[1, N, 3 D]: reset gate, which is not read, update gate and output.")
-      .Input(2, "seq_lengths", "[N], int32: row n goes on while timestep < seq_lengths[n].")
+      .Input(2, "seq_lengths", "[N], int32: row n is active while timestep < seq_lengths[n].")
       .Input(3, "timestep", "One int32.");
 }
 
@@ -108,7 +108,7 @@ OPERATOR_SCHEMA(GRUUnit)
     .SetDoc(
         "One step of a gated recurrent unit, after the matrix products: h = sigmoid(u) h_prev + "
         "(1 - sigmoid(u)) tanh(g). Without lengths the timestep is input 2.")
-    .Arg("forget_bias", "Accepted and without effect: the gates are biased where they are made.")
+    .Arg("forget_bias", "Accepted, without effect: the products that give the gates add biases.")
     .Output(0, "hidden_t", "[1, N, D].");
 OPERATOR_SCHEMA(GRUUnitGradient)
     .NumInputs(5, 6)

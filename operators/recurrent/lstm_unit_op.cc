@@ -109,10 +109,10 @@ class LSTMUnitGradientOp final : public RecurrentUnitBase<CPUContext> {
 void DescribeInputs(OpSchema& schema) {
   schema.FillUsing(DescribeRecurrentUnit)
       .Arg("forget_bias", "(float, default 0) Added to the forget gate.")
-      .Input(0, "hidden_t_prev", "[1, N, D], read where the sequence has ended.")
+      .Input(0, "hidden_t_prev", "[1, N, D], read for rows whose sequence has ended.")
       .Input(1, "cell_t_prev", "[1, N, D].")
       .Input(2, "gates", "[1, N, 4 D]: input, forget and output gate and cell input.")
-      .Input(3, "seq_lengths", "[N], int32: row n goes on while timestep < seq_lengths[n].")
+      .Input(3, "seq_lengths", "[N], int32: row n is active while timestep < seq_lengths[n].")
       .Input(4, "timestep", "One int32.");
 }
 

@@ -38,11 +38,11 @@ NetDef ReadStepNet(const OperatorDef& def, const std::string& argument) {
   } else {
     const auto text = arguments.GetSingleArgument<std::string>(argument, "");
     CAFFE_ENFORCE(google::protobuf::TextFormat::ParseFromString(text, &net), "argument ", argument,
-                  " is no NetDef in text form");
+                  " is not a NetDef in text form");
   }
-  // Some builders name the executor that ran steps in parallel; it knew no other order of results.
+  // Some builders name Caffe2's executor that ran steps in parallel. Its results are the same.
   if (net.type() == "rnn") net.set_type("simple");
-  // What a net declares and does not read need not exist.
+  // External inputs that the net does not read need not exist.
   net.clear_external_input();
   return net;
 }
@@ -79,7 +79,7 @@ int64_t RowSize(const Tensor& x) { return x.size_from_dim(1); }
 bool IsLinked(const Tensor& external, int64_t row, int64_t window, const Tensor& internal) {
   const int64_t numel = window * RowSize(external);
   if (internal.numel() != numel || internal.dtype() != external.dtype()) return false;
-  // A view keeps what it shows alive, so equal addresses mean the same storage.
+  // A view keeps its storage alive, so equal addresses mean the same storage.
   return numel == 0 || internal.raw_data() == static_cast<const char*>(external.raw_data()) +
                                                   row * RowSize(external) * external.itemsize();
 }

@@ -1,25 +1,26 @@
-// What RecurrentNetwork and its gradient share: a step net that runs once for each step of a
+// Shared by RecurrentNetwork and its gradient: a step net that runs once for each step of a
 // sequence.
 //
-// Every step has a workspace of its own, a child of the outer net's through one that all share:
+// Every step has a workspace of its own. Its parent is a workspace that all steps share, whose
+// parent is the workspace of the outer net:
 //
 //   outer      sequence [T, N, ...], parameters, states [T + 1, N, D] and their gradients
-//     shared   what the backward step net makes, and what it recomputes instead of keeping
+//     shared   blobs of the backward step net, and activations that it computes again
 //       step t the number t, the activations of step t
 //
-// A step net knows blobs of one step only. Links tie them to the long tensors outside: operators
-// put before the step net make an inner blob a view of row t + offset of an outer one, so that the
-// net reads its input and writes its states in place. Row 0 of a state is its initial value, row
-// t + 1 the result of step t, and the outputs of RecurrentNetwork are views of states.
+// A step net sees blobs of one step only. Links connect them to the long tensors outside: operators
+// before the step net make an inner blob a view of row t + offset of an outer blob, so that the net
+// reads its input and writes its states in place. Row 0 of a state is its initial value, row t + 1
+// is the result of step t, and the outputs of RecurrentNetwork are views of states.
 //
-// The backward step net runs in the same workspaces, last step first, and finds the activations
-// there. Gradients of states are linked as the states are: row t, which step t writes, is what step
-// t - 1 reads, after the gradient that comes from outside has been added to it. Gradients of
-// parameters are summed over the steps.
+// The backward step net runs in the same workspaces, the last step first, and finds the activations
+// there. Gradients of states are linked like the states: step t writes row t, then the gradient
+// from outside is added to it, and step t - 1 reads it. Gradients of parameters are summed over the
+// steps.
 //
-// The workspaces lie in a blob, the last output, where the gradient operator finds them. Each
-// operator keeps a net for each step, so that a run on a sequence no longer than those before makes
-// no workspace, net or blob.
+// The last output is a blob that holds the workspaces, for the gradient operator. Each operator
+// keeps a net for each step, so that a run on a sequence that is not longer than the ones before
+// creates no workspace, net or blob.
 #pragma once
 
 #include <memory>
@@ -41,29 +42,30 @@ struct RecurrentLink {
   int window = 1;
 };
 
-// The links in the arguments "<prefix>link_internal", "_external", "_offset" and "_window" (1 where
-// it is left out). Throws if the lists differ in length or a window is not positive.
+// The links in the arguments "<prefix>link_internal", "_external", "_offset" and "_window" (default
+// 1). Throws EnforceNotMet if the lists differ in length or a window is not positive.
 std::vector<RecurrentLink> ReadLinks(const OperatorDef& def, const std::string& prefix);
 
-// The net in an argument, given as a net or, as by old builders, as its text. Throws if there is
-// none or it cannot be read.
+// The net in an argument: a net or, from old builders, its text. Throws EnforceNotMet if the
+// argument is missing or cannot be read.
 NetDef ReadStepNet(const OperatorDef& def, const std::string& argument);
-// True if the operator has a backward step net, so that activations have to be kept.
+// True if the operator has a backward step net, which needs the activations.
 bool HasBackwardStepNet(const OperatorDef& def);
 
-// Puts operators before those of the net.
+// Inserts operators before the operators of the net.
 void PrependOperators(const std::vector<OperatorDef>& ops, NetDef* net);
-// Puts the operators that apply the links before those of the net.
+// Inserts the operators that apply the links before the operators of the net.
 void PrependLinks(const std::vector<RecurrentLink>& links, const std::string& timestep,
                   const DeviceOption& device, NetDef* net);
 
-// Makes `internal` a view of rows [row, row + window) of `external`; does nothing if it is that
-// already. Throws if there are no such rows.
+// Makes `internal` a view of rows [row, row + window) of `external`, unless it is one already.
+// Throws EnforceNotMet if there are no such rows.
 void LinkRows(const Tensor& external, int64_t row, int64_t window, Tensor* internal);
 
 // Workspaces of the steps of one recurrent network. Not synchronised.
 struct ScratchWorkspaces {
-  // Empties itself if it was filled for another definition; has `count` steps at least afterwards.
+  // Clears the workspaces if they were made for another definition. Then there are at least
+  // `count`.
   void Prepare(const std::string& definition, const Workspace* outer, size_t count);
 
   std::string definition;
@@ -72,20 +74,20 @@ struct ScratchWorkspaces {
 };
 CAFFE2_TYPE_NAME(ScratchWorkspaces, "caffe2::detail::ScratchWorkspaces");
 
-// One net for each step workspace, made when it is first needed.
+// One net for each step workspace, created when it is first needed.
 class StepNets {
  public:
-  // `net` begins with the operators that apply `links`. Of the blobs it makes, those in
-  // `shared_blobs` go to the shared workspace and others to that of the step, unless that has them.
+  // `net` begins with the operators that apply `links`. Its blobs in `shared_blobs` are created in
+  // the shared workspace, the others in the workspace of the step, unless they exist there.
   StepNets(NetDef net, std::vector<RecurrentLink> links, std::string timestep,
            std::vector<std::string> shared_blobs);
 
-  // Runs step t in step workspace `slot`. Operators of the net that draw random numbers take them
-  // from `random_position` on. Where waits are deferred (device_waits.h) its work on devices goes
-  // on afterwards: kernels have been passed the number of the step and the addresses of linked rows
-  // by value, and storage that a later step replaces goes back in the order of the stream. False if
-  // an operator returned false. Throws what operators throw, with the step added, and if an
-  // operator gave a linked blob another size than the link has.
+  // Runs step t in step workspace `slot`. Operators that draw random numbers take them from
+  // `random_position` on. If waits are deferred (device_waits.h), work on devices goes on after the
+  // return: kernels got the number of the step and the addresses of linked rows by value, and
+  // storage that a later step replaces is freed in the order of the stream. Returns false if an
+  // operator returned false. Throws the errors of operators, with the step added, and EnforceNotMet
+  // if an operator changed the size of a linked blob.
   bool Run(int64_t t, const ScratchWorkspaces& scratch, size_t slot, uint64_t random_position);
 
  private:

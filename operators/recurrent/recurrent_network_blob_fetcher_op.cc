@@ -1,4 +1,4 @@
-// RecurrentNetworkBlobFetcher: for a look at what the steps of a recurrent network computed.
+// RecurrentNetworkBlobFetcher: shows the blobs that the steps of a recurrent network computed.
 #include "operators/recurrent/recurrent_network.h"
 
 namespace caffe2 {

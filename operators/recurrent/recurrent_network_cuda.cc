@@ -1,4 +1,4 @@
-// What recurrent networks do with tensors of CUDA devices.
+// Arithmetic of recurrent networks on CUDA devices.
 #include "operators/common/host_device_cuda.h"
 #include "operators/elementwise/elementwise_kernels.h"
 #include "operators/recurrent/recurrent_network.h"

@@ -15,8 +15,8 @@ OPERATOR_SCHEMA(RecurrentNetworkGradient)
            "First of the gradients of outputs_with_grads; then the inputs and the outputs of the "
            "forward operator.")
     .Output(0, "d_sequence",
-            "Gradient of the sequence; then those of the inputs in `param` and of the initial "
-            "states.");
+            "Gradient of the sequence; then the gradients of the inputs in `param` and of the "
+            "initial states.");
 
 class GetRecurrentNetworkGradient final : public GradientMakerBase {
  public:

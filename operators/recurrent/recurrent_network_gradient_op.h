@@ -1,4 +1,4 @@
-// RecurrentNetworkGradient; recurrent_network.h says how it works.
+// RecurrentNetworkGradient; recurrent_network.h describes how it works.
 #pragma once
 
 #include <algorithm>
@@ -77,7 +77,7 @@ std::vector<RecurrentLink> RecurrentNetworkGradientOp<Context>::GradientLinks() 
   links.insert(links.end(), backward.begin(), backward.end());
   const std::string sequence_gradient = debug_def().input(num_outer_) + "_grad";
   for (RecurrentLink& link : links) {
-    // Where several operators read the sequence, this one's contribution has a name of its own.
+    // If several operators read the sequence, the contribution of this one has a name of its own.
     link.external =
         link.external == sequence_gradient ? debug_def().output(0) : Renamed(link.external);
     link.internal = Renamed(link.internal);
@@ -103,8 +103,8 @@ auto RecurrentNetworkGradientOp<Context>::ReadStateGradients() const -> std::vec
     gradient.blob = ws_->CreateBlob(gradient.name);
     for (int k = 0; k < num_outer_; ++k) {
       const int output = outputs_with_grads_[k];
-      CAFFE_ENFORCE(output >= 0 && output < aliases, "outputs_with_grads: ", output, " is none of ",
-                    aliases, " views of states");
+      CAFFE_ENFORCE(output >= 0 && output < aliases, "outputs_with_grads: ", output,
+                    " is not one of the ", aliases, " views of states");
       if (source[output] != state) continue;
       CAFFE_ENFORCE(offset[output] >= -1 && offset[output] != 0, "an output with alias_offset ",
                     offset[output], " gets no gradient; 1 (all steps) or -1 (the last) do");
@@ -166,7 +166,7 @@ StepNets RecurrentNetworkGradientOp<Context>::MakeStepNets() const {
                   link.internal, ", the gradient of the sequence");
   }
   PrependLinks(links, timestep_, debug_def().device_option(), &net);
-  // Nothing that the backward steps make outlives them.
+  // The blobs of the backward steps do not outlive them.
   std::vector<std::string> made = BlobsMadeBy(net);
   return StepNets(std::move(net), std::move(links), timestep_, std::move(made));
 }
@@ -208,7 +208,7 @@ void RecurrentNetworkGradientOp<Context>::FinishInitialStates() {
     const Tensor& initial = ForwardInput(initial_states_[i]);
     const Tensor& gradient = states_[i].blob->template Get<Tensor>();
     Tensor* output = Output(static_cast<int>(1 + params_.size() + i));
-    if (initial.dim() == 1) {  // was copied for each of the batch
+    if (initial.dim() == 1) {  // was copied for each row of the batch
       output->ResizeLike(initial);
       math::ColumnSums(gradient.size(1), gradient.size(2), gradient.data<float>(),
                        output->template mutable_data<float>(), &context_);
@@ -226,7 +226,7 @@ bool RecurrentNetworkGradientOp<Context>::RunOnDevice() {
                    "the forward operator kept the workspaces of fewer steps");
   InitializeGradients();
   AddLastGradients();
-  DeferredWaits waits;  // steps are started one behind another
+  DeferredWaits waits;  // steps are started one after another, without waits
   bool ok = true;
   for (int64_t t = steps - 1; ok && t >= 0; --t) ok = step_nets_.Run(t, scratch, t, 0);
   waits.FinishOthers(context_.device());

@@ -22,15 +22,14 @@ OPERATOR_SCHEMA(rnn_internal_apply_link)
     .Private()
     .TensorInferenceFunction(InferLink)
     .SetDoc(
-        "Makes a blob of a step net a view of some rows of a tensor outside: what is written to "
-        "one "
-        "is read from the other.")
+        "Makes a blob of a step net a view of some rows of a tensor outside: both share their "
+        "storage.")
     .Arg("offset", "(int, default 0) The first row is timestep + offset.")
     .Arg("window", "(int, default 1) The number of rows.")
     .Input(0, "timestep", "The number of the step: one int32 in host memory.")
     .Input(1, "external", "A tensor whose first dimension is time.")
     .Output(0, "internal", "[window, further dimensions of external].")
-    .Output(1, "external", "The second input, whose contents may now change.");
+    .Output(1, "external", "The second input, whose contents may change from now on.");
 OPERATOR_SCHEMA(rnn_internal_accumulate_gradient_input)
     .NumInputs(3)
     .NumOutputs(1)

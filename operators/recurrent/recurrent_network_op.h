@@ -134,7 +134,7 @@ bool RecurrentNetworkOp<Context>::RunOnDevice() {
   RandomGenerator& random = context_.random();
   const uint64_t first = random.position();
   random.set_position(first + steps);
-  DeferredWaits waits;  // steps are started one behind another
+  DeferredWaits waits;  // steps are started one after another, without waits
   bool ok = true;
   for (int64_t t = 0; ok && t < steps; ++t) {
     ok = step_nets_.Run(t, *scratch, t % slots, (first + t) << 32);

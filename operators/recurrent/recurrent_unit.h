@@ -35,8 +35,8 @@ class RecurrentUnitBase : public Operator<Context> {
   };
 
   // Checks that the state is [.., N, D] and the gates, at the input after it, [.., N, blocks * D],
-  // and reads the inputs behind them: the lengths, unless sequence_lengths is 0, and the timestep.
-  // `input` becomes the index of the input behind those.
+  // and reads the inputs after them: the lengths, unless sequence_lengths is 0, and the timestep.
+  // `input` becomes the index of the input after those.
   Step ReadStep(int state, int blocks, int* input) const {
     const Tensor &states = Input(state), &gates = Input(state + 1);
     CAFFE_ENFORCE(states.dim() >= 2 && gates.dim() >= 2, "states ", ShapeString(states.sizes()),

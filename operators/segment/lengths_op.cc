@@ -1,4 +1,4 @@
-// Lengths and what says the same: segment ids, ranges, weights; LengthsTile, LengthsGather.
+// Conversions between lengths, segment ids, ranges and weights; LengthsTile, LengthsGather.
 #include <cmath>
 
 #include "operators/common/element_type.h"
@@ -68,7 +68,7 @@ class LengthsToOffsetsOp final : public Operator<CPUContext> {
   bool last_;
 };
 
-// kRanges: the offset of each segment beside its length.
+// With kRanges it writes the offset of each segment and its length.
 template <bool kRanges>
 class SegmentIdsToLengthsOp final : public Operator<CPUContext> {
  public:
@@ -165,7 +165,7 @@ REGISTER_CPU_OPERATOR(LengthsGather, LengthsGatherOp<CPUContext>);
 
 OPERATOR_SCHEMA(LengthsToSegmentIds)
     .FillUsing(DescribeLengths)
-    .SetDoc("Segment numbers in place of lengths: [1, 3, 0, 2] becomes [0, 1, 1, 1, 3, 3].")
+    .SetDoc("Converts lengths to segment ids: [1, 3, 0, 2] becomes [0, 1, 1, 1, 3, 3].")
     .Output(0, "segment_ids", "int32: the segment of each entry.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(LengthsToOffsets)
@@ -176,7 +176,7 @@ OPERATOR_SCHEMA(LengthsToOffsets)
       return std::vector<TensorShape>{
           CreateTensorShape({NumelOf(in[0]) + (last ? 1 : 0)}, TensorProto::INT32)};
     })
-    .SetDoc("Where each segment begins: [1, 3, 0, 2] gives [0, 1, 4, 4].")
+    .SetDoc("Converts lengths to offsets of segments: [1, 3, 0, 2] becomes [0, 1, 4, 4].")
     .Arg("include_last_offset", "(bool, default 0) 1: the sum of all lengths follows.")
     .Input(0, "lengths", "int32 or int64, one-dimensional.")
     .Output(0, "offsets", "int32: the offset of each segment.")
@@ -187,13 +187,13 @@ OPERATOR_SCHEMA(LengthsToRanges)
       if (in[0].dims_size() != 1) return std::vector<TensorShape>{UnknownTensorShape()};
       return std::vector<TensorShape>{CreateTensorShape({in[0].dims(0), 2}, TensorProto::INT32)};
     })
-    .SetDoc("Offset and length in place of lengths: [1, 3] becomes [[0, 1], [1, 3]].")
+    .SetDoc("Converts lengths to offsets and lengths: [1, 3] becomes [[0, 1], [1, 3]].")
     .Output(0, "ranges", "int32 [number of lengths, 2].")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(SegmentIdsToLengths)
     .NumInputs(1, 2)
     .NumOutputs(1)
-    .SetDoc("Lengths in place of segment numbers: [0, 0, 2] becomes [2, 0, 1].")
+    .SetDoc("Converts segment ids to lengths: [0, 0, 2] becomes [2, 0, 1].")
     .Input(0, "segment_ids", "int32 or int64, sorted, none negative.")
     .Input(1, "data", "Optional: there are at least as many lengths as it has rows.")
     .Output(0, "lengths", "int32, one for each segment up to the last one that occurs.")
@@ -201,7 +201,7 @@ OPERATOR_SCHEMA(SegmentIdsToLengths)
 OPERATOR_SCHEMA(SegmentIdsToRanges)
     .NumInputs(1, 2)
     .NumOutputs(1)
-    .SetDoc("Offset and length in place of segment numbers: [0, 0, 1] becomes [[0, 2], [2, 1]].")
+    .SetDoc("Converts segment ids to offsets and lengths: [0, 0, 1] becomes [[0, 2], [2, 1]].")
     .Input(0, "segment_ids", "int32 or int64, sorted, none negative.")
     .Input(1, "data", "Optional: there are at least as many ranges as it has rows.")
     .Output(0, "ranges", "int32 [number of segments, 2].")
@@ -217,7 +217,7 @@ OPERATOR_SCHEMA(LengthsToShape)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>&) {
       return std::vector<TensorShape>{CreateTensorShape({2}, TensorProto::INT32)};
     })
-    .SetDoc("The shape [number, length] of segments that have all the same length.")
+    .SetDoc("The shape [number, length] of segments of equal length. Other lengths are an error.")
     .Output(0, "shape", "int32 of two elements.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(LengthsTile)
@@ -232,7 +232,7 @@ OPERATOR_SCHEMA(LengthsGather)
     .NumOutputs(1)
     .SetDoc("The rows of the segments that INDICES names, one segment after another.")
     .Input(0, "ITEMS", "A tensor of any type with at least one dimension.")
-    .Input(1, "LENGTHS", "int32 or int64: how many rows each segment has.")
+    .Input(1, "LENGTHS", "int32 or int64: the number of rows of each segment.")
     .Input(2, "INDICES", "int32 or int64: the segments to take.")
     .Output(0, "OUTPUT", "Their rows; how many there are is known at run time only.");
 NO_GRADIENT(LengthsToSegmentIds);

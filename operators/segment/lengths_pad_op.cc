@@ -1,4 +1,4 @@
-// LengthsPad and LengthsSplit: segments of one length, and lengths in parts.
+// LengthsPad and LengthsSplit: pads segments to one length, and splits lengths into parts.
 #include "operators/segment/lengths_rows_op.h"
 
 namespace caffe2 {
@@ -50,10 +50,10 @@ OPERATOR_SCHEMA(LengthsPad)
       return out;
     })
     .SetDoc("Pads each segment of rows to one length. A longer segment is an error.")
-    .Arg("target_length", "(int >= 0) The length of all.", true)
-    .Arg("padding_value", "(float, default -1) What the new rows hold.")
+    .Arg("target_length", "(int >= 0) The length of all segments.", true)
+    .Arg("padding_value", "(float, default -1) The value of the new rows.")
     .Input(0, "DATA", "Rows of float, double, int32 or int64.")
-    .Input(1, "LENGTHS", "int32 or int64: how many rows each segment has.")
+    .Input(1, "LENGTHS", "int32 or int64: the number of rows of each segment.")
     .Output(0, "OUTPUT", "target_length rows for each segment.");
 OPERATOR_SCHEMA(LengthsSplit)
     .NumInputs(1, 2)

@@ -1,5 +1,5 @@
-// LengthsTile, LengthsGather and LengthsPad: rows repeated, picked and padded by lengths. The first
-// two read them on the host, as they say how many rows there will be.
+// LengthsTile, LengthsGather and LengthsPad repeat, take and pad rows by lengths. For the first two
+// the host reads the lengths, which give the number of rows of the output.
 #pragma once
 
 #include "caffe2/core/device_backend.h"
@@ -9,7 +9,7 @@
 
 namespace caffe2 {
 
-// Each row of a tensor as often as its length says.
+// Repeats each row of a tensor as often as its length says.
 template <class Context>
 class LengthsTileOp final : public Operator<Context> {
  public:
@@ -31,7 +31,7 @@ class LengthsTileOp final : public Operator<Context> {
   }
 };
 
-// The entries of the segments that the indices name.
+// Takes the entries of the segments that the indices name.
 template <class Context>
 class LengthsGatherOp final : public Operator<Context> {
  public:
@@ -57,7 +57,7 @@ class LengthsGatherOp final : public Operator<Context> {
   }
 };
 
-// Segments of one length: rows of a value behind those of each.
+// Pads segments to one length, with rows of a value after each segment.
 template <class Context>
 class LengthsPadOp final : public Operator<Context> {
  public:

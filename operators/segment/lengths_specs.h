@@ -1,5 +1,5 @@
-// The reductions of segments that lengths give, and their gradients: LengthsSum and its kin, with
-// `sparse` SparseLengthsSum and its kin.
+// The specs of LengthsSum and similar operators and of their gradients; with `sparse` of
+// SparseLengthsSum and similar operators.
 #pragma once
 
 #include "operators/segment/segment_reduction.h"

@@ -41,12 +41,11 @@ OPERATOR_SCHEMA(LengthsTopK)
                                       CreateTensorShape(dims, TensorProto::INT32)};
     })
     .SetDoc(
-        "The k largest elements of each segment, in the order of TopK; where it has fewer, the "
-        "rest "
-        "has value 0 and index -1.")
-    .Arg("k", "(int > 0) How many.", true)
+        "The k largest elements of each segment, in the order of TopK. If a segment has fewer "
+        "elements, the other results have value 0 and index -1.")
+    .Arg("k", "(int > 0) The number of elements.", true)
     .Input(0, "DATA", "Float, one-dimensional.")
-    .Input(1, "LENGTHS", "int32 or int64: how many elements each segment has.")
+    .Input(1, "LENGTHS", "int32 or int64: the number of elements of each segment.")
     .Output(0, "TopKValue", "Segments x k: the values.")
     .Output(1, "TopKIndices", "int32: their positions in their segments.");
 OPERATOR_SCHEMA(LengthsTopKGradient)

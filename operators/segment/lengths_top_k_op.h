@@ -1,5 +1,5 @@
-// LengthsTopK: the k largest elements of each segment. The gradient reads lengths on the host: they
-// say how long it is.
+// LengthsTopK: the k largest elements of each segment. For the gradient the host reads the lengths,
+// which give its size.
 #pragma once
 
 #include "caffe2/core/device_backend.h"
@@ -10,8 +10,8 @@
 
 namespace caffe2 {
 
-// The k largest elements of each segment of the n elements of x; the rest is 0 with index -1.
-// Overloads for other contexts are found by the last argument.
+// The k largest elements of each segment of the n elements of x; missing ones are 0 with index -1.
+// The last argument chooses the overload for the device.
 void TakeOfSegments(const Tensor& lengths, int64_t n, int64_t k, const float* x, float* values,
                     int32_t* indices, CPUContext* context);
 

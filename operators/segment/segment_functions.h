@@ -13,7 +13,7 @@ struct DeviceSegments {
   CAFFE2_HOST_DEVICE int64_t Entry(int64_t k) const { return order == nullptr ? k : order[k]; }
 };
 
-// The row of DATA that an entry reads: the entry itself, or what the indices say.
+// The row of DATA that an entry reads: the row of the entry itself or, with indices, its index.
 struct EntryRows {
   RowIndices indices;  // without data: none
   CAFFE2_HOST_DEVICE int64_t Row(int64_t entry) const {
@@ -25,7 +25,7 @@ struct EntryRows {
 
 enum class SegmentSum { kSum, kMean, kMax };
 
-// y[s] = the reduction of the rows of segment s, 0 for one without rows.
+// y[s] = the reduction of the rows of segment s, or 0 if it has no rows.
 template <typename T>
 struct ReduceSegments {
   static constexpr const char* kName = "ReduceSegments";
@@ -58,15 +58,15 @@ struct ReduceSegments {
   }
 };
 
-// dx[e] = dy[s] * weight[e], or dy[s] / (length of s) for means; for maxima dy[s] where x[e] is
-// y[s].
+// dx[e] = dy[s] * weight[e], for means dy[s] / (length of s), for maxima dy[s] where x[e] equals
+// y[s], else 0.
 struct SegmentGradient {
   static constexpr const char* kName = "SegmentGradient";
   SegmentSum reduction;
   DeviceSegments segments;
   const float* weights;
   int64_t width;
-  const float *dy, *x, *y;  // x and y for maxima alone
+  const float *dy, *x, *y;  // x and y are read for maxima only
   float* dx;
   template <class Team>
   CAFFE2_HOST_DEVICE void operator()(int64_t s, Team team) const {
@@ -85,7 +85,7 @@ struct SegmentGradient {
   }
 };
 
-// The same for sums over segments that an id names for each entry: dx[e] = dy[id of e] * weight[e].
+// The same for sums over segments with an id for each entry: dx[e] = dy[id of e] * weight[e].
 struct IdGradient {
   static constexpr const char* kName = "IdGradient";
   EntryRows ids;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kScanThreads = 1024;
 
-// Each thread adds up a run of lengths; the runs before it are then added to its offsets.
+// Each thread adds up a run of lengths. Then the sums of earlier runs are added to its offsets.
 template <typename Length>
 __global__ void OffsetsKernel(int64_t n, const Length* lengths, int64_t entries, int64_t* offsets,
                               cuda::KernelReport* report) {

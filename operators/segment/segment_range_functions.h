@@ -29,7 +29,7 @@ struct RangeReduction {
       float most = first[0];
       for (int64_t k = 1; k < n; ++k) most = most < first[k * width] ? first[k * width] : most;
       if constexpr (kReducer == RangeReducer::kMax) return most;
-      // The maximum is taken out, so that nothing overflows.
+      // The maximum is subtracted first, so that nothing overflows.
       float sum = 0;
       for (int64_t k = 0; k < n; ++k) sum += std::exp(first[k * width] - most);
       const float whole = most + std::log(sum);
@@ -38,7 +38,7 @@ struct RangeReduction {
   }
 };
 
-// Rows of segment s of dx, from those of x and row s of y and dy.
+// The rows of segment s of dx, from the same rows of x and row s of y and dy.
 template <RangeReducer kReducer>
 struct RangeGradient {
   static constexpr const char* kName = "SortedSegmentRangeGradient";

@@ -13,7 +13,7 @@ void Describe(OpSchema& schema) {
       .Input(0, "DATA", "Rows: a float tensor of at least one dimension.")
       .Input(1, "SEGMENT_IDS",
              "int32 or int64: the segment of each row; sorted, from 0, without gaps.")
-      .Output(0, "OUTPUT", "One row for each segment; how many is known at run time only.");
+      .Output(0, "OUTPUT", "One row for each segment; their number is known at run time only.");
 }
 
 void DescribeGradient(OpSchema& schema) {
@@ -22,7 +22,7 @@ void DescribeGradient(OpSchema& schema) {
       .IdenticalTypeAndShapeOfInput(0)
       .SetDoc("The gradient of the operator of the same name.")
       .Input(0, "DATA", "As in the forward operator.")
-      .Input(1, "OUTPUT", "That of the forward operator.")
+      .Input(1, "OUTPUT", "The output of the forward operator.")
       .Input(2, "dOUTPUT", "The gradient of the output.")
       .Input(3, "SEGMENT_IDS", "As in the forward operator.")
       .Output(0, "dDATA", "The gradient of DATA, shaped like it.");

@@ -1,5 +1,5 @@
-// SortedSegmentRange{Sum, Mean, Max, LogSumExp, LogMeanExp}: reductions of runs of rows. Ids are
-// read on the host. host_device_op.h or host_device_cuda.h runs the functors.
+// SortedSegmentRange{Sum, Mean, Max, LogSumExp, LogMeanExp}: reductions of runs of rows. The host
+// reads the ids. host_device_op.h or host_device_cuda.h runs the functors.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace caffe2 {
 
-// Where the runs of rows begin that have one id, and the end of the last.
+// The offset of each run of rows with one id, and the end of the last run.
 inline std::vector<int64_t> RangesOf(const Tensor& X, const Tensor& ids) {
   CAFFE_ENFORCE_GE(X.dim(), 1, "DATA must have rows");
   Tensor copy(CPU);

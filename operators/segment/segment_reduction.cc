@@ -8,13 +8,13 @@
 namespace caffe2 {
 namespace {
 
-// Rows of tensor i, which has at least one dimension.
+// The number of rows of the tensor. Throws EnforceNotMet, naming it, if it has no dimension.
 int64_t NumRows(const Tensor& tensor, const char* name) {
   CAFFE_ENFORCE_GE(tensor.dim(), 1, name, " must have rows");
   return tensor.size(0);
 }
 
-// One weight for each of n entries, or null.
+// The weights of n entries. Throws EnforceNotMet for another shape.
 const float* ReadWeights(const Tensor& weights, int64_t n) {
   CAFFE_ENFORCE(weights.dim() == 1 && weights.numel() == n, "weights ",
                 ShapeString(weights.sizes()), " must be one for each of ", n, " entries");
@@ -122,7 +122,7 @@ bool SegmentGradientOp::RunOnDevice() {
   return true;
 }
 
-// dX[e] = dY[s] where X[e] is the maximum.
+// dX[e] = dY[s] where X[e] equals the maximum.
 void SegmentGradientOp::GradientOfMax(const Segments& segments, int64_t width) {
   const Tensor &X = Input(spec_.data()), &Y = Input(spec_.output());
   CAFFE_ENFORCE(X.sizes() == Output(0)->sizes() && Y.sizes() == Input(spec_.d_output()).sizes(),

@@ -1,7 +1,7 @@
-// The engine of all operators that reduce segments of rows: SortedSegment*, UnsortedSegment*,
-// Lengths*, and their Sparse forms, which look the rows up by index first.
+// Implements all operators that reduce segments of rows: SortedSegment*, UnsortedSegment*,
+// Lengths*, and their Sparse forms, which first look up the rows by index.
 //
-// An operator is a SegmentSpec; the code exists once, and Registered<spec> only binds it.
+// A SegmentSpec describes an operator. The code exists once; Registered<spec> binds it to the spec.
 #pragma once
 
 #include "caffe2/core/operator.h"
@@ -24,7 +24,7 @@ struct SegmentSpec {
   constexpr int num_inputs() const { return segments() + 1; }
 };
 
-// OUTPUT[s] = reduction of the rows of segment s; 0 for one without rows.
+// OUTPUT[s] = the reduction of the rows of segment s, or 0 if it has no rows.
 class SegmentReductionOp : public Operator<CPUContext> {
  public:
   SegmentReductionOp(const OperatorDef& def, Workspace* ws, SegmentSpec spec);
@@ -38,7 +38,7 @@ class SegmentReductionOp : public Operator<CPUContext> {
   const int64_t num_segments_;
 };
 
-// How a gradient operator gets its inputs, in this order (Caffe2's):
+// The inputs of a gradient operator, in this order (Caffe2's):
 //   [WEIGHTS] [OUTPUT] dOUTPUT, SEGMENT_IDS or LENGTHS, [DATA] [INDICES]
 struct SegmentGradientSpec {
   SegmentSpec forward;
@@ -57,8 +57,8 @@ struct SegmentGradientSpec {
   }
 };
 
-// One row for each entry: the gradient of the row it read. With DATA given, also that of the
-// weights.
+// Writes one row for each entry: the gradient of the row that it read. With DATA given, also the
+// gradient of the weights.
 class SegmentGradientOp : public Operator<CPUContext> {
  public:
   SegmentGradientOp(const OperatorDef& def, Workspace* ws, SegmentGradientSpec spec)
@@ -106,7 +106,7 @@ class RegisteredSegmentGradientMaker final : public SegmentGradientMaker {
       : SegmentGradientMaker(def, g_output, spec) {}
 };
 
-// Everything of a schema but its gradient's: inputs, output, arguments, shapes, documentation.
+// Describes inputs, output, arguments, shapes and documentation of an operator.
 void DescribeSegmentReduction(OpSchema& schema, SegmentSpec spec);
 void DescribeSegmentGradient(OpSchema& schema, SegmentGradientSpec spec);
 

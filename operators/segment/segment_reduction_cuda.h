@@ -1,6 +1,6 @@
-// Reductions of segments that lengths or ids give, and their gradients, on CUDA devices. Lengths
-// are added up on the device. Ids are read on the host, which waits: they say how many segments
-// there are. So are lengths whose entries have weights by position.
+// Reductions of segments, given by lengths or ids, and their gradients on CUDA devices. Lengths are
+// added up on the device. The host waits for ids, which give the number of segments, and for
+// lengths if entries have weights by position.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,8 @@ class CudaSegmentBase : public Operator<CUDAContext> {
   bool RunOnDevice() override = 0;
 
  protected:
-  // What tells segments on the device, for one run: a recording may hold nothing that outlives it.
+  // The lists that describe segments on the device, for one run only: no recorded graph may refer
+  // to memory that is kept longer.
   struct SegmentLists {
     explicit SegmentLists(const Device& device) : offsets(device), order(device) {}
     Tensor offsets, order;
@@ -47,7 +48,7 @@ class CudaSegmentReductionOp : public CudaSegmentBase {
   bool by_position() const { return spec_.reducer == SegmentReducer::kPositionalWeightedSum; }
   DeviceSegments ReadSegments(const Tensor& groups, int64_t entries, int64_t* count,
                               SegmentLists* lists);
-  // Lengths of which none may be over the number of weights.
+  // Reads lengths, none of which may exceed the number of weights.
   DeviceSegments ReadPositions(const Tensor& lengths, int64_t entries, int64_t* count,
                                SegmentLists* lists);
 
@@ -64,7 +65,7 @@ class CudaSegmentGradientOp : public CudaSegmentBase {
 
  private:
   DeviceSegments SegmentsOfIds(const Tensor& groups, int64_t count, SegmentLists* lists);
-  // What the inputs tell without a look at the lengths, which would wait for the device.
+  // The number of entries, found without reading lengths, because that would wait for the device.
   int64_t NumEntries(const Tensor& lengths) const;
   void GradientOfWeights(const DeviceSegments& segments, int64_t count, int64_t entries,
                          int64_t width, const float* dy);

@@ -24,7 +24,7 @@ const char* Formula(SegmentReducer reducer) {
 
 void DescribeGroups(OpSchema& schema, SegmentForm form, int input) {
   if (form == SegmentForm::kLengths) {
-    schema.Input(input, "LENGTHS", "int32 or int64: how many of the rows each segment has.");
+    schema.Input(input, "LENGTHS", "int32 or int64: the number of rows of each segment.");
   } else {
     schema.Input(input, "SEGMENT_IDS",
                  form == SegmentForm::kSorted
@@ -47,7 +47,7 @@ std::vector<TensorShape> InferReduction(const OperatorDef& def, SegmentSpec spec
   return {CreateTensorShape(dims, TensorProto::FLOAT)};
 }
 
-// The number of entries is known where there is one id, weight, index or row of data for each.
+// The number of entries is known if there is an id, weight, index or row of data for each.
 std::vector<TensorShape> InferGradient(SegmentGradientSpec spec,
                                        const std::vector<TensorShape>& in) {
   int source = -1;
@@ -91,10 +91,10 @@ void DescribeSegmentReduction(OpSchema& schema, SegmentSpec spec) {
     schema.Input(spec.indices(), "INDICES", "int32 or int64: the rows of DATA to read.");
   }
   if (spec.form == SegmentForm::kLengths && spec.reducer == SegmentReducer::kWeightedSum) {
-    schema.Arg("grad_on_weights", "(bool, default 0) 1: the weights get a gradient too.");
+    schema.Arg("grad_on_weights", "(bool, default 0) 1: the weights get a gradient, too.");
   }
   if (spec.form == SegmentForm::kUnsorted) {
-    schema.Arg("num_segments", "How many segments there are. Default: as the largest id needs.");
+    schema.Arg("num_segments", "The number of segments. Default: the largest id plus 1.");
   }
   DescribeGroups(schema, spec.form, spec.segments());
 }
@@ -109,7 +109,9 @@ void DescribeSegmentGradient(OpSchema& schema, SegmentGradientSpec spec) {
       .Input(spec.d_output(), "dOUTPUT", "The gradient of the output.")
       .Output(0, "dDATA", "The gradient of each of the rows that were read.");
   if (spec.forward.weighted()) schema.Input(0, "WEIGHTS", "As in the forward operator.");
-  if (spec.with_output) schema.Input(spec.output(), "OUTPUT", "That of the forward operator.");
+  if (spec.with_output) {
+    schema.Input(spec.output(), "OUTPUT", "The output of the forward operator.");
+  }
   DescribeGroups(schema, spec.forward.form, spec.segments());
   if (spec.with_data) schema.Input(spec.data(), "DATA", "As in the forward operator.");
   if (spec.with_indices) {

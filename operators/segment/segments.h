@@ -1,4 +1,4 @@
-// Segments: how rows are grouped, for operators that reduce each group.
+// Groups rows into segments, for operators that reduce each group.
 #pragma once
 
 #include <vector>
@@ -8,19 +8,20 @@
 
 namespace caffe2 {
 
-// Entries 0 .. size() - 1, each in one of count() segments; those of a segment keep their order.
+// Entries 0 .. size() - 1, each in one of count() segments. Entries of a segment keep their order.
 class Segments {
  public:
-  // Segment i is the next lengths[i] entries. lengths: int32 or int64, one-dimensional. Throws
-  // EnforceNotMet on a negative one, and unless they add up to `entries` (>= 0).
+  // Segment i holds the next lengths[i] entries. `lengths` is int32 or int64 and one-dimensional.
+  // Throws EnforceNotMet for a negative length, and unless they add up to `entries` (>= 0).
   static Segments FromLengths(const Tensor& lengths, int64_t entries);
-  // The same, for entries that are as many as the lengths say.
+  // The same, where the sum of the lengths is the number of entries.
   static Segments FromLengths(const Tensor& lengths);
-  // Entry i is in segment ids[i]. ids: int32 or int64, one-dimensional, of `entries` elements. They
-  // must begin with 0 and each be equal to the one before or 1 more.
+  // Entry i is in segment ids[i]. `ids` is int32 or int64 and one-dimensional, of `entries`
+  // elements. Throws EnforceNotMet unless they begin with 0 and each equals the one before or is 1
+  // more.
   static Segments FromSortedIds(const Tensor& ids, int64_t entries);
-  // The same for ids in any order; `count` segments, or if it is negative as many as the largest
-  // id needs. Throws on an id that is out of range.
+  // The same for ids in any order, with `count` segments or, if it is negative, as many as the
+  // largest id needs. Throws EnforceNotMet for an id out of range.
   static Segments FromIds(const Tensor& ids, int64_t entries, int64_t count = -1);
 
   int64_t count() const { return static_cast<int64_t>(offsets_.size()) - 1; }
@@ -31,10 +32,11 @@ class Segments {
     const int64_t at = offsets_[segment] + position;
     return order_.empty() ? at : order_[at];
   }
-  // Of sorted entries: where each segment begins, and the end of the last.
+  // For sorted entries: the offset of each segment, and the end of the last one.
   const std::vector<int64_t>& Offsets() const { return offsets_; }
-  // Calls body(segment) for all segments, in several threads if the work, `width` operations an
-  // entry, is worth it. An entry is in one segment only: results do not depend on the threads.
+  // Calls body(segment) for all segments, in several threads if there is enough work (`width`
+  // operations for each entry). An entry is in one segment only, so results do not depend on
+  // threads.
   template <typename Body>
   void ForEach(int64_t width, const Body& body) const {
     constexpr int64_t kGrain = 1 << 14;  // operations
@@ -47,7 +49,7 @@ class Segments {
  private:
   Segments() = default;
   std::vector<int64_t> offsets_;  // of each segment in order_, and one more
-  std::vector<int64_t> order_;    // entries by segment; empty: as they come
+  std::vector<int64_t> order_;    // entries by segment; empty: in their own order
 };
 
 }  // namespace caffe2

@@ -1,5 +1,5 @@
-// Rows of an embedding that is a tensor train of three cores, for devices (host_device.h): products
-// of matrices too small for a library.
+// Rows of an embedding that is a tensor train of three cores, for devices (host_device.h). The
+// matrices are too small for a library.
 #pragma once
 
 #include "operators/common/row_indices.h"
@@ -87,7 +87,7 @@ struct TrainPlaces {
     column[i] = places[i * kTrainCores + core];
   }
 };
-// Of each entry its segment, and the gradient of G_0 G_1: D = dY G_2^T.
+// For each entry: its segment, and the gradient of G_0 G_1: D = dY G_2^T.
 struct GradientOfProducts {
   static constexpr const char* kName = "TTSparseLengthsSumProductGradient";
   TrainShape shape;
@@ -101,7 +101,7 @@ struct GradientOfProducts {
     for (int64_t i = offsets[s]; i < offsets[s + 1]; ++i) {
       if (team.leader()) segment[i] = s;
       const int64_t place = places[i * kTrainCores + 2];
-      if (place < 0 || place >= shape.rows[2]) continue;  // it is reported
+      if (place < 0 || place >= shape.rows[2]) continue;  // reported elsewhere
       const float *g2 = core2 + place * shape.slice(2), *row = dy + s * shape.embedding();
       for (int64_t e = team.first(); e < shape.second(); e += team.step()) {
         const int64_t o = e / shape.rank[2], r = e % shape.rank[2];
@@ -112,9 +112,9 @@ struct GradientOfProducts {
     }
   }
 };
-// The gradient of the rows of one core, each the sum over the entries that it is the place of:
+// The gradient of the rows of one core, each the sum over the entries that use the row:
 //   dG_0 = D G_1^T,  dG_1 = G_0^T D,  dG_2 = (G_0 G_1)^T dY
-// Other rows are 0 before.
+// Other rows must be 0 already.
 struct TrainGradient {
   static constexpr const char* kName = "TTSparseLengthsSumGradient";
   TrainShape shape;
@@ -142,7 +142,7 @@ struct TrainGradient {
     const float* d_product = d_products + entry * shape.second();
     if (core == 0) {
       const int64_t place = places[entry * kTrainCores + 1];
-      if (place < 0 || place >= shape.rows[1]) return 0;  // it is reported
+      if (place < 0 || place >= shape.rows[1]) return 0;  // reported elsewhere
       const int64_t j = e / shape.rank[1], r = e % shape.rank[1];
       return Product(inner, d_product + j * inner, 1, core1 + place * shape.slice(1) + r * inner,
                      1);

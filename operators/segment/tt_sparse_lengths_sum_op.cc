@@ -12,7 +12,7 @@
 namespace caffe2 {
 namespace {
 
-// Lengths must be int32 and those of n items.
+// The segments of n items. Throws EnforceNotMet unless lengths are int32 and add up to n.
 Segments ReadSums(const Tensor& lengths, int64_t n) {
   lengths.data<int32_t>();
   return Segments::FromLengths(lengths, n);
@@ -138,21 +138,19 @@ OPERATOR_SCHEMA(TTSparseLengthsSum)
           CreateTensorShape({n, kTrainCores}, TensorProto::INT64)};
     })
     .SetDoc(
-        "Sums of rows of an embedding that is kept as a tensor train of three cores: row (i0 * I1 "
-        "+ "
-        "i1) * I2 + i2 is the product of the matrices core0[i0], core1[i1] and core2[i2], "
-        "flattened "
+        "Sums of rows of an embedding that is a tensor train of three cores: row (i0 * I1 + i1) * "
+        "I2 + i2 is the product of the matrices core0[i0], core1[i1] and core2[i2], flattened "
         "(Yin et al., \"TT-Rec\", 2021).")
-    .Arg("factor_i", "(3 ints) I0, I1 and I2, as the cores have them.")
-    .Arg("factor_j", "(3 ints) The widths J0, J1 and J2, as the cores have them.")
-    .Arg("ranks", "(4 ints) 1, R1, R2 and 1, as the cores have them.")
+    .Arg("factor_i", "(3 ints) I0, I1 and I2; they must match the cores.")
+    .Arg("factor_j", "(3 ints) The widths J0, J1 and J2; they must match the cores.")
+    .Arg("ranks", "(4 ints) 1, R1, R2 and 1; they must match the cores.")
     .Arg("emb_size", "(int, default 64) J0 * J1 * J2, the size of a row.")
     .Input(0, "core0", "Float, I0 x 1 x J0 x R1.")
     .Input(1, "core1", "Float, I1 x R1 x J1 x R2.")
     .Input(2, "core2", "Float, I2 x R2 x J2 x 1.")
     .Input(3, "index", "Int32 or int64: rows of the embedding.")
-    .Input(4, "lengths", "Int32: how many of them each sum has.")
-    .Output(0, "OUTPUT", "Float, one row of emb_size a length.")
+    .Input(4, "lengths", "Int32: the number of rows of each sum.")
+    .Output(0, "OUTPUT", "Float, one row of emb_size for each length.")
     .Output(1, "core0_output", "Float, for the gradient: core0[i0] of each index.")
     .Output(2, "core1_output", "Float, for the gradient: core0[i0] core1[i1] of each index.")
     .Output(3, "indices", "Int64, for the gradient: i0, i1 and i2 of each index.");

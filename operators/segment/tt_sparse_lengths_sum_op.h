@@ -1,4 +1,4 @@
-// What TTSparseLengthsSum and its gradient check on all devices.
+// The checks of TTSparseLengthsSum and its gradient, for all devices.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace caffe2 {
 
-// The shape of the cores in inputs 0 to 2. Throws, naming shapes, unless they fit together.
+// The shape of the cores in inputs 0 to 2. Throws EnforceNotMet, naming shapes, unless they match.
 template <class Op>
 TrainShape ReadTrainShape(const Op& op) {
   TrainShape shape;
@@ -21,11 +21,11 @@ TrainShape ReadTrainShape(const Op& op) {
     shape.width[k] = core.size(2);
     shape.rank[k + 1] = core.size(3);
   }
-  CAFFE_ENFORCE_EQ(shape.rank[kTrainCores], 1, "the rank behind the last core");
+  CAFFE_ENFORCE_EQ(shape.rank[kTrainCores], 1, "the rank after the last core");
   return shape;
 }
 
-// The arguments, which the cores must bear out.
+// The arguments, which must match the cores.
 class TrainArguments {
  public:
   explicit TrainArguments(const OperatorBase& op)
@@ -34,7 +34,7 @@ class TrainArguments {
         ranks_(op.GetRepeatedArgument<int64_t>("ranks")),
         embedding_(op.GetSingleArgument<int64_t>("emb_size", 64)) {}
 
-  // Throws unless they say what the cores are.
+  // Throws EnforceNotMet unless the arguments match the cores.
   void Check(const TrainShape& shape) const {
     Check("factor_i", rows_, shape.rows, kTrainCores);
     Check("factor_j", widths_, shape.width, kTrainCores);
@@ -54,8 +54,8 @@ class TrainArguments {
   int64_t embedding_;
 };
 
-// Throws unless inputs 3 to 7 of the gradient, lengths, core0_output, core1_output, indices and dY,
-// go with the cores. Returns the number of indices.
+// Throws EnforceNotMet unless inputs 3 to 7 of the gradient (lengths, core0_output, core1_output,
+// indices and dY) match the cores. Returns the number of indices.
 template <class Op>
 int64_t CheckTrainGradient(const Op& op, const TrainShape& shape) {
   const Tensor &lengths = op.Input(3), &first = op.Input(4), &second = op.Input(5),

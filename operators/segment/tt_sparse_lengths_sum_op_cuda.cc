@@ -1,4 +1,5 @@
-// TTSparseLengthsSum and its gradient on CUDA devices: own kernels, as the matrices are small.
+// TTSparseLengthsSum and its gradient on CUDA devices. They have kernels of their own, because the
+// matrices are small.
 #include "operators/common/checked_indices.h"
 #include "operators/common/host_device_cuda.h"
 #include "operators/segment/tt_sparse_lengths_sum_op.h"
@@ -56,7 +57,8 @@ class CudaTtSparseLengthsSumGradientOp final : public Operator<CUDAContext> {
     const int64_t* offsets = SegmentOffsets(Input(3), n, &storage, &context_);
     segment.Resize(n);
     d_products.Resize(n, shape.second());
-    // Entries that wrong lengths leave out count as of the first segment until that is reported.
+    // Wrong lengths may leave entries out. These count as entries of the first segment until the
+    // wrong lengths are reported.
     ClearBytes(n * sizeof(int64_t), segment.mutable_data<int64_t>(), &context_);
     const auto* places = Input(6).data<int64_t>();
     const auto* dy = Input(7).data<float>();

@@ -13,7 +13,7 @@ constexpr char kCpuOnly[] = "it decodes or samples one after another, at the end
 
 constexpr int32_t kBlank = 0;
 
-// INPUTS [T, N, C], and how much of T each of the N sequences has: SEQ_LEN [N], or all of it.
+// Reads INPUTS [T, N, C] and the number of steps of each sequence: SEQ_LEN [N], or T for all.
 class CtcDecoderBase : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
@@ -80,8 +80,8 @@ class CtcGreedyDecoderOp final : public CtcDecoderBase {
 };
 
 // The label sequences that the search of one input has met, as a tree: a node is its parent's
-// sequence and one more label. Probabilities are those of all paths that end in a blank, or in the
-// last label, up to the step last touched and the one before.
+// sequence and one more label. It has the probabilities of all paths that end in a blank and of all
+// paths that end in the last label, up to the last touched step and up to the step before.
 class PrefixTree {
  public:
   struct Probability {
@@ -92,7 +92,7 @@ class PrefixTree {
     int parent = -1;
     int32_t label = kBlank;
     int64_t step = 0;
-    int64_t in_beam = 0;  // the last step it was extended at
+    int64_t in_beam = 0;  // the last step at which it was extended
     Probability before, now;
   };
 
@@ -112,7 +112,7 @@ class PrefixTree {
     }
     return found->second;
   }
-  // Makes `step` the current one of node i; true if it was not.
+  // Makes `step` the current step of node i. Returns true if it was another one.
   bool Touch(int i, int64_t step) {
     Node& node = nodes_[i];
     if (node.step == step) return false;
@@ -186,7 +186,8 @@ class CtcBeamSearchDecoderOp final : public CtcDecoderBase {
     return beam;
   }
 
-  // The classes above the threshold; all of them if none is, as a step must not end the search.
+  // The classes above the threshold, or all classes if none is above it: no step may end the
+  // search.
   std::vector<int32_t> LikelyClasses(const float* score, int64_t classes) const {
     std::vector<int32_t> likely(classes);
     std::iota(likely.begin(), likely.end(), 0);
@@ -195,7 +196,7 @@ class CtcBeamSearchDecoderOp final : public CtcDecoderBase {
     return likely;
   }
 
-  // Adds what some classes make, at step t, of a prefix of the step before.
+  // Extends a prefix of the step before by each of `classes`, at step t.
   void Extend(const float* score, const std::vector<int32_t>& classes, int64_t t, int prefix,
               PrefixTree* tree, std::vector<int>* touched) const {
     const auto touch = [=](int i) {
@@ -216,7 +217,7 @@ class CtcBeamSearchDecoderOp final : public CtcDecoderBase {
       if (repeats) (*tree)[prefix].now.label += p * before.label;
       PrefixTree::Node& node = (*tree)[longer];
       node.now.label += p * (repeats ? before.blank : before.total());
-      if (node.in_beam != t) {  // what had fallen out of the beam counts all the same
+      if (node.in_beam != t) {  // the prefix had left the beam, but its probability counts
         node.now.blank += score[kBlank] * node.before.total();
         node.now.label += p * node.before.label;
       }
@@ -230,7 +231,7 @@ class CtcBeamSearchDecoderOp final : public CtcDecoderBase {
 void Describe(OpSchema& schema) {
   schema.NumInputs(1, 2)
       .Input(0, "INPUTS", "Float, time x batch x classes: probabilities; class 0 is the blank.")
-      .Input(1, "SEQ_LEN", "Optional: int32, how many steps each sequence has. Default: all.");
+      .Input(1, "SEQ_LEN", "Optional: int32, the number of steps of each sequence. Default: all.");
 }
 
 }  // namespace
@@ -247,11 +248,10 @@ OPERATOR_SCHEMA(CTCGreedyDecoder)
                                       UnknownTensorShape()};
     })
     .SetDoc(
-        "The most likely class of each step, without blanks and repetitions: labels of sequences "
-        "from the output of a network trained by connectionist temporal classification (Graves et "
-        "al., 2006).")
+        "Decodes the output of a network trained by connectionist temporal classification (Graves "
+        "et al., 2006): takes the most likely class of each step, without blanks and repetitions.")
     .Arg("merge_repeated", "(bool, default 1) Equal classes in a row are one label.")
-    .Output(0, "OUTPUT_LEN", "Int32 [batch]: how many labels each sequence has.")
+    .Output(0, "OUTPUT_LEN", "Int32 [batch]: the number of labels of each sequence.")
     .Output(1, "VALUES", "Int32: the labels of all sequences, one after the other.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(CTCBeamSearchDecoder)
@@ -268,14 +268,13 @@ OPERATOR_SCHEMA(CTCBeamSearchDecoder)
       return out;
     })
     .SetDoc(
-        "The most likely label sequences, each over all its paths of classes, found by a search "
-        "that keeps the `beam_width` best prefixes at every step (Hannun et al., 2014, without a "
-        "language model).")
-    .Arg("beam_width", "(int, default 10) How many prefixes are kept.")
-    .Arg("num_candidates", "(int, default 1) How many sequences of each input are returned.")
+        "The most likely label sequences, where the probability of a sequence is the sum over all "
+        "its paths of classes. The search keeps the `beam_width` best prefixes at every step "
+        "(Hannun et al., 2014, without a language model).")
+    .Arg("beam_width", "(int, default 10) The number of prefixes kept.")
+    .Arg("num_candidates", "(int, default 1) The number of sequences returned for each input.")
     .Arg("prune_threshold",
-         "(float, default 0.001) A step passes over the classes that are not more likely, unless "
-         "none is.")
+         "(float, default 0.001) A step skips classes that are not more likely, unless none is.")
     .Output(0, "OUTPUT_LEN", "Int32 [batch * num_candidates]: labels of each, best first.")
     .Output(1, "VALUES", "Int32: the labels of all sequences, one after the other.")
     .Output(2, "OUTPUT_PROB", "Optional: float [batch * num_candidates], their probabilities.")

@@ -1,5 +1,6 @@
-// PackRNNSequence, UnpackRNNSequence and ReversePackedSegs: sequences as [steps, batch, ...] and
-// back, and turned round. The first two read lengths on the host, as shapes depend on them.
+// PackRNNSequence, UnpackRNNSequence and ReversePackedSegs: convert sequences to [steps, batch,
+// ...] and back, and reverse them. The host reads the lengths for the first two, as shapes depend
+// on them.
 #pragma once
 
 #include <algorithm>
@@ -67,7 +68,7 @@ class UnpackRNNSequenceOp final : public Operator<Context> {
   }
 };
 
-// X is [longest, batch, ...]: the first lengths[b] steps of each sequence are turned round.
+// X is [longest, batch, ...]. Reverses the first lengths[b] steps of each sequence b.
 template <class Context>
 class ReversePackedSegsOp final : public Operator<Context> {
  public:

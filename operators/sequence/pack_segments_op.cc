@@ -23,14 +23,15 @@ OPERATOR_SCHEMA(PackSegments)
     .NumInputs(2, 3)
     .NumOutputs(1, 2)
     .SetDoc(
-        "Segments of rows as one tensor, in which each is padded to the longest (or to max_length, "
-        "where longer ones are cut).")
-    .Arg("max_length", "(int > 0) The length of all. Default: that of the longest.")
+        "Packs segments of rows into one tensor. Pads each to the longest, or pads or cuts each to "
+        "max_length.")
+    .Arg("max_length", "(int > 0) The length of all segments. Default: the length of the longest.")
     .Arg("pad_minf", "(bool, default 0) 1: pads with -infinity instead of 0.")
     .Arg("return_presence_mask", "(bool, default 0) 1: there is a second output.")
-    .Input(0, "lengths", "int32 or int64: how many rows each segment has.")
+    .Input(0, "lengths", "int32 or int64: the number of rows of each segment.")
     .Input(1, "tensor", "The rows, of any type.")
-    .Input(2, "like", "Optional: all get the length that this packed tensor has. For gradients.")
+    .Input(2, "like",
+           "Optional: a packed tensor with the length that all segments get. For gradients.")
     .Output(0, "packed_tensor", "[number of segments, length, rest of the rows' shape].")
     .Output(1, "presence_mask", "Bool [number of segments, length]: true where there was a row.");
 OPERATOR_SCHEMA(UnpackSegments)
@@ -39,7 +40,7 @@ OPERATOR_SCHEMA(UnpackSegments)
     .SetDoc("The inverse of PackSegments: the rows without the pads.")
     .Arg("max_length", "(int > 0) As in PackSegments.")
     .Arg("restore_cut", "(bool, default 0) 1: rows that PackSegments cut come back as 0.")
-    .Input(0, "lengths", "int32 or int64: how many rows each segment has.")
+    .Input(0, "lengths", "int32 or int64: the number of rows of each segment.")
     .Input(1, "tensor", "The packed tensor.")
     .Output(0, "packed_tensor", "The rows; how many there are is known at run time only.");
 REGISTER_GRADIENT(PackSegments, GetPackSegmentsGradient);

@@ -1,5 +1,5 @@
-// PackSegments and UnpackSegments: segments of rows as one padded tensor, and back. The lengths are
-// read on the host, unless the length of the packed segments is given.
+// PackSegments and UnpackSegments: convert segments of rows to one padded tensor, and back. The
+// host reads the lengths, unless the length of the packed segments is given.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline int64_t LongestOf(const Segments& segments) {
   return longest;
 }
 
-// `max_length` argument; -1: as the data need.
+// The argument `max_length`; -1: as long as the data need.
 inline int64_t ReadMaxLength(const OperatorBase& op) {
   const auto length = op.GetSingleArgument<int64_t>("max_length", -1);
   CAFFE_ENFORCE(length == -1 || length > 0, "the argument max_length must be positive, not ",
@@ -70,7 +70,7 @@ class PackSegmentsOp final : public Operator<Context> {
   }
 
  private:
-  // The shape does not depend on the lengths, so nobody reads them on the host.
+  // The shape does not depend on the lengths, so the host does not read them.
   bool PackOnDevice(const Tensor& lengths, int64_t length) {
     RowCopierFor<Context> copier(Input(1), CheckedNumel({lengths.numel(), length}), Output(0),
                                  &context_);

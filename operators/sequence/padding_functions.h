@@ -1,4 +1,4 @@
-// Rows before and behind segments, for the host and for devices (host_device.h).
+// Rows before and after segments, for the host and for devices (host_device.h).
 #pragma once
 
 #include "operators/common/host_device.h"
@@ -6,18 +6,18 @@
 namespace caffe2 {
 
 // Row r of y is row source[r] of x, or one of the pads (zeros if it is null).
-constexpr int64_t kPadBefore = -1, kPadBehind = -2;
+constexpr int64_t kPadBefore = -1, kPadAfter = -2;
 template <typename Word>
 struct PadRows {
   static constexpr const char* kName = "AddPadding";
   int64_t width;
   const int64_t* source;
-  const Word *x, *before, *behind;
+  const Word *x, *before, *after;
   Word* y;
   template <class Team>
   CAFFE2_HOST_DEVICE void operator()(int64_t r, Team team) const {
     const int64_t row = source[r];
-    const Word* from = row >= 0 ? x + row * width : row == kPadBefore ? before : behind;
+    const Word* from = row >= 0 ? x + row * width : row == kPadBefore ? before : after;
     for (int64_t c = team.first(); c < width; c += team.step()) {
       y[r * width + c] = from == nullptr ? Word(0) : from[c];
     }

@@ -1,4 +1,4 @@
-// AddPadding, RemovePadding, GatherPadding: rows before and behind each segment.
+// AddPadding, RemovePadding, GatherPadding: rows before and after each segment.
 #include "operators/sequence/padding_op.h"
 
 #include "operators/common/gradient_rule.h"
@@ -7,8 +7,8 @@
 namespace caffe2 {
 namespace {
 
-// The inputs of the gradient operators: the gradient and, if the rows are segments, the lengths
-// that it has, those of the second output.
+// The inputs of the gradient operators: the gradient and, if the rows are segments, its lengths,
+// which are the second output.
 class PaddingGradientMaker : public GradientMakerBase {
  public:
   using GradientMakerBase::GradientMakerBase;
@@ -21,7 +21,7 @@ class PaddingGradientMaker : public GradientMakerBase {
     return {GO(0), O(1)};
   }
 };
-// dX are the rows between the pads; the pads get the sums of theirs.
+// dX are the rows between the pads. The gradients of the pads are the sums of the other rows.
 class GetAddPaddingGradient final : public PaddingGradientMaker {
  public:
   using PaddingGradientMaker::PaddingGradientMaker;
@@ -47,7 +47,7 @@ class GetRemovePaddingGradient final : public PaddingGradientMaker {
 void Describe(OpSchema& schema) {
   schema.NumOutputs(1, 2)
       .Arg("padding_width", "(int >= 0, default 1) Rows before each segment.")
-      .Arg("end_padding_width", "(int >= 0) Rows behind each. Default: as many as before.")
+      .Arg("end_padding_width", "(int >= 0) Rows after each. Default: as many as before.")
       .Input(1, "lengths", "Optional int32 or int64: the lengths of the segments. Default: one.")
       .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
         std::vector<TensorShape> out(def.output_size(), UnknownTensorShape());
@@ -64,16 +64,16 @@ REGISTER_CPU_OPERATOR(GatherPadding, GatherPaddingOp<CPUContext>);
 OPERATOR_SCHEMA(AddPadding)
     .NumInputs(1, 4)
     .FillUsing(Describe)
-    .SetDoc("Puts rows before and behind each segment of rows.")
+    .SetDoc("Adds rows before and after each segment of rows.")
     .Input(0, "data_in", "Rows of float, double, int32, int64 or bool.")
-    .Input(2, "start_padding", "Optional: the row that is put before each. Default: zeros.")
-    .Input(3, "end_padding", "Optional: the row that is put behind. Default: start_padding.")
+    .Input(2, "start_padding", "Optional: the row added before each segment. Default: zeros.")
+    .Input(3, "end_padding", "Optional: the row added after each. Default: start_padding.")
     .Output(0, "data_out", "The rows and the pads.")
     .Output(1, "lengths_out", "Optional: the new lengths.");
 OPERATOR_SCHEMA(RemovePadding)
     .NumInputs(1, 2)
     .FillUsing(Describe)
-    .SetDoc("Takes the first and last rows of each segment away.")
+    .SetDoc("Removes the first and last rows of each segment.")
     .Input(0, "data_in", "Rows of any type.")
     .Output(0, "data_out", "The other rows.")
     .Output(1, "lengths_out", "Optional: the new lengths.");
@@ -86,9 +86,10 @@ OPERATOR_SCHEMA(GatherPadding)
       return std::vector<TensorShape>(def.output_size(),
                                       CreateTensorShape(dims, in[0].data_type()));
     })
-    .SetDoc("The sums of all first and of all last rows of the segments.")
+    .SetDoc("The sum of the first rows of all segments, and the sum of the last rows.")
     .Input(0, "data_in", "Rows of float, double, int32 or int64.")
-    .Output(0, "padding_sum", "The sum of the first rows (of all, if it is the only output).")
+    .Output(0, "padding_sum",
+            "The sum of the first rows; of the first and last rows if it is the only output.")
     .Output(1, "end_padding_sum", "Optional: the sum of the last rows.");
 REGISTER_GRADIENT(AddPadding, GetAddPaddingGradient);
 REGISTER_GRADIENT(RemovePadding, GetRemovePaddingGradient);

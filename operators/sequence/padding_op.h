@@ -1,5 +1,5 @@
-// AddPadding, RemovePadding, GatherPadding: rows before and behind each segment. Lengths are read
-// on the host. host_device_op.h or host_device_cuda.h runs the functors.
+// AddPadding, RemovePadding, GatherPadding: rows before and after each segment. The host reads the
+// lengths. host_device_op.h or host_device_cuda.h runs the functors.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@
 
 namespace caffe2 {
 
-// What the operators of this file share. Without lengths all rows are one segment.
+// Shared by the operators of this file. Without lengths all rows are one segment.
 template <class Context>
 class PaddingBase : public Operator<Context> {
  public:
@@ -35,8 +35,8 @@ class PaddingBase : public Operator<Context> {
     Tensor copy(CPU);
     return Segments::FromLengths(OnHost(this->template Input<Tensor>(1), &copy), X.size(0));
   }
-  // The lengths of all segments, each `more` longer, with the type of those read, to output 1 if
-  // there is one.
+  // Writes the lengths of all segments, each increased by `more`, to output 1 if there is one, in
+  // the type of the input.
   void WriteLengths(const Segments& segments, int64_t more) {
     if (OutputSize() == 1) return;
     const bool wide = InputSize() > 1 && this->template Input<Tensor>(1).template IsType<int64_t>();
@@ -75,7 +75,7 @@ class AddPaddingOp final : public PaddingBase<Context> {
     const Segments segments = this->ReadSegments(X);
     const int64_t width = X.size_from_dim(1);
     const auto* before = static_cast<const Word*>(ReadPad<T>(2, width));
-    const auto* behind = InputSize() > 3 ? static_cast<const Word*>(ReadPad<T>(3, width)) : before;
+    const auto* after = InputSize() > 3 ? static_cast<const Word*>(ReadPad<T>(3, width)) : before;
     const std::vector<int64_t> source = Sources(segments);
     std::vector<int64_t> dims = X.sizes();
     dims[0] = static_cast<int64_t>(source.size());
@@ -86,7 +86,7 @@ class AddPaddingOp final : public PaddingBase<Context> {
                             ListFor(source, &list, &context_),
                             static_cast<const Word*>(X.raw_data()),
                             before,
-                            behind,
+                            after,
                             static_cast<Word*>(Y->raw_mutable_data(X.dtype()))};
     ForEachRow(static_cast<int64_t>(source.size()), width, pad, &context_);
     this->WriteLengths(segments, this->start_ + this->end_);
@@ -107,7 +107,7 @@ class AddPaddingOp final : public PaddingBase<Context> {
     for (int64_t s = 0; s < segments.count(); ++s) {
       source.insert(source.end(), this->start_, kPadBefore);
       for (int64_t k = 0; k < segments.length(s); ++k) source.push_back(segments.entry(s, k));
-      source.insert(source.end(), this->end_, kPadBehind);
+      source.insert(source.end(), this->end_, kPadAfter);
     }
     return source;
   }
@@ -124,7 +124,7 @@ class RemovePaddingOp final : public PaddingBase<Context> {
     const int64_t padding = this->start_ + this->end_;
     for (int64_t s = 0; s < segments.count(); ++s) {
       CAFFE_ENFORCE_GE(segments.length(s), padding, "length of segment ", s,
-                       ", which is to lose its padding");
+                       ", which must be at least its padding");
     }
     RowCopierFor<Context> rows(X, X.size(0) - segments.count() * padding, Output(0), &context_);
     int64_t begin = this->start_;
@@ -138,7 +138,7 @@ class RemovePaddingOp final : public PaddingBase<Context> {
   }
 };
 
-// The sums of all rows before, and of all behind, a segment: gradients of AddPadding's pads.
+// The sums of all rows before segments and of all rows after them: gradients of AddPadding's pads.
 template <class Context>
 class GatherPaddingOp final : public PaddingBase<Context> {
  public:
@@ -152,7 +152,7 @@ class GatherPaddingOp final : public PaddingBase<Context> {
   bool DoRunWithType() {
     const Tensor& X = Input(0);
     const Segments segments = this->ReadSegments(X);
-    std::vector<int64_t> before, behind;
+    std::vector<int64_t> before, after;
     int64_t first = 0;
     for (int64_t s = 0; s < segments.count(); ++s) {
       const int64_t end = first + segments.length(s);
@@ -160,12 +160,12 @@ class GatherPaddingOp final : public PaddingBase<Context> {
                        s);
       for (int64_t k = 0; k < this->start_; ++k) before.push_back(first + k);
       // One output is the sum of both ends.
-      std::vector<int64_t>* last = OutputSize() > 1 ? &behind : &before;
+      std::vector<int64_t>* last = OutputSize() > 1 ? &after : &before;
       for (int64_t k = this->end_; k > 0; --k) last->push_back(end - k);
       first = end;
     }
     SumRows<T>(X, before, Output(0));
-    if (OutputSize() > 1) SumRows<T>(X, behind, Output(1));
+    if (OutputSize() > 1) SumRows<T>(X, after, Output(1));
     return true;
   }
 

@@ -26,16 +26,19 @@ OPERATOR_SCHEMA(SequenceMask)
     .AllowInplace({{0, 0}})
     .IdenticalTypeAndShapeOfInput(0)
     .SetDoc(
-        "Seen as rows (axes before `axis`) and columns (from `axis`), writes fill_val where, by "
-        "mode: sequence: column >= length[row]; window: |column - center[row]| > radius; upper: "
-        "column > row; lower: column < row; upperdiag: column >= row; lowerdiag: column <= row.")
+        "Takes the input as rows (axes before `axis`) and columns (other axes) and writes fill_val "
+        "at the positions that the mode selects: sequence: column >= length[row]; window: |column "
+        "- "
+        "center[row]| > radius; upper: column > row; lower: column < row; upperdiag: column >= "
+        "row; "
+        "lowerdiag: column <= row.")
     .Arg("mode", "sequence, window, upper, lower, upperdiag or lowerdiag.", true)
-    .Arg("axis", "(int, default 1) Where the columns begin.")
+    .Arg("axis", "(int, default 1) The first axis of the columns.")
     .Arg("radius", "(int >= 0, default 10) Half the width of a window.")
     .Arg("batch",
          "(int) The axes up to this one are a batch: rows count within each. Default: no batch.")
-    .Arg("repeat_from_axis", "(int) The mask is the same along this axis and those behind it.")
-    .Arg("fill_val", "(float, default -infinity) What masked positions become.")
+    .Arg("repeat_from_axis", "(int) The mask is the same along this axis and the axes after it.")
+    .Arg("fill_val", "(float, default -infinity) The value of masked positions.")
     .Arg("grad", "1: masked positions become 0. For the gradient.")
     .Input(0, "input", "A tensor of float, float16 or bfloat16.")
     .Input(1, "sequence_lengths",

@@ -1,4 +1,4 @@
-// SequenceMask: fills positions of a batch of matrices that attention must not see.
+// SequenceMask: fills the positions of a batch of matrices that attention must not see.
 #pragma once
 
 #include <limits>

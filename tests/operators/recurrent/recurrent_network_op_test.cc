@@ -350,7 +350,7 @@ TEST(RecurrentNetworkTest, BadInput) {
     return other;
   };
   ExpectThrows(&ws, changed(MakeArgument("step_net", std::string("no net"))),
-               "step_net is no NetDef");
+               "step_net is not a NetDef");
   ExpectThrows(&ws, changed(MakeArgument("link_offset", Ints{0})), "link_internal has 5 blobs");
   ExpectThrows(&ws, changed(MakeArgument("alias_offset", Ints{0})), "alias_offset 1 entries");
   ExpectThrows(&ws, changed(MakeArgument("initial_recurrent_state_ids", Ints{1, 6})),
