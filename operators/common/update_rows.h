@@ -1,5 +1,5 @@
-// Updates rows that are named by index, on the host. operators/sparse/indexed_rows_cuda.h has the version
-// for CUDA devices.
+// Updates rows that are named by index, on the host. operators/sparse/indexed_rows_cuda.h has the
+// version for CUDA devices.
 #pragma once
 
 #include "caffe2/core/context.h"

@@ -39,7 +39,7 @@ class CudaMeanGradientOp final : public Operator<CUDAContext> {
   bool DoRunWithType() {
     const Tensor& dY = Input(0);
     const T* dy = dY.data<T>();
-    // The output that may overwrite dY goes last.
+    // Output 0 may overwrite dY, so it is written last.
     for (int k = OutputSize() - 1; k >= 0; --k) {
       Output(k)->ResizeLike(dY);
       ForEach(dY.numel(),

@@ -87,8 +87,7 @@ REGISTER_CPU_OPERATOR(ConstantFill, ConstantFillOp<CPUContext>);
 OPERATOR_SCHEMA(ConstantFill)
     .FillUsing(DescribeFiller)
     .NumInputs(0, 2)
-    .Input(1, "value",
-           "Optional: the value, one element of type `dtype`, in place of the argument.")
+    .Input(1, "value", "Optional: the value, one element of type `dtype`, instead of the argument.")
     .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
       return InferFiller(ConstantFillType(def))(def, in);
     })

@@ -4,22 +4,23 @@
 
 namespace caffe2 {
 
-// The element type of a ConstantFill: `dtype`, or else that of `value` (float or int64), or float.
+// The element type of a ConstantFill: `dtype`, or else the type of `value` (float or int64), or
+// float.
 TensorProto::DataType ConstantFillType(const OperatorDef& def);
 
-// Sets n elements to a value. The value of each type is made once, by the constructor.
+// Sets n elements to a value. The constructor converts the value to the type once.
 class ConstantFiller {
  public:
-  // Reads `value`. Throws if it does not fit the type.
+  // Reads `value`. Throws EnforceNotMet if it does not fit the type.
   ConstantFiller(const ArgumentHelper& arguments, TensorProto::DataType type) {
     Read(arguments, type);
   }
-  // Takes the value of a tensor of one element. Throws unless it is of the same type.
+  // Takes the value from a tensor of one element. Throws EnforceNotMet unless it has the same type.
   void SetValue(const Tensor& value);
   TypeMeta meta() const { return meta_; }
-  // The bytes of the value, lowest first; not for text.
+  // The bytes of the value, lowest first. Not for strings.
   uint64_t bits() const { return bits_; }
-  // In host memory.
+  // Fills n elements in host memory.
   void Fill(int64_t n, void* data) const { fill_(*this, n, data); }
 
  private:
@@ -28,7 +29,7 @@ class ConstantFiller {
   void Set(T value);
 
   TypeMeta meta_;
-  uint64_t bits_ = 0;  // the value, where it is a number
+  uint64_t bits_ = 0;  // the value, if it is a number
   std::string text_;
   void (*fill_)(const ConstantFiller&, int64_t n, void* data) = nullptr;
 };
@@ -41,7 +42,7 @@ class ConstantFillOp final : public FillerOp<Context> {
       : FillerOp<Context>(def, ws),
         filler_(ArgumentHelper(this->debug_def()), ConstantFillType(this->debug_def())) {
     CAFFE_ENFORCE(InputSize() < 2 || !this->HasArgument("value"),
-                  "the value cannot be an argument and an input");
+                  "the value is given twice: as an argument and as an input");
   }
 
  protected:

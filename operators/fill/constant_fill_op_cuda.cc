@@ -6,7 +6,7 @@ namespace caffe2 {
 
 template <>
 void ConstantFillOp<CUDAContext>::FillOnDevice(int64_t n, void* data) {
-  CAFFE_ENFORCE(filler_.meta().copy() == nullptr, "text exists in host memory only");
+  CAFFE_ENFORCE(filler_.meta().copy() == nullptr, "strings exist in host memory only");
   LaunchFill(n, filler_.meta().itemsize(), filler_.bits(), data, context_.stream());
 }
 

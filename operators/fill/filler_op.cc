@@ -71,13 +71,13 @@ TensorProto::DataType DataTypeArgument(const ArgumentHelper& arguments, const st
                    [](unsigned char c) { return std::toupper(c); });
     TensorProto::DataType type;
     CAFFE_ENFORCE(TensorProto::DataType_Parse(text, &type), "argument ", name,
-                  " is no data type: ", text);
+                  " is not a data type: ", text);
     number = type;
   } else {
     number = arguments.GetSingleArgument<int>(name, default_type);
   }
   CAFFE_ENFORCE(TensorProto::DataType_IsValid(number) && number != TensorProto::UNDEFINED,
-                "argument ", name, " is no data type: ", number);
+                "argument ", name, " is not a data type: ", number);
   return static_cast<TensorProto::DataType>(number);
 }
 

@@ -1,4 +1,4 @@
-// Base of the operators that make a tensor of a given shape.
+// The base of operators that make a tensor of a given shape.
 #pragma once
 
 #include <vector>
@@ -7,11 +7,11 @@
 
 namespace caffe2 {
 
-// Where a filler's output shape comes from: the `shape` argument; or, with an input, the input's
-// shape or (input_as_shape) its values, followed by `extra_shape`.
+// The shape of a filler's output: the argument `shape`; or, with an input, the input's shape or
+// (input_as_shape) its values, followed by `extra_shape`.
 class FillerShape {
  public:
-  // Throws for combinations that contradict.
+  // Throws EnforceNotMet for arguments that contradict each other.
   FillerShape(const ArgumentHelper& arguments, bool has_input);
 
   const std::vector<int64_t>& shape() const { return shape_; }
@@ -42,7 +42,7 @@ class FillerOp : public Operator<Context> {
   }
 
  protected:
-  // Writes all elements of the output, whose shape is set.
+  // Writes all elements of the output. Its shape is set already.
   virtual bool Fill(Tensor* output) = 0;
 
  private:
@@ -52,7 +52,7 @@ class FillerOp : public Operator<Context> {
 // Shape inference of a filler whose elements have the given type; the `dtype` argument, if
 // `read_dtype`, overrides it.
 OpSchema::TensorInference InferFiller(TensorProto::DataType type, bool read_dtype = false);
-// The schema parts all fillers have in common.
+// Describes the arguments, input and output that all fillers have.
 void DescribeFiller(OpSchema& schema);
 
 // The `dtype` argument, which Caffe2 writes as a number or as a name ("float", "INT32").

@@ -1,4 +1,4 @@
-// Tensors whose values stand in the graph: how exported models carry their parameters.
+// Tensors whose values are arguments, as exported models store parameters.
 #include "operators/common/element_type.h"
 #include "operators/fill/filler_op.h"
 
@@ -64,7 +64,7 @@ Tensor ReadBytes(const ArgumentHelper& arguments) {
                 std::vector<uint8_t>(values[0].begin(), values[0].end()));
 }
 
-// type UINT8 reads a byte string; FLOAT yields to the argument dtype.
+// UINT8 reads a string of bytes. For FLOAT the argument dtype takes precedence.
 template <class Context, TensorProto::DataType type>
 class GivenTensorFillOp final : public FillerOp<Context> {
  public:

@@ -5,7 +5,7 @@
 namespace caffe2 {
 namespace {
 
-// min and max: arguments, or the values of inputs 1 and 2.
+// The range from min to max: arguments, or the values of inputs 1 and 2.
 template <typename T>
 class Bounds {
  public:
@@ -14,10 +14,10 @@ class Bounds {
         min_(arguments.GetSingleArgument<T>("min", 0)),
         max_(arguments.GetSingleArgument<T>("max", default_max)) {}
 
-  // Of inputs that leave an empty range, the output gets no rows, as in Caffe2.
+  // If inputs give an empty range, the output gets no rows, as in Caffe2.
   void Read(const OperatorBase& op, Tensor* output) {
     if (op.InputSize() == 3) {
-      CAFFE_ENFORCE(!given_, "min and max cannot be arguments and inputs");
+      CAFFE_ENFORCE(!given_, "min and max are given twice: as arguments and as inputs");
       const auto &min = op.Input<Tensor>(1), &max = op.Input<Tensor>(2);
       CAFFE_ENFORCE(min.numel() == 1 && max.numel() == 1, "min and max must have one element");
       min_ = *min.data<T>();
@@ -29,7 +29,7 @@ class Bounds {
         return;
       }
     }
-    CAFFE_ENFORCE(min_ <= max_, "the range is empty: min ", min_, ", max ", max_);
+    CAFFE_ENFORCE(min_ <= max_, "min (", min_, ") is larger than max (", max_, ")");
   }
   T min() const { return min_; }
   T max() const { return max_; }
@@ -183,7 +183,7 @@ OPERATOR_SCHEMA(XavierFill)
         "Fills a weight with floats drawn uniformly from [-s, s), s = sqrt(3 / fan_in), where "
         "fan_in is the number of elements for each index of dimension 0 (Glorot and Bengio, "
         "\"Understanding the difficulty of training deep feedforward neural networks\", 2010, "
-        "in the form that looks at the inputs only).");
+        "in the form that depends on the inputs only).");
 OPERATOR_SCHEMA(MSRAFill)
     .FillUsing(DescribeFiller)
     .TensorInferenceFunction(InferFiller(TensorProto::FLOAT))

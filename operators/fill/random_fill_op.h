@@ -1,4 +1,4 @@
-// Fillers that draw from the operator's random stream.
+// Fillers that draw numbers from the operator's random stream.
 #pragma once
 
 #include <cmath>
@@ -7,7 +7,7 @@
 
 namespace caffe2 {
 
-// A distribution: Sample(generator) after Prepare(operator, output), which may look at the shape.
+// A Distribution has Prepare(operator, output), which may read the shape, and Sample(generator).
 template <class Context, class Distribution>
 class RandomFillOp final : public FillerOp<Context> {
  public:

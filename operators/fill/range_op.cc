@@ -1,4 +1,4 @@
-// Range, RangeFill, LengthsRangeFill: counting.
+// Range, RangeFill, LengthsRangeFill: ascending or descending numbers.
 #include <cmath>
 
 #include "operators/common/element_type.h"
@@ -108,7 +108,7 @@ OPERATOR_SCHEMA(LengthsRangeFill)
     .NumOutputs(1)
     .SetDoc(
         "For each length n the numbers 0 to n - 1, one after the other: [2, 3] gives "
-        "[0, 1, 0, 1, 2]. How many there are is known at run time only.")
+        "[0, 1, 0, 1, 2]. Their number is known at run time only.")
     .Input(0, "lengths", "int32, one-dimensional.")
     .Output(0, "range_sequence", "int32, one-dimensional; as long as the sum of the lengths.")
     .CpuOnly(kCpuOnly);

@@ -26,7 +26,7 @@ class UniqueUniformFillOp final : public FillerOp<Context> {
   bool FillWith(Tensor* output) {
     const int64_t min = this->template GetSingleArgument<T>("min", 0);
     const int64_t max = this->template GetSingleArgument<T>("max", 0);
-    CAFFE_ENFORCE_LE(min, max, "the range is empty");
+    CAFFE_ENFORCE_LE(min, max, "min is larger than max");
     std::unordered_set<T> used;
     if (InputSize() >= 2) {
       const Tensor& avoid = Input(1);
@@ -35,11 +35,11 @@ class UniqueUniformFillOp final : public FillerOp<Context> {
         if (values[i] >= min && values[i] <= max) used.insert(values[i]);
       }
     }
-    // Number of values - 1, which fits even where the range is all of int64.
+    // The number of values - 1, which fits even if the range is all of int64.
     const uint64_t span = static_cast<uint64_t>(max) - static_cast<uint64_t>(min);
     const uint64_t wanted = static_cast<uint64_t>(output->numel());
-    CAFFE_ENFORCE(wanted == 0 || wanted - 1 <= span - used.size(), "there are not ", wanted,
-                  " different values from ", min, " to ", max, " without the ", used.size(),
+    CAFFE_ENFORCE(wanted == 0 || wanted - 1 <= span - used.size(), "there are fewer than ", wanted,
+                  " different values from ", min, " to ", max, ", without the ", used.size(),
                   " to avoid");
     T* data = output->template mutable_data<T>();
     for (int64_t i = 0; i < output->numel(); ++i) {

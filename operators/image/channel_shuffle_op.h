@@ -28,8 +28,8 @@ class ChannelShuffleOp final : public Operator<Context> {
     const Tensor& x = Input(0);
     CAFFE_ENFORCE(x.has_data() && x.dtype().copy() == nullptr, "cannot shuffle ", x.DebugString());
     const ImageShape image = ImageShape::FromDims(x.sizes(), order_);
-    CAFFE_ENFORCE_EQ(image.channels % group_, 0, "the groups do not divide the channels ",
-                     image.channels);
+    CAFFE_ENFORCE_EQ(image.channels % group_, 0, "the ", image.channels,
+                     " channels are not a multiple of the argument group (", group_, ")");
     Tensor* y = Output(0);
     y->ResizeLike(x);
     void* to = y->raw_mutable_data(x.dtype());

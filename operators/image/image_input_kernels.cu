@@ -15,7 +15,7 @@ __device__ inline float Gray(const float* bgr) {
   return kBlue * bgr[0] + kGreen * bgr[1] + kRed * bgr[2];
 }
 
-// The first `count` colour changes of one pixel; `mean` is the base of kContrast.
+// Applies the first `count` colour changes to one pixel. `mean` is the base of kContrast.
 __device__ inline void Blend(const SampledAugmentation& augmentation, int count, float mean,
                              float* bgr) {
   for (int b = 0; b < count; ++b) {
@@ -28,7 +28,7 @@ __device__ inline void Blend(const SampledAugmentation& augmentation, int count,
   }
 }
 
-// The mean gray value of an image when its contrast is to change. All threads of the block.
+// The mean gray value of an image, if its contrast changes. All threads of the block must call it.
 template <typename Pixel>
 __device__ float MeanGray(const SampledAugmentation& augmentation, int area, const Pixel* image) {
   int before = 0;
@@ -46,8 +46,8 @@ __device__ float MeanGray(const SampledAugmentation& augmentation, int area, con
   return static_cast<float>(cuda::BlockSum<kImageThreads>(sum) / area);
 }
 
-// One thread and turn: kPack neighbouring pixels of a row, which are aligned words of the input and
-// of the output. With kBlends one block does a whole image.
+// In each turn a thread handles kPack neighbouring pixels of a row, which are aligned words of the
+// input and of the output. With kBlends one block handles a whole image.
 template <typename Pixel, typename T, int kChannels, int kPack, bool kChannelsFirst, bool kBlends>
 __global__ void NormalizeImagesKernel(NormalizeParams params, int64_t images, const Pixel* pixels,
                                       const SampledAugmentation* augmentations, T* output) {
@@ -110,8 +110,8 @@ void NormalizeImages(const NormalizeParams& params, int64_t images, const Pixel*
                dim3(kImageThreads), stream, params, images, pixels, augmentations, output);
 }
 
-// Four pixels at once where rows divide by it. Images of floats and of changed colours are rarer:
-// they share the kernel that can do all.
+// Handles four pixels at once if the width is a multiple of four. Float images and images with
+// changed colours are rarer: they share the most general kernel.
 template <typename Pixel, typename T, bool kChannelsFirst>
 void NormalizeColorImages(const NormalizeParams& params, int64_t images, const Pixel* pixels,
                           const SampledAugmentation* augmentations, T* output,

@@ -10,8 +10,8 @@ namespace caffe2 {
 
 // Mirrors, changes colours, normalises and converts `images` images. All pointers are device
 // memory. `pixels` and `output` hold images x params.crop x params.crop x params.channels elements;
-// the input lies in row, column, channel order. `augmentations` has one element for each image.
-// Pixel: uint8_t or float; T: float, float16, bfloat16.
+// `pixels` is in row, column, channel order. `augmentations` has one element for each image. Pixel
+// is uint8_t or float; T is float, float16 or bfloat16.
 template <typename Pixel, typename T>
 void LaunchNormalizeImages(const db::NormalizeParams& params, int64_t images, const Pixel* pixels,
                            const db::SampledAugmentation* augmentations, T* output,

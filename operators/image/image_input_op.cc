@@ -86,7 +86,7 @@ db::ImageView<Pixel> ViewOf(const TensorProto& proto, const Pixel* data, size_t 
 
 void ThrowNoDatum(const std::string& record) {
   const bool protos = db::DetectRecordKind(record) == db::RecordKind::kTensorProtos;
-  CAFFE_THROW("the record is no caffe Datum",
+  CAFFE_THROW("the record is not a caffe Datum",
               protos ? "; it looks like TensorProtos: use_caffe_datum must be 0" : "");
 }
 
@@ -94,7 +94,7 @@ TensorProtos ParseProtos(const std::string& record) {
   TensorProtos protos;
   if (!protos.ParseFromString(record) || protos.protos_size() == 0) {
     const bool datum = db::DetectRecordKind(record) == db::RecordKind::kDatum;
-    CAFFE_THROW("the record is no TensorProtos",
+    CAFFE_THROW("the record is not a TensorProtos",
                 datum ? "; it looks like a caffe Datum: use_caffe_datum must be 1" : "");
   }
   return protos;
@@ -123,8 +123,8 @@ TypeMeta NumberType(const TensorProto& proto) {
                                                  : TypeMeta::Make<int32_t>();
 }
 
-// Whether the image of a record is given in floats. Not so for a record that is damaged: decoding
-// it says what is wrong.
+// Whether the image of a record is given in floats. False for a damaged record: decoding it gives
+// the error.
 bool HasFloats(const std::string& record, bool is_datum) {
   if (is_datum) {
     db::DatumView datum;
@@ -189,7 +189,7 @@ ImageInputOptions ReadImageInputOptions(const OperatorBase& op, uint64_t default
   const int extra = op.OutputSize() - 2;
   if (options.output_sizes.empty()) options.output_sizes.assign(std::max(extra, 0), 1);
   CAFFE_ENFORCE_EQ(static_cast<int>(options.output_sizes.size()), extra,
-                   "output_sizes and outputs behind data and label");
+                   "the number of output_sizes must match the outputs after data and label");
   for (const int size : options.output_sizes) CAFFE_ENFORCE_GT(size, 0, "output_sizes");
   CAFFE_ENFORCE(extra == 0 || !options.use_caffe_datum, "a caffe Datum has no further outputs");
   options.normalize_on_device = NormalizesOnDevice(op.debug_def());
@@ -243,7 +243,7 @@ void ImageInputDecoder::Prepare(db::InputBatch* batch) const {
            ++i) {
         extra_types[i] = NumberType(protos.protos(static_cast<int>(i) + 2));
       }
-    }  // else decoding the record says what is wrong with it
+    }  // else decoding the record gives the error
   }
   Tensor& label = batch->outputs[1];
   if (options_.label_type == LabelType::kSingle) {
@@ -362,12 +362,12 @@ void ImageInputDecoder::WriteProto(const TensorProto& proto, const db::BoundingB
 
 void ImageInputDecoder::WriteLabel(const TensorProto& proto, Tensor* labels, int item) const {
   CAFFE_ENFORCE(NumberType(proto) == labels->dtype(),
-                "a label of another type than that of the first record");
+                "a label must have the type of the first record's label");
   const int count = CountNumbers(proto);
   const int64_t row = int64_t{item} * options_.num_labels;
   switch (options_.label_type) {
     case LabelType::kSingle:
-      CAFFE_ENFORCE_GT(count, 0, "numbers in a label");
+      CAFFE_ENFORCE_GT(count, 0, "a label must be at least one number");
       ForEachNumber(proto, "label", [&](int i, auto value) {
         if (i > 0) return;
         if constexpr (std::is_same_v<decltype(value), int32_t>) CheckLabel(value);

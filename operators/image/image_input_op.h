@@ -8,7 +8,7 @@
 
 namespace caffe2 {
 
-// How labels are read: Caffe2's numbers of the argument label_type.
+// How labels are read: values of the argument label_type, as in Caffe2.
 enum class LabelType { kSingle = 0, kMultiSparse = 1, kMultiDense = 2 };
 
 struct ImageInputOptions {
@@ -18,17 +18,17 @@ struct ImageInputOptions {
   int num_labels = 0;  // 0: single labels are not checked
   int decode_threads = 4;
   uint64_t seed = 0;                 // of the augmentation
-  std::vector<int> output_sizes;     // of the outputs behind data and label
-  bool normalize_on_device = false;  // images are cropped here; a device does the rest
+  std::vector<int> output_sizes;     // of the outputs after data and label
+  bool normalize_on_device = false;  // images are cropped on the host; a device does the rest
   db::ImageTransformOptions transform;
 };
 
-// From the arguments of an ImageInput operator. Throws EnforceNotMet for arguments that make no
-// sense. `default_seed` is used where there is no argument seed.
+// Reads the arguments of an ImageInput operator. Throws EnforceNotMet for invalid arguments.
+// `default_seed` is used if the argument seed is not given.
 ImageInputOptions ReadImageInputOptions(const OperatorBase& op, uint64_t default_seed);
 
-// What arguments and device of the operator say: whether the device normalises the images, and
-// whether they come out as NCHW. There the default is Caffe2's, which is another one on devices.
+// From the arguments and the device of the operator: whether the device normalises the images, and
+// whether the output is NCHW. The default order is Caffe2's, which differs on devices.
 bool NormalizesOnDevice(const OperatorDef& def);
 bool IsChannelsFirst(const OperatorDef& def);
 

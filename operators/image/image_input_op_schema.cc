@@ -1,4 +1,4 @@
-// What ImageInput accepts.
+// The schema of ImageInput.
 #include "operators/image/image_input_op.h"
 
 namespace caffe2 {
@@ -21,7 +21,7 @@ std::vector<TensorShape> InferImageInput(const OperatorDef& def, const std::vect
   }
   shapes[0] = IsChannelsFirst(def) ? CreateTensorShape({n, channels, crop, crop}, type)
                                    : CreateTensorShape({n, crop, crop, channels}, type);
-  // In TensorProtos the type of labels and further outputs is that of the records.
+  // With TensorProtos, the records give the types of labels and further outputs.
   const bool datum = args.GetSingleArgument<int>("use_caffe_datum", 0) != 0;
   if (shapes.size() < 2) return shapes;
   shapes[1] = CreateTensorShape({n}, datum ? TensorProto::INT32 : TensorProto::UNDEFINED);
@@ -49,27 +49,27 @@ is_test), mirrored at random, jittered in colour and normalised: (pixel - mean) 
 Records are caffe Datum (raw, or with an encoded file) or TensorProtos: the image (STRING with an
 encoded file, BYTE or FLOAT of height x width x channels or channels x height x width), the label
 (INT32 or FLOAT), further outputs, and perhaps a bounding box (INT32: ymin, xmin, height, width).
-Encoded images come out in blue, green, red order, raw ones in that of the record. Gray images are
-repeated over 3 channels where color is 1.
+Encoded images come out in blue, green, red order, raw images in the order of the record. Gray
+images are repeated over 3 channels if color is 1.
 
-What is random depends on seed and the place of the record in the reader's stream alone. An image
-that cannot be decoded (truncated, damaged, too small, not of the size it says) is an error that
+Random choices depend only on seed and the place of the record in the reader's stream. An image
+that cannot be decoded (truncated, damaged, too small, not of the stated size) is an error that
 names the key and the database.
 
 On a CUDA device the images are the same to rounding. Batches are decoded into page-locked memory
 and copied to the device on a stream of their own while the net works on earlier ones; the outputs
-stay where they are from run to run.
+keep their addresses from run to run.
 )DOC")
     .Arg("batch_size", "Images in a batch.", /*required=*/true)
     .Arg("crop", "Height and width of the output.", /*required=*/true)
-    .Arg("scale", "Length that the shorter side is brought to (default -1: unchanged).")
+    .Arg("scale", "Length to which the shorter side is resized (default -1: unchanged).")
     .Arg("minsize",
-         "As scale, but for images only whose shorter side is shorter (default -1). At "
-         "most one of both may be given.")
-    .Arg("warp", "1: bring both sides to scale or minsize (default 0).")
+         "As scale, but only for images whose shorter side is shorter (default -1). At "
+         "most one of scale and minsize may be given.")
+    .Arg("warp", "1: resize both sides to scale or minsize (default 0).")
     .Arg("random_scale", "[min, max]: draw scale from this range in training (default [-1, -1]).")
     .Arg("scale_jitter_type",
-         "1: cut a random part of 8 to 100 % of the area and bring it to the "
+         "1: cut a random part of 8 to 100 % of the area and resize it to the "
          "crop's size, in training (default 0).")
     .Arg("color", "1 (default): 3 channels, 0: 1 channel.")
     .Arg("mirror", "1: mirror half of the images, in training (default 0).")
@@ -78,14 +78,14 @@ stay where they are from run to run.
     .Arg("mean_per_channel", "Instead of mean, a value for each channel.")
     .Arg("std_per_channel", "Instead of std, a value for each channel.")
     .Arg("color_jitter", "1: change saturation, brightness and contrast, in training (default 0).")
-    .Arg("img_saturation", "Most change of the saturation (default 0.4).")
-    .Arg("img_brightness", "Most change of the brightness (default 0.4).")
-    .Arg("img_contrast", "Most change of the contrast (default 0.4).")
+    .Arg("img_saturation", "Largest change of the saturation (default 0.4).")
+    .Arg("img_brightness", "Largest change of the brightness (default 0.4).")
+    .Arg("img_contrast", "Largest change of the contrast (default 0.4).")
     .Arg("color_lighting", "1: add noise along the principal colours, in training (default 0).")
-    .Arg("color_lighting_std", "Deviation of that noise (default 0.1).")
+    .Arg("color_lighting_std", "Standard deviation of that noise (default 0.1).")
     .Arg("color_lighting_eigvecs", "The principal colours, 9 values (default: ImageNet's).")
     .Arg("color_lighting_eigvals", "Their variances, 3 values (default: ImageNet's).")
-    .Arg("bounding_ymin", "First row of the bounding box of images that bring none (default 0).")
+    .Arg("bounding_ymin", "First row of the bounding box of images without one (default 0).")
     .Arg("bounding_xmin", "First column of that bounding box (default 0).")
     .Arg("bounding_height", "Rows of that bounding box (default 0: no box).")
     .Arg("bounding_width", "Columns of that bounding box.")
@@ -93,22 +93,22 @@ stay where they are from run to run.
          "0 (default): one label, output [batch_size]. 1: a list of labels, output "
          "[batch_size, num_labels] of 0 and 1. 2: num_labels values.")
     .Arg("num_labels",
-         "Number of classes; a label outside is an error. 0 (default) does not check "
+         "Number of classes; a label out of range is an error. 0 (default) does not check "
          "single labels.")
-    .Arg("output_sizes", "Length of each output behind data and label (default 1 each).")
+    .Arg("output_sizes", "Length of each output after data and label (default 1 each).")
     .Arg("use_caffe_datum", "1: records are caffe Datum, 0 (default): TensorProtos.")
     .Arg("use_gpu_transform",
-         "1: on a CUDA device, images are cropped on the host and travel as bytes, and the device "
+         "1: on a CUDA device, images are cropped on the host and copied as bytes, and the device "
          "mirrors, changes colours, normalises and converts them. 0 (default): the host does all. "
-         "Without a meaning on the CPU.")
+         "No effect on the CPU.")
     .Arg("decode_threads", "Threads that decode (default 4).")
     .Arg("output_type", "float (default), float16 or bfloat16.")
     .Arg("order",
-         "NHWC or NCHW, of the output. Not in Caffe2, which writes what is the default here: NCHW "
-         "where use_gpu_transform counts, else NHWC.")
-    .Arg("is_test", "1: crop the centre, and leave nothing to chance (default 0).")
+         "Order of the output: NHWC or NCHW. Not in Caffe2, which always writes the default: NCHW "
+         "if use_gpu_transform has an effect, else NHWC.")
+    .Arg("is_test", "1: crop the centre, and choose nothing at random (default 0).")
     .Arg("seed",
-         "Seed of what is random (default: the random_seed of the device option, else "
+         "Seed of random choices (default: the random_seed of the device option, else "
          "another one each time). Not in Caffe2.")
     .Arg("db", "Without an input: path of the database.")
     .Arg("db_type", "Without an input: type of the database (default leveldb).")

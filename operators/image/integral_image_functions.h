@@ -1,12 +1,12 @@
 // Sums over all rectangles that begin in a corner, for the host and for devices (host_device.h):
-// along the rows first, then down the columns.
+// first along the rows, then down the columns.
 #pragma once
 
 #include "operators/common/host_device.h"
 
 namespace caffe2 {
 
-// Planes of height x width; those of the integral have a row and a column more, which are 0.
+// Planes of height x width. Planes of the integral have one more row and column, which are 0.
 struct PlaneSize {
   int64_t height = 0, width = 0;
   CAFFE2_HOST_DEVICE int64_t area() const { return height * width; }
@@ -53,8 +53,8 @@ struct GatherRowSums {
   }
 };
 
-// Column i of planes of these rows and columns: each element becomes the sum of those above it, or
-// from the last row on of those below, and its own.
+// Column i of planes with these rows and columns: adds to each element the sum of the elements
+// above it or, if it goes from the last row on, below it.
 struct SumDownColumns {
   static constexpr const char* kName = "SumDownColumns";
   int64_t rows, columns;

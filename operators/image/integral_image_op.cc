@@ -29,7 +29,7 @@ OPERATOR_SCHEMA(IntegralImage)
     })
     .SetDoc(
         "Integral images: Y[n, c, i, j] is the sum of X[n, c, h, w] over h < i and w < j, so that "
-        "the sum over any rectangle takes four of them.")
+        "the sum over any rectangle needs four elements.")
     .Input(0, "X", "Float, N x C x H x W.")
     .Output(0, "Y", "Float, N x C x (H + 1) x (W + 1); the first row and column are 0.");
 OPERATOR_SCHEMA(IntegralImageGradient)
@@ -37,9 +37,9 @@ OPERATOR_SCHEMA(IntegralImageGradient)
     .NumOutputs(1)
     .IdenticalTypeAndShapeOfInput(0)
     .SetDoc(
-        "Gradient of IntegralImage: dX[h, w] is the sum of dY[i, j] over i > h and j > w if exact "
-        "is set, as it is in the backward pass of IntegralImage. Without it, as in nets that "
-        "Caffe2 made, the sum is Caffe2's, over i <= h and j <= w, which is not the derivative.")
+        "Gradient of IntegralImage: with exact, which the backward pass of IntegralImage sets, "
+        "dX[h, w] is the sum of dY[i, j] over i > h and j > w. Without it, as in nets from Caffe2, "
+        "the sum is over i <= h and j <= w, which is not the derivative.")
     .Arg("exact", "(bool, default false) Whether the sum is the derivative.")
     .Input(0, "X", "Input of the forward operator, for its shape.")
     .Input(1, "dY", "Gradient of Y.")

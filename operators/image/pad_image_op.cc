@@ -14,10 +14,12 @@ PadMode ReadPadMode(const ArgumentHelper& arguments) {
   CAFFE_THROW("mode is \"", mode, "\"; known: constant reflect edge");
 }
 
-// Source index of each of `size` + begin + end places. Negative pads take places away.
+// The source index of each of the `size` + begin + end places. Negative pads crop.
 std::vector<int64_t> MapAxis(PadMode mode, int64_t size, int64_t begin, int64_t end) {
-  CAFFE_ENFORCE(mode == PadMode::kConstant || size > 0, "nothing to pad an empty axis with");
-  CAFFE_ENFORCE_GE(size + begin + end, 0, "pads ", begin, " and ", end, " of an axis of ", size);
+  CAFFE_ENFORCE(mode == PadMode::kConstant || size > 0,
+                "an empty axis can be padded with a constant only");
+  CAFFE_ENFORCE_GE(size + begin + end, 0, "pads ", begin, " and ", end,
+                   " crop more than an axis of ", size, " has");
   CAFFE_ENFORCE(mode != PadMode::kReflect || (begin < size && end < size), "pads ", begin, " and ",
                 end, " reflect more than an axis of ", size, " has");
   std::vector<int64_t> map;
@@ -40,7 +42,7 @@ PadImageShape PadImageShape::Make(const ArgumentHelper& arguments,
                                   const std::vector<int64_t>& dims) {
   const StorageOrder order = ReadStorageOrder(arguments);
   CAFFE_ENFORCE_EQ(arguments.GetSingleArgument<int>("legacy_pad", 0), 0,
-                   "padding takes pads as given");
+                   "PadImage does not take the argument legacy_pad");
   const PadMode mode = ReadPadMode(arguments);
   PadImageShape shape;
   shape.planes = PixelPlanes::Make(dims, order);
@@ -88,10 +90,10 @@ void DescribePads(OpSchema& schema) {
   schema.NumInputs(1)
       .NumOutputs(1)
       .Arg("pad",
-           "Pixels added on every side, default 0; a negative number takes so many away. Or pad_t, "
+           "Pixels added on every side, default 0; a negative number crops. Or pad_t, "
            "pad_l, pad_b, pad_r, or pads in that order.")
       .Arg("mode", "constant (default), reflect (without repeating the edge) or edge.")
-      .Arg("value", "What constant puts in the pads, default 0.")
+      .Arg("value", "The value of the pads in mode constant, default 0.")
       .Arg("order", "NCHW (default) or NHWC.");
 }
 

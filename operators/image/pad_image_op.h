@@ -15,7 +15,7 @@ struct PadImageShape {
   std::vector<int64_t> output;
 
   static PadImageShape Make(const ArgumentHelper& arguments, const std::vector<int64_t>& dims);
-  // The shape of X for that of dY: smaller by the pads.
+  // The shape of X from the shape of dY: smaller by the pads.
   static std::vector<int64_t> InputDims(const ArgumentHelper& arguments,
                                         const std::vector<int64_t>& dy_dims);
 };
@@ -46,7 +46,7 @@ class PadImageOp final : public Operator<Context> {
   PixelMover<Context> mover_;
 };
 
-// dY -> dX. The pads tell the size of X.
+// dY -> dX. The size of X follows from the pads.
 template <class Context>
 class PadImageGradientOp final : public Operator<Context> {
  public:

@@ -1,4 +1,4 @@
-// Images whose pixels are picked from another image: padding and resizing.
+// Makes images of pixels of another image, for padding and resizing.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace caffe2 {
 
-// Which row and column of the source each row and column of the result is; -1 is outside.
+// The source row of each row of the result and the source column of each column; -1: outside.
 struct PixelMap {
   std::vector<int64_t> rows, columns;
 
@@ -21,21 +21,21 @@ struct PixelMap {
 struct PixelPlanes {
   int64_t planes = 0;
   int64_t height = 0, width = 0;  // of the source
-  int64_t values = 0;             // a pixel
+  int64_t values = 0;             // of a pixel
 
   // Throws unless the image has two spatial axes.
   static PixelPlanes Make(const std::vector<int64_t>& dims, StorageOrder order);
 };
 
-// What moves the pixels for an operator on the device of a context; it may keep what it makes of a
-// map for the next run.
+// Moves pixels for an operator, on the device of a context. It may keep data about a map for the
+// next run.
 template <class Context>
 class PixelMover;
 
 // y[row, column] = x[map.rows[row], map.columns[column]], or `outside`. T: float or bfloat16.
 template <typename T>
 void GatherPixels(const PixelPlanes& source, const PixelMap& map, float outside, const T* x, T* y);
-// Its gradient: every pixel of dx is the sum of those of dy that were picked from it.
+// The gradient: every pixel of dx is the sum of the pixels of dy that were copied from it.
 template <typename T>
 void ScatterPixels(const PixelPlanes& source, const PixelMap& map, const T* dy, T* dx);
 

@@ -9,7 +9,7 @@
 
 namespace caffe2 {
 
-// Keeps the map on the device, and copies it there again only when it is another one.
+// Keeps the map on the device, and copies it again only when it changes.
 template <>
 class PixelMover<CUDAContext> {
  public:
@@ -58,7 +58,7 @@ class PixelMover<CUDAContext> {
     tensor->Resize(static_cast<int64_t>(list.size()));
     context->Copy(list.size(), list.data(), tensor->mutable_data<int64_t>());
   }
-  // Turns the map of an axis round: for each of `size` sources, where it is used.
+  // Inverts the map of an axis: lists the uses of each of `size` source indices.
   static void CopyUses(const std::vector<int64_t>& map, int64_t size, Tensor* starts, Tensor* uses,
                        CUDAContext* context) {
     std::vector<int64_t> first(size + 1, 0), list;
@@ -77,7 +77,7 @@ class PixelMover<CUDAContext> {
 
   PixelMap map_;
   int64_t height_ = 0, width_ = 0;
-  Tensor rows_{CPU}, columns_{CPU};  // of Gather the maps, of Scatter the uses
+  Tensor rows_{CPU}, columns_{CPU};  // the maps for Gather, the uses for Scatter
   Tensor row_starts_{CPU}, column_starts_{CPU};
 };
 

@@ -8,7 +8,7 @@
 namespace caffe2 {
 namespace {
 
-// Source index of each of `count` places of an axis that becomes `scale` times as long.
+// The source index of each of `count` places of an axis that becomes `scale` times as long.
 std::vector<int64_t> MapAxis(int64_t count, int64_t size, float scale) {
   std::vector<int64_t> map(count);
   for (size_t i = 0; i < map.size(); ++i) {
@@ -68,7 +68,7 @@ void DescribeScales(OpSchema& schema) {
 
 void DescribeInteger(OpSchema& schema) {
   schema.NumOutputs(1)
-      .Arg("scale", "(int > 0, default 2) How many times as high and wide Y is.")
+      .Arg("scale", "(int > 0, default 2) The height and width of Y over those of X.")
       .Arg("order", "NCHW (default) or NHWC.");
 }
 
@@ -79,7 +79,7 @@ OPERATOR_SCHEMA(ResizeNearest)
     .FillUsing(DescribeScales)
     .TensorInferenceFunction(InferResize<ByScales>)
     .Input(0, "X", "N x C x H x W (NCHW) or N x H x W x C (NHWC), float or bfloat16.")
-    .Input(1, "scales", "Optional: height_scale and width_scale, floats, in place of arguments.")
+    .Input(1, "scales", "Optional: height_scale and width_scale, floats, instead of arguments.")
     .Output(0, "Y", "The same with floor(H * height_scale) rows of floor(W * width_scale) pixels.")
     .SetDoc(
         "Resizes images: row i of Y is row floor(i / height_scale) of X, columns likewise. "
@@ -107,7 +107,7 @@ OPERATOR_SCHEMA(UpsampleNearest)
     .TensorInferenceFunction(InferResize<ByInteger>)
     .Input(0, "X", "N x C x H x W (NCHW) or N x H x W x C (NHWC), float or bfloat16.")
     .Output(0, "Y", "The same, `scale` times as high and wide.")
-    .SetDoc("Enlarges images: every pixel becomes scale x scale of them.");
+    .SetDoc("Enlarges images: every pixel becomes a square of scale x scale pixels.");
 REGISTER_GRADIENT(UpsampleNearest, GradientRule<"I0 GO0 -> GI0">);
 
 using UpsampleNearestGradient = ResizeGradientOp<CPUContext, ByInteger>;

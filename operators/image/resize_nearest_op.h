@@ -10,8 +10,8 @@
 
 namespace caffe2 {
 
-// The scales, resolved for an image of this shape. Throws, naming the argument, for a scale that is
-// no positive number.
+// The scales, resolved for an image of this shape. Throws EnforceNotMet, naming the argument, for a
+// scale that is not a positive number.
 struct ResizeShape {
   PixelPlanes planes;
   PixelMap map;
@@ -19,15 +19,15 @@ struct ResizeShape {
 
   ResizeShape(const std::vector<int64_t>& dims, StorageOrder order, const char* height_argument,
               float height_scale, const char* width_argument, float width_scale);
-  // Of images that become height x width. Throws EnforceNotMet for sizes outside [1, 2^31).
+  // For images that become height x width. Throws EnforceNotMet for sizes outside [1, 2^31).
   ResizeShape(const std::vector<int64_t>& dims, StorageOrder order, int64_t height, int64_t width);
 
  private:
   void SetOutput(const std::vector<int64_t>& dims, StorageOrder order);
 };
 
-// What the operators resize by: their arguments or, where they have one more input, that; and where
-// their gradients find X and dY.
+// The scales of the operators: arguments, or one more input. Also the inputs of X and dY in their
+// gradients.
 struct ByScales {
   static constexpr int kDY = 0, kX = 1;
   static ResizeShape Make(const ArgumentHelper& arguments, const Tensor* scales,

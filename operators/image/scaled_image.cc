@@ -5,7 +5,7 @@
 namespace caffe2 {
 namespace {
 
-constexpr double kMaxPixels = 2147483648.;  // along an axis
+constexpr double kMaxPixels = 2147483648.;  // of an axis
 
 }  // namespace
 
@@ -25,9 +25,10 @@ void ImageScales::Describe(OpSchema& schema) {
 }
 
 int64_t ScaledSize(const char* name, int64_t size, float scale) {
-  CAFFE_ENFORCE(scale > 0 && std::isfinite(scale), name, " is ", scale);
+  CAFFE_ENFORCE(scale > 0 && std::isfinite(scale), name, " (", scale,
+                ") must be positive and finite");
   const double scaled = static_cast<double>(size) * scale;
-  CAFFE_ENFORCE_LT(scaled, kMaxPixels, name, " is ", scale);
+  CAFFE_ENFORCE_LT(scaled, kMaxPixels, name, " (", scale, ") is too large for ", size, " pixels");
   return static_cast<int64_t>(scaled);
 }
 

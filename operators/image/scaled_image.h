@@ -1,4 +1,4 @@
-// How much larger the operators that resize images make them.
+// The scales of operators that resize images.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct ImageScales {
   static void Describe(OpSchema& schema);
 };
 
-// floor(size * scale). Throws EnforceNotMet, with the name, for a scale that is not above 0, and a
-// result of 2^31 or more.
+// floor(size * scale). Throws EnforceNotMet, naming `name`, unless the scale is positive and finite
+// and the result is below 2^31.
 int64_t ScaledSize(const char* name, int64_t size, float scale);
 
 // "<Type>Gradient" with inputs dY, X and, if the operator has them as an input, the scales.

@@ -1,19 +1,19 @@
-// Blocks of pixels as images of a larger batch, for the host and for devices (host_device.h).
+// Moves blocks of pixels to images of a larger batch, for the host and for devices (host_device.h).
 #pragma once
 
 #include "operators/common/host_device.h"
 
 namespace caffe2 {
 
-// Image b of the batch, of `height` x `width` pixels and pads at the edges, is taken apart into
-// block * block images: that of offset (i, j) in the blocks is image (i * block + j) * batch + b.
+// Image b of the batch, of `height` x `width` pixels with pads at the edges, is divided into block
+// * block images: the pixels at offset (i, j) of blocks become image (i * block + j) * batch + b.
 struct SpaceBatchLayout {
   int64_t batch = 0, channels = 0, height = 0, width = 0;  // of the joined images
   int64_t block = 0, top = 0, left = 0;
   int64_t rows = 0, columns = 0;  // of an image of the larger batch
 };
 
-// Element `at` of the larger batch: the pixel of the joined images there, or 0 in a pad.
+// Element `at` of the larger batch: a pixel of the joined images, or 0 in a pad.
 template <typename T>
 struct TakeApart {
   static constexpr const char* kName = "SpaceToBatch";

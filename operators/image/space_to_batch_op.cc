@@ -28,7 +28,7 @@ REGISTER_CPU_OPERATOR(BatchToSpace, CpuSpaceBatchOp<true>);
 OPERATOR_SCHEMA(SpaceToBatch)
     .FillUsing(Describe<false>)
     .SetDoc(
-        "Takes images apart: pixel (i, j) of each block of block_size x block_size goes to image "
+        "Divides images: pixel (i, j) of each block of block_size x block_size goes to image "
         "(i * block_size + j) * N + n of a larger batch.")
     .Input(0, "X", "N x C x H x W, float or bfloat16; with pads a multiple of the block.")
     .Output(0, "Y", "(N * block^2) x C x (H + pads) / block x (W + pads) / block.");

@@ -1,4 +1,4 @@
-// SpaceToBatch and BatchToSpace: blocks of pixels as images of a larger batch, and back.
+// SpaceToBatch and BatchToSpace: move blocks of pixels to images of a larger batch, and back.
 #pragma once
 
 #include <vector>
@@ -13,13 +13,14 @@ namespace caffe2 {
 struct SpaceBatchShape : SpaceBatchLayout {
   static constexpr int64_t kMaxBlock = 1 << 15;
 
-  // `dims` are those of the images (joined), or with `apart` of the larger batch.
+  // `dims` is the shape of the joined images or, with `apart`, of the larger batch.
   static SpaceBatchShape Make(const ArgumentHelper& arguments, const std::vector<int64_t>& dims,
                               bool apart) {
     CAFFE_ENFORCE_EQ(dims.size(), 4u, "the image ", ShapeString(dims), " must have four axes");
     CAFFE_ENFORCE(ReadStorageOrder(arguments) == StorageOrder::kNCHW, "the order must be NCHW");
     const auto block = arguments.GetSingleArgument<int64_t>("block_size", 2);
-    CAFFE_ENFORCE(block > 0 && block <= kMaxBlock, "block_size is ", block);
+    CAFFE_ENFORCE(block > 0 && block <= kMaxBlock, "argument block_size (", block,
+                  ") must be from 1 to ", kMaxBlock);
     const std::vector<int64_t> pads = ReadPads(arguments, 2);
     for (const int64_t pad : pads) CAFFE_ENFORCE_GE(pad, 0, "a pad");
     SpaceBatchShape s{{dims[0], dims[1], dims[2], dims[3], block, pads[0], pads[1]}};

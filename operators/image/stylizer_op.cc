@@ -1,5 +1,5 @@
-// How Caffe2's style transfer models take and give pictures: packed BGRA bytes on their outside,
-// planes of float without alpha inside.
+// The inputs and outputs of Caffe2's style transfer models: packed BGRA bytes outside, planes of
+// float without alpha inside.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -50,7 +50,7 @@ class StylizerPreprocessOp final : public Operator<CPUContext> {
   }
 
  private:
-  // Once: the pictures of a film get the same noise.
+  // Draws the noise once, so that all pictures of a film get the same.
   void DrawNoise() {
     if (!noise_.empty()) return;
     noise_.resize(noise_size_);
@@ -112,14 +112,13 @@ OPERATOR_SCHEMA(PackedInt8BGRANHWCToNCHWCStylizerPreprocess)
     .NumOutputs(1)
     .TensorInferenceFunction(InferPlanes)
     .Arg("noise_std", "Standard deviation of the noise, default 10; 0 for none.")
-    .Arg("noise_size", "How many values of noise are drawn, and repeated; default 491.")
+    .Arg("noise_size", "Number of noise values, which are repeated; default 491.")
     .Input(0, "X", "Pictures, N x H x W x 4 (BGRA), uint8.")
     .Input(1, "mean", kMean)
     .Output(0, "Y", "N x 3 x H x W, float: X - mean + noise.")
     .SetDoc(
-        "Takes pictures into a style transfer model of Caffe2. Its noise is drawn once, so that "
-        "the "
-        "pictures of a film stay alike.")
+        "Converts pictures for a style transfer model of Caffe2. The noise is drawn once, so that "
+        "the pictures of a film stay alike.")
     .CpuOnly(kCpuOnly);
 NO_GRADIENT(PackedInt8BGRANHWCToNCHWCStylizerPreprocess);
 
@@ -131,7 +130,7 @@ OPERATOR_SCHEMA(BRGNCHWCToPackedInt8BGRAStylizerDeprocess)
     .Input(0, "X", "N x 3 x H x W, float.")
     .Input(1, "mean", kMean)
     .Output(0, "Y", "N x H x W x 4 (BGRA), uint8: X + mean, cut off at 0 and 255; opaque.")
-    .SetDoc("Gives the pictures of a style transfer model of Caffe2.")
+    .SetDoc("Converts the output of a style transfer model of Caffe2 to pictures.")
     .CpuOnly(kCpuOnly);
 NO_GRADIENT(BRGNCHWCToPackedInt8BGRAStylizerDeprocess);
 

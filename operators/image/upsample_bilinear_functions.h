@@ -5,16 +5,17 @@
 
 namespace caffe2 {
 
-// The places that `output` pixels have on an axis of `input`, ends on ends.
+// The places of `output` pixels on an axis of `input` pixels. The first pixels of both coincide,
+// and so do the last ones.
 struct ScaledAxis {
   int64_t input = 0, output = 0;
   float step = 0;
 
-  // A place between two pixels: `share` of the upper one.
+  // A place between two pixels. `share` is the weight of the upper one.
   struct Place {
     int64_t low, high;
     float share;
-    // Of pixel i.
+    // The weight of pixel i.
     CAFFE2_HOST_DEVICE float Weight(int64_t i) const {
       return (low == i ? 1 - share : 0.f) + (high == i ? share : 0.f);
     }
@@ -25,7 +26,7 @@ struct ScaledAxis {
     const int64_t low = whole < input - 1 ? whole : input - 1;
     return {low, low + 1 < input - 1 ? low + 1 : input - 1, at - static_cast<float>(low)};
   }
-  // Output pixels [first, last) that may lie next to input pixel i: some more than do.
+  // The output pixels [first, last) that may use input pixel i; a few of them do not.
   CAFFE2_HOST_DEVICE int64_t First(int64_t i) const {
     if (step <= 0) return 0;
     const auto first = static_cast<int64_t>(static_cast<float>(i - 1) / step) - 1;
@@ -61,7 +62,7 @@ struct BilinearRows {
   }
 };
 
-// Row of dX: each pixel adds up its shares of those that were interpolated from it, in their order.
+// Row of dX: each pixel adds up its shares of the pixels interpolated from it, in order.
 template <typename T>
 struct BilinearGradientRows {
   static constexpr const char* kName = "UpsampleBilinearGradient";

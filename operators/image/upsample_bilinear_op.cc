@@ -20,9 +20,9 @@ OPERATOR_SCHEMA(UpsampleBilinear)
     .FillUsing(ImageScales::Describe)
     .SetDoc(
         "Resizes images by linear interpolation between the four pixels around each place. The "
-        "corner pixels of X and Y lie on each other.")
+        "corner pixels of X and Y coincide.")
     .Input(0, "X", "N x C x H x W of float, float16 or bfloat16.")
-    .Input(1, "scales", "Optional: height_scale and width_scale, floats, in place of arguments.")
+    .Input(1, "scales", "Optional: height_scale and width_scale, floats, instead of arguments.")
     .Output(0, "Y", "N x C x floor(H * height_scale) x floor(W * width_scale).");
 OPERATOR_SCHEMA(UpsampleBilinearGradient)
     .NumInputs(2, 3)
@@ -33,7 +33,7 @@ OPERATOR_SCHEMA(UpsampleBilinearGradient)
     .Input(0, "dY", "Gradient of Y.")
     .Input(1, "X", "The forward operator's input, for its shape.")
     .Input(2, "scales", "Optional: as in the forward operator.")
-    .Output(0, "dX", "Gradient of X: a pixel gets its shares of those interpolated from it.");
+    .Output(0, "dX", "Gradient of X: a pixel gets its shares of the pixels interpolated from it.");
 REGISTER_GRADIENT(UpsampleBilinear, GetScaledImageGradient);
 
 }  // namespace caffe2

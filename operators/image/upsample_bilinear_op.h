@@ -1,4 +1,4 @@
-// UpsampleBilinear: images resized by linear interpolation, corners on corners.
+// UpsampleBilinear: resizes images by linear interpolation; corner pixels coincide.
 #pragma once
 
 #include "caffe2/core/device_backend.h"
@@ -22,7 +22,7 @@ class UpsampleBilinearBase : public Operator<Context> {
     std::vector<int64_t> output_dims;
   };
 
-  // `scales`: which input holds the scales, if there are that many.
+  // `scales` is the index of the input that holds the scales, if the operator has so many inputs.
   Plan MakePlan(const Tensor& x, int scales) const {
     CAFFE_ENFORCE_EQ(x.dim(), 4, "X ", ShapeString(x.sizes()), " must have four axes");
     Tensor copy(CPU);
@@ -39,7 +39,7 @@ class UpsampleBilinearBase : public Operator<Context> {
 
  private:
   static ScaledAxis AxisOf(int64_t input, int64_t output) {
-    CAFFE_ENFORCE(input > 0 || output == 0, "nothing to resize an empty axis from");
+    CAFFE_ENFORCE(input > 0 || output == 0, "an empty axis cannot be enlarged");
     const float step =
         output > 1 ? static_cast<float>(input - 1) / static_cast<float>(output - 1) : 0.f;
     return {input, output, step};

@@ -71,10 +71,11 @@ void DescribeConcat(OpSchema& schema) {
       .Arg("axis",
            "Axis along which the inputs are joined; may be negative. Default: the channels "
            "of `order`.")
-      .Arg("add_axis",
-           "1: the inputs are stacked along a new axis, also the one of `order`. Default 0.")
-      .Arg("order", "NCHW or NHWC, used where there is no axis. Default NCHW.")
-      .Input(0, "X1", "First of the tensors, of one type, which differ in the joined axis only.")
+      .Arg("add_axis", "1: the inputs are stacked along a new axis. Default 0.")
+      .Arg("order", "NCHW or NHWC, used if `axis` is not given. Default NCHW.")
+      .Input(0, "X1",
+             "The first tensor; more may follow. They must have one type and differ in the size of "
+             "the axis only.")
       .Output(0, "concat_result", "The joined tensor.")
       .Output(1, "split_info", "int32, in host memory: the size of each input along the axis.");
 }

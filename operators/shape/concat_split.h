@@ -1,4 +1,4 @@
-// What Concat and Split have in common: the axis, and copies of slices along it.
+// Shared by Concat and Split: the axis, and copies of slices along it.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace caffe2 {
 
-// The arguments `axis`, `add_axis` and `order`: without `axis` it is the channels of `order`.
+// The arguments `axis`, `add_axis` and `order`. The default axis is the channel axis of `order`.
 struct ConcatAxis {
   int axis = 0;           // may be negative
   bool add_axis = false;  // the axis exists on the joined side only
@@ -19,8 +19,8 @@ struct ConcatAxis {
   int Canonical(int joined_dims) const;
 };
 
-// Copies a slab between a joined tensor and one of its pieces: `outer` runs of `run` elements,
-// which lie `stride` elements apart in source and destination. Any element type.
+// Copies a slab between a joined tensor and one of its pieces: `outer` runs of `run` elements. Runs
+// are a stride apart, in elements, in source and destination. Any element type.
 template <class Context>
 void CopySlab(TypeMeta meta, int64_t outer, int64_t run, const void* source, int64_t source_stride,
               void* destination, int64_t destination_stride, Context* context) {
@@ -33,12 +33,12 @@ void CopySlab(TypeMeta meta, int64_t outer, int64_t run, const void* source, int
   }
 }
 
-// The sizes of the pieces a dimension is split into: the lengths given, or equal parts. Throws if
-// they do not add up.
+// The sizes of the pieces of a dimension: the given lengths, or equal parts. Throws EnforceNotMet
+// if they do not add up to it.
 std::vector<int64_t> SplitLengths(const std::vector<int64_t>& given, int pieces, int64_t size,
                                   bool add_axis);
 
-// The shape of the joined tensor. Throws if the pieces do not go together.
+// The shape of the joined tensor. Throws EnforceNotMet if the shapes of the pieces do not match.
 std::vector<int64_t> JoinedShape(const std::vector<std::vector<int64_t>>& pieces,
                                  const ConcatAxis& concat);
 // The shape of a part of `joined` that has `length` along the axis.
@@ -57,7 +57,7 @@ class ConcatOp final : public Operator<Context> {
     std::vector<std::vector<int64_t>> pieces;
     for (int k = 0; k < InputSize(); ++k) {
       CAFFE_ENFORCE(Input(k).has_data() && Input(k).dtype() == Input(0).dtype(), "input ", k, " (",
-                    Input(k).DebugString(), ") has not the type of input 0 (",
+                    Input(k).DebugString(), ") does not have the type of input 0 (",
                     Input(0).DebugString(), ") or holds no data");
       pieces.push_back(Input(k).sizes());
     }
@@ -90,8 +90,7 @@ class ConcatOp final : public Operator<Context> {
   ConcatAxis concat_;
 };
 
-// Copies X to the outputs of an operator, which get the given lengths, one behind the other, along
-// an axis.
+// Splits X along an axis into the outputs of an operator, which get the given lengths.
 template <class Context>
 void WritePieces(const Tensor& X, int axis, const std::vector<int64_t>& lengths, bool add_axis,
                  Operator<Context>* op, Context* context) {
@@ -117,7 +116,7 @@ class SplitOp final : public Operator<Context> {
         concat_(ArgumentHelper(this->debug_def())),
         given_(this->template GetRepeatedArgument<int64_t>("split")) {
     CAFFE_ENFORCE(given_.empty() || InputSize() == 1,
-                  "the lengths cannot be an argument and an input");
+                  "the lengths are given twice: as an argument and as an input");
   }
 
   bool RunOnDevice() override {

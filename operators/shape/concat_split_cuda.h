@@ -1,4 +1,4 @@
-// Copies of slices on CUDA devices, for Concat and Split.
+// Copies slices on CUDA devices, for Concat and Split.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,10 @@
 
 namespace caffe2 {
 
-// Bytes from a row to the next: a copy of rows takes no more on any device (memPitch in
-// cudaDeviceProp).
+// The most bytes from one row to the next in a copy of rows (memPitch in cudaDeviceProp).
 constexpr int64_t kMaxPitch = std::numeric_limits<int32_t>::max();
 
-// Runs of a slab in one copy; those that lie farther apart are few.
+// Copies the runs of a slab at once, or one by one if they are farther apart; then there are few.
 template <>
 inline void CopySlab(TypeMeta meta, int64_t outer, int64_t run, const void* source,
                      int64_t source_stride, void* destination, int64_t destination_stride,

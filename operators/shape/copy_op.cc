@@ -1,5 +1,4 @@
-// Copies between blobs and, on devices other than the host, between devices. Here, where there is
-// the host alone, they all copy.
+// Copies between blobs and between devices. On the CPU all of these operators simply copy.
 #include "operators/common/copy_elements.h"
 
 namespace caffe2 {
@@ -61,9 +60,9 @@ OPERATOR_SCHEMA(CopyOnDeviceLike)
     .NumOutputs(1)
     .IdenticalTypeAndShapeOfInput(0)
     .InputsCanCrossDevices()
-    .SetDoc("Copies the input to the device on which another tensor lies.")
+    .SetDoc("Copies the input to the device of another tensor.")
     .Input(0, "input", "A tensor of any type and shape.")
-    .Input(1, "dst", "Names the device; its values are not read.")
+    .Input(1, "dst", "A tensor on the device; its values are not read.")
     .Output(0, "output", "The copy.");
 OPERATOR_SCHEMA(EnsureCPUOutput)
     .FillUsing(DescribeCopy)
@@ -73,14 +72,14 @@ OPERATOR_SCHEMA(Alias)
     .FillUsing(DescribeCopy)
     .AllowInplace({{0, 0}})
     .SetDoc(
-        "Makes the output another name of the input's data: no copy. Writing to one writes to "
-        "both, as long as neither is resized.");
+        "Lets the output share the data of the input, without a copy. Writes to one change both, "
+        "as long as neither is resized.");
 OPERATOR_SCHEMA(AliasWithName)
     .FillUsing(DescribeCopy)
     .AllowInplace({{0, 0}})
-    .SetDoc("Alias, with a name for those who read the net.")
+    .SetDoc("Alias, with a name for readers of the net.")
     .Arg("name", "The name; not read.")
-    .Arg("is_backward", "Whether the blob is one of the backward pass; not read.");
+    .Arg("is_backward", "Whether the blob belongs to the backward pass; not read.");
 
 REGISTER_GRADIENT(Copy, GetCopyGradient);
 REGISTER_GRADIENT(CopyFromCPUInput, GetCopyGradient);

@@ -5,7 +5,7 @@
 namespace caffe2 {
 namespace {
 
-// Input 0 wherever it lies -> this device; CopyOnDeviceLike: the device of input 1.
+// Input 0, on any device -> this device or, for CopyOnDeviceLike, the device of input 1.
 template <bool kLikeInput>
 class CopyToDeviceOp final : public Operator<CUDAContext> {
  public:
@@ -28,7 +28,7 @@ class CopyToDeviceOp final : public Operator<CUDAContext> {
   }
 };
 
-// Input 0 wherever it lies -> host memory.
+// Input 0, on any device -> host memory.
 class CopyToHostOp final : public Operator<CUDAContext> {
  public:
   using Operator<CUDAContext>::Operator;

@@ -28,8 +28,8 @@ OPERATOR_SCHEMA(Expand)
           in[0].data_type())};
     })
     .SetDoc(
-        "Repeats X so that it has a shape, by the rules of NumPy: shapes are aligned at the end, "
-        "and where one has a dimension of 1 (or none) it takes that of the other.")
+        "Broadcasts X to a shape by the rules of NumPy: shapes are aligned at the end, and a "
+        "dimension of 1 (or a missing one) takes the size of the other shape's dimension.")
     .Arg("shape", "The shape, unless it is an input; 1 and -1 keep a dimension of X.")
     .Input(0, "X", "A tensor of numbers: float, double, float16, bfloat16, int32 or int64.")
     .Input(1, "shape", "Optional: the shape, one-dimensional int32 or int64, in host memory.")
@@ -38,7 +38,7 @@ OPERATOR_SCHEMA(ExpandGradient)
     .NumInputs(2)
     .NumOutputs(1)
     .IdenticalTypeAndShapeOfInput(1)
-    .SetDoc("The gradient of Expand: sums over what was repeated.")
+    .SetDoc("The gradient of Expand: sums over the repeated dimensions.")
     .Input(0, "dY", "The gradient of the output, of a floating-point type.")
     .Input(1, "X", "The input of the forward operator.")
     .Output(0, "dX", "The gradient of the input.");

@@ -7,7 +7,7 @@
 
 namespace caffe2 {
 
-// X's shape and `wanted` together; -1 in `wanted` stands for what X has there.
+// The shape that X's shape and `wanted` broadcast to. -1 in `wanted` keeps a dimension of X.
 inline std::vector<int64_t> ExpandedShape(const std::vector<int64_t>& x,
                                           std::vector<int64_t> wanted) {
   for (int64_t& size : wanted) {
@@ -17,8 +17,8 @@ inline std::vector<int64_t> ExpandedShape(const std::vector<int64_t>& x,
   return BroadcastRule().OutputShape(x, wanted);
 }
 
-// RepeatElements of the device, found by its last argument: y = x at every index of the plan, of
-// which x is the first operand.
+// An overload of RepeatElements, chosen by its last argument, does the work: y = x at every index
+// of the plan, whose first operand is x.
 template <class Context>
 class ExpandOp final : public Operator<Context> {
  public:

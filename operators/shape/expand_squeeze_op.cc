@@ -20,10 +20,8 @@ class GetMergeDimGradient final : public GradientMakerBase {
  public:
   using GradientMakerBase::GradientMakerBase;
   std::vector<OperatorDef> GetGradientDefs() override {
-    CAFFE_ENFORCE(I(0) != O(0),
-                  "the gradient of MergeDim needs the input's shape, but the "
-                  "output was written in place: ",
-                  O(0));
+    CAFFE_ENFORCE(I(0) != O(0), "the gradient of MergeDim needs the shape of its input ", O(0),
+                  ", but the operator overwrites it in place");
     return SingleGradientDef("ResizeLike", "", std::vector<std::string>{GO(0), I(0)},
                              std::vector<std::string>{GI(0)});
   }
@@ -59,7 +57,7 @@ OPERATOR_SCHEMA(Squeeze)
     .Arg("dims", "Positions of the dimensions to remove.");
 OPERATOR_SCHEMA(PrependDim)
     .FillUsing(DescribeNewShape<PrependRule>)
-    .SetDoc("Splits the first dimension into one of `dim_size` and one of what is left.")
+    .SetDoc("Splits the first dimension into one of size `dim_size` and one of the quotient.")
     .Arg("dim_size", "Size of the new first dimension.");
 OPERATOR_SCHEMA(MergeDim)
     .FillUsing(DescribeNewShape<MergeRule>)

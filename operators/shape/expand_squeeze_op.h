@@ -1,4 +1,4 @@
-// Operators that change the shape by dimensions alone: ExpandDims, Squeeze, PrependDim, MergeDim.
+// Operators that add, remove, split or merge dimensions: ExpandDims, Squeeze, PrependDim, MergeDim.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace caffe2 {
 
-// The `dims` argument, sorted, each once.
+// The `dims` argument, sorted and without duplicates.
 inline std::vector<int> SortedDims(const ArgumentHelper& arguments) {
   std::vector<int> dims = arguments.GetRepeatedArgument<int>("dims");
   std::sort(dims.begin(), dims.end());

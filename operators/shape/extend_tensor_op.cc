@@ -7,7 +7,7 @@
 namespace caffe2 {
 namespace {
 
-// Grows a tensor to hold the rows that some indices name.
+// Extends a tensor so that it has all rows that the indices name.
 class ExtendTensorOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;

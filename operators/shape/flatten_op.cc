@@ -33,7 +33,7 @@ OPERATOR_SCHEMA(Flatten)
     .NumOutputs(1)
     .TensorInferenceFunction(InferFlatten)
     .SetDoc(
-        "Makes a matrix of a tensor: the dimensions before `axis` become rows, the others "
+        "Reshapes a tensor to a matrix: the dimensions before `axis` become rows, the others "
         "columns.")
     .Arg("axis", "First dimension of the columns; may be negative. Default 1.")
     .Input(0, "input", "A tensor of any type and shape.")
@@ -44,7 +44,7 @@ OPERATOR_SCHEMA(FlattenToVec)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
       return std::vector<TensorShape>{CreateTensorShape({NumelOf(in[0])}, in[0].data_type())};
     })
-    .SetDoc("Makes a one-dimensional tensor of any tensor.")
+    .SetDoc("Reshapes a tensor to one dimension.")
     .Input(0, "input", "A tensor of any type, of at least one dimension.")
     .Output(0, "output", "The same elements, one-dimensional.");
 OPERATOR_SCHEMA(ResizeLike)
@@ -53,7 +53,7 @@ OPERATOR_SCHEMA(ResizeLike)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
       return std::vector<TensorShape>{CreateTensorShape(GetDimsVector(in[1]), in[0].data_type())};
     })
-    .SetDoc("Gives a tensor the shape of another, which has as many elements.")
+    .SetDoc("Gives a tensor the shape of another tensor with as many elements.")
     .Input(0, "data", "A tensor of any type and shape.")
     .Input(1, "shape_tensor", "Gives the shape; its values are not read.")
     .Output(0, "output", "The elements of data in the shape of shape_tensor.");

@@ -5,7 +5,7 @@
 
 namespace caffe2 {
 
-// Axis of Flatten for a tensor of `dims` dimensions: dims itself is allowed.
+// The axis of Flatten for a tensor of `dims` dimensions; may be `dims` itself.
 inline int FlattenAxis(int axis, int dims) {
   CAFFE_ENFORCE(axis >= -dims && axis <= dims, "axis ", axis, " is out of range for ", dims,
                 " dimensions");

@@ -1,4 +1,4 @@
-// NumpyTile: a tensor repeated along all its axes. The repeats are read on the host.
+// NumpyTile: repeats a tensor along all its axes. The host reads the repeats.
 #pragma once
 
 #include <vector>

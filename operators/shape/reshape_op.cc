@@ -66,9 +66,9 @@ OPERATOR_SCHEMA(Reshape)
     .AllowInplace({{0, 0}})
     .TensorInferenceFunction(InferReshape)
     .SetDoc(
-        "Gives a tensor another shape, and the old one as second output. A dimension of 0 "
-        "keeps the old dimension at its place (or is 0 where data is empty); one of -1 stands "
-        "for what is left.")
+        "Gives a tensor another shape. A dimension of 0 keeps the old dimension at this place (or "
+        "is 0 if data is empty). One dimension may be -1: it is computed from the number of "
+        "elements.")
     .Arg("shape", "The new shape, unless it is an input.")
     .Input(0, "data", "A tensor of any type and shape.")
     .Input(1, "new_shape", "Optional: the new shape, one-dimensional int64, in host memory.")

@@ -5,9 +5,9 @@
 
 namespace caffe2 {
 
-// The shape that `wanted` asks for, given the old one: 0 keeps the dimension at that place (is 0 if
-// there are no elements), and at most one -1 stands for what is left. Throws, naming both, if the
-// element counts differ.
+// Resolves `wanted`: 0 keeps the old dimension at that place (is 0 if there are no elements), and
+// at most one -1 is computed from the number of elements. Throws EnforceNotMet, naming both shapes,
+// if the numbers of elements differ.
 std::vector<int64_t> ResolveShape(const std::vector<int64_t>& old_shape,
                                   const std::vector<int64_t>& wanted);
 
@@ -27,7 +27,7 @@ class ReshapeOp final : public Operator<Context> {
     const std::vector<int64_t> old_shape = X.sizes();
     const std::vector<int64_t> shape = ResolveShape(
         old_shape, InputSize() == 2 ? ReadIntegers(this->template Input<Tensor>(1)) : shape_);
-    // Before output 0, which may be the very input.
+    // Written before output 0, which may be the blob of the input.
     Tensor* old = this->OutputCPU(1);
     old->Resize(static_cast<int64_t>(old_shape.size()));
     std::copy(old_shape.begin(), old_shape.end(), old->template mutable_data<int64_t>());

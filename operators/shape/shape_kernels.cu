@@ -8,7 +8,7 @@ namespace caffe2 {
 namespace {
 
 constexpr int kTile = 32;
-constexpr int kRows = 8;  // of a tile that a block reads at once
+constexpr int kRows = 8;  // rows of a tile that a block reads at once
 
 // The extra column keeps the threads of a warp in different banks.
 template <typename T>

@@ -30,7 +30,7 @@ OPERATOR_SCHEMA(Shape)
           CreateTensorShape({static_cast<int64_t>(dims.size())}, TensorProto::INT64)};
     })
     .SetDoc("The shape of a tensor.")
-    .Arg("axes", "The dimensions wanted. Default: all.")
+    .Arg("axes", "The dimensions to return. Default: all.")
     .Input(0, "X", "A tensor of any type.")
     .Output(0, "shape", "int64, one-dimensional, in host memory.");
 OPERATOR_SCHEMA(Size)
@@ -44,7 +44,7 @@ OPERATOR_SCHEMA(HasElements)
     .NumInputs(1, std::numeric_limits<int>::max())
     .NumOutputs(1)
     .ScalarType(TensorProto::BOOL)
-    .SetDoc("Whether one of some tensors has elements.")
+    .SetDoc("Whether any of the tensors has elements.")
     .Input(0, "tensor", "A tensor of any type; more may follow.")
     .Output(0, "has_elements", "A bool scalar, in host memory.");
 OPERATOR_SCHEMA(IsEmpty)

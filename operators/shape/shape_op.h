@@ -1,12 +1,12 @@
-// What is known of a tensor without its values: Shape, Size, HasElements, IsEmpty; and Free. It
-// goes to host memory, from tensors on any device.
+// Operators that read no values: Shape, Size, HasElements, IsEmpty; and Free. Inputs may be on any
+// device; outputs are in host memory.
 #pragma once
 
 #include "caffe2/core/operator.h"
 
 namespace caffe2 {
 
-// The sizes of the dimensions `axes` names, or of all.
+// The sizes of the dimensions in `axes`, or of all if `axes` is empty.
 inline std::vector<int64_t> ChosenDims(const std::vector<int64_t>& dims,
                                        const std::vector<int>& axes) {
   if (axes.empty()) return dims;
@@ -37,7 +37,7 @@ class ShapeOp final : public Operator<Context> {
   std::vector<int> axes_;
 };
 
-// Output: a scalar T that F::Value makes of the tensor's size.
+// The output is a scalar, F::Value of the number of elements.
 template <class Context, class F>
 class SizeOp final : public Operator<Context> {
  public:

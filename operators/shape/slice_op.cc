@@ -89,9 +89,9 @@ std::vector<TensorShape> InferSlice(const OperatorDef& def, const std::vector<Te
 void DescribeBounds(OpSchema& schema) {
   schema
       .Arg("starts",
-           "First index in each dimension; a negative one counts from behind the last "
-           "element (-1 is the end). Dimensions past the list are whole.")
-      .Arg("ends", "Index behind the last one, in the same way: -1 is the end.");
+           "First index in each dimension. A negative one counts from the end: -1 is the end, one "
+           "after the last element. Dimensions without an entry are whole.")
+      .Arg("ends", "The index after the last one, in the same way: -1 is the end.");
 }
 
 }  // namespace

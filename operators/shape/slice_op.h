@@ -12,14 +12,14 @@ namespace caffe2 {
 struct TensorBox {
   std::vector<int64_t> start, size;
 
-  // A negative bound counts from behind the last element: -1 is the very end. Bounds past the end
-  // are cut. Dimensions that are not named are whole.
+  // A negative bound counts from the end: -1 is the end, one after the last element. Bounds past
+  // the end are cut. Dimensions without bounds are whole.
   static TensorBox Resolve(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends,
                            const std::vector<int64_t>& dims);
 };
 
-// box of x, a tensor of shape `dims` -> y; and y -> that box of x. PutBox is for types that are
-// plain bytes.
+// TakeBox copies a box of x, a tensor of shape `dims`, to y; PutBox copies y to that box of x.
+// PutBox is for types that can be copied bytewise.
 template <class Context>
 void TakeBox(TypeMeta meta, const std::vector<int64_t>& dims, const TensorBox& box, const void* x,
              void* y, Context* context);

@@ -6,7 +6,7 @@
 namespace caffe2 {
 namespace {
 
-// Where the elements of a box lie in its tensor, from the first of them on.
+// The strides of the elements of a box in its tensor.
 Permutation StridesOfBox(const std::vector<int64_t>& dims, const TensorBox& box) {
   Permutation strides;
   strides.dims = static_cast<int>(dims.size());

@@ -12,7 +12,7 @@ std::vector<int64_t> SplitLengths(const std::vector<int64_t>& given, int pieces,
     lengths.assign(pieces, size / pieces);
   }
   CAFFE_ENFORCE_EQ(static_cast<int>(lengths.size()), pieces,
-                   "the number of lengths is not that of the outputs");
+                   "the number of lengths must be the number of outputs");
   int64_t sum = 0;
   for (int64_t length : lengths) {
     CAFFE_ENFORCE(length >= 0 && length <= size && (!add_axis || length == 1),
@@ -35,7 +35,7 @@ std::vector<int64_t> PieceShape(std::vector<int64_t> joined, int axis, int64_t l
 
 namespace {
 
-// X, lengths -> pieces, each as long as its share of the lengths adds up to.
+// X, lengths -> pieces. The length of a piece is the sum of its share of the lengths.
 class SplitByLengthsOp final : public Operator<CPUContext> {
  public:
   SplitByLengthsOp(const OperatorDef& def, Workspace* ws)
@@ -53,7 +53,7 @@ class SplitByLengthsOp final : public Operator<CPUContext> {
     int64_t scale = 1;
     if (scaled_ && given.size() > 0) {
       CAFFE_ENFORCE_EQ(X.size(axis) % given.size(), 0, "a dimension of ", X.size(axis),
-                       " is no multiple of the sum of the lengths, ", given.size());
+                       " is not a multiple of the sum of the lengths, ", given.size());
       scale = X.size(axis) / given.size();
     }
     const int64_t share = given.count() / OutputSize();
@@ -109,8 +109,8 @@ void DescribeSplit(OpSchema& schema) {
       .TensorInferenceFunction(InferSplit)
       .Arg("axis", "Axis that is split; may be negative. Default: the channels of `order`.")
       .Arg("split", "The length of each part. Default: equal parts.")
-      .Arg("add_axis", "1: the axis is removed from the outputs, of length 1 each. Default 0.")
-      .Arg("order", "NCHW or NHWC, used where there is no axis. Default NCHW.")
+      .Arg("add_axis", "1: each part has length 1, and the axis is removed from it. Default 0.")
+      .Arg("order", "NCHW or NHWC, used if `axis` is not given. Default NCHW.")
       .Input(0, "input", "A tensor of any type and shape.")
       .Input(1, "split", "Optional: the length of each part, int32, in host memory.")
       .Output(0, "output_0", "First of the parts; as many as there are outputs.");
@@ -130,8 +130,9 @@ OPERATOR_SCHEMA(SplitByLengths)
     .NumInputs(2)
     .NumOutputs(1, std::numeric_limits<int>::max())
     .SetDoc(
-        "Splits a tensor into parts along an axis. The lengths are dealt to the outputs, the same "
-        "number to each in order; a part is as long as its lengths add up to.")
+        "Splits a tensor into parts along an axis. Each output takes the same number of lengths, "
+        "in "
+        "order, and has their sum as its length.")
     .Arg("axis", "Axis that is split; may be negative. Default: the channels of `order`.")
     .Arg("order", "NCHW or NHWC, used where there is no axis. Default NCHW.")
     .Arg("use_scaling_lengths",

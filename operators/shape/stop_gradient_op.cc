@@ -1,4 +1,4 @@
-// Operators that pass the input on and change what becomes of its gradient.
+// Operators that pass on their input and change its gradient.
 #include "operators/common/copy_elements.h"
 #include "operators/common/no_op.h"
 
@@ -53,8 +53,8 @@ OPERATOR_SCHEMA(ZeroGradient)
       return std::vector<TensorShape>();
     })
     .SetDoc(
-        "Does nothing in the forward direction; gives its input a gradient of zeros, where an "
-        "output without use would leave it without one.")
+        "Does nothing in the forward direction. Gives its input a gradient of zeros, in case no "
+        "other operator gives it one.")
     .Input(0, "input", "A float tensor.");
 
 NO_GRADIENT(StopGradient);

@@ -25,7 +25,7 @@ class GetTileGradient final : public GradientMakerBase {
   }
 };
 
-// The shape with its axis made longer (or, for the gradient, shorter) by the tiles.
+// The shape with its axis multiplied (or, for the gradient, divided) by the tiles.
 OpSchema::TensorInference InferTile(bool gradient) {
   return [gradient](const OperatorDef& def, const std::vector<TensorShape>& in) {
     if (in.size() > 1) return std::vector<TensorShape>{UnknownTensorShape()};

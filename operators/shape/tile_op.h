@@ -14,7 +14,7 @@ template <class Context>
 void RepeatRuns(TypeMeta meta, int64_t outer, int64_t tiles, int64_t run, const void* x, void* y,
                 Context* context);
 
-// The arguments `tiles` and `axis`, or inputs 1 and 2 in their place.
+// Reads the arguments `tiles` and `axis`, or inputs 1 and 2 instead.
 template <class Context>
 class TileBase : public Operator<Context> {
  public:

@@ -10,7 +10,7 @@ namespace caffe2 {
 namespace {
 
 // Dimensions of y, outermost first, with the strides of x and y in elements. Dimensions that stay
-// neighbours are one, and those of size 1 are gone.
+// neighbours are merged, and dimensions of size 1 are removed.
 struct Layout {
   std::vector<int64_t> size, x_stride, y_stride;
 };
@@ -57,7 +57,8 @@ void Transpose(const Layout& layout, const T* x, T* y) {
   // Several cache lines of each row of x, so that the processor's prefetching sees them coming.
   constexpr int64_t kTile = 64;
   const int last = static_cast<int>(layout.size.size()) - 1;
-  // The dimension along which x is contiguous: the last of y too if only outer ones move.
+  // The dimension along which x is contiguous. If only outer dimensions move, it is also the last
+  // one of y.
   const int unit = static_cast<int>(std::find(layout.x_stride.begin(), layout.x_stride.end(), 1) -
                                     layout.x_stride.begin());
   const int64_t columns = layout.size[unit], rows = unit == last ? 1 : layout.size[last];

@@ -7,7 +7,7 @@
 
 namespace caffe2 {
 
-// Throws unless `axes` names each of `dims` dimensions once.
+// Throws EnforceNotMet unless `axes` names each of `dims` dimensions once.
 void CheckAxes(const std::vector<int>& axes, int dims);
 
 // y = x with dimension i of y being dimension axes[i] of x. `dims` is the shape of x. Elements are

@@ -8,23 +8,22 @@
 
 namespace caffe2 {
 
-// `batch` matrices of rows x columns elements -> their transposes, through shared memory, so that
-// both sides are read and written in runs. Elements have 1, 2, 4 or 8 bytes; x and y must not
-// overlap.
+// Transposes `batch` matrices of rows x columns elements through shared memory, so that reads and
+// writes are contiguous. Elements have 1, 2, 4 or 8 bytes; x and y must not overlap.
 void LaunchTransposeMatrices(int64_t batch, int64_t rows, int64_t columns, size_t itemsize,
                              const void* x, void* y, cuda::Stream stream);
 
-// The dimensions of the result and what one step along each moves the source by, in elements.
+// The dimensions of the result, and the stride of the source along each, in elements.
 struct Permutation {
   static constexpr int kMaxDims = 16;
   int dims = 0;
   int64_t size[kMaxDims] = {};
   int64_t stride[kMaxDims] = {};
 };
-// y[i] = x[...] for all n elements of the result.
+// y[i] = x[its place in the source], for all n elements of the result.
 void LaunchPermute(const Permutation& permutation, int64_t n, size_t itemsize, const void* x,
                    void* y, cuda::Stream stream);
-// The other way: y[...] = x[i] for all n elements of the source, which the dimensions are then of.
+// The inverse: y[its place] = x[i], for all n elements of x, which has the dimensions.
 void LaunchPutPermuted(const Permutation& permutation, int64_t n, size_t itemsize, const void* x,
                        void* y, cuda::Stream stream);
 

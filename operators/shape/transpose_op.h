@@ -6,8 +6,8 @@
 
 namespace caffe2 {
 
-// The `axes` argument for a tensor of `dims` dimensions; without it they are reversed. Throws
-// unless each dimension is named once.
+// The `axes` argument for a tensor of `dims` dimensions; the default reverses them. Throws
+// EnforceNotMet unless each dimension is named once.
 std::vector<int> AxesFor(const std::vector<int>& given, int dims);
 std::vector<int64_t> Permuted(const std::vector<int64_t>& dims, const std::vector<int>& axes);
 

@@ -13,7 +13,7 @@ void TransposeOp<CUDAContext>::Permute(const std::vector<int64_t>& dims,
   CAFFE_ENFORCE_LE(n, Permutation::kMaxDims, "too many dimensions to transpose");
   const int64_t numel = CheckedNumel(dims);
   if (numel == 0) return;
-  // The last two dimensions swapped: the common case, and the fast one.
+  // Swapping the last two dimensions is common and has a fast kernel.
   bool matrices = n >= 2 && axes.back() == n - 2;
   for (int i = 0; i + 2 < n; ++i) matrices = matrices && axes[i] == i;
   if (matrices) {

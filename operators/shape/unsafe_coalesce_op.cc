@@ -1,5 +1,5 @@
-// UnsafeCoalesce: tensors moved into one piece of memory. DataCouple and AsyncNetBarrier: operators
-// that do nothing, but that a net runs behind all that writes their inputs.
+// UnsafeCoalesce: moves tensors into one block of memory. DataCouple and AsyncNetBarrier: operators
+// that do nothing, but that a net runs after all operators that write their inputs.
 #include "operators/shape/unsafe_coalesce_op.h"
 
 #include "operators/common/no_op.h"
@@ -36,25 +36,26 @@ OPERATOR_SCHEMA(UnsafeCoalesce)
       return out;
     })
     .SetDoc(
-        "Moves tensors into one piece of memory, one behind the other, of which they and the last "
-        "output are views from then on: what is written to one is seen in the other, until one is "
-        "given another size.")
+        "Moves tensors into one block of memory, one after another. From then on they and the last "
+        "output are views of the block: a write to one changes the other, until one of them is "
+        "resized.")
     .Input(0, "input", "A tensor of any type; more may follow, of the same type.")
-    .Output(0, "output",
-            "The same blobs. The last output, behind them, is one-dimensional and holds the "
-            "elements of all.");
+    .Output(
+        0, "output",
+        "The same blobs. The last output, after them, is one-dimensional and holds the elements "
+        "of all.");
 OPERATOR_SCHEMA(DataCouple)
     .FillUsing(DescribePassThrough)
     .NumInputsOutputs([](int inputs, int outputs) { return outputs <= inputs; })
     .SetDoc(
-        "Does nothing: makes operators that read an output run behind those that write any of the "
+        "Does nothing. Operators that read an output run after all operators that write one of the "
         "inputs.");
 OPERATOR_SCHEMA(AsyncNetBarrier)
     .FillUsing(DescribePassThrough)
     .NumInputsOutputs([](int inputs, int outputs) { return outputs == inputs; })
     .Arg("cross_device", "Not read: a net waits for the inputs on all devices.")
     .SetDoc(
-        "Does nothing: makes operators that read an output run behind those that write any of the "
+        "Does nothing. Operators that read an output run after all operators that write one of the "
         "inputs.");
 SHOULD_NOT_DO_GRADIENT(UnsafeCoalesce);
 SHOULD_NOT_DO_GRADIENT(DataCouple);

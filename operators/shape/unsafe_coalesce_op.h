@@ -1,4 +1,4 @@
-// UnsafeCoalesce: tensors moved into one piece of memory.
+// UnsafeCoalesce: moves tensors into one block of memory.
 #pragma once
 
 #include <vector>
@@ -20,7 +20,7 @@ class UnsafeCoalesceOp final : public Operator<Context> {
       total += Input(i).numel();
     }
     if (LiesTogether(total)) return true;
-    // Never into the old piece: inputs may lie there at other places.
+    // Always a new block: inputs may be at other places of the old one.
     Tensor joined(context_.device());
     joined.Resize(total);
     char* to = static_cast<char*>(joined.raw_mutable_data(meta));
@@ -39,7 +39,7 @@ class UnsafeCoalesceOp final : public Operator<Context> {
   }
 
  private:
-  // True if an earlier run has left all inputs where they belong.
+  // True if all inputs are at their places in the block of an earlier run.
   bool LiesTogether(int64_t total) {
     const Tensor& joined = *Output(InputSize());
     if (joined.numel() != total || joined.dtype() != Input(0).dtype()) return false;

@@ -140,10 +140,10 @@ TEST(PixelMap, RefusesWhatCannotWork) {
   const auto resize = [](float scale) {
     return Op("ResizeNearest", {"X"}, {"Y"}, {MakeArgument<float>("width_scale", scale)});
   };
-  ExpectThrows(&ws, resize(0.f), "width_scale is 0");
-  ExpectThrows(&ws, resize(-1.f), "width_scale is -1");
-  ExpectThrows(&ws, resize(NAN), "width_scale is");
-  ExpectThrows(&ws, resize(1e30f), "width_scale is");
+  ExpectThrows(&ws, resize(0.f), "width_scale (0) must be positive");
+  ExpectThrows(&ws, resize(-1.f), "width_scale (-1) must be positive");
+  ExpectThrows(&ws, resize(NAN), "width_scale (nan) must be positive");
+  ExpectThrows(&ws, resize(1e30f), "width_scale (1e+30) is too large");
   FeedRandom(&ws, "V", {2, 2, 2}, 1);
   ExpectThrows(&ws, Op("ResizeNearest", {"V"}, {"Y"}), "spatial axes");
   ExpectThrows(&ws, Op("ResizeNearest", {"X", "X"}, {"Y"}), "scales [1, 1, 2, 2]");

@@ -60,7 +60,8 @@ TEST(UpsampleBilinearTest, RejectsBadInput) {
   Feed<float>(&ws, "empty", {1, 1, 0, 2}, {});
   ExpectThrows(&ws, Op("UpsampleBilinear", {"V"}, {"Y"}), "four axes");
   ExpectThrows(&ws, Op("UpsampleBilinear", {"X", "X"}, {"Y"}), "scales [1, 1, 2, 2]");
-  ExpectThrows(&ws, Op("UpsampleBilinear", {"X"}, {"Y"}, Scales(0, 1)), "height_scale is 0");
+  ExpectThrows(&ws, Op("UpsampleBilinear", {"X"}, {"Y"}, Scales(0, 1)),
+               "height_scale (0) must be positive");
   ExpectThrows(&ws, Op("UpsampleBilinear", {"X"}, {"Y"}, Scales(1, INFINITY)), "width_scale");
   ExpectThrows(&ws, Op("UpsampleBilinearGradient", {"V", "X"}, {"dX"}), "dY has shape");
   RunOp(&ws, Op("UpsampleBilinear", {"empty"}, {"Y"}, Scales(2, 2)));

@@ -70,7 +70,7 @@ TEST(ChannelShuffle, MovesChannels) {
     CheckGradient(&ws, Op("ChannelShuffle", {"X"}, {"Y"}, args), {0});
     ExpectThrows(&ws, Op("ChannelShuffle", {"X"}, {"Y"}, {MakeArgument<int>("group", 0)}), "group");
     ExpectThrows(&ws, Op("ChannelShuffle", {"X"}, {"Y"}, {MakeArgument<int>("group", 4)}),
-                 "groups do not divide");
+                 "channels are not a multiple of the argument group (4)");
   }
 }
 

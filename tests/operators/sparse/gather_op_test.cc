@@ -146,7 +146,7 @@ TEST(UniqueUniformFillOpTest, DrawsDifferentNumbers) {
   std::sort(values.begin(), values.end());
   EXPECT_EQ(values, (std::vector<int32_t>{0, 1, 2, 5, 6, 7, 8, 9}));
   ExpectThrows(&ws, Op("UniqueUniformFill", {"like", "avoid"}, {"Y"}, {MakeArgument("max", 8)}),
-               "there are not 8");
+               "there are fewer than 8");
   RunOp(&ws, Op("UniqueUniformFill", {}, {"Y"},
                 {MakeArgument("shape", std::vector<int64_t>{100}), MakeArgument("min", INT64_MIN),
                  MakeArgument("max", INT64_MAX),
