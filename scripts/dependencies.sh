@@ -22,7 +22,8 @@ FRESH_PACKAGES=(git debootstrap)
 
 # From PyPI, into a virtual environment: the Python package's build and tests, and the linter.
 PYTHON_PACKAGES=(
-  'numpy>=1.24' 'protobuf>=3.20,<6' 'pybind11>=2.13' 'pytest>=7' 'hypothesis>=6' 'ruff==0.6.9'
+  'numpy>=1.24' 'protobuf>=3.20,<6' 'pybind11>=2.13' 'pytest>=7' 'hypothesis>=6' 'mypy>=1.11'
+  'ruff==0.6.9'
 )
 
 # make_python_environment DIR: the virtual environment, made once and again when the list changes.

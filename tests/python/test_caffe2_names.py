@@ -165,7 +165,7 @@ def test_download_makes_a_folder_once(zoo, tmp_path, capsys):
 
 @pytest.mark.parametrize(("model", "message"), [
     ("unknown", "HTTP error 404: Not Found"), ("away", "cannot be read: 'no network'"),
-    ("cut", "2 bytes came of 3"), ("torn", "cannot be read: IncompleteRead"),
+    ("cut", "received 2 of 3 bytes"), ("torn", "cannot be read: IncompleteRead"),
 ])
 def test_download_that_fails_leaves_nothing(zoo, tmp_path, model, message):
     with pytest.raises(RuntimeError, match=message):

@@ -106,7 +106,7 @@ RESNET = ["--use_cpu", "--num_layers", "18", "--image_size", "32", "--num_labels
 def test_resnet_takes_nccl_for_gpus_alone(tmp_path):
     log = run("resnet50_trainer", *RESNET, "--train_data", "null", "--use_nccl", cwd=tmp_path,
               fails=True)
-    assert "ValueError: --use_nccl is for training on GPUs" in log
+    assert "ValueError: --use_nccl and --use_cpu cannot be used together" in log
 
 
 def test_resnet_trains_tests_saves_and_resumes(tmp_path):

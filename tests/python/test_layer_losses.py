@@ -183,7 +183,7 @@ def test_logistic_regression_refuses_bad_arguments(model, random):
     for arguments, message in (
             ({"jsd_weight": 2}, "jsd_weight must be in"),
             ({"pos_label_target": 0.2, "neg_label_target": 0.3}, "targets must be"),
-            ({"log_D_trick": True, "unjoined_lr_loss": True}, "exclude each other"),
+            ({"log_D_trick": True, "unjoined_lr_loss": True}, "cannot be used together"),
             ({"uncertainty_penalty": -1}, "uncertainty_penalty")):
         with pytest.raises(AssertionError, match=message):
             model.BatchLRLoss(record(model, **columns), **arguments)

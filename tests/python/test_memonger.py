@@ -147,7 +147,7 @@ def test_ranges_and_orders():
     circle = memonger.InterferenceGraph(2)
     circle.add_edge(0, 1)
     circle.add_edge(1, 0)
-    with pytest.raises(ValueError, match="circle"):
+    with pytest.raises(ValueError, match="cycle"):
         memonger.topological_sort_traversal(circle)
 
 

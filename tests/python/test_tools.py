@@ -105,10 +105,10 @@ def test_gradient_checks_ask_for_inferred_shapes():
     assert checker.CheckSimple(joined, [x, x], 0, [0], ensure_outputs_are_inferred=True)[0]
     workspace.FeedBlob("a", np.float32([1]))
     workspace.FeedBlob("b", np.float32([1]))
-    with pytest.raises(AssertionError, match=r"b has the shape \[1\], inferred is \[1, 1\]"):
+    with pytest.raises(AssertionError, match=r"b has the shape \[1\], but \[1, 1\] is"):
         gradient_checker.assert_inferred(
             [core.CreateOperator("ExpandDims", "a", "b", dims=[0])], ["b"])
-    with pytest.raises(AssertionError, match="b has the type FLOAT, inferred is INT32"):
+    with pytest.raises(AssertionError, match="b has the type FLOAT, but INT32 is"):
         gradient_checker.assert_inferred(
             [core.CreateOperator("Cast", "a", "b", to=core.DataType.INT32)], ["b"])
 

@@ -3,7 +3,7 @@
 from caffe2.proto import caffe2_pb2
 from caffe2.python.task import WorkspaceType
 
-# Blobs that the set-up of a distributed run makes.
+# Blobs that the setup of a distributed run makes.
 _MADE_OUTSIDE = "distributed_ctx_init_"
 
 
@@ -14,7 +14,7 @@ def need_blob(blob, known, place):
 
 
 def analyze_net(net, known, externals_exist=False):
-    """Checks a NetDef against the set of blobs there are, and adds those that it makes."""
+    """Checks a NetDef against the set of known blobs, and adds the blobs that it makes."""
     if externals_exist:
         known.update(net.external_input)
     for i, op in enumerate(net.op):
@@ -48,7 +48,8 @@ def _analyze_step(step, nets, known):
 
 
 def _analyze_concurrent(step, nets, known):
-    """Steps that run at the same time see what was there before; only one may make a blob."""
+    """Concurrent steps can read the blobs that were there before; only one of them may make a
+    blob."""
     made = set()
     for substep in step.substep:
         inside = set(known)
@@ -63,8 +64,8 @@ def _analyze_concurrent(step, nets, known):
 
 
 def analyze_task(task, plan, known):
-    """Checks a Task, whose steps are in a PlanDef; adds what it makes, or if its workspace is its
-    own, its outputs, to `known`."""
+    """Checks a Task, whose steps are in a PlanDef. Adds the blobs that it makes to `known`; if its
+    workspace is private, only its outputs."""
     private = task.workspace_type() == WorkspaceType.PRIVATE
     analyze_plan(plan, set(known) if private else known)
     known.update(str(name) for name in task.output_list().names())

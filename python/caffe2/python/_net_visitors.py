@@ -1,4 +1,4 @@
-"""Functions by the type of what they visit, and indented text; public through net_printer."""
+"""Functions chosen by the type of their argument, and indented text; public through net_printer."""
 
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ class Visitor:
     @classmethod
     def register(cls, kind):
         """A decorator of functions (visitor, object, ...) for objects of a type. Raises
-        AssertionError if this class has one."""
+        AssertionError if this class has a function for it."""
         def add(function):
             if "visitors" not in cls.__dict__:
                 cls.visitors = {}
@@ -24,7 +24,7 @@ class Visitor:
         return add
 
     def __call__(self, obj, *args, **kwargs):
-        """Visits an object; None is passed over. Raises TypeError for an unknown type."""
+        """Visits an object; does nothing for None. Raises TypeError for an unknown type."""
         if obj is None:
             return None
         known = [cls.visitors for cls in type(self).__mro__ if "visitors" in cls.__dict__]
@@ -44,7 +44,8 @@ class Text:
 
     @contextmanager
     def context(self, text):
-        """Puts what is added in the block under "with <text>:", or "pass"; no change for None."""
+        """Indents the lines added in the block under "with <text>:"; "pass" if there are none. Does
+        nothing for None."""
         if text is None:
             yield
             return

@@ -1,4 +1,4 @@
-"""What every cell of a recurrent network is; public through caffe2.python.rnn_cell."""
+"""The base of the cells of recurrent networks; public through caffe2.python.rnn_cell."""
 
 import inspect
 
@@ -8,9 +8,10 @@ from caffe2.python.modeling.initializers import Initializer
 
 
 def _RectifyName(blob_reference_or_name):
-    """A BlobReference under the current name scope, which later scopes leave alone; None stays.
+    """A BlobReference under the current name scope, to which later scopes add nothing; None for
+    None.
 
-    Raises TypeError for what is no blob.
+    Raises TypeError for anything that is not a blob.
     """
     if blob_reference_or_name is None or isinstance(blob_reference_or_name, core.BlobReference):
         return blob_reference_or_name
@@ -28,13 +29,13 @@ def _RectifyNames(blob_references_or_names):
 class RNNCell:
     """One step of a recurrent network.
 
-    A cell implements apply_override and get_state_names_override; prepare_input and the
-    _prepare_output methods may be overridden where part of the work does not depend on the state.
+    A cell defines apply_override and get_state_names_override. Override prepare_input and the
+    _prepare_output methods for work that does not depend on the state.
 
     Attributes:
       name: scope of the cell's blobs and parameters, or None.
-      initializer: object whose create_states(model) makes the initial states where none are given.
-      recompute_blobs: blobs of a step that the gradient computes again.
+      initializer: object whose create_states(model) makes the initial states by default.
+      recompute_blobs: blobs of a step that the backward pass computes again instead of keeping.
     """
 
     def __init__(self, name=None, forward_only=False, initializer=None):
@@ -55,15 +56,15 @@ class RNNCell:
 
     def apply_over_sequence(self, model, inputs, seq_lengths=None, initial_states=None,
                             outputs_with_grads=None):
-        """Adds the cell, run over a sequence, to a model.
+        """Adds to a model the cell, run over a sequence.
 
         Args:
           inputs: the sequence [T, N, D].
-          seq_lengths: blob [N], int32: sequence n ends after as many steps. Default: all are T.
-          initial_states: a blob for each state: [N, H], [1, N, H], or [H] for all of the batch.
-            Default: what the initializer creates.
-          outputs_with_grads: positions in the second result of blobs that will have gradients;
-            default: the output over all steps.
+          seq_lengths: blob [N], int32: the number of steps of each sequence. Default: T for all.
+          initial_states: a blob for each state: [N, H], [1, N, H], or [H] for the whole batch.
+            Default: the states that the initializer creates.
+          outputs_with_grads: positions, in the second result, of the blobs that will have
+            gradients; default: the output over all steps.
 
         Returns the output [T, N, H], and for each state two blobs: over all steps and the last.
         Raises ValueError if the number of initial states is wrong.
@@ -123,21 +124,21 @@ class RNNCell:
         Args:
           model: the model of the step.
           input_t: the prepared input [1, N, ...].
-          states: what get_state_names_override names, as they were after the step before.
+          states: the states after the previous step, in the order of get_state_names_override.
           timestep: the number of the step, for units that stop at seq_lengths.
-          extra_inputs: [(blob [1, N, E], E)], inputs that prepare_input has not seen, as of
-            attention.
+          extra_inputs: [(blob [1, N, E], E)], inputs that prepare_input has not seen, such as the
+            context of attention.
 
         Returns the new states.
         """
         raise NotImplementedError(f"{type(self).__name__} has no apply_override")
 
     def prepare_input(self, model, input_blob):
-        """The part of a step that depends on the input only, for all steps (or one) at once."""
+        """Adds the work that depends on the input only, for all steps (or one) at once."""
         return input_blob
 
     def get_output_state_index(self):
-        """Which state is the output."""
+        """The index of the state that is the output."""
         return 0
 
     def get_state_names(self):
@@ -149,7 +150,7 @@ class RNNCell:
         raise NotImplementedError(f"{type(self).__name__} has no get_state_names_override")
 
     def get_output_dim(self):
-        """Number of units of the output."""
+        """The number of units of the output."""
         raise NotImplementedError(f"{type(self).__name__} has no get_output_dim")
 
     def _prepare_output(self, model, states):
@@ -162,7 +163,7 @@ class RNNCell:
 
 
 class _ZeroStates:
-    """Initial states that are trained, and zero at first."""
+    """Trained initial states that start at zero."""
 
     def __init__(self, hidden_size, names):
         self.hidden_size = hidden_size

@@ -63,9 +63,9 @@ class MultiRNNCellInitializer:
 class MultiRNNCell(RNNCell):
     """Layers: the output of each cell is the input of the next.
 
-    Names of layer i lie under "<name>/layer_<i>/", but for what layer 0 computes from the input of
-    all steps at once, which lies under "<name>/". The layers in `residual_output_layers` (not
-    layer 0) add their input to their output.
+    Names of layer i are under "<name>/layer_<i>/". Blobs that layer 0 computes from the input of
+    all steps at once are under "<name>/". The layers in `residual_output_layers` (not layer 0) add
+    their input to their output.
     """
 
     def __init__(self, cells, residual_output_layers=None, **kwargs):
@@ -87,11 +87,11 @@ class MultiRNNCell(RNNCell):
         self.initializer = MultiRNNCellInitializer(cells)
 
     def layer_scoper(self, layer_id):
-        """A function that puts the names of the stack and of a layer before a name."""
+        """A function that puts the names of this cell and of a layer before a name."""
         return lambda name: f"{self.name}/layer_{layer_id}/{name}"
 
     def prepare_input(self, model, input_blob):
-        """What the first layer makes of the whole sequence [T, N, D_in] before the steps."""
+        """The first layer's prepare_input of the sequence [T, N, D_in]."""
         input_blob = _RectifyName(input_blob)
         with core.NameScope(self.name or ""):
             return self.cells[0].prepare_input(model, input_blob)
@@ -135,7 +135,7 @@ class MultiRNNCell(RNNCell):
         return self.state_names
 
     def get_output_state_index(self):
-        """The place of the last layer's output among all states."""
+        """The index of the last layer's output among all states."""
         return sum(self._state_counts[:-1]) + self.cells[-1].get_output_state_index()
 
     def get_output_dim(self):
@@ -161,13 +161,13 @@ class MultiRNNCell(RNNCell):
 class AttentionCell(RNNCell):
     """A decoder cell that attends to the outputs of an encoder.
 
-    The decoder also reads the context of the step before; its output is joined with the context of
-    its own step. See caffe2.python.attention.
+    The decoder also reads the context of the previous step. Its output is joined with the context
+    of its own step. See caffe2.python.attention.
 
     Args:
       encoder_output_dim, encoder_outputs: E and the blob [L, N, E].
       encoder_lengths: blob [N], int32: encoder steps to attend to; None: all.
-      decoder_cell, decoder_state_dim: the cell, and the units of its output.
+      decoder_cell, decoder_state_dim: the cell, and the number of units of its output.
       attention_type: one of AttentionType.
       weighted_encoder_outputs: blob [L, N, E] to compare with the state; default: a fully connected
         layer on encoder_outputs.
@@ -236,7 +236,8 @@ class AttentionCell(RNNCell):
         return self.attention_weights_3d
 
     def prepare_input(self, model, input_blob):
-        """Prepares the encoder's outputs, once, and what the decoder makes of [T, N, D_in]."""
+        """Prepares the encoder's outputs once; returns the decoder's prepare_input of [T, N,
+        D_in]."""
         if self.encoder_outputs_transposed is None:
             self.encoder_outputs_transposed = brew.transpose(
                 model, self.encoder_outputs, self.scope("encoder_outputs_transposed"),
@@ -252,8 +253,8 @@ class AttentionCell(RNNCell):
             dim_out=self.encoder_output_dim, axis=2)
 
     def build_initial_coverage(self, model):
-        """The initial state of the coverage, zeros [L]; also makes the weights that soft coverage
-        needs. To be called before the cell is applied."""
+        """The initial state of the coverage, zeros [L]. Also makes the weights of soft coverage.
+        Call it before the cell is applied."""
         if self.attention_type != AttentionType.SoftCoverage:
             raise ValueError("only soft coverage has a coverage")
         self.coverage_weights = self._project_encoder(model, "coverage_weights")
@@ -264,7 +265,7 @@ class AttentionCell(RNNCell):
             length, self.scope("initial_coverage"), value=0.0, input_as_shape=1)
 
     def get_state_names(self):
-        """Names of the decoder's states, of the attended context and of the coverage, if any."""
+        """The names of the decoder's states, the context and, with soft coverage, the coverage."""
         names = list(self.decoder_cell.get_state_names())
         names[self.get_output_state_index()] = self.scope("hidden_t_external")
         names.append(self.scope("attention_weighted_encoder_context_t"))
@@ -273,11 +274,11 @@ class AttentionCell(RNNCell):
         return names
 
     def get_output_dim(self):
-        """The size of the output: of the decoder's state and of an encoder's output."""
+        """The size of the output: the decoder's state plus an encoder's output."""
         return self.decoder_state_dim + self.encoder_output_dim
 
     def get_output_state_index(self):
-        """The place of the decoder's output among the states."""
+        """The index of the decoder's output among the states."""
         return self.decoder_cell.get_output_state_index()
 
     def _join(self, model, decoder_output, context):
@@ -297,7 +298,7 @@ class AttentionCell(RNNCell):
 class UnrolledCell(RNNCell):
     """A cell over sequences of exactly T steps, each with operators of its own in the net.
 
-    Blobs of step t lie under "timestep_<t>/"; all steps share their parameters.
+    Blobs of step t are under "timestep_<t>/". All steps share their parameters.
     """
 
     def __init__(self, cell, T):

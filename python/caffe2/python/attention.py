@@ -13,7 +13,7 @@ from caffe2.python import brew
 
 
 class AttentionType:
-    """How the weights are computed from the decoder's state."""
+    """The ways to compute the weights from the decoder's state."""
 
     Regular, Recurrent, Dot, SoftCoverage = range(4)
 
@@ -34,7 +34,8 @@ def _weighted_context(model, encoder_outputs_transposed, encoder_output_dim, wei
 
 
 def _weights(model, logits, scope, encoder_lengths):
-    """Softmax of the logits [N, L, 1] over encoder steps, of those before the length if given."""
+    """The softmax of the logits [N, L, 1] over the encoder steps, up to encoder_lengths if
+    given."""
     if encoder_lengths is not None:
         logits = model.net.SequenceMask(
             [logits, encoder_lengths], ["masked_attention_logits"], mode="sequence")
@@ -129,7 +130,7 @@ def apply_soft_coverage_attention(
         model, encoder_output_dim, encoder_outputs_transposed, weighted_encoder_outputs,
         decoder_hidden_state_t, decoder_hidden_state_dim, scope, encoder_lengths, coverage_t_prev,
         coverage_weights):
-    """Regular attention that also sees how much each encoder step was attended to before.
+    """Regular attention that also reads how much each encoder step has been attended to.
 
     coverage_t_prev is [1, N, L], coverage_weights [L, N, E]. The new coverage is the fourth result.
     """

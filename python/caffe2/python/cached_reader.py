@@ -1,4 +1,4 @@
-"""A reader that keeps what another one reads in a database."""
+"""A reader that caches the records of another reader in a database."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from caffe2.python.db_file_reader import DBFileReader
 from caffe2.python.pipeline import pipe
 from caffe2.python.task import Cluster, TaskGroup
 
-# Threads that read while the cache is built.
+# The number of threads that read while the cache is built.
 _NUM_THREADS = 16
 
 
@@ -23,7 +23,7 @@ class CachedReader(DBFileReader):
     Args:
       original_reader: the other Reader; its schema must be known.
       db_path, db_type: the database.
-      name: begins the names of the blobs in the workspace; default: the name of the database and
+      name: prefix of the names of the blobs in the workspace; default: the name of the database and
         `default_name_suffix`.
       batch_size: rows in a record.
       loop_over: begin again at the end.
@@ -47,9 +47,9 @@ class CachedReader(DBFileReader):
         return Dataset(record, self.name)
 
     def build_cache_step(self, overwrite=False):
-        """The step that makes the database; with `overwrite`, also where there is one.
+        """The step that makes the database; with `overwrite`, it replaces an existing database.
 
-        Raises ValueError, here and in the step, if what it shall take the place of cannot be
+        Raises ValueError, here and in the step, if there is something at the path that cannot be
         opened as a database of this type.
         """
         if os.path.exists(self.db_path) and not overwrite:
@@ -81,13 +81,13 @@ class CachedReader(DBFileReader):
                              "that it is not overwritten") from error
 
     def _stage(self, inputs, outputs):
-        """Begins with an empty directory, without what an interrupted step left there."""
+        """Makes the directory, and empties it of the files of an interrupted step."""
         if os.path.exists(self._staging):
             shutil.rmtree(self._staging)
         os.makedirs(self._staging)
 
     def _publish(self, inputs, outputs):
-        """Lets the new database take the place of the old one."""
+        """Replaces the old database by the new one."""
         self._check_replaceable()
         if os.path.exists(self.db_path):
             os.rename(self.db_path, self._staged("old"))

@@ -25,7 +25,7 @@ class CNNModelHelper(ModelHelper):
         self.cudnn_exhaustive_search = cudnn_exhaustive_search
         self.ws_nbytes_limit = ws_nbytes_limit
 
-    # Initializers, as `weight_init` and `bias_init` take them.
+    # Initializers for `weight_init` and `bias_init`.
 
     @property
     def XavierInit(self):
@@ -43,7 +43,7 @@ class CNNModelHelper(ModelHelper):
         return "ConstantFill", {}
 
     def ConstantInit(self, value):
-        """All elements are `value`."""
+        """The (filler, arguments) of a constant `value`."""
         return "ConstantFill", {"value": value}
 
     @property

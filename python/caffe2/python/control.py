@@ -1,8 +1,8 @@
 """Control flow over nets, as execution steps: Do, If, While and their like.
 
-A condition is a bool blob, or the net whose last external output it is, which is run before each
-test. A string names a blob in the current name scope; Until and DoUntil, as in Caffe2, take it as
-the whole name. What runs is a net, a step, or a list of them. The functions that are no nets return
+A condition is a bool blob, or a net that runs before each test and whose last external output is
+the bool blob. A string names a blob in the current name scope; in Until and DoUntil, as in Caffe2,
+it is the full name. A body is a net, a step, or a list of them. Do, If, While and their like return
 an ExecutionStep.
 """
 
@@ -34,8 +34,8 @@ def GetConditionBlobFromNet(condition_net):
     """The last external output of a net, its condition."""
     outputs = condition_net.Proto().external_output
     if not outputs:
-        raise ValueError(f"net {condition_net.Name()} has no external output, which its condition "
-                         "would be")
+        raise ValueError(f"net {condition_net.Name()} has no external output, so that it has no "
+                         "condition")
     return core.BlobReference(outputs[-1], condition_net)
 
 
@@ -57,14 +57,14 @@ def _test_net(operator, condition):
 
 
 def NotNet(condition_blob_or_net):
-    """(net that computes the opposite of a condition, its output). It does not run the net of the
-    condition, which comes before it."""
+    """(net that negates a condition, its output). It does not run the net of the condition, which
+    must run before."""
     return _test_net("Not", condition_blob_or_net)
 
 
 def MergeConditionNets(name, condition_nets, relation):
-    """A net that runs the nets of a list and relates their conditions by "And", "Or" or "Xor".
-    What is no list, and the only net of one, is returned as it is; None for an empty list."""
+    """A net that runs the nets of a list and combines their conditions by "And", "Or" or "Xor".
+    A net alone, also in a list, is returned as it is; an empty list gives None."""
     if not isinstance(condition_nets, list):
         return condition_nets
     if len(condition_nets) < 2:
@@ -80,8 +80,8 @@ def MergeConditionNets(name, condition_nets, relation):
 
 
 def CombineConditions(name, condition_nets, relation):
-    """A net that relates the conditions of a list of nets by "And", "Or" or "Xor"; it does not run
-    them. None for an empty list."""
+    """A net that combines the conditions of a list of nets by "And", "Or" or "Xor", without running
+    the nets. None for an empty list."""
     if not condition_nets:
         return None
     if not isinstance(condition_nets, list):
@@ -110,7 +110,7 @@ def DoParallel(name, *nets_or_steps):
 
 
 def _listed(items):
-    """The arguments that a function was given, or the list that it was given instead."""
+    """The arguments of a function, or the list that is its only argument."""
     if not items or items[0] == []:
         raise ValueError("there is nothing to run or set")
     return items[0] if len(items) == 1 and isinstance(items[0], list) else items
@@ -142,7 +142,7 @@ def _body(nets_or_steps):
 
 
 def If(name, condition_blob_or_net, true_nets_or_steps, false_nets_or_steps=None):
-    """Runs one body where the condition is true, and another, if there is one, where it is not."""
+    """Runs one body if the condition is true, else the other, if there is one."""
     return _choose("If", name, condition_blob_or_net, true_nets_or_steps, false_nets_or_steps)
 
 
@@ -155,7 +155,7 @@ def _choose(kind, name, condition, first_body, second_body):
     name, invert = _next_name(kind, name), kind == "IfNot"
     if not second_body:
         return _run_once_if(name, condition, first_body, invert)
-    # Tested once: the first body may change what the condition reads.
+    # Tested once, because the first body may change the condition.
     test, copy = _condition_step("Copy", condition)
     return core.execution_step(name, [
         test, _run_once_if(name + "/first", copy, first_body, invert),
@@ -163,8 +163,8 @@ def _choose(kind, name, condition, first_body, second_body):
 
 
 def Switch(name, *conditions):
-    """Runs, one after the other, the bodies whose conditions are true by then: pairs (condition,
-    nets or steps), or a list of pairs."""
+    """For each pair (condition, body), in order: tests the condition and runs the body if it is
+    true. Takes pairs or a list of pairs."""
     return core.execution_step(
         _next_name("Switch", name), [If(name, *pair) for pair in _listed(conditions)])
 

@@ -218,10 +218,10 @@ def GetArgumentParser():
                         help="workspace of cuDNN in bytes")
     parser.add_argument("--iterations", type=int, default=10, help="iterations to time")
     parser.add_argument("--warmup_iterations", type=int, default=10,
-                        help="iterations before the time is taken")
-    parser.add_argument("--forward_only", action="store_true", help="no backward pass and update")
+                        help="iterations before the timing starts")
+    parser.add_argument("--forward_only", action="store_true", help="time the forward pass only")
     parser.add_argument("--layer_wise_benchmark", action="store_true",
-                        help="time each operator too")
+                        help="also time each operator")
     parser.add_argument("--cpu", action="store_true", help="run on the CPU")
     parser.add_argument("--dump_model", action="store_true", help="write the nets as text")
     parser.add_argument("--net_type", default="simple", help="the executor")

@@ -32,7 +32,7 @@ class CRFWithLoss:
     def crf_loss(self, predictions, labels, seq_lengths=None):
         """Adds the loss to the model: a scalar blob. `seq_lengths` is not used."""
         net = self.model.net
-        # Both parts see the same transitions, though others may update them meanwhile.
+        # A copy, so that both parts read the same transitions even if others update them meanwhile.
         transitions = net.Copy(
             self.transitions, core.ScopedBlobReference("transitions_snapshot"))
         unary = self._gather_entries_sum(predictions, labels)
@@ -60,7 +60,7 @@ class CRFWithLoss:
 
     @staticmethod
     def pad_labels(labels, init_net, net, num_classes):
-        """Adds to a net the labels, int64 [T + 2], between the classes of begin and end."""
+        """Adds to a net the labels between the classes of begin and end: int64 [T + 2]."""
         begin, end = (
             init_net.ConstantFill([], shape=[1], value=value, dtype=core.DataType.INT64)
             for value in (num_classes, num_classes + 1))

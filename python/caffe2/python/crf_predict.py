@@ -4,12 +4,12 @@ import numpy as np
 
 from caffe2.python import core
 
-# The score of what cannot be.
+# The score of an impossible class.
 _LOW_SCORE = -1000.0
 
 
 def pad_predictions(predictions, init_net, net, num_classes):
-    """Predictions [T + 2, num_classes + 2] with a begin and an end, which nothing else is."""
+    """Predictions [T + 2, num_classes + 2], with a begin and an end that no other class can be."""
     width = num_classes + 2
 
     def only(index, name):
@@ -34,8 +34,8 @@ def crf_update_predictions(model, crf_with_loss, classes):
 
 
 def apply_crf(init_net, net, transitions, predictions, num_classes):
-    """Predictions [T, num_classes] in which the class of the best labeling has, for each word,
-    changed places with the highest score.
+    """Predictions [T, num_classes] in which, for each word, the score of its class in the best
+    labeling and the highest score are swapped.
 
     Args:
       init_net, net: the nets to add to.

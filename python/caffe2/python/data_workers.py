@@ -10,8 +10,8 @@
     ...
     workers.stop()
 
-The fetching threads fill a bounded buffer; one more thread cuts its contents into batches and puts
-them, all blobs of a batch together, into a queue that the net reads. Stop the workers before
+The fetching threads fill a bounded buffer. One more thread cuts its contents into batches and puts
+each batch into a queue that the net reads. Stop the workers before
 workspace.ResetWorkspace.
 """
 
@@ -37,9 +37,9 @@ from caffe2.python.parallel_workers import (
 
 log = logging.getLogger("data_workers")
 
-# Batches that wait in the queue of the net.
+# The number of batches that may wait in the queue of the net.
 _QUEUE_CAPACITY = 4
-# How often a thread that waits looks whether it shall end, in seconds.
+# The interval in which a waiting thread looks whether it must end, in seconds.
 _POLL_SECONDS = 0.2
 
 # One coordinator serves all workers of the process, of this module and of parallel_workers.
@@ -61,19 +61,19 @@ def init_data_input_workers(net, input_blob_names, fetch_fun, batch_size, num_wo
       net: a Net, or a ModelHelper.
       input_blob_names: the blobs that get the input.
       fetch_fun: function(worker id, batch_size) -> list of arrays, one for each blob, all with the
-        same number of rows, or None if there is nothing at the moment: it is then called again;
-        called by the threads, possibly at the same time.
+        same number of rows; or None if there is nothing at the moment, and it is called again.
+        Threads may call it at the same time.
       batch_size: rows of a batch.
-      num_worker_threads: how many threads fetch.
-      input_source_name: what stop_coordinator knows these workers by.
-      max_buffered_batches: results of fetch_fun that may wait.
+      num_worker_threads: the number of threads that fetch.
+      input_source_name: the name of the workers for stop_coordinator.
+      max_buffered_batches: the number of results of fetch_fun that may wait.
       init_fun: function(worker coordinator, global coordinator), called before they start.
-      external_loggers: objects with log(dict), in a list or by name, which the threads tell
-        `fetcher_time` and `enqueue_time`, the seconds of a call and of handing on a batch.
-      dont_rebatch: hands the arrays on as they are fetched, of any shapes, instead of cutting and
+      external_loggers: objects with log(dict), in a list or a dict by name. They get `fetcher_time`
+        and `enqueue_time`, the seconds of a call of fetch_fun and of passing on a batch.
+      dont_rebatch: passes the arrays on as they are fetched, of any shapes, instead of cutting and
         joining them into batches of exactly `batch_size` rows.
       batch_columns: for each blob the dimension that counts the rows; default 0.
-      timeout: how long a run of the net waits for a batch, in seconds.
+      timeout: the seconds that a run of the net waits for a batch.
 
     A failure of `fetch_fun` is logged and ends the workers; a run of the net then fails. Returns
     the GlobalWorkerCoordinator; its start() starts the threads.
@@ -95,13 +95,13 @@ def init_data_input_workers(net, input_blob_names, fetch_fun, batch_size, num_wo
 
 
 class BatchFeeder(State):
-    """The way of the data from the fetching threads to the net.
+    """Passes the data from the fetching threads to the net.
 
     Args:
       net: a Net, which gets the operator that reads.
-      device_option: where the batches are put; None: the CPU.
+      device_option: the device of the batches; None: the CPU.
       namescope: of the blobs, with its final "/", or "".
-      queue: a queue.Queue of what was fetched.
+      queue: a queue.Queue of fetched lists of arrays.
       metrics: a Metrics.
 
     The other arguments are init_data_input_workers'.
@@ -155,14 +155,14 @@ class BatchFeeder(State):
             self._let_read(getattr(net, "net", net))
 
     def stop(self):
-        """Closes the queue: who waits for a batch is told that there is none."""
+        """Closes the queue, which ends every wait for a batch."""
         workspace.RunOperatorOnce(core.CreateOperator("CloseBlobsQueue", [self._queue], []))
 
     def put(self, chunk, coordinator):
-        """Buffers what was fetched; waits while the buffer is full.
+        """Buffers a fetched list of arrays; waits while the buffer is full.
 
-        Raises ValueError for another number of arrays than blobs and, where batches are cut, for
-        different numbers of rows and arrays without the dimension that counts them.
+        Raises ValueError if there are not as many arrays as blobs and, if batches are cut, for
+        arrays with different numbers of rows or without the dimension that counts them.
         """
         chunk = [np.asarray(array) for array in chunk]
         if len(chunk) != len(self._names):
@@ -204,19 +204,19 @@ class BatchFeeder(State):
         return None
 
     def _rows(self, chunk):
-        """Rows of the first array; a single one for what has no such dimension."""
+        """The number of rows of the first array; 1 if it has no such dimension."""
         shape, column = chunk[0].shape, self._columns[0]
         return shape[column] if column < len(shape) else 1
 
     def _cut(self, size):
-        """A batch off the rows that are left of what was fetched."""
+        """A batch of `size` rows, taken from the fetched rows that are left."""
         parts = [np.split(array, [size], axis=column)
                  for array, column in zip(self._rest, self._columns)]
         self._rest = [rest for _, rest in parts]
         return [batch for batch, _ in parts]
 
     def enqueue(self, batch):
-        """Hands a batch to the net; waits while its queue is full."""
+        """Puts a batch into the queue of the net; waits while the queue is full."""
         start = time.monotonic()
         for staged, array in zip(self._staged, batch):
             workspace.FeedBlob(staged, array, device_option=self._device)
@@ -233,7 +233,7 @@ class BatchFeeder(State):
 
 
 class DataWorker(Worker):
-    """Fetches input: what worker_fun(worker_id, batch_size) gives goes to a BatchFeeder."""
+    """Fetches input with worker_fun(worker_id, batch_size) for a BatchFeeder."""
 
     def __init__(self, coordinator, worker_id, worker_fun, metrics, batch_size, batch_feeder):
         Worker.__init__(self, coordinator, worker_id, worker_fun, metrics)
@@ -245,18 +245,18 @@ class DataWorker(Worker):
         chunk = self._worker_fun(self._worker_id, self._batch_size)
         if chunk is None:
             log.warning("the fetch function of worker %s returned None", self._worker_id)
-            time.sleep(_POLL_SECONDS)  # it may do so for long
+            time.sleep(_POLL_SECONDS)  # it may return None for a long time
         else:
             self._feeder.put(chunk, self._coordinator)
 
     def finish(self):
-        """Notes how long the fetch took, in seconds."""
+        """Logs the seconds of the fetch."""
         self._metrics.put_metric("fetcher_time", time.time() - self._start_time)
         self._metrics.log_metrics()
 
 
 def enqueuer(coordinator, batch_feeder):
-    """What the thread does that fills the queue of the net."""
+    """The loop of the thread that fills the queue of the net."""
     while coordinator.is_active():
         try:
             batch = batch_feeder.next_batch(coordinator)

@@ -1,10 +1,10 @@
-"""Readers and writers: where records come from and go to.
+"""Readers and writers: sources and destinations of records.
 
-A Reader adds to a net the operators that read the next record and tell whether there was one; a
-Writer those that write one. Subclass them for new sources, or wrap them: `ReaderWithLimit`,
-`ReaderWithTimeLimit`, `ReaderWithDelay`, `CompositeReader`. A Pipe has both ends: what its writers
-write, its readers read (queue_util.Queue). A ReaderBuilder makes equal readers, for several threads
-or nodes.
+A Reader adds to a net the operators that read the next record and tell whether there was one. A
+Writer adds the operators that write a record. Subclass them for new sources, or wrap them:
+`ReaderWithLimit`, `ReaderWithTimeLimit`, `ReaderWithDelay`, `CompositeReader`. The readers of a
+Pipe (queue_util.Queue) read the records that its writers write. A ReaderBuilder makes equal
+readers, for several threads or nodes.
 """
 
 import time
@@ -20,7 +20,7 @@ class Reader:
 
     Subclasses define either `read(net)` -> (should_stop, fields), which adds to a net, or
     `read_ex(local_init_net, local_finish_net)` -> (nets, should_stop, fields), which makes nets of
-    its own. `should_stop` is a bool blob: true where nothing was read any more.
+    its own. `should_stop` is a bool blob: true if there was no record left to read.
     """
 
     def __init__(self, schema=None):
@@ -38,7 +38,7 @@ class Reader:
         self._schema = schema
 
     def setup_ex(self, init_net, finish_net):
-        """Adds what happens once before the first and after the last read."""
+        """Adds the operators that run once before the first and after the last read."""
 
     def read_ex(self, local_init_net, local_finish_net):
         """(nets to run in order, should_stop blob, list of field blobs).
@@ -54,12 +54,12 @@ class Reader:
         raise NotImplementedError("Readers must implement `read` or `read_ex`.")
 
     def read_record_ex(self, local_init_net, local_finish_net):
-        """As read_ex, with a record of the schema instead of the list."""
+        """Like read_ex, but returns a record of the schema instead of the list."""
         nets, should_stop, fields = self.read_ex(local_init_net, local_finish_net)
         return nets, should_stop, self._record(fields)
 
     def read_record(self, read_net):
-        """As read, with a record of the schema instead of the list."""
+        """Like read, but returns a record of the schema instead of the list."""
         should_stop, fields = self.read(read_net)
         return should_stop, self._record(fields)
 
@@ -67,7 +67,7 @@ class Reader:
         return from_blob_list(self._schema, fields) if self._schema is not None else fields
 
     def reset(self, net):
-        """Adds to a net what makes the reader begin again."""
+        """Adds to a net the operators that restart the reader."""
         raise NotImplementedError("This reader cannot be reset.")
 
     def execution_step(self, reader_net_name=None, external_should_stop=None):
@@ -85,7 +85,7 @@ class Reader:
 
 
 def _add_false(net, blob):
-    """Adds the making of a bool blob that is false, by name or as a number of outputs."""
+    """Adds an operator that makes a false bool blob, given by name or as a number of outputs."""
     return net.ConstantFill([], blob, shape=[], value=False, dtype=core.DataType.BOOL)
 
 
@@ -114,7 +114,7 @@ class Writer:
         return fields.field_blobs()
 
     def setup_ex(self, init_net, finish_net):
-        """Adds what happens once before the first and after the last write."""
+        """Adds the operators that run once before the first and after the last write."""
         self.commit(finish_net)
 
     def write_ex(self, fields, local_init_net, local_finish_net, stop_blob):
@@ -125,21 +125,21 @@ class Writer:
         return [net]
 
     def write_record_ex(self, fields, local_init_net, local_finish_net, stop_blob=None):
-        """As write_ex, from a record: (nets, the stop blob, which is made if None is given)."""
+        """Like write_ex, for a record. Returns (nets, stop blob, made if it is None)."""
         blobs = self._blobs_of(fields)
         stop = stop_blob or local_init_net.NextName("dequeue_status")
         _add_false(local_init_net, stop)
         return self.write_ex(blobs, local_init_net, local_finish_net, stop), stop
 
     def commit(self, finish_net):
-        """Adds what makes the records written so far complete."""
+        """Adds the operators that complete the records written so far."""
 
 
 class ReaderBuilder:
     """Makes equal readers of one source, for several threads or nodes."""
 
     def schema(self):
-        """The record that the readers give. To be defined by subclasses."""
+        """The record of the readers. Subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} defines no schema")
 
     def setup(self, **kwargs):
@@ -147,7 +147,7 @@ class ReaderBuilder:
         raise NotImplementedError(f"{type(self).__name__} defines no setup")
 
     def new_reader(self, **kwargs):
-        """A new Reader, or an output of one. To be defined by subclasses."""
+        """A new Reader, or an object with a method reader(). Subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} defines no new_reader")
 
 
@@ -165,11 +165,11 @@ class PipedReaderBuilder(ReaderBuilder):
         self._piper = piper
 
     def schema(self):
-        """The record of the builder that is piped."""
+        """The record of the other builder."""
         return self._builder.schema()
 
     def setup(self, **kwargs):
-        """Sets up the builder that is piped."""
+        """Sets up the other builder."""
         return self._builder.setup(**kwargs)
 
     def new_reader(self, **kwargs):
@@ -187,12 +187,12 @@ def _as_reader(source):
 
 
 class Pipe:
-    """Something with a writing and a reading end.
+    """A channel with writers at one end and readers at the other.
 
     Args:
       schema: of the records; default: the schema of the first record written.
-      obj_key: attribute of the task group under which the pipe is set up (`setup` is called with
-        the init net of the group).
+      obj_key: the attribute of nets under which a task group finds the pipe, to call `setup` with
+        its init net.
     """
 
     def __init__(self, schema=None, obj_key=None):
@@ -202,26 +202,26 @@ class Pipe:
         self._obj_key = obj_key
 
     def schema(self):
-        """The record that goes through; None while it is not known."""
+        """The record that the pipe carries; None while it is not known."""
         return self._schema
 
     def setup(self, global_init_net):
-        """Adds the making of the pipe, once."""
+        """Adds the operators that make the pipe, once."""
 
     def reader(self):
-        """A Reader of what was written. To be defined by subclasses."""
+        """A Reader of the written records. Subclasses define it."""
         raise NotImplementedError("A Pipe must implement `reader`.")
 
     def writer(self):
-        """A Writer of what is to be read. To be defined by subclasses."""
+        """A Writer of records to read. Subclasses define it."""
         raise NotImplementedError("A Pipe must implement `writer`.")
 
     def num_readers(self):
-        """How many readers were made."""
+        """The number of readers made so far."""
         return self._num_readers
 
     def num_writers(self):
-        """How many writers were made."""
+        """The number of writers made so far."""
         return self._num_writers
 
     def _new_writer(self, writer_schema, writer_init_net):
@@ -261,8 +261,8 @@ class CounterReader(Reader):
 
 
 class ReaderWithLimitBase(Reader):
-    """Reads from another reader until a condition ends it. `data_finished()` is a blob that is true
-    if the other reader came to its end, false if the condition did it.
+    """Reads from another reader until it ends or a condition is true. `data_finished()` is a bool
+    blob: true if the other reader ended, false if the condition stopped it.
 
     Subclasses define `setup_limiter(init_net, finish_net)` and `check_limiter_condition(net)`,
     which adds to a net and returns a bool blob: whether to end before the next record.
@@ -287,18 +287,18 @@ class ReaderWithLimitBase(Reader):
         should_stop = self.check_limiter_condition(limit_net)
         nets, local_data_finished, fields = self.reader.read_ex(local_init_net, local_finish_net)
         self._set_schema(self.reader._schema)
-        # A step looks at its stop blob after each net, so one blob can tell of both ends.
+        # A step looks at its stop blob after each net, so that one blob serves for both ends.
         end_net = core.Net("limited_reader_end")
         end_net.Copy([local_data_finished], [should_stop])
         end_net.Or([self._data_finished, local_data_finished], [self._data_finished])
         return [limit_net, *nets, end_net], should_stop, fields
 
     def setup_limiter(self, global_init_net, global_finish_net):
-        """Adds what the limit needs to the nets. To be defined by subclasses."""
+        """Adds the operators that set up the limit. Subclasses define it."""
         raise NotImplementedError("A reader with a limit must implement `setup_limiter`.")
 
     def check_limiter_condition(self, stop_condition_net):
-        """A bool blob, true at the limit. To be defined by subclasses."""
+        """A bool blob, true at the limit. Subclasses define it."""
         raise NotImplementedError(
             "A reader with a limit must implement `check_limiter_condition`.")
 

@@ -1,4 +1,4 @@
-"""Datasets in memory: one blob for each column of a schema, which readers walk and writers extend.
+"""Datasets in memory: one blob for each column of a schema. Readers walk the rows, writers append.
 
 A List column holds the lengths, one for each row, and the items of all rows one after the other, so
 that any nesting is a few flat tensors. Cursors (CreateTreeCursor) know how many items a row has.
@@ -61,13 +61,13 @@ class _DatasetRandomReader(Reader):
         net.ResetCursor([self.cursor], [])
 
     def computeoffset(self, net):
-        """Adds what finds where each row lies; to be run before the first read."""
+        """Adds the operator that finds the offset of each row; run it before the first read."""
         self.offsets = net.ComputeOffset(
             [self.cursor, *self.dataset.content().field_blobs()], "offsets")
 
     def sort_and_shuffle(self, net, sort_by_field=None, shuffle_size=1, batch_size=1):
-        """Adds the making of an order of rows: sorted by a column in groups of `shuffle_size`
-        batches, whose batches are shuffled."""
+        """Adds the operator that makes an order of rows: groups of `shuffle_size` batches are
+        sorted by a column, then the batches of each group are shuffled."""
         content = self.dataset.content()
         column = -1
         if sort_by_field:
@@ -106,19 +106,19 @@ class _DatasetWriter(Writer):
         writer_net.AtomicAppend([self.mutex, *content, *fields], content)
 
     def commit(self, finish_net):
-        """Nothing is left to do."""
+        """Does nothing: a write is complete at once."""
 
 
 def Const(net, value, dtype=None, name=None):
-    """An external input of the net that holds a value: it is fed now, to the current workspace, and
-    nets may change it. Its name is a new one, which begins with `name`."""
+    """An external input of the net with a new name that begins with `name`. Its value is fed now,
+    to the current workspace; nets may change it."""
     blob = net.AddExternalInput(net.NextName(prefix=name))
     workspace.FeedBlob(str(blob), np.asarray(value, dtype=dtype))
     return blob
 
 
 def execution_step_with_progress(name, init_net, substeps, rows_read):
-    """A step that prints the row counter `rows_read` every five seconds meanwhile."""
+    """A step that runs `substeps` and prints the row counter `rows_read` every five seconds."""
     report_net = core.Net("report_net")
     report_net.Print([rows_read], [])
     return core.execution_step(
@@ -130,7 +130,7 @@ class Dataset:
 
     Args:
       fields: a Struct, or the names of columns.
-      name: begins the names of the blobs.
+      name: prefix of the names of the blobs.
     """
 
     def __init__(self, fields, name=None):
@@ -144,12 +144,13 @@ class Dataset:
         self.field_blobs = fields.field_blobs() if fields.has_blobs() else None
 
     def trim(self, net, multiple_of):
-        """Adds the removal of the last rows, so that their number is a multiple."""
+        """Adds an operator that removes the last rows, so that the number of rows is a multiple of
+        `multiple_of`."""
         blobs = self.get_blobs()
         net.TrimDataset(blobs, blobs, fields=self.fields, multiple_of=multiple_of)
 
     def init_empty(self, init_net):
-        """Adds the making of the blobs, without rows."""
+        """Adds operators that make the blobs, without rows."""
         self.field_blobs = InitEmptyRecord(
             init_net, self.schema.clone(keep_blobs=False)).field_blobs()
 
@@ -186,7 +187,7 @@ class Dataset:
     def reader(self, init_net=None, cursor_name=None, batch_size=1, enforce_batch_size=False):
         """A Reader of `batch_size` rows at a time, in order; several threads may share it.
 
-        With `enforce_batch_size`, rows that make no full batch at the end are left out.
+        With `enforce_batch_size`, the reader drops a last batch that is not full.
         """
         reader = _DatasetReader(self, cursor_name, batch_size, enforce_batch_size)
         if init_net is not None:

@@ -9,23 +9,23 @@ from caffe2.python.dataio import Reader
 from caffe2.python.dataset import Dataset
 from caffe2.python.schema import dtype_for_core_type, from_column_list
 
-# Between the name of a blob and the number of its part, in the keys of a database.
+# In the keys of a database, between the name of a blob and the number of its part.
 _CHUNK_SEPARATOR = "#%"
 
 
 class DBFileReader(Reader):
-    """Loads a database into memory, when its setup runs, and reads its rows.
+    """Reads the rows of a database, which its setup loads into memory.
 
     Args:
-      db_path, db_type: the database, whose blobs are named as the columns.
-      name: begins the names of the blobs in the workspace; default: the name of the database and
+      db_path, db_type: the database; its blobs have the names of the columns.
+      name: prefix of the names of the blobs in the workspace; default: the name of the database and
         `default_name_suffix`.
       batch_size: rows in a record.
       loop_over: begin again at the end.
       field_names: the columns, in order; default: all blobs of the database, by name.
 
-    Raises ValueError without a path or for a column that the database lacks, TypeError for one that
-    is no tensor.
+    Raises ValueError without a path or for a column that the database lacks, TypeError for a blob
+    that is not a tensor.
     """
 
     default_name_suffix = "db_file_reader"
@@ -43,7 +43,7 @@ class DBFileReader(Reader):
         self.ds_reader = None
 
     def _dataset(self, field_names):
-        """The columns, by the blobs they are loaded to."""
+        """The Dataset of the columns, over the blobs that they are loaded to."""
         types = self._types_of_db()
         names = list(field_names or types)
         missing = sorted(set(names) - set(types))
@@ -62,7 +62,7 @@ class DBFileReader(Reader):
             if name not in types:
                 blob = caffe2_pb2.BlobProto.FromString(cursor.value())
                 if not blob.HasField("tensor"):
-                    raise TypeError(f"blob {name} of {self.db_path} is no tensor but {blob.type}")
+                    raise TypeError(f"blob {name} of {self.db_path} is a {blob.type}, not a tensor")
                 dtype = dtype_for_core_type(blob.tensor.data_type)
                 types[name] = dtype if dtype is str else (dtype, tuple(blob.tensor.dims[1:]))
             cursor.next()

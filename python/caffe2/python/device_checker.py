@@ -6,7 +6,7 @@ from caffe2.python import workspace
 
 
 class DeviceChecker:
-    """Runs on each device and compares with the first.
+    """Runs operators and nets on each device and compares the results with the first device's.
 
     Args:
       threshold: the largest difference of two elements.
@@ -40,7 +40,7 @@ class DeviceChecker:
         return self._agree(results, [op.output[i] for i in outputs_to_check])
 
     def CheckNet(self, net, inputs=None, blobs_to_check=None, ignore=None):
-        """True if the blobs (default: all that are written) of a net agree on all devices."""
+        """True if the blobs (default: all outputs) of a net agree on all devices."""
         proto = type(net)()
         proto.CopyFrom(net)
         ignore = {str(blob) for blob in ignore or ()}

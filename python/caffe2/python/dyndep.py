@@ -6,8 +6,8 @@ from threading import Lock
 
 from caffe2.python import core
 
-# Targets of Caffe2's own build whose operators, or engines, are part of the library or do without:
-# the last part of their names.
+# The last part of the names of targets of Caffe2's build that need no loading: their operators are
+# part of the library, or their engines are not needed.
 _BUILT_IN = frozenset({
     "file_store_handler_ops", "redis_store_handler_ops", "store_ops", "gloo_ops", "gloo_ops_gpu",
     "nccl_ops", "nccl", "nnpack_ops", "sgd_simd_ops",
@@ -18,14 +18,14 @@ _imported: set[str] = set()
 
 
 def InitOpsLibrary(name, trigger_lazy=True):
-    """Loads a shared library, whose operators are then known.
+    """Loads a shared library, which registers its operators.
 
     `trigger_lazy` also loads the libraries of lazy_dyndep.
 
     Targets of Caffe2's own build whose operators are part of the library here
-    ("@/caffe2/caffe2/distributed:file_store_handler_ops") need no loading. Another path that is no
-    file is ignored, which is said: its operators may be missing. Raises OSError if the file cannot
-    be loaded.
+    ("@/caffe2/caffe2/distributed:file_store_handler_ops") need no loading. Another path that is
+    not a file is ignored with a warning: its operators may be missing. Raises OSError if the file
+    cannot be loaded.
     """
     if not os.path.exists(name):
         target, separator, operators = name.rpartition(":")

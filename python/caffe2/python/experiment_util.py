@@ -13,11 +13,11 @@ logger = logging.getLogger("experiment_logger")
 
 
 class ExternalLogger(abc.ABC):
-    """Somewhere else to log to."""
+    """The base of further destinations of logs."""
 
     @abc.abstractmethod
     def set_runtime_args(self, runtime_args):
-        """Takes note of the arguments of the run."""
+        """Logs the arguments of the run."""
 
     @abc.abstractmethod
     def log(self, log_dict):
@@ -53,8 +53,8 @@ class ModelTrainerLog:
         Args:
           input_count: examples so far.
           batch_count: batches since the last call.
-          additional_values: {key: value} of further columns. "epoch" is the number of the epoch,
-            from 0, that has just ended: distributed runs show the next one in their status.
+          additional_values: {key: value} of further columns. "epoch" is the number, from 0, of the
+            epoch that has just ended; the status of distributed runs shows the next one.
         """
         epoch = additional_values.get("epoch")
         if isinstance(epoch, numbers.Integral):

@@ -10,8 +10,8 @@ _UNBOUNDED = 2 ** 31 - 1
 
 
 def namedtupledict(typename, field_names, *args, **kwargs):
-    """A namedtuple class whose fields are also reached by name, ``values["output_0"]``. Names that
-    are no identifiers are replaced, but still reach their fields so."""
+    """A namedtuple class whose fields can also be indexed by name: ``values["output_0"]``. Names
+    that are not identifiers get other attribute names, but still work as an index."""
     places = {name: i for i, name in enumerate(field_names)}
     kwargs.setdefault("rename", True)
     base = namedtuple(typename, field_names, *args, **kwargs)
@@ -27,7 +27,7 @@ def namedtupledict(typename, field_names, *args, **kwargs):
 
 
 def _output_names(op_type, schema, inputs, num_output):
-    """Names of all outputs; those that must be in place have the names of the inputs."""
+    """Names of all outputs; outputs that must be in place have the names of their inputs."""
     if num_output is None:
         num_output = schema.CalculateOutput(len(inputs))
     if num_output < 0:
@@ -49,8 +49,8 @@ class _Functional:
     """Any operator is a method that runs it, in a workspace of its own.
 
     Args of the methods: the inputs (arrays), the operator's arguments, `device_option`, and
-    `num_output` for operators of any number of outputs. They return a named tuple of arrays,
-    "output_0", ... Raise ValueError for a wrong number of inputs or outputs.
+    `num_output` for operators with a variable number of outputs. They return a named tuple of
+    arrays, "output_0", ... Raise ValueError for a wrong number of inputs or outputs.
     """
 
     def __getattr__(self, op_type):

@@ -1,4 +1,4 @@
-"""Compares gradients with differences of function values."""
+"""Compares gradients with difference quotients."""
 
 import numpy as np
 
@@ -7,15 +7,15 @@ from caffe2.python import core, net_drawer, utils, workspace
 
 
 def getGradientForOp(op):
-    """(gradient OperatorDefs, input gradients) of an operator, where the gradient of an output "y"
-    is "y_grad"."""
+    """(gradient OperatorDefs, input gradients) of an operator. The gradient of an output "y" is
+    "y_grad"."""
     return core.GradientRegistry.GetGradientForOp(op, [name + "_grad" for name in op.output])
 
 
 def assert_inferred(operators, outputs):
-    """Raises AssertionError unless shapes and types of blobs, which operators wrote in the current
-    workspace, are as they are inferred from the blobs that were there before. Of Split by lengths
-    that are a blob, as in the gradient of Concat, no shapes are asked for."""
+    """Raises AssertionError unless the shapes and types of blobs that operators wrote in the
+    current workspace equal the ones inferred from the blobs that were there before. The shapes of
+    Split with a blob of lengths, as in the gradient of Concat, are not compared."""
     written, given, by_data = set(), {}, set()
     for op in operators:
         if op.type == "Split" and len(op.input) > 1:
@@ -32,11 +32,11 @@ def assert_inferred(operators, outputs):
         assert name in shapes, f"the shape of {name} is not inferred"
         value = workspace.FetchBlob(name)
         assert list(value.shape) == list(shapes[name]), (
-            f"{name} has the shape {list(value.shape)}, inferred is {list(shapes[name])}")
+            f"{name} has the shape {list(value.shape)}, but {list(shapes[name])} is inferred")
         kind = _type_of(value)
         assert kind == types[name], (
-            f"{name} has the type {caffe2_pb2.TensorProto.DataType.Name(kind)}, inferred is "
-            f"{caffe2_pb2.TensorProto.DataType.Name(types[name])}")
+            f"{name} has the type {caffe2_pb2.TensorProto.DataType.Name(kind)}, but "
+            f"{caffe2_pb2.TensorProto.DataType.Name(types[name])} is inferred")
 
 
 def _type_of(array):
@@ -101,12 +101,12 @@ class GradientChecker:
     """Checks the gradients of single operators.
 
     Args:
-      stepsize: of the differences, absolute.
-      threshold: the largest error of an element, absolute, and as much again relative to it.
-      device_option: where the operators run; default: as they say.
-      workspace_name: a workspace for the check, which empties it unless it is the current one.
-      input_device_options: {input: DeviceOption} of inputs that are elsewhere; default: where the
-        operator reads them.
+      stepsize: the step of the differences, absolute.
+      threshold: the tolerance of an element, both absolute and relative.
+      device_option: the device of the operators; default: their own.
+      workspace_name: the workspace of the check; it is emptied unless it is the current one.
+      input_device_options: {input: DeviceOption} of inputs on other devices than the operator reads
+        them from.
     """
 
     def __init__(self, stepsize, threshold, device_option=None, workspace_name="gradient_check",
@@ -143,8 +143,8 @@ class GradientChecker:
           outputs_with_grads: indices of the outputs that the loss is made of.
           grad_ops: (gradient operators, gradients of the inputs); default: the registered ones.
           input_device_options: overrides the checker's own.
-          ensure_outputs_are_inferred: whether to raise AssertionError unless shapes and types of
-            what the gradient operators write are inferred.
+          ensure_outputs_are_inferred: raises AssertionError unless the shapes and types of the
+            outputs of the gradient operators are inferred correctly.
 
         Returns (True if it agrees, gradient, estimate). Raises ValueError if the input has no
         gradient.

@@ -8,8 +8,8 @@ from caffe2.python import brew, rnn_cell
 class GRUCell(rnn_cell.RNNCell):
     """h = u h_prev + (1 - u) tanh(W_o (r h_prev) + x_o), with r and u the reset and update gates.
 
-    The products with the reset gate need products of their own in between, so that they are
-    operators of the step net; the rest is GRUUnit. With linear_before_reset the output is
+    The matrix product after the reset gate does not fit into one operator: the step net consists of
+    several operators and GRUUnit. With linear_before_reset the output is
     tanh(r (W_o h_prev) + x_o), as in cuDNN. forget_bias and memory_optimization have no effect.
     """
 

@@ -15,8 +15,8 @@ def create_node_with_nodes(nodes, name="node"):
 
 def create_hierarchy(tree_proto):
     """The HierarchyProto of a TreeProto: for each word the path to it, for HSoftmax's argument
-    `hierarchy` (serialized). Numbers the children of all nodes, nodes before what lies below them,
-    and writes the number of a node's first child into its `offset`."""
+    `hierarchy` (serialized). Numbers the children of all nodes, from the root down, and writes the
+    number of a node's first child into its `offset`."""
     hierarchy = hsm_pb2.HierarchyProto(size=0)
     _add_paths(tree_proto.root_node, [], hierarchy)
     return hierarchy

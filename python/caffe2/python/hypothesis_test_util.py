@@ -8,7 +8,7 @@
             self.assertDeviceChecks(dc, op, [X], [0])
             self.assertGradientChecks(gc, op, [X], 0, [0])
 
-gc is one device option, dc the list of all.
+gc is one device option, dc the list of all device options.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ import numpy as np
 from caffe2.proto import caffe2_pb2
 from caffe2.python import core, device_checker, gradient_checker, test_util, workspace
 
-# Operators are compiled and cached on first use: a deadline would fail at random. Caffe2's tests
+# No deadline, which would fail at random: the first run of an operator takes longer. Caffe2's tests
 # filter many examples, and share methods with @given between classes.
 hypothesis.settings.register_profile("caffe2", deadline=None, max_examples=20, print_blob=True,
                                      suppress_health_check=list(hypothesis.HealthCheck))
@@ -42,7 +42,8 @@ expanded_device_options = [cpu_do] + [
 
 
 def _devices(options):
-    """The arguments gc and dc of a test over these device options; no test without a device."""
+    """The arguments gc and dc of a test on these device options; without one, the test does not
+    run."""
     return {"gc": st.sampled_from(options) if options else st.nothing(), "dc": st.just(options)}
 
 
@@ -68,18 +69,19 @@ gcs_no_hip = gcs
 
 
 def is_sandcastle():
-    """Whether this runs in Facebook's continuous integration."""
+    """True in Facebook's continuous integration."""
     return False
 
 
 def is_travis():
-    """Whether this runs in the continuous integration of Travis."""
+    """True in the continuous integration of Travis."""
     return False
 
 
 def floats(min_value=None, max_value=None, allow_nan=False, allow_infinity=False, width=32,
            **kwargs):
-    """st.floats of float32 numbers: bounds are rounded, and ±1e3 unless it may be more."""
+    """st.floats of float32 numbers. The bounds are rounded; default: ±1e3, or none where NaN or
+    infinity is allowed."""
     if not allow_nan and not allow_infinity:
         min_value = -1e3 if min_value is None else min_value
         max_value = 1e3 if max_value is None else max_value
@@ -212,7 +214,7 @@ def temp_workspace(name="temp_ws"):
 
 
 def runOpBenchmark(device_option, op, inputs, input_device_options=None, iterations=10):
-    """Milliseconds that each of `iterations` runs of an operator takes."""
+    """The milliseconds of each of `iterations` runs of an operator: a list."""
     with temp_workspace():
         _feed(op, inputs, device_option, input_device_options)
         op.device_option.CopyFrom(device_option)
@@ -229,7 +231,7 @@ def runOpBenchmark(device_option, op, inputs, input_device_options=None, iterati
 def runOpOnInput(device_option, op, inputs, input_device_options=None):
     """The outputs, a list, of a run of a copy of the operator on a device.
 
-    `input_device_options`: {input: DeviceOption}; default: where the operator reads them.
+    `input_device_options`: {input: DeviceOption}; default: the device the operator reads it from.
     Raises ValueError if there are fewer values than inputs.
     """
     copy = caffe2_pb2.OperatorDef()
@@ -251,7 +253,7 @@ def _feed(op, inputs, device_option, input_device_options=None):
 
 
 class HypothesisTestCase(test_util.TestCase):
-    """Assertions about operators, each in a workspace of its own."""
+    """Assertions about operators. Each uses a workspace of its own."""
 
     def setUp(self):
         """Seeds numpy, so that a failure repeats."""
@@ -260,15 +262,15 @@ class HypothesisTestCase(test_util.TestCase):
 
     def assertDeviceChecks(self, device_options, op, inputs, outputs_to_check,
                            input_device_options=None, threshold=0.01):
-        """All devices give the same outputs (indices)."""
+        """Checks that the outputs, given by index, are the same on all devices."""
         checker = device_checker.DeviceChecker(threshold, device_options)
         self.assertTrue(checker.CheckSimple(op, inputs, outputs_to_check, input_device_options))
 
     def assertGradientChecks(self, device_option, op, inputs, outputs_to_check,
                              outputs_with_grads, grad_ops=None, threshold=0.005, stepsize=0.05,
                              input_device_options=None, ensure_outputs_are_inferred=False):
-        """The gradient at input `outputs_to_check` agrees with differences of the outputs
-        `outputs_with_grads`."""
+        """Checks that the gradient at input `outputs_to_check` agrees with difference quotients of
+        the outputs `outputs_with_grads`."""
         checker = gradient_checker.GradientChecker(
             stepsize, threshold, device_option, "gradient_check_" + op.type, input_device_options)
         good, gradient, estimate = checker.CheckSimple(
@@ -286,10 +288,11 @@ class HypothesisTestCase(test_util.TestCase):
 
         Args:
           reference: function of the inputs -> tuple of outputs.
-          output_to_grad: an output; then also its gradient is checked, against
+          output_to_grad: an output whose gradient is checked, too, against grad_reference.
           grad_reference: function (gradient of the output, outputs, inputs) -> tuple of gradients
-            of the inputs: None where there is none, (values, rows) of a sparse one.
-          ensure_outputs_are_inferred: whether shapes and types of the outputs have to be inferred.
+            of the inputs: None for no gradient, (values, rows) for a sparse one.
+          ensure_outputs_are_inferred: whether the shapes and types of the outputs must be inferred
+            correctly.
 
         Returns the outputs.
         """
@@ -341,7 +344,8 @@ class HypothesisTestCase(test_util.TestCase):
 
     def assertValidationChecks(self, device_option, op, inputs, validator,
                                input_device_options=None, as_kwargs=True, init_net=None):
-        """The validator, called with inputs and outputs (by name, or as two lists), passes."""
+        """Calls the validator, which asserts, with inputs and outputs (by name, or as two
+        lists)."""
         op.device_option.CopyFrom(device_option)
         with temp_workspace():
             _feed(op, inputs, device_option, input_device_options)
@@ -356,7 +360,7 @@ class HypothesisTestCase(test_util.TestCase):
 
     def assertRunOpRaises(self, device_option, op, inputs, input_device_options=None,
                           exception=(Exception,), regexp=None):
-        """Running the operator fails, with a message that the pattern fits."""
+        """Checks that the operator fails, with a message that matches the pattern."""
         op.device_option.CopyFrom(device_option)
         with temp_workspace():
             _feed(op, inputs, device_option, input_device_options)

@@ -19,8 +19,8 @@ _OpSpec = namedtuple("_OpSpec", "type input output arg")
 
 
 class OpSpec(_OpSpec):
-    """What an operator shall be: its type, lists of inputs and outputs, in which None stands for
-    any name, and {argument: value}. Of None, nothing is checked."""
+    """The expected operator: its type, lists of inputs and outputs, and {argument: value}. None in
+    a list stands for any name; a field that is None is not checked."""
 
     def __new__(cls, op_type, op_input, op_output, op_arg=None):
         return super().__new__(cls, op_type, op_input, op_output, op_arg)
@@ -41,7 +41,7 @@ class LayersTestCase(test_util.TestCase):
         self.reset_model()
 
     def reset_model(self, input_feature_schema=None, trainer_extra_schema=None):
-        """Makes a new model, of other columns than the default if they are given."""
+        """Makes a new model, with the default columns or the given ones."""
         self.model = layer_model_helper.LayerModelHelper(
             "test_model",
             input_feature_schema=input_feature_schema or schema.Struct(
@@ -90,7 +90,7 @@ class LayersTestCase(test_util.TestCase):
         workspace.RunNet(net.Proto().name, num_iter=num_iter)
 
     def assertBlobsEqual(self, spec_blobs, op_blobs):
-        """The names are equal where they are specified."""
+        """Checks that the names that are specified are equal."""
         if spec_blobs is None:
             return
         self.assertEqual(len(spec_blobs), len(op_blobs))
@@ -107,7 +107,7 @@ class LayersTestCase(test_util.TestCase):
         self.assertEqual(expected.arg, op_args)
 
     def assertNetContainOps(self, net, op_specs):
-        """The operators of the net are, in order, as the OpSpecs say. Returns them."""
+        """Checks that the operators of the net match the OpSpecs, in order. Returns them."""
         ops = net.Proto().op
         self.assertEqual(len(op_specs), len(ops))
         for op, spec in zip(ops, op_specs):

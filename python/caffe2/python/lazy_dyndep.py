@@ -1,4 +1,4 @@
-"""Shared libraries of operators that are loaded when an unknown operator is looked for, or a net is
+"""Shared libraries of operators that are loaded when an unknown operator is looked up or a net is
 made."""
 
 import functools
@@ -19,9 +19,8 @@ def RegisterOpsLibrary(name):
 
 
 def SetErrorHandler(handler):
-    """Lets a function of the exception (OSError) be called where a library cannot be loaded, in
-    place of raising it; the library is then not tried again, whatever the function raises. None:
-    raises."""
+    """Sets a function of the exception (OSError) to call if a library cannot be loaded, instead of
+    raising it. The library is not tried again, even if the function raises. None: raises."""
     global _error_handler
     _error_handler = handler
 

@@ -1,8 +1,8 @@
 """Memory of nets: blobs that are not alive at the same time become one blob.
 
-The functions return a new NetDef and leave the one they get alone. What shares is planned by the
-library (caffe2/graph/memory_plan.h), for executors that run operators in definition order or as if
-they did.
+The functions return a new NetDef and do not change their argument. The library plans which blobs
+share memory (caffe2/graph/memory_plan.h), for executors that run operators in definition order or
+as if they did.
 """
 
 import collections
@@ -23,7 +23,7 @@ LiveRange = collections.namedtuple("LiveRange", ["defined", "used", "size"])
 Optimization = collections.namedtuple("Optimization", ["net", "assignments", "blob_assignments"])
 Statistics = collections.namedtuple("Statistics", ["baseline_nbytes", "optimized_nbytes"])
 
-# Bytes of the elements of tensors.
+# The size of an element of a tensor in bytes.
 _SIZES = {
     core.DataType.FLOAT: 4, core.DataType.DOUBLE: 8, core.DataType.FLOAT16: 2,
     core.DataType.INT8: 1, core.DataType.UINT8: 1, core.DataType.INT16: 2,
@@ -33,7 +33,7 @@ _SIZES = {
 
 
 class AssignmentAlgorithm(enum.Enum):
-    """How blobs are assigned to memory: quickly, or the best way."""
+    """The algorithms that assign blobs to memory: fast, or optimal."""
     GREEDY = 0
     DYNAMIC_PROGRAMMING = 1
 
@@ -69,12 +69,12 @@ def share_grad_blobs(net, losses, param_grads, namescope, dont_share_blobs=None,
     Args:
       net: a Net with gradients.
       losses: its losses, which keep their own memory.
-      param_grads: gradients of parameters, likewise.
+      param_grads: the gradients of parameters, which keep their own memory, too.
       namescope: only blobs whose names begin with it share.
       dont_share_blobs: further blobs that keep their own memory.
       share_activations: blobs of the forward pass that the backward pass reads share, too, except
         in the last two layers with weights, whose blobs are usually fetched.
-      blob_shapes: {blob: shape}: blobs of like size share.
+      blob_shapes: {blob: shape}; with it, blobs of similar size share.
 
     Returns a NetDef.
     """
@@ -97,7 +97,8 @@ def share_grad_blobs(net, losses, param_grads, namescope, dont_share_blobs=None,
 def optimize_inference_for_dag(net, input_blobs, namescope=""):
     """Lets the blobs of a net without gradients share memory, except its inputs and outputs.
 
-    Raises ValueError if it has gradients, RuntimeError for an operator that its schema refuses.
+    Raises ValueError if the net has gradients, RuntimeError for an operator that its schema
+    rejects.
     """
     proto = _proto_of(net)
     for op in proto.op:
@@ -118,9 +119,9 @@ def release_blobs_when_used(netproto, dont_free_blobs, selector_fun=None):
     """A copy of the net that frees each blob after its last use.
 
     Args:
-      dont_free_blobs: blobs that are kept, as are external outputs, what no operator reads, and
-        blobs with an Alias.
-      selector_fun: function(blob) that tells whether a blob may be freed; default: all.
+      dont_free_blobs: blobs to keep. External outputs, blobs that no operator reads and blobs with
+        an Alias are kept, too.
+      selector_fun: function(blob) -> whether it may be freed; default: always.
     """
     kept = {str(blob) for blob in dont_free_blobs} | set(netproto.external_output)
     kept |= set(netproto.external_input)
@@ -148,13 +149,13 @@ def release_blobs_when_used(netproto, dont_free_blobs, selector_fun=None):
 
 
 def estimate_memory_usage(protos, shapes, types, devicescope):
-    """(all bytes, most bytes at one time, {operator type: bytes}) that nets allocate for blobs.
+    """(total bytes, peak bytes, {operator type: bytes}) that nets allocate for blobs.
 
     Args:
       protos: NetDefs in the order they run; Free operators give memory back.
-      shapes, types: {blob: shape} and {blob: DataType}, from workspace.InferShapesAndTypes; blobs
-        that they lack count nothing.
-      devicescope: DeviceOption: only its operators count.
+      shapes, types: {blob: shape} and {blob: DataType}, from workspace.InferShapesAndTypes. Blobs
+        that they lack are not counted.
+      devicescope: a DeviceOption; only operators on it are counted.
     """
     def nbytes(blob):
         if blob not in shapes or blob not in types:
@@ -186,7 +187,7 @@ def estimate_memory_usage(protos, shapes, types, devicescope):
 
 
 class InterferenceGraph:
-    """Operators, as nodes 0 to n - 1, and which must run before which."""
+    """Operators, as nodes 0 to n - 1, with edges to the operators that must run later."""
 
     def __init__(self, size):
         self.successors = [set() for _ in range(size)]
@@ -198,14 +199,14 @@ class InterferenceGraph:
                 for after in sorted(all_after)]
 
     def add_edge(self, first, second):
-        """Lets operator `first` run before operator `second`."""
+        """Orders operator `first` before operator `second`."""
         self.successors[first].add(second)
         self.predecessors[second].add(first)
 
 
 def compute_interference_graph(ops):
-    """The graph of a list of operators: writers before readers, and readers before whoever writes
-    the same blob again."""
+    """The graph of a list of operators: the writer of a blob before its readers, and these before
+    the next writer."""
     graph = InterferenceGraph(len(ops))
     writers, readers = collections.defaultdict(set), collections.defaultdict(set)
     for i, op in enumerate(ops):
@@ -221,8 +222,8 @@ def compute_interference_graph(ops):
 
 
 def topological_sort_traversal(g):
-    """Operators in an order in which they can run: the last one ready first, so that what one has
-    written is read soon."""
+    """Operators in an order in which they can run: the one that became ready last runs first, so
+    that blobs are read soon after they are written."""
     missing = [len(before) for before in g.predecessors]
     ready = [i for i, count in enumerate(missing) if count == 0]
     order = []
@@ -234,13 +235,13 @@ def topological_sort_traversal(g):
             if missing[after] == 0:
                 ready.append(after)
     if len(order) != len(missing):
-        raise ValueError("the operators depend on each other in a circle")
+        raise ValueError("the operators depend on each other in a cycle")
     return order
 
 
 def topological_sort_traversal_longest_path(g):
-    """As topological_sort_traversal, but each operator's longest chain of predecessors runs first
-    and the short ones right before it, which keeps the lives of blobs short."""
+    """Like topological_sort_traversal, but of the predecessors of an operator the longest chain
+    runs first and short ones right before it, which keeps the lives of blobs short."""
     heights = {}
     for i in topological_sort_traversal(g):
         heights[i] = 1 + max((heights[before] for before in g.predecessors[i]), default=0)
@@ -261,8 +262,8 @@ def topological_sort_traversal_longest_path(g):
 
 
 def compute_ranges(linearized_ops, blob_sizes=None):
-    """{blob: LiveRange} of operators in the order they run. `defined` is None for blobs that come
-    from outside, `used` for those that nothing reads."""
+    """{blob: LiveRange} of operators in the order they run. `defined` is None for blobs from
+    outside, `used` for blobs that no operator reads."""
     ranges = {}
     for i, op in enumerate(linearized_ops):
         for blob in op.input:
@@ -328,7 +329,7 @@ def compute_assignments_greedy(ranges_sorted, init_assignments=None):
 
 
 def compute_assignments_dp(ranges_sorted, init_assignment=None, counter=None):
-    """The assignments of the least memory, by trying all; exponential in the number of blobs.
+    """The assignments with the least memory, by trying all; exponential in the number of blobs.
 
     `counter`: a list of one number, to which the number of tried assignments is added.
     """
@@ -399,8 +400,8 @@ def apply_assignments(net, blob_assignments):
 
 
 def apply_recurrent_blob_assignments(op, blob_assignments, canonical_name):
-    """Renames the outer blobs in the step nets of a RecurrentNetwork or its gradient, in place, and
-    notes under "<blob>.rename" what became of the operator's own.
+    """Renames the outer blobs in the step nets of a RecurrentNetwork or its gradient, in place. The
+    argument "<blob>.rename" holds the new name of a blob of the operator itself.
 
     Args:
       blob_assignments: {blob: new name}.
@@ -423,12 +424,12 @@ def optimize_interference(net, static_blobs, ordering_function=topological_sort_
     """Orders the operators of a NetDef and lets its blobs share memory.
 
     Args:
-      static_blobs: blobs with memory of their own, such as parameters and what is fetched.
+      static_blobs: blobs with memory of their own, such as parameters and fetched blobs.
       ordering_function: topological_sort_traversal, or the one with _longest_path.
       blob_sizes: {blob: bytes}, see collect_blob_sizes.
       algo: an AssignmentAlgorithm.
 
-    Returns an Optimization: the new NetDef, and who shares with whom.
+    Returns an Optimization: the new NetDef, and the assignments.
     """
     order = ordering_function(compute_interference_graph(net.op))
     optimized = caffe2_pb2.NetDef()
@@ -456,14 +457,14 @@ def collect_blob_sizes(net):
 
 
 def compute_statistics(assignments):
-    """Statistics: bytes of all blobs in the workspace, and of those that remain when they share."""
+    """Statistics: the bytes of all blobs in the workspace, without and with sharing."""
     sizes = [[blob_nbytes(blob) for blob, _ in assignment] for assignment in assignments]
     return Statistics(baseline_nbytes=sum(map(sum, sizes)),
                       optimized_nbytes=sum(map(max, sizes)))
 
 
 def verify_inplace_blobs(net_a, net_b):
-    """Whether the same operators of two NetDefs work in place."""
+    """True if the same operators of two NetDefs work in place."""
     def in_place(op):
         return {(i, o) for i, x in enumerate(op.input) for o, y in enumerate(op.output) if x == y}
 
@@ -472,7 +473,8 @@ def verify_inplace_blobs(net_a, net_b):
 
 
 def verify_graph_equality(net_a, net_b):
-    """Whether two NetDefs have the same operators, and each reads what the same one wrote."""
+    """True if two NetDefs have the same operators, and each reads the outputs of the same
+    operators."""
     def sources(net):
         writer, found = {}, []
         for i, op in enumerate(net.op):

@@ -1,4 +1,5 @@
-"""Devices of tests for a device of MKL's own; there is none, oneDNN serves the CPU operators."""
+"""Device options of tests of MKL. There is no separate MKL device: operators of the CPU use
+oneDNN."""
 
 import hypothesis.strategies as st
 

@@ -1,4 +1,4 @@
-"""Objects by name (optimizers, regularizers, normalizers) for what is created within a block."""
+"""Optimizers, regularizers and normalizers by name, for objects that are created within a block."""
 
 DEFAULT_MODIFIER = "DEFAULT"
 
@@ -36,7 +36,7 @@ class ModifierContext:
 
 class UseModifierBase:
     """A block with one modifier, named "DEFAULT", or with {name: modifier}. Subclasses define
-    _context_class(): whose current object knows the modifiers."""
+    _context_class(), the class whose current object holds the modifiers."""
 
     def __init__(self, modifier_or_dict):
         if not isinstance(modifier_or_dict, dict):

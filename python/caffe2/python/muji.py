@@ -1,8 +1,8 @@
 """Sums of blobs over the GPUs of one process, written into a net; data_parallel_model does more.
 
-Each function takes the net, one blob for each GPU, what to append to the names of the results, and
-the numbers of the GPUs (default 0, 1, ...), and returns the results, one on each GPU. Devices need
-no peer access to each other.
+Each function takes the net, one blob for each GPU, the suffix of the names of the results, and the
+numbers of the GPUs (default 0, 1, ...). It returns the results, one on each GPU. The GPUs need no
+peer access to each other.
 """
 
 from caffe2.proto import caffe2_pb2

@@ -1,7 +1,8 @@
 """Nets as Graphviz graphs: operators are boxes, blobs are ovals.
 
-The functions return a Graph with the methods of pydot that scripts use; writing SVG or PNG runs the
-program `dot`. As a program: python -m caffe2.python.net_drawer --input net.pb --output net.svg
+The functions return a Graph, which has the methods of pydot's graphs that scripts use. Writing SVG
+or PNG runs the program `dot`. As a program: python -m caffe2.python.net_drawer --input net.pb
+--output net.svg
 """
 
 import argparse
@@ -37,7 +38,7 @@ class Graph:
         self.rankdir = rankdir
         self.nodes = {}
         self.edges = []
-        self.edge_attributes = []  # of the edge in the same place
+        self.edge_attributes = []  # of the edge with the same index
 
     def add_node(self, node_id, **attributes):
         """Adds a node with Graphviz attributes."""
@@ -63,7 +64,7 @@ class Graph:
             drawn = subprocess.run(["dot", "-T" + format], input=self.to_string().encode(),
                                    capture_output=True, check=True)
         except FileNotFoundError:
-            raise RuntimeError("drawing needs the program dot of Graphviz") from None
+            raise RuntimeError("drawing needs the program dot: install Graphviz") from None
         except subprocess.CalledProcessError as error:
             raise RuntimeError(f"dot failed: {error.stderr.decode()}") from None
         return drawn.stdout
@@ -159,9 +160,9 @@ def GetPydotGraph(operators_or_net, name=None, rankdir="LR", op_node_producer=No
 
 def GetPydotGraphMinimal(operators_or_net, name=None, rankdir="LR",
                          minimal_dependency=False, op_node_producer=None):
-    """The graph of operators alone: an edge where one reads what another wrote. With
-    `minimal_dependency`, one edge at most enters an operator from each other operator and inputs
-    that are older than its last are left out."""
+    """The graph of operators alone, with an edge from the writer of a blob to each reader. With
+    `minimal_dependency`, an operator has at most one edge from each other operator, and inputs
+    older than its latest input are left out."""
     operators, net_name = _operators(operators_or_net)
     produce = op_node_producer or GetOpNodeProducer(append_output=True)
     graph = Graph(name or net_name, rankdir)
@@ -186,8 +187,8 @@ def GetOperatorMapForPlan(plan_def):
 
 
 def GetPlanGraph(plan_def, name=None, rankdir="TB"):
-    """The graph of the steps of a PlanDef and the nets they run: edges lead to what runs next, and
-    dashed ones from a step to what it runs first, or all that it runs at once."""
+    """The graph of the steps of a PlanDef and their nets. Edges lead to the next step or net.
+    Dashed edges lead from a step to its first substep or net, or to all its concurrent ones."""
     graph = Graph(name or plan_def.name, rankdir)
 
     def add(label, **style):
@@ -229,8 +230,8 @@ def _empty_png():
 
 
 def GetGraphPngSafe(func, *args, **kwargs):
-    """The PNG of the graph that a function makes of the arguments, bytes; whatever goes wrong is
-    logged as an error, and the picture then is empty."""
+    """The PNG, bytes, of the graph that a function makes of the arguments. If that fails, logs the
+    error and returns an empty picture."""
     try:
         return func(*args, **kwargs).create_png()
     except Exception as error:
@@ -247,7 +248,7 @@ def GetGraphInJson(operators_or_net, output_filepath):
 
 
 def main():
-    """Draws the NetDef of a file, as the command line says."""
+    """Draws the NetDef of a file."""
     parser = argparse.ArgumentParser(description="Draws a NetDef.")
     parser.add_argument("--input", required=True, help="NetDef file, binary or text")
     parser.add_argument("--output", required=True, help="file to write: .dot, .svg or .png")

@@ -17,7 +17,7 @@ from caffe2.python._net_visitors import Text, Visitor
 from caffe2.python.checkpoint import Job
 from caffe2.python.task import Task, TaskGroup
 
-# Longer lists of values are cut.
+# Lists with more values are cut.
 _MOST_VALUES = 8
 _INDENT = "  "
 
@@ -64,7 +64,8 @@ def format_device_option(option):
 
 
 def factor_prefix(vals, do_it=True):
-    """The names in one text; with `do_it`, a scope that several share is written once: a/[x, y]."""
+    """The names in one text; with `do_it`, a scope shared by several names appears once: a/[x,
+    y]."""
     vals = [str(value) for value in vals]
     prefix = commonprefix(vals) if do_it and len(vals) > 1 else ""
     prefix = prefix[: prefix.rfind("/") + 1]
@@ -166,7 +167,7 @@ def _plans_of_group(group):
     """Pairs (Task, PlanDef) of a TaskGroup, whose tasks may not change afterwards. Raises TypeError
     for a group that was compiled for a session."""
     if not isinstance(group, TaskGroup):
-        raise TypeError(f"{group!r} is no TaskGroup: print and analyze jobs before compile")
+        raise TypeError(f"{group!r} is not a TaskGroup: print and analyze jobs before compile")
     return [(task, _plan_of_task(task)) for task in group.tasks_by_node().tasks()]
 
 
@@ -193,8 +194,8 @@ def _job_lines(job, factor_prefixes):
 
 
 class Printer(Visitor, Text):
-    """Text of what it is called with; str() of it is all of that. `c2_syntax`, an argument of
-    Caffe2's Printer, makes no difference."""
+    """Collects the text of the objects that it is called with; str() returns it. `c2_syntax`, an
+    argument of Caffe2's Printer, has no effect."""
 
     def __init__(self, factor_prefixes=False, c2_syntax=True):
         super().__init__()
@@ -270,7 +271,7 @@ def to_string(obj, factor_prefixes=False, c2_syntax=True):
     """A Net, ExecutionStep, Plan, ModelHelper or message of these as text, or a Task, TaskGroup or
     Job, which may not change afterwards.
 
-    `factor_prefixes` writes a common scope of inputs or outputs once; `c2_syntax` as of Printer.
+    `factor_prefixes` writes a common scope of inputs or outputs once; `c2_syntax` has no effect.
     Raises TypeError for anything else.
     """
     printer = Printer(factor_prefixes, c2_syntax)
@@ -284,16 +285,17 @@ def debug_net(net):
 
 
 class Analyzer(Visitor):
-    """Checks what it is called with, one after the other: every blob that an operator reads has to
-    exist in `workspace`, a set of names, which grows by those that are made. Raises AssertionError
-    that names a missing blob."""
+    """Checks the objects that it is called with, in order: every blob that an operator reads must
+    be in `workspace`, a set of names, to which the blobs are added that operators make. Raises
+    AssertionError, which names a missing blob."""
 
     def __init__(self):
         self.workspace = set()
 
     @contextmanager
     def set_workspace(self, ws=None, do_copy=False):
-        """Within the block, `ws`, or the present one, or a copy of it, is the workspace."""
+        """Within the block, `ws` is the workspace; default: the present one, or with `do_copy` a
+        copy of it."""
         outside = self.workspace
         ws = outside if ws is None else ws
         self.workspace = set(ws) if do_copy else ws
@@ -367,12 +369,13 @@ def analyze_job(analyzer, job):
 
 
 def analyze(obj):
-    """Checks that every blob an operator reads exists then, and no two steps that run at once make
-    the same one.
+    """Checks that every blob exists when an operator reads it, and that no two concurrent steps
+    make the same blob.
 
     Args:
-      obj: a Net, whose external inputs are taken to exist; a Plan or step, likewise for what it
-        makes nowhere; or a Job, Task or TaskGroup, which has to make all of its blobs.
+      obj: a Net, whose external inputs are assumed to exist; a Plan or step, for which the blobs
+        that it never makes are assumed to exist; or a Job, Task or TaskGroup, which must make all
+        of its blobs.
 
     Raises AssertionError that names the blob; its cause names net and operator.
     """

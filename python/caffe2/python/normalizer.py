@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Normalizer:
-    """Called with a LayerModelHelper and a record, adds the layer that normalizes the record and
+    """Called with a LayerModelHelper and a record, adds a layer that normalizes the record, and
     returns its output."""
 
     def __call__(self, net, param):
@@ -20,7 +20,7 @@ class BatchNormalizer(Normalizer):
     def __init__(self, momentum: float, scale_init_value: float = 1.0) -> None:
         """
         Args:
-          momentum: what the running statistics keep of themselves in each run.
+          momentum: the share of the running statistics that each run keeps.
           scale_init_value: the initial value of the scales.
         """
         self._arguments = {
@@ -38,7 +38,7 @@ class LayerNormalizer(Normalizer):
         """
         Args:
           epsilon: added to the variance.
-          use_layer_norm_op: whether by the operator LayerNorm or by elementary ones.
+          use_layer_norm_op: uses the operator LayerNorm, else elementary operators.
           scale_init_value: the initial value of the scales.
         """
         self._arguments = {

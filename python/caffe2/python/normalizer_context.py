@@ -8,11 +8,11 @@ class NormalizerContext(ModifierContext, context.DefaultManaged):
     """The normalizers of the open UseNormalizer blocks, inner ones first."""
 
     def has_normalizer(self, name):
-        """Whether an open block names it."""
+        """True if an open block has a normalizer of this name."""
         return self._has_modifier(name)
 
     def get_normalizer(self, name):
-        """Raises KeyError if no open block names it."""
+        """The normalizer of this name in the innermost block that has it; raises KeyError."""
         return self._provided_modifier(name, "normalizer")
 
 

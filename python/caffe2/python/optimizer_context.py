@@ -10,11 +10,11 @@ class OptimizerContext(ModifierContext, context.DefaultManaged):
     """The optimizers of the open UseOptimizer blocks, inner ones first."""
 
     def has_optimizer(self, name):
-        """Whether an open block names it."""
+        """True if an open block has an optimizer of this name."""
         return self._has_modifier(name)
 
     def get_optimizer(self, name):
-        """Raises KeyError if no open block names it."""
+        """The optimizer of this name in the innermost block that has it; raises KeyError."""
         return self._provided_modifier(name, "optimizer")
 
 

@@ -13,19 +13,19 @@ from caffe2.python.modeling.initializers import Initializer, PseudoFP16Initializ
 class OptimizerTestBase:
     """Regressions that the optimizer has to solve.
 
-    Attributes that a test may set: _num_steps, how long it trains; _skip_gpu, for an optimizer that
-    can be built for parameters on a GPU, but not run.
+    Attributes that a test may set: _num_steps, the number of training steps; _skip_gpu, for an
+    optimizer that can be built for parameters on a GPU, but not run.
     """
 
     _num_steps = 2000
     _skip_gpu = False
 
     def build_optimizer(self, model, **kwargs):
-        """Adds the optimizer to a model and returns it. To be defined by tests."""
+        """Adds the optimizer to a model and returns it. Tests define it."""
         raise NotImplementedError("a test of an optimizer defines build_optimizer")
 
     def check_optimizer(self, optimizer):
-        """Checks what is known of the optimizer. To be defined by tests."""
+        """Checks properties of the optimizer. Tests define it."""
         raise NotImplementedError("a test of an optimizer defines check_optimizer")
 
     def _createDense(self, dtype=core.DataType.FLOAT):
@@ -115,7 +115,7 @@ class OptimizerTestBase:
 
 
 class LRModificationTestBase:
-    """Tests of what scales the learning rate, for optimizers whose build function takes
+    """Tests of the factors of the learning rate, for optimizers whose build function takes
     max_gradient_norm and allow_lr_injection. Needs OptimizerTestBase."""
 
     def _gradient_ratio_reference(self, model, params, max_gradient_norm):

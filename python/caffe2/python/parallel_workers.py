@@ -1,4 +1,4 @@
-"""Threads that do something again and again beside the training, such as filling a queue.
+"""Threads that repeat a piece of work during training, such as filling a queue.
 
     def fill(worker_id):
         ...  # feed blobs and enqueue them
@@ -17,15 +17,15 @@ import time
 
 log = logging.getLogger("parallel_workers")
 
-# How often threads that count their work report it, in seconds.
+# The interval of the log lines of threads that count their work, in seconds.
 LOG_INT_SECS = 60
 # How long stop() waits for the threads of a coordinator, in seconds.
 _JOIN_SECONDS = 10
 
 
 class Metrics:
-    """Passes measurements of any thread on to loggers, objects with ``log(dict)``: a list of them,
-    or a dictionary by their names."""
+    """Collects measurements of all threads for loggers (objects with ``log(dict)``), given as a
+    list or as a dict by name."""
 
     def __init__(self, external_loggers):
         loggers = external_loggers or ()
@@ -40,13 +40,15 @@ class Metrics:
             self._metrics[key] = (total + value, number + 1 if count else 0)
 
     def reset_metrics(self):
-        """Forgets what was not told yet, and returns it: {key: (sum, number of values or 0)}."""
+        """Clears and returns the measurements that were not logged yet: {key: (sum, number of
+        values or 0)}."""
         with self._lock:
             metrics, self._metrics = self._metrics, {}
         return metrics
 
     def log_metrics(self):
-        """Tells the loggers, and starts again. What a logger raises is logged."""
+        """Passes the measurements to the loggers and clears them. An exception of a logger is
+        logged."""
         told = {key: total / number if number else total
                 for key, (total, number) in self.reset_metrics().items()}
         for logger in self._loggers:
@@ -57,16 +59,16 @@ class Metrics:
 
 
 class State:
-    """What the workers of a coordinator share. Subclasses override what they need."""
+    """The state that the workers of a coordinator share. Subclasses override these methods."""
 
     def start(self):
         """Called before the threads start."""
 
     def stop(self):
-        """Called when the threads shall end; must wake those that wait."""
+        """Called to end the threads; must wake the threads that wait."""
 
     def cleanup(self):
-        """Called when they have ended."""
+        """Called when the threads have ended."""
 
 
 class WorkerCoordinator:
@@ -74,10 +76,10 @@ class WorkerCoordinator:
 
     Args:
       worker_name: the name.
-      worker_ids: the numbers of the workers, each of which is a thread.
-      init_fun: function(this, the GlobalWorkerCoordinator), called before they start.
+      worker_ids: the numbers of the workers; each worker is a thread.
+      init_fun: function(this, the GlobalWorkerCoordinator), called before the threads start.
       state: a State.
-      shutdown_fun: function(), called when they have ended.
+      shutdown_fun: function(), called when the threads have ended.
     """
 
     def __init__(self, worker_name, worker_ids, init_fun, state=None, shutdown_fun=None):
@@ -97,17 +99,17 @@ class WorkerCoordinator:
         return self._worker_ids
 
     def is_active(self):
-        """False as soon as the workers shall end."""
+        """False once the workers were told to end."""
         return self._active
 
     def add_thread(self, function, *args):
-        """Gives the coordinator a thread, which start() starts."""
+        """Adds a thread that runs function(*args); start() starts it."""
         self._threads.append(threading.Thread(
             target=function, args=args, name=f"{self._worker_name}_{len(self._threads)}",
             daemon=True))
 
     def init(self, global_coordinator):
-        """Calls the init function, if it was given and nothing was started yet."""
+        """Calls the init function, if there is one and no thread was started yet."""
         if self._init_fun and not self._started:
             self._init_fun(self, global_coordinator)
 
@@ -121,8 +123,8 @@ class WorkerCoordinator:
             thread.start()
 
     def fail(self, reason):
-        """Ends all workers because one of them failed; to be called while its exception is handled,
-        which is logged."""
+        """Ends all workers because one of them failed. Call it in the handler of the exception,
+        which it logs."""
         self._failed = True
         log.exception("%s: %s", self._worker_name, reason)
         self.request_stop()
@@ -136,8 +138,8 @@ class WorkerCoordinator:
             self._state.stop()
 
     def wait_finish(self):
-        """Waits for the workers to end, but for the one that calls this. Returns False if one did
-        not end within ten seconds, or had failed."""
+        """Waits for the workers to end, except the calling one. Returns False if one has failed or
+        does not end within ten seconds."""
         deadline = time.monotonic() + _JOIN_SECONDS
         others = [thread for thread in self._threads
                   if self._started and thread is not threading.current_thread()]
@@ -156,8 +158,8 @@ class WorkerCoordinator:
 
 
 def _stop_all(coordinators):
-    """Tells all to end before it waits for any. An error of one is logged and keeps no other from
-    being stopped. Returns whether all ended well."""
+    """Tells all coordinators to end, then waits for each. An error of one is logged, and the others
+    are still stopped. Returns True if all ended well."""
     well = True
     for step in (WorkerCoordinator.request_stop, WorkerCoordinator.wait_finish):
         for coordinator in coordinators:
@@ -182,16 +184,16 @@ class GlobalWorkerCoordinator:
         self._coordinators.append(coordinator)
 
     def get_new_worker_id(self):
-        """A number that no worker had before."""
+        """A new number for a worker."""
         self._fetcher_id_seq += 1
         return self._fetcher_id_seq - 1
 
     def get_new_worker_ids(self, num_workers):
-        """As many numbers that no worker had before."""
+        """`num_workers` new numbers for workers."""
         return [self.get_new_worker_id() for _ in range(num_workers)]
 
     def get_worker_ids(self):
-        """All numbers that were given to workers."""
+        """The numbers of all workers so far."""
         return list(range(self._fetcher_id_seq))
 
     def reset_data_input(self, namescope, name, net, batch_size):
@@ -209,12 +211,12 @@ class GlobalWorkerCoordinator:
                   if coordinator._worker_name == name
                   and getattr(coordinator._state, "namescope", None) == namescope]
         if not inputs:
-            raise ValueError(f"no workers give the input {name} under the scope {namescope!r}")
+            raise ValueError(f"no workers fetch the input {name} under the scope {namescope!r}")
         for state in inputs:
             state.reset(net, batch_size)
 
     def start(self):
-        """Starts all workers that are not running; they end with the process, if not before."""
+        """Starts all workers that do not run yet. They end with the process at the latest."""
         # No worker runs before all are ready.
         for coordinator in self._coordinators:
             coordinator.init(self)
@@ -223,18 +225,18 @@ class GlobalWorkerCoordinator:
         self.register_shutdown_handler()
 
     def register_shutdown_handler(self):
-        """Lets the workers end with the process, if not before."""
+        """Ends the workers with the process at the latest."""
         if not self._shutdown_registered:
             atexit.register(self.stop)
             self._shutdown_registered = True
 
     def stop(self):
-        """Ends all workers; returns whether all ended well."""
+        """Ends all workers; returns True if all ended well."""
         stopped, self._coordinators = self._coordinators, []
         return _stop_all(stopped)
 
     def stop_coordinator(self, worker_name):
-        """Ends the workers of one name; returns whether all ended well."""
+        """Ends the workers of one name; returns True if all ended well."""
         stopped = [c for c in self._coordinators if c._worker_name == worker_name]
         self._coordinators = [c for c in self._coordinators if c._worker_name != worker_name]
         return _stop_all(stopped)
@@ -264,7 +266,7 @@ class Worker:
         self._worker_fun(self._worker_id)
 
     def handle_exception(self, e):
-        """Called while what a piece of work raised is handled; ends the coordinator."""
+        """Called in the handler of an exception of run(); ends the coordinator."""
         self._coordinator.fail(f"worker {self._worker_id} failed: {e}")
 
     def finish(self):
@@ -274,7 +276,7 @@ class Worker:
 
 
 def run_worker(coordinator, worker):
-    """What the thread of a worker does."""
+    """The loop of the thread of a worker."""
     while coordinator.is_active():
         try:
             worker.start()
@@ -283,7 +285,7 @@ def run_worker(coordinator, worker):
             finally:
                 worker.finish()
         except Exception as error:
-            # What ends because the coordinator does, such as waiting for a queue, is no failure.
+            # An exception because the coordinator ends, such as a wait for a queue, is no failure.
             if coordinator.is_active():
                 worker.handle_exception(error)
             else:
@@ -292,15 +294,15 @@ def run_worker(coordinator, worker):
 
 def init_workers(worker_fun, num_worker_threads=2, worker_name="train", init_fun=None,
                  external_loggers=None, shutdown_fun=None):
-    """Makes workers that call ``worker_fun(worker_id)`` over and over, from threads of their own.
+    """Makes workers: threads that call ``worker_fun(worker_id)`` repeatedly.
 
     Args:
-      num_worker_threads: how many.
-      worker_name: what stop_coordinator knows them by.
+      num_worker_threads: the number of threads.
+      worker_name: the name for stop_coordinator.
       init_fun: function(worker coordinator, global coordinator), called before they start.
-      external_loggers: objects with log(dict), in a list or by name, which the threads tell
-        `worker_time`, the seconds of a call.
-      shutdown_fun: function(), called after they ended.
+      external_loggers: objects with log(dict), in a list or a dict by name. They get `worker_time`,
+        the seconds of a call.
+      shutdown_fun: function(), called after they have ended.
 
     An exception of `worker_fun` is logged and ends all workers of this name. Returns the
     GlobalWorkerCoordinator; its start() starts them.

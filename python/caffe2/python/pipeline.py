@@ -15,10 +15,10 @@ DEFAULT_QUEUE_CAPACITY = 100
 
 
 class Output:
-    """What a processor returns.
+    """The result of a processor.
 
     Args:
-      nets: what it consists of; default: what it added to the current NetBuilder (by `ops`).
+      nets: the nets to run; default: the nets that it added to the current NetBuilder (by `ops`).
       record: the processed record, or None if nothing is to be written.
       should_stop: a bool blob: end after this record.
     """
@@ -72,8 +72,8 @@ class NetProcessor:
 
     Args:
       net: the net.
-      stop_signal: a bool blob of it: end after this record.
-      thread_init_nets: nets that run once in each thread before.
+      stop_signal: a bool blob of the net: end after this record.
+      thread_init_nets: nets that run once in each thread before the first record.
     """
 
     def __init__(self, net, stop_signal=None, thread_init_nets=None, name=None):
@@ -126,7 +126,7 @@ class NetProcessor:
 
 
 class ProcessingReader(Reader):
-    """Reads from another reader, and returns what a processor makes of the record."""
+    """Reads from another reader, and returns the processed record."""
 
     def __init__(self, reader, processor):
         Reader.__init__(self)
@@ -138,7 +138,7 @@ class ProcessingReader(Reader):
         return self.processor.schema()
 
     def setup_ex(self, init_net, finish_net):
-        """Sets up the reader that is processed."""
+        """Sets up the other reader."""
         self.reader.setup_ex(init_net, finish_net)
 
     def read_ex(self, init_net, exit_net):
@@ -169,13 +169,13 @@ def pipe(input, output=None, num_threads=1, processor=None, name=None, capacity=
     Args:
       input: a Reader, or a Pipe such as a Queue.
       output: a Writer, a Pipe, or None: a new Queue of `capacity` records.
-      num_threads: steps of the task that do so side by side, each with nets of its own; 0 adds no
-        task, and returns a reader of the processed records.
+      num_threads: the number of concurrent steps, each with nets of its own; 0 adds no task and
+        returns a reader of the processed records.
       processor: function(record) -> record, Output, nets or None; a Net with records; or None.
       name: of the task; default: the name of the processor, the output or the input.
       group: the TaskGroup; default: the current one.
-      num_runtime_threads: instead of num_threads, instances of one step, each in a workspace of
-        its own.
+      num_runtime_threads: instead of num_threads: the number of concurrent instances of one
+        step, each in a workspace of its own.
 
     Returns the output if it is a Pipe, the new Queue, or None.
     """
@@ -185,7 +185,7 @@ def pipe(input, output=None, num_threads=1, processor=None, name=None, capacity=
 
 def pipe_and_output(input, output=None, num_threads=1, processor=None, name=None, capacity=None,
                     group=None, num_runtime_threads=1, final_outputs=None):
-    """As pipe; returns also the TaskOutputs of the blobs `final_outputs` (one, or a list)."""
+    """Like pipe; also returns the TaskOutputs of the blobs `final_outputs` (one, or a list)."""
     if num_threads <= 0:
         raise ValueError(f"num_threads is {num_threads}")
     result, task = _pipe_step(input, output, num_threads, processor, name, capacity, group,
@@ -212,7 +212,7 @@ def _pipe_step(input, output, num_threads, processor, name, capacity, group, num
         reader = ProcessingReader(reader, processor)
     if num_threads == 0 or num_runtime_threads == 0:
         if output is not None:
-            raise ValueError("without threads there is no output to write to")
+            raise ValueError("with num_threads=0 there is no task that writes to the output")
         return reader, None
     if name is None and processor is not None:
         name = processor_name(processor)

@@ -6,12 +6,12 @@ from caffe2.python import core, dataio
 
 logger = logging.getLogger(__name__)
 
-# The attribute of nets under which a task group finds what it must set up (TaskGroup.LOCAL_SETUP).
+# The attribute of nets under which a task group finds objects to set up (TaskGroup.LOCAL_SETUP).
 _LOCAL_SETUP = "local_setup"
 
 
 class _QueueEnd:
-    """What a reader and a writer of a queue have in common: at the end they close it."""
+    """Base of a reader and a writer of a queue: both close it at the end."""
 
     def __init__(self, pipe):
         self._pipe = pipe
@@ -49,9 +49,9 @@ class _QueueWriter(_QueueEnd, dataio.Writer):
 
 
 class QueueWrapper(dataio.Pipe):
-    """A queue that exists, by the blob that holds it.
+    """A pipe over the blob of an existing queue.
 
-    `num_dequeue_records`: how many records a reader takes at once, concatenated.
+    `num_dequeue_records`: the number of records that a reader takes at once and concatenates.
     """
 
     def __init__(self, handler, schema=None, num_dequeue_records=1):
@@ -72,10 +72,10 @@ class QueueWrapper(dataio.Pipe):
 
 
 class Queue(QueueWrapper):
-    """A queue of `capacity` records; made, once its schema is known, by `setup`."""
+    """A queue of `capacity` records. `setup` makes it, when its schema is known."""
 
     def __init__(self, capacity, schema=None, name="queue", num_dequeue_records=1):
-        owner = core.Net(name)  # has a name of its own, and so the queue
+        owner = core.Net(name)  # its unique name makes the queue's name unique
         super().__init__(
             owner.AddExternalInput(owner.NextName("handler")), schema, num_dequeue_records)
         self.capacity = capacity
@@ -90,7 +90,7 @@ class Queue(QueueWrapper):
 
 
 def enqueue(net, queue, data_blobs, status=None):
-    """Adds the enqueueing of a list of blobs, whose contents move into the queue.
+    """Adds an operator that moves the contents of a list of blobs into the queue.
 
     A blob that appears twice is copied. Returns the bool blob `status`: whether the queue was
     closed.
@@ -108,7 +108,7 @@ def enqueue(net, queue, data_blobs, status=None):
 
 
 def dequeue(net, queue, num_blobs, status=None, field_names=None, num_records=1):
-    """Adds the dequeueing of one record, or of several that are concatenated.
+    """Adds an operator that takes `num_records` records from the queue and concatenates them.
 
     Returns (list of its blobs, bool blob `status`: whether the queue was closed and empty).
     """

@@ -1,4 +1,4 @@
-"""A queue between the threads that read and process records and those that use them."""
+"""A queue between threads that read and process records, and threads that use them."""
 
 from caffe2.python import core, workspace
 from caffe2.python.dataio import Reader
@@ -18,12 +18,13 @@ class _QueueReader(Reader):
 
 
 class RecordQueue:
-    """A queue of records that threads fill from a reader. Made in the current workspace at once.
+    """A queue of records that threads fill from a reader. The constructor makes it in the current
+    workspace.
 
     Args:
-      fields: the record or schema of what is enqueued.
-      capacity: records that fit.
-      num_threads: how many threads read, process and enqueue.
+      fields: the record or schema of its records.
+      capacity: the number of records that it holds at most.
+      num_threads: the number of threads that read, process and enqueue.
     """
 
     def __init__(self, fields, name=None, capacity=1, enforce_unique_name=False, num_threads=1):

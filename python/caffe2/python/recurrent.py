@@ -13,7 +13,7 @@ def _unzip(triples):
 def _recomputed_operators(cell_net, blobs):
     """The operators of the cell net that make `blobs`, in their order.
 
-    Raises ValueError if one makes further blobs, which would be computed twice.
+    Raises ValueError if one of them makes other blobs, too, which would be computed twice.
     """
     blobs = {str(blob) for blob in blobs}
     operators = [op for op in cell_net.Proto().op if not blobs.isdisjoint(op.output)]
@@ -25,12 +25,12 @@ def _recomputed_operators(cell_net, blobs):
 
 
 class _BackwardStep:
-    """The net that computes gradients of one step, and how its blobs are tied to those outside.
+    """The net that computes the gradients of one step, and the links of its blobs to blobs outside.
 
     Attributes:
       net: the net; every gradient that leaves it has a blob of its own.
       links: [(blob of the net, tensor outside, offset)].
-      params, param_grads: references that have a gradient, and its blob in the net.
+      params, param_grads: the parameters that have a gradient, and the blobs of these in the net.
     """
 
     def __init__(self, cell_net, outputs, recomputed):
@@ -76,7 +76,7 @@ class _BackwardStep:
                 self.param_grads.append(self._own_gradient(reference, str(reference) + "_grad"))
 
     def declare_inputs(self):
-        """Names all that the net reads of the forward step as its external inputs."""
+        """Declares the blobs of the forward step that the net reads as external inputs."""
         cell = self._cell_net.Proto()
         ssa, _ = core.get_ssa(self.net)
         made = {blob for op in cell.op for blob in op.output}
@@ -109,22 +109,22 @@ def recurrent_net(net, cell_net, inputs, initial_cell_inputs, links, timestep=No
 
     Args:
       net: the Net to add it to.
-      cell_net: the Net of one step; what it reads beyond the inputs, states and timestep are
-        parameters.
-      inputs: [(blob of the cell net, sequence)]; one of them. The sequence is [T, N, ...]: T steps
-        of a batch of N.
+      cell_net: the Net of one step; the blobs that it reads besides the inputs, states and
+        timestep are parameters.
+      inputs: [(blob of the cell net, sequence)], one pair. The sequence is [T, N, ...]: T steps of
+        a batch of N.
       initial_cell_inputs: [(blob of the cell net, blob of the initial value)]: the states, as the
-        step reads them. Values are [N, D], [1, N, D], or [D] for all of the batch.
+        step reads them. Values are [N, D], [1, N, D], or [D] for the whole batch.
       links: {blob of initial_cell_inputs: blob of the cell net that holds the state after a step}.
-      timestep: the blob in which the cell net finds the number of the step; default "timestep".
-      scope: prefix of the names of blobs for states; default: made up.
+      timestep: the blob with the number of the step in the cell net; default "timestep".
+      scope: prefix of the names of blobs for states; default: a new one.
       outputs_with_grads: results that will have gradients, by position.
       recompute_blobs_on_backward: blobs of the cell net that are not kept for the gradient but
         computed again.
-      forward_only: True for no gradient and less memory.
+      forward_only: True to build no gradient, which saves memory.
 
     Returns references to two blobs for each state: after all steps [T, N, D], and after the last
-    [1, N, D]. Raises ValueError for more than one sequence, and where a gradient cannot be built.
+    [1, N, D]. Raises ValueError for more than one sequence, and if the gradient cannot be built.
     """
     if len(inputs) != 1:
         raise ValueError(f"a recurrent network reads one sequence, not {len(inputs)}")
@@ -183,8 +183,8 @@ def recurrent_net(net, cell_net, inputs, initial_cell_inputs, links, timestep=No
 
 
 def prepare_for_prediction(op, device=None, rename=lambda blob: blob):
-    """Changes a RecurrentNetwork for prediction, in place: without a backward step net, with its
-    step net on `device` (default: where it is), and with other names for blobs."""
+    """Changes a RecurrentNetwork for prediction, in place: removes its backward step net, moves its
+    step net to `device` (default: its own), and renames blobs."""
     kept = [arg for arg in op.arg
             if not arg.name.startswith("backward_") and arg.name != "param_grads"]
     for arg in kept:
@@ -209,8 +209,8 @@ def prepare_for_prediction(op, device=None, rename=lambda blob: blob):
 
 
 def set_rnn_executor_config(rnn_op, num_threads=None, max_cuda_streams=None):
-    """Sets arguments of Caffe2's parallel executor of steps on a RecurrentNetwork or its gradient.
-    They are kept with the operator and have no effect here.
+    """Sets the arguments of Caffe2's parallel executor on a RecurrentNetwork or its gradient. They
+    have no effect here.
 
     Raises ValueError for another operator.
     """
@@ -222,7 +222,7 @@ def set_rnn_executor_config(rnn_op, num_threads=None, max_cuda_streams=None):
 
 
 def retrieve_step_blobs(net, prefix="rnn"):
-    """Copies what the steps of each RecurrentNetwork of a net computed to the current workspace.
+    """Copies the blobs of the steps of each RecurrentNetwork in a net to the current workspace.
 
     Returns the names of the copies: <prefix>_<blob><step>. Raises RuntimeError if the net has not
     run.

@@ -1,6 +1,6 @@
 """Regularizers of parameters: terms added to the loss, and projections after the optimizer.
 
-A Regularizer is called once for each of the two places (RegularizationBy); subclasses define
+A Regularizer is called on the loss and after the optimizer (RegularizationBy). Subclasses define
 _run_on_loss, which returns the blob of the term (one float), or _run_after_optimizer, which changes
 the parameter in place. Both get the net, the net that makes parameters, the parameter
 (BlobReference) and its gradient (BlobReference, GradientSlice or None).
@@ -40,13 +40,13 @@ class Regularizer:
     """The base of all regularizers, which does nothing."""
 
     def __init__(self) -> None:
-        self.kEpsilon = 1e-9  # how far open bounds stay away
+        self.kEpsilon = 1e-9  # the distance that elements keep from an open bound
 
     def __call__(self, net: core.Net, param_init_net: core.Net, param: BlobReference,
                  grad: Any = None, by: str | None = None) -> BlobReference | None:
-        """Adds what the regularizer does at a place; returns its blob, or None.
+        """Adds the operators of one point, `by` of RegularizationBy; returns their blob, or None.
 
-        Raises TypeError unless `param` is a BlobReference, ValueError for an unknown place.
+        Raises TypeError unless `param` is a BlobReference, ValueError for an unknown `by`.
         """
         if not isinstance(param, core.BlobReference):
             raise TypeError(f"a parameter is a BlobReference, not {param!r}")
@@ -69,8 +69,8 @@ class Regularizer:
 
     def _ensure_clipped(self, net, param, grad=None, min=None, max=None, open_range=False,
                         left_open=False, right_open=False):
-        """Clips the parameter (of a sparse gradient, its rows) in place; bounds of None are none,
-        open ones are kept off by kEpsilon."""
+        """Clips the parameter (with a sparse gradient, its rows) in place. None means no bound; an
+        open bound moves inwards by kEpsilon."""
         if min is not None and (open_range or left_open):
             min += self.kEpsilon
         if max is not None and (open_range or right_open):
@@ -140,7 +140,7 @@ class LpNorm(Regularizer):
 
 class L0ApproxNorm(Regularizer):
     """reg_lambda * max(0, sum_i min(n_i, alpha) / alpha - budget), of the L2 norms n_i of the
-    columns of a weight matrix: about how many features are used beyond a budget of them."""
+    columns of a weight matrix: roughly the number of used features above a budget."""
 
     def __init__(self, reg_lambda: float, alpha: float = 0.01, budget: float = 0) -> None:
         super().__init__()
@@ -192,7 +192,7 @@ class ElasticNet(Regularizer):
 
 
 class ElasticNetL1NormTrimmed(Regularizer):
-    """ElasticNet, whose first term leaves out the k largest elements."""
+    """ElasticNet without the k largest elements in its first term."""
 
     def __init__(self, l1: float, l2: float, k: int) -> None:
         super().__init__()
@@ -209,7 +209,7 @@ class ElasticNetL1NormTrimmed(Regularizer):
 
 
 class _RowRegularizer(Regularizer):
-    """Changes the rows that a sparse gradient names, after the optimizer."""
+    """Changes, after the optimizer, the rows that a sparse gradient lists."""
 
     def _run_after_optimizer(self, net, param_init_net, param, grad):
         if not isinstance(grad, core.GradientSlice):
@@ -246,7 +246,7 @@ class ConstantNorm(_RowRegularizer):
 
 
 class SparseLpNorm(_RowRegularizer):
-    """Shrinks rows: by p = 1 each element towards 0 by reg_lambda, by p = 2 by that factor."""
+    """Shrinks rows: with p = 1 moves each element towards 0 by reg_lambda, with p = 2 scales it."""
 
     def __init__(self, p: float, reg_lambda: float) -> None:
         super().__init__()
@@ -290,7 +290,7 @@ class LogBarrier(Regularizer):
         discount = net.NextScopedBlob(param + "_log_barrier_discount")
         net.LearningRate([iteration], [discount], base_lr=-self.reg_lambda,
                          policy=self.discount_policy, **self.discount_options)
-        # Initial values may be negative, and updates of several trainers may make them so.
+        # Initial values may be negative, and updates of several trainers may make values negative.
         positive = net.NextScopedBlob(param + "_non_neg")
         net.Clip([param], [positive], min=self.kEpsilon)
         logarithms = net.NextScopedBlob(param + "_log")
@@ -312,9 +312,9 @@ class BoundedGradientProjection(Regularizer):
                  right_open: bool = False, epsilon: float | None = None) -> None:
         """
         Args:
-          lb, ub: the bounds; None for none.
+          lb, ub: the bounds; None: no bound.
           left_open, right_open: whether a bound itself is excluded.
-          epsilon: how far excluded bounds are kept off; default 1e-9.
+          epsilon: the distance that elements keep from an excluded bound; default 1e-9.
 
         Raises ValueError if the interval is empty.
         """
@@ -344,9 +344,9 @@ class GroupL1Norm(Regularizer):
                  stabilizing_val: float = 0) -> None:
         """
         Args:
-          groups: the numbers of columns of the groups, which follow one another.
-          stabilizing_val: added to the squared norms, as the gradient of the square root is large
-            near 0; 1e-8 is a good value.
+          groups: the number of columns of each group, in order.
+          stabilizing_val: added to the squared norms, because the gradient of the square root is
+            large near 0; 1e-8 is a good value.
         """
         super().__init__()
         if not isinstance(groups, list):

@@ -8,11 +8,11 @@ class RegularizerContext(ModifierContext, context.DefaultManaged):
     """The regularizers of the open UseRegularizer blocks, inner ones first."""
 
     def has_regularizer(self, name):
-        """Whether an open block names it."""
+        """True if an open block has a regularizer of this name."""
         return self._has_modifier(name)
 
     def get_regularizer(self, name):
-        """Raises KeyError if no open block names it."""
+        """The regularizer of this name in the innermost block that has it; raises KeyError."""
         return self._provided_modifier(name, "regularizer")
 
 

@@ -63,7 +63,7 @@ class BasicRNNCell(RNNCell):
         return (self._end_sequences(model, hidden_t, hidden_t_prev, seq_lengths, timestep),)
 
     def _end_sequences(self, model, hidden_t, hidden_t_prev, seq_lengths, timestep):
-        """The hidden state, but the one before (or zeros) where the sequence has ended."""
+        """The new hidden state; for sequences that have ended, the previous one (or zeros)."""
 
         def select(compare, name):
             chosen = compare([seq_lengths, timestep], name + "_b", broadcast=1)
@@ -101,10 +101,10 @@ class LSTMCell(RNNCell):
       input_size, hidden_size: D and H.
       forget_bias: added to the forget gate.
       memory_optimization: True to recompute the gates for the gradient.
-      drop_states: states are 0, and not the last ones, where a sequence has ended.
+      drop_states: after the end of a sequence its states are 0 instead of the last ones.
     """
 
-    # How the two outputs of LSTMUnit are named.
+    # The names of the two outputs of LSTMUnit.
     _unit_outputs = ("hidden_state", "cell_state")
 
     def __init__(self, input_size, hidden_size, forget_bias, memory_optimization,
@@ -214,7 +214,7 @@ class LayerNormMILSTMCell(MILSTMCell):
 
 
 class _WithAttentionCell(AttentionCell):
-    """An AttentionCell whose decoder is of the type `_decoder`; arguments as of both."""
+    """An AttentionCell with a decoder of the class `_decoder`; takes the arguments of both."""
 
     _decoder: type
 
@@ -259,22 +259,22 @@ def _LSTM(cell_class, model, input_blob, seq_lengths, initial_states, dim_in, di
           outputs_with_grads=(0,), return_params=False, memory_optimization=False, forget_bias=0.0,
           forward_only=False, drop_states=False, return_last_layer_only=True,
           static_rnn_unroll_size=None, **cell_kwargs):
-    """Adds layers of a recurrent network to a model. LSTM, BasicRNN and so on are this function
-    with their cell.
+    """Adds layers of a recurrent network to a model. LSTM, BasicRNN and the others are this
+    function with a cell class.
 
     Args:
       input_blob: the sequence [T, N, dim_in].
       seq_lengths: blob [N], int32, or None if all sequences have T steps.
       initial_states: blobs for the states of all layers (LSTM: hidden, cell, hidden, ...); None:
         trained parameters.
-      dim_out: units of the layer, or a list of the units of each layer.
+      dim_out: the number of units of the layer, or a list with a number for each layer.
       scope: prefix of all names.
-      outputs_with_grads: which results of the last layer will have gradients.
+      outputs_with_grads: positions of the results of the last layer that will have gradients.
       return_params: True to return, as the last result, the names of the parameters
         {"input": {"weights", "biases"}, "recurrent": ...}, of one layer.
       memory_optimization: True to recompute the gates for the gradient.
       forget_bias, drop_states: see LSTMCell.
-      forward_only: True for no gradient and less memory.
+      forward_only: True to build no gradient, which saves memory.
       return_last_layer_only: False for the results of all layers.
       static_rnn_unroll_size: T, to unroll the network into operators of the net.
       **cell_kwargs: further arguments of the cell.
@@ -315,15 +315,15 @@ LayerNormMILSTM = functools.partial(_LSTM, LayerNormMILSTMCell)
 
 def cudnn_LSTM(model, input_blob, initial_states, dim_in, dim_out, scope, recurrent_params=None,
                input_params=None, num_layers=1, return_params=False):
-    """Adds layers of LSTM over sequences that all have T steps, as Caffe2 does with one operator of
-    cuDNN; here they are an LSTM each, with the parameters of one, on any device.
+    """Adds layers of LSTM over sequences that all have T steps. In Caffe2 they are one operator of
+    cuDNN; here each layer is an LSTM with its usual parameters, on any device.
 
     Args:
       input_blob: the sequence [T, N, dim_in].
       initial_states: blobs (hidden, cell), [num_layers, N, dim_out].
       dim_out: units of each layer.
-      recurrent_params, input_params: {name of GetLSTMParamNames: blob}, the first values of gates,
-        the same in all layers; gates that are not named begin at random.
+      recurrent_params, input_params: {name of GetLSTMParamNames: blob}, the initial values of
+        gates in all layers; other gates start at random.
       return_params: True for a fourth result (net, {"input": {name: {layer: blob}}, "recurrent":
         ...}): the net writes the parameters of the gates to these blobs.
 
@@ -406,8 +406,8 @@ def LSTMWithAttention(model, decoder_inputs, decoder_input_lengths, initial_deco
 
 def _layered_LSTM(model, input_blob, seq_lengths, initial_states, dim_in, dim_out, scope,
                   create_lstm, **kwargs):
-    """Layers that are recurrent networks one after the other: each starts from the last states of
-    the one before. For arguments and results see _LSTM; return_params needs a single layer."""
+    """Layers of recurrent networks: the initial states of each are the last states of the previous
+    one. For arguments and results see _LSTM; return_params needs a single layer."""
     dims = dim_out if isinstance(dim_out, list) else [dim_out]
     if not dims or (len(dims) > 1 and kwargs.get("return_params")):
         raise ValueError(f"dim_out {dim_out} with return_params={kwargs.get('return_params')}")
@@ -424,7 +424,7 @@ layered_LSTM = functools.partial(_layered_LSTM, create_lstm=LSTM)
 
 
 def GetLSTMParamNames():
-    """Names of the parameters of the four gates, in the order in which LSTMUnit has them."""
+    """The names of the parameters of the four gates, in the order of LSTMUnit."""
     gates = ["input_gate", "forget_gate", "output_gate", "cell"]
     return {"weights": [gate + "_w" for gate in gates], "biases": [gate + "_b" for gate in gates]}
 

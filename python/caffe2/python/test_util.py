@@ -18,7 +18,7 @@ def rand_array(*dims):
 
 
 def randBlob(name, type, *dims, **kwargs):
-    """Feeds random numbers of an element type: uniform in [offset, offset + multiplier)."""
+    """Feeds random numbers of an element type, uniform in [offset, offset + multiplier)."""
     offset, multiplier = kwargs.get("offset", 0), kwargs.get("multiplier", 1)
     workspace.FeedBlob(name, np.array(np.random.rand(*dims) * multiplier + offset, dtype=type))
 
@@ -40,31 +40,31 @@ def numOps(net):
 
 
 def caffe2_flatten(input, axis=1):
-    """The array as the operator Flatten shapes it: two dimensions, split at `axis`."""
+    """The array with two dimensions, split at `axis`, as the operator Flatten returns it."""
     rows = int(np.prod(input.shape[:axis]))
     return input.reshape(rows, -1)
 
 
 def str_compare(a, b, encoding="utf8"):
-    """Whether two texts, str or bytes, are the same."""
+    """True if two texts, str or bytes, are equal."""
     a, b = (x.decode(encoding) if isinstance(x, bytes) else x for x in (a, b))
     return a == b
 
 
 def get_default_test_flags():
-    """What TestCase initializes the library with, for core.GlobalInit."""
+    """The arguments of TestCase for core.GlobalInit."""
     return ["caffe2", "--caffe2_log_level=0"]
 
 
 def caffe2_flaky(test_method):
-    """Decorator, the outermost, of a test that fails now and then: it runs only in the mode of
-    is_flaky_test_mode, and then alone."""
+    """Outermost decorator of a test that fails sometimes. It runs only in flaky test mode (see
+    is_flaky_test_mode), in which other tests are skipped."""
     test_method.__caffe2_flaky__ = True
     return test_method
 
 
 def is_flaky_test_mode():
-    """Whether the environment variable CAFFE2_RUN_FLAKY_TESTS is 1."""
+    """True if the environment variable CAFFE2_RUN_FLAKY_TESTS is 1."""
     return os.getenv("CAFFE2_RUN_FLAKY_TESTS", "0") == "1"
 
 
@@ -78,8 +78,8 @@ class TestCase(unittest.TestCase):
         core.SetEnginePref({}, {})
 
     def setUp(self):
-        """Gives the test a workspace of its own, `ws`, and an empty global one. Skips it if it is
-        flaky (caffe2_flaky), or, in the mode for these, if it is not."""
+        """Gives the test a workspace of its own, `ws`, and an empty global one. Skips
+        flaky tests (caffe2_flaky), or in flaky test mode all others."""
         flaky = getattr(getattr(self, self._testMethodName), "__caffe2_flaky__", False)
         if flaky != is_flaky_test_mode():
             self.skipTest("a flaky test" if flaky else "flaky tests run alone")

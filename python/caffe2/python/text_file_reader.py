@@ -5,13 +5,13 @@ from caffe2.python.schema import Scalar, Struct, data_type_for_dtype
 
 
 class TextFileReader(Reader):
-    """Reads lines, gzipped or not, each with a field for every column of the schema.
+    """Reads lines, each with a field for every column of the schema; the file may be gzipped.
 
     Args:
       init_net: the net that opens the file.
       filename: its path.
       schema: a Struct of Scalars, in the order of the fields.
-      num_passes: how often to read the file.
+      num_passes: the number of times to read the file.
       batch_size: lines in a record.
     """
 

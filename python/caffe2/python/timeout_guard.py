@@ -13,7 +13,7 @@ _GRACE_SECONDS = 10.0
 
 
 def _end_process(timeout_secs):
-    """Says why, shows where every thread is, interrupts, and after a while aborts."""
+    """Logs the reason and the stack of every thread, interrupts, and after a while aborts."""
     log.error("Call did not finish in time. Timeout:%ss PID: %s", timeout_secs, os.getpid())
     faulthandler.dump_traceback(all_threads=True)
     abort = threading.Timer(_GRACE_SECONDS, os.abort)
@@ -56,8 +56,8 @@ def CompleteInTimeOrDie(timeout_secs):
 
 
 def EuthanizeIfNecessary(timeout_secs=120):
-    """Aborts the process if it is still there after `timeout_secs` seconds, as when threads keep
-    it from exiting."""
+    """Aborts the process if it has not ended after `timeout_secs` seconds, for example because of
+    threads that still run."""
 
     def abort():
         log.error("Process did not exit in time. Timeout:%ss PID: %s", timeout_secs, os.getpid())

@@ -1,6 +1,6 @@
 """Transforms that change nets in place.
 
-`Transformer().RemoveIdentities(net)`, and so on for all transforms of workspace.ApplyTransform.
+`Transformer().RemoveIdentities(net)`; the same for all transforms of workspace.ApplyTransform.
 Caffe2's passes over nets with parameters do not exist here: their functions raise
 NotImplementedError.
 """
@@ -10,7 +10,7 @@ from caffe2.python import workspace
 
 
 class Transformer:
-    """Has each transform as a method of a Net, whose NetDef it replaces."""
+    """Each transform is a method that takes a Net and replaces its NetDef."""
 
     @classmethod
     def runTransform(cls, transform_name, net):

@@ -1,7 +1,7 @@
 """Images and filters shown with matplotlib.
 
-`NHWC.ShowMultiple(images)` and its like draw arrays of which the channels are the last dimension,
-`NCHW.ShowMultiple(images)` those whose channels come first. All return the axes' image.
+The functions of NHWC, such as `NHWC.ShowMultiple(images)`, draw arrays with the channels last, the
+functions of NCHW arrays with the channels before height and width. All return the axes' image.
 """
 
 import numpy as np
@@ -40,7 +40,7 @@ class PatchVisualizer:
     def ShowMultiple(self, patches, ncols=None, cmap=None, bg_func=np.mean):
         """Patches [count, height, width(, 3)] in a grid of `ncols` columns (default: a square).
 
-        `bg_func(patches)` is the value between them.
+        `bg_func(patches)` is the value of the gaps.
         """
         return self._show(self.grid(patches, ncols, bg_func), cmap)
 
@@ -77,15 +77,15 @@ class PatchVisualizer:
 
     def get_patch_shape(self, patch):
         """The shape of the square that the elements of a patch form: (size, size), or (size, size,
-        3) of a coloured one. Raises ValueError if they form none."""
+        3) in color. Raises ValueError if they form no square."""
         for channels in (1, 3):
             size = int(round((patch.size / channels) ** 0.5))
             if size * size * channels == patch.size:
                 return (size, size) if channels == 1 else (size, size, channels)
-        raise ValueError(f"{patch.size} elements form no square patch, grey or coloured")
+        raise ValueError(f"{patch.size} elements form no square patch, grey or in color")
 
     def _show(self, picture, cmap):
-        from matplotlib import pyplot  # optional: only pictures need the package
+        from matplotlib import pyplot  # optional package, for pictures only
 
         image = pyplot.imshow(
             picture, cmap=cmap or ("gray" if picture.ndim == 2 else None), interpolation="nearest")
@@ -94,7 +94,7 @@ class PatchVisualizer:
 
 
 def _normalized(patches):
-    """Values from 0 to 1; those outside are scaled as a whole."""
+    """The patches scaled to values from 0 to 1, if they have others."""
     patches = np.asarray(patches, dtype=np.float32)
     low, high = patches.min(), patches.max()
     if low >= 0 and high <= 1:
@@ -134,5 +134,5 @@ class NCHW:
 
     @staticmethod
     def ShowChannels(patch, *args, **kwargs):
-        """Shows the channels of a picture, C x H x W, as grey ones."""
+        """Shows the channels of a picture, C x H x W, as grey pictures."""
         return _default_visualizer.ShowChannels(ChannelLast(patch), *args, **kwargs)

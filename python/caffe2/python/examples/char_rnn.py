@@ -1,4 +1,4 @@
-"""Trains an LSTM to predict the next character of a text, and lets it write.
+"""Trains an LSTM to predict the next character of a text, and generates text with it.
 
     python -m caffe2.python.examples.char_rnn --train_data shakespeare.txt
 """
@@ -18,10 +18,10 @@ log = logging.getLogger("char_rnn")
 
 
 class CharRNN:
-    """A text, the model of it, and the state of training.
+    """A text, its model, and the state of the training.
 
-    The text is cut into batch_size blocks; each row of the batch walks through one of them in
-    pieces of seq_length characters, and keeps its LSTM state from piece to piece.
+    The text is cut into batch_size blocks. Each row of the batch walks through one block in pieces
+    of seq_length characters, and keeps its LSTM state from piece to piece.
     """
 
     def __init__(self, args):
@@ -36,8 +36,9 @@ class CharRNN:
         self.char_to_idx = {character: i for i, character in enumerate(self.vocab)}
         self.text = np.array([self.char_to_idx[character] for character in text])
         if len(text) < self.batch_size:
-            raise ValueError(f"{args.train_data} has fewer characters than the batch has rows")
-        print(f"Input has {self.D} characters. Total input size: {len(text)}")
+            raise ValueError(f"{args.train_data} has fewer characters than --batch_size "
+                             f"({self.batch_size})")
+        print(f"The text has {len(text)} characters, {self.D} different ones")
 
     def CreateModel(self):
         """Builds the nets: training, prediction alone, and the one that carries the state over."""
@@ -57,7 +58,7 @@ class CharRNN:
         xent = model.net.LabelCrossEntropy([flat, target], "xent")
         self.loss = model.net.AveragedLoss(xent, "loss")
         model.AddGradientOperators([self.loss])
-        # The loss is a mean over steps, and the rate meant for their sum.
+        # The loss is a mean over steps, but the learning rate is meant for their sum.
         build_sgd(model, base_learning_rate=0.1 * self.seq_length, policy="step", stepsize=1,
                   gamma=0.9999)
         self.model = model
@@ -107,8 +108,8 @@ class CharRNN:
             if iteration % self.iters_to_report:
                 continue
             rate = len(losses) / (time.perf_counter() - start)
-            print(f"Characters Per Second: {int(rate * self.seq_length * self.batch_size)}")
-            print(f"Iterations Per Second: {int(rate)}")
+            print(f"Characters per second: {int(rate * self.seq_length * self.batch_size)}")
+            print(f"Iterations per second: {int(rate)}")
             print(f"{'-' * 10} Iteration {iteration} {'-' * 10}")
             print(self.GenerateText(500, np.random.choice(self.vocab)))
             log.debug("Loss since last report: %s", np.mean(losses))
@@ -116,8 +117,8 @@ class CharRNN:
             losses, start = [], time.perf_counter()
 
     def GenerateText(self, num_characters, ch):
-        """`ch` and as many characters after it, each drawn from the prediction for the ones before
-        it. Goes on from the state of the training, and changes it."""
+        """`ch` and `num_characters` characters after it, each drawn from the prediction of the
+        model. Starts from the LSTM state of the training, and changes it."""
         index = self.char_to_idx[ch]
         text = [ch]
         for _ in range(num_characters):
@@ -133,24 +134,24 @@ def ParseArguments(args=None):
     """The flags of the command line, or of a list of strings."""
     parser = argparse.ArgumentParser(description="Caffe2: Char RNN Training")
     parser.add_argument("--train_data", required=True,
-                        help="Path to training data in a text file format")
+                        help="path of the text to train on")
     parser.add_argument("--seq_length", type=int, default=25,
-                        help="One training example sequence length")
-    parser.add_argument("--batch_size", type=int, default=1, help="Training batch size")
+                        help="characters in a training sequence")
+    parser.add_argument("--batch_size", type=int, default=1, help="sequences in a batch")
     parser.add_argument("--iters_to_report", type=int, default=500,
-                        help="How often to report loss and generate text")
+                        help="iterations between reports of the loss and generated text")
     parser.add_argument("--hidden_size", type=int, default=100,
-                        help="Dimension of the hidden representation")
+                        help="units of the LSTM")
     parser.add_argument("--gpu", action="store_true",
-                        help="If set, training is going to use GPU 0")
+                        help="train on GPU 0")
     parser.add_argument("--num_iterations", type=int,
-                        help="Stop after so many iterations; default: when interrupted")
+                        help="iterations to train; default: until interrupted")
     return parser.parse_args(args)
 
 
 @utils.debug
 def main():
-    """Trains and samples, as the command line says."""
+    """Trains the model and prints samples."""
     args = ParseArguments()
     device = core.DeviceOption(caffe2_pb2.CUDA if args.gpu else caffe2_pb2.CPU, 0)
     with core.DeviceScope(device):

@@ -5,7 +5,7 @@
     python -m caffe2.python.examples.cifar10 \
         --train_data cifar10-train-lmdb --test_data cifar10-test-lmdb
 
-With the default rates, 47 % of the test images are right after the first 49,000 training images.
+With the default rates, the test accuracy is 47 % after the first 49,000 training images.
 """
 
 import logging
@@ -44,14 +44,14 @@ def add_training_operators(model, softmax, label, args):
 
 
 def add_checkpoints(model, every, prefix):
-    """Writes iteration and parameters to <prefix>_<iteration>.lmdb every so many iterations."""
+    """Writes iteration and parameters to <prefix>_<iteration>.lmdb every `every` iterations."""
     iteration = brew.iter(model, "iter")
     model.Checkpoint([iteration, *model.params], [], db=prefix + "_%05d.lmdb", db_type="lmdb",
                      every=every)
 
 
 def train(args):
-    """Trains for --iterations, with checkpoints if they are asked for."""
+    """Trains for --iterations, with checkpoints if --checkpoint_every is set."""
     model = model_helper.ModelHelper(name="train_net", arg_scope=image_classifier.ARG_SCOPE)
     data, label = image_classifier.add_input(model, args, args.train_data)
     add_training_operators(model, add_model(model, data), label, args)

@@ -1,4 +1,4 @@
-"""What the examples that classify small pictures share: reading, running, flags, export."""
+"""Shared by the examples that classify small pictures: reading, running, flags, export."""
 
 import argparse
 import logging
@@ -32,7 +32,7 @@ def create(model):
 
 
 def run_training(model, iterations):
-    """Runs the net so often; logs its blobs "loss" and "accuracy"."""
+    """Runs the net `iterations` times; logs its blobs "loss" and "accuracy"."""
     for i in range(iterations):
         workspace.RunNet(model.net)
         if i % LOG_EVERY == 0 or i + 1 == iterations:
@@ -43,8 +43,8 @@ def run_training(model, iterations):
 def test(add_model, args):
     """Logs and returns the mean accuracy, 0 to 1, over args.test_iterations batches of test data.
 
-    `add_model(model, data)` adds the network and returns its softmax; the parameters are those in
-    the workspace.
+    `add_model(model, data)` adds the network and returns its softmax. The parameters are in the
+    workspace.
     """
     model = model_helper.ModelHelper(name="test_net", arg_scope=ARG_SCOPE, init_params=False)
     data, label = add_input(model, args, args.test_data)
@@ -73,7 +73,7 @@ def export(add_model, prefix):
 
 
 def make_parser(description, batch_size, iterations, base_learning_rate):
-    """The flags of all such examples, with the defaults given."""
+    """A parser of the flags that these examples share, with the given defaults."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--train_data", required=True, help="training database of TensorProtos")
     parser.add_argument("--test_data", help="test database")
@@ -82,5 +82,5 @@ def make_parser(description, batch_size, iterations, base_learning_rate):
     parser.add_argument("--iterations", type=int, default=iterations, help="batches to train on")
     parser.add_argument("--test_iterations", type=int, default=100, help="batches to test on")
     parser.add_argument("--base_learning_rate", type=float, default=base_learning_rate)
-    parser.add_argument("--save_model_name", help="path prefix of what is written")
+    parser.add_argument("--save_model_name", help="path prefix of the files to write")
     return parser

@@ -5,7 +5,7 @@
         --redis_host redis.example --use_cpu
 
 The databases hold Datum records (make_image_db --format datum); `--train_data null` means random
-images, to see how fast it goes. All shards need the same run_id and meet through Redis or in
+images, to measure the speed. All shards need the same run_id and meet through Redis or in
 --file_store_path. Under torchrun, mpirun, srun and other launchers leave these flags out
 (docs/launchers.md). `redis-cli hgetall RUN_ID/status/0` shows what shard 0 does.
 Each epoch ends with a test and a saved model.
@@ -36,7 +36,7 @@ from caffe2.python.predictor.predictor_constants import predictor_constants
 logging.basicConfig()
 log = logging.getLogger("resnet50_trainer")
 log.setLevel(logging.INFO)
-logging.getLogger("data_parallel_model").setLevel(logging.INFO)  # says what the launcher tells
+logging.getLogger("data_parallel_model").setLevel(logging.INFO)  # logs the launcher's settings
 
 dyndep.InitOpsLibrary("@/caffe2/caffe2/distributed:file_store_handler_ops")
 dyndep.InitOpsLibrary("@/caffe2/caffe2/distributed:redis_store_handler_ops")
@@ -208,7 +208,7 @@ def save_model(args, model, epoch, previous):
 
 def load_model(path, model):
     """Reads the parameters of a saved model (and its iteration) into the workspace."""
-    log.info("Loading path: %s", path)
+    log.info("Loading model %s", path)
     meta = pred_exp.load_from_db(path, "minidb")
     for kind in (predictor_constants.GLOBAL_INIT_NET_TYPE,
                  predictor_constants.PREDICT_INIT_NET_TYPE):
@@ -216,18 +216,19 @@ def load_model(path, model):
         if model._device_type != caffe2_pb2.CPU:
             net.RunAllOnGPU()
         workspace.RunNetOnce(net)
-    # Counted on the CPU wherever the model is.
+    # The counter is on the CPU, wherever the model is.
     iteration = workspace.FetchBlob("optimizer_iteration")
     workspace.FeedBlob("optimizer_iteration", iteration, core.DeviceOption(caffe2_pb2.CPU))
 
 
 def resume(args, model):
-    """Loads --load_model_path; returns the epoch to go on with."""
+    """Loads --load_model_path; returns the epoch to continue with."""
     load_model(args.load_model_path, model)
     data_parallel_model.FinalizeAfterCheckpoint(model)
     suffix = os.path.splitext(args.load_model_path)[0].rpartition("_")[2]
     if not suffix.isdigit():
-        log.warning("The format of load_model_path doesn't match!")
+        log.warning("--load_model_path %s does not end in _<epoch>: training starts at epoch 0",
+                    args.load_model_path)
         return 0
     log.info("Reset epoch to %s", suffix)
     return int(suffix)
@@ -244,7 +245,7 @@ def train(args):
     if args.batch_size % num_devices:
         raise ValueError(f"--batch_size {args.batch_size} is not divisible by {num_devices}")
     if args.use_nccl and args.use_cpu:
-        raise ValueError("--use_nccl is for training on GPUs")
+        raise ValueError("--use_nccl and --use_cpu cannot be used together")
     rendezvous = make_rendezvous(args)
     global_batch_size = args.batch_size * args.num_shards
     iterations_per_epoch = args.epoch_size // global_batch_size
@@ -259,7 +260,7 @@ def train(args):
                         iterations_per_epoch)
     test_model = None
     if args.test_data is not None:
-        log.info("----- Create test net ----")
+        log.info("Building the test net")
         test_model = build_model("resnet50_test", args.test_data, args, per_device, rendezvous)
     epoch = 0
     if args.load_model_path is not None:
@@ -274,7 +275,7 @@ def train(args):
 
 
 def _truth(text):
-    """Caffe2 took any text for true; so do we, but for what clearly says no."""
+    """True for any text, as in Caffe2, except for texts that clearly mean no."""
     return text.lower() not in ("", "0", "false", "no")
 
 
@@ -288,12 +289,12 @@ def parse_args():
     add("--gpus", help="comma-separated numbers of the devices")
     add("--num_gpus", type=int, default=1, help="number of devices, instead of --gpus")
     add("--num_channels", type=int, default=3, help="channels of an image")
-    add("--image_size", type=int, default=227, help="side of the images the net sees")
-    add("--num_labels", type=int, default=1000, help="classes")
+    add("--image_size", type=int, default=227, help="side of the cropped images, in pixels")
+    add("--num_labels", type=int, default=1000, help="number of classes")
     add("--batch_size", type=int, default=32, help="images in a batch, over all devices here")
     add("--epoch_size", type=int, default=1500000, help="images in an epoch, over all shards")
     add("--test_epoch_size", type=int, help=f"images of a test; default: {TEST_BATCHES} batches")
-    add("--num_epochs", type=int, default=1000, help="epochs")
+    add("--num_epochs", type=int, default=1000, help="epochs to train")
     add("--base_learning_rate", type=float, default=0.1)
     add("--weight_decay", type=float, default=1e-4)
     add("--cudnn_workspace_limit_mb", type=int, default=64,
@@ -304,19 +305,20 @@ def parse_args():
     add("--image_mean_per_channel", type=float, nargs="+", help="mean of each channel")
     add("--image_std_per_channel", type=float, nargs="+", help="deviation of each channel")
     add("--num_shards", type=int,
-        help="machines (processes) that train together; default: what the launcher says, or 1")
-    add("--shard_id", type=int, help="which of them this is")
-    add("--run_id", help="name of the run, the same on all shards; many launchers give one")
+        help="processes that train together; default: from the launcher, or 1")
+    add("--shard_id", type=int, help="number of this process, from 0")
+    add("--run_id", help="name of the run, the same on all shards; default: from the launcher")
     add("--init_method", help="where shards meet: tcp://host:port, redis://host:port, file:///path "
         "or env://")
-    add("--redis_host", help="host of the Redis through which shards meet")
+    add("--redis_host", help="host of the Redis server where shards meet")
     add("--redis_port", type=int, default=6379)
-    add("--file_store_path", default="/tmp", help="where models go, and shards meet without Redis")
+    add("--file_store_path", default="/tmp",
+        help="folder of the models, where shards also meet without Redis")
     add("--save_model_name", default="resnet50_model", help="name of the saved models")
-    add("--load_model_path", help="saved model to go on from")
+    add("--load_model_path", help="saved model to continue from")
     add("--use_cpu", type=_truth, nargs="?", const=True, default=False, help="train on the CPU")
     add("--use_nccl", action="store_true",
-        help="shards exchange gradients by NCCL (a GPU each) instead of Gloo")
+        help="shards, of one GPU each, exchange gradients by NCCL instead of Gloo")
     add("--dtype", default="float", choices=["float", "float16"], help="type of the activations")
     add("--float16_compute", action="store_true", help="update float16 parameters in float16")
     add("--distributed_transport", default="tcp", help="tcp or ibverbs")

@@ -17,8 +17,8 @@ class AdaptiveWeight(ModelLayer):
     """The sum of losses (one float each), weighted by the uncertainty of each task (Kendall et al.,
     "Multi-task learning using uncertainty to weigh losses", arXiv:1705.07115): a float.
 
-    With a variance s^2 of each task, the term of a loss x is x / (2 s^2) + log(s), where what is
-    trained is "mu" = 2 log(s), for the estimation "log_std", or "k" = 1 / s^2, for "inv_var".
+    With a variance s^2 of each task, the term of a loss x is x / (2 s^2) + log(s). The trained
+    parameter is "mu" = 2 log(s) for the estimation "log_std", "k" = 1 / s^2 for "inv_var".
     """
 
     def __init__(self, model: LayerModel, input_record: Record, name: str = "adaptive_weight",
@@ -28,11 +28,11 @@ class AdaptiveWeight(ModelLayer):
                  **kwargs: Any) -> None:
         """
         Args:
-          weights: the initial 1 / (2 s^2); default equal ones with the sum 1.
-          enable_diagnose: whether the weights become metrics, to be plotted.
+          weights: the initial 1 / (2 s^2); default: equal weights with the sum 1.
+          enable_diagnose: whether the weights become metrics that are plotted.
           estimation_method: "log_std" or "inv_var".
-          pos_optim_method: what keeps k positive, "log_barrier", with the factor `reg_lambda`, or
-            "pos_grad_proj", a clip.
+          pos_optim_method: how k stays positive: "log_barrier", with the factor `reg_lambda`, or
+            "pos_grad_proj", which clips.
         """
         super().__init__(model, name, input_record, **kwargs)
         self.output_schema = schema.Scalar(

@@ -13,8 +13,8 @@ from caffe2.python.layers.layers import Initializer, LayerModel, ModelLayer, Opt
 
 class ArcCosineFeatureMap(ModelLayer):
     """H(z) z^s of z = x w^T + b with random w and b, where H is the step function: float
-    [output_dims] (Cho and Saul, "Kernel methods for deep learning", 2009). For s = 0, which has no
-    gradient, the softsign of the positive part takes its place."""
+    [output_dims] (Cho and Saul, "Kernel methods for deep learning", 2009). With s = 0 the
+    feature has no gradient; the softsign of the positive part replaces it."""
 
     def __init__(self, model: LayerModel, input_record: Record, output_dims: int, s: int = 1,
                  scale: float = 1.0, weight_init: Initializer | None = None,
@@ -28,7 +28,8 @@ class ArcCosineFeatureMap(ModelLayer):
           scale: factor of the standard deviation sqrt(1 / inputs) of initial weights.
           weight_init, bias_init: default Gaussian, and uniform within half of that deviation.
           weight_optim, bias_optim: optimizers; None leaves the parameters as they are.
-          set_weight_as_global_constant: draws the weights now, the same for all init nets.
+          set_weight_as_global_constant: draws the weights once, so that all init nets have the
+            same.
           initialize_output_schema: False for subclasses with other outputs.
         """
         super().__init__(model, name, input_record, **kwargs)
@@ -60,7 +61,8 @@ class ArcCosineFeatureMap(ModelLayer):
 
     def _initialize_params(self, w_name, b_name, w_init=None, b_init=None, w_optim=None,
                            b_optim=None):
-        """Makes parameters [outputs, inputs] and [outputs]; without optimizers they stay."""
+        """Makes parameters [outputs, inputs] and [outputs]; without optimizers they do not
+        change."""
         w = self.create_param(
             param_name=w_name, shape=[self.output_dims, self.input_dims],
             initializer=w_init or ("GaussianFill", {"mean": 0.0, "std": self.stddev}),

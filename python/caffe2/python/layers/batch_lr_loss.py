@@ -22,8 +22,8 @@ class BatchLRLoss(ModelLayer):
       prediction: the sigmoid, float [1], for the mixture with the Jensen-Shannon divergence (JSD)
         and for the focal loss.
 
-    As in Caffe2 the factors of the focal loss and of the log variance, [rows, 1], are multiplied
-    with losses [rows]: what is summed up or averaged are the products of all pairs of rows.
+    As in Caffe2 the factors of the focal loss and of the log variance, [rows, 1], multiply losses
+    [rows]: the sum or mean is over the products of all pairs of rows.
     """
 
     def __init__(self, model: LayerModel, input_record: Record, name: str = "batch_lr_loss",
@@ -38,13 +38,12 @@ class BatchLRLoss(ModelLayer):
           average_loss: the mean over rows, else their sum.
           jsd_weight: w, for (1 - w) cross entropy + w JSD; with `homotopy_weighting` w starts at 0
             and grows with the iterations.
-          pos_label_target, neg_label_target: what labels above 0.5, and others, become.
-          log_D_trick, unjoined_lr_loss: as of SigmoidCrossEntropyWithLogits; not both.
+          pos_label_target, neg_label_target: replace labels above 0.5, and other labels.
+          log_D_trick, unjoined_lr_loss: see SigmoidCrossEntropyWithLogits; not both.
           uncertainty_penalty: the penalty of `log_variance`.
-          focal_gamma: of the factor (1 - probability of the label)^gamma of the focal loss, through
-            which no gradient flows with `stop_grad_in_focal_factor`.
-          task_gamma: factor of the loss that is applied once more in each run, down to
-            `task_gamma_lb`.
+          focal_gamma: gamma of the factor (1 - probability of the label)^gamma of the focal loss.
+            With `stop_grad_in_focal_factor` no gradient flows through the factor.
+          task_gamma: the loss is multiplied by task_gamma^i in run i, at least by `task_gamma_lb`.
         """
         super().__init__(model, name, input_record, **kwargs)
         require_fields(input_record, label=schema.Scalar(), logit=schema.Scalar())
@@ -52,7 +51,7 @@ class BatchLRLoss(ModelLayer):
         assert 0 <= neg_label_target <= pos_label_target <= 1, (
             f"targets must be 0 <= {neg_label_target} <= {pos_label_target} <= 1")
         assert not (log_D_trick and unjoined_lr_loss), (
-            "log_D_trick and unjoined_lr_loss exclude each other")
+            "log_D_trick and unjoined_lr_loss cannot be used together")
         assert uncertainty_penalty >= 0, (
             f"uncertainty_penalty must be at least 0, not {uncertainty_penalty}")
         assert focal_gamma == 0 or "prediction" in input_record, (
@@ -103,7 +102,7 @@ class BatchLRLoss(ModelLayer):
         return self.xent_weight, self.jsd_weight
 
     def _label(self, net):
-        # Cast whatever type is declared: labels that are declared float may be integers.
+        # Always cast: labels that are declared float may be integers.
         label = net.Cast(self.input_record.label(), net.NextScopedBlob("label_float32"),
                          to=core.DataType.FLOAT)
         label = net.ExpandDims(label, net.NextScopedBlob("expanded_label"), dims=[1])

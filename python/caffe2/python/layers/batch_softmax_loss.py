@@ -23,9 +23,9 @@ class BatchSoftmaxLoss(ModelLayer):
         """
         Args:
           label_smoothing_matrix: [classes, classes], whose row i replaces label i.
-          label_prob: whether labels are probabilities, float [classes], not integers.
-          scale: of the loss.
-          average_by_batch_size: whether to divide by the number of rows, not by their weights.
+          label_prob: labels are probabilities, float [classes], not integers.
+          scale: factor of the loss.
+          average_by_batch_size: divides by the number of rows, not by the sum of their weights.
         """
         super().__init__(model, name, input_record, **kwargs)
         require_fields(input_record, label=schema.Scalar(), prediction=schema.Scalar())

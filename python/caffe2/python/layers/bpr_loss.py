@@ -15,16 +15,16 @@ from caffe2.python.layers.tags import Tags
 
 
 def repeated_positive_scores(net: core.Net, record: Record) -> BlobReference:
-    """The score of each row's positive, once for each of its negatives."""
+    """The score of the positive of each row, repeated for each of its negatives."""
     return net.LengthsTile(
         [record.pos_prediction(), record.neg_prediction["lengths"]()],
         net.NextScopedBlob("pos_score_repeated"))
 
 
 class RankLossMixin:
-    """Base, before ModelLayer, of losses of `pos_prediction`, a float for each row, and
-    `neg_prediction`, a list of floats: a float. No layer itself: all subclasses of ModelLayer
-    become methods of models."""
+    """Base, before ModelLayer, of losses (a float) of `pos_prediction`, a float for each row, and
+    `neg_prediction`, a list of floats. It is not a ModelLayer itself, because every subclass of
+    ModelLayer becomes a method of models."""
 
     tags: set[str]
     output_schema: Record

@@ -18,8 +18,8 @@ from caffe2.python.layers.tags import Tags
 
 
 class BucketWeighted(ModelLayer):
-    """For each item of an IdScoreList the weight of the bucket of its score, 1 at first: a Struct
-    of `bucket_weights`.
+    """For each item of an IdScoreList the trained weight of the bucket of its score (1 at first): a
+    Struct of `bucket_weights`.
 
     Buckets are the integral parts of scores, up to `max_score` (default: the limit of the ids), or
     lie between `bucket_boundaries`; with `hash_buckets` their numbers are hashed.

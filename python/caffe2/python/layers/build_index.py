@@ -12,9 +12,9 @@ from caffe2.python.layers.layers import LayerModel, ModelLayer, Record
 
 
 class MapToRange(ModelLayer):
-    """A Struct of `indices`, int64 in [0, max_index), which keys get from 1 on in the order in
-    which training sees them, and of `handler`, the index. Evaluation and prediction freeze it: new
-    keys are 0 from then on."""
+    """A Struct of `indices`, int64 in [0, max_index), and `handler`, the index. Training numbers
+    keys from 1 on, in the order in which it reads them. Evaluation and prediction freeze the index:
+    from then on new keys get 0."""
 
     def __init__(self, model: LayerModel, input_record: Record, max_index: int,
                  name: str = "map_to_range", **kwargs: Any) -> None:
@@ -44,5 +44,5 @@ class MapToRange(ModelLayer):
         self.add_train_ops(net)
 
     def add_ops(self, net: core.Net) -> None:
-        """As for evaluation."""
+        """Adds the operators of evaluation."""
         self.add_eval_ops(net)

@@ -12,7 +12,7 @@ from caffe2.python.layers.layers import Initializer, LayerModel, ModelLayer, Opt
 
 
 def _padding(pad, kernel, stride, name):
-    """The given padding, else what keeps the size with a stride of 1, else 0."""
+    """The given padding; default: with a stride of 1 the padding that keeps the size, else 0."""
     if pad is None:
         pad = (kernel - 1) // 2 if stride == 1 else 0
     assert isinstance(pad, int) and pad >= 0, f"{name} should be int >= 0, not {pad!r}"
@@ -21,7 +21,7 @@ def _padding(pad, kernel, stride, name):
 
 class Conv(ModelLayer):
     """The convolution of images [H, W, C], or [C, H, W] of the order "NCHW", with a bias. The type
-    of the output tells the number of channels only."""
+    of the output holds only the number of channels."""
 
     def __init__(self, model: LayerModel, input_record: Record, output_dim: int, kernel_h: int,
                  kernel_w: int, stride_h: int, stride_w: int, pad_b: int | None = None,

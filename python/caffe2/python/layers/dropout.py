@@ -29,9 +29,9 @@ class Dropout(ModelLayer):
                     ratio=self.ratio, is_test=is_test)
 
     def add_train_ops(self, net: core.Net) -> None:
-        """Adds Dropout that drops."""
+        """Adds Dropout in training mode."""
         self._add_ops(net, is_test=False)
 
     def add_ops(self, net: core.Net) -> None:
-        """Adds Dropout that passes on, but for dropout_for_eval."""
+        """Adds Dropout in test mode, unless dropout_for_eval is set."""
         self._add_ops(net, is_test=not self.dropout_for_eval)

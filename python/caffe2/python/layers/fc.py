@@ -17,10 +17,10 @@ from caffe2.python.regularizer import Regularizer
 
 
 def get_fc_predictor_version(fc_version: str) -> str:
-    """The precision of FC in prediction, "fp32" or "fp16"; set by arg_scope of this function."""
+    """The precision of FC in prediction, "fp32" or "fp16"; an arg_scope of this function sets
+    it."""
     assert fc_version in ("fp32", "fp16"), (
-        "Only support fp32 and fp16 for the fully connected layer in the predictor net, the "
-        f"provided FC precision is {fc_version}")
+        f"the precision of FC in prediction must be fp32 or fp16, not {fc_version}")
     return fc_version
 
 
@@ -65,7 +65,7 @@ def clipped(net: core.Net, params: list[BlobReference],
 class FC(SamplingTrainableMixin, ModelLayer):
     """y = x w^T + b, float; with `transposed` y = x w + b.
 
-    Large matrices may be split into several parameters, of rows of outputs each.
+    Large matrices can be split by outputs into several parameters.
     """
 
     def __init__(self, model: LayerModel, input_record: Record, output_dims: int,
@@ -83,7 +83,7 @@ class FC(SamplingTrainableMixin, ModelLayer):
           weight_optim, bias_optim, weight_reg, bias_reg: optimizers and regularizers.
           clip_param: (min, max), to which parameters are clipped before use.
           max_fc_size: the largest number of elements of one weight parameter.
-          axis: the dimensions from here on (0: the rows) are inputs, those before are kept.
+          axis: the first dimension of the inputs (0: the rows); earlier dimensions are kept.
           transposed: whether weights have the shape [inputs, outputs].
         """
         super().__init__(model, name, input_record, **kwargs)

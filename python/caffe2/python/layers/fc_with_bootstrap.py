@@ -22,9 +22,9 @@ def get_fc_predictor_version(fc_version: str) -> str:
 
 
 class FCWithBootstrap(SamplingTrainableMixin, ModelLayer):
-    """For each of `num_bootstrap` members i a field "bootstrap_iteration_<i>/indices", rows of the
-    batch drawn with replacement, and "bootstrap_iteration_<i>/preds", float: in training the FC of
-    these rows, else of all rows (for which indices have no meaning)."""
+    """For each of `num_bootstrap` members i the fields "bootstrap_iteration_<i>/indices", rows of
+    the batch drawn with replacement, and "bootstrap_iteration_<i>/preds", float. In training these
+    are the FC of the drawn rows, else of all rows (and the indices have no meaning)."""
 
     def __init__(self, model: LayerModel, input_record: Record, output_dims: int,
                  num_bootstrap: int, weight_init: Initializer | None = None,
@@ -33,7 +33,7 @@ class FCWithBootstrap(SamplingTrainableMixin, ModelLayer):
                  weight_reg: Regularizer | None = None, bias_reg: Regularizer | None = None,
                  clip_param: tuple[float | None, float | None] | None = None, axis: int = 1,
                  **kwargs: Any) -> None:
-        """Arguments as of FC."""
+        """See FC for the arguments."""
         super().__init__(model, name, input_record, **kwargs)
         self.input_dims = fc_input_dims(input_record, axis)
         self.axis = axis

@@ -27,13 +27,13 @@ _LIST_TYPES: dict[str, list[tuple[str, Any]]] = {
 
 
 class FeatureSparseToDense(ModelLayer):
-    """For each field of `input_specs`, a list of pairs (name, FeatureSpec), the features that the
-    spec names, in its order, of a map from feature ids to values.
+    """Turns maps from feature ids to values into columns. `input_specs` is a list of pairs (field,
+    FeatureSpec); the output has for each field the features of its spec, in this order.
 
-    Of the type FLOAT: float [features]. Of ID_LIST, ID_SCORE_LIST and EMBEDDING, maps to lists: a
-    Struct of `ranges`, int32 [features, 2], offset and length of each list among all values, and of
-    `values`, or `ids` and `scores`. GENERIC_FEATURE, of strings, is parsed by the operator
-    ParseGeneric.
+    For the type FLOAT: float [features]. For ID_LIST, ID_SCORE_LIST and EMBEDDING, whose values are
+    lists: a Struct of `ranges`, int32 [features, 2], the offset and length of each list among all
+    values, and of `values`, or `ids` and `scores`. The strings of GENERIC_FEATURE are parsed by the
+    operator ParseGeneric.
     """
 
     def __init__(self, model: LayerModel, input_record: Record,
@@ -42,7 +42,7 @@ class FeatureSparseToDense(ModelLayer):
                  **kwargs: Any) -> None:
         """
         Args:
-          default_dense_value: of features that a row has not: 0.0, the default, or NaN.
+          default_dense_value: the value of features that a row lacks: 0.0 (default) or NaN.
         """
         super().__init__(model, name, input_record, **kwargs)
         default = float(default_dense_value or 0.0)
@@ -93,11 +93,11 @@ class FeatureSparseToDense(ModelLayer):
                     [output()], mask=specs.feature_ids)
                 continue
             lengths, ids, value_lengths, values = self._parse(net, record, specs.feature_type)
-            # No field has an output of this name, which would end in _ranges.
+            # No field has an output of this name: those end in _ranges.
             ranges = net.LengthsToRanges(value_lengths, net.NextScopedBlob("ranges_of_lists"))
             net.SparseToDenseMask(
                 [ids, ranges, self.zero_range, lengths], output.ranges(), mask=specs.feature_ids)
-            # New blobs: whoever reads the outputs must not depend on the names of the inputs.
+            # New blobs, so that readers of the outputs do not depend on the names of the inputs.
             for (name, _), value in zip(_LIST_TYPES[specs.feature_type], values):
                 net.Alias(value, output[name]())
 

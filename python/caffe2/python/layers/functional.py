@@ -22,11 +22,11 @@ _ELEMENTS = {
 
 
 class Functional(ModelLayer):
-    """A layer without parameters whose operators ``function(net, input_record, output_schema,
-    **kwargs)`` adds.
+    """A layer without parameters. ``function(net, input_record, output_schema, **kwargs)`` adds its
+    operators.
 
-    Types and element shapes of the outputs are inferred from a run of the function on inputs
-    without rows; where that fails they stay unknown, which is logged.
+    Types and element shapes of the outputs are inferred by a call of the function with inputs
+    without rows. If that fails, they stay unknown, and a warning is logged.
     """
 
     def __init__(self, model: LayerModel, input_record: Record, output_names_or_num: Any,
@@ -35,9 +35,10 @@ class Functional(ModelLayer):
                  **kwargs: Any) -> None:
         """
         Args:
-          input_record: a record, or what schema.as_record takes, as a blob or a list of them.
-          output_names_or_num: a number, a name, a list of names, or a Field as it shall be. One
-            output that is not a list gives a Scalar, others a Struct.
+          input_record: a record, or a value for schema.as_record, such as a blob or a list of
+            blobs.
+          output_names_or_num: a number, a name, a list of names, or the output Field itself. The
+            number 1 and a name give a Scalar, others a Struct.
           output_dtypes: the type of all outputs, or a list of them, instead of inference.
         """
         input_record = schema.as_record(input_record)
@@ -79,13 +80,13 @@ class Functional(ModelLayer):
             self._function(net, self.input_record, self.output_schema, **self._kwargs)
             shapes, types = workspace.InferShapesAndTypes([net], {})
         except (TypeError, RuntimeError) as error:
-            logger.warning("Type inference had problems for layer %s: %s", self.name, error)
+            logger.warning("The output types of layer %s are not inferred: %s", self.name, error)
             return
         for scalar in scalars:
             shape = shapes.get(str(scalar()))
             if shape is None or (shape and shape[0] != 0):
-                # Without rows in front, what the dimensions are is not known.
-                logger.warning("Type inference had problems for layer %s: shape %s of %s",
+                # If the first dimension is not the rows, the others are not known either.
+                logger.warning("The output type of layer %s is not inferred: shape %s of %s",
                                self.name, shape, scalar())
                 continue
             element = _ELEMENTS.get(types[str(scalar())])

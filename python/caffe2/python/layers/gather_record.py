@@ -9,8 +9,8 @@ from caffe2.python.layers.layers import LayerModel, ModelLayer, Record
 
 
 class GatherRecord(ModelLayer):
-    """The rows of `record`, of any nesting, that `indices` (one-dimensional) names. Of a List, all
-    items of these rows: lengths [0, 1, 2] and items [0, 1, 2] at indices [2] become [2] and
+    """The rows of `record`, of any nesting, that `indices` (one-dimensional) lists. A List keeps
+    all items of these rows: with indices [2], lengths [0, 1, 2] and items [0, 1, 2] become [2] and
     [1, 2]."""
 
     def __init__(self, model: LayerModel, input_record: Record, name: str = "gather_record",
@@ -36,7 +36,7 @@ class GatherRecord(ModelLayer):
 
     @staticmethod
     def _nested_lengths(net, lengths, outer_lengths):
-        """How many items the lists of each row have together; LengthsSum takes floats only."""
+        """The total number of items in the lists of each row; LengthsSum takes floats only."""
         as_float = net.Cast(lengths, net.NextScopedBlob(f"{lengths}_float"),
                             to=core.DataType.FLOAT)
         sums = net.LengthsSum([as_float, outer_lengths],
@@ -44,8 +44,8 @@ class GatherRecord(ModelLayer):
         return net.Cast(sums, net.NextScopedBlob(f"{lengths}_nested"), to=core.DataType.INT32)
 
     def _gather(self, net, record, lengths_blob, output_record):
-        """Adds the gathering of a field; `lengths_blob`: how many of its entries a row has, None
-        for one."""
+        """Adds the operators that gather a field; `lengths_blob`: the number of its entries in each
+        row, None for one."""
         if isinstance(record, schema.Scalar):
             self._gather_scalar(net, record, lengths_blob, output_record)
         elif isinstance(record, schema.Struct):

@@ -13,9 +13,9 @@ from caffe2.python.layers.layers import LayerModel, ModelLayer, Record
 
 
 class HomotopyWeight(ModelLayer):
-    """alpha x + beta y of two columns, where alpha falls with the iterations from `max_weight` to
-    `min_weight` and beta is what is missing to their sum: half of the way after `half_life`
-    iterations, three quarters after `quad_life`."""
+    """alpha x + beta y of two columns. With the iterations alpha falls from `max_weight` to
+    `min_weight`, half of the way after `half_life` iterations and three quarters after `quad_life`;
+    beta is `max_weight` + `min_weight` - alpha."""
 
     def __init__(self, model: LayerModel, input_record: Record, name: str = "homotopy_weight",
                  min_weight: float = 0.0, max_weight: float = 1.0, half_life: float = 1e6,
@@ -24,7 +24,7 @@ class HomotopyWeight(ModelLayer):
         """
         Args:
           quad_life: more than twice half_life.
-          atomic_iter: a blob that counts the iterations; default one of the layer.
+          atomic_iter: a blob that counts the iterations; default: a counter of the layer.
         """
         super().__init__(model, name, input_record, **kwargs)
         self.output_schema = schema.Scalar(

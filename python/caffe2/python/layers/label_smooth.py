@@ -14,15 +14,16 @@ from caffe2.python.layers.layers import LayerModel, ModelLayer
 
 def smooth_categories(net: core.Net, label: schema.Scalar, dim: BlobReference,
                       matrix: BlobReference, smoothed: BlobReference) -> BlobReference:
-    """Adds rows of a matrix (blob) that a Scalar of labels names, by a one hot code of `dim`."""
+    """Adds operators that take the row of a matrix (blob) for each label, by a one-hot code of
+    `dim`."""
     one_hot, labels = net.NextScopedBlob("one_hot_label"), net.NextScopedBlob("int64_label")
     net.OneHot([cast(net, label, np.int64, labels), dim], [one_hot])
     return net.MatMul([one_hot, matrix], smoothed)
 
 
 class LabelSmooth(ModelLayer):
-    """Labels as probabilities: row i of a matrix [K, K] for label i, float [K], or with two numbers
-    the first for labels of at most 0.5, else the second, float [1]."""
+    """Labels as probabilities. With a matrix [K, K]: its row i for label i, float [K]. With two
+    numbers: the first for labels of at most 0.5, else the second, float [1]."""
 
     def __init__(self, model: LayerModel, label: schema.Scalar, smooth_matrix: Any,
                  name: str = "label_smooth", **kwargs: Any) -> None:
@@ -35,8 +36,8 @@ class LabelSmooth(ModelLayer):
             (np.float32, (self.dim,)), self.get_next_blob_reference("smoothed_label"))
 
     def set_dim(self, smooth_matrix: Any) -> None:
-        """Sets `binary_prob_label` and `dim`, K or 1, by the number of elements. Raises
-        AssertionError if they form no square."""
+        """Sets `binary_prob_label` and `dim` (K or 1) from the number of elements. Raises
+        AssertionError unless it is 2 or a square."""
         count = smooth_matrix.size
         self.binary_prob_label = count == 2
         self.dim = 1 if self.binary_prob_label else int(round(np.sqrt(count)))

@@ -10,8 +10,9 @@ from caffe2.python.layers.layers import LayerModel, ModelLayer, Record
 
 
 class LastNWindowCollector(ModelLayer):
-    """A Struct of `last_n`, the last `num_to_collect` rows of a Scalar (the operator PackRecords
-    makes one of a record) over all runs, `num_visited`, their number, and `mutex`."""
+    """A Struct of `last_n`, the last `num_to_collect` rows of a Scalar over all runs (the operator
+    PackRecords turns a record into a Scalar), `num_visited`, the number of rows so far, and
+    `mutex`."""
 
     def __init__(self, model: LayerModel, input_record: Record, num_to_collect: int,
                  name: str = "last_n_window_collector", **kwargs: Any) -> None:

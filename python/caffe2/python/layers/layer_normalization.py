@@ -15,9 +15,10 @@ from caffe2.python.layers.layers import LayerModel, ModelLayer, Optim, Record
 
 class LayerNormalization(ModelLayer):
     """Normalizes each row over the dimensions from `axis` on, then scales and shifts it by
-    parameters of the first element dimension.
+    parameters with the size of the first element dimension.
 
-    With the operator LayerNorm, or without it by elementary ones, of rows [inputs] only.
+    Uses the operator LayerNorm, or without `use_layer_norm_op` elementary operators, which take
+    rows of the shape [inputs] only.
     """
 
     def __init__(self, model: LayerModel, input_record: Record, name: str = "layer_normalization",

@@ -32,7 +32,7 @@ Initializer = Union[tuple[str], tuple[str, dict[str, Any]]]
 # An Optimizer, the NoOptim of the model, or None for the model's default.
 Optim = Any
 
-# The id column a parameter is looked up by, and how many ids a row has on average.
+# The column of ids that a parameter is looked up by, and the mean number of ids in a row.
 LayerPsParam = namedtuple("LayerPsParam", ["sparse_key", "average_length"])
 
 # Features that a layer reads: their type, as in a FeatureSpec, and the set of their ids.
@@ -45,8 +45,8 @@ AccessedFeatures = namedtuple("AccessedFeatures", ["type", "ids"])
 def almost_equal_schemas(record: Record, original_schema: schema.Field,
                          check_field_names: bool = True, check_field_types: bool = True,
                          check_field_metas: bool = False) -> bool:
-    """schema.equal_schemas, for which IdList and IdScoreList also equal those with a column of
-    evicted ids."""
+    """Like schema.equal_schemas, but IdList and IdScoreList also equal their variants with a column
+    of evicted ids."""
     for plain, with_evicted in ((IdList, IdListWithEvicted),
                                 (IdScoreList, IdScoreListWithEvicted)):
         if original_schema == plain:
@@ -189,8 +189,8 @@ class LayerParameter:
       optimizer: the Optimizer that updates it, the model's NoOptim, or None for the default.
       ps_param: a LayerPsParam of a parameter that is looked up by ids, or None.
       regularizer: a Regularizer, or None.
-      shape: list of dimensions, or None if unknown or no tensor. Raises AssertionError if set to
-        another one.
+      shape: list of dimensions; None if it is unknown or the parameter is not a tensor. Raises
+        AssertionError if it is set to another shape.
     """
 
     def __init__(self, parameter: BlobReference | None = None, optimizer: Optim = None,
@@ -271,7 +271,7 @@ class ModelLayer:
                  **kwargs: Any) -> None:
         """
         Args:
-          prefix: the name, to which the model adds a number where there is one already.
+          prefix: the name; the model adds a number if the name is taken.
           input_record: the inputs.
           predict_input_record_fields: the field or fields that prediction reads; default all.
           tags: in addition to the tags of the current Tags blocks.

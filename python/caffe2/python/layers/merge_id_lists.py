@@ -15,7 +15,7 @@ from caffe2.python.layers.layers import (
 
 
 class MergeIdLists(ModelLayer):
-    """An IdList of the distinct ids of several, in each row; all of them have a limit."""
+    """An IdList with the distinct ids of several IdLists in each row. All of them need a limit."""
 
     def __init__(self, model: LayerModel, input_record: Record, name: str = "merged") -> None:
         super().__init__(model, name, input_record)

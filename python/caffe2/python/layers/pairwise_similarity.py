@@ -11,8 +11,9 @@ from caffe2.python.layers.layers import LayerModel, ModelLayer, Record
 
 class PairwiseSimilarity(ModelLayer):
     """The products of each vector of `x_embeddings` [n, d] with each of `y_embeddings` [m, d], or
-    of all pairs of `all_embeddings`, in order of rows: [n m], or those that `indices_to_gather`
-    names. `output_dim` is their number; `pairwise_similarity_func` "dot" or "cosine_similarity".
+    of all pairs of `all_embeddings`: [n m], in the order of rows, or only the products listed in
+    `indices_to_gather`. `output_dim` is their number; `pairwise_similarity_func` "dot" or
+    "cosine_similarity".
     """
 
     def __init__(self, model: LayerModel, input_record: Record, output_dim: int,

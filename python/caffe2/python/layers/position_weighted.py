@@ -1,4 +1,4 @@
-"""Trained weights of places in lists."""
+"""Trained weights of the positions in lists."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ logger = logging.getLogger(__name__)
 
 
 class PositionWeighted(ModelLayer):
-    """For each item of a List the weight of its place, 1 at first: a Struct of `position_weights`,
-    which make, as scores, an IdScoreList of an IdList."""
+    """For each item of a List the trained weight of its position (1 at first): a Struct of
+    `position_weights`. Used as scores, they turn an IdList into an IdScoreList."""
 
     def __init__(self, model: LayerModel, input_record: Record, weight_optim: Optim = None,
                  name: str = "position_weights") -> None:

@@ -21,7 +21,8 @@ class RandomFourierFeatures(ModelLayer):
         """
         Args:
           sigma: the bandwidth of the kernel.
-          w_init, b_init: default Gaussian of the deviation 1 / sigma, and uniform in [0, 2 pi].
+          w_init, b_init: initializers; default: Gaussian with deviation 1 / sigma, and uniform in
+            [0, 2 pi].
         """
         super().__init__(model, name, input_record, **kwargs)
         require_scalar(input_record)

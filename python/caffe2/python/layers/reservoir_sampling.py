@@ -10,9 +10,9 @@ from caffe2.python.layers.layers import LayerModel, ModelLayer, Record
 
 
 class ReservoirSampling(ModelLayer):
-    """A Struct of `reservoir`, `num_to_collect` rows drawn from all that `data` had over all runs
-    (the operator PackRecords makes one column of a record), `num_visited`, the number of rows, and
-    `mutex`. With `object_id` (int64) a row of an object that is in the reservoir is passed over."""
+    """A Struct of `reservoir`, `num_to_collect` rows drawn from the rows of `data` in all runs (the
+    operator PackRecords turns a record into one column), `num_visited`, the number of rows so far,
+    and `mutex`. With `object_id` (int64) rows of an object that is in the reservoir are skipped."""
 
     def __init__(self, model: LayerModel, input_record: Record, num_to_collect: int,
                  name: str = "reservoir_sampling", **kwargs: Any) -> None:
@@ -24,7 +24,7 @@ class ReservoirSampling(ModelLayer):
         self.places = self._make_places() if "object_id" in input_record else []
 
     def _make_places(self):
-        """Makes the maps between objects and their places in the reservoir."""
+        """Makes the maps between objects and their positions in the reservoir."""
         return [object_param(self, "object_to_pos", "CreateMap", key_dtype=core.DataType.INT64,
                              value_dtype=core.DataType.INT32),
                 empty_param(self, "pos_to_object", core.DataType.INT64)]

@@ -16,8 +16,8 @@ from caffe2.python.layers.sampling_trainable_mixin import SamplingTrainableMixin
 
 
 class SamplingTrain(ModelLayer):
-    """A layer (by the name of a SamplingTrainableMixin, as "FC") over `input`, of which training
-    computes only the outputs `indices`; with `subtract_log_odd` less the logarithm of
+    """A layer over `input`, given by the name of a SamplingTrainableMixin, as "FC". Training
+    computes only its outputs `indices` and with `subtract_log_odd` subtracts the logarithm of
     `sampling_prob`, the probabilities with which they were drawn."""
 
     def __init__(self, model: LayerModel, input_record: Record, prediction_layer: str,

@@ -10,10 +10,10 @@ from caffe2.python._core.blob_reference import BlobReference
 
 class SamplingTrainableMixin(abc.ABC):
     """Base, before ModelLayer, of layers that define `param_blobs` and _add_ops(net, param_blobs),
-    which adds operators that read such blobs. SamplingTrain has
-    training read blobs with some rows of the parameters instead."""
+    which adds operators that read these blobs. SamplingTrain gives training other blobs, which hold
+    some rows of the parameters."""
 
-    _chosen = None  # what training reads, once it is set or was asked for
+    _chosen: list[BlobReference] | None = None  # train_param_blobs, once set or read
 
     @property
     @abc.abstractmethod
@@ -26,7 +26,8 @@ class SamplingTrainableMixin(abc.ABC):
 
     @property
     def train_param_blobs(self) -> list[BlobReference]:
-        """What training reads: `param_blobs`, unless others were set before anybody asked."""
+        """The blobs that training reads: `param_blobs`, unless others were set before the first
+        use."""
         if self._chosen is None:
             self._chosen = self.param_blobs
         return self._chosen

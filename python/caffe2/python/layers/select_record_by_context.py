@@ -1,4 +1,4 @@
-"""Other inputs for other nets."""
+"""Different inputs for different kinds of nets."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from caffe2.python.layers.layers import (
 
 
 class SelectRecordByContext(ModelLayer):
-    """The field of a Struct of equal records that has the name of the InstantiationContext, or
-    `default_output_record_field` where there is none; shared blobs, or with `use_copy` copies."""
+    """Of a Struct of records with equal schemas, the one with the name of the InstantiationContext,
+    or else `default_output_record_field`. Shares its blobs, or with `use_copy` copies them."""
 
     def __init__(self, model: LayerModel, input_record: Record,
                  name: str = "select_record_by_context", check_field_metas: bool = True,

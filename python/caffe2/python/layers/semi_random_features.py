@@ -12,12 +12,13 @@ from caffe2.python.layers.layers import Initializer, LayerModel, Optim, Record
 
 
 class SemiRandomFeatures(ArcCosineFeatureMap):
-    """A Struct, float [output_dims] each, of `random`, the arc cosine features of random weights,
-    and `full`, those times x v^T + c of learned weights (Kawaguchi et al., "Deep semi-random
+    """A Struct of `random`, the arc cosine features of random weights, and `full`, `random` times
+    x v^T + c with learned weights, each float [output_dims] (Kawaguchi et al., "Deep semi-random
     features for nonlinear function approximation", arXiv:1702.08882).
 
-    The input is a Scalar, or the Struct of another such layer, whose `random` then feeds the random
-    and `full` the learned weights.
+    The input is a Scalar, or the Struct of another SemiRandomFeatures: then `random` is the input
+      of
+    the random weights, and `full` of the learned ones.
     """
 
     def __init__(self, model: LayerModel, input_record: Record, output_dims: int, s: int = 1,
@@ -28,8 +29,8 @@ class SemiRandomFeatures(ArcCosineFeatureMap):
                  bias_init_learned: Initializer | None = None, weight_optim: Optim = None,
                  bias_optim: Optim = None, set_weight_as_global_constant: bool = False,
                  name: str = "semi_random_features", **kwargs: Any) -> None:
-        """Arguments as of ArcCosineFeatureMap, for the random and for the learned weights; the
-        optimizers update the learned weights."""
+        """See ArcCosineFeatureMap for the arguments, which are given for the random and for the
+        learned weights. The optimizers update the learned weights."""
         if isinstance(input_record, schema.Struct):
             self.input_record_full = input_record.full
             self.input_record_random = input_record.random

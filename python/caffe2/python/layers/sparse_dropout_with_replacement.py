@@ -9,9 +9,9 @@ from caffe2.python.layers.layers import IdList, LayerModel, ModelLayer, Record
 
 
 class SparseDropoutWithReplacement(ModelLayer):
-    """An IdList in which, with a probability for each kind of net, a row's ids are replaced by the
-    one `replacement_value`. The probability 1 for prediction takes a feature out that only training
-    has."""
+    """An IdList in which the ids of a row are replaced by the single id `replacement_value`, with a
+    probability for each kind of net. The probability 1 for prediction removes a feature that only
+    training has."""
 
     def __init__(self, model: LayerModel, input_record: Record, dropout_prob_train: float,
                  dropout_prob_eval: float, dropout_prob_predict: float, replacement_value: int,

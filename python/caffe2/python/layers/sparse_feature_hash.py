@@ -18,8 +18,8 @@ from caffe2.python.layers.tags import Tags
 
 
 class SparseFeatureHash(ModelLayer):
-    """An IdList or IdScoreList whose ids are hashed into [0, modulo), or without `use_hashing`
-    taken modulo, with `use_divide_mod` after an integer division by `divisor`."""
+    """An IdList or IdScoreList whose ids are hashed into [0, modulo). Without `use_hashing` it is
+    id % modulo, with `use_divide_mod` (id // divisor) % modulo."""
 
     def __init__(self, model: LayerModel, input_record: Record, seed: int = 0,
                  modulo: int | None = None, use_hashing: bool = True, use_divide_mod: bool = False,
@@ -27,8 +27,8 @@ class SparseFeatureHash(ModelLayer):
                  **kwargs: Any) -> None:
         """
         Args:
-          seed: of the hash.
-          modulo: default the desired hash size of the feature, or the limit of the ids.
+          seed: seed of the hash.
+          modulo: default: the desired hash size of the feature, or the limit of the ids.
         """
         super().__init__(model, name, input_record, **kwargs)
         assert not (use_hashing and use_divide_mod), (
@@ -55,14 +55,14 @@ class SparseFeatureHash(ModelLayer):
             metadata._replace(categorical_limit=self.modulo))
         if input_record.lengths.metadata:
             self.output_schema.lengths.set_metadata(input_record.lengths.metadata)
-        # The operators have no CUDA versions, and ids are on the CPU at first as a rule.
+        # The operators exist for the CPU only, and ids usually start on the CPU.
         self.tags.add(Tags.CPU_ONLY)
 
     def _keys(self, record):
         return record.items if self._is_id_list else record.keys
 
     def extract_hash_size(self, metadata: schema.Metadata) -> int:
-        """The modulo that a Metadata asks for; raises AssertionError if it asks for none."""
+        """The modulo from a Metadata; raises AssertionError if it has none."""
         size = getattr(metadata.feature_specs, "desired_hash_size", None)
         size = size or metadata.categorical_limit
         assert size is not None, "desired_hash_size or categorical_limit must be set"

@@ -34,7 +34,7 @@ from caffe2.python.regularizer import Regularizer
 
 logger = logging.getLogger(__name__)
 
-# How tables may be stored for prediction, and what the operators on them are called.
+# The storage of tables for prediction, and its name in the types of operators.
 _FLOAT_VERSIONS = ("fp32", "fp16")
 _QUANTIZED_SUFFIXES = {
     "uint8rowwise": "8BitsRowwise",
@@ -96,13 +96,13 @@ def _require_version(version, known):
 
 
 class SparseLookup(ModelLayer):
-    """Rows of a table [limit of the ids, inner shape] that the ids of each list name, reduced to
-    one, float of the inner shape.
+    """Looks up the rows of a table [limit of the ids, inner shape] for the ids of each list, and
+    reduces them to one, float of the inner shape.
 
-    Reducers of lists of ids: Sum, Mean, Max, LogSumExp, LogMeanExp, Sqrt (the sum over the root of
-    the length) and None (no reduction); WeightedSum and WeightedMean are Sum and Mean. Of lists
-    with scores: Sum and Mean, which pass over the scores, WeightedSum and WeightedMean, None, and
-    PositionWeighted and RecencyWeighted, sums weighted by scores that are trained too.
+    Reducers for lists of ids: Sum, Mean, Max, LogSumExp, LogMeanExp, Sqrt (the sum over the root of
+    the length) and None (no reduction); WeightedSum and WeightedMean are Sum and Mean. For
+    lists with scores: Sum and Mean, which ignore the scores, WeightedSum and WeightedMean, None,
+    and PositionWeighted and RecencyWeighted, sums weighted by scores that are trained, too.
     """
 
     def __init__(self, model: LayerModel, input_record: Record, inner_shape: int | Sequence[int],
@@ -112,12 +112,12 @@ class SparseLookup(ModelLayer):
                  uniform_weight_init_scale_numerator: float = 1.0, **kwargs: Any) -> None:
         """
         Args:
-          input_record: an IdList or IdScoreList whose ids have a categorical_limit, or such with
-            evicted ids, whose rows are reset before each training step.
+          input_record: an IdList or IdScoreList whose ids have a categorical_limit, or its variant
+            with evicted ids, whose rows are reset before each training step.
           inner_shape: the shape of rows: a number or list.
           weight_init: the initializer; default uniform within sqrt(numerator / limit).
           weight_optim: the optimizer; with an engine of FP16_ENGINES the table is float16.
-          use_external_weights: sums by the scores, which are trained too.
+          use_external_weights: sums weighted by the scores, which are trained, too.
         """
         super().__init__(model, name, input_record, **kwargs)
         self.reducer, self.use_external_weights = reducer, use_external_weights
@@ -150,7 +150,7 @@ class SparseLookup(ModelLayer):
             f"{self.sparse_key} is not; the layer PositionWeighted makes one of an IdList")
         assert not self.use_external_weights or self.reducer in (
             "Sum", "WeightedSum", *_TRAINED_SCORE_REDUCERS), (
-                "Use_external_weights only supports Sum reducer, while the reducer is "
+                "use_external_weights needs the reducer Sum or WeightedSum, not "
                 f"{self.reducer}")
         return self.input_record.values()
 
@@ -183,7 +183,7 @@ class SparseLookup(ModelLayer):
     # -- Storage -----------------------------------------------------------------------------------
 
     def get_memory_usage(self) -> int:
-        """Bytes of the table as float."""
+        """The size of the table as float, in bytes."""
         return math.prod(self.shape) * 4
 
     def get_fp16_compatible_parameters(self) -> list[BlobReference]:
@@ -191,7 +191,7 @@ class SparseLookup(ModelLayer):
         return [self.w]
 
     def support_8bit(self) -> bool:
-        """Whether the table can be quantized by rows: a matrix of rows of at least 8 elements."""
+        """True if the table can be quantized by rows: a matrix with rows of at least 8 elements."""
         return len(self.shape) == 2 and self.shape[1] >= 8
 
     def get_8bits_compatible_parameters(self, fused: bool = True) -> list[Any]:
@@ -223,7 +223,7 @@ class SparseLookup(ModelLayer):
             inputs.append(self.scale_bias)
         if version in _FLOAT_VERSIONS:
             if reducer == "WeightedSum" and version == "fp16":
-                kwargs["engine"] = "FP16"  # whose backward updates float16 tables
+                kwargs["engine"] = "FP16"  # its gradient updates float16 tables
         else:
             kwargs = {}
         getattr(net, "SparseLengths" + reducer + _QUANTIZED_SUFFIXES.get(version, ""))(
@@ -233,7 +233,7 @@ class SparseLookup(ModelLayer):
         assert self.reducer in _ID_REDUCERS, (
             f"Unsupported reducer: {self.reducer} for ID_LIST {self.sparse_key}")
         ids, lengths = self.input_record.items(), self.input_record.lengths()
-        # Ids without scores weigh 1.
+        # Ids without scores have weight 1.
         reducer = self.reducer.replace("Weighted", "")
         if reducer in ("Sum", "Mean"):
             self._reduce(net, version, reducer, [ids])
@@ -273,11 +273,11 @@ class SparseLookup(ModelLayer):
             self._add_ops_id_score_list(net, version)
 
     def add_train_ops(self, net: core.Net) -> None:
-        """Adds the lookup in the table as it is trained."""
+        """Adds the lookup in the trained table."""
         self._add_ops(net, self.trainer_version, is_train=True)
 
     def add_ops(self, net: core.Net) -> None:
-        """Adds the lookup in the table as it is stored for prediction."""
+        """Adds the lookup in the table in its storage for prediction."""
         settings = get_current_scope().get(
             get_sparse_lookup_predictor_version.__name__, {"version": "fp32"})
         version = get_sparse_lookup_predictor_version(

@@ -11,8 +11,8 @@ from caffe2.python.layers.layers import LayerModel, ModelLayer, Record
 
 
 class Split(ModelLayer):
-    """A Tuple of parts of a Scalar along an axis (0: the rows): of `num_splits` equal ones, or of
-    the sizes in the list `split`."""
+    """A Tuple of parts of a Scalar along an axis (0: the rows): `num_splits` equal parts, or parts
+    of the sizes in the list `split`."""
 
     def __init__(self, model: LayerModel, input_record: Record, num_splits: int = 1, axis: int = 1,
                  name: str = "split", split: Sequence[int] | None = None, **kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""Tags of layers: marks by which nets are generated from some layers and not from others."""
+"""Tags of layers, by which nets are generated from some layers and not from others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TagContext(context.DefaultManaged):
         self.tags.extend(tags)
 
     def remove_tags(self, tags: list[str]) -> None:
-        """Takes the last tags off; raises AssertionError if they are others."""
+        """Removes the last tags; raises AssertionError if they differ from `tags`."""
         assert self.tags[-len(tags):] == tags, f"{tags} are not the last of {self.tags}"
         self.tags = self.tags[:-len(tags)]
 
@@ -31,7 +31,7 @@ class Tags:
     """``with Tags(tag_or_list):`` gives tags to the layers that are made in the block. Also a
     decorator of functions. The attributes are the known tags."""
 
-    # The kinds of nets that a layer is left out of.
+    # The kinds of nets that leave the layer out.
     EXCLUDE_FROM_TRAIN = "exclude_from_train"
     EXCLUDE_FROM_EVAL = "exclude_from_eval"
     EXCLUDE_FROM_PREDICTION = "exclude_from_prediction"
@@ -46,15 +46,15 @@ class Tags:
     CPU_ONLY = "cpu_only"
     LOCAL = "local"
 
-    # Hints for training on several machines: parameters to be split over parameter servers, or kept
-    # on one; parts of nets whose parameters belong together; dense ones updated without locks.
+    # Hints for training on several machines: split parameters over parameter servers, or keep them
+    # on one; keep the parameters of a part of the net together; update dense ones without locks.
     SPARSE_SHARDED = "sparse_sharded"
     SPARSE_DONT_SHARD = "sparse_dont_shard"
     COMPONENT = "component:"
     PIPELINE = "pipeline:"
     HOGWILD_DENSE = "hogwild_dense"
     DT_TAGS = (SPARSE_SHARDED, SPARSE_DONT_SHARD, COMPONENT, HOGWILD_DENSE)
-    # What follows goes into extra_info of the net.
+    # The text after this prefix goes into extra_info of the net.
     EXTRA_INFO = "extra_info:"
     EMPTY_TAG = "empty_tag"
 

@@ -12,9 +12,9 @@ from caffe2.python.layers.layers import LayerModel, ModelLayer, Record
 
 
 class UniformSampling(ModelLayer):
-    """A Struct of `samples`, int32 [num_samples]: the input, whose elements are distinct, and
-    further distinct integers of [0, num_elements), and of `sampling_prob`, float [num_samples], the
-    share of them that is drawn."""
+    """A Struct of `samples`, int32 [num_samples]: the input, whose elements are distinct, followed
+    by random integers from the rest of [0, num_elements); and `sampling_prob`, float [num_samples],
+    the probability with which each was drawn."""
 
     def __init__(self, model: LayerModel, input_record: Record, num_samples: int, num_elements: int,
                  name: str = "uniform_sampling", **kwargs: Any) -> None:

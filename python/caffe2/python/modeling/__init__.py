@@ -1,1 +1,1 @@
-"""Parameters: how they are made and what is known about them."""
+"""Parameters of models, their initializers, and modifiers of nets."""

@@ -1,4 +1,4 @@
-"""Modifiers that compute something of some blobs of a net, for reports."""
+"""The base of modifiers that report on blobs of a net."""
 
 import numpy as np
 
@@ -11,10 +11,10 @@ class BlobReport(NetModifier):
     _compute(net, blob, name), which returns {output field: blob}.
 
     Args:
-      logging_frequency: every how many runs the results are printed; 0: never.
+      logging_frequency: prints the results every this number of runs; 0: never.
     """
 
-    _width = 1  # floats of a result
+    _width = 1  # number of floats in a result
 
     def __init__(self, blobs, logging_frequency):
         self._blobs = list(blobs)
@@ -25,12 +25,12 @@ class BlobReport(NetModifier):
         raise NotImplementedError("a BlobReport defines _compute")
 
     def field_name_suffix(self):
-        """What the names of the reported blobs end with."""
+        """The suffix of the names of the reported blobs."""
         return self._suffix
 
     def modify_net(self, net, init_net=None, grad_map=None, blob_to_device=None,
                    modify_output_record=False):
-        """Raises ValueError if the net has not one of the blobs."""
+        """Raises ValueError if the net lacks one of the blobs."""
         for blob_name in self._blobs:
             blob = core.BlobReference(str(blob_name))
             if not net.BlobIsDefined(blob):

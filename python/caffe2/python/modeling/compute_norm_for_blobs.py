@@ -5,10 +5,10 @@ from caffe2.python.modeling._blob_report import BlobReport
 
 
 class ComputeNormForBlobs(BlobReport):
-    """The L1 norm, or the square of the L2 norm, of each blob, or with compute_averaged_norm of its
-    mean element, in "<blob>_l<p>_norm", float of shape [1].
+    """The L1 norm, or the square of the L2 norm, of each blob in "<blob>_l<p>_norm", float of shape
+    [1]; with compute_averaged_norm, divided by the number of elements.
 
-    With `row_index`, of this row of matrices alone, in "<blob>_row_<i>_l<p>_norm".
+    With `row_index`, the norm of this row of a matrix, in "<blob>_row_<i>_l<p>_norm".
     """
 
     def __init__(self, blobs, logging_frequency, p=2, compute_averaged_norm=False, row_index=None):

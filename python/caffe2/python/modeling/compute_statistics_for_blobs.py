@@ -5,7 +5,7 @@ from caffe2.python.modeling._blob_report import BlobReport
 
 
 class ComputeStatisticsForBlobs(BlobReport):
-    """Least and largest element, mean and unbiased standard deviation of each blob, in
+    """The minimum, maximum, mean and unbiased standard deviation of each blob, in
     "<blob>_summary", float of shape [4]."""
 
     _width = 4

@@ -4,12 +4,12 @@ from caffe2.python.modeling._blob_report import BlobReport
 
 
 class GetEntryFromBlobs(BlobReport):
-    """Takes one entry of matrices, or entry i1 of vectors, or with i1 = i2 = -1 the whole blob.
+    """Reports one entry of matrices, or entry i1 of vectors, or with i1 = i2 = -1 the whole blob.
 
     Args:
       blobs: names.
-      logging_frequency: every how many runs they are printed.
-      i1, i2: row and column; -1 stands for all of them.
+      logging_frequency: prints them every this number of runs.
+      i1, i2: row and column; -1 means all rows or columns.
     """
 
     def __init__(self, blobs, logging_frequency, i1=0, i2=0):

@@ -8,14 +8,15 @@ class GradientClipping(NetModifier):
     """Limits gradients in place.
 
     Args:
-      grad_clip_method: "by_norm": a gradient whose norm is above `clip_threshold` is scaled down to
-        it; "by_value": elements are limited to [clip_min, clip_max].
+      grad_clip_method: "by_norm" scales a gradient down to the norm `clip_threshold`; "by_value"
+        limits its elements to [clip_min, clip_max].
       clip_norm_type: "l1_norm" or "l2_norm".
       use_parameter_norm: the threshold is `clip_threshold` times the norm of the parameter.
-      compute_norm_ratio: leaves "<parameter>_norm_ratio", norm of gradient / norm of parameter.
-      blobs_to_include, blobs_to_exclude: parameters; all with a gradient, or none, by default.
+      compute_norm_ratio: adds the blob "<parameter>_norm_ratio": norm of gradient / norm of
+        parameter.
+      blobs_to_include, blobs_to_exclude: parameters; default: all with a gradient, and none.
 
-    Raises ValueError for methods and norms that do not exist.
+    Raises ValueError for unknown methods and norms.
     """
 
     L1_NORM, L2_NORM = "l1_norm", "l2_norm"

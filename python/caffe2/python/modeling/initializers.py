@@ -1,4 +1,4 @@
-"""How parameters are made."""
+"""Initializers of parameters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Initializer:
         self.operator_kwargs = kwargs
 
     def update(self, operator_name: str | None, kwargs: dict[str, Any]) -> None:
-        """Sets operator and arguments where none were given."""
+        """Sets the operator and its arguments, if none were given."""
         if self.operator_name is None:
             self.operator_name = operator_name
             self.operator_kwargs = kwargs
@@ -33,7 +33,7 @@ class Initializer:
                      shape: Sequence[int]) -> ParameterInfo:
         """Adds the filler to `init_net`; returns the ParameterInfo.
 
-        Raises ValueError if no operator was named.
+        Raises ValueError if no operator is set.
         """
         if self.operator_name is None:
             raise ValueError(f"no initializer was given for parameter {param_name}")
@@ -96,14 +96,14 @@ ReversepFP16Initializer = ReversePseudoFP16Initializer
 
 def update_initializer(initializer_class: Any, operator_name_and_kwargs: FillerLike | None,
                        default_operator_name_and_kwargs: FillerLike) -> Any:
-    """The initializer that a layer's caller asked for, or the layer's default.
+    """The initializer from the arguments of a helper.
 
     Args:
       initializer_class: a class, or an object of one; default Initializer.
       operator_name_and_kwargs, default_operator_name_and_kwargs: (operator type, arguments); the
         first may be None.
     """
-    # Scripts pass longer tuples; what follows the arguments never had an effect.
+    # Scripts pass longer tuples; the further elements never had an effect.
     name, kwargs = (operator_name_and_kwargs or default_operator_name_and_kwargs)[:2]
     if initializer_class is None:
         return Initializer(name, **kwargs)

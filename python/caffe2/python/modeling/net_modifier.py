@@ -1,4 +1,4 @@
-"""The base of what adds something to nets that exist."""
+"""The base of objects that add operators to existing nets."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from caffe2.python import core
 
 
 class NetModifier(abc.ABC):
-    """Subclasses define modify_net(net, init_net=None, grad_map=None, blob_to_device=None,
-    modify_output_record=False), which calling them calls."""
+    """Subclasses define modify_net; a call of the object calls it."""
 
     @abc.abstractmethod
     def modify_net(self, net: core.Net, init_net: core.Net | None = None,
                    grad_map: Mapping[str, Any] | None = None,
                    blob_to_device: Mapping[str, Any] | None = None,
                    modify_output_record: bool = False) -> None:
-        """Adds operators to `net`, and to `init_net` what they need made.
+        """Adds operators to `net`, and to `init_net` the operators that make blobs for them.
 
         Args:
           grad_map: {blob: its gradient}.

@@ -9,10 +9,11 @@ from caffe2.python import scope
 
 
 class ParameterSharingContext:
-    """Which name scopes take their parameters from which others."""
+    """The name scopes that take their parameters from other scopes."""
 
     def __init__(self) -> None:
-        self._overrides: list[Mapping[str, str]] = []  # of each open ParameterSharing, inner last
+        # One of each open ParameterSharing, the innermost last.
+        self._overrides: list[Mapping[str, str]] = []
 
     def _resolve(self, name_scope):
         overrides = {key: value for context in self._overrides for key, value in context.items()}
@@ -27,11 +28,11 @@ class ParameterSharingContext:
         return self._resolve(scope.CurrentNameScope()) + name
 
     def add_scope_overrides(self, shared_scopes: Mapping[str, str]) -> None:
-        """Puts {scope: the scope whose parameters it uses} on top."""
+        """Adds overrides {scope: the scope whose parameters it uses}."""
         self._overrides.append(shared_scopes)
 
     def pop(self) -> None:
-        """Takes the last overrides off."""
+        """Removes the last overrides."""
         self._overrides.pop()
 
 
@@ -51,8 +52,8 @@ def ParameterSharing(shared_scopes: Mapping[str, str]) -> Iterator[None]:
         with ParameterSharing({"decoder": "encoder"}), core.NameScope("decoder"):
             brew.fc(model, x, "fc", 4, 4)  # reads encoder/fc_w and encoder/fc_b
 
-    Scopes are relative to the current one; "" is that one itself. Raises ValueError if a scope
-    would take its parameters from within itself.
+    Scopes are relative to the current one, which is "". Raises ValueError if a scope would take its
+    parameters from a scope inside itself.
     """
     current = scope.CurrentNameScope()
     overrides = {}

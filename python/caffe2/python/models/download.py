@@ -2,8 +2,8 @@
 
     python -m caffe2.python.models.download squeezenet
 
-makes the folder squeezenet with predict_net.pb and init_net.pb. A folder that exists is left alone
-unless --force is given.
+makes the folder squeezenet with predict_net.pb and init_net.pb. An existing folder is only replaced
+with --force.
 """
 
 import argparse
@@ -35,8 +35,8 @@ def validModelName(name):
 
 
 def downloadFromURLToFile(url, filename, show_progress=True):
-    """Writes what is at an address to a file. Raises RuntimeError, which names the address, if it
-    cannot be read whole."""
+    """Downloads an address to a file. Raises RuntimeError, which names the address, if it cannot be
+    read completely."""
     try:
         with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS) as response, \
                 open(filename, "wb") as file:
@@ -50,13 +50,13 @@ def downloadFromURLToFile(url, filename, show_progress=True):
         raise RuntimeError(f"{url} cannot be read: {reason!r}") from error
     size = os.path.getsize(filename)
     if expected is not None and size != int(expected):
-        raise RuntimeError(f"{url}: {size} bytes came of {expected}")
+        raise RuntimeError(f"{url}: received {size} of {expected} bytes")
     if show_progress:
         print(f"{filename}: {size} bytes")
 
 
 def _download(model, folder, files, show_progress):
-    """Makes the folder of a model, all of it or nothing; one that exists is replaced."""
+    """Makes the complete folder of a model, or nothing; replaces an existing folder."""
     if not validModelName(model):
         raise ValueError(f"{model!r} is not a valid model name")
     folder = os.path.abspath(folder)
@@ -76,8 +76,8 @@ def downloadModel(model, args):
     """Makes a folder with the two nets of a model.
 
     Args:
-      args: has `install`, True to make it in the folder of this module instead of the current one,
-        and `force`, True to replace what has its name.
+      args: has `install`, True for a folder beside this module instead of in the current folder,
+        and `force`, True to replace an existing folder.
 
     Raises FileExistsError without `force`, ValueError for a bad name, RuntimeError if the model
     cannot be fetched.
@@ -100,8 +100,9 @@ class ModelDownloader:
         return os.path.join(os.getenv(self.model_env_name, os.path.join(home, "models")), model)
 
     def get_c2_model(self, model_name):
-        """(init NetDef, predict NetDef, {input: [type, shape]}) of a model, fetched if it is not
-        there yet. Raises ValueError for a bad name, RuntimeError if it cannot be fetched."""
+        """(init NetDef, predict NetDef, {input: [type, shape]}) of a model, downloaded if it is
+        not in the folder. Raises ValueError for a bad name, RuntimeError if it cannot be
+        fetched."""
         if not validModelName(model_name):
             raise ValueError(f"{model_name!r} is not a valid model name")
         folder = self._model_dir(model_name)
@@ -117,7 +118,7 @@ class ModelDownloader:
             return nets["init_net.pb"], nets["predict_net.pb"], json.load(file)
 
     def get_c2_model_dbg(self, model_name):
-        """What get_c2_model gives, and a text that says where it is from."""
+        """The result of get_c2_model, and a text that names its source."""
         return (*self.get_c2_model(model_name), f"{model_name} of {self._model_dir(model_name)}\n")
 
 

@@ -2,7 +2,7 @@
 
 from caffe2.python import brew
 
-# Blocks of each of the four groups, by the number of layers, and the stride of the first of them.
+# By the number of layers: the number of blocks in each of the four groups.
 RESNEXT_BLOCK_CONFIG = {
     18: (2, 2, 2, 2),
     34: (3, 4, 6, 3),
@@ -55,7 +55,7 @@ class ResNetBuilder:
 
     def _add_shortcut(self, shortcut, input_filters, output_filters, stride, spatial_batch_norm,
                       epsilon=None):
-        """Adds the input of the block, through a 1x1 convolution where the number of channels
+        """Adds the input of the block, through a 1x1 convolution if the number of channels
         changes."""
         if output_filters != input_filters:
             name = f"shortcut_projection_{self.comp_count}"
@@ -123,8 +123,8 @@ def create_resnet50(model, data, num_input_channels, num_labels, label=None, is_
       label: int32 [N]; then the result is (softmax, loss). Without it, the softmax; with no_loss,
         the scores "last_out_L<num_labels>" [N, num_labels].
       no_bias: 1 for convolutions without bias.
-      conv1_kernel, conv1_stride: of the first convolution, which pads by 3.
-      final_avg_kernel: not used, as the whole image is averaged.
+      conv1_kernel, conv1_stride: for the first convolution, which pads by 3.
+      final_avg_kernel: without effect: the whole image is averaged.
     """
     return create_resnext(
         model, data, num_input_channels, num_labels, num_layers=50, num_groups=1,
@@ -141,12 +141,12 @@ def create_resnext(model, data, num_input_channels, num_labels, num_layers, num_
     last convolution of each does not widen.
 
     Args:
-      num_groups, num_width_per_group: groups of the 3x3 convolutions, and channels of each in the
-        first blocks.
-      bn_epsilon, bn_momentum: of all normalizations.
+      num_groups, num_width_per_group: the number of groups of the 3x3 convolutions, and the
+        channels of each group in the first blocks.
+      bn_epsilon, bn_momentum: for all normalizations.
 
-    The others and the result are as of create_resnet50. Raises ValueError for another number of
-    layers.
+    For the other arguments and the result see create_resnet50. Raises ValueError for another number
+    of layers.
     """
     if num_layers not in RESNEXT_BLOCK_CONFIG:
         raise ValueError(f"no residual network of {num_layers} layers; there are "

@@ -65,8 +65,8 @@ class ShuffleNetV2Builder:
         return self.last_out
 
     def add_spatial_ds_unit(self, prefix, in_channels, out_channels, stride=2):
-        """A unit that divides height and width by `stride`: both branches see all channels, and
-        give half of the `out_channels` each."""
+        """A unit that divides height and width by `stride`: both branches read all channels and
+        make half of the `out_channels` each."""
         half = out_channels // 2
         left = self._detect(self.prev_blob, prefix + "_left", in_channels)
         # Caffe2 has no underscore in this name.
@@ -76,7 +76,7 @@ class ShuffleNetV2Builder:
         self._join(left, right, prefix)
 
     def add_basic_unit(self, prefix, in_channels, stride=1):
-        """A unit that leaves half of the channels alone."""
+        """A unit that changes half of the channels."""
         half = in_channels // 2
         left, right = self.model.net.Split(
             self.prev_blob, [prefix + "_left", prefix + "_right"], axis=1)
@@ -95,7 +95,7 @@ class ShuffleNetV2Builder:
         return self.add_detection_unit(x, name + "_detection", channels, channels)
 
     def _join(self, left, right, prefix):
-        """The branches' channels, each of them next to one of the other branch."""
+        """The channels of both branches, interleaved."""
         joined = brew.concat(self.model, [right, left], prefix + "_concat")
         self.prev_blob = self.model.net.ChannelShuffle(
             joined, prefix + "_ch_shuffle", group=self.num_groups, kernel=1)
@@ -105,8 +105,8 @@ class ShuffleNetV2Builder:
                                is_test=self.is_test)
 
     def add_detection_unit(self, prev_blob, prefix, in_channels, out_channels, kernel=3, pad=1):
-        """A depthwise convolution and its normalization: <prefix>_conv and <prefix>_bn, which it
-        returns."""
+        """A depthwise convolution <prefix>_conv and its normalization <prefix>_bn; returns the
+        latter."""
         x = brew.conv(self.model, prev_blob, prefix + "_conv", in_channels, out_channels,
                       kernel=kernel, pad=pad, group=in_channels, weight_init=("MSRAFill", {}))
         return self._normalize(x, prefix + "_bn", out_channels)

@@ -1,5 +1,5 @@
-"""Runs ONNX models: turns them into NetDefs. Operator sets 6 to 28, the operators of convolutional
-networks (`_TRANSLATORS`)."""
+"""Turns ONNX models into NetDefs and runs them. Supports operator sets 6 to 28, and the operators
+of convolutional networks (`_TRANSLATORS`)."""
 
 import numpy as np
 import onnx
@@ -52,7 +52,7 @@ class _Node:
         return self._ranks.get(self.input[i])
 
     def rank(self, i):
-        """known_rank; fails if it is not known."""
+        """known_rank; raises Unsupported if it is not known."""
         rank = self.known_rank(i)
         if rank is None:
             self.fail(f"the number of dimensions of input {i} ({self.input[i]}) is not known")
@@ -183,7 +183,7 @@ def _softmax(node):
     if axis == -1 or node.axis(axis) == node.rank(0) - 1:
         node.add("Softmax", node.input, node.output, axis=axis)
         return
-    # Along one axis only: it changes places with the last one and back.
+    # Along one axis only: it is swapped with the last axis, and back.
     rank = node.rank(0)
     places = list(range(rank))
     places[axis], places[-1] = places[-1], places[axis]
@@ -317,7 +317,7 @@ def _reciprocal(node):
 
 
 def _prelu(node):
-    # One row here; in ONNX [1], [C, 1, 1] or, before operator set 7, [C].
+    # The slope is one row here; in ONNX [1], [C, 1, 1] or, before operator set 7, [C].
     value, rank, slope_rank = (
         node.constant_value(node.input[1]), node.known_rank(0), node.known_rank(1))
     if value is not None and value.size == 1:
@@ -401,7 +401,7 @@ _TRANSLATORS = {
 
 
 def _ranks(model):
-    """{blob: rank} as far as ONNX's own inference knows."""
+    """{blob: rank} of the blobs whose rank ONNX infers."""
     inferred = onnx.shape_inference.infer_shapes(model).graph
     values = [*inferred.input, *inferred.value_info, *inferred.output]
     ranks = {value.name: len(value.type.tensor_type.shape.dim) for value in values
@@ -439,8 +439,8 @@ def _opset_of(model):
     versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
     version = versions[0] if versions else 1
     if not _OLDEST_OPSET <= version <= _NEWEST_OPSET:
-        raise Unsupported(f"operator set {version} of ONNX; {_OLDEST_OPSET} to "
-                                  f"{_NEWEST_OPSET} are known")
+        raise Unsupported(f"operator set {version} of ONNX; supported are "
+                                  f"{_OLDEST_OPSET} to {_NEWEST_OPSET}")
     return version
 
 
@@ -449,7 +449,7 @@ class Caffe2Backend(base.Backend):
 
     @classmethod
     def onnx_graph_to_caffe2_net(cls, model, device="CPU", opset_version=None):
-        """(init net, predict net) as NetDefs. Raises Unsupported for what cannot be run."""
+        """(init net, predict net) as NetDefs. Raises Unsupported for a model that cannot be run."""
         if not cls.supports_device(device):
             raise Unsupported(f"device {device}")
         opset = opset_version or _opset_of(model)
@@ -492,8 +492,8 @@ class Caffe2Backend(base.Backend):
 
     @classmethod
     def run_node(cls, node, inputs, device="CPU", outputs_info=None, opset_version=None, **kwargs):
-        """Runs one node on arrays (a list, or a dict by name). Raises Unsupported for what cannot
-        be run."""
+        """Runs one node on arrays (a list, or a dict by name). Raises Unsupported for a node that
+        cannot be run."""
         if not cls.supports_device(device):
             raise Unsupported(f"device {device}")
         if not isinstance(inputs, dict):
@@ -511,7 +511,7 @@ class Caffe2Backend(base.Backend):
 
     @classmethod
     def supports_device(cls, device_str):
-        """True for "CPU", and for "CUDA" and "CUDA:<i>" where there are GPUs."""
+        """True for "CPU", and with GPUs for "CUDA" and "CUDA:<i>"."""
         kind = str(device_str).split(":")[0]
         return kind == "CPU" or (kind == "CUDA" and C.num_cuda_devices() > 0)
 

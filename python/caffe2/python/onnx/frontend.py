@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 target_opset_version = 15
 
-# The file format that goes with this operator set, so that old readers take it.
+# The version of the file format that belongs to this operator set, so that old readers accept it.
 _IR_VERSION = 8
 
 _SAME_MEANING = {
@@ -181,7 +181,7 @@ def _softmax(op):
     if axis == rank - 1:
         op.node("Softmax", op.input, op.output, axis=axis)
         return
-    # All axes from `axis` on are one row in Caffe2.
+    # In Caffe2 all axes from `axis` on form one row.
     rows = op.node("Flatten", op.input, op.new_name("rows"), axis=axis)
     rows = op.node("Softmax", [rows], op.new_name("softmax"), axis=1)
     shape = op.node("Shape", op.input, op.new_name("shape"))
@@ -328,7 +328,7 @@ _TRANSLATORS = {
 
 
 def _initial_values(init_net):
-    """{blob: array} of what the init net makes."""
+    """{blob: array} of the blobs that the init net makes."""
     ws = C.Workspace()
     ws.run(init_net)
     return {name: ws.fetch_blob(name) for op in init_net.op for name in op.output}
@@ -358,13 +358,13 @@ def caffe2_net_to_onnx_graph(predict_net, init_net=None, value_info=None):
     """An onnx.GraphProto that computes what `predict_net` does in test mode.
 
     Args:
-      predict_net: a NetDef whose operators _TRANSLATORS lists. In-place writing is resolved.
+      predict_net: a NetDef with operators of _TRANSLATORS, which may work in place.
       init_net: a NetDef that makes the parameters, which become initializers.
-      value_info: {input: (element type of onnx.TensorProto, shape)} of the inputs: all that
-        `init_net` does not make, at least.
+      value_info: {input: (element type of onnx.TensorProto, shape)}, at least for the inputs that
+        `init_net` does not make.
 
-    Raises ValueError for inputs without value_info, Unsupported, naming operator and
-    reason, for what ONNX cannot express.
+    Raises ValueError for inputs without value_info, and Unsupported, with operator and reason, for
+    what ONNX cannot express.
     """
     initial = _initial_values(init_net) if init_net is not None else {}
     value_info = dict(value_info or {})
@@ -377,7 +377,7 @@ def caffe2_net_to_onnx_graph(predict_net, init_net=None, value_info=None):
     shapes, types = _infer_shapes(predict_net, known)
 
     used_names = {name for op in predict_net.op for name in (*op.input, *op.output)} | set(known)
-    current = {}  # blob -> its name in the graph, which has each name once
+    current = {}  # blob -> its present name in the graph, where each name is written once
     versions = collections.Counter()
     written = set(known)
     nodes, constants = [], []
@@ -406,7 +406,7 @@ def caffe2_net_to_onnx_graph(predict_net, init_net=None, value_info=None):
         kind = _ONNX_TYPES.get(types.get(name), TensorProto.FLOAT)
         return onnx_helper.make_tensor_value_info(renamed, kind, shape)
 
-    # Exported init nets may make the inputs too, as examples.
+    # Exported init nets may also make example inputs.
     inputs = [onnx_helper.make_tensor_value_info(name, *info) for name, info in value_info.items()]
     made = {name for node in nodes for name in node.output} | set(known)
     outputs = []
@@ -423,13 +423,13 @@ def caffe2_net_to_onnx_graph(predict_net, init_net=None, value_info=None):
 
 
 def caffe2_init_net_to_initializer(init_net):
-    """The onnx.TensorProtos of what an init net makes."""
+    """The onnx.TensorProtos of the blobs that an init net makes."""
     return [numpy_helper.from_array(array, name)
             for name, array in _initial_values(init_net).items()]
 
 
 def caffe2_net_to_onnx_model(predict_net, init_net=None, value_info=None):
-    """As caffe2_net_to_onnx_graph, as a model that passes onnx.checker."""
+    """The graph of caffe2_net_to_onnx_graph as a model that passes onnx.checker."""
     model = onnx_helper.make_model(
         caffe2_net_to_onnx_graph(predict_net, init_net, value_info),
         opset_imports=[onnx_helper.make_opsetid("", target_opset_version)],

@@ -1,4 +1,4 @@
-"""What frontend, backend and their users share."""
+"""Functions for frontend, backend and their users."""
 
 import collections
 import logging
@@ -15,7 +15,7 @@ _used_names: set[str] = set()
 
 
 def dummy_name(used_names=None):
-    """A blob name that was not given before; with `used_names` forgets and avoids those instead."""
+    """A new blob name. With `used_names`, forgets the earlier names and avoids these instead."""
     if used_names is not None:
         _used_names.clear()
         _used_names.update(used_names)
@@ -29,8 +29,8 @@ def dummy_name(used_names=None):
 
 
 def named_outputs(names, values):
-    """The values as a namedtuple, which also takes names as indices; the fields of names that are
-    no identifiers are _0, _1, ..."""
+    """The values as a namedtuple that can also be indexed by name. The fields of names that are not
+    identifiers are _0, _1, ..."""
     names = list(names)
 
     class Outputs(collections.namedtuple("Outputs", names, rename=True)):
@@ -61,7 +61,7 @@ def c2_native_run_net(init_net, predict_net, inputs, debug_arg=None):
 
     Args:
       inputs: {blob: array}, or arrays for the first external inputs that `init_net` does not make.
-      debug_arg: goes into the message if there are more arrays than such inputs.
+      debug_arg: text for the error if there are more arrays than such inputs.
 
     Returns (Workspace, named_outputs of the external outputs).
     """
@@ -112,8 +112,8 @@ def fill_operator(array, output):
 
 def benchmark_caffe2_model(init_net, predict_net, warmup_iters=3, main_iters=10,
                            layer_details=True):
-    """Milliseconds that a run of `predict_net` takes; its inputs must be made by `init_net`. With
-    `layer_details` each operator is timed, too, in runs of their own, and logged."""
+    """The mean milliseconds of a run of `predict_net`, whose inputs `init_net` must make. With
+    `layer_details`, further runs time each operator, and the times are logged."""
     ws = Workspace()
     ws.RunNetOnce(init_net)
     ws.CreateNet(predict_net)

@@ -6,12 +6,12 @@ import weakref
 from caffe2.python import workspace
 
 _numbers = itertools.count()
-_free_names: list[str] = []  # of workspaces that are empty again
+_free_names: list[str] = []  # names of the workspaces that are empty again
 
 
 class Workspace:
     """A workspace of its own, with the functions of caffe2.python.workspace as methods:
-    `ws.FeedBlob("x", x)`. Its blobs and nets are freed with the object; the empty workspace stays,
+    `ws.FeedBlob("x", x)`. Its blobs and nets are freed with the object. The empty workspace stays
     for the next object."""
 
     def __init__(self):

@@ -20,8 +20,8 @@ _FILLERS = {
 def add_tensor(net, name, blob):
     """Adds to a NetDef the operator that fills blob `name` with an array.
 
-    uint8 arrays become one string, as Caffe2 has it. Raises TypeError for other element types
-    than there are fillers for.
+    uint8 arrays become one string, as in Caffe2. Raises TypeError for element types without a
+    filler.
     """
     if blob.dtype not in _FILLERS:
         raise TypeError(f"blob {name} cannot be exported: there is no filler for {blob.dtype}")
@@ -44,8 +44,8 @@ def Export(workspace, net, params):
       net: the Net that predicts.
       params: the blobs to fill.
 
-    Both list inputs and outputs: outputs are the blobs that no operator reads. Raises ValueError
-    if the net has operators of a gradient.
+    Both nets list their inputs and outputs; outputs are the blobs that no operator reads. Raises
+    ValueError if the net has operators of a gradient.
     """
     fetch = getattr(workspace, "fetch_blob", None) or workspace.FetchBlob
     proto = net if isinstance(net, caffe2_pb2.NetDef) else net.Proto()

@@ -13,18 +13,19 @@ from caffe2.python.predictor.predictor_constants import predictor_constants
 class PredictorExportMeta(collections.namedtuple("PredictorExportMeta", [
         "predict_net", "parameters", "inputs", "outputs", "shapes", "name", "extra_init_net",
         "global_init_net", "net_type", "num_workers", "trainer_prefix"])):
-    """What is exported.
+    """The parts of an exported model.
 
     Args:
-      predict_net: the Net or NetDef that predicts; a Plan or PlanDef has keys, but no meta net.
+      predict_net: the Net or NetDef that predicts; for a Plan or PlanDef there are keys, but no
+        meta net can be made.
       parameters, inputs, outputs: lists of blobs; no blob may be both parameter and input or
         output.
       shapes: {blob: shape} of inputs and outputs, which are made before the first run.
-      name: of the model; distinguishes several models in one file.
+      name: the name of the model, which distinguishes several models in one file.
       extra_init_net: a net to run once before predicting.
-      trainer_prefix: of the keys of the plans that train.
+      trainer_prefix: prefix of the keys of the plans that train.
 
-    Raises ValueError for blobs that are both, or inputs that are named twice.
+    Raises ValueError for a parameter that is also an input or output, and for equal inputs.
     """
 
     def __new__(cls, predict_net, parameters, inputs, outputs, shapes=None, name="",
@@ -88,14 +89,14 @@ class PredictorExportMeta(collections.namedtuple("PredictorExportMeta", [
 
 
 def get_predictor_exporter_helper(submodelNetName):
-    """An empty PredictorExportMeta of a model's name, which knows the keys of its parts."""
+    """An empty PredictorExportMeta for the name of a model; it knows the keys of the parts."""
     return PredictorExportMeta(
         core.Net(submodelNetName), parameters=[], inputs=[], outputs=[], name=submodelNetName)
 
 
 def _global_init_net(meta, db_type):
     net = core.Net("global-init")
-    if db_type != "manifold_db":  # such a model has its parameters loaded by the server
+    if db_type != "manifold_db":  # the server loads the parameters of such a model
         net.Load([predictor_constants.PREDICTOR_DBREADER], meta.parameters)
     proto = net.Proto()
     if meta.global_init_net:
@@ -105,14 +106,14 @@ def _global_init_net(meta, db_type):
 
 
 def get_meta_net_def(predictor_export_meta, ws=None, db_type=None):
-    """The MetaNetDef of what is exported.
+    """The MetaNetDef of a PredictorExportMeta.
 
     Args:
-      ws: the Workspace that knows shapes which `predictor_export_meta` does not; default: the
-        current one. Blobs of shapes that neither knows are made with shape [0].
-      db_type: of the database to be written; for "manifold_db" no parameters are loaded.
+      ws: the Workspace with the shapes that `predictor_export_meta` lacks; default: the current
+        one. Blobs of unknown shape are made with shape [0].
+      db_type: the type of the database to write; for "manifold_db" no parameters are loaded.
 
-    Raises TypeError if what predicts is no net.
+    Raises TypeError if predict_net is not a net.
     """
     meta = predictor_export_meta
     if not isinstance(meta.predict_net, caffe2_pb2.NetDef):
@@ -129,7 +130,7 @@ def get_meta_net_def(predictor_export_meta, ws=None, db_type=None):
 
 
 def set_model_info(meta_net_def, project_str, model_class_str, version):
-    """Notes where the model comes from."""
+    """Stores the origin of the model."""
     meta_net_def.modelInfo.project = project_str
     meta_net_def.modelInfo.modelClass = model_class_str
     meta_net_def.modelInfo.version = version

@@ -10,7 +10,7 @@ def get_comp_name(string, name):
 
 
 def to_first_match_dict(kv_list):
-    """{key: value} of entries; of equal keys, the first counts."""
+    """{key: value} of entries; the first of equal keys wins."""
     return {entry.key: entry.value for entry in kv_list[::-1]}
 
 
@@ -31,11 +31,11 @@ def create_predict_net(predictor_export_meta):
 
 
 def create_predict_init_net(ws, predictor_export_meta):
-    """The NetDef that makes the inputs and outputs, of zeros, and runs extra_init_net.
+    """The NetDef that makes the inputs and outputs, filled with zeros, and runs extra_init_net.
 
     Args:
-      ws: a Workspace, or None: has the blobs whose shapes the meta data does not give. What is in
-        neither has the shape [0].
+      ws: a Workspace with the blobs whose shapes the meta data lacks, or None. Blobs of unknown
+        shape get the shape [0].
     """
     meta, net = predictor_export_meta, core.Net("predict-init")
     with scope.EmptyDeviceScope():
@@ -63,8 +63,8 @@ def GetArgumentByName(net_def, arg_name):
 
 
 def AddModelIdArg(meta_net_def, net_def):
-    """Gives a NetDef the argument model_id, an integer, of `meta_net_def.predict_net`, if it has
-    one."""
+    """Copies the argument model_id, an integer, from `meta_net_def.predict_net` to a NetDef, if
+    there is one."""
     model_id = GetArgumentByName(meta_net_def.predict_net, "model_id")
     if model_id is not None:
         own = GetArgumentByName(net_def, "model_id") or net_def.arg.add(name="model_id")
@@ -114,13 +114,13 @@ def GetBlobsByTypePrefix(meta_net_def, blob_type_prefix):
 
 
 def AddNet(meta_net_def, net_name, net_def):
-    """Adds a Net or NetDef under a key. Raises ValueError if there is one."""
+    """Adds a Net or NetDef under a key. Raises ValueError if the key is taken."""
     _set(meta_net_def.nets, net_name,
          net_def.Proto() if isinstance(net_def, core.Net) else net_def)
 
 
 def AddPlan(meta_net_def, plan_name, plan_def):
-    """Adds a Plan or PlanDef under a key. Raises ValueError if there is one."""
+    """Adds a Plan or PlanDef under a key. Raises ValueError if the key is taken."""
     _set(meta_net_def.plans, plan_name,
          plan_def.Proto() if isinstance(plan_def, core.Plan) else plan_def)
 
@@ -153,7 +153,7 @@ def GetApplicationSpecificInfo(meta_net_def, key):
 
 
 def GetApplicationSpecificInfoDict(meta_net_def):
-    """{key: text}; of equal keys, the first counts."""
+    """{key: text}; the first of equal keys wins."""
     return to_first_match_dict(meta_net_def.applicationSpecificInfo)
 
 

@@ -23,11 +23,11 @@ def _prepare_rnn(t, n, dim_in, create_rnn, outputs_with_grads, forget_bias, memo
     initializes its parameters, and feeds random states and lengths; the caller feeds the input.
 
     Args:
-      t, n, dim_in: steps, batch and width of the input, [t, n, dim_in].
-      T: steps to unroll statically; default: not unrolled.
+      t, n, dim_in: the shape of the input: steps, batch and width.
+      T: the number of steps to unroll statically; default: not unrolled.
       two_d_initial_states: states are [n, dim], not [1, n, dim]; default: drawn at random.
-      dim_out: list of the widths of the layers; default: one, as wide as the input.
-      num_states: states of each layer.
+      dim_out: list of the widths of the layers; default: one layer, as wide as the input.
+      num_states: the number of states of each layer.
 
     Returns (outputs of create_rnn, net, [state blobs..., input blob]).
     """

@@ -1,7 +1,7 @@
 """Operator tests whose generated inputs are the same in every run.
 
-Caffe2 compares such tests also with outputs it has recorded in archives; here the reference
-function of a test is the only judge, and nothing is recorded or read.
+Caffe2 also compares outputs with recorded ones from archives. Here tests only compare with their
+reference function; nothing is recorded or read.
 """
 
 import unittest
@@ -12,7 +12,7 @@ from caffe2.python import hypothesis_test_util as hu
 
 
 def given(*strategies, **named_strategies):
-    """hypothesis.given with examples that depend on nothing but the test."""
+    """hypothesis.given with the same examples in every run."""
     return lambda test: hypothesis.seed(0)(hypothesis.given(*strategies, **named_strategies)(test))
 
 

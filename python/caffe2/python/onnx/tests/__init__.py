@@ -1,1 +1,1 @@
-"""What tests of ONNX backends share."""
+"""Helpers of tests of ONNX backends."""

@@ -6,7 +6,7 @@ import numpy as np
 
 
 class TestCase(unittest.TestCase):
-    """A TestCase whose tests start with the same random numbers of numpy."""
+    """A TestCase that seeds numpy before each test."""
 
     def setUp(self):
         """Seeds numpy."""
@@ -21,10 +21,10 @@ class TestCase(unittest.TestCase):
             np.testing.assert_almost_equal(one, other, decimal=decimal)
 
     def add_test_case(self, name, test_func):
-        """Makes a function a test of this object. Raises ValueError for a name that does not begin
-        with test_, or is taken."""
+        """Adds a function as a test of this object. Raises ValueError for a name that does not
+        begin with test_, or is taken."""
         if not name.startswith("test_"):
-            raise ValueError(f"names of tests begin with test_, not so {name}")
+            raise ValueError(f"the name of a test must begin with test_, not {name}")
         if hasattr(self, name):
             raise ValueError(f"there is a test {name}")
         setattr(self, name, test_func)
