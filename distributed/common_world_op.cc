@@ -30,6 +30,17 @@ GlooOptions WorldOptions(const OperatorBase& op) {
   return options;
 }
 
+std::map<std::string, std::string> WorldSettings(const OperatorBase& op) {
+  std::map<std::string, std::string> settings;
+  for (const std::string& setting : op.GetRepeatedArgument<std::string>("settings")) {
+    const size_t equals = setting.find('=');
+    CAFFE_ENFORCE(equals != std::string::npos && equals > 0, "CreateCommonWorld ",
+                  op.debug_def().name(), ": \"", setting, "\" in settings is not name=value");
+    settings[setting.substr(0, equals)] = setting.substr(equals + 1);
+  }
+  return settings;
+}
+
 StoreHandler* WorldStore(const OperatorBase& op) {
   CAFFE_ENFORCE_EQ(op.InputSize(), 1, "CreateCommonWorld ", op.debug_def().name(),
                    " needs a store handler as input 0");
@@ -66,6 +77,9 @@ OPERATOR_SCHEMA(CreateCommonWorld)
     .Arg("transport", "tcp, the only one in this build (default); NCCL chooses its own.")
     .Arg("interface",
          "Network interface, by name or address (default: the one that reaches the store).")
+    .Arg("settings",
+         "List of strings \"name=value\": what must be the same on all shards that join the run "
+         "(default: empty).")
     .Arg("mpi_rendezvous", "Not supported: an error if true (default: false).")
     .FillUsing(CollectiveArguments)
     .Input(0, "kv_handler", "unique_ptr<StoreHandler>: where the shards meet.")

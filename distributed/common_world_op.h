@@ -1,6 +1,7 @@
 // The operators that make common worlds, and the base class of the operators that use them.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -120,6 +121,9 @@ class CollectiveOp : public Operator<Context> {
 // Reads the arguments of CreateCommonWorld. Throws EnforceNotMet if the name, size or rank is
 // missing.
 GlooOptions WorldOptions(const OperatorBase& op);
+// The argument `settings` of CreateCommonWorld as names and values. Throws EnforceNotMet unless
+// each string is "name=value".
+std::map<std::string, std::string> WorldSettings(const OperatorBase& op);
 // The store in input 0. Throws EnforceNotMet if there is none.
 StoreHandler* WorldStore(const OperatorBase& op);
 
@@ -143,7 +147,7 @@ class CreateWorldOp : public CollectiveOp<Context> {
     if (handler != nullptr && options.size > 1) {
       const Device device = this->context_.device();
       const std::string devices = device.type == CPU ? "cpu" : MakeString("gpu ", device.id);
-      run = handler->Join(options.size, options.rank, devices, [this] {
+      run = handler->Join(options.size, options.rank, WorldSettings(*this), devices, [this] {
         if (ws_->StopRequested()) throw Error("stopped on request while shards join");
       });
       this->NoteRun(run.get(), options.size);

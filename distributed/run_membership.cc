@@ -5,6 +5,7 @@
 #include <set>
 #include <thread>
 
+#include "caffe2/utils/version.h"
 #include "distributed/collective.h"
 #include "distributed/core_share.h"
 #include "distributed/prefix_store_handler.h"
@@ -95,6 +96,7 @@ class Membership final : public RunMembership {
     place_.options = options;
     place_.self = {ProcessId::Self(), NowMs() / 1000, AffinityCores()};
     place_.config = options.fingerprint;
+    place_.config.emplace("version", VersionAndCommit());
     place_.config["num_shards"] = std::to_string(options.num_shards);
     place_.config["shard"] = std::to_string(options.shard_id);
   }

@@ -38,7 +38,8 @@ struct RunOptions {
   int num_shards = 1;
   int shard_id = 0;
   // Values that must be the same on all shards, by name: model, batch_size, image_size, dtype, ...
-  // num_shards is always compared and need not be listed.
+  // num_shards is always compared and need not be listed; neither need "version", which is
+  // VersionAndCommit() if it is not.
   std::map<std::string, std::string> fingerprint;
   std::string devices;  // "cpu" or "gpu 0,1": shown in the status, not compared
 
@@ -82,8 +83,8 @@ class RunMembership {
  public:
   // Joins the run and waits until all shards have joined and agree. Logs progress every 5 s. Throws
   //  - RunConflict if a live process holds the run_id or the shard id (the text names its host and
-  //    pid; that run is not harmed), or if shards differ in num_shards or the fingerprint (every
-  //    shard throws the same text, with the field, the values and the shards);
+  //    pid; that run is not harmed), or if shards differ in num_shards, version or the fingerprint
+  //    (every shard throws the same text, with the field, the values and the shards);
   //  - TimeoutError, with the missing shards, after join_timeout;
   //  - IoError if the store fails or a shard dies while joining, StoreUnreachable if no store has
   //    answered within join_timeout;

@@ -188,10 +188,10 @@ std::string DescribeDifference(const RunRecord& theirs, const RunRecord& ours) {
   };
   RunRecord all = theirs;
   all.insert(ours.begin(), ours.end());
-  // The number of shards comes first, because other differences often follow from it.
-  std::vector<std::string> names = {"num_shards"};
+  // These come first, because other differences often follow from them.
+  std::vector<std::string> names = {"num_shards", "version"};
   for (const auto& [name, value] : all) {
-    if (name != "shard" && name != "num_shards") names.push_back(name);
+    if (name != "shard" && name != "num_shards" && name != "version") names.push_back(name);
   }
   for (const std::string& name : names) {
     const std::string a = value_of(theirs, name), b = value_of(ours, name);

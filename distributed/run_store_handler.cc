@@ -11,14 +11,15 @@ RunStoreHandler::RunStoreHandler(StoreFactory stores, const RunOptions& options)
       stores_(std::move(stores)),
       options_(options) {}
 
-std::shared_ptr<RunMembership> RunStoreHandler::Join(int num_shards, int shard_id,
-                                                     const std::string& devices,
-                                                     const std::function<void()>& while_waiting) {
+std::shared_ptr<RunMembership> RunStoreHandler::Join(
+    int num_shards, int shard_id, const std::map<std::string, std::string>& fingerprint,
+    const std::string& devices, const std::function<void()>& while_waiting) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (run_ != nullptr) return run_;
   RunOptions options = options_;
   options.num_shards = num_shards;
   options.shard_id = shard_id;
+  options.fingerprint = fingerprint;
   options.devices = devices;
   options.while_waiting = while_waiting;
   run_ = JoinRun(Description(), stores_, options);

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "distributed/prefix_store_handler.h"
 #include "distributed/run_membership.h"
@@ -16,14 +18,17 @@ namespace caffe2 {
 class RunStoreHandler final : public PrefixStoreHandler {
  public:
   // Connects; waits up to options.join_timeout for a store that cannot be reached (OpenStore, with
-  // options.while_waiting). Join() sets num_shards, shard_id, devices and while_waiting.
+  // options.while_waiting). Join() sets num_shards, shard_id, fingerprint, devices and
+  // while_waiting.
   RunStoreHandler(StoreFactory stores, const RunOptions& options);
 
   // Joins the run, unless this process has joined it already through any handler (JoinRun, with its
   // exceptions). Later calls return the run of the first call whatever their arguments, so that a
   // world of only some shards belongs to the same run. The status shows `devices`; for
-  // `while_waiting` see RunOptions. Thread-safe.
-  std::shared_ptr<RunMembership> Join(int num_shards, int shard_id, const std::string& devices,
+  // `fingerprint` and `while_waiting` see RunOptions. Thread-safe.
+  std::shared_ptr<RunMembership> Join(int num_shards, int shard_id,
+                                      const std::map<std::string, std::string>& fingerprint,
+                                      const std::string& devices,
                                       const std::function<void()>& while_waiting);
 
  private:

@@ -9,7 +9,8 @@ DEFINE_string(network, "mlp", "mlp or lenet");
 DEFINE_string(model_prefix, "", "save models as <prefix>-<epoch>.mdl; empty: save none");
 DEFINE_int32(load_epoch, 0, "start from the model saved after this epoch; 0: a new model");
 DEFINE_int32(num_epochs, 20, "number of epochs");
-DEFINE_int64(num_examples, 60000, "images per epoch, over all shards");
+DEFINE_int64(num_examples, 60000,
+             "images per epoch, over all shards; 0: all images of --train_data");
 DEFINE_int64(batch_size, 64, "images per iteration of this shard");
 DEFINE_int64(disp_batches, 100, "iterations between log lines");
 DEFINE_double(lr, 0.02, "initial learning rate");

@@ -15,7 +15,8 @@ DEFINE_int32(image_scale, 0,
 DEFINE_bool(mirror, true, "mirror half of the training images");
 DEFINE_int32(num_labels, 1000, "number of labels");
 DEFINE_int64(batch_size, 32, "images per iteration of this shard, over all its devices");
-DEFINE_int64(epoch_size, 1500000, "images per epoch, over all shards");
+DEFINE_int64(epoch_size, 1500000,
+             "images per epoch, over all shards; 0: all images of --train_data");
 DEFINE_int32(num_epochs, 1000, "number of epochs");
 DEFINE_double(base_learning_rate, 0.1, "initial learning rate");
 DEFINE_double(weight_decay, 1e-4, "weight decay (L2 regularization)");

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "db/db.h"
+#include "db/record_fingerprint.h"
 #include "python/pybind_state.h"
 
 namespace caffe2::python {
@@ -65,6 +66,14 @@ void AddDatabases(py::module_& m) {
       .def("close", &DB::Close, "Ends writing: a new database exists in full after that.");
   m.def("create_db", &db::CreateDB, py::arg("db_type"), py::arg("source"), py::arg("mode"),
         "Opens a database.");
+  m.def(
+      "record_fingerprint",
+      [](const std::string& db_type, const std::string& source) {
+        const auto database = db::CreateDB(db_type, source, db::READ);
+        return db::RecordFingerprint(database->NewIndex().get());
+      },
+      py::arg("db_type"), py::arg("source"), py::call_guard<py::gil_scoped_release>(),
+      "A line that tells the records of two databases apart: their number and a checksum of some.");
   m.def("registered_dbs", [] { return db::DBRegistry().Keys(); });
 }
 

@@ -6,6 +6,7 @@
 #include "caffe2/core/exit_code.h"
 #include "db/db_reader.h"
 #include "train/db_blobs.h"
+#include "train/run_settings.h"
 
 namespace caffe2 {
 namespace {

@@ -3,6 +3,7 @@
 #include "caffe2/core/logging.h"
 #include "caffe2/model/layers.h"
 #include "db/db.h"
+#include "db/record_fingerprint.h"
 
 namespace caffe2 {
 namespace {
@@ -24,6 +25,16 @@ RecordKind RecordKindOf(const std::string& db_type, const std::string& source) {
   CAFFE_ENFORCE(kind != RecordKind::kUnknown, "database ", source, ": record ", cursor->key(),
                 " is neither a Datum nor a TensorProtos with an image");
   return kind;
+}
+
+int64_t NumRecords(const std::string& db_type, const std::string& source) {
+  return db::CreateDB(db_type, source, db::READ)->NewIndex()->NumRecords();
+}
+
+std::string DataFingerprint(const std::string& db_type, const std::string& source) {
+  if (source.empty() || source == kSyntheticData) return source;
+  const auto database = db::CreateDB(db_type, source, db::READ);
+  return db::RecordFingerprint(database->NewIndex().get());
 }
 
 void AddReader(ModelHelper* model, const std::string& reader, const std::string& source,

@@ -19,6 +19,11 @@ using db::RecordKind;
 // unknown kind.
 RecordKind RecordKindOf(const std::string& db_type, const std::string& source);
 
+// The number of records. Throws as db::CreateDB.
+int64_t NumRecords(const std::string& db_type, const std::string& source);
+// db::RecordFingerprint of the database; the source itself if it is empty or kSyntheticData.
+std::string DataFingerprint(const std::string& db_type, const std::string& source);
+
 // Adds an operator to the model's init net that makes the blob `reader`: the database reader of
 // this shard.
 void AddReader(ModelHelper* model, const std::string& reader, const std::string& source,

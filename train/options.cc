@@ -164,10 +164,13 @@ void Validate(const TrainOptions& options) {
   const ScheduleOptions& schedule = options.schedule;
   CheckPositive("batch_size", schedule.batch_size);
   CheckRange<int64_t>("batch_size", schedule.batch_size, 1, 1 << 20);
-  CheckPositive("epoch_size", schedule.epoch_size);
-  CheckUsage(options.EpochIterations() > 0, "--epoch_size ", schedule.epoch_size,
-             " is smaller than one batch of all shards: ", schedule.batch_size, " x ",
-             options.shards.num_shards);
+  CheckNotNegative("epoch_size", schedule.epoch_size);
+  CheckUsage(schedule.epoch_size == 0 || options.EpochIterations() > 0, "--epoch_size ",
+             schedule.epoch_size, " is smaller than one batch of all shards: ", schedule.batch_size,
+             " x ", options.shards.num_shards);
+  CheckUsage(schedule.epoch_size > 0 || options.data.train_data != kSyntheticData,
+             "--epoch_size is 0, which means all images of --train_data; synthetic images have no "
+             "end: give their number");
   CheckNotNegative("num_epochs", schedule.num_epochs);
   CheckNotNegative("max_iterations", schedule.max_iterations);
   CheckNotNegative("test_epoch_size", schedule.test_epoch_size);
@@ -180,6 +183,16 @@ void Validate(const TrainOptions& options) {
              "--half_gradients needs GPUs and --dtype float16 or bfloat16");
   ValidateData(options.data, options.model.shape);
   ValidateOutput(options.output, options.shards.shard_id == 0);
+}
+
+TrainOptions WithEpochSize(TrainOptions options) {
+  int64_t& size = options.schedule.epoch_size;
+  if (size > 0) return options;
+  size = NumRecords(options.data.db_type, options.data.train_data);
+  CheckUsage(options.EpochIterations() > 0, "--train_data ", options.data.train_data, " has ", size,
+             " images, fewer than one batch of all shards: lower --batch_size ",
+             options.schedule.batch_size, " x ", options.shards.num_shards);
+  return options;
 }
 
 }  // namespace caffe2

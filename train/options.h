@@ -85,8 +85,9 @@ struct ModelOptions {
 
 // The length of the run.
 struct ScheduleOptions {
-  int64_t batch_size = 32;         // of one shard
-  int64_t epoch_size = 1'500'000;  // images of all shards; rounded down to whole global batches
+  int64_t batch_size = 32;  // of one shard
+  // Images of all shards; rounded down to whole global batches. 0: all images of train_data.
+  int64_t epoch_size = 1'500'000;
   int num_epochs = 1000;
   int64_t max_iterations = 0;   // of the whole run; 0: no limit
   int64_t test_epoch_size = 0;  // test only the first images of the database; 0: all
@@ -121,7 +122,7 @@ struct TrainOptions {
   bool cuda_graph = false;   // GPUs: after the third iteration, launch recorded CUDA graphs
   bool side_stream = false;  // GPUs: compute filter gradients in parallel with the backward pass
 
-  // The number of iterations in one epoch; at least 1 after Validate().
+  // The number of iterations in one epoch; at least 1 after WithEpochSize().
   int64_t EpochIterations() const {
     return schedule.epoch_size / (schedule.batch_size * shards.num_shards);
   }
@@ -135,5 +136,9 @@ struct TrainOptions {
 // work: ids out of range, a missing run id, an epoch smaller than a global batch, unknown names.
 // Throws IoError for databases that cannot be opened and directories that cannot be written.
 void Validate(const TrainOptions& options);
+
+// Valid options with an epoch_size: 0 becomes the number of records of train_data. Throws
+// UsageError, which names the flags, if they are fewer than a global batch.
+TrainOptions WithEpochSize(TrainOptions options);
 
 }  // namespace caffe2

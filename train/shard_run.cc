@@ -8,6 +8,7 @@
 #include "caffe2/core/operator_gradient.h"
 #include "distributed/collective.h"
 #include "distributed/core_share.h"
+#include "train/run_settings.h"
 #include "train/train_nets.h"
 
 namespace caffe2 {

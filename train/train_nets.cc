@@ -307,49 +307,4 @@ InferenceNets BuildPredictorNets(const TrainOptions& options) {
   return Finish(model, brew::Softmax(&model, scores, "softmax"));
 }
 
-std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
-  const ModelOptions& model = options.model;
-  const DataOptions& data = options.data;
-  const auto text = [](const auto& value) { return MakeString(value); };
-  return {{"model", model.network},
-          {"image_size", text(model.shape.image_size)},
-          {"num_channels", text(model.shape.num_channels)},
-          {"num_labels", text(model.shape.num_labels)},
-          {"small_stem", text(model.shape.small_stem)},
-          {"order", model.order},
-          {"dtype", model.dtype},
-          {"loss_scale", text(model.loss_scale)},
-          {"fuse_conv", model.fuse_conv},
-          {"half_gradients", text(model.half_gradients)},
-          {"optimizer", model.optimizer},
-          {"base_learning_rate", text(model.base_learning_rate)},
-          {"momentum", text(model.momentum)},
-          {"weight_decay", text(model.weight_decay)},
-          {"lr_policy", model.lr_policy},
-          {"lr_step_epochs", text(model.lr_step_epochs)},
-          {"lr_factor", text(model.lr_factor)},
-          {"num_shards", text(options.shards.num_shards)},
-          {"num_devices", text(options.devices.size())},
-          {"batch_size", text(options.schedule.batch_size)},
-          {"epoch_size", text(options.schedule.epoch_size)},
-          {"test_epoch_size", text(options.schedule.test_epoch_size)},
-          {"seed", text(options.schedule.seed)},
-          {"image_scale", text(options.ImageScale())},
-          {"mirror", text(data.mirror)},
-          {"shuffle", text(data.shuffle)},
-          {"mean", text(data.mean)},
-          {"std", text(data.std)}};
-}
-
-std::map<std::string, std::string> ShardSettings(const TrainOptions& options) {
-  std::map<std::string, std::string> settings = RunSettings(options);
-  settings["use_nccl"] = MakeString(options.shards.use_nccl);
-  // What one shard has in a CUDA graph cannot meet what another one runs by itself. By Gloo it can.
-  // Named so that it is compared behind use_nccl, which it depends on.
-  if (options.shards.use_nccl) {
-    settings["use_nccl with cuda_graph"] = MakeString(options.cuda_graph);
-  }
-  return settings;
-}
-
 }  // namespace caffe2

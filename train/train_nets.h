@@ -63,12 +63,6 @@ InferenceNets BuildTestNets(const TrainOptions& options, RecordKind kind);
 // From the external input "data" to "softmax".
 InferenceNets BuildPredictorNets(const TrainOptions& options);
 
-// The settings that all shards must agree on and that a resumed run must not change, by the names
-// of their flags.
-std::map<std::string, std::string> RunSettings(const TrainOptions& options);
-// Those, and what all shards must have alike though a resumed run may change it.
-std::map<std::string, std::string> ShardSettings(const TrainOptions& options);
-
 inline constexpr char kStoreHandler[] = "store_handler";
 inline constexpr char kTestReader[] = "test_reader";
 

@@ -43,20 +43,22 @@ class StoppedEarly : public Error {
   int signal_;
 };
 
-TrainOptions WithStop(TrainOptions options, const Trainer::StopFunction& stop) {
-  if (!stop) return options;
-  options.shards.while_waiting = [stop] {
-    if (const int signal = stop()) throw StoppedEarly(signal);
-  };
-  return options;
+// The options of a run that `stop` can end while it waits for other shards.
+TrainOptions Prepare(TrainOptions options, const Trainer::StopFunction& stop) {
+  Validate(options);
+  if (stop) {
+    options.shards.while_waiting = [stop] {
+      if (const int signal = stop()) throw StoppedEarly(signal);
+    };
+  }
+  return WithEpochSize(std::move(options));
 }
 
 }  // namespace
 
 Trainer::Trainer(const TrainOptions& options, std::shared_ptr<TrainListener> listener,
                  StopFunction stop)
-    : options_(WithStop(options, stop)), listener_(std::move(listener)), stop_(std::move(stop)) {
-  Validate(options_);
+    : options_(Prepare(options, stop)), listener_(std::move(listener)), stop_(std::move(stop)) {
   if (!listener_) listener_ = std::make_shared<TrainListener>();
 }
 
@@ -130,8 +132,18 @@ void Trainer::SetUp() {
     evaluator_ = std::make_unique<Evaluator>(options_, KindOf(options_, options_.data.test_data),
                                              view_.get(), run_.get());
   }
+  LogEpochSize();
+}
+
+void Trainer::LogEpochSize() const {
+  std::string data = "synthetic images";
+  if (!nets_.reader.empty()) {
+    const auto& reader = ws_.GetBlob(nets_.reader)->Get<std::unique_ptr<db::DBReader>>();
+    data = MakeString("--train_data has ", reader->NumRecords(), " images");
+  }
   LOG(INFO) << "Using epoch size: "
-            << options_.EpochIterations() * options_.schedule.batch_size * run_->num_shards();
+            << options_.EpochIterations() * options_.schedule.batch_size * run_->num_shards()
+            << " (" << data << ")";
 }
 
 void Trainer::PlaceNet() {

@@ -58,6 +58,7 @@ class Trainer {
   // Runs and times parts of the net that is to be trained, if that was asked for.
   FusionChoices TuneFusion(RecordKind kind);
   void SetUp();
+  void LogEpochSize() const;
   void PlaceNet();
   void LoadModel();
   int Loop();

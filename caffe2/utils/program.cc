@@ -60,8 +60,7 @@ bool IsSet(const char* flag) {
 }
 
 void PrintVersion(const std::string& program) {
-  const std::string commit = Commit().empty() ? "" : " (commit " + Commit() + ")";
-  std::printf("%s, Doppio %s%s\n%s", program.c_str(), Version().c_str(), commit.c_str(),
+  std::printf("%s, Doppio %s\n%s", program.c_str(), VersionAndCommit().c_str(),
               BuildOptions().c_str());
 }
 

@@ -9,6 +9,10 @@ std::string Version() { return CAFFE2_VERSION; }
 
 std::string Commit() { return CAFFE2_COMMIT; }
 
+std::string VersionAndCommit() {
+  return Commit().empty() ? Version() : Version() + " (commit " + Commit() + ")";
+}
+
 std::string BuildOptions() {
   return "build type: " CAFFE2_BUILD_TYPE "\ncompiler: " CAFFE2_COMPILER
          "\nCUDA: " CAFFE2_CUDA_OPTIONS "\nNCCL: " CAFFE2_NCCL "\nsanitizers: " CAFFE2_SANITIZERS

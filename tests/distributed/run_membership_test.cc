@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 
+#include "caffe2/utils/version.h"
 #include "distributed/collective.h"
 #include "distributed/file_store_handler.h"
 #include "distributed/memory_store_handler.h"
@@ -228,6 +229,22 @@ TEST_P(RunMembershipTest, FingerprintsAreCompared) {
       });
   for (const ShardResult& result : results) {
     EXPECT_HAS(result.message, "model differs: lenet on shard 0, resnet50   x on shard 1");
+  }
+}
+
+TEST_P(RunMembershipTest, VersionsOfTheProgramAreComparedBeforeTheFingerprint) {
+  const auto results = RunMembers(
+      2, [](RunMembership*) { return std::string("joined"); },
+      [](RunOptions* options) {
+        if (options->shard_id == 1) {
+          SleepMs(1000);
+          options->fingerprint["version"] = "0.0.1";
+          options->fingerprint["batch_size"] = "1";
+        }
+      });
+  for (const ShardResult& result : results) {
+    EXPECT_HAS(result.message,
+               "version differs: " + VersionAndCommit() + " on shard 0, 0.0.1 on shard 1");
   }
 }
 

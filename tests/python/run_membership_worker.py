@@ -35,10 +35,13 @@ def main():
     parser.add_argument("--pause", type=float, default=0, help="seconds after each step")
     parser.add_argument("--raise_at", type=int, help="the step after which an exception is raised")
     parser.add_argument("--exit_with", type=int, default=0)
+    parser.add_argument("--database", help="minidb that the init net opens")
     parser.add_argument("--write_nets", help="file that gets all nets of the model")
     args = parser.parse_args()
 
     model = model_helper.ModelHelper("worker")
+    if args.database:
+        model.CreateDB("reader", db=args.database, db_type="minidb")
     data_parallel_worker.build(model, [0], {
         "kv_handler": make_store(args.store, args.run_id), "shard_id": args.shard,
         "num_shards": args.num_shards, "engine": "GLOO"})

@@ -10,6 +10,7 @@ import time
 import pytest
 import run_membership_worker
 
+from caffe2.python import _import_c_extension as C
 from redis_server import RedisServer
 
 _LIMIT = 60  # seconds after which a shard counts as hung
@@ -190,6 +191,32 @@ def test_live_run_is_refused_by_host_and_pid(store, shards):
     # The run goes on unharmed.
     for process in processes:
         wait_for_step(process, 100)
+
+
+def write_minidb(path, values):
+    database = C.create_db("minidb", str(path), C.Mode.new)
+    transaction = database.new_transaction()
+    for i, value in enumerate(values):
+        transaction.put(f"{i:08d}", value)
+    transaction.commit()
+    database.close()
+    return path
+
+
+def test_shards_with_other_data_are_refused_by_name(store, shards, tmp_path):
+    both = write_minidb(tmp_path / "a.minidb", ["x"] * 5)
+    other = write_minidb(tmp_path / "b.minidb", ["x"] * 4 + ["y"])
+    for process in [shards.start(store, shard, database=both) for shard in range(2)]:
+        status, errors = end_of(process)
+        assert status == 0, errors
+    processes = [shards.start(store, shard, database=path)
+                 for shard, path in enumerate([both, other])]
+    for process in processes:
+        status, errors = end_of(process)
+        assert status == 1
+        sample = r"5 records \(5 sampled: 45 bytes, CRC-32 \w+\)"
+        assert re.search(rf"data of reader differs: {sample} on shard [01], {sample} on shard [01]",
+                         errors), errors
 
 
 @pytest.mark.parametrize("end", ["exception", "exit", "interrupt"])

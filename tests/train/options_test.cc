@@ -41,6 +41,19 @@ TEST_F(OptionsTest, EpochsAreWholeGlobalBatches) {
   EXPECT_EQ(options_.EpochIterations(), 3);  // 100 / (8 * 4)
 }
 
+TEST_F(OptionsTest, AnEpochSizeOfZeroIsTheDatabase) {
+  options_.schedule.epoch_size = 0;
+  EXPECT_NO_THROW(Validate(options_));
+  EXPECT_EQ(WithEpochSize(options_).schedule.epoch_size, 10);
+  options_.schedule.epoch_size = 80;
+  EXPECT_EQ(WithEpochSize(options_).schedule.epoch_size, 80);
+  options_.schedule.epoch_size = 0;
+  options_.schedule.batch_size = 11;
+  EXPECT_THROW(WithEpochSize(options_), EnforceNotMet);
+  options_.data.train_data = "null";
+  ExpectRefused("--epoch_size is 0");
+}
+
 TEST_F(OptionsTest, ScaleIsCaffe2sInProportion) {
   const auto scale = [&](int size) {
     options_.data.image_scale = 0;

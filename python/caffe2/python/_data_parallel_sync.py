@@ -15,7 +15,7 @@ import numpy as np
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
-from caffe2.python import core, workspace
+from caffe2.python import core, utils, workspace
 from caffe2.python._core.blob_reference import BlobLike, BlobReference
 from caffe2.python._data_parallel_replicas import (
     device_scope_name,
@@ -85,6 +85,21 @@ def _apply(net, function, *args):
     """Replaces the NetDef of a net by what a pass of the library makes of it."""
     replace_proto(net, caffe2_pb2.NetDef.FromString(
         function(net.Proto().SerializeToString(), *args)))
+
+
+def _settings(model: ModelHelper) -> list[str]:
+    """What must be the same on all shards, as far as the model tells: strings "name=value"."""
+    settings = [f"devices of a shard={len(model._devices)}"]
+    for op in model.param_init_net.Proto().op:
+        if op.type == "CreateDB":
+            args = {arg.name: arg.s.decode() for arg in op.arg}
+            contents = C.record_fingerprint(args.get("db_type", "leveldb"), args["db"])
+            settings.append(f"data of {op.output[0]}={contents}")
+    batches = [str(arg.i) for op in model.net.Proto().op for arg in op.arg
+               if arg.name == "batch_size"]
+    if batches:
+        settings.append(f"batch_size={','.join(batches)}")
+    return settings
 
 
 def add_common_worlds(model: ModelHelper) -> None:
@@ -344,13 +359,19 @@ def same_on_all_shards(model: ModelHelper, blob: BlobLike,
 
 
 def barrier_of_epochs(model: ModelHelper, timeout_sec: float) -> None:
-    """Puts a barrier before the nets of the model: shards that come early wait for the others."""
+    """Puts a barrier before the nets of the model: shards that come early wait for the others. Lets
+    the shards compare their settings when they join the run. The model is complete."""
     if num_shards(model) == 1:
         return
     init_net = core.Net("barrier_init_net")
     barrier = create_barrier_net(model, init_net, "pre_training", timeout_sec)
     model._data_parallel_model_init_nets.insert(0, init_net)
     model._data_parallel_model_nets.insert(0, barrier)
+    # The process joins the run with the first world that is made, whichever that is.
+    for net in model._data_parallel_model_init_nets:
+        for op in net.Proto().op:
+            if op.type == "CreateCommonWorld":
+                op.arg.append(utils.MakeArgument("settings", _settings(model)))
 
 
 def add_blobs_to_sync(model: ModelHelper, names: Iterable[str]) -> None:

@@ -515,6 +515,9 @@ def prepare_training(net: str | bytes, init_net: str | bytes, passes: TrainingPa
 
 read: Mode
 
+def record_fingerprint(db_type: str | bytes, source: str | bytes) -> str:
+    """A line that tells the records of two databases apart: their number and a checksum of some."""
+
 def register_python_gradient(type: str | bytes, function: Callable) -> None:
     ...
 

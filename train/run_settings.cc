@@ -1,0 +1,79 @@
+#include "train/run_settings.h"
+
+#include "caffe2/core/logging.h"
+#include "train/input.h"
+
+namespace caffe2 {
+namespace {
+
+// "500,500".
+template <typename T>
+std::string List(const std::vector<T>& values) {
+  std::string text;
+  for (const T& value : values) text += (text.empty() ? "" : ",") + MakeString(value);
+  return text;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
+  const ModelOptions& model = options.model;
+  const DataOptions& data = options.data;
+  const auto text = [](const auto& value) { return MakeString(value); };
+  return {{"model", model.network},
+          {"image_size", text(model.shape.image_size)},
+          {"num_channels", text(model.shape.num_channels)},
+          {"num_labels", text(model.shape.num_labels)},
+          {"small_stem", text(model.shape.small_stem)},
+          {"hidden", List(model.shape.hidden)},
+          {"bn_momentum", text(model.shape.bn_momentum)},
+          {"order", model.order},
+          {"dtype", model.dtype},
+          {"loss_scale", text(model.loss_scale)},
+          {"fuse_conv", model.fuse_conv},
+          {"half_gradients", text(model.half_gradients)},
+          {"optimizer", model.optimizer},
+          {"base_learning_rate", text(model.base_learning_rate)},
+          {"momentum", text(model.momentum)},
+          {"nesterov", text(model.nesterov)},
+          {"weight_decay", text(model.weight_decay)},
+          {"lr_policy", model.lr_policy},
+          {"lr_step_epochs", text(model.lr_step_epochs)},
+          {"lr_factor", text(model.lr_factor)},
+          {"num_shards", text(options.shards.num_shards)},
+          {"num_devices", text(options.devices.size())},
+          {"batch_size", text(options.schedule.batch_size)},
+          {"epoch_size", text(options.schedule.epoch_size)},
+          {"test_epoch_size", text(options.schedule.test_epoch_size)},
+          {"seed", text(options.schedule.seed)},
+          {"image_scale", text(options.ImageScale())},
+          {"mirror", text(data.mirror)},
+          {"shuffle", text(data.shuffle)},
+          {"mean", text(data.mean)},
+          {"std", text(data.std)}};
+}
+
+std::map<std::string, std::string> ShardSettings(const TrainOptions& options) {
+  std::map<std::string, std::string> settings = RunSettings(options);
+  const ScheduleOptions& schedule = options.schedule;
+  const OutputOptions& output = options.output;
+  settings["num_epochs"] = MakeString(schedule.num_epochs);
+  settings["max_iterations"] = MakeString(schedule.max_iterations);
+  settings["checkpoint_every"] = MakeString(output.checkpoint_every);
+  settings["resume"] = MakeString(output.resume);
+  settings["load_epoch"] = MakeString(output.load_epoch);
+  settings["models are saved"] = MakeString(output.model_path != nullptr);
+  settings["zero_init_residual"] = MakeString(options.model.shape.residual_scale == 0);
+  // With their dashes these come first: a difference in epoch_size often follows from them.
+  settings["--train_data"] = DataFingerprint(options.data.db_type, options.data.train_data);
+  settings["--test_data"] = DataFingerprint(options.data.db_type, options.data.test_data);
+  settings["use_nccl"] = MakeString(options.shards.use_nccl);
+  // What one shard has in a CUDA graph cannot meet what another one runs by itself. By Gloo it can.
+  // Named so that it is compared behind use_nccl, which it depends on.
+  if (options.shards.use_nccl) {
+    settings["use_nccl with cuda_graph"] = MakeString(options.cuda_graph);
+  }
+  return settings;
+}
+
+}  // namespace caffe2

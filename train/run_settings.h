@@ -1,0 +1,19 @@
+// What of a run's options must be alike, on all shards or when it is resumed.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "train/options.h"
+
+namespace caffe2 {
+
+// The settings that all shards must agree on and that a resumed run must not change, by the names
+// of their flags.
+std::map<std::string, std::string> RunSettings(const TrainOptions& options);
+// Those, and what all shards must have alike though a resumed run may change it: the flags that
+// decide when the shards exchange something, and the contents of the databases (DataFingerprint).
+// Reads the databases; throws as db::CreateDB.
+std::map<std::string, std::string> ShardSettings(const TrainOptions& options);
+
+}  // namespace caffe2
