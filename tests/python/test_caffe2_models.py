@@ -128,7 +128,8 @@ def write_database(path, records):
 
 
 def test_a_net_that_reads_a_database(tmp_path):
-    """Its own init net has parameters of one element: those of the trained model do."""
+    """The parameters in its own init net have one element; the trained model's parameters are
+    used."""
     images = gzip.decompress(data_file("mnist", "t10k-images-idx3-ubyte.gz").read_bytes())
     labels = gzip.decompress(data_file("mnist", "t10k-labels-idx1-ubyte.gz").read_bytes())
     pixels = np.frombuffer(images, np.uint8, 784000, 16).reshape(1000, 784)
@@ -153,7 +154,7 @@ def test_a_net_that_reads_a_database(tmp_path):
 
 
 def test_plans_train_and_test(digits):
-    """LeNet: the plans of a C++ program, but for fewer iterations. The second loads what the first
+    """LeNet: the plans of a C++ program, with fewer iterations. The second loads what the first
     saves, and so do the nets that were made to be deployed."""
     plans = [text_format.Parse(
         data_file("caffe2_models", "pbtxt", f"mnist_{name}_plan.pbtxt").read_text(),
@@ -388,7 +389,7 @@ def test_faster_rcnn_runs_with_random_weights():
     net = net_of_caffe2("pbtxt", "detectron_faster_rcnn_R50-C4_1x.predict_net.pbtxt")
     for op in net.op:
         for arg in op.arg:
-            if arg.name == "post_nms_topN":  # fewer: each goes through a ResNet of its own
+            if arg.name == "post_nms_topN":  # fewer: each runs through its own ResNet
                 arg.i = 10
     workspace.FeedBlob("data", np.random.default_rng(0).random((1, 3, 64, 64), np.float32))
     workspace.FeedBlob("im_info", np.float32([[64, 64, 1]]))

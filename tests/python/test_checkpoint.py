@@ -1,4 +1,4 @@
-"""Tests of checkpoint: jobs, and what they save and load."""
+"""Tests of checkpoint: jobs, and the blobs that they save and load."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def test_managers_of_one_and_of_several_nodes_read_the_same_files(saved_by_sever
 
     checkpoint.JobRunner(build_job(), manager(saved_by_several)).train(LocalSession())
     for reader in (not saved_by_several, saved_by_several):
-        for epoch in (1, 3):  # that of 3 was written by the reader of 1
+        for epoch in (1, 3):  # the reader of epoch 1 has written epoch 3
             workspace.ResetWorkspace()
             runner = checkpoint.JobRunner(build_job(), manager(reader), resume_from_epoch=epoch)
             assert runner.train(LocalSession()) == 4

@@ -81,7 +81,8 @@ def test_a_value_that_is_lost_is_an_error():
         net.Mul(["y", "w"], "y")
         net.Sub(["i", "one"], "i")
 
-    with pytest.raises(RuntimeError, match="needs its input y, but the operator overwrites it in place"):
+    message = "needs its input y, but the operator overwrites it in place"
+    with pytest.raises(RuntimeError, match=message):
         _loop(step).AddGradientOperators(["y"])
 
 
@@ -89,7 +90,7 @@ def test_a_value_that_is_lost_is_an_error():
     ("Do", control_ops_grad.gen_do_gradient), ("If", control_ops_grad.gen_if_gradient),
     ("While", control_ops_grad.gen_while_gradient)])
 def test_gradients_of_single_operators(kind, function):
-    """Each is what the gradient of the whole net has of it."""
+    """Each part equals its part of the gradient of the whole net."""
     if kind == "If":
         net = core.Net("conditional")
         net.If(["c", "x"], ["y"], then_net=_net("then", lambda n: n.Sigmoid("x", "y")),

@@ -391,7 +391,8 @@ def test_ssa():
 
 
 def seeded_values(first, **seeding):
-    """The values of two operators alike but for their outputs, behind `first` others."""
+    """The values of two operators that differ in their outputs only, after `first` other
+    operators."""
     net = core.Net("seeded")
     for i in range(first):
         net.ConstantFill([], f"other_{i}", shape=[1], value=0.0)

@@ -275,7 +275,7 @@ def test_blob_names_and_checkpoint_params():
     assert "conv_w" in params and net.Proto().op[0].input[0] == "x"
 
 
-def test_sums_start_behind_the_last_replica_of_a_gradient():
+def test_sums_start_after_the_last_replica_of_a_gradient():
     model = image_model([0, 1], False)
     ops = list(model.net.Proto().op)
     sums = {op.input[0]: i for i, op in enumerate(ops) if op.name == "dpm" and op.type == "Sum"}
@@ -310,8 +310,8 @@ def test_sparse_gradients_are_joined():
 
 
 def update_rows(update, ids, grads, steps=2, rate=0.5):
-    """A table [5, 2] of zeros after `steps` updates of the rows `ids`, one after another as they
-    come, so that state moves on at each of them; "of sums" adds those of a row before."""
+    """A table [5, 2] of zeros after `steps` updates of the rows `ids` in their order; each changes
+    the state. "of sums" first adds the gradients of a row."""
     ids, grads = np.array(ids), np.array(grads, np.float64)
     if update.endswith("of sums"):
         ids, positions = np.unique(ids, return_inverse=True)

@@ -1,5 +1,5 @@
-"""Every public module, class, function and method says what it is; the central ones also of which
-types their arguments and results are."""
+"""Every public module, class, function and method has a docstring; the central modules also declare
+the types of arguments and results."""
 
 import ast
 import pathlib

@@ -18,7 +18,7 @@ _PACKAGE = str(pathlib.Path(caffe2.__file__).parent.parent)
 
 
 def run(program, *flags, cwd, fails=False):
-    """Runs an example, which ends well or `fails`; returns what it logged."""
+    """Runs an example, which succeeds, or fails if `fails`; returns its log."""
     environment = dict(os.environ, PYTHONPATH=_PACKAGE)
     result = subprocess.run(
         [sys.executable, "-m", f"caffe2.python.examples.{program}", *flags], cwd=cwd,

@@ -34,7 +34,7 @@ def test_nodes_come_before_words(tree):
 
 
 def test_loss_and_gradient_of_equal_classes(tree):
-    # Without weights a word's probability is that of its path, whatever the sample.
+    # Without weights the probability of a word depends on its path only, not on the sample.
     hierarchy = hsm_util.create_hierarchy(tree)
     op = core.CreateOperator(
         "HSoftmax", ["x", "w", "b", "labels"], ["y", "p"],

@@ -73,7 +73,7 @@ def test_inference_needs_two_buffers():
         memonger.optimize_inference_for_dag(deep_model().net, ["x"])
 
 
-def test_blobs_are_freed_behind_their_last_use():
+def test_blobs_are_freed_after_their_last_use():
     model = deep_model(gradients=False)
     expected = results(model.net.Proto(), ["scope/loss"])
     freeing = memonger.release_blobs_when_used(model.net.Proto(), {"scope/loss", "scope/relu2"})

@@ -255,7 +255,7 @@ def test_old_operands_meet_the_channels(op_type, function):
     np.testing.assert_allclose(result, function(x, y.reshape(3, 1, 1)), rtol=1e-6)
 
 
-def test_old_softmax_takes_all_axes_behind_as_one():
+def test_old_softmax_takes_all_later_axes_as_one():
     x = random(2, 3, 4)
     node = make.make_node("Softmax", ["x"], ["y"], axis=1)
     y = backend.run_node(node, [x], opset_version=12).y

@@ -326,7 +326,7 @@ def test_smart_decay_makes_up_for_steps_without_a_gradient():
         for row in ids:
             table[row] -= 0.1 * missed[row] / (np.sqrt(second[row]) + 1e-3)
             missed[row] = 0
-            seen[row] = step + 2  # Adam counts from 1, behind the counter of iterations
+            seen[row] = step + 2  # Adam counts from 1, one more than the counter of iterations
         np.testing.assert_allclose(workspace.FetchBlob("table"), table, rtol=1e-4)
         np.testing.assert_array_equal(workspace.FetchBlob("table_last_seen"), seen)
     for name, moment in (("first", first), ("second", second)):

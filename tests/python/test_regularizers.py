@@ -25,7 +25,7 @@ def term(reg):
 
 
 def updated(reg, grad=None):
-    """The parameter after the step behind the optimizer."""
+    """The parameter after the step that follows the optimizer."""
     init_net, net = core.Net("init"), core.Net("net")
     assert reg(net, init_net, core.BlobReference("w"), grad,
                by=RegularizationBy.AFTER_OPTIMIZER) is None

@@ -31,8 +31,8 @@ def device():
 
 
 def test_steps_on_an_emulated_device():
-    """Steps are launched one behind another, on a device that lags behind until it is waited for.
-    The environment of a test run must say so before anything is loaded: another process."""
+    """Steps are launched one after another, on a device that only works when it is waited for. The
+    environment must say so before the library is loaded, so that it takes another process."""
     library = pathlib.Path(workspace.__file__).parents[3] / "lib" / "libcaffe2_cuda_emulated.so"
     if not library.exists():
         pytest.skip(f"{library} has not been built")
@@ -63,7 +63,7 @@ def randomize_parameters(model, seed=1):
 
 
 def add_loss(model, output):
-    """A sum of the output with different weights, so that no gradient hides behind a mean."""
+    """A sum of the output with different weights, so that a mean does not hide a wrong gradient."""
     loss = model.net.SumElements(model.net.Mul([output, output], "squares"), "loss")
     model.AddGradientOperators([loss])
     return loss
@@ -349,7 +349,7 @@ def test_one_initial_value_for_two_states():
 
 
 def sum_cell(name="sum"):
-    """next = prev + x_t: gradients that are those of other blobs as well."""
+    """next = prev + x_t: blobs share their gradients."""
     cell = core.Net(name)
     x_t, previous, bias = cell.AddExternalInput("x_t", "previous", "bias")
     total = cell.Sum([x_t, previous, bias], "total")

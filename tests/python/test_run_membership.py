@@ -158,7 +158,7 @@ def test_survivors_name_the_killed_shard_and_its_run_id_is_free(store, shards):
     assert first == second
     assert first.startswith("peer lost: shard=1 host=")
     assert f"pid={processes[1].pid} " in first
-    # At once, although the store still holds what is left of the dead shard.
+    # At once, although the store still holds keys of the dead shard.
     begin = time.monotonic()
     again = shards.start_all(store, count=3)
     for process in again:
@@ -188,7 +188,7 @@ def test_live_run_is_refused_by_host_and_pid(store, shards):
     pids = f"({processes[0].pid}|{processes[1].pid})"
     assert re.search(rf"^RuntimeError: run_id run is in use: shard \d on host \S+, pid {pids} ",
                      errors, re.MULTILINE), errors
-    # The run goes on unharmed.
+    # The run continues.
     for process in processes:
         wait_for_step(process, 100)
 

@@ -1,4 +1,4 @@
-"""Options of Save: sizes of records, floats as bfloat16, and what is estimated of them."""
+"""Options of Save: sizes of records and their estimates, and floats as bfloat16."""
 
 import copy
 import pickle

@@ -246,7 +246,7 @@ def test_a_library_that_is_being_loaded_is_waited_for():
 def test_arguments_are_looked_up_anew_after_a_library_was_loaded(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error", core.UnknownArgumentWarning)
-        core.CreateOperator("LoadedLater", [], [], extent=1)  # no schema tells
+        core.CreateOperator("LoadedLater", [], [], extent=1)  # the type has no schema
         schema = types.SimpleNamespace(args=[types.SimpleNamespace(name="extend")])
         monkeypatch.setattr(core.C, "OpSchema", types.SimpleNamespace(get=lambda op_type: schema))
         core.RefreshRegisteredOperators()

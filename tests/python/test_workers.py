@@ -189,7 +189,7 @@ def test_a_failing_worker_ends_its_fellows(caplog):
 
 
 class Numbers:
-    """Fetches rows (n, 2 n), n = 0, 1, 2, ..., of which each appears once, in random portions."""
+    """Fetches the rows (n, 2 n), n = 0, 1, 2, ..., each once, in portions of random sizes."""
 
     def __init__(self):
         self.lock = threading.Lock()

@@ -15,8 +15,6 @@ from typing import Any
 from caffe2.python.helpers.algebra import (
     arg_min,
     batch_mat_mul,
-    concat,
-    depth_concat,
     mat_mul,
     reduce_sum,
     sparse_lengths_sum_4bit_rowwise_sparse,
@@ -25,6 +23,7 @@ from caffe2.python.helpers.algebra import (
     transpose,
 )
 from caffe2.python.helpers.arg_scope import arg_scope, get_current_scope
+from caffe2.python.helpers.array_helpers import concat, depth_concat
 from caffe2.python.helpers.control_ops import cond, loop
 from caffe2.python.helpers.conv import (
     conv,
@@ -33,15 +32,12 @@ from caffe2.python.helpers.conv import (
     group_conv,
     group_conv_deprecated,
 )
+from caffe2.python.helpers.db_input import db_input
+from caffe2.python.helpers.dropout import dropout
+from caffe2.python.helpers.elementwise_linear import elementwise_linear
 from caffe2.python.helpers.fc import fc
-from caffe2.python.helpers.fc_variants import (
-    elementwise_linear,
-    fc_decomp,
-    fc_prune,
-    fc_sparse,
-    packed_fc,
-)
-from caffe2.python.helpers.nonlinearity import dropout, prelu, relu, tanh
+from caffe2.python.helpers.fc_variants import fc_decomp, fc_prune, fc_sparse, packed_fc
+from caffe2.python.helpers.nonlinearity import prelu, relu, tanh
 from caffe2.python.helpers.normalization import (
     instance_norm,
     layer_norm,
@@ -53,14 +49,8 @@ from caffe2.python.helpers.normalization import (
 )
 from caffe2.python.helpers.pooling import average_pool, max_pool, max_pool_with_index
 from caffe2.python.helpers.quantization import fused_8bit_rowwise_quantized_to_float
-from caffe2.python.helpers.train import (
-    accuracy,
-    add_weight_decay,
-    db_input,
-    image_input,
-    iter,
-    video_input,
-)
+from caffe2.python.helpers.tools import image_input, video_input
+from caffe2.python.helpers.train import accuracy, add_weight_decay, iter
 from caffe2.python.model_helper import ModelHelper
 
 __all__ = ["HelperWrapper", "Register", "arg_scope", "get_current_scope", "has_helper"]

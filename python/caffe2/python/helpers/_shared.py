@@ -9,7 +9,17 @@ from caffe2.python._core.blob_reference import BlobLike, BlobReference
 from caffe2.python.model_helper import ModelHelper
 from caffe2.python.modeling import initializers
 from caffe2.python.modeling.initializers import FillerLike, InitializerLike
-from caffe2.python.modeling.parameter_info import ParameterTags
+from caffe2.python.modeling.parameter_info import ParameterTags, Tags
+
+
+def add_param(model: ModelHelper, name: BlobLike, shape: Sequence[int], init: FillerLike | None,
+              default: FillerLike, tags: Tags | None = None,
+              initializer: InitializerLike = None) -> BlobReference:
+    """Adds a parameter that `init`, (operator type, arguments), or else `default` fills.
+    `initializer`: the class of the Initializer, or an object of it; see update_initializer."""
+    return model.create_param(
+        param_name=name, shape=shape, tags=tags,
+        initializer=initializers.update_initializer(initializer, init, default))
 
 
 def add_weight_and_bias(model: ModelHelper, blob_out: BlobLike, weight_shape: Sequence[int],
@@ -21,19 +31,13 @@ def add_weight_and_bias(model: ModelHelper, blob_out: BlobLike, weight_shape: Se
 
     Defaults: XavierFill and zeros. A frozen bias is not trained.
     """
-    weight = model.create_param(
-        param_name=blob_out + "_w", shape=weight_shape,
-        initializer=initializers.update_initializer(
-            WeightInitializer, weight_init, ("XavierFill", {})),
-        tags=ParameterTags.WEIGHT)
+    weight = add_param(model, blob_out + "_w", weight_shape, weight_init, ("XavierFill", {}),
+                       ParameterTags.WEIGHT, WeightInitializer)
     if not use_bias:
         return [weight]
-    bias = model.create_param(
-        param_name=blob_out + "_b", shape=bias_shape,
-        initializer=initializers.update_initializer(
-            BiasInitializer, bias_init, ("ConstantFill", {})),
-        tags=[ParameterTags.BIAS, ParameterTags.COMPUTED_PARAM] if freeze_bias
-        else ParameterTags.BIAS)
+    computed = [ParameterTags.COMPUTED_PARAM] if freeze_bias else []
+    bias = add_param(model, blob_out + "_b", bias_shape, bias_init, ("ConstantFill", {}),
+                     [ParameterTags.BIAS, *computed], BiasInitializer)
     return [weight, bias]
 
 

@@ -1,5 +1,16 @@
-"""Input of a database, by the name of Caffe2's module; see caffe2.python.helpers.train."""
+"""Input from a database."""
 
-from caffe2.python.helpers.train import db_input
+from __future__ import annotations
 
-__all__ = ["db_input"]
+from collections.abc import Sequence
+from typing import Any
+
+from caffe2.python._core.blob_reference import BlobLike
+from caffe2.python.model_helper import ModelHelper
+
+
+def db_input(model: ModelHelper, blobs_out: Sequence[BlobLike], batch_size: int, db: str,
+             db_type: str) -> Any:
+    """Batches of a database of TensorProtos: one blob for each tensor of a record."""
+    reader = model.param_init_net.CreateDB([], "dbreader_" + db, db=db, db_type=db_type)
+    return model.net.TensorProtosDBInput(reader, blobs_out, batch_size=batch_size)

@@ -5,16 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from caffe2.python._core.blob_reference import BlobLike, BlobReference, BlobsLike
-from caffe2.python.helpers._shared import add_weight_and_bias
+from caffe2.python.helpers._shared import add_param, add_weight_and_bias
 from caffe2.python.model_helper import ModelHelper
-from caffe2.python.modeling import initializers
 from caffe2.python.modeling.initializers import FillerLike, InitializerLike
 from caffe2.python.modeling.parameter_info import ParameterTags
-
-
-def _param(model, name, shape, init, default, tags=None, initializer=None):
-    initializer = initializers.update_initializer(initializer, init, default)
-    return model.create_param(param_name=name, shape=shape, initializer=initializer, tags=tags)
 
 
 def packed_fc(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in: int, dim_out: int,
@@ -43,11 +37,11 @@ def fc_decomp(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in
     blob_out = blob_out or model.net.NextName()
     default: FillerLike = ("XavierFill", {})
     u, v = (
-        _param(model, f"{blob_out}_{name}", [rows, rank_approx], weight_init, default,
-               ParameterTags.WEIGHT, WeightInitializer)
+        add_param(model, f"{blob_out}_{name}", [rows, rank_approx], weight_init, default,
+                  ParameterTags.WEIGHT, WeightInitializer)
         for name, rows in (("u", dim_out), ("v", dim_in)))
-    b = _param(model, blob_out + "_b", [dim_out], bias_init, ("ConstantFill", {}),
-               ParameterTags.BIAS, BiasInitializer)
+    b = add_param(model, blob_out + "_b", [dim_out], bias_init, ("ConstantFill", {}),
+                  ParameterTags.BIAS, BiasInitializer)
     return model.net.FC([model.net.MatMul([blob_in, v], blob_out + "_xv"), u, b], blob_out,
                         **kwargs)
 
@@ -66,14 +60,14 @@ def fc_prune(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in:
     weight, bias = add_weight_and_bias(
         model, blob_out, shape, [dim_out], weight_init, bias_init, None, None)
     computed = ParameterTags.COMPUTED_PARAM
-    mask = _param(model, blob_out + "_m", shape, mask_init, ("ConstantFill", {"value": 1.0}),
-                  computed)
-    ag_dw = _param(model, blob_out + "_ag_dw", shape, None, zeros, computed)
-    mask_seq = _param(model, blob_out + "_mask_seq", shape, None, zeros, computed)
-    thres = _param(model, blob_out + "_thres", [1], None,
-                   ("ConstantFill", {"value": threshold}), computed)
-    bound = _param(model, blob_out + "_comp_lb", [1], None, ("ConstantFill", {"value": comp_lb}),
-                   computed)
+    mask = add_param(model, blob_out + "_m", shape, mask_init, ("ConstantFill", {"value": 1.0}),
+                     computed)
+    ag_dw = add_param(model, blob_out + "_ag_dw", shape, None, zeros, computed)
+    mask_seq = add_param(model, blob_out + "_mask_seq", shape, None, zeros, computed)
+    thres = add_param(model, blob_out + "_thres", [1], None,
+                      ("ConstantFill", {"value": threshold}), computed)
+    bound = add_param(model, blob_out + "_comp_lb", [1], None, ("ConstantFill", {"value": comp_lb}),
+                      computed)
     outputs = [blob_out, blob_out + "_compress_rate"] if need_compress_rate else [blob_out]
     return model.net.FC_Prune(
         [blob_in, weight, mask, bias, ag_dw, mask_seq, thres, bound], outputs,
@@ -88,16 +82,3 @@ def fc_sparse(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike | None,
         raise ValueError("fc_sparse needs a model with init_params=False: its weights must exist")
     return model.net.FC_Sparse([blob_in, w_csr, iw, jw, bias], blob_out or model.net.NextName(),
                                **kwargs)
-
-
-def elementwise_linear(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike | None, dim: int,
-                       weight_init: FillerLike | None = None, bias_init: FillerLike | None = None,
-                       **kwargs: Any) -> BlobReference:
-    """Y = X * w + b with one w and b for each column: X and Y [N, dim]; parameters <blob_out>_w (1
-    at first) and _b (0) [dim]."""
-    blob_out = blob_out or model.net.NextName()
-    w = _param(model, blob_out + "_w", [dim], weight_init, ("ConstantFill", {"value": 1.0}),
-               ParameterTags.WEIGHT)
-    b = _param(model, blob_out + "_b", [dim], bias_init, ("ConstantFill", {"value": 0.0}),
-               ParameterTags.BIAS)
-    return model.net.ElementwiseLinear([blob_in, w, b], blob_out, **kwargs)

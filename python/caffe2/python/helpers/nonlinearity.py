@@ -1,4 +1,4 @@
-"""Activations and dropout."""
+"""Activations."""
 
 from __future__ import annotations
 
@@ -34,13 +34,3 @@ def prelu(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, num_channe
         slope = core.ScopedBlobReference(f"{blob_out}_slope", model.param_init_net)
     model.AddParameter(slope)
     return model.net.PRelu([blob_in, slope], [blob_out], **kwargs)
-
-
-def dropout(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, use_cudnn: bool = False,
-            **kwargs: Any) -> BlobReference:
-    """Zeroes elements at random with probability `ratio` and scales the others; copies with
-    is_test=True."""
-    kwargs = with_engine(use_cudnn, kwargs)
-    if kwargs.get("is_test", False):
-        return model.net.Dropout(blob_in, [blob_out], **kwargs)
-    return model.net.Dropout(blob_in, [blob_out, f"_{blob_out}_mask"], **kwargs)[0]

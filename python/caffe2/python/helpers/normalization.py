@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from caffe2.python._core.blob_reference import BlobLike, BlobReference, BlobsLike
+from caffe2.python.helpers._shared import add_param
 from caffe2.python.model_helper import ModelHelper
-from caffe2.python.modeling import initializers
 from caffe2.python.modeling.initializers import InitializerLike
 from caffe2.python.modeling.parameter_info import ParameterTags
 
 
 def _param(model, name, shape, value, tags, initializer=None):
-    return model.create_param(
-        param_name=name, shape=shape, tags=tags,
-        initializer=initializers.update_initializer(
-            initializer, ("ConstantFill", {"value": value}), ("ConstantFill", {"value": value})))
+    return add_param(model, name, shape, None, ("ConstantFill", {"value": value}), tags,
+                     initializer)
 
 
 def lrn(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, order: str = "NCHW",

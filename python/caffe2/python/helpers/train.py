@@ -1,4 +1,4 @@
-"""Input, counting, accuracy and weight decay."""
+"""Counting, accuracy and weight decay."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import core, scope
-from caffe2.python._core.blob_reference import BlobLike, BlobReference, BlobsLike
+from caffe2.python._core.blob_reference import BlobLike, BlobReference
 from caffe2.python.model_helper import ModelHelper
 
 
@@ -45,32 +45,3 @@ def add_weight_decay(model: ModelHelper, weight_decay: float) -> None:
     for param in model.weights:
         gradient = model.param_to_grad[param]
         model.net.WeightedSum([gradient, one, param, decay], gradient)
-
-
-def db_input(model: ModelHelper, blobs_out: Sequence[BlobLike], batch_size: int, db: str,
-             db_type: str) -> Any:
-    """Batches of a database of TensorProtos: one blob for each tensor of a record."""
-    reader = model.param_init_net.CreateDB([], "dbreader_" + db, db=db, db_type=db_type)
-    return model.net.TensorProtosDBInput(reader, blobs_out, batch_size=batch_size)
-
-
-def image_input(model: ModelHelper, blob_in: BlobsLike, blob_out: Sequence[BlobLike],
-                order: str = "NCHW", use_gpu_transform: bool = False,
-                **kwargs: Any) -> list[BlobReference]:
-    """Batches of images of a database reader: [data, label, ...], data [N, C, H, W] or NHWC.
-
-    See the operator ImageInput for sizes, mean, std and augmentation.
-    """
-    if order == "NHWC" or use_gpu_transform:
-        if use_gpu_transform:
-            kwargs["use_gpu_transform"] = 1
-        return model.net.ImageInput(blob_in, blob_out, order=order, **kwargs)
-    # On the CPU the operator writes NHWC, as in Caffe2.
-    outputs = model.net.ImageInput(blob_in, [f"{blob_out[0]}_nhwc", *blob_out[1:]], **kwargs)
-    return [model.net.NHWC2NCHW(outputs[0], blob_out[0]), *outputs[1:]]
-
-
-def video_input(model: ModelHelper, blob_in: BlobsLike, blob_out: Sequence[BlobLike],
-                **kwargs: Any) -> Any:
-    """Batches of clips of a database reader; needs the operator VideoInput."""
-    return model.net.VideoInput(blob_in, blob_out, **kwargs)
