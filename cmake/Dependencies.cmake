@@ -24,3 +24,8 @@ caffe2_find_library(HiredisC hiredis/hiredis.h hiredis)
 # oneDNN's CMake package on Debian needs OpenCL's headers.
 caffe2_find_library(OneDnn oneapi/dnnl/dnnl.h dnnl)
 caffe2_find_library(GlooC gloo/context.h gloo)
+
+# Headers only; its CMake package has other names in other versions.
+find_path(Cli11_INCLUDE_DIR CLI/CLI.hpp REQUIRED)
+add_library(Cli11::Cli11 INTERFACE IMPORTED)
+target_include_directories(Cli11::Cli11 SYSTEM INTERFACE ${Cli11_INCLUDE_DIR})

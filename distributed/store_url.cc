@@ -35,19 +35,19 @@ std::string WithoutPassword(const std::string& text) {
   return OneLine(text.substr(0, scheme + 3) + "..." + text.substr(at));
 }
 
-std::string DecodedPart(const std::string& url, const std::string& part) {
+std::string DecodedPart(const std::string& name, const std::string& url, const std::string& part) {
   const auto decoded = PercentDecode(part);
   if (!decoded) {
-    ThrowUsage("--init_method ", WithoutPassword(url),
+    ThrowUsage(name, " ", WithoutPassword(url),
                ": a % in user or password is not followed by two hexadecimal digits; write a % of "
                "the password itself as %25");
   }
   return *decoded;
 }
 
-StoreUrl ParseFile(const std::string& text, const std::string& rest) {
+StoreUrl ParseFile(const std::string& name, const std::string& text, const std::string& rest) {
   if (rest.size() < 2 || rest[0] != '/') {
-    ThrowUsage("--init_method ", WithoutPassword(text),
+    ThrowUsage(name, " ", WithoutPassword(text),
                ": the path must be absolute: file:///directory, with three slashes");
   }
   StoreUrl url;
@@ -56,8 +56,8 @@ StoreUrl ParseFile(const std::string& text, const std::string& rest) {
   return url;
 }
 
-StoreUrl ParseTcp(const std::string& text, const std::string& rest) {
-  const HostPort parsed = ParseHostPort("--init_method " + WithoutPassword(text), rest);
+StoreUrl ParseTcp(const std::string& name, const std::string& text, const std::string& rest) {
+  const HostPort parsed = ParseHostPort(name + " " + WithoutPassword(text), rest);
   StoreUrl url;
   url.kind = StoreUrl::Kind::kTcp;
   url.host = parsed.host;
@@ -65,26 +65,26 @@ StoreUrl ParseTcp(const std::string& text, const std::string& rest) {
   return url;
 }
 
-StoreUrl ParseRedis(const std::string& text, std::string rest) {
+StoreUrl ParseRedis(const std::string& name, const std::string& text, std::string rest) {
   StoreUrl url;
   url.kind = StoreUrl::Kind::kRedis;
   if (const size_t at = rest.rfind('@'); at != std::string::npos) {
     const std::string login = rest.substr(0, at);
     const size_t colon = login.find(':');
-    url.user = DecodedPart(text, login.substr(0, colon));
-    if (colon != std::string::npos) url.password = DecodedPart(text, login.substr(colon + 1));
+    url.user = DecodedPart(name, text, login.substr(0, colon));
+    if (colon != std::string::npos) url.password = DecodedPart(name, text, login.substr(colon + 1));
     rest = rest.substr(at + 1);
   }
   if (const size_t slash = rest.find('/'); slash != std::string::npos) {
     const std::string database = rest.substr(slash + 1);
     if (!database.empty() && !IsNumber(database)) {
-      ThrowUsage("--init_method ", WithoutPassword(text), ": \"", database,
+      ThrowUsage(name, " ", WithoutPassword(text), ": \"", database,
                  "\" is not the number of a Redis database");
     }
     if (!database.empty()) url.database = std::stoi(database);
     rest = rest.substr(0, slash);
   }
-  const HostPort parsed = ParseHostPort("--init_method " + WithoutPassword(text), rest, kRedisPort);
+  const HostPort parsed = ParseHostPort(name + " " + WithoutPassword(text), rest, kRedisPort);
   url.host = parsed.host;
   url.port = parsed.port;
   return url;
@@ -141,18 +141,18 @@ std::string StoreUrl::ToString() const {
   return "tcp://" + FormatHostPort(host, port) + last;
 }
 
-StoreUrl ParseStoreUrl(const std::string& text) {
+StoreUrl ParseStoreUrl(const std::string& text, const std::string& name) {
   const size_t end = text.find("://");
   const std::string scheme = text.substr(0, end == std::string::npos ? 0 : end);
   const std::string rest = end == std::string::npos ? "" : text.substr(end + 3);
-  if (scheme == "tcp") return ParseTcp(text, rest);
-  if (scheme == "redis") return ParseRedis(text, rest);
-  if (scheme == "file") return ParseFile(text, rest);
+  if (scheme == "tcp") return ParseTcp(name, text, rest);
+  if (scheme == "redis") return ParseRedis(name, text, rest);
+  if (scheme == "file") return ParseFile(name, text, rest);
   if (scheme == "rediss") {
-    ThrowUsage("--init_method ", WithoutPassword(text),
+    ThrowUsage(name, " ", WithoutPassword(text),
                ": TLS is not supported; use redis:// in a network you trust");
   }
-  ThrowUsage("--init_method is \"", WithoutPassword(text), "\"; ", kForms);
+  ThrowUsage(name, " is \"", WithoutPassword(text), "\"; ", kForms);
 }
 
 }  // namespace caffe2

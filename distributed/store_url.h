@@ -24,8 +24,8 @@ struct StoreUrl {
 };
 
 // Parses one of the forms above. %XX stands for a byte of the user or password. Throws UsageError,
-// which shows `text` without its password.
-StoreUrl ParseStoreUrl(const std::string& text);
+// which begins with `name` and shows `text` without its password.
+StoreUrl ParseStoreUrl(const std::string& text, const std::string& name = "--init_method");
 
 // "10.0.0.5:29500", "[::1]:29500".
 std::string FormatHostPort(const std::string& host, int port);

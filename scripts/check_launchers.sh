@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Starts trainers by real launchers on this machine and prints a table: torchrun of PyTorch, mpirun of
-# Open MPI, mpiexec of MPICH, srun of a Slurm of one node, and two processes with TF_CONFIG.
+# Open MPI, mpiexec of MPICH, srun of a Slurm of one node, two processes with TF_CONFIG, and
+# `doppio run` alone and through ssh, mpirun and srun.
 # Installs what is missing with apt-get, and PyTorch from PyPI into build/torch-venv.
 #
 #   scripts/check_launchers.sh [--images N] [LAUNCHER...]
 #
 #   --images  digits that LeNet trains on in each run (default 6400; 300000 are five epochs of MNIST,
 #             after which the accuracy is 0.99)
-#   LAUNCHER  torchrun, mpirun, mpiexec, srun, tf_config (default: all)
+#   LAUNCHER  torchrun, mpirun, mpiexec, srun, tf_config, doppio_local, doppio_ssh, doppio_mpi,
+#             doppio_slurm (default: all)
 #
 # TORCHRUN may name a torchrun that is installed; PYTORCH the package to install (default: torch).
 # A row is "ok" if all shards trained together, ended well and left no server. Fails if one is not.
@@ -19,7 +21,8 @@ cd "$(dirname "$0")/.."
 images=6400
 if [ "${1:-}" = --images ]; then images=${2:?} && shift 2; fi
 launchers=("$@")
-[ $# -gt 0 ] || launchers=(torchrun mpirun mpiexec srun tf_config)
+[ $# -gt 0 ] || \
+  launchers=(torchrun mpirun mpiexec srun tf_config doppio_local doppio_ssh doppio_mpi doppio_slurm)
 
 build=$PWD/build/release
 bin=$build/bin
@@ -41,7 +44,7 @@ trap 'exit 143' TERM
 install_packages "${BUILD_PACKAGES[@]}" "${RUN_PACKAGES[@]}" python3 python3-venv
 make_python_environment build/venv
 [ -e $build/build.ninja ] || cmake --preset release -DBUILD_TESTS=OFF -DBUILD_BENCHMARKS=OFF
-cmake --build $build --target mnist_trainer make_mnist_db render_digits caffe2_python
+cmake --build $build --target mnist_trainer doppio make_mnist_db render_digits caffe2_python
 mkdir -p "$cache"
 find_mnist "$cache" "$bin"
 for stem in train t10k; do
@@ -121,6 +124,7 @@ check_mpiexec() {
 
 # A controller and a node of this machine alone, on ports and in files of their own.
 start_slurm() {
+  [ ! -e "$work/slurm.conf" ] || return 0
   install_packages slurm-wlm
   local host
   host=$(hostname -s)
@@ -183,9 +187,56 @@ check_tf_config() {
   row TF_CONFIG python 2 tf_config "${python[@]}"
 }
 
+# doppio_row ENGINE SHARDS OPTION...: both programs by `doppio run`.
+doppio_row() {
+  local engine=$1 shards=$2
+  shift 2
+  row "doppio run --via $engine" mnist_trainer "$shards" \
+    "$bin/doppio" run --via "$engine" -n "$shards" "$@" -- "${lenet[@]}"
+  row "doppio run --via $engine" python "$shards" \
+    "$bin/doppio" run --via "$engine" -n "$shards" "$@" -- "${python[@]}"
+}
+
+check_doppio_local() { doppio_row local 2; }
+
+# An sshd for this user on loopback, with keys of its own.
+start_sshd() {
+  install_packages openssh-server openssh-client
+  local key
+  for key in host_key user_key; do ssh-keygen -q -t ed25519 -N '' -f "$work/$key"; done
+  [ "$(id -u)" -ne 0 ] || mkdir -p /run/sshd
+  /usr/sbin/sshd -D -e -f /dev/null -p 22622 -h "$work/host_key" -o ListenAddress=127.0.0.1 \
+    -o AuthorizedKeysFile="$work/user_key.pub" -o StrictModes=no -o PidFile=none -o UsePAM=no \
+    2>"$work/sshd.log" &
+  pids+=($!)
+  for _ in $(seq 50); do
+    (exec 3<>/dev/tcp/127.0.0.1/22622) 2>/dev/null && return 0
+    sleep 0.1
+  done
+  cat "$work/sshd.log" >&2
+  echo "error: sshd does not start" >&2
+  return 1
+}
+
+check_doppio_ssh() {
+  start_sshd
+  doppio_row ssh 2 -H localhost:1,127.0.0.1:1 -x "PYTHONPATH=$build/python" --ssh "ssh -p 22622 \
+    -i $work/user_key -o UserKnownHostsFile=/dev/null -o StrictHostKeyChecking=no -o LogLevel=ERROR"
+}
+
+check_doppio_mpi() {
+  install_packages openmpi-bin
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 doppio_row mpi 2
+}
+
+check_doppio_slurm() {
+  start_slurm
+  doppio_row slurm 2
+}
+
 for launcher in "${launchers[@]}"; do
   case $launcher in
-    torchrun | mpirun | mpiexec | srun | tf_config) "check_$launcher" ;;
+    torchrun | mpirun | mpiexec | srun | tf_config | doppio_*) "check_$launcher" ;;
     *) echo "error: unknown launcher $launcher" >&2 && exit 2 ;;
   esac
 done

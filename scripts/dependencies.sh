@@ -7,7 +7,7 @@ BUILD_PACKAGES=(
   libprotobuf-dev protobuf-compiler libgflags-dev libgoogle-glog-dev
   liblmdb-dev libleveldb-dev zlib1g-dev
   libhiredis-dev libgloo-dev
-  libdnnl-dev libopencv-dev libjpeg-dev
+  libdnnl-dev libopencv-dev libjpeg-dev libcli11-dev
 )
 # To build and run the tests and benchmarks.
 TEST_PACKAGES=(libgtest-dev redis-server redis-tools wget python3 python3-dev python3-venv)

@@ -130,14 +130,20 @@ int RunProgram(int* argc, char*** argv, const std::string& usage, const std::fun
     return 0;
   }
   gflags::HandleCommandLineHelpFlags();
-  static const std::string log_name = program;  // glog keeps the pointer
-  google::InitGoogleLogging(log_name.c_str());
-  int status = 0;
-  try {
+  return RunCaught(program, [&] {
     if (*argc > 1 && arguments == Arguments::kFlagsOnly) {
       ThrowUsage("unexpected argument \"", (*argv)[1],
                  "\": flags are written --name=value (see --help)");
     }
+    return body();
+  });
+}
+
+int RunCaught(const std::string& program, const std::function<int()>& body) {
+  static const std::string log_name = program;  // glog keeps the pointer
+  google::InitGoogleLogging(log_name.c_str());
+  int status = 0;
+  try {
     status = body();
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       ThrowIoError(ExitCode::kCannotWrite, "cannot write the output: ", std::strerror(errno));

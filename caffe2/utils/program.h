@@ -31,4 +31,8 @@ enum class Arguments { kFlagsOnly, kAny };
 int RunProgram(int* argc, char*** argv, const std::string& usage, const std::function<int()>& body,
                Arguments arguments = Arguments::kFlagsOnly);
 
+// The part of RunProgram after the flags: starts the log, runs `body` and turns exceptions into a
+// line and an exit status. For programs that parse their arguments themselves.
+int RunCaught(const std::string& program, const std::function<int()>& body);
+
 }  // namespace caffe2

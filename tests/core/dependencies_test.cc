@@ -111,6 +111,7 @@ TEST(DependenciesTest, ThirdPartyHeadersStayInTheirWrappers) {
   const std::map<std::string, std::regex> wrappers = {
       {"lmdb.h", std::regex("db/lmdb[^/]*")},
       {"leveldb/", std::regex("db/leveldb[^/]*")},
+      {"CLI/", std::regex("examples/doppio/[^/]*")},
       {"hiredis/", std::regex("distributed/redis[^/]*")},
       {"gloo/", std::regex("distributed/gloo[^/]*")},
       {"opencv2/", std::regex("(db/image/[^/]*|operators/image/image_input[^/]*|examples/[^/]*)")},

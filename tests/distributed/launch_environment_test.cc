@@ -93,6 +93,8 @@ TEST(LaunchEnvironmentTest, EachDialectIsUnderstood) {
       {{{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "::1"}, {"MASTER_PORT", "65530"}},
        "torchrun: shard 0 of 2, store tcp://[::1]:65530-65535, run_id torchrun_--1_65530"},
       {{{"RANK", "0"}, {"WORLD_SIZE", "1"}}, "torchrun: shard 0 of 1"},
+      {With(kTorchrun, "DOPPIO_STORE", "redis://127.0.0.1:10240"),
+       "doppio run: shard 1 of 4, local 1 of 2, store redis://127.0.0.1:10240, run_id job7"},
       {kSlurm, "Slurm: shard 3 of 5, local 0 of 2, store tcp://n07:20112-20127, run_id 4711.2"},
       {{{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}}, "Slurm: shard 1 of 2"},
       {Both(kSlurm, {{"MASTER_ADDR", "ib07"}, {"MASTER_PORT", "1234"}}),
@@ -216,6 +218,7 @@ TEST(LaunchEnvironmentTest, IncompleteSetsAreErrorsThatNameWhatIsMissing) {
   const std::vector<std::pair<Environment, std::string>> cases = {
       {{{"RANK", "1"}}, "torchrun: WORLD_SIZE is not set"},
       {{{"WORLD_SIZE", "2"}}, "torchrun: RANK is not set"},
+      {{{"DOPPIO_STORE", "file:///a"}}, "torchrun: RANK and WORLD_SIZE are not set"},
       {{{"LOCAL_RANK", "1"}}, "torchrun: RANK and WORLD_SIZE are not set"},
       {{{"MASTER_ADDR", "a"}}, "torchrun: RANK and WORLD_SIZE are not set"},
       {{{"HOROVOD_RANK", "1"}}, "Horovod: HOROVOD_SIZE is not set"},

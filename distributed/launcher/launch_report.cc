@@ -1,0 +1,67 @@
+#include "distributed/launcher/launch_report.h"
+
+#include <cstdio>
+
+#include "caffe2/core/exit_code.h"
+
+namespace caffe2 {
+
+namespace {
+
+constexpr int kSshFailure = 255;
+
+std::string Seconds(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f s", seconds);
+  return text;
+}
+
+std::string Status(const LaunchPlan& plan, int status) {
+  std::string why = DescribeExitStatus(status);
+  if (status > 128 && !why.empty()) return why;
+  if (status == kSshFailure && plan.engine == LaunchEngine::kSsh) why = "ssh cannot connect";
+  return MakeString("exit status ", status, why.empty() ? "" : " (" + why + ")");
+}
+
+std::string DescribeEnd(const LaunchPlan& plan, const ShardEnd& end) {
+  return MakeString("shard ", end.shard, " on ", end.host, ": ", Status(plan, end.status),
+                    " after ", Seconds(end.seconds));
+}
+
+std::string LastLines(const ShardEnd& end, const std::string& log_dir) {
+  if (end.last_lines.empty()) return MakeString("doppio: shard ", end.shard, " printed nothing\n");
+  std::string text = MakeString("doppio: last lines of shard ", end.shard);
+  if (!log_dir.empty()) text += MakeString(" (all: ", LogPath(log_dir, end.shard), ")");
+  text += ":\n";
+  for (const std::string& line : end.last_lines) text += "doppio:   | " + line + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::string ReportOf(const LaunchPlan& plan, const AttemptResult& result,
+                     const std::string& log_dir) {
+  const std::string start = MakeString("doppio: run ", plan.run_id, ": ");
+  const std::string after = " after " + Seconds(result.seconds) + "\n";
+  if (result.ok()) return MakeString(start, "all ", plan.num_shards, " shards are done", after);
+  const ShardEnd* first = result.FirstFailure();
+  if (result.signal != 0) {
+    return MakeString(start, "ended by ", DescribeExitStatus(128 + result.signal), after);
+  }
+  if (first == nullptr) {
+    return MakeString(start, "the launcher failed: ", Status(plan, result.launcher_status), after);
+  }
+  std::string text = MakeString(start, "failed; first ", DescribeEnd(plan, *first), "\n");
+  for (const ShardEnd& end : result.ends) {
+    if (&end != first) text += MakeString("doppio:   then ", DescribeEnd(plan, end), "\n");
+  }
+  return text + LastLines(*first, log_dir);
+}
+
+int ExitStatusOf(const AttemptResult& result) {
+  if (result.signal != 0) return 128 + result.signal;
+  const ShardEnd* first = result.FirstFailure();
+  return first != nullptr ? first->status : result.launcher_status;
+}
+
+}  // namespace caffe2

@@ -1,0 +1,19 @@
+// What a launcher tells at the end of an attempt.
+#pragma once
+
+#include <string>
+
+#include "distributed/launcher/run_attempt.h"
+
+namespace caffe2 {
+
+// Whole lines, each with "doppio: " in front: which shard failed first and why, how the others
+// ended, and the last lines of the first. One line if all is well.
+std::string ReportOf(const LaunchPlan& plan, const AttemptResult& result,
+                     const std::string& log_dir);
+
+// The status of the launcher after its last attempt: 0, 128 + the user's signal, or the status of
+// the shard that failed first.
+int ExitStatusOf(const AttemptResult& result);
+
+}  // namespace caffe2

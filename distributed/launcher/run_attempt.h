@@ -1,0 +1,57 @@
+// Starts all shards of a launch once and follows them to their end.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "distributed/launcher/launch_plan.h"
+#include "distributed/launcher/shard_output.h"
+#include "distributed/store_handler.h"
+
+namespace caffe2 {
+
+// How a shard ended.
+struct ShardEnd {
+  int shard = 0;
+  std::string host;
+  int status = 0;         // as a shell has it: 128 + n for signal n
+  double seconds = 0;     // after the start
+  bool was_told = false;  // the launcher had sent it a signal
+  std::vector<std::string> last_lines;
+};
+
+struct AttemptResult {
+  std::vector<ShardEnd> ends;  // in the order of the ends; shards whose end is unknown are missing
+  int signal = 0;              // the first that the user sent; 0: none
+  double seconds = 0;
+  int launcher_status = 0;  // of mpirun or srun
+
+  // The shard to blame: the first that failed for a reason of its own, rather than because of
+  // another one (kPeerLost) or of a signal of the launcher. Null if none failed.
+  const ShardEnd* FirstFailure() const;
+  bool ok() const { return signal == 0 && launcher_status == 0 && FirstFailure() == nullptr; }
+};
+
+struct AttemptOptions {
+  std::string password;            // of the store; empty: none
+  std::string log_dir;             // one file for each shard; empty: none
+  OutputWriter* output = nullptr;  // where the shards' standard output and error are shown
+  OutputWriter* error = nullptr;
+
+  milliseconds failure_grace{5000};  // for the other shards to end themselves after one failed
+  milliseconds stop_grace{30000};    // for shards to end after a signal; then SIGKILL
+};
+
+// "DIRECTORY/shard-2.log".
+std::string LogPath(const std::string& log_dir, int shard);
+
+// Returns once every process is gone. Forwards SIGINT, SIGTERM and SIGHUP, which the caller has
+// blocked, to the shards; a second one ends them at once. After a shard has failed, the others get
+// `failure_grace`, then SIGTERM, then SIGKILL. Throws UsageError or IoError if a process cannot be
+// started or a log cannot be written; then nothing is left running. The process must have called
+// AdoptOrphans.
+AttemptResult RunAttempt(const LaunchPlan& plan, const AttemptOptions& options);
+
+}  // namespace caffe2

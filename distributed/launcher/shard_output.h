@@ -1,0 +1,74 @@
+// What shards print: split into lines, kept, and shown with the number of the shard.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "distributed/store_handler.h"
+
+namespace caffe2 {
+
+// Splits a stream of any bytes into lines. "\n", "\r\n" and "\r" (progress bars) end a line. A
+// longer line than kMaxLine is passed on in parts of this size. Not thread-safe.
+class LineSplitter {
+ public:
+  static constexpr size_t kMaxLine = size_t{64} << 10;
+  using Sink = std::function<void(std::string_view line)>;  // without the end of the line
+
+  explicit LineSplitter(Sink sink) : sink_(std::move(sink)) {}
+  void Add(std::string_view bytes);
+  // Passes on a last line that has no end.
+  void Finish();
+
+ private:
+  Sink sink_;
+  std::string line_;
+  bool after_return_ = false;  // the last byte was "\r"
+};
+
+// Writes to a file descriptor in a thread of its own, so that a slow terminal does not hold up
+// whoever produces the text. While the terminal takes bytes, Write() waits for it and nothing is
+// lost. After it has taken nothing for kStall, text is left out until it takes bytes again; a line
+// then says how much. Thread-safe.
+class OutputWriter {
+ public:
+  static constexpr milliseconds kStall{5000};
+  static constexpr size_t kMaxQueued = size_t{1} << 20;  // bytes
+
+  explicit OutputWriter(int fd, milliseconds stall = kStall);
+  // Waits until all text is written or the descriptor has taken nothing for the stall time.
+  ~OutputWriter();
+  OutputWriter(const OutputWriter&) = delete;
+  OutputWriter& operator=(const OutputWriter&) = delete;
+
+  // Queues whole lines.
+  void Write(std::string text);
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;  // shared with the thread, which outlives this if it is stuck
+};
+
+// "[2] line\n".
+std::string PrefixLine(int shard, std::string_view line);
+// A line with the prefix of a shard; nullopt for other lines.
+struct ShardLine {
+  int shard = 0;
+  std::string_view text;
+};
+std::optional<ShardLine> ParseShardLine(std::string_view line);
+
+// The line in which the supervisor of a shard tells its end, if another launcher (mpirun, srun)
+// lies between it and `doppio run`.
+struct ShardEndLine {
+  int status = 0;
+  std::string host;
+
+  std::string Format() const;
+  static std::optional<ShardEndLine> Parse(std::string_view text);
+};
+
+}  // namespace caffe2

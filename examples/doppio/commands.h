@@ -1,0 +1,19 @@
+// The sub-commands of `doppio`, one file each.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace caffe2 {
+
+// What the command line asks for; returns the exit status.
+using Action = std::function<int()>;
+
+// Each adds a sub-command to the program. When it is given, parsing sets *action. `command` is what
+// the command line has after "--"; it and *action must outlive the action.
+void AddRunCommand(const std::vector<std::string>& command, CLI::App* program, Action* action);
+void AddShardCommand(const std::vector<std::string>& command, CLI::App* program, Action* action);
+
+}  // namespace caffe2

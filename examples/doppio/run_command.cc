@@ -1,0 +1,75 @@
+// doppio run: starts the shards of a run.
+#include <filesystem>
+#include <memory>
+
+#include "caffe2/core/usage_error.h"
+#include "distributed/launcher/launcher.h"
+#include "examples/doppio/commands.h"
+
+namespace caffe2 {
+
+namespace {
+
+struct RunFlags {
+  LauncherOptions launch;
+  std::string hosts, hostfile, via;
+};
+
+int Run(const RunFlags& flags, const std::vector<std::string>& command) {
+  LauncherOptions launch = flags.launch;
+  launch.command = command;
+  CheckUsage(flags.hosts.empty() || flags.hostfile.empty(),
+             "-H and --hostfile cannot be used together");
+  if (!flags.hosts.empty()) launch.hosts = ParseHosts("-H", flags.hosts);
+  if (!flags.hostfile.empty()) launch.hosts = ReadHostFile(flags.hostfile);
+  if (!flags.via.empty()) launch.engine = LaunchEngines().at(flags.via);
+  launch.doppio = std::filesystem::read_symlink("/proc/self/exe");
+  return RunLauncher(launch);
+}
+
+}  // namespace
+
+void AddRunCommand(const std::vector<std::string>& command, CLI::App* program, Action* action) {
+  const auto flags = std::make_shared<RunFlags>();
+  LauncherOptions& launch = flags->launch;
+  CLI::App* run = program->add_subcommand(
+      "run", "start the shards of a run: doppio run -n SHARDS -- COMMAND...");
+  run->footer("docs/launchers.md says what the shards are told, and how a run ends.");
+  std::vector<std::string> engines;
+  for (const auto& [name, engine] : LaunchEngines()) engines.push_back(name);
+
+  const CLI::Range shards(1, 65536), restarts(0, 1000000);
+  run->add_option("-n,--num_shards", launch.num_shards,
+                  "number of shards; without it, one for each slot of the hosts")
+      ->check(shards);
+  run->add_option("-H,--hosts", flags->hosts, "HOST:SLOTS,... to start shards on");
+  run->add_option("--hostfile", flags->hostfile, "a file with lines HOST slots=N");
+  run->add_option(
+         "--via", flags->via,
+         "what starts the shards: local, ssh, mpi (mpirun) or slurm (srun); default: local, "
+         "or ssh if other hosts are given")
+      ->check(CLI::IsMember(engines));
+  run->add_option("--max_restarts", launch.max_restarts,
+                  "start the whole set again after a failure, at most so often")
+      ->check(restarts);
+  run->add_option(
+         "--min_shards", launch.min_shards,
+         "go on with so few shards when hosts are left out after two failures; default: -n")
+      ->check(shards);
+  run->add_option(
+      "--store", launch.store,
+      "where the shards meet: redis://HOST, file:///DIRECTORY, tcp://HOST:PORT or none; "
+      "default: a Redis server for this run alone");
+  run->add_option("--run_id", launch.run_id, "name of the run; default: a random one");
+  run->add_option("--log_dir", launch.log_dir, "write the output of each shard to a file there");
+  run->add_option("-x,--export", launch.exported,
+                  "NAME or NAME=VALUE: an environment variable for all shards; may be repeated")
+      ->allow_extra_args(false);
+  run->add_option("--ssh", launch.ssh, "the ssh program and its options, for --via ssh");
+  run->add_flag("--bind_cores", launch.bind_cores,
+                "give each shard cores of its own; not for hosts that run other work");
+  run->callback(
+      [flags, &command, action] { *action = [flags, &command] { return Run(*flags, command); }; });
+}
+
+}  // namespace caffe2
