@@ -131,11 +131,12 @@ std::string ReadFile(const std::string& path) {
 }
 
 void FeedImage(const std::string& path, const db::ImageTransform& transform, Tensor* data) {
-  const auto image = db::DecodeImage(ReadFile(path), transform.options().color);
+  const std::string bytes = ReadFile(path);
+  const auto image = db::OpenImage(bytes, transform.options().color);
   const int64_t side = transform.options().crop, channels = transform.channels();
   data->Resize(transform.options().channels_first ? std::vector<int64_t>{1, channels, side, side}
                                                   : std::vector<int64_t>{1, side, side, channels});
-  transform.Apply(image.view, {}, 0, data->mutable_data<float>());
+  transform.Apply(image.get(), {}, 0, data->mutable_data<float>());
 }
 
 void PrintTop(const std::string& path, const Tensor& scores,

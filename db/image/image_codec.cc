@@ -36,6 +36,11 @@ Image<uint8_t> DecodeImage(std::string_view bytes, bool color) {
   return IsJpeg(bytes) ? DecodeJpeg(bytes, color) : FileCodec().decode(bytes, color);
 }
 
+std::unique_ptr<ImageSource<uint8_t>> OpenImage(std::string_view bytes, bool color) {
+  if (IsJpeg(bytes)) return OpenJpeg(bytes, color);
+  return std::make_unique<DecodedImage>(DecodeImage(bytes, color));
+}
+
 template <typename Pixel>
 Image<Pixel> ResizeImage(const ImageView<Pixel>& source, int height, int width) {
   CAFFE_ENFORCE(height > 0 && width > 0, "cannot resize an image to ", height, "x", width);

@@ -2,11 +2,12 @@
 // are thread-safe.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "db/image/image_view.h"
+#include "db/image/image_source.h"
 
 namespace caffe2::db {
 
@@ -15,6 +16,10 @@ namespace caffe2::db {
 // short, and for a damaged JPEG (jpeg.h); IoError if the library of codecs (image_file_codec.h) is
 // missing.
 Image<uint8_t> DecodeImage(std::string_view bytes, bool color);
+
+// The same image, read in parts. The bytes must outlive the source, which may throw as DecodeImage
+// when a part is read. Files other than JPEG are decoded at once.
+std::unique_ptr<ImageSource<uint8_t>> OpenImage(std::string_view bytes, bool color);
 
 // Resizes to `height` x `width` > 0 by OpenCV's INTER_AREA: it averages areas where it shrinks.
 template <typename Pixel>

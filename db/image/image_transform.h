@@ -8,16 +8,11 @@
 #include "caffe2/core/random.h"
 #include "caffe2/core/type_meta.h"
 #include "db/image/augmentation.h"
-#include "db/image/image_view.h"
+#include "db/image/image_source.h"
 
 namespace caffe2::db {
 
 enum class ScaleJitter { kNone = 0, kInception = 1 };
-
-// In pixels; not set if height is 0.
-struct BoundingBox {
-  int ymin = 0, xmin = 0, height = 0, width = 0;
-};
 
 struct ImageTransformOptions {
   bool color = true;  // 3 channels; otherwise 1
@@ -42,7 +37,11 @@ struct ImageTransformOptions {
 };
 
 // Rescales, crops, mirrors, jitters and normalises: (pixel - mean[c]) / std[c]. All random choices
-// depend only on the seed given with the image. Thread-safe.
+// depend only on the size of the image and on the seed given with it. So they are made first, and
+// only the pixels that the crop needs are read. The result is that of scaling the whole image (by
+// OpenCV's INTER_AREA) and cropping it: a shrunken pixel may differ by one of 256 values, or by a
+// few where a JPEG is shrunk to a quarter or less, because libjpeg then does a part of it.
+// Thread-safe.
 class ImageTransform {
  public:
   // Throws EnforceNotMet for options that contradict each other.
@@ -52,32 +51,40 @@ class ImageTransform {
   int channels() const { return options_.color ? 3 : 1; }
   // Writes crop * crop * channels() elements of output_type, in row, column, channel order or,
   // with channels_first, channel, row, column. Throws EnforceNotMet if the image has neither 1 nor
-  // 3 channels or is too small to crop, or if the box is not inside it.
+  // 3 channels or is too small to crop, or if the box is not inside it; and as source->Read.
   template <typename Pixel>
-  void Apply(const ImageView<Pixel>& source, const BoundingBox& box, uint64_t seed,
-             void* output) const;
+  void Apply(ImageSource<Pixel>* source, const BoundingBox& box, uint64_t seed, void* output) const;
 
   // The first of two steps that together do the same as Apply; a device can do the second for many
   // images at once. Crop rescales and crops: it writes crop * crop * channels() elements of `type`
   // (uint8_t or float) to `pixels`, in row, column, channel order, and the other random choices to
   // `augmentation`. Throws as Apply, and for float pixels with `type` uint8_t.
   template <typename Pixel>
-  void Crop(const ImageView<Pixel>& source, const BoundingBox& box, uint64_t seed, TypeMeta type,
+  void Crop(ImageSource<Pixel>* source, const BoundingBox& box, uint64_t seed, TypeMeta type,
             void* pixels, SampledAugmentation* augmentation) const;
   // The parameters of the second step, which also needs the SampledAugmentation of each image.
   NormalizeParams normalize_params() const;
 
  private:
+  // All random choices for one image.
+  struct CropPlan {
+    BoundingBox part;           // of the source
+    int height = 0, width = 0;  // to which the part is scaled
+    int y = 0, x = 0;           // of the crop in the scaled part
+    SampledAugmentation augmentation;
+  };
+  CropPlan SampleCrop(int height, int width, const BoundingBox& box, uint64_t seed) const;
   // A crop and the memory that it points into (or the source's memory).
   template <typename Pixel>
   struct CroppedImage {
     ImageView<Pixel> view;
-    SampledAugmentation augmentation;
     Image<Pixel> gray, resized;
   };
   template <typename Pixel>
-  CroppedImage<Pixel> SampleCrop(const ImageView<Pixel>& source, const BoundingBox& box,
-                                 uint64_t seed) const;
+  CroppedImage<Pixel> ReadCrop(const CropPlan& plan, ImageSource<Pixel>* source) const;
+  // Reads the pixels under the crop and shrinks them. Only if the part is scaled to fewer rows and
+  // columns.
+  Image<uint8_t> ReadShrunkenCrop(const CropPlan& plan, ImageSource<uint8_t>* source) const;
   // Replaces the size of an image by the size to which it is scaled before the crop.
   void ChooseSize(int* height, int* width, RandomGenerator* random) const;
   // Draws a random part as Inception does; false if none was found.
@@ -92,6 +99,7 @@ class ImageTransform {
 
   ImageTransformOptions options_;
   float mean_[3], std_[3];
+  std::vector<float> mean_row_, std_row_;  // for each element of a row of interleaved pixels
   std::vector<char> tables_;  // for each channel, the normalised value of every byte (output_type)
 };
 

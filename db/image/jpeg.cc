@@ -9,8 +9,10 @@
 // jerror.h needs jpeglib.h.
 #include <jerror.h>
 
+#include <algorithm>
 #include <opencv2/imgproc.hpp>
 #include <string>
+#include <vector>
 
 #include "caffe2/core/logging.h"
 #include "db/image/opencv_mat.h"
@@ -59,6 +61,11 @@ class Decoder {
     return true;
   }
 
+  // Reads the part of an image whose height and width are divided by `reduction`; `part` becomes
+  // what is read, which may be more columns.
+  bool ReadPart(J_COLOR_SPACE colors, int reduction, BoundingBox* part,
+                std::vector<uint8_t>* pixels);
+
   const jpeg_decompress_struct& info() const { return info_; }
   const char* what() const { return what_; }
 
@@ -90,6 +97,36 @@ class Decoder {
   std::jmp_buf jump_;
   char what_[JMSG_LENGTH_MAX] = "";
 };
+
+// Upsampled colours of a pixel depend on the pixels beside it.
+constexpr int kMargin = 2;
+
+bool Decoder::ReadPart(J_COLOR_SPACE colors, int reduction, BoundingBox* part,
+                       std::vector<uint8_t>* pixels) {
+  if (setjmp(jump_) != 0) return false;
+  info_.out_color_space = colors;
+  info_.scale_num = 1;
+  info_.scale_denom = static_cast<unsigned>(reduction);
+  jpeg_start_decompress(&info_);
+  const int top = std::max(0, part->ymin - kMargin);
+  JDIMENSION left = static_cast<JDIMENSION>(std::max(0, part->xmin - kMargin));
+  JDIMENSION width =
+      std::min<JDIMENSION>(static_cast<JDIMENSION>(part->xmin + part->width + kMargin),
+                           info_.output_width) -
+      left;
+  jpeg_crop_scanline(&info_, &left, &width);
+  jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(top));
+  const int bottom = part->ymin + part->height;
+  const size_t row_bytes = size_t{width} * static_cast<size_t>(info_.output_components);
+  pixels->resize(row_bytes * static_cast<size_t>(bottom - top));
+  while (static_cast<int>(info_.output_scanline) < bottom) {
+    JSAMPROW row = pixels->data() + (static_cast<int>(info_.output_scanline) - top) * row_bytes;
+    jpeg_read_scanlines(&info_, &row, 1);
+  }
+  jpeg_abort_decompress(&info_);
+  *part = {top, static_cast<int>(left), bottom - top, static_cast<int>(width)};
+  return true;
+}
 
 // Reads numbers from EXIF data, which have the format of a TIFF file. Numbers beyond the end are 0.
 class Tiff {
@@ -158,6 +195,66 @@ cv::Mat BgrFromCmyk(const cv::Mat& cmyk) {
   return bgr;
 }
 
+void ThrowDamaged(std::string_view bytes, const char* why) {
+  CAFFE_THROW("the JPEG image of ", bytes.size(), " bytes cannot be decoded: ", why);
+}
+
+void CheckSize(const jpeg_decompress_struct& info) {
+  CAFFE_ENFORCE_LE(int64_t{info.image_height} * info.image_width, kMaxPixels,
+                   "pixels of a JPEG image");
+}
+
+bool HasInks(const jpeg_decompress_struct& info) {
+  return info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK;
+}
+
+// An end marker in the second half: a thumbnail, which has one too, lies at the start.
+bool HasEnd(std::string_view bytes) {
+  const size_t end = bytes.rfind("\xff\xd9");
+  return end != std::string_view::npos && end >= bytes.size() / 2;
+}
+
+class JpegSource final : public ImageSource<uint8_t> {
+ public:
+  JpegSource(std::string_view bytes, bool color) : bytes_(bytes), color_(color) {
+    ReadHeader();
+    CheckSize(decoder_.info());
+  }
+
+  int height() const override { return static_cast<int>(decoder_.info().image_height); }
+  int width() const override { return static_cast<int>(decoder_.info().image_width); }
+  int channels() const override { return color_ ? 3 : 1; }
+  bool CanReduce() const override { return true; }
+
+  ImageView<uint8_t> Read(const BoundingBox& part, int reduction) override {
+    if (was_read_) ReadHeader();
+    was_read_ = true;
+    thread_local std::vector<uint8_t> pixels;
+    BoundingBox read = part;
+    if (!decoder_.ReadPart(color_ ? JCS_EXT_BGR : JCS_GRAYSCALE, reduction, &read, &pixels)) {
+      ThrowDamaged(bytes_, decoder_.what());
+    }
+    return ImageView<uint8_t>::Interleaved(pixels.data(), read.height, read.width, channels())
+        .Part(part.ymin - read.ymin, part.xmin - read.xmin, part.height, part.width);
+  }
+
+  // Whether parts can be read. libjpeg decodes what there is of a file without its end, and only
+  // then says that something is missing.
+  bool HasParts() const {
+    return !HasInks(decoder_.info()) && ExifOrientation(decoder_.info()) == 1 && HasEnd(bytes_);
+  }
+
+ private:
+  void ReadHeader() {
+    if (!decoder_.ReadHeader(bytes_)) ThrowDamaged(bytes_, decoder_.what());
+  }
+
+  const std::string_view bytes_;
+  const bool color_;
+  bool was_read_ = false;
+  Decoder decoder_;
+};
+
 }  // namespace
 
 bool IsJpeg(std::string_view bytes) { return bytes.substr(0, 3) == "\xff\xd8\xff"; }
@@ -165,16 +262,15 @@ bool IsJpeg(std::string_view bytes) { return bytes.substr(0, 3) == "\xff\xd8\xff
 Image<uint8_t> DecodeJpeg(std::string_view bytes, bool color) {
   Decoder decoder;
   const auto check = [&](bool ok) {
-    CAFFE_ENFORCE(ok, "the JPEG image of ", bytes.size(),
-                  " bytes cannot be decoded: ", decoder.what());
+    if (!ok) ThrowDamaged(bytes, decoder.what());
   };
   check(decoder.ReadHeader(bytes));
   const jpeg_decompress_struct& info = decoder.info();
   const uint32_t orientation = ExifOrientation(info);  // ReadPixels drops the markers
   const int height = static_cast<int>(info.image_height),
             width = static_cast<int>(info.image_width);
-  CAFFE_ENFORCE_LE(int64_t{height} * width, kMaxPixels, "pixels of a JPEG image");
-  const bool inks = info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK;
+  CheckSize(info);
+  const bool inks = HasInks(info);
   const J_COLOR_SPACE colors = inks ? JCS_CMYK : color ? JCS_EXT_BGR : JCS_GRAYSCALE;
   cv::Mat image(height, width, CV_8UC(inks ? 4 : color ? 3 : 1));
   check(decoder.ReadPixels(colors, image.data, image.step));
@@ -183,6 +279,12 @@ Image<uint8_t> DecodeJpeg(std::string_view bytes, bool color) {
     if (!color) cv::cvtColor(image, image, cv::COLOR_BGR2GRAY);
   }
   return FromMat<uint8_t>(Upright(std::move(image), orientation));
+}
+
+std::unique_ptr<ImageSource<uint8_t>> OpenJpeg(std::string_view bytes, bool color) {
+  auto source = std::make_unique<JpegSource>(bytes, color);
+  if (source->HasParts()) return source;
+  return std::make_unique<DecodedImage>(DecodeJpeg(bytes, color));
 }
 
 }  // namespace caffe2::db

@@ -1,9 +1,10 @@
 // Decodes JPEG files with libjpeg-turbo.
 #pragma once
 
+#include <memory>
 #include <string_view>
 
-#include "db/image/image_view.h"
+#include "db/image/image_source.h"
 
 namespace caffe2::db {
 
@@ -15,5 +16,12 @@ bool IsJpeg(std::string_view bytes);
 // the file is cut short, is damaged where the decoder can tell, or has more than 2^30 pixels. Some
 // encoders leave up to 16 bytes of padding before the end marker; that is not an error.
 Image<uint8_t> DecodeJpeg(std::string_view bytes, bool color);
+
+// Reads the header of a JPEG file; the bytes must outlive the source. Reading a part decodes only
+// its rows and the blocks of its columns. The pixels are those of DecodeJpeg. With a reduction,
+// libjpeg transforms each block to fewer pixels. Files that are rotated by EXIF or have four inks
+// are decoded whole. Throws as DecodeJpeg; damage in pixels that are not read goes unnoticed,
+// unless the file is cut short.
+std::unique_ptr<ImageSource<uint8_t>> OpenJpeg(std::string_view bytes, bool color);
 
 }  // namespace caffe2::db

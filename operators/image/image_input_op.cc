@@ -262,6 +262,14 @@ template <typename Pixel>
 void ImageInputDecoder::WriteImage(const db::ImageView<Pixel>& image, const db::BoundingBox& box,
                                    const db::Record& record, db::InputBatch* batch,
                                    int item) const {
+  db::ViewSource<Pixel> source(image);
+  WriteImage<Pixel>(&source, box, record, batch, item);
+}
+
+template <typename Pixel>
+void ImageInputDecoder::WriteImage(db::ImageSource<Pixel>* image, const db::BoundingBox& box,
+                                   const db::Record& record, db::InputBatch* batch,
+                                   int item) const {
   Tensor& data = batch->outputs[0];
   const int64_t bytes = static_cast<int64_t>(data.nbytes()) / options_.batch_size;
   void* output = static_cast<char*>(data.raw_mutable_data()) + item * bytes;
@@ -295,8 +303,8 @@ void ImageInputDecoder::DecodeDatum(const db::Record& record, db::InputBatch* ba
   CheckLabel(datum.label);
   batch->outputs[1].mutable_data<int32_t>()[item] = datum.label;
   if (datum.encoded) {
-    const auto image = db::DecodeImage(datum.data, options_.transform.color);
-    return WriteImage(image.view, {}, record, batch, item);
+    const auto image = db::OpenImage(datum.data, options_.transform.color);
+    return WriteImage(image.get(), {}, record, batch, item);
   }
   for (const int side : {datum.channels, datum.height, datum.width}) {
     CAFFE_ENFORCE(side > 0 && side <= kMaxSide, "a Datum of ", datum.channels, "x", datum.height,
@@ -339,8 +347,8 @@ void ImageInputDecoder::WriteProto(const TensorProto& proto, const db::BoundingB
   switch (proto.data_type()) {
     case TensorProto::STRING: {
       CAFFE_ENFORCE_EQ(proto.string_data_size(), 1, "strings in an encoded image");
-      const auto image = db::DecodeImage(proto.string_data(0), options_.transform.color);
-      WriteImage(image.view, box, record, batch, item);
+      const auto image = db::OpenImage(proto.string_data(0), options_.transform.color);
+      WriteImage(image.get(), box, record, batch, item);
       break;
     }
     case TensorProto::BYTE:

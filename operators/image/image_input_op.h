@@ -53,6 +53,9 @@ class ImageInputDecoder {
   template <typename Pixel>
   void WriteImage(const db::ImageView<Pixel>& image, const db::BoundingBox& box,
                   const db::Record& record, db::InputBatch* batch, int item) const;
+  template <typename Pixel>
+  void WriteImage(db::ImageSource<Pixel>* image, const db::BoundingBox& box,
+                  const db::Record& record, db::InputBatch* batch, int item) const;
   void WriteLabel(const TensorProto& proto, Tensor* labels, int item) const;
   void WriteExtra(const TensorProto& proto, int index, Tensor* output, int item) const;
   void CheckLabel(int64_t label) const;

@@ -134,6 +134,94 @@ TEST(ImageCodec, DamagedExifIsIgnored) {
   }
 }
 
+// A JPEG file with colours of half the resolution, which are upsampled.
+std::string SubsampledJpeg(int height, int width, bool progressive) {
+  const auto pixels = Photograph(height, width, 3);
+  const cv::Mat image(height, width, CV_8UC3, const_cast<uint8_t*>(pixels.data()));
+  std::vector<uint8_t> bytes;
+  cv::imencode(".jpg", image, bytes,
+               {cv::IMWRITE_JPEG_QUALITY, 90, cv::IMWRITE_JPEG_PROGRESSIVE, progressive ? 1 : 0});
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST(ImageCodec, PartsOfAJpegAreThoseOfTheWhole) {
+  RandomGenerator random(3);
+  for (const bool progressive : {false, true}) {
+    for (const bool color : {true, false}) {
+      const std::string file = SubsampledJpeg(213, 187, progressive);
+      const auto whole = db::DecodeImage(file, color);
+      const auto source = db::OpenImage(file, color);
+      ASSERT_EQ(source->height(), 213);
+      ASSERT_EQ(source->width(), 187);
+      ASSERT_EQ(source->channels(), color ? 3 : 1);
+      for (int trial = 0; trial < 60; ++trial) {
+        db::BoundingBox part;
+        part.height = 1 + static_cast<int>(random() % 213);
+        part.width = 1 + static_cast<int>(random() % 187);
+        part.ymin = static_cast<int>(random() % (214 - part.height));
+        part.xmin = static_cast<int>(random() % (188 - part.width));
+        const auto view = source->Read(part, 1);
+        for (int y = 0; y < part.height; ++y) {
+          for (int x = 0; x < part.width; ++x) {
+            for (int c = 0; c < view.channels; ++c) {
+              ASSERT_EQ(*view.At(y, x, c), *whole.view.At(part.ymin + y, part.xmin + x, c))
+                  << part.ymin << " " << part.xmin << " " << part.height << " " << part.width
+                  << ": " << y << " " << x << " " << c;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(ImageCodec, ReducedJpegsAreCloseToMeans) {
+  const std::string file = SubsampledJpeg(208, 176, false);
+  const auto whole = db::DecodeImage(file, true);
+  const auto source = db::OpenImage(file, true);
+  for (const int reduction : {2, 4, 8}) {
+    const int height = 208 / reduction, width = 176 / reduction;
+    const auto means = db::ResizeImage(whole.view, height, width);
+    const auto view = source->Read({1, 2, height - 1, width - 2}, reduction);
+    double sum = 0;
+    for (int y = 0; y < height - 1; ++y) {
+      for (int x = 0; x < width - 2; ++x) {
+        for (int c = 0; c < 3; ++c) {
+          sum += std::abs(*view.At(y, x, c) - *means.view.At(y + 1, x + 2, c));
+        }
+      }
+    }
+    EXPECT_LT(sum / ((height - 1) * (width - 2) * 3), 5) << reduction;  // the noise alone is 4
+  }
+}
+
+TEST(ImageCodec, OddFilesAreReadInPartsToo) {
+  const std::string plain = EncodedPhotograph(3, ".jpg");
+  for (const std::string& file :
+       {WithOrientation(plain, 6, true), CmykJpeg(60, 45), EncodedPhotograph(1, ".jpg"),
+        EncodedPhotograph(3, ".png"), plain + std::string(100, 'x')}) {
+    const auto whole = db::DecodeImage(file, true);
+    const auto source = db::OpenImage(file, true);
+    ASSERT_EQ(source->height(), whole.view.height);
+    const auto view = source->Read({20, 10, 20, 30}, 1);
+    for (int y = 0; y < 20; ++y) {
+      for (int x = 0; x < 30; ++x) {
+        for (int c = 0; c < 3; ++c) {
+          ASSERT_EQ(*view.At(y, x, c), *whole.view.At(20 + y, 10 + x, c));
+        }
+      }
+    }
+  }
+}
+
+TEST(ImageCodec, TruncatedFilesAreErrorsWhateverPartIsRead) {
+  const std::string file = EncodedPhotograph(3, ".jpg");
+  for (size_t length = 0; length < file.size() - 1; length += 7) {
+    const std::string cut = file.substr(0, length);
+    EXPECT_THROW(db::OpenImage(cut, true)->Read({0, 0, 8, 8}, 1), EnforceNotMet) << length;
+  }
+}
+
 TEST(ImageCodec, TruncatedFilesAreErrors) {
   for (const std::string extension : {".jpg", ".png"}) {
     const std::string whole = EncodedPhotograph(3, extension);

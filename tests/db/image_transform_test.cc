@@ -7,6 +7,7 @@
 
 #include "caffe2/core/half.h"
 #include "caffe2/core/logging.h"
+#include "db/image/image_codec.h"
 
 namespace caffe2::testing {
 namespace {
@@ -38,7 +39,8 @@ std::vector<float> Apply(const ImageTransformOptions& options, const ImageView<u
                          uint64_t seed = 0, const db::BoundingBox& box = {}) {
   const ImageTransform transform(options);
   std::vector<float> out(options.crop * options.crop * transform.channels());
-  transform.Apply(view, box, seed, out.data());
+  db::ViewSource<uint8_t> source(view);
+  transform.Apply(&source, box, seed, out.data());
   return out;
 }
 
@@ -79,18 +81,17 @@ TEST(ImageTransform, PlanarFloatAndHalfAgreeWithInterleavedBytes) {
   const auto expected = Apply(options, ImageView<uint8_t>::Interleaved(pixels.data(), 5, 5, 3));
   EXPECT_EQ(Apply(options, ImageView<uint8_t>::Planar(planar.data(), 5, 5, 3)), expected);
   std::vector<float> out(27);
-  ImageTransform(options).Apply(ImageView<float>::Interleaved(floats.data(), 5, 5, 3), {}, 0,
-                                out.data());
+  db::ViewSource<float> float_source(ImageView<float>::Interleaved(floats.data(), 5, 5, 3));
+  ImageTransform(options).Apply(&float_source, {}, 0, out.data());
   EXPECT_EQ(out, expected);
   options.output_type = TypeMeta::Make<float16>();
   std::vector<float16> half(27);
-  ImageTransform(options).Apply(ImageView<uint8_t>::Planar(planar.data(), 5, 5, 3), {}, 0,
-                                half.data());
+  db::ViewSource<uint8_t> planar_source(ImageView<uint8_t>::Planar(planar.data(), 5, 5, 3));
+  ImageTransform(options).Apply(&planar_source, {}, 0, half.data());
   for (int i = 0; i < 27; ++i) EXPECT_EQ(half[i], ToFloat16(expected[i]));
   options.output_type = TypeMeta::Make<bfloat16>();
   std::vector<bfloat16> brain(27);
-  ImageTransform(options).Apply(ImageView<uint8_t>::Planar(planar.data(), 5, 5, 3), {}, 0,
-                                brain.data());
+  ImageTransform(options).Apply(&planar_source, {}, 0, brain.data());
   for (int i = 0; i < 27; ++i) EXPECT_EQ(brain[i], ToBFloat16(expected[i]));
 }
 
@@ -187,6 +188,24 @@ TEST(ImageTransform, JitterChangesColoursAndDependsOnTheSeedOnly) {
   EXPECT_GE(factor, 0.6f);
   EXPECT_LE(factor, 1.4f);
   for (size_t i = 1; i < plain.size(); ++i) EXPECT_NEAR(bright[i], factor * plain[i], 1e-3);
+}
+
+// What is read for a crop gives the pixels that shrinking the whole image gives.
+TEST(ImageTransform, CropsOfShrunkenImagesAreThoseOfTheWhole) {
+  const auto pixels = Pixels(61, 83, 3);
+  const auto view = ImageView<uint8_t>::Interleaved(pixels.data(), 61, 83, 3);
+  ImageTransformOptions options = TestOptions(24, true);
+  options.scale = 32;
+  const auto whole = db::ResizeImage(view, 32, 83 * 32 / 61);
+  const int y0 = (32 - 24) / 2, x0 = (83 * 32 / 61 - 24) / 2;
+  const auto out = Apply(options, view);
+  for (int y = 0; y < 24; ++y) {
+    for (int x = 0; x < 24; ++x) {
+      for (int c = 0; c < 3; ++c) {
+        ASSERT_NEAR(out[(y * 24 + x) * 3 + c], *whole.view.At(y0 + y, x0 + x, c), 1);
+      }
+    }
+  }
 }
 
 TEST(ImageTransform, BoundingBoxComesFirst) {

@@ -1,0 +1,252 @@
+// Times what an image input does with each JPEG file, from its bytes to the normalised crop of
+// 224 x 224 pixels, beside the same by libjpeg-turbo and OpenCV, in turns:
+//
+//   ours          OpenImage and ImageTransform: what ImageInput runs for each record
+//   turbo_region  libjpeg-turbo decodes the rows and columns of the crop, OpenCV resizes it
+//   opencv        OpenCV decodes the whole image, resizes and crops it
+//
+// "shorter" scales the shorter side to 256 and crops at random, "inception" draws 8 to 100 % of the
+// area (its peers get the same rectangles). Prints images/s of all threads together, the median of
+// the rounds, and how far ours lies from decoding the whole file.
+#include <gflags/gflags.h>
+
+#include <cstddef>
+#include <cstdio>
+
+// jpeglib.h needs the two headers above.
+#include <jpeglib.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "caffe2/core/exit_code.h"
+#include "caffe2/core/random.h"
+#include "caffe2/core/usage_error.h"
+#include "caffe2/utils/program.h"
+#include "db/image/image_codec.h"
+#include "db/image/image_transform.h"
+
+DEFINE_string(images, "", "folder with JPEG files");
+DEFINE_int32(threads, 2, "threads, each with a part of the files");
+DEFINE_int32(rounds, 5, "turns of each variant");
+DEFINE_double(min_seconds, 2, "length of one turn, in seconds");
+
+namespace caffe2 {
+namespace {
+
+constexpr int kScale = 256, kCrop = 224;
+constexpr float kMean = 128, kStd = 128;
+
+using File = std::string;
+// Turns file `index` into kCrop * kCrop * 3 floats.
+using Variant = std::function<void(const File& file, uint64_t index, float* output)>;
+
+std::vector<File> ReadFiles(const std::string& folder) {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.is_regular_file()) paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  std::vector<File> files;
+  for (const auto& path : paths) {
+    std::ifstream stream(path, std::ios::binary);
+    File bytes{std::istreambuf_iterator<char>(stream), {}};
+    if (bytes.substr(0, 3) == "\xff\xd8\xff") files.push_back(std::move(bytes));
+  }
+  if (files.empty()) ThrowIoError(ExitCode::kNoInput, "no JPEG files in ", folder);
+  return files;
+}
+
+db::ImageTransformOptions TransformOptions(bool inception) {
+  db::ImageTransformOptions options;
+  options.crop = kCrop;
+  options.scale = kScale;
+  options.mirror = true;
+  options.mean = {kMean};
+  options.std = {kStd};
+  if (inception) options.scale_jitter = db::ScaleJitter::kInception;
+  return options;
+}
+
+void Normalize(const cv::Mat& crop, bool mirror, float* output) {
+  for (int y = 0; y < kCrop; ++y) {
+    const auto* row = crop.ptr<uint8_t>(y);
+    for (int x = 0; x < kCrop; ++x, output += 3) {
+      const auto* pixel = row + 3 * (mirror ? kCrop - 1 - x : x);
+      for (int c = 0; c < 3; ++c) output[c] = (static_cast<float>(pixel[c]) - kMean) / kStd;
+    }
+  }
+}
+
+// The rectangle of the source that becomes the crop.
+cv::Rect ChooseRegion(int height, int width, bool inception, RandomGenerator* random) {
+  const auto draw = [&](int n) { return static_cast<int>(random->UniformInt(n + 1)); };
+  if (inception) {
+    for (int trial = 0; trial < 10; ++trial) {
+      const float area = static_cast<float>(height) * static_cast<float>(width) *
+                         (0.08f + 0.92f * random->Uniform());
+      const float aspect = 0.75f + (4.f / 3.f - 0.75f) * random->Uniform();
+      const int h = static_cast<int>(std::sqrt(area / aspect));
+      const int w = static_cast<int>(std::sqrt(area * aspect));
+      if (h >= 1 && w >= 1 && h <= height && w <= width) {
+        return {draw(width - w), draw(height - h), w, h};
+      }
+    }
+  }
+  const double factor = static_cast<double>(kScale) / std::min(height, width);
+  const int side = std::min({static_cast<int>(kCrop / factor + 0.5), height, width});
+  return {draw(width - side), draw(height - side), side, side};
+}
+
+Variant Ours(bool inception) {
+  const auto transform = std::make_shared<db::ImageTransform>(TransformOptions(inception));
+  return [transform](const File& file, uint64_t index, float* output) {
+    transform->Apply(db::OpenImage(file, true).get(), {}, index, output);
+  };
+}
+
+Variant OursWhole(bool inception) {
+  const auto transform = std::make_shared<db::ImageTransform>(TransformOptions(inception));
+  return [transform](const File& file, uint64_t index, float* output) {
+    db::DecodedImage image(db::DecodeImage(file, true));
+    transform->Apply<uint8_t>(&image, {}, index, output);
+  };
+}
+
+Variant TurboRegion(bool inception) {
+  return [inception](const File& file, uint64_t index, float* output) {
+    RandomGenerator random(index);
+    jpeg_decompress_struct info{};
+    jpeg_error_mgr errors{};
+    info.err = jpeg_std_error(&errors);
+    jpeg_create_decompress(&info);
+    jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(file.data()), file.size());
+    jpeg_read_header(&info, TRUE);
+    info.out_color_space = JCS_EXT_BGR;
+    jpeg_start_decompress(&info);
+    const cv::Rect region = ChooseRegion(static_cast<int>(info.output_height),
+                                         static_cast<int>(info.output_width), inception, &random);
+    auto left = static_cast<JDIMENSION>(region.x), width = static_cast<JDIMENSION>(region.width);
+    jpeg_crop_scanline(&info, &left, &width);
+    jpeg_skip_scanlines(&info, static_cast<JDIMENSION>(region.y));
+    thread_local std::vector<uint8_t> pixels;
+    pixels.resize(size_t{width} * 3 * static_cast<size_t>(region.height));
+    for (int y = 0; y < region.height; ++y) {
+      JSAMPROW row = &pixels[static_cast<size_t>(y) * width * 3];
+      jpeg_read_scanlines(&info, &row, 1);
+    }
+    jpeg_abort_decompress(&info);
+    jpeg_destroy_decompress(&info);
+    const cv::Mat read(region.height, static_cast<int>(width), CV_8UC3, pixels.data());
+    cv::Mat crop;
+    cv::resize(read(cv::Rect(region.x - static_cast<int>(left), 0, region.width, region.height)),
+               crop, {kCrop, kCrop}, 0, 0, cv::INTER_LINEAR);
+    Normalize(crop, (random() & 1) != 0, output);
+  };
+}
+
+Variant OpenCv(bool inception) {
+  return [inception](const File& file, uint64_t index, float* output) {
+    RandomGenerator random(index);
+    const cv::Mat bytes(1, static_cast<int>(file.size()), CV_8U, const_cast<char*>(file.data()));
+    const cv::Mat image = cv::imdecode(bytes, cv::IMREAD_COLOR);
+    cv::Mat crop;
+    cv::resize(image(ChooseRegion(image.rows, image.cols, inception, &random)), crop,
+               {kCrop, kCrop}, 0, 0, cv::INTER_LINEAR);
+    Normalize(crop, (random() & 1) != 0, output);
+  };
+}
+
+// Images/s of all threads.
+double Measure(const std::vector<File>& files, const Variant& variant) {
+  std::atomic<int64_t> done{0};
+  const auto begin = std::chrono::steady_clock::now();
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < FLAGS_threads; ++thread) {
+    threads.emplace_back([&, thread] {
+      std::vector<float> output(kCrop * kCrop * 3);
+      for (auto i = static_cast<size_t>(thread); seconds() < FLAGS_min_seconds;
+           i += static_cast<size_t>(FLAGS_threads)) {
+        variant(files[i % files.size()], i, output.data());
+        ++done;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return static_cast<double>(done) / seconds();
+}
+
+// Ours beside decoding the whole file and shrinking that, in units of a pixel's 256 values.
+void PrintDifference(const std::vector<File>& files, bool inception) {
+  std::vector<float> part(kCrop * kCrop * 3), whole(part.size());
+  double sum = 0, most = 0;
+  size_t above_one = 0;
+  for (size_t i = 0; i < files.size(); ++i) {
+    Ours(inception)(files[i], i, part.data());
+    OursWhole(inception)(files[i], i, whole.data());
+    for (size_t j = 0; j < part.size(); ++j) {
+      const double difference = std::abs(part[j] - whole[j]) * kStd;
+      sum += difference;
+      most = std::max(most, difference);
+      above_one += difference > 1.5;
+    }
+  }
+  const auto n = static_cast<double>(files.size() * part.size());
+  std::printf("  difference from decoding whole files: mean %.4f, largest %.0f, %.4f %% above 1\n",
+              sum / n, most, 100.0 * static_cast<double>(above_one) / n);
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+int Run() {
+  CheckUsage(!FLAGS_images.empty(), "--images, a folder with JPEG files, is needed");
+  CheckUsage(FLAGS_threads > 0 && FLAGS_rounds > 0 && FLAGS_min_seconds > 0,
+             "--threads, --rounds and --min_seconds must be positive");
+  cv::setNumThreads(0);
+  const std::vector<File> files = ReadFiles(FLAGS_images);
+  std::printf("%zu JPEG files, %d threads\n", files.size(), FLAGS_threads);
+  for (const bool inception : {false, true}) {
+    const std::vector<std::pair<const char*, Variant>> variants = {
+        {"ours", Ours(inception)},
+        {"ours, whole files", OursWhole(inception)},
+        {"turbo_region", TurboRegion(inception)},
+        {"opencv", OpenCv(inception)}};
+    std::vector<std::vector<double>> rates(variants.size());
+    for (int round = 0; round < FLAGS_rounds; ++round) {
+      for (size_t i = 0; i < variants.size(); ++i) {
+        rates[i].push_back(Measure(files, variants[i].second));
+      }
+    }
+    std::printf("%s\n", inception ? "inception" : "shorter");
+    for (size_t i = 0; i < variants.size(); ++i) {
+      std::printf("  %-20s %8.0f images/s\n", variants[i].first, Median(rates[i]));
+    }
+    const double best = std::max(Median(rates[2]), Median(rates[3]));
+    std::printf("  ours / best peer: %.2f\n", Median(rates[0]) / best);
+    PrintDifference(files, inception);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace caffe2
+
+int main(int argc, char** argv) {
+  return caffe2::RunProgram(&argc, &argv, "Times the decoding and cropping of JPEG files.",
+                            caffe2::Run);
+}
