@@ -1,10 +1,13 @@
 """A reader that caches the records of another reader in a database."""
 
+from __future__ import annotations
+
 import os
 import shutil
 
 from caffe2.python import _import_c_extension as C
 from caffe2.python import core
+from caffe2.python.dataio import Reader
 from caffe2.python.dataset import Dataset
 from caffe2.python.db_file_reader import DBFileReader
 from caffe2.python.pipeline import pipe
@@ -31,8 +34,8 @@ class CachedReader(DBFileReader):
 
     default_name_suffix = "cached_reader"
 
-    def __init__(self, original_reader, db_path, db_type="LevelDB", name=None, batch_size=100,
-                 loop_over=False):
+    def __init__(self, original_reader: Reader, db_path: str, db_type: str = "LevelDB",
+                 name: str | None = None, batch_size: int = 100, loop_over: bool = False) -> None:
         if original_reader is None:
             raise ValueError("a CachedReader needs a reader")
         self.original_reader = original_reader
@@ -46,7 +49,7 @@ class CachedReader(DBFileReader):
             column.set_value(core.BlobReference(self._blob_name(name)), unsafe=True)
         return Dataset(record, self.name)
 
-    def build_cache_step(self, overwrite=False):
+    def build_cache_step(self, overwrite: bool = False) -> core.ExecutionStep:
         """The step that makes the database; with `overwrite`, it replaces an existing database.
 
         Raises ValueError, here and in the step, if there is something at the path that cannot be

@@ -1,16 +1,20 @@
 """CNNModelHelper: a ModelHelper with the brew helpers as methods, as older scripts use it."""
 
+from __future__ import annotations
+
 from caffe2.proto import caffe2_pb2
 from caffe2.python import brew, core
 from caffe2.python.model_helper import ModelHelper
+from caffe2.python.modeling.initializers import FillerLike
 
 
 class CNNModelHelper(ModelHelper):
     """``model.Conv("data", "conv1", 3, 64, kernel=7)`` is ``brew.conv(model, ...)``."""
 
-    def __init__(self, order="NCHW", name=None, use_cudnn=True, cudnn_exhaustive_search=False,
-                 ws_nbytes_limit=None, init_params=True, skip_sparse_optim=False,
-                 param_model=None):
+    def __init__(self, order: str = "NCHW", name: str | None = None, use_cudnn: bool = True,
+                 cudnn_exhaustive_search: bool = False, ws_nbytes_limit: int | None = None,
+                 init_params: bool = True, skip_sparse_optim: bool = False,
+                 param_model: ModelHelper | None = None) -> None:
         arg_scope = {"order": order, "use_cudnn": use_cudnn,
                      "cudnn_exhaustive_search": cudnn_exhaustive_search}
         if ws_nbytes_limit:
@@ -28,31 +32,31 @@ class CNNModelHelper(ModelHelper):
     # Initializers for `weight_init` and `bias_init`.
 
     @property
-    def XavierInit(self):
+    def XavierInit(self) -> FillerLike:
         """The (filler, arguments) of Xavier's initialization."""
         return "XavierFill", {}
 
     @property
-    def MSRAInit(self):
+    def MSRAInit(self) -> FillerLike:
         """The (filler, arguments) of He's initialization."""
         return "MSRAFill", {}
 
     @property
-    def ZeroInit(self):
+    def ZeroInit(self) -> FillerLike:
         """The (filler, arguments) of zeros."""
         return "ConstantFill", {}
 
-    def ConstantInit(self, value):
+    def ConstantInit(self, value: float) -> FillerLike:
         """The (filler, arguments) of a constant `value`."""
         return "ConstantFill", {"value": value}
 
     @property
-    def CPU(self):
+    def CPU(self) -> caffe2_pb2.DeviceOption:
         """The DeviceOption of the CPU."""
         return core.DeviceOption(caffe2_pb2.CPU)
 
     @property
-    def GPU(self):
+    def GPU(self) -> caffe2_pb2.DeviceOption:
         """The DeviceOption of the first GPU."""
         return core.DeviceOption(caffe2_pb2.CUDA, 0)
 

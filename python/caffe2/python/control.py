@@ -6,9 +6,17 @@ it is the full name. A body is a net, a step, or a list of them. Do, If, While a
 an ExecutionStep.
 """
 
+from __future__ import annotations
+
 import functools
+from typing import Any, Union
 
 from caffe2.python import core
+from caffe2.python._core.net import Net
+from caffe2.python._core.plan import ExecutionStep, StepLike
+
+# A net, a blob, or the name of a blob.
+Condition = Union[Net, core.BlobReference, str]
 
 _used_names: dict[str, int] = {}
 
@@ -30,7 +38,7 @@ def _blob_of(condition):
     raise TypeError(f"a condition is a net or a blob, not {condition!r}")
 
 
-def GetConditionBlobFromNet(condition_net):
+def GetConditionBlobFromNet(condition_net: Net) -> core.BlobReference:
     """The last external output of a net, its condition."""
     outputs = condition_net.Proto().external_output
     if not outputs:
@@ -39,7 +47,7 @@ def GetConditionBlobFromNet(condition_net):
     return core.BlobReference(outputs[-1], condition_net)
 
 
-def BoolNet(*blobs_with_bool_value):
+def BoolNet(*blobs_with_bool_value: Any) -> Net:
     """A net that sets blobs to constants: (blob, bool) pairs, or a list of pairs."""
     net = core.Net(_next_name("bool_net", None))
     for blob, value in _listed(blobs_with_bool_value):
@@ -56,13 +64,13 @@ def _test_net(operator, condition):
     return net, output
 
 
-def NotNet(condition_blob_or_net):
+def NotNet(condition_blob_or_net: Condition) -> tuple[Net, core.BlobReference]:
     """(net that negates a condition, its output). It does not run the net of the condition, which
     must run before."""
     return _test_net("Not", condition_blob_or_net)
 
 
-def MergeConditionNets(name, condition_nets, relation):
+def MergeConditionNets(name: str, condition_nets: Any, relation: str) -> Net | None:
     """A net that runs the nets of a list and combines their conditions by "And", "Or" or "Xor".
     A net alone, also in a list, is returned as it is; an empty list gives None."""
     if not isinstance(condition_nets, list):
@@ -79,7 +87,7 @@ def MergeConditionNets(name, condition_nets, relation):
     return _relate(merged, condition_nets, relation)
 
 
-def CombineConditions(name, condition_nets, relation):
+def CombineConditions(name: str, condition_nets: Any, relation: str) -> Net | None:
     """A net that combines the conditions of a list of nets by "And", "Or" or "Xor", without running
     the nets. None for an empty list."""
     if not condition_nets:
@@ -98,12 +106,12 @@ def _relate(net, condition_nets, relation):
     return net
 
 
-def Do(name, *nets_or_steps):
+def Do(name: str | None, *nets_or_steps: StepLike) -> ExecutionStep:
     """Runs nets and steps, or a list of them, one after the other."""
     return core.execution_step(_next_name("Do", name), _steps(nets_or_steps))
 
 
-def DoParallel(name, *nets_or_steps):
+def DoParallel(name: str | None, *nets_or_steps: StepLike) -> ExecutionStep:
     """Runs nets and steps, or a list of them, at the same time."""
     return core.execution_step(
         _next_name("DoParallel", name), _steps(nets_or_steps), concurrent_substeps=True)
@@ -141,12 +149,14 @@ def _body(nets_or_steps):
     return _steps(nets_or_steps if isinstance(nets_or_steps, (list, tuple)) else [nets_or_steps])
 
 
-def If(name, condition_blob_or_net, true_nets_or_steps, false_nets_or_steps=None):
+def If(name: str | None, condition_blob_or_net: Condition, true_nets_or_steps: StepLike,
+       false_nets_or_steps: StepLike = None) -> ExecutionStep:
     """Runs one body if the condition is true, else the other, if there is one."""
     return _choose("If", name, condition_blob_or_net, true_nets_or_steps, false_nets_or_steps)
 
 
-def IfNot(name, condition_blob_or_net, true_nets_or_steps, false_nets_or_steps=None):
+def IfNot(name: str | None, condition_blob_or_net: Condition, true_nets_or_steps: StepLike,
+          false_nets_or_steps: StepLike = None) -> ExecutionStep:
     """If, with the condition inverted."""
     return _choose("IfNot", name, condition_blob_or_net, true_nets_or_steps, false_nets_or_steps)
 
@@ -162,25 +172,27 @@ def _choose(kind, name, condition, first_body, second_body):
         _run_once_if(name + "/second", copy, second_body, not invert)])
 
 
-def Switch(name, *conditions):
+def Switch(name: str | None, *conditions: Any) -> ExecutionStep:
     """For each pair (condition, body), in order: tests the condition and runs the body if it is
     true. Takes pairs or a list of pairs."""
     return core.execution_step(
         _next_name("Switch", name), [If(name, *pair) for pair in _listed(conditions)])
 
 
-def SwitchNot(name, *conditions):
+def SwitchNot(name: str | None, *conditions: Any) -> ExecutionStep:
     """Switch, with the conditions inverted."""
     return core.execution_step(
         _next_name("SwitchNot", name), [IfNot(name, *pair) for pair in _listed(conditions)])
 
 
-def While(name, condition_blob_or_net, nets_or_steps):
+def While(name: str | None, condition_blob_or_net: Condition,
+          nets_or_steps: StepLike) -> ExecutionStep:
     """Repeats the body as long as the condition is true; it is tested first."""
     return _repeat("While", name, condition_blob_or_net, nets_or_steps)
 
 
-def Until(name, condition_blob_or_net, nets_or_steps):
+def Until(name: str | None, condition_blob_or_net: Condition,
+          nets_or_steps: StepLike) -> ExecutionStep:
     """Repeats the body as long as the condition is false; it is tested first."""
     return _repeat("Until", name, _unscoped(condition_blob_or_net), nets_or_steps)
 
@@ -191,12 +203,14 @@ def _repeat(kind, name, condition, nets_or_steps):
         _next_name(kind, name), [first, *_body(nets_or_steps)], should_stop_blob=stop)
 
 
-def DoWhile(name, condition_blob_or_net, nets_or_steps):
+def DoWhile(name: str | None, condition_blob_or_net: Condition,
+            nets_or_steps: StepLike) -> ExecutionStep:
     """Runs the body, and repeats it while the condition is true after it."""
     return _repeat_after("DoWhile", name, condition_blob_or_net, nets_or_steps)
 
 
-def DoUntil(name, condition_blob_or_net, nets_or_steps):
+def DoUntil(name: str | None, condition_blob_or_net: Condition,
+            nets_or_steps: StepLike) -> ExecutionStep:
     """Runs the body, and repeats it while the condition is false after it."""
     return _repeat_after("DoUntil", name, _unscoped(condition_blob_or_net), nets_or_steps)
 
@@ -216,7 +230,7 @@ def _repeat_after(kind, name, condition, nets_or_steps):
                             should_stop_blob=stop)])
 
 
-def For(name, nets_or_steps, iter_num):
+def For(name: str | None, nets_or_steps: StepLike, iter_num: int) -> ExecutionStep:
     """Runs the body `iter_num` times."""
     init_net = core.Net(_next_name("for_init", None))
     counter = init_net.CreateCounter([], init_count=iter_num)

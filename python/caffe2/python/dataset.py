@@ -4,9 +4,15 @@ A List column holds the lengths, one for each row, and the items of all rows one
 that any nesting is a few flat tensors. Cursors (CreateTreeCursor) know how many items a row has.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from caffe2.python import core, workspace
+from caffe2.python._core.blob_reference import BlobLike, BlobReference
 from caffe2.python.dataio import Reader, Writer
 from caffe2.python.schema import Field, InitEmptyRecord, from_blob_list, from_column_list
 
@@ -109,7 +115,7 @@ class _DatasetWriter(Writer):
         """Does nothing: a write is complete at once."""
 
 
-def Const(net, value, dtype=None, name=None):
+def Const(net: core.Net, value: Any, dtype: Any = None, name: str | None = None) -> BlobReference:
     """An external input of the net with a new name that begins with `name`. Its value is fed now,
     to the current workspace; nets may change it."""
     blob = net.AddExternalInput(net.NextName(prefix=name))
@@ -117,7 +123,9 @@ def Const(net, value, dtype=None, name=None):
     return blob
 
 
-def execution_step_with_progress(name, init_net, substeps, rows_read):
+def execution_step_with_progress(name: str, init_net: core.Net,
+                                 substeps: Sequence[core.ExecutionStep],
+                                 rows_read: BlobReference) -> core.ExecutionStep:
     """A step that runs `substeps` and prints the row counter `rows_read` every five seconds."""
     report_net = core.Net("report_net")
     report_net.Print([rows_read], [])
@@ -133,7 +141,7 @@ class Dataset:
       name: prefix of the names of the blobs.
     """
 
-    def __init__(self, fields, name=None):
+    def __init__(self, fields: Field | Sequence[str], name: str | None = None) -> None:
         if isinstance(fields, (list, tuple)):
             fields = from_column_list(fields)
         if not isinstance(fields, Field):
@@ -143,18 +151,18 @@ class Dataset:
         self.name = name or "dataset"
         self.field_blobs = fields.field_blobs() if fields.has_blobs() else None
 
-    def trim(self, net, multiple_of):
+    def trim(self, net: core.Net, multiple_of: int) -> None:
         """Adds an operator that removes the last rows, so that the number of rows is a multiple of
         `multiple_of`."""
         blobs = self.get_blobs()
         net.TrimDataset(blobs, blobs, fields=self.fields, multiple_of=multiple_of)
 
-    def init_empty(self, init_net):
+    def init_empty(self, init_net: core.Net) -> None:
         """Adds operators that make the blobs, without rows."""
         self.field_blobs = InitEmptyRecord(
             init_net, self.schema.clone(keep_blobs=False)).field_blobs()
 
-    def init_from_dataframe(self, net, dataframe):
+    def init_from_dataframe(self, net: core.Net, dataframe: Any) -> None:
         """Feeds the blobs from a pandas DataFrame with the columns of this schema; they become
         external inputs of the net."""
         missing = [name for name in self.fields if name not in dataframe.columns]
@@ -166,25 +174,26 @@ class Dataset:
             self.field_blobs.append(
                 Const(net, values, None if dtype.base == np.void else dtype.base, name))
 
-    def get_blobs(self):
+    def get_blobs(self) -> list[Any]:
         """The blobs of the columns. Raises ValueError before they are made."""
         if self.field_blobs is None:
             raise ValueError("the dataset has no blobs yet: call init_empty")
         return self.field_blobs
 
-    def content(self):
+    def content(self) -> Any:
         """The record of the whole data."""
         return from_blob_list(self.schema, self.get_blobs())
 
-    def field_names(self):
+    def field_names(self) -> list[str]:
         """The names of the columns."""
         return self.fields
 
-    def field_types(self):
+    def field_types(self) -> list[np.dtype]:
         """The numpy dtypes of the columns."""
         return self.schema.field_types()
 
-    def reader(self, init_net=None, cursor_name=None, batch_size=1, enforce_batch_size=False):
+    def reader(self, init_net: core.Net | None = None, cursor_name: str | None = None,
+               batch_size: int = 1, enforce_batch_size: bool = False) -> Reader:
         """A Reader of `batch_size` rows at a time, in order; several threads may share it.
 
         With `enforce_batch_size`, the reader drops a last batch that is not full.
@@ -194,8 +203,9 @@ class Dataset:
             reader.setup_ex(init_net, None)
         return reader
 
-    def random_reader(self, init_net=None, indices=None, cursor_name=None, batch_size=1,
-                      loop_over=False, enforce_batch_size=False):
+    def random_reader(self, init_net: core.Net | None = None, indices: BlobLike | None = None,
+                      cursor_name: str | None = None, batch_size: int = 1, loop_over: bool = False,
+                      enforce_batch_size: bool = False) -> _DatasetRandomReader:
         """A Reader of rows in the order that the blob `indices` (int64) gives, or
         `sort_and_shuffle`. Before reading, run the operator that `computeoffset` adds."""
         reader = _DatasetRandomReader(
@@ -204,7 +214,7 @@ class Dataset:
             reader.setup_ex(init_net, None)
         return reader
 
-    def writer(self, init_net=None):
+    def writer(self, init_net: core.Net | None = None) -> Writer:
         """A Writer that appends; several threads may share it."""
         writer = _DatasetWriter(self.content())
         if init_net is not None:

@@ -1,10 +1,16 @@
 """Reads a database that holds the columns of a dataset, one blob each, as `Save` writes them."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Sequence
+from typing import Any
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import core
+from caffe2.python._core.blob_reference import BlobReference
+from caffe2.python._core.net import Net
 from caffe2.python.dataio import Reader
 from caffe2.python.dataset import Dataset
 from caffe2.python.schema import dtype_for_core_type, from_column_list
@@ -30,8 +36,8 @@ class DBFileReader(Reader):
 
     default_name_suffix = "db_file_reader"
 
-    def __init__(self, db_path, db_type, name=None, batch_size=100, loop_over=False,
-                 field_names=None):
+    def __init__(self, db_path: str, db_type: str, name: str | None = None, batch_size: int = 100,
+                 loop_over: bool = False, field_names: Sequence[str] | None = None) -> None:
         if not db_path:
             raise ValueError("db_path is empty")
         self.db_path, self.db_type = db_path, db_type
@@ -40,7 +46,7 @@ class DBFileReader(Reader):
         self.loop_over = loop_over
         self.ds = self._dataset(field_names)
         Reader.__init__(self, self.ds.content())
-        self.ds_reader = None
+        self.ds_reader: Reader | None = None
 
     def _dataset(self, field_names):
         """The Dataset of the columns, over the blobs that they are loaded to."""
@@ -71,7 +77,7 @@ class DBFileReader(Reader):
     def _blob_name(self, column):
         return f"{self.name}/{column}"
 
-    def setup_ex(self, init_net, finish_net):
+    def setup_ex(self, init_net: Net, finish_net: Net) -> None:
         """Loads the dataset from the database, once, and makes its reader."""
         if self.ds_reader is not None:
             return
@@ -79,15 +85,16 @@ class DBFileReader(Reader):
                       absolute_path=True, source_blob_names=self.ds.field_names())
         if self.loop_over:
             order = init_net.NextScopedBlob(f"{self.name}_order")
-            self.ds_reader = self.ds.random_reader(
+            reader = self.ds.random_reader(
                 init_net, order, batch_size=self.batch_size, loop_over=True)
             first = self.ds.content().field_blobs()[0]
             init_net.LengthsRangeFill([init_net.Shape([first], 1, axes=[0])], [order])
-            self.ds_reader.computeoffset(init_net)
+            reader.computeoffset(init_net)
+            self.ds_reader = reader
         else:
             self.ds_reader = self.ds.reader(init_net, batch_size=self.batch_size)
 
-    def read(self, read_net):
+    def read(self, read_net: Net) -> tuple[BlobReference, list[Any]]:
         """(should_stop, fields) of the next batch. Raises RuntimeError before setup_ex."""
         if self.ds_reader is None:
             raise RuntimeError("setup_ex must be called first")

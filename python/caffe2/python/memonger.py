@@ -5,15 +5,20 @@ share memory (caffe2/graph/memory_plan.h), for executors that run operators in d
 as if they did.
 """
 
+from __future__ import annotations
+
 import collections
 import enum
 import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import core, workspace
+from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python._core.gradients import is_gradient_sum
 
 log = logging.getLogger("memonger")
@@ -62,8 +67,10 @@ def _share(proto, candidates, namescope="", blob_shapes=None):
     return caffe2_pb2.NetDef.FromString(C.rename_blobs(serialized, renamed))
 
 
-def share_grad_blobs(net, losses, param_grads, namescope, dont_share_blobs=None,
-                     share_activations=False, blob_shapes=None):
+def share_grad_blobs(net: core.Net, losses: Iterable[BlobLike], param_grads: Iterable[Any],
+                     namescope: str, dont_share_blobs: Iterable[BlobLike] | None = None,
+                     share_activations: bool = False,
+                     blob_shapes: Mapping[str, Sequence[int]] | None = None) -> caffe2_pb2.NetDef:
     """Lets the gradients of a training net share memory.
 
     Args:
@@ -94,7 +101,8 @@ def share_grad_blobs(net, losses, param_grads, namescope, dont_share_blobs=None,
                   namescope, blob_shapes)
 
 
-def optimize_inference_for_dag(net, input_blobs, namescope=""):
+def optimize_inference_for_dag(net: core.Net, input_blobs: Iterable[BlobLike],
+                               namescope: str = "") -> caffe2_pb2.NetDef:
     """Lets the blobs of a net without gradients share memory, except its inputs and outputs.
 
     Raises ValueError if the net has gradients, RuntimeError for an operator that its schema
@@ -109,13 +117,15 @@ def optimize_inference_for_dag(net, input_blobs, namescope=""):
     return _share(proto, written - {str(blob) for blob in input_blobs}, namescope)
 
 
-def optimize_inference_fast(net, static_blobs):
+def optimize_inference_fast(net: caffe2_pb2.NetDef,
+                            static_blobs: Iterable[BlobLike]) -> caffe2_pb2.NetDef:
     """Lets all blobs of a NetDef share memory, except `static_blobs`."""
     written = {blob for op in net.op for blob in op.output}
     return _share(net, written - {str(blob) for blob in static_blobs})
 
 
-def release_blobs_when_used(netproto, dont_free_blobs, selector_fun=None):
+def release_blobs_when_used(netproto: caffe2_pb2.NetDef, dont_free_blobs: Iterable[BlobLike],
+                            selector_fun: Callable[[str], bool] | None = None) -> caffe2_pb2.NetDef:
     """A copy of the net that frees each blob after its last use.
 
     Args:
@@ -148,7 +158,9 @@ def release_blobs_when_used(netproto, dont_free_blobs, selector_fun=None):
     return result
 
 
-def estimate_memory_usage(protos, shapes, types, devicescope):
+def estimate_memory_usage(protos: Iterable[caffe2_pb2.NetDef], shapes: Mapping[str, Sequence[int]],
+                          types: Mapping[str, int],
+                          devicescope: caffe2_pb2.DeviceOption) -> tuple[int, int, dict[str, int]]:
     """(total bytes, peak bytes, {operator type: bytes}) that nets allocate for blobs.
 
     Args:
@@ -164,7 +176,8 @@ def estimate_memory_usage(protos, shapes, types, devicescope):
         return int(np.prod(shapes[blob])) * _SIZES.get(types[blob], 0)
 
     total = current = most = 0
-    by_type, alive = collections.defaultdict(int), set()
+    by_type: dict[str, int] = collections.defaultdict(int)
+    alive: set[str] = set()
     operators = [(op, op.device_option if op.HasField("device_option") else proto.device_option)
                  for proto in protos for op in proto.op]
     for op, device in operators:

@@ -5,21 +5,28 @@ numbers of the GPUs (default 0, 1, ...). It returns the results, one on each GPU
 peer access to each other.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 from caffe2.proto import caffe2_pb2
 from caffe2.python import core
+from caffe2.python._core.blob_reference import BlobLike
 
 
-def OnGPU(gpu_id):
+def OnGPU(gpu_id: int) -> caffe2_pb2.DeviceOption:
     """The DeviceOption of a GPU."""
     return core.DeviceOption(caffe2_pb2.CUDA, gpu_id)
 
 
-def OnCPU():
+def OnCPU() -> caffe2_pb2.DeviceOption:
     """The DeviceOption of the CPU."""
     return core.DeviceOption(caffe2_pb2.CPU)
 
 
-def Allreduce(net, blobs, reduced_affix="_reduced", gpu_indices=None):
+def Allreduce(net: core.Net, blobs: Sequence[BlobLike], reduced_affix: str = "_reduced",
+              gpu_indices: Sequence[int] | None = None) -> Any:
     """Adds the sum of the blobs on all GPUs. Raises ValueError unless there are as many GPUs."""
     gpus = list(range(len(blobs)) if gpu_indices is None else gpu_indices)
     if not blobs or len(gpus) != len(blobs):

@@ -5,7 +5,14 @@
         pipe(queue, output=writer)                        # another task empties it
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 from caffe2.python import core, queue_util
+from caffe2.python._core.blob_reference import BlobReference
+from caffe2.python._core.net import Net
 from caffe2.python.dataio import Reader, Writer
 from caffe2.python.net_builder import NetBuilder, ops
 from caffe2.python.schema import Field, as_record
@@ -23,7 +30,8 @@ class Output:
       should_stop: a bool blob: end after this record.
     """
 
-    def __init__(self, nets=None, record=None, should_stop=None):
+    def __init__(self, nets: Any = None, record: Any = None,
+                 should_stop: BlobReference | None = None) -> None:
         added = NetBuilder.current().get()
         if nets is not None and added:
             raise ValueError("Cannot both use `ops` syntax and return a list of nets.")
@@ -33,7 +41,7 @@ class Output:
         self.should_stop = should_stop
 
 
-def normalize_processor_output(output):
+def normalize_processor_output(output: Any) -> Output:
     """An Output from an Output, a record, (record, should_stop), (nets, record, ...) or None."""
     if isinstance(output, Output):
         return output
@@ -47,7 +55,7 @@ def normalize_processor_output(output):
     return Output(output)
 
 
-def make_processor(processor, reader=None):
+def make_processor(processor: Any, reader: Any = None) -> Any:
     """A function(record) from a function, a Net with records, or None (leaves records alone)."""
     if processor is None:
         return lambda record: record
@@ -58,7 +66,7 @@ def make_processor(processor, reader=None):
     return processor
 
 
-def processor_name(processor):
+def processor_name(processor: Any) -> str:
     """A name for a processor: its own, or its class's."""
     for attribute in ("name", "func_name", "__name__"):
         name = getattr(processor, attribute, None)
@@ -76,28 +84,29 @@ class NetProcessor:
       thread_init_nets: nets that run once in each thread before the first record.
     """
 
-    def __init__(self, net, stop_signal=None, thread_init_nets=None, name=None):
+    def __init__(self, net: Net, stop_signal: BlobReference | None = None,
+                 thread_init_nets: Sequence[Net] | None = None, name: str | None = None) -> None:
         if not isinstance(net, core.Net):
             raise TypeError(f"a NetProcessor runs a Net, not {net!r}")
         self.name = name or str(net)
         self.thread_init_nets = thread_init_nets or []
         self.net = net
         self._stop_signal = stop_signal
-        self._blob_maps = []
-        self._cloned_init_nets = []
+        self._blob_maps: list[dict[str, str]] = []
+        self._cloned_init_nets: list[Net] = []
         self._frozen = False
 
-    def schema(self):
+    def schema(self) -> Any:
         """The output record of the net."""
         return self.net.output_record()
 
-    def setup(self, init_net):
+    def setup(self, init_net: Net) -> Any:
         """The init nets of the threads so far."""
         self._frozen = True
         cloned, self._cloned_init_nets = self._cloned_init_nets, []
         return cloned
 
-    def blob_maps(self):
+    def blob_maps(self) -> list[dict[str, str]]:
         """For each thread {blob of the net: blob of its copy}."""
         self._frozen = True
         return self._blob_maps
@@ -128,20 +137,20 @@ class NetProcessor:
 class ProcessingReader(Reader):
     """Reads from another reader, and returns the processed record."""
 
-    def __init__(self, reader, processor):
+    def __init__(self, reader: Reader, processor: Any) -> None:
         Reader.__init__(self)
         self.reader = reader
         self.processor = make_processor(processor, reader)
 
-    def schema(self):
+    def schema(self) -> Any:
         """The record that the processor makes."""
         return self.processor.schema()
 
-    def setup_ex(self, init_net, finish_net):
+    def setup_ex(self, init_net: Net, finish_net: Net) -> None:
         """Sets up the other reader."""
         self.reader.setup_ex(init_net, finish_net)
 
-    def read_ex(self, init_net, exit_net):
+    def read_ex(self, init_net: Net, exit_net: Net) -> Any:
         """The nets of the reader and of the processor, should_stop and the processed fields."""
         read_nets, status, record = self.reader.read_record_ex(init_net, exit_net)
         with NetBuilder() as builder:
@@ -162,8 +171,9 @@ class ProcessingReader(Reader):
         return super()._record(fields) if fields is not None else None
 
 
-def pipe(input, output=None, num_threads=1, processor=None, name=None, capacity=None, group=None,
-         num_runtime_threads=1):
+def pipe(input: Any, output: Any = None, num_threads: int = 1, processor: Any = None,
+         name: str | None = None, capacity: int | None = None, group: TaskGroup | None = None,
+         num_runtime_threads: int = 1) -> Any:
     """Adds a task that moves records from `input` through `processor` to `output`.
 
     Args:
@@ -183,8 +193,10 @@ def pipe(input, output=None, num_threads=1, processor=None, name=None, capacity=
                       num_runtime_threads)[0]
 
 
-def pipe_and_output(input, output=None, num_threads=1, processor=None, name=None, capacity=None,
-                    group=None, num_runtime_threads=1, final_outputs=None):
+def pipe_and_output(input: Any, output: Any = None, num_threads: int = 1, processor: Any = None,
+                    name: str | None = None, capacity: int | None = None,
+                    group: TaskGroup | None = None, num_runtime_threads: int = 1,
+                    final_outputs: Any = None) -> tuple[Any, Any]:
     """Like pipe; also returns the TaskOutputs of the blobs `final_outputs` (one, or a list)."""
     if num_threads <= 0:
         raise ValueError(f"num_threads is {num_threads}")

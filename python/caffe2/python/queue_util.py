@@ -1,8 +1,14 @@
 """Queues of records, as pipes with readers and writers (dataio)."""
 
+from __future__ import annotations
+
 import logging
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from caffe2.python import core, dataio
+from caffe2.python._core.blob_reference import BlobLike, BlobReference
+from caffe2.python._core.schema_fields import Field
 
 logger = logging.getLogger(__name__)
 
@@ -54,19 +60,20 @@ class QueueWrapper(dataio.Pipe):
     `num_dequeue_records`: the number of records that a reader takes at once and concatenates.
     """
 
-    def __init__(self, handler, schema=None, num_dequeue_records=1):
+    def __init__(self, handler: BlobReference, schema: Field | None = None,
+                 num_dequeue_records: int = 1) -> None:
         super().__init__(schema, obj_key=_LOCAL_SETUP)
         self._queue, self._num_records = handler, num_dequeue_records
 
-    def reader(self):
+    def reader(self) -> dataio.Reader:
         """A reader of the queue."""
         return _QueueReader(self, self._num_records)
 
-    def writer(self):
+    def writer(self) -> dataio.Writer:
         """A writer to the queue."""
         return _QueueWriter(self)
 
-    def queue(self):
+    def queue(self) -> BlobReference:
         """The blob of the queue."""
         return self._queue
 
@@ -74,13 +81,14 @@ class QueueWrapper(dataio.Pipe):
 class Queue(QueueWrapper):
     """A queue of `capacity` records. `setup` makes it, when its schema is known."""
 
-    def __init__(self, capacity, schema=None, name="queue", num_dequeue_records=1):
+    def __init__(self, capacity: int, schema: Field | None = None, name: str = "queue",
+                 num_dequeue_records: int = 1) -> None:
         owner = core.Net(name)  # its unique name makes the queue's name unique
         super().__init__(
             owner.AddExternalInput(owner.NextName("handler")), schema, num_dequeue_records)
         self.capacity = capacity
 
-    def setup(self, global_init_net):
+    def setup(self, global_init_net: core.Net) -> None:
         """Makes the queue. Raises ValueError if there is no schema."""
         if self._schema is None:
             raise ValueError("a queue cannot be made without a schema")
@@ -89,7 +97,8 @@ class Queue(QueueWrapper):
             [], [self._queue], capacity=self.capacity, num_blobs=len(names), field_names=names)
 
 
-def enqueue(net, queue, data_blobs, status=None):
+def enqueue(net: core.Net, queue: BlobLike, data_blobs: Iterable[BlobLike],
+            status: BlobLike | None = None) -> BlobReference:
     """Adds an operator that moves the contents of a list of blobs into the queue.
 
     A blob that appears twice is copied. Returns the bool blob `status`: whether the queue was
@@ -107,7 +116,9 @@ def enqueue(net, queue, data_blobs, status=None):
     return results[-1]
 
 
-def dequeue(net, queue, num_blobs, status=None, field_names=None, num_records=1):
+def dequeue(net: core.Net, queue: BlobLike, num_blobs: int, status: BlobLike | None = None,
+            field_names: Sequence[str] | None = None,
+            num_records: int = 1) -> tuple[list[BlobReference], BlobReference]:
     """Adds an operator that takes `num_records` records from the queue and concatenates them.
 
     Returns (list of its blobs, bool blob `status`: whether the queue was closed and empty).
@@ -120,11 +131,11 @@ def dequeue(net, queue, num_blobs, status=None, field_names=None, num_records=1)
         data_names = [net.NextName("data", i) for i in range(num_blobs)]
     if status is None:
         status = net.NextName("status")
-    *blobs, status = net.SafeDequeueBlobs(queue, [*data_names, status], num_records=num_records)
-    return blobs, status
+    *blobs, closed = net.SafeDequeueBlobs(queue, [*data_names, status], num_records=num_records)
+    return blobs, closed
 
 
-def close_queue(step, *queues):
+def close_queue(step: Any, *queues: BlobLike) -> core.ExecutionStep:
     """A step that runs `step` and then closes queues."""
     close_net = core.Net("close_queue_net")
     for queue in queues:

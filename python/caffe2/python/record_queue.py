@@ -1,5 +1,10 @@
 """A queue between threads that read and process records, and threads that use them."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 from caffe2.python import core, workspace
 from caffe2.python.dataio import Reader
 from caffe2.python.queue_util import dequeue, enqueue
@@ -27,7 +32,8 @@ class RecordQueue:
       num_threads: the number of threads that read, process and enqueue.
     """
 
-    def __init__(self, fields, name=None, capacity=1, enforce_unique_name=False, num_threads=1):
+    def __init__(self, fields: Any, name: str | None = None, capacity: int = 1,
+                 enforce_unique_name: bool = False, num_threads: int = 1) -> None:
         if capacity <= 0 or num_threads <= 0:
             raise ValueError(f"capacity {capacity} and num_threads {num_threads} must be positive")
         self._fields = fields
@@ -43,7 +49,9 @@ class RecordQueue:
         # At once: the nets of consumers are made before any step runs.
         workspace.RunNetOnce(init_net)
 
-    def build(self, reader, process=None):
+    def build(self, reader: Reader,
+              process: Callable[[core.Net, Any], Any] | None = None
+              ) -> tuple[Reader, core.ExecutionStep, core.ExecutionStep, Any]:
         """Steps that fill the queue.
 
         Args:

@@ -1,7 +1,13 @@
 """Recurrent networks: a net for one step, run over a sequence by the operator RecurrentNetwork."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
 from caffe2.proto import caffe2_pb2
 from caffe2.python import core, workspace
+from caffe2.python._core.blob_reference import BlobLike
 
 
 def _unzip(triples):
@@ -103,8 +109,12 @@ class _BackwardStep:
         return arguments
 
 
-def recurrent_net(net, cell_net, inputs, initial_cell_inputs, links, timestep=None, scope=None,
-                  outputs_with_grads=(0,), recompute_blobs_on_backward=None, forward_only=False):
+def recurrent_net(net: core.Net, cell_net: core.Net, inputs: Sequence[tuple[BlobLike, BlobLike]],
+                  initial_cell_inputs: Sequence[tuple[BlobLike, BlobLike]],
+                  links: Mapping[Any, BlobLike], timestep: BlobLike | None = None,
+                  scope: str | None = None, outputs_with_grads: Sequence[int] = (0,),
+                  recompute_blobs_on_backward: Collection[BlobLike] | None = None,
+                  forward_only: bool = False) -> Any:
     """Adds the operator RecurrentNetwork to a net.
 
     Args:
@@ -146,7 +156,8 @@ def recurrent_net(net, cell_net, inputs, initial_cell_inputs, links, timestep=No
         outputs = [links[str(cell_input)] for cell_input, _ in initial_cell_inputs]
         backward = _BackwardStep(cell_net, outputs, recomputed)
 
-    forward_links, aliases, recurrent_states = [], [], []
+    forward_links: list[tuple[Any, Any, int]] = []
+    aliases, recurrent_states = [], []
     for cell_input, _ in initial_cell_inputs:
         cell_output = core.BlobReference(str(links[str(cell_input)]))
         states = f"{prefix}/{cell_input}_states"
@@ -182,7 +193,9 @@ def recurrent_net(net, cell_net, inputs, initial_cell_inputs, links, timestep=No
     return results[:-1]
 
 
-def prepare_for_prediction(op, device=None, rename=lambda blob: blob):
+def prepare_for_prediction(op: caffe2_pb2.OperatorDef,
+                           device: caffe2_pb2.DeviceOption | None = None,
+                           rename: Callable[[str], str] = lambda blob: blob) -> None:
     """Changes a RecurrentNetwork for prediction, in place: removes its backward step net, moves its
     step net to `device` (default: its own), and renames blobs."""
     kept = [arg for arg in op.arg
@@ -198,9 +211,9 @@ def prepare_for_prediction(op, device=None, rename=lambda blob: blob):
         fields = ("input", "output") if part is not step_net else (
             "external_input", "external_output")
         for field in fields:
-            names = [rename(name) for name in getattr(part, field)]
+            renamed = [rename(name) for name in getattr(part, field)]
             part.ClearField(field)
-            getattr(part, field).extend(names)
+            getattr(part, field).extend(renamed)
     for step_op in step_net.op if device is not None else ():
         step_op.device_option.CopyFrom(device)
     kept = [type(arg).FromString(arg.SerializeToString()) for arg in kept]
@@ -208,7 +221,8 @@ def prepare_for_prediction(op, device=None, rename=lambda blob: blob):
     op.arg.extend(kept)
 
 
-def set_rnn_executor_config(rnn_op, num_threads=None, max_cuda_streams=None):
+def set_rnn_executor_config(rnn_op: caffe2_pb2.OperatorDef, num_threads: int | None = None,
+                            max_cuda_streams: int | None = None) -> None:
     """Sets the arguments of Caffe2's parallel executor on a RecurrentNetwork or its gradient. They
     have no effect here.
 
@@ -221,7 +235,7 @@ def set_rnn_executor_config(rnn_op, num_threads=None, max_cuda_streams=None):
             rnn_op.arg.append(caffe2_pb2.Argument(name="rnn_executor." + name, i=value))
 
 
-def retrieve_step_blobs(net, prefix="rnn"):
+def retrieve_step_blobs(net: core.Net, prefix: str = "rnn") -> list[str]:
     """Copies the blobs of the steps of each RecurrentNetwork in a net to the current workspace.
 
     Returns the names of the copies: <prefix>_<blob><step>. Raises RuntimeError if the net has not

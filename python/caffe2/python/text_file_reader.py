@@ -1,5 +1,11 @@
 """Reads text files of tab-separated columns."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from caffe2.python._core.blob_reference import BlobReference
+from caffe2.python._core.net import Net
 from caffe2.python.dataio import Reader
 from caffe2.python.schema import Scalar, Struct, data_type_for_dtype
 
@@ -15,7 +21,8 @@ class TextFileReader(Reader):
       batch_size: lines in a record.
     """
 
-    def __init__(self, init_net, filename, schema, num_passes=1, batch_size=1):
+    def __init__(self, init_net: Net, filename: str, schema: Struct, num_passes: int = 1,
+                 batch_size: int = 1) -> None:
         if not isinstance(schema, Struct):
             raise TypeError(f"the schema of a text file is a Struct, not {schema!r}")
         for name, child in schema.get_children():
@@ -27,7 +34,7 @@ class TextFileReader(Reader):
             field_types=[data_type_for_dtype(dtype) for dtype in schema.field_types()])
         self._batch_size = batch_size
 
-    def read(self, net):
+    def read(self, net: Net) -> tuple[BlobReference, list[Any]]:
         """(should_stop, fields) of the next lines; should_stop is true after the last."""
         blobs = net.TextFileReaderRead(
             [self._reader], len(self.schema().field_names()), batch_size=self._batch_size)

@@ -6,6 +6,8 @@ makes the folder squeezenet with predict_net.pb and init_net.pb. An existing fol
 with --force.
 """
 
+from __future__ import annotations
+
 import argparse
 import http.client
 import json
@@ -16,6 +18,8 @@ import sys
 import tempfile
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
+from typing import Any
 
 from caffe2.proto import caffe2_pb2
 
@@ -24,17 +28,17 @@ _NETS = ("predict_net.pb", "init_net.pb")
 _TIMEOUT_SECONDS = 60
 
 
-def getURLFromName(name, filename):
+def getURLFromName(name: str, filename: str) -> str:
     """The address of a file of a model."""
     return f"{DOWNLOAD_BASE_URL}{name}/{filename}"
 
 
-def validModelName(name):
+def validModelName(name: str) -> bool:
     """True for the name of a model: letters, digits, "_", "-" and "/", no leading "/"."""
     return name != "__init__" and bool(re.fullmatch(r"[0-9a-zA-Z_-]+(/[0-9a-zA-Z_-]+)*", name))
 
 
-def downloadFromURLToFile(url, filename, show_progress=True):
+def downloadFromURLToFile(url: str, filename: str, show_progress: bool = True) -> None:
     """Downloads an address to a file. Raises RuntimeError, which names the address, if it cannot be
     read completely."""
     try:
@@ -72,7 +76,7 @@ def _download(model, folder, files, show_progress):
         os.rename(new, folder)
 
 
-def downloadModel(model, args):
+def downloadModel(model: str, args: Any) -> None:
     """Makes a folder with the two nets of a model.
 
     Args:
@@ -92,14 +96,15 @@ class ModelDownloader:
     """Models with the shapes of their inputs, kept in a folder: the one that the environment
     variable `model_env_name` names, else $CAFFE2_HOME/models, else ~/.caffe2/models."""
 
-    def __init__(self, model_env_name="CAFFE2_MODELS"):
+    def __init__(self, model_env_name: str = "CAFFE2_MODELS") -> None:
         self.model_env_name = model_env_name
 
     def _model_dir(self, model):
         home = os.path.expanduser(os.getenv("CAFFE2_HOME", "~/.caffe2"))
         return os.path.join(os.getenv(self.model_env_name, os.path.join(home, "models")), model)
 
-    def get_c2_model(self, model_name):
+    def get_c2_model(
+            self, model_name: str) -> tuple[caffe2_pb2.NetDef, caffe2_pb2.NetDef, dict[str, Any]]:
         """(init NetDef, predict NetDef, {input: [type, shape]}) of a model, downloaded if it is
         not in the folder. Raises ValueError for a bad name, RuntimeError if it cannot be
         fetched."""
@@ -117,12 +122,13 @@ class ModelDownloader:
         with open(os.path.join(folder, "value_info.json")) as file:
             return nets["init_net.pb"], nets["predict_net.pb"], json.load(file)
 
-    def get_c2_model_dbg(self, model_name):
+    def get_c2_model_dbg(self, model_name: str) -> tuple[
+            caffe2_pb2.NetDef, caffe2_pb2.NetDef, dict[str, Any], str]:
         """The result of get_c2_model, and a text that names its source."""
         return (*self.get_c2_model(model_name), f"{model_name} of {self._model_dir(model_name)}\n")
 
 
-def main(arguments=None):
+def main(arguments: Sequence[str] | None = None) -> int:
     """Fetches the models named on the command line; returns 1 if one failed."""
     parser = argparse.ArgumentParser(description="Fetches models of the Caffe2 model zoo.")
     parser.add_argument("model", nargs="+", help="names of models, such as squeezenet")

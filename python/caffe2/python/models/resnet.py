@@ -1,6 +1,12 @@
 """Residual networks (He et al., 2015) and ResNeXt (Xie et al., 2016)."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from caffe2.python import brew
+from caffe2.python._core.blob_reference import BlobLike, BlobReference
+from caffe2.python.model_helper import ModelHelper
 
 # By the number of layers: the number of blocks in each of the four groups.
 RESNEXT_BLOCK_CONFIG = {
@@ -18,7 +24,8 @@ class ResNetBuilder:
     """Adds residual blocks one after another. Block b has the blobs comp_b_conv_1,
     comp_b_spatbn_1, ..., shortcut_projection_b and comp_b_sum_n."""
 
-    def __init__(self, model, prev_blob, no_bias, is_test, bn_epsilon=1e-5, bn_momentum=0.9):
+    def __init__(self, model: ModelHelper, prev_blob: BlobLike, no_bias: int, is_test: bool,
+                 bn_epsilon: float = 1e-5, bn_momentum: float = 0.9) -> None:
         self.model = model
         self.comp_count = 0
         self.comp_idx = 0
@@ -28,7 +35,8 @@ class ResNetBuilder:
         self.bn_momentum = bn_momentum
         self.no_bias = 1 if no_bias else 0
 
-    def add_conv(self, in_filters, out_filters, kernel, stride=1, group=1, pad=0):
+    def add_conv(self, in_filters: int, out_filters: int, kernel: int, stride: int = 1,
+                 group: int = 1, pad: int = 0) -> BlobLike:
         """Adds a convolution to the last blob, and returns its output."""
         self.comp_idx += 1
         self.prev_blob = brew.conv(
@@ -37,7 +45,7 @@ class ResNetBuilder:
             group=group, pad=pad, no_bias=self.no_bias)
         return self.prev_blob
 
-    def add_relu(self):
+    def add_relu(self) -> BlobLike:
         """Adds a ReLU, in place, and returns its output."""
         self.prev_blob = brew.relu(self.model, self.prev_blob, self.prev_blob)
         return self.prev_blob
@@ -47,7 +55,7 @@ class ResNetBuilder:
             self.model, blob, name, num_filters, epsilon=epsilon or self.bn_epsilon,
             momentum=self.bn_momentum, is_test=self.is_test)
 
-    def add_spatial_bn(self, num_filters):
+    def add_spatial_bn(self, num_filters: int) -> BlobLike:
         """Adds batch normalization, and returns its output."""
         name = f"comp_{self.comp_count}_spatbn_{self.comp_idx}"
         self.prev_blob = self._normalize(self.prev_blob, name, num_filters)
@@ -70,8 +78,8 @@ class ResNetBuilder:
         self.add_relu()
         self.comp_count += 1
 
-    def add_bottleneck(self, input_filters, base_filters, output_filters, stride=1, group=1,
-                       spatial_batch_norm=True):
+    def add_bottleneck(self, input_filters: int, base_filters: int, output_filters: int,
+                       stride: int = 1, group: int = 1, spatial_batch_norm: bool = True) -> int:
         """1x1, 3x3 (with the stride), 1x1, and the shortcut. Returns `output_filters`."""
         self.comp_idx = 0
         shortcut = self.prev_blob
@@ -88,8 +96,8 @@ class ResNetBuilder:
         self._add_shortcut(shortcut, input_filters, output_filters, stride, spatial_batch_norm)
         return output_filters
 
-    def add_simple_block(self, input_filters, num_filters, down_sampling=False,
-                         spatial_batch_norm=True):
+    def add_simple_block(self, input_filters: int, num_filters: int, down_sampling: bool = False,
+                         spatial_batch_norm: bool = True) -> None:
         """3x3 (with stride 2 to sample down), 3x3, and the shortcut."""
         self.comp_idx = 0
         shortcut = self.prev_blob
@@ -113,9 +121,10 @@ def _finish(model, last_out, label, no_loss):
     return brew.softmax(model, last_out, "softmax")
 
 
-def create_resnet50(model, data, num_input_channels, num_labels, label=None, is_test=False,
-                    no_loss=False, no_bias=0, conv1_kernel=7, conv1_stride=2,
-                    final_avg_kernel=7):
+def create_resnet50(model: ModelHelper, data: BlobLike, num_input_channels: int, num_labels: int,
+                    label: BlobLike | None = None, is_test: bool = False, no_loss: bool = False,
+                    no_bias: int = 0, conv1_kernel: int = 7, conv1_stride: int = 2,
+                    final_avg_kernel: int = 7) -> Any:
     """ResNet-50.
 
     Args:
@@ -132,10 +141,12 @@ def create_resnet50(model, data, num_input_channels, num_labels, label=None, is_
         conv1_kernel=conv1_kernel, conv1_stride=conv1_stride, final_avg_kernel=final_avg_kernel)
 
 
-def create_resnext(model, data, num_input_channels, num_labels, num_layers, num_groups,
-                   num_width_per_group, label=None, is_test=False, no_loss=False, no_bias=1,
-                   conv1_kernel=7, conv1_stride=2, final_avg_kernel=7, log=None,
-                   bn_epsilon=1e-5, bn_momentum=0.9):
+def create_resnext(model: ModelHelper, data: BlobLike, num_input_channels: int, num_labels: int,
+                   num_layers: int, num_groups: int, num_width_per_group: int,
+                   label: BlobLike | None = None, is_test: bool = False, no_loss: bool = False,
+                   no_bias: int = 1, conv1_kernel: int = 7, conv1_stride: int = 2,
+                   final_avg_kernel: int = 7, log: Any = None, bn_epsilon: float = 1e-5,
+                   bn_momentum: float = 0.9) -> Any:
     """ResNeXt of 50, 101, 152 or 200 layers; with one group of width 64 it is a ResNet. As in
     Caffe2, networks of "18" and "34" layers consist of bottlenecks of three convolutions, too; the
     last convolution of each does not widen.
@@ -171,7 +182,8 @@ def create_resnext(model, data, num_input_channels, num_labels, num_layers, num_
     return _finish(model, last_out, label, no_loss)
 
 
-def create_resnet_32x32(model, data, num_input_channels, num_groups, num_labels, is_test=False):
+def create_resnet_32x32(model: ModelHelper, data: BlobLike, num_input_channels: int,
+                        num_groups: int, num_labels: int, is_test: bool = False) -> BlobReference:
     """The residual network for images of 32 x 32 pixels, with three groups of 2 * num_groups blocks
     of two convolutions; returns the softmax."""
     brew.conv(model, data, "conv1", num_input_channels, 16, kernel=3, stride=1)

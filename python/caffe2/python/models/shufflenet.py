@@ -1,7 +1,13 @@
 """ShuffleNet V2 (Ma et al., "ShuffleNet V2: practical guidelines for efficient CNN architecture
 design", ECCV 2018), with Caffe2's names of blobs and parameters."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from caffe2.python import brew
+from caffe2.python._core.blob_reference import BlobLike, BlobReference
+from caffe2.python.model_helper import ModelHelper
 
 # Channels of the first convolution, of stages 2 to 4, and of the last convolution, by width.
 OUTPUT_CHANNELS = {
@@ -26,8 +32,9 @@ class ShuffleNetV2Builder:
     Raises ValueError for another width.
     """
 
-    def __init__(self, model, data, num_input_channels, num_labels, num_groups=2, width="1.0x",
-                 is_test=False, detection=False, bn_epsilon=1e-5):
+    def __init__(self, model: ModelHelper, data: BlobLike, num_input_channels: int, num_labels: int,
+                 num_groups: int = 2, width: str | float = "1.0x", is_test: bool = False,
+                 detection: bool = False, bn_epsilon: float = 1e-5) -> None:
         key = width if isinstance(width, str) else f"{float(width):.1f}x"
         if key not in OUTPUT_CHANNELS:
             raise ValueError(f"no ShuffleNet of width {width}; there are {list(OUTPUT_CHANNELS)}")
@@ -42,7 +49,7 @@ class ShuffleNetV2Builder:
         self.detection = detection
         self.bn_epsilon = bn_epsilon
 
-    def create(self):
+    def create(self) -> BlobReference:
         """Adds the whole network; returns its last blob, the scores `last_out` [N, num_labels].
 
         The features are averaged over the whole image, so that it may be of any size of at least
@@ -64,7 +71,8 @@ class ShuffleNetV2Builder:
             self.model, self.avg_pool, f"last_out_L{self.num_labels}", last, self.num_labels)
         return self.last_out
 
-    def add_spatial_ds_unit(self, prefix, in_channels, out_channels, stride=2):
+    def add_spatial_ds_unit(self, prefix: str, in_channels: int, out_channels: int,
+                            stride: int = 2) -> None:
         """A unit that divides height and width by `stride`: both branches read all channels and
         make half of the `out_channels` each."""
         half = out_channels // 2
@@ -75,7 +83,7 @@ class ShuffleNetV2Builder:
         right = self._branch(self.prev_blob, prefix + "_right", in_channels, half, stride)
         self._join(left, right, prefix)
 
-    def add_basic_unit(self, prefix, in_channels, stride=1):
+    def add_basic_unit(self, prefix: str, in_channels: int, stride: int = 1) -> None:
         """A unit that changes half of the channels."""
         half = in_channels // 2
         left, right = self.model.net.Split(
@@ -104,29 +112,33 @@ class ShuffleNetV2Builder:
         return brew.spatial_bn(self.model, x, name, channels, epsilon=self.bn_epsilon,
                                is_test=self.is_test)
 
-    def add_detection_unit(self, prev_blob, prefix, in_channels, out_channels, kernel=3, pad=1):
+    def add_detection_unit(self, prev_blob: BlobLike, prefix: str, in_channels: int,
+                           out_channels: int, kernel: int = 3, pad: int = 1) -> BlobReference:
         """A depthwise convolution <prefix>_conv and its normalization <prefix>_bn; returns the
         latter."""
         x = brew.conv(self.model, prev_blob, prefix + "_conv", in_channels, out_channels,
                       kernel=kernel, pad=pad, group=in_channels, weight_init=("MSRAFill", {}))
         return self._normalize(x, prefix + "_bn", out_channels)
 
-    def add_conv1x1_bn(self, prev_blob, blob, in_channels, out_channels):
+    def add_conv1x1_bn(self, prev_blob: BlobLike, blob: str, in_channels: int,
+                       out_channels: int) -> BlobReference:
         """A 1x1 convolution, normalization and Relu; returns <blob>_bn."""
         x = brew.conv(self.model, prev_blob, blob, in_channels, out_channels, kernel=1,
                       weight_init=("MSRAFill", {}))
         x = self._normalize(x, blob + "_bn", out_channels)
         return brew.relu(self.model, x, x)
 
-    def add_dwconv3x3_bn(self, prev_blob, blob, channels, stride):
+    def add_dwconv3x3_bn(self, prev_blob: BlobLike, blob: str, channels: int,
+                         stride: int) -> BlobReference:
         """A depthwise 3x3 convolution and its normalization; returns <blob>_bn."""
         x = brew.conv(self.model, prev_blob, blob, channels, channels, kernel=3, stride=stride,
                       pad=1, group=channels, weight_init=("MSRAFill", {}))
         return self._normalize(x, blob + "_bn", channels)
 
 
-def create_shufflenet(model, data, num_input_channels, num_labels, label=None, is_test=False,
-                      no_loss=False):
+def create_shufflenet(model: ModelHelper, data: BlobLike, num_input_channels: int, num_labels: int,
+                      label: BlobLike | None = None, is_test: bool = False,
+                      no_loss: bool = False) -> Any:
     """Adds ShuffleNet V2 of width 1 to a model.
 
     Args:

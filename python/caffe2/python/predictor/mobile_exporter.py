@@ -1,9 +1,16 @@
 """Exports a model as two NetDefs: one that fills its parameters and one that predicts."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import core, utils
+from caffe2.python._core.blob_reference import BlobLike
+from caffe2.python._core.net import Net
 
 _FILLERS = {
     np.dtype("float32"): "GivenTensorFill",
@@ -17,7 +24,7 @@ _FILLERS = {
 }
 
 
-def add_tensor(net, name, blob):
+def add_tensor(net: caffe2_pb2.NetDef, name: str, blob: Any) -> None:
     """Adds to a NetDef the operator that fills blob `name` with an array.
 
     uint8 arrays become one string, as in Caffe2. Raises TypeError for element types without a
@@ -36,7 +43,8 @@ def add_tensor(net, name, blob):
     net.op.extend([op])
 
 
-def Export(workspace, net, params):
+def Export(workspace: Any, net: Net,
+           params: Iterable[BlobLike]) -> tuple[caffe2_pb2.NetDef, caffe2_pb2.NetDef]:
     """(init_net, predict_net) of a trained model.
 
     Args:

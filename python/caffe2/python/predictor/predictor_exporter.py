@@ -1,5 +1,7 @@
 """Models for prediction in one database: nets and parameters."""
 
+from __future__ import annotations
+
 import collections
 
 from caffe2.proto import caffe2_pb2, metanet_pb2
@@ -55,40 +57,40 @@ class PredictorExportMeta(collections.namedtuple("PredictorExportMeta", [
         prefix = f"{self.trainer_prefix}_" if self.trainer_prefix else ""
         return prefix + self._key(base)
 
-    def inputs_name(self):
+    def inputs_name(self) -> str:
         """The key in the meta net of the names of the inputs."""
         return self._key(predictor_constants.INPUTS_BLOB_TYPE)
 
-    def outputs_name(self):
+    def outputs_name(self) -> str:
         """The key in the meta net of the names of the outputs."""
         return self._key(predictor_constants.OUTPUTS_BLOB_TYPE)
 
-    def parameters_name(self):
+    def parameters_name(self) -> str:
         """The key in the meta net of the names of the parameters."""
         return self._key(predictor_constants.PARAMETERS_BLOB_TYPE)
 
-    def global_init_name(self):
+    def global_init_name(self) -> str:
         """The key in the meta net of the net that loads the parameters."""
         return self._key(predictor_constants.GLOBAL_INIT_NET_TYPE)
 
-    def predict_init_name(self):
+    def predict_init_name(self) -> str:
         """The key in the meta net of the net that prepares a workspace."""
         return self._key(predictor_constants.PREDICT_INIT_NET_TYPE)
 
-    def predict_net_name(self):
+    def predict_net_name(self) -> str:
         """The key in the meta net of the net that predicts."""
         return self._key(predictor_constants.PREDICT_NET_TYPE)
 
-    def train_init_plan_name(self):
+    def train_init_plan_name(self) -> str:
         """The key in the meta net of the plan that prepares training."""
         return self._trainer_key(predictor_constants.TRAIN_INIT_PLAN_TYPE)
 
-    def train_plan_name(self):
+    def train_plan_name(self) -> str:
         """The key in the meta net of the plan that trains."""
         return self._trainer_key(predictor_constants.TRAIN_PLAN_TYPE)
 
 
-def get_predictor_exporter_helper(submodelNetName):
+def get_predictor_exporter_helper(submodelNetName: str) -> PredictorExportMeta:
     """An empty PredictorExportMeta for the name of a model; it knows the keys of the parts."""
     return PredictorExportMeta(
         core.Net(submodelNetName), parameters=[], inputs=[], outputs=[], name=submodelNetName)
@@ -105,7 +107,8 @@ def _global_init_net(meta, db_type):
     return proto
 
 
-def get_meta_net_def(predictor_export_meta, ws=None, db_type=None):
+def get_meta_net_def(predictor_export_meta: PredictorExportMeta, ws: C.Workspace | None = None,
+                     db_type: str | None = None) -> metanet_pb2.MetaNetDef:
     """The MetaNetDef of a PredictorExportMeta.
 
     Args:
@@ -129,14 +132,16 @@ def get_meta_net_def(predictor_export_meta, ws=None, db_type=None):
     return meta_net_def
 
 
-def set_model_info(meta_net_def, project_str, model_class_str, version):
+def set_model_info(meta_net_def: metanet_pb2.MetaNetDef, project_str: str, model_class_str: str,
+                   version: str) -> None:
     """Stores the origin of the model."""
     meta_net_def.modelInfo.project = project_str
     meta_net_def.modelInfo.modelClass = model_class_str
     meta_net_def.modelInfo.version = version
 
 
-def save_to_db(db_type, db_destination, predictor_export_meta, use_ideep=False):
+def save_to_db(db_type: str, db_destination: str, predictor_export_meta: PredictorExportMeta,
+               use_ideep: bool = False) -> None:
     """Writes nets and parameters (from the current workspace) to a new database.
 
     `use_ideep` is without effect: parameters have one layout on the CPU.
@@ -152,7 +157,8 @@ def save_to_db(db_type, db_destination, predictor_export_meta, use_ideep=False):
         [], absolute_path=1, db=db_destination, db_type=db_type))
 
 
-def load_from_db(filename, db_type, device_option=None):
+def load_from_db(filename: str, db_type: str,
+                 device_option: caffe2_pb2.DeviceOption | None = None) -> metanet_pb2.MetaNetDef:
     """The MetaNetDef of a database, which stays open in the current workspace for
     GLOBAL_INIT_NET_TYPE to read the parameters.
 
@@ -178,7 +184,8 @@ def load_from_db(filename, db_type, device_option=None):
     return meta_net_def
 
 
-def prepare_prediction_net(filename, db_type, device_option=None):
+def prepare_prediction_net(filename: str, db_type: str,
+                           device_option: caffe2_pb2.DeviceOption | None = None) -> core.Net:
     """Loads a model into the current workspace and creates its net; returns the Net."""
     meta_net_def = load_from_db(filename, db_type, device_option)
     for key in (predictor_constants.GLOBAL_INIT_NET_TYPE,

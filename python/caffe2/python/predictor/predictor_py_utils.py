@@ -1,20 +1,26 @@
 """Access to the parts of a MetaNetDef by key."""
 
-from caffe2.proto import caffe2_pb2
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from caffe2.proto import caffe2_pb2, metanet_pb2
 from caffe2.python import core, scope
+from caffe2.python._core.blob_reference import BlobLike
 
 
-def get_comp_name(string, name):
+def get_comp_name(string: str, name: str | None) -> str:
     """The key of a part of the model `name`: "<string>_<name>", or the string if it has none."""
     return f"{string}_{name}" if name else string
 
 
-def to_first_match_dict(kv_list):
+def to_first_match_dict(kv_list: Any) -> dict[str, Any]:
     """{key: value} of entries; the first of equal keys wins."""
     return {entry.key: entry.value for entry in kv_list[::-1]}
 
 
-def create_predict_net(predictor_export_meta):
+def create_predict_net(predictor_export_meta: Any) -> caffe2_pb2.NetDef:
     """The NetDef that predicts: inputs and parameters are its external inputs, outputs its external
     outputs."""
     meta = predictor_export_meta
@@ -30,7 +36,7 @@ def create_predict_net(predictor_export_meta):
     return net
 
 
-def create_predict_init_net(ws, predictor_export_meta):
+def create_predict_init_net(ws: Any, predictor_export_meta: Any) -> caffe2_pb2.NetDef:
     """The NetDef that makes the inputs and outputs, filled with zeros, and runs extra_init_net.
 
     Args:
@@ -57,12 +63,12 @@ def _shape_of(ws, blob, shapes):
     return [0]
 
 
-def GetArgumentByName(net_def, arg_name):
+def GetArgumentByName(net_def: caffe2_pb2.NetDef, arg_name: str) -> caffe2_pb2.Argument | None:
     """The argument of a NetDef, or None."""
     return next((arg for arg in net_def.arg if arg.name == arg_name), None)
 
 
-def AddModelIdArg(meta_net_def, net_def):
+def AddModelIdArg(meta_net_def: metanet_pb2.MetaNetDef, net_def: caffe2_pb2.NetDef) -> None:
     """Copies the argument model_id, an integer, from `meta_net_def.predict_net` to a NetDef, if
     there is one."""
     model_id = GetArgumentByName(meta_net_def.predict_net, "model_id")
@@ -85,12 +91,12 @@ def _set(entries, key, value):
     entry.value.CopyFrom(value)
 
 
-def GetNet(meta_net_def, key):
+def GetNet(meta_net_def: metanet_pb2.MetaNetDef, key: str) -> caffe2_pb2.NetDef:
     """The NetDef of a key; raises KeyError."""
     return _value(meta_net_def.nets, key, "net")
 
 
-def GetBlobs(meta_net_def, key):
+def GetBlobs(meta_net_def: metanet_pb2.MetaNetDef, key: str) -> list[str]:
     """The blob names of a key; [] if there is none."""
     for entry in meta_net_def.blobs:
         if entry.key == key:
@@ -98,7 +104,7 @@ def GetBlobs(meta_net_def, key):
     return []
 
 
-def GetPlan(meta_net_def, key):
+def GetPlan(meta_net_def: metanet_pb2.MetaNetDef, key: str) -> caffe2_pb2.PlanDef:
     """The PlanDef of a key; raises KeyError."""
     return _value(meta_net_def.plans, key, "plan")
 
@@ -106,26 +112,27 @@ def GetPlan(meta_net_def, key):
 GetNetOriginal, GetPlanOriginal = GetNet, GetPlan
 
 
-def GetBlobsByTypePrefix(meta_net_def, blob_type_prefix):
+def GetBlobsByTypePrefix(meta_net_def: metanet_pb2.MetaNetDef, blob_type_prefix: str) -> list[str]:
     """The distinct blob names of all keys with a prefix, in order."""
     return list(dict.fromkeys(
         blob for entry in meta_net_def.blobs if entry.key.startswith(blob_type_prefix)
         for blob in entry.value))
 
 
-def AddNet(meta_net_def, net_name, net_def):
+def AddNet(meta_net_def: metanet_pb2.MetaNetDef, net_name: str, net_def: Any) -> None:
     """Adds a Net or NetDef under a key. Raises ValueError if the key is taken."""
     _set(meta_net_def.nets, net_name,
          net_def.Proto() if isinstance(net_def, core.Net) else net_def)
 
 
-def AddPlan(meta_net_def, plan_name, plan_def):
+def AddPlan(meta_net_def: metanet_pb2.MetaNetDef, plan_name: str, plan_def: Any) -> None:
     """Adds a Plan or PlanDef under a key. Raises ValueError if the key is taken."""
     _set(meta_net_def.plans, plan_name,
          plan_def.Proto() if isinstance(plan_def, core.Plan) else plan_def)
 
 
-def AddBlobs(meta_net_def, blob_name, blob_def):
+def AddBlobs(meta_net_def: metanet_pb2.MetaNetDef, blob_name: str,
+             blob_def: Iterable[BlobLike]) -> None:
     """Appends blob names to the list of a key."""
     for entry in meta_net_def.blobs:
         if entry.key == blob_name:
@@ -135,7 +142,8 @@ def AddBlobs(meta_net_def, blob_name, blob_def):
     entry.value.extend(str(blob) for blob in blob_def)
 
 
-def ReplaceBlobs(meta_net_def, blob_name, blob_def):
+def ReplaceBlobs(meta_net_def: metanet_pb2.MetaNetDef, blob_name: str,
+                 blob_def: Iterable[BlobLike]) -> None:
     """Replaces the blob names of a key. Raises KeyError if the model has none of this key."""
     for entry in meta_net_def.blobs:
         if entry.key == blob_name:
@@ -144,7 +152,7 @@ def ReplaceBlobs(meta_net_def, blob_name, blob_def):
     raise KeyError(f"the model has no blobs {blob_name!r}")
 
 
-def GetApplicationSpecificInfo(meta_net_def, key):
+def GetApplicationSpecificInfo(meta_net_def: metanet_pb2.MetaNetDef, key: str) -> str | None:
     """The text of a key, or None."""
     for entry in meta_net_def.applicationSpecificInfo:
         if entry.key == key:
@@ -152,31 +160,32 @@ def GetApplicationSpecificInfo(meta_net_def, key):
     return None
 
 
-def GetApplicationSpecificInfoDict(meta_net_def):
+def GetApplicationSpecificInfoDict(meta_net_def: metanet_pb2.MetaNetDef) -> dict[str, str]:
     """{key: text}; the first of equal keys wins."""
     return to_first_match_dict(meta_net_def.applicationSpecificInfo)
 
 
-def AddApplicationSpecificInfo(meta_net_def, key, value):
+def AddApplicationSpecificInfo(meta_net_def: metanet_pb2.MetaNetDef, key: str, value: str) -> None:
     """Adds text under a key."""
     meta_net_def.applicationSpecificInfo.add(key=key, value=value)
 
 
-def GetBlobsOrder(meta_net_def):
+def GetBlobsOrder(meta_net_def: metanet_pb2.MetaNetDef) -> list[str]:
     """The blob names that SetBlobsOrder added."""
     return meta_net_def.blobsOrder
 
 
-def SetBlobsOrder(meta_net_def, blobs_order):
+def SetBlobsOrder(meta_net_def: metanet_pb2.MetaNetDef, blobs_order: Iterable[str]) -> None:
     """Appends blob names, in the order in which a server loads them."""
     meta_net_def.blobsOrder.extend(blobs_order)
 
 
-def SetPreLoadBlobs(meta_net_def, pre_load_blobs):
+def SetPreLoadBlobs(meta_net_def: metanet_pb2.MetaNetDef, pre_load_blobs: Iterable[str]) -> None:
     """Appends the names of blobs that a server loads first."""
     meta_net_def.preLoadBlobs.extend(pre_load_blobs)
 
 
-def SetRequestOnlyEmbeddings(meta_net_def, request_only_embeddings):
+def SetRequestOnlyEmbeddings(meta_net_def: metanet_pb2.MetaNetDef,
+                             request_only_embeddings: Iterable[str]) -> None:
     """Appends the names of embeddings that depend on the request alone."""
     meta_net_def.requestOnlyEmbeddings.extend(request_only_embeddings)
