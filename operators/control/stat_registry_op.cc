@@ -173,7 +173,7 @@ OPERATOR_SCHEMA(StatRegistryExport)
     .SetDoc("The sums of a registry, by name in ascending order.")
     .Arg("reset", "(bool, default 1) Sets them to 0 afterwards.")
     .Input(0, "handle", "Optional: the registry. Default: that of the process.")
-    .Output(0, "keys", "Strings: the names; how many is known at run time only.")
+    .Output(0, "keys", "Strings: the names; their number is known at run time only.")
     .Output(1, "values", "int64: the sums.")
     .Output(2, "timestamps", "int64: the time of this export, nanoseconds since 1970.")
     .CpuOnly(kCpuOnly);

@@ -226,7 +226,7 @@ OPERATOR_SCHEMA(LengthsTile)
     .SetDoc("Repeats each row of DATA as often as its length says.")
     .Input(0, "DATA", "A tensor of any type with at least one dimension.")
     .Input(1, "LENGTHS", "int32 or int64, one for each row, none negative.")
-    .Output(0, "OUTPUT", "The rows; how many there are is known at run time only.");
+    .Output(0, "OUTPUT", "The rows; their number is known at run time only.");
 OPERATOR_SCHEMA(LengthsGather)
     .NumInputs(3)
     .NumOutputs(1)
@@ -234,7 +234,7 @@ OPERATOR_SCHEMA(LengthsGather)
     .Input(0, "ITEMS", "A tensor of any type with at least one dimension.")
     .Input(1, "LENGTHS", "int32 or int64: the number of rows of each segment.")
     .Input(2, "INDICES", "int32 or int64: the segments to take.")
-    .Output(0, "OUTPUT", "Their rows; how many there are is known at run time only.");
+    .Output(0, "OUTPUT", "Their rows; their number is known at run time only.");
 NO_GRADIENT(LengthsToSegmentIds);
 NO_GRADIENT(LengthsToRanges);
 NO_GRADIENT(LengthsToOffsets);

@@ -42,7 +42,7 @@ OPERATOR_SCHEMA(UnpackSegments)
     .Arg("restore_cut", "(bool, default 0) 1: rows that PackSegments cut come back as 0.")
     .Input(0, "lengths", "int32 or int64: the number of rows of each segment.")
     .Input(1, "tensor", "The packed tensor.")
-    .Output(0, "packed_tensor", "The rows; how many there are is known at run time only.");
+    .Output(0, "packed_tensor", "The rows; their number is known at run time only.");
 REGISTER_GRADIENT(PackSegments, GetPackSegmentsGradient);
 REGISTER_GRADIENT(UnpackSegments, GradientRule<"PackSegments: I0 GO0 I1 -> GI1">);
 

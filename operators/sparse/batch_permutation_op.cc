@@ -18,7 +18,7 @@ OPERATOR_SCHEMA(BatchPermutationGradient)
     .NumInputs(2)
     .NumOutputs(1)
     .IdenticalTypeAndShapeOfInput(1)
-    .SetDoc("The gradient of BatchPermutation: the rows back in their places.")
+    .SetDoc("The gradient of BatchPermutation: moves the rows back to their places.")
     .Input(0, "indices", "As in the forward operator.")
     .Input(1, "dY", "The gradient of Y.")
     .Output(0, "dX", "The gradient of X.");

@@ -1,4 +1,4 @@
-// BatchPermutation: the rows of a tensor in another order.
+// BatchPermutation: permutes the rows of a tensor.
 #pragma once
 
 #include "caffe2/core/device_backend.h"
@@ -18,8 +18,8 @@ inline std::vector<int64_t> ReadPermutation(const Tensor& indices, int64_t count
   return rows;
 }
 
-// Row i of the output is row indices[i] of the input; with kInverse, which is the gradient, row i
-// of the input becomes row indices[i]. Indices on a device stay there.
+// Row i of the output is row indices[i] of the input. With kInverse, for the gradient, row i of the
+// input becomes row indices[i] of the output. Indices on a device stay there.
 template <class Context, bool kInverse>
 class PermuteRowsOp final : public Operator<Context> {
  public:

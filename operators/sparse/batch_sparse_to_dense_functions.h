@@ -18,7 +18,8 @@ struct SparseToDenseRows {
   CAFFE2_HOST_DEVICE void operator()(int64_t r, Team team) const {
     float* row = y + r * column.rows;
     for (int64_t j = team.first(); j < column.rows; j += team.step()) row[j] = fill;
-    // Each member has columns of its own and goes through all entries, so that their order counts.
+    // Each member handles its own columns and reads all entries in order, so that the last one
+    // counts.
     for (int64_t e = offsets[r]; e < offsets[r + 1]; ++e) {
       const int64_t j = column.At(e);
       if (column.Has(j) && j % team.step() == team.first()) row[j] = value[e];

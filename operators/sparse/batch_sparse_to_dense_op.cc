@@ -9,7 +9,7 @@ namespace {
 
 void DescribeRows(OpSchema& schema) {
   schema.NumOutputs(1)
-      .Input(0, "lengths", "int32 or int64: how many entries each row has.")
+      .Input(0, "lengths", "int32 or int64: the number of entries of each row.")
       .Input(1, "indices", "int32 or int64: the columns of all entries, row by row.");
 }
 
@@ -32,9 +32,11 @@ OPERATOR_SCHEMA(BatchSparseToDense)
       return std::vector<TensorShape>{
           CreateTensorShape({in[0].dims(0), columns}, TensorProto::FLOAT)};
     })
-    .SetDoc("A matrix from the entries of its rows; of equal columns in a row the last one counts.")
+    .SetDoc(
+        "Makes a matrix from the entries of its rows. If a column occurs twice in a row, the last "
+        "entry counts.")
     .Arg("dense_last_dim", "(int > 0) The columns of the matrix, unless its shape is given.")
-    .Arg("default_value", "(float, default 0) What elements without entry are.")
+    .Arg("default_value", "(float, default 0) The value of elements without an entry.")
     .Input(2, "values", "Float: the values of the entries.")
     .Input(3, "output_shape_inference", "Optional: a matrix whose shape the output gets.")
     .Output(0, "dense", "Float: a row for each length.");

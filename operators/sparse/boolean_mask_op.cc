@@ -1,4 +1,4 @@
-// BooleanMask, BooleanMaskLengths, BooleanUnmask: choosing rows by a mask.
+// BooleanMask, BooleanMaskLengths, BooleanUnmask: choose rows by a mask.
 #include "operators/sparse/boolean_mask_op.h"
 
 #include "operators/common/gradient_rule.h"
@@ -53,12 +53,12 @@ OPERATOR_SCHEMA(BooleanMask)
     .NumInputs(2)
     .NumOutputs(1, 2)
     .SetDoc(
-        "The rows of data at which the mask is true. How many there are is known at run time "
-        "only. The gradient is 0 for the other rows.")
+        "The rows of data at which the mask is true. Their number is known at run time only. The "
+        "gradient of the other rows is 0.")
     .Input(0, "data", "A tensor of any type with at least one dimension.")
     .Input(1, "mask", "Bool, one for each row.")
     .Output(0, "masked_data", "The rows that are kept.")
-    .Output(1, "masked_indices", "Optional int64: their numbers.");
+    .Output(1, "masked_indices", "Optional int64: the indices of these rows.");
 OPERATOR_SCHEMA(BooleanMaskGradient)
     .NumInputs(2)
     .NumOutputs(1)
@@ -75,7 +75,7 @@ OPERATOR_SCHEMA(BooleanMaskLengths)
     .NumInputs(2)
     .NumOutputs(1)
     .IdenticalTypeAndShapeOfInput(0)
-    .SetDoc("How long each segment is after BooleanMask: the number of true elements in it.")
+    .SetDoc("The length of each segment after BooleanMask: the number of true elements in it.")
     .Input(0, "lengths", "int32 or int64: the lengths before; they add up to the mask's size.")
     .Input(1, "mask", "Bool, one-dimensional.")
     .Output(0, "masked_lengths", "The lengths after.")
@@ -89,8 +89,9 @@ OPERATOR_SCHEMA(BooleanUnmask)
       return std::vector<TensorShape>{CreateTensorShape(GetDimsVector(in[0]), in[1].data_type())};
     })
     .SetDoc(
-        "Puts together what several masks took apart: each position takes the next value of the "
-        "first mask that is true there. Every position needs one, and every value a position.")
+        "Inverts several BooleanMask operators: each position takes the next value of the first "
+        "mask that is true there. It is an error if no mask is true at a position or a value is "
+        "left over.")
     .Input(0, "mask", "Bool, one-dimensional; further pairs of mask and values follow.")
     .Input(1, "values", "Values of any type, one for each position that takes one.")
     .Output(0, "unmasked", "The values, shaped like a mask.");

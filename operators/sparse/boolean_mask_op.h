@@ -1,4 +1,4 @@
-// BooleanMask, its gradient, and BooleanUnmask: choosing rows by masks, which are read on the host.
+// BooleanMask, its gradient, and BooleanUnmask: choose rows by masks, which the host reads.
 #pragma once
 
 #include <numeric>
@@ -67,7 +67,7 @@ class BooleanMaskGradientOp final : public Operator<Context> {
   }
 };
 
-// Of each position the value of the first mask that holds there.
+// For each position, the next value of the first mask that is true there.
 template <class Context>
 class BooleanUnmaskOp final : public Operator<Context> {
  public:
@@ -86,7 +86,7 @@ class BooleanUnmaskOp final : public Operator<Context> {
   int Pairs() const { return InputSize() / 2; }
   const Tensor& Mask(int k) const { return this->template Input<Tensor>(2 * k); }
 
-  // The values of all masks, one list behind the other.
+  // Joins the values of all masks, one list after another.
   Tensor JoinValues(std::vector<int64_t>* first) {
     const TypeMeta meta = Input(1).dtype();
     first->assign(1, 0);
@@ -111,7 +111,7 @@ class BooleanUnmaskOp final : public Operator<Context> {
     return joined;
   }
 
-  // For each position the place of its value among all.
+  // The index of the value of each position among all values.
   std::vector<int64_t> PlacesOf(const std::vector<int64_t>& first) const {
     std::vector<Tensor> copies;
     std::vector<const bool*> masks;
@@ -124,8 +124,8 @@ class BooleanUnmaskOp final : public Operator<Context> {
     for (size_t i = 0; i < places.size(); ++i) {
       int k = 0;
       while (k < Pairs() && !masks[k][i]) ++k;
-      CAFFE_ENFORCE_LT(k, Pairs(), "no mask holds at position ", i);
-      CAFFE_ENFORCE_LT(next[k], first[k + 1], "mask ", k, " asks for more values than there are");
+      CAFFE_ENFORCE_LT(k, Pairs(), "no mask is true at position ", i);
+      CAFFE_ENFORCE_LT(next[k], first[k + 1], "mask ", k, " needs more values than there are");
       places[i] = next[k]++;
     }
     for (int k = 0; k < Pairs(); ++k) {

@@ -1,4 +1,4 @@
-// CopyRowsToTensor: some rows of a matrix set to one row.
+// CopyRowsToTensor: sets some rows of a matrix to one row.
 #include "operators/sparse/copy_rows_to_tensor_op.h"
 
 #include <algorithm>
@@ -68,8 +68,8 @@ OPERATOR_SCHEMA(CopyRowsToTensorGradient)
     .SetDoc("The gradient of CopyRowsToTensor.")
     .Input(0, "indices", "The rows that were set.")
     .Input(1, "d_output", "The gradient of the output.")
-    .Output(0, "d_input", "It, with zeros in the rows that were set.")
-    .Output(1, "d_row", "The sum of those rows.");
+    .Output(0, "d_input", "The gradient, with zeros in the rows that were set.")
+    .Output(1, "d_row", "The sum of the gradient's rows that were set.");
 REGISTER_GRADIENT(CopyRowsToTensor, GetCopyRowsToTensorGradient);
 
 }  // namespace caffe2

@@ -1,4 +1,4 @@
-// CopyRowsToTensor: some rows of a matrix set to one row. host_device_op.h or host_device_cuda.h
+// CopyRowsToTensor: sets some rows of a matrix to one row. host_device_op.h or host_device_cuda.h
 // runs the functors.
 #pragma once
 
@@ -9,7 +9,7 @@
 namespace caffe2 {
 
 // y[row] = x, elements of any type, for each of the indices, which are checked (checked_indices.h).
-// Overloads for other contexts are found by the last argument.
+// The last argument chooses the overload for the device.
 void AssignToRows(const Tensor& indices, int64_t rows, TypeMeta meta, int64_t width, const void* x,
                   void* y, CPUContext* context);
 // The checked indices in order, in `storage`.
@@ -35,8 +35,8 @@ class CopyRowsToTensorOp final : public Operator<Context> {
   }
 };
 
-// Inputs indices, dY: dX = dY but for the rows that were overwritten, which get 0; the row gets the
-// sum of theirs.
+// Inputs indices, dY: dX = dY, with 0 in the overwritten rows. The gradient of the row is the sum
+// of dY's overwritten rows.
 template <class Context>
 class CopyRowsToTensorGradientOp final : public Operator<Context> {
  public:

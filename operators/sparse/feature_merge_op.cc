@@ -1,5 +1,5 @@
-// Merge{Dense,Single*,Multi*}FeatureTensors: features of examples put together into one record
-// that names, for each example, the features it has.
+// Merge{Dense,Single*,Multi*}FeatureTensors: merge features of examples into one record that names
+// the features of each example.
 //
 // A feature gives each example some entries: a Single feature at most one, whose key is the
 // feature's id; a Multi feature any number, each with a key of its own. An entry holds one value
@@ -20,7 +20,7 @@ constexpr char kCpuOnly[] =
     "it makes ids and features out of records, as part of the input; its outputs are as long as "
     "the values say, which the host has to know";
 
-// Where the parts of a feature stand among the `stride` inputs it takes; -1 for what it lacks.
+// The positions of a feature's parts among its `stride` inputs; -1 for a missing part.
 struct FeatureInputs {
   int stride;
   int entries;        // lengths: entries of each example (Multi)
@@ -37,7 +37,7 @@ constexpr FeatureInputs kSingleMap{4, -1, 3, -1, 0, 1, 2};
 constexpr FeatureInputs kMultiScalar{3, 0, -1, 1, -1, -1, 2};
 constexpr FeatureInputs kMultiList{4, 0, -1, 1, 2, -1, 3};
 constexpr FeatureInputs kMultiMap{5, 0, -1, 1, 2, 3, 4};
-// What the gradient operators read of a feature; the gradient of the values is the last input.
+// The inputs of a feature for the gradient operators. The gradient of the values is the last input.
 constexpr FeatureInputs kSingleScalarGradient{1, -1, 0, -1, -1, -1, -1};
 constexpr FeatureInputs kSingleListGradient{2, -1, 1, -1, 0, -1, -1};
 constexpr FeatureInputs kMultiScalarGradient{1, 0, -1, -1, -1, -1, -1};
@@ -53,7 +53,7 @@ struct RowRun {
 struct MergePlan {
   std::vector<int32_t> lengths;  // entries of each example
   std::vector<RowRun> entries, values;
-  std::vector<int64_t> entry_rows, value_rows;  // of each feature, with scalars that are left out
+  std::vector<int64_t> entry_rows, value_rows;  // of each feature, with omitted scalars
 };
 
 // The entries that a feature gives to each example, as runs of its rows.
@@ -135,7 +135,7 @@ int64_t CountRows(const std::vector<RowRun>& runs) {
                          [](int64_t sum, const RowRun& run) { return sum + run.count; });
 }
 
-// Puts the rows of input `position` of every feature, of any one type, into one column.
+// Joins the rows of input `position` of all features, of one type, in one column.
 void MergeColumn(const OperatorBase& op, const FeatureInputs& inputs, int position,
                  const std::vector<RowRun>& runs, const std::vector<int64_t>& rows,
                  Tensor* merged) {
@@ -204,7 +204,7 @@ class MergeFeaturesOp final : public Operator<CPUContext> {
   int features_;
 };
 
-// The gradient of each feature's values; scalars that were left out get zeros.
+// The gradient of each feature's values; omitted scalars get zeros.
 template <FeatureInputs inputs>
 class MergeFeaturesGradientOp final : public Operator<CPUContext> {
  public:
@@ -289,8 +289,8 @@ class MergeDenseFeaturesGradientOp final : public Operator<CPUContext> {
   }
 };
 
-// Inputs of the gradient: those of `forward` that say where values went, for each feature, and the
-// gradient of the values, the last output.
+// Inputs of the gradient: for each feature the inputs of `forward` that give the places of its
+// values, then the gradient of the values, the last output.
 template <FeatureInputs forward>
 class GetMergeFeaturesGradient final : public GradientMakerBase {
  public:
@@ -365,9 +365,10 @@ void DescribeFeaturesGradient(OpSchema& schema) {
   schema.NumInputs([](int n) { return n > 1 && n % inputs.stride == 1 % inputs.stride; })
       .NumOutputs(1, 1 << 30)
       .SetDoc("The gradient of the operator without Gradient in its name.")
-      .Input(0, inputs.presence == 0 ? "in1_presence" : "in1_lengths",
-             "What tells the places of the values of a feature; those of more features follow, and "
-             "then the gradient of the merged values.")
+      .Input(
+          0, inputs.presence == 0 ? "in1_presence" : "in1_lengths",
+          "Gives the places of the values of a feature. The same inputs of more features follow, "
+          "and then the gradient of the merged values.")
       .Output(0, "in1_values_grad", "The gradient of a feature's values; more follow.");
 }
 
@@ -396,7 +397,7 @@ OPERATOR_SCHEMA(MergeDenseFeatureTensors)
     .NumInputs(2)
     .NumOutputs(3)
     .FillUsing(DescribeMerged)
-    .SetDoc("Lists, for each row of a matrix of features, those that are present.")
+    .SetDoc("Lists the present features of each row of a matrix of features.")
     .Arg("feature_ids", "(list of int64) The key of each column.", true)
     .Input(0, "in1", "Examples x features, of any type.")
     .Input(1, "in1_presence", "Bool, of the same shape: whether an example has a feature.")

@@ -1,4 +1,4 @@
-// FindDuplicateElements: where a list repeats itself.
+// FindDuplicateElements: finds the repeated elements of a list.
 #include <unordered_set>
 
 #include "caffe2/core/operator.h"
@@ -35,9 +35,9 @@ REGISTER_CPU_OPERATOR(FindDuplicateElements, FindDuplicateElementsOp);
 OPERATOR_SCHEMA(FindDuplicateElements)
     .NumInputs(1)
     .NumOutputs(1)
-    .SetDoc("The places of elements that are equal to an earlier one.")
+    .SetDoc("The indices of elements that are equal to an earlier one.")
     .Input(0, "data", "float, double, int32, int64 or strings, one-dimensional.")
-    .Output(0, "indices", "int64: the places in order; how many is known at run time only.")
+    .Output(0, "indices", "int64, ascending; their number is known at run time only.")
     .CpuOnly(
         "it makes ids and features out of records, as part of the input; its outputs are as long "
         "as the values say, which the host has to know");

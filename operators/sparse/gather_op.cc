@@ -114,8 +114,8 @@ void DescribeGather(OpSchema& schema) {
             axis.Shape(GetDimsVector(in[0]), GetDimsVector(in[1])), in[0].data_type())};
       })
       .Arg("match_outer",
-           "1: INDICES has the axes of DATA before `axis`, and each element of these its own "
-           "indices. Default 0: all have the same.")
+           "1: INDICES also has the axes of DATA before `axis`, so that each of their elements has "
+           "indices of its own. Default 0: all share the indices.")
       .Input(0, "DATA", "A tensor of any type.")
       .Input(1, "INDICES", "int32 or int64, of any shape; each in the range of the axis.")
       .Output(
@@ -144,7 +144,7 @@ OPERATOR_SCHEMA(BatchGatherGradient)
     .NumInputs(3)
     .NumOutputs(1)
     .IdenticalTypeAndShapeOfInput(0)
-    .SetDoc("Gradient of BatchGather: rows that were read more than once sum up.")
+    .SetDoc("Gradient of BatchGather: adds up the gradients of rows that were read more than once.")
     .Arg("axis", "As in the forward operator. Default 1.")
     .Arg("match_outer", "As in the forward operator. Default 0.")
     .Input(0, "DATA", "Float input of the forward operator. Only its shape is used.")

@@ -1,4 +1,5 @@
-// Gather, BatchGather, SparseToDense, ScatterWeightedSum: rows that are named by index.
+// Gather, BatchGather, SparseToDense, ScatterWeightedSum: operators on rows that are named by
+// index.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +15,15 @@
 
 namespace caffe2 {
 
-// Along which axis rows are gathered, and whether the indices have the axes before it too, so that
-// each element of the batch has indices of its own.
+// The axis along which rows are gathered, and whether the indices also have the axes before it, so
+// that each element of the batch has indices of its own.
 struct GatherAxis {
   GatherAxis(const ArgumentHelper& arguments, int default_axis)
       : axis(arguments.GetSingleArgument<int>("axis", default_axis)),
         match_outer(arguments.GetSingleArgument<bool>("match_outer", false)) {}
 
-  // The shape of data with the axis replaced by the indices'. Throws if they do not go together.
+  // The shape of data with the axis replaced by the axes of the indices. Throws EnforceNotMet if
+  // the shapes do not match.
   std::vector<int64_t> Shape(const std::vector<int64_t>& data,
                              const std::vector<int64_t>& indices) const;
 
@@ -29,8 +31,8 @@ struct GatherAxis {
   bool match_outer;
 };
 
-// Tensors as [outer, rows, width]; indices, int32 or int64, name rows. An index out of range
-// throws, on a device when the net is waited for.
+// Tensors as [outer, rows, width]. Indices, int32 or int64, name rows. An index out of range throws
+// EnforceNotMet; on a device, the wait for the net throws.
 struct RowLayout {
   int64_t outer = 1, rows = 0, width = 0;
   bool match_outer = false;  // the indices are [outer, n]; else all elements share n of them
@@ -44,8 +46,8 @@ struct RowLayout {
 template <class Context>
 void GatherRows(const Tensor& indices, const RowLayout& layout, TypeMeta meta, const void* x,
                 void* y, Context* context);
-// y[o, row] = the sum of x[o, i] over the indices i that name the row, in order; y is 0 before.
-// Overloads for other contexts are found by the last argument.
+// y[o, row] = the sum of x[o, i] over the indices i that name the row, in order. y must be 0
+// already. The last argument chooses the overload for the device.
 template <typename T>
 void SumRows(const Tensor& indices, const RowLayout& layout, const T* x, T* y, CPUContext* context);
 // default_axis: 0 for Gather, 1 for BatchGather.

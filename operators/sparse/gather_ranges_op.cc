@@ -1,4 +1,4 @@
-// GatherRanges, GatherRangesToDense: parts of a list, named by offset and length.
+// GatherRanges, GatherRangesToDense: take parts of a list by offset and length.
 #include <algorithm>
 #include <numeric>
 
@@ -66,7 +66,7 @@ class GatherRangesOp final : public Operator<CPUContext> {
   }
 };
 
-// Ranges of one output so far that had no elements, or others than they should have.
+// The number of ranges of one output so far that were empty or had a wrong length.
 struct OddRanges {
   int64_t empty = 0, mismatched = 0;
 };
@@ -109,7 +109,7 @@ class GatherRangesToDenseOp final : public Operator<CPUContext> {
   }
 
  private:
-  // A share of 1 allows all.
+  // Throws if the share of such ranges is too large. A maximum of 1 allows all.
   void CheckRatio(const char* what, int i, int64_t count, float max_ratio) const {
     if (max_ratio >= 1) return;
     const auto most = static_cast<double>(std::max(seen_, min_observation_)) * max_ratio;
@@ -126,7 +126,7 @@ class GatherRangesToDenseOp final : public Operator<CPUContext> {
       const int64_t n = ranges.length(e, i), offset = ranges.offset(e, i);
       if (n != length) {
         elements.AppendZeros(length);
-        if (n == 0) {  // an example that lacks the feature
+        if (n == 0) {  // the example does not have the feature
           ++odd_[i].empty;
         } else if (odd_[i].mismatched++ == 0) {
           LOG(WARNING) << "range " << i << " of an example has " << n << " elements in place of "
@@ -159,19 +159,19 @@ OPERATOR_SCHEMA(GatherRanges)
     .NumInputs(2)
     .NumOutputs(2)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
-      // As if the ranges covered DATA, each element once: a bound for ranges that do not overlap.
+      // As if the ranges covered each element of DATA once: a bound unless ranges overlap.
       std::vector<TensorShape> out{CreateTensorShape(GetDimsVector(in[0]), in[0].data_type()),
                                    UnknownTensorShape()};
       if (in[1].dims_size() > 0) out[1] = CreateTensorShape({in[1].dims(0)}, TensorProto::INT32);
       return out;
     })
     .SetDoc(
-        "Puts the ranges of each example one after another. OUTPUT is inferred to be as long as "
-        "DATA, which it is if the ranges cover that.")
+        "Joins the ranges of each example, one after another. Shape inference assumes that the "
+        "ranges cover DATA, so that OUTPUT is as long.")
     .Input(0, "DATA", "A list of any type.")
     .Input(1, "RANGES", "int32 or int64 [examples, ranges, 2]: offset and length in DATA.")
     .Output(0, "OUTPUT", "The elements of all ranges of all examples.")
-    .Output(1, "LENGTHS", "int32: how many each example has.")
+    .Output(1, "LENGTHS", "int32: the number of elements of each example.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(GatherRangesToDense)
     .NumInputs(2, 3)
@@ -186,16 +186,16 @@ OPERATOR_SCHEMA(GatherRangesToDense)
     })
     .SetDoc(
         "One matrix for each range of an example: range i of example e is row e of output i. "
-        "Ranges of any other length than the argument says become zeros; too many of them, of all "
-        "examples since the operator was made, are an error.")
+        "Ranges whose length differs from the argument become zeros. Too large a share of them, "
+        "over all examples since the operator was created, is an error.")
     .Arg("lengths", "(list of int > 0) The length of each range.", true)
     .Arg("min_observation",
-         "(int, default 10000) While there were fewer examples, shares are of so many.")
+         "(int, default 10000) The least number of examples that shares are computed from.")
     .Arg("max_mismatched_ratio",
-         "(float, default 0.9) The largest share of ranges of an output that may have elements, "
-         "but not as many as they should.")
+         "(float, default 0.9) The largest share of ranges of an output that may have a wrong "
+         "length and not be empty.")
     .Arg("max_empty_ratio",
-         "(float, default 1) The largest share of ranges of an output that may have none.")
+         "(float, default 1) The largest share of ranges of an output that may be empty.")
     .Input(0, "DATA", "A list of numbers.")
     .Input(1, "RANGES", "int32 or int64 [examples, ranges, 2]: offset and length in DATA.")
     .Input(2, "KEY", "Optional int32 or int64, like DATA: ranges are sorted by these.")

@@ -15,7 +15,7 @@ constexpr char kCpuOnly[] = "its operands are no tensors: maps, dictionaries, li
 
 using IndexPtr = std::unique_ptr<IndexBase>;
 
-// The index in a blob; throws if there is none.
+// The index in a blob; throws EnforceNotMet if there is none.
 IndexBase* Get(const IndexPtr& index) {
   CAFFE_ENFORCE(index != nullptr, "the index was not created");
   return index.get();
@@ -141,7 +141,7 @@ void DescribeCreate(OpSchema& schema) {
       .NumOutputs(1)
       .NonTensorOutputs({0})
       .Arg("max_elements", "(int > 0, default 2^31 - 1) The most entries, number 0 included.")
-      .Output(0, "handle", "The index, a blob that is no tensor.");
+      .Output(0, "handle", "The index, a blob that is not a tensor.");
 }
 
 void DescribeInPlace(OpSchema& schema) {
@@ -185,8 +185,9 @@ OPERATOR_SCHEMA(IndexGet)
       return std::vector<TensorShape>{CreateTensorShape(GetDimsVector(in[1]), TensorProto::INT64)};
     })
     .SetDoc(
-        "The number of each key. A new key is added, unless the index is frozen: then its number "
-        "is 0. An index that is full fails.")
+        "The number of each key. A new key is added; if the index is frozen, its number is 0. A "
+        "new "
+        "key for a full index is an error.")
     .Input(0, "handle", "The index.")
     .Input(1, "keys", "Keys of its type, of any shape.")
     .Output(0, "indices", "int64: their numbers, shaped like the keys.")
@@ -204,7 +205,7 @@ OPERATOR_SCHEMA(IndexStore)
     .NumOutputs(1)
     .SetDoc("The keys of an index in the order of their numbers, from 1.")
     .Input(0, "handle", "The index.")
-    .Output(0, "items", "One-dimensional keys; how many is known at run time only.")
+    .Output(0, "items", "One-dimensional keys; their number is known at run time only.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(IndexFreeze)
     .NumInputs(1)

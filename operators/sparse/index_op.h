@@ -1,4 +1,4 @@
-// Dictionaries from keys to consecutive numbers, as blobs.
+// Dictionaries from keys to consecutive numbers, held in blobs.
 #pragma once
 
 #include <algorithm>
@@ -12,20 +12,20 @@
 
 namespace caffe2 {
 
-// What does not depend on the type of the keys. Number 0 stands for unknown keys; known ones count
-// from 1.
+// The interface that does not depend on the type of the keys. Unknown keys have number 0; the
+// numbers of known keys count from 1.
 class IndexBase {
  public:
   virtual ~IndexBase() = default;
-  // Entries, the unknown one included.
+  // The number of entries, number 0 included.
   virtual int64_t Size() const = 0;
   virtual TypeMeta KeyType() const = 0;
   // Replaces the entries by a list of different keys, which get the numbers 1, 2, ...
   virtual void Load(const Tensor& keys, int64_t skip) = 0;
-  // The keys by number, from 1.
+  // Writes the keys in the order of their numbers, from 1.
   virtual void Store(Tensor* keys) const = 0;
 
-  // No more keys are added from now on.
+  // From now on no keys are added.
   void Freeze() { frozen_.store(true); }
   bool frozen() const { return frozen_.load(); }
   int64_t max_elements() const { return max_elements_; }
@@ -41,15 +41,15 @@ class IndexBase {
 };
 CAFFE2_TYPE_NAME(std::unique_ptr<IndexBase>, "std::unique_ptr<caffe2::IndexBase>");
 
-// Keys of one type. Threads may use it at the same time.
+// An index of keys of one type. Thread-safe.
 template <typename T>
 class Index final : public IndexBase {
  public:
-  // max_elements counts the unknown entry too.
+  // max_elements includes number 0.
   explicit Index(int64_t max_elements) : IndexBase(max_elements) {}
 
-  // The numbers of n keys. New keys are added, or get 0 once the index is frozen. Throws when it
-  // is full.
+  // Writes the numbers of n keys. Adds new keys; once the index is frozen, they get 0. Throws
+  // EnforceNotMet if the index is full.
   void Get(const T* keys, int64_t* numbers, int64_t n) {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (int64_t i = 0; i < n; ++i) {

@@ -1,5 +1,5 @@
-// Rows that indices name on CUDA devices: sorted, summed and updated. Indices are int32 or int64;
-// those out of range are reported.
+// Sorts, sums and updates rows that are named by index on CUDA devices. Indices are int32 or int64.
+// An index out of range is reported.
 #pragma once
 
 #include "operators/common/host_device_cuda.h"
@@ -8,8 +8,8 @@
 
 namespace caffe2 {
 
-// `group`: how many indices each matrix has of its own, 0 if all share them. Throws for indices of
-// another type.
+// `group` is the number of indices of each matrix, 0 if all matrices share them. Throws
+// EnforceNotMet for indices of another type.
 RowIndices ListOfIndices(const Tensor& indices, int64_t rows, int64_t group = 0);
 // Indices of `layout`, where each element of the outer axes may have its own.
 RowIndices ListOfIndices(const Tensor& indices, const RowLayout& layout);
@@ -44,8 +44,8 @@ void UpdateRows(const Tensor& indices, int64_t rows, const Update& update, CUDAC
   ForEachRow(sorted.n, update.width, UpdateSortedRows<Update>{sorted, update}, context);
 }
 
-// Calls f(word), word being of the widest type by which rows of so many bytes can be copied:
-// uint32_t or uint8_t.
+// Calls f(word), where word has the widest type that divides rows of so many bytes: uint32_t or
+// uint8_t.
 template <class F>
 void WithWordOfRows(const void* from, const void* to, int64_t row_bytes, const F& f) {
   const auto places = reinterpret_cast<uintptr_t>(from) | reinterpret_cast<uintptr_t>(to);

@@ -1,4 +1,4 @@
-// IsMemberOf: which elements are in a set of values.
+// IsMemberOf: tells which elements are in a set of values.
 #include <unordered_set>
 
 #include "operators/common/element_type.h"
@@ -55,9 +55,9 @@ OPERATOR_SCHEMA(IsMemberOf)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
       return std::vector<TensorShape>{CreateTensorShape(GetDimsVector(in[0]), TensorProto::BOOL)};
     })
-    .SetDoc("Whether each element of X is one of some values.")
-    .Arg("value", "The values, a list of X's element type; not beside input 1.")
-    .Arg("dtype", "The type of the values, which is X's; accepted for old nets.")
+    .SetDoc("Tells for each element of X whether it is in a set of values.")
+    .Arg("value", "The values, a list of X's element type; cannot be used with input 1.")
+    .Arg("dtype", "Accepted for old nets: the type of the values is X's.")
     .Input(0, "X", "int32, int64, bool or string, of any shape.")
     .Input(1, "values", "Optional: the values, a tensor of X's type.")
     .Output(0, "is_member", "Bool, shaped like X.")

@@ -64,7 +64,7 @@ class LastNWindowCollectorOp final : public Operator<CPUContext> {
     *visited->mutable_data<int64_t>() += rows;
   }
 
-  // Makes room for `count` rows from `position` on, short of the window's capacity.
+  // Makes room for `count` rows from `position` on, up to the window's capacity.
   void Grow(const Tensor& X, int64_t count, bool fresh, int64_t position, Tensor* window) const {
     const int64_t rows = fresh ? 0 : window->size(0);
     const int64_t wanted = std::max(rows, std::min(capacity_, position + count));
@@ -120,8 +120,8 @@ OPERATOR_SCHEMA(LastNWindowCollector)
     })
     .TensorInferenceFunction(InferWindow)
     .SetDoc(R"DOC(
-Keeps the last rows it is given, in a ring: the window grows to num_to_collect rows, then new rows
-take the place of the oldest, from the position `next` on. Of an input with more rows than that the
+Keeps the last rows of its inputs in a ring: the window grows to num_to_collect rows, then new rows
+replace the oldest, from the position `next` on. If an input has more rows than the window, only the
 last ones count. Shapes are inferred as if the window were full.
 )DOC")
     .Arg("num_to_collect", "(int > 0) Rows of the full window.", true)

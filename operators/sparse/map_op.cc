@@ -25,7 +25,7 @@ void DispatchMap(TypeMeta key, TypeMeta value, const Function& function) {
   CAFFE_THROW("keys of a map must be int32 or int64, not ", key.name());
 }
 
-// Calls function(map) for the map in a blob, whichever of the four types it has.
+// Calls function(map) for the map in a blob, of any of the four types.
 template <class Function>
 void VisitMap(const Blob& blob, const Function& function) {
   if (blob.IsType<MapInt32ToInt32>()) return function(blob.Get<MapInt32ToInt32>());
@@ -143,7 +143,7 @@ OPERATOR_SCHEMA(KeyValueToMap)
     .NonTensorOutputs({0})
     .NumInputs(2)
     .NumOutputs(1)
-    .SetDoc("Makes a map of keys and values. Of equal keys the first counts.")
+    .SetDoc("Makes a map of keys and values. If a key occurs twice, the first one counts.")
     .Input(0, "keys", "int32 or int64, one-dimensional.")
     .Input(1, "values", "int32 or int64, as many.")
     .Output(0, "map", "The map, a blob that is no tensor.")
@@ -154,7 +154,7 @@ OPERATOR_SCHEMA(MapToKeyValue)
     .NumOutputs(2)
     .SetDoc("The keys of a map in ascending order, and their values.")
     .Input(0, "map", "A map.")
-    .Output(0, "keys", "One-dimensional, of the type the map has.")
+    .Output(0, "keys", "One-dimensional, of the map's type.")
     .Output(1, "values", "As many values.")
     .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(CreateMap);

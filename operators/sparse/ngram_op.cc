@@ -1,4 +1,4 @@
-// NGramFromCategorical: several categories as one number.
+// NGramFromCategorical: converts several categories to one number.
 #include <cmath>
 #include <unordered_map>
 
@@ -67,7 +67,7 @@ OPERATOR_SCHEMA(NGramFromCategorical)
         "the place of its value among the column's values, or 0 for another value; its base is the "
         "product of the limits of the columns before it.")
     .Arg("col_ids", "(list of int) The columns.", true)
-    .Arg("categorical_limits", "(list of int > 0) How many values each column has.", true)
+    .Arg("categorical_limits", "(list of int > 0) The number of values of each column.", true)
     .Arg("vals", "(list of int) The values of all columns, column by column.", true)
     .Input(0, "floats", "A float matrix; elements are rounded to the nearest integer.")
     .Output(0, "n-gram", "int32, one for each row.")

@@ -5,7 +5,7 @@
 
 namespace caffe2 {
 
-// The number of the n ascending boundaries that are below x, and, with `upto`, or equal to it.
+// The number of the n ascending boundaries that are below x or, with `upto`, equal to it.
 CAFFE2_HOST_DEVICE inline int64_t BoundariesBelow(const float* boundary, int64_t n, float x,
                                                   bool upto) {
   int64_t low = 0;
@@ -30,7 +30,8 @@ struct OneHotElements {
   }
 };
 
-// Row s of [segments, columns]: 1 in the columns that the segment's indices name; y is 0 before.
+// Row s of [segments, columns]: 1 in the columns that the segment's indices name. y must be 0
+// already.
 struct SegmentOneHotRows {
   static constexpr const char* kName = "SegmentOneHot";
   const int64_t* offsets;
@@ -44,7 +45,7 @@ struct SegmentOneHotRows {
   }
 };
 
-// Element i of [rows, values]: whether the column of x that value belongs to has it.
+// Element i of [rows, values]: 1 if the element of x in the value's column equals the value.
 template <typename T>
 struct BatchOneHotElements {
   static constexpr const char* kName = "BatchOneHot";
@@ -58,9 +59,8 @@ struct BatchOneHotElements {
   }
 };
 
-// Element i of x [rows, columns]: column j of it has the boundaries [offsets[j], offsets[j + 1]),
-// which make one bucket more. Of the buckets that equal boundaries make, the middle one holds
-// their value.
+// Element i of x [rows, columns]. Column j has the boundaries [offsets[j], offsets[j + 1]) and one
+// bucket more. Of the buckets between equal boundaries, the middle one holds their value.
 struct BucketOneHotElements {
   static constexpr const char* kName = "BatchBucketOneHot";
   int64_t columns, width;  // of x and of y

@@ -9,8 +9,8 @@ OPERATOR_SCHEMA(OneHot)
     .NumInputs(2)
     .NumOutputs(1)
     .SetDoc(
-        "A matrix with one row for each index, 1 in the column it names and 0 elsewhere. Its width "
-        "is known at run time only.")
+        "A matrix with one row for each index: 1 in the column that the index names, 0 elsewhere. "
+        "Its width is known at run time only.")
     .Input(0, "indices", "int64, one-dimensional; each less than the number of columns.")
     .Input(1, "index_size_tensor", "The number of columns: one int64, read on the host.")
     .Output(0, "one_hots", "[number of indices, number of columns], float.");

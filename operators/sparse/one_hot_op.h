@@ -1,5 +1,5 @@
-// OneHot, SegmentOneHot, BatchOneHot, BatchBucketOneHot, Bucketize and BatchBucketize. Lengths and
-// sizes are read on the host. host_device_op.h or host_device_cuda.h runs the functors.
+// OneHot, SegmentOneHot, BatchOneHot, BatchBucketOneHot, Bucketize and BatchBucketize. The host
+// reads lengths and sizes. host_device_op.h or host_device_cuda.h runs the functors.
 #pragma once
 
 #include <algorithm>
@@ -134,7 +134,7 @@ class BucketizeOp final : public Operator<Context> {
         boundaries_(this->template GetRepeatedArgument<float>("boundaries")) {
     CAFFE_ENFORCE(!boundaries_.empty(), "the argument boundaries is missing");
     CAFFE_ENFORCE(std::is_sorted(boundaries_.begin(), boundaries_.end()),
-                  "the boundaries must rise");
+                  "the boundaries must be in ascending order");
   }
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
@@ -153,7 +153,7 @@ class BucketizeOp final : public Operator<Context> {
   std::vector<float> boundaries_;
 };
 
-// Inputs FEATURE, INDICES, BOUNDARIES, LENGTHS; all but the first are read on the host.
+// Inputs FEATURE, INDICES, BOUNDARIES, LENGTHS. The host reads all but the first.
 template <class Context>
 class BatchBucketizeOp final : public Operator<Context> {
  public:

@@ -1,4 +1,5 @@
-// Partition, LengthsPartition, GatherByKey: splitting entries by key modulo, and joining them.
+// Partition, LengthsPartition, GatherByKey: split entries by key modulo the number of parts, and
+// join them.
 #include <algorithm>
 
 #include "caffe2/core/operator.h"
@@ -13,11 +14,11 @@ constexpr char kCpuOnly[] =
     "it makes ids and features out of records, as part of the input; its outputs are as long as "
     "the values say, which the host has to know";
 
-// Which part each key belongs to: key modulo parts, never negative.
+// The part of a key: key modulo parts, never negative.
 int64_t PartOf(int64_t key, int64_t parts) { return ((key % parts) + parts) % parts; }
 
-// What splits inputs [first, InputSize()) by the keys in input `first`, to output k of part p at
-// p * InputSize() + k.
+// Splits inputs [first, InputSize()) by the keys in input `first`. Output k of part p is at p *
+// InputSize() + k.
 class PartitionBase : public Operator<CPUContext> {
  public:
   PartitionBase(const OperatorDef& def, Workspace* ws, int first)
@@ -58,7 +59,7 @@ class PartitionBase : public Operator<CPUContext> {
   const int64_t parts_;
 
  private:
-  // The parts' keys become quotients.
+  // Divides the keys of all parts by the number of parts.
   void DivideKeys() {
     for (int64_t p = 0; p < parts_; ++p) {
       Tensor* keys = Output(static_cast<int>(p * InputSize()) + first_);
@@ -138,7 +139,8 @@ class GatherByKeyOp final : public Operator<CPUContext> {
     for (size_t i = 0; i < keys.size(); ++i, y += row) {
       const int64_t p = PartOf(keys[i], parts);
       const Tensor& X = Input(static_cast<int>(p) + 1);
-      CAFFE_ENFORCE_LT(next[p], X.size(0), "rows of part ", p, " that the keys ask for");
+      CAFFE_ENFORCE_LT(next[p], X.size(0), "the keys ask for more rows of part ", p,
+                       " than it has");
       context_.CopyItems(X.dtype(), width, static_cast<const char*>(X.raw_data()) + next[p]++ * row,
                          y);
     }
@@ -172,7 +174,7 @@ OPERATOR_SCHEMA(LengthsPartition)
     .NumOutputs(2, kAny)
     .SetDoc("Partition of segments: input 0 are lengths, and each part gets lengths of its own.")
     .Arg("pack_first_input", "(int, default 0) 1: keys are divided by the number of parts.")
-    .Input(0, "lengths", "int32 or int64: how many of the keys each segment has.")
+    .Input(0, "lengths", "int32 or int64: the number of keys of each segment.")
     .Input(1, "input", "int32 or int64 keys. Tensors with as many rows may follow.")
     .Output(0, "lengths_partition", "int32: the lengths of part 0.")
     .Output(1, "partitions", "Keys of part 0; further outputs follow.")

@@ -1,4 +1,4 @@
-// What the kernels of picked rows report, in the words of the host.
+// Turns reports of the kernels of picked rows into the errors of the host versions.
 #include "caffe2/core/logging.h"
 #include "caffe2/cuda/kernel_reports.h"
 #include "operators/sparse/picked_rows_kernels.h"

@@ -97,7 +97,7 @@ void LaunchListPermutation(const RowIndices& indices, int64_t* forward, int64_t*
     forward[i] = found ? row : 0;
     if (found) inverse[row] = i;
   });
-  // Of several that name a row one was last.
+  // If several indices name a row, one of them was written last.
   cuda::ForEach("CheckPermutation", n, stream, [=] __device__(int64_t i) {
     const int64_t row = forward[i];
     if (inverse[row] != i) cuda::Report(report, cuda::kRowListReport, row, kRepeatedRow);

@@ -1,4 +1,4 @@
-// Rows picked from an array on CUDA devices. Pointers are device memory.
+// Copies rows of an array by lists of row numbers on CUDA devices. Pointers are device memory.
 #pragma once
 
 #include <cstddef>
@@ -9,31 +9,32 @@
 
 namespace caffe2 {
 
-// In place of the number of a row: one of zeros, or of the fill value.
+// Special row numbers: a row of zeros, and a row of the fill value.
 constexpr int64_t kZeroRow = -1, kFillRow = -2;
 
-// Row i of y, `row_bytes` long, is row rows[i] of x. `fill` holds the 4- or 8-byte value that fills
-// rows, repeated; rows of other elements have none.
+// Row i of y, `row_bytes` long, is row rows[i] of x. `fill` holds the 4- or 8-byte fill value,
+// repeated. Rows of other elements cannot be filled.
 void LaunchPickRows(int64_t n, const int64_t* rows, int64_t row_bytes, uint64_t fill, const void* x,
                     void* y, cuda::Stream stream);
 
-// What is wrong with lengths or indices: the label of a report (kernel_reports.h) of row `row`.
+// Errors in lengths or indices: the label of a report (kernel_reports.h) about row `row`.
 enum RowListProblem : int {
   kSegmentTooLong,  // `value` entries, more than `classes`
   kSequenceLength,  // `value`, for `classes` steps
   kRepeatedRow,     // in a permutation
 };
 
-// Lists of rows for LaunchPickRows, made where the lengths or indices lie. What is wrong with these
-// is reported, and the list is then one of rows that are there.
+// The functions below make lists of rows for LaunchPickRows from lengths or indices on the device.
+// Wrong lengths and indices are reported; the lists then hold other rows, all of which exist.
 
 // The entries [offsets[s], offsets[s + 1]) of each of n segments, the first `length` of them, and
-// `other` behind those of shorter ones: rows[n, length]. `present`, if not null, says of each
-// whether it is an entry. Unless they may be cut, longer segments are reported.
+// `other` after the end of shorter ones: rows[n, length]. `present`, if not null, tells for each
+// row whether it is an entry. Longer segments are reported unless `cut`.
 void LaunchListSegments(int64_t n, const int64_t* offsets, int64_t length, int64_t other, bool cut,
                         int64_t* rows, bool* present, cuda::KernelReport* report,
                         cuda::Stream stream);
-// Of [steps, batch] rows the first lengths[b] of each b turned round; lengths are at most `steps`.
+// Lists the rows of [steps, batch] with the first lengths[b] rows of each b reversed. Lengths must
+// be at most `steps`.
 void LaunchListReversed(const RowIndices& lengths, int64_t steps, int64_t batch, int64_t* rows,
                         cuda::KernelReport* report, cuda::Stream stream);
 // inverse[indices[i]] = i for indices that name each row once, and forward[i] = indices[i].

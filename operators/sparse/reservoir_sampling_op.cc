@@ -69,8 +69,9 @@ class ReservoirSamplingOp final : public Operator<CPUContext> {
     CAFFE_ENFORCE_EQ(Output(kPosToObject)->numel(), rows, "elements of POS_TO_OBJECT");
   }
 
-  // Row n of the stream (counted from 0) replaces a random one with the probability capacity / (n +
-  // 1), so that all rows so far are equally likely to be kept. Returns its place, -1 if it is not.
+  // Row n of the stream (counted from 0) replaces a random row with the probability capacity / (n +
+  // 1), so that all rows so far are equally likely to be kept. Returns its place, or -1 if it is
+  // not kept.
   int64_t Offer(const Tensor& X, int64_t row, Tensor* reservoir, int64_t* count) {
     const int64_t seen = (*count)++;
     int64_t place = seen;
@@ -142,20 +143,19 @@ OPERATOR_SCHEMA(ReservoirSampling)
     })
     .TensorInferenceFunction(InferReservoir)
     .SetDoc(R"DOC(
-Keeps num_to_collect rows of all that it is given, any of which are equally likely to be among them.
-With ids of objects, rows of objects that are in the reservoir are passed over, and so are all rows
-of an object but the first in one input. An empty reservoir starts anew. Random numbers are the
-operator's own, seeded by device_option.random_seed. Shapes are inferred as if the reservoir were
-full.
+Keeps a uniform random sample of num_to_collect rows of all inputs. With ids of objects, rows of
+objects that are in the reservoir are skipped, and so are all rows of an object but the first in one
+input. An empty reservoir starts again. Random numbers are the operator's own, seeded by
+device_option.random_seed. Shapes are inferred as if the reservoir were full.
 )DOC")
     .Arg("num_to_collect", "(int > 0) Rows of the full reservoir.", true)
     .Input(0, "RESERVOIR", "The rows; empty before the first run.")
-    .Input(1, "NUM_VISITED", "int64, one element: the rows that were offered so far.")
-    .Input(2, "DATA", "Rows [n, ...] of any type; PackRecords makes such of several tensors.")
+    .Input(1, "NUM_VISITED", "int64, one element: the number of rows offered so far.")
+    .Input(2, "DATA", "Rows [n, ...] of any type; PackRecords makes them of several tensors.")
     .Input(3, "MUTEX", "A mutex made by CreateMutex, held while rows are copied.")
     .Input(4, "OBJECT_ID", "Optional: int64 [n], the object that each row belongs to.")
-    .Input(5, "OBJECT_TO_POS_MAP", "Of OBJECT_ID: a map made by CreateMap, int64 to int32.")
-    .Input(6, "POS_TO_OBJECT", "Of OBJECT_ID: int64, the objects of the rows.")
+    .Input(5, "OBJECT_TO_POS_MAP", "With OBJECT_ID: a map made by CreateMap, int64 to int32.")
+    .Input(6, "POS_TO_OBJECT", "With OBJECT_ID: int64, the objects of the rows.")
     .Output(0, "RESERVOIR", "The rows, in place.")
     .Output(1, "NUM_VISITED", "In place.")
     .Output(2, "OBJECT_TO_POS_MAP", "In place.")

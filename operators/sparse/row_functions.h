@@ -1,4 +1,4 @@
-// Rows that are named by index: summed, scaled, assigned, for the host and for devices
+// Sums, scales and assigns rows that are named by index, for the host and for devices
 // (host_device.h).
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace caffe2 {
 
-// y[o, row] = the sum of x[o, position] over the positions that name the row, for o < outer; other
-// rows of y are left alone.
+// y[o, row] = the sum of x[o, position] over the positions that name the row, for o < outer. Other
+// rows of y stay unchanged.
 template <typename T>
 struct SumSortedRows {
   static constexpr const char* kName = "SumRows";
@@ -47,7 +47,8 @@ struct SetRows {
     for (int64_t j = team.first(); j < width; j += team.step()) y[row * width + j] = x[j];
   }
 };
-// sum[j] = the sum of column j of x over the rows that are named, each once, which become 0.
+// sum[j] = the sum of column j of x over the named rows, each counted once. These rows of x become
+// 0.
 template <typename T>
 struct TakeRows {
   static constexpr const char* kName = "CopyRowsToTensorGradient";
@@ -92,7 +93,7 @@ struct AddWeightedRow {
     }
   }
 };
-// The row becomes the one at the position; `width` counts words.
+// The row becomes the row at the position; `width` counts words.
 template <typename Word>
 struct AssignRow {
   static constexpr const char* kName = "ScatterAssign";

@@ -1,4 +1,4 @@
-// Rows that are named by index, on CUDA devices. Pointers are device memory.
+// Kernels for rows that are named by index, on CUDA devices. Pointers are device memory.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace caffe2 {
 void LaunchGatherRows(const RowIndices& indices, int64_t outer, int64_t row_bytes, const void* x,
                       void* y, cuda::KernelReport* report, cuda::Stream stream);
 
-// The keys of SortedRows (sorted_rows.h), with groups of rows of all matrices one after another;
-// an index out of range is reported, and names no row.
-// `keys` holds SortedKeysSize(n) elements (sort_keys.h).
+// Makes the keys of SortedRows (sorted_rows.h), with groups of rows of all matrices one after
+// another. An index out of range is reported, and names no row. `keys` holds SortedKeysSize(n)
+// elements (sort_keys.h).
 void LaunchSortRows(const RowIndices& indices, uint64_t* keys, cuda::KernelReport* report,
                     cuda::Stream stream);
 

@@ -40,8 +40,8 @@ OPERATOR_SCHEMA(ScatterAssign)
     .EnforceInplace({{0, 0}})
     .IdenticalTypeAndShapeOfInput(0)
     .SetDoc(
-        "Row INDICES[i] of DATA becomes row i of SLICES, for each i in turn (of equal indices the "
-        "last one counts).")
+        "Row INDICES[i] of DATA becomes row i of SLICES, for each i in turn. If an index occurs "
+        "twice, the last one counts.")
     .Input(0, "DATA", "A tensor of any type with at least one dimension; updated.")
     .Input(1, "INDICES", "int32 or int64: the rows to write.")
     .Input(2, "SLICES", "The new rows, one for each index, of DATA's type.")

@@ -1,4 +1,4 @@
-// SparseDropoutWithReplacement: lists of ids that are replaced as a whole, at random.
+// SparseDropoutWithReplacement: replaces whole lists of ids at random.
 #include "caffe2/core/operator.h"
 #include "operators/segment/segments.h"
 
@@ -58,7 +58,7 @@ OPERATOR_SCHEMA(SparseDropoutWithReplacement)
     .Arg("replacement_value", "(int64, default 0) The id in place of a list.")
     .Input(0, "X", "int64: the ids of all lists.")
     .Input(1, "Lengths", "int32 or int64: the length of each list.")
-    .Output(0, "Y", "int64: the ids that are left; how many is known at run time only.")
+    .Output(0, "Y", "int64: the ids; their number is known at run time only.")
     .Output(1, "OutputLengths", "int32: the new length of each list.")
     .CpuOnly(
         "it makes ids and features out of records, as part of the input; its outputs are as long "

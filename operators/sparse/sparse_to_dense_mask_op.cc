@@ -45,18 +45,19 @@ OPERATOR_SCHEMA(SparseToDenseMask)
       return out;
     })
     .SetDoc(
-        "Samples of pairs (feature id, value) as a dense tensor with one column for each id of "
-        "the argument mask; a default value where a sample lacks the id. Other ids are dropped. "
-        "Of equal ids in one sample the last one counts.")
+        "Converts samples of pairs (feature id, value) to a dense tensor with one column for each "
+        "id of the argument mask. If a sample does not have the id, the element has a default "
+        "value. "
+        "Other ids are dropped. If an id occurs twice in a sample, the last one counts.")
     .Arg("mask", "(list of int) The feature ids, each once.", true)
     .Arg("return_presence_mask", "(bool, default 0) 1: there is a second output.")
     .Arg("max_skipped_indices",
-         "(int, default 1000) So many negative ids, of all runs, are an error.")
+         "(int, default 1000) The number of negative ids, over all runs, that is an error.")
     .Input(0, "indices", "int32 or int64: the feature ids of all samples, one after another.")
     .Input(1, "values", "Their values, of any type: one row for each id.")
     .Input(2, "default_value", "A value.")
     .Input(3, "lengths",
-           "Optional int32 or int64: how many ids each sample has. Default: one sample.")
+           "Optional int32 or int64: the number of ids of each sample. Default: one sample.")
     .Output(0, "output",
             "[samples, ids of the mask, shape of a value]; no first axis without lengths.")
     .Output(1, "presence_mask", "Bool [samples, ids of the mask]: where there was a value.");
@@ -77,7 +78,7 @@ OPERATOR_SCHEMA(SparseToDenseMaskGradient)
     .Input(0, "indices", "As in the forward operator.")
     .Input(1, "d_output", "The gradient of the output, float.")
     .Input(2, "lengths", "As in the forward operator.")
-    .Output(0, "d_values", "The gradient of the values; 0 for those that were dropped.");
+    .Output(0, "d_values", "The gradient of the values; 0 for dropped ones.");
 REGISTER_GRADIENT(SparseToDenseMask, GetSparseToDenseMaskGradient);
 
 }  // namespace caffe2

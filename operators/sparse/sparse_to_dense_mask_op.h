@@ -13,12 +13,12 @@
 
 namespace caffe2 {
 
-// Rows of `width` elements of any type: row r of y is row source[r] of x, or `fallback` if that is
-// negative. Overloads for other contexts are found by the last argument.
+// Rows of `width` elements of any type: row r of y is row source[r] of x, or `fallback` if
+// source[r] is negative. The last argument chooses the overload for the device.
 void PickRows(TypeMeta meta, const std::vector<int64_t>& source, int64_t width, const void* x,
               const void* fallback, void* y, CPUContext* context);
 
-// What the operator and its gradient share: the column of each wanted id.
+// Shared by the operator and its gradient: the column of each id of the mask.
 template <class Context>
 class SparseToDenseMaskBase : public Operator<Context> {
  public:
@@ -44,8 +44,8 @@ class SparseToDenseMaskBase : public Operator<Context> {
     Tensor copy(CPU);
     return Segments::FromLengths(OnHost(this->template Input<Tensor>(i), &copy), entries);
   }
-  // The entry of each sample and column, -1 if there is none; of equal ids in a sample the last
-  // one counts. Calls skip(id) for ids that are not wanted.
+  // The entry of each sample and column, -1 if there is none. If an id occurs twice in a sample,
+  // the last entry counts. Calls skip(id) for ids that are not in the mask.
   template <typename Skip>
   std::vector<int64_t> EntriesOfCells(const Segments& samples, const std::vector<int64_t>& ids,
                                       const Skip& skip) const {
@@ -110,7 +110,7 @@ class SparseToDenseMaskOp final : public SparseToDenseMaskBase<Context> {
     context_.Copy(present.size(), present.data(),
                   reinterpret_cast<uint8_t*>(Output(1)->template mutable_data<bool>()));
   }
-  // Negative ids are damage; a few of them are tolerated.
+  // Negative ids are errors in the data; a few of them are tolerated.
   void Skip(int64_t id) {
     if (id >= 0) return;
     ++skipped_;

@@ -45,21 +45,21 @@ OPERATOR_SCHEMA(SparseToDense)
     .NumOutputs(1)
     .TensorInferenceFunction(InferSparseToDense)
     .SetDoc(
-        "Makes a dense tensor of rows and their numbers; rows of one number sum up, and those "
-        "of none are 0.")
+        "Makes a dense tensor of rows and their indices. Rows with the same index are added up; "
+        "rows without an index are 0.")
     .Arg("output_first_dim",
-         "The number of rows. Default: that of data_to_infer_dim, or one more "
+         "The number of rows. Default: the number of rows of data_to_infer_dim, or one more "
          "than the largest index.")
     .Input(0, "indices", "int32 or int64, one-dimensional.")
     .Input(1, "values", "float, double, int32 or int64; one row for each index.")
-    .Input(2, "data_to_infer_dim", "Optional: has as many rows as the output shall have.")
+    .Input(2, "data_to_infer_dim", "Optional: a tensor with as many rows as the output gets.")
     .Output(0, "output", "The dense tensor.");
 OPERATOR_SCHEMA(EnsureDense)
     .NumInputs(1)
     .NumOutputs(1)
     .AllowInplace({{0, 0}})
     .IdenticalTypeAndShape()
-    .SetDoc("Passes the input on, and makes its gradient dense if it is sparse.")
+    .SetDoc("Passes on the input, and makes its gradient dense if it is sparse.")
     .Input(0, "input", "A tensor of any type and shape.")
     .Output(0, "output", "The same values.");
 REGISTER_GRADIENT(SparseToDense, GetSparseToDenseGradient);

@@ -40,7 +40,7 @@ class UniqueOp final : public Operator<Context> {
   }
 };
 
-// A list of one or no element is known to hold no element twice.
+// A list of at most one element has no duplicates, so its output shape is known.
 std::vector<TensorShape> InferUnique(const OperatorDef& def, const std::vector<TensorShape>& in) {
   const bool known = !in[0].unknown_shape() && in[0].dims_size() == 1;
   std::vector<TensorShape> out(def.output_size(), UnknownTensorShape());
@@ -57,7 +57,7 @@ OPERATOR_SCHEMA(Unique)
     .NumOutputs(1, 2)
     .TensorInferenceFunction(InferUnique)
     .SetDoc(
-        "The different values of a list, in ascending order. How many there are is known at "
+        "The different values of a list, in ascending order. Their number is known at "
         "run time only.")
     .Input(0, "indices", "int32 or int64, one-dimensional.")
     .Output(0, "unique_indices", "The values, each once.")

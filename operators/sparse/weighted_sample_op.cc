@@ -47,7 +47,7 @@ class WeightedSampleOp final : public Operator<CPUContext> {
  private:
   int64_t Draw(int64_t row, int64_t n, const float* weights) {
     double sum = 0;
-    int64_t last = 0;  // that can be drawn
+    int64_t last = 0;  // the last column that can be drawn
     for (int64_t j = 0; j < n; ++j) {
       CheckWeight(weights[j], "row", j, row);
       sum += weights[j];
@@ -69,7 +69,7 @@ class WeightedMultiSamplingOp final : public Operator<CPUContext> {
       : Operator<CPUContext>(def, ws), samples_(GetSingleArgument<int64_t>("num_samples", 0)) {
     CAFFE_ENFORCE_GE(samples_, 0, "the argument num_samples");
     CAFFE_ENFORCE(InputSize() == 1 || !HasArgument("num_samples"),
-                  "num_samples cannot be given together with an input that has the shape");
+                  "the argument num_samples and input 1 cannot be used together");
   }
 
   bool RunOnDevice() override {
@@ -99,7 +99,7 @@ class WeightedMultiSamplingOp final : public Operator<CPUContext> {
   int32_t Draw(const std::vector<double>& sums) {
     const double drawn = context_.random().UniformDouble() * sums.back();
     auto found = std::upper_bound(sums.begin(), sums.end(), drawn);
-    // Rounded up to the sum of all: the last element that can be drawn.
+    // If rounding reached the sum of all weights, take the last element that can be drawn.
     if (found == sums.end()) found = std::lower_bound(sums.begin(), sums.end(), sums.back());
     return static_cast<int32_t>(found - sums.begin());
   }
@@ -124,9 +124,9 @@ OPERATOR_SCHEMA(WeightedMultiSampling)
       return std::vector<TensorShape>{CreateTensorShape(dims, TensorProto::INT32)};
     })
     .SetDoc(
-        "Draws elements of a list, with probabilities in proportion to weights; one may be drawn "
-        "several times.")
-    .Arg("num_samples", "(int >= 0, default 0) How many, unless input 1 says it.")
+        "Draws elements of a list, with probabilities in proportion to weights. An element may be "
+        "drawn several times.")
+    .Arg("num_samples", "(int >= 0, default 0) The number of samples, without input 1.")
     .Input(0, "sampling_weights", "Float, one-dimensional, none negative, with one above 0.")
     .Input(1, "shape_tensor", "Optional: a tensor with the shape of the output; it is not read.")
     .Output(0, "indices", "int32: the elements that were drawn; none if there are no weights.")
@@ -148,7 +148,7 @@ OPERATOR_SCHEMA(WeightedSample)
     .Input(0, "sampling_weights", "A float matrix, none negative, each row with one above 0.")
     .Input(1, "sampling_values", "Optional: a float matrix of its shape.")
     .Output(0, "sampled_indexes", "int32: the column that was drawn for each row.")
-    .Output(1, "sampled_values", "Float, with values given: those at these columns.")
+    .Output(1, "sampled_values", "Float, if values are given: the values at these columns.")
     .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(WeightedSample);
 

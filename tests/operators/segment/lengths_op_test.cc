@@ -248,7 +248,7 @@ TEST(BooleanMaskTest, UnmaskPutsTogether) {
   ExpectThrows(&ws, op, "values of mask 1 that were used");
   Feed<float>(&ws, "b", {1}, {10});
   ExpectThrows(&ws, op, "more values");
-  ExpectThrows(&ws, Op("BooleanUnmask", {"A", "a"}, {"Y"}), "no mask holds at position 1");
+  ExpectThrows(&ws, Op("BooleanUnmask", {"A", "a"}, {"Y"}), "no mask is true at position 1");
 }
 
 TEST(SequenceMaskTest, FillsByMode) {

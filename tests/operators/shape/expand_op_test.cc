@@ -90,7 +90,7 @@ TEST(BucketizeTest, CountsBoundariesBelow) {
   };
   RunOp(&ws, bucketize({0, 1, 2}));
   EXPECT_EQ(FetchValues<int32_t>(ws, "Y"), (std::vector<int32_t>{0, 0, 1, 1, 2, 3}));
-  ExpectThrows(&ws, bucketize({1, 0}), "must rise");
+  ExpectThrows(&ws, bucketize({1, 0}), "must be in ascending order");
   ExpectThrows(&ws, Op("Bucketize", {"X"}, {"Y"}), "boundaries");
 }
 
